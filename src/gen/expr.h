@@ -159,13 +159,9 @@ void gen_cell_set(Body *b, const Expr *target, const Refs *leaves, Refs *code);
 Ref gen_cell_step(Body *b, const Expr *target, Op op);
 /* The element may be looked for in the page that its code used last. */
 bool gen_has_pages(const Body *b, const Expr *e);
-/* All keys that this code looks up at a site are in pages of one map, and differ in the lower
- * halves of their words only; `leaves` are those of the key. */
-bool gen_page_is_fixed(const Body *b, const Expr *e, const Refs *leaves);
 /* The address of its value. The leaves of the key are in locals from `first` on; `look_up` is the
  * call that finds or inserts the key. Sets *old to a local that then has the bits of the value. */
-Ref gen_page_element(Body *b, const Expr *e, uint32_t first, bool fixed, Ref look_up,
-                     uint32_t *old);
+Ref gen_page_element(Body *b, const Expr *e, uint32_t first, Ref look_up, uint32_t *old);
 /* Sets a variable, or the target of an assignment, to new leaves. */
 Ref gen_var_set(Body *b, const Var *v, const Refs *leaves);
 Ref gen_assign(Body *b, const Expr *target, const Expr *value);

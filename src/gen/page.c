@@ -14,7 +14,6 @@ typedef struct Search {
     const Type *key;
     uint32_t first; /* local of the key's first leaf */
     bool wide;      /* words have more than 32 bits */
-    bool fixed;     /* ... but the upper ones are always the same */
     /* locals: where the address of the page is kept, that address, what the page begins with and
      * the upper half of that, the number of the slot */
     uint32_t kept, page, head, shape, slot;
@@ -125,24 +124,6 @@ static bool has_one_map(const Body *b, const Var *v) {
     return !b->ops && !v->escapes && (v->storage == STORAGE_SCRIPT || v->storage == STORAGE_SHARED);
 }
 
-static bool is_known_at_site(Ref leaf) {
-    Hole hole;
-    BinaryenExpressionId id = BinaryenExpressionGetId(leaf);
-    if (id == BinaryenConstId())
-        return true;
-    return id == BinaryenGlobalGetId() &&
-           hole_parse(str_of(BinaryenGlobalGetGetName(leaf)), &hole) && hole.kind == HOLE_CONST;
-}
-
-bool gen_page_is_fixed(const Body *b, const Expr *e, const Refs *leaves) {
-    const Type *key = e->var->type->key;
-    uint32_t low = lowest(key);
-    bool fixed = has_one_map(b, e->var) && bits_of_leaf(key, low) == 32;
-    for (uint32_t i = 0; i < leaves->len; i++)
-        fixed &= i == low || is_known_at_site(leaves->at[i]);
-    return fixed;
-}
-
 static Ref differs(Body *b, Ref x, const Search *s, uint32_t field) {
     return BinaryenBinary(b->module, BinaryenXorInt32(), x, page_word(b, s, field));
 }
@@ -156,7 +137,7 @@ static Ref is_other_page(Body *b, const Search *s, const Var *v) {
     if (!has_one_map(b, v))
         other = BinaryenBinary(m, BinaryenOrInt32(), other,
                                differs(b, gen_var_get(b, v, 0), s, VALUES_PAGE_MAP));
-    if (s->wide && !s->fixed)
+    if (s->wide)
         other = BinaryenBinary(m, BinaryenOrInt32(), other,
                                differs(b, half(b, s, true), s, VALUES_PAGE_HIGH));
     return other;
@@ -170,15 +151,14 @@ static Ref slot_address(Body *b, const Search *s, bool wide_value) {
                                          const_i32(b, wide_value ? 3 : 2)));
 }
 
-Ref gen_page_element(Body *b, const Expr *e, uint32_t first, bool fixed, Ref look_up,
-                     uint32_t *old) {
+Ref gen_page_element(Body *b, const Expr *e, uint32_t first, Ref look_up, uint32_t *old) {
     BinaryenModuleRef m = b->module;
     BinaryenType i32 = BinaryenTypeInt32(), i64 = BinaryenTypeInt64();
     const Type *value = e->var->type->value;
     bool wide_value = type_wasm(value) == WASM_I64 || type_wasm(value) == WASM_F64;
     const Type *bits = &type_scalar[wide_value ? TYPE_U64 : TYPE_U32];
     uint32_t number = (*b->npages)++, at = gen_temp(b, i32);
-    Search s = {.key = e->var->type->key, .first = first, .fixed = fixed};
+    Search s = {.key = e->var->type->key, .first = first};
     s.wide = type_leaves(s.key) > 1 || bits_of_leaf(s.key, 0) > 32;
     s.kept = gen_temp(b, i32);
     s.page = gen_temp(b, i32);

@@ -322,7 +322,6 @@ static Ref element(Body *b, const Expr *e, bool insert, uint32_t *old) {
     uint32_t n = leaves.len, first = 0;
     bool direct = n >= 1 && n <= 3;
     bool test = *b->skip && e->var->type->value->kind > TYPE_BOOL, pages = gen_has_pages(b, e);
-    bool fixed = pages && gen_page_is_fixed(b, e, &leaves);
     if (!direct || test || pages)
         first = settle(b, key, &leaves, &code);
     if (test)
@@ -338,7 +337,7 @@ static Ref element(Body *b, const Expr *e, bool insert, uint32_t *old) {
     vec_free(&leaves);
     Helper h = (insert ? HELPER_MAP_AT1 : HELPER_MAP_FIND1) + (direct ? n - 1 : 3);
     Ref look_up = helper_call(b, h, args);
-    vec_push(&code, pages ? gen_page_element(b, e, first, fixed, look_up, old) : look_up);
+    vec_push(&code, pages ? gen_page_element(b, e, first, look_up, old) : look_up);
     return gen_block_of(b, &code, BinaryenTypeInt32());
 }
 
