@@ -60,7 +60,7 @@ function startProgram(args) {
 }
 
 /** The module with an empty section that no other copy has: engines keep the code of modules that they know. */
-function unknown(bytes) {
+export function unknown(bytes) {
     const name = crypto.getRandomValues(new Uint8Array(8)), all = new Uint8Array(bytes.length + 11);
     all.set(bytes);
     all.set([0, 9, 8, ...name.map(byte => byte & 0x7f)], bytes.length);

@@ -1,0 +1,34 @@
+"""What an experiment is."""
+
+from .measure import Failed
+
+
+class Job:
+    """What is measured together, one row of results for each key. `measure` returns for each key its values by name, or a text that says
+    why there are none."""
+
+    def __init__(self, keys, measure, title=None):
+        self.keys, self.measure = [tuple(map(str, key)) for key in keys], measure
+        self.title = title or " ".join(self.keys[0])
+
+    def measured(self):
+        try:
+            return self.measure()
+        except Failed as failure:
+            return [str(failure)] * len(self.keys)
+
+
+class Experiment:
+    """Results have the columns `key` and `values` (evaluation/store.py). jobs(world) says what there is to measure with what this world has;
+    show(store, page) writes it into the page (evaluation/page.py)."""
+
+    name = ""
+    title = ""
+    key = ()
+    values = ()
+
+    def jobs(self, world):
+        raise NotImplementedError
+
+    def show(self, store, page):
+        raise NotImplementedError

@@ -1,0 +1,101 @@
+"""Whamm paper, Figure 8: what monitors cost in each framework."""
+
+import os
+import re
+import subprocess
+
+from . import systems
+from .experiment import Experiment, Job
+from .measure import geometric_mean, medians
+
+# Monitor -> our script, names of Wizard's own, one written by hand and its library.
+MONITORS = {
+    "branches": ("branches", ("branches",), "branches-hw", None),
+    "hotness": ("hotness", ("hotness",), "hotness-hw", None),
+    "icount": ("icount", ("icount",), "icount-hw", None),
+    "imix": ("imix", ("imix", "opcodes"), "imix-hw", None),
+    "cache_sim": ("cache", ("cache-sim",), "cache-sim-hw", "cache"),
+}
+BASE = "none"
+JIT, LIFTOFF, V8, WASMTIME = "Wizard, JIT", "V8, Liftoff", "V8", "wasmtime"
+
+
+def built_in(engine):
+    """The names of the monitors that a Wizard has built in."""
+    done = subprocess.run([engine, "--help"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8")
+    return set(re.findall(r"^    ([a-z-]+) ", done.stdout.partition("MONITOR OPTIONS")[2], re.M))
+
+
+def by_hand(world, name, library):
+    """The file of a monitor written by hand, with its library, for --monitors; None if it is not there."""
+    folder = world.peers["WIZARD_HW"]
+    paths = [os.path.join(folder, f"{name}.wasm")]
+    if library:
+        folders = (folder, os.path.join(os.path.dirname(os.path.abspath(folder)), "utils"))
+        paths.append(next((path for f in folders for path in [os.path.join(f, f"{library}.wasm")] if os.path.exists(path)), ""))
+    return "+".join(paths) if folder and all(map(os.path.exists, paths)) else None
+
+
+class Frameworks(Experiment):
+    name = "frameworks"
+    title = "Whamm paper, Figure 8: monitors in each framework"
+    key = ("program", "monitor", "framework", "engine")
+    values = ("ms", "peak")
+
+    def variants(self, world, program, monitor):
+        """(framework, engine) -> a function that measures; what is not there is left out."""
+        script, natives, hand, library = MONITORS[monitor]
+        script, found = world.script(script), {}
+
+        def run(engine, module):
+            return {JIT: lambda: systems.wizard(world.wizard, "jit", module(), program.arguments),
+                    LIFTOFF: lambda: systems.node(world, module(), program.arguments, "--liftoff-only"),
+                    V8: lambda: systems.node(world, module(), program.arguments),
+                    WASMTIME: lambda: systems.wasmtime(world, module(), program.arguments)}[engine]
+
+        def attach(monitors):
+            return lambda: systems.wizard(world.wizard, "jit", program.path, program.arguments, monitors())
+        engines = [JIT] * bool(world.wizard) + [LIFTOFF, V8] * world.has_node() + [WASMTIME] * world.has_wasmtime()
+        for engine in engines:
+            found[BASE, engine] = run(engine, lambda: program.path)
+            found["whammc, rewriting", engine] = run(engine, lambda: world.instrumented(program, script, "--host=wasi"))
+            if engine != JIT:
+                found["whammc, bound", engine] = run(engine, lambda: world.bound(program, script))
+        if world.wizard:
+            found["whammc, monitor", JIT] = attach(lambda: world.monitor(script))
+            native = next((name for name in natives if name in built_in(world.wizard)), None)
+            if native:
+                found["built in", JIT] = attach(lambda: native)
+            if by_hand(world, hand, library):
+                found["monitor by hand", JIT] = attach(lambda: by_hand(world, hand, library))
+        return found
+
+    def jobs(self, world):
+        for program in world.kernels():
+            for monitor in MONITORS:
+                variants = self.variants(world, program, monitor)
+                if variants:
+                    yield Job([(program.name, monitor, *variant) for variant in variants],
+                              lambda v=variants: list(medians(v, world.rounds).values()), f"{program.name} {monitor}")
+
+    def show(self, store, page):
+        page.heading(self.title)
+        page.text("Time with a monitor by time without, CPU time; geometric means over the programs. The paper shows these as bars per "
+                  "kernel, in Wizard's JIT; the other columns are engines that it does not have.")
+        columns = list(dict.fromkeys(key[2:] for key in store.rows if key[2] != BASE))
+        columns.sort(key=lambda column: (column[1] != JIT, column[1] != LIFTOFF, column[1], column[0]))
+        monitors = [name for name in MONITORS if name in store.column("monitor")]
+        bars = {}
+        for monitor in monitors:
+            bars[monitor] = [self.mean(store, monitor, column) for column in columns]
+        page.table(["monitor", *(f"{framework}; {engine}" for framework, engine in columns)],
+                   [[monitor, *map(page.number, bars[monitor])] for monitor in monitors])
+        page.bars("evaluation-frameworks", [f"{framework}; {engine}" for framework, engine in columns], bars, "time / time without (log)")
+        page.remark("What only counts costs next to nothing with segments, in every form, so that it is below Wizard's own monitors, which "
+                    "count at each instruction; `cache_sim` cannot be counted and shows what calling the library costs.")
+
+    @staticmethod
+    def mean(store, monitor, column):
+        programs = store.column("program")
+        times = [(store.number("ms", program, monitor, *column), store.number("ms", program, monitor, BASE, column[1])) for program in programs]
+        return geometric_mean([time / base for time, base in times if time and base])

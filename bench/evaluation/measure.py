@@ -1,0 +1,56 @@
+"""How long processes take, and what they need."""
+
+import os
+import statistics
+import subprocess
+import tempfile
+from typing import NamedTuple
+
+TIMEOUT = 600  # seconds that a run may take
+
+
+class Failed(Exception):
+    """A command that did not succeed; the text is one line."""
+
+
+class Usage(NamedTuple):
+    cpu_ms: float  # user and system time of the process and of its children
+    peak_bytes: int
+    output: str  # standard output
+
+
+def spend(command, must=True, cwd=None, stdin=None, **environment):
+    """Runs a command. Its standard input is the file `stdin`, or empty."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(stdin or os.devnull, "rb") as source:
+        process = subprocess.Popen(["timeout", str(TIMEOUT), *command], stdin=source, stdout=out, stderr=err, cwd=cwd,
+                                   env={**os.environ, "NODE_NO_WARNINGS": "1", **environment})
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        if process.returncode and must:
+            lines = (err.read() + out.read()).decode(errors="replace").strip().splitlines()
+            why = "took too long" if process.returncode == 124 else next((line for line in lines if line.strip()), f"exit status {process.returncode}")
+            raise Failed(f"{os.path.basename(command[0])}: {why[:200]}")
+        return Usage(1000 * (usage.ru_utime + usage.ru_stime), usage.ru_maxrss * 1024, out.read().decode(errors="replace"))
+
+
+def medians(variants, rounds):
+    """Measures in turns, so that a machine that becomes slower does so for all.
+
+    variants: name -> function that returns numbers by name. Result: name -> their medians, or a text that says why there are none."""
+    found = {name: [] for name in variants}
+    for _ in range(rounds):
+        for name, results in found.items():
+            if isinstance(results, list):
+                try:
+                    results.append(variants[name]())
+                except Failed as failure:
+                    found[name] = str(failure)
+    return {name: results if isinstance(results, str) else {what: statistics.median(r[what] for r in results) for what in results[0]}
+            for name, results in found.items()}
+
+
+def geometric_mean(values):
+    values = [value for value in values if value]
+    return statistics.geometric_mean(values) if values else None

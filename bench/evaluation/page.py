@@ -1,0 +1,111 @@
+"""The page of results: Markdown with tables, and plots as SVG beside it."""
+
+import csv
+import os
+
+COLOURS = ["#4269d0", "#efb118", "#ff725c", "#6cc5b0", "#3ca951", "#ff8ab7", "#a463f2", "#97bbf5", "#9c6b4e", "#9498a0"]
+HEAD = """# Evaluation
+
+The tables and figures of the papers that whammc is built on, made again: the Whamm paper (*Debugging WebAssembly? Put some Whamm on it!*, OOPSLA
+2025), the thesis on WasmProf, and the articles on call trees and wzprof. `bench/paper` measures and writes this page; its results are in
+`bench/results/`. Ratios are comparable between machines, times are not.
+"""
+
+
+class Page:
+    def __init__(self, path):
+        self.path, self.parts = path, [HEAD]
+
+    @staticmethod
+    def number(value):
+        if value is None:
+            return ""
+        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 20 else f"{value:.2f}"
+
+    def heading(self, text):
+        self.parts.append(f"## {text}\n")
+
+    def text(self, text):
+        self.parts.append(text + "\n")
+
+    remark = text
+
+    def table(self, head, rows):
+        lines = ["| " + " | ".join(map(str, head)) + " |", "|---|" + "---:|" * (len(head) - 1)]
+        lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
+        self.parts.append("\n".join(lines) + "\n")
+
+    # --- plots -------------------------------------------------------------------------------------------
+
+    def _plot(self, name, draw, alt, size=(10, 4)):
+        """draw(axes) makes the picture. Without matplotlib, what is there stays."""
+        path = os.path.join(os.path.dirname(self.path), name + ".svg")
+        try:
+            import matplotlib
+        except ImportError:
+            matplotlib = None
+        if matplotlib:
+            matplotlib.use("svg")
+            matplotlib.rcParams.update({"svg.hashsalt": "whammc", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9})
+            from matplotlib import pyplot
+            figure, axes = pyplot.subplots(figsize=size, layout="constrained")
+            draw(axes)
+            axes.spines[["top", "right"]].set_visible(False)
+            figure.savefig(path, metadata={"Date": None, "Creator": None})
+            pyplot.close(figure)
+        if os.path.exists(path):
+            self.parts.append(f"![{alt}]({name}.svg)\n")
+
+    def bars(self, name, series, groups, unit, log=True):
+        """groups: label -> a value or None for each of the series."""
+        def draw(axes):
+            width = 0.8 / max(len(series), 1)
+            for i, label in enumerate(series):
+                values = [group[i] for group in groups.values()]
+                places = [j + (i - (len(series) - 1) / 2) * width for j in range(len(groups))]
+                axes.bar(places, [value or 0 for value in values], width, label=label, color=COLOURS[i % len(COLOURS)])
+            axes.set_xticks(range(len(groups)), list(groups))
+            axes.set_ylabel(unit)
+            if log:
+                axes.set_yscale("log")
+                axes.axhline(1, color="black", linewidth=0.6)
+            axes.legend(fontsize=7, ncols=2, frameon=False)
+        if groups and any(value for group in groups.values() for value in group):
+            self._plot(name, draw, f"Bars: {unit} for {', '.join(groups)}")
+
+
+def _machine(page, results):
+    path = os.path.join(results, "machine.csv")
+    if os.path.exists(path):
+        with open(path, newline="", encoding="utf-8") as file:
+            rows = list(csv.reader(file))[1:]
+        page.heading("The machine")
+        page.table(["", ""], rows)
+
+
+def write(path, results, stores):
+    """Writes the page from the stores of all experiments; of those without results there is only the name."""
+    from . import EXPERIMENTS
+    page = Page(path)
+    _machine(page, results)
+    missing = []
+    for name, experiment in EXPERIMENTS.items():
+        if any(not row["error"] for row in stores[name].rows.values()):
+            experiment.show(stores[name], page)
+            failed = stores[name].errors()
+            if failed:
+                page.text(f"Not measured: {_summary(failed)}.")
+        else:
+            missing.append(experiment.title)
+    if missing:
+        page.text("Not measured here, for want of an engine or a peer: " + "; ".join(missing) + ".")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(page.parts))
+
+
+def _summary(failed):
+    """The reasons, each once, with how many results it is the reason of."""
+    counts = {}
+    for reason in failed.values():
+        counts[reason] = counts.get(reason, 0) + 1
+    return "; ".join(f"{count} × {reason}" for reason, count in sorted(counts.items(), key=lambda item: -item[1])[:5])

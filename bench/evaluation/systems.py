@@ -1,0 +1,52 @@
+"""Ways to run a WASI program: each returns the milliseconds of CPU time that it took."""
+
+import glob
+import os
+
+from .measure import Failed, spend
+from .world import BENCH
+
+WASM2C = "/usr/share/wabt/wasm2c"
+
+
+def wizard(engine, mode, module, arguments=(), monitors=None):
+    """In Wizard, in mode int or jit; ms: of the whole process, with attaching and reporting, as the paper measures."""
+    usage = spend([engine, f"--mode={mode}", "--ext:multi-memory", *([f"--monitors={monitors}"] if monitors else []), module, *arguments])
+    return {"ms": usage.cpu_ms, "peak": usage.peak_bytes}
+
+
+def _timed(world, command, module, arguments):
+    result = world.file("time")
+    if os.path.exists(result):
+        os.remove(result)
+    usage = spend([*command, result, module, *arguments])
+    with open(result, encoding="utf-8") as file:
+        return {"ms": float(file.read()), "peak": usage.peak_bytes}
+
+
+def node(world, module, arguments=(), *options):
+    """In V8: compiling lazily, instantiating and running, without the start-up of Node."""
+    return _timed(world, [world.node, "--no-warnings", *options, os.path.join(BENCH, "time.mjs")], module, arguments)
+
+
+def wasmtime(world, module, arguments=()):
+    """In wasmtime: instantiating and running; it compiles ahead of time."""
+    return _timed(world, [world.python, os.path.join(BENCH, "time.py")], module, arguments)
+
+
+def native(world, program):
+    """The program as C, by wasm2c, compiled by gcc -O2: a function that runs it."""
+    if not os.path.isdir(WASM2C):
+        raise Failed("wasm2c is not there")
+
+    def build(path):
+        source = world.file(program.name + ".c")
+        spend(["wasm2c", "--module-name=app", program.path, "-o", source])
+        spend(["gcc", "-O2", "-w", f"-I{WASM2C}", f"-I{os.path.dirname(source)}", f"-DPROGRAM=\"{os.path.basename(source)[:-2]}.h\"",
+               os.path.join(BENCH, "evaluation", "native.c"), source, *glob.glob(f"{WASM2C}/wasm-rt-impl.c"), "-lm", "-o", path])
+    executable = world.made(("native", program.path), build)
+
+    def run():
+        usage = spend([executable, *program.arguments])
+        return {"ms": usage.cpu_ms, "peak": usage.peak_bytes}
+    return run

@@ -1,0 +1,55 @@
+"""The thesis on WasmProf, Appendix B: times of functions that must be in known ratios."""
+
+import os
+import re
+
+from .experiment import Experiment, Job
+from .measure import Failed, spend
+from .world import BENCH
+
+# What bench/validation measures: reading the clock at each call, as the thesis did; without timing the tiny function.
+WAYS = {"all functions timed": [], "the tiny function not timed": ["--exclude"]}
+PAPER = 0.7  # per cent that the thesis' times are off at most
+
+
+class Validation(Experiment):
+    name = "validation"
+    title = "WasmProf, Appendix B: times that must have known ratios"
+    key = ("way", "time of")
+    values = ("expected", "median")
+
+    def jobs(self, world):
+        if world.has_node():
+            for way, options in WAYS.items():
+                names = self.names()
+                yield Job([(way, name) for name in names], lambda o=options, n=names: self.measure(world, o, n), way)
+
+    @staticmethod
+    def names():
+        arcs = [f"main -> f_{name}" for name in ("main_1", "main_2", "main_3", "main_4", "half", "half_2", "quarter")]
+        return [*arcs, *(f"f_{name} -> add" for name in ("main_1", "main_2", "half", "quarter"))]
+
+    @staticmethod
+    def measure(world, options, names):
+        iterations = 300000 if world.quick else 10000000
+        output = spend(["python3", os.path.join(BENCH, "validation"), f"--builddir={world.build}", f"--runs={world.rounds}",
+                        f"--iterations={iterations}", "--clock=host", *options], must=False).output
+        rows = {what.strip(): {"expected": float(expected), "median": float(median)}
+                for what, expected, median in re.findall(r"^(.*?)\s+([\d.]+)\s+([\d.]+)\s+-?[\d.]+%", output, re.M)}
+        if not rows:
+            raise Failed(output.strip().splitlines()[-1] if output.strip() else "bench/validation printed nothing")
+        return [rows.get(name, "not timed") for name in names]
+
+    def show(self, store, page):
+        page.heading(self.title)
+        page.text("Functions of `examples/programs/validation.c` call a tiny one n, n, n/2 and n/4 times, and each other. Times as a multiple of "
+                  "those of n iterations, medians; in brackets how far that is from what it must be. All calls were exact, or there would be "
+                  "no row.")
+        rows = []
+        for name in self.names():
+            expected = next((e for way in WAYS for e in [store.number("expected", way, name)] if e), None)
+            medians = [store.number("median", way, name) for way in WAYS]
+            if expected:
+                rows.append([name, f"{expected:g}", *("" if m is None else f"{m:.3f} ({100 * (m / expected - 1):+.1f} %)" for m in medians)])
+        page.table(["time of", "must be", *WAYS], rows)
+        page.remark(f"The thesis says {PAPER} % at most, for 10 million iterations that took 36 s.")

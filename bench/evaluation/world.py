@@ -1,0 +1,184 @@
+"""What there is to measure with: the compiler, engines, peers that environment variables name, programs, and the machine."""
+
+import csv
+import datetime
+import glob
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from .measure import spend
+
+BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TOP = os.path.dirname(BENCH)
+ENGINES = os.environ.get("WHAMMC_ENGINES") or os.path.join(TOP, "tests", "engines")
+MODULES = os.path.join(ENGINES, "node_modules")
+QUICK_KERNELS = ["gemm", "jacobi-2d", "nussinov", "trisolv"]
+# Where there is no PolyBench: arguments for compilers, for interpreters.
+EXAMPLES = {"fib": (["32"], ["25"]), "matmul": (["300"], ["90"]), "quicksort": (["300000"], ["20000"])}
+# Variables that name engines and peers.
+PEERS = ("WIZENG", "POLYBENCH", "WIZARD_HW", "WZPROF", "WASMBOY")
+
+
+def _version(command, pattern=r".*"):
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
+                              errors="replace", timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    line = next((line for line in done.stdout.splitlines() if line.strip()), "")
+    return re.search(pattern, line).group(0).strip() if re.search(pattern, line) else ""
+
+
+def found(*names):
+    """The first of these programs that PATH has."""
+    return next((path for name in names if name for path in [shutil.which(name)] if path), "")
+
+
+class Program:
+    """A WASI program. `interpreted`: arguments that give an interpreter less to do."""
+
+    def __init__(self, name, path, arguments=(), interpreted=None):
+        self.name, self.path, self.arguments = name, path, list(arguments)
+        self.interpreted = list(arguments if interpreted is None else interpreted)
+
+
+class World:
+    def __init__(self, builddir, quick, rounds):
+        self.build = os.path.abspath(builddir)
+        self.whammc = os.path.join(self.build, "whammc")
+        self.quick, self.rounds = quick, rounds
+        self.peers = {name: os.environ.get(name, "") for name in PEERS}
+        self.node = os.environ.get("WHAMMC_NODE24") or os.path.join(ENGINES, "bin", "node24")
+        self.python = os.environ.get("WHAMMC_WASMTIME_PYTHON") or os.path.join(ENGINES, "venv", "bin", "python")
+        self.chromium = os.environ.get("CHROMIUM") or found("chromium", "chromium-browser")
+        self.firefox = os.environ.get("FIREFOX") or found("firefox-esr", "firefox")
+        self.wizards = self._find_wizards()
+        self._made = {}
+
+    def __enter__(self):
+        if not os.access(self.whammc, os.X_OK):
+            sys.exit(f"there is no compiler at {self.whammc}: build it, or name the build directory with --builddir")
+        self._directory = tempfile.TemporaryDirectory(prefix="whammc-paper-")
+        return self
+
+    def __exit__(self, *_):
+        self._directory.cleanup()
+
+    def file(self, name):
+        return os.path.join(self._directory.name, re.sub(r"[^\w.-]+", "-", name))
+
+    # --- engines -----------------------------------------------------------------------------------------
+
+    def _find_wizards(self):
+        """Builds of Wizard by the name of their options, such as rt-int; "" is WIZENG itself."""
+        engine = self.peers["WIZENG"]
+        if not os.access(engine, os.X_OK):
+            return {}
+        stem = re.sub(r"_[a-z-]+$", "", os.path.basename(engine))
+        beside = glob.glob(os.path.join(glob.escape(os.path.dirname(os.path.abspath(engine))), glob.escape(stem) + "_*"))
+        return {"": engine, **{os.path.basename(path)[len(stem) + 1:]: path for path in beside if os.access(path, os.X_OK)}}
+
+    @property
+    def wizard(self):
+        """The build that inlines probes if there is one: what the paper calls the most optimised configuration."""
+        return self.wizards.get("inline") or self.wizards.get("", "")
+
+    def has_node(self):
+        return os.access(self.node, os.X_OK)
+
+    def has_wasmtime(self):
+        return os.access(self.python, os.X_OK)
+
+    # --- programs ----------------------------------------------------------------------------------------
+
+    def kernels(self):
+        """PolyBench; without it, programs of our own."""
+        folder = self.peers["POLYBENCH"]
+        if folder:
+            names = sorted(os.path.basename(path)[:-5] for path in glob.glob(os.path.join(glob.escape(folder), "*.wasm")))
+            names = [name for name in names if name in QUICK_KERNELS] if self.quick else names
+            return [Program(name, os.path.join(folder, name + ".wasm")) for name in names]
+        return [Program(name, os.path.join(self.build, "examples", "programs", name + ".wasm"), *arguments) for name, arguments in EXAMPLES.items()]
+
+    # --- what whammc makes -------------------------------------------------------------------------------
+
+    def made(self, key, make):
+        """The file that make(path) writes, once for each key."""
+        name = " ".join(map(str, key))
+        if name not in self._made:
+            path = self.file(f"{len(self._made)}-{name[-80:]}.wasm")
+            make(path)
+            self._made[name] = path
+        return self._made[name]
+
+    def script(self, name, text=None):
+        """The path of an example script, or of one with this text."""
+        if text is None:
+            return os.path.join(TOP, "examples", "scripts", name + ".whamm")
+        path = self.file(f"{name}.whamm")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def libraries(self, script):
+        """Options that name the libraries a script uses."""
+        with open(script, encoding="utf-8") as file:
+            names = re.findall(r"^use (\w+);", file.read(), re.M)
+        paths = {name: os.path.join(self.build, "examples", "libs", name + ".wasm") for name in names}
+        return {name: path for name, path in paths.items() if os.path.exists(path)}
+
+    def instrumented(self, program, script, *options):
+        flags = [f"--lib={name}={path}" for name, path in self.libraries(script).items()]
+        return self.made((program.path, script, *options), lambda path: spend(
+            [self.whammc, "instr", *options, *flags, "-s", script, program.path, "-o", path, "--no-js"]))
+
+    def monitor(self, script, *options):
+        """A monitor, and the libraries that an engine needs with it, as Wizard's option --monitors wants them."""
+        libraries = self.libraries(script)
+        flags = [f"--lib={name}={path}" for name, path in libraries.items()]
+        path = self.made(("monitor", script, *options), lambda path: spend([self.whammc, "monitor", *options, *flags, "-s", script, "-o", path]))
+        return "+".join([path, *libraries.values()])
+
+    def bound(self, program, script, *options):
+        monitor = self.monitor(script, *options)
+        return self.made(("bind", program.path, monitor), lambda path: spend([self.whammc, "bind", monitor, program.path, "-o", path]))
+
+    # --- the machine -------------------------------------------------------------------------------------
+
+    def versions(self):
+        """What measures, and with which versions."""
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            model = re.search(r"^model name\s*: (.*)", file.read(), re.M)
+        with open("/proc/meminfo", encoding="utf-8") as file:
+            memory = int(re.search(r"\d+", file.read()).group(0)) // 1024**2
+        yield "processor", f"{model[1].strip() if model else platform.machine()}, {os.cpu_count()} cores, {memory} GiB"
+        yield "system", f"{platform.system()} {platform.release()}"
+        yield "whammc", _version([self.whammc, "--version"])
+        yield "Node (V8)", " ".join(filter(None, (_version([self.node, "--version"]), _version([self.node, "-p", "process.versions.v8"]))))
+        yield "wasmtime", _version([self.python, "-c", "import importlib.metadata as m; print(m.version('wasmtime'))"])
+        yield "Wizard", _version([self.wizard, "--help"]) if self.wizard else ""
+        yield "Chromium", _version([self.chromium, "--version"], r"[\d.]{5,}") if self.chromium else ""
+        yield "Firefox", _version([self.firefox, "--version"], r"[\d.]+\w*") if self.firefox else ""
+        yield "gcc", _version(["gcc", "--version"])
+        yield "wasm2c (wabt)", _version(["wasm2c", "--version"])
+
+    def describe(self):
+        """Lines that say what is there and what is not."""
+        for name, version in self.versions():
+            yield f"{name}: {version or 'not there'}"
+        yield "builds of Wizard: " + (", ".join(filter(None, self.wizards)) or "none beside WIZENG")
+        yield "not given: " + (", ".join(name for name, path in self.peers.items() if not path) or "nothing")
+
+    def save_description(self, path):
+        """The versions, with the day and how busy the machine is."""
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["what", "version"])
+            writer.writerows((name, version) for name, version in self.versions() if version)
+            writer.writerow(["measured", f"{datetime.date.today()}, {self.rounds} round{'s' * (self.rounds != 1)}, "
+                                         f"{'a few programs' if self.quick else 'all programs'}, load {os.getloadavg()[1]:.1f}"])
