@@ -4,6 +4,7 @@
 #include "api/api_compare.h"
 
 #include "base/vec.h"
+#include "report/escape.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,38 +17,48 @@ typedef struct Row {
     Number value[2]; /* old, new */
 } Row;
 
+/* What a table is of. A variable may have any name, also that of a table of profiles. */
+typedef enum SectionKind {
+    SECTION_TIME,      /* of profiles, in nanoseconds */
+    SECTION_CALLS,     /* of profiles */
+    SECTION_SITES,     /* of a variable at sites, by function */
+    SECTION_VARIABLES, /* of the others: each a row, so that there is no sum */
+} SectionKind;
+
 typedef struct Section {
+    SectionKind kind;
     Str title;
-    bool time; /* nanoseconds */
     Vec(Row) rows;
 } Section;
 
 typedef struct Compare {
     Vec(Section) sections;
-    Map index; /* title, name, and which of that name -> the row in its section */
-    Map titles;
+    Map index;  /* kind, title, name, and which of that name -> the row in its section */
+    Map titles; /* kind, title -> the section */
     Arena arena;
     Buf key;
 } Compare;
 
 /* ---- what there is ---- */
 
-static Section *section_of(Compare *c, const char *title, bool time) {
+static Section *section_of(Compare *c, SectionKind kind, const char *title) {
     bool added;
-    uint64_t at = *map_put(&c->titles, str_of(title), c->sections.len, &added);
+    c->key.len = 0;
+    buf_u8(&c->key, (uint8_t)kind);
+    buf_name(&c->key, str_of(title));
+    Str key = {(const char *)c->key.data, (uint32_t)c->key.len};
+    uint64_t at = *map_put(&c->titles, key, c->sections.len, &added);
     if (added)
         vec_push(&c->sections,
-                 ((Section){.title = str_of(arena_strndup(&c->arena, title, strlen(title))),
-                            .time = time}));
+                 ((Section){.kind = kind,
+                            .title = str_of(arena_strndup(&c->arena, title, strlen(title)))}));
     return &c->sections.at[at];
 }
 
-static void add(Compare *c, const char *title, bool time, const char *name, uint32_t which,
+static void add(Compare *c, SectionKind kind, const char *title, const char *name, uint32_t which,
                 uint32_t side, Number value) {
-    Section *s = section_of(c, title, time);
+    Section *s = section_of(c, kind, title); /* and c->key */
     bool added;
-    c->key.len = 0;
-    buf_name(&c->key, str_of(title));
     buf_name(&c->key, str_of(name));
     buf_uleb(&c->key, which);
     Str key = {(const char *)c->key.data, (uint32_t)c->key.len};
@@ -67,8 +78,9 @@ static void add_profile(Compare *c, WhammcReport *r, const WhammcReportOptions *
         const WhammcProfileFunction *f = &p->functions[i];
         uint32_t which = (uint32_t)(*map_put(&seen, str_of(f->name), 0, NULL))++;
         if (p->timed)
-            add(c, "time in itself", true, f->name, which, side, (Number)f->self);
-        add(c, "calls", false, f->name, which, side, (Number)f->calls + (Number)f->recursive_calls);
+            add(c, SECTION_TIME, "time in itself", f->name, which, side, (Number)f->self);
+        add(c, SECTION_CALLS, "calls", f->name, which, side,
+            (Number)f->calls + (Number)f->recursive_calls);
     }
     map_free(&seen);
 }
@@ -96,9 +108,9 @@ static void add_rows(Compare *c, WhammcReport *r, const WhammcReportOptions *opt
         if (rows[i].shown_fname && !options->mangled)
             function = rows[i].shown_fname;
         if (rows[i].has_place)
-            add(c, name, false, function ? function : "?", 0, side, value);
+            add(c, SECTION_SITES, name, function ? function : "?", 0, side, value);
         else
-            add(c, "variables", false, name, 0, side, value);
+            add(c, SECTION_VARIABLES, "variables", name, 0, side, value);
     }
 }
 
@@ -108,8 +120,14 @@ static Number change_of(const Row *r) {
     return r->value[1] - r->value[0];
 }
 
+/* The largest changes first; those to or from what is no number before them. */
+static Number order_of(const Row *r) {
+    Number change = fabsl(change_of(r));
+    return isnan(change) ? HUGE_VALL : change;
+}
+
 static int compare_rows(const void *a, const void *b) {
-    Number x = fabsl(change_of(a)), y = fabsl(change_of(b));
+    Number x = order_of(a), y = order_of(b);
     if (x != y)
         return x < y ? 1 : -1;
     const Row *p = a, *q = b;
@@ -118,25 +136,30 @@ static int compare_rows(const void *a, const void *b) {
     return order ? order : (p->name.len > q->name.len) - (p->name.len < q->name.len);
 }
 
-/* A number in a column; `sign`: also if it is positive. */
+/* A number in a column, with all its digits up to 64 bits; `sign`: also if it is positive. */
 static void put_number(Number v, bool time, bool sign, Buf *out) {
+    enum { DIGITS = 6 };
     char text[64];
-    bool whole = !time && v == floorl(v);
-    snprintf(text, sizeof text, "%s%.*Lf%s", sign && v > 0 ? "+" : "", whole ? 0 : 2,
+    bool whole = !time && v == floorl(v), large = fabsl(v) >= 0x1p64L;
+    snprintf(text, sizeof text, large ? "%s%.*Lg%s" : "%s%.*Lf%s", sign && v > 0 ? "+" : "",
+             large   ? DIGITS
+             : whole ? 0
+                     : 2,
              time ? v / 1e6L : v, time ? " ms" : "");
     buf_printf(out, "%16s", text);
 }
 
 static void put_row(const Row *r, bool time, Str name, Buf *out) {
+    enum { LARGE = 1000000 }; /* per cent */
     char share[32] = "new";
+    Number percent = 100 * change_of(r) / fabsl(r->value[0]);
     if (r->value[0] != 0)
-        snprintf(share, sizeof share, "%+.1Lf%%", 100 * change_of(r) / fabsl(r->value[0]));
+        snprintf(share, sizeof share, fabsl(percent) < LARGE ? "%+.1Lf%%" : "%+.3Lg%%", percent);
     put_number(r->value[0], time, false, out);
     put_number(r->value[1], time, false, out);
     put_number(change_of(r), time, true, out);
     buf_printf(out, "%10s  ", r->value[1] == 0 && r->value[0] != 0 ? "gone" : share);
-    for (uint32_t i = 0; i < name.len; i++)
-        buf_u8(out, (unsigned char)name.ptr[i] < ' ' ? '?' : (uint8_t)name.ptr[i]);
+    escape_shown(out, name);
     buf_u8(out, '\n');
 }
 
@@ -146,18 +169,19 @@ static void put_section(Section *s, uint32_t top, bool first, Buf *out) {
     if (!s->rows.len)
         return;
     qsort(s->rows.at, s->rows.len, sizeof *s->rows.at, compare_rows);
-    bool sums = !str_is(s->title, "variables");
     for (uint32_t i = 0; i < s->rows.len; i++) {
         total.value[0] += s->rows.at[i].value[0];
         total.value[1] += s->rows.at[i].value[1];
         changed += change_of(&s->rows.at[i]) != 0;
     }
-    buf_printf(out, "%s%.*s\n%16s%16s%16s\n", first ? "" : "\n", STR_ARG(s->title), "old", "new",
-               "change");
-    if (sums)
-        put_row(&total, s->time, STR("(all)"), out);
+    bool time = s->kind == SECTION_TIME;
+    buf_str(out, first ? STR("") : STR("\n"));
+    escape_shown(out, s->title);
+    buf_printf(out, "\n%16s%16s%16s\n", "old", "new", "change");
+    if (s->kind != SECTION_VARIABLES)
+        put_row(&total, time, STR("(all)"), out);
     for (; shown < changed && (!top || shown < top); shown++)
-        put_row(&s->rows.at[shown], s->time, s->rows.at[shown].name, out);
+        put_row(&s->rows.at[shown], time, s->rows.at[shown].name, out);
     if (changed > shown)
         buf_printf(out, "  and %u more that have changed\n", changed - shown);
     if (s->rows.len > changed)
