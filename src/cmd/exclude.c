@@ -42,28 +42,68 @@ static bool is_short(const WasmModule *m, uint32_t func) {
 
 /* What is known of each function of the profile. */
 typedef struct Counted {
-    uint64_t calls, large; /* of it; by it, of functions that are not tiny */
+    uint64_t calls;       /* of it */
+    uint64_t large, over; /* calls by it, of functions that are not tiny; over: times 2^64 */
     bool is_short, tiny;
 } Counted;
+
+static void add_large(Counted *c, uint64_t calls) {
+    c->large += calls;
+    c->over += c->large < calls;
+}
+
+static void remove_large(Counted *c, uint64_t calls) {
+    c->over -= c->large < calls;
+    c->large -= calls;
+}
+
+/* The arcs of a profile by callee: those of f are arcs[first[f]] to arcs[first[f + 1] - 1]. */
+typedef struct Callers {
+    uint32_t *first;
+    const ProfileArc **arcs;
+} Callers;
+
+static Callers callers_of(const Profile *p) {
+    Callers c = {mem_zalloc((p->funcs.len + 2u) * sizeof *c.first),
+                 mem_zalloc((p->arcs.len + 1u) * sizeof *c.arcs)};
+    for (uint32_t i = 0; i < p->arcs.len; i++)
+        c.first[p->arcs.at[i].callee + 2]++;
+    for (uint32_t f = 2; f < p->funcs.len + 2; f++)
+        c.first[f] += c.first[f - 1];
+    for (uint32_t i = 0; i < p->arcs.len; i++)
+        c.arcs[c.first[p->arcs.at[i].callee + 1]++] = &p->arcs.at[i];
+    return c;
+}
+
+typedef Vec(uint32_t) Functions;
+
+static void note_if_tiny(Counted *c, uint32_t f, Functions *found) {
+    bool tiny = c->is_short && !c->over && c->large <= c->calls / RARELY;
+    if (tiny && !c->tiny)
+        vec_push(found, f);
+    c->tiny |= tiny;
+}
 
 /* Short functions are tiny if they hardly ever call one that is not. As none is to begin with,
  * those that call each other in a circle never are. */
 static void find_tiny(const Profile *p, Counted *of) {
-    for (bool more = true; more;) {
-        more = false;
-        for (uint32_t f = 0; f < p->funcs.len; f++)
-            of[f].large = 0;
-        for (uint32_t i = 0; i < p->arcs.len; i++) {
-            const ProfileArc *a = &p->arcs.at[i];
-            if (!of[a->callee].tiny)
-                of[a->caller].large = capped_add(of[a->caller].large, a->calls);
-        }
-        for (uint32_t f = 0; f < p->funcs.len; f++) {
-            bool tiny = of[f].is_short && of[f].large <= of[f].calls / RARELY;
-            more |= tiny && !of[f].tiny;
-            of[f].tiny |= tiny;
+    Callers callers = callers_of(p);
+    Functions found = {0};
+    for (uint32_t i = 0; i < p->arcs.len; i++)
+        add_large(&of[p->arcs.at[i].caller], p->arcs.at[i].calls);
+    for (uint32_t f = 0; f < p->funcs.len; f++)
+        note_if_tiny(&of[f], f, &found);
+    while (found.len) {
+        uint32_t f = found.at[--found.len];
+        for (uint32_t i = callers.first[f]; i < callers.first[f + 1]; i++) {
+            uint32_t caller = callers.arcs[i]->caller;
+            remove_large(&of[caller], callers.arcs[i]->calls);
+            note_if_tiny(&of[caller], caller, &found);
         }
     }
+    vec_free(&found);
+    free(callers.first);
+    free(callers.arcs);
 }
 
 /* Marks the functions that are tiny and have many calls, by number. */
