@@ -167,7 +167,7 @@ function takeOptions(words) {
 //
 // The memory has a number that tells whether the thread runs; how long it did not since (where others need the
 // processors, too, the time stands still until it gets its turn); in another cache line, the time. In milliseconds.
-const STATE = 0, LOST = 8, TIME = 64, RUNNING = 1;
+const STATE = 0, LOST = 8, TIME = 64, RUNNING = 1, LATE = 0.5;
 
 // (module
 //   (import "" "" (memory 1 1 shared))
@@ -191,7 +191,7 @@ const TICKER = `
     const now = performance.now() + shift;
     if (now < last + 0.001) continue;
     time[0] = now;
-    if (now > last + 0.5) lost[0] += now - last;
+    if (now > last + ${LATE}) lost[0] += now - last;
     last = now;
   }`;
 
@@ -235,8 +235,9 @@ async function startThread(must) {
     }
     const began = performance.now(), lost = new Float64Array(memory.buffer, LOST, 1), before = lost[0];
     const stop = () => {
+      const end = performance.now(), behind = end - Math.max(began, reader.exports.now()); // and may never get its turn
       worker.terminate();
-      const part = Math.round(100 * (lost[0] - before) / (performance.now() - began));
+      const part = Math.round(100 * (lost[0] - before + (behind > LATE ? behind : 0)) / (end - began));
       if (part >= 5)
         say(`whammc: the clock stood still for ${part}% of the time, as others need the processors; try --clock=host`);
     };

@@ -101,6 +101,24 @@ function testStarvedClock([name, command, first]) {
   check(`${name} takes the host's clock where a thread's would stand still`, is(auto, { status: 5, stderr: '' }), auto);
 }
 
+// A thread that is not given a processor any more once the program runs: the time stands still to the end, which must be said.
+function testStoppedClock([name, command, first]) {
+  if (name !== 'node') return;
+  const stops = join(work, 'stops.cjs');
+  writeFileSync(stops, `const threads = require('worker_threads'), { Worker } = threads;
+    threads.Worker = class extends Worker {
+      constructor(source, options) {
+        super(source.replace(/for \\((let last = [^;]*);;\\)/, 'for ($1, end = performance.now() + 30; performance.now() < end;)'), options);
+      }
+    };
+    require('module').syncBuiltinESMExports();`);
+  const loop = program({ functions: `
+    (func (export "_start") (local i64) (loop $again
+      (br_if $again (i64.lt_u (local.tee 0 (i64.add (local.get 0) (i64.const 1))) (i64.const 600000000)))) (call $exit (i32.const 5)))` });
+  const r = run([name, command, ['--require', stops, ...first, '--clock=thread']], loop);
+  check(`${name} says that the clock of a thread stood still to the end`, r.status === 5 && /the clock stood still for \d\d/.test(r.stderr), r);
+}
+
 function testTraps(runner) {
   const name = runner[0];
   const traps = {
@@ -213,6 +231,7 @@ try {
   for (const runner of runners()) {
     testRunner(runner);
     testStarvedClock(runner);
+    testStoppedClock(runner);
     testTraps(runner);
     testBad(runner);
   }
