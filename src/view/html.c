@@ -36,7 +36,7 @@ void html_end(Buf *out) {
 
 void html_text(Buf *out, Str s) {
     uint32_t start = 0;
-    for (uint32_t i = 0; i <= s.len; i++) {
+    for (uint32_t i = 0; s.len && i <= s.len; i++) {
         if (i < s.len && s.ptr[i] != '\t')
             continue;
         view_xml((Str){s.ptr + start, i - start}, out);
