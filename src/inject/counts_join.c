@@ -43,7 +43,8 @@ void counts_begin_run(Counts *run, const Counts *whole) {
 static void join_points(Counts *c, const Counts *run) {
     uint32_t first = c->points.len, loops = c->loops.len, room = COUNT_MAX_LOOPS - loops;
     append(&c->points, &run->points);
-    for (CountPoint *p = c->points.at + first; p < c->points.at + c->points.len; p++) {
+    for (uint32_t i = first; i < c->points.len; i++) {
+        CountPoint *p = &c->points.at[i];
         p->counter += c->ncounters;
         p->loop = p->loop && p->loop <= room ? p->loop + loops : 0;
     }
@@ -83,9 +84,11 @@ static void join_derived(Counts *c, const Counts *run) {
 static void join_values(Counts *c, const Counts *run) {
     uint32_t first = c->values.len;
     append(&c->values, &run->values);
-    for (CountValue *v = c->values.at + first; v < c->values.at + c->values.len; v++)
+    for (uint32_t i = first; i < c->values.len; i++) {
+        CountValue *v = &c->values.at[i];
         if (v->amount)
             v->ref.index += v->ref.derived ? c->nderived : c->ncounters;
+    }
 }
 
 static void join_parts(Counts *c, const Counts *run) {
@@ -103,7 +106,8 @@ static void join_parts(Counts *c, const Counts *run) {
 static void join_traps(Counts *c, const Counts *run) {
     uint32_t first = c->traps.len;
     append(&c->traps, &run->traps);
-    for (CountTraps *t = c->traps.at + first; t < c->traps.at + c->traps.len; t++) {
+    for (uint32_t i = first; i < c->traps.len; i++) {
+        CountTraps *t = &c->traps.at[i];
         t->deficit += t->deficit ? c->ndeficits : 0;
         t->point += c->trap_points.len;
         t->var += c->trap_vars.len;

@@ -24,11 +24,10 @@ static bool is_memid(const Expr *e) {
     return e->kind == EXPR_CALL && e->is_bound && e->bound.id == FN_MEMID && e->nargs == 1;
 }
 
-/* Whether a static number has a value at each site: it divides by nothing, and asks for nothing
- * that only some instructions have. */
+/* Whether a static number has a value at each site: it divides by nothing, and calls nothing. */
 static bool has_value(const Expr *e) {
     bool has = e->kind == EXPR_INT || e->kind == EXPR_BOOL || e->kind == EXPR_UNARY ||
-               (e->kind == EXPR_NAME && !(e->is_bound && e->bound.id == NAME_IMM)) ||
+               e->kind == EXPR_NAME ||
                (e->kind == EXPR_BINARY && e->op != OP_DIV && e->op != OP_REM) ||
                (e->kind == EXPR_CAST && !type_is_float(e->args[0]->type)) || e->kind == EXPR_COND;
     for (uint32_t i = 0; i < e->nargs && has; i++)

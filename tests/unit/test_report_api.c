@@ -550,7 +550,7 @@ static void test_views_for_tools(void **state) {
     assert_writes(r, WHAMMC_REPORT_CALLGRIND, NULL, "\nsummary: 1500 ");
     assert_writes(r, WHAMMC_REPORT_PERFETTO, NULL, "\"dur\":1.500");
     assert_cannot(r, WHAMMC_REPORT_PPROF, &wrong, "the variable 'missing' is not in the report");
-    assert_cannot(r, WHAMMC_REPORT_PPROF, &lines, "no lines of functions, and there is no program");
+    assert_cannot(r, WHAMMC_REPORT_PPROF, &lines, "no lines of functions, and no program was given");
     assert_int_equal(whammc_report_set_module(r, "app.wasm", app, sizeof app), WHAMMC_OK);
     assert_writes(r, WHAMMC_REPORT_CALLGRIND, NULL, "\npositions: instr line\n");
     whammc_report_free(r);

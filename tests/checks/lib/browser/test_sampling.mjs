@@ -11,7 +11,8 @@ import { launch, serve } from './chromium.mjs';
 const [chromium, classic, whammc] = process.argv.slice(2);
 const dir = makeFolder('sampling'), file = name => path.join(dir, name);
 
-// run(n) calls short and long n times; long takes three times as long.
+// run(n) calls short and long n times; long takes three times as long. Both together do not take a multiple of the interval of
+// samples on fast machines, which would always see the same places.
 const APP = `(module
   (func $work (param $n i32) (local $x i32)
     (loop $next
@@ -19,8 +20,8 @@ const APP = `(module
       (br_if $next (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))
     (global.set $kept (local.get $x)))
   (global $kept (mut i32) (i32.const 0))
-  (func $short (call $work (i32.const 500000)))
-  (func $long (call $work (i32.const 1500000)))
+  (func $short (call $work (i32.const 370000)))
+  (func $long (call $work (i32.const 1110000)))
   (func $run (export "run") (param $n i32)
     (loop $next (call $short) (call $long) (br_if $next (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
   (func $crash (export "crash") (call $short) (drop (i32.div_u (i32.const 1) (global.get $zero))))
