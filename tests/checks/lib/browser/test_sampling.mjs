@@ -31,7 +31,7 @@ const PAGE = name => `<!doctype html><link rel="icon" href="data:,"><script src=
   globalThis.started = (async () => {
     const { instance } = await WebAssembly.instantiateStreaming(fetch('/${name}.wasm'), {});
     globalThis.exports = instance.exports;
-    if ('${name}' === 'thread') await new Promise(done => setTimeout(done, 300)); // it has begun
+    if ('${name}' !== 'program') await new Promise(done => setTimeout(done, 300)); // a thread has begun
     for (let i = 0; i < 20; i++) instance.exports.run(8);
     try { instance.exports.crash(); } catch (error) { globalThis.trapped = String(error); whammc.patched.hosts[0].trapped(error); }
     instance.exports.run(8);
