@@ -56,9 +56,8 @@ class EngineOptions(Experiment):
             if rows:
                 page.text(f"*The program is {'interpreted' if mode == 'int' else 'compiled'}* (Figure {9 if mode == 'int' else 10})")
                 page.table(["monitor", *builds], rows)
-        page.remark("The order of the paper holds for a counter at each site: calls of the runtime cost most, direct calls and trampolines less, "
-                    "and inlined probes cost about as much as rewriting. Segments make the engine's optimisations matter less, since "
-                    "there is a probe for some instructions only.")
+        page.remark("The columns are in the order of the figures. With segments only some instructions have a probe, so that there is less for "
+                    "the engine to optimise.")
 
     @staticmethod
     def mean(store, monitor, mode, build, form):

@@ -91,8 +91,9 @@ class Frameworks(Experiment):
         page.table(["monitor", *(f"{framework}; {engine}" for framework, engine in columns)],
                    [[monitor, *map(page.number, bars[monitor])] for monitor in monitors])
         page.bars("evaluation-frameworks", [f"{framework}; {engine}" for framework, engine in columns], bars, "time / time without (log)")
-        page.remark("What only counts costs next to nothing with segments, in every form, so that it is below Wizard's own monitors, which "
-                    "count at each instruction; `cache_sim` cannot be counted and shows what calling the library costs.")
+        page.remark("Our forms count by segments where a script only counts; Wizard's own monitors and those written by hand have a probe at each "
+                    "site. `cache_sim` calls a library at each access in all forms. Kernels that run for a few milliseconds mostly show what "
+                    "attaching and reporting cost.")
 
     @staticmethod
     def mean(store, monitor, column):

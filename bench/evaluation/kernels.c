@@ -82,45 +82,30 @@ EXPORT("sumDouble") double sum_double(void) {
     return sum;
 }
 
-static KEEP void quicksort_ints(int32_t *a, int low, int high) {
-    int32_t pivot = a[(low + high) / 2];
-    int i = low, j = high;
-    while (i <= j) {
-        while (a[i] < pivot)
-            i++;
-        while (a[j] > pivot)
-            j--;
-        if (i <= j) {
-            int32_t held = a[i];
-            a[i++] = a[j];
-            a[j--] = held;
-        }
+/* Sorts a[low] to a[high], by recursion; the program has it for two types. */
+#define QUICKSORT(name, type)                                                                      \
+    static KEEP void name(type *a, int low, int high) {                                            \
+        type pivot = a[(low + high) / 2];                                                          \
+        int i = low, j = high;                                                                     \
+        while (i <= j) {                                                                           \
+            while (a[i] < pivot)                                                                   \
+                i++;                                                                               \
+            while (a[j] > pivot)                                                                   \
+                j--;                                                                               \
+            if (i <= j) {                                                                          \
+                type held = a[i];                                                                  \
+                a[i++] = a[j];                                                                     \
+                a[j--] = held;                                                                     \
+            }                                                                                      \
+        }                                                                                          \
+        if (low < j)                                                                               \
+            name(a, low, j);                                                                       \
+        if (i < high)                                                                              \
+            name(a, i, high);                                                                      \
     }
-    if (low < j)
-        quicksort_ints(a, low, j);
-    if (i < high)
-        quicksort_ints(a, i, high);
-}
 
-static KEEP void quicksort_doubles(double *a, int low, int high) {
-    double pivot = a[(low + high) / 2];
-    int i = low, j = high;
-    while (i <= j) {
-        while (a[i] < pivot)
-            i++;
-        while (a[j] > pivot)
-            j--;
-        if (i <= j) {
-            double held = a[i];
-            a[i++] = a[j];
-            a[j--] = held;
-        }
-    }
-    if (low < j)
-        quicksort_doubles(a, low, j);
-    if (i < high)
-        quicksort_doubles(a, i, high);
-}
+QUICKSORT(quicksort_ints, int32_t)
+QUICKSORT(quicksort_doubles, double)
 
 EXPORT("quicksortInt") double quicksort_int(void) {
     prepare();

@@ -28,7 +28,7 @@ class Page:
     def text(self, text):
         self.parts.append(text + "\n")
 
-    remark = text
+    remark = text  # what a reader should know of the numbers
 
     def table(self, head, rows):
         lines = ["| " + " | ".join(map(str, head)) + " |", "|---|" + "---:|" * (len(head) - 1)]

@@ -116,14 +116,10 @@ class World:
             self._made[name] = path
         return self._made[name]
 
-    def script(self, name, text=None):
-        """The path of an example script, or of one with this text."""
-        if text is None:
-            return os.path.join(TOP, "examples", "scripts", name + ".whamm")
-        path = self.file(f"{name}.whamm")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        return path
+    @staticmethod
+    def script(name):
+        """The path of an example script."""
+        return os.path.join(TOP, "examples", "scripts", name + ".whamm")
 
     def libraries(self, script):
         """Options that name the libraries a script uses."""
