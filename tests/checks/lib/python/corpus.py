@@ -307,6 +307,10 @@ def _():
     shutil.copy(files.path(part.rows_path), files.path("rows/script=icount/part-again.parquet"))
     shutil.copy(files.path(part.rows_path), files.path("rows/script=icount/part-orphan.parquet"))
     write(files.path("runs/script=icount/part-x.parquet.1234.tmp"), b"half")
+    unread = files.read(part.path).slice(0, 1)  # a run of a module whose examination had been given up
+    for name, value in (("key", "f" * 32), ("module", "")):
+        unread = unread.set_column(unread.column_names.index(name), unread.schema.field(name), pa.array([value], unread.schema.field(name).type))
+    dataset.write_part(files, dataset.Part("runs/script=icount", "part-unread"), unread, None)
     outcome = go([ICOUNT, BRANCHES], place, out)
     same((outcome.done, outcome.runs), (2 * ALL - 20, 2 * ALL))
     same_datasets(out, wanted)

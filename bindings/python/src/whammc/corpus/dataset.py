@@ -203,11 +203,14 @@ def _unwanted(table: Any, again: Iterable[str]) -> Any:
     return pc.or_(pc.is_in(table["stage"], names), pc.is_in(table["failure"], names))
 
 
-def repair(files: Files, script: Optional[str], again: Iterable[str] = (), current: Mapping[str, str] = {}) -> Known:
+def repair(
+    files: Files, script: Optional[str], again: Iterable[str] = (), current: Mapping[str, str] = {}, contents: Mapping[str, str] = {}
+) -> Known:
     """Makes the parts of a script, or of the modules, whole: each key once, no rows without their runs, no temporary files.
 
     Args:
         current: keys of modules by their URLs: other rows of these URLs, of what was there before, are removed.
+        contents: hashes of modules by their URLs: runs of these URLs that were made while the hash was unknown are removed.
         again: stages and failures of rows that are removed, so that they are made again; "all" removes all.
 
     Returns:
@@ -216,13 +219,16 @@ def repair(files: Files, script: Optional[str], again: Iterable[str] = (), curre
     folder, known = folder_of(script), Known(set(), {})
     again = frozenset(again)
     parts = files.parts(folder)
-    columns = ["key", "stage", "failure"] + (["sha256", "url"] if script is None else [])
+    columns = ["key", "stage", "failure", "url", "sha256" if script is None else "module"]
     for part in parts:
         table = files.read(part.path, columns)
         keys = table["key"].to_pylist()
         unwanted = [True] * len(keys) if "all" in again else _unwanted(table, again).to_pylist()
         if current:
             unwanted = [bad or current.get(url, key) != key for bad, url, key in zip(unwanted, table["url"].to_pylist(), keys)]
+        if contents and script is not None:
+            places = zip(unwanted, table["url"].to_pylist(), table["module"].to_pylist())
+            unwanted = [bad or (not module and bool(contents.get(url))) for bad, url, module in places]
         mine = {key for key, bad in zip(keys, unwanted) if not bad and key not in known.keys}
         if len(mine) < len(keys):
             _filtered(files, part, mine)

@@ -371,7 +371,7 @@ def _all(
     wanted = [job for job in examined.values() if job.key not in known.keys]
     hashes = {**known.modules, **_drive(client, files, settings, outcome, Progress("modules", len(wanted), say), [iter(wanted)])}
     contents = {url: hashes.get(job.key, "") for url, job in examined.items()}
-    there = {script.name: dataset.repair(files, script.name, redo).keys for script in scripts}
+    there = {script.name: dataset.repair(files, script.name, redo, contents=contents).keys for script in scripts}
 
     def pending(script: ScriptText) -> Iterator[Job]:
         return _run_jobs(found, contents, script, settings, made_by, there[script.name])
