@@ -1,5 +1,6 @@
 """Modules with DWARF by all compilers that are there, and what whammc and llvm-symbolizer say about their instructions."""
 
+import functools
 import itertools
 import json
 import os
@@ -18,26 +19,42 @@ NEWER = "-19"  # what the commands of a second version of LLVM end in
 C, CXX = ["chain.c", "other.c"], ["shapes.cc", "count.cc"]
 
 
+# Instructions are many, places are few: each place is read once.
+
+
+@functools.lru_cache(maxsize=None)
+def our_frames(text):
+    """[(function, linkage, file, line, column) of each frame] from what the reader prints after an address."""
+    return [tuple(frame.split("|")) for frame in text.split("\t")] if text else []
+
+
+@functools.lru_cache(maxsize=None)
+def their_frames(text):
+    """[(function, file, line, column) of each frame] from the end of a line of llvm-symbolizer; paths without "./" inside."""
+    symbols = json.loads(text[:-1])  # without the object's brace
+    frames = [(s["FunctionName"], re.sub("(?<=/)(?:[.]/)+", "", s["FileName"]), str(s["Line"]), str(s["Column"])) for s in symbols]
+    return [frame for frame in frames if frame != ("", "", "0", "0")]
+
+
 def ours(module):
-    """{address: [(function, linkage, file, line, column) of each frame]} of all instructions; and what it says besides."""
+    """{address: frames as of our_frames} of all instructions; and what it says besides."""
     done = call([READER, module])
     answers = {}
     for line in done.stdout.splitlines():
-        address, *frames = line.split("\t")
-        answers[int(address)] = [tuple(frame.split("|")) for frame in frames]
+        address, _, frames = line.partition("\t")
+        answers[int(address)] = our_frames(frames)
     return answers, done.stderr.strip()
 
 
 def symbolize(tool, module, addresses, functions):
-    """The same from llvm-symbolizer, with one name of a function, and paths without "./" inside."""
+    """The same from llvm-symbolizer, with one name of a function."""
     done = subprocess.run([tool, f"--obj={module}", "--output-style=JSON", "--no-demangle", f"--functions={functions}"],
                           input="".join(f"{a:#x}\n" for a in addresses), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           encoding="utf-8", errors="backslashreplace", check=False)
     answers = {}
     for line in done.stdout.splitlines():
-        answer = json.loads(line)
-        frames = [(s["FunctionName"], re.sub("(?<=/)(?:[.]/)+", "", s["FileName"]), str(s["Line"]), str(s["Column"])) for s in answer.get("Symbol", [])]
-        answers[int(answer["Address"], 0)] = [frame for frame in frames if frame != ("", "", "0", "0")]
+        head, _, symbols = line.partition(',"Symbol":')  # {"Address":"0x12","ModuleName":"..."
+        answers[int(head.split('"', 4)[3], 0)] = their_frames(symbols or "[]}")
     return answers
 
 
