@@ -129,6 +129,8 @@ export interface InstrumentOptions extends ProgramOptions {
   polls?: boolean;
   /** Put a hash of the program, the scripts and their constants into reports, so that only reports of the same build can be added up. */
   buildId?: boolean;
+  /** To measure what these parts of scripts cost: leave them out (`whammc instr --bodies=empty`, `--no-predicates`, `--no-report`). */
+  without?: ('bodies' | 'predicates' | 'report')[];
 }
 
 export interface Probe {

@@ -131,6 +131,16 @@ typedef enum whammc_format {
     WHAMMC_FORMAT_CSV_RFC4180 /* quoted as RFC 4180 has it */
 } whammc_format;
 
+/* What is left out, in whammc_options.without. */
+enum {
+    /* Probes call an empty function, with the numbers that the event has supplied to the body; only
+     * those of alt, begin, end and report keep theirs. Nothing is counted by segments. Variables
+     * and the report stay. */
+    WHAMMC_WITHOUT_BODIES = 1,
+    WHAMMC_WITHOUT_PREDICATES = 2, /* bodies run wherever the rule of their probe matches */
+    WHAMMC_WITHOUT_REPORT = 4      /* no variable is reported, there are no report probes */
+};
+
 /* All zero = the defaults. */
 typedef struct whammc_options {
     whammc_storage storage; /* where per-site variables live */
@@ -167,6 +177,9 @@ typedef struct whammc_options {
      * the program, the scripts and what was defined. Reports with different ones cannot be added
      * up (whammc_report_add). */
     int build_id;
+    /* To measure what parts of a script cost: WHAMMC_WITHOUT_..., or'ed. whammc_bind knows only
+     * WHAMMC_WITHOUT_BODIES. */
+    unsigned without;
 } whammc_options;
 
 /* The module that programs instrumented with WHAMMC_LINK_IMPORT import. It imports WASI and exports

@@ -85,6 +85,7 @@ whammc_status whammc_bind(whammc *w, const char *name, const void *bytes, size_t
                      .no_optimise = r.no_optimise,
                      .coalesce = r.coalesce,
                      .exact_traps = r.exact_traps,
+                     .empty_bodies = options && options->without & WHAMMC_WITHOUT_BODIES,
                      .write = print,
                      .attached = note_attached,
                      .ctx = &x};

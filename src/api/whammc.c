@@ -139,9 +139,19 @@ static void parse_script(whammc *w, const char *name, const char *text, size_t l
     lang_parse(script, text, len, vec_last(&w->files), &w->diags);
 }
 
+/* Leaves out of the parsed scripts what is not to be measured. */
+static void leave_out(whammc *w, unsigned without) {
+    for (uint32_t i = 0; i < w->scripts.len; i++) {
+        if (without & WHAMMC_WITHOUT_PREDICATES)
+            lang_leave_out_predicates(w->scripts.at[i]);
+        if (without & WHAMMC_WITHOUT_REPORT)
+            lang_leave_out_reports(w->scripts.at[i]);
+    }
+}
+
 /* Reads the libraries, parses every script and makes the plan; `cells` as for plan_make, `more` the
- * text of one more script, or NULL. */
-static whammc_status prepare(whammc *w, bool cells, const char *more) {
+ * text of one more script, or NULL; `without` as in whammc_options. */
+static whammc_status prepare(whammc *w, bool cells, const char *more, unsigned without) {
     api_reset(w);
     for (uint32_t i = 0; i < w->library_sources.len; i++) {
         const LibrarySource *s = &w->library_sources.at[i];
@@ -156,21 +166,23 @@ static whammc_status prepare(whammc *w, bool cells, const char *more) {
     if (more)
         parse_script(w, "build-id", more, strlen(more));
     api_define(w);
+    leave_out(w, without);
+    PlanOptions options = {cells, (without & WHAMMC_WITHOUT_BODIES) != 0};
     /* Scripts that could be read in part are checked too. */
-    plan_make(&w->plan, w->scripts.at, w->scripts.len, &w->libraries, cells, &w->diags);
+    plan_make(&w->plan, w->scripts.at, w->scripts.len, &w->libraries, &options, &w->diags);
     return message_status(w);
 }
 
 /* The same for work on a program. */
-static whammc_status prepare_for_program(whammc *w, const char *more) {
-    whammc_status status = prepare(w, true, more);
+static whammc_status prepare_for_program(whammc *w, const char *more, unsigned without) {
+    whammc_status status = prepare(w, true, more, without);
     if (status == WHAMMC_OK && !statics_start(&w->plan, &w->world, &w->diags))
         status = message_status(w);
     return status;
 }
 
 whammc_status whammc_check(whammc *w) {
-    return prepare(w, false, NULL);
+    return prepare(w, false, NULL, 0);
 }
 
 const char *api_messages(Diags *diags, Buf *rendered, unsigned flags) {
@@ -379,7 +391,8 @@ whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, 
     *out = NULL;
     *out_size = 0;
     bool identified = options && options->build_id;
-    whammc_status status = prepare_for_program(w, identified ? identify(w, bytes, size) : NULL);
+    whammc_status status = prepare_for_program(w, identified ? identify(w, bytes, size) : NULL,
+                                               options ? options->without : 0);
     if (status != WHAMMC_OK)
         return status;
     RewriteOptions r = api_options(options);
@@ -405,7 +418,7 @@ whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, u
                                      size_t *out_size) {
     *out = NULL;
     *out_size = 0;
-    whammc_status status = prepare(w, false, NULL);
+    whammc_status status = prepare(w, false, NULL, options ? options->without : 0);
     if (status != WHAMMC_OK)
         return status;
     RewriteOptions r = api_options(options);
@@ -418,7 +431,7 @@ whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, u
 
 whammc_status whammc_explain_monitor(whammc *w, const whammc_options *options, const char **text) {
     *text = "";
-    whammc_status status = prepare(w, false, NULL);
+    whammc_status status = prepare(w, false, NULL, options->without);
     if (status != WHAMMC_OK)
         return status;
     Units units;
@@ -500,7 +513,7 @@ static void list_site(void *ctx, const Site *site, const SiteTypes *types, const
 
 whammc_status whammc_list(whammc *w, const char *name, const void *bytes, size_t size,
                           void (*site)(void *ctx, const whammc_site *s), void *ctx) {
-    whammc_status status = prepare_for_program(w, NULL);
+    whammc_status status = prepare_for_program(w, NULL, 0);
     if (status != WHAMMC_OK)
         return status;
     Listing l = {.w = w, .site = site, .ctx = ctx};

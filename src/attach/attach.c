@@ -261,6 +261,23 @@ static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const S
 
 static const SpliceBackend backend = {.words = words_of, .fill = fill};
 
+/* Functions without code that take what the probes take. */
+static void add_empty(Bind *b) {
+    WasmModule *m = &b->p.m;
+    for (uint32_t i = 0; i < b->rules.len; i++) {
+        BindRule *r = &b->rules.at[i];
+        const BindState *s = &b->states[r->monitor];
+        r->empty = UINT32_MAX;
+        if (!b->options->empty_bodies || !b->plan.actions.at[i].sites)
+            continue;
+        Buf code = {0};
+        emit_body(&code, "nop");
+        const WasmTypeDef *t = wasm_func_type(m, bind_part_func(s->part, r->probe->func));
+        uint32_t type = wasm_add_func_type(m, t->params, t->nparams, NULL, 0);
+        r->empty = wasm_add_func(m, type, STR("whammc.empty"), &code, true);
+    }
+}
+
 static bool link_parts(Bind *b) {
     BindShimOptions options = {.host = b->options->host, .dyninstr = dyninstr, .ctx = b};
     bind_shim_init(&b->shim, &b->p.m, &options, b->p.diags);
@@ -272,6 +289,7 @@ static bool link_parts(Bind *b) {
     for (uint32_t k = 0; k < b->nstates; k++)
         if (!merge_part(b, &b->states[k]))
             return false;
+    add_empty(b);
     return bind_shim_finish(&b->shim);
 }
 

@@ -33,12 +33,14 @@ typedef struct BindMonitor {
 } BindMonitor;
 
 typedef struct BindOptions {
-    HostChoice host;  /* for wizeng's output: see shim.h */
-    uint32_t threads; /* at most so many; 0 = one for each processor */
-    bool keep_debug;  /* keep DWARF, adjusted to the new code */
-    bool no_optimise; /* call all probes, inline none */
-    bool coalesce;    /* count by segments what only counts */
-    bool exact_traps; /* ... which end where something can trap, too */
+    HostChoice host;   /* for wizeng's output: see shim.h */
+    uint32_t threads;  /* at most so many; 0 = one for each processor */
+    bool keep_debug;   /* keep DWARF, adjusted to the new code */
+    bool no_optimise;  /* call all probes, inline none */
+    bool coalesce;     /* count by segments what only counts */
+    bool exact_traps;  /* ... which end where something can trap, too */
+    bool empty_bodies; /* probes call an empty function instead of theirs; none are counted or
+                          inlined */
     /* What monitors print while they are attached (stream 1 or 2); NULL = dropped. */
     void (*write)(void *ctx, int stream, const void *bytes, size_t n);
     /* Called for each probe, in the order of monitors and exports, with its number of sites; may be

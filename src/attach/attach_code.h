@@ -89,6 +89,7 @@ typedef struct BindRule {
     uint32_t nwords;     /* recorded for each location */
     uint32_t id_word;    /* the location's number, if it can be removed; else UINT32_MAX */
     BindSource *source;  /* NULL: the function is called */
+    uint32_t empty;      /* the function that is called in its place; UINT32_MAX = none */
     bool coded;          /* some site has code for it */
     const char *fault;   /* why it can be at no location, NULL = it can */
 } BindRule;

@@ -49,7 +49,7 @@ static bool can_inline(const Inliner *x, uint32_t *temp) {
     uint32_t func = x->r->probe->func;
     const WasmFunc *f = &m->funcs.at[func];
     if (f->import >= 0 || f->body_size > MAX_INLINE || wasm_func_type(m, func)->nresults ||
-        !plain_locals(m, func) || x->b->options->no_optimise)
+        !plain_locals(m, func) || x->b->options->no_optimise || x->b->options->empty_bodies)
         return false;
     WasmCode code;
     WasmInstr i;
@@ -149,12 +149,15 @@ static const Template *inlined(Inliner *x, Arena *arena) {
 static const Template *called(const Inliner *x, Arena *arena) {
     const BindRule *r = x->r;
     const WasmModule *to = &x->b->p.m;
-    uint32_t func = wasm_final(to, WASM_SPACE_FUNC, bind_part_func(x->s->part, r->probe->func));
+    bool empty = r->empty != UINT32_MAX;
+    uint32_t handle = empty ? r->empty : bind_part_func(x->s->part, r->probe->func);
+    uint32_t nresults = empty ? 0 : wasm_func_type(&x->s->monitor.m, r->probe->func)->nresults;
+    uint32_t func = wasm_final(to, WASM_SPACE_FUNC, handle);
     TemplateMaker t = {0};
     for (uint32_t i = 0; i < r->probe->rule.nparams; i++)
         put_formal(&t, &r->formals[i]);
     emit(&t.code, "call %u", func);
-    for (uint32_t k = wasm_func_type(&x->s->monitor.m, r->probe->func)->nresults; k > 0; k--)
+    for (uint32_t k = nresults; k > 0; k--)
         emit(&t.code, "drop");
     const Template *template = template_close(&t, WASM_NONE, arena);
     template_maker_free(&t);
@@ -240,7 +243,7 @@ void bind_inline(Bind *b) {
                 prepare(&x, &b->plan.arena);
         }
     }
-    if (b->options->coalesce && !b->options->no_optimise)
+    if (b->options->coalesce && !b->options->no_optimise && !b->options->empty_bodies)
         bind_sums(b, &in_bounds, &x.r);
     for (uint32_t k = 0; k < b->nstates; k++) {
         BindState *s = &b->states[k];

@@ -257,6 +257,25 @@ bool javascript_write(const Cli *cli, const char *path, const JavascriptJob *job
 #define JOBS_OPTION                                                                                \
     { 'j', "jobs", "N", "work on at most N threads; default: one for each processor" }
 
+/* Options of commands that compile probes, to measure what their parts cost. */
+#define BODIES_OPTION(key)                                                                         \
+    {                                                                                              \
+        key, "bodies", "as-written|empty",                                                         \
+            "empty: to measure, let probes call an empty function, with the numbers that their "   \
+            "bodies use; default: as-written"                                                      \
+    }
+#define WITHOUT_OPTIONS(bodies, predicates, report)                                                \
+    BODIES_OPTION(bodies),                                                                         \
+        {predicates, "no-predicates", NULL,                                                        \
+         "to measure, let bodies run wherever the rule of their probe matches"},                   \
+    {                                                                                              \
+        report, "no-report", NULL, "to measure, report nothing"                                    \
+    }
+/* The value of --bodies in whammc_options.without. */
+static inline unsigned without_bodies(const Command *command, int key, const char *value) {
+    return option_choice(command, key, value) ? WHAMMC_WITHOUT_BODIES : 0;
+}
+
 /* The option of all commands that take scripts. */
 enum { OPTION_LIBRARY = 1001 };
 #define LIBRARY_OPTION                                                                             \

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-enum { HOST = OPTION_LONG, KEEP_DEBUG, NO_OPTIMISE, NO_COALESCE, EXACT_TRAPS };
+enum { HOST = OPTION_LONG, KEEP_DEBUG, NO_OPTIMISE, NO_COALESCE, EXACT_TRAPS, BODIES };
 
 static const Option options[] = {
     {'o', "output", "OUT", "the file to write ('-': standard output)"},
@@ -22,6 +22,7 @@ static const Option options[] = {
     {EXACT_TRAPS, "exact-traps", NULL,
      "end segments after each instruction that can trap: slower, but counts are exact after a trap "
      "under any host"},
+    BODIES_OPTION(BODIES),
     JOBS_OPTION,
     {'v', "verbose", NULL, "show the number of sites of each probe"},
     {0},
@@ -45,6 +46,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case NO_OPTIMISE: s->options.no_optimise = true; break;
     case NO_COALESCE: s->options.no_coalesce = true; break;
     case EXACT_TRAPS: s->options.exact_traps = true; break;
+    case BODIES: s->options.without |= without_bodies(&cmd_bind, key, value); break;
     }
     return true;
 }

@@ -16,6 +16,9 @@ enum {
     NO_OPTIMISE,
     NO_COALESCE,
     EXACT_TRAPS,
+    BODIES,
+    NO_PREDICATES,
+    NO_REPORT,
     POLLS,
     BUILD_ID,
     JS,
@@ -72,6 +75,7 @@ static const Option options[] = {
      "let the program call the host's function whammc.poll at intervals, so that the "
      "host can make a report while it runs"},
     BUILD_ID_OPTION(BUILD_ID),
+    WITHOUT_OPTIONS(BODIES, NO_PREDICATES, NO_REPORT),
     JOBS_OPTION,
     {'v', "verbose", NULL, "show the number of sites of each probe"},
     {0},
@@ -120,6 +124,9 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case EXACT_TRAPS: s->options.exact_traps = true; break;
     case POLLS: s->options.polls = true; break;
     case BUILD_ID: s->options.build_id = true; break;
+    case BODIES: s->options.without |= without_bodies(&cmd_instr, key, value); break;
+    case NO_PREDICATES: s->options.without |= WHAMMC_WITHOUT_PREDICATES; break;
+    case NO_REPORT: s->options.without |= WHAMMC_WITHOUT_REPORT; break;
     }
     return true;
 }

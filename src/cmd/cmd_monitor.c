@@ -12,6 +12,9 @@ enum {
     NO_OPTIMISE,
     NO_COALESCE,
     EXACT_TRAPS,
+    BODIES,
+    NO_PREDICATES,
+    NO_REPORT,
     EXPLAIN,
 };
 
@@ -33,6 +36,7 @@ static const Option options[] = {
     {EXACT_TRAPS, "exact-traps", NULL,
      "end segments after each instruction that can trap: slower, but counts are exact after a "
      "trap"},
+    WITHOUT_OPTIONS(BODIES, NO_PREDICATES, NO_REPORT),
     {EXPLAIN, "explain", NULL,
      "show how the scripts are split into probes; without --output, write no module"},
     {0},
@@ -162,6 +166,9 @@ static int run(Cli *cli) {
         case NO_OPTIMISE: s.options.no_optimise = true; break;
         case NO_COALESCE: s.options.no_coalesce = true; break;
         case EXACT_TRAPS: s.options.exact_traps = true; break;
+        case BODIES: s.options.without |= without_bodies(&cmd_monitor, key, value); break;
+        case NO_PREDICATES: s.options.without |= WHAMMC_WITHOUT_PREDICATES; break;
+        case NO_REPORT: s.options.without |= WHAMMC_WITHOUT_REPORT; break;
         case EXPLAIN: s.explain = true; break;
         }
     int status = !ok               ? STATUS_USAGE

@@ -23,6 +23,14 @@ void script_free(Script *s);
 bool lang_define(Script *s, Str definition, DiagFileId file, Diags *diags);
 
 /*
+ * Leaves something out of a parsed, unchecked script, to measure what it costs. Without predicates,
+ * each probe's body runs wherever its rule matches. Without reports, no variable is reported and
+ * there are no wasm:report probes; all variables are where they were.
+ */
+void lang_leave_out_predicates(Script *s);
+void lang_leave_out_reports(Script *s);
+
+/*
  * What a probe's surroundings define; implemented by event/. The checker asks it for each name that
  * is not a variable, and for each called function that is not a fn of the script.
  */

@@ -240,6 +240,12 @@ static bool asks_constant(const Expr *e) {
     return asks;
 }
 
+/* Bodies of alt probes are part of the program; those of events that happen once, of the report. */
+static bool is_at_sites(const Variant *v) {
+    EventKind kind = v->event.kind;
+    return !v->alt.is && kind != EVENT_BEGIN && kind != EVENT_END && kind != EVENT_REPORT;
+}
+
 /* Checks a variant and makes it ready; `all` describes all events of the probe. */
 static bool make_variant(Plan *plan, Variant *v, const char *all, Diags *diags) {
     Script *script = plan->scripts.at[v->script];
@@ -264,6 +270,8 @@ static bool make_variant(Plan *plan, Variant *v, const char *all, Diags *diags) 
         v->impossible = true;
         return true;
     }
+    if (plan->empty_bodies && is_at_sites(v))
+        prune_to_call(plan, v->script, v->probe);
     note_statics(v);
     if (!cut_variant(plan, v, diags))
         return false;
@@ -497,8 +505,9 @@ static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
 }
 
 bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, const Libraries *libraries,
-               bool cells, Diags *diags) {
-    *plan = (Plan){.libraries = libraries, .cells = cells};
+               const PlanOptions *options, Diags *diags) {
+    *plan = (Plan){
+        .libraries = libraries, .cells = options->cells, .empty_bodies = options->empty_bodies};
     bool ok = true;
     for (uint32_t i = 0; i < n; i++)
         vec_push(&plan->scripts, scripts[i]);

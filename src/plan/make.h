@@ -6,13 +6,17 @@
 
 #include "plan/plan.h"
 
+typedef struct PlanOptions {
+    bool cells;        /* maps become cells where that is possible */
+    bool empty_bodies; /* bodies at sites only call a function that does nothing */
+} PlanOptions;
+
 /*
  * Checks the scripts (parsed, unchecked) and makes the plan. The scripts and libraries are borrowed
- * and must outlive it. `cells`: maps become cells where that is possible. False if there were
- * errors; plan_free is needed either way.
+ * and must outlive it. False if there were errors; plan_free is needed either way.
  */
 bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, const Libraries *libraries,
-               bool cells, Diags *diags);
+               const PlanOptions *options, Diags *diags);
 void plan_free(Plan *plan);
 
 #endif

@@ -265,8 +265,9 @@ typedef struct Plan {
     Vec(Str) texts;   /* strings that code refers to by number (Expr.slot - 1 of EXPR_STR), and
                          descriptions of map types (of EXPR_INDEX) */
     Map text_ids;
-    Map rule_probes; /* by the text of a rule that matches events: the first probe that has it */
-    bool cells;      /* maps may become cells */
+    Map rule_probes;   /* by the text of a rule that matches events: the first probe that has it */
+    bool cells;        /* maps may become cells */
+    bool empty_bodies; /* bodies at sites only call a function that does nothing */
     Vec(CellMap) cell_maps;   /* Var.cells - 1 is the index */
     Vec(ElementUse) elements; /* that cells_plan has to cut */
     bool has_elements;        /* of maps that are not cells */

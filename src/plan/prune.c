@@ -1,9 +1,7 @@
 /*
- * plan/prune.c - leaves out of checked trees what literals and constants decide.
+ * plan/prune.c - leaves out of checked trees what literals and constants decide, or all of a body.
  */
 #include "plan/prune.h"
-
-#include "plan/plan.h"
 
 /* ---- expressions ---- */
 
@@ -149,4 +147,98 @@ bool prune_probe(Script *s, Probe *p) {
         p->predicate = NULL;
     prune_block(s, &p->body);
     return false;
+}
+
+/* ---- empty bodies ---- */
+
+typedef Vec(Expr *) Exprs;
+
+/* Collects the bound names that are numbers, each once. */
+static void collect_number(void *ctx, Expr *e) {
+    Exprs *found = ctx;
+    if (e->kind != EXPR_NAME || !e->is_bound || e->type->kind > TYPE_BOOL)
+        return;
+    for (uint32_t i = 0; i < found->len; i++)
+        if (found->at[i]->bound.id == e->bound.id && found->at[i]->bound.n == e->bound.n)
+            return;
+    vec_push(found, e);
+}
+
+static bool takes(const Fn *fn, const Exprs *args) {
+    bool same = fn->nparams == args->len;
+    for (uint32_t i = 0; same && i < args->len; i++)
+        same = fn->params[i]->type == args->at[i]->type;
+    return same;
+}
+
+static Fn *add_empty(Plan *plan, uint32_t script, const Exprs *args) {
+    Fn *fn = arena_new(&plan->arena, Fn);
+    *fn = (Fn){.name = STR("empty"), .span = NO_SPAN, .result = &type_unit};
+    fn->index = plan->fns.len - plan->first_fn.at[script];
+    fn->nparams = fn->nvars = args->len;
+    fn->params = fn->vars = arena_array(&plan->arena, Var *, args->len + 1);
+    for (uint32_t i = 0; i < args->len; i++) {
+        fn->params[i] = arena_new(&plan->arena, Var);
+        *fn->params[i] =
+            (Var){.type = args->at[i]->type, .param = true, .span = NO_SPAN, .index = i};
+    }
+    vec_push(&plan->fns, ((PlanFn){fn, script, NULL}));
+    return fn;
+}
+
+/* Functions of a script come after those of the scripts before it, empty ones at the end. */
+static Fn *empty_for(Plan *plan, uint32_t script, const Exprs *args) {
+    uint32_t first = plan->first_fn.at[script] + plan->scripts.at[script]->fns.len;
+    for (uint32_t i = first; i < plan->fns.len; i++)
+        if (takes(plan->fns.at[i].fn, args))
+            return (Fn *)plan->fns.at[i].fn;
+    return add_empty(plan, script, args);
+}
+
+static Stmt *call_of(Script *s, const Probe *p, Fn *fn, const Exprs *args) {
+    Expr *call = arena_new(&s->arena, Expr);
+    *call = (Expr){.kind = EXPR_CALL,
+                   .span = p->rule.span,
+                   .depth = 2,
+                   .type = &type_unit,
+                   .name = fn->name,
+                   .nargs = args->len,
+                   .fn = fn};
+    call->args = arena_array(&s->arena, Expr *, args->len + 1);
+    for (uint32_t i = 0; i < args->len; i++)
+        call->args[i] = args->at[i];
+    Stmt *stmt = arena_new(&s->arena, Stmt);
+    *stmt = (Stmt){.kind = STMT_CALL, .span = p->rule.span, .value = call};
+    return stmt;
+}
+
+static void put_lasting(Out *out, Stmt *s) {
+    while (s) {
+        Stmt *next = s->next;
+        if (s->kind == STMT_DECL && s->var->storage != STORAGE_LOCAL)
+            put(out, s);
+        for (uint32_t i = 0; i < s->narms; i++)
+            put_lasting(out, s->arms[i].body.first);
+        s = next;
+    }
+}
+
+void prune_to_call(Plan *plan, uint32_t script, Probe *p) {
+    Script *s = plan->scripts.at[script];
+    Exprs args = {0};
+    Probe body = {.body = p->body};
+    ast_walk_probe(&body, collect_number, &args);
+    Out out = {s, &p->body.first};
+    put_lasting(&out, p->body.first);
+    put(&out, call_of(s, p, empty_for(plan, script, &args), &args));
+    *out.end = NULL;
+    vec_free(&args);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->nvars; i++)
+        if (p->vars[i]->storage != STORAGE_LOCAL) {
+            p->vars[n] = p->vars[i];
+            p->vars[n]->index = n;
+            n++;
+        }
+    p->nvars = n;
 }

@@ -9,7 +9,7 @@
 #ifndef WHAMMC_PLAN_PRUNE_H
 #define WHAMMC_PLAN_PRUNE_H
 
-#include "lang/ast.h"
+#include "plan/plan.h"
 
 /* Statements of script scope or of a function. Declarations of constants go, too. */
 void prune_block(Script *s, Block *b);
@@ -17,5 +17,10 @@ void prune_block(Script *s, Block *b);
 /* A probe that was checked. True if its predicate is false everywhere: then the probe and its
  * variables are dropped. */
 bool prune_probe(Script *s, Probe *p);
+
+/* The body of a checked probe becomes a call of an empty function, which gets the numbers that the
+ * event has supplied to the body. Variables that live longer than the body stay, with their initial
+ * values. To measure what is left. */
+void prune_to_call(Plan *plan, uint32_t script, Probe *p);
 
 #endif

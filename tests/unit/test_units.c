@@ -18,7 +18,7 @@ static bool run(const Case *k, Buf *out) {
     DiagFileId file = diag_file(&diags, "t.whamm", k->script.ptr, k->script.len, false);
     Script *scripts[] = {&script};
     bool ok = lang_parse(&script, k->script.ptr, k->script.len, file, &diags) &&
-              plan_make(&plan, scripts, 1, &libraries, false, &diags) &&
+              plan_make(&plan, scripts, 1, &libraries, &(PlanOptions){0}, &diags) &&
               units_make(&plan, NULL, &units, &diags);
     if (ok)
         units_print(&plan, &units, out);

@@ -75,7 +75,9 @@ export function expectOptions(options, known) {
 }
 
 export const INSTRUMENT_OPTIONS = ['storage', 'host', 'format', 'report', 'noOptimise', 'keepDebug', 'link', 'noCoalesce', 'exactTraps',
-  'hostFlushes', 'sourceMapUrl', 'threads', 'sourceMapRoot', 'polls', 'buildId'];
+  'hostFlushes', 'sourceMapUrl', 'threads', 'sourceMapRoot', 'polls', 'buildId', 'without'];
+/** What the option `without` names, in the order of the bits WHAMMC_WITHOUT_... */
+const PARTS = ['bodies', 'predicates', 'report'];
 const TEXT_OPTIONS = ['report', 'sourceMapUrl', 'sourceMapRoot'];
 const OTHER_OPTIONS = ['name', 'locations'];
 
@@ -86,6 +88,7 @@ function makeOptions(scope, options) {
     const value = options[name];
     if (value === undefined) continue;
     values[nameInC(name)] = TEXT_OPTIONS.includes(name) ? scope.text(value) :
+      name === 'without' ? value.reduce((bits, part) => bits | 1 << enumerated(PARTS, name, part), 0) :
       ENUMERATIONS[name] ? enumerated(ENUMERATIONS[name], name, value) : Number(value);
   }
   return scope.structure('whammc_options', values);

@@ -24,6 +24,7 @@ STORAGES = ("auto", "globals", "memory")
 HOSTS = ("auto", "wasi", "js", "none", "prof")
 FORMATS = ("csv", "json", "csv-rfc4180")
 LINKS = ("merge", "import", "auto")
+PARTS = ("bodies", "predicates", "report")  # in the order of the bits WHAMMC_WITHOUT_...
 
 
 @dataclass(frozen=True)
@@ -173,6 +174,8 @@ def _options(keep: Texts, given: Mapping[str, Any]) -> Any:
     for name in ("report", "source_map_url", "source_map_root"):
         if name in made:
             made[name] = keep.text(made[name])
+    if "without" in made:
+        made["without"] = sum({1 << _choice("without", part, PARTS) for part in made["without"]})
     for ours, theirs in (("optimise", "no_optimise"), ("coalesce", "no_coalesce")):
         if ours in made:
             made[theirs] = not made.pop(ours)
@@ -440,6 +443,7 @@ class Script:
             polls: True makes the program ask the host, now and then, whether it wants a report.
             build_id: True adds an identification of program and scripts to reports.
             threads: work on at most so many; 0, the default, is one for each processor.
+            without: of "bodies", "predicates", "report": parts of scripts to leave out, to measure what they cost.
             source_map_url, source_map_root: make a source map, and write its URL into the program.
 
         Returns:
@@ -484,7 +488,7 @@ def _info(rule: str) -> Sequence[Any]:
 
 OPTIONS = frozenset(
     "host format report link storage optimise coalesce keep_debug exact_traps host_flushes polls build_id threads "
-    "source_map_url source_map_root".split()
+    "source_map_url source_map_root without".split()
 )
 
 
