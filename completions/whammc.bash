@@ -98,12 +98,12 @@ _whammc() {
         case $command in
             instr)
                 _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --exclude-from= --names= --debug-file= --path-map= -o --output= --report= --report-format= --host= --storage= --link=
-                    --js= --no-js --runtime= --keep-debug --source-map= --no-optimise --no-coalesce --exact-traps --polls --build-id --bodies= --no-predicates --no-report -j --jobs= -v --verbose --message-format= -h --help' ;;
+                    --js= --no-js --runtime= --keep-debug --source-map= --no-optimise --no-coalesce --exact-traps --polls --build-id --bodies= --no-predicates --no-report --metrics -j --jobs= -v --verbose --message-format= -h --help' ;;
             bind)
-                _whammc_words '-o --output= --host= --keep-debug --no-optimise --no-coalesce --exact-traps --bodies= -j --jobs= -v --verbose --message-format= -h --help' ;;
+                _whammc_words '-o --output= --host= --keep-debug --no-optimise --no-coalesce --exact-traps --bodies= --metrics -j --jobs= -v --verbose --message-format= -h --help' ;;
             run)
                 _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --exclude-from= --names= --debug-file= --path-map= --monitor= --link= --engine= --engine-option= --dir= --env= --clock= --http= --http-token= --push= --push-seconds= -o --output=
-                    --report-format= --build-id --top= --by= --sort= --nonzero --hex --lines --no-demangle --message-format= -h --help' ;;
+                    --report-format= --build-id --top= --by= --sort= --nonzero --hex --lines --metrics --no-demangle --message-format= -h --help' ;;
             profile)
                 _whammc_words '--style= --interval= --sampler= --counts --format= -o --output= --save= --top= --cpu= --counts-only --no-calibrate --exclude= --min-size= --exclude-from= --names= --auto-exclude
                     --sample= --max-depth= --memory --value= --sample-bytes= --alloc= --engine= --engine-option= --dir= --env= --clock= --http= --http-token= --push= --push-seconds= --lines --inlined --debug-file= --path-map= --label= --no-demangle --message-format= -h --help' ;;
@@ -118,7 +118,7 @@ _whammc() {
                     --debug-file= --path-map= --engine= --engine-option= --dir= --env= --no-demangle --message-format= -h --help' ;;
             monitor)
                 _whammc_words '-s --script= --lib= -D --define= -o --output= --report= --report-format= --no-optimise --no-coalesce
-                    --exact-traps --bodies= --no-predicates --no-report --explain --message-format= -h --help' ;;
+                    --exact-traps --bodies= --no-predicates --no-report --explain --metrics --message-format= -h --help' ;;
             list)
                 _whammc_words '-s --script= --lib= -D --define= -c --count --functions= --names= --lines --debug-file= --path-map= -v --verbose --message-format= -h --help' ;;
             check) _whammc_words '--lib= -D --define= --message-format= -h --help' ;;

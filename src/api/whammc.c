@@ -12,6 +12,7 @@
 #include "api/api_locate.h"
 #include "api/api_monitor.h"
 #include "api/bundled_scripts.h"
+#include "base/phase.h"
 #include "plan/counter.h"
 #include "plan/statics.h"
 #include "unit/unit.h"
@@ -152,6 +153,7 @@ static void leave_out(whammc *w, unsigned without) {
 /* Reads the libraries, parses every script and makes the plan; `cells` as for plan_make, `more` the
  * text of one more script, or NULL; `without` as in whammc_options. */
 static whammc_status prepare(whammc *w, bool cells, const char *more, unsigned without) {
+    Phase before = phase_begin(PHASE_PLAN);
     api_reset(w);
     for (uint32_t i = 0; i < w->library_sources.len; i++) {
         const LibrarySource *s = &w->library_sources.at[i];
@@ -170,6 +172,7 @@ static whammc_status prepare(whammc *w, bool cells, const char *more, unsigned w
     PlanOptions options = {cells, (without & WHAMMC_WITHOUT_BODIES) != 0};
     /* Scripts that could be read in part are checked too. */
     plan_make(&w->plan, w->scripts.at, w->scripts.len, &w->libraries, &options, &w->diags);
+    phase_end(before);
     return message_status(w);
 }
 

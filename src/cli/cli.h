@@ -29,7 +29,8 @@ enum {
 typedef struct Option {
     int key; /* the letter of the short form, or a number from OPTION_LONG if it has none */
     const char *name;     /* of the long form, without the dashes */
-    const char *argument; /* "FILE"; "one|two": nothing else is accepted; NULL: it takes none */
+    const char *argument; /* "FILE"; "[FILE]": may be left out; "one|two": nothing else is accepted;
+                             NULL: it takes none */
     const char *help;
 } Option;
 enum { OPTION_LONG = 256 };

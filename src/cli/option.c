@@ -41,6 +41,15 @@ static const Option *option_with_key(const Command *c, int key) {
     return NULL;
 }
 
+/* Whether it may be given without its argument. */
+static bool is_optional(const Option *o) {
+    return o->argument && *o->argument == '[' && o->argument[strlen(o->argument) - 1] == ']';
+}
+
+static int argument_kind(const Option *o) {
+    return !o->argument ? no_argument : is_optional(o) ? optional_argument : required_argument;
+}
+
 /* ---- wrong usage ---- */
 
 /* Whether one of the two is the beginning of the other. */
@@ -202,8 +211,7 @@ static void start(Cli *cli) {
     *letter++ = ':'; /* tells a missing argument from an unknown option */
     for (size_t i = 0; i < n; i++) {
         const Option *o = option_at(cli->command, i);
-        cli->longs[i] =
-            (struct option){o->name, o->argument ? required_argument : no_argument, NULL, o->key};
+        cli->longs[i] = (struct option){o->name, argument_kind(o), NULL, o->key};
         if (o->key < OPTION_LONG) {
             *letter++ = (char)o->key;
             if (o->argument)
@@ -302,7 +310,9 @@ static void help_option(const Option *o, Buf *out) {
         buf_printf(out, "  -%c, --%s", o->key, o->name);
     else
         buf_printf(out, "      --%s", o->name);
-    if (o->argument)
+    if (is_optional(o))
+        buf_printf(out, "[=%s", o->argument + 1);
+    else if (o->argument)
         buf_printf(out, "=%s", o->argument);
     size_t used = out->len - from;
     if (used + 2 > HELP_COLUMN)

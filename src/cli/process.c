@@ -234,6 +234,21 @@ int process_read(const char *const *argv, ProcessStreams streams,
     return status;
 }
 
+uint64_t process_peak(bool children) {
+    struct rusage u;
+    if (getrusage(children ? RUSAGE_CHILDREN : RUSAGE_SELF, &u) < 0)
+        return 0;
+    return (uint64_t)u.ru_maxrss * 1024; /* Linux counts in kibibytes */
+}
+
+int64_t process_children_cpu(void) {
+    struct rusage u;
+    if (getrusage(RUSAGE_CHILDREN, &u) < 0)
+        return 0;
+    return 1000000000 * ((int64_t)u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           1000 * ((int64_t)u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
 int process_imitate(int wait_status) {
     if (!WIFSIGNALED(wait_status))
         return WEXITSTATUS(wait_status);

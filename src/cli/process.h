@@ -39,6 +39,11 @@ void process_unguard(void);
 /* The signal that has gone to a child since process_guard; 0 = none. */
 int process_asked(void);
 
+/* The most memory, in bytes, that this process has had (`children`: that a child has had which has
+ * ended), and the CPU time of all children that have ended, in nanoseconds; 0 = not known. */
+uint64_t process_peak(bool children);
+int64_t process_children_cpu(void);
+
 /* Ends as a child did: returns its exit status, or dies by the same signal, or by that which it was
  * interrupted for. */
 int process_imitate(int wait_status);

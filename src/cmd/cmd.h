@@ -146,6 +146,7 @@ struct Running {
     bool bound;              /* w has monitors, not scripts */
     bool silent;             /* warnings about the instrumented program are not shown */
     bool unseen;             /* what the program prints goes nowhere */
+    Metrics *metrics;        /* NULL: nothing is measured */
     const HttpOptions *http; /* NULL: no reports while it runs */
     ServedProgram served;    /* what is known of the program for that; title and module are set */
     Catch caught;            /* bound: reports in what it prints */

@@ -1,7 +1,7 @@
 /*
  * cmd/cmd_bind.c - `whammc bind`: attaches monitor modules to a program ahead of time.
  */
-#include "cli/cli.h"
+#include "cli/metrics.h"
 
 #include <stdio.h>
 
@@ -24,6 +24,7 @@ static const Option options[] = {
      "under any host"},
     BODIES_OPTION(BODIES),
     JOBS_OPTION,
+    METRICS_OPTION,
     {'v', "verbose", NULL, "show the number of sites of each probe"},
     {0},
 };
@@ -32,6 +33,7 @@ typedef struct Settings {
     MonitorOptions monitors;
     const char *out;
     whammc_options options;
+    Metrics metrics;
     bool verbose;
 } Settings;
 
@@ -46,6 +48,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case NO_OPTIMISE: s->options.no_optimise = true; break;
     case NO_COALESCE: s->options.no_coalesce = true; break;
     case EXACT_TRAPS: s->options.exact_traps = true; break;
+    case OPTION_METRICS: metrics_want(&s->metrics, value); break;
     case BODIES: s->options.without |= without_bodies(&cmd_bind, key, value); break;
     }
     return true;
@@ -66,8 +69,7 @@ static void show_places(whammc *w) {
     buf_free(&text);
 }
 
-static int bind_app(const Cli *cli, const Settings *s, whammc *w, const char *path,
-                    const Buf *app) {
+static int bind_app(const Cli *cli, Settings *s, whammc *w, const char *path, const Buf *app) {
     uint8_t *out;
     size_t size;
     const char *name = file_title(path);
@@ -79,6 +81,9 @@ static int bind_app(const Cli *cli, const Settings *s, whammc *w, const char *pa
     if (status == STATUS_OK && !file_write(cli, s->out, out, size))
         status = STATUS_ERROR;
     whammc_release(out);
+    metrics_note(&s->metrics, w, app->len, size);
+    if (status == STATUS_OK && !metrics_write(cli, &s->metrics))
+        status = STATUS_ERROR;
     return message_stdout_status(cli, status);
 }
 
@@ -109,6 +114,9 @@ static int check_usage(const Cli *cli, const Settings *s) {
     if (status == STATUS_OK)
         status = cli_check_other(cli, s->out, (const char *const *)cli->operands,
                                  (uint32_t)cli->noperands - 1, "a monitor");
+    if (status == STATUS_OK)
+        status = metrics_check(cli, &s->metrics, s->out, (const char *const *)cli->operands,
+                               (uint32_t)cli->noperands);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /*
  * cmd/cmd_instr.c - `whammc instr`: instruments a module.
  */
+#include "cli/metrics.h"
 #include "cmd/cmd.h"
 
 #include <stdio.h>
@@ -77,6 +78,7 @@ static const Option options[] = {
     BUILD_ID_OPTION(BUILD_ID),
     WITHOUT_OPTIONS(BODIES, NO_PREDICATES, NO_REPORT),
     JOBS_OPTION,
+    METRICS_OPTION,
     {'v', "verbose", NULL, "show the number of sites of each probe"},
     {0},
 };
@@ -89,6 +91,7 @@ typedef struct Settings {
     DebugOptions debug;
     const char *out, *runtime, *js, *names, *source_map;
     whammc_options options;
+    Metrics metrics;
     bool verbose, no_js;
 } Settings;
 
@@ -124,6 +127,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case EXACT_TRAPS: s->options.exact_traps = true; break;
     case POLLS: s->options.polls = true; break;
     case BUILD_ID: s->options.build_id = true; break;
+    case OPTION_METRICS: metrics_want(&s->metrics, value); break;
     case BODIES: s->options.without |= without_bodies(&cmd_instr, key, value); break;
     case NO_PREDICATES: s->options.without |= WHAMMC_WITHOUT_PREDICATES; break;
     case NO_REPORT: s->options.without |= WHAMMC_WITHOUT_REPORT; break;
@@ -221,8 +225,7 @@ static bool write_map(const Cli *cli, const Settings *s, whammc *w) {
     return !s->source_map || file_write(cli, s->source_map, map, size);
 }
 
-static int instrument(const Cli *cli, const Settings *s, whammc *w, const char *path,
-                      const Buf *app) {
+static int instrument(const Cli *cli, Settings *s, whammc *w, const char *path, const Buf *app) {
     uint8_t *out;
     size_t size;
     const char *name = file_title(path);
@@ -241,9 +244,12 @@ static int instrument(const Cli *cli, const Settings *s, whammc *w, const char *
     whammc_host host = automatic ? whammc_hosted(w, NULL) : s->options.host;
     if (status == STATUS_OK && (!write_map(cli, s, w) || !write_output(cli, s, host, app, &module)))
         status = STATUS_ERROR;
+    metrics_note(&s->metrics, w, app->len, size);
     buf_free(&module);
     if (status == STATUS_OK)
         show_host(cli, s, w, name);
+    if (status == STATUS_OK && !metrics_write(cli, &s->metrics))
+        status = STATUS_ERROR;
     return status;
 }
 
@@ -274,7 +280,7 @@ static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
 
 /* No output is an input or another output; but the program may be instrumented in place. */
 static int check_outputs(const Cli *cli, const Settings *s) {
-    const char *outputs[] = {s->out, s->js, s->runtime, s->source_map};
+    const char *outputs[] = {s->out, s->js, s->runtime, s->source_map, s->metrics.file};
     enum { N = sizeof outputs / sizeof *outputs };
     for (uint32_t i = 0; i < N; i++) {
         int status = cli_check_other(cli, outputs[i], s->scripts.at, s->scripts.len, "a script");

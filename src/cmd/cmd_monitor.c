@@ -1,7 +1,7 @@
 /*
  * cmd/cmd_monitor.c - `whammc monitor`: compiles scripts into a monitor module.
  */
-#include "cli/cli.h"
+#include "cli/metrics.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -39,6 +39,7 @@ static const Option options[] = {
     WITHOUT_OPTIONS(BODIES, NO_PREDICATES, NO_REPORT),
     {EXPLAIN, "explain", NULL,
      "show how the scripts are split into probes; without --output, write no module"},
+    METRICS_OPTION,
     {0},
 };
 
@@ -48,6 +49,7 @@ typedef struct Settings {
     DefineOptions definitions;
     const char *out;
     whammc_options options;
+    Metrics metrics;
     bool explain;
 } Settings;
 
@@ -75,11 +77,14 @@ static int explain(const Cli *cli, const Settings *s, whammc *w) {
     return status;
 }
 
-static int write_monitor(const Cli *cli, const Settings *s, whammc *w, const char *path) {
+static int write_monitor(const Cli *cli, Settings *s, whammc *w, const char *path) {
     uint8_t *out;
     size_t size;
     int status = message_library(cli, w, whammc_compile_monitor(w, &s->options, &out, &size));
     if (status == STATUS_OK && !file_write(cli, path, out, size))
+        status = STATUS_ERROR;
+    metrics_note(&s->metrics, w, 0, size);
+    if (status == STATUS_OK && !metrics_write(cli, &s->metrics))
         status = STATUS_ERROR;
     whammc_release(out);
     return status;
@@ -145,6 +150,8 @@ static int check_usage(const Cli *cli, const Settings *s) {
         return cli_usage(
             cli, "standard output is a terminal or used by --explain: expected a file for the "
                  "module");
+    if (metrics_check(cli, &s->metrics, s->out, s->scripts.at, s->scripts.len) != STATUS_OK)
+        return STATUS_USAGE;
     return cli_check_other(cli, s->out, s->scripts.at, s->scripts.len, "a script");
 }
 
@@ -166,6 +173,7 @@ static int run(Cli *cli) {
         case NO_OPTIMISE: s.options.no_optimise = true; break;
         case NO_COALESCE: s.options.no_coalesce = true; break;
         case EXACT_TRAPS: s.options.exact_traps = true; break;
+        case OPTION_METRICS: metrics_want(&s.metrics, value); break;
         case BODIES: s.options.without |= without_bodies(&cmd_monitor, key, value); break;
         case NO_PREDICATES: s.options.without |= WHAMMC_WITHOUT_PREDICATES; break;
         case NO_REPORT: s.options.without |= WHAMMC_WITHOUT_REPORT; break;

@@ -64,6 +64,7 @@ static const Option options[] = {
                  "file, line, column and src_function"),
     {NO_DEMANGLE, "no-demangle", NULL,
      "show names of C++ and Rust functions as they are in the program"},
+    METRICS_OPTION,
     {0},
 };
 
@@ -75,6 +76,7 @@ typedef struct Settings {
     DebugOptions debug;
     MonitorOptions monitors;
     HttpOptions http;
+    Metrics metrics;
     Words engine_options, world;
     const char *engine, *out, *clock, *names;
     whammc_options options;
@@ -238,7 +240,10 @@ static int attach_and_run(Running *r, const MonitorOptions *monitors, bool repor
                      .reports = reports,
                      .caught = reports ? NULL : &r->caught};
     bool failed = false;
+    metrics_note(r->metrics, r->w, r->app.len, r->app.len);
+    Phase before = phase_begin(PHASE_RUN);
     r->wait_status = wizard_run(r->cli, &job, &r->report, &failed);
+    phase_end(before);
     return r->wait_status < 0 || failed ? STATUS_ERROR : STATUS_OK;
 }
 
@@ -292,6 +297,7 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
                  .engine_options = &s->engine_options,
                  .clock = s->clock,
                  .world = &s->world,
+                 .metrics = &s->metrics,
                  .http = &s->http,
                  .served = {.debug = &s->debug.info, .tree = true, .mangled = s->no_demangle},
                  .w = whammc_new()};
@@ -307,6 +313,7 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
         status = run_somehow(&r, s);
     if (status == STATUS_OK) {
         bool written = s->monitors.len ? deliver_caught(s, &r) : deliver(s, &r);
+        written = metrics_write(cli, &s->metrics) && written;
         process_unguard();
         status = process_imitate(r.wait_status);
         if (!written && status == STATUS_OK)
@@ -352,6 +359,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_HEX:
     case OPTION_LINES: look_option(cli->command, &s->look, key, value); break;
     case NO_DEMANGLE: s->no_demangle = true; break;
+    case OPTION_METRICS: metrics_want(&s->metrics, value); break;
     case REPORT_FORMAT:
         s->options.format = (whammc_format)option_choice(&cmd_run, key, value);
         break;
@@ -373,7 +381,8 @@ static int check(const Cli *cli, const Settings *s) {
     if (s->monitors.len && http_wanted(&s->http))
         return cli_usage(
             cli, "--http and --push need scripts: monitors cannot report while the program runs");
-    if (http_check(cli, &s->http) != STATUS_OK)
+    if (http_check(cli, &s->http) != STATUS_OK ||
+        metrics_check(cli, &s->metrics, s->out, s->scripts.at, s->scripts.len) != STATUS_OK)
         return STATUS_USAGE;
     if (s->monitors.len)
         return cli_check_app(cli);

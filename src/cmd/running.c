@@ -55,6 +55,10 @@ int running_made(Running *r, whammc_status result, const uint8_t *module, size_t
                          .module = module,
                          .len = size,
                          .libs = imports};
+        if (r->metrics && r->metrics->wanted) {
+            metrics_note(r->metrics, r->w, r->app.len, size);
+            job.measured = &r->metrics->run;
+        }
         Serving serving;
         status = serving_begin(r, &serving);
         if (serving.live)

@@ -7,6 +7,7 @@
  */
 #include "edit/write.h"
 
+#include "base/phase.h"
 #include "wasm/leb.h"
 #include "wasm/read.h"
 #include "wasm/remap.h"
@@ -402,8 +403,21 @@ static bool put_body(Writer *r, uint32_t func, Buf *out) {
     return wasm_edit_body(r->m, func, NULL, out, &error, &offset);
 }
 
+static bool put_bodies(Writer *r, Buf *out) {
+    const WasmModule *m = r->m;
+    for (uint32_t f = m->input_imports[WASM_SPACE_FUNC]; f < m->input_count[WASM_SPACE_FUNC]; f++) {
+        size_t before = out->len;
+        if (!put_body(r, f, out))
+            return false;
+        const WasmFunc *func = &m->funcs.at[f];
+        r->resized[f] = out->len - before != (size_t)func->size_width + func->body_size;
+    }
+    return true;
+}
+
 static bool put_code(Writer *r, const WasmSection *s, Buf *out) {
     const WasmModule *m = r->m;
+    bool ok = true;
     uint32_t from = put_count(m, s, added_items(m, WASM_SEC_CODE), out);
     bool edited = (r->w && r->w->body) || wasm_remap_mask(&r->map);
     if (!edited && s) {
@@ -411,17 +425,13 @@ static bool put_code(Writer *r, const WasmSection *s, Buf *out) {
     } else {
         if (s)
             buf_reserve(out, s->end - from);
-        for (uint32_t f = m->input_imports[WASM_SPACE_FUNC]; f < m->input_count[WASM_SPACE_FUNC];
-             f++) {
-            size_t before = out->len;
-            if (!put_body(r, f, out))
-                return false;
-            const WasmFunc *func = &m->funcs.at[f];
-            r->resized[f] = out->len - before != (size_t)func->size_width + func->body_size;
-        }
+        Phase before = phase_begin(PHASE_INJECT);
+        ok = put_bodies(r, out);
+        phase_end(before);
     }
-    put_added(r, WASM_SEC_CODE, out);
-    return r->ok;
+    if (ok)
+        put_added(r, WASM_SEC_CODE, out);
+    return ok && r->ok;
 }
 
 /* The code section, made in place: its length is known only afterwards. */

@@ -16,6 +16,7 @@
  */
 #include "emit_monitor/emit_monitor.h"
 
+#include "base/phase.h"
 #include "plan/removal.h"
 
 #include <stdio.h>
@@ -30,8 +31,8 @@
 #include "link/runtime.h"
 #include "valid/op_table.h"
 #include "valid/valid.h"
-#include "../../stdlib/runtime/site/site.h"   /* SITE_STATE */
-#include "../../stdlib/runtime/values.h" /* the layout of the memory */
+#include "../../stdlib/runtime/site/site.h" /* SITE_STATE */
+#include "../../stdlib/runtime/values.h"    /* the layout of the memory */
 #include "edit/merge.h"
 #include "edit/write.h"
 #include "gen/monitor_input.h"
@@ -509,7 +510,9 @@ static bool compile(MonitorTarget *t) {
     GenOptions options = {
         .optimise = !t->options->no_optimise, .in_memory = in_memory, .pages = true};
     t->in.options = &options;
+    Phase before = phase_begin(PHASE_COMPILE);
     bool ok = gen_monitor(&t->in, &t->code, t->diags);
+    phase_end(before);
     free(in_memory);
     return ok;
 }
@@ -530,10 +533,20 @@ static bool check_output(MonitorTarget *t, const Buf *out) {
     return ok;
 }
 
+static bool write(MonitorTarget *t, Buf *out) {
+    Phase before = phase_begin(PHASE_WRITE);
+    bool ok = wasm_write(&t->m, &(WasmWriter){0}, out);
+    phase_end(before);
+    return ok;
+}
+
 static bool make(MonitorTarget *t, Buf *out) {
     counters_init(&t->counters, t->plan, COUNTERS_MONITOR);
     Counters *counters = t->options->coalesce ? &t->counters : NULL;
-    if (!units_make(t->plan, counters, &t->units, t->diags) || !lay_out(t) || !compile(t))
+    Phase before = phase_begin(PHASE_PLAN);
+    bool planned = units_make(t->plan, counters, &t->units, t->diags);
+    phase_end(before);
+    if (!planned || !lay_out(t) || !compile(t))
         return false;
     WasmLimits limits = {.min = 1, .page_log2 = 16};
     t->place = (RuntimePlace){.to = &t->m, .from = &t->runtime, .prefix = STR("whammc.")};
@@ -542,7 +555,7 @@ static bool make(MonitorTarget *t, Buf *out) {
                     t->place.memory); /* the first one */
     t->place.stack_pointer = wasm_add_global_i32(&t->m, true, str_of("whammc.stack"), VALUES_STACK);
     store_add(&t->store, &t->m);
-    return link(t) && wasm_write(&t->m, &(WasmWriter){0}, out) && check_output(t, out);
+    return link(t) && write(t, out) && check_output(t, out);
 }
 
 bool monitor_module(Plan *plan, const MonitorOptions *options, Buf *out, Diags *diags) {
@@ -550,7 +563,9 @@ bool monitor_module(Plan *plan, const MonitorOptions *options, Buf *out, Diags *
     wasm_module_init(&t.m);
     store_init(&t.store, plan);
     memory_init(&t.memories, plan, &t.m);
+    Phase before = phase_begin(PHASE_STORAGE);
     bool ok = make(&t, out);
+    phase_end(before);
     if (!ok)
         out->len = 0;
     monitor_code_free(&t.code);

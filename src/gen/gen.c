@@ -5,6 +5,7 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
+#include "base/phase.h"
 #include "gen/gen.h"
 
 #include "gen/scratch.h"
@@ -47,7 +48,9 @@ bool scratch_finish(Scratch *x, Buf *out) {
         if (x->options->optimise) {
             BinaryenSetOptimizeLevel(2);
             BinaryenSetShrinkLevel(1);
+            Phase before = phase_begin(PHASE_OPTIMISE);
             x->optimise(x);
+            phase_end(before);
         }
         BinaryenModuleAllocateAndWriteResult written =
             BinaryenModuleAllocateAndWrite(x->module, NULL);
@@ -456,6 +459,7 @@ static void build_all(Scratch *x) {
 
 bool gen_templates(Plan *plan, const GenOptions *options, const Template **init, Diags *diags) {
     Scratch x = {.plan = plan, .options = options, .optimise = scratch_optimise_each};
+    Phase before = phase_begin(PHASE_COMPILE);
     scratch_begin(&x);
     for (uint32_t i = 0; i < plan->scripts.len; i++)
         init[i] = NULL;
@@ -466,5 +470,6 @@ bool gen_templates(Plan *plan, const GenOptions *options, const Template **init,
     if (x.any && ok)
         ok = decode_all(plan, options, init, &bytes, diags);
     buf_free(&bytes);
+    phase_end(before);
     return ok;
 }

@@ -8,6 +8,7 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
+#include "base/phase.h"
 #include "gen/monitor_body.h"
 #include "valid/subtype.h"
 #include "gen/monitor_code.h"

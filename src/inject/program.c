@@ -6,6 +6,7 @@
 
 #include <assert.h>
 
+#include "base/phase.h"
 #include "wasm/emit.h"
 #include "inject/debug.h"
 #include "inject/trap_section.h"
@@ -421,8 +422,13 @@ bool program_instrument(Program *p, const uint8_t *bytes, size_t size, Buf *out)
         p->matcher.watch_funcs[0] = program_main(&p->m);
         p->matcher.watch_funcs[1] = program_proc_exit(&p->m);
     }
+    Phase before = phase_begin(PHASE_MATCH);
     ok = ok && p->target->match(p->self);
-    ok = ok && p->target->link(p->self) && write(p, out);
+    phase_begin(PHASE_STORAGE);
+    ok = ok && p->target->link(p->self);
+    phase_begin(PHASE_WRITE);
+    ok = ok && write(p, out);
+    phase_end(before);
     if (!ok)
         out->len = 0;
     return ok;

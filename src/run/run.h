@@ -5,6 +5,7 @@
 #define WHAMMC_RUN_RUN_H
 
 #include "cli/cli.h"
+#include "cli/metrics.h"
 #include "cli/scratch_dir.h"
 
 /* ---- engines (engine.c, runner.c) ---- */
@@ -56,6 +57,7 @@ typedef struct RunnerJob {
     const void *module;
     size_t len;
     const LibraryOptions *libs; /* what it imports besides the runtime; NULL: not even that */
+    Buf *measured;    /* gets what the runner has measured (metrics.h); NULL: it need not */
     const char *live; /* an option of the runner (serve/live.h); NULL: it is asked for no reports */
 } RunnerJob;
 

@@ -21,6 +21,7 @@ extern const unsigned long host_run_node_mjs_size, host_run_wasmtime_py_size;
 
 typedef struct Files {
     const char *module, *runner, *report; /* runner: NULL for Node */
+    const char *measured;                 /* NULL: nothing is to be measured */
     Words libraries;                      /* options of the runner, owned: --lib=NAME=FILE */
     Vec(int) open;
     Place place; /* for files, if memory files are not supported */
@@ -80,7 +81,9 @@ static bool put_files(Files *f, const RunnerJob *job) {
     if (python)
         f->runner = put_file(f, "run-wasmtime.py", host_run_wasmtime_py, host_run_wasmtime_py_size);
     f->report = put_file(f, "report", "", 0);
-    return f->module && (f->runner || !python) && f->report &&
+    if (job->measured)
+        f->measured = put_file(f, "metrics", "", 0);
+    return f->module && (f->runner || !python) && f->report && (f->measured || !job->measured) &&
            (!job->libs || put_libraries(f, job->libs));
 }
 
@@ -114,6 +117,8 @@ static int call_runner(const Cli *cli, const RunnerJob *job, Files *f) {
     if (job->engine->kind == ENGINE_NODE)
         vec_push(&argv, clock);
     vec_push(&argv, "--interruptible");
+    if (f->measured)
+        vec_push(&argv, arena_printf(&f->arena, "--metrics=%s", f->measured));
     if (job->live)
         vec_push(&argv, job->live);
     vec_push(&argv, f->module);
@@ -139,6 +144,7 @@ static int call_runner(const Cli *cli, const RunnerJob *job, Files *f) {
 int runner_run(const Cli *cli, const RunnerJob *job, Buf *report) {
     Place none = {0};
     Files files = {0};
+    Phase before = phase_begin(PHASE_RUN);
     process_guard();
     bool made = put_files(&files, job);
     int error = errno, status = -1;
@@ -146,6 +152,9 @@ int runner_run(const Cli *cli, const RunnerJob *job, Buf *report) {
         status = call_runner(cli, job, &files);
         error = errno;
     }
+    phase_end(before);
+    if (status >= 0 && files.measured)
+        file_read(cli, files.measured, job->measured);
     if (status >= 0)
         file_read(cli, files.report, report);
     else

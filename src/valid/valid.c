@@ -7,6 +7,7 @@
  * from being looked at, but bodies are only checked if the sections are good.
  */
 #include "wasm/read.h"
+#include "base/phase.h"
 #include "valid/typer.h"
 #include "valid/signature.h"
 #include "valid/subtype.h"
@@ -518,11 +519,18 @@ static bool become_valid(WasmUnvalidated *u, WasmModule *m, const WasmKept *kept
 static bool load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file,
                  const WasmKept *kept, uint32_t threads, Diags *diags) {
     WasmUnvalidated u;
-    if (wasm_read(&u, bytes, size, file, diags))
-        return become_valid(&u, m, kept, threads, diags);
-    wasm_module_free(&u.m);
-    wasm_module_init(m);
-    return false;
+    Phase before = phase_begin(PHASE_READ);
+    bool ok = wasm_read(&u, bytes, size, file, diags);
+    phase_end(before);
+    if (!ok) {
+        wasm_module_free(&u.m);
+        wasm_module_init(m);
+        return false;
+    }
+    before = phase_begin(PHASE_VALIDATE);
+    ok = become_valid(&u, m, kept, threads, diags);
+    phase_end(before);
+    return ok;
 }
 
 bool wasm_load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags) {

@@ -7,6 +7,7 @@
 //   --dir=HOST::GUEST         the program may open the directory HOST, as GUEST; may be repeated
 //   --env=NAME=VALUE          a variable of its environment; may be repeated
 //   --live=FD,FD              reports are wanted while the program runs: see live.js
+//   --metrics=FILE            what compiling, instantiating, running and reporting took, as JSON; the report begins with its first piece
 //   --interruptible           who has started this sends SIGINT instead of SIGTERM and SIGHUP, which do nothing then
 //
 // Each library gets WASI and the libraries before it; what whammc_runtime writes is the report.
@@ -24,7 +25,7 @@ import { createTraps } from './traps.js';
 
 const TRAPPED = 134, NOT_LOADED = 126;
 const USAGE = 'usage: node run-node.mjs [--lib=NAME=FILE]... [--clock=host|thread|auto] [--dir=HOST::GUEST]...\n' +
-  '       [--env=NAME=VALUE]... [--live=FD,FD] [--interruptible] MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]';
+  '       [--env=NAME=VALUE]... [--metrics=FILE] [--live=FD,FD] [--interruptible] MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]';
 
 function say(text) {
   writeSync(2, `${text}\n`);
@@ -48,11 +49,24 @@ function describe(error) {
   return [`${error?.name ?? 'error'}: ${error?.message ?? error}`, ...frames.slice(0, 20)].join('\n');
 }
 
+// The times of phases that follow each other; each begins when the one before it ends.
+function makeStopwatch() {
+  const phases = {};
+  let current = null, wall = 0, cpu = 0;
+  function begin(name) {
+    const time = performance.now(), { user, system } = process.cpuUsage();
+    if (current) phases[current] = { wall_ms: time - wall, cpu_ms: (user + system) / 1000 - cpu };
+    [current, wall, cpu] = [name, time, (user + system) / 1000];
+  }
+  return { begin, isAt: name => current === name, phases };
+}
+
 // A host for the module's reports. Pieces that come before there is an instance (start function) cannot be
 // read; the flush at the end has the same report.
-function makeReporter(file) {
+function makeReporter(file, stopwatch) {
   let instance = null, traps = null, missed = false, aside = null;
   function put(bytes) {
+    if (stopwatch.isAt('run')) stopwatch.begin('report');
     if (aside) aside.push(bytes.slice());
     else if (file === '-') writeSync(2, bytes);
     else appendFileSync(file, bytes);
@@ -122,9 +136,10 @@ function pick(object, name) {
 }
 
 // Gives { instance, module }; `imports` are the module's, or a function that makes them for the module.
-function load(file, name, imports) {
+function load(file, name, imports, compiled = () => {}) {
   try {
     const module = new WebAssembly.Module(readFileSync(file));
+    compiled();
     return { instance: new WebAssembly.Instance(module, typeof imports === 'function' ? imports(module) : imports), module };
   } catch (error) {
     if (error instanceof WebAssembly.RuntimeError) throw error; // the start function trapped
@@ -137,7 +152,7 @@ function load(file, name, imports) {
 
 // Takes the options off the front of the arguments.
 function takeOptions(words) {
-  const options = { libraries: [], clock: 'host', directories: [], env: {}, live: null, interruptible: false };
+  const options = { libraries: [], clock: 'host', directories: [], env: {}, live: null, metrics: null, interruptible: false };
   while (words[0]?.startsWith('--')) {
     const [, name, value] = words.shift().match(/^--([^=]*)=?(.*)/s);
     if (name === 'lib') {
@@ -151,6 +166,8 @@ function takeOptions(words) {
     } else if (name === 'env') {
       const [, variable, content] = value.match(/^([^=]*)=(.*)/s);
       options.env[variable] = content;
+    } else if (name === 'metrics') {
+      options.metrics = value;
     } else if (name === 'live') {
       options.live = value.split(',').map(Number);
     } else if (name === 'interruptible') {
@@ -362,7 +379,7 @@ function makeWasi(WASI, options) {
 }
 
 async function main(words) {
-  const { libraries, clock: wanted, directories, env, live, interruptible } = takeOptions(words);
+  const { libraries, clock: wanted, directories, env, live, metrics, interruptible } = takeOptions(words);
   const [file, report, ...args] = words;
   if (args.length === 0) {
     say(USAGE);
@@ -375,7 +392,8 @@ async function main(words) {
   const options = { version: 'preview1', args, env: { ...process.env, ...env }, preopens, returnOnExit: true };
   const wasi = makeWasi(WASI, options);
   if (!wasi) return NOT_LOADED;
-  const reporter = makeReporter(report);
+  const stopwatch = makeStopwatch();
+  const reporter = makeReporter(report, stopwatch);
   if (report !== '-') writeFileSync(report, '');
   const clock = await startClock(wanted);
   let sampler = null;
@@ -385,14 +403,16 @@ async function main(words) {
     if (!imported) return NOT_LOADED;
     const poll = live ? createPoll({ readSync, writeSync }, live, reporter.snapshot) : null;
     const own = { write: reporter.write, now: clock.now, poll, next_sample: place => sampler?.next(place) ?? 0, sampled() {} };
+    stopwatch.begin('compile');
     const loaded = load(file, args[0], made => {
       sampler = asksFor(made, 'next_sample') ? createNodeSampler(createRequire('file:///')('node:worker_threads')) : null;
       return { ...imported, ...wasiImports(wasi), whammc: own };
-    });
+    }, () => stopwatch.begin('instantiate'));
     if (!loaded) return NOT_LOADED;
     const { instance, module } = loaded;
     reporter.attach(instance, module);
     sampler?.attach(instance);
+    stopwatch.begin('run');
     const status = execute(wasi, instance);
     reporter.readMemory();
     return status;
@@ -413,6 +433,8 @@ async function main(words) {
     }
     return TRAPPED;
   } finally {
+    stopwatch.begin(null);
+    if (metrics) writeFileSync(metrics, `${JSON.stringify(stopwatch.phases)}\n`);
     clock.stop();
     sampler?.stop();
     if (stopWatching() || interrupted || signal()) endBy('SIGINT');

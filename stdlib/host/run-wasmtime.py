@@ -1,6 +1,6 @@
 """Runs an instrumented program in wasmtime, as `whammc run --engine=wasmtime` does:
 
-    python3 run-wasmtime.py [--lib=NAME=FILE]... [--dir=HOST::GUEST]... [--env=NAME=VALUE]... [--live=FD,FD]
+    python3 run-wasmtime.py [--lib=NAME=FILE]... [--dir=HOST::GUEST]... [--env=NAME=VALUE]... [--metrics=FILE] [--live=FD,FD]
         [--interruptible] MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]
 
 Needs the package `wasmtime` from PyPI. Each --lib is a module that the program imports as NAME; it gets WASI and
@@ -11,11 +11,12 @@ into the file REPORT ('-': standard error); of several reports the file gets all
 milliseconds. Exports tried: _start, else main. Exit status: the program's; 134 if it trapped (after the engine's
 message on standard error and a last flush); 126 if it could not be loaded; 2 for wrong usage. SIGINT, SIGTERM and
 SIGHUP end the program as a trap does, with a report, and then this process, unless they are ignored from the start;
---interruptible: SIGINT even then. --live: reports are wanted while the program runs, see live.js. (While Python itself starts, SIGINT makes it fail with messages of its own.)
+--interruptible: SIGINT even then. --metrics: what compiling, instantiating, running and reporting took, as JSON. --live: reports are wanted while the program runs, see live.js. (While Python itself starts, SIGINT makes it fail with messages of its own.)
 """
 
 import ctypes
 import functools
+import json
 import os
 import signal
 import struct
@@ -248,6 +249,19 @@ class Sampler:
         return 1
 
 
+class Stopwatch:
+    """The times of phases that follow each other; each begins when the one before it ends."""
+
+    def __init__(self):
+        self.phases, self.current, self.wall, self.cpu = {}, None, 0, 0
+
+    def begin(self, name):
+        wall, cpu = time.perf_counter(), time.process_time()
+        if self.current:
+            self.phases[self.current] = {"wall_ms": 1000 * (wall - self.wall), "cpu_ms": 1000 * (cpu - self.cpu)}
+        self.current, self.wall, self.cpu = name, wall, cpu
+
+
 class Reporter:
     """Takes what the runtime writes, or reads the report from memory with --host=none.
 
@@ -255,7 +269,8 @@ class Reporter:
     makes then has the same report.
     """
 
-    def __init__(self, file):
+    def __init__(self, file, stopwatch):
+        self.stopwatch = stopwatch
         self.out = sys.stderr.buffer if file == "-" else open(file, "wb")
         self.store = self.exports = self.aside = None
         self.missed = False
@@ -272,6 +287,8 @@ class Reporter:
             self.put(memory.read(self.store, at, at + (length & 0xFFFFFFFF)))
 
     def put(self, data):
+        if self.stopwatch.current == "run":
+            self.stopwatch.begin("report")
         if self.aside is not None:
             self.aside.append(bytes(data))
             return
@@ -520,7 +537,7 @@ def execute(store, exports):
 
 def take_options(words):
     """Takes the options off the front of the arguments."""
-    libraries, directories, variables, interruptible, live = [], {}, {}, False, None
+    libraries, directories, variables, interruptible, live, metrics = [], {}, {}, False, None, None
     while words and words[0].startswith("--"):
         name, _, value = words.pop(0).partition("=")
         if name == "--lib":
@@ -531,18 +548,20 @@ def take_options(words):
         elif name == "--env":
             variable, _, content = value.partition("=")
             variables[variable] = content
+        elif name == "--metrics":
+            metrics = value
         elif name == "--live":
             live = [int(number) for number in value.split(",")]
         elif name == "--interruptible":
             interruptible = True
-    return libraries, directories, variables, interruptible, live
+    return libraries, directories, variables, interruptible, live, metrics
 
 
 def main(words):
-    libraries, directories, variables, interruptible, live = take_options(words)
+    libraries, directories, variables, interruptible, live, metrics = take_options(words)
     if len(words) < 3:
         say("usage: run-wasmtime.py [--lib=NAME=FILE]... [--dir=HOST::GUEST]... [--env=NAME=VALUE]...\n"
-            "       [--live=FD,FD] [--interruptible] MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]")
+            "       [--metrics=FILE] [--live=FD,FD] [--interruptible] MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]")
         return 2
     try:
         with open(words[0], "rb") as file:
@@ -551,20 +570,26 @@ def main(words):
     except OSError as error:
         say(f"{words[2]}: {error}")
         return NOT_LOADED
-    interrupt, sampler = Interrupt(engine, interruptible), Sampler()
+    interrupt, sampler, stopwatch = Interrupt(engine, interruptible), Sampler(), Stopwatch()
     try:
-        return run(engine, binary, words, libraries, directories, variables, interrupt, sampler, live)
+        return run(engine, binary, words, libraries, directories, variables, interrupt, sampler, live, stopwatch)
     finally:
+        stopwatch.begin(None)
+        if metrics:
+            with open(metrics, "w", encoding="utf-8") as file:
+                json.dump(stopwatch.phases, file)
         sampler.stop()
         interrupt.over.set()
         interrupt.end()
 
 
-def run(engine, binary, words, libraries, directories, variables, interrupt, sampler, live):
-    reporter = Reporter(words[1])
+def run(engine, binary, words, libraries, directories, variables, interrupt, sampler, live, stopwatch):
+    reporter = Reporter(words[1], stopwatch)
     try:
         store = make_store(engine, words[2:], directories, variables)
+        stopwatch.begin("compile")
         module = wasmtime.Module(engine, binary)
+        stopwatch.begin("instantiate")
         try:
             linker = make_linker(engine, store, reporter, sampler)
             load_libraries(engine, store, linker, reporter, libraries)
@@ -578,6 +603,7 @@ def run(engine, binary, words, libraries, directories, variables, interrupt, sam
         exports = instance.exports(store)
         reporter.attach(store, exports)
         sampler.attach(store, exports)
+        stopwatch.begin("run")
         status = execute(store, exports)
         reporter.read_memory()
         return status
