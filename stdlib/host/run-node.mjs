@@ -3,7 +3,7 @@
 //   node run-node.mjs [OPTION]... MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]
 //
 //   --lib=NAME=FILE           the program imports the module FILE as NAME; may be repeated
-//   --clock=host|thread|auto  where the time comes from; see startClock
+//   --clock=host|thread|auto  where the time comes from; see createClock
 //   --dir=HOST::GUEST         the program may open the directory HOST, as GUEST; may be repeated
 //   --env=NAME=VALUE          a variable of its environment; may be repeated
 //   --live=FD,FD              reports are wanted while the program runs: see live.js
@@ -20,7 +20,9 @@
 import { appendFileSync, readFileSync, readSync, realpathSync, writeFileSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createPoll } from './live.js';
+import { CLOCK, createThreadClock } from './clock.js';
 import { asksFor, createNodeSampler } from './sampler.js';
+import { startNodeThread } from './thread.js';
 import { createTraps } from './traps.js';
 
 const TRAPPED = 134, NOT_LOADED = 126;
@@ -179,97 +181,36 @@ function takeOptions(words) {
 
 // ---- the clock ----
 
-// Reading the host's clock takes some 40 ns, longer than many a call that is to be timed. A thread that does nothing
-// but write the time into shared memory brings it down to 3 ns, at the cost of a processor.
-//
-// The memory has a number that tells whether the thread runs; how long it did not since (where others need the
-// processors, too, the time stands still until it gets its turn); in another cache line, the time. In milliseconds.
-const STATE = 0, LOST = 8, TIME = 64, RUNNING = 1, LATE = 0.5;
-
-// (module
-//   (import "" "" (memory 1 1 shared))
-//   (func (export "now") (result f64) (f64.load (i32.const 64)))
-//   (func (export "now_ns") (result i64) (i64.trunc_f64_s (f64.mul (f64.load (i32.const 64)) (f64.const 1e6)))))
-const READER = 'AGFzbQEAAAABCQJgAAF8YAABfgIHAQAAAgMBAQMDAgABBxACA25vdwAABm5vd19ucwABCh4CCABB' +
-  'wAArAwALEwBBwAArAwBEAAAAAICELkGisAs=';
-
-// What the thread does until it is ended. Its clock may begin later than ours: what both have in common is hrtime. A
-// time is written at most each microsecond, for every write makes the next read slow.
-const TICKER = `
-  const { buffer, zero } = require('node:worker_threads').workerData;
-  const time = new Float64Array(buffer, ${TIME}, 1), state = new Int32Array(buffer, ${STATE}, 1);
-  const lost = new Float64Array(buffer, ${LOST}, 1);
-  const [seconds, nanoseconds] = process.hrtime();
-  const shift = seconds * 1e3 + nanoseconds / 1e6 - performance.now() - zero;
-  time[0] = performance.now() + shift;
-  Atomics.store(state, 0, ${RUNNING});
-  Atomics.notify(state, 0);
-  for (let last = time[0];;) {
-    const now = performance.now() + shift;
-    if (now < last + 0.001) continue;
-    time[0] = now;
-    if (now > last + ${LATE}) lost[0] += now - last;
-    last = now;
-  }`;
-
-// A thread begins slowly: its code is compiled, and others may need its processor. Its time is good when there were no gaps of GAP
-// for as long as STEADY while this thread was busy, too. All in milliseconds.
-const GAP = 0.05, STEADY = 8, PATIENCE = 150;
-
-function becomesSteady(now) {
-  const begin = performance.now();
-  for (let last = now(), moved = begin, since = begin, before = begin;;) {
-    const time = now(), here = performance.now();
-    if (time !== last) moved = here;
-    if (here - moved > GAP || here - before > GAP) since = moved = here;
-    last = time;
-    before = here;
-    if (here - since >= STEADY) return true;
-    if (here - begin >= PATIENCE) return false;
-  }
-}
-
-// Starts the thread and waits until its time goes on; null if there can be none, or if it does not and `must` is false.
-async function startThread(must) {
+// A clock that a thread keeps, when it is read often (`must`: always); null if there can be none.
+async function createThreadedClock(must) {
+  const threads = await import('node:worker_threads');
+  let worker = null;
   try {
-    const { Worker } = await import('node:worker_threads');
-    const memory = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true });
-    const module = new WebAssembly.Module(Buffer.from(READER, 'base64'));
-    const reader = new WebAssembly.Instance(module, { '': { '': memory } });
-    const [seconds, nanoseconds] = process.hrtime();
-    const zero = seconds * 1e3 + nanoseconds / 1e6 - performance.now();
-    const worker = new Worker(TICKER, { eval: true, execArgv: [], workerData: { buffer: memory.buffer, zero } }); // this one may be a module
-    worker.on('error', () => {}); // it does not begin, or the time stands still; it is no error of the program
-    worker.unref();
-    const state = new Int32Array(memory.buffer, STATE, 1);
-    if (Atomics.wait(state, 0, 0, 5000) === 'timed-out') {
-      await worker.terminate();
-      return null;
-    }
-    if (!becomesSteady(reader.exports.now) && !must) {
-      await worker.terminate();
-      return null;
-    }
-    const began = performance.now(), lost = new Float64Array(memory.buffer, LOST, 1), before = lost[0];
-    const stop = () => {
-      const end = performance.now(), behind = end - Math.max(began, reader.exports.now()); // and may never get its turn
+    const clock = createThreadClock((code, data) => { worker = startNodeThread(threads, code, data); }, { always: must });
+    if (must && (clock.want(), !clock.waits(5000))) {
       worker.terminate();
-      const part = Math.round(100 * (lost[0] - before + (behind > LATE ? behind : 0)) / (end - began));
-      if (part >= 5)
+      return null;
+    }
+    const began = performance.now();
+    const stop = () => {
+      const end = performance.now(), behind = must ? end - Math.max(began, clock.now()) : 0; // and may never get its turn
+      worker?.terminate();
+      const part = Math.round(100 * (clock.lost() + (behind > CLOCK.GAP ? behind : 0)) / (end - began));
+      if (must && part >= 5)
         say(`whammc: the clock stood still for ${part}% of the time, as others need the processors; try --clock=host`);
     };
-    return { ...reader.exports, stop };
+    return { ...clock, stop };
   } catch { // no shared memory, or no leave to have threads
+    return null;
   }
-  return null;
 }
 
-// The clock that was asked for: of a thread, if there can be one (`auto`: and its time goes on steadily, which is measured: load
-// averages lag), or the host's. It does not go back, and its zero is that of performance.now. now() is in milliseconds, now_ns() an i64.
-async function startClock(wanted) {
+// The clock that was asked for: of a thread, if there can be one, or the host's. It does not go back, and its zero is that of
+// performance.now. now() is in milliseconds, now_ns() an i64.
+async function createClock(wanted) {
   const { availableParallelism, cpus } = await import('node:os');
   const processors = availableParallelism?.() ?? cpus().length;
-  const thread = wanted === 'thread' || (wanted === 'auto' && processors > 1) ? await startThread(wanted === 'thread') : null;
+  const thread = wanted === 'thread' || (wanted === 'auto' && processors > 1) ? await createThreadedClock(wanted === 'thread') : null;
   if (thread) return thread;
   const now = () => performance.now();
   return { now, now_ns: () => BigInt(Math.trunc(now() * 1e6)), stop: () => {} };
@@ -395,7 +336,7 @@ async function main(words) {
   const stopwatch = makeStopwatch();
   const reporter = makeReporter(report, stopwatch);
   if (report !== '-') writeFileSync(report, '');
-  const clock = await startClock(wanted);
+  const clock = await createClock(wanted);
   let sampler = null;
   // Gives the exit status.
   function loadAndExecute() {

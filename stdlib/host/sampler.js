@@ -7,6 +7,7 @@
 //
 // Nodes are in a growing memory that both threads share. Each has NODE words: parent, function, samples, and from byte 16 on, as a
 // double, nanoseconds. Node 0 stands for "nothing is running".
+import { canStartPageThread, startNodeThread, startPageThread } from './thread.js';
 
 const SAMPLING = {
   TOP: 8, FRAMES: 16, INTERVAL: 24,                 // where in the stack's memory: words; a byte
@@ -19,11 +20,10 @@ const SAMPLING = {
   NODE: 8, PARENT: 0, FUNCTION: 1, SAMPLES: 2, NS: 4,
 };
 
-// The thread's code. It has SAMPLING, and receives { stack, tree, trace, origin } as its first message; `origin` is the time origin
-// of the page's clock, in milliseconds.
-function lookAtStack({ stack: stackMemory, tree, trace, origin }) {
-  const { TOP, FRAMES, INTERVAL, DEFAULT_INTERVAL, LINE, OUTER, INNER, LEFT_OUT, STATE, COUNT, HEAD, RUNNING, NODE, PARENT, FUNCTION,
-    SAMPLES, NS, SEEN, WRITTEN, ENTRIES } = SAMPLING;
+// The thread's code. It receives { stack, tree, trace, origin } as its first message; `origin` is the time origin of the page's clock,
+// in milliseconds.
+function lookAtStack({ TOP, FRAMES, INTERVAL, DEFAULT_INTERVAL, LINE, OUTER, INNER, LEFT_OUT, STATE, COUNT, HEAD, RUNNING, NODE, PARENT,
+  FUNCTION, SAMPLES, NS, SEEN, WRITTEN, ENTRIES }, { stack: stackMemory, tree, trace, origin }) {
   const now = () => performance.now();
   const stack = new Int32Array(stackMemory.buffer), interval = new BigUint64Array(stackMemory.buffer, INTERVAL, 1);
   const children = new Map(), copy = new Int32Array(stack.length), again = new Int32Array(stack.length);
@@ -108,12 +108,11 @@ function lookAtStack({ stack: stackMemory, tree, trace, origin }) {
   }
 }
 
-// The thread's code: of a worker of Node, or of a browser.
+// Of a worker of Node or of a browser. Names in it are those of parameters, so that minifiers may change them.
 const SAMPLER_THREAD = `
-  const SAMPLING = ${JSON.stringify(SAMPLING)};
-  ${lookAtStack}
-  if (typeof require === 'function') require('node:worker_threads').parentPort.once('message', lookAtStack);
-  else onmessage = event => lookAtStack(event.data);`;
+  const look = given => (${lookAtStack})(${JSON.stringify(SAMPLING)}, given);
+  if (typeof require === 'function') require('node:worker_threads').parentPort.once('message', look);
+  else onmessage = event => look(event.data);`;
 
 /**
  * A sampler whose thread `worker` runs. { next, attach, stop }: `next` is the program's import next_sample;
@@ -206,12 +205,9 @@ export function asksFor(module, wanted) {
 }
 
 /** A sampler in Node, given its module node:worker_threads; null if no thread can be started. */
-export function createNodeSampler({ Worker }) {
+export function createNodeSampler(threads) {
   try {
-    const worker = new Worker(SAMPLER_THREAD, { eval: true, execArgv: [] });
-    worker.on('error', () => {}); // not an error of the program
-    worker.unref();
-    return createSampler(worker);
+    return createSampler(startNodeThread(threads, SAMPLER_THREAD));
   } catch {
     return null;
   }
@@ -221,15 +217,9 @@ export function createNodeSampler({ Worker }) {
 export function createHostSampler() {
   const threads = globalThis.process?.getBuiltinModule?.('node:worker_threads');
   if (threads) return createNodeSampler(threads);
-  if (typeof globalThis.Worker !== 'function' || !globalThis.crossOriginIsolated) return null;
-  const url = URL.createObjectURL(new Blob([SAMPLER_THREAD], { type: 'text/javascript' }));
   try {
-    const worker = new Worker(url);
-    worker.addEventListener('error', event => event.preventDefault()); // not an error of the page
-    return createSampler(worker);
+    return canStartPageThread() ? createSampler(startPageThread(SAMPLER_THREAD)) : null;
   } catch {
     return null; // the page's policy forbids it
-  } finally {
-    setTimeout(() => URL.revokeObjectURL(url), 10000); // when it has been loaded
   }
 }

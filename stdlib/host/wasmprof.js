@@ -16,6 +16,7 @@
 //   WasmProf.clear()                 begins again
 //
 // and patches WebAssembly, so that code that loads programs needs no change.
+import { hostClock } from './clock.js';
 import { createHost, intercept, tellTrapped, watch } from './whammc.js';
 import { Profiler } from './sampling-profiler.js';
 import { makeGraph, flatProfile, callGraph, functionResults, OUTSIDE } from './gprof.js';
@@ -270,7 +271,7 @@ function createCounter(attached, print, ask) {
     imports: {
       ...host.imports,
       prof: {
-        getTime: () => performance.now(),
+        get getTime() { return hostClock(); },
         clearResults() {
           table.clear();
           before = NOTHING;

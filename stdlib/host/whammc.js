@@ -13,6 +13,7 @@
 // Or, without touching the code that loads the program: patch({ onReport }) once, before that code runs.
 import { addSource, createSelfSampled } from './sampling-profiler.js';
 import { asksFor, createHostSampler } from './sampler.js';
+import { hostClock } from './clock.js';
 import { createTraps } from './traps.js';
 import { beforeSignals } from './signals.js';
 
@@ -37,9 +38,10 @@ export function isTrap(error) {
 }
 
 /**
- * The host of one instance. `onReport(text, bytes)` is called with each complete report.
+ * The host of one instance. `onReport(text, bytes)` is called with each complete report; `clock()` returns what programs import as
+ * whammc.now.
  */
-export function createHost({ onReport = logReport } = {}) {
+export function createHost({ onReport = logReport, clock = hostClock } = {}) {
   let instance = null, traps = null, sampler = null, pieces = [], missed = false;
   const selfSampled = createSelfSampled();
 
@@ -80,8 +82,14 @@ export function createHost({ onReport = logReport } = {}) {
 
   const host = {
     /** The part of the import object that the program needs. */
-    imports: { whammc: { write, now: () => performance.now(), next_sample: place => sampler?.next(place) ?? 0,
-      sampled: selfSampled.sampled } },
+    imports: {
+      whammc: {
+        write,
+        get now() { return clock(); }, // when a program asks for it
+        next_sample: place => sampler?.next(place) ?? 0,
+        sampled: selfSampled.sampled,
+      },
+    },
 
     /** Connects to the instance that was made with `imports`, of `module`, which came from `url`, if that is known. */
     attach(made, module, url = '') {

@@ -12,6 +12,8 @@ import { check, finish } from './check.mjs';
 
 const source = resolve(process.argv[2] ?? '.'), python = process.argv[3];
 const work = mkdtempSync(join(tmpdir(), 'whammc-hosts-'));
+const { createThreadClock } = await import(pathToFileURL(join(source, 'stdlib/host/clock.js')));
+const { startNodeThread } = await import(pathToFileURL(join(source, 'stdlib/host/thread.js')));
 const { createHost, isInstrumented, patch } = await import(pathToFileURL(join(source, 'stdlib/host/whammc.js')));
 // A program with `functions`, whose flush reports "n=N\n" where N is the digit in global $n, in two pieces.
 function program({ functions = '', imports = '', host = 'js', flushes = true }) {
@@ -87,7 +89,7 @@ function testRunner(runner) {
   check(`${name} reports to standard error`, is(dash, { status: 0, stderr: 'n=1\n', report: null }), dash);
 }
 
-// One processor for two threads, which Node takes for two idle ones: the clock of a thread stands still most of the time, so it is not taken.
+// One processor for two threads, which Node takes for two idle ones: the thread gives up, and the host's clock is read.
 function testStarvedClock([name, command, first]) {
   if (name !== 'node' || spawnSync('taskset', ['-c', '0', 'true']).status !== 0) return;
   const fake = join(work, 'fake.cjs');
@@ -98,7 +100,7 @@ function testStarvedClock([name, command, first]) {
     (func (export "_start") (local f64) (local.set 0 (f64.add (call $now) (f64.const 100)))
       (loop $again (br_if $again (f64.lt (call $now) (local.get 0)))) (call $exit (i32.const 5)))` });
   const auto = run([name, 'taskset', ['-c', '0', command, '--require', fake, ...first, '--clock=auto']], loop);
-  check(`${name} takes the host's clock where a thread's would stand still`, is(auto, { status: 5, stderr: '' }), auto);
+  check(`${name} has a clock that goes on where a thread would not be given a processor`, is(auto, { status: 5, stderr: '' }), auto);
 }
 
 // A thread that is not given a processor any more once the program runs: the time stands still to the end, which must be said.
@@ -108,7 +110,8 @@ function testStoppedClock([name, command, first]) {
   writeFileSync(stops, `const threads = require('worker_threads'), { Worker } = threads;
     threads.Worker = class extends Worker {
       constructor(source, options) {
-        super(source.replace(/for \\((let last = [^;]*);;\\)/, 'for ($1, end = performance.now() + 30; performance.now() < end;)'), options);
+        super(source.replace('while (always ||', 'const end = performance.now() + 30; ' +
+          'while (performance.now() < end || Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0) ||'), options);
       }
     };
     require('module').syncBuiltinESMExports();`);
@@ -172,6 +175,38 @@ function testHost() {
   check('reports', JSON.stringify(reports) === '[["n=1\\n",4],["n=1\\n",4],["n=2\\n",4]]', reports);
 }
 
+// The clock of a thread begins and ends with its thread, and never goes back. `always`: the thread works, however busy the machine is.
+async function testThreadClock() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major < 20 || (major === 20 && minor < 16)) return;
+  const threads = await import('node:worker_threads');
+  for (const always of [true, false]) {
+    const workers = [], start = (code, data) => workers.push(startNodeThread(threads, code, data));
+    const clock = createThreadClock(start, { always });
+    check(`a thread that keeps the time is not started before it is wanted, always=${always}`, clock.now() > 0 && workers.length === 0);
+    if (always) {
+      clock.want();
+      check('a thread keeps the time', clock.waits(60000));
+    }
+    const begin = performance.now();
+    let last = clock.now(), back = 0, off = Infinity, reads = 0;
+    while (performance.now() - begin < 400) {
+      for (let i = 0; i < 1000; i++, reads++) {
+        const now = clock.now();
+        back += now < last;
+        last = now;
+      }
+      off = Math.min(off, Math.abs(last - performance.now()));
+      if (!always && reads % 100000 === 0) await new Promise(done => { setTimeout(done, 30); }); // the thread ends meanwhile
+    }
+    check(`its time does not go back, always=${always}`, back === 0, `${back} times of ${reads}`);
+    check(`its time is that of the host, always=${always}`, off < 1, `${off} ms`);
+    check(`its nanoseconds, always=${always}`, Math.abs(Number(clock.now_ns()) / 1e6 - performance.now()) < 1000);
+    check(`it was wanted, always=${always}`, workers.length === 1, workers.length);
+    workers.forEach(worker => worker.terminate());
+  }
+}
+
 function testHostStartFunction() {
   const reports = [];
   const host = createHost({ onReport: text => reports.push(text) });
@@ -205,7 +240,7 @@ async function testPatch() {
 }
 
 async function testClassic() {
-  const script = execFileSync(join(source, 'scripts/classic'), ['traps.js', 'sampler.js', 'sampling-profiler.js', 'signals.js', 'whammc.js'].map(name => join(source, 'stdlib/host', name)),
+  const script = execFileSync(join(source, 'scripts/classic'), ['traps.js', 'thread.js', 'clock.js', 'sampler.js', 'sampling-profiler.js', 'signals.js', 'whammc.js'].map(name => join(source, 'stdlib/host', name)),
     { encoding: 'utf8' });
   const reports = [];
   const realm = vm.createContext({ TextDecoder, reports, bytes: counting(), wasi, console });
@@ -236,6 +271,7 @@ try {
     testBad(runner);
   }
   testHost();
+  await testThreadClock();
   testHostStartFunction();
   await testPatch();
   await testClassic();

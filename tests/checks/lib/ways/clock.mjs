@@ -7,8 +7,9 @@ import { pathToFileURL } from 'node:url';
 
 const [library, file, report, step = 0, rounds = 2] = process.argv.slice(2);
 const { createHost } = await import(pathToFileURL(library));
-const host = createHost({ onReport: text => writeFileSync(report, text) });
 let time = 1000, reads = 0, exports;
+const now = () => { reads++; return time += Number(step); };
+const host = createHost({ onReport: text => writeFileSync(report, text), clock: () => now });
 const env = {
     work(n) { time += n; },
     callback(n) {
@@ -26,7 +27,6 @@ const env = {
     },
     fail() { throw new Error('failed'); },
 };
-host.imports.whammc.now = () => { reads++; return time += Number(step); };
 ({ exports } = host.attach(new WebAssembly.Instance(new WebAssembly.Module(readFileSync(file)), { ...host.imports, env })));
 for (let round = 0; round < rounds; round++) {
     exports.go();

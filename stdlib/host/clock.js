@@ -1,0 +1,166 @@
+// A clock that is cheap to read. Reading the host's clock takes some 40 ns, longer than many a call that is to be timed. A thread
+// that does nothing but write the time into shared memory brings that down to 3 ns, at the cost of a processor. So the thread works
+// only while the clock is read often, and processors are free: it gives up if it is kept waiting.
+//
+// Times are in milliseconds, with the zero of performance.now(). They do not go back when the thread begins or ends to work.
+
+import { canStartPageThread, startNodeThread, startPageThread } from './thread.js';
+
+export const CLOCK = {
+  STATE: 0, WANTED: 1, ASKED: 16,        // words of the memory: whether TIME is good; whether the thread is to work; whether TIME was read
+  TIME: 16, FLOOR: 24, LOST: 25,         // doubles: the time; the last one that did not come from the thread; how long TIME stood still
+  TICK: 0.001,                           // a time is written at most each microsecond, as every write makes the next read slow
+  GAP: 0.05, LOST_PART: 0.05,            // for which part of the time TIME may stand still for longer than GAP:
+  STEADY: 8, PATIENCE: 150,              // of STEADY before it is good, which the thread tries to reach for PATIENCE,
+  ALLOWED: 4,                            // and from then on, besides ALLOWED in all
+  IDLE: 20,                              // the thread ends to work if TIME was not read for so long
+};
+// As they are before anybody instruments what is compiled.
+const { Module: UntouchedModule, Instance: UntouchedInstance } = WebAssembly;
+
+const OFTEN = 1024, BRIEF = 5, PAUSE = 250; // the thread is wanted when the clock is read OFTEN in BRIEF; not again before PAUSE
+
+// (module
+//   (import "" "memory" (memory 1 1 shared))
+//   (import "" "now" (func $host (result f64)))
+//   (func $now (export "now") (result f64)
+//     (if (result f64) (i32.load (i32.const 0))
+//       (then (i32.store (i32.const 64) (i32.const 1)) (f64.load (i32.const 128)))
+//       (else (call $host))))
+//   (func (export "now_ns") (result i64) (i64.trunc_f64_s (f64.mul (call $now) (f64.const 1e6)))))
+const READER = 'AGFzbQEAAAABCQJgAAF8YAABfgIUAgAGbWVtb3J5AgMBAQADbm93AAADAwIAAQcQAgNub3cAAQZub3dfbnMAAgotAhsAQQAoAgAE' +
+  'fEHAAEEBNgIAQYABKwMABRAACwsPABABRAAAAACAhC5BorAL';
+
+// What the times of all threads count from, on a scale that they share.
+function zeroOfTime() {
+  const hrtime = globalThis.process?.hrtime;
+  if (!hrtime) return performance.timeOrigin;
+  const [seconds, nanoseconds] = hrtime();
+  return seconds * 1e3 + nanoseconds / 1e6 - performance.now();
+}
+
+// The thread's code. It works when it is wanted; `always`: from then on, whatever happens. Until TIME is good, it neither writes it nor
+// reads FLOOR, since the program then waits for these cache lines whenever it reads the clock.
+function keepTime({ STATE, WANTED, ASKED, TIME, FLOOR, LOST, TICK, GAP, LOST_PART, ALLOWED, STEADY, PATIENCE, IDLE }, zeroHere, { buffer, zero, always }) {
+  const words = new Int32Array(buffer), times = new Float64Array(buffer), shift = zeroHere - zero;
+  const read = () => performance.now() + shift;
+
+  function becomesSteady() {
+    const began = read();
+    for (let since = began, last = began, lost = 0; last - began < PATIENCE;) {
+      const now = read();
+      if (now - last > GAP) lost += now - last;
+      last = now;
+      if (now - since < STEADY) continue;
+      if (lost <= LOST_PART * (now - since)) return true;
+      since = now;
+      lost = 0;
+    }
+    return false;
+  }
+
+  function work() {
+    const began = read();
+    let last = began, asked = began, lost = 0;
+    times[TIME] = Math.max(began, times[FLOOR]);
+    Atomics.store(words, STATE, 1);
+    Atomics.notify(words, STATE);
+    while (always || (last - asked <= IDLE && lost <= ALLOWED + LOST_PART * (last - began))) {
+      const now = read(), gap = now - last;
+      if (gap < TICK) continue;
+      times[TIME] = Math.max(now, times[FLOOR]);
+      last = now;
+      if (gap > GAP) {
+        lost += gap;
+        times[LOST] += gap;
+      }
+      if (words[ASKED]) {
+        words[ASKED] = 0;
+        asked = now;
+      }
+    }
+    Atomics.store(words, STATE, 0);
+  }
+
+  for (;;) {
+    Atomics.wait(words, WANTED, 0);
+    if (always || becomesSteady()) work();
+    Atomics.store(words, WANTED, 0);
+  }
+}
+
+// Of a worker of Node or of a browser. Names in it are those of parameters, so that minifiers may change them.
+const CLOCK_THREAD = `
+  const work = given => (${keepTime})(${JSON.stringify(CLOCK)}, (${zeroOfTime})(), given);
+  if (typeof require === 'function') work(require('node:worker_threads').workerData);
+  else onmessage = event => work(event.data);`;
+
+/**
+ * The clock of a thread that startThread(code, data) starts, when it is wanted for the first time or, if `early`, now. { now, now_ns,
+ * memory, want, isGood, lost }: both are functions of a module in WebAssembly, in milliseconds and as an i64 in nanoseconds.
+ */
+export function createThreadClock(startThread, { always = false, early = false } = {}) {
+  const { STATE, WANTED, TIME, FLOOR, LOST } = CLOCK;
+  const memory = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true });
+  const words = new Int32Array(memory.buffer), times = new Float64Array(memory.buffer);
+  let started = false, calls = 0, since = 0, pausedUntil = 0;
+
+  function start() {
+    if (!started) startThread(CLOCK_THREAD, { buffer: memory.buffer, zero: zeroOfTime(), always });
+    started = true;
+  }
+
+  function want() {
+    start();
+    Atomics.store(words, WANTED, 1);
+    Atomics.notify(words, WANTED);
+  }
+
+  // While the thread does not work.
+  function now() {
+    const time = Math.max(performance.now(), times[TIME]);
+    if (words[WANTED]) times[FLOOR] = time;
+    if (++calls < OFTEN) return time;
+    if (time - since < BRIEF && time >= pausedUntil) {
+      pausedUntil = time + PAUSE;
+      want();
+    }
+    calls = 0;
+    since = time;
+    return time;
+  }
+
+  const bytes = Uint8Array.from(atob(READER), c => c.charCodeAt(0));
+  const reader = new UntouchedInstance(new UntouchedModule(bytes), { '': { memory, now } });
+  if (early) start();
+  return {
+    ...reader.exports,
+    want,
+    /** Waits until the thread works, for at most so many milliseconds. False if it does not. */
+    waits: ms => Atomics.wait(words, STATE, 0, ms) !== 'timed-out',
+    /** How long the time has stood still while the thread worked. */
+    lost: () => times[LOST],
+  };
+}
+
+let ofHost = null;
+
+// One for all programs of a host; null if there can be no thread, or there is no processor for it.
+function createHostClock() {
+  const node = globalThis.process?.getBuiltinModule;
+  const processors = node ? node('node:os').availableParallelism() : globalThis.navigator?.hardwareConcurrency;
+  if (!(processors > 1)) return null;
+  if (node) return createThreadClock((code, data) => startNodeThread(node('node:worker_threads'), code, data));
+  // Early, since threads of a page do not begin while its own thread is busy.
+  return canStartPageThread() ? createThreadClock((code, data) => startPageThread(code).postMessage(data), { early: true }) : null;
+}
+
+/** The clock for programs, in milliseconds: a thread's when that helps, where one can be started, or performance.now. */
+export function hostClock() {
+  try {
+    ofHost = ofHost ?? createHostClock() ?? { now: () => performance.now() };
+  } catch { // the page's policy forbids it
+    ofHost = { now: () => performance.now() };
+  }
+  return ofHost.now;
+}
