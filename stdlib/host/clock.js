@@ -7,8 +7,9 @@
 import { canStartPageThread, startNodeThread, startPageThread } from './thread.js';
 
 export const CLOCK = {
-  STATE: 0, WANTED: 1, ASKED: 16,        // words of the memory: whether TIME is good; whether the thread is to work; whether TIME was read
-  TIME: 16, FLOOR: 24, LOST: 25,         // doubles: the time; the last one that did not come from the thread; how long TIME stood still
+  STATE: 0, WANTED: 1, STARVED: 2,       // words of the memory: whether TIME is good; whether the thread is to work; whether it was kept waiting
+  ASKED: 16,                             // ... whether TIME was read
+  TIME: 16, LOST: 24,                    // doubles: the time; how long it stood still
   TICK: 0.001,                           // a time is written at most each microsecond, as every write makes the next read slow
   GAP: 0.05, LOST_PART: 0.05,            // for which part of the time TIME may stand still for longer than GAP:
   STEADY: 8, PATIENCE: 150,              // of STEADY before it is good, which the thread tries to reach for PATIENCE,
@@ -18,18 +19,22 @@ export const CLOCK = {
 // As they are before anybody instruments what is compiled.
 const { Module: UntouchedModule, Instance: UntouchedInstance } = WebAssembly;
 
-const OFTEN = 1024, BRIEF = 5, PAUSE = 250; // the thread is wanted when the clock is read OFTEN in BRIEF; not again before PAUSE
+const OFTEN = 1024, BRIEF = 5, PAUSE = 250; // the thread is wanted when the clock is read OFTEN in BRIEF; if it was kept waiting, not again before PAUSE
 
 // (module
 //   (import "" "memory" (memory 1 1 shared))
 //   (import "" "now" (func $host (result f64)))
-//   (func $now (export "now") (result f64)
-//     (if (result f64) (i32.load (i32.const 0))
-//       (then (i32.store (i32.const 64) (i32.const 1)) (f64.load (i32.const 128)))
-//       (else (call $host))))
+//   (global $last (mut f64) (f64.const 0))
+//   (func $now (export "now") (result f64) (local $time f64)
+//     (local.set $time
+//       (if (result f64) (i32.load (i32.const 0))
+//         (then (i32.store (i32.const 64) (i32.const 1)) (f64.load (i32.const 128)))
+//         (else (call $host))))
+//     (if (f64.gt (local.get $time) (global.get $last)) (then (global.set $last (local.get $time))))
+//     (global.get $last))
 //   (func (export "now_ns") (result i64) (i64.trunc_f64_s (f64.mul (call $now) (f64.const 1e6)))))
-const READER = 'AGFzbQEAAAABCQJgAAF8YAABfgIUAgAGbWVtb3J5AgMBAQADbm93AAADAwIAAQcQAgNub3cAAQZub3dfbnMAAgotAhsAQQAoAgAE' +
-  'fEHAAEEBNgIAQYABKwMABRAACwsPABABRAAAAACAhC5BorAL';
+const READER = 'AGFzbQEAAAABCQJgAAF8YAABfgIUAgAGbWVtb3J5AgMBAQADbm93AAADAwIAAQYNAXwBRAAAAAAAAAAACwcQAgNub3cAAQZub3df' +
+  'bnMAAgo/Ai0BAXxBACgCAAR8QcAAQQE2AgBBgAErAwAFEAALIQAgACMAZARAIAAkAAsjAAsPABABRAAAAACAhC5BorAL';
 
 // What the times of all threads count from, on a scale that they share.
 function zeroOfTime() {
@@ -39,9 +44,9 @@ function zeroOfTime() {
   return seconds * 1e3 + nanoseconds / 1e6 - performance.now();
 }
 
-// The thread's code. It works when it is wanted; `always`: from then on, whatever happens. Until TIME is good, it neither writes it nor
-// reads FLOOR, since the program then waits for these cache lines whenever it reads the clock.
-function keepTime({ STATE, WANTED, ASKED, TIME, FLOOR, LOST, TICK, GAP, LOST_PART, ALLOWED, STEADY, PATIENCE, IDLE }, zeroHere, { buffer, zero, always }) {
+// The thread's code. It works when it is wanted; `always`: from then on, whatever happens.
+function keepTime({ STATE, WANTED, STARVED, ASKED, TIME, LOST, TICK, GAP, LOST_PART, ALLOWED, STEADY, PATIENCE, IDLE }, zeroHere,
+  { buffer, zero, always }) {
   const words = new Int32Array(buffer), times = new Float64Array(buffer), shift = zeroHere - zero;
   const read = () => performance.now() + shift;
 
@@ -59,16 +64,17 @@ function keepTime({ STATE, WANTED, ASKED, TIME, FLOOR, LOST, TICK, GAP, LOST_PAR
     return false;
   }
 
+  // Returns false if it was kept waiting.
   function work() {
     const began = read();
     let last = began, asked = began, lost = 0;
-    times[TIME] = Math.max(began, times[FLOOR]);
+    times[TIME] = began;
     Atomics.store(words, STATE, 1);
     Atomics.notify(words, STATE);
     while (always || (last - asked <= IDLE && lost <= ALLOWED + LOST_PART * (last - began))) {
       const now = read(), gap = now - last;
       if (gap < TICK) continue;
-      times[TIME] = Math.max(now, times[FLOOR]);
+      times[TIME] = now;
       last = now;
       if (gap > GAP) {
         lost += gap;
@@ -80,11 +86,12 @@ function keepTime({ STATE, WANTED, ASKED, TIME, FLOOR, LOST, TICK, GAP, LOST_PAR
       }
     }
     Atomics.store(words, STATE, 0);
+    return last - asked > IDLE;
   }
 
   for (;;) {
     Atomics.wait(words, WANTED, 0);
-    if (always || becomesSteady()) work();
+    Atomics.store(words, STARVED, (always || becomesSteady()) && work() ? 0 : 1);
     Atomics.store(words, WANTED, 0);
   }
 }
@@ -96,11 +103,12 @@ const CLOCK_THREAD = `
   else onmessage = event => work(event.data);`;
 
 /**
- * The clock of a thread that startThread(code, data) starts, when it is wanted for the first time or, if `early`, now. { now, now_ns,
- * memory, want, isGood, lost }: both are functions of a module in WebAssembly, in milliseconds and as an i64 in nanoseconds.
+ * The clock of a thread that startThread(code, data) starts: now if `early`, else when it is wanted for the first time. { now, now_ns,
+ * want, waits, lost }: now() in milliseconds and now_ns() in nanoseconds are functions of a module in WebAssembly; want() makes the
+ * thread work.
  */
 export function createThreadClock(startThread, { always = false, early = false } = {}) {
-  const { STATE, WANTED, TIME, FLOOR, LOST } = CLOCK;
+  const { STATE, WANTED, STARVED, LOST } = CLOCK;
   const memory = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true });
   const words = new Int32Array(memory.buffer), times = new Float64Array(memory.buffer);
   let started = false, calls = 0, since = 0, pausedUntil = 0;
@@ -118,10 +126,9 @@ export function createThreadClock(startThread, { always = false, early = false }
 
   // While the thread does not work.
   function now() {
-    const time = Math.max(performance.now(), times[TIME]);
-    if (words[WANTED]) times[FLOOR] = time;
+    const time = performance.now();
     if (++calls < OFTEN) return time;
-    if (time - since < BRIEF && time >= pausedUntil) {
+    if (time - since < BRIEF && !words[WANTED] && (!words[STARVED] || time >= pausedUntil)) {
       pausedUntil = time + PAUSE;
       want();
     }

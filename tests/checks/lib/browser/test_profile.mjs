@@ -149,6 +149,43 @@ async function testWorkers(page, host) {
   }
 }
 
+// (module (import "whammc" "now" (func $now (result f64)))
+//   (func (export "run") (param i32) (result f64) reads the clock n times; returns 0 if it never went back, or the last time before that
+const READS = `(module (import "whammc" "now" (func $now (result f64))) (func (export "run") (param i32) (result f64) (local f64 f64)
+  (loop $l
+    (local.set 2 (call $now))
+    (if (f64.lt (local.get 2) (local.get 1)) (then (return (local.get 1))))
+    (local.set 1 (local.get 2))
+    (br_if $l (local.tee 0 (i32.sub (local.get 0) (i32.const 1)))))
+  (f64.const 0)))`;
+
+// Where threads can share memory, one keeps the time while a program reads the clock often.
+async function testClock(browser) {
+  fs.writeFileSync(file('reads.wat'), READS);
+  execFileSync('wat2wasm', [file('reads.wat'), '-o', file('reads.wasm')]);
+  const start = `started = 0; Worker = class extends Worker { constructor(...given) { super(...given); started++; } }`;
+  const html = `<!doctype html><link rel="icon" href="data:,"><script>${start}</script><script src="/app.js"></script>`;
+  const files = { ...filesOf('js', true), '/reads': ['text/html', html], '/reads.wasm': ['application/wasm', fs.readFileSync(file('reads.wasm'))] };
+  const isolation = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' };
+  for (const [what, headers, threads] of [['an isolated page', isolation, 1], ['another page', {}, 0]]) {
+    const site = await serve(files, headers), page = await browser.open(`${site.url}/reads`);
+    const seen = await page.evaluate(`await WebAssembly.instantiateStreaming(fetch('/reads.wasm')).then(async ({ instance: { exports: { run } } }) => {
+      const seen = { wrong: 0, ns: [] };
+      for (let i = 0; i < 40; i++) {
+        const began = performance.now();
+        if (run(200000)) seen.wrong++;
+        seen.ns.push(Math.round((performance.now() - began) * 5));
+        if (i % 10 === 0) await new Promise(done => { setTimeout(done, 60); });
+      }
+      return JSON.stringify({ ...seen, started });
+    })`);
+    const { wrong, ns, started } = JSON.parse(seen);
+    console.log(`# ns for each reading of the clock: ${ns.join(' ')}`);
+    result(wrong === 0 && started === threads, `the clock in ${what}`, seen);
+    site.close();
+  }
+}
+
 // A flame graph of main (all of the width), two functions over it (60 and 30 of 100), and one over the first of them.
 async function testFlameGraph(browser) {
   const entry = ([key, value]) => `{"key":${key},"value":${JSON.stringify(value)}}`;
@@ -193,6 +230,7 @@ try {
   make();
   browser = await launch(chromium, file('profile'));
   for (const host of HOSTS) await testPages(browser, host);
+  await testClock(browser);
   await testFlameGraph(browser);
 } catch (error) {
   result(false, 'the browser', error.stack);
