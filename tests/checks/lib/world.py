@@ -17,7 +17,13 @@ WAT2WASM = os.path.join(MODULES, "wabt", "bin", "wat2wasm")  # for Node; knows m
 LIB = os.path.dirname(os.path.abspath(__file__))
 RUNNER = os.path.join(LIB, "host", "run.mjs")  # runs a module in Node
 WIZENG = os.environ.get("WIZENG", "")
+ALL_FORMS = os.environ.get("WHAMMC_FORMS") == "all"
 EXAMPLE_SCRIPTS = os.path.join(SOURCE, "examples", "scripts")
+
+
+def by_turns(forms, turn, of=2):
+    """Some of the forms of a case, one of so many, and others each turn, so that all cases together have all of them; all with WHAMMC_FORMS=all."""
+    return list(forms) if ALL_FORMS else list(forms)[turn % of::of]
 
 
 def chosen_seeds(variable, default):
