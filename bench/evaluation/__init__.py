@@ -7,6 +7,7 @@ from .lines_of_code import LinesOfCode
 from .profilers import CompileTimes, RunTimes, Sizes
 from .sampling_rates import SamplingRates
 from .validation import Validation
+from .where_time_goes import WhereTimeGoes
 
 EXPERIMENTS = {experiment.name: experiment for experiment in (
-    LinesOfCode(), Baselines(), Frameworks(), EngineOptions(), Sizes(), CompileTimes(), RunTimes(), Validation(), SamplingRates())}
+    LinesOfCode(), Baselines(), Frameworks(), EngineOptions(), WhereTimeGoes(), Sizes(), CompileTimes(), RunTimes(), Validation(), SamplingRates())}

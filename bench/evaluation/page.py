@@ -74,6 +74,20 @@ class Page:
             self._plot(name, draw, f"Bars: {unit} for {', '.join(groups)}")
 
 
+    def stack(self, name, labels, parts, rows, unit):
+        """Horizontal bars, one for each label, made of its parts: rows has a number for each."""
+        def draw(axes):
+            for i, part in enumerate(parts):
+                widths = [row[i] or 0 for row in rows]
+                axes.barh(labels, widths, left=[sum(value or 0 for value in row[:i]) for row in rows], height=0.7, label=part,
+                          color=COLOURS[i % len(COLOURS)])
+            axes.invert_yaxis()
+            axes.set_xlabel(unit)
+            axes.legend(fontsize=7, ncols=len(parts), frameon=False)
+        if rows:
+            self._plot(name, draw, f"Bars: {unit}, for {', '.join(labels)}", (8, 0.4 * len(rows) + 1))
+
+
 def _machine(page, results):
     path = os.path.join(results, "machine.csv")
     if os.path.exists(path):

@@ -2,6 +2,7 @@
 
 import glob
 import os
+import re
 
 from .measure import Failed, spend
 from .world import BENCH
@@ -13,6 +14,15 @@ def wizard(engine, mode, module, arguments=(), monitors=None):
     """In Wizard, in mode int or jit; ms: of the whole process, with attaching and reporting, as the paper measures."""
     usage = spend([engine, f"--mode={mode}", "--ext:multi-memory", *([f"--monitors={monitors}"] if monitors else []), module, *arguments])
     return {"ms": usage.cpu_ms, "peak": usage.peak_bytes}
+
+
+def attached(engine, program, monitors):
+    """In Wizard's JIT, with what the engine's own clock says of attaching and reporting."""
+    usage = spend([engine, "--mode=jit", "--ext:multi-memory", "--metrics=whamm*", f"--monitors={monitors}", program.path, *program.arguments])
+    spent = dict(re.findall(r"^whamm:(bind|report)_time_us\s*: (\d+)", usage.output, re.M))
+    if len(spent) < 2:
+        raise Failed("Wizard does not tell how long attaching and reporting take")
+    return {"ms": usage.cpu_ms, "peak": usage.peak_bytes, "bind_ms": int(spent["bind"]) / 1000, "report_ms": int(spent["report"]) / 1000}
 
 
 def _timed(world, command, module, arguments):
@@ -27,6 +37,17 @@ def _timed(world, command, module, arguments):
 def node(world, module, arguments=(), *options):
     """In V8: compiling lazily, instantiating and running, without the start-up of Node."""
     return _timed(world, [world.node, "--no-warnings", *options, os.path.join(BENCH, "time.mjs")], module, arguments)
+
+
+def wasabi(world, program, monitor, hooks):
+    """In V8, instrumented by Wasabi for these hooks, with an analysis that does what the monitor does (wasabi-time.mjs)."""
+    name = os.path.basename(program.path)
+
+    def build(path):
+        spend([world.peers["WASABI"], "--node", "-o", path + ".d", *hooks, program.path])
+    made = world.made(("wasabi", program.path, *hooks), build)
+    return _timed(world, [world.node, "--no-warnings", os.path.join(BENCH, "evaluation", "wasabi-time.mjs"), monitor],
+                  os.path.join(made + ".d", name), program.arguments)
 
 
 def wasmtime(world, module, arguments=()):

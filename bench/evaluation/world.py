@@ -21,7 +21,7 @@ QUICK_KERNELS = ["gemm", "jacobi-2d", "nussinov", "trisolv"]
 # Where there is no PolyBench: arguments for compilers, for interpreters.
 EXAMPLES = {"fib": (["32"], ["25"]), "matmul": (["300"], ["90"]), "quicksort": (["300000"], ["20000"])}
 # Variables that name engines and peers.
-PEERS = ("WIZENG", "POLYBENCH", "WIZARD_HW", "WZPROF", "WASMBOY")
+PEERS = ("WIZENG", "POLYBENCH", "WIZARD_HW", "WZPROF", "WASMBOY", "WASABI")
 
 
 def _version(command, pattern=r".*"):
@@ -160,6 +160,7 @@ class World:
         yield "Wizard", _version([self.wizard, "--help"]) if self.wizard else ""
         yield "Chromium", _version([self.chromium, "--version"], r"[\d.]{5,}") if self.chromium else ""
         yield "Firefox", _version([self.firefox, "--version"], r"[\d.]+\w*") if self.firefox else ""
+        yield "Wasabi", _version([self.peers["WASABI"], "--help"]) if self.peers["WASABI"] else ""
         yield "gcc", _version(["gcc", "--version"])
         yield "wasm2c (wabt)", _version(["wasm2c", "--version"])
 
