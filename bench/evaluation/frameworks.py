@@ -65,6 +65,9 @@ class Frameworks(Experiment):
                 found["whammc, bound", engine] = run(engine, lambda: world.bound(program, script))
         if world.wizard:
             found["whammc, monitor", JIT] = attach(lambda: world.monitor(script))
+            if world.peers["WHAMM"] and world.peers["WHAMM_CORE"]:
+                found["original Whamm, rewriting", JIT] = lambda: systems.original(world, program, script, False)
+                found["original Whamm, monitor", JIT] = lambda: systems.original(world, program, script, True)
             native = next((name for name in natives if name in built_in(world.wizard)), None)
             if native:
                 found["built in", JIT] = attach(lambda: native)
@@ -99,9 +102,9 @@ class Frameworks(Experiment):
             bars[monitor] = [self.mean(store, monitor, column) for column in columns]
         page.table(["monitor", *(f"{framework}; {engine}" for framework, engine in columns)],
                    [[monitor, *map(page.number, bars[monitor])] for monitor in monitors])
-        page.bars("evaluation-frameworks", [f"{framework}; {engine}" for framework, engine in columns], bars, "time / time without (log)")
+        page.bars("frameworks", [f"{framework}; {engine}" for framework, engine in columns], bars, "time / time without (log)")
         page.remark("Our forms count by segments where a script only counts; Wizard's own monitors and those written by hand have a probe at each "
-                    "site. Wasabi calls JavaScript for each instruction that its hooks are for, with new objects for places and 64-bit "
+                    "site. The original Whamm is given our scripts, and measured where it compiles them. Wasabi calls JavaScript for each instruction that its hooks are for, with new objects for places and 64-bit "
                     "numbers. `cache_sim` calls a library at each access in all forms. Kernels that run for a few milliseconds mostly show what "
                     "attaching and reporting cost.")
 

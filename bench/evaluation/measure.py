@@ -1,6 +1,7 @@
 """How long processes take, and what they need."""
 
 import os
+import re
 import statistics
 import subprocess
 import tempfile
@@ -31,6 +32,7 @@ def spend(command, must=True, cwd=None, stdin=None, **environment):
         if process.returncode and must:
             lines = (err.read() + out.read()).decode(errors="replace").strip().splitlines()
             why = "took too long" if process.returncode == 124 else next((line for line in lines if line.strip()), f"exit status {process.returncode}")
+            why = re.sub(r"^\[\S+ (\w+) [^]]*\] ", r"\1: ", why)  # without the time of day of a log
             raise Failed(f"{os.path.basename(command[0])}: {why[:200]}")
         return Usage(1000 * (usage.ru_utime + usage.ru_stime), usage.ru_maxrss * 1024, out.read().decode(errors="replace"))
 

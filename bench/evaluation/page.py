@@ -7,14 +7,16 @@ COLOURS = ["#4269d0", "#efb118", "#ff725c", "#6cc5b0", "#3ca951", "#ff8ab7", "#a
 HEAD = """# Evaluation
 
 The tables and figures of the papers that whammc is built on, made again: the Whamm paper (*Debugging WebAssembly? Put some Whamm on it!*, OOPSLA
-2025), the thesis on WasmProf, and the articles on call trees and wzprof. `bench/paper` measures and writes this page; its results are in
-`bench/results/`. Ratios are comparable between machines, times are not.
+2025), the thesis on WasmProf, and the articles on call trees and wzprof. `bench/paper` measures and writes this page; `bench/paper --help`
+tells how to make one of your own. The numbers are in [{results}]({results}). Ratios are comparable between machines, times are not.
 """
 
 
 class Page:
-    def __init__(self, path):
-        self.path, self.parts = path, [HEAD]
+    def __init__(self, path, results):
+        folder = os.path.relpath(results, os.path.dirname(os.path.abspath(path)))
+        self.plots, self.folder = results, "" if folder == "." else folder + "/"
+        self.parts = [HEAD.format(results=folder if folder == "." else folder + "/")]
 
     @staticmethod
     def number(value):
@@ -39,7 +41,7 @@ class Page:
 
     def _plot(self, name, draw, alt, size=(10, 4)):
         """draw(axes) makes the picture. Without matplotlib, what is there stays."""
-        path = os.path.join(os.path.dirname(self.path), name + ".svg")
+        path = os.path.join(self.plots, name + ".svg")
         try:
             import matplotlib
         except ImportError:
@@ -54,7 +56,7 @@ class Page:
             figure.savefig(path, metadata={"Date": None, "Creator": None})
             pyplot.close(figure)
         if os.path.exists(path):
-            self.parts.append(f"![{alt}]({name}.svg)\n")
+            self.parts.append(f"![{alt}]({self.folder}{name}.svg)\n")
 
     def bars(self, name, series, groups, unit, log=True):
         """groups: label -> a value or None for each of the series."""
@@ -100,7 +102,7 @@ def _machine(page, results):
 def write(path, results, stores):
     """Writes the page from the stores of all experiments; of those without results there is only the name."""
     from . import EXPERIMENTS
-    page = Page(path)
+    page = Page(path, results)
     _machine(page, results)
     missing = []
     for name, experiment in EXPERIMENTS.items():

@@ -197,7 +197,7 @@ class RunTimes(_Times):
                 if group == WASMBOY:
                     bars[engine] = ratios
         page.table(["program", "original, ms", *VARIANTS], rows)
-        page.bars("evaluation-wasmboy", list(VARIANTS), bars, "time of a frame / original (log)")
+        page.bars("wasmboy", list(VARIANTS), bars, "time of a frame / original (log)")
         page.text("In the thesis, as a multiple of the original in the same browser (it has per cent of that in Firefox):")
         rows = []
         for group, ((fox, chrome), ours, theirs) in PUBLISHED_RUNNING.items():

@@ -3,6 +3,7 @@
 import glob
 import os
 import re
+import shutil
 
 from .measure import Failed, spend
 from .world import BENCH
@@ -23,6 +24,19 @@ def attached(engine, program, monitors):
     if len(spent) < 2:
         raise Failed("Wizard does not tell how long attaching and reporting take")
     return {"ms": usage.cpu_ms, "peak": usage.peak_bytes, "bind_ms": int(spent["bind"]) / 1000, "report_ms": int(spent["report"]) / 1000}
+
+
+def original(world, program, script, as_monitor):
+    """The original Whamm in Wizard's JIT, rewriting or as a monitor. Its library writes the report into a folder."""
+    folder, core = world.file("whamm"), os.path.join(world.file("whamm"), "whamm_core.wasm")
+    os.makedirs(os.path.join(folder, "output", "whamm_core"), exist_ok=True)
+    shutil.copy(world.peers["WHAMM_CORE"], core)
+    target = ["--wei"] if as_monitor else ["--link-strategy=imported", "--app", program.path]
+    made = world.made(("original", script, *target), lambda path: spend(
+        [world.peers["WHAMM"], "instr", *target, "--script", script, "--core-lib", core, "--output-path", path]))
+    modules = [f"--monitors={made}+{core}", program.path] if as_monitor else [core, made]
+    usage = spend([world.wizard, "--mode=jit", "--ext:multi-memory", "--dir=.", *modules, *program.arguments], cwd=folder)
+    return {"ms": usage.cpu_ms, "peak": usage.peak_bytes}
 
 
 def _timed(world, command, module, arguments):

@@ -85,7 +85,7 @@ class WhereTimeGoes(Experiment):
                 if means[0] is not None:
                     rows.append([f"{monitor}, {target}", *means])
         page.table(["monitor", "base", *PARTS], [[row[0], *map(page.number, row[1:])] for row in rows])
-        page.stack("evaluation-where-time-goes", [row[0] for row in rows], list(PARTS), [row[2:] for row in rows], "ms above the program alone")
+        page.stack("where-time-goes", [row[0] for row in rows], list(PARTS), [row[2:] for row in rows], "ms above the program alone")
         page.text("What *bind* of rewriting consists of, by `--metrics`, in milliseconds:")
         page.table(["monitor", *STEPS], [[monitor, *(page.number(self.mean(store, step, monitor, REWRITING)) for step in STEPS)]
                                          for monitor in PROBED if monitor in store.column("monitor")])

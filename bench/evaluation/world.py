@@ -21,7 +21,7 @@ QUICK_KERNELS = ["gemm", "jacobi-2d", "nussinov", "trisolv"]
 # Where there is no PolyBench: arguments for compilers, for interpreters.
 EXAMPLES = {"fib": (["32"], ["25"]), "matmul": (["300"], ["90"]), "quicksort": (["300000"], ["20000"])}
 # Variables that name engines and peers.
-PEERS = ("WIZENG", "POLYBENCH", "WIZARD_HW", "WZPROF", "WASMBOY", "WASABI")
+PEERS = ("WIZENG", "POLYBENCH", "WIZARD_HW", "WZPROF", "WASMBOY", "WASABI", "WHAMM", "WHAMM_CORE")
 
 
 def _version(command, pattern=r".*"):
@@ -161,8 +161,17 @@ class World:
         yield "Chromium", _version([self.chromium, "--version"], r"[\d.]{5,}") if self.chromium else ""
         yield "Firefox", _version([self.firefox, "--version"], r"[\d.]+\w*") if self.firefox else ""
         yield "Wasabi", _version([self.peers["WASABI"], "--help"]) if self.peers["WASABI"] else ""
+        yield "the original Whamm", self._original()
         yield "gcc", _version(["gcc", "--version"])
         yield "wasm2c (wabt)", _version(["wasm2c", "--version"])
+
+    def _original(self):
+        """The commit that its program stands in, as its versions do not tell; else its version."""
+        program = self.peers["WHAMM"]
+        if not program:
+            return ""
+        commit = _version(["git", "-C", os.path.dirname(os.path.abspath(program)), "log", "-1", "--format=commit %h of %cs"], r"commit \w+ of .*")
+        return commit or _version([program, "--help"])
 
     def describe(self):
         """Lines that say what is there and what is not."""
