@@ -109,7 +109,7 @@ _whammc() {
                     --sample= --max-depth= --memory --value= --sample-bytes= --alloc= --engine= --engine-option= --dir= --env= --clock= --http= --http-token= --push= --push-seconds= --lines --inlined --debug-file= --path-map= --label= --no-demangle --message-format= -h --help' ;;
             report)
                 _whammc_words '--format= -o --output= --module= --names= --variable= --flush= --top= --by= --sort= --nonzero --hex --lines --inlined
-                    --debug-file= --path-map= --label= --fail-if= --base= --diff= --no-demangle --message-format= -h --help' ;;
+                    --debug-file= --path-map= --label= --fail-if= --base= --diff= --suggest-exclude --no-demangle --message-format= -h --help' ;;
             annotate)
                 _whammc_words '--format= -o --output= --variable= --flush= --instructions --names= --debug-file= --path-map= --color= --no-demangle
                     --message-format= -h --help' ;;

@@ -240,6 +240,10 @@ int exclude_check(const Cli *cli, const Exclusion *x, const DefineOptions *defin
  * earlier run could not be used, which was said. */
 bool exclude_give(const Cli *cli, const Exclusion *x, const Buf *app, whammc *w);
 
+/* Appends the options --exclude that --exclude-from=REPORT stands for with this program, one a
+ * line, without functions that have no name. False after a message. */
+bool exclude_suggest(const Cli *cli, const char *report, const Buf *app, Buf *out);
+
 /* Appends the numbers of the functions that the globs fit; whether there are any. */
 bool exclude_named(const Exclusion *x, const WasmModule *m, Buf *out);
 

@@ -8,7 +8,18 @@
 
 #include <unistd.h>
 
-enum { FORMAT = OPTION_LONG, MODULE, TOP, FLUSH, VARIABLE, FAIL_IF, BASE, DIFF, NO_DEMANGLE };
+enum {
+    FORMAT = OPTION_LONG,
+    MODULE,
+    TOP,
+    FLUSH,
+    VARIABLE,
+    FAIL_IF,
+    BASE,
+    DIFF,
+    NO_DEMANGLE,
+    SUGGEST
+};
 
 static const Option options[] = {
     {FORMAT, "format", VIEW_FORMATS "|lcov|cobertura|html|text",
@@ -48,6 +59,9 @@ static const Option options[] = {
      "show the differences from the report OLD, of the same program or another build "
      "of it, as tables or with --format=svg; also the report whose variables "
      "--fail-if calls base.NAME"},
+    {SUGGEST, "suggest-exclude", NULL,
+     "with --module: instead of the report, show the options --exclude for functions that are too "
+     "small to be timed for the number of their calls"},
     {NO_DEMANGLE, "no-demangle", NULL,
      "show names of C++ and Rust functions as they are in the program"},
     {0},
@@ -63,7 +77,7 @@ typedef struct Settings {
     ViewFormat format; /* as of WhammcReportFormat */
     uint32_t coverage; /* 0, or which of its formats, from 1 */
     uint32_t top, flush;
-    bool top_given, no_demangle;
+    bool top_given, no_demangle, suggest;
     Look look;
     DebugOptions debug;
     Buf app; /* the module */
@@ -173,8 +187,10 @@ static bool passes(const Cli *cli, const Settings *s, WhammcReport *r) {
 static int report(const Cli *cli, Settings *s) {
     WhammcReport *r = whammc_report_new();
     Buf out = {0};
-    bool ok = read_all(cli, s, r) && read_module(cli, s, r) &&
-              (!s->base || (s->old = read_base(cli, s))) && make(cli, s, r, &out);
+    bool ok = (s->suggest || read_all(cli, s, r)) && read_module(cli, s, r) &&
+              (!s->base || (s->old = read_base(cli, s))) &&
+              (s->suggest ? exclude_suggest(cli, cli->operands[0], &s->app, &out)
+                          : make(cli, s, r, &out));
     if (ok && s->out)
         ok = file_write(cli, s->out, out.data, out.len);
     else if (ok)
@@ -227,6 +243,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_DEBUG_FILE:
     case OPTION_PATH_MAP: return debug_option(cli, &s->debug, key, value);
     case NO_DEMANGLE: s->no_demangle = true; break;
+    case SUGGEST: s->suggest = true; break;
     }
     return true;
 }
@@ -275,6 +292,9 @@ static int check(const Cli *cli, const Settings *s) {
                          "both profiles to `go tool pprof -diff_base=OLD NEW`");
     if (s->base && !s->fail_if && !s->diff)
         return cli_usage(cli, "--base=%s needs --fail-if or --diff", s->base);
+    if (s->suggest && (!s->module || cli->noperands > 1 || s->base || s->format_given))
+        return cli_usage(cli, "--suggest-exclude needs one report and --module=APP, and cannot be "
+                              "combined with --format, --diff or --fail-if");
     if (s->names && !s->module)
         return cli_usage(cli, "--names=%s needs --module=APP, the program whose functions it names",
                          s->names);

@@ -196,6 +196,37 @@ static void put_range(Buf *out, uint32_t from, uint32_t to) {
     buf_printf(out, from == to ? "%s%u" : "%s%u-%u", out->len ? "," : "", from, to);
 }
 
+/* A glob that fits this name alone. */
+static void put_glob(Buf *out, Str name) {
+    for (uint32_t i = 0; i < name.len; i++) {
+        if (memchr("*?[]\\", name.ptr[i], 5))
+            buf_u8(out, '\\');
+        buf_u8(out, (uint8_t)name.ptr[i]);
+    }
+}
+
+bool exclude_suggest(const Cli *cli, const char *report, const Buf *app, Buf *out) {
+    Diags d = {0};
+    WasmModule m;
+    DiagFileId file = diag_file(&d, "module", app->data, app->len, true);
+    bool ok = wasm_load(&m, app->data, app->len, file, &d);
+    bool *in = mem_zalloc(m.funcs.len + 1u);
+    ok = ok && mark_from(cli, report, &m, in);
+    for (uint32_t f = 0; f < m.funcs.len; f++) {
+        Str name = wasm_shown_name(&m, f);
+        if (!in[f] || !name.len)
+            continue;
+        buf_str(out, STR("--exclude="));
+        put_glob(out, name);
+        buf_u8(out, '\n');
+    }
+    free(in);
+    message_diags(cli, &d);
+    diag_free(&d);
+    wasm_module_free(&m);
+    return ok;
+}
+
 /* Marks the functions of which some name matches: the one that is shown, their export names, and
  * for an import its own name, without the module's. Returns whether there are any. */
 static bool mark_named(const Exclusion *x, const WasmModule *m, bool *in) {
