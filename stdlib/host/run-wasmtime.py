@@ -269,9 +269,8 @@ class Reporter:
     makes then has the same report.
     """
 
-    def __init__(self, file, stopwatch):
-        self.stopwatch = stopwatch
-        self.out = sys.stderr.buffer if file == "-" else open(file, "wb")
+    def __init__(self, out, stopwatch):
+        self.out, self.stopwatch = out, stopwatch
         self.store = self.exports = self.aside = None
         self.missed = False
 
@@ -584,7 +583,7 @@ def main(words):
 
 
 def run(engine, binary, words, libraries, directories, variables, interrupt, sampler, live, stopwatch):
-    reporter = Reporter(words[1], stopwatch)
+    reporter = Reporter(sys.stderr.buffer if words[1] == "-" else open(words[1], "wb"), stopwatch)
     try:
         store = make_store(engine, words[2:], directories, variables)
         stopwatch.begin("compile")

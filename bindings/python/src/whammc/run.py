@@ -132,23 +132,11 @@ class _Run:
         self.binary, self.fuel, self.timeout, self.memory = binary, fuel, timeout, memory
         self.engine = self.host.make_engine(binary, interruptible=True, fuel=fuel is not None, parallel=parallel)
         self.report = io.BytesIO()
-        self.reporter = self.make_reporter()
+        self.reporter = self.host.Reporter(self.report, self.host.Stopwatch())
         self.sampler = self.host.Sampler()
         self.ended: Optional[str] = None
         self.seconds = self.cpu_seconds = self.load_seconds = 0.0
         self.used: Optional[int] = None
-
-    def make_reporter(self) -> Any:
-        """A run that collects the report in memory."""
-        collected = self.report
-
-        class Reporter(self.host.Reporter):  # type: ignore[misc, name-defined]
-            def __init__(self) -> None:
-                self.out = collected
-                self.store = self.exports = self.aside = None
-                self.missed = False
-
-        return Reporter()
 
     def make_store(self, args: Sequence[str], env: Mapping[str, str], dirs: Mapping[str, str], streams: _Streams) -> Any:
         """A store with WASI, whose standard streams are files.
