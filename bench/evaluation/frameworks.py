@@ -7,6 +7,7 @@ import subprocess
 from . import systems
 from .experiment import Experiment, Job
 from .measure import geometric_mean, medians
+from .world import SHORT
 
 # Monitor -> our script, names of Wizard's own, one written by hand and its library.
 MONITORS = {
@@ -82,7 +83,8 @@ class Frameworks(Experiment):
                 if variants:
                     yield Job([(program.name, monitor, *variant) for variant in variants],
                               lambda v=variants: list(medians(v, world.rounds).values()), f"{program.name} {monitor}")
-                if world.has_node() and world.peers["WASABI"]:  # once: it is a hundred times slower than what it is compared with
+                # once: it is a hundred times slower than what it is compared with
+                if world.has_node() and world.peers["WASABI"] and (not world.quick or program.name in SHORT):
                     yield Job([(program.name, monitor, "Wasabi", V8)], lambda p=program, m=monitor: [self.wasabi(world, p, m)],
                               f"{program.name} {monitor} Wasabi")
 
@@ -94,6 +96,7 @@ class Frameworks(Experiment):
         page.heading(self.title)
         page.text("Time with a monitor by time without, CPU time; geometric means over the programs. The paper shows these as bars per "
                   "kernel, in Wizard's JIT; the other columns are engines that it does not have.")
+        page.programs(store)
         columns = list(dict.fromkeys(key[2:] for key in store.rows if key[2] != BASE))
         columns.sort(key=lambda column: (column[1] != JIT, column[1] != LIFTOFF, column[1], column[0]))
         monitors = [name for name in MONITORS if name in store.column("monitor")]
@@ -103,6 +106,10 @@ class Frameworks(Experiment):
         page.table(["monitor", *(f"{framework}; {engine}" for framework, engine in columns)],
                    [[monitor, *map(page.number, bars[monitor])] for monitor in monitors])
         page.bars("frameworks", [f"{framework}; {engine}" for framework, engine in columns], bars, "time / time without (log)")
+        for column in columns:
+            measured = [program for program in store.column("program") if any(store.number("ms", program, name, *column) for name in monitors)]
+            if measured != store.column("program"):
+                page.text(f"*{column[0]}; {column[1]}* was measured with {', '.join(measured) or 'no program'} only.")
         page.remark("Our forms count by segments where a script only counts; Wizard's own monitors and those written by hand have a probe at each "
                     "site. The original Whamm is given our scripts, and measured where it compiles them. Wasabi calls JavaScript for each instruction that its hooks are for, with new objects for places and 64-bit "
                     "numbers. `cache_sim` calls a library at each access in all forms. Kernels that run for a few milliseconds mostly show what "

@@ -30,6 +30,10 @@ class Page:
     def text(self, text):
         self.parts.append(text + "\n")
 
+    def programs(self, store):
+        names = store.column("program")
+        self.text(f"Programs: {', '.join(names)}." if len(names) < 10 else f"{len(names)} programs.")
+
     remark = text  # what a reader should know of the numbers
 
     def table(self, head, rows):

@@ -78,6 +78,7 @@ class WhereTimeGoes(Experiment):
         page.text("Milliseconds, means over the programs, in Wizard's JIT, a probe at each site (`--no-coalesce`), as in the paper. *transfer*: "
                   "what the program takes longer with empty bodies (`--bodies=empty`); *report*: with a report less without (`--no-report`), in the "
                   "engine by its own clock; *bind*: of rewriting the compiler's time, before the program runs; *work* is the rest.")
+        page.programs(store)
         rows = []
         for monitor in (name for name in PROBED if name in store.column("monitor")):
             for target in (REWRITING, ENGINE):

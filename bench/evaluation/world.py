@@ -17,6 +17,8 @@ BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TOP = os.path.dirname(BENCH)
 ENGINES = os.environ.get("WHAMMC_ENGINES") or os.path.join(TOP, "tests", "engines")
 MODULES = os.path.join(ENGINES, "node_modules")
+# Short enough, with --quick, for what makes them hundreds of times slower.
+SHORT = ("trisolv", "fib")
 QUICK_KERNELS = ["gemm", "jacobi-2d", "nussinov", "trisolv"]
 # Where there is no PolyBench: arguments for compilers, for interpreters.
 EXAMPLES = {"fib": (["32"], ["25"]), "matmul": (["300"], ["90"]), "quicksort": (["300000"], ["20000"])}
