@@ -37,10 +37,10 @@ def spend(command, must=True, cwd=None, stdin=None, **environment):
         return Usage(1000 * (usage.ru_utime + usage.ru_stime), usage.ru_maxrss * 1024, out.read().decode(errors="replace"))
 
 
-def medians(variants, rounds):
+def collect(variants, rounds):
     """Measures in turns, so that a machine that becomes slower does so for all.
 
-    variants: name -> function that returns numbers by name. Result: name -> their medians, or a text that says why there are none."""
+    variants: name -> function that returns numbers by name. Result: name -> what they have returned, or a text that says why they have not."""
     found = {name: [] for name in variants}
     for _ in range(rounds):
         for name, results in found.items():
@@ -49,8 +49,17 @@ def medians(variants, rounds):
                     results.append(variants[name]())
                 except Failed as failure:
                     found[name] = str(failure)
+    return found
+
+
+def medians_of(collected):
     return {name: results if isinstance(results, str) else {what: statistics.median(r[what] for r in results) for what in results[0]}
-            for name, results in found.items()}
+            for name, results in collected.items()}
+
+
+def medians(variants, rounds):
+    """The medians of what collect() gives."""
+    return medians_of(collect(variants, rounds))
 
 
 def geometric_mean(values):

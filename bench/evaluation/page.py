@@ -118,7 +118,7 @@ def write(path, results, stores):
         else:
             missing.append(experiment.title)
     if missing:
-        page.text("Not measured here, for want of an engine or a peer: " + "; ".join(missing) + ".")
+        page.text("Not measured in this run: " + "; ".join(missing) + ".")
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join(page.parts))
 

@@ -5,7 +5,7 @@ import os
 
 from . import browsers
 from .experiment import Experiment, Job
-from .measure import Failed, medians, spend
+from .measure import Failed, collect, medians_of, spend
 from .world import BENCH
 
 ORIGINAL = "original"
@@ -126,20 +126,28 @@ class _Times(Experiment):
                 variants = (ORIGINAL, *VARIANTS)
                 groups = self.groups(name)
                 yield Job([(group, variant, engine) for variant in variants for group in groups],
-                          lambda m=module, r=run, g=groups: self.measure(world, m, r, g), f"{name} in {engine}")
+                          lambda e=engine, m=module, r=run, g=groups: self.measure(world, e, m, r, g), f"{name} in {engine}")
 
-    def measure(self, world, module, run, groups):
+    def measure(self, world, engine, module, run, groups):
+        """One run has both kinds of times: what another experiment has measured is not measured again."""
+        if (engine, module) not in world.page_runs:
+            world.page_runs[engine, module] = self.runs(world, module, run)
+        done = world.page_runs[engine, module]
+        found = medians_of({name: results if isinstance(results, str) else [self.numbers(result) for result in results]
+                            for name, results in done.items()})
+        return [result if isinstance(result, str) else {self.values[0]: result[group]} for result in found.values() for group in groups]
+
+    def runs(self, world, module, run):
         def variant(name):
             path = module if name == ORIGINAL else instrumented(world, module, name)
-            return lambda: self.numbers(run(path, FRAMES[world.quick]))
+            return lambda: run(path, FRAMES[world.quick])
         functions = {}
         for name in (ORIGINAL, *VARIANTS):
             try:
                 functions[name] = variant(name)
             except Failed as failure:
                 functions[name] = self.failing(str(failure))
-        found = medians(functions, world.rounds)
-        return [result if isinstance(result, str) else {self.values[0]: result[group]} for result in found.values() for group in groups]
+        return collect(functions, world.rounds)
 
     @staticmethod
     def failing(why):

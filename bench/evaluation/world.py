@@ -32,8 +32,8 @@ def _version(command, pattern=r".*"):
                               errors="replace", timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    line = next((line for line in done.stdout.splitlines() if line.strip()), "")
-    return re.search(pattern, line).group(0).strip() if re.search(pattern, line) else ""
+    matches = (re.search(pattern, line) for line in done.stdout.splitlines() if line.strip())
+    return next((match.group(0).strip() for match in matches if match), "")
 
 
 def found(*names):
@@ -61,6 +61,7 @@ class World:
         self.firefox = os.environ.get("FIREFOX") or found("firefox-esr", "firefox")
         self.wizards = self._find_wizards()
         self._made = {}
+        self.page_runs = {}  # (engine, module) -> what its runs have measured, by variant
 
     def __enter__(self):
         if not os.access(self.whammc, os.X_OK):
@@ -160,7 +161,7 @@ class World:
         yield "Node (V8)", " ".join(filter(None, (_version([self.node, "--version"]), _version([self.node, "-p", "process.versions.v8"]))))
         yield "wasmtime", _version([self.python, "-c", "import importlib.metadata as m; print(m.version('wasmtime'))"])
         yield "Wizard", _version([self.wizard, "--help"]) if self.wizard else ""
-        yield "Chromium", _version([self.chromium, "--version"], r"[\d.]{5,}") if self.chromium else ""
+        yield "Chromium", _version([self.chromium, "--version"], r"\d+(\.\d+){3}") if self.chromium else ""
         yield "Firefox", _version([self.firefox, "--version"], r"[\d.]+\w*") if self.firefox else ""
         yield "Wasabi", _version([self.peers["WASABI"], "--help"]) if self.peers["WASABI"] else ""
         yield "the original Whamm", self._original()
