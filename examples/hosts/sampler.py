@@ -14,22 +14,19 @@ import time
 
 import wasmtime
 
-TOP, FRAMES, LEAF = 8, 16, 0x80000000  # two words of the memory, and a bit
+FRAMES = 64  # where they begin in the memory: numbers of 32 bits, up to a 0
 
 
 def read_stack(address):
     """The active functions, outermost first; None if they changed too fast."""
-    size = 4096
-    while True:
-        copies = [memoryview(ctypes.string_at(address, size)).cast("I") for _ in range(2)]
-        first, second = (copy[FRAMES : FRAMES + copy[TOP] // 4 + 1].tolist() for copy in copies)
-        if len(first) == copies[0][TOP] // 4 + 1:
-            break
-        size = 4 * (FRAMES + copies[0][TOP] // 4 + 64)  # it is deeper
-    leaf = first.pop()
+    size, first = 1024, ()
+    while 0 not in first:
+        first, second = (memoryview(ctypes.string_at(address + FRAMES, size)).cast("I").tolist() for _ in range(2))
+        size *= 4
+    del first[first.index(0) :]
     if first[:-16] != second[: len(first[:-16])]:
         return None
-    return [frame - 1 for frame in first + [leaf ^ LEAF] * (leaf >= LEAF)]
+    return [frame - 1 for frame in first]
 
 
 def sample(address, interval, samples, over):

@@ -27,6 +27,7 @@
 #include "wasm/leb.h"
 #include "wasm/remap.h"
 #include "edit/edit.h"
+#include "edit/new_param.h"
 
 /* An open WRAP piece. */
 typedef struct Wrap {
@@ -377,6 +378,7 @@ static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
     bool last = e->wrap && after == e->c.end;
     if (last)
         put_handler(e, WASM_EXCEPTIONS_LEGACY);
+    put_pieces(e, e->next, to, WASM_OPERAND);
     move_hints(e, i);
     move_mark(e, i);
     if (put_replacement(e, to, way)) {
@@ -591,7 +593,8 @@ bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit
     if (edit && edit->calls_wrapped)
         e.map = wasm_program_remap(m);
     e.mask = wasm_remap_mask(&e.map);
-    if (edit && !edit->npatches && !edit->nlocals && !edit->nnullable && !edit->nmarks)
+    if (edit && !edit->npatches && !edit->param && !edit->nlocals && !edit->nnullable &&
+        !edit->nmarks)
         e.edit = NULL;
     const uint8_t *body = m->bytes + f->body;
     if (!e.edit && !e.mask) {
@@ -609,6 +612,10 @@ bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit
     bool ok = put_body(&e);
     wasm_handlers_free(&e.handlers);
     vec_free(&e.wraps);
+    if (ok && e.edit && e.edit->param)
+        wasm_new_param(&(WasmNewParam){wasm_func_type(m, func)->nparams, edit->param - 1,
+                                       edit->moved, edit->nmarks, e.hints_start, e.hints_end},
+                       e.base, out);
     if (!ok) {
         out->len = at;
         *error = e.c.error;

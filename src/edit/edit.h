@@ -12,6 +12,7 @@ typedef enum WasmWhere {
     WASM_BEFORE,  /* before the instruction */
     WASM_WRAP,    /* the same, and the piece leaves a construct open that ends after the instruction
                      at `until`: the wrapped construct's `end`, with its AFTER pieces */
+    WASM_OPERAND, /* directly before the instruction, which takes what the piece pushes */
     WASM_REPLACE, /* instead of it; an empty piece removes it */
     WASM_AFTER,   /* after its bytes (after a block's opcode = inside it, at the top) */
     WASM_EXIT,    /* at every way out of the function; `at` is ignored */
@@ -61,6 +62,8 @@ typedef struct WasmBodyEdit {
     uint32_t *moved;           /* ... here; WASM_NOWHERE = it was replaced with others */
     uint32_t nmarks;
     bool calls_wrapped; /* the body names functions that are wrapped (wasm_wrap_func) */
+    uint32_t param;     /* a local + 1, of type i32, that becomes the last parameter; 0 = none. Its
+                           type is WasmFunc.new_type */
 } WasmBodyEdit;
 
 /* Whether the instruction reads a local that the edit makes nullable (or NULL = none). */
@@ -73,8 +76,8 @@ bool wasm_reads_nullable(const WasmBodyEdit *edit, const WasmInstr *i);
  * wasm_exit_block_type before. The module must be laid out. False and *error, *error_offset if the
  * body is malformed. Thread-safe for different functions and `out`.
  *
- * Order at one instruction: BEFORE pieces, EXIT pieces if it is a way out, the instruction or its
- * REPLACE pieces, AFTER pieces. WRAP pieces come just before the instruction, which opens the
+ * Order at one instruction: BEFORE pieces, EXIT pieces if it is a way out, OPERAND pieces, the
+ * instruction or its REPLACE pieces, AFTER pieces. WRAP pieces come just before the instruction, which opens the
  * construct that they wrap; labels of branches out of it are renumbered. At the first instruction
  * BEFORE pieces come before ENTRY pieces. AFTER pieces of the body's last `end` run on falling
  * through and on branches to the function's label, before the EXIT pieces; they need

@@ -334,6 +334,21 @@ static void copy_memories(const WasmModule *m, const WasmSection *s, uint32_t fr
     buf_bytes(out, m->bytes + from, s->end - from);
 }
 
+static bool types_change(const WasmModule *m, const WasmSection *s) {
+    bool change = false;
+    for (uint32_t f = 0; s->id == WASM_SEC_FUNCTION && f < m->input_count[WASM_SPACE_FUNC]; f++)
+        change |= m->funcs.at[f].new_type > 0;
+    return change;
+}
+
+/* The items of the function section. */
+static void put_func_types(const WasmModule *m, Buf *out) {
+    for (uint32_t i = m->input_imports[WASM_SPACE_FUNC]; i < m->input_count[WASM_SPACE_FUNC]; i++) {
+        const WasmFunc *f = &m->funcs.at[i];
+        buf_uleb(out, f->new_type ? f->new_type - 1 : f->type);
+    }
+}
+
 /* Copies [from, end) of a section with its indices patched. */
 static void copy_items(const WasmModule *m, const WasmSection *s, uint32_t from, Buf *out) {
     if (s->id == WASM_SEC_IMPORT || s->id == WASM_SEC_MEMORY) {
@@ -547,7 +562,8 @@ static bool is_names(const WasmSection *s) {
 static void put_items_section(Writer *r, uint8_t id, const WasmSection *s) {
     const WasmModule *m = r->m;
     uint32_t added = added_items(m, id);
-    if (s && !added && !refs_move(m, s) && !limits_change(m, s)) {
+    bool types = s && types_change(m, s);
+    if (s && !added && !types && !refs_move(m, s) && !limits_change(m, s)) {
         copy_section(r, s);
         return;
     }
@@ -555,7 +571,9 @@ static void put_items_section(Writer *r, uint8_t id, const WasmSection *s) {
         return;
     Buf content = {0};
     uint32_t from = put_count(m, s, added, &content);
-    if (s)
+    if (types)
+        put_func_types(m, &content);
+    else if (s)
         copy_items(m, s, from, &content);
     put_added(r, id, &content);
     put_section(r, id, s, &content);

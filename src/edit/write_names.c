@@ -179,14 +179,41 @@ static uint32_t count_locals(const WasmModule *m, uint32_t func) {
     return count;
 }
 
+/* The names that there are, where the first local that is added becomes a parameter: the numbers of
+ * those behind it are higher by one. */
+static void put_moved_locals(const WasmModule *m, const WasmWriter *w, const Item *item, Buf *out) {
+    uint32_t nparams = wasm_func_type(m, item->handle)->nparams, index = 0;
+    Str name = w->local_name(w->ctx, item->handle, 0);
+    WasmCode c = wasm_code(item->at, item->len, 0);
+    bool put = !name.len;
+    for (uint32_t k = 0; k <= item->count; k++) {
+        bool more = k < item->count && wasm_get_u32(&c, &index);
+        if (!put && (!more || index >= nparams)) {
+            buf_uleb(out, nparams);
+            buf_name(out, name);
+            put = true;
+        }
+        if (!more)
+            return;
+        const uint8_t *from = c.at;
+        skip_name(&c);
+        buf_uleb(out, index + (index >= nparams));
+        buf_bytes(out, from, (size_t)(c.at - from));
+    }
+}
+
 static void put_added_locals(const WasmModule *m, const WasmWriter *w, const Item *item, Buf *out) {
     uint32_t n = locals_added(m, w, item->handle), named = 0;
     for (uint32_t k = 0; k < n; k++)
         named += w->local_name(w->ctx, item->handle, k).len > 0;
     uint32_t base = n ? count_locals(m, item->handle) : 0;
+    bool moved = m->funcs.at[item->handle].new_type > 0;
     buf_uleb(out, item->count + named);
-    buf_bytes(out, item->at, item->len);
-    for (uint32_t k = 0; k < n; k++) {
+    if (moved)
+        put_moved_locals(m, w, item, out);
+    else
+        buf_bytes(out, item->at, item->len);
+    for (uint32_t k = moved; k < n; k++) {
         Str name = w->local_name(w->ctx, item->handle, k);
         if (!name.len)
             continue;

@@ -9,7 +9,7 @@
 void pieces_begin(Pieces *p) {
     p->code.len = p->exit_from = p->exit_to = 0;
     p->at.len = p->around.len = p->ends.len = 0;
-    p->left = UINT32_MAX;
+    p->left = p->param = UINT32_MAX;
     p->unsorted = false;
     p->only_counts = true;
 }

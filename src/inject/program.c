@@ -239,6 +239,7 @@ static bool edit_func(Program *p, uint32_t func, bool ends, WasmBodyEdit *edit) 
     edit->exceptions = p->exceptions;
     edit->locals = p->splicer.pool.types.at;
     edit->nlocals = p->splicer.pool.types.len;
+    edit->param = p->pieces.param + 1;
     edit->nullable = p->splicer.nullable.at;
     edit->nnullable = p->splicer.nullable.len;
     return check_locals(p, func, own);
@@ -298,7 +299,7 @@ static bool write_body(void *ctx, uint32_t func, Buf *out) {
     if ((p->touched[func] || ends) && !edit_func(p, func, ends, &edit))
         return false;
     p->added[func] = edit.nlocals;
-    *kept = p->pieces.only_counts && !wrapped && !edit.nlocals && !edit.nnullable;
+    *kept = p->pieces.only_counts && !wrapped && !edit.nlocals && !edit.nnullable && !edit.param;
     if (put_body(p, func, &edit, out, &p->matcher.error, &p->matcher.error_offset))
         return true;
     return walk_failed(&p->matcher, func, p->file, p->diags);

@@ -229,6 +229,10 @@ static void use_library(Cut *c, const Expr *e) {
     f->runs = true;
     c->plan->uses_values |= f->bundled && (bundled_kind(f->bundled) == BUNDLED_HELPER ||
                                            bundled_kind(f->bundled) == BUNDLED_STACK);
+    if (f->bundled && bundled_kind(f->bundled) == BUNDLED_STACK) {
+        c->v->asks.frame |= str_is(f->name, "frame");
+        c->v->asks.callee |= str_is(f->name, "callee");
+    }
 }
 
 /* Whether there are strings in its values. */

@@ -127,6 +127,8 @@ typedef struct VariantAsks {
     bool back;      /* `back_edge` */
     bool entering;  /* ... which the predicate wants to be false, whatever the site */
     bool entry;     /* which function is in a table's entry */
+    bool frame;     /* the function has a frame on the shadow stack (rewrite/frames.h) */
+    bool callee;    /* ... the one that is called */
 } VariantAsks;
 
 typedef struct Variant {

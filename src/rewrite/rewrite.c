@@ -15,6 +15,7 @@
 #include "wasm/emit.h"
 #include "flush/flush.h"
 #include "flush/flush_library.h"
+#include "rewrite/frames.h"
 #include "rewrite/polls.h"
 #include "inject/program.h"
 #include "link/runtime.h"
@@ -49,6 +50,7 @@ typedef struct Rewrite {
     StackPlaces stack;
     OnceShapes once;
     Polls polls;
+    Frames frames;
     uint32_t helpers[HELPER_COUNT];
     uint32_t *fns;  /* handles of the script's functions */
     bool *seen_alt; /* for the message about two alt probes */
@@ -161,6 +163,7 @@ static void count_site(void *self, const Site *site, const SiteTypes *types, con
                                 matches, n);
     }
     program_touch(&r->p, site, code);
+    frames_note(&r->frames, site, matches, n, code);
     shadow_note(&r->shadow, site, matches, n);
     if (n > 1)
         check_alts(r, site, matches, n);
@@ -317,6 +320,8 @@ static void enter(void *self, uint32_t func, Pieces *pieces) {
     uint32_t n = 0;
     if (r->options->polls)
         polls_put(&r->polls, &r->p.m, func, pieces);
+    if (r->frames.asked)
+        frames_put(&r->frames, func, &r->p.splicer.pool, pieces);
     const CountPoint *points = r->store.counts ? counts_points(r->store.counts, func, &n) : NULL;
     for (uint32_t i = 0; i < n; i++)
         put_count(r, &points[i], pieces);
@@ -466,6 +471,9 @@ static bool link(void *self) {
         return false;
     if (stack_is_in_program(r->p.plan, r->options->link == LINK_IMPORT))
         stack_add(&r->stack, r->p.plan, &r->p.m, r->helpers);
+    else
+        stack_import(&r->stack, r->helpers);
+    frames_add_types(&r->frames);
     add_memory_functions(r);
     add_functions(r, &reach);
     shadow_add(&r->shadow);
@@ -552,6 +560,8 @@ static bool match(void *self) {
     memory_init(&r->memories, r->p.plan, &r->p.m);
     r->ahead = (CountAhead){
         .walk = &r->p.matcher, .store = &r->store, .kinds = &r->kinds, .threads = r->p.threads};
+    frames_init(&r->frames, &r->p.m, &r->p.matcher.survey, &r->stack);
+    r->frames.keeps = r->p.keep_debug; /* which has the numbers of locals */
     r->seen_alt = mem_zalloc(r->p.plan->probes.len + 1u);
     r->p.matcher.at = count_site;
     r->p.matcher.watch_op[WASM_OP_MEMORY_GROW] = true;
@@ -581,6 +591,8 @@ static bool match(void *self) {
         close_counts(r);
     if (ok && r->options->polls)
         note_polls(r);
+    if (ok)
+        frames_decide(&r->frames, r->p.touched);
     if (ok) {
         r->once = plan_once(r->p.plan, &r->p.m);
         note_once(r, &r->once.begin);
@@ -674,6 +686,7 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
     br_tables_free(&r.br_tables);
     fill_free(&r.fill);
     polls_free(&r.polls);
+    frames_free(&r.frames);
     memory_free(&r.memories);
     free(r.seen_alt);
     vec_free(&r.flush.library_starts);

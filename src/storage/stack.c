@@ -28,6 +28,8 @@ bool stack_is_in_program(const Plan *plan, bool imported) {
 }
 
 void stack_helpers(const Plan *plan, bool imported, bool *used) {
+    if (calls(plan, NULL) && !stack_is_in_program(plan, imported))
+        used[HELPER_STACK_TOP] = used[HELPER_STACK_SET_TOP] = used[HELPER_STACK_PUT] = true;
     if (!stack_is_in_program(plan, imported) || (!calls(plan, "sample") && !calls(plan, "collect")))
         return;
     used[HELPER_TREE_GO_UNTIMED] = used[HELPER_TREE_DESCEND] = used[HELPER_TREE_ADD] = true;
@@ -38,31 +40,31 @@ void stack_helpers(const Plan *plan, bool imported, bool *used) {
 static uint32_t add_sample(const StackPlaces *at, WasmModule *m, const uint32_t *helpers) {
     return emit_function(
         m, "whammc.stack_sample",
-        "param $samples i64 $ns i64 local $at i32 $top i32"
+        "param $samples i64 $ns i64 local $at i32 $end i32"
         " $memory=%u $go=%u $descend=%u $add=%u"
-        " $top_at=%d $frames=%d $outer=%d $inner=%d $both=%d $left_out=%d"
+        " $frames=%d $outer=%d $inner=%d $both=%d $left_out=%d"
         " i32.const 0 call $go"
-        " i32.const $top_at i32.load $memory 0 local.set $top"
+        " loop"
+        "   local.get $end i32.const $frames i32.add i32.load $memory 0"
+        "   if local.get $end i32.const 4 i32.add local.set $end br 1 end"
+        " end"
         " block loop"
-        "   local.get $at local.get $top i32.ge_u br_if 1"
-        "   local.get $at i32.const $outer i32.eq local.get $top i32.const $both i32.gt_u i32.and"
+        "   local.get $at local.get $end i32.ge_u br_if 1"
+        "   local.get $at i32.const $outer i32.eq local.get $end i32.const $both i32.gt_u i32.and"
         "   if"
         "     i32.const $left_out call $descend"
-        "     local.get $top i32.const $inner i32.sub local.set $at"
+        "     local.get $end i32.const $inner i32.sub local.set $at"
         "   end"
         "   local.get $at i32.const $frames i32.add i32.load $memory 0"
         "   i32.const 1 i32.sub call $descend"
         "   local.get $at i32.const 4 i32.add local.set $at"
         "   br 0"
         " end end"
-        " local.get $top i32.const $frames i32.add i32.load $memory 0 local.tee $at"
-        " i32.const 0 i32.lt_s"
-        " if local.get $at i32.const 2147483647 i32.and i32.const 1 i32.sub call $descend end"
         " local.get $samples local.get $ns call $add"
         " i32.const 0 call $go",
         at->memory, helpers[HELPER_TREE_GO_UNTIMED], helpers[HELPER_TREE_DESCEND],
-        helpers[HELPER_TREE_ADD], STACK_TOP, STACK_FRAMES, STACK_STEP * STACK_OUTER,
-        STACK_STEP * STACK_INNER, STACK_STEP * (STACK_OUTER + STACK_INNER), (int)TREE_ANY);
+        helpers[HELPER_TREE_ADD], STACK_FRAMES, STACK_STEP * STACK_OUTER, STACK_STEP * STACK_INNER,
+        STACK_STEP * (STACK_OUTER + STACK_INNER), (int)TREE_ANY);
 }
 
 /* The host's function that is called with each sample. */
@@ -103,7 +105,7 @@ static uint32_t add_reset(const StackPlaces *at, WasmModule *m) {
 }
 
 void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, const uint32_t *helpers) {
-    *at = (StackPlaces){UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
+    *at = (StackPlaces){UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, .place = UINT32_MAX};
     WasmLimits limits = {.min = STACK_PAGES,
                          .max = STACK_PAGES,
                          .has_max = true,
@@ -120,13 +122,63 @@ void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, const uint32_t 
         at->collect = add_collect(at, m, helpers);
 }
 
+void stack_import(StackPlaces *at, const uint32_t *helpers) {
+    *at = (StackPlaces){.helpers = helpers, .runtime = true, .place = UINT32_MAX};
+}
+
+static uint32_t memory_of(const StackPlaces *at, const WasmModule *m) {
+    return wasm_final(m, WASM_SPACE_MEMORY, at->memory);
+}
+
+static uint32_t helper(const StackPlaces *at, const WasmModule *m, uint32_t which) {
+    return wasm_final(m, WASM_SPACE_FUNC, at->helpers[which]);
+}
+
+void stack_put_top(const StackPlaces *at, const WasmModule *m, Buf *out) {
+    if (at->runtime)
+        emit(out, "call %u", helper(at, m, HELPER_STACK_TOP));
+    else
+        emit(out, "i32.const 0 i32.load %u %d i32.const %d i32.and", memory_of(at, m), STACK_TOP,
+             STACK_MASK);
+}
+
+void stack_put_set_top(const StackPlaces *at, const WasmModule *m, uint32_t local, uint32_t step,
+                       Buf *out) {
+    if (!at->runtime)
+        emit(out, "i32.const 0");
+    emit(out, "local.get %u", local);
+    if (step)
+        emit(out, "i32.const %u i32.add", step);
+    if (at->runtime)
+        emit(out, "call %u", helper(at, m, HELPER_STACK_SET_TOP));
+    else
+        emit(out, "i32.store %u %d", memory_of(at, m), STACK_TOP);
+}
+
+void stack_put_frame(const StackPlaces *at, const WasmModule *m, uint32_t local, uint32_t step,
+                     uint32_t frame, Buf *out) {
+    emit(out, "local.get %u", local);
+    if (at->runtime)
+        emit(out, "i32.const %u i32.add i32.const %u call %u", step, frame,
+             helper(at, m, HELPER_STACK_PUT));
+    else if (frame)
+        emit(out, "i64.const %u i64.store %u %u", frame, memory_of(at, m), STACK_FRAMES + step);
+    else
+        emit(out, "i32.const 0 i32.store %u %u", memory_of(at, m), STACK_FRAMES + step);
+}
+
+/* The host's next call finds the place of this one. */
+static void put_leave(const StackPlaces *at, const WasmModule *m, Buf *out) {
+    if (at->place == UINT32_MAX || !at->host)
+        return;
+    stack_put_set_top(at, m, at->place, 0, out);
+    stack_put_frame(at, m, at->place, 0, 0, out);
+}
+
 void stack_put(const StackPlaces *at, const WasmModule *m, StackOp op, Buf *out) {
-    uint32_t memory = wasm_final(m, WASM_SPACE_MEMORY, at->memory);
     switch (op) {
-    case STACK_GET_TOP: emit(out, "i32.load %u %d", memory, STACK_TOP); break;
-    case STACK_SET_TOP: emit(out, "i32.store %u %d", memory, STACK_TOP); break;
-    case STACK_SET_FRAME: emit(out, "i32.store %u %d", memory, STACK_FRAMES); break;
-    case STACK_SET_INTERVAL: emit(out, "i64.store %u %d", memory, STACK_INTERVAL); break;
+    case STACK_LEAVE: put_leave(at, m, out); break;
+    case STACK_SET_INTERVAL: emit(out, "i64.store %u %d", memory_of(at, m), STACK_INTERVAL); break;
     case STACK_SAMPLE: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->sample)); break;
     case STACK_TELL: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->tell)); break;
     case STACK_COLLECT: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->collect)); break;

@@ -25,6 +25,12 @@
 typedef struct StackPlaces {
     uint32_t memory;
     uint32_t sample, tell, collect; /* functions */
+    const uint32_t *helpers;        /* handles of the runtime's functions */
+    bool runtime;                   /* the imported runtime keeps the stack */
+    /* Of the function to which code is added: a local with its place, UINT32_MAX = it has none; and
+     * whether the host can call it. */
+    uint32_t place;
+    bool host;
 } StackPlaces;
 
 /* Whether the host reads it, so that it must be in the program. */
@@ -32,11 +38,22 @@ bool stack_is_read(const Plan *plan);
 /* Whether it is used and in the program, not in an imported runtime, where each operation is a
  * call. */
 bool stack_is_in_program(const Plan *plan, bool imported);
-/* Marks the helpers that its functions call. */
+/* Marks the helpers that its functions, and the code of frames, call. */
 void stack_helpers(const Plan *plan, bool imported, bool *used);
 /* Adds it to the program, when the helpers are linked and the module is not laid out. */
 void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, const uint32_t *helpers);
-/* Appends the code of an operation; the module is laid out. */
+/* The same if the imported runtime keeps it. */
+void stack_import(StackPlaces *at, const uint32_t *helpers);
+
+/* Appends code; the module is laid out. Pushes the place that callers have left at the top. */
+void stack_put_top(const StackPlaces *at, const WasmModule *m, Buf *out);
+/* Leaves the place that is `step` above that in a local at the top. */
+void stack_put_set_top(const StackPlaces *at, const WasmModule *m, uint32_t local, uint32_t step,
+                       Buf *out);
+/* Puts a frame there, above which there is none; 0 = there is none at that place, either. */
+void stack_put_frame(const StackPlaces *at, const WasmModule *m, uint32_t local, uint32_t step,
+                     uint32_t frame, Buf *out);
+/* An operation. */
 void stack_put(const StackPlaces *at, const WasmModule *m, StackOp op, Buf *out);
 
 #endif

@@ -110,6 +110,7 @@ typedef struct WasmFunc {
     Str shown;               /* input functions only: see wasm_shown_name */
     bool named;              /* ... which is not a number */
     bool added;
+    uint32_t new_type;       /* input functions: the type in the output + 1; 0 = the same */
     Buf code; /* added functions: local declarations and code, handle space unless code_final */
     bool code_final;
 } WasmFunc;

@@ -165,8 +165,8 @@ class Sampler:
     """Looks at the shadow stack of a program from a thread, without stopping it, and counts what it finds in a tree; see sampler.js.
     Memories do not move in wasmtime, and so need not be shared."""
 
-    TOP, FRAMES = 8, 16  # words of the memory
-    BYTES, INTERVAL, LEAF = 257 * 65536, 24, 0x80000000  # its size; a byte; what marks frames of functions that call nothing
+    FRAMES = 16  # a word of the memory
+    BYTES, INTERVAL = 257 * 65536, 24  # its size; a byte
     LINE, OUTER, INNER = 16, 256, 256  # frames
     ATTEMPTS, DEFAULT_INTERVAL, LEFT_OUT = 16, 1_000_000, 0xFFFFFFFF
 
@@ -190,16 +190,18 @@ class Sampler:
 
     def read(self):
         """The frames; None if they changed too much all the time."""
-        size = 256
+        size = 512
         for _ in range(self.ATTEMPTS):
             both = [ctypes.string_at(self.address, size) for _ in range(2)]
             first, second = (memoryview(one).cast("I") for one in both)
-            end = self.FRAMES + (first[self.TOP] >> 2)
-            if 4 * end >= size:  # this one is deeper
-                size = min(8 * end, self.BYTES)
-            elif first[self.FRAMES : max(self.FRAMES, end - self.LINE)] == second[self.FRAMES : max(self.FRAMES, end - self.LINE)]:
-                leaf = first[end] & self.LEAF
-                return [*first[self.FRAMES : end], *([first[end] ^ self.LEAF] if leaf else [])]
+            frames = first[self.FRAMES :].tolist()
+            if 0 not in frames:  # this one is deeper
+                size = min(4 * size, self.BYTES)
+                continue
+            del frames[frames.index(0) :]
+            sure = max(0, len(frames) - self.LINE)
+            if frames[:sure] == second[self.FRAMES : self.FRAMES + sure].tolist():
+                return frames
         return None
 
     def child(self, parent, function):

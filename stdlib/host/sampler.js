@@ -10,7 +10,7 @@
 import { canStartPageThread, startNodeThread, startPageThread } from './thread.js';
 
 const SAMPLING = {
-  TOP: 8, FRAMES: 16, INTERVAL: 24,                 // where in the stack's memory: words; a byte
+  FRAMES: 16, INTERVAL: 24,                         // where in the stack's memory: a word; a byte
   DEFAULT_INTERVAL: 1e6,
   LINE: 16,                                         // frames in a cache line
   OUTER: 256, INNER: 256, LEFT_OUT: 4294967295,     // of deeper stacks, the frames in between are left out
@@ -22,7 +22,7 @@ const SAMPLING = {
 
 // The thread's code. It receives { stack, tree, trace, origin } as its first message; `origin` is the time origin of the page's clock,
 // in milliseconds.
-function lookAtStack({ TOP, FRAMES, INTERVAL, DEFAULT_INTERVAL, LINE, OUTER, INNER, LEFT_OUT, STATE, COUNT, HEAD, RUNNING, NODE, PARENT,
+function lookAtStack({ FRAMES, INTERVAL, DEFAULT_INTERVAL, LINE, OUTER, INNER, LEFT_OUT, STATE, COUNT, HEAD, RUNNING, NODE, PARENT,
   FUNCTION, SAMPLES, NS, SEEN, WRITTEN, ENTRIES }, { stack: stackMemory, tree, trace, origin }) {
   const now = () => performance.now();
   const stack = new Int32Array(stackMemory.buffer), interval = new BigUint64Array(stackMemory.buffer, INTERVAL, 1);
@@ -30,24 +30,25 @@ function lookAtStack({ TOP, FRAMES, INTERVAL, DEFAULT_INTERVAL, LINE, OUTER, INN
   const traced = new Int32Array(trace.buffer), shift = performance.timeOrigin - origin;
   const stamps = new Float64Array(trace.buffer, 64, ENTRIES), nodesSeen = new Int32Array(trace.buffer, 64 + 8 * ENTRIES, ENTRIES);
   let words = new Int32Array(tree.buffer), times = new Float64Array(tree.buffer), nodes = 1;
+  let size = 64; // words that are copied
 
-  // The frames are words[FRAMES] .. words[FRAMES + n - 1] of a copy. Returns n, or -1 if the stack kept changing. Copying takes a
-  // few nanoseconds per cache line, and a line is copied atomically. So a copy is consistent if a second one, made immediately,
+  // The frames are copy[FRAMES] .. copy[FRAMES + n - 1], up to the first 0. Returns n, or -1 if the stack kept changing. Copying takes
+  // a few nanoseconds per cache line, and a line is copied atomically. So a copy is consistent if a second one, made immediately,
   // differs in at most one line of frames.
   function read() {
-    for (let attempt = 0, size = 64; attempt < 16; attempt++) {
+    for (let attempt = 0; attempt < 16; attempt++) {
       const from = stack.subarray(0, size);
       copy.set(from);
       again.set(from);
-      let n = copy[TOP] >>> 2;
-      if (FRAMES + n >= size) { // this one is deeper
-        size = Math.min(2 * (FRAMES + n), stack.length);
+      const end = copy.subarray(0, size).indexOf(0, FRAMES), n = end - FRAMES;
+      if (end < 0) { // this one is deeper
+        size = Math.min(2 * size, stack.length);
         continue;
       }
+      if (n < size / 8) size = Math.max(size / 2, 64);
       let same = 0;
       while (same < n && copy[FRAMES + same] === again[FRAMES + same]) same++;
       if (n - same > LINE) continue;
-      if (copy[FRAMES + n] < 0) copy[FRAMES + n++] &= 0x7fffffff; // a leaf
       return n;
     }
     return -1;

@@ -252,8 +252,7 @@ export function createSelfSampled() {
       const timestamp = performance.now();
       if (!every || !words || timestamp - last < every - BASE / 2) return;
       last = timestamp;
-      const top = words[8] >>> 2, leaf = words[16 + top]; // see stdlib/runtime/stack.h
-      const stack = [...words.subarray(16, 16 + top), ...leaf < 0 ? [leaf & 0x7fffffff] : []].map(frame => frame - 1);
+      const stack = [...words.subarray(16, words.indexOf(0, 16))].map(frame => frame - 1); // see stdlib/runtime/stack.h
       if (stack.length > 512) stack.splice(256, stack.length - 512, LEFT_OUT);
       if (samples.length >= LIMIT) samples.shift();
       samples.push({ timestamp, stack });

@@ -11,33 +11,41 @@ enum { MASK = 0x3ffffc }; /* of offsets; a quarter of what STACK_MASK has room f
 
 static uint32_t frames, top; /* address of the first one, 0 = there is no memory; as at STACK_TOP */
 
-/* Puts a frame on the stack and returns its place, for stack_pop. */
-VALUES_EXPORT(stack_push)
-uint32_t stack_push(uint32_t frame) {
-    if (!frames)
-        frames = values_mem_alloc(MASK + STACK_STEP);
-    uint32_t place = top & MASK;
-    if (frames)
-        set32(frames + place, frame);
-    top = place + STACK_STEP;
-    return place;
+/* Where the frame goes of the function that is called. */
+VALUES_EXPORT(stack_top)
+uint32_t stack_top(void) {
+    return top & MASK;
 }
 
-/* Takes the frame at this place off the stack, and all that are above it. */
-VALUES_EXPORT(stack_pop)
-void stack_pop(uint32_t place) {
+VALUES_EXPORT(stack_set_top)
+void stack_set_top(uint32_t place) {
     top = place;
+}
+
+/* Puts a frame at a place; 0: there is none. */
+VALUES_EXPORT(stack_put)
+void stack_put(uint32_t place, uint32_t frame) {
+    if (!frames)
+        frames = values_mem_alloc(MASK + 2 * STACK_STEP);
+    if (!frames)
+        return;
+    place &= MASK;
+    set32(frames + place, frame);
+    set32(frames + place + STACK_STEP, 0);
 }
 
 /* Adds to the node of the calling-context tree that the functions on the stack are. */
 VALUES_EXPORT(stack_sample)
 void stack_sample(uint64_t samples, uint64_t ns) {
     enum { OUTER = STACK_STEP * STACK_OUTER, INNER = STACK_STEP * STACK_INNER };
+    uint32_t end = 0;
+    while (frames && get32(frames + end))
+        end += STACK_STEP;
     tree_go_untimed(0);
-    for (uint32_t at = 0; frames && at < top; at += STACK_STEP) {
-        if (at == OUTER && top > OUTER + INNER) {
+    for (uint32_t at = 0; at < end; at += STACK_STEP) {
+        if (at == OUTER && end > OUTER + INNER) {
             tree_descend(TREE_ANY);
-            at = top - INNER;
+            at = end - INNER;
         }
         tree_descend(get32(frames + at) - 1);
     }

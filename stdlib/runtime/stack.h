@@ -2,10 +2,10 @@
  * runtime/stack.h - the memory of the shadow stack: the active functions of the program, for
  * samplers to read while it runs, also from other threads.
  *
- * STACK_TOP has the size of the frames in bytes; STACK_FRAMES is the first frame, outermost first,
- * 32 bits each. A leaf function may have stored its frame after them without raising the top;
- * STACK_LEAF is then set in it. There is room for four million frames, more than engines have stack
- * for; further ones wrap around.
+ * At STACK_FRAMES the frames begin, outermost first, 32 bits each, up to the first that is 0.
+ * STACK_TOP has the offset of the frame of the next function that is called without being passed
+ * one. There is room for four million frames, more than engines have stack for; further ones wrap
+ * around.
  *
  * At STACK_NODE the host stores the nodes of its sampler's tree, one per request, parents first:
  * the handle of the parent (0: none) and the function, 32 bits each; samples and nanoseconds, 64
@@ -24,7 +24,6 @@ enum {
     STACK_MASK = 0xfffffc, /* of their offsets */
     STACK_PAGES = 257,     /* of the memory, which does not grow */
 };
-#define STACK_LEAF 0x80000000u
 
 /* Of a stack that is deeper than both, samples have the outermost and the innermost frames, with
  * TREE_ANY between them. */

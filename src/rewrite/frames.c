@@ -1,0 +1,265 @@
+/*
+ * rewrite/frames.c - frames of functions on the shadow stack.
+ */
+#include "rewrite/frames.h"
+
+#include "rewrite/soon.h"
+#include "inject/program.h"
+#include "wasm/emit.h"
+#include "../../stdlib/runtime/stack.h"
+
+enum {
+    FRAME = 1, /* it has a frame; an import: while it runs */
+    PLACE = 2, /* it knows its place */
+    PARAM = 4, /* by a parameter */
+    HOST = 8,  /* the host can call it */
+    EXACT = 16 /* code may look at the stack between two calls */
+};
+
+void frames_init(Frames *f, WasmModule *m, WasmSurvey *survey, StackPlaces *stack) {
+    *f = (Frames){.m = m, .survey = survey, .stack = stack};
+    f->funcs = mem_zalloc(m->funcs.len + 1u);
+}
+
+void frames_free(Frames *f) {
+    free(f->funcs);
+}
+
+/* ---- pass 1 ---- */
+
+static bool is_import(const Frames *f, uint32_t func) {
+    return f->m->funcs.at[func].import >= 0;
+}
+
+void frames_note(Frames *f, const Site *site, const Match *matches, uint32_t n, bool code) {
+    const WasmInstr *i = site->instr;
+    bool direct = i && (i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL);
+    for (uint32_t k = 0; k < n; k++) {
+        const Variant *v = matches[k].shape->variant;
+        Mode mode = matches[k].action->event.mode;
+        if (v->asks.frame)
+            f->funcs[site->func] |= FRAME;
+        if (v->asks.callee && direct && is_import(f, i->a))
+            f->funcs[i->a] |= FRAME;
+        f->asked |= v->asks.frame || v->asks.callee;
+        f->keeps |= v->alt.is || (mode == MODE_UNWIND && !(direct && is_import(f, i->a)));
+    }
+    bool calls = i && (wasm_flow(i->op) == WASM_FLOW_CALL || i->op == WASM_OP_LOOP);
+    if (code && i && !calls)
+        f->funcs[site->func] |= EXACT;
+}
+
+/* ---- who knows its place, and how ---- */
+
+static bool may_be_function(WasmType t) {
+    return t != WASM_I32 && t != WASM_I64 && t != WASM_F32 && t != WASM_F64 && t != WASM_V128;
+}
+
+static bool passes_references(const WasmModule *m, uint32_t type) {
+    const WasmTypeDef *t = &m->types.at[type];
+    bool any = false;
+    for (uint32_t k = 0; k < t->nparams; k++)
+        any |= may_be_function(t->params[k]);
+    for (uint32_t k = 0; k < t->nresults; k++)
+        any |= may_be_function(t->results[k]);
+    return any;
+}
+
+static bool passes_functions(const WasmModule *m, WasmSpace space, uint32_t handle) {
+    switch (space) {
+    case WASM_SPACE_TABLE: return true;
+    case WASM_SPACE_FUNC: return passes_references(m, m->funcs.at[handle].type);
+    case WASM_SPACE_GLOBAL: return may_be_function(m->globals.at[handle].type);
+    case WASM_SPACE_TAG: return passes_references(m, m->tags.at[handle].type);
+    default: return false;
+    }
+}
+
+/* Whether the host may come by references to the program's functions. */
+static bool host_has_references(const WasmModule *m) {
+    bool has = false;
+    for (uint32_t k = 0; k < m->input_import_count; k++)
+        has |= passes_functions(m, m->imports.at[k].space, m->imports.at[k].handle);
+    for (uint32_t k = 0; k < m->input_export_count; k++)
+        has |= passes_functions(m, m->exports.at[k].space, m->exports.at[k].handle);
+    return has;
+}
+
+/* Functions that tail calls call end in place of one that the host may have called. */
+static void find_host(Frames *f) {
+    const WasmModule *m = f->m;
+    bool all = wasm_survey_tail_calls(f->survey, m) || host_has_references(m);
+    for (uint32_t func = 0; all && func < m->input_count[WASM_SPACE_FUNC]; func++)
+        f->funcs[func] |= wasm_survey_escapes(f->survey, m, func) ? HOST : 0;
+    for (uint32_t k = 0; k < m->input_export_count; k++)
+        if (m->exports.at[k].space == WASM_SPACE_FUNC)
+            f->funcs[m->exports.at[k].handle] |= HOST;
+    if (m->start >= 0)
+        f->funcs[m->start] |= HOST;
+}
+
+void frames_decide(Frames *f, uint8_t *touched) {
+    enum { MAX_PARAMS = 1000 }; /* of engines */
+    const WasmModule *m = f->m;
+    if (!f->asked)
+        return;
+    find_host(f);
+    for (uint32_t func = 0; func < m->input_count[WASM_SPACE_FUNC]; func++) {
+        uint8_t *bits = &f->funcs[func];
+        bool calls = wasm_survey_calls(f->survey, m, func);
+        if (is_import(f, func) || (!(*bits & FRAME) && !calls))
+            continue;
+        *bits |= PLACE;
+        if (!f->keeps && !wasm_survey_escapes(f->survey, m, func) &&
+            wasm_func_type(m, func)->nparams < MAX_PARAMS)
+            *bits |= PARAM;
+        touched[func] |= TOUCHED | TOUCHED_LOCALS;
+    }
+}
+
+void frames_add_types(Frames *f) {
+    for (uint32_t func = 0; f->asked && func < f->m->input_count[WASM_SPACE_FUNC]; func++) {
+        if (!(f->funcs[func] & PARAM))
+            continue;
+        const WasmTypeDef *t = wasm_func_type(f->m, func);
+        WasmTypes params = {0}, results = {0};
+        for (uint32_t k = 0; k < t->nparams; k++)
+            vec_push(&params, t->params[k]);
+        for (uint32_t k = 0; k < t->nresults; k++)
+            vec_push(&results, t->results[k]);
+        vec_push(&params, WASM_I32);
+        uint32_t type = wasm_add_func_type(f->m, params.at, params.len, results.at, results.len);
+        f->m->funcs.at[func].new_type = type + 1;
+        vec_free(&params);
+        vec_free(&results);
+    }
+}
+
+/* ---- pass 2 ---- */
+
+typedef struct Put {
+    const Frames *f;
+    Pieces *pieces;
+    uint32_t place; /* the local */
+    uint32_t step;  /* what its own frame takes */
+    uint8_t bits;
+} Put;
+
+static void add(const Put *p, WasmWhere where, uint32_t at, PieceRank rank, size_t from) {
+    if (p->pieces->code.len > from)
+        pieces_add(p->pieces, where, at, rank, from, p->pieces->code.len);
+}
+
+static void put_entry(const Put *p, uint32_t func, uint32_t at) {
+    Buf *out = &p->pieces->code;
+    size_t from = out->len;
+    if (!(p->bits & PARAM)) {
+        stack_put_top(p->f->stack, p->f->m, out);
+        emit(out, "local.set %u", p->place);
+    }
+    if (p->bits & FRAME)
+        stack_put_frame(p->f->stack, p->f->m, p->place, 0, func + 1, out);
+    add(p, WASM_BEFORE, at, RANK_PROBE, from);
+}
+
+/* Takes off what is above the function's own frame. */
+static void put_cut(const Put *p, uint32_t at) {
+    size_t from = p->pieces->code.len;
+    stack_put_frame(p->f->stack, p->f->m, p->place, p->step, 0, &p->pieces->code);
+    add(p, WASM_AFTER, at, RANK_REPLACED, from);
+}
+
+/* What a call finds: the callee's place as its last operand, or at the top. */
+static void put_call(const Put *p, const WasmInstr *i) {
+    const Frames *f = p->f;
+    Buf *out = &p->pieces->code;
+    size_t from = out->len;
+    WasmWhere where = WASM_BEFORE;
+    bool direct = i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL;
+    bool tail = wasm_flow(i->op) == WASM_FLOW_TAIL_CALL;
+    uint8_t callee = direct ? f->funcs[i->a] : PLACE;
+    uint32_t step = tail ? 0 : p->step;
+    if (direct && is_import(f, i->a)) {
+        if (callee & FRAME && !tail) {
+            stack_put_frame(f->stack, f->m, p->place, step, i->a + 1, out);
+            step += STACK_STEP;
+        }
+        callee = PLACE;
+    }
+    if (callee & PARAM) {
+        where = WASM_OPERAND;
+        emit(out, "local.get %u i32.const %u i32.add i32.const %u i32.and", p->place, step,
+             STACK_MASK);
+    } else if (callee & PLACE) {
+        stack_put_set_top(f->stack, f->m, p->place, step, out);
+    }
+    if (tail && !(callee & PARAM))
+        stack_put_frame(f->stack, f->m, p->place, 0, 0, out);
+    add(p, where, i->offset, RANK_REPLACED, from);
+}
+
+/* Whether a call leaves something above the frame of its caller. */
+static bool leaves(const Frames *f, const WasmInstr *i) {
+    if (wasm_flow(i->op) != WASM_FLOW_CALL)
+        return false;
+    if (i->op != WASM_OP_CALL)
+        return true;
+    if (is_import(f, i->a))
+        return f->funcs[i->a] & FRAME;
+    return f->funcs[i->a] & PLACE && !(f->funcs[i->a] & HOST);
+}
+
+/* A call that puts a frame above that of its caller, whatever is there. */
+static bool covers(const void *ctx, const WasmInstr *i) {
+    const Frames *f = ctx;
+    return i->op == WASM_OP_CALL && !is_import(f, i->a) && f->funcs[i->a] & FRAME;
+}
+
+/* Whether what a call leaves may stay, as it is not there for long. */
+static bool may_stay(const Put *p, Soon *soon, uint32_t k, const WasmInstr *call) {
+    bool host = call->op == WASM_OP_CALL && is_import(p->f, call->a);
+    return !host && !(p->bits & EXACT) && !p->f->stack->runtime && soon_ends(soon, k);
+}
+
+/* Where the handlers of a try_table begin: after the ends of the blocks that they lead to, or at
+ * the heads of loops. */
+static void put_handlers(const Put *p, const Soon *soon, uint32_t k) {
+    const WasmInstr *i = &soon->body.at.at[k];
+    const uint8_t *at = i->vec;
+    for (uint32_t c = 0; c < i->count; c++) {
+        uint32_t target = soon_target(soon, k, wasm_vec_catch(&at).label);
+        if (target != SOON_FUNCTION)
+            put_cut(p, soon->body.at.at[target].offset);
+    }
+}
+
+static void put_instr(const Put *p, Soon *soon, uint32_t k) {
+    const WasmInstr *i = &soon->body.at.at[k];
+    WasmFlow flow = wasm_flow(i->op);
+    if (flow == WASM_FLOW_CALL || flow == WASM_FLOW_TAIL_CALL)
+        put_call(p, i);
+    if (leaves(p->f, i) && !may_stay(p, soon, k, i))
+        put_cut(p, i->offset);
+    if (i->op == WASM_OP_CATCH || i->op == WASM_OP_CATCH_ALL)
+        put_cut(p, i->offset);
+    if (i->op == WASM_OP_TRY_TABLE)
+        put_handlers(p, soon, k);
+}
+
+void frames_put(Frames *f, uint32_t func, LocalPool *pool, Pieces *pieces) {
+    f->stack->place = UINT32_MAX;
+    f->stack->host = f->funcs[func] & HOST;
+    if (!(f->funcs[func] & PLACE))
+        return;
+    Put p = {.f = f, .pieces = pieces, .bits = f->funcs[func]};
+    p.place = f->stack->place = pool_keep(pool, WASM_I32);
+    p.step = p.bits & FRAME ? STACK_STEP : 0;
+    if (p.bits & PARAM)
+        pieces->param = p.place;
+    Soon soon = {.covers = covers, .ctx = f};
+    soon_begin(&soon, f->m, func);
+    put_entry(&p, func, soon.body.at.at[0].offset);
+    for (uint32_t k = 0; k < soon.n && wasm_survey_calls(f->survey, f->m, func); k++)
+        put_instr(&p, &soon, k);
+    soon_free(&soon);
+}

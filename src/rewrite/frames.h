@@ -1,0 +1,49 @@
+/*
+ * rewrite/frames.h - frames of functions on the shadow stack, where scripts ask for them
+ * (`stack.frame()`, `stack.callee()`).
+ *
+ * A function knows its *place*: the offset of its frame. It puts its frame there when it begins,
+ * and calls others with the place above its own; after a call it takes off what that has left
+ * (a zero above its frame), unless it soon calls again or ends. So nothing is done at the end of a
+ * function, however it ends; after a call, or in a handler, the stack is right again.
+ *
+ *   PARAM   The place is one more parameter, if all calls of the function are known.
+ *   others  find it at the top of the stack's memory, where whoever calls them has put it. Those
+ *           that the host can call put it back, by `stack.leave()` at their ends: the host calls
+ *           the next one with what is there.
+ *
+ * A function without a frame of its own hands its place on. Functions without frames that call
+ * nothing know no place.
+ */
+#ifndef WHAMMC_REWRITE_FRAMES_H
+#define WHAMMC_REWRITE_FRAMES_H
+
+#include "analysis/survey.h"
+#include "inject/pieces.h"
+#include "plan/plan.h"
+#include "storage/stack.h"
+
+typedef struct Frames {
+    WasmModule *m;
+    WasmSurvey *survey;
+    StackPlaces *stack;
+    uint8_t *funcs; /* by input function: bits (frames.c) */
+    bool asked;     /* some function has a frame */
+    bool keeps;     /* parameters stay as they are */
+} Frames;
+
+void frames_init(Frames *f, WasmModule *m, WasmSurvey *survey, StackPlaces *stack);
+void frames_free(Frames *f);
+
+/* Pass 1: notes who is to have a frame. `code`: the matches have code at the site. */
+void frames_note(Frames *f, const Site *site, const Match *matches, uint32_t n, bool code);
+/* After it: decides how each function knows its place, and marks in `touched` the functions that
+ * are changed. */
+void frames_decide(Frames *f, uint8_t *touched);
+/* Adds the types of functions with one more parameter; before the layout. */
+void frames_add_types(Frames *f);
+
+/* Pass 2, before the sites of a function: adds what it does to its pieces. */
+void frames_put(Frames *f, uint32_t func, LocalPool *pool, Pieces *pieces);
+
+#endif

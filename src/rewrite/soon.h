@@ -1,0 +1,34 @@
+/*
+ * rewrite/soon.h - whether control, after an instruction, soon comes to a call or to the end of the
+ * function, whichever way it goes.
+ */
+#ifndef WHAMMC_REWRITE_SOON_H
+#define WHAMMC_REWRITE_SOON_H
+
+#include "wasm/module.h"
+
+enum { SOON_FUNCTION = UINT32_MAX };
+
+/* Of one body. `covers` says which calls count; the others are not soon over. */
+typedef struct Soon {
+    bool (*covers)(const void *ctx, const WasmInstr *call);
+    const void *ctx;
+    WasmDecoded body;
+    uint32_t n;      /* its instructions */
+    uint32_t *outer; /* by instruction: the innermost construct around it, SOON_FUNCTION = none */
+    uint32_t *end;   /* by instruction that opens a construct, and by `else`: its end */
+} Soon;
+
+/* `covers` and `ctx` are set, the rest is zero; the function is a valid one of the input. */
+void soon_begin(Soon *s, const WasmModule *m, uint32_t func);
+void soon_free(Soon *s);
+
+/* Whether a few simple instructions at most, none of which begins a loop or may take long, are
+ * executed after instruction k before a call that counts, or before the function ends. */
+bool soon_ends(const Soon *s, uint32_t k);
+
+/* Where control comes to by a branch from instruction k to a label: to the instruction that opens a
+ * loop, or that ends another construct; SOON_FUNCTION = the function's end. */
+uint32_t soon_target(const Soon *s, uint32_t k, uint32_t label);
+
+#endif
