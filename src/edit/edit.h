@@ -77,10 +77,10 @@ bool wasm_reads_nullable(const WasmBodyEdit *edit, const WasmInstr *i);
  * body is malformed. Thread-safe for different functions and `out`.
  *
  * Order at one instruction: BEFORE pieces, EXIT pieces if it is a way out, OPERAND pieces, the
- * instruction or its REPLACE pieces, AFTER pieces. WRAP pieces come just before the instruction, which opens the
- * construct that they wrap; labels of branches out of it are renumbered. At the first instruction
- * BEFORE pieces come before ENTRY pieces. AFTER pieces of the body's last `end` run on falling
- * through and on branches to the function's label, before the EXIT pieces; they need
+ * instruction or its REPLACE pieces, AFTER pieces. WRAP pieces come just before the instruction,
+ * which opens the construct that they wrap; labels of branches out of it are renumbered. At the
+ * first instruction BEFORE pieces come before ENTRY pieces. AFTER pieces of the body's last `end`
+ * run on falling through and on branches to the function's label, before the EXIT pieces; they need
  * wasm_exit_block_type as well.
  */
 bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit, Buf *out,

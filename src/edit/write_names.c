@@ -180,7 +180,7 @@ static uint32_t count_locals(const WasmModule *m, uint32_t func) {
 }
 
 /* The names that there are, where the first local that is added becomes a parameter: the numbers of
- * those behind it are higher by one. */
+ * those after it are higher by one. */
 static void put_moved_locals(const WasmModule *m, const WasmWriter *w, const Item *item, Buf *out) {
     uint32_t nparams = wasm_func_type(m, item->handle)->nparams, index = 0;
     Str name = w->local_name(w->ctx, item->handle, 0);

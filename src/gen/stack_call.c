@@ -31,6 +31,8 @@ Ref gen_stack_call(Body *b, const Expr *e, const BundledFn *f) {
     bool runtime = b->options->stack_calls; /* the imported one keeps the stack */
     if (strcmp(f->name, "leave") == 0)
         return operation(b, STACK_LEAVE, NULL, NULL, 0, BinaryenTypeNone());
+    if (strcmp(f->name, "outermost") == 0)
+        return operation(b, STACK_OUTERMOST, NULL, NULL, 0, BinaryenTypeInt32());
     if (strcmp(f->name, "sample") == 0)
         return sample(b, e);
     if (strcmp(f->name, "tell") == 0 && !runtime)

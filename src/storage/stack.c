@@ -175,9 +175,18 @@ static void put_leave(const StackPlaces *at, const WasmModule *m, Buf *out) {
     stack_put_frame(at, m, at->place, 0, 0, out);
 }
 
+/* No frame is below the place of the function; one without a place may have any below it. */
+static void put_outermost(const StackPlaces *at, Buf *out) {
+    if (at->place == UINT32_MAX)
+        emit(out, "i32.const 0");
+    else
+        emit(out, "local.get %u i32.eqz", at->place);
+}
+
 void stack_put(const StackPlaces *at, const WasmModule *m, StackOp op, Buf *out) {
     switch (op) {
     case STACK_LEAVE: put_leave(at, m, out); break;
+    case STACK_OUTERMOST: put_outermost(at, out); break;
     case STACK_SET_INTERVAL: emit(out, "i64.store %u %d", memory_of(at, m), STACK_INTERVAL); break;
     case STACK_SAMPLE: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->sample)); break;
     case STACK_TELL: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->tell)); break;
