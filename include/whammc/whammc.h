@@ -137,8 +137,9 @@ enum {
      * those of alt, begin, end and report keep theirs. Nothing is counted by segments. Variables
      * and the report stay. */
     WHAMMC_WITHOUT_BODIES = 1,
-    WHAMMC_WITHOUT_PREDICATES = 2, /* bodies run wherever the rule of their probe matches */
-    WHAMMC_WITHOUT_REPORT = 4      /* no variable is reported, there are no report probes */
+    WHAMMC_WITHOUT_PREDICATES =
+        2,                    /* bodies run wherever the rule of their probe matches; not of alt */
+    WHAMMC_WITHOUT_REPORT = 4 /* no variable is reported, there are no report probes */
 };
 
 /* All zero = the defaults. */

@@ -24,8 +24,8 @@ bool lang_define(Script *s, Str definition, DiagFileId file, Diags *diags);
 
 /*
  * Leaves something out of a parsed, unchecked script, to measure what it costs. Without predicates,
- * each probe's body runs wherever its rule matches. Without reports, no variable is reported and
- * there are no wasm:report probes; all variables are where they were.
+ * each probe's body runs wherever its rule matches, but for alt. Without reports, no variable is
+ * reported and there are no wasm:report probes; all variables are where they were.
  */
 void lang_leave_out_predicates(Script *s);
 void lang_leave_out_reports(Script *s);

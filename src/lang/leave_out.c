@@ -4,9 +4,19 @@
  */
 #include "lang/lang.h"
 
+/* What it replaces is part of the program. */
+static bool may_be_alt(const Rule *r) {
+    Str mode = r->nparts ? r->parts[r->nparts - 1].pattern : (Str){0};
+    for (uint32_t i = 0; i < mode.len; i++)
+        if (strchr("*?[", mode.ptr[i]) || (mode.len - i >= 3 && !memcmp(mode.ptr + i, "alt", 3)))
+            return r->nparts == 4;
+    return false;
+}
+
 void lang_leave_out_predicates(Script *s) {
     for (uint32_t i = 0; i < s->probes.len; i++)
-        s->probes.at[i]->predicate = NULL;
+        if (!may_be_alt(&s->probes.at[i]->rule))
+            s->probes.at[i]->predicate = NULL;
 }
 
 /* In a probe, `report` alone means one variable per site. */
