@@ -4,6 +4,7 @@ usage: corpus.py PROGRAMS DIRECTORY
 """
 
 import collections
+import concurrent.futures
 import contextlib
 import csv
 import doctest
@@ -28,7 +29,7 @@ import pyarrow as pa
 import whammc
 from harness import assembled, raises, run_tests, same, test
 from whammc import corpus
-from whammc.corpus import dataset, examine, jobs, manifest, sandbox, schedule, summary
+from whammc.corpus import dataset, examine, jobs, manifest, sandbox, schedule, summary, worker
 
 PROGRAMS, DIRECTORY = sys.argv[1:]
 SOURCE = os.environ["WHAMMC_SRCDIR"]
@@ -102,6 +103,7 @@ def same_datasets(one, other, kinds=("modules", "runs", "rows")):
             same(len(rows), len(second[name]), name)
 
 
+LIMITS = jobs.Limits(fuel=10**7, deadline=30.0)  # as in RUN
 WORKERS = contextlib.ExitStack()  # ends them
 
 
@@ -113,7 +115,7 @@ def workers():
 
 def go(scripts, modules, out, own=False, **more):
     """A run of a corpus, with workers of its own or with those that are there."""
-    more.setdefault("settings", jobs.Settings(jobs.Limits(fuel=10**7)))
+    more.setdefault("settings", jobs.Settings(LIMITS))
     return corpus.run(scripts, modules, out, say=None, **{"workers": 2} if own else {"scheduler": workers()}, **more)
 
 
@@ -361,7 +363,7 @@ def is_worker(pid):
     return kind_of(pid) is not None
 
 
-RUN = ["run", ICOUNT, BRANCHES, "--fuel", "10000000", "--workers", "2", "-q"]
+RUN = ["run", ICOUNT, BRANCHES, "--fuel", "10000000", "--deadline", "30", "--workers", "2", "-q"]
 
 
 @test("workers, nurseries and runs that are killed at random: the same dataset")
@@ -406,9 +408,41 @@ def _():
         while schedule._threads(client) and time.monotonic() < end:
             time.sleep(0.1)
         while not schedule._threads(client) and time.monotonic() < end:
-            schedule._replace_workers(client)
+            schedule._replace_workers(client, 1)
             time.sleep(0.5)
         same(schedule._threads(client), 1)
+
+
+class Forgetful:
+    """A client of Dask whose scheduler loses the first batches that it gets."""
+
+    cluster = None
+
+    def __init__(self, loses):
+        self.loses, self.cancelled = loses, 0
+
+    def nthreads(self):
+        return {"a worker": 2}
+
+    def submit(self, _function, _out, _settings, batch, _budget, **_):
+        future = concurrent.futures.Future()
+        self.loses -= 1
+        if self.loses < 0:
+            future.set_result(worker.Done(len(batch), collections.Counter({"exited": len(batch)})))
+        return future
+
+    def cancel(self, futures, force):
+        self.cancelled += sum(future.cancel() for future in futures)
+
+
+@test("batches that Dask has lost are handed out again")
+def _():
+    client, outcome = Forgetful(4), schedule.Outcome()
+    dispatcher = schedule.Dispatcher(client, "", jobs.Settings(), outcome, schedule.Progress("runs", 30, None))
+    dispatcher.patience = 1
+    wanted = [jobs.run_job(jobs.Module(f"{k}.wasm", ""), str(k), jobs.ScriptText("none", ""), jobs.Input(), jobs.Settings(), []) for k in range(30)]
+    dispatcher.run([iter(wanted)])
+    same((outcome.done, client.cancelled, dispatcher.patience, len(dispatcher.active)), (30, 4, 2, 0))
 
 
 @test("a client that is killed again and again: the same dataset")
@@ -476,7 +510,7 @@ def _():
                 fs.pipe_file(f"corpus/modules/{name}", file.read())
         listed = "".join(f"modules/{name},{'first' if '00' in name else 'second'}\n" for name in sorted(os.listdir(place)))
         fs.pipe_file("corpus/list.csv", ("module,group\n" + listed).encode())
-        settings = jobs.Settings(jobs.Limits(fuel=10**7), "all", options, options)
+        settings = jobs.Settings(LIMITS, "all", options, options)
         first = go([ICOUNT], "s3://corpus/modules/**/*.wasm", "s3://corpus/out", settings=settings)
         same(first.done, ALL)
         both = go([ICOUNT, BRANCHES], "s3://corpus/list.csv", "s3://corpus/out", settings=settings)

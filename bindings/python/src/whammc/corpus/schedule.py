@@ -28,6 +28,7 @@ MOST = 1024  # jobs in a batch
 FIRST = 4  # in the first batches
 AHEAD = 2  # batches for each thread of a worker: one at work, one that waits
 LOSSES = 5  # how often a single job is tried again when its worker dies
+STALLED = 60.0  # seconds more than any batch may take, after which batches are believed to be lost
 STORE_FAILURES = 4  # one after the other, until there is no point in going on
 ALWAYS_AGAIN = ("read", "worker")  # stages of failures that the module is not to blame for
 
@@ -133,16 +134,21 @@ def _threads(client: Any) -> int:
     return int(found)
 
 
-def _replace_workers(client: Any) -> None:
+def _wanted(client: Any) -> int:
+    """How many workers there should be on this machine; 0: they are somewhere else."""
+    from distributed import LocalCluster
+
+    return len(client.cluster.worker_spec) if isinstance(client.cluster, LocalCluster) else 0
+
+
+def _replace_workers(client: Any, wanted: int) -> None:
     """Starts workers on this machine for those that are gone for good: Dask gives up one that was killed while it started, and drops one
     that was lost and did not return within its lost-worker-timeout."""
-    from distributed import LocalCluster
     from distributed.core import Status
 
     cluster = client.cluster
-    if not isinstance(cluster, LocalCluster):
+    if not wanted:
         return
-    wanted = len(cluster.worker_spec)
 
     async def forget() -> None:
         for name, nanny in list(cluster.workers.items()):
@@ -179,6 +185,8 @@ class Dispatcher:
         self.store_failures = 0
         self.modules: dict[str, str] = {}
         self.threads = _threads(client)
+        self.wanted = _wanted(client)
+        self.patience = settings.limits.deadline + BUDGET * BATCH_SECONDS + STALLED
 
     def _size(self, script: str) -> int:
         speed = self.speed.get(script)
@@ -216,19 +224,22 @@ class Dispatcher:
         """
         batches = self._batches(lists)
         self._fill(batches)
-        looked = there = time.monotonic()  # when workers were looked for, and when there were some
+        looked = there = came = time.monotonic()  # when workers were looked for, when there were some, when something came back
         while self.active:
             with contextlib.suppress(queue.Empty):
                 self._take(self.ended.get(timeout=0.5))
-                there = time.monotonic()
+                there = came = time.monotonic()
             if time.monotonic() - looked > 2:
                 looked = time.monotonic()
                 self.threads = _threads(self.client)
-                _replace_workers(self.client)
+                _replace_workers(self.client, self.wanted)
                 if self.threads:
                     there = looked
                 elif looked - there > 120:
                     raise CorpusError("there have been no workers for two minutes")
+                if looked - came > self.patience:
+                    self._hand_out_again()
+                    came = looked
             self._fill(batches)
             self.progress.update()
 
@@ -237,7 +248,9 @@ class Dispatcher:
         from distributed.comm import CommClosedError
         from distributed.scheduler import KilledWorker
 
-        batch = self.active.pop(future)
+        batch = self.active.pop(future, None)
+        if batch is None:  # it was handed out again
+            return
         try:
             done = future.result()
         except (KilledWorker, CancelledError, CommClosedError):
@@ -287,6 +300,14 @@ class Dispatcher:
         except OSError as error:
             raise CorpusError(f"{self.out}: results cannot be written: {error}") from None
         self._done(batch, worker.Done(1, collections.Counter({"failed": 1}), {job.key: ""}))
+
+    def _hand_out_again(self) -> None:
+        """Nothing has come back for longer than any batch may take: whoever had the batches has lost them. If not, their runs are in the
+        dataset twice for a while, and more patience is needed."""
+        self.patience *= 2
+        self.cancel()
+        self.again.extendleft(self.active.values())
+        self.active.clear()
 
     def cancel(self) -> None:
         """Takes back what has been handed out."""
