@@ -53,7 +53,7 @@ function describe(error) {
 
 // The times of phases that follow each other; each begins when the one before it ends.
 function makeStopwatch() {
-  const phases = {};
+  const phases = {}, { performance } = globalThis; // loaded here: there is none for good if an interrupt ends its loading
   let current = null, wall = 0, cpu = 0;
   function begin(name) {
     const time = performance.now(), { user, system } = process.cpuUsage();
