@@ -62,7 +62,8 @@ void wasm_new_param(const WasmNewParam *p, size_t base, Buf *out) {
     buf_bytes(&old, out->data + base, out->len - base);
     out->len = base;
     WasmCode c = wasm_code(old.data, (uint32_t)old.len, 0);
-    Notes notes = {p->moved, p->moved + p->nmoved, p->hints, p->hints_end};
+    uint32_t *moved_end = p->nmoved ? p->moved + p->nmoved : p->moved;
+    Notes notes = {p->moved, moved_end, p->hints, p->hints_end};
     WasmInstr i;
     put_locals(p, &c, out);
     while (wasm_next(&c, &i)) {
