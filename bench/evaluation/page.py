@@ -89,7 +89,7 @@ class Page:
                           color=COLOURS[i % len(COLOURS)])
             axes.invert_yaxis()
             axes.set_xlabel(unit)
-            axes.legend(fontsize=7, ncols=len(parts), frameon=False)
+            axes.figure.legend(loc="outside upper center", fontsize=7, ncols=len(parts), frameon=False)
         if rows:
             self._plot(name, draw, f"Bars: {unit}, for {', '.join(labels)}", (8, 0.4 * len(rows) + 1))
 
