@@ -210,7 +210,7 @@ def _():
     write(os.path.join(place, "noise.wasm"), random.Random(1).randbytes(5000))
     write(os.path.join(place, "good.wasm"), assembled(MAIN.format("", "(i32.const 5)")))
     write(os.path.join(place, "huge.wasm"), b"\0" * (3 << 20))
-    limits = jobs.Limits(timeout=1, deadline=5, memory=400 << 20, output=1 << 20, module=2 << 20)
+    limits = jobs.Limits(timeout=3, deadline=15, memory=400 << 20, output=1 << 20, module=2 << 20)
     outcome = go([ICOUNT, "none"], place, out, settings=jobs.Settings(limits))
     same(outcome.done, 2 * len(os.listdir(place)), "nothing is missing")
     runs = {(script, name[: -len(".wasm")]): row for (script, name, _), row in runs_of(out).items()}
@@ -246,12 +246,12 @@ def _():
 def _():
     box = sandbox.Sandbox()
     try:
-        settings = jobs.Settings(jobs.Limits(deadline=3, memory=300 << 20))
+        settings = jobs.Settings(jobs.Limits(deadline=10, memory=300 << 20))
         job = jobs.run_job(jobs.Module("m.wasm", ""), "00", jobs.ScriptText("none", ""), jobs.Input(), settings, [])
         data = assembled(HOSTILE["sleeps"])
         channel = box._open()
         started = time.monotonic()
-        same((box.run(job, data, settings).failure, time.monotonic() - started < 10), ("time", True))
+        same((box.run(job, data, settings).failure, time.monotonic() - started < 100), ("time", True))
         child = subprocess.Popen([sys.executable, "-c", KILLER, str(box._process.pid), "SIGABRT"], stdin=subprocess.DEVNULL)
         ended = box.run(job, data, settings)
         child.wait()
@@ -269,7 +269,7 @@ def _():
 KILLER = """
 import os, signal, sys, time
 nursery, what = int(sys.argv[1]), sys.argv[2]
-for _ in range(200):
+for _ in range(5000):
     time.sleep(0.02)
     with open(f"/proc/{nursery}/task/{nursery}/children") as file:
         children = file.read().split()
@@ -462,7 +462,7 @@ def _():
             process.kill()
             process.wait()
             kills += 1
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while any(os.path.exists(f"/proc/{pid}") and is_worker(pid) for pid in below) and time.monotonic() < end:
             time.sleep(0.1)
         left = [pid for pid in below if os.path.exists(f"/proc/{pid}") and is_worker(pid)]
@@ -540,7 +540,7 @@ def _():
     started = [subprocess.Popen([sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
                                  "--scheduler-file", address], **quiet)]  # fmt: skip
     try:
-        for _ in range(300):
+        for _ in range(1200):
             if os.path.exists(address):
                 break
             time.sleep(0.1)
