@@ -3,7 +3,7 @@
 import csv
 import os
 
-COLOURS = ["#4269d0", "#efb118", "#ff725c", "#6cc5b0", "#3ca951", "#ff8ab7", "#a463f2", "#97bbf5", "#9c6b4e", "#9498a0"]
+COLOURS = ["#4269d0", "#efb118", "#ff725c", "#6cc5b0", "#3ca951", "#ff8ab7", "#a463f2", "#97bbf5", "#9c6b4e", "#9498a0", "#1b4d3e", "#7a1f3d", "#c9c12b"]
 HEAD = """# Evaluation
 
 The tables and figures of the papers that whammc is built on, made again: the Whamm paper (*Debugging WebAssembly? Put some Whamm on it!*, OOPSLA
@@ -75,7 +75,7 @@ class Page:
             if log:
                 axes.set_yscale("log")
                 axes.axhline(1, color="black", linewidth=0.6)
-            axes.legend(fontsize=7, ncols=2, frameon=False)
+            axes.figure.legend(loc="outside upper center", fontsize=7, ncols=4, frameon=False)
         if groups and any(value for group in groups.values() for value in group):
             self._plot(name, draw, f"Bars: {unit} for {', '.join(groups)}")
 

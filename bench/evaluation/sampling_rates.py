@@ -44,7 +44,8 @@ class SamplingRates(Experiment):
         runner = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "stdlib", "host", "run-node.mjs")
         profile = [world.whammc, "profile", f"--engine={world.node}", "-o", world.file("out.pb.gz")]
         end = [program.path, *program.arguments]
-        return {ALONE: self.timed([world.node, "--no-warnings", runner, program.path, world.file("report"), *program.arguments]),
+        return {ALONE: self.timed([world.node, "--no-warnings", runner, program.path, world.file("report"), program.name,
+                                    *program.arguments]),
                 **{f"1 in {n} calls": self.timed([*profile, "--style=tree", f"--sample=1/{n}", *end]) for n in RATES},
                 **{f"every {interval}": self.timed([*profile, "--style=sample", f"--interval={interval}", *end]) for interval in INTERVALS},
                 "memory": self.timed([*profile, "--memory", *end])}
