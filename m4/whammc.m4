@@ -25,6 +25,19 @@ AC_DEFUN([WHAMMC_NEED_PROG], [
     [AC_MSG_ERROR([none of "$2" was found; it is needed $3 (Debian package: $4)])])
 ])
 
+# WHAMMC_SONAME(LIBRARY, FUNCTION)
+# Sets whammc_soname to the file that is to be loaded for a shared library; empty if there is none.
+AC_DEFUN([WHAMMC_SONAME], [
+  AC_MSG_CHECKING([for the file of lib$1])
+  whammc_save_LIBS=$LIBS
+  LIBS="-l$1 $LIBS"
+  whammc_soname=
+  AC_LINK_IFELSE([AC_LANG_CALL([], [$2])],
+    [whammc_soname=`${OBJDUMP:-objdump} -p conftest$EXEEXT 2>/dev/null | sed -n 's/^ *NEEDED  *\(lib$1\.so[[^ ]]*\)$/\1/p'`])
+  LIBS=$whammc_save_LIBS
+  AC_MSG_RESULT([${whammc_soname:-none}])
+])
+
 # WHAMMC_BINARYEN_CALL(CACHE NAME, DESCRIPTION, CALL, IF COMPILES)
 # Binaryen has no version macro and changes the number of arguments of its functions, so each
 # form that the code knows is tried.
@@ -55,6 +68,17 @@ AC_DEFUN([WHAMMC_BINARYEN], [
   AC_CHECK_LIB([binaryen], [BinaryenModuleCreate], [BINARYEN_LIBS=-lbinaryen],
     [AC_MSG_ERROR([libbinaryen was not found (Debian package: binaryen)])])
   AC_SUBST([BINARYEN_LIBS])
+  # What is linked with the program: nothing if Binaryen is loaded when it is needed. Sanitizers
+  # have to see C++ libraries when a program starts.
+  BINARYEN_LINKED=$BINARYEN_LIBS
+  AS_CASE([" $CFLAGS $SANITIZE_CFLAGS"], [*-fsanitize*], [], [
+    WHAMMC_SONAME([binaryen], [BinaryenModuleCreate])
+    AS_IF([test "x$whammc_soname" != x], [
+      AC_SEARCH_LIBS([dlopen], [dl])
+      BINARYEN_LINKED=
+      AC_DEFINE_UNQUOTED([BINARYEN_FILE], ["$whammc_soname"],
+        [The file of libbinaryen, if it is loaded when it is needed.])])])
+  AC_SUBST([BINARYEN_LINKED])
 
   WHAMMC_BINARYEN_CALL([load8], [memory names in loads and stores],
     [BinaryenLoad(m, 4, 0, 0, 0, BinaryenTypeInt32(), NULL, "0")],
@@ -124,14 +148,7 @@ AC_DEFUN([WHAMMC_LIBIBERTY], [
 # Defines NAME to the file that is to be loaded for a library; fails if there is no such library.
 AC_DEFUN([WHAMMC_HTTP_LIBRARY], [
   AC_CHECK_HEADER([$3], [], [AC_MSG_ERROR([$3 was not found (Debian package: $4); --without-http goes without])])
-  AC_MSG_CHECKING([for the file of lib$1])
-  whammc_save_LIBS=$LIBS
-  LIBS="-l$1 $LIBS"
-  whammc_soname=
-  AC_LINK_IFELSE([AC_LANG_CALL([], [$2])],
-    [whammc_soname=`${OBJDUMP:-objdump} -p conftest$EXEEXT | sed -n 's/^ *NEEDED  *\(lib$1\.so[[^ ]]*\)$/\1/p'`])
-  LIBS=$whammc_save_LIBS
-  AC_MSG_RESULT([${whammc_soname:-none}])
+  WHAMMC_SONAME([$1], [$2])
   AS_IF([test "x$whammc_soname" = x],
     [AC_MSG_ERROR([the shared library lib$1 was not found (Debian package: $4); --without-http goes without])])
   AC_DEFINE_UNQUOTED([$5], ["$whammc_soname"], [The file of lib$1.])

@@ -15,6 +15,7 @@
  *                       plan/    decides what runs at which site
  *                       unit/    the same for monitors, per instruction
  *                       gen/     probe bodies to code, through Binaryen
+ *                       binaryen/  loads Binaryen
  *                          |
  *        +-----------------+--------------------------+
  *        |                 |                          |

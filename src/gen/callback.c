@@ -19,7 +19,7 @@ enum { BITS = 64 }; /* of a word of atoms */
 
 /* Lazy: y is evaluated if x holds. */
 static Ref then(Code *c, Ref x, Ref y) {
-    return !x ? y : !y ? x : BinaryenIf(c->b.module, x, y, const_i32(&c->b, 0));
+    return !x ? y : !y ? x : binaryen.If(c->b.module, x, y, const_i32(&c->b, 0));
 }
 
 static Ref at_place(Code *c, const char *function) {
@@ -42,8 +42,8 @@ void callback_begin(Code *c, const Code *from) {
 }
 
 static void end(Code *c, const char *name, BinaryenType result, Ref body) {
-    BinaryenType params[] = {BinaryenTypeInt32(), BinaryenTypeInt32()};
-    scratch_add(&c->g->x, &c->b, name, BinaryenTypeCreate(params, 2), result, body);
+    BinaryenType params[] = {binaryen.TypeInt32(), binaryen.TypeInt32()};
+    scratch_add(&c->g->x, &c->b, name, binaryen.TypeCreate(params, 2), result, body);
 }
 
 /* The name of the callback of this key; *made if it was there before. Names are numbered by kind.
@@ -88,16 +88,17 @@ static Ref in_range(Code *c, const Expr *e) {
     bool wide = type_wasm(e->cast) == WASM_I64, is_signed = type_is_signed(e->cast);
     double high = is_signed ? (wide ? 0x1p63 : 0x1p31) : (wide ? 0x1p64 : 0x1p32);
     double low = is_signed ? -high : 0;
-    uint32_t local = gen_temp(&c->b, BinaryenTypeFloat64());
+    uint32_t local = gen_temp(&c->b, binaryen.TypeFloat64());
     Ref x = gen_known(&c->b, e->args[0]);
     if (e->args[0]->type->kind == TYPE_F32)
-        x = BinaryenUnary(m, BinaryenPromoteFloat32(), x);
-    x = BinaryenUnary(m, BinaryenTruncFloat64(), x);
-    Ref again = BinaryenLocalGet(m, local, BinaryenTypeFloat64());
-    Ref above = binary(c, BinaryenGeFloat64(), BinaryenLocalTee(m, local, x, BinaryenTypeFloat64()),
-                       BinaryenConst(m, BinaryenLiteralFloat64(low)));
+        x = binaryen.Unary(m, binaryen.PromoteFloat32(), x);
+    x = binaryen.Unary(m, binaryen.TruncFloat64(), x);
+    Ref again = binaryen.LocalGet(m, local, binaryen.TypeFloat64());
+    Ref above =
+        binary(c, binaryen.GeFloat64(), binaryen.LocalTee(m, local, x, binaryen.TypeFloat64()),
+               binaryen.Const(m, binaryen.LiteralFloat64(low)));
     Ref below =
-        binary(c, BinaryenLtFloat64(), again, BinaryenConst(m, BinaryenLiteralFloat64(high)));
+        binary(c, binaryen.LtFloat64(), again, binaryen.Const(m, binaryen.LiteralFloat64(high)));
     return both(c, above, below);
 }
 
@@ -108,12 +109,13 @@ static Ref divides(Code *c, const Expr *e) {
     if (type_is_float(e->type))
         return NULL;
     Ref zero = gen_known(&c->b, e->args[1]);
-    Ref some = is_zero(c, BinaryenUnary(m, wide ? BinaryenEqZInt64() : BinaryenEqZInt32(), zero));
+    Ref some =
+        is_zero(c, binaryen.Unary(m, wide ? binaryen.EqZInt64() : binaryen.EqZInt32(), zero));
     if (e->op == OP_REM || !type_is_signed(e->type))
         return some;
     Value min = {.kind = e->type->kind, .bits = wide ? (uint64_t)INT64_MIN : 0x80000000u};
     Value minus = {.kind = e->type->kind, .bits = (uint64_t)-1};
-    BinaryenOp eq = wide ? BinaryenEqInt64() : BinaryenEqInt32();
+    BinaryenOp eq = wide ? binaryen.EqInt64() : binaryen.EqInt32();
     Ref lowest = binary(c, eq, gen_known(&c->b, e->args[0]), gen_number(&c->b, e->type, min));
     Ref minus_one = binary(c, eq, gen_known(&c->b, e->args[1]), gen_number(&c->b, e->type, minus));
     return both(c, some, is_zero(c, both(c, lowest, minus_one)));
@@ -127,7 +129,7 @@ static Ref exists_logic(Code *c, const Expr *e) {
     if (e->op == OP_AND)
         decides = is_zero(c, decides);
     return then(c, exists(c, e->args[0]),
-                BinaryenIf(c->b.module, decides, const_i32(&c->b, 1), second));
+                binaryen.If(c->b.module, decides, const_i32(&c->b, 1), second));
 }
 
 /* Whether a static expression has a value at the location; NULL = it has one everywhere. */
@@ -143,8 +145,8 @@ static Ref exists(Code *c, const Expr *e) {
         return exists_logic(c, e);
     if (e->kind == EXPR_COND) {
         Ref x = exists(c, e->args[1]), y = exists(c, e->args[2]);
-        Ref arm = x || y ? BinaryenIf(c->b.module, gen_known(&c->b, e->args[0]),
-                                      x ? x : const_i32(&c->b, 1), y ? y : const_i32(&c->b, 1))
+        Ref arm = x || y ? binaryen.If(c->b.module, gen_known(&c->b, e->args[0]),
+                                       x ? x : const_i32(&c->b, 1), y ? y : const_i32(&c->b, 1))
                          : NULL;
         return then(c, exists(c, e->args[0]), arm);
     }
@@ -180,14 +182,14 @@ static Ref operand_type(Code *c, bool local, uint32_t n) {
 static Ref type_fits(Code *c, const UnitType *t) {
     enum { FUNCREF_BYTE = 0x70 };
     BinaryenModuleRef m = c->b.module;
-    BinaryenType i32 = BinaryenTypeInt32();
+    BinaryenType i32 = binaryen.TypeInt32();
     uint32_t local = gen_temp(&c->b, i32);
     uint32_t want = t->type == WASM_FUNCREF ? FUNCREF_BYTE : t->type;
-    Ref tee = BinaryenLocalTee(m, local, operand_type(c, t->local, t->n), i32);
-    Ref is = binary(c, BinaryenEqInt32(), tee, const_i32(&c->b, want));
+    Ref tee = binaryen.LocalTee(m, local, operand_type(c, t->local, t->n), i32);
+    Ref is = binary(c, binaryen.EqInt32(), tee, const_i32(&c->b, want));
     Ref any =
-        binary(c, BinaryenEqInt32(), BinaryenLocalGet(m, local, i32), const_i32(&c->b, SITE_ANY));
-    return binary(c, BinaryenOrInt32(), is, any);
+        binary(c, binaryen.EqInt32(), binaryen.LocalGet(m, local, i32), const_i32(&c->b, SITE_ANY));
+    return binary(c, binaryen.OrInt32(), is, any);
 }
 
 static Ref types_fit(Code *c, const UnitAtom *a) {
@@ -206,7 +208,7 @@ static Ref compute_atom(Code *c, const UnitAtom *a) {
     case ATOM_CONSTS: return all_exist(c, a);
     case ATOM_LIVE: return at_place(c, "site_live");
     case ATOM_WIDE:
-        return binary(c, BinaryenEqInt32(), operand_type(c, false, a->n),
+        return binary(c, binaryen.EqInt32(), operand_type(c, false, a->n),
                       const_i32(&c->b, WASM_I64));
     case ATOM_LAST: return at_place(c, "site_last");
     case ATOM_BLOCK_FIRST: return at_place(c, "site_block_first");
@@ -215,7 +217,7 @@ static Ref compute_atom(Code *c, const UnitAtom *a) {
     case ATOM_TO_LOOP: return at_place(c, "site_goes_to_loop");
     case ATOM_IN_TRY: return at_place(c, "site_in_try");
     case ATOM_TYPED_SELECT:
-        return binary(c, BinaryenEqInt32(), at_place(c, "site_op"),
+        return binary(c, binaryen.EqInt32(), at_place(c, "site_op"),
                       const_i32(&c->b, WASM_OP_TYPED_SELECT));
     }
     return const_i32(&c->b, 0);
@@ -229,14 +231,15 @@ static Ref once_a_function(Code *c, const void *what, Ref value, BinaryenType ty
         c->g->onces.len, NULL);
     const char *kept = arena_printf(c->g->arena, "once%u", (uint32_t)n);
     const char *func = arena_printf(c->g->arena, "once%u.of", (uint32_t)n);
-    BinaryenType i32 = BinaryenTypeInt32();
-    Ref number = binary(c, BinaryenAddInt32(), place_fid(c), const_i32(&c->b, 1));
-    Ref again = binary(c, BinaryenAddInt32(), place_fid(c), const_i32(&c->b, 1));
+    BinaryenType i32 = binaryen.TypeInt32();
+    Ref number = binary(c, binaryen.AddInt32(), place_fid(c), const_i32(&c->b, 1));
+    Ref again = binary(c, binaryen.AddInt32(), place_fid(c), const_i32(&c->b, 1));
     Ref made[] = {own_set(c, func, i32, again), own_set(c, kept, type, value)};
-    Ref stale = binary(c, BinaryenNeInt32(), own_get(c, func, i32), number);
-    Ref code[] = {BinaryenIf(m, stale, BinaryenBlock(m, NULL, made, 2, BinaryenTypeNone()), NULL),
-                  own_get(c, kept, type)};
-    return BinaryenBlock(m, NULL, code, 2, type);
+    Ref stale = binary(c, binaryen.NeInt32(), own_get(c, func, i32), number);
+    Ref code[] = {
+        binaryen.If(m, stale, binaryen.Block(m, NULL, made, 2, binaryen.TypeNone()), NULL),
+        own_get(c, kept, type)};
+    return binaryen.Block(m, NULL, code, 2, type);
 }
 
 static void set_atom(Code *c, const UnitAtom *a, uint32_t local, uint32_t first_local, Refs *code) {
@@ -249,16 +252,16 @@ static void set_atom(Code *c, const UnitAtom *a, uint32_t local, uint32_t first_
         c->event.op = u->op;
     Ref value = compute_atom(c, a);
     if (a->once)
-        value = once_a_function(c, a->source, value, BinaryenTypeInt32());
+        value = once_a_function(c, a->source, value, binaryen.TypeInt32());
     for (uint32_t i = a->ngates; i-- > 0;) {
-        Ref gate = BinaryenLocalGet(m, first_local + a->gates[i].atom, BinaryenTypeInt32());
+        Ref gate = binaryen.LocalGet(m, first_local + a->gates[i].atom, binaryen.TypeInt32());
         value = then(c, a->gates[i].value ? gate : is_zero(c, gate), value);
     }
     if (a->kind == ATOM_CONDITION && a->guard != UNIT_KNOWN)
-        value = then(c, BinaryenLocalGet(m, first_local + a->guard, BinaryenTypeInt32()), value);
+        value = then(c, binaryen.LocalGet(m, first_local + a->guard, binaryen.TypeInt32()), value);
     if (u->atoms[0].kind == ATOM_TYPED_SELECT && local != first_local)
-        value = then(c, BinaryenLocalGet(m, first_local, BinaryenTypeInt32()), value);
-    vec_push(code, BinaryenLocalSet(m, local, value));
+        value = then(c, binaryen.LocalGet(m, first_local, binaryen.TypeInt32()), value);
+    vec_push(code, binaryen.LocalSet(m, local, value));
 }
 
 /* Sets locals to the atoms of the unit; those that others depend on first. Returns the first one.
@@ -267,7 +270,7 @@ static uint32_t set_atoms(Code *c, Refs *code) {
     const Unit *u = c->unit;
     Vec(BinaryenType) types = {0};
     for (uint32_t i = 0; i < u->natoms; i++)
-        vec_push(&types, BinaryenTypeInt32());
+        vec_push(&types, binaryen.TypeInt32());
     uint32_t first = gen_temps(&c->b, types.at, types.len);
     vec_free(&types);
     for (uint32_t round = 0; round < 2; round++)
@@ -280,11 +283,13 @@ static uint32_t set_atoms(Code *c, Refs *code) {
 /* fid and pc as one number, not 0. */
 static Ref place_number(Code *c) {
     BinaryenModuleRef m = c->b.module;
-    Ref fid = BinaryenUnary(m, BinaryenExtendUInt32(), BinaryenLocalGet(m, 0, BinaryenTypeInt32()));
-    Ref pc = BinaryenUnary(m, BinaryenExtendUInt32(), BinaryenLocalGet(m, 1, BinaryenTypeInt32()));
-    Ref high = binary(c, BinaryenShlInt64(), fid, const_i64(c, 32));
-    Ref number = binary(c, BinaryenOrInt64(), high, pc);
-    return binary(c, BinaryenAddInt64(), number, const_i64(c, 1));
+    Ref fid =
+        binaryen.Unary(m, binaryen.ExtendUInt32(), binaryen.LocalGet(m, 0, binaryen.TypeInt32()));
+    Ref pc =
+        binaryen.Unary(m, binaryen.ExtendUInt32(), binaryen.LocalGet(m, 1, binaryen.TypeInt32()));
+    Ref high = binary(c, binaryen.ShlInt64(), fid, const_i64(c, 32));
+    Ref number = binary(c, binaryen.OrInt64(), high, pc);
+    return binary(c, binaryen.AddInt64(), number, const_i64(c, 1));
 }
 
 /* The global with atoms from 64 * word on. */
@@ -299,12 +304,12 @@ static void set_words(Code *c, uint32_t first, Refs *code) {
     for (uint32_t word = 0; word * BITS < u->natoms; word++) {
         Ref bits = const_i64(c, 0);
         for (uint32_t i = word * BITS; i < u->natoms && i < (word + 1) * BITS; i++) {
-            Ref bit = BinaryenUnary(m, BinaryenExtendUInt32(),
-                                    BinaryenLocalGet(m, first + i, BinaryenTypeInt32()));
+            Ref bit = binaryen.Unary(m, binaryen.ExtendUInt32(),
+                                     binaryen.LocalGet(m, first + i, binaryen.TypeInt32()));
             Ref by = const_i64(c, i % BITS);
-            bits = binary(c, BinaryenOrInt64(), bits, binary(c, BinaryenShlInt64(), bit, by));
+            bits = binary(c, binaryen.OrInt64(), bits, binary(c, binaryen.ShlInt64(), bit, by));
         }
-        vec_push(code, own_set(c, word_name(c->g, u, word), BinaryenTypeInt64(), bits));
+        vec_push(code, own_set(c, word_name(c->g, u, word), binaryen.TypeInt64(), bits));
     }
 }
 
@@ -319,30 +324,30 @@ Ref atoms_update(const Code *from) {
         Refs code = {0};
         callback_begin(&c, from);
         const char *seen = arena_printf(g->arena, "seen%u", number);
-        Ref stale =
-            binary(&c, BinaryenNeInt64(), own_get(&c, seen, BinaryenTypeInt64()), place_number(&c));
-        vec_push(&code, own_set(&c, seen, BinaryenTypeInt64(), place_number(&c)));
+        Ref stale = binary(&c, binaryen.NeInt64(), own_get(&c, seen, binaryen.TypeInt64()),
+                           place_number(&c));
+        vec_push(&code, own_set(&c, seen, binaryen.TypeInt64(), place_number(&c)));
         set_words(&c, set_atoms(&c, &code), &code);
-        Ref body = gen_block_of(&c.b, &code, BinaryenTypeNone());
-        end(&c, name, BinaryenTypeNone(), BinaryenIf(c.b.module, stale, body, NULL));
+        Ref body = gen_block_of(&c.b, &code, binaryen.TypeNone());
+        end(&c, name, binaryen.TypeNone(), binaryen.If(c.b.module, stale, body, NULL));
     }
-    Ref args[] = {BinaryenLocalGet(from->b.module, 0, BinaryenTypeInt32()),
-                  BinaryenLocalGet(from->b.module, 1, BinaryenTypeInt32())};
-    return BinaryenCall(from->b.module, name, args, 2, BinaryenTypeNone());
+    Ref args[] = {binaryen.LocalGet(from->b.module, 0, binaryen.TypeInt32()),
+                  binaryen.LocalGet(from->b.module, 1, binaryen.TypeInt32())};
+    return binaryen.Call(from->b.module, name, args, 2, binaryen.TypeNone());
 }
 
 /* Atom bits of a unit that is not split: in a callback the globals, which must be up to date, in a
  * probe a parameter. */
 static Ref word_of(Code *c, uint32_t word) {
-    return c->at_match ? own_get(c, word_name(c->g, c->unit, word), BinaryenTypeInt64())
-                       : ask_callback(c, callback_bits(c, word * BITS), NULL, BinaryenTypeInt64());
+    return c->at_match ? own_get(c, word_name(c->g, c->unit, word), binaryen.TypeInt64())
+                       : ask_callback(c, callback_bits(c, word * BITS), NULL, binaryen.TypeInt64());
 }
 
 Ref atom_bit(Code *c, uint32_t atom, bool value) {
     BinaryenModuleRef m = c->b.module;
     Ref by = const_i64(c, atom % BITS);
-    Ref bits = binary(c, BinaryenShrUInt64(), word_of(c, atom / BITS), by);
-    Ref bit = binary(c, BinaryenAndInt32(), BinaryenUnary(m, BinaryenWrapInt64(), bits),
+    Ref bits = binary(c, binaryen.ShrUInt64(), word_of(c, atom / BITS), by);
+    Ref bit = binary(c, binaryen.AndInt32(), binaryen.Unary(m, binaryen.WrapInt64(), bits),
                      const_i32(&c->b, 1));
     return value ? bit : is_zero(c, bit);
 }
@@ -366,8 +371,8 @@ Str callback_bits(Code *from, uint32_t first) {
     Code c;
     callback_begin(&c, from);
     Ref code[] = {atoms_update(&c), word_of(&c, first / BITS)};
-    end(&c, name.ptr, BinaryenTypeInt64(),
-        BinaryenBlock(c.b.module, NULL, code, 2, BinaryenTypeInt64()));
+    end(&c, name.ptr, binaryen.TypeInt64(),
+        binaryen.Block(c.b.module, NULL, code, 2, binaryen.TypeInt64()));
     return name;
 }
 
@@ -399,8 +404,8 @@ static Ref may_be(Code *c, const UnitPart *part, const Expr *e, bool value) {
             return x;
         Ref y = may_be(c, part, e->args[1], value);
         if (stays) /* evaluated, whatever the other side, unless it is known */
-            y = binary(c, BinaryenOrInt32(), y, may_be(c, part, e->args[0], decisive));
-        return binary(c, value == decisive ? BinaryenOrInt32() : BinaryenAndInt32(), x, y);
+            y = binary(c, binaryen.OrInt32(), y, may_be(c, part, e->args[0], decisive));
+        return binary(c, value == decisive ? binaryen.OrInt32() : binaryen.AndInt32(), x, y);
     }
     if (e->kind == EXPR_UNARY && e->op == OP_NOT)
         return may_be(c, part, e->args[0], !value);
@@ -426,11 +431,11 @@ Ref atoms_hold(Code *c) {
         UnitTerm t = c->residue->terms[i];
         if (!t.mask)
             return NULL;
-        Ref bits = own_get(c, word_name(c->g, c->unit, 0), BinaryenTypeInt64());
-        bits = binary(c, BinaryenAndInt32(), BinaryenUnary(m, BinaryenWrapInt64(), bits),
+        Ref bits = own_get(c, word_name(c->g, c->unit, 0), binaryen.TypeInt64());
+        bits = binary(c, binaryen.AndInt32(), binaryen.Unary(m, binaryen.WrapInt64(), bits),
                       const_i32(&c->b, t.mask));
-        Ref holds = binary(c, BinaryenEqInt32(), bits, const_i32(&c->b, t.bits));
-        any = any ? binary(c, BinaryenOrInt32(), any, holds) : holds;
+        Ref holds = binary(c, binaryen.EqInt32(), bits, const_i32(&c->b, t.bits));
+        any = any ? binary(c, binaryen.OrInt32(), any, holds) : holds;
     }
     return any ? any : const_i32(&c->b, 0);
 }
@@ -445,11 +450,11 @@ static const UnitPart *refusing_part(const Code *c, uint32_t *i) {
 /* Says why the monitor cannot be attached, and traps. */
 static Ref refuse(Code *c, const UnitPart *part) {
     uint32_t why = c->g->in->text_at(c->g->in->ctx, str_of(part->why));
-    Ref args[] = {BinaryenLocalGet(c->b.module, 0, BinaryenTypeInt32()),
-                  BinaryenLocalGet(c->b.module, 1, BinaryenTypeInt32()), const_i32(&c->b, why)};
+    Ref args[] = {binaryen.LocalGet(c->b.module, 0, binaryen.TypeInt32()),
+                  binaryen.LocalGet(c->b.module, 1, binaryen.TypeInt32()), const_i32(&c->b, why)};
     Ref code[] = {runtime_call(c, "site_refuse", "iii", "", args),
-                  BinaryenUnreachable(c->b.module)};
-    return BinaryenBlock(c->b.module, NULL, code, 2, BinaryenTypeAuto());
+                  binaryen.Unreachable(c->b.module)};
+    return binaryen.Block(c->b.module, NULL, code, 2, binaryen.TypeAuto());
 }
 
 Str callback_predicate(const Code *from) {
@@ -461,7 +466,7 @@ Str callback_predicate(const Code *from) {
     if (c.unit->dynamic) {
         Ref any = const_i32(&c.b, 0);
         for (uint32_t i = 0; i < c.residue->nparts; i++)
-            any = binary(&c, BinaryenOrInt32(), any, part_holds(&c, &c.residue->parts[i]));
+            any = binary(&c, binaryen.OrInt32(), any, part_holds(&c, &c.residue->parts[i]));
         holds = both(&c, holds, any);
     }
     if (!holds && !refusal) {
@@ -476,7 +481,7 @@ Str callback_predicate(const Code *from) {
         if (c.unit->dynamic)
             when = both(&c, when, part_holds(&c, refusal));
         Ref stop = refuse(&c, refusal);
-        vec_push(&code, when ? BinaryenIf(c.b.module, when, stop, NULL) : stop);
+        vec_push(&code, when ? binaryen.If(c.b.module, when, stop, NULL) : stop);
     }
     vec_push(&code, holds ? holds : const_i32(&c.b, 1));
     Buf key = {0};
@@ -484,7 +489,7 @@ Str callback_predicate(const Code *from) {
     buf_u8(&key, 'p');
     key_pointer(&key, c.residue);
     Str name = name_for(c.g, &key, 'p', &made);
-    end(&c, name.ptr, BinaryenTypeInt32(), gen_block_of(&c.b, &code, BinaryenTypeInt32()));
+    end(&c, name.ptr, binaryen.TypeInt32(), gen_block_of(&c.b, &code, binaryen.TypeInt32()));
     return name;
 }
 
@@ -495,8 +500,8 @@ static Ref if_part_holds(Code *c, Ref value, BinaryenType type) {
     if (!c->unit->dynamic)
         return value;
     Ref code[] = {atoms_update(c),
-                  BinaryenIf(c->b.module, part_holds(c, c->part), value, zero_of(c, type))};
-    return BinaryenBlock(c->b.module, NULL, code, 2, type);
+                  binaryen.If(c->b.module, part_holds(c, c->part), value, zero_of(c, type))};
+    return binaryen.Block(c->b.module, NULL, code, 2, type);
 }
 
 /* Equal expressions share one; each '@static' call is one of its own. */
@@ -530,7 +535,7 @@ static Str callback_at_place(Code *from, char letter, const char *function) {
         return name;
     Code c;
     callback_begin(&c, from);
-    end(&c, name.ptr, BinaryenTypeInt32(), at_place(&c, function));
+    end(&c, name.ptr, binaryen.TypeInt32(), at_place(&c, function));
     return name;
 }
 
@@ -574,7 +579,7 @@ static void put_part_start(Code *c, const UnitPart *part, const MonitorRecord *r
 }
 
 static Ref record_get(Code *c) {
-    return BinaryenLocalGet(c->b.module, (BinaryenIndex)c->record, BinaryenTypeInt32());
+    return binaryen.LocalGet(c->b.module, (BinaryenIndex)c->record, binaryen.TypeInt32());
 }
 
 /* Word n of a record's link. */
@@ -583,19 +588,19 @@ static Ref set_link(Code *c, const MonitorRecord *record, uint32_t n, Ref value)
 }
 
 static Ref link_address(Code *c, const MonitorRecord *record) {
-    return binary(c, BinaryenAddInt32(), record_get(c), const_i32(&c->b, (uint32_t)record->link));
+    return binary(c, binaryen.AddInt32(), record_get(c), const_i32(&c->b, (uint32_t)record->link));
 }
 
 /* Puts the record after the others in the list of those that have something to do at the end. */
 static void put_link(Code *c, const MonitorRecord *record, Refs *code) {
     BinaryenModuleRef m = c->b.module;
-    BinaryenType i32 = BinaryenTypeInt32();
+    BinaryenType i32 = binaryen.TypeInt32();
     vec_push(code, set_link(c, record, 1, place_fid(c)));
     vec_push(code, set_link(c, record, 2, place_pc(c)));
     vec_push(code, set_link(c, record, 3, const_i32(&c->b, ends_add(c, record))));
     Ref append = gen_store_word(&c->b, own_get(c, "last", i32), 0, link_address(c, record));
     Ref alone = own_set(c, "first", i32, link_address(c, record));
-    vec_push(code, BinaryenIf(m, own_get(c, "last", i32), append, alone));
+    vec_push(code, binaryen.If(m, own_get(c, "last", i32), append, alone));
     vec_push(code, own_set(c, "last", i32, link_address(c, record)));
 }
 
@@ -604,11 +609,11 @@ static void put_link(Code *c, const MonitorRecord *record, Refs *code) {
 static Ref start_once(Code *c, const MonitorRecord *record, Refs *start) {
     if (record->link >= 0)
         put_link(c, record, start);
-    Ref code = gen_block_of(&c->b, start, BinaryenTypeNone());
+    Ref code = gen_block_of(&c->b, start, binaryen.TypeNone());
     if (!c->at_end)
         return code;
-    Ref pc = BinaryenLocalGet(c->b.module, 1, BinaryenTypeInt32());
-    return BinaryenIf(c->b.module, binary(c, BinaryenEqInt32(), pc, place_pc(c)), code, NULL);
+    Ref pc = binaryen.LocalGet(c->b.module, 1, binaryen.TypeInt32());
+    return binaryen.If(c->b.module, binary(c, binaryen.EqInt32(), pc, place_pc(c)), code, NULL);
 }
 
 /* Records that parts have of their own belong to several residues: what is done for one may depend
@@ -633,11 +638,11 @@ Str callback_record(Code *from, const MonitorRecord *record) {
     Refs code = {0}, start = {0};
     callback_begin(&c, from);
     BinaryenModuleRef m = c.b.module;
-    BinaryenType i32 = BinaryenTypeInt32();
+    BinaryenType i32 = binaryen.TypeInt32();
     c.record = gen_temp(&c.b, i32);
     Ref args[] = {const_i32(&c.b, record->class_at), place_fid(&c), place_pc(&c)};
-    vec_push(&code, BinaryenLocalSet(m, (BinaryenIndex)c.record,
-                                     runtime_call(&c, "rows_site", "iii", "i", args)));
+    vec_push(&code, binaryen.LocalSet(m, (BinaryenIndex)c.record,
+                                      runtime_call(&c, "rows_site", "iii", "i", args)));
     const UnitPart *only =
         from->part && code_record(from) != from->g->in->records[from->number] ? from->part : NULL;
     for (uint32_t i = 0; i < c.residue->nparts; i++) {
@@ -649,7 +654,7 @@ Str callback_record(Code *from, const MonitorRecord *record) {
     c.at_end = only && only->at_end;
     if (start.len || record->link >= 0)
         vec_push(&code, start_once(&c, record, &start));
-    vec_push(&code, BinaryenLocalGet(m, (BinaryenIndex)c.record, i32));
+    vec_push(&code, binaryen.LocalGet(m, (BinaryenIndex)c.record, i32));
     Ref body = gen_block_of(&c.b, &code, i32);
     end(&c, name.ptr, i32, only ? if_part_holds(&c, body, i32) : body);
     return name;
@@ -668,7 +673,7 @@ uint32_t ends_add(Code *c, const MonitorRecord *record) {
 static void build_end(Gen *g, const End *e, const char *name) {
     Code c;
     Refs code = {0};
-    BinaryenType i32 = BinaryenTypeInt32();
+    BinaryenType i32 = binaryen.TypeInt32();
     Code from = {.g = g, .unit = e->unit, .residue = e->residue, .number = e->number};
     static const Variant none;
     from.b.variant = &none;
@@ -686,14 +691,14 @@ static void build_end(Gen *g, const End *e, const char *name) {
             vec_push(&code, calls);
     }
     BinaryenType params[] = {i32, i32, i32};
-    Ref body = gen_block_of(&c.b, &code, BinaryenTypeNone());
-    scratch_add(&g->x, &c.b, name, BinaryenTypeCreate(params, 3), BinaryenTypeNone(), body);
+    Ref body = gen_block_of(&c.b, &code, binaryen.TypeNone());
+    scratch_add(&g->x, &c.b, name, binaryen.TypeCreate(params, 3), binaryen.TypeNone(), body);
 }
 
 /* Goes through the list of links. */
 void ends_put(Gen *g, Code *c, Refs *code) {
     BinaryenModuleRef m = c->b.module;
-    BinaryenType i32 = BinaryenTypeInt32();
+    BinaryenType i32 = binaryen.TypeInt32();
     if (!g->ends.len)
         return;
     uint32_t link = gen_temp(&c->b, i32);
@@ -702,20 +707,20 @@ void ends_put(Gen *g, Code *c, Refs *code) {
         const End *e = &g->ends.at[i];
         char *name = arena_printf(g->arena, "end%u", i);
         build_end(g, e, name);
-        Ref args[] = {gen_load_word(&c->b, BinaryenLocalGet(m, link, i32), 4),
-                      gen_load_word(&c->b, BinaryenLocalGet(m, link, i32), 8),
-                      binary(c, BinaryenSubInt32(), BinaryenLocalGet(m, link, i32),
+        Ref args[] = {gen_load_word(&c->b, binaryen.LocalGet(m, link, i32), 4),
+                      gen_load_word(&c->b, binaryen.LocalGet(m, link, i32), 8),
+                      binary(c, binaryen.SubInt32(), binaryen.LocalGet(m, link, i32),
                              const_i32(&c->b, (uint32_t)e->record->link))};
         Ref is =
-            binary(c, BinaryenEqInt32(), gen_load_word(&c->b, BinaryenLocalGet(m, link, i32), 12),
+            binary(c, binaryen.EqInt32(), gen_load_word(&c->b, binaryen.LocalGet(m, link, i32), 12),
                    const_i32(&c->b, i));
         vec_push(&loop,
-                 BinaryenIf(m, is, BinaryenCall(m, name, args, 3, BinaryenTypeNone()), NULL));
+                 binaryen.If(m, is, binaryen.Call(m, name, args, 3, binaryen.TypeNone()), NULL));
     }
     vec_push(&loop,
-             BinaryenLocalSet(m, link, gen_load_word(&c->b, BinaryenLocalGet(m, link, i32), 0)));
-    vec_push(&loop, BinaryenBreak(m, "links", BinaryenLocalGet(m, link, i32), NULL));
-    Ref all = BinaryenLoop(m, "links", gen_block_of(&c->b, &loop, BinaryenTypeNone()));
-    vec_push(code, BinaryenLocalSet(m, link, own_get(c, "first", i32)));
-    vec_push(code, BinaryenIf(m, BinaryenLocalGet(m, link, i32), all, NULL));
+             binaryen.LocalSet(m, link, gen_load_word(&c->b, binaryen.LocalGet(m, link, i32), 0)));
+    vec_push(&loop, binaryen.Break(m, "links", binaryen.LocalGet(m, link, i32), NULL));
+    Ref all = binaryen.Loop(m, "links", gen_block_of(&c->b, &loop, binaryen.TypeNone()));
+    vec_push(code, binaryen.LocalSet(m, link, own_get(c, "first", i32)));
+    vec_push(code, binaryen.If(m, binaryen.LocalGet(m, link, i32), all, NULL));
 }

@@ -39,9 +39,9 @@ static Ref addition(Code *c, const Addition *a) {
     if (!a->by || (sum->flag && !sum->of_sites) || known_value(c->event, a->by, &v))
         return const_i64(c, a->minus ? 0 - v.bits : v.bits);
     Ref by = gen_known(&c->b, a->by);
-    if (gen_type(a->by->type) == BinaryenTypeInt32())
-        by = BinaryenUnary(m, BinaryenExtendSInt32(), by);
-    return a->minus ? binary(c, BinaryenSubInt64(), const_i64(c, 0), by) : by;
+    if (gen_type(a->by->type) == binaryen.TypeInt32())
+        by = binaryen.Unary(m, binaryen.ExtendSInt32(), by);
+    return a->minus ? binary(c, binaryen.SubInt64(), const_i64(c, 0), by) : by;
 }
 
 /* All that a counter adds to a variable, from its first addition on. */
@@ -50,7 +50,7 @@ static Ref additions(Code *c, const Addition *first) {
     bool flag = sum_of(c, first)->flag;
     Ref sum = addition(c, first);
     for (const Addition *a = first; (a = counters_next(counters, a));)
-        sum = flag ? addition(c, a) : binary(c, BinaryenAddInt64(), sum, addition(c, a));
+        sum = flag ? addition(c, a) : binary(c, binaryen.AddInt64(), sum, addition(c, a));
     return sum;
 }
 
@@ -90,8 +90,8 @@ static void put_additions(Code *c, Refs *code) {
             continue;
         }
         int64_t offset = field_of(c, var);
-        Ref record = BinaryenLocalGet(c->b.module, (BinaryenIndex)c->record, BinaryenTypeInt32());
-        Ref slot = binary(c, BinaryenAddInt32(), record, const_i32(&c->b, (uint32_t)offset));
+        Ref record = binaryen.LocalGet(c->b.module, (BinaryenIndex)c->record, binaryen.TypeInt32());
+        Ref slot = binary(c, binaryen.AddInt32(), record, const_i32(&c->b, (uint32_t)offset));
         vec_push(code, runtime_call(c, "site_count_row", "ili", "", (Ref[]){slot, amount, how}));
     }
 }
@@ -100,8 +100,8 @@ static void put_additions(Code *c, Refs *code) {
 static Ref record_of(Code *c, const MonitorRecord *record) {
     Ref place[] = {place_fid(c), place_pc(c)};
     if (c->b.variant->starts_dynamic || record->link >= 0)
-        return BinaryenCall(c->b.module, callback_record(c, record).ptr, place, 2,
-                            BinaryenTypeInt32());
+        return binaryen.Call(c->b.module, callback_record(c, record).ptr, place, 2,
+                             binaryen.TypeInt32());
     Ref args[] = {const_i32(&c->b, record->class_at), place[0], place[1]};
     return runtime_call(c, "rows_site", "iii", "i", args);
 }
@@ -117,14 +117,14 @@ static Ref put_residue(Code *c) {
         code_part(c, part);
         const MonitorRecord *record = code_record(c);
         if (record && record != last) {
-            c->record = gen_temp(&c->b, BinaryenTypeInt32());
-            vec_push(&code,
-                     BinaryenLocalSet(c->b.module, (BinaryenIndex)c->record, record_of(c, record)));
+            c->record = gen_temp(&c->b, binaryen.TypeInt32());
+            vec_push(&code, binaryen.LocalSet(c->b.module, (BinaryenIndex)c->record,
+                                              record_of(c, record)));
             last = record;
         }
         put_additions(c, &code);
     }
-    return gen_block_of(&c->b, &code, BinaryenTypeNone());
+    return gen_block_of(&c->b, &code, binaryen.TypeNone());
 }
 
 /* What a unit counts; NULL = nothing. */
@@ -139,9 +139,9 @@ static Ref put_unit(Code *c, uint32_t first_number) {
         if (holds && !code.len)
             vec_push(&code, atoms_update(c));
         Ref body = put_residue(c);
-        vec_push(&code, holds ? BinaryenIf(c->b.module, holds, body, NULL) : body);
+        vec_push(&code, holds ? binaryen.If(c->b.module, holds, body, NULL) : body);
     }
-    return code.len ? gen_block_of(&c->b, &code, BinaryenTypeNone()) : NULL;
+    return code.len ? gen_block_of(&c->b, &code, binaryen.TypeNone()) : NULL;
 }
 
 /* ---- the walk ---- */
@@ -169,13 +169,13 @@ typedef struct Case {
  * which run this too, would step through the hundreds of blocks of a br_table. */
 static Ref choose(Code *c, const Case *cases, uint32_t n) {
     BinaryenModuleRef m = c->b.module;
-    Ref op = BinaryenLocalGet(m, MATCH_OP, BinaryenTypeInt32());
+    Ref op = binaryen.LocalGet(m, MATCH_OP, binaryen.TypeInt32());
     if (n == 1)
-        return BinaryenIf(m, binary(c, BinaryenEqInt32(), op, const_i32(&c->b, cases->op)),
-                          cases->code, NULL);
+        return binaryen.If(m, binary(c, binaryen.EqInt32(), op, const_i32(&c->b, cases->op)),
+                           cases->code, NULL);
     uint32_t half = n / 2;
-    Ref below = binary(c, BinaryenLtUInt32(), op, const_i32(&c->b, cases[half].op));
-    return BinaryenIf(m, below, choose(c, cases, half), choose(c, cases + half, n - half));
+    Ref below = binary(c, binaryen.LtUInt32(), op, const_i32(&c->b, cases[half].op));
+    return binaryen.If(m, below, choose(c, cases, half), choose(c, cases + half, n - half));
 }
 
 static bool build_match(Gen *g) {
@@ -194,35 +194,35 @@ static bool build_match(Gen *g) {
         if (by_op[op])
             vec_push(&cases, ((Case){op, by_op[op]}));
     bool any = cases.len > 0;
-    BinaryenType params[] = {BinaryenTypeInt32(), BinaryenTypeInt32(), BinaryenTypeInt32()};
-    scratch_add(&g->x, &c.b, match, BinaryenTypeCreate(params, MATCH_PARAMS), BinaryenTypeNone(),
-                any ? choose(&c, cases.at, cases.len) : BinaryenNop(c.b.module));
+    BinaryenType params[] = {binaryen.TypeInt32(), binaryen.TypeInt32(), binaryen.TypeInt32()};
+    scratch_add(&g->x, &c.b, match, binaryen.TypeCreate(params, MATCH_PARAMS), binaryen.TypeNone(),
+                any ? choose(&c, cases.at, cases.len) : binaryen.Nop(c.b.module));
     vec_free(&cases);
     return any;
 }
 
 static Ref match_call(Code *c, Ref pc, Ref op) {
     Ref args[] = {place_fid(c), pc, op};
-    return BinaryenCall(c->b.module, match, args, MATCH_PARAMS, BinaryenTypeNone());
+    return binaryen.Call(c->b.module, match, args, MATCH_PARAMS, binaryen.TypeNone());
 }
 
 /* Walks through the function if it is another one than before. */
 static Ref walk(Code *c, Places p) {
     BinaryenModuleRef m = c->b.module;
-    BinaryenType i32 = BinaryenTypeInt32();
+    BinaryenType i32 = binaryen.TypeInt32();
     uint32_t op = gen_temp(&c->b, i32);
-    Ref next = BinaryenLocalTee(m, op, runtime_call(c, "site_count_next", "", "i", NULL), i32);
-    Ref more = binary(c, BinaryenNeInt32(), next, const_i32(&c->b, UINT32_MAX));
+    Ref next = binaryen.LocalTee(m, op, runtime_call(c, "site_count_next", "", "i", NULL), i32);
+    Ref more = binary(c, binaryen.NeInt32(), next, const_i32(&c->b, UINT32_MAX));
     Ref step[] = {match_call(c, runtime_call(c, "site_count_pc", "", "i", NULL),
-                             BinaryenLocalGet(m, op, i32)),
-                  BinaryenBreak(m, "next", NULL, NULL)};
-    Ref rest = BinaryenIf(m, more, BinaryenBlock(m, NULL, step, 2, BinaryenTypeAuto()), NULL);
+                             binaryen.LocalGet(m, op, i32)),
+                  binaryen.Break(m, "next", NULL, NULL)};
+    Ref rest = binaryen.If(m, more, binaryen.Block(m, NULL, step, 2, binaryen.TypeAuto()), NULL);
     Ref all[] = {match_call(c, const_i32(&c->b, 0), const_i32(&c->b, WASM_OP_COUNT)),
-                 BinaryenLoop(m, "next", rest), runtime_call(c, "site_count_close", "", "", NULL)};
+                 binaryen.Loop(m, "next", rest), runtime_call(c, "site_count_close", "", "", NULL)};
     Ref args[] = {place_fid(c), const_i32(&c->b, p.busy), const_i32(&c->b, p.traps),
                   const_i32(&c->b, p.how)};
-    return BinaryenIf(m, runtime_call(c, "site_count_begin", "iiii", "i", args),
-                      BinaryenBlock(m, NULL, all, 3, BinaryenTypeNone()), NULL);
+    return binaryen.If(m, runtime_call(c, "site_count_begin", "iiii", "i", args),
+                       binaryen.Block(m, NULL, all, 3, binaryen.TypeNone()), NULL);
 }
 
 static uint32_t put_bits(Gen *g, const uint8_t *bits) {
@@ -266,9 +266,9 @@ static void build_predicate(Gen *g, const char *name, const char *runtime, Place
     begin(&c, g);
     Ref code[2] = {walk(&c, p)};
     code[1] = runtime_call(&c, runtime, "i", "i", (Ref[]){place_pc(&c)});
-    BinaryenType params[] = {BinaryenTypeInt32(), BinaryenTypeInt32()};
-    scratch_add(&g->x, &c.b, name, BinaryenTypeCreate(params, 2), BinaryenTypeInt32(),
-                BinaryenBlock(c.b.module, NULL, code, 2, BinaryenTypeInt32()));
+    BinaryenType params[] = {binaryen.TypeInt32(), binaryen.TypeInt32()};
+    scratch_add(&g->x, &c.b, name, binaryen.TypeCreate(params, 2), binaryen.TypeInt32(),
+                binaryen.Block(c.b.module, NULL, code, 2, binaryen.TypeInt32()));
     vec_push(&g->out->callbacks, str_of(name));
 }
 
@@ -279,17 +279,17 @@ static void build_counter(Gen *g, const char *name, WasmOp op) {
     Code c;
     code_begin(&c, g, &none);
     BinaryenModuleRef m = c.b.module;
-    BinaryenType i32 = BinaryenTypeInt32(), params[] = {i32, i32};
+    BinaryenType i32 = binaryen.TypeInt32(), params[] = {i32, i32};
     c.b.nparams = op == WASM_OP_COUNT ? 1 : 2;
     Ref by = const_i64(&c, 1);
     if (op != WASM_OP_COUNT) {
-        Ref arg = is_zero(&c, BinaryenLocalGet(m, 1, i32));
-        by = BinaryenUnary(m, BinaryenExtendUInt32(), op == WASM_OP_IF ? is_zero(&c, arg) : arg);
+        Ref arg = is_zero(&c, binaryen.LocalGet(m, 1, i32));
+        by = binaryen.Unary(m, binaryen.ExtendUInt32(), op == WASM_OP_IF ? is_zero(&c, arg) : arg);
     }
-    Ref now = gen_load_leaf(&c.b, count, BinaryenLocalGet(m, 0, i32), 0);
-    Ref body = gen_store_leaf(&c.b, count, BinaryenLocalGet(m, 0, i32), 0,
-                              binary(&c, BinaryenAddInt64(), now, by));
-    scratch_add(&g->x, &c.b, name, BinaryenTypeCreate(params, c.b.nparams), BinaryenTypeNone(),
+    Ref now = gen_load_leaf(&c.b, count, binaryen.LocalGet(m, 0, i32), 0);
+    Ref body = gen_store_leaf(&c.b, count, binaryen.LocalGet(m, 0, i32), 0,
+                              binary(&c, binaryen.AddInt64(), now, by));
+    scratch_add(&g->x, &c.b, name, binaryen.TypeCreate(params, c.b.nparams), binaryen.TypeNone(),
                 body);
 }
 
@@ -347,27 +347,28 @@ void count_build(Gen *g) {
 void count_finish(Code *c, Refs *code) {
     Gen *g = c->g;
     BinaryenModuleRef m = c->b.module;
-    BinaryenType i32 = BinaryenTypeInt32();
+    BinaryenType i32 = binaryen.TypeInt32();
     if (!g->counts)
         return;
     uint32_t totals = gen_temp(&c->b, i32);
     Ref n = const_i32(&c->b, g->sums.len);
-    vec_push(code, BinaryenLocalSet(m, totals, runtime_call(c, "site_count_finish", "i", "i", &n)));
+    vec_push(code,
+             binaryen.LocalSet(m, totals, runtime_call(c, "site_count_finish", "i", "i", &n)));
     for (uint32_t i = 0; i < g->sums.len; i++) {
         uint32_t var = g->sums.at[i];
         const Sum *sum = &g->in->units->counters->sums.at[var];
         BinaryenType type = gen_type(sum->type);
-        bool wide = type == BinaryenTypeInt64();
+        bool wide = type == binaryen.TypeInt64();
         Ref by =
-            gen_load_leaf(&c->b, &type_scalar[TYPE_I64], BinaryenLocalGet(m, totals, i32), 8 * i);
+            gen_load_leaf(&c->b, &type_scalar[TYPE_I64], binaryen.LocalGet(m, totals, i32), 8 * i);
         Ref now = c->b.ops->get(&c->b, HOLE_VAR, var * HOLE_LEAVES, type), value;
         if (sum->flag) {
             Value to = {.kind = sum->type->kind, .bits = sum->to};
-            Ref never = BinaryenUnary(m, BinaryenEqZInt64(), by);
-            value = BinaryenSelect(m, never, now, gen_number(&c->b, sum->type, to), type);
+            Ref never = binaryen.Unary(m, binaryen.EqZInt64(), by);
+            value = binaryen.Select(m, never, now, gen_number(&c->b, sum->type, to), type);
         } else {
-            by = wide ? by : BinaryenUnary(m, BinaryenWrapInt64(), by);
-            value = binary(c, wide ? BinaryenAddInt64() : BinaryenAddInt32(), now, by);
+            by = wide ? by : binaryen.Unary(m, binaryen.WrapInt64(), by);
+            value = binary(c, wide ? binaryen.AddInt64() : binaryen.AddInt32(), now, by);
         }
         vec_push(code, hole_set(&c->b, HOLE_VAR, var * HOLE_LEAVES, type, value));
     }

@@ -18,7 +18,7 @@ static uint32_t hole(const Expr *e, uint32_t leaf) {
 }
 
 static Ref address(Body *b, const Expr *e) {
-    return hole_get(b, HOLE_ELEMENT_ADDR, e->slot - 1, BinaryenTypeInt32());
+    return hole_get(b, HOLE_ELEMENT_ADDR, e->slot - 1, binaryen.TypeInt32());
 }
 
 static Ref get(Body *b, const Expr *e, uint32_t leaf) {
@@ -37,7 +37,7 @@ static Ref set(Body *b, const Expr *e, uint32_t leaf, const Type *t, Ref value) 
     BinaryenType type = gen_type(t);
     Refs args = {0};
     vec_push(&args, value);
-    Ref r = hole_call(b, HOLE_ELEMENT_SET, hole(e, leaf), &args, &type, BinaryenTypeNone());
+    Ref r = hole_call(b, HOLE_ELEMENT_SET, hole(e, leaf), &args, &type, binaryen.TypeNone());
     vec_free(&args);
     return r;
 }
@@ -47,7 +47,7 @@ static Ref set(Body *b, const Expr *e, uint32_t leaf, const Type *t, Ref value) 
 static Ref get_mark(Body *b, const Expr *e) {
     if (b->options->cells_in_memory)
         return gen_load_leaf(b, &type_scalar[TYPE_U32], address(b, e), map_of(b, e)->leaves * LEAF);
-    return hole_call(b, HOLE_ELEMENT, hole(e, HOLE_MARK), NULL, NULL, BinaryenTypeInt32());
+    return hole_call(b, HOLE_ELEMENT, hole(e, HOLE_MARK), NULL, NULL, binaryen.TypeInt32());
 }
 
 /* Whether the element exists, as a condition. */
@@ -58,9 +58,9 @@ static Ref is_there(Body *b, const Expr *e) {
         if (!m->counts[i])
             continue;
         const Type *t = type_leaf(e->var->type->value, i);
-        BinaryenOp differs = type_wasm(t) == WASM_I64 ? BinaryenNeInt64() : BinaryenNeInt32();
-        Ref counted = BinaryenBinary(b->module, differs, get(b, e, i), gen_zero(b, t));
-        any = any ? BinaryenBinary(b->module, BinaryenOrInt32(), any, counted) : counted;
+        BinaryenOp differs = type_wasm(t) == WASM_I64 ? binaryen.NeInt64() : binaryen.NeInt32();
+        Ref counted = binaryen.Binary(b->module, differs, get(b, e, i), gen_zero(b, t));
+        any = any ? binaryen.Binary(b->module, binaryen.OrInt32(), any, counted) : counted;
     }
     return any ? any : const_i32(b, 0);
 }
@@ -80,10 +80,10 @@ void gen_cell_leaves(Body *b, const Expr *e, Refs *out) {
     if (!n || e->present || e->var->type->value->kind != TYPE_TUPLE)
         return;
     /* a tuple that is not there cannot be read */
-    Ref missing = BinaryenUnary(b->module, BinaryenEqZInt32(), is_there(b, e));
-    Ref both[] = {BinaryenIf(b->module, missing, gen_missing(b), NULL), out->at[out->len - n]};
+    Ref missing = binaryen.Unary(b->module, binaryen.EqZInt32(), is_there(b, e));
+    Ref both[] = {binaryen.If(b->module, missing, gen_missing(b), NULL), out->at[out->len - n]};
     out->at[out->len - n] =
-        BinaryenBlock(b->module, NULL, both, 2, gen_type(type_leaf(e->type, 0)));
+        binaryen.Block(b->module, NULL, both, 2, gen_type(type_leaf(e->type, 0)));
 }
 
 void gen_cell_set(Body *b, const Expr *target, const Refs *leaves, Refs *code) {
@@ -99,5 +99,5 @@ Ref gen_cell_step(Body *b, const Expr *target, Op op) {
     vec_push(&code, set(b, target, leaf, target->type,
                         gen_stepped(b, target->type, op, get(b, target, leaf))));
     put_mark(b, target, &code);
-    return gen_block_of(b, &code, BinaryenTypeNone());
+    return gen_block_of(b, &code, binaryen.TypeNone());
 }

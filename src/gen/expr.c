@@ -18,11 +18,11 @@ const HelperInfo helper_infos[HELPER_COUNT] = {
 
 BinaryenType gen_type(const Type *t) {
     switch (type_wasm(t)) {
-    case WASM_FUNCREF: return BinaryenTypeFuncref();
-    case WASM_I64: return BinaryenTypeInt64();
-    case WASM_F32: return BinaryenTypeFloat32();
-    case WASM_F64: return BinaryenTypeFloat64();
-    default: return BinaryenTypeInt32();
+    case WASM_FUNCREF: return binaryen.TypeFuncref();
+    case WASM_I64: return binaryen.TypeInt64();
+    case WASM_F32: return binaryen.TypeFloat32();
+    case WASM_F64: return binaryen.TypeFloat64();
+    default: return binaryen.TypeInt32();
     }
 }
 
@@ -33,20 +33,20 @@ static const char hole_letters[] =
 _Static_assert(sizeof hole_letters == HOLE_KINDS + 1, "a letter for each kind of hole");
 
 char gen_type_letter(BinaryenType type) {
-    return type == BinaryenTypeInt64()     ? 'l'
-           : type == BinaryenTypeFloat32() ? 'f'
-           : type == BinaryenTypeFloat64() ? 'd'
-           : type == BinaryenTypeFuncref() ? 'r'
-                                           : 'i';
+    return type == binaryen.TypeInt64()     ? 'l'
+           : type == binaryen.TypeFloat32() ? 'f'
+           : type == binaryen.TypeFloat64() ? 'd'
+           : type == binaryen.TypeFuncref() ? 'r'
+                                            : 'i';
 }
 
 BinaryenType gen_letter_type(char letter) {
     switch (letter) {
-    case 0: return BinaryenTypeNone();
-    case 'l': return BinaryenTypeInt64();
-    case 'f': return BinaryenTypeFloat32();
-    case 'd': return BinaryenTypeFloat64();
-    default: return BinaryenTypeInt32();
+    case 0: return binaryen.TypeNone();
+    case 'l': return binaryen.TypeInt64();
+    case 'f': return binaryen.TypeFloat32();
+    case 'd': return binaryen.TypeFloat64();
+    default: return binaryen.TypeInt32();
     }
 }
 
@@ -79,7 +79,7 @@ static void declare(Body *b, const char *name, HoleKind kind, BinaryenType type)
         kind == HOLE_ARG || kind == HOLE_RESULT || kind == HOLE_LOCAL || kind == HOLE_VAR ||
         (kind >= HOLE_PAGES && kind != HOLE_TEXT && kind != HOLE_ELEMENT_ADDR && kind != HOLE_PAGE);
     if (added)
-        BinaryenAddGlobalImport(b->module, name, "hole", name, type, mutable);
+        binaryen.AddGlobalImport(b->module, name, "hole", name, type, mutable);
 }
 
 Ref hole_get(Body *b, HoleKind kind, uint32_t n, BinaryenType type) {
@@ -88,7 +88,7 @@ Ref hole_get(Body *b, HoleKind kind, uint32_t n, BinaryenType type) {
     char name[32];
     hole_name(name, kind, n, type);
     declare(b, name, kind, type);
-    return BinaryenGlobalGet(b->module, name, type);
+    return binaryen.GlobalGet(b->module, name, type);
 }
 
 Ref hole_set(Body *b, HoleKind kind, uint32_t n, BinaryenType type, Ref value) {
@@ -97,7 +97,7 @@ Ref hole_set(Body *b, HoleKind kind, uint32_t n, BinaryenType type, Ref value) {
     char name[32];
     hole_name(name, kind, n, type);
     declare(b, name, kind, type);
-    return BinaryenGlobalSet(b->module, name, value);
+    return binaryen.GlobalSet(b->module, name, value);
 }
 
 Ref hole_call(Body *b, HoleKind kind, uint32_t n, const Refs *args, const BinaryenType *params,
@@ -107,13 +107,13 @@ Ref hole_call(Body *b, HoleKind kind, uint32_t n, const Refs *args, const Binary
     char name[32];
     bool added;
     uint32_t nargs = args ? args->len : 0;
-    bool gives = result != BinaryenTypeNone();
+    bool gives = result != binaryen.TypeNone();
     hole_name(name, kind, n, gives || !nargs ? result : params[0]);
     map_put(b->imports, str_of(name), 0, &added);
     if (added)
-        BinaryenAddFunctionImport(b->module, name, "hole", name,
-                                  BinaryenTypeCreate((BinaryenType *)params, nargs), result);
-    return BinaryenCall(b->module, name, args ? args->at : NULL, nargs, result);
+        binaryen.AddFunctionImport(b->module, name, "hole", name,
+                                   binaryen.TypeCreate((BinaryenType *)params, nargs), result);
+    return binaryen.Call(b->module, name, args ? args->at : NULL, nargs, result);
 }
 
 enum { HELPER_MAX_PARAMS = 8 };
@@ -134,40 +134,40 @@ Ref helper_call(Body *b, Helper h, const Ref *args) {
 /* ---- small pieces ---- */
 
 Ref const_i32(Body *b, uint32_t v) {
-    return BinaryenConst(b->module, BinaryenLiteralInt32((int32_t)v));
+    return binaryen.Const(b->module, binaryen.LiteralInt32((int32_t)v));
 }
 
 static Ref unary(Body *b, BinaryenOp op, Ref x) {
-    return BinaryenUnary(b->module, op, x);
+    return binaryen.Unary(b->module, op, x);
 }
 
 static Ref binary(Body *b, BinaryenOp op, Ref x, Ref y) {
-    return BinaryenBinary(b->module, op, x, y);
+    return binaryen.Binary(b->module, op, x, y);
 }
 
 Ref gen_number(Body *b, const Type *t, Value v) {
     uint64_t bits = value_wasm_bits(v);
     switch (type_wasm(t)) {
-    case WASM_I64: return BinaryenConst(b->module, BinaryenLiteralInt64((int64_t)bits));
-    case WASM_F32: return BinaryenConst(b->module, BinaryenLiteralFloat32Bits((int32_t)bits));
-    case WASM_F64: return BinaryenConst(b->module, BinaryenLiteralFloat64Bits((int64_t)bits));
+    case WASM_I64: return binaryen.Const(b->module, binaryen.LiteralInt64((int64_t)bits));
+    case WASM_F32: return binaryen.Const(b->module, binaryen.LiteralFloat32Bits((int32_t)bits));
+    case WASM_F64: return binaryen.Const(b->module, binaryen.LiteralFloat64Bits((int64_t)bits));
     default: return const_i32(b, (uint32_t)bits);
     }
 }
 
 Ref gen_zero(Body *b, const Type *t) {
     if (t->kind == TYPE_FUNCREF)
-        return BinaryenRefNull(b->module, BinaryenTypeFuncref());
+        return binaryen.RefNull(b->module, binaryen.TypeFuncref());
     return gen_number(b, t, (Value){.kind = t->kind});
 }
 
 /* Brings an i32 back into the range of an 8- or 16-bit type. */
 static Ref normalise(Body *b, const Type *t, Ref x) {
     switch (t->kind) {
-    case TYPE_U8: return binary(b, BinaryenAndInt32(), x, const_i32(b, 0xff));
-    case TYPE_U16: return binary(b, BinaryenAndInt32(), x, const_i32(b, 0xffff));
-    case TYPE_I8: return unary(b, BinaryenExtendS8Int32(), x);
-    case TYPE_I16: return unary(b, BinaryenExtendS16Int32(), x);
+    case TYPE_U8: return binary(b, binaryen.AndInt32(), x, const_i32(b, 0xff));
+    case TYPE_U16: return binary(b, binaryen.AndInt32(), x, const_i32(b, 0xffff));
+    case TYPE_I8: return unary(b, binaryen.ExtendS8Int32(), x);
+    case TYPE_I16: return unary(b, binaryen.ExtendS16Int32(), x);
     default: return x;
     }
 }
@@ -216,17 +216,17 @@ static BinaryenOp wasm_operator(Op op, const Type *t) {
 #define ROW(s32, u32, s64, u64, f32, f64)                                                          \
     { s32, u32, s64, u64, f32, f64 }
 #define SAME(N)                                                                                    \
-    ROW(Binaryen##N##Int32, Binaryen##N##Int32, Binaryen##N##Int64, Binaryen##N##Int64, NULL, NULL)
+    ROW(&binaryen.N##Int32, &binaryen.N##Int32, &binaryen.N##Int64, &binaryen.N##Int64, NULL, NULL)
 #define BOTH(N)                                                                                    \
-    ROW(Binaryen##N##Int32, Binaryen##N##Int32, Binaryen##N##Int64, Binaryen##N##Int64,            \
-        Binaryen##N##Float32, Binaryen##N##Float64)
+    ROW(&binaryen.N##Int32, &binaryen.N##Int32, &binaryen.N##Int64, &binaryen.N##Int64,            \
+        &binaryen.N##Float32, &binaryen.N##Float64)
 #define SIGNED(N)                                                                                  \
-    ROW(Binaryen##N##SInt32, Binaryen##N##UInt32, Binaryen##N##SInt64, Binaryen##N##UInt64, NULL,  \
+    ROW(&binaryen.N##SInt32, &binaryen.N##UInt32, &binaryen.N##SInt64, &binaryen.N##UInt64, NULL,  \
         NULL)
 #define ORDER(N)                                                                                   \
-    ROW(Binaryen##N##SInt32, Binaryen##N##UInt32, Binaryen##N##SInt64, Binaryen##N##UInt64,        \
-        Binaryen##N##Float32, Binaryen##N##Float64)
-    static const OpFn table[][6] = {
+    ROW(&binaryen.N##SInt32, &binaryen.N##UInt32, &binaryen.N##SInt64, &binaryen.N##UInt64,        \
+        &binaryen.N##Float32, &binaryen.N##Float64)
+    static const OpFn *const table[][6] = {
         [OP_BITOR] = SAME(Or),
         [OP_BITXOR] = SAME(Xor),
         [OP_BITAND] = SAME(And),
@@ -242,23 +242,23 @@ static BinaryenOp wasm_operator(Op op, const Type *t) {
         [OP_SUB] = BOTH(Sub),
         [OP_MUL] = BOTH(Mul),
         [OP_REM] = SIGNED(Rem),
-        [OP_DIV] = ROW(BinaryenDivSInt32, BinaryenDivUInt32, BinaryenDivSInt64, BinaryenDivUInt64,
-                       BinaryenDivFloat32, BinaryenDivFloat64),
+        [OP_DIV] = ROW(&binaryen.DivSInt32, &binaryen.DivUInt32, &binaryen.DivSInt64,
+                       &binaryen.DivUInt64, &binaryen.DivFloat32, &binaryen.DivFloat64),
     };
     WasmType w = type_wasm(t);
     uint32_t column = w == WASM_F32   ? 4
                       : w == WASM_F64 ? 5
                                       : (w == WASM_I64 ? 2u : 0u) + !type_is_signed(t);
-    return table[op][column]();
+    return (*table[op][column])();
 }
 
 /* Floats have no remainder instruction. */
 static Ref gen_fmod(Body *b, const Type *t, Ref x, Ref y) {
     bool single = t->kind == TYPE_F32;
-    Ref args[] = {single ? unary(b, BinaryenPromoteFloat32(), x) : x,
-                  single ? unary(b, BinaryenPromoteFloat32(), y) : y};
+    Ref args[] = {single ? unary(b, binaryen.PromoteFloat32(), x) : x,
+                  single ? unary(b, binaryen.PromoteFloat32(), y) : y};
     Ref r = helper_call(b, HELPER_FMOD, args);
-    return single ? unary(b, BinaryenDemoteFloat64(), r) : r;
+    return single ? unary(b, binaryen.DemoteFloat64(), r) : r;
 }
 
 static bool leaves_range(Op op) {
@@ -270,7 +270,7 @@ Ref gen_truth(Body *b, const Expr *e) {
     Ref x = gen_expr(b, e);
     bool is_truth = (e->kind == EXPR_BINARY && e->op >= OP_EQ && e->op <= OP_LT) ||
                     e->kind == EXPR_UNARY || e->kind == EXPR_BOOL || (e->slot && e->is_static);
-    return is_truth ? x : binary(b, BinaryenNeInt32(), x, const_i32(b, 0));
+    return is_truth ? x : binary(b, binaryen.NeInt32(), x, const_i32(b, 0));
 }
 
 /* A condition of a function or at script scope. */
@@ -317,18 +317,18 @@ static Ref gen_binary(Body *b, const Expr *e) {
     if (rest)
         return rest;
     if (logic && b->ops && gen_is_plain(e->args[1]))
-        return binary(b, e->op == OP_AND ? BinaryenAndInt32() : BinaryenOrInt32(),
+        return binary(b, e->op == OP_AND ? binaryen.AndInt32() : binaryen.OrInt32(),
                       gen_truth(b, e->args[0]), gen_truth(b, e->args[1]));
     Ref x = gen_expr(b, e->args[0]), y = gen_expr(b, e->args[1]);
     if (e->op == OP_AND)
-        return BinaryenIf(b->module, x, y, const_i32(b, 0));
+        return binaryen.If(b->module, x, y, const_i32(b, 0));
     if (e->op == OP_OR)
-        return BinaryenIf(b->module, x, const_i32(b, 1), y);
+        return binaryen.If(b->module, x, const_i32(b, 1), y);
     if (e->op == OP_REM && type_is_float(e->type))
         return gen_fmod(b, e->type, x, y);
     if (e->args[0]->type->kind == TYPE_STR) {
         Ref equal = gen_str_equal(b, x, y);
-        return e->op == OP_EQ ? equal : unary(b, BinaryenEqZInt32(), equal);
+        return e->op == OP_EQ ? equal : unary(b, binaryen.EqZInt32(), equal);
     }
     Ref r = binary(b, wasm_operator(e->op, e->args[0]->type), x, y);
     return leaves_range(e->op) ? normalise(b, e->type, r) : r;
@@ -341,36 +341,39 @@ Ref gen_stepped(Body *b, const Type *t, Op op, Ref x) {
 
 Ref gen_added(Body *b, const Type *t, Op op, Ref x, Ref condition) {
     if (type_wasm(t) == WASM_I64)
-        condition = unary(b, BinaryenExtendUInt32(), condition);
+        condition = unary(b, binaryen.ExtendUInt32(), condition);
     return normalise(b, t, binary(b, wasm_operator(op, t), x, condition));
 }
 
 static Ref gen_unary(Body *b, const Expr *e) {
     Ref x = gen_expr(b, e->args[0]);
     if (e->op == OP_NOT)
-        return unary(b, BinaryenEqZInt32(), x);
+        return unary(b, binaryen.EqZInt32(), x);
     if (type_wasm(e->type) == WASM_I64)
-        return binary(b, BinaryenXorInt64(), x, BinaryenConst(b->module, BinaryenLiteralInt64(-1)));
-    return normalise(b, e->type, binary(b, BinaryenXorInt32(), x, const_i32(b, UINT32_MAX)));
+        return binary(b, binaryen.XorInt64(), x,
+                      binaryen.Const(b->module, binaryen.LiteralInt64(-1)));
+    return normalise(b, e->type, binary(b, binaryen.XorInt32(), x, const_i32(b, UINT32_MAX)));
 }
 
 static Ref cast_from_float(Body *b, const Type *from, const Type *to, Ref x) {
     bool single = from->kind == TYPE_F32, s = type_is_signed(to);
     switch (to->kind) {
-    case TYPE_F32: return single ? x : unary(b, BinaryenDemoteFloat64(), x);
-    case TYPE_F64: return single ? unary(b, BinaryenPromoteFloat32(), x) : x;
+    case TYPE_F32: return single ? x : unary(b, binaryen.DemoteFloat64(), x);
+    case TYPE_F64: return single ? unary(b, binaryen.PromoteFloat32(), x) : x;
     case TYPE_BOOL:
-        return binary(b, single ? BinaryenNeFloat32() : BinaryenNeFloat64(), x, gen_zero(b, from));
+        return binary(b, single ? binaryen.NeFloat32() : binaryen.NeFloat64(), x,
+                      gen_zero(b, from));
     case TYPE_I64:
     case TYPE_U64:
         if (single)
-            return unary(b, s ? BinaryenTruncSFloat32ToInt64() : BinaryenTruncUFloat32ToInt64(), x);
-        return unary(b, s ? BinaryenTruncSFloat64ToInt64() : BinaryenTruncUFloat64ToInt64(), x);
+            return unary(b, s ? binaryen.TruncSFloat32ToInt64() : binaryen.TruncUFloat32ToInt64(),
+                         x);
+        return unary(b, s ? binaryen.TruncSFloat64ToInt64() : binaryen.TruncUFloat64ToInt64(), x);
     default:
         if (single)
-            x = unary(b, s ? BinaryenTruncSFloat32ToInt32() : BinaryenTruncUFloat32ToInt32(), x);
+            x = unary(b, s ? binaryen.TruncSFloat32ToInt32() : binaryen.TruncUFloat32ToInt32(), x);
         else
-            x = unary(b, s ? BinaryenTruncSFloat64ToInt32() : BinaryenTruncUFloat64ToInt32(), x);
+            x = unary(b, s ? binaryen.TruncSFloat64ToInt32() : binaryen.TruncUFloat64ToInt32(), x);
         return normalise(b, to, x);
     }
 }
@@ -379,13 +382,15 @@ static Ref cast_to_float(Body *b, const Type *from, const Type *to, Ref x) {
     bool single = to->kind == TYPE_F32, s = from->kind != TYPE_BOOL && type_is_signed(from);
     if (type_wasm(from) == WASM_I64) {
         if (single)
-            return unary(b, s ? BinaryenConvertSInt64ToFloat32() : BinaryenConvertUInt64ToFloat32(),
-                         x);
-        return unary(b, s ? BinaryenConvertSInt64ToFloat64() : BinaryenConvertUInt64ToFloat64(), x);
+            return unary(
+                b, s ? binaryen.ConvertSInt64ToFloat32() : binaryen.ConvertUInt64ToFloat32(), x);
+        return unary(b, s ? binaryen.ConvertSInt64ToFloat64() : binaryen.ConvertUInt64ToFloat64(),
+                     x);
     }
     if (single)
-        return unary(b, s ? BinaryenConvertSInt32ToFloat32() : BinaryenConvertUInt32ToFloat32(), x);
-    return unary(b, s ? BinaryenConvertSInt32ToFloat64() : BinaryenConvertUInt32ToFloat64(), x);
+        return unary(b, s ? binaryen.ConvertSInt32ToFloat32() : binaryen.ConvertUInt32ToFloat32(),
+                     x);
+    return unary(b, s ? binaryen.ConvertSInt32ToFloat64() : binaryen.ConvertUInt32ToFloat64(), x);
 }
 
 static Ref gen_cast(Body *b, const Expr *e) {
@@ -397,21 +402,21 @@ static Ref gen_cast(Body *b, const Expr *e) {
         return cast_to_float(b, from, to, x);
     bool wide = type_wasm(from) == WASM_I64;
     if (to->kind == TYPE_BOOL)
-        return wide ? binary(b, BinaryenNeInt64(), x, gen_zero(b, from))
-                    : binary(b, BinaryenNeInt32(), x, const_i32(b, 0));
+        return wide ? binary(b, binaryen.NeInt64(), x, gen_zero(b, from))
+                    : binary(b, binaryen.NeInt32(), x, const_i32(b, 0));
     if (type_wasm(to) == WASM_I64) {
         if (wide)
             return x;
         bool s = from->kind != TYPE_BOOL && type_is_signed(from);
-        return unary(b, s ? BinaryenExtendSInt32() : BinaryenExtendUInt32(), x);
+        return unary(b, s ? binaryen.ExtendSInt32() : binaryen.ExtendUInt32(), x);
     }
-    return normalise(b, to, wide ? unary(b, BinaryenWrapInt64(), x) : x);
+    return normalise(b, to, wide ? unary(b, binaryen.WrapInt64(), x) : x);
 }
 
 /* What happens on the program's stack is not Binaryen's business: it sees a call of an import. */
 /* A call of an import that takes an i32. */
 static Ref number_call(Body *b, HoleKind kind, uint32_t n, const Expr *arg, BinaryenType result) {
-    BinaryenType i32 = BinaryenTypeInt32();
+    BinaryenType i32 = binaryen.TypeInt32();
     Refs args = {0};
     vec_push(&args, gen_expr(b, arg));
     Ref call = hole_call(b, kind, n, &args, &i32, result);
@@ -421,15 +426,15 @@ static Ref number_call(Body *b, HoleKind kind, uint32_t n, const Expr *arg, Bina
 
 static Ref gen_bound_call(Body *b, const Expr *e) {
     if (e->bound.id == FN_DUP_AT)
-        return number_call(b, HOLE_DUP, e->slot - 1, e->args[1], BinaryenTypeNone());
+        return number_call(b, HOLE_DUP, e->slot - 1, e->args[1], binaryen.TypeNone());
     if (e->bound.id == FN_RESOLVE_FUNCREF) {
-        Ref both[] = {BinaryenDrop(b->module, gen_expr(b, e->args[0])),
-                      number_call(b, HOLE_RESOLVE, 0, e->args[1], BinaryenTypeInt32())};
-        return BinaryenBlock(b->module, NULL, both, 2, BinaryenTypeInt32());
+        Ref both[] = {binaryen.Drop(b->module, gen_expr(b, e->args[0])),
+                      number_call(b, HOLE_RESOLVE, 0, e->args[1], binaryen.TypeInt32())};
+        return binaryen.Block(b->module, NULL, both, 2, binaryen.TypeInt32());
     }
     if (e->bound.id == FN_DROP_ARGS)
-        return BinaryenNop(b->module); /* they are dropped before the body (Variant.drops) */
-    return hole_call(b, HOLE_ALT_CALL, e->slot - 1, NULL, NULL, BinaryenTypeNone());
+        return binaryen.Nop(b->module); /* they are dropped before the body (Variant.drops) */
+    return hole_call(b, HOLE_ALT_CALL, e->slot - 1, NULL, NULL, binaryen.TypeNone());
 }
 
 /* A function of a bundled library is one of the runtime. */
@@ -443,15 +448,15 @@ static Ref gen_bundled_call(Body *b, const Expr *e, const BundledFn *f) {
     Ref call = helper_call(b, (Helper)h, args);
     if (f->result[0] != 'd' || helper_infos[h].result[0] != 'l')
         return call;
-    Ref million = BinaryenConst(b->module, BinaryenLiteralFloat64(1e6));
-    return binary(b, BinaryenDivFloat64(), unary(b, BinaryenConvertUInt64ToFloat64(), call),
+    Ref million = binaryen.Const(b->module, binaryen.LiteralFloat64(1e6));
+    return binary(b, binaryen.DivFloat64(), unary(b, binaryen.ConvertUInt64ToFloat64(), call),
                   million);
 }
 
 Ref gen_library_call(Body *b, const Expr *e) {
     const LibraryFn *f = &b->plan->library_fns.at[e->bound.id];
     if (f->bundled && bundled_kind(f->bundled) == BUNDLED_FLUSH)
-        return hole_call(b, HOLE_FLUSH, (uint32_t)e->bound.id, NULL, NULL, BinaryenTypeNone());
+        return hole_call(b, HOLE_FLUSH, (uint32_t)e->bound.id, NULL, NULL, binaryen.TypeNone());
     if (f->bundled && bundled_kind(f->bundled) == BUNDLED_STACK)
         return gen_stack_call(b, e, f->bundled);
     if (f->bundled && bundled_kind(f->bundled) == BUNDLED_HELPER)
@@ -462,7 +467,7 @@ Ref gen_library_call(Body *b, const Expr *e) {
         vec_push(&params, gen_type(f->params[i]));
         vec_push(&args, gen_expr(b, e->args[i]));
     }
-    BinaryenType result = f->result ? gen_result(f->result) : BinaryenTypeNone();
+    BinaryenType result = f->result ? gen_result(f->result) : binaryen.TypeNone();
     Ref call = hole_call(b, HOLE_LIBRARY, (uint32_t)e->bound.id, &args, params.at, result);
     vec_free(&args);
     vec_free(&params);
@@ -475,12 +480,12 @@ static Ref gen_memory_call(Body *b, const Expr *e) {
     BinaryenType params[HELPER_MAX_PARAMS];
     Refs args = {0};
     if (call->fn == FN_MEMID)
-        return hole_get(b, HOLE_MEMORY, e->slot - 1, BinaryenTypeInt32());
+        return hole_get(b, HOLE_MEMORY, e->slot - 1, binaryen.TypeInt32());
     for (uint32_t i = 0; i < e->nargs; i++)
         if (call->by_number || !function_takes_memory(call->fn, i))
             gen_leaves(b, e->args[i], &args);
     for (uint32_t i = 0; i < args.len; i++)
-        params[i] = BinaryenTypeInt32(); /* at most five */
+        params[i] = binaryen.TypeInt32(); /* at most five */
     Ref r = hole_call(b, HOLE_MEMORY, e->slot - 1, &args, params, gen_result(e->type));
     vec_free(&args);
     return r;
@@ -490,7 +495,7 @@ static Ref gen_memory_call(Body *b, const Expr *e) {
 static Ref only_leaf(Body *b, const Expr *e) {
     Refs list = {0};
     gen_leaves(b, e, &list);
-    Ref r = list.len ? list.at[0] : BinaryenNop(b->module);
+    Ref r = list.len ? list.at[0] : binaryen.Nop(b->module);
     vec_free(&list);
     return r;
 }
@@ -551,8 +556,8 @@ Ref gen_expr(Body *b, const Expr *e) {
     case EXPR_COND:
         if (gen_decided(b, e->args[0]) != TRI_UNKNOWN)
             return gen_expr(b, e->args[gen_decided(b, e->args[0]) == TRI_YES ? 1 : 2]);
-        return BinaryenIf(b->module, gen_expr(b, e->args[0]), gen_expr(b, e->args[1]),
-                          gen_expr(b, e->args[2]));
+        return binaryen.If(b->module, gen_expr(b, e->args[0]), gen_expr(b, e->args[1]),
+                           gen_expr(b, e->args[2]));
     case EXPR_CALL:
         if (!e->is_bound)
             return gen_fn_call(b, e);
@@ -571,10 +576,10 @@ Ref gen_expr(Body *b, const Expr *e) {
         return gen_number(b, e->type, v);
     case EXPR_INDEX:
         if (e->is_bound)
-            return number_call(b, HOLE_DEPTH, 0, e->args[0], BinaryenTypeInt32());
+            return number_call(b, HOLE_DEPTH, 0, e->args[0], binaryen.TypeInt32());
         return only_leaf(b, e);
     case EXPR_FIELD:
     case EXPR_TUPLE: return only_leaf(b, e);
-    default: return BinaryenUnreachable(b->module); /* the plan lets none of the others through */
+    default: return binaryen.Unreachable(b->module); /* the plan lets none of the others through */
     }
 }

@@ -13,10 +13,9 @@
 #ifndef WHAMMC_GEN_EXPR_H
 #define WHAMMC_GEN_EXPR_H
 
+#include "binaryen/binaryen.h"
 #include "gen/compile_options.h"
 #include "gen/template.h"
-
-#include <binaryen-c.h>
 
 typedef BinaryenExpressionRef Ref;
 typedef Vec(Ref) Refs;

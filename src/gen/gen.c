@@ -21,44 +21,49 @@ static pthread_mutex_t binaryen_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void add_memory(BinaryenModuleRef module) {
     /* Loads and stores need one; the splicer writes the real index. */
-#if defined HAVE_BINARYEN_SET_MEMORY_13
-    BinaryenSetMemory(module, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, 0, false, false, "0");
-#elif defined HAVE_BINARYEN_SET_MEMORY_12
-    BinaryenSetMemory(module, 1, 1, NULL, NULL, NULL, NULL, NULL, 0, false, false, "0");
-#elif defined HAVE_BINARYEN_SET_MEMORY_11
-    BinaryenSetMemory(module, 1, 1, NULL, NULL, NULL, NULL, NULL, 0, false, "0");
+#if BINARYEN_SET_MEMORY_ARGS == 13
+    binaryen.SetMemory(module, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, 0, false, false, "0");
+#elif BINARYEN_SET_MEMORY_ARGS == 12
+    binaryen.SetMemory(module, 1, 1, NULL, NULL, NULL, NULL, NULL, 0, false, false, "0");
+#elif BINARYEN_SET_MEMORY_ARGS == 11
+    binaryen.SetMemory(module, 1, 1, NULL, NULL, NULL, NULL, NULL, 0, false, "0");
 #else
-    BinaryenSetMemory(module, 1, 1, NULL, NULL, NULL, NULL, NULL, 0, false);
+    binaryen.SetMemory(module, 1, 1, NULL, NULL, NULL, NULL, NULL, 0, false);
 #endif
 }
 
-void scratch_begin(Scratch *x) {
+bool scratch_begin(Scratch *x, Diags *diags) {
     pthread_mutex_lock(&binaryen_lock);
-    x->module = BinaryenModuleCreate();
-    BinaryenModuleSetFeatures(
-        x->module, BinaryenFeatureMVP() | BinaryenFeatureMutableGlobals() |
-                       BinaryenFeatureSignExt() | BinaryenFeatureReferenceTypes() |
-                       (x->ops ? BinaryenFeatureBulkMemory() | BinaryenFeatureMultivalue() : 0));
+    if (!binaryen_load(diags)) {
+        pthread_mutex_unlock(&binaryen_lock);
+        return false;
+    }
+    x->module = binaryen.ModuleCreate();
+    binaryen.ModuleSetFeatures(
+        x->module, binaryen.FeatureMVP() | binaryen.FeatureMutableGlobals() |
+                       binaryen.FeatureSignExt() | binaryen.FeatureReferenceTypes() |
+                       (x->ops ? binaryen.FeatureBulkMemory() | binaryen.FeatureMultivalue() : 0));
     add_memory(x->module);
+    return true;
 }
 
 bool scratch_finish(Scratch *x, Buf *out) {
-    bool ok = x->crowded || BinaryenModuleValidate(x->module);
+    bool ok = x->crowded || binaryen.ModuleValidate(x->module);
     if (ok && !x->crowded) {
         if (x->options->optimise) {
-            BinaryenSetOptimizeLevel(2);
-            BinaryenSetShrinkLevel(1);
+            binaryen.SetOptimizeLevel(2);
+            binaryen.SetShrinkLevel(1);
             Phase before = phase_begin(PHASE_OPTIMISE);
             x->optimise(x);
             phase_end(before);
         }
         BinaryenModuleAllocateAndWriteResult written =
-            BinaryenModuleAllocateAndWrite(x->module, NULL);
+            binaryen.ModuleAllocateAndWrite(x->module, NULL);
         buf_bytes(out, written.binary, written.binaryBytes);
         free(written.binary);
         free(written.sourceMap);
     }
-    BinaryenModuleDispose(x->module);
+    binaryen.ModuleDispose(x->module);
     pthread_mutex_unlock(&binaryen_lock);
     map_free(&x->imports);
     vec_free(&x->plain);
@@ -88,11 +93,12 @@ static const char *const straight_passes[] = {"remove-unused-brs", "optimize-ins
                                               "precompute", "merge-blocks", "vacuum"};
 
 #define RUN_PASSES(f, module, passes)                                                              \
-    BinaryenFunctionRunPasses(f, module, (const char **)(passes), sizeof(passes) / sizeof *(passes))
+    binaryen.FunctionRunPasses(f, module, (const char **)(passes),                                 \
+                               sizeof(passes) / sizeof *(passes))
 
 void scratch_optimise_each(Scratch *x) {
     for (uint32_t i = 0; i < x->plain.len; i++)
-        BinaryenFunctionOptimize(x->plain.at[i], x->module);
+        binaryen.FunctionOptimize(x->plain.at[i], x->module);
     for (uint32_t i = 0; i < x->straight.len; i++)
         RUN_PASSES(x->straight.at[i], x->module, straight_passes);
     for (uint32_t i = 0; i < x->huge.len; i++)
@@ -106,28 +112,28 @@ static bool is_straight(Ref e, uint32_t *nodes) {
     if (!*nodes)
         return false;
     --*nodes;
-    BinaryenExpressionId id = BinaryenExpressionGetId(e);
-    if (id == BinaryenConstId() || id == BinaryenGlobalGetId() || id == BinaryenLocalGetId())
+    BinaryenExpressionId id = binaryen.ExpressionGetId(e);
+    if (id == binaryen.ConstId() || id == binaryen.GlobalGetId() || id == binaryen.LocalGetId())
         return true;
-    if (id == BinaryenGlobalSetId())
-        return is_straight(BinaryenGlobalSetGetValue(e), nodes);
-    if (id == BinaryenBinaryId())
-        return is_straight(BinaryenBinaryGetLeft(e), nodes) &&
-               is_straight(BinaryenBinaryGetRight(e), nodes);
-    if (id == BinaryenUnaryId())
-        return is_straight(BinaryenUnaryGetValue(e), nodes);
-    if (id == BinaryenLoadId())
-        return is_straight(BinaryenLoadGetPtr(e), nodes);
-    if (id == BinaryenStoreId())
-        return is_straight(BinaryenStoreGetPtr(e), nodes) &&
-               is_straight(BinaryenStoreGetValue(e), nodes);
-    if (id == BinaryenReturnId())
-        return is_straight(BinaryenReturnGetValue(e), nodes);
-    bool ok = id == BinaryenCallId() || (id == BinaryenBlockId() && !BinaryenBlockGetName(e));
-    for (uint32_t i = 0; ok && id == BinaryenCallId() && i < BinaryenCallGetNumOperands(e); i++)
-        ok = is_straight(BinaryenCallGetOperandAt(e, i), nodes);
-    for (uint32_t i = 0; ok && id == BinaryenBlockId() && i < BinaryenBlockGetNumChildren(e); i++)
-        ok = is_straight(BinaryenBlockGetChildAt(e, i), nodes);
+    if (id == binaryen.GlobalSetId())
+        return is_straight(binaryen.GlobalSetGetValue(e), nodes);
+    if (id == binaryen.BinaryId())
+        return is_straight(binaryen.BinaryGetLeft(e), nodes) &&
+               is_straight(binaryen.BinaryGetRight(e), nodes);
+    if (id == binaryen.UnaryId())
+        return is_straight(binaryen.UnaryGetValue(e), nodes);
+    if (id == binaryen.LoadId())
+        return is_straight(binaryen.LoadGetPtr(e), nodes);
+    if (id == binaryen.StoreId())
+        return is_straight(binaryen.StoreGetPtr(e), nodes) &&
+               is_straight(binaryen.StoreGetValue(e), nodes);
+    if (id == binaryen.ReturnId())
+        return is_straight(binaryen.ReturnGetValue(e), nodes);
+    bool ok = id == binaryen.CallId() || (id == binaryen.BlockId() && !binaryen.BlockGetName(e));
+    for (uint32_t i = 0; ok && id == binaryen.CallId() && i < binaryen.CallGetNumOperands(e); i++)
+        ok = is_straight(binaryen.CallGetOperandAt(e, i), nodes);
+    for (uint32_t i = 0; ok && id == binaryen.BlockId() && i < binaryen.BlockGetNumChildren(e); i++)
+        ok = is_straight(binaryen.BlockGetChildAt(e, i), nodes);
     return ok;
 }
 
@@ -168,7 +174,7 @@ void scratch_add(Scratch *x, Body *b, const char *name, BinaryenType params, Bin
         x->crowded_at = x->at;
     }
     BinaryenFunctionRef f =
-        BinaryenAddFunction(b->module, name, params, result, b->locals.at, b->locals.len, body);
+        binaryen.AddFunction(b->module, name, params, result, b->locals.at, b->locals.len, body);
     uint32_t nodes = STRAIGHT_NODES;
     if (b->nsteps + b->locals.len > HUGE_BODY)
         vec_push(&x->huge, f);
@@ -176,17 +182,17 @@ void scratch_add(Scratch *x, Body *b, const char *name, BinaryenType params, Bin
         vec_push(&x->straight, f);
     else
         vec_push(&x->plain, f);
-    BinaryenAddFunctionExport(b->module, name, name);
+    binaryen.AddFunctionExport(b->module, name, name);
     body_free(b);
     x->any = true;
 }
 
 /* What the body of a function or alt probe returns; `otherwise` where it ends without a return. */
 static Ref with_result(Body *b, Ref body, Ref otherwise) {
-    if (gen_result(b->result) == BinaryenTypeNone() || b->leaves)
+    if (gen_result(b->result) == binaryen.TypeNone() || b->leaves)
         return body;
     Ref both[] = {body, otherwise};
-    return BinaryenBlock(b->module, NULL, both, 2, BinaryenTypeAuto());
+    return binaryen.Block(b->module, NULL, both, 2, binaryen.TypeAuto());
 }
 
 /* A function of a script. Where it ends without a return it returns zero. */
@@ -202,9 +208,9 @@ void scratch_fn(Scratch *x, const PlanFn *f, const char *name) {
     b.result = fn->result;
     gen_declare_locals(&b, fn->vars, fn->nvars);
     Ref body = gen_body(&b, &fn->body, fn->vars, fn->nvars);
-    if (gen_result(fn->result) != BinaryenTypeNone())
+    if (gen_result(fn->result) != binaryen.TypeNone())
         body = with_result(&b, body, gen_zero(&b, type_leaf(fn->result, 0)));
-    scratch_add(x, &b, name, BinaryenTypeCreate(params.at, params.len), gen_result(fn->result),
+    scratch_add(x, &b, name, binaryen.TypeCreate(params.at, params.len), gen_result(fn->result),
                 body);
     vec_free(&params);
 }
@@ -218,10 +224,10 @@ static void build_shape(Scratch *x, const Shape *s, const char *name) {
     gen_declare_locals(&b, p->vars, p->nvars);
     Ref body = gen_body(&b, &p->body, p->vars, p->nvars);
     if (p->predicate && !v->alt.is)
-        body = BinaryenIf(x->module, gen_expr(&b, p->predicate), body, NULL);
-    body = with_result(&b, body, BinaryenUnreachable(x->module));
-    scratch_add(x, &b, name, BinaryenTypeNone(),
-                v->alt.gives ? BinaryenTypeNone() : gen_result(b.result), body);
+        body = binaryen.If(x->module, gen_expr(&b, p->predicate), body, NULL);
+    body = with_result(&b, body, binaryen.Unreachable(x->module));
+    scratch_add(x, &b, name, binaryen.TypeNone(),
+                v->alt.gives ? binaryen.TypeNone() : gen_result(b.result), body);
 }
 
 /* The predicate of an alt probe, by itself. */
@@ -229,7 +235,7 @@ static void build_predicate(Scratch *x, const Shape *s, const char *name) {
     const Variant *v = s->variant;
     Body b = scratch_body(x, v, s->atoms);
     gen_declare_locals(&b, v->probe->vars, v->probe->nvars);
-    scratch_add(x, &b, name, BinaryenTypeNone(), BinaryenTypeInt32(),
+    scratch_add(x, &b, name, binaryen.TypeNone(), binaryen.TypeInt32(),
                 gen_expr(&b, v->probe->predicate));
 }
 
@@ -240,8 +246,8 @@ static void build_site_code(Scratch *x, const Shape *s, bool at_exit, const char
     gen_declare_locals(&b, p->vars, p->nvars);
     Ref body = at_exit ? gen_exit_calls(&b, &p->body) : gen_site_start(&b, &p->body);
     if (!body) /* what is static leaves out all of them */
-        body = BinaryenNop(b.module);
-    scratch_add(x, &b, name, BinaryenTypeNone(), BinaryenTypeNone(), body);
+        body = binaryen.Nop(b.module);
+    scratch_add(x, &b, name, binaryen.TypeNone(), binaryen.TypeNone(), body);
 }
 
 /* What a probe's shared variables start with that does not fold. */
@@ -249,36 +255,54 @@ void scratch_shared(Scratch *x, const Variant *v, const char *name) {
     Body b = scratch_body(x, v, 0);
     gen_declare_locals(&b, v->probe->vars, v->probe->nvars);
     Ref body = gen_shared_values(&b, v->probe->vars, v->probe->nvars);
-    scratch_add(x, &b, name, BinaryenTypeNone(), BinaryenTypeNone(), body);
+    scratch_add(x, &b, name, binaryen.TypeNone(), binaryen.TypeNone(), body);
 }
 
-/* Script-scope statements, if there are any that generate code. */
-bool scratch_init(Scratch *x, uint32_t script, const char *name) {
-    const Script *s = x->plan->scripts.at[script];
+/* Whether statements at script scope generate code. */
+static bool starts_with_code(const Script *s) {
     bool any = false;
     for (const Stmt *st = s->init.first; st; st = st->next)
         any |= st->kind == STMT_DECL ? !starts_constant(st->var)
                : st->kind == STMT_CALL
                    ? st->value->annotation <= ANN_INIT && st->value->annotation != ANN_STATIC
                    : true;
-    if (!any)
+    return any;
+}
+
+bool scratch_init(Scratch *x, uint32_t script, const char *name) {
+    const Script *s = x->plan->scripts.at[script];
+    if (!starts_with_code(s))
         return false;
     Body b = scratch_body(x, x->plan->scopes.at[script], 0);
     gen_declare_locals(&b, NULL, 0);
     Ref body = gen_body(&b, &s->init, NULL, 0);
-    scratch_add(x, &b, name, BinaryenTypeNone(), BinaryenTypeNone(), body);
+    scratch_add(x, &b, name, binaryen.TypeNone(), binaryen.TypeNone(), body);
     return true;
 }
 
-/* '@exit' calls at script scope, if there are any. */
+/* Whether there may be '@exit' calls at script scope; those in conditional statements are not
+ * looked for. */
+static bool ends_with_code(const Script *s) {
+    for (const Stmt *st = s->init.first; st; st = st->next)
+        if (st->narms || (st->kind == STMT_CALL && st->value->annotation == ANN_EXIT))
+            return true;
+    return false;
+}
+
 bool scratch_exit(Scratch *x, uint32_t script, const char *name) {
     Body b = scratch_body(x, x->plan->scopes.at[script], 0);
     Ref calls = gen_exit_calls(&b, &x->plan->scripts.at[script]->init);
     if (!calls)
         return false;
     gen_declare_locals(&b, NULL, 0);
-    scratch_add(x, &b, name, BinaryenTypeNone(), BinaryenTypeNone(), calls);
+    scratch_add(x, &b, name, binaryen.TypeNone(), binaryen.TypeNone(), calls);
     return true;
+}
+
+/* Whether a shape is to be compiled: one whose counts are only counters has no code. */
+static bool has_template(const Shape *s) {
+    const Variant *v = s->variant;
+    return !s->never && !s->template && (s->spliced || v->starts_dynamic || v->exits);
 }
 
 /* ---- decoding ---- */
@@ -385,7 +409,7 @@ static bool decode_all(Plan *plan, const GenOptions *options, const Template **i
     for (uint32_t i = 0; ok && i < plan->shapes.len; i++) {
         Shape *s = plan->shapes.at[i];
         snprintf(name, sizeof name, "s%u", i);
-        if (s->never || s->template)
+        if (!has_template(s))
             continue;
         s->template = decode(&d, name);
         name[0] = 'q';
@@ -400,7 +424,7 @@ static bool decode_all(Plan *plan, const GenOptions *options, const Template **i
         ok = s->template || fault(diags, "a template cannot be decoded");
     }
     for (uint32_t i = 0; ok && i < plan->fns.len; i++) {
-        hole_name(name, HOLE_FN, i, BinaryenTypeInt32());
+        hole_name(name, HOLE_FN, i, binaryen.TypeInt32());
         plan->fns.at[i].template = decode(&d, name);
         ok = plan->fns.at[i].template || fault(diags, "a function cannot be decoded");
     }
@@ -427,7 +451,7 @@ static void build_all(Scratch *x) {
     for (uint32_t i = 0; i < plan->shapes.len; i++) {
         const Shape *s = plan->shapes.at[i];
         snprintf(name, sizeof name, "s%u", i);
-        if (s->never || s->template)
+        if (!has_template(s))
             continue;
         build_shape(x, s, name);
         name[0] = 'q';
@@ -441,7 +465,7 @@ static void build_all(Scratch *x) {
             build_site_code(x, s, true, name);
     }
     for (uint32_t i = 0; i < plan->fns.len; i++) {
-        hole_name(name, HOLE_FN, i, BinaryenTypeInt32());
+        hole_name(name, HOLE_FN, i, binaryen.TypeInt32());
         scratch_fn(x, &plan->fns.at[i], name);
     }
     for (uint32_t i = 0; i < plan->probes.len; i++) {
@@ -457,12 +481,31 @@ static void build_all(Scratch *x) {
     }
 }
 
+/* Whether anything of a plan becomes code of its own: most scripts that count have nothing. */
+static bool has_code(const Plan *plan) {
+    for (uint32_t i = 0; i < plan->shapes.len; i++)
+        if (has_template(plan->shapes.at[i]))
+            return true;
+    for (uint32_t i = 0; i < plan->probes.len; i++)
+        if (plan->probes.at[i].shared_from)
+            return true;
+    for (uint32_t i = 0; i < plan->scripts.len; i++)
+        if (starts_with_code(plan->scripts.at[i]) || ends_with_code(plan->scripts.at[i]))
+            return true;
+    return plan->fns.len > 0;
+}
+
 bool gen_templates(Plan *plan, const GenOptions *options, const Template **init, Diags *diags) {
     Scratch x = {.plan = plan, .options = options, .optimise = scratch_optimise_each};
-    Phase before = phase_begin(PHASE_COMPILE);
-    scratch_begin(&x);
     for (uint32_t i = 0; i < plan->scripts.len; i++)
         init[i] = NULL;
+    if (!has_code(plan))
+        return true;
+    Phase before = phase_begin(PHASE_COMPILE);
+    if (!scratch_begin(&x, diags)) {
+        phase_end(before);
+        return false;
+    }
     build_all(&x);
     Buf bytes = {0};
     bool ok = scratch_finish(&x, &bytes) || fault(diags, "the scratch module is invalid");

@@ -22,8 +22,8 @@ static void import_function(Code *c, const char *module, const char *name, const
     bool added;
     map_put(&c->g->imports, str_of(internal), 0, &added);
     if (added)
-        BinaryenAddFunctionImport(c->b.module, internal, module, name,
-                                  BinaryenTypeCreate((BinaryenType *)params, n), result);
+        binaryen.AddFunctionImport(c->b.module, internal, module, name,
+                                   binaryen.TypeCreate((BinaryenType *)params, n), result);
 }
 
 Ref runtime_call(Code *c, const char *name, const char *params, const char *result,
@@ -34,15 +34,15 @@ Ref runtime_call(Code *c, const char *name, const char *params, const char *resu
         types[n] = gen_letter_type(params[n]);
     BinaryenType type = gen_letter_type(result[0]);
     import_function(c, "rt", name, name, types, n, type);
-    return BinaryenCall(c->b.module, name, (Ref *)args, n, type);
+    return binaryen.Call(c->b.module, name, (Ref *)args, n, type);
 }
 
 Ref zero_of(Code *c, BinaryenType type) {
-    struct BinaryenLiteral zero = type == BinaryenTypeInt64()     ? BinaryenLiteralInt64(0)
-                                  : type == BinaryenTypeFloat32() ? BinaryenLiteralFloat32(0)
-                                  : type == BinaryenTypeFloat64() ? BinaryenLiteralFloat64(0)
-                                                                  : BinaryenLiteralInt32(0);
-    return BinaryenConst(c->b.module, zero);
+    struct BinaryenLiteral zero = type == binaryen.TypeInt64()     ? binaryen.LiteralInt64(0)
+                                  : type == binaryen.TypeFloat32() ? binaryen.LiteralFloat32(0)
+                                  : type == binaryen.TypeFloat64() ? binaryen.LiteralFloat64(0)
+                                                                   : binaryen.LiteralInt32(0);
+    return binaryen.Const(c->b.module, zero);
 }
 
 /* A global of the module; with `import` the one of that name in module "var". */
@@ -52,22 +52,22 @@ static void declare_global(Code *c, const char *name, BinaryenType type, bool im
     if (!added)
         return;
     if (import) {
-        BinaryenAddGlobalImport(c->b.module, name, "var", name, type, true);
+        binaryen.AddGlobalImport(c->b.module, name, "var", name, type, true);
         return;
     }
-    BinaryenAddGlobal(c->b.module, name, type, true, zero_of(c, type));
+    binaryen.AddGlobal(c->b.module, name, type, true, zero_of(c, type));
 }
 
 Ref own_get(Code *c, const char *name, BinaryenType type) {
     declare_global(c, name, type, false);
-    return BinaryenGlobalGet(c->b.module, name, type);
+    return binaryen.GlobalGet(c->b.module, name, type);
 }
 
 const char monitor_back[] = "back";
 
 Ref own_set(Code *c, const char *name, BinaryenType type, Ref value) {
     declare_global(c, name, type, false);
-    return BinaryenGlobalSet(c->b.module, name, value);
+    return binaryen.GlobalSet(c->b.module, name, value);
 }
 
 /* ---- functions ---- */
@@ -115,7 +115,7 @@ static Ref ask_param(Code *c, MonitorParam param, const void *what, BinaryenType
     if (i == c->asks->len)
         vec_push(c->asks, ((Ask){param, what, type}));
     c->g->clash |= c->asks->at[i].type != type;
-    return BinaryenLocalGet(c->b.module, i, c->asks->at[i].type);
+    return binaryen.LocalGet(c->b.module, i, c->asks->at[i].type);
 }
 
 Ref ask(Code *c, ParamKind kind, uint32_t n, BinaryenType type) {
@@ -137,17 +137,18 @@ Ref ask_callback(Code *c, Str name, const void *what, BinaryenType type) {
 }
 
 Ref engine_remove(Code *c) {
-    BinaryenType i32 = BinaryenTypeInt32();
-    import_function(c, REMOVAL_MODULE, "remove_probe", "remove_probe", &i32, 1, BinaryenTypeNone());
+    BinaryenType i32 = binaryen.TypeInt32();
+    import_function(c, REMOVAL_MODULE, "remove_probe", "remove_probe", &i32, 1,
+                    binaryen.TypeNone());
     Ref id = ask(c, PARAM_PROBE_ID, 0, i32);
-    return BinaryenCall(c->b.module, "remove_probe", &id, 1, BinaryenTypeNone());
+    return binaryen.Call(c->b.module, "remove_probe", &id, 1, binaryen.TypeNone());
 }
 
 /* Parts share a record, but for those that have their own. */
 Ref ask_record(Code *c, const MonitorRecord *record) {
     bool own = record != c->g->in->records[c->number];
     return ask_callback(c, callback_record(c, record), own ? c->b.variant : NULL,
-                        BinaryenTypeInt32());
+                        binaryen.TypeInt32());
 }
 
 static bool is_wide(const Code *c, uint32_t n) {
@@ -158,8 +159,8 @@ static bool is_wide(const Code *c, uint32_t n) {
 static Ref ask_operand(Code *c, uint32_t n, BinaryenType type) {
     if (!is_wide(c, n))
         return ask(c, PARAM_ARG, n, type);
-    return BinaryenUnary(c->b.module, BinaryenWrapInt64(),
-                         ask(c, PARAM_ARG, n, BinaryenTypeInt64()));
+    return binaryen.Unary(c->b.module, binaryen.WrapInt64(),
+                          ask(c, PARAM_ARG, n, binaryen.TypeInt64()));
 }
 
 /* ---- static names ---- */
@@ -188,12 +189,12 @@ static const Known *find_known(int name) {
 }
 
 Ref place_fid(Code *c) {
-    return BinaryenLocalGet(c->b.module, 0, BinaryenTypeInt32());
+    return binaryen.LocalGet(c->b.module, 0, binaryen.TypeInt32());
 }
 
 Ref place_pc(Code *c) {
     if (!c->at_end)
-        return BinaryenLocalGet(c->b.module, 1, BinaryenTypeInt32());
+        return binaryen.LocalGet(c->b.module, 1, binaryen.TypeInt32());
     return runtime_call(c, "site_func_end", "i", "i", (Ref[]){place_fid(c)});
 }
 
@@ -202,14 +203,14 @@ static Ref from_bits(Code *c, const Type *type, Ref bits, char letter) {
     BinaryenModuleRef m = c->b.module;
     WasmType w = type_wasm(type);
     if (letter == 'i')
-        return w == WASM_I64 ? BinaryenUnary(m, BinaryenExtendUInt32(), bits) : bits;
+        return w == WASM_I64 ? binaryen.Unary(m, binaryen.ExtendUInt32(), bits) : bits;
     switch (w) {
     case WASM_I64: return bits;
-    case WASM_F64: return BinaryenUnary(m, BinaryenReinterpretInt64(), bits);
+    case WASM_F64: return binaryen.Unary(m, binaryen.ReinterpretInt64(), bits);
     case WASM_F32:
-        return BinaryenUnary(m, BinaryenReinterpretInt32(),
-                             BinaryenUnary(m, BinaryenWrapInt64(), bits));
-    default: return BinaryenUnary(m, BinaryenWrapInt64(), bits);
+        return binaryen.Unary(m, binaryen.ReinterpretInt32(),
+                              binaryen.Unary(m, binaryen.WrapInt64(), bits));
+    default: return binaryen.Unary(m, binaryen.WrapInt64(), bits);
     }
 }
 
@@ -278,7 +279,7 @@ static Ref put_value(Code *c, const Type *type, Value v) {
 
 static Ref fail(Code *c, const char *what) {
     c->g->failed = what;
-    return BinaryenUnreachable(c->b.module);
+    return binaryen.Unreachable(c->b.module);
 }
 
 /* At script scope there is more that is static than an engine tells. */
@@ -286,7 +287,7 @@ static Ref fail_known(Code *c, const Expr *e) {
     Diag *d = diag(c->g->diags, DIAG_MONITOR_CANNOT, e->span,
                    "the value of '%.*s' is not known to a monitor", STR_ARG(e->name));
     diag_hint(c->g->diags, d, "compile with `whammc instr`");
-    return BinaryenUnreachable(c->b.module);
+    return binaryen.Unreachable(c->b.module);
 }
 
 static Ref get_known(Body *b, const Expr *e) {
@@ -308,7 +309,7 @@ static Ref get_known(Body *b, const Expr *e) {
     if (!c->asks)
         return ask_runtime(c, k, e);
     if (k->param == PARAM_OFFSET)
-        return from_bits(c, e->type, ask(c, PARAM_OFFSET, 0, BinaryenTypeInt64()), 'l');
+        return from_bits(c, e->type, ask(c, PARAM_OFFSET, 0, binaryen.TypeInt64()), 'l');
     return ask(c, k->param, k->param == PARAM_IMM ? e->bound.n : 0, gen_type(e->type));
 }
 
@@ -347,7 +348,7 @@ static Ref call_memory(Body *b, uint32_t n, const Refs *args, const BinaryenType
     uint32_t nargs = args ? args->len : 0;
     const char *name = arena_printf(c->g->arena, "mem%u", n);
     import_function(c, "mem", name + 3, name, params, nargs, result);
-    return BinaryenCall(b->module, name, args ? args->at : NULL, nargs, result);
+    return binaryen.Call(b->module, name, args ? args->at : NULL, nargs, result);
 }
 
 static Ref get_hole(Body *b, HoleKind kind, uint32_t n, BinaryenType type) {
@@ -359,10 +360,10 @@ static Ref get_hole(Body *b, HoleKind kind, uint32_t n, BinaryenType type) {
     case HOLE_BACK: return own_get(c, monitor_back, type);
     case HOLE_WIDE:
         if (is_wide(c, n))
-            return ask(c, PARAM_ARG, n, BinaryenTypeInt64());
-        return BinaryenUnary(b->module, BinaryenExtendUInt32(),
-                             ask(c, PARAM_ARG, n, BinaryenTypeInt32()));
-    case HOLE_VAR: return BinaryenGlobalGet(b->module, variable_name(c, n, type), type);
+            return ask(c, PARAM_ARG, n, binaryen.TypeInt64());
+        return binaryen.Unary(b->module, binaryen.ExtendUInt32(),
+                              ask(c, PARAM_ARG, n, binaryen.TypeInt32()));
+    case HOLE_VAR: return binaryen.GlobalGet(b->module, variable_name(c, n, type), type);
     case HOLE_TEXT:
         return const_i32(b, c->g->in->text_at(c->g->in->ctx, c->g->in->plan->texts.at[n]));
     case HOLE_PAGE: return const_i32(b, values_kept_page(n));
@@ -375,7 +376,7 @@ static Ref get_hole(Body *b, HoleKind kind, uint32_t n, BinaryenType type) {
 static Ref set_hole(Body *b, HoleKind kind, uint32_t n, BinaryenType type, Ref value) {
     Code *c = b->ctx;
     switch (kind) {
-    case HOLE_VAR: return BinaryenGlobalSet(b->module, variable_name(c, n, type), value);
+    case HOLE_VAR: return binaryen.GlobalSet(b->module, variable_name(c, n, type), value);
     case HOLE_GIVE: return own_set(c, leaf_name(c, n, type), type, value);
     default: return fail(c, "a hole that is set");
     }
@@ -391,23 +392,23 @@ static Ref call_library(Body *b, uint32_t n, const Refs *args, const BinaryenTyp
     const char *name = arena_printf(c->g->arena, "lib%u", n);
     if (leaves < 2) {
         import_function(c, "lib", name + 3, name, params, nargs, result);
-        return BinaryenCall(b->module, name, operands, nargs, result);
+        return binaryen.Call(b->module, name, operands, nargs, result);
     }
     Vec(BinaryenType) types = {0};
     Refs code = {0};
     for (uint32_t i = 0; i < leaves; i++)
         vec_push(&types, gen_type(type_leaf(type, i)));
-    BinaryenType tuple = BinaryenTypeCreate(types.at, leaves);
+    BinaryenType tuple = binaryen.TypeCreate(types.at, leaves);
     import_function(c, "lib", name + 3, name, params, nargs, tuple);
     uint32_t local = gen_temp(b, tuple);
-    vec_push(&code, BinaryenLocalSet(b->module, local,
-                                     BinaryenCall(b->module, name, operands, nargs, tuple)));
+    vec_push(&code, binaryen.LocalSet(b->module, local,
+                                      binaryen.Call(b->module, name, operands, nargs, tuple)));
     for (uint32_t i = 0; i < leaves; i++) {
-        Ref leaf = BinaryenTupleExtract(b->module, BinaryenLocalGet(b->module, local, tuple), i);
+        Ref leaf = binaryen.TupleExtract(b->module, binaryen.LocalGet(b->module, local, tuple), i);
         vec_push(&code, own_set(c, leaf_name(c, i, types.at[i]), types.at[i], leaf));
     }
     vec_free(&types);
-    return gen_block_of(b, &code, BinaryenTypeNone());
+    return gen_block_of(b, &code, binaryen.TypeNone());
 }
 
 /* What a report is made of is collected once, when the program has ended. */
@@ -415,7 +416,7 @@ static Ref fail_flush(Code *c, uint32_t n) {
     Diag *d = diag(c->g->diags, DIAG_MONITOR_CANNOT, c->g->in->plan->library_fns.at[n].called,
                    "a monitor reports only once, when the engine signals the end of the program");
     diag_hint(c->g->diags, d, "compile with `whammc instr`");
-    return BinaryenUnreachable(c->b.module);
+    return binaryen.Unreachable(c->b.module);
 }
 
 /* Monitors are modules of their own: what they keep of each activation costs a call. */
@@ -430,7 +431,7 @@ static Ref fail_stack(Code *c) {
     Diag *d = diag(c->g->diags, DIAG_MONITOR_CANNOT, called,
                    "a monitor has no library 'stack', which becomes code of the program");
     diag_hint(c->g->diags, d, "compile with `whammc instr`");
-    return BinaryenUnreachable(c->b.module);
+    return binaryen.Unreachable(c->b.module);
 }
 
 /* Word min(index, number of targets) of the list that a callback makes for the location. */
@@ -438,15 +439,15 @@ static Ref target_depth(Body *b, Ref index) {
     enum { STR_BYTES = 4 };
     Code *c = b->ctx;
     BinaryenModuleRef m = b->module;
-    BinaryenType i32 = BinaryenTypeInt32();
+    BinaryenType i32 = binaryen.TypeInt32();
     uint32_t n = gen_temp(b, i32);
     Ref list = ask_callback(c, callback_targets(c), NULL, i32);
     Ref count = ask(c, PARAM_NUM_TARGETS, 0, i32), count_again = ask(c, PARAM_NUM_TARGETS, 0, i32);
-    Ref inside = BinaryenBinary(m, BinaryenLtUInt32(), BinaryenLocalGet(m, n, i32), count);
+    Ref inside = binaryen.Binary(m, binaryen.LtUInt32(), binaryen.LocalGet(m, n, i32), count);
     Ref chosen = /* its condition is evaluated last */
-        BinaryenSelect(m, inside, BinaryenLocalTee(m, n, index, i32), count_again, i32);
-    Ref at = BinaryenBinary(m, BinaryenShlInt32(), chosen, const_i32(b, 2));
-    return gen_load_word(b, BinaryenBinary(m, BinaryenAddInt32(), list, at), STR_BYTES);
+        binaryen.Select(m, inside, binaryen.LocalTee(m, n, index, i32), count_again, i32);
+    Ref at = binaryen.Binary(m, binaryen.ShlInt32(), chosen, const_i32(b, 2));
+    return gen_load_word(b, binaryen.Binary(m, binaryen.AddInt32(), list, at), STR_BYTES);
 }
 
 static Ref call_hole(Body *b, HoleKind kind, uint32_t n, const Refs *args,
@@ -457,7 +458,8 @@ static Ref call_hole(Body *b, HoleKind kind, uint32_t n, const Refs *args,
     case HOLE_HELPER:
         import_function(c, "rt", helper_infos[n].name, helper_infos[n].name, params, nargs, result);
         c->g->text |= n >= HELPER_PUTC && n <= HELPER_FLUSH;
-        return BinaryenCall(b->module, helper_infos[n].name, args ? args->at : NULL, nargs, result);
+        return binaryen.Call(b->module, helper_infos[n].name, args ? args->at : NULL, nargs,
+                             result);
     case HOLE_LIBRARY: return call_library(b, n, args, params, result);
     case HOLE_FLUSH: return fail_flush(c, n);
     case HOLE_STACK: return fail_stack(c);
@@ -508,14 +510,14 @@ static Ref get_address(Body *b, uint32_t var, uint32_t *offset) {
     const MonitorInput *in = c->g->in;
     if (in->plan->vars.at[var].decl->storage == STORAGE_FRAME) {
         *offset = in->frame_at[var];
-        return own_get(c, "frame", BinaryenTypeInt32());
+        return own_get(c, "frame", binaryen.TypeInt32());
     }
     const MonitorRecord *r = code_record(c);
     const MonitorField *f = r ? monitor_field(r, c->part, var) : NULL;
     if (f) {
         *offset = f->offset;
         return c->record >= 0
-                   ? BinaryenLocalGet(b->module, (BinaryenIndex)c->record, BinaryenTypeInt32())
+                   ? binaryen.LocalGet(b->module, (BinaryenIndex)c->record, binaryen.TypeInt32())
                    : ask_record(c, r);
     }
     return fail(c, "a variable");

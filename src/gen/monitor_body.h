@@ -72,17 +72,17 @@ typedef struct Code {
 extern const HoleOps attach_ops;
 
 static inline Ref binary(Code *c, BinaryenOp op, Ref x, Ref y) {
-    return BinaryenBinary(c->b.module, op, x, y);
+    return binaryen.Binary(c->b.module, op, x, y);
 }
 static inline Ref const_i64(Code *c, uint64_t v) {
-    return BinaryenConst(c->b.module, BinaryenLiteralInt64((int64_t)v));
+    return binaryen.Const(c->b.module, binaryen.LiteralInt64((int64_t)v));
 }
 static inline Ref is_zero(Code *c, Ref x) {
-    return BinaryenUnary(c->b.module, BinaryenEqZInt32(), x);
+    return binaryen.Unary(c->b.module, binaryen.EqZInt32(), x);
 }
 /* Two conditions, each 0 or 1 or NULL = it holds. */
 static inline Ref both(Code *c, Ref x, Ref y) {
-    return !x ? y : !y ? x : binary(c, BinaryenAndInt32(), x, y);
+    return !x ? y : !y ? x : binary(c, binaryen.AndInt32(), x, y);
 }
 Ref zero_of(Code *c, BinaryenType type);
 

@@ -17,13 +17,13 @@
 #include <stdio.h>
 
 static Ref wrap_block(Code *c, Refs *code) {
-    return gen_block_of(&c->b, code, BinaryenTypeNone());
+    return gen_block_of(&c->b, code, binaryen.TypeNone());
 }
 
 /* ---- the flag that branches set ---- */
 
 static Ref arg_is_not_zero(Code *c) {
-    return binary(c, BinaryenNeInt32(), ask(c, PARAM_ARG, 0, BinaryenTypeInt32()),
+    return binary(c, binaryen.NeInt32(), ask(c, PARAM_ARG, 0, binaryen.TypeInt32()),
                   const_i32(&c->b, 0));
 }
 
@@ -31,18 +31,19 @@ static Ref arg_is_not_zero(Code *c) {
 static Ref table_goes_back(Code *c) {
     enum { STR_BYTES = 4 };
     BinaryenModuleRef m = c->b.module;
-    BinaryenType i32 = BinaryenTypeInt32();
+    BinaryenType i32 = binaryen.TypeInt32();
     uint32_t target = gen_temp(&c->b, i32);
     Ref map = ask_callback(c, callback_to_loop(c), monitor_back, i32);
     Ref count = ask(c, PARAM_NUM_TARGETS, 0, i32), count_again = ask(c, PARAM_NUM_TARGETS, 0, i32);
     Ref index = ask(c, PARAM_ARG, 0, i32), index_again = ask(c, PARAM_ARG, 0, i32);
-    Ref inside = binary(c, BinaryenLtUInt32(), index, count);
-    Ref chosen = BinaryenSelect(m, inside, index_again, count_again, i32);
-    Ref byte = binary(c, BinaryenShrUInt32(), BinaryenLocalTee(m, target, chosen, i32),
+    Ref inside = binary(c, binaryen.LtUInt32(), index, count);
+    Ref chosen = binaryen.Select(m, inside, index_again, count_again, i32);
+    Ref byte = binary(c, binaryen.ShrUInt32(), binaryen.LocalTee(m, target, chosen, i32),
                       const_i32(&c->b, 3));
-    byte = gen_load_byte(&c->b, binary(c, BinaryenAddInt32(), map, byte), STR_BYTES);
-    Ref bit = binary(c, BinaryenAndInt32(), BinaryenLocalGet(m, target, i32), const_i32(&c->b, 7));
-    return binary(c, BinaryenAndInt32(), binary(c, BinaryenShrUInt32(), byte, bit),
+    byte = gen_load_byte(&c->b, binary(c, binaryen.AddInt32(), map, byte), STR_BYTES);
+    Ref bit =
+        binary(c, binaryen.AndInt32(), binaryen.LocalGet(m, target, i32), const_i32(&c->b, 7));
+    return binary(c, binaryen.AndInt32(), binary(c, binaryen.ShrUInt32(), byte, bit),
                   const_i32(&c->b, 1));
 }
 
@@ -53,7 +54,7 @@ static Ref set_back(Code *c, UnitBack how) {
     case BACK_IF_ARG: value = arg_is_not_zero(c); break;
     default: value = table_goes_back(c);
     }
-    return own_set(c, monitor_back, BinaryenTypeInt32(), value);
+    return own_set(c, monitor_back, binaryen.TypeInt32(), value);
 }
 
 /* ---- records ---- */
@@ -84,68 +85,68 @@ static const char frame[] = "frame", frame_base[] = "frame.base", frame_end[] = 
 enum { FRAME_MEMORY = 65536 }; /* for the first sets */
 
 static Ref frame_get(Code *c) {
-    return own_get(c, frame, BinaryenTypeInt32());
+    return own_get(c, frame, binaryen.TypeInt32());
 }
 
 /* Moves the sets to a place of twice the size; traps if there is none. */
 static void build_frame_grow(Gen *g) {
     Code c;
     Refs code = {0};
-    BinaryenType i32 = BinaryenTypeInt32();
+    BinaryenType i32 = binaryen.TypeInt32();
     code_begin(&c, g, NULL);
     BinaryenModuleRef m = c.b.module;
     uint32_t size = gen_temp(&c.b, i32), to = gen_temp(&c.b, i32);
     Ref have =
-        binary(&c, BinaryenSubInt32(), own_get(&c, frame_end, i32), own_get(&c, frame_base, i32));
-    Ref twice = binary(&c, BinaryenShlInt32(), have, const_i32(&c.b, 1));
+        binary(&c, binaryen.SubInt32(), own_get(&c, frame_end, i32), own_get(&c, frame_base, i32));
+    Ref twice = binary(&c, binaryen.ShlInt32(), have, const_i32(&c.b, 1));
     vec_push(&code,
-             BinaryenLocalSet(
-                 m, size, binary(&c, BinaryenAddInt32(), twice, const_i32(&c.b, FRAME_MEMORY))));
-    Ref bytes = BinaryenLocalGet(m, size, i32);
-    vec_push(&code, BinaryenLocalSet(m, to, helper_call(&c.b, HELPER_MEM_ALLOC, &bytes)));
-    vec_push(&code, BinaryenIf(m, is_zero(&c, BinaryenLocalGet(m, to, i32)), BinaryenUnreachable(m),
-                               NULL));
-    Ref used = binary(&c, BinaryenSubInt32(), frame_get(&c), own_get(&c, frame_base, i32));
-    Ref with_this = binary(&c, BinaryenAddInt32(), used, const_i32(&c.b, g->in->frame_bytes));
-    vec_push(&code, BinaryenMemoryCopy(m, BinaryenLocalGet(m, to, i32),
-                                       own_get(&c, frame_base, i32), with_this));
-    Ref used_again = binary(&c, BinaryenSubInt32(), frame_get(&c), own_get(&c, frame_base, i32));
+             binaryen.LocalSet(
+                 m, size, binary(&c, binaryen.AddInt32(), twice, const_i32(&c.b, FRAME_MEMORY))));
+    Ref bytes = binaryen.LocalGet(m, size, i32);
+    vec_push(&code, binaryen.LocalSet(m, to, helper_call(&c.b, HELPER_MEM_ALLOC, &bytes)));
+    vec_push(&code, binaryen.If(m, is_zero(&c, binaryen.LocalGet(m, to, i32)),
+                                binaryen.Unreachable(m), NULL));
+    Ref used = binary(&c, binaryen.SubInt32(), frame_get(&c), own_get(&c, frame_base, i32));
+    Ref with_this = binary(&c, binaryen.AddInt32(), used, const_i32(&c.b, g->in->frame_bytes));
+    vec_push(&code, binaryen.MemoryCopy(m, binaryen.LocalGet(m, to, i32),
+                                        own_get(&c, frame_base, i32), with_this));
+    Ref used_again = binary(&c, binaryen.SubInt32(), frame_get(&c), own_get(&c, frame_base, i32));
     vec_push(&code,
              own_set(&c, frame, i32,
-                     binary(&c, BinaryenAddInt32(), BinaryenLocalGet(m, to, i32), used_again)));
-    vec_push(&code, own_set(&c, frame_base, i32, BinaryenLocalGet(m, to, i32)));
+                     binary(&c, binaryen.AddInt32(), binaryen.LocalGet(m, to, i32), used_again)));
+    vec_push(&code, own_set(&c, frame_base, i32, binaryen.LocalGet(m, to, i32)));
     vec_push(&code, own_set(&c, frame_end, i32,
-                            binary(&c, BinaryenAddInt32(), BinaryenLocalGet(m, to, i32),
-                                   BinaryenLocalGet(m, size, i32))));
+                            binary(&c, binaryen.AddInt32(), binaryen.LocalGet(m, to, i32),
+                                   binaryen.LocalGet(m, size, i32))));
     Ref body = wrap_block(&c, &code);
-    scratch_add(&g->x, &c.b, frame_grow, BinaryenTypeNone(), BinaryenTypeNone(), body);
+    scratch_add(&g->x, &c.b, frame_grow, binaryen.TypeNone(), binaryen.TypeNone(), body);
 }
 
 /* frame points to the current set, from base + one set on. */
 static Ref push_frame(Code *c) {
     BinaryenModuleRef m = c->b.module;
-    BinaryenType i32 = BinaryenTypeInt32();
+    BinaryenType i32 = binaryen.TypeInt32();
     uint32_t bytes = c->g->in->frame_bytes;
     Refs code = {0};
-    Ref end = binary(c, BinaryenAddInt32(), frame_get(c), const_i32(&c->b, 3 * bytes));
-    Ref full = binary(c, BinaryenGtUInt32(), end, own_get(c, frame_end, i32));
-    vec_push(&code,
-             BinaryenIf(m, full, BinaryenCall(m, frame_grow, NULL, 0, BinaryenTypeNone()), NULL));
+    Ref end = binary(c, binaryen.AddInt32(), frame_get(c), const_i32(&c->b, 3 * bytes));
+    Ref full = binary(c, binaryen.GtUInt32(), end, own_get(c, frame_end, i32));
+    vec_push(&code, binaryen.If(m, full, binaryen.Call(m, frame_grow, NULL, 0, binaryen.TypeNone()),
+                                NULL));
     vec_push(&code, own_set(c, frame, i32,
-                            binary(c, BinaryenAddInt32(), frame_get(c), const_i32(&c->b, bytes))));
+                            binary(c, binaryen.AddInt32(), frame_get(c), const_i32(&c->b, bytes))));
     for (uint32_t at = 0; at < bytes && bytes <= 64; at += 8)
         vec_push(&code,
                  gen_store_leaf(&c->b, &type_scalar[TYPE_I64], frame_get(c), at, const_i64(c, 0)));
     if (bytes > 64)
-        vec_push(&code,
-                 BinaryenMemoryFill(m, frame_get(c), const_i32(&c->b, 0), const_i32(&c->b, bytes)));
+        vec_push(&code, binaryen.MemoryFill(m, frame_get(c), const_i32(&c->b, 0),
+                                            const_i32(&c->b, bytes)));
     return wrap_block(c, &code);
 }
 
 static Ref pop_frame(Code *c) {
     return own_set(
-        c, frame, BinaryenTypeInt32(),
-        binary(c, BinaryenSubInt32(), frame_get(c), const_i32(&c->b, c->g->in->frame_bytes)));
+        c, frame, binaryen.TypeInt32(),
+        binary(c, binaryen.SubInt32(), frame_get(c), const_i32(&c->b, c->g->in->frame_bytes)));
 }
 
 /* ---- parts ---- */
@@ -155,7 +156,7 @@ static Ref pop_frame(Code *c) {
 static Ref remove_at_engine(Code *c) {
     const Probe *p = c->b.variant->probe;
     Ref removed = gen_var_get(&c->b, p->removed, 0);
-    return BinaryenIf(c->b.module, removed, engine_remove(c), NULL);
+    return binaryen.If(c->b.module, removed, engine_remove(c), NULL);
 }
 
 static Ref body_of(Code *c) {
@@ -163,8 +164,8 @@ static Ref body_of(Code *c) {
     Ref body = gen_body(&c->b, &p->body, p->vars, p->nvars);
     if (!p->removed || c->residue->nparts > 1)
         return body;
-    return BinaryenBlock(c->b.module, NULL, (Ref[]){body, remove_at_engine(c)}, 2,
-                         BinaryenTypeAuto());
+    return binaryen.Block(c->b.module, NULL, (Ref[]){body, remove_at_engine(c)}, 2,
+                          binaryen.TypeAuto());
 }
 
 /* The probe's body under a condition; without branches if it only counts. */
@@ -174,16 +175,16 @@ static Ref guarded_body(Code *c, Ref condition, Ref predicate) {
     if (!condition && !predicate)
         return body_of(c);
     if (predicate && condition && !gen_is_plain(p->predicate)) {
-        Ref inner = BinaryenIf(m, predicate, body_of(c), NULL);
-        return BinaryenIf(m, condition, inner, NULL);
+        Ref inner = binaryen.If(m, predicate, body_of(c), NULL);
+        return binaryen.If(m, condition, inner, NULL);
     }
     condition = both(c, condition, predicate);
     if (!gen_only_counts(&p->body))
-        return BinaryenIf(m, condition, body_of(c), NULL);
-    uint32_t local = gen_temp(&c->b, BinaryenTypeInt32());
-    Ref steps[] = {BinaryenLocalSet(m, local, condition),
+        return binaryen.If(m, condition, body_of(c), NULL);
+    uint32_t local = gen_temp(&c->b, binaryen.TypeInt32());
+    Ref steps[] = {binaryen.LocalSet(m, local, condition),
                    gen_counts(&c->b, &p->body, local, false)};
-    return BinaryenBlock(m, NULL, steps, 2, BinaryenTypeNone());
+    return binaryen.Block(m, NULL, steps, 2, binaryen.TypeNone());
 }
 
 /* Whether a part must ask for its record although its code may not. */
@@ -201,7 +202,7 @@ static void put_action(Code *c, const UnitPart *part, Refs *code) {
         return;
     Ref condition = c->unit->dynamic ? gates_hold(c, part) : NULL;
     if (part->entering)
-        condition = both(c, condition, is_zero(c, own_get(c, monitor_back, BinaryenTypeInt32())));
+        condition = both(c, condition, is_zero(c, own_get(c, monitor_back, binaryen.TypeInt32())));
     if (part->if_taken)
         condition = both(c, condition, arg_is_not_zero(c));
     bool decided = p && !c->unit->dynamic && part->shape &&
@@ -212,7 +213,7 @@ static void put_action(Code *c, const UnitPart *part, Refs *code) {
 /* A part that is no action, in a unit that is not split. */
 static Ref if_gates(Code *c, const UnitPart *part, Ref code) {
     Ref gates = c->unit->dynamic ? gates_hold(c, part) : NULL;
-    return gates ? BinaryenIf(c->b.module, gates, code, NULL) : code;
+    return gates ? binaryen.If(c->b.module, gates, code, NULL) : code;
 }
 
 static void put_part(Code *c, const UnitPart *part, Refs *code) {
@@ -223,7 +224,7 @@ static void put_part(Code *c, const UnitPart *part, Refs *code) {
     case PART_CLEAR_BACK:
         vec_push(
             code,
-            if_gates(c, part, own_set(c, monitor_back, BinaryenTypeInt32(), const_i32(&c->b, 0))));
+            if_gates(c, part, own_set(c, monitor_back, binaryen.TypeInt32(), const_i32(&c->b, 0))));
         break;
     case PART_PUSH_FRAME: vec_push(code, if_gates(c, part, push_frame(c))); break;
     case PART_POP_FRAME: vec_push(code, if_gates(c, part, pop_frame(c))); break;
@@ -306,7 +307,7 @@ static void build_function(Gen *g, const Code *from, const char *name, Asks *ask
     for (uint32_t i = 0; i < asks->len; i++)
         vec_push(&params, asks->at[i].type);
     Ref body = probe_body(&c, from, asks);
-    scratch_add(&g->x, &c.b, name, BinaryenTypeCreate(params.at, params.len), BinaryenTypeNone(),
+    scratch_add(&g->x, &c.b, name, binaryen.TypeCreate(params.at, params.len), binaryen.TypeNone(),
                 body);
     vec_free(&params);
 }
@@ -431,7 +432,7 @@ static void put_once(Code *c, const ShapeList *list, OnceKind kind, Refs *code) 
 }
 
 static void put_call(Code *c, const char *name, Refs *code) {
-    vec_push(code, BinaryenCall(c->b.module, name, NULL, 0, BinaryenTypeNone()));
+    vec_push(code, binaryen.Call(c->b.module, name, NULL, 0, binaryen.TypeNone()));
 }
 
 typedef struct StaticCalls {
@@ -489,7 +490,7 @@ static void build_start(Gen *g) {
     put_once(&c, &g->in->once.begin, ONCE_BODY, &code);
     g->out->starts = code.len > 0;
     if (g->out->starts)
-        scratch_add(&g->x, &c.b, "start", BinaryenTypeNone(), BinaryenTypeNone(),
+        scratch_add(&g->x, &c.b, "start", binaryen.TypeNone(), binaryen.TypeNone(),
                     wrap_block(&c, &code));
     else
         discard(&c);
@@ -538,7 +539,7 @@ static void build_exit(Gen *g) {
         vec_push(&code, helper_call(&c.b, HELPER_FLUSH, NULL));
     g->out->ends = code.len > 0;
     if (g->out->ends)
-        scratch_add(&g->x, &c.b, "exit", BinaryenTypeNone(), BinaryenTypeNone(),
+        scratch_add(&g->x, &c.b, "exit", binaryen.TypeNone(), binaryen.TypeNone(),
                     wrap_block(&c, &code));
     else
         discard(&c);
@@ -547,7 +548,7 @@ static void build_exit(Gen *g) {
 static void build_functions(Gen *g) {
     char name[32];
     for (uint32_t i = 0; i < g->in->plan->fns.len; i++) {
-        hole_name(name, HOLE_FN, i, BinaryenTypeInt32());
+        hole_name(name, HOLE_FN, i, binaryen.TypeInt32());
         scratch_fn(&g->x, &g->in->plan->fns.at[i], name);
     }
 }
@@ -559,7 +560,7 @@ static void optimise(Scratch *x) {
     if (x->huge.len)
         scratch_optimise_each(x);
     else
-        BinaryenModuleOptimize(x->module);
+        binaryen.ModuleOptimize(x->module);
 }
 
 bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
@@ -573,7 +574,8 @@ bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
                     .ctx = &scope,
                     .optimise = optimise};
     g.updates = arena_array(g.arena, bool, in->units->list.len + 1);
-    scratch_begin(&g.x);
+    if (!scratch_begin(&g.x, diags))
+        return false;
     code_begin(&scope, &g, NULL);
     if (in->units->uses_frame)
         build_frame_grow(&g);

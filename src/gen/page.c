@@ -41,11 +41,11 @@ bool gen_has_pages(const Body *b, const Expr *e) {
 }
 
 static Ref get_i32(Body *b, uint32_t local) {
-    return BinaryenLocalGet(b->module, local, BinaryenTypeInt32());
+    return binaryen.LocalGet(b->module, local, binaryen.TypeInt32());
 }
 
 static Ref get_leaf(Body *b, const Search *s, uint32_t i) {
-    return BinaryenLocalGet(b->module, s->first + i, gen_type(type_leaf(s->key, i)));
+    return binaryen.LocalGet(b->module, s->first + i, gen_type(type_leaf(s->key, i)));
 }
 
 /* A leaf as 64 bits without what is not in the word. */
@@ -55,12 +55,13 @@ static Ref leaf_bits(Body *b, const Search *s, uint32_t i) {
     if (bits == 64)
         return leaf;
     if (type_is_signed(type_leaf(s->key, i)) && bits < 32)
-        leaf = BinaryenBinary(b->module, BinaryenAndInt32(), leaf, const_i32(b, (1u << bits) - 1));
-    return BinaryenUnary(b->module, BinaryenExtendUInt32(), leaf);
+        leaf =
+            binaryen.Binary(b->module, binaryen.AndInt32(), leaf, const_i32(b, (1u << bits) - 1));
+    return binaryen.Unary(b->module, binaryen.ExtendUInt32(), leaf);
 }
 
 static Ref const_i64(Body *b, uint64_t v) {
-    return BinaryenConst(b->module, BinaryenLiteralInt64((int64_t)v));
+    return binaryen.Const(b->module, binaryen.LiteralInt64((int64_t)v));
 }
 
 /* The word of the key: the last leaf lowest, but a bool above the number before it. */
@@ -72,8 +73,8 @@ static Ref word(Body *b, const Search *s) {
         uint32_t i = flagged && k + 2 >= n ? 2 * n - 3 - k : k;
         Ref leaf = leaf_bits(b, s, i);
         if (below)
-            leaf = BinaryenBinary(b->module, BinaryenShlInt64(), leaf, const_i64(b, below));
-        all = all ? BinaryenBinary(b->module, BinaryenOrInt64(), all, leaf) : leaf;
+            leaf = binaryen.Binary(b->module, binaryen.ShlInt64(), leaf, const_i64(b, below));
+        all = all ? binaryen.Binary(b->module, binaryen.OrInt64(), all, leaf) : leaf;
         below += bits_of_leaf(s->key, i);
     }
     return all;
@@ -90,12 +91,12 @@ static Ref half(Body *b, const Search *s, bool upper) {
     BinaryenModuleRef m = b->module;
     uint32_t n = type_leaves(s->key), low = lowest(s->key);
     if (n <= 2 && bits_of_leaf(s->key, low) == 32)
-        return upper ? BinaryenUnary(m, BinaryenWrapInt64(), leaf_bits(b, s, 1 - low))
+        return upper ? binaryen.Unary(m, binaryen.WrapInt64(), leaf_bits(b, s, 1 - low))
                      : get_leaf(b, s, low);
     Ref all = word(b, s);
     if (upper)
-        all = BinaryenBinary(m, BinaryenShrUInt64(), all, const_i64(b, 32));
-    return BinaryenUnary(m, BinaryenWrapInt64(), all);
+        all = binaryen.Binary(m, binaryen.ShrUInt64(), all, const_i64(b, 32));
+    return binaryen.Unary(m, binaryen.WrapInt64(), all);
 }
 
 static Ref page_word(Body *b, const Search *s, uint32_t field) {
@@ -104,18 +105,18 @@ static Ref page_word(Body *b, const Search *s, uint32_t field) {
 
 /* Half of what the page's header begins with. */
 static Ref head_half(Body *b, const Search *s, bool upper) {
-    Ref head = BinaryenLocalGet(b->module, s->head, BinaryenTypeInt64());
+    Ref head = binaryen.LocalGet(b->module, s->head, binaryen.TypeInt64());
     if (upper)
-        head = BinaryenBinary(b->module, BinaryenShrUInt64(), head, const_i64(b, 32));
-    return BinaryenUnary(b->module, BinaryenWrapInt64(), head);
+        head = binaryen.Binary(b->module, binaryen.ShrUInt64(), head, const_i64(b, 32));
+    return binaryen.Unary(b->module, binaryen.WrapInt64(), head);
 }
 
 /* The number of the slot that the key has if it is in the page. Of what is rotated by, the lower
  * five bits count, which are the shift. */
 static Ref slot_number(Body *b, const Search *s) {
     Ref distance =
-        BinaryenBinary(b->module, BinaryenSubInt32(), half(b, s, false), head_half(b, s, false));
-    return BinaryenBinary(b->module, BinaryenRotRInt32(), distance, get_i32(b, s->shape));
+        binaryen.Binary(b->module, binaryen.SubInt32(), half(b, s, false), head_half(b, s, false));
+    return binaryen.Binary(b->module, binaryen.RotRInt32(), distance, get_i32(b, s->shape));
 }
 
 /* The code sees pages of one map only: it has its place for itself, headers of pages stay with
@@ -125,35 +126,35 @@ static bool has_one_map(const Body *b, const Var *v) {
 }
 
 static Ref differs(Body *b, Ref x, const Search *s, uint32_t field) {
-    return BinaryenBinary(b->module, BinaryenXorInt32(), x, page_word(b, s, field));
+    return binaryen.Binary(b->module, binaryen.XorInt32(), x, page_word(b, s, field));
 }
 
 /* Whether the page is one of another map, or has no slot for the key. */
 static Ref is_other_page(Body *b, const Search *s, const Var *v) {
     BinaryenModuleRef m = b->module;
     Ref slots =
-        BinaryenBinary(m, BinaryenShrUInt32(), get_i32(b, s->shape), const_i32(b, SHIFT_BITS));
-    Ref other = BinaryenBinary(m, BinaryenGeUInt32(), get_i32(b, s->slot), slots);
+        binaryen.Binary(m, binaryen.ShrUInt32(), get_i32(b, s->shape), const_i32(b, SHIFT_BITS));
+    Ref other = binaryen.Binary(m, binaryen.GeUInt32(), get_i32(b, s->slot), slots);
     if (!has_one_map(b, v))
-        other = BinaryenBinary(m, BinaryenOrInt32(), other,
-                               differs(b, gen_var_get(b, v, 0), s, VALUES_PAGE_MAP));
+        other = binaryen.Binary(m, binaryen.OrInt32(), other,
+                                differs(b, gen_var_get(b, v, 0), s, VALUES_PAGE_MAP));
     if (s->wide)
-        other = BinaryenBinary(m, BinaryenOrInt32(), other,
-                               differs(b, half(b, s, true), s, VALUES_PAGE_HIGH));
+        other = binaryen.Binary(m, binaryen.OrInt32(), other,
+                                differs(b, half(b, s, true), s, VALUES_PAGE_HIGH));
     return other;
 }
 
 /* The address of the slot. */
 static Ref slot_address(Body *b, const Search *s, bool wide_value) {
     BinaryenModuleRef m = b->module;
-    return BinaryenBinary(m, BinaryenAddInt32(), page_word(b, s, VALUES_PAGE_VALUES),
-                          BinaryenBinary(m, BinaryenShlInt32(), get_i32(b, s->slot),
-                                         const_i32(b, wide_value ? 3 : 2)));
+    return binaryen.Binary(m, binaryen.AddInt32(), page_word(b, s, VALUES_PAGE_VALUES),
+                           binaryen.Binary(m, binaryen.ShlInt32(), get_i32(b, s->slot),
+                                           const_i32(b, wide_value ? 3 : 2)));
 }
 
 Ref gen_page_element(Body *b, const Expr *e, uint32_t first, Ref look_up, uint32_t *old) {
     BinaryenModuleRef m = b->module;
-    BinaryenType i32 = BinaryenTypeInt32(), i64 = BinaryenTypeInt64();
+    BinaryenType i32 = binaryen.TypeInt32(), i64 = binaryen.TypeInt64();
     const Type *value = e->var->type->value;
     bool wide_value = type_wasm(value) == WASM_I64 || type_wasm(value) == WASM_F64;
     const Type *bits = &type_scalar[wide_value ? TYPE_U64 : TYPE_U32];
@@ -169,26 +170,28 @@ Ref gen_page_element(Body *b, const Expr *e, uint32_t first, Ref look_up, uint32
     char done[16], miss[16];
     snprintf(done, sizeof done, "done%u", b->nlabels);
     snprintf(miss, sizeof miss, "miss%u", b->nlabels++);
-    Ref kept = BinaryenLocalTee(m, s.kept, hole_get(b, HOLE_PAGE, number, i32), i32);
-    Ref page = BinaryenLocalTee(m, s.page, gen_load_word(b, kept, 0), i32);
-    Ref slot = BinaryenLocalTee(m, *old, gen_load_leaf(b, bits, get_i32(b, at), 0), gen_type(bits));
+    Ref kept = binaryen.LocalTee(m, s.kept, hole_get(b, HOLE_PAGE, number, i32), i32);
+    Ref page = binaryen.LocalTee(m, s.page, gen_load_word(b, kept, 0), i32);
+    Ref slot =
+        binaryen.LocalTee(m, *old, gen_load_leaf(b, bits, get_i32(b, at), 0), gen_type(bits));
     Ref in_page[] = {
-        BinaryenLocalSet(m, s.head,
-                         gen_load_leaf(b, &type_scalar[TYPE_U64], page, VALUES_PAGE_LOW)),
-        BinaryenLocalSet(m, s.shape, head_half(b, &s, true)),
-        BinaryenLocalSet(m, s.slot, slot_number(b, &s)),
-        BinaryenBreak(m, miss, is_other_page(b, &s, e->var), NULL),
-        BinaryenLocalSet(m, at, slot_address(b, &s, wide_value)),
-        BinaryenBreak(
-            m, done,
-            wide_value ? BinaryenBinary(m, BinaryenNeInt64(), slot, const_i64(b, 0)) : slot, NULL),
+        binaryen.LocalSet(m, s.head,
+                          gen_load_leaf(b, &type_scalar[TYPE_U64], page, VALUES_PAGE_LOW)),
+        binaryen.LocalSet(m, s.shape, head_half(b, &s, true)),
+        binaryen.LocalSet(m, s.slot, slot_number(b, &s)),
+        binaryen.Break(m, miss, is_other_page(b, &s, e->var), NULL),
+        binaryen.LocalSet(m, at, slot_address(b, &s, wide_value)),
+        binaryen.Break(m, done,
+                       wide_value ? binaryen.Binary(m, binaryen.NeInt64(), slot, const_i64(b, 0))
+                                  : slot,
+                       NULL),
     };
     Ref code[] = {
-        BinaryenBlock(m, miss, in_page, 6, BinaryenTypeNone()),
-        BinaryenLocalSet(m, at, look_up),
+        binaryen.Block(m, miss, in_page, 6, binaryen.TypeNone()),
+        binaryen.LocalSet(m, at, look_up),
         gen_store_word(b, get_i32(b, s.kept), 0, gen_load_word(b, const_i32(b, VALUES_PAGE), 0)),
-        BinaryenLocalSet(m, *old, gen_load_leaf(b, bits, get_i32(b, at), 0)),
+        binaryen.LocalSet(m, *old, gen_load_leaf(b, bits, get_i32(b, at), 0)),
     };
-    Ref both[] = {BinaryenBlock(m, done, code, 4, BinaryenTypeNone()), get_i32(b, at)};
-    return BinaryenBlock(m, NULL, both, 2, i32);
+    Ref both[] = {binaryen.Block(m, done, code, 4, binaryen.TypeNone()), get_i32(b, at)};
+    return binaryen.Block(m, NULL, both, 2, i32);
 }

@@ -28,7 +28,8 @@ typedef struct Scratch {
     Span crowded_at;
 } Scratch;
 
-void scratch_begin(Scratch *x);
+/* False if Binaryen cannot be loaded (reported). */
+bool scratch_begin(Scratch *x, Diags *diags);
 /* Validates, optimises, and appends the bytes to *out (none if nothing was built, or if a function
  * is crowded). False if the module is invalid. */
 bool scratch_finish(Scratch *x, Buf *out);

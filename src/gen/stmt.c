@@ -13,16 +13,16 @@
 
 BinaryenType gen_result(const Type *type) {
     uint32_t n = type_leaves(type);
-    return n == 1 ? gen_type(type_leaf(type, 0)) : BinaryenTypeNone();
+    return n == 1 ? gen_type(type_leaf(type, 0)) : binaryen.TypeNone();
 }
 
 Ref gen_fn_call(Body *b, const Expr *e) {
     char name[32];
-    hole_name(name, HOLE_FN, plan_fn_id(b->plan, b->variant, e->fn), BinaryenTypeInt32());
+    hole_name(name, HOLE_FN, plan_fn_id(b->plan, b->variant, e->fn), binaryen.TypeInt32());
     Refs args = {0};
     for (uint32_t i = 0; i < e->nargs; i++)
         gen_leaves(b, e->args[i], &args);
-    Ref call = BinaryenCall(b->module, name, args.at, args.len, gen_result(e->fn->result));
+    Ref call = binaryen.Call(b->module, name, args.at, args.len, gen_result(e->fn->result));
     vec_free(&args);
     return call;
 }
@@ -51,22 +51,22 @@ Ref gen_counts(Body *b, const Block *block, uint32_t condition, bool negate) {
     for (const Stmt *s = block->first; s; s = s->next) {
         if (s->kind == STMT_DECL)
             continue;
-        Ref by = BinaryenLocalGet(b->module, condition, BinaryenTypeInt32());
+        Ref by = binaryen.LocalGet(b->module, condition, binaryen.TypeInt32());
         if (negate)
-            by = BinaryenUnary(b->module, BinaryenEqZInt32(), by);
+            by = binaryen.Unary(b->module, binaryen.EqZInt32(), by);
         vec_push(&code, gen_add(b, s->target, s->kind == STMT_INC ? OP_ADD : OP_SUB, by));
     }
-    return gen_block_of(b, &code, BinaryenTypeNone());
+    return gen_block_of(b, &code, binaryen.TypeNone());
 }
 
 /* if (c) { x++; } else { y++; } as x += c, y += !c. */
 static Ref gen_counting_if(Body *b, const Stmt *s, uint32_t arm) {
-    uint32_t condition = gen_temp(b, BinaryenTypeInt32());
+    uint32_t condition = gen_temp(b, binaryen.TypeInt32());
     Refs code = {0};
-    vec_push(&code, BinaryenLocalSet(b->module, condition, gen_truth(b, s->arms[arm].cond)));
+    vec_push(&code, binaryen.LocalSet(b->module, condition, gen_truth(b, s->arms[arm].cond)));
     for (uint32_t i = arm; i < s->narms; i++)
         vec_push(&code, gen_counts(b, &s->arms[i].body, condition, i > arm));
-    return gen_block_of(b, &code, BinaryenTypeNone());
+    return gen_block_of(b, &code, binaryen.TypeNone());
 }
 
 static bool is_counting_if(const Stmt *s, uint32_t arm) {
@@ -85,7 +85,7 @@ static Ref gen_if(Body *b, const Stmt *s, uint32_t arm) {
     if (b->ops && is_counting_if(s, arm))
         return gen_counting_if(b, s, arm);
     Ref body = gen_block(b, &s->arms[arm].body);
-    return BinaryenIf(b->module, gen_expr(b, s->arms[arm].cond), body, gen_if(b, s, arm + 1));
+    return binaryen.If(b->module, gen_expr(b, s->arms[arm].cond), body, gen_if(b, s, arm + 1));
 }
 
 bool calls_at_match(const Expr *e) {
@@ -135,7 +135,7 @@ static Ref gen_decl(Body *b, const Var *v) {
 
 static Ref gen_return(Body *b, const Stmt *s) {
     if (!b->leaves)
-        return BinaryenReturn(b->module, s->value ? gen_expr(b, s->value) : NULL);
+        return binaryen.Return(b->module, s->value ? gen_expr(b, s->value) : NULL);
     Refs leaves = {0}, code = {0};
     if (s->value)
         gen_leaves(b, s->value, &leaves);
@@ -143,17 +143,17 @@ static Ref gen_return(Body *b, const Stmt *s) {
         vec_push(&code,
                  b->variant->alt.gives
                      ? hole_set(b, HOLE_GIVE, i, gen_type(type_leaf(b->result, i)), leaves.at[i])
-                     : BinaryenLocalSet(b->module, b->given + i, leaves.at[i]));
+                     : binaryen.LocalSet(b->module, b->given + i, leaves.at[i]));
     vec_free(&leaves);
-    vec_push(&code, BinaryenBreak(b->module, b->end_label, NULL, NULL));
-    return gen_block_of(b, &code, BinaryenTypeAuto());
+    vec_push(&code, binaryen.Break(b->module, b->end_label, NULL, NULL));
+    return gen_block_of(b, &code, binaryen.TypeAuto());
 }
 
 /* A call whose result is not wanted. */
 static Ref gen_dropped(Body *b, const Expr *e) {
     Ref call = gen_expr(b, e);
-    return BinaryenExpressionGetType(call) == BinaryenTypeNone() ? call
-                                                                 : BinaryenDrop(b->module, call);
+    return binaryen.ExpressionGetType(call) == binaryen.TypeNone() ? call
+                                                                   : binaryen.Drop(b->module, call);
 }
 
 /* Annotated calls have their own time, but at script scope that of '@init' is start-up. */
@@ -183,7 +183,7 @@ static Ref gen_block(Body *b, const Block *block) {
         if (r)
             vec_push(&list, r);
     }
-    return gen_block_of(b, &list, BinaryenTypeAuto());
+    return gen_block_of(b, &list, binaryen.TypeAuto());
 }
 
 /* What a kept variable starts with, as a statement. */
@@ -199,14 +199,14 @@ Ref gen_shared_values(Body *b, Var *const *vars, uint32_t nvars) {
     for (uint32_t i = 0; i < nvars; i++)
         if (vars[i]->storage == STORAGE_SHARED && var_starts_dynamic(vars[i]))
             vec_push(&list, start_var(b, vars[i]));
-    return gen_block_of(b, &list, BinaryenTypeAuto());
+    return gen_block_of(b, &list, binaryen.TypeAuto());
 }
 
 /* A call that is left out if it reads an element of a map that is not there. */
 static Ref gen_exit_call(Body *b, const Expr *call) {
     snprintf(b->skip, sizeof b->skip, "skip%u", b->nlabels++);
     Ref inner = gen_dropped(b, call);
-    Ref r = BinaryenBlock(b->module, b->skip, &inner, 1, BinaryenTypeNone());
+    Ref r = binaryen.Block(b->module, b->skip, &inner, 1, binaryen.TypeNone());
     *b->skip = 0;
     return r;
 }
@@ -235,7 +235,7 @@ static Ref site_start(Body *b, const Block *block, bool runs) {
         for (uint32_t i = 0; i < s->narms; i++)
             vec_push(&list, site_start(b, &s->arms[i].body, !arm_is_off(b, s, i, &others)));
     }
-    return gen_block_of(b, &list, BinaryenTypeAuto());
+    return gen_block_of(b, &list, binaryen.TypeAuto());
 }
 
 Ref gen_site_start(Body *b, const Block *block) {
@@ -256,7 +256,7 @@ Ref gen_exit_calls(Body *b, const Block *block) {
                 vec_push(&list, inner);
         }
     }
-    return list.len ? gen_block_of(b, &list, BinaryenTypeAuto()) : NULL;
+    return list.len ? gen_block_of(b, &list, binaryen.TypeAuto()) : NULL;
 }
 
 /* ---- bodies ---- */
@@ -292,7 +292,7 @@ static void give(Body *b, Refs *code) {
     uint32_t n = type_leaves(b->result);
     for (uint32_t i = 0; i < n && !b->variant->alt.gives; i++) {
         BinaryenType type = gen_type(type_leaf(b->result, i));
-        Ref value = BinaryenLocalGet(b->module, b->given + i, type);
+        Ref value = binaryen.LocalGet(b->module, b->given + i, type);
         vec_push(code, n == 1 ? value : hole_set(b, HOLE_GIVE, i, type, value));
     }
 }
@@ -307,8 +307,8 @@ Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars) {
         if (!is_own_map(vars[i]))
             continue;
         b->leaves = true;
-        vec_push(&code, BinaryenLocalSet(b->module, b->local_of[vars[i]->index],
-                                         helper_call(b, HELPER_MAP_NEW, NULL)));
+        vec_push(&code, binaryen.LocalSet(b->module, b->local_of[vars[i]->index],
+                                          helper_call(b, HELPER_MAP_NEW, NULL)));
     }
     if (!b->leaves) {
         vec_free(&code);
@@ -316,14 +316,14 @@ Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars) {
     }
     b->given = gen_leaf_temps(b, b->result);
     Ref inner = gen_block(b, block);
-    vec_push(&code, BinaryenBlock(b->module, b->end_label, &inner, 1, BinaryenTypeNone()));
+    vec_push(&code, binaryen.Block(b->module, b->end_label, &inner, 1, binaryen.TypeNone()));
     for (uint32_t i = 0; i < nvars; i++)
         if (is_own_map(vars[i]))
             vec_push(&code,
                      helper_call(b, HELPER_MAP_FREE,
-                                 (Ref[]){BinaryenLocalGet(b->module, b->local_of[vars[i]->index],
-                                                          BinaryenTypeInt32())}));
+                                 (Ref[]){binaryen.LocalGet(b->module, b->local_of[vars[i]->index],
+                                                           binaryen.TypeInt32())}));
     give(b, &code);
     return gen_block_of(b, &code,
-                        b->variant->alt.gives ? BinaryenTypeNone() : gen_result(b->result));
+                        b->variant->alt.gives ? binaryen.TypeNone() : gen_result(b->result));
 }

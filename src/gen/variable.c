@@ -15,17 +15,17 @@
 
 Ref gen_block_of(Body *b, Refs *list, BinaryenType type) {
     b->nsteps += list->len;
-    Ref r = BinaryenBlock(b->module, NULL, list->at, list->len, type);
+    Ref r = binaryen.Block(b->module, NULL, list->at, list->len, type);
     vec_free(list);
     return r;
 }
 
 Ref gen_text(Body *b, uint32_t id) {
-    return hole_get(b, HOLE_TEXT, id, BinaryenTypeInt32());
+    return hole_get(b, HOLE_TEXT, id, binaryen.TypeInt32());
 }
 
 static Ref local_get(Body *b, uint32_t local, const Type *leaf) {
-    return BinaryenLocalGet(b->module, local, gen_type(leaf));
+    return binaryen.LocalGet(b->module, local, gen_type(leaf));
 }
 
 /* ---- memory ---- */
@@ -35,15 +35,15 @@ static bool is_wide(const Type *leaf) {
 }
 
 static Ref plus(Body *b, Ref at, uint32_t offset) {
-    return offset ? BinaryenBinary(b->module, BinaryenAddInt32(), at, const_i32(b, offset)) : at;
+    return offset ? binaryen.Binary(b->module, binaryen.AddInt32(), at, const_i32(b, offset)) : at;
 }
 
 /* Memory of an imported module is read and written by calls. */
 static Ref imported_get(Body *b, const Type *leaf, Ref at) {
     Ref x = helper_call(b, is_wide(leaf) ? HELPER_LOAD64 : HELPER_LOAD32, &at);
     switch (leaf->kind) {
-    case TYPE_F32: return BinaryenUnary(b->module, BinaryenReinterpretInt32(), x);
-    case TYPE_F64: return BinaryenUnary(b->module, BinaryenReinterpretInt64(), x);
+    case TYPE_F32: return binaryen.Unary(b->module, binaryen.ReinterpretInt32(), x);
+    case TYPE_F64: return binaryen.Unary(b->module, binaryen.ReinterpretInt64(), x);
     default: return x;
     }
 }
@@ -51,8 +51,8 @@ static Ref imported_get(Body *b, const Type *leaf, Ref at) {
 /* The bits of a float as an integer of the same size; anything else as it is. */
 static Ref bits_of(Body *b, const Type *leaf, Ref x) {
     switch (leaf->kind) {
-    case TYPE_F32: return BinaryenUnary(b->module, BinaryenReinterpretFloat32(), x);
-    case TYPE_F64: return BinaryenUnary(b->module, BinaryenReinterpretFloat64(), x);
+    case TYPE_F32: return binaryen.Unary(b->module, binaryen.ReinterpretFloat32(), x);
+    case TYPE_F64: return binaryen.Unary(b->module, binaryen.ReinterpretFloat64(), x);
     default: return x;
     }
 }
@@ -61,10 +61,10 @@ static Ref memory_get(Body *b, const Type *leaf, Ref at, uint32_t offset) {
     uint32_t n = is_wide(leaf) ? 8 : 4;
     if (b->options->imported)
         return imported_get(b, leaf, plus(b, at, offset));
-#ifdef HAVE_BINARYEN_MEMORY_NAME
-    return BinaryenLoad(b->module, n, false, offset, n, gen_type(leaf), at, "0");
+#ifdef BINARYEN_HAS_MEMORY_NAMES
+    return binaryen.Load(b->module, n, false, offset, n, gen_type(leaf), at, "0");
 #else
-    return BinaryenLoad(b->module, n, false, offset, n, gen_type(leaf), at);
+    return binaryen.Load(b->module, n, false, offset, n, gen_type(leaf), at);
 #endif
 }
 
@@ -74,18 +74,18 @@ static Ref memory_set(Body *b, const Type *leaf, Ref at, uint32_t offset, Ref va
         Ref args[] = {plus(b, at, offset), bits_of(b, leaf, value)};
         return helper_call(b, n == 8 ? HELPER_STORE64 : HELPER_STORE32, args);
     }
-#ifdef HAVE_BINARYEN_MEMORY_NAME
-    return BinaryenStore(b->module, n, offset, n, at, value, gen_type(leaf), "0");
+#ifdef BINARYEN_HAS_MEMORY_NAMES
+    return binaryen.Store(b->module, n, offset, n, at, value, gen_type(leaf), "0");
 #else
-    return BinaryenStore(b->module, n, offset, n, at, value, gen_type(leaf));
+    return binaryen.Store(b->module, n, offset, n, at, value, gen_type(leaf));
 #endif
 }
 
 Ref gen_load_byte(Body *b, Ref at, uint32_t offset) {
-#ifdef HAVE_BINARYEN_MEMORY_NAME
-    return BinaryenLoad(b->module, 1, false, offset, 1, BinaryenTypeInt32(), at, "0");
+#ifdef BINARYEN_HAS_MEMORY_NAMES
+    return binaryen.Load(b->module, 1, false, offset, 1, binaryen.TypeInt32(), at, "0");
 #else
-    return BinaryenLoad(b->module, 1, false, offset, 1, BinaryenTypeInt32(), at);
+    return binaryen.Load(b->module, 1, false, offset, 1, binaryen.TypeInt32(), at);
 #endif
 }
 
@@ -111,7 +111,7 @@ Ref gen_store_leaf(Body *b, const Type *leaf, Ref at, uint32_t offset, Ref value
 static Ref var_address(Body *b, uint32_t id, uint32_t *offset) {
     *offset = 0;
     return b->ops ? b->ops->address(b, id, offset)
-                  : hole_get(b, HOLE_VAR_ADDR, id, BinaryenTypeInt32());
+                  : hole_get(b, HOLE_VAR_ADDR, id, binaryen.TypeInt32());
 }
 
 Ref gen_var_get(Body *b, const Var *v, uint32_t leaf) {
@@ -130,7 +130,7 @@ Ref gen_var_get(Body *b, const Var *v, uint32_t leaf) {
 static Ref leaf_set(Body *b, const Var *v, uint32_t leaf, Ref value) {
     const Type *t = type_leaf(v->type, leaf);
     if (v->storage == STORAGE_LOCAL)
-        return BinaryenLocalSet(b->module, b->local_of[v->index] + leaf, value);
+        return binaryen.LocalSet(b->module, b->local_of[v->index] + leaf, value);
     uint32_t id = plan_var_id(b->plan, b->variant, v);
     if (b->options->in_memory[id]) {
         uint32_t offset;
@@ -145,7 +145,7 @@ static Ref leaf_set(Body *b, const Var *v, uint32_t leaf, Ref value) {
 static uint32_t settle(Body *b, const Type *t, Refs *leaves, Refs *code) {
     uint32_t first = gen_leaf_temps(b, t);
     for (uint32_t i = 0; i < leaves->len; i++) {
-        vec_push(code, BinaryenLocalSet(b->module, first + i, leaves->at[i]));
+        vec_push(code, binaryen.LocalSet(b->module, first + i, leaves->at[i]));
         leaves->at[i] = local_get(b, first + i, type_leaf(t, i));
     }
     return first;
@@ -166,7 +166,7 @@ static Ref set_part(Body *b, const Var *v, const Type *part, uint32_t first, con
         vec_free(&code);
         return only;
     }
-    return gen_block_of(b, &code, BinaryenTypeNone());
+    return gen_block_of(b, &code, binaryen.TypeNone());
 }
 
 Ref gen_var_set(Body *b, const Var *v, const Refs *leaves) {
@@ -199,7 +199,7 @@ typedef struct Search {
 } Search;
 
 static Ref search_get(Body *b, uint32_t local) {
-    return BinaryenLocalGet(b->module, local, BinaryenTypeInt32());
+    return binaryen.LocalGet(b->module, local, binaryen.TypeInt32());
 }
 
 /* The half in which the number must be: `side` compares it with a bound of the range in the middle,
@@ -207,42 +207,42 @@ static Ref search_get(Body *b, uint32_t local) {
 static Ref half(Body *b, const Search *s, BinaryenOp side, uint32_t offset, uint32_t moves) {
     static const Type *const u64 = &type_scalar[TYPE_U64];
     Ref bound = memory_get(b, u64, search_get(b, s->at), offset);
-    Ref beyond = BinaryenBinary(b->module, side,
-                                BinaryenLocalGet(b->module, s->number, BinaryenTypeInt64()), bound);
+    Ref beyond = binaryen.Binary(
+        b->module, side, binaryen.LocalGet(b->module, s->number, binaryen.TypeInt64()), bound);
     Ref to = plus(b, search_get(b, s->at), offset ? 16 : 0);
-    Ref move[] = {BinaryenLocalSet(b->module, moves, to),
-                  BinaryenBreak(b->module, s->next, NULL, NULL)};
-    return BinaryenIf(b->module, beyond,
-                      BinaryenBlock(b->module, NULL, move, 2, BinaryenTypeAuto()), NULL);
+    Ref move[] = {binaryen.LocalSet(b->module, moves, to),
+                  binaryen.Break(b->module, s->next, NULL, NULL)};
+    return binaryen.If(b->module, beyond,
+                       binaryen.Block(b->module, NULL, move, 2, binaryen.TypeAuto()), NULL);
 }
 
 /* Whether the number in a local, an i64, is in a list, by binary search. Leaves the answer in
  * `low`: 0 as an address means that it was found. */
 static Ref in_list(Body *b, uint32_t number, const NumberList *list) {
-    BinaryenType i32 = BinaryenTypeInt32();
+    BinaryenType i32 = binaryen.TypeInt32();
     Search s = {number, gen_temp(b, i32), gen_temp(b, i32), gen_temp(b, i32), "", ""};
     snprintf(s.next, sizeof s.next, "next%u", b->nlabels);
     snprintf(s.found, sizeof s.found, "found%u", b->nlabels++);
-    Ref low = BinaryenLocalTee(b->module, s.low, list_bytes(b, list), i32);
+    Ref low = binaryen.LocalTee(b->module, s.low, list_bytes(b, list), i32);
     /* low + (high - low) / 32 * 16 */
-    Ref count =
-        BinaryenBinary(b->module, BinaryenSubInt32(), search_get(b, s.high), search_get(b, s.low));
-    Ref middle = BinaryenBinary(
-        b->module, BinaryenShlInt32(),
-        BinaryenBinary(b->module, BinaryenShrUInt32(), count, const_i32(b, 5)), const_i32(b, 4));
-    Ref at = BinaryenBinary(b->module, BinaryenAddInt32(), search_get(b, s.low), middle);
+    Ref count = binaryen.Binary(b->module, binaryen.SubInt32(), search_get(b, s.high),
+                                search_get(b, s.low));
+    Ref middle = binaryen.Binary(
+        b->module, binaryen.ShlInt32(),
+        binaryen.Binary(b->module, binaryen.ShrUInt32(), count, const_i32(b, 5)), const_i32(b, 4));
+    Ref at = binaryen.Binary(b->module, binaryen.AddInt32(), search_get(b, s.low), middle);
     Ref empty =
-        BinaryenBinary(b->module, BinaryenEqInt32(), search_get(b, s.low), search_get(b, s.high));
-    Ref body[] = {BinaryenBreak(b->module, s.found, empty, NULL),
-                  BinaryenLocalSet(b->module, s.at, at), half(b, &s, BinaryenLtUInt64(), 0, s.high),
-                  half(b, &s, BinaryenGtUInt64(), 8, s.low),
-                  BinaryenLocalSet(b->module, s.low, const_i32(b, 0))};
-    Ref loop = BinaryenLoop(b->module, s.next,
-                            BinaryenBlock(b->module, NULL, body, 5, BinaryenTypeAuto()));
-    Ref code[] = {BinaryenLocalSet(b->module, s.high, plus(b, low, list->n * 16)),
-                  BinaryenBlock(b->module, s.found, &loop, 1, BinaryenTypeNone()),
-                  BinaryenUnary(b->module, BinaryenEqZInt32(), search_get(b, s.low))};
-    return BinaryenBlock(b->module, NULL, code, 3, i32);
+        binaryen.Binary(b->module, binaryen.EqInt32(), search_get(b, s.low), search_get(b, s.high));
+    Ref body[] = {
+        binaryen.Break(b->module, s.found, empty, NULL), binaryen.LocalSet(b->module, s.at, at),
+        half(b, &s, binaryen.LtUInt64(), 0, s.high), half(b, &s, binaryen.GtUInt64(), 8, s.low),
+        binaryen.LocalSet(b->module, s.low, const_i32(b, 0))};
+    Ref loop = binaryen.Loop(b->module, s.next,
+                             binaryen.Block(b->module, NULL, body, 5, binaryen.TypeAuto()));
+    Ref code[] = {binaryen.LocalSet(b->module, s.high, plus(b, low, list->n * 16)),
+                  binaryen.Block(b->module, s.found, &loop, 1, binaryen.TypeNone()),
+                  binaryen.Unary(b->module, binaryen.EqZInt32(), search_get(b, s.low))};
+    return binaryen.Block(b->module, NULL, code, 3, i32);
 }
 
 /* s.lists(n) of a number that is known only when the code runs, in a monitor (b->ops). */
@@ -250,20 +250,21 @@ static Ref gen_lists(Body *b, const Expr *e) {
     const Type *t = e->args[1]->type;
     Ref number = gen_expr(b, e->args[1]);
     if (!is_wide(t))
-        number = BinaryenUnary(
-            b->module, type_is_signed(t) ? BinaryenExtendSInt32() : BinaryenExtendUInt32(), number);
-    uint32_t x = gen_temp(b, BinaryenTypeInt64());
+        number = binaryen.Unary(
+            b->module, type_is_signed(t) ? binaryen.ExtendSInt32() : binaryen.ExtendUInt32(),
+            number);
+    uint32_t x = gen_temp(b, binaryen.TypeInt64());
     Refs code = {0};
-    vec_push(&code, BinaryenLocalSet(b->module, x, number));
+    vec_push(&code, binaryen.LocalSet(b->module, x, number));
     Ref found = e->list->n ? in_list(b, x, e->list) : const_i32(b, 0);
     if (type_is_signed(t)) {
-        Ref negative = BinaryenBinary(b->module, BinaryenLtSInt64(),
-                                      BinaryenLocalGet(b->module, x, BinaryenTypeInt64()),
-                                      BinaryenConst(b->module, BinaryenLiteralInt64(0)));
-        found = BinaryenIf(b->module, negative, const_i32(b, 0), found);
+        Ref negative = binaryen.Binary(b->module, binaryen.LtSInt64(),
+                                       binaryen.LocalGet(b->module, x, binaryen.TypeInt64()),
+                                       binaryen.Const(b->module, binaryen.LiteralInt64(0)));
+        found = binaryen.If(b->module, negative, const_i32(b, 0), found);
     }
     vec_push(&code, found);
-    return gen_block_of(b, &code, BinaryenTypeInt32());
+    return gen_block_of(b, &code, binaryen.TypeInt32());
 }
 
 Ref gen_method(Body *b, const Expr *e) {
@@ -287,7 +288,7 @@ Ref gen_method(Body *b, const Expr *e) {
 /* A leaf of a key as 64 bits. */
 static Ref key_word(Body *b, const Type *leaf, Ref x) {
     x = bits_of(b, leaf, x);
-    return is_wide(leaf) ? x : BinaryenUnary(b->module, BinaryenExtendUInt32(), x);
+    return is_wide(leaf) ? x : binaryen.Unary(b->module, binaryen.ExtendUInt32(), x);
 }
 
 static Ref put_key(Body *b, uint32_t n, Ref word) {
@@ -295,8 +296,8 @@ static Ref put_key(Body *b, uint32_t n, Ref word) {
 }
 
 Ref gen_missing(Body *b) {
-    return *b->skip ? BinaryenBreak(b->module, b->skip, NULL, NULL)
-                    : BinaryenUnreachable(b->module);
+    return *b->skip ? binaryen.Break(b->module, b->skip, NULL, NULL)
+                    : binaryen.Unreachable(b->module);
 }
 
 /* Looks whether the key whose leaves are in these locals exists before it is looked up. */
@@ -308,8 +309,8 @@ static void put_test(Body *b, const Expr *e, uint32_t first, Refs *code) {
     }
     Ref map = gen_var_get(b, e->var, 0);
     Ref there = helper_call(b, HELPER_MAP_HAS, &map);
-    vec_push(code, BinaryenIf(b->module, BinaryenUnary(b->module, BinaryenEqZInt32(), there),
-                              gen_missing(b), NULL));
+    vec_push(code, binaryen.If(b->module, binaryen.Unary(b->module, binaryen.EqZInt32(), there),
+                               gen_missing(b), NULL));
 }
 
 /* The address of the leaves of m[k], where k is inserted if it is not there, or not. If *old is
@@ -338,7 +339,7 @@ static Ref element(Body *b, const Expr *e, bool insert, uint32_t *old) {
     Helper h = (insert ? HELPER_MAP_AT1 : HELPER_MAP_FIND1) + (direct ? n - 1 : 3);
     Ref look_up = helper_call(b, h, args);
     vec_push(&code, pages ? gen_page_element(b, e, first, look_up, old) : look_up);
-    return gen_block_of(b, &code, BinaryenTypeInt32());
+    return gen_block_of(b, &code, binaryen.TypeInt32());
 }
 
 uint32_t gen_first_leaf(const Expr *e) {
@@ -352,10 +353,10 @@ static void index_leaves(Body *b, const Expr *e, Refs *out) {
         return;
     }
     uint32_t n = type_leaves(e->type), first = gen_first_leaf(e);
-    uint32_t at = gen_temp(b, BinaryenTypeInt32()), old;
-    Ref place = BinaryenLocalTee(b->module, at, element(b, e, false, &old), BinaryenTypeInt32());
+    uint32_t at = gen_temp(b, binaryen.TypeInt32()), old;
+    Ref place = binaryen.LocalTee(b->module, at, element(b, e, false, &old), binaryen.TypeInt32());
     for (uint32_t i = 0; i < n; i++) {
-        Ref from = i ? BinaryenLocalGet(b->module, at, BinaryenTypeInt32()) : place;
+        Ref from = i ? binaryen.LocalGet(b->module, at, binaryen.TypeInt32()) : place;
         vec_push(out, memory_get(b, type_leaf(e->type, i), from, (first + i) * LEAF));
     }
 }
@@ -370,33 +371,33 @@ static Ref set_element(Body *b, const Expr *target, const Expr *value) {
     if (gen_is_cell(target)) {
         gen_cell_set(b, target, &leaves, &code);
         vec_free(&leaves);
-        return gen_block_of(b, &code, BinaryenTypeNone());
+        return gen_block_of(b, &code, binaryen.TypeNone());
     }
-    uint32_t at = gen_temp(b, BinaryenTypeInt32()), old;
-    vec_push(&code, BinaryenLocalSet(b->module, at, element(b, target, true, &old)));
+    uint32_t at = gen_temp(b, binaryen.TypeInt32()), old;
+    vec_push(&code, binaryen.LocalSet(b->module, at, element(b, target, true, &old)));
     for (uint32_t i = 0; i < leaves.len; i++)
         vec_push(&code, memory_set(b, type_leaf(target->type, i),
-                                   BinaryenLocalGet(b->module, at, BinaryenTypeInt32()),
+                                   binaryen.LocalGet(b->module, at, binaryen.TypeInt32()),
                                    (first + i) * LEAF, leaves.at[i]));
     vec_free(&leaves);
-    return gen_block_of(b, &code, BinaryenTypeNone());
+    return gen_block_of(b, &code, binaryen.TypeNone());
 }
 
 static Ref step_element(Body *b, const Expr *target, Op op) {
     if (gen_is_cell(target))
         return gen_cell_step(b, target, op);
     Refs code = {0};
-    uint32_t at = gen_temp(b, BinaryenTypeInt32());
+    uint32_t at = gen_temp(b, binaryen.TypeInt32());
     uint32_t offset = gen_first_leaf(target) * LEAF, bits;
-    vec_push(&code, BinaryenLocalSet(b->module, at, element(b, target, true, &bits)));
+    vec_push(&code, binaryen.LocalSet(b->module, at, element(b, target, true, &bits)));
     bool known = bits != UINT32_MAX && !type_is_float(target->type);
     Ref old = known ? local_get(b, bits, target->type)
                     : memory_get(b, target->type,
-                                 BinaryenLocalGet(b->module, at, BinaryenTypeInt32()), offset);
+                                 binaryen.LocalGet(b->module, at, binaryen.TypeInt32()), offset);
     vec_push(&code,
-             memory_set(b, target->type, BinaryenLocalGet(b->module, at, BinaryenTypeInt32()),
+             memory_set(b, target->type, binaryen.LocalGet(b->module, at, binaryen.TypeInt32()),
                         offset, gen_stepped(b, target->type, op, old)));
-    return gen_block_of(b, &code, BinaryenTypeNone());
+    return gen_block_of(b, &code, binaryen.TypeNone());
 }
 
 /* ---- leaves of expressions ---- */
@@ -410,15 +411,15 @@ static void choice_leaves(Body *b, const Expr *e, Refs *out) {
         Refs code = {0};
         gen_leaves(b, e->args[1 + k], &arms[k]);
         for (uint32_t i = 0; i < n; i++)
-            vec_push(&code, BinaryenLocalSet(b->module, first + i, arms[k].at[i]));
+            vec_push(&code, binaryen.LocalSet(b->module, first + i, arms[k].at[i]));
         vec_free(&arms[k]);
-        blocks[k] = gen_block_of(b, &code, BinaryenTypeNone());
+        blocks[k] = gen_block_of(b, &code, binaryen.TypeNone());
     }
-    Ref choose = BinaryenIf(b->module, gen_expr(b, e->args[0]), blocks[0], blocks[1]);
+    Ref choose = binaryen.If(b->module, gen_expr(b, e->args[0]), blocks[0], blocks[1]);
     for (uint32_t i = 0; i < n; i++) {
         const Type *leaf = type_leaf(e->type, i);
         Ref both[] = {choose, local_get(b, first + i, leaf)};
-        vec_push(out, i ? both[1] : BinaryenBlock(b->module, NULL, both, 2, gen_type(leaf)));
+        vec_push(out, i ? both[1] : binaryen.Block(b->module, NULL, both, 2, gen_type(leaf)));
     }
 }
 
@@ -428,17 +429,18 @@ static void call_leaves(Body *b, const Expr *e, Ref call, Refs *out) {
     for (uint32_t i = 0; i < n; i++) {
         BinaryenType type = gen_type(type_leaf(e->type, i));
         Ref both[] = {call, hole_get(b, HOLE_GOT, i, type)};
-        vec_push(out, i ? both[1] : BinaryenBlock(b->module, NULL, both, 2, type));
+        vec_push(out, i ? both[1] : binaryen.Block(b->module, NULL, both, 2, type));
     }
 }
 
 /* A function of a bundled library returns a str; its value is the address and length of the bytes.
  */
 static void bytes_leaves(Body *b, const Expr *e, Refs *out) {
-    uint32_t at = gen_temp(b, BinaryenTypeInt32());
-    vec_push(out, plus(b, BinaryenLocalTee(b->module, at, gen_expr(b, e), BinaryenTypeInt32()), 4));
+    uint32_t at = gen_temp(b, binaryen.TypeInt32());
+    vec_push(out,
+             plus(b, binaryen.LocalTee(b->module, at, gen_expr(b, e), binaryen.TypeInt32()), 4));
     vec_push(out, memory_get(b, &type_scalar[TYPE_I32],
-                             BinaryenLocalGet(b->module, at, BinaryenTypeInt32()), 0));
+                             binaryen.LocalGet(b->module, at, binaryen.TypeInt32()), 0));
 }
 
 static bool is_bundled_call(const Body *b, const Expr *e) {

@@ -146,6 +146,8 @@ static void count_site(void *self, const Site *site, const SiteTypes *types, con
     for (uint32_t i = 0; i < n; i++) {
         bool counted = store_count(&r->store, site, &matches[i]);
         code |= !counted;
+        if (!counted)
+            r->p.plan->shapes.at[matches[i].shape->index]->spliced = true;
         r->p.touched[site->func] |= counted ? 0 : TOUCHED_CODE;
         check_alt_calls(r, site, types, matches[i].shape->variant);
         check_dups(r, site, matches[i].shape->variant);
@@ -209,8 +211,10 @@ static void note_scopes(Rewrite *r) {
 
 static void note_once(Rewrite *r, const ShapeList *list) {
     Site nowhere = plan_nowhere(r->p.plan, &r->p.m);
-    for (uint32_t i = 0; i < list->len; i++)
+    for (uint32_t i = 0; i < list->len; i++) {
+        r->p.plan->shapes.at[list->at[i]->index]->spliced = true;
         memory_note(&r->memories, &nowhere, list->at[i]->variant, r->p.diags);
+    }
     store_count_once(&r->store, list, &r->p.m);
 }
 

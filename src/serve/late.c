@@ -1,46 +1,25 @@
 /*
- * serve/late.c - lazy loading of libraries.
+ * serve/late.c - lazy loading of libcurl and libmicrohttpd.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 #ifdef HAVE_HTTP
 
+#include "base/dynamic.h"
 #include "serve/late.h"
-
-#include <dlfcn.h>
-
-/* NULL: a message is appended to `why`. */
-static void *load(const char *file, Buf *why) {
-    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        buf_printf(why, "%s", dlerror());
-    return library;
-}
-
-/* Sets a pointer to the function; false if there is none, or no library. */
-static bool find(void *library, const char *function, void *pointer) {
-    void *at = library ? dlsym(library, function) : NULL;
-    memcpy(pointer, &at, sizeof at);
-    return at != NULL;
-}
-
-static void explain(const char *file, void *library, Buf *why) {
-    if (library)
-        buf_printf(why, "%s lacks some functions: it is too old", file);
-}
 
 const LateCurl *late_curl(Buf *why) {
     static LateCurl curl;
     if (curl.url)
         return &curl;
     LateCurl found;
-    void *library = load(CURL_FILE, why);
+    void *library = dynamic_load(CURL_FILE, why);
     bool all = library != NULL;
-#define CURL(name) all = find(library, "curl_" #name, &found.name) && all;
+#define CURL(name) all = dynamic_find(library, "curl_" #name, &found.name) && all;
 #include "serve/late.def"
     if (!all) {
-        explain(CURL_FILE, library, why);
+        dynamic_explain(CURL_FILE, library, why);
         return NULL;
     }
     found.global_init(CURL_GLOBAL_DEFAULT);
@@ -53,12 +32,12 @@ const LateMhd *late_mhd(Buf *why) {
     if (mhd.start_daemon)
         return &mhd;
     LateMhd found;
-    void *library = load(MICROHTTPD_FILE, why);
+    void *library = dynamic_load(MICROHTTPD_FILE, why);
     bool all = library != NULL;
-#define MHD(name) all = find(library, "MHD_" #name, &found.name) && all;
+#define MHD(name) all = dynamic_find(library, "MHD_" #name, &found.name) && all;
 #include "serve/late.def"
     if (!all) {
-        explain(MICROHTTPD_FILE, library, why);
+        dynamic_explain(MICROHTTPD_FILE, library, why);
         return NULL;
     }
     mhd = found;
