@@ -70,15 +70,19 @@ AC_DEFUN([WHAMMC_BINARYEN], [
   AC_SUBST([BINARYEN_LIBS])
   # What is linked with the program: nothing if Binaryen is loaded when it is needed. Sanitizers
   # have to see C++ libraries when a program starts.
+  # The shared library names it in any case, so that packages know that it is needed.
   BINARYEN_LINKED=$BINARYEN_LIBS
+  BINARYEN_NEEDED=
   AS_CASE([" $CFLAGS $SANITIZE_CFLAGS"], [*-fsanitize*], [], [
     WHAMMC_SONAME([binaryen], [BinaryenModuleCreate])
     AS_IF([test "x$whammc_soname" != x], [
       AC_SEARCH_LIBS([dlopen], [dl])
       BINARYEN_LINKED=
+      BINARYEN_NEEDED="-Wl,--push-state,--no-as-needed,-lbinaryen,--pop-state"
       AC_DEFINE_UNQUOTED([BINARYEN_FILE], ["$whammc_soname"],
         [The file of libbinaryen, if it is loaded when it is needed.])])])
   AC_SUBST([BINARYEN_LINKED])
+  AC_SUBST([BINARYEN_NEEDED])
 
   WHAMMC_BINARYEN_CALL([load8], [memory names in loads and stores],
     [BinaryenLoad(m, 4, 0, 0, 0, BinaryenTypeInt32(), NULL, "0")],
