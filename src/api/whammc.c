@@ -304,7 +304,7 @@ static bool asks_name(const Expr *e) {
 
 /* A program without a name section has few functions that a predicate can ask for. */
 static void hint_names(whammc *w, const PlanProbe *p, Diag *d) {
-    if (w->plan.nameless && p->probe->predicate && asks_name(p->probe->predicate))
+    if (w->plan.program.nameless && p->probe->predicate && asks_name(p->probe->predicate))
         diag_hint(&w->diags, d,
                   "the program has no names but those of imports and exports; --names gives it "
                   "some");
@@ -367,11 +367,11 @@ RewriteOptions api_options(const whammc_options *o) {
 static void scripts_ask(whammc *w, ApiLocator *l, const char *program) {
     api_locator_begin(l, w->debug, program, &w->diags);
     l->locator.without = "file and src_function are \"\" then, and line, column and inlined are 0";
-    w->plan.locator = &l->locator;
+    w->plan.program.locator = &l->locator;
 }
 
 static void scripts_have_asked(whammc *w, ApiLocator *l) {
-    w->plan.locator = NULL;
+    w->plan.program.locator = NULL;
     api_locator_end(l);
 }
 

@@ -61,9 +61,9 @@ static void add_formals(Bind *b, BindRule *r) {
 static Variant *make_variant(Bind *b, const BindRule *r) {
     Variant *v = arena_new(&b->plan.arena, Variant);
     v->event = (Event){EVENT_OPCODE, WASM_OP_NOP, MODE_BEFORE};
-    v->only = arena_new(&b->plan.arena, Shape);
-    v->only->variant = v;
-    v->only->index = b->plan.shapes.len;
+    v->shapes.only = arena_new(&b->plan.arena, Shape);
+    v->shapes.only->variant = v;
+    v->shapes.only->index = b->plan.shapes.len;
     for (uint32_t i = 0; i < r->probe->rule.nparams; i++) {
         const MonitorParam *p = &r->probe->rule.params[i];
         if (p->kind == PARAM_ARG)
@@ -72,7 +72,7 @@ static Variant *make_variant(Bind *b, const BindRule *r) {
                 ((Operand){.n = p->n, .type = &type_scalar[TYPE_I64], .any = true, .used = true}));
     }
     v->asks.types = v->args.len > 0;
-    vec_push(&b->plan.shapes, v->only);
+    vec_push(&b->plan.shapes, v->shapes.only);
     vec_push(&b->plan.variants, v);
     return v;
 }

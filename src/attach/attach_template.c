@@ -272,7 +272,7 @@ bool bind_templates(Bind *b) {
                      "internal error: a probe function cannot be decoded");
                 return false;
             }
-            a->variant->only->template = (void *)t;
+            a->variant->shapes.only->template = (void *)t;
         }
     }
     return true;

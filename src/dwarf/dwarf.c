@@ -57,10 +57,10 @@ Dwarf *dwarf_open(const DwarfSections *sections, const DwarfBody *bodies, uint32
     d->s = *sections;
     d->bodies = bodies;
     d->nbodies = nbodies;
-    d->abbrev_budget = 4 * (uint64_t)d->s.abbrev.len;
-    d->line_budget = 2 * (uint64_t)d->s.line.len;
-    d->range_budget = d->s.info.len + (uint64_t)d->s.ranges.len + d->s.rnglists.len;
-    d->body = d->rows_of = d->function_unit = d->function_body = d->last.body = NONE;
+    d->budget.abbrevs = 4 * (uint64_t)d->s.abbrev.len;
+    d->budget.lines = 2 * (uint64_t)d->s.line.len;
+    d->budget.ranges = d->s.info.len + (uint64_t)d->s.ranges.len + d->s.rnglists.len;
+    d->body = d->rows_of = d->function.unit = d->function.body = d->last.body = NONE;
     dwarf_read_units(d);
     settle_units(&d->sequence_at);
     settle_units(&d->unit_at);
@@ -80,9 +80,9 @@ void dwarf_free(Dwarf *d) {
     vec_free(&d->sequence_at);
     vec_free(&d->unit_at);
     vec_free(&d->rows);
-    vec_free(&d->calls);
-    vec_free(&d->call_ranges);
-    vec_free(&d->call_at);
+    vec_free(&d->function.calls);
+    vec_free(&d->function.ranges);
+    vec_free(&d->function.call_at);
     vec_free(&d->frames);
     path_pool_free(&d->paths);
     map_free(&d->line_index);
@@ -174,13 +174,13 @@ static void add_frame(Dwarf *d, DwarfCall *call, DwarfFrame frame) {
 
 /* The frames of the current function, from the innermost call; `frame` is the innermost place. */
 static void add_chain(Dwarf *d, const DwarfUnit *u, uint32_t call, DwarfFrame frame) {
-    for (uint32_t i = call; i != NONE; i = d->calls.at[i].parent) {
-        DwarfCall *c = &d->calls.at[i];
+    for (uint32_t i = call; i != NONE; i = d->function.calls.at[i].parent) {
+        DwarfCall *c = &d->function.calls.at[i];
         add_frame(d, c, frame);
         frame = (DwarfFrame){
             .path = dwarf_path(d, u->lines, c->file), .line = c->line, .column = c->column};
     }
-    add_frame(d, &d->whole, frame);
+    add_frame(d, &d->function.whole, frame);
 }
 
 /* Makes the frames of an answer, unless they are those of the last question. */
@@ -212,7 +212,7 @@ uint32_t dwarf_at(Dwarf *d, uint32_t address, const DwarfFrame **frames) {
     a.row = find_row(d, &d->bodies[d->body], address, &a.lines);
     a.rows_of = d->rows_of;
     if (find_function(d, address, a.lines, d->body, &a.unit)) {
-        const DwarfSpan *span = dwarf_span_at(&d->call_at, address, &d->call_hint);
+        const DwarfSpan *span = dwarf_span_at(&d->function.call_at, address, &d->function.hint);
         a.call = span ? span->value : NONE;
     }
     answer(d, &a);

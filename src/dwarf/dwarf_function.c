@@ -53,7 +53,7 @@ static void find_places(Dwarf *d, const DwarfUnit *u, DwarfSpans *places) {
     DwarfExtent x;
     uint32_t entry;
     while (next_subprogram(d, u, &c, &entry, &x))
-        dwarf_ranges(d, u, &x, entry, &d->range_budget, places);
+        dwarf_ranges(d, u, &x, entry, &d->budget.ranges, places);
     if (c.failed)
         dwarf_fail(d, ".debug_info", u->start, "the entries of a unit are malformed");
 }
@@ -143,13 +143,13 @@ static void take_call_value(DwarfCall *call, DwarfExtent *x, const DwarfUnit *u,
 /* Whether the code around an inlined call has this range: the caller's, or the whole body. Callers
  * whose own ranges are not all known are passed over. */
 static bool is_inside(const Walk *w, uint32_t parent, const DwarfSpan *range) {
-    while (parent != NONE && w->d->calls.at[parent].incomplete)
-        parent = w->d->calls.at[parent].parent;
+    while (parent != NONE && w->d->function.calls.at[parent].incomplete)
+        parent = w->d->function.calls.at[parent].parent;
     if (parent == NONE)
         return w->body->start <= range->start && range->end <= w->body->end;
-    const DwarfCall *caller = &w->d->calls.at[parent];
+    const DwarfCall *caller = &w->d->function.calls.at[parent];
     uint32_t low = 0, high = caller->count;
-    const DwarfSpan *ranges = w->d->call_ranges.at + caller->first;
+    const DwarfSpan *ranges = w->d->function.ranges.at + caller->first;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (ranges[middle].end <= range->start)
@@ -168,7 +168,7 @@ static int by_address(const void *pa, const void *pb) {
 
 /* Sorts the ranges from `first`, joins those that touch, drops those that are not in the caller. */
 static uint32_t tidy_ranges(Walk *w, uint32_t parent, uint32_t first) {
-    DwarfSpans *ranges = &w->d->call_ranges;
+    DwarfSpans *ranges = &w->d->function.ranges;
     uint32_t n = first;
     if (ranges->len - first > 1)
         qsort(ranges->at + first, ranges->len - first, sizeof *ranges->at, by_address);
@@ -191,20 +191,20 @@ static uint32_t tidy_ranges(Walk *w, uint32_t parent, uint32_t first) {
 static uint32_t read_call(Walk *w, const DwarfAbbrev *a, uint32_t entry, uint32_t parent) {
     Dwarf *d = w->d;
     DwarfExtent x = {0};
-    uint32_t index = d->calls.len;
-    DwarfCall call = {.parent = parent, .entry = entry, .first = d->call_ranges.len};
+    uint32_t index = d->function.calls.len;
+    DwarfCall call = {.parent = parent, .entry = entry, .first = d->function.ranges.len};
     const DwarfSpec *specs = dwarf_specs(d, w->u, a);
     for (uint32_t i = 0; i < a->count; i++)
         take_call_value(&call, &x, w->u, specs[i].attribute,
                         dwarf_attribute(w->u, &w->c, &specs[i]));
     if (parent == SKIPPED)
         return SKIPPED;
-    call.depth = parent == NONE ? 1 : d->calls.at[parent].depth + 1;
+    call.depth = parent == NONE ? 1 : d->function.calls.at[parent].depth + 1;
     if (call.depth > DEPTH_MAX)
         return SKIPPED;
-    call.incomplete = !dwarf_ranges(d, w->u, &x, index, &w->budget, &d->call_ranges);
+    call.incomplete = !dwarf_ranges(d, w->u, &x, index, &w->budget, &d->function.ranges);
     call.count = tidy_ranges(w, parent, call.first);
-    vec_push(&d->calls, call);
+    vec_push(&d->function.calls, call);
     return index;
 }
 
@@ -236,31 +236,31 @@ static void read_calls(Walk *w) {
 
 /* Makes the intervals of all calls disjoint: callees come after their callers, and win. */
 static void settle_calls(Dwarf *d) {
-    d->call_at.len = 0;
-    for (uint32_t i = 0; i < d->calls.len; i++)
-        for (uint32_t k = 0; k < d->calls.at[i].count; k++) {
-            DwarfSpan span = d->call_ranges.at[d->calls.at[i].first + k];
+    d->function.call_at.len = 0;
+    for (uint32_t i = 0; i < d->function.calls.len; i++)
+        for (uint32_t k = 0; k < d->function.calls.at[i].count; k++) {
+            DwarfSpan span = d->function.ranges.at[d->function.calls.at[i].first + k];
             span.value = i;
-            vec_push(&d->call_at, span);
+            vec_push(&d->function.call_at, span);
         }
-    dwarf_settle(&d->call_at);
+    dwarf_settle(&d->function.call_at);
 }
 
 bool dwarf_enter_function(Dwarf *d, uint32_t unit, uint32_t body) {
     assert(unit < d->units.len && body < d->nbodies);
     DwarfUnit *u = &d->units.at[unit];
-    if (d->function_unit == unit && d->function_body == body)
+    if (d->function.unit == unit && d->function.body == body)
         return true;
     dwarf_read_functions(d, u);
     uint32_t function = find_function(u, d->bodies[body].start);
     if (function == NONE)
         return false;
-    d->function_unit = unit;
-    d->function_body = body;
+    d->function.unit = unit;
+    d->function.body = body;
     d->last.body = NONE; /* calls have other numbers */
-    d->calls.len = d->call_ranges.len = 0;
+    d->function.calls.len = d->function.ranges.len = 0;
     const DwarfFunction *f = &u->functions.at[function];
-    d->whole = (DwarfCall){.parent = NONE, .entry = f->entry};
+    d->function.whole = (DwarfCall){.parent = NONE, .entry = f->entry};
     Walk w = {d, u, dwarf_unit_cursor(d, u, f->entry), {0}, 0, &d->bodies[body]};
     w.budget = 64 + 16 * (uint64_t)(w.body->end - w.body->start);
     const DwarfAbbrev *a = dwarf_entry(d, u, &w.c);

@@ -50,11 +50,11 @@ uint32_t dwarf_read_lines(Dwarf *d, uint32_t unit, uint64_t offset) {
     l.address_size = d->units.at[unit].address_size;
     if (!dwarf_line_header(d, &l, &c))
         return NONE;
-    if (d->line_budget < l.end - l.start) {
+    if (d->budget.lines < l.end - l.start) {
         dwarf_fail(d, LINE, offset, "line programs overlap");
         return NONE;
     }
-    d->line_budget -= l.end - l.start;
+    d->budget.lines -= l.end - l.start;
     uint32_t lines = d->lines.len;
     *index = lines;
     vec_push(&d->lines, l);

@@ -8,7 +8,7 @@
  *
  * Limits: parts of a section can be referred to many times, so reading them each time could take
  * time quadratic in the input. Shared parts are read once (abbreviations, line programs) or counted
- * against a budget that real files do not approach (Dwarf.abbrev_budget and so on).
+ * against a budget that real files do not approach (DwarfBudgets).
  */
 #ifndef WHAMMC_DWARF_DWARF_PARTS_H
 #define WHAMMC_DWARF_DWARF_PARTS_H
@@ -213,11 +213,11 @@ typedef struct DwarfNames {
 
 /* A call that was inlined. */
 typedef struct DwarfCall {
-    uint32_t parent; /* Dwarf.calls; NONE = the function itself */
+    uint32_t parent; /* DwarfInlining.calls; NONE = the function itself */
     uint32_t depth;
     uint32_t entry;              /* in .debug_info */
     uint32_t file, line, column; /* of the call */
-    uint32_t first, count;       /* its ranges: Dwarf.call_ranges, sorted */
+    uint32_t first, count;       /* its ranges: DwarfInlining.ranges, sorted */
     bool incomplete;             /* some ranges are unknown */
     bool named;
     DwarfNames names;
@@ -229,6 +229,20 @@ typedef struct DwarfAnswer {
     uint32_t unit, call;           /* NONE = the function is not known; no inlined call */
     const DwarfRow *row;           /* NULL = no line is known */
 } DwarfAnswer;
+
+/* How much may still be read of each kind; see the head of this file. */
+typedef struct DwarfBudgets {
+    uint64_t abbrevs, lines, ranges;
+} DwarfBudgets;
+
+/* The function that the last question was about, with the calls inlined into it. */
+typedef struct DwarfInlining {
+    uint32_t unit, body; /* NONE = there was no question yet */
+    DwarfCall whole;     /* the function itself */
+    Vec(DwarfCall) calls;
+    DwarfSpans ranges, call_at; /* call_at: values are calls */
+    uint32_t hint;
+} DwarfInlining;
 
 struct Dwarf {
     DwarfSections s;
@@ -246,17 +260,13 @@ struct Dwarf {
     DwarfSpans sequence_at;                     /* values: sequences */
     DwarfSpans unit_at;                         /* values: units, as they say themselves */
 
-    uint64_t abbrev_budget, line_budget, range_budget;
+    DwarfBudgets budget;
 
     /* What the last question needed. */
     uint32_t body, sequence_hint, unit_hint, row_hint;
     uint32_t rows_of; /* a sequence */
     DwarfRows rows;
-    uint32_t function_unit, function_body; /* a function of that unit */
-    DwarfCall whole;                       /* the function itself */
-    Vec(DwarfCall) calls;
-    DwarfSpans call_ranges, call_at; /* call_at: values are calls */
-    uint32_t call_hint;
+    DwarfInlining function;
     DwarfAnswer last; /* what `frames` are for */
     Vec(DwarfFrame) frames;
 };

@@ -75,14 +75,14 @@ static uint32_t abbrevs_at(Dwarf *d, uint64_t offset) {
     if (!added)
         return (uint32_t)*index;
     DwarfCursor c = dwarf_cursor(d->s.abbrev, offset, d->s.abbrev.len);
-    if (c.failed || !d->abbrev_budget) {
+    if (c.failed || !d->budget.abbrevs) {
         dwarf_fail(d, ABBREV, offset, "there are no abbreviations");
         return NONE;
     }
     DwarfAbbrevs table = {0};
     bool ok = read_abbrevs(&c, &table);
     uint64_t used = (uint64_t)(dwarf_tell(&c) - offset) + 1;
-    d->abbrev_budget -= used < d->abbrev_budget ? used : d->abbrev_budget;
+    d->budget.abbrevs -= used < d->budget.abbrevs ? used : d->budget.abbrevs;
     if (!ok) {
         vec_free(&table.abbrevs);
         vec_free(&table.specs);
@@ -184,7 +184,7 @@ static void read_unit_entry(Dwarf *d, uint32_t index) {
     u->directory = dwarf_text(d, u, of.directory);
     if (!dwarf_address(d, u, of.extent.low, &u->low_pc))
         u->low_pc = 0;
-    dwarf_ranges(d, u, &of.extent, index, &d->range_budget, &d->unit_at);
+    dwarf_ranges(d, u, &of.extent, index, &d->budget.ranges, &d->unit_at);
     if (of.lines.class == CLASS_CONSTANT)
         u->lines = dwarf_read_lines(d, index, of.lines.number);
 }

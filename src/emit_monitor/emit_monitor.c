@@ -119,27 +119,27 @@ static void place_frame(MonitorTarget *t) {
 
 static void place_tail(MonitorTarget *t, uint32_t at) {
     t->tail = mem_alloc(sizeof *t->tail * (t->store.tail.len + 1u));
-    uint32_t base = (uint32_t)image_tail_offset(t->store.image, 0);
+    uint32_t base = (uint32_t)image_tail_offset(t->store.rows.image, 0);
     for (uint32_t i = 0; i < t->store.tail.len; i++) {
-        uint32_t offset = (uint32_t)image_tail_offset(t->store.image, i) - base;
+        uint32_t offset = (uint32_t)image_tail_offset(t->store.rows.image, i) - base;
         t->tail[i] = (MonitorTail){t->store.tail.at[i], at + offset};
     }
     t->in.tail = t->tail;
     t->in.ntail = t->store.tail.len;
     t->in.tail_at = at;
-    t->in.tail_bytes = align8(image_values_size(t->store.image));
+    t->in.tail_bytes = align8(image_values_size(t->store.rows.image));
 }
 
 /* Where the stack ends, and what code keeps for maps. */
 static uint32_t tail_at(const MonitorTarget *t) {
-    return t->plan->has_elements ? VALUES_START : VALUES_STACK;
+    return t->plan->asks.elements ? VALUES_START : VALUES_STACK;
 }
 
 static bool make_image(MonitorTarget *t) {
     const MonitorOptions *o = t->options;
     ImageOptions options = {o->format, o->report, str_of(o->report_file)};
-    bool ok = t->records.rows ? image_skeleton(t->store.image, &options, &t->image)
-                              : image_finish(t->store.image, &options, &t->image);
+    bool ok = t->records.rows ? image_skeleton(t->store.rows.image, &options, &t->image)
+                              : image_finish(t->store.rows.image, &options, &t->image);
     return ok || cannot_store(t, "the report's path is too long");
 }
 
@@ -162,7 +162,7 @@ static bool lay_out(MonitorTarget *t) {
                          .ctx = t,
                          .once = plan_once(t->plan, &t->m),
                          .exact_traps = t->options->exact_traps,
-                         .reports = t->store.reports,
+                         .reports = t->store.rows.reports,
                          .rows = t->records.rows,
                          .image_at = align8(classes_at + t->classes.len),
                          .image_len = (uint32_t)t->image.len,
@@ -171,7 +171,7 @@ static bool lay_out(MonitorTarget *t) {
                          .tail = in->tail,
                          .ntail = in->ntail};
     t->maps_at = align8((uint64_t)in->image_at + in->image_len);
-    uint64_t texts = (uint64_t)t->maps_at + (uint64_t)t->store.nmaps * VALUES_MAP_HEADER;
+    uint64_t texts = (uint64_t)t->maps_at + (uint64_t)t->store.maps.count * VALUES_MAP_HEADER;
     t->texts_at = align8(texts);
     return texts < 1u << 30 || cannot_store(t, "there are too many variables");
 }
@@ -224,7 +224,7 @@ static void fill_memory(MonitorTarget *t, const WasmModule *code) {
                       &(RuntimeState){.heap = t->heap_at,
                                       .maps = t->maps_at,
                                       .image = t->in.image_at,
-                                      .nmaps = t->store.nmaps,
+                                      .nmaps = t->store.maps.count,
                                       .image_len = t->in.image_len},
                       STR("state"));
     add_data(t, align8(t->in.tail_at + t->in.tail_bytes), &t->classes, "records");

@@ -53,7 +53,7 @@ static void add_part(Making *m, const UnitPart *part, bool own) {
         uint32_t id = v->vars[var->index];
         ImageField f = {.var = IMAGE_HIDDEN, .bytes = value_bytes(var->type)};
         if (var->report) {
-            f.var = s->image_var[id];
+            f.var = s->rows.of_var[id];
             f.probe = store_action_row(m->r->store, part->action, WAY_BOTH);
             m->r->rows = true;
         }
@@ -74,7 +74,7 @@ static MonitorRecord *finish(Making *m, RowsRank rank, bool starts, uint32_t at,
     while (classes->len % 4)
         buf_u8(classes, 0);
     record->class_at = at + (uint32_t)classes->len;
-    image_class(m->r->store->image, rank, m->fields.at, m->fields.len, classes);
+    image_class(m->r->store->rows.image, rank, m->fields.at, m->fields.len, classes);
     for (uint32_t i = 0; i < n; i++)
         record->fields.at[i].offset = m->fields.at[i].offset;
     if (m->link)

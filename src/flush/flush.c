@@ -119,22 +119,22 @@ static Places place_values(Flush *f, uint64_t at, Buf *texts) {
     Places p = {.texts = align8(at)};
     store_put_texts(f->store, p.texts, texts);
     p.maps = align8(p.texts + texts->len);
-    p.heap = align8(p.maps + (uint64_t)f->store->nmaps * VALUES_MAP_HEADER);
+    p.heap = align8(p.maps + (uint64_t)f->store->maps.count * VALUES_MAP_HEADER);
     return p;
 }
 
 static bool place_own(Flush *f) {
     Store *s = f->store;
     Buf image = {0}, texts = {0};
-    bool needs_image = s->reports || f->plan->uses_values;
-    if (needs_image && !flush_make_image(f, s->image, &image))
+    bool needs_image = s->rows.reports || f->plan->asks.values;
+    if (needs_image && !flush_make_image(f, s->rows.image, &image))
         return false;
-    s->values_at = !f->plan->uses_values   ? RUNTIME_STACK
-                   : f->plan->has_elements ? VALUES_START
-                                           : VALUES_STACK;
+    s->values_at = !f->plan->asks.values    ? RUNTIME_STACK
+                   : f->plan->asks.elements ? VALUES_START
+                                            : VALUES_STACK;
     f->image.at = align8(s->values_at + store_values_size(s));
     Places places = {.heap = f->image.at + f->image.len};
-    if (f->plan->uses_values)
+    if (f->plan->asks.values)
         places = place_values(f, places.heap, &texts);
     if (places.heap > MAX_OWN) {
         diag(f->diags, DIAG_CANNOT_STORE, (Span){f->file, 0, 0},
@@ -151,12 +151,12 @@ static bool place_own(Flush *f) {
         wasm_add_data_active(f->m, f->at.memory, f->image.at, &image, text("whammc.image"));
     if (texts.len)
         wasm_add_data_active(f->m, f->at.memory, places.texts, &texts, text("whammc.texts"));
-    if (f->plan->uses_values)
+    if (f->plan->asks.values)
         runtime_add_state(f->m, f->at.memory,
                           &(RuntimeState){.heap = places.heap,
                                           .maps = places.maps,
                                           .image = f->image.at,
-                                          .nmaps = s->nmaps,
+                                          .nmaps = s->maps.count,
                                           .image_len = f->image.len},
                           text("whammc.state"));
     buf_free(&image);
@@ -169,9 +169,9 @@ static bool place_grown(Flush *f) {
     Buf image = {0};
     f->at.memory = 0;
     store_add(s, f->m);
-    if (!s->reports)
+    if (!s->rows.reports)
         return true;
-    if (!flush_make_image(f, s->image, &image))
+    if (!flush_make_image(f, s->rows.image, &image))
         return false;
     f->at.base = wasm_add_global_i32(f->m, true, text("whammc.base"), 0);
     f->image.data = wasm_add_data_passive(f->m, &image, text("whammc.image"));
@@ -200,7 +200,7 @@ static bool plan_merge(Flush *f) {
     store_chosen(s);
     bool grows =
         can_grow(f->m) && !f->options->polls; /* at the end, when it is not observed any more */
-    f->own = s->in_memory || f->plan->uses_values || (s->reports && !grows);
+    f->own = s->in_memory || f->plan->asks.values || (s->rows.reports && !grows);
     return f->own ? place_own(f) : place_grown(f);
 }
 
@@ -240,7 +240,7 @@ bool flush_link(Flush *f, const Reach *reach, const OnceShapes *once) {
     bool used[HELPER_COUNT];
     memcpy(used, reach->helpers, sizeof used);
     f->texts = used[HELPER_FLUSH];
-    f->writes = f->texts || f->store->reports;
+    f->writes = f->texts || f->store->rows.reports;
     if (f->host == HOST_PROF && !flush_prof_link(f, used))
         return false;
     if (!(f->options->link == LINK_IMPORT ? flush_import_link(f, used) : flush_merge(f, used)))
@@ -319,11 +319,11 @@ static void splice_script(Splicer *s, const Template *t, uint32_t script) {
 /* Counters that are globals, to the value area at `values_at`. */
 static void put_counters(Flush *f, uint64_t values_at, Buf *body) {
     const Store *store = f->store;
-    uint32_t n = store->in_memory ? 0 : image_counters(store->image);
+    uint32_t n = store->in_memory ? 0 : image_counters(store->rows.image);
     if (!n)
         return;
-    emit(body, "%s", address(f, values_at + image_counters_offset(store->image)));
-    counter_save(body, f->m, store->counters, n, f->at.memory);
+    emit(body, "%s", address(f, values_at + image_counters_offset(store->rows.image)));
+    counter_save(body, f->m, store->counters.global, n, f->at.memory);
 }
 
 /* The values to the value area, then whammc_report. */
@@ -333,7 +333,7 @@ static void put_report(Flush *f, Splicer *s, Buf *body) {
     uint64_t image_offset = align8(RUNTIME_STACK + store_values_size(f->store));
     if (!f->own)
         put_grow(f, body);
-    if (!f->plan->uses_values)
+    if (!f->plan->asks.values)
         emit(body, "%s global.set %u", address(f, RUNTIME_STACK),
              global_index(f, f->at.stack_pointer));
     uint64_t values_at = f->own ? f->store->values_at : RUNTIME_STACK;
@@ -364,9 +364,9 @@ static bool add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
     Buf probes = {0}, report = {0}, exits = {0};
     bool ok = flush_sites(f, s, true, &exits);
     splicer_begin(s, 0);
-    if (ok && f->store->reports && f->options->link == LINK_IMPORT)
+    if (ok && f->store->rows.reports && f->options->link == LINK_IMPORT)
         ok = flush_import_put(f, s, &report);
-    else if (f->store->reports)
+    else if (f->store->rows.reports)
         put_report(f, s, &report);
     splicer_begin(s, 0);
     s->out = &probes; /* takes locals, which the functions made so far do not have */
@@ -436,7 +436,7 @@ static bool add_start(Flush *f, Splicer *s, const Template *const *init, const O
     splicer_begin(s, 0);
     shadow_put_start(f->shadow, &body);
     emit_calls(&body, f->m, f->library_starts.at, f->library_starts.len);
-    if (f->options->link == LINK_IMPORT && f->plan->uses_values)
+    if (f->options->link == LINK_IMPORT && f->plan->asks.values)
         ok = flush_import_start(f, s, &body) && ok;
     for (uint32_t i = 0; i < f->plan->scripts.len; i++)
         splice_script(s, init[i], i);

@@ -128,7 +128,7 @@ static uint32_t reported_groups(const Store *s, PlacedGroup *list) {
     for (uint32_t i = 0; i < s->groups.len; i++) {
         const SlotGroup *g = &s->groups.at[i];
         if (!g->hidden && !g->in_memory)
-            list[n++] = (PlacedGroup){g, image_group_offset(s->image, g->rows)};
+            list[n++] = (PlacedGroup){g, image_group_offset(s->rows.image, g->rows)};
     }
     if (n)
         qsort(list, n, sizeof *list, by_place);
@@ -138,7 +138,7 @@ static uint32_t reported_groups(const Store *s, PlacedGroup *list) {
 /* The cells of a map, whose values are at `offset`. */
 static void each_cell(const Flush *f, uint32_t map, uint64_t offset, FlushValue *value, void *ctx) {
     const MapCells *c = &f->store->cells;
-    const Type *type = f->plan->vars.at[f->plan->cell_maps.at[map].var].decl->type->value;
+    const Type *type = f->plan->vars.at[f->plan->cells.maps.at[map].var].decl->type->value;
     uint32_t leaves = type_leaves(type);
     for (uint32_t i = 0; i < c->maps[map].n && !f->store->in_memory; i++) {
         const MapCell *cell = &c->list.at[c->maps[map].sorted[i]];
@@ -153,7 +153,7 @@ static void each_cell(const Flush *f, uint32_t map, uint64_t offset, FlushValue 
 
 static void each_of_group(const Flush *f, const PlacedGroup *placed, FlushValue *value, void *ctx) {
     const SlotGroup *g = placed->group;
-    uint32_t bytes = image_row_bytes(f->store->image, g->rows);
+    uint32_t bytes = image_row_bytes(f->store->rows.image, g->rows);
     for (uint32_t i = 0; i < g->count; i++)
         for (uint32_t leaf = 0; leaf < g->leaves; leaf++) {
             FlushSource source = {.global = (uint32_t)(g->base + (uint64_t)i * g->step + leaf)};
@@ -172,13 +172,13 @@ void flush_each_value(const Flush *f, FlushValue *value, void *ctx) {
     for (uint32_t i = 0; i < s->tail.len; i++) {
         const PlanVar *v = &s->plan->vars.at[s->tail.at[i]];
         if (v->decl->cells) {
-            each_cell(f, v->decl->cells - 1, image_tail_offset(s->image, i), value, ctx);
+            each_cell(f, v->decl->cells - 1, image_tail_offset(s->rows.image, i), value, ctx);
             continue;
         }
         for (uint32_t leaf = 0; leaf < type_leaves(v->decl->type); leaf++) {
             FlushSource source = flush_variable(f, v, leaf);
             value(ctx, type_wasm(type_leaf(v->decl->type, leaf)), &source,
-                  image_tail_offset(s->image, i) + 8 * (uint64_t)leaf);
+                  image_tail_offset(s->rows.image, i) + 8 * (uint64_t)leaf);
         }
     }
     flush_each_trap(f, value, ctx);

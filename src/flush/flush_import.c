@@ -66,7 +66,7 @@ bool flush_import_plan(Flush *f) {
     store_add(f->store, f->m);
     Store *s = f->store;
     s->texts.in_globals = true;
-    for (uint32_t i = 0; f->plan->uses_values && i < s->texts.list.len; i++)
+    for (uint32_t i = 0; f->plan->asks.values && i < s->texts.list.len; i++)
         vec_push(&s->texts.at, wasm_add_global_i32(f->m, true, text("whammc.text"), 0));
     return true;
 }
@@ -78,13 +78,13 @@ bool flush_import_link(Flush *f, const bool *used) {
     bool wanted[HELPER_COUNT] = {false};
     for (uint32_t h = 0; h < HELPER_COUNT; h++)
         wanted[h] = used[h] && h != HELPER_FMOD;
-    for (uint32_t i = 0; i < 4 && f->plan->uses_values && f->store->texts.list.len; i++)
+    for (uint32_t i = 0; i < 4 && f->plan->asks.values && f->store->texts.list.len; i++)
         wanted[start[i]] = true;
     for (uint32_t h = 0; h < HELPER_COUNT; h++)
         if (wanted[h])
             f->helpers[h] =
                 import(f, helper_infos[h].name, helper_infos[h].params, helper_infos[h].result);
-    if (f->plan->uses_values && f->store->nmaps)
+    if (f->plan->asks.values && f->store->maps.count)
         f->rt.setup = import(f, "setup", "i", "");
     if (!f->writes)
         return true;
@@ -92,7 +92,7 @@ bool flush_import_link(Flush *f, const bool *used) {
     f->rt.put64 = import(f, "put64", "l", "");
     if (f->texts)
         f->rt.setup_text = import(f, "setup_text", "", "");
-    if (!f->store->reports)
+    if (!f->store->rows.reports)
         return true;
     f->rt.put32 = import(f, "put32", "i", "");
     f->rt.skip = import(f, "skip", "i", "");
@@ -161,8 +161,8 @@ static bool set_up_text(Flush *f, Splicer *s, Buf *body) {
 
 bool flush_import_start(Flush *f, Splicer *s, Buf *body) {
     Chunks c = {.f = f, .s = s, .name = "whammc.texts"};
-    if (f->store->nmaps)
-        emit(body, "i32.const %u call %u", f->store->nmaps, func_index(f, f->rt.setup));
+    if (f->store->maps.count)
+        emit(body, "i32.const %u call %u", f->store->maps.count, func_index(f, f->rt.setup));
     for (uint32_t i = 0; i < f->store->texts.list.len; i++)
         if (f->store->texts.list.at[i].len)
             put_text(f, &c, i);
@@ -204,10 +204,10 @@ static void put_value(void *ctx, WasmType type, const FlushSource *source, uint6
 
 static void put_counters(Values *v) {
     const Flush *f = v->chunks.f;
-    uint32_t n = image_counters(f->store->image);
+    uint32_t n = image_counters(f->store->rows.image);
     if (!n)
         return;
-    pad(v, image_counters_offset(f->store->image));
+    pad(v, image_counters_offset(f->store->rows.image));
     for (uint32_t i = 0; i < n; i++, v->at += 8) {
         emit_get(&v->chunks.body, store_counter(f->store, f->m, i));
         emit(&v->chunks.body, "call %u", func_index(f, f->rt.put64));
@@ -217,9 +217,9 @@ static void put_counters(Values *v) {
 
 bool flush_import_put(Flush *f, Splicer *s, Buf *body) {
     Buf image = {0};
-    if (!flush_make_image(f, f->store->image, &image))
+    if (!flush_make_image(f, f->store->rows.image, &image))
         return false;
-    uint64_t values_size = image_values_size(f->store->image);
+    uint64_t values_size = image_values_size(f->store->rows.image);
     open_report(f, s, &image, values_size, body);
     buf_free(&image);
 

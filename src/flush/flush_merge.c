@@ -11,7 +11,7 @@ static bool merge_runtime(Flush *f, RuntimePlace *place, WasmModule *from, const
                           RuntimeHost host) {
     RuntimeFunc wanted[HELPER_COUNT + 3];
     uint32_t n = 0, report[2] = {0};
-    if (f->store->reports)
+    if (f->store->rows.reports)
         wanted[n++] = (RuntimeFunc){"whammc_report", &f->at.report};
     for (uint32_t h = 0; h < HELPER_COUNT; h++)
         if (h != HELPER_FMOD && used[h])
@@ -28,7 +28,7 @@ static bool merge_runtime(Flush *f, RuntimePlace *place, WasmModule *from, const
                    .ctx = place,
                    .prefix = place->prefix};
     bool ok =
-        runtime_merge(&g, from, runtime_module(host, f->plan->uses_values), wanted, n, f->diags);
+        runtime_merge(&g, from, runtime_module(host, f->plan->asks.values), wanted, n, f->diags);
     if (ok && kept) {
         wasm_add_export(f->m, text("whammc:report_ptr"), WASM_SPACE_FUNC, report[0]);
         wasm_add_export(f->m, text("whammc:report_len"), WASM_SPACE_FUNC, report[1]);
@@ -37,7 +37,7 @@ static bool merge_runtime(Flush *f, RuntimePlace *place, WasmModule *from, const
 }
 
 bool flush_merge(Flush *f, const bool *used) {
-    bool any = f->store->reports;
+    bool any = f->store->rows.reports;
     for (uint32_t h = 0; h < HELPER_COUNT; h++)
         any |= h != HELPER_FMOD && used[h];
     if (!any)
@@ -49,6 +49,6 @@ bool flush_merge(Flush *f, const bool *used) {
         return false;
     bool file = f->options->report == REPORT_FILE;
     f->at.stack_pointer = place.stack_pointer = wasm_add_global_i32(
-        f->m, true, text("whammc.stack"), f->plan->uses_values ? VALUES_STACK : 0);
+        f->m, true, text("whammc.stack"), f->plan->asks.values ? VALUES_STACK : 0);
     return merge_runtime(f, &place, &from, used, runtime_for(&place, f->host, file));
 }

@@ -117,7 +117,7 @@ static void settle_cell(Settling *t, const MapCell *cell) {
     uint32_t n = s->plan->vars.len + cell->first_sum;
     uint64_t global = s->in_memory ? 0 : global_index(t->chunks.f, cell->first_global);
     uint64_t address = s->in_memory ? cells_address(&s->cells, cell) : 0;
-    for (uint32_t k = 0; k <= s->plan->cell_maps.at[cell->map].leaves; k++)
+    for (uint32_t k = 0; k <= s->plan->cells.maps.at[cell->map].leaves; k++)
         settle(t, n + k, store_cell_sum(s, cell, k), global + k,
                s->in_memory ? address + 8 * (uint64_t)k : 0);
 }
@@ -169,6 +169,6 @@ void flush_add_sums(Flush *f, Splicer *s) {
     }
     f->sums.end = end;
     add_loops(f, s);
-    if (f->store->nsettled)
+    if (f->store->counters.nsettled)
         add_settling(f, s);
 }

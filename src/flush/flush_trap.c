@@ -18,7 +18,7 @@ void flush_each_trap(const Flush *f, FlushValue *value, void *ctx) {
     for (uint32_t i = 0; i < TRAP_RECORDS && has_traps(f); i++)
         for (uint32_t k = 0; k < TRAP_WORDS; k++) {
             FlushSource source = {.global = global_index(f, f->traps) + i * TRAP_WORDS + k};
-            value(ctx, WASM_I32, &source, image_trap_offset(f->store->image, i) + 4 * k);
+            value(ctx, WASM_I32, &source, image_trap_offset(f->store->rows.image, i) + 4 * k);
         }
 }
 

@@ -6,7 +6,7 @@
 #include "gen/template.h"
 
 static const CellMap *map_of(const Body *b, const Expr *e) {
-    return &b->plan->cell_maps.at[e->var->cells - 1];
+    return &b->plan->cells.maps.at[e->var->cells - 1];
 }
 
 bool gen_is_cell(const Expr *e) {

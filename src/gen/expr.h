@@ -130,7 +130,7 @@ uint32_t gen_leaf_temps(Body *b, const Type *t);
 /* Frees the locals that were lent since Body.lent had that length. */
 void gen_give_back(Body *b, uint32_t from);
 void body_free(Body *b);
-Ref gen_text(Body *b, uint32_t id); /* into Plan.texts */
+Ref gen_text(Body *b, uint32_t id); /* into PlanTexts.list */
 /* A byte, a word of memory. */
 Ref gen_load_byte(Body *b, Ref at, uint32_t offset);
 Ref gen_load_word(Body *b, Ref at, uint32_t offset);

@@ -365,7 +365,7 @@ static Ref get_hole(Body *b, HoleKind kind, uint32_t n, BinaryenType type) {
                               ask(c, PARAM_ARG, n, binaryen.TypeInt32()));
     case HOLE_VAR: return binaryen.GlobalGet(b->module, variable_name(c, n, type), type);
     case HOLE_TEXT:
-        return const_i32(b, c->g->in->text_at(c->g->in->ctx, c->g->in->plan->texts.at[n]));
+        return const_i32(b, c->g->in->text_at(c->g->in->ctx, c->g->in->plan->texts.list.at[n]));
     case HOLE_PAGE: return const_i32(b, values_kept_page(n));
     case HOLE_GOT: return own_get(c, leaf_name(c, n, type), type);
     case HOLE_MEMORY: return call_memory(b, n, NULL, NULL, type);

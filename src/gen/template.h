@@ -28,7 +28,7 @@ typedef enum HoleKind {
     HOLE_SEGMENT,   /* push how much of the instruction's segment is left, as i64 */
     HOLE_ENTRY_FID, /* push the index of the function in the table entry that operand 0 names */
     HOLE_BACK,      /* push whether a branch led to the loop */
-    HOLE_TEXT,      /* push the address of string n of the plan (Plan.texts) */
+    HOLE_TEXT,      /* push the address of string n of the plan (PlanTexts.list) */
     HOLE_GOT,       /* push leaf n of the tuple that the last call gave */
     HOLE_GIVE,      /* leaf n of the tuple that the template returns is set */
     HOLE_ENTRY,     /* push the table entry that operand 0 names, null where there is none */

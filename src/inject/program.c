@@ -351,7 +351,8 @@ static bool check_output(Program *p, DebugInfo *debug, Buf *out) {
     if (ok && debug->dwarf.len)
         debug_put(debug, p->moves, &m, &sections);
     if (ok && p->map_url.len)
-        moves_source_map(p->moves, &m, locator_open(p->plan->locator, &p->m), p->map_root, p->map);
+        moves_source_map(p->moves, &m, locator_open(p->plan->program.locator, &p->m), p->map_root,
+                         p->map);
     if (ok && p->counts)
         trap_section_put(p->counts, &p->m, &m, out);
     if (ok && p->map_url.len)
@@ -382,7 +383,7 @@ static bool write(Program *p, Buf *out) {
                        .diags = p->diags,
                        .keep = p->keep_debug,
                        .has_map = p->map_url.len > 0,
-                       .locator = p->plan->locator};
+                       .locator = p->plan->program.locator};
     fill_wrapper(p, p->main, p->main_wrapper);
     fill_wrapper(p, p->proc_exit, p->exit_wrapper);
     bool adjust = debug_begin(&debug, &p->m);

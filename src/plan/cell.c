@@ -22,8 +22,9 @@ static bool plain_leaves(const Type *t, TypeKind last) {
 }
 
 bool cells_possible(const Plan *plan, const Var *v) {
-    return plan->cells && v->storage == STORAGE_SCRIPT && v->type->kind == TYPE_MAP && !v->init &&
-           plain_leaves(v->type->key, TYPE_STR) && plain_leaves(v->type->value, TYPE_BOOL);
+    return plan->cells.wanted && v->storage == STORAGE_SCRIPT && v->type->kind == TYPE_MAP &&
+           !v->init && plain_leaves(v->type->key, TYPE_STR) &&
+           plain_leaves(v->type->value, TYPE_BOOL);
 }
 
 /* The key is known at each site. */
@@ -46,7 +47,7 @@ bool cells_defer(Plan *plan, Variant *v, Expr *e) {
         e->var->computed = true;
         return false;
     }
-    vec_push(&plan->elements, ((ElementUse){v, e}));
+    vec_push(&plan->cells.elements, ((ElementUse){v, e}));
     return true;
 }
 
@@ -70,21 +71,21 @@ void cells_choose(Plan *plan) {
             continue;
         Var *decl = plan->scripts.at[v->script]->vars.at[v->decl->index];
         if (numbers || decl->escapes || decl->computed || !cells_possible(plan, decl)) {
-            plan->uses_values = true;
+            plan->asks.values = true;
             continue;
         }
-        CellMap *m = vec_add(&plan->cell_maps);
+        CellMap *m = vec_add(&plan->cells.maps);
         m->var = v->id;
         m->tracked = decl->report || decl->type->value->kind == TYPE_TUPLE;
         m->leaves = type_leaves(decl->type->value);
         m->counts = arena_array(&plan->arena, bool, m->leaves);
-        decl->cells = plan->cell_maps.len;
+        decl->cells = plan->cells.maps.len;
     }
 }
 
 static CellMap *map_of(Plan *plan, const Expr *e) {
     bool element = e && e->kind == EXPR_INDEX && e->var && e->var->cells;
-    return element ? &plan->cell_maps.at[e->var->cells - 1] : NULL;
+    return element ? &plan->cells.maps.at[e->var->cells - 1] : NULL;
 }
 
 /* ---- leaves that only count ---- */
@@ -125,7 +126,7 @@ typedef struct Walk {
     Plan *plan;
     Variant *v;
     bool apart;            /* what is analysed runs at another time than the statements around it */
-    Vec(uint32_t) written; /* keys (Variant.keys) that were written on the way to this point */
+    Vec(uint32_t) written; /* keys (VariantKeys.list) that were written on the way to this point */
 } Walk;
 
 static void put_pointer(Buf *out, const void *p) {
@@ -177,26 +178,27 @@ static uint32_t key_of(Walk *w, Expr *e) {
     Buf identity = {0};
     buf_u32le(&identity, e->var->cells - 1);
     put_identity(e->args[0], &identity);
-    uint32_t number = (uint32_t)*map_put(
-        &v->key_numbers, (Str){(char *)identity.data, (uint32_t)identity.len}, v->keys.len, &added);
+    uint32_t number =
+        (uint32_t)*map_put(&v->keys.numbers, (Str){(char *)identity.data, (uint32_t)identity.len},
+                           v->keys.list.len, &added);
     buf_free(&identity);
     if (!added)
         return number;
     CellKey key = {.map = e->var->cells - 1};
     key.leaves = arena_array(&w->plan->arena, const Expr *, type_leaves(e->args[0]->type) + 1);
     key_leaves(w->plan, v, e->args[0], &key);
-    vec_push(&v->keys, key);
+    vec_push(&v->keys.list, key);
     return number;
 }
 
 /* Whether the key's entry is in its map at this point, whatever was there before the body. */
 static bool is_present(const Walk *w, uint32_t key) {
-    return !w->apart && w->v->keys.at[key].writes;
+    return !w->apart && w->v->keys.list.at[key].writes;
 }
 
 static void forget_writes(Walk *w, uint32_t from) {
     while (w->written.len > from)
-        w->v->keys.at[w->written.at[--w->written.len]].writes--;
+        w->v->keys.list.at[w->written.at[--w->written.len]].writes--;
 }
 
 static void walk_expr(Walk *w, Expr *e);
@@ -234,8 +236,8 @@ static void walk_write(Walk *w, const Stmt *s) {
     e->slot = key + 1;
     e->present = is_present(w, key) || (s->kind == STMT_INC && m->counts[leaf]);
     if (!e->present && m->tracked)
-        m->marked = w->v->keys.at[key].marks = true;
-    w->v->keys.at[key].writes++;
+        m->marked = w->v->keys.list.at[key].marks = true;
+    w->v->keys.list.at[key].writes++;
     vec_push(&w->written, key);
 }
 
@@ -301,12 +303,12 @@ void cells_variant(Plan *plan, Variant *v) {
 }
 
 void cells_finish(Plan *plan) {
-    LeafWrites **writes = arena_array(&plan->arena, LeafWrites *, plan->cell_maps.len + 1);
-    for (uint32_t i = 0; i < plan->cell_maps.len; i++)
-        writes[i] = arena_array(&plan->arena, LeafWrites, plan->cell_maps.at[i].leaves);
+    LeafWrites **writes = arena_array(&plan->arena, LeafWrites *, plan->cells.maps.len + 1);
+    for (uint32_t i = 0; i < plan->cells.maps.len; i++)
+        writes[i] = arena_array(&plan->arena, LeafWrites, plan->cells.maps.at[i].leaves);
     each_body(plan, on_writes, writes);
-    for (uint32_t i = 0; i < plan->cell_maps.len; i++) {
-        CellMap *m = &plan->cell_maps.at[i];
+    for (uint32_t i = 0; i < plan->cells.maps.len; i++) {
+        CellMap *m = &plan->cells.maps.at[i];
         for (uint32_t k = 0; k < m->leaves; k++)
             m->counts[k] = writes[i][k].counted && !writes[i][k].other;
     }

@@ -161,7 +161,7 @@ static void read_place(Look *l, const Expr *e) {
     touch_place(l, e, WHY_READ, e->span);
     if (!is_cell(e) || !reads_entry(e))
         return;
-    const CellMap *m = &l->c->plan->cell_maps.at[e->var->cells - 1];
+    const CellMap *m = &l->c->plan->cells.maps.at[e->var->cells - 1];
     uint32_t first = l->c->map_sums[e->var->cells - 1];
     for (uint32_t i = 0; i <= m->leaves; i++)
         if (i == m->leaves || m->counts[i])
@@ -318,9 +318,9 @@ static void add_sums(Counters *c) {
         if (s->of_sites && var->init && !s->why_not)
             s->why_not = WHY_STARTS;
     }
-    c->map_sums = mem_zalloc(sizeof *c->map_sums * (plan->cell_maps.len + 1u));
-    for (uint32_t i = 0; i < plan->cell_maps.len; i++) {
-        const CellMap *m = &plan->cell_maps.at[i];
+    c->map_sums = mem_zalloc(sizeof *c->map_sums * (plan->cells.maps.len + 1u));
+    for (uint32_t i = 0; i < plan->cells.maps.len; i++) {
+        const CellMap *m = &plan->cells.maps.at[i];
         const Var *var = plan->vars.at[m->var].decl;
         c->map_sums[i] = c->sums.len;
         for (uint32_t k = 0; k < m->leaves; k++)
@@ -521,7 +521,7 @@ static bool read_change(Reading *r, const Stmt *s, const Terms *terms) {
     if (!check_sum(r, sum))
         return false;
     if (is_cell(e)) {
-        const CellMap *m = &r->c->plan->cell_maps.at[e->var->cells - 1];
+        const CellMap *m = &r->c->plan->cells.maps.at[e->var->cells - 1];
         Addition mark = {.sum = r->c->map_sums[e->var->cells - 1] + m->leaves,
                          .key = e->slot - 1,
                          .leaf = m->leaves};

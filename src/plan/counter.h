@@ -62,7 +62,7 @@ typedef struct Sum {
 
 typedef struct Addition {
     uint32_t sum;   /* index into Counters.sums: PlanVar.id, if it is a variable */
-    uint32_t key;   /* of cells: index into Variant.keys, else ADDITION_NO_KEY */
+    uint32_t key;   /* of cells: index into VariantKeys.list, else ADDITION_NO_KEY */
     uint32_t leaf;  /* ... of the value; the number of leaves = the mark */
     const Expr *by; /* static; NULL = 1. What is assigned to a flag */
     bool minus;
@@ -84,7 +84,7 @@ typedef struct Counters {
     const Plan *plan;
     unsigned can;         /* COUNTERS_... */
     Vec(Sum) sums;        /* variables by PlanVar.id, then those of maps */
-    uint32_t *map_sums;   /* by index into Plan.cell_maps: the first leaf's; the mark's is last */
+    uint32_t *map_sums;   /* by index into PlanCells.maps: the first leaf's; the mark's is last */
     bool changes;         /* a probe changes which way branches go */
     bool asks_ways;       /* some condition is which way a branch goes, */
     bool splits_tables;   /* ... whether a br_table takes its default */

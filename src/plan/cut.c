@@ -134,10 +134,11 @@ static void use_name(Cut *c, const Expr *e, bool assigned) {
 static uint32_t text_slot(Cut *c, Str text) {
     Plan *plan = c->plan;
     bool added;
-    uint64_t id = *map_put(&plan->text_ids, text, plan->texts.len, &added);
+    uint64_t id = *map_put(&plan->texts.ids, text, plan->texts.list.len, &added);
     if (added)
-        vec_push(&plan->texts, ((Str){arena_strndup(&plan->arena, text.ptr, text.len), text.len}));
-    plan->uses_values = true;
+        vec_push(&plan->texts.list,
+                 ((Str){arena_strndup(&plan->arena, text.ptr, text.len), text.len}));
+    plan->asks.values = true;
     return (uint32_t)id + 1;
 }
 
@@ -150,7 +151,7 @@ static void cut_real_element(Cut *c, Expr *e) {
     e->slot = text_slot(c, (Str){(char *)text.data, (uint32_t)text.len});
     buf_free(&text);
     c->v->nelements++;
-    c->plan->has_elements = true;
+    c->plan->asks.elements = true;
     cut_expr(c, &e->args[0]);
 }
 
@@ -173,7 +174,7 @@ static bool cut_static(Cut *c, Expr *e) {
     e->slot = v->consts.len;
     v->may_lack_consts |= static_may_lack(e);
     v->has_texts |= e->type->kind == TYPE_STR;
-    c->plan->uses_values |= v->has_texts;
+    c->plan->asks.values |= v->has_texts;
     return true;
 }
 
@@ -208,7 +209,7 @@ static void cut_builtin(Cut *c, Expr *e) {
     for (uint32_t i = 0; i < e->nargs && call.fn != FN_MEMID; i++)
         if (call.by_number || !function_takes_memory(call.fn, i))
             cut_expr(c, &e->args[i]);
-    plan->uses_values |= builtin_uses_runtime(plan->libraries, e);
+    plan->asks.values |= builtin_uses_runtime(plan->libraries, e);
     vec_push(&c->v->memory_calls, plan->memory_calls.len);
     vec_push(&plan->memory_calls, call);
     e->slot = plan->memory_calls.len;
@@ -227,7 +228,7 @@ static void use_library(Cut *c, const Expr *e) {
         return;
     LibraryFn *f = &c->plan->library_fns.at[e->bound.id];
     f->runs = true;
-    c->plan->uses_values |= f->bundled && (bundled_kind(f->bundled) == BUNDLED_HELPER ||
+    c->plan->asks.values |= f->bundled && (bundled_kind(f->bundled) == BUNDLED_HELPER ||
                                            bundled_kind(f->bundled) == BUNDLED_STACK);
     if (f->bundled && bundled_kind(f->bundled) == BUNDLED_STACK) {
         c->v->asks.frame |= str_is(f->name, "frame");
@@ -277,7 +278,7 @@ static void cut_expr(Cut *c, Expr **slot) {
     e = *slot = derive_expr(&c->plan->arena, e, c->v->event);
     if (cut_static(c, e) || cut_text(c, e))
         return;
-    c->plan->uses_values |= has_strings(e->type); /* also where nothing but "" is known of them */
+    c->plan->asks.values |= has_strings(e->type); /* also where nothing but "" is known of them */
     if (e->kind == EXPR_NAME && e->is_bound)
         use_name(c, e, false);
     if (e->kind == EXPR_NAME && e->var)
@@ -367,7 +368,7 @@ bool var_starts_dynamic(const Var *v) {
 static void cut_decl(Cut *c, Var *v) {
     bool values = v->report && v->type->kind > TYPE_BOOL;
     if (v->type->kind == TYPE_MAP ? !cells_possible(c->plan, v) : values)
-        c->plan->uses_values = true;
+        c->plan->asks.values = true;
     if (!v->init)
         return;
     v->escapes = true;
@@ -502,8 +503,8 @@ static bool cut_element(Plan *plan, Variant *v, Expr *e, Diags *diags) {
 
 bool cut_elements(Plan *plan, uint32_t first, Diags *diags) {
     bool ok = true;
-    for (uint32_t i = first; i < plan->elements.len; i++) {
-        const ElementUse *u = &plan->elements.at[i];
+    for (uint32_t i = first; i < plan->cells.elements.len; i++) {
+        const ElementUse *u = &plan->cells.elements.at[i];
         if (!u->element->var->cells)
             ok &= cut_element(plan, u->variant, u->element, diags);
     }

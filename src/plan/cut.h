@@ -18,8 +18,8 @@ bool cut_common(Plan *plan, Variant *scope, Block *block, Diags *diags);
  * WASM_BOT if that varies. */
 WasmType cut_fixed_type(Event e, bool result, uint32_t n);
 
-/* Elements of maps that did not become cells, from `first` of Plan.elements, which cells_defer had
- * deferred. False after an error. */
+/* Elements of maps that did not become cells, from `first` of PlanCells.elements, which cells_defer
+ * had deferred. False after an error. */
 bool cut_elements(Plan *plan, uint32_t first, Diags *diags);
 
 #endif

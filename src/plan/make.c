@@ -281,7 +281,7 @@ static bool make_variant(Plan *plan, Variant *v, const char *all, Diags *diags) 
 
 Variant *plan_retyped(Plan *plan, const Variant *v, const Type *wanted) {
     Variant *other = add_variant(plan, plan->scripts.at[v->script], v->source, v->event);
-    uint32_t deferred = plan->elements.len;
+    uint32_t deferred = plan->cells.elements.len;
     Diags found = {0};
     other->alt.wanted = wanted;
     bool ok = make_variant(plan, other, NULL, &found);
@@ -506,8 +506,9 @@ static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
 
 bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, const Libraries *libraries,
                const PlanOptions *options, Diags *diags) {
-    *plan = (Plan){
-        .libraries = libraries, .cells = options->cells, .empty_bodies = options->empty_bodies};
+    *plan = (Plan){.libraries = libraries,
+                   .cells.wanted = options->cells,
+                   .empty_bodies = options->empty_bodies};
     bool ok = true;
     for (uint32_t i = 0; i < n; i++)
         vec_push(&plan->scripts, scripts[i]);
@@ -526,8 +527,8 @@ bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, const Libraries *
 static void free_variant(Variant *v) {
     vec_free(&v->atoms);
     vec_free(&v->consts);
-    vec_free(&v->keys);
-    map_free(&v->key_numbers);
+    vec_free(&v->keys.list);
+    map_free(&v->keys.numbers);
     vec_free(&v->args);
     vec_free(&v->results);
     vec_free(&v->locals);
@@ -537,7 +538,7 @@ static void free_variant(Variant *v) {
     vec_free(&v->dups);
     vec_free(&v->statics);
     vec_free(&v->memory_calls);
-    map_free(&v->shapes);
+    map_free(&v->shapes.by_atoms);
 }
 
 void plan_free(Plan *plan) {
@@ -560,10 +561,10 @@ void plan_free(Plan *plan) {
     vec_free(&plan->memory_calls);
     vec_free(&plan->shapes);
     vec_free(&plan->misfits);
-    vec_free(&plan->cell_maps);
-    vec_free(&plan->elements);
-    vec_free(&plan->texts);
-    map_free(&plan->text_ids);
+    vec_free(&plan->cells.maps);
+    vec_free(&plan->cells.elements);
+    vec_free(&plan->texts.list);
+    map_free(&plan->texts.ids);
     map_free(&plan->rule_probes);
     arena_free(&plan->arena);
 }

@@ -356,9 +356,9 @@ bool match_func(Matcher *w, uint32_t func) {
     w->types.dead = false;
 
     Site s = {.m = w->m,
-              .host = w->plan->host,
+              .host = w->plan->program.host,
               .survey = &w->survey,
-              .locator = w->plan->locator,
+              .locator = w->plan->program.locator,
               .func = func};
     at_kind(w, EVENT_FUNC_ENTRY, &s);
     WasmInstr buffer[2];

@@ -92,7 +92,7 @@ typedef struct CellMap {
 
 /* A key with which a variant uses such a map. */
 typedef struct CellKey {
-    uint32_t map;        /* index into Plan.cell_maps */
+    uint32_t map;        /* index into PlanCells.maps */
     const Expr **leaves; /* static numbers, bools and strings */
     uint32_t nleaves;
     uint32_t writes; /* while bodies are analysed: those on the current path */
@@ -132,6 +132,19 @@ typedef struct VariantAsks {
     bool callee;    /* ... the one that is called */
 } VariantAsks;
 
+/* The elements of maps that are cells, with constant keys; Expr.slot - 1 is the index. */
+typedef struct VariantKeys {
+    Vec(CellKey) list;
+    Map numbers; /* by what tells them apart (cell.c) */
+} VariantKeys;
+
+/* The shapes of a variant that have been made. */
+typedef struct VariantShapes {
+    Shape *only;  /* if there are no atoms */
+    Map by_atoms; /* by their bytes: index into Plan.shapes */
+    Shape *last;  /* what was found there last */
+} VariantShapes;
+
 typedef struct Variant {
     Probe *probe;    /* the typed copy */
     uint32_t source; /* index into Plan.probes */
@@ -140,8 +153,7 @@ typedef struct Variant {
     bool branches; /* its events are branches, at which a condition means the same (branch.h) */
     Vec(Expr *) atoms;
     Vec(Expr *) consts;
-    Vec(CellKey) keys; /* Expr.slot - 1 of an element is the index */
-    Map key_numbers;   /* ... by what tells them apart (cell.c) */
+    VariantKeys keys;
     Operands args, results, locals, globals;
     Vec(AltCall) alt_calls;
     Vec(uint32_t) memory_calls; /* indices into Plan.memory_calls */
@@ -160,9 +172,7 @@ typedef struct Variant {
     VariantAlt alt;
     uint32_t *vars; /* by Var.index: PlanVar id, UINT32_MAX for plain locals; of a scope: the
                        variables of its script */
-    Shape *only;    /* the shape, if there are no atoms */
-    Map shapes;     /* by the bytes of the atoms: index into Plan.shapes */
-    Shape *last;    /* what was found there last */
+    VariantShapes shapes;
 } Variant;
 
 typedef struct Action {
@@ -241,7 +251,30 @@ typedef struct PlanAsks {
     bool tables;   /* which function is in a table's entry */
     bool unwinds;  /* what leaves calls: MODE_UNWIND */
     bool segments; /* how much of a segment is left */
+    bool elements; /* of maps that are not cells */
+    bool values;   /* strings or maps exist at run time, or rows of them or of tuples */
 } PlanAsks;
+
+/* What is known of the program; set before sites are looked at. */
+typedef struct PlanProgram {
+    Str host;         /* what HOST is */
+    Locator *locator; /* of its locations; NULL = there are none */
+    bool nameless;    /* its name section, if any, names no function */
+} PlanProgram;
+
+/* Strings that code refers to by number (Expr.slot - 1 of EXPR_STR), and descriptions of map types
+ * (of EXPR_INDEX). */
+typedef struct PlanTexts {
+    Vec(Str) list;
+    Map ids;
+} PlanTexts;
+
+/* Maps whose elements have constant keys, and can be stored as variables are. */
+typedef struct PlanCells {
+    bool wanted;              /* maps may become cells */
+    Vec(CellMap) maps;        /* Var.cells - 1 is the index */
+    Vec(ElementUse) elements; /* that cells_plan has to cut */
+} PlanCells;
 
 typedef struct Plan {
     Arena arena;
@@ -262,21 +295,13 @@ typedef struct Plan {
     void *
         *exits; /* by index into scripts: what gen/ made of '@exit' at script scope; NULL = none */
     const Libraries *libraries;
-    Str host;         /* what HOST is; set before sites are looked at */
-    Locator *locator; /* of the program's locations; set likewise, NULL = there are none */
-    bool nameless;    /* the program's name section, if any, names no function; set likewise */
-    Vec(Str) texts;   /* strings that code refers to by number (Expr.slot - 1 of EXPR_STR), and
-                         descriptions of map types (of EXPR_INDEX) */
-    Map text_ids;
-    Map rule_probes;   /* by the text of a rule that matches events: the first probe that has it */
-    bool cells;        /* maps may become cells */
-    bool empty_bodies; /* bodies at sites only call a function that does nothing */
-    Vec(CellMap) cell_maps;   /* Var.cells - 1 is the index */
-    Vec(ElementUse) elements; /* that cells_plan has to cut */
-    bool has_elements;        /* of maps that are not cells */
-    bool uses_values;         /* strings or maps exist at run time, or rows of them or of tuples */
-    struct Statics *statics;  /* statics.h; NULL = there is no '@static' call */
-    ActionList by_op[WASM_OP_COUNT];      /* actions in script order */
+    PlanProgram program;
+    PlanTexts texts;
+    Map rule_probes; /* by the text of a rule that matches events: the first probe that has it */
+    PlanCells cells;
+    bool empty_bodies;               /* bodies at sites only call a function that does nothing */
+    struct Statics *statics;         /* statics.h; NULL = there is no '@static' call */
+    ActionList by_op[WASM_OP_COUNT]; /* actions in script order */
     ActionList by_kind[EVENT_KIND_COUNT]; /* of events that are not instructions */
     PlanAsks asks;
 } Plan;
@@ -312,7 +337,7 @@ OnceShapes plan_once(Plan *plan, const WasmModule *m);
 /* A site without a location: what is static at script scope, or in an event that happens once, is
  * known there. */
 static inline Site plan_nowhere(const Plan *plan, const WasmModule *m) {
-    return (Site){.m = m, .host = plan->host, .locator = plan->locator};
+    return (Site){.m = m, .host = plan->program.host, .locator = plan->program.locator};
 }
 
 /* Whether constants or HOST turn a probe off, so that it is meant to match nothing. After sites

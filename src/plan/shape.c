@@ -67,18 +67,18 @@ static Shape *make_shape(Plan *plan, Variant *v, uint64_t atoms) {
 
 Shape *plan_shape_for(Plan *plan, Variant *v, uint64_t atoms) {
     if (!v->atoms.len) {
-        if (!v->only)
-            v->only = make_shape(plan, v, 0);
-        return v->only;
+        if (!v->shapes.only)
+            v->shapes.only = make_shape(plan, v, 0);
+        return v->shapes.only;
     }
-    if (v->last && (v->last->atoms & ~SHAPE_ENTERING) == atoms)
-        return v->last;
+    if (v->shapes.last && (v->shapes.last->atoms & ~SHAPE_ENTERING) == atoms)
+        return v->shapes.last;
     Str key = {(char *)&atoms, sizeof atoms};
-    uint64_t *index = map_get(&v->shapes, key);
-    v->last = index ? plan->shapes.at[*index] : make_shape(plan, v, atoms);
+    uint64_t *index = map_get(&v->shapes.by_atoms, key);
+    v->shapes.last = index ? plan->shapes.at[*index] : make_shape(plan, v, atoms);
     if (!index)
-        map_put(&v->shapes, key, v->last->index, NULL);
-    return v->last;
+        map_put(&v->shapes.by_atoms, key, v->shapes.last->index, NULL);
+    return v->shapes.last;
 }
 
 /* An expression has no value at a site: nothing happens there. A call that asks for a memory should
@@ -96,8 +96,8 @@ static Shape *shape_at(Plan *plan, Variant *v, const Site *s) {
         if (!fold(v->consts.at[i], s, &value))
             return lacks(plan, v->consts.at[i], s);
     }
-    if (v->only)
-        return v->only->never ? NULL : v->only;
+    if (v->shapes.only)
+        return v->shapes.only->never ? NULL : v->shapes.only;
     uint64_t atoms = 0;
     for (uint32_t i = 0; i < v->atoms.len; i++) {
         Value value;

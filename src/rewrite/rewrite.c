@@ -399,11 +399,11 @@ static bool compile(Rewrite *r, const Template **init, bool *accesses) {
 static bool drop_values(Rewrite *r, const Template **init) {
     Plan *plan = r->p.plan;
     bool accesses = false;
-    if (r->host != HOST_PROF || !plan->uses_values)
+    if (r->host != HOST_PROF || !plan->asks.values)
         return true;
     if (!compile(r, init, &accesses))
         return false;
-    plan->uses_values = reach_find(plan, init).values || accesses;
+    plan->asks.values = reach_find(plan, init).values || accesses;
     for (uint32_t i = 0; i < plan->shapes.len; i++) {
         Shape *s = plan->shapes.at[i];
         s->template = s->predicate = s->init = s->exit = NULL;
@@ -459,7 +459,7 @@ static bool link(void *self) {
     r->flush.matcher = &r->p.matcher;
     r->flush.shadow = &r->shadow;
     r->flush.host = r->host;
-    r->store.reports = r->store.reported && !r->once.report.len && r->host != HOST_PROF;
+    r->store.rows.reports = r->store.rows.reported && !r->once.report.len && r->host != HOST_PROF;
     if (r->p.plan->lack.call)
         builtin_report(&r->p.plan->lack, &r->p.m, r->p.diags);
     if (r->p.diags->errors > errors || !drop_values(r, init) || !flush_plan(&r->flush) ||
@@ -516,7 +516,7 @@ static bool link(void *self) {
  * could do without. dup_at may write to the runtime's memory, which cannot be imported. */
 static bool import_helps(const Rewrite *r) {
     const Plan *plan = r->p.plan;
-    bool memory = plan->uses_values || r->options->polls; /* which a running program must not see */
+    bool memory = plan->asks.values || r->options->polls; /* which a running program must not see */
     for (uint32_t i = 0; plan->libraries && i < plan->libraries->list.len; i++)
         memory |= plan->libraries->list.at[i]->module.memories.len > 0;
     for (uint32_t i = 0; i < plan->variants.len; i++)
@@ -585,8 +585,8 @@ static bool match(void *self) {
         r->store.coalesce = &r->coalesce;
         r->store.counts = &r->coalesce.counts;
     }
-    r->p.plan->host = flush_host_name(r->host);
-    r->p.plan->nameless = !wasm_names_funcs(&r->p.m);
+    r->p.plan->program.host = flush_host_name(r->host);
+    r->p.plan->program.nameless = !wasm_names_funcs(&r->p.m);
     decide_link(r, options);
     bool ok = program_walk(&r->p);
     count_ahead_free(&r->ahead);
@@ -612,8 +612,8 @@ static bool match(void *self) {
 /* Of what is counted only the section whammc.traps is still to be written. */
 static void written(void *self) {
     Rewrite *r = self;
-    image_free(r->store.image);
-    r->store.image = NULL;
+    image_free(r->store.rows.image);
+    r->store.rows.image = NULL;
     if (r->store.counts)
         counts_written(&r->coalesce.counts);
 }
@@ -708,8 +708,8 @@ bool rewrite_list(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file
     WasmModule m;
     Matcher w = {.plan = plan, .m = &m, .watch_funcs = {-1, -1}, .at = at, .ctx = ctx};
     bool ok = wasm_load(&m, bytes, size, file, diags);
-    plan->host = flush_host_name(flush_host(&m, plan, &options));
-    plan->nameless = ok && !wasm_names_funcs(&m);
+    plan->program.host = flush_host_name(flush_host(&m, plan, &options));
+    plan->program.nameless = ok && !wasm_names_funcs(&m);
     for (uint32_t f = 0; ok && f < m.funcs.len; f++)
         if (m.funcs.at[f].import < 0 && !match_func(&w, f))
             ok = walk_failed(&w, f, file, diags);

@@ -82,7 +82,7 @@ static const MapCell *find_element(Fill *f, const Variant *v, uint32_t key, cons
 /* Reads or writes a leaf of an element, or its mark. Unwritten ones are zero. */
 static void put_element(Fill *f, Splicer *s, const Hole *h, const Variant *v, const Site *site) {
     uint32_t key = h->n / HOLE_LEAVES, leaf = h->n % HOLE_LEAVES;
-    const CellMap *map = &f->plan->cell_maps.at[v->keys.at[key].map];
+    const CellMap *map = &f->plan->cells.maps.at[v->keys.list.at[key].map];
     const Type *value = f->plan->vars.at[map->var].decl->type->value;
     const MapCell *cell = find_element(f, v, key, site);
     bool set = h->kind == HOLE_ELEMENT_SET, mark = leaf == HOLE_MARK;
@@ -142,7 +142,7 @@ static void put_resolve(const Fill *f, Splicer *s, const WasmInstr *i) {
 /* ---- pages of maps ---- */
 
 bool fill_can_keep_pages(const Store *store) {
-    return store->nelements <= VALUES_KEPT_PAGES;
+    return store->maps.elements <= VALUES_KEPT_PAGES;
 }
 
 /* The address where the code of an element keeps the page that it used last; each has its own. */

@@ -17,8 +17,8 @@ static bool all_same(const Store *s, const Expr *const *list, uint32_t n, WasmOp
 static bool is_same_everywhere(const Store *s, const Variant *v, WasmOp op) {
     if (!all_same(s, (const Expr *const *)v->consts.at, v->consts.len, op))
         return false;
-    for (uint32_t i = 0; i < v->keys.len; i++)
-        if (!all_same(s, v->keys.at[i].leaves, v->keys.at[i].nleaves, op))
+    for (uint32_t i = 0; i < v->keys.list.len; i++)
+        if (!all_same(s, v->keys.list.at[i].leaves, v->keys.list.at[i].nleaves, op))
             return false;
     return true;
 }

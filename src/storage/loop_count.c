@@ -6,7 +6,7 @@
 #include "wasm/emit.h"
 
 void loop_counts_add(Store *s, WasmModule *m) {
-    s->loops = m->globals.len;
+    s->counters.loops = m->globals.len;
     for (uint32_t i = 0; s->counts && i < s->counts->loops.len; i++) {
         wasm_add_global_zero(m, WASM_I32, true, STR(""));
         wasm_add_global_zero(m, WASM_I32, true, STR(""));
@@ -15,11 +15,11 @@ void loop_counts_add(Store *s, WasmModule *m) {
 
 /* The two globals of a loop. */
 static EmitNumber last_value(const Store *s, const WasmModule *m, uint32_t n) {
-    return emit_global(WASM_I32, wasm_final(m, WASM_SPACE_GLOBAL, s->loops + 2 * n));
+    return emit_global(WASM_I32, wasm_final(m, WASM_SPACE_GLOBAL, s->counters.loops + 2 * n));
 }
 
 static EmitNumber value_before(const Store *s, const WasmModule *m, uint32_t n) {
-    return emit_global(WASM_I32, wasm_final(m, WASM_SPACE_GLOBAL, s->loops + 2 * n + 1));
+    return emit_global(WASM_I32, wasm_final(m, WASM_SPACE_GLOBAL, s->counters.loops + 2 * n + 1));
 }
 
 /* What was executed since control entered the loop, to its counter. */

@@ -6,7 +6,7 @@
 #include "plan/describe.h"
 
 static const Var *decl_of(const MapCells *c, uint32_t map) {
-    return c->plan->vars.at[c->plan->cell_maps.at[map].var].decl;
+    return c->plan->vars.at[c->plan->cells.maps.at[map].var].decl;
 }
 
 static Str description(MapCells *c, const Type *t) {
@@ -19,9 +19,9 @@ static Str description(MapCells *c, const Type *t) {
 
 void cells_init(MapCells *c, const Plan *plan) {
     *c = (MapCells){.plan = plan};
-    c->maps = arena_array(&c->arena, CellRow, plan->cell_maps.len + 1);
-    for (uint32_t i = 0; i < plan->cell_maps.len; i++) {
-        const CellMap *m = &plan->cell_maps.at[i];
+    c->maps = arena_array(&c->arena, CellRow, plan->cells.maps.len + 1);
+    for (uint32_t i = 0; i < plan->cells.maps.len; i++) {
+        const CellMap *m = &plan->cells.maps.at[i];
         const Type *type = decl_of(c, i)->type;
         c->maps[i] = (CellRow){.key = description(c, type->key),
                                .value = description(c, type->value),
@@ -83,8 +83,8 @@ static void keep_leaves(MapCells *c, const CellKey *key, const Site *site) {
 
 uint32_t cells_count(MapCells *c, const Variant *v, const Site *site) {
     uint32_t globals = 0;
-    for (uint32_t i = 0; i < v->keys.len; i++) {
-        const CellKey *key = &v->keys.at[i];
+    for (uint32_t i = 0; i < v->keys.list.len; i++) {
+        const CellKey *key = &v->keys.list.at[i];
         if (!key_bytes(key, site, &c->scratch))
             continue;
         bool added;
@@ -93,10 +93,10 @@ uint32_t cells_count(MapCells *c, const Variant *v, const Site *site) {
         if (added) {
             vec_push(&c->list,
                      ((MapCell){.map = key->map, .key = c->leaves.len, .first_sum = c->nsums}));
-            c->nsums += c->plan->cell_maps.at[key->map].leaves + 1;
+            c->nsums += c->plan->cells.maps.at[key->map].leaves + 1;
             keep_leaves(c, key, site);
             c->maps[key->map].n++;
-            globals += c->plan->cell_maps.at[key->map].leaves;
+            globals += c->plan->cells.maps.at[key->map].leaves;
         }
         globals += key->marks && !c->list.at[at].marked;
         c->list.at[at].marked |= key->marks;
@@ -106,7 +106,7 @@ uint32_t cells_count(MapCells *c, const Variant *v, const Site *site) {
 
 const MapCell *cells_find(const MapCells *c, const Variant *v, uint32_t n, const Site *site,
                           Buf *scratch) {
-    if (!key_bytes(&v->keys.at[n], site, scratch))
+    if (!key_bytes(&v->keys.list.at[n], site, scratch))
         return NULL;
     uint64_t *at = map_get(&c->by_key, (Str){(char *)scratch->data, (uint32_t)scratch->len});
     return at ? &c->list.at[*at] : NULL;
@@ -140,14 +140,14 @@ static void sort_row(MapCells *c, CellRow *row, Sorted *list) {
 
 void cells_close(MapCells *c) {
     Sorted *list = mem_alloc(sizeof *list * (c->list.len + 1u));
-    uint32_t *n = mem_zalloc(sizeof *n * (c->plan->cell_maps.len + 1u));
-    for (uint32_t i = 0; i < c->plan->cell_maps.len; i++)
+    uint32_t *n = mem_zalloc(sizeof *n * (c->plan->cells.maps.len + 1u));
+    for (uint32_t i = 0; i < c->plan->cells.maps.len; i++)
         c->maps[i].sorted = arena_array(&c->arena, uint32_t, c->maps[i].n + 1);
     for (uint32_t i = 0; i < c->list.len; i++) {
         uint32_t map = c->list.at[i].map;
         c->maps[map].sorted[n[map]++] = i;
     }
-    for (uint32_t i = 0; i < c->plan->cell_maps.len; i++)
+    for (uint32_t i = 0; i < c->plan->cells.maps.len; i++)
         sort_row(c, &c->maps[i], list);
     free(n);
     free(list);
@@ -156,7 +156,7 @@ void cells_close(MapCells *c) {
 /* ---- the report ---- */
 
 void cells_add_row(MapCells *c, Image *image, uint32_t image_var, uint32_t map, uint32_t id) {
-    const CellMap *m = &c->plan->cell_maps.at[map];
+    const CellMap *m = &c->plan->cells.maps.at[map];
     CellRow *row = &c->maps[map];
     ImageKeyLeaf *keys = mem_alloc(sizeof *keys * ((size_t)row->n * row->nleaves + 1));
     for (uint32_t i = 0; i < row->n; i++)
@@ -178,14 +178,14 @@ void cells_add_row(MapCells *c, Image *image, uint32_t image_var, uint32_t map, 
 
 uint64_t cells_hidden_size(const MapCells *c) {
     uint64_t size = 0;
-    for (uint32_t i = 0; i < c->plan->cell_maps.len; i++)
+    for (uint32_t i = 0; i < c->plan->cells.maps.len; i++)
         if (!decl_of(c, i)->report)
             size += c->maps[i].n * c->maps[i].step;
     return size;
 }
 
 void cells_place(MapCells *c, const Image *image, uint64_t values_at, uint64_t hidden_at) {
-    for (uint32_t i = 0; i < c->plan->cell_maps.len; i++) {
+    for (uint32_t i = 0; i < c->plan->cells.maps.len; i++) {
         CellRow *row = &c->maps[i];
         bool reported = decl_of(c, i)->report;
         row->at = reported ? values_at + image_tail_offset(image, row->row) : hidden_at;
@@ -199,7 +199,7 @@ void cells_add(MapCells *c, WasmModule *m) {
         MapCell *cell = &c->list.at[i];
         const Type *value = decl_of(c, cell->map)->type->value;
         cell->first_global = m->globals.len;
-        for (uint32_t k = 0; k < c->plan->cell_maps.at[cell->map].leaves; k++)
+        for (uint32_t k = 0; k < c->plan->cells.maps.at[cell->map].leaves; k++)
             wasm_add_global_zero(m, type_wasm(type_leaf(value, k)), true, STR(""));
         if (cell->marked)
             wasm_add_global_zero(m, WASM_I32, true, STR(""));

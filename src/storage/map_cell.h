@@ -13,7 +13,7 @@
 #include "report/image.h"
 
 typedef struct MapCell {
-    uint32_t map;          /* index into Plan.cell_maps */
+    uint32_t map;          /* index into PlanCells.maps */
     uint32_t key;          /* index of its first leaf in MapCells.leaves */
     bool marked;           /* some site sets its mark */
     uint32_t first_sum;    /* numbers its leaves, and its mark, among those of all cells */
@@ -34,7 +34,7 @@ typedef struct CellRow {
 typedef struct MapCells {
     const Plan *plan;
     Arena arena;
-    CellRow *maps; /* by index into Plan.cell_maps */
+    CellRow *maps; /* by index into PlanCells.maps */
     Vec(MapCell) list;
     uint32_t nsums;
     Map by_key;

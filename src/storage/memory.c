@@ -83,7 +83,7 @@ static uint32_t add_op(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b) {
  * is 0. */
 static MemoryRef resolve(const MemoryOps *x, MemoryRef r) {
     bool after_last = r.kind == MEMORY_PROGRAM && r.n == x->m->input_count[WASM_SPACE_MEMORY];
-    return after_last && (x->plan->uses_values || x->monitor) ? (MemoryRef){MEMORY_RUNTIME, 0} : r;
+    return after_last && (x->plan->asks.values || x->monitor) ? (MemoryRef){MEMORY_RUNTIME, 0} : r;
 }
 
 /* The memories of a call at a site. */
@@ -167,7 +167,7 @@ void memory_helpers(const MemoryOps *x, bool imported, bool *used) {
         Number number;
         text |= reads_number(o->op, &number);
         bool runtime = o->a.kind >= MEMORY_RUNTIME || o->b.kind >= MEMORY_RUNTIME;
-        for (uint32_t k = 0; k < 6 && imported && x->plan->uses_values && (text || runtime); k++)
+        for (uint32_t k = 0; k < 6 && imported && x->plan->asks.values && (text || runtime); k++)
             used[access[k]] = true;
     }
 }

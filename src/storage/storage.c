@@ -52,8 +52,9 @@ static void describe_var(Store *s, const PlanVar *v) {
     snprintf(script, sizeof script, "script%u", v->script);
     describe_type(v->decl->type, &description);
     wasm_types(v->decl->type, &types);
-    s->image_var[v->id] = image_var(s->image, kind_of(v), content(&description), v->decl->name,
-                                    str_of(v->decl->type->text), content(&types), str_of(script));
+    s->rows.of_var[v->id] =
+        image_var(s->rows.image, kind_of(v), content(&description), v->decl->name,
+                  str_of(v->decl->type->text), content(&types), str_of(script));
     buf_free(&description);
     buf_free(&types);
 }
@@ -75,7 +76,7 @@ static uint32_t group_for(Store *s, const PlanVar *v, Map *groups) {
             ((SlotGroup){
                 .type = type, .hidden = hidden, .last = COUNT_NONE, .leaves = type_leaves(type)}));
         if (!hidden)
-            vec_last(&s->groups).rows = image_group(s->image, s->image_var[v->id]);
+            vec_last(&s->groups).rows = image_group(s->rows.image, s->rows.of_var[v->id]);
     }
     return group;
 }
@@ -95,22 +96,24 @@ static uint32_t first_of_frame(const PlanVar *v, Map *frames) {
 static void number_maps(Store *s);
 
 void store_init(Store *s, const Plan *plan) {
-    *s = (Store){.plan = plan, .image = image_new(), .last_func = UINT32_MAX, .memory = UINT32_MAX};
+    *s = (Store){.plan = plan,
+                 .rows = {.image = image_new(), .last_func = UINT32_MAX},
+                 .memory = UINT32_MAX};
     uint32_t n = plan->vars.len;
-    s->image_var = mem_zalloc(sizeof *s->image_var * (n + 1u));
+    s->rows.of_var = mem_zalloc(sizeof *s->rows.of_var * (n + 1u));
     s->var_in_memory = mem_zalloc(sizeof *s->var_in_memory * (n + 1u));
     s->frame_of = mem_zalloc(sizeof *s->frame_of * (n + 1u));
     s->global = mem_zalloc(sizeof *s->global * (n + 1u));
     s->group_of = mem_zalloc(sizeof *s->group_of * (n + 1u));
-    s->map_of = mem_zalloc(sizeof *s->map_of * (n + 1u));
-    s->image_probe = mem_zalloc(sizeof *s->image_probe * 2 * (plan->actions.len + 1u));
+    s->maps.of_var = mem_zalloc(sizeof *s->maps.of_var * (n + 1u));
+    s->rows.of_probe = mem_zalloc(sizeof *s->rows.of_probe * 2 * (plan->actions.len + 1u));
     Map groups = {0}, frames = {0};
     for (uint32_t i = 0; i < n; i++) {
         const PlanVar *v = &plan->vars.at[i];
         s->frame_of[i] = first_of_frame(v, &frames);
         if (v->decl->report) {
-            s->reported = true;
-            s->reports = !plan->by_kind[EVENT_REPORT].len;
+            s->rows.reported = true;
+            s->rows.reports = !plan->by_kind[EVENT_REPORT].len;
             describe_var(s, v);
         }
         if (v->decl->storage == STORAGE_UNSHARED)
@@ -118,22 +121,22 @@ void store_init(Store *s, const Plan *plan) {
     }
     map_free(&groups);
     map_free(&frames);
-    for (uint32_t i = 0; i < plan->texts.len; i++)
-        store_text(s, plan->texts.at[i]);
+    for (uint32_t i = 0; i < plan->texts.list.len; i++)
+        store_text(s, plan->texts.list.at[i]);
     number_maps(s);
     cells_init(&s->cells, plan);
 }
 
 void store_free(Store *s) {
-    image_free(s->image);
+    image_free(s->rows.image);
     cells_free(&s->cells);
-    free(s->image_var);
-    free(s->image_probe);
+    free(s->rows.of_var);
+    free(s->rows.of_probe);
     free(s->var_in_memory);
     free(s->frame_of);
     free(s->global);
     free(s->group_of);
-    free(s->map_of);
+    free(s->maps.of_var);
     vec_free(&s->groups);
     vec_free(&s->inits);
     vec_free(&s->tail);
@@ -144,12 +147,12 @@ void store_free(Store *s) {
 
 uint32_t store_action_row(Store *s, const Action *a, unsigned ways) {
     int32_t place = counts_place(counts_event(a, ways));
-    uint32_t *id = &s->image_probe[2 * (a - s->plan->actions.at) + (ways != WAY_BOTH && place)];
+    uint32_t *id = &s->rows.of_probe[2 * (a - s->plan->actions.at) + (ways != WAY_BOTH && place)];
     if (!*id) {
         Buf text = {0};
         action_text(s->plan, a, &text);
-        *id = 1 + image_probe(s->image, (Str){(char *)text.data, (uint32_t)text.len});
-        image_place(s->image, *id - 1, place);
+        *id = 1 + image_probe(s->rows.image, (Str){(char *)text.data, (uint32_t)text.len});
+        image_place(s->rows.image, *id - 1, place);
         buf_free(&text);
     }
     return *id - 1;
@@ -160,7 +163,7 @@ static void note_init(Store *s, const Site *site, const Var *var, uint32_t group
     uint64_t bits = 0;
     Value v;
     if (var->type->kind == TYPE_MAP)
-        bits = s->nmaps++;
+        bits = s->maps.count++;
     else if (var->init && !var_starts_dynamic(var) && fold(var->init, site, &v))
         bits = value_wasm_bits(v);
     if (bits)
@@ -177,11 +180,11 @@ static void note_texts(Store *s, const Site *site, const Variant *v) {
 }
 
 static void name_function(Store *s, const WasmModule *m, uint32_t func) {
-    if (s->last_func == func)
+    if (s->rows.last_func == func)
         return;
-    s->last_func = func;
+    s->rows.last_func = func;
     Str name = wasm_known_name(m, func);
-    image_func(s->image, func, name.ptr ? name : STR("")); /* then reports show the number */
+    image_func(s->rows.image, func, name.ptr ? name : STR("")); /* then reports show the number */
 }
 
 static SlotGroup *group_of_row(Store *s, const CountedRow *row) {
@@ -193,12 +196,12 @@ static void put_row(Store *s, const WasmModule *m, uint32_t func, uint32_t pc,
     SlotGroup *g = group_of_row(s, row);
     name_function(s, m, func);
     if (value == g->last) { /* often it is that of the row before */
-        image_same_row(s->image, s->image_var[row->var], row->probe, func, pc);
+        image_same_row(s->rows.image, s->rows.of_var[row->var], row->probe, func, pc);
         return;
     }
     const CountValue *v = &s->counts->values.at[value];
     ImageCount count = {v->amount, v->flag, value};
-    image_count_row(s->image, s->image_var[row->var], row->probe, func, pc, &count);
+    image_count_row(s->rows.image, s->rows.of_var[row->var], row->probe, func, pc, &count);
     g->last = value;
 }
 
@@ -223,7 +226,7 @@ void store_join_row(Store *s, const WasmModule *m, uint32_t func, uint32_t pc,
 void store_note_constants(Store *s, const Site *site, const Variant *v) {
     if (v->has_texts)
         note_texts(s, site, v);
-    s->nelements += v->nelements;
+    s->maps.elements += v->nelements;
     s->slots += cells_count(&s->cells, v, site);
 }
 
@@ -261,8 +264,8 @@ bool store_count(Store *s, const Site *site, const Match *match) {
         if (var->report) {
             name_function(s, site->m, site->func);
             g->last = COUNT_NONE;
-            image_site_row(s->image, s->image_var[id], store_action_row(s, match->action, WAY_BOTH),
-                           site->func, site->pc);
+            image_site_row(s->rows.image, s->rows.of_var[id],
+                           store_action_row(s, match->action, WAY_BOTH), site->func, site->pc);
         }
         s->slots += g->leaves;
         note_init(s, site, var, s->group_of[id], g->count++);
@@ -289,7 +292,7 @@ static uint32_t probe_row_id(Store *s, const PlanProbe *p) {
     const Rule *r = &p->probe->rule;
     for (uint32_t i = 0; i < r->nparts; i++)
         buf_printf(&text, "%s%.*s", i ? ":" : "", STR_ARG(r->parts[i].pattern));
-    uint32_t id = image_probe(s->image, (Str){(char *)text.data, (uint32_t)text.len});
+    uint32_t id = image_probe(s->rows.image, (Str){(char *)text.data, (uint32_t)text.len});
     buf_free(&text);
     return id;
 }
@@ -323,7 +326,7 @@ static void number_maps(Store *s) {
         uint32_t n = list_vars(s, k ? STORAGE_SHARED : STORAGE_SCRIPT, list);
         for (uint32_t i = 0; i < n; i++)
             if (list[i]->decl->type->kind == TYPE_MAP)
-                s->map_of[list[i]->id] = s->nmaps++;
+                s->maps.of_var[list[i]->id] = s->maps.count++;
     }
     free(list);
 }
@@ -340,12 +343,13 @@ static bool counters_in_image(const Store *s) {
 
 static void close_counts(Store *s) {
     const Counts *c = s->counts;
-    image_set_counts(s->image, (ImageCounts){.traps = c->traps.len ? TRAP_RECORDS : 0,
-                                             .ncounters = counters_in_image(s) ? c->ncounters : 0,
-                                             .nderived = c->nderived,
-                                             .derived = &c->derived,
-                                             .word = count_word,
-                                             .ctx = (void *)(uintptr_t)c});
+    image_set_counts(s->rows.image,
+                     (ImageCounts){.traps = c->traps.len ? TRAP_RECORDS : 0,
+                                   .ncounters = counters_in_image(s) ? c->ncounters : 0,
+                                   .nderived = c->nderived,
+                                   .derived = &c->derived,
+                                   .word = count_word,
+                                   .ctx = (void *)(uintptr_t)c});
 }
 
 void store_close(Store *s, const WasmModule *m) {
@@ -363,7 +367,7 @@ void store_close(Store *s, const WasmModule *m) {
     for (uint32_t i = 0; i < n; i++) {
         if (!list[i]->decl->report)
             continue;
-        image_shared_row(s->image, s->image_var[list[i]->id],
+        image_shared_row(s->rows.image, s->rows.of_var[list[i]->id],
                          probe_row_id(s, &s->plan->probes.at[list[i]->probe]));
         vec_push(&s->tail, list[i]->id);
     }
@@ -374,10 +378,10 @@ void store_close(Store *s, const WasmModule *m) {
             if (!list[i]->decl->report || (list[i]->decl->type->kind == TYPE_MAP) != maps)
                 continue;
             if (list[i]->decl->cells)
-                cells_add_row(&s->cells, s->image, s->image_var[list[i]->id],
-                              list[i]->decl->cells - 1, s->map_of[list[i]->id]);
+                cells_add_row(&s->cells, s->rows.image, s->rows.of_var[list[i]->id],
+                              list[i]->decl->cells - 1, s->maps.of_var[list[i]->id]);
             else
-                image_script_row(s->image, s->image_var[list[i]->id]);
+                image_script_row(s->rows.image, s->rows.of_var[list[i]->id]);
             vec_push(&s->tail, list[i]->id);
         }
     }
@@ -435,7 +439,7 @@ static uint32_t leaf_bytes(const SlotGroup *g) {
 
 /* Offset of a hidden group's slots after the reported values. */
 static uint64_t hidden_offset(const Store *s, uint32_t group) {
-    uint64_t at = align8(image_values_size(s->image));
+    uint64_t at = align8(image_values_size(s->rows.image));
     for (uint32_t i = 0; i < group; i++) {
         const SlotGroup *g = &s->groups.at[i];
         if (g->hidden)
@@ -446,7 +450,7 @@ static uint64_t hidden_offset(const Store *s, uint32_t group) {
 
 /* Counters and what is kept of settled sums. */
 static uint32_t counter_words(const Store *s) {
-    return s->counts ? s->counts->ncounters + s->nsettled : 0;
+    return s->counts ? s->counts->ncounters + s->counters.nsettled : 0;
 }
 
 uint64_t store_words(const Store *s) {
@@ -479,15 +483,16 @@ bool store_settles(const Store *s, const Sum *sum, bool cell) {
 }
 
 void store_chosen(Store *s) {
-    s->nsettled = 0;
+    s->counters.nsettled = 0;
     for (uint32_t i = 0; s->counts && i < s->plan->vars.len; i++)
-        s->nsettled += counts_parts(s->counts, i).len && store_settles(s, store_sum(s, i), false);
+        s->counters.nsettled +=
+            counts_parts(s->counts, i).len && store_settles(s, store_sum(s, i), false);
     for (uint32_t i = 0; s->counts && i < s->cells.list.len; i++) {
         const MapCell *cell = &s->cells.list.at[i];
         uint32_t var = s->plan->vars.len + cell->first_sum;
-        for (uint32_t k = 0; k <= s->plan->cell_maps.at[cell->map].leaves; k++)
-            s->nsettled += counts_parts(s->counts, var + k).len &&
-                           store_settles(s, store_cell_sum(s, cell, k), true);
+        for (uint32_t k = 0; k <= s->plan->cells.maps.at[cell->map].leaves; k++)
+            s->counters.nsettled += counts_parts(s->counts, var + k).len &&
+                                    store_settles(s, store_cell_sum(s, cell, k), true);
     }
 }
 
@@ -496,7 +501,7 @@ static void add_variable(Store *s, WasmModule *m, const PlanVar *v) {
     Value value = {.kind = type->kind};
     Buf init = {0};
     if (type->kind == TYPE_MAP)
-        value.bits = s->map_of[v->id];
+        value.bits = s->maps.of_var[v->id];
     else if (type->kind <= TYPE_BOOL && v->decl->init)
         fold(v->decl->init, NULL, &value); /* what does not fold is computed at start-up */
     Str name = {arena_printf(&m->arena, "whammc.%.*s", STR_ARG(v->decl->name)),
@@ -531,9 +536,10 @@ static void set_addresses(Store *s) {
     for (uint32_t i = 0; i < s->groups.len; i++) {
         SlotGroup *g = &s->groups.at[i];
         g->base = s->values_at +
-                  (g->hidden ? hidden_offset(s, i) : image_group_offset(s->image, g->rows));
+                  (g->hidden ? hidden_offset(s, i) : image_group_offset(s->rows.image, g->rows));
     }
-    cells_place(&s->cells, s->image, s->values_at, s->values_at + hidden_offset(s, s->groups.len));
+    cells_place(&s->cells, s->rows.image, s->values_at,
+                s->values_at + hidden_offset(s, s->groups.len));
 }
 
 /* Slots that do not start at zero, as initial data of our memory. */
@@ -559,12 +565,14 @@ static void add_initial_data(Store *s, WasmModule *m) {
 }
 
 static void add_counters(Store *s, WasmModule *m) {
-    s->counters = m->globals.len;
+    s->counters.global = m->globals.len;
     for (uint32_t i = 0; i < counter_words(s) && !s->in_memory; i++)
         wasm_add_global_zero(m, WASM_I64, true, STR(""));
-    s->settled_at = s->values_at + store_values_size(s) - 8 * (uint64_t)s->nsettled;
-    s->counters_at = counters_in_image(s) ? s->values_at + image_counters_offset(s->image)
-                                          : s->settled_at - 8 * (uint64_t)s->counts->ncounters;
+    s->counters.settled_at =
+        s->values_at + store_values_size(s) - 8 * (uint64_t)s->counters.nsettled;
+    s->counters.at = counters_in_image(s)
+                         ? s->values_at + image_counters_offset(s->rows.image)
+                         : s->counters.settled_at - 8 * (uint64_t)s->counts->ncounters;
 }
 
 /* A variable of a probe without sites, which nothing reads or writes. */
@@ -614,10 +622,10 @@ EmitNumber store_number(const Store *s, const WasmModule *m, WasmType type, uint
 EmitNumber store_counter(const Store *s, const WasmModule *m, uint32_t n) {
     uint32_t counters = s->counts->ncounters;
     if (!s->in_memory)
-        return emit_global(WASM_I64, wasm_final(m, WASM_SPACE_GLOBAL, s->counters + n));
+        return emit_global(WASM_I64, wasm_final(m, WASM_SPACE_GLOBAL, s->counters.global + n));
     return store_number(s, m, WASM_I64,
-                        n < counters ? s->counters_at + 8 * (uint64_t)n
-                                     : s->settled_at + 8 * (uint64_t)(n - counters));
+                        n < counters ? s->counters.at + 8 * (uint64_t)n
+                                     : s->counters.settled_at + 8 * (uint64_t)(n - counters));
 }
 
 void store_laid_out(Store *s, const WasmModule *m) {

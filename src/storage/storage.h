@@ -9,7 +9,7 @@
  *   frame            locals of each function that uses them
  *   maps that are cells   a variable for each key (cell.h), where those of sites live
  *
- * Strings have numbers here: first those of the plan (Plan.texts), then those that sites need.
+ * Strings have numbers here: first those of the plan (PlanTexts.list), then those that sites need.
  */
 #ifndef WHAMMC_STORAGE_STORAGE_H
 #define WHAMMC_STORAGE_STORAGE_H
@@ -54,27 +54,44 @@ typedef struct StoreTexts {
     bool in_globals;  /* which of the two */
 } StoreTexts;
 
+/* The rows of the report. */
+typedef struct StoreRows {
+    Image *image;
+    uint32_t *of_var;   /* by PlanVar.id */
+    uint32_t *of_probe; /* by action, twice: 1 + id, 0 = not made yet */
+    bool reported;      /* there is a reported variable */
+    bool reports;       /* and its value is written: the program flushes */
+    uint32_t last_func; /* whose name the image has */
+} StoreRows;
+
+/* Where segments and loops are counted. */
+typedef struct StoreCounters {
+    uint32_t global;     /* handle of the first counter, if they are globals */
+    uint32_t loops;      /* handle of the first of two globals for each of Counts.loops */
+    uint64_t at;         /* the address of the first one, if they are in memory, */
+    uint64_t settled_at; /* and of what was counted of the first sum that is settled */
+    uint32_t nsettled;   /* sums that are brought up to date in their places at a flush */
+} StoreCounters;
+
+/* Maps that exist at run time. */
+typedef struct StoreMaps {
+    uint32_t *of_var;  /* by PlanVar.id: the number of a script or shared map */
+    uint32_t count;    /* with those of unshared variables, in the order of the sites */
+    uint64_t elements; /* that code at all sites has */
+} StoreMaps;
+
 typedef struct Store {
     const Plan *plan;
-    Coalesce *coalesce;    /* NULL: nothing is counted by segments */
-    const Counts *counts;  /* NULL or its counts */
-    Image *image;          /* rows of the report */
-    uint32_t *image_var;   /* by PlanVar.id */
-    uint32_t *image_probe; /* by action, twice: 1 + id, 0 = not made yet */
-    bool reported;         /* there is a reported variable */
-    bool reports;          /* and its value is written: the program flushes */
-    uint32_t last_func;    /* whose name the image has */
+    Coalesce *coalesce;   /* NULL: nothing is counted by segments */
+    const Counts *counts; /* NULL or its counts */
+    StoreRows rows;
     Vec(SlotGroup) groups;
     uint32_t *group_of; /* by PlanVar.id, of unshared variables */
     Vec(SlotInit) inits;
     bool knows_sites; /* there is a program: actions without sites (Action.sites) do not happen */
     uint64_t sites;
-    uint64_t slots;       /* leaves of slots and cells */
-    uint32_t counters;    /* handle of the first counter, if they are globals */
-    uint32_t loops;       /* handle of the first of two globals for each of Counts.loops */
-    uint64_t counters_at; /* the address of the first one, if they are in memory, */
-    uint64_t settled_at;  /* and of what was counted of the first sum that is settled */
-    uint32_t nsettled;    /* sums that are brought up to date in their places at a flush */
+    uint64_t slots; /* leaves of slots and cells */
+    StoreCounters counters;
     MapCells cells;
     Vec(uint32_t) tail; /* PlanVar.id of the shared and script rows, in order */
 
@@ -86,9 +103,7 @@ typedef struct Store {
     uint64_t values_at;  /* address of the value area in it */
 
     StoreTexts texts;
-    uint32_t *map_of;   /* by PlanVar.id: the number of a script or shared map */
-    uint32_t nmaps;     /* with those of unshared variables, in the order of the sites */
-    uint64_t nelements; /* that code at all sites has, of maps */
+    StoreMaps maps;
 } Store;
 
 void store_init(Store *s, const Plan *plan);
