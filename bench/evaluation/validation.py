@@ -7,8 +7,8 @@ from .experiment import Experiment, Job
 from .measure import Failed, spend
 from .world import BENCH
 
-# What bench/validation measures: reading the clock at each call, as the thesis did; without timing the tiny function.
-WAYS = {"all functions timed": [], "the tiny function not timed": ["--exclude"]}
+# What bench/validation measures: times that include what measuring costs, as those of the thesis; without that; without timing the tiny function.
+WAYS = {"all functions timed, not calibrated": ["--no-calibrate"], "all functions timed": [], "the tiny function not timed": ["--exclude"]}
 PAPER = 0.7  # per cent that the thesis' times are off at most
 
 
@@ -31,7 +31,7 @@ class Validation(Experiment):
 
     @staticmethod
     def measure(world, options, names):
-        iterations = 300000 if world.quick else 10000000
+        iterations = 3000000 if world.quick else 10000000
         output = spend(["python3", os.path.join(BENCH, "validation"), f"--builddir={world.build}", f"--runs={world.rounds}",
                         f"--iterations={iterations}", "--clock=host", *options], must=False).output
         rows = {what.strip(): {"expected": float(expected), "median": float(median)}
@@ -52,4 +52,6 @@ class Validation(Experiment):
             if expected:
                 rows.append([name, f"{expected:g}", *("" if m is None else f"{m:.3f} ({100 * (m / expected - 1):+.1f} %)" for m in medians)])
         page.table(["time of", "must be", *WAYS], rows)
-        page.remark(f"The thesis says {PAPER} % at most, for 10 million iterations that took 36 s.")
+        page.remark(f"The thesis says {PAPER} % at most, for 10 million iterations that took 36 s. Its times are not calibrated: nearly all of them is the "
+                    "clock, which is read equally often in each iteration. The tiny function itself takes less than a nanosecond. That is "
+                    "what remains of calibrated times, and less than the cost of measuring varies by, so their ratios mean little here.")
