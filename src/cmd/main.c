@@ -15,7 +15,6 @@
  *                       plan/    decides what runs at which site
  *                       unit/    the same for monitors, per instruction
  *                       gen/     probe bodies to code, through Binaryen
- *                       binaryen/  loads Binaryen
  *                          |
  *        +-----------------+--------------------------+
  *        |                 |                          |
@@ -54,7 +53,7 @@
  *   4. find the sites, give each its storage              plan/match.c, storage/storage.c,
  *                                                         inject/counts.c
  *   5. compile what occurred to templates                 gen/gen.c, gen/template.c
- *   6. add what the code reaches of libraries and         gen/reach.c, storage/memory.c,
+ *   6. add what the code reaches of libraries and         flush/reach.c, storage/memory.c,
  *      runtime, start and flush function                  flush/flush.c, edit/merge.c
  *   7. splice the templates in, write the module          inject/splice.c, storage/fill.c,
  *                                                         edit/write.c

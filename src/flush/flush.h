@@ -10,7 +10,7 @@
 #ifndef WHAMMC_FLUSH_FLUSH_H
 #define WHAMMC_FLUSH_FLUSH_H
 
-#include "gen/reach.h"
+#include "flush/reach.h"
 #include "link/options.h"
 #include "inject/counter_code.h"
 #include "storage/fill.h"

@@ -5,6 +5,7 @@
  * can leave the range are followed by normalise().
  */
 #include "gen/expr.h"
+#include "gen/template.h"
 
 #include "unit/known.h"
 
@@ -451,6 +452,47 @@ static Ref gen_bundled_call(Body *b, const Expr *e, const BundledFn *f) {
     Ref million = binaryen.Const(b->module, binaryen.LiteralFloat64(1e6));
     return binary(b, binaryen.DivFloat64(), unary(b, binaryen.ConvertUInt64ToFloat64(), call),
                   million);
+}
+
+/* An operation on the shadow stack, which becomes a few instructions. */
+static Ref stack_operation(Body *b, StackOp op, Ref *args, const BinaryenType *params, uint32_t n,
+                           BinaryenType result) {
+    Refs list = {.at = args, .len = n, .cap = n};
+    return hole_call(b, HOLE_STACK, op, n ? &list : NULL, params, result);
+}
+
+/* Adds the stack as it is to the calling-context tree. */
+static Ref gen_sample(Body *b, const Expr *e) {
+    BinaryenType i64 = binaryen.TypeInt64(), both[] = {i64, i64};
+    Ref args[] = {gen_expr(b, e->args[0]), gen_expr(b, e->args[1])};
+    if (b->options->stack_calls)
+        return helper_call(b, HELPER_STACK_SAMPLE, args);
+    return stack_operation(b, STACK_SAMPLE, args, both, 2, binaryen.TypeNone());
+}
+
+static Ref gen_set_interval(Body *b, const Expr *ns) {
+    BinaryenType store[] = {binaryen.TypeInt32(), binaryen.TypeInt64()};
+    Ref args[] = {const_i32(b, 0), gen_expr(b, ns)};
+    return stack_operation(b, STACK_SET_INTERVAL, args, store, 2, binaryen.TypeNone());
+}
+
+/* A call of the bundled library `stack`. */
+static Ref gen_stack_call(Body *b, const Expr *e, const BundledFn *f) {
+    bool runtime = b->options->stack_calls; /* the imported one keeps the stack */
+    if (strcmp(f->name, "leave") == 0)
+        return stack_operation(b, STACK_LEAVE, NULL, NULL, 0, binaryen.TypeNone());
+    if (strcmp(f->name, "outermost") == 0)
+        return stack_operation(b, STACK_OUTERMOST, NULL, NULL, 0, binaryen.TypeInt32());
+    if (strcmp(f->name, "sample") == 0)
+        return gen_sample(b, e);
+    if (strcmp(f->name, "tell") == 0 && !runtime)
+        return stack_operation(b, STACK_TELL, NULL, NULL, 0, binaryen.TypeNone());
+    if (strcmp(f->name, "collect") == 0 && !runtime)
+        return stack_operation(b, STACK_COLLECT, NULL, NULL, 0, binaryen.TypeNone());
+    if (strcmp(f->name, "every") == 0)
+        return runtime ? binaryen.Drop(b->module, gen_expr(b, e->args[0]))
+                       : gen_set_interval(b, e->args[0]);
+    return binaryen.Nop(b->module); /* frame, callee: rewrite/frames.h; share: storage/stack.h */
 }
 
 Ref gen_library_call(Body *b, const Expr *e) {

@@ -13,7 +13,7 @@
 #ifndef WHAMMC_GEN_EXPR_H
 #define WHAMMC_GEN_EXPR_H
 
-#include "binaryen/binaryen.h"
+#include "gen/binaryen.h"
 #include "gen/compile_options.h"
 #include "gen/template.h"
 
@@ -116,8 +116,6 @@ Ref gen_bound_set(Body *b, const Expr *target, Ref value);
 Ref gen_bound_get(Body *b, const Expr *e);
 /* A call of a library's function. */
 Ref gen_library_call(Body *b, const Expr *e);
-/* One of the library `stack`. */
-Ref gen_stack_call(Body *b, const Expr *e, const BundledFn *f);
 
 /* ---- values ---- */
 

@@ -4,7 +4,7 @@
  * Each shape becomes a function of a scratch module, built and optimised by Binaryen. What differs
  * from site to site, or is only known when the output is laid out, is an imported global there; the
  * optimised function is then decoded into bytes and a list of holes. Shapes that only count have no
- * code, and a plan without code does not load Binaryen (binaryen/). Binaryen keeps process-wide
+ * code, and a plan without code does not load Binaryen (binaryen.h). Binaryen keeps process-wide
  * state, so calls are serialised by a lock.
  */
 #ifndef WHAMMC_GEN_GEN_H

@@ -1,7 +1,7 @@
 /*
- * gen/reach.c - what the compiled code of a plan calls.
+ * flush/reach.c - what the compiled code of a plan calls.
  */
-#include "gen/reach.h"
+#include "flush/reach.h"
 #include "gen/template.h"
 
 typedef struct Walk {

@@ -1,9 +1,9 @@
 /*
- * gen/reach.h - what the compiled code of a plan calls: functions of the runtime, of libraries and
+ * flush/reach.h - what the compiled code of a plan calls: functions of the runtime, of libraries and
  * of the scripts. Unreachable functions do not become part of the program.
  */
-#ifndef WHAMMC_GEN_REACH_H
-#define WHAMMC_GEN_REACH_H
+#ifndef WHAMMC_FLUSH_REACH_H
+#define WHAMMC_FLUSH_REACH_H
 
 #include "gen/gen.h"
 

@@ -1,11 +1,11 @@
 /*
- * binaryen/binaryen.c - the table of Binaryen's functions, from the library that is loaded or
+ * gen/binaryen.c - the table of Binaryen's functions, from the library that is loaded or
  * linked.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-#include "binaryen/binaryen.h"
+#include "gen/binaryen.h"
 
 #include "base/dynamic.h"
 
@@ -21,7 +21,7 @@ bool binaryen_load(Diags *diags) {
     void *library = dynamic_load(BINARYEN_FILE, &why);
     loaded = library != NULL;
 #define FUNCTION(name) loaded = dynamic_find(library, "Binaryen" #name, &binaryen.name) && loaded;
-#include "binaryen/binaryen.def"
+#include "gen/binaryen.def"
     if (!loaded) {
         dynamic_explain(BINARYEN_FILE, library, &why);
         diag(diags, DIAG_CANNOT_READ, NO_SPAN, "cannot load Binaryen: %.*s", (int)why.len,
@@ -36,7 +36,7 @@ bool binaryen_load(Diags *diags) {
 bool binaryen_load(Diags *diags) {
     (void)diags;
 #define FUNCTION(name) binaryen.name = Binaryen##name;
-#include "binaryen/binaryen.def"
+#include "gen/binaryen.def"
     return true;
 }
 
