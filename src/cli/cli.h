@@ -95,6 +95,8 @@ int cli_check_bytes(const Cli *cli, const char *out);
  * they are. */
 int cli_check_other(const Cli *cli, const char *out, const char *const *paths, uint32_t n,
                     const char *what);
+/* ... of the outputs, of which some may be NULL: none is the operand APP, or another of them. */
+int cli_check_outputs(const Cli *cli, const char *const *outputs, uint32_t n);
 /* ... of files of which at most one can be standard input; `others` more are it. */
 int cli_check_stdin(const Cli *cli, const char *const *paths, uint32_t n, uint32_t others);
 /* ... of the operand APP alone. */

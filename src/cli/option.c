@@ -170,6 +170,17 @@ int cli_check_other(const Cli *cli, const char *out, const char *const *paths, u
     return STATUS_OK;
 }
 
+int cli_check_outputs(const Cli *cli, const char *const *outputs, uint32_t n) {
+    int status = cli_check_app(cli);
+    for (uint32_t i = 0; status == STATUS_OK && i < n; i++) {
+        status =
+            cli_check_other(cli, outputs[i], (const char *const *)cli->operands, 1, "the program");
+        if (status == STATUS_OK)
+            status = cli_check_other(cli, outputs[i], outputs + i + 1, n - 1 - i, "another output");
+    }
+    return status;
+}
+
 int cli_check_inputs(const Cli *cli, const char *const *scripts, uint32_t n, bool one_app) {
     if (!n)
         return cli_usage(cli, "expected a script: give one with --script=SCRIPT");

@@ -731,7 +731,7 @@ static int check(const Cli *cli, const Settings *s) {
                  "--max-depth: it does not measure time");
     if (http_check(cli, &s->http) != STATUS_OK)
         return STATUS_USAGE;
-    return cli_check_app(cli);
+    return cli_check_outputs(cli, (const char *[]){s->out, s->save}, 2);
 }
 
 static int run(Cli *cli) {

@@ -367,6 +367,30 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     return true;
 }
 
+/* The output is no monitor, nor a library of one. */
+static int check_monitors(const Cli *cli, const Settings *s, const char *out) {
+    int status = STATUS_OK;
+    for (uint32_t i = 0; i < s->monitors.len; i++) {
+        const MonitorOption *m = &s->monitors.at[i];
+        for (uint32_t k = 0; status == STATUS_OK && k < m->files.len; k++)
+            status = cli_check_other(cli, out, (const char *const[]){m->files.at[k].path}, 1,
+                                     k ? "a library" : "a monitor");
+    }
+    return status;
+}
+
+/* No output is an input or another output. */
+static int check_outputs(const Cli *cli, const Settings *s) {
+    const char *outputs[] = {s->out, s->metrics.file};
+    int status = cli_check_outputs(cli, outputs, 2);
+    for (uint32_t i = 0; status == STATUS_OK && i < 2; i++) {
+        status = cli_check_other(cli, outputs[i], s->scripts.at, s->scripts.len, "a script");
+        if (status == STATUS_OK)
+            status = check_monitors(cli, s, outputs[i]);
+    }
+    return status;
+}
+
 /* Whether the options and operands go together: STATUS_OK, or another status after a message. */
 static int check(const Cli *cli, const Settings *s) {
     if (s->scripts.len && s->monitors.len)
@@ -381,11 +405,10 @@ static int check(const Cli *cli, const Settings *s) {
     if (s->monitors.len && http_wanted(&s->http))
         return cli_usage(
             cli, "--http and --push need scripts: monitors cannot report while the program runs");
-    if (http_check(cli, &s->http) != STATUS_OK ||
-        metrics_check(cli, &s->metrics, s->out, s->scripts.at, s->scripts.len) != STATUS_OK)
+    if (http_check(cli, &s->http) != STATUS_OK || check_outputs(cli, s) != STATUS_OK)
         return STATUS_USAGE;
     if (s->monitors.len)
-        return cli_check_app(cli);
+        return STATUS_OK;
     int status = cli_check_inputs(cli, s->scripts.at, s->scripts.len, false);
     return status == STATUS_OK ? exclude_check(cli, &s->exclusion, &s->definitions) : status;
 }
