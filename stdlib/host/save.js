@@ -46,6 +46,16 @@ function writeAll(fs, fd, text) {
   for (let at = 0; at < bytes.length;) at += fs.writeSync(fd, bytes, at);
 }
 
+// process.exit() waits for the threads of V8, which compile what has made the report. If one of them asks for a garbage collection
+// then, nobody does it, and the process never ends (github.com/nodejs/node/issues/54918). After a collection they have space.
+function collectGarbage() {
+  try {
+    nodeModule('v8').setFlagsFromString('--expose-gc');
+    nodeModule('vm').runInNewContext('gc')();
+  } catch { // not V8, whose modules are not there
+  }
+}
+
 /** Saves the results of a profiler when the process ends, if WASMPROF is set. */
 export function saveAtExit(profiler) {
   const { process } = globalThis, file = process && process.env && process.env.WASMPROF;
@@ -61,13 +71,13 @@ export function saveAtExit(profiler) {
     if (results.modules.length === 0) return;
     const text = file.endsWith('.json') ? results.report() : results.hasCalls ? results.text() : results.reports.join('\n');
     try {
-      if (file === '-') return writeAll(fs, 2, text);
-      const fd = openNew(fs, path, since);
+      const fd = file === '-' ? 2 : openNew(fs, path, since);
       writeAll(fs, fd, text);
-      fs.closeSync(fd);
+      if (fd !== 2) fs.closeSync(fd);
     } catch (error) {
       console.error(`whammc: the profile cannot be written: ${error.message}`);
     }
+    if (threads.isMainThread) collectGarbage();
   }
   process.on('exit', save);
   if (threads.isMainThread) beforeSignals(save);
