@@ -344,25 +344,21 @@ next:
             func->code->counts.at[*pc++].n++;
             fuel++;
             break;
-        case WASM_OP_RETURN_CALL:
+        case EVAL_OP_TAIL:
             tail = true;
-            callee = in->funcs[*pc++];
-            goto call;
+            fuel++;
+            break;
         case WASM_OP_CALL: callee = in->funcs[*pc++]; goto call;
-        case WASM_OP_RETURN_CALL_INDIRECT:
         case WASM_OP_CALL_INDIRECT:
             sp--;
             CHECK(indirect(s, in->tables[pc[1]], *sp, in->types[pc[0]], &callee));
             pc += 2;
-            tail = op == WASM_OP_RETURN_CALL_INDIRECT;
             goto call;
-        case WASM_OP_RETURN_CALL_REF:
         case WASM_OP_CALL_REF:
             callee = (EvalFunc *)(uintptr_t) * --sp;
             if (!callee)
                 TRAP(NULL_FUNCTION);
             pc++;
-            tail = op == WASM_OP_RETURN_CALL_REF;
             goto call;
 
         /* locals, globals, operands */

@@ -126,8 +126,7 @@ static void put_br_table(Prepare *p, const WasmInstr *i) {
 
 /* ---- constructs ---- */
 
-/* After the typer's step over the opener. */
-/* `start`: where branches to a loop lead. */
+/* After the typer's step over the opener. `start`: where branches to a loop lead. */
 static void open_label(Prepare *p, uint16_t op, bool dead, uint32_t start) {
     const WasmFrame *f = &vec_last(&p->t->frames);
     Label l = {.op = op, .dead = dead, .start = start};
@@ -180,6 +179,18 @@ static void put_plain(Prepare *p, const WasmInstr *i) {
     }
 }
 
+/* A tail call is the call with the same immediates, marked. */
+static void put_tail_call(Prepare *p, const WasmInstr *i) {
+    WasmInstr call = *i;
+    switch (wasm_ops[i->op].imm) {
+    case WASM_IMM_FUNC: call.op = WASM_OP_CALL; break;
+    case WASM_IMM_TYPE: call.op = WASM_OP_CALL_REF; break;
+    default: call.op = WASM_OP_CALL_INDIRECT; break;
+    }
+    put(p, EVAL_OP_TAIL);
+    put_plain(p, &call);
+}
+
 /* An instruction that can be reached, before the typer's step. */
 static void put_instr(Prepare *p, const WasmInstr *i) {
     uint32_t operands = p->t->stack.len;
@@ -213,7 +224,12 @@ static void put_instr(Prepare *p, const WasmInstr *i) {
         else
             put1(p, i->op, i->a);
         break;
-    default: put_plain(p, i); break;
+    default:
+        if (wasm_flow(i->op) == WASM_FLOW_TAIL_CALL)
+            put_tail_call(p, i);
+        else
+            put_plain(p, i);
+        break;
     }
 }
 

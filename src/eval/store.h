@@ -176,6 +176,7 @@ typedef enum EvalOp {
     EVAL_OP_BR_NULL,  /* target: if the reference on top is null it is dropped */
     EVAL_OP_BR_VALUE, /* target: if it is not null it stays, else it is dropped */
     EVAL_OP_RETURN,   /* values on top */
+    EVAL_OP_TAIL,     /* the call that follows is a tail call */
     EVAL_OP_COUNT,    /* index of the count of the instruction that follows */
     EVAL_OP_OUTSIDE,  /* a memory access beyond 32 bits */
     EVAL_OP_UNKNOWN,  /* WasmOp that cannot run */
