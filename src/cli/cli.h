@@ -16,6 +16,7 @@
 
 /* Exit statuses. `whammc run` otherwise ends as the program did. */
 enum {
+    STATUS_HELP = -1, /* --help was printed: the program ends, as with STATUS_OK */
     STATUS_OK = 0,
     STATUS_ERROR = 1, /* errors in a script or a module; a file that cannot be read or written */
     STATUS_USAGE = 2, /* wrong options or operands */
@@ -56,29 +57,23 @@ struct Cli {
     const Command *command;
     bool json;       /* --message-format=json */
     bool colour;     /* standard error is a terminal that shows colours */
-    char **operands; /* what is left once cli_option has given ARGS_END; ends with NULL */
+    char **operands; /* what cli_options leaves; ends with NULL */
     int noperands;
-    /* For cli_option alone. */
+    /* For cli_options alone. */
     int argc;
     char **argv;
     char *letters;        /* getopt's description of the short options */
     struct option *longs; /* ... and of the long ones */
 };
 
-/* What cli_option returns besides keys. */
-enum {
-    ARGS_END = -1,  /* no more options: operands are set */
-    ARGS_HELP = -2, /* --help: it was printed; end with STATUS_OK */
-    ARGS_WRONG = -3 /* wrong usage, after a message; end with STATUS_USAGE */
-};
+/* Enters an option's argument into a command's settings. Returns false if it makes no sense, after
+ * a message. */
+typedef bool CliSet(const Cli *cli, void *settings, int key, const char *value);
 
-/* The next option's key and argument. Handles --help and --message-format itself. */
-int cli_option(Cli *cli, const char **value);
-/* Frees what cli_option holds until it has given a negative result. */
-void cli_free(Cli *cli);
-/* The exit status that belongs to ARGS_HELP and ARGS_WRONG. */
-int cli_option_status(int key);
-/* The index of the value among the option's choices (cli_option has checked that it is one). */
+/* Calls `set` for each option but --help and --message-format, which it handles itself. STATUS_OK
+ * if the command is to go on; otherwise the status with which it ends. */
+int cli_options(Cli *cli, CliSet *set, void *settings);
+/* The index of the value among the option's choices (cli_options has checked that it is one). */
 uint32_t option_choice(const Command *command, int key, const char *value);
 /* A count in decimal; if it is none, prints a message and returns false. */
 bool cli_count(const Cli *cli, const char *option, const char *value, uint32_t *out);

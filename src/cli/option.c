@@ -128,7 +128,7 @@ static int wrong_option(const Cli *cli, int result) {
         cli_usage(cli, "there is no option '-%c'", optopt);
     else
         wrong_long_option(cli, cli->argv[optind - 1]);
-    return ARGS_WRONG;
+    return STATUS_USAGE;
 }
 
 int cli_check_app(const Cli *cli) {
@@ -232,51 +232,42 @@ static void start(Cli *cli) {
     opterr = 0;
 }
 
-void cli_free(Cli *cli) {
+static int show_help(const Cli *cli) {
+    Buf text = {0};
+    cli_help(cli->command, &text);
+    message_stdout(&text);
+    buf_free(&text);
+    return STATUS_HELP;
+}
+
+/* What getopt has found. */
+static int take_option(Cli *cli, CliSet *set, void *settings, int key) {
+    if (key == '?' || key == ':')
+        return wrong_option(cli, key);
+    const Option *o = option_with_key(cli->command, key);
+    uint32_t choice = 0;
+    if (o->argument && strchr(o->argument, '|') && !find_choice(o->argument, optarg, &choice))
+        return cli_usage(cli, "--%s=%s: expected one of %s", o->name, optarg, o->argument);
+    if (key == KEY_HELP)
+        return show_help(cli);
+    if (key == KEY_MESSAGES)
+        cli->json = choice == 1;
+    else if (!set(cli, settings, key, optarg))
+        return STATUS_USAGE;
+    return STATUS_OK;
+}
+
+int cli_options(Cli *cli, CliSet *set, void *settings) {
+    int key, status = STATUS_OK;
+    start(cli);
+    while (status == STATUS_OK &&
+           (key = getopt_long(cli->argc, cli->argv, cli->letters, cli->longs, NULL)) != -1)
+        status = take_option(cli, set, settings, key);
     free(cli->letters);
     free(cli->longs);
-    cli->letters = NULL;
-    cli->longs = NULL;
-}
-
-static int end(Cli *cli, int result) {
-    cli_free(cli);
     cli->operands = cli->argv + optind;
     cli->noperands = cli->argc - optind;
-    return result;
-}
-
-int cli_option(Cli *cli, const char **value) {
-    if (!cli->letters)
-        start(cli);
-    for (;;) {
-        int key = getopt_long(cli->argc, cli->argv, cli->letters, cli->longs, NULL);
-        *value = optarg;
-        if (key == -1)
-            return end(cli, ARGS_END);
-        if (key == '?' || key == ':')
-            return end(cli, wrong_option(cli, key));
-        const Option *o = option_with_key(cli->command, key);
-        uint32_t choice = 0;
-        if (o->argument && strchr(o->argument, '|') && !find_choice(o->argument, optarg, &choice)) {
-            cli_usage(cli, "--%s=%s: expected one of %s", o->name, optarg, o->argument);
-            return end(cli, ARGS_WRONG);
-        }
-        if (key == KEY_HELP) {
-            Buf text = {0};
-            cli_help(cli->command, &text);
-            message_stdout(&text);
-            buf_free(&text);
-            return end(cli, ARGS_HELP);
-        }
-        if (key != KEY_MESSAGES)
-            return key;
-        cli->json = choice == 1;
-    }
-}
-
-int cli_option_status(int key) {
-    return key == ARGS_HELP ? STATUS_OK : STATUS_USAGE;
+    return status;
 }
 
 bool cli_count(const Cli *cli, const char *option, const char *value, uint32_t *out) {

@@ -176,7 +176,8 @@ static int annotate(const Cli *cli, Settings *s) {
 /* ---- the command line ---- */
 
 /* False: wrong usage, which was said. */
-static bool set(const Cli *cli, Settings *s, int key, const char *value) {
+static bool set(const Cli *cli, void *settings, int key, const char *value) {
+    Settings *s = settings;
     switch (key) {
     case FORMAT: s->format = (Format)option_choice(cli->command, key, value); break;
     case COLOUR: s->colour = (When)option_choice(cli->command, key, value); break;
@@ -202,15 +203,10 @@ static int check(const Cli *cli, const Settings *s) {
 
 static int run(Cli *cli) {
     Settings s = {0};
-    const char *value;
-    int key;
-    bool ok = true;
-    while (ok && (key = cli_option(cli, &value)) >= 0)
-        ok = set(cli, &s, key, value);
-    int status = ok ? cli_option_status(key) : STATUS_USAGE;
-    if (ok && key == ARGS_END)
+    int status = cli_options(cli, set, &s);
+    if (status == STATUS_OK)
         status = check(cli, &s);
-    if (ok && key == ARGS_END && status == STATUS_OK)
+    if (status == STATUS_OK)
         status = annotate(cli, &s);
     debug_free(&s.debug);
     return status;

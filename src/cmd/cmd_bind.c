@@ -38,7 +38,8 @@ typedef struct Settings {
 } Settings;
 
 /* Returns false for wrong usage, after a message. */
-static bool set(const Cli *cli, Settings *s, int key, const char *value) {
+static bool set(const Cli *cli, void *settings, int key, const char *value) {
+    Settings *s = settings;
     switch (key) {
     case 'j': return cli_count(cli, "jobs", value, &s->options.threads);
     case 'o': s->out = value; break;
@@ -122,15 +123,10 @@ static int check_usage(const Cli *cli, const Settings *s) {
 
 static int run(Cli *cli) {
     Settings s = {0};
-    const char *value;
-    int key;
-    bool ok = true;
-    while (ok && (key = cli_option(cli, &value)) >= 0)
-        ok = set(cli, &s, key, value);
-    int status = !ok               ? STATUS_USAGE
-                 : key == ARGS_END ? check_usage(cli, &s)
-                                   : cli_option_status(key);
-    if (ok && key == ARGS_END && status == STATUS_OK) {
+    int status = cli_options(cli, set, &s);
+    if (status == STATUS_OK)
+        status = check_usage(cli, &s);
+    if (status == STATUS_OK) {
         int last = cli->noperands - 1;
         for (int i = 0; i < last; i++)
             monitors_add(&s.monitors, cli->operands[i]);

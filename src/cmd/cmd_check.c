@@ -59,15 +59,17 @@ static int check_all(Cli *cli, Settings *s) {
     return status;
 }
 
+static bool set(const Cli *cli, void *settings, int key, const char *value) {
+    Settings *s = settings;
+    return key == 'D' ? define_option(cli, &s->definitions, value)
+                      : library_option(cli, &s->libs, value);
+}
+
 static int run(Cli *cli) {
     Settings s = {0};
-    const char *value;
-    int key;
-    bool ok = true;
-    while (ok && (key = cli_option(cli, &value)) >= 0)
-        ok = key == 'D' ? define_option(cli, &s.definitions, value)
-                        : library_option(cli, &s.libs, value);
-    int status = !ok ? STATUS_USAGE : key == ARGS_END ? check_all(cli, &s) : cli_option_status(key);
+    int status = cli_options(cli, set, &s);
+    if (status == STATUS_OK)
+        status = check_all(cli, &s);
     vec_free(&s.definitions);
     library_free(&s.libs);
     return status;

@@ -126,7 +126,8 @@ static bool set_least(const Cli *cli, Settings *s, const char *value) {
 }
 
 /* False: wrong usage, which was said. */
-static bool set(const Cli *cli, Settings *s, int key, const char *value) {
+static bool set(const Cli *cli, void *settings, int key, const char *value) {
+    Settings *s = settings;
     switch (key) {
     case FORMAT:
         s->request.format = (WhammcCoverageFormat)option_choice(cli->command, key, value);
@@ -189,15 +190,10 @@ static int check(const Cli *cli, const Settings *s) {
 
 static int run(Cli *cli) {
     Settings s = {.engine = "node"};
-    const char *value;
-    int key;
-    bool ok = true;
-    while (ok && (key = cli_option(cli, &value)) >= 0)
-        ok = set(cli, &s, key, value);
-    int status = !ok ? STATUS_USAGE : cli_option_status(key);
-    if (ok && key == ARGS_END)
+    int status = cli_options(cli, set, &s);
+    if (status == STATUS_OK)
         status = check(cli, &s);
-    if (ok && key == ARGS_END && status == STATUS_OK) {
+    if (status == STATUS_OK) {
         Engine engine = {0};
         if (!s.format_given)
             s.request.format = format_of(s.request.out);

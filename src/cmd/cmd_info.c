@@ -154,19 +154,21 @@ static int info_operand(const Cli *cli, Info *x) {
                                              : info_rule(cli, x);
 }
 
+static bool set(const Cli *cli, void *settings, int key, const char *value) {
+    (void)cli, (void)value;
+    Info *x = settings;
+    switch (key) {
+    case 'v': x->verbose = true; break;
+    case 'f': x->functions = true; break;
+    default: x->scripts = true; break;
+    }
+    return true;
+}
+
 static int run(Cli *cli) {
     Info x = {0};
-    const char *value;
-    int key;
-    while ((key = cli_option(cli, &value)) >= 0)
-        if (key == 'v')
-            x.verbose = true;
-        else if (key == 'f')
-            x.functions = true;
-        else
-            x.scripts = true;
-    int status = cli_option_status(key);
-    if (key == ARGS_END)
+    int status = cli_options(cli, set, &x);
+    if (status == STATUS_OK)
         status = x.scripts ? info_scripts(cli) : info_operand(cli, &x);
     vec_free(&x.events);
     map_free(&x.names);

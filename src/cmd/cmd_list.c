@@ -296,31 +296,29 @@ static int list(const Cli *cli, List *l, const char *path) {
     return status;
 }
 
+static bool set(const Cli *cli, void *settings, int key, const char *value) {
+    List *l = settings;
+    switch (key) {
+    case OPTION_LIBRARY: return library_option(cli, &l->libs, value);
+    case 'D': return define_option(cli, &l->definitions, value);
+    case 's': vec_push(&l->scripts, value); break;
+    case 'c': l->count = true; break;
+    case 'v': l->verbose = true; break;
+    case FUNCTIONS: l->functions = value; break;
+    case OPTION_NAMES: l->names = value; break;
+    case LINES: l->lines = true; break;
+    case OPTION_DEBUG_FILE:
+    case OPTION_PATH_MAP: l->lines = true; return debug_option(cli, &l->debug, key, value);
+    }
+    return true;
+}
+
 static int run(Cli *cli) {
     List l = {0};
-    const char *value;
-    int key;
-    bool ok = true;
-    while (ok && (key = cli_option(cli, &value)) >= 0)
-        switch (key) {
-        case OPTION_LIBRARY: ok = library_option(cli, &l.libs, value); break;
-        case 'D': ok = define_option(cli, &l.definitions, value); break;
-        case 's': vec_push(&l.scripts, value); break;
-        case 'c': l.count = true; break;
-        case 'v': l.verbose = true; break;
-        case FUNCTIONS: l.functions = value; break;
-        case OPTION_NAMES: l.names = value; break;
-        case LINES: l.lines = true; break;
-        case OPTION_DEBUG_FILE:
-        case OPTION_PATH_MAP:
-            l.lines = true;
-            ok = debug_option(cli, &l.debug, key, value);
-            break;
-        }
-    int status = ok ? cli_option_status(key) : STATUS_USAGE;
-    if (ok && key == ARGS_END)
+    int status = cli_options(cli, set, &l);
+    if (status == STATUS_OK)
         status = cli_check_inputs(cli, l.scripts.at, l.scripts.len, true);
-    if (ok && key == ARGS_END && status == STATUS_OK)
+    if (status == STATUS_OK)
         status = list(cli, &l, cli->operands[0]);
     for (uint32_t i = 0; i < l.probes.len; i++)
         vec_free(&l.probes.at[i].rows);

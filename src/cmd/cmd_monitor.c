@@ -155,34 +155,35 @@ static int check_usage(const Cli *cli, const Settings *s) {
     return cli_check_other(cli, s->out, s->scripts.at, s->scripts.len, "a script");
 }
 
+static bool set(const Cli *cli, void *settings, int key, const char *value) {
+    Settings *s = settings;
+    switch (key) {
+    case 's': vec_push(&s->scripts, value); break;
+    case OPTION_LIBRARY: return library_option(cli, &s->libs, value);
+    case 'D': return define_option(cli, &s->definitions, value);
+    case 'o': s->out = value; break;
+    case REPORT: s->options.report = value; break;
+    case REPORT_FORMAT:
+        s->options.format = (whammc_format)option_choice(&cmd_monitor, key, value);
+        break;
+    case NO_OPTIMISE: s->options.no_optimise = true; break;
+    case NO_COALESCE: s->options.no_coalesce = true; break;
+    case EXACT_TRAPS: s->options.exact_traps = true; break;
+    case OPTION_METRICS: metrics_want(&s->metrics, value); break;
+    case BODIES: s->options.without |= without_bodies(&cmd_monitor, key, value); break;
+    case NO_PREDICATES: s->options.without |= WHAMMC_WITHOUT_PREDICATES; break;
+    case NO_REPORT: s->options.without |= WHAMMC_WITHOUT_REPORT; break;
+    case EXPLAIN: s->explain = true; break;
+    }
+    return true;
+}
+
 static int run(Cli *cli) {
     Settings s = {0};
-    const char *value;
-    int key;
-    bool ok = true;
-    while (ok && (key = cli_option(cli, &value)) >= 0)
-        switch (key) {
-        case 's': vec_push(&s.scripts, value); break;
-        case OPTION_LIBRARY: ok = library_option(cli, &s.libs, value); break;
-        case 'D': ok = define_option(cli, &s.definitions, value); break;
-        case 'o': s.out = value; break;
-        case REPORT: s.options.report = value; break;
-        case REPORT_FORMAT:
-            s.options.format = (whammc_format)option_choice(&cmd_monitor, key, value);
-            break;
-        case NO_OPTIMISE: s.options.no_optimise = true; break;
-        case NO_COALESCE: s.options.no_coalesce = true; break;
-        case EXACT_TRAPS: s.options.exact_traps = true; break;
-        case OPTION_METRICS: metrics_want(&s.metrics, value); break;
-        case BODIES: s.options.without |= without_bodies(&cmd_monitor, key, value); break;
-        case NO_PREDICATES: s.options.without |= WHAMMC_WITHOUT_PREDICATES; break;
-        case NO_REPORT: s.options.without |= WHAMMC_WITHOUT_REPORT; break;
-        case EXPLAIN: s.explain = true; break;
-        }
-    int status = !ok               ? STATUS_USAGE
-                 : key == ARGS_END ? check_usage(cli, &s)
-                                   : cli_option_status(key);
-    if (ok && key == ARGS_END && status == STATUS_OK)
+    int status = cli_options(cli, set, &s);
+    if (status == STATUS_OK)
+        status = check_usage(cli, &s);
+    if (status == STATUS_OK)
         status = compile(cli, &s);
     vec_free(&s.scripts);
     vec_free(&s.definitions);

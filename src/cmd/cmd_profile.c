@@ -647,7 +647,8 @@ static bool set_sample(const Cli *cli, Settings *s, const char *value) {
 }
 
 /* Returns false for wrong usage, after a message. */
-static bool set(const Cli *cli, Settings *s, int key, const char *value) {
+static bool set(const Cli *cli, void *settings, int key, const char *value) {
+    Settings *s = settings;
     uint32_t depth;
     if (is_for_module(key, value))
         s->for_module = option_name(key);
@@ -736,27 +737,21 @@ static int check(const Cli *cli, const Settings *s) {
 
 static int run(Cli *cli) {
     Settings s = {.engine = "node", .clock = "auto"};
-    const char *value;
-    int key;
-    bool ok = true;
-    while (ok && (key = cli_option(cli, &value)) >= 0)
-        ok = set(cli, &s, key, value);
-    int status = !ok ? STATUS_USAGE : cli_option_status(key);
+    int status = cli_options(cli, set, &s);
     if (!s.format_given)
         view_of_output(s.out, &s.format);
     vec_push(&s.labels, NULL);
     if (!s.top_given && s.format == VIEW_TABLE)
         s.top = SHOW_TOP;
-    if (ok && key == ARGS_END)
+    if (status == STATUS_OK)
         status = check(cli, &s);
     if (s.heap.on && !s.heap.value)
         s.heap.value = "alloc_space";
-    char *command =
-        ok && key == ARGS_END && status == STATUS_OK ? command_find(cli->operands[0]) : NULL;
+    char *command = status == STATUS_OK ? command_find(cli->operands[0]) : NULL;
     if (command) {
         status = profile_command(cli, &s, command);
         free(command);
-    } else if (ok && key == ARGS_END && status == STATUS_OK) {
+    } else if (status == STATUS_OK) {
         Engine engine = {0};
         status = engine_find(cli, s.engine, s.clock, &engine);
         if (status == STATUS_OK && engine.kind == ENGINE_WIZARD)

@@ -218,7 +218,8 @@ static void set_format(Settings *s, const char *name) {
 }
 
 /* False: wrong usage, which was said. */
-static bool set(const Cli *cli, Settings *s, int key, const char *value) {
+static bool set(const Cli *cli, void *settings, int key, const char *value) {
+    Settings *s = settings;
     switch (key) {
     case FORMAT: set_format(s, value); break;
     case 'o': s->out = value; break;
@@ -314,18 +315,13 @@ static int check(const Cli *cli, const Settings *s) {
 
 static int run(Cli *cli) {
     Settings s = {0};
-    const char *value;
-    int key;
-    bool ok = true;
-    while (ok && (key = cli_option(cli, &value)) >= 0)
-        ok = set(cli, &s, key, value);
-    int status = ok ? cli_option_status(key) : STATUS_USAGE;
+    int status = cli_options(cli, set, &s);
     if (!s.format_given)
         view_of_output(s.out, &s.format);
     vec_push(&s.labels, NULL);
-    if (ok && key == ARGS_END)
+    if (status == STATUS_OK)
         status = check(cli, &s);
-    if (ok && key == ARGS_END && status == STATUS_OK)
+    if (status == STATUS_OK)
         status = s.coverage ? show_coverage(cli, &s) : report(cli, &s);
     vec_free(&s.variables);
     vec_free(&s.labels);

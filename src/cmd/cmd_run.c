@@ -325,7 +325,8 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
 }
 
 /* Returns false for wrong usage, after a message. */
-static bool set(const Cli *cli, Settings *s, int key, const char *value) {
+static bool set(const Cli *cli, void *settings, int key, const char *value) {
+    Settings *s = settings;
     switch (key) {
     case 's': vec_push(&s->scripts, value); break;
     case 'D': return define_option(cli, &s->definitions, value);
@@ -417,17 +418,12 @@ static int run(Cli *cli) {
     Settings s = {.engine = "node",
                   .top = SHOW_TOP,
                   .options = {.host = WHAMMC_HOST_JS, .link = WHAMMC_LINK_AUTO}};
-    const char *value;
-    int key;
-    bool ok = true;
-    while (ok && (key = cli_option(cli, &value)) >= 0)
-        ok = set(cli, &s, key, value);
-    int status = !ok ? STATUS_USAGE : cli_option_status(key);
+    int status = cli_options(cli, set, &s);
     if (!s.out) /* what tables are made of; maps cannot be taken apart in CSV */
         s.options.format = WHAMMC_FORMAT_JSON;
-    if (ok && key == ARGS_END)
+    if (status == STATUS_OK)
         status = check(cli, &s);
-    if (ok && key == ARGS_END && status == STATUS_OK) {
+    if (status == STATUS_OK) {
         Engine engine = {0};
         status = engine_find(cli, s.engine, s.clock, &engine);
         if (status == STATUS_OK)

@@ -152,8 +152,7 @@ static int dispatch(Cli *cli, int argc, char **argv) {
     cli->argc = argc - 1;
     cli->argv = argv + 1;
     int status = cli->command->run(cli);
-    cli_free(cli);
-    return status;
+    return status == STATUS_HELP ? STATUS_OK : status;
 }
 
 /* Closed standard streams stay unusable, instead of being what is opened next. */
