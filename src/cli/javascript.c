@@ -1,6 +1,6 @@
 /*
  * cli/javascript.c - the script beside an instrumented program, for pages and for Node: what the
- * program imports, WasmProf, and the names of the program's functions.
+ * program imports, WasmProf with the parts that the program needs, and the names of its functions.
  *
  * The program and its script identify each other by a hash in a custom section of the program.
  */
@@ -9,14 +9,44 @@
 #include "report/escape.h"
 #include "report/places.h"
 #include "valid/valid.h"
+#include "view/profile.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* Embedded from stdlib/host. */
-extern const unsigned char host_profiler_js[];
-extern const unsigned long host_profiler_js_size;
+/* The parts that only some programs need, as stdlib/host/parts.js has them. */
+typedef enum Part {
+    PART_TRAPS = 1,    /* corrects counts after traps */
+    PART_CLOCK = 2,    /* the time */
+    PART_SAMPLER = 4,  /* samples that a thread takes */
+    PART_SAMPLING = 8, /* what is done with samples */
+    PART_CALLS = 16,   /* profiles of calls */
+    PART_ALL = 31      /* what every program needs */
+} Part;
+
+/* The modules of stdlib/host that are embedded, in the order in which they make one script:
+ * M(name, the parts that use it). */
+#define MODULES(M)                                                                                 \
+    M(parts, PART_ALL)                                                                             \
+    M(reader, PART_TRAPS | PART_SAMPLING)                                                          \
+    M(traps, PART_TRAPS)                                                                           \
+    M(thread, PART_CLOCK | PART_SAMPLER)                                                           \
+    M(clock, PART_CLOCK)                                                                           \
+    M(sampler, PART_SAMPLER)                                                                       \
+    M(sampling_profiler, PART_SAMPLING)                                                            \
+    M(signals, PART_ALL)                                                                           \
+    M(whammc, PART_ALL)                                                                            \
+    M(gprof, PART_CALLS)                                                                           \
+    M(calls, PART_CALLS)                                                                           \
+    M(pprof, PART_CALLS)                                                                           \
+    M(views, PART_CALLS)                                                                           \
+    M(save, PART_ALL)                                                                              \
+    M(wasmprof, PART_ALL)
+#define MODULE_EMBEDDED(name, parts)                                                               \
+    extern const unsigned char host_##name##_js[];                                                 \
+    extern const unsigned long host_##name##_js_size;
+MODULES(MODULE_EMBEDDED)
 
 /* Its first line, by which it is recognised. */
 static const char head[] = "// Made by whammc";
@@ -76,7 +106,7 @@ void javascript_tag(Buf *module, char id[JAVASCRIPT_ID]) {
     buf_bytes(module, id, id_len);
 }
 
-/* ---- the script ---- */
+/* ---- names ---- */
 
 /* The names of all functions by their number, one a line; then those that are shown otherwise. */
 static void put_names(Buf *out, const Places *places) {
@@ -105,15 +135,74 @@ static void put_names(Buf *out, const Places *places) {
     buf_free(&text);
 }
 
-static void put_script(Buf *out, const Places *places, const char *module, const char *id) {
+/* ---- the parts of a program ---- */
+
+/* What modules contain that need a part: imports and exports. Others may contain it by chance;
+ * their scripts are larger then, and work. */
+static const struct {
+    const char *bytes;
+    unsigned parts;
+} part_marks[] = {
+    {"\16whammc:trapped", PART_TRAPS},
+    {"\6whammc\3now", PART_CLOCK},
+    {"\6whammc\13next_sample", PART_SAMPLER | PART_SAMPLING},
+    {"\6whammc\7sampled", PART_SAMPLING},
+    {"\4prof\7getTime", PART_CLOCK},
+    {"\4prof\14clearResults", PART_CALLS},
+    {"\4prof\12addArcData", PART_CALLS},
+    {"\4prof\12setArcData", PART_CALLS},
+    {"\4prof\14printResults", PART_CALLS},
+};
+
+static const uint8_t *find(const Buf *module, const uint8_t *from, const char *bytes) {
+    return memmem(from, module->len - (size_t)(from - module->data), bytes, strlen(bytes));
+}
+
+/* The type of a map that begins here; it ends at the first '>' unless it has maps in it, which
+ * those of calls have not. */
+static Str map_type(const uint8_t *at, const uint8_t *end) {
+    enum { LONGEST = 256 };
+    size_t room = (size_t)(end - at);
+    const uint8_t *close = memchr(at, '>', room < LONGEST ? room : LONGEST);
+    return (Str){(const char *)at, close ? (uint32_t)(close + 1 - at) : 0};
+}
+
+/* Whether the module reports maps of which profiles could be made: their types are in the texts of
+ * its report. */
+static bool reports_calls(const Buf *module) {
+    const uint8_t *end = module->data + module->len;
+    for (const uint8_t *at = module->data; (at = find(module, at, "map<")) != NULL; at++)
+        if (profile_type_fits(map_type(at, end)))
+            return true;
+    return false;
+}
+
+static unsigned parts_of(const Buf *module) {
+    unsigned parts = reports_calls(module) ? PART_CALLS : 0;
+    for (size_t i = 0; i < sizeof part_marks / sizeof *part_marks; i++)
+        if (find(module, module->data, part_marks[i].bytes))
+            parts |= part_marks[i].parts;
+    return parts;
+}
+
+/* ---- the script ---- */
+
+static void put_parts(Buf *out, unsigned parts) {
+#define MODULE_PUT(name, users)                                                                    \
+    if (((users) == PART_ALL) || (parts & (users)))                                                \
+        buf_bytes(out, host_##name##_js, host_##name##_js_size);
+    MODULES(MODULE_PUT)
+}
+
+static void put_script(Buf *out, const Places *places, const JavascriptJob *job) {
     buf_printf(out,
                "%s for an instrumented program: load it before that, with <script>, import or "
                "require.\n",
                head);
     buf_str(out, STR("(() => {\n'use strict';\n"));
-    buf_bytes(out, host_profiler_js, host_profiler_js_size);
-    buf_printf(out, "\nconst profiler = install({\n  id: \"%s\",\n  title: ", id);
-    escape_json_string(out, str_of(file_base(module)));
+    put_parts(out, parts_of(job->program));
+    buf_printf(out, "\nconst profiler = install({\n  id: \"%s\",\n  title: ", job->id);
+    escape_json_string(out, str_of(file_base(job->module)));
     buf_str(out, STR(",\n"));
     put_names(out, places);
     buf_str(out, STR("});\n"
@@ -128,7 +217,7 @@ bool javascript_write(const Cli *cli, const char *path, const JavascriptJob *job
     Buf out = {0};
     wasm_load_again(&m, job->app->data, job->app->len);
     places_open(&places, &m);
-    put_script(&out, &places, job->module, job->id);
+    put_script(&out, &places, job);
     bool ok = file_write(cli, path, out.data, out.len);
     places_free(&places);
     wasm_module_free(&m);

@@ -202,7 +202,7 @@ static bool write_output(const Cli *cli, const Settings *s, whammc_host host, co
     bool ok = choose_script(cli, s, host, &js);
     if (has_script(host))
         javascript_tag(module, id);
-    JavascriptJob job = {s->out, id, app};
+    JavascriptJob job = {s->out, id, app, module};
     ok = ok && (!js || javascript_write(cli, js, &job)) &&
          file_write(cli, s->out, module->data, module->len);
     free(js);

@@ -76,8 +76,7 @@ enum { PARENT_AND_FUNCTION = 2, PLAIN = 4 }; /* fields of trees */
 
 static bool is_arcs(const Report *r, const ReportVar *var) {
     (void)r;
-    Shape s = shape_of(var->type);
-    return s.keys == 2 && s.values >= 1 && s.values <= 3;
+    return profile_type_fits(var->type) && shape_of(var->type).keys == 2;
 }
 
 /* With the number of calls that have not returned, whose beginning is taken away from the time. */
@@ -90,6 +89,12 @@ static bool is_tree(const Report *r, const ReportVar *var) {
     Shape s = shape_of(var->type);
     return s.keys == 1 && s.values > PARENT_AND_FUNCTION &&
            (s.values <= PLAIN || find_values(r, var->name));
+}
+
+bool profile_type_fits(Str type) {
+    Shape s = shape_of(type);
+    return (s.keys == 2 && s.values >= 1 && s.values <= 3) ||
+           (s.keys == 1 && s.values > PARENT_AND_FUNCTION);
 }
 
 typedef bool Fits(const Report *r, const ReportVar *var);

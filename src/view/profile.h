@@ -90,6 +90,9 @@ typedef struct ProfileVariables {
 bool profile_read_tree(Profile *p, const Report *r, ProfileVariables variables);
 bool profile_read_arcs(Profile *p, const Report *r, ProfileVariables variables);
 
+/* Whether variables of this type could be arcs or a tree. */
+bool profile_type_fits(Str type);
+
 /* Which of the values has this name; false if none has. */
 bool profile_find_value(const Profile *p, const char *name, uint32_t *index);
 /* Makes the value with this name what `self` and `total` are of; false if there is none. */

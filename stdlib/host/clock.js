@@ -4,6 +4,7 @@
 //
 // Times are in milliseconds, with the zero of performance.now(). They do not go back when the thread begins or ends to work.
 
+import { parts } from './parts.js';
 import { canStartPageThread, startNodeThread, startPageThread } from './thread.js';
 
 export const CLOCK = {
@@ -171,3 +172,5 @@ export function hostClock() {
   }
   return ofHost.now;
 }
+
+parts.clock ??= { hostClock };

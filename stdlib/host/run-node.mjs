@@ -21,7 +21,8 @@ import { appendFileSync, readFileSync, readSync, realpathSync, writeFileSync, wr
 import { createRequire } from 'node:module';
 import { createPoll } from './live.js';
 import { CLOCK, createThreadClock } from './clock.js';
-import { asksFor, createNodeSampler } from './sampler.js';
+import { asksFor } from './parts.js';
+import { createNodeSampler } from './sampler.js';
 import { startNodeThread } from './thread.js';
 import { createTraps } from './traps.js';
 

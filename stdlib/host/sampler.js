@@ -7,6 +7,7 @@
 //
 // Nodes are in a growing memory that both threads share. Each has NODE words: parent, function, samples, and from byte 16 on, as a
 // double, nanoseconds. Node 0 stands for "nothing is running".
+import { parts } from './parts.js';
 import { canStartPageThread, startNodeThread, startPageThread } from './thread.js';
 
 const SAMPLING = {
@@ -200,11 +201,6 @@ function createSampler(worker) {
   };
 }
 
-/** Whether the program imports next_sample, for samples of a thread, or sampled, to report its own. */
-export function asksFor(module, wanted) {
-  return WebAssembly.Module.imports(module).some(({ module: from, name }) => from === 'whammc' && name === wanted);
-}
-
 /** A sampler in Node, given its module node:worker_threads; null if no thread can be started. */
 export function createNodeSampler(threads) {
   try {
@@ -224,3 +220,5 @@ export function createHostSampler() {
     return null; // the page's policy forbids it
   }
 }
+
+parts.sampler ??= { createHostSampler };

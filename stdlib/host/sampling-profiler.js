@@ -9,7 +9,8 @@
 // every n-th sample. If the browser has such a profiler for JavaScript, the stacks of both are joined: functions of the program
 // appear below the JavaScript functions that called them. Each program has its own samples: if several run in turn, a sample of an
 // inactive one has no stack.
-import { createReader } from './traps.js';
+import { parts } from './parts.js';
+import { createReader } from './reader.js';
 
 const BASE = 1; // ms, of which intervals are multiples
 const LEFT_OUT = 4294967295; // in stacks: functions that are left out
@@ -273,3 +274,5 @@ export function createSelfSampled() {
     },
   };
 }
+
+parts.sampling ??= { addSource, createSelfSampled, Profiler };

@@ -12,48 +12,13 @@
 //   number follows: by how much (zigzag) the instrumented code is now shifted against the original; for each variable what to
 //   add to it.
 // A key is 2 * the instruction's original offset in the body, + 1 for the position after it.
+import { parts } from './parts.js';
+import { createReader } from './reader.js';
+
 const TRAPS = 'whammc.traps', TRAPS_VERSION = 1, TOO_OFTEN = 'whammc:trapped', ADD_TO = 'whammc:correct';
 
 const UNKNOWN = 'a trap may have left counts too high, as the engine does not tell where it was';
 const handled = new WeakSet(); // errors that have been handled, in any instance
-
-/** Reads LEB128 and bytes of the custom section `name`; throws RangeError at the end. */
-export function createReader(bytes, name) {
-  let at = 0;
-
-  function byte() {
-    if (at >= bytes.length) throw new RangeError(`${name} is not complete`);
-    return bytes[at++];
-  }
-
-  function take(length) {
-    if (length > bytes.length - at) throw new RangeError(`${name} is not complete`);
-    at += length;
-    return bytes.subarray(at - length, at);
-  }
-
-  function unsigned() {
-    let value = 0, scale = 1, next;
-    do {
-      next = byte();
-      value += (next & 127) * scale;
-      scale *= 128;
-    } while (next & 128);
-    return value;
-  }
-
-  function signed() {
-    let value = 0n, shift = 0n, next;
-    do {
-      next = byte();
-      value |= BigInt(next & 127) << shift;
-      shift += 7n;
-    } while (next & 128);
-    return next & 64 ? value - (1n << shift) : value;
-  }
-
-  return { byte, take, unsigned, signed, more: () => at < bytes.length };
-}
 
 /**
  * What is counted too often if the instruction at `offset` of the file traps: { fid, from, to, kind, corrections }, rows of
@@ -184,3 +149,5 @@ export function createTraps(instance, module, warn) {
     },
   };
 }
+
+parts.traps ??= { createTraps };

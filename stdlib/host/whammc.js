@@ -11,10 +11,11 @@
 //   host.flush();                          // at any time: the report as it is now
 //
 // Or, without touching the code that loads the program: patch({ onReport }) once, before that code runs.
-import { addSource, createSelfSampled } from './sampling-profiler.js';
-import { asksFor, createHostSampler } from './sampler.js';
-import { hostClock } from './clock.js';
-import { createTraps } from './traps.js';
+import './traps.js';
+import './clock.js';
+import './sampler.js';
+import './sampling-profiler.js';
+import { asksFor, parts } from './parts.js';
 import { beforeSignals } from './signals.js';
 
 const FLUSH = 'whammc:flush', MEMORY = 'whammc:memory';
@@ -37,13 +38,20 @@ export function isTrap(error) {
     (typeof WebAssembly.Exception === 'function' && error instanceof WebAssembly.Exception);
 }
 
+const hostTime = () => performance.now();
+
+/** The clock for programs, in milliseconds. */
+export function programClock() {
+  return parts.clock?.hostClock() ?? hostTime;
+}
+
 /**
  * The host of one instance. `onReport(text, bytes)` is called with each complete report; `clock()` returns what programs import as
  * whammc.now.
  */
-export function createHost({ onReport = logReport, clock = hostClock } = {}) {
+export function createHost({ onReport = logReport, clock = programClock } = {}) {
   let instance = null, traps = null, sampler = null, pieces = [], missed = false;
-  const selfSampled = createSelfSampled();
+  const selfSampled = parts.sampling?.createSelfSampled();
 
   function deliver(bytes) {
     onReport(new TextDecoder().decode(bytes), bytes);
@@ -71,10 +79,10 @@ export function createHost({ onReport = logReport, clock = hostClock } = {}) {
   function startSampling(module, url) {
     const threaded = asksFor(module, 'next_sample');
     if (!threaded && !asksFor(module, 'sampled')) return;
-    if (threaded) sampler = createHostSampler();
+    if (threaded) sampler = parts.sampler?.createHostSampler();
     const source = threaded ? sampler : selfSampled;
     if (source?.attach(instance))
-      addSource({ title: url || `wasm-${++anonymous}`, module, setInterval: source.setInterval, drain: source.drain });
+      parts.sampling.addSource({ title: url || `wasm-${++anonymous}`, module, setInterval: source.setInterval, drain: source.drain });
     else
       warn('whammc: nothing is sampled, as a thread cannot have the memory of the stack here: pages must be cross-origin isolated; ' +
         'instrumented with -D tells=true instead of -D outside=true, the program samples itself');
@@ -87,14 +95,14 @@ export function createHost({ onReport = logReport, clock = hostClock } = {}) {
         write,
         get now() { return clock(); }, // when a program asks for it
         next_sample: place => sampler?.next(place) ?? 0,
-        sampled: selfSampled.sampled,
+        sampled: () => selfSampled?.sampled(),
       },
     },
 
     /** Connects to the instance that was made with `imports`, of `module`, which came from `url`, if that is known. */
     attach(made, module, url = '') {
       instance = made;
-      traps = createTraps(made, module, warn);
+      traps = parts.traps?.createTraps(made, module, warn);
       if (module) startSampling(module, url);
       if (missed) host.flush();
       missed = false;

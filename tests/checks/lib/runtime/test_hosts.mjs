@@ -240,7 +240,7 @@ async function testPatch() {
 }
 
 async function testClassic() {
-  const script = execFileSync(join(source, 'scripts/classic'), ['traps.js', 'thread.js', 'clock.js', 'sampler.js', 'sampling-profiler.js', 'signals.js', 'whammc.js'].map(name => join(source, 'stdlib/host', name)),
+  const script = execFileSync(join(source, 'scripts/classic'), ['parts.js', 'reader.js', 'traps.js', 'thread.js', 'clock.js', 'sampler.js', 'sampling-profiler.js', 'signals.js', 'whammc.js'].map(name => join(source, 'stdlib/host', name)),
     { encoding: 'utf8' });
   const reports = [];
   const realm = vm.createContext({ TextDecoder, reports, bytes: counting(), wasi, console });

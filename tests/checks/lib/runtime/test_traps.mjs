@@ -320,7 +320,7 @@ async function testPatch() {
 }
 
 async function testClassic() {
-  const script = execFileSync(join(source, 'scripts/classic'), ['traps.js', 'thread.js', 'clock.js', 'sampler.js', 'sampling-profiler.js', 'signals.js', 'whammc.js'].map(hostFile), { encoding: 'utf8' });
+  const script = execFileSync(join(source, 'scripts/classic'), ['parts.js', 'reader.js', 'traps.js', 'thread.js', 'clock.js', 'sampler.js', 'sampling-profiler.js', 'signals.js', 'whammc.js'].map(hostFile), { encoding: 'utf8' });
   let report = [];
   const realm = vm.createContext({ TextDecoder, bytes: program(), keep: (_, bytes) => { report = records(bytes); }, console });
   vm.runInContext(script, realm);

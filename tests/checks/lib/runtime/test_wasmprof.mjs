@@ -30,7 +30,7 @@ const APP = `(module
   (import "page" "say" (func $say (param i32)))
   (func $step (param i32) (call $say (local.get 0)) (if (i32.eqz (local.get 0)) (then unreachable)))
   (func $main (export "main") (param i32)
-    (loop $l (call $step (local.get 0)) (br_if $l (local.tee 0 (i32.sub (local.get 0) (i32.const 1))))))
+    (loop $l (drop (i32.div_u (i32.const 6) (local.get 0))) (call $step (local.get 0)) (br_if $l (local.tee 0 (i32.sub (local.get 0) (i32.const 1))))))
   (func $crash (export "crash") (call $step (i32.const 0))))`;
 
 // What a program with the host prof does: main(n) sends n calls of arc 3 -> 4, in 2n ms, and adds one of 4 -> 5 with half a
@@ -409,6 +409,80 @@ function testHostProf() {
   }
 }
 
+// ---- the parts of scripts ----
+
+const LIST_PARTS = "Object.keys(globalThis[Symbol.for('whammc.parts')]).sort().join()";
+const instrumentApp = (options, to) => execFileSync(whammc, ['instr', '--host=js', ...options, 'app.wasm', '-o', `${to}.wasm`], { cwd: work, stdio: 'ignore' });
+const PIECES = {
+  calls: { script: 'script.whamm' },
+  clock: { text: 'use time; report var last: i64; wasm:func:entry { last = time.now_ns(); }' },
+  traps: { text: 'report var n: u32; wasm:opcode:local.get:before { n++; }' },
+};
+
+// Each combination of what scripts do: OUT.js has what that needs, and nothing else.
+function testCombinations() {
+  write('parts.cjs', `console.log(${LIST_PARTS}, typeof WasmProf.Profiler);`);
+  const plain = run(['bytes.mjs', 'app.wasm']), names = Object.keys(PIECES);
+  for (let set = 0; set < 1 << names.length; set++) {
+    const chosen = names.filter((_, i) => set & 1 << i), title = chosen.join('+') || 'none';
+    const scripts = chosen.map(name => PIECES[name].script ?? (write(`${name}.whamm`, PIECES[name].text), `${name}.whamm`));
+    if (!chosen.length) write('seven.whamm', 'report var n: u32; wasm:func:entry { n = 7; }');
+    for (const format of ['csv', 'json', 'csv-rfc4180']) {
+      const options = (chosen.length ? scripts : ['seven.whamm']).flatMap(script => ['-s', script]);
+      if (!chosen.includes('traps')) options.push('--exact-traps');
+      instrumentApp([...options, `--report-format=${format}`], 'some');
+      const parts = run(['--require', './some.js', 'parts.cjs']), seen = run(['--require', './some.js', 'bytes.mjs', 'some.wasm'], { WASMPROF: 'some.json' });
+      result(parts === `${chosen.join()} undefined\n`, `parts: ${title}, ${format}`, parts);
+      const kept = readFileSync(file('some.json'), 'utf8'), shown = chosen.includes('calls') ? report('some.json', ['--format=gprof']) : FLAT;
+      result(seen === plain && shown.startsWith(FLAT) && (chosen.includes('calls') || /\b(n|last)\b/.test(kept)), `parts: ${title}, ${format}: runs`, seen, kept);
+    }
+  }
+  for (const [option, parts] of [['outside', 'calls,sampler,sampling'], ['tells', 'calls,clock,sampling']]) {
+    instrumentApp(['-s', 'sample', '-D', `${option}=true`], 'some');
+    const seen = run(['--require', './some.js', 'parts.cjs']), ran = run(['--require', './some.js', 'bytes.mjs', 'some.wasm']);
+    result(seen === `${parts} function\n` && ran === plain, `parts: sampled, ${option}`, seen, ran);
+  }
+}
+
+// After a trap that nobody catches, the instructions after it do not count, though their segment was entered.
+function testTrapsPart() {
+  write('crash.cjs', `const program = new WebAssembly.Module(require('fs').readFileSync('crash.wasm'));
+    new WebAssembly.Instance(program).exports.crash();`);
+  write('nops.whamm', 'report var nops: u32; wasm:opcode:nop:before { nops++; } report var divisions: u32; wasm:opcode:i32.div_u:before { divisions++; }');
+  execFileSync(whammc, ['instr', '--host=js', '--report-format=json', '-s', 'nops.whamm', 'trap.wasm', '-o', 'crash.wasm'], { cwd: work, stdio: 'ignore' });
+  for (const options of [['--require', './crash.js'], ['--require', './few.js', '--require', './crash.js'], ['--require', './crash.js', '--require', './few.js']]) {
+    run([...options, 'crash.cjs'], { WASMPROF: 'crash.json' });
+    const counts = readFileSync(file('crash.json'), 'utf8'), countOf = name => new RegExp(`"name":"${name}".*"value":(\\d+)`).exec(counts)?.[1];
+    result(countOf('nops') === '0' && countOf('divisions') === '1', `parts: counts after a trap, ${options.join(' ')}`, counts);
+  }
+}
+
+// Programs with different parts share one WasmProf, whatever comes first, and a part that comes later is there for later programs.
+function testSharedParts() {
+  write('few.whamm', 'report var entered: u32; wasm:func:entry { entered++; }');
+  instrumentApp(['-s', 'few.whamm', '--exact-traps'], 'few');
+  const main = name => `load('${name}.wasm').main(2);`, load = `const fs = require('fs');
+    const load = name => new WebAssembly.Instance(new WebAssembly.Module(fs.readFileSync(name)), { page: { say() {} } }).exports;`;
+  for (const [first, second] of [['few', 'out'], ['out', 'few']]) {
+    write('shared.cjs', `${load} require('./${first}.js'); const one = WasmProf; require('./${second}.js');
+      ${main('few')} ${main('out')}
+      const results = WasmProf.saveResults();
+      console.log(one === WasmProf, results.modules.join(), results.reports.length, results.module('out.wasm').flatProfileText(), results.hasCalls,
+        results.report().includes('entered'), results.module('few.wasm').funcResults.length);`);
+    const seen = run(['shared.cjs']);
+    result(seen.startsWith('true few.wasm,out.wasm 2 Flat profile: 3 calls') && seen.endsWith('\n true true 0\n'), `parts: two programs, ${first}.js first`, seen);
+  }
+  write('later.cjs', `${load} require('./few.js'); ${main('few')}
+    const show = results => [results.text().split('\\n')[0], results.json() === '', results.pprof().length > 0, results.funcResults.length, results.hasCalls, results.report().includes('entered')].join('|');
+    console.log(show(WasmProf.saveResults()));
+    WasmProf.printResults(); WasmProf.clear();
+    require('./out.js'); ${main('out')}
+    console.log(show(WasmProf.saveResults()));`);
+  const none = 'No profile: the scripts count no calls. WasmProf.saveResults().reports has what they count.', seen = run(['later.cjs']);
+  result(seen === `${none}|true|false|0|false|true\n${none}\n\nFlat profile: 3 calls in all; the report has no times|false|true|2|true|true\n`,
+    'parts: those of a script that comes later', seen);
+}
+
 // ---- nothing changes for others ----
 
 // Says all that can be seen of WebAssembly with modules that are not instrumented, and with arguments that are wrong.
@@ -470,6 +544,7 @@ const node = Number(process.versions.node.split('.')[0]);
 try {
   assemble('app', APP);
   assemble('prof', PROF);
+  assemble('trap', '(module (func (export "crash") (drop (i32.div_u (i32.const 1) (i32.const 0))) (nop)))');
   assemble('note', '(module (func $note (export "note") (param i32)))');
   assemble('memory', '(module (memory (export "memory") 1) (func (export "main")))');
   write('script.whamm', SCRIPT);
@@ -487,6 +562,9 @@ try {
     testLoaders();
     testResults();
     testTwoModules();
+    testCombinations();
+    testSharedParts();
+    testTrapsPart();
     testWorker();
     testWholeReport();
     await testSignals();
