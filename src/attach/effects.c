@@ -111,47 +111,26 @@ static void write_place(Follow *f, BindPlace place, Term t) {
 
 /* ---- instructions ---- */
 
-/* Loads and stores of integers: how many bytes, as a logarithm; -1: something else. */
-static int access_size(uint16_t op, bool *store) {
-    *store = wasm_ops[op].category == WASM_CAT_STORE;
-    switch (op) {
-    case WASM_OP_I32_LOAD8_U:
-    case WASM_OP_I32_LOAD8_S:
-    case WASM_OP_I64_LOAD8_U:
-    case WASM_OP_I64_LOAD8_S:
-    case WASM_OP_I32_STORE8:
-    case WASM_OP_I64_STORE8: return 0;
-    case WASM_OP_I32_LOAD16_U:
-    case WASM_OP_I32_LOAD16_S:
-    case WASM_OP_I64_LOAD16_U:
-    case WASM_OP_I64_LOAD16_S:
-    case WASM_OP_I32_STORE16:
-    case WASM_OP_I64_STORE16: return 1;
-    case WASM_OP_I32_LOAD:
-    case WASM_OP_I64_LOAD32_U:
-    case WASM_OP_I64_LOAD32_S:
-    case WASM_OP_I32_STORE:
-    case WASM_OP_I64_STORE32: return 2;
-    case WASM_OP_I64_LOAD:
-    case WASM_OP_I64_STORE: return 3;
-    default: return -1;
-    }
+/* How many bytes a load or store accesses; 0: of a float. */
+static uint32_t integer_bytes(WasmOp op, bool store) {
+    WasmType type = wasm_letter_type(store ? wasm_ops[op].operands[1] : wasm_ops[op].results[0]);
+    return type == WASM_I32 || type == WASM_I64 ? wasm_access_bytes(op) : 0;
 }
 
 static void follow_access(Follow *f, const WasmInstr *i) {
-    bool store;
-    int size = access_size(i->op, &store);
-    Term value = store && size >= 0 ? pop(f) : known(0);
-    Term address = size >= 0 ? pop(f) : (Term){TERM_UNKNOWN, 0, 0};
+    bool store = wasm_ops[i->op].category == WASM_CAT_STORE;
+    uint32_t size = integer_bytes((WasmOp)i->op, store);
+    Term value = store && size ? pop(f) : known(0);
+    Term address = size ? pop(f) : (Term){TERM_UNKNOWN, 0, 0};
     const WasmModule *to = &f->b->p.m;
     uint32_t memory = handle_of(f, WASM_SPACE_MEMORY, i->b);
     const WasmLimits *l = &to->memories.at[memory].limits;
     uint64_t at = (uint32_t)address.bits + i->c, bytes = l->min << l->page_log2;
-    if (address.kind != TERM_KNOWN || l->is64 || at > bytes || bytes - at < UINT64_C(1) << size) {
+    if (address.kind != TERM_KNOWN || l->is64 || at > bytes || bytes - at < size) {
         f->lost = true;
         return;
     }
-    BindPlace place = {WASM_SPACE_MEMORY, (uint8_t)size, memory, (uint32_t)at};
+    BindPlace place = {WASM_SPACE_MEMORY, (uint8_t)__builtin_ctz(size), memory, (uint32_t)at};
     if (store)
         write_place(f, place, value);
     else
@@ -270,11 +249,11 @@ static void follow_arithmetic(Follow *f, const WasmInstr *i) {
 static uint32_t skip(const Follow *f, uint32_t k, uint32_t depth, bool stops_at_else) {
     uint32_t inner = 0;
     for (k++; k < f->ncode; k++) {
-        uint16_t op = f->code[k].op;
-        inner += op == WASM_OP_BLOCK || op == WASM_OP_IF || op == WASM_OP_LOOP;
-        if (op == WASM_OP_ELSE && !inner && stops_at_else)
+        WasmFlow flow = wasm_flow(f->code[k].op);
+        inner += wasm_flow_opens(flow);
+        if (f->code[k].op == WASM_OP_ELSE && !inner && stops_at_else)
             break;
-        if (op != WASM_OP_END)
+        if (flow != WASM_FLOW_END)
             continue;
         if (!inner && !depth)
             break;

@@ -182,26 +182,6 @@ static bool immediates(WasmCode *c, WasmInstr *i, uint8_t imm) {
     case WASM_IMM_BLOCK: return block_type(c, &i->type);
     case WASM_IMM_TRY_TABLE: return catches(c, i);
     case WASM_IMM_BR_TABLE: return br_table(c, i);
-    case WASM_IMM_LABEL:
-    case WASM_IMM_FUNC:
-    case WASM_IMM_TYPE:
-    case WASM_IMM_LOCAL:
-    case WASM_IMM_GLOBAL:
-    case WASM_IMM_TABLE:
-    case WASM_IMM_TAG:
-    case WASM_IMM_MEMORY:
-    case WASM_IMM_DATA:
-    case WASM_IMM_ELEM: return wasm_get_u32(c, &i->a);
-    case WASM_IMM_TYPE_TABLE:
-    case WASM_IMM_DATA_MEMORY:
-    case WASM_IMM_MEMORY_MEMORY:
-    case WASM_IMM_ELEM_TABLE:
-    case WASM_IMM_TABLE_TABLE:
-    case WASM_IMM_TYPE_FIELD:
-    case WASM_IMM_TYPE_U32:
-    case WASM_IMM_TYPE_DATA:
-    case WASM_IMM_TYPE_ELEM:
-    case WASM_IMM_TYPE_TYPE: return wasm_get_u32(c, &i->a) && wasm_get_u32(c, &i->b);
     case WASM_IMM_MEMARG: return memarg(c, i);
     case WASM_IMM_MEMARG_LANE: return memarg(c, i) && lane(c, &i->count);
     case WASM_IMM_LANE: return lane(c, &i->a);
@@ -222,8 +202,10 @@ static bool immediates(WasmCode *c, WasmInstr *i, uint8_t imm) {
         if (!lane(c, &i->a))
             return false;
         return i->a == 0 || wasm_code_fail(c, c->at - 1, "zero byte expected");
+    default:
+        return wasm_get_u32(c, &i->a) &&
+               (wasm_imm_indices((WasmImm)imm) == 1 || wasm_get_u32(c, &i->b));
     }
-    return false;
 }
 
 static bool unknown(WasmCode *c, const uint8_t *at, uint8_t prefix, uint32_t code) {
@@ -353,6 +335,24 @@ WasmCatch wasm_vec_catch(const uint8_t **at) {
         k.tag = wasm_vec_u32(at);
     k.label = wasm_vec_u32(at);
     return k;
+}
+
+/* ---- the table ---- */
+
+WasmType wasm_letter_type(char letter) {
+    switch (letter) {
+    case 'i': return WASM_I32;
+    case 'l': return WASM_I64;
+    case 'f': return WASM_F32;
+    case 'd': return WASM_F64;
+    case 'v': return WASM_V128;
+    default: return WASM_BOT;
+    }
+}
+
+uint32_t wasm_access_bytes(WasmOp op) {
+    const char *names = wasm_ops[op].names;
+    return strncmp(names, "mem(", 4) == 0 ? (uint32_t)strtoul(names + 4, NULL, 10) : 0;
 }
 
 /* ---- traps ---- */

@@ -117,6 +117,14 @@ typedef struct WasmCatch {
 } WasmCatch;
 WasmCatch wasm_vec_catch(const uint8_t **at);
 
+/* The type that a letter of the instruction table means; WASM_BOT: an address, or what depends on
+ * the site. */
+WasmType wasm_letter_type(char letter);
+
+/* The number of bytes that an instruction with an address reads or writes in a memory; 0: it has
+ * none. */
+uint32_t wasm_access_bytes(WasmOp op);
+
 /* Whether it is an instruction whose trap can be told beforehand from its operands. */
 extern const bool wasm_op_traps[WASM_OP_COUNT]; /* but for accesses to memory */
 static inline bool op_can_trap(WasmOp op) {

@@ -17,12 +17,6 @@ static void put_type(Buf *out, WasmType t) {
         buf_printf(out, " (type %u)", t & ~WASM_FUNC_TYPE_BIT);
 }
 
-/* The number of bytes that the instruction accesses: the alignment if it names none. */
-static unsigned long long access_size(const WasmInstr *i) {
-    const char *names = wasm_ops[i->op].names;
-    return strncmp(names, "mem(", 4) == 0 ? strtoull(names + 4, NULL, 10) : 0;
-}
-
 /* A block's type: a result, or a function type. */
 static void put_block(Buf *out, const WasmInstr *i) {
     char buf[32];
@@ -63,7 +57,7 @@ static void put_memarg(Buf *out, const WasmInstr *i) {
         buf_printf(out, " %u", i->b);
     if (i->c)
         buf_printf(out, " offset=%llu", (unsigned long long)i->c);
-    if (align != access_size(i))
+    if (align != wasm_access_bytes((WasmOp)i->op))
         buf_printf(out, " align=%llu", align);
 }
 
