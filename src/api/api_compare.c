@@ -46,7 +46,7 @@ static Section *section_of(Compare *c, SectionKind kind, const char *title) {
     c->key.len = 0;
     buf_u8(&c->key, (uint8_t)kind);
     buf_name(&c->key, str_of(title));
-    Str key = {(const char *)c->key.data, (uint32_t)c->key.len};
+    Str key = buf_view(&c->key);
     uint64_t at = *map_put(&c->titles, key, c->sections.len, &added);
     if (added)
         vec_push(&c->sections,
@@ -61,7 +61,7 @@ static void add(Compare *c, SectionKind kind, const char *title, const char *nam
     bool added;
     buf_name(&c->key, str_of(name));
     buf_uleb(&c->key, which);
-    Str key = {(const char *)c->key.data, (uint32_t)c->key.len};
+    Str key = buf_view(&c->key);
     uint64_t at = *map_put(&c->index, key, s->rows.len, &added);
     if (added)
         vec_push(&s->rows, ((Row){.name = str_of(arena_strndup(&c->arena, name, strlen(name)))}));

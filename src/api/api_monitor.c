@@ -139,7 +139,7 @@ static void group_probes(Describe *d, const MonitorProbes *probes, whammc_monito
             buf_printf(&d->buf, "%u", out[i].fid);
         else
             buf_bytes(&d->buf, wasm_func_body(d->m, out[i].fid), f->body_size);
-        Str key = {(const char *)d->buf.data, (uint32_t)d->buf.len};
+        Str key = buf_view(&d->buf);
         out[i].group = (uint32_t)*map_put(seen, key, seen->len, NULL);
         d->buf.len = 0;
     }

@@ -152,8 +152,7 @@ static void put_section(const Names *n, Buf *out) {
     buf_bytes(&payload, head.data, head.len);
     buf_bytes(&payload, map.data, map.len);
     buf_u8(out, 0);
-    buf_uleb(out, payload.len);
-    buf_bytes(out, payload.data, payload.len);
+    buf_vec(out, &payload);
     buf_free(&head);
     buf_free(&payload);
     buf_free(&map);

@@ -93,8 +93,7 @@ static bool put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const W
     const uint32_t *temp = x->r->source->temp;
     if (x->s->in_globals && put_cell(x, t, i))
         return true;
-    bool param = i->op == WASM_OP_LOCAL_GET || i->op == WASM_OP_LOCAL_SET ||
-                 i->op == WASM_OP_LOCAL_TEE; /* others are temporaries already */
+    bool param = wasm_ops[i->op].category == WASM_CAT_LOCAL; /* others are temporaries already */
     if (param && temp[i->a] != UINT32_MAX)
         template_use_temp(t, temp[i->a],
                           i->op == WASM_OP_LOCAL_GET   ? HOLE_GET

@@ -338,6 +338,15 @@ uint64_t bind_fuel(const WasmModule *app) {
     return FIRST + EACH_BYTE * (uint64_t)app->size;
 }
 
+/* Whether some module asks about the program. */
+static bool asks(const BindModule *modules, uint32_t nmodules) {
+    for (uint32_t k = 0; k < nmodules; k++)
+        for (uint32_t i = 0; i < modules[k].module->imports.len; i++)
+            if (str_is(modules[k].module->imports.at[i].module, REFLECT_MODULE))
+                return true;
+    return false;
+}
+
 BindHost *bind_host_new(const BindHostOptions *options, const BindModule *modules,
                         uint32_t nmodules, Diags *diags) {
     BindHost *h = mem_zalloc(sizeof *h);
@@ -346,7 +355,8 @@ BindHost *bind_host_new(const BindHostOptions *options, const BindModule *module
     h->wasi = (EvalWasi){.write = options->write, .ctx = options->ctx, .first_memory = true};
     h->store = eval_store_new(NULL);
     eval_set_fuel(h->store, h->options.fuel);
-    reflect_init(&h->reflect, options->app, options->app_path);
+    if (asks(modules, nmodules))
+        reflect_init(&h->reflect, options->app, options->app_path);
     for (uint32_t k = 0; k < nmodules; k++)
         vec_push(&h->modules, (Running){&modules[k], NULL});
     bool ok = true;

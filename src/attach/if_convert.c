@@ -41,12 +41,8 @@ static void copy(const Counter *x, uint32_t from, uint32_t end) {
 /* Instructions without effects but on locals. */
 static bool is_pure(const WasmInstr *i) {
     uint8_t category = wasm_ops[i->op].category;
-    if (category == WASM_CAT_ARITH)
-        return i->op != WASM_OP_I32_DIV_S && i->op != WASM_OP_I32_DIV_U &&
-               i->op != WASM_OP_I32_REM_S && i->op != WASM_OP_I32_REM_U &&
-               i->op != WASM_OP_I64_DIV_S && i->op != WASM_OP_I64_DIV_U &&
-               i->op != WASM_OP_I64_REM_S && i->op != WASM_OP_I64_REM_U;
-    return category == WASM_CAT_COMPARE || category == WASM_CAT_CONST ||
+    return (category == WASM_CAT_ARITH && !op_can_trap((WasmOp)i->op)) ||
+           category == WASM_CAT_COMPARE || category == WASM_CAT_CONST ||
            i->op == WASM_OP_LOCAL_GET || i->op == WASM_OP_GLOBAL_GET;
 }
 

@@ -37,24 +37,18 @@ typedef struct Finder {
 
 /* ---- code ---- */
 
-static WasmType loaded(WasmOp op) {
-    switch (op) {
-    case WASM_OP_I32_LOAD: return WASM_I32;
-    case WASM_OP_I64_LOAD: return WASM_I64;
-    case WASM_OP_F32_LOAD: return WASM_F32;
-    case WASM_OP_F64_LOAD: return WASM_F64;
-    default: return WASM_NONE;
-    }
+static uint32_t size_of(WasmType t) {
+    return t == WASM_I64 || t == WASM_F64 ? 8 : 4;
 }
 
-static WasmType stored(WasmOp op) {
-    switch (op) {
-    case WASM_OP_I32_STORE: return WASM_I32;
-    case WASM_OP_I64_STORE: return WASM_I64;
-    case WASM_OP_F32_STORE: return WASM_F32;
-    case WASM_OP_F64_STORE: return WASM_F64;
-    default: return WASM_NONE;
-    }
+/* The type of the number that the instruction loads or stores, if it does so as a whole; else
+ * WASM_NONE. */
+static WasmType accessed(const WasmInstr *i, WasmCategory category) {
+    const WasmOpInfo *op = &wasm_ops[i->op];
+    if (op->category != category)
+        return WASM_NONE;
+    WasmType t = wasm_letter_type(category == WASM_CAT_STORE ? op->operands[1] : op->results[0]);
+    return wasm_access_bytes((WasmOp)i->op) == size_of(t) ? t : WASM_NONE;
 }
 
 /* What a probe may do besides, without revealing where its cells are. */
@@ -106,15 +100,14 @@ static uint32_t find_change(const Finder *x, uint32_t at) {
     if (at + 4 > x->instrs.len || (i->op != WASM_OP_LOCAL_GET && i->op != WASM_OP_I32_CONST) ||
         i[1].op != i->op || i[1].a != i->a || i[1].c != i->c)
         return 0;
-    WasmType type = loaded((WasmOp)i[2].op);
-    uint32_t size = type == WASM_I64 || type == WASM_F64 ? 8 : 4;
-    if (type == WASM_NONE || !x->in_bounds->holds(x->in_bounds->ctx, i, &i[2], size))
+    WasmType type = accessed(&i[2], WASM_CAT_LOAD);
+    if (type == WASM_NONE || !x->in_bounds->holds(x->in_bounds->ctx, i, &i[2], size_of(type)))
         return 0;
     uint32_t local = i->op == WASM_OP_LOCAL_GET ? i->a : UINT32_MAX;
     int32_t height = 1, growth;
     for (uint32_t k = at + 3; k < x->instrs.len; k++) {
         const WasmInstr *next = &x->instrs.at[k];
-        if (stored((WasmOp)next->op) == type && height == 1 && next->b == i[2].b &&
+        if (accessed(next, WASM_CAT_STORE) == type && height == 1 && next->b == i[2].b &&
             next->c == i[2].c)
             return k;
         if (!is_computing(next, local, &growth))
@@ -141,7 +134,7 @@ static void mark(const Finder *x, uint32_t at, uint32_t store) {
     BindSource *s = x->r->source;
     BindCell cell = {.monitor = x->r->monitor,
                      .memory = first_index(x, i[2].b),
-                     .type = loaded((WasmOp)i[2].op),
+                     .type = accessed(&i[2], WASM_CAT_LOAD),
                      .base = i[2].c};
     cell.word = UINT32_MAX;
     if (i->op == WASM_OP_I32_CONST)
@@ -197,10 +190,6 @@ static int by_place(const void *a, const void *b) {
     if (x->memory != y->memory)
         return x->memory < y->memory ? -1 : 1;
     return x->at < y->at ? -1 : x->at > y->at;
-}
-
-static uint32_t size_of(WasmType t) {
-    return t == WASM_I64 || t == WASM_F64 ? 8 : 4;
 }
 
 /* All cells once, in order; false if some overlap or there are too many. */

@@ -4,6 +4,7 @@
 #include "attach/reflect.h"
 
 #include "wasm/leb.h"
+#include "wasm/read.h"
 
 /* ---- functions ---- */
 
@@ -57,207 +58,31 @@ uint32_t reflect_nparams(const ReflectFn *fn) {
     }
 }
 
-/* ---- items of sections; the module was read, so that nothing fails ---- */
-
-static void skip_number(WasmCode *c) {
-    uint64_t v;
-    wasm_get_u64(c, &v);
-}
-
-static uint32_t number(WasmCode *c) {
-    uint32_t v = 0;
-    wasm_get_u32(c, &v);
-    return v;
-}
-
-static uint8_t byte(WasmCode *c) {
-    uint8_t v = 0;
-    wasm_get_u8(c, &v);
-    return v;
-}
-
-static void skip_bytes(WasmCode *c) {
-    const uint8_t *at;
-    wasm_get_bytes(c, number(c), &at);
-}
-
-static void skip_type(WasmCode *c, bool packed) {
-    WasmType t;
-    wasm_get_type(c, packed, &t);
-}
-
-static void skip_types(WasmCode *c) {
-    for (uint32_t n = number(c); n && !c->error; n--)
-        skip_type(c, false);
-}
-
-static void skip_expr(WasmCode *c) {
-    WasmInstr i;
-    while (wasm_next(c, &i) && i.op != WASM_OP_END) {
-    }
-}
-
-static void skip_limits(WasmCode *c) {
-    enum { HAS_MAX = 1, PAGE_SIZE = 8 };
-    uint8_t flags = byte(c);
-    skip_number(c);
-    if (flags & HAS_MAX)
-        skip_number(c);
-    if (flags & PAGE_SIZE)
-        skip_number(c);
-}
-
-static void skip_field(WasmCode *c) {
-    skip_type(c, true);
-    byte(c);
-}
-
-static void skip_subtype(WasmCode *c) {
-    uint8_t form = byte(c);
-    if (form == 0x50 || form == 0x4f) { /* sub, sub final */
-        for (uint32_t n = number(c); n && !c->error; n--)
-            skip_number(c);
-        form = byte(c);
-    }
-    if (form == 0x60) { /* func */
-        skip_types(c);
-        skip_types(c);
-    } else if (form == 0x5e) { /* array */
-        skip_field(c);
-    } else { /* struct */
-        for (uint32_t n = number(c); n && !c->error; n--)
-            skip_field(c);
-    }
-}
-
-/* A type or a whole recursion group. */
-static void skip_type_def(WasmCode *c) {
-    if (c->at == c->end || *c->at != 0x4e) {
-        skip_subtype(c);
-        return;
-    }
-    byte(c);
-    for (uint32_t n = number(c); n && !c->error; n--)
-        skip_subtype(c);
-}
-
-static void skip_tag(WasmCode *c) {
-    byte(c);
-    skip_number(c);
-}
-
-static void skip_global_type(WasmCode *c) {
-    skip_type(c, false);
-    byte(c);
-}
-
-static void skip_table_type(WasmCode *c) {
-    skip_type(c, false);
-    skip_limits(c);
-}
-
-static void skip_import(WasmCode *c) {
-    skip_bytes(c);
-    skip_bytes(c);
-    switch (byte(c)) {
-    case 0: skip_number(c); break;
-    case 1: skip_table_type(c); break;
-    case 2: skip_limits(c); break;
-    case 3: skip_global_type(c); break;
-    default: skip_tag(c);
-    }
-}
-
-static void skip_table(WasmCode *c) {
-    bool init = c->at < c->end && *c->at == 0x40;
-    if (init) {
-        byte(c);
-        byte(c);
-    }
-    skip_table_type(c);
-    if (init)
-        skip_expr(c);
-}
-
-static void skip_global(WasmCode *c) {
-    skip_global_type(c);
-    skip_expr(c);
-}
-
-static void skip_export(WasmCode *c) {
-    skip_bytes(c);
-    byte(c);
-    skip_number(c);
-}
-
-static void skip_element(WasmCode *c) {
-    enum { NOT_ACTIVE = 1, EXPLICIT = 2, EXPRS = 4 };
-    uint32_t flags = number(c);
-    if (!(flags & NOT_ACTIVE) && (flags & EXPLICIT))
-        skip_number(c);
-    if (!(flags & NOT_ACTIVE))
-        skip_expr(c);
-    if ((flags & (NOT_ACTIVE | EXPLICIT)) && (flags & EXPRS))
-        skip_type(c, false);
-    else if (flags & (NOT_ACTIVE | EXPLICIT))
-        byte(c);
-    for (uint32_t n = number(c); n && !c->error; n--) {
-        if (flags & EXPRS)
-            skip_expr(c);
-        else
-            skip_number(c);
-    }
-}
-
-static void skip_data(WasmCode *c) {
-    enum { PASSIVE = 1, EXPLICIT = 2 };
-    uint32_t flags = number(c);
-    if (flags & EXPLICIT)
-        skip_number(c);
-    if (!(flags & PASSIVE))
-        skip_expr(c);
-    skip_bytes(c);
-}
-
 /* ---- reading ---- */
 
-/* Where items of a section go, and how far one reaches. */
-static const struct {
-    uint8_t list;
-    void (*skip)(WasmCode *c); /* NULL: there are no items */
-} sections[WASM_SEC_COUNT] = {
-    [WASM_SEC_TYPE] = {REFLECT_TYPES, skip_type_def},
-    [WASM_SEC_IMPORT] = {REFLECT_IMPORTS, skip_import},
-    [WASM_SEC_FUNCTION] = {REFLECT_FUNCTIONS, skip_number},
-    [WASM_SEC_TABLE] = {REFLECT_TABLES, skip_table},
-    [WASM_SEC_MEMORY] = {REFLECT_MEMORIES, skip_limits},
-    [WASM_SEC_GLOBAL] = {REFLECT_GLOBALS, skip_global},
-    [WASM_SEC_TAG] = {REFLECT_TAGS, skip_tag},
-    [WASM_SEC_EXPORT] = {REFLECT_EXPORTS, skip_export},
-    [WASM_SEC_ELEMENT] = {REFLECT_ELEMENTS, skip_element},
-    [WASM_SEC_DATA] = {REFLECT_DATA, skip_data},
+/* The lists of sections' items, from 1; 0: there are no answers. */
+static const uint8_t lists[WASM_SEC_COUNT] = {
+    [WASM_SEC_TYPE] = REFLECT_TYPES + 1,         [WASM_SEC_IMPORT] = REFLECT_IMPORTS + 1,
+    [WASM_SEC_FUNCTION] = REFLECT_FUNCTIONS + 1, [WASM_SEC_TABLE] = REFLECT_TABLES + 1,
+    [WASM_SEC_MEMORY] = REFLECT_MEMORIES + 1,    [WASM_SEC_GLOBAL] = REFLECT_GLOBALS + 1,
+    [WASM_SEC_TAG] = REFLECT_TAGS + 1,           [WASM_SEC_EXPORT] = REFLECT_EXPORTS + 1,
+    [WASM_SEC_ELEMENT] = REFLECT_ELEMENTS + 1,   [WASM_SEC_DATA] = REFLECT_DATA + 1,
 };
+
+static void add_item(void *ctx, uint8_t section, Str bytes) {
+    Reflect *r = ctx;
+    vec_push(&r->items[lists[section] - 1], bytes);
+}
 
 static Str slice(const uint8_t *from, const uint8_t *to) {
     return (Str){(const char *)from, (uint32_t)(to - from)};
 }
 
-static void read_section(Reflect *r, const WasmSection *s) {
-    WasmCode c = wasm_code(r->m->bytes, s->end, s->payload);
-    if (!sections[s->id].skip)
-        return;
-    for (uint32_t n = number(&c); n && !c.error; n--) {
-        const uint8_t *from = c.at;
-        sections[s->id].skip(&c);
-        vec_push(&r->items[sections[s->id].list], slice(from, c.at));
-    }
-}
-
 /* A custom section with its name. */
 static Str custom(const Reflect *r, const WasmSection *s) {
-    WasmCode c = wasm_code(r->m->bytes, s->end, s->header + 1);
-    skip_number(&c);
-    return slice(c.at, c.end);
+    const uint8_t *at = r->m->bytes + s->header + 1;
+    wasm_uleb(&at); /* the size */
+    return slice(at, r->m->bytes + s->end);
 }
 
 void reflect_init(Reflect *r, const WasmModule *m, Str path) {
@@ -270,13 +95,10 @@ void reflect_init(Reflect *r, const WasmModule *m, Str path) {
     for (size_t k = 0; k < sizeof spaces / sizeof *spaces; k++)
         for (uint32_t n = 0; n < m->input_imports[spaces[k][1]]; n++)
             vec_push(&r->items[spaces[k][0]], (Str){0});
-    for (uint32_t k = 0; k < m->sections.len; k++) {
-        const WasmSection *s = &m->sections.at[k];
-        if (s->id == WASM_SEC_CUSTOM)
-            vec_push(&r->items[REFLECT_CUSTOM_SECTIONS], custom(r, s));
-        else
-            read_section(r, s);
-    }
+    wasm_read_each_item(m, add_item, r);
+    for (uint32_t k = 0; k < m->sections.len; k++)
+        if (m->sections.at[k].id == WASM_SEC_CUSTOM)
+            vec_push(&r->items[REFLECT_CUSTOM_SECTIONS], custom(r, &m->sections.at[k]));
 }
 
 void reflect_free(Reflect *r) {
@@ -299,7 +121,7 @@ uint32_t reflect_count(const Reflect *r, const ReflectFn *fn) {
 static Str section(const Reflect *r, uint32_t id) {
     for (uint32_t k = 0; k < r->m->sections.len; k++) {
         const WasmSection *s = &r->m->sections.at[k];
-        if (s->id == id && sections[id].skip)
+        if (s->id == id && lists[id])
             return slice(r->m->bytes + s->payload, r->m->bytes + s->end);
     }
     return (Str){0};

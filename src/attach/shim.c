@@ -13,12 +13,9 @@ int64_t bind_memory(const Frozen *module) {
 }
 
 uint32_t bind_add_func(const Frozen *module, const WasmImport *im, Buf *code) {
-    WasmModule *to = module->merge.to;
-    uint32_t type = module->merge.from->funcs.at[im->handle].type;
-    const char *name =
-        arena_printf(&to->arena, "whammc.%.*s.%.*s", STR_ARG(im->module), STR_ARG(im->name));
-    return wasm_add_func(to, module->merge.handles[WASM_SPACE_TYPE][type], str_of(name), code,
-                         false);
+    const char *name = arena_printf(&module->merge.to->arena, "whammc.%.*s.%.*s",
+                                    STR_ARG(im->module), STR_ARG(im->name));
+    return wasm_merge_func(&module->merge, im, name, code);
 }
 
 const char *bind_check(WasmModule *m, uint32_t memory, const char *at, const char *len) {

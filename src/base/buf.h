@@ -67,6 +67,15 @@ void buf_printf(Buf *b, const char *format, ...) __attribute__((format(printf, 2
 /* A NUL after the content (not counted in len); returns the content as C string. */
 const char *buf_cstr(Buf *b);
 void buf_free(Buf *b);
+/* The content, until the buffer changes. */
+static inline Str buf_view(const Buf *b) {
+    return (Str){(const char *)b->data, (uint32_t)b->len};
+}
+/* The content of another buffer as buf_name has it. */
+static inline void buf_vec(Buf *b, const Buf *content) {
+    buf_uleb(b, content->len);
+    buf_bytes(b, content->data, content->len);
+}
 
 /* The number of bytes that the unsigned LEB128 of v takes. */
 uint32_t uleb_size(uint64_t v);

@@ -46,6 +46,11 @@ void arena_free(Arena *a);
 /* Growable arrays of base/vec.h are heap memory. */
 #define vec_free(v) (free((v)->at), (v)->at = NULL, (v)->len = (v)->cap = 0)
 
+/* The next multiple of 8: where a number of 64 bits can be. */
+static inline uint64_t align8(uint64_t n) {
+    return (n + 7) & ~(uint64_t)7;
+}
+
 #include <stdlib.h>
 
 #endif

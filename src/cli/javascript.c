@@ -128,7 +128,7 @@ static void put_names(Buf *out, const Places *places) {
         if (!name.ptr || !demangle(name, &text))
             continue;
         buf_printf(out, "    %u: ", f);
-        escape_json_string(out, (Str){(const char *)text.data, (uint32_t)text.len});
+        escape_json_string(out, buf_view(&text));
         buf_str(out, STR(",\n"));
     }
     buf_str(out, STR("  },\n"));

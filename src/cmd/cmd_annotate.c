@@ -58,7 +58,7 @@ static bool read_inputs(const Cli *cli, Settings *s, Inputs *in) {
     if (!wasm_load(&in->module, in->app.data, in->app.len, file, &in->diags))
         return false;
     places_open(&in->places, &in->module);
-    Str text = {(const char *)in->text.data, (uint32_t)in->text.len};
+    Str text = buf_view(&in->text);
     if (report_read(&in->report, text, s->flush))
         return true;
     diag(&in->diags, DIAG_NOT_A_REPORT, NO_SPAN, "%s: there is no %s in it", file_title(report),
@@ -106,7 +106,7 @@ static bool fits_any(const Annotation *a, const AnnotateOptions *look, const cha
     for (uint32_t i = 0; look->instructions && i < functions.len && !fits; i++) {
         name.len = 0;
         annotate_name(look, functions.at[i].fid, &name);
-        fits = annotate_fits(wanted, (Str){(const char *)name.data, (uint32_t)name.len});
+        fits = annotate_fits(wanted, buf_view(&name));
     }
     for (uint32_t i = 0; !look->instructions && i < a->files.len && !fits; i++)
         fits = annotate_fits(wanted, a->files.at[i].path);

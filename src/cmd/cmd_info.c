@@ -75,7 +75,7 @@ static void add_event(void *ctx, const whammc_event *e) {
         names_table(e, &table);
     if (x->functions)
         functions_table(e, &table);
-    Str key = {(const char *)table.data, (uint32_t)table.len};
+    Str key = buf_view(&table);
     uint32_t group = (uint32_t)*map_put(&x->names, key, x->names.len, NULL);
     vec_push(&x->events, ((Event){arena_strndup(&x->arena, e->text, strlen(e->text)),
                                   arena_strndup(&x->arena, e->doc, strlen(e->doc)), group}));

@@ -236,7 +236,7 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
 
 /* The last report of a run; false if there is none. */
 static bool read_report(const Running *r, Report *report) {
-    Str all = {(const char *)r->report.data, (uint32_t)r->report.len}; /* less than 4 GiB */
+    Str all = buf_view(&r->report); /* less than 4 GiB */
     bool found = report_read(report, all, 0);
     if (found)
         value_unify(report);

@@ -155,7 +155,7 @@ static bool deliver_caught(const Settings *s, Running *run) {
     Buf *text = &run->caught.report, out = {0};
     Report r = {0};
     buf_bytes(text, run->report.data, run->report.len);
-    bool found = report_read(&r, (Str){(const char *)text->data, (uint32_t)text->len}, 0);
+    bool found = report_read(&r, buf_view(text), 0);
     const Buf *rest = found ? &r.rest : text;
     bool written = file_write_fd(STDOUT_FILENO, rest->data, rest->len);
     if (s->out)
@@ -194,7 +194,7 @@ static bool save_located(const Settings *s, const Running *run, Str all) {
  * be written. */
 static bool deliver(const Settings *s, const Running *run) {
     const Buf *text = &run->report;
-    Str all = {(const char *)text->data, (uint32_t)text->len}; /* file_read stops before 4 GiB */
+    Str all = buf_view(text); /* file_read stops before 4 GiB */
     Report r = {0};
     Buf out = {0};
     bool found = report_read(&r, all, 0);

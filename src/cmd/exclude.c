@@ -132,7 +132,7 @@ static const char *read_calls(const Buf *text, const WasmModule *m, Profile *p) 
     const char *wrong = NULL;
     if (text->len > UINT32_MAX)
         wrong = "it has 4 GiB or more";
-    else if (!report_read(&r, (Str){(const char *)text->data, (uint32_t)text->len}, 0))
+    else if (!report_read(&r, buf_view(text), 0))
         wrong = "there is no report in it";
     if (!wrong) {
         value_unify(&r);

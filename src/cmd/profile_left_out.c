@@ -24,7 +24,7 @@ static void put_name(Names *names, uint32_t func) {
     else if (names->l->mangled || !demangle(name, &text))
         buf_str(&text, name);
     buf_printf(names->out, "%s", names->n == 1 ? names->head : ", ");
-    message_clean(names->out, (Str){(const char *)text.data, (uint32_t)text.len});
+    message_clean(names->out, buf_view(&text));
     buf_free(&text);
 }
 

@@ -19,7 +19,7 @@ static void put_function(const CoverageFunction *f, const Map *seen, Buf *out) {
     buf_str(&name, f->name);
     if (*map_get(seen, f->name) > 1)
         buf_printf(&name, " (line %u)", f->line);
-    put_name((Str){(const char *)name.data, (uint32_t)name.len}, out);
+    put_name(buf_view(&name), out);
     buf_free(&name);
 }
 

@@ -137,7 +137,7 @@ static Str make_path(Dwarf *d, const DwarfLines *l, const DwarfFileEntry *file) 
         append(&path, directory);
     append(&path, file->name);
     drop_dots(&path);
-    Str kept = path_pool_keep(&d->paths, (Str){(const char *)path.data, (uint32_t)path.len});
+    Str kept = path_pool_keep(&d->paths, buf_view(&path));
     buf_free(&path);
     return kept;
 }

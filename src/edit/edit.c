@@ -347,11 +347,6 @@ static void close_wraps(Edit *e, const WasmInstr *i) {
     }
 }
 
-static bool opens(const WasmInstr *i) {
-    return i->op == WASM_OP_BLOCK || i->op == WASM_OP_LOOP || i->op == WASM_OP_IF ||
-           i->op == WASM_OP_TRY || i->op == WASM_OP_TRY_TABLE;
-}
-
 /* Something is to be done at the instruction because of an open WRAP piece. */
 static bool is_wrapped(const Edit *e, const WasmInstr *i) {
     return e->wraps.len && (wasm_has_labels(i) || vec_last(&e->wraps).until == i->offset);
@@ -432,7 +427,7 @@ static bool put_all(Edit *e) {
             put_instr(e, &i, to, way);
         else
             move_hints(e, &i);
-        e->depth += opens(&i) && !e->skipped;
+        e->depth += wasm_flow_opens(wasm_flow(i.op)) && !e->skipped;
         e->depth -= i.op == WASM_OP_END || i.op == WASM_OP_DELEGATE;
         if (e->exits & WASM_EXIT_THROW)
             wasm_handlers_step(&e->handlers, &i);

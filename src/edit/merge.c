@@ -513,6 +513,11 @@ bool wasm_merge_one(WasmMerge *g, WasmSpace space, uint32_t index, Diags *diags)
     return merge(g, space, &index, 1, diags);
 }
 
+uint32_t wasm_merge_func(const WasmMerge *g, const WasmImport *im, const char *name, Buf *code) {
+    uint32_t type = g->handles[WASM_SPACE_TYPE][g->from->funcs.at[im->handle].type];
+    return wasm_add_func(g->to, type, str_of(name), code, false);
+}
+
 void wasm_merge_free(WasmMerge *g) {
     for (uint32_t space = 0; space < WASM_SPACE_COUNT; space++) {
         free(g->handles[space]);

@@ -65,6 +65,8 @@ bool wasm_merge_one(WasmMerge *g, WasmSpace space, uint32_t index, Diags *diags)
  * library's own memory: memories, env.__stack_pointer and the bases.
  */
 int64_t wasm_merge_join(const WasmMerge *g, const WasmImport *import);
+/* Adds a function in place of an imported one, and of its type. `code` is consumed. */
+uint32_t wasm_merge_func(const WasmMerge *g, const WasmImport *im, const char *name, Buf *code);
 void wasm_merge_free(WasmMerge *g);
 
 #endif

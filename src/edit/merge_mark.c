@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "wasm/leb.h"
+#include "wasm/remap.h"
 
 bool merge_fail(Merge *x, uint32_t offset, const char *format, ...) {
     va_list args;
@@ -76,50 +77,24 @@ static bool mark_try_table(Merge *x, const WasmInstr *i) {
 }
 
 static bool mark_instr(Merge *x, const WasmInstr *i) {
+    WasmEntity named[2];
+    const uint8_t *at = i->vec;
+    bool ok = true;
+    if (i->op == WASM_OP_REF_FUNC)
+        vec_push(&x->declared, i->a);
     switch ((WasmImm)wasm_ops[i->op].imm) {
     case WASM_IMM_BLOCK:
     case WASM_IMM_HEAP: return mark_type(x, i->type);
     case WASM_IMM_TRY_TABLE: return mark_try_table(x, i);
-    case WASM_IMM_FUNC:
-        if (i->op == WASM_OP_REF_FUNC)
-            vec_push(&x->declared, i->a);
-        return mark(x, WASM_SPACE_FUNC, i->a);
-    case WASM_IMM_TYPE:
-    case WASM_IMM_TYPE_FIELD:
-    case WASM_IMM_TYPE_U32: return mark(x, WASM_SPACE_TYPE, i->a);
-    case WASM_IMM_TYPE_TABLE:
-        return mark(x, WASM_SPACE_TYPE, i->a) && mark(x, WASM_SPACE_TABLE, i->b);
-    case WASM_IMM_TYPE_TYPE:
-        return mark(x, WASM_SPACE_TYPE, i->a) && mark(x, WASM_SPACE_TYPE, i->b);
-    case WASM_IMM_TYPE_DATA:
-        return mark(x, WASM_SPACE_TYPE, i->a) && mark(x, WASM_SPACE_DATA, i->b);
-    case WASM_IMM_TYPE_ELEM:
-        return mark(x, WASM_SPACE_TYPE, i->a) && mark(x, WASM_SPACE_ELEM, i->b);
-    case WASM_IMM_GLOBAL: return mark(x, WASM_SPACE_GLOBAL, i->a);
-    case WASM_IMM_TABLE: return mark(x, WASM_SPACE_TABLE, i->a);
-    case WASM_IMM_TABLE_TABLE:
-        return mark(x, WASM_SPACE_TABLE, i->a) && mark(x, WASM_SPACE_TABLE, i->b);
-    case WASM_IMM_TAG: return mark(x, WASM_SPACE_TAG, i->a);
-    case WASM_IMM_MEMARG:
-    case WASM_IMM_MEMARG_LANE: return mark(x, WASM_SPACE_MEMORY, i->b);
-    case WASM_IMM_MEMORY: return mark(x, WASM_SPACE_MEMORY, i->a);
-    case WASM_IMM_MEMORY_MEMORY:
-        return mark(x, WASM_SPACE_MEMORY, i->a) && mark(x, WASM_SPACE_MEMORY, i->b);
-    case WASM_IMM_DATA: return mark(x, WASM_SPACE_DATA, i->a);
-    case WASM_IMM_DATA_MEMORY:
-        return mark(x, WASM_SPACE_DATA, i->a) && mark(x, WASM_SPACE_MEMORY, i->b);
-    case WASM_IMM_ELEM: return mark(x, WASM_SPACE_ELEM, i->a);
-    case WASM_IMM_ELEM_TABLE:
-        return mark(x, WASM_SPACE_ELEM, i->a) && mark(x, WASM_SPACE_TABLE, i->b);
     case WASM_IMM_CAST: return mark_type(x, i->type) && mark_type(x, i->type2);
-    case WASM_IMM_SELECT: {
-        const uint8_t *at = i->vec;
-        for (uint32_t k = 0; k < i->count; k++)
-            if (!mark_type(x, wasm_vec_type(&at)))
-                return false;
-        return true;
-    }
-    default: return true;
+    case WASM_IMM_SELECT:
+        for (uint32_t k = 0; ok && k < i->count; k++)
+            ok = mark_type(x, wasm_vec_type(&at));
+        return ok;
+    default:
+        for (uint32_t k = 0, n = wasm_instr_names(i, named); ok && k < n; k++)
+            ok = named[k].space == WASM_SPACE_LOCAL || mark(x, named[k].space, named[k].index);
+        return ok;
     }
 }
 

@@ -32,10 +32,6 @@ static uint32_t renumber(const WasmNewParam *p, uint32_t local) {
     return local == p->local ? p->nparams : local + 1;
 }
 
-static bool names_local(const WasmInstr *i) {
-    return i->op == WASM_OP_LOCAL_GET || i->op == WASM_OP_LOCAL_SET || i->op == WASM_OP_LOCAL_TEE;
-}
-
 /* What has been noted about one instruction goes with it. */
 typedef struct Notes {
     uint32_t *moved, *moved_end;
@@ -68,7 +64,7 @@ void wasm_new_param(const WasmNewParam *p, size_t base, Buf *out) {
     put_locals(p, &c, out);
     while (wasm_next(&c, &i)) {
         move_notes(&notes, i.offset, (uint32_t)(out->len - base));
-        if (names_local(&i)) {
+        if (wasm_ops[i.op].category == WASM_CAT_LOCAL) {
             wasm_put_op(out, (WasmOp)i.op);
             buf_uleb(out, renumber(p, i.a));
         } else {

@@ -197,21 +197,18 @@ static void put_data(Writer *r, Buf *out, const WasmData *d) {
             buf_uleb(out, memory);
         put_expr(r, out, &d->code);
     }
-    buf_uleb(out, d->content.len);
-    buf_bytes(out, d->content.data, d->content.len);
+    buf_vec(out, &d->content);
 }
 
 static void put_added_func(Writer *r, Buf *out, const WasmFunc *f) {
     if (f->code_final || !wasm_remap_mask(&r->map)) {
-        buf_uleb(out, f->code.len);
-        buf_bytes(out, f->code.data, f->code.len);
+        buf_vec(out, &f->code);
         return;
     }
     Buf body = {0};
     WasmCode c = wasm_code(f->code.data, f->code.len, 0);
     r->ok &= wasm_copy_locals(&c, &r->map, &body) && wasm_copy_code(&c, &r->map, &body);
-    buf_uleb(out, body.len);
-    buf_bytes(out, body.data, body.len);
+    buf_vec(out, &body);
     buf_free(&body);
 }
 
@@ -384,8 +381,7 @@ static void put_section(Writer *r, uint8_t id, const WasmSection *s, const Buf *
         }
     }
     buf_u8(r->out, id);
-    buf_uleb(r->out, content->len);
-    buf_bytes(r->out, content->data, content->len);
+    buf_vec(r->out, content);
 }
 
 static void copy_section(Writer *r, const WasmSection *s) {

@@ -169,14 +169,12 @@ static void add_local_items(const WasmModule *m, const WasmWriter *w, Items *ite
 }
 
 static uint32_t count_locals(const WasmModule *m, uint32_t func) {
-    WasmCode c = wasm_code(wasm_func_body(m, func), m->funcs.at[func].body_size, 0);
-    uint32_t groups, n, count = wasm_func_type(m, func)->nparams;
-    WasmType t;
-    if (!wasm_get_u32(&c, &groups))
-        return count;
-    while (groups-- && wasm_get_u32(&c, &n) && wasm_get_type(&c, false, &t))
-        count += n;
-    return count;
+    WasmTypes locals = {0};
+    const char *error;
+    wasm_func_locals(m, func, &locals, &error);
+    uint32_t n = locals.len;
+    vec_free(&locals);
+    return n;
 }
 
 /* The names that there are, where the first local that is added becomes a parameter: the numbers of
@@ -265,8 +263,7 @@ static void put_subsection(const WasmModule *m, const WasmWriter *w, uint8_t kin
     sort_items(&items);
     put_items(m, additions ? w : NULL, kind, &items, &content);
     buf_u8(out, kind);
-    buf_uleb(out, content.len);
-    buf_bytes(out, content.data, content.len);
+    buf_vec(out, &content);
     buf_free(&content);
     vec_free(&items);
 }

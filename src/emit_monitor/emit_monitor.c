@@ -68,8 +68,8 @@ typedef struct MonitorTarget {
     uint32_t fmod; /* handle */
 } MonitorTarget;
 
-static uint32_t align8(uint64_t n) {
-    return (uint32_t)((n + 7) & ~(uint64_t)7);
+static uint32_t next_address(uint64_t end) {
+    return (uint32_t)align8(end);
 }
 
 static bool cannot_store(MonitorTarget *t, const char *what) {
@@ -127,7 +127,7 @@ static void place_tail(MonitorTarget *t, uint32_t at) {
     t->in.tail = t->tail;
     t->in.ntail = t->store.tail.len;
     t->in.tail_at = at;
-    t->in.tail_bytes = align8(image_values_size(t->store.rows.image));
+    t->in.tail_bytes = next_address(image_values_size(t->store.rows.image));
 }
 
 /* Where the stack ends, and what code keeps for maps. */
@@ -148,7 +148,7 @@ static bool lay_out(MonitorTarget *t) {
     store_close(&t->store, &t->m);
     place_frame(t);
     place_tail(t, tail_at(t));
-    uint32_t classes_at = align8(in->tail_at + in->tail_bytes);
+    uint32_t classes_at = next_address(in->tail_at + in->tail_bytes);
     records_make(&t->records, t->plan, &t->units, &t->store, classes_at, &t->classes);
     if (!make_image(t))
         return false;
@@ -164,15 +164,15 @@ static bool lay_out(MonitorTarget *t) {
                          .exact_traps = t->options->exact_traps,
                          .reports = t->store.rows.reports,
                          .rows = t->records.rows,
-                         .image_at = align8(classes_at + t->classes.len),
+                         .image_at = next_address(classes_at + t->classes.len),
                          .image_len = (uint32_t)t->image.len,
                          .tail_at = in->tail_at,
                          .tail_bytes = in->tail_bytes,
                          .tail = in->tail,
                          .ntail = in->ntail};
-    t->maps_at = align8((uint64_t)in->image_at + in->image_len);
+    t->maps_at = next_address((uint64_t)in->image_at + in->image_len);
     uint64_t texts = (uint64_t)t->maps_at + (uint64_t)t->store.maps.count * VALUES_MAP_HEADER;
-    t->texts_at = align8(texts);
+    t->texts_at = next_address(texts);
     return texts < 1u << 30 || cannot_store(t, "there are too many variables");
 }
 
@@ -212,14 +212,14 @@ static bool asks_places(const WasmModule *code) {
 
 /* The parts of the memory that do not start at zero; then its size is known. */
 static void fill_memory(MonitorTarget *t, const WasmModule *code) {
-    uint32_t table_at = align8((uint64_t)t->texts_at + t->texts.len);
+    uint32_t table_at = next_address((uint64_t)t->texts_at + t->texts.len);
     if (asks_places(code)) {
         Buf state = {0};
         wasm_op_table(&t->table);
         buf_u32le(&state, table_at);
         add_data(t, SITE_STATE, &state, "state of places");
     }
-    t->heap_at = align8((uint64_t)table_at + t->table.len);
+    t->heap_at = next_address((uint64_t)table_at + t->table.len);
     runtime_add_state(&t->m, t->place.memory,
                       &(RuntimeState){.heap = t->heap_at,
                                       .maps = t->maps_at,
@@ -227,7 +227,7 @@ static void fill_memory(MonitorTarget *t, const WasmModule *code) {
                                       .nmaps = t->store.maps.count,
                                       .image_len = t->in.image_len},
                       STR("state"));
-    add_data(t, align8(t->in.tail_at + t->in.tail_bytes), &t->classes, "records");
+    add_data(t, next_address(t->in.tail_at + t->in.tail_bytes), &t->classes, "records");
     add_data(t, t->in.image_at, &t->image, "report");
     add_data(t, t->texts_at, &t->texts, "texts");
     add_data(t, table_at, &t->table, "instructions");
@@ -372,7 +372,7 @@ static void keep_from_inlining(WasmFunc *f) {
 }
 
 static void add_export(MonitorTarget *t, const Buf *name, uint32_t func) {
-    wasm_add_export(&t->m, (Str){(char *)name->data, (uint32_t)name->len}, WASM_SPACE_FUNC, func);
+    wasm_add_export(&t->m, buf_view(name), WASM_SPACE_FUNC, func);
 }
 
 /* Exports it under the name of its rule, and under the one that engines from 2025 know. */

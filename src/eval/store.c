@@ -139,8 +139,7 @@ static uint32_t intern(EvalStore *s, Group *g) {
     for (uint32_t k = 0; k < g->len; k++)
         key_def(g, &g->defs[k], &key);
     bool added;
-    uint64_t first =
-        *map_put(&s->groups, (Str){(const char *)key.data, (uint32_t)key.len}, g->base, &added);
+    uint64_t first = *map_put(&s->groups, buf_view(&key), g->base, &added);
     for (uint32_t k = 0; added && k < g->len; k++)
         add_def(&s->types, g, &g->defs[k]);
     buf_free(&key);

@@ -11,10 +11,6 @@ static inline Str text(const char *s) {
     return str_of(s);
 }
 
-static inline uint64_t align8(uint64_t n) {
-    return (n + 7) & ~(uint64_t)7;
-}
-
 /* ---- instructions; indices are final ---- */
 
 static inline uint32_t func_index(const Flush *f, uint32_t handle) {

@@ -43,16 +43,11 @@ static bool check_options(Flush *f) {
     return true;
 }
 
-/* A type by its letter in helper.def. */
-static WasmType letter(char c) {
-    return c == 'l' ? WASM_I64 : c == 'f' ? WASM_F32 : c == 'd' ? WASM_F64 : WASM_I32;
-}
-
 static uint32_t import(Flush *f, const char *name, const char *params, const char *result) {
-    WasmType types[8], gives = letter(result[0]);
+    WasmType types[8], gives = wasm_letter_type(result[0]);
     uint32_t n = 0;
     for (; params[n]; n++)
-        types[n] = letter(params[n]);
+        types[n] = wasm_letter_type(params[n]);
     uint32_t type = wasm_add_func_type(f->m, types, n, &gives, *result != 0);
     uint32_t func = wasm_add_import_func(f->m, text(RUNTIME_IMPORT_MODULE), text(name), type);
     f->m->funcs.at[func].name = text(arena_printf(&f->m->arena, "whammc.%s", name));

@@ -50,8 +50,7 @@ static void end(Code *c, const char *name, BinaryenType result, Ref body) {
  */
 static Str name_for(Gen *g, Buf *key, char kind, bool *made) {
     bool added;
-    uint64_t *index = map_put(&g->callbacks, (Str){(char *)key->data, (uint32_t)key->len},
-                              g->out->callbacks.len, &added);
+    uint64_t *index = map_put(&g->callbacks, buf_view(key), g->out->callbacks.len, &added);
     buf_free(key);
     *made = !added;
     if (added) {

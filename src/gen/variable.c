@@ -186,7 +186,7 @@ static Ref list_bytes(Body *b, const NumberList *list) {
         buf_u64le(&bytes, list->ranges[i].from);
         buf_u64le(&bytes, list->ranges[i].to);
     }
-    Ref text = b->ops->text(b, (Str){(const char *)bytes.data, (uint32_t)bytes.len});
+    Ref text = b->ops->text(b, buf_view(&bytes));
     buf_free(&bytes);
     return plus(b, text, 4);
 }

@@ -216,7 +216,7 @@ static void put_path(Str root, Str path, Buf *json) {
         url_resolve(root, path, &whole);
     else
         buf_str(&whole, path);
-    escape_json(json, (Str){(const char *)whole.data, (uint32_t)whole.len});
+    escape_json(json, buf_view(&whole));
     buf_free(&whole);
 }
 
@@ -266,7 +266,6 @@ void moves_put_url(Str url, Buf *module) {
     buf_name(&content, STR("sourceMappingURL"));
     buf_name(&content, url);
     buf_u8(module, 0); /* a custom section */
-    buf_uleb(module, content.len);
-    buf_bytes(module, content.data, content.len);
+    buf_vec(module, &content);
     buf_free(&content);
 }

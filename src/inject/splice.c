@@ -148,13 +148,8 @@ static WasmType operand_type(const Site *site, const SiteTypes *types, bool resu
     const char *letters =
         result ? wasm_ops[site->instr->op].results : wasm_ops[site->instr->op].operands;
     size_t count = strlen(letters);
-    switch (k < count && *letters != '*' ? letters[count - 1 - k] : 'i') {
-    case 'l': return WASM_I64;
-    case 'f': return WASM_F32;
-    case 'd': return WASM_F64;
-    case 'v': return WASM_V128;
-    default: return WASM_I32;
-    }
+    WasmType t = k < count ? wasm_letter_type(letters[count - 1 - k]) : WASM_BOT;
+    return t == WASM_BOT ? WASM_I32 : t;
 }
 
 static uint32_t add_saved(Splicer *s, Saved *v, WasmType type, bool keep) {

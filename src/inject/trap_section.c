@@ -91,7 +91,6 @@ void trap_section_put(const Counts *c, const WasmModule *m, const WasmModule *wr
             put_segment(&s, &c->traps.at[k]);
     }
     buf_u8(out, WASM_SEC_CUSTOM);
-    buf_uleb(out, s.bytes.len);
-    buf_bytes(out, s.bytes.data, s.bytes.len);
+    buf_vec(out, &s.bytes);
     buf_free(&s.bytes);
 }

@@ -101,7 +101,7 @@ static const Type *intern(Script *s, Buf *text, const Type *like) {
         s->types = mem_zalloc(sizeof *s->types);
     const Type *result = &type_error;
     if (like->depth <= MAX_TYPE_DEPTH && text->len <= MAX_TYPE_TEXT) {
-        Str key = {(const char *)text->data, (uint32_t)text->len};
+        Str key = buf_view(text);
         uint64_t *known = map_get(&s->types->by_text, key);
         if (known) {
             result = (const Type *)(uintptr_t)*known;

@@ -87,11 +87,9 @@ static int64_t resolve(void *ctx, const WasmImport *im) {
                   memory_of(b, im->name, im->name.ptr + 4));
     else
         put_access(&code, to, memory_of(b, im->module, im->module.ptr), im->name);
-    uint32_t type = b->from.funcs.at[im->handle].type;
     const char *name = arena_printf(&to->arena, "%.*s%.*s.%.*s", STR_ARG(b->adapters.prefix),
                                     STR_ARG(im->module), STR_ARG(im->name));
-    return wasm_add_func(to, b->adapters.handles[WASM_SPACE_TYPE][type], str_of(name), &code,
-                         false);
+    return wasm_merge_func(&b->adapters, im, name, &code);
 }
 
 /* ---- the library's imports ---- */
@@ -171,9 +169,7 @@ static int64_t adapter(Bridge *b, const WasmImport *im) {
 static int64_t add_abort(Bridge *b, const WasmImport *im) {
     Buf code = {0};
     emit_body(&code, "unreachable");
-    uint32_t type = b->library->from->funcs.at[im->handle].type;
-    return wasm_add_func(b->library->to, b->library->handles[WASM_SPACE_TYPE][type],
-                         STR("whammc.abort"), &code, false);
+    return wasm_merge_func(b->library, im, "whammc.abort", &code);
 }
 
 int64_t bridge_import(Bridge *b, const WasmImport *im) {

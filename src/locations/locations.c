@@ -144,8 +144,7 @@ static void take_file(Locations *l, const LocationFile *f, Diags *diags) {
 
 static void take_inline_map(Locations *l, Str url, Diags *diags) {
     url_decode_data(url, &l->decoded);
-    take_map(l, (Str){(const char *)l->decoded.data, (uint32_t)l->decoded.len}, l->options->program,
-             l->m->file, diags);
+    take_map(l, buf_view(&l->decoded), l->options->program, l->m->file, diags);
 }
 
 /* The program has nothing, or has it elsewhere. */
@@ -230,7 +229,7 @@ static Str map_path(Locations *l, Str path) {
         Buf b = {0};
         buf_str(&b, o->maps[i].to);
         buf_str(&b, rest);
-        path = path_pool_keep(&l->paths, (Str){(const char *)b.data, (uint32_t)b.len});
+        path = path_pool_keep(&l->paths, buf_view(&b));
         buf_free(&b);
         break;
     }

@@ -349,8 +349,8 @@ Str source_map_path(SourceMap *map, uint32_t source) {
             buf_u8(&name, '/');
     }
     buf_str(&name, s->name);
-    url_resolve(map->url, (Str){(const char *)name.data, (uint32_t)name.len}, &path);
-    s->path = path_pool_keep(&map->paths, (Str){(const char *)path.data, (uint32_t)path.len});
+    url_resolve(map->url, buf_view(&name), &path);
+    s->path = path_pool_keep(&map->paths, buf_view(&path));
     buf_free(&name);
     buf_free(&path);
     return s->path;

@@ -362,7 +362,7 @@ static MergeValue scalar_of(const ReportRow *row) {
 static void write_row(ReportRow *row, MergeRow *r, const MergeValue *v) {
     r->text.len = 0;
     merge_value_put(v, &r->text);
-    row->value = (Str){(const char *)r->text.data, (uint32_t)r->text.len};
+    row->value = buf_view(&r->text);
     report_classify(row);
 }
 

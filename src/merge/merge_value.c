@@ -265,7 +265,7 @@ bool merge_value_combine(MergeValue *into, const MergeValue *from, MergeRule rul
 static void put_real(double real, Buf *out) {
     Buf text = {0};
     buf_printf(&text, "%.*g", DBL_DECIMAL_DIG, real);
-    value_number_to_json((Str){(const char *)text.data, (uint32_t)text.len}, out);
+    value_number_to_json(buf_view(&text), out);
     buf_free(&text);
 }
 

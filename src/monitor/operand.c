@@ -7,15 +7,10 @@
 #include "monitor/operand.h"
 
 WasmType value_type(char letter) {
-    switch (letter) {
-    case 'i': return WASM_I32;
-    case 'l': return WASM_I64;
-    case 'f': return WASM_F32;
-    case 'd': return WASM_F64;
-    case 'v': return WASM_V128;
-    case 'r': return WASM_REF(1, WASM_HEAP(WASM_HEAP_EXTERN));
-    default: return WASM_NONE;
-    }
+    if (letter == 'r')
+        return WASM_REF(1, WASM_HEAP(WASM_HEAP_EXTERN));
+    WasmType t = wasm_letter_type(letter);
+    return t == WASM_BOT ? WASM_NONE : t;
 }
 
 /* Operands of instructions that opcode.def leaves to the validator ("*"), deepest first: letters as

@@ -179,8 +179,7 @@ static uint32_t key_of(Walk *w, Expr *e) {
     buf_u32le(&identity, e->var->cells - 1);
     put_identity(e->args[0], &identity);
     uint32_t number =
-        (uint32_t)*map_put(&v->keys.numbers, (Str){(char *)identity.data, (uint32_t)identity.len},
-                           v->keys.list.len, &added);
+        (uint32_t)*map_put(&v->keys.numbers, buf_view(&identity), v->keys.list.len, &added);
     buf_free(&identity);
     if (!added)
         return number;

@@ -16,16 +16,8 @@ WasmType cut_fixed_type(Event e, bool result, uint32_t n) {
     size_t count = strlen(letters);
     if (e.kind != EVENT_OPCODE)
         return WASM_BOT;
-    if (*letters != '*') {
-        switch (n < count ? letters[count - 1 - n] : 'a') {
-        case 'i': return WASM_I32;
-        case 'l': return WASM_I64;
-        case 'f': return WASM_F32;
-        case 'd': return WASM_F64;
-        case 'v': return WASM_V128;
-        default: return WASM_BOT; /* an address, or no such operand */
-        }
-    }
+    if (*letters != '*')
+        return n < count ? wasm_letter_type(letters[count - 1 - n]) : WASM_BOT;
     /* conditions and selectors on top of operands that vary */
     bool condition = e.op == WASM_OP_IF || e.op == WASM_OP_BR_IF || e.op == WASM_OP_BR_TABLE ||
                      e.op == WASM_OP_SELECT || e.op == WASM_OP_TYPED_SELECT;
@@ -148,7 +140,7 @@ static void cut_expr(Cut *c, Expr **slot);
 static void cut_real_element(Cut *c, Expr *e) {
     Buf text = {0};
     describe_map(e->var->type, &text);
-    e->slot = text_slot(c, (Str){(char *)text.data, (uint32_t)text.len});
+    e->slot = text_slot(c, buf_view(&text));
     buf_free(&text);
     c->v->nelements++;
     c->plan->asks.elements = true;

@@ -24,7 +24,7 @@ static void put_csv_type(const Type *t, Buf *out) {
     for (uint32_t i = 0; i + 3 <= text.len; i++)
         if (memcmp(text.data + i, "u32", 3) == 0)
             text.data[i] = 'i';
-    buf_name(out, (Str){(const char *)text.data, (uint32_t)text.len});
+    buf_name(out, buf_view(&text));
     buf_free(&text);
 }
 

@@ -347,8 +347,7 @@ static bool plan_events(Plan *plan, uint32_t source, const Events *events, uint3
         bool added, impossible = possible && !has_bound_names(&probe->rule, e);
         event_key(e, &names, &key);
         buf_u8(&key, impossible);
-        uint64_t *group = map_put(&groups, (Str){(char *)key.data, (uint32_t)key.len},
-                                  plan->variants.len, &added);
+        uint64_t *group = map_put(&groups, buf_view(&key), plan->variants.len, &added);
         if (added) {
             Variant *made = add_variant(plan, plan->scripts.at[script], source, e);
             Diags *messages = blame_group(&blame);
@@ -379,7 +378,7 @@ static bool find_events(Plan *plan, uint32_t source, Events *out, Diags *diags) 
         buf_str(&text, rule->parts[i].pattern);
         buf_u8(&text, ':');
     }
-    Str key = {(char *)text.data, (uint32_t)text.len};
+    Str key = buf_view(&text);
     const uint64_t *first = map_get(&plan->rule_probes, key);
     bool found = first || rule_expand(rule, out, diags);
     if (first) {

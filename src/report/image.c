@@ -338,7 +338,7 @@ static int compare_groups(const void *a, const void *b) {
 }
 
 static uint64_t group_bytes(const ImageGroup *g) {
-    return ((uint64_t)g->values * g->row_bytes + 7) & ~(uint64_t)7;
+    return align8((uint64_t)g->values * g->row_bytes);
 }
 
 uint32_t image_row_bytes(const Image *img, uint32_t group) {
@@ -381,7 +381,7 @@ void image_set_counts(Image *img, ImageCounts counts) {
 }
 
 uint64_t image_trap_offset(const Image *img, uint32_t n) {
-    return ((tail_end(img) + 7) & ~(uint64_t)7) + (uint64_t)n * SUMS_TRAP;
+    return align8(tail_end(img)) + (uint64_t)n * SUMS_TRAP;
 }
 
 uint64_t image_counters_offset(const Image *img) {
@@ -478,8 +478,7 @@ static void put_text(Writer *w, FormatField field, Str text) {
 /* The scratch buffer's contents as text; returns its offset and empties the buffer. */
 static size_t put_scratch(Writer *w) {
     size_t at = here(w);
-    buf_uleb(w->out, w->scratch.len);
-    buf_bytes(w->out, w->scratch.data, w->scratch.len);
+    buf_vec(w->out, &w->scratch);
     w->scratch.len = 0;
     return at;
 }
@@ -732,7 +731,7 @@ static void tail_id(Writer *w, const ImageTail *row, uint64_t id) {
         buf_printf(&w->scratch, "%llu", (unsigned long long)id);
     Str id_type = row->shared ? STR("memaddr")
                   : map       ? STR("map_id")
-                  : several   ? (Str){(char *)types.data, (uint32_t)types.len}
+                  : several   ? buf_view(&types)
                               : STR("global_id");
     var_columns(w, v, id_type);
     buf_free(&types);

@@ -75,8 +75,7 @@ typedef struct Pattern {
 } Pattern;
 
 static void put_text(Buf *out, Buf *text) {
-    buf_uleb(out, text->len);
-    buf_bytes(out, text->data, text->len);
+    buf_vec(out, text);
     text->len = 0;
 }
 

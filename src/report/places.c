@@ -151,8 +151,7 @@ const Str *places_instructions(const Places *p, Report *r) {
             continue;
         text.len = 0;
         places_instruction(p, &c.at, &text);
-        texts[rows.at[i] - r->rows.at] =
-            keep_text(r, &known, (Str){(const char *)text.data, (uint32_t)text.len});
+        texts[rows.at[i] - r->rows.at] = keep_text(r, &known, buf_view(&text));
     }
     buf_free(&text);
     map_free(&known);

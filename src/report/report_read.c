@@ -140,7 +140,7 @@ static const ReportVar *intern(Parser *p, const ReportVar *var) {
     for (uint32_t i = 0; i < sizeof columns / sizeof *columns; i++)
         buf_name(&p->key, columns[i]);
     bool added;
-    Str key = {(char *)p->key.data, (uint32_t)p->key.len};
+    Str key = buf_view(&p->key);
     uint64_t *kept = map_put(&p->report->vars, key, 0, &added);
     if (added) {
         ReportVar *copy = arena_new(&p->report->arena, ReportVar);

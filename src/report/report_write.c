@@ -92,10 +92,6 @@ static void put_parts(Buf *out, Str type, Str s) {
     buf_u8(out, '"');
 }
 
-static Str str_of_buf(const Buf *b) {
-    return (Str){(const char *)b->data, (uint32_t)b->len};
-}
-
 typedef struct Csv {
     bool plain, lines;
     Buf ids, types, value;
@@ -144,8 +140,8 @@ static void csv_row(Csv *c, const ReportRow *row, Buf *out) {
         snprintf(pc, sizeof pc, "%u", row->pc);
     }
     Str none = {"", 0};
-    Str columns[] = {str_of_buf(&c->ids),
-                     str_of_buf(&c->types),
+    Str columns[] = {buf_view(&c->ids),
+                     buf_view(&c->types),
                      row->var->name,
                      row->var->type,
                      row->var->wasm_type,
@@ -162,13 +158,13 @@ static void csv_row(Csv *c, const ReportRow *row, Buf *out) {
         buf_str(out, c->plain ? STR(", ") : STR(","));
     }
     if (c->plain)
-        buf_str(out, str_of_buf(&c->value));
+        buf_str(out, buf_view(&c->value));
     else if (has_parts(row))
-        put_parts(out, row->var->type, str_of_buf(&c->value));
+        put_parts(out, row->var->type, buf_view(&c->value));
     else if (row->class == REPORT_CLASS_TEXT)
-        escape_quoted(out, str_of_buf(&c->value));
+        escape_quoted(out, buf_view(&c->value));
     else
-        buf_str(out, str_of_buf(&c->value));
+        buf_str(out, buf_view(&c->value));
     if (c->lines)
         csv_location(c, row->location, out);
     buf_str(out, c->plain ? STR("\n") : STR("\r\n"));

@@ -200,14 +200,14 @@ static void short_text(const Table *t, const ReportRow *row, uint32_t width, Buf
     MapsEnds ends = {0};
     Buf rest = {0};
     whole_text(t, row, out, &ends);
-    bool fits = text_width((Str){(char *)out->data, (uint32_t)out->len}) <= width;
+    bool fits = text_width(buf_view(out)) <= width;
     for (uint32_t n = ends.len; !fits && n-- > 1;) {
         if (ends.at[n - 1] > 4 * (size_t)width)
             continue; /* no character has more bytes */
         rest.len = 0;
         buf_printf(&rest, " %s and %u more", t->options->ascii ? "..." : "…", ends.len - n);
         uint32_t kept = text_width((Str){(char *)out->data, (uint32_t)ends.at[n - 1]});
-        fits = kept + text_width((Str){(char *)rest.data, (uint32_t)rest.len}) <= width;
+        fits = kept + text_width(buf_view(&rest)) <= width;
         if (!fits)
             continue;
         out->len = ends.at[n - 1];
@@ -339,7 +339,7 @@ static void print_singles(Table *t, const Report *r) {
         text.len = 0;
         value_text(t, row, &text);
         uint32_t n = text_width(row->var->name), y = text_width(row->var->type);
-        uint32_t v = text_width((Str){(char *)text.data, (uint32_t)text.len});
+        uint32_t v = text_width(buf_view(&text));
         names = n > names ? n : names;
         types = y > types ? y : types;
         values = row->class != REPORT_CLASS_TEXT && v > values ? v : values;
@@ -357,7 +357,7 @@ static void print_singles(Table *t, const Report *r) {
             continue;
         text.len = 0;
         value_text(t, row, &text);
-        Str value = {(char *)text.data, (uint32_t)text.len};
+        Str value = buf_view(&text);
         buf_str(t->out, STR("  "));
         field(t, row->var->name, names, false);
         buf_str(t->out, STR("  "));
@@ -435,7 +435,7 @@ static Columns lay_out(const Table *t, const Group *g, uint32_t shown) {
         const ReportRow *row = g->rows.at[i];
         text.len = 0;
         value_text(t, row, &text);
-        c.value = wider(c.value, text_width((Str){(char *)text.data, (uint32_t)text.len}));
+        c.value = wider(c.value, text_width(buf_view(&text)));
         text.len = 0;
         place_text(t, g, row, &text);
         c.pc = wider(c.pc, (uint32_t)text.len);
@@ -446,8 +446,7 @@ static Columns lay_out(const Table *t, const Group *g, uint32_t shown) {
         text.len = 0;
         location_text(t, g, row, &text);
         if (text.len)
-            c.location = wider(wider(c.location, LOCATION_MIN),
-                               text_width((Str){(char *)text.data, (uint32_t)text.len}));
+            c.location = wider(wider(c.location, LOCATION_MIN), text_width(buf_view(&text)));
         if (!g->one_probe && !g->by)
             c.probe = wider(c.probe, wider(5, text_width(row->probe)));
     }
@@ -495,8 +494,7 @@ static void print_row(Table *t, const Group *g, const Columns *c, const ReportRo
     Buf text = {0};
     short_text(t, row, c->value, &text);
     buf_str(t->out, STR("  "));
-    field(t, (Str){(char *)text.data, (uint32_t)text.len}, c->value,
-          row->class != REPORT_CLASS_TEXT);
+    field(t, buf_view(&text), c->value, row->class != REPORT_CLASS_TEXT);
     if (c->share)
         buf_printf(t->out, "  %5.1f%%", 100 * magnitude(row) / g->total);
     if (c->bar) {
@@ -512,7 +510,7 @@ static void print_row(Table *t, const Group *g, const Columns *c, const ReportRo
         text.len = 0;
         place_text(t, g, row, &text);
         buf_str(t->out, STR("  "));
-        field(t, (Str){(char *)text.data, (uint32_t)text.len}, c->pc, true);
+        field(t, buf_view(&text), c->pc, true);
     }
     if (c->instruction) {
         buf_str(t->out, STR("  "));
@@ -523,9 +521,9 @@ static void print_row(Table *t, const Group *g, const Columns *c, const ReportRo
         location_text(t, g, row, &text);
         buf_str(t->out, STR("  "));
         if (g->by)
-            field(t, (Str){(char *)text.data, (uint32_t)text.len}, c->location, false);
+            field(t, buf_view(&text), c->location, false);
         else
-            path_field(t, (Str){(char *)text.data, (uint32_t)text.len}, c->location);
+            path_field(t, buf_view(&text), c->location);
     }
     if (c->probe) {
         buf_str(t->out, STR("  "));

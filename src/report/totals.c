@@ -89,7 +89,7 @@ static ReportRow *total_of(Totals *t, const ReportRow *row) {
     bool added;
     t->key.len = 0;
     put_key(t, row);
-    Str key = {(const char *)t->key.data, (uint32_t)t->key.len};
+    Str key = buf_view(&t->key);
     uint64_t n = *map_put(&t->index, key, t->sums.len, &added);
     if (added) {
         bool known_line = t->by != TOTALS_LINE || location_of(row)->line;

@@ -9,18 +9,13 @@ enum {
     STEPS = 64,  /* instructions that are looked at, on all ways together */
 };
 
-static bool opens(uint16_t op) {
-    return op == WASM_OP_BLOCK || op == WASM_OP_LOOP || op == WASM_OP_IF || op == WASM_OP_TRY ||
-           op == WASM_OP_TRY_TABLE;
-}
-
 /* Constructs, from their openers to their ends; a `delegate` is one. */
 static void find_constructs(Soon *s) {
     Vec(uint32_t) open = {0}, arms = {0};
     for (uint32_t k = 0; k < s->n; k++) {
         uint16_t op = s->body.at.at[k].op;
         s->outer[k] = open.len ? vec_last(&open) : (uint32_t)SOON_FUNCTION;
-        if (opens(op)) {
+        if (wasm_flow_opens(wasm_flow(op))) {
             vec_push(&open, k);
         } else if (op == WASM_OP_ELSE && open.len) {
             s->end[k] = vec_last(&open); /* for now: its `if` */

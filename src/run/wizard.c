@@ -191,7 +191,7 @@ static bool take(void *ctx, const uint8_t *bytes, size_t n) {
 static bool filter_end(const Cli *cli, Filter *f, int wait_status) {
     pump(f, true);
     bool failed = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) != 0;
-    Str last = {(const char *)f->last.data, (uint32_t)f->last.len};
+    Str last = buf_view(&f->last);
     if (last.len && failed) {
         last.len--; /* the line feed */
         if (last.ptr[0] == 'm')

@@ -223,7 +223,7 @@ static Answer post(Push *p, const char *url, const Buf *profile) {
         buf_printf(&why, "%s", curl->easy_strerror(error));
     } else if (!ok) {
         buf_printf(&why, "the answer is status %ld%s", status, answer.len ? ": " : "");
-        escape_shown(&why, (Str){(const char *)answer.data, (uint32_t)answer.len});
+        escape_shown(&why, buf_view(&answer));
     }
     if (!ok)
         tell_failure(p, buf_cstr(&why));

@@ -79,7 +79,7 @@ static void put(Writer *w, const Piece *piece) {
 static int64_t text(Writer *w, Str s) {
     w->clean.len = 0;
     escape_shown(&w->clean, s);
-    Str clean = {(const char *)w->clean.data, (uint32_t)w->clean.len};
+    Str clean = buf_view(&w->clean);
     return (int64_t)*map_put(&w->texts, clean, w->texts.len, NULL);
 }
 

@@ -44,7 +44,7 @@ Str builder_keep(Builder *b, Str s) {
 }
 
 static Str key_of(const Builder *b) {
-    return (Str){(const char *)b->key.data, (uint32_t)b->key.len};
+    return buf_view(&b->key);
 }
 
 static uint64_t *indexed(Map *map, uint32_t a, uint32_t b, bool *added) {
@@ -117,7 +117,7 @@ static uint32_t inlined_func(Builder *b, const LocationFrame *frame) {
     if (!b->from->demangled && frame->linkage.len)
         name = frame->linkage;
     else if (frame->linkage.len && demangle(frame->linkage, &text))
-        name = (Str){(const char *)text.data, (uint32_t)text.len};
+        name = buf_view(&text);
     if (!name.len)
         name = STR("<unknown>");
     bool declared = str_eq(frame->declared_file, frame->file);

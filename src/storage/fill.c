@@ -152,8 +152,7 @@ static uint32_t kept_page(Fill *f, const Site *site, uint32_t element) {
     buf_u32le(&f->key, site->func);
     buf_u32le(&f->key, site->pc);
     bool added;
-    uint64_t n =
-        *map_put(&f->kept, (Str){(char *)f->key.data, (uint32_t)f->key.len}, f->kept.len, &added);
+    uint64_t n = *map_put(&f->kept, buf_view(&f->key), f->kept.len, &added);
     assert(n < VALUES_KEPT_PAGES);
     return values_kept_page((uint32_t)n);
 }

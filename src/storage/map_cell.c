@@ -88,7 +88,7 @@ uint32_t cells_count(MapCells *c, const Variant *v, const Site *site) {
         if (!key_bytes(key, site, &c->scratch))
             continue;
         bool added;
-        Str bytes = {(char *)c->scratch.data, (uint32_t)c->scratch.len};
+        Str bytes = buf_view(&c->scratch);
         uint64_t at = *map_put(&c->by_key, bytes, c->list.len, &added);
         if (added) {
             vec_push(&c->list,
@@ -108,7 +108,7 @@ const MapCell *cells_find(const MapCells *c, const Variant *v, uint32_t n, const
                           Buf *scratch) {
     if (!key_bytes(&v->keys.list.at[n], site, scratch))
         return NULL;
-    uint64_t *at = map_get(&c->by_key, (Str){(char *)scratch->data, (uint32_t)scratch->len});
+    uint64_t *at = map_get(&c->by_key, buf_view(scratch));
     return at ? &c->list.at[*at] : NULL;
 }
 

@@ -42,10 +42,6 @@ static void wasm_types(const Type *t, Buf *out) {
     buf_str(out, STR(")"));
 }
 
-static Str content(const Buf *b) {
-    return (Str){(char *)b->data, (uint32_t)b->len};
-}
-
 static void describe_var(Store *s, const PlanVar *v) {
     Buf description = {0}, types = {0};
     char script[32];
@@ -53,8 +49,8 @@ static void describe_var(Store *s, const PlanVar *v) {
     describe_type(v->decl->type, &description);
     wasm_types(v->decl->type, &types);
     s->rows.of_var[v->id] =
-        image_var(s->rows.image, kind_of(v), content(&description), v->decl->name,
-                  str_of(v->decl->type->text), content(&types), str_of(script));
+        image_var(s->rows.image, kind_of(v), buf_view(&description), v->decl->name,
+                  str_of(v->decl->type->text), buf_view(&types), str_of(script));
     buf_free(&description);
     buf_free(&types);
 }
@@ -68,7 +64,7 @@ static uint32_t group_for(Store *s, const PlanVar *v, Map *groups) {
     buf_u8(&key, (uint8_t)type->kind);
     if (type->kind == TYPE_TUPLE)
         buf_str(&key, str_of(type->text));
-    uint32_t group = (uint32_t)*map_put(groups, content(&key), s->groups.len, &added);
+    uint32_t group = (uint32_t)*map_put(groups, buf_view(&key), s->groups.len, &added);
     buf_free(&key);
     if (added) {
         vec_push(
@@ -88,7 +84,7 @@ static uint32_t first_of_frame(const PlanVar *v, Map *frames) {
     Buf key = {0};
     buf_u32le(&key, v->script);
     buf_str(&key, v->decl->name);
-    uint32_t first = (uint32_t)*map_put(frames, content(&key), v->id, NULL);
+    uint32_t first = (uint32_t)*map_put(frames, buf_view(&key), v->id, NULL);
     buf_free(&key);
     return first;
 }
@@ -151,7 +147,7 @@ uint32_t store_action_row(Store *s, const Action *a, unsigned ways) {
     if (!*id) {
         Buf text = {0};
         action_text(s->plan, a, &text);
-        *id = 1 + image_probe(s->rows.image, (Str){(char *)text.data, (uint32_t)text.len});
+        *id = 1 + image_probe(s->rows.image, buf_view(&text));
         image_place(s->rows.image, *id - 1, place);
         buf_free(&text);
     }
@@ -292,7 +288,7 @@ static uint32_t probe_row_id(Store *s, const PlanProbe *p) {
     const Rule *r = &p->probe->rule;
     for (uint32_t i = 0; i < r->nparts; i++)
         buf_printf(&text, "%s%.*s", i ? ":" : "", STR_ARG(r->parts[i].pattern));
-    uint32_t id = image_probe(s->rows.image, (Str){(char *)text.data, (uint32_t)text.len});
+    uint32_t id = image_probe(s->rows.image, buf_view(&text));
     buf_free(&text);
     return id;
 }
@@ -427,10 +423,6 @@ void store_push_str(const Store *s, const WasmModule *m, Str text, Buf *out) {
 }
 
 /* ---- layout ---- */
-
-static uint64_t align8(uint64_t n) {
-    return (n + 7) & ~(uint64_t)7;
-}
 
 static uint32_t leaf_bytes(const SlotGroup *g) {
     WasmType t = type_wasm(g->type);

@@ -62,8 +62,7 @@ static uint32_t add_atom(Maker *m, UnitAtom atom, const Buf *text) {
         buf_bytes(&key, &atom.source, sizeof atom.source);
     buf_bytes(&key, text->data, text->len);
     bool added;
-    uint64_t id =
-        *map_put(&m->atom_ids, (Str){(char *)key.data, (uint32_t)key.len}, m->atoms.len, &added);
+    uint64_t id = *map_put(&m->atom_ids, buf_view(&key), m->atoms.len, &added);
     buf_free(&key);
     if (added) {
         atom.text = (Str){arena_strndup(&m->plan->arena, (char *)text->data, text->len),
@@ -129,8 +128,7 @@ static uint32_t subject_of(Maker *m, Event event, const Expr *e, bool at_end) {
     Buf text = {0};
     buf_u8(&text, at_end);
     unit_text_expr(&(Decided){.event = event}, e->args[0], &text);
-    uint32_t id = (uint32_t)*map_put(&m->subjects, (Str){(char *)text.data, (uint32_t)text.len},
-                                     m->subjects.len + 1, NULL);
+    uint32_t id = (uint32_t)*map_put(&m->subjects, buf_view(&text), m->subjects.len + 1, NULL);
     buf_free(&text);
     return id;
 }

@@ -133,8 +133,7 @@ void units_print(const Plan *plan, const Units *units, Buf *out) {
         for (uint32_t k = 0; k < u->nresidues; k++)
             put_residue(plan, u, &u->residues[k], &text);
         bool added;
-        uint64_t id =
-            *map_put(&ids, (Str){(char *)text.data, (uint32_t)text.len}, groups.len, &added);
+        uint64_t id = *map_put(&ids, buf_view(&text), groups.len, &added);
         if (added)
             vec_push(&groups, ((Group){.text = {arena_strndup(&texts, (char *)text.data, text.len),
                                                 (uint32_t)text.len}}));

@@ -93,8 +93,7 @@ static uint32_t probe_text(Splitter *s, Variant *v, Event event, uint64_t atoms)
     Buf text = {0};
     Decided d = {event, v, UINT64_MAX, atoms};
     unit_text_probe(&d, &text);
-    *number =
-        *map_put(&s->texts, (Str){(char *)text.data, (uint32_t)text.len}, s->texts.len + 1, NULL);
+    *number = *map_put(&s->texts, buf_view(&text), s->texts.len + 1, NULL);
     buf_free(&text);
     return (uint32_t)*number;
 }
@@ -260,8 +259,7 @@ typedef Vec(Residue) Residues;
 static Residue *residue_for(Splitter *s, Residues *residues, Map *keys, const Buf *key,
                             const Parts *parts) {
     bool added;
-    uint64_t at =
-        *map_put(keys, (Str){(char *)key->data, (uint32_t)key->len}, residues->len, &added);
+    uint64_t at = *map_put(keys, buf_view(key), residues->len, &added);
     if (!added)
         return &residues->at[at];
     Residue r = {.parts = keep_parts(s, parts->at, parts->len), .nparts = parts->len};
@@ -281,8 +279,7 @@ static uint32_t form_number(Splitter *s, const Unit *u, Buf *form) {
         form->len = 0;
         buf_printf(form, "whole %u", s->forms.len);
     }
-    return (uint32_t)*map_put(&s->forms, (Str){(char *)form->data, (uint32_t)form->len},
-                              s->forms.len, NULL);
+    return (uint32_t)*map_put(&s->forms, buf_view(form), s->forms.len, NULL);
 }
 
 /* False if there are too many. */

@@ -31,7 +31,7 @@ static uint8_t signature(const WasmSimpleSig *g, Buf *signatures, Map *known) {
     bool added;
     Buf bytes = {0};
     put_signature(&bytes, g);
-    Str key = {(const char *)bytes.data, (uint32_t)bytes.len};
+    Str key = buf_view(&bytes);
     uint64_t n = *map_put(known, key, known->len + 1u, &added);
     if (added)
         buf_bytes(signatures, bytes.data, bytes.len);

@@ -68,7 +68,7 @@ typedef struct Maker {
 } Maker;
 
 static Str key_of(const Maker *m) {
-    return (Str){(const char *)m->key.data, (uint32_t)m->key.len};
+    return buf_view(&m->key);
 }
 
 static uint32_t file_number(Maker *m, Str path) {
@@ -301,8 +301,7 @@ void annotate_each_instruction(const Annotation *a, const Places *p, uint32_t fi
             k < a->places.len && a->places.at[k].fid == fid && a->places.at[k].pc == i.offset;
         text.len = 0;
         places_instruction(p, &i, &text);
-        put(ctx, i.offset, depth, (Str){(const char *)text.data, (uint32_t)text.len},
-            counted ? &a->places.at[k] : NULL);
+        put(ctx, i.offset, depth, buf_view(&text), counted ? &a->places.at[k] : NULL);
         k += counted;
         depth += wasm_flow_opens(flow) || flow == WASM_FLOW_ARM;
     }

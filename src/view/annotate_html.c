@@ -168,7 +168,7 @@ static void put_functions(Page *p) {
             const AnnotatedFunction *f = &functions.at[i];
             name.len = 0;
             annotate_name(p->options, f->fid, &name);
-            Str s = {(const char *)name.data, (uint32_t)name.len};
+            Str s = buf_view(&name);
             p->section = i;
             if (!f->total || !annotate_wants(p->options, s))
                 continue;

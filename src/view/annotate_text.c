@@ -198,7 +198,7 @@ static void put_functions(Margin *m) {
     for (uint32_t i = 0; i < functions.len; i++) {
         name.len = 0;
         annotate_name(m->options, functions.at[i].fid, &name);
-        Str s = {(const char *)name.data, (uint32_t)name.len};
+        Str s = buf_view(&name);
         if (functions.at[i].total && annotate_wants(m->options, s))
             put_function(m, &functions.at[i], s);
     }

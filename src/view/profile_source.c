@@ -29,10 +29,6 @@ typedef struct Inliner {
     Arena arena;
 } Inliner;
 
-static Str text_of(const Buf *b) {
-    return (Str){(const char *)b->data, (uint32_t)b->len};
-}
-
 static Str keep(Profile *p, Str s) {
     return (Str){arena_strndup(&p->arena, s.ptr, s.len), s.len};
 }
@@ -51,7 +47,7 @@ static uint32_t inlined_func(Inliner *x, const LocationFrame *f) {
     size_t name = x->text.len;
     buf_u8(&x->text, 0);
     buf_str(&x->text, f->file);
-    uint64_t n = *map_put(&x->inlined, text_of(&x->text), x->p->funcs.len, &added);
+    uint64_t n = *map_put(&x->inlined, buf_view(&x->text), x->p->funcs.len, &added);
     if (added)
         vec_push(
             &x->p->funcs,

@@ -65,7 +65,7 @@ static uint64_t *weights_before(const Profile *p, const Profile *base) {
             key.len = 0;
             buf_u32le(&key, above);
             buf_str(&key, of->funcs.at[n->func].name);
-            Str text = {(const char *)key.data, (uint32_t)key.len};
+            Str text = buf_view(&key);
             uint64_t *at = side ? map_get(&nodes, text) : map_put(&nodes, text, i, NULL);
             if (side && at && (root || above)) {
                 same[i] = (uint32_t)*at + 1;

@@ -8,6 +8,7 @@
  */
 #include "wasm/read.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -426,6 +427,11 @@ static bool read_data(WasmReader *r) {
     return true;
 }
 
+void wasm_read_note(WasmReader *r, uint8_t section, const uint8_t *from) {
+    if (r->item)
+        r->item(r->ctx, section, (Str){(const char *)from, (uint32_t)(r->c.at - from)});
+}
+
 /* A section that is a vector of items. Each has a byte at least, a function another for its body.
  */
 static bool read_items(WasmReader *r, uint8_t section, bool (*item)(WasmReader *)) {
@@ -438,9 +444,11 @@ static bool read_items(WasmReader *r, uint8_t section, bool (*item)(WasmReader *
             r, DIAG_MALFORMED, at,
             "unexpected end: %u functions are announced, but only %zu bytes follow", n,
             (size_t)(end - r->c.at));
-    while (n--)
+    for (const uint8_t *from = r->c.at; n--; from = r->c.at) {
         if (!item(r))
             return false;
+        wasm_read_note(r, section, from);
+    }
     return true;
 }
 
@@ -699,6 +707,27 @@ static bool check_module(WasmReader *r, const Progress *p) {
     return true;
 }
 
+static bool read_sections(WasmReader *r, Progress *p) {
+    WasmCode code = wasm_code(r->m->bytes, r->m->size, 8);
+    while (code.at < code.end)
+        if (!read_section(r, &code, p))
+            return false;
+    return true;
+}
+
+void wasm_read_each_item(const WasmModule *m, WasmItemFn *item, void *ctx) {
+    WasmModule again;
+    Diags none = {0};
+    Progress p = {0};
+    wasm_module_init(&again);
+    again.bytes = m->bytes;
+    again.size = m->size;
+    read_sections(&(WasmReader){.m = &again, .diags = &none, .item = item, .ctx = ctx}, &p);
+    assert(!none.list.len);
+    diag_free(&none);
+    wasm_module_free(&again);
+}
+
 bool wasm_read(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId file,
                Diags *diags) {
     WasmModule *m = &u->m;
@@ -707,14 +736,8 @@ bool wasm_read(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId
     m->size = size;
     m->file = file;
     WasmReader r = {.m = m, .diags = diags};
-    if (!read_header(&r))
-        return false;
-    WasmCode code = wasm_code(bytes, size, 8);
     Progress p = {0};
-    while (code.at < code.end)
-        if (!read_section(&r, &code, &p))
-            return false;
-    if (!check_module(&r, &p))
+    if (!read_header(&r) || !read_sections(&r, &p) || !check_module(&r, &p))
         return false;
     for (uint32_t i = 0; i < m->sections.len; i++)
         if (m->sections.at[i].id == WASM_SEC_CUSTOM && str_is(m->sections.at[i].name, "name"))

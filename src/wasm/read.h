@@ -7,11 +7,16 @@
 #include "wasm/leb.h"
 #include "wasm/module.h"
 
+/* An item of a section as it stands in the file: an import, a recursion group, a segment ... */
+typedef void WasmItemFn(void *ctx, uint8_t section, Str bytes);
+
 typedef struct WasmReader {
     WasmModule *m;
     Diags *diags;
     WasmCode c;          /* over the current section; offsets are file offsets */
     const char *section; /* its name for messages */
+    WasmItemFn *item;    /* is told of each item; NULL = nobody is */
+    void *ctx;
 } WasmReader;
 
 /* A module as it was read. Every index outside of code is in range, functions and tags have
@@ -23,6 +28,9 @@ typedef struct WasmUnvalidated {
 /* False if there was an error; wasm_module_free is needed in both cases. */
 bool wasm_read(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId file,
                Diags *diags);
+
+/* Tells of the items of all sections but `code`, in order, of a module that was read. */
+void wasm_read_each_item(const WasmModule *m, WasmItemFn *item, void *ctx);
 
 /* Reports malformed or invalid input at a file offset. Returns false. */
 bool wasm_read_fail(WasmReader *r, DiagTag tag, const uint8_t *at, const char *format, ...)
@@ -43,6 +51,8 @@ bool wasm_read_type(WasmReader *r, WasmType *t);
 bool wasm_read_ref_type(WasmReader *r, WasmType *t);
 
 bool wasm_read_type_section(WasmReader *r);
+/* Tells of the item that begins at `from` and ends at the cursor. */
+void wasm_read_note(WasmReader *r, uint8_t section, const uint8_t *from);
 /* Counts an active data segment in its memory's data_start and data_end (constant.c). */
 void wasm_note_data(WasmModule *m, const WasmData *d);
 /* Reads the well-formed parts of a name section; errors there are not errors of the module. */

@@ -58,7 +58,7 @@ static void canonicalise(Canon *k, WasmModule *m, uint32_t first) {
     k->key.len = 0;
     for (uint32_t i = first; i < m->types.len; i++)
         key_def(k, m, &m->types.at[i], first);
-    Str key = {(const char *)k->key.data, (uint32_t)k->key.len};
+    Str key = buf_view(&k->key);
     uint32_t same = (uint32_t)*map_put(&k->groups, key, first, NULL);
     for (uint32_t i = first; i < m->types.len; i++) {
         m->types.at[i].canonical = same + (i - first);
@@ -184,8 +184,11 @@ bool wasm_read_type_section(WasmReader *r) {
         return false;
     Canon k = {0};
     bool ok = true;
-    for (uint32_t i = 0; i < n && ok; i++)
+    for (uint32_t i = 0; i < n && ok; i++) {
+        const uint8_t *from = r->c.at;
         ok = read_group(r, &k);
+        wasm_read_note(r, WASM_SEC_TYPE, from);
+    }
     map_free(&k.groups);
     buf_free(&k.key);
     return ok;

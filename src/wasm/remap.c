@@ -156,6 +156,7 @@ static void put_try_table(const WasmRemap *map, const WasmInstr *i, Buf *out) {
 
 /* The two index spaces of immediates that are one or two plain indices; COUNT = none. */
 static const uint8_t index_spaces[][2] = {
+    [WASM_IMM_LABEL] = {WASM_SPACE_COUNT, WASM_SPACE_COUNT},
     [WASM_IMM_FUNC] = {WASM_SPACE_FUNC, WASM_SPACE_COUNT},
     [WASM_IMM_TYPE] = {WASM_SPACE_TYPE, WASM_SPACE_COUNT},
     [WASM_IMM_TYPE_TABLE] = {WASM_SPACE_TYPE, WASM_SPACE_TABLE},
@@ -176,6 +177,18 @@ static const uint8_t index_spaces[][2] = {
     [WASM_IMM_TYPE_ELEM] = {WASM_SPACE_TYPE, WASM_SPACE_ELEM},
     [WASM_IMM_TYPE_TYPE] = {WASM_SPACE_TYPE, WASM_SPACE_TYPE},
 };
+
+uint32_t wasm_instr_names(const WasmInstr *i, WasmEntity out[2]) {
+    uint8_t imm = wasm_ops[i->op].imm;
+    if (imm == WASM_IMM_MEMARG || imm == WASM_IMM_MEMARG_LANE) {
+        out[0] = (WasmEntity){WASM_SPACE_MEMORY, i->b};
+        return 1;
+    }
+    uint32_t k = 0, n = wasm_imm_indices((WasmImm)imm);
+    for (; k < n && index_spaces[imm][k] != WASM_SPACE_COUNT; k++)
+        out[k] = (WasmEntity){(WasmSpace)index_spaces[imm][k], k ? i->b : i->a};
+    return k;
+}
 
 void wasm_copy_instr(const uint8_t *bytes, const WasmInstr *i, const WasmRemap *map, Buf *out) {
     if (!(wasm_op_spaces[i->op] & wasm_remap_mask(map))) {

@@ -9,6 +9,15 @@
 /* The index spaces that an instruction's immediates can name, as bits 1 << WasmSpace, by WasmOp. */
 extern const uint16_t wasm_op_spaces[WASM_OP_COUNT];
 
+/* An index with its space. */
+typedef struct WasmEntity {
+    WasmSpace space;
+    uint32_t index;
+} WasmEntity;
+
+/* What the plain indices, or the memory argument, of an instruction name; returns how many. */
+uint32_t wasm_instr_names(const WasmInstr *i, WasmEntity out[2]);
+
 /* The spaces that a mapping changes, as bits. */
 uint32_t wasm_remap_mask(const WasmRemap *map);
 
