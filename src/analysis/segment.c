@@ -182,11 +182,6 @@ static void go_on(Walk *w, uint32_t next) {
     start_segment(w, next, out_class(w));
 }
 
-/* Besides those that the language's `trap` knows: arrays can be too large. */
-static bool may_trap(const WasmInstr *i) {
-    return op_can_trap(i->op) || i->op == WASM_OP_ARRAY_NEW || i->op == WASM_OP_ARRAY_NEW_DEFAULT;
-}
-
 enum { MAX_TRAPS = 32 }; /* of a segment */
 
 static bool has_many_traps(const Segments *s) {
@@ -322,11 +317,14 @@ static void find_segments(Segments *s, WasmCode code, bool exact_traps) {
     start_segment(&w, (uint32_t)(code.at - code.start), CLASS_ENTRY);
     uint32_t cut = 0;
     for (const WasmInstr *i; s->labels.len && (i = wasm_step(&code, &room));) {
-        WasmFlow flow = wasm_flow(i->op);
+        bool straight = wasm_is_straight(i->op);
+        if (straight && cut == s->ncuts)
+            continue; /* last_pc is that of a later one: at least the last `end` */
         if (cut < s->ncuts)
             cut = end_at_cut(&w, cut, i->offset);
         vec_last(&s->at).last_pc = i->offset;
-        if (flow != WASM_FLOW_NEXT || (w.live && may_trap(i)))
+        WasmFlow flow = wasm_flow(i->op);
+        if (flow != WASM_FLOW_NEXT || (w.live && !straight))
             step(&w, i, flow);
     }
     for (uint32_t k = 0; k < s->at.len; k++) {

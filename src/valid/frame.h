@@ -34,6 +34,16 @@ typedef struct WasmTyper {
     uint32_t error_offset;
 } WasmTyper;
 
+/* Opens a construct; `height` operands are below its own. */
+static inline void wasm_open_frame(WasmTyper *t, uint16_t op, WasmType type, uint32_t height,
+                                   uint32_t offset) {
+    vec_push(&t->frames, (WasmFrame){.op = op,
+                                     .block_type = type,
+                                     .height = height,
+                                     .inits = t->inits.len,
+                                     .offset = offset});
+}
+
 /* Parameters and results of an open construct, and of the label that it makes. */
 WasmTypeList wasm_frame_params(const WasmModule *m, const WasmFrame *f);
 WasmTypeList wasm_frame_results(const WasmModule *m, const WasmFrame *f);

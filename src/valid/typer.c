@@ -164,11 +164,7 @@ static bool push_all(WasmTyper *t, const WasmInstr *i, WasmTypeList types) {
 /* ---- constructs ---- */
 
 static void push_frame(WasmTyper *t, const WasmInstr *i) {
-    vec_push(&t->frames, (WasmFrame){.op = i->op,
-                                     .block_type = i->type,
-                                     .height = t->stack.len,
-                                     .inits = t->inits.len,
-                                     .offset = i->offset});
+    wasm_open_frame(t, i->op, i->type, t->stack.len, i->offset);
 }
 
 static void unreachable(WasmTyper *t) {

@@ -20,6 +20,11 @@ void wasm_typer_begin_expr(WasmTyper *t, const WasmModule *m, WasmType type);
  * valid; the state is then of no further use. */
 bool wasm_typer_step(WasmTyper *t, const WasmInstr *i);
 
+/* Checks and applies the instructions from the cursor on, and steps over them, as long as they are
+ * valid and of common forms; the next one is for wasm_next and wasm_typer_step. None of those that
+ * it takes names a function. */
+void wasm_typer_run(WasmTyper *t, WasmCode *code);
+
 /* After the last instruction: true if the body is complete. */
 bool wasm_typer_end(WasmTyper *t);
 

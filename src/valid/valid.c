@@ -363,7 +363,7 @@ static void check_body(Valid *v, uint32_t func) {
     }
     uint32_t last = 0;
     m->funcs.at[func].refs = (uint32_t)v->refs.len;
-    while (wasm_next(&code, &i)) {
+    while (wasm_typer_run(t, &code), wasm_next(&code, &i)) {
         if (!wasm_typer_step(t, &i)) {
             report_code(v, DIAG_INVALID, func, i.offset, i.size, t->error);
             return;

@@ -45,7 +45,7 @@ bool wasm_get_uleb_slow(WasmCode *c, uint32_t bits, uint64_t *v) {
 bool wasm_get_sleb(WasmCode *c, uint32_t bits, int64_t *v) {
     uint32_t low, n = wasm_short_uleb(c, &low);
     if (n) {
-        *v = (int64_t)(int32_t)(low << (32 - 7 * n)) >> (32 - 7 * n);
+        *v = wasm_sleb_of_4(low, n);
         c->at += n;
         return true;
     }

@@ -30,12 +30,9 @@ bool wasm_get_uleb_slow(WasmCode *c, uint32_t bits, uint64_t *v);
 /* Signed of 32, 33 or 64 bits. */
 bool wasm_get_sleb(WasmCode *c, uint32_t bits, int64_t *v);
 
-/* Reads a number if it has at most four bytes and four are there. Returns how many, 0 = it is to be
- * read the slow way. */
-static inline uint32_t wasm_short_uleb(const WasmCode *c, uint32_t *v) {
-    const uint8_t *p = c->at;
-    if (c->end - p < 4)
-        return 0;
+/* Reads a number if it has at most four bytes; four are there. Returns how many, 0 = it has more.
+ */
+static inline uint32_t wasm_uleb_of_4(const uint8_t *p, uint32_t *v) {
     uint32_t w = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
     uint32_t stop = ~w & 0x80808080u;
     if (!stop)
@@ -44,6 +41,16 @@ static inline uint32_t wasm_short_uleb(const WasmCode *c, uint32_t *v) {
     w &= UINT32_MAX >> (32 - 8 * n);
     *v = (w & 0x7f) | (w >> 1 & 0x3f80) | (w >> 2 & 0x1fc000) | (w >> 3 & 0xfe00000);
     return n;
+}
+
+/* The sign of such a number, of n bytes. */
+static inline int64_t wasm_sleb_of_4(uint32_t v, uint32_t n) {
+    return (int32_t)(v << (32 - 7 * n)) >> (32 - 7 * n);
+}
+
+/* The same if four bytes are there; 0 = it is to be read the slow way. */
+static inline uint32_t wasm_short_uleb(const WasmCode *c, uint32_t *v) {
+    return c->end - c->at < 4 ? 0 : wasm_uleb_of_4(c->at, v);
 }
 
 static inline bool wasm_get_u32(WasmCode *c, uint32_t *v) {

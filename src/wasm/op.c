@@ -1,8 +1,8 @@
 /*
  * wasm/op.c - the instruction table and the decoder.
  *
- * wasm_next is the inner loop of the compiler: the common forms of immediates are decoded inline
- * from a table by first byte; everything else goes through rest().
+ * wasm_next is the inner loop of the compiler: the short form of an instruction is decoded inline
+ * from a table by its first byte; everything else goes through decode().
  */
 #include "wasm/op.h"
 
@@ -31,33 +31,51 @@ const char *const wasm_category_names[WASM_CAT_COUNT] = {
     (((imm) >= WASM_IMM_FUNC && (imm) <= WASM_IMM_ELEM && (imm) != WASM_IMM_TYPE_TABLE) ||         \
      (imm) == WASM_IMM_LABEL)
 #define IS_MEMARG(imm) ((imm) == WASM_IMM_MEMARG)
+#define IS_BLOCK(imm)  ((imm) == WASM_IMM_BLOCK) /* short without a type */
 #define SHORT_SIZE(imm)                                                                            \
-    ((imm) == WASM_IMM_NONE ? 1 : IS_CONST(imm) || IS_INDEX(imm) ? 2 : IS_MEMARG(imm) ? 3 : 0)
+    ((imm) == WASM_IMM_NONE                            ? 1                                         \
+     : IS_CONST(imm) || IS_INDEX(imm) || IS_BLOCK(imm) ? 2                                         \
+     : IS_MEMARG(imm)                                  ? 3                                         \
+                                                       : 0)
+
+#define SHORT_STOP(imm)                                                                            \
+    (IS_MEMARG(imm) ? 0x80c0 : IS_BLOCK(imm) ? 0xff : SHORT_SIZE(imm) == 2 ? 0x80 : 0)
+
+const WasmShortOp wasm_short_ops[256] = {
+#define SHORT_OP(id, imm)                                                                          \
+    {WASM_OP_##id,                                                                                 \
+     imm,                                                                                          \
+     SHORT_SIZE(imm),                                                                              \
+     SHORT_STOP(imm),                                                                              \
+     IS_BLOCK(imm) ? WASM_NONE : 0,                                                                \
+     IS_INDEX(imm)    ? 0x7f                                                                       \
+     : IS_MEMARG(imm) ? 0x3f                                                                       \
+                      : 0,                                                                         \
+     IS_BLOCK(imm) ? 0xff : 0,                                                                     \
+     IS_MEMARG(imm) ? 0x7f : 0,                                                                    \
+     IS_CONST(imm) ? -1 : 0},
+#define OP_0x00(id, code, imm) [code] = SHORT_OP(id, imm)
+#define OP_0xfb(id, code, imm)
+#define OP_0xfc(id, code, imm)
+#define OP_0xfd(id, code, imm)
+#define OP_0xfe(id, code, imm)
+#define OP(id, mnemonic, prefix, code, category, operands, results, imm, flow, modes, event,       \
+           names)                                                                                  \
+    OP_##prefix(id, code, WASM_IMM_##imm)
+#include "wasm/opcode.def"
+};
 
 /* By opcode: the one-byte ones, then MAX_CODE codes after each prefix. */
 enum { FIRST_PREFIX = 0xfb, LAST_PREFIX = 0xfe, MAX_CODE = 0x120 };
 #define OPCODE_SLOT(prefix, code)                                                                  \
     ((prefix) ? 0x100 + ((prefix)-FIRST_PREFIX) * MAX_CODE + (code) : (code))
 static const struct Opcode {
-    uint16_t op;   /* WasmOp + 1, 0 = unknown */
-    uint8_t imm;   /* WasmImm */
-    uint8_t size;  /* of the instruction if its immediates have the short form, 0 = there is none */
-    uint16_t stop; /* bits in the two bytes after the opcode that say that they have not */
-    uint8_t index; /* bits of the first of them that are `a` */
-    bool constant; /* ... it is a signed number */
+    uint16_t op; /* WasmOp + 1, 0 = unknown */
+    uint8_t imm; /* WasmImm */
 } by_opcode[0x100 + (LAST_PREFIX - FIRST_PREFIX + 1) * MAX_CODE] = {
 #define OP(id, mnemonic, prefix, code, category, operands, results, imm, flow, modes, event,       \
            names)                                                                                  \
-    [OPCODE_SLOT(prefix, code)] = {WASM_OP_##id + 1,                                               \
-                                   WASM_IMM_##imm,                                                 \
-                                   SHORT_SIZE(WASM_IMM_##imm),                                     \
-                                   SHORT_SIZE(WASM_IMM_##imm) == 3   ? 0x80c0                      \
-                                   : SHORT_SIZE(WASM_IMM_##imm) == 2 ? 0x80                        \
-                                                                     : 0,                          \
-                                   IS_INDEX(WASM_IMM_##imm)    ? 0x7f                              \
-                                   : IS_MEMARG(WASM_IMM_##imm) ? 0x3f                              \
-                                                               : 0,                                \
-                                   IS_CONST(WASM_IMM_##imm)},
+    [OPCODE_SLOT(prefix, code)] = {WASM_OP_##id + 1, WASM_IMM_##imm},
 #include "wasm/opcode.def"
 };
 
@@ -254,9 +272,28 @@ static bool next_decoded(WasmCode *c, WasmInstr *i) {
     return true;
 }
 
-static bool next_long(WasmCode *c, WasmInstr *i, const struct Opcode *op, const uint8_t *from) {
-    *i = (WasmInstr){.offset = (uint32_t)(from - c->start)};
-    return decode(c, i, op, from);
+/* An instruction whose immediates are those of the short form, but for a number of two to four
+ * bytes; false if it is another one, or among the last bytes. */
+static bool next_wide(WasmCode *c, WasmInstr *i, const uint8_t *from) {
+    const WasmShortOp *op = &wasm_short_ops[*from];
+    uint32_t number, n;
+    if (op->size < 2 || op->type || c->end - from < 6)
+        return false;
+    const uint8_t *last = from + op->size - 1; /* of the immediates */
+    if ((op->offset && from[1] >= 0x40) || !(n = wasm_uleb_of_4(last, &number)))
+        return false;
+    c->at = last + n;
+    *i = (WasmInstr){.offset = (uint32_t)(from - c->start),
+                     .size = (uint32_t)(c->at - from),
+                     .op = op->op,
+                     .opcode_size = 1,
+                     .a = op->offset     ? from[1]
+                          : op->constant ? 0
+                                         : number,
+                     .c = op->offset     ? number
+                          : op->constant ? (uint64_t)wasm_sleb_of_4(number, n)
+                                         : 0};
+    return true;
 }
 
 bool wasm_next(WasmCode *c, WasmInstr *i) {
@@ -265,23 +302,10 @@ bool wasm_next(WasmCode *c, WasmInstr *i) {
     const uint8_t *from = c->at;
     if (from == c->end || c->error)
         return false;
-    const struct Opcode *op = &by_opcode[*from];
-    if (!op->size || c->end - from < 3)
-        return next_long(c, i, op, from);
-    uint32_t bytes = from[1] | (uint32_t)from[2] << 8;
-    if (bytes & op->stop)
-        return next_long(c, i, op, from);
-    int64_t number = (int64_t)((bytes & 0x7f) ^ 0x40) - 0x40;
-    c->at = from + op->size;
-    *i = (WasmInstr){.offset = (uint32_t)(from - c->start),
-                     .size = op->size,
-                     .op = (uint16_t)(op->op - 1),
-                     .opcode_size = 1,
-                     .a = bytes & op->index,
-                     .c = op->constant    ? (uint64_t)number
-                          : op->size == 3 ? bytes >> 8
-                                          : 0};
-    return true;
+    if (wasm_next_short(c, i) || next_wide(c, i, from))
+        return true;
+    *i = (WasmInstr){.offset = (uint32_t)(from - c->start)};
+    return decode(c, i, &by_opcode[*from], from);
 }
 
 bool wasm_decode(WasmDecoded *d, uint32_t func, WasmCode *code) {
@@ -290,7 +314,8 @@ bool wasm_decode(WasmDecoded *d, uint32_t func, WasmCode *code) {
     d->at.len = 0;
     do
         vec_reserve(&d->at, 1);
-    while (wasm_next(&c, &d->at.at[d->at.len]) && ++d->at.len);
+    while ((wasm_next_short(&c, &d->at.at[d->at.len]) || wasm_next(&c, &d->at.at[d->at.len])) &&
+           ++d->at.len);
     if (c.error) {
         *code = c;
         d->at.len = 0;
@@ -360,6 +385,15 @@ uint32_t wasm_access_bytes(WasmOp op) {
 const bool wasm_op_traps[WASM_OP_COUNT] = {
 #define TRAP(op, when) [WASM_OP_##op] = true,
 #include "wasm/trap.def"
+};
+
+const bool wasm_op_steps[WASM_OP_COUNT] = {
+#define OP(id, mnemonic, prefix, code, category, operands, results, imm, flow, modes, event,       \
+           names)                                                                                  \
+    WASM_FLOW_##flow != WASM_FLOW_NEXT || IS_MEMARG(WASM_IMM_##imm) ||                             \
+        WASM_IMM_##imm == WASM_IMM_MEMARG_LANE || WASM_OP_##id == WASM_OP_ARRAY_NEW ||             \
+        WASM_OP_##id == WASM_OP_ARRAY_NEW_DEFAULT,
+#include "wasm/opcode.def"
 };
 
 bool op_hides_trap(WasmOp op) {

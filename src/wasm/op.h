@@ -53,6 +53,22 @@ static inline WasmFlow wasm_flow(uint16_t op) {
     return (WasmFlow)wasm_ops[op].flow;
 }
 
+/* What the first byte says of instructions whose opcode has one byte. The short form has two bytes
+ * of immediates at most, each a number by itself. */
+typedef struct WasmShortOp {
+    uint16_t op;  /* WasmOp */
+    uint8_t imm;  /* WasmImm */
+    uint8_t size; /* of the short form; 0 = there is none */
+    uint16_t
+        stop;     /* bits of the two bytes after the opcode that say that it is another form, ... */
+    uint8_t flip; /* ... once these bits of the first are flipped */
+    uint8_t index;   /* bits of the first that are `a` */
+    uint8_t type;    /* bits of the first that are `type` */
+    uint8_t offset;  /* bits of the second that are `c` */
+    int8_t constant; /* -1: the first is `c`, a signed number */
+} WasmShortOp;
+extern const WasmShortOp wasm_short_ops[256];
+
 /* One decoded instruction. Immediates are where WasmImm says; vec points into the code. */
 typedef struct WasmInstr {
     uint32_t offset; /* of its first byte, from the start of what is read (for a body: the `pc`) */
@@ -72,7 +88,29 @@ typedef struct WasmInstr {
  */
 bool wasm_next(WasmCode *c, WasmInstr *i);
 
-/* The same without copying what is decoded already: the instruction, which is in `room` if it had
+/* The same for an instruction of the short form; false, and nothing has happened, if it is another
+ * one, or among the last bytes. The code is not decoded already. */
+static inline bool wasm_next_short(WasmCode *c, WasmInstr *i) {
+    const uint8_t *from = c->at;
+    if (c->end - from < 3)
+        return false;
+    const WasmShortOp *op = &wasm_short_ops[*from];
+    uint32_t bytes = from[1] | (uint32_t)from[2] << 8;
+    if (!op->size || (bytes ^ op->flip) & op->stop)
+        return false;
+    int64_t number = (int64_t)((bytes & 0x7f) ^ 0x40) - 0x40;
+    c->at = from + op->size;
+    *i = (WasmInstr){.offset = (uint32_t)(from - c->start),
+                     .size = op->size,
+                     .op = op->op,
+                     .opcode_size = 1,
+                     .a = bytes & op->index,
+                     .type = bytes & op->type,
+                     .c = (uint64_t)(number & op->constant) | (bytes >> 8 & op->offset)};
+    return true;
+}
+
+/* wasm_next without copying what is decoded already: the instruction, which is in `room` if it had
  * to be decoded; NULL at the end. */
 static inline const WasmInstr *wasm_step(WasmCode *c, WasmInstr *room) {
     const WasmInstr *i = c->decoded;
@@ -130,6 +168,13 @@ extern const bool wasm_op_traps[WASM_OP_COUNT]; /* but for accesses to memory */
 static inline bool op_can_trap(WasmOp op) {
     uint8_t imm = wasm_ops[op].imm;
     return wasm_op_traps[op] || imm == WASM_IMM_MEMARG || imm == WASM_IMM_MEMARG_LANE;
+}
+
+/* Whether control always goes on from an instruction to the next one: it is not of the control flow
+ * and cannot trap. Besides those of op_can_trap, arrays can be too large. */
+extern const bool wasm_op_steps[WASM_OP_COUNT]; /* others, but for wasm_op_traps */
+static inline bool wasm_is_straight(uint16_t op) {
+    return !wasm_op_steps[op] && !wasm_op_traps[op];
 }
 
 /* Whether optimised code of some engines (V8 11) cannot tell where such an instruction trapped. */

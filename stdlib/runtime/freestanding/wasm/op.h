@@ -1,6 +1,6 @@
 /*
- * runtime/freestanding/wasm/op.h - what src/analysis/segment.c needs of the compiler, for the runtime
- * of monitors: that file is compiled into both, and finds this one first there.
+ * runtime/freestanding/wasm/op.h - what src/analysis/segment.c needs of the compiler, for the
+ * runtime of monitors: that file is compiled into both, and finds this one first there.
  *
  * Arrays are blocks of the monitor's memory; instructions come from the runtime's decoder
  * (site_count.c).
@@ -48,6 +48,12 @@ static inline const WasmInstr *wasm_step(WasmCode *c, WasmInstr *room) {
 
 /* Whether an instruction can trap; false if that makes no difference. */
 bool op_can_trap(WasmOp op);
+
+/* Whether control always goes on from an instruction to the next one. */
+static inline bool wasm_is_straight(WasmOp op) {
+    return wasm_flow(op) == WASM_FLOW_NEXT && !op_can_trap(op) && op != WASM_OP_ARRAY_NEW &&
+           op != WASM_OP_ARRAY_NEW_DEFAULT;
+}
 
 /* Only hosts of programs want to know the place. */
 static inline bool op_hides_trap(WasmOp op) {
