@@ -37,6 +37,7 @@ void call_sites_open(CallSites *c, const WasmModule *m, Str passed);
  */
 uint32_t call_sites_next(CallSites *c, uint32_t caller, uint32_t callee, uint32_t *at);
 
+/* Frees what call_sites_open has allocated. */
 void call_sites_free(CallSites *c);
 
 #endif

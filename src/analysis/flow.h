@@ -59,6 +59,7 @@ static inline void flow_count_(Flow *f, FlowStep *s, bool ends) {
     s->count = f->count;
 }
 
+/* Begins a function, before its first instruction. */
 void flow_begin(Flow *f);
 /* Advances over the next instruction; `next` is the first byte of the one after it, any value at
  * the body's end. */

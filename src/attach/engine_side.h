@@ -58,8 +58,11 @@ bool bind_host_call(BindHost *h, uint32_t func, const EvalValue *args, uint32_t 
 void bind_host_spend(BindHost *h, size_t bytes);
 
 uint32_t bind_host_count(const BindHost *h); /* modules */
+/* Module n as it was given; the last one is the monitor. */
 const BindModule *bind_host_module(const BindHost *h, uint32_t n);
+/* Its instance. */
 EvalInstance *bind_host_instance(const BindHost *h, uint32_t n);
+/* The instance of the monitor. */
 EvalInstance *bind_host_monitor(const BindHost *h);
 
 /* The program's answers (attach/reflect.h). */

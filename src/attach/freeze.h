@@ -53,6 +53,7 @@ bool freeze_merge(Freeze *f, Frozen *module, const uint32_t *roots, uint32_t nro
  * end; `to` is still not laid out. False with messages. */
 bool freeze_finish(Freeze *f);
 
+/* Frees the modules that freeze_add has added; the program keeps what was copied. */
 void freeze_free(Freeze *f);
 
 #endif

@@ -63,8 +63,10 @@ typedef struct Reflect {
 
 /* `m` is the program; only what was read of it counts, not what was added. */
 void reflect_init(Reflect *r, const WasmModule *m, Str path);
+/* Frees the lists; the program keeps its bytes. */
 void reflect_free(Reflect *r);
 
+/* What a function of kind REFLECT_NUMBER returns. */
 uint32_t reflect_number(const Reflect *r, const ReflectFn *fn);
 /* The number of items that a function of kind REFLECT_ITEM has. */
 uint32_t reflect_count(const Reflect *r, const ReflectFn *fn);

@@ -22,16 +22,22 @@ const char *bind_check(WasmModule *m, uint32_t memory, const char *at, const cha
 
 /* ---- shim_text.c: wizeng. A handle, -1 = there is no such function, -2 = with a message. ---- */
 
+/* The function of the program for an import of the module wizeng. */
 int64_t bind_wizeng(BindShim *s, const Frozen *module, const WasmImport *im);
+/* The function that writes the text that is still buffered; -1 = nothing is printed. */
 int64_t bind_text_flush(const BindShim *s);
+/* Frees what bind_wizeng has allocated. */
 void bind_text_free(BindShim *s);
 
 /* ---- shim_reflect.c: whamm:reflect ---- */
 
+/* The function of the program for an import of whamm:reflect; a handle, or -1 = there is no such
+ * function. */
 int64_t bind_answer(BindShim *s, const Frozen *module, const Reflect *reflect,
                     const WasmImport *im);
 /* Adds what the functions answer with. */
 void bind_answer_finish(BindShim *s);
+/* Frees what bind_answer has allocated. */
 void bind_answer_free(BindShim *s);
 
 #endif

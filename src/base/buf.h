@@ -16,6 +16,7 @@ typedef struct Str {
 #define STR_ARG(s)   (int)(s).len, (s).ptr /* for %.*s */
 
 Str str_of(const char *s); /* s may be NULL: the empty slice */
+/* Whether two slices have the same bytes. */
 bool str_eq(Str a, Str b);
 /* Whether it is this text; b may be NULL: the empty one. Inline, as most texts differ at once. */
 static inline bool str_is(Str a, const char *b) {
@@ -34,6 +35,7 @@ typedef struct Buf {
     size_t len, cap;
 } Buf;
 
+/* For buf_reserve: the buffer is too small. */
 void buf_reserve_slow_(Buf *b, size_t more);
 static inline void buf_reserve(Buf *b, size_t more) {
     if (b->cap - b->len < more)
@@ -49,6 +51,7 @@ static inline void buf_bytes(Buf *b, const void *p, size_t n) {
         memcpy(b->data + b->len, p, n);
     b->len += n;
 }
+/* For buf_uleb: a number of more than one byte. */
 void buf_uleb_long_(Buf *b, uint64_t v);
 static inline void buf_uleb(Buf *b, uint64_t v) {
     if (v < 0x80)
@@ -56,6 +59,7 @@ static inline void buf_uleb(Buf *b, uint64_t v) {
     else
         buf_uleb_long_(b, v);
 }
+/* Signed LEB128. */
 void buf_sleb(Buf *b, int64_t v);
 /* Unsigned LEB128 padded to exactly `width` bytes (width must suffice). */
 void buf_uleb_padded(Buf *b, uint64_t v, uint32_t width);

@@ -105,6 +105,7 @@ void diag_render_text(Diags *d, Buf *out, bool colour);
  */
 void diag_render_json(Diags *d, Buf *out);
 
+/* Frees the messages, the texts of files, and all else; `d` is empty then. */
 void diag_free(Diags *d);
 
 #endif

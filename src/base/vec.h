@@ -19,6 +19,7 @@
         uint32_t len, cap;                                                                         \
     }
 
+/* For the macros below: room for `need` items of `item` bytes; `at` points to a list's pointer. */
 void vec_grow_(void *at, uint32_t *cap, uint32_t need, size_t item);
 
 /* Makes room for `n` more items. */

@@ -40,6 +40,7 @@ bool marks_add(CoverageMarks *c, const Report *r);
 /* Sorts the marks and adds up those of one location. Sums saturate. */
 void marks_settle(CoverageMarks *c);
 
+/* Frees the marks; `c` is empty then. */
 void marks_free(CoverageMarks *c);
 
 #endif

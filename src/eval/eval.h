@@ -300,12 +300,14 @@ bool eval_memory_write(EvalMemory *m, uint64_t at, const void *from, uint64_t n)
 /* Grows by `pages`; false if the maximum or the store's limit forbids. */
 bool eval_memory_grow(EvalStore *s, EvalMemory *m, uint64_t pages);
 
+/* The number of items, and their type. */
 uint64_t eval_table_size(const EvalTable *t);
 WasmType eval_table_type(const EvalTable *t);
 /* An item; false if there is none, or (set) if the value does not fit. */
 bool eval_table_get(const EvalTable *t, uint64_t index, EvalValue *value);
 bool eval_table_set(EvalStore *s, EvalTable *t, uint64_t index, EvalValue value);
 
+/* The value of a global, and whether it is mutable. */
 EvalValue eval_global_get(const EvalGlobal *g);
 bool eval_global_mutable(const EvalGlobal *g);
 /* Its value is not known: it is a vector, or its initial value takes instructions that do not run.

@@ -129,6 +129,7 @@ enum {
 
 /* ---- store.c ---- */
 
+/* New objects, which the store owns; `type` is an index into its types. */
 EvalFunc *eval_new_func(EvalStore *s, uint32_t type);
 EvalTag *eval_new_tag(EvalStore *s, uint32_t type);
 /* Like eval_new_global, for a slot that fits. */
@@ -139,13 +140,16 @@ void eval_intern_types(EvalStore *s, const WasmModule *m, uint32_t *ids);
 static inline uint64_t eval_slot(EvalValue v) {
     return v.type == WASM_I32 || v.type == WASM_F32 ? (uint32_t)v.bits : v.bits;
 }
+/* Whether a value can be in a slot of the type: of a reference, what it refers to counts. */
 bool eval_value_fits(const EvalStore *s, EvalValue v, WasmType type);
+/* The size in pages. */
 static inline uint64_t eval_pages(const EvalMemory *m) {
     return m->size >> m->page_log2;
 }
 
 /* ---- bulk.c: operations on whole ranges; they return OK or a trap ---- */
 
+/* False if the maximum or the limit of the store forbids n more items. */
 bool eval_table_grow(EvalStore *s, EvalTable *t, uint64_t n, uint64_t init);
 EvalStatus eval_memory_init(EvalMemory *m, const EvalBytes *d, uint64_t to, uint64_t from,
                             uint64_t n);

@@ -27,6 +27,7 @@ void blame_describe(const Event *events, uint32_t n, Buf *out);
 /* Adds all messages to `diags`, whose files their places point into. */
 void blame_report(const Blame *b, const Rule *rule, Diags *diags);
 
+/* Frees the groups. */
 void blame_free(Blame *b);
 
 #endif

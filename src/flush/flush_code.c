@@ -7,7 +7,7 @@
 
 enum { CHUNK_ITEMS = 1000 };
 
-/* Local declarations in front, `end` after. */
+/* The body with its declarations of locals and its `end`. */
 static Buf finish(const Splicer *s, const Buf *body) {
     Buf code = {0};
     buf_uleb(&code, s->pool.types.len);

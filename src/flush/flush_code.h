@@ -46,12 +46,14 @@ typedef struct Chunks {
     Vec(uint32_t) funcs; /* handles */
 } Chunks;
 
+/* Ends an item; begins a new function if this one has enough. */
 void chunks_item(Chunks *c);
 /* The last item was added. */
 void chunks_end(Chunks *c);
 /* The same, then appends calls of the functions with these arguments, code that pushes them; c is
  * freed. */
 void chunks_call(Chunks *c, const char *arguments, Buf *out);
+/* Frees the body and the list of functions. */
 void chunks_free(Chunks *c);
 
 /* Makes the bytes of an image with the report's options, and image_len. False with a message on

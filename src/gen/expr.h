@@ -92,6 +92,7 @@ char gen_type_letter(BinaryenType type);
 BinaryenType gen_type(const Type *t); /* of a leaf */
 BinaryenType
 gen_result(const Type *type); /* of a function's result: none if it has several leaves */
+/* Constants: 0 of a type with one leaf; a number; a value as the type has it. */
 Ref gen_zero(Body *b, const Type *t);
 Ref const_i32(Body *b, uint32_t v);
 Ref gen_number(Body *b, const Type *t, Value v);

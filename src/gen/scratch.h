@@ -39,6 +39,7 @@ bool scratch_fits(const Scratch *x, Diags *diags);
 /* Each function for itself; linear in their sizes and number. */
 void scratch_optimise_each(Scratch *x);
 
+/* A body for code of the variant where its atoms have these values; scratch_add frees it. */
 Body scratch_body(Scratch *x, const Variant *v, uint64_t atoms);
 /* Adds a function with the locals of the body, which is freed, and exports it under its name. */
 void scratch_add(Scratch *x, Body *b, const char *name, BinaryenType params, BinaryenType result,

@@ -133,6 +133,7 @@ typedef struct TemplateMaker {
  * added that come before them. */
 bool template_begin(TemplateMaker *t);
 
+/* Adds a temporary local; its number. */
 uint32_t template_add_temp(TemplateMaker *t, WasmType type);
 /* Reads or writes a temporary. */
 void template_use_temp(TemplateMaker *t, uint32_t n, HoleAccess access);
@@ -148,6 +149,7 @@ const Template *template_make(TemplateMaker *t, Arena *arena);
 /* A template of what was added, without a function: begin with a zeroed TemplateMaker. */
 const Template *template_close(TemplateMaker *t, WasmType result, Arena *arena);
 
+/* Frees what a maker has allocated, but no template. */
 void template_maker_free(TemplateMaker *t);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * inject/counts_join.c - runs of functions that were counted by themselves become one.
  *
- * A run numbers its counters, derived counts, deficits and loops from 0. Behind others all of them
+ * A run numbers its counters, derived counts, deficits and loops from 0. After others, all of them
  * move by as many as these have. The table of derived counts has mostly distances, which stay; what
  * changes in it is noted as it is written (Counts.numbered).
  */

@@ -78,10 +78,10 @@ static void add_run(MovedCode *c, DwarfRun run) {
 /* The runs of a function whose bodies are `from` and `to`. */
 static void add_runs(MovedCode *c, const MovedFunc *moved, DwarfBody from, DwarfBody to,
                      WasmCode *written) {
-    uint32_t k = 0, behind = to.end - to.start;
+    uint32_t k = 0, after = to.end - to.start;
     WasmInstr i;
     bool more = wasm_next(written, &i);
-    uint32_t locals = more ? i.offset : behind;
+    uint32_t locals = more ? i.offset : after;
     add_run(c, (DwarfRun){from.start, from.start + (moved->n ? moved->at[0] : 0), to.start,
                           to.start + locals});
     for (uint32_t at = locals; more; at = i.offset) {
@@ -93,7 +93,7 @@ static void add_runs(MovedCode *c, const MovedFunc *moved, DwarfBody from, Dwarf
         uint32_t end = k + 1 < moved->n ? moved->at[k + 1] : from.end - from.start;
         if (moved->to[k] == at)
             add_run(c, (DwarfRun){from.start + moved->at[k], from.start + end, to.start + at,
-                                  to.start + (more ? i.offset : behind)});
+                                  to.start + (more ? i.offset : after)});
     }
 }
 

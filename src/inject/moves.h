@@ -25,16 +25,18 @@ typedef struct Moves {
     MovedFunc *funcs; /* by function; without a body: empty */
 } Moves;
 
+/* Makes room for the functions of a program that is read; no instruction has moved. */
 void moves_begin(Moves *v, const WasmModule *m);
 /* Makes wasm_edit_body fill in where the instructions of a function go. Thread-safe for different
  * functions. */
 void moves_mark(const Moves *v, uint32_t func, WasmBodyEdit *edit);
 /* Where an instruction of a function went, or WASM_NOWHERE. */
 uint32_t moves_find(const Moves *v, uint32_t func, uint32_t at);
+/* Frees the lists of all functions. */
 void moves_free(Moves *v);
 
 /* Appends the source map of the module that was written, in JSON. Relative paths of sources get
- * `root` in front, a folder with '/' at its end, or nothing. */
+ * `root` before them, a folder with '/' at its end, or nothing. */
 void moves_source_map(const Moves *v, const WasmModule *written, Locations *l, Str root, Buf *json);
 
 /* Where all code went, in offsets of the code section's contents. */
@@ -45,6 +47,7 @@ typedef struct MovedCode {
     uint32_t *globals;
 } MovedCode;
 
+/* Compares the module that was written with the program. Release with moved_code_free. */
 void moves_code(const Moves *v, const WasmModule *written, MovedCode *code);
 void moved_code_free(MovedCode *code);
 

@@ -22,13 +22,14 @@ typedef struct Pieces {
     Vec(WasmPatch) around; /* entry and exit pieces */
     Vec(ProgramEnd) ends;
     size_t exit_from, exit_to; /* what runs at the function's exits, in `code` */
-    uint32_t left; /* a local that becomes 1 where the function is about to be left by an exit from
-                      which an exception may come, UINT32_MAX = none */
+    uint32_t left;  /* a local that becomes 1 where the function is about to be left by an exit from
+                       which an exception may come, UINT32_MAX = none */
     uint32_t param; /* a local that becomes a parameter, UINT32_MAX = none */
-    bool unsorted; /* `at` is not in its order */
+    bool unsorted;  /* `at` is not in its order */
     bool only_counts; /* there are no others but those of pieces_add_count */
 } Pieces;
 
+/* Empties the lists, for the next function. */
 void pieces_begin(Pieces *p);
 void pieces_free(Pieces *p);
 

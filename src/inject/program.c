@@ -130,8 +130,8 @@ void program_splice_site(Program *p, const Site *site, const SiteTypes *types, c
     if (!n)
         return;
     splice_site(s, site, types, matches, n, pieces_add, pieces_add_region, &p->pieces);
-    for (uint32_t i = 0; i < s->ends_behind.len; i++)
-        vec_push(&p->pieces.ends, ((ProgramEnd){site->pc, WASM_REPLACE, s->ends_behind.at[i] + 1}));
+    for (uint32_t i = 0; i < s->ends_after.len; i++)
+        vec_push(&p->pieces.ends, ((ProgramEnd){site->pc, WASM_REPLACE, s->ends_after.at[i] + 1}));
 }
 
 /* ---- pass 1 ---- */

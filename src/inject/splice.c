@@ -91,7 +91,7 @@ void splicer_free(Splicer *s) {
     vec_free(&s->got);
     vec_free(&s->gives);
     vec_free(&s->leaves);
-    vec_free(&s->ends_behind);
+    vec_free(&s->ends_after);
     vec_free(&s->site_words);
     vec_free(&s->words_at);
     vec_free(&s->temps);
@@ -575,7 +575,7 @@ static bool is_plain(const Match *m) {
 }
 
 /* The offset after the `end` (or `delegate` and its label) of a construct. */
-static uint32_t behind_construct(const Splicer *s, const Site *site) {
+static uint32_t after_construct(const Splicer *s, const Site *site) {
     const uint8_t *end = wasm_func_body(s->m, site->func) + site->construct->end, *p = end + 1;
     if (*end == 0x18) /* delegate */
         wasm_vec_u32(&p);
@@ -597,7 +597,7 @@ static void splice_block_alt(Splicer *s, const Site *site, const SiteTypes *type
     if (arm || alt->shape->variant->alt.drops)
         emit_drops(s->out, arm ? types->results.len : types->operands.len);
     splice_match(s, site, matches, (uint32_t)(alt - matches));
-    region(ctx, WASM_REPLACE, site->pc, arm ? site->construct->part_end : behind_construct(s, site),
+    region(ctx, WASM_REPLACE, site->pc, arm ? site->construct->part_end : after_construct(s, site),
            from, s->out->len);
 }
 
@@ -636,7 +636,7 @@ static void put_replacement(Splicer *s, const Site *site, size_t from, SplicePie
         uint32_t rank = RANK_LEAVES + 2 * i;
         piece(ctx, WASM_REPLACE, site->pc, (PieceRank)rank, from, l->at);
         if (l->ends)
-            vec_push(&s->ends_behind, rank);
+            vec_push(&s->ends_after, rank);
         from = l->at;
     }
     piece(ctx, WASM_REPLACE, site->pc, RANK_REPLACED, from, s->out->len);
@@ -721,7 +721,7 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
                  uint32_t n, SplicePiece *piece, SpliceRegion *region, void *ctx) {
     splice_words(s, site, matches, n);
     s->types = types;
-    s->ends_behind.len = 0;
+    s->ends_after.len = 0;
     if (types->known && types->dead && !entered((WasmOp)site->instr->op))
         return; /* counted, but nothing to run */
     s->in_front = 0;

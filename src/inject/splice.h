@@ -18,10 +18,14 @@ typedef struct LocalPool {
     uint32_t lowest;     /* none is free below it */
 } LocalPool;
 
+/* Empties the pool, for a function in which added locals begin at `first`. */
 void pool_reset(LocalPool *p, uint32_t first);
+/* A local of the type that is free, or a new one. */
 uint32_t pool_take(LocalPool *p, WasmType type);
+/* Frees a local that pool_take has returned. */
 void pool_give_back(LocalPool *p, uint32_t local);
 void pool_release(LocalPool *p); /* all but those that pool_keep took */
+/* A new local, which stays until pool_reset. */
 uint32_t pool_keep(LocalPool *p, WasmType type);
 void pool_free(LocalPool *p);
 
@@ -96,12 +100,12 @@ typedef struct Splicer {
     int64_t proc_exit;     /* the import that ends the program: a handle; -1 = none */
     bool ends;             /* the current instruction calls it, unless its alt probe replaces it */
     Vec(Leave) leaves;     /* of the code that replaces the current instruction */
-    Vec(uint32_t) ends_behind; /* where it ends the program: after the pieces of these ranks */
-    Vec(Wrapped) wrapped;      /* constructs of this function */
-    Vec(uint32_t) nullable;    /* its locals that are made nullable, ascending */
-    bool one_region;           /* one handler for all its calls catches the exceptions */
-    uint32_t active_call;  /* ... then: a local that says which call is; UINT32_MAX = none yet */
-    uint32_t nways;        /* how many have a number so far */
+    Vec(uint32_t) ends_after; /* where it ends the program: after the pieces of these ranks */
+    Vec(Wrapped) wrapped;     /* constructs of this function */
+    Vec(uint32_t) nullable;   /* its locals that are made nullable, ascending */
+    bool one_region;          /* one handler for all its calls catches the exceptions */
+    uint32_t active_call;     /* ... then: a local that says which call is; UINT32_MAX = none yet */
+    uint32_t nways;           /* how many have a number so far */
     uint32_t landing;      /* the number of the current site, if it has at_target probes; else 0 */
     uint32_t nlandings;    /* how many such sites the function has so far */
     uint32_t landing_flag; /* a local: the number of the branch that control comes from; UINT32_MAX
@@ -112,6 +116,7 @@ typedef struct Splicer {
                           the loop but before it */
 } Splicer;
 
+/* Prepares a splicer; `backend` fills the holes that the splicer does not know, and gets ctx. */
 void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const SpliceBackend *backend,
                   void *ctx);
 void splicer_free(Splicer *s);

@@ -59,6 +59,7 @@ typedef struct Type {
 extern const Type type_scalar[TYPE_FUNCREF + 1]; /* by kind */
 extern const Type type_unit, type_error;
 
+/* What kind of number a type is. */
 bool type_is_integer(const Type *t);
 bool type_is_float(const Type *t);
 bool type_is_numeric(const Type *t); /* integer or float; bool is not */
@@ -157,6 +158,7 @@ typedef enum Op {
     OP_DIV,
     OP_REM,
 } Op;
+/* The operator as scripts write it. */
 const char *op_text(Op op);
 
 /* The methods of str. */

@@ -24,6 +24,7 @@ typedef struct NumberList {
  */
 const char *list_parse(Arena *arena, Str text, NumberList *out, uint32_t *wrong);
 
+/* Whether a number is in the list; by bisection. */
 bool list_has(const NumberList *list, uint64_t number);
 
 #endif

@@ -76,6 +76,7 @@ typedef struct Parse {
 /* ---- scanner ---- */
 
 union LANG_YYSTYPE;
+/* Flex's scanner, and what bison calls: it adds what scan.c knows of the tokens before. */
 int lang_scan(union LANG_YYSTYPE *value, Span *span, void *scanner);
 int lang_yylex(union LANG_YYSTYPE *value, Span *span, Parse *p);
 
@@ -110,8 +111,10 @@ void lang_yyerror(const Span *span, Parse *p, const char *message);
 
 /* ---- constructors ---- */
 
+/* Appends to a list, NULL = the empty one; `span` is that of the item. */
 List *list_add(Parse *p, List *list, void *item, Span span);
 
+/* A token, as a word or an expression. */
 Word build_word(Parse *p, Span span);
 Expr *build_int(Parse *p, Span span);
 Expr *build_float(Parse *p, Span span);
@@ -131,6 +134,7 @@ Expr *build_annotated(Parse *p, Span span, Word annotation, Expr *call);
 Expr *build_tuple(Parse *p, Span span, List *entries);
 Expr *build_parens(Span span, Expr *inner);
 
+/* Types; type_error after an error. */
 const Type *build_tuple_type(Parse *p, Span span, List *fields);
 const Type *build_map_type(Parse *p, Span span, const Type *key, const Type *value);
 
@@ -160,6 +164,7 @@ StmtList build_stmts(StmtList list, Stmt *stmt);
 StmtList build_unended(Parse *p, StmtList list, Stmt *stmt, Span brace);
 Block build_block(StmtList list);
 
+/* What stands at script scope is added to the script. */
 void build_use(Parse *p, Word name);
 void build_script_stmt(Parse *p, Stmt *stmt);
 void build_fn(Parse *p, Span span, Word name, List *params, const Type *result, Span result_span,

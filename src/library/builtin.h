@@ -67,6 +67,7 @@ bool builtin_lacks(const Expr *e, const Site *s, Lack *out);
 /* What a call lacks whose memory is known and not there. */
 Lack builtin_lack(const Expr *call, const Site *s);
 
+/* Reports it as an error at the call. */
 void builtin_report(const Lack *l, const WasmModule *m, Diags *diags);
 
 #endif

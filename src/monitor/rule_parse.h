@@ -43,11 +43,13 @@ typedef struct RuleParse {
 } RuleParse;
 
 union RULE_YYSTYPE;
+/* What bison calls, and flex's scanner. */
 int rule_yylex(union RULE_YYSTYPE *value, RuleSpan *span, RuleParse *p);
 int rule_scan(union RULE_YYSTYPE *value, RuleSpan *span, void *scanner);
 
 /* ---- for the actions of rule.l ---- */
 
+/* The span of the next token, of `len` bytes. */
 void rule_place(RuleParse *p, RuleSpan *span, uint32_t len);
 /* The token is only its first `len` bytes. */
 void rule_cut(RuleParse *p, RuleSpan *span, uint32_t len);
@@ -61,12 +63,16 @@ void rule_unknown_event(RuleParse *p, uint32_t at, bool op);
 
 /* ---- constructors; false after an error ---- */
 
+/* A value by its name. */
 bool rule_build_value(RuleParse *p, RuleSpan span, MonitorParam *out);
+/* argN, immN or localN, of which rule_numbered has set kind and number. */
 bool rule_build_numbered(RuleParse *p, RuleSpan span, MonitorParam *out);
+/* A call, with its name and parameters. */
 MonitorParam rule_build_call(RuleParse *p, RuleSpan span, RuleSpan name, ParamList params);
 /* A predicate without parentheses, if it looks like the name of one: "$p"; `next` follows it. False
  * with the error. */
 bool rule_build_bare(RuleParse *p, RuleSpan name, RuleSpan next, const MonitorCall **out);
+/* Appends a parameter. */
 ParamList rule_list_add(RuleParse *p, ParamList list, MonitorParam param);
 const MonitorParam *rule_list(RuleParse *p, ParamList list);
 

@@ -38,6 +38,7 @@ enum { IMAGE_PATH_MAX = 1000, IMAGE_MAX_LEAVES = 255 };
 
 typedef struct Image Image;
 
+/* An empty image. Release with image_free. */
 Image *image_new(void);
 void image_free(Image *img); /* NULL is fine */
 

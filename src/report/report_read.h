@@ -67,6 +67,7 @@ bool report_read(Report *r, Str text, uint32_t which);
 /* Sets the row's class and number from its variable's type and its value. */
 void report_classify(ReportRow *row);
 
+/* Frees the lists of the report, not the text that it was read from. */
 void report_free(Report *r);
 
 #endif

@@ -32,6 +32,7 @@ typedef struct Frames {
     bool keeps;     /* parameters stay as they are */
 } Frames;
 
+/* No function has a frame at first. Release with frames_free. */
 void frames_init(Frames *f, WasmModule *m, WasmSurvey *survey, StackPlaces *stack);
 void frames_free(Frames *f);
 

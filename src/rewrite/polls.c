@@ -79,7 +79,7 @@ static void put(const Polls *p, WasmWhere where, uint32_t at, Pieces *pieces) {
     pieces_add_count(pieces, where, at, from, pieces->code.len);
 }
 
-/* Behind all probes that come before the call. */
+/* After all probes that come before the call. */
 static void put_wait(const Polls *p, const WasmModule *m, uint32_t at, Pieces *pieces) {
     size_t from = pieces->code.len;
     emit(&pieces->code, "i32.const 1 call %u", wasm_final(m, WASM_SPACE_FUNC, p->poll));

@@ -100,6 +100,7 @@ typedef struct StacksSource {
  */
 bool stacks_read(Stacks *s, const StacksSource *from, const char **problem, const char **variable);
 
+/* Frees the stacks with all their texts. */
 void stacks_free(Stacks *s);
 
 #endif

@@ -24,6 +24,7 @@ typedef struct Builder {
     Buf key;
 } Builder;
 
+/* Begins to fill empty stacks from a source. */
 void builder_open(Builder *b, Stacks *s, const StacksSource *from);
 
 /* From now on functions are those of this profile, which has names for them. */
@@ -49,6 +50,7 @@ uint32_t builder_node(Builder *b, uint32_t parent, uint32_t place, const StacksL
 /* The value with this name, which is added if it was not there. */
 uint32_t builder_value(Builder *b, Str name, Str unit);
 
+/* Frees the maps; the stacks stay. */
 void builder_free(Builder *b);
 
 #endif

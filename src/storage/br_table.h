@@ -27,6 +27,7 @@ void br_tables_add(BrTables *t, WasmModule *m);
 /* The handle of the function for a recorded br_table. */
 uint32_t br_table_function(const BrTables *t, const WasmInstr *i);
 
+/* Frees the lists; the module keeps the functions. */
 void br_tables_free(BrTables *t);
 
 #endif

@@ -72,10 +72,12 @@ void kinds_begin(const KindCounts *k, const Store *s, KindTally *t);
 /* Counts at all instructions of the next function, at all of whose kinds all is counted. */
 void kinds_tally(const KindCounts *k, Store *s, KindTally *t, const WasmModule *m,
                  const WasmDecoded *body);
-/* Puts the run into the store, behind what is there. */
+/* Puts the run into the store, after what is there. */
 void kinds_join(const KindCounts *k, Store *s, const WasmModule *m, const KindTally *t);
+/* Frees a tally. */
 void kinds_tally_free(KindTally *t);
 
+/* Frees what was found about all kinds. */
 void kinds_free(KindCounts *k);
 
 #endif

@@ -42,6 +42,7 @@ typedef struct MapCells {
     Buf scratch;
 } MapCells;
 
+/* No cells at first. Release with cells_free. */
 void cells_init(MapCells *c, const Plan *plan);
 void cells_free(MapCells *c);
 

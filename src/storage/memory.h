@@ -37,6 +37,7 @@ typedef struct MemoryOps {
     Vec(MemoryRef) numbered; /* the memories that have numbers, in their order; see memory.c */
 } MemoryOps;
 
+/* No operations at first. Release with memory_free. */
 void memory_init(MemoryOps *x, const Plan *plan, WasmModule *m);
 void memory_free(MemoryOps *x);
 

@@ -2,13 +2,14 @@
  * storage/shadow.h - what an instrumented program remembers about its own tables and segments,
  * because no instruction tells it:
  *
- *   which function is in an entry of a table (resolved_fid). Beside the table stands a second one,
- *   of functions without parameters that give the index of the function; null = not known
+ *   which function is in an entry of a table (resolved_fid). Beside the table there is a
+ *   second one, of functions without parameters that return the index of the function; null = not
+ *   known
  *   whether a segment was dropped (trap of memory.init and the like): a global beside it
  *
  * Instructions that change a table or drop a segment are replaced by code that does it and then
  * keeps the shadow in step, so nothing is kept if they trap. Entries that are written without a
- * ref.func right in front, and those beyond what is known of an imported table, read as unknown.
+ * ref.func right before it, and those beyond what is known of an imported table, read as unknown.
  * What the host puts into a table is not seen.
  */
 #ifndef WHAMMC_STORAGE_SHADOW_H

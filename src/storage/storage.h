@@ -106,6 +106,7 @@ typedef struct Store {
     StoreMaps maps;
 } Store;
 
+/* Describes the variables of a plan; there are no sites at first. Release with store_free. */
 void store_init(Store *s, const Plan *plan);
 void store_free(Store *s);
 

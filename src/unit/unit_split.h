@@ -18,6 +18,7 @@ typedef struct Splitter {
     Map terms; /* by number of atoms and sets: UnitTerm and their number, in the plan's arena */
 } Splitter;
 
+/* Frees the maps; residues are in the arena of the plan. */
 void splitter_free(Splitter *s);
 
 /* Makes the residues of a unit whose atoms and parts are complete. False if it has more than

@@ -45,6 +45,7 @@ typedef struct Graph {
     uint32_t norder; /* all but those outside */
 } Graph;
 
+/* Makes the call graph of a profile. Release with graph_free. */
 void graph_make(Graph *g, const Profile *p);
 void graph_free(Graph *g);
 

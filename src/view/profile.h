@@ -132,6 +132,7 @@ void profile_name(Profile *p, const Report *r, const Places *places, bool demang
 int64_t profile_add_ns(int64_t a, int64_t b);
 int64_t profile_sub_ns(int64_t a, int64_t b);
 
+/* Frees the profile with its names. */
 void profile_free(Profile *p);
 
 #endif

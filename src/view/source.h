@@ -40,6 +40,7 @@ const SourceText *source_text(Sources *s, Str path);
 /* A line, counted from 1; empty, with ptr NULL, if the text does not have it. */
 Str source_line(const SourceText *t, uint32_t line);
 
+/* Frees the texts. */
 void sources_free(Sources *s);
 
 #endif

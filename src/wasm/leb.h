@@ -26,6 +26,7 @@ WasmCode wasm_code(const uint8_t *bytes, size_t size, size_t from);
 /* Notes an error at a location (the first one is kept). Returns false. */
 bool wasm_code_fail(WasmCode *c, const uint8_t *at, const char *error);
 
+/* For the functions below: unsigned, of any length; `bits` is 32 or 64. */
 bool wasm_get_uleb_slow(WasmCode *c, uint32_t bits, uint64_t *v);
 /* Signed of 32, 33 or 64 bits. */
 bool wasm_get_sleb(WasmCode *c, uint32_t bits, int64_t *v);
@@ -74,6 +75,7 @@ static inline bool wasm_get_u64(WasmCode *c, uint64_t *v) {
     return true;
 }
 
+/* One byte. */
 bool wasm_get_u8(WasmCode *c, uint8_t *v);
 /* `n` bytes; *at points to them. */
 bool wasm_get_bytes(WasmCode *c, size_t n, const uint8_t **at);

@@ -50,6 +50,7 @@ bool wasm_read_type(WasmReader *r, WasmType *t);
 /* The same; only reference types. */
 bool wasm_read_ref_type(WasmReader *r, WasmType *t);
 
+/* Reads the type section, up to its end; types that are the same get one canonical index. */
 bool wasm_read_type_section(WasmReader *r);
 /* Tells of the item that begins at `from` and ends at the cursor. */
 void wasm_read_note(WasmReader *r, uint8_t section, const uint8_t *from);

@@ -199,7 +199,7 @@ function explainCompilers() {
 }
 
 // Code that goes through all exports, as Emscripten's loader does, finds what the program exports without instrumentation. The
-// exports that instrumentation has added come behind those, the first as whammc:...; they are there for those who know their names.
+// exports that instrumentation has added come after those, the first as whammc:...; they are there for those who know their names.
 function hideExports(instance) {
   const { exports } = instance, names = Object.keys(exports), first = names.findIndex(name => name.startsWith('whammc:'));
   if (first < 0) return;

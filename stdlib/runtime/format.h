@@ -136,6 +136,7 @@ typedef struct FormatOut {
 /* Writes data[0..used) somewhere. Each host (and the compiler) has its own. */
 void format_flush(FormatOut *o);
 
+/* Appends a byte, or several; flushes when the buffer is full. */
 void format_byte(FormatOut *o, uint8_t byte);
 void format_bytes(FormatOut *o, const uint8_t *p, uint32_t len);
 /* The text at the offset that the field holds; *len is its length. Never reaches after the image.
@@ -174,10 +175,10 @@ void format_quoted(FormatOut *o, const uint8_t *p, uint32_t len);
 /* Whether it has to be. */
 bool format_wants_quotes(const uint8_t *p, uint32_t len);
 /*
- * Whether it has to be guarded: spreadsheets take a text for a formula that begins with =, +, -, @,
- * a tab or a carriage return, so an apostrophe comes in front. So it does if there are apostrophes
- * in front already: taking one away gives the text back. `next`: the byte that follows the text
- * in its field, or 0.
+ * Whether it has to be guarded. Spreadsheets read a text that begins with =, +, -, @, a tab or a
+ * carriage return as a formula; an apostrophe before it prevents that. A text that begins with
+ * apostrophes before such a byte gets one more, so that removing one always restores the text.
+ * `next`: the byte that follows the text in its field, or 0.
  */
 bool format_is_guarded(const uint8_t *p, uint32_t len, uint8_t next);
 /* Writes the apostrophe if it has to be. */

@@ -135,6 +135,7 @@ INLINE uint64_t hash_step(uint64_t h, uint64_t word) {
     return (h ^ h >> 32) * GOLDEN;
 }
 
+/* The hash of `len` bytes. */
 uint64_t values_hash_bytes(uint32_t from, uint32_t len);
 
 /* ---- the description of a map's type ---- */
@@ -226,6 +227,7 @@ typedef struct WordCursor {
     OpenPage open[WORD_OPEN_PAGES]; /* with the slots that come next */
 } WordCursor;
 
+/* Puts a cursor before the first key; keys come in their order. */
 void words_first(const MapHeader *h, WordCursor *c);
 /* The next key's leaves, as entries have them, and the address of its value; 0 = there is none. */
 uint32_t words_next(const MapHeader *h, WordCursor *c, uint64_t *leaves);

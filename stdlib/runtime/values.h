@@ -154,6 +154,7 @@ uint32_t values_get_i32i32i32tuple_i32(uint32_t map, uint32_t a, uint32_t b, uin
 
 /* ---- access, for programs that import the runtime and do not see its memory ---- */
 
+/* A number at an address of our memory. */
 uint32_t values_load8(uint32_t at);
 uint32_t values_load32(uint32_t at);
 uint64_t values_load64(uint32_t at);
@@ -190,6 +191,7 @@ uint32_t values_mem_pages(void);
 
 /* ---- clock: monotonic; 0 where the host has none (--host=none) ---- */
 
+/* Nanoseconds since some moment. */
 uint64_t values_now_ns(void);
 
 #ifndef __wasm__

@@ -1,6 +1,6 @@
 /*
- * runtime/site/site.h - what a monitor finds out about places in the program while an engine attaches
- * it.
+ * runtime/site/site.h - what a monitor finds out about places in the program while an engine
+ * attaches it.
  *
  * Everything comes through `whamm:reflect`: function bodies, types, imports, names. The first
  * question about a function decodes its body, in one pass, and keeps what it found until another
@@ -21,8 +21,8 @@
 
 /*
  * The state is at this address of the monitor's memory, zeros at start but for its first word,
- * which the compiler writes: the address of the table of instructions (valid/op_table.h), as initial
- * data.
+ * which the compiler writes: the address of the table of instructions (valid/op_table.h), as
+ * initial data.
  */
 enum { SITE_STATE = 3136 };
 
@@ -43,6 +43,7 @@ uint32_t site_last(uint32_t fid, uint32_t pc);  /* 1: the function's last `end` 
 uint32_t site_live(uint32_t fid, uint32_t pc);  /* 1: the validator says it can be reached */
 uint64_t site_imm(uint32_t fid, uint32_t pc, uint32_t n); /* immediate n as the language counts;
                                                              bits of a number */
+/* 1: there is an immediate n. */
 uint32_t site_has_imm(uint32_t fid, uint32_t pc, uint32_t n);
 uint32_t site_num_targets(uint32_t fid, uint32_t pc); /* of br_table; its default is immediate
                                                          number num_targets */
@@ -50,6 +51,7 @@ uint64_t site_table_target(uint32_t fid, uint32_t pc,
                            uint32_t n); /* the label of target n; beyond them 0 */
 uint32_t site_table_targets(uint32_t fid,
                             uint32_t pc); /* the labels of the targets and a 0, as a str of u32s */
+/* The static offset of a memory access. */
 uint64_t site_offset(uint32_t fid, uint32_t pc);
 uint32_t site_memory(uint32_t fid, uint32_t pc);    /* accessed; by memory.copy: written */
 uint32_t site_item_size(uint32_t fid, uint32_t pc); /* in the array whose type is immediate 0; 0 =
@@ -86,6 +88,7 @@ uint32_t site_ends_program(uint32_t fid, uint32_t pc); /* 1: a call of WASI's pr
 
 /* ---- names ---- */
 
+/* The name of a function: from the name section, else of an export, else its number. */
 uint32_t site_fname(uint32_t fid);
 /* The first name by which a function is exported; 0 = none. */
 uint32_t site_export_name(uint32_t fid);
@@ -98,7 +101,9 @@ void site_refuse(uint32_t fid, uint32_t pc, uint32_t why);
 
 /* ---- the module ---- */
 
+/* The number of the first memory that the program does not import, else 0. */
 uint32_t site_app_memid(void);
+/* The bytes in a page of a memory. */
 uint64_t site_page_size(uint32_t memory);
 uint32_t site_func_end(uint32_t fid); /* pc of the function's last `end` */
 

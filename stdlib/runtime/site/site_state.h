@@ -59,7 +59,7 @@ typedef struct SiteInstr {
 typedef struct SiteCursor {
     uint32_t func;  /* function + 1; 0 = nowhere */
     uint32_t index; /* of the instruction `i` in the body, + 1; 0 = before the first */
-    uint32_t previous, previous_a; /* the instruction in front: its WasmOp + 1, and its a */
+    uint32_t previous, previous_a; /* the instruction before it: its WasmOp + 1, and its a */
     SiteInstr i;
 } SiteCursor;
 
@@ -177,6 +177,7 @@ typedef enum SiteError {
 _Noreturn void site_fail(SiteError error, uint32_t func, uint32_t offset, uint32_t detail);
 _Noreturn void site_read_fail(const SiteReader *r, SiteError error, uint32_t detail);
 
+/* Numbers of more than one byte; signed ones. */
 uint64_t site_uleb_slow(SiteReader *r);
 int64_t site_sleb(SiteReader *r);
 INLINE uint8_t site_u8(SiteReader *r) {
@@ -194,7 +195,9 @@ INLINE uint64_t site_uleb(SiteReader *r) {
         return *r->at++;
     return site_uleb_slow(r);
 }
+/* Steps over n bytes. */
 void site_skip(SiteReader *r, uint64_t n);
+/* A value type, and a heap type as a nullable reference. */
 WasmType site_type(SiteReader *r);
 WasmType site_heap(SiteReader *r);
 

@@ -41,6 +41,7 @@ typedef struct WasmCatch {
     uint32_t label;
 } WasmCatch;
 
+/* These three do what they do in the compiler (src/wasm/op.h). */
 bool wasm_next(WasmCode *c, WasmInstr *i);
 static inline const WasmInstr *wasm_step(WasmCode *c, WasmInstr *room) {
     return wasm_next(c, room) ? room : NULL;
