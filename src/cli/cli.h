@@ -246,6 +246,7 @@ typedef struct JavascriptJob {
     const char *id;     /* of javascript_tag */
     const Buf *app;     /* the program before, which was read and is valid */
     const Buf *program; /* the program after */
+    bool views;         /* the script has profiles */
 } JavascriptJob;
 /* Writes the script. On failure, prints a message and returns false. */
 bool javascript_write(const Cli *cli, const char *path, const JavascriptJob *job);

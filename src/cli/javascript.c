@@ -200,7 +200,8 @@ static void put_script(Buf *out, const Places *places, const JavascriptJob *job)
                "require.\n",
                head);
     buf_str(out, STR("(() => {\n'use strict';\n"));
-    put_parts(out, parts_of(job->program));
+    unsigned parts = parts_of(job->program);
+    put_parts(out, job->views ? parts : parts & ~(unsigned)PART_CALLS);
     buf_printf(out, "\nconst profiler = install({\n  id: \"%s\",\n  title: ", job->id);
     escape_json_string(out, str_of(file_base(job->module)));
     buf_str(out, STR(",\n"));

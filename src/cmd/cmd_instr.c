@@ -24,6 +24,7 @@ enum {
     BUILD_ID,
     JS,
     NO_JS,
+    NO_JS_VIEWS,
     SOURCE_MAP,
 };
 
@@ -52,6 +53,9 @@ static const Option options[] = {
      "with --host=js or prof: the file for the script that pages and Node load before the program; "
      "default: OUT with .js for .wasm"},
     {NO_JS, "no-js", NULL, "do not write that script"},
+    {NO_JS_VIEWS, "no-js-views", NULL,
+     "with --host=js: write that script without the profiles of WasmProf, which make it large; "
+     "`whammc report` shows its reports"},
     {STORAGE, "storage", "auto|globals|memory",
      "where per-site variables live: in globals, or in a memory of their own; default: auto, which "
      "decides by the script"},
@@ -92,7 +96,7 @@ typedef struct Settings {
     const char *out, *runtime, *js, *names, *source_map;
     whammc_options options;
     Metrics metrics;
-    bool verbose, no_js;
+    bool verbose, no_js, no_js_views;
 } Settings;
 
 /* Returns false for wrong usage, after a message. */
@@ -123,6 +127,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case SOURCE_MAP: s->source_map = value; break;
     case JS: s->js = value; break;
     case NO_JS: s->no_js = true; break;
+    case NO_JS_VIEWS: s->no_js_views = true; break;
     case NO_OPTIMISE: s->options.no_optimise = true; break;
     case NO_COALESCE: s->options.no_coalesce = true; break;
     case EXACT_TRAPS: s->options.exact_traps = true; break;
@@ -202,7 +207,7 @@ static bool write_output(const Cli *cli, const Settings *s, whammc_host host, co
     bool ok = choose_script(cli, s, host, &js);
     if (has_script(host))
         javascript_tag(module, id);
-    JavascriptJob job = {s->out, id, app, module};
+    JavascriptJob job = {s->out, id, app, module, !s->no_js_views};
     ok = ok && (!js || javascript_write(cli, js, &job)) &&
          file_write(cli, s->out, module->data, module->len);
     free(js);
@@ -311,6 +316,8 @@ static int check_usage(const Cli *cli, const Settings *s) {
         return cli_usage(cli, "--js=FILE and --no-js exclude each other");
     if (status == STATUS_OK && s->js && !has_script(s->options.host))
         return cli_usage(cli, "--js=FILE needs --host=js or --host=prof");
+    if (status == STATUS_OK && s->no_js_views && s->options.host != WHAMMC_HOST_JS)
+        return cli_usage(cli, "--no-js-views needs --host=js");
     return status == STATUS_OK ? check_outputs(cli, s) : status;
 }
 

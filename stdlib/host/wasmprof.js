@@ -26,7 +26,7 @@ const SHARED = Symbol.for('whammc.WasmProf'), SECTION = 'whammc', PRINTED = 20;
 
 // ---- results ----
 
-const NO_PROFILE = 'No profile: the scripts count no calls. WasmProf.saveResults().reports has what they count.\n';
+const NO_PROFILE = 'No profile: the scripts count no calls, or OUT.js has no views (--no-js-views). WasmProf.saveResults().report() has what is counted.\n';
 
 /**
  * What some programs have counted: each { title, names, demangled, reports, told, calls }; `told`: the reports tell all of it; `calls`:

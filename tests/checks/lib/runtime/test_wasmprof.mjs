@@ -457,6 +457,24 @@ function testTrapsPart() {
   }
 }
 
+// Without views, the report is there for whammc report, and another program's script brings them.
+function testWithoutViews() {
+  instrumentApp(['-s', 'profile', '--report-format=json', '--no-js-views'], 'bare');
+  const parts = run(['--require', './bare.js', 'parts.cjs']);
+  result(!parts.includes('calls') && parts.includes('clock'), 'no views: parts', parts);
+  for (const name of ['bare.json', 'bare.txt']) {
+    run(['--require', './bare.js', 'bytes.mjs', 'bare.wasm'], { WASMPROF: name });
+    const text = readFileSync(file(name), 'utf8'), shown = report(name, ['--format=gprof', '--module=app.wasm']);
+    result(!text.includes('Flat profile') && / 4 .* step \[/.test(shown), `no views: ${name}`, text, shown);
+  }
+  write('bare.cjs', `require('./bare.js'); require('./out.js');
+    const program = new WebAssembly.Module(require('fs').readFileSync('bare.wasm'));
+    new WebAssembly.Instance(program, { page: { say() {} } }).exports.main(2);
+    console.log(WasmProf.saveResults().flatProfileText());`);
+  const seen = run(['bare.cjs']);
+  result(/ 2 .* step \[/.test(seen), 'no views: those of another script', seen);
+}
+
 // Programs with different parts share one WasmProf, whatever comes first, and a part that comes later is there for later programs.
 function testSharedParts() {
   write('few.whamm', 'report var entered: u32; wasm:func:entry { entered++; }');
@@ -478,7 +496,7 @@ function testSharedParts() {
     WasmProf.printResults(); WasmProf.clear();
     require('./out.js'); ${main('out')}
     console.log(show(WasmProf.saveResults()));`);
-  const none = 'No profile: the scripts count no calls. WasmProf.saveResults().reports has what they count.', seen = run(['later.cjs']);
+  const none = 'No profile: the scripts count no calls, or OUT.js has no views (--no-js-views). WasmProf.saveResults().report() has what is counted.', seen = run(['later.cjs']);
   result(seen === `${none}|true|false|0|false|true\n${none}\n\nFlat profile: 3 calls in all; the report has no times|false|true|2|true|true\n`,
     'parts: those of a script that comes later', seen);
 }
@@ -565,6 +583,7 @@ try {
     testCombinations();
     testSharedParts();
     testTrapsPart();
+    testWithoutViews();
     testWorker();
     testWholeReport();
     await testSignals();
