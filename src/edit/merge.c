@@ -233,26 +233,29 @@ static bool resolve(Merge *x, const WasmImport *im) {
     return true;
 }
 
+/* Resolves the imports that are memories, or all others. */
+static bool resolve_all(Merge *x, bool memories) {
+    for (uint32_t k = 0; k < x->from->imports.len; k++) {
+        const WasmImport *im = &x->from->imports.at[k];
+        if ((im->space == WASM_SPACE_MEMORY) == memories && x->marked[im->space][im->handle] &&
+            !resolve(x, im))
+            return false;
+    }
+    return true;
+}
+
 /* Memories come first: a resolver may ask for their handles. */
 static bool copy_imports(Merge *x) {
     const WasmModule *m = x->from;
-    for (uint32_t k = 0; k < m->imports.len; k++) {
-        const WasmImport *im = &m->imports.at[k];
-        if (im->space == WASM_SPACE_MEMORY && x->marked[im->space][im->handle] && !resolve(x, im))
-            return false;
-    }
+    if (!resolve_all(x, true))
+        return false;
     for (uint32_t k = m->input_imports[WASM_SPACE_MEMORY]; k < m->memories.len; k++) {
         const WasmMemory *mem = &m->memories.at[k];
         if (x->marked[WASM_SPACE_MEMORY][k])
             x->g->handles[WASM_SPACE_MEMORY][k] = wasm_add_memory(
                 x->to, mem->limits, prefixed(x, mem->name.len ? mem->name : STR("memory")));
     }
-    for (uint32_t k = 0; k < m->imports.len; k++) {
-        const WasmImport *im = &m->imports.at[k];
-        if (im->space != WASM_SPACE_MEMORY && x->marked[im->space][im->handle] && !resolve(x, im))
-            return false;
-    }
-    return true;
+    return resolve_all(x, false);
 }
 
 /* ---- definitions ---- */

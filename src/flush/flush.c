@@ -50,6 +50,18 @@ static bool can_grow(const WasmModule *m) {
     return !limits->is64 && limits->page_log2 == 16 && !fixed;
 }
 
+bool flush_fits_globals(const Flush *f, const char *instead) {
+    uint64_t cells = store_words(f->store);
+    if (cells <= STORAGE_MAX_GLOBALS)
+        return true;
+    Diag *d =
+        diag(f->diags, DIAG_CANNOT_STORE, (Span){f->file, 0, 0},
+             "%llu per-site variables do not fit into globals (engines allow about a million)",
+             (unsigned long long)cells);
+    diag_hint(f->diags, d, "use %s, or a predicate that selects fewer sites", instead);
+    return false;
+}
+
 /* Whether per-site variables go to memory. False with a message if the choice cannot be had. */
 static bool choose_storage(Flush *f) {
     Store *s = f->store;
@@ -59,16 +71,7 @@ static bool choose_storage(Flush *f) {
     case STORAGE_MEMORY:
         s->in_memory = s->slots > 0 || (s->counts && s->counts->values.len > 0);
         return true;
-    case STORAGE_GLOBALS:
-        if (many) {
-            Diag *d = diag(
-                f->diags, DIAG_CANNOT_STORE, (Span){f->file, 0, 0},
-                "%llu per-site variables do not fit into globals (engines allow about a million)",
-                (unsigned long long)cells);
-            diag_hint(f->diags, d, "use --storage=memory, or a predicate that selects fewer sites");
-            return false;
-        }
-        return true;
+    case STORAGE_GLOBALS: return flush_fits_globals(f, "--storage=memory");
     default:
         /* A memory starts faster than very many globals, but needs an engine with multi-memory:
          * take it where there is no other way, or where the program needs such an engine (or none

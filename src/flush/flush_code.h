@@ -56,6 +56,10 @@ void chunks_call(Chunks *c, const char *arguments, Buf *out);
 /* Frees the body and the list of functions. */
 void chunks_free(Chunks *c);
 
+/* Whether the per-site variables fit into globals; if not, a message, which recommends the option
+ * `instead`. */
+bool flush_fits_globals(const Flush *f, const char *instead);
+
 /* Makes the bytes of an image with the report's options, and image_len. False with a message on
  * failure. */
 bool flush_make_image(Flush *f, const Image *image, Buf *bytes);

@@ -32,15 +32,7 @@ static bool check_options(Flush *f) {
         diag_hint(f->diags, d, "leave --storage out, or use --link=merge");
         return false;
     }
-    if (store_words(f->store) > STORAGE_MAX_GLOBALS) {
-        Diag *d =
-            diag(f->diags, DIAG_CANNOT_STORE, whole,
-                 "%llu per-site variables do not fit into globals (engines allow about a million)",
-                 (unsigned long long)store_words(f->store));
-        diag_hint(f->diags, d, "use --link=merge, or a predicate that selects fewer sites");
-        return false;
-    }
-    return true;
+    return flush_fits_globals(f, "--link=merge");
 }
 
 static uint32_t import(Flush *f, const char *name, const char *params, const char *result) {
