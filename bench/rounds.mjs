@@ -5,8 +5,8 @@ const SLOW = 3; // what takes so many times as long as the first program takes p
 
 const sleep = ms => new Promise(resolve => setTimeout(resolve, ms));
 
-// The parts of WASI that programs need, discarding output; the same in Node and in pages.
-function startProgram(args) {
+/** The parts of WASI that programs need, discarding output, and what runs an instance; the same in Node and in pages. */
+export function startProgram(args) {
     let instance;
     const view = () => new DataView(instance.exports.memory.buffer);
     const texts = args.map(text => new TextEncoder().encode(`${text}\0`));

@@ -14,9 +14,9 @@ PAGE = """<!doctype html><meta charset="utf-8">{scripts}
 <script type="module">
 const send = text => fetch('/result', {{ method: 'POST', body: text }});
 try {{
-    const {{ measure }} = await import("/evaluation/kernels.mjs");
+    const {{ measure }} = await import("/bench/{measuring}");
     const bytes = new Uint8Array(await (await fetch('/module.wasm')).arrayBuffer());
-    await send(JSON.stringify(await measure(bytes, {frames})));
+    await send(JSON.stringify(await measure(bytes, {argument})));
 }} catch (error) {{
     await send(JSON.stringify({{ error: String(error) }}));
 }}
@@ -69,15 +69,16 @@ def _read(path):
         return file.read()
 
 
-def measure(browser, module, script, frames):
-    """The result of kernels.mjs for a module in a new, cross-origin isolated page; script: what the page loads before, or None."""
-    here = os.path.dirname(os.path.abspath(__file__))
+def measure(browser, measuring, module, script, argument):
+    """What measure(bytes of the module, argument) of bench/`measuring` returns in a new, cross-origin isolated page; script: what the page
+    loads before, or None."""
+    bench = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     server = _Server(("127.0.0.1", 0), _Handler)
     server.ready, server.result = threading.Event(), b""
     scripts = '<script src="/module.js"></script>' if script else ""
-    server.files = {"/": PAGE.format(scripts=scripts, frames=frames).encode(), "/module.wasm": _read(module),
-                    "/evaluation/kernels.mjs": _read(os.path.join(here, "kernels.mjs")),
-                    "/rounds.mjs": _read(os.path.join(os.path.dirname(here), "rounds.mjs")), **({"/module.js": _read(script)} if script else {})}
+    page = PAGE.format(scripts=scripts, measuring=measuring, argument=json.dumps(argument))
+    server.files = {"/": page.encode(), "/module.wasm": _read(module), **({"/module.js": _read(script)} if script else {}),
+                    **{f"/bench/{name}": _read(os.path.join(bench, name)) for name in {measuring, "rounds.mjs"}}}
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         with tempfile.TemporaryDirectory(prefix="whammc-browser-", ignore_cleanup_errors=True) as profile:

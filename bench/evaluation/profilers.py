@@ -75,7 +75,8 @@ def engines(world):
     found = {"Node": lambda module, frames: in_node(world, module, frames)} if world.has_node() else {}
     for name, path in (("Chromium", world.chromium), ("Firefox", world.firefox)):
         if path:
-            found[name] = lambda module, frames, browser=path: browsers.measure(browser, module, script_of(module), frames)
+            found[name] = lambda module, frames, browser=path: browsers.measure(
+                browser, "evaluation/kernels.mjs", module, script_of(module), frames)
     return found
 
 
