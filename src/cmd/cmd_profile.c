@@ -47,10 +47,11 @@ enum {
 enum { SAMPLE_MAX = 1000000 };
 
 static const Option options[] = {
-    {STYLE, "style", "tree|arcs|sample",
-     "measure each function in each of its calling contexts, or each pair of caller "
-     "and callee, which is cheaper; or sample which functions are active, which is "
-     "cheapest and hardly distorts; default: tree"},
+    {STYLE, "style", "sample|tree|arcs",
+     "sample which functions are active, which is cheapest and hardly distorts; or measure each "
+     "call: of each function in each of its calling contexts, or of each pair of caller and "
+     "callee, which is cheaper; default: tree for options and formats that need measured calls "
+     "(--counts-only, gprof), else sample"},
     {INTERVAL, "interval", "TIME",
      "with --style=sample: the time between two samples, such as 500us or 10ms; default: 1ms"},
     {SAMPLER, "sampler", "thread|program",
@@ -59,7 +60,7 @@ static const Option options[] = {
      "needs it"},
     {COUNTS, "counts", NULL, "with --style=sample: count the calls of each function, too"},
     {FORMAT, "format", VIEW_FORMATS,
-     "table: show a flat profile and, with --style=tree, write a flame graph; others: write only "
+     "table: show a flat profile and, unless --style=arcs, write a flame graph; others: write only "
      "the report in this format; default: table"},
     {'o', "output", "OUT",
      "the file for the format, or for the flame graph ('-': standard output); default: standard "
@@ -117,7 +118,7 @@ static const Option options[] = {
     {0},
 };
 
-typedef enum Style { STYLE_TREE, STYLE_ARCS, STYLE_SAMPLE } Style;
+typedef enum Style { STYLE_SAMPLE, STYLE_TREE, STYLE_ARCS } Style;
 
 typedef struct Settings {
     Words engine_options, world;
@@ -131,7 +132,7 @@ typedef struct Settings {
     uint32_t top;
     char interval[24]; /* nanoseconds; empty = not given */
     char sample[12];   /* one in so many; empty = not given */
-    bool sampler_given, inside, counts;
+    bool style_given, clock_given, sampler_given, inside, counts;
     bool inlined_stack; /* the engine allows a memory for it */
     bool top_given, format_given, counts_only, auto_exclude, no_calibrate, no_demangle, guest;
     const char *for_module; /* the last option that commands cannot have; NULL = none */
@@ -195,7 +196,7 @@ static void list_constants(const Settings *s, Style style, bool counts_only, Def
 
 /* The bundled script. */
 static const char *script_of(const Settings *s, Style style) {
-    static const char *const names[] = {"calltree", "profile", "sample"}; /* by Style */
+    static const char *const names[] = {"sample", "calltree", "profile"}; /* by Style */
     return s->heap.on ? "heap" : names[style];
 }
 
@@ -653,7 +654,10 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     if (is_for_module(key, value))
         s->for_module = option_name(key);
     switch (key) {
-    case STYLE: s->style = (Style)option_choice(cli->command, key, value); break;
+    case STYLE:
+        s->style_given = true;
+        s->style = (Style)option_choice(cli->command, key, value);
+        break;
     case FORMAT: s->format_given = view_named(value, &s->format); break;
     case 'o': s->out = value; break;
     case OPTION_NAMES: s->names = value; break;
@@ -677,7 +681,10 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case ENGINE_OPTION: vec_push(&s->engine_options, value); break;
     case OPTION_DIR:
     case OPTION_ENV: return world_option(cli, &s->world, key, value);
-    case CLOCK: s->clock = value; break;
+    case CLOCK:
+        s->clock_given = true;
+        s->clock = value;
+        break;
     case OPTION_HTTP:
     case OPTION_HTTP_TOKEN:
     case OPTION_PUSH:
@@ -695,6 +702,16 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case NO_DEMANGLE: s->no_demangle = true; break;
     }
     return true;
+}
+
+/* The style for options and formats that are not for all of them. */
+static Style default_style(const Settings *s, bool is_command) {
+    bool samples = *s->interval || s->sampler_given || s->counts;
+    bool shows_pairs =
+        s->format == VIEW_GPROF || s->format == VIEW_DOT || s->format == VIEW_CALLGRIND;
+    bool measures = s->counts_only || s->auto_exclude || s->no_calibrate || s->clock_given ||
+                    s->guest || *s->sample || s->max_depth || s->heap.on;
+    return is_command || measures || (shows_pairs && !samples) ? STYLE_TREE : STYLE_SAMPLE;
 }
 
 /* Whether the options and operands go together: STATUS_OK, or another status after a message. */
@@ -743,14 +760,15 @@ static int run(Cli *cli) {
     vec_push(&s.labels, NULL);
     if (!s.top_given && s.format == VIEW_TABLE)
         s.top = SHOW_TOP;
+    char *command = status == STATUS_OK && cli->noperands ? command_find(cli->operands[0]) : NULL;
+    if (!s.style_given)
+        s.style = default_style(&s, command != NULL);
     if (status == STATUS_OK)
         status = check(cli, &s);
     if (s.heap.on && !s.heap.value)
         s.heap.value = "alloc_space";
-    char *command = status == STATUS_OK ? command_find(cli->operands[0]) : NULL;
-    if (command) {
+    if (status == STATUS_OK && command) {
         status = profile_command(cli, &s, command);
-        free(command);
     } else if (status == STATUS_OK) {
         Engine engine = {0};
         status = engine_find(cli, s.engine, s.clock, &engine);
@@ -763,6 +781,7 @@ static int run(Cli *cli) {
             status = profile(cli, &s, &engine);
         free(engine.program);
     }
+    free(command);
     vec_free(&s.engine_options);
     vec_free(&s.labels);
     world_free(&s.world);
@@ -787,7 +806,7 @@ const Command cmd_profile = {
                 "  whammc profile --format=gprof -o app.prof app.wasm\n"
                 "  whammc profile --memory --lines app.wasm\n"
                 "  whammc profile -o app.pb.gz app.wasm && go tool pprof -http=: app.pb.gz\n"
-                "  whammc profile --style=arcs --auto-exclude app.wasm <input.txt\n"
+                "  whammc profile --style=tree --auto-exclude app.wasm <input.txt\n"
                 "  whammc profile -- node program.mjs\n",
     .stops = true,
     .run = run,

@@ -130,12 +130,19 @@ static void sampled_row(const Graph *g, const Flat *row, int64_t sum, Buf *out) 
     put_name(g, row->func, out);
 }
 
+enum { FEW_SAMPLES = 50 }; /* with which a share may be wrong by 7 % of the whole, and more */
+
 static void sampled_head(const Graph *g, Buf *out) {
+    buf_printf(out, "Sampled profile: %.2f ms in all, %" PRIu64 " samples\n\n", ms(g->self),
+               g->calls);
+    if (g->calls < FEW_SAMPLES)
+        buf_str(out, STR("There are few samples, so the shares are rough: sample more often "
+                         "(--interval=100us), or\n"
+                         "measure each call (--style=tree).\n\n"));
     buf_printf(out,
-               "Sampled profile: %.2f ms in all, %" PRIu64 " samples\n\n"
                "     %%   cumulative         self        total\n"
                "  time           ms           ms           ms      samples%s  name\n",
-               ms(g->self), g->calls, g->p->counted ? "       called" : "");
+               g->p->counted ? "       called" : "");
 }
 
 static void flat_profile(const Graph *g, uint32_t top, Buf *out) {
