@@ -137,8 +137,8 @@ static void put_names(Buf *out, const Places *places) {
 
 /* ---- the parts of a program ---- */
 
-/* What modules contain that need a part: imports and exports. Others may contain it by chance;
- * their scripts are larger then, and work. */
+/* What the imports and exports of modules contain that need a part. Others may contain it by
+ * chance; their scripts are larger then, and work. */
 static const struct {
     const char *bytes;
     unsigned parts;
@@ -154,33 +154,50 @@ static const struct {
     {"\4prof\14printResults", PART_CALLS},
 };
 
-static const uint8_t *find(const Buf *module, const uint8_t *from, const char *bytes) {
-    return memmem(from, module->len - (size_t)(from - module->data), bytes, strlen(bytes));
+/* The contents of a section, which are empty if there is none. */
+static Str section(const Buf *module, WasmSectionId id) {
+    enum { HEAD = 8 };
+    const uint8_t *at = module->data + HEAD, *end = module->data + module->len;
+    while (at < end) {
+        uint8_t is = *at++;
+        uint32_t size = (uint32_t)wasm_uleb(&at);
+        if (is == id)
+            return (Str){(const char *)at, size};
+        at += size;
+    }
+    return STR("");
+}
+
+static const char *find(Str in, const char *bytes) {
+    return memmem(in.ptr, in.len, bytes, strlen(bytes));
 }
 
 /* The type of a map that begins here; it ends at the first '>' unless it has maps in it, which
  * those of calls have not. */
-static Str map_type(const uint8_t *at, const uint8_t *end) {
+static Str map_type(Str from) {
     enum { LONGEST = 256 };
-    size_t room = (size_t)(end - at);
-    const uint8_t *close = memchr(at, '>', room < LONGEST ? room : LONGEST);
-    return (Str){(const char *)at, close ? (uint32_t)(close + 1 - at) : 0};
+    const char *close = memchr(from.ptr, '>', from.len < LONGEST ? from.len : LONGEST);
+    return (Str){from.ptr, close ? (uint32_t)(close + 1 - from.ptr) : 0};
 }
 
 /* Whether the module reports maps of which profiles could be made: their types are in the texts of
- * its report. */
+ * its report, which are data. */
 static bool reports_calls(const Buf *module) {
-    const uint8_t *end = module->data + module->len;
-    for (const uint8_t *at = module->data; (at = find(module, at, "map<")) != NULL; at++)
-        if (profile_type_fits(map_type(at, end)))
+    Str data = section(module, WASM_SEC_DATA);
+    for (const char *at; (at = find(data, "map<")) != NULL;) {
+        data = (Str){at, data.len - (uint32_t)(at - data.ptr)};
+        if (profile_type_fits(map_type(data)))
             return true;
+        data = (Str){at + 1, data.len - 1};
+    }
     return false;
 }
 
 static unsigned parts_of(const Buf *module) {
     unsigned parts = reports_calls(module) ? PART_CALLS : 0;
+    Str imports = section(module, WASM_SEC_IMPORT), exports = section(module, WASM_SEC_EXPORT);
     for (size_t i = 0; i < sizeof part_marks / sizeof *part_marks; i++)
-        if (find(module, module->data, part_marks[i].bytes))
+        if (find(imports, part_marks[i].bytes) || find(exports, part_marks[i].bytes))
             parts |= part_marks[i].parts;
     return parts;
 }

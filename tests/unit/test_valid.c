@@ -539,6 +539,78 @@ static void test_operand(void **state) {
 
 /* ---- subtyping ---- */
 
+/* How a check of function 0 ends. */
+typedef struct Verdict {
+    bool ok;
+    uint32_t offset;
+    char text[200];
+} Verdict;
+
+static Verdict check_code(WasmTyper *t, const WasmModule *m, bool runs, uint32_t *taken) {
+    WasmCode code;
+    WasmInstr i;
+    Verdict v = {0};
+    char unknown[64];
+    assert_true(wasm_typer_begin(t, m, 0, &code));
+    do {
+        uint32_t before = (uint32_t)(code.at - code.start);
+        if (runs)
+            wasm_typer_run(t, &code);
+        *taken += (uint32_t)(code.at - code.start) - before;
+        if (!wasm_next(&code, &i)) {
+            v.ok = !code.error && wasm_typer_end(t);
+            v.offset = code.error ? code.error_offset : t->error_offset;
+            snprintf(v.text, sizeof v.text, "%s",
+                     code.error ? wasm_code_error(&code, unknown) : t->error);
+            return v;
+        }
+    } while (wasm_typer_step(t, &i));
+    v.offset = t->error_offset;
+    snprintf(v.text, sizeof v.text, "%s", t->error);
+    return v;
+}
+
+/* wasm_typer_run finds what wasm_typer_step alone finds, whichever byte of the code is replaced by
+ * whichever. */
+static void test_run(void **state) {
+    (void)state;
+    Parts p = world;
+    p.section[WASM_SEC_FUNCTION] = "02 00 00";
+    p.body = "02 02 7f 01 7e"                            /* locals */
+             "20 00 21 00 41 80 01 22 00 1a 42 7f 21 02" /* local.get, ... tee, drop, i64.const */
+             "43 00 00 80 3f 1a" F64_0 "99 1a 23 00 1a"  /* f32.const, f64.neg, global.get */
+             "02 40 03 40 20 00 0d 00 20 00 0d 81 00 0c 01" /* block, loop, br_if, br */
+             "0b 0b 20 00 04 40 01 05 20 00 04 40 0f 0b 0b" /* if, else, return */
+             "41 04 20 02 37 03 08 41 00 28 02 80 01 1a"    /* i64.store, i32.load */
+             "20 00 20 01 6a 45 1a 41 00 29 00 00 1a"
+             "01 01 01 01 01 01 01 01 01 0b"; /* so many that all before them is looked at */
+    Buf bytes = {0};
+    Diags diags = {0};
+    WasmModule m;
+    WasmTyper t = {0};
+    uint32_t valid = 0, taken = 0, none = 0;
+    make_module(&bytes, &p);
+    assert_true(wasm_load_own(&m, bytes.data, bytes.len, &diags));
+    for (uint32_t at = 5; at < m.funcs.at[0].body_size; at++) {
+        uint8_t *byte = &bytes.data[m.funcs.at[0].body + at], is = *byte;
+        for (uint32_t value = 0; value < 256; value++) {
+            *byte = (uint8_t)value;
+            Verdict a = check_code(&t, &m, true, &taken), b = check_code(&t, &m, false, &none);
+            if (a.ok != b.ok || a.offset != b.offset || strcmp(a.text, b.text) != 0)
+                fail_msg("byte %u = 0x%02x: %u \"%s\", expected %u \"%s\"", at, value, a.offset,
+                         a.text, b.offset, b.text);
+            valid += a.ok;
+        }
+        *byte = is;
+    }
+    assert_true(valid > m.funcs.at[0].body_size);
+    assert_true(taken / 256 > 20 * m.funcs.at[0].body_size);
+    wasm_typer_free(&t);
+    wasm_module_free(&m);
+    diag_free(&diags);
+    buf_free(&bytes);
+}
+
 static void test_subtype(void **state) {
     (void)state;
     /* 0 and 2 are equal; 1 is below 0; 3 below 1 (and so below 2); 4 is a function type */
@@ -596,7 +668,7 @@ int main(void) {
         cmocka_unit_test(test_exceptions),  cmocka_unit_test(test_sections),
         cmocka_unit_test(test_functions),   cmocka_unit_test(test_places),
         cmocka_unit_test(test_instr_types), cmocka_unit_test(test_operand),
-        cmocka_unit_test(test_subtype),
+        cmocka_unit_test(test_subtype),     cmocka_unit_test(test_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
