@@ -704,7 +704,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     return true;
 }
 
-/* The style for options and formats that are not for all of them. */
+/* The style if none is given: tree where an option or the format needs measured calls. */
 static Style default_style(const Settings *s, bool is_command) {
     bool samples = *s->interval || s->sampler_given || s->counts;
     bool shows_pairs =
