@@ -27,8 +27,7 @@ typedef struct ImageProbe {
 } ImageProbe;
 
 typedef struct ImagePair {
-    uint32_t var, probe, next;
-    bool has_next;
+    uint32_t var, probe;
 } ImagePair;
 
 typedef struct ImageFunc {
@@ -54,12 +53,11 @@ typedef struct ImageGroup {
     Str type, description; /* of tuples */
     uint32_t row_bytes;    /* of a value */
     uint32_t id_stride;    /* distance of two records in the layout that the ids stand for */
-    Buf rows;
-    uint32_t count, values; /* rows; those with a value of their own in the value area */
-    uint32_t fid, pc, pair; /* of the row before */
-    Buf counts;             /* as in the image, but for the last run */
-    ImageRun run;           /* which is this */
-    Vec(uint32_t) counted;  /* by row in `words` of the image: a number of image_set_counts */
+    ImageRows rows;
+    uint32_t values;       /* rows with a value of their own in the value area */
+    Buf counts;            /* as in the image, but for the last run */
+    ImageRun run;          /* which is this */
+    Vec(uint32_t) counted; /* by row in `words` of the image: a number of image_set_counts */
 } ImageGroup;
 
 enum { RECENT = 1024 }; /* a power of two */
@@ -69,7 +67,8 @@ struct Image {
     Vec(ImageVar) vars;
     Vec(ImageProbe) probes;
     Vec(ImagePair) pairs;
-    Map pair_of; /* (var, probe) as 8 bytes -> index in pairs */
+    Vec(uint32_t) next; /* by pair: as image_next_pairs */
+    Map pair_of;        /* (var, probe) as 8 bytes -> index in pairs */
     uint32_t
         recent[RECENT]; /* 1 + index of a pair, by a hash of it: spares the map most look-ups */
     Vec(ImageFunc) funcs;
@@ -114,12 +113,13 @@ void image_free(Image *img) {
     vec_free(&img->vars);
     vec_free(&img->probes);
     vec_free(&img->pairs);
+    vec_free(&img->next);
     map_free(&img->pair_of);
     vec_free(&img->funcs);
     vec_free(&img->fids);
     vec_free(&img->tail);
     for (uint32_t g = 0; g < img->groups.len; g++) {
-        buf_free(&img->groups.at[g].rows);
+        buf_free(&img->groups.at[g].rows.bytes);
         buf_free(&img->groups.at[g].counts);
         vec_free(&img->groups.at[g].counted);
     }
@@ -189,7 +189,11 @@ void image_func(Image *img, uint32_t fid, Str name) {
 
 /* ---- rows ---- */
 
-static uint32_t pair_index(Image *img, uint32_t var, uint32_t probe) {
+const uint32_t *image_next_pairs(const Image *img) {
+    return img->next.at;
+}
+
+uint32_t image_pair(Image *img, uint32_t var, uint32_t probe) {
     uint32_t *recent = &img->recent[(probe + var * 37) & (RECENT - 1)];
     if (*recent) {
         const ImagePair *p = &img->pairs.at[*recent - 1];
@@ -203,53 +207,66 @@ static uint32_t pair_index(Image *img, uint32_t var, uint32_t probe) {
     if (added) {
         ImagePair p = {.var = var, .probe = probe};
         vec_push(&img->pairs, p);
+        vec_push(&img->next, 0);
     }
     *recent = (uint32_t)index + 1;
     return (uint32_t)index;
 }
 
-/* Makes the pair the group's; true if it is not the one that was to be expected. */
-static bool move_pair(Image *img, ImageGroup *g, uint32_t var, uint32_t probe) {
-    if (g->count == 0) {
-        g->pair = pair_index(img, var, probe);
+/* Whether the pair is not the one that is to be expected after the last row; if none is, this one
+ * is from now on. */
+static bool is_other_pair(Image *img, const ImageRows *rows, uint32_t pair) {
+    if (!rows->n)
         return true;
-    }
-    const ImagePair *last = &img->pairs.at[g->pair], *next = &img->pairs.at[last->next];
-    if (last->has_next && next->var == var && next->probe == probe) {
-        g->pair = last->next;
-        return false;
-    }
-    uint32_t before = g->pair;
-    g->pair = pair_index(img, var, probe);
-    if (img->pairs.at[before].has_next)
-        return true;
-    img->pairs.at[before].next = g->pair;
-    img->pairs.at[before].has_next = true;
-    return false;
+    uint32_t *next = &img->next.at[rows->pair];
+    *next = *next ? *next : pair + 1;
+    return *next != pair + 1;
 }
 
 static ImageGroup *group_of(Image *img, uint32_t var) {
     return &img->groups.at[img->vars.at[var].group];
 }
 
-static uint32_t add_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc,
-                        bool same) {
-    ImageGroup *g = group_of(img, var);
-    bool other = move_pair(img, g, var, probe);
-    bool jump = fid != g->fid || pc < g->pc;
-    uint32_t forward = jump ? pc : pc - g->pc;
-    buf_uleb(&g->rows, (uint64_t)forward << 3 | (same ? 4 : 0) | (other ? 2 : 0) | (jump ? 1 : 0));
+void image_put_row_(ImageRows *rows, uint32_t pair, bool other, uint32_t fid, uint32_t pc,
+                    bool same) {
+    bool jump = fid != rows->fid || pc < rows->pc;
+    uint32_t forward = jump ? pc : pc - rows->pc;
+    buf_uleb(&rows->bytes,
+             (uint64_t)forward << 3 | (same ? 4 : 0) | (other ? 2 : 0) | (jump ? 1 : 0));
     if (jump) {
-        uint32_t by = fid - g->fid;
-        buf_uleb(&g->rows, (by << 1) ^ (0 - (by >> 31)));
+        uint32_t by = fid - rows->fid;
+        buf_uleb(&rows->bytes, (by << 1) ^ (0 - (by >> 31)));
     }
     if (other)
-        buf_uleb(&g->rows, g->pair);
-    if (g->count == 0 || fid != g->fid)
-        vec_push(&img->fids, fid);
-    g->fid = fid;
-    g->pc = pc;
-    return g->count++;
+        buf_uleb(&rows->bytes, pair);
+    rows->fid = fid;
+    rows->pc = pc;
+    rows->pair = pair;
+    rows->n++;
+}
+
+void image_append_rows(Image *img, uint32_t group, const ImageRows *rows) {
+    ImageRows *to = &img->groups.at[group].rows;
+    buf_bytes(&to->bytes, rows->bytes.data, rows->bytes.len);
+    to->n += rows->n;
+    to->pair = rows->pair;
+    to->fid = rows->fid;
+    to->pc = rows->pc;
+}
+
+void image_func_has_rows(Image *img, uint32_t fid) {
+    vec_push(&img->fids, fid);
+}
+
+static uint32_t add_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc,
+                        bool same) {
+    ImageRows *rows = &group_of(img, var)->rows;
+    uint32_t pair = image_pair(img, var, probe);
+    bool other = is_other_pair(img, rows, pair);
+    if (!rows->n || fid != rows->fid)
+        image_func_has_rows(img, fid);
+    image_put_row_(rows, pair, other, fid, pc, same);
+    return rows->n - 1;
 }
 
 static void put_run(const ImageRun *run, Buf *out) {
@@ -272,12 +289,16 @@ static bool has_counts(const ImageGroup *g) {
     return g->counts.len || g->run.counted;
 }
 
-uint32_t image_count_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc,
-                         const ImageCount *count) {
-    ImageGroup *g = group_of(img, var);
+void image_append_value(Image *img, uint32_t group, const ImageCount *count) {
+    ImageGroup *g = &img->groups.at[group];
     add_to_run(g, true, count->amount, count->flag);
     if (count->amount)
         vec_push(&g->counted, count->number);
+}
+
+uint32_t image_count_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc,
+                         const ImageCount *count) {
+    image_append_value(img, img->vars.at[var].group, count);
     return add_row(img, var, probe, fid, pc, false);
 }
 
@@ -317,7 +338,7 @@ uint32_t image_cells_row(Image *img, uint32_t var, const ImageCells *cells) {
 bool image_is_empty(const Image *img) {
     uint64_t rows = img->tail.len;
     for (uint32_t g = 0; g < img->groups.len; g++)
-        rows += img->groups.at[g].count;
+        rows += img->groups.at[g].rows.n;
     return rows == 0;
 }
 
@@ -357,7 +378,7 @@ uint64_t image_group_offset(const Image *img, uint32_t group) {
 }
 
 uint32_t image_group_rows(const Image *img, uint32_t group) {
-    return img->groups.at[group].count;
+    return img->groups.at[group].rows.n;
 }
 
 /* Where the values of shared and script rows begin. */
@@ -566,9 +587,10 @@ static void put_pairs(Writer *w) {
     put_field(w, FORMAT_NPAIRS, img->pairs.len);
     for (uint32_t i = 0; i < img->pairs.len; i++) {
         const ImagePair *p = &img->pairs.at[i];
+        uint32_t expected = img->next.at[i] ? img->next.at[i] - 1 : 0;
         buf_u32le(w->out, vars.at[p->var]);
         buf_u32le(w->out, probes.at[p->probe]);
-        buf_u32le(w->out, w->skeleton ? UINT32_MAX : p->next);
+        buf_u32le(w->out, w->skeleton ? UINT32_MAX : expected);
         buf_u32le(w->out, (uint32_t)img->probes.at[p->probe].place);
     }
     vec_free(&vars);
@@ -628,7 +650,7 @@ static void put_descriptions(Writer *w) {
 static uint32_t list_groups(const Writer *w, const ImageGroup **groups) {
     uint32_t n = 0;
     for (uint32_t g = 0; g < w->img->groups.len; g++)
-        if (w->img->groups.at[g].count || w->skeleton)
+        if (w->img->groups.at[g].rows.n || w->skeleton)
             groups[n++] = &w->img->groups.at[g];
     qsort(groups, n, sizeof *groups, compare_groups);
     return n;
@@ -640,7 +662,7 @@ static void put_groups(Writer *w, const ImageGroup **groups, uint32_t n) {
     for (uint32_t g = 0; g < n; g++) {
         bool counts = has_counts(groups[g]) && !w->skeleton;
         buf_u32le(w->out, groups[g]->kind | (uint32_t)counts << 8 | groups[g]->id_stride << 16);
-        buf_u32le(w->out, w->skeleton ? 0 : groups[g]->count);
+        buf_u32le(w->out, w->skeleton ? 0 : groups[g]->rows.n);
         buf_u32le(w->out, w->descriptions[groups[g] - w->img->groups.at]);
     }
 }
@@ -667,7 +689,7 @@ static void put_rows(Writer *w) {
     n = w->skeleton ? 0 : n;
     put_field(w, FORMAT_ROWS, here(w));
     for (uint32_t g = 0; g < n; g++)
-        buf_bytes(w->out, groups[g]->rows.data, groups[g]->rows.len);
+        buf_bytes(w->out, groups[g]->rows.bytes.data, groups[g]->rows.bytes.len);
     put_field(w, FORMAT_COUNTS, here(w));
     for (uint32_t g = 0; g < n; g++) {
         if (!has_counts(groups[g]))
@@ -755,7 +777,7 @@ static void put_tail(Writer *w) {
     put_field(w, FORMAT_NTAIL, img->tail.len);
     uint64_t address = 4, global = 0;
     for (uint32_t g = 0; g < img->groups.len; g++)
-        address += (uint64_t)img->groups.at[g].count * img->groups.at[g].id_stride;
+        address += (uint64_t)img->groups.at[g].rows.n * img->groups.at[g].id_stride;
     for (uint32_t i = 0; i < img->tail.len; i++) {
         const ImageTail *row = &img->tail.at[i];
         const ImageVar *v = &img->vars.at[row->var];
@@ -836,7 +858,7 @@ void image_class(Image *img, RowsRank rank, ImageField *fields, uint32_t n, Buf 
         const ImageField *f = &fields[i];
         if (f->var == IMAGE_HIDDEN)
             continue;
-        buf_u32le(out, pair_index(img, f->var, f->probe));
+        buf_u32le(out, image_pair(img, f->var, f->probe));
         buf_u32le(out, group_rank(img, image_group(img, f->var)));
         buf_u32le(out, f->offset);
         buf_u32le(out, f->bytes);

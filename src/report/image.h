@@ -88,6 +88,49 @@ uint32_t image_count_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid,
 uint32_t image_same_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc);
 
 /*
+ * Counted rows can be encoded apart from the image, on any thread while nothing is added to it, and
+ * appended to the group in which they follow the row of a pair (variable, probe) in a function at
+ * a pc.
+ */
+typedef struct ImageRows {
+    Buf bytes;
+    uint32_t n;
+    uint32_t pair, fid, pc; /* of the last one, or of the row that they follow */
+} ImageRows;
+
+/* The number of a pair, which gets one if it has none. */
+uint32_t image_pair(Image *img, uint32_t var, uint32_t probe);
+/* By pair: 1 + the one that is to be expected after it, 0 = none has followed it yet. Valid until
+ * something is added. */
+const uint32_t *image_next_pairs(const Image *img);
+/* Puts down one more row; of a group's first one the pair is `other`. */
+void image_put_row_(ImageRows *rows, uint32_t pair, bool other, uint32_t fid, uint32_t pc,
+                    bool same);
+/* Encodes one more row. False: nothing was done, only the image can add it, since no pair has
+ * followed that of the row before yet. */
+static inline bool image_encode_row(const uint32_t *next, ImageRows *rows, uint32_t pair,
+                                    uint32_t fid, uint32_t pc, bool same) {
+    uint32_t expected = next[rows->pair], forward = pc - rows->pc;
+    if (!expected)
+        return false;
+    if (expected != pair + 1 || fid != rows->fid || forward >= 16) {
+        image_put_row_(rows, pair, expected != pair + 1, fid, pc, same);
+        return true;
+    }
+    buf_u8(&rows->bytes, (uint8_t)(forward << 3 | (same ? 4 : 0))); /* most rows */
+    rows->pc = pc;
+    rows->pair = pair;
+    rows->n++;
+    return true;
+}
+/* Appends encoded rows; n, pair, fid and pc are those of `rows`. */
+void image_append_rows(Image *img, uint32_t group, const ImageRows *rows);
+/* ... and the value of the next one of them that is not the same as the row before. */
+void image_append_value(Image *img, uint32_t group, const ImageCount *count);
+/* A function has some of them. */
+void image_func_has_rows(Image *img, uint32_t fid);
+
+/*
  * A row of a shared variable (probe filled in, place empty), of a script variable (both empty), in
  * this order after the site rows; returns its number among these. The row of a script variable that
  * is a map has its number, which is the value, as id too.

@@ -47,7 +47,10 @@ static void add_rows(KindCounts *k, Store *s, const Site *site, const Match *mat
         uint32_t id = v->vars[var->index];
         CountedAmount amount = coalesce_amount(s->coalesce, site, match, id);
         uint32_t probe = store_action_row(s, match->action, amount.ways);
-        vec_push(&k->rows, ((CountedRow){.var = id, .probe = probe, .k = amount}));
+        vec_push(&k->rows,
+                 ((KindRow){.counted = {.var = id, .probe = probe, .k = amount},
+                            .group = s->group_of[id],
+                            .pair = image_pair(s->rows.image, s->rows.of_var[id], probe)}));
     }
 }
 
@@ -66,7 +69,7 @@ static void add_match(KindCounts *k, Store *s, const Site *site, const Match *ma
     for (uint32_t i = m.first_share; i < k->shares.len; i++)
         m.ways |= k->shares.at[i].ways != WAY_BOTH;
     for (uint32_t i = m.first_row; i < k->rows.len; i++)
-        m.ways |= k->rows.at[i].k.ways != WAY_BOTH;
+        m.ways |= k->rows.at[i].counted.k.ways != WAY_BOTH;
     vec_push(&k->matches, m);
 }
 
@@ -81,6 +84,9 @@ static void find(KindCounts *k, Store *s, const Site *site, const Match *matches
     }
     for (uint32_t i = 0; i < n && kind->all; i++)
         add_match(k, s, site, &matches[i]);
+    const KindMatch *m = kind->all && n == 1 ? &vec_last(&k->matches) : NULL;
+    if (m && m->before && !m->ways && !m->nshares && m->nrows == 1)
+        kind->only = 1 + m->first_row;
 }
 
 /* ---- at each ---- */
@@ -91,6 +97,7 @@ typedef struct Counter {
     Store *store;
     KindTally *tally; /* or NULL */
     Counts *counts;   /* of the one or the other */
+    const uint32_t *next_pairs;
 } Counter;
 
 static void note_site(const Counter *c, const KindMatch *m) {
@@ -102,20 +109,58 @@ static void note_site(const Counter *c, const KindMatch *m) {
     c->store->sites++;
 }
 
-/* A row of a tally; its values are numbered by themselves. */
-static void tally_row(const Counter *c, uint32_t pc, uint32_t row, uint32_t segment) {
-    const CountedRow *r = &c->k->rows.at[row];
-    uint32_t *last = &c->tally->last.at[c->store->group_of[r->var]];
-    *last = counts_value(c->counts, segment, r->k.amount, r->k.flag, *last);
-    vec_push(&c->tally->rows, ((KindRow){row, pc, *last}));
+/* Whether a row has the value of the row before in its group; else it has one of its own. */
+static inline bool has_last_value(Counts *counts, KindGroup *g, const CountedAmount *k,
+                                  uint32_t segment) {
+    if (g->current && segment == g->segment && k->amount == g->k.amount && k->flag == g->k.flag)
+        return true;
+    uint32_t value = counts_value(counts, segment, k->amount, k->flag, g->last);
+    bool same = value == g->last;
+    g->last = value;
+    g->current = true;
+    g->segment = segment;
+    g->k = *k;
+    return same;
+}
+
+/* How far the rows of a group have got. */
+static KindMark mark_rows(const KindGroup *g) {
+    return (KindMark){g->rows.n,  g->rows.pair,      g->rows.fid,
+                      g->rows.pc, g->rows.bytes.len, g->values.len};
+}
+
+/* Adds a row that cannot be encoded yet; those after it are. */
+static void add_first(KindTally *t, KindGroup *g, uint32_t row, const KindRow *r,
+                      const Site *site) {
+    if (g->first)
+        t->firsts.at[g->first - 1].end = mark_rows(g);
+    KindFirst first = {.row = row, .func = site->func, .pc = site->pc, .value = g->last};
+    vec_push(&t->firsts, first);
+    g->first = t->firsts.len;
+    g->rows.n = 0;
+    g->rows.pair = r->pair;
+    g->rows.fid = site->func;
+    g->rows.pc = site->pc;
+}
+
+/* A row of a tally. */
+static inline void tally_row(const Counter *c, const Site *site, uint32_t row, uint32_t segment) {
+    const KindRow *r = &c->k->rows.at[row];
+    KindGroup *g = &c->tally->groups.at[r->group];
+    bool same = has_last_value(c->counts, g, &r->counted.k, segment);
+    if (!g->first ||
+        !image_encode_row(c->next_pairs, &g->rows, r->pair, site->func, site->pc, same))
+        add_first(c->tally, g, row, r, site);
+    else if (!same)
+        vec_push(&g->values, g->last);
 }
 
 static inline void count_row(const Counter *c, const Site *site, uint32_t row, uint32_t segment) {
     if (c->tally) {
-        tally_row(c, site->pc, row, segment);
+        tally_row(c, site, row, segment);
         return;
     }
-    CountedRow counted = c->k->rows.at[row];
+    CountedRow counted = c->k->rows.at[row].counted;
     counted.segment = segment;
     store_count_row(c->store, site, &counted);
 }
@@ -130,7 +175,7 @@ static void count_ways(const Counter *c, const Site *site, const KindMatch *m) {
                      counts_key(site, event), share->amount);
     }
     for (uint32_t i = m->first_row; i < m->first_row + m->nrows; i++) {
-        event.ways = c->k->rows.at[i].k.ways;
+        event.ways = c->k->rows.at[i].counted.k.ways;
         count_row(c, site, i, counts_segment(c->counts, site, event));
     }
 }
@@ -162,12 +207,14 @@ static inline void count_all(const Counter *c, const Site *site) {
 
 bool kinds_count(KindCounts *k, Store *s, const Site *site, const Match *matches, uint32_t n) {
     const KindCount *kind = &k->of[site->instr->op];
+    if (!coalesce_allows(s->coalesce, site->func))
+        return false;
     if (!kind->found)
         find(k, s, site, matches, n);
-    if (!kind->all || !coalesce_allows(s->coalesce, site->func))
+    if (!kind->all)
         return false;
     counts_find(&s->coalesce->counts);
-    count_all(&(Counter){k, s, NULL, &s->coalesce->counts}, site);
+    count_all(&(Counter){.k = k, .store = s, .counts = &s->coalesce->counts}, site);
     return true;
 }
 
@@ -179,7 +226,8 @@ static bool count_body(const Counter *c, const Site *func, const WasmDecoded *bo
     uint32_t end = body->at.at[body->at.len - 1].offset;
     bool any = false;
     for (const WasmInstr *i = body->at.at; i->size; i++) {
-        if (!c->k->of[i->op].n)
+        const KindCount *kind = &c->k->of[i->op];
+        if (!kind->n)
             continue;
         if (!any)
             counts_find(c->counts);
@@ -187,7 +235,12 @@ static bool count_body(const Counter *c, const Site *func, const WasmDecoded *bo
         site.instr = i;
         site.pc = i->offset;
         site.at_func_end = i->offset + i->size == end;
-        count_all(c, &site);
+        if (c->tally && kind->only) {
+            c->tally->sites.at[kind->first]++;
+            tally_row(c, &site, kind->only - 1, counts_segment_before(c->counts, i->offset));
+        } else {
+            count_all(c, &site);
+        }
     }
     return any;
 }
@@ -202,7 +255,7 @@ bool kinds_count_body(KindCounts *k, Store *s, const Matcher *w, const Site *sit
     }
     if (!any || !coalesce_allows(s->coalesce, site->func))
         return !any;
-    count_body(&(Counter){k, s, NULL, &s->coalesce->counts}, site, body);
+    count_body(&(Counter){.k = k, .store = s, .counts = &s->coalesce->counts}, site, body);
     return true;
 }
 
@@ -210,11 +263,16 @@ bool kinds_count_body(KindCounts *k, Store *s, const Matcher *w, const Site *sit
 
 void kinds_begin(const KindCounts *k, const Store *s, KindTally *t) {
     counts_begin_run(&t->counts, s->counts);
-    t->rows.len = t->funcs.len = t->sites.len = t->last.len = 0;
+    t->firsts.len = t->funcs.len = t->sites.len = 0;
     for (uint32_t i = 0; i < k->matches.len; i++)
         vec_push(&t->sites, 0);
-    for (uint32_t i = 0; i < s->groups.len; i++)
-        vec_push(&t->last, COUNT_NONE);
+    while (t->groups.len < s->groups.len)
+        vec_add(&t->groups);
+    for (uint32_t i = 0; i < t->groups.len; i++) {
+        KindGroup *g = &t->groups.at[i];
+        g->first = g->values.len = g->rows.bytes.len = 0;
+        g->last = COUNT_NONE;
+    }
 }
 
 void kinds_tally(const KindCounts *k, Store *s, KindTally *t, const WasmModule *m,
@@ -222,13 +280,46 @@ void kinds_tally(const KindCounts *k, Store *s, KindTally *t, const WasmModule *
     const Site site = {.m = m, .func = body->func};
     t->counts.decoded = body;
     counts_enter(&t->counts, body->func);
-    bool any = count_body(&(Counter){k, s, t, &t->counts}, &site, body);
+    for (uint32_t i = 0; i < t->groups.len; i++)
+        t->groups.at[i].current = false;
+    const uint32_t *next = image_next_pairs(s->rows.image);
+    KindFunc func = {.func = body->func};
+    func.any = count_body(&(Counter){k, s, t, &t->counts, next}, &site, body);
     counts_leave(&t->counts);
-    vec_push(&t->funcs, ((KindFunc){body->func, t->rows.len, any}));
+    for (uint32_t i = 0; i < t->groups.len; i++)
+        func.rows |= t->groups.at[i].current;
+    vec_push(&t->funcs, func);
+}
+
+/* Puts the encoded rows between two marks into the store; value 0 of the run is `values` there. */
+static void join_rows(Store *s, uint32_t group, const KindGroup *g, const KindMark *from,
+                      const KindMark *to, uint32_t values) {
+    uint32_t nvalues = to->values - from->values;
+    ImageRows rows = {.n = to->n, .pair = to->pair, .fid = to->fid, .pc = to->pc};
+    rows.bytes.data = g->rows.bytes.data + from->bytes;
+    rows.bytes.len = to->bytes - from->bytes;
+    store_join_rows(s, group, &rows, nvalues ? &g->values.at[from->values] : NULL, nvalues, values);
+}
+
+/* The rows of all groups. */
+static void join_groups(const KindCounts *k, Store *s, const WasmModule *m, const KindTally *t,
+                        uint32_t values) {
+    KindMark *joined = mem_zalloc(sizeof *joined * t->groups.len);
+    for (uint32_t i = 0; i < t->firsts.len; i++) {
+        const KindFirst *first = &t->firsts.at[i];
+        const KindRow *row = &k->rows.at[first->row];
+        const KindGroup *g = &t->groups.at[row->group];
+        KindMark end = g->first == i + 1 ? mark_rows(g) : first->end;
+        store_join_row(s, m, first->func, first->pc, &row->counted, values + first->value);
+        if (end.n)
+            join_rows(s, row->group, g, &joined[row->group], &end, values);
+        joined[row->group] = end;
+    }
+    free(joined);
 }
 
 void kinds_join(const KindCounts *k, Store *s, const WasmModule *m, const KindTally *t) {
-    uint32_t values = s->counts->values.len, row = 0;
+    uint32_t values = s->counts->values.len;
     counts_leave(&s->coalesce->counts);
     counts_join(&s->coalesce->counts, &t->counts);
     for (uint32_t i = 0; i < t->sites.len; i++) {
@@ -236,19 +327,21 @@ void kinds_join(const KindCounts *k, Store *s, const WasmModule *m, const KindTa
         s->sites += t->sites.at[i];
     }
     for (uint32_t i = 0; i < t->funcs.len; i++)
-        for (; row < t->funcs.at[i].rows; row++) {
-            const KindRow *r = &t->rows.at[row];
-            store_join_row(s, m, t->funcs.at[i].func, r->pc, &k->rows.at[r->row],
-                           values + r->value);
-        }
+        if (t->funcs.at[i].rows)
+            store_join_func(s, m, t->funcs.at[i].func);
+    join_groups(k, s, m, t, values);
 }
 
 void kinds_tally_free(KindTally *t) {
     counts_free(&t->counts);
     vec_free(&t->funcs);
-    vec_free(&t->rows);
+    vec_free(&t->firsts);
+    for (uint32_t i = 0; i < t->groups.len; i++) {
+        buf_free(&t->groups.at[i].rows.bytes);
+        vec_free(&t->groups.at[i].values);
+    }
+    vec_free(&t->groups);
     vec_free(&t->sites);
-    vec_free(&t->last);
 }
 
 void kinds_free(KindCounts *k) {

@@ -27,14 +27,22 @@ typedef struct KindCount {
     bool found;
     bool all;          /* all that they do is counted by segments, the same everywhere */
     uint32_t first, n; /* of KindCounts.matches */
+    uint32_t only;     /* 1 + the row, if that is all, and is of before the instruction; else 0 */
 } KindCount;
+
+/* A row at each such instruction. */
+typedef struct KindRow {
+    CountedRow counted; /* without its segment */
+    uint32_t group;     /* of Store.groups */
+    uint32_t pair;      /* image_pair */
+} KindRow;
 
 /* A zeroed one is ready. */
 typedef struct KindCounts {
     KindCount of[WASM_OP_COUNT];
     Vec(KindMatch) matches;
     Vec(KindShare) shares;
-    Vec(CountedRow) rows; /* without their segments */
+    Vec(KindRow) rows;
 } KindCounts;
 
 /* As store_count, for all matches of a site whose matches are decided. False if they have to go
@@ -46,23 +54,46 @@ bool kinds_count(KindCounts *k, Store *s, const Site *site, const Match *matches
 bool kinds_count_body(KindCounts *k, Store *s, const Matcher *w, const Site *site,
                       const WasmDecoded *body);
 
-/* What is counted in a run of functions, before anything of it is in the store. */
-typedef struct KindRow {
+/*
+ * What is counted in a run of functions, before anything of it is in the store. Rows are encoded as
+ * the image has them; those for which that takes what is before the run, the first of each group
+ * at least, are *firsts*, which the store adds.
+ */
+
+/* How far the rows of a group have got. */
+typedef struct KindMark {
+    uint32_t n;             /* rows after the last first */
+    uint32_t pair, fid, pc; /* of the last row */
+    size_t bytes;           /* encoded, */
+    uint32_t values;        /* values, of all rows of the run */
+} KindMark;
+typedef struct KindFirst {
     uint32_t row; /* of KindCounts.rows */
-    uint32_t pc;
+    uint32_t func, pc;
     uint32_t value; /* of the run's Counts.values */
-} KindRow;
+    KindMark end;   /* of the encoded rows after it, if there is another first */
+} KindFirst;
+/* Rows of a SlotGroup. */
+typedef struct KindGroup {
+    uint32_t first;       /* 1 + the last first in KindTally.firsts; 0 = none */
+    ImageRows rows;       /* after firsts; all but its bytes is of those after the last one */
+    Vec(uint32_t) values; /* of the rows that do not have the value of the row before */
+    uint32_t last;        /* value of a row, or COUNT_NONE */
+    bool current;         /* that row is in the current function: */
+    uint32_t segment;
+    CountedAmount k;
+} KindGroup;
 typedef struct KindFunc {
     uint32_t func;
-    uint32_t rows; /* with those of the functions before */
-    bool any;      /* something is counted in it */
+    bool any;  /* something is counted in it */
+    bool rows; /* it has some */
 } KindFunc;
 typedef struct KindTally {
     Counts counts;
     Vec(KindFunc) funcs;
-    Vec(KindRow) rows;
+    Vec(KindFirst) firsts;
+    Vec(KindGroup) groups;
     Vec(uint32_t) sites; /* by KindCounts.matches */
-    Vec(uint32_t) last;  /* by SlotGroup: as `last` in that */
 } KindTally;
 
 /* Begins a run; a zeroed tally, or one that was joined, will do. Nothing is changed in the store

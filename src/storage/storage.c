@@ -187,6 +187,11 @@ static SlotGroup *group_of_row(Store *s, const CountedRow *row) {
     return &s->groups.at[s->group_of[row->var]];
 }
 
+static ImageCount count_of(const Store *s, uint32_t value) {
+    const CountValue *v = &s->counts->values.at[value];
+    return (ImageCount){v->amount, v->flag, value};
+}
+
 static void put_row(Store *s, const WasmModule *m, uint32_t func, uint32_t pc,
                     const CountedRow *row, uint32_t value) {
     SlotGroup *g = group_of_row(s, row);
@@ -195,8 +200,7 @@ static void put_row(Store *s, const WasmModule *m, uint32_t func, uint32_t pc,
         image_same_row(s->rows.image, s->rows.of_var[row->var], row->probe, func, pc);
         return;
     }
-    const CountValue *v = &s->counts->values.at[value];
-    ImageCount count = {v->amount, v->flag, value};
+    ImageCount count = count_of(s, value);
     image_count_row(s->rows.image, s->rows.of_var[row->var], row->probe, func, pc, &count);
     g->last = value;
 }
@@ -217,6 +221,22 @@ void store_join_row(Store *s, const WasmModule *m, uint32_t func, uint32_t pc,
     uint32_t last = group_of_row(s, row)->last;
     bool same = is_never(s, value) && is_never(s, last); /* counts_value would have said so */
     put_row(s, m, func, pc, row, same ? last : value);
+}
+
+void store_join_rows(Store *s, uint32_t group, const ImageRows *rows, const uint32_t *values,
+                     uint32_t nvalues, uint32_t first) {
+    SlotGroup *g = &s->groups.at[group];
+    image_append_rows(s->rows.image, g->rows, rows);
+    for (uint32_t i = 0; i < nvalues; i++) {
+        ImageCount count = count_of(s, first + values[i]);
+        image_append_value(s->rows.image, g->rows, &count);
+        g->last = count.number;
+    }
+}
+
+void store_join_func(Store *s, const WasmModule *m, uint32_t func) {
+    name_function(s, m, func);
+    image_func_has_rows(s->rows.image, func);
 }
 
 void store_note_constants(Store *s, const Site *site, const Variant *v) {

@@ -126,6 +126,11 @@ void store_count_row(Store *s, const Site *site, const CountedRow *row);
 /* The same for one that has its value, an index into Counts.values, already. */
 void store_join_row(Store *s, const WasmModule *m, uint32_t func, uint32_t pc,
                     const CountedRow *row, uint32_t value);
+/* The same for encoded rows of a group, after a row of it: values[i] + first are those of the rows
+ * that do not have the value of the row before; and for a function that has rows. */
+void store_join_rows(Store *s, uint32_t group, const ImageRows *rows, const uint32_t *values,
+                     uint32_t nvalues, uint32_t first);
+void store_join_func(Store *s, const WasmModule *m, uint32_t func);
 
 /* The strings that a match's code needs at a site, the cells, and how often it looks keys of maps
  * up. */

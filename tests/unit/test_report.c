@@ -333,6 +333,98 @@ typedef struct Expected {
 } Expected;
 
 /* Random rows of one kind, read back from both formats. */
+typedef struct CountedRow {
+    uint32_t probe, fid, pc;
+    ImageCount count;
+    bool same;
+} CountedRow;
+
+static void add_counted(Image *img, uint32_t var, const CountedRow *r) {
+    if (r->same)
+        image_same_row(img, var, r->probe, r->fid, r->pc);
+    else
+        image_count_row(img, var, r->probe, r->fid, r->pc, &r->count);
+}
+
+/* Encodes rows[from...), which begin with one that was added, as long as that is possible. */
+static uint32_t append_counted(Image *img, uint32_t var, const CountedRow *rows, uint32_t from,
+                               uint32_t to) {
+    const CountedRow *r = &rows[from - 1];
+    ImageRows more = {.pair = image_pair(img, var, r->probe), .fid = r->fid, .pc = r->pc};
+    uint32_t at = from;
+    for (; at < to; at++) {
+        r = &rows[at];
+        uint32_t pair = image_pair(img, var, r->probe);
+        if (!image_encode_row(image_next_pairs(img), &more, pair, r->fid, r->pc, r->same))
+            break;
+    }
+    image_append_rows(img, image_group(img, var), &more);
+    for (uint32_t i = from; i < at; i++) {
+        image_func_has_rows(img, rows[i].fid);
+        if (!rows[i].same)
+            image_append_value(img, image_group(img, var), &rows[i].count);
+    }
+    buf_free(&more.bytes);
+    return at;
+}
+
+static Image *counted_image(uint32_t *var) {
+    Image *img = image_new();
+    *var = scalar(img, REPORT_I64, "count", "i64", "i64");
+    for (uint32_t i = 0; i < 4; i++)
+        image_probe(img, STR("1_wasm:opcode:call:before"));
+    image_func(img, 3, STR("f"));
+    return img;
+}
+
+static ImageWord word_of_row(void *ctx, uint32_t number) {
+    (void)ctx;
+    return (ImageWord){number / 2, number % 2};
+}
+
+/* Rows that are encoded apart make the same image. */
+static void test_encoded_rows(void **state) {
+    enum { ROWS = 200 };
+    CountedRow rows[ROWS];
+    uint32_t encoded = 0;
+    for (uint32_t round = 0; round < 200; round++) {
+        uint32_t var;
+        Image *one = counted_image(&var), *other = counted_image(&var);
+        for (uint32_t i = 0, fid = 0, pc = 0; i < ROWS; i++) {
+            bool next = next_random() % 16 == 0;
+            fid += next ? 1 + (uint32_t)(next_random() % 100) : 0;
+            pc = (next ? 0 : pc) + (uint32_t)(next_random() % (i % 8 ? 5 : 1000));
+            rows[i] = (CountedRow){(uint32_t)(next_random() % (round % 4 + 1)),
+                                   fid,
+                                   pc,
+                                   {next_random() % 3, next_random() % 2, i},
+                                   i && next_random() % 2};
+            add_counted(one, var, &rows[i]);
+        }
+        for (uint32_t i = 0; i < ROWS;) {
+            add_counted(other, var, &rows[i++]);
+            uint32_t to = i + (uint32_t)(next_random() % (ROWS + 1 - i));
+            uint32_t end = append_counted(other, var, rows, i, to);
+            encoded += end - i;
+            i = end;
+        }
+        ImageCounts counts = {.ncounters = ROWS, .nderived = ROWS, .word = word_of_row};
+        image_set_counts(one, counts);
+        image_set_counts(other, counts);
+        Buf a = {0}, b = {0};
+        assert_true(image_finish(one, &(ImageOptions){.format = IMAGE_CSV}, &a));
+        assert_true(image_finish(other, &(ImageOptions){.format = IMAGE_CSV}, &b));
+        assert_int_equal(a.len, b.len);
+        assert_memory_equal(a.data, b.data, a.len);
+        buf_free(&a);
+        buf_free(&b);
+        image_free(one);
+        image_free(other);
+    }
+    assert_true(encoded > 10000);
+    (void)state;
+}
+
 static void check_round_trip(ReportKind kind, const char *type, ImageFormat format) {
     enum { ROWS = 2000 };
     static Expected rows[ROWS];
@@ -802,6 +894,7 @@ int main(void) {
         cmocka_unit_test(test_finish_refuses),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_size),
+        cmocka_unit_test(test_encoded_rows),
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_damaged_image),
         cmocka_unit_test(test_floats),
