@@ -479,7 +479,7 @@ static bool put_code_section(Writer *r, const WasmSection *s) {
 
 static void put_names(Writer *r, const WasmSection *s) {
     const WasmModule *m = r->m;
-    bool additions = !r->names_done && wasm_names_added(m, r->w);
+    bool additions = !r->names_done && wasm_names_added(m, s ? r->w : NULL);
     bool same = !additions && !(r->w && r->w->body);
     for (uint32_t space = 0; space < WASM_SPACE_COUNT; space++)
         same &= m->layout.identity[space];

@@ -15,7 +15,8 @@
 typedef struct WasmWriter {
     bool (*body)(void *ctx, uint32_t func, Buf *out); /* may be NULL */
     void *ctx;
-    /* Names of locals added to input functions, for the name section; may be NULL. */
+    /* Names of locals added to input functions, for a name section that names locals; may be NULL.
+     */
     Str (*local_name)(void *ctx, uint32_t func, uint32_t nth_added);
     uint32_t (*locals_added)(void *ctx, uint32_t func);
 } WasmWriter;
@@ -23,7 +24,7 @@ bool wasm_write(WasmModule *m, const WasmWriter *w, Buf *out);
 
 /* ---- what write.c and write_names.c share ---- */
 
-/* True if something that was added has a name. */
+/* True if something that was added has a name; locals have none if w is NULL. */
 bool wasm_names_added(const WasmModule *m, const WasmWriter *w);
 
 /*

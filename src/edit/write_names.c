@@ -74,6 +74,12 @@ static bool adds_to(const WasmModule *m, const WasmWriter *w, uint8_t kind) {
     return kind == NAMES_LOCAL ? adds_locals(m, w) : is_map(kind) && adds_to_map(m, kind);
 }
 
+/* Whether there is to be a subsection that the program does not have. Its locals have no names
+ * then; neither have those that are added. */
+static bool adds_new(const WasmModule *m, uint8_t kind) {
+    return is_map(kind) && adds_to_map(m, kind);
+}
+
 bool wasm_names_added(const WasmModule *m, const WasmWriter *w) {
     for (uint8_t kind = 0; kind < NAMES_COUNT; kind++)
         if (adds_to(m, w, kind))
@@ -269,11 +275,10 @@ static void put_subsection(const WasmModule *m, const WasmWriter *w, uint8_t kin
 }
 
 /* New subsections with kinds in [from, to) that the input does not have. */
-static void put_new(const WasmModule *m, const WasmWriter *w, uint32_t *from, uint32_t to,
-                    uint32_t present, Buf *out) {
+static void put_new(const WasmModule *m, uint32_t *from, uint32_t to, uint32_t present, Buf *out) {
     for (; *from < to; ++*from)
-        if (!(present >> *from & 1) && adds_to(m, w, (uint8_t)*from))
-            put_subsection(m, w, (uint8_t)*from, NULL, true, NULL, out);
+        if (!(present >> *from & 1) && adds_new(m, (uint8_t)*from))
+            put_subsection(m, NULL, (uint8_t)*from, NULL, true, NULL, out);
 }
 
 static bool next_subsection(WasmCode *c, uint8_t *kind, WasmCode *sub) {
@@ -297,7 +302,7 @@ void wasm_put_names(const WasmModule *m, const WasmWriter *w, const WasmSection 
         present |= kind < NAMES_COUNT ? 1u << kind : 0;
     for (const uint8_t *from = c.at; next_subsection(&c, &kind, &sub); from = c.at) {
         if (additions && kind < NAMES_COUNT)
-            put_new(m, w, &next, kind, present, out);
+            put_new(m, &next, kind, present, out);
         bool known = kind < NAMES_COUNT && kind != NAMES_MODULE;
         bool moved = known && !m->layout.identity[name_spaces[kind]];
         bool labels = kind == NAMES_LABEL && resized;
@@ -307,5 +312,5 @@ void wasm_put_names(const WasmModule *m, const WasmWriter *w, const WasmSection 
             buf_bytes(out, from, (size_t)(c.at - from));
     }
     if (additions)
-        put_new(m, w, &next, NAMES_COUNT, present, out);
+        put_new(m, &next, NAMES_COUNT, present, out);
 }

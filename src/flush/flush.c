@@ -200,6 +200,8 @@ static bool plan_merge(Flush *f) {
     Store *s = f->store;
     if (!choose_storage(f))
         return false;
+    s->cells.in_memory = s->in_memory || (f->options->storage == STORAGE_AUTO &&
+                                          s->cells.outlined && f->plan->asks.values);
     store_chosen(s);
     bool grows =
         can_grow(f->m) && !f->options->polls; /* at the end, when it is not observed any more */

@@ -140,7 +140,7 @@ static void each_cell(const Flush *f, uint32_t map, uint64_t offset, FlushValue 
     const MapCells *c = &f->store->cells;
     const Type *type = f->plan->vars.at[f->plan->cells.maps.at[map].var].decl->type->value;
     uint32_t leaves = type_leaves(type);
-    for (uint32_t i = 0; i < c->maps[map].n && !f->store->in_memory; i++) {
+    for (uint32_t i = 0; i < c->maps[map].n && !c->in_memory; i++) {
         const MapCell *cell = &c->list.at[c->maps[map].sorted[i]];
         uint64_t at = offset + i * c->maps[map].step;
         for (uint32_t k = 0; k < leaves + cell->marked; k++) {

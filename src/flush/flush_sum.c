@@ -115,11 +115,12 @@ static void settle(Settling *t, uint32_t n, const Sum *sum, uint32_t global, uin
 static void settle_cell(Settling *t, const MapCell *cell) {
     const Store *s = t->chunks.f->store;
     uint32_t n = s->plan->vars.len + cell->first_sum;
-    uint64_t global = s->in_memory ? 0 : global_index(t->chunks.f, cell->first_global);
-    uint64_t address = s->in_memory ? cells_address(&s->cells, cell) : 0;
+    bool memory = s->cells.in_memory;
+    uint64_t global = memory ? 0 : global_index(t->chunks.f, cell->first_global);
+    uint64_t address = memory ? cells_address(&s->cells, cell) : 0;
     for (uint32_t k = 0; k <= s->plan->cells.maps.at[cell->map].leaves; k++)
         settle(t, n + k, store_cell_sum(s, cell, k), global + k,
-               s->in_memory ? address + 8 * (uint64_t)k : 0);
+               memory ? address + 8 * (uint64_t)k : 0);
 }
 
 static void add_settling(Flush *f, Splicer *s) {

@@ -302,7 +302,7 @@ bool scratch_exit(Scratch *x, uint32_t script, const char *name) {
 /* Whether a shape is to be compiled: one whose counts are only counters has no code. */
 static bool has_template(const Shape *s) {
     const Variant *v = s->variant;
-    return !s->never && !s->template && (s->spliced || v->starts_dynamic || v->exits);
+    return !s->never && !s->template && (s->sites || v->starts_dynamic || v->exits);
 }
 
 /* ---- decoding ---- */

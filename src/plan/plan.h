@@ -46,7 +46,7 @@ typedef struct Shape {
     struct Variant *variant;
     uint64_t atoms;  /* bit k = the value of atom k; SHAPE_ENTERING */
     bool never;      /* the predicate is false */
-    bool spliced;    /* its code goes somewhere: it does not only count; set by pass 1 */
+    uint32_t sites;  /* to which its code goes, where it does not only count; set by pass 1 */
     uint32_t index;  /* into Plan.shapes */
     void *template;  /* what gen/ made of it */
     void *predicate; /* alt with a dynamic predicate: code that leaves its value */

@@ -16,6 +16,7 @@
 #include "flush/flush.h"
 #include "flush/flush_library.h"
 #include "rewrite/frames.h"
+#include "rewrite/outline.h"
 #include "rewrite/polls.h"
 #include "inject/program.h"
 #include "link/runtime.h"
@@ -147,7 +148,7 @@ static void count_site(void *self, const Site *site, const SiteTypes *types, con
         bool counted = store_count(&r->store, site, &matches[i]);
         code |= !counted;
         if (!counted)
-            r->p.plan->shapes.at[matches[i].shape->index]->spliced = true;
+            r->p.plan->shapes.at[matches[i].shape->index]->sites++;
         r->p.touched[site->func] |= counted ? 0 : TOUCHED_CODE;
         check_alt_calls(r, site, types, matches[i].shape->variant);
         check_dups(r, site, matches[i].shape->variant);
@@ -212,7 +213,7 @@ static void note_scopes(Rewrite *r) {
 static void note_once(Rewrite *r, const ShapeList *list) {
     Site nowhere = plan_nowhere(r->p.plan, &r->p.m);
     for (uint32_t i = 0; i < list->len; i++) {
-        r->p.plan->shapes.at[list->at[i]->index]->spliced = true;
+        r->p.plan->shapes.at[list->at[i]->index]->sites++;
         memory_note(&r->memories, &nowhere, list->at[i]->variant, r->p.diags);
     }
     store_count_once(&r->store, list, &r->p.m);
@@ -383,7 +384,7 @@ static void splice_at(void *self, const Site *site, const SiteTypes *types, cons
 static bool compile(Rewrite *r, const Template **init, bool *accesses) {
     GenOptions gen = {.optimise = !r->options->no_optimise,
                       .in_memory = r->store.var_in_memory,
-                      .cells_in_memory = r->store.in_memory};
+                      .cells_in_memory = r->store.cells.in_memory};
     gen.memory_index = r->store.memory == UINT32_MAX ? 0 : r->store.memory;
     gen.imported = r->options->link == LINK_IMPORT;
     gen.stack_calls = !stack_is_in_program(r->p.plan, gen.imported);
@@ -462,9 +463,12 @@ static bool link(void *self) {
     r->store.rows.reports = r->store.rows.reported && !r->once.report.len && r->host != HOST_PROF;
     if (r->p.plan->lack.call)
         builtin_report(&r->p.plan->lack, &r->p.m, r->p.diags);
+    r->store.cells.outlined = !r->options->no_optimise && outline_wants_memory(r->p.plan);
     if (r->p.diags->errors > errors || !drop_values(r, init) || !flush_plan(&r->flush) ||
         !compile(r, init, NULL))
         return false;
+    if (!r->options->no_optimise)
+        outline_shapes(r->p.plan);
     Reach reach = reach_find(r->p.plan, init);
     memory_helpers(&r->memories, r->options->link == LINK_IMPORT, reach.helpers);
     stack_helpers(r->p.plan, r->options->link == LINK_IMPORT, reach.helpers);

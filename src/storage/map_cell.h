@@ -33,6 +33,8 @@ typedef struct CellRow {
 
 typedef struct MapCells {
     const Plan *plan;
+    bool outlined;  /* code that is the same for many of them should become a function */
+    bool in_memory; /* rather than in globals */
     Arena arena;
     CellRow *maps; /* by index into PlanCells.maps */
     Vec(MapCell) list;

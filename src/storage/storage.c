@@ -471,10 +471,12 @@ uint64_t store_words(const Store *s) {
 
 uint64_t store_values_size(const Store *s) {
     uint64_t size = hidden_offset(s, s->groups.len);
+    if (s->cells.in_memory)
+        size = align8(size + cells_hidden_size(&s->cells));
     if (!s->in_memory)
         return size;
     uint32_t words = counter_words(s) - (counters_in_image(s) ? s->counts->ncounters : 0);
-    return align8(size + cells_hidden_size(&s->cells)) + 8 * (uint64_t)words;
+    return size + 8 * (uint64_t)words;
 }
 
 /* ---- sums ---- */
@@ -491,7 +493,7 @@ const Sum *store_cell_sum(const Store *s, const MapCell *cell, uint32_t n) {
 }
 
 bool store_settles(const Store *s, const Sum *sum, bool cell) {
-    return sum->late || (cell && s->in_memory);
+    return sum->late || (cell && s->cells.in_memory);
 }
 
 void store_chosen(Store *s) {
@@ -610,12 +612,12 @@ void store_add(Store *s, WasmModule *m) {
         s->var_in_memory[i] =
             v->decl->storage == STORAGE_UNSHARED && s->groups.at[s->group_of[i]].in_memory;
     }
-    if (s->in_memory) {
+    if (s->cells.in_memory)
         set_addresses(s);
-        add_initial_data(s, m);
-    } else {
+    else
         cells_add(&s->cells, m);
-    }
+    if (s->in_memory)
+        add_initial_data(s, m);
     add_slots(s, m);
     if (s->counts)
         add_counters(s, m);

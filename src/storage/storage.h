@@ -95,7 +95,7 @@ typedef struct Store {
     MapCells cells;
     Vec(uint32_t) tail; /* PlanVar.id of the shared and script rows, in order */
 
-    bool in_memory;      /* unshared variables and cells are in memory */
+    bool in_memory;      /* unshared variables and counters are in memory, and cells, too */
     bool *var_in_memory; /* by PlanVar.id */
     uint32_t *frame_of;  /* by PlanVar.id: the first frame variable of that name in the script */
     uint32_t *global;    /* by PlanVar.id: handle of a script or shared variable's first global */
