@@ -5,7 +5,7 @@
 
 #include "api/api_locate.h"
 #include "valid/valid.h"
-#include "view/annotate.h"
+#include "annotate/annotate.h"
 
 #include <unistd.h>
 

@@ -20,8 +20,8 @@
  *        |                 |                          |
  *     rewrite/          emit_monitor/              attach/    monitors into a program:
  *     scripts into      scripts into                  |          monitor/  what they request
- *     a program         a monitor                     |          eval/     interprets them meanwhile
- *        |                 |                          |
+ *     a program         a monitor                     |          eval/     interprets them
+ * meanwhile |                 |                          |
  *        +-----------------+--------------------------+
  *                          |
  *                       storage/   where variables live
@@ -37,6 +37,7 @@
  *     report/  view/  merge/  reports: images, readers, writers, sums; profiles and pictures
  *     coverage/          executed lines, functions and branches
  *     stacks/            profiles for other tools: pprof, Firefox, callgrind, Perfetto
+ *     annotate/          counts beside source lines and instructions; HTML pages
  *     heap/              tables of heap profiles
  *     dwarf/  locations/ source locations of code offsets: DWARF, source maps
  *     base/              memory, buffers, maps, messages

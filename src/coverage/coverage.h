@@ -12,7 +12,7 @@
 #include "coverage/marks.h"
 #include "locations/locations.h"
 #include "report/places.h"
-#include "view/source.h"
+#include "annotate/source.h"
 
 typedef struct CoverageLine {
     uint32_t line;

@@ -3,7 +3,7 @@
  * with line counts.
  */
 #include "coverage/format.h"
-#include "view/html.h"
+#include "annotate/html.h"
 
 #include <inttypes.h>
 

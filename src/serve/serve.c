@@ -10,7 +10,7 @@
 #ifdef HAVE_HTTP
 
 #include "serve/late.h"
-#include "view/html.h"
+#include "annotate/html.h"
 
 #include <errno.h>
 #include <netdb.h>

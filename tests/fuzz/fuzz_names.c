@@ -12,7 +12,7 @@
 #include "base/demangle.h"
 #include "report/table.h"
 #include "report/value.h"
-#include "view/annotate.h"
+#include "annotate/annotate.h"
 #include "view/view.h"
 #include "report/report_write.h"
 #include "whammc/whammc.h"

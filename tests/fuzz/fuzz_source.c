@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "locations/locations.h"
-#include "view/source.h"
+#include "annotate/source.h"
 #include "whammc/coverage.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "view/html.h"
-#include "view/source.h"
+#include "annotate/html.h"
+#include "annotate/source.h"
 
 /* ---- files ---- */
 

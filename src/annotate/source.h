@@ -1,11 +1,11 @@
 /*
- * view/source.h - the texts of source files that locations name, as lines.
+ * annotate/source.h - the texts of source files that locations name, as lines.
  *
  * A file is read on first use, and once. What cannot be shown is not text: a file
  * that is missing, binary, or very large. Views then do without.
  */
-#ifndef WHAMMC_VIEW_SOURCE_H
-#define WHAMMC_VIEW_SOURCE_H
+#ifndef WHAMMC_ANNOTATE_SOURCE_H
+#define WHAMMC_ANNOTATE_SOURCE_H
 
 #include "locations/locations.h"
 

@@ -1,9 +1,9 @@
 /*
- * view/html.h - self-contained HTML pages: one file, without scripts, fonts or pictures from
+ * annotate/html.h - self-contained HTML pages: one file, without scripts, fonts or pictures from
  * elsewhere. Text of programs goes through html_text only, so that it cannot become markup.
  */
-#ifndef WHAMMC_VIEW_HTML_H
-#define WHAMMC_VIEW_HTML_H
+#ifndef WHAMMC_ANNOTATE_HTML_H
+#define WHAMMC_ANNOTATE_HTML_H
 
 #include "base/buf.h"
 

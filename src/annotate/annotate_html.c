@@ -1,10 +1,10 @@
 /*
- * view/annotate_html.c - annotated sources and instructions as a page.
+ * annotate/annotate_html.c - annotated sources and instructions as a page.
  */
-#include "view/annotate.h"
+#include "annotate/annotate.h"
 
 #include "report/table.h"
-#include "view/html.h"
+#include "annotate/html.h"
 
 typedef struct Page {
     const AnnotateOptions *options;

@@ -1,7 +1,7 @@
 /*
- * view/source.c - reads source files and splits them into lines.
+ * annotate/source.c - reads source files and splits them into lines.
  */
-#include "view/source.h"
+#include "annotate/source.h"
 
 static void split(SourceText *t) {
     const char *p = (const char *)t->bytes.data, *end = p + t->bytes.len;

@@ -1,11 +1,12 @@
 /*
- * view/annotate.h - counts beside the source lines, or beside the instructions, that they are of.
+ * annotate/annotate.h - counts beside the source lines, or beside the instructions, that they are
+ * of.
  */
-#ifndef WHAMMC_VIEW_ANNOTATE_H
-#define WHAMMC_VIEW_ANNOTATE_H
+#ifndef WHAMMC_ANNOTATE_ANNOTATE_H
+#define WHAMMC_ANNOTATE_ANNOTATE_H
 
 #include "report/places.h"
-#include "view/source.h"
+#include "annotate/source.h"
 
 /*
  * A line with code. `times` is how often it was executed: the largest count of its instructions,
@@ -41,8 +42,8 @@ typedef struct Annotation {
     Arena arena;
 } Annotation;
 
-/* The variable that has numbers at the most sites; with a name, of those that have it; NULL if there
- * is none. */
+/* The variable that has numbers at the most sites; with a name, of those that have it; NULL if
+ * there is none. */
 const ReportVar *annotate_variable(const Report *r, const char *name);
 
 /* Adds up a variable of the report; negative values and fractions do not count, `true` is 1. Sorts

@@ -1,7 +1,7 @@
 /*
- * view/annotate.c - adds up counts by line and by place.
+ * annotate/annotate.c - adds up counts by line and by place.
  */
-#include "view/annotate.h"
+#include "annotate/annotate.h"
 
 #include "base/capped.h"
 #include "base/demangle.h"

@@ -1,7 +1,7 @@
 /*
- * view/annotate_text.c - annotated sources and instructions for terminals.
+ * annotate/annotate_text.c - annotated sources and instructions for terminals.
  */
-#include "view/annotate.h"
+#include "annotate/annotate.h"
 
 #include "report/escape.h"
 #include "report/table.h"

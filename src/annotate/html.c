@@ -1,7 +1,7 @@
 /*
- * view/html.c - what HTML pages share.
+ * annotate/html.c - what HTML pages share.
  */
-#include "view/html.h"
+#include "annotate/html.h"
 #include "view/view.h"
 
 /* Colours are variables, so that pages have both looks without naming any colour twice. */
