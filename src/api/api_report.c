@@ -20,7 +20,7 @@
 #include <assert.h>
 #include <locale.h>
 
-#define VIEW(NAME, name)                                                                           \
+#define VIEW(NAME, name, tree, lines)                                                              \
     static_assert((int)WHAMMC_REPORT_##NAME == VIEW_##NAME, "WhammcReportFormat is ViewFormat");
 #include "view/view.def"
 static_assert((int)WHAMMC_REPORT_BY_SITE == TOTALS_SITE &&

@@ -10,7 +10,8 @@ bool view_named(const char *name, ViewFormat *format) {
         ViewFormat format;
         const char *name;
     } names[] = {
-#define VIEW(NAME, name) {VIEW_##NAME, name},
+#define VIEW(NAME, name, tree, lines) {VIEW_##NAME, name},
+#define ALIAS(NAME, name)             {VIEW_##NAME, name},
 #include "view/view.def"
     };
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -21,13 +22,19 @@ bool view_named(const char *name, ViewFormat *format) {
     return false;
 }
 
+static const struct {
+    bool tree, lines;
+} formats[] = {
+#define VIEW(NAME, name, tree, lines) {tree, lines},
+#include "view/view.def"
+};
+
 bool view_needs_tree(ViewFormat format) {
-    return (format >= VIEW_FOLDED && format <= VIEW_CPUPROFILE) || format == VIEW_PERFETTO ||
-           format == VIEW_HEAP;
+    return formats[format].tree;
 }
 
 bool view_has_lines(ViewFormat format) {
-    return format == VIEW_SPEEDSCOPE || format == VIEW_CPUPROFILE || format == VIEW_PERFETTO;
+    return formats[format].lines;
 }
 
 void view_format(ViewFormat format, const Profile *p, uint32_t top, Str title, Buf *out) {

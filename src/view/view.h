@@ -34,33 +34,17 @@ void view_cpuprofile(const Profile *p, Buf *out);
 
 /* ---- by format ---- */
 
-/* Formats of reports; the first four are not made of a profile. */
+/* The formats of view.def; the first four are not made of a profile. */
 typedef enum ViewFormat {
-    VIEW_TABLE,
-    VIEW_CSV,
-    VIEW_CSV_RFC4180,
-    VIEW_JSON,
-    VIEW_GPROF,
-    VIEW_DOT,
-    VIEW_FOLDED,
-    VIEW_SVG,
-    VIEW_SPEEDSCOPE,
-    VIEW_CPUPROFILE,
-    VIEW_FLAT,
-    /* Of stacks/: */
-    VIEW_PPROF,
-    VIEW_FIREFOX,
-    VIEW_CALLGRIND,
-    VIEW_PERFETTO,
-    VIEW_HEAP, /* of heap/ */
+#define VIEW(NAME, name, tree, lines) VIEW_##NAME,
+#include "view/view.def"
 } ViewFormat;
 
-/* The format with this name (view.def); false if there is none. */
+/* The format with this name; false if there is none. */
 bool view_named(const char *name, ViewFormat *format);
 
-/* Whether the format has places for files and lines, so that names need not have them. */
+/* Columns of view.def. */
 bool view_has_lines(ViewFormat format);
-/* Whether the format is made of a profile that must be a tree. */
 bool view_needs_tree(ViewFormat format);
 /* Appends a profile in its format; those that are not made of one are a flat profile. */
 void view_format(ViewFormat format, const Profile *p, uint32_t top, Str title, Buf *out);
