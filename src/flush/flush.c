@@ -215,17 +215,6 @@ HostChoice flush_host(const WasmModule *m, const Plan *plan, const RewriteOption
     return runtime_host(m, options->host, libraries_use_wasi(plan));
 }
 
-Str flush_host_name(HostChoice host) {
-    switch (host) {
-    case HOST_WASI: return STR("wasi");
-    case HOST_JS: return STR("js");
-    case HOST_PROF: return STR("prof");
-    case HOST_NONE:
-    case HOST_AUTO: break; /* it is decided */
-    }
-    return STR("none");
-}
-
 bool flush_plan(Flush *f) {
     f->at.flush = f->at.due = f->at.grow = UINT32_MAX;
     f->main = f->proc_exit = -1;

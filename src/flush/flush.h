@@ -78,8 +78,6 @@ typedef struct Flush {
 
 /* Decides HOST_AUTO by the program and the libraries. */
 HostChoice flush_host(const WasmModule *m, const Plan *plan, const RewriteOptions *options);
-/* The name of a host in scripts (HOST); it is decided. */
-Str flush_host_name(HostChoice host);
 
 /* Decides placement and storage; adds memory, the image, initial data. Pass 1 is over, the
  * module not laid out. */

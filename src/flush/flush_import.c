@@ -20,7 +20,7 @@ static bool check_options(Flush *f) {
             diag(f->diags, DIAG_CANNOT_HOST, whole,
                  "--link=import cannot be combined with --host=%.*s: the runtime module writes "
                  "through WASI",
-                 STR_ARG(flush_host_name(o->host)));
+                 STR_ARG(host_name(o->host)));
         diag_hint(f->diags, d, "leave --host out, or use --link=merge");
         return false;
     }

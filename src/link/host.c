@@ -3,6 +3,11 @@
  */
 #include "link/host.h"
 
+Str host_name(HostChoice host) {
+    static const char *const names[] = {"auto", "wasi", "js", "none", "prof"};
+    return str_of(names[host]);
+}
+
 static bool imports_from(const WasmModule *m, const char *module) {
     for (uint32_t i = 0; i < m->input_import_count; i++)
         if (str_is(m->imports.at[i].module, module))

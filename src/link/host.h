@@ -1,5 +1,5 @@
 /*
- * link/host.h - how the imports of a program determine its host.
+ * link/host.h - hosts, and how the imports of a program determine its host.
  */
 #ifndef WHAMMC_LINK_HOST_H
 #define WHAMMC_LINK_HOST_H
@@ -7,6 +7,9 @@
 #include "wasm/module.h"
 
 typedef enum HostChoice { HOST_AUTO, HOST_WASI, HOST_JS, HOST_NONE, HOST_PROF } HostChoice;
+
+/* The name of a host, as the option --host and HOST in scripts spell it. */
+Str host_name(HostChoice host);
 
 /* Whether a module imports WASI, of either version. */
 bool host_uses_wasi(const WasmModule *m);

@@ -589,7 +589,7 @@ static bool match(void *self) {
         r->store.coalesce = &r->coalesce;
         r->store.counts = &r->coalesce.counts;
     }
-    r->p.plan->program.host = flush_host_name(r->host);
+    r->p.plan->program.host = host_name(r->host);
     r->p.plan->program.nameless = !wasm_names_funcs(&r->p.m);
     decide_link(r, options);
     bool ok = program_walk(&r->p);
@@ -712,7 +712,7 @@ bool rewrite_list(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file
     WasmModule m;
     Matcher w = {.plan = plan, .m = &m, .watch_funcs = {-1, -1}, .at = at, .ctx = ctx};
     bool ok = wasm_load(&m, bytes, size, file, diags);
-    plan->program.host = flush_host_name(flush_host(&m, plan, &options));
+    plan->program.host = host_name(flush_host(&m, plan, &options));
     plan->program.nameless = ok && !wasm_names_funcs(&m);
     for (uint32_t f = 0; ok && f < m.funcs.len; f++)
         if (m.funcs.at[f].import < 0 && !match_func(&w, f))
