@@ -57,8 +57,8 @@ static void prepare(Matcher *w) {
     const ActionList *kinds = w->plan->by_kind;
     for (uint32_t i = 0; i < w->plan->variants.len; i++)
         w->survey.any_call |= w->plan->variants.at[i]->alt_calls.len > 0;
-    w->uses_flow = w->accept || kinds[EVENT_BLOCK_START].len || kinds[EVENT_BLOCK_END].len ||
-                   w->plan->by_op[WASM_OP_END].len;
+    w->uses_blocks = kinds[EVENT_BLOCK_START].len || kinds[EVENT_BLOCK_END].len;
+    w->uses_flow = w->accept || w->uses_blocks || w->plan->by_op[WASM_OP_END].len;
     for (uint32_t i = 0; i < w->plan->variants.len; i++) {
         Mode mode = w->plan->variants.at[i]->event.mode;
         w->has_alts |= w->plan->variants.at[i]->alt.is;
@@ -305,10 +305,8 @@ static void find_types(Matcher *w, const WasmInstr *i, const WasmCode *code) {
 }
 
 bool matcher_sees_instrs_only(const Matcher *w) {
-    static const EventKind others[] = {EVENT_FUNC_ENTRY, EVENT_FUNC_EXIT, EVENT_FUNC_UNWIND,
-                                       EVENT_BLOCK_START, EVENT_BLOCK_END};
-    for (uint32_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (w->plan->by_kind[others[i]].len)
+    for (uint32_t kind = EVENT_FUNC_ENTRY; kind < EVENT_OPCODE; kind++)
+        if (w->plan->by_kind[kind].len)
             return false;
     return w->prepared && !w->accept && !w->uses_constructs;
 }
@@ -320,7 +318,7 @@ bool matcher_knows(const Matcher *w, WasmOp op) {
 /* Nothing is to be shown of single instructions: somebody has taken all. */
 static bool takes_body(Matcher *w, const Site *site, bool typed) {
     if (!w->at_body || !w->body.at.len || typed || w->uses_constructs || w->accept ||
-        w->plan->by_kind[EVENT_BLOCK_START].len || w->plan->by_kind[EVENT_BLOCK_END].len)
+        w->uses_blocks)
         return false;
     for (const WasmInstr *i = w->body.at.at; i->size; i++)
         if (!w->same[i->op].found || matcher_watches(w, i))

@@ -445,7 +445,7 @@ typedef struct Matcher {
      * conditions. Basic blocks are followed. */
     bool (*accept)(void *ctx, const struct Matcher *w, const Action *a, const Site *site);
 
-    bool prepared, looks, uses_flow, uses_constructs, has_alts;
+    bool prepared, looks, uses_blocks, uses_flow, uses_constructs, has_alts;
     Flow flow;
     Constructs constructs; /* of the current function */
     uint32_t part;         /* how many of them the walk has met */
