@@ -344,12 +344,13 @@ class Script:
         # What has no type in the language cannot be left by an alt body.
         self.refused = mode == "alt" and None in case.leaves
         if self.leaves and not self.refused:
-            body += f" return {CONSTANT[leaves[0]]}{self.cast(case, leaves)};"
+            body += f" return {self.constants(case, leaves)};"
         rule = f"wasm:opcode:{op.name}{'(' + ', '.join(bounds) + ')' if bounds else ''}:{mode}"
         predicate = "" if guard is None else " / on /"
         declared += "" if guard is None else f"var on: bool = {'true' if guard else 'false'};\n"
         self.text = f"{declared}{rule}{predicate} {{{body} }}\n"
 
     @staticmethod
-    def cast(case, leaves):
-        return f" as {TEXT[leaves[0]]}" if case.op.results == "*" else ""
+    def constants(case, leaves):
+        values = [CONSTANT[t] + (f" as {TEXT[t]}" if case.op.results == "*" else "") for t in leaves]
+        return values[0] if len(values) == 1 else f"({', '.join(values)})"
