@@ -20,8 +20,8 @@
  *        |                 |                          |
  *     rewrite/          emit_monitor/              attach/    monitors into a program:
  *     scripts into      scripts into                  |          monitor/  what they request
- *     a program         a monitor                     |          eval/     interprets them
- * meanwhile |                 |                          |
+ *     a program         a monitor                     |          eval/     interprets them meanwhile
+ *        |                 |                          |
  *        +-----------------+--------------------------+
  *                          |
  *                       storage/   where variables live
