@@ -255,11 +255,12 @@ static void put_global(const Freeze *f, WasmGlobal *to, const EvalGlobal *from) 
     EvalValue v = eval_global_get(from);
     if (eval_global_opaque(from))
         return;
+    Buf *code = &wasm_need_extra(f->to, &to->extra)->code;
     if (WASM_IS_REF(to->type)) {
-        put_reference(f, &to->code, to->type, v);
+        put_reference(f, code, to->type, v);
         return;
     }
-    wasm_put_init(&to->code, to->type, v.bits);
+    wasm_put_init(code, to->type, v.bits);
 }
 
 /* Items [from, end) of a table as an active segment. */

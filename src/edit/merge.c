@@ -354,8 +354,9 @@ static void copy_globals(Merge *x) {
         } else {
             copy_expr(x, g->init, g->init_len, &init);
         }
-        x->g->handles[WASM_SPACE_GLOBAL][k] = wasm_add_global(
-            x->to, map_type(x->g, g->type), g->mutable, prefixed(x, g->name), &init);
+        x->g->handles[WASM_SPACE_GLOBAL][k] =
+            wasm_add_global(x->to, map_type(x->g, g->type), g->mutable,
+                            prefixed(x, wasm_extra(m, g->extra)->name), &init);
     }
 }
 
@@ -411,7 +412,8 @@ static void copy_data(Merge *x, uint32_t k) {
     Buf content = {0};
     if (kept)
         buf_bytes(&content, x->from->bytes + d->bytes, d->size);
-    uint32_t handle = wasm_add_data_passive(x->to, &content, prefixed(x, d->name));
+    uint32_t handle =
+        wasm_add_data_passive(x->to, &content, prefixed(x, wasm_extra(x->from, d->extra)->name));
     x->g->handles[WASM_SPACE_DATA][k] = handle;
     if (!kept || d->mode == WASM_PASSIVE)
         return;
@@ -419,7 +421,7 @@ static void copy_data(Merge *x, uint32_t k) {
     copy->mode = WASM_ACTIVE;
     copy->memory = x->g->handles[WASM_SPACE_MEMORY][d->memory];
     copy_offset(x, x->to->memories.at[copy->memory].limits.is64, d->offset, d->offset_len,
-                &copy->code);
+                &wasm_need_extra(x->to, &copy->extra)->code);
 }
 
 static bool copy_all(Merge *x) {

@@ -189,15 +189,25 @@ static void put_elem(Writer *r, Buf *out, const WasmElem *e) {
         buf_uleb(out, wasm_final(m, WASM_SPACE_FUNC, e->added_funcs[i]));
 }
 
+static void put_global(Writer *r, Buf *out, const WasmGlobal *g) {
+    const Buf *code = &wasm_extra(r->m, g->extra)->code;
+    put_global_type(out, g);
+    if (code->len)
+        put_expr(r, out, code);
+    else
+        wasm_put_init(out, g->type, 0);
+}
+
 static void put_data(Writer *r, Buf *out, const WasmData *d) {
     uint32_t memory = wasm_final(r->m, WASM_SPACE_MEMORY, d->memory);
+    const WasmExtra *extra = wasm_extra(r->m, d->extra);
     buf_u8(out, d->mode == WASM_PASSIVE ? 1 : memory ? 2 : 0);
     if (d->mode == WASM_ACTIVE) {
         if (memory)
             buf_uleb(out, memory);
-        put_expr(r, out, &d->code);
+        put_expr(r, out, &extra->code);
     }
-    buf_vec(out, &d->content);
+    buf_vec(out, &extra->content);
 }
 
 static void put_added_func(Writer *r, Buf *out, const WasmFunc *f) {
@@ -255,11 +265,7 @@ static void put_added(Writer *r, uint8_t id, Buf *out) {
         for (uint32_t i = from[WASM_SPACE_GLOBAL]; i < m->globals.len; i++) {
             if (m->globals.at[i].import >= 0)
                 continue;
-            put_global_type(out, &m->globals.at[i]);
-            if (m->globals.at[i].code.len)
-                put_expr(r, out, &m->globals.at[i].code);
-            else
-                wasm_put_init(out, m->globals.at[i].type, 0);
+            put_global(r, out, &m->globals.at[i]);
         }
         break;
     case WASM_SEC_EXPORT:

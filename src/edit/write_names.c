@@ -37,9 +37,9 @@ static Str name_of(const WasmModule *m, uint8_t space, uint32_t handle) {
     case WASM_SPACE_FUNC: return m->funcs.at[handle].name;
     case WASM_SPACE_TABLE: return m->tables.at[handle].name;
     case WASM_SPACE_MEMORY: return m->memories.at[handle].name;
-    case WASM_SPACE_GLOBAL: return m->globals.at[handle].name;
+    case WASM_SPACE_GLOBAL: return wasm_extra(m, m->globals.at[handle].extra)->name;
     case WASM_SPACE_TAG: return m->tags.at[handle].name;
-    case WASM_SPACE_DATA: return m->datas.at[handle].name;
+    case WASM_SPACE_DATA: return wasm_extra(m, m->datas.at[handle].extra)->name;
     default: return (Str){0};
     }
 }

@@ -541,8 +541,7 @@ static void add_slots(Store *s, WasmModule *m) {
         const SlotInit *init = &s->inits.at[i];
         const SlotGroup *g = &s->groups.at[init->group];
         if (!g->in_memory)
-            wasm_put_init(&m->globals.at[g->first_global + init->slot].code, type_wasm(g->type),
-                          init->bits);
+            wasm_set_global(m, g->first_global + init->slot, init->bits);
     }
 }
 
@@ -580,8 +579,8 @@ static void add_initial_data(Store *s, WasmModule *m) {
 
 static void add_counters(Store *s, WasmModule *m) {
     s->counters.global = m->globals.len;
-    for (uint32_t i = 0; i < counter_words(s) && !s->in_memory; i++)
-        wasm_add_global_zero(m, WASM_I64, true, STR(""));
+    if (!s->in_memory)
+        wasm_add_globals_zero(m, WASM_I64, true, counter_words(s));
     s->counters.settled_at =
         s->values_at + store_values_size(s) - 8 * (uint64_t)s->counters.nsettled;
     s->counters.at = counters_in_image(s)

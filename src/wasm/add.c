@@ -188,12 +188,24 @@ uint32_t wasm_add_func(WasmModule *m, uint32_t type, Str name, Buf *code, bool c
 }
 
 uint32_t wasm_add_global(WasmModule *m, WasmType type, bool mutable, Str name, Buf *init) {
-    vec_push(&m->globals, (WasmGlobal){.type = type,
-                                       .mutable = mutable,
-                                       .import = -1,
-                                       .name = copy(m, name),
-                                       .code = take(init)});
+    WasmGlobal g = {.type = type, .mutable = mutable, .import = -1};
+    if (name.len || init->len)
+        *wasm_need_extra(m, &g.extra) = (WasmExtra){.name = copy(m, name), .code = take(init)};
+    vec_push(&m->globals, g);
     return added(m, WASM_SPACE_GLOBAL, m->globals.len - 1);
+}
+
+uint32_t wasm_add_globals_zero(WasmModule *m, WasmType type, bool mutable, uint32_t n) {
+    uint32_t first = m->globals.len;
+    vec_reserve(&m->globals, n);
+    for (uint32_t i = 0; i < n; i++)
+        wasm_add_global_zero(m, type, mutable, STR(""));
+    return first;
+}
+
+void wasm_set_global(WasmModule *m, uint32_t global, uint64_t bits) {
+    WasmGlobal *g = &m->globals.at[global];
+    wasm_put_init(&wasm_need_extra(m, &g->extra)->code, g->type, bits);
 }
 
 uint32_t wasm_add_global_i32(WasmModule *m, bool mutable, Str name, int32_t value) {
@@ -278,20 +290,19 @@ uint32_t wasm_add_elem_declared(WasmModule *m, const uint32_t *funcs, uint32_t n
 }
 
 uint32_t wasm_add_data_passive(WasmModule *m, Buf *content, Str name) {
-    vec_push(&m->datas,
-             (WasmData){.mode = WASM_PASSIVE, .content = take(content), .name = copy(m, name)});
+    WasmData d = {.mode = WASM_PASSIVE};
+    *wasm_need_extra(m, &d.extra) = (WasmExtra){.content = take(content), .name = copy(m, name)};
+    vec_push(&m->datas, d);
     return m->datas.len - 1;
 }
 
 uint32_t wasm_add_data_active(WasmModule *m, uint32_t memory, uint64_t at, Buf *content, Str name) {
-    Buf code = {0};
-    wasm_put_init(&code, wasm_memory_address(m, memory), at);
-    vec_push(&m->datas, (WasmData){.mode = WASM_ACTIVE,
-                                   .memory = memory,
-                                   .code = code,
-                                   .content = take(content),
-                                   .name = copy(m, name)});
-    return m->datas.len - 1;
+    uint32_t handle = wasm_add_data_passive(m, content, name);
+    WasmData *d = &m->datas.at[handle];
+    d->mode = WASM_ACTIVE;
+    d->memory = memory;
+    wasm_put_init(&wasm_need_extra(m, &d->extra)->code, wasm_memory_address(m, memory), at);
+    return handle;
 }
 
 void wasm_add_export(WasmModule *m, Str name, WasmSpace space, uint32_t handle) {

@@ -17,17 +17,15 @@ void wasm_module_init(WasmModule *m) {
 void wasm_module_written(WasmModule *m) {
     for (uint32_t i = 0; i < m->funcs.len; i++)
         buf_free(&m->funcs.at[i].code);
-    for (uint32_t i = 0; i < m->globals.len; i++)
-        buf_free(&m->globals.at[i].code);
     for (uint32_t i = 0; i < m->tables.len; i++)
         buf_free(&m->tables.at[i].code);
     for (uint32_t i = 0; i < m->elems.len; i++) {
         buf_free(&m->elems.at[i].code);
         buf_free(&m->elems.at[i].content);
     }
-    for (uint32_t i = 0; i < m->datas.len; i++) {
-        buf_free(&m->datas.at[i].code);
-        buf_free(&m->datas.at[i].content);
+    for (uint32_t i = 0; i < m->extras.len; i++) {
+        buf_free(&m->extras.at[i].code);
+        buf_free(&m->extras.at[i].content);
     }
 }
 
@@ -45,6 +43,7 @@ void wasm_module_free(WasmModule *m) {
     vec_free(&m->tags);
     vec_free(&m->elems);
     vec_free(&m->datas);
+    vec_free(&m->extras);
     vec_free(&m->imports);
     vec_free(&m->exports);
     for (uint32_t k = 0; k < WASM_SPACE_COUNT; k++)
@@ -53,6 +52,14 @@ void wasm_module_free(WasmModule *m) {
     free(m->declared);
     arena_free(&m->arena);
     wasm_module_init(m);
+}
+
+WasmExtra *wasm_need_extra(WasmModule *m, uint32_t *extra) {
+    if (!*extra) {
+        vec_add(&m->extras);
+        *extra = m->extras.len;
+    }
+    return &m->extras.at[*extra - 1];
 }
 
 Str wasm_func_name(const WasmModule *m, uint32_t func) {

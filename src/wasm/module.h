@@ -110,7 +110,7 @@ typedef struct WasmFunc {
     Str shown;               /* input functions only: see wasm_shown_name */
     bool named;              /* ... which is not a number */
     bool added;
-    uint32_t new_type;       /* input functions: the type in the output + 1; 0 = the same */
+    uint32_t new_type; /* input functions: the type in the output + 1; 0 = the same */
     Buf code; /* added functions: local declarations and code, handle space unless code_final */
     bool code_final;
 } WasmFunc;
@@ -141,13 +141,21 @@ typedef struct WasmMemory {
     uint32_t entry, entry_len; /* file range of the limits */
 } WasmMemory;
 
+/* What few globals and data segments have, of which there may be very many; in WasmModule.extras.
+ */
+typedef struct WasmExtra {
+    Str name;
+    Buf code;    /* added: the initial expression, or the offset of an active segment; handle space,
+                    with `end` */
+    Buf content; /* added segments: the contents */
+} WasmExtra;
+
 typedef struct WasmGlobal {
     WasmType type;
-    bool mutable;
     int32_t import;
-    Str name;
     uint32_t init, init_len; /* input: file range of the expression, `end` included */
-    Buf code; /* added: the expression, handle space, with `end`; empty = zero or null */
+    uint32_t extra;          /* wasm_extra; its code, of an added one: empty = zero or null */
+    bool mutable;
 } WasmGlobal;
 
 typedef struct WasmTag {
@@ -178,13 +186,11 @@ typedef struct WasmElem {
 } WasmElem;
 
 typedef struct WasmData {
-    uint8_t mode;
     uint32_t memory;
     uint32_t offset, offset_len; /* file range of the offset expression, active input segments */
     uint32_t bytes, size;        /* file range of the contents, input segments */
-    Buf code;                    /* added, active: the offset expression with `end` */
-    Buf content;                 /* added: the contents */
-    Str name;
+    uint32_t extra;              /* wasm_extra */
+    uint8_t mode;
 } WasmData;
 
 /* An item of a custom section metadata.code.* (branch hints): a note on an instruction. */
@@ -227,6 +233,7 @@ typedef struct WasmModule {
     Vec(WasmTag) tags;
     Vec(WasmElem) elems;
     Vec(WasmData) datas;
+    Vec(WasmExtra) extras;
     Vec(WasmImport) imports; /* the input's in order, then added ones */
     Vec(WasmExport) exports;
     int64_t start; /* function handle, -1 = none */
@@ -244,6 +251,14 @@ typedef struct WasmModule {
 
     uint8_t *declared; /* by function handle: may be used by ref.func (by the validator) */
 } WasmModule;
+
+/* What a global or data segment has by its `extra`; all is empty if it has none. */
+static inline const WasmExtra *wasm_extra(const WasmModule *m, uint32_t extra) {
+    static const WasmExtra none;
+    return extra ? &m->extras.at[extra - 1] : &none;
+}
+/* The same to be changed; valid until another one gets some. */
+WasmExtra *wasm_need_extra(WasmModule *m, uint32_t *extra);
 
 /* The type of addresses: i32 or i64. */
 static inline WasmType wasm_memory_address(const WasmModule *m, uint32_t memory) {
@@ -338,6 +353,10 @@ uint32_t wasm_add_global(WasmModule *m, WasmType type, bool mutable, Str name, B
 uint32_t wasm_add_global_i32(WasmModule *m, bool mutable, Str name, int32_t value);
 /* Starts at zero, or null; takes little memory, there may be very many. */
 uint32_t wasm_add_global_zero(WasmModule *m, WasmType type, bool mutable, Str name);
+/* ... n of them, the first one's handle is returned. */
+uint32_t wasm_add_globals_zero(WasmModule *m, WasmType type, bool mutable, uint32_t n);
+/* Makes such a global, a number, start at another value. */
+void wasm_set_global(WasmModule *m, uint32_t global, uint64_t bits);
 /* Appends the constant zero (null) of a type. */
 void wasm_put_zero(Buf *b, WasmType type);
 /* Appends a constant expression, up to its `end`: a number by its bits; 0 is zero or null. */

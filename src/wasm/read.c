@@ -444,6 +444,10 @@ static bool read_items(WasmReader *r, uint8_t section, bool (*item)(WasmReader *
             r, DIAG_MALFORMED, at,
             "unexpected end: %u functions are announced, but only %zu bytes follow", n,
             (size_t)(end - r->c.at));
+    if (section == WASM_SEC_GLOBAL) /* the two of which there may be very many */
+        vec_reserve(&r->m->globals, n);
+    if (section == WASM_SEC_DATA)
+        vec_reserve(&r->m->datas, n);
     for (const uint8_t *from = r->c.at; n--; from = r->c.at) {
         if (!item(r))
             return false;

@@ -336,7 +336,7 @@ static void check_followed(const WasmModule *r) {
     assert_true(str_is(r->name, "mod"));
     assert_true(str_is(r->funcs.at[3].name, "two"));
     assert_true(str_is(r->funcs.at[4].name, "th"));
-    assert_true(str_is(r->globals.at[2].name, "gl"));
+    assert_true(str_is(wasm_extra(r, r->globals.at[2].extra)->name, "gl"));
     assert_int_equal(r->hints.at[0].func, 3);
     expect_bytes(wasm_func_body(r, 2), r->funcs.at[2].body_size, "00 10 00 0b");
     expect_bytes(wasm_func_body(r, 4), r->funcs.at[4].body_size, "00 23 02 0b");
@@ -484,8 +484,8 @@ static void test_add_to_empty(void **state) {
     assert_int_equal(r->datas.len, 2);
     assert_int_equal(r->elems.at[1].mode, WASM_DECLARATIVE);
     assert_true(str_is(r->funcs.at[0].name, "added"));
-    assert_true(str_is(r->globals.at[0].name, "count"));
-    assert_true(str_is(r->datas.at[1].name, "blob"));
+    assert_true(str_is(wasm_extra(r, r->globals.at[0].extra)->name, "count"));
+    assert_true(str_is(wasm_extra(r, r->datas.at[1].extra)->name, "blob"));
     unload(&result);
     wasm_module_free(&m);
 }
@@ -505,8 +505,8 @@ static void test_add_to_fixture(void **state) {
     assert_int_equal(wasm_find_export(r, WASM_SPACE_FUNC, STR("run"))->handle, 6);
     assert_int_equal(wasm_find_export(r, WASM_SPACE_FUNC, STR("added"))->handle, 6);
     expect_bytes(wasm_func_body(r, 6), r->funcs.at[6].body_size, "00 23 04 1a 0b");
-    assert_true(str_is(r->globals.at[4].name, "count"));
-    assert_true(str_is(r->globals.at[2].name, "gl"));
+    assert_true(str_is(wasm_extra(r, r->globals.at[4].extra)->name, "count"));
+    assert_true(str_is(wasm_extra(r, r->globals.at[2].extra)->name, "gl"));
     assert_int_equal(r->datas.at[1].memory, 2);
     unload(&result);
     unload(&f);
@@ -557,7 +557,7 @@ static void test_custom_order(void **state) {
     for (uint32_t k = 0; k < 6; k++)
         assert_int_equal(result.m.sections.at[k].id, order[k]);
     assert_true(str_is(result.m.sections.at[4].name, "last"));
-    assert_true(str_is(result.m.globals.at[0].name, "g"));
+    assert_true(str_is(wasm_extra(&result.m, result.m.globals.at[0].extra)->name, "g"));
     unload(&result);
     unload(&f);
 }
