@@ -67,6 +67,7 @@ const char *api_messages(Diags *diags, Buf *rendered, unsigned flags);
 void api_reset(whammc *w);
 /* The status when a target has failed or not; hands over the output. */
 whammc_status api_output(const whammc *w, bool ok, Buf *buf, uint8_t **out, size_t *out_size);
+/* A copy with a NUL, on the heap. */
 char *api_copy(const void *s, size_t len);
 /* The name and text of a script of the last call. */
 const DiagFile *api_script(const whammc *w, uint32_t script);

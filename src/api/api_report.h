@@ -47,7 +47,7 @@ void api_copy_report(const WhammcReport *r, bool mangled, Report *copy);
 locale_t api_enter(const WhammcReport *r);
 void api_leave(locale_t before);
 
-/* Forgets the messages of the last call; what was made of the report. */
+/* Frees the messages of the last call; what was computed from the report: contents, profile. */
 void api_forget_messages(WhammcReport *r);
 void api_forget_contents(WhammcReport *r);
 void api_forget_profile(WhammcReport *r);

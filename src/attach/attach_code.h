@@ -103,6 +103,7 @@ typedef struct BindHit {
     bool counted; /* by segments: what it does is in Bind.additions */
 } BindHit;
 
+/* Whether code goes to the location. */
 static inline bool bind_has_code(const BindHit *h) {
     return !h->gone && !h->counted;
 }

@@ -37,10 +37,12 @@ typedef struct Buf {
 
 /* For buf_reserve: the buffer is too small. */
 void buf_reserve_slow_(Buf *b, size_t more);
+/* Makes room for so many more bytes. */
 static inline void buf_reserve(Buf *b, size_t more) {
     if (b->cap - b->len < more)
         buf_reserve_slow_(b, more);
 }
+/* All that follow append. */
 static inline void buf_u8(Buf *b, uint8_t byte) {
     buf_reserve(b, 1);
     b->data[b->len++] = byte;
@@ -53,6 +55,7 @@ static inline void buf_bytes(Buf *b, const void *p, size_t n) {
 }
 /* For buf_uleb: a number of more than one byte. */
 void buf_uleb_long_(Buf *b, uint64_t v);
+/* Unsigned LEB128. */
 static inline void buf_uleb(Buf *b, uint64_t v) {
     if (v < 0x80)
         buf_u8(b, (uint8_t)v);
@@ -63,6 +66,7 @@ static inline void buf_uleb(Buf *b, uint64_t v) {
 void buf_sleb(Buf *b, int64_t v);
 /* Unsigned LEB128 padded to exactly `width` bytes (width must suffice). */
 void buf_uleb_padded(Buf *b, uint64_t v, uint32_t width);
+/* Little-endian. */
 void buf_u32le(Buf *b, uint32_t v);
 void buf_u64le(Buf *b, uint64_t v);
 void buf_str(Buf *b, Str s);  /* the bytes alone */

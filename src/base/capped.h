@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+/* a + b, or UINT64_MAX if that is larger. */
 static inline uint64_t capped_add(uint64_t a, uint64_t b) {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }

@@ -98,6 +98,7 @@ int cli_check_stdin(const Cli *cli, const char *const *paths, uint32_t n, uint32
 int cli_check_app(const Cli *cli);
 /* The member of names[0..n) that was probably meant, or NULL. */
 const char *cli_guess(const char *word, const char *const *names, size_t n);
+/* Appends what --help prints. */
 void cli_help(const Command *command, Buf *out);
 /* Appends text in lines of at most `width` columns that begin at `indent`; the first goes on at
  * `column`. Line feeds are kept. */

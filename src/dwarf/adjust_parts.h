@@ -68,6 +68,7 @@ enum { AS_CODE = 1, AS_RETURN = 2, AS_WIDE = 4 /* 8 bytes */ };
 
 /* adjust.c */
 
+/* The content of a section of the input; empty if there is none. */
 static inline Str adjust_content(const Adjuster *r, AdjustKind kind) {
     return r->sections[kind] ? r->sections[kind]->content : (Str){0};
 }
@@ -93,15 +94,22 @@ uint32_t adjust_same_list(const Adjuster *r, const ListRefs *refs, uint32_t i, b
 bool adjust_entries(Adjuster *r, Dwarf *d, AdjustKind kind);
 
 /* adjust_line.c */
+
+/* Writes all line programs anew. */
 void adjust_lines(Adjuster *r);
 
 /* adjust_pairs.c */
+
+/* Changes the lists (REF_RANGES, REF_LOCATIONS) of versions up to 4 in a section in place. */
 void adjust_pairs(Adjuster *r, uint32_t refs, AdjustKind kind);
+/* The same for .debug_addr, .debug_aranges, and the offsets of line programs in .debug_macro. */
 void adjust_addresses(Adjuster *r);
 void adjust_aranges(Adjuster *r);
 void adjust_macros(Adjuster *r);
 
 /* adjust_list.c */
+
+/* Writes the lists of version 5 in a section anew. */
 void adjust_lists(Adjuster *r, uint32_t refs, AdjustKind kind);
 
 /* adjust_expression.c */

@@ -25,6 +25,7 @@ static inline uint32_t dwarf_tell(const DwarfCursor *c) {
     return (uint32_t)(c->at - c->start);
 }
 
+/* Notes that bytes are missing; the cursor is at its end then. Returns 0. */
 static inline uint64_t dwarf_fail_read(DwarfCursor *c) {
     c->failed = true;
     c->at = c->end;
@@ -36,6 +37,7 @@ static inline uint32_t dwarf_clip(uint64_t offset) {
     return offset < UINT32_MAX ? (uint32_t)offset : UINT32_MAX;
 }
 
+/* Passes over n bytes. This and all that read fail if the bytes are not there. */
 static inline void dwarf_skip(DwarfCursor *c, uint64_t n) {
     if (n > (uint64_t)(c->end - c->at))
         dwarf_fail_read(c);
@@ -54,6 +56,7 @@ static inline uint64_t dwarf_number(DwarfCursor *c, uint32_t size) {
     return v;
 }
 
+/* Numbers of a fixed size. */
 static inline uint8_t dwarf_u8(DwarfCursor *c) {
     return c->at < c->end ? *c->at++ : (uint8_t)dwarf_fail_read(c);
 }

@@ -295,12 +295,14 @@ const DwarfAbbrev *dwarf_entry(Dwarf *d, const DwarfUnit *u, DwarfCursor *c);
 DwarfCursor dwarf_unit_cursor(const Dwarf *d, const DwarfUnit *u, uint32_t offset);
 /* Passes over the values of an entry. */
 void dwarf_skip_entry(Dwarf *d, const DwarfUnit *u, const DwarfAbbrev *a, DwarfCursor *c);
+/* The attributes of entries with an abbreviation; NULL if they have none. */
 static inline const DwarfSpec *dwarf_specs(const Dwarf *d, const DwarfUnit *u,
                                            const DwarfAbbrev *a) {
     return a->count ? d->abbrevs.at[u->abbrevs].specs.at + a->first : NULL;
 }
 /* The names of the function that an entry is, or refers to, and where it is declared. */
 DwarfNames dwarf_names(Dwarf *d, uint32_t entry);
+/* Copies them to a frame. */
 static inline void dwarf_name_frame(DwarfFrame *frame, const DwarfNames *names) {
     frame->name = names->name;
     frame->linkage = names->linkage;
@@ -315,6 +317,7 @@ DwarfFormInfo dwarf_form_info(uint32_t form);
 /* Reads a value. */
 DwarfValue dwarf_value(DwarfCursor *c, DwarfFormInfo form, int64_t implicit, uint8_t address_size,
                        uint8_t offset_size);
+/* Reads the value of an attribute. */
 static inline DwarfValue dwarf_attribute(const DwarfUnit *u, DwarfCursor *c, const DwarfSpec *s) {
     return dwarf_value(c, s->form, s->implicit, u->address_size, u->offset_size);
 }
@@ -323,6 +326,7 @@ static inline DwarfValue dwarf_attribute(const DwarfUnit *u, DwarfCursor *c, con
 Str dwarf_text(const Dwarf *d, const DwarfUnit *u, DwarfValue v);
 bool dwarf_address(const Dwarf *d, const DwarfUnit *u, DwarfValue v, uint64_t *address);
 bool dwarf_reference(const DwarfUnit *u, DwarfValue v, uint64_t *entry);
+/* A constant that fits 32 bits; 0 for any other value. */
 static inline uint32_t dwarf_small(DwarfValue v) {
     return v.class == CLASS_CONSTANT && v.number < UINT32_MAX ? (uint32_t)v.number : 0;
 }

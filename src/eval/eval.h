@@ -111,6 +111,7 @@ typedef struct EvalValue {
 
 #define EVAL_EXTERNREF WASM_REF(1, WASM_HEAP(WASM_HEAP_EXTERN))
 
+/* Values from numbers and references, and back. */
 static inline EvalValue eval_i32(uint32_t v) {
     return (EvalValue){WASM_I32, v};
 }
@@ -246,6 +247,7 @@ EvalMemory *eval_memory(const EvalInstance *i, uint32_t index);
 EvalTable *eval_table(const EvalInstance *i, uint32_t index);
 EvalGlobal *eval_global(const EvalInstance *i, uint32_t index);
 EvalTag *eval_tag(const EvalInstance *i, uint32_t index);
+/* The module that the instance is of. */
 const WasmModule *eval_module(const EvalInstance *i);
 
 /* The current contents of segments: empty if they were dropped, as active ones are when they have

@@ -10,6 +10,7 @@
 
 /* ---- slots and floats ---- */
 
+/* The number whose bits a slot has. */
 static inline float slot_f32(uint64_t slot) {
     uint32_t bits = (uint32_t)slot;
     float f;
@@ -33,7 +34,7 @@ static inline uint64_t f64_slot(double f) {
     return f != f ? UINT64_C(0x7ff8000000000000) : bits;
 }
 
-/* ---- integers ---- */
+/* ---- integers; counts of bits as in WebAssembly, for 0, too ---- */
 
 static inline uint32_t clz32(uint32_t a) {
     return a ? (uint32_t)__builtin_clz(a) : 32;

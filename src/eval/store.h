@@ -151,6 +151,7 @@ static inline uint64_t eval_pages(const EvalMemory *m) {
 
 /* False if the maximum or the limit of the store forbids n more items. */
 bool eval_table_grow(EvalStore *s, EvalTable *t, uint64_t n, uint64_t init);
+/* As the instructions. Ranges are checked before anything is written. */
 EvalStatus eval_memory_init(EvalMemory *m, const EvalBytes *d, uint64_t to, uint64_t from,
                             uint64_t n);
 EvalStatus eval_memory_copy(EvalMemory *to, uint64_t at, const EvalMemory *from, uint64_t from_at,

@@ -140,10 +140,12 @@ const char *function_doc(FnId id);
 
 /* Calls add() with every function that event e has; ids are FnId. */
 void event_function_each(Event e, void (*add)(void *ctx, FnId id), void *ctx);
+/* "alt_call_by_id". */
 const char *function_name(FnId id);
 
-/* Whether a function exists in every event, at script scope and in functions. */
+/* Whether monitors have a function, or why not. */
 FunctionMonitor function_monitor(FnId id);
+/* Whether a function exists in every event, at script scope and in functions. */
 bool function_is_everywhere(FnId id);
 
 /* Whether parameter n of a function is a memory. */

@@ -7,11 +7,12 @@
 #include "wasm/emit.h"
 #include "flush/flush.h"
 
+/* A constant, for names. */
 static inline Str text(const char *s) {
     return str_of(s);
 }
 
-/* ---- instructions; indices are final ---- */
+/* ---- instructions; the index of a handle is final ---- */
 
 static inline uint32_t func_index(const Flush *f, uint32_t handle) {
     return wasm_final(f->m, WASM_SPACE_FUNC, handle);

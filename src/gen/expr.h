@@ -76,11 +76,13 @@ typedef struct HoleOps {
 void hole_name(char name[32], HoleKind kind, uint32_t n, BinaryenType type);
 /* Reads such a name back. */
 bool hole_parse(Str name, Hole *out);
+/* The value of a hole; a statement that sets what it stands for. */
 Ref hole_get(Body *b, HoleKind kind, uint32_t n, BinaryenType type);
 Ref hole_set(Body *b, HoleKind kind, uint32_t n, BinaryenType type, Ref value);
 /* A call of an import that stands for something the splicer knows. */
 Ref hole_call(Body *b, HoleKind kind, uint32_t n, const Refs *args, const BinaryenType *params,
               BinaryenType result);
+/* A call of a function of the runtime; as many arguments as helper.def says. */
 Ref helper_call(Body *b, Helper h, const Ref *args);
 /* The type of a letter of helper.def; 0 = none. */
 BinaryenType gen_letter_type(char letter);
@@ -113,6 +115,7 @@ Ref gen_block_of(Body *b, Refs *list, BinaryenType type); /* takes over the list
 Ref gen_stepped(Body *b, const Type *t, Op op, Ref x);
 /* x plus or minus a condition, which is 0 or 1, of an integer */
 Ref gen_added(Body *b, const Type *t, Op op, Ref x, Ref condition);
+/* Sets, gets a bound name. */
 Ref gen_bound_set(Body *b, const Expr *target, Ref value);
 Ref gen_bound_get(Body *b, const Expr *e);
 /* A call of a library's function. */
@@ -154,6 +157,7 @@ bool gen_is_cell(const Expr *e);
 void gen_cell_leaves(Body *b, const Expr *e, Refs *out);
 /* Appends code that sets it to new leaves, which read no maps. */
 void gen_cell_set(Body *b, const Expr *target, const Refs *leaves, Refs *code);
+/* ++ and -- of it. */
 Ref gen_cell_step(Body *b, const Expr *target, Op op);
 /* The element may be looked for in the page that its code used last. */
 bool gen_has_pages(const Body *b, const Expr *e);
@@ -163,6 +167,7 @@ Ref gen_page_element(Body *b, const Expr *e, uint32_t first, Ref look_up, uint32
 /* Sets a variable, or the target of an assignment, to new leaves. */
 Ref gen_var_set(Body *b, const Var *v, const Refs *leaves);
 Ref gen_assign(Body *b, const Expr *target, const Expr *value);
+/* ++ and -- of the target. */
 Ref gen_step(Body *b, const Expr *target, Op op);
 /* An integer variable plus or minus a condition, which is 0 or 1. */
 Ref gen_add(Body *b, const Expr *target, Op op, Ref condition);
@@ -180,6 +185,7 @@ bool gen_only_counts(const Block *block);
 Ref gen_counts(Body *b, const Block *block, uint32_t condition, bool negate);
 /* A body with the locals of its variables; b->result must be set. */
 Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars);
+/* The locals alone. */
 void gen_declare_locals(Body *b, Var *const *vars, uint32_t nvars);
 /* What the block does at start-up, once per site: computes the initial values of unshared variables
  * that are not static, and makes '@init' calls, in their order. */
@@ -188,6 +194,7 @@ Ref gen_site_start(Body *b, const Block *block);
 Ref gen_exit_calls(Body *b, const Block *block);
 /* Sets the shared variables whose initial values are computed at start-up. */
 Ref gen_shared_values(Body *b, Var *const *vars, uint32_t nvars);
+/* A call of a function of the script. */
 Ref gen_fn_call(Body *b, const Expr *e);
 
 #endif

@@ -71,6 +71,7 @@ typedef struct Code {
 
 extern const HoleOps attach_ops;
 
+/* Short forms: a binary operation, an i64, whether an i32 is 0. */
 static inline Ref binary(Code *c, BinaryenOp op, Ref x, Ref y) {
     return binaryen.Binary(c->b.module, op, x, y);
 }
@@ -84,6 +85,7 @@ static inline Ref is_zero(Code *c, Ref x) {
 static inline Ref both(Code *c, Ref x, Ref y) {
     return !x ? y : !y ? x : binary(c, binaryen.AndInt32(), x, y);
 }
+/* 0 of a type of Binaryen. */
 Ref zero_of(Code *c, BinaryenType type);
 
 /* Starts a function; `v` NULL: without a variant. */
@@ -95,9 +97,10 @@ void code_part(Code *c, const UnitPart *part);
 /* A call of a function of the runtime; types as in helper.def. */
 Ref runtime_call(Code *c, const char *name, const char *params, const char *result,
                  const Ref *args);
-/* A global of the module, zero at start. */
-/* The flag that branches to loops set. */
+/* The name of the global of the flag that branches to loops set. */
 extern const char monitor_back[];
+/* Gets, sets a global of the module, which is added if there is none of that name; zero at start.
+ */
 Ref own_get(Code *c, const char *name, BinaryenType type);
 Ref own_set(Code *c, const char *name, BinaryenType type, Ref value);
 

@@ -154,6 +154,7 @@ typedef struct CountEvent {
     bool entering; /* a `loop`: only where control enters it, not where a branch goes back */
     uint8_t ways;  /* WAY_..., if there are any: WAY_BOTH */
 } CountEvent;
+/* Of an action, in some of its ways. */
 static inline CountEvent counts_event(const Action *a, unsigned ways) {
     return (CountEvent){a->event, a->variant->asks.entering, (uint8_t)ways};
 }
@@ -172,7 +173,8 @@ int32_t counts_place(CountEvent event);
 
 /* Finds the segments of the current function, if that is not done. */
 void counts_find(Counts *c);
-/* The segment of what is before the instruction at an offset, once they are found. */
+/* The segment that an offset is in, once they are found; COUNT_NONE if it is dead. Offsets must not
+ * decrease within a function. */
 static inline uint32_t counts_segment_before(Counts *c, uint32_t offset) {
     const Segments *s = &c->here.segments;
     uint32_t k = c->here.cursor;

@@ -50,7 +50,9 @@ Diag *check_error(Check *c, DiagTag tag, Span span, const char *format, ...)
 /* Enters all declarations of a block, in the order of the text; reports what may not be declared.
  */
 void check_declare_block(Check *c, Block b);
+/* Enters a variable; reports if its name is taken or its type cannot be stored. */
 void check_declare_var(Check *c, Var *v);
+/* Reports a function whose name is taken. */
 void check_fn_name(Check *c, const Fn *fn);
 /* Resolves e->name (NAME, INDEX, FIELD): sets var or bound, and e->is_static. The type of the
  * variable. */
@@ -59,7 +61,9 @@ const Type *check_name(Check *c, Expr *e);
 bool check_bound_name(const Check *c, Str name, Bound *out);
 /* A variable that is visible, by name alone; NULL if there is none. */
 Var *check_find_var(const Check *c, Str name);
+/* The function of the script with this name, or NULL. */
 Fn *check_find_fn(const Check *c, Str name);
+/* Whether the script has `use` of a library. */
 bool check_uses(const Check *c, Str library);
 /* Whether an unknown name is worth a message: not if unreadable text may have declared it, and not
  * more than once. */
@@ -92,6 +96,7 @@ void check_condition(Check *c, Expr *e, const char *what);
 void check_explain(Check *c, Diag *g, const Expr *e);
 /* The same of what e names (NAME, INDEX, FIELD). */
 void check_explain_name(Check *c, Diag *g, const Expr *e);
+/* Whether a value of type a can be where b is expected; type_error fits all. */
 bool type_fits(const Type *a, const Type *b);
 
 /* ---- literals ---- */
@@ -103,6 +108,7 @@ bool check_is_flexible(const Check *c, const Expr *e);
 bool check_can_be(const Check *c, const Expr *e, const Type *want);
 /* The type that a flexible expression has if nothing is wanted. */
 const Type *check_natural_type(const Check *c, const Expr *e);
+/* A literal; `want` is what its context requires, or NULL. The result is its type. */
 const Type *check_int(Check *c, Expr *e, const Type *want);
 const Type *check_float(Check *c, Expr *e, const Type *want);
 /* The bound constant e, of type t, which behaves like a literal, where `want` is wanted. */

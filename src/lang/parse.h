@@ -143,7 +143,9 @@ typedef struct Decorators {
     uint32_t bits;
     Span span;
 } Decorators;
+/* Adds a decorator; reports one that is there. */
 Decorators build_decorator(Parse *p, Decorators so_far, uint32_t bit, Span span);
+/* Declarations and statements. */
 Var *build_var(Parse *p, Decorators decorators, Word name, const Type *type, Span type_span);
 Var *build_constant(Parse *p, Decorators decorators, Word name, const Type *type, Span type_span);
 Stmt *build_decl(Parse *p, Span span, Var *var, Expr *init);

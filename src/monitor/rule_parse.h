@@ -74,6 +74,7 @@ MonitorParam rule_build_call(RuleParse *p, RuleSpan span, RuleSpan name, ParamLi
 bool rule_build_bare(RuleParse *p, RuleSpan name, RuleSpan next, const MonitorCall **out);
 /* Appends a parameter. */
 ParamList rule_list_add(RuleParse *p, ParamList list, MonitorParam param);
+/* The parameters of a list, one after the other. */
 const MonitorParam *rule_list(RuleParse *p, ParamList list);
 
 /* ---- messages ---- */

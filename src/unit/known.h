@@ -21,7 +21,7 @@ Expr *known_simplify(Arena *a, Event event, const Expr *e);
  * that it names are taken to be there. */
 Tri known_exists(Event event, const Expr *e);
 
-/* Whether a static expression (simplified) is another one at the function's last end. */
+/* Whether the value of a static expression (simplified) depends on the location in the function. */
 bool known_has_place(const Expr *e);
 
 #endif

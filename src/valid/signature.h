@@ -64,6 +64,7 @@ bool wasm_sig_label(WasmSig *s, uint32_t depth, WasmTypeList *types);
 const WasmTypeDef *wasm_sig_def(WasmSig *s, uint32_t index, WasmTypeKind kind);
 /* As wasm_typer_operand, but may give WASM_BOT_REF. */
 WasmType wasm_sig_operand(const WasmSig *s, uint32_t n);
+/* Appends types. */
 void wasm_sig_put(WasmTypes *to, const WasmType *types, uint32_t n);
 
 #endif

@@ -31,6 +31,7 @@ bool wasm_subtype(const WasmModule *m, WasmType a, WasmType b);
 static inline WasmType wasm_unpacked(WasmType t) {
     return t == WASM_I8 || t == WASM_I16 ? WASM_I32 : t;
 }
+/* i8 or i16. */
 static inline bool wasm_is_packed(WasmType t) {
     return t == WASM_I8 || t == WASM_I16;
 }

@@ -82,6 +82,7 @@ typedef struct EmitNumber {
     uint64_t at;       /* in memory */
 } EmitNumber;
 
+/* The number in a global. */
 static inline EmitNumber emit_global(WasmType type, uint32_t index) {
     return (EmitNumber){.type = type, .index = index};
 }
@@ -115,6 +116,7 @@ static inline void emit_memarg(Buf *b, uint32_t align_log2, uint64_t memory, uin
     buf_uleb(b, offset);
 }
 
+/* An instruction with one index; i32.const. */
 static inline void put_index(Buf *b, WasmOp op, uint64_t index) {
     wasm_put_op(b, op);
     buf_uleb(b, index);

@@ -54,6 +54,8 @@ static inline uint32_t wasm_short_uleb(const WasmCode *c, uint32_t *v) {
     return c->end - c->at < 4 ? 0 : wasm_uleb_of_4(c->at, v);
 }
 
+/* Reads an unsigned number of at most 32, 64 bits. False with an error of the cursor if it is
+ * malformed. */
 static inline bool wasm_get_u32(WasmCode *c, uint32_t *v) {
     uint32_t n = wasm_short_uleb(c, v);
     if (n) {

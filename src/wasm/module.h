@@ -299,6 +299,7 @@ Str wasm_known_name(const WasmModule *m, uint32_t func);
 bool wasm_names_funcs(const WasmModule *m);
 /* Settles these names, after names were read or given. */
 void wasm_name_funcs(WasmModule *m);
+/* The type of a function. */
 static inline const WasmTypeDef *wasm_func_type(const WasmModule *m, uint32_t func) {
     return &m->types.at[m->funcs.at[func].type];
 }
@@ -333,7 +334,7 @@ bool wasm_const_value(const WasmModule *m, uint32_t offset, uint32_t len,
                       bool (*imported)(void *ctx, const WasmImport *import, uint64_t *v), void *ctx,
                       uint64_t *v);
 
-/* ---- adding (wasm/add.c); all give the handle. Names and contents are copied. ---- */
+/* ---- adding (wasm/add.c): the result is the handle; names and contents are copied ---- */
 
 uint32_t wasm_add_func_type(WasmModule *m, const WasmType *params, uint32_t nparams,
                             const WasmType *results, uint32_t nresults); /* reuses an equal one */

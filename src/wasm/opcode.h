@@ -1,7 +1,7 @@
 /*
  * wasm/opcode.h - the numbers of instructions, of the shapes of their immediates, and of types:
- * what the compiler and the decoder in the runtime of monitors (stdlib/runtime/site/site.c) both know.
- * Needs no C library.
+ * what the compiler and the decoder in the runtime of monitors (stdlib/runtime/site/site.c) both
+ * know. Needs no C library.
  */
 #ifndef WHAMMC_WASM_OPCODE_H
 #define WHAMMC_WASM_OPCODE_H
@@ -37,6 +37,7 @@ typedef enum WasmFlow {
     WASM_FLOW_TRAP, /* unreachable */
 } WasmFlow;
 
+/* A construct begins. */
 static inline bool wasm_flow_opens(WasmFlow f) {
     return f == WASM_FLOW_OPEN || f == WASM_FLOW_LOOP || f == WASM_FLOW_IF;
 }
@@ -45,6 +46,7 @@ static inline bool wasm_flow_opens(WasmFlow f) {
 static inline bool wasm_flow_is_structure(WasmFlow f) {
     return f == WASM_FLOW_OPEN || f == WASM_FLOW_LOOP || f == WASM_FLOW_ARM || f == WASM_FLOW_END;
 }
+/* Control does not go on to the next instruction. */
 static inline bool wasm_flow_stops(WasmFlow f) {
     return f >= WASM_FLOW_BRANCH;
 }
