@@ -18,14 +18,6 @@ struct SegmentLabel {
 
 enum { CLASS_ENTRY, CLASS_EXIT, NONE = UINT32_MAX };
 
-typedef struct Walk {
-    Segments *s;
-    uint32_t depth; /* loops */
-    bool live;
-    bool exact_traps;
-    uint64_t weight; /* of the current segment */
-} Walk;
-
 /* ---- sets of classes ---- */
 
 static uint32_t new_class(Segments *s) {
@@ -49,43 +41,43 @@ static bool unite(uint32_t *parent, uint32_t a, uint32_t b) {
 
 /* ---- segments ---- */
 
-static void start_segment(Walk *w, uint32_t offset, uint32_t class) {
-    vec_push(&w->s->at, ((Segment){.start = offset,
-                                   .depth = w->depth,
-                                   .weight = w->weight,
-                                   .in = class,
-                                   .out = NONE,
-                                   .dead = !w->live}));
+static void start_segment(Segments *s, uint32_t offset, uint32_t class) {
+    vec_push(&s->at, ((Segment){.start = offset,
+                                .depth = s->walk.depth,
+                                .weight = s->walk.weight,
+                                .in = class,
+                                .out = NONE,
+                                .dead = !s->walk.live}));
 }
 
 /* One that begins with a `loop` or an `end` to which branches lead, too. */
-static void start_at_label(Walk *w, uint32_t offset, uint32_t class) {
-    start_segment(w, offset, class);
-    vec_last(&w->s->at).at_label = true;
+static void start_at_label(Segments *s, uint32_t offset, uint32_t class) {
+    start_segment(s, offset, class);
+    vec_last(&s->at).at_label = true;
 }
 
 /* The class in which the current segment, which is live, ends. */
-static uint32_t out_class(Walk *w) {
-    Segment *now = &vec_last(&w->s->at);
+static uint32_t out_class(Segments *s) {
+    Segment *now = &vec_last(&s->at);
     if (now->out == NONE)
-        now->out = new_class(w->s);
+        now->out = new_class(s);
     return now->out;
 }
 
-static void lead_to(Walk *w, uint32_t class) {
-    uint32_t out = out_class(w); /* a new one moves the classes */
-    unite(w->s->merged.at, out, class);
+static void lead_to(Segments *s, uint32_t class) {
+    uint32_t out = out_class(s); /* a new one moves the classes */
+    unite(s->merged.at, out, class);
 }
 
 /* Where a branch leads: the class of a label, at whose construct's end it may be. */
-static uint32_t target(Walk *w, uint32_t depth) {
-    SegmentLabel *label = &w->s->labels.at[w->s->labels.len - 1 - depth];
+static uint32_t target(Segments *s, uint32_t depth) {
+    SegmentLabel *label = &s->labels.at[s->labels.len - 1 - depth];
     label->targeted |= label->op != WASM_OP_LOOP;
     return label->class;
 }
 
-static void branch(Walk *w, uint32_t depth) {
-    lead_to(w, target(w, depth));
+static void branch(Segments *s, uint32_t depth) {
+    lead_to(s, target(s, depth));
 }
 
 /* ---- the estimate ---- */
@@ -94,92 +86,92 @@ static void branch(Walk *w, uint32_t depth) {
 enum { LOOP_LOG2 = 3, ENTRY_LOG2 = 24, MAX_LOG2 = 56 };
 
 /* So much of the current weight goes to a label, and leaves the loops between. */
-static void send(Walk *w, uint32_t depth, uint64_t weight) {
-    SegmentLabel *label = &w->s->labels.at[w->s->labels.len - 1 - depth];
-    uint32_t loops = w->depth - label->depth;
+static void send(Segments *s, uint32_t depth, uint64_t weight) {
+    SegmentLabel *label = &s->labels.at[s->labels.len - 1 - depth];
+    uint32_t loops = s->walk.depth - label->depth;
     if (label->op != WASM_OP_LOOP)
         label->arrives += loops < 16 ? weight >> loops * LOOP_LOG2 : 0;
 }
 
 /* A conditional branch: what is left is the weight of what follows. */
-static void send_part(Walk *w, uint32_t depth) {
-    const SegmentLabel *label = &w->s->labels.at[w->s->labels.len - 1 - depth];
-    if (label->op == WASM_OP_LOOP && label->depth == w->depth) {
-        w->weight >>= LOOP_LOG2;
-    } else if (label->depth < w->depth) { /* out of a loop */
-        send(w, depth, w->weight);
-        w->weight -= w->weight >> LOOP_LOG2;
+static void send_part(Segments *s, uint32_t depth) {
+    const SegmentLabel *label = &s->labels.at[s->labels.len - 1 - depth];
+    if (label->op == WASM_OP_LOOP && label->depth == s->walk.depth) {
+        s->walk.weight >>= LOOP_LOG2;
+    } else if (label->depth < s->walk.depth) { /* out of a loop */
+        send(s, depth, s->walk.weight);
+        s->walk.weight -= s->walk.weight >> LOOP_LOG2;
     } else {
-        send(w, depth, w->weight / 2);
-        w->weight /= 2;
+        send(s, depth, s->walk.weight / 2);
+        s->walk.weight /= 2;
     }
 }
 
-static void weigh_table(Walk *w, const WasmInstr *i) {
+static void weigh_table(Segments *s, const WasmInstr *i) {
     const uint8_t *at = i->vec;
-    uint64_t each = w->weight / ((uint64_t)i->count + 1);
+    uint64_t each = s->walk.weight / ((uint64_t)i->count + 1);
     for (uint32_t k = 0; k < i->count; k++)
-        send(w, wasm_vec_u32(&at), each);
-    send(w, i->a, each);
-    w->weight = each;
+        send(s, wasm_vec_u32(&at), each);
+    send(s, i->a, each);
+    s->walk.weight = each;
 }
 
-static void weigh_branch(Walk *w, const WasmInstr *i, WasmFlow flow) {
-    if (!w->s->estimates)
+static void weigh_branch(Segments *s, const WasmInstr *i, WasmFlow flow) {
+    if (!s->estimates)
         return;
     if (flow == WASM_FLOW_BRANCH)
-        send(w, i->a, w->weight);
+        send(s, i->a, s->walk.weight);
     else if (flow == WASM_FLOW_BRANCH_IF)
-        send_part(w, i->a);
+        send_part(s, i->a);
     else if (flow == WASM_FLOW_BRANCH_TABLE)
-        weigh_table(w, i);
+        weigh_table(s, i);
 }
 
 /* Handlers are rarely entered. */
-static void weigh_part(Walk *w, const WasmInstr *i) {
-    SegmentLabel *label = &vec_last(&w->s->labels);
-    label->arrives += w->live ? w->weight : 0;
-    w->weight = i->op == WASM_OP_ELSE ? label->otherwise : label->entered >> 2 * LOOP_LOG2;
+static void weigh_part(Segments *s, const WasmInstr *i) {
+    SegmentLabel *label = &vec_last(&s->labels);
+    label->arrives += s->walk.live ? s->walk.weight : 0;
+    s->walk.weight = i->op == WASM_OP_ELSE ? label->otherwise : label->entered >> 2 * LOOP_LOG2;
     label->otherwise = 0;
 }
 
-static void weigh_end(Walk *w, const SegmentLabel *label) {
-    w->weight = (w->live ? w->weight : 0) + label->arrives + label->otherwise;
-    if (label->op == WASM_OP_LOOP && w->weight > label->entered)
-        w->weight = label->entered;
+static void weigh_end(Segments *s, const SegmentLabel *label) {
+    s->walk.weight = (s->walk.live ? s->walk.weight : 0) + label->arrives + label->otherwise;
+    if (label->op == WASM_OP_LOOP && s->walk.weight > label->entered)
+        s->walk.weight = label->entered;
 }
 
 /* ---- control instructions ---- */
 
-static void branch_table(Walk *w, const WasmInstr *i) {
+static void branch_table(Segments *s, const WasmInstr *i) {
     const uint8_t *at = i->vec;
     for (uint32_t k = 0; k < i->count; k++)
-        branch(w, wasm_vec_u32(&at));
-    if (!w->s->splits_tables) {
-        branch(w, i->a);
+        branch(s, wasm_vec_u32(&at));
+    if (!s->splits_tables) {
+        branch(s, i->a);
         return;
     }
-    start_segment(w, i->offset + i->size, out_class(w));
-    Segment *otherwise = &vec_last(&w->s->at);
+    start_segment(s, i->offset + i->size, out_class(s));
+    Segment *otherwise = &vec_last(&s->at);
     otherwise->otherwise = true;
-    otherwise->out = target(w, i->a);
+    otherwise->out = target(s, i->a);
 }
 
 /* Exceptions come from calls, which lead to EXIT, and so do those that are caught here. */
-static void catches(Walk *w, const WasmInstr *i) {
+static void catches(Segments *s, const WasmInstr *i) {
     const uint8_t *at = i->vec;
     for (uint32_t k = 0; k < i->count; k++)
-        unite(w->s->merged.at, target(w, wasm_vec_catch(&at).label), CLASS_EXIT);
+        unite(s->merged.at, target(s, wasm_vec_catch(&at).label), CLASS_EXIT);
 }
 
-static void diverge(Walk *w, uint32_t next) {
-    w->live = false;
-    start_segment(w, next, NONE);
+static void diverge(Segments *s, uint32_t next) {
+    s->walk.live = false;
+    start_segment(s, next, NONE);
 }
 
 /* Control continues after the instruction, or elsewhere. */
-static void go_on(Walk *w, uint32_t next) {
-    start_segment(w, next, out_class(w));
+static void go_on(Segments *s, uint32_t next) {
+    start_segment(s, next, out_class(s));
 }
 
 enum { MAX_TRAPS = 32 }; /* of a segment */
@@ -189,144 +181,156 @@ static bool has_many_traps(const Segments *s) {
            s->traps.at[s->traps.len - MAX_TRAPS].segment == s->at.len - 1;
 }
 
-static void note_trap(Walk *w, const WasmInstr *i) {
-    if (w->exact_traps || op_hides_trap(i->op) || has_many_traps(w->s)) {
-        lead_to(w, CLASS_EXIT);
-        go_on(w, i->offset + i->size);
+static void note_trap(Segments *s, WasmOp op, uint32_t offset, uint32_t next) {
+    if (s->walk.exact_traps || op_hides_trap(op) || has_many_traps(s)) {
+        lead_to(s, CLASS_EXIT);
+        go_on(s, next);
     } else {
-        vec_push(&w->s->traps, ((SegmentTrap){w->s->at.len - 1, i->offset}));
+        vec_push(&s->traps, ((SegmentTrap){s->at.len - 1, offset}));
     }
 }
 
-static void open_construct(Walk *w, const WasmInstr *i) {
+static void open_construct(Segments *s, const WasmInstr *i) {
     SegmentLabel label = {
-        .op = i->op, .live = w->live, .class = NONE, .other = NONE, .entered = w->weight};
+        .op = i->op, .live = s->walk.live, .class = NONE, .other = NONE, .entered = s->walk.weight};
     if (i->op == WASM_OP_LOOP) {
-        w->depth++;
-        w->weight <<= w->weight >> MAX_LOG2 ? 0 : LOOP_LOG2;
+        s->walk.depth++;
+        s->walk.weight <<= s->walk.weight >> MAX_LOG2 ? 0 : LOOP_LOG2;
     }
-    label.depth = w->depth;
-    bool loops = w->live && i->op == WASM_OP_LOOP, decides = w->live && i->op == WASM_OP_IF;
-    label.class = loops ? out_class(w) : new_class(w->s);
-    if (loops && w->s->polls)
-        unite(w->s->merged.at, label.class, CLASS_EXIT);
+    label.depth = s->walk.depth;
+    bool loops = s->walk.live && i->op == WASM_OP_LOOP,
+         decides = s->walk.live && i->op == WASM_OP_IF;
+    label.class = loops ? out_class(s) : new_class(s);
+    if (loops && s->polls)
+        unite(s->merged.at, label.class, CLASS_EXIT);
     if (loops)
-        start_at_label(w, i->offset, label.class);
+        start_at_label(s, i->offset, label.class);
     if (decides) {
-        label.other = out_class(w);
-        label.otherwise = w->weight /= 2;
-        go_on(w, i->offset + i->size);
+        label.other = out_class(s);
+        label.otherwise = s->walk.weight /= 2;
+        go_on(s, i->offset + i->size);
     }
-    vec_push(&w->s->labels, label);
+    vec_push(&s->labels, label);
 }
 
 /* `else`, `catch`, `catch_all` */
-static void next_part(Walk *w, const WasmInstr *i) {
-    SegmentLabel *label = &vec_last(&w->s->labels);
-    weigh_part(w, i);
-    if (w->live)
-        branch(w, 0);
+static void next_part(Segments *s, const WasmInstr *i) {
+    SegmentLabel *label = &vec_last(&s->labels);
+    weigh_part(s, i);
+    if (s->walk.live)
+        branch(s, 0);
     label->op = i->op;
-    w->live = label->live;
-    start_segment(w, i->offset + i->size, i->op == WASM_OP_ELSE ? label->other : CLASS_EXIT);
+    s->walk.live = label->live;
+    start_segment(s, i->offset + i->size, i->op == WASM_OP_ELSE ? label->other : CLASS_EXIT);
 }
 
-static void close_construct(Walk *w, const WasmInstr *i) {
-    SegmentLabel label = vec_last(&w->s->labels);
-    bool was_live = w->live;
-    weigh_end(w, &label);
+static void close_construct(Segments *s, const WasmInstr *i) {
+    SegmentLabel label = vec_last(&s->labels);
+    bool was_live = s->walk.live;
+    weigh_end(s, &label);
     if (label.op == WASM_OP_IF && label.live) {
-        unite(w->s->merged.at, label.class, label.other);
+        unite(s->merged.at, label.class, label.other);
         label.targeted = true;
     }
     if (label.targeted) {
         if (was_live)
-            lead_to(w, label.class);
-        w->live = true;
+            lead_to(s, label.class);
+        s->walk.live = true;
     }
-    w->s->labels.len--;
+    s->labels.len--;
     if (label.op == WASM_OP_LOOP)
-        w->depth--;
+        s->walk.depth--;
     if (label.targeted && i->op == WASM_OP_DELEGATE) {
-        start_segment(w, i->offset + i->size, label.class);
+        start_segment(s, i->offset + i->size, label.class);
     } else if (label.targeted) {
-        start_at_label(w, i->offset, label.class);
-        vec_last(&w->s->at).last = !w->s->labels.len;
-    } else if (vec_last(&w->s->at).depth > w->depth) {
-        vec_last(&w->s->at).depth = w->depth;
+        start_at_label(s, i->offset, label.class);
+        vec_last(&s->at).last = !s->labels.len;
+    } else if (vec_last(&s->at).depth > s->walk.depth) {
+        vec_last(&s->at).depth = s->walk.depth;
     }
-    if (!w->s->labels.len && w->live)
-        lead_to(w, CLASS_EXIT);
+    if (!s->labels.len && s->walk.live)
+        lead_to(s, CLASS_EXIT);
 }
 
 /* A reachable instruction other than the bracket of a construct. */
-static void leave(Walk *w, const WasmInstr *i, WasmFlow flow) {
+static void leave(Segments *s, const WasmInstr *i, WasmFlow flow) {
     uint32_t next = i->offset + i->size;
-    weigh_branch(w, i, flow);
+    weigh_branch(s, i, flow);
     if (flow == WASM_FLOW_BRANCH || flow == WASM_FLOW_BRANCH_IF)
-        branch(w, i->a);
+        branch(s, i->a);
     else if (flow == WASM_FLOW_BRANCH_TABLE)
-        branch_table(w, i);
+        branch_table(s, i);
     else
-        lead_to(w, CLASS_EXIT);
+        lead_to(s, CLASS_EXIT);
     if (wasm_flow_stops(flow))
-        diverge(w, next);
+        diverge(s, next);
     else
-        go_on(w, next);
+        go_on(s, next);
 }
 
-static void step(Walk *w, const WasmInstr *i, WasmFlow flow) {
+static void control(Segments *s, const WasmInstr *i, WasmFlow flow) {
     switch (flow) {
     case WASM_FLOW_OPEN:
     case WASM_FLOW_LOOP:
     case WASM_FLOW_IF:
-        if (w->live && i->op == WASM_OP_TRY_TABLE)
-            catches(w, i);
-        open_construct(w, i);
+        if (s->walk.live && i->op == WASM_OP_TRY_TABLE)
+            catches(s, i);
+        open_construct(s, i);
         break;
-    case WASM_FLOW_ARM: next_part(w, i); break;
-    case WASM_FLOW_END: close_construct(w, i); break;
-    case WASM_FLOW_NEXT: note_trap(w, i); break;
+    case WASM_FLOW_ARM: next_part(s, i); break;
+    case WASM_FLOW_END: close_construct(s, i); break;
     default:
-        if (w->live)
-            leave(w, i, flow);
+        if (s->walk.live)
+            leave(s, i, flow);
     }
 }
 
-/* Ends the segment before an instruction if it is to; returns the first cut after that. */
-static uint32_t end_at_cut(Walk *w, uint32_t cut, uint32_t offset) {
-    const Segments *s = w->s;
-    while (cut < s->ncuts && s->cuts[cut] < offset)
-        cut++;
-    if (cut == s->ncuts || s->cuts[cut] > offset)
-        return cut;
-    if (w->live && vec_last(&s->at).start != offset)
-        go_on(w, offset);
-    return cut + 1;
+/* Ends the segment before an instruction if it is to. */
+static void end_at_cut(Segments *s, uint32_t offset) {
+    uint32_t *cut = &s->walk.cut;
+    while (*cut < s->ncuts && s->cuts[*cut] < offset)
+        ++*cut;
+    if (*cut == s->ncuts || s->cuts[*cut] > offset)
+        return;
+    if (s->walk.live && vec_last(&s->at).start != offset)
+        go_on(s, offset);
+    ++*cut;
 }
 
-static void find_segments(Segments *s, WasmCode code, bool exact_traps) {
-    Walk w = {
-        .s = s, .live = true, .exact_traps = exact_traps, .weight = UINT64_C(1) << ENTRY_LOG2};
-    WasmInstr room;
+void segments_begin(Segments *s, uint32_t offset, bool exact_traps) {
+    s->at.len = s->equations.len = s->terms.len = s->merged.len = s->labels.len = 0;
+    s->traps.len = 0;
+    s->walk = (SegmentWalk){
+        .live = true, .exact_traps = exact_traps, .weight = UINT64_C(1) << ENTRY_LOG2};
     new_class(s); /* CLASS_ENTRY */
     new_class(s); /* CLASS_EXIT */
     vec_push(
         &s->labels,
         ((SegmentLabel){.op = WASM_OP_COUNT, .live = true, .class = new_class(s), .other = NONE}));
-    start_segment(&w, (uint32_t)(code.at - code.start), CLASS_ENTRY);
-    uint32_t cut = 0;
-    for (const WasmInstr *i; s->labels.len && (i = wasm_step(&code, &room));) {
-        bool straight = wasm_is_straight(i->op);
-        if (straight && cut == s->ncuts)
-            continue; /* last_pc is that of a later one: at least the last `end` */
-        if (cut < s->ncuts)
-            cut = end_at_cut(&w, cut, i->offset);
-        vec_last(&s->at).last_pc = i->offset;
-        WasmFlow flow = wasm_flow(i->op);
-        if (flow != WASM_FLOW_NEXT || (w.live && !straight))
-            step(&w, i, flow);
-    }
+    start_segment(s, offset, CLASS_ENTRY);
+}
+
+void segments_step(Segments *s, const WasmInstr *i) {
+    bool straight = wasm_is_straight(i->op);
+    if (!s->labels.len || (straight && s->walk.cut == s->ncuts))
+        return;
+    if (s->walk.cut < s->ncuts)
+        end_at_cut(s, i->offset);
+    vec_last(&s->at).last_pc = i->offset;
+    WasmFlow flow = wasm_flow(i->op);
+    if (flow != WASM_FLOW_NEXT)
+        control(s, i, flow);
+    else if (s->walk.live && !straight)
+        note_trap(s, (WasmOp)i->op, i->offset, i->offset + i->size);
+}
+
+void segments_step_trap(Segments *s, WasmOp op, uint32_t offset, uint32_t next) {
+    vec_last(&s->at).last_pc = offset;
+    if (s->walk.live)
+        note_trap(s, op, offset, next);
+}
+
+void segments_end(Segments *s) {
     for (uint32_t k = 0; k < s->at.len; k++) {
         Segment *seg = &s->at.at[k];
         if (seg->dead)
@@ -471,9 +475,11 @@ static void find_equations(Segments *s) {
 }
 
 void segments_split(Segments *s, WasmCode code, bool exact_traps) {
-    s->at.len = s->equations.len = s->terms.len = s->merged.len = s->labels.len = 0;
-    s->traps.len = 0;
-    find_segments(s, code, exact_traps);
+    WasmInstr room;
+    segments_begin(s, (uint32_t)(code.at - code.start), exact_traps);
+    for (const WasmInstr *i; (i = wasm_step(&code, &room));)
+        segments_step(s, i);
+    segments_end(s);
 }
 
 void segments_solve(Segments *s) {

@@ -56,6 +56,15 @@ typedef struct SegmentTrap {
 
 typedef struct SegmentLabel SegmentLabel;
 
+/* What is known at an instruction while a body is split. */
+typedef struct SegmentWalk {
+    uint32_t depth;  /* loops */
+    uint32_t cut;    /* the next one of `cuts` */
+    uint64_t weight; /* of the current segment */
+    bool live;       /* it can be reached */
+    bool exact_traps;
+} SegmentWalk;
+
 /* A zeroed one can be used for one body after the other. */
 typedef struct Segments {
     const uint32_t *cuts; /* offsets, ascending: segments end before these, too; borrowed */
@@ -71,6 +80,7 @@ typedef struct Segments {
     /* work space: by class, and lists */
     Vec(uint32_t) merged, joined, lists, list_at, reached, via;
     Vec(SegmentLabel) labels;
+    SegmentWalk walk;
 } Segments;
 
 /* Finds the segments of a valid body and what to count; `code` is at its first instruction.
@@ -82,6 +92,20 @@ void segments_free(Segments *s);
 /* The same in two steps; between them segments may be made `unplaced`, which none is at first. */
 void segments_split(Segments *s, WasmCode code, bool exact_traps);
 void segments_solve(Segments *s);
+
+/* The first of them instruction by instruction, for who has to look at them anyway. Those that
+ * wasm_is_straight can be left out, unless there are cuts. */
+void segments_begin(Segments *s, uint32_t offset, bool exact_traps);
+void segments_step(Segments *s, const WasmInstr *i);
+/* The same for an instruction that is not decoded: it can trap and does nothing else. Not if there
+ * are cuts. */
+void segments_step_trap(Segments *s, WasmOp op, uint32_t offset, uint32_t next);
+void segments_end(Segments *s);
+/* Before a step: whether the instruction can be reached; if so, the last segment is its own, unless
+ * it is a `loop` or an `end`. */
+static inline bool segments_live(const Segments *s) {
+    return s->walk.live;
+}
 
 /* Chooses how to find the counts of the segments that are asked for, which are not dead; `needed`,
  * one for each segment, is initially true for these. False: each of them gets a counter. True: the

@@ -7,13 +7,6 @@
 
 #include "../../stdlib/runtime/sums.h" /* the table of derived counts */
 
-/* What each execution of a segment adds to a variable. */
-struct CountShare {
-    uint32_t var, segment, key;
-    uint32_t stage; /* traps of the function before it */
-    uint64_t amount;
-};
-
 /* What each trap in a segment that ends in a class adds to a variable: a share of the deficit. */
 struct CountDeficit {
     uint32_t class, var;
@@ -92,28 +85,61 @@ void counts_enter(Counts *c, uint32_t func) {
     c->here.cursor = 0;
 }
 
-void counts_find(Counts *c) {
-    if (c->here.found)
-        return;
-    WasmCode code;
-    wasm_func_code(c->m, c->here.func, &code); /* the walk has found it well formed */
-    wasm_use_decoded(c->decoded, c->here.func, &code);
+/* How the segments of the function are to be found. */
+static void prepare_segments(Counts *c, WasmCode code) {
+    Segments *s = &c->here.segments;
     if (c->cuts_exits) {
         exits_find(c->m, code, c->proc_exit, &c->here.ways_out);
-        c->here.segments.cuts = c->here.ways_out.at;
-        c->here.segments.ncuts = c->here.ways_out.len;
+        s->cuts = c->here.ways_out.at;
+        s->ncuts = c->here.ways_out.len;
     }
-    c->here.segments.splits_tables = c->splits_tables;
-    c->here.segments.estimates = c->asks_ways;
-    c->here.segments.polls = c->polls;
-    segments_find(&c->here.segments, code, c->exact_traps);
-    c->here.found = true;
+    s->splits_tables = c->splits_tables;
+    s->estimates = c->asks_ways;
+    s->polls = c->polls;
+}
+
+/* Lists the exits, once the segments are found. */
+static void list_exits(Counts *c) {
     c->here.exits.len = 0;
     for (uint32_t i = 0, cursor = 0; i < c->here.segments.ncuts; i++) {
         const Segment *s = segments_seek(&c->here.segments, &cursor, c->here.ways_out.at[i]);
         if (!s->dead)
             vec_push(&c->here.exits, (uint32_t)(s - c->here.segments.at.at));
     }
+}
+
+/* The code of the current function, which the walk has found well formed. */
+static WasmCode code_here(const Counts *c) {
+    WasmCode code;
+    wasm_func_code(c->m, c->here.func, &code);
+    wasm_use_decoded(c->decoded, c->here.func, &code);
+    return code;
+}
+
+void counts_find(Counts *c) {
+    if (c->here.found)
+        return;
+    WasmCode code = code_here(c);
+    prepare_segments(c, code);
+    segments_find(&c->here.segments, code, c->exact_traps);
+    c->here.found = true;
+    list_exits(c);
+}
+
+bool counts_walk(Counts *c, uint32_t offset) {
+    if (c->here.found)
+        return false;
+    prepare_segments(c, code_here(c));
+    segments_begin(&c->here.segments, offset, c->exact_traps);
+    c->here.found = true; /* so far */
+    c->here.since = c->here.shares.len;
+    return true;
+}
+
+void counts_walked(Counts *c) {
+    segments_end(&c->here.segments);
+    segments_solve(&c->here.segments);
+    list_exits(c);
 }
 
 /* What happens after the instruction; at the start of a construct that is after its opener. */
@@ -175,22 +201,21 @@ static inline uint32_t stage_of(Counts *c, uint32_t key) {
 }
 
 /* What no trap comes between is one share. */
-static inline void add_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key,
-                             uint64_t amount) {
-    uint32_t stage = stage_of(c, key);
+static void add_share(Counts *c, CountShare share) {
     c->here.nshares++;
-    while (c->here.last_share.len <= var)
+    while (c->here.last_share.len <= share.var)
         vec_push(&c->here.last_share, 0);
-    uint32_t *last = &c->here.last_share.at[var];
+    uint32_t *last = &c->here.last_share.at[share.var];
     if (*last < c->here.shares.len) { /* else it is of another function */
-        struct CountShare *share = &c->here.shares.at[*last];
-        if (share->var == var && share->segment == segment && share->stage == stage) {
-            share->amount += amount;
+        CountShare *before = &c->here.shares.at[*last];
+        if (before->var == share.var && before->segment == share.segment &&
+            before->stage == share.stage) {
+            before->amount += share.amount;
             return;
         }
     }
     *last = c->here.shares.len;
-    vec_push(&c->here.shares, ((struct CountShare){var, segment, key, stage, amount}));
+    vec_push(&c->here.shares, share);
 }
 
 void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint64_t amount) {
@@ -199,9 +224,16 @@ void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint6
                      2 * c->here.segments.at.at[c->here.exits.at[i]].start, amount);
     if (segment == COUNT_NONE || segment == COUNT_EXITS || !amount)
         return;
-    add_share(c, var, segment & ~COUNT_LEFT, key, amount);
+    uint32_t own = segment & ~COUNT_LEFT;
+    add_share(c, (CountShare){var, own, key, stage_of(c, key), amount});
     if (segment & COUNT_LEFT)
-        add_share(c, var, (segment & ~COUNT_LEFT) + 1, key + 1, 0 - amount);
+        add_share(c, (CountShare){var, own + 1, key + 1, stage_of(c, key + 1), 0 - amount});
+}
+
+void counts_add_now_(Counts *c, uint32_t var, uint32_t offset, uint64_t amount) {
+    uint32_t segment = counts_segment_now(c);
+    if (segment != COUNT_NONE && amount)
+        add_share(c, (CountShare){var, segment, 2 * offset, c->here.segments.traps.len, amount});
 }
 
 uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, uint32_t last) {
@@ -471,7 +503,7 @@ static void add_parts(Counts *c, uint32_t var) {
 }
 
 static int by_var(const void *a, const void *b) {
-    const struct CountShare *x = a, *y = b;
+    const CountShare *x = a, *y = b;
     if (x->var != y->var)
         return x->var < y->var ? -1 : 1;
     if (x->segment != y->segment)
@@ -480,8 +512,7 @@ static int by_var(const void *a, const void *b) {
 }
 
 /* Shares often are in order: they come in that of the code. */
-static void put_in_order(struct CountShare *at, uint32_t n,
-                         int (*order)(const void *, const void *)) {
+static void put_in_order(CountShare *at, uint32_t n, int (*order)(const void *, const void *)) {
     bool sorted = true;
     for (uint32_t i = 1; i < n && sorted; i++)
         sorted = order(&at[i - 1], &at[i]) <= 0;
@@ -497,7 +528,7 @@ static uint32_t *zero_starts(Counts *c, uint32_t n) {
 
 /* The same for few variables, in one go; returns how many have shares. */
 static uint32_t spread_by_var(Counts *c, uint32_t vars) {
-    struct CountShare *to = c->here.by_var.at;
+    CountShare *to = c->here.by_var.at;
     uint32_t *starts = zero_starts(c, vars), n = 0;
     for (uint32_t i = 0; i < c->here.shares.len; i++)
         starts[c->here.shares.at[i].var + 1]++;
@@ -542,7 +573,7 @@ static void add_shares(Counts *c, bool derives) {
     if (c->here.by_var.len)
         number_equations(c, derives);
     for (uint32_t i = 0; i < c->here.by_var.len; i++) {
-        const struct CountShare *share = &c->here.by_var.at[i];
+        const CountShare *share = &c->here.by_var.at[i];
         add_weight(c, share->segment, share->amount);
         if (i + 1 == c->here.by_var.len || c->here.by_var.at[i + 1].var != share->var)
             add_parts(c, share->var);
@@ -552,7 +583,7 @@ static void add_shares(Counts *c, bool derives) {
 /* ---- traps ---- */
 
 static int by_key(const void *a, const void *b) {
-    const struct CountShare *x = a, *y = b;
+    const CountShare *x = a, *y = b;
     if (x->segment != y->segment)
         return x->segment < y->segment ? -1 : 1;
     if (x->key != y->key)

@@ -78,6 +78,13 @@ typedef struct CountTraps {
 
 typedef Vec(uint64_t) CountSet; /* of numbers: a bit each */
 
+/* What each execution of a segment adds to a variable. */
+typedef struct CountShare {
+    uint32_t var, segment, key;
+    uint32_t stage; /* traps of the function before it */
+    uint64_t amount;
+} CountShare;
+
 /* What is known of the function that is being counted. */
 typedef struct CountsHere {
     uint32_t func;
@@ -86,9 +93,11 @@ typedef struct CountsHere {
     uint32_t cursor;
     uint32_t first_value; /* its values in `values`: until it is over, ref.index is the segment, and
                              ref.derived says COUNT_LEFT */
-    Vec(struct CountShare) shares, by_var; /* in the order of the code; sorted */
-    uint32_t nshares;                      /* as given, of which some are joined */
-    uint32_t stage;                        /* traps before the key that was given last */
+    Vec(CountShare) shares, by_var; /* in the order of the code; sorted */
+    uint32_t nshares;               /* as given, of which some are joined */
+    uint32_t stage;                 /* traps before the key that was given last */
+    uint32_t since; /* while it is walked: shares from this one on are of the current segment, after
+                       the last trap */
     Vec(uint32_t) last_share; /* by variable: an index into `shares`, if that is one of it */
     Vec(uint32_t) starts;     /* where shares by variable, or deficits by class, begin */
     Vec(struct CountDeficit) deficits, by_class; /* what deficits add to variables; sorted */
@@ -184,9 +193,45 @@ static inline uint32_t counts_segment_before(Counts *c, uint32_t offset) {
     return s->at.at[k].dead ? COUNT_NONE : k;
 }
 
+/* Finds them as the caller goes through all instructions of the function: it begins at an offset,
+ * steps over each instruction, and ends. What is asked of an instruction comes after its step.
+ * False: they are found already, nothing is to be done. */
+bool counts_walk(Counts *c, uint32_t offset);
+static inline void counts_step(Counts *c, const WasmInstr *i) {
+    segments_step(&c->here.segments, i);
+    c->here.since = c->here.shares.len;
+}
+void counts_walked(Counts *c);
+/* Whether the walk may leave out straight instructions, and may ask for what is before one with
+ * counts_..._now: before its step, or after that of a `loop` or `end`. */
+static inline bool counts_skims(const Counts *c) {
+    return !c->here.segments.ncuts;
+}
+/* The step of an instruction that can trap and does nothing else. */
+static inline void counts_step_trap(Counts *c, WasmOp op, uint32_t offset, uint32_t next) {
+    segments_step_trap(&c->here.segments, op, offset, next);
+    c->here.since = c->here.shares.len;
+}
+static inline uint32_t counts_segment_now(const Counts *c) {
+    const Segments *s = &c->here.segments;
+    return segments_live(s) ? s->at.len - 1 : COUNT_NONE;
+}
+
 /* Each execution of the segment adds so much to a variable, at `key`; the caller numbers variables,
  * and goes in the order of the code. */
 void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint64_t amount);
+/* The same before the instruction at an offset, where counts_segment_now is the segment. */
+void counts_add_now_(Counts *c, uint32_t var, uint32_t offset, uint64_t amount);
+static inline void counts_share_now(Counts *c, uint32_t var, uint32_t offset, uint64_t amount) {
+    CountsHere *h = &c->here;
+    uint32_t last = var < h->last_share.len ? h->last_share.at[var] : 0;
+    if (last < h->since || last >= h->shares.len || h->shares.at[last].var != var || !amount) {
+        counts_add_now_(c, var, offset, amount);
+    } else {
+        h->shares.at[last].amount += amount;
+        h->nshares++;
+    }
+}
 
 /* Asks for a CountValue of a segment (as counts_segment gives it): an index into `values`. It is
  * `last`, the index that was given before or COUNT_NONE, if that is the same. */

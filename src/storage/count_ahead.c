@@ -34,21 +34,27 @@ struct AheadPart {
 
 /* ---- on threads ---- */
 
-/* Decodes a function that is to be counted; false if it is not. */
-static bool read_body(const CountAhead *a, uint32_t func, WasmDecoded *body) {
+/* What is to be done in a function: DOES_..., up to the first instruction that stops it. */
+static unsigned does_in(const CountAhead *a, uint32_t func) {
     const WasmModule *m = a->walk->m;
     WasmCode code;
+    WasmInstr i;
     unsigned does = 0;
-    body->at.len = 0;
-    if (m->funcs.at[func].import >= 0 || m->funcs.at[func].body_size > WASM_MAX_DECODED ||
-        !wasm_func_code(m, func, &code) || !wasm_decode(body, func, &code))
-        return false;
-    for (const WasmInstr *i = body->at.at; i->size; i++) {
-        does |= a->does[i->op];
-        if (a->does[i->op] & DOES_NAME && matcher_watches(a->walk, i))
-            return false;
+    if (m->funcs.at[func].import >= 0 || !wasm_func_code(m, func, &code))
+        return DOES_STOP;
+    while (!(does & DOES_STOP) && code.at != code.end) {
+        const WasmShortOp *op = &wasm_short_ops[*code.at];
+        uint32_t size = op->plain ? 0 : wasm_short_size(code.at, code.end);
+        if (op->plain || (size && !(a->does[op->op] & DOES_NAME))) {
+            does |= a->does[op->op];
+            code.at = size ? code.at + size : wasm_plain_next(op, code.at);
+            continue;
+        }
+        if (!wasm_next(&code, &i) || (a->does[i.op] & DOES_NAME && matcher_watches(a->walk, &i)))
+            return DOES_STOP;
+        does |= a->does[i.op];
     }
-    return !(does & DOES_STOP);
+    return does;
 }
 
 static AheadRun *begin_run(const CountAhead *a, AheadPart *part, uint32_t func) {
@@ -63,16 +69,18 @@ static AheadRun *begin_run(const CountAhead *a, AheadPart *part, uint32_t func) 
 static void count_part(void *ctx, uint32_t worker, uint32_t item) {
     const CountAhead *a = ctx;
     AheadPart *part = &a->parts.at[item];
-    WasmDecoded *body = &a->bodies[worker];
     AheadRun *run = NULL;
+    (void)worker;
     for (uint32_t f = part->from; f < part->to; f++) {
-        if (!read_body(a, f, body)) {
+        unsigned does = does_in(a, f);
+        if (does & DOES_STOP) {
             run = NULL;
             continue;
         }
         run = run ? run : begin_run(a, part, f);
         run->to = f + 1;
-        kinds_tally(a->kinds, a->store, &run->tally, a->walk->m, body);
+        kinds_tally(a->kinds, a->store, &run->tally, &(Site){.m = a->walk->m, .func = f},
+                    does & DOES_COUNT);
     }
 }
 
@@ -122,8 +130,6 @@ static void divide(CountAhead *a, uint32_t func) {
 static void make_window(CountAhead *a, uint32_t func) {
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++)
         a->does[op] = does_at(a, (WasmOp)op);
-    if (!a->bodies)
-        a->bodies = mem_zalloc(sizeof *a->bodies * a->threads);
     divide(a, func);
     workers_run(a->threads, a->part, count_part, a);
     for (uint32_t i = 0; i < a->part; i++)
@@ -169,8 +175,5 @@ void count_ahead_free(CountAhead *a) {
         vec_free(&a->parts.at[i].runs);
     }
     vec_free(&a->parts);
-    for (uint32_t i = 0; a->bodies && i < a->threads; i++)
-        vec_free(&a->bodies[i].at);
-    free(a->bodies);
     *a = (CountAhead){0};
 }

@@ -28,8 +28,7 @@ typedef struct CountAhead {
     uint64_t size;               /* of the last window, in bytes of code */
     uint32_t seen, taken;        /* functions in all windows; those that were counted */
     Vec(AheadPart) parts;
-    uint32_t part, run;  /* those in which the walk is */
-    WasmDecoded *bodies; /* by worker */
+    uint32_t part, run; /* those in which the walk is */
 } CountAhead;
 
 /* Counts a function, in the order of functions. False: nothing was done, it is to be walked. *any:

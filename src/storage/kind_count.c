@@ -73,6 +73,18 @@ static void add_match(KindCounts *k, Store *s, const Site *site, const Match *ma
     vec_push(&k->matches, m);
 }
 
+/* What is the same for all matches of a kind, now that they are listed. */
+static void sum_up(const KindCounts *k, KindCount *kind) {
+    const KindMatch *first = &k->matches.at[kind->first];
+    for (uint32_t i = 0; i < kind->n; i++)
+        kind->decoded |= !first[i].before || first[i].ways;
+    if (kind->n != 1 || kind->decoded || first->nshares + first->nrows != 1)
+        return;
+    kind->only = first->nrows ? KIND_ROW : KIND_SHARE;
+    kind->row = first->first_row;
+    kind->share = first->nshares ? k->shares.at[first->first_share] : (KindShare){0};
+}
+
 static void find(KindCounts *k, Store *s, const Site *site, const Match *matches, uint32_t n) {
     WasmOp op = (WasmOp)site->instr->op;
     KindCount *kind = &k->of[op];
@@ -84,9 +96,8 @@ static void find(KindCounts *k, Store *s, const Site *site, const Match *matches
     }
     for (uint32_t i = 0; i < n && kind->all; i++)
         add_match(k, s, site, &matches[i]);
-    const KindMatch *m = kind->all && n == 1 ? &vec_last(&k->matches) : NULL;
-    if (m && m->before && !m->ways && !m->nshares && m->nrows == 1)
-        kind->only = 1 + m->first_row;
+    if (kind->all)
+        sum_up(k, kind);
 }
 
 /* ---- at each ---- */
@@ -100,12 +111,12 @@ typedef struct Counter {
     const uint32_t *next_pairs;
 } Counter;
 
-static void note_site(const Counter *c, const KindMatch *m) {
+static inline void note_site(const Counter *c, uint32_t match) {
     if (c->tally) {
-        c->tally->sites.at[m - c->k->matches.at]++;
+        c->tally->sites.at[match]++;
         return;
     }
-    m->action->sites++;
+    c->k->matches.at[match].action->sites++;
     c->store->sites++;
 }
 
@@ -195,9 +206,9 @@ static inline void count_plain(const Counter *c, const Site *site, const KindMat
 
 static inline void count_all(const Counter *c, const Site *site) {
     const KindCount *kind = &c->k->of[site->instr->op];
-    for (uint32_t i = 0; i < kind->n; i++) {
-        const KindMatch *m = &c->k->matches.at[kind->first + i];
-        note_site(c, m);
+    for (uint32_t i = kind->first; i < kind->first + kind->n; i++) {
+        const KindMatch *m = &c->k->matches.at[i];
+        note_site(c, i);
         if (m->ways)
             count_ways(c, site, m);
         else
@@ -220,29 +231,82 @@ bool kinds_count(KindCounts *k, Store *s, const Site *site, const Match *matches
 
 /* ---- by functions ---- */
 
-/* Counts at all instructions of a body; false if there is nothing to count. */
-static bool count_body(const Counter *c, const Site *func, const WasmDecoded *body) {
-    Site site = *func;
-    uint32_t end = body->at.at[body->at.len - 1].offset;
-    bool any = false;
-    for (const WasmInstr *i = body->at.at; i->size; i++) {
-        const KindCount *kind = &c->k->of[i->op];
-        if (!kind->n)
-            continue;
-        if (!any)
-            counts_find(c->counts);
-        any = true;
-        site.instr = i;
-        site.pc = i->offset;
-        site.at_func_end = i->offset + i->size == end;
-        if (c->tally && kind->only) {
-            c->tally->sites.at[kind->first]++;
-            tally_row(c, &site, kind->only - 1, counts_segment_before(c->counts, i->offset));
-        } else {
-            count_all(c, &site);
-        }
+static void count_each_now(const Counter *c, const Site *site, const KindMatch *m) {
+    for (uint32_t i = m->first_share; i < m->first_share + m->nshares; i++)
+        counts_share_now(c->counts, c->k->shares.at[i].var, site->pc, c->k->shares.at[i].amount);
+    for (uint32_t i = m->first_row; i < m->first_row + m->nrows; i++)
+        count_row(c, site, i, counts_segment_now(c->counts));
+}
+
+/* Counts at an instruction of which only its place matters (counts_skims). */
+static inline void count_now(const Counter *c, const Site *site, const KindCount *kind) {
+    if (kind->only) {
+        note_site(c, kind->first);
+        if (kind->only == KIND_SHARE)
+            counts_share_now(c->counts, kind->share.var, site->pc, kind->share.amount);
+        else
+            count_row(c, site, kind->row, counts_segment_now(c->counts));
+        return;
     }
-    return any;
+    for (uint32_t i = kind->first; i < kind->first + kind->n; i++) {
+        note_site(c, i);
+        count_each_now(c, site, &c->k->matches.at[i]);
+    }
+}
+
+/* Counts at the instructions that need not be decoded, from the cursor on; puts it at the next
+ * other one. Most code consists of them. */
+static void skim(const Counter *c, Site *site, WasmCode *code) {
+    const uint8_t *at = code->at;
+    for (const WasmShortOp *op; at != code->end && (op = &wasm_short_ops[*at])->plain;) {
+        const KindCount *kind = &c->k->of[op->op];
+        if (kind->decoded)
+            break;
+        const uint8_t *next = wasm_plain_next(op, at);
+        site->pc = (uint32_t)(at - code->start);
+        if (kind->n)
+            count_now(c, site, kind);
+        if (!wasm_is_straight(op->op))
+            counts_step_trap(c->counts, (WasmOp)op->op, site->pc, (uint32_t)(next - code->start));
+        at = next;
+    }
+    code->at = at;
+}
+
+/* The same for one that is decoded. */
+static void count_step(const Counter *c, const Site *site) {
+    const KindCount *kind = &c->k->of[site->instr->op];
+    bool label = site->instr->op == WASM_OP_LOOP || site->instr->op == WASM_OP_END;
+    bool now = kind->n && !kind->decoded;
+    if (now && !label)
+        count_now(c, site, kind);
+    counts_step(c->counts, site->instr);
+    if (now && label)
+        count_now(c, site, kind);
+    else if (kind->decoded)
+        count_all(c, site);
+}
+
+/* Counts at all instructions of a body. */
+static void count_body(const Counter *c, const Site *func, WasmCode code) {
+    Site site = *func;
+    WasmInstr instr;
+    bool walks = counts_walk(c->counts, (uint32_t)(code.at - code.start));
+    bool skims = walks && counts_skims(c->counts);
+    site.instr = &instr;
+    while (skims ? skim(c, &site, &code) : (void)0, wasm_next(&code, &instr)) {
+        site.pc = instr.offset;
+        site.at_func_end = code.at == code.end;
+        if (skims) {
+            count_step(c, &site);
+            continue;
+        }
+        if (walks)
+            counts_step(c->counts, &instr);
+        count_all(c, &site);
+    }
+    if (walks)
+        counts_walked(c->counts);
 }
 
 bool kinds_count_body(KindCounts *k, Store *s, const Matcher *w, const Site *site,
@@ -255,7 +319,9 @@ bool kinds_count_body(KindCounts *k, Store *s, const Matcher *w, const Site *sit
     }
     if (!any || !coalesce_allows(s->coalesce, site->func))
         return !any;
-    count_body(&(Counter){.k = k, .store = s, .counts = &s->coalesce->counts}, site, body);
+    WasmCode code;
+    wasm_func_code(site->m, site->func, &code); /* the walk has found it well formed */
+    count_body(&(Counter){.k = k, .store = s, .counts = &s->coalesce->counts}, site, code);
     return true;
 }
 
@@ -275,16 +341,14 @@ void kinds_begin(const KindCounts *k, const Store *s, KindTally *t) {
     }
 }
 
-void kinds_tally(const KindCounts *k, Store *s, KindTally *t, const WasmModule *m,
-                 const WasmDecoded *body) {
-    const Site site = {.m = m, .func = body->func};
-    t->counts.decoded = body;
-    counts_enter(&t->counts, body->func);
+void kinds_tally(const KindCounts *k, Store *s, KindTally *t, const Site *site, bool any) {
+    WasmCode code;
+    KindFunc func = {.func = site->func, .any = any};
+    counts_enter(&t->counts, site->func);
     for (uint32_t i = 0; i < t->groups.len; i++)
         t->groups.at[i].current = false;
-    const uint32_t *next = image_next_pairs(s->rows.image);
-    KindFunc func = {.func = body->func};
-    func.any = count_body(&(Counter){k, s, t, &t->counts, next}, &site, body);
+    if (any && wasm_func_code(site->m, site->func, &code))
+        count_body(&(Counter){k, s, t, &t->counts, image_next_pairs(s->rows.image)}, site, code);
     counts_leave(&t->counts);
     for (uint32_t i = 0; i < t->groups.len; i++)
         func.rows |= t->groups.at[i].current;

@@ -26,8 +26,11 @@ typedef struct KindMatch {
 typedef struct KindCount {
     bool found;
     bool all;          /* all that they do is counted by segments, the same everywhere */
+    bool decoded;      /* ... and of some it matters more than what is before the instruction */
     uint32_t first, n; /* of KindCounts.matches */
-    uint32_t only;     /* 1 + the row, if that is all, and is of before the instruction; else 0 */
+    enum { KIND_MORE, KIND_SHARE, KIND_ROW } only; /* if none is `decoded`, that may be all: */
+    uint32_t row;                                  /* ... of KindCounts.rows */
+    KindShare share;
 } KindCount;
 
 /* A row at each such instruction. */
@@ -100,9 +103,9 @@ typedef struct KindTally {
  * until it is joined, so there can be several at a time, on threads, as long as no further kinds
  * are found. */
 void kinds_begin(const KindCounts *k, const Store *s, KindTally *t);
-/* Counts at all instructions of the next function, at all of whose kinds all is counted. */
-void kinds_tally(const KindCounts *k, Store *s, KindTally *t, const WasmModule *m,
-                 const WasmDecoded *body);
+/* Counts at all instructions of the next function, at all of whose kinds all is counted; `any`: it
+ * has some at which there is something. */
+void kinds_tally(const KindCounts *k, Store *s, KindTally *t, const Site *func, bool any);
 /* Puts the run into the store, after what is there. */
 void kinds_join(const KindCounts *k, Store *s, const WasmModule *m, const KindTally *t);
 /* Frees a tally. */

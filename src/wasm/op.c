@@ -41,8 +41,19 @@ const char *const wasm_category_names[WASM_CAT_COUNT] = {
 #define SHORT_STOP(imm)                                                                            \
     (IS_MEMARG(imm) ? 0x80c0 : IS_BLOCK(imm) ? 0xff : SHORT_SIZE(imm) == 2 ? 0x80 : 0)
 
+/* Plain instructions: what comes before the numbers, and how many these are. */
+#define IS_PLAIN_INDEX(imm)                                                                        \
+    ((imm) == WASM_IMM_LOCAL || (imm) == WASM_IMM_GLOBAL || (imm) == WASM_IMM_MEMORY)
+#define PLAIN_NUMBERS(imm) (IS_MEMARG(imm) ? 2 : IS_CONST(imm) || IS_PLAIN_INDEX(imm))
+#define PLAIN_BYTES(imm, flow)                                                                     \
+    ((flow) != WASM_FLOW_NEXT                       ? 0                                            \
+     : (imm) == WASM_IMM_NONE || PLAIN_NUMBERS(imm) ? 1                                            \
+     : (imm) == WASM_IMM_F32                        ? 5                                            \
+     : (imm) == WASM_IMM_F64                        ? 9                                            \
+                                                    : 0)
+
 const WasmShortOp wasm_short_ops[256] = {
-#define SHORT_OP(id, imm)                                                                          \
+#define SHORT_OP(id, imm, flow)                                                                    \
     {WASM_OP_##id,                                                                                 \
      imm,                                                                                          \
      SHORT_SIZE(imm),                                                                              \
@@ -53,15 +64,17 @@ const WasmShortOp wasm_short_ops[256] = {
                       : 0,                                                                         \
      IS_BLOCK(imm) ? 0xff : 0,                                                                     \
      IS_MEMARG(imm) ? 0x7f : 0,                                                                    \
-     IS_CONST(imm) ? -1 : 0},
-#define OP_0x00(id, code, imm) [code] = SHORT_OP(id, imm)
-#define OP_0xfb(id, code, imm)
-#define OP_0xfc(id, code, imm)
-#define OP_0xfd(id, code, imm)
-#define OP_0xfe(id, code, imm)
+     IS_CONST(imm) ? -1 : 0,                                                                       \
+     PLAIN_BYTES(imm, flow),                                                                       \
+     PLAIN_NUMBERS(imm)},
+#define OP_0x00(id, code, imm, flow) [code] = SHORT_OP(id, imm, flow)
+#define OP_0xfb(id, code, imm, flow)
+#define OP_0xfc(id, code, imm, flow)
+#define OP_0xfd(id, code, imm, flow)
+#define OP_0xfe(id, code, imm, flow)
 #define OP(id, mnemonic, prefix, code, category, operands, results, imm, flow, modes, event,       \
            names)                                                                                  \
-    OP_##prefix(id, code, WASM_IMM_##imm)
+    OP_##prefix(id, code, WASM_IMM_##imm, WASM_FLOW_##flow)
 #include "wasm/opcode.def"
 };
 

@@ -66,8 +66,23 @@ typedef struct WasmShortOp {
     uint8_t type;    /* bits of the first that are `type` */
     uint8_t offset;  /* bits of the second that are `c` */
     int8_t constant; /* -1: the first is `c`, a signed number */
+    uint8_t plain;   /* bytes of an instruction that neither transfers control nor names a function,
+                        its LEB128 left out; 0 = it is another one */
+    uint8_t numbers; /* ... these, one more if it is of a further memory */
 } WasmShortOp;
 extern const WasmShortOp wasm_short_ops[256];
+
+/* Steps over a plain instruction of valid code: it is known which it is, and no more is asked. */
+static inline const uint8_t *wasm_plain_next(const WasmShortOp *op, const uint8_t *at) {
+    enum { FURTHER = 0x40 };
+    uint32_t numbers = op->numbers;
+    if (op->offset && at[1] & FURTHER)
+        numbers++;
+    for (at += op->plain; numbers; numbers--)
+        while (*at++ & 0x80)
+            continue;
+    return at;
+}
 
 /* One decoded instruction. Immediates are where WasmImm says; vec points into the code. */
 typedef struct WasmInstr {
@@ -88,20 +103,25 @@ typedef struct WasmInstr {
  */
 bool wasm_next(WasmCode *c, WasmInstr *i);
 
+/* The size of an instruction of the short form; 0: it is another one, or among the last bytes. */
+static inline uint32_t wasm_short_size(const uint8_t *at, const uint8_t *end) {
+    const WasmShortOp *op = &wasm_short_ops[*at];
+    return end - at < 3 || ((at[1] | (uint32_t)at[2] << 8) ^ op->flip) & op->stop ? 0 : op->size;
+}
+
 /* The same for an instruction of the short form; false, and nothing has happened, if it is another
  * one, or among the last bytes. The code is not decoded already. */
 static inline bool wasm_next_short(WasmCode *c, WasmInstr *i) {
     const uint8_t *from = c->at;
-    if (c->end - from < 3)
+    uint32_t size = wasm_short_size(from, c->end);
+    if (!size)
         return false;
     const WasmShortOp *op = &wasm_short_ops[*from];
     uint32_t bytes = from[1] | (uint32_t)from[2] << 8;
-    if (!op->size || (bytes ^ op->flip) & op->stop)
-        return false;
     int64_t number = (int64_t)((bytes & 0x7f) ^ 0x40) - 0x40;
-    c->at = from + op->size;
+    c->at = from + size;
     *i = (WasmInstr){.offset = (uint32_t)(from - c->start),
-                     .size = op->size,
+                     .size = size,
                      .op = op->op,
                      .opcode_size = 1,
                      .a = bytes & op->index,
