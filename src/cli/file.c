@@ -212,7 +212,7 @@ static bool write_and_rename(const char *path, mode_t mode, const void *data, si
 }
 
 /* What a symbolic link leads to, on the heap, whether that exists or not. NULL: errno tells why. */
-static char *behind_links(const char *path) {
+static char *through_links(const char *path) {
     enum { MOST_LINKS = 40 };
     char target[PATH_MAX], *at = strdup(path);
     for (int i = 0; i < MOST_LINKS; i++) {
@@ -235,7 +235,7 @@ static char *behind_links(const char *path) {
 
 /* A dangling link creates its target. */
 static bool write_new_file(const char *path, const void *data, size_t len) {
-    char *real = behind_links(path);
+    char *real = through_links(path);
     bool ok = real && write_and_rename(real, new_file_mode(), data, len);
     int e = errno;
     free(real);
@@ -278,7 +278,7 @@ static bool same_inode(const struct stat *a, const struct stat *b) {
 /* Two paths, neither of which exists. */
 static bool will_be_same(const char *a, const char *b) {
     struct stat x, y;
-    char *to_a = behind_links(a), *to_b = behind_links(b);
+    char *to_a = through_links(a), *to_b = through_links(b);
     bool same = to_a && to_b && strcmp(file_base(to_a), file_base(to_b)) == 0 &&
                 stat_folder(to_a, &x) && stat_folder(to_b, &y) && same_inode(&x, &y);
     free(to_a);

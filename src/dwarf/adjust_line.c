@@ -147,12 +147,12 @@ static bool put_rows(Sequence *s, uint32_t end, uint64_t start) {
     return first;
 }
 
-/* The row of a function's locals, before a gap in front of the first instruction, which has no row:
- * that instruction gets what the row says besides. */
+/* The row of a function's locals, before a gap, if the first instruction has no row: that
+ * instruction gets the row's location, too. */
 static void put_locals(Sequence *s, const DwarfRun *locals) {
     const DwarfRow *rows = s->rows->at;
-    uint32_t i = s->next, behind = i + 1;
-    bool has_row = behind < s->rows->len && rows[behind].address <= locals->end;
+    uint32_t i = s->next, next = i + 1;
+    bool has_row = next < s->rows->len && rows[next].address <= locals->end;
     if (i == s->rows->len || rows[i].address != locals->at || has_row)
         return;
     DwarfRow row = s->last = rows[i];
@@ -277,8 +277,8 @@ static bool put_lines(Adjuster *r, DwarfCursor *c, Buf *out) {
                           (l.version >= 4 ? 5 : 4);
     out->data[min_length] = 1;
     put_program(r, &l, out);
-    uint32_t field = l.offset_size == 8 ? 4 : 0, behind = l.offset_size == 8 ? 12 : 4;
-    adjust_number(out, at + field, l.offset_size, out->len - at - behind);
+    uint32_t field = l.offset_size == 8 ? 4 : 0, after = l.offset_size == 8 ? 12 : 4;
+    adjust_number(out, at + field, l.offset_size, out->len - at - after);
     return true;
 }
 

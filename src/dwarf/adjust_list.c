@@ -224,8 +224,8 @@ static uint32_t put_part(Adjuster *r, Part *p, uint32_t refs, AdjustKind kind, u
               p->table - p->start + p->count * (uint32_t)p->offset_size);
     i = put_lists(r, p, refs, kind, i, moved);
     put_table(p, content, moved, out);
-    uint32_t field = p->offset_size == 8 ? 4 : 0, behind = field + p->offset_size;
-    adjust_number(out, p->at + field, p->offset_size, out->len - p->at - behind);
+    uint32_t field = p->offset_size == 8 ? 4 : 0, after = field + p->offset_size;
+    adjust_number(out, p->at + field, p->offset_size, out->len - p->at - after);
     return i;
 }
 

@@ -107,7 +107,7 @@ static void append(Buf *path, Str part) {
     buf_str(path, part);
 }
 
-/* Drops the "./" behind each slash: "/src/./lib.h" is "/src/lib.h", which other units may call it.
+/* Drops the "./" after each slash: "/src/./lib.h" is "/src/lib.h", which other units may call it.
  */
 static void drop_dots(Buf *path) {
     size_t out = 0;

@@ -24,7 +24,7 @@ static uint64_t moved_before(const DwarfMoves *m, uint32_t body, uint64_t addres
 }
 
 /* An address after all code. */
-static uint64_t moved_behind(const DwarfMoves *m, uint64_t address) {
+static uint64_t moved_after(const DwarfMoves *m, uint64_t address) {
     uint32_t last = m->nbodies - 1;
     uint64_t grown = (uint64_t)m->to[last].end - m->from[last].end, most = UINT32_MAX - 2;
     if (m->to[last].end < m->from[last].end || address >= most)
@@ -42,7 +42,7 @@ uint64_t dwarf_moved(const DwarfMoves *m, uint64_t address) {
     if (!address || !m->nbodies)
         return address;
     if (body == m->nbodies)
-        return moved_behind(m, address);
+        return moved_after(m, address);
     const DwarfBody *from = &m->from[body];
     if (address < from->start)
         return moved_before(m, body, address);

@@ -68,7 +68,7 @@ static bool merge_library(Flush *f, Plan *plan, Library *lib) {
         LibraryFn *fn = &plan->library_fns.at[i];
         if (fn->library != lib || !fn->runs)
             continue;
-        fn->func = library_behind(&lib->module, fn->func);
+        fn->func = library_thunk_target(&lib->module, fn->func);
         vec_push(&roots, fn->func);
     }
     bridge_init(&bridge, &g, f->diags);

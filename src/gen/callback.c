@@ -571,7 +571,7 @@ static void put_part_start(Code *c, const UnitPart *part, const MonitorRecord *r
         uint32_t lent = c->b.lent.len;
         if (f)
             put_initial(c, f, code);
-        gen_give_back(&c->b, lent);
+        gen_free_temps(&c->b, lent);
     }
     if (c->b.variant->starts_dynamic)
         vec_push(code, gen_site_start(&c->b, &c->b.variant->probe->body));

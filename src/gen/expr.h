@@ -130,7 +130,7 @@ uint32_t gen_temps(Body *b, const BinaryenType *types, uint32_t n);
 /* The first of one for each leaf of the type. */
 uint32_t gen_leaf_temps(Body *b, const Type *t);
 /* Frees the locals that were lent since Body.lent had that length. */
-void gen_give_back(Body *b, uint32_t from);
+void gen_free_temps(Body *b, uint32_t from);
 void body_free(Body *b);
 Ref gen_text(Body *b, uint32_t id); /* into PlanTexts.list */
 /* A byte, a word of memory. */

@@ -52,7 +52,7 @@ uint32_t gen_leaf_temps(Body *b, const Type *t) {
     return first;
 }
 
-void gen_give_back(Body *b, uint32_t from) {
+void gen_free_temps(Body *b, uint32_t from) {
     while (b->lent.len > from) {
         struct LocalRun run = b->lent.at[--b->lent.len];
         vec_push(&b->pools.at[run.pool], run.first);

@@ -258,7 +258,7 @@ static Ref probe_body(Code *c, const Code *from, Asks *asks) {
         c->part = NULL;
         uint32_t lent = c->b.lent.len;
         put_part(c, &r->parts[i], &code);
-        gen_give_back(&c->b, lent); /* no part uses the locals of another */
+        gen_free_temps(&c->b, lent); /* no part uses the locals of another */
     }
     return wrap_block(c, &code);
 }

@@ -179,7 +179,7 @@ static Ref gen_block(Body *b, const Block *block) {
     for (const Stmt *s = block->first; s; s = s->next) {
         uint32_t lent = b->lent.len;
         Ref r = gen_stmt(b, s);
-        gen_give_back(b, lent);
+        gen_free_temps(b, lent);
         if (r)
             vec_push(&list, r);
     }
@@ -190,7 +190,7 @@ static Ref gen_block(Body *b, const Block *block) {
 static Ref start_var(Body *b, const Var *v) {
     uint32_t lent = b->lent.len;
     Ref r = var_init(b, v);
-    gen_give_back(b, lent);
+    gen_free_temps(b, lent);
     return r;
 }
 
@@ -230,7 +230,7 @@ static Ref site_start(Body *b, const Block *block, bool runs) {
         uint32_t lent = b->lent.len;
         if (runs && s->kind == STMT_CALL && s->value->annotation == ANN_INIT)
             vec_push(&list, gen_dropped(b, s->value));
-        gen_give_back(b, lent);
+        gen_free_temps(b, lent);
         bool others = !runs;
         for (uint32_t i = 0; i < s->narms; i++)
             vec_push(&list, site_start(b, &s->arms[i].body, !arm_is_off(b, s, i, &others)));

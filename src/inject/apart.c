@@ -5,7 +5,7 @@
 
 #include "base/workers.h"
 
-/* Bytes of code: what one thread does in one go, and what each has ahead. */
+/* Bytes of code: of a part, which one thread makes in one go; of the window, per thread. */
 enum { PART = 64 << 10, AHEAD = 4 * PART };
 
 /* Functions [from, to). */
@@ -35,7 +35,8 @@ static void add_part(Apart *a, uint32_t from) {
     a->part++;
 }
 
-/* The functions from `func` on, as many as fit. Memory of the window before is used again. */
+/* Begins a window: the functions from `func` on, as many as fit. Reuses the previous window's
+ * memory. */
 static void divide(Apart *a, uint32_t func) {
     uint64_t most = (uint64_t)AHEAD * a->threads, size = 0, in_part = PART;
     a->from = func;

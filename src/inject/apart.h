@@ -1,6 +1,6 @@
 /*
- * inject/apart.h - pass 2 on threads: bodies that can be made apart from each other, since nothing
- * but counters goes into them, are made ahead, a window of the program at a time.
+ * inject/apart.h - pass 2 on threads: bodies into which only counters go are independent of each
+ * other; they are made ahead of the walk, a window of the program at a time.
  */
 #ifndef WHAMMC_INJECT_APART_H
 #define WHAMMC_INJECT_APART_H

@@ -16,7 +16,7 @@ typedef struct CounterPlaces {
 
 typedef Vec(uint32_t) CounterFuncs; /* handles */
 
-/* What is made of counters: parts if they are few, else what these functions return; or nothing. */
+/* A sum of counters: its parts if they are few, else the results of these functions; or nothing. */
 typedef struct CounterSum {
     CountParts parts;
     const uint32_t *funcs;

@@ -1,6 +1,6 @@
 /*
- * inject/debug.h - custom sections of a program that describe its old code: they are dropped, or
- * with --keep-debug, if they are DWARF, written for the new code.
+ * inject/debug.h - custom sections that describe a program's old code: they are dropped; with
+ * --keep-debug, DWARF is adjusted to the new code.
  */
 #ifndef WHAMMC_INJECT_DEBUG_H
 #define WHAMMC_INJECT_DEBUG_H

@@ -158,7 +158,7 @@ static void put_column(MapWriter *w, uint32_t column) {
     w->column = column;
 }
 
-/* From here on nothing is known. */
+/* Nothing is known from this column on. */
 static void put_unknown(MapWriter *w, uint32_t column) {
     if (w->mapped)
         put_column(w, column);

@@ -1,9 +1,9 @@
 /*
- * inject/moves.h - where the instructions of a program went, for its DWARF, and a source map that
- * says so of the instrumented program.
+ * inject/moves.h - where the instructions of a program moved to, for its DWARF and for a source map
+ * of the instrumented program.
  *
- * An instruction has the location that it had; what was inserted has none. Locations are those of
- * the innermost function, from DWARF or a source map.
+ * An instruction keeps its location; inserted code has none. Locations are those of the innermost
+ * function, from DWARF or a source map.
  */
 #ifndef WHAMMC_INJECT_MOVES_H
 #define WHAMMC_INJECT_MOVES_H
@@ -36,7 +36,7 @@ uint32_t moves_find(const Moves *v, uint32_t func, uint32_t at);
 void moves_free(Moves *v);
 
 /* Appends the source map of the module that was written, in JSON. Relative paths of sources get
- * `root` before them, a folder with '/' at its end, or nothing. */
+ * the prefix `root`: empty, or a folder that ends in '/'. */
 void moves_source_map(const Moves *v, const WasmModule *written, Locations *l, Str root, Buf *json);
 
 /* Where all code went, in offsets of the code section's contents. */

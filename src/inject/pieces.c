@@ -123,7 +123,7 @@ void pieces_end_program(Pieces *p) {
         size_t from = p->code.len, len = p->exit_to - p->exit_from;
         if (p->left != UINT32_MAX)
             put_left(p);
-        buf_reserve(&p->code, len + 1); /* a place to copy from, also of nothing */
+        buf_reserve(&p->code, len + 1); /* so that there is an address, even of no bytes */
         buf_bytes(&p->code, p->code.data + p->exit_from, len);
         if (p->code.len > from)
             pieces_add(p, p->ends.at[i].where, p->ends.at[i].at, (PieceRank)p->ends.at[i].rank,

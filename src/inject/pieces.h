@@ -25,7 +25,7 @@ typedef struct Pieces {
     uint32_t left;  /* a local that becomes 1 where the function is about to be left by an exit from
                        which an exception may come, UINT32_MAX = none */
     uint32_t param; /* a local that becomes a parameter, UINT32_MAX = none */
-    bool unsorted;  /* `at` is not in its order */
+    bool unsorted;  /* `at` is not sorted */
     bool only_counts; /* there are no others but those of pieces_add_count */
 } Pieces;
 
@@ -56,7 +56,7 @@ void pieces_note_left(Pieces *p, uint32_t local);
  */
 void pieces_call_at_throws(Pieces *p, uint32_t func);
 
-/* At each of `ends`, after all else: what runs at exits. */
+/* Inserts what runs at exits at each of `ends`, after all else. */
 void pieces_end_program(Pieces *p);
 
 /* All pieces in their order; owned by the Pieces. */

@@ -60,14 +60,14 @@ static bool only_exported(const WasmModule *m, uint32_t func) {
 
 int64_t program_main(const WasmModule *m) {
     int64_t main = exported(m, "main"), command = exported(m, "_start");
-    /* Hosts run `_start` where there is one. Older versions of rustc export another way in as
-     * `main`, which `_start` does not take. */
+    /* Hosts run `_start` where there is one. Older versions of rustc export a second entry point
+     * as `main`, which `_start` does not call. */
     if (main >= 0 && command >= 0 && only_exported(m, (uint32_t)main))
         return command;
     if (main >= 0 || command >= 0)
         return main >= 0 ? main : command;
-    /* A start function is the program only if nothing can be called later: the end of it is no end
-     * otherwise, and WASI hosts do not take output before they have the instance. */
+    /* A start function is the whole program only if nothing can be called later. Otherwise its end
+     * is not the program's, and WASI hosts accept no output before they have the instance. */
     bool callable = false;
     for (uint32_t i = 0; i < m->input_export_count; i++)
         callable |= m->exports.at[i].space == WASM_SPACE_FUNC;

@@ -26,7 +26,7 @@ typedef struct Target {
     /* Pass 1: counts the matches in the actions' `sites`. Called as soon as the program is read;
      * may set up the matcher. False with messages. */
     bool (*match)(void *self);
-    /* Pass 1: is asked whether it takes a function as a whole, which is not walked then; may be
+    /* Pass 1: counts a function as a whole, which is then not walked; false if it cannot. May be
      * NULL. */
     bool (*count)(void *self, uint32_t func);
     /* Adds to the module and lays it out (then program_wrap_ends), makes templates, sets up
@@ -34,10 +34,10 @@ typedef struct Target {
     bool (*link)(void *self);
     /* Pass 2: begins a function into which code is inserted, before its sites; may be NULL. */
     void (*enter)(void *self, uint32_t func, Pieces *pieces);
-    bool enters_apart; /* that can be done on several threads */
+    bool enters_apart; /* `enter` may be called on several threads */
     SiteHook *splice;
-    /* Everything is written: what only that has needed can be freed, before the output is read; may
-     * be NULL. */
+    /* Everything is written: frees what only writing needed, before the output is read; may be
+     * NULL. */
     void (*written)(void *self);
     /* Labels for the message that says that the output would be invalid. */
     void (*blame)(void *self, Diag *d);
@@ -65,9 +65,9 @@ typedef struct Program {
     DiagFileId file;
     Diags *diags;
     bool keep_debug; /* keep DWARF, adjusted to the new code */
-    Str map_root;    /* what it has before relative paths */
-    Str map_url;     /* where the output's source map will be; empty = it needs none */
-    Buf *map;        /* gets it, then */
+    Str map_root;    /* prefix of relative paths in the source map */
+    Str map_url;     /* URL of the output's source map; empty = it gets none */
+    Buf *map;        /* receives the source map */
     uint32_t threads;
 
     WasmModule m;
@@ -122,11 +122,10 @@ void program_splice_site(Program *p, const Site *site, const SiteTypes *types, c
 int64_t program_proc_exit(const WasmModule *m);
 int64_t program_main(const WasmModule *m);
 
-/* Sets Program.main and proc_exit, and wraps the two: the program ends, and Program.flush is
- * called, where the first returns and before the second is called, whoever calls them. The code of
- * these wrappers comes later; nothing of it is in the program's own functions, whose loops engines
- * compile worse if there is one more call. After the layout; before that, pass 1 has noted who
- * calls the two. */
+/* Sets Program.main and proc_exit, and wraps both: Program.flush is called when the first returns
+ * and before the second is called, whoever calls them. The wrappers get their code later. The
+ * program's own functions get none: engines compile their loops worse if there is one more call.
+ * After the layout, and after pass 1, which notes who calls the two. */
 void program_wrap_ends(Program *p, int64_t main, int64_t proc_exit);
 
 /* Reports a decoding error; returns false. */

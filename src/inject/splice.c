@@ -54,7 +54,7 @@ static void set_free(LocalPool *p, uint32_t i) {
         p->lowest = i;
 }
 
-void pool_give_back(LocalPool *p, uint32_t local) {
+void pool_free_local(LocalPool *p, uint32_t local) {
     assert(p->state.at[local - p->first] == TAKEN);
     set_free(p, local - p->first);
 }
@@ -105,7 +105,7 @@ void splicer_begin(Splicer *s, uint32_t locals) {
         s->backend->begin(s->ctx);
     s->wrapped.len = 0;
     s->active_call = s->landing_flag = s->back = UINT32_MAX;
-    s->nways = s->nlandings = s->in_front = 0;
+    s->nways = s->nlandings = s->before_loop = 0;
 }
 
 void splice_words(Splicer *s, const Site *site, const Match *matches, uint32_t n) {
@@ -175,7 +175,7 @@ static void save(Splicer *s, const Site *site, const SiteTypes *types, bool resu
 
 /* ---- results of functions ---- */
 
-/* NULL = values of the type that scripts do not see. */
+/* NULL = scripts do not see values of the type. */
 static const char *zero_of(WasmType type) {
     switch (type) {
     case WASM_I32: return "i32.const 0";
@@ -220,7 +220,7 @@ static bool is_narrowed(const Saved *v, const Operand *o) {
            type_wasm(o->type) == WASM_I32;
 }
 
-/* Sets a local to what an instruction makes of another one. */
+/* Sets a local to another one, converted by an instruction. */
 static void convert(Splicer *s, uint32_t from, WasmOp op, uint32_t to) {
     hole_put_local(s, HOLE_GET, from);
     wasm_put_op(s->out, op);
@@ -243,7 +243,7 @@ static void narrow(Splicer *s, const Match *matches, uint32_t n, bool result, bo
     }
 }
 
-/* What templates assigned to narrow copies becomes the value: an address, or a size of which -1
+/* Copies what templates assigned to narrow copies to the values: addresses, or sizes, where -1
  * means failure. */
 static void widen(Splicer *s, const Match *matches, uint32_t n, bool result) {
     Saved *v = result ? &s->results : &s->args;
@@ -275,7 +275,7 @@ static bool is_entering(const Match *m) {
 }
 
 static void splice_mode(Splicer *s, const Site *site, const Match *matches, uint32_t n, Mode mode) {
-    for (uint32_t i = mode == MODE_BEFORE ? s->in_front : 0; i < n; i++) {
+    for (uint32_t i = mode == MODE_BEFORE ? s->before_loop : 0; i < n; i++) {
         if (!in_mode(&matches[i], mode))
             continue;
         if (is_entering(&matches[i]))
@@ -286,7 +286,7 @@ static void splice_mode(Splicer *s, const Site *site, const Match *matches, uint
     }
 }
 
-/* What the matches of a site want. */
+/* What the matches of a site need. */
 typedef struct Wanted {
     Need args, results;
     bool before, after, alt, unwind;
@@ -332,8 +332,8 @@ typedef struct Relabel {
     const Site *site;
 } Relabel;
 
-/* A label of an instruction that is copied into one more block; wrapped constructs that the branch
- * leaves add theirs. */
+/* The depth of a label in an instruction that is copied into one more block: one more for that,
+ * and for each wrapped construct that the branch leaves. */
 static uint32_t label_inside(void *ctx, uint32_t depth) {
     const Relabel *r = ctx;
     const Site *site = r->site;
@@ -371,14 +371,14 @@ static const Match *alt_of(const Match *matches, uint32_t n, Mode mode) {
     return NULL;
 }
 
-/* Leaves the value of the dynamic predicate. */
+/* Pushes the value of the dynamic predicate. */
 static void splice_predicate(Splicer *s, const Site *site, const Match *matches, const Match *alt) {
     s->words = s->site_words.at + s->words_at.at[alt - matches];
     splice_template(s, alt->shape->predicate, alt->shape->variant, site);
 }
 
-/* Before the branch of the site, if there are at_target probes: says that control comes from
- * it. */
+/* Before the branch of the site, if there are at_target probes: sets the flag that control comes
+ * from it. */
 static void put_landing_flag(Splicer *s) {
     if (!s->landing)
         return;
@@ -429,7 +429,7 @@ static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, con
         wasm_put_op(s->out, WASM_OP_END);
     }
     if (diverges && !types->falls_through)
-        wasm_put_op(s->out, WASM_OP_UNREACHABLE); /* what follows was never typed for this */
+        wasm_put_op(s->out, WASM_OP_UNREACHABLE); /* code after it need not fit the operands here */
 }
 
 static void splice_after(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
@@ -443,7 +443,7 @@ static void splice_after(Splicer *s, const Site *site, const SiteTypes *types, c
         hole_restore(s, &s->results, results.assigned ? results.count : results.count - 1);
 }
 
-/* An alt body that calls: the call, with the operands, or another function. */
+/* The alt body calls, with the operands: the same function or another one. */
 static bool alt_calls(const Match *alt) {
     return alt->shape->variant->alt.guarded || alt->shape->variant->alt_calls.len;
 }
@@ -483,8 +483,8 @@ static void put_under_way(Splicer *s, uint32_t n) {
     emit_assign(s->out, s->active_call, (int32_t)n);
 }
 
-/* In the handler of the whole function: the bodies of the unwind probes of the call that got its
- * number last. */
+/* In the handler of the whole function: the bodies of the unwind probes of the call that was
+ * numbered last. */
 static void splice_caught(Splicer *s, const Site *site, const Match *matches, uint32_t n) {
     emit_if_equal(s->out, s->active_call, (int32_t)s->nways);
     splice_mode(s, site, matches, n, MODE_UNWIND);
@@ -601,8 +601,8 @@ static void splice_block_alt(Splicer *s, const Site *site, const SiteTypes *type
            from, s->out->len);
 }
 
-/* With a dynamic predicate: at the top of an arm, the body and then a branch out of the construct;
- * what it leaves is what the construct does. */
+/* With a dynamic predicate: at the top of an arm, the body and then a branch out of the construct,
+ * with the construct's results. */
 static void splice_guarded_arm(Splicer *s, const Site *site, const Match *matches, const Match *alt,
                                SplicePiece *piece, void *ctx) {
     size_t from = s->out->len;
@@ -644,10 +644,10 @@ static void put_replacement(Splicer *s, const Site *site, size_t from, SplicePie
 }
 
 /*
- * A loop's probes are after its opcode, where branches lead. What must know whether one did asks a
- * local that is 0 from before the loop to the end of its head, else 1: all loops of a function
- * share it. Bodies that run only where control enters the loop are before it, as long as they
- * are the first and need no operands.
+ * The code of a loop's probes is after its opcode, where branches arrive. What depends on whether a
+ * branch did reads a local that all loops of a function share: it is 0 from before a loop to the
+ * end of its head, else 1. Bodies that run only where control enters the loop are before it, if
+ * they are the first and need no operands.
  */
 
 static bool asks_back(const Match *m) {
@@ -658,31 +658,30 @@ static bool asks_back(const Match *m) {
     return false;
 }
 
-static uint32_t count_in_front(const Match *matches, uint32_t n) {
-    uint32_t front = 0;
+static uint32_t count_before_loop(const Match *matches, uint32_t n) {
+    uint32_t before = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (!in_mode(&matches[i], MODE_BEFORE))
             continue;
         if (!is_entering(&matches[i]) || !is_plain(&matches[i]))
             break;
-        front = i + 1;
+        before = i + 1;
     }
-    return front;
+    return before;
 }
 
-/* What runs before a loop. Returns whether its head asks for the local, as is known if
- * `asks`. */
-static bool splice_front(Splicer *s, const Site *site, const Match *matches, uint32_t n, bool asks,
-                         SplicePiece *piece, void *ctx) {
+/* Code before a loop. Returns whether the head reads the local, which is known if `asks`. */
+static bool splice_before_loop(Splicer *s, const Site *site, const Match *matches, uint32_t n,
+                               bool asks, SplicePiece *piece, void *ctx) {
     size_t from = s->out->len;
-    uint32_t front = count_in_front(matches, n);
+    uint32_t before = count_before_loop(matches, n);
     for (uint32_t i = 0; i < n; i++) {
-        if (i < front && in_mode(&matches[i], MODE_BEFORE))
+        if (i < before && in_mode(&matches[i], MODE_BEFORE))
             splice_match(s, site, matches, i);
         else
             asks |= is_entering(&matches[i]) || asks_back(&matches[i]);
     }
-    s->in_front = front;
+    s->before_loop = before;
     if (asks && s->back == UINT32_MAX)
         s->back = pool_keep(&s->pool, WASM_I32);
     if (asks)
@@ -692,8 +691,8 @@ static bool splice_front(Splicer *s, const Site *site, const Match *matches, uin
     return asks;
 }
 
-/* The head of a loop that its alt probe may replace: what has run before the alternative runs
- * again where a branch leads back, with the operands of that time. */
+/* The head of a loop that its alt probe may replace: what ran before the alternative runs again
+ * after each branch back, with the operands that this branch passes. */
 static void splice_again(Splicer *s, const Site *site, const Match *matches, uint32_t n,
                          SplicePiece *piece, void *ctx) {
     size_t from = s->out->len;
@@ -724,7 +723,7 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     s->ends_after.len = 0;
     if (types->known && types->dead && !entered((WasmOp)site->instr->op))
         return; /* counted, but nothing to run */
-    s->in_front = 0;
+    s->before_loop = 0;
     if (n == 1 && is_plain(&matches[0]) && !matches[0].action->variant->asks.back) {
         size_t at = s->out->len;
         splice_match(s, site, matches, 0);
@@ -743,7 +742,7 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     if (wraps || (alt && needs_operands(alt, site, types)))
         w.args.count = hole_operand_count(site, types); /* they may be needed again */
     bool loop = site->instr->op == WASM_OP_LOOP, again = loop && wraps;
-    bool asks = loop && splice_front(s, site, matches, n, again, piece, ctx);
+    bool asks = loop && splice_before_loop(s, site, matches, n, again, piece, ctx);
     WasmWhere here = site->at_label && !block_alt ? WASM_AFTER : WASM_BEFORE;
     size_t from = s->out->len;
     bool popped = w.alt || wraps;

@@ -23,7 +23,7 @@ void pool_reset(LocalPool *p, uint32_t first);
 /* A local of the type that is free, or a new one. */
 uint32_t pool_take(LocalPool *p, WasmType type);
 /* Frees a local that pool_take has returned. */
-void pool_give_back(LocalPool *p, uint32_t local);
+void pool_free_local(LocalPool *p, uint32_t local);
 void pool_release(LocalPool *p); /* all but those that pool_keep took */
 /* A new local, which stays until pool_reset. */
 uint32_t pool_keep(LocalPool *p, WasmType type);
@@ -43,7 +43,7 @@ typedef struct LeafLocal {
 typedef Vec(LeafLocal) LeafLocals;
 
 /* Operands or results that were moved into locals. Templates see those of 64-bit addresses and
- * sizes as 32-bit values, unless they ask for all of it: then there are two locals. */
+ * sizes as 32-bit values, unless they ask for all bits: then there are two locals. */
 typedef struct Saved {
     Vec(uint32_t) local;  /* as it was on the stack */
     Vec(uint32_t) narrow; /* the wrapped copy, if there is one; else the same */
@@ -66,8 +66,8 @@ struct Splicer;
 
 /* Fills the holes of templates that only a target knows. `ctx` is Splicer.ctx. */
 typedef struct SpliceBackend {
-    /* The words of the site's next match in order, *n of them (Splicer.words); asked for each site
-     * that pass 1 counted, in order. */
+    /* Returns the words of the next match, *n of them (Splicer.words). Called for all sites that
+     * pass 1 counted, in order. */
     const uint64_t *(*words)(void *ctx, const Site *site, const Match *match, uint32_t *n);
     /* Appends the code of a hole that the splicer does not know itself. */
     void (*fill)(void *ctx, struct Splicer *s, const Hole *h, const Variant *v, const Site *site);
@@ -75,7 +75,7 @@ typedef struct SpliceBackend {
     void (*text)(void *ctx, Str text, Buf *out);
     /* A function begins; may be NULL. */
     void (*begin)(void *ctx);
-    /* Appends the target's replacement of an instruction; false: it has none. May be NULL. */
+    /* Appends the back end's replacement of an instruction; false: it has none. May be NULL. */
     bool (*instead)(void *ctx, const Site *site, Buf *out);
 } SpliceBackend;
 
@@ -104,16 +104,17 @@ typedef struct Splicer {
     Vec(Wrapped) wrapped;     /* constructs of this function */
     Vec(uint32_t) nullable;   /* its locals that are made nullable, ascending */
     bool one_region;          /* one handler for all its calls catches the exceptions */
-    uint32_t active_call;     /* ... then: a local that says which call is; UINT32_MAX = none yet */
-    uint32_t nways;           /* how many have a number so far */
-    uint32_t landing;      /* the number of the current site, if it has at_target probes; else 0 */
-    uint32_t nlandings;    /* how many such sites the function has so far */
+    uint32_t active_call; /* ... then: a local with the number of the active call; UINT32_MAX = none
+                             yet */
+    uint32_t nways;       /* numbers of calls so far */
+    uint32_t landing;     /* the number of the current site, if it has at_target probes; else 0 */
+    uint32_t nlandings;   /* how many such sites the function has so far */
     uint32_t landing_flag; /* a local: the number of the branch that control comes from; UINT32_MAX
                               = none yet */
-    uint32_t back;     /* a local that is 1 where a branch may have led to a loop; UINT32_MAX = none
-                          yet */
-    uint32_t in_front; /* of the current site's matches: how many of those in mode before are not at
-                          the loop but before it */
+    uint32_t back; /* a local that is 1 where a branch may have led to a loop; UINT32_MAX = none
+                      yet */
+    uint32_t before_loop; /* how many matches of the current site (in mode before) run before the
+                             loop, not in its head */
 } Splicer;
 
 /* Prepares a splicer; `backend` fills the holes that the splicer does not know, and gets ctx. */

@@ -172,8 +172,8 @@ int64_t alt_call_target(const WasmModule *m, const AltCall *call) {
     return -1;
 }
 
-/* Calls the function with the operands; in place of a tail call that ends this function, else it
- * gives the results. */
+/* Calls the function with the operands. In place of a tail call, this ends the function; else it
+ * leaves the results. */
 static void put_alt_call(Splicer *s, const AltCall *call, const Site *site) {
     uint32_t target = (uint32_t)alt_call_target(s->m, call);
     bool ends = target == s->proc_exit;
@@ -255,7 +255,7 @@ void splice_template(Splicer *s, const Template *t, const Variant *v, const Site
     for (uint32_t i = 0; i < t->ngives && !by_site; i++)
         hole_put_local(s, HOLE_GET, leaf_local(s, &s->gives, i, t->gives[i]));
     for (uint32_t i = 0; i < s->temps.len; i++)
-        pool_give_back(&s->pool, s->temps.at[i]);
+        pool_free_local(&s->pool, s->temps.at[i]);
     for (uint32_t i = 0; i < s->got.len; i++)
-        pool_give_back(&s->pool, s->got.at[i].local);
+        pool_free_local(&s->pool, s->got.at[i].local);
 }

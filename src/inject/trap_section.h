@@ -4,7 +4,7 @@
  *
  *   u8 version: 1
  *   per function, ascending:
- *     ULEB  body: its place in the file (of the first byte after its size), as distance
+ *     ULEB  body: file offset of its first byte after its size, as distance
  *     ULEB  its index in the original program, as distance
  *     ULEB  segments in which something can trap; for each:
  *       ULEB  points: instructions that can trap

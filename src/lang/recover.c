@@ -11,7 +11,7 @@ static bool is_blank(char c) {
 /* The words that may have been declared: after another word (`var x`, `fn f`, `use lib`), or
  * before a colon (`x: i32`). */
 Stmt *build_broken(Parse *p, Span span) {
-    bool behind_word = false;
+    bool after_word = false;
     for (uint32_t at = span.start; at < span.end && at < p->len;) {
         uint32_t start = at;
         while (at < span.end && parse_is_word(p->text[at]))
@@ -20,14 +20,14 @@ Stmt *build_broken(Parse *p, Span span) {
         while (at < p->len && is_blank(p->text[at]))
             at++;
         if (end == start) {
-            behind_word = behind_word && at > start;
+            after_word = after_word && at > start;
             at += at == start;
             continue;
         }
         bool before_colon = at < p->len && p->text[at] == ':';
-        if ((behind_word || before_colon) && !(p->text[start] >= '0' && p->text[start] <= '9'))
+        if ((after_word || before_colon) && !(p->text[start] >= '0' && p->text[start] <= '9'))
             map_put(&p->script->lost_names, (Str){p->text + start, end - start}, 1, NULL);
-        behind_word = true;
+        after_word = true;
     }
     List *arms = p->salvaged;
     p->salvaged = NULL;

@@ -41,8 +41,9 @@ Library *library_find(const Libraries *l, Str name);
 /* The handle of the function that a library exports under this name, or -1. */
 int64_t library_function(const Library *l, Str name);
 
-/* The function that a wrapper of it calls, if that is all it does; else the function itself. */
-uint32_t library_behind(const WasmModule *m, uint32_t func);
+/* The function that a thunk calls, which does nothing else; any other function is its own target.
+ */
+uint32_t library_thunk_target(const WasmModule *m, uint32_t func);
 
 /* The language's type for a Wasm type, or NULL. */
 const Type *library_type(WasmType t);

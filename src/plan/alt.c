@@ -182,7 +182,7 @@ static AltProblem problem_at(const Variant *v, const Site *s, const SiteTypes *t
 }
 
 /* Nothing is typed after the instruction, and the body does not leave the function: a trap. */
-static bool traps_behind(const Variant *v, const Site *s, const SiteTypes *types) {
+static bool traps_after(const Variant *v, const Site *s, const SiteTypes *types) {
     WasmOp op = (WasmOp)s->instr->op;
     return alt_diverges(op) && op != WASM_OP_UNREACHABLE && !types->falls_through &&
            !alt_returns(v, op);
@@ -210,8 +210,8 @@ Shape *alt_fit(Plan *plan, Shape *shape, const Site *s, const SiteTypes *types) 
              problem == ALT_LEAVES_OPERANDS ? &types->operands : &types->supplies, reason);
         return NULL;
     }
-    if (traps_behind(v, s, types))
-        note(plan, v, ALT_TRAPS_BEHIND, s, &types->supplies, NULL);
+    if (traps_after(v, s, types))
+        note(plan, v, ALT_TRAPS_AFTER, s, &types->supplies, NULL);
     plan->probes.at[v->source].fits++;
     return shape;
 }
@@ -241,7 +241,7 @@ static void put_problem(Buf *out, const Misfit *f) {
     case ALT_NO_SUCH_TYPE:
         buf_printf(out, "%s %s, but scripts have no such values", verb(f), f->types);
         break;
-    case ALT_TRAPS_BEHIND:
+    case ALT_TRAPS_AFTER:
         buf_printf(out, "is replaced, but the program traps there, so nothing can run after it");
         break;
     default:
@@ -256,14 +256,14 @@ static void put_hints(const Misfit *f, bool warns, Diags *diags, Diag *d) {
         diag_hint(diags, d, "begin the body with 'drop_args();'");
     if (f->problem == ALT_SUPPLIES_NOTHING || f->problem == ALT_SUPPLIES_SOMETIMES)
         diag_hint(diags, d, "end the body with 'return <value>;'");
-    if (warns && f->problem != ALT_TRAPS_BEHIND)
+    if (warns && f->problem != ALT_TRAPS_AFTER)
         diag_hint(diags, d,
                   "a predicate, or a bound such as (res0: i32), selects the sites that fit");
 }
 
 /* What does not fit anywhere, or can always be mended, is an error. */
 static bool is_warning(const Plan *plan, const Misfit *f) {
-    return f->problem == ALT_TRAPS_BEHIND ||
+    return f->problem == ALT_TRAPS_AFTER ||
            (plan->probes.at[f->variant->source].fits && f->problem != ALT_LEAVES_OPERANDS);
 }
 
@@ -274,7 +274,7 @@ static void put_misfit(const WasmModule *m, const Misfit *f, bool warns, Buf *ou
         buf_printf(out, " (%.*s)", name.len > 80 ? 80 : (int)name.len, name.ptr);
     buf_u8(out, ' ');
     put_problem(out, f);
-    if (warns && f->problem != ALT_TRAPS_BEHIND)
+    if (warns && f->problem != ALT_TRAPS_AFTER)
         buf_str(out, STR("; it is not replaced"));
     if (f->count > 1)
         buf_printf(out, " (the same at %u more site%s)", f->count - 1, f->count > 2 ? "s" : "");

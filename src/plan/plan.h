@@ -205,7 +205,7 @@ typedef enum AltProblem {
     ALT_RETURNS_TOO_MUCH,
     ALT_RETURNS_OTHERS,
     ALT_NO_SUCH_TYPE,
-    ALT_TRAPS_BEHIND, /* it can, but the program traps afterwards */
+    ALT_TRAPS_AFTER, /* it can, but the program traps afterwards */
 } AltProblem;
 
 /* Sites at which an alt probe has such a problem: the first one. */

@@ -297,7 +297,7 @@ static void put_otherwise(Rewrite *r, const CountPoint *p, Pieces *pieces) {
     emit(code, "local.tee %u", index);
     emit_update(code, counter, "local.get %u i32.const %u i32.ge_u i64.extend_i32_u i64.add", index,
                 table.count);
-    pool_give_back(&r->p.splicer.pool, index);
+    pool_free_local(&r->p.splicer.pool, index);
     pieces_add(pieces, WASM_BEFORE, p->offset, RANK_PROBE, from, code->len);
 }
 

@@ -379,7 +379,7 @@ static void test_behind(void **state) {
             " 08 00 20 00 20 01 10 0b 0b");
     load(&from, b);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(library_behind(&from.m, cases[i].func), cases[i].behind);
+        assert_int_equal(library_thunk_target(&from.m, cases[i].func), cases[i].behind);
     unload(&from);
 }
 

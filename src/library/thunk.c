@@ -1,8 +1,8 @@
 /*
- * library/behind.c - functions that only call another one.
+ * library/thunk.c - thunks: functions that only call another one.
  *
- * Linkers wrap what a program exports, if it is no library for them: the wrapper of wasm-ld calls
- * constructors, the function, destructors. Often there are none of these.
+ * Linkers wrap what a command exports: the wrapper of wasm-ld calls constructors, the function, and
+ * destructors. Often there are no constructors and destructors.
  */
 #include "library/library.h"
 
@@ -45,7 +45,7 @@ static uint32_t only_call(const WasmModule *m, uint32_t func) {
     return same ? found : UINT32_MAX;
 }
 
-uint32_t library_behind(const WasmModule *m, uint32_t func) {
+uint32_t library_thunk_target(const WasmModule *m, uint32_t func) {
     for (uint32_t k = 0; k < MAX_DEPTH; k++) {
         uint32_t next = only_call(m, func);
         if (next == UINT32_MAX)
