@@ -30,7 +30,7 @@ extern "C" {
 
 typedef struct WhammcCoverage WhammcCoverage;
 
-/* Without a program and without counts; never NULL. whammc_coverage_free takes NULL too. */
+/* Without a program and without counts; never NULL. whammc_coverage_free accepts NULL. */
 WhammcCoverage *whammc_coverage_new(void);
 void whammc_coverage_free(WhammcCoverage *c);
 
@@ -40,7 +40,7 @@ whammc_status whammc_coverage_set_module(WhammcCoverage *c, const char *name, co
                                          size_t size);
 
 /* Where source locations are, besides in the program; NULL: nowhere else. `info` is borrowed, and
- * must live as long as `c` is asked for anything. */
+ * must outlive all further uses of `c`. */
 void whammc_coverage_locate(WhammcCoverage *c, const whammc_debug_info *info);
 
 /*
@@ -66,9 +66,9 @@ typedef enum WhammcCoverageFormat {
 /* All zero = the defaults. */
 typedef struct WhammcCoverageOptions {
     /*
-     * Gives the text of a source file, *size bytes that stay valid until the next call; NULL: there
-     * is none. Paths are those of locations, after path maps; relative ones as they are, and then
-     * in the program's folder. If the function is NULL, no file has a text.
+     * Returns the text of a source file, *size bytes that stay valid until the next call; NULL:
+     * there is none. Paths are those of locations, after path maps; relative ones are first passed
+     * as they are, then in the program's folder. If the function is NULL, no file has a text.
      */
     const void *(*source)(void *ctx, const char *path, size_t *size);
     void *ctx;
@@ -77,12 +77,12 @@ typedef struct WhammcCoverageOptions {
     /* Shell patterns of paths ('*' matches slashes, too); end with NULL. Files that match none of
      * `include`, unless that is NULL or empty, or one of `exclude`, are left out. */
     const char *const *include, *const *exclude;
-    bool no_markers;   /* LCOV_EXCL_LINE and so on in sources mean nothing */
+    bool no_markers;   /* ignore LCOV_EXCL_LINE and other markers in sources */
     bool mangled;      /* names of C++ and Rust functions stay as they are in the program */
     const char *title; /* of HTML: the page's; of LCOV: the test's; NULL = the program's name, and
                           none */
-    uint64_t time;     /* of COBERTURA: when, in seconds since 1970 */
-    uint32_t width;    /* of TEXT: columns; 0 = as many as it takes */
+    uint64_t time;     /* of COBERTURA: the time of the report, in seconds since 1970 */
+    uint32_t width;    /* of TEXT: columns; 0 = as many as needed */
 } WhammcCoverageOptions;
 
 /*
@@ -94,7 +94,7 @@ whammc_status whammc_coverage_write(WhammcCoverage *c, WhammcCoverageFormat form
                                     const WhammcCoverageOptions *options, uint8_t **out,
                                     size_t *size);
 
-/* How many there are, and how many of them were executed. */
+/* Numbers of all, and of those that were executed. */
 typedef struct WhammcCoverageTotals {
     size_t lines, lines_executed;
     size_t functions, functions_executed;

@@ -2,7 +2,7 @@
  * whammc/module.h - instrument WebAssembly modules from C, without a script.
  *
  * Read a module, look at its functions and instructions, attach code to them, add what that code
- * needs, write the module. What is not touched keeps its bytes; indices everywhere follow what is
+ * needs, write the module. Unchanged code keeps its bytes; all indices are adjusted to what is
  * added.
  *
  *     WhammcModule *m = whammc_module_read(bytes, size, &error);
@@ -15,17 +15,17 @@
  *     whammc_module_attach(m, func, offset, WHAMMC_BEFORE, code);
  *     whammc_module_write(m, &out, &out_size);
  *
- * HANDLES. Functions, globals, memories and so on are named by handles. For what was read the
- * handle is the index in the input; additions get the next numbers, imports as well. Handles never
- * change, and code that is attached or added uses handles; the final indices are put in by
- * whammc_module_write.
+ * HANDLES. Functions, globals, memories and so on are named by handles. In what was read, the
+ * handle is the index in the input; additions, imports included, get the next numbers. Handles
+ * never change, and code that is attached or added uses handles; whammc_module_write replaces them
+ * by the final indices.
  *
- * ERRORS. Functions that can fail give false, NULL or WHAMMC_NONE; whammc_module_error has the
- * text. Handles that do not exist are no error where something is only looked at: there is nothing
- * then ("", 0, WHAMMC_VOID).
+ * ERRORS. Functions that can fail return false, NULL or WHAMMC_NONE; whammc_module_error has the
+ * text. For functions that only read, handles that do not exist are no error: the result is empty
+ * ("", 0, WHAMMC_VOID).
  *
- * OWNERSHIP. All that is given to a function is copied. Texts that functions give belong to the
- * module, code and walks to the caller, who frees them; a walk before its module.
+ * OWNERSHIP. Arguments are copied. Returned texts belong to the module, code and walks to the
+ * caller, who frees them; a walk before its module.
  *
  * THREADS. Nothing here prints, exits or has global state; different modules can be used by
  * different threads at the same time, one module, with its walks, by one thread at a time.
@@ -74,24 +74,24 @@ typedef enum WhammcKind {
 /* Reads and validates a module. The bytes are copied. On failure NULL, and *error (if error is not
  * NULL) is the text, to be released with whammc_release. */
 WhammcModule *whammc_module_read(const void *bytes, size_t size, char **error);
-/* Takes NULL too. */
+/* Accepts NULL. */
 void whammc_module_free(WhammcModule *m);
 
 /* Writes the module as it is now to *bytes, to be released with whammc_release. After the first
- * write no imports can be added; the rest can go on. The result is validated: false if attached
- * code was wrong. */
+ * write no imports can be added; other changes are still possible. The result is validated: false
+ * if attached code was wrong. */
 bool whammc_module_write(WhammcModule *m, uint8_t **bytes, size_t *size);
 
 /* The text of the last failure. Valid until the next call with this module. */
 const char *whammc_module_error(const WhammcModule *m);
 
-/* Releases memory that this library has given. */
+/* Releases memory that this library has allocated for the caller. */
 void whammc_release(void *p);
 
 /* ---- looking ---- */
 
-/* How many there are of a kind, additions included; how many of them the input imports (they come
- * first). */
+/* The number of entities of a kind, additions included; how many of them the input imports (they
+ * come first). */
 uint32_t whammc_module_count(const WhammcModule *m, WhammcKind kind);
 uint32_t whammc_module_imports(const WhammcModule *m, WhammcKind kind);
 
@@ -105,12 +105,12 @@ uint32_t whammc_module_func_results(const WhammcModule *m, uint32_t func);
 WhammcType whammc_module_func_param(const WhammcModule *m, uint32_t func, uint32_t k);
 WhammcType whammc_module_func_result(const WhammcModule *m, uint32_t func, uint32_t k);
 
-/* What is exported under a name, or WHAMMC_NONE. */
+/* The handle of the export with this name, or WHAMMC_NONE. */
 uint32_t whammc_module_find_export(const WhammcModule *m, WhammcKind kind, const char *name);
 
 /* One instruction. */
 typedef struct WhammcInstr {
-    uint32_t offset; /* of its first byte in the function's body: what whammc_module_attach takes */
+    uint32_t offset; /* of its first byte in the function's body, as for whammc_module_attach */
     uint32_t size;   /* in bytes */
     const char *mnemonic; /* "i32.add" */
     const char *category; /* "arith" */
@@ -124,7 +124,7 @@ typedef struct WhammcInstr {
 WhammcWalk *whammc_walk_new(const WhammcModule *m, uint32_t func);
 /* Fills *i with the next instruction; false after the last. `bytes` belong to the module. */
 bool whammc_walk_next(WhammcWalk *w, WhammcInstr *i);
-/* Takes NULL too. */
+/* Accepts NULL. */
 void whammc_walk_free(WhammcWalk *w);
 
 /* ---- attaching code ---- */
@@ -134,25 +134,25 @@ typedef enum WhammcWhere {
     WHAMMC_REPLACE, /* instead of it; empty code removes it */
     WHAMMC_AFTER,   /* after it; after a block's opcode: inside it, at the top */
     WHAMMC_ENTRY,   /* when the function is entered (the offset is ignored) */
-    WHAMMC_EXIT,    /* on every way out: end, branches to the function's label, return, tail calls,
-                       throws that    the function does not catch, unreachable (the offset is ignored)
-                     */
+    WHAMMC_EXIT, /* at every exit: end, branches to the function's label, return, tail calls, throws
+                    that the function does not catch, unreachable (the offset is ignored) */
 } WhammcWhere;
 
 /* Attaches code to the instruction at `offset` in a function of the input. Several pieces at one
- * place run in the order in which they were attached. The code must leave the stack as it was,
- * except with WHAMMC_REPLACE. It is copied. */
+ * instruction run in the order in which they were attached. The code must leave the stack as it
+ * was, except with WHAMMC_REPLACE. It is copied. */
 bool whammc_module_attach(WhammcModule *m, uint32_t func, uint32_t offset, WhammcWhere where,
                           const WhammcCode *code);
 
-/* Adds a local to a function of the input; gives its index for whammc_code_local_get and so on. */
+/* Adds a local to a function of the input; returns its index for whammc_code_local_get and so
+ * on. */
 uint32_t whammc_module_add_local(WhammcModule *m, uint32_t func, WhammcType type);
 
 /* ---- adding ---- */
 
-/* Each of these gives the new handle, or WHAMMC_NONE. */
+/* These return the new handle, or WHAMMC_NONE. */
 
-/* A function type; an equal one that is there already may be given. */
+/* A function type; an existing equal one may be returned. */
 uint32_t whammc_module_add_type(WhammcModule *m, const WhammcType *params, uint32_t nparams,
                                 const WhammcType *results, uint32_t nresults);
 uint32_t whammc_module_import_func(WhammcModule *m, const char *module, const char *name,
@@ -169,12 +169,12 @@ uint32_t whammc_module_add_func(WhammcModule *m, uint32_t type, const char *name
 uint32_t whammc_module_add_global(WhammcModule *m, WhammcType type, bool mutable_, const char *name,
                                   uint64_t value);
 uint32_t whammc_module_add_memory(WhammcModule *m, uint32_t min, uint32_t max, const char *name);
-/* A data segment that is put at `offset` of a memory when the module starts. */
+/* A data segment that is copied to `offset` of a memory when the module is instantiated. */
 uint32_t whammc_module_add_data(WhammcModule *m, uint32_t memory, uint64_t offset,
                                 const void *bytes, size_t size);
 /* One for memory.init. */
 uint32_t whammc_module_add_passive_data(WhammcModule *m, const void *bytes, size_t size);
-/* Exports what has this handle. False if an export of this name is there already. */
+/* Exports the entity with this handle. False if there is an export of this name. */
 bool whammc_module_add_export(WhammcModule *m, const char *name, WhammcKind kind, uint32_t handle);
 /* The function that runs when the module is instantiated; WHAMMC_NONE if there is none. */
 uint32_t whammc_module_start(const WhammcModule *m);
@@ -184,8 +184,8 @@ void whammc_module_set_start(WhammcModule *m, uint32_t func);
 
 /* Code without instructions; never NULL. */
 WhammcCode *whammc_code_new(void);
-void whammc_code_clear(WhammcCode *c); /* for use again */
-void whammc_code_free(WhammcCode *c);  /* takes NULL too */
+void whammc_code_clear(WhammcCode *c); /* removes all instructions */
+void whammc_code_free(WhammcCode *c);  /* accepts NULL */
 
 /* These append an instruction. */
 

@@ -13,16 +13,15 @@
  *
  * What the formats are, and what the columns of a report mean, is in docs/reports.md.
  *
- * OWNERSHIP. All that is given to a function is copied. What these functions give belongs to the
- * WhammcReport, except for the buffers of whammc_report_write, which are released with
- * whammc_release.
+ * OWNERSHIP. Arguments are copied. Results belong to the WhammcReport, except for the buffers of
+ * whammc_report_write, which are released with whammc_release.
  *
  * ERRORS. Functions that can fail return a whammc_status; whammc_report_messages has the details.
  * Reports and modules may be any bytes.
  *
  * THREADS. Nothing here prints, exits or has global state. Different reports can be used by
  * different threads at the same time; one report by one thread at a time, also for reading values.
- * The locale of the calling program makes no difference.
+ * Results do not depend on the locale of the calling program.
  */
 #ifndef WHAMMC_REPORT_H
 #define WHAMMC_REPORT_H
@@ -39,7 +38,7 @@ extern "C" {
 
 typedef struct WhammcReport WhammcReport;
 
-/* An empty report; never NULL. whammc_report_free takes NULL too. */
+/* An empty report; never NULL. whammc_report_free accepts NULL. */
 WhammcReport *whammc_report_new(void);
 void whammc_report_free(WhammcReport *r);
 
@@ -47,18 +46,19 @@ void whammc_report_free(WhammcReport *r);
 
 /*
  * Reads a report from a text in any of the formats of whammc_format, which is recognised. The text
- * may be all that a program has printed: what is not part of a report is skipped. If it has several
- * reports, `which` is the one to read, from 1; 0 = the last. `name` is what messages call the text.
+ * may be the whole output of a program: lines that are not part of a report are skipped. If it has
+ * several reports, `which` is the number of the one to read, from 1; 0 = the last. `name` is the
+ * text's name in messages.
  *
  * A text without a report, or without the one that is wanted, is an error; then the report has no
- * rows. So is a text of 4 GiB or more. A text of line ends only, or nothing at all, is a report
- * without rows: that is what it looks like in JSON. A report that ends in the middle of a row is
- * read without that row, with a warning.
+ * rows. So is a text of 4 GiB or more. An empty text, or one of line ends only, is a report without
+ * rows, as it is in JSON. A report that ends in the middle of a row is read without that row, with
+ * a warning.
  *
- * A WhammcReport can be read into again: that replaces what it had, but for the module.
+ * Reading again replaces everything but the module.
  *
  * A program instrumented with WHAMMC_HOST_NONE has its report in the memory that it exports as
- * `whammc:memory`: give the `whammc:report_len` bytes at `whammc:report_ptr`.
+ * `whammc:memory`: pass the `whammc:report_len` bytes at `whammc:report_ptr`.
  */
 whammc_status whammc_report_read(WhammcReport *r, const char *name, const void *bytes, size_t size,
                                  uint32_t which);
@@ -66,51 +66,52 @@ whammc_status whammc_report_read(WhammcReport *r, const char *name, const void *
 /*
  * Adds up the reports of several runs of a program that was instrumented with the same scripts:
  * reads another one, as whammc_report_read does, and adds its values to those of r. Numbers are
- * added, of truth values it is whether one is true, of texts the first; a script can say otherwise
- * in a text `merge` (docs/reports.md). Nodes of call trees are those with the same callers. Memory
- * grows with the number of keys and nodes, not with that of reports. A report that does not have
- * the same variables at the same places is an error; r is then to be read again.
+ * added; the sum of truth values is true if one is true, that of texts is the first text. A script
+ * can request otherwise in a text `merge` (docs/reports.md). Nodes of call trees are those with the
+ * same callers. Memory use depends on the number of keys and nodes, not on that of reports. It is
+ * an error if the report does not have the same variables at the same sites; then r must be read
+ * again.
  */
 whammc_status whammc_report_add(WhammcReport *r, const char *name, const void *bytes, size_t size,
                                 uint32_t which);
 
-/* The same, but the values are taken away: those of an earlier report of the same run, which leaves
- * what came between. Maxima, minima, truth values and texts stay those of r. Unsigned numbers do
- * not become less than 0. */
+/* The same, but subtracts the values: if they are those of an earlier report of the same run, the
+ * result is what happened in between. Maxima, minima, truth values and texts stay those of r.
+ * Unsigned numbers do not become less than 0. */
 whammc_status whammc_report_subtract(WhammcReport *r, const char *name, const void *bytes,
                                      size_t size, uint32_t which);
 
 /*
  * Reads the report of a program instrumented with WHAMMC_LINK_IMPORT from its image and its values.
- * That is what the program gives to the functions `open`, `put64`, `put32`, `skip` and `close` of
- * the module "whammc_runtime" (docs/linking.md): a host can have functions of its own there, which
- * collect the bytes, instead of the module of whammc_runtime, and a `setup` that does nothing. The
- * image is without what fills it up to a multiple of 8. It must come from this version of whammc.
- * The strings and maps of a script are in the memory of whammc's runtime, not among the values: a
+ * The program passes these to the functions `open`, `put64`, `put32`, `skip` and `close` of the
+ * module "whammc_runtime" (docs/linking.md): instead of the module of whammc_runtime, a host can
+ * supply functions of its own, which collect the bytes, and a `setup` that does nothing. The image
+ * does not include the padding to a multiple of 8. It must come from this version of whammc. The
+ * strings and maps of a script are in the memory of whammc's runtime, not among the values: a
  * report that has some is an error, except for maps whose keys are known (`cells` of whammc_map).
  */
 whammc_status whammc_report_read_image(WhammcReport *r, const char *name, const void *image,
                                        size_t size, const void *values, size_t values_size);
 
-/* How many reports the text has. */
+/* The number of reports in the text. */
 size_t whammc_report_count(const WhammcReport *r);
 /* Whether the report ends in the middle of a row. */
 bool whammc_report_is_cut(const WhammcReport *r);
-/* The lines of the text that belong to no report: what the program itself has printed. *size bytes,
+/* The lines of the text that belong to no report: the output of the program itself. *size bytes,
  * and a NUL after them. Valid until the next whammc_report_read. */
 const char *whammc_report_rest(WhammcReport *r, size_t *size);
 
 /*
- * Sets the program of which the report is, as it was before it was instrumented (a binary module).
- * Functions for which the report has only a number get their names from it, and places in functions
+ * Sets the program that the report is about, as it was before it was instrumented (a binary
+ * module). Functions for which the report has only a number get their names from it, and sites
  * their instructions. It is validated; if it is not valid, the report has no module. For a program
  * that has lost its names see whammc_name_functions.
  */
 whammc_status whammc_report_set_module(WhammcReport *r, const char *name, const void *bytes,
                                        size_t size);
 
-/* Where the source locations of the program are, besides in itself, as for whammc_locate. `info`
- * must live as long as locations are asked for; NULL: in the program alone. */
+/* Where the source locations of the program are, besides in the program itself, as for
+ * whammc_locate. `info` must outlive all calls that use locations; NULL: in the program alone. */
 void whammc_report_locate(WhammcReport *r, const whammc_debug_info *info);
 
 /* The errors, warnings and notes of the last call of whammc_report_read, _read_image, _set_module,
@@ -192,10 +193,10 @@ typedef struct WhammcReportOptions {
     bool inlined;
     /* For TABLE, CSV and JSON: with source locations, in CSV and JSON as further columns. They are
      * those of the program (whammc_report_set_module), or else those that the report has; if there
-     * are neither, that is an error. So it is with BY_LINE and BY_FILE. Formats that show calls:
-     * with the files and lines of functions, of the program. PPROF, FIREFOX and CALLGRIND have
-     * those of functions and calls, and PPROF and FIREFOX inlined functions, whenever the program
-     * knows them. */
+     * are neither, that is an error. The same holds for BY_LINE and BY_FILE. Formats that show
+     * calls: with the files and lines of functions, of the program. PPROF, FIREFOX and CALLGRIND
+     * have those of functions and calls, and PPROF and FIREFOX inlined functions, whenever the
+     * program knows them. */
     bool lines;
     /* For PPROF and FIREFOX: when the report was made, in nanoseconds since 1970; 0 = unknown. */
     int64_t time;
@@ -219,7 +220,7 @@ typedef struct WhammcReportOptions {
 whammc_status whammc_report_write(WhammcReport *r, WhammcReportFormat format,
                                   const WhammcReportOptions *options, uint8_t **out, size_t *size);
 
-/* The same, but the text is given to `write`, in one or more pieces; not called on failure. */
+/* The same, but passes the text to `write`, in one or more pieces; not on failure. */
 whammc_status whammc_report_write_to(WhammcReport *r, WhammcReportFormat format,
                                      const WhammcReportOptions *options,
                                      void (*write)(void *ctx, const void *bytes, size_t size),
@@ -228,8 +229,8 @@ whammc_status whammc_report_write_to(WhammcReport *r, WhammcReportFormat format,
 /* ---- the values ---- */
 
 /*
- * Names and texts end with a NUL. What these functions give is valid until the next
- * call that reads a report, or whammc_report_set_module.
+ * Names and texts end with a NUL. Results are valid until the next call that reads a report, or of
+ * whammc_report_set_module.
  */
 
 /* A variable of a script. */
@@ -245,8 +246,8 @@ typedef struct WhammcVariable {
 /* The variables in the order in which the report has them; *n of them. */
 const WhammcVariable *whammc_report_variables(WhammcReport *r, size_t *n);
 
-/* One value of a variable: of a match site (there is a place and a probe), of a probe (a probe
- * alone) or of the script (neither). */
+/* One value of a variable: of a site (with location and probe), of a probe (without location) or
+ * of the script (with neither). */
 typedef struct WhammcRow {
     size_t variable;         /* index into whammc_report_variables */
     const char *id;          /* "36", in CSV also "(4; 5)" */
@@ -254,7 +255,7 @@ typedef struct WhammcRow {
     const char *shown_fname; /* for people: the module's name if the report has only a number,
                                 demangled; NULL if fname is */
     const char *probe;       /* "1_wasm:opcode:call:before"; NULL: the row has no probe */
-    const char *instruction; /* at the place: "call 3 (f)"; NULL: not known, see set_module */
+    const char *instruction; /* at the location: "call 3 (f)"; NULL: not known, see set_module */
     bool has_place;          /* fid and pc are there */
     uint32_t fid, pc;        /* the function's index, the byte offset in its body */
 } WhammcRow;
@@ -285,7 +286,7 @@ typedef struct WhammcValue {
     } as;
 } WhammcValue;
 
-/* The value of a row, which is made when it is first asked for; NULL if there is no such row. */
+/* The value of a row, which is parsed on first use; NULL if there is no such row. */
 const WhammcValue *whammc_report_value(WhammcReport *r, size_t row);
 
 /* ---- profiles ---- */
@@ -302,7 +303,7 @@ typedef struct WhammcProfileFunction {
     uint64_t calls;           /* by other functions */
     uint64_t recursive_calls; /* by itself */
     int64_t self;             /* nanoseconds in the function itself */
-    int64_t total;            /* and in all that it has called */
+    int64_t total;            /* ... and in everything that it called */
     uint32_t cycle;           /* from 1: the same for functions that call each other; 0 = none */
 } WhammcProfileFunction;
 
@@ -321,7 +322,7 @@ typedef struct WhammcProfileNode {
     uint32_t function; /* an index into `functions` */
     uint64_t calls;
     uint64_t self;  /* nanoseconds in the function itself; calls if the profile has no times */
-    uint64_t total; /* and in all that it has called */
+    uint64_t total; /* ... and in everything that it called */
 } WhammcProfileNode;
 
 typedef enum WhammcProfileKind {

@@ -1,5 +1,5 @@
 /*
- * annotate/annotate.c - adds up counts by line and by place.
+ * annotate/annotate.c - adds up counts by line and by location.
  */
 #include "annotate/annotate.h"
 
@@ -136,8 +136,8 @@ static void add_to_place(Annotation *a, const ReportRow *row) {
     add(&last->total, count_of(row));
 }
 
-/* Whether the program has the row's place; m->at is the instruction unless it is function entry.
- * Rows come in the order of the code. */
+/* Whether the program has the row's location; m->at is the instruction unless it is function
+ * entry. Rows come in the order of the code. */
 static bool find(Maker *m, const ReportRow *row) {
     const WasmModule *module = m->p->m;
     if (!m->open || m->fid != row->fid) {
@@ -253,7 +253,7 @@ void annotate_each_line(const AnnotatedFile *f, const SourceText *text, Annotate
         put(ctx, n, source_line(text, n), has_code ? &f->lines.at[k] : NULL);
         k += has_code;
     }
-    for (; k < f->lines.len; k++) /* of no text, or beyond the end of another one */
+    for (; k < f->lines.len; k++) /* the file has no text, or fewer lines */
         put(ctx, f->lines.at[k].line, (Str){"", 0}, &f->lines.at[k]);
 }
 
@@ -279,7 +279,7 @@ AnnotatedFunctions annotate_functions(const Annotation *a) {
     return functions;
 }
 
-/* The number of the first place of a function. */
+/* The index of the first location of a function. */
 static uint32_t first_place(const Annotation *a, uint32_t fid) {
     return vec_first(&a->places, fid, fid);
 }

@@ -1,6 +1,5 @@
 /*
- * annotate/annotate.h - counts beside the source lines, or beside the instructions, that they are
- * of.
+ * annotate/annotate.h - shows counts beside source lines or instructions.
  */
 #ifndef WHAMMC_ANNOTATE_ANNOTATE_H
 #define WHAMMC_ANNOTATE_ANNOTATE_H
@@ -25,7 +24,7 @@ typedef struct AnnotatedFile {
     uint64_t total;
 } AnnotatedFile;
 
-/* A count at a place in the program. */
+/* A count at a location in the code. */
 typedef struct AnnotatedPlace {
     uint32_t fid, pc;
     uint64_t total;
@@ -36,9 +35,9 @@ typedef struct Annotation {
     Vec(AnnotatedFile) files;   /* those with the largest totals first */
     Vec(AnnotatedPlace) places; /* in the order of the code */
     uint64_t total;
-    uint64_t unknown; /* of it at places whose line is not known */
-    uint32_t foreign; /* rows at places that the program does not have */
-    uint32_t counted; /* rows at places that it has */
+    uint64_t unknown; /* of it at locations whose line is not known */
+    uint32_t foreign; /* rows at locations that the program does not have */
+    uint32_t counted; /* rows at locations that it has */
     Arena arena;
 } Annotation;
 

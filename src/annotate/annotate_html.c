@@ -33,7 +33,7 @@ static void share_cell(const Page *p, uint64_t part) {
         buf_str(p->out, STR("<td></td>"));
 }
 
-/* A row begins, the hotter the darker: the square root shows small shares, too. */
+/* Begins a row. The hotter, the darker; the square root makes small shares visible. */
 static void begin_row(const Page *p, uint64_t part) {
     double s = share(p, part), low = 0, high = 1;
     for (int i = 0; i < 20; i++) {

@@ -44,7 +44,7 @@ static void put_number(const Margin *m, uint64_t v, uint32_t width) {
     table_number(m->out, v);
 }
 
-/* A line of a source, without what terminals would obey. */
+/* A line of a source without control characters. */
 static void put_source(const Margin *m, Str s) {
     uint32_t column = 0, start = 0;
     for (uint32_t i = 0; i <= s.len; i++) {
@@ -64,7 +64,7 @@ static void end_line(const Margin *m) {
     buf_u8(m->out, '\n');
 }
 
-/* How hot a line is, of all that was counted. */
+/* The colour of a line by its share of everything that was counted. */
 static const char *heat(const Margin *m, uint64_t total) {
     double share = m->a->total ? (double)total / (double)m->a->total : 0;
     return share >= 0.1 ? "1;31" : share >= 0.01 ? "33" : "0";

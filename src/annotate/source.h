@@ -1,15 +1,15 @@
 /*
  * annotate/source.h - the texts of source files that locations name, as lines.
  *
- * A file is read on first use, and once. What cannot be shown is not text: a file
- * that is missing, binary, or very large. Views then do without.
+ * A file is read on first use, and once. A file that is missing, binary or very large has no text;
+ * views then show none.
  */
 #ifndef WHAMMC_ANNOTATE_SOURCE_H
 #define WHAMMC_ANNOTATE_SOURCE_H
 
 #include "locations/locations.h"
 
-/* Larger files have no text; once so many bytes have been read, no file has. */
+/* Larger files have no text; after this many bytes in total, no further file is read. */
 enum { SOURCE_SIZE_MAX = 16 << 20, SOURCES_SIZE_MAX = 256 << 20 };
 
 typedef struct SourceText {
@@ -17,8 +17,8 @@ typedef struct SourceText {
     Buf bytes;
 } SourceText;
 
-/* Reads a whole file of at most `limit` bytes; nothing is said if it cannot. `out` is empty before,
- * and may hold memory after false. */
+/* Reads a whole file of at most `limit` bytes; without a message if it cannot. `out` is empty
+ * before, and may hold memory after false. */
 typedef bool SourceReader(void *ctx, const char *path, size_t limit, Buf *out);
 
 /* A zeroed Sources has no texts. Release with sources_free. */

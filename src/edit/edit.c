@@ -1,13 +1,13 @@
 /*
- * edit/edit.c - putting pieces of code into function bodies.
+ * edit/edit.c - inserts pieces of code into function bodies.
  *
- * The body is copied in runs of bytes, interrupted where a piece goes in or an index moves. If no
- * index moves and no way out is wanted, only the instructions with patches are decoded; otherwise
- * all are.
+ * The body is copied in runs of bytes, interrupted where a piece is inserted or an index changes.
+ * If no index changes and there are no EXIT pieces, only the instructions with patches are decoded;
+ * otherwise all are.
  *
- * Ways out (WASM_EXIT): the body is wrapped in a block of the function's result type, so that
- * branches to the function's label now end before the exit code, and labels inside keep their
- * depth:
+ * Exits (WASM_EXIT): the body is wrapped in a block of the function's result type, so that branches
+ * to the function's label arrive before the exit code, and the depths of labels inside stay the
+ * same:
  *
  *     block T  ...body...  end  <exit code>  end
  *
@@ -46,10 +46,10 @@ typedef struct Edit {
     WasmCode c;
     const uint8_t *run;  /* first byte not yet copied */
     uint32_t first;      /* of the patches that are not ENTRY, EXIT or UNWIND */
-    uint32_t next;       /* patch to come */
+    uint32_t next;       /* the next patch */
     uint32_t code_start; /* offset of the first instruction */
     bool head_done;      /* put_head has done its BEFORE pieces */
-    uint32_t exits;      /* ways out that some EXIT piece covers */
+    uint32_t exits;      /* exits that some EXIT piece covers */
     bool has_exit;       /* there is an EXIT piece */
     bool has_unwind;     /* there is an UNWIND piece */
     bool wrap;           /* the body is wrapped in a block */
@@ -63,7 +63,7 @@ typedef struct Edit {
     WasmHandlers handlers;
 } Edit;
 
-/* buf_bytes for what is mostly a few bytes. */
+/* buf_bytes, faster if there are few bytes. */
 static inline void put_short(Buf *out, const uint8_t *from, size_t n) {
     buf_reserve(out, n);
     uint8_t *to = out->data + out->len;
@@ -121,7 +121,7 @@ static bool has_piece(const Edit *e, uint32_t from, uint32_t to, WasmWhere where
     return false;
 }
 
-/* The EXIT pieces that cover a way out (0 = the end and return: all). */
+/* The EXIT pieces that cover an exit (0 = the end and `return`: all). */
 static void put_exits(Edit *e, uint32_t way) {
     for (uint32_t k = 0; k < e->first; k++) {
         const WasmPatch *p = &e->edit->patches[k];
@@ -221,7 +221,7 @@ static bool put_wrapper(Edit *e) {
     return true;
 }
 
-/* After the body's code: of legacy exceptions, the handler before the region's `end`. */
+/* After the body's code; with legacy exceptions, the handler before the region's `end`. */
 static void put_handler(Edit *e, WasmExceptions form) {
     if (!e->has_unwind || e->edit->exceptions != form)
         return;
@@ -232,7 +232,7 @@ static void put_handler(Edit *e, WasmExceptions form) {
     wasm_put_rethrow(e->out, form);
 }
 
-/* What precedes the first instruction. */
+/* Everything before the first instruction. */
 static bool put_head(Edit *e) {
     const WasmBodyEdit *edit = e->edit;
     e->code_start = (uint32_t)(e->c.at - e->c.start);
@@ -248,8 +248,8 @@ static bool put_head(Edit *e) {
     return !e->wrap || put_wrapper(e);
 }
 
-/* Notes where instructions with hints go: the current one begins after what is in out and the run.
- */
+/* Notes the new offsets of instructions with hints. The current one begins after what is in `out`
+ * and the run. */
 static void move_hints(Edit *e, const WasmInstr *i) {
     for (; e->hint < e->hints_end && e->hint->offset <= i->offset; e->hint++) {
         size_t pending = (size_t)(e->c.start + i->offset - e->run);
@@ -280,8 +280,8 @@ static int way_out(Edit *e, const WasmInstr *i) {
     }
 }
 
-/* What replaces the instruction, if something does; what runs at a way out goes before where
- * it leaves. */
+/* Puts the replacement of the instruction, if it has one; code that runs at exits is put before
+ * the points at which it leaves the function. */
 static bool put_replacement(Edit *e, uint32_t to, int way) {
     bool any = false;
     for (uint32_t k = e->next; k < to; k++) {
@@ -320,7 +320,8 @@ static uint32_t skip_region(Edit *e, uint32_t to, const uint8_t **after) {
     return to;
 }
 
-/* A label of the instruction that is copied: branches out of a wrapped construct pass one more. */
+/* The depth of a label of the copied instruction: branches out of a wrapped construct cross one
+ * more block. */
 static uint32_t wrapped_label(void *ctx, uint32_t label) {
     const Edit *e = ctx;
     uint32_t crossed = 0; /* target: the construct with `depth - 1 - label` open around it */
@@ -347,12 +348,12 @@ static void close_wraps(Edit *e, const WasmInstr *i) {
     }
 }
 
-/* Something is to be done at the instruction because of an open WRAP piece. */
+/* Whether the instruction concerns an open WRAP piece. */
 static bool is_wrapped(const Edit *e, const WasmInstr *i) {
     return e->wraps.len && (wasm_has_labels(i) || vec_last(&e->wraps).until == i->offset);
 }
 
-/* The same for one instruction, for which something else may come. */
+/* The same for one instruction, which may get other pieces. */
 static void move_mark(Edit *e, const WasmInstr *i) {
     if (e->edit && e->mark < e->edit->nmarks && e->edit->marks[e->mark] == i->offset)
         e->edit->moved[e->mark++] = (uint32_t)(e->out->len - e->base);
@@ -407,7 +408,7 @@ static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
     e->next = to;
 }
 
-/* Decodes everything: something may have to be done at any instruction. */
+/* Decodes everything, as any instruction may need a change. */
 static bool put_all(Edit *e) {
     const WasmPatch *patches = e->edit ? e->edit->patches : NULL;
     uint32_t npatches = e->edit ? e->edit->npatches : 0;
@@ -462,8 +463,8 @@ static Refs begin_refs(const Edit *e) {
     return r;
 }
 
-/* Copies up to offset `to`, and the references before it as they move; those in what was replaced
- * are passed over. */
+/* Copies up to offset `to` with the new values of references; those in replaced code are
+ * skipped. */
 static bool put_refs(Edit *e, Refs *r, uint32_t to) {
     for (; r->next < to; next_ref(r)) {
         const uint8_t *at = e->c.start + r->next;
@@ -497,7 +498,7 @@ static bool put_patched(Edit *e) {
         bool only_before = at != e->code_start;
         for (; to < npatches && patches[to].at == at; to++)
             only_before &= patches[to].where == WASM_BEFORE;
-        if (only_before) { /* the most frequent case: no need to know the instruction */
+        if (only_before) { /* the most frequent case: the instruction need not be decoded */
             flush(e, p);
             put_pieces(e, e->next, to, WASM_BEFORE);
             e->next = to;
@@ -533,7 +534,7 @@ static bool put_body(Edit *e) {
     return true;
 }
 
-/* What the patches ask for. */
+/* Which kinds of pieces there are. */
 static void survey(Edit *e) {
     const WasmBodyEdit *edit = e->edit;
     if (!edit)

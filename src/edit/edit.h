@@ -12,10 +12,10 @@ typedef enum WasmWhere {
     WASM_BEFORE,  /* before the instruction */
     WASM_WRAP,    /* the same, and the piece leaves a construct open that ends after the instruction
                      at `until`: the wrapped construct's `end`, with its AFTER pieces */
-    WASM_OPERAND, /* directly before the instruction, which takes what the piece pushes */
+    WASM_OPERAND, /* directly before the instruction, which consumes what the piece pushes */
     WASM_REPLACE, /* instead of it; an empty piece removes it */
     WASM_AFTER,   /* after its bytes (after a block's opcode = inside it, at the top) */
-    WASM_EXIT,    /* at every way out of the function; `at` is ignored */
+    WASM_EXIT,    /* at every exit of the function; `at` is ignored */
     WASM_UNWIND,  /* where an exception has left the body and continues after the piece; the same */
 } WasmWhere;
 
@@ -29,15 +29,15 @@ enum {
     WASM_EXIT_ONLY = 8, /* not at the end of the body and before `return` */
 };
 
-/* A piece of code: bytes [code, code+len) of WasmBodyEdit.code, stack-neutral except for
- * REPLACE. The EXIT pieces at one way out together are: those where the function returns find its
- * results on the stack. */
+/* A piece of code: bytes [code, code+len) of WasmBodyEdit.code, stack-neutral except for REPLACE.
+ * The EXIT pieces at one exit together are: those where the function returns find its results on
+ * the stack. */
 typedef struct WasmPatch {
     uint32_t at; /* offset of the instruction in the body */
     uint8_t where;
-    uint8_t exits; /* WASM_EXIT: which ways out. WASM_REPLACE: 0 = where the piece ends, the code
-                      leaves the function if the instruction does: there EXIT pieces run. Else not
-                      looked at */
+    uint8_t
+        exits; /* WASM_EXIT: which exits. WASM_REPLACE: 0 = at its end the piece leaves the function
+                  if the instruction does, so EXIT pieces run there. Otherwise ignored */
     uint32_t rank; /* for the caller's sorting; not used here */
     uint32_t code, len;
     uint32_t until; /* WASM_REPLACE: the piece replaces all instructions before this offset,
@@ -47,8 +47,8 @@ typedef struct WasmPatch {
 enum { WASM_NOWHERE = UINT32_MAX };
 
 typedef struct WasmBodyEdit {
-    const WasmPatch *patches; /* sorted by `at`, equal ones in the order in which they shall run;
-                                 ENTRY, EXIT and UNWIND pieces first */
+    const WasmPatch *patches; /* sorted by `at`, equal ones in the order of execution; ENTRY, EXIT
+                                 and UNWIND pieces first */
     uint32_t npatches;
     const uint8_t *code;    /* final indices; added locals follow the parameters and locals */
     const WasmType *locals; /* added locals */
@@ -76,7 +76,7 @@ bool wasm_reads_nullable(const WasmBodyEdit *edit, const WasmInstr *i);
  * wasm_exit_block_type before. The module must be laid out. False and *error, *error_offset if the
  * body is malformed. Thread-safe for different functions and `out`.
  *
- * Order at one instruction: BEFORE pieces, EXIT pieces if it is a way out, OPERAND pieces, the
+ * Order at one instruction: BEFORE pieces, EXIT pieces if it is an exit, OPERAND pieces, the
  * instruction or its REPLACE pieces, AFTER pieces. WRAP pieces come just before the instruction,
  * which opens the construct that they wrap; labels of branches out of it are renumbered. At the
  * first instruction BEFORE pieces come before ENTRY pieces. AFTER pieces of the body's last `end`

@@ -8,7 +8,7 @@
 
 typedef struct WasmTryInfo {
     bool all;       /* has a clause for everything */
-    bool delegates; /* has no clauses but hands on to the label `delegate` */
+    bool delegates; /* has no clauses, but delegates to the label `delegate` */
     uint32_t delegate;
     uint32_t tags; /* first of the list + 1, 0 = none */
 } TryInfo;
@@ -18,7 +18,7 @@ typedef struct WasmTryTag {
 } TryTag;
 
 typedef struct WasmTryFrame {
-    bool covers; /* in the part that the handlers of `info` watch over */
+    bool covers; /* in the part that the handlers of `info` cover */
     uint32_t info;
 } TryFrame;
 
@@ -41,7 +41,7 @@ static void add_try_table(WasmHandlers *h, const WasmInstr *i) {
     }
 }
 
-/* Collects what a clause says about the innermost construct. */
+/* Adds a clause to the innermost construct. */
 static void add_clause(WasmHandlers *h, const WasmInstr *i) {
     if (!h->frames.len || !vec_last(&h->frames).covers)
         return;

@@ -1,5 +1,5 @@
 /*
- * edit/merge.c - making parts of one module parts of another.
+ * edit/merge.c - copies parts of one module into another.
  *
  * First everything that the roots reach is marked (merge_mark.c); then each marked entity gets a
  * handle in the target; then expressions and bodies are copied with their indices mapped.
@@ -265,7 +265,7 @@ static bool copy_expr(Merge *x, uint32_t offset, uint32_t len, Buf *out) {
     return wasm_copy_code(&c, &x->map, out);
 }
 
-/* Tables stand before globals, so that an initial value can only use imported ones. */
+/* Tables come before globals, so their initial values can only use imported ones. */
 static bool check_table_init(Merge *x, uint32_t k) {
     const WasmTable *t = &x->from->tables.at[k];
     WasmCode c = wasm_code(x->from->bytes + t->init, t->init_len, 0);
@@ -472,7 +472,7 @@ static void begin(WasmMerge *g) {
         g->handles[WASM_SPACE_MEMORY][k] = g->memory;
 }
 
-/* What an earlier call has copied is not copied again. */
+/* Skips what an earlier call has copied. */
 static void unmark_copied(Merge *x) {
     for (uint32_t space = 0; space < WASM_SPACE_COUNT; space++)
         for (uint32_t k = 0; k < x->from->input_count[space]; k++)

@@ -135,7 +135,7 @@ static bool mark_func(Merge *x, uint32_t func) {
 
 /* ---- types ---- */
 
-/* What a definition refers to is marked; references go down or stay in the group. */
+/* Marks what a definition refers to; references lead to lower indices or stay in the group. */
 static bool mark_def(Merge *x, const WasmTypeDef *d) {
     bool ok = !d->has_super || mark(x, WASM_SPACE_TYPE, d->super);
     for (uint32_t k = 0; k < d->nparams; k++)
@@ -217,7 +217,7 @@ static bool mark_data(Merge *x, uint32_t index) {
            (mark_offset(x, d->offset, d->offset_len) && mark(x, WASM_SPACE_MEMORY, d->memory));
 }
 
-/* Whether an entity is to be looked at now: marked, and not yet (2 = done). */
+/* Whether an entity is marked and was not visited yet (2 = visited). */
 static bool fresh(Merge *x, WasmSpace space, uint32_t k) {
     if (x->marked[space][k] != 1)
         return false;
@@ -225,7 +225,7 @@ static bool fresh(Merge *x, WasmSpace space, uint32_t k) {
     return true;
 }
 
-/* Active segments of what is needed are needed. */
+/* Marks the active segments of marked memories and tables. */
 static bool mark_segments(Merge *x) {
     const WasmModule *m = x->from;
     for (uint32_t k = 0; k < m->elems.len; k++) {
@@ -248,7 +248,7 @@ static bool mark_segments(Merge *x) {
     return true;
 }
 
-/* Marks what the marked entities other than functions need, each once. */
+/* Marks what marked entities other than functions need; visits each once. */
 static bool mark_others(Merge *x) {
     const WasmModule *m = x->from;
     for (uint32_t k = 0; k < m->globals.len; k++)
@@ -283,7 +283,7 @@ int64_t merge_initialize(const WasmModule *m) {
     return d->nparams || d->nresults ? -1 : (int64_t)e->handle;
 }
 
-/* What belongs to a library whatever the roots are. */
+/* Marks what belongs to a library whatever the roots are. */
 static bool mark_library(Merge *x) {
     const WasmModule *m = x->from;
     int64_t initialize = merge_initialize(m);
@@ -304,7 +304,7 @@ static uint64_t count_marks(const Merge *x) {
     return n;
 }
 
-/* Marks until nothing more is reached. */
+/* Repeats until nothing more is marked. */
 static bool mark_reached(Merge *x) {
     for (uint64_t before = UINT64_MAX; before != count_marks(x);) {
         before = count_marks(x);

@@ -6,7 +6,7 @@
 
 #include "wasm/leb.h"
 
-/* The declarations without that of the local. */
+/* Writes the declarations without that of the local. */
 static void put_locals(const WasmNewParam *p, WasmCode *c, Buf *out) {
     Buf groups = {0};
     uint32_t n = 0, local = p->nparams, count = 0, size = 0;
@@ -32,7 +32,7 @@ static uint32_t renumber(const WasmNewParam *p, uint32_t local) {
     return local == p->local ? p->nparams : local + 1;
 }
 
-/* What has been noted about one instruction goes with it. */
+/* Moves what was noted about one instruction. */
 typedef struct Notes {
     uint32_t *moved, *moved_end;
     WasmHint *hint, *hints_end;

@@ -15,8 +15,8 @@ typedef struct WasmNewParam {
     WasmHint *hints, *hints_end; /* of the function */
 } WasmNewParam;
 
-/* Changes the body (local declarations and code) that begins at `base` and ends with `out`. What is
- * noted about where instructions are (`moved`, hints) is moved with them. */
+/* Changes the body (local declarations and code) that begins at `base` and ends with `out`.
+ * Adjusts the offsets of instructions in `moved` and in the hints. */
 void wasm_new_param(const WasmNewParam *p, size_t base, Buf *out);
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * edit/write.c - writing a module back: the input's bytes, with moved indices patched and additions
- * put in.
+ * edit/write.c - writes a module: the input's bytes, with new indices and with additions.
  *
  * A section in which nothing changes is copied as it is. Others are the old items, patched through
  * the module's `refs`, and the added items after them.
@@ -19,7 +18,7 @@ typedef struct Writer {
     Buf *out;
     WasmRemap map;
     bool *resized; /* by function handle: the body has another length than in the input */
-    Buf code;      /* contents of the code section, if they had to be made first */
+    Buf code;      /* contents of the code section, if they had to be written first */
     bool has_code;
     bool names_done; /* the additions are in a name section */
     bool ok;
@@ -295,7 +294,7 @@ static uint32_t first_ref(const WasmModule *m, uint32_t offset) {
     return vec_first(&m->refs, offset, offset);
 }
 
-/* The index to write for the nth ref of a section. */
+/* The new index of the nth ref of a section. */
 static uint32_t ref_index(const WasmModule *m, const WasmSection *s, const WasmIndexRef *ref,
                           uint32_t nth) {
     uint32_t handle = ref->value;
@@ -394,8 +393,8 @@ static void copy_section(Writer *r, const WasmSection *s) {
     buf_bytes(r->out, r->m->bytes + s->header, s->end - s->header);
 }
 
-/* The number of items: as it stands in the input if none are added. Returns where the items begin.
- */
+/* The number of items, with the bytes of the input if none are added. Returns where the items
+ * begin. */
 static uint32_t put_count(const WasmModule *m, const WasmSection *s, uint32_t added, Buf *out) {
     if (!s) {
         buf_uleb(out, added);
@@ -451,7 +450,7 @@ static bool put_code(Writer *r, const WasmSection *s, Buf *out) {
     return ok && r->ok;
 }
 
-/* The code section, made in place: its length is known only afterwards. */
+/* The code section, written in place: its length is known only afterwards. */
 static bool put_code_section(Writer *r, const WasmSection *s) {
     enum { MAX_HEADER = 6 };
     const WasmModule *m = r->m;
@@ -680,7 +679,7 @@ static bool put_sections(Writer *r) {
     return r->ok;
 }
 
-/* Code first, if sections before it depend on what becomes of it. */
+/* Writes the code first if sections before it depend on the new code. */
 static bool prepare_code(Writer *r) {
     const WasmModule *m = r->m;
     bool first = m->hints.len > 0;

@@ -9,8 +9,8 @@
 /*
  * Writes the module. `body` returns the code of each input function with a body (its size field
  * included, as wasm_edit_body appends it); NULL = copy all. False if body said so. Lays the module
- * out if need be. Branch hints follow edited bodies; the name section is completed with the names
- * of what was added.
+ * out if needed. Branch hints follow edited bodies; the name section is completed with the names of
+ * what was added.
  */
 typedef struct WasmWriter {
     bool (*body)(void *ctx, uint32_t func, Buf *out); /* may be NULL */

@@ -160,7 +160,7 @@ static void add_names(const WasmModule *m, uint8_t kind, Items *items) {
     }
 }
 
-/* Makes sure that each function with added locals has an item. */
+/* Adds an item for each function with added locals that has none. */
 static void add_local_items(const WasmModule *m, const WasmWriter *w, Items *items) {
     uint32_t nfuncs = m->input_count[WASM_SPACE_FUNC];
     bool *has = mem_zalloc(nfuncs + 1);
@@ -183,8 +183,8 @@ static uint32_t count_locals(const WasmModule *m, uint32_t func) {
     return n;
 }
 
-/* The names that there are, where the first local that is added becomes a parameter: the numbers of
- * those after it are higher by one. */
+/* The existing names, if the first added local becomes a parameter: the numbers of the locals
+ * after it are higher by one. */
 static void put_moved_locals(const WasmModule *m, const WasmWriter *w, const Item *item, Buf *out) {
     uint32_t nparams = wasm_func_type(m, item->handle)->nparams, index = 0;
     Str name = w->local_name(w->ctx, item->handle, 0);
@@ -244,7 +244,7 @@ static void put_items(const WasmModule *m, const WasmWriter *w, uint8_t kind, co
     }
 }
 
-/* Block labels are counted: in edited bodies they may be others. */
+/* Drops the labels of edited bodies: labels are numbered by blocks, and these bodies have more. */
 static void drop_labels(Items *items, const bool *resized) {
     uint32_t kept = 0;
     for (uint32_t k = 0; k < items->len; k++)

@@ -1,7 +1,7 @@
 /*
  * view/cpuprofile.c - a profile as Chrome's developer tools read it: one sample a node. A sample
- * lasts until the next one, the last until the end. Times are in microseconds, those of calls
- * without times as many as there are calls.
+ * lasts until the next one, the last until the end. Times are in microseconds; without times, one
+ * microsecond stands for one call.
  */
 #include "report/escape.h"
 #include "view/view.h"
@@ -48,7 +48,7 @@ void view_cpuprofile(const Profile *p, Buf *out) {
     buf_str(out, STR("],\n\"timeDeltas\":["));
     uint64_t before = 0, at = 0;
     for (uint32_t i = 0; i < p->nodes.len; i++) {
-        /* Rounded where they stand, so that the errors do not add up. */
+        /* The difference of rounded positions, so that rounding errors do not add up. */
         uint64_t delta = microseconds(p, at) - microseconds(p, before);
         buf_printf(out, "%s%" PRIu64, i ? "," : "", delta);
         before = at;

@@ -1,6 +1,6 @@
 /*
- * view/dot.c - a call graph for Graphviz: the wider and redder, the more of the time (or of the
- * calls).
+ * view/dot.c - a call graph for Graphviz: the larger the share of the time (or of the calls), the
+ * wider and redder.
  */
 #include "view/graph.h"
 #include "view/view.h"
@@ -58,7 +58,8 @@ static void put_arc(const Graph *g, const ProfileArc *arc, double whole, Buf *ou
                1 + (uint32_t)(99 * part));
 }
 
-/* Whether a function is among the first `top`; those outside are there with what they call. */
+/* Whether a function is among the first `top`; callers outside the program are shown with their
+ * callees. */
 static bool is_shown(const Graph *g, uint32_t f, uint32_t top) {
     return !top || g->funcs[f].index <= top;
 }

@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-/* A name without what separates names and lines. */
+/* A name without separators of names and lines. */
 static void put_name(Str name, Buf *out) {
     size_t at = out->len;
     escape_shown(out, name);

@@ -108,7 +108,7 @@ static void put_missing(const Graph *g, Buf *out) {
                    n, n == 1 ? " has" : "s have", n == 1 ? "it" : "they", ms(sum));
 }
 
-/* That the times are not all that passed. */
+/* Says that measuring time was subtracted. */
 static void put_calibrated(const Graph *g, Buf *out) {
     if (g->p->calibrated)
         buf_printf(out, "\ncalibrated: %.2f ms that measuring took are not in these times\n",
@@ -192,12 +192,12 @@ static void put_arc(const Graph *g, const ProfileArc *arc, bool is_caller, Buf *
     else
         snprintf(called, sizeof called, "%" PRIu64 "/%" PRIu64, arc->calls, all);
     if (g->p->timed && !inner) {
-        /* The time of this arc, in the proportion of all calls of the callee or its cycle. */
+        /* The time of this arc: its share by the calls of the callee or its cycle. */
         const GraphCycle *c = callee->cycle ? &g->cycles[callee->cycle - 1] : NULL;
         double part = (double)(c ? c->self : callee->self);
         double total = part + (double)(c ? c->children : callee->children);
         double self = part > 0 && part < total ? part / total : part > 0;
-        /* + 0.0: without a minus before a zero. */
+        /* + 0.0: no "-0.00". */
         buf_printf(out, "%13s %12.2f %12.2f", "", ms(arc->ns) * self + 0.0,
                    ms(arc->ns) * (1 - self) + 0.0);
     } else if (g->p->timed) {
@@ -218,7 +218,7 @@ static int compare_arcs(const void *pa, const void *pb) {
     return a < b ? -1 : a > b;
 }
 
-/* Arcs, the largest last before the function and first after it; none to itself. */
+/* Arcs other than to itself: before the function the largest last, after it the largest first. */
 static void put_arcs(const Graph *g, const uint32_t *arcs, uint32_t n, bool callers, Buf *out) {
     Vec(const ProfileArc *) sorted = {0};
     for (uint32_t i = 0; i < n; i++) {

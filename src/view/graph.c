@@ -27,7 +27,7 @@ static void sort_arcs(const Profile *p, bool callee, uint32_t **arcs, uint32_t *
 typedef struct Visit {
     uint32_t number, low; /* 0 = not yet seen */
     uint32_t next;        /* of outgoing */
-    uint32_t from;        /* where it was come from */
+    uint32_t from;        /* the caller from which the search came */
     bool on_stack;
 } Visit;
 
@@ -37,7 +37,7 @@ typedef struct Search {
     uint32_t *stack, depth, count;
 } Search;
 
-/* The functions on the stack down to f are one part. */
+/* The functions on the stack down to f are one component. */
 static void take_part(Search *s, uint32_t f) {
     bool single = s->stack[s->depth - 1] == f;
     uint32_t cycle = single ? 0 : ++s->g->ncycles, taken;
@@ -58,7 +58,7 @@ static void lower(Visit *v, uint32_t number) {
     v->low = number < v->low ? number : v->low;
 }
 
-/* Whether the arc can be part of a cycle: time goes along it. */
+/* Whether the arc can be part of a cycle: it has time. */
 static bool is_followed(const Profile *p, const ProfileArc *arc) {
     return !p->timed || arc->ns;
 }

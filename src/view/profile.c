@@ -43,7 +43,7 @@ static uint32_t count_numbers(Str type) {
     return n;
 }
 
-/* What a map has numbers for. */
+/* What the numbers of a map's entries mean. */
 typedef struct Shape {
     uint32_t keys, values;
 } Shape;
@@ -55,7 +55,7 @@ static Shape shape_of(Str type) {
     return (Shape){count_numbers(key), count_numbers(value)};
 }
 
-/* The row of a variable that tells more about a tree, by what its name has after the tree's. */
+/* The row of a variable with further data of a tree, whose name is the tree's with this suffix. */
 static const ReportRow *find_more(const Report *r, Str tree, const char *suffix) {
     for (uint32_t i = 0; i < r->rows.len; i++) {
         Str name = r->rows.at[i].var->name;
@@ -79,7 +79,8 @@ static bool is_arcs(const Report *r, const ReportVar *var) {
     return profile_type_fits(var->type) && shape_of(var->type).keys == 2;
 }
 
-/* With the number of calls that have not returned, whose beginning is taken away from the time. */
+/* With the number of calls that have not returned; their start times are subtracted from the
+ * time. */
 static bool is_open_arcs(const ReportVar *var) {
     Shape s = shape_of(var->type);
     return s.keys == 2 && s.values == 3;
@@ -153,7 +154,7 @@ static bool next_entry(Entries *e, uint64_t *key, uint64_t *value) {
 
 /* ---- functions ---- */
 
-/* `caller`: the function is one that calls, which matters if it is none of the program's. */
+/* `caller`: the function is a caller, which makes a difference if it is none of the program's. */
 static uint32_t func_index(Profile *p, uint64_t number, bool caller) {
     uint32_t id = (uint32_t)number;
     struct {
@@ -194,7 +195,7 @@ static int compare_raw(const void *a, const void *b) {
 
 static uint32_t find_raw(const Raws *raws, uint64_t id) {
     if (id && id <= raws->len && raws->at[id - 1].id == id)
-        return (uint32_t)(id - 1); /* as they mostly are */
+        return (uint32_t)(id - 1); /* the usual case */
     const Raw key = {.id = id};
     const Raw *found =
         raws->len ? bsearch(&key, raws->at, raws->len, sizeof key, compare_raw) : NULL;
@@ -509,8 +510,9 @@ static bool find_integer(const Report *r, const char *name, uint64_t *value) {
     return false;
 }
 
-/* What measuring took was measured, too: its mean, so that little can be left of a short call, or
- * less than nothing. That counts as 1 ns, as calls without time were not timed. */
+/* The mean measuring overhead was subtracted from each call, so short calls can have little
+ * time left, or less than nothing. That counts as 1 ns, since no time means that a call was not
+ * timed. */
 static void read_calibrated(Profile *p, const Report *r) {
     if (!p->timed || !find_integer(r, "calibrated", &p->calibrated) || !p->calibrated)
         return;
@@ -523,7 +525,7 @@ bool profile_is_open(const Report *r, const ReportVar *var, uint64_t *ended) {
     return is_open_arcs(var) && find_integer(r, "ended", ended);
 }
 
-/* The time of calls that may be open still at the time `ended`. */
+/* The time of calls that may not have returned at the time `ended`. */
 static int64_t close_calls(const uint64_t *value, uint64_t ended) {
     return (int64_t)(value[1] + value[2] * ended);
 }
@@ -552,7 +554,7 @@ static bool read_arcs(Profile *p, const Report *r, const ReportRow *row, Map *kn
     return !p->problem;
 }
 
-/* All that have open calls, but the first, which has been read. */
+/* All variables with open calls but the first, which has been read. */
 static bool read_others(Profile *p, const Report *r, const ReportRow *first, Map *known) {
     bool ok = true;
     for (uint32_t i = 0; ok && i < r->rows.len; i++) {

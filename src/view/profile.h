@@ -19,11 +19,11 @@ enum {
 typedef struct ProfileFunc {
     uint32_t id;
     bool outside; /* id is PROFILE_NOBODY: who calls from outside, or is called and not known */
-    bool untimed; /* its calls were counted only; see untimed.h */
+    bool untimed; /* its calls were only counted; see profile_untimed.h */
     bool inlined; /* id is PROFILE_NOBODY: a function that is a part of others (profile_inline) */
-    uint64_t called; /* of samples, which tell nothing about that: if it was counted, too */
+    uint64_t called; /* how often it was called, if a profile of samples has that */
     Str name;        /* of profile_name; never empty */
-    Str symbol;      /* the same as the linker knows it, mangled; empty: no other than the name */
+    Str symbol;      /* its mangled name; empty: none other than `name` */
     Str file;        /* where it is in the source (profile_locate); empty = unknown */
     uint32_t line;
 } ProfileFunc;
@@ -35,10 +35,10 @@ typedef struct ProfileArc {
     int64_t ns; /* from the calls to their returns; 0 unless timed */
 } ProfileArc;
 
-/* A function called by a function called by ... Parents stand before their children. */
+/* A function in a calling context. Parents come before their children. */
 typedef struct ProfileNode {
     uint32_t parent; /* an index into nodes, or PROFILE_NONE */
-    uint32_t end;    /* the index after its last descendant: its next brother, if it has one */
+    uint32_t end;    /* the index after its last descendant: its next sibling, if it has one */
     uint32_t depth;  /* 0 = no parent */
     uint32_t func;
     uint32_t pc; /* of the call in the parent's function; PROFILE_NONE = not known */
@@ -49,7 +49,7 @@ typedef struct ProfileNode {
                        have none: PROFILE_NONE */
 } ProfileNode;
 
-/* What the nodes of a tree have numbers of. */
+/* A kind of number that nodes of a tree have. */
 typedef struct ProfileValue {
     Str name; /* "calls", "time", "alloc_space" */
     Str unit; /* "count", "nanoseconds", "bytes" */
@@ -65,13 +65,14 @@ typedef struct Profile {
     uint32_t weight;          /* index + 1 of the value that they are of instead (profile_weigh) */
     Vec(int64_t) numbers;     /* of the nodes, by ProfileNode.first */
     bool timed;               /* there are nanoseconds */
-    uint64_t calibrated;      /* those that measuring took, and that are in no time; 0 = unknown */
-    bool sampled;             /* calls of nodes are samples in the function itself */
-    bool counted;             /* ... but ProfileFunc.called are calls */
-    uint64_t total;           /* of all nodes without parent */
-    const char *problem;      /* why it could not be read; NULL: nothing fits */
-    Str untimed;              /* the functions whose calls were not timed, as a list of numbers */
-    Map index;                /* id and role -> index into funcs */
+    uint64_t
+        calibrated; /* measuring overhead in ns, which was subtracted from the times; 0 = unknown */
+    bool sampled;   /* calls of nodes are samples in the function itself */
+    bool counted;   /* ... but ProfileFunc.called are calls */
+    uint64_t total; /* of all nodes without parent */
+    const char *problem; /* why it could not be read; NULL: nothing fits */
+    Str untimed;         /* the functions whose calls were not timed, as a list of numbers */
+    Map index;           /* id and role -> index into funcs */
     Arena arena;
 } Profile;
 
@@ -84,8 +85,8 @@ typedef struct ProfileVariables {
 /*
  * Reads the tree, or the arcs (of several variables: their sum; or makes them of a tree). Without
  * names, all variables with calls, times and open calls are arcs. The report must have gone through
- * value_unify. False if one of the variables does not fit, or nothing does, or it makes no sense:
- * see `problem`. `p` must be empty.
+ * value_unify. False if one of the variables does not fit, none fits, or the values are
+ * inconsistent: see `problem`. `p` must be empty.
  */
 bool profile_read_tree(Profile *p, const Report *r, ProfileVariables variables);
 bool profile_read_arcs(Profile *p, const Report *r, ProfileVariables variables);
@@ -95,7 +96,7 @@ bool profile_type_fits(Str type);
 
 /* Which of the values has this name; false if none has. */
 bool profile_find_value(const Profile *p, const char *name, uint32_t *index);
-/* Makes the value with this name what `self` and `total` are of; false if there is none. */
+/* Sets `self` and `total` to the value with this name; false if there is none. */
 bool profile_weigh(Profile *p, const char *value);
 
 /* The unit of a variable or value with this name: "bytes" and "nanoseconds" if the name says so
@@ -128,7 +129,7 @@ uint32_t profile_func(Profile *p, uint32_t fid);
  */
 void profile_name(Profile *p, const Report *r, const Places *places, bool demangled);
 
-/* The sum or difference, or the number that is nearest to it. */
+/* The sum or difference; saturates. */
 int64_t profile_add_ns(int64_t a, int64_t b);
 int64_t profile_sub_ns(int64_t a, int64_t b);
 

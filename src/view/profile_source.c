@@ -58,7 +58,7 @@ static uint32_t inlined_func(Inliner *x, const LocationFrame *f) {
     return (uint32_t)n;
 }
 
-/* The functions that the code at a place was inlined from. */
+/* The functions that the code at a location was inlined from. */
 static uint32_t chain_at(Inliner *x, uint32_t func, uint32_t pc, uint32_t chain[CHAIN_MAX]) {
     const LocationFrame *frames;
     bool inside = func < x->m->funcs.len && x->m->funcs.at[func].import < 0;

@@ -10,8 +10,8 @@
 /*
  * Puts inlined functions between callers and callees: those that all calls of the callee in the
  * caller's code come from. Their own time stays that of the function that they are a part of, and
- * their calls are those that go through them. A call that is not in the caller's code, or may be
- * one of several with nothing in common, has none. After profile_name; demangled as there.
+ * their calls are those that go through them. A call that is not in the caller's code, or that may
+ * be one of several without a common function, has none. After profile_name; demangled as there.
  */
 void profile_inline(Profile *p, const Report *r, const Places *places, Locator *l, bool demangled);
 

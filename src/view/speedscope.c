@@ -1,6 +1,6 @@
 /*
  * view/speedscope.c - a profile for speedscope: an evented one, in which functions are opened and
- * closed. In each node its own time comes first, then its children in the order of the report.
+ * closed. In each node self time comes first, then the children in the order of the report.
  */
 #include "report/escape.h"
 #include "view/view.h"

@@ -1,10 +1,10 @@
 /*
  * view/svg.c - a flame graph as one SVG file.
  *
- * Each frame is an inner <svg>, which clips its text; places and widths are in percent, so the
- * picture takes the width that there is. Without JavaScript everything can be read: a frame's title
- * is shown by browsers when the pointer is on it. With it (flame.js) frames can be clicked to zoom
- * and searched.
+ * Each frame is an inner <svg>, which clips its text; positions and widths are in percent, so the
+ * picture fills the available width. Everything can be read without JavaScript: browsers show a
+ * frame's title when the pointer is on it. With JavaScript (flame.js) frames can be searched, and
+ * clicked to zoom.
  */
 #include "view/view.h"
 
@@ -17,9 +17,9 @@ enum {
     FOOT = 10,
     TEXT_AT = 12,    /* the base line of text in a frame */
     WIDTH = 1200,    /* the usual width, for what depends on it */
-    LEAST_TEXT = 24, /* a frame with less width than that has no text */
+    LEAST_TEXT = 24, /* narrower frames have no text */
 };
-/* Frames that are less wide than this part of the picture are left out. */
+/* Frames narrower than this part of the picture are left out. */
 static const double least = 0.2 / WIDTH;
 
 typedef struct Picture {
@@ -35,7 +35,7 @@ static double part_of(const Picture *s, uint64_t weight) {
     return s->p->total ? (double)weight / (double)s->p->total : 0;
 }
 
-/* A warm colour that belongs to the name. */
+/* A warm colour that depends on the name only. */
 static void put_colour(Str name, Buf *out) {
     uint32_t hash = view_hash(name);
     buf_printf(out, "#%02x%02x%02x", 205 + hash % 51, 80 + (hash >> 8) % 130, (hash >> 16) % 60);
@@ -132,8 +132,8 @@ static void put_frame(const Picture *s, const ProfileNode *n, uint64_t before) {
     buf_str(out, STR("</svg>\n"));
 }
 
-/* Calls `put` for what is wide enough and not too deep, with what is to the left of it. Returns the
- * number of levels. */
+/* Calls put_frame for nodes that are wide enough and not too deep, with the weight to their left.
+ * Returns the number of levels. */
 static uint32_t walk(Picture *s, bool draw) {
     const Profile *p = s->p;
     Vec(uint64_t) free_from = {0}; /* by depth: where the next frame begins */
@@ -152,7 +152,7 @@ static uint32_t walk(Picture *s, bool draw) {
             put_frame(s, n, before);
         levels = n->depth + 1 > levels ? n->depth + 1 : levels;
         free_from.len = n->depth + 1;
-        vec_push(&free_from, before); /* what is left of the children: the node's own comes last */
+        vec_push(&free_from, before); /* after the children: self time comes last */
         i++;
     }
     vec_free(&free_from);

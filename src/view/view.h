@@ -1,8 +1,8 @@
 /*
- * view/view.h - what programs for looking at profiles read, and pictures; one file each.
+ * view/view.h - formats of other tools for profiles, and pictures; one file each.
  *
- * All of them append text. Names are of any bytes; each view replaces what its form cannot have.
- * Weights are nanoseconds, or calls if the profile has no times.
+ * All of them append text. Names may have any bytes; each view replaces what its format cannot
+ * have. Weights are nanoseconds, or calls if the profile has no times.
  */
 #ifndef WHAMMC_VIEW_VIEW_H
 #define WHAMMC_VIEW_VIEW_H
@@ -20,7 +20,7 @@ void view_dot(const Profile *p, uint32_t top, Buf *out);
 
 /* ---- made from a tree ---- */
 
-enum { VIEW_DEPTH = 1000 }; /* what is deeper counts as a part of the last frame that is shown */
+enum { VIEW_DEPTH = 1000 }; /* deeper frames count as a part of the last one that is shown */
 
 /* Folded stacks: "a;b;c 12", a line for each node with a weight. */
 void view_folded(const Profile *p, Buf *out);
@@ -29,7 +29,7 @@ void view_folded(const Profile *p, Buf *out);
 void view_svg(const Profile *p, const Profile *base, Str title, Buf *out);
 /* For speedscope, https://www.speedscope.app. */
 void view_speedscope(const Profile *p, Str title, Buf *out);
-/* For Chrome's developer tools and what else reads .cpuprofile. */
+/* For Chrome's developer tools and other readers of .cpuprofile. */
 void view_cpuprofile(const Profile *p, Buf *out);
 
 /* ---- by format ---- */
@@ -55,7 +55,7 @@ void view_format(ViewFormat format, const Profile *p, uint32_t top, Str title, B
 void view_weight(const Profile *p, uint64_t weight, Buf *out);
 /* Text in XML: markup is escaped, what XML cannot have becomes '?'. */
 void view_xml(Str s, Buf *out);
-/* A number for a name that is always the same. */
+/* A hash of a name, the same in every run. */
 uint32_t view_hash(Str s);
 
 #endif
