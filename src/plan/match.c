@@ -25,6 +25,16 @@ static bool is_decided(const Matcher *w, const Action *a, WasmOp op) {
            plan_is_same_at(w->plan, v, op);
 }
 
+static void list_action(Matcher *w, WasmOp op, uint32_t action, bool decided) {
+    const Variant *v = w->plan->actions.at[action].variant;
+    ListedAction a = {.action = action, .decided = decided, .opidx = UINT32_MAX};
+    if (!w->accept)
+        a.opidx = plan_opidx(v);
+    if (a.opidx > w->may_match[op].last)
+        w->may_match[op].last = a.opidx;
+    vec_push(&w->listed, a);
+}
+
 /* The actions for each instruction, without those whose predicate it decides already. */
 static void list_actions(Matcher *w) {
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
@@ -35,7 +45,7 @@ static void list_actions(Matcher *w) {
             const Action *a = &w->plan->actions.at[list->at[i]];
             bool decided = is_decided(w, a, (WasmOp)op);
             if (w->accept || !plan_never_at(w->plan, a->variant, (WasmOp)op))
-                vec_push(&w->listed, ((ListedAction){list->at[i], decided, NULL}));
+                list_action(w, (WasmOp)op, list->at[i], decided);
             w->same[op].decided &= decided;
         }
         w->may_match[op].to = w->listed.len;
@@ -189,6 +199,8 @@ static void match_listed(Matcher *w, const Site *s) {
     w->matches.len = 0;
     for (uint32_t i = w->may_match[s->instr->op].from; i < to; i++) {
         ListedAction *listed = &w->listed.at[i];
+        if (listed->opidx != UINT32_MAX && listed->opidx != s->opidx)
+            continue;
         Action *a = &w->plan->actions.at[listed->action];
         Shape *shape = listed->shape ? listed->shape : shape_of(w, a, s);
         if (listed->decided)
@@ -254,8 +266,8 @@ static void at_kind(Matcher *w, EventKind kind, const Site *s) {
         w->at(w->ctx, s, &w->types, w->matches.at, w->matches.len);
 }
 
-static inline bool may_match(const Matcher *w, const WasmInstr *i) {
-    return w->may_match[i->op].from < w->may_match[i->op].to;
+static inline bool may_match(const Matcher *w, const WasmInstr *i, uint32_t index) {
+    return w->may_match[i->op].from < w->may_match[i->op].to && index <= w->may_match[i->op].last;
 }
 
 bool matcher_watches(const Matcher *w, const WasmInstr *i) {
@@ -369,7 +381,7 @@ bool match_func(Matcher *w, uint32_t func) {
     w->part = w->open.len = 0;
     while (wasm_next(&code, &buffer[index & 1])) {
         const WasmInstr *i = &buffer[index & 1];
-        bool matched = may_match(w, i), watched = matcher_watches(w, i);
+        bool matched = may_match(w, i, index), watched = matcher_watches(w, i);
         uint8_t next = code.at == code.end ? 0 : *code.at;
         FlowStep step = w->uses_flow ? flow_step(&w->flow, i, next) : (FlowStep){0};
         const Construct *part = w->uses_constructs ? next_part(w, (WasmOp)i->op) : NULL;

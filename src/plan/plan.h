@@ -353,6 +353,9 @@ bool plan_value_is_same_at(const Plan *plan, const Expr *e, WasmOp op);
 
 /* Whether a variant's predicate is false at all instructions of this kind, wherever they are. */
 bool plan_never_at(const Plan *plan, const Variant *v, WasmOp op);
+/* The opidx that a predicate which begins with `opidx == n` asks for, where that alone decides that
+ * nothing happens at other sites; UINT32_MAX: none. */
+uint32_t plan_opidx(const Variant *v);
 
 /* The PlanVar.id of a variable; in functions and at script scope `v` is of Plan.scopes. */
 uint32_t plan_var_id(const Plan *plan, const Variant *v, const Var *var);
@@ -420,6 +423,7 @@ typedef struct ListedAction {
     bool decided; /* the kind of the instruction decides whether it matches, and which shape it has
                    */
     Shape *shape; /* ... found at the first such instruction; NULL before */
+    uint32_t opidx; /* that it asks for; UINT32_MAX: none */
 } ListedAction;
 
 /* A walk over the functions of a program. A zeroed one with plan, m, at and ctx set is ready. */
@@ -452,8 +456,9 @@ typedef struct Matcher {
     Vec(uint32_t) open;    /* those around the current instruction, outermost first */
     bool op_looks[WASM_OP_COUNT];
     struct {
-        uint32_t from, to;
-    } may_match[WASM_OP_COUNT]; /* in `listed` */
+        uint32_t from, to; /* in `listed` */
+        uint32_t last;     /* the last opidx at which one of them may match */
+    } may_match[WASM_OP_COUNT];
     Vec(ListedAction) listed;
     struct SameMatches {
         bool decided, found; /* all listed actions are decided; the matches have been found */

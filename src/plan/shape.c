@@ -4,6 +4,7 @@
 #include "plan/plan.h"
 
 #include "event/branch.h"
+#include "plan/static_part.h"
 #include "plan/statics.h"
 #include "library/builtin.h"
 
@@ -178,6 +179,22 @@ bool plan_never_at(const Plan *plan, const Variant *v, WasmOp op) {
     s.instr = &i;
     return v->probe->predicate && !v->statics.len &&
            decide_early(v->probe->predicate, &s) == TRI_NO;
+}
+
+uint32_t plan_opidx(const Variant *v) {
+    const Expr *e = v->probe->predicate;
+    bool lacks = v->may_lack_consts || v->statics.len; /* there may be more to say of a site */
+    for (uint32_t i = 0; i < v->atoms.len; i++)
+        lacks |= static_may_lack(v->atoms.at[i]);
+    while (e && e->kind == EXPR_BINARY && e->op == OP_AND)
+        e = e->args[0];
+    if (lacks || !e || e->kind != EXPR_BINARY || e->op != OP_EQ)
+        return UINT32_MAX;
+    const Expr *name = e->args[0], *number = e->args[1];
+    bool asks = name->kind == EXPR_NAME && name->is_bound && name->bound.id == NAME_OPIDX;
+    return asks && number->kind == EXPR_INT && number->integer < UINT32_MAX
+               ? (uint32_t)number->integer
+               : UINT32_MAX;
 }
 
 bool plan_is_off(const Plan *plan, const PlanProbe *p) {
