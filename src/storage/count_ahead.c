@@ -44,15 +44,20 @@ static unsigned does_in(const CountAhead *a, uint32_t func) {
         return DOES_STOP;
     while (!(does & DOES_STOP) && code.at != code.end) {
         const WasmShortOp *op = &wasm_short_ops[*code.at];
-        uint32_t size = op->plain ? 0 : wasm_short_size(code.at, code.end);
-        if (op->plain || (size && !(a->does[op->op] & DOES_NAME))) {
-            does |= a->does[op->op];
-            code.at = size ? code.at + size : wasm_plain_next(op, code.at);
-            continue;
+        unsigned here = a->does[op->op];
+        uint32_t size;
+        if (op->plain) {
+            does |= here;
+            code.at = wasm_plain_next(op, code.at);
+        } else if (!(here & DOES_NAME) && (size = wasm_short_size(code.at, code.end))) {
+            does |= here;
+            code.at += size;
+        } else if (wasm_next(&code, &i)) {
+            does |= a->does[i.op] & DOES_NAME && matcher_watches(a->walk, &i) ? DOES_STOP
+                                                                              : a->does[i.op];
+        } else {
+            does = DOES_STOP;
         }
-        if (!wasm_next(&code, &i) || (a->does[i.op] & DOES_NAME && matcher_watches(a->walk, &i)))
-            return DOES_STOP;
-        does |= a->does[i.op];
     }
     return does;
 }

@@ -153,12 +153,6 @@ static const char *not_constant(const WasmModule *m, const WasmInstr *i, uint32_
     }
 }
 
-/* Initial values are mostly constants that take a byte. What was read has an `end`. */
-static bool is_short_const(const uint8_t *code, WasmType type) {
-    bool fits = (code[0] == 0x41 && type == WASM_I32) || (code[0] == 0x42 && type == WASM_I64);
-    return fits && code[1] < 0x80 && code[2] == 0x0b;
-}
-
 /* Checks the expression at file offset `at` and returns the offset after its end; 0 if it is not
  * valid. */
 static uint32_t check_expr(Valid *v, uint32_t at, WasmType type, uint32_t globals, const char *what,
@@ -167,8 +161,11 @@ static uint32_t check_expr(Valid *v, uint32_t at, WasmType type, uint32_t global
     WasmTyper *t = &v->typer;
     WasmCode code = wasm_code(m->bytes, m->size, at);
     WasmInstr i;
-    if (is_short_const(m->bytes + at, type))
-        return at + 3;
+    WasmType constant;
+    int64_t value;
+    uint32_t size = wasm_short_const(m->bytes + at, m->bytes + m->size, &constant, &value);
+    if (size && constant == type)
+        return at + size;
     wasm_typer_begin_expr(t, m, type);
     while (t->frames.len && wasm_next(&code, &i)) {
         const char *why = not_constant(m, &i, globals);

@@ -54,6 +54,12 @@ bool wasm_const_value(const WasmModule *m, uint32_t offset, uint32_t len,
                       bool (*imported)(void *ctx, const WasmImport *import, uint64_t *v), void *ctx,
                       uint64_t *v) {
     Constant x = {m, imported, ctx};
+    WasmType type;
+    int64_t constant;
+    if (wasm_short_const(m->bytes + offset, m->bytes + m->size, &type, &constant)) {
+        *v = (uint64_t)constant;
+        return true;
+    }
     return value(&x, wasm_code(m->bytes + offset, len, 0), true, v);
 }
 

@@ -49,7 +49,21 @@ static inline int64_t wasm_sleb_of_4(uint32_t v, uint32_t n) {
     return (int32_t)(v << (32 - 7 * n)) >> (32 - 7 * n);
 }
 
-/* The same if four bytes are there; 0 = it is to be read the slow way. */
+/* Initial values and offsets are mostly constants. The size of an expression that is one of four
+ * bytes at most, and its `end`; 0 = it is another one. */
+static inline uint32_t wasm_short_const(const uint8_t *at, const uint8_t *end, WasmType *type,
+                                        int64_t *value) {
+    enum { LONGEST = 6, I32_CONST = 0x41, I64_CONST = 0x42, END = 0x0b };
+    uint32_t number, n;
+    if (end - at < LONGEST || (*at != I32_CONST && *at != I64_CONST) ||
+        !(n = wasm_uleb_of_4(at + 1, &number)) || at[1 + n] != END)
+        return 0;
+    *type = *at == I32_CONST ? WASM_I32 : WASM_I64;
+    *value = wasm_sleb_of_4(number, n);
+    return n + 2;
+}
+
+/* wasm_uleb_of_4 if four bytes are there; 0 = it is to be read the slow way. */
 static inline uint32_t wasm_short_uleb(const WasmCode *c, uint32_t *v) {
     return c->end - c->at < 4 ? 0 : wasm_uleb_of_4(c->at, v);
 }

@@ -68,17 +68,19 @@ typedef struct WasmShortOp {
     int8_t constant; /* -1: the first is `c`, a signed number */
     uint8_t plain;   /* bytes of an instruction that neither transfers control nor names a function,
                         its LEB128 left out; 0 = it is another one */
-    uint8_t numbers; /* ... these, one more if it is of a further memory */
+    uint8_t
+        numbers; /* ... these; two are a memory argument: one more if it is of a further memory */
 } WasmShortOp;
 extern const WasmShortOp wasm_short_ops[256];
 
 /* Steps over a plain instruction of valid code: it is known which it is, and no more is asked. */
 static inline const uint8_t *wasm_plain_next(const WasmShortOp *op, const uint8_t *at) {
     enum { FURTHER = 0x40 };
+    at += op->plain;
     uint32_t numbers = op->numbers;
-    if (op->offset && at[1] & FURTHER)
+    if (numbers == 2 && *at & FURTHER)
         numbers++;
-    for (at += op->plain; numbers; numbers--)
+    for (; numbers; numbers--)
         while (*at++ & 0x80)
             continue;
     return at;

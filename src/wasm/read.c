@@ -146,6 +146,13 @@ static bool read_expr(WasmReader *r, uint32_t *offset, uint32_t *len) {
     const uint8_t *from = r->c.at;
     uint32_t depth = 0;
     WasmInstr i;
+    WasmType type;
+    int64_t value;
+    *offset = (uint32_t)(from - r->m->bytes);
+    if ((*len = wasm_short_const(from, r->c.end, &type, &value))) {
+        r->c.at += *len;
+        return true;
+    }
     while (wasm_next(&r->c, &i)) {
         WasmSpace space = space_of(wasm_ops[i.op].imm);
         if (space != WASM_SPACE_COUNT)
@@ -156,7 +163,6 @@ static bool read_expr(WasmReader *r, uint32_t *offset, uint32_t *len) {
         if (wasm_ops[i.op].imm == WASM_IMM_BLOCK || i.op == WASM_OP_TRY_TABLE)
             depth++;
         if (i.op == WASM_OP_END && depth-- == 0) {
-            *offset = (uint32_t)(from - r->m->bytes);
             *len = (uint32_t)(r->c.at - from);
             return true;
         }
