@@ -21,17 +21,10 @@ enum {
     LOOPS = 256,
 };
 
-/* A call: the caller, and the callee that it names (the number of functions: an indirect call). */
-typedef struct Call {
-    uint32_t from, to;
-    bool tail; /* the caller is gone when the other one begins */
-} Call;
-
 typedef struct Survey {
     WasmSurvey *s;
     const WasmModule *m;
-    uint32_t n; /* input functions; the node of indirect calls */
-    Vec(Call) calls;
+    uint32_t n;        /* input functions; the node of indirect calls */
     bool legacy, refs; /* instructions for exceptions of either kind */
 } Survey;
 
@@ -44,10 +37,10 @@ static void add_call(Survey *v, uint32_t from, uint32_t to, bool tail) {
         return;
     if (tail && to < v->n)
         v->s->funcs[to] |= ESCAPES;
-    if (v->calls.len && vec_last(&v->calls).from == from && vec_last(&v->calls).to == to &&
-        vec_last(&v->calls).tail == tail)
+    WasmCallEdge *last = v->s->calls.len ? &vec_last(&v->s->calls) : NULL;
+    if (last && last->from == from && last->to == to && last->tail == tail)
         return;
-    vec_push(&v->calls, ((Call){from, to, tail}));
+    vec_push(&v->s->calls, ((WasmCallEdge){from, to, tail}));
 }
 
 static void look_at(Survey *v, uint32_t func, const WasmInstr *i) {
@@ -134,8 +127,8 @@ static void look_at_go(Survey *v) {
     for (uint32_t i = 0; i < m->exports.len; i++)
         if (m->exports.at[i].space == WASM_SPACE_FUNC && m->exports.at[i].handle < v->n)
             v->s->funcs[m->exports.at[i].handle] &= (uint16_t)~RESUMABLE;
-    for (uint32_t i = 0; i < v->calls.len; i++) {
-        const Call *c = &v->calls.at[i];
+    for (uint32_t i = 0; i < v->s->calls.len; i++) {
+        const WasmCallEdge *c = &v->s->calls.at[i];
         if (c->to == v->n && !(v->s->funcs[c->from] & RESUMABLE))
             v->s->funcs[c->from] |= RESUMES;
     }
@@ -145,15 +138,15 @@ static void look_at_go(Survey *v) {
 
 /* Calls by the function that they name: those of `to` are order[first[to]] ... */
 static uint32_t *by_callee(const Survey *v, uint32_t *first) {
-    uint32_t *order = mem_alloc(sizeof *order * (v->calls.len + 1u));
-    for (uint32_t i = 0; i < v->calls.len; i++)
-        first[v->calls.at[i].to + 1]++;
+    uint32_t *order = mem_alloc(sizeof *order * (v->s->calls.len + 1u));
+    for (uint32_t i = 0; i < v->s->calls.len; i++)
+        first[v->s->calls.at[i].to + 1]++;
     for (uint32_t f = 0; f <= v->n; f++)
         first[f + 1] += first[f];
     uint32_t *at = mem_alloc(sizeof *at * (v->n + 1u));
     memcpy(at, first, sizeof *at * (v->n + 1u));
-    for (uint32_t i = 0; i < v->calls.len; i++)
-        order[at[v->calls.at[i].to]++] = i;
+    for (uint32_t i = 0; i < v->s->calls.len; i++)
+        order[at[v->s->calls.at[i].to]++] = i;
     free(at);
     return order;
 }
@@ -173,7 +166,7 @@ static void spread(Survey *v) {
             vec_push(&open, v->n);
         }
         for (uint32_t k = first[to]; k < first[to + 1]; k++) {
-            const Call *c = &v->calls.at[order[k]];
+            const WasmCallEdge *c = &v->s->calls.at[order[k]];
             if (funcs[c->from] & LETS_OUT)
                 continue;
             funcs[c->from] |= LETS_OUT;
@@ -208,11 +201,10 @@ static void make(WasmSurvey *s, const WasmModule *m) {
             s->funcs[f] |= LETS_OUT;
     else
         spread(&v);
-    for (uint32_t i = 0; i < v.calls.len; i++)
-        if (!v.calls.at[i].tail && s->funcs[v.calls.at[i].to] & LETS_OUT)
-            s->funcs[v.calls.at[i].from] |= UNWINDS;
+    for (uint32_t i = 0; i < s->calls.len; i++)
+        if (!s->calls.at[i].tail && s->funcs[s->calls.at[i].to] & LETS_OUT)
+            s->funcs[s->calls.at[i].from] |= UNWINDS;
     s->exceptions = v.refs && !v.legacy ? WASM_EXCEPTIONS_REFS : WASM_EXCEPTIONS_LEGACY;
-    vec_free(&v.calls);
 }
 
 static bool has(WasmSurvey *s, const WasmModule *m, uint32_t func, uint16_t bit) {
@@ -268,7 +260,60 @@ WasmExceptions wasm_survey_exceptions(WasmSurvey *s, const WasmModule *m) {
     return s->exceptions;
 }
 
+/* ---- the order of functions ---- */
+
+typedef struct Order {
+    const WasmSurvey *s;
+    uint32_t *first; /* by function: the first of its calls */
+    uint32_t *order; /* UINT32_MAX = it is being walked */
+    uint32_t count;
+    Vec(uint32_t) open; /* the functions that are being walked, each called by the one before */
+    uint32_t *next;     /* by function: the next call to look at */
+} Order;
+
+static void begin(Order *o, uint32_t func) {
+    if (o->order[func])
+        return;
+    o->order[func] = UINT32_MAX;
+    vec_push(&o->open, func);
+}
+
+/* Numbers functions in the order in which a depth-first walk leaves them. */
+static void walk(Order *o, uint32_t root) {
+    begin(o, root);
+    while (o->open.len) {
+        uint32_t func = vec_last(&o->open);
+        if (o->next[func] < o->first[func + 1]) {
+            begin(o, o->s->calls.at[o->next[func]++].to);
+        } else {
+            o->order[func] = ++o->count;
+            o->open.len--;
+        }
+    }
+}
+
+uint32_t *wasm_survey_order(WasmSurvey *s, const WasmModule *m) {
+    uint32_t n = m->input_count[WASM_SPACE_FUNC];
+    has(s, m, 0, 0);
+    Order o = {.s = s};
+    o.order = mem_zalloc(sizeof *o.order * (n + 1u));
+    o.first = mem_zalloc(sizeof *o.first * (n + 2u));
+    o.next = mem_alloc(sizeof *o.next * (n + 2u));
+    for (uint32_t i = 0; i < s->calls.len; i++)
+        o.first[s->calls.at[i].from + 1]++;
+    for (uint32_t f = 0; f <= n; f++)
+        o.first[f + 1] += o.first[f];
+    memcpy(o.next, o.first, sizeof *o.next * (n + 2u));
+    for (uint32_t f = 0; f < n; f++)
+        walk(&o, f);
+    vec_free(&o.open);
+    free(o.first);
+    free(o.next);
+    return o.order;
+}
+
 void wasm_survey_free(WasmSurvey *s) {
     free(s->funcs);
     s->funcs = NULL;
+    vec_free(&s->calls);
 }

@@ -13,11 +13,18 @@
 #include "wasm/module.h"
 #include "edit/catch_all.h"
 
+/* A call: the caller, and the callee that it names (the number of functions: an indirect call). */
+typedef struct WasmCallEdge {
+    uint32_t from, to;
+    bool tail; /* the caller is gone when the other one begins */
+} WasmCallEdge;
+
 /* A zeroed one is valid; it is computed at the first question, from the input as it was read. */
 typedef struct WasmSurvey {
     bool any_call;   /* set by the caller: a call may reach another function than it names */
     uint16_t *funcs; /* by input function, and one more for what indirect calls reach: bits; NULL =
                        not made yet */
+    Vec(WasmCallEdge) calls; /* by caller */
     bool tail_calls;
     WasmExceptions exceptions;
 } WasmSurvey;
@@ -47,6 +54,9 @@ bool wasm_survey_throws(WasmSurvey *s, const WasmModule *m, uint32_t func);
 /* The kind of exception instructions that the program uses; if it uses neither, the kind that
  * browsers and Node of all versions know. */
 WasmExceptions wasm_survey_exceptions(WasmSurvey *s, const WasmModule *m);
+/* By input function: a number greater than those of the functions that it calls by `call`, except
+ * where a call closes a cycle of calls. The caller frees it. */
+uint32_t *wasm_survey_order(WasmSurvey *s, const WasmModule *m);
 void wasm_survey_free(WasmSurvey *s);
 
 #endif

@@ -23,6 +23,7 @@ void frames_init(Frames *f, WasmModule *m, WasmSurvey *survey, StackPlaces *stac
 
 void frames_free(Frames *f) {
     free(f->funcs);
+    free(f->order);
 }
 
 /* ---- pass 1 ---- */
@@ -103,6 +104,7 @@ void frames_decide(Frames *f, uint8_t *touched) {
     const WasmModule *m = f->m;
     if (!f->asked)
         return;
+    f->order = wasm_survey_order(f->survey, m);
     find_host(f);
     for (uint32_t func = 0; func < m->input_count[WASM_SPACE_FUNC]; func++) {
         uint8_t *bits = &f->funcs[func];
@@ -140,6 +142,7 @@ void frames_add_types(Frames *f) {
 typedef struct Put {
     const Frames *f;
     Pieces *pieces;
+    uint32_t func;
     uint32_t place; /* the local */
     uint32_t step;  /* what its own frame takes */
     uint8_t bits;
@@ -150,7 +153,7 @@ static void add(const Put *p, WasmWhere where, uint32_t at, PieceRank rank, size
         pieces_add(p->pieces, where, at, rank, from, p->pieces->code.len);
 }
 
-static void put_entry(const Put *p, uint32_t func, uint32_t at) {
+static void put_entry(const Put *p, uint32_t at) {
     Buf *out = &p->pieces->code;
     size_t from = out->len;
     if (!(p->bits & PARAM)) {
@@ -158,7 +161,7 @@ static void put_entry(const Put *p, uint32_t func, uint32_t at) {
         emit(out, "local.set %u", p->place);
     }
     if (p->bits & FRAME)
-        stack_put_frame(p->f->stack, p->f->m, p->place, 0, func + 1, out);
+        stack_put_frame(p->f->stack, p->f->m, p->place, 0, p->func + 1, out);
     add(p, WASM_BEFORE, at, RANK_PROBE, from);
 }
 
@@ -167,6 +170,15 @@ static void put_cut(const Put *p, uint32_t at) {
     size_t from = p->pieces->code.len;
     stack_put_frame(p->f->stack, p->f->m, p->place, p->step, 0, &p->pieces->code);
     add(p, WASM_AFTER, at, RANK_REPLACED, from);
+}
+
+/* The place that is `step` above the function's own, as an operand. */
+static void put_place(const Put *p, uint32_t step, uint32_t callee, Buf *out) {
+    emit(out, "local.get %u", p->place);
+    if (step)
+        emit(out, "i32.const %u i32.add", step);
+    if (p->f->order[callee] >= p->f->order[p->func])
+        emit(out, "i32.const %u i32.and", STACK_MASK);
 }
 
 /* What a call finds: the callee's place as its last operand, or at the top. */
@@ -188,8 +200,7 @@ static void put_call(const Put *p, const WasmInstr *i) {
     }
     if (callee & PARAM) {
         where = WASM_OPERAND;
-        emit(out, "local.get %u i32.const %u i32.add i32.const %u i32.and", p->place, step,
-             STACK_MASK);
+        put_place(p, step, i->a, out);
     } else if (callee & PLACE) {
         stack_put_set_top(f->stack, f->m, p->place, step, out);
     }
@@ -251,14 +262,14 @@ void frames_put(Frames *f, uint32_t func, LocalPool *pool, Pieces *pieces) {
     f->stack->host = f->funcs[func] & HOST;
     if (!(f->funcs[func] & PLACE))
         return;
-    Put p = {.f = f, .pieces = pieces, .bits = f->funcs[func]};
+    Put p = {.f = f, .pieces = pieces, .func = func, .bits = f->funcs[func]};
     p.place = f->stack->place = pool_keep(pool, WASM_I32);
     p.step = p.bits & FRAME ? STACK_STEP : 0;
     if (p.bits & PARAM)
         pieces->param = p.place;
     Soon soon = {.covers = covers, .ctx = f};
     soon_begin(&soon, f->m, func);
-    put_entry(&p, func, soon.body.at.at[0].offset);
+    put_entry(&p, soon.body.at.at[0].offset);
     for (uint32_t k = 0; k < soon.n && wasm_survey_calls(f->survey, f->m, func); k++)
         put_instr(&p, &soon, k);
     soon_free(&soon);

@@ -12,6 +12,9 @@
  *           that the host can call put it back, by `stack.leave()` at their ends: the host calls
  *           the next one with what is there.
  *
+ * Places are kept within the memory where functions take them from the top, and where a call passes
+ * one that may close a cycle of calls: as many frames as there are functions fit in beyond.
+ *
  * A function without a frame of its own hands its place on. Functions without frames that call
  * nothing know no place.
  */
@@ -27,9 +30,10 @@ typedef struct Frames {
     WasmModule *m;
     WasmSurvey *survey;
     StackPlaces *stack;
-    uint8_t *funcs; /* by input function: bits (frames.c) */
-    bool asked;     /* some function has a frame */
-    bool keeps;     /* parameters stay as they are */
+    uint8_t *funcs;  /* by input function: bits (frames.c) */
+    uint32_t *order; /* wasm_survey_order; NULL if no function has a frame */
+    bool asked;      /* some function has a frame */
+    bool keeps;      /* parameters stay as they are */
 } Frames;
 
 /* No function has a frame at first. Release with frames_free. */

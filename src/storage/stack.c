@@ -106,8 +106,10 @@ static uint32_t add_reset(const StackPlaces *at, WasmModule *m) {
 
 void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, const uint32_t *helpers) {
     *at = (StackPlaces){UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, .place = UINT32_MAX};
-    WasmLimits limits = {.min = STACK_PAGES,
-                         .max = STACK_PAGES,
+    uint32_t beyond = (m->funcs.len + STACK_FRAMES) * STACK_STEP; /* bytes: see runtime/stack.h */
+    uint32_t pages = STACK_PAGES + (beyond >> 16);
+    WasmLimits limits = {.min = pages,
+                         .max = pages,
                          .has_max = true,
                          .shared = calls(plan, "share"),
                          .page_log2 = 16};

@@ -5,7 +5,8 @@
  * At STACK_FRAMES the frames begin, outermost first, 32 bits each, up to the first that is 0.
  * STACK_TOP has the offset of the frame of the next function that is called without being passed
  * one. There is room for four million frames, more than engines have stack for; further ones wrap
- * around.
+ * around, at one of the calls of each cycle of calls: so as many more fit in as the program has
+ * functions.
  *
  * At STACK_NODE the host stores the nodes of its sampler's tree, one per request, parents first:
  * the handle of the parent (0: none) and the function, 32 bits each; samples and nanoseconds, 64
@@ -22,7 +23,7 @@ enum {
     STACK_FRAMES = 64,
     STACK_STEP = 4,        /* bytes of a frame */
     STACK_MASK = 0xfffffc, /* of their offsets */
-    STACK_PAGES = 257,     /* of the memory, which does not grow */
+    STACK_PAGES = 257,     /* of the memory, which does not grow; and those for such frames */
 };
 
 /* Of a stack that is deeper than both, samples have the outermost and the innermost frames, with
