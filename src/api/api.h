@@ -34,7 +34,7 @@ struct whammc {
     Vec(char *) definitions; /* "NAME=VALUE" */
     EvalWasi world;
     Diags diags;
-    Buf explained; /* what whammc_explain_monitor gave */
+    Buf explained; /* the result of whammc_explain_monitor */
     Buf rendered;
     /* The last call's plan. */
     Vec(Script *) scripts;
@@ -45,13 +45,13 @@ struct whammc {
     LinkChoice linked;
     Hosted hosted;
     Buf why_hosted;
-    Buf build_id; /* the script that has it */
+    Buf build_id; /* the script that reports it */
     Vec(whammc_probe_stats) probes;
     Buf rules; /* texts of `probes` */
     Vec(whammc_map) maps;
     Vec(whammc_counting) countings;
-    char *rule; /* what whammc_explain was asked */
-    /* What whammc_read_monitor has read. */
+    char *rule; /* the argument of whammc_explain */
+    /* The result of whammc_read_monitor. */
     whammc_monitor monitor;
     Arena monitor_arena;
     Vec(MonitorSource) monitor_sources;
@@ -61,11 +61,11 @@ struct whammc {
     const whammc_debug_info *debug; /* NULL = locations are not needed */
 };
 
-/* The messages as text, with the flags of whammc_messages; owned by *rendered. */
+/* Renders the messages, with the flags of whammc_messages; the text is owned by *rendered. */
 const char *api_messages(Diags *diags, Buf *rendered, unsigned flags);
-/* Forgets the last call. */
+/* Frees the results of the last call. */
 void api_reset(whammc *w);
-/* The status when a target has failed or not; hands over the output. */
+/* The status of a call that succeeded (`ok`) or failed; passes the output to the caller. */
 whammc_status api_output(const whammc *w, bool ok, Buf *buf, uint8_t **out, size_t *out_size);
 /* A copy with a NUL, on the heap. */
 char *api_copy(const void *s, size_t len);
@@ -73,9 +73,9 @@ char *api_copy(const void *s, size_t len);
 const DiagFile *api_script(const whammc *w, uint32_t script);
 /* The options of one call of whammc_instrument; NULL = the defaults. */
 RewriteOptions api_options(const whammc_options *o);
-/* Returns the constants of the parsed scripts the values that whammc_define has said. */
+/* Gives the constants of the parsed scripts the values of whammc_define. */
 void api_define(whammc *w);
-/* Frees what whammc_add_monitor and whammc_add_monitor_library have kept. */
+/* Frees the copies of whammc_add_monitor and whammc_add_monitor_library. */
 void api_free_monitors(whammc *w);
 
 #endif

@@ -81,7 +81,7 @@ static void put_memarg(Buf *b, const uint64_t *imms) {
     buf_uleb(b, imms[2]);
 }
 
-/* Encodes `n` immediates; false if the shape wants another number of them or lists. */
+/* Encodes `n` immediates; false if the shape has another number of them, or lists. */
 static bool put_imms(Buf *b, uint8_t imm, const uint64_t *imms, uint32_t n) {
     switch ((WasmImm)imm) {
     case WASM_IMM_NONE: return n == 0;

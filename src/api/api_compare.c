@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Precise enough for 64 bits on most machines. */
+/* Has 64 bits of precision on most machines. */
 typedef long double Number;
 
 typedef struct Row {
@@ -17,12 +17,12 @@ typedef struct Row {
     Number value[2]; /* old, new */
 } Row;
 
-/* What a table is of. A variable may have any name, also that of a table of profiles. */
+/* The subject of a table. A variable may have any name, even that of a table of profiles. */
 typedef enum SectionKind {
     SECTION_TIME,      /* of profiles, in nanoseconds */
     SECTION_CALLS,     /* of profiles */
     SECTION_SITES,     /* of a variable at sites, by function */
-    SECTION_VARIABLES, /* of the others: each a row, so that there is no sum */
+    SECTION_VARIABLES, /* of the others: each is a row, so there is no sum */
 } SectionKind;
 
 typedef struct Section {
@@ -71,7 +71,7 @@ static void add(Compare *c, SectionKind kind, const char *title, const char *nam
 static void add_profile(Compare *c, WhammcReport *r, const WhammcReportOptions *options,
                         uint32_t side) {
     const WhammcProfile *p;
-    Map seen = {0}; /* of functions with one name the n-th are the same */
+    Map seen = {0}; /* of functions with the same name the n-th ones are the same */
     if (whammc_report_profile(r, WHAMMC_PROFILE_CALLS, options, &p) != WHAMMC_OK)
         return;
     for (size_t i = 0; i < p->nfunctions; i++) {
@@ -120,7 +120,7 @@ static Number change_of(const Row *r) {
     return r->value[1] - r->value[0];
 }
 
-/* The largest changes first; those to or from what is no number before them. */
+/* The largest changes first; before them those to or from something that is not a number. */
 static Number order_of(const Row *r) {
     Number change = fabsl(change_of(r));
     return isnan(change) ? HUGE_VALL : change;
@@ -136,7 +136,7 @@ static int compare_rows(const void *a, const void *b) {
     return order ? order : (p->name.len > q->name.len) - (p->name.len < q->name.len);
 }
 
-/* A number in a column, with all its digits up to 64 bits; `sign`: also if it is positive. */
+/* A number in a column, exact up to 64 bits; `sign`: also if it is positive. */
 static void put_number(Number v, bool time, bool sign, Buf *out) {
     enum { DIGITS = 6 };
     char text[64];

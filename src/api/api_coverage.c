@@ -86,7 +86,7 @@ void whammc_coverage_locate(WhammcCoverage *c, const whammc_debug_info *info) {
     c->debug = info;
 }
 
-/* Says what is wrong with a report; NULL: nothing. */
+/* Describes the error in a report; NULL: there is none. */
 static const char *add(WhammcCoverage *c, Str text, DiagTag *tag, bool *cut) {
     Report r = {0};
     const char *wrong = NULL;
@@ -152,7 +152,7 @@ static void put(const WhammcCoverage *c, const Coverage *made, CoverageFormat fo
     }
 }
 
-/* Warnings about what is not in the result. */
+/* Warns about what is missing in the result. */
 static void warn(WhammcCoverage *c, const Coverage *made) {
     if (made->misplaced) {
         diag(

@@ -1,5 +1,5 @@
 /*
- * api/api_define.c - constants of scripts: values from outside, and what there are.
+ * api/api_define.c - constants of scripts: setting and listing them.
  */
 #include "api/api.h"
 
@@ -10,7 +10,7 @@ void whammc_define(whammc *w, const char *name, const char *value) {
     buf_free(&text);
 }
 
-/* The constants that there are, for a definition of one that there is not. */
+/* Adds the existing constants to the message about a definition of a missing one. */
 static void hint_constants(whammc *w, Diag *g) {
     Buf text = {0};
     for (uint32_t i = 0; i < w->scripts.len; i++) {
@@ -46,7 +46,7 @@ void api_define(whammc *w) {
     }
 }
 
-/* The value of a constant as text; NULL if it has none that is right. */
+/* The value of a constant as text; NULL if it has no valid one. */
 static const char *value_of(whammc *w, const Var *v) {
     Buf text = {0};
     const Expr *e = v->init;

@@ -10,20 +10,20 @@
 /* Locations of one program during one call. */
 typedef struct ApiLocator {
     Locator locator;
-    const whammc_debug_info *info; /* NULL = what is in the program */
+    const whammc_debug_info *info; /* NULL = the program's own sections */
     const char *program;           /* its path */
     Vec(PathMap) maps;
     Arena texts; /* of `frames` */
     Vec(whammc_frame) frames;
 } ApiLocator;
 
-/* Prepares questions about the program that is called `name`. `l` must stay where it is until
- * api_locator_end, which frees it after warnings about what could not be read. */
+/* Prepares queries about the program with this name. `l` must not move until api_locator_end,
+ * which warns about what could not be read and frees it. */
 void api_locator_begin(ApiLocator *l, const whammc_debug_info *info, const char *name,
                        Diags *diags);
 void api_locator_end(ApiLocator *l);
 
-/* The frames at a place; valid until the next question. Sets *n. */
+/* The frames at a location; valid until the next query. Sets *n. */
 const whammc_frame *api_locator_at(ApiLocator *l, const WasmModule *m, uint32_t func, uint32_t pc,
                                    size_t *n);
 

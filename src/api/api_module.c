@@ -18,7 +18,7 @@ typedef struct Piece {
 
 typedef struct FuncEdit {
     Vec(Piece) pieces;
-    WasmTypes locals;    /* added ones */
+    WasmTypes locals;    /* added locals */
     uint32_t own_locals; /* parameters and the input's */
     uint8_t *starts;     /* by offset in the body: an instruction begins there */
 } FuncEdit;
@@ -113,16 +113,16 @@ void whammc_module_free(WhammcModule *w) {
     free(w);
 }
 
-static bool in_front(const Piece *p) {
+static bool is_at_function(const Piece *p) {
     return p->where == WASM_ENTRY || p->where == WASM_EXIT;
 }
 
-/* The order that wasm_edit_body wants. */
+/* The order that wasm_edit_body requires. */
 static int by_place(const void *a, const void *b) {
     const Piece *x = a, *y = b;
-    if (in_front(x) != in_front(y))
-        return in_front(x) ? -1 : 1;
-    if (!in_front(x) && x->at != y->at)
+    if (is_at_function(x) != is_at_function(y))
+        return is_at_function(x) ? -1 : 1;
+    if (!is_at_function(x) && x->at != y->at)
         return x->at < y->at ? -1 : 1;
     return x->order < y->order ? -1 : x->order > y->order;
 }
@@ -143,7 +143,7 @@ static bool edit_body(void *ctx, uint32_t func, Buf *out) {
         const Piece *p = &e->pieces.at[k];
         WasmCode c = wasm_code(w->pieces.data + p->code, p->len, 0);
         uint32_t at = (uint32_t)code.len;
-        wasm_copy_code(&c, &map, &code); /* was checked when it was attached */
+        wasm_copy_code(&c, &map, &code); /* valid: checked when it was attached */
         vec_push(&patches, (WasmPatch){.at = p->at,
                                        .where = p->where,
                                        .exits = WASM_EXIT_ALL,
@@ -355,7 +355,7 @@ static bool check_types(WhammcModule *w, const WhammcType *types, uint32_t n) {
     return true;
 }
 
-/* The encoding is right; types and indices are checked in the output. */
+/* The encoding is valid; types and indices are checked in the output. */
 static bool check_code(WhammcModule *w, const WhammcCode *code) {
     WasmCode c = wasm_code(code->bytes.data, code->bytes.len, 0);
     WasmInstr i;

@@ -1,12 +1,12 @@
 /*
- * api/api_monitor.c - a monitor as the public interface describes it: texts of what its probes ask
- * for, and whether engines will inline them.
+ * api/api_monitor.c - a monitor as the public interface describes it: texts of the values that its
+ * probes request, and whether engines will inline them.
  */
 #include "api/api_monitor.h"
 
 #include "monitor/inline.h"
 
-/* What the monitor is described with. */
+/* The state of describing a monitor. */
 typedef struct Describe {
     const WasmModule *m;
     Arena *arena;
@@ -17,7 +17,7 @@ static const char *copy(Describe *d, Str s) {
     return arena_strndup(d->arena, s.ptr, s.len);
 }
 
-/* What was written into the buffer, kept. */
+/* A copy of the buffer in the arena; empties the buffer. */
 static const char *keep(Describe *d) {
     const char *text = arena_strndup(d->arena, (const char *)d->buf.data, d->buf.len);
     d->buf.len = 0;
@@ -44,7 +44,7 @@ static const char *func_type(Describe *d, const WasmTypeDef *t) {
 
 /* ---- what is asked for ---- */
 
-/* What a value means; the N of numbered ones is put in. */
+/* The meaning of a value; numbered ones with their number. */
 static const char *value_doc(Describe *d, const MonitorParam *p) {
     const char *doc = param_info[p->kind].doc, *n = strstr(doc, " N");
     if (*param_info[p->kind].type != '*' || !n)
@@ -66,7 +66,7 @@ static const whammc_monitor_call *describe_call(Describe *d, const MonitorFunc *
     return call;
 }
 
-/* `t`: the type of the function that they are for, whose parameters are exactly these values. */
+/* `t`: the type of the function that gets them: its parameters are exactly these values. */
 static const whammc_monitor_value *describe_values(Describe *d, const MonitorParam *params,
                                                    uint32_t n, const MonitorFunc *callbacks,
                                                    const WasmTypeDef *t) {

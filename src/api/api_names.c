@@ -1,7 +1,7 @@
 /*
- * api/api_names.c - the public library: names for a program that has lost its own, from the symbol
+ * api/api_names.c - the public library: names for a program without a name section: from the symbol
  * map that Emscripten writes, or from another build of the program. They become its name section,
- * so that everything finds them there.
+ * where everything finds them.
  */
 #include "api/api.h"
 
@@ -50,7 +50,7 @@ static bool is_utf8(Str s) {
     return n > 0;
 }
 
-/* "12:name". Else gives what is wrong. */
+/* Parses "12:name". Returns the error, or NULL. */
 static const char *read_line(Names *n, Str line) {
     uint64_t index = 0;
     uint32_t at = 0;
@@ -132,7 +132,7 @@ static void put_bytes(Buf *out, Str s) {
     buf_str(out, s);
 }
 
-/* The names of functions; those that were not given are the program's own. */
+/* The names of functions: the given ones, else the program's own. */
 static void put_section(const Names *n, Buf *out) {
     Buf map = {0}, payload = {0};
     uint32_t count = 0;

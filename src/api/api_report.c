@@ -85,7 +85,7 @@ void whammc_report_free(WhammcReport *r) {
 }
 
 locale_t api_enter(const WhammcReport *r) {
-    return uselocale(r->numbers); /* without one, this thread's stays */
+    return uselocale(r->numbers); /* without one, this thread's locale stays */
 }
 
 void api_leave(locale_t before) {
@@ -112,7 +112,7 @@ size_t whammc_report_warning_count(const WhammcReport *r) {
 
 /* ---- reading ---- */
 
-/* A report without rows is nothing at all in JSON. */
+/* A report without rows is an empty text in JSON. */
 static bool is_empty_json(Str text, uint32_t which) {
     for (uint32_t i = 0; i < text.len; i++)
         if (text.ptr[i] != '\n' && text.ptr[i] != '\r')
@@ -159,7 +159,7 @@ whammc_status whammc_report_read(WhammcReport *r, const char *name, const void *
     return status_of(r);
 }
 
-/* Adds a report that was read, or takes it away. */
+/* Adds or subtracts a report that was read. */
 static bool combine(WhammcReport *r, WhammcReport *other, bool less) {
     Buf why = {0};
     locale_t before = api_enter(r);
@@ -209,8 +209,8 @@ static const char *wrong_image(const void *image, size_t size, size_t values_siz
     return values_size < image_values_wanted(image) ? "the image has more values than these" : NULL;
 }
 
-/* How long the text of an image and its values can be, of so many bytes together: a row takes a few
- * of them, and has the name of a function in its text. */
+/* The maximal length of the text of an image and its values with this total size: a row takes a
+ * few bytes of them, but has the name of a function in its text. */
 static size_t most_text(size_t bytes) {
     enum { LEAST = 1 << 20, A_BYTE = 1000 };
     return bytes < (UINT32_MAX - LEAST) / A_BYTE ? LEAST + bytes * A_BYTE : UINT32_MAX;
@@ -278,7 +278,7 @@ static bool read_profile(Profile *p, const Report *report, bool tree, ProfileVar
     return tree ? profile_read_tree(p, report, variables) : profile_read_arcs(p, report, variables);
 }
 
-/* The first of the variables that cannot be what is asked for. */
+/* The first of the variables that does not fit the request. */
 static const char *unfit(const WhammcReport *r, bool tree, ProfileVariables variables) {
     uint32_t i = 0;
     for (bool ok = true; ok && i < variables.count; i += ok) {
@@ -289,7 +289,7 @@ static const char *unfit(const WhammcReport *r, bool tree, ProfileVariables vari
     return variables.names[i < variables.count ? i : 0];
 }
 
-/* Says that there are more variables, if none was asked for. */
+/* Notes that there are more variables, if none was requested. */
 static void mention_others(WhammcReport *r, bool tree, ProfileVariables variables) {
     const ReportVar *other = profile_other(&r->report, tree);
     if (!other || variables.count)
@@ -302,7 +302,7 @@ static void mention_others(WhammcReport *r, bool tree, ProfileVariables variable
                    : "--variable=NAME takes another one, or several");
 }
 
-/* Says why there is no profile; the one that is asked for is a tree or arcs. */
+/* Reports why there is no profile of the requested kind: a tree or arcs. */
 static void explain(WhammcReport *r, const Profile *p, bool tree, ProfileVariables variables) {
     static const char tree_hint[] =
         "`whammc run -s calltree` makes one: a report variable of type map<u32, (u32, u32, u64, "
@@ -327,7 +327,7 @@ static void explain(WhammcReport *r, const Profile *p, bool tree, ProfileVariabl
     }
 }
 
-/* Says that the report has nothing that a format shows; stacks are of anything. */
+/* Reports that a format has nothing to show; stacks can be made of anything. */
 static void explain_no_stacks(WhammcReport *r, const char *problem, const char *variable) {
     Diags *d = &r->diags;
     if (problem) {
@@ -369,7 +369,7 @@ bool api_read_profile(WhammcReport *r, bool tree, const WhammcReportOptions *opt
 
 /* ---- writing ---- */
 
-/* Says that there is no program to ask. */
+/* Reports that there is no program. */
 static void explain_no_program(WhammcReport *r, const char *what) {
     Diag *g = diag(&r->diags, DIAG_NO_PROGRAM, NO_SPAN,
                    "%s: the report has no %s, and no program was given that could supply them",
@@ -405,7 +405,7 @@ static void write_tables(const WhammcReport *r, const WhammcReportOptions *optio
     report_free(&shown);
 }
 
-/* Adds what debug information says; false after a message if there is no program. */
+/* Adds the debug information; false after a message if there is no program. */
 static bool add_sources(WhammcReport *r, ViewFormat format, const WhammcReportOptions *options,
                         Profile *p) {
     if (!options->lines && !options->inlined)
@@ -428,8 +428,7 @@ static Str title_of(const WhammcReport *r, const WhammcReportOptions *options) {
     return str_of(options->title ? options->title : r->module_name ? r->module_name : r->name);
 }
 
-/* Makes the value that is asked for the one that is shown; false after a message if there is none.
- */
+/* Selects the requested value; false after a message if there is none. */
 static bool weigh(WhammcReport *r, const WhammcReportOptions *options, Profile *p) {
     if (!options->value || profile_weigh(p, options->value))
         return true;
@@ -457,7 +456,7 @@ static void write_heap(WhammcReport *r, const WhammcReportOptions *options, Buf 
     profile_free(&p);
 }
 
-/* A flame graph that shows what has changed. */
+/* A flame graph of differences. */
 static void write_difference(WhammcReport *r, const Profile *p, const WhammcReportOptions *options,
                              Buf *out) {
     Profile base = {0};
@@ -495,7 +494,7 @@ static void labels_of(const WhammcReportOptions *options, Labels *out) {
     }
 }
 
-/* Whether there is anything to ask for source locations. */
+/* Whether there is a source of locations. */
 static bool has_locations(const WhammcReport *r) {
     return r->module_name &&
            ((r->debug && r->debug->file) ||
@@ -548,8 +547,8 @@ void whammc_report_locate(WhammcReport *r, const whammc_debug_info *info) {
     r->debug = info;
 }
 
-/* Finds the locations of the rows if they are asked for. False if there are none, about which there
- * is a message. */
+/* Finds the locations of the rows if they were requested. False after a message if there are
+ * none. */
 static bool locate(WhammcReport *r, const WhammcReportOptions *options) {
     if (!options->lines && options->by != WHAMMC_REPORT_BY_LINE &&
         options->by != WHAMMC_REPORT_BY_FILE)
@@ -566,7 +565,7 @@ static bool locate(WhammcReport *r, const WhammcReportOptions *options) {
     return true;
 }
 
-/* Appends the report; there are messages if that cannot be done. */
+/* Appends the report, or adds messages. */
 static void write_format(WhammcReport *r, WhammcReportFormat format,
                          const WhammcReportOptions *options, Buf *out) {
     bool lines = options->lines;
@@ -578,7 +577,7 @@ static void write_format(WhammcReport *r, WhammcReportFormat format,
     case WHAMMC_REPORT_TABLE:
         if (options->base) {
             compare_reports(options->base, r, options, out);
-            api_forget_messages(r); /* what has no calls has other numbers */
+            api_forget_messages(r); /* without calls, a report may have other numbers */
             api_forget_messages(options->base);
         } else {
             write_tables(r, options, out);

@@ -10,13 +10,13 @@
 #include "view/view.h"
 #include "whammc/report.h"
 
-/* The report in the form of the interface; made on demand. */
+/* The report's contents as in the public interface; made on demand. */
 typedef struct ReportContents {
     Arena arena;  /* names and values */
     Report shown; /* with the names that tables show; its rows are those of the report */
     Vec(WhammcVariable) variables;
     Vec(WhammcRow) rows;
-    const WhammcValue **values; /* by row; NULL = not asked for yet */
+    const WhammcValue **values; /* by row; NULL = not parsed yet */
 } ReportContents;
 
 struct WhammcReport {
@@ -27,7 +27,7 @@ struct WhammcReport {
     uint8_t *module_bytes;
     WasmModule module;
     Places places;                  /* knows nothing without a module */
-    const whammc_debug_info *debug; /* NULL = what is in the module */
+    const whammc_debug_info *debug; /* NULL = the module's own sections */
     Diags diags;
     Buf rendered;
     ReportContents *contents; /* or NULL */
@@ -36,14 +36,13 @@ struct WhammcReport {
     locale_t numbers; /* whose decimal point is a point */
 };
 
-/* Reads a profile and names its functions. False if there is none, about which there is a message.
- */
+/* Reads a profile and names its functions. False after a message if there is none. */
 bool api_read_profile(WhammcReport *r, bool tree, const WhammcReportOptions *options, Profile *p);
-/* A copy of the report with other names for its functions: as far as they are known, those for
- * people. Has rows of its own; the texts are the report's. */
+/* A copy of the report with readable names for its functions, as far as they are known. It has its
+ * own rows; the texts are the report's. */
 void api_copy_report(const WhammcReport *r, bool mangled, Report *copy);
-/* Until api_leave, this thread reads and writes numbers as reports have them, whatever its locale
- * is. */
+/* Until api_leave, this thread reads and writes numbers in the format of reports, whatever its
+ * locale is. */
 locale_t api_enter(const WhammcReport *r);
 void api_leave(locale_t before);
 

@@ -16,7 +16,7 @@ static_assert((uint32_t)WHAMMC_OUTSIDE == (uint32_t)PROFILE_NOBODY &&
 
 /* ---- variables and rows ---- */
 
-/* A text that was copied last; many rows have the same one after the other. */
+/* The last text that was copied: consecutive rows often have the same one. */
 typedef struct Copied {
     Str from;
     const char *text;
@@ -43,7 +43,7 @@ static WhammcVariable describe_variable(Arena *arena, const ReportVar *var) {
                             .script = text_of(arena, var->script)};
 }
 
-/* The number of the row's variable, which is described if it is new. */
+/* The index of the row's variable; describes it if it is new. */
 static size_t number_of(ReportContents *c, Map *known, const ReportVar *var) {
     bool added;
     Str key = {(const char *)&var, sizeof var}; /* equal variables are the same pointer */
@@ -113,7 +113,7 @@ const WhammcRow *whammc_report_rows(WhammcReport *r, size_t *n) {
 
 /* ---- values ---- */
 
-enum { MAX_DEPTH = 40 }; /* types of scripts are not nested that deeply */
+enum { MAX_DEPTH = 40 }; /* types of scripts are less deeply nested */
 
 typedef Vec(WhammcValue) Values;
 

@@ -114,7 +114,7 @@ void whammc_set_world(whammc *w, const whammc_world *world) {
                           .environment = world->environment};
 }
 
-/* The status that the messages amount to. */
+/* The status after these messages. */
 static whammc_status message_status(const whammc *w) {
     for (uint32_t i = 0; i < w->diags.list.len; i++)
         if (w->diags.list.at[i]->tag == DIAG_INTERNAL)
@@ -140,7 +140,7 @@ static void parse_script(whammc *w, const char *name, const char *text, size_t l
     lang_parse(script, text, len, vec_last(&w->files), &w->diags);
 }
 
-/* Leaves out of the parsed scripts what is not to be measured. */
+/* Removes from the parsed scripts what `without` names. */
 static void leave_out(whammc *w, unsigned without) {
     for (uint32_t i = 0; i < w->scripts.len; i++) {
         if (without & WHAMMC_WITHOUT_PREDICATES)
@@ -221,7 +221,7 @@ static uint64_t sites_of(const Plan *plan, const PlanProbe *p) {
 const whammc_probe_stats *whammc_probes(whammc *w, size_t *n) {
     w->probes.len = 0;
     w->rules.len = 0;
-    /* Texts first: the buffer moves while it grows. */
+    /* All texts before the pointers: the buffer moves while it grows. */
     Vec(size_t) at = {0};
     for (uint32_t i = 0; i < w->plan.probes.len; i++) {
         const Rule *r = &w->plan.probes.at[i].probe->rule;
@@ -292,7 +292,7 @@ const whammc_counting *whammc_countings(whammc *w, size_t *n) {
     return w->countings.at;
 }
 
-/* By what the name is, since only the probe's variants are checked. */
+/* By name only, since only the probe's variants are checked. */
 static bool asks_name(const Expr *e) {
     if (e->kind == EXPR_NAME && (str_is(e->name, "fname") || str_is(e->name, "target_fn_name")))
         return true;
@@ -302,7 +302,7 @@ static bool asks_name(const Expr *e) {
     return false;
 }
 
-/* A program without a name section has few functions that a predicate can ask for. */
+/* In a program without a name section, a predicate finds few functions by name. */
 static void hint_names(whammc *w, const PlanProbe *p, Diag *d) {
     if (w->plan.program.nameless && p->probe->predicate && asks_name(p->probe->predicate))
         diag_hint(&w->diags, d,
@@ -310,7 +310,7 @@ static void hint_names(whammc *w, const PlanProbe *p, Diag *d) {
                   "some");
 }
 
-/* Not for those of our own scripts that are for all programs. */
+/* Not for bundled scripts that fit all programs. */
 static void warn_unmatched(whammc *w) {
     for (uint32_t i = 0; i < w->plan.probes.len; i++) {
         const PlanProbe *p = &w->plan.probes.at[i];
@@ -363,7 +363,7 @@ RewriteOptions api_options(const whammc_options *o) {
     return r;
 }
 
-/* Lets the scripts ask for locations in the program, until scripts_have_asked. */
+/* Lets the scripts query locations in the program, until scripts_have_asked. */
 static void scripts_ask(whammc *w, ApiLocator *l, const char *program) {
     api_locator_begin(l, w->debug, program, &w->diags);
     l->locator.without = "file and src_function are \"\" then, and line, column and inlined are 0";
@@ -409,7 +409,7 @@ whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, 
     ApiLocator locator;
     scripts_ask(w, &locator, name);
     if (r.map_url)
-        locator.locator.without = NULL; /* scripts are not alone */
+        locator.locator.without = NULL; /* the source map needs locations, too, not only scripts */
     bool ok = rewrite_module(&w->plan, bytes, size, file, &r, &buf, &w->diags);
     scripts_have_asked(w, &locator);
     if (ok)
@@ -555,7 +555,7 @@ static void explain_function(void *ctx, FnId id) {
 whammc_status whammc_explain(whammc *w, const char *rule,
                              void (*event)(void *ctx, const whammc_event *e), void *ctx) {
     api_reset(w);
-    /* The rule as the only probe of a script. */
+    /* Makes the rule the only probe of a script. */
     Buf text = {0};
     buf_printf(&text, "%s {}", rule);
     Script script = {0};

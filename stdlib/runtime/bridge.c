@@ -36,7 +36,7 @@ IMPORT("copy", "own_app") void copy_own_app(void *own, uint32_t app, uint32_t le
 enum { SUCCESS = 0, FAULT = 21, NO_MEMORY = 48 };
 
 enum {
-    FIRST = 64, /* where borrowing begins */
+    FIRST = 64, /* the first borrowed byte */
     PAGE = 65536,
     MAX_DATA = 65536, /* bytes that one call of a reading or writing function moves */
     MAX_RESULTS = 2,
@@ -59,7 +59,7 @@ static void begin(void) {
     failure = SUCCESS;
 }
 
-/* Room in our memory to save `end` bytes. */
+/* Makes room in our memory to save `end` bytes. */
 static bool can_save(uint64_t end) {
     uint64_t want = (uint64_t)(uintptr_t)__heap_base + end;
     uint64_t have = (uint64_t)__builtin_wasm_memory_size(0) * PAGE;
@@ -67,7 +67,7 @@ static bool can_save(uint64_t end) {
            __builtin_wasm_memory_grow(0, (uint32_t)((want - have + PAGE - 1) / PAGE)) != UINT32_MAX;
 }
 
-/* Borrows bytes, with what they hold; their address. */
+/* Borrows bytes, saving their contents; returns their address. */
 static uint32_t area(uint64_t len) {
     uint32_t app = FIRST + borrowed;
     uint64_t end = borrowed + ((len + 7) & ~(uint64_t)7);
@@ -82,7 +82,7 @@ static uint32_t area(uint64_t len) {
     return app;
 }
 
-/* Whether the library has these bytes; as WASI, a fault if not. */
+/* Whether the library's memory has these bytes; a fault, as in WASI, if not. */
 static bool reaches(uint64_t lib, uint64_t len) {
     if (lib + len > lib_size())
         failure = FAULT;
@@ -114,7 +114,7 @@ static uint32_t end(uint32_t error) {
     return error;
 }
 
-/* The end of a function: calls WASI if all arguments are there. */
+/* The end of a function: calls WASI if all arguments were copied. */
 #define FINISH(call) return end(failure ? failure : (call))
 
 /* ---- reading and writing lists of buffers ---- */
@@ -173,13 +173,13 @@ static uint32_t at_most(uint64_t n) {
 
 /*
  * A WASI function that reads or writes the one buffer at `app`; `extra` is a further argument of
- * the function, `before` how many bytes have been moved before. Taken as a constant by what
- * follows, so that each function here needs no other than its own WASI function.
+ * the function, `before` how many bytes have been moved before. The functions below are inlined
+ * with it as a constant, so that each function here imports its own WASI function only.
  */
 typedef uint32_t Call(uint32_t fd, uint32_t app, uint64_t extra, uint64_t before);
 #define INLINE static inline __attribute__((always_inline))
 
-/* All of it, in as many calls as it takes, or up to where WASI writes less. */
+/* Writes everything, in as many calls as needed, or up to a call that writes less than asked. */
 INLINE uint32_t write_all(Call *call, uint32_t fd, uint32_t list, uint32_t count, uint64_t extra,
                           uint32_t written) {
     begin();
@@ -461,7 +461,7 @@ INLINE uint32_t get_sizes(Lists *sizes, uint32_t count, uint32_t size) {
     FINISH(sizes(to_count, to_size));
 }
 
-/* Strings, and pointers to them, which WASI gives as addresses in the program's memory. */
+/* Strings, and pointers to them, which WASI writes as addresses in the program's memory. */
 INLINE uint32_t get_strings(Lists *sizes, Lists *get, uint32_t list, uint32_t text) {
     begin();
     uint32_t to_count = area(8), to_size = to_count + 4;

@@ -22,7 +22,7 @@
 
 /* ---- types ---- */
 
-enum { MAX_TYPE = 64 }; /* bytes of a type that is made here */
+enum { MAX_TYPE = 64 }; /* bytes of a description that is made here */
 
 static uint8_t next(uint64_t *kinds) {
     uint8_t kind = (uint8_t)*kinds;
@@ -42,7 +42,7 @@ static uint32_t put_name(uint32_t to, uint8_t kind) {
                                               : WORD("bool"));
 }
 
-/* The length and text of the type that comes next. */
+/* Appends the length and text of the next type. */
 static uint32_t put_text(uint32_t to, uint64_t *kinds) {
     uint32_t length = to++;
     uint8_t kind = next(kinds);
@@ -94,7 +94,7 @@ static uint32_t type_to_insert(uint32_t map, uint64_t kinds) {
 
 /* ---- strings ---- */
 
-/* A string object of these bytes, to be interned or dropped. */
+/* A new string with these bytes, to be interned or freed. */
 static uint32_t new_string(uint32_t ptr, uint32_t len) {
     if ((uint64_t)ptr + len > values_end())
         __builtin_trap();

@@ -59,7 +59,7 @@ void format_quoted(FormatOut *o, const uint8_t *p, uint32_t len) {
     if (quotes)
         format_byte(o, '"');
     format_guard(o, p, len, 0);
-    format_in_quotes(o, p, len); /* no others are in it */
+    format_in_quotes(o, p, len); /* it contains no other characters to escape */
     if (quotes)
         format_byte(o, '"');
 }

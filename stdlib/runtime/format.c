@@ -5,7 +5,7 @@
 #include "format.h"
 #include "sums.h"
 
-/* Whether values can be more than scalars. */
+/* Whether there are values other than scalars. */
 #if defined VALUES || !defined __wasm__
 enum { WITH_VALUES = true };
 #else
@@ -59,7 +59,7 @@ typedef struct Report {
     uint32_t size;
     FormatStyle style;
     const uint8_t *start, *value, *end; /* the values; the next one */
-    Reader names;                       /* after the function name that was read last */
+    Reader names;                       /* after the last function name that was read */
     uint32_t name_fid;                  /* its index */
     const uint8_t *name;                /* NULL: none read yet */
     uint32_t name_len;
@@ -89,7 +89,7 @@ static void names_restart(Report *p) {
     p->name_fid = 0;
 }
 
-/* Rows come by ascending function within a group, so the names are read once a group. */
+/* The rows of a group are sorted by function, so names are read once per group. */
 static void print_fname(Report *p, uint32_t fid) {
     if (p->name && p->name_fid > fid)
         names_restart(p);
@@ -219,14 +219,14 @@ static void print_row(Report *p, const Place *place, uint64_t id) {
     print_text_at(p, load32(pair + 4));
 }
 
-/* What the rows of groups are that are counted. */
+/* The counted rows of a group. */
 typedef struct Counting {
     Reader counts, words;
     bool any;      /* the group has some */
-    uint64_t left; /* rows as the current one */
+    uint64_t left; /* rows like the current one */
     bool counted, flag;
     uint64_t amount, executed;
-    uint32_t next[2]; /* the word after the last one; of derived ones */
+    uint32_t next[2]; /* the word after the last counter; after the last derived word */
 } Counting;
 
 static void next_word(const Report *p, Counting *c) {
@@ -253,7 +253,7 @@ static void next_count(const Report *p, Counting *c) {
         next_word(p, c);
 }
 
-/* Prints what is counted at a place. */
+/* Prints a counted row. */
 static void print_count(const Report *p, const Kind *k, const Counting *c, const Place *place) {
     uint64_t times = 0;
     if (c->amount) {
@@ -319,7 +319,7 @@ static void print_text(FormatOut *o, Reader *r) {
     format_bytes(o, text, len);
 }
 
-/* Passes over the leaves of an entry: whether one of them says that it is in the map. */
+/* Skips the leaves of an entry; returns whether one of them says that it is in the map. */
 static bool counted(Reader leaves, uint32_t n, const uint8_t *value) {
     bool any = false;
     for (uint32_t len; n && leaves.at < leaves.end; n--, value += 8) {
@@ -403,8 +403,8 @@ static bool print_tail(Report *p, Reader *tail) {
     return true;
 }
 
-/* What the values end with: traps, counters, derived words, which are computed. False if there is
- * less than that. */
+/* Finds what the values end with: traps, counters, and derived words, which it computes. False if
+ * they are too short. */
 static bool find_words(Report *p, uint8_t *values) {
     const uint8_t *image = p->image;
     uint64_t traps = load32(image + FORMAT_TRAPS), size = load32(image + FORMAT_VALUES);

@@ -85,7 +85,7 @@ typedef enum ReportKind {
 typedef enum FormatStyle {
     FORMAT_STYLE_CSV,
     FORMAT_STYLE_JSON,   /* numbers without '+', infinities and NaN in quotes */
-    FORMAT_STYLE_QUOTED, /* CSV as in RFC 4180: strings in quotes if need be, tuples and maps always
+    FORMAT_STYLE_QUOTED, /* CSV as in RFC 4180: strings in quotes if needed, tuples and maps always
                           */
 } FormatStyle;
 
@@ -95,7 +95,7 @@ enum { FORMAT_LEAF_COUNTS = 128, FORMAT_LEAF_KIND = 127 };
 
 typedef enum ReportDest { REPORT_FILE = 0, REPORT_STDOUT = 1, REPORT_STDERR = 2 } ReportDest;
 
-/* Places of the u32 fields in the fixed part. */
+/* Offsets of the u32 fields in the fixed part. */
 typedef enum FormatField {
     FORMAT_HEAD = 4,     /* text: printed first */
     FORMAT_PATH = 8,     /* text: the file of REPORT_FILE */
@@ -139,18 +139,18 @@ void format_flush(FormatOut *o);
 /* Appends a byte, or several; flushes when the buffer is full. */
 void format_byte(FormatOut *o, uint8_t byte);
 void format_bytes(FormatOut *o, const uint8_t *p, uint32_t len);
-/* The text at the offset that the field holds; *len is its length. Never reaches after the image.
- */
+/* The text at the offset in the field; *len is its length. Never exceeds the image. */
 const uint8_t *format_text(const uint8_t *image, uint32_t size, FormatField field, uint32_t *len);
 
 /* Writes the whole report; fills in the derived words of the values. An image of another version
  * writes nothing; a damaged one ends early. */
 void format_report(FormatOut *o, const uint8_t *image, uint32_t size, uint8_t *values);
 
-/* A value of a kind up to REPORT_BOOL; small ones are in the low bits, whatever stands above. */
+/* A value of a kind up to REPORT_BOOL; small ones are in the low bits, the bits above are
+ * ignored. */
 void format_scalar(FormatOut *o, FormatStyle style, uint8_t kind, const uint8_t *at);
 
-/* The leaf of a key, but for strings, as a number of the same order. */
+/* A leaf of a key, other than a string, as a number with the same order. */
 static inline uint64_t format_key_order(uint8_t kind, uint64_t leaf) {
     const uint64_t sign = (uint64_t)1 << 63;
     switch (kind) {
@@ -165,25 +165,25 @@ static inline uint64_t format_key_order(uint8_t kind, uint64_t leaf) {
 }
 
 /* Text (escape.c). */
-/* Whether a character is shown as it is: not if it is a control character, of C0, C1 or the
- * direction of text, and no character at all. */
+/* Whether a character is shown as it is: not if it is a control character (C0, C1, text direction)
+ * or no character at all. */
 bool format_shown(uint32_t code);
-/* Those that are not become blanks. */
+/* Characters that are not shown become blanks. */
 void format_csv(FormatOut *o, const uint8_t *p, uint32_t n);
-/* A text as a field of CSV, guarded and in quotes if it has to be. */
+/* A text as a field of CSV, guarded and in quotes if necessary. */
 void format_quoted(FormatOut *o, const uint8_t *p, uint32_t len);
-/* Whether it has to be. */
+/* Whether it must be in quotes. */
 bool format_wants_quotes(const uint8_t *p, uint32_t len);
 /*
- * Whether it has to be guarded. Spreadsheets read a text that begins with =, +, -, @, a tab or a
+ * Whether it must be guarded. Spreadsheets read a text that begins with =, +, -, @, a tab or a
  * carriage return as a formula; an apostrophe before it prevents that. A text that begins with
  * apostrophes before such a byte gets one more, so that removing one always restores the text.
  * `next`: the byte that follows the text in its field, or 0.
  */
 bool format_is_guarded(const uint8_t *p, uint32_t len, uint8_t next);
-/* Writes the apostrophe if it has to be. */
+/* Writes the apostrophe if the text must be guarded. */
 void format_guard(FormatOut *o, const uint8_t *p, uint32_t len, uint8_t next);
-/* What stands in a field that is in quotes. */
+/* The contents of a field in quotes. */
 void format_in_quotes(FormatOut *o, const uint8_t *p, uint32_t len);
 /* The contents of a JSON string; bytes that are not UTF-8 become U+FFFD. */
 void format_json(FormatOut *o, const uint8_t *p, uint32_t len);
@@ -195,16 +195,16 @@ uint32_t format_utf8(const uint8_t *p, size_t len, uint32_t *code);
 void format_u64(FormatOut *o, uint64_t v);
 void format_i64(FormatOut *o, int64_t v);
 /*
- * A float of 32 or 64 bits in the fewest digits that read back as the same value, the nearest of
- * those; one digit, '.', the rest, 'e', exponent: +2.5e0 -0e0 +inf NaN.
+ * A float of 32 or 64 bits with the fewest digits that read back as the same value, and of these
+ * the nearest; one digit, '.', the rest, 'e', exponent: +2.5e0 -0e0 +inf NaN.
  */
 void format_float(FormatOut *o, uint64_t bits, bool is_f64, bool json);
 
-/* Anything (print.c): the value with this description, whose leaves are at `leaves`, 8 bytes each.
- * Nothing is read from `end` on. */
+/* Any value (print.c) with this description, whose leaves are at `leaves`, 8 bytes each. Reads
+ * nothing from `end` on. */
 void format_value(FormatOut *o, FormatStyle style, const uint8_t *description, uint32_t len,
                   const uint8_t *leaves, const uint8_t *end);
-/* How many leaves a description has. */
+/* The number of leaves of a description. */
 uint32_t format_leaves(const uint8_t *description, uint32_t len);
 
 #endif

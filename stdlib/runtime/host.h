@@ -24,11 +24,12 @@ void whammc_report(const uint8_t *image, uint32_t len, uint8_t *values);
 
 /* With values, a host has text too. */
 
-/* Where scripts put text: something of the host's that begins with a FormatOut, zeros at start. */
+/* The text that scripts print: a structure of the host that begins with a FormatOut; zero at
+ * start. */
 FormatOut *host_text(void);
-/* A line of it is complete: the time to show it, if somebody is waiting. */
+/* A line is complete: shows it, if somebody is waiting. */
 void host_text_line(void);
-/* Sends text that is left, before a report, which begins on a line of its own (print.c). */
+/* Sends the remaining text before a report, which begins on a line of its own (print.c). */
 void values_text_before(const uint8_t *image);
 /* The image that says where text goes, or NULL (values.c). */
 const uint8_t *values_image(uint32_t *len);

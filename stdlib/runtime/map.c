@@ -3,7 +3,7 @@
  *
  * Maps from numbers to numbers are those of words (word_map.c). All others keep their entries in
  * the order of insertion, and find them through an index with open addressing, whose slots are
- * addresses of entries. So a look-up reads a slot and a key, without arithmetic on sizes. Both
+ * addresses of entries. So a look-up reads one slot and one key, and multiplies nothing. Both
  * tables double together.
  */
 #include "memory.h"
@@ -42,7 +42,7 @@ uint8_t values_value_kind(uint32_t type) {
     return *at(d);
 }
 
-/* What the first use of a map tells about it. */
+/* Sets up a map at its first use. */
 static void map_start(MapHeader *h, uint32_t type) {
     h->type = type;
     h->key_leaves = *at(type + 4);
@@ -145,15 +145,14 @@ static uint32_t insert(MapHeader *h, uint64_t hash) {
     return entry + 8 * h->key_leaves;
 }
 
-/* What a key that is not there has for its value. */
+/* The value of a missing key. */
 static uint32_t missing(uint32_t type) {
     if (values_value_kind(type) > REPORT_BOOL)
         __builtin_trap();
-    return 0; /* where the memory begins with zeros */
+    return 0; /* the memory begins with zeros */
 }
 
-/* The address of the value of the key in V->key, whatever its leaves are; 0 if it is not there.
- * Sets its hash. */
+/* The address of the value of the key in V->key, of any type; 0 if it is missing. Sets its hash. */
 static uint32_t seek(MapHeader *h, uint64_t *hash) {
     if (!h->plain)
         normalise_key(h);
@@ -173,7 +172,7 @@ __attribute__((noinline)) static uint32_t look_up(uint32_t map, uint32_t type, b
     uint64_t hash;
     if (!h->type)
         map_start(h, type);
-    if (h->words) /* 0 is where the memory begins with zeros */
+    if (h->words) /* the memory begins with zeros */
         return words_seek(map, h, words_pack(h), insert_it);
     uint32_t there = seek(h, &hash);
     return there ? there : insert_it ? insert(h, hash) : missing(type);
@@ -314,5 +313,5 @@ void values_map_clear(uint32_t map) {
             __builtin_trap();
     values_map_free(map);
     if (map >= V->nmaps)
-        values_map_new(); /* gives what was given back last */
+        values_map_new(); /* returns the map that was freed last */
 }

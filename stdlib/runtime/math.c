@@ -29,7 +29,7 @@ static double real_of(uint64_t bits) {
     return u.real;
 }
 
-/* Splits |x| (not zero): gives the biased exponent, leaves the mantissa with its top bit at bit 52.
+/* Splits |x| (not zero): returns the biased exponent; the mantissa has its top bit at bit 52.
  * Inlined, so that nothing needs a stack. */
 __attribute__((always_inline)) static inline int split(uint64_t *x) {
     int e = (int)(*x >> MANTISSA);
@@ -42,8 +42,8 @@ __attribute__((always_inline)) static inline int split(uint64_t *x) {
     return 1 - shift;
 }
 
-/* The remainder x - n*y, n = x/y cut towards zero: exact, with the sign of x, as C's fmod. NaN if y
- * is zero or x is not finite. */
+/* The remainder x - n*y, n = x/y rounded towards zero: exact, with the sign of x, as C's fmod. NaN
+ * if y is zero or x is not finite. */
 EXPORT("whammc_fmod") double whammc_fmod(double x, double y) {
     uint64_t a = bits_of(x) & ~SIGN, b = bits_of(y) & ~SIGN;
     if (b == 0 || b > INFINITE || a >= INFINITE)

@@ -22,7 +22,8 @@
 #define INLINE __attribute__((always_inline)) static inline
 
 #define WORD_BYTE(s, i) (uint64_t)(uint8_t)(s)[(i) < sizeof(s) ? (i) : sizeof(s) - 1] << 8 * (i)
-/* Up to 8 characters as a number, since there is no static data; the first is lowest. */
+/* Up to 8 characters as a number, since there is no static data; the first is in the lowest
+ * byte. */
 #define WORD(s)                                                                                    \
     (WORD_BYTE(s, 0) | WORD_BYTE(s, 1) | WORD_BYTE(s, 2) | WORD_BYTE(s, 3) | WORD_BYTE(s, 4) |     \
      WORD_BYTE(s, 5) | WORD_BYTE(s, 6) | WORD_BYTE(s, 7))
@@ -35,11 +36,11 @@ enum { BLOCK_CLASSES = 56 };
 
 typedef struct Values {
     uint32_t heap, maps, nmaps, image, image_len; /* ValuesField */
-    uint32_t page; /* that of the last look-up in a map of words (VALUES_PAGE) */
-    uint32_t free_block[BLOCK_CLASSES]; /* given back, linked by their first word */
+    uint32_t page; /* the page of the last look-up in a map of words (VALUES_PAGE) */
+    uint32_t free_block[BLOCK_CLASSES]; /* free blocks, linked by their first word */
     /* Contents of strings: u32 address (0 = free), u32 hash, in open addressing. */
     uint32_t strings, nstrings, string_slots;
-    /* Headers of maps with ids from nmaps; those given back are linked by `mask`. */
+    /* Headers of maps with ids from nmaps; free ones are linked by `mask`. */
     uint32_t more_maps, nmore, more_cap, free_map; /* free_map: 1 + id, 0 = none */
     uint32_t free_page;                  /* headers of pages of maps from nmaps, linked by `own` */
     uint64_t key[VALUES_MAX_LEAVES + 1]; /* values_key */
@@ -53,15 +54,15 @@ typedef struct MapHeader {
     uint32_t count;   /* of keys */
     uint32_t type;
     uint32_t mask;
-    uint8_t shift; /* a hash's upper bits, from here on, are its place in the index */
+    uint8_t shift; /* the bits of a hash from here on are its position in the index */
     uint8_t plain; /* keys are equal if their leaves have the same bits */
     uint8_t key_leaves, value_leaves;
-    uint32_t used;      /* of words: places of the index that are not free */
+    uint32_t used;      /* of words: slots of the index that are not free */
     uint8_t words;      /* the highest level of its pages; 0 = it is not one of words */
     uint8_t slot_log;   /* ... whose values take 4 or 8 bytes: 2 or 3 */
-    uint8_t flagged;    /* ... bits of the leaf before a bool that is last; 0 = there is no such */
+    uint8_t flagged;    /* ... bits of the leaf before a bool, if that is last; 0 = it is not */
     uint8_t bits;       /* ... of a key */
-    uint32_t levels;    /* ... of which there have been pages, as bits */
+    uint32_t levels;    /* ... that pages have had, as bits */
     uint32_t free_page; /* headers of pages of this map, if its id is below nmaps */
 } MapHeader;
 
@@ -109,7 +110,7 @@ INLINE void set64(uint32_t address, uint64_t v) {
 
 enum { PAGE = 65536 };
 
-/* Bytes of the memory, up to which addresses are good. */
+/* The size of the memory in bytes: addresses below it are valid. */
 #ifdef __wasm__
 INLINE uint64_t values_end(void) {
     return (uint64_t)__builtin_wasm_memory_size(0) * PAGE;
@@ -121,15 +122,15 @@ uint64_t values_end(void);
 uint32_t values_block(uint64_t n);
 /* The same, but returns 0 if memory is exhausted. */
 uint32_t values_block_or_none(uint64_t n);
-/* The same block size again. */
+/* Frees a block of this size. */
 void values_block_free(uint32_t block, uint64_t n);
 
 /* The header of a map; NULL if there is none of this number. */
 MapHeader *values_map_header(uint32_t map);
-/* Puts entries into the index again, after it was used for something else. */
+/* Rebuilds the index from the entries, after it was used for something else. */
 void values_map_reindex(MapHeader *h);
 
-/* Mixes a word into a hash; the upper bits of the outcome are the good ones. */
+/* Mixes a word into a hash; use the upper bits of the result. */
 INLINE uint64_t hash_step(uint64_t h, uint64_t word) {
     h ^= word;
     return (h ^ h >> 32) * GOLDEN;
@@ -145,7 +146,7 @@ INLINE uint32_t key_description(uint32_t type) {
     return type + 4 + 2;
 }
 
-/* The kind of the leaf that comes next in the description of a key, which has no maps. */
+/* The kind of the next leaf in the description of a key, which has no maps. */
 INLINE uint8_t next_kind(uint32_t *description) {
     uint8_t kind = *at((*description)++);
     while (kind == REPORT_TUPLE) {
@@ -168,9 +169,9 @@ typedef struct Page {
     uint32_t map;
     uint32_t values;    /* the address of slot 0 */
     uint8_t log, level; /* slots are 1 << log */
-    uint8_t refused;    /* it was too sparse to take over anything */
-    uint32_t keys;      /* how many of the slots are in the map */
-    uint32_t retry;     /* with so many keys that is tried again */
+    uint8_t refused;    /* it was too sparse to merge others into it */
+    uint32_t keys;      /* the number of slots that are in the map */
+    uint32_t retry;     /* at this number of keys that is tried again */
     uint64_t own;       /* the value of its only slot; or which are in the map, of up to 64; or the
                            address of such marks; of a free header: the next one */
 } Page;
@@ -182,15 +183,17 @@ _Static_assert(__builtin_offsetof(Page, high) == VALUES_PAGE_HIGH, "compiled cod
 _Static_assert(__builtin_offsetof(Page, map) == VALUES_PAGE_MAP, "compiled code reads it");
 _Static_assert(__builtin_offsetof(Page, values) == VALUES_PAGE_VALUES, "compiled code reads it");
 
-enum { WORD_GONE = 8 }; /* in the index: here was a page; there are zeros at this address */
+enum {
+    WORD_GONE = 8
+}; /* in the index: a page was here (a tombstone); there are zeros at this address */
 
-/* Sets what a header tells about words, if keys and values of its type are such. */
+/* Sets the fields for words of a header, if the types of its keys and values allow it. */
 void words_start(MapHeader *h);
 /* The word of a key whose leaves are in V->key. */
 uint64_t words_pack(const MapHeader *h);
 /* The address of the value of a key; without `insert`, 0 if it is not there. */
 uint32_t words_seek(uint32_t map, MapHeader *h, uint64_t word, bool insert);
-/* The same if the key is found at once, as most are, and its value is not zero; else 0. */
+/* The same if the key is found at the first try, as most are, and its value is not zero; else 0. */
 INLINE uint32_t words_quick(const MapHeader *h, uint64_t word) {
     if (!h->levels)
         return 0;
@@ -209,7 +212,7 @@ INLINE uint32_t words_quick(const MapHeader *h, uint64_t word) {
     return slot;
 }
 
-/* Gives all memory back; the map is empty. */
+/* Frees all memory; the map is empty then. */
 void words_free(MapHeader *h);
 
 enum { WORD_OPEN_PAGES = 96 }; /* blocks of two values of a bool, each with up to 8 in a region */
@@ -221,10 +224,10 @@ typedef struct OpenPage {
 /* The keys by ascending leaves. Pages are sorted in memory that the index has for that. */
 typedef struct WordCursor {
     uint32_t items, nitems; /* addresses of pages */
-    uint32_t item;          /* those before it are open, or done */
+    uint32_t item;          /* those before it are open or finished */
     uint32_t nopen;
     uint64_t signs;
-    OpenPage open[WORD_OPEN_PAGES]; /* with the slots that come next */
+    OpenPage open[WORD_OPEN_PAGES]; /* with their next slots */
 } WordCursor;
 
 /* Puts a cursor before the first key; keys come in their order. */

@@ -1,5 +1,5 @@
 /*
- * runtime/number.c - integers and floats to decimal text.
+ * runtime/number.c - integers and floats as decimal text.
  *
  * Floats: exact free-format conversion with big integers (the algorithm of Steele and White in the
  * form of Burger and Dybvig). A report is written once, so it is small rather than fast.
@@ -67,7 +67,8 @@ static int big_compare_sum(const Big *a, const Big *c, const Big *b) {
     uint32_t len = a->len > b->len ? a->len : b->len;
     if (c && c->len > len)
         len = c->len;
-    /* From the top: the difference (a + c - b) may not be more than a carry from below can mend. */
+    /* From the top: the difference (a + c - b) must not exceed what a carry from below can
+     * cancel. */
     int64_t diff = 0;
     for (uint32_t i = len; i-- > 0;) {
         diff *= (int64_t)1 << 32;
@@ -136,7 +137,7 @@ static void conversion_start(Conversion *c, uint64_t mantissa, int power, bool l
     }
 }
 
-/* The next digit; *last if the number is told from its neighbours by the digits up to it. */
+/* The next digit; *last if the digits up to it distinguish the number from its neighbours. */
 static uint8_t conversion_digit(Conversion *c, bool *last) {
     big_mul(&c->r, 10);
     big_mul(&c->up, 10);

@@ -1,14 +1,14 @@
 /*
  * runtime/print.c - values as text: strings, tuples and maps in reports, and what scripts print.
  *
- * Maps are printed by ascending keys. To that end the index of a map, which has twice the necessary
- * size, is filled with its entries, sorted, and rebuilt afterwards, so printing needs no memory.
- * The map that shows the calling-context tree (tree.h) has the tree's nodes as entries.
+ * Maps are printed by ascending keys. For that, the index of a map, which has twice the necessary
+ * size, is overwritten with its entries, sorted, and rebuilt afterwards, so printing needs no
+ * memory. The map that shows the calling-context tree (tree.h) has the tree's nodes as entries.
  */
 #include "memory.h"
 #include "tree.h"
 
-/* Tuples and maps in each other; types are not nested deeper. */
+/* The depth of nested tuples and maps, which is that of types. */
 enum { MAX_NESTING = 40 };
 
 typedef struct Printer {
@@ -16,7 +16,7 @@ typedef struct Printer {
     FormatStyle style;
     uint32_t nesting;
     bool in_map;               /* tuples are written without blanks */
-    const uint8_t *d, *d_end;  /* the description that follows */
+    const uint8_t *d, *d_end;  /* the rest of the description */
     const uint8_t *leaf, *end; /* the leaves */
 } Printer;
 
@@ -41,7 +41,7 @@ uint32_t format_leaves(const uint8_t *d, uint32_t len) {
     return leaves;
 }
 
-/* Passes over the description that follows. */
+/* Skips a description. */
 static void skip_description(Printer *p) {
     for (uint32_t rest = 1; rest && p->d < p->d_end; rest--) {
         uint8_t kind = *p->d++;
@@ -60,7 +60,7 @@ static uint32_t low32(const uint8_t *leaf) {
     return v;
 }
 
-/* A string object; one that reaches out of the memory counts as empty. */
+/* A string object; one that exceeds the memory is empty. */
 static const uint8_t *string_bytes(uint32_t s, uint32_t *len) {
     uint64_t end = values_end();
     *len = s + (uint64_t)4 <= end ? get32(s) : 0;
@@ -86,7 +86,7 @@ static void print_string(Printer *p, uint32_t s) {
         break;
     default:
         if (p->nesting)
-            format_csv(p->out, bytes, len); /* rows of tuples and maps stay lines */
+            format_csv(p->out, bytes, len); /* rows of tuples and maps remain single lines */
         else
             format_bytes(p->out, bytes, len);
     }
@@ -142,7 +142,7 @@ static uint32_t sorted(const MapHeader *h, uint32_t i) {
     return get32(h->index + 4 * i);
 }
 
-/* Lets the entry at `i` sink in the heap of the first n. */
+/* Sifts the entry at `i` down in the heap of the first n. */
 static void sift(const MapHeader *h, uint32_t i, uint32_t n) {
     uint32_t entry = sorted(h, i);
     for (uint32_t child; (child = 2 * i + 1) < n; i = child) {
@@ -177,7 +177,7 @@ typedef struct MapText {
     uint64_t key, value[2], end, next; /* words: before the key, the value; after it; between */
 } MapText;
 
-/* Prints an entry with the description and the leaves that follow. */
+/* Prints the next entry of the description and the leaves. */
 static void print_entry(Printer *p, const MapText *t, bool first) {
     if (!first)
         put_word(p->out, t->next);
@@ -189,7 +189,7 @@ static void print_entry(Printer *p, const MapText *t, bool first) {
     put_word(p->out, t->end);
 }
 
-/* Before a map's first key, which begins the field unless the map is in another value. */
+/* Before a map's first key, which begins the field unless the map is part of another value. */
 static void print_guard(const Printer *p) {
     if (p->style != FORMAT_STYLE_QUOTED || p->nesting > 1 || *p->d != REPORT_STR)
         return;
@@ -231,7 +231,7 @@ static void print_sorted(Printer *p, MapHeader *h, const MapText *t) {
     values_map_reindex(h);
 }
 
-/* What a map from u32 to (u32, u32, u64, u64) has, the first byte lowest. */
+/* The kinds of a map from u32 to (u32, u32, u64, u64), the first in the lowest byte. */
 #define TREE_KINDS                                                                                 \
     ((uint64_t)REPORT_U32 | REPORT_TUPLE << 8 | 4 << 16 | REPORT_U32 << 24 |                       \
      (uint64_t)REPORT_U32 << 32 | (uint64_t)REPORT_U64 << 40 | (uint64_t)REPORT_U64 << 48)
@@ -252,7 +252,7 @@ static void print_tree(Printer *p, const MapText *t, bool sites) {
     }
 }
 
-/* The entries that a map shows, which are not its own if it shows the tree. */
+/* The entries that a map shows: those of the tree, or its own. */
 static void print_entries(const Printer *p, uint32_t map, const MapText *t) {
     Printer inner = *p;
     inner.in_map = true;
@@ -312,7 +312,7 @@ static void print_value(Printer *p) {
         return;
     uint8_t kind = *p->d++;
     if (kind == REPORT_TUPLE || kind == REPORT_MAP) {
-        /* A map that stands alone takes four bytes only. */
+        /* A map that is not nested has four bytes only. */
         if (p->nesting < MAX_NESTING && (kind == REPORT_TUPLE || p->end - p->leaf >= 4))
             print_nested(p, kind);
         return;

@@ -30,9 +30,9 @@ typedef struct List {
 
 typedef struct Rows {
     List records, names;
-    List exits;        /* of the function that is at hand */
+    List exits;        /* of the current function */
     uint32_t function; /* 1 + its index; 0 = none yet */
-    uint32_t returned; /* some function was left and came again */
+    uint32_t returned; /* records of some function were interrupted by another's */
 } Rows;
 
 #ifdef __wasm__
@@ -59,7 +59,7 @@ INLINE uint32_t rank(const Node *n) {
     return n->class_ ? class_at(n->class_)->rank & ~(uint32_t)ROWS_COUNTED : 0;
 }
 
-/* Whether a may stand before b. */
+/* Whether a may come before b. */
 static bool in_order(const Node *a, const Node *b) {
     if (a->fid != b->fid)
         return a->fid < b->fid;
@@ -79,7 +79,7 @@ static void append(List *l, uint32_t n) {
     l->last = n;
 }
 
-/* Cuts the list after its first nodes that are in order; gives the rest. */
+/* Cuts the list after its first nodes that are in order; returns the rest. */
 static uint32_t cut_run(uint32_t n) {
     while (n && node(n)->next && in_order(node(n), node(node(n)->next)))
         n = node(n)->next;
@@ -90,7 +90,7 @@ static uint32_t cut_run(uint32_t n) {
     return rest;
 }
 
-/* Appends two lists that are in order to a third; gives where that ends. */
+/* Merges two sorted lists onto a third; returns its end. */
 static uint32_t merge(uint32_t last, List *into, uint32_t a, uint32_t b) {
     while (a || b) {
         bool first = !b || (a && in_order(node(a), node(b)));
@@ -136,7 +136,7 @@ static uint32_t new_node(uint32_t class_, uint32_t fid, uint32_t pc, uint64_t by
     return n;
 }
 
-/* Reports show the number of a function that has no name. */
+/* Reports show the number of a function without a name. */
 static void keep_name(uint32_t fid) {
     uint32_t len = reflect_read_function_name(fid, 0, 0);
     uint32_t exported = len ? 0 : site_export_name(fid);
@@ -160,7 +160,7 @@ static uint32_t find_record(const List *l, uint32_t class_, uint32_t fid) {
     return 0;
 }
 
-/* The record of a class that has one a function; 0 = there is none yet. */
+/* The record of a class with one record per function; 0 = there is none yet. */
 static uint32_t exit_record(uint32_t class_, uint32_t fid) {
     uint32_t n = find_record(&R->exits, class_, fid);
     return n || !R->returned ? n : find_record(&R->records, class_, fid);
@@ -187,7 +187,7 @@ uint32_t rows_site(uint32_t class_, uint32_t fid, uint32_t pc) {
 
 /* ---- the parts of an image ---- */
 
-/* Where bytes go; address 0: they are only counted. */
+/* Receives bytes; with address 0 they are only counted. */
 typedef struct Writer {
     uint32_t to;
     uint64_t len;
@@ -207,11 +207,11 @@ static void put_uleb(Writer *w, uint64_t v) {
     } while (v);
 }
 
-/* As image_site_row of the compiler does: a pair that follows the one before as it did when that
- * was seen first is not written. */
+/* As image_site_row of the compiler: a pair is not written if it follows the one before, as it did
+ * the first time. */
 typedef struct Encoder {
     Writer out;
-    uint32_t pairs; /* address of the skeleton's pairs, which tell what follows */
+    uint32_t pairs; /* address of the skeleton's pairs, which tell what is expected to follow */
     uint32_t fid, pc, pair;
     bool started;
 } Encoder;
@@ -319,7 +319,7 @@ static uint32_t count_at(uint32_t groups, uint32_t group) {
     return groups + group * FORMAT_GROUP + 4;
 }
 
-/* Writes how many rows each group has into the skeleton; gives the bytes of all values. */
+/* Writes the number of rows of each group into the skeleton; returns the size of all values. */
 static uint64_t count_rows(uint32_t groups, uint32_t ngroups) {
     for (uint32_t g = 0; g < ngroups; g++)
         set32(count_at(groups, g), 0);
@@ -335,7 +335,7 @@ static uint64_t count_rows(uint32_t groups, uint32_t ngroups) {
     return bytes + 8 * (uint64_t)ngroups; /* with room for the gaps between groups */
 }
 
-/* The rows of all groups, and their values if there is a place for them. */
+/* The rows of all groups, and their values if they have an address. */
 static void put_rows(Encoder *e, uint32_t groups, uint32_t ngroups, Writer *values) {
     for (uint32_t g = 0; g < ngroups; g++) {
         uint32_t rest = get32(count_at(groups, g));
@@ -417,7 +417,7 @@ static void put_image(Report *r) {
     Writer values = {.to = r->values};
     put_rows(&e, r->groups, r->ngroups, &values);
     copy(r->image + rows + r->rows_size, s + tail, r->len - tail);
-    /* All that follows is known now: the walk that measured saw to it. */
+    /* The measuring walk has computed everything that follows. */
     copy(r->image + field(s, FORMAT_PAIRS), s + field(s, FORMAT_PAIRS),
          FORMAT_PAIR * field(s, FORMAT_NPAIRS));
     set32(r->image + FORMAT_GROUPS, groups);

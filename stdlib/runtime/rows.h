@@ -42,26 +42,26 @@ typedef struct RowsClass {
 } RowsClass;
 
 /*
- * A record for a place: the address of its values, a multiple of 8, all zero. Called while the
+ * A record for a location: the address of its values, a multiple of 8, all zero. Called while the
  * monitor is attached; remembers the function's name. `pc` is the one in the report. For ROWS_EXIT,
- * further calls for the same class and function give the record of the first. Traps if there is no
+ * further calls for the same class and function return the first record. Traps if there is no
  * memory.
  */
 uint32_t rows_site(uint32_t class_, uint32_t fid, uint32_t pc);
 
-/* Puts numbers in the place of words: in records of classes that are counted. Once. */
+/* Replaces words by their numbers, in records of counted classes. Call it once. */
 void rows_resolve(void);
 
 /*
- * Prints the report. The skeleton is an image without site rows; it is changed, but good for
+ * Prints the report. The skeleton is an image without site rows; it is changed, but can be used for
  * further reports. `tail` are the values of shared and script rows, as value areas have them,
- * `tail_bytes` a multiple of 8. Gives back the memory that it takes. Traps if there is none.
+ * `tail_bytes` a multiple of 8. Frees the memory that it allocates. Traps if there is none.
  */
 void rows_report(uint32_t skeleton, uint32_t len, uint32_t tail, uint32_t tail_bytes);
 
 #ifndef __wasm__
-/* What whamm:reflect is for engines: copies at most `len` bytes of the function's name to `to`;
- * gives the length of the name. In the compiler itself, tests define it. */
+/* Of whamm:reflect: copies at most `len` bytes of the function's name to `to`; returns the length
+ * of the name. In the compiler itself, tests define it. */
 uint32_t reflect_read_function_name(uint32_t fid, uint32_t to, uint32_t len);
 #endif
 

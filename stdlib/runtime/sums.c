@@ -24,7 +24,7 @@ uint64_t sums_too_often(SumsTraps traps, uint32_t fid, uint32_t key) {
     return times;
 }
 
-/* How often terms of a derived word are missing. */
+/* The number of traps that belong to a deficit. */
 static uint64_t deficit(SumsTraps traps, uint32_t number) {
     uint64_t times = 0;
     for (uint32_t i = 0; i < traps.n; i++) {

@@ -38,14 +38,14 @@ typedef struct SumsTraps {
     uint32_t n;
 } SumsTraps;
 
-/* The records in use of those that there is room for. */
+/* The number of records in use. */
 SumsTraps sums_traps(const uint8_t *at, uint32_t room);
 
-/* How often what has this key in a function was counted too often. */
+/* How many executions too many were counted for this key in a function. */
 uint64_t sums_too_often(SumsTraps traps, uint32_t fid, uint32_t key);
 
-/* Computes all derived words that a table has, which ends where the reader does. What a damaged
- * table says of words that are not there is left out. */
+/* Computes all derived words of a table, which ends where the reader does. Ignores words that a
+ * damaged table names but that do not exist. */
 void sums_derive(Reader *table, SumsWords words, SumsTraps traps);
 
 #endif

@@ -25,7 +25,7 @@ typedef struct Numbers {
     uint64_t executed, factor;
 } Numbers;
 
-/* How often the place of the next number was executed. */
+/* How often the location of the next number was executed. */
 static uint64_t next_times(Reader *r, const Numbers *of, SumsTraps traps, uint32_t func,
                            uint32_t *key) {
     if (!(of->flags & BOUND_TRAPS))

@@ -7,7 +7,7 @@
  * first, so a call in a loop costs one comparison.
  *
  * Time is attributed when the current node changes: the previous one gets the time since it became
- * current. So a report in the middle only has to add the time of one node.
+ * current. So a report at any time only has to add the time of one node.
  */
 #include "tree.h"
 #include "memory.h"
@@ -27,8 +27,8 @@ typedef struct Node {
 } Node;
 
 enum { WIDE = 1u << 30 }; /* in Node.depth: its children are in the hash table */
-/* In handles, which are addresses of nodes: the node stood for the activation's caller already, and
- * stays current when that is left. */
+/* In handles, which are addresses of nodes: the node was current before the activation, and stays
+ * current when it is left. */
 enum { STAYS = 1 };
 
 /* A block of memory: the address of the next one, 4 bytes of nothing, nodes. With the 8 bytes of
@@ -81,8 +81,8 @@ INLINE void set_current(uint32_t n) {
     TREE->current = n ^ ROOT;
 }
 
-/* Gives the current node the time until now. A calibrated clock goes back where measuring took less
- * than it does on average: that is in the sum. */
+/* Adds the time until now to the current node. A calibrated clock can go backwards, where
+ * measuring took less than its average: negative times are added, too. */
 INLINE void spend(uint64_t now) {
     node(current())->ns += now - TREE->since;
     TREE->since = now;
@@ -109,7 +109,7 @@ static void put_wide(uint32_t n) {
     set32(find_slot(node(n)->parent, node(n)->function, node(n)->site), n);
 }
 
-/* Makes sure that `more` children find room in a table that stays half empty. */
+/* Makes room for `more` children in a table that stays half empty. */
 static bool reserve(uint32_t more) {
     enum { FIRST_SLOTS = 256 };
     uint32_t old = TREE->slots, nold = TREE->nslots;
@@ -181,7 +181,7 @@ static uint32_t add_child(uint32_t parent, uint32_t function, uint32_t site) {
     return n;
 }
 
-/* A child that is in the parent's list becomes its first; 0 if there is none. */
+/* Finds a child in the parent's list and moves it to the front; 0 if there is none. */
 static uint32_t find_listed(Node *parent, uint32_t function, uint32_t site) {
     uint32_t children = 0, last = 0;
     for (uint32_t n = parent->child; n; last = n, n = node(n)->next, children++) {
@@ -277,7 +277,7 @@ INLINE void go(uint32_t place) {
     set_current(place ? place : ROOT);
 }
 
-/* What is no call. */
+/* Enters a node without counting a call. */
 static uint32_t enter_uncounted(uint32_t function) {
     uint64_t lost = TREE->lost;
     uint32_t handle = enter(function, 0);

@@ -17,35 +17,35 @@ enum {
     TREE_STATE = 2560, /* where the state is in the memory of values.h, up to VALUES_ROWS */
     TREE_LIST = 8,     /* a node with more children than this finds them by hashing */
 };
-#define TREE_ANY 4294967295u /* the function of a node for all that is deeper than the limit */
+#define TREE_ANY 4294967295u /* the function of a node for everything deeper than the limit */
 
 /*
  * Enters a function at the time `now`, in nanoseconds: counts the call, and makes its node below
  * the current one the current one. Returns a handle of this activation, never 0, for tree_leave.
  *
- * Without memory for a new node the current node stays, and so do those that are entered below it
- * and have no node yet: such calls are lost, and their time counts for the current node.
+ * Without memory for a new node the current node stays, also for calls inside that would need new
+ * nodes: such calls are lost, and their time is added to the current node.
  */
 uint32_t tree_enter(uint32_t function, uint64_t now);
 /*
- * Leaves the activation, and all that was entered in it and not left: the node that was current
- * when it was entered becomes the current one. A handle 0 only takes the time.
+ * Leaves the activation, and all that were entered in it and not left: the node that was current
+ * when it was entered becomes the current one. With handle 0, only adds the time.
  */
 void tree_leave(uint32_t handle, uint64_t now);
 /* The same with a number that says where the function was called: each call site has a node of its
  * own. tree_enter enters from site 0, which is unknown. */
 uint32_t tree_enter_at(uint32_t function, uint32_t site, uint64_t now);
-/* The same without time. A tree gets either these calls or those above. */
+/* The same without time. Use either these calls or those above for a tree. */
 uint32_t tree_enter_untimed(uint32_t function);
 uint32_t tree_enter_untimed_at(uint32_t function, uint32_t site);
 void tree_leave_untimed(uint32_t handle);
 
 /*
- * For programs with several stacks that take turns. tree_here gives the current node, as a place to
- * come back to with tree_go, 0 being the root; tree_resume enters a function again that was entered
- * and has not been left: its node is the nearest one on the way from the current node to the root
- * that stands for the function, or a new one below it if there is none. That is no call. Returns a
- * handle, as tree_enter does.
+ * For programs that switch between stacks. tree_here returns the current node, to which tree_go
+ * returns; 0 is the root; tree_resume enters a function again that was entered and has not been
+ * left: its node is the nearest one on the way from the current node to the root that stands for
+ * the function, or a new one below it if there is none. That is no call. Returns a handle, as
+ * tree_enter does.
  */
 uint32_t tree_here(void);
 void tree_go(uint32_t place, uint64_t now);
@@ -53,8 +53,8 @@ uint32_t tree_resume(uint32_t function, uint64_t now);
 void tree_go_untimed(uint32_t place);
 uint32_t tree_resume_untimed(uint32_t function);
 
-/* For what is recorded in other ways than by entering and leaving functions: makes a child of the
- * current node the current one, which is no call; adds to the current node's calls and time. */
+/* To record anything other than entering and leaving functions: makes a child of the current node
+ * the current one, which is no call; adds to the current node's calls and time. */
 void tree_descend(uint32_t function);
 void tree_add(uint64_t calls, uint64_t ns);
 
@@ -68,22 +68,22 @@ void tree_host(uint32_t function);
 
 /*
  * From now on the tree is printed as the contents of a map, node -> (parent, function, calls,
- * nanoseconds), instead of what is in it; the type of that must be map<u32, (u32, u32, u64, u64)>.
- * The current node gets the time until `now`, those above it have theirs. Changes
- * nothing else, so that it can be called at any time, again and again.
+ * nanoseconds), instead of the map's own; its type must be map<u32, (u32, u32, u64, u64)>. Adds the
+ * time until `now` to the current node. Changes nothing else, so it can be called at any time and
+ * repeatedly.
  */
 void tree_store(uint32_t map, uint64_t now);
 /* From now on a map, which must be a map<u32, u32>, shows node -> site. */
 void tree_store_sites(uint32_t map);
 /* The number of the current node, its key in these maps; 0 = the root. */
 uint32_t tree_current(void);
-/* What the node at a place is: its number, the place above it, its function and site; 0 of the
- * root. */
+/* Of a node that tree_here returned: its number, its parent (as tree_here), its function and site;
+ * 0 for the root. */
 uint32_t tree_number(uint32_t place);
 uint32_t tree_parent(uint32_t place);
 uint32_t tree_function(uint32_t place);
 uint32_t tree_site(uint32_t place);
-/* How many calls were lost. */
+/* The number of lost calls. */
 uint64_t tree_lost(void);
 
 /* ---- for print.c ---- */
@@ -91,9 +91,9 @@ uint64_t tree_lost(void);
 /* What is printed for a map instead of its own entries. */
 typedef enum TreeShown { TREE_NOT_SHOWN, TREE_SHOWN, TREE_SITES_SHOWN } TreeShown;
 TreeShown tree_is_shown(uint32_t map);
-/* A place among the nodes; a zeroed one is before the first. */
+/* An iterator over the nodes; a zeroed one is before the first. */
 typedef struct TreeCursor {
-    uint32_t number; /* of the node that was given last */
+    uint32_t number; /* of the last node that was returned */
     uint32_t block, node;
 } TreeCursor;
 enum { TREE_LEAVES = 6 };

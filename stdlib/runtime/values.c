@@ -1,8 +1,8 @@
 /*
  * runtime/values.c - the heap and strings.
  *
- * The heap grows by moving Values.heap up. What is on it is a string, for ever, or a block: tables
- * of maps, of strings, of headers. Blocks that are given back are kept by size and used again.
+ * The heap grows by moving Values.heap up. It consists of strings, which are never freed, and
+ * blocks: tables of maps, of strings, of headers. Free blocks are listed by size and reused.
  */
 #include "memory.h"
 
@@ -22,7 +22,7 @@ static bool grow(uint64_t pages) {
            __builtin_wasm_memory_grow(0, pages - __builtin_wasm_memory_size(0)) != (size_t)-1;
 }
 
-/* Makes the memory reach up to address `to`, with a quarter more if that can be had. */
+/* Grows the memory up to address `to`, with a quarter more if possible. */
 static bool reach(uint64_t to) {
     uint64_t pages = (to + PAGE - 1) / PAGE;
     return to <= values_end() || grow(pages + pages / 4) || grow(pages);
@@ -182,7 +182,7 @@ void values_str_drop(uint32_t s) {
     (void)s; /* the heap still ends before it */
 }
 
-/* The slot of the string that has this content, or of where it belongs. */
+/* The slot of the string with this content, or the free one for it. */
 static uint32_t string_slot(uint32_t s, uint32_t len, uint32_t hash) {
     for (uint32_t i = hash;; i++) {
         uint32_t slot = V->strings + 8 * (i & (V->string_slots - 1)), other = get32(slot);

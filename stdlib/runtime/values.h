@@ -2,16 +2,14 @@
  * runtime/values.h - strings, maps and text output of scripts at run time.
  *
  * Like format.c this is compiled to wasm32 (with -DVALUES into each host) and into the compiler
- * itself (tests). It has no static data: its state is at VALUES_STATE in the memory that the
- * runtime has to itself, whose first bytes the compiler lays out:
+ * itself (tests). It has no static data: its state is at VALUES_STATE in the runtime's own memory,
+ * whose first bytes the compiler lays out:
  *
- *   0..15                      zero: address 0 is the empty string
- *   VALUES_STATE..             struct Values; the compiler writes its first fields as initial data
- *   VALUES_STACK_END..VALUES_STACK   the stack, downwards
- *   VALUES_KEPT..VALUES_START  where compiled code keeps addresses of pages of maps; zero at start
- *   VALUES_START..             values of the report, image, literals, headers of maps
- *   Values.heap..              the heap: never given back but for tables of maps and
- * values_str_drop
+ * 0..15 zero: address 0 is the empty string VALUES_STATE.. struct Values; the compiler writes its
+ * first fields as initial data VALUES_STACK_END..VALUES_STACK the stack, downwards
+ * VALUES_KEPT..VALUES_START where compiled code keeps addresses of pages of maps; zero at start
+ * VALUES_START.. values of the report, image, literals, headers of maps Values.heap.. the heap:
+ * nothing is freed but tables of maps and by values_str_drop
  *
  * Addresses are offsets in that memory. In the compiler itself it is a block of host memory
  * (values_native_memory).
@@ -19,7 +17,7 @@
  * A str is the address of an object: u32 length, then the bytes. It never changes.
  *
  * A map is a number, its id. Ids below Values.nmaps are those of variables that live for the whole
- * run: their headers are zero at start, which is an empty map. values_map_new gives further ones.
+ * run: their headers are zero at start, which is an empty map. values_map_new returns further ones.
  *
  * The type of a map is the address of a str whose bytes are
  *     u8 leaves of a key, u8 leaves of a value, description of the key, description of the value,
@@ -55,9 +53,9 @@ enum { VALUES_MAX_LEAVES = 255 };
  * slots. The header begins with the lower half of the base and slots << 5 | shift, 32 bits each.
  */
 enum { VALUES_PAGE_LOW = 0, VALUES_PAGE_HIGH = 8, VALUES_PAGE_MAP = 12, VALUES_PAGE_VALUES = 16 };
-enum { VALUES_PAGE = 36 }; /* address of the address of the page that was looked up last */
+enum { VALUES_PAGE = 36 }; /* address of the address of the last page that was looked up */
 
-/* The nth place where compiled code keeps a page; they begin again after VALUES_KEPT_PAGES. */
+/* The nth address at which compiled code keeps a page; they repeat after VALUES_KEPT_PAGES. */
 static inline uint32_t values_kept_page(uint32_t n) {
     return VALUES_KEPT + 4 * (n % VALUES_KEPT_PAGES);
 }
@@ -82,7 +80,7 @@ static inline uint32_t values_word_bits(uint8_t kind, uint32_t n) {
 typedef enum ValuesField {
     VALUES_HEAP = 0,   /* first free address, a multiple of 8 */
     VALUES_MAPS = 4,   /* address of the headers of the static maps */
-    VALUES_NMAPS = 8,  /* how many there are */
+    VALUES_NMAPS = 8,  /* the number of these maps */
     VALUES_IMAGE = 12, /* address of the report's image (its flags say CSV or JSON, its destination
                           is that of text too), 0 = none */
     VALUES_IMAGE_LEN = 16,
@@ -95,10 +93,10 @@ typedef enum ValuesField {
  * allocated until it is passed to values_str_intern or values_str_drop. Traps if there is no
  * memory. */
 uint32_t values_str_new(uint32_t len);
-/* The object that stands for this content from now on: s itself, or an equal one that was there
- * (then s is given back). s is the last one that values_str_new gave. */
+/* The object with this content: an existing one (then s is freed), or s itself. s is the last
+ * result of values_str_new. */
 uint32_t values_str_intern(uint32_t s);
-/* Returns the last one that values_str_new gave back. */
+/* Frees the last result of values_str_new. */
 void values_str_drop(uint32_t s);
 uint32_t values_str_eq(uint32_t a, uint32_t b);
 uint32_t values_str_starts(uint32_t s, uint32_t prefix);
@@ -109,16 +107,16 @@ uint32_t values_str_contains(uint32_t s, uint32_t part);
 
 /* A new empty map. */
 uint32_t values_map_new(void);
-/* Gives it back; its id may be used again. Static maps become empty. */
+/* Frees it; its id may be used again. Static maps become empty. */
 void values_map_free(uint32_t map);
 /* Makes it empty, as if it had never been used. Traps if there is no such map. */
 void values_map_clear(uint32_t map);
 
 /*
  * The address of the value's leaves, for a key of one, two, three or any number of leaves (which
- * were put with values_key). ..._at inserts the key with a value of zeros if it is not there; the
- * address is good until the next insertion. ..._find gives an address of zeros for numbers and
- * bool if the key is not there, and traps for other values.
+ * were put with values_key). ..._at inserts a missing key with a value of zeros; the address is
+ * valid until the next insertion. ..._find returns an address of zeros for numbers and bool if the
+ * key is missing, and traps for other values.
  */
 uint32_t values_map_at1(uint32_t map, uint32_t type, uint64_t k0);
 uint32_t values_map_at2(uint32_t map, uint32_t type, uint64_t k0, uint64_t k1);
@@ -128,7 +126,7 @@ uint32_t values_map_find1(uint32_t map, uint32_t type, uint64_t k0);
 uint32_t values_map_find2(uint32_t map, uint32_t type, uint64_t k0, uint64_t k1);
 uint32_t values_map_find3(uint32_t map, uint32_t type, uint64_t k0, uint64_t k1, uint64_t k2);
 uint32_t values_map_find(uint32_t map, uint32_t type);
-/* Whether a key is there. */
+/* Whether the map has a key. */
 uint32_t values_map_has(uint32_t map);
 /* Leaf n of the key for values_map_at, values_map_find and values_map_has. */
 void values_key(uint32_t n, uint64_t leaf);
@@ -136,8 +134,8 @@ void values_key(uint32_t n, uint64_t leaf);
 /*
  * Maps whose types are made here (core.c), by names of the library whamm_core. A map keeps the type
  * of its first use; other kinds than those of its type trap, as do numbers that are no map. A
- * string is bytes of our memory. get_... gives 0 if the key is not there, but traps for strings;
- * get_i32_string gives a str.
+ * string is bytes of our memory. get_... returns 0 if the key is missing, but traps for strings;
+ * get_i32_string returns a str.
  */
 void values_insert_i32_i32(uint32_t map, uint32_t k, uint32_t v);
 void values_insert_i32_string(uint32_t map, uint32_t k, uint32_t ptr, uint32_t len);
@@ -164,8 +162,8 @@ void values_store64(uint32_t at, uint64_t v);
 
 /* ---- text ---- */
 
-/* Text goes where the report goes, when a line is full, when the report follows and when
- * values_flush is called. */
+/* Text goes where the report goes: when a line is complete, before a report, and when values_flush
+ * is called. */
 void values_putc(uint32_t c);
 void values_puts(uint32_t ptr, uint32_t len); /* bytes of our memory, not a str object */
 void values_putu8(uint32_t v);
@@ -195,10 +193,10 @@ uint32_t values_mem_pages(void);
 uint64_t values_now_ns(void);
 
 #ifndef __wasm__
-/* Gives this thread a fresh memory of `bytes` zeros (0 = none); what was in the one before is gone.
- * The heap starts at VALUES_START. NULL if there is no memory. */
+/* Gives this thread a fresh memory of `bytes` zeros (0 = none); the previous memory is lost. The
+ * heap starts at VALUES_START. NULL if there is no memory. */
 uint8_t *values_native_memory(uint32_t bytes);
-/* What the compiler writes into the memory otherwise. */
+/* Sets a field that the compiler writes into the memory of programs. */
 void values_native_set(ValuesField field, uint32_t v);
 #endif
 

@@ -5,18 +5,18 @@
  * neighbours: addresses of an array, line numbers, small numbers. Therefore they share pages. A
  * page has a slot for each word base + (n << shift), n < slots of a block, which is 1 << level
  * words that differ in their lower bits only. It begins as one slot in a block of 64, its region.
- * Pages of a region are united where that makes no more than eight slots for each key. When half of
- * the slots are used, a page takes over the block of twice the size with all that is in it, unless
- * that makes more than four slots for each key. A key for which a large page has no slot, since it
- * is between its words, makes the slots finer, on the same condition; otherwise it gets a small
- * page within the block. A key that a page of several has a slot for is in the largest of these. So
- * memory is bounded by the number of keys, a dense map is an array, and a sparse one has a page for
- * each key. The index finds pages by level and block, by open addressing.
+ * Pages of a region are united if the result has at most eight slots per key. When half of the
+ * slots are used, a page grows to the block of twice the size, with all keys in it, unless the
+ * result has more than four slots per key. A key for which a large page has no slot, since it is
+ * between its words, makes the slots finer, on the same condition; otherwise it gets a small page
+ * within the block. If several pages have a slot for a key, it is in the largest of them. So memory
+ * is bounded by the number of keys, a dense map is an array, and a sparse one has a page for each
+ * key. The index finds pages by level and block, by open addressing.
  *
- * Code of scripts remembers for each place in the program which page it used last
- * (gen/page.c). If that page has a slot for the key, and what is in the slot is not zero, so
- * that the key is in this page, that is all. Therefore headers of pages are never used for anything
- * else, and those of maps that live for the whole run stay with their maps.
+ * The code of scripts remembers, for each access, the page that it used last (gen/page.c). If that
+ * page has a slot for the key, and the slot is not zero, the key is in this page and the look-up is
+ * over. Therefore headers of pages are never used for anything else, and those of maps that live
+ * for the whole run stay with their maps.
  */
 #include "memory.h"
 
@@ -57,8 +57,8 @@ void words_start(MapHeader *h) {
     h->words = (uint8_t)(top < REGION ? REGION : top < MAX_LEVEL ? top : MAX_LEVEL);
 }
 
-/* The leaves in their order, the last one lowest, from a word, or the other way round. Where a bool
- * follows a number, it is above that in a word, so that neighbours differ in low bits. */
+/* Converts a word to leaves in their order, the last one lowest, or back. Where a bool follows a
+ * number, it is above that in a word, so that neighbours differ in low bits. */
 static uint64_t in_order(const MapHeader *h, uint64_t word) {
     uint32_t n = h->flagged;
     if (!n)
@@ -158,7 +158,7 @@ static uint64_t marks_at(const Page *page, uint32_t n) {
     return slots_of(page) > 1 ? *marks_of((Page *)page, n) : page->keys;
 }
 
-/* The headers that may be used again for pages of a map. */
+/* The list of free headers for pages of a map. */
 static uint32_t *free_headers(uint32_t map) {
     return map < V->nmaps ? &values_map_header(map)->free_page : &V->free_page;
 }
@@ -213,7 +213,7 @@ static void free_slots(const MapHeader *h, Page *page) {
         values_block_free((uint32_t)page->own, marks_size(page->log));
 }
 
-/* What refers to the page finds no slots from now on. */
+/* References to the page find no slots from now on. */
 static void free_page(const MapHeader *h, uint32_t item) {
     uint32_t *list = free_headers(page_at(item)->map);
     free_slots(h, page_at(item));
@@ -227,7 +227,8 @@ INLINE uint32_t place_at(const MapHeader *h, uint64_t place) {
     return h->index + 4 * (uint32_t)(place & h->mask);
 }
 
-/* Where to look for pages of a block; then at the places that follow, up to one that is free. */
+/* The first slot of the index to search for pages of a block; the search goes on to the first free
+ * slot. */
 INLINE uint64_t first_place(const MapHeader *h, uint64_t word, uint32_t level) {
     return hash_step(level, word >> level) >> h->shift;
 }
@@ -237,7 +238,7 @@ static bool is_of_block(uint32_t item, uint64_t word, uint32_t level) {
            (base_of(page_at(item)) ^ word) >> level == 0;
 }
 
-/* Places, and room to sort the pages. */
+/* The size of the index: slots, and room to sort the pages. */
 static uint64_t index_size(uint64_t places) {
     return 4 * places + 2 * places;
 }
@@ -302,7 +303,7 @@ static void move_slots(const MapHeader *h, const Page *from, Page *to) {
     to->keys += from->keys;
 }
 
-/* Each page in the block: adds it to what is known of the block, or moves it to a page. */
+/* Visits each page in the block: adds it to the union, or moves its keys to a page. */
 static void each_page(MapHeader *h, Union *u, uint32_t to) {
     for (uint32_t level = REGION; level <= u->level; level++) {
         if (!(h->levels >> level & 1))
@@ -326,7 +327,7 @@ static void each_page(MapHeader *h, Union *u, uint32_t to) {
     }
 }
 
-/* Whether the block is to have one page. */
+/* Whether the block should have one page. */
 static bool can_unite(MapHeader *h, Union *u, bool new_key) {
     u->keys = new_key;
     each_page(h, u, 0);
@@ -339,7 +340,7 @@ static bool can_unite(MapHeader *h, Union *u, bool new_key) {
     if ((uint64_t)1 << u->log > most)
         return false;
     while (u->shift + u->log < u->level && (uint64_t)2 << u->log <= most)
-        u->log++; /* soon there will be more */
+        u->log++; /* room for more keys */
     return true;
 }
 
@@ -365,8 +366,7 @@ static bool may_grow(const MapHeader *h, const Page *page) {
     return page->keys >= KEYS_TO_GROW && 4 * page->keys >= slots_of(page) && page->level < h->words;
 }
 
-/* It is tried again when there are twice as many keys, so that trying takes no more time than
- * inserting them. */
+/* Growing is tried again at twice as many keys, so trying costs no more than inserting them. */
 static void refuse(Page *page) {
     page->refused = true;
     page->retry = 2 * page->keys;
@@ -376,8 +376,8 @@ static bool is_refused(const Page *page) {
     return page->refused && page->keys < page->retry;
 }
 
-/* A page that is dense enough takes over what there is in the other half of the next larger block.
- * Returns the page. */
+/* Extends a page that is dense enough by the other half of the next larger block. Returns the
+ * page. */
 static uint32_t grow(uint32_t map, MapHeader *h, uint32_t item) {
     for (;;) {
         Page *page = page_at(item);
@@ -395,7 +395,8 @@ static uint32_t grow(uint32_t map, MapHeader *h, uint32_t item) {
     }
 }
 
-/* A page in the other half of a block takes it over with a new key; 0 = there is none that can. */
+/* Extends the page in the other half of a block to it, with a new key; 0 = there is no such
+ * page. */
 static uint32_t extend(uint32_t map, MapHeader *h, uint64_t word) {
     for (uint32_t levels = h->levels; levels; levels &= levels - 1) {
         uint32_t level = (uint32_t)__builtin_ctz(levels), item;
@@ -428,7 +429,7 @@ INLINE uint32_t find_page(const MapHeader *h, uint64_t word) {
     return 0;
 }
 
-/* The page of a larger block than a region that has no slot for a key of it. */
+/* The page of a block larger than a region, if it has no slot for one of its keys. */
 static uint32_t page_around(const MapHeader *h, uint64_t word) {
     for (uint32_t levels = h->levels >> (REGION + 1) << (REGION + 1); levels;
          levels &= levels - 1) {
@@ -496,7 +497,8 @@ uint32_t words_seek(uint32_t map, MapHeader *h, uint64_t word, bool insert_it) {
     uint32_t item = find_page(h, word);
     if (!item || !is_there(page_at(item), (uint32_t)slot_of(page_at(item), word))) {
         if (!insert_it) {
-            V->page = 0; /* which has no slots: code would keep the last one, of another map */
+            V->page = 0; /* the page without slots: otherwise code would keep the last page, of
+                            another map */
             return 0;
         }
         item = insert(map, h, item, word);
@@ -520,7 +522,7 @@ static uint64_t page_order(const MapHeader *h, const WordCursor *c, uint32_t i) 
     return in_order(h, base_of(page_at(get32(c->items + 4 * i)))) ^ c->signs;
 }
 
-/* Lets the page at `i` sink in the heap of the first n. */
+/* Sifts the page at `i` down in the heap of the first n. */
 static void sift(const MapHeader *h, const WordCursor *c, uint32_t i, uint32_t n) {
     uint32_t item = get32(c->items + 4 * i);
     uint64_t order = page_order(h, c, i);
@@ -585,7 +587,7 @@ static void open_pages(const MapHeader *h, WordCursor *c, uint64_t least) {
     }
 }
 
-/* The open page that has the least key. */
+/* The open page with the smallest key. */
 static uint32_t least_open(const MapHeader *h, const WordCursor *c) {
     uint32_t found = 0;
     for (uint32_t i = 1; i < c->nopen; i++)

@@ -1,7 +1,7 @@
 /*
- * runtime/hosts/host_import.c - the runtime as a module of its own, which instrumented programs import as
- * "whammc_runtime" (--link=import). It has its own memory and writes through WASI; who runs the
- * program instantiates it first.
+ * runtime/hosts/host_import.c - the runtime as a module of its own, which instrumented programs
+ * import as "whammc_runtime" (--link=import). It has its own memory and writes through WASI; the
+ * embedder instantiates it before the program.
  *
  * At each flush the program hands over the report, as numbers since no memory is shared:
  *
@@ -12,8 +12,8 @@
  *   skip(bytes)                      the next bytes are zeros
  *   close()                          writes the report
  *
- * Nothing is kept between such reports but the memory they were built in, so that several programs
- * can import the same instance.
+ * Between reports nothing is kept but the memory in which they were built, so several programs can
+ * import the same instance.
  *
  * What values.h declares is there for programs whose scripts have strings, maps or text; those need
  * an instance each. At start they call
@@ -27,7 +27,7 @@
 
 static uint8_t *image, *next, *end;
 static uint32_t image_len;
-static uint32_t block, block_size; /* what a report is built in */
+static uint32_t block, block_size; /* the memory in which a report is built */
 
 #define SAY(text) host_message((const uint8_t *)(text), sizeof(text) - 1)
 

@@ -2,8 +2,8 @@
  * runtime/hosts/host_js.c - the report goes piece by piece to the imported whammc.write(ptr, len).
  *
  * The pointer is into the memory that the runtime lives in, exported as "whammc:memory". An empty
- * piece ends the report. Text goes the same way, when there is a bufferful, before a report,
- * and at values_flush, which ends it with an empty piece.
+ * piece ends the report. Text goes the same way: when the buffer is full, before a report, and at
+ * values_flush, which ends it with an empty piece.
  */
 #include "../host.h"
 

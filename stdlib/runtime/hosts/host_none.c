@@ -1,13 +1,12 @@
 /*
- * runtime/hosts/host_none.c - the report stays in memory; whammc_report_ptr() and whammc_report_len()
- * tell where.
+ * runtime/hosts/host_none.c - the report stays in memory; whammc_report_ptr() and
+ * whammc_report_len() tell where.
  *
  * Each report replaces the one before. The text grows in fresh pages at the end of the memory; if
- * somebody else has taken the pages after it, it is moved. If the memory cannot grow the report is
- * cut.
+ * the program has added pages after it, it is moved. If the memory cannot grow, the report is cut.
  *
- * With values, what scripts print comes to the same place, and stays: a report replaces the one
- * before if nothing was printed since. The place is a block of the heap.
+ * With values, what scripts print is appended and stays: a report replaces the one before if
+ * nothing was printed since. The text is a block of the heap.
  */
 #include "../host.h"
 

@@ -3,16 +3,15 @@
  *
  * Compile-time switches:
  *
- *   HOST_BORROW  the runtime has a memory of its own, but WASI reads and writes the program's
- * memory 0: what a call needs is put into BORROW_SIZE bytes of it at BORROW_AT, which are saved
+ * HOST_BORROW the runtime has a memory of its own, but WASI reads and writes the program's memory
+ * 0: the arguments of a call are copied to BORROW_SIZE bytes of it at BORROW_AT, which are saved
  * before and restored after each call. app.copy_in and app.copy_out are copies between the two
- * memories, made by the compiler, not by a host. The program's memory must have a page.
- *   HOST_FILE    reports to files: imports path_open, fd_prestat_get and fd_close besides fd_write.
- *   HOST_IMPORT  part of the module that programs import, see host_import.c
- *   MONITOR      part of a monitor module, with what rows.h and site.h declare
- *   VALUES       text of scripts, and the clock. Text goes out line by line; into a file when there
- *                is a bufferful, before a report, and at values_flush, and the file is open only
- * then
+ * memories, made by the compiler, not by a host. The program's memory must have a page. HOST_FILE
+ * reports to files: imports path_open, fd_prestat_get and fd_close besides fd_write. HOST_IMPORT
+ * part of the module that programs import, see host_import.c MONITOR part of a monitor module, with
+ * what rows.h and site.h declare VALUES text of scripts, and the clock. Text goes out line by line;
+ * into a file when there is a bufferful, before a report, and at values_flush, and the file is open
+ * only then
  */
 #include "../host.h"
 #ifdef VALUES
@@ -47,7 +46,7 @@ enum { MESSAGES = REPORT_STDERR };
 
 enum { BORROW_AT = 1024, BORROW_SIZE = 1024, AREA_HEAD = 16, AREA_DATA = BORROW_SIZE - AREA_HEAD };
 
-/* What WASI sees of us during a call. */
+/* The memory that WASI sees during a call. */
 typedef struct Area {
     uint32_t ptr, len; /* an iovec; or a prestat */
     uint32_t result;
@@ -57,7 +56,7 @@ typedef struct Area {
 
 typedef struct State {
     FormatOut out; /* first, so that its address is the state's */
-    uint32_t fd;   /* 0: not open, this is the state of text */
+    uint32_t fd;   /* 0: not open; of text */
     Area area;
 #ifdef HOST_BORROW
     Area saved;
@@ -68,13 +67,13 @@ typedef struct State {
 IMPORT("app", "copy_in") void app_copy_in(void *own, uint32_t app, uint32_t len);
 IMPORT("app", "copy_out") void app_copy_out(uint32_t app, const void *own, uint32_t len);
 
-/* Where the area will be for WASI. */
+/* The address of the area for WASI. */
 static uint32_t area_address(const State *s) {
     (void)s;
     return BORROW_AT;
 }
 
-/* Shows the area to WASI, and takes its head back after the call. */
+/* Shows the area to WASI; after the call, copies its head back. */
 static void area_show(State *s) {
     app_copy_in(&s->saved, BORROW_AT, BORROW_SIZE);
     app_copy_out(BORROW_AT, &s->area, BORROW_SIZE);
@@ -105,7 +104,7 @@ static void area_take(State *s) {
  * try again. */
 enum { ERROR_AGAIN = 6, ERROR_INTERRUPTED = 27 };
 
-/* All of it, or as much as can be written. */
+/* Writes everything, or as much as can be written. */
 static void write_all(State *s, const uint8_t *p, uint32_t len) {
     Area *a = &s->area;
     uint32_t at = area_address(s);
@@ -146,7 +145,7 @@ void format_flush(FormatOut *o) {
 #ifdef HOST_FILE
 enum { FIRST_PREOPEN = 3, OPEN_CREATE = 1, FD_APPEND = 1, RIGHT_WRITE = 1 << 6 };
 
-/* Opens the path for appending in the first preopened directory that lets us. */
+/* Opens the path for appending in the first preopened directory that allows it. */
 static bool open_report(State *s, const uint8_t *path, uint32_t len) {
     Area *a = &s->area;
     uint32_t at = area_address(s);
@@ -178,7 +177,7 @@ static bool to_file(State *s, const uint8_t *image, uint32_t size) {
 }
 #endif
 
-/* Makes `fd` what the image says; true if it is to be closed. */
+/* Sets `fd` as the image says; true if it must be closed. */
 static bool open_destination(State *s, const uint8_t *image, uint32_t len) {
     s->fd = image[2] == REPORT_STDOUT ? REPORT_STDOUT : REPORT_STDERR;
 #ifdef HOST_FILE

@@ -1,5 +1,6 @@
 /*
- * runtime/site/site.c - instructions: the decoder, the cursor that knows one, and questions about it.
+ * runtime/site/site.c - instructions: the decoder, the cursor that knows one, and questions about
+ * it.
  */
 #include "site_state.h"
 
@@ -13,7 +14,7 @@ INLINE uint32_t half(uint32_t address) {
     return v;
 }
 
-/* The four bytes about what is encoded so; 0 = unknown. Page 0 has no prefix. */
+/* The four bytes of an encoding; 0 = unknown. Page 0 has no prefix. */
 INLINE uint32_t look_up(uint32_t page, uint32_t code) {
     uint32_t pages = S->table + 2 * page, from = half(pages), to = half(pages + 2);
     return code < to - from ? get32(S->table + SITE_TABLE_CODES + 4 * (from + code)) : 0;
@@ -73,7 +74,7 @@ static void cast(SiteReader *r, SiteInstr *i) {
         i->type2 &= ~WASM_NULL_BIT;
 }
 
-/* Lists that are looked at again later. */
+/* Lists that are read again later. */
 static void lists(SiteReader *r, SiteInstr *i) {
     WasmImm imm = i->imm;
     if (imm == WASM_IMM_TRY_TABLE) {
@@ -178,7 +179,7 @@ SiteReader site_vec(const SiteInstr *i, uint32_t fid) {
     return r;
 }
 
-/* The cursor that has the shortest way; if none can get there, one that is not needed. */
+/* The cursor with the shortest way to the location; if all are after it, one that is not needed. */
 static SiteCursor *nearest(uint32_t fid, uint32_t pc) {
     SiteCursor *best = NULL, *spare = NULL;
     for (uint32_t k = 0; k < 2; k++) {

@@ -1,18 +1,18 @@
 /*
- * runtime/site/site.h - what a monitor finds out about places in the program while an engine
- * attaches it.
+ * runtime/site/site.h - answers a monitor's questions about locations in the program while an
+ * engine attaches it.
  *
- * Everything comes through `whamm:reflect`: function bodies, types, imports, names. The first
+ * All information comes from `whamm:reflect`: function bodies, types, imports, names. The first
  * question about a function decodes its body, in one pass, and keeps what it found until another
- * function is asked about (engines go through the program function by function). Nothing is asked
- * after the program has begun to run.
+ * function is asked about (engines go through the program function by function). There are no
+ * questions after the program has started.
  *
- * A place is a function index (imports included) and a pc: the offset of an instruction in the
- * body, local declarations included; 0 is the function's entry. A place at which there is no
- * instruction traps. Strings are objects of values.h.
+ * A location is a function index (imports included) and a pc: the offset of an instruction in the
+ * body, local declarations included; 0 is the function's entry. If there is no instruction at the
+ * offset, that is a trap. Strings are objects of values.h.
  *
- * What is not decodable (an instruction nobody knows) ends the attaching with a message and a trap:
- * counts would be wrong.
+ * If something cannot be decoded, such as an unknown instruction, attaching ends with a message and
+ * a trap: counts would be wrong.
  */
 #ifndef WHAMMC_RUNTIME_SITE_H
 #define WHAMMC_RUNTIME_SITE_H
@@ -56,20 +56,20 @@ uint64_t site_offset(uint32_t fid, uint32_t pc);
 uint32_t site_memory(uint32_t fid, uint32_t pc);    /* accessed; by memory.copy: written */
 uint32_t site_item_size(uint32_t fid, uint32_t pc); /* in the array whose type is immediate 0; 0 =
                                                        it is no array */
-/* The function of ref.func, here or right in front; -1 = not known. */
+/* The function of ref.func, of this instruction or the one before; -1 = not known. */
 uint32_t site_resolved_fid(uint32_t fid, uint32_t pc);
 
 /* ---- types: the byte of the binary format (0x7f = i32 ...) ---- */
 
 enum {
     SITE_NONE = 0, /* there is no such operand or local */
-    SITE_REF = 1,  /* a reference whose type takes more than a byte */
-    SITE_ANY = 2,  /* not known, in code that cannot be reached: as good as any type */
+    SITE_REF = 1,  /* a reference whose type has more than one byte */
+    SITE_ANY = 2,  /* not known, in unreachable code: matches any type */
 };
 
-uint32_t site_arg(uint32_t fid, uint32_t pc, uint32_t n); /* operand n from the top, of those that
-                                                             the instruction takes */
-uint32_t site_local(uint32_t fid, uint32_t n);            /* parameters first */
+uint32_t site_arg(uint32_t fid, uint32_t pc,
+                  uint32_t n);                 /* operand n of the instruction, from the top */
+uint32_t site_local(uint32_t fid, uint32_t n); /* parameters first */
 
 /* ---- control flow, as src/analysis/flow.h defines it ---- */
 
@@ -96,7 +96,7 @@ uint32_t site_target_fn_name(uint32_t fid, uint32_t pc); /* of call and return_c
 uint32_t site_target_fn_type(uint32_t fid, uint32_t pc);
 uint32_t site_target_imp_module(uint32_t fid, uint32_t pc);
 
-/* Ends the attaching with a message, which `why` (a str) is the end of, and a trap. */
+/* Ends the attaching with a message that ends in `why` (a str), and a trap. */
 void site_refuse(uint32_t fid, uint32_t pc, uint32_t why);
 
 /* ---- the module ---- */
@@ -107,7 +107,7 @@ uint32_t site_app_memid(void);
 uint64_t site_page_size(uint32_t memory);
 uint32_t site_func_end(uint32_t fid); /* pc of the function's last `end` */
 
-/* Gives back what was read of the program, cleared; what is asked afterwards is read again. */
+/* Frees, and clears, what was read of the program; later questions read it again. */
 void site_done(void);
 
 #endif

@@ -16,16 +16,16 @@
 #include "site_state.h"
 #include "../sums.h"
 
-/* Something that is counted at the current place: for a row or a variable. */
+/* Something that is counted at the current location: for a row or a variable. */
 typedef struct Note {
     uint32_t slot; /* address in a record; of sums: number of the variable */
     uint32_t segment : 31, flag : 1;
     uint64_t amount;
 } Note;
 
-/* Where a segment could be counted: pc, and how good that is, the best lowest. */
+/* Where a segment could be counted: pc and rank, the best lowest. */
 typedef enum Place {
-    PLACE_FREE,   /* before an instruction of it at which no other probe is */
+    PLACE_FREE,   /* before an instruction of it without other probes */
     PLACE_AT,     /* at the function's entry */
     PLACE_SHARED, /* as PLACE_FREE, with other probes */
     PLACE_AT_SHARED,
@@ -34,9 +34,10 @@ typedef enum Place {
 } Place;
 enum { PLACE_SHIFT = 3, PLACE_MASK = 7 };
 
-/* What makes a word of a row, when the counts are known; addresses. */
+/* How the word of a row is computed when the counts are known; addresses. */
 typedef struct Made {
-    uint32_t to, count, flag; /* flag: it is the amount if the count is not 0, else so many times */
+    uint32_t to, count,
+        flag; /* flag: it is the amount if the count is not 0; else the amount times the count */
     uint32_t amount[2];
 } Made;
 
@@ -48,14 +49,14 @@ typedef struct Count {
     uint32_t exact;    /* bool: site_count_exact was called */
     uint32_t falling;  /* bool: PLACE_FALLS can be used */
     uint32_t pc, next; /* of the current instruction, of the one after it */
-    uint32_t cursor, segment, front; /* front: of what comes to a loop from above */
+    uint32_t cursor, segment, front; /* front: the segment that enters the loop */
     SiteBlock rows, sums;            /* Note */
     SiteBlock latest;                /* by variable: u32 index of its latest note in `sums` */
     SiteBlock places;                /* by segment: pc << PLACE_SHIFT | Place */
     SiteBlock words, needed;         /* by segment: address of its count, bool */
     SiteBlock counters, falls;       /* pairs: pc, address */
     uint32_t nrows, nsums;
-    uint32_t ncounters, nfalls, counter, fall; /* in words; the next one to be asked for */
+    uint32_t ncounters, nfalls, counter, fall; /* in words; the next one to be requested */
     /* kept until the end */
     SiteBlock derived;                /* a table of sums.h: words are 8 bytes of memory */
     SiteBlock made;                   /* Made */
@@ -123,7 +124,7 @@ bool wasm_next(WasmCode *c, WasmInstr *i) {
     return true;
 }
 
-/* What is decoded again has been found well formed. */
+/* The bytes were found well formed when they were first decoded. */
 uint32_t wasm_vec_u32(const uint8_t **at_) {
     SiteReader r = {*at_, *at_, *at_ + 5, C->func, 0};
     uint32_t v = site_u32(&r);
@@ -151,7 +152,7 @@ static void offer(uint32_t k, Place place, uint32_t pc) {
         *to = pc << PLACE_SHIFT | place;
 }
 
-/* The places that an instruction of segment k offers. */
+/* Adds the places at which an instruction of segment k could count it. */
 static void offer_places(uint32_t k, const SiteInstr *i) {
     const Segments *s = segments();
     offer(k, is_busy(i->op) ? PLACE_SHARED : PLACE_FREE, i->offset);
@@ -236,8 +237,8 @@ void site_count_row(uint32_t slot, uint64_t amount, uint32_t how) {
         add_note(&C->rows, &C->nrows, (Note){slot, segment & 0x7fffffff, flag, amount});
 }
 
-/* Where the index of a variable's latest note is kept. An index that is left of another function is
- * that of some other note, or of none. */
+/* The index of a variable's latest note. An index left over from another function is that of
+ * another note, or of none. */
 static uint32_t *latest_of(uint32_t var) {
     uint32_t size = C->latest.size;
     if (size / 4 <= var) {
@@ -285,7 +286,7 @@ static uint32_t zigzag(uint32_t v) {
     return v << 1 ^ (0 - (v >> 31));
 }
 
-/* Segments whose counts are asked for. */
+/* Marks the segments whose counts are needed. */
 static void mark_asked(void) {
     uint32_t n = segments()->at.len;
     site_reserve(&C->needed, 0, n);
@@ -306,7 +307,7 @@ static bool is_count(const Note *row) {
     return row->amount == 1 && !row->flag;
 }
 
-/* Whether a row needs a word of its own: another than the row before. */
+/* Whether a row needs another word than the row before. */
 static bool is_new(uint32_t row) {
     const Note *note = &notes(&C->rows)[row];
     return !is_count(note) && !(row && same_value(note, note - 1));
@@ -405,7 +406,7 @@ void site_count_close(void) {
     put_sums();
 }
 
-/* The counter of a list at a place; 0 = there is none. Engines ask in code order. */
+/* The counter of a list at a location; 0 = there is none. Engines ask in code order. */
 static uint32_t find(const SiteBlock *b, uint32_t n, uint32_t *next, uint32_t pc) {
     const uint32_t *list = words_at(b->at);
     if (*next && list[*next - 2] >= pc)

@@ -10,7 +10,7 @@ enum {
     FRAME_OP = 0xffff,
     FRAME_LIVE = 1 << 16,
     FRAME_TARGETED = 1 << 17,
-    FRAME_DEAD = 1 << 18 /* what is left of this part cannot be reached, says the validator */
+    FRAME_DEAD = 1 << 18 /* the rest of this part is unreachable for the validator */
 };
 
 static uint32_t *frame(uint32_t depth) {
@@ -63,7 +63,7 @@ static void next_part(uint32_t op) {
     S->live = (*f & FRAME_LIVE) != 0;
 }
 
-/* Whether branches lead to the end of the innermost construct, too: all branches to it have been seen. The
+/* Whether branches lead to the end of the innermost construct, all of which have been seen. The
  * false edge of an `if` is one. */
 static bool end_is_targeted(void) {
     const uint32_t *f = frame(0);
@@ -86,14 +86,14 @@ static bool starts_block(uint8_t opcode) {
     return opcode == LOOP || (opcode == END && end_is_targeted());
 }
 
-/* After an instruction after which nothing follows. */
+/* After an instruction that control does not go on from. */
 static void stop(void) {
     S->live = false;
     if (frame(0))
         *frame(0) |= FRAME_DEAD;
 }
 
-/* What an instruction does; whether the block ends with it. */
+/* Applies an instruction; returns whether the block ends with it. */
 static bool control(const SiteInstr *i, const SiteReader *r) {
     WasmFlow flow = wasm_flow(i->op);
     switch (flow) {
@@ -200,7 +200,8 @@ static uint32_t targets(const SiteInstr *i) {
     }
 }
 
-/* Whether a catch clause of a try_table goes to a loop. Its labels are those outside it. */
+/* Whether a catch clause of a try_table branches to a loop. Its labels are counted from outside
+ * it. */
 static bool catches_to_loop(const SiteInstr *i, SiteReader r) {
     for (uint32_t k = 0; i->op == WASM_OP_TRY_TABLE && k < i->count; k++) {
         if (site_u8(&r) < 2)

@@ -1,6 +1,6 @@
 /*
- * runtime/site/site_module.c - what the program declares: types, imports, functions, tables, memories,
- * globals, tags. Sections are read when somebody asks for what is in them.
+ * runtime/site/site_module.c - what the program declares: types, imports, functions, tables,
+ * memories, globals, tags. Sections are read when they are first needed.
  */
 #include "site_state.h"
 
@@ -22,7 +22,7 @@ static uint32_t limits(SiteReader *r) {
     return flags | page_log2 << 8;
 }
 
-/* The type of an import, or what a section has before expressions. */
+/* The type of an import, or the part of a section's item before its expression. */
 static SiteEntry entry(SiteReader *r, uint32_t kind) {
     SiteEntry e = {0, 0};
     switch (kind) {
@@ -125,7 +125,7 @@ static Imports imports(SiteBlock *b) {
 
 /* ---- lists ---- */
 
-/* An initial value: not looked at. */
+/* Skips an initial value. */
 static void expression(SiteReader *r) {
     uint32_t depth = 0;
     SiteInstr i;
@@ -135,7 +135,7 @@ static void expression(SiteReader *r) {
     } while (i.op != WASM_OP_END || depth--);
 }
 
-/* What the section itself has of a kind. */
+/* An item of a section. */
 static SiteEntry defined(SiteReader *r, SiteKind kind, bool expressions) {
     enum { WITH_INIT = 0x40 };
     bool init = kind == SITE_GLOBAL;
@@ -271,7 +271,7 @@ void site_locals(uint32_t fid) {
 
 /* ---- names ---- */
 
-/* A name that was stepped over before. */
+/* A name that was skipped before. */
 static const uint8_t *name_at(const uint8_t *p, uint32_t *len) {
     SiteReader r = {p, p, p + 5, 0, SECTION_IMPORT};
     *len = site_u32(&r);
@@ -367,8 +367,8 @@ static bool is_proc_exit(const uint8_t *name) {
     return words[0] == WORD("proc_exi") && words[1] == WORD("t");
 }
 
-/* As flush_proc_exit of the compiler (flush/flush.c): the older module counts if nothing comes
- * from the newer one. */
+/* As flush_proc_exit of the compiler (flush/flush.c): the older module counts if nothing is
+ * imported from the newer one. */
 static void find_proc_exit(void) {
     SiteBlock b;
     Imports w = imports(&b);

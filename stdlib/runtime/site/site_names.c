@@ -1,5 +1,5 @@
 /*
- * runtime/site/site_names.c - names of functions, and what is known of the module as a whole.
+ * runtime/site/site_names.c - names of functions, and facts about the whole module.
  */
 #include "site_state.h"
 
@@ -16,8 +16,8 @@ static uint32_t number_name(uint32_t fid) {
     return values_str_intern(s);
 }
 
-/* As wasm_shown_name of the compiler (wasm/module.c), but the engine says what the name section
- * has. */
+/* As wasm_shown_name of the compiler (wasm/module.c), but the engine supplies the names of the
+ * name section. */
 SITE_EXPORT(fname)
 uint32_t site_fname(uint32_t fid) {
     uint32_t len = reflect_read_function_name(fid, 0, 0);

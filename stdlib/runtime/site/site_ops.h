@@ -1,5 +1,5 @@
 /*
- * runtime/site/site_ops.h - what opcode.def says of instructions, as code: the runtime has no data.
+ * runtime/site/site_ops.h - columns of opcode.def as code, since the runtime has no data.
  */
 #ifndef WHAMMC_RUNTIME_SITE_OPS_H
 #define WHAMMC_RUNTIME_SITE_OPS_H
@@ -27,7 +27,8 @@
 /* Where control goes from an instruction. */
 static inline WasmFlow wasm_flow(uint32_t op) {
     switch ((WasmOp)op) {
-#define OP(id, mnemonic, prefix, code, category, operands, results, imm, flow, modes, event, names) \
+#define OP(id, mnemonic, prefix, code, category, operands, results, imm, flow, modes, event,       \
+           names)                                                                                  \
     FLOW_##flow(id)
 #include "wasm/opcode.def"
     default: return WASM_FLOW_NEXT;

@@ -1,5 +1,5 @@
 /*
- * runtime/site/site_read.c - bytes from whamm:reflect, and what to say when they make no sense.
+ * runtime/site/site_read.c - reads bytes from whamm:reflect; messages about malformed ones.
  */
 #include "site_state.h"
 
@@ -79,7 +79,7 @@ static void put_error(Message *m, SiteError error, uint32_t detail) {
     }
 }
 
-/* Where it is: `func` is a function + 1, or 0; `offset` in it, or a section. */
+/* Appends the location: `func` is a function + 1, or 0; `offset` in it, or a section. */
 static void put_where(Message *m, uint32_t func, uint32_t offset) {
     put(m, WORD("monitor:"));
     put(m, func ? WORD(" functio") : WORD(" section"));

@@ -1,14 +1,14 @@
 /*
  * runtime/site/site_state.h - what the files that implement site.h share: the state, the reading of
- * bytes from whamm:reflect, the decoder. Nobody else includes this.
+ * bytes from whamm:reflect, the decoder. Only they include it.
  *
- * Three cursors go through function bodies, each only as far as it is asked: `plain` knows the
+ * Three cursors go through function bodies, each only as far as needed: `plain` knows the
  * instruction, `flow` the basic blocks, `typer` the types of operands. Engines ask in code order,
- * so that a body is gone through once by each cursor that the monitor needs; a question about an
- * earlier place starts again at the body's beginning. There are two of the kind `plain`, since some
+ * so each cursor that the monitor needs goes through a body once; a question about an earlier
+ * location starts again at the body's beginning. There are two of the kind `plain`, since some
  * questions are about the function's end.
  *
- * Whatever is malformed ends in site_fail, so that nothing here returns errors.
+ * Malformed input ends in site_fail, so no function returns errors.
  */
 #ifndef WHAMMC_RUNTIME_SITE_STATE_H
 #define WHAMMC_RUNTIME_SITE_STATE_H
@@ -44,7 +44,7 @@ typedef struct SiteBlock {
     uint32_t at, size;
 } SiteBlock;
 
-/* The instruction at hand; fields as in WasmInstr (wasm/op.h), where WasmImm says what is where. */
+/* The current instruction; fields as in WasmInstr (wasm/op.h), where WasmImm describes them. */
 typedef struct SiteInstr {
     uint64_t c;
     uint32_t offset, size; /* in the body */
@@ -99,7 +99,7 @@ typedef struct SiteState {
     SiteBlock body;
     uint32_t body_size;
     uint32_t code; /* offset of the first instruction */
-    /* its locals, if they were asked for */
+    /* its locals, if they were needed */
     uint32_t locals_func; /* + 1 */
     SiteBlock locals;
     uint32_t nlocals;
@@ -142,12 +142,11 @@ INLINE uint32_t *words_at(uint32_t address) {
     return (uint32_t *)(void *)at(address);
 }
 
-/* Room for `n` bytes; the first `keep` stay what they are. */
+/* Makes room for `n` bytes; keeps the first `keep`. */
 void site_reserve(SiteBlock *b, uint32_t keep, uint64_t n);
-/* Gives the block back, cleared: what an attached monitor's memory holds may be written to a file.
- */
+/* Clears and frees the block: the memory of an attached monitor may be written to a file. */
 void site_drop(SiteBlock *b);
-/* One more word after `*n` of them. */
+/* Appends a word to the `*n` words. */
 INLINE void site_push(SiteBlock *b, uint32_t *n, uint32_t word) {
     if (b->size / 4 <= *n)
         site_reserve(b, *n * 4, ((uint64_t)*n + 1) * 4);
@@ -164,13 +163,13 @@ typedef struct SiteReader {
 } SiteReader;
 
 typedef enum SiteError {
-    SITE_NO_INSTRUCTION, /* at a place that was asked about */
+    SITE_NO_INSTRUCTION, /* at the location of a question */
     SITE_UNKNOWN,        /* instruction; detail: prefix << 16 | code */
     SITE_UNKNOWN_TYPE,   /* detail: its byte */
-    SITE_SHORT,          /* the bytes end too early, or a number has too many */
-    SITE_MALFORMED,      /* numbers that cannot be */
+    SITE_SHORT,          /* the bytes end too early, or a number is too long */
+    SITE_MALFORMED,      /* impossible numbers */
     SITE_NO_BODY,        /* an imported function, or none */
-    SITE_UNCOUNTED,      /* site_count.h: a segment that has no place for a counter needs one */
+    SITE_UNCOUNTED, /* site_count.h: a segment needs a counter, but there is no place for one */
 } SiteError;
 
 /* Writes a message and traps. `func` is + 1; 0: a section, whose id is the offset. */
@@ -195,7 +194,7 @@ INLINE uint64_t site_uleb(SiteReader *r) {
         return *r->at++;
     return site_uleb_slow(r);
 }
-/* Steps over n bytes. */
+/* Skips n bytes. */
 void site_skip(SiteReader *r, uint64_t n);
 /* A value type, and a heap type as a nullable reference. */
 WasmType site_type(SiteReader *r);
@@ -203,12 +202,13 @@ WasmType site_heap(SiteReader *r);
 
 /* Reads the body of a function into S->body, unless it is there. */
 SiteReader site_body(uint32_t fid);
-/* Reads a section into a block that the caller drops. Nothing if there is no such section. */
+/* Reads a section into a block that the caller frees with site_drop. Empty if there is no such
+ * section. */
 SiteReader site_section(uint32_t id, SiteBlock *b);
 
 /* ---- instructions ---- */
 
-/* Decodes one and steps over it. */
+/* Decodes an instruction and skips it. */
 void site_decode(SiteReader *r, SiteInstr *i);
 /* The address of the signature of an instruction that has one. */
 uint32_t site_signature(const SiteInstr *i);
@@ -216,18 +216,18 @@ uint32_t site_signature(const SiteInstr *i);
 enum { SIGNATURE_PARAMS = 0, SIGNATURE_RESULTS = 1, SIGNATURE_PARAM = 2, SIGNATURE_RESULT = 5 };
 /* A cursor's next instruction. */
 void site_next(SiteCursor *c, SiteReader *r);
-/* Whether a cursor that wants to stand at a place must begin again at the body's first
- * instruction; then it stands before that. */
+/* Whether a cursor must restart to get to a location; then it is before the body's first
+ * instruction. */
 bool site_restart(SiteCursor *c, uint32_t fid, uint32_t pc);
-/* Traps unless the cursor stands at the instruction at `pc`. */
+/* Traps unless the cursor is at the instruction at `pc`. */
 void site_arrived(const SiteCursor *c, uint32_t pc);
-/* Whether a cursor has to go on to get to `pc`. */
+/* Whether a cursor must advance to get to `pc`. */
 INLINE bool site_before(const SiteCursor *c, uint32_t pc) {
     return c->index == 0 || c->i.offset < pc;
 }
 /* The body, read from the offset `vec` of an instruction. */
 SiteReader site_vec(const SiteInstr *i, uint32_t fid);
-/* A `plain` cursor that stands at a place. */
+/* A `plain` cursor at a location. */
 const SiteCursor *site_plain(uint32_t fid, uint32_t pc);
 const SiteInstr *site_at(uint32_t fid, uint32_t pc);
 /* The same for `flow`, which knows blocks and open constructs. */
@@ -237,7 +237,7 @@ const SiteInstr *site_flow(uint32_t fid, uint32_t pc);
 
 /* Entry `n` of a list; traps if there is none. */
 const SiteEntry *site_entry(SiteKind kind, uint32_t n);
-/* The same for memories, without what it takes to read the others. */
+/* The same for memories, without reading the others. */
 const SiteList *site_memories(void);
 const SiteType *site_type_def(uint32_t n);
 /* List of types `first` of the program's. */

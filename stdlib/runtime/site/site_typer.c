@@ -1,11 +1,11 @@
 /*
- * runtime/site/site_typer.c - types of operands: the stack of a function body, followed instruction by
- * instruction. The engine has validated the program, so nothing is checked but that lists end where
- * they must; what the types are is as in src/valid/signature.c.
+ * runtime/site/site_typer.c - types of operands: tracks the stack of a function body, instruction
+ * by instruction. The engine has validated the program, so only the bounds of lists are checked;
+ * types are as in src/valid/signature.c.
  */
 #include "site_state.h"
 
-/* The type of a reference about which nothing is known but that it is one. */
+/* A reference of unknown type. */
 #define ANY_REF WASM_REF(0, WASM_HEAP(0))
 
 typedef struct Frame {
@@ -119,7 +119,7 @@ static WasmType smaller(WasmType a, WasmType b) {
     return a == WASM_I64 && b == WASM_I64 ? WASM_I64 : WASM_I32;
 }
 
-/* Types that the table has. */
+/* Types from the table. */
 static void fixed(const SiteInstr *i) {
     uint32_t g = site_signature(i);
     for (uint32_t k = 0; k < *at(g + SIGNATURE_PARAMS); k++) {
@@ -150,7 +150,7 @@ static void branch(const SiteInstr *i) {
         results(l);
 }
 
-/* A call, with what it pops besides arguments. */
+/* A call; `extra` is what it pops besides arguments. */
 static void call(const SiteInstr *i, uint32_t type, WasmType extra) {
     const SiteType *t = site_type_def(type);
     params((TypeList){site_params(t), t->nparams});
@@ -455,7 +455,7 @@ static void array(const SiteInstr *i) {
 
 /* ---- the cursor ---- */
 
-/* What the current instruction takes and leaves, if that was not found out yet. */
+/* Computes the operand and result types of the current instruction, unless that was done. */
 static void types(const SiteInstr *i) {
     if (S->typed)
         return;
@@ -484,7 +484,7 @@ static void end(void) {
         push_all(frame_results(&f));
 }
 
-/* Goes over the current instruction. */
+/* Applies the current instruction to the stack. */
 static void apply(const SiteInstr *i) {
     WasmFlow flow = wasm_flow(i->op);
     drop_operands(S->nparams);
@@ -527,7 +527,7 @@ static void start(uint32_t fid) {
     push_frame(WASM_OP_COUNT, WASM_FUNC_TYPE_BIT | site_entry(SITE_FUNC, fid)->type);
 }
 
-/* Lets the cursor stand at a place. */
+/* Moves the cursor to a location. */
 static void stand(uint32_t fid, uint32_t pc) {
     SiteCursor *c = &S->typer;
     if (site_restart(c, fid, pc))

@@ -1,6 +1,6 @@
 /*
- * runtime/freestanding/wasm/op.h - what src/analysis/segment.c needs of the compiler, for the
- * runtime of monitors: that file is compiled into both, and finds this one first there.
+ * runtime/freestanding/wasm/op.h - the parts of the compiler that src/analysis/segment.c needs, for
+ * the runtime of monitors: that file is compiled into both, and there finds this header first.
  *
  * Arrays are blocks of the monitor's memory; instructions come from the runtime's decoder
  * (site_count.c).
@@ -19,7 +19,7 @@
 
 #define vec_free(v)                                                                                \
     (vec_drop_((v)->at, (v)->cap, sizeof *(v)->at), (v)->at = NULL, (v)->len = (v)->cap = 0)
-/* Returns an array back, cleared. */
+/* Frees and clears an array. */
 void vec_drop_(void *at, uint32_t cap, size_t item);
 
 /* ---- wasm/op.h ---- */
@@ -41,13 +41,13 @@ typedef struct WasmCatch {
     uint32_t label;
 } WasmCatch;
 
-/* These three do what they do in the compiler (src/wasm/op.h). */
+/* These three as in the compiler (src/wasm/op.h). */
 bool wasm_next(WasmCode *c, WasmInstr *i);
 static inline const WasmInstr *wasm_step(WasmCode *c, WasmInstr *room) {
     return wasm_next(c, room) ? room : NULL;
 }
 
-/* Whether an instruction can trap; false if that makes no difference. */
+/* Whether an instruction can trap; false if that does not matter here. */
 bool op_can_trap(WasmOp op);
 
 /* Whether control always goes on from an instruction to the next one. */
@@ -56,7 +56,7 @@ static inline bool wasm_is_straight(WasmOp op) {
            op != WASM_OP_ARRAY_NEW_DEFAULT;
 }
 
-/* Only hosts of programs want to know the place. */
+/* Only hosts of programs need the location. */
 static inline bool op_hides_trap(WasmOp op) {
     (void)op;
     return false;
