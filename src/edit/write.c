@@ -389,6 +389,32 @@ static void put_section(Writer *r, uint8_t id, const WasmSection *s, const Buf *
     buf_vec(r->out, content);
 }
 
+/* Begins a section whose contents are written in place: its length is known only afterwards.
+ * Returns where it is. */
+static size_t begin_section(Writer *r, const WasmSection *s) {
+    size_t at = r->out->len, header = 1 + (s ? uleb_size(s->end - s->payload) : 1u);
+    buf_reserve(r->out, header);
+    r->out->len += header; /* the contents move if that is not its length */
+    return at;
+}
+
+/* As put_section, for what follows begin_section. */
+static void end_section(Writer *r, uint8_t id, const WasmSection *s, size_t at) {
+    size_t header = 1 + (s ? uleb_size(s->end - s->payload) : 1u);
+    size_t size = r->out->len - at - header;
+    uint32_t width = uleb_size(size);
+    if (s && size == s->end - s->payload)
+        width = s->payload - s->header - 1;
+    if (1 + width != header) {
+        buf_reserve(r->out, 1 + width);
+        memmove(r->out->data + at + 1 + width, r->out->data + at + header, size);
+    }
+    r->out->len = at;
+    buf_u8(r->out, id);
+    buf_uleb_padded(r->out, size, width);
+    r->out->len += size;
+}
+
 static void copy_section(Writer *r, const WasmSection *s) {
     buf_bytes(r->out, r->m->bytes + s->header, s->end - s->header);
 }
@@ -450,9 +476,7 @@ static bool put_code(Writer *r, const WasmSection *s, Buf *out) {
     return ok && r->ok;
 }
 
-/* The code section, written in place: its length is known only afterwards. */
 static bool put_code_section(Writer *r, const WasmSection *s) {
-    enum { MAX_HEADER = 6 };
     const WasmModule *m = r->m;
     bool edited = (r->w && r->w->body) || wasm_remap_mask(&r->map);
     if (s && !edited && !added_items(m, WASM_SEC_CODE)) {
@@ -463,20 +487,10 @@ static bool put_code_section(Writer *r, const WasmSection *s) {
         put_section(r, WASM_SEC_CODE, s, &r->code);
         return true;
     }
-    size_t at = r->out->len;
-    buf_reserve(r->out, MAX_HEADER);
-    r->out->len += MAX_HEADER;
+    size_t at = begin_section(r, s);
     if (!put_code(r, s, r->out))
         return false;
-    size_t size = r->out->len - at - MAX_HEADER;
-    uint32_t width = uleb_size(size);
-    if (s && size == s->end - s->payload)
-        width = s->payload - s->header - 1;
-    memmove(r->out->data + at + 1 + width, r->out->data + at + MAX_HEADER, size);
-    r->out->len = at;
-    buf_u8(r->out, WASM_SEC_CODE);
-    buf_uleb_padded(r->out, size, width);
-    r->out->len += size;
+    end_section(r, WASM_SEC_CODE, s, at);
     return true;
 }
 
@@ -570,15 +584,14 @@ static void put_items_section(Writer *r, uint8_t id, const WasmSection *s) {
     }
     if (!s && !added)
         return;
-    Buf content = {0};
-    uint32_t from = put_count(m, s, added, &content);
+    size_t at = begin_section(r, s);
+    uint32_t from = put_count(m, s, added, r->out);
     if (types)
-        put_func_types(m, &content);
+        put_func_types(m, r->out);
     else if (s)
-        copy_items(m, s, from, &content);
-    put_added(r, id, &content);
-    put_section(r, id, s, &content);
-    buf_free(&content);
+        copy_items(m, s, from, r->out);
+    put_added(r, id, r->out);
+    end_section(r, id, s, at);
 }
 
 static void put_start(Writer *r, const WasmSection *s) {

@@ -132,6 +132,7 @@ static bool place_own(Flush *f) {
     bool needs_image = s->rows.reports || f->plan->asks.values;
     if (needs_image && !flush_make_image(f, s->rows.image, &image))
         return false;
+    image_finished(s->rows.image);
     s->values_at = !f->plan->asks.values    ? RUNTIME_STACK
                    : f->plan->asks.elements ? VALUES_START
                                             : VALUES_STACK;
@@ -176,6 +177,7 @@ static bool place_grown(Flush *f) {
         return true;
     if (!flush_make_image(f, s->rows.image, &image))
         return false;
+    image_finished(s->rows.image);
     f->at.base = wasm_add_global_i32(f->m, true, text("whammc.base"), 0);
     f->image.data = wasm_add_data_passive(f->m, &image, text("whammc.image"));
     guard_maximum(f);

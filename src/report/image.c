@@ -116,13 +116,8 @@ void image_free(Image *img) {
     vec_free(&img->next);
     map_free(&img->pair_of);
     vec_free(&img->funcs);
-    vec_free(&img->fids);
     vec_free(&img->tail);
-    for (uint32_t g = 0; g < img->groups.len; g++) {
-        buf_free(&img->groups.at[g].rows.bytes);
-        buf_free(&img->groups.at[g].counts);
-        vec_free(&img->groups.at[g].counted);
-    }
+    image_finished(img);
     vec_free(&img->groups);
     map_free(&img->tuple_groups);
     free(img);
@@ -818,6 +813,18 @@ static bool finish(const Image *img, const ImageOptions *options, bool skeleton,
         return false;
     }
     return true;
+}
+
+static void free_rows(ImageGroup *g) {
+    buf_free(&g->rows.bytes);
+    buf_free(&g->counts);
+    vec_free(&g->counted);
+}
+
+void image_finished(Image *img) {
+    for (uint32_t g = 0; g < img->groups.len; g++)
+        free_rows(&img->groups.at[g]);
+    vec_free(&img->fids);
 }
 
 bool image_finish(const Image *img, const ImageOptions *options, Buf *out) {

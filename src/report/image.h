@@ -206,6 +206,8 @@ bool image_is_empty(const Image *img);
  * the image or the values would not fit into 4 GiB or the path is too long.
  */
 bool image_finish(const Image *img, const ImageOptions *options, Buf *out);
+/* Frees the rows, once no more bytes will be made of them. What is known of the values stays. */
+void image_finished(Image *img);
 
 /*
  * Monitors do not know the sites: their image is made at run time (stdlib/runtime/rows.h) from a
