@@ -106,7 +106,7 @@ _whammc() {
                     --report-format= --build-id --top= --by= --sort= --nonzero --hex --lines --metrics --no-demangle --message-format= -h --help' ;;
             profile)
                 _whammc_words '--style= --interval= --sampler= --counts --format= -o --output= --save= --top= --cpu= --counts-only --no-calibrate --exclude= --min-size= --exclude-from= --names= --auto-exclude
-                    --sample= --max-depth= --memory --value= --sample-bytes= --alloc= --engine= --engine-option= --dir= --env= --clock= --http= --http-token= --push= --push-seconds= --lines --inlined --debug-file= --path-map= --label= --no-demangle --message-format= -h --help' ;;
+                    --sample= --max-depth= --memory --value= --sample-bytes= --alloc= --engine= --engine-option= --dir= --env= --clock= --http= --http-token= --push= --push-seconds= --lines --inlined --debug-file= --path-map= --label= --metrics --no-demangle --message-format= -h --help' ;;
             report)
                 _whammc_words '--format= -o --output= --module= --names= --variable= --flush= --top= --by= --sort= --nonzero --hex --lines --inlined
                     --debug-file= --path-map= --label= --fail-if= --base= --diff= --suggest-exclude --no-demangle --message-format= -h --help' ;;

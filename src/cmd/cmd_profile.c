@@ -13,6 +13,7 @@
 #include "report/value.h"
 #include "valid/valid.h"
 #include "run/run.h"
+#include "cli/metrics.h"
 #include "cli/process.h"
 
 #include <errno.h>
@@ -113,6 +114,7 @@ static const Option options[] = {
      "bytes, `count` of objects, `old` address to be freed, `out` address at which "
      "the result is stored, or address to `free`; may be repeated"},
     LABEL_OPTION,
+    METRICS_OPTION,
     {NO_DEMANGLE, "no-demangle", NULL,
      "show names of C++ and Rust functions as they are in the program"},
     {0},
@@ -126,6 +128,7 @@ typedef struct Settings {
     Exclusion exclusion;
     HeapOptions heap;
     HttpOptions http;
+    Metrics metrics;
     const char *engine, *clock, *out, *save, *max_depth, *names;
     Style style;
     ViewFormat format;
@@ -490,7 +493,7 @@ static int profile(const Cli *cli, Settings *s, const Engine *engine) {
                    .engine = engine,
                    .title = file_base(file_title(cli->operands[0])),
                    .which = ""};
-    Running r = {0};
+    Running r = {.metrics = &s->metrics};
     int status = read_module(&p, &s->debug) ? STATUS_OK : STATUS_ERROR;
     if (status == STATUS_OK && !exclude_list(cli, &s->exclusion, &p.module, NULL, &p.untimed))
         status = STATUS_ERROR;
@@ -500,6 +503,7 @@ static int profile(const Cli *cli, Settings *s, const Engine *engine) {
         status = process_imitate(process_asked()); /* the rehearsal has been interrupted */
     else if (status == STATUS_OK && (status = run_with(&p, s->style, s->counts_only, &r)) == 0) {
         bool shown = show(&p, &r);
+        shown = metrics_write(cli, &s->metrics) && shown;
         process_unguard();
         status = process_imitate(r.wait_status);
         if (!shown && status == STATUS_OK)
@@ -598,6 +602,7 @@ static bool is_for_module(int key, const char *value) {
     case OPTION_EXCLUDE_FROM:
     case AUTO_EXCLUDE:
     case ALLOC:
+    case OPTION_METRICS:
     case OPTION_DEBUG_FILE:
     case OPTION_PATH_MAP: return true;
     case STYLE: return strcmp(value, "sample") == 0;
@@ -699,6 +704,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case OPTION_DEBUG_FILE:
     case OPTION_PATH_MAP: return debug_option(cli, &s->debug, key, value);
     case OPTION_LABEL: return label_option(cli, &s->labels, value);
+    case OPTION_METRICS: metrics_want(&s->metrics, value); break;
     case NO_DEMANGLE: s->no_demangle = true; break;
     }
     return true;
@@ -749,7 +755,7 @@ static int check(const Cli *cli, const Settings *s) {
                  "--max-depth: it does not measure time");
     if (http_check(cli, &s->http) != STATUS_OK)
         return STATUS_USAGE;
-    return cli_check_outputs(cli, (const char *[]){s->out, s->save}, 2);
+    return cli_check_outputs(cli, (const char *[]){s->out, s->save, s->metrics.file}, 3);
 }
 
 static int run(Cli *cli) {
