@@ -258,24 +258,42 @@ bool javascript_write(const Cli *cli, const char *path, const JavascriptJob *job
 #define JOBS_OPTION                                                                                \
     { 'j', "jobs", "N", "work on at most N threads; default: one for each processor" }
 
-/* Options of commands that compile probes, to measure what their parts cost. */
-#define BODIES_OPTION(key)                                                                         \
+/* Options of the commands that compile or attach probes (code_option.c). */
+enum {
+    OPTION_NO_OPTIMISE = 1080,
+    OPTION_NO_COALESCE,
+    OPTION_EXACT_TRAPS,
+    OPTION_BODIES,
+    OPTION_NO_PREDICATES,
+    OPTION_NO_REPORT
+};
+#define CODE_OPTIONS(no_optimise)                                                                  \
+    {OPTION_NO_OPTIMISE, "no-optimise", NULL, no_optimise},                                        \
+        {OPTION_NO_COALESCE, "no-coalesce", NULL,                                                  \
+         "insert a counter at each site, even for probes that only count; otherwise these share "  \
+         "counters per straight-line segment, which is faster"},                                   \
     {                                                                                              \
-        key, "bodies", "as-written|empty",                                                         \
+        OPTION_EXACT_TRAPS, "exact-traps", NULL,                                                   \
+            "end segments after each instruction that can trap: slower, but counts are exact "     \
+            "after a trap under any host"                                                          \
+    }
+#define NO_OPTIMISE_PROBES "do not optimise the code of probes"
+/* Of these, those that measure what parts of probes cost. */
+#define BODIES_OPTION                                                                              \
+    {                                                                                              \
+        OPTION_BODIES, "bodies", "as-written|empty",                                               \
             "empty: to measure, let probes call an empty function, with the numbers that their "   \
             "bodies use; default: as-written"                                                      \
     }
-#define WITHOUT_OPTIONS(bodies, predicates, report)                                                \
-    BODIES_OPTION(bodies),                                                                         \
-        {predicates, "no-predicates", NULL,                                                        \
+#define WITHOUT_OPTIONS                                                                            \
+    BODIES_OPTION,                                                                                 \
+        {OPTION_NO_PREDICATES, "no-predicates", NULL,                                              \
          "to measure, let bodies run wherever the rule of their probe matches"},                   \
     {                                                                                              \
-        report, "no-report", NULL, "to measure, report nothing"                                    \
+        OPTION_NO_REPORT, "no-report", NULL, "to measure, report nothing"                          \
     }
-/* The value of --bodies in whammc_options.without. */
-static inline unsigned without_bodies(const Command *command, int key, const char *value) {
-    return option_choice(command, key, value) ? WHAMMC_WITHOUT_BODIES : 0;
-}
+/* Accepts one of these options. */
+void code_option(const Cli *cli, whammc_options *o, int key, const char *value);
 
 /* The option of all commands that take scripts. */
 enum { OPTION_LIBRARY = 1001 };
@@ -300,10 +318,6 @@ bool library_read(const Cli *cli, LibraryOptions *libs);
 /* Adds them to w, with what they may do at compile time; `quiet`: they write to standard error,
  * since standard output is for something else. */
 void library_give(const Cli *cli, const LibraryOptions *libs, whammc *w, bool quiet);
-/* Reads libraries and scripts and adds them to w. If one of them fails, prints a message and
- * returns false. */
-bool library_give_all(const Cli *cli, LibraryOptions *libs, const char *const *scripts, uint32_t n,
-                      whammc *w, bool quiet);
 /* Tells w what code may do that runs at compile time, without libraries. */
 void world_give(const Cli *cli, whammc *w, bool quiet);
 void library_free(LibraryOptions *libs);
@@ -327,6 +341,22 @@ void define_give(const DefineOptions *definitions, whammc *w, bool known_only);
 bool define_is_known(whammc *w, const char *definition);
 /* Reports that there is none. */
 void define_unknown(const Cli *cli, const char *definition);
+
+/* ---- scripts with their libraries and constants (script_option.c) ---- */
+
+typedef struct ScriptOptions {
+    Vec(const char *) files;
+    LibraryOptions libs;
+    DefineOptions definitions;
+} ScriptOptions;
+
+/* Accepts one of --script, --lib and --define; if it is wrong, prints a message and returns false.
+ */
+bool script_option(const Cli *cli, ScriptOptions *o, int key, const char *value);
+/* Reads libraries and scripts, and passes all to w; `quiet`: as library_give. If one of them fails,
+ * prints a message and returns false. */
+bool script_options_give(const Cli *cli, ScriptOptions *o, whammc *w, bool quiet);
+void script_options_free(ScriptOptions *o);
 
 /* ---- modules in the text format (wat_file.c) ---- */
 

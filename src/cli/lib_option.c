@@ -67,15 +67,6 @@ void library_give(const Cli *cli, const LibraryOptions *libs, whammc *w, bool qu
     }
 }
 
-bool library_give_all(const Cli *cli, LibraryOptions *libs, const char *const *scripts, uint32_t n,
-                      whammc *w, bool quiet) {
-    bool ok = library_read(cli, libs);
-    library_give(cli, libs, w, quiet);
-    for (uint32_t i = 0; i < n; i++)
-        ok &= script_add(cli, w, scripts[i]);
-    return ok;
-}
-
 void library_free(LibraryOptions *libs) {
     for (uint32_t i = 0; i < libs->len; i++) {
         free(libs->at[i].name);

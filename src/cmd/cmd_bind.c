@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-enum { HOST = OPTION_LONG, KEEP_DEBUG, NO_OPTIMISE, NO_COALESCE, EXACT_TRAPS, BODIES };
+enum { HOST = OPTION_LONG, KEEP_DEBUG };
 
 static const Option options[] = {
     {'o', "output", "OUT", "the file to write ('-': standard output)"},
@@ -15,14 +15,8 @@ static const Option options[] = {
      "the imports of the monitors and the program; default: auto"},
     {KEEP_DEBUG, "keep-debug", NULL,
      "keep the DWARF sections, adjusted to the new code; without it they are dropped"},
-    {NO_OPTIMISE, "no-optimise", NULL, "call all probes; otherwise small ones are inlined"},
-    {NO_COALESCE, "no-coalesce", NULL,
-     "insert a counter at each site, even for probes that only count; otherwise these share "
-     "counters per straight-line segment, which is faster"},
-    {EXACT_TRAPS, "exact-traps", NULL,
-     "end segments after each instruction that can trap: slower, but counts are exact after a trap "
-     "under any host"},
-    BODIES_OPTION(BODIES),
+    CODE_OPTIONS("call all probes; otherwise small ones are inlined"),
+    BODIES_OPTION,
     JOBS_OPTION,
     METRICS_OPTION,
     {'v', "verbose", NULL, "show the number of sites of each probe"},
@@ -46,11 +40,11 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case 'v': s->verbose = true; break;
     case HOST: s->options.host = (whammc_host)option_choice(&cmd_bind, key, value); break;
     case KEEP_DEBUG: s->options.keep_debug = true; break;
-    case NO_OPTIMISE: s->options.no_optimise = true; break;
-    case NO_COALESCE: s->options.no_coalesce = true; break;
-    case EXACT_TRAPS: s->options.exact_traps = true; break;
+    case OPTION_NO_OPTIMISE:
+    case OPTION_NO_COALESCE:
+    case OPTION_EXACT_TRAPS:
+    case OPTION_BODIES: code_option(cli, &s->options, key, value); break;
     case OPTION_METRICS: metrics_want(&s->metrics, value); break;
-    case BODIES: s->options.without |= without_bodies(&cmd_bind, key, value); break;
     }
     return true;
 }

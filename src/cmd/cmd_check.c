@@ -5,11 +5,6 @@
 
 static const Option options[] = {LIBRARY_OPTION, DEFINE_OPTION, {0}};
 
-typedef struct Settings {
-    LibraryOptions libs;
-    DefineOptions definitions;
-} Settings;
-
 /* One script that is checked. */
 typedef struct Checked {
     whammc *w;
@@ -17,7 +12,7 @@ typedef struct Checked {
 } Checked;
 
 /* Values for constants: it is enough that one of several scripts has such a constant. */
-static bool define_all(const Cli *cli, const Settings *s, const Checked *scripts, uint32_t n) {
+static bool define_all(const Cli *cli, const ScriptOptions *s, const Checked *scripts, uint32_t n) {
     bool ok = true;
     for (uint32_t i = 0; i < n && n > 1; i++)
         if (scripts[i].ok)
@@ -35,7 +30,7 @@ static bool define_all(const Cli *cli, const Settings *s, const Checked *scripts
     return ok;
 }
 
-static int check_all(Cli *cli, Settings *s) {
+static int check_all(Cli *cli, ScriptOptions *s) {
     if (!cli->noperands)
         return cli_usage(cli, "which SCRIPT?");
     if (!library_read(cli, &s->libs))
@@ -60,18 +55,15 @@ static int check_all(Cli *cli, Settings *s) {
 }
 
 static bool set(const Cli *cli, void *settings, int key, const char *value) {
-    Settings *s = settings;
-    return key == 'D' ? define_option(cli, &s->definitions, value)
-                      : library_option(cli, &s->libs, value);
+    return script_option(cli, settings, key, value);
 }
 
 static int run(Cli *cli) {
-    Settings s = {0};
+    ScriptOptions s = {0};
     int status = cli_options(cli, set, &s);
     if (status == STATUS_OK)
         status = check_all(cli, &s);
-    vec_free(&s.definitions);
-    library_free(&s.libs);
+    script_options_free(&s);
     return status;
 }
 

@@ -14,12 +14,6 @@ enum {
     REPORT_FORMAT,
     RUNTIME,
     KEEP_DEBUG,
-    NO_OPTIMISE,
-    NO_COALESCE,
-    EXACT_TRAPS,
-    BODIES,
-    NO_PREDICATES,
-    NO_REPORT,
     POLLS,
     BUILD_ID,
     JS,
@@ -69,18 +63,12 @@ static const Option options[] = {
      "also write a source map of OUT to this file, made from the program's DWARF or source map, "
      "and "
      "let OUT name it"},
-    {NO_OPTIMISE, "no-optimise", NULL, "do not optimise the code of probes"},
-    {NO_COALESCE, "no-coalesce", NULL,
-     "insert a counter at each site, even for probes that only count; otherwise these share "
-     "counters per straight-line segment, which is faster"},
-    {EXACT_TRAPS, "exact-traps", NULL,
-     "end segments after each instruction that can trap: slower, but counts are exact after a trap "
-     "under any host"},
+    CODE_OPTIONS(NO_OPTIMISE_PROBES),
     {POLLS, "polls", NULL,
      "let the program call the host's function whammc.poll at intervals, so that the "
      "host can make a report while it runs"},
     BUILD_ID_OPTION(BUILD_ID),
-    WITHOUT_OPTIONS(BODIES, NO_PREDICATES, NO_REPORT),
+    WITHOUT_OPTIONS,
     JOBS_OPTION,
     METRICS_OPTION,
     {'v', "verbose", NULL, "show the number of sites of each probe"},
@@ -88,9 +76,7 @@ static const Option options[] = {
 };
 
 typedef struct Settings {
-    Vec(const char *) scripts;
-    LibraryOptions libs;
-    DefineOptions definitions;
+    ScriptOptions scripts;
     Exclusion exclusion;
     DebugOptions debug;
     const char *out, *runtime, *js, *names, *source_map;
@@ -103,9 +89,9 @@ typedef struct Settings {
 static bool set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     switch (key) {
-    case 's': vec_push(&s->scripts, value); break;
-    case OPTION_LIBRARY: return library_option(cli, &s->libs, value);
-    case 'D': return define_option(cli, &s->definitions, value);
+    case 's':
+    case 'D':
+    case OPTION_LIBRARY: return script_option(cli, &s->scripts, key, value);
     case OPTION_EXCLUDE:
     case OPTION_MIN_SIZE:
     case OPTION_EXCLUDE_FROM: return exclude_option(cli, &s->exclusion, key, value);
@@ -128,15 +114,15 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case JS: s->js = value; break;
     case NO_JS: s->no_js = true; break;
     case NO_JS_VIEWS: s->no_js_views = true; break;
-    case NO_OPTIMISE: s->options.no_optimise = true; break;
-    case NO_COALESCE: s->options.no_coalesce = true; break;
-    case EXACT_TRAPS: s->options.exact_traps = true; break;
+    case OPTION_NO_OPTIMISE:
+    case OPTION_NO_COALESCE:
+    case OPTION_EXACT_TRAPS:
+    case OPTION_BODIES:
+    case OPTION_NO_PREDICATES:
+    case OPTION_NO_REPORT: code_option(cli, &s->options, key, value); break;
     case POLLS: s->options.polls = true; break;
     case BUILD_ID: s->options.build_id = true; break;
     case OPTION_METRICS: metrics_want(&s->metrics, value); break;
-    case BODIES: s->options.without |= without_bodies(&cmd_instr, key, value); break;
-    case NO_PREDICATES: s->options.without |= WHAMMC_WITHOUT_PREDICATES; break;
-    case NO_REPORT: s->options.without |= WHAMMC_WITHOUT_REPORT; break;
     }
     return true;
 }
@@ -263,9 +249,7 @@ static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
     whammc *w = whammc_new();
     Buf app = {0}, url = {0}, root = {0};
     char *js;
-    define_give(&s->definitions, w, false);
-    bool ok =
-        library_give_all(cli, &s->libs, s->scripts.at, s->scripts.len, w, strcmp(s->out, "-") == 0);
+    bool ok = script_options_give(cli, &s->scripts, w, strcmp(s->out, "-") == 0);
     ok = choose_script(cli, s, s->options.host, &js) && ok;
     free(js);
     js = javascript_path(s->out);
@@ -289,7 +273,8 @@ static int check_outputs(const Cli *cli, const Settings *s) {
     const char *outputs[] = {s->out, s->js, s->runtime, s->source_map, s->metrics.file};
     enum { N = sizeof outputs / sizeof *outputs };
     for (uint32_t i = 0; i < N; i++) {
-        int status = cli_check_other(cli, outputs[i], s->scripts.at, s->scripts.len, "a script");
+        int status =
+            cli_check_other(cli, outputs[i], s->scripts.files.at, s->scripts.files.len, "a script");
         if (status == STATUS_OK && i > 0)
             status = cli_check_other(cli, outputs[i], (const char *const *)cli->operands, 1,
                                      "the program");
@@ -303,11 +288,11 @@ static int check_outputs(const Cli *cli, const Settings *s) {
 
 /* Checks the command line; STATUS_OK, or another status after a message. */
 static int check_usage(const Cli *cli, const Settings *s) {
-    int status = cli_check_inputs(cli, s->scripts.at, s->scripts.len, true);
+    int status = cli_check_inputs(cli, s->scripts.files.at, s->scripts.files.len, true);
     if (status == STATUS_OK)
         status = cli_check_output(cli, s->out);
     if (status == STATUS_OK)
-        status = exclude_check(cli, &s->exclusion, &s->definitions);
+        status = exclude_check(cli, &s->exclusion, &s->scripts.definitions);
     if (status == STATUS_OK && s->runtime && s->options.link != WHAMMC_LINK_IMPORT)
         return cli_usage(cli, "--runtime=FILE needs --link=import");
     if (status == STATUS_OK && s->runtime)
@@ -328,10 +313,8 @@ static int run(Cli *cli) {
         status = check_usage(cli, &s);
     if (status == STATUS_OK)
         status = read_and_instrument(cli, &s, cli->operands[0]);
-    vec_free(&s.scripts);
-    vec_free(&s.definitions);
+    script_options_free(&s.scripts);
     vec_free(&s.exclusion.globs);
-    library_free(&s.libs);
     debug_free(&s.debug);
     return status;
 }

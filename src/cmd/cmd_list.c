@@ -36,9 +36,7 @@ typedef struct List {
     const char *names;     /* a file; NULL = none */
     bool count, verbose, lines;
     DebugOptions debug;
-    Vec(const char *) scripts;
-    LibraryOptions libs;
-    DefineOptions definitions;
+    ScriptOptions scripts;
     Map texts;            /* as the module has it -> index into the following */
     Vec(Str) shown;       /* ... as it is shown; in the arena */
     Vec(uint32_t) widths; /* ... in characters */
@@ -276,8 +274,7 @@ static void show_maps(whammc *w) {
 static int list(const Cli *cli, List *l, const char *path) {
     whammc *w = whammc_new();
     Buf app = {0};
-    define_give(&l->definitions, w, false);
-    bool ok = library_give_all(cli, &l->libs, l->scripts.at, l->scripts.len, w, true);
+    bool ok = script_options_give(cli, &l->scripts, w, true);
     int status = STATUS_ERROR;
     ok = file_read_module(cli, path, &app) && names_give(cli, path, l->names, &app) && ok;
     ok = ok && debug_give(cli, &l->debug, w, path, &app, l->lines);
@@ -299,9 +296,9 @@ static int list(const Cli *cli, List *l, const char *path) {
 static bool set(const Cli *cli, void *settings, int key, const char *value) {
     List *l = settings;
     switch (key) {
-    case OPTION_LIBRARY: return library_option(cli, &l->libs, value);
-    case 'D': return define_option(cli, &l->definitions, value);
-    case 's': vec_push(&l->scripts, value); break;
+    case 's':
+    case 'D':
+    case OPTION_LIBRARY: return script_option(cli, &l->scripts, key, value);
     case 'c': l->count = true; break;
     case 'v': l->verbose = true; break;
     case FUNCTIONS: l->functions = value; break;
@@ -317,15 +314,13 @@ static int run(Cli *cli) {
     List l = {0};
     int status = cli_options(cli, set, &l);
     if (status == STATUS_OK)
-        status = cli_check_inputs(cli, l.scripts.at, l.scripts.len, true);
+        status = cli_check_inputs(cli, l.scripts.files.at, l.scripts.files.len, true);
     if (status == STATUS_OK)
         status = list(cli, &l, cli->operands[0]);
     for (uint32_t i = 0; i < l.probes.len; i++)
         vec_free(&l.probes.at[i].rows);
     vec_free(&l.probes);
-    vec_free(&l.scripts);
-    vec_free(&l.definitions);
-    library_free(&l.libs);
+    script_options_free(&l.scripts);
     debug_free(&l.debug);
     vec_free(&l.shown);
     vec_free(&l.widths);

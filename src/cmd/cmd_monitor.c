@@ -9,12 +9,6 @@
 enum {
     REPORT = OPTION_LONG,
     REPORT_FORMAT,
-    NO_OPTIMISE,
-    NO_COALESCE,
-    EXACT_TRAPS,
-    BODIES,
-    NO_PREDICATES,
-    NO_REPORT,
     EXPLAIN,
 };
 
@@ -29,14 +23,8 @@ static const Option options[] = {
      "where the report goes: stdout, stderr, or a file in a directory that the engine opens; "
      "default: stdout"},
     {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of the report; default: csv"},
-    {NO_OPTIMISE, "no-optimise", NULL, "do not optimise the code of probes"},
-    {NO_COALESCE, "no-coalesce", NULL,
-     "insert a counter at each site, even for probes that only count; otherwise these share "
-     "counters per straight-line segment, which is faster"},
-    {EXACT_TRAPS, "exact-traps", NULL,
-     "end segments after each instruction that can trap: slower, but counts are exact after a "
-     "trap"},
-    WITHOUT_OPTIONS(BODIES, NO_PREDICATES, NO_REPORT),
+    CODE_OPTIONS(NO_OPTIMISE_PROBES),
+    WITHOUT_OPTIONS,
     {EXPLAIN, "explain", NULL,
      "show how the scripts are split into probes; without --output, write no module"},
     METRICS_OPTION,
@@ -44,9 +32,7 @@ static const Option options[] = {
 };
 
 typedef struct Settings {
-    Vec(const char *) scripts;
-    LibraryOptions libs;
-    DefineOptions definitions;
+    ScriptOptions scripts;
     const char *out;
     whammc_options options;
     Metrics metrics;
@@ -118,16 +104,15 @@ static void check_libraries(const Cli *cli, const LibraryOptions *libs) {
 
 static int compile(const Cli *cli, Settings *s) {
     whammc *w = whammc_new();
-    define_give(&s->definitions, w, false);
-    bool ok = library_give_all(cli, &s->libs, s->scripts.at, s->scripts.len, w, true);
+    bool ok = script_options_give(cli, &s->scripts, w, true);
     int status = ok ? STATUS_OK : STATUS_ERROR;
     if (ok && s->explain)
         status = explain(cli, s, w);
     if (status == STATUS_OK && (s->out || !s->explain)) {
-        char *name = s->out ? NULL : default_name(s->scripts.at[0]);
+        char *name = s->out ? NULL : default_name(s->scripts.files.at[0]);
         status = write_monitor(cli, s, w, s->out ? s->out : name);
         if (status == STATUS_OK)
-            check_libraries(cli, &s->libs);
+            check_libraries(cli, &s->scripts.libs);
         free(name);
     }
     whammc_free(w);
@@ -135,44 +120,45 @@ static int compile(const Cli *cli, Settings *s) {
 }
 
 static int check_usage(const Cli *cli, const Settings *s) {
-    if (!s->scripts.len)
+    if (!s->scripts.files.len)
         return cli_usage(cli, "expected a script: give one with --script=SCRIPT");
     if (cli->noperands)
         return cli_usage(cli,
                          "unexpected operand '%s': a monitor is compiled without a program; give "
                          "scripts with --script=SCRIPT",
                          cli->operands[0]);
-    if (cli_check_stdin(cli, s->scripts.at, s->scripts.len, 0) != STATUS_OK)
+    if (cli_check_stdin(cli, s->scripts.files.at, s->scripts.files.len, 0) != STATUS_OK)
         return STATUS_USAGE;
-    if (strcmp(s->scripts.at[0], "-") == 0 && !s->out && !s->explain)
+    if (strcmp(s->scripts.files.at[0], "-") == 0 && !s->out && !s->explain)
         return cli_usage(cli, "expected an output file: give it with --output=MON");
     if (s->out && strcmp(s->out, "-") == 0 && (isatty(STDOUT_FILENO) || s->explain))
         return cli_usage(
             cli, "standard output is a terminal or used by --explain: expected a file for the "
                  "module");
-    if (metrics_check(cli, &s->metrics, s->out, s->scripts.at, s->scripts.len) != STATUS_OK)
+    if (metrics_check(cli, &s->metrics, s->out, s->scripts.files.at, s->scripts.files.len) !=
+        STATUS_OK)
         return STATUS_USAGE;
-    return cli_check_other(cli, s->out, s->scripts.at, s->scripts.len, "a script");
+    return cli_check_other(cli, s->out, s->scripts.files.at, s->scripts.files.len, "a script");
 }
 
 static bool set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     switch (key) {
-    case 's': vec_push(&s->scripts, value); break;
-    case OPTION_LIBRARY: return library_option(cli, &s->libs, value);
-    case 'D': return define_option(cli, &s->definitions, value);
+    case 's':
+    case 'D':
+    case OPTION_LIBRARY: return script_option(cli, &s->scripts, key, value);
     case 'o': s->out = value; break;
     case REPORT: s->options.report = value; break;
     case REPORT_FORMAT:
         s->options.format = (whammc_format)option_choice(&cmd_monitor, key, value);
         break;
-    case NO_OPTIMISE: s->options.no_optimise = true; break;
-    case NO_COALESCE: s->options.no_coalesce = true; break;
-    case EXACT_TRAPS: s->options.exact_traps = true; break;
+    case OPTION_NO_OPTIMISE:
+    case OPTION_NO_COALESCE:
+    case OPTION_EXACT_TRAPS:
+    case OPTION_BODIES:
+    case OPTION_NO_PREDICATES:
+    case OPTION_NO_REPORT: code_option(cli, &s->options, key, value); break;
     case OPTION_METRICS: metrics_want(&s->metrics, value); break;
-    case BODIES: s->options.without |= without_bodies(&cmd_monitor, key, value); break;
-    case NO_PREDICATES: s->options.without |= WHAMMC_WITHOUT_PREDICATES; break;
-    case NO_REPORT: s->options.without |= WHAMMC_WITHOUT_REPORT; break;
     case EXPLAIN: s->explain = true; break;
     }
     return true;
@@ -185,9 +171,7 @@ static int run(Cli *cli) {
         status = check_usage(cli, &s);
     if (status == STATUS_OK)
         status = compile(cli, &s);
-    vec_free(&s.scripts);
-    vec_free(&s.definitions);
-    library_free(&s.libs);
+    script_options_free(&s.scripts);
     return status;
 }
 

@@ -69,9 +69,7 @@ static const Option options[] = {
 };
 
 typedef struct Settings {
-    Vec(const char *) scripts;
-    LibraryOptions libs;
-    DefineOptions definitions;
+    ScriptOptions scripts;
     Exclusion exclusion;
     DebugOptions debug;
     MonitorOptions monitors;
@@ -274,7 +272,7 @@ static int compile_and_run(Running *r, const Settings *s) {
         MonitorFile f = {.path = strdup("scripts.wasm")};
         buf_bytes(&f.module, out, size);
         vec_push(&m.files, f);
-        add_libraries(&s->libs, &m);
+        add_libraries(&s->scripts.libs, &m);
         vec_push(&monitors, m);
         status = attach_and_run(r, &monitors, true);
         monitors_free(&monitors);
@@ -287,7 +285,8 @@ static int compile_and_run(Running *r, const Settings *s) {
 static int run_somehow(Running *r, const Settings *s) {
     if (r->engine->kind == ENGINE_WIZARD)
         return s->monitors.len ? attach_and_run(r, &s->monitors, false) : compile_and_run(r, s);
-    return s->monitors.len ? bind_and_run(r, s) : running_instrumented(r, &s->options, &s->libs);
+    return s->monitors.len ? bind_and_run(r, s)
+                           : running_instrumented(r, &s->options, &s->scripts.libs);
 }
 
 /* Reads everything and runs it; in the end as the program ended. */
@@ -302,9 +301,7 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
                  .served = {.debug = &s->debug.info, .tree = true, .mangled = s->no_demangle},
                  .w = whammc_new()};
     int status = STATUS_ERROR;
-    define_give(&s->definitions, r.w, false);
-    bool ok = library_give_all(cli, &s->libs, s->scripts.at, s->scripts.len, r.w,
-                               s->out && strcmp(s->out, "-") == 0);
+    bool ok = script_options_give(cli, &s->scripts, r.w, s->out && strcmp(s->out, "-") == 0);
     ok = monitors_read(cli, &s->monitors) && ok;
     if (file_read_module(cli, cli->operands[0], &r.app) &&
         names_give(cli, cli->operands[0], s->names, &r.app) && ok &&
@@ -328,8 +325,9 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
 static bool set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     switch (key) {
-    case 's': vec_push(&s->scripts, value); break;
-    case 'D': return define_option(cli, &s->definitions, value);
+    case 's':
+    case 'D':
+    case OPTION_LIBRARY: return script_option(cli, &s->scripts, key, value);
     case OPTION_EXCLUDE:
     case OPTION_MIN_SIZE:
     case OPTION_EXCLUDE_FROM: return exclude_option(cli, &s->exclusion, key, value);
@@ -337,7 +335,6 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case OPTION_NAMES: s->names = value; break;
     case OPTION_DEBUG_FILE:
     case OPTION_PATH_MAP: return debug_option(cli, &s->debug, key, value);
-    case OPTION_LIBRARY: return library_option(cli, &s->libs, value);
     case LINK:
         s->options.link = (whammc_link)option_choice(&cmd_run, key, value);
         s->options.host = s->options.link == WHAMMC_LINK_IMPORT ? WHAMMC_HOST_WASI : WHAMMC_HOST_JS;
@@ -385,7 +382,8 @@ static int check_outputs(const Cli *cli, const Settings *s) {
     const char *outputs[] = {s->out, s->metrics.file};
     int status = cli_check_outputs(cli, outputs, 2);
     for (uint32_t i = 0; status == STATUS_OK && i < 2; i++) {
-        status = cli_check_other(cli, outputs[i], s->scripts.at, s->scripts.len, "a script");
+        status =
+            cli_check_other(cli, outputs[i], s->scripts.files.at, s->scripts.files.len, "a script");
         if (status == STATUS_OK)
             status = check_monitors(cli, s, outputs[i]);
     }
@@ -394,10 +392,10 @@ static int check_outputs(const Cli *cli, const Settings *s) {
 
 /* Whether the options and operands go together: STATUS_OK, or another status after a message. */
 static int check(const Cli *cli, const Settings *s) {
-    if (s->scripts.len && s->monitors.len)
+    if (s->scripts.files.len && s->monitors.len)
         return cli_usage(
             cli, "give either scripts or monitors: 'whammc monitor' compiles scripts to monitors");
-    if (s->monitors.len && s->definitions.len)
+    if (s->monitors.len && s->scripts.definitions.len)
         return cli_usage(
             cli, "--define is for scripts: monitors have the values that they were compiled with");
     if (s->monitors.len && exclude_given(&s->exclusion))
@@ -410,8 +408,9 @@ static int check(const Cli *cli, const Settings *s) {
         return STATUS_USAGE;
     if (s->monitors.len)
         return STATUS_OK;
-    int status = cli_check_inputs(cli, s->scripts.at, s->scripts.len, false);
-    return status == STATUS_OK ? exclude_check(cli, &s->exclusion, &s->definitions) : status;
+    int status = cli_check_inputs(cli, s->scripts.files.at, s->scripts.files.len, false);
+    return status == STATUS_OK ? exclude_check(cli, &s->exclusion, &s->scripts.definitions)
+                               : status;
 }
 
 static int run(Cli *cli) {
@@ -437,12 +436,10 @@ static int run(Cli *cli) {
             status = run_program(cli, &s, &engine);
         free(engine.program);
     }
-    vec_free(&s.scripts);
+    script_options_free(&s.scripts);
     vec_free(&s.engine_options);
     world_free(&s.world);
-    vec_free(&s.definitions);
     vec_free(&s.exclusion.globs);
-    library_free(&s.libs);
     debug_free(&s.debug);
     monitors_free(&s.monitors);
     return status;
