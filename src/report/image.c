@@ -222,7 +222,8 @@ static ImageGroup *group_of(Image *img, uint32_t var) {
     return &img->groups.at[img->vars.at[var].group];
 }
 
-void image_put_row_(ImageRows *rows, uint32_t pair, bool other, uint32_t fid, uint32_t pc,
+/* Puts down one more row; of a group's first one the pair is `other`. */
+static void put_row(ImageRows *rows, uint32_t pair, bool other, uint32_t fid, uint32_t pc,
                     bool same) {
     bool jump = fid != rows->fid || pc < rows->pc;
     uint32_t forward = jump ? pc : pc - rows->pc;
@@ -238,6 +239,14 @@ void image_put_row_(ImageRows *rows, uint32_t pair, bool other, uint32_t fid, ui
     rows->pc = pc;
     rows->pair = pair;
     rows->n++;
+}
+
+bool image_encode_row(const uint32_t *next, ImageRows *rows, uint32_t pair, uint32_t fid,
+                      uint32_t pc, bool same) {
+    uint32_t expected = next[rows->pair];
+    if (expected)
+        put_row(rows, pair, expected != pair + 1, fid, pc, same);
+    return expected;
 }
 
 void image_append_rows(Image *img, uint32_t group, const ImageRows *rows) {
@@ -260,7 +269,7 @@ static uint32_t add_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, 
     bool other = is_other_pair(img, rows, pair);
     if (!rows->n || fid != rows->fid)
         image_func_has_rows(img, fid);
-    image_put_row_(rows, pair, other, fid, pc, same);
+    put_row(rows, pair, other, fid, pc, same);
     return rows->n - 1;
 }
 

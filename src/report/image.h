@@ -103,26 +103,28 @@ uint32_t image_pair(Image *img, uint32_t var, uint32_t probe);
 /* By pair: 1 + the one that is to be expected after it, 0 = none has followed it yet. Valid until
  * something is added. */
 const uint32_t *image_next_pairs(const Image *img);
-/* Puts down one more row; of a group's first one the pair is `other`. */
-void image_put_row_(ImageRows *rows, uint32_t pair, bool other, uint32_t fid, uint32_t pc,
-                    bool same);
-/* Encodes one more row. False: nothing was done, only the image can add it, since no pair has
- * followed that of the row before yet. */
-static inline bool image_encode_row(const uint32_t *next, ImageRows *rows, uint32_t pair,
-                                    uint32_t fid, uint32_t pc, bool same) {
+/* Encodes one more row in the function of the last one. False: nothing was done, it is none of the
+ * many that take a byte or two. */
+static inline bool image_encode_short(const uint32_t *next, ImageRows *rows, uint32_t pair,
+                                      uint32_t pc, bool same) {
     uint32_t expected = next[rows->pair], forward = pc - rows->pc;
-    if (!expected)
+    bool other = expected != pair + 1;
+    if (!expected || forward >= 16 || (other && pair >= 128))
         return false;
-    if (expected != pair + 1 || fid != rows->fid || forward >= 16) {
-        image_put_row_(rows, pair, expected != pair + 1, fid, pc, same);
-        return true;
-    }
-    buf_u8(&rows->bytes, (uint8_t)(forward << 3 | (same ? 4 : 0))); /* most rows */
+    buf_reserve(&rows->bytes, 2);
+    uint8_t *to = rows->bytes.data + rows->bytes.len;
+    to[0] = (uint8_t)(forward << 3 | (same ? 4 : 0) | (other ? 2 : 0));
+    to[1] = (uint8_t)pair;
+    rows->bytes.len += 1u + other;
     rows->pc = pc;
     rows->pair = pair;
     rows->n++;
     return true;
 }
+/* Encodes one more row. False: nothing was done, only the image can add it, since no pair has
+ * followed that of the row before yet. */
+bool image_encode_row(const uint32_t *next, ImageRows *rows, uint32_t pair, uint32_t fid,
+                      uint32_t pc, bool same);
 /* Appends encoded rows; n, pair, fid and pc are those of `rows`. */
 void image_append_rows(Image *img, uint32_t group, const ImageRows *rows);
 /* ... and the value of the next one of them that is not the same as the row before. */

@@ -120,20 +120,6 @@ static inline void note_site(const Counter *c, uint32_t match) {
     c->store->sites++;
 }
 
-/* Whether a row has the value of the row before in its group; else it has one of its own. */
-static inline bool has_last_value(Counts *counts, KindGroup *g, const CountedAmount *k,
-                                  uint32_t segment) {
-    if (g->current && segment == g->segment && k->amount == g->k.amount && k->flag == g->k.flag)
-        return true;
-    uint32_t value = counts_value(counts, segment, k->amount, k->flag, g->last);
-    bool same = value == g->last;
-    g->last = value;
-    g->current = true;
-    g->segment = segment;
-    g->k = *k;
-    return same;
-}
-
 /* How far the rows of a group have got. */
 static KindMark mark_rows(const KindGroup *g) {
     return (KindMark){g->rows.n,  g->rows.pair,      g->rows.fid,
@@ -154,16 +140,31 @@ static void add_first(KindTally *t, KindGroup *g, uint32_t row, const KindRow *r
     g->rows.pc = site->pc;
 }
 
-/* A row of a tally. */
-static inline void tally_row(const Counter *c, const Site *site, uint32_t row, uint32_t segment) {
+/* A row of a tally, whichever. */
+static void tally_any_row(const Counter *c, const Site *site, uint32_t row, uint32_t segment) {
     const KindRow *r = &c->k->rows.at[row];
     KindGroup *g = &c->tally->groups.at[r->group];
-    bool same = has_last_value(c->counts, g, &r->counted.k, segment);
+    const CountedAmount *k = &r->counted.k;
+    uint32_t value = counts_value(c->counts, segment, k->amount, k->flag, g->last);
+    bool same = value == g->last;
+    g->last = value;
+    g->segment = segment;
+    g->k = *k;
     if (!g->first ||
         !image_encode_row(c->next_pairs, &g->rows, r->pair, site->func, site->pc, same))
         add_first(c->tally, g, row, r, site);
     else if (!same)
         vec_push(&g->values, g->last);
+}
+
+/* The same; most rows have the value of the row before in their group. */
+static inline void tally_row(const Counter *c, const Site *site, uint32_t row, uint32_t segment) {
+    const KindRow *r = &c->k->rows.at[row];
+    KindGroup *g = &c->tally->groups.at[r->group];
+    if (g->rows.fid != site->func || segment != g->segment || r->counted.k.amount != g->k.amount ||
+        r->counted.k.flag != g->k.flag ||
+        !image_encode_short(c->next_pairs, &g->rows, r->pair, site->pc, true))
+        tally_any_row(c, site, row, segment);
 }
 
 static inline void count_row(const Counter *c, const Site *site, uint32_t row, uint32_t segment) {
@@ -338,6 +339,7 @@ void kinds_begin(const KindCounts *k, const Store *s, KindTally *t) {
         KindGroup *g = &t->groups.at[i];
         g->first = g->values.len = g->rows.bytes.len = 0;
         g->last = COUNT_NONE;
+        g->rows.fid = UINT32_MAX; /* of no row */
     }
 }
 
@@ -345,13 +347,11 @@ void kinds_tally(const KindCounts *k, Store *s, KindTally *t, const Site *site, 
     WasmCode code;
     KindFunc func = {.func = site->func, .any = any};
     counts_enter(&t->counts, site->func);
-    for (uint32_t i = 0; i < t->groups.len; i++)
-        t->groups.at[i].current = false;
     if (any && wasm_func_code(site->m, site->func, &code))
         count_body(&(Counter){k, s, t, &t->counts, image_next_pairs(s->rows.image)}, site, code);
     counts_leave(&t->counts);
     for (uint32_t i = 0; i < t->groups.len; i++)
-        func.rows |= t->groups.at[i].current;
+        func.rows |= t->groups.at[i].rows.fid == func.func;
     vec_push(&t->funcs, func);
 }
 

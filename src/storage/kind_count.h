@@ -82,9 +82,8 @@ typedef struct KindGroup {
     ImageRows rows;       /* after firsts; all but its bytes is of those after the last one */
     Vec(uint32_t) values; /* of the rows that do not have the value of the row before */
     uint32_t last;        /* value of a row, or COUNT_NONE */
-    bool current;         /* that row is in the current function: */
-    uint32_t segment;
-    CountedAmount k;
+    uint32_t segment;     /* of that row, */
+    CountedAmount k;      /* and how it is counted */
 } KindGroup;
 typedef struct KindFunc {
     uint32_t func;

@@ -355,7 +355,10 @@ static uint32_t append_counted(Image *img, uint32_t var, const CountedRow *rows,
     for (; at < to; at++) {
         r = &rows[at];
         uint32_t pair = image_pair(img, var, r->probe);
-        if (!image_encode_row(image_next_pairs(img), &more, pair, r->fid, r->pc, r->same))
+        const uint32_t *next = image_next_pairs(img);
+        bool is_short = r->fid == more.fid && r->pc % 3 &&
+                        image_encode_short(next, &more, pair, r->pc, r->same);
+        if (!is_short && !image_encode_row(next, &more, pair, r->fid, r->pc, r->same))
             break;
     }
     image_append_rows(img, image_group(img, var), &more);
