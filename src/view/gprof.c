@@ -111,7 +111,7 @@ static void put_missing(const Graph *g, Buf *out) {
 /* Says that measuring time was subtracted. */
 static void put_calibrated(const Graph *g, Buf *out) {
     if (g->p->calibrated)
-        buf_printf(out, "\ncalibrated: %.2f ms that measuring took are not in these times\n",
+        buf_printf(out, "\ncalibrated: %.2f ms of measuring overhead were subtracted from these times\n",
                    (double)g->p->calibrated / 1e6);
 }
 

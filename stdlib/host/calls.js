@@ -28,13 +28,13 @@ export function readRows(text) {
   return rows;
 }
 
-// How many numbers the values of a map have that fits.
+// The number of numbers in the values of a map that fits; else 0.
 const widthOf = (row, shape) => shape.exec(row.type)[1].split(',').length;
 
 const ZERO = 48, NINE = 57, MINUS = 45, EXACT_DIGITS = 15;
 
 /**
- * Calls visit with the `count` numbers of each entry of a map whose keys and values are numbers or tuples of them, always in the
+ * Calls visit with the `count` numbers of each entry of a map from numbers, or tuples of them, to such, always in the
  * same array: a number of up to EXACT_DIGITS digits as Number, a longer one as BigInt.
  */
 export function eachEntry({ value }, count, visit) {
@@ -63,13 +63,13 @@ function rangesOf(list) {
   return list.split(',').filter(part => part).map(part => part.split('-').map(Number)).map(([from, to = from]) => [from, to]);
 }
 
-// The variable with this name, if it is an integer, or else 0.
+// The value of the variable with this name if it is an integer, else 0.
 function integer(rows, name) {
   const found = rows.find(row => row.name === name && IS_INTEGER.test(row.type));
   return found ? BigInt(found.value) : 0n;
 }
 
-// The first variable that fits; with calls that may be open still, all that do.
+// The first variable that fits; if they have open calls, all that fit.
 function readArcs(rows) {
   const fitting = rows.filter(row => ARCS.test(row.type)), [first] = fitting, arcs = [];
   if (!first) return null;
@@ -103,7 +103,7 @@ function readNodes(row) {
   });
   const ids = [...funcs];
   if (sorted) return { ...all, ids };
-  const last = new Map(all.id.map((id, at) => [id, at])); // of several with one number the last counts
+  const last = new Map(all.id.map((id, at) => [id, at])); // of several with the same number the last one counts
   const order = [...last.values()].sort((a, b) => (all.id[a] < all.id[b] ? -1 : 1));
   const pick = list => order.map(at => list[at]);
   return { id: pick(all.id), parent: pick(all.parent), func: pick(all.func), calls: pick(all.calls), self: pick(all.self), ids };
@@ -123,7 +123,7 @@ function linkNodes({ id, parent }) {
 }
 
 // Arcs of a call tree: from each node's parent to it, with the time in it and in all below it. Those between the same two
-// functions are one. Takes time in proportion to the nodes, of which there may be millions.
+// functions are one. Its time is linear in the nodes, of which there may be millions.
 function readTree(rows) {
   const row = rows.find(one => TREE.test(one.type));
   if (!row) return null;
@@ -159,7 +159,7 @@ function readTree(rows) {
   return { arcs, timed, ids: nodes.ids, untimed: [], tree: { ...row, beside: besideTree(rows, row.name) } };
 }
 
-// The rows that tell more about a call tree: what its numbers are, and how often functions were called.
+// The rows with further data of a call tree: what its numbers mean, and how often functions were called.
 function besideTree(rows, tree) {
   return rows.filter(({ name, type, value }) => (name === `${tree}_values` && type === 'str' && /^[\w ,/]*$/.test(value)) ||
     (name === `${tree}_calls` && type === 'map<u32,u64>'));

@@ -1,8 +1,8 @@
-// A clock that is cheap to read. Reading the host's clock takes some 40 ns, longer than many a call that is to be timed. A thread
-// that does nothing but write the time into shared memory brings that down to 3 ns, at the cost of a processor. So the thread works
-// only while the clock is read often, and processors are free: it gives up if it is kept waiting.
+// A clock that is cheap to read. Reading the host's clock takes some 40 ns, longer than many of the calls to time. A thread
+// that does nothing but write the time into shared memory brings that down to 3 ns, at the cost of a processor. So the thread
+// works only while the clock is read often and processors are free: it gives up if it is kept waiting.
 //
-// Times are in milliseconds, with the zero of performance.now(). They do not go back when the thread begins or ends to work.
+// Times are in milliseconds, with the zero of performance.now(). They do not go backwards when the thread starts or stops.
 
 import { parts } from './parts.js';
 import { canStartPageThread, startNodeThread, startPageThread } from './thread.js';
@@ -17,7 +17,7 @@ export const CLOCK = {
   ALLOWED: 4,                            // and from then on, besides ALLOWED in all
   IDLE: 20,                              // the thread ends to work if TIME was not read for so long
 };
-// As they are before anybody instruments what is compiled.
+// The functions as they are before instrumentation replaces them.
 const { Module: UntouchedModule, Instance: UntouchedInstance } = WebAssembly;
 
 const OFTEN = 1024, BRIEF = 5, PAUSE = 250; // the thread is wanted when the clock is read OFTEN in BRIEF; if it was kept waiting, not again before PAUSE
@@ -37,7 +37,7 @@ const OFTEN = 1024, BRIEF = 5, PAUSE = 250; // the thread is wanted when the clo
 const READER = 'AGFzbQEAAAABCQJgAAF8YAABfgIUAgAGbWVtb3J5AgMBAQADbm93AAADAwIAAQYNAXwBRAAAAAAAAAAACwcQAgNub3cAAQZub3df' +
   'bnMAAgo/Ai0BAXxBACgCAAR8QcAAQQE2AgBBgAErAwAFEAALIQAgACMAZARAIAAkAAsjAAsPABABRAAAAACAhC5BorAL';
 
-// What the times of all threads count from, on a scale that they share.
+// The zero of the times of all threads, on a scale that they share.
 function zeroOfTime() {
   const hrtime = globalThis.process?.hrtime;
   if (!hrtime) return performance.timeOrigin;
@@ -144,16 +144,16 @@ export function createThreadClock(startThread, { always = false, early = false }
   return {
     ...reader.exports,
     want,
-    /** Waits until the thread works, for at most so many milliseconds. False if it does not. */
+    /** Waits until the thread works, for at most this many milliseconds. False if it does not. */
     waits: ms => Atomics.wait(words, STATE, 0, ms) !== 'timed-out',
-    /** How long the time has stood still while the thread worked. */
+    /** The total time for which the clock stood still while the thread worked. */
     lost: () => times[LOST],
   };
 }
 
 let ofHost = null;
 
-// One for all programs of a host; null if there can be no thread, or there is no processor for it.
+// One for all programs of a host; null if no thread can be started, or no processor is free for it.
 function createHostClock() {
   const node = globalThis.process?.getBuiltinModule;
   const processors = node ? node('node:os').availableParallelism() : globalThis.navigator?.hardwareConcurrency;
@@ -163,7 +163,7 @@ function createHostClock() {
   return canStartPageThread() ? createThreadClock((code, data) => startPageThread(code).postMessage(data), { early: true }) : null;
 }
 
-/** The clock for programs, in milliseconds: a thread's when that helps, where one can be started, or performance.now. */
+/** The clock for programs, in milliseconds: that of a thread, if one can be started and helps, else performance.now. */
 export function hostClock() {
   try {
     ofHost = ofHost ?? createHostClock() ?? { now: () => performance.now() };

@@ -7,7 +7,7 @@
 //
 // Calls and nanoseconds are BigInt, with 64 bits.
 
-/** As a caller the engine or the page, as a callee a function that is not known. */
+/** The engine or the page as a caller; an unknown function as a callee. */
 export const OUTSIDE = 0xffffffff;
 
 const LARGEST = (1n << 64n) - 1n, LONGEST = (1n << 63n) - 1n;
@@ -62,8 +62,8 @@ function collect({ arcs, ids, calibrated, nameOf }) {
   return { funcs, links };
 }
 
-// Numbers the cycles, which are strongly connected parts of more than one function (Tarjan's, without recursion). With times,
-// arcs without time make none. Gives how many there are.
+// Numbers the cycles, which are strongly connected components of more than one function (Tarjan's algorithm, without recursion).
+// With times, arcs without time make none. Returns the number of cycles.
 function findCycles(funcs, timed) {
   const visits = funcs.map(() => null), stack = [];
   let count = 0, cycles = 0;
@@ -74,7 +74,7 @@ function findCycles(funcs, timed) {
     stack.push(at);
   }
 
-  // The functions on the stack down to this one are one part.
+  // The functions on the stack down to this one are one component.
   function take(at) {
     const cycle = stack[stack.length - 1] === at ? 0 : ++cycles;
     let taken;
@@ -147,7 +147,7 @@ const descending = (a, b) => (a > b ? -1 : a < b ? 1 : 0);
 /**
  * A call graph with times. `arcs`: { caller, callee, calls, ns } with the functions' numbers; `timed`: ns mean
  * something; `ids`: functions that come first; `untimed`: ranges [first, last] of those whose calls were counted, but not
- * timed; `calibrated`: nanoseconds that measuring took, and that are in no time; nameOf(number) gives a name.
+ * timed; `calibrated`: measuring overhead in nanoseconds, which was subtracted; nameOf(number) returns a name.
  */
 export function makeGraph({ arcs, timed, ids = [], untimed = [], calibrated = 0n, nameOf }) {
   const graph = { timed, calibrated, ...collect({ arcs, ids, calibrated, nameOf }), cycles: [], calls: 0n, self: 0n, order: [] };
@@ -183,7 +183,7 @@ export function functionResults(graph) {
 
 // ---- text ----
 
-// A number with so many digits after the point. Unlike toFixed it rounds what is exactly in the middle to the even
+// A number with this many digits after the point. Unlike toFixed it rounds what is exactly in the middle to the even
 // digit, as C does.
 function fixed(x, digits) {
   const text = x.toFixed(digits), longer = x.toFixed(digits + 1), lower = longer.slice(0, -1);
@@ -236,12 +236,12 @@ function missingLine(graph) {
     `${n === 1 ? 'it' : 'they'} called, ${fixed(ms(sum), 2)} ms in all\n` : '';
 }
 
-// That the times are not all that passed.
+// Says that measuring time was subtracted.
 function calibratedLine({ calibrated }) {
-  return calibrated ? `\ncalibrated: ${fixed(ms(calibrated), 2)} ms that measuring took are not in these times\n` : '';
+  return calibrated ? `\ncalibrated: ${fixed(ms(calibrated), 2)} ms of measuring overhead were subtracted from these times\n` : '';
 }
 
-/** The functions by the time in themselves, or without times by their calls; `top`: so many, 0 = all. */
+/** The functions by self time, or without times by their calls; `top`: the number of functions, 0 = all. */
 export function flatProfile(graph, top = 0) {
   const rows = graph.order.map(func => ({ func, calls: add(func.calls, func.selfCalls) }));
   rows.sort((a, b) => descending(a.func.self, b.func.self) || descending(a.calls, b.calls) || a.func.index - b.func.index);
@@ -265,7 +265,7 @@ function arcLine(graph, link, isCaller) {
   const called = inner ? `${link.calls}` : `${link.calls}/${whole.calls}`;
   let times = graph.timed ? ''.padStart(39) : ''.padStart(13);
   if (graph.timed && !inner) {
-    // The time of this arc, in the proportion of all calls of the callee or its cycle.
+    // The time of this arc: its share by the calls of the callee or its cycle.
     const part = Number(whole.self), all = part + Number(whole.children);
     const self = part > 0 && part < all ? part / all : part > 0 ? 1 : 0;
     times = `${''.padStart(13)} ${column(ms(link.ns) * self, 2, 12)} ${column(ms(link.ns) * (1 - self), 2, 12)}`;
@@ -275,7 +275,7 @@ function arcLine(graph, link, isCaller) {
 
 const nameColumn = graph => ''.padStart(graph.timed ? 66 : 40);
 
-// Arcs, the largest last before the function and first after it; none to itself.
+// Arcs other than to itself: before the function the largest last, after it the largest first.
 function arcLines(graph, links, areCallers) {
   const others = links.filter(link => link.from !== link.to);
   others.sort((a, b) => descending(a.ns, b.ns) || descending(a.calls, b.calls) || a.number - b.number);

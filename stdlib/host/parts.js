@@ -1,5 +1,5 @@
 // The parts of the host that only some programs need. `whammc instr` puts into OUT.js those that its program needs; the modules of the
-// npm package have all. Whatever is loaded in one page or process shares what is there: each OUT.js adds the parts that were missing.
+// npm package have all. All scripts in one page or process share the parts: each OUT.js adds those that were missing.
 //
 //   traps     { createTraps }                              corrects counts after traps
 //   clock     { hostClock }                                a clock that is cheap to read
@@ -7,7 +7,7 @@
 //   sampling  { addSource, createSelfSampled, Profiler }   what is done with samples
 //   calls     { createCalls, views of Results }            profiles of calls
 //
-// An OUT.js may be from another version of whammc: what is in a part stays as it is, or the part gets a new name.
+// An OUT.js may be from another version of whammc: a part whose interface changes gets a new name.
 const SHARED_PARTS = Symbol.for('whammc.parts');
 
 export const parts = globalThis[SHARED_PARTS] ?? {};

@@ -130,7 +130,7 @@ function sampleTree(nodes, number, stacks) {
   for (const node of nodes) {
     const open = [];
     for (let up = node; up && !entered.has(up.id); up = known.get(up.parent)) {
-      entered.set(up.id, null); // who is its own caller is called from outside
+      entered.set(up.id, null); // a function that is its own caller is called from outside
       open.push(up);
     }
     while (open.length) {

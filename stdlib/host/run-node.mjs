@@ -6,9 +6,9 @@
 //   --clock=host|thread|auto  where the time comes from; see createClock
 //   --dir=HOST::GUEST         the program may open the directory HOST, as GUEST; may be repeated
 //   --env=NAME=VALUE          a variable of its environment; may be repeated
-//   --live=FD,FD              reports are wanted while the program runs: see live.js
+//   --live=FD,FD              reports are requested while the program runs: see live.js
 //   --metrics=FILE            what compiling, instantiating, running and reporting took, as JSON; the report begins with its first piece
-//   --interruptible           who has started this sends SIGINT instead of SIGTERM and SIGHUP, which do nothing then
+//   --interruptible           the parent process sends SIGINT instead of SIGTERM and SIGHUP, which are ignored
 //
 // Each library gets WASI and the libraries before it; what whammc_runtime writes is the report.
 // SIGINT ends the program as a trap does, with a report, and then Node.
@@ -34,7 +34,7 @@ function say(text) {
   writeSync(2, `${text}\n`);
 }
 
-// node:wasi warns that it is experimental; that is no news to who runs a program.
+// node:wasi warns that it is experimental, which does not matter to users of a program.
 function silenceExperimentalWarnings() {
   const listeners = process.listeners('warning');
   process.removeAllListeners('warning');
@@ -99,7 +99,7 @@ function makeReporter(file, stopwatch) {
     traps?.correct(error);
     flush();
   }
-  // The bytes of a report as it is now. What scripts have printed before goes where it belongs.
+  // The bytes of a report as it is now. Text that scripts have printed before goes to its destination.
   function snapshot() {
     instance.exports['whammc:text']?.();
     aside = [];
@@ -124,7 +124,7 @@ function callWithZeros(fn) {
   }
 }
 
-// Runs the program; gives its exit status.
+// Runs the program; returns its exit status.
 function execute(wasi, instance) {
   const { _start, main, memory } = instance.exports;
   if (_start && memory) return wasi.start(instance);
@@ -206,7 +206,7 @@ async function createThreadedClock(must) {
   }
 }
 
-// The clock that was asked for: of a thread, if there can be one, or the host's. It does not go back, and its zero is that of
+// The requested clock: of a thread, if there can be one, or the host's. It does not go backwards, and its zero is that of
 // performance.now. now() is in milliseconds, now_ns() an i64.
 async function createClock(wanted) {
   const { availableParallelism, cpus } = await import('node:os');
@@ -219,7 +219,7 @@ async function createClock(wanted) {
 
 // ---- libraries ----
 
-// What the runtime writes to its standard output is the report.
+// The standard output of the runtime is the report.
 function reportWrite(memory, put) {
   return (fd, vectors, count, written) => {
     const view = new DataView(memory().buffer);
@@ -263,7 +263,8 @@ function loadLibraries(libraries, WASI, options, reporter, clock) {
 
 // ---- running ----
 
-// Signals do not end the process before the report is written. Gives what tells the first that came while no program ran.
+// Signals do not end the process before the report is written. Returns a function that returns the first one that came while no
+// program ran.
 function holdSignals(interruptible) {
   let first = null;
   for (const signal of interruptible ? ['SIGINT', 'SIGTERM', 'SIGHUP'] : ['SIGINT'])
@@ -297,7 +298,7 @@ async function interruptibly(fn) {
   return new Script('whammcProgram()').runInThisContext({ breakOnSigint: true });
 }
 
-// The names by which the program may open the current directory: some want absolute ones, as Go's, which go by PWD.
+// The names by which the program may open the current directory: Go's programs, which use PWD, need absolute ones.
 function ownDirectory() {
   const directory = process.cwd(), named = process.env.PWD;
   const isSame = name => {

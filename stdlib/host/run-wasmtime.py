@@ -139,7 +139,7 @@ def frame_of(trap):
 
 
 def correct(store, exports, module, binary, trap):
-    """Takes back what a program has counted too early before it trapped; `module` was made of `binary`."""
+    """Corrects what a program had counted too early when it trapped; `module` was compiled from `binary`."""
     trapped, add = exports.get("whammc:trapped"), exports.get("whammc:correct")
     frame = frame_of(trap) if trapped is not None else None
     if frame is None:
@@ -189,7 +189,7 @@ class Sampler:
             self.thread.join()
 
     def read(self):
-        """The frames; None if they changed too much all the time."""
+        """The frames; None if they kept changing."""
         size = 512
         for _ in range(self.ATTEMPTS):
             both = [ctypes.string_at(self.address, size) for _ in range(2)]
@@ -310,7 +310,7 @@ class Reporter:
             self.read_memory()
 
     def snapshot(self):
-        """The bytes of a report as it is now. What scripts have printed before goes where it belongs."""
+        """The bytes of a report as it is now. Text that scripts have printed before goes to its destination."""
         text = self.get("whammc:text")
         if text is not None:
             text(self.store)
@@ -328,7 +328,7 @@ class Reporter:
 
 
 class Poll:
-    """Reports of a program while it runs; see live.js, which says what the files are."""
+    """Reports of a program while it runs; live.js describes the files."""
 
     LOOK, POLL, REST, MOST = 0.010, 0.002, 4, 1 << 17  # as there, but in seconds
 
@@ -403,7 +403,7 @@ def make_engine(binary, interruptible=False, fuel=False, parallel=True):
 
 
 class Interrupt:
-    """Signals end the program: it traps, while Python itself waits for it. The first signal counts."""
+    """Signals end the program, by a trap, while Python waits for it. The first signal counts."""
 
     AGAIN = 0.05  # seconds: the program may not have begun when the signal came
 
@@ -435,7 +435,7 @@ NEVER = 1 << 40  # epochs
 
 
 def own_directory():
-    """The names by which the program may open the current directory: some want absolute ones, as Go's, which go by PWD."""
+    """The names by which the program may open the current directory: Go's programs, which use PWD, need absolute ones."""
     names, named = [".", os.getcwd()], os.environ.get("PWD", "")
     if os.path.isabs(named) and os.path.isdir(named) and os.path.samefile(named, "."):
         names.append(named)
@@ -457,7 +457,7 @@ def make_store(engine, arguments, directories, variables):
     return store
 
 
-# A clock that the engine compiles: asking Python for the time takes longer than most of what is measured.
+# A clock that the engine compiles: reading the time in Python takes longer than most of what is measured.
 CLOCK = """
 (module
   (import "wasi_snapshot_preview1" "clock_time_get" (func $get (param i32 i64 i32) (result i32)))
@@ -469,7 +469,7 @@ CLOCK = """
 
 
 def define_clock(engine, store, linker):
-    """Gives the linker, which has WASI, whammc.now: milliseconds of the monotonic clock."""
+    """Defines whammc.now in the linker, which has WASI: milliseconds of the monotonic clock."""
     instance = linker.instantiate(store, wasmtime.Module(engine, wasmtime.wat2wasm(CLOCK)))
     linker.define(store, "whammc", "now", instance.exports(store)["now"])
 
@@ -486,7 +486,7 @@ def make_linker(engine, store, reporter, sampler):
 
 
 def report_linker(engine, reporter):
-    """A linker for the runtime: what it writes to its standard output is the report."""
+    """A linker for the runtime, whose standard output is the report."""
 
     def fd_write(caller, _fd, vectors, count, written):
         memory = caller["memory"]
@@ -512,7 +512,7 @@ def report_linker(engine, reporter):
 
 
 def load_libraries(engine, store, linker, reporter, libraries):
-    """Instantiates the libraries and gives them to the linker."""
+    """Instantiates the libraries and defines them in the linker."""
     for name, file in libraries:
         module = wasmtime.Module.from_file(engine, file)
         own = report_linker(engine, reporter) if name == "whammc_runtime" else linker
@@ -524,7 +524,7 @@ def load_libraries(engine, store, linker, reporter, libraries):
 
 
 def execute(store, exports):
-    """Runs the program; gives its exit status."""
+    """Runs the program; returns its exit status."""
     for name in ("_initialize", "_start", "main"):
         function = exports.get(name)
         if not isinstance(function, wasmtime.Func) or (name == "_initialize" and exports.get("_start")):
@@ -537,7 +537,7 @@ def execute(store, exports):
 
 
 def take_options(words):
-    """Takes the options off the front of the arguments."""
+    """Removes the options from the front of the arguments."""
     libraries, directories, variables, interruptible, live, metrics = [], {}, {}, False, None, None
     while words and words[0].startswith("--"):
         name, _, value = words.pop(0).partition("=")

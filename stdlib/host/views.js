@@ -23,7 +23,7 @@ function sumOf(counted) {
   return { arcs: [...sum.values()], timed: counted.some(one => one.timed), ids: all('ids'), untimed: [...untimed.values()], calibrated };
 }
 
-// What has come since `before` was counted.
+// What was counted since `before`.
 function since(counted, before) {
   const known = new Map(before.arcs.map(arc => [keyOf(arc), arc])), arcs = [];
   for (const arc of counted.arcs) {
@@ -84,7 +84,7 @@ function createCalls(reportOf) {
   const table = createTable();
   let before = NOTHING, known = { report: '', calls: NOTHING };
 
-  // Whether the report has all calls that there are.
+  // Whether the report has all calls.
   const isOnly = () => before === NOTHING && table.isEmpty();
 
   function readReport() {
@@ -93,7 +93,7 @@ function createCalls(reportOf) {
     return known.calls;
   }
 
-  // What there is, without regard to clear().
+  // Everything counted, regardless of clear().
   const readAll = () => sumOf([table.read(), readReport()]);
 
   return {
@@ -107,7 +107,7 @@ function createCalls(reportOf) {
       setArcData: table.set,
     },
 
-    /** Whether the program's report tells all that is known of it, with names if it has calls. */
+    /** Whether the program's report has all data, including names if it has calls. */
     isTold() {
       const calls = readReport();
       return isOnly() && (calls.arcs.length === 0 || calls.named);
