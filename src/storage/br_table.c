@@ -1,8 +1,8 @@
 /*
- * storage/br_table.c - functions that give the label depth of a br_table's target by its index.
+ * storage/br_table.c - functions that return the label depth of a br_table's target by its index.
  *
- * Such a function is a br_table itself: it branches out of one block for each different depth, and
- * after each block its depth is left. Beyond the last target it gives 0.
+ * Such a function is a br_table itself: it branches out of one block for each different depth; the
+ * code after a block returns its depth. Beyond the last target it returns 0.
  */
 #include "storage/br_table.h"
 

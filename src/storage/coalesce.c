@@ -5,7 +5,7 @@
 
 #include "inject/program.h"
 
-/* Where a report may be due in the middle of a segment, not all of which has been executed then. */
+/* Notes where a report may be due in the middle of a segment, when it is partly executed. */
 static void watch_reports(Coalesce *c, const Variant *v) {
     for (uint32_t i = 0; i < c->plan->actions.len; i++) {
         const Action *a = &c->plan->actions.at[i];
@@ -71,7 +71,7 @@ bool coalesce_takes(Coalesce *c, const Site *site, const Match *match) {
            coalesce_allows(c, site->func);
 }
 
-/* The number of what is added to; COUNT_NONE: it is not there. */
+/* The number of the variable that is added to; COUNT_NONE: there is none. */
 static uint32_t variable_of(const Coalesce *c, MapCells *cells, const Site *site,
                             const Match *match, const Addition *a) {
     if (a->key == ADDITION_NO_KEY)
@@ -122,8 +122,9 @@ CountedAmount coalesce_amount(Coalesce *c, const Site *site, const Match *match,
     return out;
 }
 
-/* What is to be corrected after traps is added to script and shared variables, but not to flags,
- * which do not tell how often they were set, and not to cells, which may not be in globals. */
+/* Adds the counters of corrections: corrections after traps are added to script and shared
+ * variables, but not to flags, which do not tell how often they were set, nor to cells, which may
+ * not be in globals. */
 static void add_corrections(Coalesce *c) {
     for (uint32_t i = 0; i < c->counts.trap_vars.len; i++) {
         uint32_t var = c->counts.trap_vars.at[i];

@@ -17,8 +17,8 @@ typedef struct Coalesce {
     const WasmModule *m;
     Counters counters;
     Counts counts;             /* its variables: PlanVar.id; after these, MapCell.first_sum... */
-    Vec(uint32_t) corrections; /* by variable of `counts`: 1 + the counter that what is to be
-                                  corrected after traps is added to; 0 = the variable itself */
+    Vec(uint32_t) corrections; /* by variable of `counts`: 1 + the counter that receives its
+                                  corrections after traps; 0 = the variable itself does */
     bool watched[WASM_OP_COUNT], watches; /* replaced by `alt` probes, or with probes in which a
                                              report may be due; any of them */
     bool nowhere;                         /* a report may be due in every function */

@@ -1,5 +1,5 @@
 /*
- * storage/fill.c - what a program that is rewritten has in the holes of templates.
+ * storage/fill.c - the contents of the holes of templates in rewritten programs.
  */
 #include "storage/fill.h"
 
@@ -68,7 +68,7 @@ static void put_variable(Fill *f, Splicer *s, const Hole *h) {
 
 /* ---- elements of maps ---- */
 
-/* The cell that a key of the variant means at the site. */
+/* The cell for a key of the variant at the site. */
 static const MapCell *find_element(Fill *f, const Variant *v, uint32_t key, const Site *site) {
     LastElement *l = &f->last;
     if (l->variant != v || l->key != key || l->func != site->func || l->pc != site->pc ||
@@ -99,7 +99,7 @@ static void put_element(Fill *f, Splicer *s, const Hole *h, const Variant *v, co
 static void put_element_address(Fill *f, Splicer *s, uint32_t key, const Variant *v,
                                 const Site *site) {
     const MapCell *cell = find_element(f, v, key, site);
-    put_i32(s->out, cell ? cells_address(&f->store->cells, cell) : 0); /* zeros are there */
+    put_i32(s->out, cell ? cells_address(&f->store->cells, cell) : 0); /* there are zeros */
 }
 
 /* ---- calls, memories and tables ---- */
@@ -111,8 +111,8 @@ static void put_library_call(Fill *f, Splicer *s, uint32_t n) {
         hole_take_leaves(s, fn->result);
 }
 
-/* memory.init, memory.copy or memory.fill again, with the address on the stack in another memory.
- */
+/* Repeats memory.init, memory.copy or memory.fill, with the address on the stack in another
+ * memory. */
 static void put_dup(const Fill *f, Splicer *s, const Expr *to, const Site *site) {
     const WasmInstr *i = site->instr;
     uint32_t memory = memory_handle(f->memories, to, site); /* checked in pass 1 */
@@ -133,7 +133,7 @@ static void put_dup(const Fill *f, Splicer *s, const Expr *to, const Site *site)
     }
 }
 
-/* Turns the index of a table's entry into that of the function in it. */
+/* Replaces the index of a table's entry by that of the function in it. */
 static void put_resolve(const Fill *f, Splicer *s, const WasmInstr *i) {
     emit_resize(s->out, WASM_I32, wasm_table_address(f->m, accessed_table(i)));
     shadow_put_lookup(f->shadow, i, s->out);

@@ -38,8 +38,7 @@ typedef struct Fill {
     const BrTables *br_tables;
     const MemoryOps *memories;
     const StackPlaces *stack;
-    uint32_t due; /* handle of the function to call when a report is due; UINT32_MAX = nothing is to
-                     be done then */
+    uint32_t due;  /* handle of the function to call when a report is due; UINT32_MAX = none */
     uint32_t grow; /* handle of the function that stands for memory.grow of memory 0; UINT32_MAX =
                       none */
     FrameLocals frame;

@@ -1,5 +1,5 @@
 /*
- * storage/loop_count.c - counters of loops that are counted by what they do to a local.
+ * storage/loop_count.c - counters of loops that are counted by an induction variable.
  */
 #include "storage/loop_count.h"
 
@@ -22,7 +22,7 @@ static EmitNumber value_before(const Store *s, const WasmModule *m, uint32_t n) 
     return emit_global(WASM_I32, wasm_final(m, WASM_SPACE_GLOBAL, s->counters.loops + 2 * n + 1));
 }
 
-/* What was executed since control entered the loop, to its counter. */
+/* Adds the iterations since control entered the loop to its counter. */
 static void put_sum(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
     const CountLoop *loop = &s->counts->loops.at[n];
     EmitNumber counter = store_counter(s, m, loop->counter);
@@ -49,7 +49,7 @@ void loop_count_put_entry(const Store *s, const WasmModule *m, uint32_t n, Buf *
     put_index(out, WASM_OP_LOCAL_GET, step.local);
     wasm_put_const(out, WASM_I32, UINT32_C(1) << step.log2);
     wasm_put_op(out, step.down ? WASM_OP_I32_ADD : WASM_OP_I32_SUB);
-    emit_set(out, before); /* what is at the loop's head comes next, before anything can trap */
+    emit_set(out, before); /* the code at the loop's head follows, before anything can trap */
 }
 
 void loop_count_put_head(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {

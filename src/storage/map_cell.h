@@ -61,7 +61,8 @@ void cells_add_row(MapCells *c, Image *image, uint32_t image_var, uint32_t map, 
 /* Bytes in memory of the maps that are not reported. */
 uint64_t cells_hidden_size(const MapCells *c);
 
-/* Sets addresses: `values_at` of the report's values, `hidden_at` of what is not reported. */
+/* Sets addresses: of cells in the report's values from `values_at` on, of the others from
+ * `hidden_at` on. */
 void cells_place(MapCells *c, const Image *image, uint64_t values_at, uint64_t hidden_at);
 /* Adds globals. */
 void cells_add(MapCells *c, WasmModule *m);

@@ -1,13 +1,12 @@
 /*
- * storage/memory.c - what scripts do with memories.
+ * storage/memory.c - functions for memory operations of scripts.
  *
  * The functions, of i32 but for what some return, where A and B are memories and s is a str (an
  * address in the runtime's memory):
  *
- *   clip A       (at, len) -> how many of these bytes are there
- *   same A       (at, from, len) -> whether the bytes are those of the runtime's memory
- *   move A B     (from, to, len) copies bytes that are there; a loop where the runtime's memory is
- *                reached by calls, else memory.copy takes its place
+ * clip A (at, len) -> how many of these bytes exist same A (at, from, len) -> whether the bytes are
+ * those of the runtime's memory move A B (from, to, len) copies bytes that are there; a loop where
+ * the runtime's memory is reached by calls, else memory.copy takes its place
  *
  *   mem_size A   () -> pages
  *   memcpy A B   (from, to, len)
@@ -79,8 +78,8 @@ static uint32_t add_op(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b) {
 }
 
 /* The number after those of the program is that of the runtime's memory, if there is one: scripts
- * use it with what addr() of a str gives. In a monitor, where there are none before it, that
- * is 0. */
+ * use it for addresses from addr() of a str. In a monitor, where there are none before it, that is
+ * 0. */
 static MemoryRef resolve(const MemoryOps *x, MemoryRef r) {
     bool after_last = r.kind == MEMORY_PROGRAM && r.n == x->m->input_count[WASM_SPACE_MEMORY];
     return after_last && (x->plan->asks.values || x->monitor) ? (MemoryRef){MEMORY_RUNTIME, 0} : r;
@@ -103,7 +102,7 @@ static void memories_of(const MemoryOps *x, const MemoryCall *c, const Site *sit
     of[1] = c->fn == FN_MEMCPY ? resolve(x, of[1]) : of[0];
 }
 
-/* The program has it. What a library has was seen before. */
+/* Whether the program has it. Those of libraries were checked before. */
 static bool exists(const MemoryOps *x, MemoryRef r) {
     return r.kind != MEMORY_PROGRAM || r.n < x->m->input_count[WASM_SPACE_MEMORY];
 }
@@ -174,7 +173,7 @@ void memory_helpers(const MemoryOps *x, bool imported, bool *used) {
 
 static const MemoryRef runtime = {MEMORY_RUNTIME, 0};
 
-/* Memories that a number can mean: the program's, and what the script asks memid for. */
+/* Memories that a number can denote: the program's, and those for which the script calls memid. */
 static void list_numbered(MemoryOps *x) {
     for (uint32_t i = 0; i < x->m->input_count[WASM_SPACE_MEMORY] && i < MAX_NUMBERED; i++)
         vec_push(&x->numbered, ((MemoryRef){MEMORY_PROGRAM, i}));
@@ -218,12 +217,12 @@ static uint32_t number_of(const MemoryOps *x, MemoryRef r) {
 
 static uint32_t func_of(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b);
 
-/* What makes an address of an i32: an instruction or none. */
+/* The instruction that converts an i32 to an address, or none. */
 static const char *widen(const Place *p) {
     return emit_resized(WASM_I32, p->wide ? WASM_I64 : WASM_I32);
 }
 
-/* Makes the number of 1, 4 or 8 bytes at an address, an i32, of that. */
+/* Code that replaces an address, an i32, by the number of 1, 4 or 8 bytes there. */
 static const char *load(const MemoryOps *x, const Place *p, uint32_t bytes) {
     Helper helper = bytes == 8 ? HELPER_LOAD64 : bytes == 4 ? HELPER_LOAD32 : HELPER_LOAD8;
     if (p->calls)
@@ -249,7 +248,7 @@ static const char *store(const MemoryOps *x, const Place *p, uint32_t bytes) {
                         p->handle);
 }
 
-/* Makes the number at an address, an i32, of that: an i64 of 8 bytes, else an i32. */
+/* Code that replaces an address, an i32, by the number there: an i64 of 8 bytes, else an i32. */
 static const char *load_number(const MemoryOps *x, const Place *p, Number n) {
     uint32_t unused = 32 - 8 * n.bytes;
     if (!p->calls)
@@ -305,7 +304,7 @@ static uint32_t build_same(MemoryOps *x, MemoryRef a) {
                          load(x, &p, 1), load_runtime(x, 1));
 }
 
-/* to[index] = from[index], so many bytes; index: a local */
+/* to[index] = from[index], this many bytes; index: a local */
 static const char *moved(const MemoryOps *x, const Place *from, const Place *to, const char *index,
                          uint32_t bytes) {
     return arena_printf(&x->m->arena,
@@ -326,7 +325,7 @@ static const char *backward(const MemoryOps *x, const Place *p) {
                         moved(x, p, p, "$len", 1));
 }
 
-/* As long as there are so many bytes. */
+/* While this many bytes are left. */
 static const char *forward(const MemoryOps *x, const Place *from, const Place *to, uint32_t bytes) {
     return arena_printf(&x->m->arena,
                         "block loop"
@@ -351,14 +350,14 @@ typedef struct At {
     const char *address;
 } At;
 
-/* Copies as many bytes as local $len says, which are there. */
+/* Copies the number of bytes in local $len, all of which exist. */
 static const char *move(MemoryOps *x, At from, At to) {
     Place source = place(x, from.memory), target = place(x, to.memory);
     if (source.calls || target.calls)
         return arena_printf(&x->m->arena, "%s %s local.get $len call %u", from.address, to.address,
                             func_of(x, OP_MOVE, from.memory, to.memory));
     return arena_printf(&x->m->arena,
-                        "local.get $len if" /* no bytes could be beyond the end */
+                        "local.get $len if" /* without bytes the address may be beyond the end */
                         " %s %s %s %s local.get $len %s memory.copy %u %u end",
                         to.address, widen(&target), from.address, widen(&source),
                         source.wide && target.wide ? "i64.extend_i32_u" : "", target.handle,
@@ -449,7 +448,7 @@ static uint32_t build_strcontains(MemoryOps *x, MemoryRef a) {
         clip, load_runtime(x, 4), str_bytes.address, same);
 }
 
-/* What makes an i32 of the size of a memory in pages. */
+/* The instruction that converts the size of a memory in pages to an i32, or none. */
 static const char *narrow(const Place *p) {
     return emit_resized(p->wide ? WASM_I64 : WASM_I32, WASM_I32);
 }
@@ -468,7 +467,7 @@ static uint32_t build_memid(MemoryOps *x, MemoryRef a) {
 
 /* ---- memories by number ---- */
 
-/* What is static where the memory is known. */
+/* The value of a function that is static if the memory is known. */
 static bool static_value(const MemoryOps *x, uint32_t fn, MemoryRef r, uint64_t *v) {
     switch (r.kind) {
     case MEMORY_PROGRAM: return memory_value((FnId)fn, x->m, r.n, v);
@@ -480,7 +479,7 @@ static bool static_value(const MemoryOps *x, uint32_t fn, MemoryRef r, uint64_t 
     }
 }
 
-/* One memory, argument 0; so many more follow. */
+/* For functions of one memory, argument 0; `more` arguments follow. */
 static uint32_t build_by_number(MemoryOps *x, uint32_t op, uint32_t more, const char *result) {
     static const char *const params[] = {"", "i32", "i32 i32"};
     static const char *const args[] = {"", "local.get 1", "local.get 1 local.get 2"};
@@ -576,7 +575,7 @@ void memory_add(MemoryOps *x, const MemoryPlaces *at) {
     }
 }
 
-/* What a call is at a site, as it was noted. */
+/* The operation of a call at a site, as it was noted. */
 static const MemoryOp *operation(const MemoryOps *x, uint32_t call, const Site *site) {
     const MemoryCall *c = &x->plan->memory_calls.at[call];
     MemoryRef of[2];

@@ -20,7 +20,7 @@ typedef struct MemoryOp {
     uint32_t func;  /* handle; UINT32_MAX = none */
 } MemoryOp;
 
-/* Where things are when everything is linked (and Library.memory). */
+/* What linking has determined (besides Library.memory). */
 typedef struct MemoryPlaces {
     int64_t runtime;         /* handle of the runtime's memory; -1 = it is in another module */
     const uint32_t *helpers; /* handles, by Helper */
@@ -66,8 +66,8 @@ void memory_add(MemoryOps *x, const MemoryPlaces *at);
  * call stands for, after memory_add. */
 uint32_t memory_function(const MemoryOps *x, uint32_t call, const Site *site);
 
-/* Appends what a call (index into Plan.memory_calls) is at a site: its arguments are on the stack;
- * the module is laid out. */
+/* Appends the code of a call (index into Plan.memory_calls) at a site: its arguments are on the
+ * stack; the module is laid out. */
 void memory_put_call(const MemoryOps *x, uint32_t call, const Site *site, Buf *out);
 
 #endif

@@ -1,18 +1,16 @@
 /*
- * storage/shadow.c - what an instrumented program remembers about its own tables and segments.
+ * storage/shadow.c - tracks the contents of a program's tables, and dropped segments, at run time.
  *
- * The functions that stand for instructions, T a table and S its shadow; a = its address type:
+ * The functions that replace instructions, T a table and S its shadow; a = its address type:
  *
- *   lookup  (a index) -> i32      what S says about the entry, -1 if T has nothing there
- *   sync    ()                    lets S follow the growth of T
- *   clear   (a start, a count)    these entries are not known any more
- *   set     (a, value, funcref)   table.set, then the same in S
- *   fill    (a, value, a)         table.fill, then `clear`
+ * lookup (a index) -> i32 what S says about the entry, -1 if T has nothing there sync () lets S
+ * follow the growth of T clear (a start, a count) these entries become unknown set (a, value,
+ * funcref) table.set, then the same in S fill (a, value, a) table.fill, then `clear`
  *
  * table.copy and table.init have a function for each pair of tables, or segment and table.
  *
- * S can be smaller than T: if it cannot grow, and for an imported table that is larger than it
- * must be. Everything keeps to the bounds of S.
+ * S can be smaller than T: if it cannot grow, or if an imported table is larger than its minimum.
+ * All functions keep to the bounds of S.
  */
 #include "storage/shadow.h"
 
@@ -21,14 +19,14 @@
 #include "wasm/emit.h"
 #include "valid/subtype.h"
 
-/* Of the program; the module gets more. */
+/* The program's; the module gets more. */
 static uint32_t segments_of(const WasmModule *m, bool data) {
     return m->input_count[data ? WASM_SPACE_DATA : WASM_SPACE_ELEM];
 }
 
 /* ---- pass 1 ---- */
 
-/* Whether a variant changes a value that goes from ref.func to table.set. */
+/* Whether a variant may change a value between ref.func and table.set. */
 static bool interferes(const Variant *v) {
     if (v->event.kind != EVENT_OPCODE)
         return false;
@@ -89,7 +87,7 @@ static ShadowMove *find_move(const Shadow *s, bool init, uint32_t to, uint32_t f
     return NULL;
 }
 
-/* The function that stands for table.copy or table.init; UINT32_MAX = none. */
+/* The function that replaces table.copy or table.init; UINT32_MAX = none. */
 static uint32_t move_func(const Shadow *s, bool init, uint32_t to, uint32_t from) {
     const ShadowMove *v = find_move(s, init, to, from);
     return v ? v->func : UINT32_MAX;
@@ -149,7 +147,7 @@ static uint32_t add_lookup(Shadow *s, uint32_t t) {
                          at, t, s->table[t].handle, emit_type(at), emit_type(at), s->fid_type);
 }
 
-/* The shadow grows as the table has grown. */
+/* Grows the shadow to the size of the table. */
 static uint32_t add_sync(Shadow *s, uint32_t t) {
     const char *n = emit_type(wasm_table_address(s->m, t));
     return emit_function(s->m, "whammc.follow",
@@ -162,7 +160,7 @@ static uint32_t add_sync(Shadow *s, uint32_t t) {
                          t, s->table[t].handle, n, n);
 }
 
-/* (from, count): these entries of the shadow are not known; as many of them as there are. */
+/* (from, count): marks these entries of the shadow as unknown, as far as they exist. */
 static uint32_t add_clear(Shadow *s, uint32_t t) {
     WasmType at = wasm_table_address(s->m, t);
     const char *n = emit_type(at);
@@ -213,7 +211,7 @@ static uint32_t read_function(WasmCode *c) {
 
 typedef Vec(uint32_t) Handles;
 
-/* The functions that give the indices of a segment's items. */
+/* The functions that return the indices of a segment's items. */
 static void known_items(Shadow *s, const WasmElem *e, Handles *out) {
     const uint8_t *at = s->m->bytes + e->items;
     WasmCode c = wasm_code(s->m->bytes, s->m->size, e->items);
@@ -223,7 +221,7 @@ static void known_items(Shadow *s, const WasmElem *e, Handles *out) {
     }
 }
 
-/* Where an active segment goes, if that is a plain constant. */
+/* The offset of an active segment, if it is a plain constant. */
 static bool constant_offset(const WasmModule *m, const WasmElem *e, uint64_t *at) {
     WasmCode c = wasm_code(m->bytes, (size_t)e->offset + e->offset_len, e->offset);
     WasmInstr i, end;
@@ -238,8 +236,8 @@ static bool fills(const WasmModule *m, const WasmElem *e, uint32_t table) {
            e < m->elems.at + m->input_count[WASM_SPACE_ELEM];
 }
 
-/* A table that starts with functions, or whose segments' places are only known at the start: they
- * are put into the shadow by the start function, in order. */
+/* Whether a table starts with functions, or has segments whose offsets are only known at the
+ * start: then the start function puts them into the shadow, in order. */
 static bool starts_late(const Shadow *s, uint32_t t) {
     uint64_t at;
     for (uint32_t k = 0; k < s->m->input_count[WASM_SPACE_ELEM]; k++)
@@ -307,7 +305,7 @@ static uint32_t add_fill(Shadow *s, uint32_t t) {
                          at, s->m->tables.at[t].type, at, t, s->table[t].clear);
 }
 
-/* More entries than engines let a table have. */
+/* More entries than engines allow in a table. */
 enum { MAX_ENTRIES = 10000000 };
 
 /* The second table: as large as the first, and as active segments need it. */
@@ -353,7 +351,7 @@ static void add_shadow(Shadow *s, uint32_t t) {
     add_segments(s, t);
 }
 
-/* What is copied to a table that is asked for is asked for, too. */
+/* Tables from which entries are copied to a tracked table are tracked, too. */
 static void close_over_copies(Shadow *s) {
     for (bool changed = true; changed;) {
         changed = false;
@@ -373,7 +371,7 @@ static uint32_t initial_function(const Shadow *s, uint32_t t) {
     return table->init_len ? read_function(&c) : UINT32_MAX;
 }
 
-/* Functions whose indices are put into a shadow by ref.func must be declared. */
+/* Declares the functions that ref.func puts into a shadow. */
 static void declare(Shadow *s, uint32_t ntables) {
     Handles funcs = {0};
     for (uint32_t i = 0; i < s->named.len; i++)
@@ -418,7 +416,7 @@ static uint32_t final_func(const Shadow *s, uint32_t handle) {
     return wasm_final(s->m, WASM_SPACE_FUNC, handle);
 }
 
-/* ref.func of the function that gives an index, or null. */
+/* ref.func of the function that returns an index, or null. */
 static const char *known_ref(const Shadow *s, uint32_t func) {
     if (func == UINT32_MAX || s->known[func] == UINT32_MAX)
         return "ref.null func";

@@ -1,6 +1,6 @@
 /*
- * storage/shadow.h - what an instrumented program remembers about its own tables and segments,
- * because no instruction tells it:
+ * storage/shadow.h - what an instrumented program tracks about its own tables and segments, because
+ * no instruction tells it:
  *
  *   which function is in an entry of a table (resolved_fid). Beside the table there is a
  *   second one, of functions without parameters that return the index of the function; null = not
@@ -18,17 +18,17 @@
 #include "plan/plan.h"
 
 typedef struct ShadowTable {
-    bool asked;      /* a probe asks for its entries, or they are copied to such a table */
+    bool asked; /* it is tracked: a probe needs its entries, or they are copied to such a table */
     uint32_t handle; /* of the second table; UINT32_MAX = none */
     uint32_t lookup; /* handles of functions; see shadow.c */
     uint32_t sync, clear, set, fill;
 } ShadowTable;
 
-/* Entries that table.copy moves, or that table.init takes from a segment. */
+/* A copy of entries by table.copy, or from a segment by table.init. */
 typedef struct ShadowMove {
     bool init;
     uint32_t to, from; /* tables, or a table and a segment */
-    uint32_t func;     /* handle of the function that stands for the instruction */
+    uint32_t func;     /* handle of the function that replaces the instruction */
 } ShadowMove;
 
 /* An active segment of the program that the start function puts into the shadow. */
@@ -39,16 +39,16 @@ typedef struct ShadowLate {
 
 typedef struct Shadow {
     WasmModule *m;
-    bool tables, segments; /* what is asked for */
-    bool trusted;          /* no probe changes what ref.func leaves and table.set takes */
+    bool tables, segments; /* what is tracked */
+    bool trusted;          /* no probe changes a reference between ref.func and table.set */
     ShadowTable *table;    /* by handle */
-    uint32_t *known;       /* by function: handle of the function that gives its index */
+    uint32_t *known;       /* by function: handle of the function that returns its index */
     Vec(uint32_t) named;   /* functions that table.set puts into a table */
     Vec(ShadowMove) moves;
     Vec(ShadowLate) late;
     uint32_t *segment[2]; /* of elements, of data: 1 = dropped somewhere; then the handle of the
                              global; 0 = never */
-    uint32_t unknown;     /* handle of a function that gives -1 */
+    uint32_t unknown;     /* handle of a function that returns -1 */
     uint32_t fid_type;    /* [] -> i32 */
 } Shadow;
 
@@ -64,16 +64,16 @@ void shadow_add(Shadow *s);
 
 /* ---- the module is laid out; code gets final indices ---- */
 
-/* What the start function does first: entries whose place is only known then. */
+/* Code that the start function executes first: entries whose offset is only known then. */
 void shadow_put_start(const Shadow *s, Buf *out);
 
-/* Appends the code that stands for the instruction. False if it stays as it is. */
+/* Appends the code that replaces the instruction. False if there is none. */
 bool shadow_put_instr(const Shadow *s, const Site *site, Buf *out);
 
-/* With the index of an entry on the stack: leaves the index of the function in it, as i32. */
+/* Replaces the index of an entry on the stack by that of the function in it, an i32. */
 void shadow_put_lookup(const Shadow *s, const WasmInstr *i, Buf *out);
 
-/* Leaves how many bytes or items of the instruction's segment there still are, as i64. */
+/* Pushes the current size of the instruction's segment, in bytes or items, as i64. */
 void shadow_put_segment(const Shadow *s, const WasmInstr *i, Buf *out);
 
 #endif

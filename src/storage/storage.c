@@ -26,7 +26,7 @@ static const char *wasm_name(const Type *leaf) {
     }
 }
 
-/* The column wasm_type: a str counts as address and length there. */
+/* The column wasm_type, where a str is an address and a length. */
 static void wasm_types(const Type *t, Buf *out) {
     uint32_t n = type_leaves(t);
     if (t->kind != TYPE_TUPLE && t->kind != TYPE_STR) {
@@ -55,7 +55,7 @@ static void describe_var(Store *s, const PlanVar *v) {
     buf_free(&types);
 }
 
-/* Groups are those of the report: of tuples one a type, else one a kind. */
+/* Groups are those of the report: one per type of tuples, else one per kind. */
 static uint32_t group_for(Store *s, const PlanVar *v, Map *groups) {
     const Type *type = v->decl->type;
     bool added, hidden = !v->decl->report;
@@ -154,7 +154,7 @@ uint32_t store_action_row(Store *s, const Action *a, unsigned ways) {
     return *id - 1;
 }
 
-/* A slot that starts with what is known now. */
+/* A slot whose initial value is known now. */
 static void note_init(Store *s, const Site *site, const Var *var, uint32_t group, uint32_t slot) {
     uint64_t bits = 0;
     Value v;
@@ -196,7 +196,7 @@ static void put_row(Store *s, const WasmModule *m, uint32_t func, uint32_t pc,
                     const CountedRow *row, uint32_t value) {
     SlotGroup *g = group_of_row(s, row);
     name_function(s, m, func);
-    if (value == g->last) { /* often it is that of the row before */
+    if (value == g->last) { /* often the value of the row before */
         image_same_row(s->rows.image, s->rows.of_var[row->var], row->probe, func, pc);
         return;
     }
@@ -335,7 +335,7 @@ static uint32_t list_vars(const Store *s, Storage storage, const PlanVar **list)
     return n;
 }
 
-/* Maps that live for the whole run but those of sites: script scope first. */
+/* Maps that live for the whole run, other than those of sites: script scope first. */
 static void number_maps(Store *s) {
     const PlanVar **list = mem_alloc(sizeof *list * (s->plan->vars.len + 1u));
     for (uint32_t k = 0; k < 2; k++) {
@@ -460,7 +460,7 @@ static uint64_t hidden_offset(const Store *s, uint32_t group) {
     return at;
 }
 
-/* Counters and what is kept of settled sums. */
+/* Counters, and the settled parts of sums. */
 static uint32_t counter_words(const Store *s) {
     return s->counts ? s->counts->ncounters + s->counters.nsettled : 0;
 }
@@ -517,7 +517,7 @@ static void add_variable(Store *s, WasmModule *m, const PlanVar *v) {
     if (type->kind == TYPE_MAP)
         value.bits = s->maps.of_var[v->id];
     else if (type->kind <= TYPE_BOOL && v->decl->init)
-        fold(v->decl->init, NULL, &value); /* what does not fold is computed at start-up */
+        fold(v->decl->init, NULL, &value); /* other values are computed at start-up */
     Str name = {arena_printf(&m->arena, "whammc.%.*s", STR_ARG(v->decl->name)),
                 v->decl->name.len + 7};
     s->global[v->id] = m->globals.len;
