@@ -34,11 +34,11 @@ static bool read_library(BindState *s, const BindFile *file, Diags *diags) {
     return wasm_load(m, file->bytes, file->size, file->file, diags);
 }
 
-static bool read_monitor(Bind *b, BindState *s) {
+static bool read_monitor(Diags *diags, BindState *s) {
     const BindFile *file = &s->given->module;
-    bool ok = monitor_read(&s->monitor, file->bytes, file->size, file->file, b->p.diags);
+    bool ok = monitor_read(&s->monitor, file->bytes, file->size, file->file, diags);
     for (uint32_t i = 0; i < s->given->nlibraries; i++)
-        ok &= read_library(s, &s->given->libraries[i], b->p.diags);
+        ok &= read_library(s, &s->given->libraries[i], diags);
     vec_push(&s->modules, ((BindModule){str_of(file->path), &s->monitor.m}));
     return ok;
 }
@@ -46,7 +46,7 @@ static bool read_monitor(Bind *b, BindState *s) {
 static bool read_monitors(Bind *b) {
     bool ok = true;
     for (uint32_t k = 0; k < b->nstates; k++)
-        ok &= read_monitor(b, &b->states[k]);
+        ok &= read_monitor(b->p.diags, &b->states[k]);
     return ok;
 }
 
@@ -80,11 +80,11 @@ static void print_now(void *ctx, int stream, const void *bytes, size_t n) {
 }
 
 /* Calls a function of the monitor, if it has that: what it needs for one of its exports. */
-static bool tell_monitor(Bind *b, BindState *s, int64_t func, const char *name) {
+static bool tell_monitor(Diags *diags, BindState *s, int64_t func, const char *name) {
     EvalError error;
     if (func < 0 || bind_host_call(s->host, (uint32_t)func, NULL, 0, NULL, 0, &error))
         return true;
-    eval_report(&error, b->p.diags, DIAG_CANNOT_BIND, name);
+    eval_report(&error, diags, DIAG_CANNOT_BIND, name);
     return false;
 }
 
@@ -97,9 +97,9 @@ static bool attach(Bind *b, uint32_t k) {
                                .ctx = s};
     s->host = bind_host_new(&options, s->modules.at, s->modules.len, b->p.diags);
     b->current = k;
-    return s->host && tell_monitor(b, s, s->monitor.coalesced, MONITOR_COALESCED) &&
+    return s->host && tell_monitor(b->p.diags, s, s->monitor.coalesced, MONITOR_COALESCED) &&
            program_walk(&b->p) && !s->spent &&
-           tell_monitor(b, s, s->monitor.attached, MONITOR_ATTACHED);
+           tell_monitor(b->p.diags, s, s->monitor.attached, MONITOR_ATTACHED);
 }
 
 static bool match(void *self) {
@@ -119,8 +119,7 @@ static bool match(void *self) {
 /* ---- whamm:dyninstr ---- */
 
 /* (id): sets the location's flag. */
-static uint32_t add_remove_probe(Bind *b, BindState *s) {
-    WasmModule *m = &b->p.m;
+static uint32_t add_remove_probe(WasmModule *m, BindState *s) {
     uint64_t page = 65536;
     WasmLimits limits = {.min = (s->ids + page - 1) / page, .page_log2 = 16};
     s->flags = wasm_add_memory(m, limits, STR("whammc.removed"));
@@ -138,7 +137,7 @@ static int64_t dyninstr(void *ctx, BindPart *part, const WasmImport *import) {
         s++;
     if (str_is(import->name, "remove_probe")) {
         if (s->remove_probe < 0)
-            s->remove_probe = add_remove_probe(b, s);
+            s->remove_probe = add_remove_probe(&b->p.m, s);
         return s->remove_probe;
     }
     if (!str_is(import->name, "insert_new_probe"))
@@ -188,10 +187,10 @@ static uint32_t add_flush(Bind *b) {
 }
 
 /* A function like `func` that then flushes. */
-static uint32_t add_entry(Bind *b, uint32_t func, uint32_t flush) {
+static uint32_t add_entry(WasmModule *m, uint32_t func, uint32_t flush) {
     Buf after = {0};
-    emit_calls(&after, &b->p.m, &flush, 1);
-    uint32_t entry = emit_wrapper(&b->p.m, STR("whammc.entry"), func, NULL, &after);
+    emit_calls(&after, m, &flush, 1);
+    uint32_t entry = emit_wrapper(m, STR("whammc.entry"), func, NULL, &after);
     buf_free(&after);
     return entry;
 }
@@ -207,11 +206,11 @@ static void wrap_entries(Bind *b, uint32_t flush) {
         if (!e)
             continue;
         any = true;
-        wasm_set_export(m, (uint32_t)(e - m->exports.at), add_entry(b, e->handle, flush));
+        wasm_set_export(m, (uint32_t)(e - m->exports.at), add_entry(&b->p.m, e->handle, flush));
     }
     int64_t start = any ? -1 : program_main(m);
     if (start >= 0)
-        wasm_set_start(m, add_entry(b, (uint32_t)start, flush));
+        wasm_set_start(m, add_entry(&b->p.m, (uint32_t)start, flush));
     if (!any && start < 0)
         diag(b->p.diags, DIAG_NO_FLUSH_POINT, whole(b),
              "no main, _start or start function: wasm:exit runs when the host calls "
@@ -220,9 +219,9 @@ static void wrap_entries(Bind *b, uint32_t flush) {
 
 /* ---- linking ---- */
 
-static Str part_prefix(Bind *b, const BindState *s) {
+static Str part_prefix(Arena *arena, const BindState *s) {
     Str name = bind_library_name(str_of(s->given->module.path));
-    const char *prefix = arena_printf(&b->plan.arena, "%.*s.", STR_ARG(name));
+    const char *prefix = arena_printf(arena, "%.*s.", STR_ARG(name));
     return str_of(prefix);
 }
 
@@ -284,7 +283,7 @@ static bool link_parts(Bind *b) {
     b->shimmed = true;
     for (uint32_t k = 0; k < b->nstates; k++) {
         BindState *s = &b->states[k];
-        s->part = bind_part_new(&b->shim, s->host, part_prefix(b, s));
+        s->part = bind_part_new(&b->shim, s->host, part_prefix(&b->plan.arena, s));
     }
     for (uint32_t k = 0; k < b->nstates; k++)
         if (!merge_part(b, &b->states[k]))

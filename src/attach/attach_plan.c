@@ -110,8 +110,8 @@ static void add_instr_rules(const Bind *b, const BindState *s, Indices *list, Wa
     }
 }
 
-static ActionList close_list(Bind *b, Indices *list) {
-    ActionList out = {arena_array(&b->plan.arena, uint32_t, list->len + 1), list->len};
+static ActionList close_list(Arena *arena, Indices *list) {
+    ActionList out = {arena_array(arena, uint32_t, list->len + 1), list->len};
     if (list->len)
         memcpy(out.at, list->at, list->len * sizeof *out.at);
     list->len = 0;
@@ -126,7 +126,7 @@ void bind_plan(Bind *b) {
         add(b, &b->states[k], &list, MONITOR_FUNC_ENTRY);
         add(b, &b->states[k], &list, MONITOR_BLOCK_START);
     }
-    b->plan.by_kind[EVENT_FUNC_ENTRY] = close_list(b, &list);
+    b->plan.by_kind[EVENT_FUNC_ENTRY] = close_list(&b->plan.arena, &list);
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
         for (uint32_t k = 0; k < b->nstates; k++) {
             const BindState *s = &b->states[k];
@@ -136,7 +136,7 @@ void bind_plan(Bind *b) {
             if (op == WASM_OP_END)
                 add(b, s, &list, MONITOR_FUNC_EXIT);
         }
-        b->plan.by_op[op] = close_list(b, &list);
+        b->plan.by_op[op] = close_list(&b->plan.arena, &list);
     }
     vec_free(&list);
 }

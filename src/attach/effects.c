@@ -473,10 +473,10 @@ static void add_done(Bind *b, BindHit *h, const Done *d) {
 }
 
 /* The instruction at a hit, which is not at a function's entry. */
-static WasmInstr instr_at(const Bind *b, const BindHit *h) {
+static WasmInstr instr_at(const WasmModule *m, const BindHit *h) {
     WasmCode code;
     WasmInstr i;
-    wasm_func_code(&b->p.m, h->func, &code);
+    wasm_func_code(m, h->func, &code);
     code.at = code.start + h->pc;
     wasm_next(&code, &i);
     return i;
@@ -486,7 +486,7 @@ static WasmInstr instr_at(const Bind *b, const BindHit *h) {
 static bool is_at_branch(const Bind *b, const BindHit *h) {
     if (!h->pc)
         return false;
-    uint16_t op = instr_at(b, h).op;
+    uint16_t op = instr_at(&b->p.m, h).op;
     return op == WASM_OP_IF || op == WASM_OP_BR_IF;
 }
 
@@ -767,7 +767,7 @@ static Located locate(Bind *b, const BindHit *h, unsigned ways, uint32_t *cursor
     if (!h->pc) {
         e.event = (Event){EVENT_FUNC_ENTRY, WASM_OP_NOP, MODE_NONE};
     } else {
-        i = instr_at(b, h);
+        i = instr_at(&b->p.m, h);
         e.event.op = (WasmOp)i.op;
         site.instr = &i;
     }

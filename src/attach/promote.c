@@ -223,7 +223,7 @@ static Str key_of(const Cell *c) {
     return (Str){(const char *)c, sizeof *c};
 }
 
-static void add_global(Bind *b, BindState *s, const Cell *c) {
+static void add_global(WasmModule *m, BindState *s, const Cell *c) {
     Buf init = {0};
     uint8_t bytes[8] = {0};
     eval_memory_read(eval_memory(bind_host_monitor(s->host), c->memory), c->at, bytes,
@@ -232,13 +232,12 @@ static void add_global(Bind *b, BindState *s, const Cell *c) {
     for (uint32_t k = 0; k < 8; k++)
         bits |= (uint64_t)bytes[k] << 8 * k;
     wasm_put_init(&init, c->type, bits);
-    uint32_t handle = wasm_add_global(&b->p.m, c->type, true, STR(""), &init);
+    uint32_t handle = wasm_add_global(m, c->type, true, STR(""), &init);
     map_put(&s->cells, key_of(c), handle, NULL);
 }
 
 /* Stores cells[from..end) into memory. */
-static void add_dump(Bind *b, BindState *s, const Cell *cells, uint32_t n) {
-    WasmModule *m = &b->p.m;
+static void add_dump(WasmModule *m, BindState *s, const Cell *cells, uint32_t n) {
     Buf code = {0};
     for (uint32_t i = 0; i < n; i++) {
         const Cell *c = &cells[i];
@@ -262,9 +261,10 @@ void bind_cells(Bind *b, BindState *s, const BindAddress *in_bounds, BindRule **
     if (all && collect(b, s, &cells)) {
         s->in_globals = true;
         for (uint32_t i = 0; i < cells.len; i++)
-            add_global(b, s, &cells.at[i]);
+            add_global(&b->p.m, s, &cells.at[i]);
         for (uint32_t i = 0; i < cells.len; i += DUMP_CELLS)
-            add_dump(b, s, cells.at + i, cells.len - i < DUMP_CELLS ? cells.len - i : DUMP_CELLS);
+            add_dump(&b->p.m, s, cells.at + i,
+                     cells.len - i < DUMP_CELLS ? cells.len - i : DUMP_CELLS);
     }
     vec_free(&cells);
 }

@@ -83,9 +83,9 @@ static bool choose_storage(Flush *f) {
 
 /* ---- the flush function's surroundings ---- */
 
-static uint32_t add_memory(Flush *f, uint64_t bytes) {
+static uint32_t add_memory(WasmModule *m, uint64_t bytes) {
     WasmLimits limits = {.min = pages_for(bytes), .page_log2 = 16};
-    return wasm_add_memory(f->m, limits, text("whammc"));
+    return wasm_add_memory(m, limits, text("whammc"));
 }
 
 /* The program must not notice that its memory can grow further than it declared: memory.grow keeps
@@ -149,7 +149,7 @@ static bool place_own(Flush *f) {
         buf_free(&texts);
         return false;
     }
-    f->at.memory = s->memory = add_memory(f, places.heap);
+    f->at.memory = s->memory = add_memory(f->m, places.heap);
     store_add(s, f->m);
     if (needs_image)
         wasm_add_data_active(f->m, f->at.memory, f->image.at, &image, text("whammc.image"));
@@ -393,11 +393,11 @@ static bool add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
 }
 
 /* The program's `_start`, if nothing of the program runs before it. */
-static const WasmExport *late_start(const Flush *f) {
-    const WasmExport *e = wasm_find_export(f->m, WASM_SPACE_FUNC, text("_start"));
-    if (!e || f->m->start >= 0 || f->m->funcs.at[e->handle].import >= 0)
+static const WasmExport *late_start(const WasmModule *m) {
+    const WasmExport *e = wasm_find_export(m, WASM_SPACE_FUNC, text("_start"));
+    if (!e || m->start >= 0 || m->funcs.at[e->handle].import >= 0)
         return NULL;
-    const WasmTypeDef *t = wasm_func_type(f->m, e->handle);
+    const WasmTypeDef *t = wasm_func_type(m, e->handle);
     return t->nparams || t->nresults ? NULL : e;
 }
 
@@ -405,13 +405,13 @@ bool flush_starts_late(const Flush *f) {
     bool calls = f->texts;
     for (uint32_t i = 0; i < f->plan->library_fns.len; i++)
         calls |= f->plan->library_fns.at[i].runs;
-    return calls && late_start(f);
+    return calls && late_start(f->m);
 }
 
 /* Makes start-up code a function that goes on with what the program starts with. */
 static void put_start(Flush *f, Splicer *s, Buf *body) {
     uint32_t type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
-    const WasmExport *e = flush_starts_late(f) ? late_start(f) : NULL;
+    const WasmExport *e = flush_starts_late(f) ? late_start(f->m) : NULL;
     int64_t next = e ? (int64_t)e->handle : f->m->start;
     if (next >= 0)
         emit(body, "call %u", wasm_called(f->m, (uint32_t)next));

@@ -151,9 +151,10 @@ static void each_cell(const Flush *f, uint32_t map, uint64_t offset, FlushValue 
     }
 }
 
-static void each_of_group(const Flush *f, const PlacedGroup *placed, FlushValue *value, void *ctx) {
+static void each_of_group(const Store *store, const PlacedGroup *placed, FlushValue *value,
+                          void *ctx) {
     const SlotGroup *g = placed->group;
-    uint32_t bytes = image_row_bytes(f->store->rows.image, g->rows);
+    uint32_t bytes = image_row_bytes(store->rows.image, g->rows);
     for (uint32_t i = 0; i < g->count; i++)
         for (uint32_t leaf = 0; leaf < g->leaves; leaf++) {
             FlushSource source = {.global = (uint32_t)(g->base + (uint64_t)i * g->step + leaf)};
@@ -167,7 +168,7 @@ void flush_each_value(const Flush *f, FlushValue *value, void *ctx) {
     PlacedGroup *groups = mem_alloc(sizeof *groups * (s->groups.len + 1u));
     uint32_t n = reported_groups(s, groups);
     for (uint32_t k = 0; k < n; k++)
-        each_of_group(f, &groups[k], value, ctx);
+        each_of_group(f->store, &groups[k], value, ctx);
     free(groups);
     for (uint32_t i = 0; i < s->tail.len; i++) {
         const PlanVar *v = &s->plan->vars.at[s->tail.at[i]];

@@ -35,14 +35,14 @@ static bool check_options(Flush *f) {
     return flush_fits_globals(f, "--link=merge");
 }
 
-static uint32_t import(Flush *f, const char *name, const char *params, const char *result) {
+static uint32_t import(WasmModule *m, const char *name, const char *params, const char *result) {
     WasmType types[8], gives = wasm_letter_type(result[0]);
     uint32_t n = 0;
     for (; params[n]; n++)
         types[n] = wasm_letter_type(params[n]);
-    uint32_t type = wasm_add_func_type(f->m, types, n, &gives, *result != 0);
-    uint32_t func = wasm_add_import_func(f->m, text(RUNTIME_IMPORT_MODULE), text(name), type);
-    f->m->funcs.at[func].name = text(arena_printf(&f->m->arena, "whammc.%s", name));
+    uint32_t type = wasm_add_func_type(m, types, n, &gives, *result != 0);
+    uint32_t func = wasm_add_import_func(m, text(RUNTIME_IMPORT_MODULE), text(name), type);
+    m->funcs.at[func].name = text(arena_printf(&m->arena, "whammc.%s", name));
     return func;
 }
 
@@ -70,20 +70,20 @@ bool flush_import_link(Flush *f, const bool *used) {
     for (uint32_t h = 0; h < HELPER_COUNT; h++)
         if (wanted[h])
             f->helpers[h] =
-                import(f, helper_infos[h].name, helper_infos[h].params, helper_infos[h].result);
+                import(f->m, helper_infos[h].name, helper_infos[h].params, helper_infos[h].result);
     if (f->plan->asks.values && f->store->maps.count)
-        f->rt.setup = import(f, "setup", "i", "");
+        f->rt.setup = import(f->m, "setup", "i", "");
     if (!f->writes)
         return true;
-    f->rt.open = import(f, "open", "ii", "");
-    f->rt.put64 = import(f, "put64", "l", "");
+    f->rt.open = import(f->m, "open", "ii", "");
+    f->rt.put64 = import(f->m, "put64", "l", "");
     if (f->texts)
-        f->rt.setup_text = import(f, "setup_text", "", "");
+        f->rt.setup_text = import(f->m, "setup_text", "", "");
     if (!f->store->rows.reports)
         return true;
-    f->rt.put32 = import(f, "put32", "i", "");
-    f->rt.skip = import(f, "skip", "i", "");
-    f->rt.close = import(f, "close", "", "");
+    f->rt.put32 = import(f->m, "put32", "i", "");
+    f->rt.skip = import(f->m, "skip", "i", "");
+    f->rt.close = import(f->m, "close", "", "");
     return true;
 }
 

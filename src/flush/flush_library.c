@@ -9,22 +9,22 @@
 #include "library/builtin.h"
 
 /* --link=import: each function is an import. */
-static void import_functions(Flush *f, Plan *plan) {
+static void import_functions(WasmModule *m, Plan *plan) {
     for (uint32_t i = 0; i < plan->library_fns.len; i++) {
         LibraryFn *fn = &plan->library_fns.at[i];
         if (!fn->runs || fn->bundled)
             continue;
-        fn->handle = wasm_need_import_func(f->m, fn->library->import_as, fn->name,
+        fn->handle = wasm_need_import_func(m, fn->library->import_as, fn->name,
                                            wasm_func_type(&fn->library->module, fn->func));
     }
 }
 
 /* Functions that are imports whatever the link. */
-static void import_bundled(Flush *f, Plan *plan) {
+static void import_bundled(WasmModule *m, Plan *plan) {
     for (uint32_t i = 0; i < plan->library_fns.len; i++) {
         LibraryFn *fn = &plan->library_fns.at[i];
         if (fn->runs && fn->bundled && bundled_kind(fn->bundled) == BUNDLED_IMPORT)
-            fn->handle = library_import_bundled(f->m, fn->bundled);
+            fn->handle = library_import_bundled(m, fn->bundled);
     }
 }
 
@@ -89,9 +89,9 @@ static bool merge_library(Flush *f, Plan *plan, Library *lib) {
 bool libraries_link(Flush *f) {
     Plan *plan = f->matcher->plan;
     bool ok = true;
-    import_bundled(f, plan);
+    import_bundled(f->m, plan);
     if (f->options->link == LINK_IMPORT)
-        import_functions(f, plan);
+        import_functions(f->m, plan);
     for (uint32_t i = 0; i < plan->libraries->list.len; i++) {
         Library *lib = plan->libraries->list.at[i];
         if (f->options->link != LINK_IMPORT)

@@ -14,9 +14,9 @@ static void import_named(void *ctx, Str name) {
 }
 
 /* The clock in nanoseconds, from that of the host in milliseconds. */
-static uint32_t add_now_ns(Flush *f) {
-    uint32_t clock = library_import_bundled(f->m, bundled_function(STR("prof"), STR("getTime")));
-    return emit_function(f->m, "whammc.now_ns",
+static uint32_t add_now_ns(WasmModule *m) {
+    uint32_t clock = library_import_bundled(m, bundled_function(STR("prof"), STR("getTime")));
+    return emit_function(m, "whammc.now_ns",
                          "result i64 call %u f64.const %" PRIu64 " f64.mul i64.trunc_sat_f64_u",
                          clock, UINT64_C(0x412e848000000000)); /* 1e6 */
 }
@@ -24,7 +24,7 @@ static uint32_t add_now_ns(Flush *f) {
 bool flush_prof_link(Flush *f, bool *used) {
     bundled_each(STR("prof"), import_named, f);
     if (used[HELPER_NOW_NS])
-        f->helpers[HELPER_NOW_NS] = add_now_ns(f);
+        f->helpers[HELPER_NOW_NS] = add_now_ns(f->m);
     used[HELPER_NOW_NS] = false;
     if (!f->texts)
         return true;

@@ -5,17 +5,17 @@
 #include "flush/flush_code.h"
 #include "inject/trap_record.h"
 
-static bool has_traps(const Flush *f) {
-    return f->store->counts && f->store->counts->traps.len;
+static bool has_traps(const Store *store) {
+    return store->counts && store->counts->traps.len;
 }
 
 void flush_trap_plan(Flush *f) {
-    if (has_traps(f))
+    if (has_traps(f->store))
         f->traps = trap_record_add_globals(f->m);
 }
 
 void flush_each_trap(const Flush *f, FlushValue *value, void *ctx) {
-    for (uint32_t i = 0; i < TRAP_RECORDS && has_traps(f); i++)
+    for (uint32_t i = 0; i < TRAP_RECORDS && has_traps(f->store); i++)
         for (uint32_t k = 0; k < TRAP_WORDS; k++) {
             FlushSource source = {.global = global_index(f, f->traps) + i * TRAP_WORDS + k};
             value(ctx, WASM_I32, &source, image_trap_offset(f->store->rows.image, i) + 4 * k);
@@ -55,7 +55,7 @@ static void add_correct(Flush *f, Splicer *s) {
 }
 
 void flush_add_traps(Flush *f, Splicer *s) {
-    if (!has_traps(f) || !f->flushes)
+    if (!has_traps(f->store) || !f->flushes)
         return;
     trap_record_add_trapped(f->m, f->traps);
     add_correct(f, s);

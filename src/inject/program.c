@@ -106,10 +106,10 @@ static void fill_wrapper(Program *p, int64_t func, uint32_t wrapper) {
 }
 
 /* Whether there is an instruction that throws. */
-static bool throws(const Program *p, uint32_t func) {
+static bool throws(const WasmModule *m, uint32_t func) {
     WasmCode code;
     WasmInstr i;
-    wasm_func_code(&p->m, func, &code); /* the walk has found it well formed */
+    wasm_func_code(m, func, &code); /* the walk has found it well formed */
     while (wasm_next(&code, &i))
         if (wasm_flow(i.op) == WASM_FLOW_THROW)
             return true;
@@ -293,7 +293,7 @@ static bool write_body(void *ctx, uint32_t func, Buf *out) {
         if (apart_put(&p->apart, func, out))
             return true;
     }
-    bool ends = (int64_t)func == p->main && throws(p, func);
+    bool ends = (int64_t)func == p->main && throws(&p->m, func);
     WasmBodyEdit edit = {0};
     p->pieces.only_counts = true;
     if ((p->touched[func] || ends) && !edit_func(p, func, ends, &edit))
@@ -326,7 +326,7 @@ static void add_exit_types(Program *p) {
     for (uint32_t f = 0; f < p->m.input_count[WASM_SPACE_FUNC]; f++)
         if (p->m.funcs.at[f].import < 0 &&
             ((exits && p->touched[f]) || p->touched[f] & TOUCHED_END ||
-             ((int64_t)f == p->main && throws(p, f))))
+             ((int64_t)f == p->main && throws(&p->m, f))))
             wasm_exit_block_type(&p->m, f);
 }
 

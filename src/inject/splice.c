@@ -152,8 +152,8 @@ static WasmType operand_type(const Site *site, const SiteTypes *types, bool resu
     return t == WASM_BOT ? WASM_I32 : t;
 }
 
-static uint32_t add_saved(Splicer *s, Saved *v, WasmType type, bool keep) {
-    uint32_t local = keep ? pool_keep(&s->pool, type) : pool_take(&s->pool, type);
+static uint32_t add_saved(LocalPool *pool, Saved *v, WasmType type, bool keep) {
+    uint32_t local = keep ? pool_keep(pool, type) : pool_take(pool, type);
     vec_push(&v->local, local);
     vec_push(&v->narrow, local);
     vec_push(&v->type, type);
@@ -168,7 +168,7 @@ static void save(Splicer *s, const Site *site, const SiteTypes *types, bool resu
     v->local.len = v->narrow.len = v->type.len = 0;
     for (uint32_t k = 0; k < n; k++) {
         WasmType type = operand_type(site, types, result, k);
-        uint32_t local = add_saved(s, v, type, keep);
+        uint32_t local = add_saved(&s->pool, v, type, keep);
         hole_put_local(s, k + 1 == n && tee ? HOLE_TEE : HOLE_SET, local);
     }
 }
@@ -196,7 +196,7 @@ bool splice_results_take(Splicer *s, const Site *site, const Match *matches, uin
     v->local.len = v->narrow.len = v->type.len = 0;
     for (uint32_t k = 0; k < wanted.count; k++) {
         assert(k < t->nresults);
-        add_saved(s, v, t->results[t->nresults - 1 - k], true);
+        add_saved(&s->pool, v, t->results[t->nresults - 1 - k], true);
         hole_put_local(s, HOLE_SET, v->local.at[k]);
     }
     return wanted.count > 0;
@@ -320,11 +320,11 @@ WasmType splice_result_type(WasmModule *m, const WasmTypes *results) {
 }
 
 /* The block type of code that leaves such values; the type was added in pass 1. */
-static WasmType block_type(const Splicer *s, const WasmTypes *results) {
+static WasmType block_type(const WasmModule *m, const WasmTypes *results) {
     if (results->len < 2)
         return results->len ? results->at[0] : WASM_NONE;
     return WASM_FUNC_TYPE_BIT |
-           (uint32_t)wasm_find_func_type(s->m, NULL, 0, results->at, results->len);
+           (uint32_t)wasm_find_func_type(m, NULL, 0, results->at, results->len);
 }
 
 typedef struct Relabel {
@@ -416,7 +416,7 @@ static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, con
     emit_drops(s->out, hole_operand_count(site, types) - saved);
     if (guarded) {
         splice_predicate(s, site, matches, alt);
-        emit_if(s->out, diverges ? WASM_NONE : block_type(s, &types->supplies));
+        emit_if(s->out, diverges ? WASM_NONE : block_type(s->m, &types->supplies));
     }
     splice_body(s, site, types, matches, alt);
     if (guarded) {
@@ -575,8 +575,8 @@ static bool is_plain(const Match *m) {
 }
 
 /* The offset after the `end` (or `delegate` and its label) of a construct. */
-static uint32_t after_construct(const Splicer *s, const Site *site) {
-    const uint8_t *end = wasm_func_body(s->m, site->func) + site->construct->end, *p = end + 1;
+static uint32_t after_construct(const WasmModule *m, const Site *site) {
+    const uint8_t *end = wasm_func_body(m, site->func) + site->construct->end, *p = end + 1;
     if (*end == 0x18) /* delegate */
         wasm_vec_u32(&p);
     return site->construct->end + (uint32_t)(p - end);
@@ -597,8 +597,8 @@ static void splice_block_alt(Splicer *s, const Site *site, const SiteTypes *type
     if (arm || alt->shape->variant->alt.drops)
         emit_drops(s->out, arm ? types->results.len : types->operands.len);
     splice_match(s, site, matches, (uint32_t)(alt - matches));
-    region(ctx, WASM_REPLACE, site->pc, arm ? site->construct->part_end : after_construct(s, site),
-           from, s->out->len);
+    region(ctx, WASM_REPLACE, site->pc,
+           arm ? site->construct->part_end : after_construct(s->m, site), from, s->out->len);
 }
 
 /* With a dynamic predicate: at the top of an arm, the body and then a branch out of the construct,
@@ -619,7 +619,7 @@ static void splice_wrap(Splicer *s, const Site *site, const SiteTypes *types, co
                         const Match *alt, SpliceRegion *region, void *ctx) {
     size_t from = s->out->len;
     splice_predicate(s, site, matches, alt);
-    emit_if(s->out, block_type(s, &types->supplies));
+    emit_if(s->out, block_type(s->m, &types->supplies));
     splice_match(s, site, matches, (uint32_t)(alt - matches));
     wasm_put_op(s->out, WASM_OP_ELSE);
     hole_restore(s, &s->args, s->args.local.len);

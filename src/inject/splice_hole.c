@@ -44,17 +44,17 @@ static void put_word(Splicer *s, const Hole *h) {
 }
 
 /* A local of the template for leaf n of a tuple that a call returned, or that it returns. */
-static uint32_t leaf_local(Splicer *s, LeafLocals *list, uint32_t n, WasmType type) {
+static uint32_t leaf_local(LocalPool *pool, LeafLocals *list, uint32_t n, WasmType type) {
     for (uint32_t i = 0; i < list->len; i++)
         if (list->at[i].n == n && list->at[i].type == type)
             return list->at[i].local;
-    vec_push(list, ((LeafLocal){n, type, pool_take(&s->pool, type)}));
+    vec_push(list, ((LeafLocal){n, type, pool_take(pool, type)}));
     return vec_last(list).local;
 }
 
 /* The local of result i of the instruction that an alt body replaces (Variant.gives). */
 static uint32_t given_local(Splicer *s, uint32_t i) {
-    return leaf_local(s, &s->gives, i, wasm_nullable(s->types->supplies.at[i]));
+    return leaf_local(&s->pool, &s->gives, i, wasm_nullable(s->types->supplies.at[i]));
 }
 
 void hole_push_given(Splicer *s) {
@@ -69,7 +69,7 @@ void hole_take_leaves(Splicer *s, const Type *result) {
     uint32_t n = type_leaves(result);
     for (uint32_t i = n; i > 0 && n > 1; i--) {
         WasmType type = type_wasm(type_leaf(result, i - 1));
-        hole_put_local(s, HOLE_SET, leaf_local(s, &s->got, i - 1, type));
+        hole_put_local(s, HOLE_SET, leaf_local(&s->pool, &s->got, i - 1, type));
     }
 }
 
@@ -144,8 +144,8 @@ void hole_put_operand_as(Splicer *s, uint32_t n, bool wide) {
 }
 
 /* The length of an array, 0 of null. */
-static void put_length(Splicer *s, uint32_t local) {
-    emit(s->out,
+static void put_length(Buf *out, uint32_t local) {
+    emit(out,
          "$array=%u local.get $array ref.is_null"
          " if i64 i64.const 0 else local.get $array array.len i64.extend_i32_u end",
          local);
@@ -207,8 +207,8 @@ static bool put_own_local(Splicer *s, const Hole *h) {
     case HOLE_LOCAL: local = h->n; break;
     case HOLE_TEMP: local = s->temps.at[h->n]; break;
     case HOLE_BACK: local = s->back; break;
-    case HOLE_GOT: local = leaf_local(s, &s->got, h->n, h->type); break;
-    case HOLE_GIVE: local = leaf_local(s, &s->gives, h->n, h->type); break;
+    case HOLE_GOT: local = leaf_local(&s->pool, &s->got, h->n, h->type); break;
+    case HOLE_GIVE: local = leaf_local(&s->pool, &s->gives, h->n, h->type); break;
     default: return false;
     }
     hole_put_local(s, h->access, local);
@@ -227,7 +227,7 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
     case HOLE_NULL: emit(s->out, "local.get %u ref.is_null", s->args.local.at[h->n]); break;
     case HOLE_ALT_CALL: put_alt_call(s, &v->alt_calls.at[h->n], site); break;
     case HOLE_CONDITION: put_condition(s, site->instr, (RefCondition)h->n); break;
-    case HOLE_LENGTH: put_length(s, s->args.local.at[h->n]); break;
+    case HOLE_LENGTH: put_length(s->out, s->args.local.at[h->n]); break;
     case HOLE_ENTRY: put_entry(s, site->instr); break;
     case HOLE_GLOBAL:
         emit(s->out, "global.get %u", wasm_final(s->m, WASM_SPACE_GLOBAL, h->n));
@@ -253,7 +253,7 @@ void splice_template(Splicer *s, const Template *t, const Variant *v, const Site
     buf_bytes(s->out, t->code + at, t->len - at);
     bool by_site = v && v->alt.gives;
     for (uint32_t i = 0; i < t->ngives && !by_site; i++)
-        hole_put_local(s, HOLE_GET, leaf_local(s, &s->gives, i, t->gives[i]));
+        hole_put_local(s, HOLE_GET, leaf_local(&s->pool, &s->gives, i, t->gives[i]));
     for (uint32_t i = 0; i < s->temps.len; i++)
         pool_free_local(&s->pool, s->temps.at[i]);
     for (uint32_t i = 0; i < s->got.len; i++)

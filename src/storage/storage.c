@@ -325,11 +325,11 @@ static int by_name(const void *a, const void *b) {
 }
 
 /* The variables of a storage: those of script scope by name, shared ones in order. */
-static uint32_t list_vars(const Store *s, Storage storage, const PlanVar **list) {
+static uint32_t list_vars(const Plan *plan, Storage storage, const PlanVar **list) {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < s->plan->vars.len; i++)
-        if (s->plan->vars.at[i].decl->storage == storage)
-            list[n++] = &s->plan->vars.at[i];
+    for (uint32_t i = 0; i < plan->vars.len; i++)
+        if (plan->vars.at[i].decl->storage == storage)
+            list[n++] = &plan->vars.at[i];
     if (storage == STORAGE_SCRIPT && n)
         qsort(list, n, sizeof *list, by_name);
     return n;
@@ -339,7 +339,7 @@ static uint32_t list_vars(const Store *s, Storage storage, const PlanVar **list)
 static void number_maps(Store *s) {
     const PlanVar **list = mem_alloc(sizeof *list * (s->plan->vars.len + 1u));
     for (uint32_t k = 0; k < 2; k++) {
-        uint32_t n = list_vars(s, k ? STORAGE_SHARED : STORAGE_SCRIPT, list);
+        uint32_t n = list_vars(s->plan, k ? STORAGE_SHARED : STORAGE_SCRIPT, list);
         for (uint32_t i = 0; i < n; i++)
             if (list[i]->decl->type->kind == TYPE_MAP)
                 s->maps.of_var[list[i]->id] = s->maps.count++;
@@ -379,7 +379,7 @@ void store_close(Store *s, const WasmModule *m) {
             s->slots += cells_count(&s->cells, s->plan->probes.at[i].shared_from, NULL);
     cells_close(&s->cells);
     const PlanVar **list = mem_alloc(sizeof *list * (s->plan->vars.len + 1u));
-    uint32_t n = list_vars(s, STORAGE_SHARED, list);
+    uint32_t n = list_vars(s->plan, STORAGE_SHARED, list);
     for (uint32_t i = 0; i < n; i++) {
         if (!list[i]->decl->report)
             continue;
@@ -388,7 +388,7 @@ void store_close(Store *s, const WasmModule *m) {
         vec_push(&s->tail, list[i]->id);
     }
     /* of script scope: globals, then maps */
-    n = list_vars(s, STORAGE_SCRIPT, list);
+    n = list_vars(s->plan, STORAGE_SCRIPT, list);
     for (uint32_t maps = 0; maps < 2; maps++) {
         for (uint32_t i = 0; i < n; i++) {
             if (!list[i]->decl->report || (list[i]->decl->type->kind == TYPE_MAP) != maps)
