@@ -260,6 +260,45 @@ WasmExceptions wasm_survey_exceptions(WasmSurvey *s, const WasmModule *m) {
     return s->exceptions;
 }
 
+/* ---- loops ---- */
+
+typedef struct OpenConstruct {
+    uint32_t loop;  /* its number + 1; 0 = it is no loop */
+    uint32_t calls; /* in the function before it */
+} OpenConstruct;
+
+/* Finds the loops of a function, and which of them have calls. */
+static void find_loops(WasmSurvey *s, const WasmModule *m, uint32_t func) {
+    Vec(OpenConstruct) open = {0};
+    uint32_t calls = 0;
+    WasmCode code;
+    WasmInstr i;
+    wasm_func_code(m, func, &code); /* malformed code is left to those who walk it */
+    s->loops.len = 0;
+    while (wasm_next(&code, &i)) {
+        WasmFlow flow = wasm_flow(i.op);
+        if (flow == WASM_FLOW_LOOP)
+            vec_push(&s->loops, ((WasmSurveyLoop){.at = i.offset}));
+        if (wasm_flow_opens(flow))
+            vec_push(&open, ((OpenConstruct){flow == WASM_FLOW_LOOP ? s->loops.len : 0, calls}));
+        calls += flow == WASM_FLOW_CALL || flow == WASM_FLOW_TAIL_CALL;
+        if ((i.op == WASM_OP_END || i.op == WASM_OP_DELEGATE) && open.len) {
+            OpenConstruct *closed = &open.at[--open.len];
+            if (closed->loop)
+                s->loops.at[closed->loop - 1].calls = closed->calls < calls;
+        }
+    }
+    vec_free(&open);
+}
+
+bool wasm_survey_loop_calls(WasmSurvey *s, const WasmModule *m, uint32_t func, uint32_t at) {
+    if (s->loops_of != func + 1)
+        find_loops(s, m, func);
+    s->loops_of = func + 1;
+    uint32_t k = vec_first(&s->loops, at, at);
+    return k < s->loops.len && s->loops.at[k].at == at && s->loops.at[k].calls;
+}
+
 /* ---- the order of functions ---- */
 
 typedef struct Order {
@@ -316,4 +355,6 @@ void wasm_survey_free(WasmSurvey *s) {
     free(s->funcs);
     s->funcs = NULL;
     vec_free(&s->calls);
+    vec_free(&s->loops);
+    s->loops_of = 0;
 }

@@ -19,12 +19,20 @@ typedef struct WasmCallEdge {
     bool tail; /* the caller is gone when the other one begins */
 } WasmCallEdge;
 
+/* A loop of the function that was asked about last. */
+typedef struct WasmSurveyLoop {
+    uint32_t at;
+    bool calls;
+} WasmSurveyLoop;
+
 /* A zeroed one is valid; it is computed at the first question, from the input as it was read. */
 typedef struct WasmSurvey {
     bool any_call;   /* set by the caller: a call may reach another function than it names */
     uint16_t *funcs; /* by input function, and one more for what indirect calls reach: bits; NULL =
                        not made yet */
     Vec(WasmCallEdge) calls; /* by caller */
+    uint32_t loops_of;       /* the function that was asked about last + 1 */
+    Vec(WasmSurveyLoop) loops;
     bool tail_calls;
     WasmExceptions exceptions;
 } WasmSurvey;
@@ -39,6 +47,8 @@ bool wasm_survey_has_tail_calls(WasmSurvey *s, const WasmModule *m, uint32_t fun
 /* The function has calls; loops. */
 bool wasm_survey_calls(WasmSurvey *s, const WasmModule *m, uint32_t func);
 bool wasm_survey_loops(WasmSurvey *s, const WasmModule *m, uint32_t func);
+/* The loop at this offset has calls. Quick if loops are asked about function by function. */
+bool wasm_survey_loop_calls(WasmSurvey *s, const WasmModule *m, uint32_t func, uint32_t at);
 /* A function compiled by Go's compiler that is suspended in the middle when a goroutine waits (its
  * result is 1 then), and entered again later (its parameter is not 0 then). */
 bool wasm_survey_resumable(WasmSurvey *s, const WasmModule *m, uint32_t func);

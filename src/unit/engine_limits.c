@@ -212,6 +212,11 @@ static void check_name(Engine *g, const Expr *e) {
                "attached to",
                name_infos[e->bound.id].text);
         break;
+    case NAME_LOOP_CALLS:
+        refuse(g, REASON_ESCAPES, e->span,
+               "'%s' depends on the whole loop; a monitor sees only the instruction",
+               name_infos[e->bound.id].text);
+        break;
     case NAME_FILE:
     case NAME_LINE:
     case NAME_COLUMN:
