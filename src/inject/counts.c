@@ -22,10 +22,15 @@ void counts_init(Counts *c, const WasmModule *m, bool exact_traps) {
     *c = (Counts){.m = m, .here.func = COUNT_NONE, .exact_traps = exact_traps};
 }
 
-void counts_written(Counts *c) {
+void counts_free_parts(Counts *c) {
     for (uint32_t i = 0; i < c->parts.len; i++)
         vec_free(&c->parts.at[i]);
     vec_free(&c->parts);
+    c->parts_freed = true;
+}
+
+void counts_written(Counts *c) {
+    counts_free_parts(c);
     vec_free(&c->numbered);
     segments_free(&c->here.segments);
     vec_free(&c->points);
@@ -774,5 +779,6 @@ uint32_t counts_add_part(Counts *c, uint32_t var) {
 }
 
 CountParts counts_parts(const Counts *c, uint32_t var) {
+    assert(!c->parts_freed);
     return var < c->parts.len ? c->parts.at[var] : (CountParts){0};
 }

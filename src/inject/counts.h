@@ -125,7 +125,8 @@ typedef struct Counts {
     uint32_t last_counter;  /* of its last term that is a counter */
     Vec(CountValue) values; /* in the order of counts_value */
     Vec(CountParts) parts;  /* by variable */
-    Vec(CountTraps) traps;  /* in the order of functions, in these of code */
+    bool parts_freed;
+    Vec(CountTraps) traps; /* in the order of functions, in these of code */
     Vec(uint32_t) trap_points, trap_vars;
     Vec(uint32_t) trap_moved; /* trap_points in the new bodies; filled in as these are written */
     Buf trap_amounts;         /* SLEB128, most of which take a byte */
@@ -257,5 +258,7 @@ uint32_t counts_add_part(Counts *c, uint32_t var);
 /* The parts of a variable; none if nothing was shared. Valid as long as nothing is added; once pass
  * 1 is over, those of the same weight follow one another. */
 CountParts counts_parts(const Counts *c, uint32_t var);
+/* Frees them, once the code that adds them up is there: of sums over all code they are many. */
+void counts_free_parts(Counts *c);
 
 #endif

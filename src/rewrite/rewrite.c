@@ -496,6 +496,8 @@ static bool link(void *self) {
     program_wrap_ends(&r->p, r->flush.main, r->flush.proc_exit);
     if (!flush_add(&r->flush, init, &r->once, &reach))
         return false;
+    if (r->store.counts)
+        counts_free_parts(&r->coalesce.counts);
     Splicer *s = &r->p.splicer;
     fill_init(&r->fill, s, &r->p.m, r->p.plan, &r->store);
     r->fill.helpers = r->helpers;
