@@ -143,16 +143,16 @@ static bool read_map(Reader *r, Str type, bool in_map, uint32_t depth, const Fol
     Str key, value;
     if (!value_map_types(type, &key, &value) || (in_map && !take(r, "{")))
         return false;
-    Follow behind_key = {.separator = "->", .next = value};
-    Follow behind_value = {.separator = ";", .next = key, .close = in_map ? "}" : "", .outer = f};
+    Follow after_key = {.separator = "->", .next = value};
+    Follow after_value = {.separator = ";", .next = key, .close = in_map ? "}" : "", .outer = f};
     buf_u8(r->out, '[');
     bool empty = in_map ? stands(r, r->at, "}") : take(r, "empty map");
     while (!empty) {
         buf_str(r->out, STR("{\"key\":"));
-        if (!read_value(r, key, true, depth, &behind_key) || !take(r, "->"))
+        if (!read_value(r, key, true, depth, &after_key) || !take(r, "->"))
             return false;
         buf_str(r->out, STR(",\"value\":"));
-        if (!read_value(r, value, true, depth, &behind_value))
+        if (!read_value(r, value, true, depth, &after_value))
             return false;
         buf_u8(r->out, '}');
         if (!take(r, ";"))

@@ -75,7 +75,7 @@ static uint32_t add_tell(WasmModule *m) {
     return tell;
 }
 
-/* Takes over what the host's sampler has found. */
+/* Adds the nodes of the host's sampler to the calling-context tree. */
 static uint32_t add_collect(const StackPlaces *at, WasmModule *m, const uint32_t *helpers) {
     WasmType i32 = WASM_I32;
     uint32_t type = wasm_add_func_type(m, &i32, 1, &i32, 1);
@@ -169,7 +169,7 @@ void stack_put_frame(const StackPlaces *at, const WasmModule *m, uint32_t local,
         emit(out, "i32.const 0 i32.store %u %u", memory_of(at, m), STACK_FRAMES + step);
 }
 
-/* The host's next call finds the place of this one. */
+/* Removes the function's frame, and stores its address at the top for the host's next call. */
 static void put_leave(const StackPlaces *at, const WasmModule *m, Buf *out) {
     if (at->place == UINT32_MAX || !at->host)
         return;
@@ -177,7 +177,7 @@ static void put_leave(const StackPlaces *at, const WasmModule *m, Buf *out) {
     stack_put_frame(at, m, at->place, 0, 0, out);
 }
 
-/* No frame is below the place of the function; one without a place may have any below it. */
+/* Pushes whether the function's frame is the outermost; 0 if its address is not known. */
 static void put_outermost(const StackPlaces *at, Buf *out) {
     if (at->place == UINT32_MAX)
         emit(out, "i32.const 0");

@@ -45,12 +45,12 @@ void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, const uint32_t 
 /* The same if the imported runtime keeps it. */
 void stack_import(StackPlaces *at, const uint32_t *helpers);
 
-/* Appends code; the module is laid out. Pushes the place that callers have left at the top. */
+/* Appends code; the module is laid out. Pushes the address that callers have stored at the top. */
 void stack_put_top(const StackPlaces *at, const WasmModule *m, Buf *out);
-/* Leaves the place that is `step` above that in a local at the top. */
+/* Stores the address in a local, plus `step`, at the top. */
 void stack_put_set_top(const StackPlaces *at, const WasmModule *m, uint32_t local, uint32_t step,
                        Buf *out);
-/* Puts a frame there, above which there is none; 0 = there is none at that place, either. */
+/* Stores a frame there, above which there is none; 0 = there is none at that address, either. */
 void stack_put_frame(const StackPlaces *at, const WasmModule *m, uint32_t local, uint32_t step,
                      uint32_t frame, Buf *out);
 /* An operation. */

@@ -11,7 +11,7 @@ enum { MASK = 0x3ffffc }; /* of offsets; a quarter of what STACK_MASK has room f
 
 static uint32_t frames, top; /* address of the first one, 0 = there is no memory; as at STACK_TOP */
 
-/* Where the frame goes of the function that is called. */
+/* The address of the frame of the next function that is called. */
 VALUES_EXPORT(stack_top)
 uint32_t stack_top(void) {
     return top & MASK;
@@ -22,7 +22,7 @@ void stack_set_top(uint32_t place) {
     top = place;
 }
 
-/* Puts a frame at a place; 0: there is none. */
+/* Stores a frame at an address; 0: there is none. */
 VALUES_EXPORT(stack_put)
 void stack_put(uint32_t place, uint32_t frame) {
     if (!frames)
@@ -34,7 +34,7 @@ void stack_put(uint32_t place, uint32_t frame) {
     set32(frames + place + STACK_STEP, 0);
 }
 
-/* Adds to the node of the calling-context tree that the functions on the stack are. */
+/* Adds a sample to the node of the calling-context tree for the functions on the stack. */
 VALUES_EXPORT(stack_sample)
 void stack_sample(uint64_t samples, uint64_t ns) {
     enum { OUTER = STACK_STEP * STACK_OUTER, INNER = STACK_STEP * STACK_INNER };

@@ -103,7 +103,7 @@ class Flow:
         return self.leave(depth, labels) if self.pick(5) == 0 else self.value(depth, labels)
 
     def leave(self, depth, labels):
-        """Code behind which nothing is executed, and some that is not."""
+        """Code after which nothing is executed, and some dead code."""
         plain, kind = self.labels_with(labels, NONE, LOOP), self.pick(6)
         carrying = self.labels_with(labels, VALUE)
         if kind == 0 and self.may_trap():

@@ -54,7 +54,7 @@ class Steps(Flow):
         else:
             more = self.get(local) + wrapped(first + step * (1 + self.pick(40))) + b"\x47\x0d\0"
         if self.pick(12) == 0:
-            more += self.value(0, inside) + b"\x1a"  # something behind the branch
+            more += self.value(0, inside) + b"\x1a"  # something after the branch
         before = self.value(0, labels) if kind == uleb(PASSING) else b""
         return start + before + b"\x03" + kind + body + more + END
 

@@ -557,7 +557,7 @@ def operand_types(program, f):
 
 
 def destinations(f, i):
-    """Where control may go on behind instruction i."""
+    """Where control may go on after instruction i."""
     name, *imms = f.body[i]
 
     def label(depth):
@@ -576,7 +576,7 @@ def destinations(f, i):
 
 
 def blocks(f):
-    """Basic blocks as (first, last) instructions: what can be reached, entered at the first and left behind the last."""
+    """Basic blocks as (first, last) instructions: what can be reached, entered at the first and left after the last."""
     starts, reached, todo = {0}, set(), [0]
     while todo:
         i = todo.pop()

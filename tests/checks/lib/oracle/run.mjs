@@ -1,5 +1,5 @@
 // Runs many modules one after the other: reads their paths, one a line, and answers each with a line of JSON: what the module printed,
-// the globals g0, g1 ... behind the run, and what went wrong.
+// the globals g0, g1 ... after the run, and what went wrong.
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 

@@ -324,7 +324,7 @@ class Listener:
     """What a run tells; all methods may change frame.stack and frame.locals."""
 
     def first(self, frame): pass               # in front of everything else in the function
-    def enter(self, frame): pass               # behind what is in front of its first instruction
+    def enter(self, frame): pass               # after the code before its first instruction
     def leave(self, frame, i): pass            # in front of instruction i, after which the function is left
     def before(self, frame, i): pass
     def after(self, frame, i, operands): pass  # operands: what was popped, the last one last
@@ -332,7 +332,7 @@ class Listener:
     def arrive(self, frame, i, label): pass    # branch i of the function goes to that label
     def landed(self, frame, i): pass           # ... and its values are on the stack
     def close(self, frame, i): pass            # a construct's body ends by falling through; i is the construct or the else
-    def behind(self, frame, i): pass           # behind construct i, by whatever way
+    def behind(self, frame, i): pass           # after construct i, whichever way control leaves it
 
 
 class Machine:

@@ -32,7 +32,7 @@ class Program:
         return self.value(depth - 1, labels) + b"\x08" + uleb(self.pick(TAGS))
 
     def leave(self, depth, labels):
-        """Code behind which nothing runs."""
+        """Code after which nothing runs."""
         kind = self.pick(5)
         if kind == 0:
             return self.value(depth - 1, labels) + b"\x0f"

@@ -13,7 +13,7 @@ const work = mkdtempSync(join(tmpdir(), 'whammc-runtime-'));
 const STACK_BASE = 65536 + 4096, STACK = 16384;
 const VALUES = 64, DERIVED = 88; // FORMAT_VALUES, FORMAT_DERIVED
 
-// A memory with the runtime's stack and the image somewhere behind the first page, all other bytes marked.
+// A memory with the runtime's stack and the image somewhere after the first page, all other bytes marked.
 function place(name) {
   const image = readFileSync(join(work, `${name}.image`));
   const values = readFileSync(join(work, `${name}.values`));
@@ -112,7 +112,7 @@ function testJs(name) {
 function testNone(name) {
   const p = place(name), r = instantiate('none', p, {});
   for (let i = 0; i < 3; i++) {
-    if (i === 2) p.memory.grow(1); // somebody else's page behind the text: it must move or still fit
+    if (i === 2) p.memory.grow(1); // somebody else's page after the text: it must move or still fit
     r.report();
     const ptr = r.exports.whammc_report_ptr(), len = r.exports.whammc_report_len();
     check(`none ${name}, report ${i}`, Buffer.from(new Uint8Array(p.memory.buffer, ptr, len)).equals(p.expected));

@@ -25,7 +25,7 @@ const modules = Object.fromEntries([...HOSTS.map((h) => `${h}_values`), 'import'
 
 // ---- a memory as the compiler lays it out ----
 
-// `memory`: bytes from address 0 on, or nothing; behind them image and values, then the heap.
+// `memory`: bytes from address 0 on, or nothing; after them image and values, then the heap.
 function layOut({ memory = new Uint8Array(START), image = new Uint8Array(0), values = new Uint8Array(0), maps = 4, maximum }) {
   const align = (n) => (n + 7) & ~7;
   const mapsAt = align(memory.length), imageAt = align(mapsAt + maps * MAP_HEADER), valuesAt = align(imageAt + image.length);
