@@ -134,9 +134,9 @@ static void put_dup(const Fill *f, Splicer *s, const Expr *to, const Site *site)
 }
 
 /* Replaces the index of a table's entry by that of the function in it. */
-static void put_resolve(const Fill *f, Splicer *s, const WasmInstr *i) {
-    emit_resize(s->out, WASM_I32, wasm_table_address(f->m, accessed_table(i)));
-    shadow_put_lookup(f->shadow, i, s->out);
+static void put_resolve(const Fill *f, const WasmInstr *i, Buf *out) {
+    emit_resize(out, WASM_I32, wasm_table_address(f->m, accessed_table(i)));
+    shadow_put_lookup(f->shadow, i, out);
 }
 
 /* ---- pages of maps ---- */
@@ -180,7 +180,7 @@ static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const S
         hole_put_local(s, HOLE_GET, s->args.local.at[0]);
         shadow_put_lookup(f->shadow, site->instr, s->out);
         break;
-    case HOLE_RESOLVE: put_resolve(f, s, site->instr); break;
+    case HOLE_RESOLVE: put_resolve(f, site->instr, s->out); break;
     case HOLE_DEPTH: hole_put_call(s, br_table_function(f->br_tables, site->instr)); break;
     case HOLE_DUP: put_dup(f, s, v->dups.at[h->n].memory, site); break;
     case HOLE_TEXT: store_push_text(f->store, f->m, h->n, s->out); break;

@@ -187,8 +187,8 @@ static SlotGroup *group_of_row(Store *s, const CountedRow *row) {
     return &s->groups.at[s->group_of[row->var]];
 }
 
-static ImageCount count_of(const Store *s, uint32_t value) {
-    const CountValue *v = &s->counts->values.at[value];
+static ImageCount count_of(const Counts *counts, uint32_t value) {
+    const CountValue *v = &counts->values.at[value];
     return (ImageCount){v->amount, v->flag, value};
 }
 
@@ -200,7 +200,7 @@ static void put_row(Store *s, const WasmModule *m, uint32_t func, uint32_t pc,
         image_same_row(s->rows.image, s->rows.of_var[row->var], row->probe, func, pc);
         return;
     }
-    ImageCount count = count_of(s, value);
+    ImageCount count = count_of(s->counts, value);
     image_count_row(s->rows.image, s->rows.of_var[row->var], row->probe, func, pc, &count);
     g->last = value;
 }
@@ -212,14 +212,14 @@ void store_count_row(Store *s, const Site *site, const CountedRow *row) {
 }
 
 /* Whether what is counted can only be 0. */
-static bool is_never(const Store *s, uint32_t value) {
-    return value != COUNT_NONE && !s->counts->values.at[value].amount;
+static bool is_never(const Counts *counts, uint32_t value) {
+    return value != COUNT_NONE && !counts->values.at[value].amount;
 }
 
 void store_join_row(Store *s, const WasmModule *m, uint32_t func, uint32_t pc,
                     const CountedRow *row, uint32_t value) {
     uint32_t last = group_of_row(s, row)->last;
-    bool same = is_never(s, value) && is_never(s, last); /* counts_value would have said so */
+    bool same = is_never(s->counts, value) && is_never(s->counts, last); /* counts_value's rule */
     put_row(s, m, func, pc, row, same ? last : value);
 }
 
@@ -228,7 +228,7 @@ void store_join_rows(Store *s, uint32_t group, const ImageRows *rows, const uint
     SlotGroup *g = &s->groups.at[group];
     image_append_rows(s->rows.image, g->rows, rows);
     for (uint32_t i = 0; i < nvalues; i++) {
-        ImageCount count = count_of(s, first + values[i]);
+        ImageCount count = count_of(s->counts, first + values[i]);
         image_append_value(s->rows.image, g->rows, &count);
         g->last = count.number;
     }
@@ -353,15 +353,15 @@ static ImageWord count_word(void *ctx, uint32_t number) {
 }
 
 /* Whether rows are made of counters, which the image then has among its values. */
-static bool counters_in_image(const Store *s) {
-    return s->counts && s->counts->values.len;
+static bool counters_in_image(const Counts *counts) {
+    return counts && counts->values.len;
 }
 
 static void close_counts(Store *s) {
     const Counts *c = s->counts;
     image_set_counts(s->rows.image,
                      (ImageCounts){.traps = c->traps.len ? TRAP_RECORDS : 0,
-                                   .ncounters = counters_in_image(s) ? c->ncounters : 0,
+                                   .ncounters = counters_in_image(c) ? c->ncounters : 0,
                                    .nderived = c->nderived,
                                    .derived = &c->derived,
                                    .word = count_word,
@@ -475,7 +475,7 @@ uint64_t store_values_size(const Store *s) {
         size = align8(size + cells_hidden_size(&s->cells));
     if (!s->in_memory)
         return size;
-    uint32_t words = counter_words(s) - (counters_in_image(s) ? s->counts->ncounters : 0);
+    uint32_t words = counter_words(s) - (counters_in_image(s->counts) ? s->counts->ncounters : 0);
     return size + 8 * (uint64_t)words;
 }
 
@@ -583,7 +583,7 @@ static void add_counters(Store *s, WasmModule *m) {
         wasm_add_globals_zero(m, WASM_I64, true, counter_words(s));
     s->counters.settled_at =
         s->values_at + store_values_size(s) - 8 * (uint64_t)s->counters.nsettled;
-    s->counters.at = counters_in_image(s)
+    s->counters.at = counters_in_image(s->counts)
                          ? s->values_at + image_counters_offset(s->rows.image)
                          : s->counters.settled_at - 8 * (uint64_t)s->counts->ncounters;
 }
