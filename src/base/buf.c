@@ -53,24 +53,20 @@ void buf_reserve_slow_(Buf *b, size_t more) {
 
 void buf_uleb_long_(Buf *b, uint64_t v) {
     buf_reserve(b, 10);
-    while (v >= 0x80) {
-        b->data[b->len++] = (uint8_t)(v | 0x80);
-        v >>= 7;
-    }
-    b->data[b->len++] = (uint8_t)v;
+    uint8_t *to = b->data + b->len;
+    for (; v >= 0x80; v >>= 7)
+        *to++ = (uint8_t)(v | 0x80);
+    *to++ = (uint8_t)v;
+    b->len = (size_t)(to - b->data);
 }
 
-void buf_sleb(Buf *b, int64_t v) {
+void buf_sleb_long_(Buf *b, int64_t v) {
     buf_reserve(b, 10);
-    for (;;) {
-        uint8_t byte = v & 0x7f;
-        v >>= 7; /* arithmetic on every compiler we build with */
-        if ((v == 0 && !(byte & 0x40)) || (v == -1 && (byte & 0x40))) {
-            b->data[b->len++] = byte;
-            return;
-        }
-        b->data[b->len++] = byte | 0x80;
-    }
+    uint8_t *to = b->data + b->len;
+    for (; v < -0x40 || v >= 0x40; v >>= 7) /* arithmetic on every compiler we build with */
+        *to++ = (uint8_t)(v | 0x80);
+    *to++ = v & 0x7f;
+    b->len = (size_t)(to - b->data);
 }
 
 void buf_uleb_padded(Buf *b, uint64_t v, uint32_t width) {

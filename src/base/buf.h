@@ -62,8 +62,14 @@ static inline void buf_uleb(Buf *b, uint64_t v) {
     else
         buf_uleb_long_(b, v);
 }
-/* Signed LEB128. */
-void buf_sleb(Buf *b, int64_t v);
+/* Signed LEB128; for numbers of more than one byte. */
+void buf_sleb_long_(Buf *b, int64_t v);
+static inline void buf_sleb(Buf *b, int64_t v) {
+    if (v >= -0x40 && v < 0x40)
+        buf_u8(b, (uint8_t)(v & 0x7f));
+    else
+        buf_sleb_long_(b, v);
+}
 /* Unsigned LEB128 padded to exactly `width` bytes (width must suffice). */
 void buf_uleb_padded(Buf *b, uint64_t v, uint32_t width);
 /* Little-endian. */

@@ -38,7 +38,7 @@ void counts_written(Counts *c) {
     buf_free(&c->derived);
     vec_free(&c->values);
     vec_free(&c->here.shares);
-    vec_free(&c->here.by_var);
+    vec_free(&c->here.vars);
     vec_free(&c->here.last_share);
     vec_free(&c->here.starts);
     vec_free(&c->here.deficits);
@@ -80,7 +80,7 @@ void counts_leave(Counts *c) {
     close_function(c);
     c->here.func = COUNT_NONE;
     c->here.first_value = c->values.len;
-    c->here.shares.len = c->here.nshares = c->here.stage = 0;
+    c->here.shares.len = c->here.vars.len = c->here.nshares = c->here.stage = 0;
 }
 
 void counts_enter(Counts *c, uint32_t func) {
@@ -207,20 +207,22 @@ static inline uint32_t stage_of(Counts *c, uint32_t key) {
 
 /* What no trap comes between is one share. */
 static void add_share(Counts *c, CountShare share) {
-    c->here.nshares++;
-    while (c->here.last_share.len <= share.var)
-        vec_push(&c->here.last_share, 0);
-    uint32_t *last = &c->here.last_share.at[share.var];
-    if (*last < c->here.shares.len) { /* else it is of another function */
-        CountShare *before = &c->here.shares.at[*last];
-        if (before->var == share.var && before->segment == share.segment &&
-            before->stage == share.stage) {
-            before->amount += share.amount;
-            return;
-        }
+    CountsHere *h = &c->here;
+    h->nshares++;
+    while (h->last_share.len <= share.var)
+        vec_push(&h->last_share, 0);
+    uint32_t *last = &h->last_share.at[share.var];
+    CountShare *before = *last < h->shares.len ? &h->shares.at[*last] : NULL;
+    if (!before || before->var != share.var) { /* that is of another function */
+        vec_push(&h->vars, share.var);
+    } else if (before->segment == share.segment && before->stage == share.stage) {
+        before->amount += share.amount;
+        return;
+    } else {
+        share.before = 1 + *last;
     }
-    *last = c->here.shares.len;
-    vec_push(&c->here.shares, share);
+    *last = h->shares.len;
+    vec_push(&h->shares, share);
 }
 
 void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint64_t amount) {
@@ -230,15 +232,15 @@ void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint6
     if (segment == COUNT_NONE || segment == COUNT_EXITS || !amount)
         return;
     uint32_t own = segment & ~COUNT_LEFT;
-    add_share(c, (CountShare){var, own, key, stage_of(c, key), amount});
+    add_share(c, (CountShare){var, own, key, stage_of(c, key), amount, 0});
     if (segment & COUNT_LEFT)
-        add_share(c, (CountShare){var, own + 1, key + 1, stage_of(c, key + 1), 0 - amount});
+        add_share(c, (CountShare){var, own + 1, key + 1, stage_of(c, key + 1), 0 - amount, 0});
 }
 
 void counts_add_now_(Counts *c, uint32_t var, uint32_t offset, uint64_t amount) {
     uint32_t segment = counts_segment_now(c);
     if (segment != COUNT_NONE && amount)
-        add_share(c, (CountShare){var, segment, 2 * offset, c->here.segments.traps.len, amount});
+        add_share(c, (CountShare){var, segment, 2 * offset, c->here.segments.traps.len, amount, 0});
 }
 
 uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, uint32_t last) {
@@ -507,61 +509,9 @@ static void add_parts(Counts *c, uint32_t var) {
         }
 }
 
-static int by_var(const void *a, const void *b) {
-    const CountShare *x = a, *y = b;
-    if (x->var != y->var)
-        return x->var < y->var ? -1 : 1;
-    if (x->segment != y->segment)
-        return x->segment < y->segment ? -1 : 1;
-    return x->key < y->key ? -1 : x->key > y->key;
-}
-
-/* Shares often are in order: they come in that of the code. */
-static void put_in_order(CountShare *at, uint32_t n, int (*order)(const void *, const void *)) {
-    bool sorted = true;
-    for (uint32_t i = 1; i < n && sorted; i++)
-        sorted = order(&at[i - 1], &at[i]) <= 0;
-    if (!sorted)
-        qsort(at, n, sizeof *at, order);
-}
-
-/* As many zeros as there are numbers below n, and one more: where lists by these numbers start. */
-static uint32_t *zero_starts(Counts *c, uint32_t n) {
-    vec_zero(&c->here.starts, n + 1);
-    return c->here.starts.at;
-}
-
-/* The same for few variables, in one go; returns how many have shares. */
-static uint32_t spread_by_var(Counts *c, uint32_t vars) {
-    CountShare *to = c->here.by_var.at;
-    uint32_t *starts = zero_starts(c, vars), n = 0;
-    for (uint32_t i = 0; i < c->here.shares.len; i++)
-        starts[c->here.shares.at[i].var + 1]++;
-    for (uint32_t v = 1; v <= vars; v++) {
-        n += starts[v] > 0;
-        starts[v] += starts[v - 1];
-    }
-    for (uint32_t i = 0; i < c->here.shares.len; i++)
-        to[starts[c->here.shares.at[i].var]++] = c->here.shares.at[i];
-    return n;
-}
-
-/* Sorts the shares by variable; returns the number of variables. */
-static uint32_t sort_by_var(Counts *c) {
-    uint32_t n = 0, vars = 0, len = c->here.shares.len;
-    c->here.by_var.len = 0;
-    vec_reserve(&c->here.by_var, len);
-    c->here.by_var.len = len;
-    for (uint32_t i = 0; i < len; i++)
-        vars = c->here.shares.at[i].var >= vars ? c->here.shares.at[i].var + 1 : vars;
-    if (vars < len)
-        return spread_by_var(c, vars);
-    for (uint32_t i = 0; i < len; i++)
-        c->here.by_var.at[i] = c->here.shares.at[i];
-    put_in_order(c->here.by_var.at, len, by_var);
-    for (uint32_t i = 0; i < len; i++)
-        n += !i || c->here.by_var.at[i].var != c->here.by_var.at[i - 1].var;
-    return n;
+static int by_number(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
 }
 
 /* Which segments are derived: all that have an equation, or none. */
@@ -575,13 +525,16 @@ static void number_equations(Counts *c, bool derives) {
 }
 
 static void add_shares(Counts *c, bool derives) {
-    if (c->here.by_var.len)
-        number_equations(c, derives);
-    for (uint32_t i = 0; i < c->here.by_var.len; i++) {
-        const CountShare *share = &c->here.by_var.at[i];
-        add_weight(c, share->segment, share->amount);
-        if (i + 1 == c->here.by_var.len || c->here.by_var.at[i + 1].var != share->var)
-            add_parts(c, share->var);
+    const CountShare *shares = c->here.shares.at;
+    if (!c->here.vars.len)
+        return;
+    number_equations(c, derives);
+    qsort(c->here.vars.at, c->here.vars.len, sizeof *c->here.vars.at, by_number);
+    for (uint32_t i = 0; i < c->here.vars.len; i++) {
+        uint32_t var = c->here.vars.at[i];
+        for (uint32_t k = 1 + c->here.last_share.at[var]; k; k = shares[k - 1].before)
+            add_weight(c, shares[k - 1].segment, shares[k - 1].amount);
+        add_parts(c, var);
     }
 }
 
@@ -596,10 +549,21 @@ static int by_key(const void *a, const void *b) {
     return x->var < y->var ? -1 : x->var > y->var;
 }
 
+/* Sorts shares by key; they often are, as they come in the order of the code. */
+static void sort_by_key(Counts *c) {
+    CountShare *at = c->here.shares.at;
+    bool sorted = true;
+    for (uint32_t i = 1; i < c->here.shares.len && sorted; i++)
+        sorted = by_key(&at[i - 1], &at[i]) <= 0;
+    if (!sorted)
+        qsort(at, c->here.shares.len, sizeof *at, by_key);
+}
+
 /* Sorts the deficits by class; they come by variable. */
 static void sort_deficits(Counts *c) {
     uint32_t n = c->here.deficits.len;
-    uint32_t *starts = zero_starts(c, c->here.segments.merged.len);
+    vec_zero(&c->here.starts, c->here.segments.merged.len + 1);
+    uint32_t *starts = c->here.starts.at;
     for (uint32_t i = 0; i < n; i++)
         starts[c->here.deficits.at[i].class + 1]++;
     for (uint32_t k = 1; k < c->here.starts.len; k++)
@@ -616,38 +580,41 @@ static uint32_t deficits_of(const Counts *c, uint32_t class) {
     return vec_first(&c->here.deficits, class, class);
 }
 
-/* The variable's place in the list for the segment, from 1. */
-static uint32_t place_var(Counts *c, CountTraps *t, uint32_t var) {
-    while (c->here.place_of.len <= var)
-        vec_push(&c->here.place_of, 0);
-    if (!c->here.place_of.at[var]) {
-        vec_push(&c->trap_vars, var);
-        c->here.place_of.at[var] = ++t->nvars;
-    }
-    return c->here.place_of.at[var];
+/* Lists a variable for the segment, at a place from 1. */
+static inline void place_var(Counts *c, CountTraps *t, uint32_t var) {
+    if (c->here.place_of.at[var])
+        return;
+    vec_push(&c->trap_vars, var);
+    c->here.place_of.at[var] = ++t->nvars;
 }
 
-/* What the segment's end must leave out at the first of these keys: less and less from point to
- * point. The shares of the segment are [from, to). */
+/* The sum for the variable at the trap that is being told of. */
+static inline uint64_t *amount_of(Counts *c, uint32_t var) {
+    return &c->here.amounts.at[c->here.place_of.at[var] - 1];
+}
+
+/* What the segment's end must leave out at each of these points: that of all shares of the segment,
+ * [from, to), whose keys are above it. */
 static void put_amounts(Counts *c, const CountTraps *t, uint32_t class, uint32_t from,
                         uint32_t to) {
-    uint32_t n = t->nvars;
-    if (!n)
+    const uint32_t *points = &c->trap_points.at[t->point];
+    const CountShare *shares = c->here.shares.at;
+    if (!t->nvars)
         return;
-    vec_zero(&c->here.amounts, (t->npoints + 1) * n);
-    uint64_t *sum = c->here.amounts.at + (size_t)t->npoints * n; /* after the last point */
+    vec_zero(&c->here.amounts, t->nvars);
     for (uint32_t i = deficits_of(c, class);
          i < c->here.deficits.len && c->here.deficits.at[i].class == class; i++)
-        sum[c->here.place_of.at[c->here.deficits.at[i].var] - 1] += c->here.deficits.at[i].amount;
-    for (uint32_t p = t->npoints; p-- > 0;) {
-        for (; to > from && c->here.shares.at[to - 1].key > 2 * c->trap_points.at[t->point + p];
-             to--)
-            sum[c->here.place_of.at[c->here.shares.at[to - 1].var] - 1] -=
-                c->here.shares.at[to - 1].amount;
-        memcpy(c->here.amounts.at + (size_t)p * n, sum, n * sizeof *sum);
+        *amount_of(c, c->here.deficits.at[i].var) += c->here.deficits.at[i].amount;
+    while (from < to && shares[from].key <= 2 * points[0])
+        from++;
+    for (uint32_t i = from; i < to; i++)
+        *amount_of(c, shares[i].var) -= shares[i].amount;
+    for (uint32_t p = 0; p < t->npoints; p++) {
+        for (; from < to && shares[from].key <= 2 * points[p]; from++)
+            *amount_of(c, shares[from].var) += shares[from].amount;
+        for (uint32_t k = 0; k < t->nvars; k++)
+            buf_sleb(&c->trap_amounts, (int64_t)c->here.amounts.at[k]);
     }
-    for (uint32_t i = 0; i < t->npoints * n; i++)
-        buf_sleb(&c->trap_amounts, (int64_t)c->here.amounts.at[i]);
 }
 
 /* The first key that is not in the segment. */
@@ -687,7 +654,9 @@ static void add_segment_traps(Counts *c, uint32_t at, uint32_t after, uint32_t f
 
 static void add_traps(Counts *c) {
     const Segments *s = &c->here.segments;
-    put_in_order(c->here.shares.at, c->here.shares.len, by_key);
+    sort_by_key(c);
+    while (c->here.place_of.len < c->here.last_share.len)
+        vec_push(&c->here.place_of, 0);
     if (c->here.deficits.len)
         sort_deficits(c);
     for (uint32_t at = 0, after, share = 0; at < s->traps.len; at = after) {
@@ -713,7 +682,7 @@ static void close_function(Counts *c) {
         return;
     mark_asked(c);
     bool derives =
-        !too_many(c, sort_by_var(c)) && segments_choose(&c->here.segments, c->here.needed.at);
+        !too_many(c, c->here.vars.len) && segments_choose(&c->here.segments, c->here.needed.at);
     find_deficits(c);
     add_counters(c, derives);
     add_shares(c, derives);

@@ -83,6 +83,7 @@ typedef struct CountShare {
     uint32_t var, segment, key;
     uint32_t stage; /* traps of the function before it */
     uint64_t amount;
+    uint32_t before; /* 1 + the share of the variable before it; 0 = it is the first one */
 } CountShare;
 
 /* What is known of the function that is being counted. */
@@ -93,15 +94,16 @@ typedef struct CountsHere {
     uint32_t cursor;
     uint32_t first_value; /* its values in `values`: until it is over, ref.index is the segment, and
                              ref.derived says COUNT_LEFT */
-    Vec(CountShare) shares, by_var; /* in the order of the code; sorted */
-    uint32_t nshares;               /* as given, of which some are joined */
-    uint32_t stage;                 /* traps before the key that was given last */
+    Vec(CountShare) shares; /* in the order of the code */
+    Vec(uint32_t) vars;     /* of which there are shares */
+    uint32_t nshares;       /* as given, of which some are joined */
+    uint32_t stage;         /* traps before the key that was given last */
     uint32_t since; /* while it is walked: shares from this one on are of the current segment, after
                        the last trap */
     Vec(uint32_t) last_share; /* by variable: an index into `shares`, if that is one of it */
-    Vec(uint32_t) starts;     /* where shares by variable, or deficits by class, begin */
+    Vec(uint32_t) starts;     /* where deficits by class begin */
     Vec(struct CountDeficit) deficits, by_class; /* what deficits add to variables; sorted */
-    Vec(uint64_t) amounts;                       /* of a segment's traps, by point, by variable */
+    Vec(uint64_t) amounts;                       /* at one of a segment's traps, by variable */
     Vec(uint64_t) weights;                       /* by segment, as the following */
     Vec(bool) needed, asked, derived;
     Vec(CountRef) refs;

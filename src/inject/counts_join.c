@@ -27,7 +27,7 @@ void counts_begin_run(Counts *run, const Counts *whole) {
     for (uint32_t v = 0; v < run->parts.len; v++)
         run->parts.at[v].len = 0;
     run->here.func = COUNT_NONE;
-    run->here.shares.len = run->here.first_value = 0;
+    run->here.shares.len = run->here.vars.len = run->here.first_value = 0;
 }
 
 /* Appends n items to a list that has the same type. */

@@ -232,26 +232,30 @@ bool kinds_count(KindCounts *k, Store *s, const Site *site, const Match *matches
 
 /* ---- by functions ---- */
 
-static void count_each_now(const Counter *c, const Site *site, const KindMatch *m) {
-    for (uint32_t i = m->first_share; i < m->first_share + m->nshares; i++)
-        counts_share_now(c->counts, c->k->shares.at[i].var, site->pc, c->k->shares.at[i].amount);
-    for (uint32_t i = m->first_row; i < m->first_row + m->nrows; i++)
-        count_row(c, site, i, counts_segment_now(c->counts));
+static void count_more_now(const Counter *c, const Site *site, const KindCount *kind) {
+    if (kind->only == KIND_ROW) {
+        note_site(c, kind->first);
+        count_row(c, site, kind->row, counts_segment_now(c->counts));
+        return;
+    }
+    for (uint32_t i = kind->first; i < kind->first + kind->n; i++) {
+        const KindMatch *m = &c->k->matches.at[i];
+        note_site(c, i);
+        for (uint32_t k = m->first_share; k < m->first_share + m->nshares; k++)
+            counts_share_now(c->counts, c->k->shares.at[k].var, site->pc,
+                             c->k->shares.at[k].amount);
+        for (uint32_t k = m->first_row; k < m->first_row + m->nrows; k++)
+            count_row(c, site, k, counts_segment_now(c->counts));
+    }
 }
 
 /* Counts at an instruction of which only its place matters (counts_skims). */
 static inline void count_now(const Counter *c, const Site *site, const KindCount *kind) {
-    if (kind->only) {
+    if (kind->only == KIND_SHARE) {
         note_site(c, kind->first);
-        if (kind->only == KIND_SHARE)
-            counts_share_now(c->counts, kind->share.var, site->pc, kind->share.amount);
-        else
-            count_row(c, site, kind->row, counts_segment_now(c->counts));
-        return;
-    }
-    for (uint32_t i = kind->first; i < kind->first + kind->n; i++) {
-        note_site(c, i);
-        count_each_now(c, site, &c->k->matches.at[i]);
+        counts_share_now(c->counts, kind->share.var, site->pc, kind->share.amount);
+    } else {
+        count_more_now(c, site, kind);
     }
 }
 

@@ -503,12 +503,7 @@ void wasm_put_const(Buf *b, WasmType type, uint64_t bits) {
     }
 }
 
-void wasm_put_op(Buf *b, WasmOp op) {
-    const WasmOpInfo *info = &wasm_ops[op];
-    if (!info->prefix) {
-        buf_u8(b, (uint8_t)info->code);
-        return;
-    }
-    buf_u8(b, info->prefix);
-    buf_uleb(b, info->code);
+void wasm_put_prefixed_(Buf *b, WasmOp op) {
+    buf_u8(b, wasm_ops[op].prefix);
+    buf_uleb(b, wasm_ops[op].code);
 }

@@ -68,8 +68,7 @@ typedef struct WasmShortOp {
     int8_t constant; /* -1: the first is `c`, a signed number */
     uint8_t plain;   /* bytes of an instruction that neither transfers control nor names a function,
                         its LEB128 left out; 0 = it is another one */
-    uint8_t
-        numbers; /* ... these; two are a memory argument: one more if it is of a further memory */
+    uint8_t numbers; /* ... these; two are a memory argument, which may have a third */
 } WasmShortOp;
 extern const WasmShortOp wasm_short_ops[256];
 
@@ -212,6 +211,12 @@ void wasm_put_heap(Buf *b, WasmType t);
  * bits. */
 void wasm_put_const(Buf *b, WasmType type, uint64_t bits);
 /* Appends an opcode (prefix and code). */
-void wasm_put_op(Buf *b, WasmOp op);
+void wasm_put_prefixed_(Buf *b, WasmOp op);
+static inline void wasm_put_op(Buf *b, WasmOp op) {
+    if (wasm_ops[op].prefix)
+        wasm_put_prefixed_(b, op);
+    else
+        buf_u8(b, (uint8_t)wasm_ops[op].code);
+}
 
 #endif
