@@ -141,6 +141,74 @@ static void test_opcodes(void **state) {
     }
 }
 
+/* Instructions with as many numbers of all lengths as any has, and bytes for those that have none.
+ */
+static const char *const plain_tails[] = {
+    "00 00 00 00 00 00 00 00",          "3f 7f 00 00 00 00 00 00", "82 00 81 80 00 00 00 00",
+    "42 81 01 ff ff 03 00 00",          "7f 00 00 00 00 00 00 00", "ff 00 ff ff ff 00 00 00",
+    "80 80 80 80 00 80 80 80 80 00 00", "c1 00 80 00 85 00 00 00",
+};
+
+/* wasm_plain_next finds the end of whatever wasm_next takes, wasm_short_size that of the short
+ * form. */
+static void test_plain(void **state) {
+    (void)state;
+    Buf b = {0};
+    uint32_t plain = 0;
+    for (uint32_t first = 0; first < 256; first++)
+        for (uint32_t k = 0; k < sizeof plain_tails / sizeof *plain_tails; k++) {
+            b.len = 0;
+            buf_u8(&b, (uint8_t)first);
+            put_hex(&b, plain_tails[k]);
+            WasmCode c = wasm_code(b.data, b.len, 0);
+            WasmInstr i;
+            if (!wasm_next(&c, &i))
+                continue;
+            const WasmShortOp *op = &wasm_short_ops[first];
+            uint32_t size = wasm_short_size(b.data, b.data + b.len);
+            assert_true(!size || size == i.size);
+            if (!op->plain)
+                continue;
+            plain++;
+            assert_int_equal(op->op, i.op);
+            assert_int_equal(wasm_flow(i.op), WASM_FLOW_NEXT);
+            assert_int_equal(wasm_plain_next(op, b.data) - b.data, i.size);
+        }
+    assert_true(plain > 1000);
+    buf_free(&b);
+}
+
+/* A short constant has the value that the decoder finds; nothing else is one. */
+static void test_short_const(void **state) {
+    static const char *const codes[] = {
+        "41 00 0b 00 00 00", "41 7f 0b 0b 0b 0b",       "41 0b 0b 00 00 00",    "41 ff ff ff 3f 0b",
+        "42 80 7f 0b 00 00", "42 80 80 80 40 0b",       "41 80 80 80 80 00 0b", "41 00 41 00 6a 0b",
+        "43 00 00 00 00 0b", "41 0b 41 0b 6a 0b 00 00",
+    };
+    (void)state;
+    Buf b = {0};
+    uint32_t found = 0;
+    for (uint32_t k = 0; k < sizeof codes / sizeof *codes; k++) {
+        b.len = 0;
+        put_hex(&b, codes[k]);
+        WasmCode c = wasm_code(b.data, b.len, 0);
+        WasmInstr constant, end;
+        WasmType type;
+        int64_t value;
+        assert_true(wasm_next(&c, &constant) && wasm_next(&c, &end));
+        uint32_t size = wasm_short_const(b.data, b.data + b.len, &type, &value);
+        if (!size)
+            continue;
+        found++;
+        assert_int_equal(end.op, WASM_OP_END);
+        assert_int_equal(size, end.offset + end.size);
+        assert_int_equal(type, constant.op == WASM_OP_I32_CONST ? WASM_I32 : WASM_I64);
+        assert_int_equal(value, constant.c);
+    }
+    assert_int_equal(found, 6);
+    buf_free(&b);
+}
+
 static void test_type_text(void **state) {
     (void)state;
     char text[32];
@@ -369,6 +437,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unsigned),        cmocka_unit_test(test_signed),
         cmocka_unit_test(test_immediates),      cmocka_unit_test(test_opcodes),
+        cmocka_unit_test(test_plain),           cmocka_unit_test(test_short_const),
         cmocka_unit_test(test_type_text),       cmocka_unit_test(test_bad_modules),
         cmocka_unit_test(test_truncated),       cmocka_unit_test(test_tables),
         cmocka_unit_test(test_too_many_locals), cmocka_unit_test(test_type_equality),
