@@ -106,8 +106,10 @@ bool wasm_next(WasmCode *c, WasmInstr *i);
 
 /* The size of an instruction of the short form; 0: it is another one, or among the last bytes. */
 static inline uint32_t wasm_short_size(const uint8_t *at, const uint8_t *end) {
+    if (end - at < 3)
+        return 0;
     const WasmShortOp *op = &wasm_short_ops[*at];
-    return end - at < 3 || ((at[1] | (uint32_t)at[2] << 8) ^ op->flip) & op->stop ? 0 : op->size;
+    return ((at[1] | (uint32_t)at[2] << 8) ^ op->flip) & op->stop ? 0 : op->size;
 }
 
 /* The same for an instruction of the short form; false, and nothing has happened, if it is another
