@@ -96,7 +96,7 @@ static void find(KindCounts *k, Store *s, const Site *site, const Match *matches
     }
     for (uint32_t i = 0; i < n && kind->all; i++)
         add_match(k, s, site, &matches[i]);
-    if (kind->all)
+    if (kind->all && n)
         sum_up(k, kind);
 }
 
