@@ -36,7 +36,7 @@ typedef struct Segment {
     bool at_label;    /* begins with a `loop` or an `end` that branches lead to: what counts it is
                          after that instruction */
     bool last;        /* ... which is the body's last `end` */
-    bool otherwise;   /* is the way of a br_table, the segment before, to its default */
+    bool otherwise;   /* is the edge to the default of the br_table that ends the segment before */
     bool unplaced;    /* has no place for a counter: goes on the tree before all others */
     bool counted;     /* needs a counter; if not, and not dead, an equation has its count */
 } Segment;
@@ -93,7 +93,7 @@ void segments_free(Segments *s);
 void segments_split(Segments *s, WasmCode code, bool exact_traps);
 void segments_solve(Segments *s);
 
-/* The first of them instruction by instruction, for who has to look at them anyway. Those that
+/* segments_split instruction by instruction, for callers that walk the body anyway. Those that
  * wasm_is_straight can be left out, unless there are cuts. */
 void segments_begin(Segments *s, uint32_t offset, bool exact_traps);
 void segments_step(Segments *s, const WasmInstr *i);

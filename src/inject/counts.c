@@ -293,8 +293,8 @@ static void mark_asked(Counts *c) {
         c->here.needed.at[c->here.shares.at[i].segment] = true;
 }
 
-/* Going through the equations for each variable would take too long, or the deficits would be too
- * much to tell at each instruction that can trap. */
+/* Whether going through the equations for each variable would take too long, or each instruction
+ * that can trap would have too many deficits to record. */
 static bool too_many(const Counts *c, uint32_t vars) {
     const Segments *s = &c->here.segments;
     uint64_t each = (uint64_t)s->equations.len + s->traps.len;
@@ -588,13 +588,13 @@ static inline void place_var(Counts *c, CountTraps *t, uint32_t var) {
     c->here.place_of.at[var] = ++t->nvars;
 }
 
-/* The sum for the variable at the trap that is being told of. */
+/* The sum for the variable at the current trap. */
 static inline uint64_t *amount_of(Counts *c, uint32_t var) {
     return &c->here.amounts.at[c->here.place_of.at[var] - 1];
 }
 
-/* What the segment's end must leave out at each of these points: that of all shares of the segment,
- * [from, to), whose keys are above it. */
+/* What must be subtracted after each of these traps: the amounts of all shares of the segment,
+ * [from, to), with keys above the trap's. */
 static void put_amounts(Counts *c, const CountTraps *t, uint32_t class, uint32_t from,
                         uint32_t to) {
     const uint32_t *points = &c->trap_points.at[t->point];

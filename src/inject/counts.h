@@ -1,17 +1,17 @@
 /*
- * inject/counts.h - counting by segments: which counters a program gets, and how what is asked for
- * follows from them.
+ * inject/counts.h - counting by segments: which counters a program gets, and how the counts that
+ * are asked for follow from them.
  *
- * Pass 1 notes, function by function, what is to be known of which segment (analysis/segment.h):
- * values, which are multiples of one segment's count, and shares of variables, which are sums over
- * segments. When a function is over, few counters are chosen that tell how often all segments that
- * matter were executed.
+ * Pass 1 notes, function by function, which counts of segments (analysis/segment.h) are needed: for
+ * values, which are multiples of one segment's count, and for shares of variables, which are sums
+ * over segments. At the end of a function, as few counters as possible are chosen from which the
+ * counts of all these segments follow.
  *
- * Before a branch, how often it goes one way is the count of the segment after it, and the other
- * way what is left of that of its own segment.
+ * How often a branch goes one way is the count of the segment after it, and the other way the
+ * difference between that and the count of its own segment.
  *
- * Where an instruction traps, the rest of its segment was counted and not executed. CountTraps say
- * what to correct then, if somebody knows where it was.
+ * If an instruction traps, the rest of its segment has been counted but not executed. CountTraps
+ * say what to correct then, if the offset of the trap is known.
  *
  * Runs of functions can be counted by themselves, on several threads, and joined in the order of
  * the program (counts_join.c): what is numbered in a run moves by what was numbered before it.
@@ -70,7 +70,7 @@ typedef Vec(CountPart) CountParts;
 typedef struct CountTraps {
     uint32_t func;
     uint32_t deficit;
-    uint32_t to;             /* what has smaller keys (counts_key) is in the segment */
+    uint32_t to;             /* keys below this one (counts_key) are in the segment */
     uint32_t point, npoints; /* offsets of the instructions: trap_points.at[point...] */
     uint32_t var, nvars;     /* variables to correct: trap_vars.at[var...] */
     uint32_t amount; /* offset in trap_amounts: by point, by variable, what is to be added */

@@ -54,7 +54,8 @@ static void join_points(Counts *c, const Counts *run) {
     }
 }
 
-/* The first term that is a counter, which is told as a distance from the last one of the table. */
+/* The first term that is a counter, which is stored as a distance from the last one of the table.
+ */
 static uint64_t moved_term(const Counts *c, uint64_t term) {
     uint32_t distance = (uint32_t)(term >> SUMS_TERM_SHIFT);
     uint32_t counter = c->ncounters + (distance >> 1 ^ (0 - (distance & 1)));

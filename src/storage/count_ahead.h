@@ -3,11 +3,11 @@
  * segments, and is known for each kind of instruction (storage/kind_count.h), are counted ahead, a
  * window of the program at a time.
  *
- * In a window the functions one after the other of which that holds are a run, which is counted by
- * itself (Counts, KindTally) and joined to the rest when the walk arrives at it. What comes out
- * does not depend on the windows nor on the number of threads: what is numbered in a run is
- * numbered as if it had been counted in place. Kinds of instructions are found between the windows
- * only.
+ * Consecutive functions of a window for which that holds are a run, which is counted by itself
+ * (Counts, KindTally) and joined to the rest when the walk arrives at it. The result depends
+ * neither on the windows nor on the number of threads: what is numbered in a run gets the numbers
+ * that it would have got if it had been counted in place. Kinds of instructions are found between
+ * the windows only.
  */
 #ifndef WHAMMC_STORAGE_COUNT_AHEAD_H
 #define WHAMMC_STORAGE_COUNT_AHEAD_H

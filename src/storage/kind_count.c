@@ -12,8 +12,8 @@ static bool all_same(const Store *s, const Expr *const *list, uint32_t n, WasmOp
     return true;
 }
 
-/* Nothing that a variant does at a site depends on more than the kind of the instruction; what its
- * conditions say is decided. */
+/* Whether what a variant does at a site depends only on the kind of the instruction; its conditions
+ * are decided. */
 static bool is_same_everywhere(const Store *s, const Variant *v, WasmOp op) {
     if (!all_same(s, (const Expr *const *)v->consts.at, v->consts.len, op))
         return false;
@@ -23,7 +23,7 @@ static bool is_same_everywhere(const Store *s, const Variant *v, WasmOp op) {
     return true;
 }
 
-/* What is added depends on no more than that. */
+/* Whether the amounts that it adds depend only on that. */
 static bool adds_the_same(const Store *s, const Counting *counting, WasmOp op) {
     for (uint32_t i = counting->first; i < counting->first + counting->n; i++) {
         const Expr *by = s->coalesce->counters.additions.at[i].by;
@@ -249,7 +249,7 @@ static void count_more_now(const Counter *c, const Site *site, const KindCount *
     }
 }
 
-/* Counts at an instruction of which only its place matters (counts_skims). */
+/* Counts at an instruction of which only the offset matters (counts_skims). */
 static inline void count_now(const Counter *c, const Site *site, const KindCount *kind) {
     if (kind->only == KIND_SHARE) {
         note_site(c, kind->first);
@@ -259,8 +259,8 @@ static inline void count_now(const Counter *c, const Site *site, const KindCount
     }
 }
 
-/* Counts at the instructions that need not be decoded, from the cursor on; puts it at the next
- * other one. Most code consists of them. */
+/* Counts at the instructions from the cursor on that need not be decoded, as most need not; moves
+ * the cursor to the next other one. */
 static void skim(const Counter *c, Site *site, WasmCode *code) {
     const uint8_t *at = code->at;
     for (const WasmShortOp *op; at != code->end && (op = &wasm_short_ops[*at])->plain;) {

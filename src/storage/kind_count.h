@@ -1,6 +1,6 @@
 /*
- * storage/kind_count.h - what is counted at the instructions of one kind, where that is the same at
- * all of them (Site.decided): it is found at the first one; the others are only places.
+ * storage/kind_count.h - what is counted at the instructions of one kind, if it is the same at all
+ * of them (Site.decided). It is determined at the first one; of the others only the offset matters.
  */
 #ifndef WHAMMC_STORAGE_KIND_COUNT_H
 #define WHAMMC_STORAGE_KIND_COUNT_H
@@ -48,19 +48,19 @@ typedef struct KindCounts {
     Vec(KindRow) rows;
 } KindCounts;
 
-/* As store_count, for all matches of a site whose matches are decided. False if they have to go
- * that way, one by one; nothing was done then. */
+/* As store_count for all matches of a site, which are decided. False: nothing was done, and
+ * store_count is to be called for each. */
 bool kinds_count(KindCounts *k, Store *s, const Site *site, const Match *matches, uint32_t n);
 
-/* The same for all instructions of a body, of which the walk knows what matches; the site has the
+/* The same for all instructions of a body, for which the walk knows what matches; the site has the
  * function. */
 bool kinds_count_body(KindCounts *k, Store *s, const Matcher *w, const Site *site,
                       const WasmDecoded *body);
 
 /*
  * What is counted in a run of functions, before anything of it is in the store. Rows are encoded as
- * the image has them; those for which that takes what is before the run, the first of each group
- * at least, are *firsts*, which the store adds.
+ * in the image. A row whose encoding depends on a row before the run, such as the first of each
+ * group, is a *first*: the store adds it.
  */
 
 /* How far the rows of a group have got. */
@@ -98,12 +98,11 @@ typedef struct KindTally {
     Vec(uint32_t) sites; /* by KindCounts.matches */
 } KindTally;
 
-/* Begins a run; a zeroed tally, or one that was joined, will do. Nothing is changed in the store
- * until it is joined, so there can be several at a time, on threads, as long as no further kinds
- * are found. */
+/* Begins a run with a zeroed tally, or one that was joined. The store does not change until the run
+ * is joined, so threads can count several runs at a time, as long as no further kinds are found. */
 void kinds_begin(const KindCounts *k, const Store *s, KindTally *t);
-/* Counts at all instructions of the next function, at all of whose kinds all is counted; `any`: it
- * has some at which there is something. */
+/* Counts at all instructions of the next function; at all their kinds, everything is counted by
+ * segments. `any`: there is something to count. */
 void kinds_tally(const KindCounts *k, Store *s, KindTally *t, const Site *func, bool any);
 /* Puts the run into the store, after what is there. */
 void kinds_join(const KindCounts *k, Store *s, const WasmModule *m, const KindTally *t);
