@@ -299,7 +299,11 @@ static void count_body(const Counter *c, const Site *func, WasmCode code) {
     bool walks = counts_walk(c->counts, (uint32_t)(code.at - code.start));
     bool skims = walks && counts_skims(c->counts);
     site.instr = &instr;
-    while (skims ? skim(c, &site, &code) : (void)0, wasm_next(&code, &instr)) {
+    for (;;) {
+        if (skims)
+            skim(c, &site, &code);
+        if (!wasm_next(&code, &instr))
+            break;
         site.pc = instr.offset;
         site.at_func_end = code.at == code.end;
         if (skims) {

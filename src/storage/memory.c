@@ -4,9 +4,10 @@
  * The functions, of i32 but for what some return, where A and B are memories and s is a str (an
  * address in the runtime's memory):
  *
- * clip A (at, len) -> how many of these bytes exist same A (at, from, len) -> whether the bytes are
- * those of the runtime's memory move A B (from, to, len) copies bytes that are there; a loop where
- * the runtime's memory is reached by calls, else memory.copy takes its place
+ *   clip A       (at, len) -> how many of these bytes exist
+ *   same A       (at, from, len) -> whether the bytes are those of the runtime's memory
+ *   move A B     (from, to, len) copies bytes that exist; a loop where the runtime's memory is
+ *                reached by calls, else memory.copy is used instead
  *
  *   mem_size A   () -> pages
  *   memcpy A B   (from, to, len)

@@ -3,9 +3,11 @@
  *
  * The functions that replace instructions, T a table and S its shadow; a = its address type:
  *
- * lookup (a index) -> i32 what S says about the entry, -1 if T has nothing there sync () lets S
- * follow the growth of T clear (a start, a count) these entries become unknown set (a, value,
- * funcref) table.set, then the same in S fill (a, value, a) table.fill, then `clear`
+ *   lookup  (a index) -> i32      what S says about the entry, -1 if T has nothing there
+ *   sync    ()                    lets S follow the growth of T
+ *   clear   (a start, a count)    these entries become unknown
+ *   set     (a, value, funcref)   table.set, then the same in S
+ *   fill    (a, value, a)         table.fill, then `clear`
  *
  * table.copy and table.init have a function for each pair of tables, or segment and table.
  *

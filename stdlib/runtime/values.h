@@ -5,11 +5,13 @@
  * itself (tests). It has no static data: its state is at VALUES_STATE in the runtime's own memory,
  * whose first bytes the compiler lays out:
  *
- * 0..15 zero: address 0 is the empty string VALUES_STATE.. struct Values; the compiler writes its
- * first fields as initial data VALUES_STACK_END..VALUES_STACK the stack, downwards
- * VALUES_KEPT..VALUES_START where compiled code keeps addresses of pages of maps; zero at start
- * VALUES_START.. values of the report, image, literals, headers of maps Values.heap.. the heap:
- * nothing is freed but tables of maps and by values_str_drop
+ *   0..15                      zero: address 0 is the empty string
+ *   VALUES_STATE..             struct Values; the compiler writes its first fields as initial data
+ *   VALUES_STACK_END..VALUES_STACK   the stack, downwards
+ *   VALUES_KEPT..VALUES_START  where compiled code keeps addresses of pages of maps; zero at start
+ *   VALUES_START..             values of the report, image, literals, headers of maps
+ *   Values.heap..              the heap: only tables of maps are freed, and what values_str_drop
+ *                              drops
  *
  * Addresses are offsets in that memory. In the compiler itself it is a block of host memory
  * (values_native_memory).

@@ -3,15 +3,17 @@
  *
  * Compile-time switches:
  *
- * HOST_BORROW the runtime has a memory of its own, but WASI reads and writes the program's memory
- * 0: the arguments of a call are copied to BORROW_SIZE bytes of it at BORROW_AT, which are saved
- * before and restored after each call. app.copy_in and app.copy_out are copies between the two
- * memories, made by the compiler, not by a host. The program's memory must have a page. HOST_FILE
- * reports to files: imports path_open, fd_prestat_get and fd_close besides fd_write. HOST_IMPORT
- * part of the module that programs import, see host_import.c MONITOR part of a monitor module, with
- * what rows.h and site.h declare VALUES text of scripts, and the clock. Text goes out line by line;
- * into a file when there is a bufferful, before a report, and at values_flush, and the file is open
- * only then
+ *   HOST_BORROW  the runtime has a memory of its own, but WASI reads and writes the program's
+ *                memory 0: the arguments of a call are copied to BORROW_SIZE bytes of it at
+ *                BORROW_AT, which are saved before and restored after each call. app.copy_in and
+ *                app.copy_out are copies between the two memories, made by the compiler, not by a
+ *                host. The program's memory must have a page.
+ *   HOST_FILE    reports to files: imports path_open, fd_prestat_get and fd_close besides fd_write.
+ *   HOST_IMPORT  part of the module that programs import, see host_import.c
+ *   MONITOR      part of a monitor module, with what rows.h and site.h declare
+ *   VALUES       text of scripts, and the clock. Text goes out line by line; into a file when there
+ *                is a bufferful, before a report, and at values_flush, and the file is open only
+ *                then
  */
 #include "../host.h"
 #ifdef VALUES
