@@ -370,6 +370,8 @@ RUN = ["run", ICOUNT, BRANCHES, "--fuel", "10000000", "--deadline", "30", "--wor
 def _():
     place, wanted = fresh()
     generator, killed, most = random.Random(7), collections.Counter(), int(os.environ.get("WHAMMC_KILLS", "14"))
+    kinds = [("worker", "nursery or run")[k % 2] for k in range(most)]
+    generator.shuffle(kinds)
     out = os.path.join(DIRECTORY, "killed-out")
     process = subprocess.Popen([*COMMAND, *RUN, "--modules", place, "--out", out], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     start, pause = time.monotonic(), 0.4
@@ -377,13 +379,11 @@ def _():
         time.sleep(generator.uniform(0, pause))
         there = {pid: kind for pid in descendants(process.pid) if (kind := kind_of(pid))}
         # On a busy machine workers start slowly: one has to be at work, or there would never be any.
-        if "nursery or run" in there.values() and os.path.isdir(out) and sum(killed.values()) < most:
-            pid = generator.choice(sorted(there))
-            try:
-                os.kill(pid, signal.SIGKILL)
-                killed[there[pid]] += 1
-            except ProcessLookupError:
-                pass
+        targets = [pid for pid in sorted(there) if kinds and there[pid] == kinds[-1]]
+        if targets and "nursery or run" in there.values() and os.path.isdir(out):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(generator.choice(targets), signal.SIGKILL)
+                killed[kinds.pop()] += 1
             pause = 0.4 + 0.1 * killed["worker"]
     _, said = process.communicate(timeout=300)
     same(process.returncode, 0, said[-2000:])
