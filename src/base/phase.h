@@ -16,7 +16,7 @@
     X(MATCH, "match")       /* find sites, give each its storage */                                \
     X(STORAGE, "storage")   /* lay out memories and globals, link the runtime and libraries */     \
     X(COMPILE, "compile")   /* bodies of probes to templates */                                    \
-    X(OPTIMISE, "optimise") /* Binaryen's passes over them */                                      \
+    X(OPTIMISE, "optimise") /* the passes over them */                                      \
     X(INJECT, "inject")     /* templates and counters into functions */                            \
     X(WRITE, "write")       /* the other sections */                                               \
     X(RUN, "run")           /* the engine runs the program */                                      \

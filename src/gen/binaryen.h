@@ -1,9 +1,10 @@
 /*
- * gen/binaryen.h - Binaryen's functions, in a table: binaryen.Call is BinaryenCall.
+ * gen/binaryen.h - what builds code: the functions of Binaryen's interface, in a table, of Binaryen
+ * or of code/code.h. binaryen.Call is BinaryenCall, or does the same.
  *
- * Where there is a shared library it is loaded when code is to be compiled, since relocating it
- * takes longer than instrumenting a small program, and scripts that only count have no code.
- * Elsewhere, and with sanitizers, it is linked.
+ * Templates are made with code/, monitors by Binaryen, which is loaded for that where there is a
+ * shared library: relocating it takes longer than instrumenting a small program. Elsewhere, and
+ * with sanitizers, it is linked.
  */
 #ifndef WHAMMC_GEN_BINARYEN_H
 #define WHAMMC_GEN_BINARYEN_H
@@ -19,7 +20,12 @@ typedef struct Binaryen {
 
 extern Binaryen binaryen;
 
-/* Must succeed before the functions are called; not by several threads at once. False: reported. */
+struct CodeModule;
+
+/* These two say what the table has. Binaryen keeps process-wide state, and so does the table: not
+ * by several threads at once. False: Binaryen cannot be loaded (reported). */
 bool binaryen_load(Diags *diags);
+/* Functions that build trees in this module: those that templates need, the others are NULL. */
+BinaryenModuleRef binaryen_use_code(struct CodeModule *module);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * gen/expr.h - typed trees to Binaryen IR. Private to gen/.
+ * gen/expr.h - typed trees to code, with the functions of gen/binaryen.h. Private to gen/.
  *
  *   expr.c      operators, casts, bound names, conditions: what computes one Wasm value
  *   variable.c  variables, strings, tuples and maps

@@ -1,6 +1,6 @@
 /*
- * gen/gen.c - shapes to templates: the scratch module, Binaryen's passes, and decoding what comes
- * out (template.c).
+ * gen/gen.c - shapes to templates: trees (code/), which are decoded (template.c); the module of
+ * Binaryen that monitors are built in.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -9,6 +9,7 @@
 #include "gen/gen.h"
 
 #include "gen/scratch.h"
+#include "code/code.h"
 #include "gen/template.h"
 #include "valid/valid.h"
 
@@ -67,7 +68,6 @@ bool scratch_finish(Scratch *x, Buf *out) {
     pthread_mutex_unlock(&binaryen_lock);
     map_free(&x->imports);
     vec_free(&x->plain);
-    vec_free(&x->straight);
     vec_free(&x->huge);
     return ok;
 }
@@ -83,15 +83,6 @@ enum { HUGE_BODY = 3000 };
 static const char *const huge_passes[] = {"dce", "remove-unused-names", "optimize-instructions",
                                           "vacuum", "reorder-locals"};
 
-/*
- * Scripts may have many probes and functions that do one thing. Most of some thirty passes are for
- * locals and control flow; starting each of them takes more time than such a body itself. These do
- * the same for a few nodes without either.
- */
-enum { STRAIGHT_NODES = 24 };
-static const char *const straight_passes[] = {"remove-unused-brs", "optimize-instructions",
-                                              "precompute", "merge-blocks", "vacuum"};
-
 #define RUN_PASSES(f, module, passes)                                                              \
     binaryen.FunctionRunPasses(f, module, (const char **)(passes),                                 \
                                sizeof(passes) / sizeof *(passes))
@@ -99,42 +90,8 @@ static const char *const straight_passes[] = {"remove-unused-brs", "optimize-ins
 void scratch_optimise_each(Scratch *x) {
     for (uint32_t i = 0; i < x->plain.len; i++)
         binaryen.FunctionOptimize(x->plain.at[i], x->module);
-    for (uint32_t i = 0; i < x->straight.len; i++)
-        RUN_PASSES(x->straight.at[i], x->module, straight_passes);
     for (uint32_t i = 0; i < x->huge.len; i++)
         RUN_PASSES(x->huge.at[i], x->module, huge_passes);
-}
-
-/* Whether code has no control flow, sets no locals, and is of at most *nodes nodes. */
-static bool is_straight(Ref e, uint32_t *nodes) {
-    if (!e)
-        return true;
-    if (!*nodes)
-        return false;
-    --*nodes;
-    BinaryenExpressionId id = binaryen.ExpressionGetId(e);
-    if (id == binaryen.ConstId() || id == binaryen.GlobalGetId() || id == binaryen.LocalGetId())
-        return true;
-    if (id == binaryen.GlobalSetId())
-        return is_straight(binaryen.GlobalSetGetValue(e), nodes);
-    if (id == binaryen.BinaryId())
-        return is_straight(binaryen.BinaryGetLeft(e), nodes) &&
-               is_straight(binaryen.BinaryGetRight(e), nodes);
-    if (id == binaryen.UnaryId())
-        return is_straight(binaryen.UnaryGetValue(e), nodes);
-    if (id == binaryen.LoadId())
-        return is_straight(binaryen.LoadGetPtr(e), nodes);
-    if (id == binaryen.StoreId())
-        return is_straight(binaryen.StoreGetPtr(e), nodes) &&
-               is_straight(binaryen.StoreGetValue(e), nodes);
-    if (id == binaryen.ReturnId())
-        return is_straight(binaryen.ReturnGetValue(e), nodes);
-    bool ok = id == binaryen.CallId() || (id == binaryen.BlockId() && !binaryen.BlockGetName(e));
-    for (uint32_t i = 0; ok && id == binaryen.CallId() && i < binaryen.CallGetNumOperands(e); i++)
-        ok = is_straight(binaryen.CallGetOperandAt(e, i), nodes);
-    for (uint32_t i = 0; ok && id == binaryen.BlockId() && i < binaryen.BlockGetNumChildren(e); i++)
-        ok = is_straight(binaryen.BlockGetChildAt(e, i), nodes);
-    return ok;
 }
 
 /* ---- functions ---- */
@@ -167,24 +124,35 @@ bool scratch_fits(const Scratch *x, Diags *diags) {
     return false;
 }
 
+/* Adds a function to what becomes templates. */
+static void add_code(Scratch *x, Body *b, const char *name, BinaryenType result, Ref body) {
+    Vec(WasmType) locals = {0};
+    for (uint32_t i = 0; i < b->locals.len; i++)
+        vec_push(&locals, (WasmType)b->locals.at[i]);
+    code_add(x->code, name, b->nparams, (WasmType)result, locals.at, locals.len, (CodeNode *)body);
+    vec_free(&locals);
+    body_free(b);
+}
+
 void scratch_add(Scratch *x, Body *b, const char *name, BinaryenType params, BinaryenType result,
                  Ref body) {
     if (b->nparams + b->locals.len > MAX_LOCALS && !x->crowded) {
         x->crowded = b->nparams + b->locals.len;
         x->crowded_at = x->at;
     }
+    x->any = true;
+    if (x->code) {
+        add_code(x, b, name, result, body);
+        return;
+    }
     BinaryenFunctionRef f =
         binaryen.AddFunction(b->module, name, params, result, b->locals.at, b->locals.len, body);
-    uint32_t nodes = STRAIGHT_NODES;
     if (b->nsteps + b->locals.len > HUGE_BODY)
         vec_push(&x->huge, f);
-    else if (!b->locals.len && is_straight(body, &nodes))
-        vec_push(&x->straight, f);
     else
         vec_push(&x->plain, f);
     binaryen.AddFunctionExport(b->module, name, name);
     body_free(b);
-    x->any = true;
 }
 
 /* What the body of a function or alt probe returns; `otherwise` where it ends without a return. */
@@ -307,32 +275,15 @@ static bool has_template(const Shape *s) {
 
 /* ---- decoding ---- */
 
-/* What a written scratch module is decoded with. */
+/* What functions are decoded with. */
 typedef struct Decoder {
-    const WasmModule *m;
+    CodeModule *code;
     const GenOptions *options;
     Arena *arena;
-    Map exports;        /* functions by name */
-    Str *exported_name; /* by function; empty = it is not exported */
-    bool failed;        /* a function was no template */
+    bool failed; /* a function was no template */
 } Decoder;
 
-static Decoder decoder_of(const WasmModule *m, const GenOptions *options, Arena *arena) {
-    Decoder d = {.m = m, .options = options, .arena = arena};
-    d.exports = wasm_exports_by_name(m, WASM_SPACE_FUNC);
-    d.exported_name = mem_zalloc(sizeof *d.exported_name * (m->funcs.len + 1u));
-    for (uint32_t i = 0; i < m->exports.len; i++)
-        if (m->exports.at[i].space == WASM_SPACE_FUNC)
-            d.exported_name[m->exports.at[i].handle] = m->exports.at[i].name;
-    return d;
-}
-
-static void decoder_free(Decoder *d) {
-    map_free(&d->exports);
-    free(d->exported_name);
-}
-
-/* Loads and stores of the scratch module's memory go to the real one. */
+/* Loads and stores go to the real memory. */
 static void put_access(const Decoder *d, Buf *code, const WasmInstr *i) {
     wasm_put_op(code, (WasmOp)i->op);
     if (d->options->accesses)
@@ -344,49 +295,41 @@ static void put_access(const Decoder *d, Buf *code, const WasmInstr *i) {
     buf_uleb(code, i->c);
 }
 
-/* Globals and calls are holes. */
+/* What the code names is a hole. */
 static bool put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const WasmInstr *i) {
     const Decoder *d = ctx;
     Hole h = {0};
-    switch (i->op) {
-    case WASM_OP_GLOBAL_GET:
-    case WASM_OP_GLOBAL_SET: {
-        const WasmGlobal *g = i->a < d->m->globals.len ? &d->m->globals.at[i->a] : NULL;
-        if (!g || g->import < 0 || !hole_parse(d->m->imports.at[g->import].name, &h))
+    if (i->op == WASM_OP_GLOBAL_GET || i->op == WASM_OP_GLOBAL_SET || i->op == WASM_OP_CALL) {
+        if (!hole_parse(str_of(d->code->names.at[i->a].text), &h))
             return false;
-        h.access = i->op == WASM_OP_GLOBAL_GET ? HOLE_GET : HOLE_SET;
+        h.access = i->op == WASM_OP_GLOBAL_SET ? HOLE_SET : HOLE_GET;
         template_add_hole(t, h);
-        return true;
-    }
-    case WASM_OP_CALL: {
-        /* an import is a helper; a definition is a function of the script, exported under its
-         * hole's name */
-        const WasmFunc *f = i->a < d->m->funcs.len ? &d->m->funcs.at[i->a] : NULL;
-        if (!f ||
-            !hole_parse(f->import < 0 ? d->exported_name[i->a] : d->m->imports.at[f->import].name,
-                        &h))
-            return false;
-        template_add_hole(t, h);
-        return true;
-    }
-    default: break;
-    }
-    if (wasm_ops[i->op].imm == WASM_IMM_MEMARG)
+    } else if (wasm_ops[i->op].imm == WASM_IMM_MEMARG) {
         put_access(d, &t->code, i);
-    else
+    } else {
         buf_bytes(&t->code, bytes, i->size);
+    }
     return true;
 }
 
-/* The template of an exported function; NULL if there is none. */
+/* The template of a function; NULL if there is none. */
 static void *decode(Decoder *d, const char *name) {
-    const uint64_t *export = map_get(&d->exports, str_of(name));
-    if (!export)
+    CodeFn *f = code_find(d->code, str_of(name));
+    if (!f)
         return NULL;
-    TemplateMaker t = {
-        .m = d->m, .func = d->m->exports.at[*export].handle, .put = put_instr, .ctx = d};
-    const Template *template = template_begin(&t) ? template_make(&t, d->arena) : NULL;
+    if (d->options->optimise) {
+        Phase before = phase_begin(PHASE_OPTIMISE);
+        code_optimise(d->code, f);
+        phase_end(before);
+    }
+    Buf bytes = {0};
+    code_write(f, &bytes);
+    TemplateMaker t = {.put = put_instr, .ctx = d, .nparams = f->nparams};
+    for (uint32_t i = 0; i < f->locals.len; i++)
+        template_add_temp(&t, f->locals.at[i]);
+    const Template *template = template_of_code(&t, &bytes, f->result, d->arena);
     template_maker_free(&t);
+    buf_free(&bytes);
     d->failed |= !template;
     return (void *)template;
 }
@@ -398,14 +341,11 @@ static bool fault(Diags *diags, const char *what) {
     return false;
 }
 
-/* Decodes the written scratch module into the plan's templates. */
-static bool decode_all(Plan *plan, const GenOptions *options, const Template **init,
-                       const Buf *bytes, Diags *diags) {
-    WasmModule m;
+/* Makes the functions the plan's templates. */
+static bool decode_all(Scratch *x, Plan *plan, const Template **init, Diags *diags) {
     char name[32];
-    bool ok = wasm_load_own(&m, bytes->data, bytes->len, diags) ||
-              fault(diags, "the scratch module is malformed");
-    Decoder d = decoder_of(&m, options, &plan->arena);
+    bool ok = true;
+    Decoder d = {.code = x->code, .options = x->options, .arena = &plan->arena};
     for (uint32_t i = 0; ok && i < plan->shapes.len; i++) {
         Shape *s = plan->shapes.at[i];
         snprintf(name, sizeof name, "s%u", i);
@@ -440,8 +380,6 @@ static bool decode_all(Plan *plan, const GenOptions *options, const Template **i
         plan->exits[i] = decode(&d, name);
     }
     ok = ok && (!d.failed || fault(diags, "a function is no template"));
-    decoder_free(&d);
-    wasm_module_free(&m);
     return ok;
 }
 
@@ -496,23 +434,20 @@ static bool has_code(const Plan *plan) {
 }
 
 bool gen_templates(Plan *plan, const GenOptions *options, const Template **init, Diags *diags) {
-    Scratch x = {.plan = plan, .options = options, .optimise = scratch_optimise_each};
+    CodeModule code = {0};
+    Scratch x = {.plan = plan, .options = options, .code = &code};
     for (uint32_t i = 0; i < plan->scripts.len; i++)
         init[i] = NULL;
     if (!has_code(plan))
         return true;
     Phase before = phase_begin(PHASE_COMPILE);
-    if (!scratch_begin(&x, diags)) {
-        phase_end(before);
-        return false;
-    }
+    pthread_mutex_lock(&binaryen_lock);
+    x.module = binaryen_use_code(&code);
     build_all(&x);
-    Buf bytes = {0};
-    bool ok = scratch_finish(&x, &bytes) || fault(diags, "the scratch module is invalid");
-    ok = ok && scratch_fits(&x, diags);
-    if (x.any && ok)
-        ok = decode_all(plan, options, init, &bytes, diags);
-    buf_free(&bytes);
+    bool ok = scratch_fits(&x, diags) && decode_all(&x, plan, init, diags);
+    pthread_mutex_unlock(&binaryen_lock);
+    map_free(&x.imports);
+    code_free(&code);
     phase_end(before);
     return ok;
 }

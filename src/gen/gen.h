@@ -1,11 +1,10 @@
 /*
  * gen/gen.h - from shapes of a plan to code templates with holes.
  *
- * Each shape becomes a function of a scratch module, built and optimised by Binaryen. What differs
- * from site to site, or is only known when the output is laid out, is an imported global there; the
- * optimised function is then decoded into bytes and a list of holes. Shapes that only count have no
- * code, and a plan without code does not load Binaryen (binaryen.h). Binaryen keeps process-wide
- * state, so calls are serialised by a lock.
+ * Each shape becomes a function of a code module (code/code.h), which is optimised. What differs
+ * from site to site, or is only known when the output is laid out, is a name there; the function is
+ * then decoded into bytes and a list of holes. Shapes that only count have no code. The table of
+ * what builds code (binaryen.h) is one for the process, so calls are serialised by a lock.
  */
 #ifndef WHAMMC_GEN_GEN_H
 #define WHAMMC_GEN_GEN_H

@@ -16,15 +16,15 @@ typedef struct Scratch {
     const HoleOps *ops;                  /* of all bodies; NULL = templates */
     void *ctx;                           /* for them */
     void (*optimise)(struct Scratch *x); /* called if the options say so */
+    struct CodeModule *code;             /* templates are built there; NULL = by Binaryen */
     BinaryenModuleRef module;
     Map imports;
-    uint32_t npages;                   /* elements that keep the page which they used last */
-    bool any;                          /* a function was built */
-    Vec(BinaryenFunctionRef) plain;    /* those that all passes are run on */
-    Vec(BinaryenFunctionRef) straight; /* ... for which few passes do the same */
-    Vec(BinaryenFunctionRef) huge;     /* ... and those that are too large for some */
-    Span at;                           /* the probe or function of which something is made */
-    uint32_t crowded; /* locals of a function that has too many for engines; or 0 */
+    uint32_t npages;                /* elements that keep the page which they used last */
+    bool any;                       /* a function was built */
+    Vec(BinaryenFunctionRef) plain; /* those that all passes are run on */
+    Vec(BinaryenFunctionRef) huge;  /* ... and those that are too large for some */
+    Span at;                        /* the probe or function of which something is made */
+    uint32_t crowded;               /* locals of a function that has too many for engines; or 0 */
     Span crowded_at;
 } Scratch;
 

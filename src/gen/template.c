@@ -165,6 +165,16 @@ const Template *template_close(TemplateMaker *d, WasmType result, Arena *arena) 
     return t;
 }
 
+/* Takes instructions up to the `end` of the function; NULL if one cannot be in a template. */
+static const Template *take_all(TemplateMaker *t, WasmCode code, const uint8_t *body,
+                                WasmType result, Arena *arena) {
+    WasmInstr i;
+    bool ok = true;
+    while (ok && wasm_next(&code, &i))
+        ok = t->open.len && take(t, body, &i);
+    return ok && !code.error ? template_close(t, result, arena) : NULL;
+}
+
 const Template *template_make(TemplateMaker *t, Arena *arena) {
     const WasmTypeDef *type = wasm_func_type(t->m, t->func);
     const uint8_t *body = wasm_func_body(t->m, t->func);
@@ -173,11 +183,10 @@ const Template *template_make(TemplateMaker *t, Arena *arena) {
         body = t->source->data;
         code = wasm_code(body, t->source->len, 0);
     }
-    WasmInstr i;
-    bool ok = true;
-    while (ok && wasm_next(&code, &i))
-        ok = t->open.len && take(t, body, &i);
-    if (!ok || code.error)
-        return NULL;
-    return template_close(t, type->nresults ? type->results[0] : WASM_NONE, arena);
+    return take_all(t, code, body, type->nresults ? type->results[0] : WASM_NONE, arena);
+}
+
+const Template *template_of_code(TemplateMaker *t, const Buf *code, WasmType result, Arena *arena) {
+    vec_push(&t->open, 0);
+    return take_all(t, wasm_code(code->data, (uint32_t)code->len, 0), code->data, result, arena);
 }

@@ -146,6 +146,9 @@ void template_add(TemplateMaker *t, const Template *inner);
 /* The template, in the arena; NULL if the function cannot be one. */
 const Template *template_make(TemplateMaker *t, Arena *arena);
 
+/* The template of code up to its `end`. Begin with put, ctx and nparams, and add the locals. */
+const Template *template_of_code(TemplateMaker *t, const Buf *code, WasmType result, Arena *arena);
+
 /* A template of what was added, without a function: begin with a zeroed TemplateMaker. */
 const Template *template_close(TemplateMaker *t, WasmType result, Arena *arena);
 

@@ -1,0 +1,265 @@
+/*
+ * code/code_sink.c - locals: values are moved to where they are used, and locals share slots.
+ *
+ * The tree is walked in the order of evaluation. A set whose value nothing since has disturbed is
+ * *pending*: a read that meets it takes over the value, and, if there are other reads, keeps it in
+ * the local for them.
+ */
+#include "code/code.h"
+
+/* What walking over an expression tells. */
+typedef struct Walked {
+    CodeEffects fx;
+    uint32_t nodes;
+} Walked;
+
+/* A set that may still be moved. */
+typedef struct Pending {
+    CodeNode **at;
+    Walked value, set; /* without and with the set itself */
+    uint32_t depth;    /* blocks with labels around it */
+} Pending;
+
+enum {
+    MAX_PENDING = 24, /* older ones are not moved any more, */
+    MAX_MOVED = 200   /* nor are larger ones: so walks are linear, and trees are not too deep */
+};
+
+typedef struct Sinker {
+    CodeModule *c;
+    uint32_t *reads; /* by local: how many there are in the function */
+    uint32_t depth;
+    Pending pending[MAX_PENDING];
+    uint32_t n;
+} Sinker;
+
+static void forget(Sinker *s, uint32_t i) {
+    memmove(&s->pending[i], &s->pending[i + 1], (s->n - i - 1) * sizeof *s->pending);
+    s->n--;
+}
+
+/* Something is evaluated now. */
+static void pass(Sinker *s, const CodeEffects *fx) {
+    for (uint32_t i = s->n; i-- > 0;)
+        if (code_conflict(&s->pending[i].set.fx, fx))
+            forget(s, i);
+}
+
+static CodeNode *set_at(const Pending *p) {
+    return *p->at;
+}
+
+/* The pending set of a local, or s->n. */
+static uint32_t pending_of(const Sinker *s, uint32_t local) {
+    uint32_t i = 0;
+    while (i < s->n && set_at(&s->pending[i])->n != local)
+        i++;
+    return i;
+}
+
+static Walked walk(Sinker *s, CodeNode **at);
+
+/* An arm, which is evaluated only sometimes: nothing is moved into it, and nothing out of it. */
+static Walked walk_arm(Sinker *s, CodeNode **at) {
+    Sinker inner = {.c = s->c, .reads = s->reads};
+    Walked w = walk(&inner, at);
+    pass(s, &w.fx);
+    return w;
+}
+
+/* A set, whose value has been walked. */
+static Walked walk_set(Sinker *s, CodeNode **at, Walked value) {
+    CodeNode *e = *at;
+    uint32_t old = pending_of(s, e->n);
+    if (old < s->n) { /* nothing has read it */
+        CodeNode *set = set_at(&s->pending[old]);
+        *s->pending[old].at = code_node(s->c, CODE_DROP, WASM_NONE, set->kids, 1);
+        forget(s, old);
+    }
+    CodeEffects own = {0};
+    code_add_effects(s->c, e, &own);
+    pass(s, &own);
+    Walked set = {value.fx, value.nodes + 1};
+    code_add_effects(s->c, e, &set.fx);
+    if (e->leaves || set.nodes > MAX_MOVED)
+        return set;
+    if (s->n == MAX_PENDING)
+        forget(s, 0);
+    s->pending[s->n++] = (Pending){at, value, set, s->depth};
+    return set;
+}
+
+static Walked walk_get(Sinker *s, CodeNode **at) {
+    CodeNode *e = *at;
+    uint32_t i = pending_of(s, e->n);
+    Walked w = {.nodes = 1};
+    if (i < s->n) {
+        CodeNode *set = set_at(&s->pending[i]);
+        *s->pending[i].at = code_node(s->c, CODE_NOP, WASM_NONE, NULL, 0);
+        if (--s->reads[e->n] == 0) {
+            *at = set->kids[0];
+            w = s->pending[i].value;
+        } else {
+            set->kind = CODE_LOCAL_TEE;
+            set->type = e->type;
+            *at = set;
+            w = s->pending[i].set;
+        }
+        forget(s, i);
+    } else {
+        code_add_effects(s->c, e, &w.fx);
+    }
+    pass(s, &w.fx);
+    return w;
+}
+
+static Walked walk(Sinker *s, CodeNode **at) {
+    CodeNode *e = *at;
+    bool labelled = e->kind == CODE_BLOCK && e->n;
+    Walked all = {.nodes = 1};
+    s->depth += labelled;
+    for (uint32_t i = 0; i < e->nkids; i++) {
+        bool arm = e->kind == CODE_IF && i > 0;
+        Walked w = arm ? walk_arm(s, &e->kids[i]) : walk(s, &e->kids[i]);
+        code_join_effects(&all.fx, &w.fx);
+        all.nodes += w.nodes;
+    }
+    s->depth -= labelled;
+    for (uint32_t i = s->n; labelled && i-- > 0;)
+        if (s->pending[i].depth > s->depth) /* a branch may have left it out */
+            forget(s, i);
+    if (e->kind == CODE_LOCAL_GET)
+        return walk_get(s, at);
+    if (e->kind == CODE_LOCAL_SET)
+        return walk_set(s, at, all);
+    CodeEffects own = {0};
+    code_add_effects(s->c, e, &own);
+    pass(s, &own);
+    code_join_effects(&all.fx, &own);
+    return all;
+}
+
+static void count_reads(const CodeNode *e, uint32_t *reads) {
+    if (e->kind == CODE_LOCAL_GET)
+        reads[e->n]++;
+    for (uint32_t i = 0; i < e->nkids; i++)
+        count_reads(e->kids[i], reads);
+}
+
+/* Sets of locals that nobody reads. */
+static void drop_unread(CodeModule *c, CodeNode **at, const uint32_t *reads) {
+    CodeNode *e = *at;
+    for (uint32_t i = 0; i < e->nkids; i++)
+        drop_unread(c, &e->kids[i], reads);
+    if (e->kind == CODE_LOCAL_SET && !reads[e->n])
+        *at = code_node(c, CODE_DROP, WASM_NONE, e->kids, 1);
+    else if (e->kind == CODE_LOCAL_TEE && !reads[e->n])
+        *at = e->kids[0];
+}
+
+void code_sink(CodeModule *c, CodeFn *f) {
+    uint32_t n = f->nparams + f->locals.len;
+    Sinker s = {.c = c, .reads = mem_zalloc((n + 1u) * sizeof *s.reads)};
+    count_reads(f->body, s.reads);
+    walk(&s, &f->body);
+    drop_unread(c, &f->body, s.reads);
+    free(s.reads);
+}
+
+/* ---- sharing ---- */
+
+typedef Vec(uint32_t) Numbers;
+
+/* Where a local is used. */
+typedef struct Uses {
+    uint32_t left;   /* of them, those not yet met */
+    uint32_t region; /* of the first: an arm, or a block with a label */
+    bool seen, own;  /* own: a read may find the zero that it starts with */
+    uint32_t slot;
+} Uses;
+
+typedef struct Sharer {
+    CodeFn *f;
+    Uses *uses;   /* by local, after the parameters */
+    Numbers open; /* regions around */
+    uint32_t next_region;
+    Numbers free[4]; /* slots by type */
+    Vec(WasmType) slots;
+    bool renames; /* the second walk */
+} Sharer;
+
+static bool is_in(const Numbers *open, uint32_t region) {
+    for (uint32_t i = open->len; i-- > 0;)
+        if (open->at[i] == region)
+            return true;
+    return false;
+}
+
+static Numbers *free_slots(Sharer *s, WasmType type) {
+    return type >= WASM_F64 && type <= WASM_I32 ? &s->free[type - WASM_F64] : NULL;
+}
+
+static void see(Sharer *s, const CodeNode *e) {
+    Uses *u = &s->uses[e->n - s->f->nparams];
+    u->left++;
+    if (!u->seen) {
+        u->seen = true;
+        u->region = vec_last(&s->open);
+        u->own = e->kind == CODE_LOCAL_GET;
+    }
+    u->own |= !is_in(&s->open, u->region);
+}
+
+static void rename(Sharer *s, CodeNode *e) {
+    WasmType type = s->f->locals.at[e->n - s->f->nparams];
+    Uses *u = &s->uses[e->n - s->f->nparams];
+    Numbers *unused = free_slots(s, type);
+    bool shares = unused && !u->own;
+    if (u->seen) { /* by the first walk only */
+        u->seen = false;
+        bool found = shares && unused->len;
+        u->slot = found ? vec_last(unused) : s->slots.len;
+        if (found)
+            unused->len--;
+        else
+            vec_push(&s->slots, type);
+    }
+    if (!--u->left && shares)
+        vec_push(unused, u->slot);
+    e->n = s->f->nparams + u->slot;
+}
+
+static void share(Sharer *s, CodeNode *e) {
+    bool labelled = e->kind == CODE_BLOCK && e->n;
+    for (uint32_t i = 0; i < e->nkids; i++) {
+        bool apart = (labelled && i == 0) || (e->kind == CODE_IF && i > 0);
+        if (apart)
+            vec_push(&s->open, ++s->next_region);
+        share(s, e->kids[i]);
+        s->open.len -= e->kind == CODE_IF && i > 0;
+    }
+    s->open.len -= labelled && e->nkids;
+    bool local = e->kind >= CODE_LOCAL_GET && e->kind <= CODE_LOCAL_TEE;
+    if (!local || e->n < s->f->nparams)
+        return;
+    if (s->renames)
+        rename(s, e);
+    else
+        see(s, e);
+}
+
+void code_share_locals(CodeFn *f) {
+    Sharer s = {.f = f, .uses = mem_zalloc((f->locals.len + 1u) * sizeof *s.uses)};
+    vec_push(&s.open, 0);
+    share(&s, f->body);
+    s.renames = true;
+    share(&s, f->body);
+    f->locals.len = 0;
+    for (uint32_t i = 0; i < s.slots.len; i++)
+        vec_push(&f->locals, s.slots.at[i]);
+    free(s.uses);
+    vec_free(&s.open);
+    vec_free(&s.slots);
+    for (uint32_t i = 0; i < 4; i++)
+        vec_free(&s.free[i]);
+}

@@ -1,0 +1,118 @@
+/*
+ * code/code_write.c - trees to bytes. Blocks without a label are only their kids, wherever they are.
+ * What would come after an expression that control does not leave is not written.
+ */
+#include "code/code.h"
+
+#include "wasm/emit.h"
+
+typedef struct Writer {
+    Buf *out;
+    Vec(uint32_t) labels; /* of the constructs that are open */
+} Writer;
+
+static bool put(Writer *w, const CodeNode *e);
+
+/* False if control does not go on after one of them. */
+static bool put_kids(Writer *w, const CodeNode *e) {
+    for (uint32_t i = 0; i < e->nkids; i++)
+        if (!put(w, e->kids[i]))
+            return false;
+    return true;
+}
+
+static void open(Writer *w, WasmOp op, WasmType type, uint32_t label) {
+    wasm_put_op(w->out, op);
+    wasm_put_type(w->out, type);
+    vec_push(&w->labels, label);
+}
+
+/* Control may reach the end of the construct; else what follows is unreachable. */
+static bool close(Writer *w, bool reached) {
+    wasm_put_op(w->out, WASM_OP_END);
+    w->labels.len--;
+    if (!reached)
+        wasm_put_op(w->out, WASM_OP_UNREACHABLE);
+    return reached;
+}
+
+static bool is_nothing(const CodeNode *e) {
+    return e->kind == CODE_NOP || (e->kind == CODE_BLOCK && !e->nkids);
+}
+
+static bool put_if(Writer *w, const CodeNode *e) {
+    if (!put(w, e->kids[0]))
+        return false;
+    open(w, WASM_OP_IF, e->type, 0);
+    bool reached = put(w, e->kids[1]);
+    if (e->nkids > 2 && !is_nothing(e->kids[2])) {
+        wasm_put_op(w->out, WASM_OP_ELSE);
+        reached |= put(w, e->kids[2]);
+    } else {
+        reached = true;
+    }
+    return close(w, reached);
+}
+
+static bool put_branch(Writer *w, const CodeNode *e) {
+    uint32_t depth = 0;
+    if (!put_kids(w, e))
+        return false;
+    while (w->labels.at[w->labels.len - 1 - depth] != e->n)
+        depth++;
+    put_index(w->out, e->nkids ? WASM_OP_BR_IF : WASM_OP_BR, depth);
+    return e->nkids > 0;
+}
+
+static bool put_block(Writer *w, const CodeNode *e) {
+    if (!e->n)
+        return put_kids(w, e);
+    open(w, WASM_OP_BLOCK, e->type, e->n);
+    put_kids(w, e);
+    return close(w, true);
+}
+
+static void put_access(Writer *w, const CodeNode *e) {
+    uint32_t log2 = wasm_ops[e->op].mnemonic[1] == '6' ? 3 : 2;
+    wasm_put_op(w->out, (WasmOp)e->op);
+    emit_memarg(w->out, e->op == WASM_OP_I32_LOAD8_U ? 0 : log2, 0, e->bits);
+}
+
+/* False if control does not go on after it. */
+static bool put(Writer *w, const CodeNode *e) {
+    switch ((CodeKind)e->kind) {
+    case CODE_BLOCK: return put_block(w, e);
+    case CODE_IF: return put_if(w, e);
+    case CODE_BRANCH: return put_branch(w, e);
+    default: break;
+    }
+    if (!put_kids(w, e))
+        return false;
+    switch ((CodeKind)e->kind) {
+    case CODE_TRAP: wasm_put_op(w->out, WASM_OP_UNREACHABLE); return false;
+    case CODE_RETURN: wasm_put_op(w->out, WASM_OP_RETURN); return false;
+    case CODE_CONST: wasm_put_const(w->out, e->type, e->bits); break;
+    case CODE_NULL: wasm_put_zero(w->out, e->type); break;
+    case CODE_LOCAL_GET: put_index(w->out, WASM_OP_LOCAL_GET, e->n); break;
+    case CODE_LOCAL_SET: put_index(w->out, WASM_OP_LOCAL_SET, e->n); break;
+    case CODE_LOCAL_TEE: put_index(w->out, WASM_OP_LOCAL_TEE, e->n); break;
+    case CODE_NAME_GET: put_index(w->out, WASM_OP_GLOBAL_GET, e->n); break;
+    case CODE_NAME_SET: put_index(w->out, WASM_OP_GLOBAL_SET, e->n); break;
+    case CODE_CALL: put_index(w->out, WASM_OP_CALL, e->n); break;
+    case CODE_PLAIN: wasm_put_op(w->out, (WasmOp)e->op); break;
+    case CODE_LOAD:
+    case CODE_STORE: put_access(w, e); break;
+    case CODE_SELECT: wasm_put_op(w->out, WASM_OP_SELECT); break;
+    case CODE_DROP: wasm_put_op(w->out, WASM_OP_DROP); break;
+    default: break;
+    }
+    return true;
+}
+
+void code_write(const CodeFn *f, Buf *out) {
+    Writer w = {.out = out};
+    vec_push(&w.labels, UINT32_MAX);
+    put(&w, f->body);
+    wasm_put_op(out, WASM_OP_END);
+    vec_free(&w.labels);
+}
