@@ -230,11 +230,13 @@ bool script_add(const Cli *cli, whammc *w, const char *path);
 /* The scripts that come with whammc, a line each: the name and what the script does. */
 void script_list(Buf *out);
 
-/* ---- the script beside an instrumented program (javascript.c) ---- */
+/* ---- the scripts beside an instrumented program (javascript.c) ---- */
 
 /* OUT.js for OUT.wasm, on the heap; NULL if OUT is not a regular file. */
 char *javascript_path(const char *module);
-/* Whether there is no such file, or only one that javascript_write has made. Otherwise prints a
+/* OUT.views.js for OUT.js, on the heap. */
+char *javascript_views_path(const char *script);
+/* Whether neither file exists, or only files that javascript_write has made. Otherwise prints a
  * message and returns false. */
 bool javascript_may_write(const Cli *cli, const char *path);
 
@@ -247,9 +249,10 @@ typedef struct JavascriptJob {
     const char *id;     /* of javascript_tag */
     const Buf *app;     /* the program before, which was read and is valid */
     const Buf *program; /* the program after */
-    bool views;         /* the script has profiles */
+    bool views;         /* WasmProf has profiles */
 } JavascriptJob;
-/* Writes the script. On failure, prints a message and returns false. */
+/* Writes the script and, if the program needs them, its views. On failure, prints a message and
+ * returns false. */
 bool javascript_write(const Cli *cli, const char *path, const JavascriptJob *job);
 
 /* ---- libraries (lib_option.c) ---- */

@@ -1,8 +1,10 @@
 /*
- * cli/javascript.c - the script beside an instrumented program, for pages and for Node: what the
- * program imports, WasmProf with the parts that the program needs, and the names of its functions.
+ * cli/javascript.c - the scripts beside an instrumented program, for pages and for Node: OUT.js has
+ * what the program imports, and WasmProf with the parts that the program needs; OUT.views.js has
+ * what shows profiles, which OUT.js loads when somebody wants to see one, and the names of the
+ * program's functions.
  *
- * The program and its script identify each other by a hash in a custom section of the program.
+ * The program and its scripts identify each other by a hash in a custom section of the program.
  */
 #include "cli/cli.h"
 #include "base/demangle.h"
@@ -15,40 +17,50 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* The parts that only some programs need, as stdlib/host/parts.js has them. */
+/* The parts of scripts, as stdlib/host/parts.js has them, each in one of the two files. */
 typedef enum Part {
-    PART_TRAPS = 1,    /* corrects counts after traps */
-    PART_CLOCK = 2,    /* the time */
-    PART_SAMPLER = 4,  /* samples that a thread takes */
-    PART_SAMPLING = 8, /* what is done with samples */
-    PART_CALLS = 16,   /* profiles of calls */
-    PART_ALL = 31      /* what every program needs */
+    PART_TRAPS = 1,      /* corrects counts after traps */
+    PART_CLOCK = 2,      /* the time */
+    PART_SAMPLER = 4,    /* samples that a thread takes */
+    PART_SAMPLING = 8,   /* what is done with samples */
+    PART_TABLE = 16,     /* the functions of the module prof */
+    PART_LOADER = 32,    /* loads the second file */
+    PART_SAVE = 64,      /* the file of WASMPROF, in Node */
+    PART_CALLS = 128,    /* profiles of calls */
+    PART_NAMES = 256,    /* the names of the program's functions */
+    PART_PROFILER = 512, /* WasmProf itself: the first file */
+    PART_ALL = 1023
 } Part;
 
 /* The modules of stdlib/host that are embedded, in the order in which they make one script:
  * M(name, the parts that use it). */
 #define MODULES(M)                                                                                 \
     M(parts, PART_ALL)                                                                             \
-    M(reader, PART_TRAPS | PART_SAMPLING)                                                          \
+    M(node, PART_LOADER | PART_SAVE)                                                               \
+    M(reader, PART_TRAPS | PART_SAMPLING | PART_NAMES)                                             \
     M(traps, PART_TRAPS)                                                                           \
     M(thread, PART_CLOCK | PART_SAMPLER)                                                           \
     M(clock, PART_CLOCK)                                                                           \
     M(sampler, PART_SAMPLER)                                                                       \
+    M(names, PART_SAMPLING | PART_NAMES)                                                           \
+    M(traces, PART_SAMPLING)                                                                       \
     M(sampling_profiler, PART_SAMPLING)                                                            \
-    M(signals, PART_ALL)                                                                           \
-    M(whammc, PART_ALL)                                                                            \
     M(gprof, PART_CALLS)                                                                           \
     M(calls, PART_CALLS)                                                                           \
     M(pprof, PART_CALLS)                                                                           \
     M(views, PART_CALLS)                                                                           \
-    M(save, PART_ALL)                                                                              \
-    M(wasmprof, PART_ALL)
+    M(signals, PART_SAVE)                                                                          \
+    M(save, PART_SAVE)                                                                             \
+    M(loader, PART_LOADER)                                                                         \
+    M(table, PART_TABLE)                                                                           \
+    M(host, PART_PROFILER)                                                                         \
+    M(wasmprof, PART_PROFILER)
 #define MODULE_EMBEDDED(name, parts)                                                               \
     extern const unsigned char host_##name##_js[];                                                 \
     extern const unsigned long host_##name##_js_size;
 MODULES(MODULE_EMBEDDED)
 
-/* Its first line, by which it is recognised. */
+/* The beginning of their first lines, by which they are recognised. */
 static const char head[] = "// Made by whammc";
 
 /* ---- its name ---- */
@@ -65,7 +77,25 @@ char *javascript_path(const char *module) {
     return (char *)path.data;
 }
 
-bool javascript_may_write(const Cli *cli, const char *path) {
+char *javascript_views_path(const char *script) {
+    static const char *const suffixes[] = {".js", ".mjs", ".cjs"};
+    size_t len = strlen(script);
+    const char *suffix = "";
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        size_t n = strlen(suffixes[i]);
+        if (len > n && strcmp(script + len - n, suffixes[i]) == 0)
+            suffix = suffixes[i];
+    }
+    Buf path = {0};
+    buf_printf(&path, "%.*s.views%s", (int)(len - strlen(suffix)), script,
+               *suffix ? suffix : ".js");
+    buf_cstr(&path);
+    return (char *)path.data;
+}
+
+/* Whether there is no such file, or only one that javascript_write has made. Otherwise prints a
+ * message and returns false. */
+static bool may_write(const Cli *cli, const char *path) {
     FILE *file = fopen(path, "re");
     if (!file)
         return true; /* it does not exist, or writing it will report the error */
@@ -78,6 +108,13 @@ bool javascript_may_write(const Cli *cli, const char *path) {
                     "choose another name with --js=FILE, or omit the script with --no-js",
                     "%s: the file exists, and whammc has not written it", path);
     return ours;
+}
+
+bool javascript_may_write(const Cli *cli, const char *path) {
+    char *views = javascript_views_path(path);
+    bool ok = may_write(cli, path) && may_write(cli, views);
+    free(views);
+    return ok;
 }
 
 /* ---- the identifier ---- */
@@ -148,9 +185,9 @@ static const struct {
     {"\6whammc\13next_sample", PART_SAMPLER | PART_SAMPLING},
     {"\6whammc\7sampled", PART_SAMPLING},
     {"\4prof\7getTime", PART_CLOCK},
-    {"\4prof\14clearResults", PART_CALLS},
-    {"\4prof\12addArcData", PART_CALLS},
-    {"\4prof\12setArcData", PART_CALLS},
+    {"\4prof\14clearResults", PART_TABLE | PART_CALLS},
+    {"\4prof\12addArcData", PART_TABLE | PART_CALLS},
+    {"\4prof\12setArcData", PART_TABLE | PART_CALLS},
     {"\4prof\14printResults", PART_CALLS},
 };
 
@@ -202,43 +239,93 @@ static unsigned parts_of(const Buf *module) {
     return parts;
 }
 
-/* ---- the script ---- */
+/* ---- the scripts ---- */
 
-static void put_parts(Buf *out, unsigned parts) {
+/* The parts of the first and of the second file; of the second, 0 if there is to be none. */
+typedef struct Files {
+    unsigned first, second;
+} Files;
+
+static Files divide(unsigned parts, bool views) {
+    enum { SHOW = PART_SAMPLING | PART_CALLS };
+    if (!(parts & SHOW))
+        return (Files){PART_PROFILER | PART_SAVE | parts, 0};
+    if (!views)
+        return (Files){PART_PROFILER | PART_SAVE | (parts & ~(unsigned)PART_CALLS), 0};
+    return (Files){PART_PROFILER | PART_LOADER | (parts & ~(unsigned)SHOW),
+                   PART_SAVE | PART_NAMES | (parts & SHOW)};
+}
+
+/* Everything up to the parts. */
+static void put_head(Buf *out, const char *what, unsigned parts) {
+    buf_printf(out, "%s for an instrumented program: %s.\n(() => {\n'use strict';\n", head, what);
 #define MODULE_PUT(name, users)                                                                    \
-    if (((users) == PART_ALL) || (parts & (users)))                                                \
+    if (parts & (users))                                                                           \
         buf_bytes(out, host_##name##_js, host_##name##_js_size);
     MODULES(MODULE_PUT)
 }
 
-static void put_script(Buf *out, const Places *places, const JavascriptJob *job) {
-    buf_printf(out,
-               "%s for an instrumented program: load it before that, with <script>, import or "
-               "require.\n",
-               head);
-    buf_str(out, STR("(() => {\n'use strict';\n"));
-    unsigned parts = parts_of(job->program);
-    put_parts(out, job->views ? parts : parts & ~(unsigned)PART_CALLS);
+/* The name of the file beside the script, as import() takes it: a relative URL, in quotes. */
+static void put_specifier(Buf *out, const char *path) {
+    Buf url = {0};
+    buf_str(&url, STR("./"));
+    for (const char *p = file_base(path); *p; p++) {
+        if (strchr("%?#\\", *p))
+            buf_printf(&url, "%%%02X", (unsigned char)*p);
+        else
+            buf_u8(&url, (uint8_t)*p);
+    }
+    escape_json_string(out, buf_view(&url));
+    buf_free(&url);
+}
+
+/* Tells the first file of the second. */
+static void put_file(Buf *out, const JavascriptJob *job, unsigned second, const char *path) {
+    buf_printf(out, "\naddFile({ id: \"%s\", samples: %s, name: ", job->id,
+               second & PART_SAMPLING ? "true" : "false");
+    put_specifier(out, path);
+    buf_str(out, STR(", load: () => import("));
+    put_specifier(out, path);
+    buf_str(out, STR(") });"));
+}
+
+static void put_script(Buf *out, const JavascriptJob *job, Files files, const char *views) {
+    put_head(out, "load it before that, with <script>, import or require", files.first);
+    if (files.second)
+        put_file(out, job, files.second, views);
     buf_printf(out, "\nconst profiler = install({\n  id: \"%s\",\n  title: ", job->id);
     escape_json_string(out, str_of(file_base(job->module)));
-    buf_str(out, STR(",\n"));
-    put_names(out, places);
-    buf_str(out, STR("});\n"
+    buf_str(out, STR(",\n});\n"
                      "if (typeof module === 'object' && typeof exports === 'object' && "
                      "module.exports === exports) module.exports = profiler;\n"
                      "})();\n"));
 }
 
-bool javascript_write(const Cli *cli, const char *path, const JavascriptJob *job) {
+static void put_views(Buf *out, const JavascriptJob *job, unsigned parts) {
     WasmModule m;
     Places places;
-    Buf out = {0};
     wasm_load_again(&m, job->app->data, job->app->len);
     places_open(&places, &m);
-    put_script(&out, &places, job);
-    bool ok = file_write(cli, path, out.data, out.len);
+    put_head(out, "what shows its profiles; the script beside it loads it when it is needed",
+             parts);
+    buf_printf(out, "\naddNames(\"%s\", {\n", job->id);
+    put_names(out, &places);
+    buf_str(out, STR("});\n})();\n"));
     places_free(&places);
     wasm_module_free(&m);
-    buf_free(&out);
+}
+
+bool javascript_write(const Cli *cli, const char *path, const JavascriptJob *job) {
+    Files files = divide(parts_of(job->program), job->views);
+    Buf script = {0}, views = {0};
+    char *views_path = javascript_views_path(path);
+    put_script(&script, job, files, views_path);
+    if (files.second)
+        put_views(&views, job, files.second);
+    bool ok = file_write(cli, path, script.data, script.len) &&
+              (!files.second || file_write(cli, views_path, views.data, views.len));
+    free(views_path);
+    buf_free(&script);
+    buf_free(&views);
     return ok;
 }

@@ -48,7 +48,8 @@ static const Option options[] = {
      "default: OUT with .js for .wasm"},
     {NO_JS, "no-js", NULL, "do not write that script"},
     {NO_JS_VIEWS, "no-js-views", NULL,
-     "with --host=js: write that script without the profiles of WasmProf, which make it large; "
+     "with --host=js: write that script only, not OUT.views.js, which has the profiles of "
+     "WasmProf; "
      "`whammc report` shows its reports"},
     {STORAGE, "storage", "auto|globals|memory",
      "where per-site variables live: in globals, or in a memory of their own; default: auto, which "

@@ -4,8 +4,19 @@
 //   traps     { createTraps }                              corrects counts after traps
 //   clock     { hostClock }                                a clock that is cheap to read
 //   sampler   { createHostSampler }                        a thread that takes samples
-//   sampling  { addSource, createSelfSampled, Profiler }   what is done with samples
-//   calls     { createCalls, views of Results }            profiles of calls
+//   table     { createTable }                              the functions of the module prof
+//   loader    { now, later }                               loads OUT.views.js
+//
+// What is needed only when somebody looks at a profile is in a second file, OUT.views.js, where there is one:
+//
+//   views     what Results are shown with                  profiles of calls
+//   sampling  { Profiler, join }                           what is done with samples
+//   names     { [id]: { names, demangled } }               of the functions of each program
+//   save      { saveAtExit }                               the file of WASMPROF; without a second file in OUT.js
+//
+// Programs that are sampled are in parts.sources, each { title, module, setInterval(ms or 0), drain(take) } or, as long as nobody has
+// asked for its samples, { title, module, memory }: it samples itself, its stack is in this memory, and it calls sampled() if that is
+// there. drain calls take({ timestamp, stack }) for each new sample; `stack` has indices of functions, outermost first.
 //
 // An OUT.js may be from another version of whammc: a part whose interface changes gets a new name.
 const SHARED_PARTS = Symbol.for('whammc.parts');

@@ -354,7 +354,7 @@ async function main(words) {
     if (!loaded) return NOT_LOADED;
     const { instance, module } = loaded;
     reporter.attach(instance, module);
-    sampler?.attach(instance);
+    sampler?.attach(instance.exports['whammc:stack']);
     stopwatch.begin('run');
     const status = execute(wasi, instance);
     reporter.readMemory();

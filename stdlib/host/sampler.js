@@ -162,9 +162,8 @@ function createSampler(worker) {
       return 1;
     },
 
-    /** Starts sampling the stack of this instance. False if it has no readable stack. */
-    attach(instance) {
-      const memory = instance.exports['whammc:stack'];
+    /** Starts sampling the stack in this memory. False if there is none that threads can read. */
+    attach(memory) {
       if (!memory || typeof SharedArrayBuffer !== 'function' || !(memory.buffer instanceof SharedArrayBuffer)) return false;
       stack = memory;
       interval = new BigUint64Array(memory.buffer, INTERVAL, 1);

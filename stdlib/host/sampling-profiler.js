@@ -10,49 +10,23 @@
 // appear below the JavaScript functions that called them. Each program has its own samples: if several run in turn, a sample of an
 // inactive one has no stack.
 import { parts } from './parts.js';
-import { createReader } from './reader.js';
+import { LEFT_OUT, makeTrace } from './traces.js';
 
 const BASE = 1; // ms, of which intervals are multiples
-const LEFT_OUT = 4294967295; // in stacks: functions that are left out
-const FUNCTION_NAMES = 1; // a part of the section `name`
-const OUR_MODULES = ['whammc', 'whammc_runtime']; // instrumentation adds imports from these modules
+const STACK_HALF = 256; // of deeper stacks the frames between are left out
 const TAKEN_OVER = 100; // ms; the longest delay until samples are collected while the program waits
 
 function gcd(a, b) {
   return b ? gcd(b, a % b) : a;
 }
 
-// ---- names ----
-
-// Names by index, of the section `name`.
-function readNames(module) {
-  const names = new Map(), [section] = WebAssembly.Module.customSections(module, 'name');
-  if (!section) return names;
-  const sections = createReader(new Uint8Array(section), 'name');
-  try {
-    while (sections.more()) {
-      const kind = sections.byte(), part = createReader(sections.take(sections.unsigned()), 'name');
-      for (let n = kind === FUNCTION_NAMES ? part.unsigned() : 0; n > 0; n--)
-        names.set(part.unsigned(), new TextDecoder().decode(part.take(part.unsigned())));
-    }
-  } catch {
-    // the section is damaged; names read so far are kept
-  }
-  return names;
-}
-
-/** Returns names of functions by their index in the original program. */
-function createNamer(module) {
-  const imports = WebAssembly.Module.imports(module).filter(one => one.kind === 'function');
-  const own = imports.filter(one => !OUR_MODULES.includes(one.module)), added = imports.length - own.length;
-  const names = readNames(module);
-  return fid => (fid < own.length ? names.get(fid) ?? own[fid].name : names.get(fid + added)) ?? `#${fid}`;
-}
-
 // ---- the clock ----
 
-const sources = new Set(), profilers = new Set();
+const profilers = new Set();
 let timer = null;
+
+// The programs that are sampled.
+const sources = () => (parts.sources ?? []).map(source => (source.drain ? source : Object.assign(source, sampleItself(source.memory))));
 
 function commonInterval() {
   return [...profilers].map(one => one.interval).reduce(gcd, 0);
@@ -61,7 +35,7 @@ function commonInterval() {
 // Adapts the sampling interval to the active profilers.
 function adjustClock() {
   const interval = commonInterval();
-  for (const source of sources) source.setInterval(interval);
+  for (const source of sources()) source.setInterval(interval);
   for (const one of profilers) one.skip = one.interval / interval;
   if (timer !== null) clearInterval(timer);
   timer = interval ? setInterval(takeOver, TAKEN_OVER) : null;
@@ -70,77 +44,39 @@ function adjustClock() {
 
 // Passes the collected samples to the profilers.
 function takeOver() {
-  for (const source of sources)
+  for (const source of sources())
     source.drain(({ timestamp, stack }) => {
       for (const one of profilers) if (timestamp >= one.began) one.take(source, timestamp, stack);
     });
 }
 
-/**
- * Adds a program to be sampled: { title, module, setInterval(ms or 0), drain(take) }. drain calls take({ timestamp, stack }) for
- * each new sample; `stack` has indices of functions, outermost first. Programs are never removed.
- */
-export function addSource(source) {
-  const it = { ...source, name: createNamer(source.module) };
-  sources.add(it);
-  if (profilers.size) it.setInterval(commonInterval());
-}
+// ---- programs that sample themselves ----
 
-// ---- traces ----
-
-// Makes { resources, frames, stacks, samples } of samples with frames { name, resource, ... }.
-function createTrace() {
-  const resources = [], frames = [], stacks = [], samples = [];
-  const known = new Map();
-  function once(list, key, make) {
-    if (!known.has(key)) {
-      known.set(key, list.length);
-      list.push(make());
-    }
-    return known.get(key);
-  }
-  function frameId({ name, resource, line, column }) {
-    const id = resource === undefined ? undefined : once(resources, `r ${resource}`, () => resource);
-    return once(frames, `f ${name} ${id} ${line} ${column}`, () => ({ name, ...id === undefined ? {} : { resourceId: id },
-      ...line === undefined ? {} : { line, column } }));
-  }
-  function add(timestamp, list) {
-    let parent;
-    for (const frame of list) {
-      const frame_ = frameId(frame), above = parent;
-      parent = once(stacks, `s ${above} ${frame_}`, () => ({ ...above === undefined ? {} : { parentId: above }, frameId: frame_ }));
-    }
-    samples.push(parent === undefined ? { timestamp } : { timestamp, stackId: parent });
-  }
-  return { add, trace: { resources, frames, stacks, samples } };
-}
-
-// The frames of a sample of a trace, outermost first.
-function framesOf(trace, { stackId }) {
-  const list = [];
-  for (let id = stackId; id !== undefined; id = trace.stacks[id].parentId) {
-    const { name, resourceId, line, column } = trace.frames[trace.stacks[id].frameId];
-    list.unshift({ name, resource: trace.resources[resourceId], line, column });
-  }
-  return list;
-}
-
-// The JavaScript frames of the browser's profiler at that time, if it has a sample within one of its intervals. Its frames of
-// programs, which have the URL `title` or one made by the engine, are removed.
-function under(trace, interval, timestamp, title) {
-  let low = 0, high = trace.samples.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (trace.samples[middle].timestamp < timestamp) low = middle + 1;
-    else high = middle;
-  }
-  const near = [trace.samples[low - 1], trace.samples[low]].filter(Boolean)
-    .sort((a, b) => Math.abs(a.timestamp - timestamp) - Math.abs(b.timestamp - timestamp))[0];
-  if (!near || Math.abs(near.timestamp - timestamp) > interval) return [];
-  const isOfProgram = ({ name, resource }) =>
-    (resource === undefined ? name === 'js-to-wasm' : resource === title || resource.startsWith('wasm:'));
-  const all = framesOf(trace, near), first = all.findIndex(isOfProgram);
-  return first < 0 ? all : all.slice(0, first);
+// Of such a program, which has this memory of its stack: { sampled, setInterval, drain }; it calls sampled() for each sample.
+function sampleItself(memory) {
+  const LIMIT = 65536; // samples not collected yet; of more, the oldest are lost
+  const words = new Int32Array(memory.buffer); // it does not grow
+  let every = 0, last = 0, samples = [];
+  return {
+    sampled() {
+      const timestamp = performance.now();
+      if (!every || timestamp - last < every - BASE / 2) return;
+      last = timestamp;
+      const stack = [...words.subarray(16, words.indexOf(0, 16))].map(frame => frame - 1); // see stdlib/runtime/stack.h
+      if (stack.length > 2 * STACK_HALF) stack.splice(STACK_HALF, stack.length - 2 * STACK_HALF, LEFT_OUT);
+      if (samples.length >= LIMIT) samples.shift();
+      samples.push({ timestamp, stack });
+    },
+    setInterval(ms) {
+      every = ms;
+      if (!ms) samples = [];
+    },
+    drain(take) {
+      const taken = samples;
+      samples = [];
+      taken.forEach(sample => take(sample));
+    },
+  };
 }
 
 // ---- the class ----
@@ -229,50 +165,11 @@ export class Profiler extends Target {
     takeOver();
     this.#state = 'stopped';
     this.#leave();
-    const { add, trace } = createTrace();
-    const outer = this.#native ? await this.#native.stop() : null, interval = this.#native?.sampleInterval;
-    for (const { source, timestamp, stack } of this.#samples.sort((a, b) => a.timestamp - b.timestamp)) {
-      const own = stack.map(fid => (fid === LEFT_OUT ? { name: '...' } : { name: source.name(fid), resource: source.title }));
-      const inner = own.filter(frame => Profiler.visible(frame));
-      add(timestamp, [...outer && stack.length ? under(outer, interval, timestamp, source.title) : [], ...inner]);
-    }
+    const outer = this.#native ? { trace: await this.#native.stop(), interval: this.#native.sampleInterval } : null;
+    const samples = this.#samples;
     this.#samples = [];
-    return trace;
+    return makeTrace(samples, outer, Profiler.visible);
   }
 }
 
-/**
- * A program that samples itself and reports each sample to the host (its import whammc.sampled): { sampled, attach, setInterval,
- * drain } as for addSource.
- */
-export function createSelfSampled() {
-  const LIMIT = 65536; // samples not collected yet; of more, the oldest are lost
-  let words = null, every = 0, last = 0, samples = [];
-  return {
-    sampled() {
-      const timestamp = performance.now();
-      if (!every || !words || timestamp - last < every - BASE / 2) return;
-      last = timestamp;
-      const stack = [...words.subarray(16, words.indexOf(0, 16))].map(frame => frame - 1); // see stdlib/runtime/stack.h
-      if (stack.length > 512) stack.splice(256, stack.length - 512, LEFT_OUT);
-      if (samples.length >= LIMIT) samples.shift();
-      samples.push({ timestamp, stack });
-    },
-    attach(instance) {
-      const memory = instance.exports['whammc:stack'];
-      if (memory) words = new Int32Array(memory.buffer); // it does not grow
-      return words !== null;
-    },
-    setInterval(ms) {
-      every = ms;
-      if (!ms) samples = [];
-    },
-    drain(take) {
-      const taken = samples;
-      samples = [];
-      taken.forEach(sample => take(sample));
-    },
-  };
-}
-
-parts.sampling ??= { addSource, createSelfSampled, Profiler };
+parts.sampling ??= { Profiler, join: adjustClock };

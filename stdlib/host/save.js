@@ -3,14 +3,11 @@
 //
 // A process does not overwrite the file of a related process: it inserts its id before the extension; worker threads always insert
 // theirs. The variable WASMPROF_SINCE has the time when the first of these processes started.
+import { nodeModule } from './node.js';
+import { parts } from './parts.js';
 import { beforeSignals } from './signals.js';
 
-// A module of Node, from classic scripts and ES modules alike.
-function nodeModule(name) {
-  const { process } = globalThis;
-  if (process.getBuiltinModule) return process.getBuiltinModule(name);
-  return typeof require === 'function' ? require(name) : null;
-}
+const saved = new WeakSet(); // profilers
 
 const withNumber = (path, number) => path.replace(/(\.[^./]*)?$/, `.${number}$1`);
 
@@ -57,9 +54,10 @@ function collectGarbage() {
 }
 
 /** Saves the results of a profiler when the process ends, if WASMPROF is set. */
-export function saveAtExit(profiler) {
-  const { process } = globalThis, file = process && process.env && process.env.WASMPROF;
-  if (!file || typeof process.on !== 'function') return;
+function saveAtExit(profiler) {
+  const { process } = globalThis, file = process?.env?.WASMPROF;
+  if (!file || typeof process.on !== 'function' || saved.has(profiler)) return;
+  saved.add(profiler);
   const fs = nodeModule('fs'), threads = nodeModule('worker_threads');
   if (!fs || !threads) return;
   if (!process.env.WASMPROF_SINCE) process.env.WASMPROF_SINCE = String(Date.now());
@@ -82,3 +80,5 @@ export function saveAtExit(profiler) {
   process.on('exit', save);
   if (threads.isMainThread) beforeSignals(save);
 }
+
+parts.save ??= { saveAtExit };

@@ -1,9 +1,11 @@
-// The calls that instances of programs have counted, and what WasmProf shows of them: the part `calls` of the host.
+// The calls that instances of programs have counted, and what WasmProf shows of them: the part `views` of the host.
 //
-// A program is here { title, names, demangled, reports, calls }, with what save() of createCalls() gave for each of its instances.
+// A program is here { id, title, module, names, demangled, saved }, names only if its script told them; `saved` are its instances, each
+// { report, sent, before }: its report, the arcs that it has sent to the module prof, and both as they were at WasmProf.clear().
 import { parts } from './parts.js';
 import { makeGraph, flatProfile, callGraph, functionResults, OUTSIDE } from './gprof.js';
 import { readCalls, valueInJson } from './calls.js';
+import { namesOf } from './names.js';
 import { encodeProfile, readStacks } from './pprof.js';
 
 // ---- what was counted ----
@@ -35,102 +37,35 @@ function since(counted, before) {
 
 const NOTHING = { arcs: [], timed: false, ids: [], untimed: [], calibrated: 0n, named: false, tree: null };
 
-// The table of the functions of module prof: times in milliseconds by caller and callee. A pair can have plain calls, which
-// are set, and calls by reference, which are added: neither replaces the other.
-const NO_CALLS = { calls: 0, ms: 0 };
-
-function createTable() {
-  const rows = new Map();
-
-  function at(caller, callee) {
-    let row = rows.get(caller);
-    if (!row) rows.set(caller, row = new Map());
-    let arc = row.get(callee);
-    if (!arc) row.set(callee, arc = { set: NO_CALLS, calls: 0, ms: 0 });
-    return arc;
-  }
-
-  return {
-    clear: () => rows.clear(),
-
-    isEmpty: () => rows.size === 0,
-
-    add(caller, callee, calls, ms) {
-      const arc = at(caller >>> 0, callee >>> 0);
-      arc.calls += calls >>> 0;
-      arc.ms += ms;
-    },
-
-    set(caller, callee, calls, ms) {
-      at(caller >>> 0, callee >>> 0).set = { calls: calls >>> 0, ms };
-    },
-
-    /** The arcs in order. */
-    read() {
-      const arcs = [], ascending = (a, b) => a[0] - b[0];
-      for (const [caller, row] of [...rows].sort(ascending)) {
-        for (const [callee, { set, calls, ms }] of [...row].sort(ascending)) {
-          const ns = BigInt(Math.round((set.ms + ms) * 1e6) || 0);
-          arcs.push({ caller, callee, calls: BigInt(set.calls + calls), ns });
-        }
-      }
-      return { arcs, timed: arcs.some(arc => arc.ns !== 0n), ids: [], untimed: [], calibrated: 0n };
-    },
-  };
+// Arcs that a program has sent to the module prof.
+function readSent(sent) {
+  const arcs = [...sent].sort((a, b) => a.caller - b.caller || a.callee - b.callee)
+    .map(({ caller, callee, calls, ms }) => ({ caller, callee, calls: BigInt(calls), ns: BigInt(Math.round(ms * 1e6) || 0) }));
+  return { arcs, timed: arcs.some(arc => arc.ns !== 0n), ids: [], untimed: [], calibrated: 0n };
 }
 
-/** The calls of one instance, from what it sends to the module prof, and from its report as reportOf() gives it now. */
-function createCalls(reportOf) {
-  const table = createTable();
-  let before = NOTHING, known = { report: '', calls: NOTHING };
+const known = new WeakMap(); // what was read of the reports
 
-  // Whether the report has all calls.
-  const isOnly = () => before === NOTHING && table.isEmpty();
-
-  function readReport() {
-    const report = reportOf();
-    if (known.report !== report) known = { report, calls: readCalls(report) || NOTHING };
-    return known.calls;
-  }
-
-  // Everything counted, regardless of clear().
-  const readAll = () => sumOf([table.read(), readReport()]);
-
-  return {
-    /** What a program imports of the module prof. */
-    imports: {
-      clearResults() {
-        table.clear();
-        before = NOTHING;
-      },
-      addArcData: table.add,
-      setArcData: table.set,
-    },
-
-    /** Whether the program's report has all data, including names if it has calls. */
-    isTold() {
-      const calls = readReport();
-      return isOnly() && (calls.arcs.length === 0 || calls.named);
-    },
-
-    /**
-     * What was counted until now, or since clear(): { counted, tree, readStacks }; `tree`: a variable of the report that tells all
-     * of it, or null; readStacks() gives the stacks in the report, if that tells all, else it is null.
-     */
-    save() {
-      const report = reportOf(), only = isOnly();
-      return { counted: since(readAll(), before), tree: only ? readReport().tree : null, readStacks: only ? () => readStacks(report) : null };
-    },
-
-    clear() {
-      before = readAll();
-    },
-  };
+// The calls in the report of an instance, { report, sent }.
+function readReport(saved) {
+  if (!known.has(saved)) known.set(saved, readCalls(saved.report) ?? NOTHING);
+  return known.get(saved);
 }
+
+const readAll = saved => sumOf([readSent(saved.sent), readReport(saved)]);
+
+// What an instance has counted until it was saved, or since WasmProf.clear().
+const readSaved = saved => (saved.before ? since(readAll(saved), readAll(saved.before)) : readAll(saved));
+
+// Whether the report has all calls.
+const isOnly = ({ before, sent }) => !before && !sent.length;
+
+// Whether the report has all data, including names if it has calls.
+const isTold = saved => isOnly(saved) && saved.report && (!readReport(saved).arcs.length || readReport(saved).named);
 
 // ---- programs ----
 
-const countedIn = program => sumOf(program.calls.map(one => one.counted));
+const countedIn = program => sumOf(program.saved.map(readSaved));
 
 // Distinguishes functions of several programs.
 const suffixOf = (program, programs) => (programs.length > 1 ? ` (${program.title})` : '');
@@ -140,7 +75,7 @@ function join(programs) {
   const names = new Map(), demangled = new Map(), counted = [];
   let base = 0;
   for (const program of programs) {
-    const { names: own, demangled: shown } = program, one = countedIn(program), suffix = suffixOf(program, programs), first = base;
+    const { names: own, demangled: shown } = namesOf(program), one = countedIn(program), suffix = suffixOf(program, programs), first = base;
     const number = id => (id === OUTSIDE ? id : first + id);
     const take = id => {
       if (id === OUTSIDE) return;
@@ -177,7 +112,8 @@ function reportCalls(programs) {
     (calibrated ? row(0, 'global_id', 'calibrated', 'u64', 'i64', `${calibrated}`) : '') +
     map(0, 'names', 'map<u32,str>', [...names].map(([id, name]) => [id, JSON.stringify(name)]));
   const some = ns => (calibrated && ns < 0n ? 1n : ns); // as makeGraph has it
-  const { tree } = programs.length === 1 && programs[0].calls.length === 1 ? programs[0].calls[0] : {};
+  const [saved, ...others] = programs.flatMap(program => program.saved);
+  const tree = saved && !others.length && isOnly(saved) ? readReport(saved).tree : null;
   if (tree) {
     return head + [tree, ...tree.beside].map((one, i) => (one.type === 'str'
       ? row(i, 'global_id', one.name, one.type, '(i32; i32)', valueInJson(one))
@@ -190,16 +126,31 @@ function reportCalls(programs) {
 
 // A profile for pprof: the stacks of a program of which one instance has recorded all, else its arcs.
 function encodeCalls(programs) {
-  return encodeProfile(programs.map(program => ({ ...program, counted: countedIn(program), suffix: suffixOf(program, programs),
-    readStacks: program.calls.length === 1 ? program.calls[0].readStacks : null })));
+  return encodeProfile(programs.map(program => {
+    const [saved, ...others] = program.saved, alone = saved && !others.length && isOnly(saved);
+    return { ...namesOf(program), counted: countedIn(program), suffix: suffixOf(program, programs),
+      readStacks: alone ? () => readStacks(saved.report) : null };
+  }));
 }
 
-parts.calls ??= {
-  createCalls,
-  areIn: programs => programs.some(program => countedIn(program).arcs.length > 0),
+const areCallsIn = programs => programs.some(program => countedIn(program).arcs.length > 0);
+
+// What the reports do not tell: nothing if there is one that tells all, else the calls of all together.
+function tellMore(programs) {
+  const all = programs.flatMap(program => program.saved);
+  return (all.length === 1 && all.every(isTold)) || !areCallsIn(programs) ? '' : reportCalls(programs);
+}
+
+parts.views ??= {
+  areCallsIn,
   flatProfileText: (programs, n) => flatProfile(graphOf(programs), n),
   callGraphText: (programs, n) => callGraph(graphOf(programs), n),
+  text(programs, n) {
+    const graph = graphOf(programs);
+    return `${flatProfile(graph, n)}\n${callGraph(graph, n)}`;
+  },
   funcResults: programs => functionResults(graphOf(programs)),
   json: reportCalls,
   pprof: encodeCalls,
+  tellMore,
 };

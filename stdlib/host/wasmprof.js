@@ -1,7 +1,7 @@
 // WasmProf: profiles of running instrumented programs, in pages and in Node, for programs with --host=prof and --host=js.
 //
-// `whammc instr` puts this file, and what the program needs of those that it imports (parts.js), into the OUT.js beside each program,
-// with the program's names. It works as a classic script, as an ES module and with require(); several may be loaded, in any order,
+// `whammc instr` puts this file, and what the program needs of those that it imports (parts.js), into the OUT.js beside each program;
+// what shows profiles, and the program's names, into OUT.views.js, which a view loads. It works as a classic script, as an ES module and with require(); several may be loaded, in any order,
 // each before its program. The first one defines
 //
 //   WasmProf.saveResults()           what was counted until now: a Results object, which stays as it is
@@ -15,22 +15,35 @@
 //   WasmProf.printResults(n)         shows both in the console
 //   WasmProf.pprof()                 the profile until now, to be served as /debug/pprof/profile
 //   WasmProf.clear()                 begins again
+//   await WasmProf.views()           loads the views in advance, where they cannot be loaded at once
 //
 // and patches WebAssembly, so that code that loads programs needs no change.
+import './sampling-profiler.js';
+import './save.js';
+import './table.js';
 import './views.js';
 import { parts } from './parts.js';
-import { createHost, intercept, programClock, tellTrapped, watch } from './whammc.js';
-import { saveAtExit } from './save.js';
+import { createHost, intercept, programClock, tellTrapped, warn, watch } from './host.js';
 
 const SHARED = Symbol.for('whammc.WasmProf'), SECTION = 'whammc', PRINTED = 20;
 
 // ---- results ----
 
-const NO_PROFILE = 'No profile: the scripts count no calls, or OUT.js has no views (--no-js-views). WasmProf.saveResults().report() has what is counted.\n';
+const NO_PROFILE = 'No profile: the scripts count no calls, or OUT.js has no views. WasmProf.saveResults().report() has what is counted.\n';
+const NAMES = /^\{.*"type":"map<u32,str>".*"value":\[/m; // a report in JSON that has the functions' names
+const warned = new Set();
+
+// The views, which are loaded when they are wanted; undefined if there are none. If they cannot be loaded at once, a message says so.
+function viewsNow() {
+  const error = parts.loader?.now();
+  if (error && !warned.has(error.message)) warn(error.message);
+  warned.add(error?.message);
+  return parts.views;
+}
 
 /**
- * What some programs have counted: each { title, names, demangled, reports, told, calls }; `told`: the reports tell all of it; `calls`:
- * what createCalls() of views.js has saved of each instance.
+ * What some programs have counted: each { id, title, module, names, demangled, reports, saved }, names only if the script has told them;
+ * `saved`: what each instance has counted, as views.js has it.
  */
 class Results {
   constructor(programs) {
@@ -54,42 +67,53 @@ class Results {
     return new Results([program]);
   }
 
+  // What a view makes of them; `none` if there are no views.
+  #view(name, none, n) {
+    return viewsNow()?.[name](this.programs, n) ?? none;
+  }
+
   /** The functions by the time in themselves, as text: the first n, or all. */
   flatProfileText(n = 0) {
-    return parts.calls?.flatProfileText(this.programs, n) ?? NO_PROFILE;
+    return this.#view('flatProfileText', NO_PROFILE, n);
   }
 
   /** Who calls whom, as text: the n functions with the most time, or all. */
   callGraphText(n = 0) {
-    return parts.calls?.callGraphText(this.programs, n) ?? NO_PROFILE;
+    return this.#view('callGraphText', NO_PROFILE, n);
   }
 
   /** Both, as `whammc report --format=gprof` shows them. */
   text(n = 0) {
-    return parts.calls ? `${this.flatProfileText(n)}\n${this.callGraphText(n)}` : NO_PROFILE;
+    return this.#view('text', NO_PROFILE, n);
+  }
+
+  // Shows a text in the console, later if the views must be loaded before.
+  #show(text) {
+    if (viewsNow() || !parts.loader) console.log(text());
+    else parts.loader.later().then(() => console.log(text()), error => warn(error.message));
   }
 
   /** Shows them in the console. */
   flatProfile(n = 0) {
-    console.log(this.flatProfileText(n));
+    this.#show(() => this.flatProfileText(n));
   }
 
   callGraph(n = 0) {
-    console.log(this.callGraphText(n));
+    this.#show(() => this.callGraphText(n));
   }
 
   printResults(n = 0) {
-    console.log(this.text(n));
+    this.#show(() => this.text(n));
   }
 
   /** The functions as objects: see functionResults of gprof.js. */
   get funcResults() {
-    return parts.calls?.funcResults(this.programs) ?? [];
+    return this.#view('funcResults', []);
   }
 
   /** The calls as a report in JSON for `whammc report`: a call tree if one instance has counted one, else arcs. */
   json() {
-    return parts.calls?.json(this.programs) ?? '';
+    return this.#view('json', '');
   }
 
   /**
@@ -97,7 +121,7 @@ class Results {
    * else functions with their callers.
    */
   pprof() {
-    return parts.calls?.pprof(this.programs) ?? new Uint8Array();
+    return this.#view('pprof', new Uint8Array());
   }
 
   /**
@@ -105,14 +129,15 @@ class Results {
    * tells more (calls of several instances, or without names, or since clear()), the calls of all together.
    */
   report() {
-    const { reports } = this, told = this.programs.every(program => program.told) && reports.length === 1;
-    const all = reports.map(text => text.replace(/^\r?\n/, ''));
-    return (told ? all : [...all, ...(this.hasCalls ? [this.json()] : [])]).join('\n');
+    const { reports } = this, [one, ...others] = this.programs.flatMap(program => program.saved);
+    const told = one && !others.length && !one.before && !one.sent.length && NAMES.test(one.report); // as the views would find
+    const more = told ? '' : this.#view('tellMore', '');
+    return [...reports.map(text => text.replace(/^\r?\n/, '')), ...(more ? [more] : [])].join('\n');
   }
 
   /** Whether there are calls of which profiles can be made. */
   get hasCalls() {
-    return parts.calls?.areIn(this.programs) ?? false;
+    return this.#view('areCallsIn', false);
   }
 
   toString() {
@@ -131,7 +156,8 @@ function idOf(module) {
 // The host of one instance, with what it has counted. attached(it) is called as soon as the instance exists; `ask` as of install().
 function createCounter(attached, print, ask) {
   const host = createHost({ onReport: text => { counter.report = text; } });
-  let calls = null, quiet = false;
+  let table = null, before = null, quiet = false;
+  const readNow = () => ({ report: counter.report, sent: table?.read() ?? [] });
 
   const counter = {
     module: null,
@@ -139,16 +165,17 @@ function createCounter(attached, print, ask) {
     report: '',
     host,
 
-    /** Its calls; null as long as no program that was loaded counts any. */
-    get calls() {
-      return calls = calls ?? parts.calls?.createCalls(() => counter.report) ?? null;
-    },
-
     imports: {
       ...host.imports,
       get prof() {
+        table ??= parts.table?.createTable() ?? null;
         return {
-          ...counter.calls?.imports,
+          addArcData: table?.add,
+          setArcData: table?.set,
+          clearResults() {
+            table.clear();
+            before = null;
+          },
           get getTime() { return programClock(); },
           printResults() {
             if (!quiet) print(counter);
@@ -166,8 +193,8 @@ function createCounter(attached, print, ask) {
       attached(counter);
     },
 
-    /** Whether the program's report tells all that is known of it. */
-    isTold: () => counter.report !== '' && (counter.calls?.isTold() ?? true),
+    /** What it has counted until now, for views.js. */
+    save: () => ({ ...readNow(), before }),
 
     /** Makes the program report what it has counted so far. */
     ask() {
@@ -181,7 +208,7 @@ function createCounter(attached, print, ask) {
 
     clear() {
       counter.ask();
-      counter.calls?.clear();
+      before = readNow();
     },
   };
   return counter;
@@ -196,12 +223,11 @@ function createProfiler(ask) {
   function programsOf(chosen) {
     const found = new Map();
     for (const counter of chosen) {
-      const { id, calls, report } = counter, key = id || counter.module;
-      const known = programs.get(id) || { title: `module ${found.size + 1}`, names: [], demangled: {} };
-      if (!found.has(key)) found.set(key, { ...known, reports: [], calls: [], told: true });
+      const { id, module, report } = counter, key = id || module;
+      const known = programs.get(id) ?? { title: `module ${found.size + 1}`, names: [], demangled: {} };
+      if (!found.has(key)) found.set(key, { ...known, module, reports: [], saved: [] });
       const program = found.get(key);
-      if (calls) program.calls.push(calls.save());
-      program.told = program.told && counter.isTold();
+      program.saved.push(counter.save());
       if (report) program.reports.push(report);
     }
     return [...found.values()];
@@ -209,7 +235,7 @@ function createProfiler(ask) {
 
   // Called by a program that was made to show its profile.
   function print(counter) {
-    if (counter.module) console.log(new Results(programsOf([counter])).text(PRINTED));
+    if (counter.module) new Results(programsOf([counter])).printResults(PRINTED);
   }
 
   intercept(['prof', 'whammc'], () => createCounter(counter => counters.push(counter), print, ask));
@@ -218,10 +244,11 @@ function createProfiler(ask) {
   return {
     /** Samples of all programs that are sampled, if there are any; see sampling-profiler.js. */
     get Profiler() {
+      if (parts.files?.some(file => file.samples)) viewsNow();
       return parts.sampling?.Profiler;
     },
 
-    /** Tells the names of a program: { id, title, names, demangled }. */
+    /** Tells of a program: { id, title, names, demangled }, without names if OUT.views.js has them. */
     register(program) {
       programs.set(program.id, program);
     },
@@ -242,11 +269,25 @@ function createProfiler(ask) {
       return this.saveResults().pprof();
     },
 
+    /** Loads the views in advance, for code that wants them where they cannot be loaded at once. A promise of WasmProf. */
+    async views() {
+      await parts.loader?.later();
+      return this;
+    },
+
     /** Begins again with nothing counted. */
     clear() {
       counters.forEach(counter => counter.clear());
     },
   };
+}
+
+// Saves the results when Node ends, if WASMPROF is set: what does that may have to be loaded.
+function prepareSave(profiler) {
+  if (!globalThis.process?.env?.WASMPROF) return;
+  const begin = () => parts.save?.saveAtExit(profiler);
+  if (parts.loader?.now()) parts.loader.later().then(begin, error => warn(error.message));
+  else begin();
 }
 
 /**
@@ -259,8 +300,8 @@ export function install(program, ask = work => work()) {
     profiler = createProfiler(ask);
     Object.defineProperty(globalThis, SHARED, { value: profiler });
     if (!('WasmProf' in globalThis)) globalThis.WasmProf = profiler;
-    saveAtExit(profiler);
   }
   profiler.register(program);
+  prepareSave(profiler);
   return profiler;
 }

@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { LIST_PARTS, firstParts, listOf, viewParts } from '../runtime/parts.mjs';
 import { end, makeFolder, removeFolder, result } from '../tap.mjs';
 import { launch, serve } from './chromium.mjs';
 
@@ -49,6 +50,7 @@ function make(list) {
     execFileSync(whammc, ['instr', '--host=js', '--report-format=json', ...options, 'app.wasm', '-o', `${name}.wasm`], { cwd: dir, stdio: 'ignore' });
     put(`${name}.wasm`, 'application/wasm');
     put(`${name}.js`, 'text/javascript');
+    if (fs.existsSync(file(`${name}.views.js`))) put(`${name}.views.js`, 'text/javascript');
     files[`/${name}`] = html(`<script src="/${name}.js"></script>`);
     for (const other of ['none', 'calls']) files[`/${other}+${name}`] = html(`<script src="/${other}.js"></script><script src="/${name}.js"></script>`);
     files[`/${name}+none`] = html(`<script src="/${name}.js"></script><script src="/none.js"></script>`);
@@ -56,7 +58,6 @@ function make(list) {
   return files;
 }
 
-const PARTS = "Object.keys(globalThis[Symbol.for('whammc.parts')]).sort().join()";
 const LOAD = `const load = async name => (await WebAssembly.instantiateStreaming(fetch('/' + name + '.wasm'))).instance.exports;`;
 const valueOf = (report, name) => new RegExp(`"name":"${name}".*"value":(\\d+)`).exec(report)?.[1];
 
@@ -83,21 +84,21 @@ function isRight({ name, parts }, { titles, report, text, sampled }) {
 }
 
 async function testAlone(browser, site, program) {
-  const page = await browser.open(`${site.url}/${program.name}`), parts = await page.evaluate(PARTS), seen = await runIn(page, program);
-  result(parts === program.parts.join() && isRight(program, seen), `${program.name}: alone`, parts, seen);
+  const page = await browser.open(`${site.url}/${program.name}`), parts = await page.evaluate(LIST_PARTS), seen = await runIn(page, program);
+  result(parts === listOf(firstParts(program.parts)) && isRight(program, seen), `${program.name}: alone`, parts, seen);
 }
 
 // Another program's script is in the page, too; that program runs first.
 async function testTogether(browser, site, program, other, name) {
-  const page = await browser.open(`${site.url}/${name}`), parts = await page.evaluate(PARTS);
-  const expected = [...new Set([...program.parts, ...other.parts])].sort().join();
+  const page = await browser.open(`${site.url}/${name}`), parts = await page.evaluate(LIST_PARTS);
+  const expected = listOf([program, other].flatMap(one => firstParts(one.parts)));
   const titles = await page.evaluate(`await (async () => { ${LOAD}
     (await load('${other.name}')).main(1);
     (await load('${program.name}')).main(2);
     const results = WasmProf.saveResults();
     return [results.modules.join(), results.reports.length, /step/.test(results.text())].join(' ');
   })()`);
-  const calls = expected.includes('calls') && [program, other].some(one => one.parts.includes('calls') && !one.parts.includes('sampling'));
+  const calls = [program, other].some(one => one.parts.includes('calls') && !one.parts.includes('sampling'));
   result(parts === expected && titles.startsWith(`${other.name}.wasm,${program.name}.wasm 2 `) && (!calls || titles.endsWith('true')),
     `${name}: in one page`, parts, titles);
 }

@@ -3,9 +3,11 @@
 //   node test_wasmprof.mjs WHAMMC
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { end, makeFolder, removeFolder, result } from '../tap.mjs';
+import { LIST_PARTS, firstParts, listOf } from './parts.mjs';
 
 const whammc = resolve(process.argv[2]), work = makeFolder('wasmprof');
 
@@ -56,6 +58,12 @@ const SCRIPT = `report var arcs: map<(u32, u32), u64>;
 var caller: u32 = 4294967295;
 wasm:func:entry { frame var above: u32; above = caller; arcs[(above, fid)]++; caller = fid; }
 wasm:func:exit { frame var above: u32; caller = above; }`;
+
+const PROF_SCRIPT = `use prof;
+wasm:begin { prof.clearResults(); }
+wasm:opcode:call:before { prof.addArcData(fid as i32, imm0 as i32, 1, 0.25); }
+wasm:func:entry / fname == "main" || fname == "crash" / { prof.addArcData(-1, fid as i32, 1, 2.0); }
+wasm:end { prof.printResults(); }`;
 
 // Ways to load a program, each with the same lines on the console.
 const PLAY = `const imports = { page: { say: n => console.log('say', n) } };
@@ -386,11 +394,6 @@ Flat profile: 20000.00 ms in all
 
 // A program that whammc has made for the host prof, loaded by code that knows nothing of it.
 function testHostProf() {
-  write('prof.whamm', `use prof;
-    wasm:begin { prof.clearResults(); }
-    wasm:opcode:call:before { prof.addArcData(fid as i32, imm0 as i32, 1, 0.25); }
-    wasm:func:entry / fname == "main" || fname == "crash" / { prof.addArcData(-1, fid as i32, 1, 2.0); }
-    wasm:end { prof.printResults(); }`);
   execFileSync(whammc, ['instr', '--host=prof', '-s', 'prof.whamm', 'app.wasm', '-o', 'timed.wasm'], { cwd: work, stdio: 'ignore' });
   const flat = `Flat profile: 2.00 ms in all
 
@@ -411,7 +414,6 @@ function testHostProf() {
 
 // ---- the parts of scripts ----
 
-const LIST_PARTS = "Object.keys(globalThis[Symbol.for('whammc.parts')]).sort().join()";
 const instrumentApp = (options, to) => execFileSync(whammc, ['instr', '--host=js', ...options, 'app.wasm', '-o', `${to}.wasm`], { cwd: work, stdio: 'ignore' });
 const PIECES = {
   calls: { script: 'script.whamm' },
@@ -432,16 +434,87 @@ function testCombinations() {
       if (!chosen.includes('traps')) options.push('--exact-traps');
       instrumentApp([...options, `--report-format=${format}`], 'some');
       const parts = run(['--require', './some.js', 'parts.cjs']), seen = run(['--require', './some.js', 'bytes.mjs', 'some.wasm'], { WASMPROF: 'some.json' });
-      result(parts === `${chosen.join()} undefined\n`, `parts: ${title}, ${format}`, parts);
+      result(parts === `${listOf(firstParts(chosen))} undefined\n`, `parts: ${title}, ${format}`, parts);
       const kept = readFileSync(file('some.json'), 'utf8'), shown = chosen.includes('calls') ? report('some.json', ['--format=gprof']) : FLAT;
       result(seen === plain && shown.startsWith(FLAT) && (chosen.includes('calls') || /\b(n|last)\b/.test(kept)), `parts: ${title}, ${format}: runs`, seen, kept);
     }
   }
-  for (const [option, parts] of [['outside', 'calls,sampler,sampling'], ['tells', 'calls,clock,sampling']]) {
+  for (const [option, parts] of [['outside', ['calls', 'sampler', 'sampling']], ['tells', ['calls', 'clock', 'sampling']]]) {
     instrumentApp(['-s', 'sample', '-D', `${option}=true`], 'some');
     const seen = run(['--require', './some.js', 'parts.cjs']), ran = run(['--require', './some.js', 'bytes.mjs', 'some.wasm']);
-    result(seen === `${parts} function\n` && ran === plain, `parts: sampled, ${option}`, seen, ran);
+    result(seen === `${listOf(firstParts(parts))} function\n` && ran === plain, `parts: sampled, ${option}`, seen, ran);
   }
+}
+
+// ---- the second file, which has the profiles ----
+
+const RUN_OUT = `const program = new WebAssembly.Module(require('fs').readFileSync('out.wasm'));
+  new WebAssembly.Instance(program, { page: { say() {} } }).exports.main(2);`;
+const FLAT_OF_TWO = / 2 +step \[/;
+
+// It is loaded when a profile is wanted, from any folder, whatever its name is and however its script was loaded.
+function testViewsOnDemand() {
+  const all = before => `${before}\n${RUN_OUT}\nconsole.log(${LIST_PARTS}); const results = WasmProf.saveResults(); console.log(${LIST_PARTS});
+    console.log(results.flatProfileText()); console.log(${LIST_PARTS});`;
+  write('demand.cjs', all("require('./out.js');"));
+  write('plain.cjs', all(''));
+  const [first, second, ...rest] = run(['demand.cjs']).split('\n'), last = rest[rest.length - 2];
+  result(first === listOf(firstParts(['calls'])) && second === first && FLAT_OF_TWO.test(rest.join('\n')) && last.includes('views'),
+    'views: loaded when they are wanted', first, second, rest);
+  for (const name of ['a b.js', 'é#1%20?.js', 'plain', 'x.mjs', 'y.cjs', 'sub/deeper.js', "it's (2).js"]) {
+    mkdirSync(file('sub'), { recursive: true });
+    instrumentApp(['-s', 'script.whamm', `--js=${name}`], 'out');
+    const views = name.replace(/(\.[mc]?js)?$/, (_, end) => `.views${end ?? '.js'}`);
+    const said = run(['--import', pathToFileURL(file(name)).href, 'plain.cjs']);
+    result(existsSync(file(views)) && FLAT_OF_TWO.test(said), `views: beside ${name}`, views, said);
+  }
+  instrumentApp(['-s', 'script.whamm'], 'out');
+}
+
+// One file is enough for those who join both, and both may be loaded, in either order.
+function testViewsTogether() {
+  const [script, views] = ['out.js', 'out.views.js'].map(name => readFileSync(file(name), 'utf8'));
+  const show = `${RUN_OUT} console.log(WasmProf.saveResults().flatProfileText());`;
+  mkdirSync(file('alone'), { recursive: true });
+  for (const [name, text] of [['script first', script + views], ['views first', views + script]]) {
+    write('alone/one.js', text);
+    write('one.cjs', `require('./alone/one.js'); ${show}`);
+    const seen = run(['one.cjs']);
+    result(FLAT_OF_TWO.test(seen) && !seen.includes('whammc:'), `views: one file, ${name}`, seen);
+  }
+  for (const order of [['out.js', 'out.views.js'], ['out.views.js', 'out.js']]) {
+    write('both.cjs', `${order.map(name => `require('./${name}');`).join(' ')} ${show}`);
+    result(FLAT_OF_TWO.test(run(['both.cjs'])), `views: ${order.join(', then ')}`);
+  }
+  write('advance.cjs', `require('./out.js'); ${RUN_OUT}
+    WasmProf.views().then(it => console.log(it === WasmProf, ${LIST_PARTS}, it.saveResults().flatProfileText()));`);
+  const seen = run(['advance.cjs']);
+  result(seen.startsWith('true files,loader,names,save,views ') && FLAT_OF_TWO.test(seen), 'views: in advance', seen);
+}
+
+// A server to which only OUT.js was copied, or another build's OUT.views.js: a message says what is missing, and the report is there.
+function testViewsMissing() {
+  mkdirSync(file('server'), { recursive: true });
+  for (const name of ['out.js', 'out.wasm', 'bytes.mjs']) copyFileSync(file(name), file(`server/${name}`));
+  write('server/show.cjs', `require('./out.js'); ${RUN_OUT}
+    const results = WasmProf.saveResults();
+    console.log([results.text(), results.json(), results.funcResults.length, results.pprof().length, results.report().includes('arcs')].join('|'));
+    WasmProf.printResults(); WasmProf.views().catch(error => console.log('rejected:', error.message));`);
+  const start = (words, env) => {
+    const ended = spawnSync(process.execPath, ['--no-warnings', ...words], { cwd: file('server'), encoding: 'utf8', env: { ...process.env, ...env } });
+    return ended.stdout + ended.stderr;
+  };
+  const message = 'whammc: out.views.js, which has the profiles of WasmProf, cannot be loaded (';
+  const missing = start(['show.cjs']);
+  result(missing.includes('report() has what is counted.\n||0|0|true') && missing.includes(`${message}ENOENT`) && missing.includes('rejected: whammc: out.views.js') &&
+    missing.includes('must be beside the script'), 'views: missing', missing);
+  const unsaved = start(['--require', './out.js', 'bytes.mjs', 'out.wasm'], { WASMPROF: 'none.txt' });
+  result(unsaved.startsWith('true\n') && unsaved.includes(message), 'views: missing, WASMPROF', unsaved);
+  copyFileSync(file('other.views.js'), file('server/out.views.js'));
+  const other = start(['show.cjs']);
+  result(other.includes(`${message}it is of another program, or another build of this one)`) && / 2 +step /.test(other), 'views: of another build', other);
+  write('server/out.views.js', '<!doctype html><title>Not found</title>');
+  result(start(['show.cjs']).includes(`${message}Unexpected token '<')`), 'views: a page instead');
 }
 
 // After a trap that nobody catches, the instructions after it do not count, though their segment was entered.
@@ -461,7 +534,7 @@ function testTrapsPart() {
 function testWithoutViews() {
   instrumentApp(['-s', 'profile', '--report-format=json', '--no-js-views'], 'bare');
   const parts = run(['--require', './bare.js', 'parts.cjs']);
-  result(!parts.includes('calls') && parts.includes('clock'), 'no views: parts', parts);
+  result(!parts.includes('loader') && parts.includes('clock') && !readdirSync(work).includes('bare.views.js'), 'no views: parts', parts);
   for (const name of ['bare.json', 'bare.txt']) {
     run(['--require', './bare.js', 'bytes.mjs', 'bare.wasm'], { WASMPROF: name });
     const text = readFileSync(file(name), 'utf8'), shown = report(name, ['--format=gprof', '--module=app.wasm']);
@@ -496,7 +569,7 @@ function testSharedParts() {
     WasmProf.printResults(); WasmProf.clear();
     require('./out.js'); ${main('out')}
     console.log(show(WasmProf.saveResults()));`);
-  const none = 'No profile: the scripts count no calls, or OUT.js has no views (--no-js-views). WasmProf.saveResults().report() has what is counted.', seen = run(['later.cjs']);
+  const none = 'No profile: the scripts count no calls, or OUT.js has no views. WasmProf.saveResults().report() has what is counted.', seen = run(['later.cjs']);
   result(seen === `${none}|true|false|0|false|true\n${none}\n\nFlat profile: 3 calls in all; the report has no times|false|true|2|true|true\n`,
     'parts: those of a script that comes later', seen);
 }
@@ -566,12 +639,13 @@ try {
   assemble('note', '(module (func $note (export "note") (param i32)))');
   assemble('memory', '(module (memory (export "memory") 1) (func (export "main")))');
   write('script.whamm', SCRIPT);
+  write('prof.whamm', PROF_SCRIPT);
   for (const [name, text] of Object.entries(LOADERS)) write(name, text);
   const instrument = (from, to) => execFileSync(whammc, ['instr', '--host=js', '-s', file('script.whamm'), file(`${from}.wasm`),
     '-o', file(`${to}.wasm`)], { stdio: 'ignore' });
   instrument('app', 'out');
   instrument('note', 'other');
-  instrument('note', 'names');
+  execFileSync(whammc, ['instr', '--host=prof', '-s', 'prof.whamm', 'app.wasm', '-o', 'names.wasm'], { cwd: work, stdio: 'ignore' });
   testProf();
   testHostProf();
   testOthers();
@@ -584,6 +658,9 @@ try {
     testSharedParts();
     testTrapsPart();
     testWithoutViews();
+    testViewsOnDemand();
+    testViewsTogether();
+    testViewsMissing();
     testWorker();
     testWholeReport();
     await testSignals();

@@ -1,0 +1,38 @@
+// What programs send through the functions of the module prof: times in milliseconds by caller and callee.
+import { parts } from './parts.js';
+
+// A pair can have plain calls, which are set, and calls by reference, which are added: neither replaces the other.
+const NO_CALLS = { calls: 0, ms: 0 };
+
+/** The table of one instance. */
+function createTable() {
+  const rows = new Map();
+
+  function at(caller, callee) {
+    let row = rows.get(caller);
+    if (!row) rows.set(caller, row = new Map());
+    let arc = row.get(callee);
+    if (!arc) row.set(callee, arc = { set: NO_CALLS, calls: 0, ms: 0 });
+    return arc;
+  }
+
+  return {
+    clear: () => rows.clear(),
+
+    add(caller, callee, calls, ms) {
+      const arc = at(caller >>> 0, callee >>> 0);
+      arc.calls += calls >>> 0;
+      arc.ms += ms;
+    },
+
+    set(caller, callee, calls, ms) {
+      at(caller >>> 0, callee >>> 0).set = { calls: calls >>> 0, ms };
+    },
+
+    /** All of it: { caller, callee, calls, ms }. */
+    read: () => [...rows].flatMap(([caller, row]) => [...row].map(([callee, { set, calls, ms }]) =>
+      ({ caller, callee, calls: set.calls + calls, ms: set.ms + ms }))),
+  };
+}
+
+parts.table ??= { createTable };
