@@ -23,7 +23,7 @@ const missing = () => (parts.files ?? []).filter(({ id }) => !parts.names?.[id])
 
 const failure = ({ name }, reason, advice) =>
   new Error(`whammc: ${name.slice(2)}, which has the profiles of WasmProf, cannot be loaded (${reason}): ${advice}`);
-const BESIDE = 'it must be beside the script that whammc has written with it';
+const BESIDE = 'it must be beside the script written with it';
 
 // That the file which was loaded belongs to this build of the program.
 function check(file) {
@@ -54,7 +54,7 @@ function now() {
       (0, eval)(`${read(address)}\n//# sourceURL=${address}`);
       check(file);
     } catch (error) {
-      return file.error = failure(file, error.message, `${BESIDE}; in bundles, and where a page's policy forbids eval, \`await WasmProf.views()\` before`);
+      return file.error = failure(file, error.message, `${BESIDE}; in bundles, and where a policy forbids eval, \`await WasmProf.views()\` before`);
     }
   }
   return null;

@@ -18,8 +18,10 @@
 // asked for its samples, { title, module, memory }: it samples itself, its stack is in this memory, and it calls sampled() if that is
 // there. drain calls take({ timestamp, stack }) for each new sample; `stack` has indices of functions, outermost first.
 //
-// An OUT.js may be from another version of whammc: a part whose interface changes gets a new name.
-const SHARED_PARTS = Symbol.for('whammc.parts');
+// OUT.js of several versions of whammc share them as long as INTERFACE is the same: it grows when the interface of a part changes, or
+// that of WasmProf with the parts. Scripts of another INTERFACE leave the parts alone, and install() (wasmprof.js) tells of them.
+export const INTERFACE = 1;
+const SHARED_PARTS = Symbol.for(`whammc.parts.${INTERFACE}`);
 
 export const parts = globalThis[SHARED_PARTS] ?? {};
 if (!globalThis[SHARED_PARTS]) Object.defineProperty(globalThis, SHARED_PARTS, { value: parts });

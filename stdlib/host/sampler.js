@@ -11,20 +11,21 @@ import { parts } from './parts.js';
 import { canStartPageThread, startNodeThread, startPageThread } from './thread.js';
 
 const SAMPLING = {
-  FRAMES: 16, INTERVAL: 24,                         // where in the stack's memory: a word; a byte
-  DEFAULT_INTERVAL: 1e6,
-  LINE: 16,                                         // frames in a cache line
-  OUTER: 256, INNER: 256, LEFT_OUT: 4294967295,     // of deeper stacks, the frames in between are left out
+  INTERVAL: 24,                                     // where in the stack's memory: a byte
   STATE: 0, COUNT: 1, HEAD: 16,                     // words of the tree's memory
-  RUNNING: 1, STOPPED: 2,
+  STOPPED: 2,                                       // a state
   SEEN: 1, WRITTEN: 2, ENTRIES: 65536,              // words of the memory for samples with their times; how many it has room for
   NODE: 8, PARENT: 0, FUNCTION: 1, SAMPLES: 2, NS: 4,
 };
 
 // The thread's code. It receives { stack, tree, trace, origin } as its first message; `origin` is the time origin of the page's clock,
 // in milliseconds.
-function lookAtStack({ FRAMES, INTERVAL, DEFAULT_INTERVAL, LINE, OUTER, INNER, LEFT_OUT, STATE, COUNT, HEAD, RUNNING, NODE, PARENT,
-  FUNCTION, SAMPLES, NS, SEEN, WRITTEN, ENTRIES }, { stack: stackMemory, tree, trace, origin }) {
+function lookAtStack({ INTERVAL, STATE, COUNT, HEAD, NODE, PARENT, FUNCTION, SAMPLES, NS, SEEN, WRITTEN, ENTRIES },
+  { stack: stackMemory, tree, trace, origin }) {
+  const FRAMES = 16; // where in the stack's memory: a word
+  const LINE = 16; // frames in a cache line
+  const OUTER = 256, INNER = 256, OMITTED = 4294967295; // of deeper stacks, the frames in between are left out
+  const DEFAULT_INTERVAL = 1e6, RUNNING = 1;
   const now = () => performance.now();
   const stack = new Int32Array(stackMemory.buffer), interval = new BigUint64Array(stackMemory.buffer, INTERVAL, 1);
   const children = new Map(), copy = new Int32Array(stack.length), again = new Int32Array(stack.length);
@@ -81,7 +82,7 @@ function lookAtStack({ FRAMES, INTERVAL, DEFAULT_INTERVAL, LINE, OUTER, INNER, L
     let node = 0;
     for (let i = 0; i < n; i++) {
       if (i === OUTER && n > OUTER + INNER) {
-        node = child(node, LEFT_OUT);
+        node = child(node, OMITTED);
         i = n - INNER;
       }
       node = child(node, copy[FRAMES + i] - 1);

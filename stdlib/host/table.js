@@ -4,8 +4,8 @@ import { parts } from './parts.js';
 // A pair can have plain calls, which are set, and calls by reference, which are added: neither replaces the other.
 const NO_CALLS = { calls: 0, ms: 0 };
 
-/** The table of one instance. */
-function createTable() {
+/** The table of one instance: { imports: what the program sends with, read }; cleared() is called when it has cleared the table. */
+function createTable(cleared) {
   const rows = new Map();
 
   function at(caller, callee) {
@@ -17,16 +17,21 @@ function createTable() {
   }
 
   return {
-    clear: () => rows.clear(),
+    imports: {
+      clearResults() {
+        rows.clear();
+        cleared();
+      },
 
-    add(caller, callee, calls, ms) {
-      const arc = at(caller >>> 0, callee >>> 0);
-      arc.calls += calls >>> 0;
-      arc.ms += ms;
-    },
+      addArcData(caller, callee, calls, ms) {
+        const arc = at(caller >>> 0, callee >>> 0);
+        arc.calls += calls >>> 0;
+        arc.ms += ms;
+      },
 
-    set(caller, callee, calls, ms) {
-      at(caller >>> 0, callee >>> 0).set = { calls: calls >>> 0, ms };
+      setArcData(caller, callee, calls, ms) {
+        at(caller >>> 0, callee >>> 0).set = { calls: calls >>> 0, ms };
+      },
     },
 
     /** All of it: { caller, callee, calls, ms }. */

@@ -22,7 +22,7 @@ import './sampling-profiler.js';
 import './save.js';
 import './table.js';
 import './views.js';
-import { parts } from './parts.js';
+import { INTERFACE, parts } from './parts.js';
 import { createHost, intercept, programClock, tellTrapped, warn, watch } from './host.js';
 
 const SHARED = Symbol.for('whammc.WasmProf'), SECTION = 'whammc', PRINTED = 20;
@@ -153,10 +153,12 @@ function idOf(module) {
   return sections.length ? new TextDecoder().decode(sections[sections.length - 1]) : '';
 }
 
+const ignore = () => {};
+
 // The host of one instance, with what it has counted. attached(it) is called as soon as the instance exists; `ask` as of install().
 function createCounter(attached, print, ask) {
   const host = createHost({ onReport: text => { counter.report = text; } });
-  let table = null, before = null, quiet = false;
+  let table, before = null, quiet = false;
   const readNow = () => ({ report: counter.report, sent: table?.read() ?? [] });
 
   const counter = {
@@ -168,14 +170,10 @@ function createCounter(attached, print, ask) {
     imports: {
       ...host.imports,
       get prof() {
-        table ??= parts.table?.createTable() ?? null;
+        table ??= parts.table?.createTable(() => { before = null; });
         return {
-          addArcData: table?.add,
-          setArcData: table?.set,
-          clearResults() {
-            table.clear();
-            before = null;
-          },
+          addArcData: ignore, setArcData: ignore, clearResults: ignore, // without the part, as the script is of another INTERFACE
+          ...table?.imports,
           get getTime() { return programClock(); },
           printResults() {
             if (!quiet) print(counter);
@@ -242,6 +240,8 @@ function createProfiler(ask) {
   watch(error => ask(() => tellTrapped(counters.map(counter => counter.host), error)));
 
   return {
+    interface: INTERFACE,
+
     /** Samples of all programs that are sampled, if there are any; see sampling-profiler.js. */
     get Profiler() {
       if (parts.files?.some(file => file.samples)) viewsNow();
@@ -291,8 +291,9 @@ function prepareSave(profiler) {
 }
 
 /**
- * Makes WasmProf unless another OUT.js has made it, and adds a program's names. Where the functions of WebAssembly.Module do not tell
- * of instrumented modules as they are, they do while ask(work) works.
+ * Makes WasmProf unless another OUT.js has made it, and adds a program. Where the functions of WebAssembly.Module do not tell of
+ * instrumented modules as they are, they do while ask(work) works. A WasmProf of another INTERFACE (parts.js) stays, and serves this
+ * program, too: what programs import is the same in all versions. But it has none of the parts that this script brings.
  */
 export function install(program, ask = work => work()) {
   let profiler = globalThis[SHARED];
@@ -302,6 +303,8 @@ export function install(program, ask = work => work()) {
     if (!('WasmProf' in globalThis)) globalThis.WasmProf = profiler;
   }
   profiler.register(program);
-  prepareSave(profiler);
+  if (profiler.interface === INTERFACE) prepareSave(profiler);
+  else warn(`whammc: the script of ${program.title} does not fit that of another version of whammc before it: counts after traps may be ` +
+    'too high, names and samples missing; instrument all programs with one version');
   return profiler;
 }

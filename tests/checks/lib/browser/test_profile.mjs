@@ -80,7 +80,7 @@ function filesOf(host, instrumented) {
       <script type="module">import '/app.js'; import '/other.js'; import '/page.js';</script>`),
     '/worker.js': text('javascript', `importScripts('/app.js');\n${WORKER}`),
     '/module-worker.js': text('javascript', `import '/app.js';\n${WORKER}`) };
-  for (const name of ['app', 'other']) files[`/${name}.js`] = text('javascript', fs.readFileSync(file(`${host}/${name}.js`)));
+  for (const name of ['app.js', 'app.views.js', 'other.js', 'other.views.js']) files[`/${name}`] = text('javascript', fs.readFileSync(file(`${host}/${name}`)));
   return files;
 }
 

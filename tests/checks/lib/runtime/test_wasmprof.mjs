@@ -574,6 +574,49 @@ function testSharedParts() {
     'parts: those of a script that comes later', seen);
 }
 
+// ---- scripts of two versions of whammc ----
+
+// A script as another version would have written it: of the same interface, with a part that this one does not know; or of the next
+// interface, whose parts have functions of other names.
+const RENAMED = /\b(createTraps|hostClock|createHostSampler|saveAtExit|createTable|areCallsIn|tellMore)\b/g;
+const VERSIONS = {
+  same: text => text.replace(/\n(const \w+ = Symbol.for\(`whammc.parts)/, "\nconsole.log('another version');\n$1").replace(/^parts\.save \?\?= /m, 'parts.extra = 5;\n$&'),
+  next: text => text.replace('const INTERFACE = 1;', 'const INTERFACE = 2;').replace(RENAMED, '$1OfNext'),
+};
+
+function asVersion(version, name, to) {
+  for (const suffix of ['.js', '.views.js']) {
+    if (!existsSync(file(name + suffix))) continue;
+    const text = readFileSync(file(name + suffix), 'utf8'), changed = VERSIONS[version](text);
+    if (changed === text) throw new Error(`nothing to change in ${name}${suffix}`);
+    write(to + suffix, changed.replaceAll(`./${name}.views.js`, `./${to}.views.js`));
+  }
+}
+
+// Two programs, each with the script of its version, in either order: both run, and what both count is in one WasmProf.
+function testVersions() {
+  const load = `const fs = require('fs');
+    const load = name => new WebAssembly.Instance(new WebAssembly.Module(fs.readFileSync(name)), { page: { say() {} } }).exports;`;
+  for (const version of Object.keys(VERSIONS)) {
+    for (const name of ['few', 'out', 'timed']) asVersion(version, name, `${version}-${name}`);
+    for (const [own, other] of [['out', 'few'], ['few', 'out'], ['out', 'timed'], ['timed', 'few']]) {
+      const scripts = [`./${own}.js`, `./${version}-${other}.js`];
+      for (const order of [scripts, [...scripts].reverse()]) {
+        write('versions.cjs', `${load} const [first] = ${JSON.stringify(order)}.map(name => require(name));
+          load('${own}.wasm').main(2); load('${other}.wasm').main(2);
+          const results = WasmProf.saveResults();
+          console.log(first === WasmProf, results.modules.join(), results.hasCalls, typeof results.pprof().length);
+          console.log(results.text()); console.log(results.report().length > 100); WasmProf.clear();`);
+        const seen = run(['versions.cjs']), warned = seen.includes('does not fit that of another version');
+        const title = `versions: ${order.join(', ')}`, counted = [own, other].filter(name => name !== 'few');
+        const shown = counted.every(name => version !== 'same' || new RegExp(`[1-9]\\d* +step( \\(${name}\\.wasm\\))? \\[`).test(seen));
+        result(new RegExp(`^true ${own}.wasm,${other}.wasm (true|false) number$`, 'm').test(seen) && /^true$/m.test(seen) && shown && warned === (version === 'next') &&
+          !/Error/.test(seen), title, seen);
+      }
+    }
+  }
+}
+
 // ---- nothing changes for others ----
 
 // Says all that can be seen of WebAssembly with modules that are not instrumented, and with arguments that are wrong.
@@ -668,6 +711,7 @@ try {
     testLibrary();
     testExports();
     testProfileScript();
+    testVersions();
   } else {
     result(true, 'programs with maps # SKIP this Node has no multi-memory');
   }
