@@ -82,9 +82,27 @@ static inline void put_short(Buf *out, const uint8_t *from, size_t n) {
     }
 }
 
+/* Notes where the `if`s of the piece that are rarely executed go. */
+static void note_rare(Edit *e, const WasmPatch *p) {
+    const WasmBodyEdit *edit = e->edit;
+    uint32_t low = 0, high = edit->nrare, at = (uint32_t)(e->out->len - e->base);
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (edit->rare[mid] < p->code)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (; low < edit->nrare && edit->rare[low] < p->code + p->len; low++)
+        vec_push(edit->rare_at, at + (edit->rare[low] - p->code));
+}
+
 static void put_piece(Edit *e, const WasmPatch *p) {
-    if (p->len) /* else there may be no code at all */
-        put_short(e->out, e->edit->code + p->code, p->len);
+    if (!p->len) /* there may be no code at all */
+        return;
+    if (e->edit->nrare)
+        note_rare(e, p);
+    put_short(e->out, e->edit->code + p->code, p->len);
 }
 
 /* The marks before `to`, from `run` on: the code there is copied unchanged. */
@@ -598,6 +616,7 @@ bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit
         return true;
     }
     size_t at = out->len;
+    uint32_t rare = edit && edit->rare_at ? edit->rare_at->len : 0;
     buf_reserve(out, MAX_SIZE + (size_t)f->body_size);
     out->len += MAX_SIZE;
     e.base = out->len;
@@ -609,8 +628,14 @@ bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit
     wasm_handlers_free(&e.handlers);
     vec_free(&e.wraps);
     if (ok && e.edit && e.edit->param)
-        wasm_new_param(&(WasmNewParam){wasm_func_type(m, func)->nparams, edit->param - 1,
-                                       edit->moved, edit->nmarks, e.hints_start, e.hints_end},
+        wasm_new_param(&(WasmNewParam){.nparams = wasm_func_type(m, func)->nparams,
+                                       .local = edit->param - 1,
+                                       .moved = edit->moved,
+                                       .nmoved = edit->nmarks,
+                                       .rare = edit->rare_at ? edit->rare_at->at + rare : NULL,
+                                       .nrare = edit->rare_at ? edit->rare_at->len - rare : 0,
+                                       .hints = e.hints_start,
+                                       .hints_end = e.hints_end},
                        e.base, out);
     if (!ok) {
         out->len = at;

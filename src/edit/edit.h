@@ -46,6 +46,8 @@ typedef struct WasmPatch {
 
 enum { WASM_NOWHERE = UINT32_MAX };
 
+typedef Vec(uint32_t) WasmOffsets;
+
 typedef struct WasmBodyEdit {
     const WasmPatch *patches; /* sorted by `at`, equal ones in the order of execution; ENTRY, EXIT
                                  and UNWIND pieces first */
@@ -61,9 +63,13 @@ typedef struct WasmBodyEdit {
                                   are in the new body */
     uint32_t *moved;           /* ... here; WASM_NOWHERE = it was replaced with others */
     uint32_t nmarks;
-    bool calls_wrapped; /* the body names functions that are wrapped (wasm_wrap_func) */
-    uint32_t param;     /* a local + 1, of type i32, that becomes the last parameter; 0 = none. Its
-                           type is WasmFunc.new_type */
+    const uint32_t *rare; /* offsets in `code` of `if`s that are rarely executed, ascending */
+    uint32_t nrare;
+    WasmOffsets *rare_at; /* wasm_edit_body appends where they are in the new body; may be NULL if
+                             nrare is 0 */
+    bool calls_wrapped;   /* the body names functions that are wrapped (wasm_wrap_func) */
+    uint32_t param; /* a local + 1, of type i32, that becomes the last parameter; 0 = none. Its
+                       type is WasmFunc.new_type */
 } WasmBodyEdit;
 
 /* Whether the instruction reads a local that the edit makes nullable (or NULL = none). */

@@ -34,7 +34,7 @@ static uint32_t renumber(const WasmNewParam *p, uint32_t local) {
 
 /* Moves what was noted about one instruction. */
 typedef struct Notes {
-    uint32_t *moved, *moved_end;
+    uint32_t *moved, *moved_end, *rare, *rare_end;
     WasmHint *hint, *hints_end;
 } Notes;
 
@@ -45,6 +45,9 @@ static void move_notes(Notes *n, uint32_t from, uint32_t to) {
         if (*n->moved == from)
             *n->moved = to;
     }
+    for (; n->rare < n->rare_end && *n->rare <= from; n->rare++)
+        if (*n->rare == from)
+            *n->rare = to;
     for (; n->hint < n->hints_end; n->hint++) {
         if (n->hint->moved != UINT32_MAX && n->hint->moved > from)
             break;
@@ -59,7 +62,8 @@ void wasm_new_param(const WasmNewParam *p, size_t base, Buf *out) {
     out->len = base;
     WasmCode c = wasm_code(old.data, (uint32_t)old.len, 0);
     uint32_t *moved_end = p->nmoved ? p->moved + p->nmoved : p->moved;
-    Notes notes = {p->moved, moved_end, p->hints, p->hints_end};
+    uint32_t *rare_end = p->nrare ? p->rare + p->nrare : p->rare;
+    Notes notes = {p->moved, moved_end, p->rare, rare_end, p->hints, p->hints_end};
     WasmInstr i;
     put_locals(p, &c, out);
     while (wasm_next(&c, &i)) {

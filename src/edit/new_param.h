@@ -12,11 +12,13 @@ typedef struct WasmNewParam {
     uint32_t
         *moved; /* where marked instructions are in the body, ascending; UINT32_MAX = nowhere */
     uint32_t nmoved;
+    uint32_t *rare; /* where other instructions are, ascending */
+    uint32_t nrare;
     WasmHint *hints, *hints_end; /* of the function */
 } WasmNewParam;
 
 /* Changes the body (local declarations and code) that begins at `base` and ends with `out`.
- * Adjusts the offsets of instructions in `moved` and in the hints. */
+ * Adjusts the offsets of instructions in `moved`, `rare` and the hints. */
 void wasm_new_param(const WasmNewParam *p, size_t base, Buf *out);
 
 #endif

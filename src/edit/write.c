@@ -567,6 +567,33 @@ static void put_hints(Writer *r, uint32_t section) {
     buf_free(&content);
 }
 
+/* The hints of added instructions, in a section of their own. */
+static void put_rare(Writer *r) {
+    enum { UNLIKELY = 0 };
+    const WasmModule *m = r->m;
+    Buf items = {0}, content = {0};
+    uint32_t funcs = 0;
+    for (uint32_t k = 0, end; k < m->rare.len; k = end, funcs++) {
+        uint32_t func = m->rare.at[k].func;
+        for (end = k; end < m->rare.len && m->rare.at[end].func == func;)
+            end++;
+        buf_uleb(&items, wasm_final(m, WASM_SPACE_FUNC, func));
+        buf_uleb(&items, end - k);
+        for (uint32_t one = k; one < end; one++) {
+            buf_uleb(&items, m->rare.at[one].at);
+            buf_uleb(&items, 1);
+            buf_u8(&items, UNLIKELY);
+        }
+    }
+    buf_name(&content, STR(WASM_BRANCH_HINTS));
+    buf_uleb(&content, funcs);
+    buf_bytes(&content, items.data, items.len);
+    if (funcs)
+        put_section(r, WASM_SEC_CUSTOM, NULL, &content);
+    buf_free(&items);
+    buf_free(&content);
+}
+
 static bool is_names(const WasmSection *s) {
     return s->id == WASM_SEC_CUSTOM && str_is(s->name, "name");
 }
@@ -628,7 +655,9 @@ static bool put_known(Writer *r, uint8_t id, const WasmSection *s) {
     switch (id) {
     case WASM_SEC_START: put_start(r, s); return true;
     case WASM_SEC_DATACOUNT: put_data_count(r, s); return true;
-    case WASM_SEC_CODE: return (!s && !added_items(r->m, id)) || put_code_section(r, s);
+    case WASM_SEC_CODE:
+        put_rare(r);
+        return (!s && !added_items(r->m, id)) || put_code_section(r, s);
     default: put_items_section(r, id, s); return true;
     }
 }
@@ -695,7 +724,7 @@ static bool put_sections(Writer *r) {
 /* Writes the code first if sections before it depend on the new code. */
 static bool prepare_code(Writer *r) {
     const WasmModule *m = r->m;
-    bool first = m->hints.len > 0;
+    bool first = m->hints.len || m->hints_rare;
     const WasmSection *code = NULL;
     for (uint32_t k = 0; k < m->sections.len && !code; k++) {
         if (m->sections.at[k].id == WASM_SEC_CODE)

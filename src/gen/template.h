@@ -48,7 +48,9 @@ typedef enum HoleKind {
     HOLE_PAGE,   /* push the address where the code of element n keeps the page that it used last */
     HOLE_GLOBAL, /* read the program's global n */
     HOLE_STACK,  /* operation n (StackOp) on the shadow stack */
-    HOLE_KINDS
+    HOLE_KINDS,
+    /* added to templates: */
+    HOLE_RARE = HOLE_KINDS, /* no code: the `if` that follows is rarely executed (rewrite/rare.h) */
 } HoleKind;
 
 /* What is done with the shadow stack (runtime/stack.h). */

@@ -15,7 +15,7 @@ static bool is_stale(const WasmSection *s) {
     if (s->id != WASM_SEC_CUSTOM)
         return false;
     if (starts(s->name, "metadata.code."))
-        return !str_is(s->name, "metadata.code.branch_hint");
+        return !str_is(s->name, WASM_BRANCH_HINTS);
     return starts(s->name, ".debug_") || starts(s->name, "reloc.") || str_is(s->name, "linking") ||
            str_is(s->name, "sourceMappingURL") || str_is(s->name, "external_debug_info");
 }

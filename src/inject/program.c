@@ -242,6 +242,8 @@ static bool edit_func(Program *p, uint32_t func, bool ends, WasmBodyEdit *edit) 
     edit->param = p->pieces.param + 1;
     edit->nullable = p->splicer.nullable.at;
     edit->nnullable = p->splicer.nullable.len;
+    edit->rare = p->splicer.rare.at;
+    edit->nrare = p->splicer.rare.len;
     return check_locals(p, func, own);
 }
 
@@ -300,8 +302,13 @@ static bool write_body(void *ctx, uint32_t func, Buf *out) {
         return false;
     p->added[func] = edit.nlocals;
     *kept = p->pieces.only_counts && !wrapped && !edit.nlocals && !edit.nnullable && !edit.param;
-    if (put_body(p, func, &edit, out, &p->matcher.error, &p->matcher.error_offset))
+    p->rare_at.len = 0;
+    edit.rare_at = &p->rare_at;
+    if (put_body(p, func, &edit, out, &p->matcher.error, &p->matcher.error_offset)) {
+        for (uint32_t k = 0; k < p->rare_at.len; k++)
+            vec_push(&p->m.rare, ((WasmRare){func, p->rare_at.at[k]}));
         return true;
+    }
     return walk_failed(&p->matcher, func, p->file, p->diags);
 }
 
@@ -440,6 +447,7 @@ void program_free(Program *p) {
     matcher_free(&p->matcher);
     splicer_free(&p->splicer);
     pieces_free(&p->pieces);
+    vec_free(&p->rare_at);
     vec_free(&p->unset);
     free(p->touched);
     free(p->added);

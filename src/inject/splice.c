@@ -96,6 +96,7 @@ void splicer_free(Splicer *s) {
     vec_free(&s->words_at);
     vec_free(&s->temps);
     vec_free(&s->wrapped);
+    vec_free(&s->rare);
     vec_free(&s->nullable);
 }
 
@@ -103,7 +104,7 @@ void splicer_begin(Splicer *s, uint32_t locals) {
     pool_reset(&s->pool, locals);
     if (s->backend->begin)
         s->backend->begin(s->ctx);
-    s->wrapped.len = 0;
+    s->wrapped.len = s->rare.len = 0;
     s->active_call = s->landing_flag = s->back = UINT32_MAX;
     s->nways = s->nlandings = s->before_loop = 0;
 }

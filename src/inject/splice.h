@@ -102,6 +102,7 @@ typedef struct Splicer {
     Vec(Leave) leaves;     /* of the code that replaces the current instruction */
     Vec(uint32_t) ends_after; /* where it ends the program: after the pieces of these ranks */
     Vec(Wrapped) wrapped;     /* constructs of this function */
+    WasmOffsets rare;         /* where in `out` an `if` follows that is rarely executed */
     Vec(uint32_t) nullable;   /* its locals that are made nullable, ascending */
     bool one_region;          /* one handler for all its calls catches the exceptions */
     uint32_t active_call; /* ... then: a local with the number of the active call; UINT32_MAX = none

@@ -227,6 +227,7 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
     case HOLE_NULL: emit(s->out, "local.get %u ref.is_null", s->args.local.at[h->n]); break;
     case HOLE_ALT_CALL: put_alt_call(s, &v->alt_calls.at[h->n], site); break;
     case HOLE_CONDITION: put_condition(s, site->instr, (RefCondition)h->n); break;
+    case HOLE_RARE: vec_push(&s->rare, (uint32_t)s->out->len); break;
     case HOLE_LENGTH: put_length(s->out, s->args.local.at[h->n]); break;
     case HOLE_ENTRY: put_entry(s, site->instr); break;
     case HOLE_GLOBAL:

@@ -18,6 +18,7 @@
 #include "rewrite/frames.h"
 #include "rewrite/outline.h"
 #include "rewrite/polls.h"
+#include "rewrite/rare.h"
 #include "inject/program.h"
 #include "link/runtime.h"
 #include "storage/count_ahead.h"
@@ -467,8 +468,10 @@ static bool link(void *self) {
     if (r->p.diags->errors > errors || !drop_values(r, init) || !flush_plan(&r->flush) ||
         !compile(r, init, NULL))
         return false;
-    if (!r->options->no_optimise)
+    if (!r->options->no_optimise) {
         outline_shapes(r->p.plan);
+        rare_mark(r->p.plan, &r->p.m);
+    }
     Reach reach = reach_find(r->p.plan, init);
     memory_helpers(&r->memories, r->options->link == LINK_IMPORT, reach.helpers);
     stack_helpers(r->p.plan, r->options->link == LINK_IMPORT, reach.helpers);

@@ -34,6 +34,7 @@ void wasm_module_free(WasmModule *m) {
     vec_free(&m->sections);
     vec_free(&m->refs);
     vec_free(&m->hints);
+    vec_free(&m->rare);
     buf_free(&m->func_refs);
     vec_free(&m->types);
     vec_free(&m->funcs);

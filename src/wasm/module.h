@@ -193,6 +193,7 @@ typedef struct WasmData {
     uint8_t mode;
 } WasmData;
 
+#define WASM_BRANCH_HINTS "metadata.code.branch_hint"
 /* An item of a custom section metadata.code.* (branch hints): a note on an instruction. */
 typedef struct WasmHint {
     uint32_t func, offset; /* the instruction's offset in the body */
@@ -200,6 +201,11 @@ typedef struct WasmHint {
     uint32_t section;      /* index into sections */
     uint32_t data, size;   /* file range of the contents */
 } WasmHint;
+
+/* An added instruction `if` that is rarely executed. */
+typedef struct WasmRare {
+    uint32_t func, at; /* its offset in the new body */
+} WasmRare;
 
 /* From wasm_layout: the final index of a handle. */
 typedef struct WasmLayout {
@@ -220,6 +226,8 @@ typedef struct WasmModule {
     Vec(WasmSection) sections; /* in file order */
     Vec(WasmIndexRef) refs;    /* indices outside the code section */
     Vec(WasmHint) hints;       /* by function and offset */
+    bool hints_rare;           /* `rare` becomes hints */
+    Vec(WasmRare) rare;        /* by function and offset; complete when all bodies are written */
     Buf func_refs; /* where bodies name functions, as LEB128: what is added to the offset of the one
                       before (at first 0) */
     bool has_func_refs; /* they are there: the module was validated */
