@@ -73,6 +73,11 @@ static inline void buf_sleb(Buf *b, int64_t v) {
 /* Unsigned LEB128 padded to exactly `width` bytes (width must suffice). */
 void buf_uleb_padded(Buf *b, uint64_t v, uint32_t width);
 /* Little-endian. */
+static inline uint64_t u64le(const uint8_t *p) {
+    uint32_t low = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    uint32_t high = p[4] | (uint32_t)p[5] << 8 | (uint32_t)p[6] << 16 | (uint32_t)p[7] << 24;
+    return low | (uint64_t)high << 32;
+}
 void buf_u32le(Buf *b, uint32_t v);
 void buf_u64le(Buf *b, uint64_t v);
 void buf_str(Buf *b, Str s);  /* the bytes alone */

@@ -119,18 +119,12 @@ bool javascript_may_write(const Cli *cli, const char *path) {
 
 /* ---- the identifier ---- */
 
-static uint64_t word_at(const uint8_t *p) {
-    uint32_t low = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-    uint32_t high = p[4] | (uint32_t)p[5] << 8 | (uint32_t)p[6] << 16 | (uint32_t)p[7] << 24;
-    return low | (uint64_t)high << 32;
-}
-
 void javascript_tag(Buf *module, char id[JAVASCRIPT_ID]) {
     static const char name[] = "whammc";
     uint64_t hash = 14695981039346656037u; /* FNV-1a, of words of eight bytes, then bytes */
     size_t i = 0;
     for (; i + 8 <= module->len; i += 8)
-        hash = (hash ^ word_at(module->data + i)) * 1099511628211u;
+        hash = (hash ^ u64le(module->data + i)) * 1099511628211u;
     for (; i < module->len; i++)
         hash = (hash ^ module->data[i]) * 1099511628211u;
     hash ^= hash >> 32; /* the low bits depend on those alone */

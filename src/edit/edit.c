@@ -461,30 +461,10 @@ static bool put_all(Edit *e) {
 
 /* ---- bodies in which only functions move ---- */
 
-/* The instructions that name functions, one after the other. */
-typedef struct Refs {
-    const uint8_t *at, *end;
-    uint32_t next; /* the offset of the next one, UINT32_MAX = none */
-} Refs;
-
-static void next_ref(Refs *r) {
-    r->next = r->at == r->end ? UINT32_MAX : r->next + (uint32_t)wasm_uleb(&r->at);
-}
-
-static Refs begin_refs(const Edit *e) {
-    Refs r = {0};
-    if (e->mask && e->f->refs < e->f->refs_end) {
-        r.at = e->m->func_refs.data + e->f->refs;
-        r.end = e->m->func_refs.data + e->f->refs_end;
-    }
-    next_ref(&r);
-    return r;
-}
-
 /* Copies up to offset `to` with the new values of references; those in replaced code are
  * skipped. */
-static bool put_refs(Edit *e, Refs *r, uint32_t to) {
-    for (; r->next < to; next_ref(r)) {
+static bool put_refs(Edit *e, WasmRefs *r, uint32_t to) {
+    for (; r->next < to; wasm_next_ref(r)) {
         const uint8_t *at = e->c.start + r->next;
         WasmInstr i;
         if (at < e->run)
@@ -505,7 +485,7 @@ static bool put_patched(Edit *e) {
     const WasmPatch *patches = e->edit ? e->edit->patches : NULL;
     uint32_t npatches = e->edit ? e->edit->npatches : 0, size = (uint32_t)(e->c.end - e->c.start);
     WasmInstr i;
-    Refs refs = begin_refs(e);
+    WasmRefs refs = e->mask ? wasm_refs(e->m, e->f) : (WasmRefs){.next = UINT32_MAX};
     while (e->next < npatches) {
         uint32_t at = patches[e->next].at, to = e->next;
         const uint8_t *p = e->c.start + at;

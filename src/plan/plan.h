@@ -490,6 +490,10 @@ bool matcher_knows(const Matcher *w, WasmOp op);
 
 /* Whether `at` is called for an instruction even if nothing matches. */
 bool matcher_watches(const Matcher *w, const WasmInstr *i);
+/* Whether it may be called because of the function that an instruction names. */
+static inline bool matcher_watches_funcs(const Matcher *w) {
+    return w->watch_funcs[0] >= 0 || w->watch_funcs[1] >= 0;
+}
 
 /* Whether an operand (or result) is an address, index or size of a memory or table: i64 if that has
  * 64-bit addresses, which templates see wrapped. */

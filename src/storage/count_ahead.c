@@ -14,12 +14,6 @@ enum { PART = 64 << 10, AHEAD = 4 * PART, FIRST = 4 << 10 };
 enum { PART = 64, AHEAD = 4 * PART, FIRST = 64 }; /* small programs have several, too */
 #endif
 
-enum {
-    DOES_COUNT = 1, /* something is counted there */
-    DOES_NAME = 2,  /* it names a function, which may be one that the walk watches */
-    DOES_STOP = 4,  /* the function is to be walked */
-};
-
 /* Functions [from, to). */
 typedef struct AheadRun {
     uint32_t from, to;
@@ -34,32 +28,26 @@ struct AheadPart {
 
 /* ---- on threads ---- */
 
-/* What is to be done in a function: DOES_..., up to the first instruction that stops it. */
-static unsigned does_in(const CountAhead *a, uint32_t func) {
+/* Whether the body names a function that the walk watches. */
+static bool names_watched(const CountAhead *a, uint32_t func, WasmCode code) {
+    const WasmModule *m = a->walk->m;
+    WasmInstr i;
+    if (!matcher_watches_funcs(a->walk))
+        return false;
+    for (WasmRefs r = wasm_refs(m, &m->funcs.at[func]); r.next != UINT32_MAX; wasm_next_ref(&r)) {
+        code.at = code.start + r.next;
+        if (wasm_next(&code, &i) && matcher_watches(a->walk, &i))
+            return true;
+    }
+    return false;
+}
+
+/* Whether all that matches in a function is counted, so that it need not be walked. */
+static bool is_counted(const CountAhead *a, uint32_t func) {
     const WasmModule *m = a->walk->m;
     WasmCode code;
-    WasmInstr i;
-    unsigned does = 0;
-    if (m->funcs.at[func].import >= 0 || !wasm_func_code(m, func, &code))
-        return DOES_STOP;
-    while (!(does & DOES_STOP) && code.at != code.end) {
-        const WasmShortOp *op = &wasm_short_ops[*code.at];
-        unsigned here = a->does[op->op];
-        uint32_t size;
-        if (op->plain) {
-            does |= here;
-            code.at = wasm_plain_next(op, code.at);
-        } else if (!(here & DOES_NAME) && (size = wasm_short_size(code.at, code.end))) {
-            does |= here;
-            code.at += size;
-        } else if (wasm_next(&code, &i)) {
-            does |= a->does[i.op] & DOES_NAME && matcher_watches(a->walk, &i) ? DOES_STOP
-                                                                              : a->does[i.op];
-        } else {
-            does = DOES_STOP;
-        }
-    }
-    return does;
+    return m->funcs.at[func].import < 0 && !op_sets_meet(&m->ops[func], &a->walked) &&
+           wasm_func_code(m, func, &code) && !names_watched(a, func, code);
 }
 
 static AheadRun *begin_run(const CountAhead *a, AheadPart *part, uint32_t func) {
@@ -77,27 +65,27 @@ static void count_part(void *ctx, uint32_t worker, uint32_t item) {
     AheadRun *run = NULL;
     (void)worker;
     for (uint32_t f = part->from; f < part->to; f++) {
-        unsigned does = does_in(a, f);
-        if (does & DOES_STOP) {
+        if (!is_counted(a, f)) {
             run = NULL;
             continue;
         }
         run = run ? run : begin_run(a, part, f);
         run->to = f + 1;
         kinds_tally(a->kinds, a->store, &run->tally, &(Site){.m = a->walk->m, .func = f},
-                    does & DOES_COUNT);
+                    op_sets_meet(&a->walk->m->ops[f], &a->counting));
     }
 }
 
 /* ---- windows ---- */
 
-static uint8_t does_at(const CountAhead *a, WasmOp op) {
+/* Puts a kind of instructions into its set. */
+static void sort_op(CountAhead *a, WasmOp op) {
     const KindCount *kind = &a->kinds->of[op];
-    bool names = op == WASM_OP_CALL || op == WASM_OP_RETURN_CALL || op == WASM_OP_REF_FUNC;
     bool counted = a->walk->same[op].n > 0;
     if (!matcher_knows(a->walk, op) || a->store->coalesce->watched[op] || (counted && !kind->all))
-        return DOES_STOP;
-    return (counted ? DOES_COUNT : 0) | (names ? DOES_NAME : 0);
+        op_set_add(&a->walked, op);
+    else if (counted)
+        op_set_add(&a->counting, op);
 }
 
 /* Whether there are functions to be counted ahead, and not just very few. */
@@ -133,8 +121,9 @@ static void divide(CountAhead *a, uint32_t func) {
 }
 
 static void make_window(CountAhead *a, uint32_t func) {
+    a->walked = a->counting = (WasmOpSet){0};
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++)
-        a->does[op] = does_at(a, (WasmOp)op);
+        sort_op(a, (WasmOp)op);
     divide(a, func);
     workers_run(a->threads, a->part, count_part, a);
     for (uint32_t i = 0; i < a->part; i++)

@@ -23,10 +23,11 @@ typedef struct CountAhead {
     KindCounts *kinds;
     uint32_t threads;
 
-    uint8_t does[WASM_OP_COUNT]; /* what is to be done at each kind: DOES_... */
-    uint32_t to;                 /* the first function after the window */
-    uint64_t size;               /* of the last window, in bytes of code */
-    uint32_t seen, taken;        /* functions in all windows; those that were counted */
+    WasmOpSet walked;     /* a function with such instructions is to be walked; */
+    WasmOpSet counting;   /* something is counted at these */
+    uint32_t to;          /* the first function after the window */
+    uint64_t size;        /* of the last window, in bytes of code */
+    uint32_t seen, taken; /* functions in all windows; those that were counted */
     Vec(AheadPart) parts;
     uint32_t part, run; /* those in which the walk is */
 } CountAhead;

@@ -22,8 +22,8 @@ bool wasm_typer_step(WasmTyper *t, const WasmInstr *i);
 
 /* Checks and applies the instructions from the cursor on, and steps over them, as long as they are
  * valid and of common forms; the next one is for wasm_next and wasm_typer_step. None of those that
- * it takes names a function. */
-void wasm_typer_run(WasmTyper *t, WasmCode *code);
+ * it takes names a function. Sets the items of `seen` for their kinds to 1. */
+void wasm_typer_run(WasmTyper *t, WasmCode *code, uint8_t seen[WASM_OP_SET_SIZE]);
 
 /* After the last instruction: true if the body is complete. */
 bool wasm_typer_end(WasmTyper *t);

@@ -189,9 +189,8 @@ static inline uint32_t number(const uint8_t *at, uint32_t *v) {
 }
 
 /* Applies the instruction at `at`; returns its size, 0 = it is not taken. */
-static inline uint32_t apply(Run *r, const uint8_t *at, uint32_t offset) {
+static inline uint32_t apply(Run *r, uint16_t op, const uint8_t *at, uint32_t offset) {
     const WasmTyper *t = r->t;
-    uint16_t op = wasm_short_ops[*at].op;
     const WasmSimpleSig *g = &wasm_simple_sigs[op];
     uint32_t v, n;
     switch ((RunForm)forms[*at]) {
@@ -219,7 +218,7 @@ static inline uint32_t apply(Run *r, const uint8_t *at, uint32_t offset) {
     return 0;
 }
 
-void wasm_typer_run(WasmTyper *t, WasmCode *code) {
+void wasm_typer_run(WasmTyper *t, WasmCode *code, uint8_t seen[WASM_OP_SET_SIZE]) {
     enum { LONGEST = 9, ROOM = 64 };
     if (!t->frames.len || t->tracks_inits || code->decoded || code->error)
         return;
@@ -231,7 +230,9 @@ void wasm_typer_run(WasmTyper *t, WasmCode *code) {
     for (uint32_t n = 1; n && code->end - at >= LONGEST; at += n) {
         if (r.len == t->stack.cap)
             break;
-        n = apply(&r, at, (uint32_t)(at - code->start));
+        uint16_t op = wasm_short_ops[*at].op;
+        n = apply(&r, op, at, (uint32_t)(at - code->start));
+        seen[op] |= n > 0;
     }
     code->at = at;
     t->stack.len = r.len;

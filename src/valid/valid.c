@@ -347,12 +347,21 @@ static inline void note_ref(Buf *refs, const WasmInstr *i, uint32_t *last) {
     }
 }
 
+/* The kinds whose items are 1. */
+static WasmOpSet op_set(const uint8_t seen[WASM_OP_SET_SIZE]) {
+    WasmOpSet set = {0};
+    for (uint32_t k = 0; k < WASM_OP_SET_SIZE; k += 8) /* eight bytes become eight bits */
+        set.bits[k / 64] |= u64le(seen + k) * 0x0102040810204080 >> 56 << k % 64;
+    return set;
+}
+
 static void check_body(Valid *v, uint32_t func) {
     WasmModule *m = v->m;
     WasmTyper *t = &v->typer;
     WasmCode code;
     WasmInstr i;
     char name[120], text[64];
+    uint8_t seen[WASM_OP_SET_SIZE] = {0};
     uint32_t body = m->funcs.at[func].body;
     if (!wasm_typer_begin(t, m, func, &code)) {
         report(v, DIAG_MALFORMED, body, 0, "%s: %s", func_words(m, func, name), t->error);
@@ -360,7 +369,8 @@ static void check_body(Valid *v, uint32_t func) {
     }
     uint32_t last = 0;
     m->funcs.at[func].refs = (uint32_t)v->refs.len;
-    while (wasm_typer_run(t, &code), wasm_next(&code, &i)) {
+    while (wasm_typer_run(t, &code, seen), wasm_next(&code, &i)) {
+        seen[i.op] = 1;
         if (!wasm_typer_step(t, &i)) {
             report_code(v, DIAG_INVALID, func, i.offset, i.size, t->error);
             return;
@@ -368,6 +378,8 @@ static void check_body(Valid *v, uint32_t func) {
         note_ref(&v->refs, &i, &last);
     }
     m->funcs.at[func].refs_end = (uint32_t)v->refs.len;
+    if (m->ops)
+        m->ops[func] = op_set(seen);
     if (code.error)
         report_code(v, DIAG_MALFORMED, func, code.error_offset, 0, wasm_code_error(&code, text));
     else if (!wasm_typer_end(t))
@@ -484,6 +496,8 @@ static void check_bodies(Valid *v) {
 static bool validate(WasmModule *m, const WasmKept *kept, uint32_t threads, Diags *diags) {
     Valid v = {.m = m, .diags = diags, .kept = kept, .threads = threads, .ok = true};
     m->declared = mem_zalloc(m->funcs.len + 1);
+    if (!kept)
+        m->ops = mem_zalloc((m->funcs.len + 1) * sizeof *m->ops);
     check_types(&v);
     check_tags(&v);
     check_memories(&v);

@@ -51,6 +51,7 @@ void wasm_module_free(WasmModule *m) {
         free(m->layout.final[k]);
     free(m->layout.called);
     free(m->declared);
+    free(m->ops);
     arena_free(&m->arena);
     wasm_module_init(m);
 }

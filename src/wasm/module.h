@@ -217,6 +217,12 @@ typedef struct WasmLayout {
                          = nothing is wrapped */
 } WasmLayout;
 
+/* The instructions of a body that name functions, one after the other. */
+typedef struct WasmRefs {
+    const uint8_t *at, *end;
+    uint32_t next; /* the offset of the next one; UINT32_MAX = none */
+} WasmRefs;
+
 typedef struct WasmModule {
     const uint8_t *bytes; /* the input, which must outlive the module; NULL for an empty module */
     size_t size;
@@ -231,6 +237,8 @@ typedef struct WasmModule {
     Buf func_refs; /* where bodies name functions, as LEB128: what is added to the offset of the one
                       before (at first 0) */
     bool has_func_refs; /* they are there: the module was validated */
+    WasmOpSet *ops; /* by function of the input: the kinds of instructions in its body; NULL: they
+                       are not known */
 
     /* By handle: the input's first (imports before definitions), then what was added. */
     Vec(WasmTypeDef) types;
@@ -314,6 +322,20 @@ static inline const WasmTypeDef *wasm_func_type(const WasmModule *m, uint32_t fu
 /* The bytes of an input function's body (local declarations first). */
 static inline const uint8_t *wasm_func_body(const WasmModule *m, uint32_t func) {
     return m->bytes + m->funcs.at[func].body;
+}
+/* Goes on to the next instruction that names a function. */
+static inline void wasm_next_ref(WasmRefs *r) {
+    r->next = r->at == r->end ? UINT32_MAX : r->next + (uint32_t)wasm_uleb(&r->at);
+}
+/* The first one of a body, if has_func_refs. */
+static inline WasmRefs wasm_refs(const WasmModule *m, const WasmFunc *f) {
+    WasmRefs r = {0};
+    if (f->refs < f->refs_end) {
+        r.at = m->func_refs.data + f->refs;
+        r.end = m->func_refs.data + f->refs_end;
+    }
+    wasm_next_ref(&r);
+    return r;
 }
 /* The local types of a defined function, parameters first: appended to `out` (Vec(WasmType)). Gives
  * the offset of the first instruction in the body, or 0 with *error set if the declarations are

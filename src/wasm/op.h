@@ -48,6 +48,24 @@ typedef struct WasmOpInfo {
 extern const WasmOpInfo wasm_ops[WASM_OP_COUNT];
 extern const char *const wasm_category_names[WASM_CAT_COUNT];
 
+/* Kinds of instructions: a bit for each WasmOp. */
+enum { WASM_OP_SET_WORDS = (WASM_OP_COUNT + 63) / 64, WASM_OP_SET_SIZE = 64 * WASM_OP_SET_WORDS };
+typedef struct WasmOpSet {
+    uint64_t bits[WASM_OP_SET_WORDS];
+} WasmOpSet;
+
+static inline void op_set_add(WasmOpSet *set, uint16_t op) {
+    set->bits[op / 64] |= UINT64_C(1) << op % 64;
+}
+
+/* Whether two sets have a kind in common. */
+static inline bool op_sets_meet(const WasmOpSet *a, const WasmOpSet *b) {
+    uint64_t common = 0;
+    for (uint32_t k = 0; k < WASM_OP_SET_WORDS; k++)
+        common |= a->bits[k] & b->bits[k];
+    return common != 0;
+}
+
 /* Where control goes from an instruction. */
 static inline WasmFlow wasm_flow(uint16_t op) {
     return (WasmFlow)wasm_ops[op].flow;

@@ -550,12 +550,13 @@ static Verdict check_code(WasmTyper *t, const WasmModule *m, bool runs, uint32_t
     WasmCode code;
     WasmInstr i;
     Verdict v = {0};
+    uint8_t seen[WASM_OP_SET_SIZE];
     char unknown[64];
     assert_true(wasm_typer_begin(t, m, 0, &code));
     do {
         uint32_t before = (uint32_t)(code.at - code.start);
         if (runs)
-            wasm_typer_run(t, &code);
+            wasm_typer_run(t, &code, seen);
         *taken += (uint32_t)(code.at - code.start) - before;
         if (!wasm_next(&code, &i)) {
             v.ok = !code.error && wasm_typer_end(t);
@@ -568,6 +569,17 @@ static Verdict check_code(WasmTyper *t, const WasmModule *m, bool runs, uint32_t
     v.offset = t->error_offset;
     snprintf(v.text, sizeof v.text, "%s", t->error);
     return v;
+}
+
+/* Validation has noted the kinds of instructions of a body. */
+static void check_ops(const WasmModule *m, uint32_t func) {
+    WasmOpSet found = {0};
+    WasmCode code;
+    WasmInstr i;
+    assert_true(wasm_func_code(m, func, &code));
+    while (wasm_next(&code, &i))
+        op_set_add(&found, i.op);
+    assert_memory_equal(&found, &m->ops[func], sizeof found);
 }
 
 /* wasm_typer_run finds what wasm_typer_step alone finds, whichever byte of the code is replaced by
@@ -606,6 +618,9 @@ static void test_run(void **state) {
     assert_true(valid > m.funcs.at[0].body_size);
     assert_true(taken / 256 > 20 * m.funcs.at[0].body_size);
     wasm_typer_free(&t);
+    wasm_module_free(&m);
+    assert_true(wasm_load(&m, bytes.data, bytes.len, 0, &diags));
+    check_ops(&m, 0);
     wasm_module_free(&m);
     diag_free(&diags);
     buf_free(&bytes);
