@@ -85,6 +85,25 @@ static void sum_up(const KindCounts *k, KindCount *kind) {
     kind->share = first->nshares ? k->shares.at[first->first_share] : (KindShare){0};
 }
 
+/* What is to be done at an instruction that need not be decoded. */
+enum {
+    SKIM_NOT = 1, /* it is to be decoded */
+    SKIM_COUNT = 2,
+    SKIM_TRAP = 4, /* it can trap */
+};
+
+/* Works that out for each first byte, once there is a new kind. */
+static void find_skims(KindCounts *k) {
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        const WasmShortOp *op = &wasm_short_ops[byte];
+        const KindCount *kind = &k->of[op->op];
+        k->skims[byte] =
+            (uint8_t)(!op->plain || kind->decoded ? SKIM_NOT
+                                                  : (kind->n ? SKIM_COUNT : 0) |
+                                                        (wasm_is_straight(op->op) ? 0 : SKIM_TRAP));
+    }
+}
+
 static void find(KindCounts *k, Store *s, const Site *site, const Match *matches, uint32_t n) {
     WasmOp op = (WasmOp)site->instr->op;
     KindCount *kind = &k->of[op];
@@ -98,6 +117,7 @@ static void find(KindCounts *k, Store *s, const Site *site, const Match *matches
         add_match(k, s, site, &matches[i]);
     if (kind->all && n)
         sum_up(k, kind);
+    find_skims(k);
 }
 
 /* ---- at each ---- */
@@ -259,20 +279,26 @@ static inline void count_now(const Counter *c, const Site *site, const KindCount
     }
 }
 
+/* Counts at an instruction that is not decoded; the one after it is at `next`. */
+static inline void skim_one(const Counter *c, Site *site, unsigned does, WasmOp op, uint32_t offset,
+                            uint32_t next) {
+    site->pc = offset;
+    if (does & SKIM_COUNT)
+        count_now(c, site, &c->k->of[op]);
+    if (does & SKIM_TRAP)
+        counts_step_trap(c->counts, op, offset, next);
+}
+
 /* Counts at the instructions from the cursor on that need not be decoded, as most need not; moves
  * the cursor to the next other one. */
 static void skim(const Counter *c, Site *site, WasmCode *code) {
-    const uint8_t *at = code->at;
-    for (const WasmShortOp *op; at != code->end && (op = &wasm_short_ops[*at])->plain;) {
-        const KindCount *kind = &c->k->of[op->op];
-        if (kind->decoded)
-            break;
+    const uint8_t *at = code->at, *end = code->end;
+    for (unsigned does; at != end && !((does = c->k->skims[*at]) & SKIM_NOT);) {
+        const WasmShortOp *op = &wasm_short_ops[*at];
         const uint8_t *next = wasm_plain_next(op, at);
-        site->pc = (uint32_t)(at - code->start);
-        if (kind->n)
-            count_now(c, site, kind);
-        if (!wasm_is_straight(op->op))
-            counts_step_trap(c->counts, (WasmOp)op->op, site->pc, (uint32_t)(next - code->start));
+        if (does)
+            skim_one(c, site, does, op->op, (uint32_t)(at - code->start),
+                     (uint32_t)(next - code->start));
         at = next;
     }
     code->at = at;
@@ -302,7 +328,7 @@ static void count_body(const Counter *c, const Site *func, WasmCode code) {
     for (;;) {
         if (skims)
             skim(c, &site, &code);
-        if (!wasm_next(&code, &instr))
+        if (!wasm_next_short(&code, &instr) && !wasm_next(&code, &instr))
             break;
         site.pc = instr.offset;
         site.at_func_end = code.at == code.end;

@@ -43,6 +43,7 @@ typedef struct KindRow {
 /* A zeroed one is ready. */
 typedef struct KindCounts {
     KindCount of[WASM_OP_COUNT];
+    uint8_t skims[256]; /* by the first byte of an instruction: SKIM_...; once a kind is found */
     Vec(KindMatch) matches;
     Vec(KindShare) shares;
     Vec(KindRow) rows;

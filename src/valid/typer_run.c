@@ -11,11 +11,14 @@
 /* What is to be done at the opcodes of one byte. */
 typedef enum RunForm {
     RUN_OTHER,
-    RUN_PLAIN,  /* fixed types, no immediate */
-    RUN_NUMBER, /* fixed types, a number that is any */
-    RUN_FIXED4, /* fixed types, so many bytes */
-    RUN_FIXED8,
-    RUN_MEMORY, /* fixed types but for the address, memory argument */
+    RUN_NOTHING,  /* neither operands nor results */
+    RUN_UNARY,    /* from one operand to a result, fixed types, no immediate */
+    RUN_BINARY,   /* ... from two */
+    RUN_NUMBER,   /* a number that is any */
+    RUN_NUMBER_4, /* ... of so many bytes */
+    RUN_NUMBER_8,
+    RUN_LOAD,
+    RUN_STORE,
     RUN_GET,
     RUN_SET,
     RUN_TEE,
@@ -32,13 +35,19 @@ typedef enum RunForm {
 } RunForm;
 
 /* The form of an instruction whose types are fixed, by its immediates. */
-#define SIMPLE_FORM(imm)                                                                           \
-    ((imm) == WASM_IMM_NONE                           ? RUN_PLAIN                                  \
-     : (imm) == WASM_IMM_I32 || (imm) == WASM_IMM_I64 ? RUN_NUMBER                                 \
-     : (imm) == WASM_IMM_F32                          ? RUN_FIXED4                                 \
-     : (imm) == WASM_IMM_F64                          ? RUN_FIXED8                                 \
-     : (imm) == WASM_IMM_MEMARG                       ? RUN_MEMORY                                 \
-                                                      : RUN_OTHER)
+#define SIMPLE_FORM(imm, operands, results)                                                        \
+    ((imm) == WASM_IMM_I32 || (imm) == WASM_IMM_I64                    ? RUN_NUMBER                \
+     : (imm) == WASM_IMM_F32                                           ? RUN_NUMBER_4              \
+     : (imm) == WASM_IMM_F64                                           ? RUN_NUMBER_8              \
+     : (imm) == WASM_IMM_MEMARG && COUNTS_ARE(1, 1, operands, results) ? RUN_LOAD                  \
+     : (imm) == WASM_IMM_MEMARG && COUNTS_ARE(2, 0, operands, results) ? RUN_STORE                 \
+     : (imm) != WASM_IMM_NONE                                          ? RUN_OTHER                 \
+     : COUNTS_ARE(0, 0, operands, results)                             ? RUN_NOTHING               \
+     : COUNTS_ARE(1, 1, operands, results)                             ? RUN_UNARY                 \
+     : COUNTS_ARE(2, 1, operands, results)                             ? RUN_BINARY                \
+                                                                       : RUN_OTHER)
+#define COUNTS_ARE(from, to, operands, results)                                                    \
+    (sizeof(operands) == (from) + 1 && sizeof(results) == (to) + 1)
 #define IS_STAR(types) (sizeof(types) == 2 && (types)[0] == '*')
 #define FORM(op, operands, results, imm)                                                           \
     ((op) == WASM_OP_LOCAL_GET                       ? RUN_GET                                     \
@@ -55,17 +64,20 @@ typedef enum RunForm {
      : (op) == WASM_OP_BR_IF                         ? RUN_BR_IF                                   \
      : (op) == WASM_OP_RETURN                        ? RUN_RETURN                                  \
      : IS_STAR(operands) || IS_STAR(results)         ? RUN_OTHER                                   \
-                                                     : SIMPLE_FORM(imm))
+                                                     : SIMPLE_FORM(imm, operands, results))
 /* By the first byte. */
-static const uint8_t forms[256] = {
-#define OP_0x00(code, form) [code] = form,
-#define OP_0xfb(code, form)
-#define OP_0xfc(code, form)
-#define OP_0xfd(code, form)
-#define OP_0xfe(code, form)
+static const struct RunOp {
+    uint16_t op;  /* WasmOp */
+    uint8_t form; /* RunForm */
+} run_ops[256] = {
+#define OP_0x00(code, ...) [code] = {__VA_ARGS__},
+#define OP_0xfb(code, ...)
+#define OP_0xfc(code, ...)
+#define OP_0xfd(code, ...)
+#define OP_0xfe(code, ...)
 #define OP(id, mnemonic, prefix, code, category, operands, results, imm, flow, modes, event,       \
            names)                                                                                  \
-    OP_##prefix(code, FORM(WASM_OP_##id, operands, results, WASM_IMM_##imm))
+    OP_##prefix(code, WASM_OP_##id, FORM(WASM_OP_##id, operands, results, WASM_IMM_##imm))
 #include "wasm/opcode.def"
 };
 
@@ -82,24 +94,44 @@ static inline bool top_is(const Run *r, WasmType type) {
     return r->len > r->height && r->stack[r->len - 1] == type;
 }
 
-static inline bool simple(Run *r, const WasmSimpleSig *g) {
-    uint32_t n = g->nparams;
-    if (r->len - r->height < n)
+/* Whether there are n operands. */
+static inline bool has(const Run *r, uint32_t n) {
+    return r->len - r->height >= n;
+}
+
+/* A number more. */
+static inline bool push(Run *r, WasmType type) {
+    r->stack[r->len++] = type;
+    return true;
+}
+
+/* From operands of fixed types to a result; the first one of a load is an address. */
+static inline bool unary(Run *r, WasmType from, WasmType to) {
+    if (!top_is(r, from))
         return false;
-    for (uint32_t k = 0; k < n; k++)
-        if (r->stack[r->len - n + k] != (g->params[k] ? g->params[k] : r->address))
-            return false;
-    r->len -= n;
-    r->stack[r->len] = g->result;
-    r->len += g->nresults;
+    r->stack[r->len - 1] = to;
+    return true;
+}
+
+static inline bool binary(Run *r, const WasmSimpleSig *g) {
+    if (!has(r, 2) || r->stack[r->len - 2] != g->params[0] || r->stack[r->len - 1] != g->params[1])
+        return false;
+    r->len--;
+    r->stack[r->len - 1] = g->result;
+    return true;
+}
+
+static inline bool store(Run *r, WasmType value) {
+    if (!has(r, 2) || r->stack[r->len - 2] != r->address || r->stack[r->len - 1] != value)
+        return false;
+    r->len -= 2;
     return true;
 }
 
 static inline bool get(Run *r, const WasmTypes *locals, uint32_t local) {
     if (local >= locals->len)
         return false;
-    r->stack[r->len++] = locals->at[local];
-    return true;
+    return push(r, locals->at[local]);
 }
 
 static inline bool set(Run *r, const WasmTypes *locals, uint32_t local, bool pops) {
@@ -112,8 +144,7 @@ static inline bool set(Run *r, const WasmTypes *locals, uint32_t local, bool pop
 static inline bool get_global(Run *r, const WasmModule *m, uint32_t global) {
     if (global >= m->globals.len)
         return false;
-    r->stack[r->len++] = m->globals.at[global].type;
-    return true;
+    return push(r, m->globals.at[global].type);
 }
 
 static inline bool set_global(Run *r, const WasmModule *m, uint32_t global) {
@@ -125,7 +156,7 @@ static inline bool set_global(Run *r, const WasmModule *m, uint32_t global) {
 }
 
 /* A construct without parameters and results, whose condition (if it has one) is popped. */
-static bool open(Run *r, uint16_t op, uint32_t offset, bool pops) {
+static inline bool open(Run *r, uint16_t op, uint32_t offset, bool pops) {
     if (pops && !top_is(r, WASM_I32))
         return false;
     r->len -= pops;
@@ -188,27 +219,36 @@ static inline uint32_t number(const uint8_t *at, uint32_t *v) {
     return *at < 0x80 ? 1 : wasm_uleb_of_4(at, v);
 }
 
-/* Applies the instruction at `at`; returns its size, 0 = it is not taken. */
-static inline uint32_t apply(Run *r, uint16_t op, const uint8_t *at, uint32_t offset) {
-    const WasmTyper *t = r->t;
-    const WasmSimpleSig *g = &wasm_simple_sigs[op];
+/* How many bytes a memory argument has; 0 = it is another one. */
+static inline uint32_t memory_argument(const uint8_t *at, const WasmSimpleSig *g) {
     uint32_t v, n;
-    switch ((RunForm)forms[*at]) {
+    return at[0] <= g->align && (n = number(at + 1, &v)) ? 1 + n : 0;
+}
+
+/* Applies the instruction at `at`; returns its size, 0 = it is not taken. */
+static inline uint32_t apply(Run *r, struct RunOp is, const uint8_t *at, uint32_t offset) {
+    const WasmTyper *t = r->t;
+    const WasmSimpleSig *g = &wasm_simple_sigs[is.op];
+    uint32_t v, n;
+    switch ((RunForm)is.form) {
     case RUN_OTHER: return 0;
-    case RUN_PLAIN: return simple(r, g);
-    case RUN_NUMBER: return (n = number(at + 1, &v)) && simple(r, g) ? 1 + n : 0;
-    case RUN_FIXED4: return simple(r, g) ? 5 : 0;
-    case RUN_FIXED8: return simple(r, g) ? 9 : 0;
-    case RUN_MEMORY:
-        return at[1] <= g->align && (n = number(at + 2, &v)) && simple(r, g) ? 2 + n : 0;
+    case RUN_NOTHING: return 1;
+    case RUN_UNARY: return unary(r, g->params[0], g->result);
+    case RUN_BINARY: return binary(r, g);
+    case RUN_NUMBER: return (n = number(at + 1, &v)) && push(r, g->result) ? 1 + n : 0;
+    case RUN_NUMBER_4: return push(r, g->result) ? 5 : 0;
+    case RUN_NUMBER_8: return push(r, g->result) ? 9 : 0;
+    case RUN_LOAD:
+        return (n = memory_argument(at + 1, g)) && unary(r, r->address, g->result) ? 1 + n : 0;
+    case RUN_STORE: return (n = memory_argument(at + 1, g)) && store(r, g->params[1]) ? 1 + n : 0;
     case RUN_GET: return (n = number(at + 1, &v)) && get(r, &t->locals, v) ? 1 + n : 0;
     case RUN_SET: return (n = number(at + 1, &v)) && set(r, &t->locals, v, true) ? 1 + n : 0;
     case RUN_TEE: return (n = number(at + 1, &v)) && set(r, &t->locals, v, false) ? 1 + n : 0;
     case RUN_GLOBAL_GET: return (n = number(at + 1, &v)) && get_global(r, t->m, v) ? 1 + n : 0;
     case RUN_GLOBAL_SET: return (n = number(at + 1, &v)) && set_global(r, t->m, v) ? 1 + n : 0;
     case RUN_DROP: return r->len > r->height ? r->len--, 1 : 0;
-    case RUN_OPEN: return at[1] == WASM_NONE && open(r, op, offset, false) ? 2 : 0;
-    case RUN_IF: return at[1] == WASM_NONE && open(r, op, offset, true) ? 2 : 0;
+    case RUN_OPEN: return at[1] == WASM_NONE && open(r, is.op, offset, false) ? 2 : 0;
+    case RUN_IF: return at[1] == WASM_NONE && open(r, is.op, offset, true) ? 2 : 0;
     case RUN_ELSE: return other_arm(r);
     case RUN_END: return end(r);
     case RUN_BR: return (n = number(at + 1, &v)) && branch(r, v, true) ? 1 + n : 0;
@@ -227,12 +267,14 @@ void wasm_typer_run(WasmTyper *t, WasmCode *code, uint8_t seen[WASM_OP_SET_SIZE]
     if (t->m->memories.len)
         r.address = wasm_memory_address(t->m, 0);
     const uint8_t *at = code->at;
-    for (uint32_t n = 1; n && code->end - at >= LONGEST; at += n) {
-        if (r.len == t->stack.cap)
+    uint32_t room = t->stack.cap;
+    while (code->end - at >= LONGEST && r.len < room) {
+        struct RunOp is = run_ops[*at];
+        uint32_t size = apply(&r, is, at, (uint32_t)(at - code->start));
+        if (!size)
             break;
-        uint16_t op = wasm_short_ops[*at].op;
-        n = apply(&r, op, at, (uint32_t)(at - code->start));
-        seen[op] |= n > 0;
+        seen[is.op] = 1;
+        at += size;
     }
     code->at = at;
     t->stack.len = r.len;
