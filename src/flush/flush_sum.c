@@ -123,6 +123,14 @@ static void settle_cell(Settling *t, const MapCell *cell) {
                memory ? address + 8 * (uint64_t)k : 0);
 }
 
+/* These functions take part in settling. */
+static void settle_by(Flush *f, Chunks *chunks) {
+    chunks_end(chunks);
+    for (uint32_t i = 0; i < chunks->funcs.len; i++)
+        vec_push(&f->sums.settle, chunks->funcs.at[i]);
+    chunks_free(chunks);
+}
+
 static void add_settling(Flush *f, Splicer *s) {
     Store *store = f->store;
     Settling t = {.chunks = {.f = f, .s = s, .name = "whammc.settle"},
@@ -135,10 +143,7 @@ static void add_settling(Flush *f, Splicer *s) {
     }
     for (uint32_t i = 0; i < store->cells.list.len; i++)
         settle_cell(&t, &store->cells.list.at[i]);
-    chunks_end(&t.chunks);
-    for (uint32_t i = 0; i < t.chunks.funcs.len; i++)
-        vec_push(&f->sums.settle, t.chunks.funcs.at[i]);
-    chunks_free(&t.chunks);
+    settle_by(f, &t.chunks);
 }
 
 /* Counters of loops that are counted by what they do to a local get what was executed. */
@@ -148,10 +153,22 @@ static void add_loops(Flush *f, Splicer *s) {
         loop_count_put_flush(f->store, f->m, i, &chunks.body);
         chunks_item(&chunks);
     }
-    chunks_end(&chunks);
-    for (uint32_t i = 0; i < chunks.funcs.len; i++)
-        vec_push(&f->sums.settle, chunks.funcs.at[i]);
-    chunks_free(&chunks);
+    settle_by(f, &chunks);
+}
+
+/* Maps get what arrays have counted for them. */
+static void add_tallies(Flush *f, Splicer *s) {
+    const Tallies *t = &f->store->tallies;
+    Chunks chunks = {.f = f, .s = s, .name = "whammc.tallies"};
+    for (uint32_t i = 0; i < t->list.len; i++) {
+        const Tally *tally = &t->list.at[i];
+        emit(&chunks.body, "i32.const %u", tally->map);
+        store_push_text(f->store, f->m, tally->text, &chunks.body);
+        emit(&chunks.body, "i32.const %u i32.const %u call %u", (uint32_t)tallies_address(t, i),
+             tally->n, func_index(f, f->helpers[HELPER_MAP_TALLY]));
+        chunks_item(&chunks);
+    }
+    settle_by(f, &chunks);
 }
 
 void flush_settle(const Flush *f, Buf *out) {
@@ -159,6 +176,7 @@ void flush_settle(const Flush *f, Buf *out) {
 }
 
 void flush_add_sums(Flush *f, Splicer *s) {
+    add_tallies(f, s);
     if (!f->store->counts)
         return;
     uint32_t n = f->plan->vars.len + f->store->cells.nsums;

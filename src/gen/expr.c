@@ -30,7 +30,7 @@ BinaryenType gen_type(const Type *t) {
 /* ---- holes ---- */
 
 static const char hole_letters[] =
-    "karlvmtpehfwnzcbgsi8uoyqjd012345679xA"; /* in the order of HoleKind */
+    "karlvmtpehfwnzcbgsi8uoyqjd012345679BxA"; /* in the order of HoleKind */
 _Static_assert(sizeof hole_letters == HOLE_KINDS + 1, "a letter for each kind of hole");
 
 char gen_type_letter(BinaryenType type) {
@@ -76,9 +76,10 @@ bool hole_parse(Str name, Hole *out) {
 static void declare(Body *b, const char *name, HoleKind kind, BinaryenType type) {
     bool added;
     map_put(b->imports, str_of(name), 0, &added);
-    bool mutable =
-        kind == HOLE_ARG || kind == HOLE_RESULT || kind == HOLE_LOCAL || kind == HOLE_VAR ||
-        (kind >= HOLE_PAGES && kind != HOLE_TEXT && kind != HOLE_ELEMENT_ADDR && kind != HOLE_PAGE);
+    bool mutable = kind == HOLE_ARG || kind == HOLE_RESULT || kind == HOLE_LOCAL ||
+                   kind == HOLE_VAR ||
+                   (kind >= HOLE_PAGES && kind != HOLE_TEXT && kind != HOLE_ELEMENT_ADDR &&
+                    kind != HOLE_PAGE && kind != HOLE_TALLY);
     if (added)
         binaryen.AddGlobalImport(b->module, name, "hole", name, type, mutable);
 }

@@ -228,6 +228,7 @@ typedef struct Expr {
     struct Value *known; /* for later layers: the value that an '@static' call has had */
     bool present; /* for later layers: an element that must be in its map already, or is without
                      more when it is written */
+    bool tally;   /* for later layers: an element of a tally (plan/cell.h) */
 } Expr;
 
 /* ---- statements ---- */

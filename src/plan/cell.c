@@ -88,6 +88,57 @@ static CellMap *map_of(Plan *plan, const Expr *e) {
     return element ? &plan->cells.maps.at[e->var->cells - 1] : NULL;
 }
 
+/* ---- tallies ---- */
+
+/* What happens to a map. */
+typedef struct MapUses {
+    uint32_t all, counted;
+} MapUses;
+
+static bool can_tally(const Var *v) {
+    const Type *value = v->type->kind == TYPE_MAP ? v->type->value : NULL;
+    return v->storage == STORAGE_UNSHARED && value && type_is_integer(value) &&
+           type_bits(value) >= 32 && v->type->key->kind == TYPE_U32;
+}
+
+static void note_use(void *ctx, Expr *e) {
+    MapUses *uses = ctx;
+    if (e->var && can_tally(e->var))
+        uses[e->var->index].all++;
+}
+
+static bool counts_target(const Stmt *s) {
+    const Expr *m = s->kind == STMT_INC ? s->target : NULL;
+    return m && m->kind == EXPR_INDEX && m->var && can_tally(m->var) &&
+           m->args[0]->kind == EXPR_NAME && m->args[0]->is_bound &&
+           m->args[0]->bound.id == NAME_TARGET;
+}
+
+static void note_counts(const Block *b, MapUses *uses) {
+    for (const Stmt *s = b->first; s; s = s->next) {
+        if (counts_target(s))
+            uses[s->target->var->index].counted++;
+        for (uint32_t i = 0; i < s->narms; i++)
+            note_counts(&s->arms[i].body, uses);
+    }
+}
+
+void tallies_find(Plan *plan, Variant *v) {
+    const Probe *p = v->probe;
+    MapUses *uses = mem_alloc(sizeof *uses * (p->nvars + 1u));
+    memset(uses, 0, sizeof *uses * (p->nvars + 1u));
+    ast_walk_probe(p, note_use, uses);
+    note_counts(&p->body, uses);
+    for (uint32_t i = 0; i < p->nvars; i++) {
+        if (!uses[i].counted || uses[i].counted != uses[i].all)
+            continue;
+        if (!v->tallies)
+            v->tallies = arena_array(&plan->arena, uint32_t, p->nvars);
+        v->tallies[i] = 1; /* cut_real_element knows the description */
+    }
+    free(uses);
+}
+
 /* ---- leaves that only count ---- */
 
 /* How leaves of maps are written: by map, then leaf. */

@@ -142,6 +142,9 @@ static void cut_real_element(Cut *c, Expr *e) {
     describe_map(e->var->type, &text);
     e->slot = text_slot(c, buf_view(&text));
     buf_free(&text);
+    e->tally = c->v->tallies && e->var->storage == STORAGE_UNSHARED && c->v->tallies[e->var->index];
+    if (e->tally)
+        c->v->tallies[e->var->index] = e->slot;
     c->v->nelements++;
     c->plan->asks.elements = true;
     cut_expr(c, &e->args[0]);
@@ -469,6 +472,7 @@ static void check_alt(Cut *c) {
 
 bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
     Cut c = {plan, v, diags, true, 0};
+    tallies_find(plan, v);
     if (v->probe->predicate)
         cut_expr(&c, &v->probe->predicate);
     v->asks.entering = v->asks.back && v->probe->predicate &&

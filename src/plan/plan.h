@@ -168,6 +168,8 @@ typedef struct Variant {
     bool off;             /* the predicate cannot, because of constants; nothing else is planned */
     bool may_lack_consts; /* there may be sites at which a constant has no value */
     uint32_t nelements;   /* elements of maps that are not cells */
+    uint32_t *tallies;    /* by Var.index: of a tally (cell.h) 1 + the number of the description of
+                             its type, else 0; NULL = there are none */
     bool has_texts;       /* some constants are strings */
     VariantAlt alt;
     uint32_t *vars; /* by Var.index: PlanVar id, UINT32_MAX for plain locals; of a scope: the

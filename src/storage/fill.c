@@ -10,7 +10,7 @@
 #include "wasm/emit.h"
 #include "../../stdlib/runtime/values.h" /* values_kept_page */
 
-/* ---- words: the slots of unshared variables ---- */
+/* ---- words: the slots of unshared variables, of tallies the numbers of their arrays ---- */
 
 static const uint64_t *words(void *ctx, const Site *site, const Match *match, uint32_t *n) {
     Fill *f = ctx;
@@ -25,6 +25,8 @@ static const uint64_t *words(void *ctx, const Site *site, const Match *match, ui
         uint64_t slot = 0;
         if (var->storage == STORAGE_UNSHARED)
             slot = store_slot(f->store, &f->cursor, &f->plan->vars.at[v->vars[var->index]]);
+        if (tallies_has(&f->store->tallies, v, var)) /* its code does not look at the map */
+            slot = f->cursor.tally++;
         vec_push(&f->slots, slot); /* vars are in the order of Var.index */
     }
     *n = f->slots.len;
@@ -184,6 +186,9 @@ static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const S
     case HOLE_DEPTH: hole_put_call(s, br_table_function(f->br_tables, site->instr)); break;
     case HOLE_DUP: put_dup(f, s, v->dups.at[h->n].memory, site); break;
     case HOLE_TEXT: store_push_text(f->store, f->m, h->n, s->out); break;
+    case HOLE_TALLY:
+        put_i32(s->out, (int32_t)tallies_address(&f->store->tallies, (uint32_t)s->words[h->n]));
+        break;
     case HOLE_PAGE: put_i32(s->out, (int32_t)kept_page(f, site, h->n)); break;
     case HOLE_MEMORY: memory_put_call(f->memories, h->n, site, s->out); break;
     case HOLE_STACK: stack_put(f->stack, f->m, (StackOp)h->n, s->out); break;
@@ -230,4 +235,5 @@ void fill_free(Fill *f) {
 
 void fill_restart(Fill *f) {
     f->cursor.next.len = 0;
+    f->cursor.tally = 0;
 }

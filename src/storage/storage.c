@@ -135,6 +135,7 @@ void store_free(Store *s) {
     free(s->maps.of_var);
     vec_free(&s->groups);
     vec_free(&s->inits);
+    vec_free(&s->tallies.list);
     vec_free(&s->tail);
     vec_free(&s->texts.list);
     vec_free(&s->texts.at);
@@ -285,6 +286,7 @@ bool store_count(Store *s, const Site *site, const Match *match) {
         }
         s->slots += g->leaves;
         note_init(s, site, var, s->group_of[id], g->count++);
+        tallies_count(&s->tallies, v, var, site, s->maps.count - 1);
     }
     return false;
 }
@@ -469,10 +471,14 @@ uint64_t store_words(const Store *s) {
     return s->slots + counter_words(s);
 }
 
+/* Offset of tallies after what is hidden. */
+static uint64_t tallies_offset(const Store *s) {
+    uint64_t at = hidden_offset(s, s->groups.len);
+    return s->cells.in_memory ? align8(at + cells_hidden_size(&s->cells)) : at;
+}
+
 uint64_t store_values_size(const Store *s) {
-    uint64_t size = hidden_offset(s, s->groups.len);
-    if (s->cells.in_memory)
-        size = align8(size + cells_hidden_size(&s->cells));
+    uint64_t size = tallies_offset(s) + 8 * (uint64_t)s->tallies.words;
     if (!s->in_memory)
         return size;
     uint32_t words = counter_words(s) - (counters_in_image(s->counts) ? s->counts->ncounters : 0);
@@ -611,6 +617,7 @@ void store_add(Store *s, WasmModule *m) {
         s->var_in_memory[i] =
             v->decl->storage == STORAGE_UNSHARED && s->groups.at[s->group_of[i]].in_memory;
     }
+    s->tallies.at = s->values_at + tallies_offset(s);
     if (s->cells.in_memory)
         set_addresses(s);
     else

@@ -8,6 +8,7 @@
  *                    of the report's rows
  *   frame            locals of each function that uses them
  *   maps that are cells   a variable for each key (cell.h), where those of sites live
+ *   maps that are tallies   also an array (tally.h)
  *
  * Strings have numbers here: first those of the plan (PlanTexts.list), then those that sites need.
  */
@@ -17,6 +18,7 @@
 #include "plan/plan.h"
 #include "report/image.h"
 #include "storage/map_cell.h"
+#include "storage/tally.h"
 #include "wasm/emit.h"
 #include "link/options.h"
 #include "storage/coalesce.h"
@@ -93,6 +95,7 @@ typedef struct Store {
     uint64_t slots; /* leaves of slots and cells */
     StoreCounters counters;
     MapCells cells;
+    Tallies tallies;
     Vec(uint32_t) tail; /* PlanVar.id of the shared and script rows, in order */
 
     bool in_memory;      /* unshared variables and counters are in memory, and cells, too */
@@ -182,6 +185,7 @@ void store_laid_out(Store *s, const WasmModule *m);
  * first. */
 typedef struct SlotCursor {
     Vec(uint32_t) next; /* by group */
+    uint32_t tally;
 } SlotCursor;
 /* The index of the global, or the address, of the slot's first leaf. */
 uint64_t store_slot(const Store *s, SlotCursor *c, const PlanVar *v);

@@ -253,6 +253,21 @@ uint32_t values_map_find(uint32_t map, uint32_t type) {
     return look_up(map, type, false);
 }
 
+VALUES_EXPORT(map_tally)
+void values_map_tally(uint32_t map, uint32_t type, uint32_t counts, uint32_t n) {
+    for (uint32_t k = 0; k < n; k++) {
+        uint64_t count = get64(counts + 8 * k);
+        if (!count)
+            continue;
+        set64(counts + 8 * k, 0);
+        uint32_t value = values_map_at1(map, type, k);
+        if (header_of(map)->slot_log == 3)
+            set64(value, get64(value) + count);
+        else
+            set32(value, get32(value) + (uint32_t)count);
+    }
+}
+
 VALUES_EXPORT(map_has)
 uint32_t values_map_has(uint32_t map) {
     uint64_t hash;
