@@ -87,7 +87,7 @@ CodeNode *code_if(CodeModule *c, CodeNode *condition, CodeNode *yes, CodeNode *n
 
 void code_add(CodeModule *c, const char *name, uint32_t nparams, WasmType result,
               const WasmType *locals, uint32_t nlocals, CodeNode *body) {
-    CodeFn f = {arena_strndup(&c->arena, name, strlen(name)), nparams, result, body, {0}};
+    CodeFn f = {arena_strndup(&c->arena, name, strlen(name)), nparams, result, body, {0}, NULL};
     for (uint32_t i = 0; i < nlocals; i++)
         vec_push(&f.locals, locals[i]);
     map_put(&c->fn_numbers, str_of(name), c->fns.len, NULL);

@@ -3,7 +3,8 @@
  *
  *   code.c           building
  *   code_fold.c      simplifies each expression by itself
- *   code_sink.c      moves values to where they are used, shares locals
+ *   code_sink.c      moves values to where they are used
+ *   code_share.c     lets locals share slots
  *   code_write.c     trees to bytes
  *
  * A tree has no loops: control goes forward only, to the ends of blocks, and each expression is
@@ -62,6 +63,7 @@ typedef struct CodeFn {
     WasmType result;
     CodeNode *body;
     Vec(WasmType) locals; /* without the parameters */
+    const bool *zeros;    /* by local: it must be zero when the function begins; NULL = not known */
 } CodeFn;
 
 /* Functions that are built. A zeroed one is empty. */
@@ -106,8 +108,8 @@ void code_optimise(CodeModule *c, CodeFn *f);
 CodeNode *code_fold(CodeModule *c, CodeNode *e);
 /* Moves values that are used once to where they are used; leaves out sets that nobody reads. */
 void code_sink(CodeModule *c, CodeFn *f);
-/* Lets locals that are not in use at the same time share one. */
-void code_share_locals(CodeFn *f);
+/* Lets locals that are not in use at the same time share one; sets CodeFn.zeros. */
+void code_share_locals(CodeModule *c, CodeFn *f);
 /* Appends the function's instructions up to its `end`. */
 void code_write(const CodeFn *f, Buf *out);
 

@@ -231,31 +231,56 @@ static bool push_parts(Nodes *parts, CodeNode *e) {
     return !e->leaves;
 }
 
+/* A block whose first part leaves it on a condition, and nothing else does, is an `if`. */
+static CodeNode *as_if(CodeModule *c, uint32_t label, CodeNode *const *parts, uint32_t n) {
+    const CodeNode *branch = parts[0];
+    if (branch->kind != CODE_BRANCH || branch->n != label || branch->nkids != 1)
+        return NULL;
+    CodeNode *rest = code_block(c, 0, parts + 1, n - 1);
+    if (branches_to(branch->kids[0], label) || branches_to(rest, label))
+        return NULL;
+    return fold_if(c, code_if(c, not(c, branch->kids[0]), rest, NULL));
+}
+
+/* A block with a label from its parts: those before the first branch to its end come before it. */
+static CodeNode *labelled(CodeModule *c, uint32_t label, CodeNode **parts, uint32_t n) {
+    uint32_t before = 0;
+    while (before < n && !branches_to(parts[before], label))
+        before++;
+    if (before == n)
+        return code_block(c, 0, parts, n);
+    CodeNode *inner = as_if(c, label, parts + before, n - before);
+    if (!inner)
+        inner = code_block(c, label, parts + before, n - before);
+    if (!before)
+        return inner;
+    parts[before] = inner;
+    return code_block(c, 0, parts, before + 1);
+}
+
 static CodeNode *fold_block(CodeModule *c, CodeNode *e) {
-    uint32_t label = e->n;
-    if (label)
-        e = without_last_branch(c, e, label);
+    if (e->n)
+        e = without_last_branch(c, e, e->n);
     if (e->kind != CODE_BLOCK)
         return e; /* all of it was the branch */
     Nodes parts = {0};
     for (uint32_t i = 0; i < e->nkids; i++)
         if (!push_parts(&parts, e->kids[i]))
             break;
-    label = label && branches_to(e, label) ? label : 0;
     CodeNode *r =
-        parts.len == 1 && !label ? parts.at[0] : code_block(c, label, parts.at, parts.len);
+        e->n ? labelled(c, e->n, parts.at, parts.len) : code_block(c, 0, parts.at, parts.len);
     vec_free(&parts);
-    return r;
+    return r->nkids == 1 && !r->n && r->kind == CODE_BLOCK ? r->kids[0] : r;
 }
 
-/* A value that costs next to nothing and cannot be disturbed. */
-static bool is_cheap(const CodeModule *c, const CodeNode *e) {
+/* A value that costs next to nothing. */
+static bool is_cheap(const CodeNode *e) {
     switch ((CodeKind)e->kind) {
     case CODE_CONST:
-    case CODE_LOCAL_GET: return true;
-    case CODE_NAME_GET: return !c->names.at[e->n].mutable;
+    case CODE_LOCAL_GET:
+    case CODE_NAME_GET: return true;
     case CODE_PLAIN:
-        return !op_can_trap((WasmOp)e->op) && is_cheap(c, e->kids[0]) &&
+        return !op_can_trap((WasmOp)e->op) && is_cheap(e->kids[0]) &&
                (e->nkids < 2 || e->kids[1]->kind == CODE_CONST);
     default: return false;
     }
@@ -269,16 +294,15 @@ static CodeNode *fold_choice(CodeModule *c, CodeNode *e) {
     if (e->type == WASM_I32 && is_number(yes, 0) && is_number(no, 1))
         return not(c, x);
     bool bools = e->type == WASM_I32 && is_bool(x);
-    if (bools && is_number(no, 0) && is_bool(yes) && is_cheap(c, yes))
+    if (bools && is_number(no, 0) && is_bool(yes) && is_cheap(yes))
         return code_plain(c, WASM_OP_I32_AND, x, yes);
-    if (bools && is_number(yes, 1) && is_bool(no) && is_cheap(c, no))
+    if (bools && is_number(yes, 1) && is_bool(no) && is_cheap(no))
         return code_plain(c, WASM_OP_I32_OR, x, no);
     CodeEffects before = {0}, arms = {0};
     code_all_effects(c, x, &before);
     code_all_effects(c, yes, &arms);
     code_all_effects(c, no, &arms);
-    if (WASM_IS_REF(e->type) || !is_cheap(c, yes) || !is_cheap(c, no) ||
-        code_conflict(&before, &arms))
+    if (WASM_IS_REF(e->type) || !is_cheap(yes) || !is_cheap(no) || code_conflict(&before, &arms))
         return e;
     return code_node(c, CODE_SELECT, e->type, (CodeNode *[]){yes, no, x}, 3);
 }

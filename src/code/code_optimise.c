@@ -29,5 +29,5 @@ void code_optimise(CodeModule *c, CodeFn *f) {
         code_sink(c, f);
     }
     f->body = code_fold(c, f->body);
-    code_share_locals(f);
+    code_share_locals(c, f);
 }

@@ -1,5 +1,5 @@
 /*
- * code/code_sink.c - locals: values are moved to where they are used, and locals share slots.
+ * code/code_sink.c - values are moved to where they are used.
  *
  * The tree is walked in the order of evaluation. A set whose value nothing since has disturbed is
  * *pending*: a read that meets it takes over the value, and, if there are other reads, keeps it in
@@ -164,102 +164,4 @@ void code_sink(CodeModule *c, CodeFn *f) {
     walk(&s, &f->body);
     drop_unread(c, &f->body, s.reads);
     free(s.reads);
-}
-
-/* ---- sharing ---- */
-
-typedef Vec(uint32_t) Numbers;
-
-/* Where a local is used. */
-typedef struct Uses {
-    uint32_t left;   /* of them, those not yet met */
-    uint32_t region; /* of the first: an arm, or a block with a label */
-    bool seen, own;  /* own: a read may find the zero that it starts with */
-    uint32_t slot;
-} Uses;
-
-typedef struct Sharer {
-    CodeFn *f;
-    Uses *uses;   /* by local, after the parameters */
-    Numbers open; /* regions around */
-    uint32_t next_region;
-    Numbers free[4]; /* slots by type */
-    Vec(WasmType) slots;
-    bool renames; /* the second walk */
-} Sharer;
-
-static bool is_in(const Numbers *open, uint32_t region) {
-    for (uint32_t i = open->len; i-- > 0;)
-        if (open->at[i] == region)
-            return true;
-    return false;
-}
-
-static Numbers *free_slots(Sharer *s, WasmType type) {
-    return type >= WASM_F64 && type <= WASM_I32 ? &s->free[type - WASM_F64] : NULL;
-}
-
-static void see(Sharer *s, const CodeNode *e) {
-    Uses *u = &s->uses[e->n - s->f->nparams];
-    u->left++;
-    if (!u->seen) {
-        u->seen = true;
-        u->region = vec_last(&s->open);
-        u->own = e->kind == CODE_LOCAL_GET;
-    }
-    u->own |= !is_in(&s->open, u->region);
-}
-
-static void rename(Sharer *s, CodeNode *e) {
-    WasmType type = s->f->locals.at[e->n - s->f->nparams];
-    Uses *u = &s->uses[e->n - s->f->nparams];
-    Numbers *unused = free_slots(s, type);
-    bool shares = unused && !u->own;
-    if (u->seen) { /* by the first walk only */
-        u->seen = false;
-        bool found = shares && unused->len;
-        u->slot = found ? vec_last(unused) : s->slots.len;
-        if (found)
-            unused->len--;
-        else
-            vec_push(&s->slots, type);
-    }
-    if (!--u->left && shares)
-        vec_push(unused, u->slot);
-    e->n = s->f->nparams + u->slot;
-}
-
-static void share(Sharer *s, CodeNode *e) {
-    bool labelled = e->kind == CODE_BLOCK && e->n;
-    for (uint32_t i = 0; i < e->nkids; i++) {
-        bool apart = (labelled && i == 0) || (e->kind == CODE_IF && i > 0);
-        if (apart)
-            vec_push(&s->open, ++s->next_region);
-        share(s, e->kids[i]);
-        s->open.len -= e->kind == CODE_IF && i > 0;
-    }
-    s->open.len -= labelled && e->nkids;
-    bool local = e->kind >= CODE_LOCAL_GET && e->kind <= CODE_LOCAL_TEE;
-    if (!local || e->n < s->f->nparams)
-        return;
-    if (s->renames)
-        rename(s, e);
-    else
-        see(s, e);
-}
-
-void code_share_locals(CodeFn *f) {
-    Sharer s = {.f = f, .uses = mem_zalloc((f->locals.len + 1u) * sizeof *s.uses)};
-    vec_push(&s.open, 0);
-    share(&s, f->body);
-    s.renames = true;
-    share(&s, f->body);
-    f->locals.len = 0;
-    for (uint32_t i = 0; i < s.slots.len; i++)
-        vec_push(&f->locals, s.slots.at[i]);
-    free(s.uses);
-    vec_free(&s.open);
-    vec_free(&s.slots);
-    for (uint32_t i = 0; i < 4; i++)
-        vec_free(&s.free[i]);
 }

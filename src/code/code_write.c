@@ -1,6 +1,6 @@
 /*
- * code/code_write.c - trees to bytes. Blocks without a label are only their kids, wherever they are.
- * What would come after an expression that control does not leave is not written.
+ * code/code_write.c - trees to bytes. Blocks without a label are only their kids, wherever they
+ * are. What would come after an expression that control does not leave is not written.
  */
 #include "code/code.h"
 

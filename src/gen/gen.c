@@ -324,7 +324,7 @@ static void *decode(Decoder *d, const char *name) {
     }
     Buf bytes = {0};
     code_write(f, &bytes);
-    TemplateMaker t = {.put = put_instr, .ctx = d, .nparams = f->nparams};
+    TemplateMaker t = {.put = put_instr, .ctx = d, .zeros = f->zeros, .nparams = f->nparams};
     for (uint32_t i = 0; i < f->locals.len; i++)
         template_add_temp(&t, f->locals.at[i]);
     const Template *template = template_of_code(&t, &bytes, f->result, d->arena);

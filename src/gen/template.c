@@ -134,7 +134,7 @@ const Template *template_close(TemplateMaker *d, WasmType result, Arena *arena) 
     WasmType *temps = arena_array(arena, WasmType, d->temps.len + 1);
     for (uint32_t i = 0; i < d->temps.len; i++) {
         temps[i] = d->temps.at[i].type;
-        if (!d->temps.at[i].zero)
+        if (d->zeros ? !d->zeros[i] : !d->temps.at[i].zero)
             continue;
         wasm_put_zero(&code, temps[i]);
         vec_push(&holes, ((Hole){(uint32_t)code.len, HOLE_TEMP, HOLE_SET, i, temps[i]}));

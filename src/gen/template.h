@@ -121,6 +121,7 @@ typedef struct TemplateMaker {
      */
     bool (*put)(void *ctx, struct TemplateMaker *t, const uint8_t *bytes, const WasmInstr *i);
     void *ctx;
+    const bool *zeros; /* by local: it must be zero at the beginning; NULL = that is found out */
     const Buf *source; /* code to take instead of the function's own; NULL = that */
 
     Buf code;

@@ -15,6 +15,7 @@
 
 /* Names are numbered like the globals and functions of these modules. */
 enum { COUNT, SUM, TOUCH, NOTE, FIXED };
+enum { PARAMS = 2, NARROW = 4, WIDE = 3, MAX_LABELS = 4 };
 enum { PLAIN, OPTIMISED };
 
 static void declare(CodeModule *c) {
@@ -32,6 +33,10 @@ static void put_body(Buf *out, const CodeFn *f) {
         buf_uleb(&body, 1);
         wasm_put_type(&body, f->locals.at[i]);
     }
+    /* locals of probes keep what other probes have left in them, where they need not be zero */
+    for (uint32_t i = 0; f->zeros && i < f->locals.len; i++)
+        if (!f->zeros[i])
+            emit(&body, "%s.const 85 local.set %u", emit_type(f->locals.at[i]), PARAMS + i);
     code_write(f, &body);
     buf_vec(out, &body);
     buf_free(&body);
@@ -101,8 +106,6 @@ static uint32_t pick(uint32_t n) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)(seed >> 33) % n;
 }
-
-enum { PARAMS = 2, NARROW = 4, WIDE = 3, MAX_LABELS = 4 };
 
 typedef struct Maker {
     CodeModule *c;

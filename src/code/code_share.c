@@ -1,0 +1,193 @@
+/*
+ * code/code_share.c - locals that are not in use at the same time share a slot.
+ *
+ * Control goes forward only, so a local is in use from its first set to its last read, provided
+ * that each read comes after a set, however control got there. Others keep a slot for themselves,
+ * which must be zero when the function begins.
+ */
+#include "code/code.h"
+
+typedef Vec(uint32_t) Numbers;
+
+typedef struct Use {
+    uint32_t left; /* reads and sets that were not yet met */
+    bool set;      /* on the way to where the walk is */
+    bool zero;     /* a read may find what it begins with */
+    bool met;
+    uint32_t slot;
+} Use;
+
+/* Where ways meet: the end of an `if`, or of a block with a label. */
+typedef struct Joint {
+    uint32_t label;
+    uint32_t from; /* so many sets came before (Sharer.set) */
+    bool reached;
+    Numbers set; /* locals that were set on each way that reached it */
+} Joint;
+
+typedef struct Sharer {
+    CodeFn *f;
+    Use *uses;   /* by local, after the parameters */
+    Numbers set; /* locals that are set here */
+    Vec(Joint) blocks;
+    Numbers unused[4]; /* slots by type */
+    bool renames;      /* the second walk */
+    Vec(WasmType) slots;
+    Vec(bool) zeros; /* by slot */
+} Sharer;
+
+static Use *use_of(Sharer *s, const CodeNode *e) {
+    return &s->uses[e->n - s->f->nparams];
+}
+
+/* ---- which locals are set ---- */
+
+static void unset(Sharer *s, uint32_t from) {
+    while (s->set.len > from)
+        s->uses[s->set.at[--s->set.len]].set = false;
+}
+
+static void set(Sharer *s, uint32_t local) {
+    if (s->uses[local].set)
+        return;
+    s->uses[local].set = true;
+    vec_push(&s->set, local);
+}
+
+/* A way reaches the joint. */
+static void reach(Sharer *s, Joint *j) {
+    uint32_t n = 0;
+    if (!j->reached)
+        for (uint32_t i = j->from; i < s->set.len; i++)
+            vec_push(&j->set, s->set.at[i]);
+    for (uint32_t i = 0; j->reached && i < j->set.len; i++)
+        if (s->uses[j->set.at[i]].set)
+            j->set.at[n++] = j->set.at[i];
+    j->set.len = j->reached ? n : j->set.len;
+    j->reached = true;
+}
+
+/* After the joint, which is freed. Whether something reaches it. */
+static bool join(Sharer *s, Joint *j) {
+    unset(s, j->from);
+    for (uint32_t i = 0; i < j->set.len; i++)
+        set(s, j->set.at[i]);
+    vec_free(&j->set);
+    return j->reached;
+}
+
+/* ---- the walks ---- */
+
+static bool walk(Sharer *s, CodeNode *e);
+
+static bool walk_if(Sharer *s, CodeNode *e) {
+    if (!walk(s, e->kids[0]))
+        return false;
+    Joint end = {.from = s->set.len};
+    if (walk(s, e->kids[1]))
+        reach(s, &end);
+    unset(s, end.from);
+    if (e->nkids < 3 || walk(s, e->kids[2]))
+        reach(s, &end);
+    return join(s, &end);
+}
+
+static bool walk_kids(Sharer *s, CodeNode *e) {
+    for (uint32_t i = 0; i < e->nkids; i++)
+        if (!walk(s, e->kids[i]))
+            return false;
+    return true;
+}
+
+static bool walk_block(Sharer *s, CodeNode *e) {
+    vec_push(&s->blocks, ((Joint){.label = e->n, .from = s->set.len}));
+    if (walk_kids(s, e))
+        reach(s, &vec_last(&s->blocks));
+    Joint end = s->blocks.at[--s->blocks.len];
+    return join(s, &end);
+}
+
+static bool walk_branch(Sharer *s, CodeNode *e) {
+    uint32_t i = s->blocks.len - 1;
+    if (!walk_kids(s, e))
+        return false;
+    while (s->blocks.at[i].label != e->n)
+        i--;
+    reach(s, &s->blocks.at[i]);
+    return e->nkids > 0;
+}
+
+/* The first walk counts, and finds reads of what may not be set. */
+static void see(Sharer *s, const CodeNode *e) {
+    Use *u = use_of(s, e);
+    u->left++;
+    if (e->kind != CODE_LOCAL_GET)
+        set(s, e->n - s->f->nparams);
+    else
+        u->zero |= !u->set;
+}
+
+static Numbers *unused_slots(Sharer *s, WasmType type) {
+    return type >= WASM_F64 && type <= WASM_I32 ? &s->unused[type - WASM_F64] : NULL;
+}
+
+/* The second one hands out slots. */
+static void rename(Sharer *s, CodeNode *e) {
+    Use *u = use_of(s, e);
+    WasmType type = s->f->locals.at[e->n - s->f->nparams];
+    Numbers *unused = u->zero ? NULL : unused_slots(s, type);
+    if (!u->met && unused && unused->len) {
+        u->slot = unused->at[--unused->len];
+    } else if (!u->met) {
+        u->slot = s->slots.len;
+        vec_push(&s->slots, type);
+        vec_push(&s->zeros, u->zero);
+    }
+    u->met = true;
+    if (!--u->left && unused)
+        vec_push(unused, u->slot);
+    e->n = s->f->nparams + u->slot;
+}
+
+static void use(Sharer *s, CodeNode *e) {
+    if (s->renames)
+        rename(s, e);
+    else
+        see(s, e);
+}
+
+/* False if control does not go on after it. */
+static bool walk(Sharer *s, CodeNode *e) {
+    if (e->kind == CODE_IF)
+        return walk_if(s, e);
+    if (e->kind == CODE_BLOCK && e->n)
+        return walk_block(s, e);
+    if (e->kind == CODE_BRANCH)
+        return walk_branch(s, e);
+    if (!walk_kids(s, e))
+        return false;
+    bool local = e->kind >= CODE_LOCAL_GET && e->kind <= CODE_LOCAL_TEE;
+    if (local && e->n >= s->f->nparams)
+        use(s, e);
+    return e->kind != CODE_TRAP && e->kind != CODE_RETURN;
+}
+
+void code_share_locals(CodeModule *c, CodeFn *f) {
+    Sharer s = {.f = f, .uses = mem_zalloc((f->locals.len + 1u) * sizeof *s.uses)};
+    walk(&s, f->body);
+    unset(&s, 0);
+    s.renames = true;
+    walk(&s, f->body);
+    f->locals.len = 0;
+    for (uint32_t i = 0; i < s.slots.len; i++)
+        vec_push(&f->locals, s.slots.at[i]);
+    f->zeros = memcpy(arena_array(&c->arena, bool, s.zeros.len + 1),
+                      s.zeros.at ? s.zeros.at : &(bool){false}, s.zeros.len);
+    free(s.uses);
+    vec_free(&s.set);
+    vec_free(&s.blocks);
+    vec_free(&s.slots);
+    vec_free(&s.zeros);
+    for (uint32_t i = 0; i < 4; i++)
+        vec_free(&s.unused[i]);
+}
