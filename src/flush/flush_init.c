@@ -26,6 +26,19 @@ static bool is_repeated(Sites *x, const Variant *v, size_t from) {
     return false;
 }
 
+/* What a shape does at start-up, or before a report, for each of its sites; NULL = nothing. */
+static const Template *site_code(const Shape *shape, bool at_exit) {
+    const Template *t = at_exit ? shape->exit : shape->init;
+    return t && (t->len || t->nholes) ? t : NULL;
+}
+
+static bool has_site_code(const Plan *plan, bool at_exit) {
+    for (uint32_t i = 0; i < plan->shapes.len; i++)
+        if (site_code(plan->shapes.at[i], at_exit))
+            return true;
+    return false;
+}
+
 static void do_site(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
                     uint32_t n) {
     (void)types;
@@ -33,7 +46,7 @@ static void do_site(void *ctx, const Site *site, const SiteTypes *types, const M
     splice_words(x->s, site, matches, n);
     for (uint32_t i = 0; i < n; i++) {
         const Shape *shape = matches[i].shape;
-        const Template *t = x->at_exit ? shape->exit : shape->init;
+        const Template *t = site_code(shape, x->at_exit);
         if (!t)
             continue;
         x->s->out = &x->chunks.body;
@@ -49,15 +62,15 @@ static void do_site(void *ctx, const Site *site, const SiteTypes *types, const M
 }
 
 bool flush_sites(Flush *f, Splicer *s, bool at_exit, Buf *out) {
-    bool any = false;
-    for (uint32_t i = 0; i < f->plan->variants.len; i++)
-        any |= at_exit ? f->plan->variants.at[i]->exits : f->plan->variants.at[i]->starts_dynamic;
-    if (!any)
+    if (!has_site_code(f->plan, at_exit))
         return true;
     Sites x = {.s = s, .at_exit = at_exit};
     x.chunks = (Chunks){.f = f, .s = s, .name = at_exit ? "whammc.exit" : "whammc.init"};
-    Matcher walk = {
-        .plan = f->matcher->plan, .m = f->matcher->m, .watch_funcs = {-1, -1}, .at = do_site, .ctx = &x};
+    Matcher walk = {.plan = f->matcher->plan,
+                    .m = f->matcher->m,
+                    .watch_funcs = {-1, -1},
+                    .at = do_site,
+                    .ctx = &x};
     splicer_begin(s, 0);
     fill_restart(s->ctx);
     bool ok = true;
