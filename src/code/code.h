@@ -115,6 +115,10 @@ void code_write(const CodeFn *f, Buf *out);
 
 /* ---- what expressions do ---- */
 
+static inline bool code_is_nothing(const CodeNode *e) {
+    return e->kind == CODE_NOP || (e->kind == CODE_BLOCK && !e->nkids);
+}
+
 typedef struct CodeEffects {
     uint64_t locals_read, locals_set; /* bit n % 64 */
     uint64_t names_read, names_set;   /* ... of names that are mutable */

@@ -5,10 +5,6 @@
 
 static const CodeNode *const nothing = &(const CodeNode){.kind = CODE_NOP, .type = WASM_NONE};
 
-static bool is_nothing(const CodeNode *e) {
-    return e->kind == CODE_NOP || (e->kind == CODE_BLOCK && !e->nkids);
-}
-
 static bool is_plain(const CodeNode *e, WasmOp op) {
     return e->kind == CODE_PLAIN && e->op == op;
 }
@@ -21,6 +17,7 @@ static bool is_number(const CodeNode *e, uint64_t bits) {
 
 /* The result of an instruction on integers that cannot trap. False: it is not known here. */
 static bool compute(WasmOp op, uint64_t x, uint64_t y, uint64_t *out) {
+    bool divides = y && y != UINT32_MAX && y != UINT64_MAX; /* so that nothing overflows */
     switch (op) {
 #define BOTH(N, i32, i64)                                                                          \
     case WASM_OP_I32_##N: *out = (uint32_t)(i32); return true;                                     \
@@ -43,6 +40,18 @@ static bool compute(WasmOp op, uint64_t x, uint64_t y, uint64_t *out) {
         ORDER(LE, <=)
         ORDER(GT, >)
         ORDER(GE, >=)
+#define DIVISION(N, op)                                                                            \
+    case WASM_OP_I32_##N##_S:                                                                      \
+        *out = divides ? (uint32_t)((int32_t)x op(int32_t) y) : 0;                                 \
+        return divides;                                                                            \
+    case WASM_OP_I64_##N##_S:                                                                      \
+        *out = divides ? (uint64_t)((int64_t)x op(int64_t) y) : 0;                                 \
+        return divides;                                                                            \
+    case WASM_OP_I32_##N##_U:                                                                      \
+    case WASM_OP_I64_##N##_U: *out = divides ? x op y : 0; return divides;
+        DIVISION(DIV, /)
+        DIVISION(REM, %)
+#undef DIVISION
         BOTH(SHL, x << (y & 31), x << (y & 63))
         BOTH(SHR_U, x >> (y & 31), x >> (y & 63))
 #undef BOTH
@@ -147,6 +156,12 @@ static CodeNode *fold_unary(CodeModule *c, CodeNode *e) {
     return e;
 }
 
+/* The exponent of a constant that is a power of two; 0 = it is none, or 1. */
+static uint32_t exponent(const CodeNode *e) {
+    bool power = e->kind == CODE_CONST && e->bits > 1 && !(e->bits & (e->bits - 1));
+    return power ? (uint32_t)__builtin_ctzll(e->bits) : 0;
+}
+
 static CodeNode *fold_binary(CodeModule *c, CodeNode *e) {
     CodeNode *x = e->kids[0], *y = e->kids[1];
     if (x->kind == CODE_CONST && y->kind != CODE_CONST && commutes((WasmOp)e->op)) {
@@ -164,6 +179,9 @@ static CodeNode *fold_binary(CodeModule *c, CodeNode *e) {
         return x;
     if ((e->op == WASM_OP_I32_MUL || e->op == WASM_OP_I64_MUL) && is_number(y, 1))
         return x;
+    if ((e->op == WASM_OP_I32_MUL || e->op == WASM_OP_I64_MUL) && exponent(y))
+        return code_plain(c, e->op == WASM_OP_I32_MUL ? WASM_OP_I32_SHL : WASM_OP_I64_SHL, x,
+                          code_const(c, y->type, exponent(y)));
     bool sums =
         (e->op == WASM_OP_I32_ADD || e->op == WASM_OP_I64_ADD) && is_plain(x, (WasmOp)e->op);
     if (sums && y->kind == CODE_CONST && x->kids[1]->kind == CODE_CONST)
@@ -196,7 +214,7 @@ static CodeNode *without_last_branch(CodeModule *c, CodeNode *e, uint32_t label)
         if (last == e->kids[e->nkids - 1])
             return e;
         e->kids[e->nkids - 1] = last;
-        CodeNode *r = code_block(c, e->n, e->kids, is_nothing(last) ? e->nkids - 1 : e->nkids);
+        CodeNode *r = code_block(c, e->n, e->kids, code_is_nothing(last) ? e->nkids - 1 : e->nkids);
         return r->nkids == 1 && !r->n ? r->kids[0] : r;
     }
     if (e->kind != CODE_IF || e->type != WASM_NONE)
@@ -314,11 +332,11 @@ static CodeNode *fold_if(CodeModule *c, CodeNode *e) {
         return x;
     if (x->kind == CODE_CONST)
         return x->bits ? yes : no;
-    if (is_nothing(yes) && is_nothing(no))
+    if (code_is_nothing(yes) && code_is_nothing(no))
         return code_fold(c, code_node(c, CODE_DROP, WASM_NONE, &x, 1));
-    if (is_nothing(yes))
+    if (code_is_nothing(yes))
         return fold_if(c, code_if(c, not(c, x), no, NULL));
-    if (e->nkids > 2 && is_nothing(no))
+    if (e->nkids > 2 && code_is_nothing(no))
         return fold_if(c, code_if(c, x, yes, NULL));
     if (e->nkids > 2 && is_plain(x, WASM_OP_I32_EQZ))
         return fold_if(c, code_if(c, x->kids[0], no, yes));

@@ -36,16 +36,12 @@ static bool close(Writer *w, bool reached) {
     return reached;
 }
 
-static bool is_nothing(const CodeNode *e) {
-    return e->kind == CODE_NOP || (e->kind == CODE_BLOCK && !e->nkids);
-}
-
 static bool put_if(Writer *w, const CodeNode *e) {
     if (!put(w, e->kids[0]))
         return false;
     open(w, WASM_OP_IF, e->type, 0);
     bool reached = put(w, e->kids[1]);
-    if (e->nkids > 2 && !is_nothing(e->kids[2])) {
+    if (e->nkids > 2 && !code_is_nothing(e->kids[2])) {
         wasm_put_op(w->out, WASM_OP_ELSE);
         reached |= put(w, e->kids[2]);
     } else {

@@ -1,5 +1,6 @@
 /*
- * gen/scratch.h - the Binaryen module that functions are built in. Private to gen/.
+ * gen/scratch.h - what functions are built in: a module of Binaryen, or of code/code.h. Private to
+ * gen/.
  *
  * Between scratch_begin and scratch_finish the process-wide lock is held that Binaryen needs.
  */

@@ -382,6 +382,14 @@ static void known_results(void **state) {
            "local.get 0 i32.const 0 i32.ne");
     expect(&c, WASM_I32, code_if(&c, code_plain(&c, WASM_OP_I32_EQZ, GET(0), NULL), GET(2), ONE),
            "i32.const 1 local.get 2 local.get 0 select");
+    /* constants; not where they trap */
+    CodeNode *eight = code_const(&c, WASM_I32, 8);
+    expect(&c, WASM_I32,
+           code_plain(&c, WASM_OP_I32_MUL, code_plain(&c, WASM_OP_I32_DIV_S, eight, ONE), GET(0)),
+           "local.get 0 i32.const 3 i32.shl");
+    expect(&c, WASM_I32, code_plain(&c, WASM_OP_I32_REM_U, ONE, code_const(&c, WASM_I32, 0)),
+           "i32.const 1 i32.const 0 i32.rem_u");
+    declare(&c);
     /* the end of a function or block is reached without branching */
     uint32_t end = code_label(&c, "end");
     CodeNode *leave = with(&m, CODE_BRANCH, WASM_NONE, end, NULL);
