@@ -9,6 +9,7 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import vm from 'node:vm';
 import { check, finish } from './check.mjs';
+import { makeClassic } from './classic.mjs';
 
 const source = resolve(process.argv[2] ?? '.'), python = process.argv[3];
 const work = mkdtempSync(join(tmpdir(), 'whammc-hosts-'));
@@ -240,8 +241,7 @@ async function testPatch() {
 }
 
 async function testClassic() {
-  const script = execFileSync(join(source, 'scripts/classic'), ['parts.js', 'reader.js', 'traps.js', 'thread.js', 'clock.js', 'sampler.js', 'sampling-profiler.js', 'signals.js', 'whammc.js'].map(name => join(source, 'stdlib/host', name)),
-    { encoding: 'utf8' });
+  const script = makeClassic(source);
   const reports = [];
   const realm = vm.createContext({ TextDecoder, reports, bytes: counting(), wasi, console });
   vm.runInContext(script, realm);

@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import vm from 'node:vm';
 import { check, finish } from './check.mjs';
+import { makeClassic } from './classic.mjs';
 
 const source = resolve(process.argv[2] ?? '.'), python = process.argv[3];
 const work = mkdtempSync(join(tmpdir(), 'whammc-traps-'));
@@ -320,7 +321,7 @@ async function testPatch() {
 }
 
 async function testClassic() {
-  const script = execFileSync(join(source, 'scripts/classic'), ['parts.js', 'reader.js', 'traps.js', 'thread.js', 'clock.js', 'sampler.js', 'sampling-profiler.js', 'signals.js', 'whammc.js'].map(hostFile), { encoding: 'utf8' });
+  const script = makeClassic(source);
   let report = [];
   const realm = vm.createContext({ TextDecoder, bytes: program(), keep: (_, bytes) => { report = records(bytes); }, console });
   vm.runInContext(script, realm);
