@@ -2,7 +2,8 @@
  * validation.c - functions whose times are in known ratios: loops of n, n, n/2 and n/4 calls of a
  * tiny function, and combinations of these. A profiler must count each call and see the ratios.
  *
- * usage: validation [N]     N is 10000 if not given; with 10000000, add is called 52,500,000 times.
+ * usage: validation [N [ROUNDS]]     N is 10000 if not given; with 10000000, add is called
+ *                                    52,500,000 times in each round.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -65,13 +66,17 @@ int main(int argc, char **argv) {
     whole = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 10000;
     half = whole / 2;
     quarter = whole / 4;
-    uint32_t sum = f_main_1();
-    sum ^= f_main_2();
-    sum ^= f_main_3();
-    sum ^= f_main_4();
-    sum ^= f_half(0);
-    sum ^= f_half_2();
-    sum ^= f_quarter(0);
+    uint32_t sum = 0;
+    for (unsigned long rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 1; rounds; rounds--) {
+        sum = sum << 1 | sum >> 31; /* or two rounds would cancel out */
+        sum ^= f_main_1();
+        sum ^= f_main_2();
+        sum ^= f_main_3();
+        sum ^= f_main_4();
+        sum ^= f_half(0);
+        sum ^= f_half_2();
+        sum ^= f_quarter(0);
+    }
     printf("sum %08x\n", (unsigned)sum);
     return 0;
 }
