@@ -47,7 +47,7 @@ static void put_body(Buf *out, const CodeFn *f) {
 static void put_callee(Buf *out, const char *code) {
     Buf body = {0};
     buf_u8(&body, 0);
-    emit(&body, code);
+    emit(&body, "%s", code);
     buf_u8(&body, 0x0b);
     buf_vec(out, &body);
     buf_free(&body);
