@@ -22,8 +22,8 @@ export function isInstrumented(module) {
     WebAssembly.Module.exports(module).some(e => e.name === FLUSH);
 }
 
-// Calls flush() when the page goes away, or a signal ends Node. Returns what ends that.
-function watchEnd(flush) {
+/** Calls flush() when the page goes away, or a signal ends Node. Returns what ends that. */
+export function watchEnd(flush) {
   if (typeof globalThis.addEventListener !== 'function') return beforeSignals(flush);
   globalThis.addEventListener('pagehide', flush);
   return () => globalThis.removeEventListener('pagehide', flush);

@@ -9,7 +9,7 @@ import * as fs from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { isMainThread, threadId } from 'node:worker_threads';
-import { createHost, intercept, tellTrapped, watch } from '../host/whammc.js';
+import { createHost, intercept, tellTrapped, watch, watchEnd } from '../host/whammc.js';
 import { copyBytes, createRefusal, keyOf, whyInvalid, wrapCompilers, wrapReflection } from './hook.mjs';
 import { allCustomSections, appendKey, namedSections } from './sections.mjs';
 
@@ -259,6 +259,7 @@ export function register(hook, own = null) {
     raw.depth++;
     tellTrapped(programs.map(({ host }) => host), error);
     raw.depth--;
-  }, finish);
+  });
+  watchEnd(finish);
   process.on('exit', finish);
 }
