@@ -607,13 +607,14 @@ bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit
     bool ok = put_body(&e);
     wasm_handlers_free(&e.handlers);
     vec_free(&e.wraps);
+    uint32_t nrare = edit && edit->rare_at ? edit->rare_at->len - rare : 0;
     if (ok && e.edit && e.edit->param)
         wasm_new_param(&(WasmNewParam){.nparams = wasm_func_type(m, func)->nparams,
                                        .local = edit->param - 1,
                                        .moved = edit->moved,
                                        .nmoved = edit->nmarks,
-                                       .rare = edit->rare_at ? edit->rare_at->at + rare : NULL,
-                                       .nrare = edit->rare_at ? edit->rare_at->len - rare : 0,
+                                       .rare = nrare ? edit->rare_at->at + rare : NULL,
+                                       .nrare = nrare,
                                        .hints = e.hints_start,
                                        .hints_end = e.hints_end},
                        e.base, out);
