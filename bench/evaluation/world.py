@@ -155,7 +155,9 @@ class World:
             model = re.search(r"^model name\s*: (.*)", file.read(), re.M)
         with open("/proc/meminfo", encoding="utf-8") as file:
             memory = int(re.search(r"\d+", file.read()).group(0)) // 1024**2
-        yield "processor", f"{model[1].strip() if model else platform.machine()}, {os.cpu_count()} cores, {memory} GiB"
+        used = len(os.sched_getaffinity(0))
+        cores = f"{os.cpu_count()} cores{f', {used} used' * (used < os.cpu_count())}"
+        yield "processor", f"{model[1].strip() if model else platform.machine()}, {cores}, {memory} GiB"
         yield "system", f"{platform.system()} {platform.release()}"
         yield "whammc", _version([self.whammc, "--version"])
         yield "Node (V8)", " ".join(filter(None, (_version([self.node, "--version"]), _version([self.node, "-p", "process.versions.v8"]))))
