@@ -125,8 +125,7 @@ static void note_counts(const Block *b, MapUses *uses) {
 
 void tallies_find(Plan *plan, Variant *v) {
     const Probe *p = v->probe;
-    MapUses *uses = mem_alloc(sizeof *uses * (p->nvars + 1u));
-    memset(uses, 0, sizeof *uses * (p->nvars + 1u));
+    MapUses *uses = mem_zalloc(sizeof *uses * (p->nvars + 1u));
     ast_walk_probe(p, note_use, uses);
     note_counts(&p->body, uses);
     for (uint32_t i = 0; i < p->nvars; i++) {

@@ -478,7 +478,7 @@ static uint64_t tallies_offset(const Store *s) {
 }
 
 uint64_t store_values_size(const Store *s) {
-    uint64_t size = tallies_offset(s) + 8 * (uint64_t)s->tallies.words;
+    uint64_t size = tallies_offset(s) + 8 * s->tallies.words;
     if (!s->in_memory)
         return size;
     uint32_t words = counter_words(s) - (counters_in_image(s->counts) ? s->counts->ncounters : 0);

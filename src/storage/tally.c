@@ -7,10 +7,10 @@ void tallies_count(Tallies *t, const Variant *v, const Var *var, const Site *sit
     if (!tallies_has(t, v, var))
         return;
     uint32_t n = site->instr->count + 1;
-    vec_push(&t->list, ((Tally){map, v->tallies[var->index] - 1, t->words, n}));
+    vec_push(&t->list, ((Tally){map, v->tallies[var->index] - 1, n, t->words}));
     t->words += n;
 }
 
 uint64_t tallies_address(const Tallies *t, uint32_t n) {
-    return t->at + 8 * (uint64_t)t->list.at[n].first;
+    return t->at + 8 * t->list.at[n].first;
 }

@@ -11,16 +11,17 @@
 #include "plan/plan.h"
 
 typedef struct Tally {
-    uint32_t map;      /* its number */
-    uint32_t text;     /* the number of the description of its type */
-    uint32_t first, n; /* words: before those of this one, and its own */
+    uint32_t map;   /* its number */
+    uint32_t text;  /* the number of the description of its type */
+    uint32_t n;     /* its words */
+    uint64_t first; /* ... of those before it */
 } Tally;
 
 /* A zeroed one is valid. */
 typedef struct Tallies {
     bool wanted;     /* the runtime's memory is in the program */
     Vec(Tally) list; /* in the order of the sites, at one site of the variables */
-    uint32_t words;
+    uint64_t words;
     uint64_t at; /* the address of the first word */
 } Tallies;
 
