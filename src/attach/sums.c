@@ -150,6 +150,7 @@ static void write_numbers(Maker *x, const BindRun *r, uint32_t word, uint64_t fa
 /* All numbers of a memory. */
 static void write_memory(Maker *x, uint32_t memory, Position *p) {
     const Bind *b = x->b;
+    CountParts parts = {0};
     for (uint32_t i = 0; i < b->runs.len; i++) {
         const BindRun *r = &b->runs.at[i];
         const CountValue *v = &b->counts.values.at[r->value];
@@ -158,12 +159,14 @@ static void write_memory(Maker *x, uint32_t memory, Position *p) {
     }
     for (uint32_t i = 0; i < b->vars.len; i++) {
         const BindPlace *place = &b->sums.at[b->vars.at[i]].place;
-        CountParts parts = counts_parts(&b->counts, i);
         BindRun one = {.place = *place, .n = 1};
+        if (place->space != WASM_SPACE_MEMORY || place->handle != memory)
+            continue;
+        counter_parts(counts_sum(&b->counts, i), &parts);
         for (uint32_t k = 0; k < parts.len; k++)
-            if (place->space == WASM_SPACE_MEMORY && place->handle == memory)
-                write_numbers(x, &one, parts.at[k].counter, parts.at[k].weight, p);
+            write_numbers(x, &one, parts.at[k].counter, parts.at[k].weight, p);
     }
+    vec_free(&parts);
 }
 
 /* ---- all ---- */
@@ -192,15 +195,13 @@ static EmitNumber number_at(const BindPlace *p) {
 }
 
 /* Adds a variable's sum to its global, or sets that if the sum is not 0. */
-static void emit_sum(Maker *x, const BindSum *sum, CountParts parts) {
+static void emit_sum(Maker *x, const BindSum *sum, const CountSum *parts) {
     const CounterPlaces places = {counter_at, x->b};
     EmitNumber number = number_at(&sum->place);
     CounterFuncs funcs = {0};
     Buf counted = {0};
     counter_add_functions(x->m, &places, parts, &funcs);
-    if (funcs.len)
-        parts.len = 0;
-    CounterSum all = {parts, funcs.at, funcs.len};
+    CounterSum all = {funcs.len ? NULL : parts, funcs.at, funcs.len};
     counter_push_sum(&counted, x->m, &places, &all);
     if (sum->set)
         emit(&x->code,
@@ -218,8 +219,8 @@ static void emit_globals(Maker *x) {
     const Bind *b = x->b;
     for (uint32_t i = 0; i < b->vars.len; i++) {
         const BindSum *sum = &b->sums.at[b->vars.at[i]];
-        CountParts parts = counts_parts(&b->counts, i);
-        if (sum->place.space == WASM_SPACE_GLOBAL && parts.len)
+        const CountSum *parts = counts_sum(&b->counts, i);
+        if (sum->place.space == WASM_SPACE_GLOBAL && parts->n)
             emit_sum(x, sum, parts);
     }
 }

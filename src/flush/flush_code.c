@@ -90,7 +90,7 @@ bool flush_make_image(Flush *f, const Image *image, Buf *bytes) {
 
 void flush_push(const Flush *f, const FlushSource *source, Buf *out) {
     emit(out, "global.get %u", source->global);
-    if (!source->counted.parts.len && !source->counted.nfuncs)
+    if (!counter_sum_any(&source->counted))
         return;
     Buf counted = {0};
     flush_push_sum(f, source, &counted);

@@ -57,7 +57,7 @@ void flush_combine_number(EmitNumber place, const Sum *sum, const char *amount, 
 }
 
 bool flush_settles(const Flush *f, uint32_t n, const Sum *sum, bool cell) {
-    return sum && store_settles(f->store, sum, cell) && counts_parts(f->store->counts, n).len;
+    return sum && store_settles(f->store, sum, cell) && counts_sum(f->store->counts, n)->n;
 }
 
 /* Also of what is settled. */
@@ -68,7 +68,7 @@ static void find_parts(const Flush *f, uint32_t n, const Sum *sum, FlushSource *
     if (source->counted.nfuncs)
         source->counted.funcs = f->sums.funcs.at + from;
     else
-        source->counted.parts = counts_parts(f->store->counts, n);
+        source->counted.parts = counts_sum(f->store->counts, n);
 }
 
 void flush_counted(const Flush *f, uint32_t n, const Sum *sum, bool cell, FlushSource *source) {
@@ -183,7 +183,7 @@ void flush_add_sums(Flush *f, Splicer *s) {
     uint32_t *end = arena_array(&f->m->arena, uint32_t, n + 1);
     const CounterPlaces places = {counter_at, f};
     for (uint32_t i = 0; i < n; i++) {
-        counter_add_functions(f->m, &places, counts_parts(f->store->counts, i), &f->sums.funcs);
+        counter_add_functions(f->m, &places, counts_sum(f->store->counts, i), &f->sums.funcs);
         end[i] = f->sums.funcs.len;
     }
     f->sums.end = end;

@@ -39,7 +39,7 @@ static void put_correction(Chunks *c, uint32_t id) {
 
 static void add_correct(Flush *f, Splicer *s) {
     const Counts *c = f->store->counts;
-    bool *done = mem_zalloc(c->parts.len + 1u);
+    bool *done = mem_zalloc(c->sums.len + 1u);
     Chunks chunks = {
         .f = f, .s = s, .name = "whammc.correct", .params = {WASM_I32, WASM_I64}, .nparams = 2};
     for (uint32_t i = 0; i < c->trap_vars.len; i++) {

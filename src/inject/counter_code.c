@@ -5,6 +5,8 @@
 
 #include <inttypes.h>
 
+#include "../../stdlib/runtime/sums.h" /* the parts of sums */
+
 enum {
     PARTS_INLINE = 8,
     PARTS_FUNCTION = 1000,
@@ -13,6 +15,53 @@ enum {
 };
 
 /* ---- sums ---- */
+
+static int by_weight(const void *a, const void *b) {
+    const CountPart *x = a, *y = b;
+    if (x->weight != y->weight)
+        return x->weight < y->weight ? -1 : 1;
+    return x->counter < y->counter ? -1 : x->counter > y->counter;
+}
+
+/* The position of a weight among those that are near 0, in the order of by_weight; else WEIGHTS. */
+enum { NEAR = 4096, WEIGHTS = 2 * NEAR };
+static uint32_t near_weight(uint64_t weight) {
+    return weight < NEAR        ? (uint32_t)weight
+           : 0 - weight <= NEAR ? (uint32_t)(WEIGHTS - (0 - weight))
+                                : WEIGHTS;
+}
+
+/* Sorts parts, which come in the order of their counters, by weight: in one pass if no weight is
+ * large. */
+static void sort_parts(const CountParts *parts) {
+    uint32_t starts[WEIGHTS + 2] = {0};
+    for (uint32_t i = 0; i < parts->len; i++)
+        starts[near_weight(parts->at[i].weight) + 1]++;
+    if (starts[WEIGHTS + 1]) {
+        qsort(parts->at, parts->len, sizeof(CountPart), by_weight);
+        return;
+    }
+    for (uint32_t k = 0; k < WEIGHTS; k++)
+        starts[k + 1] += starts[k];
+    CountPart *sorted = mem_alloc(parts->len * sizeof *sorted);
+    for (uint32_t i = 0; i < parts->len; i++)
+        sorted[starts[near_weight(parts->at[i].weight)]++] = parts->at[i];
+    memcpy(parts->at, sorted, parts->len * sizeof *sorted);
+    free(sorted);
+}
+
+void counter_parts(const CountSum *sum, CountParts *parts) {
+    Reader r = {sum->parts.data, sum->parts.data + sum->parts.len};
+    uint32_t counter = 0;
+    parts->len = 0;
+    vec_reserve(parts, sum->n);
+    for (; parts->len < sum->n; counter++) {
+        uint64_t weight = sums_part(&r, &counter);
+        parts->at[parts->len++] = (CountPart){counter, weight};
+    }
+    if (parts->len > 1)
+        sort_parts(parts);
+}
 
 /* Counters of the same weight are added before they are multiplied. */
 static void push_parts(Buf *b, const CounterPlaces *at, const CountPart *parts, uint32_t n) {
@@ -29,20 +78,29 @@ static void push_parts(Buf *b, const CounterPlaces *at, const CountPart *parts, 
     }
 }
 
-void counter_add_functions(WasmModule *m, const CounterPlaces *at, CountParts parts,
+void counter_add_functions(WasmModule *m, const CounterPlaces *at, const CountSum *sum,
                            CounterFuncs *funcs) {
-    Buf sum = {0};
-    for (uint32_t i = 0; i < parts.len && parts.len > PARTS_INLINE; i += PARTS_FUNCTION) {
-        sum.len = 0;
-        push_parts(&sum, at, parts.at + i,
+    CountParts parts = {0};
+    Buf code = {0};
+    if (sum->n <= PARTS_INLINE)
+        return;
+    counter_parts(sum, &parts);
+    for (uint32_t i = 0; i < parts.len; i += PARTS_FUNCTION) {
+        code.len = 0;
+        push_parts(&code, at, parts.at + i,
                    parts.len - i < PARTS_FUNCTION ? parts.len - i : PARTS_FUNCTION);
-        vec_push(funcs, emit_function(m, "whammc.sum", "result i64 %p", &sum));
+        vec_push(funcs, emit_function(m, "whammc.sum", "result i64 %p", &code));
     }
-    buf_free(&sum);
+    vec_free(&parts);
+    buf_free(&code);
 }
 
 void counter_push_sum(Buf *b, const WasmModule *m, const CounterPlaces *at, const CounterSum *sum) {
-    push_parts(b, at, sum->parts.at, sum->parts.len);
+    CountParts parts = {0};
+    if (sum->parts)
+        counter_parts(sum->parts, &parts);
+    push_parts(b, at, parts.at, parts.len);
+    vec_free(&parts);
     for (uint32_t i = 0; i < sum->nfuncs; i++)
         emit(b, "call %u %s", emit_index(m, WASM_SPACE_FUNC, sum->funcs[i]), i ? "i64.add" : "");
 }

@@ -16,15 +16,30 @@ typedef struct CounterPlaces {
 
 typedef Vec(uint32_t) CounterFuncs; /* handles */
 
+/* A part of a sum: `weight` times a counter. */
+typedef struct CountPart {
+    uint32_t counter;
+    uint64_t weight;
+} CountPart;
+typedef Vec(CountPart) CountParts;
+
+/* Lists the parts of a sum: those of the same weight follow one another. */
+void counter_parts(const CountSum *sum, CountParts *parts);
+
 /* A sum of counters: its parts if they are few, else the results of these functions; or nothing. */
 typedef struct CounterSum {
-    CountParts parts;
+    const CountSum *parts; /* or NULL */
     const uint32_t *funcs;
     uint32_t nfuncs;
 } CounterSum;
 
+/* Whether there is any part. */
+static inline bool counter_sum_any(const CounterSum *sum) {
+    return sum->nfuncs || (sum->parts && sum->parts->n);
+}
+
 /* Adds functions that return sums of the parts, if they are not few. */
-void counter_add_functions(WasmModule *m, const CounterPlaces *at, CountParts parts,
+void counter_add_functions(WasmModule *m, const CounterPlaces *at, const CountSum *sum,
                            CounterFuncs *funcs);
 
 /* Appends code that pushes the sum, an i64. */

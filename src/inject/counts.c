@@ -22,15 +22,15 @@ void counts_init(Counts *c, const WasmModule *m, bool exact_traps) {
     *c = (Counts){.m = m, .here.func = COUNT_NONE, .exact_traps = exact_traps};
 }
 
-void counts_free_parts(Counts *c) {
-    for (uint32_t i = 0; i < c->parts.len; i++)
-        vec_free(&c->parts.at[i]);
-    vec_free(&c->parts);
-    c->parts_freed = true;
+void counts_free_sums(Counts *c) {
+    for (uint32_t i = 0; i < c->sums.len; i++)
+        buf_free(&c->sums.at[i].parts);
+    vec_free(&c->sums);
+    c->sums_freed = true;
 }
 
 void counts_written(Counts *c) {
-    counts_free_parts(c);
+    counts_free_sums(c);
     vec_free(&c->numbered);
     segments_free(&c->here.segments);
     vec_free(&c->points);
@@ -487,12 +487,27 @@ static void spread_weight(Counts *c, uint32_t var, const SegmentEquation *e) {
             ((struct CountDeficit){e->class, var, equation_starts(s, e) ? 0 - weight : weight}));
 }
 
+void count_sum_add(CountSum *sum, uint32_t counter, uint64_t weight) {
+    uint64_t code = sums_weight_code(weight);
+    assert(counter >= sum->next);
+    buf_uleb(&sum->parts, (uint64_t)(counter - sum->next) << SUMS_WEIGHT_SHIFT | code);
+    if (!code)
+        buf_uleb(&sum->parts, weight << 1 ^ (0 - (weight >> 63)));
+    sum->next = counter + 1;
+    sum->n++;
+}
+
+static CountSum *sum_of(Counts *c, uint32_t var) {
+    while (c->sums.len <= var)
+        vec_push(&c->sums, ((CountSum){0}));
+    return &c->sums.at[var];
+}
+
 /* The parts of a variable, whose weights have been added. Terms of an equation have equations
  * before it, if any: so those with the highest numbers come first. */
 static void add_parts(Counts *c, uint32_t var) {
     uint64_t *pending = c->here.pending.at, *weighed = c->here.weighed.at;
-    while (c->parts.len <= var)
-        vec_push(&c->parts, ((CountParts){0}));
+    CountSum *sum = sum_of(c, var);
     for (uint32_t k = c->here.pending.len; k-- > 0;)
         while (pending[k]) {
             uint32_t bit = 63 - (uint32_t)__builtin_clzll(pending[k]);
@@ -504,7 +519,7 @@ static void add_parts(Counts *c, uint32_t var) {
             uint32_t segment = 64 * k + (uint32_t)__builtin_ctzll(weighed[k]);
             uint64_t *weight = &c->here.weights.at[segment];
             if (*weight)
-                vec_push(&c->parts.at[var], ((CountPart){c->here.refs.at[segment].index, *weight}));
+                count_sum_add(sum, c->here.refs.at[segment].index, *weight);
             *weight = 0;
         }
 }
@@ -692,45 +707,8 @@ static void close_function(Counts *c) {
     add_traps(c);
 }
 
-static int by_weight(const void *a, const void *b) {
-    const CountPart *x = a, *y = b;
-    if (x->weight != y->weight)
-        return x->weight < y->weight ? -1 : 1;
-    return x->counter < y->counter ? -1 : x->counter > y->counter;
-}
-
-/* The position of a weight among those that are near 0, in the order of by_weight; else WEIGHTS. */
-enum { NEAR = 4096, WEIGHTS = 2 * NEAR };
-static uint32_t near_weight(uint64_t weight) {
-    return weight < NEAR        ? (uint32_t)weight
-           : 0 - weight <= NEAR ? (uint32_t)(WEIGHTS - (0 - weight))
-                                : WEIGHTS;
-}
-
-/* Sorts parts, which come in the order of their counters, by weight: in one pass if no weight is
- * large. */
-static void sort_parts(CountParts *parts) {
-    uint32_t starts[WEIGHTS + 2] = {0};
-    for (uint32_t i = 0; i < parts->len; i++)
-        starts[near_weight(parts->at[i].weight) + 1]++;
-    if (starts[WEIGHTS + 1]) {
-        qsort(parts->at, parts->len, sizeof(CountPart), by_weight);
-        return;
-    }
-    for (uint32_t k = 0; k < WEIGHTS; k++)
-        starts[k + 1] += starts[k];
-    CountPart *sorted = mem_alloc(parts->len * sizeof *sorted);
-    for (uint32_t i = 0; i < parts->len; i++)
-        sorted[starts[near_weight(parts->at[i].weight)]++] = parts->at[i];
-    memcpy(parts->at, sorted, parts->len * sizeof *sorted);
-    free(sorted);
-}
-
 void counts_close(Counts *c) {
     counts_leave(c);
-    for (uint32_t i = 0; i < c->parts.len; i++)
-        if (c->parts.at[i].len > 1)
-            sort_parts(&c->parts.at[i]);
 }
 
 const CountPoint *counts_points(const Counts *c, uint32_t func, uint32_t *n) {
@@ -741,13 +719,12 @@ const CountPoint *counts_points(const Counts *c, uint32_t func, uint32_t *n) {
 }
 
 uint32_t counts_add_part(Counts *c, uint32_t var) {
-    while (c->parts.len <= var)
-        vec_push(&c->parts, ((CountParts){0}));
-    vec_push(&c->parts.at[var], ((CountPart){c->ncounters, 1}));
+    count_sum_add(sum_of(c, var), c->ncounters, 1);
     return c->ncounters++;
 }
 
-CountParts counts_parts(const Counts *c, uint32_t var) {
-    assert(!c->parts_freed);
-    return var < c->parts.len ? c->parts.at[var] : (CountParts){0};
+const CountSum *counts_sum(const Counts *c, uint32_t var) {
+    static const CountSum none;
+    assert(!c->sums_freed);
+    return var < c->sums.len ? &c->sums.at[var] : &none;
 }

@@ -59,12 +59,12 @@ enum { COUNT_NONE = UINT32_MAX, COUNT_EXITS = 0x7fffffff };
 /* With the number of a segment: its count, less that of the next segment. */
 #define COUNT_LEFT UINT32_C(0x80000000)
 
-/* A part of a variable: `weight` times a counter. */
-typedef struct CountPart {
-    uint32_t counter;
-    uint64_t weight;
-} CountPart;
-typedef Vec(CountPart) CountParts;
+/* What is counted of a variable: the sum of its parts, each of which is a multiple of a counter. */
+typedef struct CountSum {
+    Buf parts;     /* as stdlib/runtime/sums.h describes them */
+    uint32_t n;    /* how many */
+    uint32_t next; /* the counter after that of the last one */
+} CountSum;
 
 /* Segments in which instructions can trap. */
 typedef struct CountTraps {
@@ -126,8 +126,8 @@ typedef struct Counts {
     Buf derived;            /* how they are computed: a table of stdlib/runtime/sums.h */
     uint32_t last_counter;  /* of its last term that is a counter */
     Vec(CountValue) values; /* in the order of counts_value */
-    Vec(CountParts) parts;  /* by variable */
-    bool parts_freed;
+    Vec(CountSum) sums;     /* by variable */
+    bool sums_freed;
     Vec(CountTraps) traps; /* in the order of functions, in these of code */
     Vec(uint32_t) trap_points, trap_vars;
     Vec(uint32_t) trap_moved; /* trap_points in the new bodies; filled in as these are written */
@@ -254,13 +254,14 @@ void counts_join(Counts *c, const Counts *run);
 /* When it is closed: the points of a function, *n of them. */
 const CountPoint *counts_points(const Counts *c, uint32_t func, uint32_t *n);
 
+/* Adds a part to a sum; parts come in the order of their counters. */
+void count_sum_add(CountSum *sum, uint32_t counter, uint64_t weight);
 /* When it is closed: adds a counter that nobody counts as a part of a variable. */
 uint32_t counts_add_part(Counts *c, uint32_t var);
 
-/* The parts of a variable; none if nothing was shared. Valid as long as nothing is added; once pass
- * 1 is over, those of the same weight follow one another. */
-CountParts counts_parts(const Counts *c, uint32_t var);
-/* Frees them, once the code that adds them up is there: of sums over all code they are many. */
-void counts_free_parts(Counts *c);
+/* The sum of a variable; without parts if nothing was shared. Valid as long as nothing is added. */
+const CountSum *counts_sum(const Counts *c, uint32_t var);
+/* Frees all of them, once what adds them up is there: those over all code have many parts. */
+void counts_free_sums(Counts *c);
 
 #endif

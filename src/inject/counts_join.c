@@ -24,8 +24,8 @@ void counts_begin_run(Counts *run, const Counts *whole) {
     run->points.len = run->loops.len = run->values.len = run->numbered.len = 0;
     run->derived.len = run->trap_amounts.len = 0;
     run->traps.len = run->trap_points.len = run->trap_vars.len = 0;
-    for (uint32_t v = 0; v < run->parts.len; v++)
-        run->parts.at[v].len = 0;
+    for (uint32_t v = 0; v < run->sums.len; v++)
+        run->sums.at[v].parts.len = run->sums.at[v].n = run->sums.at[v].next = 0;
     run->here.func = COUNT_NONE;
     run->here.shares.len = run->here.vars.len = run->here.first_value = 0;
 }
@@ -92,16 +92,23 @@ static void join_values(Counts *c, const Counts *run) {
     }
 }
 
-static void join_parts(Counts *c, const Counts *run) {
-    while (c->parts.len < run->parts.len)
-        vec_push(&c->parts, ((CountParts){0}));
-    for (uint32_t v = 0; v < run->parts.len; v++) {
-        CountParts *parts = &c->parts.at[v];
-        uint32_t first = parts->len;
-        append(parts, &run->parts.at[v]);
-        for (uint32_t i = first; i < parts->len; i++)
-            parts->at[i].counter += c->ncounters;
-    }
+/* Of the parts, which have distances, only the first one changes. */
+static void join_sum(CountSum *sum, const CountSum *run, uint32_t ncounters) {
+    Reader r = {run->parts.data, run->parts.data + run->parts.len};
+    uint32_t counter = 0;
+    uint64_t weight = sums_part(&r, &counter);
+    count_sum_add(sum, ncounters + counter, weight);
+    buf_bytes(&sum->parts, r.at, (size_t)(r.end - r.at));
+    sum->n += run->n - 1;
+    sum->next = ncounters + run->next;
+}
+
+static void join_sums(Counts *c, const Counts *run) {
+    while (c->sums.len < run->sums.len)
+        vec_push(&c->sums, ((CountSum){0}));
+    for (uint32_t v = 0; v < run->sums.len; v++)
+        if (run->sums.at[v].n)
+            join_sum(&c->sums.at[v], &run->sums.at[v], c->ncounters);
 }
 
 static void join_traps(Counts *c, const Counts *run) {
@@ -124,7 +131,7 @@ void counts_join(Counts *c, const Counts *run) {
     join_points(c, run);
     join_derived(c, run);
     join_values(c, run);
-    join_parts(c, run);
+    join_sums(c, run);
     join_traps(c, run);
     c->ncounters += run->ncounters;
     c->nderived += run->nderived;

@@ -501,7 +501,7 @@ static bool link(void *self) {
     if (!flush_add(&r->flush, init, &r->once, &reach))
         return false;
     if (r->store.counts)
-        counts_free_parts(&r->coalesce.counts);
+        counts_free_sums(&r->coalesce.counts);
     Splicer *s = &r->p.splicer;
     fill_init(&r->fill, s, &r->p.m, r->p.plan, &r->store);
     r->fill.helpers = r->helpers;

@@ -506,12 +506,12 @@ void store_chosen(Store *s) {
     s->counters.nsettled = 0;
     for (uint32_t i = 0; s->counts && i < s->plan->vars.len; i++)
         s->counters.nsettled +=
-            counts_parts(s->counts, i).len && store_settles(s, store_sum(s, i), false);
+            counts_sum(s->counts, i)->n && store_settles(s, store_sum(s, i), false);
     for (uint32_t i = 0; s->counts && i < s->cells.list.len; i++) {
         const MapCell *cell = &s->cells.list.at[i];
         uint32_t var = s->plan->vars.len + cell->first_sum;
         for (uint32_t k = 0; k <= s->plan->cells.maps.at[cell->map].leaves; k++)
-            s->counters.nsettled += counts_parts(s->counts, var + k).len &&
+            s->counters.nsettled += counts_sum(s->counts, var + k)->n &&
                                     store_settles(s, store_cell_sum(s, cell, k), true);
     }
 }
