@@ -128,7 +128,7 @@ uint32_t uleb_size(uint64_t v) {
 uint64_t hash_more(uint64_t hash, const void *bytes, size_t n) {
     const uint8_t *at = bytes;
     for (size_t i = 0; i < n; i++)
-        hash = (hash ^ at[i]) * 0x100000001b3u;
+        hash = (hash ^ at[i]) * HASH_FACTOR;
     return hash;
 }
 

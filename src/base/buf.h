@@ -99,8 +99,10 @@ static inline void buf_vec(Buf *b, const Buf *content) {
 /* The number of bytes that the unsigned LEB128 of v takes. */
 uint32_t uleb_size(uint64_t v);
 
-/* Continues a hash (FNV-1a, 64 bits) with these bytes; HASH_START is that of nothing. */
-#define HASH_START 0xcbf29ce484222325u
+/* Continues a hash (FNV-1a, 64 bits) with these bytes; HASH_START is that of nothing, HASH_FACTOR
+ * what each step multiplies by. */
+#define HASH_START  0xcbf29ce484222325u
+#define HASH_FACTOR 0x100000001b3u
 uint64_t hash_more(uint64_t hash, const void *bytes, size_t n);
 
 /* A map from byte strings to 64-bit values. Keys are copied. A zeroed Map is valid and empty. */

@@ -119,16 +119,31 @@ bool javascript_may_write(const Cli *cli, const char *path) {
 
 /* ---- the identifier ---- */
 
+/* Continues a hash with a word. */
+static inline uint64_t hash_word(uint64_t hash, uint64_t word) {
+    return (hash ^ word) * HASH_FACTOR;
+}
+
+/* FNV-1a, of words of eight bytes: of every fourth one in turn, so that none waits for the one
+ * before it; then of these hashes, and of the bytes that are left. */
+static uint64_t hash_module(const Buf *module) {
+    enum { WORD = 8, STEP = 4 * WORD };
+    uint64_t a = 0, b = 1, c = 2, d = 3;
+    const uint8_t *at = module->data, *end = at + module->len;
+    for (; end - at >= STEP; at += STEP) {
+        a = hash_word(a, u64le(at));
+        b = hash_word(b, u64le(at + WORD));
+        c = hash_word(c, u64le(at + 2 * WORD));
+        d = hash_word(d, u64le(at + 3 * WORD));
+    }
+    uint64_t hash = hash_word(hash_word(hash_word(hash_word(HASH_START, a), b), c), d);
+    hash = hash_more(hash, at, (size_t)(end - at));
+    return hash ^ hash >> 32; /* the low bits depend on those alone */
+}
+
 void javascript_tag(Buf *module, char id[JAVASCRIPT_ID]) {
     static const char name[] = "whammc";
-    uint64_t hash = 14695981039346656037u; /* FNV-1a, of words of eight bytes, then bytes */
-    size_t i = 0;
-    for (; i + 8 <= module->len; i += 8)
-        hash = (hash ^ u64le(module->data + i)) * 1099511628211u;
-    for (; i < module->len; i++)
-        hash = (hash ^ module->data[i]) * 1099511628211u;
-    hash ^= hash >> 32; /* the low bits depend on those alone */
-    snprintf(id, JAVASCRIPT_ID, "%016" PRIx64, hash);
+    snprintf(id, JAVASCRIPT_ID, "%016" PRIx64, hash_module(module));
     size_t name_len = sizeof name - 1, id_len = JAVASCRIPT_ID - 1;
     buf_u8(module, 0);
     buf_uleb(module, 1 + name_len + id_len);

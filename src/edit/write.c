@@ -351,6 +351,50 @@ static void put_func_types(const WasmModule *m, Buf *out) {
     }
 }
 
+/* What is copied of a section. */
+typedef struct Copy {
+    const WasmModule *m;
+    const WasmSection *s;
+    Buf *out;
+    uint32_t from;       /* the offset from which on it is yet to be copied */
+    uint32_t first, ref; /* of its indices: the first one, the next one */
+} Copy;
+
+/* Copies up to an offset with the indices patched. */
+static void copy_up_to(Copy *c, uint32_t to) {
+    const WasmModule *m = c->m;
+    for (; c->ref < m->refs.len && m->refs.at[c->ref].offset < to; c->ref++) {
+        const WasmIndexRef *ref = &m->refs.at[c->ref];
+        uint32_t index = ref_index(m, c->s, ref, c->ref - c->first);
+        if (index == ref->value)
+            continue;
+        buf_bytes(c->out, m->bytes + c->from, ref->offset - c->from);
+        c->from = ref->offset + ref->width;
+        wasm_put_index(c->out, m->bytes + ref->offset, ref->width, ref->value, index);
+    }
+    buf_bytes(c->out, m->bytes + c->from, to - c->from);
+    c->from = to;
+}
+
+/* Whether data segments that do not name their memory, 0, are to name it. */
+static bool datas_move(const WasmModule *m) {
+    return m->memories.len && wasm_final(m, WASM_SPACE_MEMORY, 0) != 0;
+}
+
+/* Lets these name it. */
+static void copy_datas(Copy *c) {
+    const WasmModule *m = c->m;
+    for (uint32_t k = 0; k < m->input_count[WASM_SPACE_DATA]; k++) {
+        const WasmData *d = &m->datas.at[k];
+        if (!d->implicit)
+            continue;
+        copy_up_to(c, d->offset - d->implicit);
+        buf_u8(c->out, 2);
+        buf_uleb(c->out, wasm_final(m, WASM_SPACE_MEMORY, 0));
+        c->from = d->offset;
+    }
+}
+
 /* Copies [from, end) of a section with its indices patched. */
 static void copy_items(const WasmModule *m, const WasmSection *s, uint32_t from, Buf *out) {
     if (s->id == WASM_SEC_IMPORT || s->id == WASM_SEC_MEMORY) {
@@ -358,19 +402,10 @@ static void copy_items(const WasmModule *m, const WasmSection *s, uint32_t from,
         return;
     }
     uint32_t first = first_ref(m, s->payload);
-    for (uint32_t k = first; k < m->refs.len && m->refs.at[k].offset < s->end; k++) {
-        const WasmIndexRef *ref = &m->refs.at[k];
-        uint32_t index = ref_index(m, s, ref, k - first);
-        if (index == ref->value)
-            continue;
-        buf_bytes(out, m->bytes + from, ref->offset - from);
-        from = ref->offset + ref->width;
-        if (ref->implicit)
-            buf_u8(out, 2);
-        wasm_put_index(out, m->bytes + ref->offset, ref->implicit ? 0 : ref->width, ref->value,
-                       index);
-    }
-    buf_bytes(out, m->bytes + from, s->end - from);
+    Copy c = {m, s, out, from, first, first};
+    if (s->id == WASM_SEC_DATA && datas_move(m))
+        copy_datas(&c);
+    copy_up_to(&c, s->end);
 }
 
 /* A section with contents; the header stays as it was if the length does. */
@@ -605,7 +640,8 @@ static void put_items_section(Writer *r, uint8_t id, const WasmSection *s) {
     const WasmModule *m = r->m;
     uint32_t added = added_items(m, id);
     bool types = s && types_change(m, s);
-    if (s && !added && !types && !refs_move(m, s) && !limits_change(m, s)) {
+    bool moves = s && (refs_move(m, s) || (id == WASM_SEC_DATA && datas_move(m)));
+    if (s && !added && !types && !moves && !limits_change(m, s)) {
         copy_section(r, s);
         return;
     }

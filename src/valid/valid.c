@@ -153,6 +153,14 @@ static const char *not_constant(const WasmModule *m, const WasmInstr *i, uint32_
     }
 }
 
+/* Steps over an expression that is a constant of the type, as most are; 0 if it is another one. */
+static inline uint32_t skip_short_const(const WasmModule *m, uint32_t at, WasmType type) {
+    WasmType constant;
+    int64_t value;
+    uint32_t size = wasm_short_const(m->bytes + at, m->bytes + m->size, &constant, &value);
+    return size && constant == type ? at + size : 0;
+}
+
 /* Checks the expression at file offset `at` and returns the offset after its end; 0 if it is not
  * valid. */
 static uint32_t check_expr(Valid *v, uint32_t at, WasmType type, uint32_t globals, const char *what,
@@ -161,11 +169,6 @@ static uint32_t check_expr(Valid *v, uint32_t at, WasmType type, uint32_t global
     WasmTyper *t = &v->typer;
     WasmCode code = wasm_code(m->bytes, m->size, at);
     WasmInstr i;
-    WasmType constant;
-    int64_t value;
-    uint32_t size = wasm_short_const(m->bytes + at, m->bytes + m->size, &constant, &value);
-    if (size && constant == type)
-        return at + size;
     wasm_typer_begin_expr(t, m, type);
     while (t->frames.len && wasm_next(&code, &i)) {
         const char *why = not_constant(m, &i, globals);
@@ -252,9 +255,11 @@ static void check_tags(Valid *v) {
 
 static void check_globals(Valid *v) {
     const WasmModule *m = v->m;
-    for (uint32_t k = 0; k < m->globals.len; k++)
-        if (m->globals.at[k].init)
-            check_expr(v, m->globals.at[k].init, m->globals.at[k].type, k, "global", k);
+    for (uint32_t k = 0; k < m->globals.len; k++) {
+        const WasmGlobal *g = &m->globals.at[k];
+        if (g->init && !skip_short_const(m, g->init, g->type))
+            check_expr(v, g->init, g->type, k, "global", k);
+    }
 }
 
 static void check_exports(Valid *v) {
@@ -312,7 +317,7 @@ static void check_datas(Valid *v) {
     const WasmModule *m = v->m;
     for (uint32_t k = 0; k < m->datas.len; k++) {
         const WasmData *d = &m->datas.at[k];
-        if (d->mode == WASM_ACTIVE)
+        if (d->mode == WASM_ACTIVE && d->constant != wasm_memory_address(m, d->memory))
             check_expr(v, d->offset, wasm_memory_address(m, d->memory), m->globals.len,
                        "data segment", k);
     }

@@ -66,18 +66,8 @@ bool wasm_const_value(const WasmModule *m, uint32_t offset, uint32_t len,
 void wasm_note_data(WasmModule *m, const WasmData *d) {
     WasmMemory *memory = &m->memories.at[d->memory];
     uint64_t at;
-    if (!d->size)
-        return;
-    bool known = wasm_const_value(m, d->offset, d->offset_len, NULL, NULL, &at);
-    if (known && !memory->limits.is64)
-        at = (uint32_t)at;
-    if (!known || at + d->size < at) {
+    if (wasm_const_value(m, d->offset, d->offset_len, NULL, NULL, &at))
+        wasm_note_bytes(memory, at, d->size);
+    else if (d->size)
         memory->data_unknown = true;
-        return;
-    }
-    bool first = memory->data_start == memory->data_end;
-    if (first || at < memory->data_start)
-        memory->data_start = at;
-    if (first || at + d->size > memory->data_end)
-        memory->data_end = at + d->size;
 }

@@ -69,7 +69,6 @@ typedef struct WasmIndexRef {
     uint32_t offset; /* in the file */
     uint8_t width;   /* bytes of the LEB128 */
     uint8_t space;   /* WasmSpace */
-    bool implicit;   /* the flags of a data segment of memory 0; get an index if that moves */
     uint32_t value;
 } WasmIndexRef;
 
@@ -191,6 +190,9 @@ typedef struct WasmData {
     uint32_t bytes, size;        /* file range of the contents, input segments */
     uint32_t extra;              /* wasm_extra */
     uint8_t mode;
+    uint8_t implicit; /* bytes of the flags before `offset` if they stand for memory 0, else 0 */
+    uint8_t constant; /* the type of the offset if it is a wasm_short_const, which the reader has
+                         noted in the memory's data_start and data_end; else 0 */
 } WasmData;
 
 #define WASM_BRANCH_HINTS "metadata.code.branch_hint"

@@ -349,7 +349,28 @@ static bool read_memory(WasmReader *r) {
     return read_memory_type(r, -1);
 }
 
+/* Most globals are numbers that begin at a constant. False: it is another one, which is to be read.
+ */
+static bool read_short_global(WasmReader *r) {
+    WasmModule *m = r->m;
+    const uint8_t *at = r->c.at, *end = r->c.end;
+    WasmGlobal g = {.import = -1};
+    WasmType type;
+    int64_t value;
+    if (end - at < 2 || at[0] < WASM_F64 || at[0] > WASM_I32 || at[1] > 1 ||
+        !(g.init_len = wasm_short_const(at + 2, end, &type, &value)))
+        return false;
+    g.type = at[0];
+    g.mutable = at[1];
+    g.init = (uint32_t)(at + 2 - m->bytes);
+    vec_push(&m->globals, g);
+    r->c.at = at + 2 + g.init_len;
+    return true;
+}
+
 static bool read_global(WasmReader *r) {
+    if (read_short_global(r))
+        return true;
     if (!read_global_type(r, -1))
         return false;
     WasmGlobal *g = &vec_last(&r->m->globals);
@@ -406,20 +427,40 @@ static bool read_elem(WasmReader *r) {
     return true;
 }
 
+/* Most segments are of memory 0, at a constant. False: it is another one, which is to be read. */
+static bool read_short_data(WasmReader *r) {
+    WasmModule *m = r->m;
+    const uint8_t *at = r->c.at, *end = r->c.end;
+    WasmData d = {.mode = WASM_ACTIVE, .implicit = 1, .offset = (uint32_t)(at + 1 - m->bytes)};
+    WasmType type;
+    int64_t offset;
+    if (!m->memories.len || at == end || *at++ != 0 ||
+        !(d.offset_len = wasm_short_const(at, end, &type, &offset)))
+        return false;
+    at += d.offset_len;
+    uint32_t width = end - at < 4 ? 0 : wasm_uleb_of_4(at, &d.size);
+    if (!width || (size_t)(end - at) - width < d.size)
+        return false;
+    d.bytes = (uint32_t)(at + width - m->bytes);
+    d.constant = (uint8_t)type;
+    wasm_note_bytes(&m->memories.at[0], (uint64_t)offset, d.size);
+    vec_push(&m->datas, d);
+    r->c.at = at + width + d.size;
+    return true;
+}
+
 static bool read_data(WasmReader *r) {
     WasmData d = {0};
     uint32_t flags;
     const uint8_t *at = r->c.at;
+    if (read_short_data(r))
+        return true;
     if (!wasm_read_u32(r, &flags))
         return false;
     if (flags > 2)
         return wasm_read_fail(r, DIAG_MALFORMED, at, "malformed data segment kind %u", flags);
     d.mode = flags == 1 ? WASM_PASSIVE : WASM_ACTIVE;
-    if (flags == 0)
-        vec_push(&r->m->refs, (WasmIndexRef){.offset = (uint32_t)(at - r->m->bytes),
-                                             .width = (uint8_t)(r->c.at - at),
-                                             .space = WASM_SPACE_MEMORY,
-                                             .implicit = true});
+    d.implicit = flags == 0 ? (uint8_t)(r->c.at - at) : 0;
     if (flags == 2 && !read_index(r, WASM_SPACE_MEMORY, &d.memory))
         return false;
     if (flags != 1 && !read_expr(r, &d.offset, &d.offset_len))
@@ -708,9 +749,10 @@ static bool check_module(WasmReader *r, const Progress *p) {
         if (d->mode != WASM_ACTIVE)
             continue;
         if (d->memory >= m->memories.len)
-            return wasm_read_fail(r, DIAG_INVALID, m->bytes + d->offset, "unknown memory %u",
-                                  d->memory);
-        wasm_note_data(m, d);
+            return wasm_read_fail(r, DIAG_INVALID, m->bytes + d->offset - d->implicit,
+                                  "unknown memory %u", d->memory);
+        if (!d->constant)
+            wasm_note_data(m, d);
     }
     m->input_import_count = m->imports.len;
     m->input_export_count = m->exports.len;

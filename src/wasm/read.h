@@ -56,6 +56,19 @@ bool wasm_read_type_section(WasmReader *r);
 void wasm_read_note(WasmReader *r, uint8_t section, const uint8_t *from);
 /* Counts an active data segment in its memory's data_start and data_end (constant.c). */
 void wasm_note_data(WasmModule *m, const WasmData *d);
+/* The same for `size` bytes that begin at `at`. */
+static inline void wasm_note_bytes(WasmMemory *memory, uint64_t at, uint32_t size) {
+    if (!memory->limits.is64)
+        at = (uint32_t)at;
+    if (!size)
+        return;
+    bool first = memory->data_start == memory->data_end;
+    memory->data_unknown |= at + size < at;
+    if (first || at < memory->data_start)
+        memory->data_start = at;
+    if (first || at + size > memory->data_end)
+        memory->data_end = at + size;
+}
 /* Reads the well-formed parts of a name section; errors there are not errors of the module. */
 void wasm_read_names(WasmModule *m, const WasmSection *s);
 /* Reads the custom sections metadata.code.*; malformed ones are left out. */

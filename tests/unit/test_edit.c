@@ -650,6 +650,43 @@ static void test_new_limits(void **state) {
     unload(&f);
 }
 
+/* Data segments in all forms, of a memory that moves; their extent is known. */
+static void test_moved_data(void **state) {
+    (void)state;
+    Fixture f, result;
+    Buf b = header();
+    section(&b, 5, "01 00 01");
+    section(&b, 6, "01 7f 00 41 08 0b");
+    section(&b, 11,
+            "07"
+            " 00 41 10 0b 02 'hi'"             /* short */
+            " 80 80 00 41 05 0b 01 'a'"        /* long flags */
+            " 00 41 20 0b 82 80 80 80 00 'xy'" /* a long size */
+            " 00 41 80 80 80 80 00 0b 00"      /* a long offset, nothing there */
+            " 00 23 00 0b 01 'b'"              /* not a constant */
+            " 02 80 00 41 30 0b 01 'c'"        /* names its memory */
+            " 01 01 'p'");
+    load(&f, b);
+    assert_int_equal(f.m.memories.at[0].data_start, 5);
+    assert_int_equal(f.m.memories.at[0].data_end, 0x31);
+    wasm_add_import_memory(&f.m, STR("w"), STR("m"), (WasmLimits){.min = 1, .page_log2 = 16});
+    Buf out = {0};
+    assert_true(wasm_write(&f.m, NULL, &out));
+    load(&result, out);
+    const WasmSection *s = &vec_last(&result.m.sections);
+    expect_bytes(result.m.bytes + s->payload, s->end - s->payload,
+                 "07"
+                 " 02 01 41 10 0b 02 'hi'"
+                 " 02 01 41 05 0b 01 'a'"
+                 " 02 01 41 20 0b 82 80 80 80 00 'xy'"
+                 " 02 01 41 80 80 80 80 00 0b 00"
+                 " 02 01 23 00 0b 01 'b'"
+                 " 02 81 00 41 30 0b 01 'c'"
+                 " 01 01 'p'");
+    unload(&result);
+    unload(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_positions),       cmocka_unit_test(test_replace),
@@ -662,6 +699,7 @@ int main(void) {
         cmocka_unit_test(test_add_to_empty),    cmocka_unit_test(test_add_to_fixture),
         cmocka_unit_test(test_data_count),      cmocka_unit_test(test_custom_order),
         cmocka_unit_test(test_new_limits),      cmocka_unit_test(test_all_names),
+        cmocka_unit_test(test_moved_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
