@@ -470,6 +470,16 @@ static void check_alt(Cut *c) {
     }
 }
 
+/* Whether this is nothing but `stack.leave()`. */
+static bool only_leaves(const Plan *plan, const Block *b) {
+    const Stmt *s = b->first;
+    if (!s || s->next || s->kind != STMT_CALL || s->value->kind != EXPR_METHOD ||
+        s->value->method || s->value->annotation == ANN_STATIC)
+        return false;
+    const LibraryFn *f = &plan->library_fns.at[s->value->bound.id];
+    return f->bundled && bundled_kind(f->bundled) == BUNDLED_STACK && str_is(f->name, "leave");
+}
+
 bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
     Cut c = {plan, v, diags, true, 0};
     tallies_find(plan, v);
@@ -479,6 +489,7 @@ bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
                        shape_decide(v, 0, SHAPE_BACK, v->probe->predicate) == TRI_NO;
     v->alt.guarded = v->alt.is && v->probe->predicate && !v->probe->predicate->is_static;
     cut_block(&c, &v->probe->body);
+    v->asks.leaves = only_leaves(plan, &v->probe->body);
     ask_bounds(v);
     if (v->alt.is)
         check_alt(&c);

@@ -34,9 +34,10 @@ static bool is_import(const Frames *f, uint32_t func) {
 
 void frames_note(Frames *f, const Site *site, const Match *matches, uint32_t n, bool code) {
     const WasmInstr *i = site->instr;
-    bool direct = i && (i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL);
+    bool direct = i && (i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL), looks = false;
     for (uint32_t k = 0; k < n; k++) {
         const Variant *v = matches[k].shape->variant;
+        looks |= code && !v->asks.leaves;
         Mode mode = matches[k].action->event.mode;
         if (v->asks.frame)
             f->funcs[site->func] |= FRAME;
@@ -46,7 +47,7 @@ void frames_note(Frames *f, const Site *site, const Match *matches, uint32_t n, 
         f->keeps |= v->alt.is || (mode == MODE_UNWIND && !(direct && is_import(f, i->a)));
     }
     bool calls = i && (wasm_flow(i->op) == WASM_FLOW_CALL || i->op == WASM_OP_LOOP);
-    if (code && i && !calls)
+    if (looks && i && !calls)
         f->funcs[site->func] |= EXACT;
 }
 
