@@ -100,6 +100,19 @@ static void find_host(Frames *f) {
         f->funcs[m->start] |= HOST;
 }
 
+/* Whether indirect calls put a frame above that of their caller, or do not take long. */
+static bool tables_cover(const Frames *f) {
+    const WasmModule *m = f->m;
+    bool all = !host_has_references(m);
+    for (uint32_t func = 0; all && func < m->input_count[WASM_SPACE_FUNC]; func++) {
+        bool is_short =
+            !wasm_survey_calls(f->survey, m, func) && !wasm_survey_loops(f->survey, m, func);
+        bool covers = !is_import(f, func) && (is_short || f->funcs[func] & FRAME);
+        all = covers || !wasm_survey_escapes(f->survey, m, func);
+    }
+    return all;
+}
+
 void frames_decide(Frames *f, uint8_t *touched) {
     enum { MAX_PARAMS = 1000 }; /* of engines */
     const WasmModule *m = f->m;
@@ -107,6 +120,7 @@ void frames_decide(Frames *f, uint8_t *touched) {
         return;
     f->order = wasm_survey_order(f->survey, m);
     find_host(f);
+    f->tables = tables_cover(f);
     for (uint32_t func = 0; func < m->input_count[WASM_SPACE_FUNC]; func++) {
         uint8_t *bits = &f->funcs[func];
         bool calls = wasm_survey_calls(f->survey, m, func);
@@ -224,7 +238,9 @@ static bool leaves(const Frames *f, const WasmInstr *i) {
 /* A call that puts a frame above that of its caller, whatever is there. */
 static bool covers(const void *ctx, const WasmInstr *i) {
     const Frames *f = ctx;
-    return i->op == WASM_OP_CALL && !is_import(f, i->a) && f->funcs[i->a] & FRAME;
+    if (i->op != WASM_OP_CALL)
+        return f->tables && wasm_flow(i->op) == WASM_FLOW_CALL;
+    return !is_import(f, i->a) && f->funcs[i->a] & FRAME;
 }
 
 /* Whether what a call leaves may stay, as it is not there for long. */

@@ -34,6 +34,7 @@ typedef struct Frames {
     uint32_t *order; /* wasm_survey_order; NULL if no function has a frame */
     bool asked;      /* some function has a frame */
     bool keeps;      /* parameters stay as they are */
+    bool tables;     /* functions that are called indirectly have frames, or are short */
 } Frames;
 
 /* No function has a frame at first. Release with frames_free. */

@@ -5,8 +5,8 @@
 #include "rewrite/soon.h"
 
 enum {
-    SIMPLE = 12, /* simple instructions on one way */
-    STEPS = 64,  /* instructions that are looked at, on all ways together */
+    SIMPLE = 32, /* simple instructions on one way */
+    STEPS = 192, /* instructions that are looked at, on all ways together */
 };
 
 /* Constructs, from their openers to their ends; a `delegate` is one. */
