@@ -267,36 +267,51 @@ typedef struct OpenConstruct {
     uint32_t calls; /* in the function before it */
 } OpenConstruct;
 
-/* Finds the loops of a function, and which of them have calls. */
+/* Finds the loops of a function, how they are nested, and which of them have calls. */
 static void find_loops(WasmSurvey *s, const WasmModule *m, uint32_t func) {
     Vec(OpenConstruct) open = {0};
-    uint32_t calls = 0;
+    uint32_t calls = 0, inner = 0; /* the innermost open loop: its number + 1 */
     WasmCode code;
     WasmInstr i;
     wasm_func_code(m, func, &code); /* malformed code is left to those who walk it */
     s->loops.len = 0;
     while (wasm_next(&code, &i)) {
         WasmFlow flow = wasm_flow(i.op);
-        if (flow == WASM_FLOW_LOOP)
-            vec_push(&s->loops, ((WasmSurveyLoop){.at = i.offset}));
+        if (flow == WASM_FLOW_LOOP) {
+            vec_push(&s->loops, ((WasmSurveyLoop){.at = i.offset, .outer = inner}));
+            inner = s->loops.len;
+        }
         if (wasm_flow_opens(flow))
-            vec_push(&open, ((OpenConstruct){flow == WASM_FLOW_LOOP ? s->loops.len : 0, calls}));
+            vec_push(&open, ((OpenConstruct){flow == WASM_FLOW_LOOP ? inner : 0, calls}));
         calls += flow == WASM_FLOW_CALL || flow == WASM_FLOW_TAIL_CALL;
         if ((i.op == WASM_OP_END || i.op == WASM_OP_DELEGATE) && open.len) {
             OpenConstruct *closed = &open.at[--open.len];
-            if (closed->loop)
-                s->loops.at[closed->loop - 1].calls = closed->calls < calls;
+            if (!closed->loop)
+                continue;
+            s->loops.at[closed->loop - 1].calls = closed->calls < calls;
+            inner = s->loops.at[closed->loop - 1].outer;
         }
     }
     vec_free(&open);
 }
 
-bool wasm_survey_loop_calls(WasmSurvey *s, const WasmModule *m, uint32_t func, uint32_t at) {
+static const WasmSurveyLoop *loop_at(WasmSurvey *s, const WasmModule *m, uint32_t func,
+                                     uint32_t at) {
     if (s->loops_of != func + 1)
         find_loops(s, m, func);
     s->loops_of = func + 1;
     uint32_t k = vec_first(&s->loops, at, at);
-    return k < s->loops.len && s->loops.at[k].at == at && s->loops.at[k].calls;
+    return k < s->loops.len && s->loops.at[k].at == at ? &s->loops.at[k] : NULL;
+}
+
+bool wasm_survey_loop_calls(WasmSurvey *s, const WasmModule *m, uint32_t func, uint32_t at) {
+    const WasmSurveyLoop *loop = loop_at(s, m, func, at);
+    return loop && loop->calls;
+}
+
+bool wasm_survey_loop_nested(WasmSurvey *s, const WasmModule *m, uint32_t func, uint32_t at) {
+    const WasmSurveyLoop *loop = loop_at(s, m, func, at);
+    return loop && loop->outer && !s->loops.at[loop->outer - 1].calls;
 }
 
 /* ---- the order of functions ---- */

@@ -22,6 +22,7 @@ typedef struct WasmCallEdge {
 /* A loop of the function that was asked about last. */
 typedef struct WasmSurveyLoop {
     uint32_t at;
+    uint32_t outer; /* the number of the loop around it + 1; 0 = there is none */
     bool calls;
 } WasmSurveyLoop;
 
@@ -47,8 +48,10 @@ bool wasm_survey_has_tail_calls(WasmSurvey *s, const WasmModule *m, uint32_t fun
 /* The function has calls; loops. */
 bool wasm_survey_calls(WasmSurvey *s, const WasmModule *m, uint32_t func);
 bool wasm_survey_loops(WasmSurvey *s, const WasmModule *m, uint32_t func);
-/* The loop at this offset has calls. Quick if loops are asked about function by function. */
+/* The loop at this offset has calls; is in another loop, which has none. Quick if loops are asked
+ * about function by function. */
 bool wasm_survey_loop_calls(WasmSurvey *s, const WasmModule *m, uint32_t func, uint32_t at);
+bool wasm_survey_loop_nested(WasmSurvey *s, const WasmModule *m, uint32_t func, uint32_t at);
 /* A function compiled by Go's compiler that is suspended in the middle when a goroutine waits (its
  * result is 1 then), and entered again later (its parameter is not 0 then). */
 bool wasm_survey_resumable(WasmSurvey *s, const WasmModule *m, uint32_t func);

@@ -248,6 +248,7 @@ static bool is_newer(uint32_t id) {
     case NAME_FN_CALLS:
     case NAME_FN_LOOPS:
     case NAME_LOOP_CALLS:
+    case NAME_LOOP_NESTED:
     case NAME_FN_SIZE:
     case NAME_RESUMABLE:
     case NAME_RESUMES:
@@ -337,7 +338,8 @@ static bool lookup(Event e, Str name, Bound *out) {
     case NAME_IMM: return immediate_lookup(e.op, n, out);
     case NAME_BACK_EDGE:
         return e.op == WASM_OP_LOOP && (e.mode == MODE_BEFORE || e.mode == MODE_ENTRY);
-    case NAME_LOOP_CALLS: return e.op == WASM_OP_LOOP;
+    case NAME_LOOP_CALLS:
+    case NAME_LOOP_NESTED: return e.op == WASM_OP_LOOP;
     case NAME_FAILED: return e.mode == MODE_AFTER && listed(e.op, id, &out->type, &out->is_static);
     default: break;
     }

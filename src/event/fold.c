@@ -324,6 +324,9 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
     case NAME_LOOP_CALLS:
         *out = truth(s->survey && wasm_survey_loop_calls(s->survey, s->m, s->func, s->pc));
         return s->survey != NULL;
+    case NAME_LOOP_NESTED:
+        *out = truth(s->survey && wasm_survey_loop_nested(s->survey, s->m, s->func, s->pc));
+        return s->survey != NULL;
     case NAME_TID: *out = integer(kind, i->a); return true;
     case NAME_FIELD_IDX: *out = integer(kind, i->b); return true;
     case NAME_RESOLVED_FID:

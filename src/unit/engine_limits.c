@@ -213,6 +213,7 @@ static void check_name(Engine *g, const Expr *e) {
                name_infos[e->bound.id].text);
         break;
     case NAME_LOOP_CALLS:
+    case NAME_LOOP_NESTED:
         refuse(g, REASON_ESCAPES, e->span,
                "'%s' depends on the whole loop; a monitor sees only the instruction",
                name_infos[e->bound.id].text);
