@@ -255,6 +255,7 @@ static void close_construct(Segments *s, const WasmInstr *i) {
 /* A reachable instruction other than the bracket of a construct. */
 static void leave(Segments *s, const WasmInstr *i, WasmFlow flow) {
     uint32_t next = i->offset + i->size;
+    vec_last(&s->at).calls = flow == WASM_FLOW_CALL || flow == WASM_FLOW_TAIL_CALL;
     weigh_branch(s, i, flow);
     if (flow == WASM_FLOW_BRANCH || flow == WASM_FLOW_BRANCH_IF)
         branch(s, i->a);

@@ -37,6 +37,7 @@ typedef struct Segment {
                          after that instruction */
     bool last;        /* ... which is the body's last `end` */
     bool otherwise;   /* is the edge to the default of the br_table that ends the segment before */
+    bool calls;       /* ends with a call */
     bool unplaced;    /* has no place for a counter: goes on the tree before all others */
     bool counted;     /* needs a counter; if not, and not dead, an equation has its count */
 } Segment;

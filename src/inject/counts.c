@@ -327,7 +327,7 @@ static void add_counters(Counts *c, bool derives) {
         c->here.refs.at[i] = (CountRef){c->ncounters & 0x7fffffff, 0};
         uint32_t at = s->otherwise ? (s - 1)->last_pc : s->start;
         vec_push(&c->points, ((CountPoint){c->here.func, at, c->ncounters++, s->at_label, s->last,
-                                           s->otherwise, loop}));
+                                           !s->depth || s->calls, s->otherwise, loop}));
     }
 }
 

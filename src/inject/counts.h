@@ -29,6 +29,7 @@
 typedef struct CountPoint {
     uint32_t func, offset, counter;
     bool after, last; /* last: of the body */
+    bool cool;        /* calling a function that counts would hardly be noticed here */
     bool otherwise;   /* ... of a br_table, before which it is, only if that takes its default */
     uint32_t loop;    /* its number in Counts.loops, from 1; 0 = none */
 } CountPoint;

@@ -315,7 +315,7 @@ static void put_count(Rewrite *r, const CountPoint *p, Pieces *pieces) {
         from = code->len;
         loop_count_put_head(&r->store, &r->p.m, p->loop - 1, code);
     } else {
-        emit_increment(code, store_counter(&r->store, &r->p.m, p->counter), 1);
+        store_put_count(&r->store, &r->p.m, p->counter, p->cool, code);
     }
     pieces_add_count(pieces, p->after ? WASM_AFTER : WASM_BEFORE, p->offset, from, code->len);
 }

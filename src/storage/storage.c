@@ -583,6 +583,26 @@ static void add_initial_data(Store *s, WasmModule *m) {
     wasm_add_data_active(m, s->memory, s->values_at, &bytes, STR("whammc.init"));
 }
 
+/* Counters are numbered from this one on for the function that increments them, so that twice as
+ * many numbers are constants of three bytes. */
+enum { MIDDLE_COUNTER = 1 << 20 };
+/* So many counters in memory, 20 bytes of code each, that calls are worth it. */
+#ifdef NDEBUG
+enum { VERY_MANY_COUNTERS = 200000 };
+#else
+enum { VERY_MANY_COUNTERS = 8 };
+#endif
+
+/* (number of a counter - MIDDLE_COUNTER): increments it. */
+static uint32_t add_count_function(const Store *s, WasmModule *m) {
+    return emit_function(m, "whammc.count",
+                         "param $at i32 $memory=%u $first=%u"
+                         " local.get $at i32.const 3 i32.shl i32.const $first i32.add local.tee $at"
+                         " local.get $at i64.load $memory 0 i64.const 1 i64.add"
+                         " i64.store $memory 0",
+                         s->memory, (uint32_t)s->counters.at + 8u * MIDDLE_COUNTER);
+}
+
 static void add_counters(Store *s, WasmModule *m) {
     s->counters.global = m->globals.len;
     if (!s->in_memory)
@@ -592,6 +612,8 @@ static void add_counters(Store *s, WasmModule *m) {
     s->counters.at = counters_in_image(s->counts)
                          ? s->values_at + image_counters_offset(s->rows.image)
                          : s->counters.settled_at - 8 * (uint64_t)s->counts->ncounters;
+    bool called = s->in_memory && s->counts->ncounters >= VERY_MANY_COUNTERS;
+    s->counters.add = called ? add_count_function(s, m) : UINT32_MAX;
 }
 
 /* A variable of a probe without sites, which nothing reads or writes. */
@@ -646,6 +668,14 @@ EmitNumber store_counter(const Store *s, const WasmModule *m, uint32_t n) {
     return store_number(s, m, WASM_I64,
                         n < counters ? s->counters.at + 8 * (uint64_t)n
                                      : s->counters.settled_at + 8 * (uint64_t)(n - counters));
+}
+
+void store_put_count(const Store *s, const WasmModule *m, uint32_t n, bool cool, Buf *out) {
+    if (cool && s->counters.add != UINT32_MAX)
+        emit(out, "i32.const %d call %u", (int)n - MIDDLE_COUNTER,
+             wasm_final(m, WASM_SPACE_FUNC, s->counters.add));
+    else
+        emit_increment(out, store_counter(s, m, n), 1);
 }
 
 void store_laid_out(Store *s, const WasmModule *m) {

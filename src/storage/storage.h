@@ -72,6 +72,7 @@ typedef struct StoreCounters {
     uint32_t loops;      /* handle of the first of two globals for each of Counts.loops */
     uint64_t at;         /* the address of the first one, if they are in memory, */
     uint64_t settled_at; /* and of what was counted of the first sum that is settled */
+    uint32_t add;        /* handle of a function that increments one; UINT32_MAX = none */
     uint32_t nsettled;   /* sums that are brought up to date in their places at a flush */
 } StoreCounters;
 
@@ -193,6 +194,9 @@ uint64_t store_slot(const Store *s, SlotCursor *c, const PlanVar *v);
 /* Counter n, an i64. After the counters there is for each settled sum what was counted when it was
  * settled last. */
 EmitNumber store_counter(const Store *s, const WasmModule *m, uint32_t n);
+/* Appends code that increments it. In a program of very many counters this is a call, where it is
+ * `cool`: as code at each site they would be a third of the program. */
+void store_put_count(const Store *s, const WasmModule *m, uint32_t n, bool cool, Buf *out);
 /* A number of 4 or 8 bytes at an address of our memory. */
 EmitNumber store_number(const Store *s, const WasmModule *m, WasmType type, uint64_t at);
 
