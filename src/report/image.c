@@ -671,19 +671,43 @@ static void put_groups(Writer *w, const ImageGroup **groups, uint32_t n) {
     }
 }
 
+/* A word, and `more` that follow it. */
+typedef struct WordRun {
+    uint32_t distance; /* from the word after the last one of its kind */
+    bool derived;
+    uint32_t more;
+} WordRun;
+
+static void put_word_run(WordRun run, Buf *out) {
+    uint32_t zigzag = run.distance << 1 ^ (0 - (run.distance >> 31));
+    buf_uleb(out, (uint64_t)zigzag << 2 | (unsigned)run.derived << 1 | (run.more > 0));
+    if (run.more)
+        buf_uleb(out, run.more);
+}
+
 /* The words that counted rows are made of. */
 static void put_words(Writer *w, const ImageGroup **groups, uint32_t n) {
     const ImageCounts *c = &w->img->counts;
     uint32_t next[2] = {0};
+    WordRun run = {0};
+    bool any = false;
     for (uint32_t g = 0; g < n; g++) {
         for (uint32_t i = 0; i < groups[g]->counted.len; i++) {
             ImageWord word = c->word(c->ctx, groups[g]->counted.at[i]);
             uint32_t distance = word.index - next[word.derived];
-            uint32_t zigzag = distance << 1 ^ (0 - (distance >> 31));
-            buf_uleb(w->out, (uint64_t)zigzag << 1 | word.derived);
             next[word.derived] = word.index + 1;
+            if (any && !distance && word.derived == run.derived) {
+                run.more++;
+                continue;
+            }
+            if (any)
+                put_word_run(run, w->out);
+            run = (WordRun){distance, word.derived, 0};
+            any = true;
         }
     }
+    if (any)
+        put_word_run(run, w->out);
 }
 
 static void put_rows(Writer *w) {

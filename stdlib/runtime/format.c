@@ -227,12 +227,25 @@ typedef struct Counting {
     bool counted, flag;
     uint64_t amount, executed;
     uint32_t next[2]; /* the word after the last counter; after the last derived word */
+    uint64_t run;     /* rows that have the next words of this kind: */
+    uint32_t kind;    /* 1: derived */
 } Counting;
 
+/* How far the current row's word is from the next one of its kind. */
+static uint32_t word_distance(Counting *c) {
+    if (c->run) {
+        c->run--;
+        return 0;
+    }
+    uint64_t head = read_uleb(&c->words), zigzag = head >> 2;
+    c->kind = head >> 1 & 1;
+    c->run = head & 1 ? read_uleb(&c->words) : 0;
+    return (uint32_t)(zigzag >> 1 ^ (0 - (zigzag & 1)));
+}
+
 static void next_word(const Report *p, Counting *c) {
-    uint64_t v = read_uleb(&c->words), zigzag = v >> 1;
-    uint32_t kind = v & 1, *next = &c->next[kind];
-    uint32_t index = *next + (uint32_t)(zigzag >> 1 ^ (0 - (zigzag & 1)));
+    uint32_t distance = word_distance(c), kind = c->kind, *next = &c->next[kind];
+    uint32_t index = *next + distance;
     uint32_t n = kind ? p->words.nderived : p->words.ncounters;
     const uint8_t *words = kind ? p->words.derived : p->words.counters;
     c->executed = index < n ? load64(words + 8 * (size_t)index) : 0;

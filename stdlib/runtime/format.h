@@ -22,18 +22,21 @@
  *            function index. other_pair: ULEB pair index (else it is the pair expected after the
  *            last one). same: the row has the value of the row before (not in a group's first
  *            row). A group starts as if after function 0, pc 0, pair 0.
- *   counts: of groups that have some, in order, until all rows are covered except those with the
- * value of the previous row: ULEB (number of rows << 2 | flag << 1 | counted), ULEB amount. Counted
- * values are not among the values: they are the amount times a word of sums.h; flag: the amount if
- * that word is not 0 words:   of these rows, in order, if their amount is not 0: ULEB (zigzag
- * distance << 1 | derived) of the word from the one after the last of its kind sums:    the table
- * of derived words (sums.h) tail:    per row: u8 kind, perhaps with FORMAT_TAIL_ID; of tuples,
- * text: the description; text of the row up to the value. With FORMAT_TAIL_ID the value is the
- * row's id too, printed between FORMAT_ROW and the text. With FORMAT_TAIL_CELLS (kind: map) the row
- * is a map whose keys are known; after its text: u8 FORMAT_CELLS_MARKED if there is a mark for each
- * entry, FORMAT_CELLS_GUARDED if the texts of keys begin with a byte that is printed if it is not 0
- * and its entry is the first; texts: what an empty map looks like, what begins the first entry, the
- *              others, what ends the last one
+ *   counts:  of groups that have some, in order, until all rows are covered except those with the
+ *            value of the previous row: ULEB (number of rows << 2 | flag << 1 | counted), ULEB
+ *            amount. Counted values are not among the values: they are the amount times a word of
+ *            sums.h; flag: the amount if that word is not 0
+ *   words:   of these rows, in order, if their amount is not 0: ULEB (zigzag distance << 2 |
+ *            derived << 1 | run), the distance of the word from the one after the last of its
+ *            kind; run: ULEB how many rows follow with the next words of this kind
+ *   sums:    the table of derived words (sums.h)
+ *   tail:    per row: u8 kind, perhaps with FORMAT_TAIL_ID; of tuples, text: the description; text
+ *            of the row up to the value. With FORMAT_TAIL_ID the value is the row's id too, printed
+ *            between FORMAT_ROW and the text. With FORMAT_TAIL_CELLS (kind: map) the row is a map
+ *            whose keys are known; after its text: u8 FORMAT_CELLS_MARKED if there is a mark for
+ *            each entry, FORMAT_CELLS_GUARDED if the texts of keys begin with a byte that is
+ *            printed if it is not 0 and its entry is the first; texts: what an empty map looks
+ *            like, what begins the first entry, the others, what ends the last one
  *              ULEB leaves of a value; per leaf: u8 kind, perhaps with FORMAT_LEAF_COUNTS; text
  *              before it
  *              ULEB entries; per entry, ascending: text of the key
@@ -59,7 +62,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 7, FORMAT_OUT_SIZE = 4096 };
+enum { FORMAT_VERSION = 8, FORMAT_OUT_SIZE = 4096 };
 
 /* Kinds of values, in the order of the groups. */
 typedef enum ReportKind {
