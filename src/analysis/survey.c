@@ -19,6 +19,8 @@ enum {
     RESUMES = 64,
     CALLS = 128,
     LOOPS = 256,
+    REFERRED = 512,
+    CALLED = 1024,
 };
 
 typedef struct Survey {
@@ -35,8 +37,8 @@ static void add_call(Survey *v, uint32_t from, uint32_t to, bool tail) {
     v->s->funcs[from] |= tail ? TAIL_CALLS : 0;
     if (to > v->n)
         return;
-    if (tail && to < v->n)
-        v->s->funcs[to] |= ESCAPES;
+    if (to < v->n)
+        v->s->funcs[to] |= tail ? ESCAPES | REFERRED : CALLED;
     WasmCallEdge *last = v->s->calls.len ? &vec_last(&v->s->calls) : NULL;
     if (last && last->from == from && last->to == to && last->tail == tail)
         return;
@@ -47,7 +49,7 @@ static void look_at(Survey *v, uint32_t func, const WasmInstr *i) {
     WasmFlow flow = wasm_flow(i->op);
     bool direct = i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL;
     if (i->op == WASM_OP_REF_FUNC && i->a < v->n)
-        v->s->funcs[i->a] |= ESCAPES;
+        v->s->funcs[i->a] |= ESCAPES | REFERRED;
     if (flow == WASM_FLOW_CALL || flow == WASM_FLOW_TAIL_CALL)
         add_call(v, func, direct ? i->a : v->n, flow == WASM_FLOW_TAIL_CALL);
     if (flow == WASM_FLOW_CALL || flow == WASM_FLOW_TAIL_CALL)
@@ -215,6 +217,14 @@ static bool has(WasmSurvey *s, const WasmModule *m, uint32_t func, uint16_t bit)
 
 bool wasm_survey_escapes(WasmSurvey *s, const WasmModule *m, uint32_t func) {
     return has(s, m, func, ESCAPES);
+}
+
+bool wasm_survey_referred(WasmSurvey *s, const WasmModule *m, uint32_t func) {
+    return has(s, m, func, REFERRED);
+}
+
+bool wasm_survey_called(WasmSurvey *s, const WasmModule *m, uint32_t func) {
+    return has(s, m, func, CALLED);
 }
 
 bool wasm_survey_tail_calls(WasmSurvey *s, const WasmModule *m) {

@@ -41,6 +41,10 @@ typedef struct WasmSurvey {
 /* The function can be entered other than by `call`: it is exported, the start function, in an
  * element segment, named by ref.func or the target of a return_call. */
 bool wasm_survey_escapes(WasmSurvey *s, const WasmModule *m, uint32_t func);
+/* Code names it other than by `call`: by ref.func, or return_call. */
+bool wasm_survey_referred(WasmSurvey *s, const WasmModule *m, uint32_t func);
+/* Some `call` names it. */
+bool wasm_survey_called(WasmSurvey *s, const WasmModule *m, uint32_t func);
 /* The program has return_call, return_call_indirect or return_call_ref. */
 bool wasm_survey_tail_calls(WasmSurvey *s, const WasmModule *m);
 /* The function has one of them. */

@@ -302,7 +302,7 @@ static uint32_t ref_index(const WasmModule *m, const WasmSection *s, const WasmI
         handle = m->exports.at[nth].handle;
     else if (s->id == WASM_SEC_START)
         handle = (uint32_t)m->start;
-    return ref->space == WASM_SPACE_FUNC ? wasm_called(m, handle)
+    return ref->space == WASM_SPACE_FUNC ? wasm_entered(m, handle)
                                          : wasm_final(m, ref->space, handle);
 }
 

@@ -415,7 +415,7 @@ static void put_start(Flush *f, Splicer *s, Buf *body) {
     const WasmExport *e = flush_starts_late(f) ? late_start(f->m) : NULL;
     int64_t next = e ? (int64_t)e->handle : f->m->start;
     if (next >= 0)
-        emit(body, "call %u", wasm_called(f->m, (uint32_t)next));
+        emit(body, "call %u", wasm_entered(f->m, (uint32_t)next));
     uint32_t func = flush_add_code(f, s, type, "whammc.start", body);
     if (e)
         wasm_set_export(f->m, (uint32_t)(e - f->m->exports.at), func);

@@ -12,8 +12,9 @@ enum {
     FRAME = 1, /* it has a frame; an import: while it runs */
     PLACE = 2, /* it knows its place */
     PARAM = 4, /* by a parameter */
-    HOST = 8,  /* the host can call it */
-    EXACT = 16 /* code may look at the stack between two calls */
+    ENTRY = 8, /* ... and has an entry for other calls than by `call` */
+    HOST = 16, /* the host can call it */
+    EXACT = 32 /* code may look at the stack between two calls */
 };
 
 void frames_init(Frames *f, WasmModule *m, WasmSurvey *survey, StackPlaces *stack) {
@@ -52,6 +53,11 @@ void frames_note(Frames *f, const Site *site, const Match *matches, uint32_t n, 
 }
 
 /* ---- who knows its place, and how ---- */
+
+/* It leaves nothing above its caller's frame, and puts the top back. */
+static bool puts_back(const Frames *f, uint32_t func) {
+    return (f->funcs[func] & (HOST | ENTRY)) == HOST;
+}
 
 static bool may_be_function(WasmType t) {
     return t != WASM_I32 && t != WASM_I64 && t != WASM_F32 && t != WASM_F64 && t != WASM_V128;
@@ -113,8 +119,20 @@ static bool tables_cover(const Frames *f) {
     return all;
 }
 
-void frames_decide(Frames *f, uint8_t *touched) {
+/* How it knows its place, and by what. */
+static uint8_t place_bits(const Frames *f, uint32_t func) {
     enum { MAX_PARAMS = 1000 }; /* of engines */
+    const WasmModule *m = f->m;
+    if (f->keeps || wasm_func_type(m, func)->nparams >= MAX_PARAMS)
+        return PLACE;
+    if (!wasm_survey_escapes(f->survey, m, func))
+        return PLACE | PARAM;
+    bool own = wasm_survey_tail_calls(f->survey, m) || wasm_survey_referred(f->survey, m, func) ||
+               func == program_main(m) || (int64_t)func == m->start;
+    return own || !wasm_survey_called(f->survey, m, func) ? PLACE : PLACE | PARAM | ENTRY;
+}
+
+void frames_decide(Frames *f, uint8_t *touched) {
     const WasmModule *m = f->m;
     if (!f->asked)
         return;
@@ -126,10 +144,7 @@ void frames_decide(Frames *f, uint8_t *touched) {
         bool calls = wasm_survey_calls(f->survey, m, func);
         if (is_import(f, func) || (!(*bits & FRAME) && !calls))
             continue;
-        *bits |= PLACE;
-        if (!f->keeps && !wasm_survey_escapes(f->survey, m, func) &&
-            wasm_func_type(m, func)->nparams < MAX_PARAMS)
-            *bits |= PARAM;
+        *bits |= place_bits(f, func);
         touched[func] |= TOUCHED | TOUCHED_LOCALS;
     }
 }
@@ -150,6 +165,57 @@ void frames_add_types(Frames *f) {
         vec_free(&params);
         vec_free(&results);
     }
+}
+
+/* ---- entries ---- */
+
+/* The call of a function by its entry, whose local `place` has the place; then the host's is put
+ * back, also if an exception leaves it. */
+static void put_call_inside(const Frames *f, uint32_t func, uint32_t place, Buf *out) {
+    const WasmTypeDef *t = wasm_func_type(f->m, func);
+    WasmExceptions form = wasm_survey_exceptions(f->survey, f->m);
+    bool host = f->funcs[func] & HOST;
+    bool unwinds = host && wasm_survey_unwinds(f->survey, f->m, func);
+    WasmType region = t->nresults ? t->results[0] : WASM_NONE;
+    if (t->nresults > 1)
+        region = WASM_FUNC_TYPE_BIT | wasm_add_func_type(f->m, NULL, 0, t->results, t->nresults);
+    if (unwinds)
+        wasm_put_catch(out, form, region, WASM_EXNREF);
+    for (uint32_t k = 0; k < t->nparams; k++)
+        emit(out, "local.get %u", k);
+    emit(out, "local.get %u call %u", place, wasm_final(f->m, WASM_SPACE_FUNC, func));
+    if (unwinds && form == WASM_EXCEPTIONS_REFS) {
+        emit(out, "end");
+        stack_put_leave(f->stack, f->m, place, out);
+        emit(out, "return");
+    }
+    if (unwinds) {
+        wasm_put_caught(out, form);
+        stack_put_leave(f->stack, f->m, place, out);
+        wasm_put_rethrow(out, form);
+    }
+    if (unwinds && form == WASM_EXCEPTIONS_LEGACY)
+        emit(out, "end");
+    if (host && (!unwinds || form == WASM_EXCEPTIONS_LEGACY))
+        stack_put_leave(f->stack, f->m, place, out);
+}
+
+static void add_entry(Frames *f, uint32_t func) {
+    Buf call = {0}, top = {0}, body = {0};
+    uint32_t place = wasm_func_type(f->m, func)->nparams;
+    stack_put_top(f->stack, f->m, &top);
+    put_call_inside(f, func, place, &call);
+    emit_body(&body, "local $place i32 %p local.set %u %p", &top, place, &call);
+    uint32_t type = f->m->funcs.at[func].type;
+    wasm_enter_func(f->m, func, wasm_add_func(f->m, type, STR(""), &body, true));
+    buf_free(&call);
+    buf_free(&top);
+}
+
+void frames_add_entries(Frames *f) {
+    for (uint32_t func = 0; f->asked && func < f->m->input_count[WASM_SPACE_FUNC]; func++)
+        if (f->funcs[func] & ENTRY)
+            add_entry(f, func);
 }
 
 /* ---- pass 2 ---- */
@@ -232,7 +298,7 @@ static bool leaves(const Frames *f, const WasmInstr *i) {
         return true;
     if (is_import(f, i->a))
         return f->funcs[i->a] & FRAME;
-    return f->funcs[i->a] & PLACE && !(f->funcs[i->a] & HOST);
+    return f->funcs[i->a] & PLACE && !puts_back(f, i->a);
 }
 
 /* A call that puts a frame above that of its caller, whatever is there. */
@@ -276,7 +342,7 @@ static void put_instr(const Put *p, Soon *soon, uint32_t k) {
 
 void frames_put(Frames *f, uint32_t func, LocalPool *pool, Pieces *pieces) {
     f->stack->place = UINT32_MAX;
-    f->stack->host = f->funcs[func] & HOST;
+    f->stack->host = puts_back(f, func);
     if (!(f->funcs[func] & PLACE))
         return;
     Put p = {.f = f, .pieces = pieces, .func = func, .bits = f->funcs[func]};

@@ -8,6 +8,8 @@
  * function, however it ends; after a call, or in a handler, the stack is right again.
  *
  *   PARAM   The place is one more parameter, if all calls of the function are known.
+ *   ENTRY   It is, too: tables and hosts have another function, which finds the place as others do,
+ *           and calls this one.
  *   others  find it at the top of the stack's memory, where whoever calls them has put it. Those
  *           that the host can call put it back, by `stack.leave()` at their ends: the host calls
  *           the next one with what is there.
@@ -48,6 +50,8 @@ void frames_note(Frames *f, const Site *site, const Match *matches, uint32_t n, 
 void frames_decide(Frames *f, uint8_t *touched);
 /* Adds the types of functions with one more parameter; before the layout. */
 void frames_add_types(Frames *f);
+/* Adds what is called instead of such functions other than by `call`; after the layout. */
+void frames_add_entries(Frames *f);
 
 /* Pass 2, before the sites of a function: adds what it does to its pieces. */
 void frames_put(Frames *f, uint32_t func, LocalPool *pool, Pieces *pieces);

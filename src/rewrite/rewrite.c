@@ -255,6 +255,11 @@ static void splice_exit(Rewrite *r, const Site *site, const Match *matches, uint
  */
 static void splice_unwind(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
     Pieces *pieces = &r->p.pieces;
+    bool leaves = true; /* the stack, and nothing else */
+    for (uint32_t k = 0; k < n; k++)
+        leaves &= matches[k].shape->variant->asks.leaves;
+    if (leaves && !r->stack.host)
+        return;
     bool flag = pieces->ends.len || wasm_survey_throws(site->survey, &r->p.m, site->func);
     if (flag)
         pieces_note_left(pieces, pool_keep(&r->p.splicer.pool, WASM_I32));
@@ -498,6 +503,7 @@ static bool link(void *self) {
         polls_fill(&r->polls, &r->p.m);
     store_laid_out(&r->store, &r->p.m);
     program_wrap_ends(&r->p, r->flush.main, r->flush.proc_exit);
+    frames_add_entries(&r->frames);
     if (!flush_add(&r->flush, init, &r->once, &reach))
         return false;
     if (r->store.counts)

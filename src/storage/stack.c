@@ -169,12 +169,14 @@ void stack_put_frame(const StackPlaces *at, const WasmModule *m, uint32_t local,
         emit(out, "i32.const 0 i32.store %u %u", memory_of(at, m), STACK_FRAMES + step);
 }
 
-/* Removes the function's frame, and stores its address at the top for the host's next call. */
+void stack_put_leave(const StackPlaces *at, const WasmModule *m, uint32_t local, Buf *out) {
+    stack_put_set_top(at, m, local, 0, out);
+    stack_put_frame(at, m, local, 0, 0, out);
+}
+
 static void put_leave(const StackPlaces *at, const WasmModule *m, Buf *out) {
-    if (at->place == UINT32_MAX || !at->host)
-        return;
-    stack_put_set_top(at, m, at->place, 0, out);
-    stack_put_frame(at, m, at->place, 0, 0, out);
+    if (at->place != UINT32_MAX && at->host)
+        stack_put_leave(at, m, at->place, out);
 }
 
 /* Pushes whether the function's frame is the outermost; 0 if its address is not known. */

@@ -53,6 +53,9 @@ void stack_put_set_top(const StackPlaces *at, const WasmModule *m, uint32_t loca
 /* Stores a frame there, above which there is none; 0 = there is none at that address, either. */
 void stack_put_frame(const StackPlaces *at, const WasmModule *m, uint32_t local, uint32_t step,
                      uint32_t frame, Buf *out);
+/* Removes the frame at the address in a local, and stores the address at the top for the host's
+ * next call. */
+void stack_put_leave(const StackPlaces *at, const WasmModule *m, uint32_t local, Buf *out);
 /* An operation. */
 void stack_put(const StackPlaces *at, const WasmModule *m, StackOp op, Buf *out);
 

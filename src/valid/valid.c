@@ -394,7 +394,7 @@ static void check_body(Valid *v, uint32_t func) {
 /* All functions that could be referred to still can be. */
 static bool declares_as_before(const WasmModule *m, const WasmModule *from) {
     for (uint32_t k = 0; k < from->input_count[WASM_SPACE_FUNC]; k++)
-        if (from->declared[k] && !m->declared[wasm_called(from, k)])
+        if (from->declared[k] && !m->declared[wasm_entered(from, k)])
             return false;
     return true;
 }

@@ -65,6 +65,14 @@ void wasm_wrap_func(WasmModule *m, uint32_t func, uint32_t by) {
     m->layout.called[func] = wasm_final(m, WASM_SPACE_FUNC, by);
 }
 
+void wasm_enter_func(WasmModule *m, uint32_t func, uint32_t by) {
+    uint32_t n = m->input_count[WASM_SPACE_FUNC];
+    assert(m->layout.done && func < n);
+    if (!m->layout.entered)
+        m->layout.entered = mem_zalloc(sizeof *m->layout.entered * n);
+    m->layout.entered[func] = wasm_final(m, WASM_SPACE_FUNC, by) + 1;
+}
+
 /* A definition that is added after the layout goes to the end: index and handle agree. */
 static uint32_t added(WasmModule *m, WasmSpace space, uint32_t handle) {
     if (m->layout.done && !m->layout.identity[space])

@@ -50,6 +50,7 @@ void wasm_module_free(WasmModule *m) {
     for (uint32_t k = 0; k < WASM_SPACE_COUNT; k++)
         free(m->layout.final[k]);
     free(m->layout.called);
+    free(m->layout.entered);
     free(m->declared);
     free(m->ops);
     arena_free(&m->arena);

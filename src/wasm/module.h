@@ -217,6 +217,8 @@ typedef struct WasmLayout {
     uint32_t final_cap[WASM_SPACE_COUNT];
     uint32_t *called; /* by handle of the input: what the program calls by it (wasm_wrap_func); NULL
                          = nothing is wrapped */
+    uint32_t *entered; /* 1 + what is named instead of it outside of code (wasm_enter_func), 0 =
+                          itself; NULL = all name themselves */
 } WasmLayout;
 
 /* The instructions of a body that name functions, one after the other. */
@@ -423,10 +425,19 @@ static inline uint32_t wasm_final(const WasmModule *m, WasmSpace space, uint32_t
  * the program names it: in sections other than code, and in bodies that are copied with
  * wasm_program_remap. The module is laid out. */
 void wasm_wrap_func(WasmModule *m, uint32_t func, uint32_t by);
+/* The function `by`, of the original type of `func`, a handle of the input, takes its place in
+ * sections other than code: hosts and tables get it. The module is laid out. */
+void wasm_enter_func(WasmModule *m, uint32_t func, uint32_t by);
 /* The final index of what the program calls by a handle. */
 static inline uint32_t wasm_called(const WasmModule *m, uint32_t func) {
     bool wrapped = m->layout.called && func < m->input_count[WASM_SPACE_FUNC];
     return wrapped ? m->layout.called[func] : wasm_final(m, WASM_SPACE_FUNC, func);
+}
+/* The final index of what sections other than code name by a handle. */
+static inline uint32_t wasm_entered(const WasmModule *m, uint32_t func) {
+    bool input = m->layout.entered && func < m->input_count[WASM_SPACE_FUNC];
+    uint32_t by = input ? m->layout.entered[func] : 0;
+    return by ? by - 1 : wasm_called(m, func);
 }
 
 /* ---- copying code (wasm/remap.c) ---- */
