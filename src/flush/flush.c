@@ -12,12 +12,7 @@
 
 #include <assert.h>
 
-enum { PAGE = 65536 };
 #define MAX_OWN UINT64_C(0xf0000000) /* leaves the heap some room */
-
-static uint64_t pages_for(uint64_t bytes) {
-    return (bytes + PAGE - 1) / PAGE;
-}
 
 /* ---- deciding ---- */
 
@@ -84,7 +79,7 @@ static bool choose_storage(Flush *f) {
 /* ---- the flush function's surroundings ---- */
 
 static uint32_t add_memory(WasmModule *m, uint64_t bytes) {
-    WasmLimits limits = {.min = pages_for(bytes), .page_log2 = 16};
+    WasmLimits limits = {.min = flush_pages(bytes), .page_log2 = 16};
     return wasm_add_memory(m, limits, text("whammc"));
 }
 
@@ -97,7 +92,7 @@ static void guard_maximum(Flush *f) {
     assert(!is_known_outside(f->m));
     f->guard_grow = true;
     f->old_max = mem->limits.max;
-    uint64_t more = pages_for(RUNTIME_STACK + store_values_size(f->store) + 8 + f->image.len);
+    uint64_t more = flush_pages(RUNTIME_STACK + store_values_size(f->store) + 8 + f->image.size);
     if (f->host == HOST_NONE)
         more = 65536; /* the report itself is kept in memory */
     mem->limits.max = mem->limits.max + more > 65536 ? 65536 : mem->limits.max + more;
@@ -137,7 +132,7 @@ static bool place_own(Flush *f) {
                    : f->plan->asks.elements ? VALUES_START
                                             : VALUES_STACK;
     f->image.at = align8(s->values_at + store_values_size(s));
-    Places places = {.heap = f->image.at + f->image.len};
+    Places places = {.heap = f->image.at + f->image.size};
     if (f->plan->asks.values)
         places = place_values(f, places.heap, &texts);
     if (places.heap > MAX_OWN) {
@@ -204,10 +199,11 @@ static bool plan_merge(Flush *f) {
         return false;
     s->cells.in_memory = s->in_memory || (f->options->storage == STORAGE_AUTO &&
                                           s->cells.outlined && f->plan->asks.values);
-    store_chosen(s);
     bool grows =
         can_grow(f->m) && !f->options->polls; /* at the end, when it is not observed any more */
     f->own = s->in_memory || f->plan->asks.values || (s->rows.reports && !grows);
+    flush_plan_sums(f);
+    store_chosen(s);
     return f->own ? place_own(f) : place_grown(f);
 }
 
@@ -218,7 +214,7 @@ HostChoice flush_host(const WasmModule *m, const Plan *plan, const RewriteOption
 }
 
 bool flush_plan(Flush *f) {
-    f->at.flush = f->at.due = f->at.grow = UINT32_MAX;
+    f->at.flush = f->at.due = f->at.grow = f->at.ready = UINT32_MAX;
     f->main = f->proc_exit = -1;
     flush_trap_plan(f);
     return f->options->link == LINK_IMPORT ? flush_import_plan(f) : plan_merge(f);
@@ -264,32 +260,6 @@ static void put_dump(void *ctx, WasmType type, const FlushSource *source, uint64
     chunks_item(c);
 }
 
-/* On the first flush: memory.grow, and the image into the new pages. Gives up (returns) if there is
- * no room. */
-static void put_grow(const Flush *f, Buf *b) {
-    uint64_t image_offset = align8(RUNTIME_STACK + store_values_size(f->store));
-    uint32_t base = global_index(f, f->at.base);
-    emit(b,
-         "$base=%u $image=%u"
-         " global.get $base i32.eqz"
-         " if"
-         "   i32.const %u memory.grow 0 global.set $base"
-         "   global.get $base i32.const -1 i32.eq if i32.const 0 global.set $base return end"
-         "   global.get $base i32.const 16 i32.shl global.set $base"
-         "   global.get $base i32.const $image i32.add i32.const 0 i32.const %u memory.init %u 0"
-         " end",
-         base, (uint32_t)image_offset, (uint32_t)pages_for(image_offset + f->image.len),
-         f->image.len, wasm_final(f->m, WASM_SPACE_DATA, f->image.data));
-}
-
-/* An address of the runtime's part of memory, as code that pushes it. */
-static const char *address(const Flush *f, uint64_t offset) {
-    if (f->own)
-        return arena_printf(&f->m->arena, "i32.const %u", (uint32_t)offset);
-    return arena_printf(&f->m->arena, "global.get %u i32.const %u i32.add",
-                        global_index(f, f->at.base), (uint32_t)offset);
-}
-
 typedef enum TemplateKind { TEMPLATE_BODY, TEMPLATE_INIT, TEMPLATE_EXIT } TemplateKind;
 
 static void splice_shapes(Splicer *s, const ShapeList *list, TemplateKind kind) {
@@ -313,31 +283,17 @@ static void splice_script(Splicer *s, const Template *t, uint32_t script) {
     pool_release(&s->pool);
 }
 
-/* Counters that are globals, to the value area at `values_at`. */
-static void put_counters(Flush *f, uint64_t values_at, Buf *body) {
-    const Store *store = f->store;
-    uint32_t n = store->in_memory ? 0 : image_counters(store->rows.image);
-    if (!n)
-        return;
-    emit(body, "%s", address(f, values_at + image_counters_offset(store->rows.image)));
-    counter_save(body, f->m, store->counters.global, n, f->at.memory);
-}
-
 /* The values to the value area, then whammc_report. */
 static void put_report(Flush *f, Splicer *s, Buf *body) {
     Chunks dump = {.f = f, .s = s, .name = "whammc.dump", .params = {WASM_I32}, .nparams = 1};
     flush_each_value(f, put_dump, &dump);
-    uint64_t image_offset = align8(RUNTIME_STACK + store_values_size(f->store));
-    if (!f->own)
-        put_grow(f, body);
+    flush_put_ready(f, body, "return");
     if (!f->plan->asks.values)
-        emit(body, "%s global.set %u", address(f, RUNTIME_STACK),
+        emit(body, "%s global.set %u", flush_address(f, RUNTIME_STACK),
              global_index(f, f->at.stack_pointer));
-    uint64_t values_at = f->own ? f->store->values_at : RUNTIME_STACK;
-    chunks_call(&dump, address(f, values_at), body);
-    put_counters(f, values_at, body);
-    emit(body, "%s i32.const %u %s call %u", address(f, f->own ? f->image.at : image_offset),
-         f->image.len, address(f, values_at), func_index(f, f->at.report));
+    chunks_call(&dump, flush_address(f, flush_values_at(f)), body);
+    emit(body, "%s i32.const %u", flush_address(f, flush_image_at(f)), f->image.len);
+    emit(body, "%s call %u", flush_address(f, flush_values_at(f)), func_index(f, f->at.report));
 }
 
 static void set_flushing(const Flush *f, Buf *b, bool now) {
@@ -476,6 +432,8 @@ static void add_getters(Flush *f, Splicer *s) {
         FlushSource source = flush_variable(f, v, 0);
         if (store_sum(f->store, v->id))
             flush_settle(f, &body);
+        if (source.tabled)
+            flush_put_ready(f, &body, "unreachable");
         flush_push(f, &source, &body);
         uint32_t func =
             flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, &result, 1), name, &body);
@@ -511,6 +469,7 @@ bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once, co
     fill.stack = f->stack;
     fill.due = f->at.due;
     flush_add_traps(f, &s);
+    flush_add_ready(f);
     flush_add_sums(f, &s);
     fill_functions(f, &s, reach);
     bool ok = add_start(f, &s, init, once);

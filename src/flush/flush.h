@@ -25,6 +25,8 @@ typedef struct FlushHandles {
     uint32_t due;                 /* the function that scripts call when a report is due */
     uint32_t flushing;            /* a global: the flush function is active (if there is `due`) */
     uint32_t grow;                /* the function that replaces memory.grow */
+    uint32_t sum;                 /* whammc_sum */
+    uint32_t ready;               /* the function that makes ready for it */
 } FlushHandles;
 
 /* The image of the report. */
@@ -32,6 +34,7 @@ typedef struct FlushImage {
     uint32_t data; /* handle of the passive segment (grown) */
     uint64_t at;   /* address (own) */
     uint32_t len;
+    uint32_t size; /* with the table of sums after it */
 } FlushImage;
 
 /* Handles of functions of the runtime module (imported). */
@@ -43,6 +46,8 @@ typedef struct FlushImports {
 typedef struct FlushSums {
     CounterFuncs funcs; /* that return parts of what is counted by segments */
     uint32_t *end;      /* by variable of Counts: of `funcs` */
+    Buf table;          /* of the sums that the runtime adds up (stdlib/runtime/sums.h) */
+    uint32_t *at;       /* by variable of Counts: 1 + the offset of its sum there, 0 = none */
     Vec(uint32_t)
         settle; /* handles: what brings up to date what code looks at when a report is due */
 } FlushSums;

@@ -75,6 +75,8 @@ bool flush_make_image(Flush *f, const Image *image, Buf *bytes) {
                             str_of(f->options->report_file)};
     if (image_finish(image, &options, bytes)) {
         f->image.len = (uint32_t)bytes->len;
+        buf_bytes(bytes, f->sums.table.data, f->sums.table.len);
+        f->image.size = (uint32_t)bytes->len;
         return true;
     }
     Span whole = {f->file, 0, 0};
@@ -90,7 +92,7 @@ bool flush_make_image(Flush *f, const Image *image, Buf *bytes) {
 
 void flush_push(const Flush *f, const FlushSource *source, Buf *out) {
     emit(out, "global.get %u", source->global);
-    if (!counter_sum_any(&source->counted))
+    if (!source->tabled && !counter_sum_any(&source->counted))
         return;
     Buf counted = {0};
     flush_push_sum(f, source, &counted);

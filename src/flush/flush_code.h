@@ -68,7 +68,8 @@ bool flush_make_image(Flush *f, const Image *image, Buf *bytes);
 /* Where a value of the report comes from. */
 typedef struct FlushSource {
     uint32_t global; /* the index of a global */
-    const Sum *sum;  /* NULL, or how the following is added to that: */
+    const Sum *sum;  /* NULL, or how what is counted is added to that: */
+    uint32_t tabled; /* 1 + the offset of what is counted in FlushSums.table, or 0: */
     CounterSum counted;
 } FlushSource;
 
@@ -80,6 +81,11 @@ FlushSource flush_variable(const Flush *f, const PlanVar *v, uint32_t leaf);
 FlushSource flush_cell(const Flush *f, const MapCell *cell, uint32_t n);
 
 /* ---- sums (flush_sum.c) ---- */
+
+/* Decides which sums the runtime adds up, and makes their table; the storage of cells is decided.
+ * These are the long ones, if there is a runtime in the program: but for those that are settled if
+ * memory may be lacking, as code then still must see what they are. */
+void flush_plan_sums(Flush *f);
 
 /* Adds the functions that compute sums of segment counts, and those that settle sums. */
 void flush_add_sums(Flush *f, Splicer *s);
@@ -107,6 +113,25 @@ void flush_push_sum(const Flush *f, const FlushSource *source, Buf *out);
  * of traps, by ascending offset there; counters follow. */
 typedef void FlushValue(void *ctx, WasmType type, const FlushSource *source, uint64_t offset);
 void flush_each_value(const Flush *f, FlushValue *value, void *ctx);
+
+/* ---- the runtime's part of memory (flush_memory.c) ---- */
+
+/* How many pages so many bytes take. */
+static inline uint64_t flush_pages(uint64_t bytes) {
+    return (bytes + 65535) / 65536;
+}
+
+/* Code that pushes an address of it. */
+const char *flush_address(const Flush *f, uint64_t offset);
+/* Offsets of the value area, of the image and of the table of sums in it. */
+uint64_t flush_values_at(const Flush *f);
+uint64_t flush_image_at(const Flush *f);
+/* Appends code that makes it ready: grows the program's memory if there is no such part yet, then
+ * brings the counters there that the report or sums are made of. It leaves the function, by these
+ * instructions, if there is no room. */
+void flush_put_ready(Flush *f, Buf *b, const char *leave);
+/* Adds the function that does so, if sums may be asked for without a report. */
+void flush_add_ready(Flush *f);
 
 /* ---- traps in segments (flush_trap.c) ---- */
 

@@ -33,7 +33,14 @@ static EmitNumber counter_at(const void *ctx, uint32_t n) {
 
 void flush_push_sum(const Flush *f, const FlushSource *source, Buf *out) {
     const CounterPlaces places = {counter_at, f};
-    counter_push_sum(out, f->m, &places, &source->counted);
+    if (!source->tabled) {
+        counter_push_sum(out, f->m, &places, &source->counted);
+        return;
+    }
+    uint64_t table = flush_image_at(f) + f->image.len,
+             words = flush_values_at(f) + image_counters_offset(f->store->rows.image);
+    emit(out, "%s", flush_address(f, table + source->tabled - 1));
+    emit(out, "%s call %u", flush_address(f, words), func_index(f, f->at.sum));
 }
 
 void flush_combine(const Sum *sum, const Buf *counted, Buf *out) {
@@ -60,10 +67,56 @@ bool flush_settles(const Flush *f, uint32_t n, const Sum *sum, bool cell) {
     return sum && store_settles(f->store, sum, cell) && counts_sum(f->store->counts, n)->n;
 }
 
+/* ---- the table ---- */
+
+/* Puts the sum of a variable of Counts into the table, if it is long; how many parts it then has.
+ */
+static uint32_t table_sum(Flush *f, uint32_t n, const Sum *sum, bool cell) {
+    const CountSum *counted = counts_sum(f->store->counts, n);
+    if (counted->n <= COUNTER_PARTS_INLINE || (!f->own && flush_settles(f, n, sum, cell)))
+        return 0;
+    f->sums.at[n] = 1 + (uint32_t)f->sums.table.len;
+    buf_u32le(&f->sums.table, (uint32_t)counted->parts.len);
+    buf_bytes(&f->sums.table, counted->parts.data, counted->parts.len);
+    return counted->n;
+}
+
+static uint64_t table_cell(Flush *f, const MapCell *cell) {
+    uint32_t n = f->plan->vars.len + cell->first_sum;
+    uint64_t parts = 0;
+    for (uint32_t k = 0; k <= f->plan->cells.maps.at[cell->map].leaves; k++)
+        parts += table_sum(f, n + k, store_cell_sum(f->store, cell, k), true);
+    return parts;
+}
+
+/* If counters must be copied only for the table, it should save more code than that takes. */
+void flush_plan_sums(Flush *f) {
+    Store *s = f->store;
+    uint64_t parts = 0;
+    if (!s->counts || !s->rows.reports)
+        return;
+    f->sums.at = arena_array(&f->m->arena, uint32_t, f->plan->vars.len + s->cells.nsums + 1);
+    for (uint32_t i = 0; i < f->plan->vars.len; i++)
+        parts += table_sum(f, i, store_sum(s, i), false);
+    for (uint32_t i = 0; i < s->cells.list.len; i++)
+        parts += table_cell(f, &s->cells.list.at[i]);
+    s->counters.added_up = parts && (s->in_memory || s->counts->values.len ||
+                                     parts + parts / 4 >= s->counts->ncounters);
+    if (!s->counters.added_up) {
+        f->sums.at = NULL;
+        buf_free(&f->sums.table);
+    }
+}
+
+/* ---- where parts are ---- */
+
 /* Also of what is settled. */
 static void find_parts(const Flush *f, uint32_t n, const Sum *sum, FlushSource *source) {
     uint32_t from = n ? f->sums.end[n - 1] : 0;
     source->sum = sum;
+    source->tabled = f->sums.at ? f->sums.at[n] : 0;
+    if (source->tabled)
+        return;
     source->counted.nfuncs = f->sums.end[n] - from;
     if (source->counted.nfuncs)
         source->counted.funcs = f->sums.funcs.at + from;
@@ -183,11 +236,15 @@ void flush_add_sums(Flush *f, Splicer *s) {
     uint32_t *end = arena_array(&f->m->arena, uint32_t, n + 1);
     const CounterPlaces places = {counter_at, f};
     for (uint32_t i = 0; i < n; i++) {
-        counter_add_functions(f->m, &places, counts_sum(f->store->counts, i), &f->sums.funcs);
+        if (!f->sums.at || !f->sums.at[i])
+            counter_add_functions(f->m, &places, counts_sum(f->store->counts, i), &f->sums.funcs);
         end[i] = f->sums.funcs.len;
     }
     f->sums.end = end;
     add_loops(f, s);
-    if (f->store->counters.nsettled)
-        add_settling(f, s);
+    if (!f->store->counters.nsettled)
+        return;
+    if (f->at.ready != UINT32_MAX && f->own)
+        vec_push(&f->sums.settle, f->at.ready);
+    add_settling(f, s);
 }

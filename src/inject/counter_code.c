@@ -8,7 +8,6 @@
 #include "../../stdlib/runtime/sums.h" /* the parts of sums */
 
 enum {
-    PARTS_INLINE = 8,
     PARTS_FUNCTION = 1000,
     SAVED_TOGETHER = 16,
     SAVED_BY_ONE = 256 * SAVED_TOGETHER, /* by one function */
@@ -51,12 +50,12 @@ static void sort_parts(const CountParts *parts) {
 }
 
 void counter_parts(const CountSum *sum, CountParts *parts) {
-    Reader r = {sum->parts.data, sum->parts.data + sum->parts.len};
+    const uint8_t *at = sum->parts.data;
     uint32_t counter = 0;
     parts->len = 0;
     vec_reserve(parts, sum->n);
     for (; parts->len < sum->n; counter++) {
-        uint64_t weight = sums_part(&r, &counter);
+        uint64_t weight = sums_part(&at, &counter);
         parts->at[parts->len++] = (CountPart){counter, weight};
     }
     if (parts->len > 1)
@@ -82,7 +81,7 @@ void counter_add_functions(WasmModule *m, const CounterPlaces *at, const CountSu
                            CounterFuncs *funcs) {
     CountParts parts = {0};
     Buf code = {0};
-    if (sum->n <= PARTS_INLINE)
+    if (sum->n <= COUNTER_PARTS_INLINE)
         return;
     counter_parts(sum, &parts);
     for (uint32_t i = 0; i < parts.len; i += PARTS_FUNCTION) {

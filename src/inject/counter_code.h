@@ -23,6 +23,9 @@ typedef struct CountPart {
 } CountPart;
 typedef Vec(CountPart) CountParts;
 
+/* Sums with more parts are made by functions. */
+enum { COUNTER_PARTS_INLINE = 8 };
+
 /* Lists the parts of a sum: those of the same weight follow one another. */
 void counter_parts(const CountSum *sum, CountParts *parts);
 

@@ -94,11 +94,11 @@ static void join_values(Counts *c, const Counts *run) {
 
 /* Of the parts, which have distances, only the first one changes. */
 static void join_sum(CountSum *sum, const CountSum *run, uint32_t ncounters) {
-    Reader r = {run->parts.data, run->parts.data + run->parts.len};
+    const uint8_t *at = run->parts.data;
     uint32_t counter = 0;
-    uint64_t weight = sums_part(&r, &counter);
+    uint64_t weight = sums_part(&at, &counter);
     count_sum_add(sum, ncounters + counter, weight);
-    buf_bytes(&sum->parts, r.at, (size_t)(r.end - r.at));
+    buf_bytes(&sum->parts, at, (size_t)(run->parts.data + run->parts.len - at));
     sum->n += run->n - 1;
     sum->next = ncounters + run->next;
 }

@@ -712,6 +712,7 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
     free(r.seen_alt);
     vec_free(&r.flush.library_starts);
     vec_free(&r.flush.sums.funcs);
+    buf_free(&r.flush.sums.table);
     vec_free(&r.flush.sums.settle);
     program_free(&r.p);
     return ok;

@@ -354,16 +354,17 @@ static ImageWord count_word(void *ctx, uint32_t number) {
     return (ImageWord){ref.index, ref.derived};
 }
 
-/* Whether rows are made of counters, which the image then has among its values. */
-static bool counters_in_image(const Counts *counts) {
-    return counts && counts->values.len;
+/* Whether rows or sums are made of counters by the runtime: then the image has these among its
+ * values. */
+static bool counters_in_image(const Store *s) {
+    return s->counts && (s->counts->values.len || s->counters.added_up);
 }
 
 static void close_counts(Store *s) {
     const Counts *c = s->counts;
     image_set_counts(s->rows.image,
                      (ImageCounts){.traps = c->traps.len ? TRAP_RECORDS : 0,
-                                   .ncounters = counters_in_image(c) ? c->ncounters : 0,
+                                   .ncounters = counters_in_image(s) ? c->ncounters : 0,
                                    .nderived = c->nderived,
                                    .derived = &c->derived,
                                    .word = count_word,
@@ -404,8 +405,6 @@ void store_close(Store *s, const WasmModule *m) {
         }
     }
     free(list);
-    if (s->counts)
-        close_counts(s);
 }
 
 /* ---- strings ---- */
@@ -481,7 +480,7 @@ uint64_t store_values_size(const Store *s) {
     uint64_t size = tallies_offset(s) + 8 * s->tallies.words;
     if (!s->in_memory)
         return size;
-    uint32_t words = counter_words(s) - (counters_in_image(s->counts) ? s->counts->ncounters : 0);
+    uint32_t words = counter_words(s) - (counters_in_image(s) ? s->counts->ncounters : 0);
     return size + 8 * (uint64_t)words;
 }
 
@@ -504,6 +503,8 @@ bool store_settles(const Store *s, const Sum *sum, bool cell) {
 
 void store_chosen(Store *s) {
     s->counters.nsettled = 0;
+    if (s->counts)
+        close_counts(s);
     for (uint32_t i = 0; s->counts && i < s->plan->vars.len; i++)
         s->counters.nsettled +=
             counts_sum(s->counts, i)->n && store_settles(s, store_sum(s, i), false);
@@ -609,7 +610,7 @@ static void add_counters(Store *s, WasmModule *m) {
         wasm_add_globals_zero(m, WASM_I64, true, counter_words(s));
     s->counters.settled_at =
         s->values_at + store_values_size(s) - 8 * (uint64_t)s->counters.nsettled;
-    s->counters.at = counters_in_image(s->counts)
+    s->counters.at = counters_in_image(s)
                          ? s->values_at + image_counters_offset(s->rows.image)
                          : s->counters.settled_at - 8 * (uint64_t)s->counts->ncounters;
     bool called = s->in_memory && s->counts->ncounters >= VERY_MANY_COUNTERS;

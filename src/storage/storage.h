@@ -74,6 +74,7 @@ typedef struct StoreCounters {
     uint64_t settled_at; /* and of what was counted of the first sum that is settled */
     uint32_t add;        /* handle of a function that increments one; UINT32_MAX = none */
     uint32_t nsettled;   /* sums that are brought up to date in their places at a flush */
+    bool added_up;       /* the runtime makes sums of them, so that they are in the value area */
 } StoreCounters;
 
 /* Maps that exist at run time. */
@@ -146,8 +147,7 @@ void store_count_once(Store *s, const ShapeList *shapes, const WasmModule *m);
 /* The id of an action in the image, for rows of what happens on these ways of a branch: WAY_... */
 uint32_t store_action_row(Store *s, const Action *a, unsigned ways);
 
-/* Rows of shared and script variables, strings of script scope, what is derived of counters; then
- * the size of everything is known. */
+/* Rows of shared and script variables, strings of script scope. */
 void store_close(Store *s, const WasmModule *m);
 
 /* The number of a string, and its content as an object of the runtime. */
@@ -173,7 +173,8 @@ uint64_t store_words(const Store *s);
  * of sums that are settled. */
 uint64_t store_values_size(const Store *s);
 
-/* After the choice of in_memory: how many sums are settled. */
+/* After the choice of in_memory and counters.added_up: what is derived of counters, and how many
+ * sums are settled; then the size of everything is known. */
 void store_chosen(Store *s);
 
 /* Adds the globals (or fixes the addresses), after the choice was made (in_memory, memory,

@@ -2,9 +2,10 @@
  * runtime/host.h - shared by all hosts when compiled to wasm32.
  *
  * Each host is a module that can be placed anywhere: it imports env.memory and env.__stack_pointer
- * (and what its host offers), exports `whammc_report`, and keeps nothing in memory: no data, no
- * table, no start function. All it needs is the stack, HOST_STACK bytes below __stack_pointer;
- * state that outlives a call is in Wasm globals. tests/checks/runtime checks this.
+ * (and what its host offers), exports `whammc_report` and `whammc_sum` (sums.h), and keeps nothing
+ * in memory: no data, no table, no start function. All it needs is the stack, HOST_STACK bytes
+ * below __stack_pointer; state that outlives a call is in Wasm globals. tests/checks/runtime checks
+ * this.
  *
  * Compiled with VALUES it also contains everything that values.h declares, and keeps its state in a
  * memory of its own. host_import.c is different: a module with a memory of its own, with values.

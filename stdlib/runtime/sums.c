@@ -3,6 +3,13 @@
  */
 #include "sums.h"
 
+#if defined __wasm__ && !defined HOST_IMPORT
+#include "host.h"
+#define SUMS_EXPORT EXPORT("whammc_sum")
+#else
+#define SUMS_EXPORT
+#endif
+
 SumsTraps sums_traps(const uint8_t *at, uint32_t room) {
     SumsTraps traps = {at, 0};
     while (traps.n < room && load32(at + SUMS_TRAP * (uintptr_t)traps.n + 12))
@@ -65,4 +72,14 @@ void sums_derive(Reader *table, SumsWords words, SumsTraps traps) {
             store64(words.derived + 8 * (uintptr_t)next, sum);
         next++;
     }
+}
+
+SUMS_EXPORT uint64_t sums_add_up(const uint8_t *sum, const uint8_t *words) {
+    const uint8_t *at = sum + 4, *end = at + load32(sum);
+    uint64_t total = 0;
+    for (uint32_t counter = 0; at < end; counter++) {
+        uint64_t weight = sums_part(&at, &counter);
+        total += weight * load64(words + 8 * (uintptr_t)counter);
+    }
+    return total;
 }

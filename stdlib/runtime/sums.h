@@ -46,6 +46,10 @@ typedef struct SumsTraps {
     uint32_t n;
 } SumsTraps;
 
+/* The value of a sum: at `sum` is the number of bytes that its parts take, u32, then the parts; the
+ * words are counters. Exported as whammc_sum; needs no stack, as it may be called at any time. */
+uint64_t sums_add_up(const uint8_t *sum, const uint8_t *words);
+
 /* How a part has its weight; 0 = it follows. */
 static inline uint64_t sums_weight_code(uint64_t weight) {
     uint64_t below = 0 - weight;
@@ -54,12 +58,28 @@ static inline uint64_t sums_weight_code(uint64_t weight) {
                                                   : 0;
 }
 
+/* Unsigned LEB128, which is complete. */
+static inline __attribute__((always_inline)) uint64_t sums_uleb(const uint8_t **at) {
+    uint64_t v = 0, byte;
+    uint32_t shift = 0;
+    do {
+        byte = *(*at)++;
+        v |= (byte & 0x7f) << shift;
+        shift += 7;
+    } while (byte >= 0x80);
+    return v;
+}
+
 /* Reads a part, whose weight it returns. `counter`: the one after that of the part before; becomes
  * that of the part. */
-static inline uint64_t sums_part(Reader *sum, uint32_t *counter) {
-    uint64_t part = read_uleb(sum), code = part & SUMS_WEIGHT;
+static inline __attribute__((always_inline)) uint64_t sums_part(const uint8_t **at,
+                                                                uint32_t *counter) {
+    uint64_t part = sums_uleb(at), code = part & SUMS_WEIGHT, far;
     *counter += (uint32_t)(part >> SUMS_WEIGHT_SHIFT);
-    return !code ? (uint64_t)read_zigzag(sum) : code <= SUMS_POSITIVE ? code : SUMS_POSITIVE - code;
+    if (code)
+        return code <= SUMS_POSITIVE ? code : SUMS_POSITIVE - code;
+    far = sums_uleb(at);
+    return far >> 1 ^ (0 - (far & 1));
 }
 
 /* The number of records in use. */

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "inject/counter_code.h"
 #include "stdlib/runtime/sums.h"
 
 enum { COUNTERS = 4, DERIVED = 4 };
@@ -135,11 +136,50 @@ static void test_damaged(void **state) {
     }
 }
 
+/* Weights in every form, distances of one byte and more. */
+static void test_added_up(void **state) {
+    (void)state;
+    static const CountPart parts[] = {
+        {0, 1},   {1, 11},        {2, 12}, {3, 0 - UINT64_C(1)},   {9, 0 - UINT64_C(4)},
+        {10, 63}, {11, 1u << 20}, {19, 1}, {400, 0 - UINT64_C(5)}, {5000, UINT64_C(1) << 63},
+    };
+    enum { N = sizeof parts / sizeof *parts, COUNTERS_HERE = 5001 };
+    static uint8_t words[8 * COUNTERS_HERE];
+    CountSum sum = {0};
+    CountParts list = {0};
+    Buf table = {0};
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < COUNTERS_HERE; i++)
+        store64(words + 8 * (size_t)i, 3 * (uint64_t)i + 1);
+    for (uint32_t i = 0; i < N; i++) {
+        count_sum_add(&sum, parts[i].counter, parts[i].weight);
+        total += parts[i].weight * (3 * (uint64_t)parts[i].counter + 1);
+    }
+    buf_u32le(&table, (uint32_t)sum.parts.len);
+    buf_bytes(&table, sum.parts.data, sum.parts.len);
+    assert_true(sums_add_up(table.data, words) == total);
+
+    counter_parts(&sum, &list);
+    assert_int_equal(list.len, N);
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t found = 0;
+        for (uint32_t k = 0; k < N; k++)
+            found += list.at[k].counter == parts[i].counter && list.at[k].weight == parts[i].weight;
+        assert_int_equal(found, 1);
+    }
+    assert_int_equal(list.at[0].counter, 0); /* those of weight 1 follow one another */
+    assert_int_equal(list.at[1].counter, 19);
+    vec_free(&list);
+    buf_free(&sum.parts);
+    buf_free(&table);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_terms),
         cmocka_unit_test(test_traps),
         cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_added_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

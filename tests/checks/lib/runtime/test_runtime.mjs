@@ -52,6 +52,20 @@ function instantiate(host, p, imports) {
   }, exports: instance.exports };
 }
 
+// Sums may be asked for while a report is made: they leave the stack, and all memory, alone.
+function testSum(host) {
+  const memory = new WebAssembly.Memory({ initial: 1 }), view = new DataView(memory.buffer);
+  const parts = [0x01, 0x1f, 0x00, 0x18], words = 64; // 1 * counter 0, -4 * counter 2, 12 * counter 3
+  view.setUint32(8, parts.length, true);
+  new Uint8Array(memory.buffer).set(parts, 12);
+  [1000n, 7n, 100n, 3n].forEach((v, i) => view.setBigUint64(words + 8 * i, v, true));
+  const before = Buffer.from(new Uint8Array(memory.buffer)), p = { memory };
+  const nothing = new Proxy({}, { get: () => () => 0 });
+  const { exports } = instantiate(host, p, { whammc: nothing, wasi_snapshot_preview1: nothing, app: nothing });
+  check(`${host}: sum`, exports.whammc_sum(8, words) === 1000n - 400n + 36n, exports.whammc_sum(8, words));
+  check(`${host}: sum changes nothing`, before.equals(Buffer.from(new Uint8Array(memory.buffer))));
+}
+
 // A WASI whose memory is `memory`: collects what is written per descriptor, at most `most` bytes a call.
 function wasi(memory, { most = 1 << 30, fail = false, preopens = 2, canOpen = () => true } = {}) {
   const log = { written: {}, opened: [], closed: [], calls: 0 };
@@ -90,7 +104,7 @@ function testShape() {
     const env = WebAssembly.Module.imports(module).filter((i) => i.module === 'env').map((i) => i.name);
     check(`${host}: imports of env: ${env}`, env.every((n) => ['memory', '__stack_pointer', '__memory_base'].includes(n)));
     const exported = WebAssembly.Module.exports(module).map((e) => e.name);
-    check(`${host}: exports ${exported}`, exported.includes('whammc_report') && exported.every((n) => n.startsWith('whammc_report')));
+    check(`${host}: exports ${exported}`, exported.includes('whammc_report') && exported.every((n) => n.startsWith('whammc_report') || n === 'whammc_sum'));
     const bytes = readFileSync(join(wasmDir, `${host}.wasm`)), sections = sectionsOf(bytes);
     check(`${host}: no table, memory, start, element, data: ${sections}`, ![4, 5, 8, 9, 11, 12].some((s) => sections.includes(s)));
     check(`${host}: at most 8 KiB`, bytes.length <= 8192);
@@ -209,6 +223,8 @@ function testDamaged() {
 try {
   execFileSync(dump, [work], { stdio: 'inherit' });
   testShape();
+  for (const host of Object.keys(modules))
+    testSum(host);
   for (const name of ['empty', 'csv', 'json', 'quoted', 'counts', 'large']) {
     testJs(name);
     testNone(name);
