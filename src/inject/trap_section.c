@@ -4,7 +4,7 @@
 #include "inject/trap_section.h"
 #include "edit/edit.h"
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
 void trap_section_begin(Counts *c) {
     while (c->trap_moved.len < c->trap_points.len)
@@ -33,42 +33,78 @@ void trap_section_find(const Counts *c, uint32_t func, const Moves *moves) {
 typedef struct Section {
     const Counts *c;
     Buf bytes;
-    uint32_t offset, shift; /* of the point before, in the new body */
+    Buf runs;               /* of the current segment */
+    uint32_t offset, shift; /* of the instruction before, in the new body */
 } Section;
 
-static void put_point(Section *s, uint32_t point) {
-    uint32_t moved = s->c->trap_moved.at[point], shift = moved - s->c->trap_points.at[point];
-    uint32_t change = shift - s->shift;
-    buf_uleb(&s->bytes, (uint64_t)(moved - s->offset) << 1 | (change != 0));
-    if (change)
-        buf_uleb(&s->bytes, change << 1 ^ (0 - (change >> 31)));
-    s->offset = moved;
-    s->shift = shift;
+/* Points [from, to) of a segment that are one run, and their amounts. */
+typedef struct Run {
+    uint32_t from, to;
+    size_t amounts, size; /* in Counts.trap_amounts */
+} Run;
+
+static uint32_t shift_of(const Counts *c, uint32_t point) {
+    return c->trap_moved.at[point] - c->trap_points.at[point];
 }
 
-/* Copies n numbers; returns where the next ones are. */
-static const uint8_t *put_amounts(Section *s, const uint8_t *from, uint32_t n) {
-    const uint8_t *to = from;
+/* The size of n numbers. */
+static size_t size_of_amounts(const Counts *c, size_t from, uint32_t n) {
+    size_t to = from;
     for (; n; to++)
-        n -= *to < 0x80;
-    buf_bytes(&s->bytes, from, (size_t)(to - from));
-    return to;
+        n -= c->trap_amounts.data[to] < 0x80;
+    return to - from;
+}
+
+static bool same_amounts(const Counts *c, const Run *run, size_t next, uint32_t n) {
+    const uint8_t *amounts = c->trap_amounts.data;
+    return !n || (size_of_amounts(c, next, n) == run->size &&
+                  !memcmp(amounts + next, amounts + run->amounts, run->size));
+}
+
+/* The run that begins at a point of the segment, whose amounts are the next ones. */
+static Run find_run(const Counts *c, const CountTraps *t, uint32_t from, size_t amounts) {
+    Run run = {from, from + 1, amounts, size_of_amounts(c, amounts, t->nvars)};
+    uint32_t end = t->point + t->npoints;
+    for (size_t next = amounts + run.size; run.to < end; run.to++, next += run.size)
+        if (shift_of(c, run.to) != shift_of(c, from) || !same_amounts(c, &run, next, t->nvars))
+            break;
+    return run;
+}
+
+static void put_run(Section *s, const Run *run) {
+    uint32_t first = s->c->trap_moved.at[run->from], last = s->c->trap_moved.at[run->to - 1];
+    uint32_t shift = shift_of(s->c, run->from), change = shift - s->shift;
+    buf_uleb(&s->runs, (uint64_t)(first - s->offset) << 1 | (change != 0));
+    if (change)
+        buf_uleb(&s->runs, change << 1 ^ (0 - (change >> 31)));
+    buf_uleb(&s->runs, last - first);
+    if (run->size)
+        buf_bytes(&s->runs, s->c->trap_amounts.data + run->amounts, run->size);
+    s->offset = last;
+    s->shift = shift;
 }
 
 static void put_segment(Section *s, const CountTraps *t) {
     const Counts *c = s->c;
-    const uint8_t *amounts = t->nvars ? c->trap_amounts.data + t->amount : NULL;
-    buf_uleb(&s->bytes, t->npoints);
-    buf_uleb(&s->bytes, t->deficit);
-    buf_uleb(&s->bytes, t->to);
-    buf_uleb(&s->bytes, t->nvars);
+    uint32_t end = t->point + t->npoints;
+    size_t amounts = t->amount;
+    uint64_t runs = 0;
+    s->runs.len = 0;
+    for (uint32_t p = t->point; p < end; runs++) {
+        Run run = find_run(c, t, p, amounts);
+        put_run(s, &run);
+        amounts += (run.to - run.from) * run.size;
+        p = run.to;
+    }
+    buf_uleb(&s->bytes, runs << 2 | (t->nvars ? 2u : 0u) | (t->deficit ? 1u : 0u));
+    if (t->deficit)
+        buf_uleb(&s->bytes, t->deficit);
+    if (t->nvars)
+        buf_uleb(&s->bytes, t->nvars);
     for (uint32_t i = 0; i < t->nvars; i++)
         buf_uleb(&s->bytes, c->trap_vars.at[t->var + i]);
-    for (uint32_t p = 0; p < t->npoints; p++) {
-        put_point(s, t->point + p);
-        if (t->nvars)
-            amounts = put_amounts(s, amounts, t->nvars);
-    }
+    buf_bytes(&s->bytes, s->runs.data, s->runs.len);
+    buf_uleb(&s->bytes, t->to == UINT32_MAX ? 0 : t->to - 2 * c->trap_points.at[end - 1]);
 }
 
 void trap_section_put(const Counts *c, const WasmModule *m, const WasmModule *written, Buf *out) {
@@ -93,4 +129,5 @@ void trap_section_put(const Counts *c, const WasmModule *m, const WasmModule *wr
     buf_u8(out, WASM_SEC_CUSTOM);
     buf_vec(out, &s.bytes);
     buf_free(&s.bytes);
+    buf_free(&s.runs);
 }

@@ -2,25 +2,27 @@
  * inject/trap_section.h - the custom section whammc.traps, from which the host of an instrumented
  * program learns what to correct when an instruction in the middle of a segment has trapped.
  *
- *   u8 version: 1
+ *   u8 version: 2
  *   per function, ascending:
  *     ULEB  body: file offset of its first byte after its size, as distance
  *     ULEB  its index in the original program, as distance
  *     ULEB  segments in which something can trap; for each:
- *       ULEB  points: instructions that can trap
- *       ULEB  deficit
- *       ULEB  to
- *       ULEB  variables; for each ULEB its number
- *       for each point:
- *         ULEB  offset in the new body, as distance << 1 | shifted
+ *       ULEB  runs << 2 | has variables << 1 | has a deficit
+ *       ULEB  its deficit, if it has one
+ *       ULEB  if it has variables: how many; for each ULEB its number
+ *       for each run of instructions that can trap with the same result, without new code between
+ *       them:
+ *         ULEB  offset of the first one in the new body, as distance << 1 | shifted
  *         ULEB  if shifted: how much the difference to the original offset changes, zigzag
+ *         ULEB  offset of the last one, as distance
  *         SLEB  for each variable: amount
+ *       ULEB  `to`, less twice the original offset of the last one; 0 = up to the end of the body
  *
- * Distances are from the previous function, or from the previous point in the same function,
+ * Distances are from the previous function, or from the previous offset in the same function,
  * whatever its segment; the first is from 0, and so is the first difference.
  *
- * If a point has trapped, the host passes its data to the exports of inject/trap_record.h before a
- * report.
+ * If such an instruction has trapped, the host passes its data to the exports of
+ * inject/trap_record.h before a report.
  */
 #ifndef WHAMMC_INJECT_TRAP_SECTION_H
 #define WHAMMC_INJECT_TRAP_SECTION_H

@@ -100,23 +100,30 @@ def find_point(section, offset):
     to which, and [(variable, amount)]; None if nothing is. See traps.js."""
     reader = Reader(section)
     body = function = 0
-    known = reader.byte() == 1
+    known = reader.byte() == 2
     while known and reader.more():
         body += reader.unsigned()
         function += reader.unsigned()
         at, farther = body, 0
         for _ in range(reader.unsigned()):
-            points, kind, to = reader.unsigned(), reader.unsigned(), reader.unsigned()
-            variables = [reader.unsigned() for _ in range(reader.unsigned())]
-            for _ in range(points):
+            head = reader.unsigned()
+            kind = reader.unsigned() if head & 1 else 0
+            variables = [reader.unsigned() for _ in range(reader.unsigned() if head & 2 else 0)]
+            found = None
+            for _ in range(head >> 2):
                 step = reader.unsigned()
-                at += step >> 1
+                first = at + (step >> 1)
                 if step & 1:
                     change = reader.unsigned()
                     farther += -(change + 1) // 2 if change & 1 else change // 2
+                at = first + reader.unsigned()
                 corrections = [(variable, reader.signed()) for variable in variables]
-                if at == offset:
-                    return kind, function, 2 * (at - body - farther) + 1, to, corrections
+                if first <= offset <= at:
+                    found = (offset - body - farther, corrections)
+            end = reader.unsigned()
+            if found:
+                to = 2 * (at - body - farther) + end if end else 0xFFFFFFFF
+                return kind, function, 2 * found[0] + 1, to, found[1]
     return None
 
 

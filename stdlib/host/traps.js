@@ -7,15 +7,18 @@
 //
 // The section: a byte VERSION, then for each function, with numbers in LEB128:
 //   distance of its body in the file from the body before, distance of its original index, number of segments;
-//   for each segment: number of points, class, where it ends (key), number of variables, these;
-//   for each point: 2 * distance of the instruction from the one before (of the body's first: from the body), + 1 if another
-//   number follows: by how much (zigzag) the instrumented code is now shifted against the original; for each variable what to
-//   add to it.
+//   for each segment: 4 * number of runs, + 2 if variables follow, + 1 if a class follows; the class; how many variables, these;
+//   for each run of instructions: 2 * distance of the first one from the instruction before (of the body's first: from the body), + 1
+//   if another number follows: by how much (zigzag) the instrumented code is now shifted against the original; distance of the last
+//   one from the first; for each variable what to add to it;
+//   after the runs: where the segment ends (key), less twice the original offset of the last one; 0 = where the body ends.
 // A key is 2 * the instruction's original offset in the body, + 1 for the position after it.
 import { parts } from './parts.js';
 import { createReader } from './reader.js';
 
-const TRAPS = 'whammc.traps', TRAPS_VERSION = 1, TOO_OFTEN = 'whammc:trapped', ADD_TO = 'whammc:correct';
+const TRAPS = 'whammc.traps', TRAPS_VERSION = 2, TOO_OFTEN = 'whammc:trapped', ADD_TO = 'whammc:correct';
+
+const END_OF_BODY = 4294967295;
 
 const UNKNOWN = 'a trap may have left counts too high, as the engine does not tell where it was';
 const handled = new WeakSet(); // errors that have been handled, in any instance
@@ -36,18 +39,21 @@ export function findPoint(section, offset) {
     if (body > offset) return null;
     let at = body, farther = 0;
     for (let segments = unsigned(); segments > 0; segments--) {
-      let points = unsigned();
-      const kind = unsigned(), to = unsigned(), variables = Array.from({ length: unsigned() }, unsigned);
-      for (; points > 0; points--) {
-        const step = unsigned();
-        at += Math.floor(step / 2);
+      const head = unsigned(), kind = head % 2 ? unsigned() : 0;
+      const variables = Array.from({ length: head & 2 ? unsigned() : 0 }, unsigned);
+      let found = null;
+      for (let runs = Math.floor(head / 4); runs > 0; runs--) {
+        const step = unsigned(), first = at + Math.floor(step / 2);
         if (step % 2) {
           const change = unsigned();
           farther += change % 2 ? -(change + 1) / 2 : change / 2;
         }
+        at = first + unsigned();
         const corrections = variables.map(variable => ({ variable, amount: signed() }));
-        if (at === offset) return { fid, from: 2 * (at - body - farther) + 1, to, kind, corrections };
+        if (first <= offset && offset <= at) found = { fid, from: 2 * (offset - body - farther) + 1, kind, corrections };
       }
+      const end = unsigned();
+      if (found) return { ...found, to: end ? 2 * (at - body - farther) + end : END_OF_BODY };
     }
   }
   return null;

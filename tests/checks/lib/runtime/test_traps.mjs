@@ -35,25 +35,28 @@ function signed(value) {
   }
 }
 
-// functions: [{ body, fid, segments: [{ kind, to, variables, points: [{ at, pc, amounts }] }] }], with offsets of the file.
+// functions: [{ body, fid, segments: [{ kind, to, variables, runs: [{ at, last, pc, amounts }] }] }], with offsets of the file; of runs
+// of one instruction, `last` may be left out. `to` is relative to the body of the original; none = up to its end.
 function encode(functions) {
-  const bytes = [1];
+  const bytes = [2];
   let body = 0, fid = 0;
   for (const f of functions) {
     bytes.push(...unsigned(f.body - body), ...unsigned(f.fid - fid), ...unsigned(f.segments.length));
     body = f.body;
     fid = f.fid;
-    let last = body, farther = 0;
-    for (const { kind, to, variables = [], points } of f.segments) {
-      bytes.push(...[points.length, kind, to, variables.length, ...variables].flatMap(unsigned));
-      for (const { at, pc, amounts = [] } of points) {
+    let before = body, farther = 0;
+    for (const { kind, to, variables = [], runs } of f.segments) {
+      bytes.push(...unsigned(4 * runs.length + (variables.length ? 2 : 0) + (kind ? 1 : 0)));
+      bytes.push(...[...kind ? [kind] : [], ...variables.length ? [variables.length, ...variables] : []].flatMap(unsigned));
+      for (const { at, last = at, pc, amounts = [] } of runs) {
         const change = at - body - pc - farther;
-        bytes.push(...unsigned(2 * (at - last) + (change ? 1 : 0)));
+        bytes.push(...unsigned(2 * (at - before) + (change ? 1 : 0)));
         if (change) bytes.push(...unsigned(change < 0 ? -2 * change - 1 : 2 * change));
-        bytes.push(...amounts.flatMap(signed));
-        last = at;
+        bytes.push(...unsigned(last - at), ...amounts.flatMap(signed));
+        before = last;
         farther += change;
       }
+      bytes.push(...unsigned(to === undefined ? 0 : to - 2 * (before - body - farther)));
     }
   }
   return Uint8Array.from(bytes);
@@ -62,18 +65,20 @@ function encode(functions) {
 function testSection() {
   const big = 2n ** 63n - 1n;
   const section = encode([
-    { body: 70000, fid: 0, segments: [{ kind: 3, to: 9, points: [{ at: 70002, pc: 1 }] }] },
+    { body: 70000, fid: 0, segments: [{ kind: 3, to: 9, runs: [{ at: 70002, last: 70004, pc: 1 }] }] },
     { body: 70300, fid: 200, segments: [
-      { kind: 0, to: 300, variables: [0, 400], points: [
-        { at: 70310, pc: 10, amounts: [-1n, big] }, { at: 70330, pc: 12, amounts: [0n, -big - 1n] }] },
-      { kind: 7, to: 411, variables: [5], points: [{ at: 70331, pc: 200, amounts: [64n] }, { at: 70332, pc: 201, amounts: [-64n] }] }] }]);
+      { kind: 0, to: 300, variables: [0, 400], runs: [
+        { at: 70310, last: 70312, pc: 10, amounts: [-1n, big] }, { at: 70330, pc: 14, amounts: [0n, -big - 1n] }] },
+      { kind: 7, variables: [5], runs: [{ at: 70331, pc: 200, amounts: [64n] }, { at: 70332, pc: 201, amounts: [-64n] }] }] }]);
   const seen = offset => {
     const point = findPoint(section, offset);
     return point && [point.fid, point.from, point.to, point.kind, ...point.corrections.flatMap(c => [c.variable, String(c.amount)])];
   };
-  const expected = { 70002: [0, 3, 9, 3], 70310: [200, 21, 300, 0, 0, '-1', 400, String(big)],
-    70330: [200, 25, 300, 0, 0, '0', 400, String(-big - 1n)], 70331: [200, 401, 411, 7, 5, '64'], 70332: [200, 403, 411, 7, 5, '-64'],
-    70001: null, 70003: null, 70300: null, 70333: null, 5: null, 99999: null };
+  const expected = { 70002: [0, 3, 9, 3], 70004: [0, 7, 9, 3],
+    70310: [200, 21, 300, 0, 0, '-1', 400, String(big)], 70312: [200, 25, 300, 0, 0, '-1', 400, String(big)],
+    70330: [200, 29, 300, 0, 0, '0', 400, String(-big - 1n)], 70331: [200, 401, 4294967295, 7, 5, '64'],
+    70332: [200, 403, 4294967295, 7, 5, '-64'],
+    70001: null, 70005: null, 70313: null, 70300: null, 70333: null, 5: null, 99999: null };
   for (const [offset, point] of Object.entries(expected)) check(`point ${offset}`, same(seen(+offset), point), seen(+offset));
   for (let length = 0; length < section.length; length++) {
     let result = 'nothing';
@@ -85,7 +90,7 @@ function testSection() {
     check(`section cut off after ${length}`, result === 'nothing', result);
   }
   check('a place that is lost', same(findPoint(section, 70299), { fid: 200, lost: true }), findPoint(section, 70299));
-  check('another version', findPoint(Uint8Array.from([2, ...section.subarray(1)]), 70002) === null);
+  check('another version', findPoint(Uint8Array.from([1, ...section.subarray(1)]), 70002) === null);
   check('no function', findPoint(encode([]), 1) === null);
 }
 
@@ -176,8 +181,8 @@ function program({ host = 'js', section = true, room = 99, main = '', more = [],
   execFileSync('wat2wasm', [join(work, 'program.wat'), '-o', join(work, 'program.wasm')]);
   const wasm = readFileSync(join(work, 'program.wasm')), [div, load] = bodies(wasm);
   const contents = encode([
-    { body: div, fid: 2, segments: [{ kind: 4, to: 12, variables: [2], points: [{ at: wasm.indexOf(DIV, div), pc: 3, amounts: [-3n] }] }] },
-    { body: load, fid: 3, segments: [{ kind: 0, to: 10, points: [{ at: wasm.indexOf(LOAD, load), pc: 3 }] }] }]).subarray(0, cut ? -cut : undefined);
+    { body: div, fid: 2, segments: [{ kind: 4, to: 12, variables: [2], runs: [{ at: wasm.indexOf(DIV, div), pc: 3, amounts: [-3n] }] }] },
+    { body: load, fid: 3, segments: [{ kind: 0, to: 10, runs: [{ at: wasm.indexOf(LOAD, load), pc: 3 }] }] }]).subarray(0, cut ? -cut : undefined);
   const name = Buffer.from('whammc.traps'), size = unsigned(1 + name.length + contents.length);
   return section ? Buffer.concat([wasm, Buffer.from([0, ...size, name.length]), name, contents, Buffer.from(more)]) : wasm;
 }
