@@ -15,18 +15,40 @@ static bool has_hole(const Template *t, uint32_t after, uint32_t to) {
     return false;
 }
 
-/* The offsets of `i32.const 0 i32.lt_s if`, at the `if`. */
+/* Whether a variable, and nothing else, is set and read between two offsets of a template. */
+static bool sets_variable(const Template *t, uint32_t after, uint32_t to) {
+    const Hole *at[2] = {0};
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->nholes; i++)
+        if (t->holes[i].at > after && t->holes[i].at <= to && n++ < 2)
+            at[n - 1] = &t->holes[i];
+    if (!n || n > 2 || at[0]->kind != HOLE_VAR)
+        return false;
+    if (n == 1)
+        return at[0]->access == HOLE_TEE;
+    return at[0]->access == HOLE_SET && at[1]->kind == HOLE_VAR && at[1]->access == HOLE_GET &&
+           at[1]->n == at[0]->n;
+}
+
+/*
+ * The offsets of each `if` after one of
+ *
+ *   i32.const 0  i32.lt_s
+ *   i32.sub  local.tee N  i32.eqz    (or: local.set N  local.get N; or a global)
+ */
 static void find_rare(const Template *t, Places *places) {
     WasmCode code = wasm_code(t->code, t->len, 0);
-    WasmInstr i;
-    uint32_t zero = UINT32_MAX; /* the offset of the constant, while it may be one of these */
-    bool below = false;
-    while (wasm_next(&code, &i)) {
-        if (below && i.op == WASM_OP_IF && !has_hole(t, zero, i.offset))
+    WasmInstr last[2] = {{.op = WASM_OP_NOP}, {.op = WASM_OP_NOP}}, i;
+    for (; wasm_next(&code, &i); last[0] = last[1], last[1] = i) {
+        uint32_t from = last[0].offset;
+        if (i.op != WASM_OP_IF || has_hole(t, last[1].offset, i.offset))
+            continue;
+        bool below = last[1].op == WASM_OP_I32_LT_S && last[0].op == WASM_OP_I32_CONST &&
+                     last[0].c == 0 && !has_hole(t, from, i.offset);
+        bool zero = last[1].op == WASM_OP_I32_EQZ && last[0].op == WASM_OP_I32_SUB &&
+                    sets_variable(t, from, last[1].offset);
+        if (below || zero)
             vec_push(places, i.offset);
-        below = i.op == WASM_OP_I32_LT_S && zero != UINT32_MAX;
-        if (!below)
-            zero = i.op == WASM_OP_I32_CONST && i.c == 0 ? i.offset : UINT32_MAX;
     }
 }
 
