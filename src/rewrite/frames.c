@@ -343,6 +343,7 @@ static void put_instr(const Put *p, Soon *soon, uint32_t k) {
 void frames_put(Frames *f, uint32_t func, LocalPool *pool, Pieces *pieces) {
     f->stack->place = UINT32_MAX;
     f->stack->host = puts_back(f, func);
+    f->stack->may_begin = f->funcs[func] & HOST;
     if (!(f->funcs[func] & PLACE))
         return;
     Put p = {.f = f, .pieces = pieces, .func = func, .bits = f->funcs[func]};

@@ -30,17 +30,28 @@ static bool sets_variable(const Template *t, uint32_t after, uint32_t to) {
            at[1]->n == at[0]->n;
 }
 
+/* Whether the condition of the `if` is whether the host has called the function. */
+static bool is_outermost(const Template *t, uint32_t at) {
+    for (uint32_t i = t->nholes; i > 0 && t->holes[i - 1].at >= at; i--)
+        if (t->holes[i - 1].at == at)
+            return t->holes[i - 1].kind == HOLE_STACK && t->holes[i - 1].n == STACK_OUTERMOST;
+    return false;
+}
+
 /*
  * The offsets of each `if` after one of
  *
  *   i32.const 0  i32.lt_s
  *   i32.sub  local.tee N  i32.eqz    (or: local.set N  local.get N; or a global)
+ *   stack.outermost()
  */
 static void find_rare(const Template *t, Places *places) {
     WasmCode code = wasm_code(t->code, t->len, 0);
     WasmInstr last[2] = {{.op = WASM_OP_NOP}, {.op = WASM_OP_NOP}}, i;
     for (; wasm_next(&code, &i); last[0] = last[1], last[1] = i) {
         uint32_t from = last[0].offset;
+        if (i.op == WASM_OP_IF && is_outermost(t, i.offset))
+            vec_push(places, i.offset);
         if (i.op != WASM_OP_IF || has_hole(t, last[1].offset, i.offset))
             continue;
         bool below = last[1].op == WASM_OP_I32_LT_S && last[0].op == WASM_OP_I32_CONST &&

@@ -10,7 +10,8 @@
 
 /* Marks each `if` of templates that asks whether a 32-bit integer is below 0, or whether a variable
  * that has just been decreased is 0, as a countdown does (`left--; if (left < 0) { ... }`, `left--;
- * if (left == 0) { ... }`), and makes the module get hints. A program that has hints of its own
+ * if (left == 0) { ... }`), or whether the host has called the function (`if (stack.outermost() !=
+ * 0) { ... }`), and makes the module get hints. A program that has hints of its own
  * gets none. */
 void rare_mark(Plan *plan, WasmModule *m);
 

@@ -179,9 +179,10 @@ static void put_leave(const StackPlaces *at, const WasmModule *m, Buf *out) {
         stack_put_leave(at, m, at->place, out);
 }
 
-/* Pushes whether the function's frame is the outermost; 0 if its address is not known. */
+/* Pushes whether the function's frame is the outermost; 0 if its address is not known, or if the
+ * host cannot call it. */
 static void put_outermost(const StackPlaces *at, Buf *out) {
-    if (at->place == UINT32_MAX)
+    if (at->place == UINT32_MAX || !at->may_begin)
         emit(out, "i32.const 0");
     else
         emit(out, "local.get %u i32.eqz", at->place);

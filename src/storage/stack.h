@@ -27,9 +27,10 @@ typedef struct StackPlaces {
     uint32_t sample, tell, collect; /* functions */
     const uint32_t *helpers;        /* handles of the runtime's functions */
     bool runtime;                   /* the imported runtime keeps the stack */
-    /* Of the function to which code is added: a local with its place, UINT32_MAX = it has none; and
-     * whether the host can call it. */
+    /* Of the function to which code is added: a local with its place, UINT32_MAX = it has none;
+     * whether the host can call it; and whether it is the one to put the place back then. */
     uint32_t place;
+    bool may_begin;
     bool host;
 } StackPlaces;
 
