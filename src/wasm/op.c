@@ -41,16 +41,17 @@ const char *const wasm_category_names[WASM_CAT_COUNT] = {
 #define SHORT_STOP(imm)                                                                            \
     (IS_MEMARG(imm) ? 0x80c0 : IS_BLOCK(imm) ? 0xff : SHORT_SIZE(imm) == 2 ? 0x80 : 0)
 
-/* Plain instructions: what comes before the numbers, and how many these are. */
+/* WasmPlain */
 #define IS_PLAIN_INDEX(imm)                                                                        \
     ((imm) == WASM_IMM_LOCAL || (imm) == WASM_IMM_GLOBAL || (imm) == WASM_IMM_MEMORY)
-#define PLAIN_NUMBERS(imm) (IS_MEMARG(imm) ? 2 : IS_CONST(imm) || IS_PLAIN_INDEX(imm))
-#define PLAIN_BYTES(imm, flow)                                                                     \
-    ((flow) != WASM_FLOW_NEXT                       ? 0                                            \
-     : (imm) == WASM_IMM_NONE || PLAIN_NUMBERS(imm) ? 1                                            \
-     : (imm) == WASM_IMM_F32                        ? 5                                            \
-     : (imm) == WASM_IMM_F64                        ? 9                                            \
-                                                    : 0)
+#define PLAIN(imm, flow)                                                                           \
+    ((flow) != WASM_FLOW_NEXT               ? WASM_NOT_PLAIN                                       \
+     : (imm) == WASM_IMM_NONE               ? WASM_PLAIN_ALONE                                     \
+     : IS_CONST(imm) || IS_PLAIN_INDEX(imm) ? WASM_PLAIN_NUMBER                                    \
+     : IS_MEMARG(imm)                       ? WASM_PLAIN_MEMARG                                    \
+     : (imm) == WASM_IMM_F32                ? WASM_PLAIN_F32                                       \
+     : (imm) == WASM_IMM_F64                ? WASM_PLAIN_F64                                       \
+                                            : WASM_NOT_PLAIN)
 
 const WasmShortOp wasm_short_ops[256] = {
 #define SHORT_OP(id, imm, flow)                                                                    \
@@ -65,8 +66,7 @@ const WasmShortOp wasm_short_ops[256] = {
      IS_BLOCK(imm) ? 0xff : 0,                                                                     \
      IS_MEMARG(imm) ? 0x7f : 0,                                                                    \
      IS_CONST(imm) ? -1 : 0,                                                                       \
-     PLAIN_BYTES(imm, flow),                                                                       \
-     PLAIN_NUMBERS(imm)},
+     PLAIN(imm, flow)},
 #define OP_0x00(id, code, imm, flow) [code] = SHORT_OP(id, imm, flow)
 #define OP_0xfb(id, code, imm, flow)
 #define OP_0xfc(id, code, imm, flow)

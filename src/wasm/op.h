@@ -84,23 +84,43 @@ typedef struct WasmShortOp {
     uint8_t type;    /* bits of the first that are `type` */
     uint8_t offset;  /* bits of the second that are `c` */
     int8_t constant; /* -1: the first is `c`, a signed number */
-    uint8_t plain;   /* bytes of an instruction that neither transfers control nor names a function,
-                        its LEB128 left out; 0 = it is another one */
-    uint8_t numbers; /* ... these; two are a memory argument, which may have a third */
+    uint8_t plain;   /* WasmPlain */
 } WasmShortOp;
 extern const WasmShortOp wasm_short_ops[256];
 
-/* Steps over a plain instruction of valid code: it is known which it is, and no more is asked. */
+/* What follows the opcode of a plain instruction, which neither transfers control nor names a
+ * function. */
+typedef enum WasmPlain {
+    WASM_NOT_PLAIN,
+    WASM_PLAIN_ALONE,
+    WASM_PLAIN_NUMBER, /* LEB128 */
+    WASM_PLAIN_MEMARG, /* two of these, or three */
+    WASM_PLAIN_F32,
+    WASM_PLAIN_F64
+} WasmPlain;
+
+static inline const uint8_t *wasm_skip_number(const uint8_t *at) {
+    while (*at++ & 0x80)
+        continue;
+    return at;
+}
+
+/* Steps over a plain instruction of valid code: it is known which it is, and no more is asked. All
+ * sizes are constants, chosen by branches, which are predicted: a size that is loaded would have to
+ * be waited for before the next instruction can be looked at. */
 static inline const uint8_t *wasm_plain_next(const WasmShortOp *op, const uint8_t *at) {
     enum { FURTHER = 0x40 };
-    at += op->plain;
-    uint32_t numbers = op->numbers;
-    if (numbers == 2 && *at & FURTHER)
-        numbers++;
-    for (; numbers; numbers--)
-        while (*at++ & 0x80)
-            continue;
-    return at;
+    at++;
+    switch ((WasmPlain)op->plain) {
+    case WASM_PLAIN_NUMBER: return wasm_skip_number(at);
+    case WASM_PLAIN_MEMARG:
+        if (*at & FURTHER)
+            at = wasm_skip_number(at);
+        return wasm_skip_number(wasm_skip_number(at));
+    case WASM_PLAIN_F32: return at + 4;
+    case WASM_PLAIN_F64: return at + 8;
+    default: return at;
+    }
 }
 
 /* One decoded instruction. Immediates are where WasmImm says; vec points into the code. */
