@@ -18,6 +18,12 @@ struct SegmentLabel {
 
 enum { CLASS_ENTRY, CLASS_EXIT, NONE = UINT32_MAX };
 
+/* Sets n items to a value. */
+static void fill(uint32_t *at, uint32_t n, uint32_t value) {
+    for (uint32_t i = 0; i < n; i++)
+        at[i] = value;
+}
+
 /* ---- sets of classes ---- */
 
 static uint32_t new_class(Segments *s) {
@@ -181,8 +187,8 @@ static bool has_many_traps(const Segments *s) {
            s->traps.at[s->traps.len - MAX_TRAPS].segment == s->at.len - 1;
 }
 
-static void note_trap(Segments *s, WasmOp op, uint32_t offset, uint32_t next) {
-    if (s->walk.exact_traps || op_hides_trap(op) || has_many_traps(s)) {
+static inline void note_trap(Segments *s, bool hides, uint32_t offset, uint32_t next) {
+    if (s->walk.exact_traps || hides || has_many_traps(s)) {
         lead_to(s, CLASS_EXIT);
         go_on(s, next);
     } else {
@@ -322,13 +328,13 @@ void segments_step(Segments *s, const WasmInstr *i) {
     if (flow != WASM_FLOW_NEXT)
         control(s, i, flow);
     else if (s->walk.live && !straight)
-        note_trap(s, (WasmOp)i->op, i->offset, i->offset + i->size);
+        note_trap(s, op_hides_trap((WasmOp)i->op), i->offset, i->offset + i->size);
 }
 
-void segments_step_trap(Segments *s, WasmOp op, uint32_t offset, uint32_t next) {
+void segments_step_trap(Segments *s, uint32_t offset, uint32_t next) {
     vec_last(&s->at).last_pc = offset;
     if (s->walk.live)
-        note_trap(s, op, offset, next);
+        note_trap(s, false, offset, next);
 }
 
 void segments_end(Segments *s) {
@@ -368,20 +374,28 @@ static uint32_t urgency(const Segments *s, const Segment *seg) {
     return seg->depth < MAX_DEPTH ? MAX_DEPTH - seg->depth + 1 : 1;
 }
 
-static void find_tree(Segments *s) {
+/* Lists the segments, the most urgent ones first. */
+static void list_by_urgency(Segments *s) {
     uint32_t from[MAX_URGENCY + 2] = {0};
-    for (uint32_t i = 0; i < s->at.len; i++)
-        from[urgency(s, &s->at.at[i]) + 1]++;
+    for (uint32_t i = 0; i < s->at.len; i++) {
+        Segment *seg = &s->at.at[i];
+        seg->urgency = (uint8_t)urgency(s, seg);
+        from[seg->urgency + 1]++;
+    }
     for (uint32_t u = 0; u < MAX_URGENCY + 1; u++)
         from[u + 1] += from[u];
     s->lists.len = 0;
     vec_reserve(&s->lists, s->at.len);
     for (uint32_t i = 0; i < s->at.len; i++)
-        s->lists.at[from[urgency(s, &s->at.at[i])]++] = i;
+        s->lists.at[from[s->at.at[i].urgency]++] = i;
+}
 
+static void find_tree(Segments *s) {
+    list_by_urgency(s);
     s->joined.len = 0;
+    vec_reserve(&s->joined, s->merged.len);
     for (uint32_t c = 0; c < s->merged.len; c++)
-        vec_push(&s->joined, c);
+        s->joined.at[c] = c;
     unite(s->joined.at, find(s->merged.at, CLASS_ENTRY), find(s->merged.at, CLASS_EXIT));
     for (uint32_t i = 0; i < s->at.len; i++) {
         Segment *seg = &s->at.at[s->lists.at[i]];
@@ -391,13 +405,14 @@ static void find_tree(Segments *s) {
 
 /* ---- equations ---- */
 
-/* The segments at each class, lists.at[list_at.at[c]...list_at.at[c + 1]); without those that start
- * and end in the same one. */
+/* The segments at each class, lists.at[list_at.at[c]...list_at.at[c + 1]), as twice their number,
+ * one more for those that end there; without those that start and end in the same one. */
 static void list_by_class(Segments *s) {
+    uint32_t classes = s->merged.len + 2, total = 0;
     s->list_at.len = 0;
-    for (uint32_t c = 0; c < s->merged.len + 2; c++)
-        vec_push(&s->list_at, 0);
-    uint32_t *at = s->list_at.at, total = 0;
+    vec_reserve(&s->list_at, classes);
+    uint32_t *at = s->list_at.at;
+    fill(at, classes, 0);
     for (uint32_t i = 0; i < s->at.len; i++) {
         const Segment *seg = &s->at.at[i];
         if (seg->dead || seg->in == seg->out)
@@ -406,7 +421,7 @@ static void list_by_class(Segments *s) {
         at[seg->out + 2]++;
         total += 2;
     }
-    for (uint32_t c = 2; c < s->list_at.len; c++)
+    for (uint32_t c = 2; c < classes; c++)
         at[c] += at[c - 1];
     s->lists.len = 0;
     vec_reserve(&s->lists, total);
@@ -414,8 +429,8 @@ static void list_by_class(Segments *s) {
         const Segment *seg = &s->at.at[i];
         if (seg->dead || seg->in == seg->out)
             continue;
-        s->lists.at[at[seg->in + 1]++] = i;
-        s->lists.at[at[seg->out + 1]++] = i;
+        s->lists.at[at[seg->in + 1]++] = 2 * i;
+        s->lists.at[at[seg->out + 1]++] = 2 * i + 1;
     }
 }
 
@@ -428,22 +443,39 @@ static void reach(Segments *s, uint32_t root) {
     for (; done < s->reached.len; done++) {
         uint32_t c = s->reached.at[done];
         for (uint32_t k = s->list_at.at[c]; k < s->list_at.at[c + 1]; k++) {
-            const Segment *seg = &s->at.at[s->lists.at[k]];
-            uint32_t other = seg->in == c ? seg->out : seg->in;
+            uint32_t item = s->lists.at[k];
+            const Segment *seg = &s->at.at[item / 2];
+            uint32_t other = item % 2 ? seg->in : seg->out;
             if (seg->counted || s->via.at[other] != NONE)
                 continue;
-            s->via.at[other] = s->lists.at[k];
+            s->via.at[other] = item / 2;
             vec_push(&s->reached, other);
         }
     }
 }
 
-static void add_terms(Segments *s, uint32_t class, uint32_t segment, bool starting) {
-    for (uint32_t k = s->list_at.at[class]; k < s->list_at.at[class + 1]; k++) {
-        uint32_t i = s->lists.at[k];
-        if (i != segment && (s->at.at[i].in == class) == starting)
-            vec_push(&s->terms, i);
+/* Appends the other segments at the class: those that `start` there, or do not, before the others.
+ * Returns where these begin. */
+static uint32_t add_terms(Segments *s, uint32_t class, uint32_t segment, bool start) {
+    uint32_t from = s->list_at.at[class], to = s->list_at.at[class + 1];
+    vec_reserve(&s->terms, to - from);
+    uint32_t low = s->terms.len, end = low + (to - from) - 1, high = end;
+    for (uint32_t k = from; k < to; k++) {
+        uint32_t item = s->lists.at[k], i = item / 2;
+        if (i == segment)
+            continue;
+        if (start == (item % 2 == 0))
+            s->terms.at[low++] = i;
+        else
+            s->terms.at[--high] = i; /* in reverse */
     }
+    s->terms.len = end;
+    for (uint32_t left = high, right = end; left + 1 < right; left++) {
+        uint32_t term = s->terms.at[left];
+        s->terms.at[left] = s->terms.at[--right];
+        s->terms.at[right] = term;
+    }
+    return high;
 }
 
 /* What starts in the class is what ends there. */
@@ -451,9 +483,7 @@ static void add_equation(Segments *s, uint32_t class) {
     uint32_t segment = s->via.at[class];
     SegmentEquation e = {.segment = segment, .from = s->terms.len, .class = class};
     bool starts = s->at.at[segment].in == class;
-    add_terms(s, class, segment, !starts);
-    e.middle = s->terms.len;
-    add_terms(s, class, segment, starts);
+    e.middle = add_terms(s, class, segment, !starts);
     e.to = s->terms.len;
     vec_push(&s->equations, e);
 }
@@ -461,8 +491,8 @@ static void add_equation(Segments *s, uint32_t class) {
 static void find_equations(Segments *s) {
     list_by_class(s);
     s->via.len = s->reached.len = 0;
-    for (uint32_t c = 0; c < s->merged.len; c++)
-        vec_push(&s->via, NONE);
+    vec_reserve(&s->via, s->merged.len);
+    fill(s->via.at, s->merged.len, NONE);
     uint32_t entry = find(s->merged.at, CLASS_ENTRY), exit = find(s->merged.at, CLASS_EXIT);
     reach(s, exit);
     if (s->via.at[entry] == NONE)
@@ -524,25 +554,22 @@ static uint64_t edge_weight(const Segments *s, const Segment *seg) {
     return UINT64_C(1) << (seg->unplaced ? UNPLACED : 3 * (seg->depth < 8 ? seg->depth : 8));
 }
 
-/* What the needed segments cost; with `derives`, those that need counters of their own. */
-static uint64_t price_all(const Segments *s, const bool *needed, bool derives) {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < s->at.len; i++)
-        sum += needed[i] && (!derives || s->at.at[i].counted) ? edge_weight(s, &s->at.at[i]) : 0;
-    return sum;
-}
-
 bool segments_choose(Segments *s, bool *needed) {
-    uint64_t direct = price_all(s, needed, false);
+    uint64_t direct = 0, derived = 0; /* what the counters cost */
     s->lists.len = 0;
-    for (uint32_t i = 0; i < s->at.len; i++)
-        vec_push(&s->lists, needed[i]);
+    vec_reserve(&s->lists, s->at.len);
+    for (uint32_t i = 0; i < s->at.len; i++) {
+        s->lists.at[i] = needed[i];
+        direct += needed[i] ? edge_weight(s, &s->at.at[i]) : 0;
+    }
     for (uint32_t k = s->equations.len; k-- > 0;) {
         const SegmentEquation *e = &s->equations.at[k];
         for (uint32_t t = e->from; needed[e->segment] && t < e->to; t++)
             needed[s->terms.at[t]] = true;
     }
-    if (price_all(s, needed, true) < direct)
+    for (uint32_t i = 0; i < s->at.len; i++)
+        derived += needed[i] && s->at.at[i].counted ? edge_weight(s, &s->at.at[i]) : 0;
+    if (derived < direct)
         return true;
     for (uint32_t i = 0; i < s->at.len; i++)
         needed[i] = s->lists.at[i];

@@ -40,6 +40,7 @@ typedef struct Segment {
     bool calls;       /* ends with a call */
     bool unplaced;    /* has no place for a counter: goes on the tree before all others */
     bool counted;     /* needs a counter; if not, and not dead, an equation has its count */
+    uint8_t urgency;  /* for the tree: the lower, the earlier it goes on it */
 } Segment;
 
 /* The count of `segment` is the sum of the counts of terms[from..middle), less those of
@@ -98,9 +99,9 @@ void segments_solve(Segments *s);
  * wasm_is_straight can be left out, unless there are cuts. */
 void segments_begin(Segments *s, uint32_t offset, bool exact_traps);
 void segments_step(Segments *s, const WasmInstr *i);
-/* The same for an instruction that is not decoded: it can trap and does nothing else. Not if there
- * are cuts. */
-void segments_step_trap(Segments *s, WasmOp op, uint32_t offset, uint32_t next);
+/* The same for an instruction that is not decoded: it can trap, where its place is always known
+ * (op_hides_trap), and does nothing else. Not if there are cuts. */
+void segments_step_trap(Segments *s, uint32_t offset, uint32_t next);
 void segments_end(Segments *s);
 /* Before a step: whether the instruction can be reached; if so, the last segment is its own, unless
  * it is a `loop` or an `end`. */

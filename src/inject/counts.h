@@ -211,9 +211,10 @@ void counts_walked(Counts *c);
 static inline bool counts_skims(const Counts *c) {
     return !c->here.segments.ncuts;
 }
-/* The step of an instruction that can trap and does nothing else. */
-static inline void counts_step_trap(Counts *c, WasmOp op, uint32_t offset, uint32_t next) {
-    segments_step_trap(&c->here.segments, op, offset, next);
+/* The step of an instruction that can trap, where its place is always known, and does nothing else.
+ */
+static inline void counts_step_trap(Counts *c, uint32_t offset, uint32_t next) {
+    segments_step_trap(&c->here.segments, offset, next);
     c->here.since = c->here.shares.len;
 }
 static inline uint32_t counts_segment_now(const Counts *c) {

@@ -97,10 +97,10 @@ static void find_skims(KindCounts *k) {
     for (uint32_t byte = 0; byte < 256; byte++) {
         const WasmShortOp *op = &wasm_short_ops[byte];
         const KindCount *kind = &k->of[op->op];
-        k->skims[byte] =
-            (uint8_t)(!op->plain || kind->decoded ? SKIM_NOT
-                                                  : (kind->n ? SKIM_COUNT : 0) |
-                                                        (wasm_is_straight(op->op) ? 0 : SKIM_TRAP));
+        k->skims[byte] = (uint8_t)(!op->plain || kind->decoded || op_hides_trap(op->op)
+                                       ? SKIM_NOT
+                                       : (kind->n ? SKIM_COUNT : 0) |
+                                             (wasm_is_straight(op->op) ? 0 : SKIM_TRAP));
     }
 }
 
@@ -286,7 +286,7 @@ static inline void skim_one(const Counter *c, Site *site, unsigned does, WasmOp 
     if (does & SKIM_COUNT)
         count_now(c, site, &c->k->of[op]);
     if (does & SKIM_TRAP)
-        counts_step_trap(c->counts, op, offset, next);
+        counts_step_trap(c->counts, offset, next);
 }
 
 /* Counts at the instructions from the cursor on that need not be decoded, as most need not; moves
