@@ -52,6 +52,9 @@ typedef enum HoleKind {
     HOLE_KINDS,
     /* added to templates: */
     HOLE_RARE = HOLE_KINDS, /* no code: the `if` that follows is rarely executed (rewrite/rare.h) */
+    HOLE_KEEP, /* call function n of the plan, or one that calls it and returns floats of the loop,
+                  which are pushed before (rewrite/keep.h) */
+    HOLE_KEPT, /* set these floats */
 } HoleKind;
 
 /* What is done with the shadow stack (runtime/stack.h). */

@@ -16,6 +16,7 @@
 #include "flush/flush.h"
 #include "flush/flush_library.h"
 #include "rewrite/frames.h"
+#include "rewrite/keep.h"
 #include "rewrite/outline.h"
 #include "rewrite/polls.h"
 #include "rewrite/rare.h"
@@ -53,6 +54,7 @@ typedef struct Rewrite {
     OnceShapes once;
     Polls polls;
     Frames frames;
+    Keep keep;
     uint32_t helpers[HELPER_COUNT];
     uint32_t *fns;  /* handles of the script's functions */
     bool *seen_alt; /* for the message about two alt probes */
@@ -381,7 +383,9 @@ static void splice_at(void *self, const Site *site, const SiteTypes *types, cons
         r->region_func = site->func;
         r->p.splicer.one_region = splice_wants_one_region(&r->p.m, site->func);
     }
+    keep_at(&r->keep, site, matches, n, &r->fill.floats);
     program_splice_site(&r->p, site, types, matches, n);
+    r->fill.floats.n = 0;
     guard(r, site, matches, n);
 }
 
@@ -477,8 +481,10 @@ static bool link(void *self) {
     if (!r->options->no_optimise) {
         outline_shapes(r->p.plan);
         rare_mark(r->p.plan, &r->p.m);
+        keep_find(&r->keep, r->p.plan, &r->p.m, &r->p.matcher.survey, r->p.touched);
     }
     Reach reach = reach_find(r->p.plan, init);
+    keep_reach(&r->keep, reach.fns);
     memory_helpers(&r->memories, r->options->link == LINK_IMPORT, reach.helpers);
     stack_helpers(r->p.plan, r->options->link == LINK_IMPORT, reach.helpers);
     if (!flush_link(&r->flush, &reach, &r->once) ||
@@ -708,6 +714,7 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
     fill_free(&r.fill);
     polls_free(&r.polls);
     frames_free(&r.frames);
+    keep_free(&r.keep);
     memory_free(&r.memories);
     free(r.seen_alt);
     vec_free(&r.flush.library_starts);

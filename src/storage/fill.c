@@ -68,6 +68,21 @@ static void put_variable(Fill *f, Splicer *s, const Hole *h) {
     }
 }
 
+/* ---- floats of loops ---- */
+
+static void put_keep(const Fill *f, Splicer *s, uint32_t fn) {
+    bool keeps = f->floats.n && f->floats.fn == fn;
+    for (uint32_t i = 0; keeps && i < f->floats.n; i++)
+        hole_put_local(s, HOLE_GET, f->floats.locals[i]);
+    hole_put_call(s, f->fns[keeps ? f->floats.keeper : fn]);
+}
+
+static void put_kept(const Fill *f, Splicer *s, uint32_t fn) {
+    bool keeps = f->floats.n && f->floats.fn == fn;
+    for (uint32_t i = f->floats.n; keeps && i > 0; i--)
+        hole_put_local(s, HOLE_SET, f->floats.locals[i - 1]);
+}
+
 /* ---- elements of maps ---- */
 
 /* The cell for a key of the variant at the site. */
@@ -176,6 +191,8 @@ static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const S
         hole_put_call(s, f->fns[h->n]);
         hole_take_leaves(s, f->plan->fns.at[h->n].fn->result);
         break;
+    case HOLE_KEEP: put_keep(f, s, h->n); break;
+    case HOLE_KEPT: put_kept(f, s, h->n); break;
     case HOLE_LIBRARY: put_library_call(f, s, h->n); break;
     case HOLE_SEGMENT: shadow_put_segment(f->shadow, site->instr, s->out); break;
     case HOLE_ENTRY_FID:

@@ -28,6 +28,14 @@ typedef struct LastElement {
 } LastElement;
 
 /* The state of the back end, for one splicer. */
+/* Floats of a loop that calls of function `fn` hand back: those calls are of `keeper`, another
+ * function (rewrite/keep.h). Indices into Plan.fns. */
+typedef struct FillFloats {
+    uint32_t fn, keeper;
+    const uint32_t *locals;
+    uint32_t n; /* 0 = there are none */
+} FillFloats;
+
 typedef struct Fill {
     const WasmModule *m; /* laid out */
     const Plan *plan;
@@ -41,6 +49,7 @@ typedef struct Fill {
     uint32_t due;  /* handle of the function to call when a report is due; UINT32_MAX = none */
     uint32_t grow; /* handle of the function that stands for memory.grow of memory 0; UINT32_MAX =
                       none */
+    FillFloats floats; /* at the current site */
     FrameLocals frame;
     SlotCursor cursor;
     Vec(uint64_t) slots; /* of the current match */
