@@ -53,11 +53,7 @@ void buf_reserve_slow_(Buf *b, size_t more) {
 
 void buf_uleb_long_(Buf *b, uint64_t v) {
     buf_reserve(b, 10);
-    uint8_t *to = b->data + b->len;
-    for (; v >= 0x80; v >>= 7)
-        *to++ = (uint8_t)(v | 0x80);
-    *to++ = (uint8_t)v;
-    b->len = (size_t)(to - b->data);
+    b->len = (size_t)(uleb_put(b->data + b->len, v) - b->data);
 }
 
 void buf_sleb_long_(Buf *b, int64_t v) {

@@ -53,6 +53,13 @@ static inline void buf_bytes(Buf *b, const void *p, size_t n) {
         memcpy(b->data + b->len, p, n);
     b->len += n;
 }
+/* Unsigned LEB128 at a place with room for it, 10 bytes at most; returns what is after it. */
+static inline uint8_t *uleb_put(uint8_t *to, uint64_t v) {
+    for (; v >= 0x80; v >>= 7)
+        *to++ = (uint8_t)(v | 0x80);
+    *to++ = (uint8_t)v;
+    return to;
+}
 /* For buf_uleb: a number of more than one byte. */
 void buf_uleb_long_(Buf *b, uint64_t v);
 /* Unsigned LEB128. */

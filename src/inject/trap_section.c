@@ -7,8 +7,11 @@
 enum { VERSION = 2 };
 
 void trap_section_begin(Counts *c) {
-    while (c->trap_moved.len < c->trap_points.len)
-        vec_push(&c->trap_moved, 0);
+    uint32_t n = c->trap_points.len;
+    vec_reserve(&c->trap_moved, n);
+    if (n)
+        memset(c->trap_moved.at, 0, n * sizeof *c->trap_moved.at);
+    c->trap_moved.len = n;
 }
 
 void trap_section_mark(const Counts *c, uint32_t func, WasmBodyEdit *edit) {

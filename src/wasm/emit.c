@@ -441,7 +441,28 @@ void emit_set(Buf *b, EmitNumber n) {
         put_index(b, WASM_OP_GLOBAL_SET, n.index);
 }
 
+/* The same for a global, of which programs have very many. */
+static void increment_global(Buf *b, uint32_t index, uint64_t by) {
+    buf_reserve(b, 32);
+    uint8_t *start = b->data + b->len, *to = start + 1;
+    start[0] = (uint8_t)wasm_ops[WASM_OP_GLOBAL_GET].code;
+    to = uleb_put(to, index);
+    size_t size = (size_t)(to - start) - 1;
+    b->len += size + 1;
+    wasm_put_const(b, WASM_I64, by);
+    to = b->data + b->len;
+    *to++ = (uint8_t)wasm_ops[WASM_OP_I64_ADD].code;
+    *to++ = (uint8_t)wasm_ops[WASM_OP_GLOBAL_SET].code;
+    for (size_t i = 0; i < size; i++)
+        to[i] = start[1 + i];
+    b->len += 2 + size;
+}
+
 void emit_increment(Buf *b, EmitNumber n, uint64_t by) {
+    if (!n.in_memory) {
+        increment_global(b, n.index, by);
+        return;
+    }
     emit_begin_set(b, n);
     emit_get(b, n);
     wasm_put_const(b, WASM_I64, by);
