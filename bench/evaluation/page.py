@@ -32,7 +32,9 @@ class Page:
 
     def programs(self, store):
         names = store.column("program")
-        self.text(f"Programs: {', '.join(names)}." if len(names) < 10 else f"{len(names)} programs.")
+        once = store.programs_by_rounds()[1]
+        self.text((f"Programs: {', '.join(names)}" if len(names) < 10 else f"{len(names)} programs")
+                  + (f"; {once if once < len(names) else 'all'} of them measured in one round." if once else "."))
 
     remark = text  # what a reader should know of the numbers
 
