@@ -58,29 +58,23 @@ static size_t size_of_amounts(const Counts *c, size_t from, uint32_t n) {
     return to - from;
 }
 
-static bool same_amounts(const Counts *c, const Run *run, size_t next, uint32_t n) {
-    const uint8_t *amounts = c->trap_amounts.data;
-    return !n || (size_of_amounts(c, next, n) == run->size &&
-                  !memcmp(amounts + next, amounts + run->amounts, run->size));
-}
-
-/* The run that begins at a point of the segment, whose amounts are the next ones. */
-static Run find_run(const Counts *c, const CountTraps *t, uint32_t from, size_t amounts) {
-    Run run = {from, from + 1, amounts, size_of_amounts(c, amounts, t->nvars)};
-    uint32_t end = t->point + t->npoints;
-    for (size_t next = amounts + run.size; run.to < end; run.to++, next += run.size)
-        if (shift_of(c, run.to) != shift_of(c, from) || !same_amounts(c, &run, next, t->nvars))
-            break;
-    return run;
+/* Whether a point that has these amounts continues a run. */
+static bool continues(const Counts *c, const Run *run, uint32_t point, size_t amounts,
+                      size_t size) {
+    const uint8_t *bytes = c->trap_amounts.data;
+    return run->to > run->from && shift_of(c, point) == shift_of(c, run->from) &&
+           size == run->size && (!size || !memcmp(bytes + amounts, bytes + run->amounts, size));
 }
 
 static void put_run(Section *s, const Run *run) {
     uint32_t first = s->c->trap_moved.at[run->from], last = s->c->trap_moved.at[run->to - 1];
     uint32_t shift = shift_of(s->c, run->from), change = shift - s->shift;
-    buf_uleb(&s->runs, (uint64_t)(first - s->offset) << 1 | (change != 0));
+    buf_uleb(&s->runs,
+             (uint64_t)(first - s->offset) << 2 | (last > first ? 2u : 0u) | (change != 0));
     if (change)
         buf_uleb(&s->runs, change << 1 ^ (0 - (change >> 31)));
-    buf_uleb(&s->runs, last - first);
+    if (last > first)
+        buf_uleb(&s->runs, last - first);
     if (run->size)
         buf_bytes(&s->runs, s->c->trap_amounts.data + run->amounts, run->size);
     s->offset = last;
@@ -92,13 +86,19 @@ static void put_segment(Section *s, const CountTraps *t) {
     uint32_t end = t->point + t->npoints;
     size_t amounts = t->amount;
     uint64_t runs = 0;
+    Run run = {0};
     s->runs.len = 0;
-    for (uint32_t p = t->point; p < end; runs++) {
-        Run run = find_run(c, t, p, amounts);
-        put_run(s, &run);
-        amounts += (run.to - run.from) * run.size;
-        p = run.to;
+    for (uint32_t p = t->point; p < end; p++) {
+        size_t size = size_of_amounts(c, amounts, t->nvars);
+        if (!continues(c, &run, p, amounts, size)) {
+            if (runs++)
+                put_run(s, &run);
+            run = (Run){p, p, amounts, size};
+        }
+        run.to = p + 1;
+        amounts += size;
     }
+    put_run(s, &run);
     buf_uleb(&s->bytes, runs << 2 | (t->nvars ? 2u : 0u) | (t->deficit ? 1u : 0u));
     if (t->deficit)
         buf_uleb(&s->bytes, t->deficit);

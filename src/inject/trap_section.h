@@ -12,9 +12,9 @@
  *       ULEB  if it has variables: how many; for each ULEB its number
  *       for each run of instructions that can trap with the same result, without new code between
  *       them:
- *         ULEB  offset of the first one in the new body, as distance << 1 | shifted
+ *         ULEB  offset of the first one in the new body, as distance << 2 | several << 1 | shifted
  *         ULEB  if shifted: how much the difference to the original offset changes, zigzag
- *         ULEB  offset of the last one, as distance
+ *         ULEB  if there are several: offset of the last one, as distance
  *         SLEB  for each variable: amount
  *       ULEB  `to`, less twice the original offset of the last one; 0 = up to the end of the body
  *

@@ -112,11 +112,11 @@ def find_point(section, offset):
             found = None
             for _ in range(head >> 2):
                 step = reader.unsigned()
-                first = at + (step >> 1)
+                first = at + (step >> 2)
                 if step & 1:
                     change = reader.unsigned()
                     farther += -(change + 1) // 2 if change & 1 else change // 2
-                at = first + reader.unsigned()
+                at = first + (reader.unsigned() if step & 2 else 0)
                 corrections = [(variable, reader.signed()) for variable in variables]
                 if first <= offset <= at:
                     found = (offset - body - farther, corrections)

@@ -8,9 +8,9 @@
 // The section: a byte VERSION, then for each function, with numbers in LEB128:
 //   distance of its body in the file from the body before, distance of its original index, number of segments;
 //   for each segment: 4 * number of runs, + 2 if variables follow, + 1 if a class follows; the class; how many variables, these;
-//   for each run of instructions: 2 * distance of the first one from the instruction before (of the body's first: from the body), + 1
-//   if another number follows: by how much (zigzag) the instrumented code is now shifted against the original; distance of the last
-//   one from the first; for each variable what to add to it;
+//   for each run of instructions: 4 * distance of the first one from the instruction before (of the body's first: from the body), + 1
+//   if another number follows: by how much (zigzag) the instrumented code is now shifted against the original; + 2 if another one
+//   follows: distance of the last one from the first; for each variable what to add to it;
 //   after the runs: where the segment ends (key), less twice the original offset of the last one; 0 = where the body ends.
 // A key is 2 * the instruction's original offset in the body, + 1 for the position after it.
 import { parts } from './parts.js';
@@ -43,12 +43,12 @@ export function findPoint(section, offset) {
       const variables = Array.from({ length: head & 2 ? unsigned() : 0 }, unsigned);
       let found = null;
       for (let runs = Math.floor(head / 4); runs > 0; runs--) {
-        const step = unsigned(), first = at + Math.floor(step / 2);
+        const step = unsigned(), first = at + Math.floor(step / 4);
         if (step % 2) {
           const change = unsigned();
           farther += change % 2 ? -(change + 1) / 2 : change / 2;
         }
-        at = first + unsigned();
+        at = first + (step & 2 ? unsigned() : 0);
         const corrections = variables.map(variable => ({ variable, amount: signed() }));
         if (first <= offset && offset <= at) found = { fid, from: 2 * (offset - body - farther) + 1, kind, corrections };
       }

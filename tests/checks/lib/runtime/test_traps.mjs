@@ -50,9 +50,9 @@ function encode(functions) {
       bytes.push(...[...kind ? [kind] : [], ...variables.length ? [variables.length, ...variables] : []].flatMap(unsigned));
       for (const { at, last = at, pc, amounts = [] } of runs) {
         const change = at - body - pc - farther;
-        bytes.push(...unsigned(2 * (at - before) + (change ? 1 : 0)));
+        bytes.push(...unsigned(4 * (at - before) + (last > at ? 2 : 0) + (change ? 1 : 0)));
         if (change) bytes.push(...unsigned(change < 0 ? -2 * change - 1 : 2 * change));
-        bytes.push(...unsigned(last - at), ...amounts.flatMap(signed));
+        bytes.push(...last > at ? unsigned(last - at) : [], ...amounts.flatMap(signed));
         before = last;
         farther += change;
       }
