@@ -7,35 +7,44 @@
 
 typedef Vec(uint32_t) Places;
 
+/* The first hole after an offset of a template. */
+static uint32_t hole_after(const Template *t, uint32_t at) {
+    uint32_t low = 0, high = t->nholes;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (t->holes[mid].at > at)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    return low;
+}
+
 /* Whether something else is executed between two offsets of a template. */
 static bool has_hole(const Template *t, uint32_t after, uint32_t to) {
-    for (uint32_t i = 0; i < t->nholes; i++)
-        if (t->holes[i].at > after && t->holes[i].at <= to)
-            return true;
-    return false;
+    uint32_t i = hole_after(t, after);
+    return i < t->nholes && t->holes[i].at <= to;
 }
 
 /* Whether a variable, and nothing else, is set and read between two offsets of a template. */
 static bool sets_variable(const Template *t, uint32_t after, uint32_t to) {
-    const Hole *at[2] = {0};
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < t->nholes; i++)
-        if (t->holes[i].at > after && t->holes[i].at <= to && n++ < 2)
-            at[n - 1] = &t->holes[i];
-    if (!n || n > 2 || at[0]->kind != HOLE_VAR)
+    uint32_t first = hole_after(t, after), n = 0;
+    const Hole *at = t->holes + first;
+    while (n <= 2 && first + n < t->nholes && at[n].at <= to)
+        n++;
+    if (!n || n > 2 || at[0].kind != HOLE_VAR)
         return false;
     if (n == 1)
-        return at[0]->access == HOLE_TEE;
-    return at[0]->access == HOLE_SET && at[1]->kind == HOLE_VAR && at[1]->access == HOLE_GET &&
-           at[1]->n == at[0]->n;
+        return at[0].access == HOLE_TEE;
+    return at[0].access == HOLE_SET && at[1].kind == HOLE_VAR && at[1].access == HOLE_GET &&
+           at[1].n == at[0].n;
 }
 
 /* Whether the condition of the `if` is whether the host has called the function. */
 static bool is_outermost(const Template *t, uint32_t at) {
-    for (uint32_t i = t->nholes; i > 0 && t->holes[i - 1].at >= at; i--)
-        if (t->holes[i - 1].at == at)
-            return t->holes[i - 1].kind == HOLE_STACK && t->holes[i - 1].n == STACK_OUTERMOST;
-    return false;
+    uint32_t i = hole_after(t, at);
+    const Hole *last = i ? &t->holes[i - 1] : NULL;
+    return last && last->at == at && last->kind == HOLE_STACK && last->n == STACK_OUTERMOST;
 }
 
 /*
