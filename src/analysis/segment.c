@@ -390,13 +390,18 @@ static void list_by_urgency(Segments *s) {
         s->lists.at[from[s->at.at[i].urgency]++] = i;
 }
 
-static void find_tree(Segments *s) {
-    list_by_urgency(s);
+/* The classes, of which only what is outside of the function joins two. */
+static void join_outside(Segments *s) {
     s->joined.len = 0;
     vec_reserve(&s->joined, s->merged.len);
     for (uint32_t c = 0; c < s->merged.len; c++)
         s->joined.at[c] = c;
     unite(s->joined.at, find(s->merged.at, CLASS_ENTRY), find(s->merged.at, CLASS_EXIT));
+}
+
+static void find_tree(Segments *s) {
+    list_by_urgency(s);
+    join_outside(s);
     for (uint32_t i = 0; i < s->at.len; i++) {
         Segment *seg = &s->at.at[s->lists.at[i]];
         seg->counted = !seg->dead && !unite(s->joined.at, seg->in, seg->out);
@@ -518,11 +523,6 @@ void segments_solve(Segments *s) {
     find_equations(s);
 }
 
-void segments_find(Segments *s, WasmCode code, bool exact_traps) {
-    segments_split(s, code, exact_traps);
-    segments_solve(s);
-}
-
 void segments_free(Segments *s) {
     vec_free(&s->at);
     vec_free(&s->equations);
@@ -552,6 +552,22 @@ static uint64_t edge_weight(const Segments *s, const Segment *seg) {
     if (s->estimates)
         return heaviness(seg);
     return UINT64_C(1) << (seg->unplaced ? UNPLACED : 3 * (seg->depth < 8 ? seg->depth : 8));
+}
+
+/* The classes are joined by the other segments first: a segment that then still joins two has the
+ * count of a cut of the graph, which others may tell. */
+bool segments_may_derive(Segments *s, const bool *needed) {
+    if (s->estimates)
+        return true;
+    join_outside(s);
+    for (uint32_t i = 0; i < s->at.len; i++)
+        if (!needed[i] && !s->at.at[i].dead)
+            unite(s->joined.at, s->at.at[i].in, s->at.at[i].out);
+    for (uint32_t i = 0; i < s->at.len; i++)
+        if (needed[i] &&
+            (s->at.at[i].unplaced || unite(s->joined.at, s->at.at[i].in, s->at.at[i].out)))
+            return true;
+    return false;
 }
 
 bool segments_choose(Segments *s, bool *needed) {

@@ -85,15 +85,11 @@ typedef struct Segments {
     SegmentWalk walk;
 } Segments;
 
-/* Finds the segments of a valid body and what to count; `code` is at its first instruction.
- * With exact_traps segments end after all instructions that can trap; else only after those whose
- * place is not always known, and where there are very many. */
-void segments_find(Segments *s, WasmCode code, bool exact_traps);
-void segments_free(Segments *s);
-
-/* The same in two steps; between them segments may be made `unplaced`, which none is at first. */
+/* Finds the segments of a valid body; `code` is at its first instruction. With exact_traps segments
+ * end after all instructions that can trap; else only after those whose place is not always known,
+ * and where there are very many. Then segments may be made `unplaced`, which none is at first. */
 void segments_split(Segments *s, WasmCode code, bool exact_traps);
-void segments_solve(Segments *s);
+void segments_free(Segments *s);
 
 /* segments_split instruction by instruction, for callers that walk the body anyway. Those that
  * wasm_is_straight can be left out, unless there are cuts. */
@@ -109,11 +105,16 @@ static inline bool segments_live(const Segments *s) {
     return s->walk.live;
 }
 
-/* Chooses how to find the counts of the segments that are asked for, which are not dead; `needed`,
- * one for each segment, is initially true for these. False: each of them gets a counter. True: the
- * equations of needed segments are used; then the segments of which these are made are needed, too,
- * and needed segments with `counted` get counters. A segment that is unplaced gets one only if that
- * cannot be avoided. */
+/* Whether fewer counters may do than one for each segment that is asked for: not if control could
+ * go around the others as before, that is, if each is one more cycle. `needed`, one for each
+ * segment, is true for these, which are not dead. */
+bool segments_may_derive(Segments *s, const bool *needed);
+/* If so: finds what to count, and equations for the rest. */
+void segments_solve(Segments *s);
+/* Then chooses how to find the counts of these segments. False: each of them gets a counter. True:
+ * the equations of needed segments are used; then the segments of which these are made are needed,
+ * too, and needed segments with `counted` get counters. A segment that is unplaced gets one only if
+ * that cannot be avoided. */
 bool segments_choose(Segments *s, bool *needed);
 
 /* The segment of the instruction at `offset`. Offsets must not decrease from one call to the next;

@@ -126,7 +126,7 @@ void counts_find(Counts *c) {
         return;
     WasmCode code = code_here(c);
     prepare_segments(c, code);
-    segments_find(&c->here.segments, code, c->exact_traps);
+    segments_split(&c->here.segments, code, c->exact_traps);
     c->here.found = true;
     list_exits(c);
 }
@@ -143,7 +143,6 @@ bool counts_walk(Counts *c, uint32_t offset) {
 
 void counts_walked(Counts *c) {
     segments_end(&c->here.segments);
-    segments_solve(&c->here.segments);
     list_exits(c);
 }
 
@@ -689,6 +688,15 @@ static void add_traps(Counts *c) {
 
 /* ---- */
 
+/* Whether counts are derived; then marks what is needed for that. */
+static bool choose_derived(Counts *c) {
+    Segments *s = &c->here.segments;
+    if (!segments_may_derive(s, c->here.needed.at))
+        return false;
+    segments_solve(s);
+    return !too_many(c, c->here.vars.len) && segments_choose(s, c->here.needed.at);
+}
+
 static void close_function(Counts *c) {
     bool any = c->here.shares.len > 0;
     for (uint32_t i = c->here.first_value; i < c->values.len; i++)
@@ -696,8 +704,7 @@ static void close_function(Counts *c) {
     if (!any)
         return;
     mark_asked(c);
-    bool derives =
-        !too_many(c, c->here.vars.len) && segments_choose(&c->here.segments, c->here.needed.at);
+    bool derives = choose_derived(c);
     find_deficits(c);
     add_counters(c, derives);
     add_shares(c, derives);

@@ -399,9 +399,12 @@ void site_count_close(void) {
         return;
     for (uint32_t k = 0; k < s->at.len; k++)
         s->at.at[k].unplaced = (words_at(C->places.at)[k] & PLACE_MASK) >= PLACE_FALLS;
-    segments_solve(s);
     mark_asked();
-    bool derives = segments_choose(s, needed());
+    bool derives = segments_may_derive(s, needed());
+    if (derives) {
+        segments_solve(s);
+        derives = segments_choose(s, needed());
+    }
     put_rows(put_segments(make_words(), derives));
     put_sums();
 }
