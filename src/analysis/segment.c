@@ -554,8 +554,9 @@ static uint64_t edge_weight(const Segments *s, const Segment *seg) {
     return UINT64_C(1) << (seg->unplaced ? UNPLACED : 3 * (seg->depth < 8 ? seg->depth : 8));
 }
 
-/* The classes are joined by the other segments first: a segment that then still joins two has the
- * count of a cut of the graph, which others may tell. */
+/* The classes are joined by the other segments first. If a needed segment then still joins two,
+ * some cut of the graph consists of needed segments only, and the count of one follows from those
+ * of the rest. */
 bool segments_may_derive(Segments *s, const bool *needed) {
     if (s->estimates)
         return true;

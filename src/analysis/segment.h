@@ -105,9 +105,9 @@ static inline bool segments_live(const Segments *s) {
     return s->walk.live;
 }
 
-/* Whether fewer counters may do than one for each segment that is asked for: not if control could
- * go around the others as before, that is, if each is one more cycle. `needed`, one for each
- * segment, is true for these, which are not dead. */
+/* Whether fewer counters may do than one for each segment that is asked for: not if no count of
+ * these follows from the others of them. `needed`, one for each segment, is true for these, which
+ * are not dead. */
 bool segments_may_derive(Segments *s, const bool *needed);
 /* If so: finds what to count, and equations for the rest. */
 void segments_solve(Segments *s);

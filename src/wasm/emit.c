@@ -441,7 +441,7 @@ void emit_set(Buf *b, EmitNumber n) {
         put_index(b, WASM_OP_GLOBAL_SET, n.index);
 }
 
-/* The same for a global, of which programs have very many. */
+/* Adds to a global. Programs have very many of these, so the index is encoded once. */
 static void increment_global(Buf *b, uint32_t index, uint64_t by) {
     buf_reserve(b, 32);
     uint8_t *start = b->data + b->len, *to = start + 1;
