@@ -191,7 +191,7 @@ async function testThreadClock() {
     }
     const begin = performance.now();
     let last = clock.now(), back = 0, off = Infinity, reads = 0;
-    while (performance.now() - begin < 400 || (off > 1 && performance.now() - begin < 20000)) { // until the thread gets a processor
+    while (performance.now() - begin < 400 || (off > 0.3 && performance.now() - begin < 20000)) { // until the thread gets a processor
       for (let i = 0; i < 1000; i++, reads++) {
         const now = clock.now();
         back += now < last;
@@ -201,7 +201,7 @@ async function testThreadClock() {
       if (!always && reads % 100000 === 0) await new Promise(done => { setTimeout(done, 30); }); // the thread ends meanwhile
     }
     check(`its time does not go back, always=${always}`, back === 0, `${back} times of ${reads}`);
-    check(`its time is that of the host, always=${always}`, off < 1, `${off} ms`);
+    check(`its time is that of the host, always=${always}`, off <= 0.3, `${off} ms`);
     check(`its nanoseconds, always=${always}`, Math.abs(Number(clock.now_ns()) / 1e6 - performance.now()) < 1000);
     check(`it was wanted, always=${always}`, workers.length === 1, workers.length);
     workers.forEach(worker => worker.terminate());
