@@ -64,15 +64,25 @@ static uint32_t file_of(Writer *w, Str path) {
     return n;
 }
 
-/* Functions with the same name in a file are distinguished by their index. */
+/* Readers drop blanks before a name, and take functions with the same name in a file for one: these
+ * are distinguished by their index. */
 static Str name_of(Writer *w, const StacksFunc *f, uint32_t file) {
-    bool added;
+    bool added = false;
+    uint32_t index = f->fid != PROFILE_NOBODY ? f->fid : w->fns.len;
     Str name = shown(w, f->name);
+    for (; name.len && name.ptr[0] == ' '; name.len--)
+        name.ptr++;
+    if (!name.len)
+        name = str_of(arena_printf(&w->arena, "#%u", index));
     if (f->inlined)
         name = str_of(arena_printf(&w->arena, "%.*s (inlined)", STR_ARG(name)));
-    Str key = str_of(arena_printf(&w->arena, "%u %.*s", file, STR_ARG(name)));
-    map_put(&w->names, key, 0, &added);
-    return added ? name : str_of(arena_printf(&w->arena, "%.*s [%u]", STR_ARG(name), f->fid));
+    for (;;) {
+        Str key = str_of(arena_printf(&w->arena, "%u %.*s", file, STR_ARG(name)));
+        map_put(&w->names, key, 0, &added);
+        if (added)
+            return name;
+        name = str_of(arena_printf(&w->arena, "%.*s [%u]", STR_ARG(name), index));
+    }
 }
 
 /* A function of the program is one function, whatever files its lines are in. */
