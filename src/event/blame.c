@@ -176,6 +176,11 @@ static void hint_elsewhere(const Blame *b, Str name, Diags *diags, Diag *d) {
         diag_hint(diags, d, "'%.*s' is a name of %s and %u more instructions", STR_ARG(name),
                   buf_cstr(&ops), n - MAX_NAMED);
     buf_free(&ops);
+    const char *like = n || d->hints.len ? NULL : event_name_like(name);
+    if (like) {
+        diag_hint(diags, d, "did you mean '%s'?", like);
+        hint_elsewhere(b, str_of(like), diags, d);
+    }
 }
 
 /* Says of a function that none of the events has that it is one of alt probes. */

@@ -285,6 +285,21 @@ bool event_name_exists(Str name) {
     return find_name(name, &id, &n);
 }
 
+const char *event_name_like(Str name) {
+    uint32_t nearest = (name.len + 1) / 3 + 1;
+    const char *like = NULL;
+    for (uint32_t i = 0; i < NAME_COUNT; i++) {
+        if (event_name_is_numbered((NameId)i))
+            continue;
+        uint32_t distance = str_distance(name, str_of(names[i].text), nearest);
+        if (distance < nearest) {
+            nearest = distance;
+            like = names[i].text;
+        }
+    }
+    return like;
+}
+
 static bool lookup(Event e, Str name, Bound *out) {
     NameId id;
     uint32_t n;
