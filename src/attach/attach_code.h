@@ -121,7 +121,6 @@ typedef struct BindTotal {
     uint32_t first_counter; /* handle of the first counter, a global; UINT32_MAX = in memory, */
     uint32_t memory;        /* at its beginning: handle */
     int64_t func;           /* handle of the function to call before wasm:exit, -1 = none */
-    uint32_t point;         /* pass 2: of counts.points, the next */
 } BindTotal;
 
 /* One monitor. */

@@ -859,9 +859,11 @@ void bind_sums(Bind *b, const BindAddress *in_bounds, BindRule **current) {
     for (uint32_t k = 0; k < b->additions.len; k++)
         b->counts.asks_ways |= b->additions.at[k].ways != WAY_BOTH;
     note_all(b);
-    for (uint32_t k = 0; k < b->counts.points.len; k++)
-        if (b->counts.points.at[k].last)
-            b->p.touched[b->counts.points.at[k].func] |= TOUCHED_END;
+    for (uint32_t k = 0; k < b->counts.funcs.len; k++) {
+        const CountFunc *f = &b->counts.funcs.at[k];
+        for (uint32_t i = f->point; i < f->point + f->npoints; i++)
+            b->p.touched[f->func] |= b->counts.points.at[i].last ? TOUCHED_END : 0;
+    }
     free(x.rules);
     free(x.uncounted);
     free(x.spoilt_memories);

@@ -239,16 +239,11 @@ static void emit_correction(const Maker *x, Buf *b, uint32_t n) {
 
 static void add_correct(Maker *x) {
     const Counts *c = &x->b->counts;
-    bool *done = mem_zalloc(x->b->vars.len + 1u);
     Buf b = {0};
-    for (uint32_t i = 0; i < c->trap_vars.len; i++) {
-        if (!done[c->trap_vars.at[i]])
-            emit_correction(x, &b, c->trap_vars.at[i]);
-        done[c->trap_vars.at[i]] = true;
-    }
+    for (uint32_t i = 0; i < c->corrected.len; i++)
+        emit_correction(x, &b, c->corrected.at[i]);
     trap_record_add_correct(x->m, &b);
     buf_free(&b);
-    free(done);
 }
 
 /* The memory's contents after the words, which are zero at first: Bound, then the tables. */
@@ -323,11 +318,11 @@ bool bind_total(Bind *b) {
 void bind_put_counters(Bind *b, uint32_t func) {
     Pieces *pieces = &b->p.pieces;
     const Counts *c = &b->counts;
-    for (; b->total.point < c->points.len && c->points.at[b->total.point].func == func;
-         b->total.point++) {
-        const CountPoint *p = &c->points.at[b->total.point];
+    const CountFunc *f = counts_func(c, func);
+    for (uint32_t i = f ? f->point : 0; f && i < f->point + f->npoints; i++) {
+        const CountPoint *p = &c->points.at[i];
         size_t from = pieces->code.len;
-        emit_increment(&pieces->code, counter_at(b, p->counter), 1);
+        emit_increment(&pieces->code, counter_at(b, i), 1);
         pieces_add(pieces, p->after ? WASM_AFTER : WASM_BEFORE, p->offset, RANK_PROBE, from,
                    pieces->code.len);
     }

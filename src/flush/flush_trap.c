@@ -39,19 +39,14 @@ static void put_correction(Chunks *c, uint32_t id) {
 
 static void add_correct(Flush *f, Splicer *s) {
     const Counts *c = f->store->counts;
-    bool *done = mem_zalloc(c->sums.len + 1u);
     Chunks chunks = {
         .f = f, .s = s, .name = "whammc.correct", .params = {WASM_I32, WASM_I64}, .nparams = 2};
-    for (uint32_t i = 0; i < c->trap_vars.len; i++) {
-        if (!done[c->trap_vars.at[i]])
-            put_correction(&chunks, c->trap_vars.at[i]);
-        done[c->trap_vars.at[i]] = true;
-    }
+    for (uint32_t i = 0; i < c->corrected.len; i++)
+        put_correction(&chunks, c->corrected.at[i]);
     Buf b = {0};
     chunks_call(&chunks, "local.get 0 local.get 1", &b);
     trap_record_add_correct(f->m, &b);
     buf_free(&b);
-    free(done);
 }
 
 void flush_add_traps(Flush *f, Splicer *s) {

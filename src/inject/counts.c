@@ -29,42 +29,48 @@ void counts_free_sums(Counts *c) {
     c->sums_freed = true;
 }
 
+void counts_free_here(CountsHere *h) {
+    segments_free(&h->segments);
+    vec_free(&h->shares);
+    vec_free(&h->vars);
+    vec_free(&h->last_share);
+    vec_free(&h->starts);
+    vec_free(&h->deficits);
+    vec_free(&h->by_class);
+    vec_free(&h->to_correct);
+    vec_free(&h->amounts);
+    vec_free(&h->weights);
+    vec_free(&h->needed);
+    vec_free(&h->asked);
+    vec_free(&h->derived);
+    vec_free(&h->equation_of);
+    vec_free(&h->pending);
+    vec_free(&h->weighed);
+    vec_free(&h->refs);
+    vec_free(&h->deficit_of);
+    vec_free(&h->place_of);
+    vec_free(&h->ways_out);
+    vec_free(&h->exits);
+}
+
 void counts_written(Counts *c) {
     counts_free_sums(c);
     vec_free(&c->numbered);
-    segments_free(&c->here.segments);
     vec_free(&c->points);
     vec_free(&c->loops);
+    vec_free(&c->corrected);
+    vec_free(&c->corrects);
     buf_free(&c->derived);
     vec_free(&c->values);
-    vec_free(&c->here.shares);
-    vec_free(&c->here.vars);
-    vec_free(&c->here.last_share);
-    vec_free(&c->here.starts);
-    vec_free(&c->here.deficits);
-    vec_free(&c->here.by_class);
-    vec_free(&c->here.amounts);
-    vec_free(&c->here.weights);
-    vec_free(&c->here.needed);
-    vec_free(&c->here.asked);
-    vec_free(&c->here.derived);
-    vec_free(&c->here.equation_of);
-    vec_free(&c->here.pending);
-    vec_free(&c->here.weighed);
-    vec_free(&c->here.refs);
-    vec_free(&c->here.deficit_of);
-    vec_free(&c->here.place_of);
-    vec_free(&c->here.ways_out);
-    vec_free(&c->here.exits);
+    counts_free_here(&c->here);
 }
 
 void counts_free(Counts *c) {
     counts_written(c);
-    vec_free(&c->traps);
+    vec_free(&c->funcs);
+    buf_free(&c->traps);
     vec_free(&c->trap_points);
-    vec_free(&c->trap_vars);
-    vec_free(&c->trap_moved);
-    buf_free(&c->trap_amounts);
+    free(c->trap_moved);
 }
 
 void counts_cut_exits(Counts *c, int64_t proc_exit) {
@@ -325,8 +331,13 @@ static void add_counters(Counts *c, bool derives) {
         uint32_t loop = follow_local(c, s);
         c->here.refs.at[i] = (CountRef){c->ncounters & 0x7fffffff, 0};
         uint32_t at = s->otherwise ? (s - 1)->last_pc : s->start;
-        vec_push(&c->points, ((CountPoint){c->here.func, at, c->ncounters++, s->at_label, s->last,
-                                           !s->depth || s->calls, s->otherwise, loop}));
+        vec_push(&c->points, ((CountPoint){.offset = at,
+                                           .loop = loop,
+                                           .after = s->at_label,
+                                           .last = s->last,
+                                           .cool = !s->depth || s->calls,
+                                           .otherwise = s->otherwise}));
+        c->ncounters++;
     }
 }
 
@@ -594,40 +605,64 @@ static uint32_t deficits_of(const Counts *c, uint32_t class) {
     return vec_first(&c->here.deficits, class, class);
 }
 
-/* Lists a variable for the segment, at a place from 1. */
-static inline void place_var(Counts *c, CountTraps *t, uint32_t var) {
-    if (c->here.place_of.at[var])
+/* Lists a variable for the segment. */
+static inline void place_var(CountsHere *h, uint32_t var) {
+    if (h->place_of.at[var])
         return;
-    vec_push(&c->trap_vars, var);
-    c->here.place_of.at[var] = ++t->nvars;
+    vec_push(&h->to_correct, var);
+    h->place_of.at[var] = h->to_correct.len;
 }
 
 /* The sum for the variable at the current trap. */
-static inline uint64_t *amount_of(Counts *c, uint32_t var) {
-    return &c->here.amounts.at[c->here.place_of.at[var] - 1];
+static inline uint64_t *amount_of(CountsHere *h, uint32_t var) {
+    return &h->amounts.at[h->place_of.at[var] - 1];
 }
 
-/* What must be subtracted after each of these traps: the amounts of all shares of the segment,
+/* The amounts at an instruction, in Counts.traps. */
+typedef struct TrapAmounts {
+    size_t at, size;
+} TrapAmounts;
+
+/* Appends the current amounts, or only that they are the same as the last ones. */
+static TrapAmounts put_amounts(const CountsHere *h, TrapAmounts last, Buf *out) {
+    size_t at = out->len;
+    uint32_t width = uleb_size(10 * (uint64_t)h->amounts.len); /* of their size, at most */
+    buf_uleb_padded(out, 0, width);
+    for (uint32_t k = 0; k < h->amounts.len; k++)
+        buf_sleb(out, (int64_t)h->amounts.at[k]);
+    TrapAmounts now = {at + width, out->len - at - width};
+    bool same = now.size == last.size && !memcmp(out->data + now.at, out->data + last.at, now.size);
+    out->len = at;
+    buf_uleb_padded(out, same ? 0 : now.size, same ? 1 : width);
+    out->len += same ? 0 : now.size;
+    return same ? last : now;
+}
+
+/* What must be subtracted after each of n traps of a segment: the amounts of all its shares,
  * [from, to), with keys above the trap's. */
-static void put_amounts(Counts *c, const CountTraps *t, uint32_t class, uint32_t from,
-                        uint32_t to) {
-    const uint32_t *points = &c->trap_points.at[t->point];
-    const CountShare *shares = c->here.shares.at;
-    if (!t->nvars)
+static void put_corrections(Counts *c, const SegmentTrap *traps, uint32_t n, uint32_t from,
+                            uint32_t to) {
+    CountsHere *h = &c->here;
+    uint32_t class = h->segments.at.at[traps->segment].out;
+    const CountShare *shares = h->shares.at;
+    TrapAmounts last = {0};
+    if (!h->to_correct.len)
         return;
-    vec_zero(&c->here.amounts, t->nvars);
+    vec_zero(&h->amounts, h->to_correct.len);
     for (uint32_t i = deficits_of(c, class);
-         i < c->here.deficits.len && c->here.deficits.at[i].class == class; i++)
-        *amount_of(c, c->here.deficits.at[i].var) += c->here.deficits.at[i].amount;
-    while (from < to && shares[from].key <= 2 * points[0])
+         i < h->deficits.len && h->deficits.at[i].class == class; i++)
+        *amount_of(h, h->deficits.at[i].var) += h->deficits.at[i].amount;
+    while (from < to && shares[from].key <= 2 * traps[0].offset)
         from++;
     for (uint32_t i = from; i < to; i++)
-        *amount_of(c, shares[i].var) -= shares[i].amount;
-    for (uint32_t p = 0; p < t->npoints; p++) {
-        for (; from < to && shares[from].key <= 2 * points[p]; from++)
-            *amount_of(c, shares[from].var) += shares[from].amount;
-        for (uint32_t k = 0; k < t->nvars; k++)
-            buf_sleb(&c->trap_amounts, (int64_t)c->here.amounts.at[k]);
+        *amount_of(h, shares[i].var) -= shares[i].amount;
+    for (uint32_t t = 0, before = from; t < n; t++, before = from) {
+        for (; from < to && shares[from].key <= 2 * traps[t].offset; from++)
+            *amount_of(h, shares[from].var) += shares[from].amount;
+        if (t && from == before)
+            buf_u8(&c->traps, 0);
+        else
+            last = put_amounts(h, last, &c->traps);
     }
 }
 
@@ -639,34 +674,53 @@ static uint32_t end_key(const Segments *s, uint32_t segment) {
     return next->at_label ? 2 * next->start : 2 * s->at.at[segment].last_pc + 1;
 }
 
-/* The traps [at, after) of a segment, whose shares are [from, to). */
-static void add_segment_traps(Counts *c, uint32_t at, uint32_t after, uint32_t from, uint32_t to) {
-    const Segments *s = &c->here.segments;
-    uint32_t segment = s->traps.at[at].segment, class = s->at.at[segment].out;
-    uint32_t deficit = c->here.deficit_of.at[class];
-    CountTraps t = {.func = c->here.func,
-                    .deficit = deficit > 1 ? deficit - 1 : 0,
-                    .to = end_key(s, segment),
-                    .point = c->trap_points.len,
-                    .npoints = after - at,
-                    .var = c->trap_vars.len,
-                    .amount = (uint32_t)c->trap_amounts.len};
+/* Lists the variables to correct after traps of a segment, whose shares are [from, to). */
+static void list_to_correct(Counts *c, uint32_t class, uint32_t from, uint32_t to) {
+    CountsHere *h = &c->here;
+    for (uint32_t i = 0; i < h->to_correct.len; i++)
+        h->place_of.at[h->to_correct.at[i]] = 0;
+    h->to_correct.len = 0;
     for (uint32_t i = from; i < to; i++)
-        place_var(c, &t, c->here.shares.at[i].var);
+        place_var(h, h->shares.at[i].var);
     for (uint32_t i = deficits_of(c, class);
-         i < c->here.deficits.len && c->here.deficits.at[i].class == class; i++)
-        place_var(c, &t, c->here.deficits.at[i].var);
-    if (!t.deficit && !t.nvars && !c->here.asked.at[segment])
-        return;
-    for (uint32_t i = at; i < after; i++)
-        vec_push(&c->trap_points, s->traps.at[i].offset);
-    put_amounts(c, &t, class, from, to);
-    for (uint32_t i = t.var; i < c->trap_vars.len; i++)
-        c->here.place_of.at[c->trap_vars.at[i]] = 0;
-    vec_push(&c->traps, t);
+         i < h->deficits.len && h->deficits.at[i].class == class; i++)
+        place_var(h, h->deficits.at[i].var);
 }
 
-static void add_traps(Counts *c) {
+void counts_correct(Counts *c, uint32_t var) {
+    while (c->corrects.len <= var)
+        vec_push(&c->corrects, false);
+    if (!c->corrects.at[var])
+        vec_push(&c->corrected, var);
+    c->corrects.at[var] = true;
+}
+
+/* The n traps of a segment, whose shares are [from, to). */
+static void add_segment_traps(Counts *c, CountFunc *f, const SegmentTrap *traps, uint32_t n,
+                              uint32_t from, uint32_t to) {
+    CountsHere *h = &c->here;
+    uint32_t class = h->segments.at.at[traps->segment].out, number = h->deficit_of.at[class];
+    uint32_t deficit = number > 1 ? number - 1 : 0, end = end_key(&h->segments, traps->segment);
+    list_to_correct(c, class, from, to);
+    if (!deficit && !h->to_correct.len && !h->asked.at[traps->segment])
+        return;
+    for (uint32_t i = 0; i < n; i++)
+        vec_push(&c->trap_points, traps[i].offset);
+    buf_uleb(&c->traps, (uint64_t)n << 2 | (h->to_correct.len ? 2u : 0u) | (deficit ? 1u : 0u));
+    if (deficit)
+        buf_uleb(&c->traps, deficit - f->deficit);
+    if (h->to_correct.len)
+        buf_uleb(&c->traps, h->to_correct.len);
+    for (uint32_t i = 0; i < h->to_correct.len; i++) {
+        counts_correct(c, h->to_correct.at[i]);
+        buf_uleb(&c->traps, h->to_correct.at[i]);
+    }
+    buf_uleb(&c->traps, end == UINT32_MAX ? 0 : end - 2 * traps[n - 1].offset);
+    put_corrections(c, traps, n, from, to);
+    f->nsegments++;
+}
+
+static void add_traps(Counts *c, CountFunc *f) {
     const Segments *s = &c->here.segments;
     sort_by_key(c);
     while (c->here.place_of.len < c->here.last_share.len)
@@ -682,7 +736,7 @@ static void add_traps(Counts *c) {
         uint32_t from = share;
         while (share < c->here.shares.len && c->here.shares.at[share].segment == segment)
             share++;
-        add_segment_traps(c, at, after, from, share);
+        add_segment_traps(c, f, &s->traps.at[at], after - at, from, share);
     }
 }
 
@@ -703,6 +757,11 @@ static void close_function(Counts *c) {
         any |= c->values.at[i].amount != 0;
     if (!any)
         return;
+    CountFunc f = {.func = c->here.func,
+                   .point = c->points.len,
+                   .trap = c->trap_points.len,
+                   .deficit = c->ndeficits,
+                   .segments = c->traps.len};
     mark_asked(c);
     bool derives = choose_derived(c);
     find_deficits(c);
@@ -711,18 +770,20 @@ static void close_function(Counts *c) {
     if (derives)
         add_equations(c);
     set_values(c);
-    add_traps(c);
+    add_traps(c, &f);
+    f.npoints = c->points.len - f.point;
+    f.ntraps = c->trap_points.len - f.trap;
+    if (f.npoints || f.ntraps)
+        vec_push(&c->funcs, f);
 }
 
 void counts_close(Counts *c) {
     counts_leave(c);
 }
 
-const CountPoint *counts_points(const Counts *c, uint32_t func, uint32_t *n) {
-    uint32_t first = vec_first(&c->points, func, func);
-    for (*n = 0; first + *n < c->points.len && c->points.at[first + *n].func == func;)
-        ++*n;
-    return *n ? &c->points.at[first] : NULL;
+const CountFunc *counts_func(const Counts *c, uint32_t func) {
+    uint32_t i = vec_first(&c->funcs, func, func);
+    return i < c->funcs.len && c->funcs.at[i].func == func ? &c->funcs.at[i] : NULL;
 }
 
 uint32_t counts_add_part(Counts *c, uint32_t var) {

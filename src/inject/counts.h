@@ -10,8 +10,8 @@
  * How often a branch goes one way is the count of the segment after it, and the other way the
  * difference between that and the count of its own segment.
  *
- * If an instruction traps, the rest of its segment has been counted but not executed. CountTraps
- * say what to correct then, if the offset of the trap is known.
+ * If an instruction traps, the rest of its segment has been counted but not executed. Counts.traps
+ * says what to correct then, if the offset of the trap is known.
  *
  * Runs of functions can be counted by themselves, on several threads, and joined in the order of
  * the program (counts_join.c): what is numbered in a run moves by what was numbered before it.
@@ -25,17 +25,18 @@
 #include "analysis/exits.h"
 #include "analysis/loop_step.h"
 
+/* There are at most so many loops, each of which takes two globals. */
+enum { COUNT_LOOP_BITS = 14, COUNT_MAX_LOOPS = 10000 };
+
 /* Where a counter is counted: before the instruction at `offset`, or (`after`) after it. */
 typedef struct CountPoint {
-    uint32_t func, offset, counter;
-    bool after, last; /* last: of the body */
-    bool cool;        /* calling a function that counts would hardly be noticed here */
-    bool otherwise;   /* ... of a br_table, before which it is, only if that takes its default */
-    uint32_t loop;    /* its number in Counts.loops, from 1; 0 = none */
+    uint32_t offset;
+    uint32_t loop : COUNT_LOOP_BITS; /* its number in Counts.loops, from 1; 0 = none */
+    uint32_t after : 1, last : 1;    /* last: of the body */
+    uint32_t cool : 1;      /* calling a function that counts would hardly be noticed here */
+    uint32_t otherwise : 1; /* ... of a br_table, before which it is, only if that takes its default
+                             */
 } CountPoint;
-
-/* There are at most so many loops, each of which takes two globals. */
-enum { COUNT_MAX_LOOPS = 10000 };
 
 /* A loop that is counted by what it does to a local (analysis/loop_step.h). */
 typedef struct CountLoop {
@@ -67,15 +68,27 @@ typedef struct CountSum {
     uint32_t next; /* the counter after that of the last one */
 } CountSum;
 
-/* Segments in which instructions can trap. */
-typedef struct CountTraps {
+/*
+ * A function in which something is counted. Counts.traps has, for each of its segments in which
+ * instructions can trap:
+ *
+ *   ULEB  such instructions << 2 | has variables to correct << 1 | has a deficit
+ *   ULEB  its deficit, less CountFunc.deficit, if it has one
+ *   ULEB  if it has variables: how many; for each ULEB its number
+ *   ULEB  `to`, below which keys (counts_key) are in the segment, less twice the offset of its last
+ *         such instruction; 0 = it is the last segment
+ *   if it has variables, for each such instruction:
+ *     ULEB  bytes that follow; 0 = what is to be added is the same as at the instruction before
+ *     SLEB  for each variable: what is to be added
+ */
+typedef struct CountFunc {
     uint32_t func;
-    uint32_t deficit;
-    uint32_t to;             /* keys below this one (counts_key) are in the segment */
-    uint32_t point, npoints; /* offsets of the instructions: trap_points.at[point...] */
-    uint32_t var, nvars;     /* variables to correct: trap_vars.at[var...] */
-    uint32_t amount; /* offset in trap_amounts: by point, by variable, what is to be added */
-} CountTraps;
+    uint32_t point, npoints; /* Counts.points.at[point...]; its counters have the same numbers */
+    uint32_t trap, ntraps;   /* Counts.trap_points.at[trap...] */
+    uint32_t deficit;        /* of all deficits the last one before its own; 0 = none */
+    uint32_t nsegments;      /* in Counts.traps, from here on: */
+    size_t segments;
+} CountFunc;
 
 typedef Vec(uint64_t) CountSet; /* of numbers: a bit each */
 
@@ -104,14 +117,15 @@ typedef struct CountsHere {
     Vec(uint32_t) last_share; /* by variable: an index into `shares`, if that is one of it */
     Vec(uint32_t) starts;     /* where deficits by class begin */
     Vec(struct CountDeficit) deficits, by_class; /* what deficits add to variables; sorted */
-    Vec(uint64_t) amounts;                       /* at one of a segment's traps, by variable */
+    Vec(uint32_t) to_correct;                    /* variables of a segment */
+    Vec(uint64_t) amounts;                       /* at one of its traps, by variable */
     Vec(uint64_t) weights;                       /* by segment, as the following */
     Vec(bool) needed, asked, derived;
     Vec(CountRef) refs;
     Vec(uint32_t) equation_of; /* 1 + its equation, 0 = its count is not derived */
     CountSet pending, weighed; /* of equations, of segments: those with weights */
     Vec(uint32_t) deficit_of;  /* by class: 0 = none, 1 = one without number, 2 + its number */
-    Vec(uint32_t) place_of;    /* by variable: in the list for a segment, 0 = it is not in it */
+    Vec(uint32_t) place_of;    /* by variable: in to_correct, from 1; 0 = it is not in it */
     ExitOffsets ways_out;
     Vec(uint32_t) exits; /* the segments that begin there */
 } CountsHere;
@@ -119,6 +133,7 @@ typedef struct CountsHere {
 typedef struct Counts {
     const WasmModule *m;
     const WasmDecoded *decoded; /* where the current function may be decoded, or NULL */
+    Vec(CountFunc) funcs;       /* in the order of functions */
     uint32_t ncounters;
     Vec(CountPoint) points; /* in the order of functions, in these of code */
     bool follows_locals;    /* there can be loops: */
@@ -129,11 +144,13 @@ typedef struct Counts {
     Vec(CountValue) values; /* in the order of counts_value */
     Vec(CountSum) sums;     /* by variable */
     bool sums_freed;
-    Vec(CountTraps) traps; /* in the order of functions, in these of code */
-    Vec(uint32_t) trap_points, trap_vars;
-    Vec(uint32_t) trap_moved; /* trap_points in the new bodies; filled in as these are written */
-    Buf trap_amounts;         /* SLEB128, most of which take a byte */
-    uint32_t ndeficits;       /* deficits of derived counts, numbered from 1 */
+    Buf traps; /* segments in which instructions can trap, and what to correct then: see CountFunc
+                */
+    Vec(uint32_t) trap_points; /* offsets of these instructions, in the order of the code */
+    uint32_t *trap_moved;      /* ... in the new bodies; filled in as these are written */
+    Vec(uint32_t) corrected;   /* variables that are to be corrected somewhere */
+    Vec(bool) corrects;        /* by variable: whether it is one of these */
+    uint32_t ndeficits;        /* deficits of derived counts, numbered from 1 */
 
     bool is_run;            /* of functions, to be joined to what is before it: */
     Vec(uint32_t) numbered; /* where `derived` has numbers that then change */
@@ -151,6 +168,7 @@ typedef struct Counts {
 /* With exact_traps nothing is ever to be corrected, as instructions that can trap end segments. */
 void counts_init(Counts *c, const WasmModule *m, bool exact_traps);
 void counts_free(Counts *c);
+void counts_free_here(CountsHere *h);
 /* Frees all but what trap_section_put needs, once bodies and tables are written. */
 void counts_written(Counts *c);
 
@@ -248,13 +266,19 @@ void counts_leave(Counts *c);
 /* The last function is over, too. */
 void counts_close(Counts *c);
 
+/* A trap may have to correct the variable. */
+void counts_correct(Counts *c, uint32_t var);
+
 /* Makes `run`, a zeroed one or one that was joined before, count like `whole` from nothing. */
 void counts_begin_run(Counts *run, const Counts *whole);
+/* Exchanges what a run needs for the current function, before it begins and after it has been left:
+ * the runs that a thread counts use the same memory. */
+void counts_exchange_here(Counts *run, CountsHere *here);
 /* Adds what a run has counted, whose functions come next. Both have been left. */
 void counts_join(Counts *c, const Counts *run);
 
-/* When it is closed: the points of a function, *n of them. */
-const CountPoint *counts_points(const Counts *c, uint32_t func, uint32_t *n);
+/* When it is closed: what a function has; NULL: nothing. */
+const CountFunc *counts_func(const Counts *c, uint32_t func);
 
 /* Adds a part to a sum; parts come in the order of their counters. */
 void count_sum_add(CountSum *sum, uint32_t counter, uint64_t weight);

@@ -21,13 +21,19 @@ void counts_begin_run(Counts *run, const Counts *whole) {
     run->follows_locals = whole->follows_locals;
     run->is_run = true;
     run->ncounters = run->nderived = run->ndeficits = run->last_counter = run->first_term = 0;
-    run->points.len = run->loops.len = run->values.len = run->numbered.len = 0;
-    run->derived.len = run->trap_amounts.len = 0;
-    run->traps.len = run->trap_points.len = run->trap_vars.len = 0;
+    run->funcs.len = run->points.len = run->loops.len = run->values.len = run->numbered.len = 0;
+    run->derived.len = run->traps.len = 0;
+    run->trap_points.len = run->corrected.len = run->corrects.len = 0;
     for (uint32_t v = 0; v < run->sums.len; v++)
         run->sums.at[v].parts.len = run->sums.at[v].n = run->sums.at[v].next = 0;
     run->here.func = COUNT_NONE;
     run->here.shares.len = run->here.vars.len = run->here.first_value = 0;
+}
+
+void counts_exchange_here(Counts *run, CountsHere *here) {
+    CountsHere mine = run->here;
+    run->here = *here;
+    *here = mine;
 }
 
 /* Appends n items to a list that has the same type. */
@@ -43,9 +49,8 @@ void counts_begin_run(Counts *run, const Counts *whole) {
 static void join_points(Counts *c, const Counts *run) {
     uint32_t first = c->points.len, loops = c->loops.len, room = COUNT_MAX_LOOPS - loops;
     append(&c->points, &run->points);
-    for (uint32_t i = first; i < c->points.len; i++) {
+    for (uint32_t i = first; i < c->points.len && run->loops.len; i++) {
         CountPoint *p = &c->points.at[i];
-        p->counter += c->ncounters;
         p->loop = p->loop && p->loop <= room ? p->loop + loops : 0;
     }
     for (uint32_t i = 0; i < run->loops.len && i < room; i++) {
@@ -111,23 +116,29 @@ static void join_sums(Counts *c, const Counts *run) {
             join_sum(&c->sums.at[v], &run->sums.at[v], c->ncounters);
 }
 
-static void join_traps(Counts *c, const Counts *run) {
-    uint32_t first = c->traps.len;
-    append(&c->traps, &run->traps);
-    for (uint32_t i = first; i < c->traps.len; i++) {
-        CountTraps *t = &c->traps.at[i];
-        t->deficit += t->deficit ? c->ndeficits : 0;
-        t->point += c->trap_points.len;
-        t->var += c->trap_vars.len;
-        t->amount += (uint32_t)c->trap_amounts.len;
+static void join_funcs(Counts *c, const Counts *run) {
+    uint32_t first = c->funcs.len;
+    append(&c->funcs, &run->funcs);
+    for (uint32_t i = first; i < c->funcs.len; i++) {
+        CountFunc *f = &c->funcs.at[i];
+        f->point += c->points.len;
+        f->trap += c->trap_points.len;
+        f->deficit += c->ndeficits;
+        f->segments += c->traps.len;
     }
+}
+
+static void join_traps(Counts *c, const Counts *run) {
     append(&c->trap_points, &run->trap_points);
-    append(&c->trap_vars, &run->trap_vars);
-    buf_bytes(&c->trap_amounts, run->trap_amounts.data, run->trap_amounts.len);
+    buf_bytes(&c->traps, run->traps.data, run->traps.len);
+    for (uint32_t i = 0; i < run->corrected.len; i++)
+        counts_correct(c, run->corrected.at[i]);
 }
 
 void counts_join(Counts *c, const Counts *run) {
-    assert(c->here.func == COUNT_NONE && run->here.func == COUNT_NONE && run->is_run);
+    assert(c->here.func == COUNT_NONE && run->is_run);
+    assert(c->points.len == c->ncounters && run->points.len == run->ncounters);
+    join_funcs(c, run);
     join_points(c, run);
     join_derived(c, run);
     join_values(c, run);

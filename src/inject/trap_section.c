@@ -7,130 +7,135 @@
 enum { VERSION = 2 };
 
 void trap_section_begin(Counts *c) {
-    uint32_t n = c->trap_points.len;
-    vec_reserve(&c->trap_moved, n);
-    if (n)
-        memset(c->trap_moved.at, 0, n * sizeof *c->trap_moved.at);
-    c->trap_moved.len = n;
+    c->trap_moved = mem_zalloc(c->trap_points.len * sizeof *c->trap_moved + 1);
 }
 
 void trap_section_mark(const Counts *c, uint32_t func, WasmBodyEdit *edit) {
-    uint32_t at = vec_first(&c->traps, func, func),
-             first = at < c->traps.len ? c->traps.at[at].point : 0, n = 0;
-    for (; at < c->traps.len && c->traps.at[at].func == func; at++)
-        n += c->traps.at[at].npoints;
-    edit->marks = c->trap_points.at + first;
-    edit->moved = c->trap_moved.at + first;
-    edit->nmarks = n;
+    const CountFunc *f = counts_func(c, func);
+    if (!f)
+        return;
+    edit->marks = c->trap_points.at + f->trap;
+    edit->moved = c->trap_moved + f->trap;
+    edit->nmarks = f->ntraps;
 }
 
 void trap_section_find(const Counts *c, uint32_t func, const Moves *moves) {
-    for (uint32_t at = vec_first(&c->traps, func, func);
-         at < c->traps.len && c->traps.at[at].func == func; at++)
-        for (uint32_t p = 0; p < c->traps.at[at].npoints; p++) {
-            uint32_t point = c->traps.at[at].point + p;
-            c->trap_moved.at[point] = moves_find(moves, func, c->trap_points.at[point]);
-        }
+    const CountFunc *f = counts_func(c, func);
+    for (uint32_t i = f ? f->trap : 0; f && i < f->trap + f->ntraps; i++)
+        c->trap_moved[i] = moves_find(moves, func, c->trap_points.at[i]);
 }
 
 typedef struct Section {
     const Counts *c;
-    Buf bytes;
+    Buf *out;
     Buf runs;               /* of the current segment */
+    const uint8_t *traps;   /* next in Counts.traps */
+    uint32_t trap;          /* next in Counts.trap_points */
     uint32_t offset, shift; /* of the instruction before, in the new body */
 } Section;
 
-/* Points [from, to) of a segment that are one run, and their amounts. */
+/* Instructions of a segment, [from, to), that are one run. */
 typedef struct Run {
     uint32_t from, to;
-    size_t amounts, size; /* in Counts.trap_amounts */
+    Str amounts; /* at each of them */
 } Run;
 
-static uint32_t shift_of(const Counts *c, uint32_t point) {
-    return c->trap_moved.at[point] - c->trap_points.at[point];
-}
-
-/* The size of n numbers. */
-static size_t size_of_amounts(const Counts *c, size_t from, uint32_t n) {
-    size_t to = from;
-    for (; n; to++)
-        n -= c->trap_amounts.data[to] < 0x80;
-    return to - from;
-}
-
-/* Whether a point that has these amounts continues a run. */
-static bool continues(const Counts *c, const Run *run, uint32_t point, size_t amounts,
-                      size_t size) {
-    const uint8_t *bytes = c->trap_amounts.data;
-    return run->to > run->from && shift_of(c, point) == shift_of(c, run->from) &&
-           size == run->size && (!size || !memcmp(bytes + amounts, bytes + run->amounts, size));
+static uint32_t shift_of(const Counts *c, uint32_t trap) {
+    return c->trap_moved[trap] - c->trap_points.at[trap];
 }
 
 static void put_run(Section *s, const Run *run) {
-    uint32_t first = s->c->trap_moved.at[run->from], last = s->c->trap_moved.at[run->to - 1];
-    uint32_t shift = shift_of(s->c, run->from), change = shift - s->shift;
+    const Counts *c = s->c;
+    uint32_t first = c->trap_moved[run->from], last = c->trap_moved[run->to - 1];
+    uint32_t shift = shift_of(c, run->from), change = shift - s->shift;
     buf_uleb(&s->runs,
              (uint64_t)(first - s->offset) << 2 | (last > first ? 2u : 0u) | (change != 0));
     if (change)
         buf_uleb(&s->runs, change << 1 ^ (0 - (change >> 31)));
     if (last > first)
         buf_uleb(&s->runs, last - first);
-    if (run->size)
-        buf_bytes(&s->runs, s->c->trap_amounts.data + run->amounts, run->size);
+    buf_str(&s->runs, run->amounts);
     s->offset = last;
     s->shift = shift;
 }
 
-static void put_segment(Section *s, const CountTraps *t) {
-    const Counts *c = s->c;
-    uint32_t end = t->point + t->npoints;
-    size_t amounts = t->amount;
-    uint64_t runs = 0;
-    Run run = {0};
-    s->runs.len = 0;
-    for (uint32_t p = t->point; p < end; p++) {
-        size_t size = size_of_amounts(c, amounts, t->nvars);
-        if (!continues(c, &run, p, amounts, size)) {
-            if (runs++)
-                put_run(s, &run);
-            run = (Run){p, p, amounts, size};
+/* The runs of n instructions; how many they are. */
+static uint32_t put_runs(Section *s, uint32_t n, bool corrects) {
+    Run run = {s->trap, s->trap, {0}};
+    uint32_t runs = 1;
+    for (uint32_t end = s->trap + n; s->trap < end; run.to = ++s->trap) {
+        uint32_t size = corrects ? (uint32_t)wasm_uleb(&s->traps) : 0;
+        if (run.to > run.from && (size || shift_of(s->c, s->trap) != shift_of(s->c, run.from))) {
+            put_run(s, &run);
+            run.from = s->trap;
+            runs++;
         }
-        run.to = p + 1;
-        amounts += size;
+        if (size)
+            run.amounts = (Str){(const char *)s->traps, size};
+        s->traps += size;
     }
     put_run(s, &run);
-    buf_uleb(&s->bytes, runs << 2 | (t->nvars ? 2u : 0u) | (t->deficit ? 1u : 0u));
-    if (t->deficit)
-        buf_uleb(&s->bytes, t->deficit);
-    if (t->nvars)
-        buf_uleb(&s->bytes, t->nvars);
-    for (uint32_t i = 0; i < t->nvars; i++)
-        buf_uleb(&s->bytes, c->trap_vars.at[t->var + i]);
-    buf_bytes(&s->bytes, s->runs.data, s->runs.len);
-    buf_uleb(&s->bytes, t->to == UINT32_MAX ? 0 : t->to - 2 * c->trap_points.at[end - 1]);
+    return runs;
+}
+
+static void put_segment(Section *s, const CountFunc *f) {
+    const uint8_t **at = &s->traps;
+    uint32_t head = (uint32_t)wasm_uleb(at), n = head >> 2;
+    bool deficit = head & 1, corrects = head & 2;
+    uint64_t number = deficit ? f->deficit + wasm_uleb(at) : 0;
+    uint64_t nvars = corrects ? wasm_uleb(at) : 0;
+    const uint8_t *vars = *at;
+    for (uint64_t i = 0; i < nvars; i++)
+        wasm_uleb(at);
+    size_t size = (size_t)(*at - vars);
+    uint64_t to = wasm_uleb(at);
+    s->runs.len = 0;
+    uint64_t runs = put_runs(s, n, corrects);
+    buf_uleb(s->out, runs << 2 | (head & 3));
+    if (deficit)
+        buf_uleb(s->out, number);
+    if (corrects)
+        buf_uleb(s->out, nvars);
+    buf_bytes(s->out, vars, size);
+    buf_bytes(s->out, s->runs.data, s->runs.len);
+    buf_uleb(s->out, to);
+}
+
+/* Appends the contents of the section. */
+static void put_contents(Section *s, const WasmModule *m, const WasmModule *written) {
+    const Counts *c = s->c;
+    uint32_t body = 0, func = 0;
+    buf_name(s->out, STR("whammc.traps"));
+    buf_u8(s->out, VERSION);
+    for (uint32_t i = 0; i < c->funcs.len; i++) {
+        const CountFunc *f = &c->funcs.at[i];
+        if (!f->nsegments)
+            continue;
+        uint32_t at = written->funcs.at[wasm_final(m, WASM_SPACE_FUNC, f->func)].body;
+        buf_uleb(s->out, at - body);
+        buf_uleb(s->out, f->func - func);
+        buf_uleb(s->out, f->nsegments);
+        body = at;
+        func = f->func;
+        s->offset = s->shift = 0;
+        s->trap = f->trap;
+        s->traps = c->traps.data + f->segments;
+        for (uint32_t k = 0; k < f->nsegments; k++)
+            put_segment(s, f);
+    }
 }
 
 void trap_section_put(const Counts *c, const WasmModule *m, const WasmModule *written, Buf *out) {
-    Section s = {.c = c};
-    uint32_t body = 0, func = 0;
-    buf_name(&s.bytes, STR("whammc.traps"));
-    buf_u8(&s.bytes, VERSION);
-    for (uint32_t i = 0, to; i < c->traps.len; i = to) {
-        uint32_t fid = c->traps.at[i].func;
-        uint32_t at = written->funcs.at[wasm_final(m, WASM_SPACE_FUNC, fid)].body;
-        for (to = i; to < c->traps.len && c->traps.at[to].func == fid;)
-            to++;
-        buf_uleb(&s.bytes, at - body);
-        buf_uleb(&s.bytes, fid - func);
-        buf_uleb(&s.bytes, to - i);
-        body = at;
-        func = fid;
-        s.offset = s.shift = 0;
-        for (uint32_t k = i; k < to; k++)
-            put_segment(&s, &c->traps.at[k]);
-    }
+    enum { WIDTH = 5 }; /* of a size, at most */
+    Section s = {.c = c, .out = out};
     buf_u8(out, WASM_SEC_CUSTOM);
-    buf_vec(out, &s.bytes);
-    buf_free(&s.bytes);
+    size_t at = out->len;
+    buf_uleb_padded(out, 0, WIDTH);
+    put_contents(&s, m, written);
+    size_t size = out->len - at - WIDTH;
+    memmove(out->data + at + uleb_size(size), out->data + at + WIDTH, size);
+    out->len = at;
+    buf_uleb(out, size);
+    out->len += size;
     buf_free(&s.runs);
 }

@@ -292,13 +292,14 @@ static void guard(Rewrite *r, const Site *site, const Match *matches, uint32_t n
 }
 
 /* Before a br_table: adds one if its operand is beyond its targets. Needs no branch. */
-static void put_otherwise(Rewrite *r, const CountPoint *p, Pieces *pieces) {
+static void put_otherwise(Rewrite *r, uint32_t func, uint32_t n, Pieces *pieces) {
     Buf *code = &pieces->code;
     size_t from = code->len;
-    EmitNumber counter = store_counter(&r->store, &r->p.m, p->counter);
+    const CountPoint *p = &r->store.counts->points.at[n];
+    EmitNumber counter = store_counter(&r->store, &r->p.m, n);
     WasmCode at;
     WasmInstr table;
-    wasm_func_code(&r->p.m, p->func, &at);
+    wasm_func_code(&r->p.m, func, &at);
     at.at = at.start + p->offset;
     wasm_next(&at, &table);
     uint32_t index = pool_take(&r->p.splicer.pool, WASM_I32);
@@ -309,11 +310,13 @@ static void put_otherwise(Rewrite *r, const CountPoint *p, Pieces *pieces) {
     pieces_add(pieces, WASM_BEFORE, p->offset, RANK_PROBE, from, code->len);
 }
 
-static void put_count(Rewrite *r, const CountPoint *p, Pieces *pieces) {
+/* Counter n, which is in the function. */
+static void put_count(Rewrite *r, uint32_t func, uint32_t n, Pieces *pieces) {
     Buf *code = &pieces->code;
     size_t from = code->len;
+    const CountPoint *p = &r->store.counts->points.at[n];
     if (p->otherwise) {
-        put_otherwise(r, p, pieces);
+        put_otherwise(r, func, n, pieces);
         return;
     }
     if (p->loop) {
@@ -322,7 +325,7 @@ static void put_count(Rewrite *r, const CountPoint *p, Pieces *pieces) {
         from = code->len;
         loop_count_put_head(&r->store, &r->p.m, p->loop - 1, code);
     } else {
-        store_put_count(&r->store, &r->p.m, p->counter, p->cool, code);
+        store_put_count(&r->store, &r->p.m, n, p->cool, code);
     }
     pieces_add_count(pieces, p->after ? WASM_AFTER : WASM_BEFORE, p->offset, from, code->len);
 }
@@ -330,14 +333,13 @@ static void put_count(Rewrite *r, const CountPoint *p, Pieces *pieces) {
 /* Pass 2, before the sites of a function: its counters. */
 static void enter(void *self, uint32_t func, Pieces *pieces) {
     Rewrite *r = self;
-    uint32_t n = 0;
     if (r->options->polls)
         polls_put(&r->polls, &r->p.m, func, pieces);
     if (r->frames.asked)
         frames_put(&r->frames, func, &r->p.splicer.pool, pieces);
-    const CountPoint *points = r->store.counts ? counts_points(r->store.counts, func, &n) : NULL;
-    for (uint32_t i = 0; i < n; i++)
-        put_count(r, &points[i], pieces);
+    const CountFunc *f = r->store.counts ? counts_func(r->store.counts, func) : NULL;
+    for (uint32_t i = f ? f->point : 0; f && i < f->point + f->npoints; i++)
+        put_count(r, func, i, pieces);
 }
 
 /* Leaves out what is counted by segments. */
@@ -562,14 +564,17 @@ static void decide_link(Rewrite *r, const RewriteOptions *options) {
 static void close_counts(Rewrite *r) {
     const Counts *counts = &r->coalesce.counts;
     coalesce_close(&r->coalesce);
-    for (uint32_t i = 0; i < counts->points.len; i++) {
-        CountPoint *p = &counts->points.at[i];
-        if (p->last)
-            r->p.touched[p->func] |= TOUCHED_END;
-        if (p->otherwise)
-            r->p.touched[p->func] |= TOUCHED_LOCALS;
-        if (r->p.touched[p->func] & TOUCHED_CODE)
-            p->loop = 0; /* the code may change locals */
+    for (uint32_t k = 0; k < counts->funcs.len; k++) {
+        const CountFunc *f = &counts->funcs.at[k];
+        for (uint32_t i = f->point; i < f->point + f->npoints; i++) {
+            CountPoint *p = &counts->points.at[i];
+            if (p->last)
+                r->p.touched[f->func] |= TOUCHED_END;
+            if (p->otherwise)
+                r->p.touched[f->func] |= TOUCHED_LOCALS;
+            if (r->p.touched[f->func] & TOUCHED_CODE)
+                p->loop = 0; /* the code may change locals */
+        }
     }
 }
 

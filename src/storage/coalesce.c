@@ -126,8 +126,8 @@ CountedAmount coalesce_amount(Coalesce *c, const Site *site, const Match *match,
  * variables, but not to flags, which do not tell how often they were set, nor to cells, which may
  * not be in globals. */
 static void add_corrections(Coalesce *c) {
-    for (uint32_t i = 0; i < c->counts.trap_vars.len; i++) {
-        uint32_t var = c->counts.trap_vars.at[i];
+    for (uint32_t i = 0; i < c->counts.corrected.len; i++) {
+        uint32_t var = c->counts.corrected.at[i];
         while (c->corrections.len <= var)
             vec_push(&c->corrections, 0);
         bool own = var >= c->plan->vars.len || c->counters.sums.at[var].flag;

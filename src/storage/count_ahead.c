@@ -50,30 +50,32 @@ static bool is_counted(const CountAhead *a, uint32_t func) {
            wasm_func_code(m, func, &code) && !names_watched(a, func, code);
 }
 
-static AheadRun *begin_run(const CountAhead *a, AheadPart *part, uint32_t func) {
+static AheadRun *begin_run(const CountAhead *a, AheadPart *part, CountsHere *here, uint32_t func) {
     AheadRun *run =
         part->nruns < part->runs.len ? &part->runs.at[part->nruns] : vec_add(&part->runs);
     part->nruns++;
     run->from = func;
+    counts_exchange_here(&run->tally.counts, here);
     kinds_begin(a->kinds, a->store, &run->tally);
     return run;
+}
+
+/* Counts the functions of a part from `func` on that can be. Returns the first other one. */
+static uint32_t count_run(const CountAhead *a, AheadPart *part, CountsHere *here, uint32_t func) {
+    AheadRun *run = begin_run(a, part, here, func);
+    for (; func < part->to && is_counted(a, func); func++)
+        kinds_tally(a->kinds, a->store, &run->tally, &(Site){.m = a->walk->m, .func = func},
+                    op_sets_meet(&a->walk->m->ops[func], &a->counting));
+    run->to = func;
+    counts_exchange_here(&run->tally.counts, here);
+    return func;
 }
 
 static void count_part(void *ctx, uint32_t worker, uint32_t item) {
     const CountAhead *a = ctx;
     AheadPart *part = &a->parts.at[item];
-    AheadRun *run = NULL;
-    (void)worker;
-    for (uint32_t f = part->from; f < part->to; f++) {
-        if (!is_counted(a, f)) {
-            run = NULL;
-            continue;
-        }
-        run = run ? run : begin_run(a, part, f);
-        run->to = f + 1;
-        kinds_tally(a->kinds, a->store, &run->tally, &(Site){.m = a->walk->m, .func = f},
-                    op_sets_meet(&a->walk->m->ops[f], &a->counting));
-    }
+    for (uint32_t f = part->from; f < part->to;)
+        f = is_counted(a, f) ? count_run(a, part, &a->here[worker], f) : f + 1;
 }
 
 /* ---- windows ---- */
@@ -125,6 +127,8 @@ static void make_window(CountAhead *a, uint32_t func) {
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++)
         sort_op(a, (WasmOp)op);
     divide(a, func);
+    if (!a->here)
+        a->here = mem_zalloc(sizeof *a->here * a->threads);
     workers_run(a->threads, a->part, count_part, a);
     for (uint32_t i = 0; i < a->part; i++)
         for (uint32_t k = 0; k < a->parts.at[i].nruns; k++)
@@ -169,5 +173,8 @@ void count_ahead_free(CountAhead *a) {
         vec_free(&a->parts.at[i].runs);
     }
     vec_free(&a->parts);
+    for (uint32_t i = 0; a->here && i < a->threads; i++)
+        counts_free_here(&a->here[i]);
+    free(a->here);
     *a = (CountAhead){0};
 }

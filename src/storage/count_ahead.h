@@ -22,6 +22,7 @@ typedef struct CountAhead {
     Store *store;
     KindCounts *kinds;
     uint32_t threads;
+    CountsHere *here; /* by thread */
 
     WasmOpSet walked;     /* a function with such instructions is to be walked; */
     WasmOpSet counting;   /* something is counted at these */
