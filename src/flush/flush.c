@@ -477,6 +477,8 @@ bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once, co
         ok = add_flush(f, &s, once);
     add_getters(f, &s);
     splicer_free(&s);
+    f->kept = fill.kept;
+    fill.kept = (Map){0};
     fill_free(&fill);
     return ok;
 }

@@ -75,6 +75,7 @@ typedef struct Flush {
     FlushImage image;
     FlushImports rt;
     FlushSums sums;
+    Map kept;                     /* of its code (Fill.kept); the caller takes it over */
     uint32_t traps;               /* handle of the first global of records of traps */
     Vec(uint32_t) library_starts; /* handles of what libraries want called first, in order */
     int64_t proc_exit;            /* handle of the import, -1 = none */

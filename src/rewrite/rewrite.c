@@ -512,12 +512,15 @@ static bool link(void *self) {
     store_laid_out(&r->store, &r->p.m);
     program_wrap_ends(&r->p, r->flush.main, r->flush.proc_exit);
     frames_add_entries(&r->frames);
-    if (!flush_add(&r->flush, init, &r->once, &reach))
+    if (!flush_add(&r->flush, init, &r->once, &reach)) {
+        map_free(&r->flush.kept);
         return false;
+    }
     if (r->store.counts)
         counts_free_sums(&r->coalesce.counts);
     Splicer *s = &r->p.splicer;
     fill_init(&r->fill, s, &r->p.m, r->p.plan, &r->store);
+    r->fill.kept = r->flush.kept; /* which code at sites shares with no other code */
     r->fill.helpers = r->helpers;
     r->fill.fns = r->fns;
     r->region_func = UINT32_MAX;

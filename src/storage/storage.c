@@ -295,6 +295,7 @@ void store_count_once(Store *s, const ShapeList *shapes, const WasmModule *m) {
     Site nowhere = plan_nowhere(s->plan, m);
     for (uint32_t i = 0; i < shapes->len; i++) {
         note_texts(s, &nowhere, shapes->at[i]->variant);
+        s->maps.elements += shapes->at[i]->variant->nelements;
         s->slots += cells_count(&s->cells, shapes->at[i]->variant, &nowhere);
     }
 }
@@ -375,11 +376,14 @@ void store_close(Store *s, const WasmModule *m) {
     Site nowhere = plan_nowhere(s->plan, m);
     for (uint32_t i = 0; i < s->plan->scopes.len; i++) {
         note_texts(s, &nowhere, s->plan->scopes.at[i]);
+        s->maps.elements += s->plan->scopes.at[i]->nelements;
         s->slots += cells_count(&s->cells, s->plan->scopes.at[i], &nowhere);
     }
     for (uint32_t i = 0; i < s->plan->probes.len; i++)
-        if (s->plan->probes.at[i].shared_from)
+        if (s->plan->probes.at[i].shared_from) {
+            s->maps.elements += s->plan->probes.at[i].shared_from->nelements;
             s->slots += cells_count(&s->cells, s->plan->probes.at[i].shared_from, NULL);
+        }
     cells_close(&s->cells);
     const PlanVar **list = mem_alloc(sizeof *list * (s->plan->vars.len + 1u));
     uint32_t n = list_vars(s->plan, STORAGE_SHARED, list);

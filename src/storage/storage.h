@@ -81,7 +81,7 @@ typedef struct StoreCounters {
 typedef struct StoreMaps {
     uint32_t *of_var;  /* by PlanVar.id: the number of a script or shared map */
     uint32_t count;    /* with those of unshared variables, in the order of the sites */
-    uint64_t elements; /* that code at all sites has */
+    uint64_t elements; /* that code has, at all sites and elsewhere */
 } StoreMaps;
 
 typedef struct Store {
