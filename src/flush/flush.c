@@ -231,7 +231,7 @@ static void add_due(Flush *f) {
 bool flush_link(Flush *f, const Reach *reach, const OnceShapes *once) {
     bool used[HELPER_COUNT];
     memcpy(used, reach->helpers, sizeof used);
-    used[HELPER_MAP_TALLY] |= f->store->tallies.list.len != 0;
+    used[HELPER_MAP_TALLY] |= f->store->tallies.words != 0;
     f->texts = used[HELPER_FLUSH];
     f->writes = f->texts || f->store->rows.reports;
     if (f->host == HOST_PROF && !flush_prof_link(f, used))

@@ -215,10 +215,14 @@ static void add_tallies(Flush *f, Splicer *s) {
     Chunks chunks = {.f = f, .s = s, .name = "whammc.tallies"};
     for (uint32_t i = 0; i < t->list.len; i++) {
         const Tally *tally = &t->list.at[i];
+        if (!tally->keys)
+            continue;
+        const MapTally *m = &f->plan->tallies[tally->var];
         emit(&chunks.body, "i32.const %u", tally->map);
-        store_push_text(f->store, f->m, tally->text, &chunks.body);
-        emit(&chunks.body, "i32.const %u i32.const %u call %u", (uint32_t)tallies_address(t, i),
-             tally->n, func_index(f, f->helpers[HELPER_MAP_TALLY]));
+        store_push_text(f->store, f->m, m->text - 1, &chunks.body);
+        emit(&chunks.body, "i32.const %u i32.const %u i32.const %u call %u",
+             (uint32_t)tallies_address(t, i), tally->keys, m->marked,
+             func_index(f, f->helpers[HELPER_MAP_TALLY]));
         chunks_item(&chunks);
     }
     settle_by(f, &chunks);

@@ -13,7 +13,7 @@ typedef struct GenOptions {
     uint32_t memory_index; /* final index of that memory */
     bool imported;         /* the memory of strings and maps is that of an imported module */
     bool stack_calls;      /* so is the shadow stack */
-    bool tallies;          /* sites have arrays for tallies (storage/tally.h) */
+    const bool *tallies;   /* by PlanVar.id: it has arrays (storage/tally.h); NULL = none has */
     bool pages;            /* code of elements keeps the page that it used last */
     bool *accesses;        /* set if code loads or stores; may be NULL */
     const Site *nowhere;   /* what is static in functions and at script scope is known there */

@@ -1,6 +1,6 @@
 /*
- * gen/element.c - maps that are cells: each element is a variable of its own, which the splicer
- * knows.
+ * gen/element.c - elements of maps that need no look-up: those of maps that are cells, each a
+ * variable of its own, which the splicer knows, and those that are counted in arrays.
  */
 #include "gen/expr.h"
 #include "gen/template.h"
@@ -100,4 +100,58 @@ Ref gen_cell_step(Body *b, const Expr *target, Op op) {
                         gen_stepped(b, target->type, op, get(b, target, leaf))));
     put_mark(b, target, &code);
     return gen_block_of(b, &code, binaryen.TypeNone());
+}
+
+/* ---- elements that are counted in arrays (storage/tally.h) ---- */
+
+bool gen_has_tally(const Body *b, const Expr *target) {
+    return target->tally && b->options->tallies &&
+           b->options->tallies[plan_var_id(b->plan, b->variant, target->var)];
+}
+
+static const Type *const word = &type_scalar[TYPE_U64];
+
+static bool is_long(const Type *t) {
+    return type_wasm(t) == WASM_I64;
+}
+
+/* The address of the element's words, to a local. */
+static Ref place(Body *b, const Expr *e, const MapTally *t, uint32_t var, uint32_t at) {
+    BinaryenModuleRef m = b->module;
+    Ref key = gen_expr(b, e->args[0]);
+    if (is_long(e->args[0]->type))
+        key = binaryen.Unary(m, binaryen.WrapInt64(), key);
+    Ref offset = binaryen.Binary(m, binaryen.ShlInt32(), key, const_i32(b, t->marked ? 4 : 3));
+    Ref address = binaryen.Binary(m, binaryen.AddInt32(), offset,
+                                  hole_get(b, HOLE_TALLY, var, binaryen.TypeInt32()));
+    return binaryen.LocalSet(m, at, address);
+}
+
+/* Adds an i64, NULL = 1, or subtracts it. */
+static Ref add(Body *b, const Expr *e, Op op, Ref amount) {
+    BinaryenModuleRef m = b->module;
+    BinaryenType i32 = binaryen.TypeInt32();
+    uint32_t var = plan_var_id(b->plan, b->variant, e->var), at = gen_temp(b, i32);
+    const MapTally *t = &b->plan->tallies[var];
+    Ref old = gen_load_leaf(b, word, binaryen.LocalGet(m, at, i32), 0);
+    BinaryenOp adds = op == OP_ADD ? binaryen.AddInt64() : binaryen.SubInt64();
+    Ref sum = amount ? binaryen.Binary(m, adds, old, amount) : gen_stepped(b, word, op, old);
+    Refs code = {0};
+    vec_push(&code, place(b, e, t, var, at));
+    vec_push(&code, gen_store_leaf(b, word, binaryen.LocalGet(m, at, i32), 0, sum));
+    if (t->marked)
+        vec_push(&code, gen_store_leaf(b, word, binaryen.LocalGet(m, at, i32), LEAF,
+                                       binaryen.Const(m, binaryen.LiteralInt64(1))));
+    return gen_block_of(b, &code, binaryen.TypeNone());
+}
+
+Ref gen_tally_step(Body *b, const Expr *target, Op op) {
+    return add(b, target, op, NULL);
+}
+
+Ref gen_tally_add(Body *b, const Expr *target, Op op, const Expr *amount) {
+    Ref value = gen_expr(b, amount);
+    if (!is_long(amount->type))
+        value = binaryen.Unary(b->module, binaryen.ExtendUInt32(), value);
+    return add(b, target, op, value);
 }

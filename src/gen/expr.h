@@ -3,7 +3,7 @@
  *
  *   expr.c      operators, casts, bound names, conditions: what computes one Wasm value
  *   variable.c  variables, strings, tuples and maps
- *   element.c   elements of maps that are cells
+ *   element.c   elements of maps that are cells, or counted in arrays
  *   page.c      elements of maps from numbers to numbers
  *   stmt.c      statements and bodies
  *
@@ -164,6 +164,11 @@ bool gen_has_pages(const Body *b, const Expr *e);
 /* The address of its value. The leaves of the key are in locals from `first` on; `look_up` is the
  * call that finds or inserts the key. Sets *old to a local that then has the bits of the value. */
 Ref gen_page_element(Body *b, const Expr *e, uint32_t first, Ref look_up, uint32_t *old);
+/* The element is counted in an array. */
+bool gen_has_tally(const Body *b, const Expr *target);
+/* ++ and -- of it; `op` an amount. */
+Ref gen_tally_step(Body *b, const Expr *target, Op op);
+Ref gen_tally_add(Body *b, const Expr *target, Op op, const Expr *amount);
 /* Sets a variable, or the target of an assignment, to new leaves. */
 Ref gen_var_set(Body *b, const Var *v, const Refs *leaves);
 Ref gen_assign(Body *b, const Expr *target, const Expr *value);

@@ -164,7 +164,10 @@ static bool runs_here(const Body *b, const Expr *call) {
 static Ref gen_stmt(Body *b, const Stmt *s) {
     switch (s->kind) {
     case STMT_DECL: return gen_decl(b, s->var);
-    case STMT_ASSIGN: return gen_assign(b, s->target, s->value);
+    case STMT_ASSIGN:
+        return s->added && gen_has_tally(b, s->target)
+                   ? gen_tally_add(b, s->target, s->value->op, s->added)
+                   : gen_assign(b, s->target, s->value);
     case STMT_INC: return gen_step(b, s->target, OP_ADD);
     case STMT_DEC: return gen_step(b, s->target, OP_SUB);
     case STMT_RETURN: return gen_return(b, s);

@@ -46,7 +46,7 @@ typedef enum HoleKind {
     HOLE_ELEMENT_SET,  /* ... set it */
     HOLE_ELEMENT_ADDR, /* push the address of the element with key n of the variant, in memory */
     HOLE_PAGE,   /* push the address where the code of element n keeps the page that it used last */
-    HOLE_TALLY,  /* push the address of the array of the probe's variable n (storage/tally.h) */
+    HOLE_TALLY,  /* push the address of the array of plan variable n (storage/tally.h) */
     HOLE_GLOBAL, /* read the program's global n */
     HOLE_STACK,  /* operation n (StackOp) on the shadow stack */
     HOLE_KINDS,

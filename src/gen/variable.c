@@ -383,32 +383,11 @@ static Ref set_element(Body *b, const Expr *target, const Expr *value) {
     return gen_block_of(b, &code, binaryen.TypeNone());
 }
 
-/* m[target]++ in the array of the site. */
-static Ref step_tally(Body *b, const Expr *target) {
-    BinaryenModuleRef m = b->module;
-    BinaryenType i32 = binaryen.TypeInt32();
-    const Type *word = &type_scalar[TYPE_U64];
-    Refs index = {0};
-    gen_leaves(b, target->args[0], &index);
-    uint32_t at = gen_temp(b, i32);
-    Ref offset = binaryen.Binary(m, binaryen.ShlInt32(), index.at[0], const_i32(b, 3));
-    vec_free(&index);
-    Ref place = binaryen.Binary(m, binaryen.AddInt32(), offset,
-                                hole_get(b, HOLE_TALLY, target->var->index, i32));
-    Ref old = gen_load_leaf(b, word, binaryen.LocalGet(m, at, i32), 0);
-    Ref code[] = {
-        binaryen.LocalSet(m, at, place),
-        gen_store_leaf(b, word, binaryen.LocalGet(m, at, i32), 0,
-                       gen_stepped(b, word, OP_ADD, old)),
-    };
-    return binaryen.Block(m, NULL, code, 2, binaryen.TypeNone());
-}
-
 static Ref step_element(Body *b, const Expr *target, Op op) {
     if (gen_is_cell(target))
         return gen_cell_step(b, target, op);
-    if (target->tally && b->options->tallies)
-        return step_tally(b, target);
+    if (gen_has_tally(b, target))
+        return gen_tally_step(b, target, op);
     Refs code = {0};
     uint32_t at = gen_temp(b, binaryen.TypeInt32());
     uint32_t offset = gen_first_leaf(target) * LEAF, bits;

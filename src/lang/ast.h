@@ -228,7 +228,9 @@ typedef struct Expr {
     struct Value *known; /* for later layers: the value that an '@static' call has had */
     bool present; /* for later layers: an element that must be in its map already, or is without
                      more when it is written */
-    bool tally;   /* for later layers: an element of a tally (plan/cell.h) */
+    /* For later layers: an element that only counts. */
+    bool targets; /* the key is the number of a br_table's target */
+    bool tally;   /* the key is small, so that an array may count (storage/tally.h) */
 } Expr;
 
 /* ---- statements ---- */
@@ -257,10 +259,11 @@ typedef struct Stmt {
     StmtKind kind;
     Span span;
     struct Stmt *next;
-    Var *var;       /* DECL */
-    Expr *target;   /* ASSIGN, INC, DEC: NAME, INDEX or FIELD */
-    Expr *value;    /* ASSIGN, RETURN (NULL = none), CALL */
-    uint32_t narms; /* IF */
+    Var *var;          /* DECL */
+    Expr *target;      /* ASSIGN, INC, DEC: NAME, INDEX or FIELD */
+    Expr *value;       /* ASSIGN, RETURN (NULL = none), CALL */
+    const Expr *added; /* for later layers: ASSIGN: what is added to an element (storage/tally.h) */
+    uint32_t narms;    /* IF */
     IfArm *arms;
     bool broken; /* IF: blocks of something unreadable; the conditions mean nothing */
 } Stmt;

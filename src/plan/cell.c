@@ -51,20 +51,8 @@ bool cells_defer(Plan *plan, Variant *v, Expr *e) {
     return true;
 }
 
-/* Some function of the runtime accepts maps by their numbers. */
-static bool takes_numbers(const Plan *plan) {
-    static const char *const names[] = {"print_map", "create_", "insert_", "get_"};
-    for (uint32_t i = 0; i < plan->library_fns.len; i++) {
-        const BundledFn *f = plan->library_fns.at[i].bundled;
-        for (uint32_t k = 0; f && strcmp(f->library, "whamm_core") == 0 && k < 4; k++)
-            if (strncmp(f->name, names[k], strlen(names[k])) == 0)
-                return true;
-    }
-    return false;
-}
-
 void cells_choose(Plan *plan) {
-    bool numbers = takes_numbers(plan);
+    bool numbers = plan_takes_numbers(plan);
     for (uint32_t i = 0; i < plan->vars.len; i++) {
         const PlanVar *v = &plan->vars.at[i];
         if (v->decl->storage != STORAGE_SCRIPT || v->decl->type->kind != TYPE_MAP)
@@ -86,56 +74,6 @@ void cells_choose(Plan *plan) {
 static CellMap *map_of(Plan *plan, const Expr *e) {
     bool element = e && e->kind == EXPR_INDEX && e->var && e->var->cells;
     return element ? &plan->cells.maps.at[e->var->cells - 1] : NULL;
-}
-
-/* ---- tallies ---- */
-
-/* What happens to a map. */
-typedef struct MapUses {
-    uint32_t all, counted;
-} MapUses;
-
-static bool can_tally(const Var *v) {
-    const Type *value = v->type->kind == TYPE_MAP ? v->type->value : NULL;
-    return v->storage == STORAGE_UNSHARED && value && type_is_integer(value) &&
-           type_bits(value) >= 32 && v->type->key->kind == TYPE_U32;
-}
-
-static void note_use(void *ctx, Expr *e) {
-    MapUses *uses = ctx;
-    if (e->var && can_tally(e->var))
-        uses[e->var->index].all++;
-}
-
-static bool counts_target(const Stmt *s) {
-    const Expr *m = s->kind == STMT_INC ? s->target : NULL;
-    return m && m->kind == EXPR_INDEX && m->var && can_tally(m->var) &&
-           m->args[0]->kind == EXPR_NAME && m->args[0]->is_bound &&
-           m->args[0]->bound.id == NAME_TARGET;
-}
-
-static void note_counts(const Block *b, MapUses *uses) {
-    for (const Stmt *s = b->first; s; s = s->next) {
-        if (counts_target(s))
-            uses[s->target->var->index].counted++;
-        for (uint32_t i = 0; i < s->narms; i++)
-            note_counts(&s->arms[i].body, uses);
-    }
-}
-
-void tallies_find(Plan *plan, Variant *v) {
-    const Probe *p = v->probe;
-    MapUses *uses = mem_zalloc(sizeof *uses * (p->nvars + 1u));
-    ast_walk_probe(p, note_use, uses);
-    note_counts(&p->body, uses);
-    for (uint32_t i = 0; i < p->nvars; i++) {
-        if (!uses[i].counted || uses[i].counted != uses[i].all)
-            continue;
-        if (!v->tallies)
-            v->tallies = arena_array(&plan->arena, uint32_t, p->nvars);
-        v->tallies[i] = 1; /* cut_real_element knows the description */
-    }
-    free(uses);
 }
 
 /* ---- leaves that only count ---- */
@@ -320,22 +258,6 @@ static void walk_body(Plan *plan, Variant *v, Expr *predicate, const Block *body
 
 /* ---- all ---- */
 
-typedef void OnBody(Plan *plan, Variant *v, Expr *predicate, const Block *body, void *ctx);
-
-static void each_body(Plan *plan, OnBody *on, void *ctx) {
-    for (uint32_t i = 0; i < plan->scripts.len; i++) {
-        Script *s = plan->scripts.at[i];
-        on(plan, plan->scopes.at[i], NULL, &s->init, ctx);
-        for (uint32_t k = 0; k < s->fns.len; k++)
-            on(plan, plan->scopes.at[i], NULL, &s->fns.at[k]->body, ctx);
-    }
-    for (uint32_t i = 0; i < plan->variants.len; i++) {
-        Variant *v = plan->variants.at[i];
-        if (v->vars) /* it was checked */
-            on(plan, v, v->probe->predicate, &v->probe->body, ctx);
-    }
-}
-
 static void on_writes(Plan *plan, Variant *v, Expr *predicate, const Block *body, void *ctx) {
     (void)v;
     (void)predicate;
@@ -355,11 +277,11 @@ void cells_finish(Plan *plan) {
     LeafWrites **writes = arena_array(&plan->arena, LeafWrites *, plan->cells.maps.len + 1);
     for (uint32_t i = 0; i < plan->cells.maps.len; i++)
         writes[i] = arena_array(&plan->arena, LeafWrites, plan->cells.maps.at[i].leaves);
-    each_body(plan, on_writes, writes);
+    plan_each_body(plan, on_writes, writes);
     for (uint32_t i = 0; i < plan->cells.maps.len; i++) {
         CellMap *m = &plan->cells.maps.at[i];
         for (uint32_t k = 0; k < m->leaves; k++)
             m->counts[k] = writes[i][k].counted && !writes[i][k].other;
     }
-    each_body(plan, on_walk, NULL);
+    plan_each_body(plan, on_walk, NULL);
 }

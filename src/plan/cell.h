@@ -10,14 +10,6 @@
 
 #include "plan/plan.h"
 
-/*
- * A map of a site that only counts which target a br_table takes, `m[target]++`, is a *tally*: the
- * back end may count in an array, and add that to the map when a report is due.
- *
- * Finds the tallies of a variant that has been checked and is to be cut.
- */
-void tallies_find(Plan *plan, Variant *v);
-
 /* The map may become cells. */
 bool cells_possible(const Plan *plan, const Var *v);
 

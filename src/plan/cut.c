@@ -136,15 +136,17 @@ static uint32_t text_slot(Cut *c, Str text) {
 
 static void cut_expr(Cut *c, Expr **slot);
 
+static bool is_target(const Expr *e) {
+    return e->kind == EXPR_NAME && e->is_bound && e->bound.id == NAME_TARGET;
+}
+
 /* m[k], as a value or as what is assigned to. */
 static void cut_real_element(Cut *c, Expr *e) {
     Buf text = {0};
     describe_map(e->var->type, &text);
     e->slot = text_slot(c, buf_view(&text));
     buf_free(&text);
-    e->tally = c->v->tallies && e->var->storage == STORAGE_UNSHARED && c->v->tallies[e->var->index];
-    if (e->tally)
-        c->v->tallies[e->var->index] = e->slot;
+    e->targets = is_target(e->args[0]);
     c->v->nelements++;
     c->plan->asks.elements = true;
     cut_expr(c, &e->args[0]);
@@ -482,7 +484,6 @@ static bool only_leaves(const Plan *plan, const Block *b) {
 
 bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
     Cut c = {plan, v, diags, true, 0};
-    tallies_find(plan, v);
     if (v->probe->predicate)
         cut_expr(&c, &v->probe->predicate);
     v->asks.entering = v->asks.back && v->probe->predicate &&

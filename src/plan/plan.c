@@ -10,6 +10,31 @@ uint32_t plan_var_id(const Plan *plan, const Variant *v, const Var *var) {
     return owner->vars[var->index];
 }
 
+bool plan_takes_numbers(const Plan *plan) {
+    static const char *const names[] = {"print_map", "create_", "insert_", "get_"};
+    for (uint32_t i = 0; i < plan->library_fns.len; i++) {
+        const BundledFn *f = plan->library_fns.at[i].bundled;
+        for (uint32_t k = 0; f && strcmp(f->library, "whamm_core") == 0 && k < 4; k++)
+            if (strncmp(f->name, names[k], strlen(names[k])) == 0)
+                return true;
+    }
+    return false;
+}
+
+void plan_each_body(Plan *plan, OnBody *on, void *ctx) {
+    for (uint32_t i = 0; i < plan->scripts.len; i++) {
+        Script *s = plan->scripts.at[i];
+        on(plan, plan->scopes.at[i], NULL, &s->init, ctx);
+        for (uint32_t k = 0; k < s->fns.len; k++)
+            on(plan, plan->scopes.at[i], NULL, &s->fns.at[k]->body, ctx);
+    }
+    for (uint32_t i = 0; i < plan->variants.len; i++) {
+        Variant *v = plan->variants.at[i];
+        if (v->vars) /* it was checked */
+            on(plan, v, v->probe->predicate, &v->probe->body, ctx);
+    }
+}
+
 uint32_t plan_fn_id(const Plan *plan, const Variant *v, const Fn *fn) {
     uint32_t id = plan->first_fn.at[v->script] + fn->index;
     assert(plan->fns.at[id].fn == fn);

@@ -169,8 +169,6 @@ typedef struct Variant {
     bool off;             /* the predicate cannot, because of constants; nothing else is planned */
     bool may_lack_consts; /* there may be sites at which a constant has no value */
     uint32_t nelements;   /* elements of maps that are not cells */
-    uint32_t *tallies;    /* by Var.index: of a tally (cell.h) 1 + the number of the description of
-                             its type, else 0; NULL = there are none */
     bool has_texts;       /* some constants are strings */
     VariantAlt alt;
     uint32_t *vars; /* by Var.index: PlanVar id, UINT32_MAX for plain locals; of a scope: the
@@ -279,6 +277,14 @@ typedef struct PlanCells {
     Vec(ElementUse) elements; /* that cells_plan has to cut */
 } PlanCells;
 
+/* A map with elements that may be counted in arrays (storage/tally.h). */
+typedef struct MapTally {
+    uint32_t text; /* 1 + the number of the description of its type; 0 = there are none */
+    uint32_t keys; /* from 0 on, that an array has */
+    bool targets;  /* and as many as a br_table has targets, with the default */
+    bool marked;   /* what is added may be zero, so that a mark tells that there is something */
+} MapTally;
+
 typedef struct Plan {
     Arena arena;
     Vec(Script *) scripts;
@@ -302,6 +308,7 @@ typedef struct Plan {
     PlanTexts texts;
     Map rule_probes; /* by the text of a rule that matches events: the first probe that has it */
     PlanCells cells;
+    MapTally *tallies;               /* by PlanVar.id; NULL = there are none */
     bool empty_bodies;               /* bodies at sites only call a function that does nothing */
     struct Statics *statics;         /* statics.h; NULL = there is no '@static' call */
     ActionList by_op[WASM_OP_COUNT]; /* actions in script order */
@@ -362,6 +369,14 @@ uint32_t plan_opidx(const Variant *v);
 
 /* The PlanVar.id of a variable; in functions and at script scope `v` is of Plan.scopes. */
 uint32_t plan_var_id(const Plan *plan, const Variant *v, const Var *var);
+
+/* Whether some function of the runtime accepts maps by their numbers. */
+bool plan_takes_numbers(const Plan *plan);
+
+/* Calls `on` for what is in each script: what runs at its start, its functions, then the bodies of
+ * all variants that were checked, with their predicates (NULL = none). */
+typedef void OnBody(Plan *plan, Variant *v, Expr *predicate, const Block *body, void *ctx);
+void plan_each_body(Plan *plan, OnBody *on, void *ctx);
 
 /* The index into Plan.fns of a function that `v` calls. */
 uint32_t plan_fn_id(const Plan *plan, const Variant *v, const Fn *fn);

@@ -58,13 +58,16 @@ static bool is_param(const Hole *h) {
     return h->kind == HOLE_ELEMENT_ADDR || h->kind == HOLE_CONST;
 }
 
+static bool is_kept_once(const Plan *plan, uint32_t var) {
+    Storage storage = plan->vars.at[var].decl->storage;
+    return storage == STORAGE_SCRIPT || storage == STORAGE_SHARED;
+}
+
 /* Whether a hole is filled in the same way wherever it is. */
 static bool is_same_everywhere(const Outline *o, const Hole *h) {
-    Storage storage;
     switch ((HoleKind)h->kind) {
-    case HOLE_VAR:
-        storage = o->plan->vars.at[h->n / HOLE_LEAVES].decl->storage;
-        return storage == STORAGE_SCRIPT || storage == STORAGE_SHARED;
+    case HOLE_VAR: return is_kept_once(o->plan, h->n / HOLE_LEAVES);
+    case HOLE_TALLY: return is_kept_once(o->plan, h->n);
     case HOLE_TEMP:
     case HOLE_HELPER:
     case HOLE_FN:

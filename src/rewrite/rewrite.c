@@ -400,7 +400,7 @@ static bool compile(Rewrite *r, const Template **init, bool *accesses) {
     gen.memory_index = r->store.memory == UINT32_MAX ? 0 : r->store.memory;
     gen.imported = r->options->link == LINK_IMPORT;
     gen.stack_calls = !stack_is_in_program(r->p.plan, gen.imported);
-    gen.tallies = r->store.tallies.wanted;
+    gen.tallies = r->store.tallies.chosen;
     gen.pages = !gen.imported && fill_can_keep_pages(&r->store);
     Site nowhere = plan_nowhere(r->p.plan, &r->p.m);
     gen.nowhere = &nowhere;
@@ -603,8 +603,8 @@ static bool match(void *self) {
     const RewriteOptions *options = r->given;
     r->host = flush_host(&r->p.m, r->p.plan, options);
     r->decided.polls = options->polls && r->host != HOST_PROF;
+    tallies_find(r->p.plan);
     store_init(&r->store, r->p.plan);
-    r->store.tallies.wanted = options->link == LINK_MERGE && r->host != HOST_PROF;
     r->store.knows_sites = true;
     if (r->options->coalesce) {
         bool exact = r->options->exact_traps || r->host == HOST_PROF;
@@ -637,6 +637,7 @@ static bool match(void *self) {
         note_scopes(r);
     }
     decide_link(r, options);
+    tallies_choose(&r->store.tallies, r->decided.link == LINK_MERGE && r->host != HOST_PROF);
     return ok && r->p.diags->errors == errors;
 }
 

@@ -10,7 +10,7 @@
 #include "wasm/emit.h"
 #include "../../stdlib/runtime/values.h" /* values_kept_page */
 
-/* ---- words: the slots of unshared variables, of tallies the numbers of their arrays ---- */
+/* ---- words: the slots of unshared variables, then the numbers of their tallies ---- */
 
 static const uint64_t *words(void *ctx, const Site *site, const Match *match, uint32_t *n) {
     Fill *f = ctx;
@@ -25,9 +25,12 @@ static const uint64_t *words(void *ctx, const Site *site, const Match *match, ui
         uint64_t slot = 0;
         if (var->storage == STORAGE_UNSHARED)
             slot = store_slot(f->store, &f->cursor, &f->plan->vars.at[v->vars[var->index]]);
-        if (tallies_has(&f->store->tallies, v, var)) /* its code does not look at the map */
-            slot = f->cursor.tally++;
         vec_push(&f->slots, slot); /* vars are in the order of Var.index */
+    }
+    for (uint32_t i = 0; f->plan->tallies && i < v->probe->nvars; i++) {
+        const Var *var = v->probe->vars[i];
+        bool has = var->storage == STORAGE_UNSHARED && tallies_has(f->plan, v->vars[var->index]);
+        vec_push(&f->slots, has ? f->cursor.tally++ : 0);
     }
     *n = f->slots.len;
     return f->slots.at;
@@ -66,6 +69,15 @@ static void put_variable(Fill *f, Splicer *s, const Hole *h) {
                         wasm_final(f->m, WASM_SPACE_GLOBAL, f->store->global[id] + leaf));
         break;
     }
+}
+
+static void put_tally_address(const Fill *f, Splicer *s, uint32_t id, const Variant *v) {
+    const Tallies *t = &f->store->tallies;
+    const Var *var = f->plan->vars.at[id].decl;
+    uint64_t n = var->storage == STORAGE_UNSHARED
+                     ? t->once + s->words[v->probe->nvars + var->index]
+                     : t->of_var[id];
+    put_i32(s->out, (int32_t)tallies_address(t, (uint32_t)n));
 }
 
 /* ---- floats of loops ---- */
@@ -203,9 +215,7 @@ static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const S
     case HOLE_DEPTH: hole_put_call(s, br_table_function(f->br_tables, site->instr)); break;
     case HOLE_DUP: put_dup(f, s, v->dups.at[h->n].memory, site); break;
     case HOLE_TEXT: store_push_text(f->store, f->m, h->n, s->out); break;
-    case HOLE_TALLY:
-        put_i32(s->out, (int32_t)tallies_address(&f->store->tallies, (uint32_t)s->words[h->n]));
-        break;
+    case HOLE_TALLY: put_tally_address(f, s, h->n, v); break;
     case HOLE_PAGE: put_i32(s->out, (int32_t)kept_page(f, site, h->n)); break;
     case HOLE_MEMORY: memory_put_call(f->memories, h->n, site, s->out); break;
     case HOLE_STACK: stack_put(f->stack, f->m, (StackOp)h->n, s->out); break;

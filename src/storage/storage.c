@@ -120,6 +120,7 @@ void store_init(Store *s, const Plan *plan) {
     for (uint32_t i = 0; i < plan->texts.list.len; i++)
         store_text(s, plan->texts.list.at[i]);
     number_maps(s);
+    tallies_init(&s->tallies, plan, s->maps.of_var);
     cells_init(&s->cells, plan);
 }
 
@@ -135,7 +136,7 @@ void store_free(Store *s) {
     free(s->maps.of_var);
     vec_free(&s->groups);
     vec_free(&s->inits);
-    vec_free(&s->tallies.list);
+    tallies_free(&s->tallies);
     vec_free(&s->tail);
     vec_free(&s->texts.list);
     vec_free(&s->texts.at);
@@ -272,6 +273,7 @@ bool store_count(Store *s, const Site *site, const Match *match) {
         count_values(s, site, match);
         return true;
     }
+    tallies_site(&s->tallies, site);
     for (uint32_t i = 0; i < v->probe->nvars; i++) {
         const Var *var = v->probe->vars[i];
         if (var->storage != STORAGE_UNSHARED)
@@ -286,7 +288,7 @@ bool store_count(Store *s, const Site *site, const Match *match) {
         }
         s->slots += g->leaves;
         note_init(s, site, var, s->group_of[id], g->count++);
-        tallies_count(&s->tallies, v, var, site, s->maps.count - 1);
+        tallies_count(&s->tallies, id, site, s->maps.count - 1);
     }
     return false;
 }
@@ -571,7 +573,7 @@ static void add_initial_data(Store *s, WasmModule *m) {
     if (!s->inits.len)
         return;
     Buf bytes = {0};
-    uint64_t size = store_values_size(s);
+    uint64_t size = tallies_offset(s); /* what follows starts at zero */
     buf_reserve(&bytes, size);
     memset(bytes.data, 0, size);
     bytes.len = size;

@@ -1,14 +1,83 @@
 /*
- * storage/tally.c - arrays that count which targets br_tables take.
+ * storage/tally.c - arrays that count for maps.
  */
 #include "storage/tally.h"
 
-void tallies_count(Tallies *t, const Variant *v, const Var *var, const Site *site, uint32_t map) {
-    if (!tallies_has(t, v, var))
+#include <stdlib.h>
+
+/* Words of arrays whose size does not follow from the program's own tables: 2 MB. */
+enum { MAX_WORDS = 1 << 18 };
+
+void tallies_init(Tallies *t, const Plan *plan, const uint32_t *maps) {
+    t->plan = plan;
+    if (!plan->tallies)
         return;
-    uint32_t n = site->instr->count + 1;
-    vec_push(&t->list, ((Tally){map, v->tallies[var->index] - 1, n, t->words}));
-    t->words += n;
+    t->of_var = mem_zalloc(sizeof *t->of_var * (plan->vars.len + 1u));
+    t->chosen = mem_zalloc(plan->vars.len + 1u);
+    for (uint32_t i = 0; i < plan->vars.len; i++) {
+        if (!tallies_has(plan, i) || plan->vars.at[i].decl->storage == STORAGE_UNSHARED)
+            continue;
+        t->of_var[i] = t->list.len;
+        vec_push(&t->list, ((Tally){.map = maps[i], .var = i, .keys = plan->tallies[i].keys}));
+    }
+    t->once = t->list.len;
+}
+
+void tallies_free(Tallies *t) {
+    vec_free(&t->list);
+    free(t->of_var);
+    free(t->chosen);
+}
+
+/* How many targets the site has, with the default. */
+static uint32_t targets_of(const Site *site) {
+    return site->instr && site->instr->op == WASM_OP_BR_TABLE ? site->instr->count + 1 : 0;
+}
+
+void tallies_site(Tallies *t, const Site *site) {
+    uint32_t targets = targets_of(site);
+    if (t->targets < targets)
+        t->targets = targets;
+}
+
+static uint32_t keys_of(const MapTally *m, uint32_t targets) {
+    return m->targets && m->keys < targets ? targets : m->keys;
+}
+
+void tallies_count(Tallies *t, uint32_t var, const Site *site, uint32_t map) {
+    if (tallies_has(t->plan, var))
+        vec_push(&t->list, ((Tally){.map = map,
+                                    .var = var,
+                                    .keys = keys_of(&t->plan->tallies[var], targets_of(site))}));
+}
+
+static uint64_t words_of(const Tallies *t, const Tally *tally) {
+    return (uint64_t)tally->keys << t->plan->tallies[tally->var].marked;
+}
+
+void tallies_choose(Tallies *t, bool can) {
+    uint32_t n = t->chosen && can ? t->plan->vars.len : 0;
+    uint64_t *words = mem_zalloc(sizeof *words * (n + 1u)), sum = 0;
+    for (uint32_t i = 0; n && i < t->list.len; i++) {
+        Tally *tally = &t->list.at[i];
+        const MapTally *m = &t->plan->tallies[tally->var];
+        if (i < t->once)
+            tally->keys = keys_of(m, t->targets);
+        words[tally->var] += words_of(t, tally);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        t->chosen[i] = t->plan->tallies[i].targets || sum + words[i] <= MAX_WORDS;
+        if (t->chosen[i] && !t->plan->tallies[i].targets)
+            sum += words[i];
+    }
+    for (uint32_t i = 0; i < t->list.len; i++) {
+        Tally *tally = &t->list.at[i];
+        if (!t->chosen[tally->var])
+            tally->keys = 0;
+        tally->first = t->words;
+        t->words += words_of(t, tally);
+    }
+    free(words);
 }
 
 uint64_t tallies_address(const Tallies *t, uint32_t n) {

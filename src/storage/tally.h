@@ -1,37 +1,58 @@
 /*
- * storage/tally.h - arrays that count which targets br_tables take, for maps of sites that do
- * nothing else (plan/cell.h). An array is in the runtime's memory, and has an i64 for each target
- * and for the default. Part of storage.h.
+ * storage/tally.h - arrays that count for maps. Part of storage.h.
  *
- * The map gets what was counted when a report is due, and the array is zero again.
+ * A map is a *tally* if nothing but reports, wasm:end and wasm:report look at it: everything else
+ * only adds to its elements, `m[k]++` or `m[k] = m[k] + n`. Then it does not matter where that is
+ * added up before a report is due. Elements whose keys are small are counted in an array in the
+ * runtime's memory: one for each script or shared map, and at each site one for each unshared map.
+ * A key has an i64; if what is added may be zero, it has one more, its mark, which is not zero if
+ * anything was added. Each report begins by adding the arrays to the maps, and setting them to
+ * zero. Other elements are those of the map.
  */
 #ifndef WHAMMC_STORAGE_TALLY_H
 #define WHAMMC_STORAGE_TALLY_H
 
 #include "plan/plan.h"
 
+/* Finds the tallies of a plan (Plan.tallies), in which everything has been cut, and the elements
+ * that arrays may count (Expr.tally, Stmt.added). */
+void tallies_find(Plan *plan);
+
 typedef struct Tally {
     uint32_t map;   /* its number */
-    uint32_t text;  /* the number of the description of its type */
-    uint32_t n;     /* its words */
-    uint64_t first; /* ... of those before it */
+    uint32_t var;   /* PlanVar.id */
+    uint32_t keys;  /* 0 = the map is counted in itself */
+    uint64_t first; /* words before its own */
 } Tally;
 
-/* A zeroed one is valid. */
+/* A zeroed one is valid: there are no tallies. */
 typedef struct Tallies {
-    bool wanted;     /* the runtime's memory is in the program */
-    Vec(Tally) list; /* in the order of the sites, at one site of the variables */
+    const Plan *plan;
+    Vec(Tally) list; /* of script and shared maps, then of sites in their order, at one site in that
+                        of the variables */
+    uint32_t once;   /* how many these first ones are */
+    uint32_t *of_var; /* by PlanVar.id: the index of a script or shared map's */
+    bool *chosen;     /* by PlanVar.id: it has arrays */
+    uint32_t targets; /* that a br_table among the sites has, with the default, at most */
     uint64_t words;
     uint64_t at; /* the address of the first word */
 } Tallies;
 
-/* Pass 1: makes the array of map number `map`, the variable of a variant, at a br_table; nothing if
- * it is no tally. */
-void tallies_count(Tallies *t, const Variant *v, const Var *var, const Site *site, uint32_t map);
+/* `maps`: by PlanVar.id, the numbers of script and shared maps. */
+void tallies_init(Tallies *t, const Plan *plan, const uint32_t *maps);
+void tallies_free(Tallies *t);
 
-/* Whether a variable of a variant has an array at each site. */
-static inline bool tallies_has(const Tallies *t, const Variant *v, const Var *var) {
-    return t->wanted && v->tallies && v->tallies[var->index];
+/* Pass 1: a match at a site. */
+void tallies_site(Tallies *t, const Site *site);
+/* ... and an unshared variable of it, after that, which is map number `map`. */
+void tallies_count(Tallies *t, uint32_t var, const Site *site, uint32_t map);
+
+/* After pass 1: decides which maps have arrays; `can`: the runtime's memory is in the program. */
+void tallies_choose(Tallies *t, bool can);
+
+/* Whether there is a tally for an unshared variable at each site, though perhaps without array. */
+static inline bool tallies_has(const Plan *plan, uint32_t var) {
+    return plan->tallies && plan->tallies[var].text;
 }
 
 /* The address of an array. */

@@ -254,17 +254,20 @@ uint32_t values_map_find(uint32_t map, uint32_t type) {
 }
 
 VALUES_EXPORT(map_tally)
-void values_map_tally(uint32_t map, uint32_t type, uint32_t counts, uint32_t n) {
+void values_map_tally(uint32_t map, uint32_t type, uint32_t counts, uint32_t n, uint32_t marked) {
+    uint32_t size = marked ? 16 : 8;
     for (uint32_t k = 0; k < n; k++) {
-        uint64_t count = get64(counts + 8 * k);
-        if (!count)
+        uint32_t count = counts + size * k, mark = count + size - 8;
+        if (!get64(mark))
             continue;
-        set64(counts + 8 * k, 0);
+        uint64_t sum = get64(count);
+        set64(count, 0);
+        set64(mark, 0);
         uint32_t value = values_map_at1(map, type, k);
         if (header_of(map)->slot_log == 3)
-            set64(value, get64(value) + count);
+            set64(value, get64(value) + sum);
         else
-            set32(value, get32(value) + (uint32_t)count);
+            set32(value, get32(value) + (uint32_t)sum);
     }
 }
 

@@ -1,0 +1,196 @@
+/*
+ * storage/tally_find.c - finds the maps that may be counted in arrays.
+ */
+#include "storage/tally.h"
+
+#include <stdlib.h>
+
+#include "event/range.h"
+
+/* Keys from 0 on that an array may have. */
+enum { MAX_KEYS = 1 << 16 };
+
+/* What happens to a map while the program runs. */
+typedef struct MapUses {
+    bool candidate, escapes;
+    uint32_t all, counted;
+} MapUses;
+
+typedef struct Finding {
+    Plan *plan;
+    const Variant *v; /* of the body that is looked at */
+    MapUses *uses;    /* by PlanVar.id */
+} Finding;
+
+static bool may_be_tally(const Var *v) {
+    const Type *t = v->type;
+    bool kept = v->storage == STORAGE_SCRIPT || v->storage == STORAGE_SHARED ||
+                v->storage == STORAGE_UNSHARED;
+    return kept && !v->cells && t->kind == TYPE_MAP && type_is_integer(t->value) &&
+           type_bits(t->value) >= 32 && (type_is_integer(t->key) || t->key->kind == TYPE_BOOL);
+}
+
+/* Without candidates, there is nothing to look for. */
+static bool find_candidates(const Plan *plan, MapUses *uses) {
+    bool any = false;
+    for (uint32_t i = 0; i < plan->vars.len; i++)
+        any |= uses[i].candidate = may_be_tally(plan->vars.at[i].decl);
+    return any;
+}
+
+static MapUses *uses_of(const Finding *f, const Var *v) {
+    if (!v || v->type->kind != TYPE_MAP || v->storage == STORAGE_LOCAL)
+        return NULL;
+    MapUses *u = &f->uses[plan_var_id(f->plan, f->v, v)];
+    return u->candidate ? u : NULL;
+}
+
+/* ---- what only adds ---- */
+
+/* Its value is the same wherever it is evaluated in a statement, and evaluating it has no effect.
+ */
+static bool is_pure(const Expr *e) {
+    bool plain = e->kind <= EXPR_BOOL || e->kind == EXPR_NAME || e->kind == EXPR_FIELD ||
+                 (e->kind >= EXPR_UNARY && e->kind <= EXPR_COND);
+    for (uint32_t i = 0; plain && i < e->nargs; i++)
+        plain = is_pure(e->args[i]);
+    return plain;
+}
+
+/* Whether pure expressions of integers have the same value. */
+static bool are_equal(const Expr *a, const Expr *b) {
+    bool same = a->kind == b->kind && a->type == b->type && a->op == b->op && a->cast == b->cast &&
+                a->var == b->var && a->is_bound == b->is_bound && a->npath == b->npath &&
+                a->nargs == b->nargs && a->kind != EXPR_FLOAT && a->integer == b->integer &&
+                a->boolean == b->boolean;
+    if (same && a->is_bound)
+        same = a->bound.id == b->bound.id && a->bound.n == b->bound.n;
+    for (uint32_t i = 0; same && i < a->npath; i++)
+        same = a->path[i] == b->path[i];
+    for (uint32_t i = 0; same && i < a->nargs; i++)
+        same = are_equal(a->args[i], b->args[i]);
+    return same;
+}
+
+static bool is_element(const Expr *e, const Expr *m) {
+    return e->kind == EXPR_INDEX && e->var == m->var && are_equal(e->args[0], m->args[0]);
+}
+
+/* What m[k] = m[k] + n, = n + m[k] or = m[k] - n adds or subtracts; NULL = it is something else. */
+static const Expr *amount_of(const Stmt *s) {
+    const Expr *m = s->target, *sum = s->value;
+    bool adds = sum->kind == EXPR_BINARY && (sum->op == OP_ADD || sum->op == OP_SUB);
+    if (!adds || !is_pure(m->args[0]))
+        return NULL;
+    for (uint32_t i = 0; i < (sum->op == OP_ADD ? 2 : 1); i++)
+        if (is_element(sum->args[i], m) && is_pure(sum->args[1 - i]))
+            return sum->args[1 - i];
+    return NULL;
+}
+
+/* The map of a statement that only adds to an element; *uses of it. */
+static MapUses *counted_by(const Finding *f, Stmt *s, uint32_t *uses) {
+    bool element = s->target && s->target->kind == EXPR_INDEX && !s->target->npath;
+    MapUses *map = element ? uses_of(f, s->target->var) : NULL;
+    if (map && s->kind == STMT_ASSIGN)
+        s->added = amount_of(s);
+    *uses = s->kind == STMT_ASSIGN ? 2 : 1;
+    bool counts = s->kind == STMT_INC || s->kind == STMT_DEC || s->added;
+    return counts ? map : NULL;
+}
+
+/* ---- uses ---- */
+
+static void note_use(void *ctx, Expr *e) {
+    MapUses *u = uses_of(ctx, e->var);
+    if (u)
+        u->all++;
+}
+
+static void note_counts(const Finding *f, const Block *b) {
+    uint32_t n;
+    for (Stmt *s = b->first; s; s = s->next) {
+        MapUses *u = counted_by(f, s, &n);
+        if (u)
+            u->counted += n;
+        for (uint32_t i = 0; i < s->narms; i++)
+            note_counts(f, &s->arms[i].body);
+    }
+}
+
+static bool is_of_report(const Variant *v) {
+    return v->probe && (v->event.kind == EVENT_END || v->event.kind == EVENT_REPORT);
+}
+
+/* A reference to the map may be anywhere: that is not followed. */
+static void note_escapes(Finding *f, const Block *b) {
+    for (const Stmt *s = b->first; s; s = s->next) {
+        MapUses *u = s->kind == STMT_DECL ? uses_of(f, s->var) : NULL;
+        if (u)
+            u->escapes |= s->var->escapes;
+        for (uint32_t i = 0; i < s->narms; i++)
+            note_escapes(f, &s->arms[i].body);
+    }
+}
+
+static void on_uses(Plan *plan, Variant *v, Expr *predicate, const Block *body, void *ctx) {
+    Finding f = {plan, v, ctx};
+    note_escapes(&f, body);
+    if (is_of_report(v))
+        return;
+    ast_walk_probe(&(Probe){.predicate = predicate, .body = *body}, note_use, &f);
+    note_counts(&f, body);
+}
+
+/* ---- tallies ---- */
+
+/* An element that an array may count. */
+static void note_tally(const Finding *f, Stmt *s) {
+    Expr *e = s->target;
+    MapTally *t = &f->plan->tallies[plan_var_id(f->plan, f->v, e->var)];
+    Range keys = range_of(e->args[0]);
+    bool small = keys.known && keys.most < MAX_KEYS;
+    e->tally = small || e->targets;
+    if (!e->tally)
+        return;
+    t->text = e->slot;
+    t->marked |= s->kind != STMT_INC;
+    t->targets |= !small;
+    if (small && t->keys <= keys.most)
+        t->keys = (uint32_t)keys.most + 1;
+}
+
+static void note_tallies(const Finding *f, const Block *b) {
+    uint32_t n;
+    for (Stmt *s = b->first; s; s = s->next) {
+        const MapUses *u = counted_by(f, s, &n);
+        if (u && u->all == u->counted && !u->escapes)
+            note_tally(f, s);
+        for (uint32_t i = 0; i < s->narms; i++)
+            note_tallies(f, &s->arms[i].body);
+    }
+}
+
+/* What is called when a report is made, after what arrays have counted was added to maps. */
+static bool functions_report(const Plan *plan) {
+    return plan->by_kind[EVENT_END].len || plan->by_kind[EVENT_REPORT].len || plan->has_exits;
+}
+
+static void on_tallies(Plan *plan, Variant *v, Expr *predicate, const Block *body, void *ctx) {
+    (void)predicate;
+    Finding f = {plan, v, ctx};
+    bool often =
+        v->probe ? v->event.kind != EVENT_BEGIN && !is_of_report(v) : !functions_report(plan);
+    if (often)
+        note_tallies(&f, body);
+}
+
+void tallies_find(Plan *plan) {
+    MapUses *uses = mem_zalloc(sizeof *uses * (plan->vars.len + 1u));
+    if (find_candidates(plan, uses) && !plan_takes_numbers(plan)) {
+        plan->tallies = arena_array(&plan->arena, MapTally, plan->vars.len);
+        plan_each_body(plan, on_uses, uses);
+        plan_each_body(plan, on_tallies, uses);
+    }
+    free(uses);
+}
