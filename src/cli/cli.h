@@ -59,6 +59,7 @@ struct Cli {
     bool colour;     /* standard error is a terminal that shows colours */
     char **operands; /* what cli_options leaves; ends with NULL */
     int noperands;
+    uint32_t threads; /* read large files; 0 = one for each processor */
     /* For cli_options alone. */
     int argc;
     char **argv;

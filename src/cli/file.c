@@ -2,6 +2,7 @@
  * cli/file.c - reads whole files, and writes them atomically.
  */
 #include "cli/cli.h"
+#include "base/workers.h"
 #include "wasm/wat.h"
 #include "cli/process.h"
 
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -80,8 +82,51 @@ void file_relative(const char *from, const char *to, Buf *out) {
 
 /* ---- reading ---- */
 
+/* What threads read of a regular file, a part each at a time. */
+#ifdef NDEBUG
+enum { PART = 1 << 20 };
+#else
+enum { PART = 1 << 12 }; /* small files have several, too */
+#endif
+typedef struct Parts {
+    int fd;
+    off_t from;
+    uint8_t *to;
+    size_t size;
+    atomic_bool failed;
+} Parts;
+
+static void read_part(void *ctx, uint32_t worker, uint32_t item) {
+    Parts *p = ctx;
+    size_t at = (size_t)item * PART, end = at + PART < p->size ? at + PART : p->size;
+    (void)worker;
+    while (at < end) {
+        ssize_t n = pread(p->fd, p->to + at, end - at, p->from + (off_t)at);
+        if (n == 0 || (n < 0 && errno != EINTR)) {
+            atomic_store(&p->failed, true);
+            return;
+        }
+        at += n > 0 ? (size_t)n : 0;
+    }
+}
+
+/* Reads a regular file up to the size that it has, if it is large. If that fails, nothing is read:
+ * who reads it then finds out why. `out` has room for the file. */
+static void read_parts(int fd, size_t size, uint32_t threads, Buf *out) {
+    off_t from = lseek(fd, 0, SEEK_CUR);
+    if (from < 0 || size <= (size_t)from)
+        return;
+    Parts p = {.fd = fd, .from = from, .to = out->data + out->len, .size = size - (size_t)from};
+    uint32_t parts = (uint32_t)((p.size + PART - 1) / PART);
+    if (parts < 2 || threads < 2)
+        return;
+    workers_run(threads, parts, read_part, &p);
+    if (!p.failed && lseek(fd, (off_t)size, SEEK_SET) >= 0)
+        out->len += p.size;
+}
+
 /* False: errno tells why; EFBIG if there is more than `limit`. */
-static bool read_all(int fd, size_t limit, Buf *out) {
+static bool read_all(int fd, size_t limit, uint32_t threads, Buf *out) {
     struct stat s;
     if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_size > 0) {
         if ((uintmax_t)s.st_size > limit) {
@@ -89,6 +134,7 @@ static bool read_all(int fd, size_t limit, Buf *out) {
             return false;
         }
         buf_reserve(out, (size_t)s.st_size + 1);
+        read_parts(fd, (size_t)s.st_size, threads, out);
     }
     for (;;) {
         buf_reserve(out, out->cap - out->len ? 1 : CHUNK);
@@ -114,7 +160,7 @@ bool file_read(const Cli *cli, const char *path, Buf *out) {
     }
     standard_input |= is_dash(path);
     int fd = is_dash(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    bool ok = fd >= 0 && read_all(fd, size_limit, out);
+    bool ok = fd >= 0 && read_all(fd, size_limit, workers_threads(cli->threads), out);
     if (!ok)
         message_one(cli, DIAG_CANNOT_READ, NULL, "%s: %s", file_title(path), strerror(errno));
     if (fd >= 0 && fd != STDIN_FILENO)
@@ -138,7 +184,7 @@ bool file_read_source(void *ctx, const char *path, size_t limit, Buf *out) {
     (void)ctx;
     struct stat s;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    bool ok = fd >= 0 && fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && read_all(fd, limit, out);
+    bool ok = fd >= 0 && fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && read_all(fd, limit, 1, out);
     if (fd >= 0)
         close(fd);
     return ok;

@@ -120,6 +120,7 @@ static int run(Cli *cli) {
     int status = cli_options(cli, set, &s);
     if (status == STATUS_OK)
         status = check_usage(cli, &s);
+    cli->threads = s.options.threads;
     if (status == STATUS_OK) {
         int last = cli->noperands - 1;
         for (int i = 0; i < last; i++)

@@ -312,6 +312,7 @@ static int run(Cli *cli) {
     int status = cli_options(cli, set, &s);
     if (status == STATUS_OK)
         status = check_usage(cli, &s);
+    cli->threads = s.options.threads;
     if (status == STATUS_OK)
         status = read_and_instrument(cli, &s, cli->operands[0]);
     script_options_free(&s.scripts);
