@@ -6,50 +6,71 @@
 #endif
 #include "base/workers.h"
 
+#include "base/mem.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-
-typedef struct Work {
-    WorkerJob *job;
-    void *ctx;
-    uint32_t n;
-    atomic_uint next;
-} Work;
 
 typedef struct Worker {
-    Work *work;
+    Workers *work;
     uint32_t number;
     pthread_t thread;
 } Worker;
 
-static void *do_items(void *arg) {
-    const Worker *self = arg;
-    Work *work = self->work;
+struct Workers {
+    WorkerJob *job;
+    void *ctx;
+    uint32_t n;
+    atomic_uint next;
+    uint32_t others; /* the threads at `at` */
+    Worker at[WORKERS_MAX];
+};
+
+static void do_items(Workers *w, uint32_t worker) {
     for (;;) {
-        uint32_t item = atomic_fetch_add(&work->next, 1);
-        if (item >= work->n)
-            return NULL;
-        work->job(work->ctx, self->number, item);
+        uint32_t item = atomic_fetch_add(&w->next, 1);
+        if (item >= w->n)
+            return;
+        w->job(w->ctx, worker, item);
     }
 }
 
-void workers_run(uint32_t threads, uint32_t n, WorkerJob *job, void *ctx) {
-    Work work = {.job = job, .ctx = ctx, .n = n};
-    Worker workers[WORKERS_MAX];
-    uint32_t started = 1, most = threads < n ? threads : n;
-    if (most > WORKERS_MAX)
-        most = WORKERS_MAX;
-    for (; started < most; started++) {
-        workers[started] = (Worker){.work = &work, .number = started};
-        if (pthread_create(&workers[started].thread, NULL, do_items, &workers[started]) != 0)
+static void *run_worker(void *arg) {
+    const Worker *self = arg;
+    do_items(self->work, self->number);
+    return NULL;
+}
+
+/* Starts at most so many other threads. */
+static Workers *start(uint32_t others, uint32_t n, WorkerJob *job, void *ctx) {
+    Workers *w = mem_zalloc(sizeof *w);
+    w->job = job;
+    w->ctx = ctx;
+    w->n = n;
+    for (; w->others < others && w->others + 1 < WORKERS_MAX; w->others++) {
+        Worker *worker = &w->at[w->others];
+        *worker = (Worker){.work = w, .number = w->others + 1};
+        if (pthread_create(&worker->thread, NULL, run_worker, worker) != 0)
             break;
     }
-    workers[0] = (Worker){.work = &work};
-    do_items(&workers[0]);
-    for (uint32_t k = 1; k < started; k++)
-        pthread_join(workers[k].thread, NULL);
+    return w;
+}
+
+Workers *workers_begin(uint32_t threads, uint32_t n, WorkerJob *job, void *ctx) {
+    return start(threads - 1 < n ? threads - 1 : n, n, job, ctx);
+}
+
+void workers_finish(Workers *w) {
+    do_items(w, 0);
+    for (uint32_t k = 0; k < w->others; k++)
+        pthread_join(w->at[k].thread, NULL);
+    free(w);
+}
+
+void workers_run(uint32_t threads, uint32_t n, WorkerJob *job, void *ctx) {
+    uint32_t most = threads < n ? threads : n;
+    workers_finish(start(most ? most - 1 : 0, n, job, ctx));
 }
 
 uint32_t workers_threads(uint32_t wanted) {

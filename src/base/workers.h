@@ -15,6 +15,12 @@ typedef void WorkerJob(void *ctx, uint32_t worker, uint32_t item);
  * done. Where no more threads can be had, those that there are do the work. */
 void workers_run(uint32_t threads, uint32_t n, WorkerJob *job, void *ctx);
 
+/* Begins n items on at most `threads` - 1 other threads, while this one does something else.
+ * workers_finish takes part as worker 0, returns when all are done, and frees. */
+typedef struct Workers Workers;
+Workers *workers_begin(uint32_t threads, uint32_t n, WorkerJob *job, void *ctx);
+void workers_finish(Workers *w);
+
 /* The number of threads to use where the user asks for `wanted`; 0 = one for each processor that
  * this process may use. */
 uint32_t workers_threads(uint32_t wanted);

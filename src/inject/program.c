@@ -290,10 +290,9 @@ static bool write_body(void *ctx, uint32_t func, Buf *out) {
     Program *p = ctx;
     bool *kept = &p->kept[func - p->m.input_imports[WASM_SPACE_FUNC]];
     bool wrapped = p->touched[func] & TOUCHED_END; /* in a block: that is more than counters */
-    if (p->threads > 1 && !p->moves && is_apart(p, func)) {
+    if (p->threads > 1 && !p->moves && apart_put(&p->apart, func, out)) {
         *kept = !wrapped;
-        if (apart_put(&p->apart, func, out))
-            return true;
+        return true;
     }
     bool ends = (int64_t)func == p->main && throws(&p->m, func);
     WasmBodyEdit edit = {0};
@@ -397,8 +396,9 @@ static bool write(Program *p, Buf *out) {
     add_exit_types(p);
     p->matcher.at = p->target->splice;
     p->matcher.at_body = NULL; /* all has been counted in pass 1 */
-    p->apart = (Apart){
-        .m = &p->m, .threads = p->threads, .make = make_apart, .is_apart = is_apart, .ctx = p};
+    p->apart = (Apart){.make = make_apart, .is_apart = is_apart, .ctx = p};
+    if (p->threads > 1)
+        apart_init(&p->apart, &p->m, p->threads);
     if (p->counts)
         trap_section_begin(p->counts);
     if (p->map_url.len || adjust) {

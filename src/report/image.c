@@ -184,7 +184,8 @@ void image_func(Image *img, uint32_t fid, Str name) {
 
 /* ---- rows ---- */
 
-const uint32_t *image_next_pairs(const Image *img) {
+const uint32_t *image_next_pairs(const Image *img, uint32_t *n) {
+    *n = img->next.len;
     return img->next.at;
 }
 

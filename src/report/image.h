@@ -100,9 +100,9 @@ typedef struct ImageRows {
 
 /* The number of a pair, which gets one if it has none. */
 uint32_t image_pair(Image *img, uint32_t var, uint32_t probe);
-/* By pair: 1 + the one that is to be expected after it, 0 = none has followed it yet. Valid until
- * something is added. */
-const uint32_t *image_next_pairs(const Image *img);
+/* By pair: 1 + the one that is to be expected after it, 0 = none has followed it yet. *n of them,
+ * valid until something is added. One that is not 0 stays as it is. */
+const uint32_t *image_next_pairs(const Image *img, uint32_t *n);
 /* Encodes one more row in the function of the last one. False: nothing was done, it is none of the
  * many that take a byte or two. */
 static inline bool image_encode_short(const uint32_t *next, ImageRows *rows, uint32_t pair,

@@ -592,8 +592,8 @@ static bool match(void *self) {
     Rewrite *r = self;
     uint32_t errors = r->p.diags->errors;
     memory_init(&r->memories, r->p.plan, &r->p.m);
-    r->ahead = (CountAhead){
-        .walk = &r->p.matcher, .store = &r->store, .kinds = &r->kinds, .threads = r->p.threads};
+    r->ahead = (CountAhead){.walk = &r->p.matcher, .store = &r->store, .kinds = &r->kinds};
+    count_ahead_init(&r->ahead, r->p.threads);
     frames_init(&r->frames, &r->p.m, &r->p.matcher.survey, &r->stack);
     r->frames.keeps = r->p.keep_debug; /* which has the numbers of locals */
     r->seen_alt = mem_zalloc(r->p.plan->probes.len + 1u);

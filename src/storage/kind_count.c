@@ -362,6 +362,14 @@ bool kinds_count_body(KindCounts *k, Store *s, const Matcher *w, const Site *sit
 
 /* ---- by runs of functions ---- */
 
+void kinds_before_runs(KindCounts *k, const Store *s) {
+    uint32_t n;
+    const uint32_t *next = image_next_pairs(s->rows.image, &n);
+    k->next_pairs.len = 0;
+    for (uint32_t i = 0; i < n; i++)
+        vec_push(&k->next_pairs, next[i]);
+}
+
 void kinds_begin(const KindCounts *k, const Store *s, KindTally *t) {
     counts_begin_run(&t->counts, s->counts);
     t->firsts.len = t->funcs.len = t->sites.len = 0;
@@ -382,7 +390,7 @@ void kinds_tally(const KindCounts *k, Store *s, KindTally *t, const Site *site, 
     KindFunc func = {.func = site->func, .any = any};
     counts_enter(&t->counts, site->func);
     if (any && wasm_func_code(site->m, site->func, &code))
-        count_body(&(Counter){k, s, t, &t->counts, image_next_pairs(s->rows.image)}, site, code);
+        count_body(&(Counter){k, s, t, &t->counts, k->next_pairs.at}, site, code);
     counts_leave(&t->counts);
     for (uint32_t i = 0; i < t->groups.len; i++)
         func.rows |= t->groups.at[i].rows.fid == func.func;
@@ -446,4 +454,5 @@ void kinds_free(KindCounts *k) {
     vec_free(&k->matches);
     vec_free(&k->shares);
     vec_free(&k->rows);
+    vec_free(&k->next_pairs);
 }

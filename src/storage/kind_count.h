@@ -47,6 +47,7 @@ typedef struct KindCounts {
     Vec(KindMatch) matches;
     Vec(KindShare) shares;
     Vec(KindRow) rows;
+    Vec(uint32_t) next_pairs; /* for runs: a copy of image_next_pairs */
 } KindCounts;
 
 /* As store_count for all matches of a site, which are decided. False: nothing was done, and
@@ -99,8 +100,11 @@ typedef struct KindTally {
     Vec(uint32_t) sites; /* by KindCounts.matches */
 } KindTally;
 
+/* Comes before runs that threads count, while none does. They can count several at a time, and
+ * while others are joined, as long as no further kinds are found. */
+void kinds_before_runs(KindCounts *k, const Store *s);
 /* Begins a run with a zeroed tally, or one that was joined. The store does not change until the run
- * is joined, so threads can count several runs at a time, as long as no further kinds are found. */
+ * is joined. */
 void kinds_begin(const KindCounts *k, const Store *s, KindTally *t);
 /* Counts at all instructions of the next function; at all their kinds, everything is counted by
  * segments. `any`: there is something to count. */

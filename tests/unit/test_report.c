@@ -355,7 +355,8 @@ static uint32_t append_counted(Image *img, uint32_t var, const CountedRow *rows,
     for (; at < to; at++) {
         r = &rows[at];
         uint32_t pair = image_pair(img, var, r->probe);
-        const uint32_t *next = image_next_pairs(img);
+        uint32_t pairs;
+        const uint32_t *next = image_next_pairs(img, &pairs);
         bool is_short = r->fid == more.fid && r->pc % 3 &&
                         image_encode_short(next, &more, pair, r->pc, r->same);
         if (!is_short && !image_encode_row(next, &more, pair, r->fid, r->pc, r->same))
