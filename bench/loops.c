@@ -1,6 +1,7 @@
 /*
  * A loop of loads for bench/maps. By hand, it does what scripts do at each of them: with -DCACHE,
- * it calls the library of examples/libs/cache.c; with -DARRAY, it counts in an array of 32 numbers.
+ * it calls the library of examples/libs/cache.c; with -DARRAY, it counts in an array of 32 numbers,
+ * with -DPOWERS by powers of two.
  */
 enum { SIZE = 1 << 16, ROUNDS = 60, STRIDE = 5 };
 
@@ -23,6 +24,8 @@ __attribute__((export_name("_start"))) void start(void) {
             misses += check_access((int)&data[at], 8);
 #elif defined ARRAY
             counts[(unsigned)&data[at] >> 3 & 31]++;
+#elif defined POWERS
+            counts[31 - __builtin_clz((unsigned)&data[at] | 1)]++;
 #endif
             all += data[at];
         }

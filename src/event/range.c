@@ -1,5 +1,5 @@
 /*
- * event/range.c - which values an integer can have.
+ * event/range.c - which values expressions can have.
  */
 #include "event/range.h"
 
@@ -11,7 +11,7 @@ static Range range(uint64_t least, uint64_t most) {
     return (Range){true, least, most};
 }
 
-static Range join(Range a, Range b) {
+Range range_join(Range a, Range b) {
     if (!a.known || !b.known)
         return unknown;
     return range(a.least < b.least ? a.least : b.least, a.most > b.most ? a.most : b.most);
@@ -21,19 +21,17 @@ static bool is_wide(const Type *t) {
     return type_bits(t) == 64;
 }
 
-/* Any value of the Wasm type that has no sign. */
-static Range any_bits(const Type *t) {
+Range range_any_bits(const Type *t) {
     if (t->kind != TYPE_BOOL && (!type_is_integer(t) || type_is_signed(t)))
         return unknown;
     return range(0, is_wide(t) ? UINT64_MAX : UINT32_MAX);
 }
 
-/* Any value of the type, in its range (gen/expr.c). */
-static Range any_value(const Type *t) {
+Range range_any_value(const Type *t) {
     switch (t->kind) {
     case TYPE_U8: return range(0, UINT8_MAX);
     case TYPE_U16: return range(0, UINT16_MAX);
-    default: return any_bits(t);
+    default: return range_any_bits(t);
     }
 }
 
@@ -42,9 +40,8 @@ static uint64_t largest(const Type *t) {
     return UINT64_MAX >> (64 - type_bits(t) + type_is_signed(t));
 }
 
-/* A result without regard to the type's range: if it leaves that, it is any value. */
-static Range fit(const Type *t, Range r) {
-    return r.known && r.most <= largest(t) ? r : any_value(t);
+Range range_fit(const Type *t, Range r) {
+    return r.known && r.most <= largest(t) ? r : range_any_value(t);
 }
 
 static Range literal(const Expr *e) {
@@ -55,19 +52,22 @@ static Range literal(const Expr *e) {
     return negative ? unknown : range(v.bits, v.bits);
 }
 
-static Range of_name(const Expr *e) {
+static Range of_name(const RangeFacts *f, const Expr *e) {
+    const RangeFact *fact = range_fact(f, e);
+    if (fact)
+        return fact->range;
     if (e->is_bound && e->is_static && e->type->kind == TYPE_BOOL)
         return range(0, 1);
-    return e->is_bound ? any_value(e->type) : any_bits(e->type);
+    return e->is_bound ? range_any_value(e->type) : range_any_bits(e->type);
 }
 
-static Range of_cast(const Expr *e) {
+static Range of_cast(const RangeFacts *f, const Expr *e) {
     const Type *from = e->args[0]->type, *to = e->cast;
     if (to->kind == TYPE_BOOL)
-        return type_is_float(from) ? any_bits(to) : range(0, 1);
+        return type_is_float(from) ? range_any_bits(to) : range(0, 1);
     if (!type_is_integer(to))
         return unknown;
-    return fit(to, range_of(e->args[0]));
+    return range_fit(to, range_of(f, e->args[0]));
 }
 
 /* All bits up to the highest one of a number. */
@@ -84,7 +84,7 @@ static Range of_shift(const Expr *e, Range a, Range by) {
     if (e->op == OP_SHR)
         return fixed ? range(a.least >> n, a.most >> n) : range(0, a.most);
     bool fits = fixed && a.most <= UINT64_MAX >> n;
-    return fit(e->type, fits ? range(a.least << n, a.most << n) : unknown);
+    return range_fit(e->type, fits ? range(a.least << n, a.most << n) : unknown);
 }
 
 static Range of_sum(const Expr *e, Range a, Range b) {
@@ -98,15 +98,16 @@ static Range of_sum(const Expr *e, Range a, Range b) {
     if (both && e->op == OP_MUL && !__builtin_mul_overflow(a.most, b.most, &most) &&
         !__builtin_mul_overflow(a.least, b.least, &least))
         r = range(least, most);
-    return fit(e->type, r);
+    return range_fit(e->type, r);
 }
 
 static Range of_quotient(const Expr *e, Range a, Range b) {
     if (!a.known || !b.known)
         return unknown;
     if (e->op == OP_DIV)
-        return fit(e->type, range(b.most ? a.least / b.most : 0, a.most / (b.least ? b.least : 1)));
-    return fit(e->type, range(0, b.most && b.most <= a.most ? b.most - 1 : a.most));
+        return range_fit(e->type,
+                         range(b.most ? a.least / b.most : 0, a.most / (b.least ? b.least : 1)));
+    return range_fit(e->type, range(0, b.most && b.most <= a.most ? b.most - 1 : a.most));
 }
 
 static Range of_bits(const Expr *e, Range a, Range b) {
@@ -118,17 +119,47 @@ static Range of_bits(const Expr *e, Range a, Range b) {
     return range(0, b.known && b.most < most ? b.most : most);
 }
 
-static Range of_binary(const Expr *e) {
-    Range a = range_of(e->args[0]), b = range_of(e->args[1]);
+/* a && b and a || b: the code has the value of b where a does not decide. */
+static Range of_logic(Op op, Range a, Range b) {
+    if (a.known && op == OP_AND && a.most == 0)
+        return range(0, 0);
+    if (a.known && op == OP_OR && a.least > 0)
+        return range(1, 1);
+    bool decided = a.known && (op == OP_AND ? a.least > 0 : a.most == 0);
+    return decided ? b : range_join(range(0, 1), b);
+}
+
+static Range of_comparison(const Expr *e, Range a, Range b) {
+    bool yes, no;
+    if (e->args[0]->type->kind == TYPE_STR)
+        return range_any_bits(e->type);
+    if (!a.known || !b.known)
+        return range(0, 1);
+    switch (e->op) {
+    case OP_LT: yes = a.most < b.least, no = a.least >= b.most; break;
+    case OP_LE: yes = a.most <= b.least, no = a.least > b.most; break;
+    case OP_GT: yes = a.least > b.most, no = a.most <= b.least; break;
+    case OP_GE: yes = a.least >= b.most, no = a.most < b.least; break;
+    default:
+        no = a.most < b.least || b.most < a.least;
+        yes = a.least == a.most && b.least == b.most && !no;
+        if (e->op == OP_NE)
+            return range(no, !yes);
+    }
+    return range(yes, !no);
+}
+
+static Range of_binary(const RangeFacts *f, const Expr *e) {
+    Range a = range_of(f, e->args[0]), b = range_of(f, e->args[1]);
     switch (e->op) {
     case OP_AND:
-    case OP_OR: return join(range(0, 1), b); /* of which the second operand may be what is left */
+    case OP_OR: return of_logic(e->op, a, b);
     case OP_EQ:
     case OP_NE:
     case OP_GE:
     case OP_GT:
     case OP_LE:
-    case OP_LT: return e->args[0]->type->kind == TYPE_STR ? any_bits(e->type) : range(0, 1);
+    case OP_LT: return of_comparison(e, a, b);
     case OP_BITAND:
     case OP_BITOR:
     case OP_BITXOR: return of_bits(e, a, b);
@@ -143,24 +174,46 @@ static Range of_binary(const Expr *e) {
     }
 }
 
-static Range of_call(const Expr *e) {
-    bool byte = e->kind == EXPR_CALL && e->is_bound &&
-                (e->bound.id == FN_READ_U8 || e->bound.id == FN_READ_U16);
-    return byte ? any_value(e->type) : any_bits(e->type);
+/* An arm of `c ? x : y`; none if it is never chosen. */
+static Range of_arm(const RangeFacts *f, const Expr *e, bool truth, bool *chosen) {
+    RangeFacts in = range_copy(f);
+    range_assume(&in, e->args[0], truth);
+    *chosen = !in.never;
+    Range r = in.never ? unknown : range_of(&in, e->args[truth ? 1 : 2]);
+    range_free(&in);
+    return r;
 }
 
-Range range_of(const Expr *e) {
-    if (!type_is_integer(e->type) && e->type->kind != TYPE_BOOL)
-        return unknown;
+static Range of_choice(const RangeFacts *f, const Expr *e) {
+    bool first, second;
+    Range x = of_arm(f, e, true, &first), y = of_arm(f, e, false, &second);
+    return first && second ? range_join(x, y) : first ? x : y;
+}
+
+static Range of_operation(const RangeFacts *f, const Expr *e) {
+    bool read = e->is_bound && (e->bound.id == FN_READ_U8 || e->bound.id == FN_READ_U16);
     switch (e->kind) {
     case EXPR_INT:
     case EXPR_BOOL: return literal(e);
-    case EXPR_NAME: return of_name(e);
-    case EXPR_CAST: return of_cast(e);
-    case EXPR_COND: return join(range_of(e->args[1]), range_of(e->args[2]));
-    case EXPR_BINARY: return of_binary(e);
-    case EXPR_UNARY: return e->op == OP_NOT ? range(0, 1) : any_value(e->type);
-    case EXPR_CALL: return of_call(e);
-    default: return any_bits(e->type);
+    case EXPR_NAME: return of_name(f, e);
+    case EXPR_CAST: return of_cast(f, e);
+    case EXPR_COND: return of_choice(f, e);
+    case EXPR_BINARY: return of_binary(f, e);
+    case EXPR_UNARY: return e->op == OP_NOT ? range(0, 1) : range_any_value(e->type);
+    case EXPR_CALL:
+        return e->fn  ? range_of_call(f, e)
+               : read ? range_any_value(e->type)
+                      : range_any_bits(e->type);
+    default: return range_any_bits(e->type);
     }
+}
+
+Range range_of(const RangeFacts *f, const Expr *e) {
+    if (!f->budget->steps || (!type_is_integer(e->type) && e->type->kind != TYPE_BOOL))
+        return range_any_bits(e->type);
+    f->budget->steps--;
+    f->budget->active++;
+    Range r = of_operation(f, e);
+    f->budget->active--;
+    return r;
 }

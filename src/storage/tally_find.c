@@ -145,10 +145,10 @@ static void on_uses(Plan *plan, Variant *v, Expr *predicate, const Block *body, 
 /* ---- tallies ---- */
 
 /* An element that an array may count. */
-static void note_tally(const Finding *f, Stmt *s) {
+static void note_tally(const Finding *f, const RangeFacts *facts, Stmt *s) {
     Expr *e = s->target;
     MapTally *t = &f->plan->tallies[plan_var_id(f->plan, f->v, e->var)];
-    Range keys = range_of(e->args[0]);
+    Range keys = range_of(facts, e->args[0]);
     bool small = keys.known && keys.most < MAX_KEYS;
     e->tally = small || e->targets;
     if (!e->tally)
@@ -160,15 +160,27 @@ static void note_tally(const Finding *f, Stmt *s) {
         t->keys = (uint32_t)keys.most + 1;
 }
 
-static void note_tallies(const Finding *f, const Block *b) {
+/* The statement adds to an element of a tally. */
+static bool counts(const Finding *f, Stmt *s) {
     uint32_t n;
+    const MapUses *u = counted_by(f, s, &n);
+    return u && u->all == u->counted && !u->escapes;
+}
+
+static void on_step(void *ctx, const RangeFacts *facts, Stmt *s) {
+    if (counts(ctx, s))
+        note_tally(ctx, facts, s);
+}
+
+static bool any_counts(const Finding *f, const Block *b) {
     for (Stmt *s = b->first; s; s = s->next) {
-        const MapUses *u = counted_by(f, s, &n);
-        if (u && u->all == u->counted && !u->escapes)
-            note_tally(f, s);
+        if (counts(f, s))
+            return true;
         for (uint32_t i = 0; i < s->narms; i++)
-            note_tallies(f, &s->arms[i].body);
+            if (any_counts(f, &s->arms[i].body))
+                return true;
     }
+    return false;
 }
 
 /* What is called when a report is made, after what arrays have counted was added to maps. */
@@ -177,12 +189,11 @@ static bool functions_report(const Plan *plan) {
 }
 
 static void on_tallies(Plan *plan, Variant *v, Expr *predicate, const Block *body, void *ctx) {
-    (void)predicate;
     Finding f = {plan, v, ctx};
     bool often =
         v->probe ? v->event.kind != EVENT_BEGIN && !is_of_report(v) : !functions_report(plan);
-    if (often)
-        note_tallies(&f, body);
+    if (often && any_counts(&f, body))
+        range_walk(v->alt.is ? NULL : predicate, body, on_step, &f);
 }
 
 void tallies_find(Plan *plan) {
