@@ -73,6 +73,36 @@ void workers_run(uint32_t threads, uint32_t n, WorkerJob *job, void *ctx) {
     workers_finish(start(most ? most - 1 : 0, n, job, ctx));
 }
 
+/* ---- copying ---- */
+
+/* Bytes that one thread copies in one go. */
+#ifdef NDEBUG
+enum { BLOCK = 512 << 10 };
+#else
+enum { BLOCK = 1 << 10 };
+#endif
+
+typedef struct Copy {
+    uint8_t *to;
+    const uint8_t *from;
+    size_t size;
+} Copy;
+
+static void copy_block(void *ctx, uint32_t worker, uint32_t item) {
+    const Copy *c = ctx;
+    size_t at = (size_t)item * BLOCK, left = c->size - at;
+    (void)worker;
+    memcpy(c->to + at, c->from + at, left < BLOCK ? left : BLOCK);
+}
+
+void workers_copy(uint32_t threads, void *to, const void *from, size_t size) {
+    Copy c = {to, from, size};
+    uint32_t blocks = (uint32_t)((size + BLOCK - 1) / BLOCK);
+    workers_run(blocks > 2 ? threads : 1, blocks, copy_block, &c);
+}
+
+/* ---- */
+
 uint32_t workers_threads(uint32_t wanted) {
     if (!wanted) {
         cpu_set_t set;

@@ -5,6 +5,7 @@
 #ifndef WHAMMC_BASE_WORKERS_H
 #define WHAMMC_BASE_WORKERS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Does item `item` (0...n - 1). `worker` is the number of the thread, below `threads`;
@@ -20,6 +21,9 @@ void workers_run(uint32_t threads, uint32_t n, WorkerJob *job, void *ctx);
 typedef struct Workers Workers;
 Workers *workers_begin(uint32_t threads, uint32_t n, WorkerJob *job, void *ctx);
 void workers_finish(Workers *w);
+
+/* memcpy on at most `threads` threads, if there is much to copy. */
+void workers_copy(uint32_t threads, void *to, const void *from, size_t size);
 
 /* The number of threads to use where the user asks for `wanted`; 0 = one for each processor that
  * this process may use. */

@@ -242,8 +242,9 @@ char *javascript_views_path(const char *script);
 bool javascript_may_write(const Cli *cli, const char *path);
 
 enum { JAVASCRIPT_ID = 17 }; /* characters, with the NUL */
-/* Appends a custom section with an identifier to a module, by which its script knows it. */
-void javascript_tag(Buf *module, char id[JAVASCRIPT_ID]);
+/* Appends a custom section with an identifier to a module, by which its script knows it,
+ * computed on so many threads. */
+void javascript_tag(Buf *module, uint32_t threads, char id[JAVASCRIPT_ID]);
 
 typedef struct JavascriptJob {
     const char *module; /* the path of the instrumented program, "-" = standard output */

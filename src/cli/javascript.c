@@ -8,6 +8,7 @@
  */
 #include "cli/cli.h"
 #include "base/demangle.h"
+#include "base/workers.h"
 #include "report/escape.h"
 #include "report/places.h"
 #include "valid/valid.h"
@@ -126,10 +127,10 @@ static inline uint64_t hash_word(uint64_t hash, uint64_t word) {
 
 /* FNV-1a, of words of eight bytes: of every fourth one in turn, so that none waits for the one
  * before it; then of these hashes, and of the bytes that are left. */
-static uint64_t hash_module(const Buf *module) {
+static uint64_t hash_bytes(const uint8_t *at, size_t size) {
     enum { WORD = 8, STEP = 4 * WORD };
     uint64_t a = 0, b = 1, c = 2, d = 3;
-    const uint8_t *at = module->data, *end = at + module->len;
+    const uint8_t *end = at + size;
     for (; end - at >= STEP; at += STEP) {
         a = hash_word(a, u64le(at));
         b = hash_word(b, u64le(at + WORD));
@@ -141,9 +142,36 @@ static uint64_t hash_module(const Buf *module) {
     return hash ^ hash >> 32; /* the low bits depend on those alone */
 }
 
-void javascript_tag(Buf *module, char id[JAVASCRIPT_ID]) {
+/* Hashes of a module's blocks, which threads compute. */
+enum { BLOCK = 1 << 20 };
+typedef struct Hashes {
+    const Buf *module;
+    Vec(uint64_t) at;
+} Hashes;
+
+static void hash_block(void *ctx, uint32_t worker, uint32_t item) {
+    const Hashes *h = ctx;
+    size_t from = (size_t)item * BLOCK, left = h->module->len - from;
+    (void)worker;
+    h->at.at[item] = hash_bytes(h->module->data + from, left < BLOCK ? left : BLOCK);
+}
+
+/* The hash of the hashes of its blocks. */
+static uint64_t hash_module(const Buf *module, uint32_t threads) {
+    Hashes h = {.module = module};
+    uint64_t hash = HASH_START;
+    for (size_t at = 0; at < module->len; at += BLOCK)
+        vec_push(&h.at, 0);
+    workers_run(threads, h.at.len, hash_block, &h);
+    for (uint32_t i = 0; i < h.at.len; i++)
+        hash = hash_word(hash, h.at.at[i]);
+    vec_free(&h.at);
+    return hash ^ hash >> 32;
+}
+
+void javascript_tag(Buf *module, uint32_t threads, char id[JAVASCRIPT_ID]) {
     static const char name[] = "whammc";
-    snprintf(id, JAVASCRIPT_ID, "%016" PRIx64, hash_module(module));
+    snprintf(id, JAVASCRIPT_ID, "%016" PRIx64, hash_module(module, threads));
     size_t name_len = sizeof name - 1, id_len = JAVASCRIPT_ID - 1;
     buf_u8(module, 0);
     buf_uleb(module, 1 + name_len + id_len);

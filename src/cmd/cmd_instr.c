@@ -1,6 +1,7 @@
 /*
  * cmd/cmd_instr.c - `whammc instr`: instruments a module.
  */
+#include "base/workers.h"
 #include "cli/metrics.h"
 #include "cmd/cmd.h"
 
@@ -193,7 +194,7 @@ static bool write_output(const Cli *cli, const Settings *s, whammc_host host, co
     char id[JAVASCRIPT_ID], *js;
     bool ok = choose_script(cli, s, host, &js);
     if (has_script(host))
-        javascript_tag(module, id);
+        javascript_tag(module, workers_threads(cli->threads), id);
     JavascriptJob job = {s->out, id, app, module, !s->no_js_views};
     ok = ok && (!js || javascript_write(cli, js, &job)) &&
          file_write(cli, s->out, module->data, module->len);

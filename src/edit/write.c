@@ -7,6 +7,7 @@
 #include "edit/write.h"
 
 #include "base/phase.h"
+#include "base/workers.h"
 #include "wasm/leb.h"
 #include "wasm/read.h"
 #include "wasm/remap.h"
@@ -16,6 +17,7 @@ typedef struct Writer {
     WasmModule *m;
     const WasmWriter *w;
     Buf *out;
+    uint32_t threads;
     WasmRemap map;
     bool *resized; /* by function handle: the body has another length than in the input */
     Buf code;      /* contents of the code section, if they had to be written first */
@@ -356,9 +358,17 @@ typedef struct Copy {
     const WasmModule *m;
     const WasmSection *s;
     Buf *out;
+    uint32_t threads;
     uint32_t from;       /* the offset from which on it is yet to be copied */
     uint32_t first, ref; /* of its indices: the first one, the next one */
 } Copy;
+
+/* buf_bytes on threads. */
+static void put_bytes(Buf *out, uint32_t threads, const uint8_t *from, size_t n) {
+    buf_reserve(out, n);
+    workers_copy(threads, out->data + out->len, from, n);
+    out->len += n;
+}
 
 /* Copies up to an offset with the indices patched. */
 static void copy_up_to(Copy *c, uint32_t to) {
@@ -372,7 +382,7 @@ static void copy_up_to(Copy *c, uint32_t to) {
         c->from = ref->offset + ref->width;
         wasm_put_index(c->out, m->bytes + ref->offset, ref->width, ref->value, index);
     }
-    buf_bytes(c->out, m->bytes + c->from, to - c->from);
+    put_bytes(c->out, c->threads, m->bytes + c->from, to - c->from);
     c->from = to;
 }
 
@@ -396,13 +406,14 @@ static void copy_datas(Copy *c) {
 }
 
 /* Copies [from, end) of a section with its indices patched. */
-static void copy_items(const WasmModule *m, const WasmSection *s, uint32_t from, Buf *out) {
+static void copy_items(const Writer *r, const WasmSection *s, uint32_t from, Buf *out) {
+    const WasmModule *m = r->m;
     if (s->id == WASM_SEC_IMPORT || s->id == WASM_SEC_MEMORY) {
         copy_memories(m, s, from, out);
         return;
     }
     uint32_t first = first_ref(m, s->payload);
-    Copy c = {m, s, out, from, first, first};
+    Copy c = {m, s, out, r->threads, from, first, first};
     if (s->id == WASM_SEC_DATA && datas_move(m))
         copy_datas(&c);
     copy_up_to(&c, s->end);
@@ -451,7 +462,7 @@ static void end_section(Writer *r, uint8_t id, const WasmSection *s, size_t at) 
 }
 
 static void copy_section(Writer *r, const WasmSection *s) {
-    buf_bytes(r->out, r->m->bytes + s->header, s->end - s->header);
+    put_bytes(r->out, r->threads, r->m->bytes + s->header, s->end - s->header);
 }
 
 /* The number of items, with the bytes of the input if none are added. Returns where the items
@@ -652,7 +663,7 @@ static void put_items_section(Writer *r, uint8_t id, const WasmSection *s) {
     if (types)
         put_func_types(m, r->out);
     else if (s)
-        copy_items(m, s, from, r->out);
+        copy_items(r, s, from, r->out);
     put_added(r, id, r->out);
     end_section(r, id, s, at);
 }
@@ -666,7 +677,7 @@ static void put_start(Writer *r, const WasmSection *s) {
         copy_section(r, s);
     else {
         if (s)
-            copy_items(m, s, s->payload, &content);
+            copy_items(r, s, s->payload, &content);
         else
             buf_uleb(&content, wasm_final(m, WASM_SPACE_FUNC, (uint32_t)m->start));
         put_section(r, WASM_SEC_START, s, &content);
@@ -777,6 +788,7 @@ static bool prepare_code(Writer *r) {
 bool wasm_write(WasmModule *m, const WasmWriter *w, Buf *out) {
     wasm_layout(m);
     Writer r = {.m = m, .w = w, .out = out, .map = wasm_layout_remap(m), .ok = true};
+    r.threads = w && w->threads ? w->threads : 1;
     r.resized = mem_zalloc(m->funcs.len + 1u);
     if (m->bytes)
         buf_bytes(out, m->bytes, 8);

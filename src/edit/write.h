@@ -19,6 +19,7 @@ typedef struct WasmWriter {
      */
     Str (*local_name)(void *ctx, uint32_t func, uint32_t nth_added);
     uint32_t (*locals_added)(void *ctx, uint32_t func);
+    uint32_t threads; /* may copy what is large; 0 is 1 */
 } WasmWriter;
 bool wasm_write(WasmModule *m, const WasmWriter *w, Buf *out);
 

@@ -360,7 +360,7 @@ static bool check_output(Program *p, DebugInfo *debug, Buf *out) {
         moves_source_map(p->moves, &m, locator_open(p->plan->program.locator, &p->m), p->map_root,
                          p->map);
     if (ok && p->counts)
-        trap_section_put(p->counts, &p->m, &m, out);
+        trap_section_put(p->counts, &p->m, &m, p->threads, out);
     if (ok && p->map_url.len)
         moves_put_url(p->map_url, out);
     buf_bytes(out, sections.data, sections.len);
@@ -405,8 +405,11 @@ static bool write(Program *p, Buf *out) {
         p->moves = &moves;
         moves_begin(&moves, &p->m);
     }
-    WasmWriter writer = {
-        .body = write_body, .ctx = p, .local_name = added_local_name, .locals_added = locals_added};
+    WasmWriter writer = {.body = write_body,
+                         .ctx = p,
+                         .local_name = added_local_name,
+                         .locals_added = locals_added,
+                         .threads = p->threads};
     bool ok = wasm_write(&p->m, &writer, out);
     apart_free(&p->apart);
     wasm_module_written(&p->m);

@@ -2,6 +2,8 @@
  * inject/trap_section.c - writes the custom section whammc.traps.
  */
 #include "inject/trap_section.h"
+
+#include "base/workers.h"
 #include "edit/edit.h"
 
 enum { VERSION = 2 };
@@ -101,41 +103,102 @@ static void put_segment(Section *s, const CountFunc *f) {
     buf_uleb(s->out, to);
 }
 
-/* Appends the contents of the section. */
-static void put_contents(Section *s, const WasmModule *m, const WasmModule *written) {
-    const Counts *c = s->c;
-    uint32_t body = 0, func = 0;
-    buf_name(s->out, STR("whammc.traps"));
-    buf_u8(s->out, VERSION);
-    for (uint32_t i = 0; i < c->funcs.len; i++) {
-        const CountFunc *f = &c->funcs.at[i];
+/* Functions [from, to) of Counts.funcs, which one thread writes. */
+typedef struct Part {
+    uint32_t from, to;
+    Buf out;
+} Part;
+
+typedef struct Parts {
+    const Counts *c;
+    const WasmModule *m, *written;
+    Vec(Part) at;
+} Parts;
+
+/* Where the new body of a function begins. */
+static uint32_t body_of(const Parts *p, const CountFunc *f) {
+    return p->written->funcs.at[wasm_final(p->m, WASM_SPACE_FUNC, f->func)].body;
+}
+
+/* The last function of the section before the one with a number, or NULL. */
+static const CountFunc *func_before(const Counts *c, uint32_t i) {
+    while (i && !c->funcs.at[i - 1].nsegments)
+        i--;
+    return i ? &c->funcs.at[i - 1] : NULL;
+}
+
+static void put_func(Section *s, const Parts *p, const CountFunc *f, const CountFunc *before) {
+    buf_uleb(s->out, body_of(p, f) - (before ? body_of(p, before) : 0));
+    buf_uleb(s->out, f->func - (before ? before->func : 0));
+    buf_uleb(s->out, f->nsegments);
+    s->offset = s->shift = 0;
+    s->trap = f->trap;
+    s->traps = s->c->traps.data + f->segments;
+    for (uint32_t k = 0; k < f->nsegments; k++)
+        put_segment(s, f);
+}
+
+static void put_part(const Parts *p, const Part *part, Buf *out) {
+    Section s = {.c = p->c, .out = out};
+    const CountFunc *before = func_before(p->c, part->from);
+    for (uint32_t i = part->from; i < part->to; i++) {
+        const CountFunc *f = &p->c->funcs.at[i];
         if (!f->nsegments)
             continue;
-        uint32_t at = written->funcs.at[wasm_final(m, WASM_SPACE_FUNC, f->func)].body;
-        buf_uleb(s->out, at - body);
-        buf_uleb(s->out, f->func - func);
-        buf_uleb(s->out, f->nsegments);
-        body = at;
-        func = f->func;
-        s->offset = s->shift = 0;
-        s->trap = f->trap;
-        s->traps = c->traps.data + f->segments;
-        for (uint32_t k = 0; k < f->nsegments; k++)
-            put_segment(s, f);
+        put_func(&s, p, f, before);
+        before = f;
+    }
+    buf_free(&s.runs);
+}
+
+static void make_part(void *ctx, uint32_t worker, uint32_t item) {
+    const Parts *p = ctx;
+    (void)worker;
+    put_part(p, &p->at.at[item], &p->at.at[item].out);
+}
+
+static void divide(Parts *p) {
+#ifdef NDEBUG
+    enum { PART = 256 << 10 }; /* bytes of Counts.traps */
+#else
+    enum { PART = 256 };
+#endif
+    const Counts *c = p->c;
+    for (uint32_t i = 0; i < c->funcs.len; i++) {
+        if (!p->at.len ||
+            c->funcs.at[i].segments - c->funcs.at[vec_last(&p->at).from].segments >= PART)
+            vec_push(&p->at, ((Part){.from = i}));
+        vec_last(&p->at).to = i + 1;
     }
 }
 
-void trap_section_put(const Counts *c, const WasmModule *m, const WasmModule *written, Buf *out) {
+/* Appends what the section has of all functions. */
+static void put_parts(Parts *p, uint32_t threads, Buf *out) {
+    if (threads < 2) {
+        put_part(p, &(Part){.to = p->c->funcs.len}, out);
+        return;
+    }
+    divide(p);
+    workers_run(threads, p->at.len, make_part, p);
+    for (uint32_t i = 0; i < p->at.len; i++) {
+        buf_bytes(out, p->at.at[i].out.data, p->at.at[i].out.len);
+        buf_free(&p->at.at[i].out);
+    }
+    vec_free(&p->at);
+}
+
+void trap_section_put(const Counts *c, const WasmModule *m, const WasmModule *written,
+                      uint32_t threads, Buf *out) {
     enum { WIDTH = 5 }; /* of a size, at most */
-    Section s = {.c = c, .out = out};
     buf_u8(out, WASM_SEC_CUSTOM);
     size_t at = out->len;
     buf_uleb_padded(out, 0, WIDTH);
-    put_contents(&s, m, written);
+    buf_name(out, STR("whammc.traps"));
+    buf_u8(out, VERSION);
+    put_parts(&(Parts){.c = c, .m = m, .written = written}, threads, out);
     size_t size = out->len - at - WIDTH;
     memmove(out->data + at + uleb_size(size), out->data + at + WIDTH, size);
     out->len = at;
     buf_uleb(out, size);
     out->len += size;
-    buf_free(&s.runs);
 }

@@ -39,7 +39,8 @@ void trap_section_mark(const Counts *c, uint32_t func, WasmBodyEdit *edit);
 void trap_section_find(const Counts *c, uint32_t func, const Moves *moves);
 
 /* Appends the section to a program that has been written and read again as `written`. `m` is what
- * was written, laid out. */
-void trap_section_put(const Counts *c, const WasmModule *m, const WasmModule *written, Buf *out);
+ * was written, laid out. Works on at most `threads` threads. */
+void trap_section_put(const Counts *c, const WasmModule *m, const WasmModule *written,
+                      uint32_t threads, Buf *out);
 
 #endif

@@ -536,7 +536,7 @@ static bool load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId fi
                  const WasmKept *kept, uint32_t threads, Diags *diags) {
     WasmUnvalidated u;
     Phase before = phase_begin(PHASE_READ);
-    bool ok = wasm_read(&u, bytes, size, file, diags);
+    bool ok = wasm_read(&u, bytes, size, file, threads, diags);
     phase_end(before);
     if (!ok) {
         wasm_module_free(&u.m);
@@ -573,7 +573,7 @@ bool wasm_load_output(WasmModule *m, const uint8_t *bytes, size_t size, const Wa
 
 bool wasm_load_own(WasmModule *m, const uint8_t *bytes, size_t size, Diags *diags) {
     WasmUnvalidated u;
-    bool ok = wasm_read(&u, bytes, size, 0, diags);
+    bool ok = wasm_read(&u, bytes, size, 0, 1, diags);
     *m = u.m;
     return ok;
 }

@@ -8,6 +8,8 @@
  */
 #include "wasm/read.h"
 
+#include "base/workers.h"
+
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -591,6 +593,38 @@ typedef struct Progress {
     bool code;
 } Progress;
 
+/* The code section, which another thread reads: bodies are only delimited, and nothing that is read
+ * after them looks at that. */
+typedef struct LateCode {
+    WasmReader r;
+    Diags diags;
+    bool ok;
+    Workers *reading;
+} LateCode;
+
+static void read_late(void *ctx, uint32_t worker, uint32_t item) {
+    LateCode *late = ctx;
+    (void)worker;
+    (void)item;
+    late->ok = read_code(&late->r) && late->r.c.at == late->r.c.end;
+}
+
+static void begin_late(WasmReader *r) {
+    LateCode *late = r->late;
+    late->r = *r;
+    late->r.diags = &late->diags;
+    late->reading = workers_begin(2, 1, read_late, late);
+    r->c.at = r->c.end;
+}
+
+/* Waits for it; false if it is malformed. */
+static bool finish_late(LateCode *late) {
+    if (late->reading)
+        workers_finish(late->reading);
+    diag_free(&late->diags);
+    return !late->reading || late->ok;
+}
+
 /* One section, from the header at r->c.at; `file` is the cursor over the file. */
 static bool read_section(WasmReader *r, WasmCode *file, Progress *p) {
     WasmModule *m = r->m;
@@ -618,7 +652,9 @@ static bool read_section(WasmReader *r, WasmCode *file, Progress *p) {
     r->c.end = r->c.at + size;
     s.payload = (uint32_t)(r->c.at - m->bytes);
     s.end = (uint32_t)(r->c.end - m->bytes);
-    if (!read_contents(r, &s, &p->data_count))
+    if (s.id == WASM_SEC_CODE && r->late)
+        begin_late(r);
+    else if (!read_contents(r, &s, &p->data_count))
         return false;
     if (r->c.at != r->c.end)
         return wasm_read_fail(r, DIAG_MALFORMED, r->c.at,
@@ -780,16 +816,18 @@ void wasm_read_each_item(const WasmModule *m, WasmItemFn *item, void *ctx) {
     wasm_module_free(&again);
 }
 
-bool wasm_read(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId file,
-               Diags *diags) {
-    WasmModule *m = &u->m;
+static bool read_module(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file,
+                        LateCode *late, Diags *diags) {
     wasm_module_init(m);
     m->bytes = bytes;
     m->size = size;
     m->file = file;
-    WasmReader r = {.m = m, .diags = diags};
+    WasmReader r = {.m = m, .diags = diags, .late = late};
     Progress p = {0};
-    if (!read_header(&r) || !read_sections(&r, &p) || !check_module(&r, &p))
+    bool ok = read_header(&r) && read_sections(&r, &p);
+    if (late)
+        ok &= finish_late(late);
+    if (!ok || !check_module(&r, &p))
         return false;
     for (uint32_t i = 0; i < m->sections.len; i++)
         if (m->sections.at[i].id == WASM_SEC_CUSTOM && str_is(m->sections.at[i].name, "name"))
@@ -797,4 +835,23 @@ bool wasm_read(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId
     wasm_name_funcs(m);
     wasm_read_hints(m);
     return true;
+}
+
+bool wasm_read(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId file,
+               uint32_t threads, Diags *diags) {
+#ifdef NDEBUG
+    enum { LARGE = 1 << 20 };
+#else
+    enum { LARGE = 0 };
+#endif
+    if (threads > 1 && size > LARGE) {
+        Diags first = {0}; /* if there is an error, it is told of by reading again */
+        LateCode late = {0};
+        bool ok = read_module(&u->m, bytes, size, file, &late, &first);
+        diag_free(&first);
+        if (ok)
+            return true;
+        wasm_module_free(&u->m);
+    }
+    return read_module(&u->m, bytes, size, file, NULL, diags);
 }

@@ -17,6 +17,7 @@ typedef struct WasmReader {
     const char *section; /* its name for messages */
     WasmItemFn *item;    /* is told of each item; NULL = nobody is */
     void *ctx;
+    struct LateCode *late; /* reads the code section meanwhile; NULL = it is read like others */
 } WasmReader;
 
 /* A module as it was read. Every index outside of code is in range, functions and tags have
@@ -25,9 +26,10 @@ typedef struct WasmUnvalidated {
     WasmModule m;
 } WasmUnvalidated;
 
-/* False if there was an error; wasm_module_free is needed in both cases. */
+/* Reads on at most `threads` threads. False if there was an error; wasm_module_free is needed in
+ * both cases. */
 bool wasm_read(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId file,
-               Diags *diags);
+               uint32_t threads, Diags *diags);
 
 /* Tells of the items of all sections but `code`, in order, of a module that was read. */
 void wasm_read_each_item(const WasmModule *m, WasmItemFn *item, void *ctx);

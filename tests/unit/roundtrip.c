@@ -44,7 +44,7 @@ static void check(const char *path, Counts *counts) {
     WasmModule *m = &read.m;
     bool ok =
         read_file(path, &in) &&
-        wasm_read(&read, in.data, in.len, diag_file(&diags, path, in.data, in.len, true), &diags);
+        wasm_read(&read, in.data, in.len, diag_file(&diags, path, in.data, in.len, true), 1, &diags);
     Copier copier = {m};
     WasmWriter w = {.body = copy_body, .ctx = &copier};
     if (!ok) {
