@@ -255,7 +255,7 @@ static void put_global(const Freeze *f, WasmGlobal *to, const EvalGlobal *from) 
     EvalValue v = eval_global_get(from);
     if (eval_global_opaque(from))
         return;
-    Buf *code = &wasm_need_extra(f->to, &to->extra)->code;
+    Buf *code = &wasm_global_extra(f->to, to)->code;
     if (WASM_IS_REF(to->type)) {
         put_reference(f, code, to->type, v);
         return;

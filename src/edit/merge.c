@@ -273,7 +273,7 @@ static bool check_table_init(Merge *x, uint32_t k) {
     while (wasm_next(&c, &i)) {
         uint32_t h = i.op == WASM_OP_GLOBAL_GET ? x->g->handles[WASM_SPACE_GLOBAL][i.a] : 0;
         if (i.op == WASM_OP_GLOBAL_GET &&
-            (h >= x->to->globals.len || x->to->globals.at[h].import < 0))
+            (h >= x->to->globals.len || !x->to->globals.at[h].imported))
             return merge_fail(x, t->init,
                               "the initial value of table %u is from global %u, which is an import "
                               "that does not stay one",
@@ -342,7 +342,7 @@ static void copy_globals(Merge *x) {
     const WasmModule *m = x->from;
     for (uint32_t k = 0; k < m->globals.len; k++) {
         const WasmGlobal *g = &m->globals.at[k];
-        if (!x->marked[WASM_SPACE_GLOBAL][k] || g->import >= 0)
+        if (!x->marked[WASM_SPACE_GLOBAL][k] || g->imported)
             continue;
         bool number = g->type == WASM_I32 || g->type == WASM_I64;
         uint64_t v;

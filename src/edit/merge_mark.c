@@ -201,7 +201,7 @@ static bool mark_elem(Merge *x, uint32_t index) {
 
 static bool mark_global(Merge *x, uint32_t index) {
     const WasmGlobal *g = &x->from->globals.at[index];
-    bool init = g->import < 0 && merge_keeps(x, WASM_SPACE_GLOBAL, index);
+    bool init = !g->imported && merge_keeps(x, WASM_SPACE_GLOBAL, index);
     return mark_type(x, g->type) && (!init || mark_expr(x, g->init, g->init_len));
 }
 

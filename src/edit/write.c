@@ -190,8 +190,19 @@ static void put_elem(Writer *r, Buf *out, const WasmElem *e) {
         buf_uleb(out, wasm_final(m, WASM_SPACE_FUNC, e->added_funcs[i]));
 }
 
+/* All counters are such globals. */
+static void put_zero_i64(Buf *out, const WasmGlobal *g) {
+    const uint8_t bytes[] = {WASM_I64, g->mutable, (uint8_t)wasm_ops[WASM_OP_I64_CONST].code, 0,
+                             (uint8_t)wasm_ops[WASM_OP_END].code};
+    buf_bytes(out, bytes, sizeof bytes);
+}
+
 static void put_global(Writer *r, Buf *out, const WasmGlobal *g) {
     const Buf *code = &wasm_extra(r->m, g->extra)->code;
+    if (g->type == WASM_I64 && !code->len) {
+        put_zero_i64(out, g);
+        return;
+    }
     put_global_type(out, g);
     if (code->len)
         put_expr(r, out, code);
@@ -264,7 +275,7 @@ static void put_added(Writer *r, uint8_t id, Buf *out) {
         break;
     case WASM_SEC_GLOBAL:
         for (uint32_t i = from[WASM_SPACE_GLOBAL]; i < m->globals.len; i++) {
-            if (m->globals.at[i].import >= 0)
+            if (m->globals.at[i].imported)
                 continue;
             put_global(r, out, &m->globals.at[i]);
         }

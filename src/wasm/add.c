@@ -165,7 +165,9 @@ uint32_t wasm_need_import_func(WasmModule *m, Str module, Str name, const WasmTy
 uint32_t wasm_add_import_global(WasmModule *m, Str module, Str name, WasmType type, bool mutable) {
     uint32_t handle = m->globals.len;
     int32_t import = add_import(m, module, name, WASM_SPACE_GLOBAL, handle);
-    vec_push(&m->globals, (WasmGlobal){.type = type, .mutable = mutable, .import = import});
+    vec_push(&m->globals,
+             (WasmGlobal){
+                 .type = type, .mutable = mutable, .imported = true, .import = (uint32_t)import});
     return handle;
 }
 
@@ -196,24 +198,28 @@ uint32_t wasm_add_func(WasmModule *m, uint32_t type, Str name, Buf *code, bool c
 }
 
 uint32_t wasm_add_global(WasmModule *m, WasmType type, bool mutable, Str name, Buf *init) {
-    WasmGlobal g = {.type = type, .mutable = mutable, .import = -1};
+    WasmGlobal g = {.type = type, .mutable = mutable};
     if (name.len || init->len)
-        *wasm_need_extra(m, &g.extra) = (WasmExtra){.name = copy(m, name), .code = take(init)};
+        *wasm_global_extra(m, &g) = (WasmExtra){.name = copy(m, name), .code = take(init)};
     vec_push(&m->globals, g);
     return added(m, WASM_SPACE_GLOBAL, m->globals.len - 1);
 }
 
 uint32_t wasm_add_globals_zero(WasmModule *m, WasmType type, bool mutable, uint32_t n) {
     uint32_t first = m->globals.len;
+    WasmGlobal zero = {.type = type, .mutable = mutable};
     vec_reserve(&m->globals, n);
     for (uint32_t i = 0; i < n; i++)
-        wasm_add_global_zero(m, type, mutable, STR(""));
+        m->globals.at[first + i] = zero;
+    m->globals.len += n;
+    for (uint32_t i = 0; i < n && m->layout.done; i++)
+        added(m, WASM_SPACE_GLOBAL, first + i);
     return first;
 }
 
 void wasm_set_global(WasmModule *m, uint32_t global, uint64_t bits) {
     WasmGlobal *g = &m->globals.at[global];
-    wasm_put_init(&wasm_need_extra(m, &g->extra)->code, g->type, bits);
+    wasm_put_init(&wasm_global_extra(m, g)->code, g->type, bits);
 }
 
 uint32_t wasm_add_global_i32(WasmModule *m, bool mutable, Str name, int32_t value) {

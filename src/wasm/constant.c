@@ -45,7 +45,7 @@ static bool global_value(const Constant *x, uint32_t index, uint64_t *v) {
     if (index >= m->input_count[WASM_SPACE_GLOBAL] || m->globals.at[index].mutable)
         return false;
     const WasmGlobal *g = &m->globals.at[index];
-    if (g->import < 0)
+    if (!g->imported)
         return value(x, wasm_code(m->bytes + g->init, g->init_len, 0), false, v);
     return x->imported && x->imported(x->ctx, &m->imports.at[g->import], v);
 }

@@ -65,6 +65,13 @@ WasmExtra *wasm_need_extra(WasmModule *m, uint32_t *extra) {
     return &m->extras.at[*extra - 1];
 }
 
+WasmExtra *wasm_global_extra(WasmModule *m, WasmGlobal *g) {
+    uint32_t extra = g->extra;
+    WasmExtra *out = wasm_need_extra(m, &extra);
+    g->extra = extra & 0x3fffffff; /* there cannot be more: each takes 64 bytes */
+    return out;
+}
+
 Str wasm_func_name(const WasmModule *m, uint32_t func) {
     return m->funcs.at[func].name;
 }

@@ -149,12 +149,16 @@ typedef struct WasmExtra {
     Buf content; /* added segments: the contents */
 } WasmExtra;
 
+/* There is one for each counter, so it is small. */
 typedef struct WasmGlobal {
     WasmType type;
-    int32_t import;
-    uint32_t init, init_len; /* input: file range of the expression, `end` included */
-    uint32_t extra;          /* wasm_extra; its code, of an added one: empty = zero or null */
-    bool mutable;
+    uint32_t mutable : 1, imported : 1;
+    uint32_t extra : 30; /* wasm_extra; its code, of an added one: empty = zero or null */
+    union {
+        uint32_t import; /* if it is imported */
+        uint32_t init;   /* input: file range of the expression, `end` included */
+    };
+    uint32_t init_len;
 } WasmGlobal;
 
 typedef struct WasmTag {
@@ -279,6 +283,7 @@ static inline const WasmExtra *wasm_extra(const WasmModule *m, uint32_t extra) {
 }
 /* The same to be changed; valid until another one gets some. */
 WasmExtra *wasm_need_extra(WasmModule *m, uint32_t *extra);
+WasmExtra *wasm_global_extra(WasmModule *m, WasmGlobal *g);
 
 /* The type of addresses: i32 or i64. */
 static inline WasmType wasm_memory_address(const WasmModule *m, uint32_t memory) {

@@ -223,7 +223,7 @@ static bool read_memory_type(WasmReader *r, int32_t import) {
 }
 
 static bool read_global_type(WasmReader *r, int32_t import) {
-    WasmGlobal g = {.import = import};
+    WasmGlobal g = {.imported = import >= 0, .import = import >= 0 ? (uint32_t)import : 0};
     uint8_t mutable;
     if (!wasm_read_type(r, &g.type) || !wasm_read_flag(r, 2, "mutability", &mutable))
         return false;
@@ -356,7 +356,7 @@ static bool read_memory(WasmReader *r) {
 static bool read_short_global(WasmReader *r) {
     WasmModule *m = r->m;
     const uint8_t *at = r->c.at, *end = r->c.end;
-    WasmGlobal g = {.import = -1};
+    WasmGlobal g = {0};
     WasmType type;
     int64_t value;
     if (end - at < 2 || at[0] < WASM_F64 || at[0] > WASM_I32 || at[1] > 1 ||

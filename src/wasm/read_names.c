@@ -13,18 +13,16 @@ static bool get_name(WasmCode *c, Str *name) {
     return true;
 }
 
-static Str *extra_name(WasmModule *m, uint32_t *extra) {
-    return &wasm_need_extra(m, extra)->name;
-}
-
 /* Where the name of entity `index` is kept, or NULL. */
 static Str *name_slot(WasmModule *m, uint8_t kind, uint32_t index) {
     switch (kind) {
     case 1: return index < m->funcs.len ? &m->funcs.at[index].name : NULL;
     case 5: return index < m->tables.len ? &m->tables.at[index].name : NULL;
     case 6: return index < m->memories.len ? &m->memories.at[index].name : NULL;
-    case 7: return index < m->globals.len ? extra_name(m, &m->globals.at[index].extra) : NULL;
-    case 9: return index < m->datas.len ? extra_name(m, &m->datas.at[index].extra) : NULL;
+    case 7:
+        return index < m->globals.len ? &wasm_global_extra(m, &m->globals.at[index])->name : NULL;
+    case 9:
+        return index < m->datas.len ? &wasm_need_extra(m, &m->datas.at[index].extra)->name : NULL;
     case 11: return index < m->tags.len ? &m->tags.at[index].name : NULL;
     default: return NULL;
     }
