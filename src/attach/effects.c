@@ -861,8 +861,7 @@ void bind_sums(Bind *b, const BindAddress *in_bounds, BindRule **current) {
     note_all(b);
     for (uint32_t k = 0; k < b->counts.funcs.len; k++) {
         const CountFunc *f = &b->counts.funcs.at[k];
-        for (uint32_t i = f->point; i < f->point + f->npoints; i++)
-            b->p.touched[f->func] |= b->counts.points.at[i].last ? TOUCHED_END : 0;
+        b->p.touched[f->func] |= f->last ? TOUCHED_END : 0;
     }
     free(x.rules);
     free(x.uncounted);

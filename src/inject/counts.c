@@ -43,8 +43,6 @@ void counts_free_here(CountsHere *h) {
     vec_free(&h->needed);
     vec_free(&h->asked);
     vec_free(&h->derived);
-    vec_free(&h->equation_of);
-    vec_free(&h->pending);
     vec_free(&h->weighed);
     vec_free(&h->refs);
     vec_free(&h->deficit_of);
@@ -83,10 +81,13 @@ void counts_cut_exits(Counts *c, int64_t proc_exit) {
 static void close_function(Counts *c);
 
 void counts_leave(Counts *c) {
+    CountsHere *h = &c->here;
     close_function(c);
-    c->here.func = COUNT_NONE;
-    c->here.first_value = c->values.len;
-    c->here.shares.len = c->here.vars.len = c->here.nshares = c->here.stage = 0;
+    for (uint32_t i = 0; i < h->vars.len; i++)
+        h->last_share.at[h->vars.at[i]] = 0;
+    h->func = COUNT_NONE;
+    h->first_value = c->values.len;
+    h->shares.len = h->vars.len = h->nshares = h->stage = 0;
 }
 
 void counts_enter(Counts *c, uint32_t func) {
@@ -210,24 +211,34 @@ static inline uint32_t stage_of(Counts *c, uint32_t key) {
     return c->here.stage = stage;
 }
 
-/* What no trap comes between is one share. */
-static void add_share(Counts *c, CountShare share) {
-    CountsHere *h = &c->here;
-    h->nshares++;
-    while (h->last_share.len <= share.var)
+/* The last share of a variable in the function, from 1; 0 = there is none. */
+static inline uint32_t last_share(CountsHere *h, uint32_t var) {
+    while (h->last_share.len <= var)
         vec_push(&h->last_share, 0);
-    uint32_t *last = &h->last_share.at[share.var];
-    CountShare *before = *last < h->shares.len ? &h->shares.at[*last] : NULL;
-    if (!before || before->var != share.var) { /* that is of another function */
-        vec_push(&h->vars, share.var);
-    } else if (before->segment == share.segment && before->stage == share.stage) {
-        before->amount += share.amount;
+    return h->last_share.at[var];
+}
+
+/* What no trap comes between is one share. */
+static inline void add_share(CountsHere *h, uint32_t var, uint32_t segment, uint32_t key,
+                             uint32_t stage, uint64_t amount) {
+    uint32_t last = last_share(h, var);
+    h->nshares++;
+    if (last && h->shares.at[last - 1].segment == segment &&
+        h->shares.at[last - 1].stage == stage) {
+        h->shares.at[last - 1].amount += amount;
         return;
-    } else {
-        share.before = 1 + *last;
     }
-    *last = h->shares.len;
-    vec_push(&h->shares, share);
+    if (!last)
+        vec_push(&h->vars, var);
+    vec_reserve(&h->shares, 1);
+    CountShare *share = &h->shares.at[h->shares.len++];
+    share->var = var; /* one by one: they are in registers */
+    share->segment = segment;
+    share->key = key;
+    share->stage = stage;
+    share->amount = amount;
+    share->before = last;
+    h->last_share.at[var] = h->shares.len;
 }
 
 void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint64_t amount) {
@@ -236,16 +247,18 @@ void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint6
                      2 * c->here.segments.at.at[c->here.exits.at[i]].start, amount);
     if (segment == COUNT_NONE || segment == COUNT_EXITS || !amount)
         return;
+    CountsHere *h = &c->here;
     uint32_t own = segment & ~COUNT_LEFT;
-    add_share(c, (CountShare){var, own, key, stage_of(c, key), amount, 0});
+    add_share(h, var, own, key, stage_of(c, key), amount);
     if (segment & COUNT_LEFT)
-        add_share(c, (CountShare){var, own + 1, key + 1, stage_of(c, key + 1), 0 - amount, 0});
+        add_share(h, var, own + 1, key + 1, stage_of(c, key + 1), 0 - amount);
 }
 
 void counts_add_now_(Counts *c, uint32_t var, uint32_t offset, uint64_t amount) {
+    CountsHere *h = &c->here;
     uint32_t segment = counts_segment_now(c);
     if (segment != COUNT_NONE && amount)
-        add_share(c, (CountShare){var, segment, 2 * offset, c->here.segments.traps.len, amount, 0});
+        add_share(h, var, segment, 2 * offset, h->segments.traps.len, amount);
 }
 
 uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, uint32_t last) {
@@ -270,7 +283,6 @@ uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, u
 
 static void clear_work(Counts *c) {
     uint32_t n = c->here.segments.at.len;
-    vec_zero(&c->here.weights, n);
     vec_zero(&c->here.needed, n);
     vec_zero(&c->here.asked, n);
     vec_zero(&c->here.refs, n);
@@ -323,7 +335,7 @@ static uint32_t follow_local(Counts *c, const Segment *s) {
     return c->loops.len;
 }
 
-static void add_counters(Counts *c, bool derives) {
+static void add_counters(Counts *c, CountFunc *f, bool derives) {
     for (uint32_t i = 0; i < c->here.segments.at.len; i++) {
         const Segment *s = &c->here.segments.at.at[i];
         if (!c->here.needed.at[i] || (derives && !s->counted))
@@ -334,10 +346,11 @@ static void add_counters(Counts *c, bool derives) {
         vec_push(&c->points, ((CountPoint){.offset = at,
                                            .loop = loop,
                                            .after = s->at_label,
-                                           .last = s->last,
                                            .cool = !s->depth || s->calls,
                                            .otherwise = s->otherwise}));
         c->ncounters++;
+        f->last |= s->last;
+        f->otherwise |= s->otherwise;
     }
 }
 
@@ -468,33 +481,26 @@ static void set_values(Counts *c) {
 
 /* ---- sums over segments become sums over counters ---- */
 
-static void add_to(CountSet *set, uint32_t n) {
-    set->at[n / 64] |= UINT64_C(1) << n % 64;
-}
+enum { BLOCK = 64 }; /* segments whose weights are looked through together */
 
 /* Adds to the weight of a segment for the current variable. */
-static void add_weight(Counts *c, uint32_t segment, uint64_t weight) {
-    uint32_t equation = c->here.equation_of.at[segment];
-    c->here.weights.at[segment] += weight;
-    if (equation)
-        add_to(&c->here.pending, equation - 1);
-    else
-        add_to(&c->here.weighed, segment);
+static inline void add_weight(CountsHere *h, uint32_t segment, uint64_t weight) {
+    h->weights.at[segment] += weight;
+    h->weighed.at[segment / BLOCK] = true;
 }
 
 /* What a derived count weighs, its terms do. */
-static void spread_weight(Counts *c, uint32_t var, const SegmentEquation *e) {
-    const Segments *s = &c->here.segments;
-    uint64_t weight = c->here.weights.at[e->segment];
-    c->here.weights.at[e->segment] = 0;
-    if (!weight)
-        return;
-    for (uint32_t t = e->from; t < e->to; t++)
-        add_weight(c, s->terms.at[t], t < e->middle ? weight : 0 - weight);
-    if (c->here.deficit_of.at[e->class])
-        vec_push(
-            &c->here.deficits,
-            ((struct CountDeficit){e->class, var, equation_starts(s, e) ? 0 - weight : weight}));
+static void spread_weight(CountsHere *h, uint32_t var, const SegmentEquation *e) {
+    const Segments *s = &h->segments;
+    uint64_t weight = h->weights.at[e->segment];
+    h->weights.at[e->segment] = 0;
+    for (uint32_t t = e->from; t < e->middle; t++)
+        add_weight(h, s->terms.at[t], weight);
+    for (uint32_t t = e->middle; t < e->to; t++)
+        add_weight(h, s->terms.at[t], 0 - weight);
+    if (h->deficit_of.at[e->class])
+        vec_push(&h->deficits, ((struct CountDeficit){
+                                   e->class, var, equation_starts(s, e) ? 0 - weight : weight}));
 }
 
 void count_sum_add(CountSum *sum, uint32_t counter, uint64_t weight) {
@@ -513,25 +519,31 @@ static CountSum *sum_of(Counts *c, uint32_t var) {
     return &c->sums.at[var];
 }
 
+/* The parts of a variable that are counters of segments [from, to). */
+static void add_block(CountsHere *h, CountSum *sum, uint32_t from, uint32_t to) {
+    for (uint32_t i = from; i < to; i++) {
+        if (!h->weights.at[i])
+            continue;
+        count_sum_add(sum, h->refs.at[i].index, h->weights.at[i]);
+        h->weights.at[i] = 0;
+    }
+}
+
 /* The parts of a variable, whose weights have been added. Terms of an equation have equations
- * before it, if any: so those with the highest numbers come first. */
-static void add_parts(Counts *c, uint32_t var) {
-    uint64_t *pending = c->here.pending.at, *weighed = c->here.weighed.at;
+ * before it, if any: so the last ones come first. */
+static void add_parts(Counts *c, uint32_t var, bool derives) {
+    CountsHere *h = &c->here;
+    const Segments *s = &h->segments;
     CountSum *sum = sum_of(c, var);
-    for (uint32_t k = c->here.pending.len; k-- > 0;)
-        while (pending[k]) {
-            uint32_t bit = 63 - (uint32_t)__builtin_clzll(pending[k]);
-            pending[k] &= ~(UINT64_C(1) << bit);
-            spread_weight(c, var, &c->here.segments.equations.at[64 * k + bit]);
-        }
-    for (uint32_t k = 0; k < c->here.weighed.len; k++)
-        for (; weighed[k]; weighed[k] &= weighed[k] - 1) {
-            uint32_t segment = 64 * k + (uint32_t)__builtin_ctzll(weighed[k]);
-            uint64_t *weight = &c->here.weights.at[segment];
-            if (*weight)
-                count_sum_add(sum, c->here.refs.at[segment].index, *weight);
-            *weight = 0;
-        }
+    for (uint32_t k = derives ? s->equations.len : 0; k-- > 0;)
+        if (h->weights.at[s->equations.at[k].segment])
+            spread_weight(h, var, &s->equations.at[k]);
+    for (uint32_t from = 0, to; from < s->at.len; from = to) {
+        to = s->at.len - from < BLOCK ? s->at.len : from + BLOCK;
+        if (h->weighed.at[from / BLOCK])
+            add_block(h, sum, from, to);
+        h->weighed.at[from / BLOCK] = false;
+    }
 }
 
 static int by_number(const void *a, const void *b) {
@@ -539,27 +551,19 @@ static int by_number(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* Which segments are derived: all that have an equation, or none. */
-static void number_equations(Counts *c, bool derives) {
-    const Segments *s = &c->here.segments;
-    vec_zero(&c->here.equation_of, s->at.len);
-    vec_zero(&c->here.pending, s->equations.len / 64 + 1);
-    vec_zero(&c->here.weighed, s->at.len / 64 + 1);
-    for (uint32_t k = 0; k < s->equations.len && derives; k++)
-        c->here.equation_of.at[s->equations.at[k].segment] = k + 1;
-}
-
 static void add_shares(Counts *c, bool derives) {
-    const CountShare *shares = c->here.shares.at;
-    if (!c->here.vars.len)
+    CountsHere *h = &c->here;
+    const CountShare *shares = h->shares.at;
+    if (!h->vars.len)
         return;
-    number_equations(c, derives);
-    qsort(c->here.vars.at, c->here.vars.len, sizeof *c->here.vars.at, by_number);
-    for (uint32_t i = 0; i < c->here.vars.len; i++) {
-        uint32_t var = c->here.vars.at[i];
-        for (uint32_t k = 1 + c->here.last_share.at[var]; k; k = shares[k - 1].before)
-            add_weight(c, shares[k - 1].segment, shares[k - 1].amount);
-        add_parts(c, var);
+    vec_zero(&h->weights, h->segments.at.len);
+    vec_zero(&h->weighed, h->segments.at.len / BLOCK + 1);
+    qsort(h->vars.at, h->vars.len, sizeof *h->vars.at, by_number);
+    for (uint32_t i = 0; i < h->vars.len; i++) {
+        uint32_t var = h->vars.at[i];
+        for (uint32_t k = h->last_share.at[var]; k; k = shares[k - 1].before)
+            add_weight(h, shares[k - 1].segment, shares[k - 1].amount);
+        add_parts(c, var, derives);
     }
 }
 
@@ -627,15 +631,20 @@ typedef struct TrapAmounts {
 static TrapAmounts put_amounts(const CountsHere *h, TrapAmounts last, Buf *out) {
     size_t at = out->len;
     uint32_t width = uleb_size(10 * (uint64_t)h->amounts.len); /* of their size, at most */
-    buf_uleb_padded(out, 0, width);
+    buf_reserve(out, width);
+    out->len += width;
     for (uint32_t k = 0; k < h->amounts.len; k++)
         buf_sleb(out, (int64_t)h->amounts.at[k]);
     TrapAmounts now = {at + width, out->len - at - width};
-    bool same = now.size == last.size && !memcmp(out->data + now.at, out->data + last.at, now.size);
+    const uint8_t *bytes = out->data + now.at, *before = out->data + last.at;
     out->len = at;
-    buf_uleb_padded(out, same ? 0 : now.size, same ? 1 : width);
-    out->len += same ? 0 : now.size;
-    return same ? last : now;
+    if (now.size == last.size && *bytes == *before && !memcmp(bytes, before, now.size)) {
+        buf_u8(out, 0);
+        return last;
+    }
+    buf_uleb_padded(out, now.size, width);
+    out->len += now.size;
+    return now;
 }
 
 /* What must be subtracted after each of n traps of a segment: the amounts of all its shares,
@@ -712,8 +721,10 @@ static void add_segment_traps(Counts *c, CountFunc *f, const SegmentTrap *traps,
     if (h->to_correct.len)
         buf_uleb(&c->traps, h->to_correct.len);
     for (uint32_t i = 0; i < h->to_correct.len; i++) {
-        counts_correct(c, h->to_correct.at[i]);
-        buf_uleb(&c->traps, h->to_correct.at[i]);
+        uint32_t var = h->to_correct.at[i];
+        if (var >= c->corrects.len || !c->corrects.at[var])
+            counts_correct(c, var);
+        buf_uleb(&c->traps, var);
     }
     buf_uleb(&c->traps, end == UINT32_MAX ? 0 : end - 2 * traps[n - 1].offset);
     put_corrections(c, traps, n, from, to);
@@ -765,7 +776,7 @@ static void close_function(Counts *c) {
     mark_asked(c);
     bool derives = choose_derived(c);
     find_deficits(c);
-    add_counters(c, derives);
+    add_counters(c, &f, derives);
     add_shares(c, derives);
     if (derives)
         add_equations(c);

@@ -32,7 +32,7 @@ enum { COUNT_LOOP_BITS = 14, COUNT_MAX_LOOPS = 10000 };
 typedef struct CountPoint {
     uint32_t offset;
     uint32_t loop : COUNT_LOOP_BITS; /* its number in Counts.loops, from 1; 0 = none */
-    uint32_t after : 1, last : 1;    /* last: of the body */
+    uint32_t after : 1;
     uint32_t cool : 1;      /* calling a function that counts would hardly be noticed here */
     uint32_t otherwise : 1; /* ... of a br_table, before which it is, only if that takes its default
                              */
@@ -84,13 +84,12 @@ typedef struct CountSum {
 typedef struct CountFunc {
     uint32_t func;
     uint32_t point, npoints; /* Counts.points.at[point...]; its counters have the same numbers */
+    bool last, otherwise;    /* some of these are */
     uint32_t trap, ntraps;   /* Counts.trap_points.at[trap...] */
     uint32_t deficit;        /* of all deficits the last one before its own; 0 = none */
     uint32_t nsegments;      /* in Counts.traps, from here on: */
     size_t segments;
 } CountFunc;
-
-typedef Vec(uint64_t) CountSet; /* of numbers: a bit each */
 
 /* What each execution of a segment adds to a variable. */
 typedef struct CountShare {
@@ -114,7 +113,7 @@ typedef struct CountsHere {
     uint32_t stage;         /* traps before the key that was given last */
     uint32_t since; /* while it is walked: shares from this one on are of the current segment, after
                        the last trap */
-    Vec(uint32_t) last_share; /* by variable: an index into `shares`, if that is one of it */
+    Vec(uint32_t) last_share; /* by variable: 1 + the last one of it; 0 = there is none */
     Vec(uint32_t) starts;     /* where deficits by class begin */
     Vec(struct CountDeficit) deficits, by_class; /* what deficits add to variables; sorted */
     Vec(uint32_t) to_correct;                    /* variables of a segment */
@@ -122,10 +121,9 @@ typedef struct CountsHere {
     Vec(uint64_t) weights;                       /* by segment, as the following */
     Vec(bool) needed, asked, derived;
     Vec(CountRef) refs;
-    Vec(uint32_t) equation_of; /* 1 + its equation, 0 = its count is not derived */
-    CountSet pending, weighed; /* of equations, of segments: those with weights */
-    Vec(uint32_t) deficit_of;  /* by class: 0 = none, 1 = one without number, 2 + its number */
-    Vec(uint32_t) place_of;    /* by variable: in to_correct, from 1; 0 = it is not in it */
+    Vec(bool) weighed;        /* by blocks of segments: some of these may have a weight */
+    Vec(uint32_t) deficit_of; /* by class: 0 = none, 1 = one without number, 2 + its number */
+    Vec(uint32_t) place_of;   /* by variable: in to_correct, from 1; 0 = it is not in it */
     ExitOffsets ways_out;
     Vec(uint32_t) exits; /* the segments that begin there */
 } CountsHere;
@@ -248,11 +246,11 @@ void counts_add_now_(Counts *c, uint32_t var, uint32_t offset, uint64_t amount);
 static inline void counts_share_now(Counts *c, uint32_t var, uint32_t offset, uint64_t amount) {
     CountsHere *h = &c->here;
     uint32_t last = var < h->last_share.len ? h->last_share.at[var] : 0;
-    if (last < h->since || last >= h->shares.len || h->shares.at[last].var != var || !amount) {
-        counts_add_now_(c, var, offset, amount);
-    } else {
-        h->shares.at[last].amount += amount;
+    if (last > h->since && amount) {
+        h->shares.at[last - 1].amount += amount;
         h->nshares++;
+    } else {
+        counts_add_now_(c, var, offset, amount);
     }
 }
 

@@ -569,15 +569,13 @@ static void close_counts(Rewrite *r) {
     coalesce_close(&r->coalesce);
     for (uint32_t k = 0; k < counts->funcs.len; k++) {
         const CountFunc *f = &counts->funcs.at[k];
-        for (uint32_t i = f->point; i < f->point + f->npoints; i++) {
-            CountPoint *p = &counts->points.at[i];
-            if (p->last)
-                r->p.touched[f->func] |= TOUCHED_END;
-            if (p->otherwise)
-                r->p.touched[f->func] |= TOUCHED_LOCALS;
-            if (r->p.touched[f->func] & TOUCHED_CODE)
-                p->loop = 0; /* the code may change locals */
-        }
+        if (f->last)
+            r->p.touched[f->func] |= TOUCHED_END;
+        if (f->otherwise)
+            r->p.touched[f->func] |= TOUCHED_LOCALS;
+        bool keeps = !(r->p.touched[f->func] & TOUCHED_CODE); /* which may change locals */
+        for (uint32_t i = f->point; !keeps && i < f->point + f->npoints; i++)
+            counts->points.at[i].loop = 0;
     }
 }
 
