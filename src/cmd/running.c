@@ -117,7 +117,9 @@ void running_explain_silence(const Running *r) {
                     "--engine-option=--mode=int",
                     "no report: the engine ended with status %d", WEXITSTATUS(wait_status));
     else
-        message_one(r->cli, DIAG_NO_REPORT, "do the scripts declare 'report' variables?",
+        message_one(r->cli, DIAG_NO_REPORT,
+                    "do the scripts declare 'report' variables? has the program left memory for "
+                    "the report?",
                     "no report");
 }
 

@@ -35,14 +35,15 @@ static bool is_known_outside(const WasmModule *m) {
     return m->memories.at[0].import >= 0;
 }
 
-/* Memory 0 can be grown at the flush and hold the runtime, which is code for 32-bit memories. The
- * maximum that others know is not raised for that. */
+/* Memory 0 can be grown at the flush and hold the runtime, which is code for 32-bit memories, and
+ * there will be room for it. The maximum that others know is not raised for that. */
 static bool can_grow(const WasmModule *m) {
+    enum { MOST = 65536, ROOM = 4096 }; /* pages */
     if (m->memories.len != 1)
         return false;
     const WasmLimits *limits = &m->memories.at[0].limits;
     bool fixed = limits->has_max && is_known_outside(m);
-    return !limits->is64 && limits->page_log2 == 16 && !fixed;
+    return !limits->is64 && limits->page_log2 == 16 && limits->min <= MOST - ROOM && !fixed;
 }
 
 bool flush_fits_globals(const Flush *f, const char *instead) {
@@ -83,29 +84,16 @@ static uint32_t add_memory(WasmModule *m, uint64_t bytes) {
     return wasm_add_memory(m, limits, text("whammc"));
 }
 
-/* The program must not notice that its memory can grow further than it declared: memory.grow keeps
- * the old maximum. */
-static void guard_maximum(Flush *f) {
+/* Lets memory 0 grow further than it is declared, for the report. */
+static void raise_maximum(Flush *f) {
     WasmMemory *mem = &f->m->memories.at[0];
     if (!mem->limits.has_max)
         return;
     assert(!is_known_outside(f->m));
-    f->guard_grow = true;
-    f->old_max = mem->limits.max;
-    uint64_t more = flush_pages(RUNTIME_STACK + store_values_size(f->store) + 8 + f->image.size);
-    if (f->host == HOST_NONE)
-        more = 65536; /* the report itself is kept in memory */
+    uint64_t more = f->host == HOST_NONE ? 65536 /* the report itself is kept in memory */
+                                         : flush_grown_pages(f);
     mem->limits.max = mem->limits.max + more > 65536 ? 65536 : mem->limits.max + more;
     mem->relimited = true;
-
-    /* (delta) -> old size in pages, or -1 */
-    f->at.grow =
-        emit_function(f->m, "whammc.grow",
-                      "param $delta i32 result i32"
-                      " memory.size 0 i64.extend_i32_u local.get $delta i64.extend_i32_u i64.add"
-                      " i64.const %" PRIu64 " i64.gt_u"
-                      " if i32 i32.const -1 else local.get $delta memory.grow 0 end",
-                      f->old_max);
 }
 
 /* What lies after the image: strings, headers of maps, the heap. Addresses. */
@@ -175,7 +163,8 @@ static bool place_grown(Flush *f) {
     image_finished(s->rows.image);
     f->at.base = wasm_add_global_i32(f->m, true, text("whammc.base"), 0);
     f->image.data = wasm_add_data_passive(f->m, &image, text("whammc.image"));
-    guard_maximum(f);
+    flush_hide_grown(f);
+    raise_maximum(f);
     return true;
 }
 
@@ -199,8 +188,8 @@ static bool plan_merge(Flush *f) {
         return false;
     s->cells.in_memory = s->in_memory || (f->options->storage == STORAGE_AUTO &&
                                           s->cells.outlined && f->plan->asks.values);
-    bool grows =
-        can_grow(f->m) && !f->options->polls; /* at the end, when it is not observed any more */
+    /* At the end, when it is not observed any more. */
+    bool grows = can_grow(f->m) && !f->options->polls && f->options->storage != STORAGE_MEMORY;
     f->own = s->in_memory || f->plan->asks.values || (s->rows.reports && !grows);
     flush_plan_sums(f);
     store_chosen(s);
@@ -214,7 +203,7 @@ HostChoice flush_host(const WasmModule *m, const Plan *plan, const RewriteOption
 }
 
 bool flush_plan(Flush *f) {
-    f->at.flush = f->at.due = f->at.grow = f->at.ready = UINT32_MAX;
+    f->at.flush = f->at.due = f->at.grow = f->at.size = f->at.ready = UINT32_MAX;
     f->main = f->proc_exit = -1;
     flush_trap_plan(f);
     return f->options->link == LINK_IMPORT ? flush_import_plan(f) : plan_merge(f);

@@ -24,7 +24,7 @@ typedef struct FlushHandles {
     uint32_t flush;               /* the flush function */
     uint32_t due;                 /* the function that scripts call when a report is due */
     uint32_t flushing;            /* a global: the flush function is active (if there is `due`) */
-    uint32_t grow;                /* the function that replaces memory.grow */
+    uint32_t grow, size;          /* the functions that replace memory.grow, memory.size */
     uint32_t sum;                 /* whammc_sum */
     uint32_t ready;               /* the function that makes ready for it */
 } FlushHandles;
@@ -69,8 +69,6 @@ typedef struct Flush {
     bool flushes;       /* there is something to do at the flush points */
     bool texts, writes; /* it writes text; text or a report */
     bool own;           /* the runtime has its own memory */
-    bool guard_grow;    /* memory.grow of memory 0 must be limited to its old maximum */
-    uint64_t old_max;   /* that maximum, in pages */
     FlushHandles at;
     FlushImage image;
     FlushImports rt;

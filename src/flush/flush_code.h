@@ -121,6 +121,11 @@ static inline uint64_t flush_pages(uint64_t bytes) {
     return (bytes + 65535) / 65536;
 }
 
+/* How many pages the program's memory is grown by. */
+uint64_t flush_grown_pages(const Flush *f);
+/* Adds the functions that stand for the program's memory.size and memory.grow, to which it is as if
+ * these pages were not there: they stay the last ones. The limits are still the program's. */
+void flush_hide_grown(Flush *f);
 /* Code that pushes an address of it. */
 const char *flush_address(const Flush *f, uint64_t offset);
 /* Offsets of the value area, of the image and of the table of sums in it. */

@@ -5,6 +5,8 @@
  */
 #include "flush/flush_code.h"
 
+#include <inttypes.h>
+
 #include "link/runtime.h"
 #include "../../stdlib/runtime/values.h" /* the layout of our memory */
 
@@ -23,6 +25,65 @@ uint64_t flush_image_at(const Flush *f) {
     return f->own ? f->image.at : align8(RUNTIME_STACK + store_values_size(f->store));
 }
 
+/* ---- pages of the program's memory ---- */
+
+uint64_t flush_grown_pages(const Flush *f) {
+    return flush_pages(flush_image_at(f) + f->image.size);
+}
+
+static bool has_op(const WasmModule *m, WasmOp op) {
+    WasmOpSet wanted = {0};
+    bool found = !m->ops;
+    op_set_add(&wanted, op);
+    for (uint32_t i = 0; !found && i < m->input_count[WASM_SPACE_FUNC]; i++)
+        found = op_sets_meet(&wanted, &m->ops[i]);
+    return found;
+}
+
+/* () -> how many pages at the end are not the program's; 0 if the host has grown the memory, too.
+ */
+static uint32_t add_above(const Flush *f) {
+    return emit_function(f->m, "whammc.above",
+                         "result i32 $base=%u $pages=%u"
+                         " i32.const $pages i32.const 0 global.get $base i32.const 0 i32.ne"
+                         " global.get $base i32.const 16 i32.shr_u i32.const $pages i32.add"
+                         " memory.size 0 i32.eq i32.and select",
+                         f->at.base, (uint32_t)flush_grown_pages(f));
+}
+
+/* (delta) -> old size in pages, or -1. Pages of the report move to the end. */
+static uint32_t add_grow(const Flush *f, uint32_t above) {
+    const WasmLimits *limits = &f->m->memories.at[0].limits;
+    return emit_function(
+        f->m, "whammc.grow",
+        "param $delta i32 result i32 local $above i32 $old i32 $base=%u $find=%u"
+        " call $find local.set $above memory.size 0 local.get $above i32.sub local.set $old"
+        " local.get $old i64.extend_i32_u local.get $delta i64.extend_i32_u i64.add"
+        " i64.const %" PRIu64 " i64.gt_u if i32.const -1 return end"
+        " local.get $delta memory.grow 0 i32.const -1 i32.eq if i32.const -1 return end"
+        " local.get $above i32.const 0 i32.ne local.get $delta i32.const 0 i32.ne i32.and if"
+        "   global.get $base local.get $delta i32.const 16 i32.shl i32.add global.get $base"
+        "   local.get $above i32.const 16 i32.shl memory.copy 0 0"
+        "   global.get $base i32.const 0 local.get $delta local.get $above"
+        "   local.get $delta local.get $above i32.lt_u select i32.const 16 i32.shl memory.fill 0"
+        "   global.get $base local.get $delta i32.const 16 i32.shl i32.add global.set $base"
+        " end"
+        " local.get $old",
+        f->at.base, above, limits->has_max ? limits->max : 65536);
+}
+
+void flush_hide_grown(Flush *f) {
+    bool grows = has_op(f->m, WASM_OP_MEMORY_GROW), asks = has_op(f->m, WASM_OP_MEMORY_SIZE);
+    if (!grows && !asks)
+        return;
+    uint32_t above = add_above(f);
+    if (grows)
+        f->at.grow = add_grow(f, above);
+    if (asks)
+        f->at.size =
+            emit_function(f->m, "whammc.size", "result i32 memory.size 0 call %u i32.sub", above);
+}
+
 /* memory.grow, and the image into the new pages; done once. */
 static void put_grow(const Flush *f, Buf *b, const char *leave) {
     uint64_t image_at = flush_image_at(f);
@@ -35,10 +96,11 @@ static void put_grow(const Flush *f, Buf *b, const char *leave) {
          "   global.get $base i32.const 16 i32.shl global.set $base"
          "   global.get $base i32.const $image i32.add i32.const 0 i32.const %u memory.init %u 0"
          " end",
-         global_index(f, f->at.base), (uint32_t)image_at,
-         (uint32_t)flush_pages(image_at + f->image.size), leave, f->image.size,
-         wasm_final(f->m, WASM_SPACE_DATA, f->image.data));
+         global_index(f, f->at.base), (uint32_t)image_at, (uint32_t)flush_grown_pages(f), leave,
+         f->image.size, wasm_final(f->m, WASM_SPACE_DATA, f->image.data));
 }
+
+/* ---- making ready ---- */
 
 /* Counters that are globals, to the value area. */
 static void put_counters(Flush *f, Buf *b) {

@@ -275,19 +275,16 @@ static void splice_unwind(Rewrite *r, const Site *site, const Match *matches, ui
     pieces_add_around(pieces, WASM_UNWIND, from);
 }
 
-/* memory.grow of a memory whose maximum was raised keeps to the old one. What changes a table or
- * drops a segment keeps the shadow in step. */
+/* What asks for the size of the memory, or grows it, does not see pages that the report takes. What
+ * changes a table or drops a segment keeps the shadow in step. */
 static void guard(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
         if (matches[i].action->event.mode == MODE_ALT)
             return;
     Buf *code = &r->p.pieces.code;
     size_t from = code->len;
-    if (r->flush.guard_grow && site->instr->op == WASM_OP_MEMORY_GROW && site->instr->a == 0) {
-        emit(code, "call %u", wasm_final(&r->p.m, WASM_SPACE_FUNC, r->flush.at.grow));
-    } else if (!shadow_put_instr(&r->shadow, site, code)) {
+    if (!fill_put_memory(&r->fill, site->instr, code) && !shadow_put_instr(&r->shadow, site, code))
         return;
-    }
     pieces_add(&r->p.pieces, WASM_REPLACE, site->pc, RANK_PROBE, from, code->len);
 }
 
@@ -531,8 +528,8 @@ static bool link(void *self) {
     r->fill.memories = &r->memories;
     r->fill.stack = &r->stack;
     r->fill.due = r->flush.at.due;
-    if (r->flush.guard_grow)
-        r->fill.grow = r->flush.at.grow;
+    r->fill.grow = r->flush.at.grow;
+    r->fill.size = r->flush.at.size;
     if (r->flush.flushes && r->store.counts && r->store.counts->traps.len)
         r->p.counts = &r->coalesce.counts;
     r->p.flush = r->flush.at.flush == UINT32_MAX ? -1 : (int64_t)r->flush.at.flush;
@@ -596,7 +593,7 @@ static bool match(void *self) {
     r->frames.keeps = r->p.keep_debug; /* which has the numbers of locals */
     r->seen_alt = mem_zalloc(r->p.plan->probes.len + 1u);
     r->p.matcher.at = count_site;
-    r->p.matcher.watch_op[WASM_OP_MEMORY_GROW] = true;
+    r->p.matcher.watch_op[WASM_OP_MEMORY_GROW] = r->p.matcher.watch_op[WASM_OP_MEMORY_SIZE] = true;
     shadow_init(&r->shadow, &r->p.m, r->p.plan, r->p.matcher.watch_op);
     const RewriteOptions *options = r->given;
     r->host = flush_host(&r->p.m, r->p.plan, options);

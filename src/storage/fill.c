@@ -232,20 +232,30 @@ static void push_text(void *ctx, Str text, Buf *out) {
     store_push_str(f->store, f->m, text, out);
 }
 
+bool fill_put_memory(const Fill *f, const WasmInstr *i, Buf *out) {
+    uint32_t func = i->op == WASM_OP_MEMORY_GROW   ? f->grow
+                    : i->op == WASM_OP_MEMORY_SIZE ? f->size
+                                                   : UINT32_MAX;
+    if (func == UINT32_MAX)
+        return false;
+    emit_calls(out, f->m, &func, 1);
+    return true;
+}
+
 static bool instead(void *ctx, const Site *site, Buf *out) {
     Fill *f = ctx;
-    const WasmInstr *i = site->instr;
-    if (i->op == WASM_OP_MEMORY_GROW && i->a == 0 && f->grow != UINT32_MAX) {
-        emit_calls(out, f->m, &f->grow, 1);
-        return true;
-    }
-    return shadow_put_instr(f->shadow, site, out);
+    return fill_put_memory(f, site->instr, out) || shadow_put_instr(f->shadow, site, out);
 }
 
 static const SpliceBackend backend = {words, fill, push_text, begin, instead};
 
 void fill_init(Fill *f, Splicer *s, const WasmModule *m, const Plan *plan, const Store *store) {
-    *f = (Fill){.m = m, .plan = plan, .store = store, .due = UINT32_MAX, .grow = UINT32_MAX};
+    *f = (Fill){.m = m,
+                .plan = plan,
+                .store = store,
+                .due = UINT32_MAX,
+                .grow = UINT32_MAX,
+                .size = UINT32_MAX};
     f->frame.local = mem_alloc(sizeof *f->frame.local * (plan->vars.len + 1u));
     memset(f->frame.local, 0xff, sizeof *f->frame.local * (plan->vars.len + 1u));
     splicer_init(s, m, plan, &backend, f);

@@ -46,10 +46,9 @@ typedef struct Fill {
     const BrTables *br_tables;
     const MemoryOps *memories;
     const StackPlaces *stack;
-    uint32_t due;  /* handle of the function to call when a report is due; UINT32_MAX = none */
-    uint32_t grow; /* handle of the function that stands for memory.grow of memory 0; UINT32_MAX =
-                      none */
-    FillFloats floats; /* at the current site */
+    uint32_t due; /* handle of the function to call when a report is due; UINT32_MAX = none */
+    uint32_t grow, size; /* handles of functions that stand for memory.grow, memory.size */
+    FillFloats floats;   /* at the current site */
     FrameLocals frame;
     SlotCursor cursor;
     Vec(uint64_t) slots; /* of the current match */
@@ -65,6 +64,9 @@ void fill_free(Fill *f);
 
 /* Whether there are enough such words for each element at each site. */
 bool fill_can_keep_pages(const Store *store);
+
+/* Appends the call that stands for the instruction, if there is such a function. */
+bool fill_put_memory(const Fill *f, const WasmInstr *i, Buf *out);
 
 /* Restarts at the first site. */
 void fill_restart(Fill *f);

@@ -183,11 +183,22 @@ function explainCompilers() {
 
 // Code that goes through all exports, as Emscripten's loader does, finds what the program exports without instrumentation. The
 // exports that instrumentation has added come after those, the first as whammc:...; they are there for those who know their names.
-function hideExports(instance) {
+// Some grow the memory. Scripts of Go's programs keep a view of that, which `renew` makes anew, until the program has ended.
+function hideExports(instance, renew) {
   const { exports } = instance, names = Object.keys(exports), first = names.findIndex(name => name.startsWith('whammc:'));
   if (first < 0) return;
   const own = Object.create(null);
-  names.forEach((name, i) => Object.defineProperty(own, name, { value: exports[name], enumerable: i < first }));
+  const renewing = f => typeof f === 'function' ? (...args) => {
+    const result = f(...args);
+    try {
+      renew(0);
+    } catch { /* it has ended */ }
+    return result;
+  } : f;
+  names.forEach((name, i) => {
+    const value = exports[name], enumerable = i < first;
+    Object.defineProperty(own, name, { value: renew && !enumerable ? renewing(value) : value, enumerable });
+  });
   Object.defineProperty(instance, 'exports', { value: Object.freeze(own) });
 }
 
@@ -209,11 +220,12 @@ export function intercept(names, makeHost) {
   // One instantiation: the arguments for the engine, and what is to be done with the instance.
   function begin(args, caller = 'instantiate') {
     const imports = args[1];
-    let host = null, foreign = false;
+    let host = null, foreign = false, renew;
     if (args.length === 0 || imports === null || !['undefined', 'object', 'function'].includes(typeof imports))
       return { args, finish: instance => instance }; // which the engine does not take
     function get(_, name) {
       const own = imports?.[name];
+      renew ??= own?.['runtime.resetMemoryDataView'];
       if (names.includes(name)) {
         foreign = foreign || own !== undefined;
         if (own === undefined) return (host = host ?? makeHost()).imports[name];
@@ -226,7 +238,7 @@ export function intercept(names, makeHost) {
       if (!host && !foreign && typeof instance.exports[FLUSH] === 'function') host = makeHost(); // --host=none
       if (host) {
         host.attach(instance, module, url);
-        hideExports(instance);
+        hideExports(instance, renew);
       }
       return instance;
     }

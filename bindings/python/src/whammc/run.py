@@ -98,7 +98,7 @@ class Result:
         with self._lock:
             if self._report is None:
                 if not self._data:
-                    raise WhammError("the program wrote no report: do the scripts declare 'report' variables?")
+                    raise WhammError("the program wrote no report: do the scripts declare 'report' variables? has the program left memory for the report?")
                 self._report = Report.of(self._data, self._original)
             return self._report
 
