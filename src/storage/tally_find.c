@@ -20,6 +20,7 @@ typedef struct Finding {
     Plan *plan;
     const Variant *v; /* of the body that is looked at */
     MapUses *uses;    /* by PlanVar.id */
+    bool *called;     /* by index into Plan.fns: when a report is made */
 } Finding;
 
 static bool may_be_tally(const Var *v) {
@@ -134,7 +135,9 @@ static void note_escapes(Finding *f, const Block *b) {
 }
 
 static void on_uses(Plan *plan, Variant *v, Expr *predicate, const Block *body, void *ctx) {
-    Finding f = {plan, v, ctx};
+    (void)plan;
+    Finding f = *(Finding *)ctx;
+    f.v = v;
     note_escapes(&f, body);
     if (is_of_report(v))
         return;
@@ -183,25 +186,63 @@ static bool any_counts(const Finding *f, const Block *b) {
     return false;
 }
 
-/* What is called when a report is made, after what arrays have counted was added to maps. */
-static bool functions_report(const Plan *plan) {
-    return plan->by_kind[EVENT_END].len || plan->by_kind[EVENT_REPORT].len || plan->has_exits;
+/* ---- functions ---- */
+
+/* Functions that are called when a report is made, after what arrays have counted was added to
+ * maps. */
+typedef struct ReportCalls {
+    const Plan *plan;
+    const Variant *v;
+    bool *called;         /* by index into Plan.fns */
+    Vec(const Fn *) next; /* those whose own calls have not been looked at */
+} ReportCalls;
+
+static void note_call(void *ctx, Expr *e) {
+    ReportCalls *c = ctx;
+    if (e->kind != EXPR_CALL || !e->fn)
+        return;
+    uint32_t id = plan_fn_id(c->plan, c->v, e->fn);
+    if (!c->called[id])
+        vec_push(&c->next, e->fn);
+    c->called[id] = true;
+}
+
+static void on_calls(Plan *plan, Variant *v, Expr *predicate, const Block *body, void *ctx) {
+    if (!is_of_report(v))
+        return;
+    ReportCalls c = {.plan = plan, .v = v, .called = ctx};
+    ast_walk_probe(&(Probe){.predicate = predicate, .body = *body}, note_call, &c);
+    while (c.next.len)
+        ast_walk_probe(&(Probe){.body = c.next.at[--c.next.len]->body}, note_call, &c);
+    vec_free(&c.next);
+}
+
+/* Whether a body at script scope, or of a function, runs only while the program does. */
+static bool runs_before(const Plan *plan, const Block *body, const bool *called) {
+    for (uint32_t i = 0; i < plan->fns.len; i++)
+        if (&plan->fns.at[i].fn->body == body)
+            return !called[i] && !plan->has_exits; /* whose arguments may call it */
+    return true;
 }
 
 static void on_tallies(Plan *plan, Variant *v, Expr *predicate, const Block *body, void *ctx) {
-    Finding f = {plan, v, ctx};
-    bool often =
-        v->probe ? v->event.kind != EVENT_BEGIN && !is_of_report(v) : !functions_report(plan);
+    Finding f = *(Finding *)ctx;
+    f.v = v;
+    bool often = v->probe ? v->event.kind != EVENT_BEGIN && !is_of_report(v)
+                          : runs_before(plan, body, f.called);
     if (often && any_counts(&f, body))
         range_walk(v->alt.is ? NULL : predicate, body, on_step, &f);
 }
 
 void tallies_find(Plan *plan) {
-    MapUses *uses = mem_zalloc(sizeof *uses * (plan->vars.len + 1u));
-    if (find_candidates(plan, uses) && !plan_takes_numbers(plan)) {
+    Finding f = {.plan = plan, .uses = mem_zalloc(sizeof *f.uses * (plan->vars.len + 1u))};
+    if (find_candidates(plan, f.uses) && !plan_takes_numbers(plan)) {
         plan->tallies = arena_array(&plan->arena, MapTally, plan->vars.len);
-        plan_each_body(plan, on_uses, uses);
-        plan_each_body(plan, on_tallies, uses);
+        f.called = mem_zalloc(plan->fns.len + 1u);
+        plan_each_body(plan, on_uses, &f);
+        plan_each_body(plan, on_calls, f.called);
+        plan_each_body(plan, on_tallies, &f);
+        free(f.called);
     }
-    free(uses);
+    free(f.uses);
 }
