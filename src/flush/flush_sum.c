@@ -209,22 +209,54 @@ static void add_loops(Flush *f, Splicer *s) {
     settle_by(f, &chunks);
 }
 
+/* Arrays of one variable, one after the other, for maps whose numbers are `step` apart. */
+typedef struct TallyRun {
+    uint32_t map, step, times, keys;
+    uint64_t at;
+} TallyRun;
+
+static void put_tally_run(Chunks *c, uint32_t var, const TallyRun *r) {
+    const Flush *f = c->f;
+    const MapTally *m = &f->plan->tallies[var];
+    if (!r->times)
+        return;
+    emit(&c->body, "i32.const %u i32.const %u i32.const %u", r->map, r->step, r->times);
+    store_push_text(f->store, f->m, m->text - 1, &c->body);
+    emit(&c->body, "i32.const %u i32.const %u i32.const %u call %u", (uint32_t)r->at, r->keys,
+         m->marked, func_index(f, f->helpers[HELPER_MAP_TALLY]));
+    chunks_item(c);
+}
+
+/* False if the array does not continue the run. */
+static bool extend_tally_run(TallyRun *r, const Tally *tally, uint64_t at, uint32_t size) {
+    if (!r->times || r->keys != tally->keys || at != r->at + (uint64_t)size * r->keys * r->times)
+        return false;
+    if (r->times == 1)
+        r->step = tally->map - r->map;
+    if (tally->map != r->map + r->step * r->times)
+        return false;
+    r->times++;
+    return true;
+}
+
 /* Maps get what arrays have counted for them. */
 static void add_tallies(Flush *f, Splicer *s) {
     const Tallies *t = &f->store->tallies;
     Chunks chunks = {.f = f, .s = s, .name = "whammc.tallies"};
+    TallyRun *runs = mem_zalloc(sizeof *runs * (f->plan->vars.len + 1u));
     for (uint32_t i = 0; i < t->list.len; i++) {
         const Tally *tally = &t->list.at[i];
-        if (!tally->keys)
+        TallyRun *run = &runs[tally->var];
+        uint64_t at = tallies_address(t, i);
+        uint32_t size = f->plan->tallies[tally->var].marked ? 16 : 8;
+        if (!tally->keys || extend_tally_run(run, tally, at, size))
             continue;
-        const MapTally *m = &f->plan->tallies[tally->var];
-        emit(&chunks.body, "i32.const %u", tally->map);
-        store_push_text(f->store, f->m, m->text - 1, &chunks.body);
-        emit(&chunks.body, "i32.const %u i32.const %u i32.const %u call %u",
-             (uint32_t)tallies_address(t, i), tally->keys, m->marked,
-             func_index(f, f->helpers[HELPER_MAP_TALLY]));
-        chunks_item(&chunks);
+        put_tally_run(&chunks, tally->var, run);
+        *run = (TallyRun){.map = tally->map, .times = 1, .keys = tally->keys, .at = at};
     }
+    for (uint32_t i = 0; i < f->plan->vars.len; i++)
+        put_tally_run(&chunks, i, &runs[i]);
+    free(runs);
     settle_by(f, &chunks);
 }
 

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-/* Words of arrays whose size does not follow from the program's own tables: 2 MB. */
-enum { MAX_WORDS = 1 << 18 };
+/* Words of arrays whose size does not follow from the program's own tables: 8 MB. */
+enum { MAX_WORDS = 1 << 20 };
 
 void tallies_init(Tallies *t, const Plan *plan, const uint32_t *maps) {
     t->plan = plan;
@@ -55,27 +55,37 @@ static uint64_t words_of(const Tallies *t, const Tally *tally) {
     return (uint64_t)tally->keys << t->plan->tallies[tally->var].marked;
 }
 
+/* Decides which variables have arrays, and where those of each begin. */
+static void choose_vars(Tallies *t, uint32_t n, uint64_t *words) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t own = words[i];
+        bool targets = t->plan->tallies[i].targets;
+        t->chosen[i] = targets || sum + own <= MAX_WORDS;
+        sum += t->chosen[i] && !targets ? own : 0;
+        words[i] = t->words;
+        t->words += t->chosen[i] ? own : 0;
+    }
+}
+
 void tallies_choose(Tallies *t, bool can) {
     uint32_t n = t->chosen && can ? t->plan->vars.len : 0;
-    uint64_t *words = mem_zalloc(sizeof *words * (n + 1u)), sum = 0;
+    uint64_t *words = mem_zalloc(sizeof *words * (n + 1u)); /* by PlanVar.id */
     for (uint32_t i = 0; n && i < t->list.len; i++) {
         Tally *tally = &t->list.at[i];
-        const MapTally *m = &t->plan->tallies[tally->var];
         if (i < t->once)
-            tally->keys = keys_of(m, t->targets);
+            tally->keys = keys_of(&t->plan->tallies[tally->var], t->targets);
         words[tally->var] += words_of(t, tally);
     }
-    for (uint32_t i = 0; i < n; i++) {
-        t->chosen[i] = t->plan->tallies[i].targets || sum + words[i] <= MAX_WORDS;
-        if (t->chosen[i] && !t->plan->tallies[i].targets)
-            sum += words[i];
-    }
+    choose_vars(t, n, words);
     for (uint32_t i = 0; i < t->list.len; i++) {
         Tally *tally = &t->list.at[i];
         if (!t->chosen[tally->var])
             tally->keys = 0;
-        tally->first = t->words;
-        t->words += words_of(t, tally);
+        else
+            tally->first = words[tally->var];
+        if (tally->keys)
+            words[tally->var] += words_of(t, tally);
     }
     free(words);
 }

@@ -22,7 +22,7 @@ typedef struct Tally {
     uint32_t map;   /* its number */
     uint32_t var;   /* PlanVar.id */
     uint32_t keys;  /* 0 = the map is counted in itself */
-    uint64_t first; /* words before its own */
+    uint64_t first; /* words before its own, which those of the variable's next one follow */
 } Tally;
 
 /* A zeroed one is valid: there are no tallies. */

@@ -253,9 +253,7 @@ uint32_t values_map_find(uint32_t map, uint32_t type) {
     return look_up(map, type, false);
 }
 
-VALUES_EXPORT(map_tally)
-void values_map_tally(uint32_t map, uint32_t type, uint32_t counts, uint32_t n, uint32_t marked) {
-    uint32_t size = marked ? 16 : 8;
+static void add_counts(uint32_t map, uint32_t type, uint32_t counts, uint32_t n, uint32_t size) {
     for (uint32_t k = 0; k < n; k++) {
         uint32_t count = counts + size * k, mark = count + size - 8;
         if (!get64(mark))
@@ -269,6 +267,14 @@ void values_map_tally(uint32_t map, uint32_t type, uint32_t counts, uint32_t n, 
         else
             set32(value, get32(value) + (uint32_t)sum);
     }
+}
+
+VALUES_EXPORT(map_tally)
+void values_map_tally(uint32_t map, uint32_t step, uint32_t times, uint32_t type, uint32_t counts,
+                      uint32_t n, uint32_t marked) {
+    uint32_t size = marked ? 16 : 8;
+    for (; times; times--, map += step, counts += size * n)
+        add_counts(map, type, counts, n, size);
 }
 
 VALUES_EXPORT(map_has)
