@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "base/phase.h"
+#include "base/workers.h"
 #include "wasm/emit.h"
 #include "inject/debug.h"
 #include "inject/trap_section.h"
@@ -383,6 +384,17 @@ static bool already_instrumented(Program *p) {
     return true;
 }
 
+/* Frees what only writing needed. */
+static void free_written(void *ctx, uint32_t worker, uint32_t item) {
+    Program *p = ctx;
+    (void)worker;
+    (void)item;
+    apart_free(&p->apart);
+    wasm_module_written(&p->m);
+    if (p->target->written)
+        p->target->written(p->self);
+}
+
 static bool write(Program *p, Buf *out) {
     Moves moves = {0};
     DebugInfo debug = {.m = &p->m,
@@ -411,11 +423,14 @@ static bool write(Program *p, Buf *out) {
                          .locals_added = locals_added,
                          .threads = p->threads};
     bool ok = wasm_write(&p->m, &writer, out);
-    apart_free(&p->apart);
-    wasm_module_written(&p->m);
-    if (p->target->written)
-        p->target->written(p->self);
+    Workers *freeing = NULL;
+    if (p->threads > 1)
+        freeing = workers_begin(2, 1, free_written, p);
+    else
+        free_written(p, 0, 0); /* before more is needed */
     ok = ok && check_output(p, &debug, out);
+    if (freeing)
+        workers_finish(freeing);
     debug_end(&debug);
     moves_free(&moves);
     p->moves = NULL;

@@ -36,8 +36,8 @@ typedef struct Target {
     void (*enter)(void *self, uint32_t func, Pieces *pieces);
     bool enters_apart; /* `enter` may be called on several threads */
     SiteHook *splice;
-    /* Everything is written: frees what only writing needed, before the output is read; may be
-     * NULL. */
+    /* Everything is written: frees what only writing needed, before the output is read or, on
+     * another thread, meanwhile; may be NULL. */
     void (*written)(void *self);
     /* Labels for the message that says that the output would be invalid. */
     void (*blame)(void *self, Diag *d);
