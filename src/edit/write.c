@@ -198,11 +198,11 @@ static void put_zero_i64(Buf *out, const WasmGlobal *g) {
 }
 
 static void put_global(Writer *r, Buf *out, const WasmGlobal *g) {
-    const Buf *code = &wasm_extra(r->m, g->extra)->code;
-    if (g->type == WASM_I64 && !code->len) {
+    if (g->type == WASM_I64 && !g->extra) {
         put_zero_i64(out, g);
         return;
     }
+    const Buf *code = &wasm_extra(r->m, g->extra)->code;
     put_global_type(out, g);
     if (code->len)
         put_expr(r, out, code);

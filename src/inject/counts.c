@@ -327,9 +327,11 @@ static uint32_t follow_local(Counts *c, const Segment *s) {
     LoopStep step;
     if (!c->follows_locals || !s->at_label || c->loops.len == COUNT_MAX_LOOPS)
         return 0;
-    code = wasm_code(wasm_func_body(c->m, c->here.func), c->m->funcs.at[c->here.func].body_size,
-                     s->start);
-    if (!wasm_next(&code, &loop) || loop.op != WASM_OP_LOOP || !loop_step_find(code, &step))
+    const uint8_t *body = wasm_func_body(c->m, c->here.func);
+    if (body[s->start] != wasm_ops[WASM_OP_LOOP].code)
+        return 0;
+    code = wasm_code(body, c->m->funcs.at[c->here.func].body_size, s->start);
+    if (!wasm_next(&code, &loop) || !loop_step_find(code, &step))
         return 0;
     vec_push(&c->loops, ((CountLoop){c->here.func, c->ncounters, step}));
     return c->loops.len;
@@ -588,7 +590,9 @@ static void sort_by_key(Counts *c) {
         qsort(at, c->here.shares.len, sizeof *at, by_key);
 }
 
-/* Sorts the deficits by class; they come by variable. */
+/* Sorts the deficits by class; they come by variable. Afterwards `starts` has where each class
+ * ends.
+ */
 static void sort_deficits(Counts *c) {
     uint32_t n = c->here.deficits.len;
     vec_zero(&c->here.starts, c->here.segments.merged.len + 1);
@@ -604,9 +608,13 @@ static void sort_deficits(Counts *c) {
     memcpy(c->here.deficits.at, c->here.by_class.at, n * sizeof *c->here.by_class.at);
 }
 
-/* The first of the deficits, which are sorted, that is of the class or a later one. */
-static uint32_t deficits_of(const Counts *c, uint32_t class) {
-    return vec_first(&c->here.deficits, class, class);
+/* The deficits of a class, once they are sorted: from the result up to *end. */
+static const struct CountDeficit *deficits_of(const CountsHere *h, uint32_t class,
+                                              const struct CountDeficit **end) {
+    if (!h->deficits.len)
+        return *end = NULL;
+    *end = h->deficits.at + h->starts.at[class];
+    return h->deficits.at + (class ? h->starts.at[class - 1] : 0);
 }
 
 /* Lists a variable for the segment. */
@@ -658,9 +666,9 @@ static void put_corrections(Counts *c, const SegmentTrap *traps, uint32_t n, uin
     if (!h->to_correct.len)
         return;
     vec_zero(&h->amounts, h->to_correct.len);
-    for (uint32_t i = deficits_of(c, class);
-         i < h->deficits.len && h->deficits.at[i].class == class; i++)
-        *amount_of(h, h->deficits.at[i].var) += h->deficits.at[i].amount;
+    const struct CountDeficit *end, *d = deficits_of(h, class, &end);
+    for (; d < end; d++)
+        *amount_of(h, d->var) += d->amount;
     while (from < to && shares[from].key <= 2 * traps[0].offset)
         from++;
     for (uint32_t i = from; i < to; i++)
@@ -691,9 +699,9 @@ static void list_to_correct(Counts *c, uint32_t class, uint32_t from, uint32_t t
     h->to_correct.len = 0;
     for (uint32_t i = from; i < to; i++)
         place_var(h, h->shares.at[i].var);
-    for (uint32_t i = deficits_of(c, class);
-         i < h->deficits.len && h->deficits.at[i].class == class; i++)
-        place_var(h, h->deficits.at[i].var);
+    const struct CountDeficit *end, *d = deficits_of(h, class, &end);
+    for (; d < end; d++)
+        place_var(h, d->var);
 }
 
 void counts_correct(Counts *c, uint32_t var) {

@@ -255,7 +255,7 @@ static void check_tags(Valid *v) {
 
 static void check_globals(Valid *v) {
     const WasmModule *m = v->m;
-    for (uint32_t k = 0; k < m->globals.len; k++) {
+    for (uint32_t k = 0; k < m->globals.len && m->globals_vary; k++) {
         const WasmGlobal *g = &m->globals.at[k];
         if (!g->imported && g->init && !skip_short_const(m, g->init, g->type))
             check_expr(v, g->init, g->type, k, "global", k);

@@ -254,6 +254,7 @@ typedef struct WasmModule {
     Vec(WasmTable) tables;
     Vec(WasmMemory) memories;
     Vec(WasmGlobal) globals;
+    bool globals_vary; /* not all of the input's begin at a wasm_short_const of their type */
     Vec(WasmTag) tags;
     Vec(WasmElem) elems;
     Vec(WasmData) datas;
