@@ -484,6 +484,8 @@ static Ref gen_stack_call(Body *b, const Expr *e, const BundledFn *f) {
         return stack_operation(b, STACK_LEAVE, NULL, NULL, 0, binaryen.TypeNone());
     if (strcmp(f->name, "outermost") == 0)
         return stack_operation(b, STACK_OUTERMOST, NULL, NULL, 0, binaryen.TypeInt32());
+    if (strcmp(f->name, "cut") == 0)
+        return stack_operation(b, STACK_CUT, NULL, NULL, 0, binaryen.TypeNone());
     if (strcmp(f->name, "sample") == 0)
         return gen_sample(b, e);
     if (strcmp(f->name, "tell") == 0 && !runtime)

@@ -61,6 +61,7 @@ typedef enum HoleKind {
 typedef enum StackOp {
     STACK_LEAVE,        /* the function ends, and the host may have called it */
     STACK_OUTERMOST,    /* -> whether no function was active when this one was called */
+    STACK_CUT,          /* removes what calls have left above the function's frame */
     STACK_SET_INTERVAL, /* 0, nanoseconds as i64 -> */
     STACK_SAMPLE,       /* samples, ns -> ; adds the stack to the calling-context tree */
     STACK_TELL,         /* tells the host that a sample has been taken */

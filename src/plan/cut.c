@@ -230,6 +230,7 @@ static void use_library(Cut *c, const Expr *e) {
     if (f->bundled && bundled_kind(f->bundled) == BUNDLED_STACK) {
         c->v->asks.frame |= str_is(f->name, "frame");
         c->v->asks.callee |= str_is(f->name, "callee");
+        c->v->asks.cuts |= str_is(f->name, "cut");
     }
 }
 

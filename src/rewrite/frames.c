@@ -45,6 +45,7 @@ void frames_note(Frames *f, const Site *site, const Match *matches, uint32_t n, 
         if (v->asks.callee && direct && is_import(f, i->a))
             f->funcs[i->a] |= FRAME;
         f->asked |= v->asks.frame || v->asks.callee;
+        f->cuts |= v->asks.cuts;
         f->keeps |= v->alt.is || (mode == MODE_UNWIND && !(direct && is_import(f, i->a)));
     }
     bool calls = i && (wasm_flow(i->op) == WASM_FLOW_CALL || i->op == WASM_OP_LOOP);
@@ -246,8 +247,15 @@ static void put_entry(const Put *p, uint32_t at) {
     add(p, WASM_BEFORE, at, RANK_PROBE, from);
 }
 
+/* Whether what calls leave stays until the script takes it off. */
+static bool is_lazy(const Frames *f) {
+    return f->cuts && !f->watched;
+}
+
 /* Takes off what is above the function's own frame. */
 static void put_cut(const Put *p, uint32_t at) {
+    if (is_lazy(p->f))
+        return;
     size_t from = p->pieces->code.len;
     stack_put_frame(p->f->stack, p->f->m, p->place, p->step, 0, &p->pieces->code);
     add(p, WASM_AFTER, at, RANK_REPLACED, from);
@@ -276,6 +284,8 @@ static void put_call(const Put *p, const WasmInstr *i) {
         if (callee & FRAME && !tail) {
             stack_put_frame(f->stack, f->m, p->place, step, i->a + 1, out);
             step += STACK_STEP;
+        } else if (!tail && is_lazy(f)) {
+            stack_put_frame(f->stack, f->m, p->place, step, 0, out); /* it may end the program */
         }
         callee = PLACE;
     }
@@ -348,7 +358,8 @@ void frames_put(Frames *f, uint32_t func, LocalPool *pool, Pieces *pieces) {
         return;
     Put p = {.f = f, .pieces = pieces, .func = func, .bits = f->funcs[func]};
     p.place = f->stack->place = pool_keep(pool, WASM_I32);
-    p.step = p.bits & FRAME ? STACK_STEP : 0;
+    p.step = f->stack->step = p.bits & FRAME ? STACK_STEP : 0;
+    f->stack->left = wasm_survey_calls(f->survey, f->m, func);
     if (p.bits & PARAM)
         pieces->param = p.place;
     Soon soon = {.covers = covers, .ctx = f};

@@ -17,6 +17,9 @@
  * Places are kept within the memory where functions take them from the top, and where a call passes
  * one that may close a cycle of calls: as many frames as there are functions fit in beyond.
  *
+ * If the script cuts the stack itself before it looks at it (`stack.cut()`), and nobody else does
+ * look, nothing is taken off after calls.
+ *
  * A function without a frame of its own hands its place on. Functions without frames that call
  * nothing know no place.
  */
@@ -36,6 +39,8 @@ typedef struct Frames {
     uint32_t *order; /* wasm_survey_order; NULL if no function has a frame */
     bool asked;      /* some function has a frame */
     bool keeps;      /* parameters stay as they are */
+    bool cuts;       /* the script cuts the stack */
+    bool watched;    /* the stack is looked at while other code runs */
     bool tables;     /* functions that are called indirectly have frames, or are short */
 } Frames;
 

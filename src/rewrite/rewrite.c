@@ -591,6 +591,7 @@ static bool match(void *self) {
     count_ahead_init(&r->ahead, r->p.threads);
     frames_init(&r->frames, &r->p.m, &r->p.matcher.survey, &r->stack);
     r->frames.keeps = r->p.keep_debug; /* which has the numbers of locals */
+    r->frames.watched = r->given->polls || stack_is_read(r->p.plan);
     r->seen_alt = mem_zalloc(r->p.plan->probes.len + 1u);
     r->p.matcher.at = count_site;
     r->p.matcher.watch_op[WASM_OP_MEMORY_GROW] = r->p.matcher.watch_op[WASM_OP_MEMORY_SIZE] = true;

@@ -179,6 +179,11 @@ static void put_leave(const StackPlaces *at, const WasmModule *m, Buf *out) {
         stack_put_leave(at, m, at->place, out);
 }
 
+static void put_cut(const StackPlaces *at, const WasmModule *m, Buf *out) {
+    if (at->place != UINT32_MAX && at->left)
+        stack_put_frame(at, m, at->place, at->step, 0, out);
+}
+
 /* Pushes whether the function's frame is the outermost; 0 if its address is not known, or if the
  * host cannot call it. */
 static void put_outermost(const StackPlaces *at, Buf *out) {
@@ -192,6 +197,7 @@ void stack_put(const StackPlaces *at, const WasmModule *m, StackOp op, Buf *out)
     switch (op) {
     case STACK_LEAVE: put_leave(at, m, out); break;
     case STACK_OUTERMOST: put_outermost(at, out); break;
+    case STACK_CUT: put_cut(at, m, out); break;
     case STACK_SET_INTERVAL: emit(out, "i64.store %u %d", memory_of(at, m), STACK_INTERVAL); break;
     case STACK_SAMPLE: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->sample)); break;
     case STACK_TELL: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->tell)); break;

@@ -28,8 +28,10 @@ typedef struct StackPlaces {
     const uint32_t *helpers;        /* handles of the runtime's functions */
     bool runtime;                   /* the imported runtime keeps the stack */
     /* Of the function to which code is added: a local with its place, UINT32_MAX = it has none;
-     * whether the host can call it; and whether it is the one to put the place back then. */
-    uint32_t place;
+     * the bytes of its frame; whether its calls may leave something above that; whether the host
+     * can call it; and whether it is the one to put the place back then. */
+    uint32_t place, step;
+    bool left;
     bool may_begin;
     bool host;
 } StackPlaces;

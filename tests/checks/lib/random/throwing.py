@@ -7,13 +7,14 @@ from ..breadth.generate import section, sleb, uleb, vec
 I32, EXNREF = 0x7F, 0x69
 HOST, FUNCS, TAGS = 2, 7, 3  # imported functions, others, tags: 1 and 2 may be the same
 EXPORTS = 4
+FUEL = b"\x23\0\x45\x04\x40\x20\0\x0f\x0b\x23\0\x41\1\x6b\x24\0"  # returns if there is none; takes one
 
 
 class Program:
-    """A module of functions i32 -> i32. `refs`: try_table and throw_ref, else try, rethrow and delegate."""
+    """A module of functions i32 -> i32. `refs`: try_table and throw_ref, else try, rethrow and delegate. `loops`: and loops."""
 
-    def __init__(self, seed, refs):
-        self.random, self.refs = random.Random(seed), refs
+    def __init__(self, seed, refs, loops=False):
+        self.random, self.refs, self.loops = random.Random(seed), refs, loops
 
     def pick(self, n):
         return self.random.randrange(n)
@@ -74,8 +75,13 @@ class Program:
         handler = b"\x0a" if self.pick(2) else b"\x1a" + self.value(depth - 1, labels + ["value"])
         return b"\x02\x7f\x02" + bytes([EXNREF]) + b"\x1f\x7f\1\3\0" + body + b"\x0b\x0c\1\x0b" + handler + b"\x0b"
 
+    def loop(self, depth, labels):
+        """It ends when the fuel is used up."""
+        again = self.value(0, labels) + b"\x41" + sleb(self.pick(4)) + b"\x46\x0d\0"
+        return b"\x03\x7f" + FUEL + self.value(depth - 1, labels + ["none"]) + again + b"\x0b"
+
     def value(self, depth, labels):
-        kind = self.pick(9) if depth > 0 else self.pick(2)
+        kind = self.pick(12 if self.loops else 9) if depth > 0 else self.pick(2)
         if kind == 0:
             return self.const()
         if kind == 1:
@@ -88,11 +94,12 @@ class Program:
             return self.condition(depth, labels) + self.value(depth - 1, labels)
         if kind in (5, 6):
             return self.call(depth, labels)
+        if kind > 8:
+            return self.loop(depth, labels)
         return self.table(depth, labels) if self.refs else self.legacy(depth, labels)
 
     def function(self):
-        fuel = b"\x23\0\x45\x04\x40\x20\0\x0f\x0b\x23\0\x41\1\x6b\x24\0"
-        code = b"\0" + fuel + self.value(6, ["value"]) + b"\x0b"
+        code = b"\0" + FUEL + self.value(6, ["value"]) + b"\x0b"
         return uleb(len(code)) + code
 
     def module(self):
