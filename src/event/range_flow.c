@@ -6,7 +6,7 @@
 
 enum {
     MOST_STEPS = 1 << 16, /* for each body that is gone through */
-    MOST_ACTIVE = 1000,
+    MOST_ACTIVE = 1000,   /* a bound of the C stack; bits(n) of 64 bits has 200 */
     MOST_FACTS = 100,
 };
 
