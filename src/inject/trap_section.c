@@ -107,6 +107,7 @@ static void put_segment(Section *s, const CountFunc *f) {
 typedef struct Part {
     uint32_t from, to;
     Buf out;
+    uint8_t *place; /* of that in the output */
 } Part;
 
 typedef struct Parts {
@@ -172,33 +173,57 @@ static void divide(Parts *p) {
     }
 }
 
-/* Appends what the section has of all functions. */
-static void put_parts(Parts *p, uint32_t threads, Buf *out) {
-    if (threads < 2) {
-        put_part(p, &(Part){.to = p->c->funcs.len}, out);
-        return;
-    }
+static void place_part(void *ctx, uint32_t worker, uint32_t item) {
+    Parts *p = ctx;
+    Part *part = &p->at.at[item];
+    (void)worker;
+    if (part->out.len)
+        memcpy(part->place, part->out.data, part->out.len);
+    buf_free(&part->out);
+}
+
+/* Appends the size and contents of the section, which threads write. */
+static void put_parts(Parts *p, uint32_t threads, const Buf *head, Buf *out) {
+    size_t size = head->len;
     divide(p);
     workers_run(threads, p->at.len, make_part, p);
+    for (uint32_t i = 0; i < p->at.len; i++)
+        size += p->at.at[i].out.len;
+    buf_uleb(out, size);
+    buf_reserve(out, size);
+    buf_bytes(out, head->data, head->len);
     for (uint32_t i = 0; i < p->at.len; i++) {
-        buf_bytes(out, p->at.at[i].out.data, p->at.at[i].out.len);
-        buf_free(&p->at.at[i].out);
+        p->at.at[i].place = out->data + out->len;
+        out->len += p->at.at[i].out.len;
     }
+    workers_run(threads, p->at.len, place_part, p);
     vec_free(&p->at);
 }
 
-void trap_section_put(const Counts *c, const WasmModule *m, const WasmModule *written,
-                      uint32_t threads, Buf *out) {
+/* The same on one thread, with the contents where they belong, before their size is known. */
+static void put_whole(const Parts *p, const Buf *head, Buf *out) {
     enum { WIDTH = 5 }; /* of a size, at most */
-    buf_u8(out, WASM_SEC_CUSTOM);
     size_t at = out->len;
     buf_uleb_padded(out, 0, WIDTH);
-    buf_name(out, STR("whammc.traps"));
-    buf_u8(out, VERSION);
-    put_parts(&(Parts){.c = c, .m = m, .written = written}, threads, out);
+    buf_bytes(out, head->data, head->len);
+    put_part(p, &(Part){.to = p->c->funcs.len}, out);
     size_t size = out->len - at - WIDTH;
     memmove(out->data + at + uleb_size(size), out->data + at + WIDTH, size);
     out->len = at;
     buf_uleb(out, size);
     out->len += size;
+}
+
+void trap_section_put(const Counts *c, const WasmModule *m, const WasmModule *written,
+                      uint32_t threads, Buf *out) {
+    Parts parts = {.c = c, .m = m, .written = written};
+    Buf head = {0};
+    buf_name(&head, STR("whammc.traps"));
+    buf_u8(&head, VERSION);
+    buf_u8(out, WASM_SEC_CUSTOM);
+    if (threads > 1)
+        put_parts(&parts, threads, &head, out);
+    else
+        put_whole(&parts, &head, out);
+    buf_free(&head);
 }
