@@ -72,7 +72,9 @@ class Program:
         return self.default(t)
 
     def value_i(self, depth):
-        kind = self.pick(9)
+        kind = self.pick(10)
+        if kind == 9 and self.memory != "none":
+            return self.pages(b"\x3f") if self.pick(3) else self.grow()
         if kind == 0:
             return self.value("r", depth) + b"\xd1"
         if kind == 1:
@@ -95,8 +97,19 @@ class Program:
     def where(self):
         return b"\x42\1\0" if self.memory == "two" and self.pick(2) else b"\2\0"
 
+    def pages(self, number):
+        """memory.size, or memory.grow of what is on the stack."""
+        wrap, extend = (b"\xa7", b"\xad") if self.memory == "wide" else (b"", b"")
+        return (extend if number == b"\x40" else b"") + number + b"\0" + wrap
+
     def address(self, depth):
-        return self.value("i", depth) + i32(0xFFC) + b"\x71" + (b"\xad" if self.memory == "wide" else b"")
+        """In the first page, or the last one of memory 0."""
+        last = self.pages(b"\x3f") + i32(1) + b"\x6b" + i32(16) + b"\x74\x6a" if self.pick(2) and self.memory != "two" else b""
+        return self.value("i", depth) + i32(0xFFC) + b"\x71" + last + (b"\xad" if self.memory == "wide" else b"")
+
+    def grow(self):
+        """Up to some pages."""
+        return self.pages(b"\x3f") + i32(20) + b"\x49\x04\x7f" + i32(self.pick(3)) + self.pages(b"\x40") + b"\x05" + i32(-2) + END
 
     def value_I(self, depth):
         return self.value("I", depth) + self.value("i", depth) + b"\xac\x7c"
