@@ -188,16 +188,14 @@ function hideExports(instance, renew) {
   const { exports } = instance, names = Object.keys(exports), first = names.findIndex(name => name.startsWith('whammc:'));
   if (first < 0) return;
   const own = Object.create(null);
-  const renewing = f => typeof f === 'function' ? (...args) => {
+  const renewing = f => (...args) => {
     const result = f(...args);
-    try {
-      renew(0);
-    } catch { /* it has ended */ }
+    try { renew(0); } catch { /* it has ended */ }
     return result;
-  } : f;
+  };
   names.forEach((name, i) => {
     const value = exports[name], enumerable = i < first;
-    Object.defineProperty(own, name, { value: renew && !enumerable ? renewing(value) : value, enumerable });
+    Object.defineProperty(own, name, { value: !enumerable && renew && value.call ? renewing(value) : value, enumerable });
   });
   Object.defineProperty(instance, 'exports', { value: Object.freeze(own) });
 }
