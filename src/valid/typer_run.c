@@ -14,7 +14,8 @@ typedef enum RunForm {
     RUN_NOTHING,  /* neither operands nor results */
     RUN_UNARY,    /* from one operand to a result, fixed types, no immediate */
     RUN_BINARY,   /* ... from two */
-    RUN_NUMBER,   /* a number that is any */
+    RUN_NUMBER,   /* a number that is any, of 32 bits */
+    RUN_LONG,     /* ... of 64 bits */
     RUN_NUMBER_4, /* ... of so many bytes */
     RUN_NUMBER_8,
     RUN_LOAD,
@@ -36,7 +37,8 @@ typedef enum RunForm {
 
 /* The form of an instruction whose types are fixed, by its immediates. */
 #define SIMPLE_FORM(imm, operands, results)                                                        \
-    ((imm) == WASM_IMM_I32 || (imm) == WASM_IMM_I64                    ? RUN_NUMBER                \
+    ((imm) == WASM_IMM_I32                                             ? RUN_NUMBER                \
+     : (imm) == WASM_IMM_I64                                           ? RUN_LONG                  \
      : (imm) == WASM_IMM_F32                                           ? RUN_NUMBER_4              \
      : (imm) == WASM_IMM_F64                                           ? RUN_NUMBER_8              \
      : (imm) == WASM_IMM_MEMARG && COUNTS_ARE(1, 1, operands, results) ? RUN_LOAD                  \
@@ -219,6 +221,14 @@ static inline uint32_t number(const uint8_t *at, uint32_t *v) {
     return *at < 0x80 ? 1 : wasm_uleb_of_4(at, v);
 }
 
+/* How many bytes a number of 64 bits has that takes eight at most, which then is one; 0 = it is
+ * longer. */
+static inline uint32_t long_number(const uint8_t *at) {
+    const uint64_t last = 0x8080808080808080;
+    uint64_t stop = ~u64le(at) & last;
+    return *at < 0x80 ? 1 : stop ? (uint32_t)(__builtin_ctzll(stop) + 1) / 8 : 0;
+}
+
 /* How many bytes a memory argument has; 0 = it is another one. */
 static inline uint32_t memory_argument(const uint8_t *at, const WasmSimpleSig *g) {
     uint32_t v, n;
@@ -236,6 +246,7 @@ static inline uint32_t apply(Run *r, struct RunOp is, const uint8_t *at, uint32_
     case RUN_UNARY: return unary(r, g->params[0], g->result);
     case RUN_BINARY: return binary(r, g);
     case RUN_NUMBER: return (n = number(at + 1, &v)) && push(r, g->result) ? 1 + n : 0;
+    case RUN_LONG: return (n = long_number(at + 1)) && push(r, g->result) ? 1 + n : 0;
     case RUN_NUMBER_4: return push(r, g->result) ? 5 : 0;
     case RUN_NUMBER_8: return push(r, g->result) ? 9 : 0;
     case RUN_LOAD:

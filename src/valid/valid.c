@@ -153,14 +153,6 @@ static const char *not_constant(const WasmModule *m, const WasmInstr *i, uint32_
     }
 }
 
-/* Steps over an expression that is a constant of the type, as most are; 0 if it is another one. */
-static inline uint32_t skip_short_const(const WasmModule *m, uint32_t at, WasmType type) {
-    WasmType constant;
-    int64_t value;
-    uint32_t size = wasm_short_const(m->bytes + at, m->bytes + m->size, &constant, &value);
-    return size && constant == type ? at + size : 0;
-}
-
 /* Checks the expression at file offset `at` and returns the offset after its end; 0 if it is not
  * valid. */
 static uint32_t check_expr(Valid *v, uint32_t at, WasmType type, uint32_t globals, const char *what,
@@ -255,9 +247,9 @@ static void check_tags(Valid *v) {
 
 static void check_globals(Valid *v) {
     const WasmModule *m = v->m;
-    for (uint32_t k = 0; k < m->globals.len && m->globals_vary; k++) {
+    for (uint32_t k = 0; k < m->globals.len; k++) {
         const WasmGlobal *g = &m->globals.at[k];
-        if (!g->imported && g->init && !skip_short_const(m, g->init, g->type))
+        if (!g->imported && g->init && !g->constant)
             check_expr(v, g->init, g->type, k, "global", k);
     }
 }

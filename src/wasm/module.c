@@ -68,7 +68,7 @@ WasmExtra *wasm_need_extra(WasmModule *m, uint32_t *extra) {
 WasmExtra *wasm_global_extra(WasmModule *m, WasmGlobal *g) {
     uint32_t extra = g->extra;
     WasmExtra *out = wasm_need_extra(m, &extra);
-    g->extra = extra & 0x3fffffff; /* there cannot be more: each takes 64 bytes */
+    g->extra = extra & 0x1fffffff; /* there cannot be more: each takes 64 bytes */
     return out;
 }
 

@@ -153,7 +153,8 @@ typedef struct WasmExtra {
 typedef struct WasmGlobal {
     WasmType type;
     uint32_t mutable : 1, imported : 1;
-    uint32_t extra : 30; /* wasm_extra; its code, of an added one: empty = zero or null */
+    uint32_t constant : 1; /* input: it begins at a wasm_short_const of its type */
+    uint32_t extra : 29;   /* wasm_extra; its code, of an added one: empty = zero or null */
     union {
         uint32_t import; /* if it is imported */
         uint32_t init;   /* input: file range of the expression, `end` included */
@@ -254,7 +255,6 @@ typedef struct WasmModule {
     Vec(WasmTable) tables;
     Vec(WasmMemory) memories;
     Vec(WasmGlobal) globals;
-    bool globals_vary; /* not all of the input's begin at a wasm_short_const of their type */
     Vec(WasmTag) tags;
     Vec(WasmElem) elems;
     Vec(WasmData) datas;

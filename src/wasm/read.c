@@ -364,7 +364,7 @@ static bool read_short_global(WasmReader *r) {
         return false;
     g.type = at[0];
     g.mutable = at[1];
-    m->globals_vary |= type != g.type;
+    g.constant = type == g.type;
     g.init = (uint32_t)(at + 2 - m->bytes);
     vec_push(&m->globals, g);
     r->c.at = at + 2 + g.init_len;
@@ -377,7 +377,6 @@ static bool read_global(WasmReader *r) {
     if (!read_global_type(r, -1))
         return false;
     WasmGlobal *g = &vec_last(&r->m->globals);
-    r->m->globals_vary = true;
     return read_expr(r, &g->init, &g->init_len);
 }
 
