@@ -71,8 +71,11 @@ static uint32_t out_class(Segments *s) {
 }
 
 static void lead_to(Segments *s, uint32_t class) {
-    uint32_t out = out_class(s); /* a new one moves the classes */
-    unite(s->merged.at, out, class);
+    Segment *now = &vec_last(&s->at);
+    if (now->out == NONE)
+        now->out = class;
+    else
+        unite(s->merged.at, now->out, class);
 }
 
 /* Where a branch leads: the class of a label, at whose construct's end it may be. */
