@@ -221,8 +221,7 @@ static inline uint32_t number(const uint8_t *at, uint32_t *v) {
     return *at < 0x80 ? 1 : wasm_uleb_of_4(at, v);
 }
 
-/* How many bytes a number of 64 bits has that takes eight at most, which then is one; 0 = it is
- * longer. */
+/* How many bytes a number of 64 bits takes, up to eight, in which it cannot be wrong; 0 = more. */
 static inline uint32_t long_number(const uint8_t *at) {
     const uint64_t last = 0x8080808080808080;
     uint64_t stop = ~u64le(at) & last;
