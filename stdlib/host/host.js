@@ -212,8 +212,7 @@ function hideExports(instance, renew) {
  */
 export function intercept(names, makeHost) {
   const endExplaining = explainCompilers();
-  const original = { instantiate: WebAssembly.instantiate, instantiateStreaming: WebAssembly.instantiateStreaming,
-    Instance: WebAssembly.Instance };
+  const { instantiate, instantiateStreaming, Instance } = WebAssembly;
 
   // One instantiation: the arguments for the engine, and what is to be done with the instance.
   function begin(args, caller = 'instantiate') {
@@ -225,8 +224,8 @@ export function intercept(names, makeHost) {
       const own = imports?.[name];
       renew ??= own?.['runtime.resetMemoryDataView'];
       if (names.includes(name)) {
-        foreign = foreign || own !== undefined;
-        if (own === undefined) return (host = host ?? makeHost()).imports[name];
+        foreign ||= own !== undefined;
+        if (own === undefined) return (host ??= makeHost()).imports[name];
       } else if (imports === undefined) { // what the engine would have said
         throw new TypeError(`WebAssembly.${caller}(): Imports argument must be present and must be an object`);
       }
@@ -244,12 +243,12 @@ export function intercept(names, makeHost) {
   }
 
   // instantiate and instantiateStreaming: both give a promise, for the instance or for { module, instance }.
-  function later(name) {
-    return new Proxy(original[name], {
+  function later(original) {
+    return new Proxy(original, {
       async apply(target, self, given) {
         const { args, finish } = begin(given);
         const result = await Reflect.apply(target, self, args);
-        const url = name === 'instantiateStreaming' ? (await given[0]).url : '';
+        const url = original === instantiateStreaming ? (await given[0]).url : '';
         if (result.instance) finish(result.instance, result.module, url);
         else finish(result, given[0]);
         return result;
@@ -257,20 +256,20 @@ export function intercept(names, makeHost) {
     });
   }
 
-  WebAssembly.instantiate = later('instantiate');
-  if (original.instantiateStreaming) WebAssembly.instantiateStreaming = later('instantiateStreaming');
-  WebAssembly.Instance = new Proxy(original.Instance, {
+  WebAssembly.instantiate = later(instantiate);
+  if (instantiateStreaming) WebAssembly.instantiateStreaming = later(instantiateStreaming);
+  WebAssembly.Instance = new Proxy(Instance, {
     construct(target, given, newTarget) {
       const { args, finish } = begin(given, 'Instance');
       return finish(Reflect.construct(target, args, newTarget), given[0]);
     },
   });
-  original.Instance.prototype.constructor = WebAssembly.Instance;
+  Instance.prototype.constructor = WebAssembly.Instance;
 
   return () => {
-    WebAssembly.instantiate = original.instantiate;
-    if (original.instantiateStreaming) WebAssembly.instantiateStreaming = original.instantiateStreaming;
-    WebAssembly.Instance = original.Instance.prototype.constructor = original.Instance;
+    WebAssembly.instantiate = instantiate;
+    if (instantiateStreaming) WebAssembly.instantiateStreaming = instantiateStreaming;
+    WebAssembly.Instance = Instance.prototype.constructor = Instance;
     endExplaining();
   };
 }
