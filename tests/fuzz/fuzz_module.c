@@ -76,7 +76,8 @@ static void write_edited(WasmModule *m) {
     wasm_put_op(&e.code, WASM_OP_GLOBAL_GET);
     buf_uleb(&e.code, wasm_final(m, WASM_SPACE_GLOBAL, global));
     wasm_put_op(&e.code, WASM_OP_DROP);
-    WasmWriter w = {edit_body, &e, local_name, locals_added};
+    WasmWriter w = {
+        .body = edit_body, .ctx = &e, .local_name = local_name, .locals_added = locals_added};
     Buf out = {0};
     Diags diags = {0};
     WasmModule again;
