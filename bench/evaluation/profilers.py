@@ -16,6 +16,7 @@ VARIANTS = {
     "arcs": ("profile", []),
     "call tree": ("calltree", []),
     "sampling": ("sample", []),
+    "sampling, thread": ("sample", ["-D", "outside=true"]),
     CALLBACKS: (os.path.join(BENCH, "callbacks.whamm"), []),
 }
 MATHEMATICS, IMAGES, MARKERS, WASMBOY = "simple mathematics", "image processing", "marker detection", "WasmBoy"
@@ -199,7 +200,8 @@ class RunTimes(_Times):
     def show(self, store, page):
         page.heading(self.title)
         page.text("As a multiple of the original in the same engine. *callbacks*: each call is two calls of JavaScript, as an analysis made with "
-                  "Wasabi gets them, with the same times and counts as the arcs. WasmBoy runs a cartridge of our own, by the frame.")
+                  "Wasabi gets them, with the same times and counts as the arcs. *sampling*: by the program itself; *sampling, thread*: by a worker, "
+                  "which only isolated pages can have. WasmBoy runs a cartridge of our own, by the frame.")
         engines_there = store.column("engine")
         rows, bars = [], {}
         for group in (group for group in GROUPS if group in store.column("program")):
