@@ -83,10 +83,10 @@ function createFiles(engine) {
   }
 
   // Node's errors for pipes that have nothing yet, and for consoles that were closed.
-  function readSome(fd, target) {
+  function readSome(fd, target, at = positions.get(fd)?.at ?? null) {
     for (;;) {
       try {
-        return fs.readSync(fd, target, 0, target.length, positions.get(fd)?.at ?? null);
+        return fs.readSync(fd, target, 0, target.length, at);
       } catch (error) {
         if (error.code === 'EOF') return 0;
         if (error.code !== 'EAGAIN') throw error;
@@ -107,18 +107,24 @@ function createFiles(engine) {
     }
   }
 
-  function transfer(some, fd, vectors, count, done) {
+  // some(bytes, total) reads or writes as many bytes as it can; `total`: what was before.
+  function transfer(some, vectors, count, done) {
     let total = 0;
     for (let i = 0; i < count; i++) {
       const at = engine.u32(vectors + 8 * i), size = engine.u32(vectors + 8 * i + 4);
       if (!size) continue;
-      const n = some(fd, engine.bytes.subarray(at, at + size)), position = positions.get(fd);
-      if (position) position.at += n;
+      const n = some(engine.bytes.subarray(at, at + size), total);
       total += n;
       if (n < size) break;
     }
     engine.view.setUint32(done, total, true);
     return 0;
+  }
+
+  function move(fd, n) {
+    const position = positions.get(fd);
+    if (position) position.at += n;
+    return n;
   }
 
   function seek(fd, offset, whence, result) {
@@ -195,8 +201,10 @@ function createFiles(engine) {
   };
   // What gives a positive one.
   const wasi = {
-    fd_read: (fd, vectors, count, done) => transfer(readSome, fd, vectors, count, done),
-    fd_write: (fd, vectors, count, done) => transfer(writeSome, fd, vectors, count, done),
+    fd_read: (fd, vectors, count, done) => transfer(bytes => move(fd, readSome(fd, bytes)), vectors, count, done),
+    fd_pread: (fd, vectors, count, offset, done) =>
+      transfer((bytes, total) => readSome(fd, bytes, Number(offset) + total), vectors, count, done),
+    fd_write: (fd, vectors, count, done) => transfer(bytes => move(fd, writeSome(fd, bytes)), vectors, count, done),
     fd_close: close,
     fd_seek: seek,
     fd_fdstat_get: (fd, at) => {
