@@ -217,9 +217,9 @@ typedef struct TallyRun {
 
 static void put_tally_run(Chunks *c, uint32_t var, const TallyRun *r) {
     const Flush *f = c->f;
-    const MapTally *m = &f->plan->tallies[var];
     if (!r->times)
         return;
+    const MapTally *m = &f->plan->tallies[var];
     emit(&c->body, "i32.const %u i32.const %u i32.const %u", r->map, r->step, r->times);
     store_push_text(f->store, f->m, m->text - 1, &c->body);
     emit(&c->body, "i32.const %u i32.const %u i32.const %u call %u", (uint32_t)r->at, r->keys,
