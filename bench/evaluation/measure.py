@@ -1,13 +1,16 @@
 """How long processes take, and what they need."""
 
+import contextlib
 import os
 import re
+import select
+import signal
 import statistics
 import subprocess
 import tempfile
 from typing import NamedTuple
 
-TIMEOUT = 600  # seconds that a run may take
+TIMEOUT = 600  # seconds that a run may take; those in which all of this was stopped (SIGSTOP) do not count
 
 
 class Failed(Exception):
@@ -20,18 +23,48 @@ class Usage(NamedTuple):
     output: str  # standard output
 
 
+def _family(pid):
+    """The process and all that it has started."""
+    yield pid
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            children = file.read().split()
+    except OSError:
+        children = []
+    for child in children:
+        yield from _family(int(child))
+
+
+def _ended_in_time(pid):
+    """Waits second by second, since this process is stopped together with the other one. The result of wait4() is still to be fetched."""
+    descriptor = os.pidfd_open(pid)
+    try:
+        return any(select.select([descriptor], [], [], 1)[0] for _ in range(TIMEOUT))
+    finally:
+        os.close(descriptor)
+
+
 def spend(command, must=True, cwd=None, stdin=None, **environment):
-    """Runs a command. Its standard input is the file `stdin`, or empty."""
+    """Runs a command in the process group of this one. Its standard input is the file `stdin`, or empty."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(stdin or os.devnull, "rb") as source:
-        process = subprocess.Popen(["timeout", str(TIMEOUT), *command], stdin=source, stdout=out, stderr=err, cwd=cwd,
-                                   env={**os.environ, "NODE_NO_WARNINGS": "1", **environment})
+        try:
+            process = subprocess.Popen(command, stdin=source, stdout=out, stderr=err, cwd=cwd,
+                                       env={**os.environ, "NODE_NO_WARNINGS": "1", **environment})
+        except OSError as error:
+            raise Failed(f"{command[0]}: {error.strerror}") from error
+        in_time = _ended_in_time(process.pid)
+        for pid in () if in_time else list(_family(process.pid)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
+        if not in_time:
+            raise Failed(f"{os.path.basename(command[0])}: took too long")
         out.seek(0)
         err.seek(0)
         if process.returncode and must:
             lines = (err.read() + out.read()).decode(errors="replace").strip().splitlines()
-            why = "took too long" if process.returncode == 124 else next((line for line in lines if line.strip()), f"exit status {process.returncode}")
+            why = next((line for line in lines if line.strip()), f"exit status {process.returncode}")
             why = re.sub(r"^\[\S+ (\w+) [^]]*\] ", r"\1: ", why)  # without the time of day of a log
             raise Failed(f"{os.path.basename(command[0])}: {why[:200]}")
         return Usage(1000 * (usage.ru_utime + usage.ru_stime), usage.ru_maxrss * 1024, out.read().decode(errors="replace"))
