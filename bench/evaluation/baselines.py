@@ -75,5 +75,6 @@ class Baselines(Experiment):
         means = [geometric_mean(ratios[name]) for name in names]
         rows.append(["*ours by theirs*", *("" if mean is None else f"*{mean:.2f}*" for mean in means)])
         page.table(["program", *names], rows)
-        page.remark("The last row is the geometric mean over programs that took 10 ms or more in the paper. The machines differ, and so do the "
-                    "versions of V8 and gcc; the builds of Wizard are those of the paper's artifact if WIZENG names them.")
+        page.remark("The last row is the geometric mean over programs that took 10 ms or more in the paper. The paper has averages of five runs, "
+                    "here are medians. The machines differ, and so do the versions of V8 and gcc; the builds of Wizard are those of the paper's "
+                    "artifact if WIZENG names them.")

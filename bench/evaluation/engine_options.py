@@ -17,7 +17,7 @@ class EngineOptions(Experiment):
     name = "engine-options"
     title = "Whamm paper, Figures 9 and 10: optimisations of the engine"
     key = ("program", "monitor", "mode", "build", "form")
-    values = ("ms", "peak")
+    values = ("ms", "peak", "data")
 
     def variants(self, world, program, monitor, mode):
         script = world.script(MONITORS[monitor][0])
@@ -37,18 +37,23 @@ class EngineOptions(Experiment):
     def jobs(self, world):
         if not set(world.wizards) & set(BUILDS["jit"]):
             return
-        for program in (p for p in world.kernels() if not world.quick or p.name in SHORT):
+        for program in (p for p in world.small_kernels() if not world.quick or p.name in SHORT):
             for monitor in MONITORS:
                 for mode in BUILDS:
                     variants = self.variants(world, program, monitor, mode)
                     yield Job([(program.name, monitor, mode, *variant) for variant in variants],
-                              lambda v=variants: list(medians(v, world.rounds).values()), f"{program.name} {monitor} {mode}")
+                              lambda v=variants, p=program: self.measure(world, v, p.data), f"{program.name} {monitor} {mode}")
+
+    @staticmethod
+    def measure(world, variants, data):
+        return [result if isinstance(result, str) else {**result, "data": data} for result in medians(variants, world.rounds).values()]
 
     def show(self, store, page):
         page.heading(self.title)
         page.text("Time with a monitor by time without, CPU time of the whole process, geometric means over the programs. A cell has two "
                   "numbers: a counter at each site, which is what the paper's monitors do, → counted by segments, which is our default.")
         page.programs(store)
+        self.show_data(store, page)
         for mode, builds in BUILDS.items():
             builds = [build for build in (*builds, REWRITTEN) if build in store.column("build")]
             rows = []
@@ -61,6 +66,17 @@ class EngineOptions(Experiment):
         page.remark("The columns are in the order of the figures. With segments only some instructions have a probe, so that there is less for "
                     "the engine to optimise. The paper shows bars per kernel; what can be compared is by how much each "
                     "column is lower than the one before it.")
+
+    @staticmethod
+    def show_data(store, page):
+        """Says which programs have a smaller data set; names those or the others, of which there are fewer."""
+        programs = store.column("program")
+        small = [name for name in programs if any(row.get("data") for key, row in store.rows.items() if key[0] == name)]
+        usual = [name for name in programs if name not in small]
+        if small:
+            which = "All" if not usual else f"All but {', '.join(usual)}" if len(usual) < len(small) else ", ".join(small)
+            page.text(f"{which} have a smaller data set than in the other tables, as the slowest builds take hundreds of times as long as the "
+                      "program alone.")
 
     @staticmethod
     def mean(store, monitor, mode, build, form):

@@ -5,11 +5,11 @@ from .measure import Failed
 
 class Job:
     """What is measured together, one row of results for each key. `measure` returns for each key its values by name, or a text that says
-    why there are none."""
+    why there are none. `rounds`: of which these are medians, if not as many as of all."""
 
-    def __init__(self, keys, measure, title=None):
+    def __init__(self, keys, measure, title=None, rounds=None):
         self.keys, self.measure = [tuple(map(str, key)) for key in keys], measure
-        self.title = title or " ".join(self.keys[0])
+        self.title, self.rounds = title or " ".join(self.keys[0]), rounds
 
     def measured(self):
         try:
@@ -20,8 +20,9 @@ class Job:
 
 class Experiment:
     """Results have the columns `key` and `values` (evaluation/store.py). jobs(world) says what there is to measure with what this world has;
-    show(store, page) writes it into the page (evaluation/page.py)."""
+    show(store, page) writes it into the page (evaluation/page.py). `repeated`: whether the values are medians of rounds."""
 
+    repeated = True
     name = ""
     title = ""
     key = ()

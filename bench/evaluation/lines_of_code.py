@@ -25,6 +25,7 @@ def count(path, comment):
 
 
 class LinesOfCode(Experiment):
+    repeated = False
     name = "lines-of-code"
     title = "Whamm paper, Table 2: lines of code of each monitor"
     key = ("monitor", "framework")

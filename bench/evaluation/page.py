@@ -1,6 +1,5 @@
 """The page of results: Markdown with tables, and plots as SVG beside it."""
 
-import csv
 import os
 
 COLOURS = ["#4269d0", "#efb118", "#ff725c", "#6cc5b0", "#3ca951", "#ff8ab7", "#a463f2", "#97bbf5", "#9c6b4e", "#9498a0", "#1b4d3e", "#7a1f3d", "#c9c12b"]
@@ -32,9 +31,7 @@ class Page:
 
     def programs(self, store):
         names = store.column("program")
-        once = store.programs_by_rounds()[1]
-        self.text((f"Programs: {', '.join(names)}" if len(names) < 10 else f"{len(names)} programs")
-                  + (f"; {once if once < len(names) else 'all'} of them measured in one round." if once else "."))
+        self.text(f"Programs: {', '.join(names)}." if len(names) < 10 else f"{len(names)} programs.")
 
     remark = text  # what a reader should know of the numbers
 
@@ -96,27 +93,45 @@ class Page:
             self._plot(name, draw, f"Bars: {unit}, for {', '.join(labels)}", (8, 0.4 * len(rows) + 1))
 
 
-def _machine(page, results):
-    path = os.path.join(results, "machine.csv")
-    if os.path.exists(path):
-        with open(path, newline="", encoding="utf-8") as file:
-            rows = list(csv.reader(file))[1:]
-        page.heading("The machine")
-        page.table(["", ""], rows)
+def _machine(page, machines, stores):
+    """The machines that results are from; all that are known if the results do not tell."""
+    used = {machine for store in stores.values() for machine, _ in store.origins()}
+    shown = {number: machine for number, machine in machines.known.items() if number in used} or machines.known
+    names = list(dict.fromkeys(name for machine in shown.values() for name in machine))
+    if shown:
+        page.heading("The machine" if len(shown) == 1 else "The machines")
+        page.table(["", *("" if len(shown) == 1 else f"machine {number}" for number in shown)],
+                   [[name, *(machine.get(name, "") for machine in shown.values())] for name in names])
+    return len(shown) > 1
 
 
-def write(path, results, stores):
+def _measured(store, experiment, many_machines):
+    """When the results were measured, in how many rounds, and where if there are several machines; empty: that is not known."""
+    origins = store.origins()
+    clauses = []
+    for (machine, rounds), days in sorted(origins.items(), key=lambda item: -len(item[1])):
+        known = sorted(set(filter(None, days)))
+        clause = [f"on {known[0]}" if len(known) == 1 else f"from {known[0]} to {known[-1]}"] if known else []
+        clause += [f"in {'one round' if rounds == '1' else f'{rounds} rounds'}"] if rounds and experiment.repeated else []
+        clause += [f"on machine {machine}"] if machine and many_machines else []
+        if clause:
+            clauses.append((f"{len(days)} of {sum(map(len, origins.values()))} numbers " if len(origins) > 1 else "") + " ".join(clause))
+    return f"Measured {'; '.join(clauses)}." if clauses else ""
+
+
+def write(path, results, stores, machines):
     """Writes the page from the stores of all experiments; of those without results there is only the name."""
     from . import EXPERIMENTS
     page = Page(path, results)
-    _machine(page, results)
+    many_machines = _machine(page, machines, stores)
     missing = []
     for name, experiment in EXPERIMENTS.items():
         if any(not row["error"] for row in stores[name].rows.values()):
             experiment.show(stores[name], page)
             failed = stores[name].errors()
-            if failed:
-                page.text(f"Not measured: {_summary(failed)}.")
+            notes = [_measured(stores[name], experiment, many_machines), f"Not measured: {_summary(failed)}." if failed else ""]
+            if any(notes):
+                page.text(" ".join(filter(None, notes)))
         else:
             missing.append(experiment.title)
     if missing:

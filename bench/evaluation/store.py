@@ -1,17 +1,18 @@
-"""Results of an experiment, in a CSV file that grows by a row at a time and can be read at any moment."""
+"""Results of an experiment, in a CSV file that grows by a row at a time and can be read at any moment, and what they were measured with."""
 
 import collections
 import csv
+import datetime
 import os
 
 
 class Store:
-    """Rows by their key. Columns: those of the key, those of the values, `error`, why there are no values, and `rounds`, of which the values
-    are medians; empty in files of before there was this column."""
+    """Rows by their key. Columns: those of the key, those of the values, `error`, why there are no values, `rounds`, of which the values
+    are medians, `measured`, the day, and `machine`, a number of Machines. The last three are empty in files of before there were these columns."""
 
     def __init__(self, path, key, values):
         self.path, self.key, self.values = path, tuple(key), tuple(values)
-        self.columns = [*self.key, *self.values, "error", "rounds"]
+        self.columns = [*self.key, *self.values, "error", "rounds", "measured", "machine"]
         self.rows = {}
         if os.path.exists(path):
             with open(path, newline="", encoding="utf-8") as file:
@@ -33,11 +34,12 @@ class Store:
         row = self.rows.get(tuple(key))
         return row is not None and not (retry and row["error"])
 
-    def add_all(self, keys, results, rounds):
+    def add_all(self, keys, results, rounds, machine):
         """results: for each key the values by name, or a text that says why there are none."""
-        rows = []
+        rows, today = [], datetime.date.today().isoformat()
         for key, result in zip(keys, results):
-            row = dict(zip(self.key, key), error=result if isinstance(result, str) else "", rounds=str(rounds))
+            row = dict(zip(self.key, key), error=result if isinstance(result, str) else "", rounds=str(rounds), measured=today,
+                       machine=machine)
             row.update({} if isinstance(result, str) else {name: _text(result[name]) for name in self.values if name in result})
             rows.append(row)
             self.rows[tuple(map(str, key))] = row
@@ -53,16 +55,40 @@ class Store:
         at = self.key.index(name)
         return list(dict.fromkeys(key[at] for key in self.rows))
 
-    def programs_by_rounds(self):
-        """How many programs were measured in how many rounds, where that is known; the most rounds of a program count."""
-        rounds = {}
+    def origins(self):
+        """(machine, rounds) -> the days on which these were measured, one for each row; what is not known is empty."""
+        found = collections.defaultdict(list)
         for row in self.rows.values():
-            if row.get("rounds"):
-                rounds[row["program"]] = max(int(row["rounds"]), rounds.get(row["program"], 0))
-        return collections.Counter(rounds.values())
+            if not row["error"]:
+                found[row.get("machine") or "", row.get("rounds") or ""].append(row.get("measured") or "")
+        return found
 
     def errors(self):
         return {key: row["error"] for key, row in self.rows.items() if row["error"]}
+
+
+class Machines:
+    """Descriptions of machines and of what is on them, by number: what -> version. A CSV file with the columns machine, what, version."""
+
+    def __init__(self, path):
+        self.path, self.known = path, {}
+        if os.path.exists(path):
+            with open(path, newline="", encoding="utf-8") as file:
+                for row in csv.DictReader(file):
+                    self.known.setdefault(row.get("machine") or "1", {})[row["what"]] = row["version"]
+
+    def number_of(self, description):
+        """The number of a machine that is exactly so; of a new one if there is none."""
+        for number, known in self.known.items():
+            if known == description:
+                return number
+        number = str(len(self.known) + 1)
+        self.known[number] = description
+        with open(self.path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["machine", "what", "version"])
+            writer.writerows((n, *pair) for n, known in self.known.items() for pair in known.items())
+        return number
 
 
 def _text(value):

@@ -1,7 +1,6 @@
 """What there is to measure with: the compiler, engines, peers that environment variables name, programs, and the machine."""
 
-import csv
-import datetime
+import functools
 import glob
 import os
 import platform
@@ -23,7 +22,7 @@ QUICK_KERNELS = ["gemm", "jacobi-2d", "nussinov", "trisolv"]
 # Where there is no PolyBench: arguments for compilers, for interpreters.
 EXAMPLES = {"fib": (["32"], ["25"]), "matmul": (["300"], ["90"]), "quicksort": (["300000"], ["20000"])}
 # Variables that name engines and peers.
-PEERS = ("WIZENG", "POLYBENCH", "WIZARD_HW", "WZPROF", "WASMBOY", "WASABI", "WHAMM", "WHAMM_CORE")
+PEERS = ("WIZENG", "POLYBENCH", "POLYBENCH_SMALL", "WIZARD_HW", "WZPROF", "WASMBOY", "WASABI", "WHAMM", "WHAMM_CORE")
 
 
 def _version(command, pattern=r".*"):
@@ -42,10 +41,11 @@ def found(*names):
 
 
 class Program:
-    """A WASI program. `interpreted`: arguments that give an interpreter less to do."""
+    """A WASI program. `interpreted`: arguments that give an interpreter less to do; `data`: which data set it has, "small" or "" for the usual
+    one."""
 
-    def __init__(self, name, path, arguments=(), interpreted=None):
-        self.name, self.path, self.arguments = name, path, list(arguments)
+    def __init__(self, name, path, arguments=(), interpreted=None, data=""):
+        self.name, self.path, self.arguments, self.data = name, path, list(arguments), data
         self.interpreted = list(arguments if interpreted is None else interpreted)
 
 
@@ -108,6 +108,13 @@ class World:
             return [Program(name, os.path.join(folder, name + ".wasm")) for name in names]
         return [Program(name, os.path.join(self.build, "examples", "programs", name + ".wasm"), *arguments) for name, arguments in EXAMPLES.items()]
 
+    def small_kernels(self):
+        """The same, with the smaller data sets that are there."""
+        folder = self.peers["POLYBENCH_SMALL"]
+        for program in self.kernels():
+            path = os.path.join(folder, program.name + ".wasm")
+            yield Program(program.name, path, data="small") if folder and os.path.exists(path) else program
+
     # --- what whammc makes -------------------------------------------------------------------------------
 
     def made(self, key, make):
@@ -149,8 +156,12 @@ class World:
 
     # --- the machine -------------------------------------------------------------------------------------
 
+    @functools.cached_property
     def versions(self):
-        """What measures, and with which versions."""
+        """What measures, and with which versions; empty: it is not there."""
+        return dict(self._versions())
+
+    def _versions(self):
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             model = re.search(r"^model name\s*: (.*)", file.read(), re.M)
         with open("/proc/meminfo", encoding="utf-8") as file:
@@ -180,16 +191,11 @@ class World:
 
     def describe(self):
         """Lines that say what is there and what is not."""
-        for name, version in self.versions():
+        for name, version in self.versions.items():
             yield f"{name}: {version or 'not there'}"
         yield "builds of Wizard: " + (", ".join(filter(None, self.wizards)) or "none beside WIZENG")
         yield "not given: " + (", ".join(name for name, path in self.peers.items() if not path) or "nothing")
 
-    def save_description(self, path):
-        """The versions, with the day and how busy the machine is."""
-        with open(path, "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(["what", "version"])
-            writer.writerows((name, version) for name, version in self.versions() if version)
-            writer.writerow(["measured", f"{datetime.date.today()}, {self.rounds} round{'s' * (self.rounds != 1)}, "
-                                         f"{'a few programs' if self.quick else 'all programs'}, load {os.getloadavg()[1]:.1f}"])
+    def machine(self):
+        """What of that is there."""
+        return {name: version for name, version in self.versions.items() if version}
