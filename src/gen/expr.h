@@ -137,6 +137,9 @@ Ref gen_text(Body *b, uint32_t id); /* into PlanTexts.list */
 Ref gen_load_byte(Body *b, Ref at, uint32_t offset);
 Ref gen_load_word(Body *b, Ref at, uint32_t offset);
 Ref gen_store_word(Body *b, Ref at, uint32_t offset, Ref value);
+/* memory.copy and memory.fill in the memory of the module being made. */
+Ref gen_memory_copy(Body *b, Ref to, Ref from, Ref bytes);
+Ref gen_memory_fill(Body *b, Ref at, Ref byte, Ref bytes);
 /* Bytes of a leaf in memory, also of a mark. */
 enum { LEAF = 8 };
 /* A leaf in memory. */

@@ -108,8 +108,8 @@ static void build_frame_grow(Gen *g) {
                                 binaryen.Unreachable(m), NULL));
     Ref used = binary(&c, binaryen.SubInt32(), frame_get(&c), own_get(&c, frame_base, i32));
     Ref with_this = binary(&c, binaryen.AddInt32(), used, const_i32(&c.b, g->in->frame_bytes));
-    vec_push(&code, binaryen.MemoryCopy(m, binaryen.LocalGet(m, to, i32),
-                                        own_get(&c, frame_base, i32), with_this));
+    vec_push(&code, gen_memory_copy(&c.b, binaryen.LocalGet(m, to, i32),
+                                    own_get(&c, frame_base, i32), with_this));
     Ref used_again = binary(&c, binaryen.SubInt32(), frame_get(&c), own_get(&c, frame_base, i32));
     vec_push(&code,
              own_set(&c, frame, i32,
@@ -138,8 +138,8 @@ static Ref push_frame(Code *c) {
         vec_push(&code,
                  gen_store_leaf(&c->b, &type_scalar[TYPE_I64], frame_get(c), at, const_i64(c, 0)));
     if (bytes > 64)
-        vec_push(&code, binaryen.MemoryFill(m, frame_get(c), const_i32(&c->b, 0),
-                                            const_i32(&c->b, bytes)));
+        vec_push(&code, gen_memory_fill(&c->b, frame_get(c), const_i32(&c->b, 0),
+                                        const_i32(&c->b, bytes)));
     return wrap_block(c, &code);
 }
 

@@ -57,15 +57,18 @@ static Ref bits_of(Body *b, const Type *leaf, Ref x) {
     }
 }
 
+/* Newer versions of Binaryen take the name of the memory. */
+#ifdef BINARYEN_HAS_MEMORY_NAMES
+#define IN_MEMORY , "0"
+#else
+#define IN_MEMORY
+#endif
+
 static Ref memory_get(Body *b, const Type *leaf, Ref at, uint32_t offset) {
     uint32_t n = is_wide(leaf) ? 8 : 4;
     if (b->options->imported)
         return imported_get(b, leaf, plus(b, at, offset));
-#ifdef BINARYEN_HAS_MEMORY_NAMES
-    return binaryen.Load(b->module, n, false, offset, n, gen_type(leaf), at, "0");
-#else
-    return binaryen.Load(b->module, n, false, offset, n, gen_type(leaf), at);
-#endif
+    return binaryen.Load(b->module, n, false, offset, n, gen_type(leaf), at IN_MEMORY);
 }
 
 static Ref memory_set(Body *b, const Type *leaf, Ref at, uint32_t offset, Ref value) {
@@ -74,19 +77,19 @@ static Ref memory_set(Body *b, const Type *leaf, Ref at, uint32_t offset, Ref va
         Ref args[] = {plus(b, at, offset), bits_of(b, leaf, value)};
         return helper_call(b, n == 8 ? HELPER_STORE64 : HELPER_STORE32, args);
     }
-#ifdef BINARYEN_HAS_MEMORY_NAMES
-    return binaryen.Store(b->module, n, offset, n, at, value, gen_type(leaf), "0");
-#else
-    return binaryen.Store(b->module, n, offset, n, at, value, gen_type(leaf));
-#endif
+    return binaryen.Store(b->module, n, offset, n, at, value, gen_type(leaf) IN_MEMORY);
 }
 
 Ref gen_load_byte(Body *b, Ref at, uint32_t offset) {
-#ifdef BINARYEN_HAS_MEMORY_NAMES
-    return binaryen.Load(b->module, 1, false, offset, 1, binaryen.TypeInt32(), at, "0");
-#else
-    return binaryen.Load(b->module, 1, false, offset, 1, binaryen.TypeInt32(), at);
-#endif
+    return binaryen.Load(b->module, 1, false, offset, 1, binaryen.TypeInt32(), at IN_MEMORY);
+}
+
+Ref gen_memory_copy(Body *b, Ref to, Ref from, Ref bytes) {
+    return binaryen.MemoryCopy(b->module, to, from, bytes IN_MEMORY IN_MEMORY);
+}
+
+Ref gen_memory_fill(Body *b, Ref at, Ref byte, Ref bytes) {
+    return binaryen.MemoryFill(b->module, at, byte, bytes IN_MEMORY);
 }
 
 Ref gen_load_leaf(Body *b, const Type *leaf, Ref at, uint32_t offset) {
