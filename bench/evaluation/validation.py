@@ -35,7 +35,7 @@ class Validation(Experiment):
     def measure(world, options, names):
         iterations = 3000000 if world.quick else 10000000
         output = spend(["python3", os.path.join(BENCH, "validation"), f"--builddir={world.build}", f"--runs={world.rounds}",
-                        f"--iterations={iterations}", "--clock=host", *options], must=False).output
+                        f"--iterations={iterations}", f"--engine={world.node}", "--clock=host", *options], must=False).output
         rows = {what.strip(): {"expected": float(expected), "median": float(median)}
                 for what, expected, median in re.findall(r"^(.*?)\s+([\d.]+)\s+([\d.]+)\s+-?[\d.]+%", output, re.M)}
         if not rows:

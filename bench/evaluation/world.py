@@ -26,10 +26,13 @@ PEERS = ("WIZENG", "POLYBENCH", "POLYBENCH_SMALL", "WIZARD_HW", "WZPROF", "WASMB
 
 
 def _version(command, pattern=r".*"):
+    """What a program says of its version; empty if it cannot be run."""
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
                               errors="replace", timeout=60)
     except (OSError, subprocess.TimeoutExpired):
+        return ""
+    if done.returncode and "--help" not in command:
         return ""
     matches = (re.search(pattern, line) for line in done.stdout.splitlines() if line.strip())
     return next((match.group(0).strip() for match in matches if match), "")
@@ -55,7 +58,8 @@ class World:
         self.whammc = os.path.join(self.build, "whammc")
         self.quick, self.rounds = quick, rounds
         self.peers = {name: os.environ.get(name, "") for name in PEERS}
-        self.node = os.environ.get("WHAMMC_NODE24") or os.path.join(ENGINES, "bin", "node24")
+        nodes = (os.environ.get("WHAMMC_NODE24"), os.path.join(ENGINES, "bin", "node24"), "node")
+        self.node = next((path for path in map(found, nodes) if path and _version([path, "--version"])), "")
         self.python = os.environ.get("WHAMMC_WASMTIME_PYTHON") or os.path.join(ENGINES, "venv", "bin", "python")
         self.chromium = os.environ.get("CHROMIUM") or found("chromium", "chromium-browser")
         self.firefox = os.environ.get("FIREFOX") or found("firefox-esr", "firefox")
@@ -92,10 +96,10 @@ class World:
         return self.wizards.get("inline") or self.wizards.get("", "")
 
     def has_node(self):
-        return os.access(self.node, os.X_OK)
+        return bool(self.node)
 
     def has_wasmtime(self):
-        return os.access(self.python, os.X_OK)
+        return bool(self.versions["wasmtime"])
 
     # --- programs ----------------------------------------------------------------------------------------
 
@@ -171,7 +175,7 @@ class World:
         yield "processor", f"{model[1].strip() if model else platform.machine()}, {cores}, {memory} GiB"
         yield "system", f"{platform.system()} {platform.release()}"
         yield "whammc", _version([self.whammc, "--version"])
-        yield "Node (V8)", " ".join(filter(None, (_version([self.node, "--version"]), _version([self.node, "-p", "process.versions.v8"]))))
+        yield "Node (V8)", " ".join(_version([self.node, *options]) for options in (["--version"], ["-p", "process.versions.v8"])) if self.node else ""
         yield "wasmtime", _version([self.python, "-c", "import importlib.metadata as m; print(m.version('wasmtime'))"])
         yield "Wizard", _version([self.wizard, "--help"]) if self.wizard else ""
         yield "Chromium", _version([self.chromium, "--version"], r"\d+(\.\d+){3}") if self.chromium else ""
