@@ -113,7 +113,7 @@ static Copy *copy_of(Maker *m, uint32_t fid, uint32_t file, const LocationFrame 
 static void add_to_line(Maker *m, const ReportRow *row, bool structure) {
     const LocationFrame *frames;
     uint64_t count = count_of(row);
-    uint32_t n = locator_at(m->l, m->p->m, row->fid, row->pc, &frames);
+    uint32_t n = m->l ? locator_at(m->l, m->p->m, row->fid, row->pc, &frames) : 0;
     if (!n || !frames->line || !frames->file.len) {
         add(&m->a->unknown, count);
         return;

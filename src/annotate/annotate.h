@@ -46,7 +46,7 @@ typedef struct Annotation {
 const ReportVar *annotate_variable(const Report *r, const char *name);
 
 /* Adds up a variable of the report; negative values and fractions do not count, `true` is 1. Sorts
- * nothing in the report. */
+ * nothing in the report. Without a locator, no source is looked for. */
 void annotate_make(Annotation *a, const Places *p, Locator *l, const Report *r,
                    const ReportVar *var);
 void annotate_free(Annotation *a);

@@ -130,11 +130,12 @@ static bool make(const Cli *cli, const Settings *s, Inputs *in, Buf *out) {
     Annotation a = {0};
     ApiLocator l;
     api_locator_begin(&l, &s->debug.info, file_title(app), &in->diags);
+    Locator *locator = s->instructions ? NULL : &l.locator;
     if (var)
-        annotate_make(&a, &in->places, &l.locator, &in->report, var);
+        annotate_make(&a, &in->places, locator, &in->report, var);
     bool ok = check_counts(cli, s, in, &a, var);
     Sources sources = {.read = file_read_source,
-                       .embedded = ok ? locator_open(&l.locator, &in->module) : NULL,
+                       .embedded = ok && locator ? locator_open(locator, &in->module) : NULL,
                        .folder = {app, (uint32_t)(file_base(app) - app)}};
     AnnotateOptions look = {
         .places = &in->places,
