@@ -68,7 +68,8 @@ class Page:
             for i, label in enumerate(series):
                 values = [group[i] for group in groups.values()]
                 places = [j + (i - (len(series) - 1) / 2) * width for j in range(len(groups))]
-                axes.bar(places, [value or 0 for value in values], width, label=label, color=COLOURS[i % len(COLOURS)])
+                bottom = 1 if log else 0  # a ratio of less than 1 goes down
+                axes.bar(places, [(value or bottom) - bottom for value in values], width, bottom=bottom, label=label, color=COLOURS[i % len(COLOURS)])
             axes.set_xticks(range(len(groups)), list(groups))
             axes.set_ylabel(unit)
             if log:
@@ -77,7 +78,6 @@ class Page:
             axes.figure.legend(loc="outside upper center", fontsize=7, ncols=4, frameon=False)
         if groups and any(value for group in groups.values() for value in group):
             self._plot(name, draw, f"Bars: {unit} for {', '.join(groups)}")
-
 
     def stack(self, name, labels, parts, rows, unit):
         """Horizontal bars, one for each label, made of its parts: rows has a number for each."""
