@@ -10,12 +10,14 @@ import threading
 from .measure import Failed
 
 TIMEOUT = 300  # seconds that a page may take
+SETTLE = 4  # seconds for which a browser is busy with itself after its start; programs take up to three times as long meanwhile
 PAGE = """<!doctype html><meta charset="utf-8">{scripts}
 <script type="module">
 const send = text => fetch('/result', {{ method: 'POST', body: text }});
 try {{
     const {{ measure }} = await import("/bench/{measuring}");
     const bytes = new Uint8Array(await (await fetch('/module.wasm')).arrayBuffer());
+    await new Promise(done => setTimeout(done, {settle}));
     await send(JSON.stringify(await measure(bytes, {argument})));
 }} catch (error) {{
     await send(JSON.stringify({{ error: String(error) }}));
@@ -76,7 +78,7 @@ def measure(browser, measuring, module, script, argument):
     server = _Server(("127.0.0.1", 0), _Handler)
     server.ready, server.result = threading.Event(), b""
     scripts = '<script src="/module.js"></script>' if script else ""
-    page = PAGE.format(scripts=scripts, measuring=measuring, argument=json.dumps(argument))
+    page = PAGE.format(scripts=scripts, measuring=measuring, argument=json.dumps(argument), settle=1000 * SETTLE)
     server.files = {"/": page.encode(), "/module.wasm": _read(module), **({"/module.js": _read(script)} if script else {}),
                     **{f"/bench/{name}": _read(os.path.join(bench, name)) for name in {measuring, "rounds.mjs"}}}
     threading.Thread(target=server.serve_forever, daemon=True).start()
