@@ -90,8 +90,8 @@ class WhereTimeGoes(Experiment):
         page.text("What *bind* of rewriting consists of, by `--metrics`, in milliseconds:")
         page.table(["monitor", *STEPS], [[monitor, *(page.number(self.mean(store, step, monitor, REWRITING)) for step in STEPS)]
                                          for monitor in PROBED if monitor in store.column("monitor")])
-        page.remark("The paper prints no numbers with its bars. It finds that simple monitors cost little to bind and to report in both forms, so that the "
-                    "transfer is what counts, and that `cache_sim` is its own work, in the library. The same holds here, but in rewritten programs an "
+        page.remark("The paper prints no numbers with its bars. It finds that binding costs little or nothing in both forms, unlike in Pin, "
+                    "and that most of `cache_sim` is its own work, in the library. Both hold here. But in rewritten programs an "
                     "empty probe is a call of an empty function with the numbers that its body would use, while bodies themselves are inlined. Where such "
                     "a call costs more than the body, all of the run time counts as *transfer*. Of the three frameworks in the figure, Pin is not here: "
                     "it does not run WebAssembly.")
