@@ -15,7 +15,8 @@ export const CLOCK = {
   GAP: 0.05, LOST_PART: 0.05,            // for which part of the time TIME may stand still for longer than GAP:
   STEADY: 8, PATIENCE: 150,              // of STEADY before it is good, which the thread tries to reach for PATIENCE,
   ALLOWED: 4,                            // and from then on, besides ALLOWED in all
-  IDLE: 20,                              // the thread ends to work if TIME was not read for so long
+  IDLE: 20,                              // the thread ends to work if TIME was not read for so long,
+  LOOK: 1,                               // which it looks for only so often, as this makes the next read slow, too
 };
 // The functions as they are before instrumentation replaces them.
 const { Module: UntouchedModule, Instance: UntouchedInstance } = WebAssembly;
@@ -51,7 +52,7 @@ function zeroOfTime() {
 }
 
 // The thread's code. It works when it is wanted; `always`: from then on, whatever happens.
-function keepTime({ STATE, WANTED, STARVED, ASKED, TIME, LOST, TICK, GAP, LOST_PART, ALLOWED, STEADY, PATIENCE, IDLE }, zeroHere,
+function keepTime({ STATE, WANTED, STARVED, ASKED, TIME, LOST, TICK, GAP, LOST_PART, ALLOWED, STEADY, PATIENCE, IDLE, LOOK }, zeroHere,
   { buffer, zero, always }) {
   const words = new Int32Array(buffer), times = new Float64Array(buffer), shift = zeroHere - zero;
   const read = () => performance.now() + shift;
@@ -86,7 +87,7 @@ function keepTime({ STATE, WANTED, STARVED, ASKED, TIME, LOST, TICK, GAP, LOST_P
         lost += gap;
         times[LOST] += gap;
       }
-      if (words[ASKED]) {
+      if (now - asked > LOOK && words[ASKED]) {
         words[ASKED] = 0;
         asked = now;
       }
