@@ -344,13 +344,33 @@ void wasm_use_decoded(const WasmDecoded *d, uint32_t func, WasmCode *code) {
         code->decoded = d->at.at;
 }
 
+/* The proposal that an unknown opcode is of; NULL if none is known. */
+static const char *proposal(uint8_t prefix, uint32_t code) {
+    static const struct {
+        uint8_t prefix;
+        uint16_t first, last;
+        const char *name;
+    } proposals[] = {
+        {0x00, 0xe0, 0xe6, "stack switching"},   {0xfb, 0x20, 0x26, "custom descriptors"},
+        {0xfc, 0x30, 0x31, "half precision"},    {0xfd, 0x120, 0x15f, "half precision"},
+        {0xfe, 0x4f, 0x7f, "shared everything"},
+    };
+    for (size_t i = 0; i < sizeof proposals / sizeof *proposals; i++)
+        if (proposals[i].prefix == prefix && proposals[i].first <= code &&
+            code <= proposals[i].last)
+            return proposals[i].name;
+    return NULL;
+}
+
 const char *wasm_code_error(const WasmCode *c, char buf[64]) {
     if (!c->error || strcmp(c->error, "unknown opcode") != 0)
         return c->error;
-    if (c->error_prefix)
-        snprintf(buf, 64, "unknown opcode 0x%02x 0x%02x", c->error_prefix, c->error_code);
-    else
-        snprintf(buf, 64, "unknown opcode 0x%02x", c->error_code);
+    const char *name = proposal(c->error_prefix, c->error_code);
+    int n = c->error_prefix
+                ? snprintf(buf, 64, "unknown opcode 0x%02x 0x%02x", c->error_prefix, c->error_code)
+                : snprintf(buf, 64, "unknown opcode 0x%02x", c->error_code);
+    if (name)
+        snprintf(buf + n, 64 - (size_t)n, " (proposal %s)", name);
     return buf;
 }
 

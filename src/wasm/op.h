@@ -200,7 +200,8 @@ bool wasm_decode(WasmDecoded *d, uint32_t func, WasmCode *code);
 /* Makes a cursor at the first instruction of a function use what is decoded, if that is it. */
 void wasm_use_decoded(const WasmDecoded *d, uint32_t func, WasmCode *code);
 
-/* The text of the error with the number of an unknown opcode, in buf if it has one. */
+/* The text of the error with the number of an unknown opcode, and its proposal, in buf if it has
+ * one. */
 const char *wasm_code_error(const WasmCode *c, char buf[64]);
 
 /* The label depth at position `k` of a br_table's vec, stepping *at; start with *at = i->vec. */

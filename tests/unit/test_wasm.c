@@ -123,6 +123,9 @@ static void test_opcodes(void **state) {
     decode("ff 00", "unknown opcode 0xff");
     decode("fd ff 03", "unknown opcode 0xfd 0x1ff");
     decode("fb 1f", "unknown opcode 0xfb 0x1f");
+    decode("e0", "unknown opcode 0xe0 (proposal stack switching)");
+    decode("fb 22", "unknown opcode 0xfb 0x22 (proposal custom descriptors)");
+    decode("fd a0 02", "unknown opcode 0xfd 0x120 (proposal half precision)");
     decode("fd", "unexpected end");
     assert_int_equal(decode("fd 80 82 80 80 00", NULL).op, WASM_OP_I8X16_RELAXED_SWIZZLE);
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
