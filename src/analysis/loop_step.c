@@ -141,7 +141,10 @@ static bool step_typed(Iteration *it, const WasmInstr *i) {
     Linear result = n == 2                     ? combine((WasmOp)i->op, operands[0], operands[1])
                     : i->op == WASM_OP_I32_EQZ ? compare(operands[0], constant(0))
                                                : any;
-    return !info->results[0] || push(it, result);
+    for (const char *p = info->results; *p; p++)
+        if (!push(it, result))
+            return false;
+    return true;
 }
 
 static bool step(Iteration *it, const WasmInstr *i) {

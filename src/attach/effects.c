@@ -340,7 +340,7 @@ static void follow_instr(Follow *f, uint32_t *k) {
         if (compute(i->op, 0, 0, &ignored))
             follow_arithmetic(f, i);
         else
-            f->lost = true; /* it may trap */
+            f->lost = true; /* it may trap, or has two results */
         return;
     }
     default: *k = follow_control(f, *k); return;

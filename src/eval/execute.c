@@ -303,6 +303,16 @@ next:
 #include "valid/subtype.h"
             DIVIDE(I32, int32_t, uint32_t, INT32_MIN)
             DIVIDE(I64, int64_t, uint64_t, INT64_MIN)
+        case WASM_OP_I64_ADD128:
+            sp -= 2;
+            add128(sp - 2, sp);
+            break;
+        case WASM_OP_I64_SUB128:
+            sp -= 2;
+            sub128(sp - 2, sp);
+            break;
+        case WASM_OP_I64_MUL_WIDE_S: mul_wide_s(sp - 2); break;
+        case WASM_OP_I64_MUL_WIDE_U: mul_wide_u(sp - 2); break;
 
         /* control */
         case WASM_OP_UNREACHABLE: TRAP(UNREACHABLE);

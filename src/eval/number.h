@@ -55,6 +55,31 @@ static inline uint64_t rotl64(uint64_t a, uint64_t n) {
     return a << (n & 63) | a >> (-n & 63);
 }
 
+/* ---- numbers of 128 bits: two slots, the low half first ---- */
+
+static inline void add128(uint64_t a[2], const uint64_t b[2]) {
+    a[0] += b[0];
+    a[1] += b[1] + (a[0] < b[0]);
+}
+static inline void sub128(uint64_t a[2], const uint64_t b[2]) {
+    a[1] -= b[1] + (a[0] < b[0]);
+    a[0] -= b[0];
+}
+/* Multiplies two numbers of 64 bits: the product takes their place. */
+static inline void mul_wide_u(uint64_t x[2]) {
+    uint64_t a_low = (uint32_t)x[0], a_high = x[0] >> 32;
+    uint64_t b_low = (uint32_t)x[1], b_high = x[1] >> 32;
+    uint64_t low = a_low * b_low, middle = a_high * b_low + (low >> 32);
+    uint64_t other = a_low * b_high + (uint32_t)middle;
+    x[0] = other << 32 | (uint32_t)low;
+    x[1] = a_high * b_high + (middle >> 32) + (other >> 32);
+}
+static inline void mul_wide_s(uint64_t x[2]) {
+    uint64_t a = x[0], b = x[1];
+    mul_wide_u(x);
+    x[1] -= (a >> 63 ? b : 0) + (b >> 63 ? a : 0);
+}
+
 /* ---- floats: NaN in, NaN out; -0 is less than 0 ---- */
 
 static inline float min_f32(float a, float b) {

@@ -446,12 +446,12 @@ static void cut_block(Cut *c, Block *b) {
 }
 
 /* An alt body replaces the instruction: it must supply the values that the instruction leaves.
- * Where these vary, alt.c checks each site. */
+ * Where these vary or are several, alt.c checks each site. */
 static void check_alt(Cut *c) {
     Variant *v = c->v;
     const WasmOpInfo *op = &wasm_ops[v->event.op];
     Span rule = v->probe->rule.span;
-    bool fixed = *op->results != '*', leaves = fixed && *op->results;
+    bool fixed = *op->results != '*' && strlen(op->results) < 2, leaves = fixed && *op->results;
     v->alt.supply = v->probe->body.incomplete ? SUPPLY_ALWAYS : alt_supply(&v->probe->body);
     v->asks.types |= *op->operands == '*' || !fixed || *op->results == 'a' || v->alt.guarded;
     if (leaves && *op->results == 'v') {

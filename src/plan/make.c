@@ -150,16 +150,17 @@ static Scope scope_of(ScopeCtx *ctx, const char *describe) {
                    .describe = describe};
 }
 
-/* The type of the value that an alt body must supply: known if the instruction's result is fixed.
- */
+/* The type of the value that an alt body must supply: known if the instruction has one result, of a
+ * fixed type. */
 static const Type *alt_type(Event e) {
     static const struct {
         char letter;
         TypeKind kind;
     } letters[] = {
         {'i', TYPE_I32}, {'l', TYPE_I64}, {'f', TYPE_F32}, {'d', TYPE_F64}, {'a', TYPE_I32}};
+    const char *results = wasm_ops[e.op].results;
     for (uint32_t i = 0; i < 5; i++)
-        if (wasm_ops[e.op].results[0] == letters[i].letter)
+        if (results[0] == letters[i].letter && !results[1])
             return &type_scalar[letters[i].kind];
     return NULL;
 }

@@ -68,16 +68,14 @@
      : CHAR(names, 5) == '6' ? 4                                                                   \
                              : 0)
 
-/* The limits of a signature. */
-#define OP(id, mnemonic, prefix, code, category, operands, results, imm, flow, modes, event,       \
-           names)                                                                                  \
-    _Static_assert(LEN(operands) <= 3 && LEN(results) <= 1, mnemonic ": write \"*\"");
-#include "wasm/opcode.def"
+/* The types of an instruction do not fit a WasmSimpleSig. */
+#define IS_LONG(operands, results) (LEN(operands) > 3 || LEN(results) > 1)
 
 const WasmSimpleSig wasm_simple_sigs[WASM_OP_COUNT] = {
 #define OP(id, mnemonic, prefix, code, category, operands, results, imm, flow, modes, event,       \
            names)                                                                                  \
-    {STARS(operands) || STARS(results) ? WASM_SIG_OTHER : KIND_##imm,                              \
+    {STARS(operands) || STARS(results) || IS_LONG(operands, results) ? WASM_SIG_OTHER              \
+                                                                     : KIND_##imm,                 \
      LEN(operands),                                                                                \
      LEN(results),                                                                                 \
      {PARAM(operands, 0), PARAM(operands, 1), PARAM(operands, 2)},                                 \
@@ -249,6 +247,15 @@ static bool simple(WasmSig *s) {
         vec_push(s->params, g->params[k] ? g->params[k] : wasm_memory_address(s->t->m, s->i->b));
     if (g->nresults)
         vec_push(s->results, g->result);
+    return true;
+}
+
+/* Instructions without immediates whose types are fixed but do not fit the table. */
+static bool letters(WasmSig *s) {
+    for (const char *p = wasm_ops[s->i->op].operands; *p; p++)
+        vec_push(s->params, wasm_letter_type(*p));
+    for (const char *p = wasm_ops[s->i->op].results; *p; p++)
+        vec_push(s->results, wasm_letter_type(*p));
     return true;
 }
 
@@ -629,6 +636,10 @@ bool wasm_sig(WasmSig *s) {
     case WASM_OP_MEMORY_COPY:
     case WASM_OP_MEMORY_FILL:
     case WASM_OP_DATA_DROP: return memory(s);
+    case WASM_OP_I64_ADD128:
+    case WASM_OP_I64_SUB128:
+    case WASM_OP_I64_MUL_WIDE_S:
+    case WASM_OP_I64_MUL_WIDE_U: return letters(s);
     default: break;
     }
     return wasm_ops[op].prefix == 0xfb || (op >= WASM_OP_REF_NULL && op <= WASM_OP_BR_ON_NON_NULL)

@@ -259,6 +259,19 @@ static bool memory(const SiteInstr *i) {
     return true;
 }
 
+static bool wide_arithmetic(const SiteInstr *i) {
+    switch ((WasmOp)i->op) {
+    case WASM_OP_I64_ADD128:
+    case WASM_OP_I64_SUB128: param(WASM_I64); param(WASM_I64); /* fall through */
+    case WASM_OP_I64_MUL_WIDE_S:
+    case WASM_OP_I64_MUL_WIDE_U: break;
+    default: return false;
+    }
+    one_to_one(WASM_I64, WASM_I64);
+    one_to_one(WASM_I64, WASM_I64);
+    return true;
+}
+
 static bool table(const SiteInstr *i) {
     WasmType a, b;
     if (i->op == WASM_OP_ELEM_DROP)
@@ -463,8 +476,8 @@ static void types(const SiteInstr *i) {
     S->nparams = S->nresults = 0;
     if (i->signature)
         fixed(i);
-    else if (!variable(i) && !control(i) && !memory(i) && !table(i) && !reference(i) &&
-             !structure(i))
+    else if (!variable(i) && !control(i) && !memory(i) && !wide_arithmetic(i) && !table(i) &&
+             !reference(i) && !structure(i))
         array(i);
 }
 
