@@ -221,6 +221,6 @@ class RunTimes(_Times):
         page.table(["program", "WasmProf, Firefox", "WasmProf, Chrome", "Wasabi, Firefox", "Wasabi, Chrome"], rows)
         page.remark("The thesis measured in Firefox 67 and a Chrome of 2019. Its WasmBoy ran another cartridge; how many calls a frame makes depends "
                     "on that. Its programs ask JavaScript for the time before and after each call, which took 100 to 350 ns as it says; ours read a "
-                    "time that a worker keeps in shared memory. That worker gives up while it does not get a processor for itself; then each time is a "
-                    "call of JavaScript here, too, so that arcs and call tree vary much between rounds in browsers. Its profiler made with Wasabi "
-                    "calls JavaScript where functions begin and end, too, which *callbacks* does not.")
+                    "time that a worker keeps in shared memory. Where other programs need the processors, that worker gives up, and each time is a call "
+                    "of JavaScript here, too: on a busy machine, arcs and call tree take several times as long as here. Its profiler made with "
+                    "Wasabi calls JavaScript where functions begin and end, too, which *callbacks* does not.")
