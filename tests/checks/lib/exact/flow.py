@@ -163,7 +163,7 @@ class Flow:
         def name(text):
             return uleb(len(text)) + text.encode()
 
-        items = b"".join(uleb(k) for k in range(FUNCS)) + uleb(2 * FUNCS)
+        items = [*range(FUNCS), 2 * FUNCS]
         exports = [name(f"f{k}") + b"\0" + uleb(FUNCS + k) for k in range(FUNCS)] + [name("memory") + b"\2\0"]
         functions = [self.function() for _ in range(FUNCS)] + [self.entry(k) for k in range(FUNCS)]
         last = b"\0" + END  # the function of another type
@@ -171,12 +171,16 @@ class Flow:
             calls = [const(k) + const(n) + b"\x10" + uleb(FUNCS + k) + b"\x1a" for n in (0, 5, -7) for k in range(FUNCS)]
             last = b"\0" + b"".join(calls) + END
             items, exports = items[:-1], [name("_start") + b"\0" + uleb(2 * FUNCS), *exports[FUNCS:]]
-        return b"\0asm\1\0\0\0" + b"".join([
+        return b"\0asm\1\0\0\0" + b"".join(self.sections(exports, functions, last, items))
+
+    def sections(self, exports, functions, last, items):
+        """Sections with these functions, and these in the table."""
+        return [
             section(1, vec([b"\x60\2\x7f\x7f\1\x7f", b"\x60\0\0", b"\x60\1\x7f\1\x7f"])),
             section(3, vec([b"\0"] * (2 * FUNCS) + [b"\1"])),
             section(4, vec([b"\x70\0" + uleb(TABLE)])),
             section(5, vec([b"\0\1"])),
             section(6, vec([b"\x7f\1\x41\0\x0b"])),
             section(7, vec(exports)),
-            section(9, vec([b"\0\x41\0\x0b" + uleb(len(items)) + items])),
-            section(10, vec([*functions, uleb(len(last)) + last]))])
+            section(9, vec([b"\0\x41\0\x0b" + vec([uleb(k) for k in items])])),
+            section(10, vec([*functions, uleb(len(last)) + last]))]

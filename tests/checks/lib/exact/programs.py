@@ -1,11 +1,11 @@
-"""Programs for checks that count: those of golden tests, and random ones of Binaryen's generator and of flow.py."""
+"""Programs for checks that count: those of golden tests, and random ones of Binaryen's generator and of flow.py, steps.py and modern.py."""
 
 import glob
 import os
 import random
 import re
 
-from . import exact, flow, steps
+from . import exact, flow, modern, steps
 from ..commands import call, try_assemble
 from ..world import FIXTURES, GOLDEN
 
@@ -29,6 +29,11 @@ def make_flow(seed, directory, kind=flow.Flow):
 def make_steps(seed, directory):
     """The same, with loops that are counted by what they do to a local."""
     return make_flow(seed, directory, steps.Steps)
+
+
+def make_modern(seed, directory):
+    """The same, with instructions of WebAssembly 2.0 and 3.0."""
+    return make_flow(seed, directory, modern.Modern)
 
 
 def make_fuzz(seed, directory):
