@@ -120,9 +120,14 @@ static Number change_of(const Row *r) {
     return r->value[1] - r->value[0];
 }
 
+static bool is_changed(const Row *r) {
+    bool number[] = {!isnan(r->value[0]), !isnan(r->value[1])};
+    return number[0] != number[1] || (number[0] && r->value[0] != r->value[1]);
+}
+
 /* The largest changes first; before them those to or from something that is not a number. */
 static Number order_of(const Row *r) {
-    Number change = fabsl(change_of(r));
+    Number change = is_changed(r) ? fabsl(change_of(r)) : 0;
     return isnan(change) ? HUGE_VALL : change;
 }
 
@@ -140,6 +145,10 @@ static int compare_rows(const void *a, const void *b) {
 static void put_number(Number v, bool time, bool sign, Buf *out) {
     enum { DIGITS = 6 };
     char text[64];
+    if (isnan(v)) {
+        buf_printf(out, "%16s", "NaN"); /* printf shows its sign, which has no meaning */
+        return;
+    }
     bool whole = !time && v == floorl(v), large = fabsl(v) >= 0x1p64L;
     snprintf(text, sizeof text, large ? "%s%.*Lg%s" : "%s%.*Lf%s", sign && v > 0 ? "+" : "",
              large   ? DIGITS
@@ -153,7 +162,9 @@ static void put_row(const Row *r, bool time, Str name, Buf *out) {
     enum { LARGE = 1000000 }; /* per cent */
     char share[32] = "new";
     Number percent = 100 * change_of(r) / fabsl(r->value[0]);
-    if (r->value[0] != 0)
+    if (!isfinite(percent) && r->value[0] != 0)
+        share[0] = '\0';
+    else if (r->value[0] != 0)
         snprintf(share, sizeof share, fabsl(percent) < LARGE ? "%+.1Lf%%" : "%+.3Lg%%", percent);
     put_number(r->value[0], time, false, out);
     put_number(r->value[1], time, false, out);
@@ -172,7 +183,7 @@ static void put_section(Section *s, uint32_t top, bool first, Buf *out) {
     for (uint32_t i = 0; i < s->rows.len; i++) {
         total.value[0] += s->rows.at[i].value[0];
         total.value[1] += s->rows.at[i].value[1];
-        changed += change_of(&s->rows.at[i]) != 0;
+        changed += is_changed(&s->rows.at[i]);
     }
     bool time = s->kind == SECTION_TIME;
     buf_str(out, first ? STR("") : STR("\n"));

@@ -86,8 +86,8 @@ void whammc_coverage_locate(WhammcCoverage *c, const whammc_debug_info *info) {
     c->debug = info;
 }
 
-/* Describes the error in a report; NULL: there is none. */
-static const char *add(WhammcCoverage *c, Str text, DiagTag *tag, bool *cut) {
+/* Describes the error in a report; NULL: there is none, and warnings were given. */
+static const char *add(WhammcCoverage *c, const char *name, Str text, DiagTag *tag) {
     Report r = {0};
     const char *wrong = NULL;
     *tag = DIAG_NOT_A_REPORT;
@@ -95,10 +95,11 @@ static const char *add(WhammcCoverage *c, Str text, DiagTag *tag, bool *cut) {
         wrong = "there is no report in it";
     } else {
         value_unify(&r);
-        *cut = r.cut;
         *tag = DIAG_NO_COUNTS;
         if (!marks_add(&c->marks, &r))
             wrong = "the report does not say how often code was executed";
+        else
+            report_warn(&r, name, text, &c->diags);
     }
     report_free(&r);
     return wrong;
@@ -107,16 +108,12 @@ static const char *add(WhammcCoverage *c, Str text, DiagTag *tag, bool *cut) {
 whammc_status whammc_coverage_add(WhammcCoverage *c, const char *name, const void *bytes,
                                   size_t size) {
     DiagTag tag = DIAG_NOT_A_REPORT;
-    bool cut = false;
     forget_messages(c);
     const char *wrong = size > UINT32_MAX ? "it has 4 GiB or more"
-                                          : add(c, (Str){bytes, (uint32_t)size}, &tag, &cut);
+                                          : add(c, name, (Str){bytes, (uint32_t)size}, &tag);
     if (wrong) {
         Diag *g = diag(&c->diags, tag, NO_SPAN, "%s: %s", name, wrong);
         diag_hint(&c->diags, g, "the script `coverage` makes such reports");
-    } else if (cut) {
-        diag(&c->diags, DIAG_CUT_REPORT, NO_SPAN, "%s: the report ends in the middle of a row",
-             name);
     }
     marks_settle(&c->marks);
     return status_of(c);

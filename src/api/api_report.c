@@ -152,9 +152,8 @@ whammc_status whammc_report_read(WhammcReport *r, const char *name, const void *
     api_leave(before);
     if (!found)
         explain_not_found(r, which);
-    else if (r->report.cut)
-        diag(&r->diags, DIAG_CUT_REPORT, NO_SPAN, "%s: the report ends in the middle of a row",
-             name);
+    else
+        report_warn(&r->report, name, text, &r->diags);
     assert(found || !r->report.rows.len);
     return status_of(r);
 }

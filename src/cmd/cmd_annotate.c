@@ -59,8 +59,10 @@ static bool read_inputs(const Cli *cli, Settings *s, Inputs *in) {
         return false;
     places_open(&in->places, &in->module);
     Str text = buf_view(&in->text);
-    if (report_read(&in->report, text, s->flush))
+    if (report_read(&in->report, text, s->flush)) {
+        report_warn(&in->report, file_title(report), text, &in->diags);
         return true;
+    }
     diag(&in->diags, DIAG_NOT_A_REPORT, NO_SPAN, "%s: there is no %s in it", file_title(report),
          in->report.flushes ? "such report" : "report");
     return false;

@@ -361,7 +361,10 @@ static MergeValue scalar_of(const ReportRow *row) {
 
 static void write_row(ReportRow *row, MergeRow *r, const MergeValue *v) {
     r->text.len = 0;
-    merge_value_put(v, &r->text);
+    if (v->kind == MERGE_REAL)
+        merge_real_text(v->of.real, &r->text);
+    else
+        merge_value_put(v, &r->text);
     row->value = buf_view(&r->text);
     report_classify(row);
 }

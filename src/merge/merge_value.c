@@ -9,6 +9,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 
 enum { DEPTH_MAX = 40 }; /* scripts cannot nest types that deeply */
 
@@ -262,9 +263,24 @@ bool merge_value_combine(MergeValue *into, const MergeValue *from, MergeRule rul
 
 /* ---- writing ---- */
 
+void merge_real_text(double real, Buf *out) {
+    char text[40];
+    if (isnan(real) || isinf(real)) {
+        buf_str(out, isnan(real) ? STR("NaN") : real < 0 ? STR("-inf") : STR("+inf"));
+        return;
+    }
+    for (int digits = 0; digits < DBL_DECIMAL_DIG; digits++) {
+        snprintf(text, sizeof text, "%.*e", digits, real);
+        if (strtod(text, NULL) == real)
+            break;
+    }
+    char *e = strchr(text, 'e'); /* e+07, e-10, e+300 */
+    buf_printf(out, "%.*s%ld", (int)(e + 1 - text), text, strtol(e + 1, NULL, 10));
+}
+
 static void put_real(double real, Buf *out) {
     Buf text = {0};
-    buf_printf(&text, "%.*g", DBL_DECIMAL_DIG, real);
+    merge_real_text(real, &text);
     value_number_to_json(buf_view(&text), out);
     buf_free(&text);
 }

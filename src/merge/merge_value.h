@@ -58,6 +58,9 @@ bool merge_value_combine(MergeValue *into, const MergeValue *from, MergeRule rul
 /* A deep copy in the arena. */
 MergeValue merge_value_copy(const MergeValue *v, Arena *arena);
 
+/* Appends a number as reports have it: the fewest digits that read back as the same one. */
+void merge_real_text(double real, Buf *out);
+
 /* Appends it as JSON. */
 void merge_value_put(const MergeValue *v, Buf *out);
 

@@ -83,8 +83,9 @@ static Str value_type(Str type) {
 }
 
 bool maps_is_table(const ReportRow *row) {
-    return row->var->type.len > 5 && memcmp(row->var->type.ptr, "map<", 4) == 0 &&
-           row->value.len > 2 && memcmp(row->value.ptr, "[{", 2) == 0;
+    return !row->unreadable && row->var->type.len > 5 &&
+           memcmp(row->var->type.ptr, "map<", 4) == 0 && row->value.len > 2 &&
+           memcmp(row->value.ptr, "[{", 2) == 0;
 }
 
 bool maps_read(const ReportRow *row, Report *entries) {

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <strings.h>
 
 typedef struct Parser {
     Report *report;
@@ -25,6 +26,8 @@ typedef struct Parser {
     bool located; /* it has columns with locations */
     bool plain;   /* the report that is kept is plain CSV */
     bool empty;   /* the line before was empty and is not in the rest yet */
+    Str end;      /* the line before which the last report in CSV has ended; no ptr = none has */
+    bool quoted;  /* ... which was CSV with quotes */
 } Parser;
 
 /* ---- slices ---- */
@@ -79,12 +82,17 @@ static bool take_u32(Str *s, uint32_t *value) {
 
 /* ---- values ---- */
 
+/* As reports have it, or as printf writes it. */
 static bool read_real(Str s, double *value) {
     char copy[64], *end;
     if (s.len == 0 || s.len >= sizeof copy)
         return false;
     memcpy(copy, s.ptr, s.len);
     copy[s.len] = '\0';
+    size_t sign = copy[0] == '+' || copy[0] == '-';
+    bool named = strcasecmp(copy + sign, "inf") == 0 || strcasecmp(copy + sign, "nan") == 0;
+    if (!named && strspn(copy, "0123456789.eE+-") != s.len)
+        return false;
     *value = strtod(copy, &end);
     return *end == '\0';
 }
@@ -121,6 +129,9 @@ void report_classify(ReportRow *row) {
         row->class = REPORT_CLASS_BOOL;
         row->number.u = str_is(value, "true");
     }
+    if (is_one_of(type, unsigneds) || is_one_of(type, signeds) || is_one_of(type, reals) ||
+        str_is(type, "bool"))
+        row->unreadable = row->class == REPORT_CLASS_TEXT;
 }
 
 /* ---- variables ---- */
@@ -333,16 +344,19 @@ static bool quoted_row(Parser *p, Str text, uint32_t *at, bool *whole, ReportRow
     }
     if (n < columns || (i < text.len && text.ptr[i] != '\n') || !f[0].len || !f[1].len)
         return false;
-    *whole = i < text.len;
-    *at = i + *whole;
     for (uint32_t k = 0; k < n; k++)
         f[k] = unguarded(f[k]);
+    uint64_t fid = 0, pc = 0;
+    bool has_place = f[6].len || f[QUOTED_FID].len || f[QUOTED_PC].len;
+    if (has_place &&
+        (!decimal(f[QUOTED_FID], UINT32_MAX, &fid) || !decimal(f[QUOTED_PC], UINT32_MAX, &pc)))
+        return false;
+    *whole = i < text.len;
+    *at = i + *whole;
     ReportVar var = {f[1], f[2], f[3], f[4], f[5]};
     *row = (ReportRow){.id = f[0], .probe = f[QUOTED_PROBE], .value = f[QUOTED_VALUE]};
-    uint64_t fid, pc;
-    row->has_place =
-        decimal(f[QUOTED_FID], UINT32_MAX, &fid) && decimal(f[QUOTED_PC], UINT32_MAX, &pc);
-    if (row->has_place) {
+    row->has_place = has_place;
+    if (has_place) {
         row->fname = f[6];
         row->fid = (uint32_t)fid;
         row->pc = (uint32_t)pc;
@@ -397,8 +411,10 @@ static bool json_row(Parser *p, Str line, ReportRow *row) {
     uint64_t fid = 0, pc = 0;
     ReportVar var = {v[1], v[2], v[3], v[4], v[5]};
     *row = (ReportRow){.id = v[0], .fname = v[6], .probe = v[7], .value = v[JSON_VALUE]};
-    row->has_place = v[JSON_FID].ptr && v[JSON_PC].ptr && decimal(v[JSON_FID], UINT32_MAX, &fid) &&
-                     decimal(v[JSON_PC], UINT32_MAX, &pc);
+    row->has_place = v[JSON_FID].ptr || v[JSON_PC].ptr;
+    if (row->has_place &&
+        (!decimal(v[JSON_FID], UINT32_MAX, &fid) || !decimal(v[JSON_PC], UINT32_MAX, &pc)))
+        return false;
     row->fid = (uint32_t)fid;
     row->pc = (uint32_t)pc;
     row->location = read_location(p, &v[JSON_LOCATION]);
@@ -418,14 +434,32 @@ static bool wanted(const Parser *p) {
 static void start_flush(Parser *p, bool json, bool plain) {
     p->empty = false; /* it is the report's */
     p->report->flushes++;
-    p->first_id = (Str){NULL, 0};
+    p->first_id = p->end = (Str){NULL, 0};
     if (wanted(p)) {
         p->report->rows.len = 0;
         p->report->located = false;
-        p->report->cut = false;
+        p->report->cut = p->report->ends_early = false;
+        p->report->wrong = (Str){NULL, 0};
         p->report->json = json;
         p->plain = plain;
     }
+}
+
+/* A line should have been a row of the current report. */
+static void note_wrong(Parser *p, Str line, bool ends) {
+    if (!wanted(p) || p->report->wrong.ptr)
+        return;
+    p->report->wrong = line;
+    p->report->ends_early = ends;
+}
+
+/* Whether there is a row of CSV at `at`, after the end of the report: then a line before it ended
+ * the report early. */
+static bool is_late_row(Parser *p, Str text, uint32_t at, Str line) {
+    ReportRow row;
+    bool whole;
+    return p->end.ptr && !p->in &&
+           (p->quoted ? quoted_row(p, text, &at, &whole, &row) : csv_row(p, line, &row));
 }
 
 static void add_row(Parser *p, const ReportRow *row, bool whole) {
@@ -467,11 +501,13 @@ static void read_line(Parser *p, Str line, bool whole) {
         p->located = false;
         if (!json_row(p, line, &row)) {
             p->located = located;
-            bool cut = !whole && p->first_id.ptr && starts_with(line, STR("{\"id\":"));
-            if (cut && wanted(p))
+            bool begins = p->first_id.ptr && starts_with(line, STR("{\"id\":"));
+            if (begins && !whole && wanted(p))
                 p->report->cut = true;
             else
                 add_rest(p, line, whole);
+            if (begins && whole)
+                note_wrong(p, line, false);
             return;
         }
         bool again = p->first_id.ptr && str_eq(p->first_id, row.id) &&
@@ -489,6 +525,10 @@ static void read_line(Parser *p, Str line, bool whole) {
         p->located = ends_with(line, STR(", file, line, column, src_function"));
     } else {
         bool cut = p->in && !whole && line.len && line.ptr[0] >= '0' && line.ptr[0] <= '9';
+        if (p->in) {
+            p->end = line;
+            p->quoted = p->in == IN_QUOTED;
+        }
         p->in = IN_NOTHING;
         if (cut && wanted(p))
             p->report->cut = true;
@@ -549,6 +589,10 @@ bool report_read(Report *r, Str text, uint32_t which) {
             at = next;
             continue;
         }
+        if (is_late_row(&p, text, at, line)) {
+            note_wrong(&p, p.end, true);
+            p.end.ptr = NULL;
+        }
         read_line(&p, line, lf != NULL);
         at = end + (lf != NULL);
     }
@@ -558,6 +602,71 @@ bool report_read(Report *r, Str text, uint32_t which) {
         buf_u8(&r->rest, '\n');
     buf_free(&p.key);
     return which ? r->flushes >= which : r->flushes > 0;
+}
+
+/* ---- warnings ---- */
+
+/* Some of a text, without characters that terminals interpret. */
+static const char *excerpt(Str s, Buf *out) {
+    enum { MOST = 60 };
+    uint32_t n = s.len;
+    if (n > MOST)
+        for (n = MOST; n && ((uint8_t)s.ptr[n] & 0xc0) == 0x80;)
+            n--;
+    out->len = 0;
+    escape_shown(out, slice(s, 0, n));
+    buf_str(out, n < s.len ? STR("...") : STR(""));
+    return buf_cstr(out);
+}
+
+/* "line N", if s is a part of the text; else "the report". */
+static const char *line_of(Str s, Str text, char buf[24]) {
+    uint32_t line = 1;
+    if (s.ptr < text.ptr || s.ptr > text.ptr + text.len)
+        return "the report";
+    for (const char *p = text.ptr; p < s.ptr && (p = memchr(p, '\n', (size_t)(s.ptr - p))); p++)
+        line++;
+    snprintf(buf, 24, "line %u", line);
+    return buf;
+}
+
+static void warn_of_value(const Report *r, const char *name, Str text, Diags *diags) {
+    const ReportRow *first = NULL;
+    uint32_t n = 0;
+    char line[24];
+    Buf value = {0}, variable = {0}, type = {0};
+    for (uint32_t i = 0; i < r->rows.len; i++) {
+        if (!r->rows.at[i].unreadable)
+            continue;
+        first = first ? first : &r->rows.at[i];
+        n++;
+    }
+    if (first) {
+        Diag *g = diag(diags, DIAG_BAD_VALUE, NO_SPAN,
+                       "%s: %s: expected a value of type %s for '%s', found '%s'", name,
+                       line_of(first->id, text, line), excerpt(first->var->type, &type),
+                       excerpt(first->var->name, &variable), excerpt(first->value, &value));
+        if (n > 1)
+            diag_hint(diags, g, "%u more values are not of the types of their variables", n - 1);
+    }
+    buf_free(&value);
+    buf_free(&variable);
+    buf_free(&type);
+}
+
+void report_warn(const Report *r, const char *name, Str text, Diags *diags) {
+    char line[24];
+    Buf found = {0};
+    if (r->wrong.ptr) {
+        Diag *g =
+            diag(diags, DIAG_BAD_ROW, NO_SPAN, "%s: %s: expected a row of the report, found '%s'",
+                 name, line_of(r->wrong, text, line), excerpt(r->wrong, &found));
+        diag_hint(diags, g, r->ends_early ? "the rows after it are left out" : "it is left out");
+    }
+    warn_of_value(r, name, text, diags);
+    if (r->cut)
+        diag(diags, DIAG_CUT_REPORT, NO_SPAN, "%s: the report ends in the middle of a row", name);
+    buf_free(&found);
 }
 
 void report_free(Report *r) {

@@ -9,6 +9,7 @@
 #define WHAMMC_REPORT_REPORT_READ_H
 
 #include "base/buf.h"
+#include "base/diag.h"
 
 typedef enum ReportClass {
     REPORT_CLASS_UNSIGNED,
@@ -34,6 +35,7 @@ typedef struct ReportRow {
     Str id, fname, probe; /* fname.ptr, probe.ptr are NULL if the row has none */
     Str value;            /* as written (JSON strings decoded) */
     bool has_place;       /* fid and pc are set */
+    bool unreadable;      /* the value is not of the variable's type, which is known */
     uint8_t class;        /* a ReportClass */
     uint32_t fid, pc;
     const RowLocation *location; /* NULL = not known: the report has none, and nobody has asked the
@@ -54,7 +56,9 @@ typedef struct Report {
     uint32_t flushes; /* reports found in the text, this one among them */
     bool json;        /* JSON lines: values of tuples and maps are JSON; in CSV they are not */
     bool located;     /* the report has columns with locations */
-    bool cut; /* the text ends in the middle of this report's last row, which was left out */
+    bool cut;        /* the text ends in the middle of this report's last row, which was left out */
+    bool ends_early; /* `wrong` is CSV, and the rows after it were left out */
+    Str wrong;       /* the first line of this report that should have been a row; no ptr = none */
 } Report;
 
 /*
@@ -63,6 +67,10 @@ typedef struct Report {
  * hold memory even if the result is false.
  */
 bool report_read(Report *r, Str text, uint32_t which);
+
+/* Warns of what is wrong with a report, or with some of its values, if its tuples and maps are JSON
+ * (value_unify). `name`: what `text`, of which it was read, is called. */
+void report_warn(const Report *r, const char *name, Str text, Diags *diags);
 
 /* Sets the row's class and number from its variable's type and its value. */
 void report_classify(ReportRow *row);

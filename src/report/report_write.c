@@ -202,12 +202,6 @@ static void put_string(Buf *out, const char *name, Str s) {
     escape_json_string(out, s);
 }
 
-/* Whether the JSON is a tuple or map of the row's type. `unused` is room for what is not needed. */
-static bool is_json(const ReportRow *row, Buf *unused) {
-    unused->len = 0;
-    return has_parts(row) && value_to_csv(row->var->type, row->value, false, unused);
-}
-
 static void json_count(Buf *out, const char *name, uint32_t n) {
     if (n)
         buf_printf(out, "%s%u", name, n);
@@ -225,7 +219,7 @@ static void json_location(const RowLocation *location, Buf *out) {
     put_string(out, ",\"src_function\":", l->function.len ? l->function : none);
 }
 
-static void json_row(const ReportRow *row, bool lines, Buf *unused, Buf *out) {
+static void json_row(const ReportRow *row, bool lines, Buf *out) {
     uint64_t n;
     Str id = first_of(row->id), id_type = first_of(row->var->id_type);
     if (!id.len && !id_type.len) { /* an empty tuple's, "()" */
@@ -247,7 +241,7 @@ static void json_row(const ReportRow *row, bool lines, Buf *unused, Buf *out) {
     else
         buf_str(out, STR(",\"fid\":null,\"pc\":null"));
     put_string(out, ",\"probe\":", row->probe);
-    if (row->class == REPORT_CLASS_TEXT && !is_json(row, unused)) {
+    if (row->class == REPORT_CLASS_TEXT && (!has_parts(row) || row->unreadable)) {
         put_string(out, ",\"value\":", row->value.ptr ? row->value : (Str){"", 0});
     } else {
         buf_str(out, STR(",\"value\":"));
@@ -262,10 +256,8 @@ static void json_row(const ReportRow *row, bool lines, Buf *unused, Buf *out) {
 }
 
 static void write_json(const Report *r, bool lines, Buf *out) {
-    Buf unused = {0};
     for (uint32_t i = 0; i < r->rows.len; i++)
-        json_row(&r->rows.at[i], lines, &unused, out);
-    buf_free(&unused);
+        json_row(&r->rows.at[i], lines, out);
 }
 
 void write_report(const Report *r, WriteForm form, bool lines, Buf *out) {

@@ -161,8 +161,8 @@ static void nested_text(const ReportRow *row, Buf *out, MapsEnds *ends) {
         buf_str(out, STR("empty map"));
         return;
     }
-    if ((map || (type.len && type.ptr[0] == '(')) && value.len && value.ptr[0] == '[' &&
-        maps_show(value, out, ends))
+    if (!row->unreadable && (map || (type.len && type.ptr[0] == '(')) && value.len &&
+        value.ptr[0] == '[' && maps_show(value, out, ends))
         return;
     out->len = before;
     buf_str(out, value);

@@ -48,7 +48,8 @@ bool value_map_types(Str type, Str *key, Str *value) {
     if (!value_is_map(type))
         return false;
     Str parts = slice(type, 4, type.len - 1);
-    return value_next_type(&parts, key) && value_next_type(&parts, value) && !parts.len;
+    return value_next_type(&parts, key) && value_next_type(&parts, value) && !parts.len &&
+           !memmem(key->ptr, key->len, "map<", 4); /* maps are no keys */
 }
 
 static bool is_real(Str type) {
@@ -249,28 +250,45 @@ bool value_to_json(Str type, Str text, Buf *out) {
 
 typedef struct Writer {
     Json json;
-    bool plain;
+    bool to_json, plain;
     Buf *out;
 } Writer;
 
-static bool write_value(Writer *w, Str type, bool top, bool in_map, uint32_t depth);
+static bool write_value(Writer *w, Str type, bool in_map, uint32_t depth);
+
+/* What the form of the output has here. */
+static void put(Writer *w, const char *json, const char *csv) {
+    buf_str(w->out, str_of(w->to_json ? json : csv));
+}
 
 static bool write_tuple(Writer *w, Str type, bool in_map, uint32_t depth) {
     Str types = value_tuple_types(type), part;
     if (!json_char(&w->json, '['))
         return false;
-    buf_u8(w->out, '(');
+    put(w, "[", "(");
     while (value_next_type(&types, &part)) {
-        if (!write_value(w, part, false, in_map, depth))
+        if (!write_value(w, part, in_map, depth))
             return false;
         if (!types.len)
             break;
         if (!json_char(&w->json, ','))
             return false;
-        buf_str(w->out, in_map ? STR(",") : STR("; "));
+        put(w, ",", in_map ? "," : "; ");
     }
-    buf_u8(w->out, ')');
+    put(w, "]", ")");
     return json_char(&w->json, ']');
+}
+
+static bool write_entry(Writer *w, Str key, Str value, uint32_t depth) {
+    Json *j = &w->json;
+    put(w, "{\"key\":", "");
+    if (!json_char(j, '{') || !json_member(j, "key") || !write_value(w, key, true, depth))
+        return false;
+    put(w, ",\"value\":", "->");
+    if (!json_char(j, ',') || !json_member(j, "value") || !write_value(w, value, true, depth))
+        return false;
+    put(w, "}", "");
+    return json_char(j, '}');
 }
 
 static bool write_map(Writer *w, Str type, bool in_map, uint32_t depth) {
@@ -279,68 +297,78 @@ static bool write_map(Writer *w, Str type, bool in_map, uint32_t depth) {
     if (!value_map_types(type, &key, &value) || !json_char(j, '['))
         return false;
     if (json_char(j, ']')) {
-        buf_str(w->out, in_map ? STR("{}") : STR("empty map"));
+        put(w, "[]", in_map ? "{}" : "empty map");
         return true;
     }
-    if (in_map)
-        buf_u8(w->out, '{');
-    for (;;) {
-        if (!json_char(j, '{') || !json_member(j, "key") ||
-            !write_value(w, key, false, true, depth))
-            return false;
-        buf_str(w->out, STR("->"));
-        if (!json_char(j, ',') || !json_member(j, "value") ||
-            !write_value(w, value, false, true, depth) || !json_char(j, '}'))
-            return false;
-        if (!json_char(j, ','))
-            break;
-        buf_u8(w->out, ';');
+    put(w, "[", in_map ? "{" : "");
+    while (write_entry(w, key, value, depth)) {
+        if (!json_char(j, ',')) {
+            put(w, "]", in_map ? "}" : "");
+            return json_char(j, ']');
+        }
+        put(w, ",", ";");
     }
-    if (in_map)
-        buf_u8(w->out, '}');
-    return json_char(j, ']');
+    return false;
 }
 
-static bool write_value(Writer *w, Str type, bool top, bool in_map, uint32_t depth) {
+static bool write_scalar(Writer *w, Str type) {
+    Json *j = &w->json;
     Str text;
-    if (depth == MAX_DEPTH)
+    bool string = str_is(type, "str");
+    json_blanks(j);
+    bool nested = j->at < j->end && (*j->at == '[' || *j->at == '{');
+    if (nested || !json_value(j, &text) || !text.ptr || (!string && !is_scalar(type, text)))
         return false;
-    if (value_is_tuple(type))
-        return write_tuple(w, type, in_map, depth + 1);
-    if (value_is_map(type))
-        return write_map(w, type, in_map, depth + 1);
-    if (!json_value(&w->json, &text) || !text.ptr)
-        return false;
-    if (str_is(type, "str") && w->plain && !top)
+    if (string && w->to_json)
+        escape_json_string(w->out, text);
+    else if (string && w->plain)
         escape_csv(w->out, text);
-    else if (is_real(type) && text.len && text.ptr[0] >= '0' && text.ptr[0] <= '9')
+    else if (w->to_json && !str_is(type, "bool"))
+        value_number_to_json(text, w->out);
+    else if (!w->to_json && is_real(type) && text.ptr[0] >= '0' && text.ptr[0] <= '9')
         buf_printf(w->out, "+%.*s", STR_ARG(text));
     else
         buf_str(w->out, text);
     return true;
 }
 
-bool value_to_csv(Str type, Str json, bool plain, Buf *out) {
+static bool write_value(Writer *w, Str type, bool in_map, uint32_t depth) {
+    if (depth == MAX_DEPTH)
+        return false;
+    if (value_is_tuple(type))
+        return write_tuple(w, type, in_map, depth + 1);
+    if (value_is_map(type))
+        return write_map(w, type, in_map, depth + 1);
+    return write_scalar(w, type);
+}
+
+static bool write_from_json(Str type, Str json, bool to_json, bool plain, Buf *out) {
     Arena arena = {0};
-    Writer w = {{&arena, json.ptr, json.ptr + json.len}, plain, out};
-    bool ok = write_value(&w, type, true, false, 0) && w.json.at == w.json.end;
+    Writer w = {{&arena, json.ptr, json.ptr + json.len}, to_json, plain, out};
+    bool ok = write_value(&w, type, false, 0) && w.json.at == w.json.end;
     arena_free(&arena);
     return ok;
+}
+
+bool value_to_csv(Str type, Str json, bool plain, Buf *out) {
+    return write_from_json(type, json, false, plain, out);
 }
 
 /* ---- a whole report ---- */
 
 void value_unify(Report *r) {
     Buf json = {0};
-    for (uint32_t i = 0; i < r->rows.len && !r->json; i++) {
+    for (uint32_t i = 0; i < r->rows.len; i++) {
         ReportRow *row = &r->rows.at[i];
-        if (!value_is_tuple(row->var->type) && !value_is_map(row->var->type))
+        Str type = row->var->type;
+        if (!value_is_tuple(type) && !value_is_map(type))
             continue;
         json.len = 0;
-        if (!value_to_json(row->var->type, row->value, &json))
-            continue;
-        row->value =
-            (Str){arena_strndup(&r->arena, (const char *)json.data, json.len), (uint32_t)json.len};
+        row->unreadable = r->json ? !write_from_json(type, row->value, true, false, &json)
+                                  : !value_to_json(type, row->value, &json);
+        if (!row->unreadable && !str_eq(row->value, buf_view(&json)))
+            row->value = (Str){arena_strndup(&r->arena, (const char *)json.data, json.len),
+                               (uint32_t)json.len};
     }
     buf_free(&json);
 }

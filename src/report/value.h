@@ -26,7 +26,7 @@ Str value_tuple_types(Str type);
 bool value_to_json(Str type, Str text, Buf *out);
 
 /*
- * Appends a JSON value of any type in the form of CSV; `plain`: control characters in strings of
+ * Appends a tuple or map in JSON in the form of CSV; `plain`: control characters in strings of
  * tuples and maps become blanks. False as above.
  */
 bool value_to_csv(Str type, Str json, bool plain, Buf *out);
@@ -34,8 +34,8 @@ bool value_to_csv(Str type, Str json, bool plain, Buf *out);
 /* Appends a number in the form of JSON: no '+' in front, and what is none there in quotes. */
 void value_number_to_json(Str text, Buf *out);
 
-/* Makes the tuples and maps of a report that was read from CSV JSON, as they are in reports that
- * were read from JSON; what cannot be read stays. */
+/* Makes all tuples and maps of a report JSON as it is written, whatever it was read from; what is
+ * not of its type stays, and is marked. */
 void value_unify(Report *r);
 
 #endif
