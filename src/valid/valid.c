@@ -357,7 +357,7 @@ static void check_body(Valid *v, uint32_t func) {
     WasmTyper *t = &v->typer;
     WasmCode code;
     WasmInstr i;
-    char name[120], text[64];
+    char name[120], text[WASM_CODE_ERROR_SIZE];
     uint8_t seen[WASM_OP_SET_SIZE] = {0};
     uint32_t body = m->funcs.at[func].body;
     if (!wasm_typer_begin(t, m, func, &code)) {

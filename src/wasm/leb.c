@@ -15,6 +15,14 @@ bool wasm_code_fail(WasmCode *c, const uint8_t *at, const char *error) {
     return false;
 }
 
+bool wasm_code_found(WasmCode *c, const uint8_t *at, const char *error, uint32_t code) {
+    if (!c->error) {
+        c->error_found = true;
+        c->error_code = code;
+    }
+    return wasm_code_fail(c, at, error);
+}
+
 static bool fail_end(WasmCode *c) {
     return wasm_code_fail(c, c->end, "unexpected end");
 }
@@ -103,7 +111,7 @@ bool wasm_get_heap(WasmCode *c, WasmType *t) {
     }
     uint8_t byte = (uint8_t)(v & 0x7f);
     if (c->at != from + 1 || byte < WASM_HEAP_EXN || byte > WASM_HEAP_NOEXN)
-        return wasm_code_fail(c, from, "unknown heap type");
+        return wasm_code_found(c, from, "unknown heap type", *from);
     *t = WASM_REF(1, WASM_HEAP(byte));
     return true;
 }
@@ -131,5 +139,5 @@ bool wasm_get_type(WasmCode *c, bool packed, WasmType *t) {
             *t &= ~WASM_NULL_BIT;
         return true;
     }
-    return wasm_code_fail(c, c->at, "unknown value type");
+    return wasm_code_found(c, c->at, "unknown value type", byte);
 }

@@ -14,7 +14,9 @@ typedef struct WasmCode {
     const uint8_t *start, *at, *end;
     const char *error;     /* what went wrong, NULL = nothing; static text */
     uint32_t error_offset; /* where, from start */
-    uint8_t error_prefix;  /* unknown opcodes: see wasm_code_error */
+    bool error_found;      /* the error is about the number error_code, of an opcode after the byte
+                              error_prefix if that is not 0: see wasm_code_error */
+    uint8_t error_prefix;
     uint32_t error_code;
     const struct WasmInstr *decoded; /* the instructions from `at` on if they are decoded already,
                                         then one of size 0; else NULL */
@@ -25,6 +27,9 @@ WasmCode wasm_code(const uint8_t *bytes, size_t size, size_t from);
 
 /* Notes an error at a location (the first one is kept). Returns false. */
 bool wasm_code_fail(WasmCode *c, const uint8_t *at, const char *error);
+
+/* The same about a number that was found there; `error` has two words or more, "unknown opcode". */
+bool wasm_code_found(WasmCode *c, const uint8_t *at, const char *error, uint32_t code);
 
 /* For the functions below: unsigned, of any length; `bits` is 32 or 64. */
 bool wasm_get_uleb_slow(WasmCode *c, uint32_t bits, uint64_t *v);

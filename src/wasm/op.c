@@ -109,7 +109,7 @@ static bool block_type(WasmCode *c, WasmType *t) {
     if (!wasm_get_sleb(c, 33, &v))
         return false;
     if (v < 0)
-        return wasm_code_fail(c, from, "unknown block type");
+        return wasm_code_found(c, from, "unknown block type", *from);
     if (v > WASM_MAX_TYPE_INDEX)
         return wasm_code_fail(c, from, "type index too large");
     *t = WASM_FUNC_TYPE_BIT | (uint32_t)v;
@@ -121,7 +121,7 @@ static bool memarg(WasmCode *c, WasmInstr *i) {
     if (!wasm_get_u32(c, &i->a))
         return false;
     if (i->a >= 0x80)
-        return wasm_code_fail(c, from, "malformed memop flags");
+        return wasm_code_found(c, from, "malformed memop flags", i->a);
     i->b = 0;
     if (i->a & 0x40) {
         i->a &= 0x3f;
@@ -141,7 +141,7 @@ static bool catches(WasmCode *c, WasmInstr *i) {
         if (!wasm_get_u8(c, &kind))
             return false;
         if (kind > 3)
-            return wasm_code_fail(c, c->at - 1, "unknown catch kind");
+            return wasm_code_found(c, c->at - 1, "unknown catch kind", kind);
         if ((kind < 2 && !wasm_get_u32(c, &index)) || !wasm_get_u32(c, &index))
             return false;
     }
@@ -179,7 +179,7 @@ static bool cast(WasmCode *c, WasmInstr *i) {
     if (!wasm_get_u8(c, &flags))
         return false;
     if (flags > 3)
-        return wasm_code_fail(c, c->at - 1, "malformed br_on_cast flags");
+        return wasm_code_found(c, c->at - 1, "malformed br_on_cast flags", flags);
     if (!wasm_get_u32(c, &i->a) || !wasm_get_heap(c, &i->type) || !wasm_get_heap(c, &i->type2))
         return false;
     if (!(flags & 1))
@@ -241,8 +241,7 @@ static bool immediates(WasmCode *c, WasmInstr *i, uint8_t imm) {
 
 static bool unknown(WasmCode *c, const uint8_t *at, uint8_t prefix, uint32_t code) {
     c->error_prefix = prefix;
-    c->error_code = code;
-    return wasm_code_fail(c, at, "unknown opcode");
+    return wasm_code_found(c, at, "unknown opcode", code);
 }
 
 /* An opcode after a prefix, or an unknown one (NULL). */
@@ -344,33 +343,32 @@ void wasm_use_decoded(const WasmDecoded *d, uint32_t func, WasmCode *code) {
         code->decoded = d->at.at;
 }
 
-/* The proposal that an unknown opcode is of; NULL if none is known. */
-static const char *proposal(uint8_t prefix, uint32_t code) {
+const char *wasm_proposal(const char *what, uint8_t prefix, uint32_t code) {
     static const struct {
+        const char *what;
         uint8_t prefix;
         uint16_t first, last;
         const char *name;
     } proposals[] = {
-        {0x00, 0xe0, 0xe6, "stack switching"},   {0xfb, 0x20, 0x26, "custom descriptors"},
-        {0xfc, 0x30, 0x31, "half precision"},    {0xfd, 0x120, 0x15f, "half precision"},
-        {0xfe, 0x4f, 0x7f, "shared everything"},
+#define PROPOSAL(what, prefix, first, last, name)                                                  \
+    {what, prefix, first, last, " (proposal " name ")"},
+#include "wasm/proposal.def"
     };
     for (size_t i = 0; i < sizeof proposals / sizeof *proposals; i++)
-        if (proposals[i].prefix == prefix && proposals[i].first <= code &&
-            code <= proposals[i].last)
+        if (strcmp(proposals[i].what, what) == 0 && proposals[i].prefix == prefix &&
+            proposals[i].first <= code && code <= proposals[i].last)
             return proposals[i].name;
-    return NULL;
+    return "";
 }
 
-const char *wasm_code_error(const WasmCode *c, char buf[64]) {
-    if (!c->error || strcmp(c->error, "unknown opcode") != 0)
+const char *wasm_code_error(const WasmCode *c, char buf[WASM_CODE_ERROR_SIZE]) {
+    if (!c->error || !c->error_found)
         return c->error;
-    const char *name = proposal(c->error_prefix, c->error_code);
-    int n = c->error_prefix
-                ? snprintf(buf, 64, "unknown opcode 0x%02x 0x%02x", c->error_prefix, c->error_code)
-                : snprintf(buf, 64, "unknown opcode 0x%02x", c->error_code);
-    if (name)
-        snprintf(buf + n, 64 - (size_t)n, " (proposal %s)", name);
+    char prefix[8] = "";
+    if (c->error_prefix)
+        snprintf(prefix, sizeof prefix, " 0x%02x", c->error_prefix);
+    snprintf(buf, WASM_CODE_ERROR_SIZE, "%s%s 0x%02x%s", c->error, prefix, c->error_code,
+             wasm_proposal(strchr(c->error, ' ') + 1, c->error_prefix, c->error_code));
     return buf;
 }
 

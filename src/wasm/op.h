@@ -200,9 +200,12 @@ bool wasm_decode(WasmDecoded *d, uint32_t func, WasmCode *code);
 /* Makes a cursor at the first instruction of a function use what is decoded, if that is it. */
 void wasm_use_decoded(const WasmDecoded *d, uint32_t func, WasmCode *code);
 
-/* The text of the error with the number of an unknown opcode, and its proposal, in buf if it has
- * one. */
-const char *wasm_code_error(const WasmCode *c, char buf[64]);
+/* " (proposal NAME)" for what a proposal adds (proposal.def), or "". */
+const char *wasm_proposal(const char *what, uint8_t prefix, uint32_t code);
+
+/* The text of the error; in buf if it has a number that was found, perhaps with its proposal. */
+enum { WASM_CODE_ERROR_SIZE = 96 };
+const char *wasm_code_error(const WasmCode *c, char buf[WASM_CODE_ERROR_SIZE]);
 
 /* The label depth at position `k` of a br_table's vec, stepping *at; start with *at = i->vec. */
 uint32_t wasm_vec_u32(const uint8_t **at);

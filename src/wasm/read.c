@@ -32,7 +32,7 @@ bool wasm_read_fail(WasmReader *r, DiagTag tag, const uint8_t *at, const char *f
 }
 
 bool wasm_read_error(WasmReader *r) {
-    char text[64];
+    char text[WASM_CODE_ERROR_SIZE];
     const char *what = wasm_code_error(&r->c, text);
     return wasm_read_fail(r, DIAG_MALFORMED, r->m->bytes + r->c.error_offset, "%s", what);
 }
@@ -56,7 +56,8 @@ bool wasm_read_flag(WasmReader *r, uint8_t limit, const char *what, uint8_t *v) 
     const uint8_t *at = r->c.at;
     if (!wasm_get_u8(&r->c, v))
         return wasm_read_error(r);
-    return *v < limit || wasm_read_fail(r, DIAG_MALFORMED, at, "malformed %s 0x%02x", what, *v);
+    return *v < limit || wasm_read_fail(r, DIAG_MALFORMED, at, "malformed %s 0x%02x%s", what, *v,
+                                        wasm_proposal(what, 0, *v));
 }
 
 /* Well-formed UTF-8: no overlong forms, surrogates or code points past U+10FFFF. */
@@ -184,7 +185,8 @@ static bool read_limits(WasmReader *r, bool memory, WasmLimits *l) {
     if (!wasm_read_flag(r, memory ? 16 : 8, "limits flags", &flags))
         return false;
     if (!memory && (flags & SHARED))
-        return wasm_read_fail(r, DIAG_MALFORMED, at, "malformed limits flags 0x%02x", flags);
+        return wasm_read_fail(r, DIAG_MALFORMED, at, "malformed limits flags 0x%02x%s", flags,
+                              wasm_proposal("limits flags", 0, flags));
     *l = (WasmLimits){.has_max = flags & HAS_MAX,
                       .shared = flags & SHARED,
                       .is64 = flags & IS64,

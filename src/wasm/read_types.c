@@ -153,7 +153,9 @@ static bool read_def(WasmReader *r, uint32_t limit) {
         d.kind = form == 0x5f ? WASM_TYPE_STRUCT : WASM_TYPE_ARRAY;
         ok = read_fields(r, limit, &d);
         break;
-    default: return wasm_read_fail(r, DIAG_MALFORMED, at, "unknown type form 0x%02x", form);
+    default:
+        return wasm_read_fail(r, DIAG_MALFORMED, at, "unknown type form 0x%02x%s", form,
+                              wasm_proposal("type form", 0, form));
     }
     if (ok)
         vec_push(&r->m->types, d);

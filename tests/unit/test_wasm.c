@@ -17,7 +17,7 @@ static WasmInstr decode(const char *hex, const char *error) {
     WasmCode c = wasm_code(b.data, b.len, 0);
     WasmInstr i = {0};
     bool ok = wasm_next(&c, &i);
-    char text[64];
+    char text[WASM_CODE_ERROR_SIZE];
     const char *found = wasm_code_error(&c, text);
     if (error) {
         assert_false(ok);
@@ -75,12 +75,12 @@ static void test_immediates(void **state) {
     assert_int_equal(decode("02 c0 00", NULL).type, WASM_FUNC_TYPE_BIT | 64);
     assert_int_equal(decode("02 63 03", NULL).type, WASM_REF(1, 3u));
     assert_int_equal(decode("02 64 70", NULL).type, WASM_REF(0, WASM_HEAP(0x70)));
-    decode("02 41", "unknown value type");
+    decode("02 41", "unknown value type 0x41");
     i = decode("28 42 03 81 01", NULL);
     assert_int_equal(i.a, 2);
     assert_int_equal(i.b, 3);
     assert_int_equal(i.c, 129);
-    decode("28 80 01 00", "malformed memop flags");
+    decode("28 80 01 00", "malformed memop flags 0x80");
     i = decode("fd 54 00 08 0f", NULL);
     assert_int_equal(i.op, WASM_OP_V128_LOAD8_LANE);
     assert_int_equal(i.count, 15);
@@ -103,15 +103,15 @@ static void test_immediates(void **state) {
     k = wasm_vec_catch(&at);
     assert_int_equal(k.kind, 2);
     assert_int_equal(k.label, 1);
-    decode("1f 40 01 04 00", "unknown catch kind");
+    decode("1f 40 01 04 00", "unknown catch kind 0x04");
     i = decode("fb 18 02 01 6e 05", NULL);
     assert_int_equal(i.a, 1);
     assert_int_equal(i.type, WASM_REF(0, WASM_HEAP(0x6e)));
     assert_int_equal(i.type2, WASM_REF(1, 5u));
-    decode("fb 18 04 01 6e 05", "malformed br_on_cast flags");
+    decode("fb 18 04 01 6e 05", "malformed br_on_cast flags 0x04");
     assert_int_equal(decode("d0 6a", NULL).type, WASM_REF(1, WASM_HEAP(0x6a)));
-    decode("d0 7f", "unknown heap type");
-    decode("d0 f0 7f", "unknown heap type");
+    decode("d0 7f", "unknown heap type 0x7f");
+    decode("d0 f0 7f", "unknown heap type 0xf0");
     assert_int_equal(decode("43 00 00 80 3f", NULL).c, 0x3f800000);
     assert_true(decode("44 00 00 00 00 00 00 f0 bf", NULL).c == 0xbff0000000000000u);
     decode("fe 03 01", "zero byte expected");
