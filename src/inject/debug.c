@@ -17,7 +17,8 @@ static bool is_stale(const WasmSection *s) {
     if (starts(s->name, "metadata.code."))
         return !str_is(s->name, WASM_BRANCH_HINTS);
     return starts(s->name, ".debug_") || starts(s->name, "reloc.") || str_is(s->name, "linking") ||
-           str_is(s->name, "sourceMappingURL") || str_is(s->name, "external_debug_info");
+           str_is(s->name, "sourceMappingURL") || str_is(s->name, "external_debug_info") ||
+           str_is(s->name, "whammc") || str_is(s->name, "whammc.traps"); /* other tools kept them */
 }
 
 static Span whole(const DebugInfo *d) {
