@@ -31,7 +31,7 @@ static void divide(Ahead *a, uint32_t turn, uint32_t func) {
 /* Lets threads begin with a window, if it is wanted. */
 static bool begin(Ahead *a, uint32_t turn, uint32_t func) {
     AheadWindow *w = &a->windows[turn];
-    if (func >= a->m->input_count[WASM_SPACE_FUNC] || !a->prepare(a->ctx))
+    if (func >= a->m->input_count[WASM_SPACE_FUNC] || (a->prepare && !a->prepare(a->ctx)))
         return false;
     divide(a, turn, func);
     w->job = a->job;

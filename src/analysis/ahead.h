@@ -38,7 +38,7 @@ typedef struct Ahead {
     uint32_t part, first, most;
     AheadJob *job;
     /* Comes before each window, when no thread works. False: the walk does the next function
-     * itself. */
+     * itself. NULL: all windows are made. */
     bool (*prepare)(void *ctx);
     void *ctx;
 

@@ -33,11 +33,6 @@ static void make_part(void *ctx, uint32_t worker, AheadPart *at) {
     }
 }
 
-static bool prepare(void *ctx) {
-    (void)ctx;
-    return true;
-}
-
 void apart_init(Apart *a, const WasmModule *m, uint32_t threads) {
     a->ahead = (Ahead){.m = m,
                        .threads = threads,
@@ -45,7 +40,6 @@ void apart_init(Apart *a, const WasmModule *m, uint32_t threads) {
                        .first = AHEAD * threads,
                        .most = AHEAD * threads,
                        .job = make_part,
-                       .prepare = prepare,
                        .ctx = a};
     a->parts = mem_zalloc(sizeof *a->parts * ahead_slots(&a->ahead));
     a->pieces = mem_zalloc(sizeof *a->pieces * threads);
@@ -53,7 +47,7 @@ void apart_init(Apart *a, const WasmModule *m, uint32_t threads) {
 
 bool apart_put(Apart *a, uint32_t func, Buf *out) {
     const AheadPart *at = ahead_part(&a->ahead, func);
-    if (!at || !a->is_apart(a->ctx, func))
+    if (!a->is_apart(a->ctx, func))
         return false;
     ApartPart *part = &a->parts[at->slot];
     if (!part->ok)
