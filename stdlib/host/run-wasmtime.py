@@ -45,7 +45,7 @@ def say(text):
 
 
 class Reader:
-    """Reads LEB128; raises IndexError at the end."""
+    """Reads LEB128; raises IndexError at the end, or if a number has more than 64 bits."""
 
     def __init__(self, data):
         self.data, self.at = data, 0
@@ -61,6 +61,8 @@ class Reader:
         value = shift = 0
         while True:
             byte = self.byte()
+            if shift > 63:
+                raise IndexError
             value |= (byte & 127) << shift
             shift += 7
             if byte < 128:

@@ -89,6 +89,17 @@ function testSection() {
     }
     check(`section cut off after ${length}`, result === 'nothing', result);
   }
+  for (const [name, head] of [['unsigned', []], ['signed', [1, 0, 1, 4 | 2, 1, 1, 0]]]) { // one segment with one run, of one variable
+    const long = new Uint8Array(1e6).fill(0x80);
+    long.set([section[0], ...head]);
+    let error = null;
+    try {
+      findPoint(long, 70332);
+    } catch (thrown) {
+      error = thrown;
+    }
+    check(`a number, ${name}, of a million bytes`, error instanceof RangeError, error);
+  }
   check('a place that is lost', same(findPoint(section, 70299), { fid: 200, lost: true }), findPoint(section, 70299));
   check('another version', findPoint(Uint8Array.from([1, ...section.subarray(1)]), 70002) === null);
   check('no function', findPoint(encode([]), 1) === null);
