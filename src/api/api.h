@@ -59,6 +59,7 @@ struct whammc {
     Vec(whammc_constant) constants;
     Arena names;                    /* of `attached` and `constants` */
     const whammc_debug_info *debug; /* NULL = locations are not needed */
+    const Sink *sink;               /* of whammc_instrument */
 };
 
 /* Renders the messages, with the flags of whammc_messages; the text is owned by *rendered. */

@@ -11,6 +11,7 @@
 
 #include "api/api_locate.h"
 #include "api/api_monitor.h"
+#include "api/api_sink.h"
 #include "api/bundled_scripts.h"
 #include "base/phase.h"
 #include "plan/counter.h"
@@ -389,6 +390,10 @@ static const char *identify(whammc *w, const void *bytes, size_t size) {
     return buf_cstr(&w->build_id);
 }
 
+void api_sink(whammc *w, const Sink *sink) {
+    w->sink = sink;
+}
+
 whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, size_t size,
                                 const whammc_options *options, uint8_t **out, size_t *out_size) {
     *out = NULL;
@@ -402,6 +407,7 @@ whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, 
     r.linked = &w->linked;
     r.hosted = &w->hosted;
     r.map = &w->source_map;
+    r.sink = w->sink;
     w->source_map.len = 0;
     w->hosted = (Hosted){0};
     DiagFileId file = diag_file(&w->diags, name, bytes, size, true);

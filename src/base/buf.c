@@ -43,7 +43,21 @@ uint32_t str_distance(Str a, Str b, uint32_t limit) {
     return rows[a.len % 3][b.len];
 }
 
+static _Thread_local struct {
+    const Buf *buf;
+    void (*moves)(void *ctx);
+    void *ctx;
+} watched;
+
+void buf_watch(const Buf *b, void (*moves)(void *ctx), void *ctx) {
+    watched.buf = b;
+    watched.moves = moves;
+    watched.ctx = ctx;
+}
+
 void buf_reserve_slow_(Buf *b, size_t more) {
+    if (b == watched.buf)
+        watched.moves(watched.ctx);
     size_t cap = b->cap ? b->cap + b->cap / 2 : 256;
     if (cap < b->len + more)
         cap = b->len + more;

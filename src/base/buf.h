@@ -42,6 +42,8 @@ static inline void buf_reserve(Buf *b, size_t more) {
     if (b->cap - b->len < more)
         buf_reserve_slow_(b, more);
 }
+/* Calls `moves` on this thread before the bytes of a buffer move as it grows; NULL = of none. */
+void buf_watch(const Buf *b, void (*moves)(void *ctx), void *ctx);
 /* All that follow append. */
 static inline void buf_u8(Buf *b, uint8_t byte) {
     buf_reserve(b, 1);

@@ -158,6 +158,12 @@ const char *file_base(const char *path);
  * failure, left as it was. On failure, prints a message and returns false.
  */
 bool file_write(const Cli *cli, const char *path, const void *data, size_t len);
+/* Begins the draft (cli/draft.h) of a file whose contents are still being made, if it is a regular
+ * one and there are threads. */
+struct Draft;
+void file_draft(const Cli *cli, const char *path, struct Draft *d);
+/* As file_write; takes what the draft has. */
+bool file_write_draft(const Cli *cli, const char *path, struct Draft *d, const Buf *contents);
 /* When a regular file was written, in nanoseconds since 1970; 0 = unknown. */
 int64_t file_time(const char *path);
 /* Whether two paths are one regular file, or will be when it is written; also through links. */

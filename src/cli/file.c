@@ -3,6 +3,7 @@
  */
 #include "cli/cli.h"
 #include "base/workers.h"
+#include "cli/draft.h"
 #include "wasm/wat.h"
 #include "cli/process.h"
 
@@ -279,29 +280,25 @@ static char *through_links(const char *path) {
     return NULL;
 }
 
-/* A dangling link creates its target. */
-static bool write_new_file(const char *path, const void *data, size_t len) {
-    char *real = through_links(path);
-    bool ok = real && write_and_rename(real, new_file_mode(), data, len);
-    int e = errno;
-    free(real);
-    errno = e;
-    return ok;
+/* The file that the contents of a path become, on the heap, and its mode. NULL: errno tells why; 0:
+ * it is no regular file. A dangling link creates its target. */
+static char *find_target(const char *path, mode_t *mode) {
+    struct stat s;
+    *mode = new_file_mode();
+    if (stat(path, &s) < 0)
+        return errno == ENOENT ? through_links(path) : NULL;
+    *mode = s.st_mode & 07777;
+    errno = S_ISDIR(s.st_mode) ? EISDIR : 0;
+    /* A file that may not be written is not replaced either; links stay links. */
+    return S_ISREG(s.st_mode) && access(path, W_OK) == 0 ? realpath(path, NULL) : NULL;
 }
 
 static bool write_file(const char *path, const void *data, size_t len) {
-    struct stat s;
-    if (stat(path, &s) < 0)
-        return errno == ENOENT && write_new_file(path, data, len);
-    if (S_ISDIR(s.st_mode)) {
-        errno = EISDIR;
-        return false;
-    }
-    if (!S_ISREG(s.st_mode))
-        return write_through(path, data, len);
-    /* A file that may not be written is not replaced either; links stay links. */
-    char *real = access(path, W_OK) == 0 ? realpath(path, NULL) : NULL;
-    bool ok = real && write_and_rename(real, s.st_mode & 07777, data, len);
+    mode_t mode;
+    char *real = find_target(path, &mode);
+    if (!real)
+        return errno == 0 && write_through(path, data, len);
+    bool ok = write_and_rename(real, mode, data, len);
     int e = errno;
     free(real);
     errno = e;
@@ -358,4 +355,51 @@ bool file_write(const Cli *cli, const char *path, const void *data, size_t len) 
         message_one(cli, DIAG_CANNOT_WRITE, NULL, "%s: %s", is_dash(path) ? "<stdout>" : path,
                     strerror(errno));
     return ok;
+}
+
+/* ---- drafts ---- */
+
+void file_draft(const Cli *cli, const char *path, Draft *d) {
+    mode_t mode;
+    bool possible = !is_dash(path) && workers_threads(cli->threads) > 1;
+    char *real = possible ? find_target(path, &mode) : NULL;
+    draft_begin(d, real, real && access(real, F_OK) == 0);
+    free(real);
+}
+
+/* Gives a complete draft a temporary name that is free, on the heap; NULL: there is none. */
+static char *name_draft(const Draft *d, mode_t mode, const char *path) {
+    enum { TRIES = 100 };
+    int folder = (int)(file_base(path) - path);
+    for (int i = 0; i < TRIES; i++) {
+        char *name = NULL;
+        if (asprintf(&name, "%.*s.whammc-%lx-%d", folder, path, (unsigned long)getpid(), i) < 0)
+            return NULL;
+        if (draft_name(d, mode, name))
+            return name;
+        free(name);
+        if (errno != EEXIST)
+            return NULL;
+    }
+    return NULL;
+}
+
+/* Lets a complete draft replace a file. */
+static bool place_draft(const Draft *d, mode_t mode, const char *path) {
+    process_guard(); /* so that the temporary name does not stay */
+    char *temporary = name_draft(d, mode, path);
+    bool ok = temporary && rename(temporary, path) == 0;
+    if (temporary && !ok)
+        unlink(temporary);
+    process_unguard();
+    free(temporary);
+    return ok;
+}
+
+bool file_write_draft(const Cli *cli, const char *path, Draft *d, const Buf *contents) {
+    mode_t mode;
+    char *real = draft_complete(d, contents) ? find_target(path, &mode) : NULL;
+    bool ok = real && place_draft(d, mode, real);
+    free(real);
+    return ok || file_write(cli, path, contents->data, contents->len);
 }

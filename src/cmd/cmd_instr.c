@@ -1,7 +1,9 @@
 /*
  * cmd/cmd_instr.c - `whammc instr`: instruments a module.
  */
+#include "api/api_sink.h"
 #include "base/workers.h"
+#include "cli/draft.h"
 #include "cli/metrics.h"
 #include "cmd/cmd.h"
 
@@ -190,14 +192,16 @@ static bool choose_script(const Cli *cli, const Settings *s, whammc_host host, c
 
 /* The program, and the script beside it if there is to be one. */
 static bool write_output(const Cli *cli, const Settings *s, whammc_host host, const Buf *app,
-                         Buf *module) {
+                         Draft *draft, Buf *module) {
     char id[JAVASCRIPT_ID], *js;
     bool ok = choose_script(cli, s, host, &js);
-    if (has_script(host))
+    if (has_script(host)) {
+        draft->sink.hold(draft->sink.ctx); /* the module moves */
         javascript_tag(module, workers_threads(cli->threads), id);
+    }
     JavascriptJob job = {s->out, id, app, module, !s->no_js_views};
     ok = ok && (!js || javascript_write(cli, js, &job)) &&
-         file_write(cli, s->out, module->data, module->len);
+         file_write_draft(cli, s->out, draft, module);
     free(js);
     return ok;
 }
@@ -223,6 +227,9 @@ static int instrument(const Cli *cli, Settings *s, whammc *w, const char *path, 
     uint8_t *out;
     size_t size;
     const char *name = file_title(path);
+    Draft draft;
+    file_draft(cli, s->out, &draft);
+    api_sink(w, &draft.sink);
     progress_start("instrumenting", name, app->len);
     whammc_status result =
         whammc_instrument(w, name, app->data, app->len, &s->options, &out, &size);
@@ -236,8 +243,10 @@ static int instrument(const Cli *cli, Settings *s, whammc *w, const char *path, 
     Buf module = {out, size, size}; /* what whammc_release would free */
     bool automatic = s->options.host == WHAMMC_HOST_AUTO;
     whammc_host host = automatic ? whammc_hosted(w, NULL) : s->options.host;
-    if (status == STATUS_OK && (!write_map(cli, s, w) || !write_output(cli, s, host, app, &module)))
+    if (status == STATUS_OK &&
+        (!write_map(cli, s, w) || !write_output(cli, s, host, app, &draft, &module)))
         status = STATUS_ERROR;
+    draft_end(&draft);
     metrics_note(&s->metrics, w, app->len, size);
     buf_free(&module);
     if (status == STATUS_OK)

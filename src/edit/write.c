@@ -23,8 +23,35 @@ typedef struct Writer {
     Buf code;      /* contents of the code section, if they had to be written first */
     bool has_code;
     bool names_done; /* the additions are in a name section */
+    size_t given;    /* so much of `out` has gone to the sink */
     bool ok;
 } Writer;
+
+/* ---- the sink ---- */
+
+/* Bytes that are worth telling the sink of. */
+#ifdef NDEBUG
+enum { PIECE = 1 << 20 };
+#else
+enum { PIECE = 1 << 10 };
+#endif
+
+/* Gives it what is there, if that is at least so much more. */
+static void give(Writer *r, size_t least) {
+    const Sink *sink = r->w ? r->w->sink : NULL;
+    if (!sink || r->out->len - r->given < least)
+        return;
+    sink->put(sink->ctx, r->out, r->given, r->out->len);
+    r->given = r->out->len;
+}
+
+/* What it has of the output from here on will change. */
+static void take_back(Writer *r, size_t from) {
+    if (r->given <= from)
+        return;
+    r->w->sink->hold(r->w->sink->ctx);
+    r->given = from;
+}
 
 /* ---- additions ---- */
 
@@ -450,8 +477,8 @@ static void put_section(Writer *r, uint8_t id, const WasmSection *s, const Buf *
  * Returns where it is. */
 static size_t begin_section(Writer *r, const WasmSection *s) {
     size_t at = r->out->len, header = 1 + (s ? uleb_size(s->end - s->payload) : 1u);
-    buf_reserve(r->out, header);
-    r->out->len += header; /* the contents move if that is not its length */
+    for (size_t i = 0; i < header; i++) /* the contents move if that is not its length */
+        buf_u8(r->out, 0);
     return at;
 }
 
@@ -462,13 +489,20 @@ static void end_section(Writer *r, uint8_t id, const WasmSection *s, size_t at) 
     uint32_t width = uleb_size(size);
     if (s && size == s->end - s->payload)
         width = s->payload - s->header - 1;
+    size_t given = r->given;
+    take_back(r, at);
     if (1 + width != header) {
+        given = 0;
         buf_reserve(r->out, 1 + width);
         memmove(r->out->data + at + 1 + width, r->out->data + at + header, size);
     }
     r->out->len = at;
     buf_u8(r->out, id);
     buf_uleb_padded(r->out, size, width);
+    if (given > at) { /* all but the header has stayed */
+        give(r, 1);
+        r->given = given;
+    }
     r->out->len += size;
 }
 
@@ -510,6 +544,8 @@ static bool put_bodies(Writer *r, Buf *out) {
             return false;
         const WasmFunc *func = &m->funcs.at[f];
         r->resized[f] = out->len - before != (size_t)func->size_width + func->body_size;
+        if (out == r->out)
+            give(r, PIECE);
     }
     return true;
 }
@@ -769,6 +805,7 @@ static bool put_sections(Writer *r) {
             return false;
         if (!put_input_section(r, k))
             return false;
+        give(r, PIECE);
         if (known && !put_new_sections(r, &rank, next_rank(m, k), present))
             return false;
     }
@@ -807,6 +844,8 @@ bool wasm_write(WasmModule *m, const WasmWriter *w, Buf *out) {
         buf_bytes(out, "\0asm\1\0\0\0", 8);
     buf_reserve(out, m->size + m->size / 8);
     bool ok = prepare_code(&r) && put_sections(&r);
+    if (ok)
+        give(&r, 1);
     free(r.resized);
     buf_free(&r.code);
     return ok;

@@ -4,6 +4,7 @@
 #ifndef WHAMMC_EDIT_WRITE_H
 #define WHAMMC_EDIT_WRITE_H
 
+#include "base/sink.h"
 #include "wasm/module.h"
 
 /*
@@ -20,6 +21,7 @@ typedef struct WasmWriter {
     Str (*local_name)(void *ctx, uint32_t func, uint32_t nth_added);
     uint32_t (*locals_added)(void *ctx, uint32_t func);
     uint32_t threads; /* may copy what is large; 0 is 1 */
+    const Sink *sink; /* gets the output as it is made; may be NULL */
 } WasmWriter;
 bool wasm_write(WasmModule *m, const WasmWriter *w, Buf *out);
 

@@ -395,6 +395,15 @@ static void free_written(void *ctx, uint32_t worker, uint32_t item) {
         p->target->written(p->self);
 }
 
+/* What comes after the bytes that the sink has; nothing if there is no output. */
+static void end_sink(const Sink *sink, bool ok, size_t given, const Buf *out) {
+    if (ok)
+        sink->put(sink->ctx, out, given, out->len);
+    else
+        sink->hold(sink->ctx);
+    buf_watch(NULL, NULL, NULL);
+}
+
 static bool write(Program *p, Buf *out) {
     Moves moves = {0};
     DebugInfo debug = {.m = &p->m,
@@ -421,14 +430,20 @@ static bool write(Program *p, Buf *out) {
                          .ctx = p,
                          .local_name = added_local_name,
                          .locals_added = locals_added,
-                         .threads = p->threads};
+                         .threads = p->threads,
+                         .sink = p->sink};
+    if (p->sink)
+        buf_watch(out, p->sink->hold, p->sink->ctx);
     bool ok = wasm_write(&p->m, &writer, out);
+    size_t given = out->len;
     Workers *freeing = NULL;
     if (p->threads > 1)
         freeing = workers_begin(2, 1, free_written, p);
     else
         free_written(p, 0, 0); /* before more is needed */
     ok = ok && check_output(p, &debug, out);
+    if (p->sink)
+        end_sink(p->sink, ok, given, out);
     if (freeing)
         workers_finish(freeing);
     debug_end(&debug);

@@ -16,6 +16,7 @@
 #include "inject/moves.h"
 #include "inject/pieces.h"
 #include "edit/catch_all.h"
+#include "base/sink.h"
 
 /* A location at which something matches, or that is watched; as Matcher.at. */
 typedef void SiteHook(void *self, const Site *site, const SiteTypes *types, const Match *matches,
@@ -64,10 +65,11 @@ typedef struct Program {
     Plan *plan;
     DiagFileId file;
     Diags *diags;
-    bool keep_debug; /* keep DWARF, adjusted to the new code */
-    Str map_root;    /* prefix of relative paths in the source map */
-    Str map_url;     /* URL of the output's source map; empty = it gets none */
-    Buf *map;        /* receives the source map */
+    bool keep_debug;  /* keep DWARF, adjusted to the new code */
+    Str map_root;     /* prefix of relative paths in the source map */
+    Str map_url;      /* URL of the output's source map; empty = it gets none */
+    Buf *map;         /* receives the source map */
+    const Sink *sink; /* gets the output as it is made, before it is validated; may be NULL */
     uint32_t threads;
 
     WasmModule m;

@@ -4,6 +4,7 @@
 #ifndef WHAMMC_LINK_OPTIONS_H
 #define WHAMMC_LINK_OPTIONS_H
 
+#include "base/sink.h"
 #include "link/host.h"
 #include "report/image.h"
 
@@ -39,6 +40,7 @@ typedef struct RewriteOptions {
     const char *map_url; /* where the output's source map will be; NULL = it gets none */
     const char *map_root; /* its sourceRoot; NULL = none */
     Buf *map;             /* gets it */
+    const Sink *sink;     /* gets the output as it is made, before it is validated; may be NULL */
 } RewriteOptions;
 
 #endif

@@ -703,6 +703,7 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
                     .map_url = str_of(options->map_url),
                     .map_root = str_of(options->map_root),
                     .map = options->map,
+                    .sink = options->sink,
                     .threads = workers_threads(options->threads)};
     bool ok = program_instrument(&r.p, bytes, size, out);
     if (options->linked)
