@@ -14,6 +14,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { StringDecoder } from 'node:string_decoder';
 import { pathToFileURL } from 'node:url';
 
 const [, , hostFile, runtimeFile] = process.argv;
@@ -136,6 +137,7 @@ class Program {
     constructor(file) {
         this.file = file;
         this.text = '';    // reports
+        this.decoder = new StringDecoder(); // of those that WASI's functions write
         this.log = [];     // output and calls of imported functions
         this.host = createHost({ onReport: text => { this.text += text; } });
         this.instance = new WebAssembly.Instance(compile(file), this.imports());
@@ -145,7 +147,7 @@ class Program {
     imports() {
         const imports = {}, output = (_, bytes) => { // reports may be among it
             this.log.push(bytes.toString('latin1'));
-            this.text += bytes;
+            this.text += this.decoder.write(bytes);
         };
         const memory = () => this.instance?.exports.memory;
         for (const { module, name, kind } of WebAssembly.Module.imports(compile(this.file))) {
@@ -170,7 +172,7 @@ class Program {
     runtime() {
         const module = compile(runtimeFile);
         const made = new WebAssembly.Instance(module, {
-            wasi_snapshot_preview1: wasi(() => made.exports.memory, (_, bytes) => { this.text += bytes; }),
+            wasi_snapshot_preview1: wasi(() => made.exports.memory, (_, bytes) => { this.text += this.decoder.write(bytes); }),
         });
         made.exports._initialize?.();
         return made.exports;

@@ -304,6 +304,33 @@ def compare_traps(programs, totals, node, most):
         check_counts(p, f"{name}: {line} alone", got[-1], want[-1], totals)
 
 
+def compare_with_plain(programs, totals, node="node24"):
+    """What the interpreter cannot run: all calls in one instance, and some in instances of their own. All forms do what the original
+    does, and count what the plain one counts.
+    """
+    lives = [(p, calls) for p in programs for calls in [p.calls, *([line] for line in p.calls[::3])]]
+    asked = [(p, calls, name, path) for p, calls in lives for name, path in [("original", p.path), *p.forms.items()]]
+    answers = ask_node([p.script(path, calls, f"state - {p.name}", *["warnings", "counts -", "report -"] * (name != "original"))
+                        for p, calls, name, path in asked], node)
+    totals["modules"] += len(programs)
+    for (p, calls, name, _), got in zip(asked, answers):
+        behaviour, counts = got[:len(calls) + 2], got[len(calls) + 2:]
+        if name == "original":
+            original = behaviour
+            totals["traps and exceptions"] += sum(answer.startswith("error") for answer in got)
+        elif behaviour != original:
+            k = next(k for k, (a, b) in enumerate(zip(behaviour, original)) if a != b)
+            p.problems.append(f"{name}: {scripts_line(p, k)}: {original[k]} became {behaviour[k]}")
+        elif name == "plain":
+            plain = counts
+        elif counts[0] == "ok 0":
+            totals["counts compared"] += 1
+            if sorted_counts(counts[1]) != sorted_counts(plain[1]):
+                p.problems.append(f"{name}: {len(calls)} calls: {difference(sorted_counts(counts[1]), sorted_counts(plain[1]))}")
+            if name in REPORTED and counts[2] != plain[2]:
+                p.problems.append(f"{name}: {len(calls)} calls: not the report of plain")
+
+
 # --- Reports --------------------------------------------------------------------------------------------
 
 

@@ -189,10 +189,13 @@ class Modern(Flow):
         code = vec([uleb(LOCALS - 2) + b"\x7f", b"\1" + NULLABLE, b"\1\x7e"]) + SPEND + self.statements(6, [VALUE]) + self.last(6, [VALUE]) + END
         return uleb(len(code)) + code
 
+    def types(self):
+        return [b"\x60\2\x7f\x7f\1\x7f", b"\x60\0\0", b"\x60\1\x7f\1\x7f", b"\x60\0\2\x7f\x7f", b"\x60\2\x7f\x7f\2\x7f\x7f"]
+
     def sections(self, exports, functions, last, items):
         start = b"\x42\0\x0b" if self.table64 else b"\x41\0\x0b"
         return [
-            section(1, vec([b"\x60\2\x7f\x7f\1\x7f", b"\x60\0\0", b"\x60\1\x7f\1\x7f", b"\x60\0\2\x7f\x7f", b"\x60\2\x7f\x7f\2\x7f\x7f"])),
+            section(1, vec(self.types())),
             section(3, vec([b"\0"] * (2 * FUNCS) + [b"\1"])),
             section(4, vec([b"\x70" + (b"\5" if self.table64 else b"\1") + uleb(TABLE) + uleb(TABLE + 3)])),
             section(5, vec([b"\4\1" if self.memory64 else b"\0\1"])),

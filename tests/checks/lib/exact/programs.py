@@ -5,7 +5,7 @@ import os
 import random
 import re
 
-from . import exact, flow, modern, steps
+from . import exact, flow, modern, objects, odd, steps
 from ..commands import call, try_assemble
 from ..world import FIXTURES, GOLDEN
 
@@ -18,11 +18,11 @@ FEATURES = [
 ]
 
 
-def make_flow(seed, directory, kind=flow.Flow):
+def make_flow(seed, directory, kind=flow.Flow, change=lambda made: made):
     """A module with random control flow."""
     module = os.path.join(directory, f"{seed}.wasm")
     with open(module, "wb") as file:
-        file.write(kind(seed, (0, 4, 12, 40)[seed % 4]).module())
+        file.write(change(kind(seed, (0, 4, 12, 40)[seed % 4]).module()))
     return module
 
 
@@ -32,8 +32,13 @@ def make_steps(seed, directory):
 
 
 def make_modern(seed, directory):
-    """The same, with instructions of WebAssembly 2.0 and 3.0."""
-    return make_flow(seed, directory, modern.Modern)
+    """The same, with instructions of WebAssembly 2.0 and 3.0; every second one in an odd form."""
+    return make_flow(seed, directory, modern.Modern, odd.Odd(seed).module if seed % 2 else lambda made: made)
+
+
+def make_objects(seed, directory):
+    """The same, with instructions that the interpreter cannot run."""
+    return make_flow(seed, directory, objects.Objects)
 
 
 def make_fuzz(seed, directory):
