@@ -28,6 +28,7 @@ typedef struct Parser {
     bool empty;   /* the line before was empty and is not in the rest yet */
     Str end;      /* the line before which the last report in CSV has ended; no ptr = none has */
     bool quoted;  /* ... which was CSV with quotes */
+    Str early;    /* the first line, before a report in JSON, that should have been a row of it */
 } Parser;
 
 /* ---- slices ---- */
@@ -435,11 +436,13 @@ static void start_flush(Parser *p, bool json, bool plain) {
     p->empty = false; /* it is the report's */
     p->report->flushes++;
     p->first_id = p->end = (Str){NULL, 0};
+    Str early = p->early;
+    p->early.ptr = NULL;
     if (wanted(p)) {
         p->report->rows.len = 0;
         p->report->located = false;
         p->report->cut = p->report->ends_early = false;
-        p->report->wrong = (Str){NULL, 0};
+        p->report->wrong = json ? early : (Str){NULL, 0};
         p->report->json = json;
         p->plain = plain;
     }
@@ -501,13 +504,16 @@ static void read_line(Parser *p, Str line, bool whole) {
         p->located = false;
         if (!json_row(p, line, &row)) {
             p->located = located;
-            bool begins = p->first_id.ptr && starts_with(line, STR("{\"id\":"));
-            if (begins && !whole && wanted(p))
+            bool begins = starts_with(line, STR("{\"id\":"));
+            if (begins && p->first_id.ptr && !whole && wanted(p))
                 p->report->cut = true;
             else
                 add_rest(p, line, whole);
-            if (begins && whole)
+            begins = begins && memmem(line.ptr, line.len, "\"id_type\":", 10);
+            if (begins && p->first_id.ptr && whole)
                 note_wrong(p, line, false);
+            else if (begins && !p->early.ptr)
+                p->early = line;
             return;
         }
         bool again = p->first_id.ptr && str_eq(p->first_id, row.id) &&
