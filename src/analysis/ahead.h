@@ -2,9 +2,9 @@
  * analysis/ahead.h - what threads do for functions ahead of a walk, which takes what they made in
  * the order of the program.
  *
- * A window of the program is divided into parts, which threads make. Where the walk does nothing
- * with a window but take what was made, the next one is made meanwhile; otherwise only when the
- * walk arrives at it, as what the walk does may change what a job depends on.
+ * A window of the program is divided into parts, which threads make. From where on the walk does
+ * nothing with a window but take what was made, the next one is made meanwhile; not before, as what
+ * the walk does may change what a job depends on.
  */
 #ifndef WHAMMC_ANALYSIS_AHEAD_H
 #define WHAMMC_ANALYSIS_AHEAD_H
@@ -33,8 +33,8 @@ typedef struct AheadWindow {
 typedef struct Ahead {
     const WasmModule *m;
     uint32_t threads;
-    /* Bytes of code: of a part; of the windows, of which the second is twice as large as the first,
-     * and so on. */
+    /* Bytes of code: of a part, at most; of the windows, of which the second is twice as large as
+     * the first, and so on. */
     uint32_t part, first, most;
     AheadJob *job;
     /* Comes before each window, when no thread works. False: the walk does the next function
