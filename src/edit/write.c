@@ -237,6 +237,13 @@ static void put_global(Writer *r, Buf *out, const WasmGlobal *g) {
         wasm_put_init(out, g->type, 0);
 }
 
+/* buf_bytes on threads. */
+static void put_bytes(Buf *out, uint32_t threads, const uint8_t *from, size_t n) {
+    buf_reserve(out, n);
+    workers_copy(threads, out->data + out->len, from, n);
+    out->len += n;
+}
+
 static void put_data(Writer *r, Buf *out, const WasmData *d) {
     uint32_t memory = wasm_final(r->m, WASM_SPACE_MEMORY, d->memory);
     const WasmExtra *extra = wasm_extra(r->m, d->extra);
@@ -246,7 +253,9 @@ static void put_data(Writer *r, Buf *out, const WasmData *d) {
             buf_uleb(out, memory);
         put_expr(r, out, &extra->code);
     }
-    buf_vec(out, &extra->content);
+    buf_uleb(out, extra->content.len);
+    if (extra->content.len)
+        put_bytes(out, r->threads, extra->content.data, extra->content.len);
 }
 
 static void put_added_func(Writer *r, Buf *out, const WasmFunc *f) {
@@ -400,13 +409,6 @@ typedef struct Copy {
     uint32_t from;       /* the offset from which on it is yet to be copied */
     uint32_t first, ref; /* of its indices: the first one, the next one */
 } Copy;
-
-/* buf_bytes on threads. */
-static void put_bytes(Buf *out, uint32_t threads, const uint8_t *from, size_t n) {
-    buf_reserve(out, n);
-    workers_copy(threads, out->data + out->len, from, n);
-    out->len += n;
-}
 
 /* Copies up to an offset with the indices patched. */
 static void copy_up_to(Copy *c, uint32_t to) {

@@ -44,6 +44,16 @@ static Str name_of(const WasmModule *m, uint8_t space, uint32_t handle) {
     }
 }
 
+/* The first added item from `h` on that has a name, or how many items there are. Most globals are
+ * counters, which have none. */
+static uint32_t next_named(const WasmModule *m, uint8_t space, uint32_t h) {
+    uint32_t n = wasm_space_count(m, space);
+    for (; h < n; h++)
+        if (!(space == WASM_SPACE_GLOBAL && !m->globals.at[h].extra) && name_of(m, space, h).len)
+            break;
+    return h;
+}
+
 static bool is_map(uint8_t kind) {
     return kind < NAMES_COUNT && kind != NAMES_MODULE && kind != NAMES_LOCAL &&
            kind != NAMES_LABEL && kind != NAMES_FIELD;
@@ -51,10 +61,7 @@ static bool is_map(uint8_t kind) {
 
 static bool adds_to_map(const WasmModule *m, uint8_t kind) {
     uint8_t space = name_spaces[kind];
-    for (uint32_t h = m->input_count[space]; h < wasm_space_count(m, space); h++)
-        if (name_of(m, space, h).len)
-            return true;
-    return false;
+    return next_named(m, space, m->input_count[space]) < wasm_space_count(m, space);
 }
 
 static uint32_t locals_added(const WasmModule *m, const WasmWriter *w, uint32_t func) {
@@ -153,11 +160,11 @@ static void read_items(const WasmModule *m, uint8_t kind, WasmCode c, Items *ite
 
 static void add_names(const WasmModule *m, uint8_t kind, Items *items) {
     uint8_t space = name_spaces[kind];
-    for (uint32_t h = m->input_count[space]; h < wasm_space_count(m, space); h++) {
-        Str name = name_of(m, space, h);
-        if (name.len)
-            vec_push(items, (Item){.index = wasm_final(m, space, h), .handle = h, .name = name});
-    }
+    uint32_t n = wasm_space_count(m, space);
+    for (uint32_t h = m->input_count[space]; (h = next_named(m, space, h)) < n; h++)
+        vec_push(
+            items,
+            (Item){.index = wasm_final(m, space, h), .handle = h, .name = name_of(m, space, h)});
 }
 
 /* Adds an item for each function with added locals that has none. */

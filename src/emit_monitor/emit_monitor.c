@@ -137,7 +137,7 @@ static uint32_t tail_at(const MonitorTarget *t) {
 
 static bool make_image(MonitorTarget *t) {
     const MonitorOptions *o = t->options;
-    ImageOptions options = {o->format, o->report, str_of(o->report_file)};
+    ImageOptions options = {o->format, o->report, str_of(o->report_file), 1};
     bool ok = t->records.rows ? image_skeleton(t->store.rows.image, &options, &t->image)
                               : image_finish(t->store.rows.image, &options, &t->image);
     return ok || cannot_store(t, "the report's path is too long");

@@ -2,6 +2,7 @@
  * flush/flush_code.c - what the flush*.c files write functions with.
  */
 #include "flush/flush_code.h"
+#include "base/workers.h"
 
 #include <inttypes.h>
 
@@ -71,8 +72,8 @@ void chunks_free(Chunks *c) {
 /* ---- the report ---- */
 
 bool flush_make_image(Flush *f, const Image *image, Buf *bytes) {
-    ImageOptions options = {f->options->format, f->options->report,
-                            str_of(f->options->report_file)};
+    ImageOptions options = {f->options->format, f->options->report, str_of(f->options->report_file),
+                            workers_threads(f->options->threads)};
     if (image_finish(image, &options, bytes)) {
         f->image.len = (uint32_t)bytes->len;
         buf_bytes(bytes, f->sums.table.data, f->sums.table.len);

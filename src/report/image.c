@@ -9,6 +9,14 @@
 #include "report/image.h"
 #include "report/image_cells.h"
 #include "report/escape.h"
+#include "base/workers.h"
+
+/* Bytes of rows that are worth a thread. */
+#ifdef NDEBUG
+enum { MUCH = 256 << 10 };
+#else
+enum { MUCH = 256 };
+#endif
 
 _Static_assert((int)IMAGE_CSV == (int)FORMAT_STYLE_CSV &&
                    (int)IMAGE_JSON == (int)FORMAT_STYLE_JSON &&
@@ -687,7 +695,7 @@ static void put_word_run(WordRun run, Buf *out) {
 }
 
 /* The words that counted rows are made of. */
-static void put_words(Writer *w, const ImageGroup **groups, uint32_t n) {
+static void put_words(const Writer *w, const ImageGroup **groups, uint32_t n, Buf *out) {
     const ImageCounts *c = &w->img->counts;
     uint32_t next[2] = {0};
     WordRun run = {0};
@@ -702,23 +710,54 @@ static void put_words(Writer *w, const ImageGroup **groups, uint32_t n) {
                 continue;
             }
             if (any)
-                put_word_run(run, w->out);
+                put_word_run(run, out);
             run = (WordRun){distance, word.derived, 0};
             any = true;
         }
     }
     if (any)
-        put_word_run(run, w->out);
+        put_word_run(run, out);
+}
+
+/* The rows of groups, which are copied. */
+typedef struct RowsCopy {
+    const ImageGroup **groups;
+    uint32_t n;
+    uint8_t *to;
+} RowsCopy;
+
+static void copy_rows(void *ctx, uint32_t worker, uint32_t item) {
+    const RowsCopy *c = ctx;
+    uint8_t *to = c->to;
+    (void)worker;
+    for (uint32_t g = 0; g < item; g++)
+        to += c->groups[g]->rows.bytes.len;
+    if (c->groups[item]->rows.bytes.len)
+        memcpy(to, c->groups[item]->rows.bytes.data, c->groups[item]->rows.bytes.len);
+}
+
+/* Copies the rows; makes the words meanwhile. */
+static void put_rows_make_words(Writer *w, const ImageGroup **groups, uint32_t n, Buf *words) {
+    size_t size = 0;
+    for (uint32_t g = 0; g < n; g++)
+        size += groups[g]->rows.bytes.len;
+    buf_reserve(w->out, size);
+    RowsCopy c = {groups, n, w->out->data + w->out->len};
+    w->out->len += size;
+    bool several = w->options->threads > 1 && size >= MUCH;
+    Workers *copying = workers_begin(several ? w->options->threads : 1, n, copy_rows, &c);
+    put_words(w, groups, n, words);
+    workers_finish(copying);
 }
 
 static void put_rows(Writer *w) {
     const ImageGroup **groups = mem_alloc(w->img->groups.len * sizeof *groups);
     uint32_t n = list_groups(w, groups);
+    Buf words = {0};
     put_groups(w, groups, n);
     n = w->skeleton ? 0 : n;
     put_field(w, FORMAT_ROWS, here(w));
-    for (uint32_t g = 0; g < n; g++)
-        buf_bytes(w->out, groups[g]->rows.bytes.data, groups[g]->rows.bytes.len);
+    put_rows_make_words(w, groups, n, &words);
     put_field(w, FORMAT_COUNTS, here(w));
     for (uint32_t g = 0; g < n; g++) {
         if (!has_counts(groups[g]))
@@ -727,7 +766,8 @@ static void put_rows(Writer *w) {
         put_run(&groups[g]->run, w->out);
     }
     put_field(w, FORMAT_WORDS, here(w));
-    put_words(w, groups, n);
+    buf_bytes(w->out, words.data, words.len);
+    buf_free(&words);
     put_field(w, FORMAT_SUMS, here(w));
     if (!w->skeleton && w->img->counts.derived)
         buf_bytes(w->out, w->img->counts.derived->data, w->img->counts.derived->len);

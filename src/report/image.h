@@ -32,6 +32,7 @@ typedef struct ImageOptions {
     ImageFormat format;
     ReportDest dest; /* for hosts that write through WASI; others ignore it */
     Str path; /* REPORT_FILE: relative to a preopened directory; at most IMAGE_PATH_MAX bytes */
+    uint32_t threads; /* may copy rows; 0 is 1 */
 } ImageOptions;
 
 enum { IMAGE_PATH_MAX = 1000, IMAGE_MAX_LEAVES = 255 };

@@ -254,7 +254,7 @@ static const char quoted_rows[] = QUOTED_COLUMNS
 
 static void test_quoted(void **state) {
     (void)state;
-    check((ImageOptions){IMAGE_CSV_RFC4180, REPORT_FILE, STR("report.csv")}, quoted_rows);
+    check((ImageOptions){IMAGE_CSV_RFC4180, REPORT_FILE, STR("report.csv"), 1}, quoted_rows);
     Buf text = {0};
     buf_str(&text, STR("\r\n"));
     buf_str(&text, str_of(quoted_rows));
