@@ -296,18 +296,27 @@ int main(int argc, char **argv) {
     Buf derived = derived_table();
     fill_counts(counts, &derived);
     Str path = STR("report.out"), bad = STR("no/such/dir/report.out");
-    bool ok = dump(argv[1], "empty", empty, (ImageOptions){IMAGE_CSV, REPORT_STDOUT, {0}}) &&
-              dump(argv[1], "csv", small, (ImageOptions){IMAGE_CSV, REPORT_STDOUT, {0}}) &&
-              dump(argv[1], "json", small, (ImageOptions){IMAGE_JSON, REPORT_STDERR, {0}}) &&
-              dump(argv[1], "counts", counts, (ImageOptions){IMAGE_CSV, REPORT_STDOUT, {0}}) &&
-              dump(argv[1], "large", large, (ImageOptions){IMAGE_CSV, REPORT_STDERR, {0}}) &&
-              dump(argv[1], "file", large, (ImageOptions){IMAGE_JSON, REPORT_FILE, path}) &&
-              dump(argv[1], "nofile", small, (ImageOptions){IMAGE_CSV, REPORT_FILE, bad}) &&
-              dump(argv[1], "quoted", small, (ImageOptions){IMAGE_CSV_RFC4180, REPORT_STDOUT, {0}});
+    bool ok =
+        dump(argv[1], "empty", empty, (ImageOptions){.format = IMAGE_CSV, .dest = REPORT_STDOUT}) &&
+        dump(argv[1], "csv", small, (ImageOptions){.format = IMAGE_CSV, .dest = REPORT_STDOUT}) &&
+        dump(argv[1], "json", small, (ImageOptions){.format = IMAGE_JSON, .dest = REPORT_STDERR}) &&
+        dump(argv[1], "counts", counts,
+             (ImageOptions){.format = IMAGE_CSV, .dest = REPORT_STDOUT}) &&
+        dump(argv[1], "large", large, (ImageOptions){.format = IMAGE_CSV, .dest = REPORT_STDERR}) &&
+        dump(argv[1], "file", large,
+             (ImageOptions){.format = IMAGE_JSON, .dest = REPORT_FILE, .path = path}) &&
+        dump(argv[1], "nofile", small,
+             (ImageOptions){.format = IMAGE_CSV, .dest = REPORT_FILE, .path = bad}) &&
+        dump(argv[1], "quoted", small,
+             (ImageOptions){.format = IMAGE_CSV_RFC4180, .dest = REPORT_STDOUT});
     ok =
-        ok && dump_values(argv[1], "values-csv", (ImageOptions){IMAGE_CSV, REPORT_STDOUT, {0}}) &&
-        dump_values(argv[1], "values-json", (ImageOptions){IMAGE_JSON, REPORT_STDERR, {0}}) &&
-        dump_values(argv[1], "values-quoted", (ImageOptions){IMAGE_CSV_RFC4180, REPORT_FILE, path});
+        ok &&
+        dump_values(argv[1], "values-csv",
+                    (ImageOptions){.format = IMAGE_CSV, .dest = REPORT_STDOUT}) &&
+        dump_values(argv[1], "values-json",
+                    (ImageOptions){.format = IMAGE_JSON, .dest = REPORT_STDERR}) &&
+        dump_values(argv[1], "values-quoted",
+                    (ImageOptions){.format = IMAGE_CSV_RFC4180, .dest = REPORT_FILE, .path = path});
     buf_free(&derived);
     image_free(empty);
     image_free(small);

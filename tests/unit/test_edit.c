@@ -98,7 +98,11 @@ static uint32_t locals_added(void *ctx, uint32_t func) {
 
 /* Writes the module with edits of one function and reads it back; the result must be valid. */
 static void rewrite(Writing *w, Fixture *result) {
-    WasmWriter writer = {write_body, w, local_name, locals_added, 3};
+    WasmWriter writer = {.body = write_body,
+                         .ctx = w,
+                         .local_name = local_name,
+                         .locals_added = locals_added,
+                         .threads = 3};
     Buf out = {0};
     assert_true(wasm_write(&w->f->m, &writer, &out));
     load(result, out);

@@ -254,7 +254,9 @@ static const char quoted_rows[] = QUOTED_COLUMNS
 
 static void test_quoted(void **state) {
     (void)state;
-    check((ImageOptions){IMAGE_CSV_RFC4180, REPORT_FILE, STR("report.csv"), 1}, quoted_rows);
+    check(
+        (ImageOptions){.format = IMAGE_CSV_RFC4180, .dest = REPORT_FILE, .path = STR("report.csv")},
+        quoted_rows);
     Buf text = {0};
     buf_str(&text, STR("\r\n"));
     buf_str(&text, str_of(quoted_rows));
@@ -321,8 +323,8 @@ static void test_read(void **state) {
     start();
     Sample s = sample();
     for (uint32_t f = 0; f < 3; f++) {
-        Buf report =
-            render(s.img, (ImageOptions){(ImageFormat)f, REPORT_STDOUT, STR("")}, &s.values);
+        Buf report = render(s.img, (ImageOptions){.format = (ImageFormat)f, .dest = REPORT_STDOUT},
+                            &s.values);
         Buf all = {0}, out = {0};
         buf_str(&all, STR("4,\"program output\n"));
         buf_bytes(&all, report.data, report.len);
@@ -484,8 +486,9 @@ static void test_wrong_values(void **state) {
         for (size_t i = 0; i < s.values.len; i++)
             if (next_random() % 8 == 0)
                 s.values.data[i] = (uint8_t)next_random();
-        Buf text = render(s.img, (ImageOptions){(ImageFormat)(round % 3), REPORT_STDOUT, STR("")},
-                          &s.values);
+        Buf text =
+            render(s.img, (ImageOptions){.format = (ImageFormat)(round % 3), .dest = REPORT_STDOUT},
+                   &s.values);
         buf_free(&text);
     }
     image_free(s.img);
