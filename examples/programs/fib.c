@@ -30,8 +30,8 @@ __attribute__((noinline)) static uint32_t fib(uint32_t n) {
 
 int main(int argc, char **argv) {
     uint32_t n = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 35;
-    if (n > 40) {
-        fprintf(stderr, "fib: N must be at most 40\n");
+    if (n > 43) {
+        fprintf(stderr, "fib: N must be at most 43\n");
         return 2;
     }
     uint32_t checksum = 0;

@@ -48,8 +48,7 @@ void frames_note(Frames *f, const Site *site, const Match *matches, uint32_t n, 
         f->cuts |= v->asks.cuts;
         f->keeps |= v->alt.is || (mode == MODE_UNWIND && !(direct && is_import(f, i->a)));
     }
-    bool calls = i && (wasm_flow(i->op) == WASM_FLOW_CALL || i->op == WASM_OP_LOOP);
-    if (looks && i && !calls)
+    if (looks && i && wasm_flow(i->op) != WASM_FLOW_CALL)
         f->funcs[site->func] |= EXACT;
 }
 
@@ -228,6 +227,7 @@ typedef struct Put {
     uint32_t place; /* the local */
     uint32_t step;  /* what its own frame takes */
     uint8_t bits;
+    bool *cut; /* by instruction: what calls have left has been taken off after it */
 } Put;
 
 static void add(const Put *p, WasmWhere where, uint32_t at, PieceRank rank, size_t from) {
@@ -319,10 +319,17 @@ static bool covers(const void *ctx, const WasmInstr *i) {
     return !is_import(f, i->a) && f->funcs[i->a] & FRAME;
 }
 
-/* Whether what a call leaves may stay, as it is not there for long. */
-static bool may_stay(const Put *p, Soon *soon, uint32_t k, const WasmInstr *call) {
+/* Takes off what call k has left, where that would be there for long. */
+static void put_cut_late(const Put *p, const Soon *soon, uint32_t k) {
+    const WasmInstr *call = &soon->body.at.at[k];
     bool host = call->op == WASM_OP_CALL && is_import(p->f, call->a);
-    return !host && !(p->bits & EXACT) && !p->f->stack->runtime && soon_ends(soon, k);
+    bool at_once = host || p->bits & EXACT || p->f->stack->runtime;
+    if (!at_once && soon_ends(soon, k))
+        return;
+    uint32_t at = at_once ? k : soon_fork(soon, k);
+    if (!p->cut[at])
+        put_cut(p, soon->body.at.at[at].offset);
+    p->cut[at] = true;
 }
 
 /* Where the handlers of a try_table begin: after the ends of the blocks that they lead to, or at
@@ -342,8 +349,8 @@ static void put_instr(const Put *p, Soon *soon, uint32_t k) {
     WasmFlow flow = wasm_flow(i->op);
     if (flow == WASM_FLOW_CALL || flow == WASM_FLOW_TAIL_CALL)
         put_call(p, i);
-    if (leaves(p->f, i) && !may_stay(p, soon, k, i))
-        put_cut(p, i->offset);
+    if (leaves(p->f, i))
+        put_cut_late(p, soon, k);
     if (i->op == WASM_OP_CATCH || i->op == WASM_OP_CATCH_ALL)
         put_cut(p, i->offset);
     if (i->op == WASM_OP_TRY_TABLE)
@@ -364,8 +371,10 @@ void frames_put(Frames *f, uint32_t func, LocalPool *pool, Pieces *pieces) {
         pieces->param = p.place;
     Soon soon = {.covers = covers, .ctx = f};
     soon_begin(&soon, f->m, func);
+    p.cut = mem_zalloc(soon.n + 1u);
     put_entry(&p, soon.body.at.at[0].offset);
     for (uint32_t k = 0; k < soon.n && wasm_survey_calls(f->survey, f->m, func); k++)
         put_instr(&p, &soon, k);
+    free(p.cut);
     soon_free(&soon);
 }

@@ -4,13 +4,13 @@
  *
  * A function knows its *place*: the offset of its frame. It puts its frame there when it begins,
  * and calls others with the place above its own; after a call it takes off what that has left
- * (a zero above its frame), unless it soon calls again or ends. So nothing is done at the end of a
- * function, however it ends; after a call, or in a handler, the stack is right again.
+ * (a zero above its frame), only on ways that do not soon call again or end. So nothing is done at
+ * the end of a function, however it ends; after a call, or in a handler, the stack is right again.
  *
  *   PARAM   The place is one more parameter, if all calls of the function are known.
  *   ENTRY   It is, too: tables and hosts have another function, which finds the place as others do,
  *           and calls this one.
- *   others  find it at the top of the stack's memory, where whoever calls them has put it. Those
+ *   others  find it in a global, where whoever calls them has put it. Those
  *           that the host can call put it back, by `stack.leave()` at their ends: the host calls
  *           the next one with what is there.
  *

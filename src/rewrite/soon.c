@@ -6,6 +6,7 @@
 
 enum {
     SIMPLE = 32, /* simple instructions on one way */
+    AHEAD = 16,  /* those that soon_fork passes */
     STEPS = 192, /* instructions that are looked at, on all ways together */
 };
 
@@ -78,7 +79,7 @@ static bool branch_ends(const Soon *s, uint32_t k, uint32_t left, uint32_t *step
     uint32_t to = soon_target(s, k, s->body.at.at[k].a);
     if (to == SOON_FUNCTION)
         return true;
-    return s->body.at.at[to].op != WASM_OP_LOOP && ends_from(s, to + 1, left, steps);
+    return ends_from(s, to + 1, left, steps);
 }
 
 /* The instruction after the arm of an `if` that is not executed. */
@@ -101,6 +102,7 @@ static bool ends_from(const Soon *s, uint32_t k, uint32_t left, uint32_t *steps)
         case WASM_OP_RETURN:
         case WASM_OP_UNREACHABLE: return true;
         case WASM_OP_BLOCK:
+        case WASM_OP_LOOP:
         case WASM_OP_END: continue;
         case WASM_OP_BR: return branch_ends(s, k, left, steps);
         case WASM_OP_BR_IF:
@@ -123,4 +125,35 @@ static bool ends_from(const Soon *s, uint32_t k, uint32_t left, uint32_t *steps)
 bool soon_ends(const Soon *s, uint32_t k) {
     uint32_t steps = 0;
     return ends_from(s, k + 1, SIMPLE, &steps);
+}
+
+/* Whether control is soon there when it has come to `to`. */
+static bool leads_out(const Soon *s, uint32_t to, uint32_t *steps) {
+    return to == SOON_FUNCTION || ends_from(s, to + 1, SIMPLE, steps);
+}
+
+uint32_t soon_fork(const Soon *s, uint32_t k) {
+    uint32_t fork = k, left = AHEAD, steps = 0;
+    for (k++; k < s->n; k++) {
+        const WasmInstr *i = &s->body.at.at[k];
+        bool two = i->op == WASM_OP_BR_IF || i->op == WASM_OP_IF; /* ways on */
+        if (i->op == WASM_OP_BLOCK)
+            continue;
+        if (!two && i->op != WASM_OP_BR) {
+            if (!left-- || !is_simple(i))
+                break;
+            continue;
+        }
+        uint32_t to = i->op == WASM_OP_IF ? other_arm(s, k) - 1 : soon_target(s, k, i->a);
+        if (two && leads_out(s, to, &steps)) {
+            fork = k;
+            continue;
+        }
+        if (to == SOON_FUNCTION || s->body.at.at[to].op == WASM_OP_LOOP ||
+            (two && !ends_from(s, k + 1, SIMPLE, &steps)))
+            break;
+        k = to;
+        fork = two ? to : fork;
+    }
+    return fork;
 }

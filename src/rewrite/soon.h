@@ -27,6 +27,10 @@ void soon_free(Soon *s);
  * executed after instruction k before a call that counts, or before the function ends. */
 bool soon_ends(const Soon *s, uint32_t k);
 
+/* An instruction after k such that all ways that leave those between them are soon over in this
+ * sense: what is to be done after k can be done after it, or k itself. */
+uint32_t soon_fork(const Soon *s, uint32_t k);
+
 /* Where control comes to by a branch from instruction k to a label: to the instruction that opens a
  * loop, or that ends another construct; SOON_FUNCTION = the function's end. */
 uint32_t soon_target(const Soon *s, uint32_t k, uint32_t label);

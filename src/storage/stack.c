@@ -99,13 +99,13 @@ static uint32_t add_collect(const StackPlaces *at, WasmModule *m, const uint32_t
 
 static uint32_t add_reset(const StackPlaces *at, WasmModule *m) {
     return emit_function(m, "whammc.stack_reset",
-                         "i32.const 0 i32.const 0 i32.store %u %d"
-                         " i32.const 0 i32.const 0 i32.store %u %d",
-                         at->memory, STACK_TOP, at->memory, STACK_FRAMES);
+                         "i32.const 0 global.set %u i32.const 0 i32.const 0 i32.store %u %d",
+                         at->top, at->memory, STACK_FRAMES);
 }
 
 void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, const uint32_t *helpers) {
-    *at = (StackPlaces){UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, .place = UINT32_MAX};
+    *at = (StackPlaces){
+        .sample = UINT32_MAX, .tell = UINT32_MAX, .collect = UINT32_MAX, .place = UINT32_MAX};
     uint32_t beyond = (m->funcs.len + STACK_FRAMES) * STACK_STEP; /* bytes: see runtime/stack.h */
     uint32_t pages = STACK_PAGES + (beyond >> 16);
     WasmLimits limits = {.min = pages,
@@ -114,6 +114,7 @@ void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, const uint32_t 
                          .shared = calls(plan, "share"),
                          .page_log2 = 16};
     at->memory = wasm_add_memory(m, limits, STR("whammc.stack"));
+    at->top = wasm_add_global_zero(m, WASM_I32, true, STR("whammc.stack_top"));
     wasm_add_export(m, STR(STACK_EXPORT), WASM_SPACE_MEMORY, at->memory);
     wasm_add_export(m, STR(STACK_RESET_EXPORT), WASM_SPACE_FUNC, add_reset(at, m));
     if (calls(plan, "sample"))
@@ -132,6 +133,10 @@ static uint32_t memory_of(const StackPlaces *at, const WasmModule *m) {
     return wasm_final(m, WASM_SPACE_MEMORY, at->memory);
 }
 
+static uint32_t top_of(const StackPlaces *at, const WasmModule *m) {
+    return wasm_final(m, WASM_SPACE_GLOBAL, at->top);
+}
+
 static uint32_t helper(const StackPlaces *at, const WasmModule *m, uint32_t which) {
     return wasm_final(m, WASM_SPACE_FUNC, at->helpers[which]);
 }
@@ -140,21 +145,18 @@ void stack_put_top(const StackPlaces *at, const WasmModule *m, Buf *out) {
     if (at->runtime)
         emit(out, "call %u", helper(at, m, HELPER_STACK_TOP));
     else
-        emit(out, "i32.const 0 i32.load %u %d i32.const %d i32.and", memory_of(at, m), STACK_TOP,
-             STACK_MASK);
+        emit(out, "global.get %u i32.const %d i32.and", top_of(at, m), STACK_MASK);
 }
 
 void stack_put_set_top(const StackPlaces *at, const WasmModule *m, uint32_t local, uint32_t step,
                        Buf *out) {
-    if (!at->runtime)
-        emit(out, "i32.const 0");
     emit(out, "local.get %u", local);
     if (step)
         emit(out, "i32.const %u i32.add", step);
     if (at->runtime)
         emit(out, "call %u", helper(at, m, HELPER_STACK_SET_TOP));
     else
-        emit(out, "i32.store %u %d", memory_of(at, m), STACK_TOP);
+        emit(out, "global.set %u", top_of(at, m));
 }
 
 void stack_put_frame(const StackPlaces *at, const WasmModule *m, uint32_t local, uint32_t step,

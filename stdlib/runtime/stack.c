@@ -9,7 +9,8 @@
 
 enum { MASK = 0x3ffffc }; /* of offsets; a quarter of what STACK_MASK has room for */
 
-static uint32_t frames, top; /* address of the first one, 0 = there is no memory; as at STACK_TOP */
+static uint32_t frames; /* address of the first one, 0 = there is no memory */
+static uint32_t top;    /* place of the next function that is called without being passed one */
 
 /* The address of the frame of the next function that is called. */
 VALUES_EXPORT(stack_top)

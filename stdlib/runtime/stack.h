@@ -2,11 +2,9 @@
  * runtime/stack.h - the memory of the shadow stack: the active functions of the program, for
  * samplers to read while it runs, also from other threads.
  *
- * At STACK_FRAMES the frames begin, outermost first, 32 bits each, up to the first that is 0.
- * STACK_TOP has the offset of the frame of the next function that is called without being passed
- * one. There is room for four million frames, more than engines have stack for; further ones wrap
- * around, at one of the calls of each cycle of calls: so as many more fit in as the program has
- * functions.
+ * At STACK_FRAMES the frames begin, outermost first, 32 bits each, up to the first that is 0. There
+ * is room for four million frames, more than engines have stack for; further ones wrap around, at
+ * one of the calls of each cycle of calls: so as many more fit in as the program has functions.
  *
  * At STACK_NODE the host stores the nodes of its sampler's tree, one per request, parents first:
  * the handle of the parent (0: none) and the function, 32 bits each; samples and nanoseconds, 64
@@ -19,7 +17,6 @@
 enum {
     STACK_NODE = 0,
     STACK_INTERVAL = 24,
-    STACK_TOP = 32,
     STACK_FRAMES = 64,
     STACK_STEP = 4,        /* bytes of a frame */
     STACK_MASK = 0xfffffc, /* of their offsets */
