@@ -108,9 +108,16 @@ static const char calls[] =
 
 /* ---- helpers ---- */
 
-static WhammcReport *read_text(const char *text) {
+/* A report of which something is said: `part` is in it. */
+static WhammcReport *read_with_warning(const char *text, const char *part) {
     WhammcReport *r = whammc_report_new();
     assert_int_equal(whammc_report_read(r, "test", text, strlen(text), 0), WHAMMC_OK);
+    assert_non_null(strstr(whammc_report_messages(r, 0), part));
+    return r;
+}
+
+static WhammcReport *read_text(const char *text) {
+    WhammcReport *r = read_with_warning(text, "");
     assert_string_equal(whammc_report_messages(r, 0), "");
     return r;
 }
@@ -277,7 +284,8 @@ static void test_odd_values(void **state) {
                                 "[{\"key\":1,\"value\":-2}]")
                                 ROW("1", "map_id", "type", "map<u8>", "i32", NO_PLACE, "[]")
                                     ROW("6", "global_id", "unknown", "v128", "v128", NO_PLACE, "5");
-    WhammcReport *r = read_text(text);
+    WhammcReport *r = read_with_warning(
+        text, "line 2: expected a value of type u64 for 'large', found '18446744073709551616'");
     assert_int_equal(value_of(r, "nul")->size, 3);
     assert_memory_equal(value_of(r, "nul")->as.text, "a\0b", 4);
     assert_true(isnan(value_of(r, "nan")->as.f));
@@ -550,7 +558,8 @@ static void test_views_for_tools(void **state) {
     assert_writes(r, WHAMMC_REPORT_CALLGRIND, NULL, "\nsummary: 1500 ");
     assert_writes(r, WHAMMC_REPORT_PERFETTO, NULL, "\"dur\":1.500");
     assert_cannot(r, WHAMMC_REPORT_PPROF, &wrong, "the variable 'missing' is not in the report");
-    assert_cannot(r, WHAMMC_REPORT_PPROF, &lines, "no lines of functions, and no program was given");
+    assert_cannot(r, WHAMMC_REPORT_PPROF, &lines,
+                  "no lines of functions, and no program was given");
     assert_int_equal(whammc_report_set_module(r, "app.wasm", app, sizeof app), WHAMMC_OK);
     assert_writes(r, WHAMMC_REPORT_CALLGRIND, NULL, "\npositions: instr line\n");
     whammc_report_free(r);
@@ -711,7 +720,7 @@ static void test_deep(void **state) {
              "{\"id\":1,\"id_type\":\"global_id\",\"name\":\"deep\",\"type\":\"%s\",\"wasm_type\":"
              "\"i32\",\"script\":\"script0\"," NO_PLACE ",\"value\":%s}\n",
              type, value);
-    WhammcReport *r = read_text(text);
+    WhammcReport *r = read_with_warning(text, "for 'deep', found '[[[");
     assert_int_equal(value_of(r, "deep")->kind, WHAMMC_VALUE_UNREADABLE);
     use(r);
     whammc_report_free(r);

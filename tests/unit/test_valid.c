@@ -551,7 +551,7 @@ static Verdict check_code(WasmTyper *t, const WasmModule *m, bool runs, uint32_t
     WasmInstr i;
     Verdict v = {0};
     uint8_t seen[WASM_OP_SET_SIZE];
-    char unknown[64];
+    char unknown[WASM_CODE_ERROR_SIZE];
     assert_true(wasm_typer_begin(t, m, 0, &code));
     do {
         uint32_t before = (uint32_t)(code.at - code.start);
