@@ -14,7 +14,7 @@ enum {
     PARAM = 4, /* by a parameter */
     ENTRY = 8, /* ... and has an entry for other calls than by `call` */
     HOST = 16, /* the host can call it */
-    EXACT = 32 /* code may look at the stack between two calls */
+    EXACT = 32 /* code may look at the stack after it has begun */
 };
 
 void frames_init(Frames *f, WasmModule *m, WasmSurvey *survey, StackPlaces *stack) {
@@ -48,7 +48,7 @@ void frames_note(Frames *f, const Site *site, const Match *matches, uint32_t n, 
         f->cuts |= v->asks.cuts;
         f->keeps |= v->alt.is || (mode == MODE_UNWIND && !(direct && is_import(f, i->a)));
     }
-    if (looks && i && wasm_flow(i->op) != WASM_FLOW_CALL)
+    if (looks && i)
         f->funcs[site->func] |= EXACT;
 }
 
@@ -253,12 +253,12 @@ static bool is_lazy(const Frames *f) {
 }
 
 /* Takes off what is above the function's own frame. */
-static void put_cut(const Put *p, uint32_t at) {
+static void put_cut(const Put *p, uint32_t at, PieceRank rank) {
     if (is_lazy(p->f))
         return;
     size_t from = p->pieces->code.len;
     stack_put_frame(p->f->stack, p->f->m, p->place, p->step, 0, &p->pieces->code);
-    add(p, WASM_AFTER, at, RANK_REPLACED, from);
+    add(p, WASM_AFTER, at, rank, from);
 }
 
 /* The place that is `step` above the function's own, as an operand. */
@@ -319,17 +319,19 @@ static bool covers(const void *ctx, const WasmInstr *i) {
     return !is_import(f, i->a) && f->funcs[i->a] & FRAME;
 }
 
-/* Takes off what call k has left, where that would be there for long. */
-static void put_cut_late(const Put *p, const Soon *soon, uint32_t k) {
+/* Takes off what call k has left, where that would be there for long. The frame of an import is
+ * still there when code after the call looks. */
+static void put_cut_after(const Put *p, const Soon *soon, uint32_t k) {
     const WasmInstr *call = &soon->body.at.at[k];
-    bool host = call->op == WASM_OP_CALL && is_import(p->f, call->a);
-    bool at_once = host || p->bits & EXACT || p->f->stack->runtime;
-    if (!at_once && soon_ends(soon, k))
-        return;
-    uint32_t at = at_once ? k : soon_fork(soon, k);
-    if (!p->cut[at])
-        put_cut(p, soon->body.at.at[at].offset);
-    p->cut[at] = true;
+    bool import = call->op == WASM_OP_CALL && is_import(p->f, call->a);
+    if (!import && !(p->bits & EXACT) && !p->f->stack->runtime) {
+        if (soon_ends(soon, k))
+            return;
+        k = soon_fork(soon, k);
+    }
+    if (!p->cut[k])
+        put_cut(p, soon->body.at.at[k].offset, import ? RANK_REPLACED : RANK_PROBE);
+    p->cut[k] = true;
 }
 
 /* Where the handlers of a try_table begin: after the ends of the blocks that they lead to, or at
@@ -340,7 +342,7 @@ static void put_handlers(const Put *p, const Soon *soon, uint32_t k) {
     for (uint32_t c = 0; c < i->count; c++) {
         uint32_t target = soon_target(soon, k, wasm_vec_catch(&at).label);
         if (target != SOON_FUNCTION)
-            put_cut(p, soon->body.at.at[target].offset);
+            put_cut(p, soon->body.at.at[target].offset, RANK_PROBE);
     }
 }
 
@@ -350,9 +352,9 @@ static void put_instr(const Put *p, Soon *soon, uint32_t k) {
     if (flow == WASM_FLOW_CALL || flow == WASM_FLOW_TAIL_CALL)
         put_call(p, i);
     if (leaves(p->f, i))
-        put_cut_late(p, soon, k);
+        put_cut_after(p, soon, k);
     if (i->op == WASM_OP_CATCH || i->op == WASM_OP_CATCH_ALL)
-        put_cut(p, i->offset);
+        put_cut(p, i->offset, RANK_PROBE);
     if (i->op == WASM_OP_TRY_TABLE)
         put_handlers(p, soon, k);
 }
