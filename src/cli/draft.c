@@ -14,6 +14,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* ---- without anything to write to ---- */
+
+static void nothing_put(void *ctx, const Buf *buf, size_t from, size_t to) {
+    (void)ctx;
+    (void)buf;
+    (void)from;
+    (void)to;
+}
+
+static void nothing_held(void *ctx) {
+    (void)ctx;
+}
+
+#if defined(O_TMPFILE) && defined(SYNC_FILE_RANGE_WRITE) && !defined(__EMSCRIPTEN__)
+
 /* Bytes that are written in one go: `hold` waits so long. And the contents for which it is worth
  * it. */
 #ifdef NDEBUG
@@ -61,13 +76,8 @@ static bool write_at(int fd, const uint8_t *data, Range r) {
 /* File systems write the contents to the disk before the file replaces another one, so that one of
  * the two is there after a crash: lets them begin now. */
 static void write_back(const DraftState *s, Range r) {
-#ifdef SYNC_FILE_RANGE_WRITE
     if (s->replaces)
         sync_file_range(s->fd, (off_t)r.from, (off_t)(r.to - r.from), SYNC_FILE_RANGE_WRITE);
-#else
-    (void)s;
-    (void)r;
-#endif
 }
 
 /* The next bytes to be written, at most BLOCK; with the lock. */
@@ -114,9 +124,7 @@ static void *write_all(void *arg) {
 
 /* Makes the file and the thread. */
 static bool start(DraftState *s) {
-#ifdef O_TMPFILE
     s->fd = open(s->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-#endif
     if (s->fd >= 0 && pthread_create(&s->thread, NULL, write_all, s) == 0)
         return true;
     if (s->fd >= 0)
@@ -158,17 +166,6 @@ static void hold(void *ctx) {
     while (s->writing)
         pthread_cond_wait(&s->changed, &s->lock);
     pthread_mutex_unlock(&s->lock);
-}
-
-static void nothing_put(void *ctx, const Buf *buf, size_t from, size_t to) {
-    (void)ctx;
-    (void)buf;
-    (void)from;
-    (void)to;
-}
-
-static void nothing_held(void *ctx) {
-    (void)ctx;
 }
 
 /* ---- */
@@ -250,3 +247,31 @@ void draft_end(Draft *d) {
     free(s);
     d->state = NULL;
 }
+
+#else /* there are no files without names */
+
+void draft_begin(Draft *d, const char *path, bool replaces) {
+    (void)path;
+    (void)replaces;
+    *d = (Draft){.sink = {nothing_put, nothing_held, NULL}};
+}
+
+bool draft_complete(Draft *d, const Buf *contents) {
+    (void)d;
+    (void)contents;
+    return false;
+}
+
+bool draft_name(const Draft *d, mode_t mode, const char *name) {
+    (void)d;
+    (void)mode;
+    (void)name;
+    errno = ENOTSUP;
+    return false;
+}
+
+void draft_end(Draft *d) {
+    (void)d;
+}
+
+#endif
