@@ -473,14 +473,14 @@ static void check_alt(Cut *c) {
     }
 }
 
-/* Whether this is nothing but `stack.leave()`. */
-static bool only_leaves(const Plan *plan, const Block *b) {
+/* Whether this is nothing but a call of this function of `stack`. */
+static bool only_calls(const Plan *plan, const Block *b, const char *name) {
     const Stmt *s = b->first;
     if (!s || s->next || s->kind != STMT_CALL || s->value->kind != EXPR_METHOD ||
         s->value->method || s->value->annotation == ANN_STATIC)
         return false;
     const LibraryFn *f = &plan->library_fns.at[s->value->bound.id];
-    return f->bundled && bundled_kind(f->bundled) == BUNDLED_STACK && str_is(f->name, "leave");
+    return f->bundled && bundled_kind(f->bundled) == BUNDLED_STACK && str_is(f->name, name);
 }
 
 bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
@@ -491,7 +491,9 @@ bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
                        shape_decide(v, 0, SHAPE_BACK, v->probe->predicate) == TRI_NO;
     v->alt.guarded = v->alt.is && v->probe->predicate && !v->probe->predicate->is_static;
     cut_block(&c, &v->probe->body);
-    v->asks.leaves = only_leaves(plan, &v->probe->body);
+    v->asks.leaves = only_calls(plan, &v->probe->body, "leave");
+    v->asks.declares =
+        only_calls(plan, &v->probe->body, "frame") || only_calls(plan, &v->probe->body, "callee");
     ask_bounds(v);
     if (v->alt.is)
         check_alt(&c);

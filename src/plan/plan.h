@@ -131,6 +131,7 @@ typedef struct VariantAsks {
     bool frame;     /* the function has a frame on the shadow stack (rewrite/frames.h) */
     bool callee;    /* ... the one that is called */
     bool leaves;    /* its body does nothing but `stack.leave()` */
+    bool declares;  /* ... but `stack.frame()` or `stack.callee()` */
     bool cuts;      /* there is a `stack.cut()` in it */
 } VariantAsks;
 

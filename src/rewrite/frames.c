@@ -38,7 +38,7 @@ void frames_note(Frames *f, const Site *site, const Match *matches, uint32_t n, 
     bool direct = i && (i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL), looks = false;
     for (uint32_t k = 0; k < n; k++) {
         const Variant *v = matches[k].shape->variant;
-        looks |= code && !v->asks.leaves;
+        looks |= code && !v->asks.leaves && !v->asks.declares;
         Mode mode = matches[k].action->event.mode;
         if (v->asks.frame)
             f->funcs[site->func] |= FRAME;

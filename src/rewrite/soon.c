@@ -6,7 +6,7 @@
 
 enum {
     SIMPLE = 32, /* simple instructions on one way */
-    AHEAD = 16,  /* those that soon_fork passes */
+    AHEAD = 16,  /* as many of them are left where soon_fork stops */
     STEPS = 192, /* instructions that are looked at, on all ways together */
 };
 
@@ -127,30 +127,25 @@ bool soon_ends(const Soon *s, uint32_t k) {
     return ends_from(s, k + 1, SIMPLE, &steps);
 }
 
-/* Whether control is soon there when it has come to `to`. */
-static bool leads_out(const Soon *s, uint32_t to, uint32_t *steps) {
-    return to == SOON_FUNCTION || ends_from(s, to + 1, SIMPLE, steps);
-}
-
 uint32_t soon_fork(const Soon *s, uint32_t k) {
-    uint32_t fork = k, left = AHEAD, steps = 0;
+    uint32_t fork = k, left = SIMPLE, steps = 0;
     for (k++; k < s->n; k++) {
         const WasmInstr *i = &s->body.at.at[k];
         bool two = i->op == WASM_OP_BR_IF || i->op == WASM_OP_IF; /* ways on */
         if (i->op == WASM_OP_BLOCK)
             continue;
         if (!two && i->op != WASM_OP_BR) {
-            if (!left-- || !is_simple(i))
+            if (left-- == AHEAD || !is_simple(i))
                 break;
             continue;
         }
         uint32_t to = i->op == WASM_OP_IF ? other_arm(s, k) - 1 : soon_target(s, k, i->a);
-        if (two && leads_out(s, to, &steps)) {
+        if (two && (to == SOON_FUNCTION || ends_from(s, to + 1, left, &steps))) {
             fork = k;
             continue;
         }
         if (to == SOON_FUNCTION || s->body.at.at[to].op == WASM_OP_LOOP ||
-            (two && !ends_from(s, k + 1, SIMPLE, &steps)))
+            (two && !ends_from(s, k + 1, left, &steps)))
             break;
         k = to;
         fork = two ? to : fork;
