@@ -179,7 +179,7 @@ static void put_call_inside(const Frames *f, uint32_t func, uint32_t place, Buf 
     WasmType region = t->nresults ? t->results[0] : WASM_NONE;
     if (t->nresults > 1)
         region = WASM_FUNC_TYPE_BIT | wasm_add_func_type(f->m, NULL, 0, t->results, t->nresults);
-    t = wasm_func_type(f->m, func); /* they have moved */
+    t = wasm_func_type(f->m, func); /* the types may have moved */
     if (unwinds)
         wasm_put_catch(out, form, region, WASM_EXNREF);
     for (uint32_t k = 0; k < t->nparams; k++)

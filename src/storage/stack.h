@@ -24,8 +24,7 @@
 /* Handles; UINT32_MAX = there is none. */
 typedef struct StackPlaces {
     uint32_t memory;
-    uint32_t
-        top; /* a global: the place of the next function that is called without being passed one */
+    uint32_t top; /* a global: the place of the next function that is not passed one */
     uint32_t sample, tell, collect; /* functions */
     const uint32_t *helpers;        /* handles of the runtime's functions */
     bool runtime;                   /* the imported runtime keeps the stack */

@@ -8,6 +8,7 @@ import re
 import struct
 
 from ..commands import call
+from ..ways.arcs import sections
 from ..world import BUILD, EXAMPLE_SCRIPTS, LIB, SCRIPTS, SOURCE, WHAMMC, chosen_seeds
 
 EVALUATE = os.environ.get("EVALUATE") or os.path.join(BUILD, "tests", "unit", "evaluate")
@@ -111,22 +112,7 @@ ARGUMENTS = {
     "f64": [0, 0xC00C000000000000, 0x7E37E43C8800759C],  # 0, -3.5, 1e300
 }
 REFERENCES = ("funcref", "externref")
-
-
-def section_ids(module):
-    """The kinds of sections of a module."""
-    ids, at = [], 8
-    while at < len(module):
-        ids.append(module[at])
-        size = shift = 0
-        at += 1
-        while True:
-            size |= (module[at] & 127) << shift
-            at, shift = at + 1, shift + 7
-            if module[at - 1] < 128:
-                break
-        at += size
-    return ids
+START = 8  # a section
 
 
 class Program:
@@ -145,7 +131,7 @@ class Program:
             data = file.read()
         self.uses_wasi = b"wasi_snapshot_preview1" in data
         # What starts by itself may report when the host cannot read yet; WASI would be shown a memory that was not there.
-        self.can_be_bound = 8 not in section_ids(data) and (not self.uses_wasi or b"\6memory\2" in data)
+        self.can_be_bound = all(kind != START for kind, _, _ in sections(data)) and (not self.uses_wasi or b"\6memory\2" in data)
 
     def find_calls(self, exports):
         """Calls of all functions, three times, with other arguments each time; `exports` is evaluate's answer."""

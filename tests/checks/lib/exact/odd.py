@@ -5,28 +5,13 @@ have made or damaged.
 import random
 
 from ..breadth.generate import uleb, vec
+from ..ways.arcs import sections
 from .flow import FUNCS
 
 CUSTOM, TYPES, DATA, DATA_COUNT = 0, 1, 11, 12
 ORDER = (1, 2, 3, 4, 5, 13, 6, 7, 8, 9, 12, 10, 11)
 NAMES = ("", "producers", "target_features", "sourceMappingURL", "external_debug_info", ".debug_info", ".debug_line", ".debug_abbrev", "linking",
          "reloc.CODE", "dylink.0", "metadata.code.branch_hint", "metadata.code.other", "build_id", "whammc.traps", "whammc", "\u20ac")
-
-
-def sections_of(module):
-    """Pairs of number and content."""
-    at, found = 8, []
-    while at < len(module):
-        number, size, shift = module[at], 0, 0
-        at += 1
-        while True:
-            size |= (module[at] & 127) << shift
-            at, shift = at + 1, shift + 7
-            if module[at - 1] < 128:
-                break
-        found.append((number, module[at:at + size]))
-        at += size
-    return found
 
 
 class Odd:
@@ -67,7 +52,7 @@ class Odd:
         return bytes([CUSTOM]) + self.sized(self.sized(name.encode()) + content)
 
     def module(self, module):
-        found = dict(sections_of(module))
+        found = {kind: module[start:end] for kind, start, end in sections(module)}
         found.update({number: b"\0" for number in (2, 13, DATA_COUNT, DATA) if number not in found and self.pick(3) == 0})
         if DATA_COUNT in found and found.get(DATA, b"\0") == b"\0" and self.pick(2):
             found[DATA_COUNT], found[DATA] = b"\1", b"\1\1\0"  # one that is empty
