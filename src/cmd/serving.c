@@ -104,7 +104,7 @@ int serving_begin(const Running *r, Serving *s) {
 
 void serving_end(Serving *s, const Buf *report) {
     if (s->live)
-        live_end(s->live); /* waiting clients get the last report */
+        live_end(s->live, report); /* waiting clients get it */
     push_finish(s->push, report);
     serve_stop(s->serve);
     live_close(s->live);

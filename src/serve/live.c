@@ -81,10 +81,6 @@ static void *read_reports(void *ctx) {
         pthread_cond_broadcast(&l->came);
         pthread_mutex_unlock(&l->lock);
     }
-    pthread_mutex_lock(&l->lock);
-    l->ended = true;
-    pthread_cond_broadcast(&l->came);
-    pthread_mutex_unlock(&l->lock);
     return NULL;
 }
 
@@ -124,19 +120,29 @@ void live_begin(Live *l) {
     l->reads = pthread_create(&l->reader, NULL, read_reports, l) == 0;
 }
 
-void live_end(Live *l) {
+void live_end(Live *l, const Buf *report) {
     if (l->to >= 0)
         close(l->to); /* the runner's end is closed, so reading ends */
     l->to = -1;
     if (l->reads)
         pthread_join(l->reader, NULL);
     l->reads = false;
+    pthread_mutex_lock(&l->lock);
+    if (report->len) {
+        l->last.text.len = 0;
+        buf_bytes(&l->last.text, report->data, report->len);
+        l->last.time = now(CLOCK_REALTIME);
+        l->any = l->good = true;
+    }
+    l->ended = true;
+    pthread_cond_broadcast(&l->came);
+    pthread_mutex_unlock(&l->lock);
 }
 
 void live_close(Live *l) {
     if (!l)
         return;
-    live_end(l);
+    live_end(l, &(Buf){0});
     if (l->wanted >= 0)
         close(l->wanted);
     if (l->from >= 0)

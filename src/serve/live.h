@@ -22,10 +22,10 @@ typedef struct LiveReport {
 Live *live_open(void);
 /* The value of the runner's option --live; file descriptors that it inherits. */
 const char *live_option(const Live *l);
-/* Call live_begin before the runner starts, and live_end when it has ended, which wakes all waiting
- * threads. */
+/* Call live_begin before the runner starts, and live_end when it has ended. That wakes all waiting
+ * threads; from then on, the program's report is the last one, unless it is empty. */
 void live_begin(Live *l);
-void live_end(Live *l);
+void live_end(Live *l, const Buf *report);
 /* NULL does nothing. */
 void live_close(Live *l);
 

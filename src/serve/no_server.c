@@ -61,8 +61,8 @@ void live_begin(Live *l) {
     (void)l;
 }
 
-void live_end(Live *l) {
-    (void)l;
+void live_end(Live *l, const Buf *report) {
+    (void)l, (void)report;
 }
 
 void live_close(Live *l) {

@@ -12,11 +12,13 @@
 #include "serve/late.h"
 #include "annotate/html.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -24,6 +26,7 @@ enum {
     TIMEOUT_S = 60, /* of idle connections */
     MEMORY = 32768, /* per connection: bounds the size of request headers */
     SECONDS_MAX = 3600,
+    LAST_MS = 1000, /* when the program has ended: for the answers to those who wait */
 };
 
 struct Serve {
@@ -32,6 +35,10 @@ struct Serve {
     bool loopback; /* only this machine can connect */
     struct MHD_Daemon *daemon;
     Buf url;
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t answered;
+    uint32_t answering; /* requests whose answers have not been sent, from before the end */
+    bool ending;
 };
 
 typedef enum RouteFor { ROUTE_ALL, ROUTE_TREE, ROUTE_TIME, ROUTE_MEMORY } RouteFor;
@@ -109,7 +116,9 @@ bool serve_check(const char *address, const char *token, Buf *why) {
     struct addrinfo *found = find_address(address, why);
     if (!found)
         return false;
-    bool allowed = token || is_loopback(found->ai_addr);
+    bool allowed = true; /* any of them may be the one that is free */
+    for (const struct addrinfo *a = found; a && !token; a = a->ai_next)
+        allowed = allowed && is_loopback(a->ai_addr);
     if (!allowed)
         buf_printf(why, "others than this machine could read the reports there: --http-token=TOKEN "
                         "is for those who know it, --http-token= for everybody");
@@ -128,9 +137,15 @@ static bool same_secret(const char *a, const char *b) {
     return !differ;
 }
 
-/* Whether a Host header names this machine. */
+/* Whether a Host header names this machine. All of 127.0.0.0/8 does. */
 static bool names_loopback(const char *host) {
-    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+    static const char *const names[] = {"localhost", "[::1]"};
+    struct in_addr ip;
+    char number[INET_ADDRSTRLEN] = "";
+    size_t len = strcspn(host, ":");
+    if (len < sizeof number && inet_pton(AF_INET, memcpy(number, host, len), &ip) == 1 &&
+        ntohl(ip.s_addr) >> 24 == 127)
+        return true;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t n = strlen(names[i]);
         if (strncasecmp(host, names[i], n) == 0 && (!host[n] || host[n] == ':'))
@@ -306,12 +321,36 @@ static enum MHD_Result send_answer(struct MHD_Connection *c, const Answer *a) {
     return result;
 }
 
+/* Counts a request, unless the server is about to stop. */
+static bool begin_answer(Serve *s) {
+    pthread_mutex_lock(&s->lock);
+    bool counted = !s->ending;
+    s->answering += counted;
+    pthread_mutex_unlock(&s->lock);
+    return counted;
+}
+
+/* States of a request. */
+static int seen, counted;
+
+/* microhttpd calls this when an answer has been sent, or nobody is there any more. */
+static void end_answer(void *ctx, struct MHD_Connection *c, void **state,
+                       enum MHD_RequestTerminationCode why) {
+    Serve *s = ctx;
+    (void)c, (void)why;
+    if (*state != &counted)
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->answering--;
+    pthread_cond_broadcast(&s->answered);
+    pthread_mutex_unlock(&s->lock);
+}
+
 /* microhttpd calls this first before the body of a request. */
 static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *url,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_size, void **state) {
-    static int seen;
-    const Serve *s = ctx;
+    Serve *s = ctx;
     (void)version, (void)upload;
     if (!*state) {
         *state = &seen;
@@ -321,6 +360,8 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
         *upload_size = 0;
         return MHD_YES;
     }
+    if (begin_answer(s))
+        *state = &counted;
     Answer a = {0};
     const char *why = refusal(s, c);
     if (why)
@@ -377,7 +418,8 @@ static struct MHD_Daemon *start_daemon(Serve *s, int fd) {
         MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL, 0, NULL,
         NULL, handle, s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_S,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY, MHD_OPTION_NOTIFY_COMPLETED, end_answer,
+        s, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return daemon;
 }
@@ -391,6 +433,8 @@ Serve *serve_start(const ServeOptions *options, Live *live, Buf *why) {
     Serve *s = mem_zalloc(sizeof *s);
     s->options = *options;
     s->live = live;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->answered, NULL);
     int fd = listen_at(found, s);
     freeaddrinfo(found);
     if (fd >= 0)
@@ -408,11 +452,31 @@ const char *serve_url(const Serve *s) {
     return buf_cstr((Buf *)&s->url);
 }
 
+/* Waits until those who were waiting have their answers, but not for slow clients. */
+static void answer_last(Serve *s) {
+    enum { SECOND = 1000000000, MILLISECOND = 1000000 };
+    struct timespec end;
+    int error = 0;
+    clock_gettime(CLOCK_REALTIME, &end);
+    int64_t ns = end.tv_nsec + (int64_t)LAST_MS * MILLISECOND;
+    end.tv_sec += ns / SECOND;
+    end.tv_nsec = ns % SECOND;
+    pthread_mutex_lock(&s->lock);
+    s->ending = true;
+    while (!error && s->answering)
+        error = pthread_cond_timedwait(&s->answered, &s->lock, &end);
+    pthread_mutex_unlock(&s->lock);
+}
+
 void serve_stop(Serve *s) {
     if (!s)
         return;
-    if (s->daemon)
+    if (s->daemon) {
+        answer_last(s);
         mhd->stop_daemon(s->daemon);
+    }
+    pthread_cond_destroy(&s->answered);
+    pthread_mutex_destroy(&s->lock);
     buf_free(&s->url);
     free(s);
 }

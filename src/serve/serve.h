@@ -29,7 +29,8 @@ bool serve_check(const char *address, const char *token, Buf *why);
 Serve *serve_start(const ServeOptions *options, Live *live, Buf *why);
 /* Its URL, with a slash at the end. */
 const char *serve_url(const Serve *s);
-/* Closes all connections and frees the server. NULL does nothing. */
+/* After live_end(): waits a moment for the answers that are being sent, closes all connections and
+ * frees the server. NULL does nothing. */
 void serve_stop(Serve *s);
 
 #endif
