@@ -91,7 +91,8 @@ int cli_check_bytes(const Cli *cli, const char *out);
  * they are. */
 int cli_check_other(const Cli *cli, const char *out, const char *const *paths, uint32_t n,
                     const char *what);
-/* ... of the outputs, of which some may be NULL: none is the operand APP, or another of them. */
+/* ... of the outputs, of which some may be NULL: none is the operand APP, or another of them, and
+ * all can be written, so that what takes long is not lost at the end. */
 int cli_check_outputs(const Cli *cli, const char *const *outputs, uint32_t n);
 /* ... of files of which at most one can be standard input; `others` more are it. */
 int cli_check_stdin(const Cli *cli, const char *const *paths, uint32_t n, uint32_t others);
@@ -158,6 +159,9 @@ const char *file_base(const char *path);
  * failure, left as it was. On failure, prints a message and returns false.
  */
 bool file_write(const Cli *cli, const char *path, const void *data, size_t len);
+/* Whether file_write could begin, as far as that can be known before there is something to write;
+ * otherwise prints its message. */
+bool file_check_writable(const Cli *cli, const char *path);
 /* Begins the draft (cli/draft.h) of a file whose contents are still being made, if it is a regular
  * one and there are threads. */
 struct Draft;

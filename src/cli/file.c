@@ -357,6 +357,22 @@ bool file_write(const Cli *cli, const char *path, const void *data, size_t len) 
     return ok;
 }
 
+bool file_check_writable(const Cli *cli, const char *path) {
+    mode_t mode;
+    char *real = NULL, *folder = NULL;
+    bool ok = is_dash(path);
+    if (!ok && (real = find_target(path, &mode)) != NULL)
+        ok = asprintf(&folder, "%.*s.", (int)(file_base(real) - real), real) >= 0 &&
+             access(folder, W_OK | X_OK) == 0;
+    else if (!ok)
+        ok = errno == 0; /* a device or a pipe */
+    if (!ok)
+        message_one(cli, DIAG_CANNOT_WRITE, NULL, "%s: %s", path, strerror(errno));
+    free(real);
+    free(folder);
+    return ok;
+}
+
 /* ---- drafts ---- */
 
 void file_draft(const Cli *cli, const char *path, Draft *d) {

@@ -177,6 +177,8 @@ int cli_check_outputs(const Cli *cli, const char *const *outputs, uint32_t n) {
             cli_check_other(cli, outputs[i], (const char *const *)cli->operands, 1, "the program");
         if (status == STATUS_OK)
             status = cli_check_other(cli, outputs[i], outputs + i + 1, n - 1 - i, "another output");
+        if (status == STATUS_OK && outputs[i] && !file_check_writable(cli, outputs[i]))
+            status = STATUS_ERROR;
     }
     return status;
 }

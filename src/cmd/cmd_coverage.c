@@ -178,7 +178,7 @@ static int check(const Cli *cli, const Settings *s) {
         return cli_usage(
             cli, "--from does not run the program: expected no arguments for it, found '%s'",
             cli->operands[1]);
-    int status = cli_check_outputs(cli, &s->request.out, 1);
+    int status = cli_check_outputs(cli, (const char *[]){s->request.out, s->save}, 2);
     if (status == STATUS_OK)
         status = cli_check_stdin(cli, s->request.from.at, s->request.from.len,
                                  cli->operands[0] && strcmp(cli->operands[0], "-") == 0);

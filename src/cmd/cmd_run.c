@@ -404,11 +404,12 @@ static int check(const Cli *cli, const Settings *s) {
     if (s->monitors.len && http_wanted(&s->http))
         return cli_usage(
             cli, "--http and --push need scripts: monitors cannot report while the program runs");
-    if (http_check(cli, &s->http) != STATUS_OK || check_outputs(cli, s) != STATUS_OK)
-        return STATUS_USAGE;
-    if (s->monitors.len)
-        return STATUS_OK;
-    int status = cli_check_inputs(cli, s->scripts.files.at, s->scripts.files.len, false);
+    int status = http_check(cli, &s->http);
+    if (status == STATUS_OK)
+        status = check_outputs(cli, s);
+    if (status != STATUS_OK || s->monitors.len)
+        return status;
+    status = cli_check_inputs(cli, s->scripts.files.at, s->scripts.files.len, false);
     return status == STATUS_OK ? exclude_check(cli, &s->exclusion, &s->scripts.definitions)
                                : status;
 }
