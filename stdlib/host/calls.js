@@ -1,12 +1,13 @@
 // Reads calls from reports, in the forms described in docs/reports.md ("What views look for") and in each format. Returns { arcs:
-// [{ caller, callee, calls, ns }], timed, ids, untimed, calibrated, named }, which makeGraph of gprof.js accepts.
-import { OUTSIDE, add, addNs, toNs } from './gprof.js';
+// [{ caller, callee, calls, ns }], timed, ids, untimed, calibrated, sampled, called, named }, which makeGraph of gprof.js accepts.
+import { OUTSIDE, UNKNOWN_CALLER, add, addNs, toNs } from './gprof.js';
 
 const INTEGER = '[ui](?:32|64)';
 const TUPLE = n => `\\(${INTEGER}(?:,${INTEGER}){${n - 1}}\\)`;
 const IS_INTEGER = new RegExp(`^${INTEGER}$`);
 const ARCS = new RegExp(`^map<${TUPLE(2)},(${INTEGER}|${TUPLE(2)}|${TUPLE(3)})>$`);
 const TREE = new RegExp(`^map<${INTEGER},(${TUPLE(3)}|${TUPLE(4)})>$`);
+const ONE_EACH = new RegExp(`^map<${INTEGER},${INTEGER}>$`);
 
 /** The type of a tree with numbers of any kind at its nodes: their types are the match. */
 export const ANY_TREE = new RegExp(`^map<${INTEGER},\\((${INTEGER}(?:,${INTEGER}){2,})\\)>$`);
@@ -87,18 +88,42 @@ function readArcs(rows) {
   return { arcs, timed, ids: [], untimed: list && timed ? rangesOf(list.value) : [] };
 }
 
+const DURATION = /(?:^|_)(?:nanoseconds|time|ns)$/, SPACE = /(?:^|_)(?:bytes|space)$/;
+const unitOf = name => (DURATION.test(name) ? 'nanoseconds' : SPACE.test(name) ? 'bytes' : 'count');
+
+/** What the numbers of a tree with so many fields are, as docs/reports.md says ("What views look for"): [name, unit]. */
+export function typesOf(rows, tree, fields) {
+  const named = rows.find(row => row.name === `${tree.name}_values` && row.type === 'str');
+  if (!named) return [['calls', 'count'], ['time', 'nanoseconds']].slice(0, fields - 2);
+  return named.value.split(/[ ,]+/).filter(text => text).map(text => {
+    const [, name, unit = unitOf(name)] = /^([^/]*)(?:\/(.*))?$/.exec(text);
+    return [name, unit];
+  });
+}
+
+// Which numbers of an entry of a call tree are the calls and the time of a node (-1: none); null if there are not as many as the report
+// names.
+function meaningOf(rows, tree) {
+  const fields = widthOf(tree, TREE), types = typesOf(rows, tree, fields), first = fields - types.length;
+  if (!types.length || first < 2 || first > 3) return null;
+  const counts = types.findIndex(([, unit]) => unit === 'count'), areTimes = types[types.length - 1][1] === 'nanoseconds';
+  return { callsAt: counts < 0 ? -1 : 1 + first + counts, selfAt: areTimes ? fields : -1, sampled: types[0][0] === 'samples',
+    isTimed: areTimes && types.length === 1 };
+}
+
 // The nodes of a call tree, in the order of their numbers: of each the number, that of its parent, the function, its calls and
 // its own time.
-function readNodes(row) {
+function readNodes(row, { callsAt, selfAt }) {
   const width = widthOf(row, TREE), all = { id: [], parent: [], func: [], calls: [], self: [] }, funcs = new Set();
   let sorted = true;
-  eachEntry(row, 1 + width, ([id, parent, func, calls, self = 0]) => {
+  eachEntry(row, 1 + width, entry => {
+    const [id, parent, func] = entry;
     sorted = sorted && !(all.id.length && id <= all.id[all.id.length - 1]);
     all.id.push(id);
     all.parent.push(parent);
     all.func.push(funcId(func));
-    all.calls.push(calls);
-    all.self.push(self);
+    all.calls.push(entry[callsAt] ?? 0);
+    all.self.push(entry[selfAt] ?? 0);
     funcs.add(funcId(func));
   });
   const ids = [...funcs];
@@ -122,12 +147,20 @@ function linkNodes({ id, parent }) {
   return { above, first, next };
 }
 
+// The function of the node at this place, -1 = there is none, as a caller.
+function callerOf({ func }, at) {
+  if (at < 0) return OUTSIDE;
+  return func[at] === OUTSIDE ? UNKNOWN_CALLER : func[at];
+}
+
 // Arcs of a call tree: from each node's parent to it, with the time in it and in all below it. Those between the same two
 // functions are one. Its time is linear in the nodes, of which there may be millions.
 function readTree(rows) {
   const row = rows.find(one => TREE.test(one.type));
   if (!row) return null;
-  const nodes = readNodes(row), { above, first, next } = linkNodes(nodes), count = nodes.id.length;
+  const meaning = meaningOf(rows, row);
+  if (!meaning) return null;
+  const nodes = readNodes(row, meaning), { above, first, next } = linkNodes(nodes), count = nodes.id.length;
   const order = new Int32Array(count), stack = []; // depth first, parents before their children
   let n = 0;
   for (let at = first[count]; at >= 0 || stack.length > 0;) {
@@ -145,7 +178,7 @@ function readTree(rows) {
     if (above[at] >= 0) ns[above[at]] = add(ns[above[at]], ns[at]);
   }
   for (let k = 0; k < n; k++) {
-    const at = order[k], caller = above[at] >= 0 ? nodes.func[above[at]] : OUTSIDE, callee = nodes.func[at];
+    const at = order[k], caller = callerOf(nodes, above[at]), callee = nodes.func[at];
     let callees = found.get(caller), arc;
     if (!callees) found.set(caller, callees = new Map());
     if (!(arc = callees.get(callee))) {
@@ -155,8 +188,17 @@ function readTree(rows) {
     arc.calls = add(arc.calls, unsigned(nodes.calls[at]));
     arc.ns = addNs(arc.ns, toNs(ns[at]));
   }
-  const timed = arcs.some(arc => arc.ns > 0n); // a tree without times has zeros
-  return { arcs, timed, ids: nodes.ids, untimed: [], tree: { ...row, beside: besideTree(rows, row.name) } };
+  const { sampled, isTimed } = meaning, timed = isTimed || arcs.some(arc => arc.ns > 0n); // a tree without times has zeros
+  const called = sampled ? readCalled(rows, row.name) : null;
+  return { arcs, timed, sampled, called, ids: [...new Set([...nodes.ids, ...called?.keys() ?? []])], untimed: [],
+    tree: { ...row, beside: besideTree(rows, row.name) } };
+}
+
+// How often functions were called, by function, beside a tree of samples; null if that was not counted.
+function readCalled(rows, tree) {
+  const row = rows.find(one => one.name === `${tree}_calls` && ONE_EACH.test(one.type)), called = new Map();
+  if (row) eachEntry(row, 2, ([func, calls]) => { called.set(funcId(func), unsigned(calls)); });
+  return called.size ? called : null;
 }
 
 // The rows with further data of a call tree: what its numbers mean, and how often functions were called.
@@ -177,5 +219,5 @@ export function valueInJson({ type, value }) {
 export function readCalls(text) {
   const rows = readRows(text), calls = readArcs(rows) || readTree(rows);
   const named = rows.some(row => row.type === 'map<u32,str>' && row.value.startsWith('[')); // of CSV it is not read
-  return calls && { tree: null, ...calls, calibrated: calls.timed ? unsigned(integer(rows, 'calibrated')) : 0n, named };
+  return calls && { tree: null, sampled: false, called: null, ...calls, calibrated: calls.timed ? unsigned(integer(rows, 'calibrated')) : 0n, named };
 }

@@ -9,6 +9,10 @@
 
 /** The engine or the page as a caller; an unknown function as a callee. */
 export const OUTSIDE = 0xffffffff;
+/** An unknown function as a caller, which only trees have. */
+export const UNKNOWN_CALLER = -1;
+/** Whether this is none of the program's functions. */
+export const isOutside = id => id === OUTSIDE || id === UNKNOWN_CALLER;
 
 const LARGEST = (1n << 64n) - 1n, LONGEST = (1n << 63n) - 1n;
 
@@ -34,11 +38,11 @@ function collect({ arcs, ids, calibrated, nameOf }) {
   const funcs = [], known = new Map(), links = [], seen = new Map();
 
   function place(id, caller) {
-    const outside = id === OUTSIDE, key = outside && caller ? -1 : id;
+    const outside = isOutside(id), spontaneous = caller && id === OUTSIDE, key = outside && !spontaneous ? UNKNOWN_CALLER : id;
     if (!known.has(key)) {
       known.set(key, funcs.length);
-      const name = !outside ? nameOf(id) : caller ? '<spontaneous>' : '<unknown>';
-      funcs.push({ id, outside, name, untimed: false, self: 0n, children: 0n, total: 0n, calls: 0n, selfCalls: 0n,
+      const name = !outside ? nameOf(id) : spontaneous ? '<spontaneous>' : '<unknown>';
+      funcs.push({ id: outside ? OUTSIDE : id, outside, name, untimed: false, self: 0n, children: 0n, total: 0n, calls: 0n, selfCalls: 0n,
         cycle: 0, index: 0, incoming: [], outgoing: [] });
     }
     return known.get(key);
@@ -147,10 +151,11 @@ const descending = (a, b) => (a > b ? -1 : a < b ? 1 : 0);
 /**
  * A call graph with times. `arcs`: { caller, callee, calls, ns } with the functions' numbers; `timed`: ns mean
  * something; `ids`: functions that come first; `untimed`: ranges [first, last] of those whose calls were counted, but not
- * timed; `calibrated`: measuring overhead in nanoseconds, which was subtracted; nameOf(number) returns a name.
+ * timed; `calibrated`: measuring overhead in nanoseconds, which was subtracted; `sampled`: the calls are samples, and `called` has the calls
+ * by function if they were counted, else null; nameOf(number) returns a name.
  */
-export function makeGraph({ arcs, timed, ids = [], untimed = [], calibrated = 0n, nameOf }) {
-  const graph = { timed, calibrated, ...collect({ arcs, ids, calibrated, nameOf }), cycles: [], calls: 0n, self: 0n, order: [] };
+export function makeGraph({ arcs, timed, ids = [], untimed = [], calibrated = 0n, sampled = false, called = null, nameOf }) {
+  const graph = { timed, calibrated, sampled, called, ...collect({ arcs, ids, calibrated, nameOf }), cycles: [], calls: 0n, self: 0n, order: [] };
   if (untimed.length) {
     for (const func of graph.funcs) func.untimed = untimed.some(([first, last]) => first <= func.id && func.id <= last);
   }
@@ -159,7 +164,7 @@ export function makeGraph({ arcs, timed, ids = [], untimed = [], calibrated = 0n
   sumUp(graph);
   graph.order = graph.funcs.filter(func => !func.outside || func.incoming.length > 0);
   graph.order.sort((a, b) => descending(a.total, b.total) ||
-    descending(a.calls + a.selfCalls, b.calls + b.selfCalls) || a.id - b.id);
+    descending(add(a.calls, a.selfCalls), add(b.calls, b.selfCalls)) || a.id - b.id);
   graph.order.forEach((func, i) => { func.index = i + 1; });
   return graph;
 }
@@ -206,7 +211,7 @@ function title(func) {
 }
 
 function shown(graph, top) {
-  return top ? Math.min(top, graph.order.length) : graph.order.length;
+  return top >= 1 ? Math.min(Math.floor(top), graph.order.length) : graph.order.length;
 }
 
 function rest(graph, top) {
@@ -228,6 +233,23 @@ function flatRow(graph, func, calls, sum) {
     `${column(ms(func.total), 2, 12)} ${String(calls).padStart(12)} ${each(func.self, calls)} ${each(func.total, func.calls)}  ${title(func)}`;
 }
 
+// The columns of a profile of samples: time is estimated, calls may have been counted.
+function sampledRow(graph, func, samples, sum) {
+  const called = graph.called && ` ${String((!func.outside && graph.called.get(func.id)) || '').padStart(12)}`;
+  return `${column(percent(func.self, graph.self), 2, 6)} ${column(ms(sum), 2, 12)} ${column(ms(func.self), 2, 12)} ` +
+    `${column(ms(func.total), 2, 12)} ${String(samples).padStart(12)}${called ?? ''}  ${title(func)}`;
+}
+
+const FEW_SAMPLES = 50n; // as in src/view/gprof.c
+
+function sampledHead(graph) {
+  const few = graph.calls < FEW_SAMPLES ? 'There are few samples, so the shares are rough: sample more often (--interval=100us), or\n' +
+    'measure each call (--style=tree).\n\n' : '';
+  return `Sampled profile: ${fixed(ms(graph.self), 2)} ms in all, ${graph.calls} samples\n\n${few}` +
+    '     %   cumulative         self        total\n' +
+    `  time           ms           ms           ms      samples${graph.called ? '       called' : ''}  name\n`;
+}
+
 // Functions with less time than what they called: the report has times that it should not have, or lacks some.
 function missingLine(graph) {
   const negative = graph.order.filter(func => func.self < 0n), n = negative.length;
@@ -245,7 +267,7 @@ function calibratedLine({ calibrated }) {
 export function flatProfile(graph, top = 0) {
   const rows = graph.order.map(func => ({ func, calls: add(func.calls, func.selfCalls) }));
   rows.sort((a, b) => descending(a.func.self, b.func.self) || descending(a.calls, b.calls) || a.func.index - b.func.index);
-  let text = graph.timed
+  let text = graph.sampled ? sampledHead(graph) : graph.timed
     ? `Flat profile: ${fixed(ms(graph.self), 2)} ms in all\n\n` +
       '     %   cumulative         self        total                    self       total\n' +
       '  time           ms           ms           ms       called     ms/call     ms/call  name\n'
@@ -253,7 +275,7 @@ export function flatProfile(graph, top = 0) {
   let sum = 0n;
   for (const { func, calls } of rows.slice(0, shown(graph, top))) {
     sum = addNs(sum, func.self);
-    text += flatRow(graph, func, calls, sum);
+    text += (graph.sampled ? sampledRow : flatRow)(graph, func, calls, sum);
   }
   return text + rest(graph, top) + missingLine(graph) + calibratedLine(graph) + untimedLine(graph);
 }

@@ -1,7 +1,7 @@
 // Profiles for `go tool pprof`, Pyroscope, Parca and others: messages of profile.proto (src/stacks/profile.proto has its fields),
 // not compressed. Their contents are those of `whammc report --format=pprof` for the same calls without the program.
-import { OUTSIDE, addNs, line, toNs } from './gprof.js';
-import { ANY_TREE, eachEntry, funcId, readRows, unsigned } from './calls.js';
+import { OUTSIDE, UNKNOWN_CALLER, addNs, isOutside, line, toNs } from './gprof.js';
+import { ANY_TREE, eachEntry, funcId, readRows, typesOf, unsigned } from './calls.js';
 
 const DEEPEST = 1000; // calls of a stack that are told apart, as in src/stacks/stacks.h
 
@@ -67,19 +67,6 @@ function createMessage() {
 
 // ---- call trees ----
 
-const DURATION = /(?:^|_)(?:nanoseconds|time|ns)$/, SPACE = /(?:^|_)(?:bytes|space)$/;
-const unitOf = name => (DURATION.test(name) ? 'nanoseconds' : SPACE.test(name) ? 'bytes' : 'count');
-
-// What the numbers of a tree are, as docs/reports.md says ("What views look for"): [name, unit].
-function typesOf(rows, tree, fields) {
-  const named = rows.find(row => row.name === `${tree.name}_values` && row.type === 'str');
-  if (!named) return [['calls', 'count'], ['time', 'nanoseconds']].slice(0, fields - 2);
-  return named.value.split(/[ ,]+/).filter(text => text).map(text => {
-    const [name, unit = unitOf(name)] = text.split('/');
-    return [name, unit];
-  });
-}
-
 /** The first call tree in the text of a report, { types, nodes: [{ id, parent, func, values }] }; null if it has none. */
 export function readStacks(text) {
   const rows = readRows(text), tree = rows.find(row => ANY_TREE.test(row.type));
@@ -142,7 +129,8 @@ function sampleTree(nodes, number, stacks) {
 }
 
 // Adds arcs: of each its calls, its part of the time in the callee itself, and its time.
-function sampleArcs({ arcs, timed, calibrated }, number, stacks) {
+function sampleArcs({ arcs: counted, timed, calibrated }, number, stacks) {
+  const arcs = counted.map(arc => (arc.callee === OUTSIDE ? { ...arc, callee: UNKNOWN_CALLER } : arc)); // not who calls from outside
   const self = new Map(), inner = new Map(); // by function: the time in itself, and that of its arcs, which have not got their part
   const change = (map, id, ns) => map.set(id, addNs(map.get(id) ?? 0n, ns));
   for (const { caller, callee, ns } of arcs) {
@@ -172,7 +160,8 @@ const CALLS = ['calls', 'count'], TIMES = [['time', 'nanoseconds'], ['total', 'n
 // Numbers of the functions of a module, from 1, in the order in which they are seen.
 function numberFunctions({ names, demangled, suffix }, functions) {
   const known = new Map();
-  return id => {
+  return func => {
+    const id = isOutside(func) ? OUTSIDE : func;
     if (!known.has(id)) {
       const symbol = id === OUTSIDE ? '<unknown>' : names[id] || `#${id}`;
       functions.push({ symbol: line(symbol + suffix), name: line((demangled[id] || symbol) + suffix) });

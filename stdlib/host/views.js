@@ -3,7 +3,7 @@
 // A program is here { id, title, module, names, demangled, saved }, names only if its script told them; `saved` are its instances, each
 // { report, sent, before }: its report, the arcs that it has sent to the module prof, and both as they were at WasmProf.clear().
 import { parts } from './parts.js';
-import { makeGraph, flatProfile, callGraph, functionResults, OUTSIDE } from './gprof.js';
+import { add, addNs, makeGraph, flatProfile, callGraph, functionResults, isOutside, toNs } from './gprof.js';
 import { readCalls, valueInJson } from './calls.js';
 import { namesOf } from './names.js';
 import { encodeProfile, readStacks } from './pprof.js';
@@ -12,17 +12,26 @@ import { encodeProfile, readStacks } from './pprof.js';
 
 const keyOf = arc => `${arc.caller},${arc.callee}`;
 
-// { arcs, timed, ids, untimed, calibrated } of several together.
+// How often functions were called in programs that were sampled.
+function sumOfCalled(counted) {
+  const sum = new Map();
+  for (const { called } of counted) called?.forEach((calls, id) => sum.set(id, add(sum.get(id) ?? 0n, calls)));
+  return sum;
+}
+
+// { arcs, timed, ids, untimed, calibrated, sampled, called } of several together.
 function sumOf(counted) {
   const sum = new Map();
   for (const arc of [].concat(...counted.map(one => one.arcs))) {
     const before = sum.get(keyOf(arc));
-    sum.set(keyOf(arc), before ? { ...before, calls: before.calls + arc.calls, ns: before.ns + arc.ns } : arc);
+    sum.set(keyOf(arc), before ? { ...before, calls: add(before.calls, arc.calls), ns: addNs(before.ns, arc.ns) } : arc);
   }
   const all = name => [].concat(...counted.map(one => one[name]));
   const untimed = new Map(all('untimed').map(range => [String(range), range]));
-  const calibrated = counted.reduce((ns, one) => ns + one.calibrated, 0n);
-  return { arcs: [...sum.values()], timed: counted.some(one => one.timed), ids: all('ids'), untimed: [...untimed.values()], calibrated };
+  const calibrated = counted.reduce((ns, one) => add(ns, one.calibrated), 0n), called = sumOfCalled(counted);
+  const some = counted.filter(one => one.arcs.length), sampled = some.length > 0 && some.every(one => one.sampled);
+  return { arcs: [...sum.values()], timed: counted.some(one => one.timed), ids: all('ids'), untimed: [...untimed.values()], calibrated,
+    sampled, called: called.size ? called : null };
 }
 
 // What was counted since `before`.
@@ -32,16 +41,22 @@ function since(counted, before) {
     const { calls, ns } = known.get(keyOf(arc)) || { calls: 0n, ns: 0n };
     if (arc.calls !== calls || arc.ns !== ns) arcs.push({ ...arc, calls: arc.calls - calls, ns: arc.ns - ns });
   }
-  return { ...counted, arcs, calibrated: counted.calibrated - before.calibrated };
+  const called = counted.called && new Map([...counted.called].map(([id, calls]) => [id, calls - (before.called?.get(id) ?? 0n)])
+    .filter(([, calls]) => calls > 0n));
+  return { ...counted, arcs, called, calibrated: counted.calibrated - before.calibrated };
 }
 
-const NOTHING = { arcs: [], timed: false, ids: [], untimed: [], calibrated: 0n, named: false, tree: null };
+const NO_ARCS = { arcs: [], timed: false, ids: [], untimed: [], calibrated: 0n, sampled: false, called: null };
+const NOTHING = { ...NO_ARCS, named: false, tree: null };
+
+// Milliseconds, which can be any number, as nanoseconds.
+const nsOf = ms => toNs(BigInt(Math.round(Math.max(-(2 ** 63), Math.min(ms * 1e6, 2 ** 63))) || 0));
 
 // Arcs that a program has sent to the module prof.
 function readSent(sent) {
   const arcs = [...sent].sort((a, b) => a.caller - b.caller || a.callee - b.callee)
-    .map(({ caller, callee, calls, ms }) => ({ caller, callee, calls: BigInt(calls), ns: BigInt(Math.round(ms * 1e6) || 0) }));
-  return { arcs, timed: arcs.some(arc => arc.ns !== 0n), ids: [], untimed: [], calibrated: 0n };
+    .map(({ caller, callee, calls, ms }) => ({ caller, callee, calls: BigInt(calls), ns: nsOf(ms) }));
+  return { ...NO_ARCS, arcs, timed: arcs.some(arc => arc.ns !== 0n) };
 }
 
 const known = new WeakMap(); // what was read of the reports
@@ -76,9 +91,9 @@ function join(programs) {
   let base = 0;
   for (const program of programs) {
     const { names: own, demangled: shown } = namesOf(program), one = countedIn(program), suffix = suffixOf(program, programs), first = base;
-    const number = id => (id === OUTSIDE ? id : first + id);
+    const number = id => (isOutside(id) ? id : first + id);
     const take = id => {
-      if (id === OUTSIDE) return;
+      if (isOutside(id)) return;
       const name = own[id] || `#${id}`;
       names.set(number(id), name + suffix);
       demangled.set(number(id), (shown[id] || name) + suffix);
@@ -86,15 +101,23 @@ function join(programs) {
     };
     one.arcs.forEach(arc => { take(arc.caller); take(arc.callee); });
     one.ids.forEach(take);
-    counted.push({ ...one, ids: one.ids.map(number), untimed: one.untimed.map(range => range.map(number)),
+    const untimed = one.untimed.map(([from, to]) => [number(from), Math.min(number(to), base - 1)]).filter(([from, to]) => from <= to);
+    counted.push({ ...one, ids: one.ids.map(number), untimed,
+      called: one.called && new Map([...one.called].map(([id, calls]) => [number(id), calls])),
       arcs: one.arcs.map(arc => ({ ...arc, caller: number(arc.caller), callee: number(arc.callee) })) });
   }
   return { ...sumOf(counted), names, demangled };
 }
 
+// The call tree that is reported if one instance has recorded all there is; else null, and arcs are reported.
+function treeOf(programs) {
+  const [saved, ...others] = programs.flatMap(program => program.saved);
+  return saved && !others.length && isOnly(saved) ? readReport(saved).tree : null;
+}
+
 function graphOf(programs) {
-  const { demangled, ...counted } = join(programs);
-  return makeGraph({ ...counted, nameOf: id => demangled.get(id) });
+  const { demangled, ids, ...counted } = join(programs);
+  return makeGraph({ ...counted, ids: treeOf(programs) ? ids : [...counted.called?.keys() ?? []], nameOf: id => demangled.get(id) });
 }
 
 // The calls as a report: see Results.json().
@@ -108,20 +131,22 @@ function reportCalls(programs) {
   const map = (id, name, type, entries) => row(id, 'map_id', name, type, 'i32',
     `[${entries.map(([key, value]) => `{"key":${key},"value":${value}}`).join(',')}]`);
   const list = untimed.map(([first, last]) => (first === last ? first : `${first}-${last}`)).join(',');
+  // Ids are unique, as one that occurs again begins another report.
   const head = (list && row(0, 'global_id', 'not_timed', 'str', '(i32; i32)', `"${list}"`)) +
-    (calibrated ? row(0, 'global_id', 'calibrated', 'u64', 'i64', `${calibrated}`) : '') +
+    (calibrated ? row(1, 'global_id', 'calibrated', 'u64', 'i64', `${calibrated}`) : '') +
     map(0, 'names', 'map<u32,str>', [...names].map(([id, name]) => [id, JSON.stringify(name)]));
   const some = ns => (calibrated && ns < 0n ? 1n : ns); // as makeGraph has it
-  const [saved, ...others] = programs.flatMap(program => program.saved);
-  const tree = saved && !others.length && isOnly(saved) ? readReport(saved).tree : null;
+  const signed = timed && arcs.some(arc => some(arc.ns) < 0n); // only times of open calls can be below 0
+  const tree = treeOf(programs);
   if (tree) {
     return head + [tree, ...tree.beside].map((one, i) => (one.type === 'str'
-      ? row(i, 'global_id', one.name, one.type, '(i32; i32)', valueInJson(one))
+      ? row(2 + i, 'global_id', one.name, one.type, '(i32; i32)', valueInJson(one))
       : row(1 + i, 'map_id', one.name, one.type, 'i32', valueInJson(one)))).join('');
   }
   return head +
-    map(1, 'arcs', `map<(u32,u32),${timed ? '(u64,u64)' : 'u64'}>`,
-      arcs.map(arc => [`[${arc.caller},${arc.callee}]`, timed ? `[${arc.calls},${some(arc.ns)}]` : `${arc.calls}`]));
+    map(1, 'arcs', `map<(u32,u32),${signed ? '(u64,i64,u64)' : timed ? '(u64,u64)' : 'u64'}>`,
+      arcs.map(({ caller, callee, calls, ns }) => [`[${caller >>> 0},${callee >>> 0}]`,
+        timed ? `[${calls},${some(ns)}${signed ? ',0' : ''}]` : `${calls}`]));
 }
 
 // A profile for pprof: the stacks of a program of which one instance has recorded all, else its arcs.
@@ -138,7 +163,8 @@ const areCallsIn = programs => programs.some(program => countedIn(program).arcs.
 // What the reports do not tell: nothing if there is one that tells all, else the calls of all together.
 function tellMore(programs) {
   const all = programs.flatMap(program => program.saved);
-  return (all.length === 1 && all.every(isTold)) || !areCallsIn(programs) ? '' : reportCalls(programs);
+  const isEmpty = all.every(saved => !readAll(saved).arcs.length); // since the beginning, not since clear(), which the reports do not know of
+  return (all.length === 1 && all.every(isTold)) || isEmpty ? '' : reportCalls(programs);
 }
 
 parts.views ??= {

@@ -1,0 +1,121 @@
+// Compares what WasmProf shows of several instances and programs (stdlib/host/views.js) with what `whammc report --format=gprof` shows of
+// the report that it makes of them, byte by byte: any kinds of calls, odd names, numbers up to 64 bits, clear().
+//   node test_views.mjs SOURCE-DIR WHAMMC
+import { spawnSync } from 'node:child_process';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { end, result } from '../tap.mjs';
+
+const [source, whammc] = [resolve(process.argv[2]), resolve(process.argv[3])];
+const load = name => import(pathToFileURL(join(source, 'stdlib/host', name)).href);
+const { parts } = await load('parts.js'), OUTSIDE = 4294967295;
+await load('views.js');
+const { views } = parts;
+parts.names = {};
+
+/** A pseudo-random number below n, always the same ones for a seed. */
+function random(seed) {
+  let state = seed * 2654435761 + 12345;
+  return n => {
+    state = (Math.imul(state, 1103515245) + 12345) >>> 0;
+    return (state >>> 8) % n;
+  };
+}
+
+// ---- reports ----
+
+const NAMES = ['plain', 'a"b', 'new\nline', 'tab\t', '</script><b>', '__proto__', 'constructor', 'x'.repeat(3000), 'a\u2028b', '\u202eabc', '\ufffd', '日本', '😀',
+  '#3', 'a, 3, 4, 5_x', '', 'same', 'same', 'name","value":[', '\\', '<cycle 1>', '\u0085', '\ufffe', '\x7f', ' blank', '%s'];
+
+const row = (id, kind, name, type, value) => `{"id":${id},"id_type":"${kind}","name":"${name}","type":"${type}","wasm_type":"i32","script":"script0",` +
+  `"fname":null,"fid":null,"pc":null,"probe":null,"value":${value}}\n`;
+const map = (id, name, type, entries) => row(id, 'map_id', name, type, `[${entries.map(([key, value]) => `{"key":${key},"value":${value}}`).join(',')}]`);
+const list = values => `[${values.join(',')}]`;
+
+function someTime(below) {
+  const kinds = [() => 0, () => below(1000), () => 5000 * below(4000), () => below(1 << 24) * 1000, () => (below(20) ? 5 : '18446744073709551615'),
+    () => (below(10) ? 7 : '9223372036854775807')];
+  return kinds[below(kinds.length)]();
+}
+
+const someCalls = below => (below(30) ? below(1000) : below(2) ? '18446744073709551600' : '9007199254740993');
+
+// width: 1 calls, 2 with times, 3 with times of which some are below 0.
+function makeArcs(below, width) {
+  const arcs = new Map(), functions = 1 + below(12), types = ['u64', '(u64,u64)', '(u64,i64,u64)'];
+  for (let n = below(3 * functions) + (below(6) ? 1 : 0); n > 0; n--) {
+    const key = list([below(8) ? below(functions) : OUTSIDE, below(12) ? below(functions) : OUTSIDE]), calls = someCalls(below);
+    arcs.set(key, width === 1 ? calls : list(width === 2 ? [calls, someTime(below)] : [calls, below(1000000) - (below(9) ? 0 : 500000), 0]));
+  }
+  return map(0, 'arcs', `map<(u32,u32),${types[width - 1]}>`, [...arcs]);
+}
+
+// `alone`: also with unknown functions, which have no arcs of their own in the sum of several trees.
+function makeTree(below, timed, alone) {
+  const nodes = [], sampled = alone && !below(3), samples = sampled ? ['"samples, cpu/nanoseconds"', '"samples, size/bytes"'][below(2)] : '';
+  for (let id = 1, count = below(60) + (below(5) ? 1 : 0); id <= count; id++)
+    nodes.push([id, list([below(id), below(20) || !alone ? below(12) : OUTSIDE, below(50), ...(timed ? [someTime(below)] : [])])]);
+  const called = [...Array(below(14)).keys()].map(id => [id, below(3) * 1000]);
+  return map(0, 'tree', `map<u32,(u32,u32,u64${timed ? ',u64' : ''})>`, nodes) +
+    (sampled && timed ? row(5, 'global_id', 'tree_values', 'str', samples) : '') + (sampled && below(3) ? map(6, 'tree_calls', 'map<u32,u64>', called) : '');
+}
+
+/** Some programs: { programs, alone: the report of the only instance, or null }. */
+function makePrograms(seed) {
+  const below = random(seed), count = below(4) ? 1 : 2, programs = [];
+  for (let i = 0; i < count; i++) {
+    const names = Array.from({ length: below(3) ? 13 : 4 }, () => NAMES[below(NAMES.length)]), id = `${seed}.${i}`, saved = [];
+    const instances = below(3) ? 1 : 1 + below(3), kind = 1 + below(5), alone = count === 1 && instances === 1;
+    const constant = (below(3) ? '' : row(8, 'global_id', 'not_timed', 'str', `"${below(3)},${3 + below(2)}-${5 + below(9)}"`)) +
+      map(7, 'names', 'map<u32,str>', names.map((name, fid) => [fid, JSON.stringify(name)]));
+    const calibrated = count > 1 || below(3) ? '' : row(9, 'global_id', 'calibrated', 'u64', below(2) ? 1234567 : below(2) ? 0 : '18446744073709551615');
+    parts.names[id] = { names, demangled: {} };
+    for (let n = 0; n < instances; n++) {
+      const report = (kind < 4 ? makeArcs(below, kind) : makeTree(below, kind === 5, alone)) + calibrated + constant;
+      const sent = alone || below(6) ? [] : Array.from({ length: below(5) }, () =>
+        ({ caller: below(9) ? below(6) : OUTSIDE, callee: below(6), calls: below(100), ms: below(3) ? below(1000) / 8 : 0 }));
+      saved.push({ report, sent, before: below(6) ? null : { report, sent } });
+    }
+    programs.push({ id, title: `"program"${i}.wasm`, module: null, saved });
+  }
+  const [{ saved: [only] }] = programs, isAlone = count === 1 && programs[0].saved.length === 1 && !only.before;
+  return { programs, alone: isAlone ? only.report : null };
+}
+
+// ---- comparisons ----
+
+function theirs(text) {
+  const ended = spawnSync(whammc, ['report', '--format=gprof', '--no-demangle', '-'], { input: text, encoding: 'utf8' });
+  return ended.status ? ended.stderr : ended.stdout;
+}
+
+const differing = [], alone = [], SEEDS = 120;
+for (let seed = 1; seed <= SEEDS; seed++) {
+  const { programs, alone: report } = makePrograms(seed), text = views.text(programs, 0), json = views.json(programs);
+  if (theirs(json) !== text) differing.push([seed, text, theirs(json), json]);
+  if (report !== null && theirs(report) !== text) alone.push([seed, text, theirs(report), report]);
+}
+result(differing.length === 0, `${SEEDS} results as whammc report shows them`, ...(differing[0] ?? []));
+result(alone.length === 0, 'those of one instance as whammc report shows its report', ...(alone[0] ?? []));
+
+// What was counted before clear() is in the report of the program, but not in that of the calls after it.
+const cleared = { report: map(0, 'arcs', 'map<(u32,u32),u64>', [[list([OUTSIDE, 1]), 7]]), sent: [] };
+const nothing = [{ id: '1.0', title: 'a.wasm', module: null, saved: [{ ...cleared, before: cleared }] }];
+result(theirs(views.tellMore(nothing)).startsWith('Flat profile: 0 calls'), 'nothing since clear()', views.tellMore(nothing));
+
+// The functions that are not timed are those of their program, even if there are more than have been called.
+const timed = row(1, 'global_id', 'not_timed', 'str', '"1-500"') + map(0, 'arcs', 'map<(u32,u32),(u64,u64)>', [[list([OUTSIDE, 0]), list([1, 1000])]]);
+const two = ['1.0', '2.0'].map((id, i) => ({ id, title: `${i}.wasm`, module: null, saved: [{ report: i ? timed.replace(/"1-500"/, '""') : timed, sent: [], before: null }] }));
+result(!views.flatProfileText(two, 0).includes('not timed'), 'functions that are not timed, of two programs', views.flatProfileText(two, 0));
+
+// Numbers of functions that make no sense.
+const [one] = makePrograms(3).programs;
+const counts = [-1, NaN, 0.5, 2.7, 1e99, '2', undefined, Infinity].map(n => views.flatProfileText([one], n).trimEnd().split('\n').length);
+const [all, some] = [0, 2].map(n => views.flatProfileText([one], n).trimEnd().split('\n').length);
+result(all !== some && String(counts) === String([all, all, all, some, all, some, all, all]), 'numbers of functions', counts, all, some);
+
+// Times that are no numbers, as a program can send them to the module prof.
+const odd = [NaN, Infinity, -Infinity, 1e300, -1e300].map((ms, i) => ({ caller: OUTSIDE, callee: i, calls: 2 ** 60, ms }));
+const oddProgram = [{ id: '1.0', title: 'a.wasm', module: null, saved: [{ report: '', sent: odd, before: null }] }];
+result(theirs(views.json(oddProgram)) === views.text(oddProgram, 0) && views.pprof(oddProgram).length > 0, 'times that are no numbers', views.text(oddProgram, 0));
+end();
