@@ -173,6 +173,18 @@ static int compare_files(const void *pa, const void *pb) {
     return order ? order : (a->path.len > b->path.len) - (a->path.len < b->path.len);
 }
 
+static void sort_lines(AnnotatedFile *f) {
+    if (f->lines.len)
+        qsort(f->lines.at, f->lines.len, sizeof *f->lines.at, compare_lines);
+}
+
+static void sort_files(Annotation *a) {
+    for (uint32_t i = 0; i < a->files.len; i++)
+        sort_lines(&a->files.at[i]);
+    if (a->files.len)
+        qsort(a->files.at, a->files.len, sizeof *a->files.at, compare_files);
+}
+
 static void finish(Maker *m) {
     Annotation *a = m->a;
     for (uint32_t i = 0; i < m->each.len; i++) {
@@ -180,11 +192,7 @@ static void finish(Maker *m) {
         line->timed = true;
         add(&line->times, m->each.at[i].most);
     }
-    for (uint32_t i = 0; i < a->files.len; i++)
-        qsort(a->files.at[i].lines.at, a->files.at[i].lines.len, sizeof *a->files.at[i].lines.at,
-              compare_lines);
-    if (a->files.len)
-        qsort(a->files.at, a->files.len, sizeof *a->files.at, compare_files);
+    sort_files(a);
     map_free(&m->files);
     map_free(&m->copies);
     map_free(&m->lines);
@@ -216,6 +224,45 @@ void annotate_make(Annotation *a, const Places *p, Locator *l, const Report *r,
     finish(&m);
 }
 
+/* Adds the lines of a file to those of another one; both are sorted. */
+static void join_lines(AnnotatedFile *to, const AnnotatedFile *from) {
+    uint32_t n = to->lines.len, k = 0;
+    for (uint32_t i = 0; i < from->lines.len; i++) {
+        const AnnotatedLine *line = &from->lines.at[i];
+        while (k < n && to->lines.at[k].line < line->line)
+            k++;
+        if (k == n || to->lines.at[k].line != line->line) {
+            vec_push(&to->lines, *line);
+            continue;
+        }
+        add(&to->lines.at[k].total, line->total);
+        add(&to->lines.at[k].times, line->times);
+        to->lines.at[k].timed |= line->timed;
+    }
+    add(&to->total, from->total);
+}
+
+void annotate_join(Annotation *a, Sources *sources) {
+    Map known = {0}; /* path -> index */
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < a->files.len; i++) {
+        AnnotatedFile f = a->files.at[i];
+        bool added;
+        f.path = source_plain_path(sources, f.path, &a->arena);
+        uint64_t at = *map_put(&known, f.path, n, &added);
+        if (added) {
+            a->files.at[n++] = f;
+            continue;
+        }
+        join_lines(&a->files.at[at], &f);
+        sort_lines(&a->files.at[at]);
+        vec_free(&f.lines);
+    }
+    a->files.len = n;
+    map_free(&known);
+    sort_files(a);
+}
+
 void annotate_free(Annotation *a) {
     for (uint32_t i = 0; i < a->files.len; i++)
         vec_free(&a->files.at[i].lines);
@@ -229,6 +276,8 @@ void annotate_free(Annotation *a) {
 
 bool annotate_fits(const char *wanted, Str path) {
     Buf copy = {0};
+    while (strncmp(wanted, "../", 3) == 0) /* paths are shown without */
+        wanted += 3;
     buf_str(&copy, path);
     const char *whole = buf_cstr(&copy);
     bool fits = fnmatch(wanted, whole, 0) == 0;

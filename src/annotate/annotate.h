@@ -49,6 +49,8 @@ const ReportVar *annotate_variable(const Report *r, const char *name);
  * nothing in the report. Without a locator, no source is looked for. */
 void annotate_make(Annotation *a, const Places *p, Locator *l, const Report *r,
                    const ReportVar *var);
+/* Joins files that the program names by several paths, with "..". */
+void annotate_join(Annotation *a, Sources *sources);
 void annotate_free(Annotation *a);
 
 /* ---- showing ---- */

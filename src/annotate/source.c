@@ -2,6 +2,7 @@
  * annotate/source.c - reads source files and splits them into lines.
  */
 #include "annotate/source.h"
+#include "locations/url.h"
 
 static void split(SourceText *t) {
     const char *p = (const char *)t->bytes.data, *end = p + t->bytes.len;
@@ -56,6 +57,26 @@ const SourceText *source_text(Sources *s, Str path) {
     if (added)
         vec_push(&s->texts, read_text(s, path));
     return s->texts.at[index];
+}
+
+static bool is_same_text(const SourceText *a, const SourceText *b) {
+    return a->bytes.len == b->bytes.len &&
+           (!a->bytes.len || memcmp(a->bytes.data, b->bytes.data, a->bytes.len) == 0);
+}
+
+Str source_plain_path(Sources *s, Str path, Arena *arena) {
+    Buf plain = {0};
+    if (!path.len || !memmem(path.ptr, path.len, "/../", 4))
+        return path;
+    url_resolve(STR(""), path, &plain);
+    if (plain.len && !str_eq(buf_view(&plain), path)) {
+        const SourceText *at = source_text(s, path), *there = source_text(s, buf_view(&plain));
+        if (there ? !at || is_same_text(at, there) : !at)
+            path = (Str){arena_strndup(arena, (const char *)plain.data, plain.len),
+                         (uint32_t)plain.len};
+    }
+    buf_free(&plain);
+    return path;
 }
 
 Str source_line(const SourceText *t, uint32_t line) {

@@ -151,6 +151,8 @@ static bool make(const Cli *cli, const Settings *s, Inputs *in, Buf *out) {
         .mangled = s->no_demangle,
     };
     if (ok)
+        annotate_join(&a, &sources);
+    if (ok)
         check_files(in, &a, &look);
     if (ok && s->format == FORMAT_HTML)
         annotate_html(&a, &look, out);

@@ -182,11 +182,41 @@ static void settle_file(CoverageFile *f, const CoverageOptions *o) {
     count_file(f);
 }
 
+#define APPEND(to, from)                                                                           \
+    do {                                                                                           \
+        for (uint32_t k = 0; k < (from)->len; k++)                                                 \
+            vec_push(to, (from)->at[k]);                                                           \
+    } while (0)
+
+/* Units of different folders name the same file by different paths, with "..". */
+static void join_files(Coverage *c, Sources *sources) {
+    Map known = {0}; /* path -> index */
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->files.len; i++) {
+        CoverageFile f = c->files.at[i];
+        bool added;
+        f.path = source_plain_path(sources, f.path, &c->arena);
+        uint64_t at = *map_put(&known, f.path, n, &added);
+        if (added) {
+            c->files.at[n++] = f;
+            continue;
+        }
+        CoverageFile *to = &c->files.at[at];
+        APPEND(&to->lines, &f.lines);
+        APPEND(&to->ways, &f.ways);
+        APPEND(&to->functions, &f.functions);
+        free_file(&f);
+    }
+    c->files.len = n;
+    map_free(&known);
+}
+
 /* Removes filtered files and sorts the rest. */
 static void settle(CoverageMaker *maker, Sources *sources) {
     Coverage *c = maker->c;
     const CoverageOptions *o = maker->options;
     uint32_t n = 0;
+    join_files(c, sources);
     for (uint32_t i = 0; i < c->files.len; i++) {
         CoverageFile *f = &c->files.at[i];
         bool wanted = is_wanted(o, f);

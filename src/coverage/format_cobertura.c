@@ -167,7 +167,10 @@ void coverage_cobertura(const Coverage *c, uint64_t time, Buf *out) {
                "branches-valid=\"%u\" version=\"whammc\" timestamp=\"%" PRIu64 "\">\n  <sources>\n",
                t->lines.hit, t->lines.all, t->ways.hit, t->ways.all, time);
     buf_str(out, STR("    <source>"));
-    view_xml(root > 1 ? (Str){c->files.at[0].path.ptr, root - 1} : STR("."), out);
+    view_xml(root > 1    ? (Str){c->files.at[0].path.ptr, root - 1}
+             : root == 1 ? STR("/")
+                         : STR("."),
+             out);
     buf_str(out, STR("</source>\n  </sources>\n  <packages>\n"));
     for (uint32_t first = 0, i = 0; i < sorted.files.len; first = i) {
         while (i < sorted.files.len &&
