@@ -281,11 +281,12 @@ static void forget_end(Merge *m) {
     }
 }
 
-static void open_row(Merge *m, uint32_t i) {
+/* False if its value cannot be added to, which nothing has said yet. */
+static bool open_row(Merge *m, uint32_t i) {
     const ReportRow *row = &m->report->rows.at[i];
     MergeRow *r = &m->rows[i];
     if (!value_is_map(row->var->type) && !value_is_tuple(row->var->type))
-        return;
+        return true;
     MergeValue v;
     r->composite = merge_value_read(row->var->type, row->value, &v);
     if (r->composite) {
@@ -301,25 +302,34 @@ static void open_row(Merge *m, uint32_t i) {
         vec_push(&m->trees, t);
         r->tree = m->trees.len;
     }
-}
-
-Merge *merge_begin(Report *r, Buf *why) {
-    Merge *m = mem_zalloc(sizeof *m);
-    m->report = r;
-    m->rows = mem_zalloc((r->rows.len + 1u) * sizeof *m->rows);
-    for (uint32_t i = 0; i < r->rows.len; i++)
-        open_row(m, i);
-    forget_end(m);
-    if (set_rules(m, why))
-        return m;
-    merge_free(m);
-    return NULL;
+    return r->composite || row->unreadable;
 }
 
 static void put_place(const ReportRow *row, Buf *out) {
     buf_printf(out, "'%.*s'", STR_ARG(row->var->name));
     if (row->has_place)
         buf_printf(out, " at %.*s:%u", STR_ARG(row->fname), row->pc);
+}
+
+static void put_unreadable(const ReportRow *row, Buf *why) {
+    buf_str(why, STR("the value of "));
+    put_place(row, why);
+    buf_str(why, STR(" cannot be read, or has a key twice"));
+}
+
+Merge *merge_begin(Report *r, Buf *why) {
+    Merge *m = mem_zalloc(sizeof *m);
+    m->report = r;
+    m->rows = mem_zalloc((r->rows.len + 1u) * sizeof *m->rows);
+    for (uint32_t i = 0; i < r->rows.len && !why->len; i++)
+        if (!open_row(m, i))
+            put_unreadable(&r->rows.at[i], why);
+    if (!why->len)
+        forget_end(m);
+    if (!why->len && set_rules(m, why))
+        return m;
+    merge_free(m);
+    return NULL;
 }
 
 static bool is_same_row(const ReportRow *a, const ReportRow *b) {
@@ -433,6 +443,10 @@ bool merge_add(Merge *m, const Report *other, bool less, Buf *why) {
                          "or of other scripts"));
         return false;
     }
+    if (!m->rows[wrong].names && m->rows[wrong].rule != MERGE_SAME) {
+        put_unreadable(&other->rows.at[wrong], why);
+        return false;
+    }
     buf_str(why, STR("the value of "));
     put_place(&other->rows.at[wrong], why);
     if (m->rows[wrong].names)
@@ -440,9 +454,7 @@ bool merge_add(Merge *m, const Report *other, bool less, Buf *why) {
                 STR(" has other names of functions than the first report, or cannot be read: it "
                     "is of another program"));
     else
-        buf_str(why, m->rows[wrong].rule == MERGE_SAME
-                         ? STR(" is another one than in the first report")
-                         : STR(" cannot be read"));
+        buf_str(why, STR(" is another one than in the first report"));
     return false;
 }
 
