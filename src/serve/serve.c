@@ -236,17 +236,21 @@ static bool read_seconds(struct MHD_Connection *c, uint32_t *seconds) {
 static WhammcReport *report_of(const Serve *s, uint32_t seconds, LiveReport *live,
                                const char **why) {
     LiveReport before = {0};
+    bool ended = false;
     if (seconds) {
         if (!live_take(s->live, &before, why)) {
             live_report_free(&before);
             return NULL;
         }
-        live_sleep(s->live, seconds);
+        ended = live_sleep(s->live, seconds);
+    }
+    bool good = live_take(s->live, live, why);
+    if (good && ended && live->time == before.time) { /* the engine was killed */
+        *why = "the program has ended without a report";
+        good = false;
     }
     WhammcReport *report =
-        live_take(s->live, live, why)
-            ? served_report(&s->options.of, &live->text, seconds ? &before.text : NULL)
-            : NULL;
+        good ? served_report(&s->options.of, &live->text, seconds ? &before.text : NULL) : NULL;
     live_report_free(&before);
     return report;
 }
