@@ -81,7 +81,7 @@ export function createCodeView(panel, { disassemble, list }) {
     for (const site of sites?.here ?? []) matched.set(site.pc, [...(matched.get(site.pc) ?? []), site]);
     const byPc = new Map();
     for (const [pc, value] of counts[variable.value]?.[chosen] ?? []) byPc.set(pc, (byPc.get(pc) ?? 0) + value);
-    const most = Math.max(1, ...byPc.values()), indents = depths(lines.map(line => line.instruction));
+    const most = [...byPc.values()].reduce((a, b) => Math.max(a, b), 1), indents = depths(lines.map(line => line.instruction));
     let last = '';
     const body = [], known = new Set(lines.map(line => line.pc));
     const addRow = (pc, text, indent, extra = '') => {

@@ -1,5 +1,6 @@
 // The compiler in a worker; it keeps the program that was opened last.
 import { bundledScripts, check, compile, explain, init, readReport, version } from 'whammc';
+import { shownRows } from './rows.mjs';
 import { serve } from './rpc.mjs';
 
 const NAME = 'script.whamm';
@@ -14,28 +15,6 @@ const source = text => ({ name: NAME, text });
 /** The libraries that a script names and that are not part of the compiler. */
 const librariesOf = text => Object.fromEntries(Object.entries(libraries).filter(([name]) => new RegExp(`\\buse\\s+${name}\\b`).test(text)));
 const optionsOf = text => ({ libraries: librariesOf(text) });
-
-/** A value as text: numbers in full, tuples in parentheses. */
-function show(value) {
-  if (Array.isArray(value)) return `(${value.map(show).join(', ')})`;
-  return typeof value === 'string' ? JSON.stringify(value) : String(value);
-}
-
-const isMap = value => Array.isArray(value) && value.every(each => Array.isArray(each) && each.length === 2);
-
-/** Rows for people; a map is a row for each of its keys. */
-function* tableRows(rows, variables) {
-  const types = new Map(variables.map(variable => [`${variable.script}/${variable.name}`, variable.type]));
-  for (const row of rows) {
-    const { variable, shownFunction, fid, pc, instruction, probe, value, script } = row;
-    const place = { variable, function: shownFunction, fid, pc, instruction, probe };
-    if (isMap(value) && types.get(`${script}/${variable}`)?.startsWith('map'))
-      for (const [key, each] of value) yield { ...place, key: typeof key === 'string' ? key : show(key), value: plain(each) };
-    else yield { ...place, key: null, value: plain(value) };
-  }
-}
-
-const plain = value => (Array.isArray(value) ? show(value) : value);
 
 serve({
   async start(module, given) {
@@ -88,17 +67,8 @@ serve({
   async read(text) {
     report?.close();
     report = await readReport(text, { module: program.bytes });
-    const { variables } = report, rows = [], counts = {};
-    let all = 0;
-    for (const row of tableRows(report.rows, variables)) {
-      if (row.fid !== null && typeof row.value !== 'string') {
-        const value = Number(row.value);
-        const places = (counts[row.variable] ??= {});
-        if (row.pc !== null) (places[row.fid] ??= []).push([row.pc, value]);
-      }
-      if (all++ < MOST_ROWS) rows.push(row);
-    }
-    return { variables, rows, all, counts, printed: report.rest };
+    const { variables } = report;
+    return { variables, ...shownRows(report.rows, variables, MOST_ROWS), printed: report.rest };
   },
 
   /** The report in a format of `whammc report`. */

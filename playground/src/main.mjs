@@ -20,7 +20,7 @@ const makeCompiler = () => new Worker(new URL('./compiler.worker.mjs', import.me
 const makeRunner = () => new Worker(new URL('./runner.worker.mjs', import.meta.url), { type: 'module', name: 'program' });
 const checking = connect(makeCompiler), working = connect(makeCompiler); // one is always free for what is typed
 
-const state = { program: null, own: null, files: [], runner: null, report: null, reportText: '', diagnostics: [], output: '', turn: 0 };
+const state = { program: null, own: null, files: [], runner: null, report: null, drawn: null, diagnostics: [], output: '', turn: 0, results: 0 };
 let editor = null;
 
 // ---- small things ----
@@ -82,7 +82,7 @@ function startTheme() {
     kept = localStorage.getItem('theme');
   } catch { // not allowed
   }
-  setTheme(kept in THEMES ? kept : 'auto');
+  setTheme(Object.hasOwn(THEMES, kept) ? kept : 'auto');
   const names = Object.keys(THEMES);
   byId('theme').addEventListener('click', () => setTheme(names[(names.indexOf(document.documentElement.dataset.theme) + 1) % names.length]));
 }
@@ -110,10 +110,11 @@ const codeView = createCodeView(byId('view-code'), {
   list: fid => working.call('list', editor.text, fid),
 });
 
-/** Opens a program; says what is wrong with it. `source` are the lines of its C file. */
+/** Opens a program, and ends the run of another; says what is wrong with it. `source` are the lines of its C file. */
 async function open(name, bytes, source = null, sourceName = '') {
   const turn = ++state.turn;
   state.program = null;
+  if (state.runner) endRun();
   byId('run').disabled = true;
   clearReport();
   say(`reading ${visible(name)} …`);
@@ -197,7 +198,8 @@ const EMPTY = { table: 'Run the program to see its report.', chart: 'Run the pro
   flame: 'Run a script that records a call tree, such as the example calltree, to see a flame graph.', output: 'Run the program to see its output.' };
 
 function clearReport() {
-  Object.assign(state, { report: null, reportText: '', output: '' });
+  Object.assign(state, { report: null, drawn: null, output: '' });
+  state.results++;
   for (const [name, text] of Object.entries(EMPTY)) byId(`view-${name}`).replaceChildren(element('p', { class: 'empty' }, text));
 }
 
@@ -227,7 +229,7 @@ function showPlace(fid, pc) {
 
 async function drawFlame() {
   const { report } = state, panel = byId('view-flame');
-  if (panel.dataset.of === state.reportText && panel.querySelector('iframe')) return;
+  if (state.drawn === report && panel.querySelector('iframe')) return;
   try {
     const svg = await working.call('write', 'svg', { title: state.program.name });
     if (report !== state.report) return;
@@ -239,7 +241,7 @@ async function drawFlame() {
       URL.revokeObjectURL(url);
       panel.scrollTop = panel.scrollHeight; // where the roots are
     });
-    panel.dataset.of = state.reportText;
+    state.drawn = report;
     panel.replaceChildren(frame, element('p', { class: 'downloads' },
       element('button', { type: 'button', class: 'quiet', onclick: () => download(`${state.program.name.replace(/\.wasm$/, '')}.svg`, svg, 'image/svg+xml') }, 'Save SVG')));
   } catch (error) {
@@ -288,22 +290,30 @@ function setRunning(runner) {
   document.body.classList.toggle('running', runner !== null);
 }
 
-/** Reports come faster than they can be read: the last one counts. */
+/** Ends the run, if there is one. */
+function endRun() {
+  state.runner?.terminate();
+  setRunning(null);
+}
+
+/** Reports come faster than they can be read: the last one counts, and none after the results of another run or program. */
 function createReader() {
+  const { results } = state;
   let next = null, busy = null;
   async function work() {
     while (next !== null) {
       const text = next;
       next = null;
       const report = await working.call('read', text);
-      Object.assign(state, { report, reportText: text });
+      if (results !== state.results) return;
+      state.report = report;
       codeView.update({ counts: report.counts }, false);
       drawShown();
     }
   }
   return text => {
     if (text !== undefined) next = text;
-    busy = (busy ?? Promise.resolve()).then(work);
+    busy = (busy ?? Promise.resolve()).catch(() => {}).then(work); // one that cannot be read does not keep others away
     return busy;
   };
 }
@@ -311,19 +321,21 @@ function createReader() {
 async function run() {
   if (state.runner || !state.program) return;
   clearReport();
-  setRunning({ terminate() {} });
-  const { program } = state, begin = performance.now();
+  const instrumenting = { terminate() {}, stop() { endRun(); say('stopped'); } };
+  setRunning(instrumenting);
+  const { program, results } = state, begin = performance.now();
   say('instrumenting …');
   let made;
   try {
     made = await working.call('instrument', editor.text, byId('live').checked);
   } catch (error) {
+    if (state.runner !== instrumenting) return;
     setRunning(null);
     const lines = error.message.trim().split('\n');
     say(visible(lines[0]) + (lines.length > 1 ? ' …' : ''), 'bad');
     return;
   }
-  if (!state.runner || state.program !== program) return setRunning(null);
+  if (state.runner !== instrumenting) return;
   const ms = performance.now() - begin, took = `${plural(made.sites, 'site')} instrumented in ${shown(Math.round(ms))} ms`;
   const told = made.warnings.filter(each => each.tag !== EXPECTED);
   const warnings = told.length ? `; ${plural(told.length, 'warning')}: ${visible(told[0].message)}` : '';
@@ -335,11 +347,13 @@ async function run() {
     if (state.runner === runner) setRunning(null);
     try {
       await read();
+      if (results !== state.results) return;
       if (!state.report) throw new Error(kind === 'stopped' ? 'no report yet' : 'the program made no report');
       const printed = state.report.printed.trim();
       if (printed) addOutput('script', `${printed}\n`);
       say(`${text}; ${took}${warnings}`, kind === 'bad' ? 'bad' : 'good');
     } catch (error) {
+      if (results !== state.results) return;
       say(`${text}; ${visible(error.message.trim())}`, 'bad');
     }
     drawShown();

@@ -53,10 +53,13 @@ const HOSTILE = `(module (memory (export "memory") 1)
   ${HOSTILE_NAMES.map((name, i) => `(func (export "${name}") (drop (i32.const ${i})))`).join('\n')}
   (func (export "_start") ${HOSTILE_NAMES.map((_, i) => `(call ${i})`).join(' ')}))`;
 const TRAPS = '(module (memory (export "memory") 1) (func $f unreachable) (func (export "_start") (call $f)))';
+// One function of more instructions than a call has arguments.
+const LONG = `(module (memory (export "memory") 1) (func $long (export "_start") ${'nop '.repeat(140000)}))`;
 const IMPORTS = '(module (import "env" "draw" (func)) (func (export "_start") (call 0)))';
 
 function assembleAll() {
-  const made = { endless: assemble('endless', ENDLESS), traps: assemble('traps', TRAPS), imports: assemble('imports', IMPORTS) };
+  const made = { endless: assemble('endless', ENDLESS), traps: assemble('traps', TRAPS), imports: assemble('imports', IMPORTS),
+    long: assemble('long', LONG) };
   const from = path.join(dir, 'hostile.wat'), to = path.join(dir, 'hostile.wasm');
   fs.writeFileSync(from, HOSTILE);
   execFileSync('wat2wasm', [from, '-o', to]);
@@ -246,10 +249,40 @@ async function testPrograms(tab, programs) {
   result(number(live) > 0 && number(last) >= number(live) && await tab.isEnabled('#run'), 'an endless program reports while it runs, and can be stopped',
     live, last);
 
+  // Another program, which is none, while one runs: no report of the one comes after that.
+  await tab.click('#run');
+  await waitForStatus(tab, 'running');
+  await tab.waitForSelector('#view-table tbody tr', { timeout: PATIENCE });
+  await open(tab, programs.damaged, 'damaged\\.wasm.*error');
+  await tab.waitForTimeout(1500); // two reports
+  result(await tab.isDisabled('#run') && await tab.isDisabled('#stop') && (await cells(tab)).length === 0, 'a run ends when another program is opened',
+    await status(tab));
+
   await open(tab, programs.traps);
   await run(tab);
   result(/^it trapped.*unreachable/.test(await status(tab)) && (await cells(tab)).some(row => row[0] === 'f' && row.at(-1) === '1'), 'a trap is told, and the report is there',
     await status(tab));
+  await write(tab, COUNT.replaceAll('calls', 'constructor').replace('}', 'report unshared var __proto__: u64; __proto__ = 5; }'));
+  await waitForCheck(tab, 'no problems');
+  await run(tab);
+  await tab.click('#tab-code');
+  await tab.waitForFunction(() => document.querySelectorAll('.code .mark').length, null, { timeout: PATIENCE });
+  for (const [name, count] of [['__proto__', '5'], ['constructor', '1']]) {
+    const found = await tab.selectOption('#count-of', name, { timeout: 5000 }).then(() => tab.waitForFunction(
+      text => [...document.querySelectorAll('.code .count')].some(cell => cell.textContent === text), count, { timeout: 5000 })).catch(() => null);
+    result(found, `counts of a variable with the name ${name}`, await tab.textContent('#view-code'));
+  }
+  await tab.click('#tab-table');
+  await write(tab, 'wasm:opcode:*:before { report unshared var n: u64; n++; }');
+  await waitForCheck(tab, 'no problems');
+  await open(tab, programs.long);
+  await run(tab);
+  await tab.click('#tab-code');
+  await tab.waitForFunction(() => /instructions are shown/.test(document.querySelector('#view-code').textContent), null, { timeout: PATIENCE });
+  result((await tab.textContent('.code tr[data-pc] .count')) === '1', 'a very long function', (await tab.textContent('#view-code')).slice(0, 500));
+  await tab.click('#tab-table');
+  await write(tab, COUNT);
+  await waitForCheck(tab, 'no problems');
   await open(tab, programs.imports);
   await run(tab, 'env\\.draw');
   result(true, 'imports that are not there are named');
