@@ -36,6 +36,7 @@ struct Live {
     uint32_t asked, answered; /* numbers of requests */
     bool any, good, ended;
     LiveReport last; /* or a message, if not good */
+    int64_t arrived; /* when it came, by the clock that nobody sets */
 };
 
 static int64_t now(clockid_t clock) {
@@ -75,6 +76,7 @@ static void *read_reports(void *ctx) {
         pthread_mutex_lock(&l->lock);
         buf_free(&l->last.text);
         l->last = (LiveReport){text, now(CLOCK_REALTIME)};
+        l->arrived = now(CLOCK_MONOTONIC);
         l->answered = head.number;
         l->good = head.good;
         l->any = true;
@@ -183,7 +185,7 @@ bool live_take(Live *l, LiveReport *report, const char **why) {
     enum { MILLISECOND = 1000000 };
     *report = (LiveReport){0};
     pthread_mutex_lock(&l->lock);
-    bool fresh = l->any && now(CLOCK_REALTIME) - l->last.time < (int64_t)FRESH_MS * MILLISECOND;
+    bool fresh = l->any && now(CLOCK_MONOTONIC) - l->arrived < (int64_t)FRESH_MS * MILLISECOND;
     if (!fresh && !l->ended) {
         uint32_t request = ++l->asked;
         if (pwrite(l->wanted, &request, sizeof request, 0) == sizeof request)

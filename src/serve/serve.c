@@ -438,7 +438,11 @@ Serve *serve_start(const ServeOptions *options, Live *live, Buf *why) {
     s->options = *options;
     s->live = live;
     pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->answered, NULL);
+    pthread_condattr_t steady;
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->answered, &steady);
+    pthread_condattr_destroy(&steady);
     int fd = listen_at(found, s);
     freeaddrinfo(found);
     if (fd >= 0)
@@ -461,7 +465,7 @@ static void answer_last(Serve *s) {
     enum { SECOND = 1000000000, MILLISECOND = 1000000 };
     struct timespec end;
     int error = 0;
-    clock_gettime(CLOCK_REALTIME, &end);
+    clock_gettime(CLOCK_MONOTONIC, &end);
     int64_t ns = end.tv_nsec + (int64_t)LAST_MS * MILLISECOND;
     end.tv_sec += ns / SECOND;
     end.tv_nsec = ns % SECOND;
