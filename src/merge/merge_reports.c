@@ -140,6 +140,17 @@ static NodeKey node_key(const Tree *t, const MergeValue *node, uint64_t parent) 
     return (NodeKey){parent, number_in(&fields[1]), place};
 }
 
+/* Nodes whose parent is not in the map are top-level nodes, too: no later node may get that number.
+ */
+static void drop_parents(const MergeEntries *e) {
+    for (uint32_t i = 0; i < e->values.len; i++) {
+        MergeValue *parent = &e->values.at[i].of.parts[0];
+        char text[24];
+        if (!map_get(&e->index, number_text(number_in(parent), text)))
+            parent->of.u = 0;
+    }
+}
+
 /* Enters the nodes of a map into the index. */
 static void enter_nodes(Tree *t, const MergeEntries *e) {
     for (uint32_t i = 0; i < e->values.len; i++) {
@@ -176,8 +187,7 @@ static uint64_t enter_node(Merge *m, Tree *t, const MergeValue *node, uint64_t p
     return number_of(ours->index.entries[at].key);
 }
 
-/* Enters a node after its ancestors. False if one is missing, or if the node is its own ancestor.
- */
+/* Enters a node after its ancestors. False if the node is its own ancestor. */
 static bool enter_path(Merge *m, Tree *t, const MergeEntries *e, uint32_t at, MergeRule rule) {
     Vec(uint32_t) path = {0};
     uint64_t *ours = NULL, zero = 0;
@@ -188,7 +198,9 @@ static bool enter_path(Merge *m, Tree *t, const MergeEntries *e, uint32_t at, Me
         uint64_t parent = number_in(&e->values.at[at].of.parts[0]);
         ours = parent ? map_get(&t->renumbered, number_text(parent, text)) : &zero;
         const uint64_t *next = ours ? NULL : map_get(&e->index, number_text(parent, text));
-        if (ours || !next || path.len > e->values.len)
+        if (!ours && !next)
+            ours = &zero;
+        if (ours || path.len > e->values.len)
             break;
         at = (uint32_t)*next;
     }
@@ -298,6 +310,7 @@ static bool open_row(Merge *m, uint32_t i) {
     uint32_t identity = profile_tree_identity(m->report, row->var);
     if (r->composite && identity && is_tree_value(&r->value, identity)) {
         Tree t = {.row = i, .identity = identity};
+        drop_parents(r->value.of.entries);
         enter_nodes(&t, r->value.of.entries);
         vec_push(&m->trees, t);
         r->tree = m->trees.len;
