@@ -87,6 +87,7 @@ static bool set_rule(Merge *m, Str text) {
         if (str_eq(m->report->rows.at[i].var->name, name)) {
             found = true;
             m->rows[i].rule = (MergeRule)which;
+            m->rows[i].names = false; /* the script says what it is */
             m->rows[i].tree = nodes ? nodes : m->rows[i].tree;
         }
     return found && !next_word(&text).len;
@@ -419,7 +420,7 @@ static bool add_row(Merge *m, uint32_t i, const Report *from, bool less) {
     MergeRule rule = less && r->rule == MERGE_SUM ? MERGE_LESS : r->rule;
     MergeValue v;
     bool ok = true;
-    if (r->is_end)
+    if (r->is_end || (r->rule == MERGE_FIRST && r->composite))
         return true;
     if (!r->composite) {
         MergeValue into = scalar_of(row), more = scalar_of(other);
