@@ -31,9 +31,15 @@ function readNames(module) {
 export function namesInModule(module) {
   const imports = WebAssembly.Module.imports(module).filter(one => one.kind === 'function');
   const own = imports.filter(one => !OUR_MODULES.includes(one.module)), added = imports.length - own.length;
-  const names = own.map(one => one.name);
+  const names = own.map(one => `${one.module}.${one.name}`);
   for (const [index, name] of readNames(module)) if (index < own.length || index >= imports.length) names[index < own.length ? index : index - added] = name;
   return names;
+}
+
+/** The number by which the scripts beside a program know it, "" = none. */
+export function tagOf(module) {
+  const section = WebAssembly.Module.customSections(module, 'whammc').pop();
+  return section ? new TextDecoder().decode(section) : '';
 }
 
 /** The names of a program, { id, module, names?, demangled? }: { names, demangled }, by index. */

@@ -10,6 +10,7 @@ const [source, whammc] = [resolve(process.argv[2]), resolve(process.argv[3])];
 const load = name => import(pathToFileURL(join(source, 'stdlib/host', name)).href);
 const { parts } = await load('parts.js'), OUTSIDE = 4294967295;
 await load('views.js');
+const { makeTrace } = await load('traces.js');
 const { views } = parts;
 parts.names = {};
 
@@ -118,4 +119,15 @@ result(all !== some && String(counts) === String([all, all, all, some, all, some
 const odd = [NaN, Infinity, -Infinity, 1e300, -1e300].map((ms, i) => ({ caller: OUTSIDE, callee: i, calls: 2 ** 60, ms }));
 const oddProgram = [{ id: '1.0', title: 'a.wasm', module: null, saved: [{ report: '', sent: odd, before: null }] }];
 result(theirs(views.json(oddProgram)) === views.text(oddProgram, 0) && views.pprof(oddProgram).length > 0, 'times that are no numbers', views.text(oddProgram, 0));
+
+// Traces of samples: names are those of profiles, and without the scripts beside the program those that its module has.
+function makeModule(tag) {
+  const text = string => [string.length, ...[...string].map(c => c.charCodeAt(0))], part = (id, bytes) => [id, bytes.length, ...bytes];
+  return new WebAssembly.Module(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, ...part(1, [1, 0x60, 0, 0]),
+    ...part(2, [1, ...text('host'), ...text('wait'), 0, 0]), ...part(0, [...text('whammc'), ...text(tag).slice(1)])]));
+}
+parts.names.traced = { names: ['host.wait', '</script>\n', null, '__proto__'], demangled: {} };
+const traced = ['traced', 'unknown'].map(tag => makeTrace([{ source: { module: makeModule(tag), title: 'a.wasm' }, timestamp: 1, stack: [3, 2, 1, 0] }],
+  null, () => true).frames.map(frame => frame.name));
+result(JSON.stringify(traced) === JSON.stringify([['__proto__', '#2', '</script>\n', 'host.wait'], ['#3', '#2', '#1', 'host.wait']]), 'names in traces', traced);
 end();
