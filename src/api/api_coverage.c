@@ -164,6 +164,11 @@ static void warn(WhammcCoverage *c, const Coverage *made) {
         diag_hint(&c->diags, g,
                   "if the sources have moved, --path-map=FROM=TO says where to; `whammc "
                   "coverage --all-files` shows counts without sources");
+    } else if (made->unwanted.len && !made->files.len) {
+        diag(&c->diags, DIAG_NO_SOURCES, NO_SPAN,
+             "%s: the patterns of --include and --exclude leave out all its source files, such as "
+             "%s",
+             c->module_name, made->unwanted.ptr);
     }
 }
 

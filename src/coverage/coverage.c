@@ -224,6 +224,7 @@ static void settle(CoverageMaker *maker, Sources *sources) {
         if (!wanted || (!f->text && !o->without_text)) {
             c->left_out += wanted;
             c->unread = wanted ? f->path : c->unread;
+            c->unwanted = wanted ? c->unwanted : f->path;
             free_file(f);
             continue;
         }
