@@ -167,17 +167,14 @@ static int64_t now(void) {
     return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
 }
 
-/* The constants of the script `sample`. */
-static void define_sampling(const Settings *s, const Engine *engine, whammc *w,
-                            whammc_options *made) {
-    made->link = s->inlined_stack ? WHAMMC_LINK_MERGE : WHAMMC_LINK_IMPORT;
-    made->host = s->inlined_stack ? WHAMMC_HOST_JS : WHAMMC_HOST_WASI; /* which all runners are */
-    whammc_define(w, "outside", s->inside ? "false" : "true");
-    whammc_define(w, "shares", engine->kind == ENGINE_NODE ? "true" : "false");
+/* The constants of the script `sample`; `javascript`: in a host that can only share memories. */
+static void list_sampling(const Settings *s, bool javascript, DefineOptions *out, Arena *arena) {
+    vec_push(out, s->inside ? "outside=false" : "outside=true");
+    vec_push(out, javascript ? "shares=true" : "shares=false");
     if (*s->interval)
-        whammc_define(w, "interval", s->interval);
+        vec_push(out, arena_printf(arena, "interval=%s", s->interval));
     if (s->counts)
-        whammc_define(w, "counts", "true");
+        vec_push(out, "counts=true");
 }
 
 /* The constants of the script that do not depend on the program. */
@@ -224,6 +221,12 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
     r->clock = asks ? p->settings->clock : "host";
     running_bundled(r, script_of(p->settings, style), &p->app, &made);
     list_constants(p->settings, style, counts_only, &constants, &arena);
+    if (style == STYLE_SAMPLE) {
+        bool inlined = p->settings->inlined_stack;
+        made.link = inlined ? WHAMMC_LINK_MERGE : WHAMMC_LINK_IMPORT;
+        made.host = inlined ? WHAMMC_HOST_JS : WHAMMC_HOST_WASI; /* which all runners are */
+        list_sampling(p->settings, p->engine->kind == ENGINE_NODE, &constants, &arena);
+    }
     define_give(&constants, r->w, false);
     vec_free(&constants);
     arena_free(&arena);
@@ -231,8 +234,6 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
         whammc_define(r->w, "untimed", (const char *)p->untimed.data);
     if (heap->on)
         heap_define(p->cli, heap, &p->module, r->w);
-    if (style == STYLE_SAMPLE)
-        define_sampling(p->settings, p->engine, r->w, &made);
     p->began = now();
     static const LibraryOptions none;
     return running_instrumented(r, &made, &none);
@@ -405,7 +406,7 @@ static bool show_both(const Profiling *p, const Running *r, WhammcReport *report
     bool ok = make(p, report, VIEW_TABLE, &text);
     if (ok && s->style != STYLE_ARCS && p->app.len)
         left_out_untimed(&left_out, &text);
-    if (ok && s->style == STYLE_SAMPLE && !s->heap.on)
+    if (ok && s->style == STYLE_SAMPLE && !s->heap.on && p->app.len)
         left_out_frames(&left_out, r->w, &p->app, &text);
     message_stderr(text.data, text.len);
     buf_free(&text);
@@ -573,6 +574,8 @@ static int profile_command(const Cli *cli, const Settings *s, const char *progra
         return cli_usage(cli, "--%s is for a program in WebAssembly, and '%s' is a command",
                          s->for_module, cli->operands[0]);
     list_constants(s, s->style, s->counts_only, &constants, &arena);
+    if (s->style == STYLE_SAMPLE)
+        list_sampling(s, true, &constants, &arena);
     CommandJob job = {.program = program,
                       .script = script_of(s, s->style),
                       .definitions = &constants,
@@ -585,7 +588,7 @@ static int profile_command(const Cli *cli, const Settings *s, const char *progra
 }
 
 /* Whether an option needs the program that is run, or an engine that runs it. */
-static bool is_for_module(int key, const char *value) {
+static bool is_for_module(int key) {
     switch (key) {
     case ENGINE:
     case ENGINE_OPTION:
@@ -605,7 +608,6 @@ static bool is_for_module(int key, const char *value) {
     case OPTION_METRICS:
     case OPTION_DEBUG_FILE:
     case OPTION_PATH_MAP: return true;
-    case STYLE: return strcmp(value, "sample") == 0;
     default: return false;
     }
 }
@@ -656,7 +658,7 @@ static bool set_sample(const Cli *cli, Settings *s, const char *value) {
 static bool set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     uint32_t depth;
-    if (is_for_module(key, value))
+    if (is_for_module(key))
         s->for_module = option_name(key);
     switch (key) {
     case STYLE:
@@ -717,7 +719,8 @@ static Style default_style(const Settings *s, bool is_command) {
         s->format == VIEW_GPROF || s->format == VIEW_DOT || s->format == VIEW_CALLGRIND;
     bool measures = s->counts_only || s->auto_exclude || s->no_calibrate || s->clock_given ||
                     s->guest || *s->sample || s->max_depth || s->heap.on;
-    return is_command || measures || (shows_pairs && !samples) ? STYLE_TREE : STYLE_SAMPLE;
+    bool others = is_command || shows_pairs; /* unless samples are asked for */
+    return measures || (others && !samples) ? STYLE_TREE : STYLE_SAMPLE;
 }
 
 /* Whether the options and operands go together: STATUS_OK, or another status after a message. */
