@@ -24,7 +24,8 @@ function lookAtStack({ INTERVAL, STATE, COUNT, HEAD, NODE, PARENT, FUNCTION, SAM
   { stack: stackMemory, tree, trace, origin }) {
   const FRAMES = 16; // where in the stack's memory: a word
   const LINE = 16; // frames in a cache line
-  const OUTER = 256, INNER = 256, OMITTED = 4294967295; // of deeper stacks, the frames in between are left out
+  // Of deeper stacks, the frames in between are left out.
+  const OUTER = 256, INNER = 256, OMITTED = 4294967295;
   const DEFAULT_INTERVAL = 1e6, RUNNING = 1;
   const now = () => performance.now();
   const stack = new Int32Array(stackMemory.buffer), interval = new BigUint64Array(stackMemory.buffer, INTERVAL, 1);
@@ -94,8 +95,10 @@ function lookAtStack({ INTERVAL, STATE, COUNT, HEAD, NODE, PARENT, FUNCTION, SAM
   Atomics.store(words, STATE, RUNNING);
   for (let last = now(), due = last; Atomics.load(words, STATE) === RUNNING;) {
     const step = (Number(Atomics.load(interval, 0)) || DEFAULT_INTERVAL) / 1e6;
-    due = Math.max(due + step, last);
-    if (Atomics.wait(words, STATE, RUNNING, Math.max(0, due - now())) !== 'timed-out') break;
+    const next = Math.max(due + step, last);
+    // Woken before, it ends, or has another interval.
+    if (Atomics.wait(words, STATE, RUNNING, Math.max(0, next - now())) !== 'timed-out') continue;
+    due = next;
     const n = read(), time = now();
     if (n < 0) continue; // its time is the next one's
     const node = nodeOf(n), at = HEAD + NODE * node;
@@ -178,6 +181,7 @@ function createSampler(worker) {
       if (ms && !Atomics.load(traced, SEEN)) read = Atomics.load(traced, WRITTEN);
       Atomics.store(interval, 0, ms ? BigInt(Math.round(ms * 1e6)) : own);
       Atomics.store(traced, SEEN, ms ? 1 : 0);
+      Atomics.notify(state, STATE);
     },
 
     /** take({ timestamp, stack }) for each sample since the last time: its time, the indices of functions, outermost first. */

@@ -13,6 +13,7 @@ import { parts } from './parts.js';
 import { LEFT_OUT, makeTrace } from './traces.js';
 
 const BASE = 1; // ms, of which intervals are multiples
+const LONGEST_INTERVAL = 2 ** 31 - 1; // ms, 24 days
 const STACK_HALF = 256; // of deeper stacks the frames between are left out
 const TAKEN_OVER = 100; // ms; the longest delay until samples are collected while the program waits
 
@@ -123,7 +124,7 @@ export class Profiler extends Target {
     const wanted = memberOf(options, 'sampleInterval', toDouble);
     this.#limit = memberOf(options, 'maxBufferSize', value => Number(value) >>> 0);
     if (wanted < 0) throw new RangeError('Profiler: sampleInterval is negative');
-    this.#interval = Math.max(1, Math.ceil(wanted / BASE)) * BASE;
+    this.#interval = Math.min(Math.max(1, Math.ceil(wanted / BASE)) * BASE, LONGEST_INTERVAL);
     this.#native = startNative({ sampleInterval: wanted, maxBufferSize: this.#limit });
     const take = (source, timestamp, stack) => this.#take(source, timestamp, stack);
     this.#entry = { interval: this.#interval, skip: 1, began: performance.now(), take };
