@@ -37,7 +37,7 @@ function programs() {
   }
   const sample = ['-s', 'sample', '-D'];
   return [...list, { name: 'outside', parts: ['calls', 'sampler', 'sampling'], options: [...sample, 'outside=true'] },
-    { name: 'tells', parts: ['calls', 'clock', 'sampling'], options: [...sample, 'tells=true'] }];
+    { name: 'tells', parts: ['calls', 'sampling'], options: [...sample, 'tells=true'] }];
 }
 
 function make(list) {
