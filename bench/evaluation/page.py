@@ -1,6 +1,7 @@
 """The page of results: Markdown with tables, and plots as SVG beside it."""
 
 import os
+import sys
 
 COLOURS = ["#4269d0", "#efb118", "#ff725c", "#6cc5b0", "#3ca951", "#ff8ab7", "#a463f2", "#97bbf5", "#9c6b4e", "#9498a0", "#1b4d3e", "#7a1f3d", "#c9c12b"]
 HEAD = """# Evaluation
@@ -43,12 +44,13 @@ class Page:
     # --- plots -------------------------------------------------------------------------------------------
 
     def _plot(self, name, draw, alt, size=(10, 4)):
-        """draw(axes) makes the picture. Without matplotlib, what is there stays."""
+        """draw(axes) makes the picture. Without matplotlib, what is there stays, and a message says so."""
         path = os.path.join(self.plots, name + ".svg")
         try:
             import matplotlib
         except ImportError:
             matplotlib = None
+            print(f"{name}.svg is {'as it was' if os.path.exists(path) else 'not made'}: there is no matplotlib", file=sys.stderr)
         if matplotlib:
             matplotlib.use("svg")
             matplotlib.rcParams.update({"svg.hashsalt": "whammc", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9})
