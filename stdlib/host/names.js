@@ -36,12 +36,6 @@ export function namesInModule(module) {
   return names;
 }
 
-/** The number by which the scripts beside a program know it, "" = none. */
-export function tagOf(module) {
-  const section = WebAssembly.Module.customSections(module, 'whammc').pop();
-  return section ? new TextDecoder().decode(section) : '';
-}
-
 /** The names of a program, { id, module, names?, demangled? }: { names, demangled }, by index. */
 export function namesOf({ id, module, names, demangled }) {
   return parts.names?.[id] ?? (names ? { names, demangled } : { names: namesInModule(module), demangled: {} });

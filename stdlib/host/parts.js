@@ -26,6 +26,12 @@ const SHARED_PARTS = Symbol.for(`whammc.parts.${INTERFACE}`);
 export const parts = globalThis[SHARED_PARTS] ?? {};
 if (!globalThis[SHARED_PARTS]) Object.defineProperty(globalThis, SHARED_PARTS, { value: parts });
 
+/** The number by which a program's own scripts know it, "" = none. */
+export function idOf(module) {
+  const section = WebAssembly.Module.customSections(module, 'whammc').pop();
+  return section ? new TextDecoder().decode(section) : '';
+}
+
 /** Whether the program imports this function of the host. */
 export function asksFor(module, wanted) {
   return WebAssembly.Module.imports(module).some(({ module: from, name }) => from === 'whammc' && name === wanted);

@@ -1,5 +1,6 @@
 // The traces that Profiler.stop() returns, in the form of the JS Self-Profiling API, of samples { source, timestamp, stack }.
-import { namesOf, tagOf } from './names.js';
+import { namesOf } from './names.js';
+import { idOf } from './parts.js';
 
 /** In stacks of samples: functions in the middle that are left out. */
 export const LEFT_OUT = 4294967295;
@@ -66,7 +67,7 @@ function under(trace, interval, timestamp, title) {
 export function makeTrace(samples, outer, visible) {
   const { add, trace } = createTrace(), known = new Map();
   const nameOf = ({ module }, fid) => {
-    if (!known.has(module)) known.set(module, namesOf({ id: tagOf(module), module }).names);
+    if (!known.has(module)) known.set(module, namesOf({ id: idOf(module), module }).names);
     return known.get(module)[fid] ?? `#${fid}`;
   };
   for (const { source, timestamp, stack } of samples.sort((a, b) => a.timestamp - b.timestamp)) {

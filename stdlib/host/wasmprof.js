@@ -22,10 +22,10 @@ import './sampling-profiler.js';
 import './save.js';
 import './table.js';
 import './views.js';
-import { INTERFACE, parts } from './parts.js';
+import { INTERFACE, idOf, parts } from './parts.js';
 import { createHost, intercept, programClock, tellTrapped, warn, watch } from './host.js';
 
-const SHARED = Symbol.for('whammc.WasmProf'), SECTION = 'whammc', PRINTED = 20;
+const SHARED = Symbol.for('whammc.WasmProf'), PRINTED = 20;
 
 // ---- results ----
 
@@ -146,12 +146,6 @@ class Results {
 }
 
 // ---- instances ----
-
-// The number by which the program's own OUT.js knows it, "" = none.
-function idOf(module) {
-  const sections = WebAssembly.Module.customSections(module, SECTION);
-  return sections.length ? new TextDecoder().decode(sections[sections.length - 1]) : '';
-}
 
 const ignore = () => {};
 
