@@ -305,11 +305,15 @@ static bool write_file(const char *path, const void *data, size_t len) {
     return ok;
 }
 
-/* The folder of a path. */
+/* The folder of a path, on the heap. NULL: errno. */
+static char *folder_of(const char *path) {
+    char *folder;
+    return asprintf(&folder, "%.*s.", (int)(file_base(path) - path), path) < 0 ? NULL : folder;
+}
+
 static bool stat_folder(const char *path, struct stat *out) {
-    char *folder = NULL;
-    bool ok = asprintf(&folder, "%.*s.", (int)(file_base(path) - path), path) >= 0 &&
-              stat(folder, out) == 0;
+    char *folder = folder_of(path);
+    bool ok = folder && stat(folder, out) == 0;
     free(folder);
     return ok;
 }
@@ -358,14 +362,12 @@ bool file_write(const Cli *cli, const char *path, const void *data, size_t len) 
 }
 
 bool file_check_writable(const Cli *cli, const char *path) {
+    if (is_dash(path))
+        return true;
     mode_t mode;
-    char *real = NULL, *folder = NULL;
-    bool ok = is_dash(path);
-    if (!ok && (real = find_target(path, &mode)) != NULL)
-        ok = asprintf(&folder, "%.*s.", (int)(file_base(real) - real), real) >= 0 &&
-             access(folder, W_OK | X_OK) == 0;
-    else if (!ok)
-        ok = errno == 0; /* a device or a pipe */
+    char *real = find_target(path, &mode), *folder = real ? folder_of(real) : NULL;
+    bool ok =
+        real ? folder && access(folder, W_OK | X_OK) == 0 : errno == 0; /* a device or a pipe */
     if (!ok)
         message_one(cli, DIAG_CANNOT_WRITE, NULL, "%s: %s", path, strerror(errno));
     free(real);
