@@ -3,95 +3,104 @@
  */
 #include "analysis/ahead.h"
 
-static void make_part(void *ctx, uint32_t worker, uint32_t item) {
-    AheadWindow *w = ctx;
-    w->job(w->ctx, worker, &w->parts.at[item]);
+static AheadPart *part_at(const Ahead *a, uint32_t number) {
+    return &a->parts[number % ahead_slots(a)];
 }
 
-/* The size of the parts of a window: small windows have several, too, if they are not tiny. */
-static uint64_t part_size(const Ahead *a) {
+static void make_part(void *ctx, uint32_t worker, uint32_t number) {
+    const Ahead *a = ctx;
+    a->job(a->ctx, worker, part_at(a, number));
+}
+
+/* The size of further parts: if little may be ahead, there are several, too, unless they are tiny.
+ */
+static uint32_t part_size(const Ahead *a) {
     enum { EACH = 4, LEAST = 16 };
-    uint64_t parts = (uint64_t)EACH * a->threads, least = a->part / LEAST;
-    uint64_t size = (a->size + parts - 1) / parts;
+    uint32_t size = a->size / (EACH * a->threads), least = a->part / LEAST;
     size = size > least ? size : least;
     return size < a->part ? size : a->part;
 }
 
-/* The functions from `func` on, as many as fit; `turn` is the window's number. */
-static void divide(Ahead *a, uint32_t turn, uint32_t func) {
-    AheadWindow *w = &a->windows[turn];
-    a->size = !a->size ? a->first : 2 * a->size < a->most ? 2 * a->size : a->most;
-    uint64_t part = part_size(a), size = 0, in_part = part;
-    w->from = func;
-    w->parts.len = 0;
-    for (; func < a->m->input_count[WASM_SPACE_FUNC] && size < a->size; func++) {
-        uint32_t body = a->m->funcs.at[func].body_size;
-        if (in_part >= part) {
-            vec_push(&w->parts, ((AheadPart){.from = func, .slot = 2 * w->parts.len + turn}));
-            in_part = 0;
-        }
-        in_part += body;
-        size += body;
-        vec_last(&w->parts).to = func + 1;
-    }
-    w->to = func;
+static void divide_part(Ahead *a) {
+    AheadPart *part = part_at(a, a->end);
+    uint32_t size = part_size(a), func = a->divided;
+    *part = (AheadPart){.from = func, .slot = a->end % ahead_slots(a)};
+    for (; func < a->m->input_count[WASM_SPACE_FUNC] && part->size < size; func++)
+        part->size += a->m->funcs.at[func].body_size;
+    part->to = a->divided = func;
+    a->now += part->size;
+    a->end++;
 }
 
-/* Lets threads begin with a window, if it is wanted. */
-static bool begin(Ahead *a, uint32_t turn, uint32_t func) {
-    AheadWindow *w = &a->windows[turn];
-    if (func >= a->m->input_count[WASM_SPACE_FUNC] || (a->prepare && !a->prepare(a->ctx)))
-        return false;
-    divide(a, turn, func);
-    w->job = a->job;
-    w->ctx = a->ctx;
-    w->making = workers_begin(a->threads, w->parts.len, make_part, w);
-    return true;
+/* Whether there is to be a further part. */
+static bool has_room(const Ahead *a) {
+    return a->divided < a->m->input_count[WASM_SPACE_FUNC] && a->end - a->at < ahead_slots(a) &&
+           a->now < a->size;
 }
 
-static void finish(AheadWindow *w) {
-    workers_finish(w->making);
-    w->making = NULL;
-}
-
-/* Comes to the window that begins with a function. */
-static bool next_window(Ahead *a, uint32_t func) {
-    a->turn ^= a->threads > 1;
-    AheadWindow *w = &a->windows[a->turn];
-    if (!w->making && !begin(a, a->turn, func))
-        return false;
-    finish(w);
-    a->at = 0;
-    return true;
-}
-
-/* Lets the next window be made if it can, now that the walk comes to a part of this one. */
-static void begin_next(Ahead *a) {
-    const AheadWindow *w = &a->windows[a->turn];
-    uint32_t next = a->turn ^ 1;
-    if (a->threads < 2 || a->windows[next].making)
+/* Lets as many parts be made as may be ahead. */
+static void go_ahead(Ahead *a) {
+    if (!a->prepared && a->prepare && !a->prepare(a->ctx))
         return;
-    for (uint32_t i = a->at; i < w->parts.len; i++)
-        if (!w->parts.at[i].whole)
-            return;
-    begin(a, next, w->to);
+    a->prepared = true;
+    while (has_room(a))
+        divide_part(a);
+    work_queue_allow(a->queue, a->end);
+}
+
+/* Waits until no thread works; what is not begun then is divided again. */
+static void stay(Ahead *a) {
+    uint32_t made = work_queue_hold(a->queue);
+    while (a->end > made) {
+        const AheadPart *part = part_at(a, --a->end);
+        a->now -= part->size;
+        a->divided = part->from;
+    }
+    a->prepared = false;
+}
+
+static void leave_part(Ahead *a) {
+    a->walked += part_at(a, a->at++)->size;
+    if (a->walked >= a->size && a->size < a->most) {
+        a->size = a->size < a->most / 2 ? 2 * a->size : a->most;
+        a->walked = 0;
+    }
+}
+
+static const AheadPart *next_part(Ahead *a, uint32_t func) {
+    if (a->at == a->end) {
+        a->divided = func;
+        go_ahead(a);
+        if (a->at == a->end)
+            return NULL;
+    }
+    work_queue_wait(a->queue, a->at);
+    const AheadPart *part = part_at(a, a->at);
+    a->now -= part->size;
+    a->in_part = true;
+    if (part->whole)
+        go_ahead(a);
+    else
+        stay(a);
+    return part;
 }
 
 const AheadPart *ahead_part(Ahead *a, uint32_t func) {
-    if (func >= a->windows[a->turn].to && !next_window(a, func))
-        return NULL;
-    const AheadWindow *w = &a->windows[a->turn];
-    while (func >= w->parts.at[a->at].to)
-        a->at++;
-    if (func == w->parts.at[a->at].from)
-        begin_next(a);
-    return &w->parts.at[a->at];
+    if (!a->queue) {
+        a->queue = work_queue_new(a->threads, make_part, a);
+        a->parts = mem_zalloc(sizeof *a->parts * ahead_slots(a));
+        a->size = a->first;
+    }
+    if (a->in_part && func < part_at(a, a->at)->to)
+        return part_at(a, a->at);
+    if (a->in_part)
+        leave_part(a);
+    a->in_part = false;
+    return next_part(a, func);
 }
 
 void ahead_free(Ahead *a) {
-    for (uint32_t i = 0; i < 2; i++) {
-        if (a->windows[i].making)
-            finish(&a->windows[i]);
-        vec_free(&a->windows[i].parts);
-    }
+    if (a->queue)
+        work_queue_free(a->queue);
+    free(a->parts);
 }

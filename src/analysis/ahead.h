@@ -2,55 +2,50 @@
  * analysis/ahead.h - what threads do for functions ahead of a walk, which takes what they made in
  * the order of the program.
  *
- * A window of the program is divided into parts, which threads make. From where on the walk does
- * nothing with a window but take what was made, the next one is made meanwhile; not before, as what
- * the walk does may change what a job depends on.
+ * The program is divided into parts, which threads make. Where the walk does functions itself, no
+ * thread works, as what the walk does may change what a job depends on.
  */
 #ifndef WHAMMC_ANALYSIS_AHEAD_H
 #define WHAMMC_ANALYSIS_AHEAD_H
 
-#include "base/workers.h"
+#include "base/work_queue.h"
 #include "wasm/module.h"
 
 /* Functions [from, to), which one thread does in one go. */
 typedef struct AheadPart {
     uint32_t from, to;
+    uint32_t size; /* bytes of code */
     uint32_t slot; /* a number that no other part has that is being made or taken */
     bool whole;    /* the job tells: the walk does nothing with these functions but take them */
 } AheadPart;
 
 typedef void AheadJob(void *ctx, uint32_t worker, AheadPart *part);
 
-typedef struct AheadWindow {
-    uint32_t from, to;
-    Vec(AheadPart) parts;
-    AheadJob *job;
-    void *ctx;
-    Workers *making; /* NULL: it is made */
-} AheadWindow;
-
-/* A zeroed one with the first members set is ready. */
+/* A zeroed one with the first members set is ready; it must not move then. */
 typedef struct Ahead {
     const WasmModule *m;
     uint32_t threads;
-    /* Bytes of code: of a part, at most; of the windows, of which the second is twice as large as
-     * the first, and so on. */
+    /* Bytes of code: of a part, at most; of parts that may be ahead of the walk, at first, and when
+     * it has walked as much as that several times, each time twice as much as before. */
     uint32_t part, first, most;
     AheadJob *job;
-    /* Comes before each window, when no thread works. False: the walk does the next function
-     * itself. NULL: all windows are made. */
+    /* Comes before parts are divided after the walk has done functions itself, when no thread
+     * works. False: the walk does the next function, too. NULL: always true. */
     bool (*prepare)(void *ctx);
     void *ctx;
 
-    uint64_t size; /* of the last window */
-    AheadWindow windows[2];
-    uint32_t turn; /* the window that the walk is in, */
-    uint32_t at;   /* the part in it */
+    WorkQueue *queue;
+    AheadPart *parts;   /* by slot */
+    uint32_t at, end;   /* numbers of parts: the one that the walk is in, the one to be divided */
+    uint32_t divided;   /* the functions below */
+    uint32_t size, now; /* bytes that may be ahead, that are */
+    uint32_t walked;    /* bytes since `size` has grown */
+    bool in_part, prepared;
 } Ahead;
 
 /* Slots are below this number. */
 static inline uint32_t ahead_slots(const Ahead *a) {
-    return 2 * (a->most / a->part + 1);
+    return a->most / a->part + 2;
 }
 
 /* The part that a function is in, made; NULL: `prepare` did not want it. The walk asks for all

@@ -7,7 +7,7 @@
 #ifdef NDEBUG
 enum { PART = 64 << 10, AHEAD = 8 * PART };
 #else
-enum { PART = 1 << 10, AHEAD = 4 * PART }; /* small programs have several windows, too */
+enum { PART = 1 << 10, AHEAD = 4 * PART }; /* small programs have several, too */
 #endif
 
 /* The bodies of an AheadPart. */

@@ -5,8 +5,8 @@
 
 #include "plan/statics.h"
 
-/* Bytes of code: a part; what each thread has ahead; the first window, which ends early, since the
- * first instructions of each kind are not counted ahead. */
+/* Bytes of code: a part; what each thread has ahead; what all have at first, as the first
+ * instructions of each kind are not counted ahead. */
 #ifdef NDEBUG
 enum { PART = 64 << 10, AHEAD = 8 * PART, FIRST = 4 << 10 };
 #else
@@ -84,7 +84,7 @@ static void count_part(void *ctx, uint32_t worker, AheadPart *at) {
     }
 }
 
-/* ---- windows ---- */
+/* ---- before parts are divided ---- */
 
 /* Puts a kind of instructions into its set. */
 static void sort_op(CountAhead *a, WasmOp op) {

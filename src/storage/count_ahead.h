@@ -4,7 +4,7 @@
  *
  * Consecutive functions of a part for which that holds are a run, which is counted by itself
  * (Counts, KindTally) and joined to the rest when the walk arrives at it. The result depends
- * neither on the windows nor on the number of threads: what is numbered in a run gets the numbers
+ * neither on the parts nor on the number of threads: what is numbered in a run gets the numbers
  * that it would have got if it had been counted in place. Kinds of instructions are found only
  * where functions are walked.
  */

@@ -1,0 +1,29 @@
+/*
+ * base/work_queue.h - work that threads do ahead of the one that needs it: items that do not depend
+ * on each other, which are begun in their order as soon as they are allowed.
+ *
+ * All functions are called by the thread that made the queue.
+ */
+#ifndef WHAMMC_BASE_WORK_QUEUE_H
+#define WHAMMC_BASE_WORK_QUEUE_H
+
+#include "base/workers.h"
+
+typedef struct WorkQueue WorkQueue;
+
+/* On at most `threads` threads, of which this one is the first: it takes part while it waits. */
+WorkQueue *work_queue_new(uint32_t threads, WorkerJob *job, void *ctx);
+
+/* Items below `end` may be done, several at a time. */
+void work_queue_allow(WorkQueue *q, uint32_t end);
+
+/* Returns when an item, which is allowed, is done; does others meanwhile, if there are any. */
+void work_queue_wait(WorkQueue *q, uint32_t item);
+
+/* Forbids what is not begun, and returns when no thread does anything: how many items are done. */
+uint32_t work_queue_hold(WorkQueue *q);
+
+/* Holds and frees. */
+void work_queue_free(WorkQueue *q);
+
+#endif
