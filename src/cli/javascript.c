@@ -255,14 +255,16 @@ static Str map_type(Str from) {
 }
 
 /* Whether the module reports maps of which profiles could be made: their types are in the texts of
- * its report, which are data. */
+ * its report, which are data. '<' is rare there. */
 static bool reports_calls(const Buf *module) {
     Str data = section(module, WASM_SEC_DATA);
-    for (const char *at; (at = find(data, "map<")) != NULL;) {
-        data = (Str){at, data.len - (uint32_t)(at - data.ptr)};
-        if (profile_type_fits(map_type(data)))
+    const char *at = data.ptr, *end = data.ptr + data.len;
+    for (; at < end && (at = memchr(at, '<', (size_t)(end - at))) != NULL; at++) {
+        enum { NAME = 3 };
+        if (at - data.ptr < NAME || memcmp(at - NAME, "map", NAME) != 0)
+            continue;
+        if (profile_type_fits(map_type((Str){at - NAME, (uint32_t)(end - at + NAME)})))
             return true;
-        data = (Str){at + 1, data.len - 1};
     }
     return false;
 }

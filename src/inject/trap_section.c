@@ -160,7 +160,7 @@ static void make_part(void *ctx, uint32_t worker, uint32_t item) {
 
 static void divide(Parts *p) {
 #ifdef NDEBUG
-    enum { PART = 256 << 10 }; /* bytes of Counts.traps */
+    enum { PART = 32 << 10 }; /* bytes of Counts.traps */
 #else
     enum { PART = 256 };
 #endif

@@ -575,6 +575,5 @@ void wasm_load_again(WasmModule *m, const uint8_t *bytes, size_t size) {
     bool ok = wasm_load_own(m, bytes, size, &none);
     assert(ok);
     (void)ok;
-    (void)ok;
     diag_free(&none);
 }
