@@ -5,7 +5,7 @@ import os
 
 from . import systems
 from .experiment import Experiment, Job
-from .measure import Failed, geometric_mean, medians
+from .measure import geometric_mean, medians
 
 SYSTEMS = ("Wizard, interpreter", "Wizard, JIT", "V8, Liftoff", "V8, TurboFan", "wasmtime", "wasm2c and gcc")
 PAPER = {"Wizard, interpreter": "wizard-int", "Wizard, JIT": "wizard-jit", "V8, Liftoff": "v8-liftoff", "wasm2c and gcc": "wasm2c"}
@@ -36,27 +36,15 @@ class Baselines(Experiment):
             found[SYSTEMS[3]] = lambda: systems.node(world, program.path, program.arguments, "--no-liftoff")
         if world.has_wasmtime():
             found[SYSTEMS[4]] = lambda: systems.wasmtime(world, program.path, program.arguments)
-        try:
-            found[SYSTEMS[5]] = systems.native(world, program)
-        except Failed:
-            pass  # no wasm2c: as an engine that is not there
+        if systems.has_native():
+            found[SYSTEMS[5]] = lambda: systems.native(world, program)
         return found
 
     def jobs(self, world):
         for program in world.kernels():
-            names = [name for name in SYSTEMS if name in self.names(world)]
-            yield Job([(program.name, name) for name in names], lambda p=program, n=names: self.measure(world, p, n), program.name)
-
-    @staticmethod
-    def names(world):
-        wizard = SYSTEMS[:2] if world.wizard else ()
-        v8 = SYSTEMS[2:4] if world.has_node() else ()
-        return {*wizard, *v8, *(SYSTEMS[4:5] if world.has_wasmtime() else ()), *(SYSTEMS[5:] if os.path.isdir(systems.WASM2C) else ())}
-
-    def measure(self, world, program, names):
-        runs = self.runs(world, program)
-        results = medians({name: runs[name] for name in names if name in runs}, world.rounds)
-        return [results.get(name, f"{name} cannot run it") for name in names]
+            runs = self.runs(world, program)
+            if runs:
+                yield Job([(program.name, name) for name in runs], lambda r=runs: list(medians(r, world.rounds).values()), program.name)
 
     def show(self, store, page):
         page.heading(self.title)

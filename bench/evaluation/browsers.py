@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import threading
 
-from .measure import Failed
+from .measure import Failed, kill
 
 TIMEOUT = 300  # seconds that a page may take
 SETTLE = 4  # seconds for which a browser is busy with itself after its start; programs take up to three times as long meanwhile
@@ -84,18 +84,22 @@ def measure(browser, measuring, module, script, argument):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         with tempfile.TemporaryDirectory(prefix="whammc-browser-", ignore_cleanup_errors=True) as profile:
-            process = subprocess.Popen(_command(browser, f"http://127.0.0.1:{server.server_port}/", profile), stdin=subprocess.DEVNULL,
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
-                done = server.ready.wait(TIMEOUT)
+                process = subprocess.Popen(_command(browser, f"http://127.0.0.1:{server.server_port}/", profile), stdin=subprocess.DEVNULL,
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            except OSError as error:
+                raise Failed(f"{browser}: {error.strerror}") from error
+            try:
+                # Second by second: the time in which all of this is stopped does not count. Browsers may leave their work to another process.
+                ended = any(server.ready.wait(1) or process.poll() for _ in range(TIMEOUT))
             finally:
-                process.kill()
+                kill(process.pid)
                 process.wait()
     finally:
         server.shutdown()
         server.server_close()
-    if not done:
-        raise Failed(f"{os.path.basename(browser)} did not answer in {TIMEOUT} s")
+    if not server.ready.is_set():
+        raise Failed(f"{os.path.basename(browser)} " + (f"ended with status {process.returncode}" if ended else f"did not answer in {TIMEOUT} s"))
     result = json.loads(server.result)
     if "error" in result:
         raise Failed(f"{os.path.basename(browser)}: {result['error'][:160]}")

@@ -1,12 +1,13 @@
 """Whamm paper, Figure 8: what monitors cost in each framework."""
 
+import functools
 import os
 import re
 import subprocess
 
 from . import systems
 from .experiment import Experiment, Job
-from .measure import geometric_mean, medians
+from .measure import mean_ratio, medians
 from .world import SHORT
 
 # Monitor -> our script, names of Wizard's own, one written by hand and its library.
@@ -23,6 +24,7 @@ BASE = "none"
 JIT, LIFTOFF, V8, WASMTIME = "Wizard, JIT", "V8, Liftoff", "V8", "wasmtime"
 
 
+@functools.cache
 def built_in(engine):
     """The names of the monitors that a Wizard has built in."""
     done = subprocess.run([engine, "--help"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8")
@@ -121,6 +123,5 @@ class Frameworks(Experiment):
 
     @staticmethod
     def mean(store, monitor, column):
-        programs = store.column("program")
-        times = [(store.number("ms", program, monitor, *column), store.number("ms", program, monitor, BASE, column[1])) for program in programs]
-        return geometric_mean([time / base for time, base in times if time and base])
+        return mean_ratio((store.number("ms", program, monitor, *column), store.number("ms", program, monitor, BASE, column[1]))
+                          for program in store.column("program"))

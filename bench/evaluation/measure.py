@@ -21,6 +21,7 @@ class Usage(NamedTuple):
     cpu_ms: float  # user and system time of the process and of its children
     peak_bytes: int
     output: str  # standard output
+    errors: str  # standard error
 
 
 def _family(pid):
@@ -35,6 +36,18 @@ def _family(pid):
         yield from _family(int(child))
 
 
+def kill(pid):
+    """Ends a process and all that it has started."""
+    for member in list(_family(pid)):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(member, signal.SIGKILL)
+
+
+def _ending(status):
+    """The exit status as subprocess gives it, in words."""
+    return f"signal {-status}" if status < 0 else f"exit status {status}"
+
+
 def _ended_in_time(pid):
     """Waits second by second, since this process is stopped together with the other one. The result of wait4() is still to be fetched."""
     descriptor = os.pidfd_open(pid)
@@ -44,30 +57,32 @@ def _ended_in_time(pid):
         os.close(descriptor)
 
 
-def spend(command, must=True, cwd=None, stdin=None, **environment):
-    """Runs a command in the process group of this one. Its standard input is the file `stdin`, or empty."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(stdin or os.devnull, "rb") as source:
+def spend(command, must=True, cwd=None):
+    """Runs a command in the process group of this one. Its standard input is empty."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         try:
-            process = subprocess.Popen(command, stdin=source, stdout=out, stderr=err, cwd=cwd,
-                                       env={**os.environ, "NODE_NO_WARNINGS": "1", **environment})
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=cwd,
+                                       env={**os.environ, "NODE_NO_WARNINGS": "1"})
         except OSError as error:
             raise Failed(f"{command[0]}: {error.strerror}") from error
-        in_time = _ended_in_time(process.pid)
-        for pid in () if in_time else list(_family(process.pid)):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        _, status, usage = os.wait4(process.pid, 0)
+        in_time = False
+        try:
+            in_time = _ended_in_time(process.pid)
+        finally:  # also if this process is to end
+            if not in_time:
+                kill(process.pid)
+            _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if not in_time:
             raise Failed(f"{os.path.basename(command[0])}: took too long")
         out.seek(0)
         err.seek(0)
+        output, errors = (file.read().decode(errors="replace") for file in (out, err))
         if process.returncode and must:
-            lines = (err.read() + out.read()).decode(errors="replace").strip().splitlines()
-            why = next((line for line in lines if line.strip()), f"exit status {process.returncode}")
-            why = re.sub(r"^\[\S+ (\w+) [^]]*\] ", r"\1: ", why)  # without the time of day of a log
-            raise Failed(f"{os.path.basename(command[0])}: {why[:200]}")
-        return Usage(1000 * (usage.ru_utime + usage.ru_stime), usage.ru_maxrss * 1024, out.read().decode(errors="replace"))
+            why = next((line for line in (errors + output).splitlines() if line.strip()), "")
+            why = re.sub(r"^\[\S+ (\w+) [^]]*\] ", r"\1: ", why.strip())  # without the time of day of a log
+            raise Failed(f"{os.path.basename(command[0])}: {why[:200] or _ending(process.returncode)}")
+        return Usage(1000 * (usage.ru_utime + usage.ru_stime), usage.ru_maxrss * 1024, output, errors)
 
 
 def collect(variants, rounds):
@@ -98,3 +113,8 @@ def medians(variants, rounds):
 def geometric_mean(values):
     values = [value for value in values if value]
     return statistics.geometric_mean(values) if values else None
+
+
+def mean_ratio(pairs):
+    """The geometric mean of a / b over the pairs that have both numbers; None if there is no such pair."""
+    return geometric_mean([a / b for a, b in pairs if a and b])

@@ -50,7 +50,7 @@ class Page:
             import matplotlib
         except ImportError:
             matplotlib = None
-            print(f"{name}.svg is {'as it was' if os.path.exists(path) else 'not made'}: there is no matplotlib", file=sys.stderr)
+            print(f"{name}.svg is {'as it was' if os.path.exists(path) else 'not made'}: this Python has no matplotlib", file=sys.stderr)
         if matplotlib:
             matplotlib.use("svg")
             matplotlib.rcParams.update({"svg.hashsalt": "whammc", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9})
@@ -77,7 +77,7 @@ class Page:
             if log:
                 axes.set_yscale("log")
                 axes.axhline(1, color="black", linewidth=0.6)
-            axes.figure.legend(loc="outside upper center", fontsize=7, ncols=4, frameon=False)
+            axes.figure.legend(loc="outside upper center", fontsize=7, ncols=len(series) if len(series) < 9 else 4, frameon=False)
         if groups and any(value for group in groups.values() for value in group):
             self._plot(name, draw, f"Bars: {unit} for {', '.join(groups)}")
 

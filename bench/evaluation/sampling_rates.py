@@ -3,8 +3,8 @@
 import os
 
 from .experiment import Experiment, Job
-from .measure import geometric_mean, medians, spend
-from .world import Program, World
+from .measure import mean_ratio, medians, spend
+from .world import TOP, Program
 
 ALONE = "alone"
 RATES = (1, 10, 100, 1000)  # one in N calls, as wzprof's option -sample has it
@@ -17,7 +17,7 @@ class SamplingRates(Experiment):
     key = ("program", "profile", "system")
     values = ("ms", "peak")
 
-    def jobs(self, world: World):
+    def jobs(self, world):
         for program in self.programs(world):
             ours, theirs = self.whammc(world, program), self.wzprof(world, program)
             for system, variants in (("whammc, Node", ours), ("wzprof, wazero", theirs)):
@@ -41,7 +41,7 @@ class SamplingRates(Experiment):
         """CPU time of the whole process, with instrumenting and writing the profile."""
         if not world.has_node():
             return {}
-        runner = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "stdlib", "host", "run-node.mjs")
+        runner = os.path.join(TOP, "stdlib", "host", "run-node.mjs")
         profile = [world.whammc, "profile", f"--engine={world.node}", "-o", world.file("out.pb.gz")]
         end = [program.path, *program.arguments]
         return {ALONE: self.timed([world.node, "--no-warnings", runner, program.path, world.file("report"), program.name,
@@ -75,5 +75,5 @@ class SamplingRates(Experiment):
 
     @staticmethod
     def mean(store, profile, system):
-        times = [(store.number("ms", program, profile, system), store.number("ms", program, ALONE, system)) for program in store.column("program")]
-        return geometric_mean([time / base for time, base in times if time and base])
+        return mean_ratio((store.number("ms", program, profile, system), store.number("ms", program, ALONE, system))
+                          for program in store.column("program"))

@@ -3,6 +3,7 @@
 import collections
 import csv
 import datetime
+import io
 import os
 
 
@@ -16,19 +17,25 @@ class Store:
         self.rows = {}
         if os.path.exists(path):
             with open(path, newline="", encoding="utf-8") as file:
-                reader = csv.DictReader(file, restval="")
-                for row in reader:
-                    self.rows[tuple(row.get(name, "") for name in self.key)] = row
-            if reader.fieldnames != self.columns:
-                self._write(self.rows.values(), "w")
+                text = file.read()
+            whole, end, _ = text.rpartition("\n")  # a run that was killed, or a full disk, may have left a part of a row
+            reader = csv.DictReader(io.StringIO(whole + end, newline=""), restval="")
+            for row in reader:
+                self.rows[tuple(row.get(name, "") for name in self.key)] = row
+            if reader.fieldnames != self.columns or whole + end != text:
+                self._rewrite()
 
-    def _write(self, rows, mode):
-        new = mode == "w" or not os.path.exists(self.path)
-        with open(self.path, mode, newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, self.columns, restval="", extrasaction="ignore")
-            if new:
-                writer.writeheader()
-            writer.writerows(rows)
+    def _rewrite(self):
+        part = self.path + ".part"
+        with open(part, "w", newline="", encoding="utf-8") as file:
+            self._write(file, self.rows.values())
+        os.replace(part, self.path)
+
+    def _write(self, file, rows):
+        writer = csv.DictWriter(file, self.columns, restval="", extrasaction="ignore")
+        if not file.tell():
+            writer.writeheader()
+        writer.writerows(rows)
 
     def has(self, key, retry=False):
         row = self.rows.get(tuple(key))
@@ -43,7 +50,8 @@ class Store:
             row.update({} if isinstance(result, str) else {name: _text(result[name]) for name in self.values if name in result})
             rows.append(row)
             self.rows[tuple(map(str, key))] = row
-        self._write(rows, "a")
+        with open(self.path, "a", newline="", encoding="utf-8") as file:
+            self._write(file, rows)
 
     def number(self, value, *key):
         """A value as a number; None if it was not measured."""
@@ -78,17 +86,20 @@ class Machines:
                     self.known.setdefault(row.get("machine") or "1", {})[row["what"]] = row["version"]
 
     def number_of(self, description):
-        """The number of a machine that is exactly so; of a new one if there is none."""
-        for number, known in self.known.items():
-            if known == description:
-                return number
-        number = str(len(self.known) + 1)
-        self.known[number] = description
+        """The number of a machine that is so, as far as both say what is there; of a new one if there is none. A machine may have got more."""
+        same = (number for number, known in self.known.items() if all(known.get(what, version) == version for what, version in description.items()))
+        number = next(same, str(len(self.known) + 1))
+        known = self.known.setdefault(number, {})
+        if not description.items() <= known.items():
+            known.update(description)
+            self._write()
+        return number
+
+    def _write(self):
         with open(self.path, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(["machine", "what", "version"])
             writer.writerows((n, *pair) for n, known in self.known.items() for pair in known.items())
-        return number
 
 
 def _text(value):

@@ -1,12 +1,11 @@
 """Ways to run a WASI program: each returns the milliseconds of CPU time that it took."""
 
-import glob
 import os
 import re
 import shutil
 
 from .measure import Failed, spend
-from .world import BENCH
+from .world import BENCH, found
 
 WASM2C = "/usr/share/wabt/wasm2c"
 
@@ -44,8 +43,11 @@ def _timed(world, command, module, arguments):
     if os.path.exists(result):
         os.remove(result)
     usage = spend([*command, result, module, *arguments])
-    with open(result, encoding="utf-8") as file:
-        return {"ms": float(file.read()), "peak": usage.peak_bytes}
+    try:
+        with open(result, encoding="utf-8") as file:
+            return {"ms": float(file.read()), "peak": usage.peak_bytes}
+    except (OSError, ValueError) as error:
+        raise Failed(f"{os.path.basename(command[0])} ended without saying how long it took") from error
 
 
 def node(world, module, arguments=(), *options):
@@ -69,19 +71,17 @@ def wasmtime(world, module, arguments=()):
     return _timed(world, [world.python, os.path.join(BENCH, "time.py")], module, arguments)
 
 
+def has_native():
+    """Whether native() has what it needs."""
+    return os.path.isdir(WASM2C) and bool(found("wasm2c")) and bool(found("gcc"))
+
+
 def native(world, program):
-    """The program as C, by wasm2c, compiled by gcc -O2: a function that runs it."""
-    if not os.path.isdir(WASM2C):
-        raise Failed("wasm2c is not there")
-
+    """The program as C, by wasm2c, compiled by gcc -O2."""
     def build(path):
-        source = world.file(program.name + ".c")
+        source = world.file("app.c")  # wasm2c makes a macro of the name
         spend(["wasm2c", "--module-name=app", program.path, "-o", source])
-        spend(["gcc", "-O2", "-w", f"-I{WASM2C}", f"-I{os.path.dirname(source)}", f"-DPROGRAM=\"{os.path.basename(source)[:-2]}.h\"",
-               os.path.join(BENCH, "evaluation", "native.c"), source, *glob.glob(f"{WASM2C}/wasm-rt-impl.c"), "-lm", "-o", path])
-    executable = world.made(("native", program.path), build)
-
-    def run():
-        usage = spend([executable, *program.arguments])
-        return {"ms": usage.cpu_ms, "peak": usage.peak_bytes}
-    return run
+        spend(["gcc", "-O2", "-w", f"-I{WASM2C}", f"-I{os.path.dirname(source)}", "-DPROGRAM=\"app.h\"",
+               os.path.join(BENCH, "evaluation", "native.c"), source, os.path.join(WASM2C, "wasm-rt-impl.c"), "-lm", "-o", path])
+    usage = spend([world.made(("native", program.path), build), *program.arguments])
+    return {"ms": usage.cpu_ms, "peak": usage.peak_bytes}

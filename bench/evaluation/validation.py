@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 
 from .experiment import Experiment, Job
 from .measure import Failed, spend
@@ -11,6 +12,9 @@ from .world import BENCH
 # from samples.
 WAYS = {"all functions timed, not calibrated": ["--no-calibrate"], "all functions timed": [], "the tiny function not timed": ["--exclude"],
         "sampled by a thread": ["--sampler=thread"], "sampled by the program": ["--sampler=program"]}
+UNTIMED = ("the tiny function not timed", "sampled by a thread", "sampled by the program")  # these do not have the times of its calls
+FUNCTIONS = [f"main -> f_{name}" for name in ("main_1", "main_2", "main_3", "main_4", "half", "half_2", "quarter")]
+CALLS = [f"f_{name} -> add" for name in ("main_1", "main_2", "half", "quarter")]
 PAPER = 0.7  # per cent that the thesis' times are off at most
 
 
@@ -23,24 +27,19 @@ class Validation(Experiment):
     def jobs(self, world):
         if world.has_node():
             for way, options in WAYS.items():
-                names = self.names()
+                names = [*FUNCTIONS, *(() if way in UNTIMED else CALLS)]
                 yield Job([(way, name) for name in names], lambda o=options, n=names: self.measure(world, o, n), way)
-
-    @staticmethod
-    def names():
-        arcs = [f"main -> f_{name}" for name in ("main_1", "main_2", "main_3", "main_4", "half", "half_2", "quarter")]
-        return [*arcs, *(f"f_{name} -> add" for name in ("main_1", "main_2", "half", "quarter"))]
 
     @staticmethod
     def measure(world, options, names):
         iterations = 3000000 if world.quick else 10000000
-        output = spend(["python3", os.path.join(BENCH, "validation"), f"--builddir={world.build}", f"--runs={world.rounds}",
-                        f"--iterations={iterations}", f"--engine={world.node}", "--clock=host", *options], must=False).output
+        usage = spend([sys.executable, os.path.join(BENCH, "validation"), f"--builddir={world.build}", f"--runs={world.rounds}",
+                       f"--iterations={iterations}", f"--engine={world.node}", "--clock=host", *options], must=False)
         rows = {what.strip(): {"expected": float(expected), "median": float(median)}
-                for what, expected, median in re.findall(r"^(.*?)\s+([\d.]+)\s+([\d.]+)\s+-?[\d.]+%", output, re.M)}
+                for what, expected, median in re.findall(r"^(.*?)\s+([\d.]+)\s+([\d.]+)\s+-?[\d.]+%", usage.output, re.M)}
         if not rows:
-            raise Failed(output.strip().splitlines()[-1] if output.strip() else "bench/validation printed nothing")
-        return [rows.get(name, "not timed") for name in names]
+            raise Failed(next((line for line in usage.errors.splitlines() if line.strip()), "bench/validation printed nothing"))
+        return [rows.get(name, "not measured") for name in names]
 
     def show(self, store, page):
         page.heading(self.title)
@@ -48,7 +47,7 @@ class Validation(Experiment):
                   "those of n iterations, medians; in brackets how far that is from what it must be. All calls that were counted were "
                   "exact, or there would be no row. Samples are of 80 rounds of them, about ten seconds. V8 inlines nothing here.")
         rows = []
-        for name in self.names():
+        for name in (*FUNCTIONS, *CALLS):
             expected = next((e for way in WAYS for e in [store.number("expected", way, name)] if e), None)
             medians = [store.number("median", way, name) for way in WAYS]
             if expected:

@@ -199,6 +199,9 @@ class World:
             yield f"{name}: {version or 'not there'}"
         yield "builds of Wizard: " + (", ".join(filter(None, self.wizards)) or "none beside WIZENG")
         yield "not given: " + (", ".join(name for name, path in self.peers.items() if not path) or "nothing")
+        for name, path in self.peers.items():
+            if path and not (os.path.exists(path) or found(path)):
+                yield f"{name}: there is no {path}"
 
     def machine(self):
         """What of that is there."""
