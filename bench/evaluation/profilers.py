@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 from . import browsers
 from .experiment import Experiment, Job
@@ -10,8 +11,9 @@ from .world import BENCH
 
 ORIGINAL = "original"
 CALLBACKS = "callbacks"
-# Name -> script, options. All are for a host that is JavaScript.
-VARIANTS = {
+WASABI = "Wasabi"
+# What whammc makes: name -> script, options. All are for a host that is JavaScript.
+SCRIPTS = {
     "arcs, counts": ("profile", ["-D", "timed=false"]),
     "arcs": ("profile", []),
     "call tree": ("calltree", []),
@@ -19,6 +21,7 @@ VARIANTS = {
     "sampling, thread": ("sample", ["-D", "outside=true"]),
     CALLBACKS: (os.path.join(BENCH, "callbacks.whamm"), []),
 }
+VARIANTS = [*SCRIPTS, WASABI]
 MATHEMATICS, IMAGES, MARKERS, WASMBOY = "simple mathematics", "image processing", "marker detection", "WasmBoy"
 GROUPS = (MATHEMATICS, IMAGES, MARKERS, WASMBOY)
 MODULE_OF = {MATHEMATICS: "kernels", IMAGES: "kernels", MARKERS: "kernels", WASMBOY: WASMBOY}
@@ -44,9 +47,36 @@ def modules(world):
     return found
 
 
+def variants(world):
+    """What can be measured in this world."""
+    return [ORIGINAL, *SCRIPTS, *[WASABI] * bool(world.peers["WASABI"])]
+
+
+def shown(store):
+    """The columns of tables beside the original."""
+    return [variant for variant in VARIANTS if variant in store.column("variant")]
+
+
+def by_wasabi(world, module):
+    """The module instrumented by Wasabi for the hooks of the thesis' profiler; beside it is Wasabi's script with that profiler."""
+    def make(path):
+        folder, stem = path + ".d", os.path.basename(module)[:-5]
+        spend([world.peers["WASABI"], "--hooks=call,begin,return", "-o", folder, module])
+        shutil.move(os.path.join(folder, stem + ".wasm"), path)
+        with open(path[:-5] + ".js", "w", encoding="utf-8") as script:
+            script.write("(function (exports, module, require) {\n")  # what Wasabi makes for browsers runs in Node without these
+            for part in (os.path.join(folder, stem + ".wasabi.js"), os.path.join(BENCH, "evaluation", "wasabi-profile.js")):
+                with open(part, encoding="utf-8") as file:
+                    script.write(file.read() + "\n")
+            script.write("})();\n")
+    return world.made(("wasabi", module), make)
+
+
 def instrumented(world, module, variant):
     """The instrumented module; beside it is the script that pages load. Browsers without multi-memory get the runtime in a module of its own."""
-    script, options = VARIANTS[variant]
+    if variant == WASABI:
+        return by_wasabi(world, module)
+    script, options = SCRIPTS[variant]
     flags = []
     if variant == CALLBACKS:
         library = world.made(("library", CALLBACKS), lambda path: spend(["wat2wasm", os.path.join(BENCH, "evaluation", "callbacks.wat"), "-o", path]))
@@ -68,14 +98,17 @@ def script_of(module):
 def in_node(world, module, frames):
     script = script_of(module)
     command = [world.node, "--no-warnings", *(["--require", script] if script else []), os.path.join(BENCH, "evaluation", "kernels-node.mjs")]
-    return json.loads(spend([*command, module, str(frames)]).output.splitlines()[-1])
+    try:
+        return json.loads(spend([*command, module, str(frames)]).output.splitlines()[-1])
+    except (IndexError, ValueError) as error:
+        raise Failed(f"{os.path.basename(world.node)} ended without results") from error
 
 
 def engines(world):
     """Engine -> function of module and frames that returns what kernels.mjs does."""
     found = {"Node": lambda module, frames: in_node(world, module, frames)} if world.has_node() else {}
     for name, path in (("Chromium", world.chromium), ("Firefox", world.firefox)):
-        if path:
+        if world.versions[name]:
             found[name] = lambda module, frames, browser=path: browsers.measure(
                 browser, "evaluation/kernels.mjs", module, script_of(module), frames)
     return found
@@ -90,7 +123,7 @@ class Sizes(Experiment):
 
     def jobs(self, world):
         for name, module in modules(world).items():
-            for variant in (ORIGINAL, *VARIANTS):
+            for variant in variants(world):
                 yield Job([(name, variant)], lambda m=module, v=variant: [self.sizes(world, m, v)])
 
     @staticmethod
@@ -101,21 +134,22 @@ class Sizes(Experiment):
 
     def show(self, store, page):
         page.heading(self.title)
-        page.text("Kilobytes; in brackets, as a multiple of the original, and the script beside the program.")
+        page.text("Kilobytes; in brackets, as a multiple of the original, and the script beside the program, not minified.")
         rows = []
         for name in store.column("program"):
             base = store.number("bytes", name, ORIGINAL)
             cells = [f"{base / 1000:.1f}"]
-            for variant in VARIANTS:
+            for variant in shown(store):
                 size, script = store.number("bytes", name, variant), store.number("script", name, variant)
                 cells.append("" if size is None else f"{size / 1000:.1f} ({size / base:.2f}" + (f"; {script / 1000:.1f})" if script else ")"))
             rows.append([name, *cells])
-        page.table(["program", ORIGINAL, *VARIANTS], rows)
+        page.table(["program", ORIGINAL, *shown(store)], rows)
         page.text("In the thesis:")
         page.table(["program", ORIGINAL, "WasmProf", "Wasabi"],
                    [[name, str(sizes[0]), *(f"{size} ({size / sizes[0]:.2f})" for size in sizes[1:])] for name, sizes in PUBLISHED_SIZES.items()])
-        page.remark("`kernels` has programs of the kinds that the thesis had, in one module. The JavaScript beside WasmProf's programs, 6 KB and the names, is not "
-                    "in the thesis' numbers. Our modules also have the code that makes reports.")
+        page.remark("`kernels` has programs of the kinds that the thesis had, in one module of 5 KB; theirs have Emscripten's C library in them, so that "
+                    "what is added weighs less. The JavaScript beside WasmProf's programs, 6 KB and the names, is not in the thesis' numbers. "
+                    "Our modules also have the code that makes reports, about 20 KB, which WasmProf and Wasabi have in JavaScript.")
 
 
 class _Times(Experiment):
@@ -126,9 +160,8 @@ class _Times(Experiment):
     def jobs(self, world):
         for engine, run in engines(world).items():
             for name, module in modules(world).items():
-                variants = (ORIGINAL, *VARIANTS)
                 groups = self.groups(name)
-                yield Job([(group, variant, engine) for variant in variants for group in groups],
+                yield Job([(group, variant, engine) for variant in variants(world) for group in groups],
                           lambda e=engine, m=module, r=run, g=groups: self.measure(world, e, m, r, g), f"{name} in {engine}")
 
     def measure(self, world, engine, module, run, groups):
@@ -145,7 +178,7 @@ class _Times(Experiment):
             path = module if name == ORIGINAL else instrumented(world, module, name)
             return lambda: run(path, FRAMES[world.quick])
         functions = {}
-        for name in (ORIGINAL, *VARIANTS):
+        for name in variants(world):
             try:
                 functions[name] = variant(name)
             except Failed as failure:
@@ -174,13 +207,15 @@ class CompileTimes(_Times):
 
     def show(self, store, page):
         page.heading(self.title)
-        page.text("Milliseconds that `new WebAssembly.Module` takes, medians of 15. Engines compile functions lazily or in other threads: this "
+        page.text("Milliseconds that `new WebAssembly.Module` takes, medians of 15; in brackets, as a multiple of the original. Engines compile functions lazily or in other threads: this "
                   "is what a program waits for.")
-        rows = [[f"{name}, {engine}", *(page.number(store.number("ms", name, variant, engine)) for variant in (ORIGINAL, *VARIANTS))]
+        def row(name, base, times):
+            return [name, page.number(base), *(page.number(time) + (f" ({time / base:.2f})" if time and base else "") for time in times)]
+        rows = [row(f"{name}, {engine}", store.number("ms", name, ORIGINAL, engine), [store.number("ms", name, variant, engine) for variant in shown(store)])
                 for engine in store.column("engine") for name in store.column("program")]
-        page.table(["program", ORIGINAL, *VARIANTS], [row for row in rows if any(row[1:])])
+        page.table(["program", ORIGINAL, *shown(store)], [row for row in rows if any(row[1:])])
         page.text("In the thesis, in Firefox 67:")
-        page.table(["program", ORIGINAL, "WasmProf", "Wasabi"], [[name, *map(str, times)] for name, times in PUBLISHED_COMPILING.items()])
+        page.table(["program", ORIGINAL, "WasmProf", "Wasabi"], [row(name, times[0], times[1:]) for name, times in PUBLISHED_COMPILING.items()])
         page.remark("Means of 200 there. Engine and machine are others: what can be compared is how much longer an instrumented program takes than the "
                     "original.")
 
@@ -208,12 +243,12 @@ class RunTimes(_Times):
         for group in (group for group in GROUPS if group in store.column("program")):
             for engine in engines_there:
                 base = store.number("ms", group, ORIGINAL, engine)
-                ratios = [time / base if time and base else None for time in (store.number("ms", group, v, engine) for v in VARIANTS)]
+                ratios = [time / base if time and base else None for time in (store.number("ms", group, v, engine) for v in shown(store))]
                 rows.append([f"{group}, {engine}", page.number(base), *map(page.number, ratios)])
                 if group == WASMBOY:
                     bars[engine] = ratios
-        page.table(["program", "original, ms", *VARIANTS], rows)
-        page.bars("wasmboy", list(VARIANTS), bars, "time of a frame / original (log)")
+        page.table(["program", "original, ms", *shown(store)], rows)
+        page.bars("wasmboy", shown(store), bars, "time of a frame / original (log)")
         page.text("In the thesis, as a multiple of the original in the same browser (it has per cent of that in Firefox):")
         rows = []
         for group, ((fox, chrome), ours, theirs) in PUBLISHED_RUNNING.items():
