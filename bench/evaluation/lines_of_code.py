@@ -14,7 +14,7 @@ MONITORS = {"branches": ("branches", []), "imix": ("imix", []), "imix, with a ma
 HAND = {"branches": "branches-hw", "imix": "imix-hw", "hotness": "hotness-hw", "cache_sim": "cache-sim-hw"}
 # The paper's table: Whamm, Wasabi, Walrus or Seal, Virgil (Wizard's own).
 PUBLISHED = {"branches": (25, 29, 291, 221), "imix": (299, 84, 441, 705), "imix, with a map": (4, None, None, None),
-             "hotness": (4, 96, 242, 189), "cache_sim": (13, 168, 234, 295)}
+             "hotness": (4, 96, 242, 189), "cache_sim": ("13 + 228", 168, 234, 295)}
 
 
 def count(path, comment):
@@ -59,4 +59,4 @@ class LinesOfCode(Experiment):
         page.table(["monitor", "whammc", "paper: Whamm", "Wasabi", "Walrus or Seal", "Virgil", "by hand (.wat)"], rows)
         page.remark("Our scripts are the examples that are installed. `branches` is shorter than the paper's, since `taken` is a bound name "
                     "and is known for each kind of branch; `imix` needs a variable and a probe for each category only if "
-                    "it is to do without a map.")
+                    "it is to do without a map. The paper's library for `cache_sim` has 228 lines.")

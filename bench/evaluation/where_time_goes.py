@@ -77,7 +77,7 @@ class WhereTimeGoes(Experiment):
         page.heading(self.title)
         page.text("Milliseconds, means over the programs, in Wizard's JIT, a probe at each site (`--no-coalesce`), as in the paper. *transfer*: "
                   "what the program takes longer with empty bodies (`--bodies=empty`); *report*: with a report less without (`--no-report`), in the "
-                  "engine by its own clock; *bind*: of rewriting the compiler's time, before the program runs; *work* is the rest.")
+                  "engine by its own clock; *bind*: of rewriting the compiler's time, before the program runs; *work* is the rest. Differences below 0 count as 0.")
         page.programs(store)
         rows = []
         for monitor in (name for name in PROBED if name in store.column("monitor")):
@@ -90,8 +90,13 @@ class WhereTimeGoes(Experiment):
         page.text("What *bind* of rewriting consists of, by `--metrics`, in milliseconds:")
         page.table(["monitor", *STEPS], [[monitor, *(page.number(self.mean(store, step, monitor, REWRITING)) for step in STEPS)]
                                          for monitor in PROBED if monitor in store.column("monitor")])
+        shares = {label: {part: value / sum(values) for part, value in zip(PARTS, values)} for label, _, *values in rows if sum(values)}
+        binding = max((share["bind"] for share in shares.values()), default=0)
+        working = [f"{100 * share['work']:.0f} % ({label.partition(', ')[2]})" for label, share in shares.items() if label.startswith("cache_sim")]
+        here = f"Here, binding is at most {100 * binding:.0f} % of what a monitor costs" + (
+            f", and the work of `cache_sim` {' and '.join(working)} of what that costs." if working else ".")
         page.remark("The paper prints no numbers with its bars. It finds that binding costs little or nothing in both forms, unlike in Pin, "
-                    "and that most of `cache_sim` is its own work, in the library. Both hold here. But in rewritten programs an "
+                    f"and that most of `cache_sim` is its own work, in the library. {here} But in rewritten programs an "
                     "empty probe is a call of an empty function with the numbers that its body would use, while bodies themselves are inlined. Where such "
                     "a call costs more than the body, all of the run time counts as *transfer*. Of the three frameworks in the figure, Pin is not here: "
                     "it does not run WebAssembly.")
