@@ -18,7 +18,7 @@ const whammc = folder('WHAMMC_JS_PACKAGE'), assets = folder('PLAYGROUND_ASSETS')
 
 /** The only script that is in the page's pictures, as src/view/svg.c writes it: no other one may run there. */
 function pictureScript() {
-  const text = `\n${readFileSync(path.join(source, 'stdlib/host/flame.js'), 'utf8')}`;
+  const text = `\n${readFileSync(path.join(source, 'stdlib/flame.js'), 'utf8')}`;
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }
 

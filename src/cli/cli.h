@@ -256,6 +256,10 @@ enum { JAVASCRIPT_ID = 17 }; /* characters, with the NUL */
  * computed on so many threads. */
 void javascript_tag(Buf *module, uint32_t threads, char id[JAVASCRIPT_ID]);
 
+/* Whether the program wants samples of the engine's profiler (`stack.engine()`), which neither
+ * scripts beside it nor other engines than Node can give. If so, prints a message: `who` cannot. */
+bool javascript_lacks_sampler(const Cli *cli, const char *who, const Buf *program);
+
 typedef struct JavascriptJob {
     const char *module; /* the path of the instrumented program, "-" = standard output */
     const char *id;     /* of javascript_tag */

@@ -246,6 +246,17 @@ static const char *find(Str in, const char *bytes) {
     return memmem(in.ptr, in.len, bytes, strlen(bytes));
 }
 
+bool javascript_lacks_sampler(const Cli *cli, const char *who, const Buf *program) {
+    bool asks = find(section(program, WASM_SEC_IMPORT), "\6whammc\17collect_samples");
+    if (asks)
+        message_one(
+            cli, DIAG_NO_SAMPLER,
+            "use `whammc profile --sampler=engine`, or let a thread or the program take the "
+            "samples",
+            "%s cannot take samples by the engine's profiler", who);
+    return asks;
+}
+
 /* The type of a map that begins here; it ends at the first '>' unless it has maps in it, which
  * those of calls have not. */
 static Str map_type(Str from) {

@@ -195,6 +195,7 @@ static bool write_output(const Cli *cli, const Settings *s, whammc_host host, co
                          Draft *draft, Buf *module) {
     char id[JAVASCRIPT_ID], *js;
     bool ok = choose_script(cli, s, host, &js);
+    ok = ok && !(js && javascript_lacks_sampler(cli, file_base(js), module));
     if (has_script(host)) {
         draft->sink.hold(draft->sink.ctx); /* the module moves */
         javascript_tag(module, workers_threads(cli->threads), id);

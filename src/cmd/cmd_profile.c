@@ -55,10 +55,10 @@ static const Option options[] = {
      "(--counts-only, gprof), else sample"},
     {INTERVAL, "interval", "TIME",
      "with --style=sample: the time between two samples, such as 500us or 10ms; default: 1ms"},
-    {SAMPLER, "sampler", "thread|program",
-     "with --style=sample: what takes the samples: a thread of the engine, or the "
-     "program itself; default: thread, or program in Node before version 22, which "
-     "needs it"},
+    {SAMPLER, "sampler", "thread|program|engine",
+     "with --style=sample: what takes the samples: a thread of the engine, the program itself, or "
+     "V8's own profiler, in Node; default: thread, or program in Node before version 22, which "
+     "has no thread for it"},
     {COUNTS, "counts", NULL, "with --style=sample: count the calls of each function, too"},
     {FORMAT, "format", VIEW_FORMATS,
      "table: show a flat profile and, unless --style=arcs, write a flame graph; others: write only "
@@ -122,6 +122,8 @@ static const Option options[] = {
 
 typedef enum Style { STYLE_SAMPLE, STYLE_TREE, STYLE_ARCS } Style;
 
+typedef enum Sampler { SAMPLER_THREAD, SAMPLER_PROGRAM, SAMPLER_ENGINE } Sampler;
+
 typedef struct Settings {
     Words engine_options, world;
     Words labels; /* in the end with a NULL */
@@ -131,12 +133,13 @@ typedef struct Settings {
     Metrics metrics;
     const char *engine, *clock, *out, *save, *max_depth, *names;
     Style style;
+    Sampler sampler;
     ViewFormat format;
     uint32_t top;
     char interval[24]; /* nanoseconds; empty = not given */
     char sample[12];   /* one in so many; empty = not given */
-    bool style_given, clock_given, sampler_given, inside, counts;
-    bool inlined_stack; /* the engine allows a memory for it */
+    bool style_given, clock_given, sampler_given, counts;
+    bool memories; /* the engine allows several */
     bool top_given, format_given, counts_only, auto_exclude, no_calibrate, no_demangle, guest;
     const char *for_module; /* the last option that commands cannot have; NULL = none */
     Look look;
@@ -169,7 +172,9 @@ static int64_t now(void) {
 
 /* The constants of the script `sample`; `javascript`: in a host that can only share memories. */
 static void list_sampling(const Settings *s, bool javascript, DefineOptions *out, Arena *arena) {
-    vec_push(out, s->inside ? "outside=false" : "outside=true");
+    vec_push(out, s->sampler == SAMPLER_PROGRAM ? "outside=false" : "outside=true");
+    if (s->sampler == SAMPLER_ENGINE)
+        vec_push(out, "engine=true");
     vec_push(out, javascript ? "shares=true" : "shares=false");
     if (*s->interval)
         vec_push(out, arena_printf(arena, "interval=%s", s->interval));
@@ -222,9 +227,9 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
     running_bundled(r, script_of(p->settings, style), &p->app, &made);
     list_constants(p->settings, style, counts_only, &constants, &arena);
     if (style == STYLE_SAMPLE) {
-        bool inlined = p->settings->inlined_stack;
-        made.link = inlined ? WHAMMC_LINK_MERGE : WHAMMC_LINK_IMPORT;
-        made.host = inlined ? WHAMMC_HOST_JS : WHAMMC_HOST_WASI; /* which all runners are */
+        bool merge = p->settings->memories;
+        made.link = merge ? WHAMMC_LINK_MERGE : WHAMMC_LINK_IMPORT;
+        made.host = merge ? WHAMMC_HOST_JS : WHAMMC_HOST_WASI; /* which all runners are */
         list_sampling(p->settings, p->engine->kind == ENGINE_NODE, &constants, &arena);
     }
     define_give(&constants, r->w, false);
@@ -476,14 +481,15 @@ static bool read_module(Profiling *p, DebugOptions *debug) {
 
 /* Chooses the sampler: STATUS_OK, or another status after a message. */
 static int choose_sampler(const Cli *cli, Settings *s, const Engine *engine) {
-    s->inlined_stack = engine_has_memories(engine);
-    if (s->inlined_stack)
+    if (s->sampler == SAMPLER_ENGINE && engine->kind != ENGINE_NODE)
+        return cli_usage(cli, "--sampler=engine is for Node, whose engine has a profiler");
+    s->memories = engine_has_memories(engine);
+    if (s->memories || s->sampler != SAMPLER_THREAD)
         return STATUS_OK;
-    if (s->sampler_given && !s->inside)
-        return cli_usage(cli,
-                         "--sampler=thread needs programs with several memories, which Node has "
-                         "from version 22 on: use --sampler=program or another engine");
-    s->inside = true;
+    if (s->sampler_given)
+        return cli_usage(cli, "--sampler=thread needs programs with several memories, which Node "
+                              "has from version 22 on: use --sampler=engine or another engine");
+    s->sampler = SAMPLER_PROGRAM;
     return STATUS_OK;
 }
 
@@ -679,7 +685,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case INTERVAL: return set_interval(cli, s, value);
     case SAMPLER:
         s->sampler_given = true;
-        s->inside = strcmp(value, "program") == 0;
+        s->sampler = (Sampler)option_choice(cli->command, key, value);
         break;
     case COUNTS: s->counts = true; break;
     case SAMPLE: return set_sample(cli, s, value);

@@ -43,7 +43,12 @@ int running_made(Running *r, whammc_status result, const uint8_t *module, size_t
     bool quiet = result == WHAMMC_OK &&
                  (r->silent || count_messages(r->w, "stale-section") == whammc_warning_count(r->w));
     int status = quiet ? STATUS_OK : message_library(r->cli, r->w, result);
+    const Buf made = {(uint8_t *)module, size, size};
     if (status == STATUS_OK && !can_run(r))
+        status = STATUS_ERROR;
+    if (status == STATUS_OK && r->engine->kind != ENGINE_NODE &&
+        javascript_lacks_sampler(r->cli, r->engine->kind == ENGINE_PYTHON ? "wasmtime" : "Wizard",
+                                 &made))
         status = STATUS_ERROR;
     if (status == STATUS_OK) {
         RunnerJob job = {.engine = r->engine,

@@ -362,6 +362,8 @@ static bool check_output(Program *p, DebugInfo *debug, Buf *out) {
                          p->map);
     if (ok && p->counts)
         trap_section_put(p->counts, &p->m, &m, p->threads, out);
+    if (ok && p->target->append)
+        p->target->append(p->self, &m, out);
     if (ok && p->map_url.len)
         moves_put_url(p->map_url, out);
     buf_bytes(out, sections.data, sections.len);

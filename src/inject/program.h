@@ -37,6 +37,9 @@ typedef struct Target {
     void (*enter)(void *self, uint32_t func, Pieces *pieces);
     bool enters_apart; /* `enter` may be called on several threads */
     SiteHook *splice;
+    /* Appends custom sections to the output, which has been read again as `written`; may be NULL.
+     */
+    void (*append)(void *self, const WasmModule *written, Buf *out);
     /* Everything is written: frees what only writing needed, before the output is read or, on
      * another thread, meanwhile; may be NULL. */
     void (*written)(void *self);
@@ -49,7 +52,7 @@ enum {
     TOUCHED = 1,
     TOUCHED_END = 2,     /* code before the body's `end`, which branches reach */
     TOUCHED_SITE = 4,    /* something is to be done at a site; else all is counted by segments */
-    TOUCHED_ENDS = 8,    /* it names a function at which the program ends */
+    TOUCHED_ENDS = 8,    /* it names a function that is wrapped, as the program ends there */
     TOUCHED_CODE = 16,   /* probes have code in it */
     TOUCHED_LOCALS = 32, /* what counts in it needs locals */
 };

@@ -29,6 +29,10 @@ void frames_free(Frames *f) {
 
 /* ---- pass 1 ---- */
 
+bool frames_has(const Frames *f, uint32_t func) {
+    return f->funcs[func] & FRAME;
+}
+
 static bool is_import(const Frames *f, uint32_t func) {
     return f->m->funcs.at[func].import >= 0;
 }
@@ -44,7 +48,7 @@ void frames_note(Frames *f, const Site *site, const Match *matches, uint32_t n, 
             f->funcs[site->func] |= FRAME;
         if (v->asks.callee && direct && is_import(f, i->a))
             f->funcs[i->a] |= FRAME;
-        f->asked |= v->asks.frame || v->asks.callee;
+        f->asked |= !f->engine && (v->asks.frame || v->asks.callee);
         f->cuts |= v->asks.cuts;
         f->keeps |= v->alt.is || (mode == MODE_UNWIND && !(direct && is_import(f, i->a)));
     }
@@ -134,6 +138,8 @@ static uint8_t place_bits(const Frames *f, uint32_t func) {
 
 void frames_decide(Frames *f, uint8_t *touched) {
     const WasmModule *m = f->m;
+    for (uint32_t func = 0; f->engine && func < m->input_count[WASM_SPACE_FUNC]; func++)
+        touched[func] |= is_import(f, func) ? 0 : TOUCHED_ENDS; /* wrapped: see engine_frames.h */
     if (!f->asked)
         return;
     f->order = wasm_survey_order(f->survey, m);

@@ -37,7 +37,8 @@ typedef struct Frames {
     StackPlaces *stack;
     uint8_t *funcs;  /* by input function: bits (frames.c) */
     uint32_t *order; /* wasm_survey_order; NULL if no function has a frame */
-    bool asked;      /* some function has a frame */
+    bool asked;      /* some function has a frame, for which code is added */
+    bool engine;     /* frames are those of the engine's own stack: none is */
     bool keeps;      /* parameters stay as they are */
     bool cuts;       /* the script cuts the stack */
     bool watched;    /* the stack is looked at while other code runs */
@@ -47,6 +48,9 @@ typedef struct Frames {
 /* No function has a frame at first. Release with frames_free. */
 void frames_init(Frames *f, WasmModule *m, WasmSurvey *survey, StackPlaces *stack);
 void frames_free(Frames *f);
+
+/* Whether the function has one; an import: while it runs. */
+bool frames_has(const Frames *f, uint32_t func);
 
 /* Pass 1: notes who is to have a frame. `code`: the matches have code at the site. */
 void frames_note(Frames *f, const Site *site, const Match *matches, uint32_t n, bool code);

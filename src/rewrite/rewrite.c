@@ -15,6 +15,7 @@
 #include "wasm/emit.h"
 #include "flush/flush.h"
 #include "flush/flush_library.h"
+#include "rewrite/engine_frames.h"
 #include "rewrite/frames.h"
 #include "rewrite/keep.h"
 #include "rewrite/outline.h"
@@ -54,6 +55,7 @@ typedef struct Rewrite {
     OnceShapes once;
     Polls polls;
     Frames frames;
+    EngineFrames engine_frames;
     Keep keep;
     uint32_t helpers[HELPER_COUNT];
     uint32_t *fns;  /* handles of the script's functions */
@@ -509,6 +511,7 @@ static bool link(void *self) {
     store_laid_out(&r->store, &r->p.m);
     program_wrap_ends(&r->p, r->flush.main, r->flush.proc_exit);
     frames_add_entries(&r->frames);
+    engine_frames_add(&r->engine_frames, &r->frames, &r->p.m);
     if (!flush_add(&r->flush, init, &r->once, &reach)) {
         map_free(&r->flush.kept);
         return false;
@@ -591,6 +594,7 @@ static bool match(void *self) {
     count_ahead_init(&r->ahead, r->p.threads);
     frames_init(&r->frames, &r->p.m, &r->p.matcher.survey, &r->stack);
     r->frames.keeps = r->p.keep_debug; /* which has the numbers of locals */
+    r->frames.engine = stack_is_engines(r->p.plan);
     r->frames.watched = r->given->polls || stack_is_read(r->p.plan);
     r->seen_alt = mem_zalloc(r->p.plan->probes.len + 1u);
     r->p.matcher.at = count_site;
@@ -646,6 +650,11 @@ static void written(void *self) {
         counts_written(&r->coalesce.counts);
 }
 
+static void append(void *self, const WasmModule *written, Buf *out) {
+    const Rewrite *r = self;
+    engine_frames_put_section(&r->engine_frames, &r->p.m, written, out);
+}
+
 static void blame(void *self, Diag *d) {
     const Rewrite *r = self;
     for (uint32_t i = 0; i < r->p.plan->probes.len; i++) {
@@ -687,6 +696,7 @@ static const Target target = {.match = match,
                               .enter = enter,
                               .enters_apart = true,
                               .splice = splice_at,
+                              .append = append,
                               .written = written,
                               .blame = blame};
 
@@ -719,6 +729,7 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
     br_tables_free(&r.br_tables);
     fill_free(&r.fill);
     polls_free(&r.polls);
+    engine_frames_free(&r.engine_frames);
     frames_free(&r.frames);
     keep_free(&r.keep);
     memory_free(&r.memories);

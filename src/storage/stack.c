@@ -19,8 +19,13 @@ static bool calls(const Plan *plan, const char *name) {
     return false;
 }
 
+bool stack_is_engines(const Plan *plan) {
+    return calls(plan, "engine");
+}
+
 bool stack_is_read(const Plan *plan) {
-    return calls(plan, "share") || calls(plan, "collect") || calls(plan, "tell");
+    return stack_is_engines(plan) || calls(plan, "share") || calls(plan, "collect") ||
+           calls(plan, "tell");
 }
 
 bool stack_is_in_program(const Plan *plan, bool imported) {
@@ -97,6 +102,29 @@ static uint32_t add_collect(const StackPlaces *at, WasmModule *m, const uint32_t
         helpers[HELPER_TREE_ADD], helpers[HELPER_TREE_HERE]);
 }
 
+/* The same where the engine's profiler takes them. */
+static void add_engine(StackPlaces *at, const Plan *plan, WasmModule *m, const uint32_t *helpers) {
+    WasmType i64 = WASM_I64;
+    uint32_t none = wasm_add_func_type(m, NULL, 0, NULL, 0);
+    uint32_t one = wasm_add_func_type(m, &i64, 1, NULL, 0);
+    at->engine = true;
+    at->every = wasm_add_import_func(m, STR("whammc"), STR(STACK_EVERY_IMPORT), one);
+    m->funcs.at[at->every].name = STR("whammc." STACK_EVERY_IMPORT);
+    if (!calls(plan, "collect"))
+        return;
+    at->collect = wasm_add_import_func(m, STR("whammc"), STR(STACK_SAMPLES_IMPORT), none);
+    m->funcs.at[at->collect].name = STR("whammc." STACK_SAMPLES_IMPORT);
+    uint32_t add = emit_function(
+        m, "whammc.add_samples",
+        "param $parent i32 $function i32 $samples i64 $ns i64 result i32 local $here i32"
+        " local.get $parent call %u local.get $function call %u"
+        " local.get $samples local.get $ns call %u"
+        " call %u local.set $here i32.const 0 call %u local.get $here",
+        helpers[HELPER_TREE_GO_UNTIMED], helpers[HELPER_TREE_DESCEND], helpers[HELPER_TREE_ADD],
+        helpers[HELPER_TREE_HERE], helpers[HELPER_TREE_GO_UNTIMED]);
+    wasm_add_export(m, STR(STACK_ADD_EXPORT), WASM_SPACE_FUNC, add);
+}
+
 static uint32_t add_reset(const StackPlaces *at, WasmModule *m) {
     return emit_function(m, "whammc.stack_reset",
                          "i32.const 0 global.set %u i32.const 0 i32.const 0 i32.store %u %d",
@@ -106,6 +134,10 @@ static uint32_t add_reset(const StackPlaces *at, WasmModule *m) {
 void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, const uint32_t *helpers) {
     *at = (StackPlaces){
         .sample = UINT32_MAX, .tell = UINT32_MAX, .collect = UINT32_MAX, .place = UINT32_MAX};
+    if (stack_is_engines(plan)) {
+        add_engine(at, plan, m, helpers);
+        return;
+    }
     uint32_t beyond = (m->funcs.len + STACK_FRAMES) * STACK_STEP; /* bytes: see runtime/stack.h */
     uint32_t pages = STACK_PAGES + (beyond >> 16);
     WasmLimits limits = {.min = pages,
@@ -195,7 +227,26 @@ static void put_outermost(const StackPlaces *at, Buf *out) {
         emit(out, "local.get %u i32.eqz", at->place);
 }
 
+/* An operation where the engine's stack is the only one. */
+static void put_of_engine(const StackPlaces *at, const WasmModule *m, StackOp op, Buf *out) {
+    switch (op) {
+    case STACK_OUTERMOST: emit(out, "i32.const 0"); break;
+    case STACK_SET_INTERVAL:
+        emit(out, "call %u drop", wasm_final(m, WASM_SPACE_FUNC, at->every));
+        break;
+    case STACK_SAMPLE: emit(out, "drop drop"); break;
+    case STACK_COLLECT: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->collect)); break;
+    case STACK_LEAVE:
+    case STACK_CUT:
+    case STACK_TELL: break;
+    }
+}
+
 void stack_put(const StackPlaces *at, const WasmModule *m, StackOp op, Buf *out) {
+    if (at->engine) {
+        put_of_engine(at, m, op, out);
+        return;
+    }
     switch (op) {
     case STACK_LEAVE: put_leave(at, m, out); break;
     case STACK_OUTERMOST: put_outermost(at, out); break;

@@ -18,6 +18,13 @@
  * and returns 1, or returns 0 if there are no more. The parameter is the handle of the previous
  * node, by which its children refer to it. */
 #define STACK_IMPORT "next_sample"
+/* With `stack.engine()` the stack is the engine's, and its profiler takes the samples. These two of
+ * module whammc begin that, given nanoseconds between samples (param i64), and store what has been
+ * found by calling the export for each node, parents first: (param i32 i32 i64 i64) (result i32),
+ * the handle of the parent, 0 if it has none, the function, samples, nanoseconds -> the handle. */
+#define STACK_EVERY_IMPORT   "sample_every"
+#define STACK_SAMPLES_IMPORT "collect_samples"
+#define STACK_ADD_EXPORT     "whammc:add_samples"
 /* Without parameters and results: a sample has been taken. */
 #define STACK_TELL_IMPORT "sampled"
 
@@ -25,9 +32,10 @@
 typedef struct StackPlaces {
     uint32_t memory;
     uint32_t top; /* a global: the place of the next function that is not passed one */
-    uint32_t sample, tell, collect; /* functions */
-    const uint32_t *helpers;        /* handles of the runtime's functions */
-    bool runtime;                   /* the imported runtime keeps the stack */
+    uint32_t sample, tell, collect, every; /* functions */
+    const uint32_t *helpers;               /* handles of the runtime's functions */
+    bool runtime;                          /* the imported runtime keeps the stack */
+    bool engine;                           /* there is none but the engine's */
     /* Of the function to which code is added: a local with its place, UINT32_MAX = it has none;
      * the bytes of its frame; whether its calls may leave something above that; whether the host
      * can call it; and whether it is the one to put the place back then. */
@@ -37,6 +45,8 @@ typedef struct StackPlaces {
     bool host;
 } StackPlaces;
 
+/* Whether the engine's own stack takes its place. */
+bool stack_is_engines(const Plan *plan);
 /* Whether the host reads it, so that it must be in the program. */
 bool stack_is_read(const Plan *plan);
 /* Whether it is used and in the program, not in an imported runtime, where each operation is a

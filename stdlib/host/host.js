@@ -35,9 +35,9 @@ export function programClock() {
 
 /**
  * The host of one instance. `onReport(text, bytes)` is called with each complete report; `clock()` returns what programs import as
- * whammc.now.
+ * whammc.now; `engine` is the program of a sampler in engine-sampler.js.
  */
-export function createHost({ onReport = logReport, clock = programClock } = {}) {
+export function createHost({ onReport = logReport, clock = programClock, engine } = {}) {
   let instance = null, traps = null, sampler = null, source = null, pieces = [], missed = false;
 
   function deliver(bytes) {
@@ -85,6 +85,7 @@ export function createHost({ onReport = logReport, clock = programClock } = {}) 
         get now() { return clock(); }, // when a program asks for it
         next_sample: place => sampler?.next(place) ?? 0,
         sampled: () => source?.sampled?.(),
+        ...engine?.imports,
       },
     },
 
@@ -92,6 +93,7 @@ export function createHost({ onReport = logReport, clock = programClock } = {}) 
     attach(made, module, url = '') {
       instance = made;
       traps = parts.traps?.createTraps(made, module, warn);
+      engine?.attach(made, module);
       if (module) startSampling(module, url);
       if (missed) host.flush();
       missed = false;

@@ -22,6 +22,7 @@ import { createRequire } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import { createPoll } from './live.js';
 import { CLOCK, createThreadClock } from './clock.js';
+import { createEngineSampler } from './engine-sampler.js';
 import { asksFor } from './parts.js';
 import { createNodeSampler } from './sampler.js';
 import { startNodeThread } from './thread.js';
@@ -358,16 +359,19 @@ async function main(words) {
     const imported = loadLibraries(libraries, WASI, options, reporter, clock);
     if (!imported) return NOT_LOADED;
     const poll = live ? createPoll({ readSync, writeSync }, live, reporter.snapshot) : null;
+    let engine = null;
     const own = { write: reporter.write, now: clock.now, poll, next_sample: place => sampler?.next(place) ?? 0, sampled() {} };
     stopwatch.begin('compile');
     const loaded = load(file, args[0], made => {
       sampler = asksFor(made, 'next_sample') ? createNodeSampler(createRequire('file:///')('node:worker_threads')) : null;
-      return { ...imported, ...wasiImports(wasi), whammc: own };
+      engine = asksFor(made, 'collect_samples') ? createEngineSampler(createRequire('file:///'), text => say(`whammc: ${text}`)).program({ ends: !live }) : null;
+      return { ...imported, ...wasiImports(wasi), whammc: { ...own, ...engine?.imports } };
     }, () => stopwatch.begin('instantiate'));
     if (!loaded) return NOT_LOADED;
     const { instance, module } = loaded;
     reporter.attach(instance, module);
     sampler?.attach(instance.exports['whammc:stack']);
+    engine?.attach(instance, module);
     stopwatch.begin('run');
     const status = execute(wasi, instance);
     reporter.readMemory();

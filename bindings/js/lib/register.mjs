@@ -6,9 +6,11 @@
 import { spawnSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import * as fs from 'node:fs';
+import { createRequire } from 'node:module';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { isMainThread, threadId } from 'node:worker_threads';
+import { createEngineSampler } from '../host/engine-sampler.js';
 import { createHost, intercept, tellTrapped, watch, watchEnd } from '../host/whammc.js';
 import { copyBytes, createRefusal, keyOf, whyInvalid, wrapCompilers, wrapReflection } from './hook.mjs';
 import { allCustomSections, appendKey, namedSections } from './sections.mjs';
@@ -210,14 +212,14 @@ export function register(hook, own = null) {
   Object.defineProperty(globalThis, LOADED, { value: true });
   const settings = readSettings(process.env), command = findCommand(process.env, own);
   const run = createRunner(command), store = createStore(settings, command, run);
-  const raw = { depth: 0 }, programs = [];
+  const raw = { depth: 0 }, programs = [], sampler = createEngineSampler(createRequire(import.meta.url), say);
   passOn(process.env, hook);
 
   function makeHost() {
     const program = { host: null, key: null, report: '' };
     // Each report has all counts so far. Programs that are sampled read the time too seldom for a clock that is kept by a thread.
     const clock = settings.script === 'sample' ? { clock: () => () => performance.now() } : {};
-    program.host = createHost({ onReport: text => { program.report = text; }, ...clock });
+    program.host = createHost({ onReport: text => { program.report = text; }, ...clock, engine: sampler.program() });
     const attach = (instance, module, url) => {
       raw.depth++;
       try {
@@ -236,6 +238,7 @@ export function register(hook, own = null) {
     if (finished) return;
     finished = true;
     raw.depth++;
+    sampler.stop();
     for (const { host } of programs) {
       try {
         host.flush();
