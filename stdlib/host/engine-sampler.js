@@ -30,21 +30,18 @@ function readFunctions(bytes) {
   return { end, functions };
 }
 
-/** The WebAssembly functions that are active, innermost first: { url, position }. */
-function activeFunctions() {
+/** The active functions, from the caller of `called` outwards: { url, position }. */
+function callersOf(called) {
   const { prepareStackTrace, stackTraceLimit } = Error, at = {};
   Error.stackTraceLimit = NEAR;
   Error.prepareStackTrace = (_, sites) => sites.map(site => ({ url: site.getFileName() ?? '', position: site.getPosition() }));
   try {
-    Error.captureStackTrace(at);
-    return at.stack.filter(({ url }) => url.startsWith('wasm:'));
+    Error.captureStackTrace(at, called);
+    return at.stack;
   } finally {
     Object.assign(Error, { prepareStackTrace, stackTraceLimit });
   }
 }
-
-// Not what V8 compiles to call functions from JavaScript.
-const isOfProgram = frame => frame?.url.startsWith('wasm:') && !frame.functionName.startsWith('js-to-wasm:');
 
 const newNode = () => ({ children: new Map(), samples: 0, ns: 0 });
 
@@ -57,7 +54,11 @@ function child({ children }, key) {
 /** The sampler of this thread: { program, stop }. load(name) gives a module of Node; say(text) prints a message. */
 export function createEngineSampler(load, say) {
   const found = new Map(); // by module, a tree of what has not been reported yet, by where bodies begin
+  const urls = new Set(); // of the modules
   let session = null, begun = false, running = false;
+
+  // Not what V8 compiles to call functions from JavaScript.
+  const isOfProgram = frame => (frame?.url.startsWith('wasm:') || urls.has(frame?.url)) && !frame.functionName.startsWith('js-to-wasm:');
 
   function post(method, parameters) {
     let answer = null;
@@ -156,7 +157,7 @@ export function createEngineSampler(load, say) {
      * { imports, attach } of one program. If it `ends`, the report that it makes when none of its functions is active is its last one.
      */
     program({ ends = false } = {}) {
-      let addSamples = null, end = 0, functions = null;
+      let addSamples = null, end = 0, functions = null, url = '';
 
       function report(parent, { below }) {
         for (const node of below) report(addSamples(parent, node.index, BigInt(node.samples), BigInt(node.ns)), node);
@@ -164,10 +165,13 @@ export function createEngineSampler(load, say) {
 
       return {
         imports: {
-          sample_every: begin,
-          collect_samples() {
-            const active = activeFunctions(), url = active[0]?.url;
-            take(!ends || active.some(one => one.url !== url || one.position < end));
+          sample_every: function start(ns) {
+            [{ url }] = callersOf(start);
+            urls.add(url);
+            begin(ns);
+          },
+          collect_samples: function collect() {
+            take(!ends || callersOf(collect).some(one => urls.has(one.url) && (one.url !== url || one.position < end)));
             if (!functions || !found.has(url)) return;
             const tree = found.get(url);
             found.delete(url);
