@@ -8,7 +8,8 @@ HEAD = """# Evaluation
 
 The tables and figures of the papers that whammc is built on, made again: the Whamm paper (*Debugging WebAssembly? Put some Whamm on it!*, OOPSLA
 2025), the thesis on WasmProf, and the articles on call trees and wzprof. `bench/paper` measures and writes this page; `bench/paper --help`
-tells how to make one of your own. The numbers are in [{results}]({results}). Ratios are comparable between machines, times are not.
+tells how to make one of your own. The numbers are in [{results}]({results}). Ratios are comparable between machines, times are not. The example
+of the article on call trees, from its source to flame graphs in three formats, is in the manual's page on profiling.
 """
 
 

@@ -235,9 +235,10 @@ class RunTimes(_Times):
 
     def show(self, store, page):
         page.heading(self.title)
-        page.text("As a multiple of the original in the same engine. *callbacks*: each call is two calls of JavaScript, as an analysis made with "
-                  "Wasabi gets them, with the same times and counts as the arcs. *sampling*: by the program itself; *sampling, thread*: by a worker, "
-                  "which only isolated pages can have. WasmBoy runs a cartridge of our own, by the frame.")
+        page.text("As a multiple of the original in the same engine. *callbacks*: each call is two calls of JavaScript, with the same times and "
+                  "counts as the arcs; *Wasabi*: the thesis' profiler (its Appendix C), made with Wasabi. *sampling*: by the program itself; "
+                  "*sampling, thread*: by a worker, which only isolated pages can have. WasmBoy runs a cartridge of our own: the time of a frame, of "
+                  "1,000 as there, or of as many as take ten seconds.")
         engines_there = store.column("engine")
         rows, bars = [], {}
         for group in (group for group in GROUPS if group in store.column("program")):
@@ -257,5 +258,6 @@ class RunTimes(_Times):
         page.remark("The thesis measured in Firefox 67 and a Chrome of 2019. Its WasmBoy ran another cartridge; how many calls a frame makes depends "
                     "on that. Its programs ask JavaScript for the time before and after each call, which took 100 to 350 ns as it says; ours read a "
                     "time that a worker keeps in shared memory. Where other programs need the processors, that worker gives up, and each time is a call "
-                    "of JavaScript here, too: on a busy machine, arcs and call tree take several times as long as here. Its profiler made with "
-                    "Wasabi calls JavaScript where functions begin and end, too, which *callbacks* does not.")
+                    "of JavaScript here, too: on a busy machine, arcs and call tree take several times as long as here. The profiler made with "
+                    "Wasabi calls JavaScript where blocks begin and functions end, too, and makes objects of places, arguments and results. "
+                    "The article on call trees says that its tree costs about 3 %, not of which program: it depends on how long functions take.")

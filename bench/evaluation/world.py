@@ -38,6 +38,13 @@ def _version(command, pattern=r".*"):
     return next((match.group(0).strip() for match in matches if match), "")
 
 
+def _commit(program):
+    """The commit of the folder that a program stands in, for those whose versions do not tell much; empty if there is none."""
+    if not os.access(program, os.X_OK):
+        return ""
+    return _version(["git", "-C", os.path.dirname(os.path.abspath(program)), "log", "-1", "--format=commit %h of %cs"], r"commit \w+ of .*")
+
+
 def found(*names):
     """The first of these programs that PATH has."""
     return next((path for name in names if name for path in [shutil.which(name)] if path), "")
@@ -181,17 +188,10 @@ class World:
         yield "Chromium", _version([self.chromium, "--version"], r"\d+(\.\d+){3}") if self.chromium else ""
         yield "Firefox", _version([self.firefox, "--version"], r"[\d.]+\w*") if self.firefox else ""
         yield "Wasabi", _version([self.peers["WASABI"], "--help"]) if self.peers["WASABI"] else ""
-        yield "the original Whamm", self._original()
+        yield "the original Whamm", _commit(self.peers["WHAMM"]) or (_version([self.peers["WHAMM"], "--help"]) if self.peers["WHAMM"] else "")
+        yield "wzprof", _commit(self.peers["WZPROF"]) or (_version([self.peers["WZPROF"], "-version"]) if self.peers["WZPROF"] else "")
         yield "gcc", _version(["gcc", "--version"])
         yield "wasm2c (wabt)", _version(["wasm2c", "--version"])
-
-    def _original(self):
-        """The commit that its program stands in, as its versions do not tell; else its version."""
-        program = self.peers["WHAMM"]
-        if not program:
-            return ""
-        commit = _version(["git", "-C", os.path.dirname(os.path.abspath(program)), "log", "-1", "--format=commit %h of %cs"], r"commit \w+ of .*")
-        return commit or _version([program, "--help"])
 
     def describe(self):
         """Lines that say what is there and what is not."""
