@@ -33,13 +33,15 @@ function readFunctions(bytes) {
 /** The active functions, from the caller of `called` outwards: { url, position }. */
 function callersOf(called) {
   const { prepareStackTrace, stackTraceLimit } = Error, at = {};
-  Error.stackTraceLimit = NEAR;
-  Error.prepareStackTrace = (_, sites) => sites.map(site => ({ url: site.getFileName() ?? '', position: site.getPosition() }));
   try {
+    Error.stackTraceLimit = NEAR;
+    Error.prepareStackTrace = (_, sites) => sites.map(site => ({ url: site.getFileName() ?? '', position: site.getPosition() }));
     Error.captureStackTrace(at, called);
-    return at.stack;
-  } finally {
+    const { stack } = at;
     Object.assign(Error, { prepareStackTrace, stackTraceLimit });
+    return stack;
+  } catch {
+    return []; // the program keeps Error as it is
   }
 }
 
@@ -166,7 +168,7 @@ export function createEngineSampler(load, say) {
       return {
         imports: {
           sample_every: function start(ns) {
-            [{ url }] = callersOf(start);
+            url = callersOf(start)[0]?.url ?? '';
             urls.add(url);
             begin(ns);
           },
