@@ -247,7 +247,7 @@ static const char *find(Str in, const char *bytes) {
 }
 
 bool javascript_lacks_sampler(const Cli *cli, const char *who, const Buf *program) {
-    bool asks = find(section(program, WASM_SEC_IMPORT), "\6whammc\17collect_samples");
+    bool asks = find(section(program, WASM_SEC_IMPORT), "\6whammc\14sample_every");
     if (asks)
         message_one(
             cli, DIAG_NO_SAMPLER,

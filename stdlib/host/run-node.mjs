@@ -364,7 +364,7 @@ async function main(words) {
     stopwatch.begin('compile');
     const loaded = load(file, args[0], made => {
       sampler = asksFor(made, 'next_sample') ? createNodeSampler(createRequire('file:///')('node:worker_threads')) : null;
-      engine = asksFor(made, 'collect_samples') ? createEngineSampler(createRequire('file:///'), text => say(`whammc: ${text}`)).program({ ends: !live }) : null;
+      engine = asksFor(made, 'sample_every') ? createEngineSampler(createRequire('file:///'), text => say(`whammc: ${text}`)).program({ ends: !live }) : null;
       return { ...imported, ...wasiImports(wasi), whammc: { ...own, ...engine?.imports } };
     }, () => stopwatch.begin('instantiate'));
     if (!loaded) return NOT_LOADED;
