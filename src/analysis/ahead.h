@@ -25,8 +25,8 @@ typedef void AheadJob(void *ctx, uint32_t worker, AheadPart *part);
 typedef struct Ahead {
     const WasmModule *m;
     uint32_t threads;
-    /* Bytes of code: of a part, at most; of parts that may be ahead of the walk, at first, and when
-     * it has walked as much as that several times, each time twice as much as before. */
+    /* Bytes of code: of a part, at most; of the parts that may be ahead of the walk, at first and
+     * at most: twice as many whenever the walk has done so many. */
     uint32_t part, first, most;
     AheadJob *job;
     /* Comes before parts are divided after the walk has done functions itself, when no thread
