@@ -29,11 +29,6 @@ int covering_messages(const Cli *cli, WhammcCoverage *c, whammc_status status) {
     return status == WHAMMC_OK ? STATUS_OK : STATUS_ERROR;
 }
 
-/* Nothing is not enough. */
-static double percent(size_t executed, size_t all) {
-    return all ? 100.0 * (double)executed / (double)all : 0;
-}
-
 static void put_share(const char *what, size_t executed, size_t all, Buf *out) {
     if (all)
         buf_printf(out, "%s %.1f%% (%zu/%zu)", what, (double)(1000 * executed / all) / 10, executed,
@@ -51,11 +46,17 @@ static void summarise(const CoverageRequest *s, const WhammcCoverageTotals *t) {
     buf_free(&line);
 }
 
-/* STATUS_ERROR after a message if too little was executed. */
+/* STATUS_ERROR after a message if too little was executed; no lines are too little. */
 static int judge(const Cli *cli, const CoverageRequest *s, const WhammcCoverageTotals *t) {
-    double is = percent(t->lines_executed, t->lines);
+    double is = t->lines ? 100.0 * (double)t->lines_executed / (double)t->lines : 0;
     if (!s->fail_under || is >= s->least)
         return STATUS_OK;
+    if (!t->lines) {
+        message_one(cli, DIAG_LOW_COVERAGE, NULL,
+                    "%s: expected at least %s%% of the lines to be executed, but no line is shown",
+                    file_title(s->app), s->fail_under);
+        return STATUS_ERROR;
+    }
     message_one(cli, DIAG_LOW_COVERAGE, NULL,
                 "%s: expected at least %s%% of the lines to be executed, found %.2f%% (%zu of %zu)",
                 file_title(s->app), s->fail_under, is, t->lines_executed, t->lines);

@@ -14,6 +14,8 @@
 #include "report/places.h"
 #include "annotate/source.h"
 
+#include <assert.h>
+
 typedef struct CoverageLine {
     uint32_t line;
     uint64_t count;
@@ -80,9 +82,11 @@ void coverage_make(Coverage *c, const WasmModule *m, const Places *places, Locat
                    const CoverageMarks *marks, Sources *sources, const CoverageOptions *options);
 void coverage_free(Coverage *c);
 
-/* Tenths of a per cent, rounded down, so that 100 % means all; 100 % if there are no items. */
+/* Tenths of a per cent, rounded down, so that 100 % means all. There is no share of no items: `all`
+ * must not be 0. */
 static inline uint32_t coverage_tenths(CoverageRatio r) {
-    return r.all ? (uint32_t)((uint64_t)r.hit * 1000 / r.all) : 1000;
+    assert(r.all);
+    return (uint32_t)((uint64_t)r.hit * 1000 / r.all);
 }
 
 #endif

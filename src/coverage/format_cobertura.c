@@ -7,15 +7,17 @@
 
 #include <inttypes.h>
 
-/* A rate in the DTD's form: from 0 to 1. */
-static void put_rate(const char *name, CoverageRatio r, Buf *out) {
-    uint32_t tenths = coverage_tenths(r);
+/* A rate in the DTD's form: from 0 to 1; `none` tenths of a per cent if there are no items. */
+static void put_rate(const char *name, CoverageRatio r, uint32_t none, Buf *out) {
+    uint32_t tenths = r.all ? coverage_tenths(r) : none;
     buf_printf(out, " %s=\"%u.%03u\"", name, tenths / 1000, tenths % 1000);
 }
 
+/* Rates must be numbers: nothing is executed where there are no lines, as for --fail-under, and no
+ * branch is missed where there are none. */
 static void put_rates(const CoverageTotals *t, Buf *out) {
-    put_rate("line-rate", t->lines, out);
-    put_rate("branch-rate", t->ways, out);
+    put_rate("line-rate", t->lines, 0, out);
+    put_rate("branch-rate", t->ways, 1000, out);
     buf_str(out, STR(" complexity=\"0\""));
 }
 

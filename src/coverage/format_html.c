@@ -23,9 +23,12 @@ static void put_ratio(CoverageRatio r, Buf *out) {
 }
 
 static void put_totals(const CoverageTotals *t, Buf *out) {
-    buf_printf(out,
-               "<td><meter min=0 max=1000 low=500 high=800 optimum=1000 value=%u></meter></td>",
-               coverage_tenths(t->lines));
+    if (t->lines.all)
+        buf_printf(out,
+                   "<td><meter min=0 max=1000 low=500 high=800 optimum=1000 value=%u></meter></td>",
+                   coverage_tenths(t->lines));
+    else
+        buf_str(out, STR("<td></td>"));
     put_ratio(t->lines, out);
     put_ratio(t->functions, out);
     put_ratio(t->ways, out);

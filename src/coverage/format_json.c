@@ -8,7 +8,10 @@
 
 static void put_ratio(const char *name, CoverageRatio r, Buf *out) {
     buf_printf(out, "\"%s\":{\"count\":%u,\"covered\":%u,\"percent\":", name, r.all, r.hit);
-    coverage_percent(r, out);
+    if (r.all)
+        coverage_percent(r, out);
+    else
+        buf_str(out, STR("null"));
     buf_u8(out, '}');
 }
 

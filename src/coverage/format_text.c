@@ -14,12 +14,13 @@ void coverage_percent(CoverageRatio r, Buf *out) {
 static void put_ratio(CoverageRatio r, Buf *out) {
     char counts[32];
     Buf percent = {0};
+    if (!r.all) {
+        buf_printf(out, "  %6s %11s", "-", "");
+        return;
+    }
     coverage_percent(r, &percent);
     snprintf(counts, sizeof counts, "%u/%u", r.hit, r.all);
-    if (r.all)
-        buf_printf(out, "  %5s%% %11s", buf_cstr(&percent), counts);
-    else
-        buf_printf(out, "  %6s %11s", "-", "");
+    buf_printf(out, "  %5s%% %11s", buf_cstr(&percent), counts);
     buf_free(&percent);
 }
 
