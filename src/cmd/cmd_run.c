@@ -298,7 +298,10 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
                  .world = &s->world,
                  .metrics = &s->metrics,
                  .http = &s->http,
-                 .served = {.debug = &s->debug.info, .tree = true, .mangled = s->no_demangle},
+                 .served = {.debug = &s->debug.info,
+                            .tree = true,
+                            .unsure = true,
+                            .mangled = s->no_demangle},
                  .w = whammc_new()};
     int status = STATUS_ERROR;
     bool ok = script_options_give(cli, &s->scripts, r.w, s->out && strcmp(s->out, "-") == 0);

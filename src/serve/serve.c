@@ -9,6 +9,7 @@
 
 #ifdef HAVE_HTTP
 
+#include "serve/clients.h"
 #include "serve/late.h"
 #include "annotate/html.h"
 
@@ -22,7 +23,9 @@
 #include <unistd.h>
 
 enum {
-    CONNECTIONS = 64,
+    CONNECTIONS = 128,
+    CROWD = 96,     /* from here on, a new client replaces one that is idle */
+    WAITING = 32,   /* clients that wait for the reports of some seconds */
     TIMEOUT_S = 60, /* of idle connections */
     MEMORY = 32768, /* per connection: bounds the size of request headers */
     SECONDS_MAX = 3600,
@@ -34,10 +37,12 @@ struct Serve {
     Live *live;
     bool loopback; /* only this machine can connect */
     struct MHD_Daemon *daemon;
+    Clients clients;
     Buf url;
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t answered;
     uint32_t answering; /* requests whose answers have not been sent, from before the end */
+    uint32_t waiting;   /* clients that wait for the reports of some seconds */
     bool ending;
 };
 
@@ -202,15 +207,32 @@ static void put_link(const Serve *s, const Route *r, Buf *out) {
     buf_str(out, STR("\n"));
 }
 
+/* Whether there is a view of this report at a route; if there is no report, there may be. */
+static bool can_write(const Serve *s, const LiveReport *live, const Route *r) {
+    if (!live->text.len || r->whose == ROUTE_ALL)
+        return true;
+    WhammcReport *report = served_report(&s->options.of, &live->text, NULL); /* without errors */
+    Buf view = {0};
+    bool ok = served_write(&s->options.of, report, r->format, r->value, live->time, &view);
+    whammc_report_free(report);
+    buf_free(&view);
+    return ok;
+}
+
 static void answer_index(const Serve *s, Answer *a) {
     a->status = MHD_HTTP_OK;
     a->type = "text/html; charset=utf-8";
     html_begin(&a->body, str_of(s->options.of.title), STR(""));
     html_element(&a->body, "h1", str_of(s->options.of.title));
     buf_str(&a->body, STR("<ul>\n"));
+    LiveReport live = {0};
+    const char *why;
+    if (s->options.of.unsure && !live_take(s->live, &live, &why))
+        live.text.len = 0; /* it may come to have all of them */
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
-        if (has_route(s, &routes[i]))
+        if (has_route(s, &routes[i]) && can_write(s, &live, &routes[i]))
             put_link(s, &routes[i], &a->body);
+    live_report_free(&live);
     buf_str(&a->body, STR("</ul>\n"));
     html_end(&a->body);
 }
@@ -232,19 +254,37 @@ static bool read_seconds(struct MHD_Connection *c, uint32_t *seconds) {
     return !text || (end && !*end && n <= SECONDS_MAX);
 }
 
+/* Waits as live_sleep does. False: too many others are waiting already. */
+static bool wait_for(Serve *s, uint32_t seconds, bool *ended) {
+    pthread_mutex_lock(&s->lock);
+    bool may = s->waiting < WAITING;
+    s->waiting += may;
+    pthread_mutex_unlock(&s->lock);
+    if (!may)
+        return false;
+    *ended = live_sleep(s->live, seconds);
+    pthread_mutex_lock(&s->lock);
+    s->waiting--;
+    pthread_mutex_unlock(&s->lock);
+    return true;
+}
+
 /* The difference of reports over the next seconds. */
-static WhammcReport *report_of(const Serve *s, uint32_t seconds, LiveReport *live,
-                               const char **why) {
+static WhammcReport *report_of(Serve *s, uint32_t seconds, LiveReport *live, const char **why) {
     LiveReport before = {0};
-    bool ended = false;
+    bool ended = false, good = true;
     if (seconds) {
-        if (!live_take(s->live, &before, why)) {
+        good = live_take(s->live, &before, why);
+        if (good && !wait_for(s, seconds, &ended)) {
+            *why = "too many others are waiting for reports";
+            good = false;
+        }
+        if (!good) {
             live_report_free(&before);
             return NULL;
         }
-        ended = live_sleep(s->live, seconds);
     }
-    bool good = live_take(s->live, live, why);
+    good = live_take(s->live, live, why);
     if (good && ended && live->time == before.time) { /* the engine was killed */
         *why = "the program has ended without a report";
         good = false;
@@ -255,7 +295,7 @@ static WhammcReport *report_of(const Serve *s, uint32_t seconds, LiveReport *liv
     return report;
 }
 
-static void answer_report(const Serve *s, const Route *r, uint32_t seconds, Answer *a) {
+static void answer_report(Serve *s, const Route *r, uint32_t seconds, Answer *a) {
     LiveReport live = {0};
     const char *why;
     WhammcReport *report = report_of(s, seconds, &live, &why);
@@ -275,7 +315,7 @@ static void answer_report(const Serve *s, const Route *r, uint32_t seconds, Answ
     live_report_free(&live);
 }
 
-static void answer(const Serve *s, struct MHD_Connection *c, const char *path, Answer *a) {
+static void answer(Serve *s, struct MHD_Connection *c, const char *path, Answer *a) {
     uint32_t seconds;
     if (strcmp(path, "/") == 0 || strcmp(path, "/debug/pprof/") == 0 ||
         strcmp(path, "/debug/pprof") == 0) {
@@ -337,11 +377,31 @@ static bool begin_answer(Serve *s) {
 /* States of a request. */
 static int seen, counted;
 
+/* Who is at the other end of a connection. */
+static Client *client_of(struct MHD_Connection *c) {
+    const union MHD_ConnectionInfo *info =
+        mhd->get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info->socket_context;
+}
+
+/* microhttpd calls this at the beginning and at the end of a connection. */
+static void come_and_go(void *ctx, struct MHD_Connection *c, void **client,
+                        enum MHD_ConnectionNotificationCode code) {
+    Serve *s = ctx;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED)
+        *client =
+            client_add(&s->clients,
+                       mhd->get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd);
+    else
+        client_leaves(&s->clients, *client);
+}
+
 /* microhttpd calls this when an answer has been sent, or nobody is there any more. */
 static void end_answer(void *ctx, struct MHD_Connection *c, void **state,
                        enum MHD_RequestTerminationCode why) {
     Serve *s = ctx;
-    (void)c, (void)why;
+    (void)why;
+    client_idle(&s->clients, client_of(c));
     if (*state != &counted)
         return;
     pthread_mutex_lock(&s->lock);
@@ -366,6 +426,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
     }
     if (begin_answer(s))
         *state = &counted;
+    client_working(&s->clients, client_of(c));
     Answer a = {0};
     const char *why = refusal(s, c);
     if (why)
@@ -375,6 +436,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
     else
         answer(s, c, url, &a);
     enum MHD_Result result = send_answer(c, &a);
+    client_idle(&s->clients, client_of(c));
     buf_free(&a.body);
     return result;
 }
@@ -423,7 +485,7 @@ static struct MHD_Daemon *start_daemon(Serve *s, int fd) {
         NULL, handle, s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_S,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY, MHD_OPTION_NOTIFY_COMPLETED, end_answer,
-        s, MHD_OPTION_END);
+        s, MHD_OPTION_NOTIFY_CONNECTION, come_and_go, s, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return daemon;
 }
@@ -437,6 +499,7 @@ Serve *serve_start(const ServeOptions *options, Live *live, Buf *why) {
     Serve *s = mem_zalloc(sizeof *s);
     s->options = *options;
     s->live = live;
+    clients_begin(&s->clients, CROWD);
     pthread_mutex_init(&s->lock, NULL);
     pthread_condattr_t steady;
     pthread_condattr_init(&steady);
@@ -483,6 +546,7 @@ void serve_stop(Serve *s) {
         answer_last(s);
         mhd->stop_daemon(s->daemon);
     }
+    clients_end(&s->clients);
     pthread_cond_destroy(&s->answered);
     pthread_mutex_destroy(&s->lock);
     buf_free(&s->url);

@@ -16,6 +16,7 @@ typedef struct ServedProgram {
     const whammc_debug_info *debug;
     bool memory;               /* the report is of the script heap */
     bool tree;                 /* there is a call tree */
+    bool unsure;               /* of any script: which views there are depends on the report */
     bool mangled;              /* as of WhammcReportOptions */
     const char *const *labels; /* likewise */
 } ServedProgram;
