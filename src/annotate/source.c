@@ -83,6 +83,30 @@ Str source_line(const SourceText *t, uint32_t line) {
     return t && line && line <= t->lines.len ? t->lines.at[line - 1] : (Str){NULL, 0};
 }
 
+void source_check_length(ShortSource *s, Str path, const SourceText *t, uint32_t line) {
+    if (!t || line <= t->lines.len || s->files++)
+        return;
+    s->path = path;
+    s->lines = t->lines.len;
+    s->line = line;
+}
+
+void source_warn_short(const ShortSource *s, const char *program, Diags *diags) {
+    if (!s->files)
+        return;
+    Buf text = {0};
+    buf_printf(&text, "%s: its source file %.*s has %u line%s, but the program has code of line %u",
+               program, (int)s->path.len, s->path.ptr, s->lines, s->lines == 1 ? "" : "s", s->line);
+    if (s->files > 1)
+        buf_printf(&text, "; %u other%s also too short", s->files - 1,
+                   s->files == 2 ? " is" : "s are");
+    Diag *g = diag(diags, DIAG_CHANGED_SOURCE, NO_SPAN, "%s", buf_cstr(&text));
+    diag_hint(diags, g,
+              "the file has changed since the program was compiled; lines that it no "
+              "longer has are counted, too");
+    buf_free(&text);
+}
+
 void sources_free(Sources *s) {
     for (uint32_t i = 0; i < s->texts.len; i++) {
         if (!s->texts.at[i])

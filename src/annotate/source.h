@@ -7,6 +7,7 @@
 #ifndef WHAMMC_ANNOTATE_SOURCE_H
 #define WHAMMC_ANNOTATE_SOURCE_H
 
+#include "base/diag.h"
 #include "locations/locations.h"
 
 /* Larger files have no text; after this many bytes in total, no further file is read. */
@@ -43,6 +44,18 @@ Str source_plain_path(Sources *s, Str path, Arena *arena);
 
 /* A line, counted from 1; empty, with ptr NULL, if the text does not have it. */
 Str source_line(const SourceText *t, uint32_t line);
+
+/* Sources whose text ends before a line that has code. */
+typedef struct ShortSource {
+    uint32_t files;       /* how many */
+    Str path;             /* of the first */
+    uint32_t lines, line; /* that it has, and the last one with code */
+} ShortSource;
+
+/* Adds a file if the text ends before this line; NULL: there is no text. */
+void source_check_length(ShortSource *s, Str path, const SourceText *t, uint32_t line);
+/* Warns of them, if there are any; `program` is a name for people. */
+void source_warn_short(const ShortSource *s, const char *program, Diags *diags);
 
 /* Frees the texts. */
 void sources_free(Sources *s);

@@ -151,6 +151,7 @@ static void put(const WhammcCoverage *c, const Coverage *made, CoverageFormat fo
 
 /* Warns about what is missing in the result. */
 static void warn(WhammcCoverage *c, const Coverage *made) {
+    source_warn_short(&made->shortened, c->module_name, &c->diags);
     if (made->misplaced) {
         diag(
             &c->diags, DIAG_NOT_A_REPORT, NO_SPAN,

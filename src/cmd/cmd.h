@@ -256,6 +256,22 @@ bool exclude_named(const Exclusion *x, const WasmModule *m, Buf *out);
 bool exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const Profile *counted,
                   Buf *out);
 
+/* ---- sources (source_files.c) ---- */
+
+typedef struct SourceFiles {
+    const char *app; /* the program */
+    int64_t made;    /* when it was written, 0 = unknown */
+    uint32_t newer;  /* files that were read and are newer */
+    Buf first;       /* the path of one of them */
+} SourceFiles;
+
+/* `app` is borrowed. */
+void source_files_begin(SourceFiles *s, const char *app);
+/* A SourceReader; ctx is the SourceFiles. */
+bool source_files_read(void *ctx, const char *path, size_t limit, Buf *out);
+/* Warns if any file was newer than the program. */
+void source_files_end(const Cli *cli, SourceFiles *s);
+
 /* ---- coverage (covering.c) ---- */
 
 /* What is asked for. */

@@ -124,6 +124,18 @@ static void check_files(Inputs *in, const Annotation *a, const AnnotateOptions *
                  look->files[i], look->instructions ? "function" : "source");
 }
 
+static void check_lengths(Inputs *in, const Annotation *a, const AnnotateOptions *look,
+                          const char *app) {
+    ShortSource s = {0};
+    for (uint32_t i = 0; i < a->files.len; i++) {
+        const AnnotatedFile *f = &a->files.at[i];
+        if (f->lines.len && annotate_wants(look, f->path))
+            source_check_length(&s, f->path, source_text(look->sources, f->path),
+                                vec_last(&f->lines).line);
+    }
+    source_warn_short(&s, file_title(app), &in->diags);
+}
+
 /* Appends the output. */
 static bool make(const Cli *cli, const Settings *s, Inputs *in, Buf *out) {
     bool to_terminal = !s->out || strcmp(s->out, "-") == 0;
@@ -136,7 +148,10 @@ static bool make(const Cli *cli, const Settings *s, Inputs *in, Buf *out) {
     if (var)
         annotate_make(&a, &in->places, locator, &in->report, var);
     bool ok = check_counts(cli, s, in, &a, var);
-    Sources sources = {.read = file_read_source,
+    SourceFiles files;
+    source_files_begin(&files, app);
+    Sources sources = {.read = source_files_read,
+                       .ctx = &files,
                        .embedded = ok && locator ? locator_open(locator, &in->module) : NULL,
                        .folder = {app, (uint32_t)(file_base(app) - app)}};
     AnnotateOptions look = {
@@ -158,6 +173,9 @@ static bool make(const Cli *cli, const Settings *s, Inputs *in, Buf *out) {
         annotate_html(&a, &look, out);
     else if (ok)
         annotate_text(&a, &look, out);
+    if (ok && !look.instructions)
+        check_lengths(in, &a, &look, app);
+    source_files_end(cli, &files);
     sources_free(&sources);
     api_locator_end(&l);
     annotate_free(&a);

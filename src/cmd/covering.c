@@ -9,15 +9,19 @@
 
 /* ---- sources ---- */
 
-/* The file that was read last. */
+typedef struct Reading {
+    SourceFiles files;
+    Buf text; /* of the file that was read last */
+} Reading;
+
 static const void *read_source(void *ctx, const char *path, size_t *size) {
-    Buf *text = ctx;
-    text->len = 0;
-    buf_reserve(text, 1); /* an empty file is not NULL */
-    if (!file_read_source(NULL, path, INT32_MAX, text))
+    Reading *r = ctx;
+    r->text.len = 0;
+    buf_reserve(&r->text, 1); /* an empty file is not NULL */
+    if (!source_files_read(&r->files, path, INT32_MAX, &r->text))
         return NULL;
-    *size = text->len;
-    return text->data;
+    *size = r->text.len;
+    return r->text.data;
 }
 
 /* ---- results ---- */
@@ -82,14 +86,14 @@ static void end_list(const Words *words, Words *copy) {
 }
 
 int covering_show(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c) {
-    Buf source = {0};
+    Reading reading = {0};
     Words include = {0}, exclude = {0};
     end_list(&s->include, &include);
     end_list(&s->exclude, &exclude);
     int fd = s->from.len ? STDOUT_FILENO : STDERR_FILENO;
     WhammcCoverageOptions look = {
         .source = read_source,
-        .ctx = &source,
+        .ctx = &reading,
         .all_files = s->all_files,
         .include = include.at,
         .exclude = exclude.at,
@@ -100,8 +104,10 @@ int covering_show(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c) {
         .width = s->out ? 0 : show_width(fd)};
     uint8_t *text;
     size_t size;
+    source_files_begin(&reading.files, s->app);
     int status =
         covering_messages(cli, c, whammc_coverage_write(c, s->format, &look, &text, &size));
+    source_files_end(cli, &reading.files);
     if (status == STATUS_OK && !write_out(cli, s, text, size))
         status = STATUS_ERROR;
     if (status == STATUS_OK) {
@@ -113,7 +119,7 @@ int covering_show(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c) {
     whammc_release(text);
     vec_free(&include);
     vec_free(&exclude);
-    buf_free(&source);
+    buf_free(&reading.text);
     return status;
 }
 

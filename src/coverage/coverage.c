@@ -177,8 +177,8 @@ static void settle_file(CoverageFile *f, const CoverageOptions *o) {
     SETTLE(&f->lines, by_line);
     settle_ways(f);
     SETTLE(&f->functions, by_function);
-    if (f->text)
-        coverage_exclude(f, !o->no_markers);
+    if (f->text && !o->no_markers)
+        coverage_exclude(f);
     count_file(f);
 }
 
@@ -229,6 +229,8 @@ static void settle(CoverageMaker *maker, Sources *sources) {
             continue;
         }
         settle_file(f, o);
+        if (f->lines.len)
+            source_check_length(&c->shortened, f->path, f->text, vec_last(&f->lines).line);
         add_ratio(&c->totals.lines, f->totals.lines);
         add_ratio(&c->totals.functions, f->totals.functions);
         add_ratio(&c->totals.ways, f->totals.ways);

@@ -71,7 +71,8 @@ typedef struct Coverage {
     uint32_t left_out; /* files without a text */
     Str unread;        /* one of them, with a NUL */
     Str unwanted;      /* a file that --include or --exclude leaves out, likewise */
-    bool misplaced;    /* some counts are at offsets without an instruction */
+    ShortSource shortened;
+    bool misplaced; /* some counts are at offsets without an instruction */
 } Coverage;
 
 /*

@@ -51,7 +51,8 @@ static uint32_t markers_in(Str line) {
 
 enum { LINE_EXCLUDED = 1, WAYS_EXCLUDED = 2 };
 
-/* What is excluded, by line from 1; on the heap. Lines of START and STOP are excluded, too. */
+/* What is excluded, by line from 1; on the heap. Lines of START and STOP are excluded, too. Lines
+ * beyond the end of the text never are. */
 static uint8_t *excluded_lines(const SourceText *text) {
     uint8_t *excluded = mem_zalloc(text->lines.len + (size_t)1);
     bool lines = false, ways = false;
@@ -69,19 +70,19 @@ static uint8_t *excluded_lines(const SourceText *text) {
     return excluded;
 }
 
-/* Keeps the items whose line exists and is not excluded as `what`. */
+/* Keeps the items whose line is not excluded as `what`. */
 #define KEEP(list, what)                                                                           \
     do {                                                                                           \
         uint32_t n = 0;                                                                            \
         for (uint32_t i = 0; i < (list)->len; i++)                                                 \
-            if ((list)->at[i].line <= last && !(excluded[(list)->at[i].line] & (what)))            \
+            if ((list)->at[i].line > last || !(excluded[(list)->at[i].line] & (what)))             \
                 (list)->at[n++] = (list)->at[i];                                                   \
         (list)->len = n;                                                                           \
     } while (0)
 
-void coverage_exclude(CoverageFile *f, bool markers) {
+void coverage_exclude(CoverageFile *f) {
     uint32_t last = f->text->lines.len;
-    uint8_t *excluded = markers ? excluded_lines(f->text) : mem_zalloc(last + (size_t)1);
+    uint8_t *excluded = excluded_lines(f->text);
     KEEP(&f->lines, LINE_EXCLUDED);
     KEEP(&f->functions, LINE_EXCLUDED);
     KEEP(&f->ways, WAYS_EXCLUDED);

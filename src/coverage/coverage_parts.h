@@ -29,8 +29,7 @@ void coverage_function(CoverageMaker *maker, const LocationFrame *f, uint64_t co
 /* coverage_code.c: adds the counts of the program's functions. */
 void coverage_walk(CoverageMaker *maker);
 
-/* coverage_marker.c: removes items beyond the end of the text and, if `markers` is set, the lines
- * and branches that markers exclude. */
-void coverage_exclude(CoverageFile *f, bool markers);
+/* coverage_marker.c: removes the lines and branches that markers in the text exclude. */
+void coverage_exclude(CoverageFile *f);
 
 #endif

@@ -117,17 +117,17 @@ static void put_functions(const CoverageFile *f, uint32_t file, Buf *out) {
 static void put_file(const Coverage *c, uint32_t file, Buf *out) {
     const CoverageFile *f = &c->files.at[file];
     Shown shown = {0};
-    uint32_t last = f->text ? f->text->lines.len : f->lines.len ? vec_last(&f->lines).line : 0;
     buf_printf(out, "<h2 id=f%u>", file);
     html_text(out, f->path);
     buf_str(out, STR("</h2>\n"));
     put_functions(f, file, out);
     buf_str(out, STR("<table class=code>\n"));
-    for (uint32_t line = 1; f->text && line <= last; line++)
+    uint32_t last = f->text ? f->text->lines.len : 0;
+    for (uint32_t line = 1; line <= last; line++)
         put_row(f, file, line, &shown, out);
-    for (uint32_t i = 0; !f->text && i < f->lines.len;
-         i++) /* without text: the lines with counts */
-        put_row(f, file, f->lines.at[i].line, &shown, out);
+    for (uint32_t i = 0; i < f->lines.len; i++) /* those of which there is no text */
+        if (f->lines.at[i].line > last)
+            put_row(f, file, f->lines.at[i].line, &shown, out);
     buf_str(out, STR("</table>\n"));
 }
 
