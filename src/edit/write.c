@@ -431,6 +431,13 @@ static bool datas_move(const WasmModule *m) {
     return m->memories.len && wasm_final(m, WASM_SPACE_MEMORY, 0) != 0;
 }
 
+bool wasm_writes_datas_as_read(const WasmModule *m) {
+    for (uint32_t k = 0; k < m->sections.len; k++)
+        if (m->sections.at[k].id == WASM_SEC_DATA)
+            return !datas_move(m) && !refs_move(m, &m->sections.at[k]);
+    return true;
+}
+
 /* Lets these name it. */
 static void copy_datas(Copy *c) {
     const WasmModule *m = c->m;

@@ -25,6 +25,10 @@ typedef struct WasmWriter {
 } WasmWriter;
 bool wasm_write(WasmModule *m, const WasmWriter *w, Buf *out);
 
+/* Whether the bytes of the input's data segments are written as they are: what they name has kept
+ * its index. The module is laid out. */
+bool wasm_writes_datas_as_read(const WasmModule *m);
+
 /* ---- what write.c and write_names.c share ---- */
 
 /* True if something that was added has a name; locals have none if w is NULL. */

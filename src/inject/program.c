@@ -350,7 +350,7 @@ static void blame(Program *p, const Diags *found) {
 static bool check_output(Program *p, DebugInfo *debug, Buf *out) {
     Diags found = {0};
     WasmModule m;
-    WasmKept kept = {&p->m, p->kept};
+    WasmKept kept = {&p->m, p->kept, wasm_writes_datas_as_read(&p->m)};
     bool ok = wasm_load_output(&m, out->data, out->len, &kept, p->threads, &found);
     if (!ok)
         blame(p, &found);

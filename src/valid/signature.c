@@ -153,7 +153,9 @@ bool wasm_sig_elem_exists(WasmSig *s, uint32_t elem) {
 
 bool wasm_sig_data_exists(WasmSig *s, uint32_t data) {
     const WasmModule *m = s->t->m;
-    if (!wasm_sig_exists(s, "data segment", data, m->datas.len))
+    if (m->has_data_count && data < m->data_count) /* the segments may still be read */
+        return true;
+    if (!wasm_sig_exists(s, "data segment", data, wasm_space_count(m, WASM_SPACE_DATA)))
         return false;
     if (!m->has_data_count && data < m->input_count[WASM_SPACE_DATA])
         return wasm_sig_fail(s,

@@ -13,7 +13,7 @@
 #include "valid/subtype.h"
 #include "valid/frame.h"
 #include "valid/valid.h"
-#include "base/workers.h"
+#include "base/work_queue.h"
 #include "wasm/remap.h"
 
 #include <assert.h>
@@ -26,7 +26,6 @@ typedef struct Valid {
     WasmTyper typer;
     Buf refs;             /* WasmModule.func_refs of the bodies that this one has checked */
     const WasmKept *kept; /* bodies to leave out, or NULL */
-    uint32_t threads;
     bool ok;
 } Valid;
 
@@ -409,6 +408,69 @@ static void check_range(Valid *v, const bool *kept, uint32_t nkept, uint32_t fro
             check_body(v, k);
 }
 
+/* All but bodies and data segments; v->ok tells. */
+static void check_sections(Valid *v) {
+    WasmModule *m = v->m;
+    m->declared = mem_zalloc(m->funcs.len + 1);
+    if (!v->kept)
+        m->ops = mem_zalloc((m->funcs.len + 1) * sizeof *m->ops);
+    check_types(v);
+    check_tags(v);
+    check_memories(v);
+    check_tables(v);
+    check_globals(v);
+    check_exports(v);
+    check_start(v);
+    for (uint32_t k = 0; k < m->elems.len; k++)
+        check_elem(v, k);
+}
+
+/* All bodies that are not kept; stops after diags' limit. */
+static void check_bodies(Valid *v) {
+    uint32_t nkept;
+    const bool *kept = kept_bodies(v, &nkept);
+    check_range(v, kept, nkept, 0, v->m->funcs.len);
+    v->m->func_refs = v->refs;
+    v->m->has_func_refs = v->ok && !kept;
+}
+
+/* ---- loading ---- */
+
+/* The data segments that are kept: all of the input. */
+static WasmKeptDatas kept_datas(const WasmKept *kept) {
+    WasmKeptDatas datas = {0};
+    if (!kept || !kept->datas)
+        return datas;
+    const WasmModule *m = kept->from;
+    datas.count = m->input_count[WASM_SPACE_DATA];
+    for (uint32_t k = 0; k < m->sections.len; k++)
+        if (m->sections.at[k].id == WASM_SEC_DATA) {
+            const uint8_t *items = m->bytes + m->sections.at[k].payload;
+            wasm_uleb(&items);
+            datas.size = (uint32_t)(m->bytes + m->sections.at[k].end - items);
+        }
+    return datas;
+}
+
+/* On this thread, with messages. */
+static bool load_here(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId file,
+                      const WasmKept *kept, Diags *diags) {
+    WasmKeptDatas datas = kept_datas(kept);
+    Phase before = phase_begin(PHASE_READ);
+    bool ok = wasm_read(u, bytes, size, file, &datas, diags);
+    phase_begin(PHASE_VALIDATE);
+    Valid v = {.m = &u->m, .diags = diags, .kept = kept, .ok = ok};
+    if (ok) {
+        check_sections(&v);
+        check_datas(&v);
+    }
+    if (v.ok)
+        check_bodies(&v);
+    wasm_typer_free(&v.typer);
+    phase_end(before);
+    return v.ok;
+}
+
 /* ---- on threads ---- */
 
 /* Functions one after the other that one thread checks. */
@@ -418,19 +480,25 @@ typedef struct Part {
     bool ok;
 } Part;
 
+/* The data segments are item 0, bodies the others. */
 typedef struct Parts {
-    WasmModule *m;
+    WasmUnvalidated *u;
     const bool *kept;
     uint32_t nkept;
+    bool datas; /* they are well-formed */
     Vec(Part) at;
 } Parts;
 
 static void check_part(void *ctx, uint32_t worker, uint32_t item) {
-    const Parts *parts = ctx;
-    Part *part = &parts->at.at[item];
-    Diags first = {.max_errors = 1}; /* whoever finds one starts again to tell of all */
-    Valid v = {.m = parts->m, .diags = &first, .ok = true};
+    Parts *parts = ctx;
     (void)worker;
+    if (item == 0) {
+        parts->datas = wasm_read_datas(parts->u);
+        return;
+    }
+    Part *part = &parts->at.at[item - 1];
+    Diags first = {.max_errors = 1}; /* whoever finds one starts again to tell of all */
+    Valid v = {.m = &parts->u->m, .diags = &first, .ok = true};
     check_range(&v, parts->kept, parts->nkept, part->from, part->to);
     wasm_typer_free(&v.typer);
     diag_free(&first);
@@ -440,7 +508,7 @@ static void check_part(void *ctx, uint32_t worker, uint32_t item) {
 
 static void divide(Parts *parts) {
     enum { PART = 256 << 10 }; /* bytes of code: so many need no further thread */
-    const WasmModule *m = parts->m;
+    const WasmModule *m = &parts->u->m;
     uint32_t size = PART;
     for (uint32_t k = 0; k < m->funcs.len; k++) {
         if (size >= PART) {
@@ -454,90 +522,87 @@ static void divide(Parts *parts) {
 
 /* Puts together what was noted of references. */
 static void join_refs(const Parts *parts, Buf *refs) {
+    WasmModule *m = &parts->u->m;
     for (uint32_t i = 0; i < parts->at.len; i++) {
         Part *part = &parts->at.at[i];
         for (uint32_t k = part->from; k < part->to; k++) {
-            parts->m->funcs.at[k].refs += (uint32_t)refs->len;
-            parts->m->funcs.at[k].refs_end += (uint32_t)refs->len;
+            m->funcs.at[k].refs += (uint32_t)refs->len;
+            m->funcs.at[k].refs_end += (uint32_t)refs->len;
         }
         if (part->refs.len)
             buf_bytes(refs, part->refs.data, part->refs.len);
     }
 }
 
-/* Checks all bodies; false if some is not valid, then nothing has been said. */
-static bool check_parts(Valid *v, Parts *parts) {
-    bool ok = true;
-    workers_run(v->threads, parts->at.len, check_part, parts);
+/* What comes before, while and after threads work. */
+static bool check_on(WorkQueue *q, Parts *parts, Valid *v) {
+    bool ok = wasm_read_code(parts->u);
+    phase_begin(PHASE_VALIDATE);
+    if (ok)
+        check_sections(v);
+    ok &= v->ok;
+    if (ok) {
+        parts->kept = kept_bodies(v, &parts->nkept);
+        divide(parts);
+        work_queue_allow(q, 1 + parts->at.len);
+    }
+    for (uint32_t i = 0; i < 1 + parts->at.len; i++)
+        work_queue_wait(q, i);
     for (uint32_t i = 0; i < parts->at.len; i++)
         ok &= parts->at.at[i].ok;
-    if (ok)
-        join_refs(parts, &v->refs);
-    for (uint32_t i = 0; i < parts->at.len; i++)
-        buf_free(&parts->at.at[i].refs);
+    if (!ok || !parts->datas || !wasm_read_rest(parts->u))
+        return false;
+    check_datas(v);
+    join_refs(parts, &v->m->func_refs);
+    v->m->has_func_refs = !parts->kept;
+    return v->ok;
+}
+
+/* False if it is not valid, without a message. */
+static bool load_on(uint32_t threads, WasmUnvalidated *u, const uint8_t *bytes, size_t size,
+                    DiagFileId file, const WasmKept *kept) {
+    WasmKeptDatas datas = kept_datas(kept);
+    Phase before = phase_begin(PHASE_READ);
+    Diags none = {0};
+    Parts parts = {.u = u};
+    Valid v = {.m = &u->m, .diags = &none, .kept = kept, .ok = true};
+    bool ok = wasm_read_apart(u, bytes, size, file, &datas);
+    if (ok) {
+        WorkQueue *q = work_queue_new(threads, check_part, &parts);
+        work_queue_allow(q, 1);
+        ok = check_on(q, &parts, &v);
+        work_queue_free(q);
+    }
+    for (uint32_t i = 0; i < parts.at.len; i++)
+        buf_free(&parts.at.at[i].refs);
+    vec_free(&parts.at);
+    wasm_typer_free(&v.typer);
+    diag_free(&none);
+    phase_end(before);
     return ok;
 }
 
-static void check_bodies(Valid *v) {
-    Parts parts = {.m = v->m};
-    parts.kept = kept_bodies(v, &parts.nkept);
-    if (v->threads > 1)
-        divide(&parts);
-    if (parts.at.len < 2 || !check_parts(v, &parts))
-        check_range(v, parts.kept, parts.nkept, 0, v->m->funcs.len);
-    vec_free(&parts.at);
-    v->m->func_refs = v->refs;
-    v->m->has_func_refs = v->ok && !parts.kept;
-}
-
-static bool validate(WasmModule *m, const WasmKept *kept, uint32_t threads, Diags *diags) {
-    Valid v = {.m = m, .diags = diags, .kept = kept, .threads = threads, .ok = true};
-    m->declared = mem_zalloc(m->funcs.len + 1);
-    if (!kept)
-        m->ops = mem_zalloc((m->funcs.len + 1) * sizeof *m->ops);
-    check_types(&v);
-    check_tags(&v);
-    check_memories(&v);
-    check_tables(&v);
-    check_globals(&v);
-    check_exports(&v);
-    check_start(&v);
-    for (uint32_t k = 0; k < m->elems.len; k++)
-        check_elem(&v, k);
-    check_datas(&v);
-    if (v.ok)
-        check_bodies(&v);
-    wasm_typer_free(&v.typer);
-    return v.ok;
-}
-
-/* Validates all sections and all bodies; stops after diags' limit. If the module is valid it
- * becomes `m`, with m->declared; else it is freed, and `m` is empty. */
-static bool become_valid(WasmUnvalidated *u, WasmModule *m, const WasmKept *kept, uint32_t threads,
-                         Diags *diags) {
-    bool valid = validate(&u->m, kept, threads, diags);
-    if (!valid)
-        wasm_module_free(&u->m);
-    *m = u->m;
-    return valid;
-}
-
-/* ---- loading ---- */
+/* ---- the interface ---- */
 
 static bool load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file,
                  const WasmKept *kept, uint32_t threads, Diags *diags) {
+#ifdef NDEBUG
+    enum { LARGE = 1 << 20 };
+#else
+    enum { LARGE = 0 };
+#endif
     WasmUnvalidated u;
-    Phase before = phase_begin(PHASE_READ);
-    bool ok = wasm_read(&u, bytes, size, file, threads, diags);
-    phase_end(before);
+    bool ok = threads > 1 && size > LARGE && load_on(threads, &u, bytes, size, file, kept);
     if (!ok) {
-        wasm_module_free(&u.m);
-        wasm_module_init(m);
-        return false;
+        if (threads > 1 && size > LARGE)
+            wasm_unvalidated_free(&u);
+        ok = load_here(&u, bytes, size, file, kept, diags);
     }
-    before = phase_begin(PHASE_VALIDATE);
-    ok = become_valid(&u, m, kept, threads, diags);
-    phase_end(before);
+    wasm_read_done(&u, m);
+    if (!ok) {
+        wasm_module_free(m);
+        wasm_module_init(m);
+    }
     return ok;
 }
 
@@ -565,8 +630,8 @@ bool wasm_load_output(WasmModule *m, const uint8_t *bytes, size_t size, const Wa
 
 bool wasm_load_own(WasmModule *m, const uint8_t *bytes, size_t size, Diags *diags) {
     WasmUnvalidated u;
-    bool ok = wasm_read(&u, bytes, size, 0, 1, diags);
-    *m = u.m;
+    bool ok = wasm_read(&u, bytes, size, 0, NULL, diags);
+    wasm_read_done(&u, m);
     return ok;
 }
 

@@ -18,15 +18,17 @@ bool wasm_load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file
 bool wasm_load_program(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file,
                        uint32_t threads, Diags *diags);
 
-/* Bodies of an output that need no validation, since they are those of a valid module but for what
- * cannot make them invalid: indices that have moved with what they mean, and counters
- * between two instructions. docs/internals.md says why that is enough. */
+/* What needs no validation in an output, since it is that of a valid module but for what cannot
+ * make it invalid: bodies, in which indices have moved with what they mean, and counters are
+ * between two instructions; data segments. docs/internals.md says why that is enough. */
 typedef struct WasmKept {
     const WasmModule *from; /* the valid module; the output has its functions in the same order */
     const bool *bodies;     /* by its bodies in the order of the code section */
+    bool datas;             /* byte for byte, before others (wasm_writes_datas_as_read) */
 } WasmKept;
 
-/* Like wasm_load, for an output of ours. With assertions the kept bodies are validated, too. */
+/* Like wasm_load, for an output of ours. With assertions what is kept is validated, too. Kept data
+ * segments are not in m->datas. */
 bool wasm_load_output(WasmModule *m, const uint8_t *bytes, size_t size, const WasmKept *kept,
                       uint32_t threads, Diags *diags);
 

@@ -264,8 +264,10 @@ typedef struct WasmModule {
     int64_t start; /* function handle, -1 = none */
     bool start_changed;
     bool has_data_count;
-    bool needs_data_count; /* code that was added names data segments */
-    Str name;              /* module name of the name section */
+    uint32_t data_count;    /* the section says so; what is added does not count */
+    uint32_t skipped_datas; /* as many were not read (WasmKeptDatas), before those in `datas` */
+    bool needs_data_count;  /* code that was added names data segments */
+    Str name;               /* module name of the name section */
 
     /* How many of each came from the input, and how many of those are imports. */
     uint32_t input_count[WASM_SPACE_COUNT];

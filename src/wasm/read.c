@@ -8,8 +8,6 @@
  */
 #include "wasm/read.h"
 
-#include "base/workers.h"
-
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -484,6 +482,18 @@ void wasm_read_note(WasmReader *r, uint8_t section, const uint8_t *from) {
         r->item(r->ctx, section, (Str){(const char *)from, (uint32_t)(r->c.at - from)});
 }
 
+/* Skips the data segments that are known, of n. */
+static bool skip_datas(WasmReader *r, uint32_t *n) {
+    const WasmKeptDatas *kept = &r->datas;
+    if (kept->count > *n || kept->size > (size_t)(r->c.end - r->c.at))
+        return wasm_read_fail(r, DIAG_MALFORMED, r->c.at, "data segments are missing");
+    r->m->skipped_datas = kept->count;
+    r->c.at += kept->size;
+    *n -= kept->count;
+    vec_reserve(&r->m->datas, *n);
+    return true;
+}
+
 /* A section that is a vector of items. Each has a byte at least, a function another for its body.
  */
 static bool read_items(WasmReader *r, uint8_t section, bool (*item)(WasmReader *)) {
@@ -498,8 +508,8 @@ static bool read_items(WasmReader *r, uint8_t section, bool (*item)(WasmReader *
             (size_t)(end - r->c.at));
     if (section == WASM_SEC_GLOBAL) /* the two of which there may be very many */
         vec_reserve(&r->m->globals, n);
-    if (section == WASM_SEC_DATA)
-        vec_reserve(&r->m->datas, n);
+    if (section == WASM_SEC_DATA && !skip_datas(r, &n))
+        return false;
     for (const uint8_t *from = r->c.at; n--; from = r->c.at) {
         if (!item(r))
             return false;
@@ -574,7 +584,7 @@ uint8_t wasm_section_rank(uint8_t id) {
     return section_infos[id].rank;
 }
 
-static bool read_contents(WasmReader *r, WasmSection *s, uint32_t *data_count) {
+static bool read_contents(WasmReader *r, WasmSection *s) {
     switch (s->id) {
     case WASM_SEC_CUSTOM:
         if (!wasm_read_name(r, &s->name))
@@ -585,47 +595,24 @@ static bool read_contents(WasmReader *r, WasmSection *s, uint32_t *data_count) {
     case WASM_SEC_TYPE: return wasm_read_type_section(r);
     case WASM_SEC_START: return read_start(r);
     case WASM_SEC_CODE: return read_code(r);
-    case WASM_SEC_DATACOUNT: r->m->has_data_count = true; return wasm_read_u32(r, data_count);
+    case WASM_SEC_DATACOUNT:
+        r->m->has_data_count = true;
+        return wasm_read_u32(r, &r->m->data_count);
     default: return read_items(r, s->id, section_infos[s->id].item);
     }
 }
 
 typedef struct Progress {
     uint8_t rank; /* of the last section that is not custom */
-    uint32_t data_count;
     bool code;
 } Progress;
 
-/* The code section, which another thread reads: bodies are only delimited, and nothing that is read
- * after them looks at that. */
-typedef struct LateCode {
-    WasmReader r;
-    Diags diags;
-    bool ok;
-    Workers *reading;
-} LateCode;
-
-static void read_late(void *ctx, uint32_t worker, uint32_t item) {
-    LateCode *late = ctx;
-    (void)worker;
-    (void)item;
-    late->ok = read_code(&late->r) && late->r.c.at == late->r.c.end;
-}
-
-static void begin_late(WasmReader *r) {
-    LateCode *late = r->late;
-    late->r = *r;
-    late->r.diags = &late->diags;
-    late->reading = workers_begin(2, 1, read_late, late);
+/* Leaves the contents of a section for later. */
+static void leave(WasmReader *r, WasmReader *later, WasmModule *m) {
+    *later = *r;
+    later->m = m;
+    later->diags = &r->apart->diags;
     r->c.at = r->c.end;
-}
-
-/* Waits for it; false if it is malformed. */
-static bool finish_late(LateCode *late) {
-    if (late->reading)
-        workers_finish(late->reading);
-    diag_free(&late->diags);
-    return !late->reading || late->ok;
 }
 
 /* One section, from the header at r->c.at; `file` is the cursor over the file. */
@@ -655,9 +642,11 @@ static bool read_section(WasmReader *r, WasmCode *file, Progress *p) {
     r->c.end = r->c.at + size;
     s.payload = (uint32_t)(r->c.at - m->bytes);
     s.end = (uint32_t)(r->c.end - m->bytes);
-    if (s.id == WASM_SEC_CODE && r->late)
-        begin_late(r);
-    else if (!read_contents(r, &s, &p->data_count))
+    if (s.id == WASM_SEC_CODE && r->apart)
+        leave(r, &r->apart->code, m);
+    else if (s.id == WASM_SEC_DATA && r->apart)
+        leave(r, &r->apart->data, &r->apart->datas);
+    else if (!read_contents(r, &s))
         return false;
     if (r->c.at != r->c.end)
         return wasm_read_fail(r, DIAG_MALFORMED, r->c.at,
@@ -754,35 +743,55 @@ uint32_t wasm_space_count(const WasmModule *m, WasmSpace space) {
     case WASM_SPACE_GLOBAL: return m->globals.len;
     case WASM_SPACE_TAG: return m->tags.len;
     case WASM_SPACE_ELEM: return m->elems.len;
-    case WASM_SPACE_DATA: return m->datas.len;
+    case WASM_SPACE_DATA: return m->skipped_datas + m->datas.len;
     default: return 0;
     }
 }
 
-/* What can only be checked when all sections are there. */
-static bool check_module(WasmReader *r, const Progress *p) {
-    WasmModule *m = r->m;
-    r->section = NULL;
-    uint32_t defined = m->funcs.len - m->input_imports[WASM_SPACE_FUNC];
-    const uint8_t *end = m->bytes + m->size;
-    if (!p->code && defined)
-        return bad_counts(r, end, defined, 0);
-    if (m->has_data_count && p->data_count != m->datas.len)
-        return wasm_read_fail(r, DIAG_MALFORMED, end,
-                              "data count and data section have inconsistent lengths (%u and %u)",
-                              p->data_count, m->datas.len);
-    for (uint32_t k = 0; k < WASM_SPACE_COUNT; k++)
-        m->input_count[k] = wasm_space_count(m, k);
-    for (uint32_t k = 0; k < m->refs.len; k++) {
+/* Whether the indices [from, ...) of m->refs name something. */
+static bool check_refs(WasmReader *r, uint32_t from) {
+    const WasmModule *m = r->m;
+    for (uint32_t k = from; k < m->refs.len; k++) {
         const WasmIndexRef *ref = &m->refs.at[k];
         if (ref->value >= m->input_count[ref->space])
             return wasm_read_fail(r, DIAG_INVALID, m->bytes + ref->offset, "unknown %s %u",
                                   space_names[ref->space], ref->value);
     }
+    return true;
+}
+
+/* What can only be checked when all sections are there, but for data segments. */
+static bool check_sections(WasmReader *r, const Progress *p) {
+    WasmModule *m = r->m;
+    r->section = NULL;
+    uint32_t defined = m->funcs.len - m->input_imports[WASM_SPACE_FUNC];
+    if (!p->code && defined)
+        return bad_counts(r, m->bytes + m->size, defined, 0);
+    for (uint32_t k = 0; k < WASM_SPACE_COUNT; k++)
+        m->input_count[k] = wasm_space_count(m, k);
+    if (!check_refs(r, 0))
+        return false;
     for (uint32_t k = 0; k < m->elems.len; k++)
         if (m->elems.at[k].mode == WASM_ACTIVE && m->elems.at[k].table >= m->tables.len)
             return wasm_read_fail(r, DIAG_INVALID, m->bytes + m->elems.at[k].offset,
                                   "unknown table %u", m->elems.at[k].table);
+    m->input_import_count = m->imports.len;
+    m->input_export_count = m->exports.len;
+    return true;
+}
+
+/* The same for these; their indices are [refs, ...) of m->refs. */
+static bool check_datas(WasmReader *r, uint32_t refs) {
+    WasmModule *m = r->m;
+    uint32_t count = wasm_space_count(m, WASM_SPACE_DATA);
+    r->section = NULL;
+    if (m->has_data_count && m->data_count != count)
+        return wasm_read_fail(r, DIAG_MALFORMED, m->bytes + m->size,
+                              "data count and data section have inconsistent lengths (%u and %u)",
+                              m->data_count, count);
+    m->input_count[WASM_SPACE_DATA] = count;
+    if (!check_refs(r, refs))
+        return false;
     for (uint32_t k = 0; k < m->datas.len; k++) {
         const WasmData *d = &m->datas.at[k];
         if (d->mode != WASM_ACTIVE)
@@ -793,8 +802,6 @@ static bool check_module(WasmReader *r, const Progress *p) {
         if (!d->constant)
             wasm_note_data(m, d);
     }
-    m->input_import_count = m->imports.len;
-    m->input_export_count = m->exports.len;
     return true;
 }
 
@@ -819,42 +826,84 @@ void wasm_read_each_item(const WasmModule *m, WasmItemFn *item, void *ctx) {
     wasm_module_free(&again);
 }
 
-static bool read_module(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file,
-                        LateCode *late, Diags *diags) {
-    wasm_module_init(m);
-    m->bytes = bytes;
-    m->size = size;
-    m->file = file;
-    WasmReader r = {.m = m, .diags = diags, .late = late};
-    Progress p = {0};
-    bool ok = read_header(&r) && read_sections(&r, &p);
-    if (late)
-        ok &= finish_late(late);
-    if (!ok || !check_module(&r, &p))
-        return false;
+static void begin(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId file) {
+    *u = (WasmUnvalidated){0};
+    wasm_module_init(&u->m);
+    wasm_module_init(&u->datas);
+    u->m.bytes = u->datas.bytes = bytes;
+    u->m.size = u->datas.size = size;
+    u->m.file = file;
+}
+
+static void read_custom(WasmModule *m) {
     for (uint32_t i = 0; i < m->sections.len; i++)
         if (m->sections.at[i].id == WASM_SEC_CUSTOM && str_is(m->sections.at[i].name, "name"))
             wasm_read_names(m, &m->sections.at[i]);
     wasm_name_funcs(m);
     wasm_read_hints(m);
-    return true;
 }
 
 bool wasm_read(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId file,
-               uint32_t threads, Diags *diags) {
-#ifdef NDEBUG
-    enum { LARGE = 1 << 20 };
-#else
-    enum { LARGE = 0 };
-#endif
-    if (threads > 1 && size > LARGE) {
-        Diags first = {0}; /* if there is an error, it is told of by reading again */
-        LateCode late = {0};
-        bool ok = read_module(&u->m, bytes, size, file, &late, &first);
-        diag_free(&first);
-        if (ok)
-            return true;
-        wasm_module_free(&u->m);
-    }
-    return read_module(&u->m, bytes, size, file, NULL, diags);
+               const WasmKeptDatas *kept, Diags *diags) {
+    begin(u, bytes, size, file);
+    WasmReader r = {.m = &u->m, .diags = diags};
+    Progress p = {0};
+    if (kept)
+        r.datas = *kept;
+    if (!read_header(&r) || !read_sections(&r, &p) || !check_sections(&r, &p) ||
+        !check_datas(&r, 0))
+        return false;
+    read_custom(&u->m);
+    return true;
+}
+
+bool wasm_read_apart(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId file,
+                     const WasmKeptDatas *kept) {
+    begin(u, bytes, size, file);
+    WasmReader r = {.m = &u->m, .diags = &u->diags, .apart = u};
+    Progress p = {0};
+    if (kept)
+        r.datas = *kept;
+    if (!read_header(&r) || !read_sections(&r, &p) || !check_sections(&r, &p))
+        return false;
+    u->datas.memories = u->m.memories; /* where it notes what the data covers */
+    return true;
+}
+
+bool wasm_read_code(WasmUnvalidated *u) {
+    WasmReader *r = &u->code;
+    return !r->m || (read_code(r) && r->c.at == r->c.end);
+}
+
+bool wasm_read_datas(WasmUnvalidated *u) {
+    WasmReader *r = &u->data;
+    return !r->m || (read_items(r, WASM_SEC_DATA, read_data) && r->c.at == r->c.end);
+}
+
+bool wasm_read_rest(WasmUnvalidated *u) {
+    WasmModule *m = &u->m;
+    WasmReader r = {.m = m, .diags = &u->diags};
+    uint32_t refs = m->refs.len;
+    for (uint32_t k = 0; k < u->datas.refs.len; k++)
+        vec_push(&m->refs, u->datas.refs.at[k]);
+    m->datas = u->datas.datas;
+    m->skipped_datas = u->datas.skipped_datas;
+    memset(&u->datas.datas, 0, sizeof u->datas.datas);
+    if (!check_datas(&r, refs))
+        return false;
+    read_custom(m);
+    return true;
+}
+
+void wasm_read_done(WasmUnvalidated *u, WasmModule *m) {
+    *m = u->m;
+    wasm_module_init(&u->m);
+    wasm_unvalidated_free(u);
+}
+
+void wasm_unvalidated_free(WasmUnvalidated *u) {
+    wasm_module_free(&u->m);
+    memset(&u->datas.memories, 0, sizeof u->datas.memories); /* they were those of u->m */
+    wasm_module_free(&u->datas);
+    diag_free(&u->diags);
 }

@@ -10,6 +10,11 @@
 /* An item of a section as it stands in the file: an import, a recursion group, a segment ... */
 typedef void WasmItemFn(void *ctx, uint8_t section, Str bytes);
 
+/* The first data segments of a module, of which it is known that they are well-formed and valid. */
+typedef struct WasmKeptDatas {
+    uint32_t count, size; /* bytes of all together */
+} WasmKeptDatas;
+
 typedef struct WasmReader {
     WasmModule *m;
     Diags *diags;
@@ -17,19 +22,39 @@ typedef struct WasmReader {
     const char *section; /* its name for messages */
     WasmItemFn *item;    /* is told of each item; NULL = nobody is */
     void *ctx;
-    struct LateCode *late; /* reads the code section meanwhile; NULL = it is read like others */
+    WasmKeptDatas datas;           /* are skipped */
+    struct WasmUnvalidated *apart; /* its sections code and data are left; NULL: they are read */
 } WasmReader;
 
 /* A module as it was read. Every index outside of code is in range, functions and tags have
  * function types, type indices in types exist; function bodies are only delimited. */
 typedef struct WasmUnvalidated {
     WasmModule m;
+    WasmReader code, data; /* what wasm_read_apart leaves; without contents: nothing */
+    WasmModule datas;      /* what `data` reads into: nothing but data segments */
+    Diags diags;           /* errors of the steps */
 } WasmUnvalidated;
 
-/* Reads on at most `threads` threads. False if there was an error; wasm_module_free is needed in
- * both cases. */
+/* `kept` may be NULL. False if there was an error; wasm_unvalidated_free is needed in both cases,
+ * or wasm_read_done. */
 bool wasm_read(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId file,
-               uint32_t threads, Diags *diags);
+               const WasmKeptDatas *kept, Diags *diags);
+
+/*
+ * The same in steps: all sections but the largest, code and data, which come next, at the same time
+ * if wanted; then the rest. `u` must not move meanwhile. False if there was an error; of which it
+ * is told by wasm_read alone. After wasm_read_code, all that is promised of an unvalidated module
+ * is so, but that it has no data segments and names of functions yet.
+ */
+bool wasm_read_apart(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId file,
+                     const WasmKeptDatas *kept);
+bool wasm_read_code(WasmUnvalidated *u);
+bool wasm_read_datas(WasmUnvalidated *u);
+bool wasm_read_rest(WasmUnvalidated *u);
+
+/* Makes `m` of what was read; or frees it. */
+void wasm_read_done(WasmUnvalidated *u, WasmModule *m);
+void wasm_unvalidated_free(WasmUnvalidated *u);
 
 /* Tells of the items of all sections but `code`, in order, of a module that was read. */
 void wasm_read_each_item(const WasmModule *m, WasmItemFn *item, void *ctx);

@@ -22,6 +22,7 @@ static Str *name_slot(WasmModule *m, uint8_t kind, uint32_t index) {
     case 7:
         return index < m->globals.len ? &wasm_global_extra(m, &m->globals.at[index])->name : NULL;
     case 9:
+        index -= m->skipped_datas;
         return index < m->datas.len ? &wasm_need_extra(m, &m->datas.at[index].extra)->name : NULL;
     case 11: return index < m->tags.len ? &m->tags.at[index].name : NULL;
     default: return NULL;

@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     Diags diags = {0};
     WasmUnvalidated read;
     WasmModule m;
-    if (wasm_read(&read, bytes, size, 0, 1, &diags)) {
+    if (wasm_read(&read, bytes, size, 0, NULL, &diags)) {
         Buf out = {0};
         if (!wasm_write(&read.m, NULL, &out) || out.len != size ||
             memcmp(out.data, bytes, size) != 0)

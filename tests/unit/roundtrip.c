@@ -42,9 +42,9 @@ static void check(const char *path, Counts *counts) {
     Diags diags = {0};
     WasmUnvalidated read = {0};
     WasmModule *m = &read.m;
-    bool ok =
-        read_file(path, &in) &&
-        wasm_read(&read, in.data, in.len, diag_file(&diags, path, in.data, in.len, true), 1, &diags);
+    bool ok = read_file(path, &in) &&
+              wasm_read(&read, in.data, in.len, diag_file(&diags, path, in.data, in.len, true),
+                        NULL, &diags);
     Copier copier = {m};
     WasmWriter w = {.body = copy_body, .ctx = &copier};
     if (!ok) {
