@@ -248,7 +248,7 @@ void annotate_join(Annotation *a, Sources *sources) {
     for (uint32_t i = 0; i < a->files.len; i++) {
         AnnotatedFile f = a->files.at[i];
         bool added;
-        f.path = source_plain_path(sources, f.path, &a->arena);
+        f.path = source_shown_path(sources, f.path, &a->arena);
         uint64_t at = *map_put(&known, f.path, n, &added);
         if (added) {
             a->files.at[n++] = f;

@@ -64,18 +64,21 @@ static bool is_same_text(const SourceText *a, const SourceText *b) {
            (!a->bytes.len || memcmp(a->bytes.data, b->bytes.data, a->bytes.len) == 0);
 }
 
-Str source_plain_path(Sources *s, Str path, Arena *arena) {
-    Buf plain = {0};
-    if (!path.len || !memmem(path.ptr, path.len, "/../", 4))
-        return path;
-    url_resolve(STR(""), path, &plain);
-    if (plain.len && !str_eq(buf_view(&plain), path)) {
-        const SourceText *at = source_text(s, path), *there = source_text(s, buf_view(&plain));
-        if (there ? !at || is_same_text(at, there) : !at)
-            path = (Str){arena_strndup(arena, (const char *)plain.data, plain.len),
-                         (uint32_t)plain.len};
+Str source_shown_path(Sources *s, Str path, Arena *arena) {
+    Buf resolved = {0};
+    Str plain = path, recorded = path;
+    if (s->embedded && locations_recorded(s->embedded, path, &recorded)) {
+        plain = path;
+    } else if (path.len && memmem(path.ptr, path.len, "/../", 4)) { /* from a path map */
+        url_resolve(STR(""), path, &resolved);
+        plain = buf_view(&resolved);
     }
-    buf_free(&plain);
+    if (plain.len && !str_eq(plain, recorded)) {
+        const SourceText *at = source_text(s, recorded), *there = source_text(s, plain);
+        Str shown = (there ? !at || is_same_text(at, there) : !at) ? plain : recorded;
+        path = (Str){arena_strndup(arena, shown.ptr, shown.len), shown.len};
+    }
+    buf_free(&resolved);
     return path;
 }
 

@@ -38,9 +38,9 @@ typedef struct Sources {
  */
 const SourceText *source_text(Sources *s, Str path);
 
-/* A path with "..": without, if the same file is there, or none at `path`:
- * folders may be links. Copied to the arena if it differs. */
-Str source_plain_path(Sources *s, Str path, Arena *arena);
+/* The path to show for the path of a location: without "..", if the same file is there, or none at
+ * the path that was recorded, with "..": folders may be links. In the arena if it differs. */
+Str source_shown_path(Sources *s, Str path, Arena *arena);
 
 /* A line, counted from 1; empty, with ptr NULL, if the text does not have it. */
 Str source_line(const SourceText *t, uint32_t line);

@@ -188,14 +188,14 @@ static void settle_file(CoverageFile *f, const CoverageOptions *o) {
             vec_push(to, (from)->at[k]);                                                           \
     } while (0)
 
-/* Units of different folders name the same file by different paths, with "..". */
+/* Path maps may have given several files the same path, or one file paths with "..". */
 static void join_files(Coverage *c, Sources *sources) {
     Map known = {0}; /* path -> index */
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->files.len; i++) {
         CoverageFile f = c->files.at[i];
         bool added;
-        f.path = source_plain_path(sources, f.path, &c->arena);
+        f.path = source_shown_path(sources, f.path, &c->arena);
         uint64_t at = *map_put(&known, f.path, n, &added);
         if (added) {
             c->files.at[n++] = f;

@@ -85,6 +85,7 @@ void dwarf_free(Dwarf *d) {
     vec_free(&d->function.call_at);
     vec_free(&d->frames);
     path_pool_free(&d->paths);
+    vec_free(&d->changed);
     map_free(&d->line_index);
     free(d);
 }

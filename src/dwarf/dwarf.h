@@ -62,8 +62,8 @@ bool dwarf_is_stale(Dwarf *d);
 /*
  * Returns the number of frames at an address, the innermost inlined function first, and sets
  * *frames, which is valid until the next query. 0 if nothing is known; at least one if a line or a
- * function is known. Paths are as recorded, made absolute by the compilation directory if they are
- * relative to it. Equal paths have equal pointers.
+ * function is known. Paths are made absolute by the compilation directory if they are relative to
+ * it, and have no "." and "..". Equal paths have equal pointers.
  */
 uint32_t dwarf_at(Dwarf *d, uint32_t address, const DwarfFrame **frames);
 
@@ -75,6 +75,15 @@ uint32_t dwarf_at(Dwarf *d, uint32_t address, const DwarfFrame **frames);
 typedef void DwarfFound(void *ctx, const DwarfFrame *frame);
 void dwarf_removed_lines(Dwarf *d, DwarfFound *found, void *ctx);
 void dwarf_removed_functions(Dwarf *d, DwarfFound *found, void *ctx);
+
+/* A path, and as it was recorded. */
+typedef struct DwarfPath {
+    Str path, recorded; /* recorded.len 0 = it is too long */
+} DwarfPath;
+
+/* The number of paths in which ".." was resolved so far, and these, in *paths. With links to
+ * folders, the recorded path may be another file. */
+uint32_t dwarf_changed_paths(const Dwarf *d, const DwarfPath **paths);
 
 /* May be set by later queries. */
 const DwarfProblem *dwarf_problem(const Dwarf *d);

@@ -107,18 +107,49 @@ static void append(Buf *path, Str part) {
     buf_str(path, part);
 }
 
-/* Drops the "./" after each slash: "/src/./lib.h" is "/src/lib.h", which other units may call it.
- */
-static void drop_dots(Buf *path) {
-    size_t out = 0;
-    for (size_t i = 0; i < path->len; i++) {
-        bool after_slash = out && path->data[out - 1] == '/';
-        if (after_slash && path->data[i] == '.' && i + 1 < path->len && path->data[i + 1] == '/')
-            i++;
-        else
-            path->data[out++] = path->data[i];
+/* The length of what ".." cannot leave: "/", "C:/", "scheme://", or nothing. */
+static size_t root_length(Str path) {
+    uint32_t n = 0;
+    if (is_absolute(path))
+        while (n < path.len && path.ptr[n] != '/')
+            n++;
+    while (n < path.len && path.ptr[n] == '/')
+        n++;
+    return path.len && (*path.ptr == '/' || is_absolute(path)) ? n : 0;
+}
+
+static bool is_up(const uint8_t *part, size_t len) {
+    return len == 2 && part[0] == '.' && part[1] == '.';
+}
+
+/* The length of the path without its last folder, or `root`; the path ends with a slash. */
+static size_t leave_folder(const Buf *path, size_t root, size_t len) {
+    for (len -= len > root; len > root && path->data[len - 1] != '/';)
+        len--;
+    return len;
+}
+
+/* Removes "." and empty parts, and folders that ".." leaves: "/src/./lib.h" and "/src/sub/../lib.h"
+ * are "/src/lib.h", which other units may call it. True if there was a "..". */
+static bool make_plain(Buf *path) {
+    size_t root = root_length(buf_view(path)), out = root;
+    bool any_up = false;
+    for (size_t i = root; i < path->len;) {
+        const uint8_t *part = path->data + i, *slash = memchr(part, '/', path->len - i);
+        size_t len = slash ? (size_t)(slash - part) : path->len - i, kept = len + (slash != NULL);
+        size_t before = leave_folder(path, root, out);
+        bool up = is_up(part, len);
+        any_up |= up;
+        i += kept;
+        if (up && (root || (out && !is_up(path->data + before, out - before - 1)))) {
+            out = before;
+        } else if (len && !(len == 1 && *part == '.')) {
+            memmove(path->data + out, part, kept);
+            out += kept;
+        }
     }
     path->len = out;
+    return any_up;
 }
 
 static Str directory_of(const DwarfLines *l, uint32_t index) {
@@ -136,8 +167,13 @@ static Str make_path(Dwarf *d, const DwarfLines *l, const DwarfFileEntry *file) 
     if (!absolute)
         append(&path, directory);
     append(&path, file->name);
-    drop_dots(&path);
+    Buf recorded = {0};
+    buf_bytes(&recorded, path.data, path.len);
+    bool left = make_plain(&path);
     Str kept = path_pool_keep(&d->paths, buf_view(&path));
+    if (left && kept.len)
+        vec_push(&d->changed, ((DwarfPath){kept, path_pool_keep(&d->paths, buf_view(&recorded))}));
+    buf_free(&recorded);
     buf_free(&path);
     return kept;
 }
@@ -157,4 +193,9 @@ Str dwarf_path(Dwarf *d, uint32_t lines, uint32_t file) {
         entry->path = make_path(d, l, entry);
     entry->known = true;
     return entry->path;
+}
+
+uint32_t dwarf_changed_paths(const Dwarf *d, const DwarfPath **paths) {
+    *paths = d->changed.at;
+    return d->changed.len;
 }

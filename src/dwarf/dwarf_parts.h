@@ -250,6 +250,7 @@ struct Dwarf {
     uint32_t nbodies;
     DwarfProblem problem;
     PathPool paths;
+    Vec(DwarfPath) changed; /* by ".." */
 
     Vec(DwarfUnit) units; /* in the order of .debug_info */
     Vec(DwarfAbbrevs) abbrevs;

@@ -25,6 +25,8 @@ struct Locations {
     Vec(LocationFrame) frames;
     PathPool paths; /* changed by options.maps */
     Map sources;    /* of `map`: path -> number, filled on demand */
+    Map recorded;   /* path -> number in dwarf_changed_paths, likewise */
+    uint32_t recorded_known;
 };
 
 /* ---- modules ---- */
@@ -313,6 +315,19 @@ bool locations_text(Locations *l, Str path, Str *text) {
     return source && path.len && source_map_text(l->map, (uint32_t)*source, text);
 }
 
+bool locations_recorded(Locations *l, Str path, Str *recorded) {
+    const DwarfPath *changed = NULL;
+    uint32_t n = l->dwarf ? dwarf_changed_paths(l->dwarf, &changed) : 0;
+    for (; l->recorded_known < n; l->recorded_known++)
+        map_put(&l->recorded, map_path(l, changed[l->recorded_known].path), l->recorded_known,
+                NULL);
+    const uint64_t *index = map_get(&l->recorded, path);
+    if (!index || !path.len)
+        return false;
+    *recorded = map_path(l, changed[*index].recorded);
+    return recorded->len;
+}
+
 /* ---- the end ---- */
 
 /* The file offset of an offset in a section. */
@@ -342,6 +357,7 @@ void locations_close(Locations *l, Diags *diags) {
     buf_free(&l->decoded);
     path_pool_free(&l->paths);
     map_free(&l->sources);
+    map_free(&l->recorded);
     free(l->bodies);
     free(l);
 }

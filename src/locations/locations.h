@@ -17,7 +17,8 @@ typedef struct Locations Locations;
 
 /* One function of an inlined chain, with the location of the instruction in it. */
 typedef struct LocationFrame {
-    Str file;              /* the path; empty = unknown. Equal paths have equal pointers */
+    Str file;              /* the path, without ".." if it is not from --path-map; empty = unknown.
+                              Equal paths have equal pointers */
     uint32_t line, column; /* from 1; 0 = unknown */
     Str function;          /* its name in the source, without scopes; empty = unknown */
     Str linkage;           /* the linker's name, often mangled; empty = none */
@@ -82,6 +83,10 @@ bool locations_dwarf(const Locations *l, Str *module);
 /* The text of the source with this path, if the debug information (a source map) embeds it. Valid
  * until locations_close. */
 bool locations_text(Locations *l, Str path, Str *text);
+
+/* The path of a source as the debug information has it, if that has a ".." that was resolved. Equal
+ * to `path` but for links to folders. Valid until locations_close. */
+bool locations_recorded(Locations *l, Str path, Str *recorded);
 
 /* Warns about unreadable debug information; call it after the last query. */
 void locations_close(Locations *l, Diags *diags);

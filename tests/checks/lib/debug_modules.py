@@ -4,7 +4,7 @@ import functools
 import itertools
 import json
 import os
-import re
+import posixpath
 import subprocess
 
 from lib.commands import call, is_there
@@ -30,9 +30,9 @@ def our_frames(text):
 
 @functools.lru_cache(maxsize=None)
 def their_frames(text):
-    """[(function, file, line, column) of each frame] from the end of a line of llvm-symbolizer; paths without "./" inside."""
+    """[(function, file, line, column) of each frame] from the end of a line of llvm-symbolizer; paths without "." and ".."."""
     symbols = json.loads(text[:-1])  # without the object's brace
-    frames = [(s["FunctionName"], re.sub("(?<=/)(?:[.]/)+", "", s["FileName"]), str(s["Line"]), str(s["Column"])) for s in symbols]
+    frames = [(s["FunctionName"], s["FileName"] and posixpath.normpath(s["FileName"]), str(s["Line"]), str(s["Column"])) for s in symbols]
     return [frame for frame in frames if frame != ("", "", "0", "0")]
 
 
