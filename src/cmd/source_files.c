@@ -8,11 +8,14 @@ void source_files_begin(SourceFiles *s, const char *app) {
     *s = (SourceFiles){.app = app, .made = file_time(app)};
 }
 
+/* Copies and checkouts write programs and sources at about the same time, in any order. */
+enum { SAME_TIME_NS = 2000000000 };
+
 bool source_files_read(void *ctx, const char *path, size_t limit, Buf *out) {
     SourceFiles *s = ctx;
     if (!file_read_source(NULL, path, limit, out))
         return false;
-    if (s->made && file_time(path) > s->made && !s->newer++)
+    if (s->made && file_time(path) - s->made > SAME_TIME_NS && !s->newer++)
         buf_str(&s->first, str_of(path));
     return true;
 }
