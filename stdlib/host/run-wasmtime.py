@@ -181,6 +181,7 @@ class Sampler:
 
     def __init__(self):
         self.address, self.store, self.thread, self.over = None, None, None, threading.Event()
+        self.begun = threading.Event()
         self.parents, self.functions, self.samples, self.times, self.children = [0], [0], [0], [0], {}
         self.told, self.places, self.node = [], [0], 0
 
@@ -191,6 +192,7 @@ class Sampler:
             self.store = store  # which keeps the memory
             self.thread = threading.Thread(target=self.run, daemon=True)
             self.thread.start()
+            self.begun.wait(1)  # else the beginning of the program may be missing
 
     def stop(self):
         self.over.set()
@@ -232,6 +234,7 @@ class Sampler:
 
     def run(self):
         last = due = time.perf_counter_ns()
+        self.begun.set()
         while True:
             wanted = int.from_bytes(ctypes.string_at(self.address + self.INTERVAL, 8), sys.byteorder)
             due = max(due + (wanted or self.DEFAULT_INTERVAL), last)

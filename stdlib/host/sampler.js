@@ -26,7 +26,7 @@ function lookAtStack({ INTERVAL, STATE, COUNT, HEAD, NODE, PARENT, FUNCTION, SAM
   const LINE = 16; // frames in a cache line
   // Of deeper stacks, the frames in between are left out.
   const OUTER = 256, INNER = 256, OMITTED = 4294967295;
-  const DEFAULT_INTERVAL = 1e6, RUNNING = 1;
+  const RUNNING = 1;
   const now = () => performance.now();
   const stack = new Int32Array(stackMemory.buffer), interval = new BigUint64Array(stackMemory.buffer, INTERVAL, 1);
   const children = new Map(), copy = new Int32Array(stack.length), again = new Int32Array(stack.length);
@@ -51,8 +51,7 @@ function lookAtStack({ INTERVAL, STATE, COUNT, HEAD, NODE, PARENT, FUNCTION, SAM
       if (n < size / 8) size = Math.max(size / 2, 64);
       let same = 0;
       while (same < n && copy[FRAMES + same] === again[FRAMES + same]) same++;
-      if (n - same > LINE) continue;
-      return n;
+      if (n - same <= LINE) return n;
     }
     return -1;
   }
@@ -93,8 +92,9 @@ function lookAtStack({ INTERVAL, STATE, COUNT, HEAD, NODE, PARENT, FUNCTION, SAM
 
   Atomics.store(words, COUNT, 1);
   Atomics.store(words, STATE, RUNNING);
+  Atomics.notify(words, STATE);
   for (let last = now(), due = last; Atomics.load(words, STATE) === RUNNING;) {
-    const step = (Number(Atomics.load(interval, 0)) || DEFAULT_INTERVAL) / 1e6;
+    const step = Number(Atomics.load(interval, 0)) / 1e6 || 1; // 1 ms by default
     const next = Math.max(due + step, last);
     // Woken before, it ends, or has another interval.
     if (Atomics.wait(words, STATE, RUNNING, Math.max(0, next - now())) !== 'timed-out') continue;
@@ -122,22 +122,16 @@ const SAMPLER_THREAD = `
 
 /**
  * A sampler whose thread `worker` runs. { next, attach, stop }: `next` is the program's import next_sample;
- * attach(instance) begins, if the instance has a stack.
+ * attach(memory) begins, and if it `waits` gives the thread a second to begin, too. Else the beginning of the program would be missing:
+ * starting a thread takes 30 ms in Node, and longer on a busy machine.
  */
-function createSampler(worker) {
+function createSampler(worker, waits) {
   const { STATE, COUNT, HEAD, STOPPED, NODE, PARENT, FUNCTION, SAMPLES, NS, INTERVAL, SEEN, WRITTEN, ENTRIES } = SAMPLING;
   const tree = new WebAssembly.Memory({ initial: 1, maximum: 65536 / 4, shared: true }); // 1 GiB
   const trace = new WebAssembly.Memory({ initial: 13, maximum: 13, shared: true }); // 12 bytes an entry
   const state = new Int32Array(tree.buffer), traced = new Int32Array(trace.buffer);
   let stack = null, interval = null, own = null, read = 0, at = 0, end = 0, last = 0, words = null, times = null;
   const told = { places: [], samples: [], ns: [] };
-
-  function begin() {
-    words = new Int32Array(tree.buffer);
-    times = new Float64Array(tree.buffer);
-    end = Atomics.load(words, COUNT);
-    at = 1;
-  }
 
   // Writes the samples and time of the node since its last report.
   function put(node) {
@@ -155,8 +149,14 @@ function createSampler(worker) {
     /** The program's import: takes the handle of the previous node; returns 1, or 0 if there are no more. */
     next(place) {
       if (!stack) return 0;
-      if (at === 0) begin();
-      else told.places[last] = place;
+      if (at) {
+        told.places[last] = place;
+      } else {
+        words = new Int32Array(tree.buffer);
+        times = new Float64Array(tree.buffer);
+        end = Atomics.load(words, COUNT);
+        at = 1;
+      }
       if (at >= end) {
         at = 0;
         return 0;
@@ -168,16 +168,17 @@ function createSampler(worker) {
 
     /** Starts sampling the stack in this memory. False if there is none that threads can read. */
     attach(memory) {
-      if (!memory || typeof SharedArrayBuffer !== 'function' || !(memory.buffer instanceof SharedArrayBuffer)) return false;
+      if (!(globalThis.SharedArrayBuffer && memory?.buffer instanceof SharedArrayBuffer)) return false;
       stack = memory;
       interval = new BigUint64Array(memory.buffer, INTERVAL, 1);
       worker.postMessage({ stack, tree, trace, origin: performance.timeOrigin });
+      if (waits) Atomics.wait(state, STATE, 0, 1000);
       return true;
     },
 
     /** From now on keeps samples with their times, at this interval (ms); 0 stops that. */
     setInterval(ms) {
-      own = own ?? Atomics.load(interval, 0);
+      own ??= Atomics.load(interval, 0);
       if (ms && !Atomics.load(traced, SEEN)) read = Atomics.load(traced, WRITTEN);
       Atomics.store(interval, 0, ms ? BigInt(Math.round(ms * 1e6)) : own);
       Atomics.store(traced, SEEN, ms ? 1 : 0);
@@ -208,7 +209,7 @@ function createSampler(worker) {
 /** A sampler in Node, given its module node:worker_threads; null if no thread can be started. */
 export function createNodeSampler(threads) {
   try {
-    return createSampler(startNodeThread(threads, SAMPLER_THREAD));
+    return createSampler(startNodeThread(threads, SAMPLER_THREAD), true);
   } catch {
     return null;
   }
