@@ -11,6 +11,7 @@
 
 #include "api/api_locate.h"
 #include "api/api_monitor.h"
+#include "api/api_clock.h"
 #include "api/api_sink.h"
 #include "api/bundled_scripts.h"
 #include "base/phase.h"
@@ -388,6 +389,10 @@ static const char *identify(whammc *w, const void *bytes, size_t size) {
     buf_printf(&w->build_id, "report var build_id: str = \"%016llx\"; wasm:begin { }\n",
                (unsigned long long)hash);
     return buf_cstr(&w->build_id);
+}
+
+bool api_measures_times(const whammc *w) {
+    return plan_measures_times(&w->plan);
 }
 
 void api_sink(whammc *w, const Sink *sink) {

@@ -266,6 +266,7 @@ typedef struct JavascriptJob {
     const Buf *app;     /* the program before, which was read and is valid */
     const Buf *program; /* the program after */
     bool views;         /* WasmProf has profiles */
+    bool times;         /* scripts read the clock, not only to sample */
 } JavascriptJob;
 /* Writes the script and, if the program needs them, its views. On failure, prints a message and
  * returns false. */

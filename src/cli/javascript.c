@@ -280,14 +280,16 @@ static bool reports_calls(const Buf *module) {
     return false;
 }
 
-static unsigned parts_of(const Buf *module) {
+/* The parts that the program needs. If it is sampled and scripts measure no times, it reads the
+ * clock too seldom for a thread; to have one start by chance would only cost. */
+static unsigned parts_of(const Buf *module, bool times) {
     unsigned parts = reports_calls(module) ? PART_CALLS : 0;
     Str imports = section(module, WASM_SEC_IMPORT), exports = section(module, WASM_SEC_EXPORT);
     for (size_t i = 0; i < sizeof part_marks / sizeof *part_marks; i++)
         if (find(imports, part_marks[i].bytes) || find(exports, part_marks[i].bytes))
             parts |= part_marks[i].parts;
-    if (find(exports, "\14whammc:stack"))
-        parts &= ~(unsigned)PART_CLOCK; /* programs that are sampled read the time too seldom */
+    if (!times && find(exports, "\14whammc:stack"))
+        parts &= ~(unsigned)PART_CLOCK;
     return parts;
 }
 
@@ -368,7 +370,7 @@ static void put_views(Buf *out, const JavascriptJob *job, unsigned parts) {
 }
 
 bool javascript_write(const Cli *cli, const char *path, const JavascriptJob *job) {
-    Files files = divide(parts_of(job->program), job->views);
+    Files files = divide(parts_of(job->program, job->times), job->views);
     Buf script = {0}, views = {0};
     char *views_path = javascript_views_path(path);
     put_script(&script, job, files, views_path);

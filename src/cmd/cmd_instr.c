@@ -1,6 +1,7 @@
 /*
  * cmd/cmd_instr.c - `whammc instr`: instruments a module.
  */
+#include "api/api_clock.h"
 #include "api/api_sink.h"
 #include "base/workers.h"
 #include "cli/draft.h"
@@ -191,8 +192,8 @@ static bool choose_script(const Cli *cli, const Settings *s, whammc_host host, c
 }
 
 /* The program, and the script beside it if there is to be one. */
-static bool write_output(const Cli *cli, const Settings *s, whammc_host host, const Buf *app,
-                         Draft *draft, Buf *module) {
+static bool write_output(const Cli *cli, const Settings *s, const whammc *w, whammc_host host,
+                         const Buf *app, Draft *draft, Buf *module) {
     char id[JAVASCRIPT_ID], *js;
     bool ok = choose_script(cli, s, host, &js);
     ok = ok && !(js && javascript_lacks_sampler(cli, file_base(js), module));
@@ -200,7 +201,7 @@ static bool write_output(const Cli *cli, const Settings *s, whammc_host host, co
         draft->sink.hold(draft->sink.ctx); /* the module moves */
         javascript_tag(module, workers_threads(cli->threads), id);
     }
-    JavascriptJob job = {s->out, id, app, module, !s->no_js_views};
+    JavascriptJob job = {s->out, id, app, module, !s->no_js_views, api_measures_times(w)};
     ok = ok && (!js || javascript_write(cli, js, &job)) &&
          file_write_draft(cli, s->out, draft, module);
     free(js);
@@ -245,7 +246,7 @@ static int instrument(const Cli *cli, Settings *s, whammc *w, const char *path, 
     bool automatic = s->options.host == WHAMMC_HOST_AUTO;
     whammc_host host = automatic ? whammc_hosted(w, NULL) : s->options.host;
     if (status == STATUS_OK &&
-        (!write_map(cli, s, w) || !write_output(cli, s, host, app, &draft, &module)))
+        (!write_map(cli, s, w) || !write_output(cli, s, w, host, app, &draft, &module)))
         status = STATUS_ERROR;
     draft_end(&draft);
     metrics_note(&s->metrics, w, app->len, size);

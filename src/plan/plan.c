@@ -21,6 +21,29 @@ bool plan_takes_numbers(const Plan *plan) {
     return false;
 }
 
+/* Whether a script calls one of these functions of a bundled library at run time. */
+static bool runs_any(const Plan *plan, uint32_t script, const char *library,
+                     const char *const *names) {
+    for (uint32_t i = 0; i < plan->library_fns.len; i++) {
+        const LibraryFn *f = &plan->library_fns.at[i];
+        bool there = f->script == script && f->runs && f->bundled &&
+                     strcmp(f->bundled->library, library) == 0;
+        for (const char *const *name = names; there && *name; name++)
+            if (str_is(f->name, *name))
+                return true;
+    }
+    return false;
+}
+
+bool plan_measures_times(const Plan *plan) {
+    static const char *const clocks[] = {"now_ns", "now_ms", NULL};
+    static const char *const samplers[] = {"sample", "every", NULL};
+    for (uint32_t i = 0; i < plan->scripts.len; i++)
+        if (runs_any(plan, i, "time", clocks) && !runs_any(plan, i, "stack", samplers))
+            return true;
+    return false;
+}
+
 void plan_each_body(Plan *plan, OnBody *on, void *ctx) {
     for (uint32_t i = 0; i < plan->scripts.len; i++) {
         Script *s = plan->scripts.at[i];

@@ -374,6 +374,8 @@ uint32_t plan_var_id(const Plan *plan, const Variant *v, const Var *var);
 
 /* Whether some function of the runtime accepts maps by their numbers. */
 bool plan_takes_numbers(const Plan *plan);
+/* Whether a script that takes no samples of the shadow stack reads the clock. */
+bool plan_measures_times(const Plan *plan);
 
 /* Calls `on` for what is in each script: what runs at its start, its functions, then the bodies of
  * all variants that were checked, with their predicates (NULL = none). */
