@@ -679,8 +679,7 @@ EmitNumber store_counter(const Store *s, const WasmModule *m, uint32_t n) {
 
 void store_put_count(const Store *s, const WasmModule *m, uint32_t n, bool cool, Buf *out) {
     if (cool && s->counters.add != UINT32_MAX)
-        emit(out, "i32.const %d call %u", (int)n - MIDDLE_COUNTER,
-             wasm_final(m, WASM_SPACE_FUNC, s->counters.add));
+        emit_call_on(out, wasm_final(m, WASM_SPACE_FUNC, s->counters.add), (int)n - MIDDLE_COUNTER);
     else
         emit_increment(out, store_counter(s, m, n), 1);
 }

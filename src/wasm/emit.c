@@ -61,15 +61,35 @@ typedef struct Emit {
     const char *at;    /* the next word, or what is before it */
     const char *after; /* what is after a %s, inside its text; else NULL */
     va_list ap;
-    Name names[MAX_NAMES];
     uint32_t nnames;
+    Name names[MAX_NAMES];
 } Emit;
+
+static void begin(Emit *e, Buf *out, const char *code) {
+    e->out = out;
+    e->at = code;
+    e->after = NULL;
+    e->nnames = 0;
+}
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\n';
+}
+
+/* Words are so short that strcspn would take longer. */
+static size_t word_length(const char *at) {
+    size_t n = 0;
+    while (at[n] && !is_blank(at[n]))
+        n++;
+    return n;
+}
 
 /* Moves to the next word, which may be in a %s; its length, 0 at the end. */
 static size_t next_word(Emit *e) {
     for (;;) {
-        e->at += strspn(e->at, " \n");
-        size_t n = strcspn(e->at, " \n");
+        while (is_blank(*e->at))
+            e->at++;
+        size_t n = word_length(e->at);
         if (n == 2 && memcmp(e->at, "%s", 2) == 0) {
             assert(!e->after);
             e->after = e->at + 2;
@@ -244,7 +264,8 @@ static void put_instructions(Emit *e) {
 }
 
 void emit(Buf *b, const char *code, ...) {
-    Emit e = {.out = b, .at = code};
+    Emit e;
+    begin(&e, b, code);
     uint32_t nlocals = 0;
     va_start(e.ap, code);
     while (take_name(&e, &nlocals)) {
@@ -318,7 +339,8 @@ static void put_function(Emit *e, Head *head) {
 
 uint32_t emit_function(WasmModule *m, const char *name, const char *code, ...) {
     Buf body = {0};
-    Emit e = {.out = &body, .at = code};
+    Emit e;
+    begin(&e, &body, code);
     Head head;
     va_start(e.ap, code);
     put_function(&e, &head);
@@ -329,7 +351,8 @@ uint32_t emit_function(WasmModule *m, const char *name, const char *code, ...) {
 }
 
 void emit_body(Buf *b, const char *code, ...) {
-    Emit e = {.out = b, .at = code};
+    Emit e;
+    begin(&e, b, code);
     Head head;
     va_start(e.ap, code);
     put_function(&e, &head);
@@ -384,6 +407,11 @@ void emit_resize(Buf *b, WasmType from, WasmType to) {
 void emit_assign(Buf *b, uint32_t local, int32_t value) {
     put_i32(b, (uint32_t)value);
     put_index(b, WASM_OP_LOCAL_SET, local);
+}
+
+void emit_call_on(Buf *b, uint32_t func, int32_t argument) {
+    put_i32(b, (uint32_t)argument);
+    put_index(b, WASM_OP_CALL, func);
 }
 
 void emit_if(Buf *b, WasmType result) {
@@ -471,7 +499,8 @@ void emit_increment(Buf *b, EmitNumber n, uint64_t by) {
 }
 
 void emit_update(Buf *b, EmitNumber n, const char *code, ...) {
-    Emit e = {.out = b, .at = code};
+    Emit e;
+    begin(&e, b, code);
     emit_begin_set(b, n);
     emit_get(b, n);
     va_start(e.ap, code);

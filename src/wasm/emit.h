@@ -67,6 +67,8 @@ void emit_drops(Buf *b, uint32_t n);
 void emit_resize(Buf *b, WasmType from, WasmType to);
 /* Sets an i32 local to a constant. */
 void emit_assign(Buf *b, uint32_t local, int32_t value);
+/* Calls a function with a constant. */
+void emit_call_on(Buf *b, uint32_t func, int32_t argument);
 /* Opens an `if`, whose condition is on the stack; or is that an i32 local equals a value; or is
  * that local. */
 void emit_if(Buf *b, WasmType result);

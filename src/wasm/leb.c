@@ -27,7 +27,22 @@ static bool fail_end(WasmCode *c) {
     return wasm_code_fail(c, c->end, "unexpected end");
 }
 
+/* A number of five bytes, which is what linkers make of each one that they fill in. */
+static bool get_linked(WasmCode *c, uint32_t bits, uint64_t *v) {
+    enum { SIZE = 5, MORE = 0x80 };
+    const uint8_t *p = c->at;
+    if (c->end - p < SIZE || !(p[0] & p[1] & p[2] & p[3] & MORE) ||
+        p[4] >= (bits == 32 ? 16 : MORE))
+        return false;
+    *v = (p[0] & 0x7fu) | (p[1] & 0x7fu) << 7 | (p[2] & 0x7fu) << 14 | (p[3] & 0x7fu) << 21 |
+         (uint64_t)p[4] << 28;
+    c->at += SIZE;
+    return true;
+}
+
 bool wasm_get_uleb_slow(WasmCode *c, uint32_t bits, uint64_t *v) {
+    if (get_linked(c, bits, v))
+        return true;
     const uint8_t *p = c->at;
     uint64_t out = 0;
     for (uint32_t shift = 0;; shift += 7) {

@@ -39,11 +39,15 @@ static void test_unsigned(void **state) {
     assert_int_equal(decode("20 80 01", NULL).a, 128);
     assert_int_equal(decode("20 80 80 80 80 00", NULL).a, 0);
     assert_int_equal(decode("20 ff ff ff ff 0f", NULL).a, UINT32_MAX);
+    assert_int_equal(decode("20 81 83 87 8f 01", NULL).a,
+                     1 | 3 << 7 | 7 << 14 | 15 << 21 | 1 << 28);
     decode("20 ff ff ff ff 1f", "integer too large");
     decode("20 80 80 80 80 80 00", "integer representation too long");
     decode("20 80", "unexpected end");
     decode("20", "unexpected end");
     assert_int_equal(decode("28 02 ff ff ff ff ff ff ff ff ff 01", NULL).c, UINT64_MAX);
+    assert_true(decode("28 02 ff ff ff ff 7f", NULL).c == (UINT64_C(1) << 35) - 1);
+    assert_true(decode("28 02 ff ff ff ff ff 01", NULL).c == (UINT64_C(1) << 36) - 1);
     decode("28 02 ff ff ff ff ff ff ff ff ff 02", "integer too large");
     decode("28 02 80 80 80 80 80 80 80 80 80 80 00", "integer representation too long");
 }
