@@ -265,6 +265,24 @@ bool wasm_survey_throws(WasmSurvey *s, const WasmModule *m, uint32_t func) {
     return has(s, m, func, THROWS);
 }
 
+const WasmCallEdge *wasm_survey_edges(WasmSurvey *s, const WasmModule *m, uint32_t func,
+                                      uint32_t *n) {
+    uint32_t low = 0, high, first;
+    has(s, m, 0, 0);
+    for (high = s->calls.len; low < high;) {
+        uint32_t middle = low + (high - low) / 2;
+        if (s->calls.at[middle].from < func)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    first = low;
+    while (low < s->calls.len && s->calls.at[low].from == func)
+        low++;
+    *n = low - first;
+    return *n ? &s->calls.at[first] : NULL;
+}
+
 WasmExceptions wasm_survey_exceptions(WasmSurvey *s, const WasmModule *m) {
     has(s, m, 0, 0);
     return s->exceptions;

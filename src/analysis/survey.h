@@ -71,6 +71,10 @@ bool wasm_survey_throws(WasmSurvey *s, const WasmModule *m, uint32_t func);
 /* The kind of exception instructions that the program uses; if it uses neither, the kind that
  * browsers and Node of all versions know. */
 WasmExceptions wasm_survey_exceptions(WasmSurvey *s, const WasmModule *m);
+/* The calls of the function, those of one kind in a row only once; valid until the survey is
+ * released. */
+const WasmCallEdge *wasm_survey_edges(WasmSurvey *s, const WasmModule *m, uint32_t func,
+                                      uint32_t *n);
 /* By input function: a number greater than those of the functions that it calls by `call`, except
  * where a call closes a cycle of calls. The caller frees it. */
 uint32_t *wasm_survey_order(WasmSurvey *s, const WasmModule *m);

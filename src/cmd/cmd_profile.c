@@ -481,8 +481,6 @@ static bool read_module(Profiling *p, DebugOptions *debug) {
 
 /* Chooses the sampler: STATUS_OK, or another status after a message. */
 static int choose_sampler(const Cli *cli, Settings *s, const Engine *engine) {
-    if (s->sampler == SAMPLER_ENGINE && engine->kind != ENGINE_NODE)
-        return cli_usage(cli, "--sampler=engine is for Node, whose engine has a profiler");
     s->memories = engine_has_memories(engine);
     if (s->memories || s->sampler != SAMPLER_THREAD)
         return STATUS_OK;
@@ -786,7 +784,10 @@ static int run(Cli *cli) {
         status = profile_command(cli, &s, command);
     } else if (status == STATUS_OK) {
         Engine engine = {0};
-        status = engine_find(cli, s.engine, s.clock, &engine);
+        if (s.sampler == SAMPLER_ENGINE && engine_kind(s.engine) != ENGINE_NODE)
+            status = cli_usage(cli, "--sampler=engine is for Node, whose engine has a profiler");
+        if (status == STATUS_OK)
+            status = engine_find(cli, s.engine, s.clock, &engine);
         if (status == STATUS_OK && engine.kind == ENGINE_WIZARD)
             status = cli_usage(cli, "Wizard runs probes only before instructions, so it cannot "
                                     "time calls: use node or wasmtime");

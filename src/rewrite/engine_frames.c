@@ -5,7 +5,8 @@
 
 #include "wasm/emit.h"
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
+enum { NO_FRAME = 1, OPEN = 2, CALLS_OPEN = 4, FLAGS = 3 };
 
 static bool is_import(const WasmModule *m, uint32_t func) {
     return m->funcs.at[func].import >= 0;
@@ -46,17 +47,72 @@ void engine_frames_free(EngineFrames *e) {
     free(e->through);
 }
 
-typedef struct Last {
-    uint32_t body, func;
-} Last;
+typedef struct Putter {
+    const EngineFrames *e;
+    const WasmModule *m, *written;
+    uint32_t body, func; /* the last ones */
+    Buf callees;         /* of one function */
+    Vec(uint32_t) named;
+    Buf *out;
+} Putter;
 
-static void put_function(const WasmModule *m, const WasmModule *written, uint32_t handle,
-                         uint32_t func, Last *last, Buf *out) {
-    uint32_t body = written->funcs.at[wasm_final(m, WASM_SPACE_FUNC, handle)].body;
-    int32_t distance = (int32_t)(func - last->func);
-    buf_uleb(out, body - last->body);
-    buf_uleb(out, (uint32_t)distance << 1 ^ (distance < 0 ? UINT32_MAX : 0));
-    *last = (Last){body, func};
+static uint32_t zigzag(uint32_t to, uint32_t from) {
+    int32_t distance = (int32_t)(to - from);
+    return (uint32_t)distance << 1 ^ (distance < 0 ? UINT32_MAX : 0);
+}
+
+static int by_number(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Finds the functions that its calls name. Returns whether it may call others. What a function
+ * calls at its end, in its place, seems to be called by its caller. */
+static bool find_callees(Putter *p, uint32_t func) {
+    WasmSurvey *s = p->e->frames->survey;
+    uint32_t n, indirect = p->m->input_count[WASM_SPACE_FUNC];
+    const WasmCallEdge *calls = wasm_survey_edges(s, p->m, func, &n);
+    bool others = s->any_call;
+    p->named.len = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t to = calls[k].to;
+        bool has_body = to != indirect && (!is_import(p->m, to) || p->e->through[to]);
+        others |= !has_body || wasm_survey_has_tail_calls(s, p->m, to);
+        if (has_body)
+            vec_push(&p->named, to);
+    }
+    if (p->named.len)
+        qsort(p->named.at, p->named.len, sizeof *p->named.at, by_number);
+    return others;
+}
+
+static void put_callees(Putter *p, uint32_t func) {
+    uint32_t last = func;
+    p->callees.len = 0;
+    for (uint32_t k = 0; k < p->named.len; k++) {
+        uint32_t to = p->named.at[k];
+        if (k == 0 || to != last)
+            buf_uleb(&p->callees, k == 0 ? zigzag(to, func) : to - last);
+        last = to;
+    }
+    buf_uleb(p->out, p->callees.len);
+    buf_bytes(p->out, p->callees.data, p->callees.len);
+}
+
+/* The function `func`, whose body is that of `handle`. */
+static void put_function(Putter *p, uint32_t handle, uint32_t func) {
+    WasmSurvey *s = p->e->frames->survey;
+    uint32_t body = p->written->funcs.at[wasm_final(p->m, WASM_SPACE_FUNC, handle)].body;
+    uint32_t flags = frames_has(p->e->frames, func) ? 0 : NO_FRAME;
+    if (s->any_call || wasm_survey_escapes(s, p->m, func))
+        flags |= OPEN;
+    if (find_callees(p, func) || handle != func)
+        flags |= CALLS_OPEN;
+    buf_uleb(p->out, body - p->body);
+    buf_uleb(p->out, (uint64_t)zigzag(func, p->func) << FLAGS | flags);
+    put_callees(p, func);
+    p->body = body;
+    p->func = func;
 }
 
 /* Where the bodies end that are the program's own. */
@@ -71,20 +127,21 @@ static uint32_t end_of_own(const WasmModule *m, const WasmModule *written) {
 void engine_frames_put_section(const EngineFrames *e, const WasmModule *m,
                                const WasmModule *written, Buf *out) {
     Buf content = {0};
-    Last last = {0};
+    Putter p = {.e = e, .m = m, .written = written, .out = &content};
     if (!e->through)
         return;
     buf_name(&content, STR("whammc.functions"));
     buf_u8(&content, VERSION);
     buf_uleb(&content, end_of_own(m, written));
     for (uint32_t f = e->imports; f < m->input_count[WASM_SPACE_FUNC]; f++)
-        if (frames_has(e->frames, f))
-            put_function(m, written, f, f, &last, &content);
+        put_function(&p, f, f);
     for (uint32_t k = 0; k < e->imports; k++)
         if (e->through[k])
-            put_function(m, written, e->through[k], k, &last, &content);
+            put_function(&p, e->through[k], k);
     buf_u8(out, WASM_SEC_CUSTOM);
     buf_uleb(out, content.len);
     buf_bytes(out, content.data, content.len);
     buf_free(&content);
+    buf_free(&p.callees);
+    vec_free(&p.named);
 }

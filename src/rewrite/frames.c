@@ -138,6 +138,8 @@ static uint8_t place_bits(const Frames *f, uint32_t func) {
 
 void frames_decide(Frames *f, uint8_t *touched) {
     const WasmModule *m = f->m;
+    if (f->engine)
+        wasm_survey_tail_calls(f->survey, m); /* now, as it looks at the input */
     for (uint32_t func = 0; f->engine && func < m->input_count[WASM_SPACE_FUNC]; func++)
         touched[func] |= is_import(f, func) ? 0 : TOUCHED_ENDS; /* wrapped: see engine_frames.h */
     if (!f->asked)

@@ -47,6 +47,13 @@ static EngineKind kind_of(const char *path) {
     return strncmp(name, "wizeng", 6) == 0 ? ENGINE_WIZARD : ENGINE_NODE;
 }
 
+EngineKind engine_kind(const char *asked) {
+    for (int i = 0; i < NENGINES; i++)
+        if (strcmp(asked, engines[i].name) == 0)
+            return engines[i].kind;
+    return kind_of(asked);
+}
+
 static int check_clock(const Cli *cli, const char *clock, EngineKind engine) {
     if (!clock || engine == ENGINE_NODE || strcmp(clock, "thread") != 0)
         return STATUS_OK;

@@ -24,6 +24,8 @@ typedef struct Engine {
 /* Finds the requested engine, by name or path, and checks that it supports the requested clock (see
  * RunnerJob). STATUS_OK, or another status after a message. */
 int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e);
+/* The kind of an engine by what the user has asked for, whether it is there or not. */
+EngineKind engine_kind(const char *asked);
 /* Whether programs can have several memories there: not in Node before version 22. */
 bool engine_has_memories(const Engine *e);
 /* Reports that it could not be run (errno `error`); NULL: what it needs could not be made at the
