@@ -62,7 +62,7 @@ export function readFunctions(bytes) {
     return callers.get(wanted.index) ?? [];
   }
 
-  // `caller` null: the host.
+  // `caller` undefined: the host.
   function calls(caller, callee) {
     return Boolean((!caller || caller.bits & CALLS_OPEN) && callee.bits & IS_OPEN) || Boolean(caller && calleesOf(caller).has(callee.index));
   }
@@ -77,10 +77,10 @@ export function readFunctions(bytes) {
       return one && !(one.bits & IS_HIDDEN) ? one.index : undefined;
     },
 
-    /** Whether the function may call the other one; `caller` undefined: the host may. Of what is not known, whatever is there may be. */
+    /** Whether the function may call the other one, which may be unknown; a caller that is unknown is the host, or called by it. */
     mayCall(caller, callee) {
-      const from = functions.get(caller), to = functions.get(callee);
-      return !to || (caller !== undefined && !from) || calls(from, to);
+      const to = functions.get(callee);
+      return !to || calls(functions.get(caller), to);
     },
 
     /** The only function, if there is one, that the caller can call and that can call the callee; both as for mayCall. */
@@ -212,6 +212,7 @@ function findCallers(places, functionsOf) {
       if (only !== undefined) caller = placeAbove(above, { url, body: only });
     }
     if (caller) places[i] = placeAbove(caller, { url, body });
+    else if (frameKey(above) === frameKey(node)) places[i] = above; // it has called code of V8
   });
 }
 

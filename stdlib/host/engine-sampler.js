@@ -10,18 +10,16 @@ import { ANY, findStacks, readFunctions } from './engine-frames.js';
 
 const NEAR = 100; // frames in which the program is looked for that reports
 
-/** The active functions, from the caller of `called` outwards: { url, position }. */
-function callersOf(called) {
-  const { prepareStackTrace, stackTraceLimit } = Error, at = {};
+/** The active functions, from the caller of `called` outwards: { url, position }. `errors`: the class Error of some context. */
+function callersBy(errors, called) {
+  const { prepareStackTrace, stackTraceLimit } = errors, at = new errors(); // of the same context
   try {
-    Error.stackTraceLimit = NEAR;
-    Error.prepareStackTrace = (_, sites) => sites.map(site => ({ url: site.getFileName() ?? '', position: site.getPosition() }));
-    Error.captureStackTrace(at, called);
-    const { stack } = at;
-    Object.assign(Error, { prepareStackTrace, stackTraceLimit });
-    return stack;
-  } catch {
-    return []; // the program keeps Error as it is
+    errors.stackTraceLimit = NEAR;
+    errors.prepareStackTrace = (_, sites) => sites.map(site => ({ url: site.getFileName() ?? '', position: site.getPosition() }));
+    errors.captureStackTrace(at, called);
+    return at.stack;
+  } finally {
+    Object.assign(errors, { prepareStackTrace, stackTraceLimit });
   }
 }
 
@@ -37,10 +35,25 @@ function child({ children }, key) {
 export function createEngineSampler(load, say) {
   const found = new Map(); // by module, a tree of what has not been reported yet, by where bodies begin
   const urls = new Map(); // of the modules: what gives their functions
-  let session = null, begun = false, running = false;
+  let session = null, begun = false, running = false, errors = Error;
 
   // Not what V8 compiles to call functions from JavaScript.
   const isOfProgram = frame => (frame?.url.startsWith('wasm:') || urls.has(frame?.url)) && !frame.functionName.startsWith('js-to-wasm:');
+
+  // Programs may keep their Error as it is.
+  function callersOf(called) {
+    try {
+      return callersBy(errors, called);
+    } catch {
+      errors = load('node:vm').runInNewContext('Error');
+    }
+    try {
+      return callersBy(errors, called);
+    } catch (error) {
+      say(`what V8's profiler finds is lost, as the stack cannot be read here (${error.message}): try --sampler=thread`);
+      return [];
+    }
+  }
 
   function post(method, parameters) {
     let answer = null;
