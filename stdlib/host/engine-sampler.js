@@ -8,6 +8,7 @@
 // ended, and another one begun.
 import { ANY, findStacks, readFunctions } from './engine-frames.js';
 
+const KEPT = 60000; // ms of samples that V8 keeps, where they can be taken
 const NEAR = 100; // frames in which the program is looked for that reports
 
 /** The active functions, from the caller of `called` outwards: { url, position }. `errors`: the class Error of some context. */
@@ -31,11 +32,11 @@ function child({ children }, key) {
   return found;
 }
 
-/** The sampler of this thread: { program, stop }. load(name) gives a module of Node; say(text) prints a message. */
+/** The sampler of this thread: { program, look, stop }. load(name) gives a module of Node; say(text) prints a message. */
 export function createEngineSampler(load, say) {
   const found = new Map(); // by module, a tree of what has not been reported yet, by where bodies begin
   const urls = new Map(); // of the modules: what gives their functions
-  let session = null, begun = false, running = false, errors = Error;
+  let session = null, begun = false, running = false, taken = 0, errors = Error;
 
   // Not what V8 compiles to call functions from JavaScript.
   const isOfProgram = frame => (frame?.url.startsWith('wasm:') || urls.has(frame?.url)) && !frame.functionName.startsWith('js-to-wasm:');
@@ -75,6 +76,8 @@ export function createEngineSampler(load, say) {
       post('Profiler.setSamplingInterval', { interval: Math.max(1, Math.round(Number(ns) / 1000)) });
       post('Profiler.start');
       running = true;
+      taken = performance.now();
+      load('node:timers').setInterval(look, KEPT / 2).unref();
     } catch (error) {
       say(`nothing is sampled, as V8's profiler cannot be used here (${error.message}): try --sampler=thread`);
     }
@@ -114,9 +117,20 @@ export function createEngineSampler(load, say) {
   function take(goesOn) {
     if (!running) return;
     running = false;
-    add(post('Profiler.stop').profile);
-    if (goesOn) post('Profiler.start');
-    running = goesOn;
+    try {
+      const { profile } = post('Profiler.stop');
+      if (goesOn) post('Profiler.start');
+      running = goesOn;
+      taken = performance.now();
+      add(profile);
+    } catch (error) {
+      say(`samples are lost, as V8's profiler failed: ${error.message}`);
+    }
+  }
+
+  // So that V8 does not keep the samples of hours.
+  function look() {
+    if (performance.now() - taken >= KEPT) take(true);
   }
 
   // What is to be reported of a node.
@@ -174,6 +188,9 @@ export function createEngineSampler(load, say) {
         },
       };
     },
+
+    /** To be called now and then: takes what V8 has. It is called by a timer, too, which programs keep from running that do not return. */
+    look,
 
     /** Ends sampling; reports have what has been found. */
     stop() {

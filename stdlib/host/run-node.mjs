@@ -359,12 +359,16 @@ async function main(words) {
     const imported = loadLibraries(libraries, WASI, options, reporter, clock);
     if (!imported) return NOT_LOADED;
     const poll = live ? createPoll({ readSync, writeSync }, live, reporter.snapshot) : null;
-    let engine = null;
-    const own = { write: reporter.write, now: clock.now, poll, next_sample: place => sampler?.next(place) ?? 0, sampled() {} };
+    let engine = null, look = () => {};
+    const own = { write: reporter.write, now: clock.now, poll: poll && (waits => { look(); return poll(waits); }), next_sample: place => sampler?.next(place) ?? 0, sampled() {} };
     stopwatch.begin('compile');
     const loaded = load(file, args[0], made => {
       sampler = asksFor(made, 'next_sample') ? createNodeSampler(createRequire('file:///')('node:worker_threads')) : null;
-      engine = asksFor(made, 'sample_every') ? createEngineSampler(createRequire('file:///'), text => say(`whammc: ${text}`)).program({ ends: !live }) : null;
+      if (asksFor(made, 'sample_every')) {
+        const { program, look: lookAt } = createEngineSampler(createRequire('file:///'), text => say(`whammc: ${text}`));
+        engine = program({ ends: !live });
+        look = lookAt;
+      }
       return { ...imported, ...wasiImports(wasi), whammc: { ...own, ...engine?.imports } };
     }, () => stopwatch.begin('instantiate'));
     if (!loaded) return NOT_LOADED;

@@ -13,7 +13,7 @@ import { isMainThread, threadId } from 'node:worker_threads';
 import { createEngineSampler } from '../host/engine-sampler.js';
 import { createHost, intercept, tellTrapped, watch, watchEnd } from '../host/whammc.js';
 import { copyBytes, createRefusal, keyOf, whyInvalid, wrapCompilers, wrapReflection } from './hook.mjs';
-import { allCustomSections, appendKey, namedSections } from './sections.mjs';
+import { allCustomSections, appendKey, createSizes, namedSections } from './sections.mjs';
 
 const LOADED = Symbol.for('whammc.register');
 // Endings of files, and the formats of `whammc report`.
@@ -153,12 +153,13 @@ function createStore(settings, command, run) {
 }
 
 function createInstrumenter(store, refuse) {
+  const sized = createSizes();
   return source => {
     const original = copyBytes(source);
     if (!original) return source;
     try {
-      const { bytes, problem } = store.instrument(original);
-      return bytes ?? refuse(problem, original);
+      const { bytes, key, problem } = store.instrument(original);
+      return bytes ? sized(bytes, key) : refuse(problem, original);
     } catch (error) {
       if (error instanceof WebAssembly.CompileError) throw error;
       return refuse(error.message, original);

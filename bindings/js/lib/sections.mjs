@@ -3,6 +3,7 @@
 /** The custom section by which a thread finds the original of an instrumented module. */
 export const KEY_SECTION = 'whammc.key';
 const HEADER = 8, CUSTOM = 0;
+const EMPTY = [CUSTOM, 1, 0]; // a section without a name
 
 function number(bytes, at) {
   let value = 0;
@@ -40,4 +41,18 @@ export function appendKey(bytes, key) {
   made.set([CUSTOM, content.length], bytes.length);
   made.set(content, bytes.length + 2);
   return made;
+}
+
+/** Makes modules of different keys differ in size, by which V8 calls all of more than 16 KB: its profiles must tell them apart. */
+export function createSizes() {
+  const keys = new Map(); // by size
+  return (bytes, key) => {
+    let size = bytes.length;
+    while ((keys.get(size) ?? key) !== key) size += EMPTY.length;
+    keys.set(size, key);
+    const made = new Uint8Array(size);
+    made.set(bytes);
+    for (let at = bytes.length; at < size; at += EMPTY.length) made.set(EMPTY, at);
+    return made;
+  };
 }
