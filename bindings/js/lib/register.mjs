@@ -10,7 +10,7 @@ import { createRequire } from 'node:module';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { isMainThread, threadId } from 'node:worker_threads';
-import { createEngineSampler } from '../host/engine-sampler.js';
+import { createEngineSampler } from '../host/v8/engine-sampler.js';
 import { createHost, intercept, tellTrapped, watch, watchEnd } from '../host/whammc.js';
 import { copyBytes, createRefusal, keyOf, whyInvalid, wrapCompilers, wrapReflection } from './hook.mjs';
 import { allCustomSections, appendKey, createSizes, namedSections } from './sections.mjs';

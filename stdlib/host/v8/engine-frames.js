@@ -8,7 +8,7 @@
 // If G cannot call F, T is missing. It is the function that F was called by in a sample nearby that has the same frames up to G; without
 // one, what G called in the nearest sample, if that can call F, or else the only function that G can call and that can call F.
 // (src/rewrite/engine_frames.h describes the section, too.)
-import { createReader } from './reader.js';
+import { createReader } from '../reader.js';
 
 const FRAMES_VERSION = 2, FRAME_BITS = 8;
 const IS_HIDDEN = 1, IS_OPEN = 2, CALLS_OPEN = 4; // IS_OPEN: may be called other than by name
@@ -99,7 +99,7 @@ export function readFunctions(bytes) {
 // A frame of the program has the `url` of the module and where the function's `body` begins; others have a `host`, what tells it. Of a
 // node that is not `whole` the outermost frames are not there. `entry`: the outermost function that is in such a section.
 function newPlace(above, frame) {
-  const node = { ...frame, above, depth: above ? above.depth + 1 : 0, whole: above?.whole ?? true, entry: null, children: new Map() };
+  const node = { ...frame, above, depth: above ? above.depth + 1 : 0, whole: above?.whole ?? true, entry: null, children: null };
   node.entry = above?.entry ?? (frame.known ? node : null);
   return node;
 }
@@ -107,9 +107,9 @@ function newPlace(above, frame) {
 const frameKey = frame => frame.url ? `${frame.body} ${frame.url}` : frame.host;
 
 function placeAbove(above, frame) {
-  const key = frameKey(frame);
-  let node = above.children.get(key);
-  if (!node) above.children.set(key, node = newPlace(above, frame));
+  const key = frameKey(frame), children = above.children ??= new Map(); // most have none
+  let node = children.get(key);
+  if (!node) children.set(key, node = newPlace(above, frame));
   return node;
 }
 
@@ -160,8 +160,8 @@ function findGap(node, functions) {
   for (const caller of above.children.values()) {
     // it is there, if it has called something; or it can be
     if (caller.url !== url || caller === node || !canCall(functions, caller, node)) continue;
-    if (caller.children.size === 0 && !canCall(functions, above, caller)) continue;
-    sites.push({ caller, callee: caller.children.get(frameKey(node)) });
+    if (!caller.children && !canCall(functions, above, caller)) continue;
+    sites.push({ caller, callee: caller.children?.get(frameKey(node)) });
   }
   return { sites, found: new Map() };
 }
@@ -223,7 +223,7 @@ function callerOn(place, node, functions) {
   let possible = null;
   for (let caller = place; caller.above; caller = caller.above) {
     if (!(caller.url || caller.host.startsWith('js-to-wasm')) || !canCall(functions, caller, node)) continue;
-    if (caller.children.has(frameKey(node))) return caller;
+    if (caller.children?.has(frameKey(node))) return caller;
     possible = possible ?? caller;
   }
   return possible;
@@ -235,7 +235,7 @@ function callerOfAlone(places, i, node, functions) {
   for (let distance = 1; distance <= NEARBY; distance++) {
     for (const place of [places[i - distance], places[i + distance]]) {
       const caller = place?.whole && place.above ? callerOn(place, node, functions) : null;
-      if (caller?.children.has(frameKey(node))) return caller;
+      if (caller?.children?.has(frameKey(node))) return caller;
       possible = possible ?? caller;
     }
   }
