@@ -475,6 +475,12 @@ static void add_row(Parser *p, const ReportRow *row, bool whole) {
         p->report->cut = true;
 }
 
+/* A line before the first row must be whole. */
+static void note_cut(Parser *p, bool whole) {
+    if (wanted(p))
+        p->report->cut |= !whole;
+}
+
 /* The line is not the report's. */
 static void add_rest(Parser *p, Str line, bool whole) {
     if (p->empty)
@@ -495,10 +501,12 @@ static void read_line(Parser *p, Str line, bool whole) {
         start_flush(p, false, true);
         p->in = IN_CSV;
         p->located = false;
+        note_cut(p, whole);
     } else if (is_quoted_start(line, &located)) {
         start_flush(p, false, false);
         p->in = IN_QUOTED;
         p->located = located;
+        note_cut(p, whole);
     } else if (line.len > 5 && line.ptr[0] == '{') {
         located = p->located;
         p->located = false;
@@ -529,8 +537,11 @@ static void read_line(Parser *p, Str line, bool whole) {
         add_row(p, &row, whole);
     } else if (p->in && starts_with(line, STR("id, id_type, "))) {
         p->located = ends_with(line, STR(", file, line, column, src_function"));
+        note_cut(p, whole);
     } else {
-        bool cut = p->in && !whole && line.len && line.ptr[0] >= '0' && line.ptr[0] <= '9';
+        bool digit = line.len && line.ptr[0] >= '0' && line.ptr[0] <= '9';
+        bool head = line.len && starts_with(STR("id, id_type, "), line);
+        bool cut = p->in && !whole && (digit || head);
         if (p->in) {
             p->end = line;
             p->quoted = p->in == IN_QUOTED;

@@ -730,7 +730,7 @@ void table_print(const Report *r, const TableOptions *options, Buf *out) {
         print_totals(&t, r);
     else
         print_groups(&t, r);
-    if (out->len && r->cut)
+    if (r->cut)
         buf_str(out, STR("The report is cut off: its last row is incomplete.\n"));
     else if (out->len > before)
         out->len--; /* the empty line after the last table */
