@@ -353,6 +353,13 @@ static bool is_same_row(const ReportRow *a, const ReportRow *b) {
            str_eq(a->fname, b->fname);
 }
 
+static void put_rows(uint32_t n, Buf *out) {
+    if (n)
+        buf_printf(out, "%u row%s", n, n == 1 ? "" : "s");
+    else
+        buf_str(out, STR("no rows"));
+}
+
 /* Whether the report has the same rows as the first one. */
 static bool fits(const Merge *m, const Report *other, Buf *why) {
     uint32_t n = m->report->rows.len, i = 0;
@@ -360,16 +367,18 @@ static bool fits(const Merge *m, const Report *other, Buf *why) {
         i++;
     if (i == n && i == other->rows.len)
         return true;
-    buf_str(why, STR("it is of another program or script: expected "));
+    bool ends = i == other->rows.len;
+    buf_str(why, ends && other->cut ? STR("it is cut off: expected ")
+                                    : STR("it is of another program or script: expected "));
     if (i < n)
         put_place(&m->report->rows.at[i], why);
     else
-        buf_printf(why, "%u rows", n);
-    buf_str(why, STR(", found "));
-    if (i < other->rows.len)
-        put_place(&other->rows.at[i], why);
+        put_rows(n, why);
+    buf_str(why, ends && i ? STR(", found only ") : STR(", found "));
+    if (ends)
+        put_rows(i, why);
     else
-        buf_printf(why, "only %u rows", i);
+        put_place(&other->rows.at[i], why);
     return false;
 }
 

@@ -586,7 +586,8 @@ static bool continues_value(Parser *p, Str text, uint32_t at, uint32_t *end) {
 
 bool report_read(Report *r, Str text, uint32_t which) {
     Parser p = {.report = r, .which = which};
-    for (uint32_t at = 0; at < text.len;) {
+    uint32_t mark = starts_with(text, STR("\xef\xbb\xbf")) ? 3 : 0; /* by spreadsheets */
+    for (uint32_t at = mark; at < text.len;) {
         const char *start = text.ptr + at, *lf = memchr(start, '\n', text.len - at);
         uint32_t end = lf ? (uint32_t)(lf - text.ptr) : text.len;
         Str line = slice(text, at, end);
