@@ -330,12 +330,8 @@ static bool instantiate(BindHost *h, Running *r, Diags *diags) {
 }
 
 uint64_t bind_fuel(const WasmModule *app) {
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-    enum { FIRST = 1000000, EACH_BYTE = 100 };
-#else
-    enum { FIRST = 1000000000, EACH_BYTE = 5000 };
-#endif
-    return FIRST + EACH_BYTE * (uint64_t)app->size;
+    return eval_is_fuzzed() ? 1000000 + 100 * (uint64_t)app->size
+                            : 1000000000 + 5000 * (uint64_t)app->size;
 }
 
 /* Whether some module asks about the program. */

@@ -171,6 +171,10 @@ void eval_store_free(EvalStore *s);
 void eval_set_fuel(EvalStore *s, uint64_t fuel);
 uint64_t eval_fuel(const EvalStore *s);
 
+/* Whether this program is a fuzz target: limits are then to be small, so that it tries many inputs.
+ */
+bool eval_is_fuzzed(void);
+
 /* Makes the message of an EVAL_FUEL say that the limit was for many calls: "all calls have used up
  * their limit of N instructions". */
 void eval_say_budget(EvalError *error, uint64_t budget, const char *calls);

@@ -246,6 +246,19 @@ bool eval_burn(EvalCall *call, uint64_t bytes) {
     return enough || eval_fail(call->error, EVAL_FUEL, NULL);
 }
 
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+/* Fuzz targets have it, other programs of the same build have not. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) __attribute__((weak));
+
+bool eval_is_fuzzed(void) {
+    return LLVMFuzzerTestOneInput != NULL;
+}
+#else
+bool eval_is_fuzzed(void) {
+    return false;
+}
+#endif
+
 void eval_say_budget(EvalError *error, uint64_t budget, const char *calls) {
     snprintf(error->text, sizeof error->text, "%s have used up their limit of %llu instructions",
              calls, (unsigned long long)budget);

@@ -7,11 +7,15 @@
 
 /* Limits of all calls together: instructions (a second's work, and more for each byte of the
  * program that is walked), and bytes of memories. */
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-enum { FUEL = 100000, FUEL_OF_BYTE = 100, MEMORY_LIMIT = 16 << 20 };
-#else
-enum { FUEL = 1000000000, FUEL_OF_BYTE = 5000, MEMORY_LIMIT = 256 << 20 };
-#endif
+typedef struct StaticLimits {
+    uint64_t fuel, fuel_of_byte, memory;
+} StaticLimits;
+
+static const StaticLimits *limits(void) {
+    static const StaticLimits usual = {1000000000, 5000, 256 << 20};
+    static const StaticLimits fuzzed = {100000, 100, 16 << 20};
+    return eval_is_fuzzed() ? &fuzzed : &usual;
+}
 
 typedef struct Instance {
     const Library *library;
@@ -300,10 +304,10 @@ bool statics_start(Plan *plan, const EvalWasi *wasi, Diags *diags) {
         return true;
     Statics *s = mem_zalloc(sizeof *s);
     plan->statics = s;
-    s->store = eval_store_new(&(EvalLimits){.memory_bytes = MEMORY_LIMIT});
+    s->store = eval_store_new(&(EvalLimits){.memory_bytes = limits()->memory});
     s->wasi = wasi;
     s->diags = diags;
-    add_fuel(s, FUEL);
+    add_fuel(s, limits()->fuel);
     Walk w = {.plan = plan, .statics = s};
     for (uint32_t i = 0; i < plan->scripts.len; i++)
         walk_block(&w, &plan->scripts.at[i]->init);
@@ -339,7 +343,7 @@ void statics_function(Plan *plan, const WasmModule *m, uint32_t func) {
     s->next = *map_put(&s->functions, key, s->record.len, &added);
     s->replays = !added;
     if (added)
-        add_fuel(s, (uint64_t)FUEL_OF_BYTE * m->funcs.at[func].body_size);
+        add_fuel(s, limits()->fuel_of_byte * m->funcs.at[func].body_size);
 }
 
 void statics_copy(Plan *plan, Expr *to, const Expr *from) {
