@@ -6,7 +6,8 @@
 //   for each function: distance of its body from the one before; distance of its index, zigzag, times 8, with bits; the bytes of a
 //   list, and the list: functions that it calls by name, the first as distance from its own index, zigzag, others from the one before.
 // If G cannot call F, T is missing. It is the function that F was called by in a sample nearby that has the same frames up to G; without
-// one, what G called in the nearest sample, if that can call F, or else the only function that G can call and that can call F.
+// one, what G called in the nearest sample, if that can call F, or else, of the functions that G can call and that can call F, the only one,
+// or the one that has most often done so elsewhere.
 // (src/rewrite/engine_frames.h describes the section, too.)
 import { createReader } from '../reader.js';
 
@@ -20,7 +21,7 @@ export const ANY = 4294967295;
 const unzigzag = zigzag => zigzag % 2 ? -(zigzag + 1) / 2 : zigzag / 2;
 
 /**
- * The functions of a program by its section: { end, has, indexOf, mayCall, onlyOne }. Functions are told by where their bodies begin; `end` is
+ * The functions of a program by its section: { end, has, indexOf, mayCall, between }. Functions are told by where their bodies begin; `end` is
  * where those end that are the program's.
  */
 export function readFunctions(bytes) {
@@ -83,13 +84,13 @@ export function readFunctions(bytes) {
       return !to || calls(functions.get(caller), to);
     },
 
-    /** The only function, if there is one, that the caller can call and that can call the callee; both as for mayCall. */
-    onlyOne(caller, callee) {
+    /** The functions that the caller can call, as far as it does so by name, and that can call the callee; both as for mayCall. */
+    between(caller, callee) {
       const from = functions.get(caller), to = functions.get(callee);
-      const known = from && !(from.bits & CALLS_OPEN);
-      const between = known ? [...calleesOf(from)].map(index => byIndex.get(index)).filter(one => one && calls(one, to))
+      const named = from && !(from.bits & CALLS_OPEN);
+      const found = named ? [...calleesOf(from)].map(index => byIndex.get(index)).filter(one => one && calls(one, to))
         : callersOf(to).filter(one => calls(from, one));
-      return between.length === 1 ? between[0].body : undefined;
+      return found.map(({ body }) => body);
     },
   };
 }
@@ -163,7 +164,7 @@ function findGap(node, functions) {
     if (!caller.children && !canCall(functions, above, caller)) continue;
     sites.push({ caller, callee: caller.children?.get(frameKey(node)) });
   }
-  return { sites, found: new Map() };
+  return { sites, likely: null };
 }
 
 // Those that a sample at the node is of.
@@ -173,6 +174,24 @@ function markCallers(places, wanted) {
     for (let node = place; node.above; node = node.above)
       if (wanted.has(node)) place.marked.push(node);
   }
+}
+
+/** How many samples are at a function of the module that is directly above another one, by their bodies. */
+function countCalls(places) {
+  const counts = new Map();
+  for (const { url, body, above } of places) {
+    if (!url || above.url !== url) continue;
+    const key = `${above.body} ${body} ${url}`;
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return (caller, { url, body }) => counts.get(`${caller} ${body} ${url}`) ?? 0;
+}
+
+/** The body of what was called by `node.above` and has called the node, by what it can be; undefined if there is none, or several. */
+function likelyCaller(node, functions, callsOf) {
+  const possible = functions.between(callerIn(node.above, node.url), node.body);
+  const most = Math.max(0, ...possible.map(body => callsOf(body, node)));
+  return possible.length === 1 ? possible[0] : possible.find(body => most > 0 && callsOf(body, node) === most);
 }
 
 /** Puts what is missing between a function and the caller of its caller into `places`, the nodes of samples in the order of time. */
@@ -202,14 +221,15 @@ function findCallers(places, functionsOf) {
   };
   sweepGaps(places, gaps, 1, look);
   sweepGaps(places, gaps, -1, look);
+  const callsOf = countCalls(places);
   places.forEach((node, i) => {
     const gap = gaps.get(node);
     if (!gap) return;
     const { url, body, above } = node, [called, there] = [nearest[0][i], nearest[1][i]];
     let caller = (called && (!there || Math.abs(called.at - i) <= NEARBY) ? called : there)?.caller;
     if (!caller) {
-      const only = functionsOf(url).onlyOne(callerIn(above, url), body);
-      if (only !== undefined) caller = placeAbove(above, { url, body: only });
+      gap.likely ??= { body: likelyCaller(node, functionsOf(url), callsOf) };
+      if (gap.likely.body !== undefined) caller = placeAbove(above, { url, body: gap.likely.body });
     }
     if (caller) places[i] = placeAbove(caller, { url, body });
     else if (frameKey(above) === frameKey(node)) places[i] = above; // it has called code of V8

@@ -155,6 +155,9 @@ check('one that was not seen with it, if others are far away',
   [inProgram([0, 1, 3]), ...times(40, inProgram([0, 2])), inProgram([0, 2, 3])]);
 check('the only one', [inProgram([4])], [inProgram([5, 4])]);
 check('nothing that can be of several, without samples of them', [inProgram([0, 3])], [inProgram([0, 3])]);
+check('of several the one that has done so elsewhere',
+  [inProgram([0, 3]), inProgram([4, 5, 4, 2, 3]), inProgram([4, 5, 4, 1, 3]), inProgram([4, 5, 4, 2, 3])],
+  [inProgram([0, 2, 3]), inProgram([4, 5, 4, 2, 3]), inProgram([4, 5, 4, 1, 3]), inProgram([4, 5, 4, 2, 3])]);
 check('code of V8 that a function calls', [inProgram([0, 0])], [inProgram([0])]);
 check('a function alone', [inProgram([0, 1]), [3], inProgram([0, 2, 3])], [inProgram([0, 1]), inProgram([0, 2, 3]), inProgram([0, 2, 3])]);
 check('a function alone, without others', [[3]], [['...', 3]]);
