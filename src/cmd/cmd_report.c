@@ -306,6 +306,11 @@ static int check(const Cli *cli, const Settings *s) {
         return cli_usage(cli, "--path-map needs --module=APP, the program with the paths");
     if (s->format == VIEW_PPROF && cli_check_bytes(cli, s->out ? s->out : "-") != STATUS_OK)
         return STATUS_USAGE;
+    if (s->variables.len && s->format <= VIEW_JSON && !s->suggest)
+        return cli_usage(cli,
+                         "--variable=%s is for profiles and pictures: tables, CSV and JSON have "
+                         "all variables",
+                         s->variables.at[0]);
     if (s->variables.len > 1 && view_needs_tree(s->format))
         return cli_usage(
             cli, "this format shows one call tree: expected one --variable, found also '%s'",
