@@ -121,12 +121,14 @@ void message_diags(const Cli *cli, Diags *d);
 void message_one(const Cli *cli, DiagTag tag, const char *hint, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* Writes to a stream of the process. If standard output cannot be written, that is an error: see
- * message_stdout_status. */
+ * message_written_status. */
 void message_stderr(const void *text, size_t len);
 void message_stdout(const Buf *text);
-/* `status`, or STATUS_ERROR after a message if something could not be written to standard output.
- */
-int message_stdout_status(const Cli *cli, int status);
+/* The same for the result of a command on standard error, as standard output is the program's. */
+void message_result(const Buf *text);
+/* `status`, or STATUS_ERROR if something could not be written to standard output, which it says, or
+ * a result not to standard error. */
+int message_written_status(const Cli *cli, int status);
 
 /* Appends s, with '?' for characters that a terminal should not get; returns the number of
  * characters. */

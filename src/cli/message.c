@@ -75,6 +75,7 @@ void message_one(const Cli *cli, DiagTag tag, const char *hint, const char *form
 }
 
 static int stdout_errno;
+static bool result_lost; /* a result could not be written to standard error */
 
 void message_stdout(const Buf *text) {
     errno = 0;
@@ -82,14 +83,18 @@ void message_stdout(const Buf *text) {
         stdout_errno = errno ? errno : EIO;
 }
 
-int message_stdout_status(const Cli *cli, int status) {
+void message_result(const Buf *text) {
+    progress_end();
+    result_lost |= text->len && fwrite(text->data, 1, text->len, stderr) < text->len;
+}
+
+int message_written_status(const Cli *cli, int status) {
     errno = 0;
     if (fflush(stdout) != 0 && !stdout_errno)
         stdout_errno = errno ? errno : EIO;
-    if (!stdout_errno)
-        return status;
-    message_one(cli, DIAG_CANNOT_WRITE, NULL, "standard output: %s", strerror(stdout_errno));
-    return status == STATUS_OK ? STATUS_ERROR : status;
+    if (stdout_errno)
+        message_one(cli, DIAG_CANNOT_WRITE, NULL, "standard output: %s", strerror(stdout_errno));
+    return status == STATUS_OK && (stdout_errno || result_lost) ? STATUS_ERROR : status;
 }
 
 uint32_t message_clean(Buf *out, Str s) {

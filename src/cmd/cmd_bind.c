@@ -79,7 +79,7 @@ static int bind_app(const Cli *cli, Settings *s, whammc *w, const char *path, co
     metrics_note(&s->metrics, w, app->len, size);
     if (status == STATUS_OK && !metrics_write(cli, &s->metrics))
         status = STATUS_ERROR;
-    return message_stdout_status(cli, status);
+    return message_written_status(cli, status);
 }
 
 static int read_and_bind(const Cli *cli, Settings *s, const char *path) {

@@ -58,7 +58,7 @@ static int explain(const Cli *cli, const Settings *s, whammc *w) {
         buf_str(&shown, str_of(text));
         message_stdout(&shown);
         buf_free(&shown);
-        status = message_stdout_status(cli, status);
+        status = message_written_status(cli, status);
     }
     return status;
 }

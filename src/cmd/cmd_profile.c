@@ -413,7 +413,7 @@ static bool show_both(const Profiling *p, const Running *r, WhammcReport *report
         left_out_untimed(&left_out, &text);
     if (ok && s->style == STYLE_SAMPLE && !s->heap.on && p->app.len)
         left_out_frames(&left_out, r->w, &p->app, &text);
-    message_stderr(text.data, text.len);
+    message_result(&text);
     buf_free(&text);
     return ok && (p->settings->style == STYLE_ARCS || write_unasked(p, report, &flame_graph));
 }
@@ -429,7 +429,7 @@ static bool show_format(const Profiling *p, WhammcReport *report) {
     if (ok && s->out)
         ok = out && file_write(p->cli, out, text.data, text.len);
     else if (ok)
-        message_stderr(text.data, text.len);
+        message_result(&text);
     free(out);
     buf_free(&text);
     return ok;

@@ -165,7 +165,7 @@ static bool deliver_caught(const Settings *s, Running *run) {
                     "no report on standard output");
     if (!s->out && found)
         show(s, run, &r, &out);
-    message_stderr(out.data, out.len);
+    message_result(&out);
     buf_free(&out);
     report_free(&r);
     return written;
@@ -203,7 +203,7 @@ static bool deliver(const Settings *s, const Running *run) {
     } else if (!found && !all.len) {
         running_explain_silence(run);
     }
-    message_stderr(out.data, out.len);
+    message_result(&out);
     buf_free(&out);
     report_free(&r);
     if (s->out && s->look.lines)

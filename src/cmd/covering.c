@@ -74,7 +74,7 @@ static bool write_out(const Cli *cli, const CoverageRequest *s, const uint8_t *t
     if (s->from.len)
         message_stdout(&all);
     else
-        message_stderr(text, size);
+        message_result(&all);
     return true;
 }
 

@@ -170,5 +170,5 @@ int main(int argc, char **argv) {
     message_setup(&cli);
     int status = dispatch(&cli, argc, argv);
     progress_end();
-    return message_stdout_status(&cli, status);
+    return message_written_status(&cli, status);
 }
