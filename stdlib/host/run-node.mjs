@@ -46,16 +46,28 @@ function silenceExperimentalWarnings() {
   });
 }
 
-// Instrumented programs say which of their branches are rare. V8 reads that since version 13.7 unasked; before, only with a flag. It is
-// set for no longer than that, since with other flags Node cannot use its compiled code, and threads take 30 ms more to start.
-function compile(bytes) {
-  const [node] = process.versions.node.split('.'), ask = node < 25;
+// Calls fn with a flag of V8, which is set for no longer than that, since with other flags Node cannot use its compiled code, and threads
+// take 30 ms more to start.
+function withFlag(asked, flag, before, fn) {
   try {
-    if (ask) setFlagsFromString('--experimental-wasm-branch-hinting');
-    return new WebAssembly.Module(bytes);
+    if (asked) setFlagsFromString(flag);
+    return fn();
   } finally {
-    if (ask) setFlagsFromString('--no-experimental-wasm-branch-hinting');
+    if (asked) setFlagsFromString(before);
   }
+}
+
+const NODE_VERSION = parseInt(process.versions.node, 10);
+
+// Instrumented programs say which of their branches are rare. V8 reads that since version 13.7 unasked; before, only with a flag.
+function compile(bytes) {
+  return withFlag(NODE_VERSION < 25, '--experimental-wasm-branch-hinting', '--no-experimental-wasm-branch-hinting', () => new WebAssembly.Module(bytes));
+}
+
+// V8 before version 13 ends the process when a module with several memories imports functions that compiled code can call at once, which
+// those of WASI are.
+function instantiate(module, imports) {
+  return withFlag(NODE_VERSION < 24, '--no-turbo-fast-api-calls', '--turbo-fast-api-calls', () => new WebAssembly.Instance(module, imports));
 }
 
 // The engine's message and the program's own frames.
@@ -157,7 +169,7 @@ function load(file, name, imports, compiled = () => {}) {
   try {
     const module = compile(readFileSync(file));
     compiled();
-    return { instance: new WebAssembly.Instance(module, typeof imports === 'function' ? imports(module) : imports), module };
+    return { instance: instantiate(module, typeof imports === 'function' ? imports(module) : imports), module };
   } catch (error) {
     if (error instanceof WebAssembly.RuntimeError) throw error; // the start function trapped
     say(`${name}: ${describe(error)}`);

@@ -9,6 +9,7 @@ import * as fs from 'node:fs';
 import { createRequire } from 'node:module';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import { isMainThread, threadId } from 'node:worker_threads';
 import { createEngineSampler } from '../host/v8/engine-sampler.js';
 import { createHost, intercept, tellTrapped, watch, watchEnd } from '../host/whammc.js';
@@ -215,6 +216,8 @@ export function register(hook, own = null) {
   const run = createRunner(command), store = createStore(settings, command, run);
   const raw = { depth: 0 }, programs = [], sampler = createEngineSampler(createRequire(import.meta.url), say);
   passOn(process.env, hook);
+  // V8 before version 13 would end the process when a module with several memories imports functions of node:wasi.
+  if (parseInt(process.versions.node, 10) < 24) setFlagsFromString('--no-turbo-fast-api-calls');
 
   function makeHost() {
     const program = { host: null, key: null, report: '' };
