@@ -81,13 +81,22 @@ static void start_threads(WorkQueue *q, uint32_t items) {
     }
 }
 
-void work_queue_allow(WorkQueue *q, uint32_t end) {
+/* How many items are to be done now. */
+static uint32_t allow(WorkQueue *q, uint32_t end) {
     pthread_mutex_lock(&q->lock);
     q->end = end;
     uint32_t items = end - q->next;
     pthread_cond_broadcast(&q->may_begin);
     pthread_mutex_unlock(&q->lock);
-    start_threads(q, items);
+    return items;
+}
+
+void work_queue_allow(WorkQueue *q, uint32_t end) {
+    start_threads(q, allow(q, end));
+}
+
+void work_queue_give(WorkQueue *q, uint32_t end) {
+    start_threads(q, allow(q, end) + 1);
 }
 
 /* With the lock. */

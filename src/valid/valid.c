@@ -569,7 +569,7 @@ static bool load_on(uint32_t threads, WasmUnvalidated *u, const uint8_t *bytes, 
     bool ok = wasm_read_apart(u, bytes, size, file, &datas);
     if (ok) {
         WorkQueue *q = work_queue_new(threads, check_part, &parts);
-        work_queue_allow(q, 1);
+        work_queue_give(q, 1);
         ok = check_on(q, &parts, &v);
         work_queue_free(q);
     }

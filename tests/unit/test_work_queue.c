@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { ITEMS = 2000, MOST_AHEAD = 12, ROUNDS = 20 };
 
@@ -94,8 +95,23 @@ static void test_given_up(void **state) {
     free(d);
 }
 
+/* A single item that was given is done although nobody waits for it. */
+static void test_given(void **state) {
+    (void)state;
+    Done *d = calloc(1, sizeof *d);
+    WorkQueue *q = work_queue_new(2, do_item, d);
+    d->allowed = 1;
+    work_queue_give(q, 1);
+    for (int tries = 0; tries < 10000 && !d->times[0]; tries++)
+        usleep(1000);
+    assert_int_equal(d->times[0], 1);
+    work_queue_free(q);
+    free(d);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),
-                                       cmocka_unit_test(test_given_up)};
+                                       cmocka_unit_test(test_given_up),
+                                       cmocka_unit_test(test_given)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
