@@ -23,14 +23,43 @@ enum {
     CALLED = 1024,
 };
 
+/* A construct that is open while the instructions of a function are looked at. */
+typedef struct OpenConstruct {
+    uint32_t loop;  /* its number + 1; 0 = it is no loop */
+    uint32_t calls; /* in the function before it */
+} OpenConstruct;
+
 typedef struct Survey {
     WasmSurvey *s;
     const WasmModule *m;
     uint32_t n;        /* input functions; the node of indirect calls */
     bool legacy, refs; /* instructions for exceptions of either kind */
+    /* Of the current function: */
+    Vec(OpenConstruct) open;
+    uint32_t inner; /* the innermost open loop: its number + 1 */
+    uint32_t calls;
 } Survey;
 
 /* ---- looking ---- */
+
+static void open_construct(Survey *v, const WasmInstr *i) {
+    WasmSurvey *s = v->s;
+    bool loop = i->op == WASM_OP_LOOP;
+    if (loop) {
+        vec_push(&s->loops, ((WasmSurveyLoop){.at = i->offset, .outer = v->inner & INT32_MAX}));
+        v->inner = s->loops.len;
+    }
+    vec_push(&v->open, ((OpenConstruct){loop ? v->inner : 0, v->calls}));
+}
+
+static void close_construct(Survey *v) {
+    OpenConstruct *closed = &v->open.at[--v->open.len];
+    if (!closed->loop)
+        return;
+    WasmSurveyLoop *loop = &v->s->loops.at[closed->loop - 1];
+    loop->calls = closed->calls < v->calls;
+    v->inner = loop->outer;
+}
 
 static void add_call(Survey *v, uint32_t from, uint32_t to, bool tail) {
     v->s->tail_calls |= tail;
@@ -50,12 +79,17 @@ static void look_at(Survey *v, uint32_t func, const WasmInstr *i) {
     bool direct = i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL;
     if (i->op == WASM_OP_REF_FUNC && i->a < v->n)
         v->s->funcs[i->a] |= ESCAPES | REFERRED;
-    if (flow == WASM_FLOW_CALL || flow == WASM_FLOW_TAIL_CALL)
+    if (flow == WASM_FLOW_CALL || flow == WASM_FLOW_TAIL_CALL) {
         add_call(v, func, direct ? i->a : v->n, flow == WASM_FLOW_TAIL_CALL);
-    if (flow == WASM_FLOW_CALL || flow == WASM_FLOW_TAIL_CALL)
         v->s->funcs[func] |= CALLS;
+        v->calls++;
+    }
     if (i->op == WASM_OP_LOOP)
         v->s->funcs[func] |= LOOPS;
+    if (wasm_flow_opens(flow))
+        open_construct(v, i);
+    else if ((i->op == WASM_OP_END || i->op == WASM_OP_DELEGATE) && v->open.len)
+        close_construct(v);
     if (flow == WASM_FLOW_THROW)
         v->s->funcs[func] |= THROWS | LETS_OUT;
     v->legacy |= i->op == WASM_OP_TRY || i->op == WASM_OP_DELEGATE;
@@ -84,6 +118,7 @@ static void look_at_code(Survey *v, uint32_t func) {
     if (!wasm_func_code(v->m, func, &code))
         return;
     WasmCode again = code;
+    v->open.len = v->inner = v->calls = 0;
     while (wasm_next(&code, &i))
         look_at(v, func, &i);
     if (!code.error && v->s->funcs[func] & THROWS && may_catch(v->m, again))
@@ -193,9 +228,13 @@ static void make(WasmSurvey *s, const WasmModule *m) {
     for (uint32_t i = 0; i < m->refs.len; i++) /* exports, start, segments, initial values */
         if (m->refs.at[i].space == WASM_SPACE_FUNC && m->refs.at[i].value < v.n)
             s->funcs[m->refs.at[i].value] |= ESCAPES;
-    for (uint32_t f = 0; f < v.n; f++)
+    s->first_loop = mem_zalloc(sizeof *s->first_loop * (v.n + 1u));
+    for (uint32_t f = 0; f < v.n; f++) {
         if (m->funcs.at[f].import < 0)
             look_at_code(&v, f);
+        s->first_loop[f + 1] = s->loops.len;
+    }
+    vec_free(&v.open);
     look_at_imports(&v);
     look_at_go(&v);
     if (s->any_call && has_source(&v))
@@ -290,46 +329,18 @@ WasmExceptions wasm_survey_exceptions(WasmSurvey *s, const WasmModule *m) {
 
 /* ---- loops ---- */
 
-typedef struct OpenConstruct {
-    uint32_t loop;  /* its number + 1; 0 = it is no loop */
-    uint32_t calls; /* in the function before it */
-} OpenConstruct;
-
-/* Finds the loops of a function, how they are nested, and which of them have calls. */
-static void find_loops(WasmSurvey *s, const WasmModule *m, uint32_t func) {
-    Vec(OpenConstruct) open = {0};
-    uint32_t calls = 0, inner = 0; /* the innermost open loop: its number + 1 */
-    WasmCode code;
-    WasmInstr i;
-    wasm_func_code(m, func, &code); /* malformed code is left to those who walk it */
-    s->loops.len = 0;
-    while (wasm_next(&code, &i)) {
-        WasmFlow flow = wasm_flow(i.op);
-        if (flow == WASM_FLOW_LOOP) {
-            vec_push(&s->loops, ((WasmSurveyLoop){.at = i.offset, .outer = inner}));
-            inner = s->loops.len;
-        }
-        if (wasm_flow_opens(flow))
-            vec_push(&open, ((OpenConstruct){flow == WASM_FLOW_LOOP ? inner : 0, calls}));
-        calls += flow == WASM_FLOW_CALL || flow == WASM_FLOW_TAIL_CALL;
-        if ((i.op == WASM_OP_END || i.op == WASM_OP_DELEGATE) && open.len) {
-            OpenConstruct *closed = &open.at[--open.len];
-            if (!closed->loop)
-                continue;
-            s->loops.at[closed->loop - 1].calls = closed->calls < calls;
-            inner = s->loops.at[closed->loop - 1].outer;
-        }
-    }
-    vec_free(&open);
-}
-
 static const WasmSurveyLoop *loop_at(WasmSurvey *s, const WasmModule *m, uint32_t func,
                                      uint32_t at) {
-    if (s->loops_of != func + 1)
-        find_loops(s, m, func);
-    s->loops_of = func + 1;
-    uint32_t k = vec_first(&s->loops, at, at);
-    return k < s->loops.len && s->loops.at[k].at == at ? &s->loops.at[k] : NULL;
+    has(s, m, 0, 0);
+    uint32_t low = s->first_loop[func], end = s->first_loop[func + 1];
+    for (uint32_t high = end; low < high;) {
+        uint32_t middle = low + (high - low) / 2;
+        if (s->loops.at[middle].at < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end && s->loops.at[low].at == at ? &s->loops.at[low] : NULL;
 }
 
 bool wasm_survey_loop_calls(WasmSurvey *s, const WasmModule *m, uint32_t func, uint32_t at) {
@@ -399,5 +410,6 @@ void wasm_survey_free(WasmSurvey *s) {
     s->funcs = NULL;
     vec_free(&s->calls);
     vec_free(&s->loops);
-    s->loops_of = 0;
+    free(s->first_loop);
+    s->first_loop = NULL;
 }

@@ -19,11 +19,11 @@ typedef struct WasmCallEdge {
     bool tail; /* the caller is gone when the other one begins */
 } WasmCallEdge;
 
-/* A loop of the function that was asked about last. */
+/* A loop. */
 typedef struct WasmSurveyLoop {
     uint32_t at;
-    uint32_t outer; /* the number of the loop around it + 1; 0 = there is none */
-    bool calls;
+    uint32_t outer : 31; /* the number of the loop around it + 1; 0 = there is none */
+    uint32_t calls : 1;  /* it has some */
 } WasmSurveyLoop;
 
 /* A zeroed one is valid; it is computed at the first question, from the input as it was read. */
@@ -32,8 +32,8 @@ typedef struct WasmSurvey {
     uint16_t *funcs; /* by input function, and one more for what indirect calls reach: bits; NULL =
                        not made yet */
     Vec(WasmCallEdge) calls; /* by caller */
-    uint32_t loops_of;       /* the function that was asked about last + 1 */
-    Vec(WasmSurveyLoop) loops;
+    Vec(WasmSurveyLoop) loops; /* by function, ... */
+    uint32_t *first_loop;      /* of input function f: [f], up to [f + 1] */
     bool tail_calls;
     WasmExceptions exceptions;
 } WasmSurvey;
@@ -52,8 +52,7 @@ bool wasm_survey_has_tail_calls(WasmSurvey *s, const WasmModule *m, uint32_t fun
 /* The function has calls; loops. */
 bool wasm_survey_calls(WasmSurvey *s, const WasmModule *m, uint32_t func);
 bool wasm_survey_loops(WasmSurvey *s, const WasmModule *m, uint32_t func);
-/* The loop at this offset has calls; is in another loop, which has none. Quick if loops are asked
- * about function by function. */
+/* The loop at this offset has calls; is in another loop, which has none. */
 bool wasm_survey_loop_calls(WasmSurvey *s, const WasmModule *m, uint32_t func, uint32_t at);
 bool wasm_survey_loop_nested(WasmSurvey *s, const WasmModule *m, uint32_t func, uint32_t at);
 /* A function compiled by Go's compiler that is suspended in the middle when a goroutine waits (its

@@ -512,13 +512,17 @@ static bool put_patched(Edit *e) {
     return ok;
 }
 
+static bool may_throw(const Edit *e) {
+    uint32_t func = (uint32_t)(e->f - e->m->funcs.at);
+    return wasm_may_have(e->m, func, WASM_OP_THROW) || wasm_may_have(e->m, func, WASM_OP_RETHROW) ||
+           wasm_may_have(e->m, func, WASM_OP_THROW_REF);
+}
+
 static bool put_body(Edit *e) {
     if (!put_locals(e))
         return false;
-    if (e->exits & WASM_EXIT_THROW) {
-        if (!wasm_handlers_scan(&e->handlers, e->c))
-            e->exits &= ~(uint32_t)WASM_EXIT_THROW;
-    }
+    if (e->exits & WASM_EXIT_THROW && !(may_throw(e) && wasm_handlers_scan(&e->handlers, e->c)))
+        e->exits &= ~(uint32_t)WASM_EXIT_THROW;
     if (!put_head(e))
         return false;
     e->has_nullable = e->edit && e->edit->nnullable;

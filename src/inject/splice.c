@@ -469,13 +469,12 @@ bool splice_wants_one_region(const WasmModule *m, uint32_t func) {
     WasmCode code;
     WasmInstr i;
     uint32_t calls = 0;
+    if (wasm_may_have(m, func, WASM_OP_TRY) || wasm_may_have(m, func, WASM_OP_TRY_TABLE))
+        return false;
     wasm_func_code(m, func, &code);
-    while (wasm_next(&code, &i)) {
-        if (i.op == WASM_OP_TRY || i.op == WASM_OP_TRY_TABLE)
-            return false;
+    while (calls < MANY_CALLS && wasm_next(&code, &i))
         calls += wasm_flow(i.op) == WASM_FLOW_CALL;
-    }
-    return calls >= MANY_CALLS;
+    return calls == MANY_CALLS;
 }
 
 static void put_under_way(Splicer *s, uint32_t n) {

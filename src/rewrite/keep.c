@@ -103,6 +103,13 @@ static void close_construct(Keep *k, OpenLoops *open, const WasmTypes *types) {
     loop->nf64 = o.n - loop->nf32;
 }
 
+static bool has_floats(const WasmTypes *types) {
+    for (uint32_t i = 0; i < types->len; i++)
+        if (types->at[i] == WASM_F32 || types->at[i] == WASM_F64)
+            return true;
+    return false;
+}
+
 static bool is_float(const WasmTypes *types, const WasmInstr *i) {
     bool local =
         i->op == WASM_OP_LOCAL_GET || i->op == WASM_OP_LOCAL_SET || i->op == WASM_OP_LOCAL_TEE;
@@ -117,7 +124,7 @@ static void find_loops(Keep *k, const WasmModule *m, WasmSurvey *survey, uint32_
     WasmInstr i;
     wasm_func_locals(m, func, &types, &error);
     wasm_func_code(m, func, &code); /* the module is valid */
-    while (wasm_next(&code, &i)) {
+    while (has_floats(&types) && wasm_next(&code, &i)) {
         bool loop = i.op == WASM_OP_LOOP && !wasm_survey_loop_calls(survey, m, func, i.offset);
         if (loop)
             vec_push(&k->loops, ((KeepLoop){.func = func, .at = i.offset}));

@@ -309,6 +309,11 @@ void wasm_module_free(WasmModule *m);
 /* Frees the code and contents of what was added, once they are written. */
 void wasm_module_written(WasmModule *m);
 
+/* False: the body of a function of the input has no such instruction. */
+static inline bool wasm_may_have(const WasmModule *m, uint32_t func, WasmOp op) {
+    return !m->ops || op_set_has(&m->ops[func], op);
+}
+
 /* The type with its index replaced by the canonical one: two types are equal iff these are. */
 static inline WasmType wasm_canonical(const WasmModule *m, WasmType t) {
     if (!WASM_IS_REF(t) || (t & WASM_ABSTRACT_BIT))

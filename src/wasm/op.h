@@ -58,6 +58,10 @@ static inline void op_set_add(WasmOpSet *set, uint16_t op) {
     set->bits[op / 64] |= UINT64_C(1) << op % 64;
 }
 
+static inline bool op_set_has(const WasmOpSet *set, uint16_t op) {
+    return set->bits[op / 64] >> op % 64 & 1;
+}
+
 /* Whether two sets have a kind in common. */
 static inline bool op_sets_meet(const WasmOpSet *a, const WasmOpSet *b) {
     uint64_t common = 0;
