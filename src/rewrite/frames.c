@@ -384,7 +384,7 @@ void frames_put(Frames *f, uint32_t func, LocalPool *pool, Pieces *pieces) {
     soon_begin(&soon, f->m, func);
     p.cut = mem_zalloc(soon.n + 1u);
     put_entry(&p, soon.body.at.at[0].offset);
-    for (uint32_t k = 0; k < soon.n && wasm_survey_calls(f->survey, f->m, func); k++)
+    for (uint32_t k = 0; k < soon.n && f->stack->left; k++)
         put_instr(&p, &soon, k);
     free(p.cut);
     soon_free(&soon);
