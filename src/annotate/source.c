@@ -64,22 +64,27 @@ static bool is_same_text(const SourceText *a, const SourceText *b) {
            (!a->bytes.len || memcmp(a->bytes.data, b->bytes.data, a->bytes.len) == 0);
 }
 
+/* The plain path, if the same file is there, or none at the other one. */
+static Str same_file(Sources *s, Str plain, Str other) {
+    if (!plain.len || str_eq(plain, other))
+        return other;
+    const SourceText *at = source_text(s, other), *there = source_text(s, plain);
+    return (there ? !at || is_same_text(at, there) : !at) ? plain : other;
+}
+
 Str source_shown_path(Sources *s, Str path, Arena *arena) {
-    Buf resolved = {0};
-    Str plain = path, recorded = path;
-    if (s->embedded && locations_recorded(s->embedded, path, &recorded)) {
-        plain = path;
-    } else if (path.len && memmem(path.ptr, path.len, "/../", 4)) { /* from a path map */
-        url_resolve(STR(""), path, &resolved);
-        plain = buf_view(&resolved);
+    Buf plain = {0};
+    Str shown = path, recorded;
+    if (s->embedded && locations_recorded(s->embedded, path, &recorded))
+        shown = same_file(s, path, recorded);
+    if (shown.len && memmem(shown.ptr, shown.len, "/../", 4)) { /* path maps can have it, too */
+        url_resolve(STR(""), shown, &plain);
+        shown = same_file(s, buf_view(&plain), shown);
     }
-    if (plain.len && !str_eq(plain, recorded)) {
-        const SourceText *at = source_text(s, recorded), *there = source_text(s, plain);
-        Str shown = (there ? !at || is_same_text(at, there) : !at) ? plain : recorded;
-        path = (Str){arena_strndup(arena, shown.ptr, shown.len), shown.len};
-    }
-    buf_free(&resolved);
-    return path;
+    if (shown.ptr != path.ptr)
+        shown.ptr = arena_strndup(arena, shown.ptr, shown.len);
+    buf_free(&plain);
+    return shown;
 }
 
 Str source_line(const SourceText *t, uint32_t line) {
