@@ -565,6 +565,16 @@ static bool locate(WhammcReport *r, const WhammcReportOptions *options) {
 }
 
 /* Appends the report, or adds messages. */
+/* Warns if the report has places that the program does not have. */
+static void check_places(WhammcReport *r) {
+    const ReportRow *row = r->module_name ? places_foreign(&r->places, &r->report) : NULL;
+    if (row)
+        diag(&r->diags, DIAG_OTHER_PROGRAM, NO_SPAN,
+             "%s: it has a value at offset %u of function %u, where %s has no instruction; is it "
+             "the report of another program?",
+             r->name, row->pc, row->fid, r->module_name);
+}
+
 static void write_format(WhammcReport *r, WhammcReportFormat format,
                          const WhammcReportOptions *options, Buf *out) {
     bool lines = options->lines;
@@ -591,6 +601,7 @@ static void write_format(WhammcReport *r, WhammcReportFormat format,
     case WHAMMC_REPORT_HEAP: write_heap(r, options, out); break;
     default: write_view(r, (ViewFormat)format, options, out); break;
     }
+    check_places(r);
     api_leave(before);
 }
 

@@ -160,6 +160,24 @@ const Str *places_instructions(const Places *p, Report *r) {
     return texts;
 }
 
+const ReportRow *places_foreign(const Places *p, const Report *r) {
+    enum { MOST = 1 << 16 }; /* rows that are looked at: another program differs early */
+    const ReportRow *foreign = NULL;
+    Cursor c = {.p = p};
+    for (uint32_t i = 0; !foreign && i < r->rows.len && i < MOST; i++) {
+        const ReportRow *row = &r->rows.at[i];
+        if (!row->has_place)
+            continue;
+        if (c.open && c.fid == row->fid && row->pc < c.at.offset)
+            c.open = false; /* another variable's: back to the beginning */
+        bool found = cursor_find(&c, row);
+        if (!found && (row->pc || !c.code.at))
+            foreign = row;
+    }
+    vec_free(&c.locals);
+    return foreign;
+}
+
 void places_demangle(Report *r) {
     Map known = {0}; /* symbol -> Str */
     Buf text = {0};

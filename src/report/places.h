@@ -43,4 +43,7 @@ void places_instruction(const Places *p, const WasmInstr *i, Buf *out);
  */
 const Str *places_instructions(const Places *p, Report *r);
 
+/* A row, of the first ones, whose place the program does not have; NULL = there is none. */
+const ReportRow *places_foreign(const Places *p, const Report *r);
+
 #endif
