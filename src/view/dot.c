@@ -43,8 +43,8 @@ static void put_func(const Graph *g, uint32_t f, double whole, Buf *out) {
         buf_printf(out, "\\n%.1f%% (self %.1f%%)", 100 * part,
                    100 * share((double)func->self, whole));
     uint64_t calls = capped_add(func->calls, func->self_calls);
-    buf_printf(out, "\\n%" PRIu64 " %s\", fontsize=%.1f, fillcolor=", calls,
-               calls == 1 ? "call" : "calls", 10 + 10 * part);
+    buf_printf(out, "\\n%" PRIu64 " %s%s\", fontsize=%.1f, fillcolor=", calls,
+               g->p->sampled ? "sample" : "call", calls == 1 ? "" : "s", 10 + 10 * part);
     put_colour(part, out);
     buf_str(out, STR("];\n"));
 }

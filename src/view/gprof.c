@@ -111,7 +111,8 @@ static void put_missing(const Graph *g, Buf *out) {
 /* Says that measuring time was subtracted. */
 static void put_calibrated(const Graph *g, Buf *out) {
     if (g->p->calibrated)
-        buf_printf(out, "\ncalibrated: %.2f ms of measuring overhead were subtracted from these times\n",
+        buf_printf(out,
+                   "\ncalibrated: %.2f ms of measuring overhead were subtracted from these times\n",
                    (double)g->p->calibrated / 1e6);
 }
 
@@ -298,7 +299,8 @@ static void put_cycles(const Graph *g, Buf *out) {
 static void call_graph(const Graph *g, uint32_t top, Buf *out) {
     buf_str(out, STR("\nCall graph\n\n"));
     if (g->p->timed)
-        buf_str(out, STR("index  % time      self ms  children ms               called  name\n"));
+        buf_printf(out, "index  %% time      self ms  children ms %20s  name\n",
+                   g->p->sampled ? "samples" : "called");
     else
         buf_str(out, STR("index                       called  name\n"));
     put_line(g, out);

@@ -89,7 +89,7 @@ static uint64_t most_change(const Profile *p, const uint64_t *before) {
     return most;
 }
 
-/* "name (12.3 ms, 4.5%, 7 calls)" */
+/* "name (12.3 ms, 4.5%, 7 calls)", or samples. */
 static void put_title(const Picture *s, const ProfileNode *n, Buf *out) {
     const Profile *p = s->p;
     view_xml(p->funcs.at[n->func].name, out);
@@ -101,7 +101,8 @@ static void put_title(const Picture *s, const ProfileNode *n, Buf *out) {
         view_weight(p, n->self, out);
     }
     if (p->timed)
-        buf_printf(out, ", %llu call%s", (unsigned long long)n->calls, n->calls == 1 ? "" : "s");
+        buf_printf(out, ", %llu %s%s", (unsigned long long)n->calls, p->sampled ? "sample" : "call",
+                   n->calls == 1 ? "" : "s");
     if (s->before) {
         buf_str(out, STR(", before "));
         view_weight(p, s->before[n - p->nodes.at], out);
