@@ -31,7 +31,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         instr:--link) _whammc_words 'merge import' ;;
         run:--link) _whammc_words 'merge import auto' ;;
         profile:--style) _whammc_words 'sample tree arcs' ;;
-        profile:--sampler) _whammc_words 'thread program engine' ;;
+        profile:--sampler) _whammc_words 'engine thread program' ;;
         profile:--cpu) _whammc_words 'all guest' ;;
         profile:--value) _whammc_words 'alloc_space alloc_objects inuse_space inuse_objects' ;;
         run:--engine) _whammc_words 'node node24 wasmtime wizard'; compopt -o default ;;

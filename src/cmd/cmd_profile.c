@@ -55,10 +55,10 @@ static const Option options[] = {
      "(--counts-only, gprof), else sample"},
     {INTERVAL, "interval", "TIME",
      "with --style=sample: the time between two samples, such as 500us or 10ms; default: 1ms"},
-    {SAMPLER, "sampler", "thread|program|engine",
-     "with --style=sample: what takes the samples: a thread of the engine, the program itself, or "
-     "V8's own profiler, in Node; default: thread, or program in Node before version 22, which "
-     "has no thread for it"},
+    {SAMPLER, "sampler", "engine|thread|program",
+     "with --style=sample: what takes the samples: V8's own profiler, in Node; another thread of "
+     "the engine, which needs Node 22; or the program itself; default: engine in Node, else "
+     "thread"},
     {COUNTS, "counts", NULL, "with --style=sample: count the calls of each function, too"},
     {FORMAT, "format", VIEW_FORMATS,
      "table: show a flat profile and, unless --style=arcs, write a flame graph; others: write only "
@@ -122,7 +122,7 @@ static const Option options[] = {
 
 typedef enum Style { STYLE_SAMPLE, STYLE_TREE, STYLE_ARCS } Style;
 
-typedef enum Sampler { SAMPLER_THREAD, SAMPLER_PROGRAM, SAMPLER_ENGINE } Sampler;
+typedef enum Sampler { SAMPLER_ENGINE, SAMPLER_THREAD, SAMPLER_PROGRAM } Sampler;
 
 typedef struct Settings {
     Words engine_options, world;
@@ -133,7 +133,7 @@ typedef struct Settings {
     Metrics metrics;
     const char *engine, *clock, *out, *save, *max_depth, *names;
     Style style;
-    Sampler sampler;
+    Sampler sampler; /* commands are run by Node */
     ViewFormat format;
     uint32_t top;
     char interval[24]; /* nanoseconds; empty = not given */
@@ -482,12 +482,11 @@ static bool read_module(Profiling *p, DebugOptions *debug) {
 /* Chooses the sampler: STATUS_OK, or another status after a message. */
 static int choose_sampler(const Cli *cli, Settings *s, const Engine *engine) {
     s->memories = engine_has_memories(engine);
-    if (s->memories || s->sampler != SAMPLER_THREAD)
-        return STATUS_OK;
-    if (s->sampler_given)
+    if (!s->sampler_given)
+        s->sampler = engine->kind == ENGINE_NODE ? SAMPLER_ENGINE : SAMPLER_THREAD;
+    if (s->sampler == SAMPLER_THREAD && !s->memories)
         return cli_usage(cli, "--sampler=thread needs programs with several memories, which Node "
                               "has from version 22 on: use --sampler=engine or another engine");
-    s->sampler = SAMPLER_PROGRAM;
     return STATUS_OK;
 }
 
@@ -784,7 +783,7 @@ static int run(Cli *cli) {
         status = profile_command(cli, &s, command);
     } else if (status == STATUS_OK) {
         Engine engine = {0};
-        if (s.sampler == SAMPLER_ENGINE && engine_kind(s.engine) != ENGINE_NODE)
+        if (s.sampler_given && s.sampler == SAMPLER_ENGINE && engine_kind(s.engine) != ENGINE_NODE)
             status = cli_usage(cli, "--sampler=engine is for Node, whose engine has a profiler");
         if (status == STATUS_OK)
             status = engine_find(cli, s.engine, s.clock, &engine);
