@@ -327,7 +327,7 @@ function cycleLines(graph, cycle, number) {
 /** A block for each function, callers above and callees below it, and one for each cycle; `top` as above. */
 export function callGraph(graph, top = 0) {
   const ruler = `${'-'.repeat(graph.timed ? 80 : 54)}\n`;
-  const head = graph.timed ? 'index  % time      self ms  children ms               called  name\n'
+  const head = graph.timed ? `index  % time      self ms  children ms ${(graph.sampled ? 'samples' : 'called').padStart(20)}  name\n`
     : 'index                       called  name\n';
   const blocks = graph.order.slice(0, shown(graph, top)).map(func => arcLines(graph, func.incoming, true) +
     primaryLine(graph, func) + arcLines(graph, func.outgoing, false) + ruler);
