@@ -306,19 +306,11 @@ bool wasm_survey_throws(WasmSurvey *s, const WasmModule *m, uint32_t func) {
 
 const WasmCallEdge *wasm_survey_edges(WasmSurvey *s, const WasmModule *m, uint32_t func,
                                       uint32_t *n) {
-    uint32_t low = 0, high, first;
     has(s, m, 0, 0);
-    for (high = s->calls.len; low < high;) {
-        uint32_t middle = low + (high - low) / 2;
-        if (s->calls.at[middle].from < func)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    first = low;
-    while (low < s->calls.len && s->calls.at[low].from == func)
-        low++;
-    *n = low - first;
+    uint32_t first = vec_first(&s->calls, from, func), end = first;
+    while (end < s->calls.len && s->calls.at[end].from == func)
+        end++;
+    *n = end - first;
     return *n ? &s->calls.at[first] : NULL;
 }
 
@@ -332,15 +324,9 @@ WasmExceptions wasm_survey_exceptions(WasmSurvey *s, const WasmModule *m) {
 static const WasmSurveyLoop *loop_at(WasmSurvey *s, const WasmModule *m, uint32_t func,
                                      uint32_t at) {
     has(s, m, 0, 0);
-    uint32_t low = s->first_loop[func], end = s->first_loop[func + 1];
-    for (uint32_t high = end; low < high;) {
-        uint32_t middle = low + (high - low) / 2;
-        if (s->loops.at[middle].at < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < end && s->loops.at[low].at == at ? &s->loops.at[low] : NULL;
+    uint32_t first = s->first_loop[func], end = s->first_loop[func + 1];
+    uint32_t k = vec_first_in(&s->loops, at, at, first, end);
+    return k < end && s->loops.at[k].at == at ? &s->loops.at[k] : NULL;
 }
 
 bool wasm_survey_loop_calls(WasmSurvey *s, const WasmModule *m, uint32_t func, uint32_t at) {

@@ -38,6 +38,11 @@ void vec_grow_(void *at, uint32_t *cap, uint32_t need, size_t item);
  * is none. Items are in the order of that field. */
 #define vec_first(v, field, key)                                                                   \
     ((v)->len ? vec_first_(&(v)->at->field, (v)->len, sizeof *(v)->at, key) : 0)
+/* The same among the items [from, to). */
+#define vec_first_in(v, field, key, from, to)                                                      \
+    ((from) < (to)                                                                                 \
+         ? (from) + vec_first_(&(v)->at[from].field, (to) - (from), sizeof *(v)->at, key)          \
+         : (to))
 static inline uint32_t vec_first_(const uint32_t *field, uint32_t len, size_t item, uint32_t key) {
     uint32_t low = 0, high = len;
     while (low < high) {

@@ -17,7 +17,8 @@ WorkQueue *work_queue_new(uint32_t threads, WorkerJob *job, void *ctx);
 /* Items below `end` may be done, several at a time. */
 void work_queue_allow(WorkQueue *q, uint32_t end);
 
-/* The same if this thread does something else before it waits: a single item is for another. */
+/* The same if this thread does something else before it waits: even a single item gets another
+ * thread. */
 void work_queue_give(WorkQueue *q, uint32_t end);
 
 /* Returns when an item, which is allowed, is done; does others meanwhile, if there are any. */

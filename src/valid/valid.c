@@ -592,9 +592,10 @@ static bool load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId fi
     enum { LARGE = 0 };
 #endif
     WasmUnvalidated u;
-    bool ok = threads > 1 && size > LARGE && load_on(threads, &u, bytes, size, file, kept);
+    bool several = threads > 1 && size > LARGE;
+    bool ok = several && load_on(threads, &u, bytes, size, file, kept);
     if (!ok) {
-        if (threads > 1 && size > LARGE)
+        if (several)
             wasm_unvalidated_free(&u);
         ok = load_here(&u, bytes, size, file, kept, diags);
     }

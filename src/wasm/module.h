@@ -264,7 +264,7 @@ typedef struct WasmModule {
     int64_t start; /* function handle, -1 = none */
     bool start_changed;
     bool has_data_count;
-    uint32_t data_count;    /* the section says so; what is added does not count */
+    uint32_t data_count;    /* what it says; without segments that were added */
     uint32_t skipped_datas; /* as many were not read (WasmKeptDatas), before those in `datas` */
     bool needs_data_count;  /* code that was added names data segments */
     Str name;               /* module name of the name section */

@@ -41,10 +41,10 @@ bool wasm_read(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId
                const WasmKeptDatas *kept, Diags *diags);
 
 /*
- * The same in steps: all sections but the largest, code and data, which come next, at the same time
- * if wanted; then the rest. `u` must not move meanwhile. False if there was an error; of which it
- * is told by wasm_read alone. After wasm_read_code, all that is promised of an unvalidated module
- * is so, but that it has no data segments and names of functions yet.
+ * The same in steps: first all sections but the largest, code and data; then these, at the same
+ * time if wanted; then the rest. `u` must not move meanwhile. False if there was an error, which
+ * only wasm_read reports. After wasm_read_code the module is as it has to be, but has neither data
+ * segments nor names yet.
  */
 bool wasm_read_apart(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId file,
                      const WasmKeptDatas *kept);
@@ -52,7 +52,7 @@ bool wasm_read_code(WasmUnvalidated *u);
 bool wasm_read_datas(WasmUnvalidated *u);
 bool wasm_read_rest(WasmUnvalidated *u);
 
-/* Makes `m` of what was read; or frees it. */
+/* Moves what was read to `m`; frees it. */
 void wasm_read_done(WasmUnvalidated *u, WasmModule *m);
 void wasm_unvalidated_free(WasmUnvalidated *u);
 
