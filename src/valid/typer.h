@@ -20,10 +20,21 @@ void wasm_typer_begin_expr(WasmTyper *t, const WasmModule *m, WasmType type);
  * valid; the state is then of no further use. */
 bool wasm_typer_step(WasmTyper *t, const WasmInstr *i);
 
+/* What is noted of the instructions of a body as they are checked. */
+typedef struct WasmNotes {
+    uint8_t seen[WASM_OP_SET_SIZE]; /* by WasmOp: 1 = there is one */
+    Buf *refs;     /* WasmModule.func_refs: how far those that name functions are apart */
+    uint32_t last; /* the offset of the last one of these, 0 at first */
+} WasmNotes;
+static inline void wasm_note_ref(WasmNotes *n, uint32_t offset) {
+    buf_uleb(n->refs, offset - n->last);
+    n->last = offset;
+}
+
 /* Checks and applies the instructions from the cursor on, and steps over them, as long as they are
- * valid and of common forms; the next one is for wasm_next and wasm_typer_step. None of those that
- * it takes names a function. Sets the items of `seen` for their kinds to 1. */
-void wasm_typer_run(WasmTyper *t, WasmCode *code, uint8_t seen[WASM_OP_SET_SIZE]);
+ * valid and of common forms; the next one is for wasm_next and wasm_typer_step. Notes those that it
+ * takes. */
+void wasm_typer_run(WasmTyper *t, WasmCode *code, WasmNotes *notes);
 
 /* After the last instruction: true if the body is complete. */
 bool wasm_typer_end(WasmTyper *t);

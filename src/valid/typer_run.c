@@ -33,6 +33,10 @@ typedef enum RunForm {
     RUN_BR,
     RUN_BR_IF,
     RUN_RETURN,
+    RUN_TRAP,
+    RUN_CALL,
+    RUN_CALL_INDIRECT,
+    RUN_SELECT,
 } RunForm;
 
 /* The form of an instruction whose types are fixed, by its immediates. */
@@ -65,6 +69,10 @@ typedef enum RunForm {
      : (op) == WASM_OP_BR                            ? RUN_BR                                      \
      : (op) == WASM_OP_BR_IF                         ? RUN_BR_IF                                   \
      : (op) == WASM_OP_RETURN                        ? RUN_RETURN                                  \
+     : (op) == WASM_OP_UNREACHABLE                   ? RUN_TRAP                                    \
+     : (op) == WASM_OP_CALL                          ? RUN_CALL                                    \
+     : (op) == WASM_OP_CALL_INDIRECT                 ? RUN_CALL_INDIRECT                           \
+     : (op) == WASM_OP_SELECT                        ? RUN_SELECT                                  \
      : IS_STAR(operands) || IS_STAR(results)         ? RUN_OTHER                                   \
                                                      : SIMPLE_FORM(imm, operands, results))
 /* By the first byte. */
@@ -86,8 +94,11 @@ static const struct RunOp {
 /* The operand stack and the innermost construct, at hand. */
 typedef struct Run {
     WasmTyper *t;
-    WasmType *stack; /* has room for one more */
+    WasmNotes *notes;
+    const uint8_t *end; /* of the code */
+    WasmType *stack;
     uint32_t len, height;
+    uint32_t room;    /* `len` is below it before each instruction */
     WasmType address; /* of memory 0; WASM_NONE = there is none */
 } Run;
 
@@ -172,7 +183,19 @@ static inline bool is_finished(const Run *r, const WasmFrame *f) {
     return f->block_type == WASM_NONE && f->op != WASM_OP_COUNT && r->len == r->height;
 }
 
+/* The end of the body, of a function of one result at most; it is the last instruction. */
+static inline bool end_body(Run *r) {
+    WasmTypeList results = wasm_frame_results(r->t->m, &r->t->frames.at[0]);
+    if (results.len > 1 || r->len != results.len || (results.len && !top_is(r, results.at[0])))
+        return false;
+    r->t->frames.len = 0;
+    r->room = 0;
+    return true;
+}
+
 static inline bool end(Run *r) {
+    if (r->t->frames.len == 1)
+        return end_body(r);
     if (!is_finished(r, &vec_last(&r->t->frames)))
         return false;
     r->t->frames.len--;
@@ -215,10 +238,63 @@ static inline bool leave(Run *r) {
     return true;
 }
 
-/* How many bytes a number has that takes one, up to four; 0 = it is longer. */
+/* Takes the operands of a function from the stack and puts its result there, one at most. */
+static inline bool call_type(Run *r, const WasmTypeDef *d) {
+    if (!has(r, d->nparams) || d->nresults > 1)
+        return false;
+    const WasmType *operands = r->stack + (r->len - d->nparams);
+    for (uint32_t k = 0; k < d->nparams; k++)
+        if (operands[k] != d->params[k])
+            return false;
+    r->len -= d->nparams;
+    return !d->nresults || push(r, d->results[0]);
+}
+
+static inline bool call(Run *r, uint32_t func, uint32_t offset) {
+    const WasmModule *m = r->t->m;
+    if (func >= m->funcs.len || !call_type(r, wasm_func_type(m, func)))
+        return false;
+    wasm_note_ref(r->notes, offset);
+    return true;
+}
+
+static inline bool call_indirect(Run *r, uint32_t type, uint32_t table) {
+    const WasmModule *m = r->t->m;
+    if (type >= m->types.len || m->types.at[type].kind != WASM_TYPE_FUNC ||
+        table >= m->tables.len || m->tables.at[table].type != WASM_FUNCREF ||
+        !top_is(r, wasm_table_address(m, table)))
+        return false;
+    r->len--;
+    if (call_type(r, &m->types.at[type]))
+        return true;
+    r->len++;
+    return false;
+}
+
+/* Of numbers and vectors. */
+static inline bool choose(Run *r) {
+    if (!has(r, 3) || !top_is(r, WASM_I32))
+        return false;
+    const WasmType *operands = r->stack + (r->len - 3);
+    if (operands[0] != operands[1] || operands[0] == WASM_BOT || WASM_IS_REF(operands[0]))
+        return false;
+    r->len -= 2;
+    return true;
+}
+
+/* How many bytes a number of 32 bits has; 0 = it is not one. */
 static inline uint32_t number(const uint8_t *at, uint32_t *v) {
-    *v = *at;
-    return *at < 0x80 ? 1 : wasm_uleb_of_4(at, v);
+    uint64_t wide = *at;
+    uint32_t n = wide < 0x80 ? 1 : wasm_uleb_of_5(at, &wide);
+    *v = (uint32_t)wide;
+    return wide <= UINT32_MAX ? n : 0;
+}
+
+/* The same for one with a sign, whose value does not matter. */
+static inline uint32_t signed_number(const uint8_t *at) {
+    uint64_t v = *at;
+    uint32_t n = v < 0x80 ? 1 : wasm_uleb_of_5(at, &v);
+    return n < 5 || wasm_sleb_of_5(v, n) == (int32_t)v ? n : 0;
 }
 
 /* How many bytes a number of 64 bits takes, up to eight, in which it cannot be wrong; 0 = more. */
@@ -238,16 +314,16 @@ static inline uint32_t memory_argument(const uint8_t *at, const WasmSimpleSig *g
 static inline uint32_t apply(Run *r, struct RunOp is, const uint8_t *at, uint32_t offset) {
     const WasmTyper *t = r->t;
     const WasmSimpleSig *g = &wasm_simple_sigs[is.op];
-    uint32_t v, n;
+    uint32_t v, w, n, k;
     switch ((RunForm)is.form) {
     case RUN_OTHER: return 0;
     case RUN_NOTHING: return 1;
     case RUN_UNARY: return unary(r, g->params[0], g->result);
     case RUN_BINARY: return binary(r, g);
-    case RUN_NUMBER: return (n = number(at + 1, &v)) && push(r, g->result) ? 1 + n : 0;
+    case RUN_NUMBER: return (n = signed_number(at + 1)) && push(r, g->result) ? 1 + n : 0;
     case RUN_LONG: return (n = long_number(at + 1)) && push(r, g->result) ? 1 + n : 0;
-    case RUN_NUMBER_4: return push(r, g->result) ? 5 : 0;
-    case RUN_NUMBER_8: return push(r, g->result) ? 9 : 0;
+    case RUN_NUMBER_4: return r->end - at >= 5 && push(r, g->result) ? 5 : 0;
+    case RUN_NUMBER_8: return r->end - at >= 9 && push(r, g->result) ? 9 : 0;
     case RUN_LOAD:
         return (n = memory_argument(at + 1, g)) && unary(r, r->address, g->result) ? 1 + n : 0;
     case RUN_STORE: return (n = memory_argument(at + 1, g)) && store(r, g->params[1]) ? 1 + n : 0;
@@ -264,28 +340,65 @@ static inline uint32_t apply(Run *r, struct RunOp is, const uint8_t *at, uint32_
     case RUN_BR: return (n = number(at + 1, &v)) && branch(r, v, true) ? 1 + n : 0;
     case RUN_BR_IF: return (n = number(at + 1, &v)) && branch(r, v, false) ? 1 + n : 0;
     case RUN_RETURN: return leave(r);
+    case RUN_TRAP: stop(r); return 1;
+    case RUN_CALL: return (n = number(at + 1, &v)) && call(r, v, offset) ? 1 + n : 0;
+    case RUN_CALL_INDIRECT:
+        return (n = number(at + 1, &v)) && (k = number(at + 1 + n, &w)) && call_indirect(r, v, w)
+                   ? 1 + n + k
+                   : 0;
+    case RUN_SELECT: return choose(r);
     }
     return 0;
 }
 
-void wasm_typer_run(WasmTyper *t, WasmCode *code, uint8_t seen[WASM_OP_SET_SIZE]) {
-    enum { LONGEST = 9, ROOM = 64 };
+/* An instruction that is looked at may have so many bytes, or be taken to have them. */
+enum { LONGEST = 16 };
+
+/* Takes instructions from `at` on that begin before `to`, after which there are LONGEST bytes more.
+ * Returns where the next one is; it is at offset `offset` + how far that is from `at`. */
+static const uint8_t *run(Run *r, const uint8_t *at, const uint8_t *to, uint32_t offset) {
+    const uint8_t *from = at;
+    while (at < to && r->len < r->room) {
+        struct RunOp is = run_ops[*at];
+        uint32_t size = apply(r, is, at, offset + (uint32_t)(at - from));
+        if (!size)
+            break;
+        r->notes->seen[is.op] = 1;
+        at += size;
+    }
+    return at;
+}
+
+/* The same up to the end of the code, which does not have so many bytes more: they are made, of a
+ * kind with which no instruction begins and no number ends. */
+static const uint8_t *run_last(Run *r, const uint8_t *at, const uint8_t *end, uint32_t offset) {
+    enum { NOTHING = 0xff };
+    uint8_t bytes[2 * LONGEST];
+    size_t n = (size_t)(end - at);
+    memcpy(bytes, at, n);
+    memset(bytes + n, NOTHING, LONGEST);
+    r->end = bytes + n;
+    return at + (run(r, bytes, r->end, offset) - bytes);
+}
+
+void wasm_typer_run(WasmTyper *t, WasmCode *code, WasmNotes *notes) {
+    enum { ROOM = 64 };
     if (!t->frames.len || t->tracks_inits || code->decoded || code->error)
         return;
     vec_reserve(&t->stack, ROOM);
-    Run r = {t, t->stack.at, t->stack.len, vec_last(&t->frames).height, WASM_NONE};
-    if (t->m->memories.len)
-        r.address = wasm_memory_address(t->m, 0);
+    Run r = {.t = t,
+             .notes = notes,
+             .end = code->end,
+             .stack = t->stack.at,
+             .len = t->stack.len,
+             .height = vec_last(&t->frames).height,
+             .room = t->stack.cap,
+             .address = t->m->memories.len ? wasm_memory_address(t->m, 0) : WASM_NONE};
     const uint8_t *at = code->at;
-    uint32_t room = t->stack.cap;
-    while (code->end - at >= LONGEST && r.len < room) {
-        struct RunOp is = run_ops[*at];
-        uint32_t size = apply(&r, is, at, (uint32_t)(at - code->start));
-        if (!size)
-            break;
-        seen[is.op] = 1;
-        at += size;
-    }
+    if (code->end - at > LONGEST)
+        at = run(&r, at, code->end - LONGEST, (uint32_t)(at - code->start));
+    if (code->end - at <= LONGEST)
+        at = run_last(&r, at, code->end, (uint32_t)(at - code->start));
     code->at = at;
     t->stack.len = r.len;
 }

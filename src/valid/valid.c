@@ -335,12 +335,10 @@ static void report_code(Valid *v, DiagTag tag, uint32_t func, uint32_t offset, u
            func_words(v->m, func, name), offset, what);
 }
 
-/* Notes an instruction that names a function; *last is where the one before it is. */
-static inline void note_ref(Buf *refs, const WasmInstr *i, uint32_t *last) {
-    if (wasm_op_spaces[i->op] & 1u << WASM_SPACE_FUNC) {
-        buf_uleb(refs, i->offset - *last);
-        *last = i->offset;
-    }
+static inline void note(WasmNotes *n, const WasmInstr *i) {
+    n->seen[i->op] = 1;
+    if (wasm_op_spaces[i->op] & 1u << WASM_SPACE_FUNC)
+        wasm_note_ref(n, i->offset);
 }
 
 /* The kinds whose items are 1. */
@@ -357,25 +355,23 @@ static void check_body(Valid *v, uint32_t func) {
     WasmCode code;
     WasmInstr i;
     char name[120], text[WASM_CODE_ERROR_SIZE];
-    uint8_t seen[WASM_OP_SET_SIZE] = {0};
+    WasmNotes notes = {.refs = &v->refs};
     uint32_t body = m->funcs.at[func].body;
     if (!wasm_typer_begin(t, m, func, &code)) {
         report(v, DIAG_MALFORMED, body, 0, "%s: %s", func_words(m, func, name), t->error);
         return;
     }
-    uint32_t last = 0;
     m->funcs.at[func].refs = (uint32_t)v->refs.len;
-    while (wasm_typer_run(t, &code, seen), wasm_next(&code, &i)) {
-        seen[i.op] = 1;
+    while (wasm_typer_run(t, &code, &notes), wasm_next(&code, &i)) {
         if (!wasm_typer_step(t, &i)) {
             report_code(v, DIAG_INVALID, func, i.offset, i.size, t->error);
             return;
         }
-        note_ref(&v->refs, &i, &last);
+        note(&notes, &i);
     }
     m->funcs.at[func].refs_end = (uint32_t)v->refs.len;
     if (m->ops)
-        m->ops[func] = op_set(seen);
+        m->ops[func] = op_set(notes.seen);
     if (code.error)
         report_code(v, DIAG_MALFORMED, func, code.error_offset, 0, wasm_code_error(&code, text));
     else if (!wasm_typer_end(t))

@@ -54,6 +54,24 @@ static inline int64_t wasm_sleb_of_4(uint32_t v, uint32_t n) {
     return (int32_t)(v << (32 - 7 * n)) >> (32 - 7 * n);
 }
 
+/* The same for up to five bytes, which linkers make of each number that they fill in; eight are
+ * there. Returns how many bytes, 0 = it has more; *v can be larger than any u32. */
+static inline uint32_t wasm_uleb_of_5(const uint8_t *p, uint64_t *v) {
+    uint64_t w = u64le(p), stop = ~w & 0x8080808080;
+    if (!stop)
+        return 0;
+    uint32_t n = ((uint32_t)__builtin_ctzll(stop) + 1) / 8;
+    w &= UINT64_MAX >> (64 - 8 * n);
+    *v = (w & 0x7f) | (w >> 1 & 0x3f80) | (w >> 2 & 0x1fc000) | (w >> 3 & 0xfe00000) |
+         (w >> 4 & 0x7f0000000);
+    return n;
+}
+
+/* The sign of such a number, of n bytes; it can be beyond any i32. */
+static inline int64_t wasm_sleb_of_5(uint64_t v, uint32_t n) {
+    return (int64_t)(v << (64 - 7 * n)) >> (64 - 7 * n);
+}
+
 /* Initial values and offsets are mostly constants. The size of an expression that is one of four
  * bytes at most, and its `end`; 0 = it is another one. */
 static inline uint32_t wasm_short_const(const uint8_t *at, const uint8_t *end, WasmType *type,

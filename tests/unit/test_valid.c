@@ -14,6 +14,7 @@
 #include "valid/subtype.h"
 #include "valid/frame.h"
 #include "valid/typer.h"
+#include "wasm/remap.h"
 
 /* ---- making modules ---- */
 
@@ -550,35 +551,45 @@ static Verdict check_code(WasmTyper *t, const WasmModule *m, bool runs, uint32_t
     WasmCode code;
     WasmInstr i;
     Verdict v = {0};
-    uint8_t seen[WASM_OP_SET_SIZE];
+    Buf refs = {0};
+    WasmNotes notes = {.refs = &refs};
     char unknown[WASM_CODE_ERROR_SIZE];
     assert_true(wasm_typer_begin(t, m, 0, &code));
     do {
         uint32_t before = (uint32_t)(code.at - code.start);
         if (runs)
-            wasm_typer_run(t, &code, seen);
+            wasm_typer_run(t, &code, &notes);
         *taken += (uint32_t)(code.at - code.start) - before;
         if (!wasm_next(&code, &i)) {
             v.ok = !code.error && wasm_typer_end(t);
             v.offset = code.error ? code.error_offset : t->error_offset;
             snprintf(v.text, sizeof v.text, "%s",
                      code.error ? wasm_code_error(&code, unknown) : t->error);
+            buf_free(&refs);
             return v;
         }
     } while (wasm_typer_step(t, &i));
     v.offset = t->error_offset;
     snprintf(v.text, sizeof v.text, "%s", t->error);
+    buf_free(&refs);
     return v;
 }
 
-/* Validation has noted the kinds of instructions of a body. */
-static void check_ops(const WasmModule *m, uint32_t func) {
+/* Validation has noted the kinds of instructions of a body, and those that name functions. */
+static void check_notes(const WasmModule *m, uint32_t func) {
     WasmOpSet found = {0};
+    WasmRefs refs = wasm_refs(m, &m->funcs.at[func]);
     WasmCode code;
     WasmInstr i;
     assert_true(wasm_func_code(m, func, &code));
-    while (wasm_next(&code, &i))
+    while (wasm_next(&code, &i)) {
         op_set_add(&found, i.op);
+        if (!(wasm_op_spaces[i.op] & 1u << WASM_SPACE_FUNC))
+            continue;
+        assert_int_equal(refs.next, i.offset);
+        wasm_next_ref(&refs);
+    }
+    assert_int_equal(refs.next, UINT32_MAX);
     assert_memory_equal(&found, &m->ops[func], sizeof found);
 }
 
@@ -595,7 +606,12 @@ static void test_run(void **state) {
              "0b 0b 20 00 04 40 01 05 20 00 04 40 0f 0b 0b" /* if, else, return */
              "41 04 20 02 37 03 08 41 00 28 02 80 01 1a"    /* i64.store, i32.load */
              "20 00 20 01 6a 45 1a 41 00 29 00 00 1a"
-             "01 01 01 01 01 01 01 01 01 0b"; /* so many that all before them is looked at */
+             "41 80 80 80 80 78 1a 20 81 80 80 80 00 1a" /* numbers of five bytes */
+             "41 04 28 02 90 80 80 80 00 23 80 80 80 80 00 24 81 80 80 80 00 1a"
+             "10 81 80 80 80 00 20 00 11 80 80 80 80 00 80 80 80 80 00" /* call, call_indirect */
+             "20 00 20 01 20 00 11 06 00 20 00 20 00 11 01 00 1a 10 01"
+             "20 00 20 01 20 00 1b 1a" F64_0 F64_0 "20 00 1b 1a"  /* select */
+             "02 40 20 00 04 40 00 05 00 0b 0b 01" F64_0 "1a 0b"; /* unreachable */
     Buf bytes = {0};
     Diags diags = {0};
     WasmModule m;
@@ -620,7 +636,7 @@ static void test_run(void **state) {
     wasm_typer_free(&t);
     wasm_module_free(&m);
     assert_true(wasm_load(&m, bytes.data, bytes.len, 0, &diags));
-    check_ops(&m, 0);
+    check_notes(&m, 0);
     wasm_module_free(&m);
     diag_free(&diags);
     buf_free(&bytes);
