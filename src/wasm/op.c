@@ -284,15 +284,20 @@ static bool next_decoded(WasmCode *c, WasmInstr *i) {
     return true;
 }
 
-/* An instruction whose immediates are those of the short form, but for a number of two to four
+/* An instruction whose immediates are those of the short form, but for a number of two to five
  * bytes; false if it is another one, or among the last bytes. */
 static bool next_wide(WasmCode *c, WasmInstr *i, const uint8_t *from) {
+    enum { LONGEST = 10 };
     const WasmShortOp *op = &wasm_short_ops[*from];
-    uint32_t number, n;
-    if (op->size < 2 || op->type || c->end - from < 6)
+    uint64_t number;
+    uint32_t n;
+    if (op->size < 2 || op->type || c->end - from < LONGEST)
         return false;
     const uint8_t *last = from + op->size - 1; /* of the immediates */
-    if ((op->offset && from[1] >= 0x40) || !(n = wasm_uleb_of_4(last, &number)))
+    if ((op->offset && from[1] >= 0x40) || !(n = wasm_uleb_of_5(last, &number)))
+        return false;
+    int64_t value = op->constant ? wasm_sleb_of_5(number, n) : (int64_t)number;
+    if (n == 5 && (op->constant ? value != (int32_t)value : number > UINT32_MAX))
         return false;
     c->at = last + n;
     *i = (WasmInstr){.offset = (uint32_t)(from - c->start),
@@ -301,10 +306,8 @@ static bool next_wide(WasmCode *c, WasmInstr *i, const uint8_t *from) {
                      .opcode_size = 1,
                      .a = op->offset     ? from[1]
                           : op->constant ? 0
-                                         : number,
-                     .c = op->offset     ? number
-                          : op->constant ? (uint64_t)wasm_sleb_of_4(number, n)
-                                         : 0};
+                                         : (uint32_t)number,
+                     .c = op->offset || op->constant ? (uint64_t)value : 0};
     return true;
 }
 
