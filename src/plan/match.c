@@ -272,7 +272,7 @@ static inline bool may_match(const Matcher *w, const WasmInstr *i, uint32_t inde
 
 bool matcher_watches(const Matcher *w, const WasmInstr *i) {
     if (i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL || i->op == WASM_OP_REF_FUNC)
-        return (int64_t)i->a == w->watch_funcs[0] || (int64_t)i->a == w->watch_funcs[1];
+        return matcher_watches_func(w, i->a);
     return w->watch_op[i->op];
 }
 

@@ -512,6 +512,10 @@ bool matcher_knows(const Matcher *w, WasmOp op);
 
 /* Whether `at` is called for an instruction even if nothing matches. */
 bool matcher_watches(const Matcher *w, const WasmInstr *i);
+/* The same for what names this function. */
+static inline bool matcher_watches_func(const Matcher *w, uint32_t func) {
+    return (int64_t)func == w->watch_funcs[0] || (int64_t)func == w->watch_funcs[1];
+}
 /* Whether it may be called because of the function that an instruction names. */
 static inline bool matcher_watches_funcs(const Matcher *w) {
     return w->watch_funcs[0] >= 0 || w->watch_funcs[1] >= 0;

@@ -28,25 +28,21 @@ struct CountedPart {
 /* ---- on threads ---- */
 
 /* Whether the body names a function that the walk watches. */
-static bool names_watched(const CountAhead *a, uint32_t func, WasmCode code) {
+static bool names_watched(const CountAhead *a, uint32_t func) {
     const WasmModule *m = a->walk->m;
-    WasmInstr i;
     if (!matcher_watches_funcs(a->walk))
         return false;
-    for (WasmRefs r = wasm_refs(m, &m->funcs.at[func]); r.next != UINT32_MAX; wasm_next_ref(&r)) {
-        code.at = code.start + r.next;
-        if (wasm_next(&code, &i) && matcher_watches(a->walk, &i))
+    for (WasmRefs r = wasm_refs(m, &m->funcs.at[func]); r.next != UINT32_MAX; wasm_next_ref(&r))
+        if (matcher_watches_func(a->walk, wasm_ref_func(&r, wasm_func_body(m, func))))
             return true;
-    }
     return false;
 }
 
 /* Whether all that matches in a function is counted, so that it need not be walked. */
 static bool is_counted(const CountAhead *a, uint32_t func) {
     const WasmModule *m = a->walk->m;
-    WasmCode code;
     return m->funcs.at[func].import < 0 && !op_sets_meet(&m->ops[func], &a->walked) &&
-           wasm_func_code(m, func, &code) && !names_watched(a, func, code);
+           !names_watched(a, func);
 }
 
 static CountedRun *begin_run(const CountAhead *a, CountedPart *part, CountsHere *here,

@@ -137,12 +137,15 @@ void wasm_name_funcs(WasmModule *m) {
 }
 
 bool wasm_func_code(const WasmModule *m, uint32_t func, WasmCode *code) {
-    const char *error;
-    WasmTypes locals = {0};
-    uint32_t first = wasm_func_locals(m, func, &locals, &error);
-    vec_free(&locals);
-    *code = wasm_code(wasm_func_body(m, func), m->funcs.at[func].body_size, first);
-    return first > 0;
+    *code = wasm_code(wasm_func_body(m, func), m->funcs.at[func].body_size, 0);
+    uint32_t groups, n;
+    WasmType type;
+    if (!wasm_get_u32(code, &groups))
+        return false;
+    while (groups--)
+        if (!wasm_get_u32(code, &n) || !wasm_get_type(code, false, &type))
+            return false;
+    return true;
 }
 
 uint32_t wasm_func_locals(const WasmModule *m, uint32_t func, WasmTypes *out, const char **error) {

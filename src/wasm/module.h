@@ -354,6 +354,12 @@ static inline WasmRefs wasm_refs(const WasmModule *m, const WasmFunc *f) {
     wasm_next_ref(&r);
     return r;
 }
+/* The function that such an instruction names: its index is all that follows an opcode of one byte.
+ */
+static inline uint32_t wasm_ref_func(const WasmRefs *r, const uint8_t *body) {
+    const uint8_t *index = body + r->next + 1;
+    return (uint32_t)wasm_uleb(&index);
+}
 /* The local types of a defined function, parameters first: appended to `out` (Vec(WasmType)). Gives
  * the offset of the first instruction in the body, or 0 with *error set if the declarations are
  * malformed. */
