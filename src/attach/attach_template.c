@@ -30,26 +30,14 @@ static bool is_foreign(const WasmInstr *i) {
            i->op == WASM_OP_TRY_TABLE;
 }
 
-/* Locals can be temporaries: they have a value to begin with and no type of the monitor's. */
-static bool plain_locals(const WasmModule *m, uint32_t func) {
-    WasmTypes locals = {0};
-    const char *error;
-    bool plain = wasm_func_locals(m, func, &locals, &error) > 0;
-    for (uint32_t i = 0; i < locals.len; i++) {
-        WasmType t = locals.at[i];
-        plain &= !WASM_IS_REF(t) || (t & WASM_NULL_BIT && t & WASM_ABSTRACT_BIT);
-    }
-    vec_free(&locals);
-    return plain;
-}
-
 /* Fills temp with 0 for parameters that are changed. False if the function is to be called. */
 static bool can_inline(const Inliner *x, uint32_t *temp) {
     const WasmModule *m = &x->s->monitor.m;
     uint32_t func = x->r->probe->func;
     const WasmFunc *f = &m->funcs.at[func];
     if (f->import >= 0 || f->body_size > MAX_INLINE || wasm_func_type(m, func)->nresults ||
-        !plain_locals(m, func) || x->b->options->no_optimise || x->b->options->empty_bodies)
+        !template_takes_locals(m, func) || x->b->options->no_optimise ||
+        x->b->options->empty_bodies)
         return false;
     WasmCode code;
     WasmInstr i;

@@ -262,17 +262,30 @@ static void walk_block(Walk *w, RangeFacts *f, const Block *b) {
     budget->active--;
 }
 
+/* What the function returns; `in` is what is known of its parameters, and is freed. */
+static Range of_body(RangeFacts *in, const Fn *fn) {
+    Walk w = {0};
+    walk_block(&w, in, &fn->body);
+    range_free(in);
+    return w.returns ? w.result : range_any_bits(fn->result);
+}
+
 Range range_of_call(const RangeFacts *f, const Expr *call) {
+    const Fn *fn = call->fn;
     if (f->budget->active > MOST_ACTIVE)
         return range_any_bits(call->type);
     RangeFacts in = {.budget = f->budget};
-    Walk w = {0};
-    for (uint32_t i = 0; i < call->nargs && i < call->fn->nparams; i++)
-        if (type_is_integer(call->fn->params[i]->type))
-            set(&in, (RangeFact){.var = call->fn->params[i], .range = range_of(f, call->args[i])});
-    walk_block(&w, &in, &call->fn->body);
-    range_free(&in);
-    return w.returns ? w.result : range_any_bits(call->type);
+    for (uint32_t i = 0; i < call->nargs && i < fn->nparams; i++)
+        if (type_is_integer(fn->params[i]->type))
+            set(&in, (RangeFact){.var = fn->params[i], .range = range_of(f, call->args[i])});
+    return of_body(&in, fn);
+}
+
+Range range_of_fn(const Fn *fn, Range argument) {
+    RangeBudget budget = {.steps = MOST_STEPS};
+    RangeFacts in = {.budget = &budget};
+    set(&in, (RangeFact){.var = fn->params[0], .range = argument});
+    return of_body(&in, fn);
 }
 
 void range_walk(const Expr *predicate, const Block *body, OnRangeStep *on, void *ctx) {

@@ -6,6 +6,7 @@
 #include "config.h"
 #endif
 #include "base/phase.h"
+#include "event/log2.h"
 #include "gen/gen.h"
 
 #include "gen/scratch.h"
@@ -164,9 +165,28 @@ static Ref with_result(Body *b, Ref body, Ref otherwise) {
 }
 
 /* A function of a script. Where it ends without a return it returns zero. */
+/* of_one + the highest bit of the function's parameter, from the number of zeros above that. */
+static Ref log2_code(Scratch *x, const Fn *fn, const Log2 *log2) {
+    BinaryenModuleRef m = x->module;
+    bool wide = type_bits(fn->params[0]->type) == 64;
+    uint64_t zeros = wide ? 63 : 31; /* above the lowest bit */
+    Ref n = binaryen.LocalGet(m, 0, wide ? binaryen.TypeInt64() : binaryen.TypeInt32());
+    if (!log2->less_at_zero && wide)
+        n = binaryen.Binary(m, binaryen.OrInt64(), n, binaryen.Const(m, binaryen.LiteralInt64(1)));
+    else if (!log2->less_at_zero)
+        n = binaryen.Binary(m, binaryen.OrInt32(), n, binaryen.Const(m, binaryen.LiteralInt32(1)));
+    n = binaryen.Unary(m, wide ? binaryen.ClzInt64() : binaryen.ClzInt32(), n);
+    if (wide)
+        n = binaryen.Unary(m, binaryen.WrapInt64(), n);
+    int32_t from = (int32_t)(log2->of_one + zeros);
+    n = binaryen.Binary(m, binaryen.SubInt32(), binaryen.Const(m, binaryen.LiteralInt32(from)), n);
+    return type_bits(fn->result) == 64 ? binaryen.Unary(m, binaryen.ExtendUInt32(), n) : n;
+}
+
 void scratch_fn(Scratch *x, const PlanFn *f, const char *name) {
     const Fn *fn = f->fn;
     Body b = scratch_body(x, x->plan->scopes.at[f->script], 0);
+    Log2 log2;
     x->at = fn->span;
     Vec(BinaryenType) params = {0};
     for (uint32_t i = 0; i < fn->nparams; i++)
@@ -175,8 +195,9 @@ void scratch_fn(Scratch *x, const PlanFn *f, const char *name) {
     b.nparams = params.len;
     b.result = fn->result;
     gen_declare_locals(&b, fn->vars, fn->nvars);
-    Ref body = gen_body(&b, &fn->body, fn->vars, fn->nvars);
-    if (gen_result(fn->result) != binaryen.TypeNone())
+    bool is_log2 = x->options->optimise && log2_of(fn, &log2);
+    Ref body = is_log2 ? log2_code(x, fn, &log2) : gen_body(&b, &fn->body, fn->vars, fn->nvars);
+    if (!is_log2 && gen_result(fn->result) != binaryen.TypeNone())
         body = with_result(&b, body, gen_zero(&b, type_leaf(fn->result, 0)));
     scratch_add(x, &b, name, binaryen.TypeCreate(params.at, params.len), gen_result(fn->result),
                 body);

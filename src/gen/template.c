@@ -10,6 +10,18 @@ void template_maker_free(TemplateMaker *t) {
     vec_free(&t->open);
 }
 
+bool template_takes_locals(const WasmModule *m, uint32_t func) {
+    WasmTypes locals = {0};
+    const char *error;
+    bool takes = wasm_func_locals(m, func, &locals, &error) > 0;
+    for (uint32_t i = 0; i < locals.len; i++) {
+        WasmType t = locals.at[i];
+        takes &= !WASM_IS_REF(t) || (t & WASM_NULL_BIT && t & WASM_ABSTRACT_BIT);
+    }
+    vec_free(&locals);
+    return takes;
+}
+
 bool template_begin(TemplateMaker *t) {
     WasmTypes locals = {0};
     const char *error = NULL;

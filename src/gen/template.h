@@ -137,6 +137,10 @@ typedef struct TemplateMaker {
     bool jumps; /* there are branches to the end of the template */
 } TemplateMaker;
 
+/* Whether a function's locals can be temporaries: they have a value to begin with, and types that
+ * are no indices. */
+bool template_takes_locals(const WasmModule *m, uint32_t func);
+
 /* Looks at the function's locals. False if they are malformed. Then code and temporaries can be
  * added that come before them. */
 bool template_begin(TemplateMaker *t);

@@ -18,6 +18,7 @@
 #include "rewrite/engine_frames.h"
 #include "rewrite/frames.h"
 #include "rewrite/keep.h"
+#include "rewrite/leaf.h"
 #include "rewrite/outline.h"
 #include "rewrite/polls.h"
 #include "rewrite/rare.h"
@@ -480,6 +481,7 @@ static bool link(void *self) {
         !compile(r, init, NULL))
         return false;
     if (!r->options->no_optimise) {
+        leaf_inline(r->p.plan, &r->p.m, NULL);
         outline_shapes(r->p.plan);
         rare_mark(r->p.plan, &r->p.m);
         keep_find(&r->keep, r->p.plan, &r->p.m, &r->p.matcher.survey, r->p.touched);
@@ -506,6 +508,8 @@ static bool link(void *self) {
     if (r->options->polls)
         polls_add(&r->polls, &r->p.m);
     wasm_layout(&r->p.m);
+    if (!r->options->no_optimise)
+        leaf_inline(r->p.plan, &r->p.m, r->helpers);
     if (r->options->polls)
         polls_fill(&r->polls, &r->p.m);
     store_laid_out(&r->store, &r->p.m);

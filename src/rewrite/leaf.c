@@ -1,0 +1,269 @@
+/*
+ * rewrite/leaf.c - calls of small functions become the functions' code.
+ */
+#include "rewrite/leaf.h"
+
+#include "gen/template.h"
+
+enum {
+    MAX_LEAF = 128,       /* bytes of a function's code, with HOLE_BYTES for each hole */
+    HOLE_BYTES = 4,       /* what a hole becomes, about */
+    MIN_GROWTH = 1 << 16, /* bytes that any program may grow by */
+    GROWTH_SHARE = 8,     /* ... or this part of its size */
+};
+
+typedef struct Leaves {
+    Plan *plan;
+    const WasmModule *m;
+    const uint32_t *helpers; /* NULL = the module is not laid out */
+    WasmRemap map;           /* handles to final indices */
+    const Template **of;  /* by handle: what was found out about a function; NULL = nothing yet */
+    uint64_t growth_left; /* bytes */
+} Leaves;
+
+static const Template no_leaf;
+
+/* ---- which functions are leaves ---- */
+
+static bool may_be_in_leaf(WasmOp op) {
+    switch (wasm_flow(op)) {
+    case WASM_FLOW_LOOP:
+    case WASM_FLOW_CALL:
+    case WASM_FLOW_TAIL_CALL:
+    case WASM_FLOW_THROW: return false;
+    default: return op != WASM_OP_TRY && op != WASM_OP_TRY_TABLE;
+    }
+}
+
+static uint64_t size_of(const Template *t) {
+    return t->len + (uint64_t)HOLE_BYTES * t->nholes;
+}
+
+/* Copies an instruction of a function of the module; TemplateMaker.put. */
+static bool put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const WasmInstr *i) {
+    const Leaves *x = ctx;
+    if (!may_be_in_leaf(i->op))
+        return false;
+    if (t->m->funcs.at[t->func].code_final)
+        buf_bytes(&t->code, bytes, i->size);
+    else
+        wasm_copy_instr(bytes, i, &x->map, &t->code);
+    return true;
+}
+
+/* One result at most, whose type is no index. */
+static bool has_plain_result(const WasmTypeDef *type) {
+    return !type->nresults || (type->nresults == 1 && !WASM_IS_REF(type->results[0]));
+}
+
+static const Template *make_leaf(const Leaves *x, uint32_t func) {
+    const WasmModule *m = x->m;
+    const WasmFunc *f = &m->funcs.at[func];
+    if (!f->added || f->import >= 0 || !f->code.len || f->code.len > 2 * MAX_LEAF ||
+        !has_plain_result(wasm_func_type(m, func)) || !template_takes_locals(m, func))
+        return &no_leaf;
+    Buf code = {0};
+    TemplateMaker t = {.m = m, .func = func, .put = put_instr, .ctx = (void *)x, .source = &code};
+    const Template *leaf = NULL;
+    if (template_begin(&t)) {
+        buf_bytes(&code, f->code.data + t.first, f->code.len - t.first);
+        leaf = template_make(&t, &x->plan->arena);
+    }
+    template_maker_free(&t);
+    buf_free(&code);
+    return leaf && size_of(leaf) <= MAX_LEAF ? leaf : &no_leaf;
+}
+
+/* A function of the module that was added to it; NULL = it is no leaf. */
+static const Template *leaf_of_func(const Leaves *x, uint32_t func) {
+    const Template **of = &x->of[func];
+    if (!*of)
+        *of = make_leaf(x, func);
+    return *of == &no_leaf ? NULL : *of;
+}
+
+/* Whether a hole is filled in the same way in a function and where that is inlined, and not with a
+ * call. */
+static bool may_be_in_leaf_hole(const Hole *h) {
+    switch ((HoleKind)h->kind) {
+    case HOLE_TEMP:
+    case HOLE_VAR:
+    case HOLE_TALLY:
+    case HOLE_TEXT:
+    case HOLE_GLOBAL: return true;
+    default: return h->kind == HOLE_RARE;
+    }
+}
+
+/* A function of a script. */
+static const Template *leaf_of_fn(const Template *t) {
+    bool is = t && size_of(t) <= MAX_LEAF && !t->ngives;
+    for (uint32_t i = 0; is && i < t->nholes; i++)
+        is = may_be_in_leaf_hole(&t->holes[i]);
+    WasmCode code = wasm_code(t->code, is ? t->len : 0, 0);
+    WasmInstr i;
+    while (is && wasm_next(&code, &i))
+        is = may_be_in_leaf(i.op);
+    return is ? t : NULL;
+}
+
+static void list_params(const Fn *fn, WasmTypes *params) {
+    for (uint32_t i = 0; i < fn->nparams; i++)
+        for (uint32_t k = 0; k < type_leaves(fn->params[i]->type); k++)
+            vec_push(params, type_wasm(type_leaf(fn->params[i]->type, k)));
+}
+
+/* What a hole calls, if it is a leaf, and the types of its parameters; else NULL. */
+static const Template *find_leaf(const Leaves *x, const Hole *h, WasmTypes *params) {
+    const Plan *plan = x->plan;
+    params->len = 0;
+    if (h->kind == HOLE_FN) {
+        list_params(plan->fns.at[h->n].fn, params);
+        return leaf_of_fn(plan->fns.at[h->n].template);
+    }
+    if (!x->helpers || (h->kind != HOLE_HELPER && h->kind != HOLE_LIBRARY))
+        return NULL;
+    uint32_t func = h->kind == HOLE_HELPER ? x->helpers[h->n] : plan->library_fns.at[h->n].handle;
+    const WasmTypeDef *type = wasm_func_type(x->m, func);
+    for (uint32_t i = 0; i < type->nparams; i++)
+        vec_push(params, type->params[i]);
+    return leaf_of_func(x, func);
+}
+
+/* ---- inlining ---- */
+
+/* A call that becomes code: of parameters the function's locals, of temporaries those from `first`.
+ */
+typedef struct Inlined {
+    TemplateMaker *to;
+    const Template *leaf;
+    uint32_t params, temps; /* temporaries of the template: the first parameter, the first other */
+    uint32_t hole;          /* of the leaf, the next one */
+} Inlined;
+
+static void put_param(const Inlined *x, uint32_t param, HoleAccess access) {
+    WasmType type = x->to->temps.at[x->params + param].type;
+    template_add_hole(x->to, (Hole){0, HOLE_TEMP, (uint8_t)access, x->params + param, type});
+}
+
+/* The leaf's holes up to an offset of its code. */
+static void put_holes(Inlined *x, uint32_t at) {
+    for (; x->hole < x->leaf->nholes && x->leaf->holes[x->hole].at <= at; x->hole++) {
+        Hole h = x->leaf->holes[x->hole];
+        h.n += h.kind == HOLE_TEMP ? x->temps : 0;
+        template_add_hole(x->to, h);
+    }
+}
+
+/* How many times the code names each parameter; the first `nparams` of `uses`, which are 0. Returns
+ * how many instructions at the beginning push the parameters in order. */
+static uint32_t count_uses(const Template *leaf, uint32_t nparams, uint32_t *uses) {
+    WasmCode code = wasm_code(leaf->code, leaf->len, 0);
+    uint32_t pushed = 0, n = 0;
+    for (WasmInstr i; wasm_next(&code, &i); n++) {
+        if (wasm_ops[i.op].category != WASM_CAT_LOCAL)
+            continue;
+        uses[i.a]++;
+        bool hole = leaf->nholes && leaf->holes[0].at <= i.offset;
+        pushed += pushed == n && !hole && i.op == WASM_OP_LOCAL_GET && i.a == n && n < nparams;
+    }
+    return pushed;
+}
+
+/* The code that runs in place of the call, with the arguments on the stack. */
+static void put_leaf(TemplateMaker *to, const Template *leaf, const WasmTypes *params) {
+    Inlined x = {to, leaf, to->temps.len, to->temps.len + params->len, 0};
+    uint32_t *uses = mem_zalloc(sizeof *uses * (params->len + 1u));
+    uint32_t skip = 0, last = params->len;
+    uint32_t pushed = count_uses(leaf, params->len, uses);
+    bool once = pushed == params->len;
+    for (uint32_t i = 0; i < params->len; i++) {
+        once &= uses[i] == 1;
+        template_add_temp(to, params->at[i]);
+    }
+    for (uint32_t i = 0; i < leaf->ntemps; i++)
+        template_add_temp(to, leaf->temps[i]);
+    if (once) /* they are where the code wants them */
+        skip = last;
+    else if (pushed)
+        skip = 1; /* the first is pushed, after it was set */
+    for (uint32_t i = last; !once && i > 0; i--)
+        put_param(&x, i - 1, skip && i == 1 ? HOLE_TEE : HOLE_SET);
+    WasmCode code = wasm_code(leaf->code, leaf->len, 0);
+    for (WasmInstr i; wasm_next(&code, &i);) {
+        if (skip) {
+            skip--;
+            continue;
+        }
+        put_holes(&x, i.offset);
+        if (wasm_ops[i.op].category == WASM_CAT_LOCAL)
+            put_param(&x, i.a,
+                      i.op == WASM_OP_LOCAL_GET   ? HOLE_GET
+                      : i.op == WASM_OP_LOCAL_SET ? HOLE_SET
+                                                  : HOLE_TEE);
+        else
+            buf_bytes(&to->code, leaf->code + i.offset, i.size);
+    }
+    put_holes(&x, leaf->len);
+    free(uses);
+}
+
+/* The bytes that a template grows by. */
+static uint64_t growth_of(const Leaves *x, const Template *t, WasmTypes *params) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; t && i < t->nholes; i++) {
+        const Template *leaf = find_leaf(x, &t->holes[i], params);
+        bytes += leaf ? size_of(leaf) + 2 * (uint64_t)params->len : 0;
+    }
+    return bytes;
+}
+
+/* The template with the code of leaves in place of calls. */
+static const Template *inlined(const Leaves *x, const Template *t, WasmTypes *params) {
+    TemplateMaker to = {.nparams = t->nparams};
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < t->ntemps; i++)
+        template_add_temp(&to, t->temps[i]);
+    for (uint32_t i = 0; i < t->nholes; i++) {
+        const Hole *h = &t->holes[i];
+        buf_bytes(&to.code, t->code + at, h->at - at);
+        at = h->at;
+        const Template *leaf = find_leaf(x, h, params);
+        if (leaf)
+            put_leaf(&to, leaf, params);
+        else
+            template_add_hole(&to, *h);
+    }
+    buf_bytes(&to.code, t->code + at, t->len - at);
+    const Template *result = template_close(&to, t->result, &x->plan->arena);
+    template_maker_free(&to);
+    return result;
+}
+
+/* A template that will be at `sites` places. */
+static void inline_in(Leaves *x, void **template, uint32_t sites, WasmTypes *params) {
+    uint64_t growth = growth_of(x, *template, params) * sites;
+    if (!growth || growth > x->growth_left)
+        return;
+    x->growth_left -= growth;
+    *template = (void *)(uintptr_t)inlined(x, *template, params);
+}
+
+void leaf_inline(Plan *plan, const WasmModule *m, const uint32_t *helpers) {
+    uint64_t share = m->size / GROWTH_SHARE;
+    Leaves x = {.plan = plan, .m = m, .helpers = helpers};
+    if (helpers)
+        x.map = wasm_layout_remap(m);
+    x.growth_left = share > MIN_GROWTH ? share : MIN_GROWTH;
+    x.of = mem_zalloc(sizeof *x.of * (m->funcs.len + 1u));
+    WasmTypes params = {0};
+    for (uint32_t i = 0; i < plan->fns.len; i++)
+        inline_in(&x, &plan->fns.at[i].template, 1, &params);
+    for (uint32_t i = 0; i < plan->shapes.len; i++) {
+        Shape *s = plan->shapes.at[i];
+        inline_in(&x, &s->template, s->sites, &params);
+        inline_in(&x, &s->predicate, s->sites, &params);
+    }
+    vec_free(&params);
+    free(x.of);
+}
