@@ -95,12 +95,17 @@ static const struct RunOp {
 typedef struct Run {
     WasmTyper *t;
     WasmNotes *notes;
-    const uint8_t *end; /* of the code */
-    WasmType *stack;
+    const uint8_t *from, *end; /* of the code; from `from` on it is looked at, */
+    uint32_t offset;           /* which is here in the body */
     uint32_t len, height;
-    uint32_t room;    /* `len` is below it before each instruction */
+    WasmType *stack;  /* has room for as many as there are bytes of code */
     WasmType address; /* of memory 0; WASM_NONE = there is none */
 } Run;
+
+/* Where an instruction is in the body. */
+static inline uint32_t offset_of(const Run *r, const uint8_t *at) {
+    return r->offset + (uint32_t)(at - r->from);
+}
 
 /* The operand on top is of this type exactly. */
 static inline bool top_is(const Run *r, WasmType type) {
@@ -169,12 +174,12 @@ static inline bool set_global(Run *r, const WasmModule *m, uint32_t global) {
 }
 
 /* A construct without parameters and results, whose condition (if it has one) is popped. */
-static inline bool open(Run *r, uint16_t op, uint32_t offset, bool pops) {
+static inline bool open(Run *r, uint16_t op, const uint8_t *at, bool pops) {
     if (pops && !top_is(r, WASM_I32))
         return false;
     r->len -= pops;
     r->height = r->len;
-    wasm_open_frame(r->t, op, WASM_NONE, r->len, offset);
+    wasm_open_frame(r->t, op, WASM_NONE, r->len, offset_of(r, at));
     return true;
 }
 
@@ -183,19 +188,19 @@ static inline bool is_finished(const Run *r, const WasmFrame *f) {
     return f->block_type == WASM_NONE && f->op != WASM_OP_COUNT && r->len == r->height;
 }
 
-/* The end of the body, of a function of one result at most; it is the last instruction. */
-static inline bool end_body(Run *r) {
+/* The end of the body, of a function of one result at most. */
+static inline bool end_body(Run *r, const uint8_t *at) {
     WasmTypeList results = wasm_frame_results(r->t->m, &r->t->frames.at[0]);
-    if (results.len > 1 || r->len != results.len || (results.len && !top_is(r, results.at[0])))
+    if (at + 1 != r->end || results.len > 1 || r->len != results.len ||
+        (results.len && !top_is(r, results.at[0])))
         return false;
     r->t->frames.len = 0;
-    r->room = 0;
     return true;
 }
 
-static inline bool end(Run *r) {
+static inline bool end(Run *r, const uint8_t *at) {
     if (r->t->frames.len == 1)
-        return end_body(r);
+        return end_body(r, at);
     if (!is_finished(r, &vec_last(&r->t->frames)))
         return false;
     r->t->frames.len--;
@@ -250,11 +255,11 @@ static inline bool call_type(Run *r, const WasmTypeDef *d) {
     return !d->nresults || push(r, d->results[0]);
 }
 
-static inline bool call(Run *r, uint32_t func, uint32_t offset) {
+static inline bool call(Run *r, uint32_t func, const uint8_t *at) {
     const WasmModule *m = r->t->m;
     if (func >= m->funcs.len || !call_type(r, wasm_func_type(m, func)))
         return false;
-    wasm_note_ref(r->notes, offset);
+    wasm_note_ref(r->notes, offset_of(r, at));
     return true;
 }
 
@@ -311,7 +316,7 @@ static inline uint32_t memory_argument(const uint8_t *at, const WasmSimpleSig *g
 }
 
 /* Applies the instruction at `at`; returns its size, 0 = it is not taken. */
-static inline uint32_t apply(Run *r, struct RunOp is, const uint8_t *at, uint32_t offset) {
+static inline uint32_t apply(Run *r, struct RunOp is, const uint8_t *at) {
     const WasmTyper *t = r->t;
     const WasmSimpleSig *g = &wasm_simple_sigs[is.op];
     uint32_t v, w, n, k;
@@ -333,15 +338,15 @@ static inline uint32_t apply(Run *r, struct RunOp is, const uint8_t *at, uint32_
     case RUN_GLOBAL_GET: return (n = number(at + 1, &v)) && get_global(r, t->m, v) ? 1 + n : 0;
     case RUN_GLOBAL_SET: return (n = number(at + 1, &v)) && set_global(r, t->m, v) ? 1 + n : 0;
     case RUN_DROP: return r->len > r->height ? r->len--, 1 : 0;
-    case RUN_OPEN: return at[1] == WASM_NONE && open(r, is.op, offset, false) ? 2 : 0;
-    case RUN_IF: return at[1] == WASM_NONE && open(r, is.op, offset, true) ? 2 : 0;
+    case RUN_OPEN: return at[1] == WASM_NONE && open(r, is.op, at, false) ? 2 : 0;
+    case RUN_IF: return at[1] == WASM_NONE && open(r, is.op, at, true) ? 2 : 0;
     case RUN_ELSE: return other_arm(r);
-    case RUN_END: return end(r);
+    case RUN_END: return end(r, at);
     case RUN_BR: return (n = number(at + 1, &v)) && branch(r, v, true) ? 1 + n : 0;
     case RUN_BR_IF: return (n = number(at + 1, &v)) && branch(r, v, false) ? 1 + n : 0;
     case RUN_RETURN: return leave(r);
     case RUN_TRAP: stop(r); return 1;
-    case RUN_CALL: return (n = number(at + 1, &v)) && call(r, v, offset) ? 1 + n : 0;
+    case RUN_CALL: return (n = number(at + 1, &v)) && call(r, v, at) ? 1 + n : 0;
     case RUN_CALL_INDIRECT:
         return (n = number(at + 1, &v)) && (k = number(at + 1 + n, &w)) && call_indirect(r, v, w)
                    ? 1 + n + k
@@ -354,51 +359,56 @@ static inline uint32_t apply(Run *r, struct RunOp is, const uint8_t *at, uint32_
 /* An instruction that is looked at may have so many bytes, or be taken to have them. */
 enum { LONGEST = 16 };
 
-/* Takes instructions from `at` on that begin before `to`, after which there are LONGEST bytes more.
- * Returns where the next one is; it is at offset `offset` + how far that is from `at`. */
-static const uint8_t *run(Run *r, const uint8_t *at, const uint8_t *to, uint32_t offset) {
-    const uint8_t *from = at;
-    while (at < to && r->len < r->room) {
+/* Takes instructions that begin before `to`, after which there are LONGEST bytes more. Returns
+ * where the next one is. */
+static const uint8_t *run(Run *state, const uint8_t *to) {
+    Run r = *state; /* in registers */
+    const uint8_t *at = r.from;
+    while (at < to) {
         struct RunOp is = run_ops[*at];
-        uint32_t size = apply(r, is, at, offset + (uint32_t)(at - from));
+        uint32_t size = apply(&r, is, at);
         if (!size)
             break;
-        r->notes->seen[is.op] = 1;
+        r.notes->seen[is.op] = 1;
         at += size;
     }
+    state->len = r.len;
+    state->height = r.height;
     return at;
 }
 
 /* The same up to the end of the code, which does not have so many bytes more: they are made, of a
  * kind with which no instruction begins and no number ends. */
-static const uint8_t *run_last(Run *r, const uint8_t *at, const uint8_t *end, uint32_t offset) {
+static const uint8_t *run_last(Run *r) {
     enum { NOTHING = 0xff };
     uint8_t bytes[2 * LONGEST];
-    size_t n = (size_t)(end - at);
-    memcpy(bytes, at, n);
+    const uint8_t *from = r->from;
+    size_t n = (size_t)(r->end - from);
+    memcpy(bytes, from, n);
     memset(bytes + n, NOTHING, LONGEST);
+    r->from = bytes;
     r->end = bytes + n;
-    return at + (run(r, bytes, r->end, offset) - bytes);
+    return from + (run(r, r->end) - bytes);
 }
 
 void wasm_typer_run(WasmTyper *t, WasmCode *code, WasmNotes *notes) {
-    enum { ROOM = 64 };
     if (!t->frames.len || t->tracks_inits || code->decoded || code->error)
         return;
-    vec_reserve(&t->stack, ROOM);
+    vec_reserve(&t->stack, code->end - code->at);
     Run r = {.t = t,
              .notes = notes,
+             .from = code->at,
              .end = code->end,
+             .offset = (uint32_t)(code->at - code->start),
              .stack = t->stack.at,
              .len = t->stack.len,
              .height = vec_last(&t->frames).height,
-             .room = t->stack.cap,
              .address = t->m->memories.len ? wasm_memory_address(t->m, 0) : WASM_NONE};
-    const uint8_t *at = code->at;
-    if (code->end - at > LONGEST)
-        at = run(&r, at, code->end - LONGEST, (uint32_t)(at - code->start));
-    if (code->end - at <= LONGEST)
-        at = run_last(&r, at, code->end, (uint32_t)(at - code->start));
-    code->at = at;
+    if (r.end - r.from > LONGEST)
+        code->at = run(&r, r.end - LONGEST);
+    r.offset += (uint32_t)(code->at - r.from);
+    r.from = code->at;
+    if (r.end - r.from <= LONGEST)
+        code->at = run_last(&r);
     t->stack.len = r.len;
 }
