@@ -72,18 +72,13 @@ void buf_uleb_long_(Buf *b, uint64_t v) {
 
 void buf_sleb_long_(Buf *b, int64_t v) {
     buf_reserve(b, 10);
-    uint8_t *to = b->data + b->len;
-    for (; v < -0x40 || v >= 0x40; v >>= 7) /* arithmetic on every compiler we build with */
-        *to++ = (uint8_t)(v | 0x80);
-    *to++ = v & 0x7f;
-    b->len = (size_t)(to - b->data);
+    b->len = (size_t)(sleb_put(b->data + b->len, v) - b->data);
 }
 
 void buf_uleb_padded(Buf *b, uint64_t v, uint32_t width) {
     buf_reserve(b, width);
-    for (uint32_t i = 0; i + 1 < width; i++, v >>= 7)
-        b->data[b->len++] = (uint8_t)(v | 0x80);
-    b->data[b->len++] = (uint8_t)(v & 0x7f);
+    uleb_put_padded(b->data + b->len, v, width);
+    b->len += width;
 }
 
 void buf_u32le(Buf *b, uint32_t v) {

@@ -62,6 +62,19 @@ static inline uint8_t *uleb_put(uint8_t *to, uint64_t v) {
     *to++ = (uint8_t)v;
     return to;
 }
+/* The same, padded to exactly `width` bytes. */
+static inline void uleb_put_padded(uint8_t *to, uint64_t v, uint32_t width) {
+    for (uint32_t i = 0; i + 1 < width; i++, v >>= 7)
+        *to++ = (uint8_t)(v | 0x80);
+    *to = (uint8_t)(v & 0x7f);
+}
+/* uleb_put for signed numbers. */
+static inline uint8_t *sleb_put(uint8_t *to, int64_t v) {
+    for (; v < -0x40 || v >= 0x40; v >>= 7) /* arithmetic on every compiler we build with */
+        *to++ = (uint8_t)(v | 0x80);
+    *to++ = v & 0x7f;
+    return to;
+}
 /* For buf_uleb: a number of more than one byte. */
 void buf_uleb_long_(Buf *b, uint64_t v);
 /* Unsigned LEB128. */

@@ -480,6 +480,32 @@ static bool put_refs(Edit *e, WasmRefs *r, uint32_t to) {
     return true;
 }
 
+/* The size of a `loop` or `end` that neither has a type nor is the end of a body that is wrapped;
+ * 0: it is another instruction. */
+static uint32_t label_size(const Edit *e, const uint8_t *at) {
+    WasmOp op = (WasmOp)wasm_short_ops[*at].op;
+    return (op == WASM_OP_LOOP || op == WASM_OP_END) && !e->wrap ? wasm_short_size(at, e->c.end)
+                                                                 : 0;
+}
+
+/* Puts the patches [next, to) at an instruction if they are merely before it, or after a label, as
+ * most are: it need not be decoded. */
+static bool put_beside(Edit *e, uint32_t to) {
+    const WasmPatch *patches = e->edit->patches;
+    const uint8_t *at = e->c.start + patches[e->next].at;
+    uint32_t size = 0;
+    for (uint32_t k = e->next; k < to; k++)
+        if (patches[k].where == WASM_AFTER
+                ? !(size = label_size(e, at))
+                : patches[k].where != WASM_BEFORE || patches[k].at == e->code_start)
+            return false;
+    for (; e->next < to; e->next++) {
+        flush(e, patches[e->next].where == WASM_AFTER ? at + size : at);
+        put_piece(e, &patches[e->next]);
+    }
+    return true;
+}
+
 /* Decodes only the instructions that have patches, and those that name functions if these move. */
 static bool put_patched(Edit *e) {
     const WasmPatch *patches = e->edit ? e->edit->patches : NULL;
@@ -493,15 +519,10 @@ static bool put_patched(Edit *e) {
             return wasm_code_fail(&e->c, e->c.at, "there is no instruction at this offset");
         if (!put_refs(e, &refs, at))
             return false;
-        bool only_before = at != e->code_start;
-        for (; to < npatches && patches[to].at == at; to++)
-            only_before &= patches[to].where == WASM_BEFORE;
-        if (only_before) { /* the most frequent case: the instruction need not be decoded */
-            flush(e, p);
-            put_pieces(e, e->next, to, WASM_BEFORE);
-            e->next = to;
+        while (to < npatches && patches[to].at == at)
+            to++;
+        if (put_beside(e, to))
             continue;
-        }
         e->c.at = p;
         if (!wasm_next(&e->c, &i))
             return false;

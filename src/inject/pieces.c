@@ -21,7 +21,7 @@ void pieces_free(Pieces *p) {
     vec_free(&p->ends);
 }
 
-static int order(const WasmPatch *a, const WasmPatch *b) {
+static inline int order(const WasmPatch *a, const WasmPatch *b) {
     if (a->at != b->at)
         return a->at < b->at ? -1 : 1;
     if (a->where != b->where)
@@ -50,6 +50,11 @@ static void sort(Pieces *p) {
     free(spare);
 }
 
+static void add(Pieces *p, const WasmPatch *patch) {
+    p->unsorted |= p->at.len && order(&vec_last(&p->at), patch) > 0;
+    vec_push(&p->at, *patch);
+}
+
 void pieces_add(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t from, size_t to) {
     Pieces *p = ctx;
     if (where == WASM_UNWIND) {
@@ -65,14 +70,15 @@ void pieces_add(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t 
                        .code = (uint32_t)from,
                        .len = (uint32_t)(to - from)};
     p->only_counts = false;
-    p->unsorted |= p->at.len && order(&vec_last(&p->at), &patch) > 0;
-    vec_push(&p->at, patch);
+    add(p, &patch);
 }
 
 void pieces_add_count(Pieces *p, WasmWhere where, uint32_t at, size_t from, size_t to) {
-    bool only = p->only_counts;
-    pieces_add(p, where, at, RANK_PROBE, from, to);
-    p->only_counts = only;
+    add(p, &(WasmPatch){.at = at,
+                        .where = (uint8_t)where,
+                        .rank = RANK_PROBE,
+                        .code = (uint32_t)from,
+                        .len = (uint32_t)(to - from)});
 }
 
 void pieces_add_region(void *ctx, WasmWhere where, uint32_t at, uint32_t until, size_t from,

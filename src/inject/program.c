@@ -287,6 +287,14 @@ static bool make_apart(void *ctx, Pieces *pieces, uint32_t func, Buf *out) {
     return put_body(p, func, &edit, out, &error, &offset);
 }
 
+/* Makes the pieces of a function that is edited. */
+static bool edit_touched(Program *p, uint32_t func, bool ends, WasmBodyEdit *edit) {
+    if (!is_apart(p, func))
+        return edit_func(p, func, ends, edit);
+    edit_counts(p, &p->pieces, func, edit);
+    return true;
+}
+
 static bool write_body(void *ctx, uint32_t func, Buf *out) {
     Program *p = ctx;
     bool *kept = &p->kept[func - p->m.input_imports[WASM_SPACE_FUNC]];
@@ -298,7 +306,7 @@ static bool write_body(void *ctx, uint32_t func, Buf *out) {
     bool ends = (int64_t)func == p->main && throws(&p->m, func);
     WasmBodyEdit edit = {0};
     p->pieces.only_counts = true;
-    if ((p->touched[func] || ends) && !edit_func(p, func, ends, &edit))
+    if ((p->touched[func] || ends) && !edit_touched(p, func, ends, &edit))
         return false;
     p->added[func] = edit.nlocals;
     *kept = p->pieces.only_counts && !wrapped && !edit.nlocals && !edit.nnullable && !edit.param;

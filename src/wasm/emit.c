@@ -409,9 +409,15 @@ void emit_assign(Buf *b, uint32_t local, int32_t value) {
     put_index(b, WASM_OP_LOCAL_SET, local);
 }
 
+/* Programs can have very many of these. */
 void emit_call_on(Buf *b, uint32_t func, int32_t argument) {
-    put_i32(b, (uint32_t)argument);
-    put_index(b, WASM_OP_CALL, func);
+    enum { LONGEST = 2 * (1 + 10) };
+    buf_reserve(b, LONGEST);
+    uint8_t *to = b->data + b->len;
+    *to++ = (uint8_t)wasm_ops[WASM_OP_I32_CONST].code;
+    to = sleb_put(to, argument);
+    *to++ = (uint8_t)wasm_ops[WASM_OP_CALL].code;
+    b->len = (size_t)(uleb_put(to, func) - b->data);
 }
 
 void emit_if(Buf *b, WasmType result) {
