@@ -211,10 +211,15 @@ static inline uint32_t stage_of(Counts *c, uint32_t key) {
     return c->here.stage = stage;
 }
 
-/* The last share of a variable in the function, from 1; 0 = there is none. */
-static inline uint32_t last_share(CountsHere *h, uint32_t var) {
+static void have_last_shares(CountsHere *h, uint32_t var) {
     while (h->last_share.len <= var)
         vec_push(&h->last_share, 0);
+}
+
+/* The last share of a variable in the function, from 1; 0 = there is none. */
+static inline uint32_t last_share(CountsHere *h, uint32_t var) {
+    if (h->last_share.len <= var)
+        have_last_shares(h, var);
     return h->last_share.at[var];
 }
 
@@ -419,8 +424,9 @@ static CountRef next_derived(Counts *c) {
 static void mark_derived(Counts *c) {
     const Segments *s = &c->here.segments;
     c->here.derived.len = 0;
-    for (uint32_t i = 0; i < s->at.len; i++)
-        vec_push(&c->here.derived, c->here.asked.at[i]);
+    vec_reserve(&c->here.derived, s->at.len);
+    memcpy(c->here.derived.at, c->here.asked.at, s->at.len * sizeof *c->here.asked.at);
+    c->here.derived.len = s->at.len;
     for (uint32_t k = s->equations.len; k-- > 0;) {
         const SegmentEquation *e = &s->equations.at[k];
         for (uint32_t t = e->from; t < e->to && c->here.derived.at[e->segment]; t++)
@@ -635,23 +641,20 @@ typedef struct TrapAmounts {
     size_t at, size;
 } TrapAmounts;
 
-/* Appends the current amounts, or only that they are the same as the last ones. */
-static TrapAmounts put_amounts(const CountsHere *h, TrapAmounts last, Buf *out) {
-    size_t at = out->len;
-    uint32_t width = uleb_size(10 * (uint64_t)h->amounts.len); /* of their size, at most */
-    buf_reserve(out, width);
-    out->len += width;
+/* Appends the current amounts, or only that they are the same as the last ones. `width`: bytes that
+ * their size can take. There is room. */
+static TrapAmounts put_amounts(const CountsHere *h, TrapAmounts last, uint32_t width, Buf *out) {
+    uint8_t *at = out->data + out->len, *to = at + width;
     for (uint32_t k = 0; k < h->amounts.len; k++)
-        buf_sleb(out, (int64_t)h->amounts.at[k]);
-    TrapAmounts now = {at + width, out->len - at - width};
-    const uint8_t *bytes = out->data + now.at, *before = out->data + last.at;
-    out->len = at;
+        to = sleb_put(to, (int64_t)h->amounts.at[k]);
+    TrapAmounts now = {out->len + width, (size_t)(to - at) - width};
+    const uint8_t *bytes = at + width, *before = out->data + last.at;
     if (now.size == last.size && *bytes == *before && !memcmp(bytes, before, now.size)) {
         buf_u8(out, 0);
         return last;
     }
-    buf_uleb_padded(out, now.size, width);
-    out->len += now.size;
+    uleb_put_padded(at, now.size, width);
+    out->len += width + now.size;
     return now;
 }
 
@@ -659,6 +662,7 @@ static TrapAmounts put_amounts(const CountsHere *h, TrapAmounts last, Buf *out) 
  * [from, to), with keys above the trap's. */
 static void put_corrections(Counts *c, const SegmentTrap *traps, uint32_t n, uint32_t from,
                             uint32_t to) {
+    enum { LONGEST_LEB = 10 };
     CountsHere *h = &c->here;
     uint32_t class = h->segments.at.at[traps->segment].out;
     const CountShare *shares = h->shares.at;
@@ -673,13 +677,16 @@ static void put_corrections(Counts *c, const SegmentTrap *traps, uint32_t n, uin
         from++;
     for (uint32_t i = from; i < to; i++)
         *amount_of(h, shares[i].var) -= shares[i].amount;
+    size_t most = (size_t)LONGEST_LEB * h->amounts.len;
+    uint32_t width = uleb_size(most);
+    buf_reserve(&c->traps, n * (width + most));
     for (uint32_t t = 0, before = from; t < n; t++, before = from) {
         for (; from < to && shares[from].key <= 2 * traps[t].offset; from++)
             *amount_of(h, shares[from].var) += shares[from].amount;
         if (t && from == before)
             buf_u8(&c->traps, 0);
         else
-            last = put_amounts(h, last, &c->traps);
+            last = put_amounts(h, last, width, &c->traps);
     }
 }
 
@@ -721,8 +728,9 @@ static void add_segment_traps(Counts *c, CountFunc *f, const SegmentTrap *traps,
     list_to_correct(c, class, from, to);
     if (!deficit && !h->to_correct.len && !h->asked.at[traps->segment])
         return;
+    vec_reserve(&c->trap_points, n);
     for (uint32_t i = 0; i < n; i++)
-        vec_push(&c->trap_points, traps[i].offset);
+        c->trap_points.at[c->trap_points.len++] = traps[i].offset;
     buf_uleb(&c->traps, (uint64_t)n << 2 | (h->to_correct.len ? 2u : 0u) | (deficit ? 1u : 0u));
     if (deficit)
         buf_uleb(&c->traps, deficit - f->deficit);

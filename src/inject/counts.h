@@ -218,8 +218,11 @@ static inline uint32_t counts_segment_before(Counts *c, uint32_t offset) {
  * False: they are found already, nothing is to be done. */
 bool counts_walk(Counts *c, uint32_t offset);
 static inline void counts_step(Counts *c, const WasmInstr *i) {
+    const Segments *s = &c->here.segments;
+    uint32_t segments = s->at.len, traps = s->traps.len;
     segments_step(&c->here.segments, i);
-    c->here.since = c->here.shares.len;
+    if (s->at.len != segments || s->traps.len != traps)
+        c->here.since = c->here.shares.len;
 }
 void counts_walked(Counts *c);
 /* Whether the walk may leave out straight instructions, and may ask for what is before one with

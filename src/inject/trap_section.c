@@ -46,7 +46,7 @@ static uint32_t shift_of(const Counts *c, uint32_t trap) {
     return c->trap_moved[trap] - c->trap_points.at[trap];
 }
 
-static void put_run(Section *s, const Run *run) {
+static inline void put_run(Section *s, const Run *run) {
     const Counts *c = s->c;
     uint32_t first = c->trap_moved[run->from], last = c->trap_moved[run->to - 1];
     uint32_t shift = shift_of(c, run->from), change = shift - s->shift;
