@@ -225,6 +225,10 @@ static inline void counts_step(Counts *c, const WasmInstr *i) {
         c->here.since = c->here.shares.len;
 }
 void counts_walked(Counts *c);
+/* Comes after counts_share while it is walked: such shares need not be of the current segment. */
+static inline void counts_go_on(Counts *c) {
+    c->here.since = c->here.shares.len;
+}
 /* Whether the walk may leave out straight instructions, and may ask for what is before one with
  * counts_..._now: before its step, or after that of a `loop` or `end`. */
 static inline bool counts_skims(const Counts *c) {

@@ -312,10 +312,12 @@ static void count_step(const Counter *c, const Site *site) {
     if (now && !label)
         count_now(c, site, kind);
     counts_step(c->counts, site->instr);
-    if (now && label)
+    if (now && label) {
         count_now(c, site, kind);
-    else if (kind->decoded)
+    } else if (kind->decoded) {
         count_all(c, site);
+        counts_go_on(c->counts);
+    }
 }
 
 /* Counts at all instructions of a body. */
