@@ -5,7 +5,6 @@
 #include "event/event.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { U8 = TYPE_U8, U16 = TYPE_U16, U32 = TYPE_U32, I32 = TYPE_I32, U64 = TYPE_U64 };
 enum {
@@ -182,11 +181,10 @@ uint32_t op_access(WasmOp op, uint32_t *addr_arg, bool *writes) {
     const char *item = column_item(wasm_ops[op].names, "mem", 3);
     if (!item)
         return 0;
-    char *end; /* "(4,arg0,r)" */
-    uint32_t size = (uint32_t)strtoul(item + 1, &end, 10);
-    *addr_arg = (uint32_t)strtoul(end + sizeof ",arg" - 1, &end, 10);
-    *writes = end[1] == 'w';
-    return size;
+    const char *arg = strchr(item, ',') + sizeof ",arg" - 1; /* "(4,arg0,r)" */
+    *addr_arg = (uint32_t)(*arg - '0');
+    *writes = arg[2] == 'w';
+    return wasm_access_bytes(op);
 }
 
 bool op_constant(WasmOp op, NameId id, uint64_t *value) {

@@ -238,14 +238,16 @@ bool flush_link(Flush *f, const Reach *reach, const OnceShapes *once) {
 
 /* ---- the functions ---- */
 
-/* A value -> value area: local 0 is the area's address. */
+/* A value -> value area: local 0 is the area's address. There may be one for each site, so this is
+ * not written as text. */
 static void put_dump(void *ctx, WasmType type, const FlushSource *source, uint64_t offset) {
+    enum { ALIGN_LOG2 = 2 };
     Chunks *c = ctx;
     Buf *b = &c->body;
-    emit(b, "local.get 0");
+    put_index(b, WASM_OP_LOCAL_GET, 0);
     flush_push(c->f, source, b);
-    emit(b, "%s.store %u %" PRIu64 " align=4", emit_type(type),
-         emit_index(c->f->m, WASM_SPACE_MEMORY, c->f->at.memory), offset);
+    wasm_put_op(b, emit_store_op(type));
+    emit_memarg(b, ALIGN_LOG2, emit_index(c->f->m, WASM_SPACE_MEMORY, c->f->at.memory), offset);
     chunks_item(c);
 }
 

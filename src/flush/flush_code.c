@@ -92,7 +92,7 @@ bool flush_make_image(Flush *f, const Image *image, Buf *bytes) {
 /* ---- values ---- */
 
 void flush_push(const Flush *f, const FlushSource *source, Buf *out) {
-    emit(out, "global.get %u", source->global);
+    put_index(out, WASM_OP_GLOBAL_GET, source->global);
     if (!source->tabled && !counter_sum_any(&source->counted))
         return;
     Buf counted = {0};

@@ -9,6 +9,7 @@
 
 #include "base/dynamic.h"
 #include "code/code.h"
+#include "wasm/emit.h"
 
 Binaryen binaryen;
 
@@ -206,12 +207,8 @@ static Ref own_Store(BinaryenModuleRef m, uint32_t bytes, uint32_t offset, uint3
                      Ref value, BinaryenType type MEMORY_NAME) {
     IGNORE_MEMORY_NAME;
     (void)bytes, (void)align;
-    WasmOp op = type == WASM_I64   ? WASM_OP_I64_STORE
-                : type == WASM_F32 ? WASM_OP_F32_STORE
-                : type == WASM_F64 ? WASM_OP_F64_STORE
-                                   : WASM_OP_I32_STORE;
     CodeNode *both[] = {node_of(at), node_of(value)};
-    return access_of(m, CODE_STORE, WASM_NONE, op, offset, both, 2);
+    return access_of(m, CODE_STORE, WASM_NONE, emit_store_op((WasmType)type), offset, both, 2);
 }
 
 static Ref own_Drop(BinaryenModuleRef m, Ref x) {

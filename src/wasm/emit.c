@@ -393,6 +393,15 @@ const char *emit_type(WasmType t) {
     return wasm_type_text(t, NULL);
 }
 
+WasmOp emit_store_op(WasmType t) {
+    switch (t) {
+    case WASM_I64: return WASM_OP_I64_STORE;
+    case WASM_F32: return WASM_OP_F32_STORE;
+    case WASM_F64: return WASM_OP_F64_STORE;
+    default: return WASM_OP_I32_STORE;
+    }
+}
+
 void emit_drops(Buf *b, uint32_t n) {
     while (n-- > 0)
         wasm_put_op(b, WASM_OP_DROP);

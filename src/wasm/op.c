@@ -411,7 +411,11 @@ WasmType wasm_letter_type(char letter) {
 
 uint32_t wasm_access_bytes(WasmOp op) {
     const char *names = wasm_ops[op].names;
-    return strncmp(names, "mem(", 4) == 0 ? (uint32_t)strtoul(names + 4, NULL, 10) : 0;
+    uint32_t bytes = 0;
+    if (strncmp(names, "mem(", 4) == 0)
+        for (const char *digit = names + 4; *digit != ','; digit++)
+            bytes = 10 * bytes + (uint32_t)(*digit - '0');
+    return bytes;
 }
 
 /* ---- traps ---- */
