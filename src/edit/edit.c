@@ -68,9 +68,12 @@ static inline void put_short(Buf *out, const uint8_t *from, size_t n) {
     buf_reserve(out, n);
     uint8_t *to = out->data + out->len;
     out->len += n;
-    if (n > 16) {
+    if (n > 32) {
         memcpy(to, from, n);
-    } else if (n >= 8) { /* the two halves may overlap */
+    } else if (n > 16) { /* the two halves may overlap */
+        memcpy(to, from, 16);
+        memcpy(to + n - 16, from + n - 16, 16);
+    } else if (n >= 8) {
         memcpy(to, from, 8);
         memcpy(to + n - 8, from + n - 8, 8);
     } else if (n >= 4) {
@@ -97,7 +100,7 @@ static void note_rare(Edit *e, const WasmPatch *p) {
         vec_push(edit->rare_at, at + (edit->rare[low] - p->code));
 }
 
-static void put_piece(Edit *e, const WasmPatch *p) {
+static inline void put_piece(Edit *e, const WasmPatch *p) {
     if (!p->len) /* there may be no code at all */
         return;
     if (e->edit->nrare)
@@ -517,7 +520,7 @@ static bool put_patched(Edit *e) {
         const uint8_t *p = e->c.start + at;
         if (at >= size || p < e->run || at < e->code_start)
             return wasm_code_fail(&e->c, e->c.at, "there is no instruction at this offset");
-        if (!put_refs(e, &refs, at))
+        if (refs.next < at && !put_refs(e, &refs, at))
             return false;
         while (to < npatches && patches[to].at == at)
             to++;

@@ -211,22 +211,10 @@ static inline uint32_t stage_of(Counts *c, uint32_t key) {
     return c->here.stage = stage;
 }
 
-static void have_last_shares(CountsHere *h, uint32_t var) {
-    while (h->last_share.len <= var)
-        vec_push(&h->last_share, 0);
-}
-
-/* The last share of a variable in the function, from 1; 0 = there is none. */
-static inline uint32_t last_share(CountsHere *h, uint32_t var) {
-    if (h->last_share.len <= var)
-        have_last_shares(h, var);
-    return h->last_share.at[var];
-}
-
-/* What no trap comes between is one share. */
-static inline void add_share(CountsHere *h, uint32_t var, uint32_t segment, uint32_t key,
+/* What no trap comes between is one share. There is room for one more of the variable. */
+static inline void put_share(CountsHere *h, uint32_t var, uint32_t segment, uint32_t key,
                              uint32_t stage, uint64_t amount) {
-    uint32_t last = last_share(h, var);
+    uint32_t last = h->last_share.at[var]; /* from 1; 0 = there is none */
     h->nshares++;
     if (last && h->shares.at[last - 1].segment == segment &&
         h->shares.at[last - 1].stage == stage) {
@@ -234,8 +222,7 @@ static inline void add_share(CountsHere *h, uint32_t var, uint32_t segment, uint
         return;
     }
     if (!last)
-        vec_push(&h->vars, var);
-    vec_reserve(&h->shares, 1);
+        h->vars.at[h->vars.len++] = var;
     CountShare *share = &h->shares.at[h->shares.len++];
     share->var = var; /* one by one: they are in registers */
     share->segment = segment;
@@ -244,6 +231,25 @@ static inline void add_share(CountsHere *h, uint32_t var, uint32_t segment, uint
     share->amount = amount;
     share->before = last;
     h->last_share.at[var] = h->shares.len;
+}
+
+/* The same, once room is made. */
+static __attribute__((noinline)) void make_share(CountsHere *h, uint32_t var, uint32_t segment,
+                                                 uint32_t key, uint32_t stage, uint64_t amount) {
+    while (h->last_share.len <= var)
+        vec_push(&h->last_share, 0);
+    vec_reserve(&h->vars, 1);
+    vec_reserve(&h->shares, 1);
+    put_share(h, var, segment, key, stage, amount);
+}
+
+/* The same; there is room mostly, and then no other function is called. */
+static inline void add_share(CountsHere *h, uint32_t var, uint32_t segment, uint32_t key,
+                             uint32_t stage, uint64_t amount) {
+    if (var < h->last_share.len && h->vars.len < h->vars.cap && h->shares.len < h->shares.cap)
+        put_share(h, var, segment, key, stage, amount);
+    else
+        make_share(h, var, segment, key, stage, amount);
 }
 
 void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint64_t amount) {
@@ -511,14 +517,24 @@ static void spread_weight(CountsHere *h, uint32_t var, const SegmentEquation *e)
                                    e->class, var, equation_starts(s, e) ? 0 - weight : weight}));
 }
 
-void count_sum_add(CountSum *sum, uint32_t counter, uint64_t weight) {
+enum { MAX_PART = 20 }; /* bytes of a part */
+
+/* Adds a part, for which there is room. */
+static inline void put_sum_part(CountSum *sum, uint32_t counter, uint64_t weight) {
     uint64_t code = sums_weight_code(weight);
     assert(counter >= sum->next);
-    buf_uleb(&sum->parts, (uint64_t)(counter - sum->next) << SUMS_WEIGHT_SHIFT | code);
+    uint8_t *to = sum->parts.data + sum->parts.len;
+    to = uleb_put(to, (uint64_t)(counter - sum->next) << SUMS_WEIGHT_SHIFT | code);
     if (!code)
-        buf_uleb(&sum->parts, weight << 1 ^ (0 - (weight >> 63)));
+        to = uleb_put(to, weight << 1 ^ (0 - (weight >> 63)));
+    sum->parts.len = (size_t)(to - sum->parts.data);
     sum->next = counter + 1;
     sum->n++;
+}
+
+void count_sum_add(CountSum *sum, uint32_t counter, uint64_t weight) {
+    buf_reserve(&sum->parts, MAX_PART);
+    put_sum_part(sum, counter, weight);
 }
 
 static CountSum *sum_of(Counts *c, uint32_t var) {
@@ -529,10 +545,11 @@ static CountSum *sum_of(Counts *c, uint32_t var) {
 
 /* The parts of a variable that are counters of segments [from, to). */
 static void add_block(CountsHere *h, CountSum *sum, uint32_t from, uint32_t to) {
+    buf_reserve(&sum->parts, MAX_PART * (size_t)(to - from));
     for (uint32_t i = from; i < to; i++) {
         if (!h->weights.at[i])
             continue;
-        count_sum_add(sum, h->refs.at[i].index, h->weights.at[i]);
+        put_sum_part(sum, h->refs.at[i].index, h->weights.at[i]);
         h->weights.at[i] = 0;
     }
 }

@@ -46,17 +46,33 @@ static uint32_t shift_of(const Counts *c, uint32_t trap) {
     return c->trap_moved[trap] - c->trap_points.at[trap];
 }
 
+/* buf_str for mostly very few bytes. */
+static inline void put_few(Buf *b, Str bytes) {
+    enum { FEW = 8 };
+    if (bytes.len > FEW) {
+        buf_str(b, bytes);
+        return;
+    }
+    buf_reserve(b, FEW);
+    for (uint32_t k = 0; k < bytes.len; k++)
+        b->data[b->len++] = (uint8_t)bytes.ptr[k];
+}
+
 static inline void put_run(Section *s, const Run *run) {
+    enum { LONGEST = 3 * 10 };
     const Counts *c = s->c;
     uint32_t first = c->trap_moved[run->from], last = c->trap_moved[run->to - 1];
     uint32_t shift = shift_of(c, run->from), change = shift - s->shift;
-    buf_uleb(&s->runs,
-             (uint64_t)(first - s->offset) << 2 | (last > first ? 2u : 0u) | (change != 0));
+    buf_reserve(&s->runs, LONGEST);
+    uint8_t *to = s->runs.data + s->runs.len;
+    to =
+        uleb_put(to, (uint64_t)(first - s->offset) << 2 | (last > first ? 2u : 0u) | (change != 0));
     if (change)
-        buf_uleb(&s->runs, change << 1 ^ (0 - (change >> 31)));
+        to = uleb_put(to, change << 1 ^ (0 - (change >> 31)));
     if (last > first)
-        buf_uleb(&s->runs, last - first);
-    buf_str(&s->runs, run->amounts);
+        to = uleb_put(to, last - first);
+    s->runs.len = (size_t)(to - s->runs.data);
+    put_few(&s->runs, run->amounts);
     s->offset = last;
     s->shift = shift;
 }
