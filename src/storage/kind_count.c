@@ -87,21 +87,32 @@ static void sum_up(const KindCounts *k, KindCount *kind) {
 
 /* What is to be done at an instruction that need not be decoded. */
 enum {
-    SKIM_NOT = 1, /* it is to be decoded */
-    SKIM_COUNT = 2,
-    SKIM_TRAP = 4, /* it can trap */
+    SKIM_NOT = 1,   /* it is to be decoded */
+    SKIM_SHARE = 2, /* there is one share to be counted, */
+    SKIM_MORE = 4,  /* or something else */
+    SKIM_TRAP = 8,  /* it can trap */
 };
+
+static KindSkim find_skim(const KindCounts *k, const WasmShortOp *op) {
+    const KindCount *kind = &k->of[op->op];
+    KindSkim skim = {.plain = op->plain,
+                     .op = op->op,
+                     .match = kind->first,
+                     .var = kind->share.var,
+                     .amount = kind->share.amount};
+    if (!op->plain || kind->decoded || op_hides_trap((WasmOp)op->op))
+        skim.does = SKIM_NOT;
+    else if (kind->n)
+        skim.does = kind->only == KIND_SHARE ? SKIM_SHARE : SKIM_MORE;
+    if (!wasm_is_straight(op->op))
+        skim.does |= SKIM_TRAP;
+    return skim;
+}
 
 /* Works that out for each first byte, once there is a new kind. */
 static void find_skims(KindCounts *k) {
-    for (uint32_t byte = 0; byte < 256; byte++) {
-        const WasmShortOp *op = &wasm_short_ops[byte];
-        const KindCount *kind = &k->of[op->op];
-        k->skims[byte] = (uint8_t)(!op->plain || kind->decoded || op_hides_trap(op->op)
-                                       ? SKIM_NOT
-                                       : (kind->n ? SKIM_COUNT : 0) |
-                                             (wasm_is_straight(op->op) ? 0 : SKIM_TRAP));
-    }
+    for (uint32_t byte = 0; byte < 256; byte++)
+        k->skims[byte] = find_skim(k, &wasm_short_ops[byte]);
 }
 
 static void find(KindCounts *k, Store *s, const Site *site, const Match *matches, uint32_t n) {
@@ -280,12 +291,16 @@ static inline void count_now(const Counter *c, const Site *site, const KindCount
 }
 
 /* Counts at an instruction that is not decoded; the one after it is at `next`. */
-static inline void skim_one(const Counter *c, Site *site, unsigned does, WasmOp op, uint32_t offset,
+static inline void skim_one(const Counter *c, Site *site, const KindSkim *is, uint32_t offset,
                             uint32_t next) {
-    site->pc = offset;
-    if (does & SKIM_COUNT)
-        count_now(c, site, &c->k->of[op]);
-    if (does & SKIM_TRAP)
+    if (is->does & SKIM_SHARE) {
+        note_site(c, is->match);
+        counts_share_now(c->counts, is->var, offset, is->amount);
+    } else if (is->does & SKIM_MORE) {
+        site->pc = offset;
+        count_more_now(c, site, &c->k->of[is->op]);
+    }
+    if (is->does & SKIM_TRAP)
         counts_step_trap(c->counts, offset, next);
 }
 
@@ -293,12 +308,11 @@ static inline void skim_one(const Counter *c, Site *site, unsigned does, WasmOp 
  * the cursor to the next other one. */
 static void skim(const Counter *c, Site *site, WasmCode *code) {
     const uint8_t *at = code->at, *end = code->end;
-    for (unsigned does; at != end && !((does = c->k->skims[*at]) & SKIM_NOT);) {
-        const WasmShortOp *op = &wasm_short_ops[*at];
-        const uint8_t *next = wasm_plain_next(op, at);
-        if (does)
-            skim_one(c, site, does, op->op, (uint32_t)(at - code->start),
-                     (uint32_t)(next - code->start));
+    const KindSkim *skims = c->k->skims;
+    for (const KindSkim *is; at != end && !((is = &skims[*at])->does & SKIM_NOT);) {
+        const uint8_t *next = wasm_plain_next((WasmPlain)is->plain, at);
+        if (is->does)
+            skim_one(c, site, is, (uint32_t)(at - code->start), (uint32_t)(next - code->start));
         at = next;
     }
     code->at = at;

@@ -33,6 +33,16 @@ typedef struct KindCount {
     KindShare share;
 } KindCount;
 
+/* What is done at the instructions that begin with a byte. */
+typedef struct KindSkim {
+    uint8_t does;   /* SKIM_... */
+    uint8_t plain;  /* WasmPlain */
+    uint16_t op;    /* WasmOp */
+    uint32_t match; /* SKIM_SHARE: of KindCounts.matches, whose only share is this: */
+    uint32_t var;
+    uint64_t amount;
+} KindSkim;
+
 /* A row at each such instruction. */
 typedef struct KindRow {
     CountedRow counted; /* without its segment */
@@ -43,7 +53,7 @@ typedef struct KindRow {
 /* A zeroed one is ready. */
 typedef struct KindCounts {
     KindCount of[WASM_OP_COUNT];
-    uint8_t skims[256]; /* by the first byte of an instruction: SKIM_...; once a kind is found */
+    KindSkim skims[256]; /* once a kind is found */
     Vec(KindMatch) matches;
     Vec(KindShare) shares;
     Vec(KindRow) rows;

@@ -112,10 +112,10 @@ static inline const uint8_t *wasm_skip_number(const uint8_t *at) {
 /* Steps over a plain instruction of valid code: it is known which it is, and no more is asked. All
  * sizes are constants, chosen by branches, which are predicted: a size that is loaded would have to
  * be waited for before the next instruction can be looked at. */
-static inline const uint8_t *wasm_plain_next(const WasmShortOp *op, const uint8_t *at) {
+static inline const uint8_t *wasm_plain_next(WasmPlain plain, const uint8_t *at) {
     enum { FURTHER = 0x40 };
     at++;
-    switch ((WasmPlain)op->plain) {
+    switch (plain) {
     case WASM_PLAIN_NUMBER: return wasm_skip_number(at);
     case WASM_PLAIN_MEMARG:
         if (*at & FURTHER)

@@ -179,7 +179,7 @@ static void test_plain(void **state) {
             plain++;
             assert_int_equal(op->op, i.op);
             assert_int_equal(wasm_flow(i.op), WASM_FLOW_NEXT);
-            assert_int_equal(wasm_plain_next(op, b.data) - b.data, i.size);
+            assert_int_equal(wasm_plain_next((WasmPlain)op->plain, b.data) - b.data, i.size);
         }
     assert_true(plain > 1000);
     buf_free(&b);
