@@ -43,7 +43,7 @@ typedef struct RangeFacts {
 Range range_of(const RangeFacts *f, const Expr *e);
 
 /* What a function of the script returns that has one integer parameter, for any argument in the
- * range. */
+ * range; unknown if the function takes long. */
 Range range_of_fn(const Fn *fn, Range argument);
 
 /* Goes through a body, for which the predicate holds (NULL = that is not known): calls `on` before
