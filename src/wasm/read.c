@@ -506,6 +506,9 @@ static bool read_items(WasmReader *r, uint8_t section, bool (*item)(WasmReader *
             r, DIAG_MALFORMED, at,
             "unexpected end: %u functions are announced, but only %zu bytes follow", n,
             (size_t)(end - r->c.at));
+    enum { ADDED = 64 }; /* so many more do not move them */
+    if (section == WASM_SEC_FUNCTION && n <= (size_t)(r->c.end - r->c.at))
+        vec_reserve(&r->m->funcs, n + ADDED);
     if (section == WASM_SEC_GLOBAL) /* the two of which there may be very many */
         vec_reserve(&r->m->globals, n);
     if (section == WASM_SEC_DATA && !skip_datas(r, &n))
