@@ -76,10 +76,11 @@ typedef enum RunForm {
      : IS_STAR(operands) || IS_STAR(results)         ? RUN_OTHER                                   \
                                                      : SIMPLE_FORM(imm, operands, results))
 /* By the first byte. */
-static const struct RunOp {
+typedef struct RunOp {
     uint16_t op;  /* WasmOp */
     uint8_t form; /* RunForm */
-} run_ops[256] = {
+} RunOp;
+static const RunOp run_ops[256] = {
 #define OP_0x00(code, ...) [code] = {__VA_ARGS__},
 #define OP_0xfb(code, ...)
 #define OP_0xfc(code, ...)
@@ -90,6 +91,10 @@ static const struct RunOp {
     OP_##prefix(code, WASM_OP_##id, FORM(WASM_OP_##id, operands, results, WASM_IMM_##imm))
 #include "wasm/opcode.def"
 };
+
+static inline const WasmSimpleSig *sig(const RunOp *is) {
+    return &wasm_simple_sigs[is->op];
+}
 
 /* The operand stack and the innermost construct, at hand. */
 typedef struct Run {
@@ -316,30 +321,32 @@ static inline uint32_t memory_argument(const uint8_t *at, const WasmSimpleSig *g
 }
 
 /* Applies the instruction at `at`; returns its size, 0 = it is not taken. */
-static inline uint32_t apply(Run *r, struct RunOp is, const uint8_t *at) {
+static inline uint32_t apply(Run *r, const RunOp *is, const uint8_t *at) {
     const WasmTyper *t = r->t;
-    const WasmSimpleSig *g = &wasm_simple_sigs[is.op];
     uint32_t v, w, n, k;
-    switch ((RunForm)is.form) {
+    switch ((RunForm)is->form) {
     case RUN_OTHER: return 0;
     case RUN_NOTHING: return 1;
-    case RUN_UNARY: return unary(r, g->params[0], g->result);
-    case RUN_BINARY: return binary(r, g);
-    case RUN_NUMBER: return (n = signed_number(at + 1)) && push(r, g->result) ? 1 + n : 0;
-    case RUN_LONG: return (n = long_number(at + 1)) && push(r, g->result) ? 1 + n : 0;
-    case RUN_NUMBER_4: return r->end - at >= 5 && push(r, g->result) ? 5 : 0;
-    case RUN_NUMBER_8: return r->end - at >= 9 && push(r, g->result) ? 9 : 0;
+    case RUN_UNARY: return unary(r, sig(is)->params[0], sig(is)->result);
+    case RUN_BINARY: return binary(r, sig(is));
+    case RUN_NUMBER: return (n = signed_number(at + 1)) && push(r, sig(is)->result) ? 1 + n : 0;
+    case RUN_LONG: return (n = long_number(at + 1)) && push(r, sig(is)->result) ? 1 + n : 0;
+    case RUN_NUMBER_4: return r->end - at >= 5 && push(r, sig(is)->result) ? 5 : 0;
+    case RUN_NUMBER_8: return r->end - at >= 9 && push(r, sig(is)->result) ? 9 : 0;
     case RUN_LOAD:
-        return (n = memory_argument(at + 1, g)) && unary(r, r->address, g->result) ? 1 + n : 0;
-    case RUN_STORE: return (n = memory_argument(at + 1, g)) && store(r, g->params[1]) ? 1 + n : 0;
+        return (n = memory_argument(at + 1, sig(is))) && unary(r, r->address, sig(is)->result)
+                   ? 1 + n
+                   : 0;
+    case RUN_STORE:
+        return (n = memory_argument(at + 1, sig(is))) && store(r, sig(is)->params[1]) ? 1 + n : 0;
     case RUN_GET: return (n = number(at + 1, &v)) && get(r, &t->locals, v) ? 1 + n : 0;
     case RUN_SET: return (n = number(at + 1, &v)) && set(r, &t->locals, v, true) ? 1 + n : 0;
     case RUN_TEE: return (n = number(at + 1, &v)) && set(r, &t->locals, v, false) ? 1 + n : 0;
     case RUN_GLOBAL_GET: return (n = number(at + 1, &v)) && get_global(r, t->m, v) ? 1 + n : 0;
     case RUN_GLOBAL_SET: return (n = number(at + 1, &v)) && set_global(r, t->m, v) ? 1 + n : 0;
     case RUN_DROP: return r->len > r->height ? r->len--, 1 : 0;
-    case RUN_OPEN: return at[1] == WASM_NONE && open(r, is.op, at, false) ? 2 : 0;
-    case RUN_IF: return at[1] == WASM_NONE && open(r, is.op, at, true) ? 2 : 0;
+    case RUN_OPEN: return at[1] == WASM_NONE && open(r, is->op, at, false) ? 2 : 0;
+    case RUN_IF: return at[1] == WASM_NONE && open(r, is->op, at, true) ? 2 : 0;
     case RUN_ELSE: return other_arm(r);
     case RUN_END: return end(r, at);
     case RUN_BR: return (n = number(at + 1, &v)) && branch(r, v, true) ? 1 + n : 0;
@@ -365,11 +372,11 @@ static const uint8_t *run(Run *state, const uint8_t *to) {
     Run r = *state; /* in registers */
     const uint8_t *at = r.from;
     while (at < to) {
-        struct RunOp is = run_ops[*at];
+        const RunOp *is = &run_ops[*at];
         uint32_t size = apply(&r, is, at);
         if (!size)
             break;
-        r.notes->seen[is.op] = 1;
+        r.notes->seen[is->op] = 1;
         at += size;
     }
     state->len = r.len;
