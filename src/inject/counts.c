@@ -29,6 +29,12 @@ void counts_free_sums(Counts *c) {
     c->sums_freed = true;
 }
 
+void counts_free_values(Counts *c) {
+    vec_free(&c->values);
+    vec_free(&c->numbered);
+    buf_free(&c->derived);
+}
+
 void counts_free_here(CountsHere *h) {
     segments_free(&h->segments);
     vec_free(&h->shares);
@@ -53,13 +59,11 @@ void counts_free_here(CountsHere *h) {
 
 void counts_written(Counts *c) {
     counts_free_sums(c);
-    vec_free(&c->numbered);
+    counts_free_values(c);
     vec_free(&c->points);
     vec_free(&c->loops);
     vec_free(&c->corrected);
     vec_free(&c->corrects);
-    buf_free(&c->derived);
-    vec_free(&c->values);
     counts_free_here(&c->here);
 }
 

@@ -294,5 +294,8 @@ uint32_t counts_add_part(Counts *c, uint32_t var);
 const CountSum *counts_sum(const Counts *c, uint32_t var);
 /* Frees all of them, once what adds them up is there: those over all code have many parts. */
 void counts_free_sums(Counts *c);
+/* Frees values and the table of derived counts, once the report's image has them: there may be as
+ * many values as instructions. */
+void counts_free_values(Counts *c);
 
 #endif

@@ -520,8 +520,10 @@ static bool link(void *self) {
         map_free(&r->flush.kept);
         return false;
     }
-    if (r->store.counts)
+    if (r->store.counts) {
         counts_free_sums(&r->coalesce.counts);
+        counts_free_values(&r->coalesce.counts);
+    }
     Splicer *s = &r->p.splicer;
     fill_init(&r->fill, s, &r->p.m, r->p.plan, &r->store);
     r->fill.kept = r->flush.kept; /* which code at sites shares with no other code */
