@@ -70,6 +70,7 @@ void counts_written(Counts *c) {
 void counts_free(Counts *c) {
     counts_written(c);
     vec_free(&c->funcs);
+    vec_free(&c->of_func);
     buf_free(&c->traps);
     vec_free(&c->trap_points);
     free(c->trap_moved);
@@ -827,11 +828,15 @@ static void close_function(Counts *c) {
 
 void counts_close(Counts *c) {
     counts_leave(c);
+    uint32_t funcs = c->funcs.len ? vec_last(&c->funcs).func + 1 : 0;
+    vec_zero(&c->of_func, funcs);
+    for (uint32_t i = 0; i < c->funcs.len; i++)
+        c->of_func.at[c->funcs.at[i].func] = i + 1;
 }
 
 const CountFunc *counts_func(const Counts *c, uint32_t func) {
-    uint32_t i = vec_first(&c->funcs, func, func);
-    return i < c->funcs.len && c->funcs.at[i].func == func ? &c->funcs.at[i] : NULL;
+    uint32_t i = func < c->of_func.len ? c->of_func.at[func] : 0;
+    return i ? &c->funcs.at[i - 1] : NULL;
 }
 
 uint32_t counts_add_part(Counts *c, uint32_t var) {

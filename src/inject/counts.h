@@ -132,6 +132,7 @@ typedef struct Counts {
     const WasmModule *m;
     const WasmDecoded *decoded; /* where the current function may be decoded, or NULL */
     Vec(CountFunc) funcs;       /* in the order of functions */
+    Vec(uint32_t) of_func;      /* when it is closed, by function: its number in `funcs`, from 1 */
     uint32_t ncounters;
     Vec(CountPoint) points; /* in the order of functions, in these of code */
     bool follows_locals;    /* there can be loops: */

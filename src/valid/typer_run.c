@@ -360,7 +360,7 @@ static inline uint32_t apply(Run *r, const RunOp *is, const uint8_t *at) {
                    : 0;
     case RUN_SELECT: return choose(r);
     }
-    return 0;
+    __builtin_unreachable(); /* all forms of run_ops are above */
 }
 
 /* An instruction that is looked at may have so many bytes, or be taken to have them. */
