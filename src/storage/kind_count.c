@@ -334,6 +334,19 @@ static void count_step(const Counter *c, const Site *site) {
     }
 }
 
+/* Steps over a call of which no more matters than where it is; false if it is not one. */
+static inline bool next_call(const KindCounts *k, WasmCode *code, WasmInstr *i) {
+    const uint8_t *from = code->at;
+    if (from == code->end || *from != wasm_ops[WASM_OP_CALL].code || k->of[WASM_OP_CALL].decoded)
+        return false;
+    code->at = wasm_skip_number(from + 1);
+    *i = (WasmInstr){.offset = (uint32_t)(from - code->start),
+                     .size = (uint32_t)(code->at - from),
+                     .op = WASM_OP_CALL,
+                     .opcode_size = 1};
+    return true;
+}
+
 /* Counts at all instructions of a body. */
 static void count_body(const Counter *c, const Site *func, WasmCode code) {
     Site site = *func;
@@ -344,7 +357,8 @@ static void count_body(const Counter *c, const Site *func, WasmCode code) {
     for (;;) {
         if (skims)
             skim(c, &site, &code);
-        if (!wasm_next_short(&code, &instr) && !wasm_next(&code, &instr))
+        bool called = skims && next_call(c->k, &code, &instr);
+        if (!called && !wasm_next_short(&code, &instr) && !wasm_next(&code, &instr))
             break;
         site.pc = instr.offset;
         site.at_func_end = code.at == code.end;
