@@ -83,10 +83,7 @@ static bool put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const W
         return true;
     bool param = wasm_ops[i->op].category == WASM_CAT_LOCAL; /* others are temporaries already */
     if (param && temp[i->a] != UINT32_MAX)
-        template_use_temp(t, temp[i->a],
-                          i->op == WASM_OP_LOCAL_GET   ? HOLE_GET
-                          : i->op == WASM_OP_LOCAL_SET ? HOLE_SET
-                                                       : HOLE_TEE);
+        template_use_temp(t, temp[i->a], hole_access((WasmOp)i->op));
     else if (param)
         put_formal(t, &x->r->formals[i->a]);
     else

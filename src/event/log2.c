@@ -17,6 +17,11 @@ typedef struct Pure {
 
 static bool is_pure(Pure *p, const Fn *fn);
 
+/* Whether any number can be divided by it: it is a constant other than 0 and -1. */
+static bool divides(const Expr *e) {
+    return e->kind == EXPR_INT && e->integer != 0 && e->integer != UINT64_MAX;
+}
+
 /* Whether computing a number has no effect, and cannot trap. */
 static bool is_pure_value(Pure *p, const Expr *e) {
     bool integer = type_is_integer(e->type) || e->type->kind == TYPE_BOOL;
@@ -29,8 +34,7 @@ static bool is_pure_value(Pure *p, const Expr *e) {
     case EXPR_COND:
     case EXPR_CAST: return integer;
     case EXPR_BINARY:
-        return integer && ((e->op != OP_DIV && e->op != OP_REM) ||
-                           (e->args[1]->kind == EXPR_INT && e->args[1]->integer + 1 > 1));
+        return integer && ((e->op != OP_DIV && e->op != OP_REM) || divides(e->args[1]));
     case EXPR_NAME: return integer && e->var && e->var->storage == STORAGE_LOCAL;
     case EXPR_CALL: return integer && e->fn && is_pure(p, e->fn);
     default: return false;

@@ -1,6 +1,6 @@
 /*
  * event/log2.h - functions of a script that tell the highest bit of a number: a logarithm, however
- * it is written. Instructions have that as one, i32.clz.
+ * it is written. WebAssembly has instructions for that, i32.clz and i64.clz.
  */
 #ifndef WHAMMC_EVENT_LOG2_H
 #define WHAMMC_EVENT_LOG2_H

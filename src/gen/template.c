@@ -95,10 +95,7 @@ static bool put(TemplateMaker *t, const uint8_t *body, const WasmInstr *i) {
 static bool put_temp(TemplateMaker *t, const WasmInstr *i) {
     if (i->a - t->nparams >= t->temps.len)
         return false;
-    template_use_temp(t, i->a - t->nparams,
-                      i->op == WASM_OP_LOCAL_GET   ? HOLE_GET
-                      : i->op == WASM_OP_LOCAL_SET ? HOLE_SET
-                                                   : HOLE_TEE);
+    template_use_temp(t, i->a - t->nparams, hole_access((WasmOp)i->op));
     return true;
 }
 

@@ -84,6 +84,10 @@ extern const HelperInfo helper_infos[HELPER_COUNT];
 enum { HOLE_LEAVES = 256, HOLE_MARK = HOLE_LEAVES - 1 }; /* HOLE_MARK: of an element, not a leaf */
 
 typedef enum HoleAccess { HOLE_GET, HOLE_SET, HOLE_TEE } HoleAccess;
+/* What an instruction does to the local that it names. */
+static inline HoleAccess hole_access(WasmOp op) {
+    return op == WASM_OP_LOCAL_GET ? HOLE_GET : op == WASM_OP_LOCAL_SET ? HOLE_SET : HOLE_TEE;
+}
 
 typedef struct Hole {
     uint32_t at; /* bytes of code before it */

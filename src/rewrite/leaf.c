@@ -17,8 +17,8 @@ typedef struct Leaves {
     const WasmModule *m;
     const uint32_t *helpers; /* NULL = the module is not laid out */
     WasmRemap map;           /* handles to final indices */
-    const Template **of;  /* by handle: what was found out about a function; NULL = nothing yet */
-    uint64_t growth_left; /* bytes */
+    const Template **of; /* by handle: what was found out about a function; NULL = nothing yet */
+    uint64_t *growth;    /* bytes that there may be more at sites */
 } Leaves;
 
 static const Template no_leaf;
@@ -84,22 +84,16 @@ static const Template *leaf_of_func(const Leaves *x, uint32_t func) {
 
 /* Whether a hole is filled in the same way in a function and where that is inlined, and not with a
  * call. */
-static bool may_be_in_leaf_hole(const Hole *h) {
-    switch ((HoleKind)h->kind) {
-    case HOLE_TEMP:
-    case HOLE_VAR:
-    case HOLE_TALLY:
-    case HOLE_TEXT:
-    case HOLE_GLOBAL: return true;
-    default: return h->kind == HOLE_RARE;
-    }
+static bool is_same_inlined(HoleKind kind) {
+    return kind == HOLE_TEMP || kind == HOLE_VAR || kind == HOLE_TALLY || kind == HOLE_TEXT ||
+           kind == HOLE_GLOBAL;
 }
 
 /* A function of a script. */
 static const Template *leaf_of_fn(const Template *t) {
     bool is = t && size_of(t) <= MAX_LEAF && !t->ngives;
     for (uint32_t i = 0; is && i < t->nholes; i++)
-        is = may_be_in_leaf_hole(&t->holes[i]);
+        is = is_same_inlined((HoleKind)t->holes[i].kind);
     WasmCode code = wasm_code(t->code, is ? t->len : 0, 0);
     WasmInstr i;
     while (is && wasm_next(&code, &i))
@@ -132,13 +126,12 @@ static const Template *find_leaf(const Leaves *x, const Hole *h, WasmTypes *para
 
 /* ---- inlining ---- */
 
-/* A call that becomes code: of parameters the function's locals, of temporaries those from `first`.
- */
+/* A call that becomes code: the leaf's parameters and temporaries become temporaries of `to`. */
 typedef struct Inlined {
     TemplateMaker *to;
     const Template *leaf;
-    uint32_t params, temps; /* temporaries of the template: the first parameter, the first other */
-    uint32_t hole;          /* of the leaf, the next one */
+    uint32_t params, temps; /* the number of the first of each in `to` */
+    uint32_t hole;          /* the leaf's next one */
 } Inlined;
 
 static void put_param(const Inlined *x, uint32_t param, HoleAccess access) {
@@ -155,39 +148,38 @@ static void put_holes(Inlined *x, uint32_t at) {
     }
 }
 
-/* How many times the code names each parameter; the first `nparams` of `uses`, which are 0. Returns
- * how many instructions at the beginning push the parameters in order. */
-static uint32_t count_uses(const Template *leaf, uint32_t nparams, uint32_t *uses) {
+/* How a leaf's code names its parameters. */
+typedef struct ParamUse {
+    uint32_t pushed; /* how many instructions at the beginning push them in order */
+    uint32_t named;  /* how many instructions name one */
+} ParamUse;
+
+static ParamUse find_use(const Template *leaf) {
+    ParamUse use = {0};
     WasmCode code = wasm_code(leaf->code, leaf->len, 0);
-    uint32_t pushed = 0, n = 0;
+    uint32_t n = 0;
     for (WasmInstr i; wasm_next(&code, &i); n++) {
         if (wasm_ops[i.op].category != WASM_CAT_LOCAL)
             continue;
-        uses[i.a]++;
         bool hole = leaf->nholes && leaf->holes[0].at <= i.offset;
-        pushed += pushed == n && !hole && i.op == WASM_OP_LOCAL_GET && i.a == n && n < nparams;
+        use.pushed += use.pushed == n && !hole && i.op == WASM_OP_LOCAL_GET && i.a == n;
+        use.named++;
     }
-    return pushed;
+    return use;
 }
 
 /* The code that runs in place of the call, with the arguments on the stack. */
 static void put_leaf(TemplateMaker *to, const Template *leaf, const WasmTypes *params) {
-    Inlined x = {to, leaf, to->temps.len, to->temps.len + params->len, 0};
-    uint32_t *uses = mem_zalloc(sizeof *uses * (params->len + 1u));
-    uint32_t skip = 0, last = params->len;
-    uint32_t pushed = count_uses(leaf, params->len, uses);
-    bool once = pushed == params->len;
-    for (uint32_t i = 0; i < params->len; i++) {
-        once &= uses[i] == 1;
+    uint32_t n = params->len;
+    Inlined x = {to, leaf, to->temps.len, to->temps.len + n, 0};
+    for (uint32_t i = 0; i < n; i++)
         template_add_temp(to, params->at[i]);
-    }
     for (uint32_t i = 0; i < leaf->ntemps; i++)
         template_add_temp(to, leaf->temps[i]);
-    if (once) /* they are where the code wants them */
-        skip = last;
-    else if (pushed)
-        skip = 1; /* the first is pushed, after it was set */
-    for (uint32_t i = last; !once && i > 0; i--)
+    ParamUse use = find_use(leaf);
+    bool there = use.pushed == n && use.named == n; /* arguments are where the code wants them */
+    uint32_t skip = there ? n : use.pushed > 0;     /* these instructions are not needed */
+    for (uint32_t i = n; !there && i > 0; i--)
         put_param(&x, i - 1, skip && i == 1 ? HOLE_TEE : HOLE_SET);
     WasmCode code = wasm_code(leaf->code, leaf->len, 0);
     for (WasmInstr i; wasm_next(&code, &i);) {
@@ -197,15 +189,11 @@ static void put_leaf(TemplateMaker *to, const Template *leaf, const WasmTypes *p
         }
         put_holes(&x, i.offset);
         if (wasm_ops[i.op].category == WASM_CAT_LOCAL)
-            put_param(&x, i.a,
-                      i.op == WASM_OP_LOCAL_GET   ? HOLE_GET
-                      : i.op == WASM_OP_LOCAL_SET ? HOLE_SET
-                                                  : HOLE_TEE);
+            put_param(&x, i.a, hole_access((WasmOp)i.op));
         else
             buf_bytes(&to->code, leaf->code + i.offset, i.size);
     }
     put_holes(&x, leaf->len);
-    free(uses);
 }
 
 /* The bytes that a template grows by. */
@@ -243,20 +231,23 @@ static const Template *inlined(const Leaves *x, const Template *t, WasmTypes *pa
 /* A template that will be at `sites` places. */
 static void inline_in(Leaves *x, void **template, uint32_t sites, WasmTypes *params) {
     uint64_t growth = growth_of(x, *template, params) * sites;
-    if (!growth || growth > x->growth_left)
+    if (!growth || growth > *x->growth)
         return;
-    x->growth_left -= growth;
+    *x->growth -= growth;
     *template = (void *)(uintptr_t)inlined(x, *template, params);
 }
 
-void leaf_inline(Plan *plan, const WasmModule *m, const uint32_t *helpers) {
+uint64_t leaf_growth(const WasmModule *m) {
+    uint64_t share = m->size / GROWTH_SHARE;
+    return share > MIN_GROWTH ? share : MIN_GROWTH;
+}
+
+void leaf_inline(Plan *plan, const WasmModule *m, const uint32_t *helpers, uint64_t *growth) {
     if (plan->empty_bodies) /* to measure what calls cost */
         return;
-    uint64_t share = m->size / GROWTH_SHARE;
-    Leaves x = {.plan = plan, .m = m, .helpers = helpers};
+    Leaves x = {.plan = plan, .m = m, .helpers = helpers, .growth = growth};
     if (helpers)
         x.map = wasm_layout_remap(m);
-    x.growth_left = share > MIN_GROWTH ? share : MIN_GROWTH;
     x.of = mem_zalloc(sizeof *x.of * (m->funcs.len + 1u));
     WasmTypes params = {0};
     for (uint32_t i = 0; i < plan->fns.len; i++)

@@ -480,8 +480,9 @@ static bool link(void *self) {
     if (r->p.diags->errors > errors || !drop_values(r, init) || !flush_plan(&r->flush) ||
         !compile(r, init, NULL))
         return false;
+    uint64_t growth = leaf_growth(&r->p.m);
     if (!r->options->no_optimise) {
-        leaf_inline(r->p.plan, &r->p.m, NULL);
+        leaf_inline(r->p.plan, &r->p.m, NULL, &growth);
         outline_shapes(r->p.plan);
         rare_mark(r->p.plan, &r->p.m);
         keep_find(&r->keep, r->p.plan, &r->p.m, &r->p.matcher.survey, r->p.touched);
@@ -509,7 +510,7 @@ static bool link(void *self) {
         polls_add(&r->polls, &r->p.m);
     wasm_layout(&r->p.m);
     if (!r->options->no_optimise)
-        leaf_inline(r->p.plan, &r->p.m, r->helpers);
+        leaf_inline(r->p.plan, &r->p.m, r->helpers, &growth);
     if (r->options->polls)
         polls_fill(&r->polls, &r->p.m);
     store_laid_out(&r->store, &r->p.m);
