@@ -55,6 +55,27 @@ static inline void buf_bytes(Buf *b, const void *p, size_t n) {
         memcpy(b->data + b->len, p, n);
     b->len += n;
 }
+/* The same, faster if there are few bytes. */
+static inline void buf_short(Buf *b, const uint8_t *from, size_t n) {
+    buf_reserve(b, n);
+    uint8_t *to = b->data + b->len;
+    b->len += n;
+    if (n > 32) {
+        memcpy(to, from, n);
+    } else if (n > 16) { /* the two halves may overlap */
+        memcpy(to, from, 16);
+        memcpy(to + n - 16, from + n - 16, 16);
+    } else if (n >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + n - 8, from + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + n - 4, from + n - 4, 4);
+    } else {
+        for (size_t k = 0; k < n; k++)
+            to[k] = from[k];
+    }
+}
 /* Unsigned LEB128 at a place with room for it, 10 bytes at most; returns what is after it. */
 static inline uint8_t *uleb_put(uint8_t *to, uint64_t v) {
     for (; v >= 0x80; v >>= 7)

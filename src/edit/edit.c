@@ -63,28 +63,6 @@ typedef struct Edit {
     WasmHandlers handlers;
 } Edit;
 
-/* buf_bytes, faster if there are few bytes. */
-static inline void put_short(Buf *out, const uint8_t *from, size_t n) {
-    buf_reserve(out, n);
-    uint8_t *to = out->data + out->len;
-    out->len += n;
-    if (n > 32) {
-        memcpy(to, from, n);
-    } else if (n > 16) { /* the two halves may overlap */
-        memcpy(to, from, 16);
-        memcpy(to + n - 16, from + n - 16, 16);
-    } else if (n >= 8) {
-        memcpy(to, from, 8);
-        memcpy(to + n - 8, from + n - 8, 8);
-    } else if (n >= 4) {
-        memcpy(to, from, 4);
-        memcpy(to + n - 4, from + n - 4, 4);
-    } else {
-        for (size_t k = 0; k < n; k++)
-            to[k] = from[k];
-    }
-}
-
 /* Notes where the `if`s of the piece that are rarely executed go. */
 static void note_rare(Edit *e, const WasmPatch *p) {
     const WasmBodyEdit *edit = e->edit;
@@ -105,7 +83,7 @@ static inline void put_piece(Edit *e, const WasmPatch *p) {
         return;
     if (e->edit->nrare)
         note_rare(e, p);
-    put_short(e->out, e->edit->code + p->code, p->len);
+    buf_short(e->out, e->edit->code + p->code, p->len);
 }
 
 /* The marks before `to`, from `run` on: the code there is copied unchanged. */
@@ -119,7 +97,7 @@ static void move_marks(Edit *e, const uint8_t *to) {
 static void flush(Edit *e, const uint8_t *to) {
     if (e->edit && e->mark < e->edit->nmarks)
         move_marks(e, to);
-    put_short(e->out, e->run, (size_t)(to - e->run));
+    buf_short(e->out, e->run, (size_t)(to - e->run));
     e->run = to;
 }
 

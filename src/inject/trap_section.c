@@ -46,18 +46,6 @@ static uint32_t shift_of(const Counts *c, uint32_t trap) {
     return c->trap_moved[trap] - c->trap_points.at[trap];
 }
 
-/* buf_str for mostly very few bytes. */
-static inline void put_few(Buf *b, Str bytes) {
-    enum { FEW = 8 };
-    if (bytes.len > FEW) {
-        buf_str(b, bytes);
-        return;
-    }
-    buf_reserve(b, FEW);
-    for (uint32_t k = 0; k < bytes.len; k++)
-        b->data[b->len++] = (uint8_t)bytes.ptr[k];
-}
-
 static inline void put_run(Section *s, const Run *run) {
     enum { LONGEST = 3 * 10 };
     const Counts *c = s->c;
@@ -72,7 +60,7 @@ static inline void put_run(Section *s, const Run *run) {
     if (last > first)
         to = uleb_put(to, last - first);
     s->runs.len = (size_t)(to - s->runs.data);
-    put_few(&s->runs, run->amounts);
+    buf_short(&s->runs, (const uint8_t *)run->amounts.ptr, run->amounts.len);
     s->offset = last;
     s->shift = shift;
 }

@@ -103,7 +103,7 @@ typedef struct Run {
     const uint8_t *from, *end; /* of the code; from `from` on it is looked at, */
     uint32_t offset;           /* which is here in the body */
     uint32_t len, height;
-    WasmType *stack;  /* has room for as many as there are bytes of code */
+    WasmType *stack;  /* has room for as many as there are bytes of code to look at */
     WasmType address; /* of memory 0; WASM_NONE = there is none */
 } Run;
 
@@ -363,8 +363,14 @@ static inline uint32_t apply(Run *r, const RunOp *is, const uint8_t *at) {
     __builtin_unreachable(); /* all forms of run_ops are above */
 }
 
-/* An instruction that is looked at may have so many bytes, or be taken to have them. */
-enum { LONGEST = 16 };
+enum {
+    LONGEST = 16, /* an instruction that is looked at may have so many bytes, or be taken to */
+#ifdef NDEBUG
+    AT_ONCE = 64 << 10, /* bytes of code, as the operand stack has room for each of them */
+#else
+    AT_ONCE = 64,
+#endif
+};
 
 /* Takes instructions that begin before `to`, after which there are LONGEST bytes more. Returns
  * where the next one is. */
@@ -401,7 +407,9 @@ static const uint8_t *run_last(Run *r) {
 void wasm_typer_run(WasmTyper *t, WasmCode *code, WasmNotes *notes) {
     if (!t->frames.len || t->tracks_inits || code->decoded || code->error)
         return;
-    vec_reserve(&t->stack, code->end - code->at);
+    size_t left = (size_t)(code->end - code->at);
+    bool whole = left <= AT_ONCE;
+    vec_reserve(&t->stack, whole ? left : AT_ONCE);
     Run r = {.t = t,
              .notes = notes,
              .from = code->at,
@@ -411,8 +419,8 @@ void wasm_typer_run(WasmTyper *t, WasmCode *code, WasmNotes *notes) {
              .len = t->stack.len,
              .height = vec_last(&t->frames).height,
              .address = t->m->memories.len ? wasm_memory_address(t->m, 0) : WASM_NONE};
-    if (r.end - r.from > LONGEST)
-        code->at = run(&r, r.end - LONGEST);
+    if (left > LONGEST)
+        code->at = run(&r, whole ? r.end - LONGEST : r.from + AT_ONCE - LONGEST);
     r.offset += (uint32_t)(code->at - r.from);
     r.from = code->at;
     if (r.end - r.from <= LONGEST)
