@@ -1,9 +1,9 @@
 // Compares what instrumented programs compute by functions of a library with what the library computes by itself; prints what differs.
 // usage: node compare.mjs < JSON
-// {"lib": FILE, "params": [types of each function], "pairs": [[i32, i64]], "outputs": {form: FILE}}, numbers as text
+// {"lib": FILE, "address": type, "params": [types of each function], "pairs": [[i32, i64]], "outputs": {form: FILE}}, numbers as text
 import { readFileSync } from 'node:fs';
 
-const { lib, params, pairs, outputs } = JSON.parse(readFileSync(0, 'utf8'));
+const { lib, address, params, pairs, outputs } = JSON.parse(readFileSync(0, 'utf8'));
 const narrow = n => BigInt.asIntN(64, n);
 
 /** The sums of the script, by name. */
@@ -20,7 +20,7 @@ function expected() {
     });
   }
   let state = narrow(BigInt(exports.global32()) * 17n + exports.global64());
-  for (let n = 0; n < 12; n++) state = narrow(state * 31n + exports.peek(8 * n));
+  for (let n = 0; n < 12; n++) state = narrow(state * 31n + exports.peek(address === 'i64' ? BigInt(8 * n) : 8 * n));
   return { ...Object.fromEntries(sums.map((sum, k) => [`s${k}`, sum])), state };
 }
 
