@@ -150,22 +150,52 @@ static bool has_in_some_mode(WasmOp op, Str name) {
     return false;
 }
 
-/* Says of a name that none of the events has where there is such a name. */
-static void hint_elsewhere(const Blame *b, Str name, Diags *diags, Diag *d) {
-    Buf ops = {0};
+/* The events other than instructions that have the name, as in "wasm:block:end". */
+static void put_other_events(Str name, Buf *out) {
+    Bound bound;
+    for (uint32_t kind = 0; kind < EVENT_OPCODE; kind++) {
+        Event e = {(EventKind)kind, WASM_OP_NOP, MODE_NONE};
+        if (!event_name_lookup(e, name, &bound))
+            continue;
+        buf_printf(out, "%s", out->len ? ", " : "");
+        event_text(out, e, false);
+    }
+}
+
+/* The first of the instructions that have the name in some mode; returns how many have it. */
+static uint32_t put_instructions(Str name, Buf *out) {
     uint32_t n = 0;
-    bool here = true; /* it is the mode that is wrong */
-    bool unwinds = false;
-    for (uint32_t i = 0; i < b->events.len; i++)
-        here &= b->events.at[i].kind == EVENT_OPCODE && has_in_some_mode(b->events.at[i].op, name);
-    for (uint32_t i = 0; i < b->events.len; i++)
-        unwinds |= b->events.at[i].mode == MODE_UNWIND;
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++)
         if (has_in_some_mode((WasmOp)op, name) && n++ < MAX_NAMED)
-            buf_printf(&ops, "%s%s", n > 1 ? ", " : "", wasm_ops[op].mnemonic);
-    if (here && unwinds)
+            buf_printf(out, "%s%s", n > 1 ? ", " : "", wasm_ops[op].mnemonic);
+    return n;
+}
+
+/* All the events are instructions that have the name in another mode. */
+static bool is_of_other_mode(const Blame *b, Str name) {
+    bool here = b->events.len > 0;
+    for (uint32_t i = 0; i < b->events.len; i++)
+        here &= b->events.at[i].kind == EVENT_OPCODE && has_in_some_mode(b->events.at[i].op, name);
+    return here;
+}
+
+static bool has_unwind(const Blame *b) {
+    bool unwinds = false;
+    for (uint32_t i = 0; i < b->events.len; i++)
+        unwinds |= b->events.at[i].mode == MODE_UNWIND;
+    return unwinds;
+}
+
+/* Says of a name that none of the probe's events has where there is such a name; false if there is
+ * none anywhere. */
+static bool hint_place(const Blame *b, Str name, Diags *diags, Diag *d) {
+    Buf ops = {0}, others = {0};
+    uint32_t n = put_instructions(name, &ops);
+    put_other_events(name, &others);
+    bool here = n && is_of_other_mode(b, name);
+    if (here && has_unwind(b))
         diag_hint(diags, d, "'unwind' probes have no operands or results");
-    else if (here && b->events.len)
+    else if (here)
         diag_hint(diags, d, "'%.*s' exists only in 'after' probes", STR_ARG(name));
     else if (n == WASM_OP_COUNT)
         diag_hint(diags, d, "'%.*s' exists only in probes at a location in the code",
@@ -175,12 +205,24 @@ static void hint_elsewhere(const Blame *b, Str name, Diags *diags, Diag *d) {
     else if (n)
         diag_hint(diags, d, "'%.*s' is a name of %s and %u more instructions", STR_ARG(name),
                   buf_cstr(&ops), n - MAX_NAMED);
+    else if (others.len)
+        diag_hint(diags, d, "'%.*s' exists only in %s", STR_ARG(name), buf_cstr(&others));
+    bool exists = n || others.len;
     buf_free(&ops);
-    const char *like = n || d->hints.len ? NULL : event_name_like(name);
-    if (like) {
-        diag_hint(diags, d, "did you mean '%s'?", like);
-        hint_elsewhere(b, str_of(like), diags, d);
-    }
+    buf_free(&others);
+    return exists;
+}
+
+/* Says of a name that none of the events has where it exists, or else which name may be meant, and
+ * where that exists. */
+static void hint_elsewhere(const Blame *b, Str name, Diags *diags, Diag *d) {
+    if (d == &diags->spare || hint_place(b, name, diags, d) || d->hints.len)
+        return;
+    const char *like = event_name_like(name);
+    if (!like)
+        return;
+    diag_hint(diags, d, "did you mean '%s'?", like);
+    hint_place(b, str_of(like), diags, d);
 }
 
 /* Says of a function that none of the events has that it is one of alt probes. */

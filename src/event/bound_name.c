@@ -290,7 +290,7 @@ const char *event_name_like(Str name) {
         if (event_name_is_numbered((NameId)i))
             continue;
         uint32_t distance = str_distance(name, str_of(names[i].text), nearest);
-        if (distance < nearest) {
+        if (distance && distance < nearest) {
             nearest = distance;
             like = names[i].text;
         }

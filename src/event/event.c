@@ -190,7 +190,7 @@ typedef struct Nearest {
 
 static void nearest_add(Nearest *n, const char *name) {
     uint32_t d = str_distance(n->wanted, str_of(name), 3);
-    if (d < n->distance) {
+    if (d && d < n->distance) {
         n->distance = d;
         n->name = name;
     }
@@ -276,6 +276,15 @@ static void expand_kind(Expansion *x, EventKind kind) {
     }
 }
 
+/* Whether the rule's package is a whole event, such as wasm:begin. */
+static bool package_is_event(const Rule *rule) {
+    for (uint32_t k = 0; k < EVENT_KIND_COUNT; k++)
+        if (!*kinds[k].event && !kinds[k].has_modes &&
+            pattern_names(rule->parts[1].pattern, kinds[k].package))
+            return true;
+    return false;
+}
+
 bool rule_expand(const Rule *rule, Events *out, Diags *diags) {
     Expansion x = {.rule = rule, .out = out};
     uint32_t before = out->len;
@@ -294,7 +303,12 @@ bool rule_expand(const Rule *rule, Events *out, Diags *diags) {
     x.suggests = true;
     for (uint32_t k = 0; k < EVENT_KIND_COUNT; k++)
         expand_kind(&x, (EventKind)k);
-    if (!x.package) {
+    if (!x.package && package_is_event(rule)) {
+        Str package = rule->parts[1].pattern;
+        diag(diags, DIAG_RULE_PARTS, rule->span,
+             "wasm:%.*s is an event without further parts: write 'wasm:%.*s'", STR_ARG(package),
+             STR_ARG(package));
+    } else if (!x.package) {
         no_match(rule, 1, "package", &x.near_package, diags);
     } else if (rule->nparts == 2) {
         diag(diags, DIAG_RULE_PARTS, rule->span,

@@ -125,7 +125,7 @@ bool event_name_is_numbered(NameId id);
 /* Whether there are events that have such a name. */
 bool event_name_exists(Str name);
 
-/* The name of some event that is most like this one, for "did you mean"; NULL if none is. */
+/* Another name, of some event, that is most like this one, for "did you mean"; NULL if none is. */
 const char *event_name_like(Str name);
 
 /* Calls add() with every name that event e has (argN as arg0, arg1 ...). */

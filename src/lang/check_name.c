@@ -88,7 +88,8 @@ typedef struct Best {
 static void consider(void *ctx, Str name) {
     Best *best = ctx;
     uint32_t d = str_distance(best->wanted, name, best->distance + 1);
-    if (d > best->distance || name.len > NAME_SIZE)
+    bool same = d == 0; /* the name exists, but not as what is wanted here */
+    if (same || d > best->distance || name.len > NAME_SIZE)
         return;
     if (d < best->distance)
         best->n = 0;

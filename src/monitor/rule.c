@@ -147,7 +147,7 @@ static void consider(Closest *c, const char *text) {
     if (!text || !c->distance)
         return;
     uint32_t d = str_distance(c->to, str_of(text), c->distance);
-    if (d < c->distance)
+    if (d && d < c->distance)
         c->distance = d, c->text = text;
 }
 
