@@ -232,6 +232,19 @@ static const Type *convert(Check *c, Expr *e, const Type *t, const Type *want) {
     return want;
 }
 
+/* A constant of the event keeps the low bits where its value does not fit: the script may mean
+ * other events of its rule. */
+static void report_narrowing(Check *c, const Expr *e, const Type *want) {
+    uint64_t value = e->bound.value, kept = wrap(value, want);
+    Diag *g =
+        diag(c->diags, DIAG_NARROWING, e->span,
+             type_is_signed(want) ? "'%.*s' is %llu in %s, but its low %u bits as %s are %lld"
+                                  : "'%.*s' is %llu in %s, but its low %u bits as %s are %llu",
+             STR_ARG(e->name), (unsigned long long)value, c->scope->describe, type_bits(want),
+             want->text, (long long)kept);
+    diag_hint(c->diags, g, "use a wider type, or 'as %s' to keep the low bits", want->text);
+}
+
 const Type *check_constant_name(Check *c, Expr *e, const Type *t, const Type *want) {
     if (!type_is_numeric(want) || want == t)
         return t;
@@ -241,11 +254,8 @@ const Type *check_constant_name(Check *c, Expr *e, const Type *t, const Type *wa
         return convert(c, e, t, want);
     if (fits(&(Expr){.integer = e->bound.value}, want))
         return want;
-    Diag *g = check_error(c, DIAG_LITERAL_RANGE, e->span,
-                          "'%.*s' is %llu in %s: out of range for %s", STR_ARG(e->name),
-                          (unsigned long long)e->bound.value, c->scope->describe, want->text);
-    range_hint(c, g, want);
-    return &type_error;
+    report_narrowing(c, e, want);
+    return convert(c, e, t, want);
 }
 
 const Type *check_float(Check *c, Expr *e, const Type *want) {
