@@ -3,7 +3,9 @@
  */
 #include "analysis/loop_step.h"
 
-enum { MAX_LOCALS = 32, MAX_STACK = 32, MAX_STRIDE = 65536, MIN_ACCESSES = 2, NONE = UINT32_MAX };
+#include <assert.h>
+
+enum { MAX_LOCALS = 32, MAX_STACK = 32, MAX_ACCESSES = 32, MIN_ACCESSES = 2, NONE = UINT32_MAX };
 
 /* factor * (what `local` was when the iteration began) + offset; or any value. */
 typedef struct Linear {
@@ -12,23 +14,42 @@ typedef struct Linear {
     uint32_t offset;
     bool offset_known; /* else it just is the same in all iterations */
     bool any;
-    bool counted; /* any value, but made of others that are not */
+    bool counted;    /* any value, but made of others that are not: */
+    uint32_t number; /* from 1: whether it is not 0 is the result of this comparison */
 } Linear;
+
+/* `left` op `right`. */
+typedef struct Comparison {
+    WasmOp op;
+    Linear left, right;
+} Comparison;
 
 /* A local that the loop writes to. */
 typedef struct Written {
     uint32_t local;
     bool set; /* in this iteration: to */
     Linear to;
-    uint32_t accesses;
-    uint32_t
-        grain; /* their addresses are multiples of this times what it was when the iteration began,
-                  and something that does not change; a power of two, 0 = there is none */
+    uint32_t accesses; /* at addresses that follow it */
 } Written;
 
+/* An access to memory at factor * (what `local` was when the iteration began) + something that does
+ * not change. */
+typedef struct Access {
+    uint32_t local, factor;
+    uint64_t end;   /* the first byte behind it, from this address */
+    uint64_t bytes; /* the memory never has more */
+} Access;
+
 typedef struct Iteration {
+    const WasmModule *m;
+    bool grows; /* memory 0 can become larger than it is declared */
     Written written[MAX_LOCALS];
     uint32_t nwritten;
+    Access accesses[MAX_ACCESSES];
+    uint32_t naccesses;
+    Comparison last; /* the last comparison */
+    uint32_t ncompared;
+    bool ends_elsewhere; /* what is in memory can end the loop, or another branch can */
     Linear stack[MAX_STACK];
     uint32_t depth;
 } Iteration;
@@ -89,11 +110,14 @@ static bool is_constant(Linear v) {
 }
 
 /* Comparing values that follow locals, not what is in memory. */
-static Linear compare(Linear a, Linear b) {
-    return (Linear){.local = NONE, .any = true, .counted = !a.any && !b.any};
+static Linear compare(Iteration *it, WasmOp op, Linear a, Linear b) {
+    it->last = (Comparison){op, a, b};
+    it->ncompared++;
+    return (Linear){
+        .local = NONE, .any = true, .counted = !a.any && !b.any, .number = it->ncompared};
 }
 
-static Linear combine(WasmOp op, Linear a, Linear b) {
+static Linear combine(Iteration *it, WasmOp op, Linear a, Linear b) {
     switch (op) {
     case WASM_OP_I32_ADD: return sum(a, b);
     case WASM_OP_I32_SUB: return sum(a, product(b, UINT32_MAX));
@@ -109,19 +133,27 @@ static Linear combine(WasmOp op, Linear a, Linear b) {
     case WASM_OP_I32_LE_S:
     case WASM_OP_I32_LE_U:
     case WASM_OP_I32_GE_S:
-    case WASM_OP_I32_GE_U: return compare(a, b);
+    case WASM_OP_I32_GE_U: return compare(it, op, a, b);
     default: return any;
     }
 }
 
-static void note_address(Iteration *it, Linear v) {
-    uint32_t grain = v.factor & (0 - v.factor);
-    if (v.any || v.local == NONE || !grain)
+/* The most bytes that memory k can have. Its type in an import holds for whatever is given. */
+static uint64_t most_bytes(const Iteration *it, uint32_t k) {
+    const WasmLimits *l = &it->m->memories.at[k].limits;
+    if (!l->has_max || (k == 0 && it->grows))
+        return l->page_log2 ? UINT64_C(1) << 32 : UINT32_MAX;
+    return l->max << l->page_log2;
+}
+
+static void note_access(Iteration *it, const WasmInstr *i, Linear v) {
+    it->ends_elsewhere |= v.any || it->naccesses == MAX_ACCESSES;
+    if (v.any || v.local == NONE || !v.factor || it->m->memories.at[i->b].limits.is64)
         return;
-    Written *w = find_written(it, v.local);
-    w->accesses++;
-    if (!w->grain || grain < w->grain)
-        w->grain = grain;
+    find_written(it, v.local)->accesses++;
+    if (it->naccesses < MAX_ACCESSES)
+        it->accesses[it->naccesses++] =
+            (Access){v.local, v.factor, i->c + wasm_access_bytes(i->op), most_bytes(it, i->b)};
 }
 
 /* ---- one iteration ---- */
@@ -133,14 +165,16 @@ static bool step_typed(Iteration *it, const WasmInstr *i) {
         return false;
     bool access = info->imm == WASM_IMM_MEMARG || info->imm == WASM_IMM_MEMARG_LANE;
     Linear operands[4];
+    it->ends_elsewhere |= wasm_op_traps[i->op];
     size_t n = strlen(info->operands);
     for (size_t k = n; k-- > 0;)
         operands[k] = pop(it);
     if (access)
-        note_address(it, operands[0]);
-    Linear result = n == 2                     ? combine((WasmOp)i->op, operands[0], operands[1])
-                    : i->op == WASM_OP_I32_EQZ ? compare(operands[0], constant(0))
-                                               : any;
+        note_access(it, i, operands[0]);
+    Linear result = n == 2 ? combine(it, (WasmOp)i->op, operands[0], operands[1])
+                    : i->op == WASM_OP_I32_EQZ
+                        ? compare(it, WASM_OP_I32_EQ, operands[0], constant(0))
+                        : any;
     for (const char *p = info->results; *p; p++)
         if (!push(it, result))
             return false;
@@ -190,27 +224,194 @@ static bool survey(Iteration *it, WasmCode code) {
     return false;
 }
 
-static bool is_step(const Written *w, LoopStep *step) {
-    Linear v = w->to;
-    if (!w->set || w->accesses < MIN_ACCESSES || v.any || v.local != w->local || v.factor != 1 ||
-        !v.offset_known || !v.offset)
-        return false;
-    bool down = v.offset >> 31;
-    uint32_t by = down ? 0 - v.offset : v.offset;
-    if (by & (by - 1))
-        return false;
-    *step = (LoopStep){.local = w->local, .down = down};
-    while (by >> step->log2 != 1)
-        step->log2++;
-    return (uint64_t)w->grain << step->log2 <= MAX_STRIDE;
+/* ---- how many iterations there can be ---- */
+
+/* By how much an iteration changes the local; 0: nothing, or not the same each time. */
+static uint32_t change_of(const Written *w) {
+    bool same = w->set && !w->to.any && w->to.local == w->local && w->to.factor == 1;
+    return same && w->to.offset_known ? w->to.offset : 0;
 }
 
-bool loop_step_find(WasmCode code, LoopStep *step_out) {
-    Iteration it = {.nwritten = 0};
+/* By how much an iteration changes a value that is not any. */
+static uint32_t change(Iteration *it, Linear v) {
+    return v.local == NONE ? 0 : v.factor * change_of(find_written(it, v.local));
+}
+
+/* The value goes through all numbers with its lowest bits before it repeats: how many bits. */
+static uint32_t fixed_bits(uint32_t change) {
+    assert(change);
+    return (uint32_t)__builtin_ctz(change);
+}
+
+/* Within 2^(32 - bits) iterations the address has been everywhere in 4 GiB in steps of 2^bits: in
+ * the highest place, or before, the access has trapped. */
+static bool must_trap(const Access *a, uint32_t bits) {
+    assert(a->bytes <= UINT64_C(1) << 32);
+    return (UINT64_C(1) << 32) - (UINT64_C(1) << bits) + a->end > a->bytes;
+}
+
+/* With the operands exchanged. */
+static WasmOp mirror(WasmOp op) {
+    switch (op) {
+    case WASM_OP_I32_LT_S: return WASM_OP_I32_GT_S;
+    case WASM_OP_I32_LT_U: return WASM_OP_I32_GT_U;
+    case WASM_OP_I32_GT_S: return WASM_OP_I32_LT_S;
+    case WASM_OP_I32_GT_U: return WASM_OP_I32_LT_U;
+    case WASM_OP_I32_LE_S: return WASM_OP_I32_GE_S;
+    case WASM_OP_I32_LE_U: return WASM_OP_I32_GE_U;
+    case WASM_OP_I32_GE_S: return WASM_OP_I32_LE_S;
+    case WASM_OP_I32_GE_U: return WASM_OP_I32_LE_U;
+    default: return op;
+    }
+}
+
+/* Whether x op `to` is false for some x, whatever the bits of x below `bits` are, which are the
+ * same for all x. The smallest such x is below 2^bits, the greatest is within that of the maximum.
+ */
+static bool fails_once(WasmOp op, Linear to, uint32_t bits) {
+    uint32_t rest = (UINT32_C(1) << bits) - 1, top = UINT32_MAX - rest;
+    bool known = is_constant(to), alone = !rest; /* x is everything, so `to` does not matter */
+    uint32_t u = to.offset, s = to.offset ^ UINT32_C(0x80000000); /* in the order of signed ones */
+    switch (op) {
+    case WASM_OP_I32_LT_U: return alone || (known && u <= top);
+    case WASM_OP_I32_LT_S: return alone || (known && s <= top);
+    case WASM_OP_I32_GT_U: return alone || (known && u >= rest);
+    case WASM_OP_I32_GT_S: return alone || (known && s >= rest);
+    case WASM_OP_I32_LE_U: return known && u < top;
+    case WASM_OP_I32_LE_S: return known && s < top;
+    case WASM_OP_I32_GE_U: return known && u > rest;
+    case WASM_OP_I32_GE_S: return known && s > rest;
+    case WASM_OP_I32_EQ: return true;
+    default: return alone;
+    }
+}
+
+/* Whether a constant is in the local when the loop is entered. */
+static bool starts_at(const LoopPlace *place, uint32_t local, uint32_t *value) {
+    WasmCode code = place->before;
+    WasmInstr i;
+    bool known = false, constant = false;
+    uint32_t last = 0;
+    while (code.at < code.end && wasm_next(&code, &i)) {
+        bool tees = i.op == WASM_OP_LOCAL_TEE;
+        if ((tees || i.op == WASM_OP_LOCAL_SET) && i.a == local) {
+            known = constant;
+            *value = last;
+        }
+        constant = i.op == WASM_OP_I32_CONST || (tees && constant);
+        last = i.op == WASM_OP_I32_CONST ? (uint32_t)i.c : last;
+    }
+    return known;
+}
+
+/* Whether the value is once what it is compared with, given what locals are before the loop. */
+static bool meets(const LoopPlace *place, Linear v, Linear to, uint32_t bits) {
+    uint32_t first;
+    if (!v.offset_known || !is_constant(to) || !starts_at(place, v.local, &first))
+        return false;
+    return ((v.factor * first + v.offset - to.offset) & ((UINT32_C(1) << bits) - 1)) == 0;
+}
+
+/* Whether the condition, with a value that follows a local on the left, ends the loop. */
+static bool must_end(Iteration *it, const LoopPlace *place, const Comparison *c, uint32_t *bits) {
+    uint32_t by = c->left.any || c->right.any || c->right.local != NONE ? 0 : change(it, c->left);
+    if (!by)
+        return false;
+    *bits = fixed_bits(by);
+    return fails_once(c->op, c->right, *bits) ||
+           (c->op == WASM_OP_I32_NE && meets(place, c->left, c->right, *bits));
+}
+
+/* Whether a multiple of a local is the same again after some number of iterations. This lowers
+ * *bits until it is so after 2^(32 - *bits). */
+static bool repeats_with(Iteration *it, uint32_t local, uint32_t factor, uint32_t *bits) {
+    uint32_t by = factor * change_of(find_written(it, local));
+    if (by && fixed_bits(by) < *bits)
+        *bits = fixed_bits(by);
+    return by != 0;
+}
+
+static bool repeats(Iteration *it, Linear v, uint32_t *bits) {
+    return !v.any && (v.local == NONE || !v.factor || repeats_with(it, v.local, v.factor, bits));
+}
+
+/* Whether the loop ends before its condition and all its addresses repeat, or else never does. */
+static bool ends_or_spins(Iteration *it, const Comparison *c, uint32_t *bits) {
+    if (it->ends_elsewhere || !repeats(it, c->left, bits) || !repeats(it, c->right, bits))
+        return false;
+    for (uint32_t k = 0; k < it->naccesses; k++)
+        if (!repeats_with(it, it->accesses[k].local, it->accesses[k].factor, bits))
+            return false;
+    return true;
+}
+
+/* What limits the number of iterations: to 2^(32 - bits). */
+typedef struct Bound {
+    bool known;
+    uint32_t bits;
+} Bound;
+
+static void limit(Bound *bound, uint32_t bits) {
+    *bound = (Bound){true, bound->known && bound->bits > bits ? bound->bits : bits};
+}
+
+static void limit_by_accesses(Iteration *it, Bound *bound) {
+    for (uint32_t k = 0; k < it->naccesses; k++) {
+        const Access *a = &it->accesses[k];
+        uint32_t by = a->factor * change_of(find_written(it, a->local));
+        if (by && must_trap(a, fixed_bits(by)))
+            limit(bound, fixed_bits(by));
+    }
+}
+
+static void limit_by_condition(Iteration *it, const LoopPlace *place, Linear v, Bound *bound) {
+    Comparison c = {WASM_OP_I32_NE, v, constant(0)};
+    if (v.number && v.number == it->ncompared)
+        c = it->last;
+    Comparison mirrored = {mirror(c.op), c.right, c.left};
+    uint32_t bits = 31;
+    if (must_end(it, place, &c, &bits) || must_end(it, place, &mirrored, &bits))
+        limit(bound, bits);
+    bits = 31;
+    if (ends_or_spins(it, &c, &bits))
+        limit(bound, bits);
+}
+
+/* Whether the local changes by a power of two, and has no value twice in the loop. */
+static bool is_step(const Written *w, uint32_t bits, LoopStep *step) {
+    uint32_t by = change_of(w);
+    *step = (LoopStep){.local = w->local, .down = by >> 31};
+    by = step->down ? 0 - by : by;
+    if (!by || by & (by - 1))
+        return false;
+    step->log2 = (uint8_t)fixed_bits(by);
+    return step->log2 <= bits;
+}
+
+/* Chooses the local: one that accesses follow, if there is any. */
+static bool choose(Iteration *it, uint32_t bits, LoopStep *step) {
+    bool worth = false;
+    for (uint32_t k = 0; k < it->nwritten; k++) {
+        const Written *w = &it->written[k];
+        if (w->accesses < MIN_ACCESSES || !change_of(w))
+            continue;
+        worth = true;
+        if (is_step(w, bits, step))
+            return true;
+    }
+    for (uint32_t k = 0; worth && k < it->nwritten; k++)
+        if (is_step(&it->written[k], bits, step))
+            return true;
+    return false;
+}
+
+bool loop_step_find(const LoopPlace *place, WasmCode code, LoopStep *step_out) {
+    Iteration it = {.m = place->m, .grows = place->grows};
     WasmInstr i;
     if (!survey(&it, code))
         return false;
     while (wasm_next(&code, &i) && (i.op != WASM_OP_BR_IF || i.a != 0)) {
+        it.ends_elsewhere |= i.op == WASM_OP_BR_IF;
         if (i.op == WASM_OP_BR_IF)
             pop(&it);
         else if (!step(&it, &i))
@@ -219,8 +420,8 @@ bool loop_step_find(WasmCode code, LoopStep *step_out) {
     Linear condition = pop(&it);
     if (condition.any && !condition.counted)
         return false;
-    for (uint32_t k = 0; k < it.nwritten; k++)
-        if (is_step(&it.written[k], step_out))
-            return true;
-    return false;
+    Bound bound = {0};
+    limit_by_accesses(&it, &bound);
+    limit_by_condition(&it, place, condition, &bound);
+    return bound.known && choose(&it, bound.bits, step_out);
 }

@@ -35,9 +35,7 @@ static bool is_known_outside(const WasmModule *m) {
     return m->memories.at[0].import >= 0;
 }
 
-/* Memory 0 can be grown at the flush and hold the runtime, which is code for 32-bit memories, and
- * there will be room for it. The maximum that others know is not raised for that. */
-static bool can_grow(const WasmModule *m) {
+bool flush_can_grow(const WasmModule *m) {
     enum { MOST = 65536, ROOM = 4096 }; /* pages */
     if (m->memories.len != 1)
         return false;
@@ -189,7 +187,8 @@ static bool plan_merge(Flush *f) {
     s->cells.in_memory = s->in_memory || (f->options->storage == STORAGE_AUTO &&
                                           s->cells.outlined && f->plan->asks.values);
     /* At the end, when it is not observed any more. */
-    bool grows = can_grow(f->m) && !f->options->polls && f->options->storage != STORAGE_MEMORY;
+    bool grows =
+        flush_can_grow(f->m) && !f->options->polls && f->options->storage != STORAGE_MEMORY;
     f->own = s->in_memory || f->plan->asks.values || (s->rows.reports && !grows);
     flush_plan_sums(f);
     store_chosen(s);

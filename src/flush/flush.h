@@ -80,6 +80,11 @@ typedef struct Flush {
     int64_t main;                 /* function at whose exits the report is flushed, -1 = none */
 } Flush;
 
+/* Memory 0 can be grown at the flush and hold the runtime, which is code for 32-bit memories, and
+ * there will be room for it. Then it may become larger than the program declares; but the maximum
+ * that others know is not raised. */
+bool flush_can_grow(const WasmModule *m);
+
 /* Decides HOST_AUTO by the program and the libraries. */
 HostChoice flush_host(const WasmModule *m, const Plan *plan, const RewriteOptions *options);
 

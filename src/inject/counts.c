@@ -341,13 +341,16 @@ static uint32_t follow_local(Counts *c, const Segment *s) {
     WasmCode code;
     WasmInstr loop;
     LoopStep step;
+    LoopPlace place = {.m = c->m, .grows = c->grows_memory};
     if (!c->follows_locals || !s->at_label || c->loops.len == COUNT_MAX_LOOPS)
         return 0;
     const uint8_t *body = wasm_func_body(c->m, c->here.func);
     if (body[s->start] != wasm_ops[WASM_OP_LOOP].code)
         return 0;
     code = wasm_code(body, c->m->funcs.at[c->here.func].body_size, s->start);
-    if (!wasm_next(&code, &loop) || !loop_step_find(code, &step))
+    if (s > c->here.segments.at.at)
+        place.before = wasm_code(body, s->start, (s - 1)->start);
+    if (!wasm_next(&code, &loop) || !loop_step_find(&place, code, &step))
         return 0;
     vec_push(&c->loops, ((CountLoop){c->here.func, c->ncounters, step}));
     return c->loops.len;

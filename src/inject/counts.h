@@ -136,6 +136,7 @@ typedef struct Counts {
     uint32_t ncounters;
     Vec(CountPoint) points; /* in the order of functions, in these of code */
     bool follows_locals;    /* there can be loops: */
+    bool grows_memory;      /* memory 0 can become larger than the program declares */
     Vec(CountLoop) loops;
     uint32_t nderived;
     Buf derived;            /* how they are computed: a table of stdlib/runtime/sums.h */

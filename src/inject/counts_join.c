@@ -19,6 +19,7 @@ void counts_begin_run(Counts *run, const Counts *whole) {
     run->splits_tables = whole->splits_tables;
     run->polls = whole->polls;
     run->follows_locals = whole->follows_locals;
+    run->grows_memory = whole->grows_memory;
     run->is_run = true;
     run->ncounters = run->nderived = run->ndeficits = run->last_counter = run->first_term = 0;
     run->funcs.len = run->points.len = run->loops.len = run->values.len = run->numbered.len = 0;

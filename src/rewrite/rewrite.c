@@ -620,6 +620,7 @@ static bool match(void *self) {
         r->p.matcher.at_body = count_body;
         r->coalesce.counts.polls = r->options->polls;
         r->coalesce.counts.follows_locals = !r->options->no_optimise && !r->options->polls;
+        r->coalesce.counts.grows_memory = flush_can_grow(&r->p.m);
         r->store.coalesce = &r->coalesce;
         r->store.counts = &r->coalesce.counts;
     }

@@ -22,8 +22,8 @@ static EmitNumber value_before(const Store *s, const WasmModule *m, uint32_t n) 
     return emit_global(WASM_I32, wasm_final(m, WASM_SPACE_GLOBAL, s->counters.loops + 2 * n + 1));
 }
 
-/* Adds the iterations since control entered the loop to its counter. */
-static void put_sum(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
+/* Adds what `last` and `before` tell to the loop's counter. */
+static void put_sum(const Store *s, const WasmModule *m, uint32_t n, bool enters, Buf *out) {
     const CountLoop *loop = &s->counts->loops.at[n];
     EmitNumber counter = store_counter(s, m, loop->counter);
     EmitNumber last = last_value(s, m, n), before = value_before(s, m, n);
@@ -38,17 +38,18 @@ static void put_sum(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
     }
     wasm_put_op(out, WASM_OP_I64_EXTEND_I32_U);
     wasm_put_op(out, WASM_OP_I64_ADD);
+    if (enters) {
+        wasm_put_const(out, WASM_I64, 1);
+        wasm_put_op(out, WASM_OP_I64_ADD);
+    }
     emit_set(out, counter);
 }
 
 void loop_count_put_entry(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
-    LoopStep step = s->counts->loops.at[n].step;
     EmitNumber before = value_before(s, m, n);
-    put_sum(s, m, n, out);
+    put_sum(s, m, n, true, out);
     emit_begin_set(out, before);
-    put_index(out, WASM_OP_LOCAL_GET, step.local);
-    wasm_put_const(out, WASM_I32, UINT32_C(1) << step.log2);
-    wasm_put_op(out, step.down ? WASM_OP_I32_ADD : WASM_OP_I32_SUB);
+    put_index(out, WASM_OP_LOCAL_GET, s->counts->loops.at[n].step.local);
     emit_set(out, before); /* the code at the loop's head follows, before anything can trap */
 }
 
@@ -61,7 +62,7 @@ void loop_count_put_head(const Store *s, const WasmModule *m, uint32_t n, Buf *o
 
 void loop_count_put_flush(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
     EmitNumber before = value_before(s, m, n);
-    put_sum(s, m, n, out);
+    put_sum(s, m, n, false, out);
     emit_begin_set(out, before);
     emit_get(out, last_value(s, m, n));
     emit_set(out, before);
