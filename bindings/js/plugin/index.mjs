@@ -2,8 +2,9 @@
 //
 // A module is instrumented when the bundler reads it, so that hashes in file names are those of the contents: in webpack, Rspack
 // and esbuild by a loader; in Vite and Rollup by resolving it to an instrumented copy. Modules that reach the output without being
-// read by the bundler are instrumented there. host.mjs is inserted before the code that loads modules.
-import { createReadStream } from 'node:fs';
+// read by the bundler are instrumented there. host.mjs is inserted before the code that loads modules: in webpack and Rspack into the
+// runtime of each entry, since entries of workers are made by webpack itself, in the others as an import.
+import { createReadStream, readFileSync } from 'node:fs';
 import { readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +15,7 @@ import { instrumenters } from './registry.mjs';
 
 const NAME = 'whammc', HOST = 'virtual:whammc/host', WASM = /\.wasm$/;
 const HOST_FILE = fileURLToPath(new URL('./host.mjs', import.meta.url)), LOADER = fileURLToPath(new URL('./loader.mjs', import.meta.url));
+const HOST_SCRIPT = fileURLToPath(new URL('./host-classic.js', import.meta.url)); // the same as a classic script: scripts/js makes it
 const OURS = dirname(dirname(HOST_FILE)) + sep; // the package, whose own modules are left alone
 
 const toBuffer = bytes => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -41,6 +43,8 @@ async function forEsbuild({ message, file, line, column, length }) {
 const isModuleOfOurs = id => id.startsWith(OURS);
 const isJavaScript = (path, query) => (/\.[cm]?[jt]sx?$/.test(path) || path.startsWith('\0')) && !/[?&](raw|url|inline)\b/.test(query);
 const isEsModule = code => /^\s*(?:import\b\s*[\w{*'"]|export\b\s*[\w{*])|\bimport\.meta\b/m.test(code) || /[;}]\s*export\s*(?:\{|default\b)/.test(code);
+
+const isCommonJs = code => /\bmodule\.exports\b|\bexports\.\w+\s*=[^=]|(?<![.\w])require\s*\(/.test(code);
 
 /** Hooks that both have. `vite` tells which of them it is: what it does with new URL(…) is left to it. */
 function rollupHooks(instrumenter, vite) {
@@ -110,7 +114,9 @@ function rollupHooks(instrumenter, vite) {
       async transform(code, id) {
         const [path, query] = split(id);
         if (!isJavaScript(path, query) || isModuleOfOurs(path)) return null;
-        const serves = vite?.command === 'serve', isEntry = !serves && Boolean(this.getModuleInfo(id)?.isEntry), edits = []; // a server has none
+        const serves = vite?.command === 'serve', edits = [];
+        const worker = serves ? /[?&]worker_file&type=(\w+)/.exec(query)?.[1] : null; // the only entries that a server knows
+        const isEntry = serves ? worker === 'module' : Boolean(this.getModuleInfo(id)?.isEntry);
         if (!path.startsWith('\0') && code.includes('.wasm')) {
           for (const url of findUrls(code)) {
             const edit = await replaceUrl(this, url, path);
@@ -119,12 +125,17 @@ function rollupHooks(instrumenter, vite) {
         }
         // Imports run first wherever they stand. At the end they move nothing; those of an entry must come before its others.
         const load = `import ${JSON.stringify(HOST)};`, loads = /\bWebAssembly\b/.test(code) && isEsModule(code);
-        const first = isEntry && (loads || isEsModule(code)) && !code.startsWith('#!');
+        const first = isEntry && (isEsModule(code) || !isCommonJs(code)) && !code.startsWith('#!');
+        if (worker === 'classic') edits.unshift({ start: 0, end: 0, text: `importScripts(${JSON.stringify(vite.hostAddress)});` });
         if (first) edits.unshift({ start: 0, end: 0, text: load });
         if (!edits.length) return loads ? { code: `${code}\n${load}\n`, map: null } : null;
         const edited = applyEdits(code, path, edits);
         return loads && !first ? { code: `${edited.code}\n${load}\n`, map: edited.map } : edited;
       },
+
+      // As Rollup has it, but for workers, which have no document.
+      resolveFileUrl: ({ format, relativePath }) => (vite || format !== 'iife' ? null :
+        `new URL(${JSON.stringify(relativePath)}, typeof document === 'undefined' ? location.href : document.currentScript?.src ?? document.baseURI).href`),
 
       async generateBundle(_, bundle) {
         for (const asset of Object.values(bundle)) {
@@ -144,8 +155,8 @@ async function findModules(folder) {
   return found.filter(each => each.isFile() && WASM.test(each.name)).map(each => join(each.parentPath ?? each.path, each.name));
 }
 
-function viteHooks(instrumenter) {
-  const vite = { command: 'build' };
+function viteHooks(instrumenter, isForWorkers = false) {
+  const vite = { command: 'build', hostAddress: '' };
   const { hooks, sources } = rollupHooks(instrumenter, vite);
   let config = null;
 
@@ -153,6 +164,10 @@ function viteHooks(instrumenter) {
   async function serve(request, response, next) {
     try {
       const [path, query] = split(request.url ?? '');
+      if (path === vite.hostAddress) {
+        response.setHeader('Content-Type', 'text/javascript');
+        return createReadStream(HOST_SCRIPT).on('error', next).pipe(response);
+      }
       if (!['GET', 'HEAD'].includes(request.method) || !WASM.test(path) || /[?&](import|url|init|raw)\b/.test(query)) return next();
       const asked = decodeURIComponent(path), folders = [config.publicDir, config.root].filter(Boolean);
       const inBase = asked.startsWith(config.base) ? asked.slice(config.base.length) : asked;
@@ -179,11 +194,17 @@ function viteHooks(instrumenter) {
     ...hooks,
     enforce: 'pre',
 
-    config: () => ({ optimizeDeps: { exclude: [NAME] } }),
+    // Workers are bundles of their own, with their own plugins.
+    config(given) {
+      const has = isForWorkers || given.worker?.plugins?.()?.flat(Infinity).some(each => each?.name === NAME);
+      const worker = { plugins: () => [{ name: NAME, ...viteHooks(instrumenter, true) }] };
+      return { optimizeDeps: { exclude: [NAME] }, ...!has && { worker } };
+    },
 
     configResolved(resolved) {
       config = resolved;
       vite.command = resolved.command;
+      vite.hostAddress = `${resolved.base}@whammc/host-classic.js`;
       instrumenter.root = resolve(resolved.root);
     },
 
@@ -221,7 +242,7 @@ function viteHooks(instrumenter) {
 
 function webpackHooks(instrumenter) {
   return compiler => {
-    const { Compilation, EntryPlugin, WebpackError = Error, sources } = compiler.webpack ?? compiler.rspack;
+    const { Compilation, RuntimeModule, WebpackError = Error, sources } = compiler.webpack ?? compiler.rspack;
     const id = String(instrumenters.size);
     instrumenters.set(id, instrumenter);
     instrumenter.root = compiler.context;
@@ -233,18 +254,28 @@ function webpackHooks(instrumenter) {
       return error;
     };
 
+    class HostModule extends RuntimeModule {
+      constructor() {
+        super(NAME, RuntimeModule.STAGE_BASIC);
+      }
+
+      generate() {
+        return readFileSync(HOST_SCRIPT, 'utf8');
+      }
+    }
+
     // The functions that host.mjs stands in for are those of the module "whammc", which only instrumented modules import.
     compiler.options.module.rules.push({ test: WASM, enforce: 'pre', resolve: { alias: { [`${NAME}$`]: HOST_FILE } },
       use: [{ loader: LOADER, options: { id } }] });
-    new EntryPlugin(compiler.context, HOST_FILE, { name: undefined }).apply(compiler);
 
     compiler.hooks.make.tapPromise(NAME, async compilation => {
       instrumenter.files.forEach(file => compilation.fileDependencies.add(file));
       await instrumenter.load().catch(error => compilation.errors.push(toError(problemOf(error, instrumenter.root))));
     });
 
-    // What other plugins have copied.
+    // The host, and what other plugins have copied.
     compiler.hooks.thisCompilation.tap(NAME, compilation => {
+      compilation.hooks.additionalTreeRuntimeRequirements.tap(NAME, chunk => { compilation.addRuntimeModule(chunk, new HostModule()); });
       compilation.hooks.processAssets.tapPromise({ name: NAME, stage: Compilation.PROCESS_ASSETS_STAGE_ADDITIONS }, async assets => {
         if (await instrumenter.load().then(() => false, () => true)) return;
         for (const name of Object.keys(assets).filter(each => WASM.test(split(each)[0]))) {

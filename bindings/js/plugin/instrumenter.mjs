@@ -1,7 +1,7 @@
 // plugin/instrumenter.mjs - shared by the plugins: selection of modules, instrumentation, errors.
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { WhammcError, compile } from '../index.mjs';
 import { expectOptions } from '../lib/api.mjs';
 import { addSection, functionNames } from '../lib/names.mjs';
@@ -60,6 +60,14 @@ export function toProblem({ message, tag, file, range }, folder) {
 export function problemOf(error, folder) {
   const first = error.diagnostics?.find(({ severity }) => severity === 'error');
   return first ? { ...toProblem(first, folder), text: error.message } : { message: error.message, text: error.message, file: null, line: null, column: null };
+}
+
+/** Writes a file, and its folder. Others may be reading or writing it. */
+async function replaceFile(path, bytes) {
+  const half = `${path}.${randomUUID()}`;
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(half, bytes);
+  await rename(half, path);
 }
 
 /** Instruments the modules of one bundle. */
@@ -153,11 +161,9 @@ export class Instrumenter {
   async place(file) {
     const made = this.accepts(file) ? await this.instrument(await readFile(file), file) : null;
     if (!made?.bytes) return { path: null, problem: made?.problem ?? null };
-    const folder = join(this.folder, made.key.slice(0, ID_LENGTH)), path = join(folder, basename(file));
-    await mkdir(folder, { recursive: true });
-    const half = `${path}.${randomUUID()}`; // others may be reading or writing it
-    await writeFile(half, made.bytes);
-    await rename(half, path);
+    const path = join(this.folder, made.key.slice(0, ID_LENGTH), basename(file));
+    const there = await readFile(path).catch(() => null);
+    if (!there?.equals(made.bytes)) await replaceFile(path, made.bytes); // a watcher would take the same bytes for a change
     return { path, problem: null };
   }
 }

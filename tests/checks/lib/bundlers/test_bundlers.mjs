@@ -2,76 +2,21 @@
 //   node test_bundlers.mjs PACKAGE MODULES WHAMMC CHROMIUM
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
-import http from 'node:http';
 import path from 'node:path';
-import { createRequire } from 'node:module';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { launch } from '../browser/chromium.mjs';
-import { end, makeFolder, removeFolder, result } from '../tap.mjs';
+import { pathToFileURL } from 'node:url';
+import { end, removeFolder, result } from '../tap.mjs';
+import {
+  OPTIONS, attempt, browser, dist, esbuild, folder, html, modules, must, plugins, project, rollup, rspack, serve, visit, vite, viteConfig, watch, webpack, whammc,
+} from './setup.mjs';
 
-const [pkg, modules, whammc, chromium] = process.argv.slice(2), here = path.dirname(fileURLToPath(import.meta.url));
-const folder = makeFolder('bundlers'), project = path.join(folder, 'project'), dist = path.join(folder, 'dist');
-const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm' };
 const FIB = 177; // calls of fib(10)
-const WAIT = 10000; // milliseconds
 
-function must(command, ...args) {
-  const done = spawnSync(command, args, { cwd: project, encoding: 'utf8' });
-  if (done.status !== 0) throw new Error(`${command} ${args.join(' ')}: ${done.error ?? done.stdout + done.stderr}`);
-  return done.stdout;
-}
-
-// ---- the project ----
-
-fs.cpSync(path.join(here, 'project'), project, { recursive: true });
-fs.mkdirSync(path.join(project, 'node_modules'));
-for (const name of fs.readdirSync(modules).filter(each => !each.startsWith('.') && each !== 'whammc'))
-  fs.symlinkSync(path.join(fs.realpathSync(modules), name), path.join(project, 'node_modules', name));
-fs.cpSync(pkg, path.join(project, 'node_modules', 'whammc'), { recursive: true });
-fs.writeFileSync(path.join(project, 'package.json'), '{ "name": "project", "private": true, "type": "module" }\n');
-must('wat2wasm', '--debug-names', 'counter_bg.wat', '-o', 'counter_bg.wasm');
-fs.mkdirSync(path.join(project, 'public'));
-fs.copyFileSync(path.join(project, 'counter_bg.wasm'), path.join(project, 'public', 'copied.wasm'));
 const hasEmscripten = spawnSync('emcc', ['--version']).status === 0;
 if (hasEmscripten) must('emcc', 'app.c', '-O1', '-g2', '-sMODULARIZE', '-sEXPORT_ES6', '-sENVIRONMENT=web', '-o', 'app.mjs');
 
-const require = createRequire(path.join(project, 'x.js'));
-const load = async name => (await import(pathToFileURL(path.join(project, 'node_modules', name)))).default;
-const use = async name => import(pathToFileURL(require.resolve(name)));
-const plugins = Object.fromEntries(await Promise.all(['vite', 'rollup', 'webpack', 'rspack', 'esbuild'].map(async name =>
-  [name, await load(`whammc/plugin/${name}.mjs`)])));
-const vite = await import(pathToFileURL(path.join(project, 'node_modules/vite/dist/node/index.js')));
-const { rollup, watch } = await import(pathToFileURL(path.join(project, 'node_modules/rollup/dist/es/rollup.js')));
-const esbuild = (await use('esbuild')).default, webpack = (await use('webpack')).default;
-const rspack = fs.existsSync(path.join(modules, '@rspack/core')) ? (await use('@rspack/core')).rspack : null;
-const OPTIONS = { script: 'count.whamm' };
-
 // ---- what runs ----
 
-const browser = chromium ? await launch(chromium, path.join(folder, 'browser')) : null;
 const page = '<!doctype html><script type="module" src="./main.js"></script>';
-
-function serve(root) {
-  const server = http.createServer((request, response) => {
-    const file = path.join(root, decodeURIComponent(new URL(request.url, 'http://x').pathname));
-    fs.readFile(file, (error, bytes) => {
-      response.writeHead(error ? 404 : 200, { 'Content-Type': TYPES[path.extname(file)] ?? 'application/octet-stream' });
-      response.end(bytes);
-    });
-  });
-  return new Promise(resolve => server.listen(0, '127.0.0.1', () => resolve(server)));
-}
-
-/** What show() has shown in a page. */
-async function visit(url) {
-  const tab = await browser.open(url), until = Date.now() + WAIT;
-  for (;;) {
-    const shown = await tab.evaluate('JSON.stringify(globalThis.shown ?? null)');
-    if (shown !== 'null') return JSON.parse(shown);
-    if (Date.now() > until) throw new Error(`nothing was shown at ${url}: ${tab.printed.join('\n')}`);
-    await new Promise(resolve => setTimeout(resolve, 50));
-  }
-}
 
 async function visitFolder(root) {
   if (!fs.existsSync(path.join(root, 'index.html'))) fs.writeFileSync(path.join(root, 'index.html'), page);
@@ -107,14 +52,6 @@ if (hasEmscripten) result(/^\d+ steps$/.test(wantedApp.output) && callsOf(wanted
 
 // ---- the bundlers ----
 
-async function attempt(title, work) {
-  try {
-    await work();
-  } catch (error) {
-    result(false, title, error.stack ?? String(error));
-  }
-}
-
 /** `build(plugins, out, entry)` makes a bundle; it is run plain and with the plugin. */
 async function compare(title, make, expected, run = visitFolder) {
   if (run === visitFolder && !browser) return console.log(`# ${title}: there is no Chromium`);
@@ -132,13 +69,6 @@ async function compare(title, make, expected, run = visitFolder) {
 }
 
 const inNode = root => JSON.parse(must('node24', '--no-warnings', path.join(root, 'main.js')));
-const html = entry => {
-  fs.writeFileSync(path.join(project, 'index.html'), `<!doctype html><html><head></head><body><script type="module" src="/${entry}"></script></body></html>`);
-};
-
-const viteConfig = (instrumented, more) => ({ root: project, configFile: false, logLevel: 'silent', clearScreen: false, base: './',
-  plugins: instrumented ? [plugins.vite(OPTIONS)] : [], ...more });
-
 async function viteBuild(entry, instrumented, out, build = {}) {
   html(entry);
   await vite.build(viteConfig(instrumented, { build: { outDir: out, emptyOutDir: true, target: 'esnext', ...build } }));
