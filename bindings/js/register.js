@@ -1,10 +1,25 @@
 // <script src=".../whammc/register.js"></script> before all other scripts of a page: until the hook is loaded, which is a module, all
-// that loads WebAssembly waits for it. data-script, data-strict and data-cache of the element are its settings.
+// that loads WebAssembly waits for it. data-script, data-define, data-strict and data-cache of the element are its settings.
+//
+// importScripts('.../whammc/register.js') in a classic worker loads the hook at once, as a classic script; globalThis.WHAMMC_SCRIPT and so
+// on are its settings.
 (() => {
   'use strict';
-  const { src, dataset } = document.currentScript, original = {};
+  const element = globalThis.document?.currentScript, original = {};
+  const address = element?.src ?? /(\w+:\/\/\S+?):\d+:\d+/.exec(new Error().stack)?.[1];
   const begin = () => Object.assign(WebAssembly, original);
-  Object.defineProperty(globalThis, Symbol.for('whammc.tag'), { value: { settings: { ...dataset }, begin } });
+  const isModule = () => new Error("whammc: register.js is a classic script; modules import 'whammc/register', which is register-page.mjs");
+  if (!element && typeof importScripts !== 'function') throw isModule();
+  Object.defineProperty(globalThis, Symbol.for('whammc.tag'), { value: { settings: { ...element?.dataset }, address, begin } });
+
+  if (!element) {
+    try {
+      importScripts(new URL('register-worker.js', address));
+    } catch (error) {
+      throw error instanceof TypeError ? isModule() : error; // in workers that are modules there is no importScripts()
+    }
+    return;
+  }
 
   // Bytes as they are now: the page may change them while it waits.
   const copy = source => {
@@ -21,7 +36,7 @@
       },
     });
   }
-  const loaded = import(new URL('register-page.mjs', src)).catch(error => {
+  const loaded = import(new URL('register-page.mjs', address)).catch(error => {
     begin();
     console.error(`whammc: the hook cannot be loaded, so nothing is instrumented: ${error.message}`);
   });

@@ -166,7 +166,8 @@ static void put_head(const Picture *s, Str title, uint32_t height) {
                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"100%%\" "
                "height=\"%u\" font-family=\"monospace\" font-size=\"12\">\n"
-               "<style>.f{cursor:pointer}.f:hover rect{stroke:#000}"
+               "<style>.f{cursor:pointer}.f:hover rect,.f:focus rect{stroke:#000}"
+               ".f:focus{outline:none}"
                ".found rect{fill:#d53ae0}text{pointer-events:none}"
                "#reset,#search{pointer-events:auto;cursor:pointer;fill:#06c}"
                "#reset,#search,#matched{display:none}</style>\n"
@@ -195,8 +196,8 @@ void view_svg(const Profile *p, const Profile *base, Str title, Buf *out) {
     buf_str(out, STR("</svg>\n"));
     if (s.left_out)
         buf_printf(out,
-                   "<text x=\"8\" y=\"38\" fill=\"#777\">%u frame%s too small or too deep to show"
-                   "</text>\n",
+                   "<text id=\"left\" x=\"8\" y=\"38\" fill=\"#777\">"
+                   "%u frame%s too small or too deep to show</text>\n",
                    s.left_out, s.left_out == 1 ? " is" : "s are");
     buf_str(out, STR("<script><![CDATA[\n"));
     buf_bytes(out, host_flame_js, host_flame_js_size);

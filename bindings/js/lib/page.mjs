@@ -2,6 +2,7 @@
 //
 // The compiler is loaded when the first module comes that is not cached. What gives a promise waits for it; new WebAssembly.Module
 // cannot, so WasmProf.ready() loads it beforehand.
+import { canStartPageThread, startPageThread } from '../host/thread.js';
 import { install } from '../host/wasmprof.js';
 import { compile } from './api.mjs';
 import { BUILD } from './build.mjs';
@@ -9,18 +10,48 @@ import { createCache } from './cache.mjs';
 import { showPictures } from './flame-view.mjs';
 import { copyBytes, createRefusal, keyOf, whyInvalid, wrapCompilers, wrapReflection } from './hook.mjs';
 import { addSection, functionNames } from './names.mjs';
+import { explainPolicy } from './policy.mjs';
 import { readReport } from './report.mjs';
 import { allCustomSections, appendKey, namedSections } from './sections.mjs';
 
 const LOADED = Symbol.for('whammc.register'), OPTIONS = { host: 'js' };
-const ENGINES = 'Chrome 120, Firefox 125 and later ones have';
+const ENGINES = 'Chrome 120, Firefox 125 and later ones have', COMPILER = 'whammc.wasm';
+const PATIENCE = 2000; // milliseconds, for a thread to begin
 
 const say = text => console.warn(`whammc: ${text}`);
+
+/** Constants, "NAME=VALUE;…" or an object, as an object of texts. */
+function readConstants(given = '') {
+  const pairs = typeof given === 'object' ? Object.entries(given ?? {}) : String(given).split(';').filter(each => each.trim()).map(each => {
+    const [name, ...value] = each.split('=');
+    if (!value.length) throw new Error(`data-define, WHAMMC_DEFINE: expected NAME=VALUE, found '${each.trim()}'`);
+    return [name, value.join('=')];
+  });
+  return Object.fromEntries(pairs.map(([name, value]) => [name.trim(), String(value).trim()]));
+}
 
 /** What the page has set, as WHAMMC_SCRIPT and so on: as late as possible, since imports come before all else. */
 function readSettings(defaults) {
   const setting = name => globalThis[`WHAMMC_${name}`] ?? defaults[name.toLowerCase()];
-  return { script: setting('SCRIPT') ?? 'calltree', strict: ['1', 1, true].includes(setting('STRICT')), cache: setting('CACHE') !== 'off' };
+  return { script: setting('SCRIPT') ?? 'calltree', define: setting('DEFINE'), strict: ['1', 1, true].includes(setting('STRICT')),
+    cache: !['off', 'no'].includes(setting('CACHE')) };
+}
+
+/** Whether a thread with the host's code begins: the page must be isolated, and its policy must allow workers of blobs. */
+function canSampleByThread() {
+  return canStartPageThread() && new Promise((resolve, reject) => {
+    const worker = startPageThread('postMessage(0)');
+    worker.onmessage = () => resolve(true);
+    worker.onerror = reject;
+    setTimeout(reject, PATIENCE);
+  }).catch(() => false);
+}
+
+/** The constants of the script; those of `sample`, if they do not say so, with who takes the samples: a thread if there can be one, else the program. */
+async function findConstants({ script, define }) {
+  const constants = readConstants(define), isSaid = ['outside', 'tells', 'engine'].some(name => name in constants);
+  if (script !== 'sample' || isSaid) return constants;
+  return { ...constants, ...await canSampleByThread() ? { outside: 'true' } : { tells: 'true' } };
 }
 
 /** A SHA-256 as text; where pages have no crypto.subtle, as they came without encryption, a number that is used once. */
@@ -39,6 +70,7 @@ function titleOf(url, number) {
 class Page {
   #settings = null;
   #defaults;
+  #constants = null; // a promise
   #compiler = null; // a promise
   #ready = null; // what it gave
   #cache = null;
@@ -58,11 +90,22 @@ class Page {
     this.#settings = readSettings(this.#defaults);
     this.#cache = createCache(this.#settings.cache);
     this.#refuse = createRefusal(this.#settings.strict, say);
+    this.#constants = findConstants(this.#settings);
+    this.#constants.catch(() => {}); // who waits for them is told
+  }
+
+  async #load() {
+    const define = await this.#constants;
+    try {
+      return await compile(this.#settings.script, { define });
+    } catch (error) {
+      throw await explainPolicy(error, COMPILER);
+    }
   }
 
   async ready() {
     this.#begin();
-    this.#compiler ??= compile(this.#settings.script);
+    this.#compiler ??= this.#load();
     this.#ready = await this.#compiler;
   }
 
@@ -103,7 +146,8 @@ class Page {
   async #later(original, url) {
     this.#begin();
     try {
-      const found = await hash(BUILD, JSON.stringify([this.#settings.script, OPTIONS]), original), key = found ?? `${++this.#anonymous}`;
+      const constants = await this.#constants;
+      const found = await hash(BUILD, JSON.stringify([this.#settings.script, constants, OPTIONS]), original), key = found ?? `${++this.#anonymous}`;
       let made = found && await this.#cache.get(found);
       if (!made || !WebAssembly.validate(made.bytes)) {
         if (!WebAssembly.validate(original)) return original; // without loading the compiler
@@ -129,7 +173,7 @@ async function makePictures(profiler) {
   for (const [i, title] of results.modules.entries()) {
     const [first, ...others] = results.module(i).reports;
     if (!first) continue;
-    const report = await readReport(first);
+    const report = await readReport(first).catch(async error => { throw await explainPolicy(error, COMPILER); });
     try {
       for (const other of others) report.add(other);
       pictures.push({ title, svg: report.svg({ title }) });
@@ -141,7 +185,7 @@ async function makePictures(profiler) {
   return pictures;
 }
 
-/** `defaults`: settings that the page can change: { script, strict, cache }. */
+/** `defaults`: settings that the page can change: { script, define, strict, cache }. */
 export function register(defaults = {}) {
   if (globalThis[LOADED]) return;
   Object.defineProperty(globalThis, LOADED, { value: true });

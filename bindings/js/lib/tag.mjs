@@ -1,7 +1,9 @@
-// lib/tag.mjs - the script tag of register.js, if there was one. To be imported before all that takes functions of WebAssembly: it
-// puts the engine's back.
+// lib/tag.mjs - what register.js has left, if it was loaded: as the element of a script tag, or in a worker. To be imported before all
+// that takes functions of WebAssembly: it puts the engine's back.
 const tag = globalThis[Symbol.for('whammc.tag')];
 tag?.begin();
 
-/** Its attributes data-script and so on. */
+/** The element's attributes data-script and so on. */
 export const settings = tag?.settings;
+/** Where register.js is. */
+export const address = tag?.address;
