@@ -55,6 +55,7 @@ typedef enum Part {
     M(loader, PART_LOADER)                                                                         \
     M(table, PART_TABLE)                                                                           \
     M(host, PART_PROFILER)                                                                         \
+    M(intercept, PART_PROFILER)                                                                    \
     M(wasmprof, PART_PROFILER)
 #define MODULE_EMBEDDED(name, parts)                                                               \
     extern const unsigned char host_##name##_js[];                                                 \

@@ -1,5 +1,5 @@
 // What every host of instrumented programs in JavaScript shares: the imports whammc.write and whammc.now of one program, its report,
-// and how programs get them that are loaded by code which knows nothing of whammc. whammc.js is the interface for others.
+// and what becomes of traps. intercept.js gives them to programs; whammc.js is the interface for others.
 import './traps.js';
 import './clock.js';
 import './sampler.js';
@@ -9,6 +9,7 @@ export const FLUSH = 'whammc:flush';
 const MEMORY = 'whammc:memory';
 const REPORT_PTR = 'whammc:report_ptr', REPORT_LEN = 'whammc:report_len';
 let anonymous = 0; // programs of unknown origin
+let isOffered = false; // whether createHost() is called to make the host of a program that has none
 
 /** What is done with reports by default. */
 export function logReport(text) {
@@ -38,6 +39,7 @@ export function programClock() {
  * whammc.now; `engine` is the program of a sampler in engine-sampler.js.
  */
 export function createHost({ onReport = logReport, clock = programClock, engine } = {}) {
+  if (!isOffered) parts.hosts.byHand = true;
   let instance = null, traps = null, sampler = null, source = null, pieces = [], missed = false;
 
   function deliver(bytes) {
@@ -143,137 +145,14 @@ export function createHost({ onReport = logReport, clock = programClock, engine 
   return host;
 }
 
-// (module (memory 0) (memory 0))
-const TWO_MEMORIES = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 5, 5, 2, 0, 0, 0, 0]);
-
-// Says more about the error of an engine without multi-memory, which could not compile `source`: bytes, or whatever has them.
-function explain(error, source) {
-  const bytes = source?.buffer ?? source, known = bytes instanceof ArrayBuffer;
-  const ours = !known || new TextDecoder('latin1').decode(bytes).includes('whammc');
-  if (error instanceof WebAssembly.CompileError && /memor(y count|ies)/.test(error.message) && ours)
-    error.message += '; the instrumented program needs multi-memory, which this engine does not have, but Node 22, Chrome 120, ' +
-      'Firefox 125 and later ones do; where there is WASI, `whammc instr --link=import` avoids it';
-  return error;
-}
-
-// Lets what compiles say that the engine has no multi-memory. Returns what puts it back.
-function explainCompilers() {
-  const original = {}, names = ['Module', 'compile', 'compileStreaming', 'instantiate', 'instantiateStreaming'];
-  if (WebAssembly.validate(TWO_MEMORIES)) return () => {};
-  for (const name of names.filter(one => WebAssembly[one])) {
-    original[name] = WebAssembly[name];
-    WebAssembly[name] = new Proxy(original[name], {
-      construct(target, args, newTarget) {
-        try {
-          return Reflect.construct(target, args, newTarget);
-        } catch (error) {
-          throw explain(error, args[0]);
-        }
-      },
-      apply(target, self, args) {
-        const result = Reflect.apply(target, self, args);
-        return typeof result?.catch === 'function' ? result.catch(error => { throw explain(error, args[0]); }) : result;
-      },
-    });
+/** What makeHost() gives, with createHost(), for a program that knows nothing of hosts. */
+export function offerHost(makeHost) {
+  isOffered = true;
+  try {
+    return makeHost();
+  } finally {
+    isOffered = false;
   }
-  original.Module.prototype.constructor = WebAssembly.Module;
-  return () => {
-    Object.assign(WebAssembly, original);
-    original.Module.prototype.constructor = original.Module;
-  };
-}
-
-// Code that goes through all exports, as Emscripten's loader does, finds what the program exports without instrumentation. The
-// exports that instrumentation has added come after those, the first as whammc:...; they are there for those who know their names.
-// Some grow the memory. Scripts of Go's programs keep a view of that, which `renew` makes anew, until the program has ended.
-function hideExports(instance, renew) {
-  const { exports } = instance, names = Object.keys(exports), first = names.findIndex(name => name.startsWith('whammc:'));
-  if (first < 0) return;
-  const own = Object.create(null);
-  const renewing = f => (...args) => {
-    const result = f(...args);
-    try { renew(0); } catch { /* it has ended */ }
-    return result;
-  };
-  names.forEach((name, i) => {
-    const value = exports[name], enumerable = i < first;
-    Object.defineProperty(own, name, { value: !enumerable && renew && value.call ? renewing(value) : value, enumerable });
-  });
-  Object.defineProperty(instance, 'exports', { value: Object.freeze(own) });
-}
-
-/**
- * Replaces WebAssembly.instantiate, WebAssembly.instantiateStreaming and WebAssembly.Instance, so that code that
- * knows nothing of whammc can load programs that import one of the modules `names`, or export whammc:flush.
- * makeHost() gives the host of such an instance: { imports, attach(instance, module) }. What the page itself gives
- * goes first.
- *
- * The engine gets an import object that asks the page's own for everything; only what that has not got is
- * looked for here. So for all other modules nothing changes: the engine itself compiles them, in one go, and says
- * what is wrong with them. Returns what puts it all back.
- */
-export function intercept(names, makeHost) {
-  const endExplaining = explainCompilers();
-  const { instantiate, instantiateStreaming, Instance } = WebAssembly;
-
-  // One instantiation: the arguments for the engine, and what is to be done with the instance.
-  function begin(args, caller = 'instantiate') {
-    const imports = args[1];
-    let host = null, foreign = false, renew;
-    if (args.length === 0 || imports === null || !['undefined', 'object', 'function'].includes(typeof imports))
-      return { args, finish: instance => instance }; // which the engine does not take
-    function get(_, name) {
-      const own = imports?.[name];
-      renew ??= own?.['runtime.resetMemoryDataView'];
-      if (names.includes(name)) {
-        foreign ||= own !== undefined;
-        if (own === undefined) return (host ??= makeHost()).imports[name];
-      } else if (imports === undefined) { // what the engine would have said
-        throw new TypeError(`WebAssembly.${caller}(): Imports argument must be present and must be an object`);
-      }
-      return own;
-    }
-    function finish(instance, module, url) {
-      if (!host && !foreign && typeof instance.exports[FLUSH] === 'function') host = makeHost(); // --host=none
-      if (host) {
-        host.attach(instance, module, url);
-        hideExports(instance, renew);
-      }
-      return instance;
-    }
-    return { args: [args[0], new Proxy({}, { get }), ...args.slice(2)], finish };
-  }
-
-  // instantiate and instantiateStreaming: both give a promise, for the instance or for { module, instance }.
-  function later(original) {
-    return new Proxy(original, {
-      async apply(target, self, given) {
-        const { args, finish } = begin(given);
-        const result = await Reflect.apply(target, self, args);
-        const url = original === instantiateStreaming ? (await given[0]).url : '';
-        if (result.instance) finish(result.instance, result.module, url);
-        else finish(result, given[0]);
-        return result;
-      },
-    });
-  }
-
-  WebAssembly.instantiate = later(instantiate);
-  if (instantiateStreaming) WebAssembly.instantiateStreaming = later(instantiateStreaming);
-  WebAssembly.Instance = new Proxy(Instance, {
-    construct(target, given, newTarget) {
-      const { args, finish } = begin(given, 'Instance');
-      return finish(Reflect.construct(target, args, newTarget), given[0]);
-    },
-  });
-  Instance.prototype.constructor = WebAssembly.Instance;
-
-  return () => {
-    WebAssembly.instantiate = instantiate;
-    if (instantiateStreaming) WebAssembly.instantiateStreaming = instantiateStreaming;
-    WebAssembly.Instance = Instance.prototype.constructor = Instance;
-    endExplaining();
-  };
 }
 
 /** Tells the one of the hosts whose program trapped, if that can be known. Nobody has caught the error. */

@@ -12,7 +12,7 @@ export function addNames(id, names) {
 
 // Names by index, of the section `name`.
 function readNames(module) {
-  const names = new Map(), [section] = WebAssembly.Module.customSections(module, 'name');
+  const names = new Map(), [section] = parts.Module.customSections(module, 'name');
   if (!section) return names;
   const sections = createReader(new Uint8Array(section), 'name');
   try {
@@ -29,7 +29,7 @@ function readNames(module) {
 
 /** The names of functions by their index in the program before instrumentation, as its module has them. */
 export function namesInModule(module) {
-  const imports = WebAssembly.Module.imports(module).filter(one => one.kind === 'function');
+  const imports = parts.Module.imports(module).filter(one => one.kind === 'function');
   const own = imports.filter(one => !OUR_MODULES.includes(one.module)), added = imports.length - own.length;
   const names = own.map(one => `${one.module}.${one.name}`);
   for (const [index, name] of readNames(module)) if (index < own.length || index >= imports.length) names[index < own.length ? index : index - added] = name;

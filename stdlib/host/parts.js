@@ -20,19 +20,26 @@
 //
 // OUT.js of several versions of whammc share them as long as INTERFACE is the same: it grows when the interface of a part changes, or
 // that of WasmProf with the parts. Scripts of another INTERFACE leave the parts alone, and install() (wasmprof.js) tells of them.
-export const INTERFACE = 1;
+export const INTERFACE = 2;
 const SHARED_PARTS = Symbol.for(`whammc.parts.${INTERFACE}`);
 
-export const parts = globalThis[SHARED_PARTS] ?? {};
+// What scripts share besides: the engine's own functions of WebAssembly.Module, which programs see changed; the import objects that
+// have been made for the engine; and whether a page has made hosts for itself, which it gives to its programs then.
+const shared = {
+  Module: Object.fromEntries(['imports', 'exports', 'customSections'].map(name => [name, WebAssembly.Module[name]])),
+  served: new WeakSet(),
+  hosts: { byHand: false },
+};
+export const parts = globalThis[SHARED_PARTS] ?? Object.create(shared);
 if (!globalThis[SHARED_PARTS]) Object.defineProperty(globalThis, SHARED_PARTS, { value: parts });
 
 /** The number by which a program's own scripts know it, "" = none. */
 export function idOf(module) {
-  const section = WebAssembly.Module.customSections(module, 'whammc').pop();
+  const section = parts.Module.customSections(module, 'whammc').pop();
   return section ? new TextDecoder().decode(section) : '';
 }
 
 /** Whether the program imports this function of the host. */
 export function asksFor(module, wanted) {
-  return WebAssembly.Module.imports(module).some(({ module: from, name }) => from === 'whammc' && name === wanted);
+  return parts.Module.imports(module).some(({ module: from, name }) => from === 'whammc' && name === wanted);
 }

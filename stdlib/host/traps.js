@@ -98,7 +98,7 @@ export function createTraps(instance, module, warn) {
 
   function readSection() {
     if (section === undefined)
-      section = module ? WebAssembly.Module.customSections(module, TRAPS)[0] ?? null : null;
+      section = module ? parts.Module.customSections(module, TRAPS)[0] ?? null : null;
     return section && new Uint8Array(section);
   }
 
@@ -114,7 +114,7 @@ export function createTraps(instance, module, warn) {
 
   // Whether the frame is one of this module, in function `fid`; instrumentation may have added imports before it.
   function isOurs(frame, fid) {
-    const imports = WebAssembly.Module.imports(module).filter(one => one.kind === 'function').length;
+    const imports = parts.Module.imports(module).filter(one => one.kind === 'function').length;
     return frame.index >= fid && frame.index - fid <= imports && (ownName() ?? frame.module) === frame.module;
   }
 

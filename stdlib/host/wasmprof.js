@@ -15,6 +15,7 @@
 //   WasmProf.printResults(n)         shows both in the console
 //   WasmProf.pprof()                 the profile until now, to be served as /debug/pprof/profile
 //   WasmProf.clear()                 begins again
+//   WasmProf.exports(instance)       all exports, with those that instrumentation has added
 //   await WasmProf.views()           loads the views in advance, where they cannot be loaded at once
 //
 // and patches WebAssembly, so that code that loads programs needs no change.
@@ -23,7 +24,8 @@ import './save.js';
 import './table.js';
 import './views.js';
 import { INTERFACE, idOf, parts } from './parts.js';
-import { createHost, intercept, programClock, tellTrapped, warn, watch } from './host.js';
+import { createHost, programClock, tellTrapped, warn, watch } from './host.js';
+import { allExports, intercept } from './intercept.js';
 
 const SHARED = Symbol.for('whammc.WasmProf'), PRINTED = 20;
 
@@ -149,8 +151,8 @@ class Results {
 
 const ignore = () => {};
 
-// The host of one instance, with what it has counted. attached(it) is called as soon as the instance exists; `ask` as of install().
-function createCounter(attached, print, ask) {
+// The host of one instance, with what it has counted. attached(it) is called as soon as the instance exists.
+function createCounter(attached, print) {
   const host = createHost({ onReport: text => { counter.report = text; } });
   let table, before = null, quiet = false;
   const readNow = () => ({ report: counter.report, sent: table?.read() ?? [] });
@@ -178,10 +180,8 @@ function createCounter(attached, print, ask) {
 
     attach(instance, module, url) {
       counter.module = module;
-      ask(() => {
-        counter.id = idOf(module);
-        host.attach(instance, module, url);
-      });
+      counter.id = idOf(module);
+      host.attach(instance, module, url);
       attached(counter);
     },
 
@@ -208,7 +208,7 @@ function createCounter(attached, print, ask) {
 
 // ---- WasmProf ----
 
-function createProfiler(ask) {
+function createProfiler() {
   const counters = [], programs = new Map(); // by id
 
   // What these instances have counted, by program: instances of modules with the same id, or of the same module.
@@ -230,8 +230,8 @@ function createProfiler(ask) {
     if (counter.module) new Results(programsOf([counter])).printResults(PRINTED);
   }
 
-  intercept(['prof', 'whammc'], () => createCounter(counter => counters.push(counter), print, ask));
-  watch(error => ask(() => tellTrapped(counters.map(counter => counter.host), error)));
+  intercept(['prof', 'whammc'], () => createCounter(counter => counters.push(counter), print), module => programs.has(idOf(module)));
+  watch(error => tellTrapped(counters.map(counter => counter.host), error));
 
   return {
     interface: INTERFACE,
@@ -269,6 +269,9 @@ function createProfiler(ask) {
       return this;
     },
 
+    /** The exports of an instance with those that instrumentation has added, such as get_NAME: instance.exports has the program's own. */
+    exports: allExports,
+
     /** Begins again with nothing counted. */
     clear() {
       counters.forEach(counter => counter.clear());
@@ -285,14 +288,13 @@ function prepareSave(profiler) {
 }
 
 /**
- * Makes WasmProf unless another OUT.js has made it, and adds a program. Where the functions of WebAssembly.Module do not tell of
- * instrumented modules as they are, they do while ask(work) works. A WasmProf of another INTERFACE (parts.js) stays, and serves this
- * program, too: what programs import is the same in all versions. But it has none of the parts that this script brings.
+ * Makes WasmProf unless another OUT.js has made it, and adds a program. A WasmProf of another INTERFACE (parts.js) stays, and serves
+ * this program, too: what programs import is the same in all versions. But it has none of the parts that this script brings.
  */
-export function install(program, ask = work => work()) {
+export function install(program) {
   let profiler = globalThis[SHARED];
   if (!profiler) {
-    profiler = createProfiler(ask);
+    profiler = createProfiler();
     Object.defineProperty(globalThis, SHARED, { value: profiler });
     if (!('WasmProf' in globalThis)) globalThis.WasmProf = profiler;
   }

@@ -12,14 +12,17 @@
 //
 // Or, without touching the code that loads the program: patch({ onReport }) once, before that code runs.
 import './sampling-profiler.js';
-import { FLUSH, createHost, intercept, tellTrapped, watch } from './host.js';
+import { FLUSH, createHost, tellTrapped, watch } from './host.js';
+import { intercept } from './intercept.js';
+import { parts } from './parts.js';
 import { beforeSignals } from './signals.js';
-export { createHost, intercept, isTrap, tellTrapped, watch } from './host.js';
+export { createHost, isTrap, tellTrapped, watch } from './host.js';
+export { bytesOf, callEngine, intercept } from './intercept.js';
 
 /** Whether the module is an instrumented one that wants this host. */
 export function isInstrumented(module) {
-  return WebAssembly.Module.imports(module).some(i => i.module === 'whammc') ||
-    WebAssembly.Module.exports(module).some(e => e.name === FLUSH);
+  return parts.Module.imports(module).some(i => i.module === 'whammc') ||
+    parts.Module.exports(module).some(e => e.name === FLUSH);
 }
 
 /** Calls flush() when the page goes away, or a signal ends Node. Returns what ends that. */

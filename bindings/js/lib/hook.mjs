@@ -1,5 +1,6 @@
 // lib/hook.mjs - what the hooks for Node (register.mjs) and for pages (register-page.mjs) share: they instrument what is compiled, and
 // the program sees its modules as they were.
+import { bytesOf, callEngine } from '../host/intercept.js';
 import { KEY_SECTION } from './sections.mjs';
 
 const { Module } = WebAssembly, { customSections: sectionsOf } = Module; // the engine's own
@@ -16,12 +17,10 @@ const takesViews = (() => {
 /** The bytes at this moment, or null if they are none: then the engine says so. */
 export function copyBytes(source) {
   try {
-    if (source instanceof DataView && !takesViews) return null;
-    if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength).slice();
-    if (source instanceof ArrayBuffer) return new Uint8Array(source).slice();
+    return source instanceof DataView && !takesViews ? null : bytesOf(source)?.slice() ?? null;
   } catch { // detached
+    return null;
   }
-  return null;
 }
 
 /** Why the engine does not take an instrumented module. `engines`: some that have several memories. */
@@ -70,10 +69,11 @@ async function instrumentResponse(given, instrument) {
 export function wrapCompilers(instrument, instrumentLater = instrument) {
   for (const name of ['compile', 'instantiate'])
     wrap(WebAssembly, name, {
-      apply(target, self, [source, ...rest]) {
-        const compile = bytes => Reflect.apply(target, self, [bytes, ...rest]);
+      apply(target, self, given) {
+        const compile = bytes => Reflect.apply(target, self, [bytes, ...given.slice(1)]);
+        if (!given.length) return Reflect.apply(target, self, given);
         try {
-          const bytes = instrumentLater(source);
+          const bytes = instrumentLater(given[0]);
           return bytes instanceof Promise ? bytes.then(compile) : compile(bytes);
         } catch (error) {
           return Promise.reject(error);
@@ -82,10 +82,16 @@ export function wrapCompilers(instrument, instrumentLater = instrument) {
     });
   for (const name of ['compileStreaming', 'instantiateStreaming'])
     wrap(WebAssembly, name, {
-      apply: (target, self, [source, ...rest]) => Reflect.apply(target, self, [instrumentResponse(source, instrumentLater), ...rest]),
+      apply(target, self, given) {
+        if (!given.length) return Reflect.apply(target, self, given);
+        return Reflect.apply(target, self, [instrumentResponse(given[0], instrumentLater), ...given.slice(1)]);
+      },
     });
   wrap(WebAssembly, 'Module', {
-    construct: (target, [source, ...rest], self) => Reflect.construct(target, [instrument(source), ...rest], self),
+    construct(target, given, self) {
+      const made = given.length ? [instrument(given[0]), ...given.slice(1)] : given;
+      return callEngine(this.construct, () => Reflect.construct(target, made, self));
+    },
   });
   Module.prototype.constructor = WebAssembly.Module;
 }
@@ -97,20 +103,14 @@ export function keyOf(module) {
 }
 
 /**
- * Lets WebAssembly.Module.exports() and the like tell of the original modules. `raw.depth` is above 0 while our hosts ask.
- * `originalSections(key, name)`: custom sections of an original, null = they are not known.
+ * Lets WebAssembly.Module.customSections() tell of the original modules. `originalSections(key, name)`: custom sections of an original,
+ * null = they are not known.
  */
-export function wrapReflection(raw, originalSections) {
-  const filter = (name, change) => wrap(Module, name, {
+export function wrapSections(originalSections) {
+  wrap(Module, 'customSections', {
     apply(target, self, args) {
-      const found = Reflect.apply(target, self, args), key = raw.depth ? null : keyOf(args[0]);
-      return key ? change(found, key, args) : found;
+      const found = callEngine(this.apply, () => Reflect.apply(target, self, args)), key = keyOf(args[0]);
+      return (key && originalSections(key, `${args[1]}`)) ?? found;
     },
   });
-  filter('imports', found => found.filter(each => each.module !== 'whammc'));
-  filter('exports', found => { // those that were added begin with whammc:..., as for hideExports() in the host
-    const first = found.findIndex(each => each.name.startsWith('whammc:'));
-    return first < 0 ? found : found.slice(0, first);
-  });
-  filter('customSections', (found, key, [, name]) => originalSections(key, String(name)) ?? found);
 }

@@ -8,7 +8,7 @@ import { compile } from './api.mjs';
 import { BUILD } from './build.mjs';
 import { createCache } from './cache.mjs';
 import { showPictures } from './flame-view.mjs';
-import { copyBytes, createRefusal, keyOf, whyInvalid, wrapCompilers, wrapReflection } from './hook.mjs';
+import { copyBytes, createRefusal, keyOf, whyInvalid, wrapCompilers, wrapSections } from './hook.mjs';
 import { addSection, functionNames } from './names.mjs';
 import { explainPolicy } from './policy.mjs';
 import { readReport } from './report.mjs';
@@ -189,19 +189,10 @@ async function makePictures(profiler) {
 export function register(defaults = {}) {
   if (globalThis[LOADED]) return;
   Object.defineProperty(globalThis, LOADED, { value: true });
-  const raw = { depth: 0 };
-  const ask = work => {
-    raw.depth++;
-    try {
-      work();
-    } finally {
-      raw.depth--;
-    }
-  };
-  const profiler = install({ id: 'whammc.register', title: '', names: [], demangled: {} }, ask);
+  const profiler = install({ id: 'whammc.register', title: '', names: [], demangled: {} });
   const page = new Page(defaults, profiler);
   wrapCompilers(source => page.instrument(source), (source, url) => page.instrumentLater(source, url));
-  wrapReflection(raw, (key, name) => page.originalSections(key, name));
+  wrapSections((key, name) => page.originalSections(key, name));
   Object.assign(profiler, {
     /** Loads the compiler: then new WebAssembly.Module instruments, too. */
     ready: () => page.ready(),

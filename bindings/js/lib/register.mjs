@@ -13,7 +13,7 @@ import { setFlagsFromString } from 'node:v8';
 import { isMainThread, threadId } from 'node:worker_threads';
 import { createEngineSampler } from '../host/v8/engine-sampler.js';
 import { createHost, intercept, tellTrapped, watch, watchEnd } from '../host/whammc.js';
-import { copyBytes, createRefusal, keyOf, whyInvalid, wrapCompilers, wrapReflection } from './hook.mjs';
+import { copyBytes, createRefusal, keyOf, whyInvalid, wrapCompilers, wrapSections } from './hook.mjs';
 import { allCustomSections, appendKey, createSizes, namedSections } from './sections.mjs';
 
 const LOADED = Symbol.for('whammc.register');
@@ -214,7 +214,7 @@ export function register(hook, own = null) {
   Object.defineProperty(globalThis, LOADED, { value: true });
   const settings = readSettings(process.env), command = findCommand(process.env, own);
   const run = createRunner(command), store = createStore(settings, command, run);
-  const raw = { depth: 0 }, programs = [], sampler = createEngineSampler(createRequire(import.meta.url), say);
+  const programs = [], sampler = createEngineSampler(createRequire(import.meta.url), say);
   passOn(process.env, hook);
   // V8 before version 13 would end the process when a module with several memories imports functions of node:wasi.
   if (parseInt(process.versions.node, 10) < 24) setFlagsFromString('--no-turbo-fast-api-calls');
@@ -225,14 +225,9 @@ export function register(hook, own = null) {
     const clock = settings.script === 'sample' ? { clock: () => () => performance.now() } : {};
     program.host = createHost({ onReport: text => { program.report = text; }, ...clock, engine: sampler.program() });
     const attach = (instance, module, url) => {
-      raw.depth++;
-      try {
-        program.key = keyOf(module);
-        programs.push(program);
-        program.host.attach(instance, module, url);
-      } finally {
-        raw.depth--;
-      }
+      program.key = keyOf(module);
+      programs.push(program);
+      program.host.attach(instance, module, url);
     };
     return { imports: program.host.imports, attach };
   }
@@ -241,7 +236,6 @@ export function register(hook, own = null) {
   function finish() {
     if (finished) return;
     finished = true;
-    raw.depth++;
     sampler.stop();
     for (const { host } of programs) {
       try {
@@ -258,17 +252,13 @@ export function register(hook, own = null) {
     store.close();
   }
 
-  intercept(['whammc'], makeHost);
+  intercept(['whammc'], makeHost, module => keyOf(module) !== null);
   wrapCompilers(createInstrumenter(store, createRefusal(settings.strict, say)));
-  wrapReflection(raw, (key, name) => {
+  wrapSections((key, name) => {
     const original = store.original(key);
     return original && namedSections(allCustomSections(original), name);
   });
-  watch(error => {
-    raw.depth++;
-    tellTrapped(programs.map(({ host }) => host), error);
-    raw.depth--;
-  });
+  watch(error => tellTrapped(programs.map(({ host }) => host), error));
   watchEnd(finish);
   process.on('exit', finish);
 }

@@ -6,6 +6,7 @@
 //
 // A thread has one profile for all programs in it. Node cannot be asked for the part of it that is new: to make a report, the profile is
 // ended, and another one begun.
+import { parts } from '../parts.js';
 import { ANY, findStacks, readFunctions } from './engine-frames.js';
 
 const KEPT = 60000; // ms of samples that V8 keeps, where they can be taken
@@ -184,7 +185,7 @@ export function createEngineSampler(load, say) {
         /** Connects to the instance that was made with `imports`, of `module`. */
         attach(instance, module) {
           addSamples = instance.exports['whammc:add_samples'];
-          if (addSamples) [section] = WebAssembly.Module.customSections(module, 'whammc.functions');
+          if (addSamples) [section] = parts.Module.customSections(module, 'whammc.functions');
         },
       };
     },

@@ -29,15 +29,16 @@ function program({ functions = '', imports = '', host = 'js', flushes = true }) 
     (import "wasi_snapshot_preview1" "args_sizes_get" (func $args (param i32 i32) (result i32)))
     (import "wasi_snapshot_preview1" "environ_sizes_get" (func $environ (param i32 i32) (result i32)))
     ${host === 'js' ? write : ''} ${imports}
-    (memory (export "memory") ${host === 'none' ? '' : '(export "whammc:memory")'} 1)
+    (memory $memory (export "memory") 1)
     (global $n (mut i32) (i32.const 48)) (global $len (mut i32) (i32.const 0))
     (data (i32.const 0) "n=0\\n") (data (i32.const 16) "\\20\\00\\00\\00\\06\\00\\00\\00") (data (i32.const 32) "hello\\n")
     (func $hello (drop (call $fd_write (i32.const 1) (i32.const 16) (i32.const 1) (i32.const 24))))
     (func $count (global.set $n (i32.add (global.get $n) (i32.const 1))))
+    ${functions}
+    ${host === 'none' ? '' : '(export "whammc:memory" (memory $memory))'}
     (func $flush ${flushes ? '(export "whammc:flush")' : ''} (i32.store8 (i32.const 2) (global.get $n)) ${flush})
     ${host === 'none' ? `(func (export "whammc:report_ptr") (result i32) (i32.const 0))
-    (func (export "whammc:report_len") (result i32) (global.get $len))` : ''}
-    ${functions})`;
+    (func (export "whammc:report_len") (result i32) (global.get $len))` : ''})`;
   const wat = join(work, 'program.wat'), wasm = join(work, 'program.wasm');
   writeFileSync(wat, text);
   execFileSync('wat2wasm', [wat, '-o', wasm]);

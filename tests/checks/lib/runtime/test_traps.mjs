@@ -169,7 +169,7 @@ function program({ host = 'js', section = true, room = 99, main = '', more = [],
     (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
     ${main ? '(import "wasi_snapshot_preview1" "sched_yield" (func $back (result i32)))' : '(import "env" "back" (func $back (param i32)))'}
     ${host === 'js' ? '(import "whammc" "write" (func $write (param i32 i32)))' : ''}
-    (memory (export "memory") ${host === 'js' ? '(export "whammc:memory")' : ''} 1)
+    (memory $memory (export "memory") 1)
     (global $next (mut i32) (i32.const 1024)) (global $len (mut i32) (i32.const 0))
     (func $div (export "div") (param i32) (result i32) (i32.div_s (i32.const 5) (local.get 0)))
     (func $load (export "load") (param i32) (result i32) (i32.load (local.get 0)))
@@ -179,6 +179,7 @@ function program({ host = 'js', section = true, room = 99, main = '', more = [],
     (func (export "over") (call $over)) (func $over (call $over) (call $over))
     ${main ? `(func (export "main") ${main})` : '(func (export "through") (param i32) (call $back (local.get 0)))'}
     (func (export "exit") (call $exit (i32.const 3)))
+    ${host === 'js' ? '(export "whammc:memory" (memory $memory))' : ''}
     (func (export "whammc:trapped") (param i32 i32 i32 i32) (result i32)
       ${keep(parameters)} (i32.le_u (global.get $next) (i32.const ${1024 + 16 * room})))
     (func (export "whammc:correct") (param i32 i64)
