@@ -54,7 +54,7 @@ function wrap(object, name, handler) {
 /** The response with instrumented bytes; one that the engine would refuse stays as it is. */
 async function instrumentResponse(given, instrument) {
   const response = await given;
-  const type = response instanceof Response && response.headers.get('content-type')?.split(';')[0].trim().toLowerCase();
+  const type = response instanceof Response && response.headers.get('content-type')?.trim().toLowerCase();
   if (!response?.ok || response.bodyUsed || type !== 'application/wasm') return response;
   const bytes = await instrument(await response.arrayBuffer(), response.url);
   const made = new Response(bytes, { headers: { 'content-type': 'application/wasm' } });
