@@ -48,7 +48,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         coverage:--engine) _whammc_words 'node node24 wasmtime'; compopt -o default ;;
         coverage:--from | coverage:--save | coverage:-o | coverage:--output) compopt -o default ;;
         coverage:--include | coverage:--exclude | coverage:--fail-under | coverage:--engine-option) ;;
-        run:--top | run:--engine-option | *:--env | list:--functions | report:--top | report:--flush | report:--variable | annotate:--flush | annotate:--variable) ;;
+        run:--top | run:--engine-option | *:--env | list:--functions | report:--top | report:--flush | report:--only | report:--variable | annotate:--flush | annotate:--variable) ;;
         *:-s | *:--script) _whammc_scripts ;;
         profile:--top | *:--exclude | *:--min-size | profile:--max-depth | profile:--engine-option) ;;
         *:--lib | *:--names | *:--exclude-from | *:--debug-file) compopt -o default ;;
@@ -108,7 +108,7 @@ _whammc() {
                 _whammc_words '--style= --interval= --sampler= --counts --format= -o --output= --save= --top= --cpu= --counts-only --no-calibrate --exclude= --min-size= --exclude-from= --names= --auto-exclude
                     --sample= --max-depth= --memory --value= --sample-bytes= --alloc= --engine= --engine-option= --dir= --env= --clock= --http= --http-token= --push= --push-seconds= --lines --inlined --debug-file= --path-map= --label= --metrics --no-demangle --message-format= -h --help' ;;
             report)
-                _whammc_words '--format= -o --output= --module= --names= --variable= --flush= --top= --by= --sort= --nonzero --hex --lines --inlined
+                _whammc_words '--format= -o --output= --module= --only= --names= --variable= --flush= --top= --by= --sort= --nonzero --hex --lines --inlined
                     --debug-file= --path-map= --label= --fail-if= --base= --diff= --suggest-exclude --no-demangle --message-format= -h --help' ;;
             annotate)
                 _whammc_words '--format= -o --output= --variable= --flush= --instructions --names= --debug-file= --path-map= --color= --no-demangle

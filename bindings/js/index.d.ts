@@ -260,6 +260,8 @@ export interface Variable {
 }
 
 export interface Row {
+  /** What its module is called; null if the report has only one. */
+  module: string | null;
   script: string;
   variable: string;
   id: string;
@@ -350,6 +352,10 @@ export class Report {
   readImage(image: Bytes, values: Bytes, options?: { name?: string }): this;
   /** The program as it was before it was instrumented. */
   setModule(program: Bytes, options?: { name?: string }): this;
+  /** One more program, of another module of the report. */
+  addModule(program: Bytes, options?: { name?: string }): this;
+  /** Leaves only the module that is called so, or whose name or hash begins so. */
+  select(module: string): this;
   locate(locations: Locations): this;
   write(format: 'pprof', options?: ReportOptions): Uint8Array;
   write(format: TextFormat, options?: ReportOptions): string;

@@ -110,8 +110,21 @@ const char *whammc_report_rest(WhammcReport *r, size_t *size);
 whammc_status whammc_report_set_module(WhammcReport *r, const char *name, const void *bytes,
                                        size_t size);
 
+/*
+ * The same for a report of several modules (docs/reports.md, "Parts"): adds a program to those that
+ * were set or added. Each is the program of the module that names it by its hash, or else of those
+ * that it fits: that have no other functions and sites, and mostly the same names. A program that
+ * fits none is a warning when the report is written.
+ */
+whammc_status whammc_report_add_module(WhammcReport *r, const char *name, const void *bytes,
+                                       size_t size);
+
+/* Leaves only one module of the report: the one whose name, identity or hash is this or begins so. An error if there is none. */
+whammc_status whammc_report_select(WhammcReport *r, const char *module);
+
 /* Where the source locations of the program are, besides in the program itself, as for
- * whammc_locate. `info` must outlive all calls that use locations; NULL: in the program alone. */
+ * whammc_locate: of the program that was set or added last, and of the next one. `info` must outlive
+ * all calls that use locations; NULL: in the program alone. */
 void whammc_report_locate(WhammcReport *r, const whammc_debug_info *info);
 
 /* The errors, warnings and notes of the last call of whammc_report_read, _read_image, _set_module,
@@ -250,6 +263,7 @@ const WhammcVariable *whammc_report_variables(WhammcReport *r, size_t *n);
  * of the script (with neither). */
 typedef struct WhammcRow {
     size_t variable;         /* index into whammc_report_variables */
+    const char *module;      /* what its module is called; NULL: the report has only one */
     const char *id;          /* "36", in CSV also "(4; 5)" */
     const char *fname;       /* the function's name in the report; NULL: the row has no function */
     const char *shown_fname; /* for people: the module's name if the report has only a number,

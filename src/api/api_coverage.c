@@ -6,7 +6,7 @@
 #include "api/api.h"
 #include "api/api_locate.h"
 #include "coverage/format.h"
-#include "report/value.h"
+#include "merge/modules.h"
 #include "valid/valid.h"
 
 #include <assert.h>
@@ -86,35 +86,48 @@ void whammc_coverage_locate(WhammcCoverage *c, const whammc_debug_info *info) {
     c->debug = info;
 }
 
-/* Describes the error in a report; NULL: there is none, and warnings were given. */
-static const char *add(WhammcCoverage *c, const char *name, Str text, DiagTag *tag) {
-    Report r = {0};
-    const char *wrong = NULL;
-    *tag = DIAG_NOT_A_REPORT;
-    if (!report_read(&r, text, 0)) {
-        wrong = "there is no report in it";
-    } else {
-        value_unify(&r);
-        *tag = DIAG_NO_COUNTS;
-        if (!marks_add(&c->marks, &r))
-            wrong = "the report does not say how often code was executed";
-        else
-            report_warn(&r, name, text, &c->diags);
+/* The report of the program; NULL if there is none, as `why` says. */
+static const Report *report_of(const WhammcCoverage *c, const Modules *m, Buf *why) {
+    if (!c->module_name && m->all.len > 1) {
+        buf_str(why, STR("it has reports of several modules: set the program first"));
+        return NULL;
     }
-    report_free(&r);
-    return wrong;
+    const ModuleReport *one = modules_of_program(m, &c->places, why);
+    return one ? one->report : NULL;
+}
+
+/* `why` describes the error in a report; if there is none, warnings were given. */
+static void add(WhammcCoverage *c, const char *name, Str text, DiagTag *tag, Buf *why) {
+    Modules m = {0};
+    *tag = DIAG_NOT_A_REPORT;
+    if (!modules_read(&m, text, 0, why)) {
+        buf_str(why, STR("there is no report in it"));
+    } else if (!why->len) {
+        const Report *r = report_of(c, &m, why);
+        *tag = r ? DIAG_NO_COUNTS : DIAG_OTHER_REPORT;
+        if (r && !marks_add(&c->marks, r))
+            buf_str(why, STR("the report does not say how often code was executed"));
+        else if (r)
+            modules_warn(&m, name, text, &c->diags);
+    }
+    modules_free(&m);
 }
 
 whammc_status whammc_coverage_add(WhammcCoverage *c, const char *name, const void *bytes,
                                   size_t size) {
     DiagTag tag = DIAG_NOT_A_REPORT;
+    Buf why = {0};
     forget_messages(c);
-    const char *wrong = size > UINT32_MAX ? "it has 4 GiB or more"
-                                          : add(c, name, (Str){bytes, (uint32_t)size}, &tag);
-    if (wrong) {
-        Diag *g = diag(&c->diags, tag, NO_SPAN, "%s: %s", name, wrong);
-        diag_hint(&c->diags, g, "the script `coverage` makes such reports");
+    if (size > UINT32_MAX)
+        buf_str(&why, STR("it has 4 GiB or more"));
+    else
+        add(c, name, (Str){bytes, (uint32_t)size}, &tag, &why);
+    if (why.len) {
+        Diag *g = diag(&c->diags, tag, NO_SPAN, "%s: %s", name, buf_cstr(&why));
+        if (tag != DIAG_OTHER_REPORT)
+            diag_hint(&c->diags, g, "the script `coverage` makes such reports");
     }
+    buf_free(&why);
     marks_settle(&c->marks);
     return status_of(c);
 }

@@ -14,6 +14,7 @@
 #include "heap/heap.h"
 #include "stacks/tools.h"
 #include "valid/valid.h"
+#include "view/profile_join.h"
 #include "view/profile_source.h"
 #include "base/demangle.h"
 
@@ -44,29 +45,18 @@ WhammcReport *whammc_report_new(void) {
     return r;
 }
 
-static void forget_module(WhammcReport *r) {
-    api_forget_contents(r);
-    api_forget_profile(r);
-    places_free(&r->places);
-    wasm_module_free(&r->module);
-    r->module = (WasmModule){0};
-    free(r->module_bytes);
-    free(r->module_name);
-    r->module_bytes = NULL;
-    r->module_name = NULL;
-}
-
 void api_forget_messages(WhammcReport *r) {
     diag_free(&r->diags);
     r->diags = (Diags){0};
 }
 
 static void forget_report(WhammcReport *r) {
-    api_forget_contents(r);
-    api_forget_profile(r);
-    merge_free(r->merge);
-    r->merge = NULL;
-    report_free(&r->report);
+    api_forget_joined(r);
+    modules_free(&r->modules);
+    r->modules = (Modules){0};
+    for (uint32_t i = 0; i < r->added.len; i++)
+        whammc_report_free(r->added.at[i]);
+    r->added.len = 0;
     free(r->name);
     free(r->text);
     r->name = r->text = NULL;
@@ -76,8 +66,11 @@ void whammc_report_free(WhammcReport *r) {
     if (!r)
         return;
     forget_report(r);
-    forget_module(r);
+    api_forget_programs(r);
     api_forget_messages(r);
+    vec_free(&r->added);
+    vec_free(&r->programs);
+    vec_free(&r->of);
     buf_free(&r->rendered);
     if (r->numbers)
         freelocale(r->numbers);
@@ -121,7 +114,7 @@ static bool is_empty_json(Str text, uint32_t which) {
 }
 
 static void explain_not_found(WhammcReport *r, uint32_t which) {
-    uint32_t flushes = r->report.flushes;
+    uint32_t flushes = r->modules.parts.flushes;
     if (flushes) {
         diag(&r->diags, DIAG_NOT_A_REPORT, NO_SPAN, "%s: it has no report number %u, but %u",
              r->name, which, flushes);
@@ -144,49 +137,53 @@ whammc_status whammc_report_read(WhammcReport *r, const char *name, const void *
     r->text = api_copy(bytes, size);
     Str text = {r->text, (uint32_t)size};
     locale_t before = api_enter(r);
-    bool found = report_read(&r->report, text, which);
-    if (!found && is_empty_json(text, which))
-        found = r->report.json = true;
-    if (found)
-        value_unify(&r->report);
+    Buf why = {0};
+    bool found = modules_read(&r->modules, text, which, &why);
     api_leave(before);
+    if (!found && is_empty_json(text, which)) {
+        modules_read_nothing(&r->modules);
+        found = true;
+    }
     if (!found)
         explain_not_found(r, which);
+    else if (why.len)
+        diag(&r->diags, DIAG_OTHER_REPORT, NO_SPAN, "%s: %s", name, buf_cstr(&why));
     else
-        report_warn(&r->report, name, text, &r->diags);
-    assert(found || !r->report.rows.len);
+        modules_warn(&r->modules, name, text, &r->diags);
+    buf_free(&why);
     return status_of(r);
 }
 
 /* Adds or subtracts a report that was read. */
-static bool combine(WhammcReport *r, WhammcReport *other, bool less) {
+static void combine(WhammcReport *r, WhammcReport *other, bool less) {
     Buf why = {0};
     locale_t before = api_enter(r);
-    api_forget_contents(r);
-    api_forget_profile(r);
-    const char *of = r->name;
-    if (!r->merge)
-        r->merge = merge_begin(&r->report, &why);
-    if (r->merge && !merge_add(r->merge, &other->report, less, &why))
-        of = other->name;
+    api_forget_joined(r);
+    bool open = modules_open(&r->modules, &why);
+    if (!open || !modules_add(&r->modules, &other->modules, less, &why))
+        diag(&r->diags, DIAG_OTHER_REPORT, NO_SPAN, "%s: %s", open ? other->name : r->name,
+             buf_cstr(&why));
     api_leave(before);
-    if (why.len)
-        diag(&r->diags, DIAG_OTHER_REPORT, NO_SPAN, "%s: %s", of, buf_cstr(&why));
-    bool ok = !why.len;
     buf_free(&why);
-    return ok;
 }
 
 static whammc_status read_and_combine(WhammcReport *r, const char *name, const void *bytes,
                                       size_t size, uint32_t which, bool less) {
     WhammcReport *other = whammc_report_new();
     whammc_status status = whammc_report_read(other, name, bytes, size, which);
+    uint32_t before = r->modules.all.len;
     api_forget_messages(r);
     r->diags = other->diags;
     other->diags = (Diags){0};
-    if (status == WHAMMC_OK)
+    if (status == WHAMMC_OK && !before)
+        diag(&r->diags, DIAG_NOT_A_REPORT, NO_SPAN, "%s: there is no report to combine it with",
+             name);
+    else if (status == WHAMMC_OK)
         combine(r, other, less);
-    whammc_report_free(other);
+    if (r->modules.all.len > before)
+        vec_push(&r->added, other);
+    else
+        whammc_report_free(other);
     return status_of(r);
 }
 
@@ -239,29 +236,49 @@ whammc_status whammc_report_read_image(WhammcReport *r, const char *name, const 
 }
 
 size_t whammc_report_count(const WhammcReport *r) {
-    return r->report.flushes;
+    return r->modules.parts.flushes;
 }
 
 bool whammc_report_is_cut(const WhammcReport *r) {
-    return r->report.cut;
+    bool cut = r->modules.parts.torn;
+    for (uint32_t i = 0; i < r->modules.all.len; i++)
+        cut |= r->modules.all.at[i].report->cut;
+    return cut;
 }
 
 const char *whammc_report_rest(WhammcReport *r, size_t *size) {
-    *size = r->report.rest.len;
-    return buf_cstr(&r->report.rest);
+    *size = r->modules.parts.rest.len;
+    return buf_cstr(&r->modules.parts.rest);
 }
 
 whammc_status whammc_report_set_module(WhammcReport *r, const char *name, const void *bytes,
                                        size_t size) {
+    api_forget_programs(r);
+    return whammc_report_add_module(r, name, bytes, size);
+}
+
+whammc_status whammc_report_add_module(WhammcReport *r, const char *name, const void *bytes,
+                                       size_t size) {
     api_forget_messages(r);
-    forget_module(r);
-    r->module_bytes = (uint8_t *)api_copy(bytes, size);
-    DiagFileId file = diag_file(&r->diags, name, r->module_bytes, size, true);
-    if (wasm_load(&r->module, r->module_bytes, size, file, &r->diags)) {
-        r->module_name = api_copy(name, strlen(name));
-        places_open(&r->places, &r->module);
-    }
+    api_add_program(r, name, bytes, size);
     return status_of(r);
+}
+
+whammc_status whammc_report_select(WhammcReport *r, const char *module) {
+    api_forget_messages(r);
+    ModuleReport *one = modules_named(&r->modules, str_of(module));
+    if (one) {
+        api_forget_joined(r);
+        modules_select(&r->modules, one);
+        return WHAMMC_OK;
+    }
+    Buf names = {0};
+    for (uint32_t i = 0; i < r->modules.all.len; i++)
+        buf_printf(&names, "%s'%.*s'", i ? ", " : "", STR_ARG(r->modules.all.at[i].title));
+    diag(&r->diags, DIAG_NOT_A_REPORT, NO_SPAN, "%s: it has no module '%s', but %s", r->name,
+         module, names.len ? buf_cstr(&names) : "none");
+    buf_free(&names);
+    return WHAMMC_ERROR;
 }
 
 /* ---- profiles ---- */
@@ -282,7 +299,7 @@ static const char *unfit(const WhammcReport *r, bool tree, ProfileVariables vari
     uint32_t i = 0;
     for (bool ok = true; ok && i < variables.count; i += ok) {
         Profile p = {0};
-        ok = read_profile(&p, &r->report, tree, (ProfileVariables){&variables.names[i], 1});
+        ok = read_profile(&p, r->report, tree, (ProfileVariables){&variables.names[i], 1});
         profile_free(&p);
     }
     return variables.names[i < variables.count ? i : 0];
@@ -290,7 +307,7 @@ static const char *unfit(const WhammcReport *r, bool tree, ProfileVariables vari
 
 /* Notes that there are more variables, if none was requested. */
 static void mention_others(WhammcReport *r, bool tree, ProfileVariables variables) {
-    const ReportVar *other = profile_other(&r->report, tree);
+    const ReportVar *other = profile_other(r->report, tree);
     if (!other || variables.count)
         return;
     Diag *g = diag(&r->diags, DIAG_MORE_VARIABLES, NO_SPAN,
@@ -348,26 +365,6 @@ static void explain_no_stacks(WhammcReport *r, const char *problem, const char *
     }
 }
 
-bool api_read_profile(WhammcReport *r, bool tree, const WhammcReportOptions *options, Profile *p) {
-    ProfileVariables variables = variables_of(options);
-    if (tree && variables.count > 1) {
-        diag(&r->diags, DIAG_NO_PROFILE, NO_SPAN,
-             "%s: expected one variable with a call tree, found '%s' and '%s'", r->name,
-             variables.names[0], variables.names[1]);
-        return false;
-    }
-    bool ok = read_profile(p, &r->report, tree, variables);
-    if (ok) {
-        mention_others(r, tree, variables);
-        profile_name(p, &r->report, &r->places, !options->mangled);
-    } else {
-        explain(r, p, tree, variables);
-    }
-    return ok;
-}
-
-/* ---- writing ---- */
-
 /* Reports that there is no program. */
 static void explain_no_program(WhammcReport *r, const char *what) {
     Diag *g = diag(&r->diags, DIAG_NO_PROGRAM, NO_SPAN,
@@ -376,15 +373,87 @@ static void explain_no_program(WhammcReport *r, const char *what) {
     diag_hint(&r->diags, g, "give the program with --module=APP");
 }
 
-void api_copy_report(const WhammcReport *r, bool mangled, Report *copy) {
-    *copy = (Report){.json = r->report.json, .cut = r->report.cut};
-    vec_reserve(&copy->rows, r->report.rows.len);
-    for (uint32_t i = 0; i < r->report.rows.len; i++)
-        vec_push(&copy->rows, r->report.rows.at[i]);
-    places_name_rows(&r->places, copy);
-    if (!mangled)
-        places_demangle(copy);
+/* Adds the debug information. */
+static void add_sources(WhammcReport *r, uint32_t module, ViewFormat format,
+                        const WhammcReportOptions *options, Profile *p) {
+    const ReportProgram *program = r->of.at[module];
+    if (!program || format == VIEW_TABLE || (!options->lines && !options->inlined))
+        return;
+    ApiLocator l;
+    api_locator_begin(&l, program->debug, program->name, &r->diags);
+    if (options->inlined)
+        profile_inline(p, r->modules.all.at[module].report, &program->places, &l.locator,
+                       !options->mangled);
+    if (options->lines)
+        profile_locate(p, &program->places, &l.locator, !view_has_lines(format));
+    api_locator_end(&l);
 }
+
+/* The profile of one module; false if it has none. */
+static bool read_module(WhammcReport *r, uint32_t module, bool tree, ViewFormat format,
+                        const WhammcReportOptions *options, Profile *p) {
+    const Report *report = r->modules.all.at[module].report;
+    if (!read_profile(p, report, tree, variables_of(options)))
+        return false;
+    profile_name(p, report, api_places(r, module), !options->mangled);
+    api_note_nameless(r, module, p);
+    add_sources(r, module, format, options, p);
+    return true;
+}
+
+/* The profiles of all modules that have one, together. */
+static bool read_modules(WhammcReport *r, bool tree, ViewFormat format,
+                         const WhammcReportOptions *options, Profile *p) {
+    uint32_t n = r->modules.all.len;
+    if (n == 1)
+        return read_module(r, 0, tree, format, options, p);
+    bool any = false;
+    for (uint32_t i = 0; i < n; i++) {
+        Profile one = {0};
+        bool ok = read_module(r, i, tree, format, options, &one);
+        if (ok && !profile_join(p, &one, *api_title(r, i)))
+            diag_hint(&r->diags,
+                      diag(&r->diags, DIAG_MORE_VARIABLES, NO_SPAN,
+                           "%s: %.*s has a tree with other values, which is left out", r->name,
+                           STR_ARG(*api_title(r, i))),
+                      "--only=MODULE shows one module");
+        any |= ok;
+        if (!ok && one.problem)
+            p->problem = one.problem;
+        profile_free(&one);
+    }
+    return any;
+}
+
+/* Whether there is a program, if the options need it; else after a message. */
+static bool has_sources(WhammcReport *r, ViewFormat format, const WhammcReportOptions *options) {
+    bool needed = format != VIEW_TABLE && (options->lines || options->inlined);
+    if (needed && !r->programs.len)
+        explain_no_program(r, options->lines ? "lines of functions" : "inlined functions");
+    return !needed || r->programs.len;
+}
+
+bool api_read_profile(WhammcReport *r, bool tree, ViewFormat format,
+                      const WhammcReportOptions *options, Profile *p) {
+    ProfileVariables variables = variables_of(options);
+    if (tree && variables.count > 1) {
+        diag(&r->diags, DIAG_NO_PROFILE, NO_SPAN,
+             "%s: expected one variable with a call tree, found '%s' and '%s'", r->name,
+             variables.names[0], variables.names[1]);
+        return false;
+    }
+    api_prepare(r);
+    if (!has_sources(r, format, options))
+        return false;
+    bool ok = read_modules(r, tree, format, options, p);
+    if (ok)
+        mention_others(r, tree, variables);
+    else
+        explain(r, p, tree, variables);
+    return ok;
+}
+
+/* ---- writing ---- */
 
 static void write_tables(const WhammcReport *r, const WhammcReportOptions *options, Buf *out) {
     Report shown;
@@ -398,33 +467,14 @@ static void write_tables(const WhammcReport *r, const WhammcReportOptions *optio
                          .sort = (TableSort)options->sort,
                          .nonzero = options->nonzero,
                          .hex = options->hex};
-    if (r->module_name)
-        look.instructions = places_instructions(&r->places, &shown);
+    look.instructions = api_instructions(r, &shown);
     table_print(&shown, &look, out);
     report_free(&shown);
 }
 
-/* Adds the debug information; false after a message if there is no program. */
-static bool add_sources(WhammcReport *r, ViewFormat format, const WhammcReportOptions *options,
-                        Profile *p) {
-    if (!options->lines && !options->inlined)
-        return true;
-    if (!r->module_name) {
-        explain_no_program(r, options->lines ? "lines of functions" : "inlined functions");
-        return false;
-    }
-    ApiLocator l;
-    api_locator_begin(&l, r->debug, r->module_name, &r->diags);
-    if (options->inlined)
-        profile_inline(p, &r->report, &r->places, &l.locator, !options->mangled);
-    if (options->lines)
-        profile_locate(p, &r->places, &l.locator, !view_has_lines(format));
-    api_locator_end(&l);
-    return true;
-}
-
 static Str title_of(const WhammcReport *r, const WhammcReportOptions *options) {
-    return str_of(options->title ? options->title : r->module_name ? r->module_name : r->name);
+    bool one = r->programs.len == 1 && r->modules.all.len == 1;
+    return str_of(options->title ? options->title : one ? r->programs.at[0]->name : r->name);
 }
 
 /* Selects the requested value; false after a message if there is none. */
@@ -436,21 +486,45 @@ static bool weigh(WhammcReport *r, const WhammcReportOptions *options, Profile *
     return false;
 }
 
-static void write_heap(WhammcReport *r, const WhammcReportOptions *options, Buf *out) {
+/* The heap profile of one module; false if it is no report of the script. */
+static bool write_heap_of(WhammcReport *r, uint32_t module, const WhammcReportOptions *options,
+                          Buf *out) {
+    const ReportProgram *program = r->of.at[module];
+    const Report *report = r->modules.all.at[module].report;
     Profile p = {0};
     ApiLocator l;
-    HeapView view = {
-        .report = &r->report, .m = &r->module, .value = options->value, .top = options->top};
-    if (options->lines && !r->module_name) {
+    HeapView view = {.report = report,
+                     .m = program ? &program->module : NULL,
+                     .value = options->value,
+                     .top = options->top};
+    if (!read_module(r, module, true, VIEW_TABLE, options, &p)) {
+        profile_free(&p);
+        return false;
+    }
+    if (api_title(r, module))
+        buf_printf(out, "%s%.*s\n\n", out->len ? "\n" : "", STR_ARG(*api_title(r, module)));
+    if (program)
+        api_locator_begin(&l, program->debug, program->name, &r->diags);
+    if (program && options->lines)
+        view.locator = &l.locator;
+    bool ok = view_heap(&p, &view, out);
+    if (program)
+        api_locator_end(&l);
+    profile_free(&p);
+    return ok;
+}
+
+static void write_heap(WhammcReport *r, const WhammcReportOptions *options, Buf *out) {
+    Profile p = {0};
+    bool any = false;
+    if (options->lines && !r->programs.len)
         explain_no_program(r, "lines of calls");
-    } else if (api_read_profile(r, true, options, &p)) {
-        api_locator_begin(&l, r->debug, r->module_name, &r->diags);
-        if (options->lines)
-            view.locator = &l.locator;
-        if (!view_heap(&p, &view, out))
+    else if (api_read_profile(r, true, VIEW_TABLE, options, &p)) {
+        for (uint32_t i = 0; i < r->modules.all.len; i++)
+            any |= write_heap_of(r, i, options, out);
+        if (!any)
             diag(&r->diags, DIAG_NO_PROFILE, NO_SPAN,
                  "%s: it is not a report of the script heap: the tree has other values", r->name);
-        api_locator_end(&l);
     }
     profile_free(&p);
 }
@@ -460,7 +534,7 @@ static void write_difference(WhammcReport *r, const Profile *p, const WhammcRepo
                              Buf *out) {
     Profile base = {0};
     WhammcReport *old = options->base;
-    if (api_read_profile(old, true, options, &base) && weigh(old, options, &base))
+    if (api_read_profile(old, true, VIEW_TABLE, options, &base) && weigh(old, options, &base))
         view_svg(p, &base, title_of(r, options), out);
     if (old->diags.errors)
         diag(&r->diags, DIAG_NO_PROFILE, NO_SPAN, "%s: there is no call tree in it", old->name);
@@ -471,8 +545,8 @@ static void write_view(WhammcReport *r, ViewFormat format, const WhammcReportOpt
                        Buf *out) {
     Profile p = {0};
     Str title = title_of(r, options);
-    if (api_read_profile(r, view_needs_tree(format), options, &p) && weigh(r, options, &p) &&
-        add_sources(r, format, options, &p)) {
+    if (api_read_profile(r, view_needs_tree(format), format, options, &p) &&
+        weigh(r, options, &p)) {
         if (format == VIEW_SVG && options->base)
             write_difference(r, &p, options, out);
         else if (format == VIEW_PERFETTO)
@@ -494,42 +568,55 @@ static void labels_of(const WhammcReportOptions *options, Labels *out) {
 }
 
 /* Whether there is a source of locations. */
-static bool has_locations(const WhammcReport *r) {
-    return r->module_name &&
-           ((r->debug && r->debug->file) ||
-            locations_mentioned((Str){(const char *)r->module.bytes, (uint32_t)r->module.size}));
+static bool has_locations(const ReportProgram *p) {
+    Str bytes = {(const char *)p->module.bytes, (uint32_t)p->module.size};
+    return (p->debug && p->debug->file) || locations_mentioned(bytes);
+}
+
+/* Adds the stacks of one module; false if it has none. `why` as for stacks_read. */
+static bool read_stacks(WhammcReport *r, uint32_t module, const WhammcReportOptions *options,
+                        const Labels *labels, Stacks *s, StacksProblem *why) {
+    const ReportProgram *program = r->of.at[module];
+    ApiLocator l;
+    bool asked = options->lines || options->inlined;
+    bool located = program && (asked || has_locations(program));
+    StacksSource from = {.report = r->modules.all.at[module].report,
+                         .places = api_places(r, module),
+                         .module = api_title(r, module),
+                         .demangled = !options->mangled,
+                         .variables = variables_of(options),
+                         .labels = labels->at,
+                         .nlabels = labels->len};
+    if (located) {
+        api_locator_begin(&l, program->debug, program->name, &r->diags);
+        from.locator = &l.locator;
+    }
+    bool ok = stacks_read(s, &from, why);
+    if (located)
+        api_locator_end(&l);
+    return ok;
 }
 
 static void write_stacks(WhammcReport *r, ViewFormat format, const WhammcReportOptions *options,
                          Buf *out) {
-    if ((options->lines || options->inlined) && !r->module_name) {
-        explain_no_program(r, options->lines ? "lines of functions" : "inlined functions");
+    if (!has_sources(r, format, options))
         return;
-    }
     Stacks s = {.program = title_of(r, options), .time = options->time};
     Labels labels = {0};
-    ApiLocator l;
-    const char *problem, *variable;
+    StacksProblem why = {0};
+    bool any = false;
     labels_of(options, &labels);
-    api_locator_begin(&l, r->debug, r->module_name, &r->diags);
-    bool located = options->lines || options->inlined || has_locations(r);
-    StacksSource from = {.report = &r->report,
-                         .places = &r->places,
-                         .locator = located ? &l.locator : NULL,
-                         .demangled = !options->mangled,
-                         .variables = variables_of(options),
-                         .labels = labels.at,
-                         .nlabels = labels.len};
-    if (stacks_read(&s, &from, &problem, &variable)) {
-        mention_others(r, profile_fits(&r->report, true, NULL), from.variables);
+    for (uint32_t i = 0; i < r->modules.all.len; i++)
+        any |= read_stacks(r, i, options, &labels, &s, &why);
+    if (any) {
+        mention_others(r, profile_fits(r->report, true, NULL), variables_of(options));
         for (uint32_t v = 0; options->value && v < s.values.len; v++)
             if (str_is(s.values.at[v].name, options->value))
                 s.shown = v;
         stacks_write(format, &s, options->inlined, out);
     } else {
-        explain_no_stacks(r, problem, variable);
+        explain_no_stacks(r, why.text, why.variable);
     }
-    api_locator_end(&l);
     stacks_free(&s);
     vec_free(&labels);
 }
@@ -544,6 +631,8 @@ bool whammc_report_format(const char *name, WhammcReportFormat *format) {
 
 void whammc_report_locate(WhammcReport *r, const whammc_debug_info *info) {
     r->debug = info;
+    if (r->programs.len)
+        vec_last(&r->programs)->debug = info;
 }
 
 /* Finds the locations of the rows if they were requested. False after a message if there are
@@ -552,36 +641,36 @@ static bool locate(WhammcReport *r, const WhammcReportOptions *options) {
     if (!options->lines && options->by != WHAMMC_REPORT_BY_LINE &&
         options->by != WHAMMC_REPORT_BY_FILE)
         return true;
-    if (r->module_name) {
-        ApiLocator l;
-        api_locator_begin(&l, r->debug, r->module_name, &r->diags);
-        places_locate(&r->places, &l.locator, &r->report);
-        api_locator_end(&l);
-    } else if (!r->report.located) {
+    if (!r->programs.len && !r->report->located) {
         explain_no_program(r, "source locations");
         return false;
     }
+    for (uint32_t i = 0; i < r->modules.all.len; i++) {
+        const ReportProgram *program = r->of.at[i];
+        ApiLocator l;
+        if (!program)
+            continue;
+        api_locator_begin(&l, program->debug, program->name, &r->diags);
+        places_locate(&program->places, &l.locator, r->modules.all.at[i].report);
+        api_locator_end(&l);
+    }
+    if (r->programs.len) {
+        api_forget_joined(r);
+        api_prepare(r);
+    }
     return true;
-}
-
-/* Appends the report, or adds messages. */
-/* Warns if the report has places that the program does not have. */
-static void check_places(WhammcReport *r) {
-    const ReportRow *row = r->module_name ? places_foreign(&r->places, &r->report) : NULL;
-    if (row)
-        diag(&r->diags, DIAG_OTHER_PROGRAM, NO_SPAN,
-             "%s: it has a value at offset %u of function %u, where %s has no instruction; is it "
-             "the report of another program?",
-             r->name, row->pc, row->fid, r->module_name);
 }
 
 static void write_format(WhammcReport *r, WhammcReportFormat format,
                          const WhammcReportOptions *options, Buf *out) {
     bool lines = options->lines;
     api_forget_messages(r);
-    if (format <= WHAMMC_REPORT_JSON && !locate(r, options))
-        return;
     locale_t before = api_enter(r);
+    api_prepare(r);
+    if (format <= WHAMMC_REPORT_JSON && !locate(r, options)) {
+        api_leave(before);
+        return;
+    }
     switch (format) {
     case WHAMMC_REPORT_TABLE:
         if (options->base) {
@@ -592,16 +681,16 @@ static void write_format(WhammcReport *r, WhammcReportFormat format,
             write_tables(r, options, out);
         }
         break;
-    case WHAMMC_REPORT_CSV: write_report(&r->report, WRITE_CSV, lines, out); break;
-    case WHAMMC_REPORT_CSV_RFC4180: write_report(&r->report, WRITE_CSV_RFC4180, lines, out); break;
-    case WHAMMC_REPORT_JSON: write_report(&r->report, WRITE_JSON, lines, out); break;
+    case WHAMMC_REPORT_CSV: write_report(r->report, WRITE_CSV, lines, out); break;
+    case WHAMMC_REPORT_CSV_RFC4180: write_report(r->report, WRITE_CSV_RFC4180, lines, out); break;
+    case WHAMMC_REPORT_JSON: write_report(r->report, WRITE_JSON, lines, out); break;
     case WHAMMC_REPORT_PPROF:
     case WHAMMC_REPORT_FIREFOX:
     case WHAMMC_REPORT_CALLGRIND: write_stacks(r, (ViewFormat)format, options, out); break;
     case WHAMMC_REPORT_HEAP: write_heap(r, options, out); break;
     default: write_view(r, (ViewFormat)format, options, out); break;
     }
-    check_places(r);
+    api_check_programs(r);
     api_leave(before);
 }
 

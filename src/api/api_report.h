@@ -1,12 +1,12 @@
 /*
- * api/api_report.h - what the files after the public interface to reports share (api_report.c,
- * api_values.c).
+ * api/api_report.h - what the files of the public interface to reports share (api_report.c,
+ * api_report_modules.c, api_report_values.c).
  */
 #ifndef WHAMMC_API_API_REPORT_H
 #define WHAMMC_API_API_REPORT_H
 
 #include "base/diag.h"
-#include "merge/merge_reports.h"
+#include "merge/modules.h"
 #include "view/view.h"
 #include "whammc/report.h"
 
@@ -19,15 +19,25 @@ typedef struct ReportContents {
     const WhammcValue **values; /* by row; NULL = not parsed yet */
 } ReportContents;
 
+/* A program that the report may be about, as it was before it was instrumented. */
+typedef struct ReportProgram {
+    char *name;
+    uint8_t *bytes;
+    WasmModule module;
+    Places places;
+    const whammc_debug_info *debug; /* as for WhammcReport */
+    Buf unfit;                      /* why it fits no module of the report; empty = it does */
+} ReportProgram;
+
 struct WhammcReport {
     char *name, *text; /* the text that was read */
-    Report report;     /* its tuples and maps are JSON */
-    Merge *merge;      /* of the report and those that were added; or NULL */
-    char *module_name;
-    uint8_t *module_bytes;
-    WasmModule module;
-    Places places;                  /* knows nothing without a module */
-    const whammc_debug_info *debug; /* NULL = the module's own sections */
+    Modules modules;
+    Vec(WhammcReport *) added;      /* whose modules stand beside those of the text */
+    Vec(ReportProgram *) programs;  /* in the order in which they were given */
+    Vec(const ReportProgram *) of;  /* by module: its program; NULL = not known */
+    Report joined;                  /* the rows of several modules */
+    const Report *report;           /* all rows, of `joined` or the only module; NULL = not made */
+    const whammc_debug_info *debug; /* of the next program; NULL = its own sections */
     Diags diags;
     Buf rendered;
     ReportContents *contents; /* or NULL */
@@ -36,10 +46,34 @@ struct WhammcReport {
     locale_t numbers; /* whose decimal point is a point */
 };
 
-/* Reads a profile and names its functions. False after a message if there is none. */
-bool api_read_profile(WhammcReport *r, bool tree, const WhammcReportOptions *options, Profile *p);
-/* A copy of the report with readable names for its functions, as far as they are known. It has its
- * own rows; the texts are the report's. */
+/* ---- api_report_modules.c ---- */
+
+/* Finds the programs of the modules, and makes `report` of all their rows. */
+void api_prepare(WhammcReport *r);
+/* To be called when the modules, their programs or the locations of their rows have changed. */
+void api_forget_joined(WhammcReport *r);
+void api_forget_programs(WhammcReport *r);
+/* False after a message if the program is not valid. */
+bool api_add_program(WhammcReport *r, const char *name, const void *bytes, size_t size);
+/* What is known of places in a module; nothing if it has no program. */
+const Places *api_places(const WhammcReport *r, uint32_t module);
+/* Its title, or NULL if there is only one module. */
+const Str *api_title(const WhammcReport *r, uint32_t module);
+/* Warns about programs that fit no module, and rows that their programs do not have. */
+void api_check_programs(WhammcReport *r);
+/* Notes that functions of a module without a program have only numbers. */
+void api_note_nameless(WhammcReport *r, uint32_t module, const Profile *p);
+/* The instructions of the rows, of a copy by api_copy_report; NULL = there is no program. */
+const Str *api_instructions(const WhammcReport *r, Report *copy);
+
+/* ---- api_report.c ---- */
+
+/* Reads a profile of all modules and names its functions. `format`: with the source locations that
+ * it shows and the options ask for; VIEW_TABLE: without. False after a message if there is none. */
+bool api_read_profile(WhammcReport *r, bool tree, ViewFormat format,
+                      const WhammcReportOptions *options, Profile *p);
+/* A copy of all rows, with readable names for their functions, as far as they are known. The texts
+ * are the report's. */
 void api_copy_report(const WhammcReport *r, bool mangled, Report *copy);
 /* Until api_leave, this thread reads and writes numbers in the format of reports, whatever its
  * locale is. */

@@ -55,15 +55,15 @@ static size_t number_of(ReportContents *c, Map *known, const ReportVar *var) {
 }
 
 static void fill_rows(const WhammcReport *r, ReportContents *c) {
-    const Str *instructions =
-        r->module_name ? places_instructions(&r->places, &c->shown) : NULL; /* with NULs */
+    const Str *instructions = api_instructions(r, &c->shown); /* with NULs */
     Map known = {0};
-    Copied fname = {0}, shown = {0}, probe = {0};
+    Copied module = {0}, fname = {0}, shown = {0}, probe = {0};
     vec_reserve(&c->rows, c->shown.rows.len);
     for (uint32_t i = 0; i < c->shown.rows.len; i++) {
-        const ReportRow *row = &r->report.rows.at[i];
+        const ReportRow *row = &r->report->rows.at[i];
         WhammcRow w = {.variable = number_of(c, &known, row->var),
                        .id = text_of(&c->arena, row->id),
+                       .module = row->module ? copy_of(&c->arena, &module, *row->module) : NULL,
                        .fname = copy_of(&c->arena, &fname, row->fname),
                        .shown_fname = copy_of(&c->arena, &shown, c->shown.rows.at[i].fname),
                        .probe = copy_of(&c->arena, &probe, row->probe),
@@ -78,7 +78,9 @@ static void fill_rows(const WhammcReport *r, ReportContents *c) {
 
 static ReportContents *contents_of(WhammcReport *r) {
     if (!r->contents) {
-        ReportContents *c = r->contents = mem_zalloc(sizeof *c);
+        ReportContents *c = mem_zalloc(sizeof *c);
+        api_prepare(r); /* which forgets older contents */
+        r->contents = c;
         api_copy_report(r, false, &c->shown);
         fill_rows(r, c);
         c->values = mem_zalloc((c->rows.len + 1u) * sizeof *c->values);
@@ -221,7 +223,7 @@ const WhammcValue *whammc_report_value(WhammcReport *r, size_t row) {
     if (!c->values[row]) {
         locale_t before = api_enter(r);
         WhammcValue *v = arena_new(&c->arena, WhammcValue);
-        *v = value_of(&r->report.rows.at[row], &c->arena);
+        *v = value_of(&r->report->rows.at[row], &c->arena);
         c->values[row] = v;
         api_leave(before);
     }
@@ -293,7 +295,7 @@ whammc_status whammc_report_profile(WhammcReport *r, WhammcProfileKind kind,
     *out = NULL;
     api_forget_messages(r);
     api_forget_profile(r);
-    if (!api_read_profile(r, tree, options ? options : &defaults, p))
+    if (!api_read_profile(r, tree, VIEW_TABLE, options ? options : &defaults, p))
         return WHAMMC_ERROR;
     r->described.timed = p->timed;
     describe_functions(p, tree, &r->described);

@@ -42,7 +42,7 @@ bool demangle_is_there(void) {
     return true;
 }
 
-bool demangle(Str symbol, Buf *out) {
+static bool demangle_symbol(Str symbol, Buf *out) {
     char copy[SYMBOL_MAX];
     if (symbol.len < 3 || symbol.len >= SYMBOL_MAX || memchr(symbol.ptr, '\0', symbol.len))
         return false;
@@ -63,6 +63,15 @@ bool demangle(Str symbol, Buf *out) {
     }
     if (!ok)
         out->len = name.start;
+    return ok;
+}
+
+bool demangle(Str symbol, Buf *out) {
+    const char *more = symbol.len ? memchr(symbol.ptr, ' ', symbol.len) : NULL;
+    uint32_t len = more ? (uint32_t)(more - symbol.ptr) : symbol.len;
+    bool ok = demangle_symbol((Str){symbol.ptr, len}, out);
+    if (ok && more)
+        buf_bytes(out, more, symbol.len - len);
     return ok;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "base/demangle.h"
 #include "base/workers.h"
+#include "merge/fit.h"
 #include "report/escape.h"
 #include "report/places.h"
 #include "valid/valid.h"
@@ -350,6 +351,9 @@ static void put_script(Buf *out, const JavascriptJob *job, Files files, const ch
         put_file(out, job, files.second, views);
     buf_printf(out, "\nconst profiler = install({\n  id: \"%s\",\n  title: ", job->id);
     escape_json_string(out, str_of(file_base(job->module)));
+    char hash[FIT_HASH];
+    fit_hash(job->app->data, job->app->len, hash);
+    buf_printf(out, ",\n  hash: \"%s\"", hash);
     buf_str(out, STR(",\n});\n"
                      "if (typeof module === 'object' && typeof exports === 'object' && "
                      "module.exports === exports) module.exports = profiler;\n"

@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 
 #include "api/api_locate.h"
+#include "merge/modules.h"
 #include "valid/valid.h"
 #include "annotate/annotate.h"
 
@@ -18,7 +19,9 @@ static const Option options[] = {
     {'o', "output", "OUT", "the file to write; default: standard output"},
     {VARIABLE, "variable", "NAME",
      "the variable with the counts; default: the one with numbers at the most sites"},
-    {FLUSH, "flush", "N", "use the N-th report in REPORT; 0, the default, is the last"},
+    {FLUSH, "flush", "N",
+     "use the N-th report of each instance, or its last if it has fewer; 0, the default, is the "
+     "last"},
     {INSTRUCTIONS, "instructions", NULL,
      "show the program's instructions instead of its sources; FILE is then the name of a function. "
      "This is the default for programs without source locations"},
@@ -45,7 +48,8 @@ typedef struct Inputs {
     Buf app, text;
     WasmModule module;
     Places places;
-    Report report;
+    Modules modules;
+    const Report *report; /* of the program */
     Diags diags;
 } Inputs;
 
@@ -59,17 +63,24 @@ static bool read_inputs(const Cli *cli, Settings *s, Inputs *in) {
         return false;
     places_open(&in->places, &in->module);
     Str text = buf_view(&in->text);
-    if (report_read(&in->report, text, s->flush)) {
-        report_warn(&in->report, file_title(report), text, &in->diags);
-        return true;
+    const char *title = file_title(report);
+    Buf why = {0};
+    const ModuleReport *one = NULL;
+    if (!modules_read(&in->modules, text, s->flush, &why))
+        diag(&in->diags, DIAG_NOT_A_REPORT, NO_SPAN, "%s: there is no %s in it", title,
+             in->modules.parts.flushes ? "such report" : "report");
+    else if (why.len || !(one = modules_of_program(&in->modules, &in->places, &why)))
+        diag(&in->diags, DIAG_OTHER_REPORT, NO_SPAN, "%s: %s", title, buf_cstr(&why));
+    if (one) {
+        modules_warn(&in->modules, title, text, &in->diags);
+        in->report = one->report;
     }
-    diag(&in->diags, DIAG_NOT_A_REPORT, NO_SPAN, "%s: there is no %s in it", file_title(report),
-         in->report.flushes ? "such report" : "report");
-    return false;
+    buf_free(&why);
+    return one;
 }
 
 static void free_inputs(Inputs *in) {
-    report_free(&in->report);
+    modules_free(&in->modules);
     places_free(&in->places);
     wasm_module_free(&in->module);
     buf_free(&in->app);
@@ -140,13 +151,13 @@ static void check_lengths(Inputs *in, const Annotation *a, const AnnotateOptions
 static bool make(const Cli *cli, const Settings *s, Inputs *in, Buf *out) {
     bool to_terminal = !s->out || strcmp(s->out, "-") == 0;
     const char *app = cli->operands[0];
-    const ReportVar *var = annotate_variable(&in->report, s->variable);
+    const ReportVar *var = annotate_variable(in->report, s->variable);
     Annotation a = {0};
     ApiLocator l;
     api_locator_begin(&l, &s->debug.info, file_title(app), &in->diags);
     Locator *locator = s->instructions ? NULL : &l.locator;
     if (var)
-        annotate_make(&a, &in->places, locator, &in->report, var);
+        annotate_make(&a, &in->places, locator, in->report, var);
     bool ok = check_counts(cli, s, in, &a, var);
     SourceFiles files;
     source_files_begin(&files, app);

@@ -10,7 +10,7 @@
 #include "lang/list.h"
 #include "base/demangle.h"
 #include "view/view.h"
-#include "report/value.h"
+#include "merge/modules.h"
 #include "valid/valid.h"
 #include "run/run.h"
 #include "cli/metrics.h"
@@ -244,12 +244,15 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
     return running_instrumented(r, &made, &none);
 }
 
-/* The last report of a run; false if there is none. */
-static bool read_report(const Running *r, Report *report) {
+/* The calls that a run has counted; false if there are none. */
+static bool read_calls(const Running *r, Profile *counted) {
+    Modules modules = {0};
+    Buf why = {0};
     Str all = buf_view(&r->report); /* less than 4 GiB */
-    bool found = report_read(report, all, 0);
-    if (found)
-        value_unify(report);
+    bool found = modules_read(&modules, all, 0, &why) && !why.len &&
+                 profile_read_arcs(counted, modules.all.at[0].report, (ProfileVariables){0});
+    modules_free(&modules);
+    buf_free(&why);
     return found;
 }
 
@@ -280,17 +283,14 @@ static int rehearse(Profiling *p) {
     off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR);
     Running r = {.unseen = true};
     int status = run_with(p, STYLE_ARCS, true, &r);
-    Report report = {0};
     Profile counted = {0};
-    bool ok = status == STATUS_OK && read_report(&r, &report) &&
-              profile_read_arcs(&counted, &report, (ProfileVariables){0});
+    bool ok = status == STATUS_OK && read_calls(&r, &counted);
     p->untimed.len = 0;
     if (!exclude_list(p->cli, &p->settings->exclusion, &p->module, ok ? &counted : NULL,
                       &p->untimed) &&
         status == STATUS_OK)
         status = STATUS_ERROR;
     profile_free(&counted);
-    report_free(&report);
     running_free(&r);
     if (input >= 0)
         lseek(STDIN_FILENO, input, SEEK_SET);

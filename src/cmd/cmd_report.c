@@ -11,6 +11,7 @@
 enum {
     FORMAT = OPTION_LONG,
     MODULE,
+    ONLY,
     TOP,
     FLUSH,
     VARIABLE,
@@ -34,7 +35,11 @@ static const Option options[] = {
      "the file to write; default: standard output. Without --format, OUT.pb.gz is for pprof"},
     {MODULE, "module", "APP",
      "the program before it was instrumented: tables then show the instruction at each site, and "
-     "functions without a name in the report get the program's"},
+     "functions without a name in the report get the program's; may be repeated for a report of "
+     "several modules, each of which is found by what is in it"},
+    {ONLY, "only", "MODULE",
+     "show only this module of a report of several: its name, its hash, or the beginning of one of "
+     "them"},
     NAMES_OPTION,
     LOOK_OPTIONS("show where in the source each site is; CSV and JSON get the columns file, line, "
                  "column and src_function. The locations come from the program of --module, or "
@@ -47,7 +52,9 @@ static const Option options[] = {
      "pprof, firefox and callgrind, also a variable with numbers at sites; default: "
      "these, too"},
     LABEL_OPTION,
-    {FLUSH, "flush", "N", "use the N-th report in FILE; 0, the default, is the last"},
+    {FLUSH, "flush", "N",
+     "use the N-th report of each instance, or its last if it has fewer; 0, the default, is the "
+     "last"},
     {TOP, "top", "N",
      "show the N largest values of each variable, 0 = all; default: 20. Of gprof and dot: only the "
      "N functions with the most time; default: all"},
@@ -67,8 +74,16 @@ static const Option options[] = {
     {0},
 };
 
+/* A program that was given. */
+typedef struct Given {
+    Buf app;
+    DebugOptions debug;
+} Given;
+
 typedef struct Settings {
-    const char *out, *module, *names, *fail_if, *base;
+    const char *out, *names, *fail_if, *base, *only;
+    Words modules;
+    Given *given; /* by module */
     bool diff;
     WhammcReport *old; /* that of `base` */
     Words variables;
@@ -80,8 +95,12 @@ typedef struct Settings {
     bool top_given, no_demangle, suggest;
     Look look;
     DebugOptions debug;
-    Buf app; /* the module */
 } Settings;
+
+/* The program that the report is about; NULL unless exactly one was given. */
+static const char *module_of(const Settings *s) {
+    return s->modules.len == 1 ? s->modules.at[0] : NULL;
+}
 
 static bool read_text(const Cli *cli, const Settings *s, WhammcReport *r) {
     const char *path = cli->operands[0];
@@ -90,8 +109,8 @@ static bool read_text(const Cli *cli, const Settings *s, WhammcReport *r) {
         return false;
     whammc_status status = whammc_report_read(r, file_title(path), text.data, text.len, s->flush);
     buf_free(&text);
-    if (status != WHAMMC_OK || cli->noperands > 1 ||
-        s->format != VIEW_TABLE) /* tables say themselves that they are cut */
+    if (status != WHAMMC_OK || cli->noperands > 1 || s->format != VIEW_TABLE ||
+        !whammc_report_is_cut(r)) /* tables say themselves that they are cut */
         message_report(cli, r, status);
     return status == WHAMMC_OK;
 }
@@ -111,19 +130,35 @@ static bool read_all(const Cli *cli, const Settings *s, WhammcReport *r) {
     return ok;
 }
 
-static bool read_module(const Cli *cli, Settings *s, WhammcReport *r) {
-    Buf *app = &s->app;
-    if (!s->module)
-        return true;
-    bool ok = file_read_module(cli, s->module, app) && names_give(cli, s->module, s->names, app) &&
-              debug_prepare(cli, &s->debug, s->module, app);
-    if (ok) {
-        whammc_status status =
-            whammc_report_set_module(r, file_title(s->module), app->data, app->len);
-        whammc_report_locate(r, &s->debug.info);
-        ok = message_report(cli, r, status) == STATUS_OK;
+static bool read_module(const Cli *cli, const Settings *s, const char *path, Given *given,
+                        WhammcReport *r) {
+    Buf *app = &given->app;
+    given->debug = s->debug;
+    if (!file_read_module(cli, path, app) || !names_give(cli, path, s->names, app) ||
+        !debug_prepare(cli, &given->debug, path, app))
+        return false;
+    whammc_report_locate(r, &given->debug.info);
+    whammc_status status = whammc_report_add_module(r, file_title(path), app->data, app->len);
+    return message_report(cli, r, status) == STATUS_OK;
+}
+
+/* The programs, and the module that is shown. */
+static bool read_modules(const Cli *cli, Settings *s, WhammcReport *r) {
+    bool ok = true;
+    s->given = mem_zalloc((s->modules.len + 1u) * sizeof *s->given);
+    for (uint32_t i = 0; ok && i < s->modules.len; i++)
+        ok = read_module(cli, s, s->modules.at[i], &s->given[i], r);
+    return ok && (!s->only || s->suggest ||
+                  message_report(cli, r, whammc_report_select(r, s->only)) == STATUS_OK);
+}
+
+static void free_modules(Settings *s) {
+    for (uint32_t i = 0; s->given && i < s->modules.len; i++) {
+        buf_free(&s->given[i].app);
+        buf_free(&s->given[i].debug.contents);
+        buf_free(&s->given[i].debug.named);
     }
-    return ok;
+    free(s->given);
 }
 
 /* Appends what the settings ask for. False if that cannot be made, which was said. */
@@ -140,7 +175,7 @@ static bool make(const Cli *cli, const Settings *s, WhammcReport *r, Buf *out) {
     look.time = file_time(cli->operands[0]);
     look.top = table && !s->top_given ? SHOW_TOP : s->top;
     look.base = s->diff ? s->old : NULL;
-    look.title = file_base(file_title(s->module ? s->module : cli->operands[0]));
+    look.title = file_base(file_title(module_of(s) ? module_of(s) : cli->operands[0]));
     look.mangled = s->no_demangle;
     look.width = to_terminal ? show_width(STDOUT_FILENO) : 0;
     look.colour = to_terminal && message_is_colourful(STDOUT_FILENO);
@@ -162,6 +197,7 @@ static WhammcReport *read_base(const Cli *cli, const Settings *s) {
               message_report(cli, r,
                              whammc_report_read(r, file_title(s->base), text.data, text.len, 0)) ==
                   STATUS_OK;
+    ok = ok && (!s->only || message_report(cli, r, whammc_report_select(r, s->only)) == STATUS_OK);
     buf_free(&text);
     if (ok)
         return r;
@@ -187,9 +223,9 @@ static bool passes(const Cli *cli, const Settings *s, WhammcReport *r) {
 static int report(const Cli *cli, Settings *s) {
     WhammcReport *r = whammc_report_new();
     Buf out = {0};
-    bool ok = (s->suggest || read_all(cli, s, r)) && read_module(cli, s, r) &&
+    bool ok = (s->suggest || read_all(cli, s, r)) && read_modules(cli, s, r) &&
               (!s->base || (s->old = read_base(cli, s))) &&
-              (s->suggest ? exclude_suggest(cli, cli->operands[0], &s->app, &out)
+              (s->suggest ? exclude_suggest(cli, cli->operands[0], &s->given[0].app, &out)
                           : make(cli, s, r, &out));
     if (ok && s->out)
         ok = file_write(cli, s->out, out.data, out.len);
@@ -199,7 +235,7 @@ static int report(const Cli *cli, Settings *s) {
     buf_free(&out);
     whammc_report_free(r);
     whammc_report_free(s->old);
-    buf_free(&s->app);
+    free_modules(s);
     return ok ? STATUS_OK : STATUS_ERROR;
 }
 
@@ -224,7 +260,8 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case FORMAT: set_format(s, value); break;
     case 'o': s->out = value; break;
     case OPTION_NAMES: s->names = value; break;
-    case MODULE: s->module = value; break;
+    case MODULE: vec_push(&s->modules, value); break;
+    case ONLY: s->only = value; break;
     case FLUSH: return cli_count(cli, "flush", value, &s->flush);
     case TOP: s->top_given = true; return cli_count(cli, "top", value, &s->top);
     case OPTION_LABEL: return label_option(cli, &s->labels, value);
@@ -253,7 +290,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
 static int show_coverage(const Cli *cli, Settings *s) {
     static const WhammcCoverageFormat formats[] = {WHAMMC_COVERAGE_LCOV, WHAMMC_COVERAGE_COBERTURA,
                                                    WHAMMC_COVERAGE_HTML, WHAMMC_COVERAGE_TEXT};
-    CoverageRequest q = {.app = s->module,
+    CoverageRequest q = {.app = s->modules.at[0],
                          .out = s->out,
                          .names = s->names,
                          .format = formats[s->coverage - 1],
@@ -269,14 +306,22 @@ static int show_coverage(const Cli *cli, Settings *s) {
 
 /* Whether the options suit coverage: STATUS_OK, or another status after a message. */
 static int check_coverage(const Cli *cli, const Settings *s) {
-    if (!s->module)
-        return cli_usage(cli, "that format shows lines of a program: give it with --module=APP");
+    if (!module_of(s))
+        return cli_usage(cli, "that format shows lines of one program: give it with --module=APP");
     if (s->fail_if || s->base)
         return cli_usage(cli, "--fail-if is not for coverage: see 'whammc coverage --fail-under'");
-    if (s->flush || s->variables.len || s->top_given)
-        return cli_usage(cli, "--flush, --variable and --top have no effect on coverage");
+    if (s->flush || s->variables.len || s->top_given || s->only)
+        return cli_usage(cli, "--flush, --variable, --top and --only have no effect on coverage");
     return cli_check_stdin(cli, (const char *const *)cli->operands, cli->noperands,
-                           strcmp(s->module, "-") == 0);
+                           strcmp(s->modules.at[0], "-") == 0);
+}
+
+/* Whether one of the files is standard input. */
+static bool is_stdin(const Words *files) {
+    for (uint32_t i = 0; i < files->len; i++)
+        if (strcmp(files->at[i], "-") == 0)
+            return true;
+    return false;
 }
 
 static int check(const Cli *cli, const Settings *s) {
@@ -285,7 +330,7 @@ static int check(const Cli *cli, const Settings *s) {
     if (!cli->noperands)
         return cli_usage(cli, "expected a report: give its FILE ('-': standard input)");
     if (cli_check_stdin(cli, (const char *const *)cli->operands, cli->noperands,
-                        s->module && strcmp(s->module, "-") == 0) != STATUS_OK)
+                        is_stdin(&s->modules)) != STATUS_OK)
         return STATUS_USAGE;
     if (s->diff && s->format != VIEW_TABLE && s->format != VIEW_SVG)
         return cli_usage(cli,
@@ -293,16 +338,18 @@ static int check(const Cli *cli, const Settings *s) {
                          "both profiles to `go tool pprof -diff_base=OLD NEW`");
     if (s->base && !s->fail_if && !s->diff)
         return cli_usage(cli, "--base=%s needs --fail-if or --diff", s->base);
-    if (s->suggest && (!s->module || cli->noperands > 1 || s->base || s->format_given))
+    if (s->suggest && (!module_of(s) || cli->noperands > 1 || s->base || s->format_given))
         return cli_usage(cli, "--suggest-exclude needs one report and --module=APP, and cannot be "
                               "combined with --format, --diff or --fail-if");
-    if (s->names && !s->module)
-        return cli_usage(cli, "--names=%s needs --module=APP, the program whose functions it names",
+    if (s->names && !module_of(s))
+        return cli_usage(cli,
+                         "--names=%s needs one --module=APP, the program whose functions it names",
                          s->names);
-    if (!s->module && s->debug.file)
-        return cli_usage(cli, "--debug-file=%s needs --module=APP, the program that it describes",
+    if (s->debug.file && !module_of(s))
+        return cli_usage(cli,
+                         "--debug-file=%s needs one --module=APP, the program that it describes",
                          s->debug.file);
-    if (!s->module && s->debug.maps.len)
+    if (!s->modules.len && s->debug.maps.len)
         return cli_usage(cli, "--path-map needs --module=APP, the program with the paths");
     if (s->format == VIEW_PPROF && cli_check_bytes(cli, s->out ? s->out : "-") != STATUS_OK)
         return STATUS_USAGE;
@@ -330,6 +377,7 @@ static int run(Cli *cli) {
         status = s.coverage ? show_coverage(cli, &s) : report(cli, &s);
     vec_free(&s.variables);
     vec_free(&s.labels);
+    vec_free(&s.modules);
     debug_free(&s.debug);
     return status;
 }
@@ -342,7 +390,8 @@ const Command cmd_report = {
         "Read the report in FILE ('-': standard input), which an instrumented program has printed "
         "or 'whammc run -o' has written, as CSV or JSON, and show it as 'whammc run' does, "
         "write it in another format, or make a profile or picture of it. Reports of several runs "
-        "of the program are added up. Other text in FILE is ignored.",
+        "of the program, and of its instances in one run, are added up; different modules stand "
+        "side by side. Other text in FILE is ignored.",
     .options = options,
     .examples = "  whammc report --module=app.wasm hotness.csv\n"
                 "  whammc report --format=svg -o flame.svg calltree.json\n"

@@ -11,6 +11,7 @@
 #include "report/table.h"
 #include "api/api_locate.h"
 #include "report/places.h"
+#include "merge/modules.h"
 #include "valid/valid.h"
 #include "run/run.h"
 #include "cli/process.h"
@@ -147,27 +148,37 @@ static bool save_caught(const Settings *s, const Running *run, Report *r) {
     return written;
 }
 
+/* The reports of a run, less than 4 GiB; false if there are none. A program has one module. */
+static bool read_run(Modules *m, Str all, uint32_t which) {
+    Buf why = {0};
+    bool found = modules_read(m, all, which, &why);
+    buf_free(&why);
+    return found;
+}
+
 /* The same for monitors: their reports are in the output of monitors, or in what the runtime has
  * printed for programs without WASI. The rest is passed to standard output. */
 static bool deliver_caught(const Settings *s, Running *run) {
+    static Report nothing;
     Buf *text = &run->caught.report, out = {0};
-    Report r = {0};
+    Modules m = {0};
     buf_bytes(text, run->report.data, run->report.len);
-    bool found = report_read(&r, buf_view(text), 0);
-    const Buf *rest = found ? &r.rest : text;
+    bool found = read_run(&m, buf_view(text), 0);
+    Report *r = found ? vec_last(&m.all).report : &nothing;
+    const Buf *rest = found ? &m.parts.rest : text;
     bool written = file_write_fd(STDOUT_FILENO, rest->data, rest->len);
     if (s->out)
-        written = save_caught(s, run, &r) && written;
+        written = save_caught(s, run, r) && written;
     if (s->out && !found)
         message_one(run->cli, DIAG_NO_REPORT,
                     "is it a monitor with 'report' variables, compiled with --report=stdout and "
                     "--report-format=csv?",
                     "no report on standard output");
     if (!s->out && found)
-        show(s, run, &r, &out);
+        show(s, run, r, &out);
     message_result(&out);
     buf_free(&out);
-    report_free(&r);
+    modules_free(&m);
     return written;
 }
 
@@ -176,12 +187,12 @@ static bool save_located(const Settings *s, const Running *run, Str all) {
     Buf out = {0};
     uint32_t n = 1;
     for (uint32_t i = 1; i <= n; i++) {
-        Report r = {0};
-        if (report_read(&r, all, i)) {
-            n = i == 1 ? r.flushes : n;
-            put_located(s, run, &r, &out);
+        Modules m = {0};
+        if (read_run(&m, all, i)) {
+            n = m.parts.flushes;
+            put_located(s, run, vec_last(&m.all).report, &out);
         }
-        report_free(&r);
+        modules_free(&m);
     }
     bool written = file_write(run->cli, s->out, out.data, out.len);
     buf_free(&out);
@@ -193,19 +204,19 @@ static bool save_located(const Settings *s, const Running *run, Str all) {
 static bool deliver(const Settings *s, const Running *run) {
     const Buf *text = &run->report;
     Str all = buf_view(text); /* file_read stops before 4 GiB */
-    Report r = {0};
+    Modules m = {0};
     Buf out = {0};
-    bool found = report_read(&r, all, 0);
-    if (!s->out)
-        buf_bytes(&out, r.rest.data, r.rest.len); /* what scripts have printed */
+    bool found = read_run(&m, all, 0);
+    if (!s->out) /* what scripts have printed */
+        buf_bytes(&out, m.parts.rest.data, m.parts.rest.len);
     if (!s->out && found) {
-        show(s, run, &r, &out);
+        show(s, run, vec_last(&m.all).report, &out);
     } else if (!found && !all.len) {
         running_explain_silence(run);
     }
     message_result(&out);
     buf_free(&out);
-    report_free(&r);
+    modules_free(&m);
     if (s->out && s->look.lines)
         return save_located(s, run, all);
     return !s->out || running_save(run, s->out, s->options.format);

@@ -6,8 +6,8 @@
  */
 #include "cmd/cmd.h"
 #include "base/demangle.h"
-#include "report/value.h"
 #include "wasm/op.h"
+#include "merge/modules.h"
 #include "valid/valid.h"
 
 #include <fnmatch.h>
@@ -128,15 +128,20 @@ static void mark_tiny(const WasmModule *m, const Profile *p, bool *marked) {
 
 /* The calls in the report, of functions of the program; NULL, or why there are none. */
 static const char *read_calls(const Buf *text, const WasmModule *m, Profile *p) {
-    Report r = {0};
+    Modules modules = {0};
+    Buf why = {0};
     const char *wrong = NULL;
+    const ModuleReport *of = NULL;
+    Places places;
+    places_open(&places, m);
     if (text->len > UINT32_MAX)
         wrong = "it has 4 GiB or more";
-    else if (!report_read(&r, buf_view(text), 0))
+    else if (!modules_read(&modules, buf_view(text), 0, &why))
         wrong = "there is no report in it";
-    if (!wrong) {
-        value_unify(&r);
-        if (!profile_read_arcs(p, &r, (ProfileVariables){0}))
+    else if (why.len || !(of = modules_of_program(&modules, &places, &why)))
+        wrong = "it has no report of this program";
+    if (of) {
+        if (!profile_read_arcs(p, of->report, (ProfileVariables){0}))
             wrong = p->problem ? p->problem : "the report has no calls";
         else if (p->sampled)
             wrong = "the report has samples, not calls";
@@ -144,7 +149,9 @@ static const char *read_calls(const Buf *text, const WasmModule *m, Profile *p) 
     for (uint32_t f = 0; f < p->funcs.len && !wrong; f++)
         if (!p->funcs.at[f].outside && p->funcs.at[f].id >= m->funcs.len)
             wrong = "the report is of another program, with more functions";
-    report_free(&r);
+    modules_free(&modules);
+    places_free(&places);
+    buf_free(&why);
     return wrong;
 }
 

@@ -346,13 +346,6 @@ Merge *merge_begin(Report *r, Buf *why) {
     return NULL;
 }
 
-static bool is_same_row(const ReportRow *a, const ReportRow *b) {
-    return str_eq(a->var->name, b->var->name) && str_eq(a->var->type, b->var->type) &&
-           str_eq(a->var->script, b->var->script) && a->has_place == b->has_place &&
-           (!a->has_place || (a->fid == b->fid && a->pc == b->pc)) && str_eq(a->probe, b->probe) &&
-           str_eq(a->fname, b->fname);
-}
-
 static void put_rows(uint32_t n, Buf *out) {
     if (n)
         buf_printf(out, "%u row%s", n, n == 1 ? "" : "s");
@@ -363,7 +356,8 @@ static void put_rows(uint32_t n, Buf *out) {
 /* Whether the report has the same rows as the first one. */
 static bool fits(const Merge *m, const Report *other, Buf *why) {
     uint32_t n = m->report->rows.len, i = 0;
-    while (i < n && i < other->rows.len && is_same_row(&m->report->rows.at[i], &other->rows.at[i]))
+    while (i < n && i < other->rows.len &&
+           report_same_row(&m->report->rows.at[i], &other->rows.at[i]))
         i++;
     if (i == n && i == other->rows.len)
         return true;

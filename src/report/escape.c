@@ -46,6 +46,13 @@ void escape_quoted(Buf *out, Str s) {
     escape(format_quoted, out, s);
 }
 
+void escape_quoted_name(Buf *out, Str s) {
+    Buf clean = {0};
+    escape_csv(&clean, s);
+    escape_quoted(out, buf_view(&clean));
+    buf_free(&clean);
+}
+
 bool escape_is_guarded(Str s, char next) {
     return format_is_guarded((const uint8_t *)s.ptr, s.len, (uint8_t)next);
 }

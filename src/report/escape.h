@@ -24,8 +24,12 @@ void escape_csv(Buf *out, Str s);
  * line; after an apostrophe if it is guarded. */
 void escape_quoted(Buf *out, Str s);
 
-/* Whether that is done so that a spreadsheet does not take the text for a formula. `next`: the
- * character that follows it in its field, or 0. */
+/* The same for a name, in which control characters become blanks as in plain CSV: they could have
+ * been chosen to deceive who reads them. */
+void escape_quoted_name(Buf *out, Str s);
+
+/* Whether the apostrophe is there so that a spreadsheet does not take the text for a formula.
+ * `next`: the character that follows it in its field, or 0. */
 bool escape_is_guarded(Str s, char next);
 
 /* The text between such quotes. */

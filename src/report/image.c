@@ -481,7 +481,7 @@ static const Layout layouts[] = {
             TEXT(","),
             TEXT(","),
             TEXT("\r\n"),
-            escape_quoted,
+            escape_quoted_name,
         },
 };
 

@@ -11,7 +11,7 @@ typedef Vec(size_t) MapsEnds;
 /*
  * Appends a tuple or map in JSON in the form of CSV: "(1; a)", "1->2;3->4". False if it is neither;
  * then some of it may have been appended. `ends` (NULL, or empty) gets where in *out each entry of
- * the map ends.
+ * the map ends. The entries with the largest values come first.
  */
 bool maps_show(Str json, Buf *out, MapsEnds *ends);
 

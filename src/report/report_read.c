@@ -7,6 +7,9 @@
  * a report ends where the id of its first row comes again. Quoted CSV: a report starts with the
  * line of the columns' names and ends before the first record that is not a row; a record may have
  * several lines.
+ *
+ * Before a report in any of these forms a line {"whammc":1,...} can say whose it is. What follows
+ * is of that origin, up to the line {"whammc":"end"}.
  */
 #include "report/report_read.h"
 #include "report/escape.h"
@@ -17,18 +20,27 @@
 #include <strings.h>
 
 typedef struct Parser {
-    Report *report;
-    uint32_t which;
+    const ReportTaker *taker;
+    Arena *arena;
+    Buf *rest;
+    Report report;       /* that is being read */
+    bool begun;          /* there is one */
+    ReportOrigin origin; /* of the reports that follow */
+    bool announced;      /* a line has told the origin, and the end has not come yet */
+    bool torn;           /* the text ends where a report should begin */
     enum { IN_NOTHING, IN_CSV, IN_QUOTED } in; /* what the lines before belong to */
     Str first_id, first_id_type; /* of the report's first row, if that was JSON; else ptr is NULL */
+    Str first_line;
     const ReportVar *last_var;
+    const Str *last_module;
     Buf key;
-    bool located; /* it has columns with locations */
-    bool plain;   /* the report that is kept is plain CSV */
-    bool empty;   /* the line before was empty and is not in the rest yet */
-    Str end;      /* the line before which the last report in CSV has ended; no ptr = none has */
-    bool quoted;  /* ... which was CSV with quotes */
-    Str early;    /* the first line, before a report in JSON, that should have been a row of it */
+    bool located;   /* it has columns with locations */
+    bool by_module; /* ... and one with the module, the last one */
+    bool plain;     /* the report is plain CSV */
+    bool empty;     /* the line before was empty and is not in the rest yet */
+    Str end;        /* the line before which the last report in CSV has ended; no ptr = none has */
+    bool quoted;    /* ... which was CSV with quotes */
+    Str early;      /* the first line, before a report in JSON, that should have been a row of it */
 } Parser;
 
 /* ---- slices ---- */
@@ -153,9 +165,9 @@ static const ReportVar *intern(Parser *p, const ReportVar *var) {
         buf_name(&p->key, columns[i]);
     bool added;
     Str key = buf_view(&p->key);
-    uint64_t *kept = map_put(&p->report->vars, key, 0, &added);
+    uint64_t *kept = map_put(p->taker->vars, key, 0, &added);
     if (added) {
-        ReportVar *copy = arena_new(&p->report->arena, ReportVar);
+        ReportVar *copy = arena_new(p->arena, ReportVar);
         *copy = *var;
         *kept = (uint64_t)(uintptr_t)copy;
     }
@@ -177,9 +189,19 @@ static const RowLocation *read_location(Parser *p, const Str columns[LOCATION_CO
     Str file = columns[LOCATION_FILE], function = columns[LOCATION_FUNCTION];
     if (!file.len && !function.len && !line)
         return NULL;
-    RowLocation *location = arena_new(&p->report->arena, RowLocation);
+    RowLocation *location = arena_new(p->arena, RowLocation);
     *location = (RowLocation){file, function, (uint32_t)line, (uint32_t)column};
     return location;
+}
+
+/* What the column `module` has; rows of one module stand together. */
+static const Str *read_module(Parser *p, Str name) {
+    if (p->last_module && str_eq(*p->last_module, name))
+        return p->last_module;
+    Str *module = arena_new(p->arena, Str);
+    *module = name;
+    p->last_module = module;
+    return module;
 }
 
 /* Takes the part of *s after its last ", ", and that too. */
@@ -194,15 +216,18 @@ static bool take_last_column(Str *s, Str *column) {
     return false;
 }
 
-/* In plain CSV the columns of the location come after the value, which may be any text, but have no
- * ", " in them. */
+/* In plain CSV the columns of the location and the module come after the value, which may be any
+ * text, but have no ", " in them. */
 static void split_value(Parser *p, ReportRow *row) {
-    Str columns[LOCATION_COLUMNS], value = row->value;
-    for (uint32_t i = LOCATION_COLUMNS; i-- > 0;)
+    Str columns[LOCATION_COLUMNS], value = row->value, module;
+    if (p->by_module && take_last_column(&value, &module))
+        row->module = read_module(p, module);
+    for (uint32_t i = p->report.located ? LOCATION_COLUMNS : 0; i-- > 0;)
         if (!take_last_column(&value, &columns[i]))
             return;
     row->value = value;
-    row->location = read_location(p, columns);
+    if (p->report.located)
+        row->location = read_location(p, columns);
     report_classify(row);
 }
 
@@ -270,19 +295,29 @@ enum {
     QUOTED_PC,
     QUOTED_PROBE,
     QUOTED_VALUE,
-    QUOTED_LOCATION, /* these may be missing */
-    QUOTED_COLUMNS = QUOTED_LOCATION + LOCATION_COLUMNS
+    QUOTED_LOCATION,                                    /* these may be missing */
+    QUOTED_MODULE = QUOTED_LOCATION + LOCATION_COLUMNS, /* and this */
+    QUOTED_COLUMNS
 };
 
-/* The names of the columns; *located: with those of locations. */
-static bool is_quoted_start(Str line, bool *located) {
-    static const char names[] =
-        "id,id_type,name,whamm_type,wasm_type,script_id,fname,fid,pc,probe_id,value(s)";
-    if (!starts_with(line, str_of(names)))
-        return false;
-    Str more = slice(line, sizeof names - 1, line.len);
-    *located = str_is(more, ",file,line,column,src_function");
-    return *located || !more.len;
+/* The columns that a report has besides those that all have. */
+typedef struct More {
+    bool located, by_module;
+} More;
+
+/* Takes the end of *s if it is this. */
+static bool take_end(Str *s, Str end) {
+    bool ok = ends_with(*s, end);
+    s->len -= ok ? end.len : 0;
+    return ok;
+}
+
+/* The names of the columns; *more: which of those there are that may be missing. */
+static bool is_quoted_start(Str line, More *more) {
+    more->by_module = take_end(&line, STR(",module"));
+    more->located = take_end(&line, STR(",file,line,column,src_function"));
+    return str_is(line,
+                  "id,id_type,name,whamm_type,wasm_type,script_id,fname,fid,pc,probe_id,value(s)");
 }
 
 /* The contents of a quoted field, *at after the opening quote; false if it is not closed. */
@@ -302,7 +337,7 @@ static bool quoted_contents(Parser *p, Str text, uint32_t *at, Str *field) {
     *field = slice(text, start, i);
     if (!doubled)
         return true;
-    char *copy = arena_alloc(&p->report->arena, field->len), *to = copy;
+    char *copy = arena_alloc(p->arena, field->len), *to = copy;
     for (uint32_t k = start; k < i; k++) {
         *to++ = text.ptr[k];
         k += text.ptr[k] == '"';
@@ -323,7 +358,8 @@ static Str unguarded(Str s) {
  */
 static bool quoted_row(Parser *p, Str text, uint32_t *at, bool *whole, ReportRow *row) {
     Str f[QUOTED_COLUMNS];
-    uint32_t i = *at, n = 0, columns = p->located ? QUOTED_COLUMNS : QUOTED_LOCATION;
+    uint32_t i = *at, n = 0;
+    uint32_t columns = (p->located ? QUOTED_MODULE : QUOTED_LOCATION) + p->by_module;
     for (;; i++) {
         if (n == columns)
             return false;
@@ -366,6 +402,8 @@ static bool quoted_row(Parser *p, Str text, uint32_t *at, bool *whole, ReportRow
         row->probe.ptr = NULL;
     if (p->located)
         row->location = read_location(p, &f[QUOTED_LOCATION]);
+    if (p->by_module)
+        row->module = read_module(p, f[n - 1]);
     row->var = intern(p, &var);
     report_classify(row);
     return true;
@@ -377,15 +415,13 @@ enum {
     JSON_FID = 8,
     JSON_PC,
     JSON_VALUE,
-    JSON_LOCATION, /* these may be missing */
-    JSON_COLUMNS = JSON_LOCATION + LOCATION_COLUMNS
+    JSON_LOCATION,                                  /* these may be missing */
+    JSON_MODULE = JSON_LOCATION + LOCATION_COLUMNS, /* and this */
+    JSON_COLUMNS
 };
 
-/* The values of the known columns, in the order of json_names; false if it is no object. */
-static bool json_object(Json *j, Str values[JSON_COLUMNS]) {
-    static const char *const json_names[JSON_COLUMNS] = {
-        "id",  "id_type", "name",  "type", "wasm_type", "script", "fname",       "probe",
-        "fid", "pc",      "value", "file", "line",      "column", "src_function"};
+/* The values of the members with these names; false if it is no object. */
+static bool json_object(Json *j, const char *const *names, uint32_t n, Str *values) {
     if (!json_char(j, '{'))
         return false;
     do {
@@ -393,8 +429,8 @@ static bool json_object(Json *j, Str values[JSON_COLUMNS]) {
         if (!json_char(j, '"') || !json_string(j, &key) || !json_char(j, ':') ||
             !json_value(j, &value))
             return false;
-        for (uint32_t i = 0; i < JSON_COLUMNS; i++)
-            if (str_is(key, json_names[i]))
+        for (uint32_t i = 0; i < n; i++)
+            if (str_is(key, names[i]))
                 values[i] = value;
     } while (json_char(j, ','));
     if (!json_char(j, '}'))
@@ -404,10 +440,13 @@ static bool json_object(Json *j, Str values[JSON_COLUMNS]) {
 }
 
 static bool json_row(Parser *p, Str line, ReportRow *row) {
+    static const char *const names[JSON_COLUMNS] = {
+        "id",  "id_type", "name",  "type", "wasm_type", "script", "fname",        "probe",
+        "fid", "pc",      "value", "file", "line",      "column", "src_function", "module"};
     Str v[JSON_COLUMNS] = {0};
-    Json j = {&p->report->arena, line.ptr, line.ptr + line.len};
-    if (!json_object(&j, v) || !v[0].ptr || !v[1].ptr || !v[2].ptr || !v[3].ptr ||
-        !v[JSON_VALUE].ptr)
+    Json j = {p->arena, line.ptr, line.ptr + line.len};
+    if (!json_object(&j, names, JSON_COLUMNS, v) || !v[0].ptr || !v[1].ptr || !v[2].ptr ||
+        !v[3].ptr || !v[JSON_VALUE].ptr)
         return false;
     uint64_t fid = 0, pc = 0;
     ReportVar var = {v[1], v[2], v[3], v[4], v[5]};
@@ -420,40 +459,74 @@ static bool json_row(Parser *p, Str line, ReportRow *row) {
     row->pc = (uint32_t)pc;
     row->location = read_location(p, &v[JSON_LOCATION]);
     p->located |= v[JSON_LOCATION].ptr || v[JSON_LOCATION + LOCATION_LINE].ptr;
+    if (v[JSON_MODULE].ptr)
+        row->module = read_module(p, v[JSON_MODULE]);
     row->var = intern(p, &var);
     report_classify(row);
     return true;
 }
 
-/* ---- the whole text ---- */
+/* ---- the reports of the text ---- */
 
-/* Whether rows of the current report are wanted. */
-static bool wanted(const Parser *p) {
-    return p->which == 0 || p->report->flushes == p->which;
+static void take(Parser *p, Report *r) {
+    ReportOrigin origin = p->origin;
+    if (r->rows.len && r->rows.at[0].module) {
+        origin = (ReportOrigin){.told = true};
+        origin.module = origin.name = *r->rows.at[0].module;
+    }
+    p->taker->take(p->taker->ctx, &origin, r);
 }
 
-static void start_flush(Parser *p, bool json, bool plain) {
-    p->empty = false; /* it is the report's */
-    p->report->flushes++;
-    p->first_id = p->end = (Str){NULL, 0};
-    Str early = p->early;
-    p->early.ptr = NULL;
-    if (wanted(p)) {
-        p->report->rows.len = 0;
-        p->report->located = false;
-        p->report->cut = p->report->ends_early = false;
-        p->report->wrong = json ? early : (Str){NULL, 0};
-        p->report->json = json;
-        p->plain = plain;
+/* Hands over the rows of each module for itself. What is wrong with the report is told once. */
+static void take_by_module(Parser *p) {
+    Report *all = &p->report;
+    for (uint32_t i = 0; i < all->rows.len;) {
+        const Str *module = all->rows.at[i].module;
+        Report r = {.json = all->json, .located = all->located};
+        for (; i < all->rows.len && all->rows.at[i].module == module; i++)
+            vec_push(&r.rows, all->rows.at[i]);
+        if (i == all->rows.len) {
+            r.cut = all->cut;
+            r.ends_early = all->ends_early;
+            r.wrong = all->wrong;
+        }
+        take(p, &r);
     }
+    report_free(all);
+}
+
+/* `cut`: without the end that was announced. */
+static void end_report(Parser *p, bool cut) {
+    Report *r = &p->report;
+    if (!p->begun)
+        return;
+    p->begun = false;
+    r->cut |= cut;
+    for (uint32_t i = 0; (r->located || p->by_module) && p->plain && i < r->rows.len; i++)
+        split_value(p, &r->rows.at[i]);
+    if (r->rows.len && vec_last(&r->rows).module != r->rows.at[0].module)
+        take_by_module(p);
+    else
+        take(p, r);
+    *r = (Report){0};
+}
+
+static void start_report(Parser *p, bool json, bool plain) {
+    end_report(p, false); /* another flush follows, so this one was whole */
+    p->begun = true;
+    p->empty = false; /* it is the report's */
+    p->first_id = p->end = (Str){NULL, 0};
+    p->report = (Report){.json = json, .wrong = json ? p->early : (Str){NULL, 0}};
+    p->early.ptr = NULL;
+    p->plain = plain;
 }
 
 /* A line should have been a row of the current report. */
 static void note_wrong(Parser *p, Str line, bool ends) {
-    if (!wanted(p) || p->report->wrong.ptr)
+    if (!p->begun || p->report.wrong.ptr)
         return;
-    p->report->wrong = line;
-    p->report->ends_early = ends;
+    p->report.wrong = line;
+    p->report.ends_early = ends;
 }
 
 /* Whether there is a row of CSV at `at`, after the end of the report: then a line before it ended
@@ -466,91 +539,148 @@ static bool is_late_row(Parser *p, Str text, uint32_t at, Str line) {
 }
 
 static void add_row(Parser *p, const ReportRow *row, bool whole) {
-    if (!wanted(p))
-        return;
-    p->report->located |= p->located;
+    p->report.located |= p->located;
     if (whole)
-        vec_push(&p->report->rows, *row);
+        vec_push(&p->report.rows, *row);
     else
-        p->report->cut = true;
-}
-
-/* A line before the first row must be whole. */
-static void note_cut(Parser *p, bool whole) {
-    if (wanted(p))
-        p->report->cut |= !whole;
+        p->report.cut = true;
 }
 
 /* The line is not the report's. */
 static void add_rest(Parser *p, Str line, bool whole) {
     if (p->empty)
-        buf_u8(&p->report->rest, '\n');
+        buf_u8(p->rest, '\n');
     p->empty = whole && line.len == 0;
     if (p->empty)
         return;
-    buf_str(&p->report->rest, line);
+    buf_str(p->rest, line);
     if (whole)
-        buf_u8(&p->report->rest, '\n');
+        buf_u8(p->rest, '\n');
+}
+
+/* ---- origins ---- */
+
+/* What was announced before has no end. */
+static void leave_origin(Parser *p) {
+    p->torn |= p->announced && !p->begun;
+    end_report(p, p->announced);
+    p->origin = (ReportOrigin){0};
+    p->announced = false;
+    p->in = IN_NOTHING;
+    p->first_id = p->end = (Str){NULL, 0};
+}
+
+/* A line that tells whose reports follow, or ends them. */
+static bool read_origin(Parser *p, Str line) {
+    enum { MARK, LESS, TEXTS };
+    ReportOrigin o = {.told = true};
+    Str *const texts[] = {&o.module, &o.name, &o.hash, &o.run, &o.thread, &o.instance, &o.names};
+    static const char *const names[] = {"whammc", "less",   "module",   "name", "hash",
+                                        "run",    "thread", "instance", "names"};
+    enum { COLUMNS = sizeof names / sizeof *names };
+    Str v[COLUMNS] = {0};
+    Json j = {p->arena, line.ptr, line.ptr + line.len};
+    if (!json_object(&j, names, COLUMNS, v) || !v[MARK].ptr)
+        return false;
+    for (uint32_t i = TEXTS; i < COLUMNS; i++)
+        *texts[i - TEXTS] = v[i];
+    o.less = str_is(v[LESS], "true");
+    p->empty = false;
+    if (str_is(v[MARK], "end"))
+        p->announced = false; /* as it should */
+    leave_origin(p);
+    if (str_is(v[MARK], "end"))
+        return true;
+    p->origin = o;
+    p->announced = true;
+    return true;
+}
+
+static bool is_origin(Str line) {
+    return starts_with(line, STR("{\"whammc\":"));
+}
+
+/* ---- lines ---- */
+
+/* A line that could be JSON. */
+static void read_json(Parser *p, Str line, bool whole) {
+    ReportRow row;
+    bool located = p->located;
+    p->located = false;
+    if (!json_row(p, line, &row)) {
+        p->located = located;
+        bool begins = starts_with(line, STR("{\"id\":"));
+        if (begins && p->first_id.ptr && !whole && p->begun) {
+            if (starts_with(p->first_line, line)) /* it is the first row of another one */
+                start_report(p, true, false);
+            p->report.cut = true;
+        } else
+            add_rest(p, line, whole);
+        begins = begins && memmem(line.ptr, line.len, "\"id_type\":", 10);
+        if (begins && p->first_id.ptr && whole)
+            note_wrong(p, line, false);
+        else if (begins && !p->early.ptr)
+            p->early = line;
+        return;
+    }
+    bool again = p->first_id.ptr && str_eq(p->first_id, row.id) &&
+                 str_eq(p->first_id_type, row.var->id_type);
+    if (p->in || !p->first_id.ptr || again) {
+        start_report(p, true, false);
+        p->in = IN_NOTHING;
+        p->first_id = row.id;
+        p->first_id_type = row.var->id_type;
+        p->first_line = line;
+    }
+    add_row(p, &row, whole);
+}
+
+/* The line with which a report in CSV starts. */
+static void start_csv(Parser *p, bool quoted, More more, bool whole) {
+    start_report(p, false, !quoted);
+    p->in = quoted ? IN_QUOTED : IN_CSV;
+    p->located = more.located;
+    p->by_module = more.by_module;
+    p->report.cut |= !whole;
+}
+
+/* What is no row of a report. */
+static void read_other(Parser *p, Str line, bool whole) {
+    bool digit = line.len && line.ptr[0] >= '0' && line.ptr[0] <= '9';
+    bool head = line.len && starts_with(STR("id, id_type, "), line);
+    bool cut = p->in && !whole && (digit || head);
+    if (p->in) {
+        p->end = line;
+        p->quoted = p->in == IN_QUOTED;
+    }
+    p->in = IN_NOTHING;
+    if (cut && p->begun)
+        p->report.cut = true;
+    else
+        add_rest(p, line, whole);
 }
 
 /* `whole`: the line ends in a line feed. */
 static void read_line(Parser *p, Str line, bool whole) {
     ReportRow row;
-    bool located;
+    More more = {0};
     if (line.len && line.ptr[0] == '=' && is_csv_start(line)) {
-        start_flush(p, false, true);
-        p->in = IN_CSV;
-        p->located = false;
-        note_cut(p, whole);
-    } else if (is_quoted_start(line, &located)) {
-        start_flush(p, false, false);
-        p->in = IN_QUOTED;
-        p->located = located;
-        note_cut(p, whole);
+        start_csv(p, false, more, whole);
+    } else if (is_quoted_start(line, &more)) {
+        start_csv(p, true, more, whole);
+    } else if (is_origin(line) && read_origin(p, line)) {
+    } else if (is_origin(line) && !whole) {
+        p->torn = true;
     } else if (line.len > 5 && line.ptr[0] == '{') {
-        located = p->located;
-        p->located = false;
-        if (!json_row(p, line, &row)) {
-            p->located = located;
-            bool begins = starts_with(line, STR("{\"id\":"));
-            if (begins && p->first_id.ptr && !whole && wanted(p))
-                p->report->cut = true;
-            else
-                add_rest(p, line, whole);
-            begins = begins && memmem(line.ptr, line.len, "\"id_type\":", 10);
-            if (begins && p->first_id.ptr && whole)
-                note_wrong(p, line, false);
-            else if (begins && !p->early.ptr)
-                p->early = line;
-            return;
-        }
-        bool again = p->first_id.ptr && str_eq(p->first_id, row.id) &&
-                     str_eq(p->first_id_type, row.var->id_type);
-        if (p->in || !p->first_id.ptr || again) {
-            start_flush(p, true, false);
-            p->in = IN_NOTHING;
-            p->first_id = row.id;
-            p->first_id_type = row.var->id_type;
-        }
-        add_row(p, &row, whole);
+        read_json(p, line, whole);
     } else if (p->in == IN_CSV && csv_row(p, line, &row)) {
         add_row(p, &row, whole);
     } else if (p->in && starts_with(line, STR("id, id_type, "))) {
+        p->by_module = take_end(&line, STR(", module"));
         p->located = ends_with(line, STR(", file, line, column, src_function"));
-        note_cut(p, whole);
+        p->report.cut |= !whole;
     } else {
-        bool digit = line.len && line.ptr[0] >= '0' && line.ptr[0] <= '9';
-        bool head = line.len && starts_with(STR("id, id_type, "), line);
-        bool cut = p->in && !whole && (digit || head);
-        if (p->in) {
-            p->end = line;
-            p->quoted = p->in == IN_QUOTED;
-        }
-        p->in = IN_NOTHING;
-        if (cut && wanted(p))
-            p->report->cut = true;
-        else
-            add_rest(p, line, whole);
+        read_other(p, line, whole);
     }
 }
 
@@ -562,8 +692,8 @@ enum { VALUE_LINES = 100 }; /* how far a string may reach over lines */
  * report; *end is where that begins.
  */
 static bool continues_value(Parser *p, Str text, uint32_t at, uint32_t *end) {
-    const Report *r = p->report;
-    if (p->in != IN_CSV || !wanted(p) || !r->rows.len)
+    const Report *r = &p->report;
+    if (p->in != IN_CSV || !r->rows.len)
         return false;
     Str type = vec_last(&r->rows).var->type;
     if (!memmem(type.ptr, type.len, "str", 3))
@@ -573,7 +703,7 @@ static bool continues_value(Parser *p, Str text, uint32_t at, uint32_t *end) {
         uint32_t line_end = lf ? (uint32_t)(lf - text.ptr) : text.len;
         ReportRow row;
         Str line = slice(text, at, line_end);
-        if (is_csv_start(line))
+        if (is_csv_start(line) || is_origin(line))
             return false;
         if (csv_row(p, line, &row)) {
             *end = at;
@@ -584,42 +714,53 @@ static bool continues_value(Parser *p, Str text, uint32_t at, uint32_t *end) {
     return false;
 }
 
-bool report_read(Report *r, Str text, uint32_t which) {
-    Parser p = {.report = r, .which = which};
-    uint32_t mark = starts_with(text, STR("\xef\xbb\xbf")) ? 3 : 0; /* by spreadsheets */
-    for (uint32_t at = mark; at < text.len;) {
-        const char *start = text.ptr + at, *lf = memchr(start, '\n', text.len - at);
-        uint32_t end = lf ? (uint32_t)(lf - text.ptr) : text.len;
-        Str line = slice(text, at, end);
-        if (line.len && line.ptr[line.len - 1] == '\r')
-            line.len--;
-        ReportRow row;
-        bool whole, located;
-        if (p.in == IN_QUOTED && !is_quoted_start(line, &located) &&
-            quoted_row(&p, text, &at, &whole, &row)) {
-            add_row(&p, &row, whole);
-            continue;
-        }
-        uint32_t next;
-        if (continues_value(&p, text, at, &next)) {
-            Str *value = &vec_last(&r->rows).value;
-            value->len = (uint32_t)(text.ptr + next - 1 - value->ptr);
-            at = next;
-            continue;
-        }
-        if (is_late_row(&p, text, at, line)) {
-            note_wrong(&p, p.end, true);
-            p.end.ptr = NULL;
-        }
-        read_line(&p, line, lf != NULL);
-        at = end + (lf != NULL);
+/* Reads what is at `at`; returns where the next begins. */
+static uint32_t read_next(Parser *p, Str text, uint32_t at) {
+    const char *start = text.ptr + at, *lf = memchr(start, '\n', text.len - at);
+    uint32_t end = lf ? (uint32_t)(lf - text.ptr) : text.len, next;
+    Str line = slice(text, at, end);
+    if (line.len && line.ptr[line.len - 1] == '\r')
+        line.len--;
+    ReportRow row;
+    More more;
+    bool whole;
+    if (p->in == IN_QUOTED && !is_quoted_start(line, &more) && !is_origin(line) &&
+        quoted_row(p, text, &at, &whole, &row)) {
+        add_row(p, &row, whole);
+        return at;
     }
-    for (uint32_t i = 0; r->located && p.plain && i < r->rows.len; i++)
-        split_value(&p, &r->rows.at[i]);
+    if (continues_value(p, text, at, &next)) {
+        Str *value = &vec_last(&p->report.rows).value;
+        value->len = (uint32_t)(text.ptr + next - 1 - value->ptr);
+        return next;
+    }
+    if (is_late_row(p, text, at, line)) {
+        note_wrong(p, p->end, true);
+        p->end.ptr = NULL;
+    }
+    read_line(p, line, lf != NULL);
+    return end + (lf != NULL);
+}
+
+bool report_read(Str text, const ReportTaker *taker, Buf *rest) {
+    Parser p = {.taker = taker, .arena = taker->arena, .rest = rest};
+    uint32_t at = starts_with(text, STR("\xef\xbb\xbf")) ? 3 : 0; /* by spreadsheets */
+    while (at < text.len)
+        at = read_next(&p, text, at);
+    leave_origin(&p);
     if (p.empty)
-        buf_u8(&r->rest, '\n');
+        buf_u8(rest, '\n');
     buf_free(&p.key);
-    return which ? r->flushes >= which : r->flushes > 0;
+    return !p.torn;
+}
+
+bool report_same_row(const ReportRow *a, const ReportRow *b) {
+    bool same_var = a->var == b->var ||
+                    (str_eq(a->var->name, b->var->name) && str_eq(a->var->type, b->var->type) &&
+                     str_eq(a->var->script, b->var->script));
+    return same_var && a->has_place == b->has_place &&
+           (!a->has_place || (a->fid == b->fid && a->pc == b->pc)) && str_eq(a->probe, b->probe) &&
+           str_eq(a->fname, b->fname);
 }
 
 /* ---- warnings ---- */
@@ -689,8 +830,6 @@ void report_warn(const Report *r, const char *name, Str text, Diags *diags) {
 
 void report_free(Report *r) {
     vec_free(&r->rows);
-    buf_free(&r->rest);
-    map_free(&r->vars);
     arena_free(&r->arena);
     memset(r, 0, sizeof *r);
 }

@@ -1,9 +1,9 @@
 /*
  * report/report_read.h - reads reports (CSV or JSON lines) back into rows.
  *
- * The text may be a program's whole output: what is not part of a report is passed over, and of
- * several reports (a program can flush more than once, files are appended to) one is kept. Reports
- * of other tools that write the same CSV columns are read too.
+ * The text may be a program's whole output: what is not part of a report is passed over. It can
+ * have reports of several modules, instances and flushes: each becomes a part (report/parts.h).
+ * Reports of other tools that write the same CSV columns are read too.
  */
 #ifndef WHAMMC_REPORT_REPORT_READ_H
 #define WHAMMC_REPORT_REPORT_READ_H
@@ -40,6 +40,7 @@ typedef struct ReportRow {
     uint32_t fid, pc;
     const RowLocation *location; /* NULL = not known: the report has none, and nobody has asked the
                                     program (places_locate) */
+    const Str *module;           /* what its module is called; NULL = there is only one */
     union {
         uint64_t u; /* REPORT_CLASS_UNSIGNED; REPORT_CLASS_BOOL: 0 or 1 */
         int64_t i;
@@ -49,24 +50,44 @@ typedef struct ReportRow {
 
 /* A zeroed Report is valid and empty. Release with report_free. */
 typedef struct Report {
-    Arena arena;
-    Map vars; /* columns -> ReportVar */
+    Arena arena; /* what was made of its texts */
     Vec(ReportRow) rows;
-    Buf rest;         /* the lines that belong to no report */
-    uint32_t flushes; /* reports found in the text, this one among them */
-    bool json;        /* JSON lines: values of tuples and maps are JSON; in CSV they are not */
-    bool located;     /* the report has columns with locations */
-    bool cut;        /* the text ends in the middle of this report's last row, which was left out */
+    bool json;       /* JSON lines: values of tuples and maps are JSON; in CSV they are not */
+    bool located;    /* the report has columns with locations */
+    bool cut;        /* it ends too early, perhaps in the middle of a row, which was left out */
     bool ends_early; /* `wrong` is CSV, and the rows after it were left out */
     Str wrong;       /* the first line of this report that should have been a row; no ptr = none */
 } Report;
 
+/* Whose report it is, as the line before it says; texts without ptr are not known. */
+typedef struct ReportOrigin {
+    bool told;  /* there is such a line, or a column `module` */
+    bool less;  /* it is what was there before: it is subtracted */
+    Str module; /* tells it apart from others */
+    Str name;   /* for people */
+    Str hash;   /* of the program before it was instrumented */
+    Str run, thread, instance;
+    Str names; /* of functions, as a map in JSON */
+} ReportOrigin;
+
+/* What takes the reports, in the order of the text. */
+typedef struct ReportTaker {
+    Arena *arena; /* for what was decoded */
+    Map *vars;    /* columns -> ReportVar: equal variables of all reports are the same pointer */
+    /* Takes over a report; its rows, but not its texts, which are in the text or the arena. */
+    void (*take)(void *ctx, const ReportOrigin *origin, Report *r);
+    void *ctx;
+} ReportTaker;
+
 /*
- * Reads the `which`-th report of the text, counted from 1; 0 = the last. False if there is none.
- * The rows point into the text, which must live as long as the report. `r` must be empty. It may
- * hold memory even if the result is false.
+ * Reads the reports of a text, which must live as long as they do. Lines that belong to none of
+ * them are appended to `rest`. False if the text ends before a report whose beginning was
+ * announced.
  */
-bool report_read(Report *r, Str text, uint32_t which);
+bool report_read(Str text, const ReportTaker *taker, Buf *rest);
+
+/* Whether the rows are of the same variable at the same place. */
+bool report_same_row(const ReportRow *a, const ReportRow *b);
 
 /* Warns of what is wrong with a report, or with some of its values, if its tuples and maps are JSON
  * (value_unify). `name`: what `text`, of which it was read, is called. */

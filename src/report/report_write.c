@@ -93,7 +93,7 @@ static void put_parts(Buf *out, Str type, Str s) {
 }
 
 typedef struct Csv {
-    bool plain, lines;
+    bool plain, lines, modules;
     Buf ids, types, value;
 } Csv;
 
@@ -112,7 +112,7 @@ static void csv_text(const Csv *c, Str s, Buf *out) {
     if (c->plain)
         put_unsplit(out, s);
     else
-        escape_quoted(out, s);
+        escape_quoted_name(out, s);
 }
 
 static void csv_count(const Csv *c, uint32_t n, Buf *out) {
@@ -154,7 +154,7 @@ static void csv_row(Csv *c, const ReportRow *row, Buf *out) {
         if (c->plain)
             escape_csv(out, columns[i]);
         else
-            escape_quoted(out, columns[i]);
+            escape_quoted_name(out, columns[i]);
         buf_str(out, c->plain ? STR(", ") : STR(","));
     }
     if (c->plain)
@@ -167,11 +167,18 @@ static void csv_row(Csv *c, const ReportRow *row, Buf *out) {
         buf_str(out, buf_view(&c->value));
     if (c->lines)
         csv_location(c, row->location, out);
+    if (c->modules)
+        csv_text(c, row->module ? *row->module : none, out);
     buf_str(out, c->plain ? STR("\n") : STR("\r\n"));
 }
 
+/* Whether the rows are of several modules. */
+static bool has_modules(const Report *r) {
+    return r->rows.len && r->rows.at[0].module;
+}
+
 static void write_csv(const Report *r, bool plain, bool lines, Buf *out) {
-    Csv c = {.plain = plain, .lines = lines};
+    Csv c = {.plain = plain, .lines = lines, .modules = has_modules(r)};
     if (plain)
         buf_str(out, STR("\n================================= REPORT CSV FLUSH "
                          "====================================\n"
@@ -183,6 +190,8 @@ static void write_csv(const Report *r, bool plain, bool lines, Buf *out) {
     if (lines)
         buf_str(out, plain ? STR(", file, line, column, src_function")
                            : STR(",file,line,column,src_function"));
+    if (c.modules)
+        buf_str(out, plain ? STR(", module") : STR(",module"));
     buf_str(out, plain ? STR("\n") : STR("\r\n"));
     for (uint32_t i = 0; i < r->rows.len; i++)
         csv_row(&c, &r->rows.at[i], out);
@@ -252,6 +261,8 @@ static void json_row(const ReportRow *row, bool lines, Buf *out) {
     }
     if (lines)
         json_location(row->location, out);
+    if (row->module)
+        put_string(out, ",\"module\":", *row->module);
     buf_str(out, STR("}\n"));
 }
 

@@ -263,10 +263,11 @@ static int compare_rows(const void *pa, const void *pb) {
 typedef struct Group {
     Vec(const ReportRow *) rows;
     bool one_probe, numeric,
-        countable; /* numeric: a total makes sense; countable: and shares of it */
-    bool exact;    /* all values are whole, `whole` is the total */
-    bool entries;  /* the rows are the entries of a map, their functions are the keys */
-    TotalsBy by;   /* the rows are totals */
+        countable;     /* numeric: a total makes sense; countable: and shares of it */
+    bool exact;        /* all values are whole, `whole` is the total */
+    bool entries;      /* the rows are the entries of a map, their functions are the keys */
+    TotalsBy by;       /* the rows are totals */
+    const Str *module; /* of all entries; NULL = there is only one */
     Total whole;
     double total;
     uint32_t blanks; /* rows of 0, of empty texts, and of `false` if that is left out: the last ones
@@ -330,7 +331,7 @@ static uint32_t wider(uint32_t width, uint32_t other) {
 /* ---- script and shared variables ---- */
 
 static void print_singles(Table *t, const Report *r) {
-    uint32_t names = 0, types = 0, count = 0, values = 0;
+    uint32_t names = 0, types = 0, count = 0, values = 0, modules = 0;
     Buf text = {0};
     for (uint32_t i = 0; i < r->rows.len; i++) {
         const ReportRow *row = &r->rows.at[i];
@@ -343,6 +344,7 @@ static void print_singles(Table *t, const Report *r) {
         names = n > names ? n : names;
         types = y > types ? y : types;
         values = row->class != REPORT_CLASS_TEXT && v > values ? v : values;
+        modules = row->module ? wider(modules, text_width(*row->module)) : 0;
         count++;
     }
     if (count) {
@@ -350,6 +352,7 @@ static void print_singles(Table *t, const Report *r) {
         buf_str(t->out, STR("Variables\n"));
         style(t, STYLE_NONE);
         names = names > t->width / 2 ? t->width / 2 : names;
+        modules = modules > t->width / 4 ? wider(t->width / 4, 6) : modules;
     }
     for (uint32_t i = 0; i < r->rows.len && count; i++) {
         const ReportRow *row = &r->rows.at[i];
@@ -359,13 +362,18 @@ static void print_singles(Table *t, const Report *r) {
         value_text(t, row, &text);
         Str value = buf_view(&text);
         buf_str(t->out, STR("  "));
+        if (row->module) {
+            field(t, *row->module, modules, false);
+            buf_str(t->out, STR("  "));
+        }
         field(t, row->var->name, names, false);
         buf_str(t->out, STR("  "));
         style(t, STYLE_DIM);
         field(t, row->var->type, types, false);
         style(t, STYLE_NONE);
         buf_str(t->out, STR("  "));
-        uint32_t used = names + types + 6, rest = t->width > used ? t->width - used : 0;
+        uint32_t used = names + types + 6 + (modules ? modules + 2 : 0),
+                 rest = t->width > used ? t->width - used : 0;
         uint32_t all = row->class == REPORT_CLASS_TEXT ? text_width(value) : values;
         field(t, value, all > rest && all > TEXT_MIN ? wider(rest, TEXT_MIN) : all, true);
         if (row->probe.ptr) {
@@ -393,7 +401,7 @@ static const struct {
     [TOTALS_FILE] = {"file", "file", "files", "more file", "more files"}};
 
 typedef struct Columns {
-    uint32_t value, function, pc, instruction, location, probe;
+    uint32_t value, module, function, pc, instruction, location, probe;
     bool share, bar;
 } Columns;
 
@@ -440,6 +448,8 @@ static Columns lay_out(const Table *t, const Group *g, uint32_t shown) {
         place_text(t, g, row, &text);
         c.pc = wider(c.pc, (uint32_t)text.len);
         c.function = wider(c.function, text_width(row->fname));
+        if (row->module)
+            c.module = wider(c.module, wider(6, text_width(*row->module)));
         uint32_t width = text_width(instruction(t, g, row));
         if (width)
             c.instruction = wider(c.instruction, wider(INSTRUCTION_MIN, width));
@@ -455,13 +465,14 @@ static Columns lay_out(const Table *t, const Group *g, uint32_t shown) {
     c.share = g->countable;
     c.bar = g->countable && t->width >= BAR_FROM;
     c.pc = g->entries ? 0 : c.pc;
+    c.module = c.module > t->width / 4 ? wider(t->width / 4, 6) : c.module;
     if (c.instruction > t->width / 3)
         c.instruction = wider(t->width / 3, INSTRUCTION_MIN);
     uint32_t location_max = g->by ? t->width / 4 : t->width / 3; /* of lines it is the function */
     if (c.location > location_max)
         c.location = wider(location_max, LOCATION_MIN);
-    uint32_t place = 2 + (c.pc ? 2 + c.pc : 0) + (c.instruction ? 2 + c.instruction : 0) +
-                     (c.location ? 2 + c.location : 0);
+    uint32_t place = 2 + (c.module ? 2 + c.module : 0) + (c.pc ? 2 + c.pc : 0) +
+                     (c.instruction ? 2 + c.instruction : 0) + (c.location ? 2 + c.location : 0);
     uint32_t used = 2 + c.value + (c.share ? 8 : 0) + (c.bar ? 2 + BAR_WIDTH : 0) + place;
     uint32_t rest = t->width > used ? t->width - used : 0;
     uint32_t probe_max = rest > FUNCTION_MIN + 2 ? rest - FUNCTION_MIN - 2 : 0;
@@ -502,6 +513,10 @@ static void print_row(Table *t, const Group *g, const Columns *c, const ReportRo
         print_bar(t, g->largest > 0 ? magnitude(row) / g->largest : 0);
     }
     buf_str(t->out, STR("  "));
+    if (c->module) {
+        field(t, *row->module, c->module, false);
+        buf_str(t->out, STR("  "));
+    }
     if (g->by == TOTALS_LINE || g->by == TOTALS_FILE)
         path_field(t, row->fname, c->function);
     else
@@ -544,6 +559,10 @@ static void print_columns(Table *t, const Group *g, const Columns *c) {
     if (c->bar)
         repeat(t, " ", 2 + BAR_WIDTH);
     buf_str(t->out, STR("  "));
+    if (c->module) {
+        field(t, STR("module"), c->module, false);
+        buf_str(t->out, STR("  "));
+    }
     field(t, g->entries ? STR("key") : str_of(nouns[g->by].one), c->function, false);
     if (c->pc) {
         buf_str(t->out, STR("  "));
@@ -590,6 +609,10 @@ static void print_heading(Table *t, const Group *g, const ReportVar *var) {
     if (g->one_probe && first->probe.ptr) {
         buf_str(t->out, STR(" at "));
         escape_shown(t->out, first->probe);
+    }
+    if (g->module) {
+        buf_str(t->out, STR(" in "));
+        escape_shown(t->out, *g->module);
     }
     buf_str(t->out, STR(", "));
     number(t, g->rows.len, g->entries ? "entry" : nouns[g->by].shown,
@@ -654,6 +677,8 @@ static uint32_t sort_rows(const Table *t, Group *g) {
 static void print_group(Table *t, Group *g, const ReportVar *var) {
     group_sum_up(t, g);
     uint32_t shown = sort_rows(t, g);
+    if (!shown && t->options->nonzero)
+        return;
     Columns c = lay_out(t, g, shown);
     print_heading(t, g, var);
     if (shown)
@@ -699,7 +724,7 @@ static void print_maps(Table *t, const Report *r) {
         if (is_site(row) || is_single(row))
             continue;
         Report entries = {0};
-        Group g = {.entries = true};
+        Group g = {.entries = true, .module = row->module};
         maps_read(row, &entries);
         for (uint32_t k = 0; k < entries.rows.len; k++)
             vec_push(&g.rows, &entries.rows.at[k]);

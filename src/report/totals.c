@@ -55,6 +55,8 @@ static void put_key(Totals *t, const ReportRow *row) {
     const RowLocation *l = location_of(row);
     buf_bytes(&t->key, &row->var, sizeof row->var);
     buf_u8(&t->key, row->class);
+    if (row->module)
+        buf_name(&t->key, *row->module);
     switch (t->by) {
     case TOTALS_LINE:
         buf_name(&t->key, l->line ? l->file : STR(""));
@@ -99,6 +101,7 @@ static ReportRow *total_of(Totals *t, const ReportRow *row) {
         total->row = (ReportRow){.var = row->var,
                                  .fname = name_of(t, row),
                                  .probe = row->probe,
+                                 .module = row->module,
                                  .class = counts ? REPORT_CLASS_UNSIGNED : row->class,
                                  .fid = row->fid,
                                  .location = known_line ? row->location : NULL};

@@ -370,5 +370,6 @@ void value_unify(Report *r) {
             row->value = (Str){arena_strndup(&r->arena, (const char *)json.data, json.len),
                                (uint32_t)json.len};
     }
+    r->json = true;
     buf_free(&json);
 }

@@ -29,6 +29,7 @@ typedef struct Record {
 typedef struct Writer {
     const Stacks *s;
     bool inlined;
+    bool addresses;   /* there are some */
     uint32_t nvalues; /* exclusive values only */
     uint32_t *order;  /* by event: its value */
     uint32_t *events; /* by value: its event; of an inclusive value, that of the exclusive one */
@@ -90,7 +91,7 @@ static uint32_t add_fn(Writer *w, const StacksFunc *f) {
     bool added;
     uint32_t file = file_of(w, f->file);
     Str key = f->fid != PROFILE_NOBODY
-                  ? str_of(arena_printf(&w->arena, "%u", f->fid))
+                  ? str_of(arena_printf(&w->arena, "%u %u", f->module, f->fid))
                   : str_of(arena_printf(&w->arena, "%u:%.*s", file, STR_ARG(f->name)));
     uint32_t n = (uint32_t)*map_put(&w->fn_index, key, w->fns.len, &added);
     if (added)
@@ -273,7 +274,7 @@ static void put_head(Writer *w, Buf *out) {
         buf_str(out, STR("\ndesc: "));
         buf_str(out, shown(w, s->comments.at[i]));
     }
-    buf_str(out, s->size ? STR("\npositions: instr line") : STR("\npositions: line"));
+    buf_str(out, w->addresses ? STR("\npositions: instr line") : STR("\npositions: line"));
     for (uint32_t i = 0; i < w->nvalues; i++) {
         const StacksValue *v = &s->values.at[w->order[i]];
         buf_str(out, STR("\nevent: "));
@@ -335,7 +336,7 @@ static void put_where(const Writer *w, const Record *r, const Record *before, Kn
 }
 
 static void put_position(const Writer *w, uint32_t address, uint32_t line, Buf *out) {
-    if (w->s->size)
+    if (w->addresses)
         buf_printf(out, "0x%x ", address);
     buf_printf(out, "%u", line);
 }
@@ -382,7 +383,7 @@ static void put_lines(const Writer *w, Buf *out) {
 }
 
 void stacks_callgrind(const Stacks *s, bool inlined, Buf *out) {
-    Writer w = {.s = s, .inlined = inlined};
+    Writer w = {.s = s, .inlined = inlined, .addresses = stacks_have_addresses(s)};
     find_fns(&w);
     find_events(&w);
     add_up(&w);

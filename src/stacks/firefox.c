@@ -120,11 +120,12 @@ static void put_depth(Writer *w, uint32_t row) {
 }
 
 static bool is_inside(const Writer *w, const StacksFunc *f) {
-    return f->inlined || (f->fid != PROFILE_NOBODY && w->s->size);
+    return f->inlined || (f->fid != PROFILE_NOBODY && w->s->modules.at[f->module].size);
 }
 
 static void put_category(Writer *w, uint32_t row) {
-    bool inside = place_of(w, row)->in_program || !w->s->size;
+    const StacksPlace *p = place_of(w, row);
+    bool inside = p->in_program || !w->s->modules.at[p->module].size;
     buf_printf(w->out, "%d", inside ? PROGRAM : OUTSIDE);
 }
 
@@ -158,7 +159,11 @@ static void put_func_name(Writer *w, uint32_t row) {
 }
 
 static void put_func_resource(Writer *w, uint32_t row) {
-    buf_str(w->out, is_inside(w, &w->s->funcs.at[row]) ? STR("0") : STR("-1"));
+    const StacksFunc *f = &w->s->funcs.at[row];
+    if (is_inside(w, f))
+        buf_printf(w->out, "%u", f->module);
+    else
+        buf_str(w->out, STR("-1"));
 }
 
 static void put_func_source(Writer *w, uint32_t row) {
@@ -231,15 +236,38 @@ static void put_shared_string(Writer *w, uint32_t row) {
     escape_json_string(w->out, w->texts.entries[row].key);
 }
 
+static void put_index(Writer *w, uint32_t row) {
+    buf_printf(w->out, "%u", row);
+}
+
+static void put_module_name(Writer *w, uint32_t row) {
+    put_text(w, w->s->modules.at[row].program);
+}
+
+static void put_library(Writer *w, uint32_t row) {
+    (void)row;
+    buf_printf(w->out, "%d", RESOURCE_LIBRARY);
+}
+
+/* Each module is a library, and a resource. */
+static void put_resources(Writer *w) {
+    static const Column columns[] = {
+        {"lib", put_index}, {"name", put_module_name}, {"host", put_null}, {"type", put_library}};
+    buf_str(w->out, STR("\"resourceTable\":{"));
+    for (uint32_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        put_column_of(w, &columns[i], w->s->modules.len);
+        buf_u8(w->out, ',');
+    }
+    end_table(w, w->s->modules.len);
+}
+
 static void put_shared(Writer *w) {
     buf_str(w->out, STR("\"shared\":{"));
     put_frames(w);
     put_funcs(w);
     put_stacks(w);
     put_sources(w);
-    buf_str(w->out, STR("\"resourceTable\":{\"lib\":[0],\"name\":["));
-    put_text(w, w->s->program);
-    buf_printf(w->out, "],\"host\":[null],\"type\":[%d],\"length\":1}", RESOURCE_LIBRARY);
+    put_resources(w);
     buf_str(w->out, STR(",\n\"nativeSymbols\":{\"libIndex\":[],\"address\":[],\"name\":[],"
                         "\"functionSize\":[],\"length\":0},\n"));
     put_column_of(w, &(Column){"stringArray", put_shared_string}, w->texts.len);
@@ -350,6 +378,21 @@ static uint32_t shown_thread(const Stacks *s) {
     return n;
 }
 
+static void put_lib(Writer *w, uint32_t row) {
+    static const char *const names[] = {"name", "path", "debugName", "debugPath"};
+    const StacksModule *m = &w->s->modules.at[row];
+    buf_str(w->out, STR("{\"arch\":\"wasm32\",\"breakpadId\":\"\",\"codeId\":"));
+    if (m->build.len)
+        escape_json_string(w->out, m->build);
+    else
+        put_null(w, 0);
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
+        buf_printf(w->out, ",\"%s\":", names[i]);
+        escape_json_string(w->out, m->program);
+    }
+    buf_u8(w->out, '}');
+}
+
 static void put_meta(Writer *w) {
     const Stacks *s = w->s;
     buf_str(w->out, STR("{\"meta\":{\"product\":"));
@@ -368,17 +411,9 @@ static void put_meta(Writer *w) {
                "{\"name\":\"Imported\",\"color\":\"orange\",\"subcategories\":[\"Other\"]}]",
                shown_thread(s));
     put_extra(w);
-    buf_str(w->out, STR("},\n\"libs\":[{\"arch\":\"wasm32\",\"breakpadId\":\"\",\"codeId\":"));
-    if (s->build.len)
-        escape_json_string(w->out, s->build);
-    else
-        put_null(w, 0);
-    static const char *const names[] = {"name", "path", "debugName", "debugPath"};
-    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
-        buf_printf(w->out, ",\"%s\":", names[i]);
-        escape_json_string(w->out, s->program);
-    }
-    buf_str(w->out, STR("}],\n"));
+    buf_str(w->out, STR("},\n"));
+    put_column_of(w, &(Column){"libs", put_lib}, s->modules.len);
+    buf_str(w->out, STR(",\n"));
 }
 
 void stacks_firefox(const Stacks *s, Buf *out) {

@@ -20,8 +20,6 @@ typedef Perftools__Profiles__Location Location;
 typedef Perftools__Profiles__Line Line;
 typedef Perftools__Profiles__Function Function;
 
-enum { PROGRAM = 1 }; /* the id of the mapping */
-
 typedef struct Writer {
     const Stacks *s;
     z_stream zip;
@@ -180,18 +178,20 @@ static void put_samples(Writer *w) {
     free(room.list);
 }
 
-static void put_mapping(Writer *w) {
-    const Stacks *s = w->s;
+static void put_mapping(Writer *w, uint32_t index) {
+    const StacksModule *m = &w->s->modules.at[index];
     Mapping mapping = PERFTOOLS__PROFILES__MAPPING__INIT, *mappings = &mapping;
     Piece piece = PERFTOOLS__PROFILES__PROFILE__INIT;
-    mapping.id = PROGRAM;
-    mapping.memory_limit = s->size;
-    mapping.filename = optional(w, s->program);
-    mapping.build_id = optional(w, s->build);
+    if (!m->size && !m->program.len)
+        return;
+    mapping.id = index + 1u;
+    mapping.memory_limit = m->size;
+    mapping.filename = optional(w, m->program);
+    mapping.build_id = optional(w, m->build);
     mapping.has_functions = true;
-    mapping.has_filenames = s->located;
-    mapping.has_line_numbers = s->located;
-    mapping.has_inline_frames = s->located;
+    mapping.has_filenames = w->s->located;
+    mapping.has_line_numbers = w->s->located;
+    mapping.has_inline_frames = w->s->located;
     piece.n_mapping = 1;
     piece.mapping = &mappings;
     put(w, &piece);
@@ -212,7 +212,7 @@ static void put_place(Writer *w, uint32_t index) {
         list[i] = &lines[i];
     }
     location.id = index + 1u;
-    location.mapping_id = p->in_program ? PROGRAM : 0;
+    location.mapping_id = p->in_program ? p->module + 1u : 0;
     location.address = p->address;
     location.n_line = p->count;
     location.line = list;
@@ -268,8 +268,8 @@ void stacks_pprof(const Stacks *s, Buf *out) {
     map_put(&w.texts, (Str){"", 0}, 0, NULL);
     put_types(&w);
     put_samples(&w);
-    if (s->size || s->program.len)
-        put_mapping(&w);
+    for (uint32_t i = 0; i < s->modules.len; i++)
+        put_mapping(&w, i);
     for (uint32_t i = 0; i < s->places.len; i++)
         put_place(&w, i);
     for (uint32_t i = 0; i < s->funcs.len; i++)

@@ -13,8 +13,9 @@ typedef struct Reading {
     const StacksSource *from;
     Profile tree, arcs;
     Profile sites; /* only its functions are used */
-    const char **problem;
-    bool any; /* there is something to show */
+    StacksProblem *why;
+    bool any;   /* there is something to show */
+    bool first; /* no module before it has a tree or calls */
 } Reading;
 
 static int64_t capped(uint64_t n) {
@@ -77,9 +78,10 @@ static void add_tree(Reading *x) {
             add_number(s, leaf, columns[k], p->values.at[k].is_unsigned ? capped((uint64_t)v) : v);
         }
     }
-    if (p->values.len)
+    if (p->values.len && x->first)
         s->shown = columns[p->values.len - 1];
-    s->duration = p->timed ? capped(p->total) : 0;
+    if (p->timed && capped(p->total) > s->duration)
+        s->duration = capped(p->total);
     free(calls);
     free(columns);
 }
@@ -149,7 +151,7 @@ static void add_arcs(Reading *x) {
     }
     for (uint32_t i = 0; i < p->arcs.len; i++)
         add_arc(x, &p->arcs.at[i], times, columns);
-    if (!x->tree.values.len)
+    if (!x->tree.values.len && x->first)
         x->s->shown = columns[p->timed];
     free(times);
 }
@@ -226,11 +228,20 @@ static void add_sites(Reading *x) {
 
 /* ---- the rest of the report ---- */
 
+/* Whether a comment would say nothing: 0, false, an empty text; names of values are no news. */
+static bool is_trivial(const ReportRow *row) {
+    Str name = row->var->name;
+    bool values = name.len > 7 && memcmp(name.ptr + name.len - 7, "_values", 7) == 0;
+    return !row->value.len || values || str_is(name, "merge") ||
+           (has_number(row) && row->class != REPORT_CLASS_REAL && !row->number.u) ||
+           (row->class == REPORT_CLASS_REAL && row->number.real == 0);
+}
+
 static bool is_called(const ReportRow *row, const char *name) {
     return !row->has_place && str_is(row->var->name, name) && has_number(row);
 }
 
-/* Variables of scripts are comments: "script0: lost = 0"; `period` is that of the profile. */
+/* Variables of scripts are comments: "script0: lost = 12"; `period` is that of the profile. */
 static void add_comments(Reading *x) {
     enum { LONGEST = 200 };
     const Report *r = x->from->report;
@@ -240,23 +251,45 @@ static void add_comments(Reading *x) {
         if (is_called(row, "period"))
             s->period = number_of(row);
         bool text = str_is(row->var->type, "str");
-        if (row->has_place || (!has_number(row) && !text) || !row->value.len ||
+        if (row->has_place || (!has_number(row) && !text) || is_trivial(row) ||
             row->value.len > LONGEST)
             continue;
+        Str module = x->from->module ? *x->from->module : STR("");
         vec_push(&s->comments,
-                 str_of(arena_printf(&s->arena, "%.*s: %.*s = %.*s", STR_ARG(row->var->script),
+                 str_of(arena_printf(&s->arena, "%.*s%s%.*s: %.*s = %.*s", STR_ARG(module),
+                                     module.len ? ": " : "", STR_ARG(row->var->script),
                                      STR_ARG(row->var->name), STR_ARG(row->value))));
     }
 }
 
 /* What the linker has put into the program to tell it from others. */
-static void read_build(Stacks *s, const WasmModule *m) {
+static Str build_of(Stacks *s, const WasmModule *m) {
     Str id = section_find((Str){(const char *)m->bytes, (uint32_t)m->size}, "build_id");
     Buf hex = {0};
     for (uint32_t i = 1; i < id.len; i++) /* after its length */
         buf_printf(&hex, "%02x", (uint8_t)id.ptr[i]);
-    s->build = (Str){arena_strndup(&s->arena, buf_cstr(&hex), hex.len), (uint32_t)hex.len};
+    Str build = {arena_strndup(&s->arena, buf_cstr(&hex), hex.len), (uint32_t)hex.len};
     buf_free(&hex);
+    return build;
+}
+
+static void add_module(Stacks *s, const StacksSource *from) {
+    const WasmModule *m = from->places->m;
+    Str title = from->module ? *from->module : s->program;
+    StacksModule *module = vec_add(&s->modules);
+    module->program =
+        (Str){arena_strndup(&s->arena, title.ptr ? title.ptr : "", title.len), title.len};
+    if (m) {
+        module->size = (uint32_t)m->size;
+        module->build = build_of(s, m);
+    }
+}
+
+bool stacks_have_addresses(const Stacks *s) {
+    for (uint32_t i = 0; i < s->modules.len; i++)
+        if (s->modules.at[i].size)
+            return true;
+    return false;
 }
 
 /* ---- reading ---- */
@@ -291,7 +324,7 @@ static bool read_calls(Reading *x) {
     ProfileVariables trees = pick(from, true, names);
     bool all = !from->variables.count, ok = trees.count <= 1;
     if (!ok)
-        *x->problem = "expected one variable with a call tree, found two";
+        x->why->text = "expected one variable with a call tree, found two";
     bool tree = ok && (all ? profile_fits(from->report, true, NULL) : trees.count > 0);
     if (tree)
         ok = profile_read_tree(&x->tree, from->report, trees);
@@ -299,8 +332,8 @@ static bool read_calls(Reading *x) {
     bool calls = ok && (all ? !tree && profile_fits(from->report, false, NULL) : arcs.count > 0);
     if (calls)
         ok = profile_read_arcs(&x->arcs, from->report, arcs);
-    if (!ok && !*x->problem)
-        *x->problem = x->tree.problem ? x->tree.problem : x->arcs.problem;
+    if (!ok && !x->why->text)
+        x->why->text = x->tree.problem ? x->tree.problem : x->arcs.problem;
     x->any = tree || calls;
     free(names);
     return ok;
@@ -321,28 +354,26 @@ static void build(Reading *x) {
         add[i](x);
     }
     add_comments(x);
-    if (x->from->places->m) {
-        x->s->size = (uint32_t)x->from->places->m->size;
-        read_build(x->s, x->from->places->m);
-    }
-    x->s->located = x->from->locator != NULL;
+    x->s->located |= x->from->locator != NULL;
 }
 
-bool stacks_read(Stacks *s, const StacksSource *from, const char **problem, const char **variable) {
-    Reading x = {.s = s, .from = from, .problem = problem};
-    *problem = NULL;
-    *variable = unfit(from);
-    bool ok = !*variable && read_calls(&x);
+bool stacks_read(Stacks *s, const StacksSource *from, StacksProblem *why) {
+    Reading x = {.s = s, .from = from, .why = why, .first = !s->values.len};
+    const char *variable = unfit(from);
+    bool ok = !variable && read_calls(&x);
+    if (variable)
+        why->variable = variable;
     if (ok)
         find_sites(&x);
     ok = ok && x.any;
     if (ok) {
+        add_module(s, from);
         builder_open(&x.b, s, from);
         build(&x);
         builder_free(&x.b);
         ok = s->values.len <= STACKS_VALUES;
         if (!ok)
-            *problem = "it has numbers of more than 1,000 variables at sites; choose some by name";
+            why->text = "it has numbers of more than 1,000 variables at sites; choose some by name";
     }
     profile_free(&x.tree);
     profile_free(&x.arcs);
@@ -359,6 +390,7 @@ void stacks_free(Stacks *s) {
     vec_free(&s->numbers);
     vec_free(&s->labels);
     vec_free(&s->comments);
+    vec_free(&s->modules);
     arena_free(&s->arena);
     *s = (Stacks){0};
 }

@@ -23,7 +23,15 @@ typedef struct StacksValue {
     bool inclusive; /* with what is called: for those who do not add up stacks */
 } StacksValue;
 
+/* A module with functions. */
+typedef struct StacksModule {
+    Str program;   /* its name; empty = unknown */
+    Str build;     /* what its section build_id has; empty = nothing */
+    uint32_t size; /* of its file; 0 = unknown */
+} StacksModule;
+
 typedef struct StacksFunc {
+    uint32_t module;
     uint32_t fid;  /* PROFILE_NOBODY: it was inlined everywhere, or is none of the program's */
     bool inlined;  /* it is a part of others */
     Str name;      /* for people; never empty */
@@ -39,6 +47,7 @@ typedef struct StacksLine {
 } StacksLine;
 
 typedef struct StacksPlace {
+    uint32_t module;
     bool in_program;       /* address is set */
     uint32_t address;      /* offset in the program's file */
     uint32_t first, count; /* lines: the innermost inlined function first; at least one */
@@ -73,9 +82,8 @@ typedef struct Stacks {
     Vec(StacksNumber) numbers;
     Vec(StacksLabel) labels;
     Vec(Str) comments;
-    Str program;                    /* its name; empty = unknown */
-    Str build;                      /* what its section build_id has; empty = nothing */
-    uint32_t size;                  /* of its file; 0 = unknown */
+    Vec(StacksModule) modules;      /* that were read */
+    Str program;                    /* what all are together; empty = unknown */
     bool located;                   /* there was something that knows source locations */
     int64_t time, duration, period; /* nanoseconds since 1970, nanoseconds; 0 = unknown */
     Arena arena;
@@ -85,20 +93,29 @@ typedef struct Stacks {
 typedef struct StacksSource {
     const Report *report;
     const Places *places; /* of the program, which need not be there */
-    Locator *locator;     /* NULL: source locations are not known */
+    const Str *module; /* what it is called, behind names of functions; NULL = there is only one */
+    Locator *locator;  /* NULL: source locations are not known */
     bool demangled;
     ProfileVariables variables;
     const StacksLabel *labels; /* of all stacks */
     uint32_t nlabels;
 } StacksSource;
 
+/* Why there are no stacks. */
+typedef struct StacksProblem {
+    const char *text;     /* what makes no sense; or NULL */
+    const char *variable; /* that does not fit; or NULL */
+} StacksProblem;
+
 /*
- * Reads a report: the variables that are asked for, or else its first call tree, or else all its
- * calls, and all its counters at sites. `s` must be empty. False if there is nothing of the kind,
- * or it makes no sense: then *problem says what, or is NULL, and *variable is the one that does not
- * fit, or NULL.
+ * Reads a report, of a module besides those that were read before: the variables that are asked
+ * for, or else its first call tree, or else all its calls, and all its counters at sites. False if
+ * there is nothing of the kind, or it makes no sense.
  */
-bool stacks_read(Stacks *s, const StacksSource *from, const char **problem, const char **variable);
+bool stacks_read(Stacks *s, const StacksSource *from, StacksProblem *why);
+
+/* Whether the file of a module is known, so that there are addresses. */
+bool stacks_have_addresses(const Stacks *s);
 
 /* Frees the stacks with all their texts. */
 void stacks_free(Stacks *s);

@@ -6,8 +6,18 @@
 #include "base/demangle.h"
 #include "view/profile_untimed.h"
 
+/* Where the index of a value is kept. */
+static uint64_t *value_index(Builder *b, Str name, Str unit, bool *added) {
+    b->key.len = 0;
+    buf_name(&b->key, name);
+    buf_name(&b->key, unit);
+    return map_put(&b->values, buf_view(&b->key), b->s->values.len, added);
+}
+
 void builder_open(Builder *b, Stacks *s, const StacksSource *from) {
-    *b = (Builder){.s = s, .from = from};
+    *b = (Builder){.s = s, .from = from, .module = s->modules.len - 1};
+    for (uint32_t i = 0; i < s->values.len; i++)
+        *value_index(b, s->values.at[i].name, s->values.at[i].unit, NULL) = i;
     if (from->places->m)
         call_sites_open(&b->sites, from->places->m, untimed_list(from->report));
 }
@@ -64,7 +74,12 @@ static uint32_t add_func(Builder *b, const StacksFunc *f) {
     uint32_t n = (uint32_t)*map_put(&b->funcs, key_of(b), b->s->funcs.len, &added);
     if (added) {
         StacksFunc kept = *f;
+        const Str *module = b->from->module;
+        kept.module = b->module;
         kept.name = builder_keep(b, f->name);
+        if (module && f->fid != PROFILE_NOBODY)
+            kept.name = str_of(
+                arena_printf(&b->s->arena, "%.*s (%.*s)", STR_ARG(f->name), STR_ARG(*module)));
         kept.symbol = builder_keep(b, f->symbol);
         kept.file = builder_keep(b, f->file);
         vec_push(&b->s->funcs, kept);
@@ -138,7 +153,7 @@ typedef Vec(StacksLine) Lines;
 
 static uint32_t add_place(Builder *b, const ProfileFunc *f, uint32_t pc, const Lines *lines) {
     bool added;
-    StacksPlace place = {.in_program = is_inside(b, f), .count = lines->len};
+    StacksPlace place = {.module = b->module, .in_program = is_inside(b, f), .count = lines->len};
     if (place.in_program) {
         const WasmFunc *func = &b->from->places->m->funcs.at[f->id];
         place.address = func->body + (pc < func->body_size ? pc : 0);
@@ -279,10 +294,7 @@ uint32_t builder_node(Builder *b, uint32_t parent, uint32_t place, const StacksL
 
 uint32_t builder_value(Builder *b, Str name, Str unit) {
     bool added;
-    b->key.len = 0;
-    buf_name(&b->key, name);
-    buf_name(&b->key, unit);
-    uint32_t n = (uint32_t)*map_put(&b->values, key_of(b), b->s->values.len, &added);
+    uint32_t n = (uint32_t)*value_index(b, name, unit, &added);
     if (added)
         vec_push(&b->s->values,
                  ((StacksValue){.name = builder_keep(b, name), .unit = builder_keep(b, unit)}));

@@ -11,6 +11,7 @@
 typedef struct Builder {
     Stacks *s;
     const StacksSource *from;
+    uint32_t module;  /* index into Stacks.modules */
     const Profile *p; /* whose functions they are */
     CallSites sites;
     Map texts;   /* -> in the arena */
@@ -24,7 +25,7 @@ typedef struct Builder {
     Buf key;
 } Builder;
 
-/* Begins to fill empty stacks from a source. */
+/* Begins to fill stacks, whose last module has been added, from its source. */
 void builder_open(Builder *b, Stacks *s, const StacksSource *from);
 
 /* From now on functions are those of this profile, which has names for them. */

@@ -157,7 +157,7 @@ static void compute(Graph *g) {
 typedef struct Rank {
     int64_t total;
     uint64_t calls;
-    uint32_t func, id;
+    uint32_t func, module, id;
 } Rank;
 
 static int compare_ranks(const void *pa, const void *pb) {
@@ -166,6 +166,8 @@ static int compare_ranks(const void *pa, const void *pb) {
         return a->total > b->total ? -1 : 1;
     if (a->calls != b->calls)
         return a->calls > b->calls ? -1 : 1;
+    if (a->module != b->module)
+        return a->module < b->module ? -1 : 1;
     return a->id < b->id ? -1 : a->id > b->id;
 }
 
@@ -178,7 +180,8 @@ static void put_in_order(Graph *g) {
         if (p->funcs.at[f].outside && g->in_start[f] == g->in_start[f + 1])
             continue;
         uint64_t calls = capped_add(func->calls, func->self_calls);
-        ranks[g->norder++] = (Rank){func->total, calls, f, p->funcs.at[f].id};
+        ranks[g->norder++] =
+            (Rank){func->total, calls, f, p->funcs.at[f].module, p->funcs.at[f].id};
     }
     qsort(ranks, g->norder, sizeof *ranks, compare_ranks);
     for (uint32_t i = 0; i < g->norder; i++) {

@@ -18,8 +18,9 @@ enum {
 
 typedef struct ProfileFunc {
     uint32_t id;
-    bool outside; /* id is PROFILE_NOBODY: who calls from outside, or is called and not known */
-    bool untimed; /* its calls were only counted; see profile_untimed.h */
+    uint32_t module; /* of profiles of several (profile_join): its number, from 1 */
+    bool outside;    /* id is PROFILE_NOBODY: who calls from outside, or is called and not known */
+    bool untimed;    /* its calls were only counted; see profile_untimed.h */
     bool inlined; /* id is PROFILE_NOBODY: a function that is a part of others (profile_inline) */
     uint64_t called; /* how often it was called, if a profile of samples has that */
     Str name;        /* of profile_name; never empty */
@@ -72,6 +73,7 @@ typedef struct Profile {
     uint64_t total; /* of all nodes without parent */
     const char *problem; /* why it could not be read; NULL: nothing fits */
     Str untimed;         /* the functions whose calls were not timed, as a list of numbers */
+    uint32_t modules;    /* that were joined */
     Map index;           /* id and role -> index into funcs */
     Arena arena;
 } Profile;

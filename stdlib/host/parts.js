@@ -12,7 +12,7 @@
 //   views     what Results are shown with                  profiles of calls
 //   sampling  { Profiler, join }                           what is done with samples
 //   names     { [id]: { names, demangled } }               of the functions of each program
-//   save      { saveAtExit }                               the file of WASMPROF; without a second file in OUT.js
+//   save      { saveAtExit, joinAll }                      the file of WASMPROF, and texts of reports; without a second file in OUT.js
 //
 // Programs that are sampled are in parts.sources, each { title, module, setInterval(ms or 0), drain(take) } or, as long as nobody has
 // asked for its samples, { title, module, memory }: it samples itself, its stack is in this memory, and it calls sampled() if that is

@@ -67,7 +67,7 @@ function saveAtExit(profiler) {
   function save() {
     const results = profiler.saveResults();
     if (results.modules.length === 0) return;
-    const text = file.endsWith('.json') ? results.report() : results.hasCalls ? results.text() : results.reports.join('\n');
+    const text = file.endsWith('.json') || !results.hasCalls ? results.report() : results.text();
     try {
       const fd = file === '-' ? 2 : openNew(fs, path, since);
       writeAll(fs, fd, text);
@@ -81,4 +81,20 @@ function saveAtExit(profiler) {
   if (threads.isMainThread) beforeSignals(save);
 }
 
-parts.save ??= { saveAtExit };
+// Tells apart the reports of several processes and threads.
+const RUN = Math.random().toString(36).slice(2);
+
+// The reports of programs as parts (docs/reports.md): of each instance what it has reported, what of that was there before clear(), and
+// what it has sent, which views know, as they know names. One part alone needs no line before it, unless that has names.
+function joinAll(programs, views) {
+  const all = [];
+  programs.forEach(one => one.saved.forEach((saved, instance) => {
+    const { id: module, title: name, hash } = one, names = views?.tellNames(one, saved);
+    for (const [text, less] of [[saved.report], [saved.before?.report, true], [views?.tellSent(one, saved)]])
+      if (text) all.push([text.replace(/^\r?\n/, ''), { whammc: 1, module, name, hash, run: RUN, instance, less, names }]);
+  }));
+  const plain = !all[1] && !all[0]?.[1].names;
+  return all.map(([text, head]) => (plain ? text : `${JSON.stringify(head)}\n${text}{"whammc":"end"}\n`)).join('');
+}
+
+parts.save ??= { saveAtExit, joinAll };

@@ -2,6 +2,7 @@
 //
 // A program is here { id, title, module, names, demangled, saved }, names only if its script told them; `saved` are its instances, each
 // { report, sent, before }: its report, the arcs that it has sent to the module prof, and both as they were at WasmProf.clear().
+import './save.js';
 import { parts } from './parts.js';
 import { add, addNs, makeGraph, flatProfile, callGraph, functionResults, isOutside, toNs } from './gprof.js';
 import { readCalls, valueInJson } from './calls.js';
@@ -75,9 +76,6 @@ const readSaved = saved => (saved.before ? since(readAll(saved), readAll(saved.b
 // Whether the report has all calls.
 const isOnly = ({ before, sent }) => !before && !sent.length;
 
-// Whether the report has all data, including names if it has calls.
-const isTold = saved => isOnly(saved) && saved.report && (!readReport(saved).arcs.length || readReport(saved).named);
-
 // ---- programs ----
 
 const countedIn = program => sumOf(program.saved.map(readSaved));
@@ -120,9 +118,9 @@ function graphOf(programs) {
   return makeGraph({ ...counted, ids: treeOf(programs) ? ids : [...counted.called?.keys() ?? []], nameOf: id => demangled.get(id) });
 }
 
-// The calls as a report: see Results.json().
-function reportCalls(programs) {
-  const { arcs, timed, untimed, calibrated, names } = join(programs);
+// The calls of a program as a report.
+function reportCalls(program) {
+  const programs = [program], { arcs, timed, untimed, calibrated, names } = join(programs);
   const row = (id, kind, name, type, wasmType, value) => {
     const head = JSON.stringify({ id, id_type: kind, name, type, wasm_type: wasmType, script: 'script0', fname: null,
       fid: null, pc: null, probe: null });
@@ -160,11 +158,18 @@ function encodeCalls(programs) {
 
 const areCallsIn = programs => programs.some(program => countedIn(program).arcs.length > 0);
 
-// What the reports do not tell: nothing if there is one that tells all, else the calls of all together.
-function tellMore(programs) {
-  const all = programs.flatMap(program => program.saved);
-  const isEmpty = all.every(saved => !readAll(saved).arcs.length); // since the beginning, not since clear(), which the reports do not know of
-  return (all.length === 1 && all.every(isTold)) || isEmpty ? '' : reportCalls(programs);
+// Names of the functions in the report of an instance, for the line before it: undefined if the report has them, or no calls.
+function tellNames(program, saved) {
+  const { arcs, ids } = readReport(saved);
+  if (saved.report.includes('map<u32,str>') || !arcs.length) return undefined;
+  const { names } = namesOf(program), all = new Set([...arcs.flatMap(arc => [arc.caller, arc.callee]), ...ids]);
+  return [...all].sort((a, b) => a - b).filter(id => !isOutside(id) && names[id]).map(id => ({ key: id, value: names[id] }));
+}
+
+// The arcs that an instance has sent to the module prof, as a report; '' if there are none.
+function tellSent(program, { sent, before }) {
+  const saved = { report: '', sent, before: before && { report: '', sent: before.sent } };
+  return readAll(saved).arcs.length ? reportCalls({ ...program, saved: [saved] }) : '';
 }
 
 parts.views ??= {
@@ -176,7 +181,8 @@ parts.views ??= {
     return `${flatProfile(graph, n)}\n${callGraph(graph, n)}`;
   },
   funcResults: programs => functionResults(graphOf(programs)),
-  json: reportCalls,
+  json: programs => parts.save.joinAll(programs.map(program => ({ ...program, saved: [{ report: reportCalls(program), sent: [] }] }))),
   pprof: encodeCalls,
-  tellMore,
+  tellNames,
+  tellSent,
 };

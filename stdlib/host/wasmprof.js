@@ -8,7 +8,7 @@
 //     .flatProfile(n), .callGraph(n) write the first n functions to the console, .printResults(n) both
 //     .flatProfileText(n), .callGraphText(n), .text(n) are the same as text
 //     .funcResults                   the functions as objects
-//     .json()                        a report of the calls for `whammc report`
+//     .json()                        reports of the calls for `whammc report`
 //     .report()                      all that there is for `whammc report`: also what is no calls
 //     .pprof()                       a profile for `go tool pprof`, as bytes
 //     .module(title)                 the same of one of several modules; .modules: what there is
@@ -32,7 +32,6 @@ const SHARED = Symbol.for('whammc.WasmProf'), PRINTED = 20;
 // ---- results ----
 
 const NO_PROFILE = 'No profile: the scripts count no calls, or OUT.js has no views. WasmProf.saveResults().report() has what is counted.\n';
-const NAMES = /^\{.*"type":"map<u32,str>".*"value":\[/m; // a report in JSON that has the functions' names
 const warned = new Set();
 
 // The views, which are loaded when they are wanted; undefined if there are none. If they cannot be loaded at once, a message says so.
@@ -44,7 +43,7 @@ function viewsNow() {
 }
 
 /**
- * What some programs have counted: each { id, title, module, names, demangled, reports, saved }, names only if the script has told them;
+ * What some programs have counted: each { id, title, hash, module, names, demangled, reports, saved }, names only if the script has told them;
  * `saved`: what each instance has counted, as views.js has it.
  */
 class Results {
@@ -113,7 +112,7 @@ class Results {
     return this.#view('funcResults', []);
   }
 
-  /** The calls as a report in JSON for `whammc report`: a call tree if one instance has counted one, else arcs. */
+  /** The calls as a report in JSON for `whammc report`, of each program: a call tree if one instance has counted one, else arcs. */
   json() {
     return this.#view('json', '');
   }
@@ -127,14 +126,13 @@ class Results {
   }
 
   /**
-   * All that the programs have reported, as text that `whammc report` reads: the reports as they are, and after them, if that
-   * tells more (calls of several instances, or without names, or since clear()), the calls of all together.
+   * All that the programs have reported, as text that `whammc report` reads: a part for each instance, and another one for what it had
+   * reported before clear(), which is subtracted.
    */
   report() {
-    const { reports } = this, [one, ...others] = this.programs.flatMap(program => program.saved);
-    const told = one && !others.length && !one.before && !one.sent.length && NAMES.test(one.report); // as the views would find
-    const more = told ? '' : this.#view('tellMore', '');
-    return [...reports.map(text => text.replace(/^\r?\n/, '')), ...(more ? [more] : [])].join('\n');
+    const { reports, programs } = this, more = reports[1] || programs.some(({ saved: [one, other] }) => other || one.before);
+    const views = !more && reports[0]?.includes('map<u32,str>') ? null : viewsNow();
+    return parts.save?.joinAll(programs, views) ?? reports.join('\n');
   }
 
   /** Whether there are calls of which profiles can be made. */
@@ -216,7 +214,7 @@ function createProfiler() {
     const found = new Map();
     for (const counter of chosen) {
       const { id, module, report } = counter, key = id || module;
-      const known = programs.get(id) ?? { title: `module ${found.size + 1}`, names: [], demangled: {} };
+      const known = programs.get(id) ?? { id, title: `module ${found.size + 1}`, names: [], demangled: {} };
       if (!found.has(key)) found.set(key, { ...known, module, reports: [], saved: [] });
       const program = found.get(key);
       program.saved.push(counter.save());
@@ -242,7 +240,7 @@ function createProfiler() {
       return parts.sampling?.Profiler;
     },
 
-    /** Tells of a program: { id, title, names, demangled }, without names if OUT.views.js has them. */
+    /** Tells of a program: { id, title, hash, names, demangled }, without names if OUT.views.js has them. */
     register(program) {
       programs.set(program.id, program);
     },

@@ -259,21 +259,46 @@ static uint32_t piece(const uint8_t *p, uint32_t len) {
     return PIECE;
 }
 
+/* As escape_quoted_name of the compiler has it. */
+static bool name_wants_quotes(const uint8_t *p, uint32_t len) {
+    bool quotes = false;
+    for (uint32_t i = 0; i < len; i++)
+        quotes |= p[i] == '"' || p[i] == ',';
+    return quotes;
+}
+
+static void guard_name(FormatOut *o, const uint8_t *p, uint32_t len) {
+    uint32_t i = 0;
+    while (i < len && p[i] == '\'')
+        i++;
+    if (i < len && p[i] >= ' ') /* else it becomes a blank */
+        format_guard(o, p, len, 0);
+}
+
+static void put_quoted_name(FormatOut *o, const uint8_t *p, uint32_t len) {
+    uint32_t run = 0;
+    for (uint32_t i = 0; i < len; i++)
+        if (p[i] == '"') {
+            format_csv(o, p + run, i + 1 - run);
+            format_byte(o, '"');
+            run = i + 1;
+        }
+    format_csv(o, p + run, len - run);
+}
+
 static void put_escaped(Writer *w, FormatOut *o, FormatStyle style, const uint8_t *p,
                         uint32_t len) {
-    bool quotes = style == FORMAT_STYLE_QUOTED && format_wants_quotes(p, len);
+    bool quotes = style == FORMAT_STYLE_QUOTED && name_wants_quotes(p, len);
     if (quotes)
         format_byte(o, '"');
     if (style == FORMAT_STYLE_QUOTED)
-        format_guard(o, p, len, 0);
+        guard_name(o, p, len);
     for (uint32_t n; len; p += n, len -= n) {
         n = piece(p, len);
-        if (quotes)
-            format_in_quotes(o, p, n);
-        else if (style == FORMAT_STYLE_JSON)
+        if (style == FORMAT_STYLE_JSON)
             format_json(o, p, n);
         else if (style == FORMAT_STYLE_QUOTED)
-            format_bytes(o, p, n);
+            put_quoted_name(o, p, n);
         else
             format_csv(o, p, n);
         take(w, o);

@@ -11,6 +11,7 @@
 
 #include "base/demangle.h"
 #include "report/table.h"
+#include "../unit/one_report.h"
 #include "report/value.h"
 #include "annotate/annotate.h"
 #include "view/view.h"
@@ -234,13 +235,14 @@ static void prepare(void *ctx, LocationOptions *options) {
 static void check_again(const Report *r, WriteForm form) {
     Buf out = {0};
     Report again = {0};
+    ReportParts parts = {0};
     write_report(r, form, true, &out);
-    if (!report_read(&again, (Str){(const char *)out.data, (uint32_t)out.len}, 0) ||
+    if (!one_report(&again, &parts, (Str){(const char *)out.data, (uint32_t)out.len}, 0) ||
         again.rows.len != r->rows.len || !again.rows.at[0].location ||
         again.rows.at[0].location->line != r->rows.at[0].location->line ||
         !str_eq(again.rows.at[0].value, r->rows.at[0].value))
         abort();
-    report_free(&again);
+    one_report_free(&again, &parts);
     buf_free(&out);
 }
 
@@ -269,9 +271,10 @@ static void locate(const Places *p, Report *r, Str file, Str function) {
 
 static void show_all(const Places *p, Str title, Str function) {
     Report r = {0};
+    ReportParts parts = {0};
     Buf out = {0};
     TableOptions look = {.width = 80};
-    if (!report_read(&r, (Str){report, sizeof report - 1}, 0))
+    if (!one_report(&r, &parts, (Str){report, sizeof report - 1}, 0))
         abort();
     value_unify(&r);
     places_name_rows(p, &r);
@@ -291,7 +294,7 @@ static void show_all(const Places *p, Str title, Str function) {
     table_print(&r, &look, &out);
     check_text(&out);
     buf_free(&out);
-    report_free(&r);
+    one_report_free(&r, &parts);
 }
 
 /* The names as a part of messages and lists. */

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "report/image.h"
+#include "one_report.h"
 #include "report/table.h"
 #include "values_fixture.h"
 
@@ -331,8 +332,9 @@ static void test_read(void **state) {
         buf_str(&all, STR("5 more, \"output\n"));
         buf_bytes(&all, report.data, report.len);
         Report r = {0};
-        assert_true(report_read(&r, (Str){(char *)all.data, (uint32_t)all.len}, 0));
-        assert_int_equal(r.flushes, 2);
+        ReportParts parts = {0};
+        assert_true(one_report(&r, &parts, (Str){(char *)all.data, (uint32_t)all.len}, 0));
+        assert_int_equal(parts.flushes, 2);
         assert_int_equal(r.rows.len, 15);
         assert_false(r.cut);
         assert_true(str_is(named(&r, "p", true)->value, tuple[f]));
@@ -345,11 +347,11 @@ static void test_read(void **state) {
         assert_true(str_is(named(&r, "t", false)->probe, "1_wasm:opcode:call:before"));
         table_print(&r, &(TableOptions){.width = 80}, &out);
         assert_true(out.len > 500);
-        report_free(&r);
+        one_report_free(&r, &parts);
         for (size_t len = all.len; len-- > all.len - report.len;) { /* cut anywhere */
-            report_read(&r, (Str){(char *)all.data, (uint32_t)len}, 0);
+            one_report(&r, &parts, (Str){(char *)all.data, (uint32_t)len}, 0);
             assert_true(r.rows.len <= 15);
-            report_free(&r);
+            one_report_free(&r, &parts);
         }
         buf_free(&out);
         buf_free(&all);
@@ -384,9 +386,10 @@ static void test_table(void **state) {
                 "\"value\":[]}]") ROW("map_id", "words", "map<i8,str>", NO_PLACE,
                                       "[{\"key\":-9,\"value\":\"[{\"}]") "more\n\n\nand";
     Report r = {0};
+    ReportParts parts = {0};
     Buf out = {0};
-    assert_true(report_read(&r, STR(text), 0));
-    assert_text(&r.rest, "printed\n{\"not\":[1,{\"a\":\"]\"}]}\nmore\n\n\nand");
+    assert_true(one_report(&r, &parts, STR(text), 0));
+    assert_text(&parts.rest, "printed\n{\"not\":[1,{\"a\":\"]\"}]}\nmore\n\n\nand");
     table_print(&r, &(TableOptions){.width = 80, .top = 2, .ascii = true}, &out);
     assert_text(&out, "Variables\n"
                       "  pair  (u8,(str,f64))  (1; (a b; 2.5e0))\n"
@@ -411,7 +414,7 @@ static void test_table(void **state) {
                       "               value  function  pc\n"
                       "  1->(2,x);3->(4,y?)  f          2\n");
     buf_free(&out);
-    report_free(&r);
+    one_report_free(&r, &parts);
 }
 
 /* Maps and strings per site: those with something in them first, long ones with what there is room
@@ -427,12 +430,13 @@ static void test_table_of_sites(void **state) {
                 "56", "long", "map<i32,str>",
                 "[{\"key\":1,\"value\":\"a text that is very long\"},{\"key\":2,\"value\":\"b\"}]");
     Report r = {0};
+    ReportParts parts = {0};
     Buf out = {0};
-    assert_true(report_read(&r, STR(text), 0));
+    assert_true(one_report(&r, &parts, STR(text), 0));
     table_print(&r, &(TableOptions){.width = 50, .top = 2, .ascii = true}, &out);
     assert_text(&out, "per: map<i32,i32> at 1_a:b:c:d, 4 sites\n"
                       "                      value  function  pc\n"
-                      "  1000->1 ... and 3 more     f          2\n"
+                      "  4000->4 ... and 3 more     f          2\n"
                       "  1->1                       f          2\n"
                       "  and 2 more sites that are empty\n"
                       "\n"
@@ -445,7 +449,7 @@ static void test_table_of_sites(void **state) {
                       "                      value  function  pc\n"
                       "  1->a text t...y long;2->b  f          2\n");
     buf_free(&out);
-    report_free(&r);
+    one_report_free(&r, &parts);
 }
 
 /* Changed images must neither crash nor read where they should not. */

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "report/image.h"
+#include "one_report.h"
 #include "report/table.h"
 #include "whammc/report.h"
 
@@ -453,7 +454,8 @@ static void check_round_trip(ReportKind kind, const char *type, ImageFormat form
     }
     Buf text = render(img, format, &values);
     Report r = {0};
-    assert_true(report_read(&r, as_str(&text), 0));
+    ReportParts parts = {0};
+    assert_true(one_report(&r, &parts, as_str(&text), 0));
     assert_int_equal(r.rows.len, ROWS);
     for (uint32_t i = 0; i < ROWS; i++) {
         const ReportRow *row = &r.rows.at[i];
@@ -468,7 +470,7 @@ static void check_round_trip(ReportKind kind, const char *type, ImageFormat form
         else if (row->class == REPORT_CLASS_REAL && row->number.real == row->number.real)
             assert_memory_equal(&row->number.real, &rows[i].bits, 8);
     }
-    report_free(&r);
+    one_report_free(&r, &parts);
     buf_free(&values);
     buf_free(&text);
     image_free(img);
@@ -620,8 +622,10 @@ static const char two_reports[] =
 static void test_read_csv(void **state) {
     (void)state;
     Report r = {0};
-    assert_true(report_read(&r, STR(two_reports), 0));
-    assert_int_equal(r.flushes, 2);
+    ReportParts parts = {0};
+    assert_true(one_report(&r, &parts, STR(two_reports), 0));
+    assert_int_equal(parts.all.len, 2); /* as they have other rows */
+    assert_int_equal(parts.flushes, 1);
     assert_int_equal(r.rows.len, 6);
     assert_true(r.cut);
     const ReportRow *row = r.rows.at;
@@ -633,16 +637,17 @@ static void test_read_csv(void **state) {
     assert_true(row[3].class == REPORT_CLASS_REAL && row[3].number.real < -1e300);
     assert_true(row[4].class == REPORT_CLASS_TEXT && str_is(row[4].value, "1->2;3->4"));
     assert_true(str_is(row[5].id, "(4; 5)") && str_is(row[5].value, "a, b"));
-    report_free(&r);
-    assert_true(report_read(&r, STR(two_reports), 1));
-    assert_int_equal(r.rows.len, 1);
-    assert_int_equal(r.rows.at[0].number.u, 5);
-    assert_false(r.cut);
-    report_free(&r);
-    assert_false(report_read(&r, STR(two_reports), 3));
-    report_free(&r);
-    assert_false(report_read(&r, STR("nothing here\n"), 0));
-    report_free(&r);
+    one_report_free(&r, &parts);
+    assert_true(parts_read(&parts, STR(two_reports), 1));
+    const Report *first = &parts.all.at[0].report;
+    assert_int_equal(first->rows.len, 1);
+    assert_int_equal(first->rows.at[0].number.u, 5);
+    assert_false(first->cut);
+    one_report_free(&r, &parts);
+    assert_false(one_report(&r, &parts, STR(two_reports), 3));
+    one_report_free(&r, &parts);
+    assert_false(one_report(&r, &parts, STR("nothing here\n"), 0));
+    one_report_free(&r, &parts);
 }
 
 static void test_read_json(void **state) {
@@ -658,15 +663,16 @@ static void test_read_json(void **state) {
         "\"\\u00e9\\ud83d\\ude00\\n\\ud800\", "
         "\"type\" : \"f64\", \"value\" : \"NaN\", \"fname\" : null }\r\n";
     Report r = {0};
-    assert_true(report_read(&r, STR(text), 0));
-    assert_int_equal(r.flushes, 2);
+    ReportParts parts = {0};
+    assert_true(one_report(&r, &parts, STR(text), 0));
+    assert_int_equal(parts.flushes, 2);
     assert_int_equal(r.rows.len, 2);
     assert_int_equal(r.rows.at[0].number.u, 6);
     assert_true(r.rows.at[0].has_place && r.rows.at[0].pc == 2);
     assert_true(str_is(r.rows.at[1].var->name, "\xc3\xa9\xf0\x9f\x98\x80\n\xef\xbf\xbd"));
     assert_true(!r.rows.at[1].has_place && !r.rows.at[1].fname.ptr);
     assert_true(r.rows.at[1].class == REPORT_CLASS_REAL);
-    report_free(&r);
+    one_report_free(&r, &parts);
 }
 
 /* Changed and cut texts must neither crash nor lose control of memory. */
@@ -680,15 +686,16 @@ static void test_read_damaged(void **state) {
     for (uint32_t round = 0; round < 5000; round++) {
         Buf copy = {0}, out = {0};
         Report r = {0};
+        ReportParts parts = {0};
         buf_bytes(&copy, text.data, text.len - next_random() % (text.len / 2));
         for (uint32_t i = 0; i < 1 + round % 8; i++) {
             uint64_t v = next_random();
             copy.data[v % copy.len] =
                 v >> 60 ? (uint8_t)marks[(v >> 40) % (sizeof marks - 1)] : (uint8_t)(v >> 32);
         }
-        report_read(&r, as_str(&copy), 0);
+        one_report(&r, &parts, as_str(&copy), 0);
         table_print(&r, &(TableOptions){.top = 3, .width = 40 + round % 80}, &out);
-        report_free(&r);
+        one_report_free(&r, &parts);
         buf_free(&out);
         buf_free(&copy);
     }
@@ -842,12 +849,13 @@ static const char table_report[] =
 
 static void check_table(TableOptions options, const char *expected) {
     Report r = {0};
+    ReportParts parts = {0};
     Buf out = {0};
-    assert_true(report_read(&r, STR(table_report), 0));
+    assert_true(one_report(&r, &parts, STR(table_report), 0));
     table_print(&r, &options, &out);
     assert_text(&out, expected);
     buf_free(&out);
-    report_free(&r);
+    one_report_free(&r, &parts);
 }
 
 static void test_table(void **state) {

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "report/report_write.h"
+#include "one_report.h"
 #include "report/totals.h"
 #include "report/value.h"
 
@@ -43,8 +44,9 @@ static void assert_str(Str a, Str b) {
 static void check_again(const Report *r, WriteForm form, bool lines) {
     Buf out = {0};
     Report again = {0};
+    ReportParts parts = {0};
     write_report(r, form, lines, &out);
-    assert_true(report_read(&again, (Str){(char *)out.data, (uint32_t)out.len}, 0));
+    assert_true(one_report(&again, &parts, (Str){(char *)out.data, (uint32_t)out.len}, 0));
     assert_int_equal(again.rows.len, r->rows.len);
     assert_int_equal(again.located, lines);
     for (uint32_t i = 0; i < r->rows.len; i++) {
@@ -61,7 +63,7 @@ static void check_again(const Report *r, WriteForm form, bool lines) {
         assert_int_equal(a->location->line, b->location->line);
         assert_int_equal(a->location->column, b->location->column);
     }
-    report_free(&again);
+    one_report_free(&again, &parts);
     buf_free(&out);
 }
 
@@ -96,15 +98,16 @@ static void names_are_not_split(void **state) {
     (void)state;
     static const RowLocation place = {STR("a,  b.c"), STR("f<int, char>\n"), 1, 2};
     Report r = {0}, again = {0};
+    ReportParts parts = {0};
     Buf out = {0};
     add(&r, &count, "1", 0, 1, &place);
     write_report(&r, WRITE_CSV, true, &out);
-    assert_true(report_read(&again, (Str){(char *)out.data, (uint32_t)out.len}, 0));
+    assert_true(one_report(&again, &parts, (Str){(char *)out.data, (uint32_t)out.len}, 0));
     assert_int_equal(again.rows.len, 1);
     assert_str(again.rows.at[0].value, STR("1"));
     assert_str(again.rows.at[0].location->file, STR("a,b.c"));
     assert_str(again.rows.at[0].location->function, STR("f<int,char> "));
-    report_free(&again);
+    one_report_free(&again, &parts);
     report_free(&r);
     buf_free(&out);
 }
@@ -123,7 +126,8 @@ static void values_over_lines(void **state) {
                "76, memaddr, n, u64, i64, script0, f, 1, 4, 0_w, 5, y.c, 6, , h\n",
                head);
     Report r = {0};
-    assert_true(report_read(&r, (Str){(char *)b.data, (uint32_t)b.len}, 0));
+    ReportParts parts = {0};
+    assert_true(one_report(&r, &parts, (Str){(char *)b.data, (uint32_t)b.len}, 0));
     assert_int_equal(r.rows.len, 3);
     assert_str(r.rows.at[0].value, STR("a\nb, c"));
     assert_str(r.rows.at[0].location->file, STR("x.c"));
@@ -131,14 +135,14 @@ static void values_over_lines(void **state) {
     assert_null(r.rows.at[1].location);
     assert_int_equal(r.rows.at[2].number.u, 5);
     assert_int_equal(r.rows.at[2].location->line, 6);
-    report_free(&r);
+    one_report_free(&r, &parts);
     buf_printf(&b, "\n%s\n4, memaddr, s, str, (i32; i32), script0, f, 1, 2, 0_w, a, b, 1, 2, g\n",
                head);
-    assert_true(report_read(&r, (Str){(char *)b.data, (uint32_t)b.len}, 0));
+    assert_true(one_report(&r, &parts, (Str){(char *)b.data, (uint32_t)b.len}, 0));
     assert_int_equal(r.rows.len, 1);
     assert_false(r.located);
     assert_str(r.rows.at[0].value, STR("a, b, 1, 2, g"));
-    report_free(&r);
+    one_report_free(&r, &parts);
     buf_free(&b);
 }
 

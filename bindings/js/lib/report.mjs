@@ -126,6 +126,20 @@ export class Report {
     return this;
   }
 
+  /** One more program, of another module of the report. */
+  addModule(program, { name = 'program.wasm' } = {}) {
+    const bytes = toBytes(program, 'program');
+    this.#use((engine, scope, r) =>
+      this.#finish(engine, engine.exports.whammc_report_add_module(r, scope.text(name), scope.bytes(bytes), bytes.length)));
+    return this;
+  }
+
+  /** Leaves only one module of the report. */
+  select(module) {
+    this.#use((engine, scope, r) => this.#finish(engine, engine.exports.whammc_report_select(r, scope.text(module))));
+    return this;
+  }
+
   locate(locations) {
     this.#use((engine, scope, r) => {
       const kept = new Scope(engine);
@@ -168,7 +182,7 @@ export class Report {
         const value = engine.exports.whammc_report_value(r, i) >>> 0;
         const { script, name } = variables[row.variable];
         return {
-          script, variable: name, id: row.id, function: row.fname, shownFunction: row.shown_fname ?? row.fname, probe: row.probe,
+          module: row.module, script, variable: name, id: row.id, function: row.fname, shownFunction: row.shown_fname ?? row.fname, probe: row.probe,
           instruction: row.instruction, fid: row.has_place ? row.fid : null, pc: row.has_place ? row.pc : null,
           value: value ? readValue(engine, value) : null,
         };

@@ -202,6 +202,9 @@ def table(report: Any, variables: list[Any], chosen: list[int], mangled: bool, l
         names = [_library.text(records.names[i]) for i in range(records.nnames)]
         there = ffi.new("uint8_t[]", bytes(ffi.buffer(records.has_place, n // 8 + 1)))
         columns = {}
+        modules = _copied(records.module, n)
+        if n and modules[0] != NONE:  # of several
+            columns["module"] = _dictionary(modules, n, names)
         for name, data in (("script", records.script), ("probe", records.probe), ("function", records.fname)):
             columns[name] = _dictionary(_copied(data, n), n, names)
         for name, data in (("fid", records.fid), ("pc", records.pc)):

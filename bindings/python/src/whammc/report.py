@@ -8,7 +8,7 @@ import json
 import os
 import threading
 from dataclasses import dataclass
-from typing import Any, ClassVar, Iterable, Iterator, Mapping, Optional, Sequence
+from typing import Any, ClassVar, Iterable, Iterator, Mapping, Optional, Sequence, Union, cast
 
 from . import _arrow, _library, tables
 from ._library import Input, Path, Texts
@@ -58,6 +58,7 @@ class ReportRow(Row):
         fid, pc: its index, and the offset in its body in bytes; None without a site.
         instruction: at the site; None if it is unknown, because the report has no module.
         value: int, float, bool or str; a tuple; a dict for a map; None if the report has something unreadable.
+        module: what its module is called; None if the report has only one.
     """
 
     variable: str
@@ -68,6 +69,7 @@ class ReportRow(Row):
     pc: Optional[int]
     instruction: Optional[str]
     value: Any
+    module: Optional[str] = None
 
     COLUMNS: ClassVar[Mapping[str, str]] = {}
 
@@ -101,6 +103,8 @@ class _Part:
     which: int
 
 
+_Module = Union[tuple[str, bytes], Sequence[tuple[str, bytes]]]  # programs: names and bytes
+
 _ADDED = {"read": "add", "add": "add", "subtract": "subtract"}  # what becomes of a part if its report is added
 
 
@@ -120,35 +124,38 @@ class Report:
     18446744073709551615
     """
 
-    def __init__(self, parts: Sequence[_Part], module: Optional[tuple[str, bytes]] = None) -> None:
+    def __init__(self, parts: Sequence[_Part], module: Optional[_Module] = None, only: Optional[str] = None) -> None:
         self._lock = threading.RLock()
         self._handle = ffi.gc(lib.whammc_report_new(), lib.whammc_report_free)
         self._parts = list(parts)  # none: it was merged
-        self._module = module
+        self._module, self._only = module, only
         #: Warnings about what was read: that a report ends in the middle of a row, for example.
         self.diagnostics: tuple[Diagnostic, ...] = ()
-        if module is not None:
-            self._finish(lib.whammc_report_set_module(self._handle, _library.encoded(module[0]), module[1], len(module[1])))
+        for title, data in [] if module is None else [module] if isinstance(module, tuple) else module:
+            self._finish(lib.whammc_report_add_module(self._handle, _library.encoded(title), data, len(data)))
         for part in parts:
             self._take(part)
 
     # ---- reading and adding up ----
 
     @classmethod
-    def read(cls, source: Input, *, which: int = 0, module: Optional[Input] = None, name: Optional[str] = None) -> Report:
+    def read(cls, source: Input, *, which: int = 0, module: Union[Input, Sequence[Input], None] = None, only: Optional[str] = None,
+             name: Optional[str] = None) -> Report:
         """Reads a report in any format of whammc (CSV, CSV with quotes, JSON), which is detected.
 
         Args:
             source: a path or bytes; they can be all that a program has printed.
-            which: of several reports in it, from 1; 0 = the last.
-            module: the program before it was instrumented, for names and instructions.
+            which: of several reports of each instance, from 1; 0 = the last.
+            module: the program before it was instrumented, for names and instructions; several if the report is of several modules.
+            only: the name or the hash of a module, or how it begins: the others are left out.
             name: what messages call the text.
 
         Raises:
             WhammError: there is no report, or `module` is not valid.
         """
         title, data = _library.load(source, name, "report")
-        return cls([_Part("read", title, data, which)], None if module is None else _library.load(module, None, "program.wasm"))
+        given: list[Input] = [] if module is None else list(module) if isinstance(module, (list, tuple)) else [cast(Input, module)]
+        return cls([_Part("read", title, data, which)], [_library.load(each, None, "program.wasm") for each in given], only)
 
     @classmethod
     def of(cls, data: bytes, module: Optional[tuple[str, bytes]]) -> Report:
@@ -166,7 +173,7 @@ class Report:
         total: Optional[Report] = None
         for report in reports:
             if total is None:
-                total = cls(report._sources(), report._module)
+                total = cls(report._sources(), report._module, report._only)
                 total._parts = []
             else:
                 for part in report._sources():
@@ -183,6 +190,8 @@ class Report:
         with self._lock:
             status = function(self._handle, _library.encoded(part.name), part.data, len(part.data), part.which)
             self.diagnostics += self._finish(status)
+            if self._only is not None:
+                self._finish(lib.whammc_report_select(self._handle, _library.encoded(self._only)))
 
     def _sources(self) -> list[_Part]:
         """The parts of this report; a merged report is a single text."""
@@ -191,7 +200,7 @@ class Report:
     def _combined(self, other: Report, operation: str) -> Report:
         first, *rest = other._sources()
         more = [_Part(operation, first.name, first.data, first.which), *rest]
-        return Report([*self._sources(), *more], self._module or other._module)
+        return Report([*self._sources(), *more], self._module or other._module, self._only or other._only)
 
     def __add__(self, other: Any) -> Report:
         return self._combined(other, "add") if isinstance(other, Report) else NotImplemented
@@ -257,7 +266,7 @@ class Report:
         fid, pc = (row.fid, row.pc) if row.has_place else (None, None)
         value = _value(lib.whammc_report_value(self._handle, index))
         function = text(row.shown_fname or row.fname)
-        return ReportRow(name, script, text(row.probe), function, fid, pc, text(row.instruction), value)
+        return ReportRow(name, script, text(row.probe), function, fid, pc, text(row.instruction), value, text(row.module))
 
     def value(self, variable: str) -> Any:
         """The value of a variable that has a single one, such as a script variable: see ReportRow.
@@ -304,7 +313,7 @@ class Report:
     def to_arrow(self, *variables: str, mangled: bool = False, lines: bool = False) -> Any:
         """The report as a pyarrow.Table: a row for each match site of a probe, for each probe, and for each script.
 
-        Columns: `script`, `probe`, `function` and `instruction` (dictionary-encoded; the last one needs the module), `fid` and
+        Columns: `module` (if the report has several), `script`, `probe`, `function` and `instruction` (dictionary-encoded; the last one needs the module), `fid` and
         `pc` (uint32), with `lines` also `file`, `line`, `column` and `src_function`, and one for each variable. These have
         their types: u64 is uint64, f32 is float, tuples are structs with the fields "0", "1" ..., maps are maps. What does not apply is
         null: the fid of a script variable, the values of other probes' variables.

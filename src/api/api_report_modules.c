@@ -1,0 +1,216 @@
+/*
+ * api/api_report_modules.c - the modules of a report, and the programs that they are.
+ */
+#include "api/api_report.h"
+
+#include "api/api.h"
+#include "merge/fit.h"
+#include "valid/valid.h"
+
+#include <assert.h>
+
+/* ---- programs ---- */
+
+static void free_program(ReportProgram *p) {
+    places_free(&p->places);
+    wasm_module_free(&p->module);
+    buf_free(&p->unfit);
+    free(p->bytes);
+    free(p->name);
+    free(p);
+}
+
+void api_forget_programs(WhammcReport *r) {
+    api_forget_joined(r);
+    for (uint32_t i = 0; i < r->programs.len; i++)
+        free_program(r->programs.at[i]);
+    r->programs.len = 0;
+}
+
+bool api_add_program(WhammcReport *r, const char *name, const void *bytes, size_t size) {
+    ReportProgram *p = mem_zalloc(sizeof *p);
+    p->bytes = (uint8_t *)api_copy(bytes, size);
+    p->name = api_copy(name, strlen(name));
+    p->debug = r->debug;
+    DiagFileId file = diag_file(&r->diags, name, p->bytes, size, true);
+    bool ok = wasm_load(&p->module, p->bytes, size, file, &r->diags);
+    if (ok) {
+        places_open(&p->places, &p->module);
+        vec_push(&r->programs, p);
+    } else {
+        free_program(p);
+    }
+    api_forget_joined(r);
+    return ok;
+}
+
+/* The modules whose program this may be. */
+static void fit_modules(const WhammcReport *r, ReportProgram *p, bool *fits) {
+    const Modules *m = &r->modules;
+    char hash[FIT_HASH];
+    fit_hash(p->bytes, p->module.size, hash);
+    p->unfit.len = 0;
+    bool any = false;
+    for (uint32_t i = 0; i < m->all.len; i++)
+        any |= fits[i] = str_is(m->all.at[i].origin.hash, hash);
+    for (uint32_t i = 0; !any && i < m->all.len; i++) {
+        Buf why = {0};
+        fits[i] = fit_program(m->all.at[i].report, &p->places, &why);
+        if (!fits[i])
+            buf_printf(&p->unfit, "%s%.*s: %s", p->unfit.len ? "; " : "",
+                       STR_ARG(m->all.at[i].title), buf_cstr(&why));
+        buf_free(&why);
+    }
+    for (uint32_t i = 0; i < m->all.len; i++)
+        if (fits[i])
+            p->unfit.len = 0;
+}
+
+/* Gives a program to the modules that it fits: to those that have none yet, or else it has none. */
+static void give_program(WhammcReport *r, ReportProgram *p, bool first) {
+    bool *fits = mem_zalloc(r->modules.all.len + 1u), given = false;
+    fit_modules(r, p, fits);
+    for (uint32_t i = 0; i < r->modules.all.len && !(first && given); i++)
+        if (fits[i] && !r->of.at[i]) {
+            r->of.at[i] = p;
+            given = true;
+        }
+    free(fits);
+}
+
+/* Each program gets one module first, so that those that are alike share them. */
+static void match_programs(WhammcReport *r) {
+    uint32_t n = r->modules.all.len;
+    r->of.len = 0;
+    for (uint32_t i = 0; i < n; i++)
+        vec_push(&r->of, NULL);
+    if (n == 1 && r->programs.len == 1) {
+        r->of.at[0] = r->programs.at[0]; /* even if it does not fit, which is said elsewhere */
+        return;
+    }
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < r->programs.len; i++)
+            give_program(r, r->programs.at[i], pass == 0);
+}
+
+const Places *api_places(const WhammcReport *r, uint32_t module) {
+    static const Places nothing;
+    return module < r->of.len && r->of.at[module] ? &r->of.at[module]->places : &nothing;
+}
+
+void api_check_programs(WhammcReport *r) {
+    for (uint32_t i = 0; i < r->programs.len; i++) {
+        ReportProgram *p = r->programs.at[i];
+        if (p->unfit.len)
+            diag(&r->diags, DIAG_OTHER_PROGRAM, NO_SPAN,
+                 "%s: expected the program of a module of %s, found another one: %s", p->name,
+                 r->name, buf_cstr(&p->unfit));
+    }
+    for (uint32_t i = 0; i < r->of.len; i++) {
+        const ReportProgram *p = r->of.at[i];
+        const ReportRow *row = p ? places_foreign(&p->places, r->modules.all.at[i].report) : NULL;
+        if (row)
+            diag(&r->diags, DIAG_OTHER_PROGRAM, NO_SPAN,
+                 "%s: it has a value at offset %u of function %u, where %s has no instruction; is "
+                 "it the report of another program?",
+                 r->name, row->pc, row->fid, p->name);
+    }
+}
+
+void api_note_nameless(WhammcReport *r, uint32_t module, const Profile *p) {
+    uint32_t first = PROFILE_NONE, n = 0;
+    for (uint32_t i = 0; i < p->funcs.len && !r->of.at[module]; i++) {
+        const ProfileFunc *f = &p->funcs.at[i];
+        bool nameless = !f->outside && !f->inlined && f->name.len && f->name.ptr[0] == '#';
+        first = nameless && !n++ ? i : first;
+    }
+    if (!n)
+        return;
+    uint32_t id = p->funcs.at[first].id;
+    Diag *g = n == 1 ? diag(&r->diags, DIAG_NO_NAMES, NO_SPAN,
+                            "%s: the report has no name of function %u", r->name, id)
+                     : diag(&r->diags, DIAG_NO_NAMES, NO_SPAN,
+                            "%s: the report has no names of %u functions, such as function %u",
+                            r->name, n, id);
+    diag_hint(&r->diags, g, "--module=APP, the program before it was instrumented, supplies names");
+}
+
+/* ---- all rows ---- */
+
+const Str *api_title(const WhammcReport *r, uint32_t module) {
+    return r->modules.all.len > 1 ? &r->modules.all.at[module].title : NULL;
+}
+
+void api_forget_joined(WhammcReport *r) {
+    api_forget_contents(r);
+    api_forget_profile(r);
+    report_free(&r->joined);
+    r->report = NULL;
+    r->of.len = 0;
+}
+
+static void join(WhammcReport *r) {
+    Report *all = &r->joined;
+    all->json = true;
+    for (uint32_t i = 0; i < r->modules.all.len; i++) {
+        const Report *one = r->modules.all.at[i].report;
+        all->cut |= one->cut;
+        all->located |= one->located;
+        vec_reserve(&all->rows, one->rows.len);
+        for (uint32_t k = 0; k < one->rows.len; k++) {
+            vec_push(&all->rows, one->rows.at[k]);
+            vec_last(&all->rows).module = api_title(r, i);
+        }
+    }
+}
+
+void api_prepare(WhammcReport *r) {
+    if (r->report)
+        return;
+    match_programs(r);
+    r->report = r->modules.all.len == 1 ? r->modules.all.at[0].report : &r->joined;
+    if (r->modules.all.len != 1)
+        join(r);
+}
+
+/* The rows of a module among all; `from` gets the memory of `all`, which gets it back by give. */
+static Report borrow(Report *all, uint32_t first, uint32_t n) {
+    Report part = {.arena = all->arena, .json = all->json};
+    part.rows.at = all->rows.at + first;
+    part.rows.len = part.rows.cap = n;
+    return part;
+}
+
+void api_copy_report(const WhammcReport *r, bool mangled, Report *copy) {
+    assert(r->report);
+    *copy = (Report){.json = r->report->json, .cut = r->report->cut};
+    vec_reserve(&copy->rows, r->report->rows.len);
+    for (uint32_t i = 0; i < r->report->rows.len; i++)
+        vec_push(&copy->rows, r->report->rows.at[i]);
+    for (uint32_t i = 0, first = 0; i < r->modules.all.len; i++) {
+        uint32_t n = r->modules.all.at[i].report->rows.len;
+        Report part = borrow(copy, first, n);
+        places_name_rows(api_places(r, i), &part);
+        copy->arena = part.arena;
+        first += n;
+    }
+    if (!mangled)
+        places_demangle(copy);
+}
+
+const Str *api_instructions(const WhammcReport *r, Report *copy) {
+    Str *all = arena_array(&copy->arena, Str, copy->rows.len + 1u);
+    bool any = false;
+    for (uint32_t i = 0, first = 0; i < r->modules.all.len; i++) {
+        uint32_t n = r->modules.all.at[i].report->rows.len;
+        const Places *places = api_places(r, i);
+        if (places->m && n) {
+            Report part = borrow(copy, first, n);
+            memcpy(all + first, places_instructions(places, &part), n * sizeof *all);
+            copy->arena = part.arena;
+            any = true;
+        }
+        first += n;
+    }
+    return any ? all : NULL;
+}

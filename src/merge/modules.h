@@ -1,0 +1,64 @@
+/*
+ * merge/modules.h - the reports of a text, by module: those of instances are added up.
+ */
+#ifndef WHAMMC_MERGE_MODULES_H
+#define WHAMMC_MERGE_MODULES_H
+
+#include "merge/merge_reports.h"
+#include "report/parts.h"
+#include "report/places.h"
+
+/* What all instances of a module have reported. */
+typedef struct ModuleReport {
+    ReportOrigin origin; /* of one of them */
+    Str title;           /* what it is called in output with several modules */
+    Report *report;      /* the sum; its tuples and maps are JSON */
+    Merge *merge;        /* NULL = nothing was added */
+    uint32_t instances;  /* in the sum */
+    uint32_t left_out;   /* reports of instances that are cut off, and are not in the sum */
+} ModuleReport;
+
+/* A zeroed one is valid and empty. Release with modules_free. */
+typedef struct Modules {
+    ReportParts parts;
+    Vec(ModuleReport) all; /* in the order of the text */
+    Arena arena;           /* titles */
+} Modules;
+
+/*
+ * Reads a text, which must live as long as the modules; `which` as for parts_read. False if there
+ * is no such report. If the reports of one module cannot be added up, `why` has a message.
+ *
+ * A report that is cut off counts only if it is the only one of its module.
+ */
+bool modules_read(Modules *m, Str text, uint32_t which, Buf *why);
+/* A report without rows, of a text that is empty. */
+void modules_read_nothing(Modules *m);
+
+/* Prepares the modules for modules_add; false if that is not possible, as `why` says. */
+bool modules_open(Modules *m, Buf *why);
+
+/*
+ * Adds the reports of another text, module by module, or subtracts them. Modules that are not among
+ * those of `m` stand beside them if both texts say what their modules are; then `other` must live
+ * as long as `m`. False if the reports do not belong together: `why` has a message, and the sums
+ * are invalid.
+ */
+bool modules_add(Modules *m, Modules *other, bool less, Buf *why);
+
+/* The report of this program: the only one, or the one that fits. NULL if none does; then `why`
+ * says what was expected. */
+ModuleReport *modules_of_program(const Modules *m, const Places *places, Buf *why);
+
+/* The module with this title or name, or of which one of these, or the hash, begins so; NULL =
+ * there is none. */
+ModuleReport *modules_named(const Modules *m, Str name);
+/* Leaves out all other modules. */
+void modules_select(Modules *m, ModuleReport *one);
+
+/* Warns of what is wrong with the reports; `name`: what their text is called. */
+void modules_warn(const Modules *m, const char *name, Str text, Diags *diags);
+
+void modules_free(Modules *m);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * report/parts.h - the parts of a text with reports: what each instance of each module has
+ * reported.
+ *
+ * An instance can report more than once (flushes). Each report has all that was counted until
+ * then, so the last one counts, or, if that is cut off, the one before. Whose a report is, a line
+ * before it tells. Without such a line, reports with the same rows are flushes of one instance;
+ * one with other rows is of another program, or of other scripts.
+ */
+#ifndef WHAMMC_REPORT_PARTS_H
+#define WHAMMC_REPORT_PARTS_H
+
+#include "report/report_read.h"
+
+typedef struct ReportPart {
+    ReportOrigin origin;
+    Report report;    /* of the flush that counts */
+    uint32_t flushes; /* how many there are */
+    bool lost;        /* a later flush is cut off */
+} ReportPart;
+
+/* A zeroed one is valid and empty. Release with parts_free. */
+typedef struct ReportParts {
+    Vec(ReportPart) all;
+    Arena arena; /* texts that had to be decoded */
+    Map vars;    /* columns -> ReportVar: equal variables are the same pointer in all parts */
+    Map index;   /* origin -> part */
+    Buf rest;    /* the lines that belong to no report */
+    uint32_t which;
+    uint32_t flushes; /* of the instance with the most */
+    bool torn;        /* the text ends before a report that was announced */
+} ReportParts;
+
+/*
+ * Reads a text, which must live as long as the parts. `which`: the number of the flush that counts
+ * in each part, from 1; of parts with fewer of them it is the last one. 0 = the last. False if
+ * there is no such flush.
+ */
+bool parts_read(ReportParts *p, Str text, uint32_t which);
+void parts_free(ReportParts *p);
+
+#endif
