@@ -434,21 +434,50 @@ static bool datas_move(const WasmModule *m) {
 bool wasm_writes_datas_as_read(const WasmModule *m) {
     for (uint32_t k = 0; k < m->sections.len; k++)
         if (m->sections.at[k].id == WASM_SEC_DATA)
-            return !datas_move(m) && !refs_move(m, &m->sections.at[k]);
+            return !datas_move(m) && !m->joined_datas && !refs_move(m, &m->sections.at[k]);
     return true;
 }
 
-/* Lets these name it. */
+/* Copies segment k up to its size, and lets it name memory 0. */
+static void copy_data_header(Copy *c, const WasmData *d) {
+    copy_up_to(c, d->offset - d->implicit);
+    buf_u8(c->out, 2);
+    buf_uleb(c->out, wasm_final(c->m, WASM_SPACE_MEMORY, 0));
+    c->from = d->offset;
+}
+
+/* Copies segment k and those that join it. Returns the next one. */
+static uint32_t copy_joined(Copy *c, uint32_t k) {
+    const WasmModule *m = c->m;
+    const WasmData *d = &m->datas.at[k];
+    uint32_t end = k + 1, count = m->input_count[WASM_SPACE_DATA];
+    uint64_t size = d->size;
+    for (; end < count && m->datas.at[end].joins; end++)
+        size += m->datas.at[end].gap + (uint64_t)m->datas.at[end].size;
+    copy_up_to(c, d->offset + d->offset_len);
+    buf_uleb(c->out, size);
+    for (; k < end; k++) {
+        d = &m->datas.at[k];
+        for (uint32_t i = 0; i < d->gap; i++)
+            buf_u8(c->out, 0);
+        buf_bytes(c->out, m->bytes + d->bytes, d->size);
+    }
+    c->from = d->bytes + d->size;
+    while (c->ref < m->refs.len && m->refs.at[c->ref].offset < c->from)
+        c->ref++; /* of what is no segment any more */
+    return end;
+}
+
+/* Copies those segments that change. */
 static void copy_datas(Copy *c) {
     const WasmModule *m = c->m;
-    for (uint32_t k = 0; k < m->input_count[WASM_SPACE_DATA]; k++) {
-        const WasmData *d = &m->datas.at[k];
-        if (!d->implicit)
-            continue;
-        copy_up_to(c, d->offset - d->implicit);
-        buf_u8(c->out, 2);
-        buf_uleb(c->out, wasm_final(m, WASM_SPACE_MEMORY, 0));
-        c->from = d->offset;
+    bool moves = datas_move(m);
+    for (uint32_t k = 0, next; k < m->input_count[WASM_SPACE_DATA]; k = next) {
+        next = k + 1;
+        if (moves && m->datas.at[k].implicit)
+            copy_data_header(c, &m->datas.at[k]);
+        if (next < m->input_count[WASM_SPACE_DATA] && m->datas.at[next].joins)
+            next = copy_joined(c, k);
     }
 }
 
@@ -461,7 +490,7 @@ static void copy_items(const Writer *r, const WasmSection *s, uint32_t from, Buf
     }
     uint32_t first = first_ref(m, s->payload);
     Copy c = {m, s, out, r->threads, from, first, first};
-    if (s->id == WASM_SEC_DATA && datas_move(m))
+    if (s->id == WASM_SEC_DATA && (datas_move(m) || m->joined_datas))
         copy_datas(&c);
     copy_up_to(&c, s->end);
 }
@@ -521,15 +550,15 @@ static void copy_section(Writer *r, const WasmSection *s) {
 
 /* The number of items, with the bytes of the input if none are added. Returns where the items
  * begin. */
-static uint32_t put_count(const WasmModule *m, const WasmSection *s, uint32_t added, Buf *out) {
+static uint32_t put_count(const WasmModule *m, const WasmSection *s, int64_t added, Buf *out) {
     if (!s) {
-        buf_uleb(out, added);
+        buf_uleb(out, (uint64_t)added);
         return 0;
     }
     const uint8_t *from = m->bytes + s->payload, *p = from;
     uint32_t count = (uint32_t)wasm_uleb(&p);
     if (added)
-        buf_uleb(out, (uint64_t)count + added);
+        buf_uleb(out, (uint64_t)(count + added));
     else
         buf_bytes(out, from, (size_t)(p - from));
     return (uint32_t)(p - m->bytes);
@@ -707,7 +736,8 @@ static void put_items_section(Writer *r, uint8_t id, const WasmSection *s) {
     const WasmModule *m = r->m;
     uint32_t added = added_items(m, id);
     bool types = s && types_change(m, s);
-    bool moves = s && (refs_move(m, s) || (id == WASM_SEC_DATA && datas_move(m)));
+    uint32_t joined = id == WASM_SEC_DATA ? m->joined_datas : 0;
+    bool moves = s && (refs_move(m, s) || joined || (id == WASM_SEC_DATA && datas_move(m)));
     if (s && !added && !types && !moves && !limits_change(m, s)) {
         copy_section(r, s);
         return;
@@ -715,7 +745,7 @@ static void put_items_section(Writer *r, uint8_t id, const WasmSection *s) {
     if (!s && !added)
         return;
     size_t at = begin_section(r, s);
-    uint32_t from = put_count(m, s, added, r->out);
+    uint32_t from = put_count(m, s, (int64_t)added - joined, r->out);
     if (types)
         put_func_types(m, r->out);
     else if (s)
@@ -743,12 +773,12 @@ static void put_start(Writer *r, const WasmSection *s) {
 
 static void put_data_count(Writer *r, const WasmSection *s) {
     const WasmModule *m = r->m;
-    bool grows = m->datas.len > m->input_count[WASM_SPACE_DATA];
-    if (s && !grows) {
+    bool changes = m->datas.len - m->joined_datas != m->input_count[WASM_SPACE_DATA];
+    if (s && !changes) {
         copy_section(r, s);
     } else if (s || needs_data_count(m)) {
         Buf content = {0};
-        buf_uleb(&content, m->datas.len);
+        buf_uleb(&content, m->datas.len - m->joined_datas);
         put_section(r, WASM_SEC_DATACOUNT, s, &content);
         buf_free(&content);
     }

@@ -151,7 +151,8 @@ static void read_items(const WasmModule *m, uint8_t kind, WasmCode c, Items *ite
     if (!wasm_get_u32(&c, &n))
         return;
     for (; n && read_item(&c, inner, &item); n--) {
-        if (item.handle >= m->input_count[space])
+        if (item.handle >= m->input_count[space] ||
+            (space == WASM_SPACE_DATA && m->datas.at[item.handle].joins))
             continue;
         item.index = wasm_final(m, space, item.handle);
         vec_push(items, item);

@@ -111,16 +111,14 @@ Body scratch_body(Scratch *x, const Variant *v, uint64_t atoms) {
                   .ctx = x->ctx};
 }
 
-/* The limit of engines for locals in a function. Variables alone are fewer (lang/check_name.c). */
-enum { MAX_LOCALS = 50000 };
-
+/* Variables alone are fewer than engines allow (lang/check_name.c). */
 bool scratch_fits(const Scratch *x, Diags *diags) {
     if (!x->crowded)
         return true;
     Diag *d = diag(
         diags, DIAG_NESTING, x->crowded_at,
         "a function compiled from this script would have %u locals, but engines allow at most %d",
-        x->crowded, MAX_LOCALS);
+        x->crowded, WASM_MAX_LOCALS);
     diag_hint(diags, d, "they hold variables and intermediate results: split the largest body");
     return false;
 }
@@ -137,7 +135,7 @@ static void add_code(Scratch *x, Body *b, const char *name, BinaryenType result,
 
 void scratch_add(Scratch *x, Body *b, const char *name, BinaryenType params, BinaryenType result,
                  Ref body) {
-    if (b->nparams + b->locals.len > MAX_LOCALS && !x->crowded) {
+    if (b->nparams + b->locals.len > WASM_MAX_LOCALS && !x->crowded) {
         x->crowded = b->nparams + b->locals.len;
         x->crowded_at = x->at;
     }

@@ -13,6 +13,7 @@
 #include "inject/trap_section.h"
 #include "link/host.h"
 #include "edit/edit.h"
+#include "valid/limits.h"
 #include "valid/valid.h"
 #include "edit/write.h"
 
@@ -204,16 +205,13 @@ void program_splice_all(Program *p, const Site *site, const Match *matches, uint
     }
 }
 
-/* The limit of engines for locals in a function. */
-enum { MAX_LOCALS = 50000 };
-
 static bool check_locals(Program *p, uint32_t func, uint32_t own) {
     uint32_t added = p->splicer.pool.types.len;
-    if (own + added <= MAX_LOCALS || !added)
+    if (own + added <= WASM_MAX_LOCALS || !added)
         return true;
     Diag *d = diag(p->diags, DIAG_CANNOT_STORE, whole(p),
                    "function %u would have %u locals, but engines allow at most %d", func,
-                   own + added, MAX_LOCALS);
+                   own + added, WASM_MAX_LOCALS);
     diag_hint(p->diags, d, "it has %u; the others are frame variables and saved operands", own);
     return false;
 }
@@ -362,6 +360,7 @@ static bool check_output(Program *p, DebugInfo *debug, Buf *out) {
     bool ok = wasm_load_output(&m, out->data, out->len, &kept, p->threads, &found);
     if (!ok)
         blame(p, &found);
+    ok = ok && limits_check(&m, out->len, &p->m, whole(p), p->diags);
     Buf sections = {0}; /* m is in `out` */
     if (ok && debug->dwarf.len)
         debug_put(debug, p->moves, &m, &sections);

@@ -46,12 +46,103 @@ static void layout_space(WasmModule *m, WasmSpace space) {
     m->layout.identity[space] = true;
 }
 
+/* ---- data segments that become one ---- */
+
+enum {
+    LATER = 64,       /* segments that may be added after the layout */
+    SMALL_GAP = 64,   /* gaps that are looked for first */
+    LARGE_GAP = 65536 /* ... and then */
+};
+
+/* Where an active segment goes. */
+typedef struct Range {
+    uint64_t from, to;
+} Range;
+
+static bool range_of(const WasmModule *m, const WasmData *d, Range *range) {
+    if (d->mode != WASM_ACTIVE ||
+        !wasm_const_value(m, d->offset, d->offset_len, NULL, NULL, &range->from))
+        return false;
+    if (!m->memories.at[d->memory].limits.is64)
+        range->from = (uint32_t)range->from;
+    range->to = range->from + d->size;
+    return range->to >= range->from;
+}
+
+/* Whether nothing but zeros is there when segment k is written. */
+static bool is_empty(const WasmModule *m, uint32_t k, Range gap) {
+    uint32_t memory = m->datas.at[k].memory;
+    Range range;
+    if (m->memories.at[memory].import >= 0)
+        return false;
+    for (uint32_t i = 0; i < k; i++) {
+        const WasmData *d = &m->datas.at[i];
+        if (d->mode != WASM_ACTIVE || d->memory != memory || !d->size)
+            continue;
+        if (!range_of(m, d, &range) || (range.from < gap.to && gap.from < range.to))
+            return false;
+    }
+    return true;
+}
+
+/* Whether segment k + 1 can be written together with k: both fit, so that neither traps. */
+static bool can_join(const WasmModule *m, uint32_t k, uint64_t most, uint32_t *gap) {
+    const WasmData *a = &m->datas.at[k], *b = &m->datas.at[k + 1];
+    Range first, second;
+    if (a->memory != b->memory || !range_of(m, a, &first) || !range_of(m, b, &second) ||
+        second.from < first.to || second.from - first.to > most)
+        return false;
+    const WasmLimits *l = &m->memories.at[a->memory].limits;
+    Range between = {first.to, second.from};
+    *gap = (uint32_t)(second.from - first.to);
+    return second.to >> l->page_log2 < l->min && (!*gap || is_empty(m, k, between));
+}
+
+/* Joins at most n segments to those before them, the last ones first. Returns how many. */
+static uint32_t join_some(WasmModule *m, uint32_t n, uint64_t gap) {
+    uint32_t joined = 0, zeros;
+    for (uint32_t k = m->input_count[WASM_SPACE_DATA]; joined < n && k-- > 1;) {
+        if (m->datas.at[k].joins || !can_join(m, k - 1, gap, &zeros))
+            continue;
+        m->datas.at[k].joins = true;
+        m->datas.at[k].gap = zeros;
+        joined++;
+    }
+    return joined;
+}
+
+/* If too many data segments would be there for engines, neighbouring ones of the input become one,
+ * where nobody can tell. */
+static void join_datas(WasmModule *m) {
+    uint32_t count = m->input_count[WASM_SPACE_DATA];
+    uint64_t wanted = (uint64_t)m->datas.len + LATER;
+    assert(!m->joined_datas);
+    if (m->datas.len == count || count > WASM_MAX_DATAS || wanted <= WASM_MAX_DATAS)
+        return;
+    uint32_t n = (uint32_t)(wanted - WASM_MAX_DATAS);
+    m->joined_datas = join_some(m, n, SMALL_GAP);
+    m->joined_datas += join_some(m, n - m->joined_datas, LARGE_GAP);
+}
+
+/* A segment that is joined to another has its index. */
+static void layout_datas(WasmModule *m) {
+    join_datas(m);
+    if (!m->joined_datas)
+        return;
+    for (uint32_t h = 0, joined = 0; h < m->datas.len; h++) {
+        joined += m->datas.at[h].joins;
+        set_final(m, WASM_SPACE_DATA, h, h - joined);
+    }
+    m->layout.identity[WASM_SPACE_DATA] = false;
+}
+
 void wasm_layout(WasmModule *m) {
     if (m->layout.done)
         return;
     m->layout.done = true;
     for (uint32_t space = 0; space < WASM_SPACE_COUNT; space++)
         layout_space(m, space);
+    layout_datas(m);
 }
 
 void wasm_wrap_func(WasmModule *m, uint32_t func, uint32_t by) {
@@ -307,6 +398,8 @@ uint32_t wasm_add_data_passive(WasmModule *m, Buf *content, Str name) {
     WasmData d = {.mode = WASM_PASSIVE};
     *wasm_need_extra(m, &d.extra) = (WasmExtra){.content = take(content), .name = copy(m, name)};
     vec_push(&m->datas, d);
+    if (m->joined_datas)
+        set_final(m, WASM_SPACE_DATA, m->datas.len - 1, m->datas.len - 1 - m->joined_datas);
     return m->datas.len - 1;
 }
 

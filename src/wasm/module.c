@@ -5,9 +5,6 @@
 
 #include "wasm/leb.h"
 
-/* As many locals as the engines of browsers allow in a function. */
-enum { MAX_LOCALS = 50000 };
-
 void wasm_module_init(WasmModule *m) {
     *m = (WasmModule){.start = -1};
     for (uint32_t k = 0; k < WASM_SPACE_COUNT; k++)
@@ -170,7 +167,7 @@ uint32_t wasm_func_locals(const WasmModule *m, uint32_t func, WasmTypes *out, co
             return 0;
         }
         total += n;
-        if (total > MAX_LOCALS) {
+        if (total > WASM_MAX_LOCALS) {
             *error = "too many locals";
             return 0;
         }

@@ -37,6 +37,20 @@ typedef enum WasmSpace {
     WASM_SPACE_COUNT
 } WasmSpace;
 
+/* How large modules may be that engines load. */
+#define LIMIT(id, most, what, advice) WASM_LIMIT_##id,
+typedef enum WasmLimit {
+#include "wasm/limit.def"
+    WASM_LIMIT_COUNT
+} WasmLimit;
+#undef LIMIT
+
+#define LIMIT(id, most, what, advice) WASM_MAX_##id = most,
+enum {
+#include "wasm/limit.def"
+};
+#undef LIMIT
+
 /* Section ids of the binary format. */
 typedef enum WasmSectionId {
     WASM_SEC_CUSTOM,
@@ -198,6 +212,8 @@ typedef struct WasmData {
     uint8_t implicit; /* bytes of the flags before `offset` if they stand for memory 0, else 0 */
     uint8_t constant; /* the type of the offset if it is a wasm_short_const, which the reader has
                          noted in the memory's data_start and data_end; else 0 */
+    bool joins;       /* the layout makes it a part of the one before, behind `gap` zeros */
+    uint32_t gap;
 } WasmData;
 
 #define WASM_BRANCH_HINTS "metadata.code.branch_hint"
@@ -265,6 +281,7 @@ typedef struct WasmModule {
     bool start_changed;
     bool has_data_count;
     uint32_t data_count;    /* what it says; without segments that were added */
+    uint32_t joined_datas;  /* how many of the input's join others (wasm_layout) */
     uint32_t skipped_datas; /* as many were not read (WasmKeptDatas), before those in `datas` */
     bool needs_data_count;  /* code that was added names data segments */
     Str name;               /* module name of the name section */
