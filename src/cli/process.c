@@ -33,6 +33,7 @@ static volatile sig_atomic_t child;     /* the pid of what runs, else 0 */
 static volatile sig_atomic_t interrupt; /* ... and it takes SIGINT for all of them */
 static volatile sig_atomic_t pending;   /* a signal that came while nothing ran */
 static volatile sig_atomic_t asked;     /* the first that came while it ran */
+static volatile sig_atomic_t forced;    /* a second one has ended it */
 static int64_t asked_at;                /* when, in milliseconds */
 static bool guarded;
 static struct sigaction before[NASKING], alarm_before;
@@ -58,7 +59,8 @@ static void on_alarm(int number) {
 }
 
 /* A terminal's signal has already reached the child, which is in our process group. A second
- * request ends the child without waiting for its reaction to the first. */
+ * request ends the child without waiting for its reaction to the first: it may be unable to react.
+ */
 static void on_signal(int number, siginfo_t *info, void *context) {
     (void)context;
     int saved = errno;
@@ -66,7 +68,8 @@ static void on_signal(int number, siginfo_t *info, void *context) {
     if (!child) {
         pending = number;
     } else if (!first && now_ms() - asked_at > TWICE_MS) {
-        kill((pid_t)child, passes ? SIGKILL : SIGTERM);
+        forced = 1;
+        kill((pid_t)child, SIGKILL);
     } else if (passes) {
         kill((pid_t)child, SIGINT);
         set_alarm(AGAIN_MS);
@@ -89,7 +92,8 @@ void process_guard(void) {
     if (guarded)
         return;
     guarded = true;
-    pending = asked = 0;
+    pending = asked = forced = 0;
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* for end_orphans */
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
     struct sigaction again = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
@@ -106,6 +110,7 @@ void process_unguard(void) {
     if (!guarded)
         return;
     guarded = false;
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
     for (int i = 0; i < NASKING; i++)
         if (!is_ignored(&before[i]))
             sigaction(asking[i], &before[i], NULL);
@@ -194,6 +199,21 @@ static bool start(const char *const *argv, ProcessStreams streams, pid_t *pid) {
     return e == 0;
 }
 
+/* Ends what a child has started that was ended by force: it belongs to us now. */
+static void end_orphans(void) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    for (int pid = 1; pid > 0;) {
+        FILE *file = fopen(path, "re");
+        if (!file || fscanf(file, "%d", &pid) != 1)
+            pid = 0;
+        if (file)
+            fclose(file);
+        if (pid > 0 && (kill(pid, SIGKILL) < 0 || waitpid(pid, NULL, 0) < 0))
+            pid = 0;
+    }
+}
+
 /* Waits until it ends. */
 static int finish(pid_t pid) {
     int status = 0;
@@ -202,7 +222,10 @@ static int finish(pid_t pid) {
         ;
     set_alarm(0);
     child = 0; /* before the number can belong to another process */
-    return waitpid(pid, &status, 0) < 0 ? -1 : status;
+    bool ended = waitpid(pid, &status, 0) == pid;
+    if (forced)
+        end_orphans();
+    return ended ? status : -1;
 }
 
 int process_run(const char *const *argv, ProcessStreams streams) {
@@ -253,7 +276,7 @@ int process_imitate(int wait_status) {
     if (!WIFSIGNALED(wait_status))
         return WEXITSTATUS(wait_status);
     int number = WTERMSIG(wait_status);
-    if (number == SIGINT && asked)
+    if (asked && (number == SIGINT || forced))
         number = asked;
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* one core dump is enough */
     signal(number, SIG_DFL);

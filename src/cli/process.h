@@ -45,7 +45,7 @@ uint64_t process_peak(bool children);
 int64_t process_children_cpu(void);
 
 /* Ends as a child did: returns its exit status, or dies by the same signal, or by that which it was
- * interrupted for. */
+ * interrupted or ended by force for. */
 int process_imitate(int wait_status);
 
 #endif
