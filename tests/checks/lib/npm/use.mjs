@@ -72,6 +72,16 @@ await testRun('compile, instrument, run, and read the report', async () => {
   assert.throws(() => report.rows, /was closed/);
 });
 
+await testRun('several modules and instances in one text', async () => {
+  const part = (name, instance, value) => [{ whammc: 1, name, instance }, { id: 0, id_type: 'global_id', name: 'n', type: 'u8', wasm_type: 'i32',
+    script: 'script0', fname: null, fid: null, pc: null, probe: null, value }, { whammc: 'end' }].map(each => `${JSON.stringify(each)}\n`).join('');
+  const report = await whammc.readReport(part('x.wasm', 1, 1) + part('y.wasm', 1, 20) + part('x.wasm', 2, 3));
+  assert.deepEqual(report.rows.map(({ module, value }) => [module, value]), [['x.wasm', 4], ['y.wasm', 20]]);
+  assert.deepEqual(report.addModule(app).select('y').rows.map(({ module, value }) => [module, value]), [[null, 20]]);
+  assert.throws(() => report.select('z'), /it has no module 'z'/);
+  report.close();
+});
+
 await testRun('a call tree as pictures and profiles', async () => {
   const report = await whammc.readReport(await reportOf('calltree'), { module: app });
   assert.match(report.svg({ title: '<fib>' }), /^<\?xml|^<svg/);

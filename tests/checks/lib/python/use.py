@@ -165,6 +165,24 @@ def _():
     raises(KeyError, lambda: whammc.Report.read(text).to_arrow("c"), "no variable 'c'")
 
 
+@test("several modules and instances in one text")
+def _():
+    site = {"fname": "f", "fid": 1, "pc": 2, "probe": "1_wasm:opcode:nop:before"}
+    part = lambda name, instance, n: (  # noqa: E731
+        f'{{"whammc":1,"name":"{name}","instance":{instance}}}\n{row("a", "u64", n, 0, **site)}\n{{"whammc":"end"}}\n'
+    )
+    text = (part("x.wasm", 1, 1) + part("y.wasm", 1, 20) + part("x.wasm", 2, 3)).encode()
+    report = whammc.Report.read(text)
+    same([(each.module, each.value) for each in report.rows("a")], [("x.wasm", 4), ("y.wasm", 20)])
+    table = report.to_arrow()
+    same((table["module"].to_pylist(), table["a"].to_pylist()), (["x.wasm", "y.wasm"], [4, 20]))
+    same([each.value for each in (report + report).rows()], [8, 40])
+    same([each.value for each in whammc.Report.merge(iter([report, report, report])).rows()], [12, 60])
+    one = whammc.Report.read(text, only="y")
+    same((one.value("a"), "module" in one.to_arrow().column_names, (one + report).value("a")), (20, False, 40))
+    raises(whammc.WhammError, lambda: whammc.Report.read(text, only="z"), "it has no module 'z'")
+
+
 @test("pandas and polars keep numbers of 64 bits")
 def _():
     place = {"fname": "f", "fid": 1, "pc": 2, "probe": "1_wasm:opcode:nop:before"}
