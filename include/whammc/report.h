@@ -46,16 +46,18 @@ void whammc_report_free(WhammcReport *r);
 
 /*
  * Reads a report from a text in any of the formats of whammc_format, which is recognised. The text
- * may be the whole output of a program: lines that are not part of a report are skipped. If it has
- * several reports, `which` is the number of the one to read, from 1; 0 = the last. `name` is the
- * text's name in messages.
+ * may be the whole output of a program: lines that are not part of a report are skipped. It can
+ * have reports of several instances and modules (docs/reports.md, "Parts"): those of the instances
+ * of a module are added up, and modules stand side by side. Of several reports of an instance
+ * `which` is the number of the one to read, from 1; an instance with fewer reports counts with its
+ * last one. 0 = the last. `name` is the text's name in messages.
  *
  * A text without a report, or without the one that is wanted, is an error; then the report has no
  * rows. So is a text of 4 GiB or more. An empty text, or one of line ends only, is a report without
- * rows, as it is in JSON. A report that ends in the middle of a row is read without that row, with
- * a warning.
+ * rows, as it is in JSON. Of a report that is cut off an earlier one of the instance is read
+ * instead; or else its whole rows, if it is the only report of its module; there is a warning.
  *
- * Reading again replaces everything but the module.
+ * Reading again replaces everything but the programs.
  *
  * A program instrumented with WHAMMC_HOST_NONE has its report in the memory that it exports as
  * `whammc:memory`: pass the `whammc:report_len` bytes at `whammc:report_ptr`.
@@ -68,9 +70,9 @@ whammc_status whammc_report_read(WhammcReport *r, const char *name, const void *
  * reads another one, as whammc_report_read does, and adds its values to those of r. Numbers are
  * added; the sum of truth values is true if one is true, that of texts is the first text. A script
  * can request otherwise in a text `merge` (docs/reports.md). Nodes of call trees are those with the
- * same callers. Memory use depends on the number of keys and nodes, not on that of reports. It is
- * an error if the report does not have the same variables at the same sites; then r must be read
- * again.
+ * same callers. Memory use depends on the number of keys and nodes, not on that of reports. A module
+ * that r does not have is added to it if both texts tell of their modules. Otherwise it is an error
+ * if the report does not have the same variables at the same sites; then r must be read again.
  */
 whammc_status whammc_report_add(WhammcReport *r, const char *name, const void *bytes, size_t size,
                                 uint32_t which);
@@ -93,9 +95,9 @@ whammc_status whammc_report_subtract(WhammcReport *r, const char *name, const vo
 whammc_status whammc_report_read_image(WhammcReport *r, const char *name, const void *image,
                                        size_t size, const void *values, size_t values_size);
 
-/* The number of reports in the text. */
+/* The number of reports in the text; of several instances, of that which has made the most. */
 size_t whammc_report_count(const WhammcReport *r);
-/* Whether the report ends in the middle of a row. */
+/* Whether the report ends in the middle of a row, or is known to end too early. */
 bool whammc_report_is_cut(const WhammcReport *r);
 /* The lines of the text that belong to no report: the output of the program itself. *size bytes,
  * and a NUL after them. Valid until the next whammc_report_read. */

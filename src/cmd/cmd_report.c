@@ -134,11 +134,12 @@ static bool read_module(const Cli *cli, const Settings *s, const char *path, Giv
                         WhammcReport *r) {
     Buf *app = &given->app;
     given->debug = s->debug;
+    given->debug.texts = (Arena){0};
     if (!file_read_module(cli, path, app) || !names_give(cli, path, s->names, app) ||
         !debug_prepare(cli, &given->debug, path, app))
         return false;
-    whammc_report_locate(r, &given->debug.info);
     whammc_status status = whammc_report_add_module(r, file_title(path), app->data, app->len);
+    whammc_report_locate(r, &given->debug.info);
     return message_report(cli, r, status) == STATUS_OK;
 }
 
@@ -157,6 +158,7 @@ static void free_modules(Settings *s) {
         buf_free(&s->given[i].app);
         buf_free(&s->given[i].debug.contents);
         buf_free(&s->given[i].debug.named);
+        arena_free(&s->given[i].debug.texts);
     }
     free(s->given);
 }
