@@ -103,26 +103,31 @@ bool operand_is_address(WasmOp op, bool result, uint32_t n) {
     return n < count && letters[count - 1 - n] == 'a';
 }
 
-/* Whether the code after the instruction at the typer's position is well typed without it: an
- * `end` (or `else`) follows and what is below the instruction's operands are the construct's
- * results. */
-static bool falls_through(const Matcher *w, const WasmCode *code) {
-    const WasmTyper *t = &w->typer;
-    if (code->at == code->end || !t->frames.len)
-        return false;
-    uint8_t next = *code->at;
-    const WasmFrame *f = &vec_last(&t->frames);
-    if ((next != 0x0b && next != 0x05) || f->unreachable)
-        return false;
-    uint32_t n;
-    const WasmType *want = block_results(w->m, &f->block_type, &n);
-    uint32_t height = t->stack.len - w->types.operands.len;
-    if (height != f->height + n)
-        return false;
-    for (uint32_t k = 0; k < n; k++)
-        if (!wasm_subtype(w->m, t->stack.at[f->height + k], want[k]))
+/* Steps to the end of the construct that the typer is in. False: the code does not fit. */
+static bool fits_to_end(WasmTyper *t, WasmCode code) {
+    uint32_t depth = t->frames.len;
+    WasmInstr i;
+    while (wasm_next(&code, &i)) {
+        WasmFlow flow = wasm_flow(i.op);
+        bool closes = flow == WASM_FLOW_ARM || i.op == WASM_OP_END || i.op == WASM_OP_DELEGATE;
+        bool last = closes && t->frames.len == depth;
+        if (!wasm_typer_step(t, &i))
             return false;
-    return true;
+        if (last)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the code after the instruction at the typer's position, which diverges, is well typed
+ * without it: the rest of the construct fits what is below its operands. */
+static bool falls_through(Matcher *w, const WasmCode *code) {
+    WasmTyper *t = &w->ahead;
+    if (wasm_typer_dead(&w->typer))
+        return false;
+    wasm_typer_copy(t, &w->typer);
+    t->stack.len -= w->types.operands.len;
+    return fits_to_end(t, *code);
 }
 
 /* The bounds of results hold at the exits of a function. */
@@ -218,8 +223,18 @@ static void keep_matches(Matcher *w, WasmOp op) {
         vec_push(&w->decided, w->matches.at[i]);
 }
 
-/* Matches at an instruction and shows it. */
-static void at_instr(Matcher *w, Site *s, bool watched) {
+/* Whether control goes on after an instruction that diverges, as alt replaces it. */
+static bool goes_on(const Matcher *w, const Site *s, const Match *matches, uint32_t n) {
+    for (uint32_t k = 0; k < n && w->types.falls_through; k++) {
+        const Variant *v = matches[k].shape->variant;
+        if (v->event.mode == MODE_ALT && !alt_returns(v, (WasmOp)s->instr->op))
+            return true;
+    }
+    return false;
+}
+
+/* Matches at an instruction and shows it. Whether code after it can be reached only now. */
+static bool at_instr(Matcher *w, Site *s, bool watched) {
     const struct SameMatches *same = &w->same[s->instr->op];
     s->decided = same->decided;
     if (!same->found) {
@@ -232,6 +247,7 @@ static void at_instr(Matcher *w, Site *s, bool watched) {
     if (n || watched)
         w->at(w->ctx, s, &w->types, matches, n);
     s->decided = false;
+    return goes_on(w, s, matches, n);
 }
 
 /* What an else-arm finds on the stack. */
@@ -313,7 +329,7 @@ static void find_types(Matcher *w, const WasmInstr *i, const WasmCode *code) {
     if (i->op == WASM_OP_ELSE)
         add_arm_types(w);
     w->types.dead = wasm_typer_dead(&w->typer);
-    w->types.falls_through = falls_through(w, code);
+    w->types.falls_through = w->has_alts && alt_diverges((WasmOp)i->op) && falls_through(w, code);
 }
 
 bool matcher_sees_instrs_only(const Matcher *w) {
@@ -363,7 +379,7 @@ bool match_func(Matcher *w, uint32_t func) {
     if (typed && !wasm_typer_begin(&w->typer, w->m, func, &code))
         return fail(w, w->typer.error, w->typer.error_offset);
     w->types.known = typed;
-    w->types.dead = false;
+    w->types.dead = w->types.falls_through = false;
 
     Site s = {.m = w->m,
               .host = w->plan->program.host,
@@ -385,6 +401,7 @@ bool match_func(Matcher *w, uint32_t func) {
         uint8_t next = code.at == code.end ? 0 : *code.at;
         FlowStep step = w->uses_flow ? flow_step(&w->flow, i, next) : (FlowStep){0};
         const Construct *part = w->uses_constructs ? next_part(w, (WasmOp)i->op) : NULL;
+        bool revived = false;
         bool block = (step.first && w->plan->by_kind[EVENT_BLOCK_START].len) ||
                      (step.last && w->plan->by_kind[EVENT_BLOCK_END].len);
         if (matched || watched || block) {
@@ -395,14 +412,16 @@ bool match_func(Matcher *w, uint32_t func) {
             set_site(w, &s, i, &step);
             if (typed)
                 find_types(w, i, &code);
-            at_instr(w, &s, watched);
+            revived = at_instr(w, &s, watched) && typed;
             if (step.first)
                 at_kind(w, EVENT_BLOCK_START, &s);
             if (step.last)
                 at_kind(w, EVENT_BLOCK_END, &s);
         }
         enter_part(w, part);
-        if (typed && !wasm_typer_step(&w->typer, i))
+        if (revived)
+            w->typer.stack.len -= w->types.operands.len;
+        else if (typed && !wasm_typer_step(&w->typer, i))
             return fail(w, w->typer.error, w->typer.error_offset);
         index++;
     }
@@ -434,5 +453,6 @@ void matcher_free(Matcher *w) {
     vec_free(&w->constructs);
     vec_free(&w->open);
     wasm_typer_free(&w->typer);
+    wasm_typer_free(&w->ahead);
     wasm_survey_free(&w->survey);
 }

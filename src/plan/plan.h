@@ -435,7 +435,7 @@ typedef struct SiteTypes {
     WasmTypes supplies; /* what an alt body must supply, if there are such */
     bool known;         /* filled; else every operand in use has its fixed type */
     bool dead;          /* the instruction cannot be reached */
-    bool falls_through; /* the code after this diverging instruction would be well typed without it
+    bool falls_through; /* the code after this diverging instruction is well typed without it
                          */
 } SiteTypes;
 
@@ -487,8 +487,8 @@ typedef struct Matcher {
         uint32_t first, n;
     } same[WASM_OP_COUNT]; /* in `decided` */
     Vec(Match) decided;
-    WasmDecoded body; /* the current function, if it is not very large */
-    WasmTyper typer;
+    WasmDecoded body;       /* the current function, if it is not very large */
+    WasmTyper typer, ahead; /* ahead: to look where code that an alt probe revives leads */
     WasmSurvey survey;
     SiteTypes types;
     WasmTypes locals;

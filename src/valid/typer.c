@@ -88,6 +88,24 @@ bool wasm_typer_end(WasmTyper *t) {
     return fail(t, f->offset, "%s: the code ends before this is closed", wasm_ops[f->op].mnemonic);
 }
 
+#define COPY_ALL(to, from)                                                                         \
+    ((to)->len = 0, vec_reserve(to, (from)->len), (to)->len = (from)->len,                         \
+     (void)((from)->len && memcpy((to)->at, (from)->at, (from)->len * sizeof *(from)->at)))
+
+void wasm_typer_copy(WasmTyper *to, const WasmTyper *from) {
+    to->m = from->m;
+    to->func = from->func;
+    to->tracks_inits = from->tracks_inits;
+    COPY_ALL(&to->locals, &from->locals);
+    COPY_ALL(&to->stack, &from->stack);
+    COPY_ALL(&to->frames, &from->frames);
+    COPY_ALL(&to->inits, &from->inits);
+    if (!from->tracks_inits)
+        return;
+    vec_grow_((void *)&to->local_init, &to->local_init_cap, from->locals.len, 1);
+    memcpy(to->local_init, from->local_init, from->locals.len);
+}
+
 void wasm_typer_free(WasmTyper *t) {
     vec_free(&t->locals);
     vec_free(&t->stack);

@@ -39,6 +39,9 @@ void wasm_typer_run(WasmTyper *t, WasmCode *code, WasmNotes *notes);
 /* After the last instruction: true if the body is complete. */
 bool wasm_typer_end(WasmTyper *t);
 
+/* Puts `to`, which may have been used before, where `from` is. */
+void wasm_typer_copy(WasmTyper *to, const WasmTyper *from);
+
 /* Frees what the typer holds; it is then zeroed and can be used again. */
 void wasm_typer_free(WasmTyper *t);
 
