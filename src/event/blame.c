@@ -216,7 +216,9 @@ static bool hint_place(const Blame *b, Str name, Diags *diags, Diag *d) {
 /* Says of a name that none of the events has where it exists, or else which name may be meant, and
  * where that exists. */
 static void hint_elsewhere(const Blame *b, Str name, Diags *diags, Diag *d) {
-    if (d == &diags->spare || hint_place(b, name, diags, d) || d->hints.len)
+    bool habit = hint_exists(HINT_NAME, name) || hint_exists(HINT_FUNC_NAME, name);
+    if (d == &diags->spare || (habit && d->hints.len) || hint_place(b, name, diags, d) ||
+        d->hints.len)
         return;
     const char *like = event_name_like(name);
     if (!like)

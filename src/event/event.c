@@ -196,11 +196,31 @@ static void nearest_add(Nearest *n, const char *name) {
     }
 }
 
+/* Habits from other languages, in the third part of a rule. */
+static bool hint_event(const Rule *rule, Str word, const char *near, Diags *diags, Diag *d) {
+    if (pattern_names(rule->parts[1].pattern, "opcode"))
+        return hint_add(diags, d, HINT_OPCODE_EVENT, word);
+    return matches_package(rule->parts[1].pattern, "func") &&
+           (hint_add(diags, d, HINT_FUNC_EVENT, word) ||
+            (!near && hint_add(diags, d, HINT_FUNC_EVENT, STR(""))));
+}
+
+static bool hint_part(const Rule *rule, uint32_t part, const char *near, Diags *diags, Diag *d) {
+    Str word = rule->parts[part].pattern;
+    switch (part) {
+    case 0: return hint_add(diags, d, HINT_PROVIDER, word);
+    case 1: return hint_add(diags, d, HINT_PACKAGE, word);
+    case 2: return hint_event(rule, word, near, diags, d);
+    default: return false;
+    }
+}
+
 static void no_match(const Rule *rule, uint32_t part, const char *what, Nearest *n, Diags *diags) {
-    const RulePart *p = &rule->parts[part < rule->nparts ? part : rule->nparts - 1];
+    part = part < rule->nparts ? part : rule->nparts - 1;
+    const RulePart *p = &rule->parts[part];
     Diag *d =
         diag(diags, DIAG_NO_SUCH_EVENT, p->span, "no %s matches '%.*s'", what, STR_ARG(p->pattern));
-    if (n->name)
+    if (!hint_part(rule, part, n->name, diags, d) && n->name)
         diag_hint(diags, d, "did you mean '%s'?", n->name);
 }
 

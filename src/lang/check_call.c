@@ -33,6 +33,8 @@ static void check_arg(Check *c, Expr *arg, const Callee *callee, uint32_t i) {
     if (g && callee->fn)
         diag_label(c->diags, g, callee->fn->params[i]->type_span, "'%.*s' takes %s here",
                    STR_ARG(callee->name), want->text);
+    else if (g && arg->type->kind == TYPE_STR)
+        hint_add(c->diags, g, HINT_ARGUMENT, callee->name);
 }
 
 /* "(i32, bool)" */
@@ -80,21 +82,6 @@ static const Type *give_up(Check *c, Expr *e) {
     for (uint32_t i = 0; i < e->nargs; i++)
         check_value(c, e->args[i], NULL);
     return &type_error;
-}
-
-/* What was meant by a call of something that prints in other languages. Returns whether it was. */
-static bool hint_printing(Check *c, Diag *g, Str name) {
-    static const char *const names[] = {"print",   "println", "printf", "puts",  "putc",
-                                        "putchar", "echo",    "log",    "write", "console"};
-    bool prints = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        prints |= str_is(name, names[i]);
-    if (prints)
-        diag_hint(
-            c->diags, g,
-            "to print, use the library 'whamm_core': use whamm_core; then whamm_core.puts(s.addr() "
-            "as i32, s.len() as i32) prints a str s, whamm_core.puti32(n) an i32, and so on");
-    return prints;
 }
 
 static const Type *check_fn_call(Check *c, Expr *e, Fn *fn) {
@@ -152,8 +139,8 @@ const Type *check_call(Check *c, Expr *e) {
                           !v && c->place == PLACE_PROBE ? check_places(c) : "");
     if (v)
         diag_label(c->diags, g, v->span, "declared here");
-    else if (!check_suggest(c, g, e->name, NEAR_FUNCTIONS))
-        hint_printing(c, g, e->name);
+    else if (!hint_add(c->diags, g, HINT_CALL, e->name))
+        check_suggest(c, g, e->name, NEAR_FUNCTIONS);
     return give_up(c, e);
 }
 
@@ -260,6 +247,8 @@ static const Type *check_str_method(Check *c, Expr *e) {
                 check_error(c, DIAG_UNKNOWN_FUNCTION, e->span,
                             "expected a str before '.%.*s', found %s", STR_ARG(e->name), t->text);
             check_explain(c, g, self);
+            if (t->kind == TYPE_MAP)
+                hint_add(c->diags, g, HINT_MAP_METHOD, e->name);
         }
         for (uint32_t i = 1; i < e->nargs; i++)
             check_value(c, e->args[i], NULL);
@@ -279,6 +268,7 @@ static const Type *check_str_method(Check *c, Expr *e) {
     }
     Diag *g = check_error(c, DIAG_UNKNOWN_FUNCTION, e->name_span, "a str has no method '%.*s'",
                           STR_ARG(e->name));
+    hint_add(c->diags, g, HINT_STR_METHOD, e->name);
     diag_hint(c->diags, g, "the methods are len, addr, starts_with, ends_with, contains and lists");
     for (uint32_t i = 1; i < e->nargs; i++)
         check_value(c, e->args[i], NULL);
@@ -356,7 +346,8 @@ static const Type *check_library_call(Check *c, Expr *e, bool bare) {
         Diag *g =
             check_error(c, DIAG_UNKNOWN_LIBRARY, e->recv_span,
                         "'%.*s' is neither a str variable nor a library in use", STR_ARG(e->recv));
-        if (!check_suggest(c, g, e->recv, NEAR_LIBRARIES) && !hint_printing(c, g, e->recv))
+        if (!hint_add(c->diags, g, HINT_LIBRARY, e->recv) &&
+            !check_suggest(c, g, e->recv, NEAR_LIBRARIES))
             diag_hint(c->diags, g, "declare libraries before the first probe: use %.*s;",
                       STR_ARG(e->recv));
         return give_up(c, e);

@@ -158,6 +158,8 @@ static void report_operand(Check *c, const Expr *e, const Expr *operand, Class c
     check_explain(c, g, operand);
     if (operand->type->kind == TYPE_BOOL && (class == CLASS_NUMBER || class == CLASS_ORDER))
         diag_hint(c->diags, g, "convert it with 'as i32'");
+    if (operand->type->kind == TYPE_STR)
+        hint_add(c->diags, g, HINT_STR_OPERATOR, str_of(op_text(e->op)));
 }
 
 static bool is_zero(const Expr *e) {

@@ -395,9 +395,11 @@ static void declare_block(Check *c, Block b, bool nested) {
     for (Stmt *s = b.first; s; s = s->next) {
         if (s->kind == STMT_DECL) {
             check_declare_var(c, s->var);
-            if (s->var->constant && (nested || c->place != PLACE_SCRIPT) && !c->lenient)
-                check_error(c, DIAG_BAD_CONSTANT, s->var->span,
-                            "constants are declared at script scope, not in a block");
+            if (s->var->constant && (nested || c->place != PLACE_SCRIPT) && !c->lenient) {
+                Diag *g = check_error(c, DIAG_BAD_CONSTANT, s->var->span,
+                                      "constants are declared at script scope, not in a block");
+                hint_add(c->diags, g, HINT_CONSTANT, STR("block"));
+            }
         }
         for (uint32_t i = 0; i < s->narms; i++)
             declare_block(c, s->arms[i].body, true);
@@ -511,6 +513,13 @@ static const Type *resolve_bound(Check *c, Expr *e, Bound bound) {
     return bound.type;
 }
 
+/* What users of other languages mean by a name. */
+static bool hint_name(Check *c, Diag *g, Str name) {
+    bool of_func = c->place == PLACE_PROBE && strncmp(describe(c), "wasm:func:", 10) == 0;
+    return (of_func && hint_add(c->diags, g, HINT_FUNC_NAME, name)) ||
+           hint_add(c->diags, g, HINT_NAME, name);
+}
+
 const Type *check_name(Check *c, Expr *e) {
     Var *v = check_find_var(c, e->name);
     if (v)
@@ -530,7 +539,8 @@ const Type *check_name(Check *c, Expr *e) {
             check_error(c, DIAG_UNDECLARED_NAME, e->name_span, "'%.*s' is not declared%s%s",
                         STR_ARG(e->name), c->place == PLACE_PROBE ? " and no bound name in " : "",
                         c->place == PLACE_PROBE ? check_places(c) : "");
-        check_suggest(c, g, e->name, NEAR_NAMES);
+        if (!hint_name(c, g, e->name))
+            check_suggest(c, g, e->name, NEAR_NAMES);
     }
     return &type_error;
 }

@@ -22,8 +22,10 @@ static void check_decl(Check *c, Var *v) {
     }
     char text[64];
     if (v->constant && v->init->kind > EXPR_STR) {
-        check_error(c, DIAG_BAD_CONSTANT, v->init->span,
-                    "the value of the constant '%.*s' must be a literal", STR_ARG(v->name));
+        Diag *g =
+            check_error(c, DIAG_BAD_CONSTANT, v->init->span,
+                        "the value of the constant '%.*s' must be a literal", STR_ARG(v->name));
+        hint_add(c->diags, g, HINT_CONSTANT, STR("value"));
         v->init->type = &type_error;
         return;
     }

@@ -69,4 +69,43 @@ void lang_dump(const Script *s, Buf *out);
 /* The same for one probe, such as a checked clone. */
 void lang_dump_probe(const Probe *p, Buf *out);
 
+/* ---- words of other languages (hint.def) ---- */
+
+/* Where a word is that has no meaning there. */
+typedef enum HintPlace {
+    HINT_STATEMENT,    /* the first word of what cannot be read */
+    HINT_START,        /* where a statement begins */
+    HINT_TARGET,       /* after what can be assigned */
+    HINT_OPERATOR,     /* where an operator can stand */
+    HINT_PREFIX,       /* a word before a second operand */
+    HINT_OPERAND,      /* where an operand is expected */
+    HINT_DECLARATION,  /* after the type of a declaration */
+    HINT_UNTYPED,      /* after the name in a declaration, instead of ':' */
+    HINT_RESULT,       /* after the parameters of a function */
+    HINT_BLOCK,        /* instead of '{' */
+    HINT_TYPE,         /* where a type is expected */
+    HINT_NAME,         /* a name that is not declared */
+    HINT_FUNC_NAME,    /* the same in probes on functions */
+    HINT_CALL,         /* a function that does not exist */
+    HINT_LIBRARY,      /* what stands before a dot */
+    HINT_STR_METHOD,   /* a method that str does not have */
+    HINT_MAP_METHOD,   /* a method of a map */
+    HINT_ARGUMENT,     /* a built-in function that takes no str here */
+    HINT_STR_OPERATOR, /* an operator on str */
+    HINT_CONSTANT,     /* "value": no literal; "block": in a block */
+    HINT_CHARACTER,    /* a character without a meaning */
+    HINT_AT_SIGN,      /* '@' without an annotation */
+    HINT_PROVIDER,     /* the first part of a rule */
+    HINT_PACKAGE,      /* the second part */
+    HINT_FUNC_EVENT,   /* the third part, after func */
+    HINT_OPCODE_EVENT, /* the third part, after opcode */
+} HintPlace;
+
+/* Whether there is a hint for a word. */
+bool hint_exists(HintPlace place, Str word);
+/* Adds the hint for a word; false if there is none. */
+bool hint_add(Diags *d, Diag *g, HintPlace place, Str word);
+/* The same for the longest word or operator of the table with which the text begins. */
+bool hint_add_longest(Diags *d, Diag *g, HintPlace place, Str text);
+
 #endif

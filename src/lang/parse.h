@@ -59,6 +59,7 @@ typedef struct Parse {
     bool after_at;                  /* the token before `prev` is '@' */
     int prev;                       /* the token before, 0 at the start */
     Span prev_span, before_span;    /* of the last token, and of the one before it */
+    Span first_span;                /* of the first token of the statement */
     Span braces[PARSE_MAX_NESTING]; /* the open braces */
     uint32_t nbraces, nparens, nangles;
     uint32_t closing; /* so many '}' are to be made up, since a new probe began */
@@ -86,6 +87,8 @@ void token_cut(Parse *p, Span *span, uint32_t excess);
 int token_number(const Parse *p, const char *text, uint32_t len, uint32_t *keep);
 void token_bad_number(Parse *p, Span span);
 void token_bad_char(Parse *p, const Span *span);
+/* Text in quotes that are not '"': reported, and taken for a string. */
+void token_bad_quotes(Parse *p, Span span);
 void token_open_comment(Parse *p);
 void token_string_start(Parse *p, Span span);
 void token_escape_char(Parse *p, char c);

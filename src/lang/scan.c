@@ -296,6 +296,8 @@ int lang_yylex(union LANG_YYSTYPE *value, Span *span, Parse *p) {
     }
     p->after_at = p->prev == '@';
     bool made_up = token == NEW_RULE || token == NEW_STATEMENT;
+    if (!p->prev || p->prev == ';' || p->prev == '{' || p->prev == '}')
+        p->first_span = *span;
     p->prev = made_up ? ';' : token; /* what was seen is scanned with the next token */
     p->before_span = p->prev_span;
     p->prev_span = *span;
@@ -397,6 +399,13 @@ void token_bad_number(Parse *p, Span span) {
                   "hexadecimal number");
 }
 
+/* A character, with what follows it if that is of no use without it. */
+static void report_char(Parse *p, Span span) {
+    Str c = {p->text + span.start, 1};
+    Diag *g = parse_error(p, DIAG_BAD_CHARACTER, span, "'%.*s' has no meaning here", STR_ARG(c));
+    hint_add(p->diags, g, HINT_CHARACTER, c);
+}
+
 void token_bad_char(Parse *p, const Span *span) {
     unsigned char c = (unsigned char)p->text[span->start];
     if (c == '\r')
@@ -415,7 +424,13 @@ void token_bad_char(Parse *p, const Span *span) {
     } else if (c < 0x20 || c == 0x7f)
         parse_error(p, DIAG_BAD_CHARACTER, *span, "a control character (0x%02x)", c);
     else
-        parse_error(p, DIAG_BAD_CHARACTER, *span, "'%c' has no meaning here", c);
+        report_char(p, *span);
+}
+
+void token_bad_quotes(Parse *p, Span span) {
+    report_char(p, span);
+    token_string_start(p, span);
+    buf_bytes(&p->string, p->text + span.start + 1, span.end - span.start - 2);
 }
 
 void token_open_comment(Parse *p) {

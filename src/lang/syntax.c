@@ -8,6 +8,65 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* ---- words of other languages ---- */
+
+typedef struct Hint {
+    HintPlace place;
+    const char *word, *text, *section;
+} Hint;
+
+static const Hint hints[] = {
+#define HINT(place, word, wrong, text, section, right) {HINT_##place, word, text, section},
+#include "lang/hint.def"
+};
+
+enum { HINTS = sizeof hints / sizeof *hints };
+
+static const Hint *find_hint(HintPlace place, Str word) {
+    for (size_t i = 0; i < HINTS; i++)
+        if (hints[i].place == place && str_is(word, hints[i].word))
+            return &hints[i];
+    return NULL;
+}
+
+/* Whether the text begins with the word, and the word ends there. */
+static bool begins(Str text, const char *word) {
+    size_t len = strlen(word);
+    if (!len || len > text.len || memcmp(text.ptr, word, len) != 0)
+        return false;
+    bool splits = len < text.len && parse_is_word(word[len - 1]) && parse_is_word(text.ptr[len]);
+    return !splits;
+}
+
+static const Hint *find_longest(HintPlace place, Str text) {
+    const Hint *best = NULL;
+    for (size_t i = 0; i < HINTS; i++)
+        if (hints[i].place == place && begins(text, hints[i].word) &&
+            (!best || strlen(hints[i].word) > strlen(best->word)))
+            best = &hints[i];
+    return best;
+}
+
+static bool add_hint(Diags *d, Diag *g, const Hint *h) {
+    if (h)
+        diag_hint(d, g, "%s (docs/language.md#%s)", h->text, h->section);
+    return h != NULL;
+}
+
+bool hint_exists(HintPlace place, Str word) {
+    return find_hint(place, word) != NULL;
+}
+
+bool hint_add(Diags *d, Diag *g, HintPlace place, Str word) {
+    return add_hint(d, g, find_hint(place, word));
+}
+
+bool hint_add_longest(Diags *d, Diag *g, HintPlace place, Str text) {
+    return add_hint(d, g, find_longest(place, text));
+}
+
+/* ---- syntax errors ---- */
+
 Diag *parse_error(Parse *p, DiagTag tag, Span span, const char *format, ...) {
     char text[512];
     va_list args;
@@ -107,31 +166,74 @@ static bool is_keyword_name(const char *found) {
     return found[0] == '\'' && found[1] >= 'a' && found[1] <= 'z';
 }
 
-/* Habits from other languages. */
+static Str text_of(const Parse *p, Span span) {
+    return (Str){p->text + span.start, span.end - span.start};
+}
+
+/* What an annotation was to be: '@name' without a library. */
+static bool is_after_at_sign(const Parse *p) {
+    uint32_t at = p->before_span.start;
+    return at < p->len && (p->text[at] == '@' || (at && p->text[at - 1] == '@'));
+}
+
+/* The first word of a statement decides what it is: the error is at the word after it, or at the
+ * block that it does not expect. */
+static bool hint_statement(Parse *p, Diag *g, const char *found) {
+    bool second = p->before_span.end && p->before_span.start == p->first_span.start;
+    return (second || found_is(found, "'{'")) &&
+           hint_add(p->diags, g, HINT_STATEMENT, text_of(p, p->first_span));
+}
+
+/* Habits from other languages, in one place: by the token's text, or by its name. */
+static bool hint_at(Parse *p, Diag *g, HintPlace place, Span span, const char *found) {
+    return hint_add_longest(p->diags, g, place, (Str){p->text + span.start, p->len - span.start}) ||
+           hint_add(p->diags, g, place, str_of(found));
+}
+
+static bool hint_operator(Parse *p, Diag *g, Span span, const char *found) {
+    return hint_at(p, g, HINT_OPERATOR, span, found) ||
+           hint_add(p->diags, g, HINT_PREFIX, text_of(p, p->before_span));
+}
+
+/* Habits from other languages (hint.def). */
+static bool add_habit(Parse *p, Diag *g, Span span, const char *found, const Expected *e) {
+    if (hint_statement(p, g, found))
+        return true;
+    if (is_after_at_sign(p) && !expects(e, "'('"))
+        return hint_add(p->diags, g, HINT_AT_SIGN, STR(""));
+    if (expects(e, "'=='"))
+        return hint_operator(p, g, span, found);
+    if (expects(e, "a string"))
+        return hint_at(p, g, HINT_OPERAND, span, found);
+    if (expects(e, "'if'"))
+        return hint_at(p, g, HINT_START, span, found);
+    if (expects(e, "'map'"))
+        return hint_at(p, g, HINT_TYPE, span, found);
+    if (expects(e, "';'") && expects(e, "'='"))
+        return hint_at(p, g, HINT_DECLARATION, span, found);
+    if (expects(e, "'->'"))
+        return hint_at(p, g, HINT_RESULT, span, found);
+    if (expects(e, "'++'"))
+        return hint_at(p, g, HINT_TARGET, span, found);
+    if (e->n == 1 && expects(e, "':'"))
+        return hint_at(p, g, HINT_UNTYPED, span, found);
+    if (e->n == 1 && expects(e, "'{'"))
+        return hint_at(p, g, HINT_BLOCK, span, found) || hint_add(p->diags, g, HINT_BLOCK, STR(""));
+    return false;
+}
+
 static void add_hints(Parse *p, Diag *g, Span span, const char *found, const Expected *e) {
     Diags *d = p->diags;
     char next = span.end < p->len ? p->text[span.end] : 0;
-    bool want_name = expects(e, "a name"), want_expression = expects(e, "a string");
-    if (found_is(found, "'while'"))
-        diag_hint(d, g, "there are no loops");
-    else if (found_is(found, "'='") && expects(e, "'=='"))
-        diag_hint(d, g, "'==' compares, '=' assigns");
-    else if (found_is(found, "'-'") && want_expression)
-        diag_hint(d, g, "there is no unary minus: write '0 - x', or a negative number such as -5");
-    else if (next == '=' && found[1] && strchr("+-*/%&|^", found[1]) && expects(e, "'='"))
+    bool want_name = expects(e, "a name");
+    if (add_habit(p, g, span, found, e))
+        return;
+    if (next == '=' && found[1] && strchr("+-*/%&|^", found[1]) && expects(e, "'='"))
         diag_hint(d, g, "there is no '%c=': write 'x = x %c ...'", found[1], found[1]);
-    else if (found_is(found, "'if'") && expects(e, "'{'") && !expects(e, "':'"))
-        diag_hint(d, g, "'else if' is written 'elif'");
     else if ((found_is(found, "'!'") || found_is(found, "'~'")) && want_name)
         diag_hint(d, g, "an operand can have only one prefix operator; use parentheses");
     else if (found_is(found, "'as'") && expects(e, "'+'"))
         diag_hint(d, g, "an operand can have only one cast; use parentheses");
-    else if (found_is(found, "';'") && expects(e, "'if'"))
-        diag_hint(d, g, "there is no empty statement, and no ';' after a block");
-    else if (found_is(found, "a name") && expects(e, "a scalar type"))
-        diag_hint(d, g,
-                  "the types are u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool str funcref, (T, ...) "
-                  "and map<K, V>");
     else if ((is_keyword_name(found) || found_is(found, "a scalar type")) && want_name)
         diag_hint(d, g, "'%.*s' is a reserved word", (int)(span.end - span.start),
                   p->text + span.start);
