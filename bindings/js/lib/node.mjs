@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { constants } from 'node:os';
 import { isatty } from 'node:tty';
+import { isMainThread } from 'node:worker_threads';
 import { Engine, Exit, Scope, explainFailure, init } from './wasm.mjs';
 
 // ---- numbers of Emscripten's C library ----
@@ -44,8 +45,8 @@ function flagsForNode(flags) {
 
 // ---- files ----
 
-/** System calls about files. Descriptors are those of Node. */
-function createFiles(engine) {
+/** System calls about files. Descriptors are those of Node. If there is `said`, an array, it gets what is written to standard error. */
+function createFiles(engine, said = null) {
   const positions = new Map(); // of regular files that were opened here, as Node cannot seek
   const text = at => engine.text(at);
   const expectOpen = fd => fs.fstatSync(fd);
@@ -96,6 +97,7 @@ function createFiles(engine) {
   }
 
   function writeSome(fd, source) {
+    if (said && fd === 2) return said.push(source.slice()) && source.length;
     const position = positions.get(fd);
     for (;;) {
       try {
@@ -265,7 +267,7 @@ function createProcesses(engine) {
       process.kill(process.pid, number);
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
     },
-    process_umask: mask => process.umask(mask),
+    process_umask: mask => (isMainThread ? process.umask(mask) : process.umask()), // threads cannot change it
     environ_sizes_get: (count, size) => {
       engine.view.setUint32(count, environment.length, true);
       engine.view.setUint32(size, environment.reduce((sum, text) => sum + text.length, 0), true);
@@ -284,15 +286,27 @@ function createProcesses(engine) {
 
 // ---- main ----
 
-/** Runs a command; gives its exit status. */
-export async function main(args) {
-  const engine = new Engine(await init(), it => ({ ...createFiles(it), ...createProcesses(it) }));
+// The exit status; say(text): why the program has ended without one.
+function run(engine, args, say) {
   const argv = new Scope(engine).texts(['whammc', ...args]);
   try {
     return engine.exports.js_main(args.length + 1, argv);
   } catch (error) {
     if (error instanceof Exit) return error.status;
-    fs.writeSync(2, `${explainFailure(error).message}\n`);
+    say(explainFailure(error).message);
     return 70;
   }
+}
+
+/** Runs a command; gives its exit status. */
+export async function main(args) {
+  const engine = new Engine(await init(), it => ({ ...createFiles(it), ...createProcesses(it) }));
+  return run(engine, args, text => fs.writeSync(2, `${text}\n`));
+}
+
+/** The same at once, with the compiler's module: { status, stderr }. */
+export function mainNow(module, args) {
+  const said = [], engine = new Engine(module, it => ({ ...createFiles(it, said), ...createProcesses(it) }));
+  const status = run(engine, args, text => said.push(Buffer.from(text)));
+  return { status, stderr: Buffer.concat(said).toString() };
 }

@@ -153,7 +153,7 @@ class Page {
         if (!WebAssembly.validate(original)) return original; // without loading the compiler
         await this.ready();
         made = this.#make(key, original);
-        if (found) await this.#cache.put(found, made);
+        if (found) await this.#cache.put(found, made, made.bytes.length + original.length);
       }
       return this.#admit(key, made, original, url);
     } catch (error) {

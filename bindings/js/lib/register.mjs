@@ -13,6 +13,7 @@ import { setFlagsFromString } from 'node:v8';
 import { isMainThread, threadId } from 'node:worker_threads';
 import { createEngineSampler } from '../host/v8/engine-sampler.js';
 import { createHost, intercept, tellTrapped, watch, watchEnd } from '../host/whammc.js';
+import { evict, noteUse } from './evict.mjs';
 import { copyBytes, createRefusal, keyOf, whyInvalid, wrapCompilers, wrapSections } from './hook.mjs';
 import { allCustomSections, appendKey, createSizes, namedSections } from './sections.mjs';
 
@@ -25,6 +26,7 @@ const FORMATS = {
 };
 const ENDINGS = Object.keys(FORMATS).sort((a, b) => b.length - a.length); // .speedscope.json before .json
 const OPTIONS = ['--host=js', '--no-js'];
+const CACHE_SIZE = 1000; // MB
 
 /** Prints a message on standard error. */
 function say(text) {
@@ -58,17 +60,12 @@ function readSettings(env) {
     scriptText: isFile ? fs.readFileSync(script) : '',
     define: (env.WHAMMC_DEFINE ?? '').split(';').filter(Boolean),
     outputs: parseOutputs(env.WHAMMC_OUT || (script === 'calltree' ? 'whammc.svg' : 'whammc.csv')),
-    cache: cache === 'off' ? null : resolve(cache),
+    cache: ['off', 'no'].includes(cache) ? null : resolve(cache),
+    cacheSize: (Number(env.WHAMMC_CACHE_SIZE) || CACHE_SIZE) * 1e6,
     strict: env.WHAMMC_STRICT === '1',
     written: env.WHAMMC_WRITTEN, // where to list files and their modules, for `whammc profile`
     isRoot: (env.WHAMMC_ROOT ?? String(process.pid)) === String(process.pid), // now: programs may change their environment
   };
-}
-
-/** The command whammc: its words, and the files that it consists of. `own` is that of the package. */
-function findCommand(env, own) {
-  const native = env.WHAMMC_NATIVE;
-  return own && (!native || native === 'no') ? own : { words: [native], parts: [native] };
 }
 
 /** What tells apart two versions of files without reading them. */
@@ -79,14 +76,26 @@ function stamp(path) {
 
 // ---- the command ----
 
+const problemIn = ({ status, stderr, error }) => (status === 0 ? null : error?.message ?? (stderr.trim() || `whammc ended with status ${status}`));
+
 function createRunner(command) {
   const env = { ...process.env, WHAMMC_REGISTER: 'off' };
   delete env.NODE_OPTIONS;
   return args => {
     const [file, ...words] = command.words;
-    const { status, stderr, error } = spawnSync(file, [...words, ...args], { env, stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8',
-      maxBuffer: Infinity, windowsHide: true });
-    return status === 0 ? null : error?.message ?? (stderr.trim() || `whammc ended with status ${status}`);
+    return problemIn(spawnSync(file, [...words, ...args], { env, stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8', maxBuffer: Infinity,
+      windowsHide: true }));
+  };
+}
+
+/** The same when the program has ended, in this process if that is possible. */
+function createReporter(command, run) {
+  return args => {
+    try {
+      if (command.runHere) return problemIn(command.runHere(args));
+    } catch { // there is no memory left
+    }
+    return run(args);
   };
 }
 
@@ -96,6 +105,7 @@ function createStore(settings, command, run) {
   const options = [...OPTIONS, ...settings.define.map(each => `--define=${each}`), '-s', settings.script];
   const base = createHash('sha256').update([...command.parts.map(stamp), ...options, process.versions.v8].join('\0'))
     .update(settings.scriptText).digest();
+  const used = new Set(); // keys
   let folder = null, temporary = null;
 
   // A folder that cannot be written is one that is not there.
@@ -132,7 +142,11 @@ function createStore(settings, command, run) {
   /** { bytes, key }, or { problem }. */
   function instrument(original) {
     const key = createHash('sha256').update(base).update(original).digest('hex'), cached = read(key, 'instr');
-    if (cached && WebAssembly.validate(cached)) return { bytes: cached, key };
+    used.add(key);
+    if (cached && WebAssembly.validate(cached)) {
+      noteUse(fs, pathOf(key, 'instr'));
+      return { bytes: cached, key };
+    }
     const app = pathOf(key, 'app'), partial = `${pathOf(key, 'instr')}.${randomUUID()}`;
     put(app, original);
     try {
@@ -141,6 +155,7 @@ function createStore(settings, command, run) {
       const bytes = appendKey(fs.readFileSync(partial), key);
       if (!WebAssembly.validate(bytes)) return { problem: whyInvalid(bytes, `Node 22 and later ones have (this is ${process.version})`) };
       put(pathOf(key, 'instr'), bytes);
+      if (!temporary) evict(fs, open(), settings.cacheSize, used);
       return { bytes, key };
     } finally {
       fs.rmSync(partial, { force: true });
@@ -208,11 +223,14 @@ function passOn(env, hook) {
   if (!options.includes(option)) env.NODE_OPTIONS = `${options} ${option}`.trim();
 }
 
-/** `hook`: the address of the module that called this; `own`: see findCommand. */
-export function register(hook, own = null) {
+/**
+ * `hook`: the address of the module that called this; `command`: the command whammc, its words and the files that it consists of. That of
+ * the package, if it is not native, can also run in this process: runHere(args) gives { status, stderr }.
+ */
+export function register(hook, command = { words: [process.env.WHAMMC_NATIVE], parts: [process.env.WHAMMC_NATIVE] }) {
   if (process.env.WHAMMC_REGISTER === 'off' || globalThis[LOADED]) return;
   Object.defineProperty(globalThis, LOADED, { value: true });
-  const settings = readSettings(process.env), command = findCommand(process.env, own);
+  const settings = readSettings(process.env);
   const run = createRunner(command), store = createStore(settings, command, run);
   const programs = [], sampler = createEngineSampler(createRequire(import.meta.url), say);
   passOn(process.env, hook);
@@ -245,7 +263,7 @@ export function register(hook, own = null) {
       }
     }
     try {
-      writeReports(settings, store, run, programs);
+      writeReports(settings, store, createReporter(command, run), programs);
     } catch (error) {
       say(`the reports cannot be written: ${error.message}`);
     }

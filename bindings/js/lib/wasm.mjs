@@ -8,7 +8,7 @@ const LARGE = 64 << 20; // bytes: larger memories are not kept
 
 // ---- loading ----
 
-const { compile: compileBytes, compileStreaming } = WebAssembly; // the engine's, also where whammc/register puts its own in their place
+const { compile: compileBytes, compileStreaming, Instance } = WebAssembly; // the engine's, also where whammc/register puts its own in their place
 let standard = null; // the URL of whammc.wasm
 let loading = null; // a promise of the module
 let loaded = null;
@@ -183,7 +183,7 @@ export class Engine {
     const functions = { ...createImports(this), ...host(this) }, imports = {};
     for (const { module: from, name } of WebAssembly.Module.imports(module))
       (imports[from] ??= {})[name] = functions[name] ?? (() => -ENOSYS);
-    this.exports = new WebAssembly.Instance(module, imports).exports;
+    this.exports = new Instance(module, imports).exports;
     this.exports.__wasm_call_ctors();
     structures ??= readStructures(this);
   }

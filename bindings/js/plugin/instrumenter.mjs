@@ -1,13 +1,15 @@
 // plugin/instrumenter.mjs - shared by the plugins: selection of modules, instrumentation, errors.
 import { createHash, randomUUID } from 'node:crypto';
+import fs from 'node:fs';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { WhammcError, compile } from '../index.mjs';
 import { expectOptions } from '../lib/api.mjs';
+import { evict, noteUse } from '../lib/evict.mjs';
 import { addSection, functionNames } from '../lib/names.mjs';
 
 const OPTIONS = ['script', 'include', 'exclude', 'define', 'libraries', 'strict', 'instrument', 'cache'];
-const ID_LENGTH = 16;
+const ID_LENGTH = 16, CACHE_SIZE = 1e9; // bytes
 
 const hash = (...parts) => parts.reduce((sum, part) => sum.update(part), createHash('sha256')).digest('hex');
 
@@ -79,6 +81,7 @@ export class Instrumenter {
   #compiled = { key: null, compiler: null };
   #made = new Map(); // by what it is made of
   #hashes = new Set(); // of what we have made
+  #placed = new Set(); // the folders of files that we have made
   root = process.cwd();
 
   constructor(options = {}) {
@@ -163,7 +166,13 @@ export class Instrumenter {
     if (!made?.bytes) return { path: null, problem: made?.problem ?? null };
     const path = join(this.folder, made.key.slice(0, ID_LENGTH), basename(file));
     const there = await readFile(path).catch(() => null);
-    if (!there?.equals(made.bytes)) await replaceFile(path, made.bytes); // a watcher would take the same bytes for a change
+    this.#placed.add(made.key.slice(0, ID_LENGTH));
+    if (there?.equals(made.bytes)) { // a watcher would take the same bytes for a change
+      noteUse(fs, dirname(path));
+    } else {
+      await replaceFile(path, made.bytes);
+      evict(fs, this.folder, CACHE_SIZE, this.#placed);
+    }
     return { path, problem: null };
   }
 }

@@ -103,7 +103,7 @@ async function testLoading(browser, site) {
 }
 
 async function testCache(browser, site) {
-  const names = `new Promise(done => { const r = indexedDB.open('whammc', 1); r.onsuccess = () => {
+  const names = `new Promise(done => { const r = indexedDB.open('whammc'); r.onsuccess = () => {
     const all = r.result.transaction('modules').objectStore('modules').getAllKeys(); all.onsuccess = () => done(all.result.length); }; })`;
   const fetched = "performance.getEntriesByType('resource').filter(each => each.name.endsWith('whammc.wasm')).length";
   const page = await browser.open(`${site.url}/module`);
@@ -115,6 +115,12 @@ async function testCache(browser, site) {
   result(await hot.evaluate('WasmProf.saveResults().reports[0].includes("hits")') || /count|exec/.test(await hot.evaluate('WasmProf.saveResults().reports[0]')),
     'another script is another entry', await hot.evaluate('WasmProf.saveResults().reports[0].slice(0, 300)'));
   result(await hot.evaluate(`await ${names}`) === 2, 'which is kept, too');
+  const evicted = await hot.evaluate(`await import('/whammc/lib/cache.mjs').then(async ({ createCache }) => {
+    const cache = createCache(true, 100), found = [], wait = () => new Promise(done => setTimeout(done, 5));
+    for (const key of ['a', 'b', 'c']) { await cache.put(key, { key }, 40); await wait(); if (key === 'b') await cache.get('a'); await wait(); }
+    for (const key of ['a', 'b', 'c']) found.push((await cache.get(key))?.key ?? null);
+    return found.join(); })`);
+  result(evicted === 'a,,c', 'of what is too much, that which was not used for the longest time goes', evicted);
   const message = await hot.evaluate('await WasmProf.flameGraph().then(() => "none", error => error.message)');
   result(/call tree|calls/.test(message), 'without a call tree there is no flame graph', message);
 }
