@@ -216,17 +216,31 @@ static void flush_lines(Walk *w) {
     }
 }
 
-/* The line of the declaration is executed when the function is entered. */
-static void enter(Walk *w) {
+/* Sets *frames to those of the first instruction that has a location, if the beginning of the
+ * function has none, as in source maps of AssemblyScript. Returns how many there are. */
+static uint32_t first_location(const Walk *w, WasmCode code, const LocationFrame **frames) {
+    uint32_t n = 0;
+    WasmInstr i;
+    while (!n && wasm_next(&code, &i))
+        n = locations_at(w->maker->l, w->func, i.offset, frames);
+    return n;
+}
+
+/* The line of the declaration is executed when the function is entered; one that is inside may be
+ * executed less often. */
+static void enter(Walk *w, WasmCode code) {
     const LocationFrame *frames;
     uint64_t count = 0;
     for (const CoverageMark *m = w->mark; m < w->end; m++)
         if (m->kind == MARK_ENTERED)
             count = capped_add(count, m->count);
     uint32_t n = locations_at(w->maker->l, w->func, 0, &frames);
+    if (n)
+        add_line(w, &frames[n - 1], OWN_CODE, count);
+    else
+        n = first_location(w, code, &frames);
     if (!n)
         return;
-    add_line(w, &frames[n - 1], OWN_CODE, count);
     add_function(w, &frames[n - 1], OWN_CODE, count);
 }
 
@@ -241,7 +255,7 @@ static void walk_function(CoverageMaker *maker, uint32_t func, const CoverageMar
         maker->c->misplaced = true;
         return;
     }
-    enter(&w);
+    enter(&w, code);
     while (wasm_next(&code, &i))
         visit(&w, &i);
     maker->c->misplaced |= w.mark < w.end;
