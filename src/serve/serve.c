@@ -179,12 +179,61 @@ static const char *refusal(const Serve *s, struct MHD_Connection *c) {
     return NULL;
 }
 
+/* ---- requests that proxies and we could understand differently ---- */
+
+/* How often a request has each of these headers. */
+typedef struct HeaderCounts {
+    unsigned host, length, encoding;
+} HeaderCounts;
+
+static enum MHD_Result count_header(void *ctx, enum MHD_ValueKind kind, const char *name,
+                                    const char *value) {
+    HeaderCounts *counts = ctx;
+    (void)kind, (void)value;
+    counts->host += strcasecmp(name, "Host") == 0;
+    counts->length += strcasecmp(name, "Content-Length") == 0;
+    counts->encoding += strcasecmp(name, "Transfer-Encoding") == 0;
+    return MHD_YES;
+}
+
+/* NULL if the headers are clear, otherwise why they are not. */
+static const char *unclear_headers(struct MHD_Connection *c) {
+    HeaderCounts n = {0};
+    mhd->get_connection_values(c, MHD_HEADER_KIND, count_header, &n);
+    if (n.host > 1)
+        return "there is more than one Host";
+    if (n.length > 1 || n.encoding > 1 || (n.length && n.encoding))
+        return "the length of the body is given more than once";
+    return NULL;
+}
+
+static int unclear_target; /* a state of a request, as `seen` below */
+
+/* microhttpd calls this with what a request asks for, before it decodes that. Returns the first
+ * state of the request: unclear_target if control characters are encoded there, which would end
+ * strings, or a slash in the path. */
+static void *look_at_target(void *ctx, const char *target, struct MHD_Connection *c) {
+    bool query = false;
+    (void)ctx, (void)c;
+    for (const char *at = target; *at; at++) {
+        query |= *at == '?';
+        if (*at != '%')
+            continue;
+        char digits[3] = {at[1], at[1] ? at[2] : 0, 0}, *end;
+        unsigned long byte = strtoul(digits, &end, 16);
+        if (end == digits + 2 && (byte < ' ' || byte == 0x7f || (byte == '/' && !query)))
+            return &unclear_target;
+    }
+    return NULL;
+}
+
 /* ---- responses ---- */
 
 typedef struct Answer {
     unsigned status;
     const char *type;
-    Buf body; /* given away */
+    Buf body;  /* given away */
+    bool last; /* the connection ends */
     int64_t time;
 } Answer;
 
@@ -360,6 +409,8 @@ static enum MHD_Result send_answer(struct MHD_Connection *c, const Answer *a) {
         mhd->add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
     if (a->status == MHD_HTTP_SERVICE_UNAVAILABLE)
         mhd->add_response_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+    if (a->last)
+        mhd->add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
     enum MHD_Result result = mhd->queue_response(c, a->status, r);
     mhd->destroy_response(r);
     return result;
@@ -410,12 +461,34 @@ static void end_answer(void *ctx, struct MHD_Connection *c, void **state,
     pthread_mutex_unlock(&s->lock);
 }
 
+/* What is wrong with a request at its beginning, or NULL. */
+static const char *unclear(struct MHD_Connection *c, void *state) {
+    if (state == &unclear_target)
+        return "control characters, and slashes in the path, must not be encoded";
+    return state ? NULL : unclear_headers(c);
+}
+
+/* Refuses a request before its body, whose end may not be where we think. */
+static enum MHD_Result refuse(struct MHD_Connection *c, const char *why) {
+    Answer a = {0};
+    answer_text(&a, MHD_HTTP_BAD_REQUEST, why);
+    a.last = true;
+    enum MHD_Result result = send_answer(c, &a);
+    buf_free(&a.body);
+    return result;
+}
+
 /* microhttpd calls this first before the body of a request. */
 static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *url,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_size, void **state) {
     Serve *s = ctx;
     (void)version, (void)upload;
+    const char *bad = unclear(c, *state);
+    if (bad) {
+        *state = &seen;
+        return refuse(c, bad);
+    }
     if (!*state) {
         *state = &seen;
         return MHD_YES;
@@ -485,7 +558,8 @@ static struct MHD_Daemon *start_daemon(Serve *s, int fd) {
         NULL, handle, s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_S,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY, MHD_OPTION_NOTIFY_COMPLETED, end_answer,
-        s, MHD_OPTION_NOTIFY_CONNECTION, come_and_go, s, MHD_OPTION_END);
+        s, MHD_OPTION_NOTIFY_CONNECTION, come_and_go, s, MHD_OPTION_URI_LOG_CALLBACK,
+        look_at_target, NULL, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return daemon;
 }
