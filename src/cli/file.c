@@ -152,6 +152,22 @@ static bool read_all(int fd, size_t limit, uint32_t threads, Buf *out) {
     }
 }
 
+/* Only `profile` runs commands; whoever gives one to another command learns what does that. */
+static void tell_unreadable(const Cli *cli, const char *path, int error) {
+    Buf hint = {0};
+    char *program = error == ENOENT && !strchr(path, '/') ? process_find(NULL, path) : NULL;
+    if (program)
+        buf_printf(&hint,
+                   "'%s' is a command; only `whammc profile -- %s ...` runs commands. With other "
+                   "scripts, `whammc instr --host=js` writes a program and a script, which node "
+                   "loads by --require; `whammc coverage --from=REPORT` reads what that saves",
+                   path, path);
+    message_one(cli, DIAG_CANNOT_READ, hint.len ? buf_cstr(&hint) : NULL, "%s: %s",
+                file_title(path), strerror(error));
+    buf_free(&hint);
+    free(program);
+}
+
 bool file_read(const Cli *cli, const char *path, Buf *out) {
     static bool standard_input; /* has been read */
     if (is_dash(path) && standard_input) {
@@ -163,7 +179,7 @@ bool file_read(const Cli *cli, const char *path, Buf *out) {
     int fd = is_dash(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     bool ok = fd >= 0 && read_all(fd, size_limit, workers_threads(cli->threads), out);
     if (!ok)
-        message_one(cli, DIAG_CANNOT_READ, NULL, "%s: %s", file_title(path), strerror(errno));
+        tell_unreadable(cli, path, errno);
     if (fd >= 0 && fd != STDIN_FILENO)
         close(fd);
     return ok;
