@@ -25,7 +25,7 @@ const FORMATS = {
   '.info': 'lcov', '.lcov': 'lcov', '.html': 'html', '.xml': 'cobertura',
 };
 const ENDINGS = Object.keys(FORMATS).sort((a, b) => b.length - a.length); // .speedscope.json before .json
-const OPTIONS = ['--host=js', '--no-js'];
+const OPTIONS = ['--host=js', '--no-js'], TOLD_FILES = 3;
 const CACHE_SIZE = 1000; // MB
 
 /** Prints a message on standard error. */
@@ -185,7 +185,7 @@ function createInstrumenter(store, refuse) {
 
 // ---- reports ----
 
-/** "out.svg" is what the first module of the first process gives; others have numbers before the ending. */
+/** "out.svg" is what the largest module of the first process gives; others have numbers before the ending. */
 function placeOf({ path, ending }, number, isRoot) {
   const parts = [];
   if (!isRoot) parts.push(process.pid);
@@ -194,13 +194,27 @@ function placeOf({ path, ending }, number, isRoot) {
   return [path.slice(0, -ending.length), ...parts].join('.') + ending;
 }
 
+/** The largest module first: what programs load to find out what the engine can do is small. Those of one size stay in their order. */
+function bySize(groups, store) {
+  const sizeOf = key => fs.statSync(store.originalPath(key), { throwIfNoEntry: false })?.size ?? 0;
+  return [...groups].map(([key, reports]) => ({ key, reports, size: sizeOf(key) })).sort((a, b) => b.size - a.size);
+}
+
+/** Says which file has what, where there are several. `whammc profile` shows them itself. */
+function tellFiles(settings, written) {
+  const shown = written.slice(0, TOLD_FILES).map(({ place, size }) => `${place} is of a module of ${size} bytes`);
+  if (written.length > shown.length) shown.push(`${written.length - shown.length} more files are of smaller ones`);
+  if (written.length > 1 && !settings.written) say(shown.join(', '));
+}
+
 function writeReports(settings, store, run, hosts) {
   const groups = new Map();
   for (const { key, report } of hosts)
     if (key && report) groups.set(key, [...groups.get(key) ?? [], report]);
   const folder = groups.size ? fs.mkdtempSync(join(tmpdir(), 'whammc-report-')) : null;
+  const written = [];
   let number = 0;
-  for (const [key, reports] of groups) {
+  for (const { key, reports, size } of bySize(groups, store)) {
     const files = reports.map((text, i) => join(folder, `${number}-${i}.csv`));
     files.forEach((file, i) => fs.writeFileSync(file, reports[i]));
     for (const output of settings.outputs) {
@@ -209,8 +223,10 @@ function writeReports(settings, store, run, hosts) {
       if (problem) say(`${place} is not written: ${problem}`);
       else if (settings.written) fs.appendFileSync(settings.written, `${place}\n${store.originalPath(key)}\n`);
     }
+    if (settings.outputs.length) written.push({ place: placeOf(settings.outputs[0], number, settings.isRoot), size });
     number++;
   }
+  tellFiles(settings, written);
   if (folder) fs.rmSync(folder, { recursive: true, force: true });
 }
 
