@@ -7,6 +7,7 @@
 #include "api/api.h"
 #include "api/api_compare.h"
 #include "api/api_locate.h"
+#include "report/escape.h"
 #include "report/image.h"
 #include "report/report_write.h"
 #include "report/table.h"
@@ -501,8 +502,11 @@ static bool write_heap_of(WhammcReport *r, uint32_t module, const WhammcReportOp
         profile_free(&p);
         return false;
     }
-    if (api_title(r, module))
-        buf_printf(out, "%s%.*s\n\n", out->len ? "\n" : "", STR_ARG(*api_title(r, module)));
+    if (api_title(r, module)) {
+        buf_str(out, out->len ? STR("\n") : STR(""));
+        escape_shown(out, *api_title(r, module));
+        buf_str(out, STR("\n\n"));
+    }
     if (program)
         api_locator_begin(&l, program->debug, program->name, &r->diags);
     if (program && options->lines)

@@ -244,9 +244,11 @@ void modules_warn(const Modules *m, const char *name, Str text, Diags *diags) {
     for (uint32_t i = 0; i < m->parts.all.len; i++) {
         const ReportPart *part = &m->parts.all.at[i];
         report_warn(&part->report, name, text, diags);
+        Str of = part->origin.name.ptr ? part->origin.name : STR("");
         if (part->lost)
             diag_hint(diags,
-                      diag(diags, DIAG_CUT_REPORT, NO_SPAN, "%s: the last report is cut off", name),
+                      diag(diags, DIAG_CUT_REPORT, NO_SPAN, "%s: the last report%s%.*s is cut off",
+                           name, of.len ? " of " : "", STR_ARG(of)),
                       "the one before it is used");
     }
     for (uint32_t i = 0; i < m->all.len; i++)
