@@ -70,9 +70,10 @@ whammc_status whammc_report_read(WhammcReport *r, const char *name, const void *
  * reads another one, as whammc_report_read does, and adds its values to those of r. Numbers are
  * added; the sum of truth values is true if one is true, that of texts is the first text. A script
  * can request otherwise in a text `merge` (docs/reports.md). Nodes of call trees are those with the
- * same callers. Memory use depends on the number of keys and nodes, not on that of reports. A module
- * that r does not have is added to it if both texts tell of their modules. Otherwise it is an error
- * if the report does not have the same variables at the same sites; then r must be read again.
+ * same callers. Memory use depends on the number of keys and nodes, not on that of reports. A
+ * module that r does not have is added to it if both texts tell of their modules. Otherwise it is
+ * an error if the report does not have the same variables at the same sites; then r must be read
+ * again.
  */
 whammc_status whammc_report_add(WhammcReport *r, const char *name, const void *bytes, size_t size,
                                 uint32_t which);
@@ -121,12 +122,13 @@ whammc_status whammc_report_set_module(WhammcReport *r, const char *name, const 
 whammc_status whammc_report_add_module(WhammcReport *r, const char *name, const void *bytes,
                                        size_t size);
 
-/* Leaves only one module of the report: the one whose name, identity or hash is this or begins so. An error if there is none. */
+/* Leaves only one module of the report: the one whose name, identity or hash is this or begins so.
+ * An error if there is none. */
 whammc_status whammc_report_select(WhammcReport *r, const char *module);
 
 /* Where the source locations of the program are, besides in the program itself, as for
- * whammc_locate: of the program that was set or added last, and of the next one. `info` must outlive
- * all calls that use locations; NULL: in the program alone. */
+ * whammc_locate: of the program that was set or added last, and of the next one. `info` must
+ * outlive all calls that use locations; NULL: in the program alone. */
 void whammc_report_locate(WhammcReport *r, const whammc_debug_info *info);
 
 /* The errors, warnings and notes of the last call of whammc_report_read, _read_image, _set_module,
