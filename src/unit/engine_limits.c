@@ -200,10 +200,6 @@ static void check_name(Engine *g, const Expr *e) {
     case NAME_TAIL_CALLS:
     case NAME_RESUMABLE:
     case NAME_RESUMES:
-    case NAME_FN_TAIL_CALLS:
-    case NAME_FN_CALLS:
-    case NAME_FN_LOOPS:
-    case NAME_FN_SIZE:
     case NAME_TARGET_FN_ESCAPES:
     case NAME_TARGET_FN_TAIL_CALLS:
     case NAME_TARGET_FN_RESUMABLE:

@@ -108,6 +108,7 @@ typedef struct Answers {
 
 typedef struct Checker {
     const WasmModule *m;
+    WasmSurvey survey;
     WasmTyper typer;
     WasmTypes operands, results;
     Flow flow;
@@ -324,6 +325,11 @@ static void check_locals(Checker *c, uint32_t func) {
     SAME("local", site_local(func, locals->len), SITE_NONE);
     SAME("fname", same_str(site_fname(func), wasm_shown_name(c->m, func)), 1);
     SAME("func_end", site_func_end(func), c->m->funcs.at[func].body_size - 1);
+    SAME("fn_size", site_fn_size(func), c->m->funcs.at[func].body_size);
+    SAME("fn_calls", site_fn_has(func, SITE_HAS_CALLS), wasm_survey_calls(&c->survey, c->m, func));
+    SAME("fn_loops", site_fn_has(func, SITE_HAS_LOOPS), wasm_survey_loops(&c->survey, c->m, func));
+    SAME("fn_tail_calls", site_fn_has(func, SITE_HAS_TAIL_CALLS),
+         wasm_survey_has_tail_calls(&c->survey, c->m, func));
 }
 
 static void check_module(Checker *c) {
@@ -478,6 +484,7 @@ static void check_file(Checker *c, const char *path, bool print) {
     if (read_file(path, &in) &&
         wasm_load(&m, in.data, in.len, diag_file(&diags, path, in.data, in.len, true), &diags)) {
         c->m = program = &m;
+        c->survey = (WasmSurvey){0};
         c->checksum = UINT64_C(0xcbf29ce484222325);
         uint32_t before = c->differ;
         lay_out(MEMORY);
@@ -494,6 +501,7 @@ static void check_file(Checker *c, const char *path, bool print) {
     } else {
         c->skipped++;
     }
+    wasm_survey_free(&c->survey);
     wasm_module_free(&m);
     diag_free(&diags);
     buf_free(&in);

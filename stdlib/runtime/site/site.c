@@ -226,12 +226,17 @@ uint32_t site_opidx(uint32_t fid, uint32_t pc) {
     return site_plain(fid, pc)->index - 1;
 }
 
-SITE_EXPORT(func_end)
-uint32_t site_func_end(uint32_t fid) {
+SITE_EXPORT(fn_size)
+uint32_t site_fn_size(uint32_t fid) {
     uint32_t size = reflect_read_function_body(fid, 0, 0);
     if (!size)
         site_fail(SITE_NO_BODY, fid + 1, 0, 0);
-    return size - 1;
+    return size;
+}
+
+SITE_EXPORT(func_end)
+uint32_t site_func_end(uint32_t fid) {
+    return site_fn_size(fid) - 1;
 }
 
 SITE_EXPORT(last)

@@ -99,6 +99,13 @@ uint32_t site_target_imp_module(uint32_t fid, uint32_t pc);
 /* Ends the attaching with a message that ends in `why` (a str), and a trap. */
 void site_refuse(uint32_t fid, uint32_t pc, uint32_t why);
 
+/* ---- the function ---- */
+
+uint32_t site_fn_size(uint32_t fid); /* bytes of its body */
+/* Whether it has instructions of a kind. */
+enum { SITE_HAS_CALLS = 1, SITE_HAS_LOOPS = 2, SITE_HAS_TAIL_CALLS = 4 };
+uint32_t site_fn_has(uint32_t fid, uint32_t kind);
+
 /* ---- the module ---- */
 
 /* The number of the first memory that the program does not import, else 0. */

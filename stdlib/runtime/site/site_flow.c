@@ -183,6 +183,39 @@ uint32_t site_in_try(uint32_t fid, uint32_t pc) {
     return S->in_try;
 }
 
+/* ---- what is in a function ---- */
+
+/* Whether an instruction is one of those that site_fn_has looks for. */
+static uint32_t kind_of(const SiteInstr *i) {
+    switch (wasm_flow(i->op)) {
+    case WASM_FLOW_CALL: return SITE_HAS_CALLS;
+    case WASM_FLOW_TAIL_CALL: return SITE_HAS_CALLS | SITE_HAS_TAIL_CALLS;
+    case WASM_FLOW_LOOP: return SITE_HAS_LOOPS;
+    default: return 0;
+    }
+}
+
+/* Reads the whole body, once for all sites of a function. */
+static uint32_t contents(uint32_t fid) {
+    SiteReader r = site_body(fid);
+    SiteInstr i;
+    uint32_t kinds = 0;
+    for (r.at = r.start + S->code; r.at < r.end;) {
+        site_decode(&r, &i);
+        kinds |= kind_of(&i);
+    }
+    return kinds;
+}
+
+SITE_EXPORT(fn_has)
+uint32_t site_fn_has(uint32_t fid, uint32_t kind) {
+    if (S->contents_func != fid + 1) {
+        S->contents = contents(fid);
+        S->contents_func = fid + 1;
+    }
+    return (S->contents & kind) != 0;
+}
+
 /* ---- branches to loops ---- */
 
 /* Whether target `n` of a branch is a loop; a br_table's labels are read in order from *r. */

@@ -103,6 +103,9 @@ typedef struct SiteState {
     uint32_t locals_func; /* + 1 */
     SiteBlock locals;
     uint32_t nlocals;
+    /* what is in the function that site_fn_has was asked about last */
+    uint32_t contents_func; /* + 1 */
+    uint32_t contents;
     /* the module */
     SiteList lists[SITE_KINDS];
     SiteBlock types, words;
