@@ -125,6 +125,21 @@ int process_asked(void) {
 
 /* ---- running ---- */
 
+/* In the child: what its limits of time are. Both go on after exec. */
+static void limit_time(unsigned seconds) {
+    struct rlimit limit = {seconds, seconds + 1}; /* SIGXCPU, then SIGKILL */
+    signal(SIGXCPU, SIG_DFL);
+    signal(SIGALRM, SIG_DFL);
+    setrlimit(RLIMIT_CPU, &limit);
+    alarm(seconds * PROCESS_PATIENCE);
+}
+
+bool process_took_long(int wait_status) {
+    return wait_status >= 0 && WIFSIGNALED(wait_status) &&
+           (WTERMSIG(wait_status) == SIGXCPU || WTERMSIG(wait_status) == SIGALRM ||
+            WTERMSIG(wait_status) == SIGKILL);
+}
+
 /* In the child: becomes the program. Only calls that are allowed between fork and exec. */
 static _Noreturn void become(const char *const *argv, ProcessStreams streams, const sigset_t *mask,
                              pid_t parent, int failed) {
@@ -139,6 +154,8 @@ static _Noreturn void become(const char *const *argv, ProcessStreams streams, co
             signal(asking[i], SIG_DFL);
     if (streams.deaf)
         signal(SIGINT, SIG_IGN);
+    if (streams.seconds)
+        limit_time(streams.seconds);
     for (int i = 0; i < 3; i++)
         ok = ok && (given[i] < 0 || dup2(given[i], i) >= 0);
     sigprocmask(SIG_SETMASK, mask, NULL);

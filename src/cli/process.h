@@ -15,10 +15,17 @@ char *process_find(const char *variable, const char *name);
 /* A child's streams; -1 = the same as ours. */
 typedef struct ProcessStreams {
     int in, out, err;
-    bool interrupt; /* each signal that asks us to terminate reaches it as SIGINT, until it has
-                       ended */
-    bool deaf;      /* ... and SIGINT is ignored when it starts, until it handles it */
+    bool interrupt;   /* each signal that asks us to terminate reaches it as SIGINT, until it has
+                         ended */
+    bool deaf;        /* ... and SIGINT is ignored when it starts, until it handles it */
+    unsigned seconds; /* of CPU time after which it is ended, and of PROCESS_PATIENCE times that in
+                         all; 0 = never. Not if whammc runs in Node. */
 } ProcessStreams;
+
+/* A program that waits, or that has a busy machine, may take so much longer than its CPU time. */
+enum { PROCESS_PATIENCE = 20 };
+/* Whether it was ended because it took too long. */
+bool process_took_long(int wait_status);
 
 /* Runs a program to its end; returns the status of waitpid(), or -1 (errno) if it could not be
  * started. argv[0] is its path. */

@@ -33,10 +33,17 @@ static bool slurp(FILE *f, Buf *out) {
     return !ferror(f);
 }
 
+/* The CPU time that wat2wasm may take; it needs less than a second for several megabytes. */
+static unsigned seconds_for(const Buf *text) {
+    return 5 + (unsigned)(text->len >> 20);
+}
+
 /* Returns false, with errno set, if wat2wasm could not be run. */
-static bool run(const char *program, FILE *in, FILE *out, FILE *err, int *status) {
+static bool run(const char *program, unsigned seconds, FILE *in, FILE *out, FILE *err,
+                int *status) {
     const char *argv[] = {program, "--enable-all", "--debug-names", "--output=-", "-", NULL};
-    ProcessStreams streams = {.in = fileno(in), .out = fileno(out), .err = fileno(err)};
+    ProcessStreams streams = {
+        .in = fileno(in), .out = fileno(out), .err = fileno(err), .seconds = seconds};
     *status = process_run(argv, streams);
     return *status >= 0;
 }
@@ -53,9 +60,15 @@ bool text_assemble(const Cli *cli, const char *name, const Buf *text, Buf *binar
     int status = 0;
     bool ok = in && out && err && fwrite(text->data, 1, text->len, in) == text->len &&
               fflush(in) == 0 && fseek(in, 0, SEEK_SET) == 0;
-    ok = ok && run(program, in, out, err, &status) && slurp(out, binary) && slurp(err, &said);
+    ok = ok && run(program, seconds_for(text), in, out, err, &status) && slurp(out, binary) &&
+         slurp(err, &said);
     if (!ok) {
         message_one(cli, DIAG_TEXT_FORMAT, NULL, "%s: %s", program, strerror(errno));
+    } else if (process_took_long(status)) {
+        message_one(cli, DIAG_TEXT_FORMAT, "assemble it with another program, such as wasm-as",
+                    "%s: wat2wasm did not end: it was stopped after %u seconds", name,
+                    seconds_for(text));
+        ok = false;
     } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
         report(cli, name, text, buf_cstr(&said));
         ok = false;

@@ -28,13 +28,17 @@ static const Known engines[] = {
 };
 enum { NENGINES = sizeof engines / sizeof *engines };
 
+/* The CPU time for a question to an engine. */
+enum { MAX_SECONDS = 30 };
+
 /* Whether this Python has the package. */
 static bool has_wasmtime(const char *python) {
     const char *argv[] = {
         python, "-c",
         "import importlib.util, sys; sys.exit(not importlib.util.find_spec('wasmtime'))", NULL};
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    int status = process_run(argv, (ProcessStreams){.in = null, .out = null, .err = null});
+    int status = process_run(
+        argv, (ProcessStreams){.in = null, .out = null, .err = null, .seconds = MAX_SECONDS});
     close(null);
     return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
@@ -102,7 +106,8 @@ bool engine_has_memories(const Engine *e) {
     const char *argv[] = {e->program, "--version", NULL};
     Buf version = {0};
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    process_read(argv, (ProcessStreams){.in = null, .out = -1, .err = null}, take_output, &version);
+    process_read(argv, (ProcessStreams){.in = null, .out = -1, .err = null, .seconds = MAX_SECONDS},
+                 take_output, &version);
     close(null);
     const char *text = buf_cstr(&version);
     bool has = *text == 'v' && atoi(text + 1) >= FIRST; /* v22.1.0 */
