@@ -446,6 +446,20 @@ static bool read_run(const Profiling *p, const Running *r, WhammcReport *report)
     return true;
 }
 
+/* Names what there is instead of a call tree that makes a report of so many bytes. */
+static void tell_large(const Profiling *p, size_t size) {
+    enum { LARGE_MB = 8, MB = 1000000 };
+    const Settings *s = p->settings;
+    if (s->style != STYLE_TREE || s->heap.on || size < (size_t)LARGE_MB * MB)
+        return;
+    message_one(p->cli, DIAG_LARGE_REPORT,
+                s->counts_only ? "--style=arcs counts calls for each pair of caller and callee"
+                               : "--style=arcs has a row for each pair of caller and callee, "
+                                 "--style=sample only contexts that were seen",
+                "the call tree has a node for each context, which makes a report of %zu MB",
+                size / MB);
+}
+
 /* If something could not be made or written, prints a message and returns false. */
 static bool show(const Profiling *p, const Running *r) {
     const Settings *s = p->settings;
@@ -455,6 +469,7 @@ static bool show(const Profiling *p, const Running *r) {
         running_explain_silence(r);
     else
         ok = s->format == VIEW_TABLE ? show_both(p, r, report) : show_format(p, report);
+    tell_large(p, r->report.len);
     if (s->save && r->report.len)
         ok = running_save(r, s->save, WHAMMC_FORMAT_JSON) && ok;
     whammc_report_free(report);
@@ -560,6 +575,7 @@ static bool show_of_command(void *ctx, const char *which, const Buf *text, const
         show_which(which);
     if (ok)
         ok = s->format == VIEW_TABLE ? show_both(p, &none, report) : show_format(p, report);
+    tell_large(p, text->len);
     char *save = s->save ? file_given(p, s->save) : NULL;
     if (save)
         ok = file_write(p->cli, save, text->data, text->len) && ok;
