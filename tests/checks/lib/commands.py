@@ -10,7 +10,7 @@ class Failed(Exception):
     """A command that should have succeeded."""
 
 
-def call(command, directory=None, text=None, timeout=300, environment=None, merged=False, stdout=subprocess.PIPE, shell=False,
+def call(command, directory=None, text=None, timeout=900, environment=None, merged=False, stdout=subprocess.PIPE, shell=False,
          preexec_fn=None):
     """Runs a command and returns its exit status and output as text. One that is not there has exit status 127. `text` is its
     standard input; `merged` puts both streams into stdout."""
