@@ -41,7 +41,8 @@ bool flush_can_grow(const WasmModule *m) {
         return false;
     const WasmLimits *limits = &m->memories.at[0].limits;
     bool fixed = limits->has_max && is_known_outside(m);
-    return !limits->is64 && limits->page_log2 == 16 && limits->min <= MOST - ROOM && !fixed;
+    bool fits = limits->min > 0 && limits->min <= MOST - ROOM; /* our pages are never at 0 */
+    return !limits->is64 && limits->page_log2 == 16 && fits && !fixed;
 }
 
 bool flush_fits_globals(const Flush *f, const char *instead) {
