@@ -18,6 +18,16 @@ static void consider(void *ctx, Str name) {
     }
 }
 
+/* What the bundled library knows of the script's maps and reports, another one does not. */
+static void report_replaced(const Use *use, Diags *diags) {
+    Diag *g =
+        diag(diags, DIAG_REPLACED_LIBRARY, use->span,
+             "the module given with --lib replaces the bundled library '%.*s'", STR_ARG(use->name));
+    diag_hint(diags, g,
+              "if it was made for another implementation of Whamm it does not know this one's maps "
+              "and reports: leave --lib out");
+}
+
 bool plan_uses(Plan *plan, uint32_t script, Diags *diags) {
     const Script *s = plan->scripts.at[script];
     bool ok = true;
@@ -27,6 +37,8 @@ bool plan_uses(Plan *plan, uint32_t script, Diags *diags) {
         if (!lib && bundled_library(use->name))
             continue;
         ok &= lib && lib->usable;
+        if (lib && lib->usable && bundled_library(use->name))
+            report_replaced(use, diags);
         if (lib)
             continue; /* a library that is not usable was reported */
         Diag *g = diag(diags, DIAG_UNKNOWN_LIBRARY, use->span, "the library '%.*s' is not given",
