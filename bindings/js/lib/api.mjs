@@ -80,6 +80,7 @@ export const INSTRUMENT_OPTIONS = ['storage', 'host', 'format', 'report', 'noOpt
 const PARTS = ['bodies', 'predicates', 'report'];
 const TEXT_OPTIONS = ['report', 'sourceMapUrl', 'sourceMapRoot'];
 const OTHER_OPTIONS = ['name', 'locations'];
+const MOST_WRONG = 2; // letters of a name for which another is proposed
 
 function makeOptions(scope, options) {
   const values = {};
@@ -120,6 +121,12 @@ function bundled(engine, scope, name) {
   return text ? engine.bytes.slice(text, text + engine.u32(size)) : null;
 }
 
+function bundledNames(engine) {
+  const names = [];
+  for (let n = 0, at; (at = engine.exports.whammc_bundled_name(n)); n++) names.push(engine.text(at));
+  return names;
+}
+
 /** Names of scripts are those of bundled ones; anything else is the text of one. */
 function toScripts(scripts) {
   return (Array.isArray(scripts) ? scripts : [scripts]).map((script, i) => {
@@ -134,9 +141,25 @@ function toLibraries(libraries = []) {
   return list.map(({ name, module, importAs }) => ({ name, importAs, module: toBytes(module, `library ${name}`) }));
 }
 
+/** How many letters have to be added, removed or replaced. */
+function distance(a, b) {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) next.push(Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1)));
+    row = next;
+  }
+  return row[b.length];
+}
+
+function noScript(name, known) {
+  const [nearest] = known.filter(each => distance(name, each) <= MOST_WRONG).sort((a, b) => distance(name, a) - distance(name, b));
+  return new WhammcError(`whammc: there is no bundled script '${name}'; ${nearest ? `did you mean '${nearest}'?` : `there are ${known.join(', ')}`}`, []);
+}
+
 function addScript(engine, scope, w, { script, text, name }) {
   const isName = script !== undefined && /^[\w-]+$/.test(script), found = isName ? bundled(engine, scope, script) : null;
-  if (isName && !found) throw new WhammcError(`whammc: there is no bundled script '${script}'`, []);
+  if (isName && !found) throw noScript(script, bundledNames(engine));
   const bytes = found ?? textBytes(script ?? text, name);
   engine.exports.whammc_add_script(w, scope.text(found ? `${script}.whamm` : name), scope.bytes(bytes), bytes.length);
 }
@@ -360,14 +383,7 @@ export async function debugReference(program) {
 
 export async function bundledScripts() {
   await init();
-  return withEngine((engine, scope) => {
-    const scripts = [];
-    for (let n = 0, at; (at = engine.exports.whammc_bundled_name(n)); n++) {
-      const name = engine.text(at);
-      scripts.push({ name, text: new TextDecoder().decode(bundled(engine, scope, name)) });
-    }
-    return scripts;
-  });
+  return withEngine((engine, scope) => bundledNames(engine).map(name => ({ name, text: new TextDecoder().decode(bundled(engine, scope, name)) })));
 }
 
 export async function version() {

@@ -125,7 +125,8 @@ await test('diagnostics', async () => {
   assert.deepEqual(error.diagnostics, found);
   assert.match(error.message, /^a\.whamm:2:3: error: /);
   assert.deepEqual(await whammc.check('hotness'), []);
-  await assert.rejects(whammc.check('hotnes'), { name: 'WhammcError', message: /no bundled script 'hotnes'/ });
+  await assert.rejects(whammc.check('hotnes'), { name: 'WhammcError', message: /no bundled script 'hotnes'; did you mean 'hotness'\?$/ });
+  await assert.rejects(whammc.check('something'), { name: 'WhammcError', message: /no bundled script 'something'; there are .*calltree/ });
 });
 
 await test('programs that are none', async () => {
