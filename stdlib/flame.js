@@ -3,7 +3,7 @@
 // (src/view/svg.c), and draws those of pages (bindings/js/lib/flame-view.mjs): `root` is the picture, ask() gives what is searched.
 function flame(root, ask) {
   'use strict';
-  var SVG = 'http://www.w3.org/2000/svg', LEAST_TEXT = 24, CHARACTER = 7.3, ENDS = 16;
+  var SVG = 'http://www.w3.org/2000/svg', CHARACTER = 7.3, LEAST = 3, ENDS = 16, INDENT = 6;
   var zoomed = null;
   function element(id) { return root.querySelector('#' + id); }
 
@@ -38,13 +38,14 @@ function flame(root, ask) {
     frame.node.setAttribute('x', x.toFixed(4) + '%');
     frame.node.setAttribute('width', width.toFixed(4) + '%');
     frame.node.style.display = '';
-    var wide = width / 100 * whole >= LEAST_TEXT;
-    if (wide && !frame.text) {
-      frame.text = addText(frame.node, 3, 12, frame.name);
-    } else if (!wide && frame.text) {
-      frame.node.removeChild(frame.text);
+    var most = Math.floor((width / 100 * whole - INDENT) / CHARACTER), fits = frame.name.length <= most;
+    if (!fits && most < LEAST) {
+      if (frame.text) frame.node.removeChild(frame.text);
       frame.text = null;
+      return;
     }
+    frame.text = frame.text || addText(frame.node, 3, 12, '');
+    frame.text.textContent = fits ? frame.name : frame.name.slice(0, most - 1) + '\u2026';
   }
 
   // Widths in the file have four digits after the point.
@@ -139,6 +140,8 @@ function flame(root, ask) {
     var pattern = ask();
     if (pattern !== null) search(pattern);
   });
+  zoom(null); // which fits the labels to this width
+  window.addEventListener('resize', function () { zoom(zoomed); });
   return { zoom: zoom, search: search, frames: frames };
 }
 window.flame = flame(document.documentElement, function () { return window.prompt('Names to mark (a regular expression):', ''); });

@@ -14,6 +14,8 @@ const LIBRARIES = ['cache'];
 const LIST_BY_ITSELF = 2 << 20; // bytes of programs whose sites are listed as one types
 const OWN = 'own'; // the value of a program's choice that is a file of the user's
 const MOST_OUTPUT = 1 << 20; // characters
+const MOST_ABOUT = 44; // characters of a line in a list of choices, which phones cut off
+const SIGHT = 0.6; // of the window's height: what begins below it is out of sight
 const EXPECTED = 'stale-section'; // the warning of every program with debug information
 
 const makeCompiler = () => new Worker(new URL('./compiler.worker.mjs', import.meta.url), { type: 'module', name: 'compiler' });
@@ -169,7 +171,7 @@ async function addFiles(files) {
 
 function startPrograms() {
   const list = byId('programs');
-  list.append(...PROGRAMS.map(({ name, about }) => element('option', { value: name }, `${name}: ${about}`)));
+  list.append(...PROGRAMS.map(({ name, about }) => element('option', { value: name }, shortLine(name, about))));
   list.addEventListener('change', () => {
     byId('args').value = PROGRAMS.find(each => each.name === list.value)?.args ?? '';
     choose(list.value);
@@ -225,6 +227,7 @@ function downloads() {
 function showPlace(fid, pc) {
   select(byId('tab-code'));
   codeView.open(fid, pc);
+  byId('view-code').focus(); // what was pressed is not shown any more
 }
 
 async function drawFlame() {
@@ -318,6 +321,12 @@ function createReader() {
   };
 }
 
+/** Where all is below one another, as on phones, the results would be out of sight. */
+function showResults() {
+  const { top } = byId('results').getBoundingClientRect();
+  if (top > innerHeight * SIGHT) byId('results').scrollIntoView({ block: 'start' });
+}
+
 async function run() {
   if (state.runner || !state.program) return;
   clearReport();
@@ -357,6 +366,7 @@ async function run() {
       say(`${text}; ${visible(error.message.trim())}`, 'bad');
     }
     drawShown();
+    showResults();
   };
   runner.stop = () => finish(`stopped after ${((performance.now() - begin) / 1000).toFixed(1)} s`, 'stopped');
   runner.onerror = event => finish(`the program could not be run: ${event.message ?? 'the browser ended it'}`, 'bad');
@@ -388,6 +398,12 @@ let bundled = [];
 const sentenceOf = ({ name, text }) => (text.match(/^\/\/ [\w-]+: ((?:.*\n\/\/ )*?.*?\.)(?:\s|$)/)?.[1] ?? name).replaceAll('\n// ', ' ');
 const capital = text => text[0].toUpperCase() + text.slice(1);
 
+/** "name: sentence", cut at a word. */
+function shortLine(name, sentence) {
+  const line = `${name}: ${sentence.replace(/\.$/, '')}`;
+  return line.length <= MOST_ABOUT ? line : `${line.slice(0, MOST_ABOUT).replace(/[^\w]*\s\S*$/, '')} …`;
+}
+
 function setSentence(text) {
   byId('sentence').textContent = text;
 }
@@ -407,7 +423,7 @@ function example(name) {
 function startExamples() {
   const list = byId('examples');
   list.append(element('option', { value: '' }, 'A first script'),
-    ...bundled.map(each => element('option', { value: each.name }, `${each.name}: ${sentenceOf(each).replace(/\.$/, '')}`)));
+    ...bundled.map(each => element('option', { value: each.name }, shortLine(each.name, sentenceOf(each)))));
   list.addEventListener('change', () => example(list.value));
 }
 
@@ -447,7 +463,10 @@ async function followLink(link) {
     say(`The script of this link was written for ${visible(link.program.slice('file:'.length))}: open that file.`);
     return undefined;
   }
-  return choose(PROGRAMS.some(each => each.name === link.program) ? link.program : FIRST.program);
+  if (!link.program || PROGRAMS.some(each => each.name === link.program)) return choose(link.program ?? FIRST.program);
+  await choose(FIRST.program);
+  return say(`This link is for a program that the playground does not have, '${visible(link.program)}'. ${FIRST.program} is open instead; the others are ` +
+    `${PROGRAMS.filter(each => each.name !== FIRST.program).map(each => each.name).join(', ')}.`, 'bad');
 }
 
 // ---- beginning ----

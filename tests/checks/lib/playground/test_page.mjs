@@ -8,6 +8,7 @@ import fs from 'node:fs';
 import http from 'node:http';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { deflateRawSync } from 'node:zlib';
 import { end, makeFolder, removeFolder, result } from '../tap.mjs';
 
 const [page, modules, chromiumPath, large] = process.argv.slice(2);
@@ -216,6 +217,12 @@ async function testLink(context, tab) {
   await run(second);
   result(/^ran/.test(await status(second)), 'and runs there');
   await second.close();
+  const unknown = await context.newPage(), packed = deflateRawSync(JSON.stringify({ script: COUNT, program: 'fibb' })).toString('base64url');
+  await unknown.goto(`${tab.url().split('#')[0]}#1.${packed}`);
+  await waitForStatus(unknown, "does not have, 'fibb'.*fib is open instead");
+  await waitForCheck(unknown, 'no problems');
+  result(await unknown.inputValue('#programs') === 'fib', 'a link to a program that is not there: it says so, and what is open');
+  await unknown.close();
   for (const [hash, said] of [['#1.AAAA', 'damaged'], ['#7.x', 'not one of the playground'], [`#${tab.url().split('#')[1].slice(0, -9)}`, 'damaged']]) {
     const broken = await context.newPage();
     await broken.goto(tab.url().split('#')[0] + hash);
@@ -359,6 +366,63 @@ async function testKeyboard(tab) {
   await tab.click('.cm-content');
   await tab.keyboard.press('Tab');
   result(await tab.evaluate(() => !document.activeElement.closest('.cm-editor')), 'Tab leaves the editor');
+  await tab.click('#tab-table');
+  await tab.focus('#view-table td button');
+  await tab.keyboard.press('Enter');
+  result(await tab.evaluate(() => document.activeElement.id) === 'view-code', 'Enter on a function opens its code, which has the focus');
+}
+
+/** The flame graph of the example calltree: the page's frame for it, and its place. */
+async function openFlame(tab) {
+  await tab.selectOption('#examples', 'calltree');
+  await waitForStatus(tab, '^validation');
+  await tab.fill('#args', '500');
+  await run(tab);
+  await tab.click('#tab-flame');
+  const handle = await tab.waitForSelector('#view-flame iframe', { timeout: PATIENCE }), frame = await handle.contentFrame();
+  await frame.waitForSelector('.f[tabindex]', { timeout: PATIENCE, state: 'attached' });
+  return { handle, frame };
+}
+const details = frame => frame.$eval('svg', root => root.querySelector(':scope > text:last-of-type').textContent);
+const canReset = frame => frame.$eval('#reset', each => each.style.display === 'inline');
+
+async function testFlameKeys(tab) {
+  const { frame } = await openFlame(tab);
+  await frame.focus('.f[tabindex="0"]');
+  const names = [await details(frame)];
+  for (const key of ['ArrowUp', 'ArrowUp', 'Enter']) {
+    await tab.keyboard.press(key);
+    names.push(await details(frame));
+  }
+  const zoomed = await canReset(frame);
+  await tab.keyboard.press('Escape');
+  result(new Set(names.slice(0, 3)).size === 3 && names.every(name => / call/.test(name)) && zoomed && !await canReset(frame),
+    'in the flame graph, keys go from frame to frame, zoom in and out', names, zoomed);
+}
+
+async function testPhone(browser, url) {
+  const context = await browser.newContext({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 });
+  const tab = await visit(context, url);
+  const lines = await tab.$$eval('#examples option', all => all.map(one => one.textContent));
+  result(lines.every(line => line.length <= 46), 'a phone: the lines of the list of examples are short', lines.filter(line => line.length > 46));
+  await run(tab);
+  await tab.waitForFunction(() => document.getElementById('results').getBoundingClientRect().top < innerHeight / 2, null, { timeout: PATIENCE });
+  result(true, 'a phone: after a run, the report is in view');
+  const { handle, frame } = await openFlame(tab);
+  await tab.waitForTimeout(1000); // for the page to come to rest
+  const cut = await frame.$$eval('.f > text', all => all.filter(text => text.getBBox().width > text.parentNode.getBoundingClientRect().width).map(text => text.textContent));
+  result(cut.length === 0, 'a phone: no label is wider than its frame', cut);
+  const [x, y] = await frame.$$eval('.f', all => {
+    const place = all.map(each => each.getBoundingClientRect()).find(({ width }) => width < innerWidth * 0.7 && width > 20);
+    return [place.x + place.width / 2, place.y + place.height / 2];
+  });
+  await handle.scrollIntoViewIfNeeded();
+  const box = await handle.boundingBox();
+  await tab.touchscreen.tap(box.x + 1 + x, box.y + 1 + y);
+  await tab.waitForTimeout(300);
+  result(/ call|…/.test(await details(frame)) && await canReset(frame), 'a phone: a touch zooms in, and says what the frame is', await details(frame));
+  if (pictures) await tab.screenshot({ path: path.join(pictures, 'phone-flame.png') });
+  await context.close();
 }
 
 async function testExamples(tab) {
@@ -399,7 +463,9 @@ async function main() {
     await testCompletion(tab);
     await testKeyboard(tab);
     await testViews(tab);
+    await testFlameKeys(tab);
     await testLink(context, tab);
+    await testPhone(browser, url);
     await testPrograms(tab, programs);
     await tab.close();
     await testExamples(await visit(context, url));
