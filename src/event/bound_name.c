@@ -130,10 +130,10 @@ static bool operand_lookup(WasmOp op, bool result, uint32_t n, const Type **type
     return true;
 }
 
-/* An address or a table index: i32 or i64. */
-static bool is_address(const WasmOpInfo *info, uint32_t n) {
-    size_t count = strlen(info->operands);
-    return *info->operands != '*' && n < count && info->operands[count - 1 - n] == 'a';
+/* An address, a table index or a size, among these operands or results: i32 or i64. */
+static bool is_address(const char *letters, uint32_t n) {
+    size_t count = strlen(letters);
+    return *letters != '*' && n < count && letters[count - 1 - n] == 'a';
 }
 
 /* Names of the LISTED kind that follow from the instruction rather than from its names column. Some
@@ -340,11 +340,13 @@ static bool lookup(Event e, Str name, Bound *out) {
     switch (id) {
     case NAME_ARG:
         out->assignable = true;
-        out->boundable =
-            is_address(info, n) || info->imm == WASM_IMM_TYPE_TABLE; /* u64 for 64-bit memories */
+        out->boundable = is_address(info->operands, n) ||
+                         info->imm == WASM_IMM_TYPE_TABLE; /* u64 for 64-bit memories */
         return operand_lookup(e.op, false, n, &out->type);
     case NAME_RES:
         out->assignable = true;
+        out->boundable = is_address(info->results, n) &&
+                         e.op != WASM_OP_MEMORY_GROW; /* `failed` reads it as an i32 */
         out->only_bound = e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT; /* what is to supply */
         return (e.mode == MODE_AFTER || out->only_bound) &&
                operand_lookup(e.op, true, n, &out->type);
