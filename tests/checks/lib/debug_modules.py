@@ -24,8 +24,8 @@ C, CXX = ["chain.c", "other.c"], ["shapes.cc", "count.cc"]
 
 @functools.lru_cache(maxsize=None)
 def our_frames(text):
-    """[(function, linkage, file, line, column) of each frame] from what the reader prints after an address."""
-    return [tuple(frame.split("|")) for frame in text.split("\t")] if text else []
+    """[(function, linkage, file, line, column) of each frame] from what the reader prints after an address; paths without "//"."""
+    return [tuple(frame.replace("//", "/").split("|")) for frame in text.split("\t")] if text else []
 
 
 @functools.lru_cache(maxsize=None)

@@ -94,10 +94,16 @@ async function visit(browser, site, name) {
 }
 
 /** Calls by "caller callee" in a report. */
-function callsOf(json) {
-  const { names, arcs } = Object.fromEntries(json.trim().split('\n').map(line => JSON.parse(line)).map(({ name, value }) => [name, value]));
-  const name = id => names.find(({ key }) => key === id)?.value ?? 'host';
-  return Object.fromEntries(arcs.map(({ key, value }) => [key.map(name).join(' '), value[0] ?? value]));
+// The calls of each part of a report; where there are several, functions have the name of their module.
+function callsOf(text) {
+  const parts = text.split(/^(?=\{"whammc":1,.*\n)/m).filter(Boolean);
+  return Object.assign({}, ...parts.map(part => {
+    const lines = part.trim().split('\n').map(line => JSON.parse(line)), head = lines.find(line => line.whammc === 1);
+    const { names, arcs } = Object.fromEntries(lines.map(({ name, value }) => [name, value]));
+    const title = parts.length > 1 ? ` (${head.name})` : '', found = id => names.find(({ key }) => key === id);
+    const name = id => (found(id) ? found(id).value + title : 'host');
+    return Object.fromEntries(arcs.map(({ key, value }) => [key.map(name).join(' '), value[0] ?? value]));
+  }));
 }
 
 const same = (a, b) => JSON.stringify(Object.entries(a).sort()) === JSON.stringify(Object.entries(b).sort());
