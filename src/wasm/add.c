@@ -49,9 +49,10 @@ static void layout_space(WasmModule *m, WasmSpace space) {
 /* ---- data segments that become one ---- */
 
 enum {
-    LATER = 64,       /* segments that may be added after the layout */
-    SMALL_GAP = 64,   /* gaps that are looked for first */
-    LARGE_GAP = 65536 /* ... and then */
+    LATER = 64,        /* segments that may be added after the layout */
+    SMALL_GAP = 64,    /* gaps that are looked for first */
+    LARGE_GAP = 65536, /* ... and then */
+    TRIES = 300        /* gaps that are looked at: each takes a look at all segments */
 };
 
 /* Where an active segment goes. */
@@ -85,8 +86,10 @@ static bool is_empty(const WasmModule *m, uint32_t k, Range gap) {
     return true;
 }
 
-/* Whether segment k + 1 can be written together with k: both fit, so that neither traps. */
-static bool can_join(const WasmModule *m, uint32_t k, uint64_t most, uint32_t *gap) {
+/* Whether segment k + 1 can be written together with k: both fit, so that neither traps. `tries`:
+ * how many gaps may still be looked at. */
+static bool can_join(const WasmModule *m, uint32_t k, uint64_t most, uint32_t *tries,
+                     uint32_t *gap) {
     const WasmData *a = &m->datas.at[k], *b = &m->datas.at[k + 1];
     Range first, second;
     if (a->memory != b->memory || !range_of(m, a, &first) || !range_of(m, b, &second) ||
@@ -95,14 +98,17 @@ static bool can_join(const WasmModule *m, uint32_t k, uint64_t most, uint32_t *g
     const WasmLimits *l = &m->memories.at[a->memory].limits;
     Range between = {first.to, second.from};
     *gap = (uint32_t)(second.from - first.to);
-    return second.to >> l->page_log2 < l->min && (!*gap || is_empty(m, k, between));
+    if (second.to >> l->page_log2 >= l->min || (*gap && !*tries))
+        return false;
+    *tries -= *gap != 0;
+    return !*gap || is_empty(m, k, between);
 }
 
 /* Joins at most n segments to those before them, the last ones first. Returns how many. */
 static uint32_t join_some(WasmModule *m, uint32_t n, uint64_t gap) {
-    uint32_t joined = 0, zeros;
+    uint32_t joined = 0, tries = TRIES, zeros;
     for (uint32_t k = m->input_count[WASM_SPACE_DATA]; joined < n && k-- > 1;) {
-        if (m->datas.at[k].joins || !can_join(m, k - 1, gap, &zeros))
+        if (m->datas.at[k].joins || !can_join(m, k - 1, gap, &tries, &zeros))
             continue;
         m->datas.at[k].joins = true;
         m->datas.at[k].gap = zeros;
