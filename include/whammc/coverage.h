@@ -44,6 +44,15 @@ whammc_status whammc_coverage_set_module(WhammcCoverage *c, const char *name, co
 void whammc_coverage_locate(WhammcCoverage *c, const whammc_debug_info *info);
 
 /*
+ * Adds an object file with DWARF, as the compiler wrote it for the linker, or an archive of such
+ * files (.a, .rlib). Functions in it that the program does not have, since the linker found no use
+ * for them, are functions that were not executed. Counts of functions that the program has do not
+ * change.
+ */
+whammc_status whammc_coverage_include_objects(WhammcCoverage *c, const char *name,
+                                              const void *bytes, size_t size);
+
+/*
  * Adds the counts of a report in any of the formats of whammc_format, the last one in the text.
  * Counts of several reports, of the same program and script, are added up. A text without a report,
  * or a report without counts, is an error; then nothing is added.

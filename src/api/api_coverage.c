@@ -25,6 +25,8 @@ struct WhammcCoverage {
     Places places;
     const whammc_debug_info *debug;
     CoverageMarks marks;
+    CoverageObjects objects;
+    Vec(uint8_t *) object_bytes;
     CoverageTotals totals;
     Diags diags;
     Buf rendered;
@@ -55,6 +57,10 @@ void whammc_coverage_free(WhammcCoverage *c) {
     forget_module(c);
     forget_messages(c);
     marks_free(&c->marks);
+    objects_free(&c->objects);
+    for (uint32_t i = 0; i < c->object_bytes.len; i++)
+        free(c->object_bytes.at[i]);
+    vec_free(&c->object_bytes);
     buf_free(&c->rendered);
     free(c);
 }
@@ -84,6 +90,19 @@ whammc_status whammc_coverage_set_module(WhammcCoverage *c, const char *name, co
 
 void whammc_coverage_locate(WhammcCoverage *c, const whammc_debug_info *info) {
     c->debug = info;
+}
+
+whammc_status whammc_coverage_include_objects(WhammcCoverage *c, const char *name,
+                                              const void *bytes, size_t size) {
+    forget_messages(c);
+    if (size > UINT32_MAX) {
+        diag(&c->diags, DIAG_NOT_WASM, NO_SPAN, "%s: it has 4 GiB or more", name);
+        return status_of(c);
+    }
+    uint8_t *copy = (uint8_t *)api_copy(bytes, size);
+    vec_push(&c->object_bytes, copy);
+    objects_add(&c->objects, name, (Str){(const char *)copy, (uint32_t)size}, &c->diags);
+    return status_of(c);
 }
 
 /* The report of the program; NULL if there is none, as `why` says. */
@@ -186,9 +205,19 @@ static void warn(WhammcCoverage *c, const Coverage *made) {
     }
 }
 
+/* Only DWARF tells which functions are inlined. */
+static void warn_of_map(WhammcCoverage *c, const Locations *l) {
+    Str dwarf;
+    if (c->objects.all.len && locations_any(l) && !locations_dwarf(l, &dwarf))
+        diag(&c->diags, DIAG_NO_DEBUG, (Span){c->module.file, 0, 0},
+             "the program has a source map, but no DWARF sections: it cannot be told which "
+             "functions of the object files it has, so none are added");
+}
+
 static void make(WhammcCoverage *c, Coverage *made, const WhammcCoverageOptions *options,
                  Sources *sources) {
-    CoverageOptions o = {.mangled = options->mangled,
+    CoverageOptions o = {.objects = &c->objects,
+                         .mangled = options->mangled,
                          .without_text = options->all_files || !options->source,
                          .no_markers = options->no_markers,
                          .include = options->include,
@@ -201,8 +230,10 @@ static void make(WhammcCoverage *c, Coverage *made, const WhammcCoverageOptions 
     }
     ApiLocator l;
     api_locator_begin(&l, c->debug, c->module_name, &c->diags);
-    coverage_make(made, &c->module, &c->places, locator_open(&l.locator, &c->module), &c->marks,
-                  sources, &o);
+    Locations *locations = locator_open(&l.locator, &c->module);
+    warn_of_map(c, locations);
+    objects_register(&c->objects, l.maps.at, l.maps.len, &c->diags);
+    coverage_make(made, &c->module, &c->places, locations, &c->marks, sources, &o);
     api_locator_end(&l);
     warn(c, made);
 }

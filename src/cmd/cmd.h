@@ -279,6 +279,7 @@ typedef struct CoverageRequest {
     const char *app;         /* the program */
     Words from;              /* saved reports; none: they come from elsewhere */
     Words include, exclude;  /* patterns of paths */
+    Words objects;           /* object files and archives */
     const char *out, *names; /* NULL = none */
     const char *fail_under;  /* NULL, or `least` as it was given */
     double least;            /* per cent of the lines */

@@ -123,7 +123,22 @@ int covering_show(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c) {
     return status;
 }
 
-/* ---- reports ---- */
+/* ---- inputs ---- */
+
+static int include_objects(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c) {
+    int status = STATUS_OK;
+    for (uint32_t i = 0; i < s->objects.len && status == STATUS_OK; i++) {
+        Buf bytes = {0};
+        const char *path = s->objects.at[i];
+        status = STATUS_ERROR;
+        if (file_read(cli, path, &bytes))
+            status = covering_messages(
+                cli, c,
+                whammc_coverage_include_objects(c, file_title(path), bytes.data, bytes.len));
+        buf_free(&bytes);
+    }
+    return status;
+}
 
 static int add_saved(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c) {
     int status = STATUS_OK;
@@ -144,8 +159,9 @@ int covering_open(const Cli *cli, CoverageRequest *s, WhammcCoverage *c, Buf *ap
         !debug_prepare(cli, &s->debug, s->app, app))
         return STATUS_ERROR;
     whammc_coverage_locate(c, &s->debug.info);
-    return covering_messages(
+    int status = covering_messages(
         cli, c, whammc_coverage_set_module(c, file_title(s->app), app->data, app->len));
+    return status == STATUS_OK ? include_objects(cli, s, c) : status;
 }
 
 int covering_saved(const Cli *cli, CoverageRequest *s) {
@@ -165,5 +181,6 @@ void covering_free(CoverageRequest *s) {
     vec_free(&s->from);
     vec_free(&s->include);
     vec_free(&s->exclude);
+    vec_free(&s->objects);
     debug_free(&s->debug);
 }

@@ -42,28 +42,39 @@ static Str shown_name(CoverageMaker *maker, const LocationFrame *f) {
     return name;
 }
 
-void coverage_function(CoverageMaker *maker, const LocationFrame *f, uint64_t count) {
+CoveragePlace coverage_place(CoverageMaker *maker, const LocationFrame *f) {
     bool declared = f->declared && f->declared_file.len;
-    Str path = declared ? f->declared_file : f->file;
-    CoverageFunction function = {declared ? f->declared : f->line, shown_name(maker, f), count};
-    if (!path.len || !function.line || !function.name.len)
+    CoveragePlace p = {.path = declared ? f->declared_file : f->file,
+                       .line = declared ? f->declared : f->line,
+                       .name = shown_name(maker, f)};
+    if (!p.line || !p.name.len)
+        p.path = (Str){0};
+    return p;
+}
+
+void coverage_function(CoverageMaker *maker, const LocationFrame *f, uint64_t count) {
+    CoveragePlace p = coverage_place(maker, f);
+    if (!p.path.len)
         return;
+    CoverageFile *file = file_of(maker, p.path);
+    vec_push(&file->functions, ((CoverageFunction){p.line, p.name, count}));
+}
+
+void coverage_idle_line(CoverageMaker *maker, Str path, uint32_t line) {
     CoverageFile *file = file_of(maker, path);
-    vec_push(&file->functions, function);
+    /* Lines come in the order of the code: often the same one again. */
+    if (!file->lines.len || vec_last(&file->lines).line != line ||
+        vec_last(&file->lines).count != 0)
+        vec_push(&file->lines, ((CoverageLine){line, 0}));
 }
 
 static void add_removed_line(void *ctx, const LocationFrame *f) {
-    CoverageMaker *maker = ctx;
-    CoverageFile *file = file_of(maker, f->file);
-    /* Lines come in the order of the code: often the same one again. */
-    if (!file->lines.len || vec_last(&file->lines).line != f->line ||
-        vec_last(&file->lines).count != 0)
-        vec_push(&file->lines, ((CoverageLine){f->line, 0}));
+    coverage_idle_line(ctx, f->file, f->line);
 }
 
 static void add_removed_function(void *ctx, const LocationFrame *f) {
     if (f->declared && f->declared_file.len)
-        add_removed_line(ctx, &(LocationFrame){.file = f->declared_file, .line = f->declared});
+        coverage_idle_line(ctx, f->declared_file, f->declared);
     coverage_function(ctx, f, 0);
 }
 
@@ -248,6 +259,8 @@ void coverage_make(Coverage *c, const WasmModule *m, const Places *places, Locat
     sources->embedded = l;
     coverage_walk(&maker);
     locations_removed(l, add_removed_line, add_removed_function, &maker);
+    if (options->objects && locations_dwarf(l, &(Str){0}))
+        coverage_missing(&maker, sources);
     settle(&maker, sources);
     map_free(&maker.files);
 }

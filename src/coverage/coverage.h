@@ -4,12 +4,14 @@
  * The count of a line in one copy of its code is the largest count of its instructions, apart from
  * those that only structure the code (block, loop, else, end). Functions that were inlined,
  * instantiated from a template, or compiled in several units have several copies, whose counts are
- * added up. Code that the linker removed has the count 0.
+ * added up. Code that the linker removed has the count 0, as far as the program's debug information
+ * or the object files have it.
  */
 #ifndef WHAMMC_COVERAGE_COVERAGE_H
 #define WHAMMC_COVERAGE_COVERAGE_H
 
 #include "coverage/marks.h"
+#include "coverage/objects.h"
 #include "locations/locations.h"
 #include "report/places.h"
 #include "annotate/source.h"
@@ -56,6 +58,7 @@ typedef struct CoverageFile {
 } CoverageFile;
 
 typedef struct CoverageOptions {
+    CoverageObjects *objects;   /* NULL = none */
     bool mangled;               /* names of functions are not demangled */
     bool without_text;          /* include files without text */
     bool no_markers;            /* ignore LCOV_EXCL_LINE and so on in sources */

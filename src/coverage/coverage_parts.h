@@ -1,6 +1,7 @@
 /*
  * coverage/coverage_parts.h - shared by coverage.c, which makes a Coverage, coverage_code.c, which
- * walks over the code, and coverage_marker.c, which reads markers in sources.
+ * walks over the code, coverage_missing.c, which adds functions of object files, and
+ * coverage_marker.c, which reads markers in sources.
  */
 #ifndef WHAMMC_COVERAGE_COVERAGE_PARTS_H
 #define WHAMMC_COVERAGE_COVERAGE_PARTS_H
@@ -20,14 +21,29 @@ typedef struct CoverageMaker {
     uint32_t last_file;
 } CoverageMaker;
 
+/* A function as it is counted. */
+typedef struct CoveragePlace {
+    Str path; /* empty = it is not counted, since it has no name or location */
+    uint32_t line;
+    Str name; /* in the arena */
+} CoveragePlace;
+
+/* Where the function of a frame is: at its declaration or, if that is unknown, at the frame's line.
+ */
+CoveragePlace coverage_place(CoverageMaker *maker, const LocationFrame *f);
 /* The index of the file with this path. */
 uint32_t coverage_file(CoverageMaker *maker, Str path);
-/* Adds a function that was entered `count` times, at its declaration or, if that is unknown, at the
- * frame's line. Does nothing if it has no name or location. */
+/* Adds a function that was entered `count` times, if it has a place. */
 void coverage_function(CoverageMaker *maker, const LocationFrame *f, uint64_t count);
+/* Adds a line that was not executed. */
+void coverage_idle_line(CoverageMaker *maker, Str path, uint32_t line);
 
 /* coverage_code.c: adds the counts of the program's functions. */
 void coverage_walk(CoverageMaker *maker);
+
+/* coverage_missing.c: adds the functions of object files that the program does not have, which only
+ * its DWARF tells. */
+void coverage_missing(CoverageMaker *maker, Sources *sources);
 
 /* coverage_marker.c: removes the lines and branches that markers in the text exclude. */
 void coverage_exclude(CoverageFile *f);

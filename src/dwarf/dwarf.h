@@ -76,6 +76,9 @@ typedef void DwarfFound(void *ctx, const DwarfFrame *frame);
 void dwarf_removed_lines(Dwarf *d, DwarfFound *found, void *ctx);
 void dwarf_removed_functions(Dwarf *d, DwarfFound *found, void *ctx);
 
+/* Calls `found` for each function that was inlined somewhere, even where nothing of it is left. */
+void dwarf_inlined_functions(Dwarf *d, DwarfFound *found, void *ctx);
+
 /* A path, and as it was recorded. */
 typedef struct DwarfPath {
     Str path, recorded; /* recorded.len 0 = it is too long */

@@ -64,24 +64,58 @@ static bool is_removed(const Dwarf *d, const DwarfUnit *u, const DwarfExtent *x)
     return dwarf_address(d, u, x->low, &low) && (dwarf_is_removed(u, low) || low == 0);
 }
 
+/* Passes on the names of the function that an entry is. */
+static void tell(Dwarf *d, uint32_t entry, DwarfFound *found, void *ctx) {
+    DwarfFrame frame = {0};
+    DwarfNames names = dwarf_names(d, entry);
+    dwarf_name_frame(&frame, &names);
+    found(ctx, &frame);
+}
+
 static void find_removed(Dwarf *d, const DwarfUnit *u, DwarfFound *found, void *ctx) {
     DwarfCursor c = dwarf_unit_cursor(d, u, u->first);
     DwarfExtent x;
     uint32_t entry;
-    while (next_subprogram(d, u, &c, &entry, &x)) {
-        if (!is_removed(d, u, &x))
-            continue;
-        DwarfFrame frame = {0};
-        DwarfNames names = dwarf_names(d, entry);
-        dwarf_name_frame(&frame, &names);
-        found(ctx, &frame);
-    }
+    while (next_subprogram(d, u, &c, &entry, &x))
+        if (is_removed(d, u, &x))
+            tell(d, entry, found, ctx);
 }
 
 void dwarf_removed_functions(Dwarf *d, DwarfFound *found, void *ctx) {
     for (uint32_t i = 0; i < d->units.len; i++)
         if (d->units.at[i].abbrevs != NONE)
             find_removed(d, &d->units.at[i], found, ctx);
+}
+
+/* Reads an entry as far as it says whether the function was inlined. */
+static bool read_inlined(Dwarf *d, const DwarfUnit *u, const DwarfAbbrev *a, DwarfCursor *c) {
+    enum { INL_INLINED = 1, INL_DECLARED_INLINED = 3 };
+    const DwarfSpec *specs = dwarf_specs(d, u, a);
+    uint32_t inlined = 0;
+    for (uint32_t i = 0; i < a->count; i++) {
+        DwarfValue v = dwarf_attribute(u, c, &specs[i]);
+        if (specs[i].attribute == DW_AT_INLINE)
+            inlined = dwarf_small(v);
+    }
+    return inlined == INL_INLINED || inlined == INL_DECLARED_INLINED;
+}
+
+static void find_inlined(Dwarf *d, const DwarfUnit *u, DwarfFound *found, void *ctx) {
+    DwarfCursor c = dwarf_unit_cursor(d, u, u->first);
+    while (c.at < c.end) {
+        uint32_t entry = dwarf_tell(&c);
+        const DwarfAbbrev *a = dwarf_entry(d, u, &c);
+        if (a && a->tag == DW_TAG_SUBPROGRAM && read_inlined(d, u, a, &c))
+            tell(d, entry, found, ctx);
+        else if (a && a->tag != DW_TAG_SUBPROGRAM)
+            dwarf_skip_entry(d, u, a, &c);
+    }
+}
+
+void dwarf_inlined_functions(Dwarf *d, DwarfFound *found, void *ctx) {
+    for (uint32_t i = 0; i < d->units.len; i++)
+        if (d->units.at[i].abbrevs != NONE)
+            find_inlined(d, &d->units.at[i], found, ctx);
 }
 
 static int by_body(const void *pa, const void *pb) {

@@ -38,6 +38,7 @@ enum {
     DW_AT_LOW_PC = 0x11,
     DW_AT_HIGH_PC = 0x12,
     DW_AT_COMP_DIR = 0x1b,
+    DW_AT_INLINE = 0x20,
     DW_AT_ABSTRACT_ORIGIN = 0x31,
     DW_AT_DECL_FILE = 0x3a,
     DW_AT_DECL_LINE = 0x3b,

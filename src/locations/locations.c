@@ -304,6 +304,11 @@ void locations_removed(Locations *l, LocationFound *line, LocationFound *functio
     dwarf_removed_functions(l->dwarf, pass_on, &(Finder){l, function, ctx});
 }
 
+void locations_inlined(Locations *l, LocationFound *function, void *ctx) {
+    if (l->dwarf)
+        dwarf_inlined_functions(l->dwarf, pass_on, &(Finder){l, function, ctx});
+}
+
 /* ---- texts ---- */
 
 bool locations_text(Locations *l, Str path, Str *text) {

@@ -76,6 +76,9 @@ void locations_beginning(const LocationFrame *frame, Str *file, uint32_t *line);
 typedef void LocationFound(void *ctx, const LocationFrame *frame);
 void locations_removed(Locations *l, LocationFound *line, LocationFound *function, void *ctx);
 
+/* Calls `function` for each function that was inlined somewhere, with the same as above. */
+void locations_inlined(Locations *l, LocationFound *function, void *ctx);
+
 /* The module with the DWARF sections in use: the program or a separate file. False if locations do
  * not come from DWARF. */
 bool locations_dwarf(const Locations *l, Str *module);
