@@ -91,7 +91,8 @@ static bool is_symbols(Str name) {
 
 bool archive_next(Archive *a, ArchiveMember *m) {
     if (begins_with(a->bytes, THIN, MAGIC_SIZE))
-        return fail(a, "a thin archive has only the names of its members: give the members themselves");
+        return fail(
+            a, "a thin archive has only the names of its members: give the members themselves");
     if (!a->at)
         a->at = MAGIC_SIZE;
     while (a->at < a->bytes.len) {
