@@ -60,7 +60,7 @@ static void add_formals(Bind *b, BindRule *r) {
 /* The splicer saves operands that variants name. The exact types are those of the holes. */
 static Variant *make_variant(Bind *b, const BindRule *r) {
     Variant *v = arena_new(&b->plan.arena, Variant);
-    v->event = (Event){EVENT_OPCODE, WASM_OP_NOP, MODE_BEFORE};
+    v->event = (Event){.kind = EVENT_OPCODE, .op = WASM_OP_NOP, .mode = MODE_BEFORE};
     v->shapes.only = arena_new(&b->plan.arena, Shape);
     v->shapes.only->variant = v;
     v->shapes.only->index = b->plan.shapes.len;

@@ -761,11 +761,12 @@ static bool has_traps(const Segments *s, uint32_t segment, uint32_t *cursor) {
 }
 
 static Located locate(Bind *b, const BindHit *h, unsigned ways, uint32_t *cursor) {
-    CountEvent e = {{EVENT_OPCODE, WASM_OP_NOP, MODE_BEFORE}, .ways = (uint8_t)ways};
+    CountEvent e = {{.kind = EVENT_OPCODE, .op = WASM_OP_NOP, .mode = MODE_BEFORE},
+                    .ways = (uint8_t)ways};
     Site site = {.m = &b->p.m, .func = h->func, .pc = h->pc};
     WasmInstr i;
     if (!h->pc) {
-        e.event = (Event){EVENT_FUNC_ENTRY, WASM_OP_NOP, MODE_NONE};
+        e.event = (Event){.kind = EVENT_FUNC_ENTRY, .op = WASM_OP_NOP};
     } else {
         i = instr_at(&b->p.m, h);
         e.event.op = (WasmOp)i.op;

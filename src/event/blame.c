@@ -145,7 +145,9 @@ static bool has_in_some_mode(WasmOp op, Str name) {
     Bound b;
     uint32_t n = op_modes(op, modes);
     for (uint32_t i = 0; i < n; i++)
-        if (event_name_lookup((Event){EVENT_OPCODE, op, modes[i]}, name, &b) && !b.only_bound)
+        if (event_name_lookup((Event){.kind = EVENT_OPCODE, .op = op, .mode = modes[i]}, name,
+                              &b) &&
+            !b.only_bound)
             return true;
     return false;
 }
@@ -154,7 +156,7 @@ static bool has_in_some_mode(WasmOp op, Str name) {
 static void put_other_events(Str name, Buf *out) {
     Bound bound;
     for (uint32_t kind = 0; kind < EVENT_OPCODE; kind++) {
-        Event e = {(EventKind)kind, WASM_OP_NOP, MODE_NONE};
+        Event e = {.kind = (EventKind)kind, .op = WASM_OP_NOP};
         if (!event_name_lookup(e, name, &bound))
             continue;
         buf_printf(out, "%s", out->len ? ", " : "");
@@ -237,8 +239,9 @@ static void hint_alt(const Blame *b, Str name, Diags *diags, Diag *d) {
     for (uint32_t i = 0; i < b->events.len; i++) {
         bool any = false;
         for (uint32_t k = 0; k < 2 && b->events.at[i].kind == EVENT_OPCODE; k++)
-            any |= event_function_lookup((Event){EVENT_OPCODE, b->events.at[i].op, alts[k]}, name,
-                                         &out, &params, &nparams, &result);
+            any |= event_function_lookup(
+                (Event){.kind = EVENT_OPCODE, .op = b->events.at[i].op, .mode = alts[k]}, name,
+                &out, &params, &nparams, &result);
         here &= any;
     }
     if (here)

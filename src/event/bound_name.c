@@ -6,7 +6,13 @@
 
 #include <stdio.h>
 
-enum { U8 = TYPE_U8, U16 = TYPE_U16, U32 = TYPE_U32, I32 = TYPE_I32, U64 = TYPE_U64 };
+enum {
+    U8 = TYPE_U8,
+    U16 = TYPE_U16,
+    U32 = TYPE_U32,
+    I32 = TYPE_I32,
+    U64 = TYPE_U64,
+};
 enum {
     BOOL = TYPE_BOOL,
     STR = TYPE_STR,
@@ -109,7 +115,7 @@ static const Type *letter_type(char letter) {
 
 /* argN or resN: a fixed type from the names column, else from the signature letters, else open
  * where the instruction's types depend on the site. */
-static bool operand_lookup(WasmOp op, bool result, uint32_t n, const Type **type) {
+static bool narrow_operand(WasmOp op, bool result, uint32_t n, const Type **type) {
     const WasmOpInfo *info = &wasm_ops[op];
     char word[16];
     snprintf(word, sizeof word, "%s%u", result ? "res" : "arg", n);
@@ -130,10 +136,32 @@ static bool operand_lookup(WasmOp op, bool result, uint32_t n, const Type **type
     return true;
 }
 
-/* An address, a table index or a size, among these operands or results: i32 or i64. */
-static bool is_address(const char *letters, uint32_t n) {
+bool operand_is_address(WasmOp op, bool result, uint32_t n) {
+    const char *letters = result ? wasm_ops[op].results : wasm_ops[op].operands;
     size_t count = strlen(letters);
-    return *letters != '*' && n < count && letters[count - 1 - n] == 'a';
+    if (*letters == '*') /* the table index on top of the arguments */
+        return !result && n == 0 &&
+               (op == WASM_OP_CALL_INDIRECT || op == WASM_OP_RETURN_CALL_INDIRECT);
+    return n < count && letters[count - 1 - n] == 'a';
+}
+
+bool event_is_wide(Event e, bool result, uint32_t n) {
+    unsigned bit = result ? WIDE_RESULT : n < 7 ? 1u << n : 0;
+    return e.wide & bit && operand_is_address(e.op, result, n);
+}
+
+/* The type of an address at an event: that of 32 bits, or as wide as it is there. */
+static const Type *address_type(Event e, bool result, uint32_t n, const Type *narrow) {
+    if (!narrow || !event_is_wide(e, result, n))
+        return narrow;
+    return type_is_signed(narrow) ? T(I64) : T(U64);
+}
+
+static bool operand_lookup(Event e, bool result, uint32_t n, const Type **type) {
+    if (!narrow_operand(e.op, result, n, type))
+        return false;
+    *type = address_type(e, result, n, *type);
+    return true;
 }
 
 /* Names of the LISTED kind that follow from the instruction rather than from its names column. Some
@@ -298,6 +326,17 @@ const char *event_name_like(Str name) {
     return like;
 }
 
+/* Names that are made of an address have its type. */
+static bool widen_address(Event e, NameId id, const Type **type) {
+    uint32_t n = 0;
+    bool writes;
+    if (id == NAME_ADDR || id == NAME_EFFECTIVE_ADDR)
+        op_access(e.op, &n, &writes);
+    if (id == NAME_ADDR || id == NAME_EFFECTIVE_ADDR || id == NAME_TABLE_ENTRY_IDX)
+        *type = address_type(e, false, n, *type);
+    return true;
+}
+
 static bool lookup(Event e, Str name, Bound *out) {
     NameId id;
     uint32_t n;
@@ -335,21 +374,17 @@ static bool lookup(Event e, Str name, Bound *out) {
     }
     if (e.kind != EVENT_OPCODE)
         return id == NAME_INSTR_COUNT && e.kind == EVENT_BLOCK_END;
-    const WasmOpInfo *info = &wasm_ops[e.op];
     out->literal = op_constant(e.op, id, &out->value);
     switch (id) {
     case NAME_ARG:
         out->assignable = true;
-        out->boundable = is_address(info->operands, n) ||
-                         info->imm == WASM_IMM_TYPE_TABLE; /* u64 for 64-bit memories */
-        return operand_lookup(e.op, false, n, &out->type);
+        out->boundable = operand_is_address(e.op, false, n);
+        return operand_lookup(e, false, n, &out->type);
     case NAME_RES:
         out->assignable = true;
-        out->boundable = is_address(info->results, n) &&
-                         e.op != WASM_OP_MEMORY_GROW; /* `failed` reads it as an i32 */
+        out->boundable = operand_is_address(e.op, true, n);
         out->only_bound = e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT; /* what is to supply */
-        return (e.mode == MODE_AFTER || out->only_bound) &&
-               operand_lookup(e.op, true, n, &out->type);
+        return (e.mode == MODE_AFTER || out->only_bound) && operand_lookup(e, true, n, &out->type);
     case NAME_IMM: return immediate_lookup(e.op, n, out);
     case NAME_BACK_EDGE:
         return e.op == WASM_OP_LOOP && (e.mode == MODE_BEFORE || e.mode == MODE_ENTRY);
@@ -358,7 +393,8 @@ static bool lookup(Event e, Str name, Bound *out) {
     case NAME_FAILED: return e.mode == MODE_AFTER && listed(e.op, id, &out->type, &out->is_static);
     default: break;
     }
-    return names[id].where == OPCODE || listed(e.op, id, &out->type, &out->is_static);
+    return names[id].where == OPCODE ||
+           (listed(e.op, id, &out->type, &out->is_static) && widen_address(e, id, &out->type));
 }
 
 void event_name_each(Event e, void (*add)(void *ctx, Str name, const Bound *bound), void *ctx) {

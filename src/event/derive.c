@@ -241,6 +241,23 @@ static Expr *taken(Build *b, WasmOp op) {
     }
 }
 
+static Expr *address(Build *b, Event e) {
+    uint32_t n;
+    bool writes;
+    op_access(e.op, &n, &writes);
+    return arg(b, n, event_is_wide(e, false, n) ? T(U64) : T(U32));
+}
+
+static Expr *effective_address(Build *b, Event e) {
+    Expr *at = address(b, e), *offset = name(b, NAME_OFFSET, 0, T(U64), true);
+    return binary(b, OP_ADD, at, at->type == offset->type ? offset : cast(b, offset, at->type));
+}
+
+/* A size that is -1. */
+static Expr *failed(Build *b, const Type *size) {
+    return binary(b, OP_EQ, name(b, NAME_RES, 0, size, false), integer(b, size, (uint64_t)-1));
+}
+
 bool derived_is_condition(int id) {
     return id == NAME_TAKEN || id == NAME_TRAP || id == NAME_BACK_EDGE;
 }
@@ -267,21 +284,13 @@ Expr *derive_expr(Arena *a, Expr *e, Event event) {
     if (e->kind != EXPR_NAME || !e->is_bound || event.kind != EVENT_OPCODE)
         return e;
     Build b = {a, e->span};
-    uint32_t addr;
-    bool writes;
     if (derived_is_condition(e->bound.id) && !has_condition(e, event))
         return truth(&b, false);
     switch (e->bound.id) {
-    case NAME_ADDR: op_access(event.op, &addr, &writes); return arg(&b, addr, T(U32));
-    case NAME_EFFECTIVE_ADDR: {
-        op_access(event.op, &addr, &writes);
-        Expr *offset = cast(&b, name(&b, NAME_OFFSET, 0, T(U64), true), T(U32));
-        return binary(&b, OP_ADD, arg(&b, addr, T(U32)), offset);
-    }
-    case NAME_FAILED:
-        return binary(&b, OP_EQ, name(&b, NAME_RES, 0, T(I32), false),
-                      integer(&b, T(I32), (uint64_t)-1));
-    case NAME_TABLE_ENTRY_IDX: return arg(&b, 0, T(I32));
+    case NAME_ADDR: return address(&b, event);
+    case NAME_EFFECTIVE_ADDR: return effective_address(&b, event);
+    case NAME_FAILED: return failed(&b, event_is_wide(event, true, 0) ? T(I64) : T(I32));
+    case NAME_TABLE_ENTRY_IDX: return arg(&b, 0, event_is_wide(event, false, 0) ? T(I64) : T(I32));
     case NAME_TARGET: return target(&b);
     case NAME_TAKEN: return taken(&b, event.op);
     case NAME_TRAP: return traps(&b, event.op);

@@ -258,7 +258,7 @@ static void expand_opcodes(Expansion *x) {
                 nearest_add(&x->near_mode, surfaces[modes[k]]);
             if (pattern_matches(x->rule->parts[3].pattern, surfaces[modes[k]])) {
                 x->mode = true;
-                vec_push(x->out, ((Event){EVENT_OPCODE, op, modes[k]}));
+                vec_push(x->out, ((Event){.kind = EVENT_OPCODE, .op = op, .mode = modes[k]}));
             }
         }
     }
@@ -274,7 +274,7 @@ static void expand_kind(Expansion *x, EventKind kind) {
         /* begin, end, report: only rules of two parts reach them. */
         if (x->rule->nparts == 2) {
             x->package = x->event = x->mode = true;
-            vec_push(x->out, ((Event){kind, 0, MODE_NONE}));
+            vec_push(x->out, ((Event){.kind = kind}));
         }
         return;
     }
@@ -292,7 +292,7 @@ static void expand_kind(Expansion *x, EventKind kind) {
     x->event = true;
     if (x->rule->nparts == 3) {
         x->mode = true;
-        vec_push(x->out, ((Event){kind, 0, MODE_NONE}));
+        vec_push(x->out, ((Event){.kind = kind}));
     }
 }
 

@@ -62,11 +62,14 @@ typedef enum FunctionMonitor {
     FUNCTION_NO_DATA,
 } FunctionMonitor;
 
+enum { WIDE_RESULT = 0x80 };
+
 /* One thing a rule can match: an event in one mode. */
 typedef struct Event {
     EventKind kind;
-    WasmOp op; /* EVENT_OPCODE */
-    Mode mode; /* EVENT_OPCODE, else MODE_NONE */
+    WasmOp op;    /* EVENT_OPCODE */
+    Mode mode;    /* EVENT_OPCODE, else MODE_NONE */
+    uint8_t wide; /* bit n: operand n is an address of 64 bits; WIDE_RESULT: so is the result */
 } Event;
 
 typedef Vec(Event) Events;
@@ -145,6 +148,12 @@ const char *function_doc(FnId id);
 void event_function_each(Event e, void (*add)(void *ctx, FnId id), void *ctx);
 /* "alt_call_by_id". */
 const char *function_name(FnId id);
+
+/* Whether an operand (or result) is an address, index or size of a memory or table: i64 if that has
+ * 64-bit addresses (Event.wide). */
+bool operand_is_address(WasmOp op, bool result, uint32_t n);
+/* Whether it has 64 bits at this event. */
+bool event_is_wide(Event e, bool result, uint32_t n);
 
 /* Whether monitors have a function, or why not. */
 FunctionMonitor function_monitor(FnId id);

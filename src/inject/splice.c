@@ -80,7 +80,6 @@ void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const Splic
 
 static void free_saved(Saved *v) {
     vec_free(&v->local);
-    vec_free(&v->narrow);
     vec_free(&v->type);
 }
 
@@ -156,7 +155,6 @@ static WasmType operand_type(const Site *site, const SiteTypes *types, bool resu
 static uint32_t add_saved(LocalPool *pool, Saved *v, WasmType type, bool keep) {
     uint32_t local = keep ? pool_keep(pool, type) : pool_take(pool, type);
     vec_push(&v->local, local);
-    vec_push(&v->narrow, local);
     vec_push(&v->type, type);
     return local;
 }
@@ -166,7 +164,7 @@ static uint32_t add_saved(LocalPool *pool, Saved *v, WasmType type, bool keep) {
 static void save(Splicer *s, const Site *site, const SiteTypes *types, bool result, uint32_t n,
                  bool tee, bool keep) {
     Saved *v = result ? &s->results : &s->args;
-    v->local.len = v->narrow.len = v->type.len = 0;
+    v->local.len = v->type.len = 0;
     for (uint32_t k = 0; k < n; k++) {
         WasmType type = operand_type(site, types, result, k);
         uint32_t local = add_saved(&s->pool, v, type, keep);
@@ -194,7 +192,7 @@ bool splice_results_take(Splicer *s, const Site *site, const Match *matches, uin
     Need wanted = {0};
     for (uint32_t i = 0; i < n; i++)
         need(&wanted, &matches[i].action->variant->results, false);
-    v->local.len = v->narrow.len = v->type.len = 0;
+    v->local.len = v->type.len = 0;
     for (uint32_t k = 0; k < wanted.count; k++) {
         assert(k < t->nresults);
         add_saved(&s->pool, v, t->results[t->nresults - 1 - k], true);
@@ -213,52 +211,6 @@ void splice_results_clear(Splicer *s) {
 
 void splice_results_give(Splicer *s) {
     hole_restore(s, &s->results, s->results.local.len);
-}
-
-/* A 64-bit address or size that the template treats as 32 bits. */
-static bool is_narrowed(const Saved *v, const Operand *o) {
-    return o->used && o->n < v->type.len && v->type.at[o->n] == WASM_I64 &&
-           type_wasm(o->type) == WASM_I32;
-}
-
-/* Sets a local to another one, converted by an instruction. */
-static void convert(Splicer *s, uint32_t from, WasmOp op, uint32_t to) {
-    hole_put_local(s, HOLE_GET, from);
-    wasm_put_op(s->out, op);
-    hole_put_local(s, HOLE_SET, to);
-}
-
-/* Makes the narrow copies that the matches ask for. */
-static void narrow(Splicer *s, const Match *matches, uint32_t n, bool result, bool keep) {
-    Saved *v = result ? &s->results : &s->args;
-    for (uint32_t i = 0; i < n; i++) {
-        const Variant *variant = matches[i].shape->variant;
-        const Operands *list = result ? &variant->results : &variant->args;
-        for (uint32_t k = 0; k < list->len; k++) {
-            uint32_t a = list->at[k].n;
-            if (!is_narrowed(v, &list->at[k]) || v->narrow.at[a] != v->local.at[a])
-                continue;
-            v->narrow.at[a] = keep ? pool_keep(&s->pool, WASM_I32) : pool_take(&s->pool, WASM_I32);
-            convert(s, v->local.at[a], WASM_OP_I32_WRAP_I64, v->narrow.at[a]);
-        }
-    }
-}
-
-/* Copies what templates assigned to narrow copies to the values: addresses, or sizes, where -1
- * means failure. */
-static void widen(Splicer *s, const Match *matches, uint32_t n, bool result) {
-    Saved *v = result ? &s->results : &s->args;
-    for (uint32_t i = 0; i < n; i++) {
-        const Variant *variant = matches[i].shape->variant;
-        const Operands *list = result ? &variant->results : &variant->args;
-        for (uint32_t k = 0; k < list->len; k++) {
-            uint32_t a = list->at[k].n;
-            if (list->at[k].assigned && is_narrowed(v, &list->at[k]))
-                convert(s, v->narrow.at[a],
-                        result ? WASM_OP_I64_EXTEND_I32_S : WASM_OP_I64_EXTEND_I32_U,
-                        v->local.at[a]);
-        }
-    }
 }
 
 static bool in_mode(const Match *m, Mode mode) {
@@ -436,10 +388,7 @@ static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, con
 static void splice_after(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                          uint32_t n, Need results) {
     save(s, site, types, true, results.count, !results.assigned, false);
-    narrow(s, matches, n, true, false);
     splice_mode(s, site, matches, n, MODE_AFTER);
-    if (results.assigned)
-        widen(s, matches, n, true);
     if (results.count)
         hole_restore(s, &s->results, results.assigned ? results.count : results.count - 1);
 }
@@ -748,14 +697,11 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     bool popped = w.alt || wraps;
     bool keep_on_stack = !w.args.assigned && !popped;
     save(s, site, types, false, w.args.count, keep_on_stack, w.construct);
-    narrow(s, matches, n, false, w.construct);
     if (w.before)
         splice_mode(s, site, matches, n, MODE_BEFORE);
     s->landing = w.landing ? ++s->nlandings : 0;
     if (!w.alt)
         put_landing_flag(s);
-    if (w.args.assigned)
-        widen(s, matches, n, false);
     if (!popped && w.args.count)
         hole_restore(s, &s->args, keep_on_stack ? w.args.count - 1 : w.args.count);
     if (s->out->len > from)

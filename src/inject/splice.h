@@ -42,12 +42,10 @@ typedef struct LeafLocal {
 } LeafLocal;
 typedef Vec(LeafLocal) LeafLocals;
 
-/* Operands or results that were moved into locals. Templates see those of 64-bit addresses and
- * sizes as 32-bit values, unless they ask for all bits: then there are two locals. */
+/* Operands or results that were moved into locals. */
 typedef struct Saved {
-    Vec(uint32_t) local;  /* as it was on the stack */
-    Vec(uint32_t) narrow; /* the wrapped copy, if there is one; else the same */
-    Vec(WasmType) type;   /* on the stack */
+    Vec(uint32_t) local;
+    Vec(WasmType) type; /* on the stack */
 } Saved;
 
 /* A construct that runs only if the predicate of its alt probe is false: another construct

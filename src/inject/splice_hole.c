@@ -193,17 +193,12 @@ void hole_put_leave(Splicer *s, bool ends) {
     vec_push(&s->leaves, ((Leave){s->out->len, ends}));
 }
 
-/* The local of an operand or result: its narrow copy, if the hole has another type. */
-static uint32_t saved_local(const Saved *v, const Hole *h) {
-    return h->type == v->type.at[h->n] ? v->local.at[h->n] : v->narrow.at[h->n];
-}
-
 /* Accesses the local that a hole is about; false if it is about something else. */
 static bool put_own_local(Splicer *s, const Hole *h) {
     uint32_t local;
     switch ((HoleKind)h->kind) {
-    case HOLE_ARG: local = saved_local(&s->args, h); break;
-    case HOLE_RESULT: local = saved_local(&s->results, h); break;
+    case HOLE_ARG: local = s->args.local.at[h->n]; break;
+    case HOLE_RESULT: local = s->results.local.at[h->n]; break;
     case HOLE_LOCAL: local = h->n; break;
     case HOLE_TEMP: local = s->temps.at[h->n]; break;
     case HOLE_BACK: local = s->back; break;

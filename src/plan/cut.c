@@ -68,7 +68,9 @@ static void use_operand(Variant *v, const Bound *b, const Type *type, Dependence
     }
     o->used |= use != ASKED;
     o->assigned |= use == ASSIGNED;
+    o->bound |= use == ASKED;
     v->asks.types |= operand && !fixed;
+    v->asks.addresses |= operand && operand_is_address(v->event.op, result, b->n);
 }
 
 /* An operand that is taken as it is. */

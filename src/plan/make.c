@@ -218,6 +218,14 @@ static void note_statics(Variant *v) {
             ast_walk_probe(&(Probe){.predicate = v->probe->vars[i]->init}, forget_static, v);
 }
 
+/* Some operand or the result is as wide as a memory or table. */
+static bool has_address(Event e) {
+    bool has = e.kind == EVENT_OPCODE && operand_is_address(e.op, true, 0);
+    for (uint32_t n = 0; n < 3 && e.kind == EVENT_OPCODE; n++)
+        has |= operand_is_address(e.op, false, n);
+    return has;
+}
+
 static Variant *add_variant(Plan *plan, Script *script, uint32_t source, Event e) {
     const PlanProbe *p = &plan->probes.at[source];
     Variant *v = arena_new(&plan->arena, Variant);
@@ -226,7 +234,8 @@ static Variant *add_variant(Plan *plan, Script *script, uint32_t source, Event e
     v->event = e;
     v->branches = branch_has_ways(e);
     v->alt.is = e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT;
-    bool only = p->events.len == 1 && !v->alt.is; /* alt bodies may be retyped */
+    bool retyped = v->alt.is || has_address(e); /* at some sites */
+    bool only = p->events.len == 1 && !retyped;
     v->probe = only ? p->probe : ast_clone_probe(script, p->probe);
     v->alt.wanted = v->alt.is ? alt_type(e) : NULL;
     vec_push(&plan->variants, v);
@@ -296,6 +305,40 @@ Variant *plan_retyped(Plan *plan, const Variant *v, const Type *wanted) {
             found.list.len ? arena_printf(&plan->arena, "%s", found.list.at[0]->message) : NULL;
     }
     diag_free(&found);
+    return other;
+}
+
+/* Hints for the errors about a variant for 64-bit addresses. */
+static void hint_wide(Diags *diags, uint32_t first, const Site *s) {
+    const char *op = wasm_ops[s->instr->op].mnemonic;
+    const char *of = wasm_ops[s->instr->op].category == WASM_CAT_TABLE ||
+                             wasm_ops[s->instr->op].imm == WASM_IMM_TYPE_TABLE
+                         ? "table"
+                         : "memory";
+    for (uint32_t i = first; i < diags->list.len; i++)
+        diag_hint(diags, diags->list.at[i],
+                  "the %s at offset %u of function %u is of a %s with 64-bit addresses, so "
+                  "addresses there have 64 bits; 'as u64' fits %s of both kinds",
+                  op, s->pc, s->func, of, strcmp(of, "table") ? "memories" : "tables");
+}
+
+Variant *plan_widened(Plan *plan, Variant *v, const Site *s, uint8_t wide) {
+    for (uint32_t i = 0; i < v->wider.len; i++)
+        if (v->wider.at[i]->event.wide == wide)
+            return v->wider.at[i];
+    if (!wide)
+        return v;
+    Event e = v->event;
+    e.wide = wide;
+    Variant *other = add_variant(plan, plan->scripts.at[v->script], v->source, e);
+    uint32_t deferred = plan->cells.elements.len, first = plan->diags->list.len;
+    if (make_variant(plan, other, NULL, plan->diags) && cut_elements(plan, deferred, plan->diags)) {
+        cells_variant(plan, other);
+    } else {
+        other->impossible = true;
+        hint_wide(plan->diags, first, s);
+    }
+    vec_push(&v->wider, other);
     return other;
 }
 
@@ -507,6 +550,7 @@ static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
 bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, const Libraries *libraries,
                const PlanOptions *options, Diags *diags) {
     *plan = (Plan){.libraries = libraries,
+                   .diags = diags,
                    .cells.wanted = options->cells,
                    .empty_bodies = options->empty_bodies};
     bool ok = true;
@@ -535,6 +579,7 @@ static void free_variant(Variant *v) {
     vec_free(&v->globals);
     vec_free(&v->alt_calls);
     vec_free(&v->alt.others);
+    vec_free(&v->wider);
     vec_free(&v->dups);
     vec_free(&v->statics);
     vec_free(&v->memory_calls);

@@ -83,24 +83,21 @@ static bool compatible(WasmType at_site, const Type *wanted) {
     return at_site == WASM_BOT || at_site == type_wasm(wanted);
 }
 
-/* Operand n of a list that is ordered deepest first. Addresses of 64-bit memories are wrapped when
- * they are saved. */
-static bool has_operand(const WasmTypes *list, const Operand *o, bool address) {
-    if (o->n >= list->len)
-        return false;
-    if (o->any)
-        return true;
-    WasmType t = list->at[list->len - 1 - o->n];
-    return compatible(t, o->type) || (address && t == WASM_I64 && type_wasm(o->type) == WASM_I32);
+/* Operand n of a list that is ordered deepest first. */
+static bool has_operand(const WasmTypes *list, const Operand *o) {
+    return o->n < list->len && (o->any || compatible(list->at[list->len - 1 - o->n], o->type));
 }
 
-bool operand_is_address(WasmOp op, bool result, uint32_t n) {
-    const char *letters = result ? wasm_ops[op].results : wasm_ops[op].operands;
-    size_t count = strlen(letters);
-    if (*letters == '*') /* the table index on top of the arguments */
-        return !result && n == 0 &&
-               (op == WASM_OP_CALL_INDIRECT || op == WASM_OP_RETURN_CALL_INDIRECT);
-    return n < count && letters[count - 1 - n] == 'a';
+/* Event.wide of a variant that asks for addresses, at the current instruction. */
+static uint8_t wide_at(const Matcher *w, WasmOp op) {
+    const WasmTypes *args = &w->types.operands, *results = &w->types.results;
+    unsigned wide = 0;
+    for (uint32_t n = 0; n < args->len && n < 7; n++)
+        if (operand_is_address(op, false, n) && args->at[args->len - 1 - n] == WASM_I64)
+            wide |= 1u << n;
+    if (results->len && operand_is_address(op, true, 0) && vec_last(results) == WASM_I64)
+        wide |= WIDE_RESULT;
+    return (uint8_t)wide;
 }
 
 /* Steps to the end of the construct that the typer is in. False: the code does not fit. */
@@ -143,7 +140,6 @@ static bool results_fit(const WasmModule *m, uint32_t func, const Operands *resu
 
 /* The bounds of the variant hold at the current instruction. */
 static bool types_fit(Matcher *w, const Variant *v, const Site *s) {
-    const WasmInstr *i = s->instr;
     for (uint32_t k = 0; k < v->locals.len; k++) {
         const Operand *o = &v->locals.at[k];
         if (o->n >= w->locals.len || !compatible(w->locals.at[o->n], o->type))
@@ -160,13 +156,11 @@ static bool types_fit(Matcher *w, const Variant *v, const Site *s) {
     if (!v->asks.types)
         return true;
     for (uint32_t k = 0; k < v->args.len; k++)
-        if (!has_operand(&w->types.operands, &v->args.at[k],
-                         operand_is_address((WasmOp)i->op, false, v->args.at[k].n)))
+        if (!has_operand(&w->types.operands, &v->args.at[k]))
             return false;
     const WasmTypes *results = v->alt.is ? &w->types.supplies : &w->types.results;
     for (uint32_t k = 0; k < v->results.len; k++)
-        if (!has_operand(results, &v->results.at[k],
-                         operand_is_address((WasmOp)i->op, true, v->results.at[k].n)))
+        if (!has_operand(results, &v->results.at[k]))
             return false;
     return true;
 }
@@ -181,6 +175,8 @@ static Shape *shape_of(Matcher *w, Action *a, const Site *s) {
     Variant *v = a->variant;
     if (is_quiet(w, a, s))
         return NULL;
+    if (v->asks.addresses && !w->accept)
+        v = plan_widened(w->plan, v, s, wide_at(w, (WasmOp)s->instr->op));
     bool fits = w->accept ? w->accept(w->ctx, w, a, s) : !asks_for_types(v) || types_fit(w, v, s);
     Shape *shape = fits ? plan_shape(w->plan, v, s) : NULL;
     return shape && v->alt.is ? alt_fit(w->plan, shape, s, &w->types) : shape;

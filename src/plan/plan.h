@@ -30,6 +30,7 @@ typedef struct Operand {
     bool any;  /* of any type: i32, i64 or a reference */
     bool used; /* else only its type matters */
     bool assigned;
+    bool bound; /* a bound says the type */
     bool fixed; /* every match has it with this type, so the site need not be checked */
 } Operand;
 typedef Vec(Operand) Operands;
@@ -123,6 +124,7 @@ typedef struct VariantAlt {
 /* What it asks of its sites. */
 typedef struct VariantAsks {
     bool types;     /* some operand is not fixed */
+    bool addresses; /* ... and is an address, with 32 bits or 64 */
     bool reference; /* of br_on_*, saved as operand 0 */
     bool targets;   /* the depth of a br_table's target by index */
     bool back;      /* `back_edge` */
@@ -173,6 +175,7 @@ typedef struct Variant {
     uint32_t nelements;   /* elements of maps that are not cells */
     bool has_texts;       /* some constants are strings */
     VariantAlt alt;
+    Vec(struct Variant *) wider; /* of the same probe, by Event.wide: for 64-bit addresses */
     uint32_t *vars; /* by Var.index: PlanVar id, UINT32_MAX for plain locals; of a scope: the
                        variables of its script */
     VariantShapes shapes;
@@ -301,6 +304,7 @@ typedef struct Plan {
     Vec(MemoryCall) memory_calls; /* Expr.slot - 1 of a call is the index */
     Lack lack; /* the first static call that had no value at a site, where its probe may match */
     Vec(Misfit) misfits;
+    Diags *diags; /* of plan_make, for what is found at sites */
     Vec(Shape *) shapes;
     bool has_exits; /* there is an '@exit' call in some script */
     void *
@@ -331,6 +335,11 @@ Shape *plan_shape_retyped(Plan *plan, Variant *v, const Variant *like, const Sit
 /* A variant of the same probe and event as alt variant v, whose body returns values of type
  * `wanted`: `impossible` if it cannot. */
 Variant *plan_retyped(Plan *plan, const Variant *v, const Type *wanted);
+
+/* The variant of the same probe and event for a site where these addresses have 64 bits
+ * (Event.wide); v itself if none has. If the script does not fit them it is `impossible`, and the
+ * plan's diagnostics say why. */
+Variant *plan_widened(Plan *plan, Variant *v, const Site *s, uint8_t wide);
 
 /* The shape of a variant with given values of its atoms, made on first use. */
 Shape *plan_shape_for(Plan *plan, Variant *v, uint64_t atoms);
@@ -520,9 +529,5 @@ static inline bool matcher_watches_func(const Matcher *w, uint32_t func) {
 static inline bool matcher_watches_funcs(const Matcher *w) {
     return w->watch_funcs[0] >= 0 || w->watch_funcs[1] >= 0;
 }
-
-/* Whether an operand (or result) is an address, index or size of a memory or table: i64 if that has
- * 64-bit addresses, which templates see wrapped. */
-bool operand_is_address(WasmOp op, bool result, uint32_t n);
 
 #endif
