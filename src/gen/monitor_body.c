@@ -151,18 +151,6 @@ Ref ask_record(Code *c, const MonitorRecord *record) {
                         binaryen.TypeInt32());
 }
 
-static bool is_wide(const Code *c, uint32_t n) {
-    return c->residue && n < 32 && (c->residue->wide >> n & 1);
-}
-
-/* Operand n as the language has it. */
-static Ref ask_operand(Code *c, uint32_t n, BinaryenType type) {
-    if (!is_wide(c, n))
-        return ask(c, PARAM_ARG, n, type);
-    return binaryen.Unary(c->b.module, binaryen.WrapInt64(),
-                          ask(c, PARAM_ARG, n, binaryen.TypeInt64()));
-}
-
 /* ---- static names ---- */
 
 typedef struct Known {
@@ -355,12 +343,10 @@ static Ref get_hole(Body *b, HoleKind kind, uint32_t n, BinaryenType type) {
     Code *c = b->ctx;
     switch (kind) {
     case HOLE_CONST: return get_const(b, n);
-    case HOLE_ARG: return ask_operand(c, n, type);
+    case HOLE_ARG: return ask(c, PARAM_ARG, n, type);
     case HOLE_LOCAL: return ask(c, PARAM_LOCAL, n, type);
     case HOLE_BACK: return own_get(c, monitor_back, type);
     case HOLE_WIDE:
-        if (is_wide(c, n))
-            return ask(c, PARAM_ARG, n, binaryen.TypeInt64());
         return binaryen.Unary(b->module, binaryen.ExtendUInt32(),
                               ask(c, PARAM_ARG, n, binaryen.TypeInt32()));
     case HOLE_VAR: return binaryen.GlobalGet(b->module, variable_name(c, n, type), type);

@@ -180,7 +180,7 @@ static Tri operand_fits(Event event, const Operand *o) {
     WasmType type = cut_fixed_type(event, false, o->n), want = type_wasm(o->type);
     if (o->fixed || type != WASM_BOT)
         return o->fixed || type == want ? TRI_YES : TRI_NO;
-    if (operand_is_address(event.op, false, o->n) && want == WASM_I32)
+    if (operand_is_address(event.op, false, o->n) && want == WASM_I32 && !o->bound)
         return *letters == '*' ? TRI_UNKNOWN : TRI_YES;
     if (*letters != '*' && o->n >= strlen(letters))
         return TRI_NO;
@@ -293,12 +293,16 @@ static bool leaves_row(const Variant *v) {
     return row;
 }
 
+static void add_row(Maker *m, UnitPart how, Gates gates) {
+    how.kind = PART_ROW;
+    if (leaves_row(how.action->variant))
+        add_part(m, how, gates);
+}
+
 /* An action that runs at locations where the atom has a value; the others have rows. */
 static void add_running(Maker *m, UnitPart how, Gates gates, uint32_t atom, bool value) {
     add_part(m, how, with(gates, atom, value));
-    how.kind = PART_ROW;
-    if (leaves_row(how.action->variant))
-        add_part(m, how, with(gates, atom, !value));
+    add_row(m, how, with(gates, atom, !value));
 }
 
 /* Whether a predicate is false where this part of it is. */
@@ -306,6 +310,25 @@ static bool is_conjunct(const Expr *predicate, const Expr *e) {
     if (predicate && predicate != e && predicate->kind == EXPR_BINARY && predicate->op == OP_AND)
         return is_conjunct(predicate->args[0], e) || is_conjunct(predicate->args[1], e);
     return predicate == e;
+}
+
+/* Refuses locations where an operand that the action reads as 32 bits is a 64-bit address. Returns
+ * the gates of the others. */
+static Gates refuse_wide(Maker *m, const UnitPart *how, Gates gates) {
+    static const char *const wide = "the script asks for a 64-bit address without a bound such as "
+                                    "(arg0: u64)";
+    const Action *a = how->action;
+    UnitPart refuse = {.kind = PART_REFUSE, .action = how->action, .bits = how->bits, .why = wide};
+    for (uint32_t i = 0; i < a->variant->args.len; i++) {
+        const Operand *o = &a->variant->args.at[i];
+        if (!o->used || o->bound || !operand_is_address(a->event.op, false, o->n) ||
+            type_wasm(o->type) != WASM_I32)
+            continue;
+        uint32_t atom = wide_atom(m, o->n);
+        add_part(m, refuse, with(with(gates, atom, true), simple_atom(m, ATOM_LIVE), true));
+        gates = with(gates, atom, false);
+    }
+    return gates;
 }
 
 /* An action with everything that it depends on. `how` has the flags. */
@@ -349,13 +372,10 @@ static void add_action(Maker *m, Action *a, UnitPart how, Gates gates) {
         add_part(m, how, gates);
         return;
     }
-    for (uint32_t i = 0; i < v->args.len; i++) {
-        const Operand *o = &v->args.at[i];
-        if (o->used && operand_is_address(a->event.op, false, o->n) &&
-            type_wasm(o->type) == WASM_I32)
-            wide_atom(m, o->n);
-    }
-    add_running(m, how, gates, simple_atom(m, ATOM_LIVE), true);
+    Gates narrow = refuse_wide(m, &how, gates);
+    uint32_t live = simple_atom(m, ATOM_LIVE);
+    add_part(m, how, with(narrow, live, true));
+    add_row(m, how, with(gates, live, false));
 }
 
 static void add_list(Maker *m, const ActionList *list, Mode mode, UnitPart how, Gates gates) {

@@ -145,7 +145,6 @@ typedef struct Residue {
     uint32_t nterms;
     uint32_t form; /* equal numbers in a list of units = the same code, but for the actions that
                       records and rows belong to */
-    uint32_t wide; /* bit n: operand n is an i64, of which 32 bits are wanted */
     bool counts;   /* some parts are PART_COUNT */
     bool probes;   /* ... some are not: there is a probe */
     bool apart;    /* both have records: each part has its own, else they share one */

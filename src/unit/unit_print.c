@@ -99,9 +99,6 @@ static void put_residue(const Plan *plan, const Unit *u, const Residue *r, Buf *
         put_part(plan, u, &r->parts[i], out);
         buf_printf(out, "\n");
     }
-    for (uint32_t n = 0; n < 32; n++)
-        if (r->wide >> n & 1)
-            buf_printf(out, "    arg%u is wide\n", n);
 }
 
 /* Instructions with the same residues. */

@@ -98,19 +98,6 @@ static uint32_t probe_text(Splitter *s, Variant *v, Event event, uint64_t atoms)
     return (uint32_t)*number;
 }
 
-/* Operands of a variant that come as i64. */
-static uint32_t wide_operands(const Unit *u, const Variant *v, uint32_t assignment) {
-    uint32_t wide = 0;
-    for (uint32_t k = 0; k < u->ntable; k++) {
-        if (u->atoms[k].kind != ATOM_WIDE || !(assignment >> k & 1))
-            continue;
-        for (uint32_t i = 0; i < v->args.len; i++)
-            if (v->args.at[i].used && v->args.at[i].n == u->atoms[k].n)
-                wide |= 1u << u->atoms[k].n;
-    }
-    return wide;
-}
-
 /* Whether monitors can do an addition at the end: records show only what is reported. */
 static bool is_kept(const Splitter *s, const Addition *a) {
     const Sum *sum = &s->counters->sums.at[a->sum];
@@ -135,10 +122,9 @@ static bool only_counts(const Splitter *s, const UnitPart *p) {
 typedef Vec(UnitPart) Parts;
 
 /* What is left of the unit: its parts, and two texts that tell residues apart, with and without the
- * actions. Returns Residue.wide. */
-static uint32_t decide(Splitter *s, const Unit *u, uint32_t assignment, Parts *parts, Buf *key,
-                       Buf *form) {
-    uint32_t wide = 0;
+ * actions. */
+static void decide(Splitter *s, const Unit *u, uint32_t assignment, Parts *parts, Buf *key,
+                   Buf *form) {
     parts->len = 0;
     key->len = form->len = 0;
     for (uint32_t i = 0; i < u->nparts; i++) {
@@ -158,8 +144,6 @@ static uint32_t decide(Splitter *s, const Unit *u, uint32_t assignment, Parts *p
                 p.kind = PART_COUNT;
             if (shape && (p.kind != PART_ROW || v->starts_dynamic || v->exits))
                 text = probe_text(s, v, p.action->event, shape->atoms);
-            if (p.kind == PART_ACTION)
-                wide |= wide_operands(u, v, assignment);
             p.entering = p.kind == PART_ACTION && shape && shape->atoms & SHAPE_ENTERING;
             variant = v;
         }
@@ -173,9 +157,7 @@ static uint32_t decide(Splitter *s, const Unit *u, uint32_t assignment, Parts *p
         buf_u32le(form, text);
         buf_bytes(key, &p.action, sizeof p.action);
     }
-    buf_u32le(form, wide);
     buf_bytes(key, form->data, form->len);
-    return wide;
 }
 
 static void find_terms(Splitter *s, uint32_t natoms, const uint64_t any[4], Residue *r) {
@@ -294,14 +276,12 @@ static bool tabulate(Splitter *s, const Unit *u, Residues *residues, uint64_t an
             any[a >> 6] |= bit;
             continue;
         }
-        uint32_t wide = decide(s, u, a, &parts, &key, &form);
+        decide(s, u, a, &parts, &key, &form);
         if (!parts.len)
             continue;
         Residue *r = residue_for(s, residues, &keys, &key, &parts);
-        if (!(r->when[0] | r->when[1] | r->when[2] | r->when[3])) {
-            r->wide = wide;
+        if (!(r->when[0] | r->when[1] | r->when[2] | r->when[3]))
             r->form = form_number(s, u, &form);
-        }
         r->when[a >> 6] |= bit;
         ok = u->dynamic || residues->len <= 1 || s->nresidues + residues->len <= UNIT_RESIDUES;
     }
