@@ -219,12 +219,19 @@ export function intercept(names, makeHost, owned = () => false) {
     return { args: [module, wants.asked ? imports : given, ...rest], finish };
   }
 
+  function tryEarly() {
+    let early = false;
+    try {
+      whenMade(() => instantiate(new Module(EMPTY_MODULE)), () => { early = true; });
+    } catch { /* where code may not be compiled, only loaded */ }
+    return early;
+  }
+
   // WebAssembly.instantiate of a module; `response`: what that came from, if it is known.
   function instantiateModule(given, response) {
     const job = begin(given);
     if (!job) return Reflect.apply(instantiate, WebAssembly, given);
-    if (isEarly === null) whenMade(() => instantiate(new Module(EMPTY_MODULE)), () => { isEarly = true; });
-    isEarly ??= false;
+    isEarly ??= tryEarly();
     const finish = async instance => job.finish(await instance, (await response)?.url);
     if (response || !isEarly) return finish(Reflect.apply(instantiate, WebAssembly, job.args));
     return whenMade(() => Reflect.apply(instantiate, WebAssembly, job.args), job.finish);

@@ -251,6 +251,16 @@ async function testClassic() {
   check('classic script', reports.join() === 'n=1\n', result, reports);
 }
 
+// As in Workers of Cloudflare, where modules are only loaded.
+async function testWithoutCompilers() {
+  const reports = [], module = new WebAssembly.Module(counting());
+  const realm = vm.createContext({ TextDecoder, reports, module, wasi, console }, { codeGeneration: { wasm: false } });
+  vm.runInContext(makeClassic(source), realm);
+  const result = await vm.runInContext(`whammc.onReport = text => reports.push(text);
+    WebAssembly.instantiate(module, wasi).then(({ exports }) => { exports.count(); whammc.patched.flush(); })`, realm).catch(e => e);
+  check('where nothing may be compiled', reports.join() === 'n=1\n', result, reports);
+}
+
 function testUncaughtTrap() {
   writeFileSync(join(work, 'app.wasm'), counting());
   writeFileSync(join(work, 'app.mjs'), `import { patch } from ${JSON.stringify(pathToFileURL(join(source, 'stdlib/host/whammc.js')).href)};
@@ -276,6 +286,7 @@ try {
   testHostStartFunction();
   await testPatch();
   await testClassic();
+  await testWithoutCompilers();
   testUncaughtTrap();
 } finally {
   rmSync(work, { recursive: true });
