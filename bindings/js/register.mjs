@@ -19,4 +19,4 @@ function runHere(args) {
 }
 
 const own = { words: [process.execPath, '--no-warnings', path('./bin/whammc.mjs')], parts: [path('./package.json'), COMPILER], runHere };
-register(import.meta.url, native ? { words: [native], parts: [native] } : own);
+await register(import.meta.url, native ? { words: [native], parts: [native] } : own);

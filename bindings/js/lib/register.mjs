@@ -239,6 +239,12 @@ function passOn(env, hook) {
   if (!options.includes(option)) env.NODE_OPTIONS = `${options} ${option}`.trim();
 }
 
+/** `deno test` and `bun test` end without telling of an exit. */
+async function watchTests(finish) {
+  if (globalThis.Deno) addEventListener('unload', finish);
+  if (globalThis.Bun) await import('bun:test').then(({ afterAll }) => afterAll(finish)).catch(() => { /* no test is run */ });
+}
+
 /**
  * `hook`: the address of the module that called this; `command`: the command whammc, its words and the files that it consists of. That of
  * the package, if it is not native, can also run in this process: runHere(args) gives { status, stderr }.
@@ -295,4 +301,5 @@ export function register(hook, command = { words: [process.env.WHAMMC_NATIVE], p
   watch(error => tellTrapped(programs.map(({ host }) => host), error));
   watchEnd(finish);
   process.on('exit', finish);
+  return watchTests(finish);
 }

@@ -11,6 +11,7 @@ JS_PACKAGE = os.path.abspath(os.environ.get("WHAMMC_JS_PACKAGE") or os.path.join
 WHAMMC = os.path.abspath(os.environ.get("WHAMMC") or os.path.join(BUILD, "whammc"))
 ENGINES = os.path.abspath(os.environ.get("WHAMMC_ENGINES") or os.path.join(TESTS, "engines"))
 MODULES = os.path.join(ENGINES, "node_modules")
+RUNTIMES = os.environ.get("WHAMMC_RUNTIMES") or os.path.join(ENGINES, "runtimes", "node_modules")  # Deno, Bun, Node 22
 PYTHON = os.path.join(ENGINES, "venv", "bin", "python")  # one that has wasmtime
 PROGRAMS = os.path.join(BUILD, "examples", "programs")
 WAT2WASM = os.path.join(MODULES, "wabt", "bin", "wat2wasm")  # for Node; knows more than an installed one
