@@ -400,6 +400,7 @@ bool bind_program(const BindMonitor *monitors, uint32_t nmonitors, const BindFil
                     .file = app->file,
                     .diags = diags,
                     .keep_debug = options->keep_debug,
+                    .matched = true, /* monitors become part of the program in any case */
                     .threads = workers_threads(options->threads)};
     bool ok = program_instrument(&b.p, app->bytes, app->size, out);
     if (ok)

@@ -461,6 +461,26 @@ static bool write(Program *p, Buf *out) {
     return ok;
 }
 
+/* Nothing was injected: neither into bodies nor beside them. */
+static bool is_unchanged(const Program *p) {
+    const WasmModule *m = &p->m;
+    bool same = !m->start_changed && m->imports.len == m->input_import_count &&
+                m->exports.len == m->input_export_count;
+    for (uint32_t k = 0; k < WASM_SPACE_COUNT; k++)
+        same = same && wasm_space_count(m, (WasmSpace)k) == m->input_count[k];
+    return same && !p->matched && !p->map_url.len;
+}
+
+/* The output is the input. */
+static bool keep(const Program *p, const uint8_t *bytes, size_t size, Buf *out) {
+    buf_bytes(out, bytes, size);
+    if (p->target->written)
+        p->target->written(p->self);
+    if (p->sink)
+        p->sink->put(p->sink->ctx, out, 0, out->len);
+    return true;
+}
+
 bool program_instrument(Program *p, const uint8_t *bytes, size_t size, Buf *out) {
     p->main = p->proc_exit = p->flush = -1;
     bool ok = wasm_load_program(&p->m, bytes, size, p->file, p->threads, p->diags) &&
@@ -478,7 +498,7 @@ bool program_instrument(Program *p, const uint8_t *bytes, size_t size, Buf *out)
     phase_begin(PHASE_STORAGE);
     ok = ok && p->target->link(p->self);
     phase_begin(PHASE_WRITE);
-    ok = ok && write(p, out);
+    ok = ok && (is_unchanged(p) ? keep(p, bytes, size, out) : write(p, out));
     phase_end(before);
     if (!ok)
         out->len = 0;

@@ -78,6 +78,7 @@ typedef struct Program {
     WasmModule m;
     Matcher matcher;
     uint8_t *touched;      /* by function: TOUCHED ... */
+    bool matched;          /* pass 1: something is done at some site */
     Vec(UnsetLocal) unset; /* by function, then by local */
     uint32_t next_unset;   /* pass 2: the first that belongs to no earlier function */
     Splicer splicer;

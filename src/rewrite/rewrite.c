@@ -145,6 +145,7 @@ static void count_site(void *self, const Site *site, const SiteTypes *types, con
                        uint32_t n) {
     Rewrite *r = self;
     bool code = site->instr && matcher_watches(&r->p.matcher, site->instr);
+    r->p.matched |= n > 0;
     if (count_kind(r, site, matches, n)) {
         program_touch(&r->p, site, code);
         shadow_note(&r->shadow, site, matches, n);
@@ -185,6 +186,7 @@ static bool count_func(void *self, uint32_t func) {
     if (!count_ahead(&r->ahead, func, &any))
         return false;
     r->p.touched[func] |= any ? TOUCHED : 0;
+    r->p.matched |= any;
     return true;
 }
 
@@ -194,8 +196,10 @@ static bool count_body(void *self, const Site *site, const WasmDecoded *body) {
     uint64_t sites = r->store.sites;
     if (!kinds_count_body(&r->kinds, &r->store, &r->p.matcher, site, body))
         return false;
-    if (r->store.sites > sites)
+    if (r->store.sites > sites) {
         r->p.touched[site->func] |= TOUCHED;
+        r->p.matched = true;
+    }
     return true;
 }
 
@@ -591,6 +595,7 @@ static void note_polls(Rewrite *r) {
     for (uint32_t f = 0; f < r->p.m.input_count[WASM_SPACE_FUNC]; f++)
         if (r->p.m.funcs.at[f].import < 0 && polls_has_any(&r->p.m, f))
             r->p.touched[f] |= TOUCHED;
+    r->p.matched = true;
 }
 
 static bool match(void *self) {
