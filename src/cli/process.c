@@ -136,8 +136,7 @@ static void limit_time(unsigned seconds) {
 
 bool process_took_long(int wait_status) {
     return wait_status >= 0 && WIFSIGNALED(wait_status) &&
-           (WTERMSIG(wait_status) == SIGXCPU || WTERMSIG(wait_status) == SIGALRM ||
-            WTERMSIG(wait_status) == SIGKILL);
+           (WTERMSIG(wait_status) == SIGXCPU || WTERMSIG(wait_status) == SIGALRM);
 }
 
 /* In the child: becomes the program. Only calls that are allowed between fork and exec. */

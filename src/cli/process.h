@@ -19,7 +19,7 @@ typedef struct ProcessStreams {
                          ended */
     bool deaf;        /* ... and SIGINT is ignored when it starts, until it handles it */
     unsigned seconds; /* of CPU time after which it is ended, and of PROCESS_PATIENCE times that in
-                         all; 0 = never. Not if whammc runs in Node. */
+                         all; 0 = never. In Node only the latter. */
 } ProcessStreams;
 
 /* A program that waits, or that has a busy machine, may take so much longer than its CPU time. */

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #define IMPORT(name) __attribute__((import_module("env"), import_name(#name)))
 
@@ -19,12 +20,13 @@ extern char **environ;
 
 /*
  * Imported from JavaScript. Runs a program to its end in this environment and gives its status as
- * waitpid() does, or an error as a negative number. With `output`, what it writes to standard
- * output is there, to be freed.
+ * waitpid() does, or an error as a negative number. After `ms` milliseconds, if that is not 0, it
+ * is ended, and the status is that of SIGALRM. With `output`, what it writes to standard output is
+ * there, to be freed.
  */
 IMPORT(process_spawn)
 int process_spawn(const char *const *argv, char *const *environment, int in, int out, int err,
-                  uint8_t **output, size_t *size);
+                  unsigned ms, uint8_t **output, size_t *size);
 /* Ends this process by a signal. */
 IMPORT(process_raise) void process_raise(int number);
 IMPORT(process_umask) int process_umask(int mask);
@@ -37,7 +39,9 @@ mode_t umask(mode_t mask) {
 static int spawn(const char *const *argv, ProcessStreams streams, uint8_t **output, size_t *size) {
     fflush(stdout);
     fflush(stderr);
-    int status = process_spawn(argv, environ, streams.in, streams.out, streams.err, output, size);
+    unsigned ms = streams.seconds * PROCESS_PATIENCE * 1000;
+    int status =
+        process_spawn(argv, environ, streams.in, streams.out, streams.err, ms, output, size);
     if (status >= 0)
         return status;
     errno = -status;
@@ -45,8 +49,7 @@ static int spawn(const char *const *argv, ProcessStreams streams, uint8_t **outp
 }
 
 bool process_took_long(int wait_status) {
-    (void)wait_status; /* nothing is ended */
-    return false;
+    return wait_status >= 0 && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGALRM;
 }
 
 int process_run(const char *const *argv, ProcessStreams streams) {

@@ -69,6 +69,12 @@ bool text_assemble(const Cli *cli, const char *name, const Buf *text, Buf *binar
                     "%s: wat2wasm did not end: it was stopped after %u seconds", name,
                     seconds_for(text));
         ok = false;
+    } else if (WIFSIGNALED(status)) {
+        message_one(cli, DIAG_TEXT_FORMAT,
+                    WTERMSIG(status) == SIGKILL ? "systems that are short of memory end programs so"
+                                                : NULL,
+                    "%s: wat2wasm was ended by signal %d", name, WTERMSIG(status));
+        ok = false;
     } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
         report(cli, name, text, buf_cstr(&said));
         ok = false;

@@ -237,7 +237,7 @@ function list(engine, at) {
 }
 
 /** Runs a program to its end: see src/cli/process_node.c. */
-function spawn(engine, argv, environment, streams, output, size) {
+function spawn(engine, argv, environment, streams, timeout, output, size) {
   const [file, ...args] = list(engine, argv);
   const env = Object.fromEntries(list(engine, environment).map(text => text.split(/=(.*)/s).slice(0, 2)));
   delete env[HOOK]; // it is for us
@@ -245,7 +245,7 @@ function spawn(engine, argv, environment, streams, output, size) {
   if (output) stdio[1] = 'pipe';
   const ignore = () => {}; // what a terminal sends goes to the program, which may want to report
   process.on('SIGINT', ignore);
-  const { status, signal, stdout, error } = spawnSync(file, args, { env, stdio, maxBuffer: Infinity });
+  const { status, signal, stdout, error } = spawnSync(file, args, { env, stdio, timeout, killSignal: 'SIGKILL', maxBuffer: Infinity });
   process.off('SIGINT', ignore);
   if (error && status === null && !signal) return -errorNumber(error);
   if (output && stdout.length) {
@@ -255,6 +255,7 @@ function spawn(engine, argv, environment, streams, output, size) {
     engine.view.setUint32(output, at, true);
     engine.view.setUint32(size, stdout.length, true);
   }
+  if (error?.code === 'ETIMEDOUT') return constants.signals.SIGALRM;
   return signal ? constants.signals[signal] : status << 8;
 }
 
@@ -262,7 +263,7 @@ function createProcesses(engine) {
   const hook = new URL('../register.mjs', import.meta.url).href; // for src/run/command.c
   const environment = Object.entries({ ...process.env, [HOOK]: hook }).map(([name, value]) => Buffer.from(`${name}=${value}\0`));
   return {
-    process_spawn: (argv, env, input, out, err, output, size) => spawn(engine, argv, env, [input, out, err], output, size),
+    process_spawn: (argv, env, input, out, err, ms, output, size) => spawn(engine, argv, env, [input, out, err], ms, output, size),
     process_raise: number => {
       process.kill(process.pid, number);
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
