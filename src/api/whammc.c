@@ -306,10 +306,14 @@ static bool asks_name(const Expr *e) {
 
 /* In a program without a name section, a predicate finds few functions by name. */
 static void hint_names(whammc *w, const PlanProbe *p, Diag *d) {
-    if (w->plan.program.nameless && p->probe->predicate && asks_name(p->probe->predicate))
-        diag_hint(&w->diags, d,
-                  "the program has no names but those of imports and exports; --names gives it "
-                  "some");
+    if (!w->plan.program.nameless || !p->probe->predicate || !asks_name(p->probe->predicate))
+        return;
+    diag_hint(&w->diags, d,
+              "the program has no names but those of imports and exports; --names gives it some");
+    diag_hint(
+        &w->diags, d,
+        "clang -O runs wasm-opt, if it is installed, when it links, and that drops names: add "
+        "-g, or link without -O");
 }
 
 /* Not for bundled scripts that fit all programs. */

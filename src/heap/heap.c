@@ -135,6 +135,17 @@ static void put_caller(const Heap *h, uint32_t func, uint32_t pc) {
     buf_printf(h->out, ":%u)", frames[0].line);
 }
 
+static void put_unseen(const Heap *h) {
+    bool nameless = h->view->m && !wasm_names_funcs(h->view->m);
+    buf_str(h->out,
+            nameless
+                ? STR("no allocation was seen: the program has no names of functions, by which "
+                      "allocators are known; link it with names, such as by clang -g, or give "
+                      "them with --names\n")
+                : STR("no allocation was seen: allocators are known by their names, in "
+                      "programs with 32-bit memory; --alloc adds others\n"));
+}
+
 static void put_totals(const Heap *h, const Numbers *all) {
     const Report *r = h->view->report;
     Buf *out = h->out;
@@ -149,8 +160,7 @@ static void put_totals(const Heap *h, const Numbers *all) {
     put_count(out, positive(all->of[INUSE_OBJECTS]), "object");
     buf_str(out, STR(" in use at the end\n"));
     if (!all->of[ALLOC_OBJECTS])
-        buf_str(out, STR("no allocation was seen: allocators are known by their names, in programs "
-                         "with 32-bit memory; --alloc adds others\n"));
+        put_unseen(h);
     if (peak) {
         buf_str(out, STR("at most "));
         put_count(out, peak, "byte");
