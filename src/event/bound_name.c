@@ -282,6 +282,7 @@ static bool is_newer(uint32_t id) {
     case NAME_TARGET_FN_TAIL_CALLS:
     case NAME_TARGET_FN_RESUMABLE:
     case NAME_GLOBAL:
+    case NAME_PROBE_ID:
     case NAME_FILE:
     case NAME_LINE:
     case NAME_COLUMN:
@@ -434,7 +435,7 @@ static const Type pair = {.kind = TYPE_TUPLE,
 /* Where a function is, as in function.def. */
 typedef enum FunctionPlace {
     WHERE_EVERYWHERE,
-    WHERE_ALT,
+    WHERE_OPCODE,
     WHERE_CALL_ALT,
     WHERE_LISTED,
 } FunctionPlace;
@@ -488,12 +489,10 @@ static bool has_function(Event e, FnId id) {
         return true;
     if (e.kind != EVENT_OPCODE)
         return false;
-    if (functions[id].where == WHERE_LISTED)
-        return e.mode != MODE_UNWIND &&
-               column_item(wasm_ops[e.op].names, name, strlen(name)) != NULL;
-    bool alt = e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT;
-    bool call = e.op == WASM_OP_CALL || e.op == WASM_OP_RETURN_CALL;
-    return alt && (call || functions[id].where == WHERE_ALT);
+    if (functions[id].where == WHERE_CALL_ALT)
+        return e.mode == MODE_ALT && (e.op == WASM_OP_CALL || e.op == WASM_OP_RETURN_CALL);
+    return functions[id].where == WHERE_OPCODE ||
+           (e.mode != MODE_UNWIND && column_item(wasm_ops[e.op].names, name, strlen(name)) != NULL);
 }
 
 bool event_function_lookup(Event e, Str name, Bound *out, const Type *const **params,

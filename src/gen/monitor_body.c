@@ -346,6 +346,7 @@ static Ref get_hole(Body *b, HoleKind kind, uint32_t n, BinaryenType type) {
     case HOLE_ARG: return ask(c, PARAM_ARG, n, type);
     case HOLE_LOCAL: return ask(c, PARAM_LOCAL, n, type);
     case HOLE_BACK: return own_get(c, monitor_back, type);
+    case HOLE_NUMBER: return ask(c, PARAM_PROBE_ID, 0, type);
     case HOLE_WIDE:
         return binaryen.Unary(b->module, binaryen.ExtendUInt32(),
                               ask(c, PARAM_ARG, n, binaryen.TypeInt32()));

@@ -49,6 +49,7 @@ typedef enum HoleKind {
     HOLE_TALLY,  /* push the address of the array of plan variable n (storage/tally.h) */
     HOLE_GLOBAL, /* read the program's global n */
     HOLE_STACK,  /* operation n (StackOp) on the shadow stack */
+    HOLE_NUMBER, /* of monitors: push the engine's number of the location */
     HOLE_KINDS,
     /* added to templates: */
     HOLE_RARE = HOLE_KINDS, /* no code: the `if` that follows is rarely executed (rewrite/rare.h) */

@@ -139,7 +139,7 @@ bool check_suggest(Check *c, Diag *g, Str name, Near what) {
 /* ---- declaring ---- */
 
 static bool is_reserved(Str name) {
-    enum { EVERYWHERE = true, ALT = false, CALL_ALT = false, LISTED = false };
+    enum { EVERYWHERE = true, OPCODE = false, CALL_ALT = false, LISTED = false };
     static const struct {
         const char *name;
         bool reserved;

@@ -118,6 +118,8 @@ static void use_name(Cut *c, const Expr *e, bool assigned) {
         use_any(v, 0);
     else if (id == NAME_BACK_EDGE)
         v->asks.back = true;
+    else if (id == NAME_PROBE_ID)
+        c->plan->asks.number = e;
     else if (id == NAME_SEGMENT_SIZE)
         c->plan->asks.segments = true;
     else if (id == NAME_REF_CONDITION)
@@ -333,8 +335,14 @@ static void cut_alt_call(Cut *c, Expr *call) {
     call->slot = c->v->alt_calls.len;
 }
 
-/* drop_args(): in an `if` one way would leave the operands of a construct and the other not. */
+/* drop_args(): in an `if` one way would leave the operands of a construct and the other not. What
+ * stays in the program needs its operands. */
 static void cut_drop(Cut *c, const Expr *call) {
+    if (!c->v->alt.is) {
+        diag(c->diags, DIAG_NO_EFFECT, call->span,
+             "drop_args() does nothing outside 'alt': the instruction needs its operands");
+        return;
+    }
     c->v->alt.drops = true;
     if (c->depth == 1 || c->v->event.mode != MODE_BLOCK_ALT)
         return;

@@ -259,6 +259,8 @@ typedef struct PlanAsks {
     bool segments; /* how much of a segment is left */
     bool elements; /* of maps that are not cells */
     bool values;   /* strings or maps exist at run time, or rows of them or of tuples */
+    const Expr
+        *number; /* the engine's number of a location, which only monitors have; NULL = not */
 } PlanAsks;
 
 /* What is known of the program; set before sites are looked at. */

@@ -713,6 +713,18 @@ static const Target target = {.match = match,
                               .written = written,
                               .blame = blame};
 
+/* Whether the scripts need no engine. */
+static bool needs_no_engine(const Plan *plan, Diags *diags) {
+    const Expr *number = plan->asks.number;
+    if (!number)
+        return true;
+    Diag *d = diag(diags, DIAG_INSTR_CANNOT, number->span,
+                   "'probe_id' is the number that an engine gives the location: only monitors have "
+                   "it");
+    diag_hint(diags, d, "fid and pc tell locations apart");
+    return false;
+}
+
 bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file,
                     const RewriteOptions *options, Buf *out, Diags *diags) {
     Rewrite r = {.given = options, .decided = *options};
@@ -728,7 +740,7 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
                     .map = options->map,
                     .sink = options->sink,
                     .threads = workers_threads(options->threads)};
-    bool ok = program_instrument(&r.p, bytes, size, out);
+    bool ok = needs_no_engine(plan, diags) && program_instrument(&r.p, bytes, size, out);
     if (options->linked)
         *options->linked = r.decided.link == LINK_AUTO ? LINK_MERGE : r.decided.link;
     if (ok && options->hosted)

@@ -97,6 +97,19 @@ static void check_modes(Engine *g, const PlanProbe *p, bool (*happens)(const Act
     buf_free(&list);
 }
 
+/* Its condition is known at the `if`, but engines do not tell there whether it has an `else`. */
+static void refuse_else(Engine *g, Span span) {
+    g->ok = false;
+    if (!is_new(g, REASON_ENTRY))
+        return;
+    Diag *d = diag(g->diags, DIAG_MONITOR_CANNOT, span,
+                   "engines run the probes of an 'else' where the arm before it ends, and have no "
+                   "event for the start of its own arm: the 'if' jumps there");
+    diag_hint(g->diags, d,
+              "compile with `whammc instr`, or use wasm:opcode:if:before / arg0 == 0 /, which "
+              "counts each 'if' with a false condition, also without an 'else'");
+}
+
 /* The top of a construct's body, if that is where the construct begins. */
 static void check_entry(Engine *g, const Action *a) {
     WasmOp op = a->event.op;
@@ -104,6 +117,10 @@ static void check_entry(Engine *g, const Action *a) {
     Span span = rule->nparts > 3 ? rule->parts[3].span : rule->span;
     if (a->event.mode != MODE_ENTRY)
         return;
+    if (op == WASM_OP_ELSE) {
+        refuse_else(g, span);
+        return;
+    }
     if (op != WASM_OP_BLOCK && op != WASM_OP_LOOP && op != WASM_OP_IF && op != WASM_OP_TRY &&
         op != WASM_OP_TRY_TABLE)
         refuse(g, REASON_ENTRY, span,
