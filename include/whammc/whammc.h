@@ -229,9 +229,9 @@ whammc_status whammc_explain_monitor(whammc *w, const whammc_options *options, c
 whammc_link whammc_linked(const whammc *w);
 
 /*
- * The host of the last module that was instrumented: what WHAMMC_HOST_AUTO was resolved to. *why,
- * unless why is NULL, is the reason ("the program imports WASI"; "" if the host was requested).
- * WHAMMC_HOST_AUTO: the program needs no host, as it reports nothing. Owned by w, valid until its
+ * The host of the last module that was instrumented or bound: what WHAMMC_HOST_AUTO was resolved to. *why,
+ * unless why is NULL, is the reason ("the program imports WASI"; "" if the host was requested, and for bound ones).
+ * WHAMMC_HOST_AUTO: the program needs no host, as it reports and prints nothing. Owned by w, valid until its
  * next use.
  */
 whammc_host whammc_hosted(whammc *w, const char **why);

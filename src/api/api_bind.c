@@ -76,6 +76,7 @@ whammc_status whammc_bind(whammc *w, const char *name, const void *bytes, size_t
     *out = NULL;
     *out_size = 0;
     api_reset(w);
+    w->hosted = (Hosted){0};
     Binding x = {.w = w};
     collect(&x);
     RewriteOptions r = api_options(options);
@@ -88,7 +89,8 @@ whammc_status whammc_bind(whammc *w, const char *name, const void *bytes, size_t
                      .empty_bodies = options && options->without & WHAMMC_WITHOUT_BODIES,
                      .write = print,
                      .attached = note_attached,
-                     .ctx = &x};
+                     .ctx = &x,
+                     .hosted = &w->hosted.host};
     BindFile app = {name, bytes, size, diag_file(&w->diags, name, bytes, size, true)};
     Buf buf = {0};
     bool ok = bind_program(x.monitors.at, x.monitors.len, &app, &o, &buf, &w->diags);

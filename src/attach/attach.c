@@ -289,7 +289,10 @@ static bool link_parts(Bind *b) {
         if (!merge_part(b, &b->states[k]))
             return false;
     add_empty(b);
-    return bind_shim_finish(&b->shim);
+    bool ok = bind_shim_finish(&b->shim);
+    if (b->options->hosted)
+        *b->options->hosted = bind_shim_host(&b->shim);
+    return ok;
 }
 
 static bool link(void *self) {

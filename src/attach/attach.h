@@ -33,7 +33,7 @@ typedef struct BindMonitor {
 } BindMonitor;
 
 typedef struct BindOptions {
-    HostChoice host;   /* for wizeng's output: see shim.h */
+    HostChoice host;   /* for what monitors print: see shim.h */
     uint32_t threads;  /* at most so many; 0 = one for each processor */
     bool keep_debug;   /* keep DWARF, adjusted to the new code */
     bool no_optimise;  /* call all probes, inline none */
@@ -47,6 +47,8 @@ typedef struct BindOptions {
      * NULL. */
     void (*attached)(void *ctx, uint32_t monitor, Str export, uint64_t places);
     void *ctx;
+    HostChoice *hosted; /* set to where the monitors' text goes, HOST_AUTO = there is none; may be
+                           NULL */
 } BindOptions;
 
 /* Attaches monitors to a program, in this order. False with messages; then `out` is empty. The

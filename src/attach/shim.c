@@ -51,9 +51,10 @@ static int64_t resolve(void *ctx, const Frozen *module, const WasmImport *im) {
         return bind_answer(s, module, bind_host_reflect(p->host), im);
     if (str_is(im->module, "whamm:dyninstr"))
         return s->options.dyninstr ? s->options.dyninstr(s->options.ctx, p, im) : -1;
-    if (wasm_is_wasi(im->module))
-        return bridge_import(bridge_of(p, module), im);
-    return -1;
+    if (!wasm_is_wasi(im->module))
+        return -1;
+    return bind_replaces_wasi(s, module) ? bind_wasi(s, module, im)
+                                         : bridge_import(bridge_of(p, module), im);
 }
 
 /* ---- parts ---- */
@@ -83,6 +84,10 @@ bool bind_shim_finish(BindShim *s) {
         ok = freeze_finish(&s->parts.at[k]->freeze);
     bind_answer_finish(s);
     return ok;
+}
+
+HostChoice bind_shim_host(const BindShim *s) {
+    return bind_text_host(s);
 }
 
 int64_t bind_shim_flush(const BindShim *s) {

@@ -2,13 +2,14 @@
  * attach/shim.h - a monitor becomes part of the program it was attached to: its code and state
  * (attach/freeze.h), and what it then finds instead of an engine.
  *
- *   wizeng          text goes to standard output through WASI or, if neither the program nor the
- *                   monitor uses WASI, where reports of --host=js and --host=none go; error
+ *   wizeng          text goes where reports of scripts go with the program's host; error
  *                   prints its text as a line and traps; crash traps; force_gc does nothing;
  *                   rdtsc is the monotonic clock, in nanoseconds
  *   whamm:reflect   the same answers as before: numbers are constants, and of the program's bytes
  *                   what can be asked for is kept
- *   WASI            the program's, through link/bridge.h
+ *   WASI            the program's, through link/bridge.h; where the program's host is another and
+ *                   the monitors only write to standard output and ask for the time, that goes the
+ *                   way of wizeng
  *   whamm:dyninstr  what the options give
  *
  * Only what the monitor's functions can reach is added.
@@ -70,6 +71,9 @@ static inline uint32_t bind_part_func(const BindPart *p, uint32_t func) {
 
 /* After the last merge: the contents of memories, tables and globals. False with messages. */
 bool bind_shim_finish(BindShim *s);
+
+/* Where text goes; HOST_AUTO = there is none. After bind_shim_finish. */
+HostChoice bind_shim_host(const BindShim *s);
 
 /* The function () -> () that sends text that is left, to be called when the program ends, after
  * wasm:exit: a handle, -1 = there is none. After bind_shim_finish. */

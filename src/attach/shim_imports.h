@@ -20,12 +20,20 @@ uint32_t bind_add_func(const Frozen *module, const WasmImport *im, Buf *code);
  * memory; both are i32 locals. */
 const char *bind_check(WasmModule *m, uint32_t memory, const char *at, const char *len);
 
-/* ---- shim_text.c: wizeng. A handle, -1 = there is no such function, -2 = with a message. ---- */
+/* ---- shim_text.c: wizeng, and text through WASI. A handle, -1 = there is no such function, -2 =
+ * with a message. ---- */
 
 /* The function of the program for an import of the module wizeng. */
 int64_t bind_wizeng(BindShim *s, const Frozen *module, const WasmImport *im);
+/* Whether the text runtime is what a module has for WASI: the program's host is not WASI, and the
+ * monitors need no more of it than standard output, standard error and the clock. */
+bool bind_replaces_wasi(const BindShim *s, const Frozen *module);
+/* The function of the program for an import from WASI, then. */
+int64_t bind_wasi(BindShim *s, const Frozen *module, const WasmImport *im);
 /* The function that writes the text that is still buffered; -1 = nothing is printed. */
 int64_t bind_text_flush(const BindShim *s);
+/* Where text goes; HOST_AUTO = nothing is printed. */
+HostChoice bind_text_host(const BindShim *s);
 /* Frees what bind_wizeng has allocated. */
 void bind_text_free(BindShim *s);
 

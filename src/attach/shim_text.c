@@ -42,12 +42,34 @@ typedef struct BindText {
 
 /* ---- where text goes ---- */
 
-static HostChoice choose_host(const BindShim *s) {
-    bool wasi = false;
+/* What bind_wasi has. */
+static bool is_replaced(const WasmImport *im) {
+    return str_is(im->module, "wasi_snapshot_preview1") &&
+           (str_is(im->name, "fd_write") || str_is(im->name, "clock_time_get"));
+}
+
+/* Whether a module uses more of WASI. */
+static bool module_needs_wasi(const WasmModule *m) {
+    for (uint32_t i = 0; i < m->input_import_count; i++)
+        if (wasm_is_wasi(m->imports.at[i].module) && !is_replaced(&m->imports.at[i]))
+            return true;
+    return false;
+}
+
+static bool monitors_need_wasi(const BindShim *s) {
+    bool needs = false;
     for (uint32_t k = 0; k < s->parts.len; k++)
         for (uint32_t n = 0; n < bind_host_count(s->parts.at[k]->host); n++)
-            wasi |= host_uses_wasi(bind_host_module(s->parts.at[k]->host, n)->module);
-    return runtime_host(s->to, s->options.host, wasi);
+            needs |= module_needs_wasi(bind_host_module(s->parts.at[k]->host, n)->module);
+    return needs;
+}
+
+static HostChoice choose_host(const BindShim *s) {
+    return runtime_host(s->to, s->options.host, monitors_need_wasi(s));
+}
+
+bool bind_replaces_wasi(const BindShim *s, const Frozen *module) {
+    return bind_memory(module) >= 0 && choose_host(s) != HOST_WASI && !monitors_need_wasi(s);
 }
 
 /* ---- the runtime ---- */
@@ -157,10 +179,8 @@ static int64_t add_trap(const Frozen *module, const WasmImport *im) {
     return bind_add_func(module, im, &code);
 }
 
-static int64_t add_puts(BindShim *s, const Frozen *module, const WasmImport *im) {
-    int64_t memory = bind_memory(module);
-    if (memory < 0)
-        return add_trap(module, im);
+/* The function (address, length) for a memory, which is called `name` if it is new. */
+static int64_t puts_from(BindShim *s, uint32_t memory, const char *name) {
     int64_t puts = text_func(s, TEXT_PUTS);
     if (puts < 0)
         return puts;
@@ -169,19 +189,23 @@ static int64_t add_puts(BindShim *s, const Frozen *module, const WasmImport *im)
         if (t->puts.at[k].memory == memory)
             return t->puts.at[k].func;
     Buf code = {0};
-    emit_puts(&code, t, (uint32_t)memory, (uint32_t)puts);
-    uint32_t func = bind_add_func(module, im, &code);
-    vec_push(&t->puts, (Puts){(uint32_t)memory, func});
+    emit_puts(&code, t, memory, (uint32_t)puts);
+    uint32_t type = wasm_add_func_type(s->to, (WasmType[]){WASM_I32, WASM_I32}, 2, NULL, 0);
+    uint32_t func = wasm_add_func(s->to, type, str_of(name), &code, false);
+    vec_push(&t->puts, (Puts){memory, func});
     return func;
+}
+
+static int64_t add_puts(BindShim *s, const Frozen *module, const WasmImport *im) {
+    int64_t memory = bind_memory(module);
+    return memory < 0 ? add_trap(module, im) : puts_from(s, (uint32_t)memory, "whammc.wizeng.puts");
 }
 
 /* (address, length): what the text is goes out as a line, then the trap. */
 static int64_t add_error(BindShim *s, const Frozen *module, const WasmImport *im) {
-    WasmImport as_puts = *im; /* it has the same type */
-    as_puts.name = STR("puts");
     if (bind_memory(module) < 0)
         return add_trap(module, im);
-    int64_t puts = add_puts(s, module, &as_puts);
+    int64_t puts = add_puts(s, module, im);
     int64_t putc = puts < 0 ? puts : text_func(s, TEXT_PUTC);
     int64_t flush = putc < 0 ? putc : text_func(s, TEXT_FLUSH);
     if (flush < 0)
@@ -216,12 +240,65 @@ int64_t bind_wizeng(BindShim *s, const Frozen *module, const WasmImport *im) {
     return -1;
 }
 
+/* ---- WASI ---- */
+
+/* (descriptor, list of addresses and lengths, its length, where the sum goes): standard output and
+ * standard error are the text. */
+static int64_t add_fd_write(BindShim *s, const Frozen *module, const WasmImport *im) {
+    enum { BAD_DESCRIPTOR = 8, PIECE = 8 };
+    uint32_t memory = (uint32_t)bind_memory(module);
+    int64_t puts = puts_from(s, memory, "whammc.text.puts");
+    if (puts < 0)
+        return puts;
+    const char *widen = emit_resized(WASM_I32, wasm_memory_address(s->to, memory));
+    Buf code = {0};
+    emit_body(&code,
+              "param $fd i32 $list i32 $n i32 $written i32 local $sum i32 $memory=%u $puts=%u"
+              " local.get $fd i32.const 1 i32.sub i32.const 1 i32.gt_u if i32.const %d return end"
+              " loop"
+              "   local.get $n"
+              "   if"
+              "     local.get $list %s i32.load $memory 0"
+              "     local.get $list %s i32.load $memory 4 call $puts"
+              "     local.get $sum local.get $list %s i32.load $memory 4 i32.add local.set $sum"
+              "     local.get $list i32.const %d i32.add local.set $list"
+              "     local.get $n i32.const 1 i32.sub local.set $n"
+              "     br 1"
+              "   end"
+              " end"
+              " local.get $written %s local.get $sum i32.store $memory 0 i32.const 0",
+              memory, (uint32_t)puts, BAD_DESCRIPTOR, widen, widen, widen, PIECE, widen);
+    return bind_add_func(module, im, &code);
+}
+
+/* (clock, precision, where the time goes): each clock is the monotonic one. */
+static int64_t add_clock(BindShim *s, const Frozen *module, const WasmImport *im) {
+    uint32_t memory = (uint32_t)bind_memory(module);
+    int64_t now = text_func(s, TEXT_NOW);
+    if (now < 0)
+        return now;
+    Buf code = {0};
+    emit_body(&code,
+              "param $clock i32 $precision i64 $to i32"
+              " local.get $to %s call %u i64.store %u 0 i32.const 0",
+              emit_resized(WASM_I32, wasm_memory_address(s->to, memory)), (unsigned)now, memory);
+    return bind_add_func(module, im, &code);
+}
+
+int64_t bind_wasi(BindShim *s, const Frozen *module, const WasmImport *im) {
+    return str_is(im->name, "fd_write") ? add_fd_write(s, module, im) : add_clock(s, module, im);
+}
+
 int64_t bind_text_flush(const BindShim *s) {
     const BindText *t = s->text;
     if (!t || !t->prints)
         return -1;
     const WasmExport *e = wasm_find_export(&t->from, WASM_SPACE_FUNC, str_of(exports[TEXT_FLUSH]));
     return t->merge.handles[WASM_SPACE_FUNC][e->handle];
+}
+
+HostChoice bind_text_host(const BindShim *s) {
+    return s->text && s->text->prints ? s->text->host : HOST_AUTO;
 }
 
 void bind_text_free(BindShim *s) {

@@ -10,9 +10,9 @@ enum { HOST = OPTION_LONG, KEEP_DEBUG };
 static const Option options[] = {
     {'o', "output", "OUT", "the file to write ('-': standard output)"},
     {HOST, "host", "auto|wasi|js|none",
-     "how text that monitors print with wizeng leaves the program: through WASI, through the "
-     "imported function whammc.write (js), or in memory, through exports (none); auto decides by "
-     "the imports of the monitors and the program; default: auto"},
+     "how what monitors print leaves the program: through WASI, through the imported function "
+     "whammc.write (js), or in memory, through exports (none); auto decides by the program's "
+     "imports; default: auto"},
     {KEEP_DEBUG, "keep-debug", NULL,
      "keep the DWARF sections, adjusted to the new code; without it they are dropped"},
     CODE_OPTIONS("call all probes; otherwise small ones are inlined"),
@@ -64,6 +64,16 @@ static void show_places(whammc *w) {
     buf_free(&text);
 }
 
+/* Where what the monitors print is, if no option says so. */
+static void show_host(const Cli *cli, const Settings *s, whammc *w, const char *name) {
+    if (s->options.host == WHAMMC_HOST_AUTO && whammc_hosted(w, NULL) == WHAMMC_HOST_NONE)
+        message_one(cli, DIAG_REPORT_IN_MEMORY,
+                    "--host=wasi writes it through WASI, --host=js passes it to JavaScript",
+                    "%s imports nothing, so what the monitors print stays in memory, at the "
+                    "exports 'whammc:report_ptr' and 'whammc:report_len'",
+                    name);
+}
+
 static int bind_app(const Cli *cli, Settings *s, whammc *w, const char *path, const Buf *app) {
     uint8_t *out;
     size_t size;
@@ -77,6 +87,8 @@ static int bind_app(const Cli *cli, Settings *s, whammc *w, const char *path, co
         status = STATUS_ERROR;
     whammc_release(out);
     metrics_note(&s->metrics, w, app->len, size);
+    if (status == STATUS_OK)
+        show_host(cli, s, w, name);
     if (status == STATUS_OK && !metrics_write(cli, &s->metrics))
         status = STATUS_ERROR;
     return message_written_status(cli, status);
