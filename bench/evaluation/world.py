@@ -163,7 +163,7 @@ class World:
 
     def bound(self, program, script, *options):
         monitor = self.monitor(script, *options)
-        return self.made(("bind", program.path, monitor), lambda path: spend([self.whammc, "bind", monitor, program.path, "-o", path]))
+        return self.made(("bind", program.path, monitor), lambda path: spend([self.whammc, "bind", "--host=wasi", monitor, program.path, "-o", path]))
 
     # --- the machine -------------------------------------------------------------------------------------
 
