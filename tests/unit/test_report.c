@@ -623,9 +623,9 @@ static void test_read_csv(void **state) {
     (void)state;
     Report r = {0};
     ReportParts parts = {0};
-    assert_true(one_report(&r, &parts, STR(two_reports), 0));
-    assert_int_equal(parts.all.len, 2); /* as they have other rows */
-    assert_int_equal(parts.flushes, 1);
+    assert_true(one_report(&r, &parts, STR(two_reports), 2)); /* 0 is the first: it is complete */
+    assert_int_equal(parts.all.len, 1); /* as a row is damaged, they may have the same */
+    assert_int_equal(parts.flushes, 2);
     assert_int_equal(r.rows.len, 6);
     assert_true(r.cut);
     const ReportRow *row = r.rows.at;
@@ -665,7 +665,8 @@ static void test_read_json(void **state) {
     Report r = {0};
     ReportParts parts = {0};
     assert_true(one_report(&r, &parts, STR(text), 0));
-    assert_int_equal(parts.flushes, 2);
+    assert_int_equal(parts.all.len, 2); /* as the second one has more rows */
+    assert_int_equal(parts.flushes, 1);
     assert_int_equal(r.rows.len, 2);
     assert_int_equal(r.rows.at[0].number.u, 6);
     assert_true(r.rows.at[0].has_place && r.rows.at[0].pc == 2);

@@ -35,6 +35,7 @@ enum { APP_UNNAMED = 30 }; /* bytes before its name section */
     "\n================================= REPORT CSV FLUSH ====================================\n"  \
     "id, id_type, name, whamm_type, wasm_type, script_id, fname, fid, pc, probe_id, value(s)\n"
 #define CSV_ROW(n) #n ", global_id, n, u32, i32, script0, , , , , " #n "\n"
+#define CSV_FLUSH(n) "0, global_id, n, u32, i32, script0, , , , , " #n "\n" CSV_ROW(3)
 
 /* One of each kind, all of which every format can say. */
 static const char json[] = ROW("4", "memaddr", "count", "u64", "i64", SITE("#0", "0", "1"),
@@ -319,7 +320,7 @@ static void test_table(void **state) {
 static void test_several(void **state) {
     (void)state;
     static const char text[] =
-        "hello\n" CSV_HEAD CSV_ROW(1) "between\n" CSV_HEAD CSV_ROW(2) CSV_ROW(3) "bye";
+        "hello\n" CSV_HEAD CSV_FLUSH(1) "between\n" CSV_HEAD CSV_FLUSH(2) "bye";
     WhammcReport *r = read_text(text);
     size_t n;
     assert_int_equal(whammc_report_count(r), 2);
@@ -496,7 +497,7 @@ static void test_call_views(void **state) {
     assert_writes(r, WHAMMC_REPORT_FLAT, NULL, "11 calls");
     assert_non_null(strstr(whammc_report_messages(r, 0), "'indirect' could be shown, too"));
     assert_writes(r, WHAMMC_REPORT_FLAT, &all, "18 calls");
-    assert_string_equal(whammc_report_messages(r, 0), "");
+    assert_null(strstr(whammc_report_messages(r, 0), "could be shown, too"));
     assert_writes(r, WHAMMC_REPORT_FLAT, &one, "7 calls");
     assert_writes(r, WHAMMC_REPORT_GPROF, &all, "15+2");
     assert_writes(r, WHAMMC_REPORT_DOT, &all, "digraph");

@@ -136,6 +136,7 @@ static void values_over_lines(void **state) {
     assert_int_equal(r.rows.at[2].number.u, 5);
     assert_int_equal(r.rows.at[2].location->line, 6);
     one_report_free(&r, &parts);
+    b.len = 0;
     buf_printf(&b, "\n%s\n4, memaddr, s, str, (i32; i32), script0, f, 1, 2, 0_w, a, b, 1, 2, g\n",
                head);
     assert_true(one_report(&r, &parts, (Str){(char *)b.data, (uint32_t)b.len}, 0));
