@@ -400,4 +400,6 @@ export function coverage(program: Bytes, reports: string | Bytes | (string | Byt
   format?: 'text' | 'lcov' | 'cobertura' | 'html' | 'json';
   name?: string;
   locations?: Locations;
+  /** Object files, or archives of them, whose functions the linker may have left out: these are then not executed. */
+  objects?: (Bytes | { name: string; bytes: Bytes })[];
 }): Promise<{ text: string; totals: CoverageTotals; warnings: Diagnostic[] }>;

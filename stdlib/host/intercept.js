@@ -108,10 +108,11 @@ function explainCompilers(names) {
 // ---- instances ----
 
 const visible = new WeakMap(); // the exports of instances that programs see
+const renewed = new WeakMap(); // all exports of instances of Go, as renewing() makes them
 
 /** All exports of an instance, with those that instrumentation has added. */
 export function allExports(instance) {
-  return Reflect.apply(getExports, instance, []);
+  return renewed.get(instance) ?? Reflect.apply(getExports, instance, []);
 }
 
 // The program's own exports are before those that were added, of which the first is whammc:...
@@ -211,7 +212,8 @@ export function intercept(names, makeHost, owned = () => false) {
       if (!host || visible.has(instance)) return instance;
       const all = allExports(instance);
       visible.set(instance, ownExports(all));
-      host.attach({ exports: renew ? renewing(all, renew) : all }, module, url);
+      if (renew) renewed.set(instance, renewing(all, renew));
+      host.attach({ exports: allExports(instance) }, module, url);
       return instance;
     }
     const imports = new Proxy({}, { get });

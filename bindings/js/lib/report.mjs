@@ -275,9 +275,10 @@ export async function readReport(text, { module, locations, ...options } = {}) {
 
 // ---- coverage ----
 
-export async function coverage(program, reports, { format = 'lcov', name = 'program.wasm', locations, ...options } = {}) {
+export async function coverage(program, reports, { format = 'lcov', name = 'program.wasm', locations, objects = [], ...options } = {}) {
   await init();
   const bytes = toBytes(program, 'program'), texts = (Array.isArray(reports) ? reports : [reports]).map(text => textBytes(text, 'report'));
+  const files = objects.map(object => ({ name: object.name ?? 'objects', bytes: toBytes(object.bytes ?? object, 'object') }));
   const kind = enumerated(COVERAGE_FORMATS, 'format', format);
   return withEngine((engine, scope) => {
     const { exports } = engine, c = exports.whammc_coverage_new(), out = scope.zeros(8), totals = scope.structure('WhammcCoverageTotals');
@@ -293,6 +294,8 @@ export async function coverage(program, reports, { format = 'lcov', name = 'prog
       if (options.source) engine.write('WhammcCoverageOptions', settings, { ctx: scope.callback(giveSource(engine, scope, options.source)) });
       if (locations) exports.whammc_coverage_locate(c, makeDebugInfo(scope, locations));
       const warnings = finish(exports.whammc_coverage_set_module(c, scope.text(name), scope.bytes(bytes), bytes.length));
+      files.forEach(file => warnings.push(...finish(
+        exports.whammc_coverage_include_objects(c, scope.text(file.name), scope.bytes(file.bytes), file.bytes.length))));
       texts.forEach((text, i) => warnings.push(...finish(
         exports.whammc_coverage_add(c, scope.text(`report${texts.length > 1 ? i + 1 : ''}`), scope.bytes(text), text.length))));
       warnings.push(...finish(exports.whammc_coverage_write(c, kind, settings, out, out + 4)));

@@ -303,6 +303,8 @@ class Names:
         for name, kind in re.findall(r"(?m)^  (\w+) +(\S+) +(?:static|dynamic)", info):
             if case.op.imm == "BR_TABLE" and name in ("imm2", "imm3"):
                 continue  # it has one target and the default
+            if name == "probe_id":
+                continue  # only monitors have it
             if kind == "funcref":
                 body += f" var v_{name}: funcref; v_{name} = {name};"
             elif kind.startswith("map<"):
