@@ -176,7 +176,7 @@ void api_prepare(WhammcReport *r) {
 /* The rows of a module among all; `from` gets the memory of `all`, which gets it back by give. */
 static Report borrow(Report *all, uint32_t first, uint32_t n) {
     Report part = {.arena = all->arena, .json = all->json};
-    part.rows.at = all->rows.at + first;
+    part.rows.at = n ? all->rows.at + first : NULL;
     part.rows.len = part.rows.cap = n;
     return part;
 }

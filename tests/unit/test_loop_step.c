@@ -24,7 +24,7 @@ static LoopStep step_after(const char *before, const char *code, bool grows) {
     LoopStep step = {.local = UINT32_MAX};
     emit(&start, "%s", before);
     emit(&b, "%s end end", code);
-    LoopPlace place = {&module, grows, wasm_code(start.data, start.len, 0)};
+    LoopPlace place = {&module, grows, wasm_code((const uint8_t *)buf_cstr(&start), start.len, 0)};
     if (!loop_step_find(&place, wasm_code(b.data, b.len, 0), &step))
         step.local = UINT32_MAX;
     buf_free(&b);
