@@ -14,6 +14,15 @@ bool str_eq(Str a, Str b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
+bool str_begins(Str s, Str with) {
+    return s.len >= with.len && (!with.len || memcmp(s.ptr, with.ptr, with.len) == 0);
+}
+
+bool str_ends(Str s, Str with) {
+    return s.len >= with.len &&
+           (!with.len || memcmp(s.ptr + s.len - with.len, with.ptr, with.len) == 0);
+}
+
 static uint32_t min3(uint32_t a, uint32_t b, uint32_t c) {
     uint32_t m = a < b ? a : b;
     return m < c ? m : c;

@@ -18,6 +18,9 @@ typedef struct Str {
 Str str_of(const char *s); /* s may be NULL: the empty slice */
 /* Whether two slices have the same bytes. */
 bool str_eq(Str a, Str b);
+/* Whether s begins with the text, or ends with it. */
+bool str_begins(Str s, Str with);
+bool str_ends(Str s, Str with);
 /* Whether it is this text; b may be NULL: the empty one. Inline, as most texts differ at once. */
 static inline bool str_is(Str a, const char *b) {
     uint32_t i = 0;

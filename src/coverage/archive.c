@@ -9,12 +9,8 @@ enum { MAGIC_SIZE = sizeof MAGIC - 1 };
 /* The header of a member: text, each field filled up with spaces. */
 enum { HEADER_SIZE = 60, NAME_SIZE = 16, SIZE_AT = 48, SIZE_SIZE = 10, END_AT = 58 };
 
-static bool begins_with(Str s, const char *with, uint32_t n) {
-    return s.len >= n && memcmp(s.ptr, with, n) == 0;
-}
-
 bool archive_is(Str bytes) {
-    return begins_with(bytes, MAGIC, MAGIC_SIZE) || begins_with(bytes, THIN, MAGIC_SIZE);
+    return str_begins(bytes, STR(MAGIC)) || str_begins(bytes, STR(THIN));
 }
 
 static bool fail(Archive *a, const char *problem) {
@@ -51,11 +47,11 @@ static Str without_end(Str s, char end) {
  * bytes at the beginning of the content. */
 static bool find_name(Archive *a, ArchiveMember *m) {
     uint32_t n;
-    if (begins_with(m->name, "/", 1) && number_of((Str){m->name.ptr + 1, m->name.len - 1}, &n)) {
+    if (str_begins(m->name, STR("/")) && number_of((Str){m->name.ptr + 1, m->name.len - 1}, &n)) {
         if (n >= a->names.len)
             return fail(a, "the name of a member is not in the table of names");
         m->name = up_to((Str){a->names.ptr + n, a->names.len - n}, '\n');
-    } else if (begins_with(m->name, "#1/", 3) &&
+    } else if (str_begins(m->name, STR("#1/")) &&
                number_of((Str){m->name.ptr + 3, m->name.len - 3}, &n)) {
         if (n > m->content.len)
             return fail(a, "the name of a member is longer than the member");
@@ -86,11 +82,11 @@ static bool read_member(Archive *a, ArchiveMember *m) {
 
 /* The tables of symbols, of 32 and of 64 bits, of GNU and of BSD. */
 static bool is_symbols(Str name) {
-    return !name.len || str_is(name, "/SYM64") || begins_with(name, "__.SYMDEF", 9);
+    return !name.len || str_is(name, "/SYM64") || str_begins(name, STR("__.SYMDEF"));
 }
 
 bool archive_next(Archive *a, ArchiveMember *m) {
-    if (begins_with(a->bytes, THIN, MAGIC_SIZE))
+    if (str_begins(a->bytes, STR(THIN)))
         return fail(
             a, "a thin archive has only the names of its members: give the members themselves");
     if (!a->at)

@@ -12,27 +12,19 @@ static Str rule_of(Str probe) {
     return at < probe.len ? (Str){probe.ptr + at + 1, probe.len - at - 1} : (Str){0};
 }
 
-static bool begins(Str s, Str with) {
-    return s.len >= with.len && memcmp(s.ptr, with.ptr, with.len) == 0;
-}
-
-static bool ends(Str s, Str with) {
-    return s.len >= with.len && memcmp(s.ptr + s.len - with.len, with.ptr, with.len) == 0;
-}
-
 /* What a row counts; false if it is irrelevant for coverage. */
 static bool kind_of(const ReportRow *row, CoverageMark *mark) {
     Str rule = rule_of(row->probe), name = row->var->name;
     mark->way = 0;
-    if (begins(rule, STR("wasm:func:entry"))) {
+    if (str_begins(rule, STR("wasm:func:entry"))) {
         mark->kind = MARK_ENTERED;
-    } else if (begins(rule, STR("wasm:block:start"))) {
+    } else if (str_begins(rule, STR("wasm:block:start"))) {
         mark->kind = MARK_BLOCK;
-    } else if (!begins(rule, STR("wasm:opcode:"))) {
+    } else if (!str_begins(rule, STR("wasm:opcode:"))) {
         return false;
-    } else if (ends(rule, STR(":after")) && str_is(name, "returned")) {
+    } else if (str_ends(rule, STR(":after")) && str_is(name, "returned")) {
         mark->kind = MARK_RETURNED;
-    } else if (!ends(rule, STR(":before"))) {
+    } else if (!str_ends(rule, STR(":before"))) {
         return false;
     } else if (str_is(name, "times_taken") || str_is(name, "times_not_taken")) {
         mark->kind = MARK_WAY;

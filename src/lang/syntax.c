@@ -30,7 +30,7 @@ static const Hint *find_hint(HintPlace place, Str word) {
 }
 
 /* Whether the text begins with the word, and the word ends there. */
-static bool begins(Str text, const char *word) {
+static bool begins_with_word(Str text, const char *word) {
     size_t len = strlen(word);
     if (!len || len > text.len || memcmp(text.ptr, word, len) != 0)
         return false;
@@ -41,7 +41,7 @@ static bool begins(Str text, const char *word) {
 static const Hint *find_longest(HintPlace place, Str text) {
     const Hint *best = NULL;
     for (size_t i = 0; i < HINTS; i++)
-        if (hints[i].place == place && begins(text, hints[i].word) &&
+        if (hints[i].place == place && begins_with_word(text, hints[i].word) &&
             (!best || strlen(hints[i].word) > strlen(best->word)))
             best = &hints[i];
     return best;

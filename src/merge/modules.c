@@ -211,18 +211,14 @@ ModuleReport *modules_of_program(const Modules *m, const Places *places, Buf *wh
     return NULL;
 }
 
-static bool begins(Str s, Str with) {
-    return s.len >= with.len && memcmp(s.ptr, with.ptr, with.len) == 0;
-}
-
 ModuleReport *modules_named(const Modules *m, Str name) {
     for (uint32_t pass = 0; pass < 3; pass++)
         for (uint32_t i = 0; i < m->all.len; i++) {
             ModuleReport *r = &m->all.at[i];
             const ReportOrigin *o = &r->origin;
             bool is[] = {str_eq(r->title, name), is_same_text(o->name, name),
-                         name.len && (begins(o->module, name) || begins(o->hash, name) ||
-                                      begins(r->title, name))};
+                         name.len && (str_begins(o->module, name) || str_begins(o->hash, name) ||
+                                      str_begins(r->title, name))};
             if (is[pass])
                 return r;
         }

@@ -49,14 +49,6 @@ static Str slice(Str s, uint32_t from, uint32_t to) {
     return (Str){s.ptr + from, to - from};
 }
 
-static bool starts_with(Str s, Str prefix) {
-    return s.len >= prefix.len && memcmp(s.ptr, prefix.ptr, prefix.len) == 0;
-}
-
-static bool ends_with(Str s, Str end) {
-    return s.len >= end.len && memcmp(s.ptr + s.len - end.len, end.ptr, end.len) == 0;
-}
-
 /* Takes the part of *s before ", ", and that too. */
 static bool take_column(Str *s, Str *column) {
     for (uint32_t i = 0; i + 1 < s->len; i++) {
@@ -267,7 +259,7 @@ static bool csv_row(Parser *p, Str line, ReportRow *row) {
             return false;
     if (row->id.len == 0 || var.id_type.len == 0)
         return false;
-    if (!starts_with(line, STR(", , , "))) {
+    if (!str_begins(line, STR(", , , "))) {
         if (!csv_place(line, row))
             return false;
     } else {
@@ -284,7 +276,7 @@ static bool csv_row(Parser *p, Str line, ReportRow *row) {
 }
 
 static bool is_csv_start(Str line) {
-    return starts_with(line, STR("=====")) && line.len > 40 &&
+    return str_begins(line, STR("=====")) && line.len > 40 &&
            memmem(line.ptr, line.len, " REPORT CSV FLUSH ", 18) != NULL;
 }
 
@@ -307,7 +299,7 @@ typedef struct More {
 
 /* Takes the end of *s if it is this. */
 static bool take_end(Str *s, Str end) {
-    bool ok = ends_with(*s, end);
+    bool ok = str_ends(*s, end);
     s->len -= ok ? end.len : 0;
     return ok;
 }
@@ -597,7 +589,7 @@ static bool read_origin(Parser *p, Str line) {
 }
 
 static bool is_origin(Str line) {
-    return starts_with(line, STR("{\"whammc\":"));
+    return str_begins(line, STR("{\"whammc\":"));
 }
 
 /* ---- lines ---- */
@@ -609,9 +601,9 @@ static void read_json(Parser *p, Str line, bool whole) {
     p->located = false;
     if (!json_row(p, line, &row)) {
         p->located = located;
-        bool begins = starts_with(line, STR("{\"id\":"));
+        bool begins = str_begins(line, STR("{\"id\":"));
         if (begins && p->first_id.ptr && !whole && p->begun) {
-            if (starts_with(p->first_line, line)) /* it is the first row of another one */
+            if (str_begins(p->first_line, line)) /* it is the first row of another one */
                 start_report(p, true, false);
             p->report.cut = true;
         } else
@@ -647,7 +639,7 @@ static void start_csv(Parser *p, bool quoted, More more, bool whole) {
 /* What is no row of a report. */
 static void read_other(Parser *p, Str line, bool whole) {
     bool digit = line.len && line.ptr[0] >= '0' && line.ptr[0] <= '9';
-    bool head = line.len && starts_with(STR("id, id_type, "), line);
+    bool head = line.len && str_begins(STR("id, id_type, "), line);
     bool cut = p->in && !whole && (digit || head);
     if (p->in) {
         p->end = line;
@@ -675,9 +667,9 @@ static void read_line(Parser *p, Str line, bool whole) {
         read_json(p, line, whole);
     } else if (p->in == IN_CSV && csv_row(p, line, &row)) {
         add_row(p, &row, whole);
-    } else if (p->in && starts_with(line, STR("id, id_type, "))) {
+    } else if (p->in && str_begins(line, STR("id, id_type, "))) {
         p->by_module = take_end(&line, STR(", module"));
-        p->located = ends_with(line, STR(", file, line, column, src_function"));
+        p->located = str_ends(line, STR(", file, line, column, src_function"));
         p->report.cut |= !whole;
     } else {
         read_other(p, line, whole);
@@ -744,7 +736,7 @@ static uint32_t read_next(Parser *p, Str text, uint32_t at) {
 
 bool report_read(Str text, const ReportTaker *taker, Buf *rest) {
     Parser p = {.taker = taker, .arena = taker->arena, .rest = rest};
-    uint32_t at = starts_with(text, STR("\xef\xbb\xbf")) ? 3 : 0; /* by spreadsheets */
+    uint32_t at = str_begins(text, STR("\xef\xbb\xbf")) ? 3 : 0; /* by spreadsheets */
     while (at < text.len)
         at = read_next(&p, text, at);
     leave_origin(&p);
