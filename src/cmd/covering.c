@@ -125,31 +125,18 @@ int covering_show(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c) {
 
 /* ---- inputs ---- */
 
-static int include_objects(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c) {
+/* What the coverage takes of a file. */
+typedef whammc_status Taker(WhammcCoverage *c, const char *name, const void *bytes, size_t size);
+
+static int give_files(const Cli *cli, const Words *paths, WhammcCoverage *c, Taker *take) {
     int status = STATUS_OK;
-    for (uint32_t i = 0; i < s->objects.len && status == STATUS_OK; i++) {
+    for (uint32_t i = 0; i < paths->len && status == STATUS_OK; i++) {
         Buf bytes = {0};
-        const char *path = s->objects.at[i];
+        const char *path = paths->at[i];
         status = STATUS_ERROR;
         if (file_read(cli, path, &bytes))
-            status = covering_messages(
-                cli, c,
-                whammc_coverage_include_objects(c, file_title(path), bytes.data, bytes.len));
+            status = covering_messages(cli, c, take(c, file_title(path), bytes.data, bytes.len));
         buf_free(&bytes);
-    }
-    return status;
-}
-
-static int add_saved(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c) {
-    int status = STATUS_OK;
-    for (uint32_t i = 0; i < s->from.len && status == STATUS_OK; i++) {
-        Buf text = {0};
-        const char *path = s->from.at[i];
-        status = STATUS_ERROR;
-        if (file_read(cli, path, &text))
-            status = covering_messages(
-                cli, c, whammc_coverage_add(c, file_title(path), text.data, text.len));
-        buf_free(&text);
     }
     return status;
 }
@@ -161,7 +148,8 @@ int covering_open(const Cli *cli, CoverageRequest *s, WhammcCoverage *c, Buf *ap
     whammc_coverage_locate(c, &s->debug.info);
     int status = covering_messages(
         cli, c, whammc_coverage_set_module(c, file_title(s->app), app->data, app->len));
-    return status == STATUS_OK ? include_objects(cli, s, c) : status;
+    return status == STATUS_OK ? give_files(cli, &s->objects, c, whammc_coverage_include_objects)
+                               : status;
 }
 
 int covering_saved(const Cli *cli, CoverageRequest *s) {
@@ -169,7 +157,7 @@ int covering_saved(const Cli *cli, CoverageRequest *s) {
     Buf app = {0};
     int status = covering_open(cli, s, c, &app);
     if (status == STATUS_OK)
-        status = add_saved(cli, s, c);
+        status = give_files(cli, &s->from, c, whammc_coverage_add);
     if (status == STATUS_OK)
         status = covering_show(cli, s, c);
     whammc_coverage_free(c);

@@ -163,13 +163,7 @@ async function testCompletion(tab) {
 }
 
 async function testViews(tab) {
-  await tab.selectOption('#examples', 'calltree');
-  await waitForStatus(tab, '^validation');
-  await tab.fill('#args', '500');
-  await run(tab);
-  await tab.click('#tab-flame');
-  const handle = await tab.waitForSelector('#view-flame iframe', { timeout: PATIENCE }), frame = await handle.contentFrame();
-  await frame.waitForSelector('.f', { timeout: PATIENCE, state: 'attached' });
+  const { frame } = await openFlame(tab);
   const names = await frame.$$eval('.f title', titles => titles.map(title => title.textContent));
   result(names.some(name => name.startsWith('main')), 'a flame graph', names);
   const width = () => frame.$eval('.f:has(title)', () => [...document.querySelectorAll('.f')].filter(each => each.style.display === 'none').length);
