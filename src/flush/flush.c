@@ -203,7 +203,7 @@ HostChoice flush_host(const WasmModule *m, const Plan *plan, const RewriteOption
 }
 
 bool flush_plan(Flush *f) {
-    f->at.flush = f->at.due = f->at.grow = f->at.size = f->at.ready = UINT32_MAX;
+    f->at.flush = f->at.due = f->at.grow = f->at.size = f->at.ready = f->at.no_memory = UINT32_MAX;
     f->main = f->proc_exit = -1;
     flush_trap_plan(f);
     return f->options->link == LINK_IMPORT ? flush_import_plan(f) : plan_merge(f);
@@ -274,17 +274,22 @@ static void splice_script(Splicer *s, const Template *t, uint32_t script) {
     pool_release(&s->pool);
 }
 
-/* The values to the value area, then whammc_report. */
+/* The values to the value area, then whammc_report; or that there is no memory for it. */
 static void put_report(Flush *f, Splicer *s, Buf *body) {
     Chunks dump = {.f = f, .s = s, .name = "whammc.dump", .params = {WASM_I32}, .nparams = 1};
+    bool says = f->at.no_memory != UINT32_MAX;
     flush_each_value(f, put_dump, &dump);
-    flush_put_ready(f, body, "return");
+    emit(body, "%s %s", f->own ? "" : "block", says ? "block" : "");
+    flush_put_ready(f, body, "br_if 0");
     if (!f->plan->asks.values)
         emit(body, "%s global.set %u", flush_address(f, RUNTIME_STACK),
              global_index(f, f->at.stack_pointer));
     chunks_call(&dump, flush_address(f, flush_values_at(f)), body);
     emit(body, "%s i32.const %u", flush_address(f, flush_image_at(f)), f->image.len);
     emit(body, "%s call %u", flush_address(f, flush_values_at(f)), func_index(f, f->at.report));
+    if (says)
+        emit(body, "br 1 end call %u", func_index(f, f->at.no_memory));
+    emit(body, f->own ? "" : "end");
 }
 
 static void set_flushing(const Flush *f, Buf *b, bool now) {
@@ -424,7 +429,7 @@ static void add_getters(Flush *f, Splicer *s) {
         if (store_sum(f->store, v->id))
             flush_settle(f, &body);
         if (source.tabled)
-            flush_put_ready(f, &body, "unreachable");
+            flush_put_ready(f, &body, "if unreachable end");
         flush_push(f, &source, &body);
         uint32_t func =
             flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, &result, 1), name, &body);

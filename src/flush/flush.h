@@ -20,7 +20,7 @@
 typedef struct FlushHandles {
     uint32_t memory;              /* the runtime's */
     uint32_t stack_pointer, base; /* globals; base: start of the grown part */
-    uint32_t report;              /* whammc_report */
+    uint32_t report, no_memory;   /* whammc_report, whammc_no_memory */
     uint32_t flush;               /* the flush function */
     uint32_t due;                 /* the function that scripts call when a report is due */
     uint32_t flushing;            /* a global: the flush function is active (if there is `due`) */

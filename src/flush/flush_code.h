@@ -132,8 +132,8 @@ const char *flush_address(const Flush *f, uint64_t offset);
 uint64_t flush_values_at(const Flush *f);
 uint64_t flush_image_at(const Flush *f);
 /* Appends code that makes it ready: grows the program's memory if there is no such part yet, then
- * brings the counters there that the report or sums are made of. It leaves the function, by these
- * instructions, if there is no room. */
+ * brings the counters there that the report or sums are made of. If there is no room, the
+ * instructions `leave` leave the code: they find on the stack whether to do so. */
 void flush_put_ready(Flush *f, Buf *b, const char *leave);
 /* Adds the function that does so, if sums may be asked for without a report. */
 void flush_add_ready(Flush *f);

@@ -84,19 +84,22 @@ void flush_hide_grown(Flush *f) {
             emit_function(f->m, "whammc.size", "result i32 memory.size 0 call %u i32.sub", above);
 }
 
-/* memory.grow, and the image into the new pages; done once. */
-static void put_grow(const Flush *f, Buf *b, const char *leave) {
+/* memory.grow, and the image into the new pages; done once. Without room, base stays 0. */
+static void put_grow(const Flush *f, Buf *b) {
     uint64_t image_at = flush_image_at(f);
     emit(b,
          "$base=%u $image=%u"
          " global.get $base i32.eqz"
          " if"
          "   i32.const %u memory.grow 0 global.set $base"
-         "   global.get $base i32.const -1 i32.eq if i32.const 0 global.set $base %s end"
-         "   global.get $base i32.const 16 i32.shl global.set $base"
-         "   global.get $base i32.const $image i32.add i32.const 0 i32.const %u memory.init %u 0"
+         "   global.get $base i32.const -1 i32.eq if"
+         "     i32.const 0 global.set $base"
+         "   else"
+         "     global.get $base i32.const 16 i32.shl global.set $base"
+         "     global.get $base i32.const $image i32.add i32.const 0 i32.const %u memory.init %u 0"
+         "   end"
          " end",
-         global_index(f, f->at.base), (uint32_t)image_at, (uint32_t)flush_grown_pages(f), leave,
+         global_index(f, f->at.base), (uint32_t)image_at, (uint32_t)flush_grown_pages(f),
          f->image.size, wasm_final(f->m, WASM_SPACE_DATA, f->image.data));
 }
 
@@ -113,22 +116,22 @@ static void put_counters(Flush *f, Buf *b) {
 }
 
 void flush_put_ready(Flush *f, Buf *b, const char *leave) {
-    if (f->at.ready == UINT32_MAX) {
-        if (!f->own)
-            put_grow(f, b, leave);
-        put_counters(f, b);
-        return;
-    }
-    emit(b, "call %u", func_index(f, f->at.ready));
+    bool called = f->at.ready != UINT32_MAX;
+    if (called)
+        emit(b, "call %u", func_index(f, f->at.ready));
+    else if (!f->own)
+        put_grow(f, b);
     if (!f->own)
-        emit(b, "global.get %u i32.eqz if %s end", global_index(f, f->at.base), leave);
+        emit(b, "global.get %u i32.eqz %s", global_index(f, f->at.base), leave);
+    if (!called)
+        put_counters(f, b);
 }
 
 void flush_add_ready(Flush *f) {
     Buf code = {0};
     if (!f->sums.table.len)
         return;
-    flush_put_ready(f, &code, "return");
+    flush_put_ready(f, &code, "if return end");
     f->at.ready = emit_function(f->m, "whammc.ready", "%p", &code);
     buf_free(&code);
 }

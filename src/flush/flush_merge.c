@@ -9,10 +9,12 @@
 
 static bool merge_runtime(Flush *f, RuntimePlace *place, WasmModule *from, const bool *used,
                           RuntimeHost host) {
-    RuntimeFunc wanted[HELPER_COUNT + 4];
+    RuntimeFunc wanted[HELPER_COUNT + 5];
     uint32_t n = 0, report[2] = {0};
     if (f->store->rows.reports)
         wanted[n++] = (RuntimeFunc){"whammc_report", &f->at.report};
+    if (f->store->rows.reports && !f->own && host != RUNTIME_NONE)
+        wanted[n++] = (RuntimeFunc){"whammc_no_memory", &f->at.no_memory};
     if (f->sums.table.len)
         wanted[n++] = (RuntimeFunc){"whammc_sum", &f->at.sum};
     for (uint32_t h = 0; h < HELPER_COUNT; h++)

@@ -3,10 +3,11 @@
  *
  * Each but the last is a module that imports env.memory, env.__stack_pointer (a mutable i32) and
  * what its host offers, and exports whammc_report(image, len, values) and whammc_sum(sum, words)
- * (stdlib/runtime/sums.h). It has no data, table, start function or static memory, so it can be put
- * into any memory; it needs RUNTIME_STACK bytes of stack below __stack_pointer. RUNTIME_IMPORT is
- * complete, with a memory: programs import it from module RUNTIME_IMPORT_MODULE. What it exports is
- * in stdlib/runtime/hosts/host_import.c.
+ * (stdlib/runtime/sums.h), and those of JavaScript and WASI without values, which may be in the
+ * program's memory, whammc_no_memory(), which says that this could not be grown. It has no data,
+ * table, start function or static memory, so it can be put into any memory; it needs RUNTIME_STACK
+ * bytes of stack below __stack_pointer. RUNTIME_IMPORT is complete, with a memory: programs import
+ * it from module RUNTIME_IMPORT_MODULE. What it exports is in stdlib/runtime/hosts/host_import.c.
  */
 #ifndef WHAMMC_REPORT_EMBEDDED_H
 #define WHAMMC_REPORT_EMBEDDED_H

@@ -40,7 +40,7 @@ export function programClock() {
  */
 export function createHost({ onReport = logReport, clock = programClock, engine } = {}) {
   if (!isOffered) parts.hosts.byHand = true;
-  let instance = null, traps = null, sampler = null, source = null, pieces = [], missed = false;
+  let instance = null, traps = null, sampler = null, source = null, pieces = [], missed = false, isTold = false;
 
   function deliver(bytes) {
     onReport(new TextDecoder().decode(bytes), bytes);
@@ -57,10 +57,15 @@ export function createHost({ onReport = logReport, clock = programClock, engine 
     if (bytes.length) deliver(bytes);
   }
 
-  // The runtime's output, piece by piece: what scripts print, and the report. An empty piece ends it.
+  function tellLost(text) {
+    if (!isTold) warn(`whammc: ${text}`);
+    isTold = true;
+  }
+
+  // The runtime's output, piece by piece: what scripts print, and the report. An empty piece ends it, or at 0 tells that there is none.
   function write(ptr, len) {
     if (!instance) missed = true; // in the start function: nothing is exported yet, attach() makes up for it
-    else if (len === 0) finish();
+    else if (len === 0) ptr === 0 ? tellLost('no memory for a report') : finish();
     else pieces.push(new Uint8Array(instance.exports[MEMORY].buffer, ptr >>> 0, len >>> 0).slice());
   }
 
@@ -108,8 +113,9 @@ export function createHost({ onReport = logReport, clock = programClock, engine 
       if (typeof exports?.[FLUSH] !== 'function') return false;
       exports[FLUSH]();
       if (typeof exports[REPORT_PTR] === 'function') { // --host=none: the report stays in memory
-        const memory = exports[MEMORY] ?? exports.memory;
-        deliver(new Uint8Array(memory.buffer, exports[REPORT_PTR]() >>> 0, exports[REPORT_LEN]() >>> 0).slice());
+        const memory = exports[MEMORY] ?? exports.memory, bytes = exports[REPORT_LEN]() >>> 0;
+        if (bytes) deliver(new Uint8Array(memory.buffer, exports[REPORT_PTR]() >>> 0, bytes).slice());
+        else tellLost('there is nothing to report, or no memory for a report');
       }
       return true;
     },

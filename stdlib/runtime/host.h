@@ -23,6 +23,10 @@ enum { HOST_STACK = 16384 };
 /* Formats the report of the image at `image`, `len` bytes, with the values, and writes it. */
 void whammc_report(const uint8_t *image, uint32_t len, uint8_t *values);
 
+/* Says that there is no memory for a report: nothing is in memory, not even a stack. (JavaScript
+ * and WASI without values; host_none.c has its length for that.) */
+void whammc_no_memory(void);
+
 /* With values, a host has text too. */
 
 /* The text that scripts print: a structure of the host that begins with a FormatOut; zero at

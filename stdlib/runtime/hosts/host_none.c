@@ -3,7 +3,8 @@
  * whammc_report_len() tell where.
  *
  * Each report replaces the one before. The text grows in fresh pages at the end of the memory; if
- * the program has added pages after it, it is moved. If the memory cannot grow, the report is cut.
+ * the program has added pages after it, it is moved. If the memory cannot grow, there is none: its
+ * length is 0.
  *
  * With values, what scripts print is appended and stays: a report replaces the one before if
  * nothing was printed since. The text is a block of the heap.
@@ -15,6 +16,7 @@ enum { PAGE = 65536 };
 /* Wasm globals. */
 #define GLOBAL __attribute__((address_space(1))) static
 GLOBAL uint32_t text, text_len, text_cap;
+GLOBAL uint32_t lost; /* something of the text is */
 
 static uint8_t *address(uint32_t at) {
     return (uint8_t *)(uintptr_t)at;
@@ -63,7 +65,8 @@ void format_flush(FormatOut *o) {
     o->used = 0;
     if (!len)
         return;
-    if (len > text_cap - text_len && !grow(text_len + len))
+    lost |= len > text_cap - text_len && !grow(text_len + len);
+    if (lost)
         return;
     __builtin_memcpy(address(text + text_len), o->data, len);
     text_len += len;
@@ -81,7 +84,7 @@ void whammc_report(const uint8_t *image, uint32_t len, uint8_t *values) {
     values_text_before(image);
     text_len = kept;
 #else
-    text_len = 0;
+    text_len = lost = 0;
 #endif
     format_report(&out, image, len, values);
 }
@@ -93,7 +96,7 @@ uint32_t whammc_report_ptr(void) {
 
 EXPORT("whammc_report_len") uint32_t whammc_report_len(void);
 uint32_t whammc_report_len(void) {
-    return text_len;
+    return lost ? 0 : text_len;
 }
 
 #ifdef VALUES

@@ -104,7 +104,7 @@ function testShape() {
     const env = WebAssembly.Module.imports(module).filter((i) => i.module === 'env').map((i) => i.name);
     check(`${host}: imports of env: ${env}`, env.every((n) => ['memory', '__stack_pointer', '__memory_base'].includes(n)));
     const exported = WebAssembly.Module.exports(module).map((e) => e.name);
-    check(`${host}: exports ${exported}`, exported.includes('whammc_report') && exported.every((n) => n.startsWith('whammc_report') || n === 'whammc_sum'));
+    check(`${host}: exports ${exported}`, exported.includes('whammc_report') && exported.every((n) => n.startsWith('whammc_report') || n === 'whammc_sum' || n === 'whammc_no_memory'));
     const bytes = readFileSync(join(wasmDir, `${host}.wasm`)), sections = sectionsOf(bytes);
     check(`${host}: no table, memory, start, element, data: ${sections}`, ![4, 5, 8, 9, 11, 12].some((s) => sections.includes(s)));
     check(`${host}: at most 8 KiB`, bytes.length <= 8192);
@@ -142,9 +142,17 @@ function testNoneFull() {
   p.memory = memory;
   const r = instantiate('none', p, {});
   r.report();
-  const ptr = r.exports.whammc_report_ptr(), len = r.exports.whammc_report_len();
-  check('none: cut when memory is full', len > 60000 && len < p.expected.length &&
-    Buffer.from(new Uint8Array(memory.buffer, ptr, len)).equals(p.expected.subarray(0, len)));
+  check('none: nothing, rather than a part, when memory is full', r.exports.whammc_report_len() === 0);
+}
+
+// Without memory for a report there is a message, and all memory is as it was.
+function testNoMemory(host) {
+  for (const fail of [false, true]) {
+    const p = place('csv'), w = wasi(p.memory, { fail });
+    instantiate(host, p, w).exports.whammc_no_memory();
+    check(`${host}: no memory`, fail || text(w.log, 2).toString() === 'whammc: no memory for a report\n');
+    check(`${host}: no memory, as it was`, w.log.calls === 1 && Buffer.from(p.memory.buffer).equals(Buffer.from(p.before)));
+  }
 }
 
 function testWasi(host, name, fd) {
@@ -233,6 +241,8 @@ try {
   for (const host of ['wasi', 'wasi_file', 'borrow', 'borrow_file'])
     for (const [name, fd] of [['empty', 1], ['csv', 1], ['json', 2], ['large', 2]])
       testWasi(host, name, fd);
+  testNoMemory('wasi');
+  testNoMemory('wasi_file');
   testWasiFails();
   testFile('wasi_file');
   testFile('borrow_file');
