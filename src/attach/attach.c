@@ -102,6 +102,22 @@ static bool attach(Bind *b, uint32_t k) {
            tell_monitor(b->p.diags, s, s->monitor.attached, MONITOR_ATTACHED);
 }
 
+static bool has_sites(const Bind *b, const BindState *s) {
+    bool any = false;
+    for (uint32_t i = 0; i < s->nrules; i++)
+        any |= b->plan.actions.at[s->first_rule + i].sites > 0;
+    return any;
+}
+
+/* Notes whether anything of a monitor runs with the program. */
+static void note_attached(Bind *b, BindState *s) {
+    bool attached = has_sites(b, s);
+    b->p.matched |= attached || s->monitor.exit >= 0;
+    if (!attached && s->nrules)
+        diag(b->p.diags, DIAG_NO_SITES, (Span){s->monitor.file, 0, 0},
+             "no probe of the monitor matches anything in the program");
+}
+
 static bool match(void *self) {
     Bind *b = self;
     uint32_t errors = b->p.diags->errors;
@@ -113,7 +129,10 @@ static bool match(void *self) {
     bool ok = true;
     for (uint32_t k = 0; k < b->nstates && ok; k++)
         ok = attach(b, k);
-    return bind_faults(b) && ok && b->p.diags->errors == errors;
+    ok = bind_faults(b) && ok && b->p.diags->errors == errors;
+    for (uint32_t k = 0; k < b->nstates && ok; k++)
+        note_attached(b, &b->states[k]);
+    return ok;
 }
 
 /* ---- whamm:dyninstr ---- */
@@ -297,6 +316,8 @@ static bool link_parts(Bind *b) {
 
 static bool link(void *self) {
     Bind *b = self;
+    if (!b->p.matched)
+        return true; /* the output is the input */
     if (!link_parts(b))
         return false;
     bind_inline(b);
@@ -403,7 +424,6 @@ bool bind_program(const BindMonitor *monitors, uint32_t nmonitors, const BindFil
                     .file = app->file,
                     .diags = diags,
                     .keep_debug = options->keep_debug,
-                    .matched = true, /* monitors become part of the program in any case */
                     .threads = workers_threads(options->threads)};
     bool ok = program_instrument(&b.p, app->bytes, app->size, out);
     if (ok)

@@ -522,6 +522,7 @@ static void build_exit(Gen *g) {
     char name[32];
     code_begin(&c, g, NULL);
     count_finish(&c, &code);
+    uint32_t finished = code.len;
     put_once(&c, &g->in->once.end, ONCE_BODY, &code);
     put_once(&c, &g->in->once.begin, ONCE_EXIT, &code);
     put_once(&c, &g->in->once.end, ONCE_EXIT, &code);
@@ -537,7 +538,7 @@ static void build_exit(Gen *g) {
         put_report(&c, &code);
     if (g->text)
         vec_push(&code, helper_call(&c.b, HELPER_FLUSH, NULL));
-    g->out->ends = code.len > 0;
+    g->out->ends = code.len > finished; /* else nobody looks at what is counted */
     if (g->out->ends)
         scratch_add(&g->x, &c.b, "exit", binaryen.TypeNone(), binaryen.TypeNone(),
                     wrap_block(&c, &code));

@@ -468,12 +468,26 @@ static bool is_unchanged(const Program *p) {
                 m->exports.len == m->input_export_count;
     for (uint32_t k = 0; k < WASM_SPACE_COUNT; k++)
         same = same && wasm_space_count(m, (WasmSpace)k) == m->input_count[k];
-    return same && !p->matched && !p->map_url.len;
+    return same && !p->matched;
 }
 
-/* The output is the input. */
+/* A source map of the program as it is. */
+static void map_kept(const Program *p) {
+    Moves moves = {0};
+    moves_begin(&moves, &p->m);
+    for (uint32_t f = p->m.input_imports[WASM_SPACE_FUNC]; f < p->m.input_count[WASM_SPACE_FUNC];
+         f++)
+        moves_mark(&moves, f, &(WasmBodyEdit){0});
+    moves_source_map(&moves, &p->m, locator_open(p->plan->program.locator, &p->m), p->map_root,
+                     p->map);
+    moves_free(&moves);
+}
+
+/* The output is the input, which then does not name its source map. */
 static bool keep(const Program *p, const uint8_t *bytes, size_t size, Buf *out) {
     buf_bytes(out, bytes, size);
+    if (p->map_url.len)
+        map_kept(p);
     if (p->target->written)
         p->target->written(p->self);
     if (p->sink)
