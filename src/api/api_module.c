@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "valid/limits.h"
 #include "valid/valid.h"
 #include "edit/edit.h"
 #include "edit/write.h"
@@ -172,6 +173,8 @@ static bool check_output(WhammcModule *w, const Buf *out) {
         w->error.len = 0;
         first_message(&diags, "the output would be invalid at ", &w->error);
         buf_cstr(&w->error);
+    } else if (!limits_check(&m, out->len, &w->m, NO_SPAN, &diags)) {
+        ok = fail(w, "%s", diags.list.at[0]->message);
     }
     wasm_module_free(&m);
     diag_free(&diags);

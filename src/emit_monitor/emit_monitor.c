@@ -29,6 +29,7 @@
 #include "storage/memory.h"
 #include "emit_monitor/record.h"
 #include "link/runtime.h"
+#include "valid/limits.h"
 #include "valid/op_table.h"
 #include "valid/valid.h"
 #include "../../stdlib/runtime/site/site.h" /* SITE_STATE */
@@ -528,6 +529,7 @@ static bool check_output(MonitorTarget *t, const Buf *out) {
              "the monitor has no probes: nothing in the scripts is for an engine");
     if (!ok)
         fault(t, found.list.len ? found.list.at[0]->message : "it cannot be read");
+    ok = ok && limits_check(&monitor.m, out->len, NULL, NO_SPAN, t->diags);
     monitor_free(&monitor);
     diag_free(&found);
     return ok;

@@ -42,6 +42,27 @@ static void measure_bodies(const WasmModule *m, uint64_t *sizes, uint32_t *large
         }
 }
 
+/* The functions from `first` on. */
+static void measure_code(const WasmModule *m, uint32_t first, uint64_t *sizes) {
+    WasmInstr i;
+    for (uint32_t f = first; f < m->funcs.len; f++) {
+        WasmCode code;
+        if (m->funcs.at[f].import >= 0 || !wasm_func_code(m, f, &code))
+            continue;
+        while (wasm_next(&code, &i))
+            if (i.op == WASM_OP_BR_TABLE)
+                at_least(&sizes[WASM_LIMIT_LABELS], i.count);
+    }
+}
+
+/* The first function of an output that its program does not have: they are behind the program's,
+ * in which no br_table becomes longer. */
+static uint32_t first_added(const WasmModule *m, const WasmModule *from) {
+    uint32_t own =
+        from ? from->input_count[WASM_SPACE_FUNC] - from->input_imports[WASM_SPACE_FUNC] : 0;
+    return m->input_imports[WASM_SPACE_FUNC] + own;
+}
+
 /* Only what was read counts. */
 static void measure(const WasmModule *m, uint64_t *sizes, uint32_t *largest) {
     static const WasmLimit of_space[WASM_SPACE_COUNT] = {
@@ -88,10 +109,13 @@ bool limits_check(const WasmModule *m, size_t size, const WasmModule *from, Span
     uint32_t ignored;
     measure(m, x.now, &x.func);
     x.now[WASM_LIMIT_SIZE] = size;
+    measure_code(m, first_added(m, from), x.now);
     if (from) {
         measure(from, x.before, &ignored);
         x.before[WASM_LIMIT_SIZE] = from->size;
     }
+    if (from && x.now[WASM_LIMIT_LABELS] > limits[WASM_LIMIT_LABELS].most)
+        measure_code(from, 0, x.before);
     for (uint32_t k = 0; k < WASM_LIMIT_COUNT; k++) {
         if (x.now[k] <= limits[k].most || x.before[k] > limits[k].most)
             continue;

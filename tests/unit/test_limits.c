@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "valid/limits.h"
+#include "wasm/emit.h"
 
 /* A module with `n` of what the limit is about. */
 typedef struct Sized {
@@ -23,11 +24,40 @@ typedef struct Sized {
     void *room;
 } Sized;
 
+/* A function with this body. */
+static void put_body(Sized *s, Buf *body) {
+    s->func.import = -1;
+    s->func.body_size = (uint32_t)body->len;
+    s->m.bytes = s->room = body->data;
+    s->m.size = body->len;
+}
+
+/* ... of so many bytes. */
+static void put_nops(Sized *s, uint32_t n) {
+    Buf body = {0};
+    buf_u8(&body, 0);
+    while (body.len + 1 < n)
+        buf_u8(&body, WASM_OP_NOP);
+    buf_u8(&body, WASM_OP_END);
+    put_body(s, &body);
+}
+
+/* ... of a br_table with so many labels, and the other one. */
+static void put_labels(Sized *s, uint32_t n) {
+    Buf body = {0};
+    buf_u8(&body, 0);
+    put_i32(&body, 0);
+    put_index(&body, WASM_OP_BR_TABLE, n);
+    for (uint32_t k = 0; k <= n; k++)
+        buf_u8(&body, 0);
+    buf_u8(&body, WASM_OP_END);
+    put_body(s, &body);
+}
+
 static void put(Sized *s, WasmLimit limit, uint32_t n) {
     WasmModule *m = &s->m;
     memset(s, 0, sizeof *s);
     s->type.kind = WASM_TYPE_FUNC;
-    s->func.import = -1;
     switch (limit) {
     case WASM_LIMIT_SIZE: m->size = s->size = n; return;
     case WASM_LIMIT_TYPES:
@@ -50,7 +80,8 @@ static void put(Sized *s, WasmLimit limit, uint32_t n) {
     case WASM_LIMIT_ELEMENTS: s->table.limits.min = n; break;
     case WASM_LIMIT_PARAMS: s->type.nparams = n; break;
     case WASM_LIMIT_RESULTS: s->type.nresults = n; break;
-    case WASM_LIMIT_BODY: s->func.body_size = n; break;
+    case WASM_LIMIT_BODY: put_nops(s, n); break;
+    case WASM_LIMIT_LABELS: put_labels(s, n); break;
     default: return;
     }
     m->input_count[WASM_SPACE_TYPE] = m->input_count[WASM_SPACE_TABLE] = 1;
