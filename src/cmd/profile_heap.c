@@ -11,20 +11,16 @@
 typedef enum Role { ROLE_SIZE, ROLE_COUNT, ROLE_OLD, ROLE_OUT, ROLE_FREE, ROLES } Role;
 enum { ARGUMENTS = 4 };
 
-static const struct {
-    const char *name;
-    uint32_t arguments; /* which can be it */
-} roles[ROLES] = {
-    {"size", ARGUMENTS}, {"count", ARGUMENTS}, {"old", ARGUMENTS}, {"out", ARGUMENTS}, {"free", 2}};
+static const char *const roles[ROLES] = {"size", "count", "old", "out", "free"};
 
 /* ---- NAME:size@0,count@1 ---- */
 
 /* One "size@0"; false: it is none. `*text` is advanced after it and a comma. */
 static bool next_role(const char **text, Role *role, uint32_t *argument) {
     for (uint32_t r = 0; r < ROLES; r++) {
-        size_t len = strlen(roles[r].name);
+        size_t len = strlen(roles[r]);
         const char *at = *text + len;
-        if (strncmp(*text, roles[r].name, len) != 0 || *at != '@' || !isdigit((unsigned char)at[1]))
+        if (strncmp(*text, roles[r], len) != 0 || *at != '@' || !isdigit((unsigned char)at[1]))
             continue;
         *role = (Role)r;
         *argument = (uint32_t)(at[1] - '0');
@@ -33,7 +29,7 @@ static bool next_role(const char **text, Role *role, uint32_t *argument) {
             ++*text;
         else if (**text)
             return false;
-        return *argument < roles[r].arguments;
+        return *argument < ARGUMENTS;
     }
     return false;
 }
@@ -106,7 +102,7 @@ void heap_define(const Cli *cli, const HeapOptions *h, const WasmModule *m, wham
     for (uint32_t r = 0; r < ROLES; r++)
         for (uint32_t a = 0; a < ARGUMENTS; a++) {
             char name[16];
-            snprintf(name, sizeof name, "%s%u", roles[r].name, a);
+            snprintf(name, sizeof name, "%s%u", roles[r], a);
             if (lists[r][a].len)
                 whammc_define(w, name, buf_cstr(&lists[r][a]));
             buf_free(&lists[r][a]);

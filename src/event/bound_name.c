@@ -276,6 +276,7 @@ static bool is_newer(uint32_t id) {
     case NAME_LOOP_CALLS:
     case NAME_LOOP_NESTED:
     case NAME_FN_SIZE:
+    case NAME_FN_PARAMS:
     case NAME_RESUMABLE:
     case NAME_RESUMES:
     case NAME_TARGET_FN_ESCAPES:

@@ -242,6 +242,7 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
         *out = truth(s->survey && wasm_survey_loops(s->survey, s->m, s->func));
         return s->survey != NULL;
     case NAME_FN_SIZE: *out = integer(kind, s->m->funcs.at[s->func].body_size); return true;
+    case NAME_FN_PARAMS: *out = integer(kind, wasm_func_type(s->m, s->func)->nparams); return true;
     case NAME_RESUMABLE:
         *out = truth(s->survey && wasm_survey_resumable(s->survey, s->m, s->func));
         return s->survey != NULL;

@@ -135,10 +135,21 @@ static void put_caller(const Heap *h, uint32_t func, uint32_t pc) {
     buf_printf(h->out, ":%u)", frames[0].line);
 }
 
+/* Whether the engine manages objects of the program: structs and arrays. */
+static bool has_managed_objects(const WasmModule *m) {
+    for (uint32_t i = 0; m && i < m->types.len; i++)
+        if (m->types.at[i].kind != WASM_TYPE_FUNC)
+            return true;
+    return false;
+}
+
 static void put_unseen(const Heap *h) {
     bool nameless = h->view->m && !wasm_names_funcs(h->view->m);
     buf_str(h->out,
-            nameless
+            has_managed_objects(h->view->m)
+                ? STR("no allocation was seen: the engine manages the objects of this program "
+                      "(struct.new, array.new); scripts can count these instructions\n")
+            : nameless
                 ? STR("no allocation was seen: the program has no names of functions, by which "
                       "allocators are known; link it with names, such as by clang -g, or give "
                       "them with --names\n")

@@ -326,6 +326,7 @@ static void check_locals(Checker *c, uint32_t func) {
     SAME("fname", same_str(site_fname(func), wasm_shown_name(c->m, func)), 1);
     SAME("func_end", site_func_end(func), c->m->funcs.at[func].body_size - 1);
     SAME("fn_size", site_fn_size(func), c->m->funcs.at[func].body_size);
+    SAME("fn_params", site_fn_params(func), wasm_func_type(c->m, func)->nparams);
     SAME("fn_calls", site_fn_has(func, SITE_HAS_CALLS), wasm_survey_calls(&c->survey, c->m, func));
     SAME("fn_loops", site_fn_has(func, SITE_HAS_LOOPS), wasm_survey_loops(&c->survey, c->m, func));
     SAME("fn_tail_calls", site_fn_has(func, SITE_HAS_TAIL_CALLS),

@@ -234,6 +234,11 @@ uint32_t site_fn_size(uint32_t fid) {
     return size;
 }
 
+SITE_EXPORT(fn_params)
+uint32_t site_fn_params(uint32_t fid) {
+    return site_type_def(site_entry(SITE_FUNC, fid)->type)->nparams;
+}
+
 SITE_EXPORT(func_end)
 uint32_t site_func_end(uint32_t fid) {
     return site_fn_size(fid) - 1;

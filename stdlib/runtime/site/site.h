@@ -102,6 +102,7 @@ void site_refuse(uint32_t fid, uint32_t pc, uint32_t why);
 /* ---- the function ---- */
 
 uint32_t site_fn_size(uint32_t fid); /* bytes of its body */
+uint32_t site_fn_params(uint32_t fid); /* how many parameters it has */
 /* Whether it has instructions of a kind. */
 enum { SITE_HAS_CALLS = 1, SITE_HAS_LOOPS = 2, SITE_HAS_TAIL_CALLS = 4 };
 uint32_t site_fn_has(uint32_t fid, uint32_t kind);
