@@ -398,4 +398,5 @@ void wasm_survey_free(WasmSurvey *s) {
     vec_free(&s->loops);
     free(s->first_loop);
     s->first_loop = NULL;
+    wasm_asyncify_free(&s->asyncify);
 }

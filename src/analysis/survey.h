@@ -10,6 +10,7 @@
 #ifndef WHAMMC_ANALYSIS_SURVEY_H
 #define WHAMMC_ANALYSIS_SURVEY_H
 
+#include "analysis/asyncify.h"
 #include "wasm/module.h"
 #include "edit/catch_all.h"
 
@@ -31,11 +32,12 @@ typedef struct WasmSurvey {
     bool any_call;   /* set by the caller: a call may reach another function than it names */
     uint16_t *funcs; /* by input function, and one more for what indirect calls reach: bits; NULL =
                        not made yet */
-    Vec(WasmCallEdge) calls; /* by caller */
+    Vec(WasmCallEdge) calls;   /* by caller */
     Vec(WasmSurveyLoop) loops; /* by function, ... */
     uint32_t *first_loop;      /* of input function f: [f], up to [f + 1] */
     bool tail_calls;
     WasmExceptions exceptions;
+    WasmAsyncify asyncify; /* only if the caller has looked for it */
 } WasmSurvey;
 
 /* The function can be entered other than by `call`: it is exported, the start function, in an

@@ -242,6 +242,7 @@ static bool put_head(Edit *e) {
     uint32_t to = e->first;
     while (to < edit->npatches && edit->patches[to].at == e->code_start)
         to++;
+    put_pieces(e, 0, e->first, WASM_HEAD);
     put_pieces(e, e->first, to, WASM_BEFORE);
     put_pieces(e, 0, e->first, WASM_ENTRY);
     return !e->wrap || put_wrapper(e);
@@ -546,7 +547,8 @@ static void survey(Edit *e) {
     uint32_t k = 0;
     for (; k < edit->npatches; k++) {
         const WasmPatch *p = &edit->patches[k];
-        if (p->where != WASM_ENTRY && p->where != WASM_EXIT && p->where != WASM_UNWIND)
+        if (p->where != WASM_HEAD && p->where != WASM_ENTRY && p->where != WASM_EXIT &&
+            p->where != WASM_UNWIND)
             break;
         e->has_unwind |= p->where == WASM_UNWIND;
         if (p->where == WASM_EXIT) {

@@ -8,6 +8,7 @@
 
 /* Where a piece of code is inserted, relative to the instruction at `at`. */
 typedef enum WasmWhere {
+    WASM_HEAD,    /* before all else; `at` is ignored */
     WASM_ENTRY,   /* at function entry; `at` is ignored */
     WASM_BEFORE,  /* before the instruction */
     WASM_WRAP,    /* the same, and the piece leaves a construct open that ends after the instruction

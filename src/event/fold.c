@@ -155,6 +155,17 @@ bool is_arm(WasmOp op) {
     return wasm_flow(op) == WASM_FLOW_ARM;
 }
 
+uint32_t site_silent_state(const Site *s, const Event *e) {
+    if (!s->survey || !wasm_asyncify_spans(&s->survey->asyncify, s->func))
+        return 0;
+    bool call = e->kind == EVENT_OPCODE && wasm_flow(e->op) == WASM_FLOW_CALL;
+    if (e->kind == EVENT_FUNC_ENTRY || (call && e->mode == MODE_BEFORE))
+        return ASYNCIFY_REWINDING;
+    if (e->kind == EVENT_FUNC_EXIT || (call && e->mode == MODE_AFTER))
+        return ASYNCIFY_UNWINDING;
+    return 0;
+}
+
 uint32_t accessed_memory(const WasmInstr *i, uint32_t n) {
     switch (wasm_ops[i->op].imm) {
     case WASM_IMM_MEMORY: return i->a;

@@ -49,6 +49,11 @@ typedef struct Value {
  * not exist). */
 bool site_value(const Site *s, const Bound *name, Value *out);
 
+/* The state of Asyncify in which the event does not happen at a site, although control comes there:
+ * functions are entered and calls made again to resume a stack, and left to leave it. 0 = there is
+ * none. */
+uint32_t site_silent_state(const Site *s, const Event *e);
+
 /* Where control goes on after a branch to the label at `depth`: after the instruction at the given
  * offset. */
 uint32_t site_target(const Site *s, uint32_t depth);

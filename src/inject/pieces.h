@@ -42,7 +42,8 @@ void pieces_add_region(void *ctx, WasmWhere where, uint32_t at, uint32_t until, 
  * instruction may be. */
 void pieces_add_count(Pieces *p, WasmWhere where, uint32_t at, size_t from, size_t to);
 
-/* Adds the code from `from` on at the function's entry (WASM_ENTRY) or exits (WASM_EXIT). */
+/* Adds the code from `from` on at the function's entry (WASM_ENTRY), before all else (WASM_HEAD),
+ * or at its exits (WASM_EXIT). */
 void pieces_add_around(Pieces *p, WasmWhere where, size_t from);
 
 /* The same only at exits where the function returns its results, or only at the others. */

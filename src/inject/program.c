@@ -231,6 +231,8 @@ static bool edit_func(Program *p, uint32_t func, bool ends, WasmBodyEdit *edit) 
         p->target->enter(p->self, func, &p->pieces);
     if (p->touched[func] & TOUCHED_SITE && !match_func(&p->matcher, func))
         return walk_failed(&p->matcher, func, p->file, p->diags);
+    if (p->target->leave)
+        p->target->leave(p->self, func, &p->pieces);
     pieces_end_program(&p->pieces);
     if (ends)
         pieces_call_at_throws(&p->pieces, wasm_final(&p->m, WASM_SPACE_FUNC, (uint32_t)p->flush));

@@ -35,6 +35,8 @@ typedef struct Target {
     bool (*link)(void *self);
     /* Pass 2: begins a function into which code is inserted, before its sites; may be NULL. */
     void (*enter)(void *self, uint32_t func, Pieces *pieces);
+    /* Pass 2: ends such a function, after its sites; may be NULL. */
+    void (*leave)(void *self, uint32_t func, Pieces *pieces);
     bool enters_apart; /* `enter` may be called on several threads */
     SiteHook *splice;
     /* Appends custom sections to the output, which has been read again as `written`; may be NULL.

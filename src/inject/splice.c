@@ -76,6 +76,7 @@ void pool_free(LocalPool *p) {
 void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const SpliceBackend *backend,
                   void *ctx) {
     *s = (Splicer){.m = m, .plan = plan, .backend = backend, .ctx = ctx, .proc_exit = -1};
+    s->state = UINT32_MAX;
 }
 
 static void free_saved(Saved *v) {
@@ -217,9 +218,22 @@ static bool in_mode(const Match *m, Mode mode) {
     return m->action->event.mode == mode;
 }
 
+/* The state of Asyncify in which a match does not happen, or 0. Places on the shadow stack are put
+ * back however a function ends. */
+static uint32_t silent_state(const Splicer *s, const Site *site, const Match *match) {
+    if (s->state == UINT32_MAX || match->shape->variant->asks.leaves)
+        return 0;
+    return site_silent_state(site, &match->action->event);
+}
+
 void splice_match(Splicer *s, const Site *site, const Match *matches, uint32_t n) {
+    uint32_t silent = silent_state(s, site, &matches[n]);
+    if (silent)
+        emit(s->out, "global.get %u i32.const %u i32.ne if", s->state, silent);
     s->words = s->site_words.at + s->words_at.at[n];
     splice_template(s, matches[n].shape->template, matches[n].shape->variant, site);
+    if (silent)
+        wasm_put_op(s->out, WASM_OP_END);
 }
 
 /* Runs only where control enters a loop, not where a branch goes back to it. */

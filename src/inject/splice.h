@@ -110,8 +110,9 @@ typedef struct Splicer {
     uint32_t nlandings;   /* how many such sites the function has so far */
     uint32_t landing_flag; /* a local: the number of the branch that control comes from; UINT32_MAX
                               = none yet */
-    uint32_t back; /* a local that is 1 where a branch may have led to a loop; UINT32_MAX = none
-                      yet */
+    uint32_t back;  /* a local that is 1 where a branch may have led to a loop; UINT32_MAX = none
+                       yet */
+    uint32_t state; /* the global with the state of Asyncify; UINT32_MAX = there is none */
     uint32_t before_loop; /* how many matches of the current site (in mode before) run before the
                              loop, not in its head */
 } Splicer;

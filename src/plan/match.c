@@ -342,7 +342,7 @@ bool matcher_knows(const Matcher *w, WasmOp op) {
 /* Nothing is to be shown of single instructions: somebody has taken all. */
 static bool takes_body(Matcher *w, const Site *site, bool typed) {
     if (!w->at_body || !w->body.at.len || typed || w->uses_constructs || w->accept ||
-        w->uses_blocks)
+        w->uses_blocks || wasm_asyncify_spans(&w->survey.asyncify, site->func))
         return false;
     for (const WasmInstr *i = w->body.at.at; i->size; i++)
         if (!w->same[i->op].found || matcher_watches(w, i))

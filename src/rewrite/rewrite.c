@@ -22,6 +22,7 @@
 #include "rewrite/outline.h"
 #include "rewrite/polls.h"
 #include "rewrite/rare.h"
+#include "rewrite/saved_frames.h"
 #include "inject/program.h"
 #include "link/runtime.h"
 #include "storage/count_ahead.h"
@@ -59,8 +60,9 @@ typedef struct Rewrite {
     EngineFrames engine_frames;
     Keep keep;
     uint32_t helpers[HELPER_COUNT];
-    uint32_t *fns;  /* handles of the script's functions */
-    bool *seen_alt; /* for the message about two alt probes */
+    uint32_t *fns;     /* handles of the script's functions */
+    bool saves_frames; /* while functions are left and called again (Asyncify) */
+    bool *seen_alt;    /* for the message about two alt probes */
 } Rewrite;
 
 /* ---- pass 1 ---- */
@@ -133,7 +135,8 @@ static bool has_no_needs(const Variant *v) {
 
 /* Counts what is the same at all instructions of the kind. */
 static bool count_kind(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
-    if (!site->decided || !r->store.coalesce)
+    if (!site->decided || !r->store.coalesce ||
+        wasm_asyncify_spans(&site->survey->asyncify, site->func))
         return false;
     for (uint32_t i = 0; i < n && !r->kinds.of[site->instr->op].found; i++)
         if (!has_no_needs(matches[i].shape->variant))
@@ -346,6 +349,12 @@ static void enter(void *self, uint32_t func, Pieces *pieces) {
         put_count(r, func, i, pieces);
 }
 
+/* Pass 2, after the sites of a function. */
+static void leave(void *self, uint32_t func, Pieces *pieces) {
+    Rewrite *r = self;
+    saved_frames_put(&r->p.matcher.survey.asyncify, &r->fill, func, pieces);
+}
+
 /* Leaves out what is counted by segments. */
 static const Match *coded_matches(Rewrite *r, const Site *site, const Match *matches, uint32_t *n) {
     if (!r->store.counts)
@@ -417,7 +426,7 @@ static bool compile(Rewrite *r, const Template **init, bool *accesses) {
 static bool drop_values(Rewrite *r, const Template **init) {
     Plan *plan = r->p.plan;
     bool accesses = false;
-    if (r->host != HOST_PROF || !plan->asks.values)
+    if (r->host != HOST_PROF || !plan->asks.values || r->saves_frames)
         return true;
     if (!compile(r, init, &accesses))
         return false;
@@ -495,6 +504,8 @@ static bool link(void *self) {
     keep_reach(&r->keep, reach.fns);
     memory_helpers(&r->memories, r->options->link == LINK_IMPORT, reach.helpers);
     stack_helpers(r->p.plan, r->options->link == LINK_IMPORT, reach.helpers);
+    reach.helpers[HELPER_FRAME_PUSH] |= r->saves_frames;
+    reach.helpers[HELPER_FRAME_POP] |= r->saves_frames;
     if (!flush_link(&r->flush, &reach, &r->once) ||
         (reach.helpers[HELPER_FMOD] &&
          !runtime_add_fmod(&r->p.m, &r->helpers[HELPER_FMOD], r->p.diags)) ||
@@ -532,6 +543,8 @@ static bool link(void *self) {
     Splicer *s = &r->p.splicer;
     fill_init(&r->fill, s, &r->p.m, r->p.plan, &r->store);
     r->fill.kept = r->flush.kept; /* which code at sites shares with no other code */
+    if (r->p.matcher.survey.asyncify.found)
+        s->state = wasm_final(&r->p.m, WASM_SPACE_GLOBAL, r->p.matcher.survey.asyncify.state);
     r->fill.helpers = r->helpers;
     r->fill.fns = r->fns;
     r->region_func = UINT32_MAX;
@@ -613,6 +626,9 @@ static bool match(void *self) {
     r->p.matcher.watch_op[WASM_OP_MEMORY_GROW] = r->p.matcher.watch_op[WASM_OP_MEMORY_SIZE] = true;
     shadow_init(&r->shadow, &r->p.m, r->p.plan, r->p.matcher.watch_op);
     const RewriteOptions *options = r->given;
+    wasm_asyncify_find(&r->p.matcher.survey.asyncify, &r->p.m);
+    r->saves_frames = saved_frames_needed(r->p.plan, &r->p.matcher.survey.asyncify);
+    r->p.plan->asks.values |= r->saves_frames;
     r->host = flush_host(&r->p.m, r->p.plan, options);
     r->decided.polls = options->polls && r->host != HOST_PROF;
     tallies_find(r->p.plan);
@@ -707,6 +723,7 @@ static const Target target = {.match = match,
                               .count = count_func,
                               .link = link,
                               .enter = enter,
+                              .leave = leave,
                               .enters_apart = true,
                               .splice = splice_at,
                               .append = append,

@@ -68,7 +68,7 @@ bool coalesce_allows(Coalesce *c, uint32_t func) {
 
 bool coalesce_takes(Coalesce *c, const Site *site, const Match *match) {
     return counters_shape(&c->counters, match->shape)->why_not == WHY_NOTHING &&
-           coalesce_allows(c, site->func);
+           !site_silent_state(site, &match->action->event) && coalesce_allows(c, site->func);
 }
 
 /* The number of the variable that is added to; COUNT_NONE: there is none. */

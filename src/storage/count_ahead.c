@@ -41,8 +41,8 @@ static bool names_watched(const CountAhead *a, uint32_t func) {
 /* Whether all that matches in a function is counted, so that it need not be walked. */
 static bool is_counted(const CountAhead *a, uint32_t func) {
     const WasmModule *m = a->walk->m;
-    return m->funcs.at[func].import < 0 && !op_sets_meet(&m->ops[func], &a->walked) &&
-           !names_watched(a, func);
+    return m->funcs.at[func].import < 0 && !wasm_asyncify_spans(&a->walk->survey.asyncify, func) &&
+           !op_sets_meet(&m->ops[func], &a->walked) && !names_watched(a, func);
 }
 
 static CountedRun *begin_run(const CountAhead *a, CountedPart *part, CountsHere *here,

@@ -51,6 +51,20 @@ static uint32_t frame_local(Fill *f, Splicer *s, uint32_t var) {
     return f->frame.local[id];
 }
 
+void fill_each_frame_local(const Fill *f, bool backwards,
+                           void (*each)(void *ctx, uint32_t local, WasmType type), void *ctx) {
+    uint32_t n = f->frame.used.len;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t id = f->frame.used.at[backwards ? n - 1 - k : k];
+        const Type *type = f->plan->vars.at[id].decl->type;
+        uint32_t leaves = type_leaves(type);
+        for (uint32_t i = 0; i < leaves; i++) {
+            uint32_t leaf = backwards ? leaves - 1 - i : i;
+            each(ctx, f->frame.local[id] + leaf, type_wasm(type_leaf(type, leaf)));
+        }
+    }
+}
+
 static void begin(void *ctx) {
     Fill *f = ctx;
     for (uint32_t i = 0; i < f->frame.used.len; i++)
@@ -74,9 +88,8 @@ static void put_variable(Fill *f, Splicer *s, const Hole *h) {
 static void put_tally_address(const Fill *f, Splicer *s, uint32_t id, const Variant *v) {
     const Tallies *t = &f->store->tallies;
     const Var *var = f->plan->vars.at[id].decl;
-    uint64_t n = var->storage == STORAGE_UNSHARED
-                     ? t->once + s->words[v->probe->nvars + var->index]
-                     : t->of_var[id];
+    uint64_t n = var->storage == STORAGE_UNSHARED ? t->once + s->words[v->probe->nvars + var->index]
+                                                  : t->of_var[id];
     put_i32(s->out, (int32_t)tallies_address(t, (uint32_t)n));
 }
 
