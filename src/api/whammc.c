@@ -323,8 +323,7 @@ static void warn_unmatched(whammc *w) {
         const DiagFile *source = api_script(w, p->script);
         EventKind kind =
             p->nactions ? w->plan.actions.at[p->first_action].event.kind : EVENT_REPORT;
-        if (kind != EVENT_BEGIN && kind != EVENT_END && kind != EVENT_REPORT &&
-            !sites_of(&w->plan, p) && !plan_is_off(&w->plan, p) &&
+        if (!event_is_nowhere(kind) && !sites_of(&w->plan, p) && !plan_is_off(&w->plan, p) &&
             !script_is_for_all(source->text, source->len))
             hint_names(w, p,
                        diag(&w->diags, DIAG_NO_SITES, p->probe->rule.span,

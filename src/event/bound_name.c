@@ -284,6 +284,7 @@ static bool is_newer(uint32_t id) {
     case NAME_TARGET_FN_RESUMABLE:
     case NAME_GLOBAL:
     case NAME_PROBE_ID:
+    case NAME_STACK_ID:
     case NAME_FILE:
     case NAME_LINE:
     case NAME_COLUMN:
@@ -355,9 +356,7 @@ static bool lookup(Event e, Str name, Bound *out) {
         *out = (Bound){.id = NAME_HOST, .type = T(STR), .is_static = true};
         return true;
     }
-    if (e.kind == EVENT_BEGIN || e.kind == EVENT_END || e.kind == EVENT_REPORT)
-        return false;
-    if (!find_name(name, &id, &n))
+    if (!find_name(name, &id, &n) || (event_is_nowhere(e.kind) && id != NAME_STACK_ID))
         return false;
     *out = (Bound){.id = (int)id, .n = n, .is_static = names[id].life == STATIC};
     /* Scripts may have variables called so, which hide these names. */
@@ -374,6 +373,8 @@ static bool lookup(Event e, Str name, Bound *out) {
         out->assignable = out->yields = true;
         return true;
     }
+    if (id == NAME_STACK_ID)
+        return e.kind == EVENT_STACK_SUSPEND || e.kind == EVENT_STACK_RESUME;
     if (e.kind != EVENT_OPCODE)
         return id == NAME_INSTR_COUNT && e.kind == EVENT_BLOCK_END;
     out->literal = op_constant(e.op, id, &out->value);

@@ -74,6 +74,12 @@ typedef struct Event {
 
 typedef Vec(Event) Events;
 
+/* It happens at no place of the program: before and after it runs, or where its stack changes. */
+static inline bool event_is_nowhere(EventKind kind) {
+    return kind == EVENT_BEGIN || kind == EVENT_END || kind == EVENT_REPORT ||
+           kind == EVENT_STACK_SUSPEND || kind == EVENT_STACK_RESUME;
+}
+
 /* Surface and internal name of a mode. */
 const char *mode_surface(Mode mode);
 const char *mode_internal(Mode mode);

@@ -251,9 +251,7 @@ static void put_dump(void *ctx, WasmType type, const FlushSource *source, uint64
     chunks_item(c);
 }
 
-typedef enum TemplateKind { TEMPLATE_BODY, TEMPLATE_INIT, TEMPLATE_EXIT } TemplateKind;
-
-static void splice_shapes(Splicer *s, const ShapeList *list, TemplateKind kind) {
+void flush_splice_shapes(Splicer *s, const ShapeList *list, TemplateKind kind) {
     Site nowhere = plan_nowhere(s->plan, s->m);
     for (uint32_t i = 0; i < list->len; i++) {
         const Shape *shape = list->at[i];
@@ -321,14 +319,16 @@ static bool add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
     s->out = &probes; /* takes locals, which the functions made so far do not have */
     set_flushing(f, &probes, true);
     flush_settle(f, &probes);
-    splice_shapes(s, &once->end, TEMPLATE_BODY);
-    splice_shapes(s, &once->begin, TEMPLATE_EXIT);
-    splice_shapes(s, &once->end, TEMPLATE_EXIT);
-    splice_shapes(s, &once->report, TEMPLATE_EXIT);
+    flush_splice_shapes(s, &once->end, TEMPLATE_BODY);
+    flush_splice_shapes(s, &once->begin, TEMPLATE_EXIT);
+    flush_splice_shapes(s, &once->end, TEMPLATE_EXIT);
+    flush_splice_shapes(s, &once->report, TEMPLATE_EXIT);
+    flush_splice_shapes(s, &once->suspend, TEMPLATE_EXIT);
+    flush_splice_shapes(s, &once->resume, TEMPLATE_EXIT);
     buf_bytes(&probes, exits.data, exits.len);
     for (uint32_t i = 0; i < f->plan->scripts.len; i++)
         splice_script(s, f->plan->exits[i], i);
-    splice_shapes(s, &once->report, TEMPLATE_BODY);
+    flush_splice_shapes(s, &once->report, TEMPLATE_BODY);
     buf_bytes(&probes, report.data, report.len);
     emit_calls(&probes, f->m, &f->helpers[HELPER_FLUSH], f->texts);
     set_flushing(f, &probes, false);
@@ -395,11 +395,13 @@ static bool add_start(Flush *f, Splicer *s, const Template *const *init, const O
             splice_template(s, p->init, p->shared_from, &nowhere);
         pool_release(&s->pool);
     }
-    splice_shapes(s, &once->begin, TEMPLATE_INIT);
-    splice_shapes(s, &once->end, TEMPLATE_INIT);
-    splice_shapes(s, &once->report, TEMPLATE_INIT);
+    flush_splice_shapes(s, &once->begin, TEMPLATE_INIT);
+    flush_splice_shapes(s, &once->end, TEMPLATE_INIT);
+    flush_splice_shapes(s, &once->report, TEMPLATE_INIT);
+    flush_splice_shapes(s, &once->suspend, TEMPLATE_INIT);
+    flush_splice_shapes(s, &once->resume, TEMPLATE_INIT);
     buf_bytes(&body, site_inits.data, site_inits.len);
-    splice_shapes(s, &once->begin, TEMPLATE_BODY);
+    flush_splice_shapes(s, &once->begin, TEMPLATE_BODY);
     if (body.len)
         put_start(f, s, &body);
     buf_free(&body);
@@ -471,6 +473,7 @@ bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once, co
     bool ok = add_start(f, &s, init, once);
     if (ok && f->flushes)
         ok = add_flush(f, &s, once);
+    flush_add_stacks(f, &s, once);
     add_getters(f, &s);
     splicer_free(&s);
     f->kept = fill.kept;

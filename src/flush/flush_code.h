@@ -143,6 +143,13 @@ void flush_add_ready(Flush *f);
 /* Adds the globals of trap records. */
 void flush_trap_plan(Flush *f);
 /* Adds the exports whammc:trapped and whammc:correct. */
+/* The code of shapes, one after the other: what happens, or what is done at the start or end. */
+typedef enum TemplateKind { TEMPLATE_BODY, TEMPLATE_INIT, TEMPLATE_EXIT } TemplateKind;
+void flush_splice_shapes(Splicer *s, const ShapeList *list, TemplateKind kind);
+
+/* Adds the functions FlushHandles.suspend and resume, if scripts ask for these events. */
+void flush_add_stacks(Flush *f, Splicer *s, const OnceShapes *once);
+
 void flush_add_traps(Flush *f, Splicer *s);
 /* Calls `value` for the trap records among the report's values. */
 void flush_each_trap(const Flush *f, FlushValue *value, void *ctx);

@@ -180,7 +180,8 @@ static HoleKind bound_hole(int id) {
     switch (id) {
     case NAME_ARG: return HOLE_ARG;
     case NAME_RES: return HOLE_RESULT;
-    case NAME_LOCAL: return HOLE_LOCAL;
+    case NAME_LOCAL:
+    case NAME_STACK_ID: return HOLE_LOCAL; /* of flush_add_stacks, the first parameter */
     case NAME_GLOBAL: return HOLE_GLOBAL;
     case NAME_PAGES: return HOLE_PAGES;
     case NAME_TABLE_ELEMS: return HOLE_ELEMS;

@@ -430,6 +430,8 @@ static bool is_countable(const Counters *c, Event e) {
     case EVENT_BEGIN:
     case EVENT_END:
     case EVENT_REPORT:
+    case EVENT_STACK_SUSPEND:
+    case EVENT_STACK_RESUME:
     case EVENT_KIND_COUNT: break;
     }
     return false;

@@ -252,8 +252,7 @@ static bool asks_constant(const Expr *e) {
 
 /* Bodies of alt probes are part of the program; those of events that happen once, of the report. */
 static bool is_at_sites(const Variant *v) {
-    EventKind kind = v->event.kind;
-    return !v->alt.is && kind != EVENT_BEGIN && kind != EVENT_END && kind != EVENT_REPORT;
+    return !v->alt.is && !event_is_nowhere(v->event.kind);
 }
 
 /* Checks a variant and makes it ready; `all` describes all events of the probe. */

@@ -354,8 +354,11 @@ typedef struct ShapeList {
 } ShapeList;
 typedef struct OnceShapes {
     ShapeList begin, end, report;
+    ShapeList suspend, resume; /* of stacks: any number of times */
 } OnceShapes;
 OnceShapes plan_once(Plan *plan, const WasmModule *m);
+/* Adds those of stacks, for a program whose stacks may be left and resumed. */
+void plan_once_stacks(Plan *plan, const WasmModule *m, OnceShapes *once);
 
 /* A site without a location: what is static at script scope, or in an event that happens once, is
  * known there. */

@@ -225,5 +225,10 @@ static ShapeList once_shapes(Plan *plan, const WasmModule *m, EventKind kind) {
 
 OnceShapes plan_once(Plan *plan, const WasmModule *m) {
     ShapeList begin = once_shapes(plan, m, EVENT_BEGIN), end = once_shapes(plan, m, EVENT_END);
-    return (OnceShapes){begin, end, once_shapes(plan, m, EVENT_REPORT)};
+    return (OnceShapes){begin, end, once_shapes(plan, m, EVENT_REPORT), {0}, {0}};
+}
+
+void plan_once_stacks(Plan *plan, const WasmModule *m, OnceShapes *once) {
+    once->suspend = once_shapes(plan, m, EVENT_STACK_SUSPEND);
+    once->resume = once_shapes(plan, m, EVENT_STACK_RESUME);
 }

@@ -365,7 +365,7 @@ bool statics_site(Plan *plan, Variant *v, const Site *site) {
     }
     EventKind kind = v->event.kind;
     Walk w = {.plan = plan, .statics = s, .site = site};
-    w.somewhere = kind != EVENT_BEGIN && kind != EVENT_END && kind != EVENT_REPORT;
+    w.somewhere = !event_is_nowhere(kind);
     if (v->probe->predicate && walk_condition(&w, v->probe->predicate) == TRI_NO)
         return false;
     walk_block(&w, &v->probe->body);

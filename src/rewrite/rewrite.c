@@ -23,6 +23,7 @@
 #include "rewrite/polls.h"
 #include "rewrite/rare.h"
 #include "rewrite/saved_frames.h"
+#include "rewrite/stacks.h"
 #include "inject/program.h"
 #include "link/runtime.h"
 #include "storage/count_ahead.h"
@@ -352,7 +353,9 @@ static void enter(void *self, uint32_t func, Pieces *pieces) {
 /* Pass 2, after the sites of a function. */
 static void leave(void *self, uint32_t func, Pieces *pieces) {
     Rewrite *r = self;
-    saved_frames_put(&r->p.matcher.survey.asyncify, &r->fill, func, pieces);
+    const WasmAsyncify *asyncify = &r->p.matcher.survey.asyncify;
+    saved_frames_put(asyncify, &r->fill, func, pieces);
+    stacks_put(asyncify, &r->flush, func, pieces);
 }
 
 /* Leaves out what is counted by segments. */
@@ -536,6 +539,7 @@ static bool link(void *self) {
         map_free(&r->flush.kept);
         return false;
     }
+    stacks_export(&r->p.m, &r->p.matcher.survey.asyncify, &r->flush.at);
     if (r->store.counts) {
         counts_free_sums(&r->coalesce.counts);
         counts_free_values(&r->coalesce.counts);
@@ -662,6 +666,12 @@ static bool match(void *self) {
         note_once(r, &r->once.begin);
         note_once(r, &r->once.end);
         note_once(r, &r->once.report);
+        if (stacks_may_change(&r->p.m, &r->p.matcher.survey.asyncify, r->host))
+            plan_once_stacks(r->p.plan, &r->p.m, &r->once);
+        note_once(r, &r->once.suspend);
+        note_once(r, &r->once.resume);
+        if (r->once.suspend.len || r->once.resume.len)
+            stacks_touch(&r->p.matcher.survey.asyncify, r->p.touched);
         store_close(&r->store, &r->p.m);
         note_scopes(r);
     }

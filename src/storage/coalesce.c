@@ -15,7 +15,7 @@ static void watch_reports(Coalesce *c, const Variant *v) {
             c->watches = c->watched[a->event.op] = true;
         else
             c->nowhere |= a->event.kind != EVENT_BEGIN && a->event.kind != EVENT_END &&
-                          a->event.kind != EVENT_REPORT;
+                          a->event.kind != EVENT_REPORT; /* also where a stack is left */
     }
 }
 

@@ -32,6 +32,7 @@ typedef enum Reason {
     REASON_STATIC,
     REASON_ESCAPES,
     REASON_UNWIND,
+    REASON_STACKS,
     REASON_OPERAND,
     REASON_SOURCE,
     WARN_ZERO, /* memory 0 is the monitor's own */
@@ -135,6 +136,11 @@ static void check_event(Engine *g, const Action *a) {
     case EVENT_FUNC_UNWIND:
         refuse(g, REASON_UNWIND, a->variant->probe->rule.span,
                "engines have no event for an exception that leaves a function");
+        break;
+    case EVENT_STACK_SUSPEND:
+    case EVENT_STACK_RESUME:
+        refuse(g, REASON_STACKS, a->variant->probe->rule.span,
+               "engines have no event for a stack that is left or resumed");
         break;
     case EVENT_BEGIN:
     case EVENT_END:
@@ -279,8 +285,7 @@ static void check_name(Engine *g, const Expr *e) {
 /* In a probe that has no location in the program, and is not script scope either. */
 static bool runs_once(const Engine *g) {
     EventKind kind = g->v->event.kind;
-    return g->at < g->plan->probes.len &&
-           (kind == EVENT_BEGIN || kind == EVENT_END || kind == EVENT_REPORT);
+    return g->at < g->plan->probes.len && event_is_nowhere(kind);
 }
 
 static void check_call(Engine *g, const Expr *e) {
