@@ -31,7 +31,8 @@ typedef enum Part {
     PART_CALLS = 128,    /* profiles of calls */
     PART_NAMES = 256,    /* the names of the program's functions */
     PART_PROFILER = 512, /* WasmProf itself: the first file */
-    PART_ALL = 1023
+    PART_STACKS = 1024,  /* stacks that wait for promises */
+    PART_ALL = 2047
 } Part;
 
 /* The modules of stdlib/host that are embedded, in the order in which they make one script:
@@ -53,6 +54,7 @@ typedef enum Part {
     M(views, PART_CALLS)                                                                           \
     M(signals, PART_SAVE)                                                                          \
     M(save, PART_SAVE)                                                                             \
+    M(suspend, PART_STACKS)                                                                        \
     M(loader, PART_LOADER)                                                                         \
     M(table, PART_TABLE)                                                                           \
     M(host, PART_PROFILER)                                                                         \
@@ -220,6 +222,8 @@ static const struct {
     unsigned parts;
 } part_marks[] = {
     {"\16whammc:trapped", PART_TRAPS},
+    {"\16whammc:suspend", PART_STACKS},
+    {"\15whammc:resume", PART_STACKS},
     {"\6whammc\3now", PART_CLOCK},
     {"\6whammc\13next_sample", PART_SAMPLER | PART_SAMPLING},
     {"\6whammc\7sampled", PART_SAMPLING},

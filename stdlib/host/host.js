@@ -101,6 +101,7 @@ export function createHost({ onReport = logReport, clock = programClock, engine 
       instance = made;
       traps = parts.traps?.createTraps(made, module, warn);
       engine?.attach(made, module);
+      parts.stacks?.add(made.exports);
       if (module) startSampling(module, url);
       if (missed) host.flush();
       missed = false;

@@ -165,7 +165,7 @@ const isTaken = imports => imports !== null && ['undefined', 'object', 'function
  * others, and in pages that have made hosts for themselves, what the program gives goes first. Returns what puts it all back.
  */
 export function intercept(names, makeHost, owned = () => false) {
-  const endExplaining = explainCompilers(names);
+  const endExplaining = explainCompilers(names), endStacks = parts.stacks?.intercept();
   const { Module, Instance, compile, compileStreaming, instantiate, instantiateStreaming } = WebAssembly;
   const { imports: importsOf, exports: exportsOf, customSections } = Module; // as scripts that were loaded before show them
   const exportsProperty = Object.getOwnPropertyDescriptor(Instance.prototype, 'exports');
@@ -296,6 +296,7 @@ export function intercept(names, makeHost, owned = () => false) {
     Object.assign(Module, { imports: importsOf, exports: exportsOf, customSections });
     Object.defineProperty(Instance.prototype, 'exports', exportsProperty);
     Instance.prototype.constructor = Instance;
+    endStacks?.();
     endExplaining();
   };
 }

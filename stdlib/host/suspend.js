@@ -1,0 +1,102 @@
+// Stacks of programs that wait for promises (JavaScript Promise Integration): each call of a function that WebAssembly.promising()
+// gave has a stack of its own, which is left where an import that is WebAssembly.Suspending returns a promise, and resumed when that
+// is settled. Programs are told of it, if they ask.
+//
+// Of a stack that ends in a later turn of the event loop nobody is told: programs have nothing to do then, as each stack begins
+// outside of all functions.
+import { parts } from './parts.js';
+
+const SUSPEND = 'whammc:suspend', RESUME = 'whammc:resume';
+
+class Stacks {
+  #outer = { id: 0 };      // the one of the event loop
+  #current = this.#outer;
+  #unused = [];            // numbers of stacks that are gone
+  #last = 0;
+  #told = new Set();       // exports of programs, weakly
+  #ended = globalThis.FinalizationRegistry && new FinalizationRegistry(stack => {
+    if (this.#current === stack) this.#current = this.#outer;
+    this.#unused.push(stack.id);
+  });
+
+  /** Tells the program from now on. */
+  add(exports) {
+    if (exports[SUSPEND] || exports[RESUME]) this.#told.add(new WeakRef(exports));
+  }
+
+  #tell(name, stack) {
+    for (const program of this.#told) {
+      const exports = program.deref();
+      if (exports) exports[name]?.(stack.id);
+      else this.#told.delete(program);
+    }
+  }
+
+  // From here on `stack` is the current one; `from` is left, unless there is nothing to keep of it.
+  #go(stack, from) {
+    if (from) this.#tell(SUSPEND, from);
+    this.#current = stack;
+    this.#tell(RESUME, stack);
+  }
+
+  /** call() on a new stack; returns the promise that it gives. */
+  begin(call) {
+    const caller = this.#current, stack = { id: this.#unused.pop() ?? ++this.#last };
+    this.#go(stack, caller);
+    try {
+      const promise = call();
+      this.#ended?.register(promise, stack); // the engine keeps the promise as long as the stack
+      return promise;
+    } finally {
+      this.#go(caller);
+    }
+  }
+
+  /** The result of an import: if it is a promise, the engine leaves the stack now, and comes back when it is settled. */
+  leave(result) {
+    const stack = this.#current;
+    if (stack === this.#outer || !(result instanceof Promise)) return;
+    this.#tell(SUSPEND, stack);
+    this.#current = this.#outer;
+    this.#back(result, stack);
+  }
+
+  // This waits for the promise before the engine does, so the engine goes on as soon as this has.
+  async #back(promise, stack) {
+    try {
+      await promise;
+    } catch { /* the program gets it */ }
+    this.#go(stack);
+  }
+}
+
+const makeFollowing = trap => ({ apply: trap });
+
+/** Replaces WebAssembly.promising and WebAssembly.Suspending. Returns what puts them back. */
+function interceptStacks(stacks) {
+  const { promising, Suspending } = WebAssembly;
+  if (!promising || !Suspending || !globalThis.WeakRef) return () => {};
+  const onNewStack = makeFollowing((target, self, args) => stacks.begin(() => Reflect.apply(target, self, args)));
+  const mayLeave = makeFollowing((target, self, args) => {
+    const result = Reflect.apply(target, self, args);
+    stacks.leave(result);
+    return result;
+  });
+  WebAssembly.promising = new Proxy(promising, {
+    apply: (target, self, args) => new Proxy(Reflect.apply(target, self, args), onNewStack),
+  });
+  WebAssembly.Suspending = new Proxy(Suspending, {
+    construct(target, [called, ...rest], newTarget) {
+      const given = typeof called === 'function' ? new Proxy(called, mayLeave) : called;
+      return Reflect.construct(target, [given, ...rest], newTarget);
+    },
+  });
+  Suspending.prototype.constructor = WebAssembly.Suspending;
+  return () => {
+    Object.assign(WebAssembly, { promising, Suspending });
+    Suspending.prototype.constructor = Suspending;
+  };
+}
+
+const stacks = new Stacks();
+parts.stacks ??= { add: exports => stacks.add(exports), intercept: () => interceptStacks(stacks) };
