@@ -305,7 +305,8 @@ bool bind_total(Bind *b) {
     bool ok = !memories || emit_memories(&x);
     emit_globals(&x);
     if (b->counts.traps.len) {
-        trap_record_add_trapped(x.m, memories ? x.traps : UINT32_MAX);
+        EmitNumber traps = emit_global(WASM_I32, x.traps);
+        trap_record_add_trapped(x.m, memories ? &traps : NULL);
         add_correct(&x);
     }
     t->func = emit_function(x.m, "whammc.sums", "%p", &x.code);

@@ -32,14 +32,15 @@ typedef enum Part {
     PART_NAMES = 256,    /* the names of the program's functions */
     PART_PROFILER = 512, /* WasmProf itself: the first file */
     PART_STACKS = 1024,  /* stacks that wait for promises */
-    PART_ALL = 2047
+    PART_THREADS = 2048, /* threads of Node that are ended */
+    PART_ALL = 4095
 } Part;
 
 /* The modules of stdlib/host that are embedded, in the order in which they make one script:
  * M(name, the parts that use it). */
 #define MODULES(M)                                                                                 \
     M(parts, PART_ALL)                                                                             \
-    M(node, PART_LOADER | PART_SAVE)                                                               \
+    M(node, PART_LOADER | PART_SAVE | PART_THREADS)                                                \
     M(reader, PART_TRAPS | PART_SAMPLING | PART_NAMES)                                             \
     M(traps, PART_TRAPS)                                                                           \
     M(thread, PART_CLOCK | PART_SAMPLER)                                                           \
@@ -53,6 +54,7 @@ typedef enum Part {
     M(pprof, PART_CALLS)                                                                           \
     M(views, PART_CALLS)                                                                           \
     M(signals, PART_SAVE)                                                                          \
+    M(threads, PART_THREADS)                                                                       \
     M(save, PART_SAVE)                                                                             \
     M(suspend, PART_STACKS)                                                                        \
     M(loader, PART_LOADER)                                                                         \
@@ -286,10 +288,27 @@ static bool reports_calls(const Buf *module) {
     return false;
 }
 
+/* Whether a memory of the module's own is shared: that of a program with threads (flush/flush.c).
+ */
+static bool counts_in_shared_memory(const Buf *module) {
+    enum { HAS_MAX = 1, SHARED = 2, PAGE_SIZE = 8 };
+    Str memories = section(module, WASM_SEC_MEMORY);
+    const uint8_t *at = (const uint8_t *)memories.ptr;
+    for (uint64_t n = memories.len ? wasm_uleb(&at) : 0; n; n--) {
+        uint64_t flags = wasm_uleb(&at);
+        if (flags & SHARED)
+            return true;
+        for (int skip = 1 + !!(flags & HAS_MAX) + !!(flags & PAGE_SIZE); skip; skip--)
+            wasm_uleb(&at);
+    }
+    return false;
+}
+
 /* The parts that the program needs. If it is sampled and scripts measure no times, it reads the
  * clock too seldom for a thread; to have one start by chance would only cost. */
 static unsigned parts_of(const Buf *module, bool times) {
     unsigned parts = reports_calls(module) ? PART_CALLS : 0;
+    parts |= counts_in_shared_memory(module) ? PART_THREADS : 0;
     Str imports = section(module, WASM_SEC_IMPORT), exports = section(module, WASM_SEC_EXPORT);
     for (size_t i = 0; i < sizeof part_marks / sizeof *part_marks; i++)
         if (find(imports, part_marks[i].bytes) || find(exports, part_marks[i].bytes))
@@ -312,8 +331,8 @@ static Files divide(unsigned parts, bool views) {
         return (Files){PART_PROFILER | PART_SAVE | parts, 0};
     if (!views)
         return (Files){PART_PROFILER | PART_SAVE | (parts & ~(unsigned)PART_CALLS), 0};
-    return (Files){PART_PROFILER | PART_LOADER | (parts & ~(unsigned)SHOW),
-                   PART_SAVE | PART_NAMES | (parts & SHOW)};
+    return (Files){PART_PROFILER | PART_LOADER | (parts & ~(unsigned)(SHOW | PART_THREADS)),
+                   PART_SAVE | PART_THREADS | PART_NAMES | (parts & SHOW)};
 }
 
 /* Everything up to the parts. */

@@ -26,6 +26,24 @@ static bool libraries_use_wasi(const Plan *plan) {
     return false;
 }
 
+/* Another module's code runs in the program, with state of its own. */
+static bool runs_libraries(const Plan *plan) {
+    for (uint32_t i = 0; i < plan->library_fns.len; i++)
+        if (plan->library_fns.at[i].runs && plan->library_fns.at[i].library)
+            return true;
+    return false;
+}
+
+/* The program has threads, each an instance of it with the same memory, and the host can keep the
+ * memory of a thread that has ended: all that is counted goes there. */
+static bool outlives_threads(const Flush *f) {
+    bool imports_shared = false;
+    for (uint32_t i = 0; i < f->m->memories.len; i++)
+        imports_shared |= f->m->memories.at[i].import >= 0 && f->m->memories.at[i].limits.shared;
+    return imports_shared && (f->host == HOST_JS || f->host == HOST_PROF) && f->plan->vars.len &&
+           f->options->storage != STORAGE_GLOBALS && !runs_libraries(f->plan);
+}
+
 /* Other modules and the host know memory 0: they can grow it, and import it only with its limits.
  */
 static bool is_known_outside(const WasmModule *m) {
@@ -62,6 +80,10 @@ static bool choose_storage(Flush *f) {
     Store *s = f->store;
     uint64_t cells = store_words(s);
     bool many = cells > STORAGE_MAX_GLOBALS;
+    if (s->all_in_memory) {
+        s->in_memory = true;
+        return true;
+    }
     switch (f->options->storage) {
     case STORAGE_MEMORY:
         s->in_memory = s->slots > 0 || (s->counts && s->counts->values.len > 0);
@@ -78,8 +100,11 @@ static bool choose_storage(Flush *f) {
 
 /* ---- the flush function's surroundings ---- */
 
-static uint32_t add_memory(WasmModule *m, uint64_t bytes) {
+static uint32_t add_memory(WasmModule *m, uint64_t bytes, bool shared) {
+    enum { MOST = 65536 }; /* shared memories need a maximum */
     WasmLimits limits = {.min = flush_pages(bytes), .page_log2 = 16};
+    if (shared)
+        limits = (WasmLimits){limits.min, MOST, .has_max = true, .shared = true, .page_log2 = 16};
     return wasm_add_memory(m, limits, text("whammc"));
 }
 
@@ -131,7 +156,7 @@ static bool place_own(Flush *f) {
         buf_free(&texts);
         return false;
     }
-    f->at.memory = s->memory = add_memory(f->m, places.heap);
+    f->at.memory = s->memory = add_memory(f->m, places.heap, s->all_in_memory);
     store_add(s, f->m);
     if (needs_image)
         wasm_add_data_active(f->m, f->at.memory, f->image.at, &image, text("whammc.image"));
@@ -205,6 +230,7 @@ HostChoice flush_host(const WasmModule *m, const Plan *plan, const RewriteOption
 bool flush_plan(Flush *f) {
     f->at.flush = f->at.due = f->at.grow = f->at.size = f->at.ready = f->at.no_memory = UINT32_MAX;
     f->main = f->proc_exit = -1;
+    f->store->all_in_memory = outlives_threads(f);
     flush_trap_plan(f);
     return f->options->link == LINK_IMPORT ? flush_import_plan(f) : plan_merge(f);
 }

@@ -92,7 +92,7 @@ bool flush_make_image(Flush *f, const Image *image, Buf *bytes) {
 /* ---- values ---- */
 
 void flush_push(const Flush *f, const FlushSource *source, Buf *out) {
-    put_index(out, WASM_OP_GLOBAL_GET, source->global);
+    emit_get(out, source->place);
     if (!source->tabled && !counter_sum_any(&source->counted))
         return;
     Buf counted = {0};
@@ -102,13 +102,13 @@ void flush_push(const Flush *f, const FlushSource *source, Buf *out) {
 }
 
 FlushSource flush_variable(const Flush *f, const PlanVar *v, uint32_t leaf) {
-    FlushSource source = {.global = global_index(f, f->store->global[v->id]) + leaf};
+    FlushSource source = {.place = store_variable(f->store, f->m, v, leaf)};
     flush_counted(f, v->id, store_sum(f->store, v->id), false, &source);
     return source;
 }
 
 FlushSource flush_cell(const Flush *f, const MapCell *cell, uint32_t n) {
-    FlushSource source = {.global = global_index(f, cell->first_global) + n};
+    FlushSource source = {.place = emit_global(WASM_I64, global_index(f, cell->first_global) + n)};
     flush_counted(f, f->plan->vars.len + cell->first_sum + n, store_cell_sum(f->store, cell, n),
                   true, &source);
     return source;
@@ -160,9 +160,10 @@ static void each_of_group(const Store *store, const PlacedGroup *placed, FlushVa
     uint32_t bytes = image_row_bytes(store->rows.image, g->rows);
     for (uint32_t i = 0; i < g->count; i++)
         for (uint32_t leaf = 0; leaf < g->leaves; leaf++) {
-            FlushSource source = {.global = (uint32_t)(g->base + (uint64_t)i * g->step + leaf)};
-            value(ctx, type_wasm(type_leaf(g->type, leaf)), &source,
-                  placed->at + (uint64_t)i * bytes + 8 * (uint64_t)leaf);
+            WasmType type = type_wasm(type_leaf(g->type, leaf));
+            FlushSource source = {
+                .place = emit_global(type, (uint32_t)(g->base + (uint64_t)i * g->step + leaf))};
+            value(ctx, type, &source, placed->at + (uint64_t)i * bytes + 8 * (uint64_t)leaf);
         }
 }
 
@@ -179,7 +180,8 @@ void flush_each_value(const Flush *f, FlushValue *value, void *ctx) {
             each_cell(f, v->decl->cells - 1, image_tail_offset(s->rows.image, i), value, ctx);
             continue;
         }
-        for (uint32_t leaf = 0; leaf < type_leaves(v->decl->type); leaf++) {
+        for (uint32_t leaf = 0; leaf < type_leaves(v->decl->type) && !s->var_in_memory[v->id];
+             leaf++) {
             FlushSource source = flush_variable(f, v, leaf);
             value(ctx, type_wasm(type_leaf(v->decl->type, leaf)), &source,
                   image_tail_offset(s->rows.image, i) + 8 * (uint64_t)leaf);

@@ -67,9 +67,9 @@ bool flush_make_image(Flush *f, const Image *image, Buf *bytes);
 
 /* Where a value of the report comes from. */
 typedef struct FlushSource {
-    uint32_t global; /* the index of a global */
-    const Sum *sum;  /* NULL, or how what is counted is added to that: */
-    uint32_t tabled; /* 1 + the offset of what is counted in FlushSums.table, or 0: */
+    EmitNumber place; /* what is stored */
+    const Sum *sum;   /* NULL, or how what is counted is added to that: */
+    uint32_t tabled;  /* 1 + the offset of what is counted in FlushSums.table, or 0: */
     CounterSum counted;
 } FlushSource;
 

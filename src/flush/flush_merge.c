@@ -41,15 +41,17 @@ static bool merge_runtime(Flush *f, RuntimePlace *place, WasmModule *from, const
 }
 
 bool flush_merge(Flush *f, const bool *used) {
-    bool any = f->store->rows.reports;
+    bool any = f->store->rows.reports, shows = f->writes || used[HELPER_NOW_NS];
     for (uint32_t h = 0; h < HELPER_COUNT; h++)
         any |= h != HELPER_FMOD && used[h];
+    if (f->store->all_in_memory && !(any && shows))
+        wasm_add_export(f->m, text("whammc:memory"), WASM_SPACE_MEMORY, f->at.memory);
     if (!any)
         return true;
     WasmModule from;
     RuntimePlace place = {
         .to = f->m, .from = &from, .memory = f->at.memory, .prefix = text("whammc.")};
-    if ((f->writes || used[HELPER_NOW_NS]) && !runtime_show(&place, f->host, f->diags))
+    if (shows && !runtime_show(&place, f->host, f->diags))
         return false;
     bool file = f->options->report == REPORT_FILE;
     f->at.stack_pointer = place.stack_pointer = wasm_add_global_i32(

@@ -148,8 +148,7 @@ static void put_news(Settling *t, const FlushSource *source) {
     emit_update(b, kept, "local.get 0 i64.add");
 }
 
-/* `address`: of a cell's leaf in memory, else 0. */
-static void settle(Settling *t, uint32_t n, const Sum *sum, uint32_t global, uint64_t address) {
+static void settle(Settling *t, uint32_t n, const Sum *sum, EmitNumber place) {
     const Flush *f = t->chunks.f;
     bool cell = n >= f->plan->vars.len;
     FlushSource source = {0};
@@ -158,22 +157,26 @@ static void settle(Settling *t, uint32_t n, const Sum *sum, uint32_t global, uin
     t->chunks.wide = true;
     find_parts(f, n, sum, &source);
     put_news(t, &source);
-    WasmType type = type_wasm(sum->type);
-    flush_combine_number(address ? store_number(f->store, f->m, type, address)
-                                 : emit_global(type, global),
-                         sum, "local.get 0", &t->chunks.body);
+    flush_combine_number(place, sum, "local.get 0", &t->chunks.body);
     chunks_item(&t->chunks);
+}
+
+/* Leaf k of a cell, or its mark. */
+static EmitNumber cell_number(const Flush *f, const MapCell *cell, uint32_t k, WasmType type) {
+    const Store *s = f->store;
+    if (s->cells.in_memory)
+        return store_number(s, f->m, type, cells_address(&s->cells, cell) + 8 * (uint64_t)k);
+    return emit_global(type, global_index(f, cell->first_global) + k);
 }
 
 static void settle_cell(Settling *t, const MapCell *cell) {
     const Store *s = t->chunks.f->store;
     uint32_t n = s->plan->vars.len + cell->first_sum;
-    bool memory = s->cells.in_memory;
-    uint64_t global = memory ? 0 : global_index(t->chunks.f, cell->first_global);
-    uint64_t address = memory ? cells_address(&s->cells, cell) : 0;
-    for (uint32_t k = 0; k <= s->plan->cells.maps.at[cell->map].leaves; k++)
-        settle(t, n + k, store_cell_sum(s, cell, k), global + k,
-               memory ? address + 8 * (uint64_t)k : 0);
+    for (uint32_t k = 0; k <= s->plan->cells.maps.at[cell->map].leaves; k++) {
+        const Sum *sum = store_cell_sum(s, cell, k);
+        if (sum && sum->type)
+            settle(t, n + k, sum, cell_number(t->chunks.f, cell, k, type_wasm(sum->type)));
+    }
 }
 
 /* These functions take part in settling. */
@@ -192,7 +195,7 @@ static void add_settling(Flush *f, Splicer *s) {
         const PlanVar *v = &f->plan->vars.at[i];
         bool once = v->decl->storage == STORAGE_SCRIPT || v->decl->storage == STORAGE_SHARED;
         if (once && !v->decl->cells)
-            settle(&t, i, store_sum(store, i), global_index(f, store->global[i]), 0);
+            settle(&t, i, store_sum(store, i), store_variable(store, f->m, v, 0));
     }
     for (uint32_t i = 0; i < store->cells.list.len; i++)
         settle_cell(&t, &store->cells.list.at[i]);

@@ -10,14 +10,21 @@ static bool has_traps(const Store *store) {
 }
 
 void flush_trap_plan(Flush *f) {
-    if (has_traps(f->store))
+    if (has_traps(f->store) && !f->store->all_in_memory)
         f->traps = trap_record_add_globals(f->m);
 }
 
+static EmitNumber first_word(const Flush *f) {
+    const Store *s = f->store;
+    if (s->all_in_memory)
+        return store_number(s, f->m, WASM_I32, s->values_at + image_trap_offset(s->rows.image, 0));
+    return emit_global(WASM_I32, global_index(f, f->traps));
+}
+
 void flush_each_trap(const Flush *f, FlushValue *value, void *ctx) {
-    for (uint32_t i = 0; i < TRAP_RECORDS && has_traps(f->store); i++)
+    for (uint32_t i = 0; i < TRAP_RECORDS && has_traps(f->store) && !f->store->all_in_memory; i++)
         for (uint32_t k = 0; k < TRAP_WORDS; k++) {
-            FlushSource source = {.global = global_index(f, f->traps) + i * TRAP_WORDS + k};
+            FlushSource source = {.place = trap_record_word(first_word(f), i, k)};
             value(ctx, WASM_I32, &source, image_trap_offset(f->store->rows.image, i) + 4 * k);
         }
 }
@@ -31,8 +38,8 @@ static void put_correction(Chunks *c, uint32_t id) {
     if (counter)
         emit_update(&c->body, store_counter(s, f->m, counter - 1), "local.get 1 i64.add");
     else
-        flush_combine_number(emit_global(WASM_I64, global_index(f, s->global[id])),
-                             store_sum(s, id), "local.get 1", &c->body);
+        flush_combine_number(store_variable(s, f->m, &f->plan->vars.at[id], 0), store_sum(s, id),
+                             "local.get 1", &c->body);
     emit(&c->body, "end");
     chunks_item(c);
 }
@@ -52,6 +59,7 @@ static void add_correct(Flush *f, Splicer *s) {
 void flush_add_traps(Flush *f, Splicer *s) {
     if (!has_traps(f->store) || !f->flushes)
         return;
-    trap_record_add_trapped(f->m, f->traps);
+    EmitNumber first = first_word(f);
+    trap_record_add_trapped(f->m, &first);
     add_correct(f, s);
 }

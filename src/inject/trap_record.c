@@ -14,35 +14,44 @@ uint32_t trap_record_add_globals(WasmModule *m) {
     return first;
 }
 
-/* Returns 1 from the function if the record is of this location, or is free, which fills it. */
-static void put_record(Buf *b, uint32_t record) {
-    emit(b,
-         "$deficit $func $start $end $fid=%u $from=%u $to=%u $times=%u $missing=%u"
-         " global.get $times i32.eqz"
-         " if"
-         "   local.get $deficit global.set $missing"
-         "   local.get $func global.set $fid"
-         "   local.get $start global.set $from"
-         "   local.get $end global.set $to"
-         " end"
-         " local.get $func global.get $fid i32.eq"
-         " local.get $start global.get $from i32.eq i32.and"
-         " local.get $end global.get $to i32.eq i32.and"
-         " if"
-         "   global.get $times i32.const 1 i32.add global.set $times"
-         "   i32.const 1 return"
-         " end",
-         record + TRAP_FID, record + TRAP_FROM, record + TRAP_TO, record + TRAP_TIMES,
-         record + TRAP_DEFICIT);
+EmitNumber trap_record_word(EmitNumber first, uint32_t n, uint32_t k) {
+    first.index += first.in_memory ? 0 : n * TRAP_WORDS + k;
+    first.at += first.in_memory ? SUMS_TRAP * n + 4 * k : 0;
+    return first;
 }
 
-void trap_record_add_trapped(WasmModule *m, uint32_t first) {
+/* What whammc:trapped gets, in the order of its parameters. */
+static const uint32_t told[] = {TRAP_DEFICIT, TRAP_FID, TRAP_FROM, TRAP_TO};
+enum { TOLD = sizeof told / sizeof *told };
+
+/* Returns 1 from the function if the record is of this location, or is free, which fills it. */
+static void put_record(Buf *b, EmitNumber first, uint32_t record) {
+    EmitNumber times = trap_record_word(first, record, TRAP_TIMES);
+    emit_get(b, times);
+    emit(b, "i32.eqz if");
+    for (uint32_t i = 0; i < TOLD; i++) {
+        EmitNumber word = trap_record_word(first, record, told[i]);
+        emit_begin_set(b, word);
+        emit(b, "local.get %u", i);
+        emit_set(b, word);
+    }
+    emit(b, "end i32.const 1");
+    for (uint32_t i = 1; i < TOLD; i++) { /* the location has the same deficit */
+        emit(b, "local.get %u", i);
+        emit_get(b, trap_record_word(first, record, told[i]));
+        emit(b, "i32.eq i32.and");
+    }
+    emit(b, "if");
+    emit_update(b, times, "i32.const 1 i32.add");
+    emit(b, "i32.const 1 return end");
+}
+
+void trap_record_add_trapped(WasmModule *m, const EmitNumber *first) {
     Buf records = {0};
-    for (uint32_t i = 0; i < TRAP_RECORDS && first != UINT32_MAX; i++)
-        put_record(&records, emit_index(m, WASM_SPACE_GLOBAL, first) + i * TRAP_WORDS);
-    uint32_t func =
-        emit_function(m, "whammc.trapped", "param i32 i32 i32 i32 result i32 %p i32.const %d",
-                      &records, first == UINT32_MAX);
+    for (uint32_t i = 0; i < TRAP_RECORDS && first; i++)
+        put_record(&records, *first, i);
+    uint32_t func = emit_function(
+        m, "whammc.trapped", "param i32 i32 i32 i32 result i32 %p i32.const %d", &records, !first);
     wasm_add_export(m, STR("whammc:trapped"), WASM_SPACE_FUNC, func);
     buf_free(&records);
 }

@@ -1,7 +1,8 @@
 /*
  * inject/trap_record.h - records of traps in the middle of segments (counts.h) in an instrumented
- * program. They are globals, filled from the first on, and are copied to where the runtime reads
- * them (stdlib/runtime/sums.h) before a report. The host reports a trap through two exports:
+ * program, filled from the first on. They are globals, which are copied to where the runtime reads
+ * them (stdlib/runtime/sums.h) before a report, or are there. The host reports a trap through two
+ * exports:
  *
  * whammc:trapped(deficit, fid, from, to: i32) -> i32: `from` is 2 * pc + 1, pc that of the original
  * instruction. Returns 0 if there is no room for another location.
@@ -22,9 +23,12 @@ enum { TRAP_RECORDS = 8 };
  */
 uint32_t trap_record_add_globals(WasmModule *m);
 
-/* Adds the export whammc:trapped; `first` is the first global. With UINT32_MAX its arguments are
- * ignored, and it always returns success. */
-void trap_record_add_trapped(WasmModule *m, uint32_t first);
+/* Word k of record n; `first`: word 0 of record 0, a global or in memory. */
+EmitNumber trap_record_word(EmitNumber first, uint32_t n, uint32_t k);
+
+/* Adds the export whammc:trapped for the records whose first word this is. With NULL its arguments
+ * are ignored, and it always returns success. */
+void trap_record_add_trapped(WasmModule *m, const EmitNumber *first);
 
 /* Appends code that copies the records to an address of a memory; handles. */
 void trap_record_put_copy(Buf *b, const WasmModule *m, uint32_t first, uint32_t memory,

@@ -85,8 +85,8 @@ static const Template *leaf_of_func(const Leaves *x, uint32_t func) {
 /* Whether a hole is filled in the same way in a function and where that is inlined, and not with a
  * call. */
 static bool is_same_inlined(HoleKind kind) {
-    return kind == HOLE_TEMP || kind == HOLE_VAR || kind == HOLE_TALLY || kind == HOLE_TEXT ||
-           kind == HOLE_GLOBAL;
+    return kind == HOLE_TEMP || kind == HOLE_VAR || kind == HOLE_VAR_ADDR || kind == HOLE_TALLY ||
+           kind == HOLE_TEXT || kind == HOLE_GLOBAL;
 }
 
 /* A function of a script. */

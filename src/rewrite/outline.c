@@ -67,6 +67,7 @@ static bool is_kept_once(const Plan *plan, uint32_t var) {
 static bool is_same_everywhere(const Outline *o, const Hole *h) {
     switch ((HoleKind)h->kind) {
     case HOLE_VAR: return is_kept_once(o->plan, h->n / HOLE_LEAVES);
+    case HOLE_VAR_ADDR:
     case HOLE_TALLY: return is_kept_once(o->plan, h->n);
     case HOLE_TEMP:
     case HOLE_HELPER:

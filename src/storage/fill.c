@@ -85,6 +85,11 @@ static void put_variable(Fill *f, Splicer *s, const Hole *h) {
     }
 }
 
+static uint64_t variable_address(const Fill *f, const Splicer *s, uint32_t id) {
+    const Var *var = f->plan->vars.at[id].decl;
+    return var->storage == STORAGE_UNSHARED ? s->words[var->index] : f->store->address[id];
+}
+
 static void put_tally_address(const Fill *f, Splicer *s, uint32_t id, const Variant *v) {
     const Tallies *t = &f->store->tallies;
     const Var *var = f->plan->vars.at[id].decl;
@@ -205,9 +210,7 @@ static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const S
     Fill *f = ctx;
     switch ((HoleKind)h->kind) {
     case HOLE_VAR: put_variable(f, s, h); break;
-    case HOLE_VAR_ADDR:
-        put_i32(s->out, (int32_t)s->words[f->plan->vars.at[h->n].decl->index]);
-        break;
+    case HOLE_VAR_ADDR: put_i32(s->out, (int32_t)variable_address(f, s, h->n)); break;
     case HOLE_ELEMENT:
     case HOLE_ELEMENT_SET: put_element(f, s, h, v, site); break;
     case HOLE_ELEMENT_ADDR: put_element_address(f, s, h->n, v, site); break;

@@ -7,19 +7,25 @@
 
 void loop_counts_add(Store *s, WasmModule *m) {
     s->counters.loops = m->globals.len;
-    for (uint32_t i = 0; s->counts && i < s->counts->loops.len; i++) {
+    for (uint32_t i = 0; s->counts && i < s->counts->loops.len && !s->all_in_memory; i++) {
         wasm_add_global_zero(m, WASM_I32, true, STR(""));
         wasm_add_global_zero(m, WASM_I32, true, STR(""));
     }
 }
 
-/* The two globals of a loop. */
+static EmitNumber number(const Store *s, const WasmModule *m, uint32_t n) {
+    if (s->all_in_memory)
+        return store_number(s, m, WASM_I32, s->counters.loops_at + 4 * (uint64_t)n);
+    return emit_global(WASM_I32, wasm_final(m, WASM_SPACE_GLOBAL, s->counters.loops + n));
+}
+
+/* The two numbers of a loop. */
 static EmitNumber last_value(const Store *s, const WasmModule *m, uint32_t n) {
-    return emit_global(WASM_I32, wasm_final(m, WASM_SPACE_GLOBAL, s->counters.loops + 2 * n));
+    return number(s, m, 2 * n);
 }
 
 static EmitNumber value_before(const Store *s, const WasmModule *m, uint32_t n) {
-    return emit_global(WASM_I32, wasm_final(m, WASM_SPACE_GLOBAL, s->counters.loops + 2 * n + 1));
+    return number(s, m, 2 * n + 1);
 }
 
 /* Adds what `last` and `before` tell to the loop's counter. */

@@ -100,6 +100,7 @@ void store_init(Store *s, const Plan *plan) {
     s->var_in_memory = mem_zalloc(sizeof *s->var_in_memory * (n + 1u));
     s->frame_of = mem_zalloc(sizeof *s->frame_of * (n + 1u));
     s->global = mem_zalloc(sizeof *s->global * (n + 1u));
+    s->address = mem_zalloc(sizeof *s->address * (n + 1u));
     s->group_of = mem_zalloc(sizeof *s->group_of * (n + 1u));
     s->maps.of_var = mem_zalloc(sizeof *s->maps.of_var * (n + 1u));
     s->rows.of_probe = mem_zalloc(sizeof *s->rows.of_probe * 2 * (plan->actions.len + 1u));
@@ -132,6 +133,7 @@ void store_free(Store *s) {
     free(s->var_in_memory);
     free(s->frame_of);
     free(s->global);
+    free(s->address);
     free(s->group_of);
     free(s->maps.of_var);
     vec_free(&s->groups);
@@ -476,10 +478,47 @@ uint64_t store_words(const Store *s) {
     return s->slots + counter_words(s);
 }
 
-/* Offset of tallies after what is hidden. */
-static uint64_t tallies_offset(const Store *s) {
+/* A variable of a probe without sites, which nothing reads or writes. */
+static bool is_idle(const Store *s, const PlanVar *v) {
+    const Plan *plan = s->plan;
+    if (!s->knows_sites || v->decl->storage != STORAGE_SHARED || v->decl->report)
+        return false;
+    const PlanProbe *p = &plan->probes.at[v->probe];
+    for (uint32_t k = 0; k < p->nactions; k++)
+        if (plan->actions.at[p->first_action + k].sites)
+            return false;
+    return !p->shared_from;
+}
+
+/* Whether it is a script or shared variable that the program has. */
+static bool is_kept(const Store *s, const PlanVar *v) {
+    bool once = v->decl->storage == STORAGE_SCRIPT || v->decl->storage == STORAGE_SHARED;
+    return once && !v->decl->cells && !is_idle(s, v);
+}
+
+static bool goes_to_memory(const Store *s, const PlanVar *v) {
+    return s->all_in_memory && v->decl->type->kind != TYPE_FUNCREF && is_kept(s, v);
+}
+
+/* Offset of variables and loops after what is hidden of sites. */
+static uint64_t once_offset(const Store *s) {
     uint64_t at = hidden_offset(s, s->groups.len);
     return s->cells.in_memory ? align8(at + cells_hidden_size(&s->cells)) : at;
+}
+
+static uint64_t loops_offset(const Store *s) {
+    uint64_t at = once_offset(s);
+    for (uint32_t i = 0; i < s->plan->vars.len; i++) {
+        const PlanVar *v = &s->plan->vars.at[i];
+        if (!v->decl->report && goes_to_memory(s, v))
+            at += 8 * (uint64_t)type_leaves(v->decl->type);
+    }
+    return at;
+}
+
+static uint64_t tallies_offset(const Store *s) {
+    uint64_t loops = s->all_in_memory && s->counts ? s->counts->loops.len : 0;
+    return loops_offset(s) + 8 * loops;
 }
 
 uint64_t store_values_size(const Store *s) {
@@ -504,7 +543,7 @@ const Sum *store_cell_sum(const Store *s, const MapCell *cell, uint32_t n) {
 }
 
 bool store_settles(const Store *s, const Sum *sum, bool cell) {
-    return sum->late || (cell && s->cells.in_memory);
+    return sum->late || (cell ? s->cells.in_memory : s->all_in_memory);
 }
 
 void store_chosen(Store *s) {
@@ -523,23 +562,51 @@ void store_chosen(Store *s) {
     }
 }
 
-static void add_variable(Store *s, WasmModule *m, const PlanVar *v) {
+/* The first value of a variable, as code has it; other ones are computed at start-up. */
+static uint64_t first_bits(const Store *s, const PlanVar *v) {
     const Type *type = v->decl->type;
     Value value = {.kind = type->kind};
-    Buf init = {0};
     if (type->kind == TYPE_MAP)
         value.bits = s->maps.of_var[v->id];
     else if (type->kind <= TYPE_BOOL && v->decl->init)
-        fold(v->decl->init, NULL, &value); /* other values are computed at start-up */
+        fold(v->decl->init, NULL, &value);
+    return type->kind == TYPE_TUPLE ? 0 : value_wasm_bits(value);
+}
+
+static void add_variable(Store *s, WasmModule *m, const PlanVar *v) {
+    const Type *type = v->decl->type;
+    Buf init = {0};
     Str name = {arena_printf(&m->arena, "whammc.%.*s", STR_ARG(v->decl->name)),
                 v->decl->name.len + 7};
     s->global[v->id] = m->globals.len;
     for (uint32_t i = 0; i < type_leaves(type); i++) {
         WasmType leaf = type_wasm(type_leaf(type, i));
-        wasm_put_init(&init, leaf, type->kind == TYPE_TUPLE ? 0 : value_wasm_bits(value));
+        wasm_put_init(&init, leaf, first_bits(s, v));
         wasm_add_global(m, leaf, true, name, &init);
     }
     buf_free(&init);
+}
+
+/* Reported variables have the places of their values in the report. */
+static void place_variables(Store *s, WasmModule *m) {
+    uint64_t hidden = s->values_at + once_offset(s);
+    for (uint32_t i = 0; i < s->tail.len; i++)
+        s->address[s->tail.at[i]] = s->values_at + image_tail_offset(s->rows.image, i);
+    for (uint32_t i = 0; i < s->plan->vars.len; i++) {
+        const PlanVar *v = &s->plan->vars.at[i];
+        if (!s->var_in_memory[i] || v->decl->storage == STORAGE_UNSHARED)
+            continue;
+        if (!v->decl->report) {
+            s->address[i] = hidden;
+            hidden += 8 * (uint64_t)type_leaves(v->decl->type);
+        }
+        uint64_t bits = first_bits(s, v);
+        Buf init = {0};
+        buf_u64le(&init, bits);
+        if (bits)
+            wasm_add_data_active(m, s->memory, s->address[i], &init, STR("whammc.variable"));
+        buf_free(&init);
+    }
 }
 
 static void add_slots(Store *s, WasmModule *m) {
@@ -614,6 +681,7 @@ static void add_counters(Store *s, WasmModule *m) {
     s->counters.global = m->globals.len;
     if (!s->in_memory)
         wasm_add_globals_zero(m, WASM_I64, true, counter_words(s));
+    s->counters.loops_at = s->values_at + loops_offset(s);
     s->counters.settled_at =
         s->values_at + store_values_size(s) - 8 * (uint64_t)s->counters.nsettled;
     s->counters.at = counters_in_image(s)
@@ -623,29 +691,19 @@ static void add_counters(Store *s, WasmModule *m) {
     s->counters.add = called ? add_count_function(s, m) : UINT32_MAX;
 }
 
-/* A variable of a probe without sites, which nothing reads or writes. */
-static bool is_idle(const Store *s, const PlanVar *v) {
-    const Plan *plan = s->plan;
-    if (!s->knows_sites || v->decl->storage != STORAGE_SHARED || v->decl->report)
-        return false;
-    const PlanProbe *p = &plan->probes.at[v->probe];
-    for (uint32_t k = 0; k < p->nactions; k++)
-        if (plan->actions.at[p->first_action + k].sites)
-            return false;
-    return !p->shared_from;
-}
-
 void store_add(Store *s, WasmModule *m) {
     for (uint32_t i = 0; i < s->groups.len; i++)
         s->groups.at[i].in_memory = s->in_memory && s->groups.at[i].type->kind != TYPE_FUNCREF;
     for (uint32_t i = 0; i < s->plan->vars.len; i++) {
         const PlanVar *v = &s->plan->vars.at[i];
-        bool once = v->decl->storage == STORAGE_SCRIPT || v->decl->storage == STORAGE_SHARED;
-        if (once && !v->decl->cells && !is_idle(s, v))
+        if (v->decl->storage == STORAGE_UNSHARED)
+            s->var_in_memory[i] = s->groups.at[s->group_of[i]].in_memory;
+        else if (goes_to_memory(s, v))
+            s->var_in_memory[i] = true;
+        else if (is_kept(s, v))
             add_variable(s, m, v);
-        s->var_in_memory[i] =
-            v->decl->storage == STORAGE_UNSHARED && s->groups.at[s->group_of[i]].in_memory;
     }
+    place_variables(s, m);
     s->tallies.at = s->values_at + tallies_offset(s);
     if (s->cells.in_memory)
         set_addresses(s);
@@ -662,10 +720,17 @@ void store_add(Store *s, WasmModule *m) {
 
 EmitNumber store_number(const Store *s, const WasmModule *m, WasmType type, uint64_t at) {
     return (EmitNumber){.in_memory = true,
-                        .size_log2 = type == WASM_I64 ? 3 : 2,
+                        .size_log2 = type == WASM_I64 || type == WASM_F64 ? 3 : 2,
                         .type = type,
                         .index = wasm_final(m, WASM_SPACE_MEMORY, s->memory),
                         .at = at};
+}
+
+EmitNumber store_variable(const Store *s, const WasmModule *m, const PlanVar *v, uint32_t leaf) {
+    WasmType type = type_wasm(type_leaf(v->decl->type, leaf));
+    if (s->var_in_memory[v->id])
+        return store_number(s, m, type, s->address[v->id] + 8 * (uint64_t)leaf);
+    return emit_global(type, wasm_final(m, WASM_SPACE_GLOBAL, s->global[v->id] + leaf));
 }
 
 EmitNumber store_counter(const Store *s, const WasmModule *m, uint32_t n) {

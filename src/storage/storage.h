@@ -2,7 +2,7 @@
  * storage/storage.h - where the variables of a plan live in a rewritten program, and which rows the
  * report has.
  *
- *   script, shared   mutable globals, one a leaf
+ *   script, shared   mutable globals, one a leaf, or words in a memory of our own
  *   unshared         a slot per site, mutable globals (default) or words in a memory of our own.
  *                    Slots are in groups of one type; those of reported variables are in the order
  *                    of the report's rows
@@ -69,7 +69,8 @@ typedef struct StoreRows {
 /* Where segments and loops are counted. */
 typedef struct StoreCounters {
     uint32_t global;     /* handle of the first counter, if they are globals */
-    uint32_t loops;      /* handle of the first of two globals for each of Counts.loops */
+    uint32_t loops;      /* handle of the first of two globals for each of Counts.loops, */
+    uint64_t loops_at;   /* or the address of such two words */
     uint64_t at;         /* the address of the first one, if they are in memory, */
     uint64_t settled_at; /* and of what was counted of the first sum that is settled */
     uint32_t add;        /* handle of a function that increments one; UINT32_MAX = none */
@@ -101,9 +102,11 @@ typedef struct Store {
     Vec(uint32_t) tail; /* PlanVar.id of the shared and script rows, in order */
 
     bool in_memory;      /* unshared variables and counters are in memory, and cells, too */
+    bool all_in_memory;  /* and all else that a report is made of: our memory alone tells it */
     bool *var_in_memory; /* by PlanVar.id */
     uint32_t *frame_of;  /* by PlanVar.id: the first frame variable of that name in the script */
-    uint32_t *global;    /* by PlanVar.id: handle of a script or shared variable's first global */
+    uint32_t *global;    /* by PlanVar.id: handle of a script or shared variable's first global, */
+    uint64_t *address;   /* or its address in our memory (var_in_memory) */
     uint32_t memory;     /* handle of our memory, UINT32_MAX = none */
     uint64_t values_at;  /* address of the value area in it */
 
@@ -198,6 +201,8 @@ EmitNumber store_counter(const Store *s, const WasmModule *m, uint32_t n);
 /* Appends code that increments it. In a program of very many counters this is a call, where it is
  * `cool`: as code at each site they would be a third of the program. */
 void store_put_count(const Store *s, const WasmModule *m, uint32_t n, bool cool, Buf *out);
+/* A leaf of a script or shared variable. */
+EmitNumber store_variable(const Store *s, const WasmModule *m, const PlanVar *v, uint32_t leaf);
 /* A number of 4 or 8 bytes at an address of our memory. */
 EmitNumber store_number(const Store *s, const WasmModule *m, WasmType type, uint64_t at);
 

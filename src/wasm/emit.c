@@ -456,10 +456,14 @@ static void put_number_access(Buf *b, const EmitNumber *n, bool store) {
          {WASM_OP_I64_LOAD8_U, WASM_OP_I64_LOAD16_U, WASM_OP_I64_LOAD32_U, WASM_OP_I64_LOAD}},
         {{WASM_OP_I32_STORE8, WASM_OP_I32_STORE16, WASM_OP_I32_STORE},
          {WASM_OP_I64_STORE8, WASM_OP_I64_STORE16, WASM_OP_I64_STORE32, WASM_OP_I64_STORE}}};
+    static const WasmOp floats[2][2] = {{WASM_OP_F32_LOAD, WASM_OP_F64_LOAD},
+                                        {WASM_OP_F32_STORE, WASM_OP_F64_STORE}};
+    bool is_float = n->type == WASM_F32 || n->type == WASM_F64;
     uint32_t align_log2 = 0;
     while (align_log2 < n->size_log2 && !(n->at >> align_log2 & 1))
         align_log2++;
-    wasm_put_op(b, ops[store][n->type == WASM_I64][n->size_log2]);
+    wasm_put_op(b, is_float ? floats[store][n->type == WASM_F64]
+                            : ops[store][n->type == WASM_I64][n->size_log2]);
     emit_memarg(b, align_log2, n->index, n->at);
 }
 

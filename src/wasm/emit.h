@@ -79,7 +79,7 @@ void emit_if_set(Buf *b, uint32_t local);
 typedef struct EmitNumber {
     bool in_memory;
     uint8_t size_log2; /* in memory */
-    WasmType type;     /* i32 or i64 */
+    WasmType type;     /* a number; of floats, all bytes are in memory */
     uint32_t index;    /* of the global or memory, as instructions have it */
     uint64_t at;       /* in memory */
 } EmitNumber;

@@ -121,6 +121,17 @@ export function createHost({ onReport = logReport, clock = programClock, engine 
       return true;
     },
 
+    /** Calls fn() as if nothing had been written, and forgets what it leaves unfinished. */
+    aside(fn) {
+      const before = pieces;
+      pieces = [];
+      try {
+        return fn();
+      } finally {
+        pieces = before;
+      }
+    },
+
     /**
      * Takes back what the program has counted too early before it trapped. To be called with what is caught round calls
      * of exports; the same error again, and errors that are no traps, do nothing. Whether there was something to do.

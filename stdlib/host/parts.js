@@ -13,6 +13,7 @@
 //   views     what Results are shown with                  profiles of calls
 //   sampling  { Profiler, join }                           what is done with samples
 //   names     { [id]: { names, demangled } }               of the functions of each program
+//   threads   { begin, announce, report, collect }         what threads of Node have counted when they are ended
 //   save      { saveAtExit, joinAll }                      the file of WASMPROF, and texts of reports; without a second file in OUT.js
 //
 // Programs that are sampled are in parts.sources, each { title, module, setInterval(ms or 0), drain(take) } or, as long as nobody has

@@ -53,6 +53,14 @@ function collectGarbage() {
   }
 }
 
+// What threads have counted that have ended without a report: as counters have it (wasmprof.js).
+function otherThreads() {
+  const found = parts.threads?.collect() ?? [], lost = found.filter(({ saved }) => !saved).length;
+  if (lost) console.error(`whammc: the counts of ${lost} of ${found.length} instances in threads that were ended are lost`);
+  return found.filter(({ saved }) => saved)
+    .map(({ id, thread, saved }) => ({ id, module: null, report: saved.report, save: () => ({ ...saved, thread }) }));
+}
+
 /** Saves the results of a profiler when the process ends, if WASMPROF is set. */
 function saveAtExit(profiler) {
   const { process } = globalThis, file = process?.env?.WASMPROF;
@@ -64,8 +72,10 @@ function saveAtExit(profiler) {
   const since = Number(process.env.WASMPROF_SINCE), named = file.replaceAll('%p', process.pid);
   const path = threads.isMainThread ? named : withNumber(named, threads.threadId);
 
-  function save() {
-    const results = profiler.saveResults();
+  parts.threads?.begin(profiler.readerOf);
+
+  function write() {
+    const results = profiler.saveResults(otherThreads());
     if (results.modules.length === 0) return;
     const text = file.endsWith('.json') || !results.hasCalls ? results.report() : results.text();
     try {
@@ -77,6 +87,7 @@ function saveAtExit(profiler) {
     }
     if (threads.isMainThread) collectGarbage();
   }
+  const save = () => (parts.threads ? parts.threads.report(write) : write());
   process.on('exit', save);
   if (threads.isMainThread) beforeSignals(save);
 }
@@ -91,7 +102,7 @@ function joinAll(programs, views) {
   programs.forEach(one => one.saved.forEach((saved, instance) => {
     const { id: module, title: name, hash } = one, names = views?.tellNames(one, saved);
     for (const [text, less] of [[saved.report], [saved.before?.report, true], [views?.tellSent(one, saved)]])
-      if (text) all.push([text.replace(/^\r?\n/, ''), { whammc: 1, module, name, hash, run: RUN, instance, less, names }]);
+      if (text) all.push([text.replace(/^\r?\n/, ''), { whammc: 1, module, name, hash, run: RUN, thread: saved.thread, instance, less, names }]);
   }));
   const plain = !all[1] && !all[0]?.[1].names;
   return all.map(([text, head]) => (plain ? text : `${JSON.stringify(head)}\n${text}{"whammc":"end"}\n`)).join('');

@@ -16,6 +16,9 @@ function createTable(cleared) {
     return arc;
   }
 
+  const read = () => [...rows].flatMap(([caller, row]) => [...row].map(([callee, { set, calls, ms }]) =>
+    ({ caller, callee, calls: set.calls + calls, ms: set.ms + ms })));
+
   return {
     imports: {
       clearResults() {
@@ -35,8 +38,20 @@ function createTable(cleared) {
     },
 
     /** All of it: { caller, callee, calls, ms }. */
-    read: () => [...rows].flatMap(([caller, row]) => [...row].map(([callee, { set, calls, ms }]) =>
-      ({ caller, callee, calls: set.calls + calls, ms: set.ms + ms }))),
+    read,
+
+    /** What is sent during fn(), which leaves the table as it was. */
+    readAside(fn) {
+      const own = [...rows];
+      rows.clear();
+      try {
+        fn();
+        return read();
+      } finally {
+        rows.clear();
+        own.forEach(([caller, row]) => rows.set(caller, row));
+      }
+    },
   };
 }
 

@@ -22,6 +22,7 @@
 import './sampling-profiler.js';
 import './save.js';
 import './table.js';
+import './threads.js';
 import './views.js';
 import { INTERFACE, idOf, parts } from './parts.js';
 import { createHost, programClock, tellTrapped, warn, watch } from './host.js';
@@ -152,7 +153,7 @@ const ignore = () => {};
 // The host of one instance, with what it has counted. attached(it) is called as soon as the instance exists.
 function createCounter(attached, print) {
   const host = createHost({ onReport: text => { counter.report = text; } });
-  let table, before = null, quiet = false;
+  let table, memory, before = null, quiet = false;
   const readNow = () => ({ report: counter.report, sent: table?.read() ?? [] });
 
   const counter = {
@@ -181,6 +182,25 @@ function createCounter(attached, print) {
       counter.id = idOf(module);
       host.attach(instance, module, url);
       attached(counter);
+      memory = instance.exports['whammc:memory'];
+      parts.threads?.announce(counter.id, memory, () => {
+        counter.ask();
+        return counter.save();
+      });
+    },
+
+    /** What another instance of the module has counted that has left this memory; throws if that cannot be told. */
+    saveFrom(left) {
+      const { report } = counter, known = before;
+      const ask = () => host.aside(() => parts.threads.withContents(memory, left, counter.ask));
+      before = null;
+      try {
+        const sent = table ? table.readAside(ask) : ask();
+        return { report: counter.report, sent: sent ?? [], before };
+      } finally {
+        counter.report = report;
+        before = known;
+      }
     },
 
     /** What it has counted until now, for views.js. */
@@ -240,15 +260,18 @@ function createProfiler() {
       return parts.sampling?.Profiler;
     },
 
+    /** The reader of what instances of this module in other threads have left (threads.js), if there is one. */
+    readerOf: id => counters.find(counter => counter.id === id)?.saveFrom,
+
     /** Tells of a program: { id, title, hash, names, demangled }, without names if OUT.views.js has them. */
     register(program) {
       programs.set(program.id, program);
     },
 
-    /** What was counted until now, or since clear(). */
-    saveResults() {
+    /** What was counted until now, or since clear(); `others`: of other threads, as counters. */
+    saveResults(others = []) {
       counters.forEach(counter => counter.ask());
-      return new Results(programsOf(counters));
+      return new Results(programsOf([...counters, ...others]));
     },
 
     /** The same in the console: the first n functions, or all. */

@@ -12,6 +12,8 @@ import { join, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { isMainThread, threadId } from 'node:worker_threads';
 import { createEngineSampler } from '../host/v8/engine-sampler.js';
+import { parts } from '../host/parts.js';
+import '../host/threads.js';
 import { createHost, intercept, tellTrapped, watch, watchEnd } from '../host/whammc.js';
 import { evict, noteUse } from './evict.mjs';
 import { copyBytes, createRefusal, keyOf, whyInvalid, wrapCompilers, wrapSections } from './hook.mjs';
@@ -260,7 +262,7 @@ export function register(hook, command = { words: [process.env.WHAMMC_NATIVE], p
   if (parseInt(process.versions.node, 10) < 24) setFlagsFromString('--no-turbo-fast-api-calls');
 
   function makeHost() {
-    const program = { host: null, key: null, report: '' };
+    const program = { host: null, key: null, memory: null, report: '' };
     // Each report has all counts so far. Programs that are sampled read the time too seldom for a clock that is kept by a thread.
     const clock = settings.script === 'sample' ? { clock: () => () => performance.now() } : {};
     program.host = createHost({ onReport: text => { program.report = text; }, ...clock, engine: sampler.program() });
@@ -268,8 +270,39 @@ export function register(hook, command = { words: [process.env.WHAMMC_NATIVE], p
       program.key = keyOf(module);
       programs.push(program);
       program.host.attach(instance, module, url);
+      program.memory = instance.exports['whammc:memory'];
+      parts.threads.announce(program.key, program.memory, () => flush(program) && program.report);
     };
     return { imports: program.host.imports, attach };
+  }
+
+  function flush({ host }) {
+    try {
+      return host.flush();
+    } catch (error) {
+      say(`a report is lost: ${error.message}`);
+      return false;
+    }
+  }
+
+  // What tells what an instance of this module has counted that has left a memory.
+  function readerOf(id) {
+    const program = programs.find(({ key }) => key === id), { host, memory, report } = program ?? {};
+    return program && (left => {
+      try {
+        host.aside(() => parts.threads.withContents(memory, left, host.flush));
+        return program.report;
+      } finally {
+        program.report = report;
+      }
+    });
+  }
+
+  // Threads that have ended without a report are counted with the main thread.
+  function collectThreads() {
+    const found = parts.threads.collect(), lost = found.filter(({ saved }) => saved === null).length;
+    if (lost) say(`the counts of ${lost} of ${found.length} instances in threads that were ended are lost`);
+    return found.map(({ id, saved }) => ({ key: id, report: saved }));
   }
 
   let finished = false;
@@ -277,15 +310,9 @@ export function register(hook, command = { words: [process.env.WHAMMC_NATIVE], p
     if (finished) return;
     finished = true;
     sampler.stop();
-    for (const { host } of programs) {
-      try {
-        host.flush();
-      } catch (error) {
-        say(`a report is lost: ${error.message}`);
-      }
-    }
+    programs.forEach(flush);
     try {
-      writeReports(settings, store, createReporter(command, run), programs);
+      writeReports(settings, store, createReporter(command, run), [...programs, ...collectThreads()]);
     } catch (error) {
       say(`the reports cannot be written: ${error.message}`);
     }
@@ -299,7 +326,9 @@ export function register(hook, command = { words: [process.env.WHAMMC_NATIVE], p
     return original && namedSections(allCustomSections(original), name);
   });
   watch(error => tellTrapped(programs.map(({ host }) => host), error));
-  watchEnd(finish);
-  process.on('exit', finish);
-  return watchTests(finish);
+  parts.threads.begin(readerOf);
+  const end = () => parts.threads.report(finish);
+  watchEnd(end);
+  process.on('exit', end);
+  return watchTests(end);
 }

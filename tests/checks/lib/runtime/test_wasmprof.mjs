@@ -489,7 +489,7 @@ function testViewsTogether() {
   write('advance.cjs', `require('./out.js'); ${RUN_OUT}
     WasmProf.views().then(it => console.log(it === WasmProf, ${LIST_PARTS}, it.saveResults().flatProfileText()));`);
   const seen = run(['advance.cjs']);
-  result(seen.startsWith('true files,loader,names,save,views ') && FLAT_OF_TWO.test(seen), 'views: in advance', seen);
+  result(seen.startsWith('true files,loader,names,save,threads,views ') && FLAT_OF_TWO.test(seen), 'views: in advance', seen);
 }
 
 // A server to which only OUT.js was copied, or another build's OUT.views.js: a message says what is missing, and the report is there.
