@@ -5,6 +5,8 @@
 #include "event/fold.h"
 #include "event/derive.h"
 
+#include <assert.h>
+
 /* Builds typed expressions with the span of the name that they replace. */
 typedef struct Build {
     Arena *arena;
@@ -190,8 +192,18 @@ static Expr *truncation_traps(Build *b, const Type *from, double low, bool low_i
     return negate(b, binary(b, OP_AND, above, below));
 }
 
+static Expr *offset(Build *b) {
+    return name(b, NAME_OFFSET, 0, T(U64), true);
+}
+
+/* Offset + size, or the largest number where that is none of 64 bits: memories with 64-bit
+ * addresses have any offset. */
 static Expr *access_end(Build *b, uint32_t size) {
-    return binary(b, OP_ADD, name(b, NAME_OFFSET, 0, T(U64), true), integer(b, T(U64), size));
+    assert(size > 0 && size <= 16);
+    Expr *sum = binary(b, OP_ADD, offset(b), integer(b, T(U64), size));
+    Expr *wraps = binary(b, OP_GT, offset(b), integer(b, T(U64), UINT64_MAX - size));
+    return binary(b, OP_BITOR, sum,
+                  binary(b, OP_SUB, integer(b, T(U64), 0), cast(b, wraps, T(U64))));
 }
 
 /* Out of bounds; atomic ones also where the address is not a multiple of the size. */
@@ -205,7 +217,7 @@ static Expr *access_traps(Build *b, WasmOp op) {
                                  memory_bytes(b, 0), memory_bytes(b, 0));
     if (wasm_ops[op].category != WASM_CAT_ATOMIC || size == 1)
         return bounds;
-    Expr *at = binary(b, OP_ADD, wide_arg(b, addr), name(b, NAME_OFFSET, 0, T(U64), true));
+    Expr *at = binary(b, OP_ADD, wide_arg(b, addr), offset(b));
     Expr *low = binary(b, OP_BITAND, at, integer(b, T(U64), size - 1));
     Expr *fails = binary(b, OP_OR, binary(b, OP_NE, low, integer(b, T(U64), 0)), bounds);
     if (op != WASM_OP_MEMORY_ATOMIC_WAIT32 && op != WASM_OP_MEMORY_ATOMIC_WAIT64)
@@ -249,8 +261,8 @@ static Expr *address(Build *b, Event e) {
 }
 
 static Expr *effective_address(Build *b, Event e) {
-    Expr *at = address(b, e), *offset = name(b, NAME_OFFSET, 0, T(U64), true);
-    return binary(b, OP_ADD, at, at->type == offset->type ? offset : cast(b, offset, at->type));
+    Expr *at = address(b, e), *more = offset(b);
+    return binary(b, OP_ADD, at, at->type == more->type ? more : cast(b, more, at->type));
 }
 
 /* A size that is -1. */

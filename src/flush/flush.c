@@ -185,6 +185,7 @@ static bool place_grown(Flush *f) {
     if (!flush_make_image(f, s->rows.image, &image))
         return false;
     image_finished(s->rows.image);
+    assert(flush_can_grow(f->m)); /* so pages that are added are not at 0, which is no base */
     f->at.base = wasm_add_global_i32(f->m, true, text("whammc.base"), 0);
     f->image.data = wasm_add_data_passive(f->m, &image, text("whammc.image"));
     flush_hide_grown(f);

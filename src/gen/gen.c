@@ -9,6 +9,8 @@
 #include "event/log2.h"
 #include "gen/gen.h"
 
+#include <assert.h>
+
 #include "gen/scratch.h"
 #include "code/code.h"
 #include "gen/template.h"
@@ -168,6 +170,8 @@ static Ref log2_code(Scratch *x, const Fn *fn, const Log2 *log2) {
     BinaryenModuleRef m = x->module;
     bool wide = type_bits(fn->params[0]->type) == 64;
     uint64_t zeros = wide ? 63 : 31; /* above the lowest bit */
+    assert(fn->nparams == 1 && !type_is_signed(fn->params[0]->type));
+    assert(log2->of_one >= log2->less_at_zero && log2->of_one <= UINT8_MAX);
     Ref n = binaryen.LocalGet(m, 0, wide ? binaryen.TypeInt64() : binaryen.TypeInt32());
     if (!log2->less_at_zero && wide)
         n = binaryen.Binary(m, binaryen.OrInt64(), n, binaryen.Const(m, binaryen.LiteralInt64(1)));

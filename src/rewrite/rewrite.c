@@ -11,6 +11,8 @@
  */
 #include "rewrite/rewrite.h"
 
+#include <assert.h>
+
 #include "plan/alt.h"
 #include "wasm/emit.h"
 #include "flush/flush.h"
@@ -561,7 +563,9 @@ static bool link(void *self) {
     r->fill.due = r->flush.at.due;
     r->fill.grow = r->flush.at.grow;
     r->fill.size = r->flush.at.size;
-    if (r->flush.flushes && r->store.counts && r->store.counts->traps.len)
+    bool traps = r->store.counts && r->store.counts->traps.len;
+    assert(!traps || r->flush.host != HOST_PROF); /* nobody corrects them there */
+    if (r->flush.flushes && traps)
         r->p.counts = &r->coalesce.counts;
     r->p.flush = r->flush.at.flush == UINT32_MAX ? -1 : (int64_t)r->flush.at.flush;
     return true;

@@ -6,6 +6,8 @@
  */
 #include "storage/br_table.h"
 
+#include <assert.h>
+
 #include "wasm/emit.h"
 
 /* The bytes of the targets in the program. */
@@ -74,7 +76,8 @@ void br_tables_add(BrTables *t, WasmModule *m) {
 
 uint32_t br_table_function(const BrTables *t, const WasmInstr *i) {
     const uint64_t *index = map_get(&t->known, key_of(i));
-    return index ? t->lists.at[*index].func : 0;
+    assert(index); /* pass 1 has noted all whose targets pass 2 asks for */
+    return t->lists.at[*index].func;
 }
 
 void br_tables_free(BrTables *t) {

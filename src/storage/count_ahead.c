@@ -3,6 +3,8 @@
  */
 #include "storage/count_ahead.h"
 
+#include <assert.h>
+
 #include "plan/statics.h"
 
 /* Bytes of code: a part; what each thread has ahead; what all have at first, as the first
@@ -143,6 +145,7 @@ bool count_ahead(CountAhead *a, uint32_t func, bool *any) {
     if (part->run == part->nruns || func < part->runs.at[part->run].from)
         return false;
     const CountedRun *run = &part->runs.at[part->run];
+    assert(is_counted(a, func)); /* also by what is known now */
     if (func == run->from)
         join(a, run);
     a->taken++;

@@ -95,6 +95,7 @@ static void put_tally_address(const Fill *f, Splicer *s, uint32_t id, const Vari
     const Var *var = f->plan->vars.at[id].decl;
     uint64_t n = var->storage == STORAGE_UNSHARED ? t->once + s->words[v->probe->nvars + var->index]
                                                   : t->of_var[id];
+    assert(n < t->list.len && t->list.at[n].keys); /* for all keys in the range that was found */
     put_i32(s->out, (int32_t)tallies_address(t, (uint32_t)n));
 }
 

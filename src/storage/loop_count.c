@@ -3,6 +3,8 @@
  */
 #include "storage/loop_count.h"
 
+#include <assert.h>
+
 #include "wasm/emit.h"
 
 void loop_counts_add(Store *s, WasmModule *m) {
@@ -33,6 +35,7 @@ static void put_sum(const Store *s, const WasmModule *m, uint32_t n, bool enters
     const CountLoop *loop = &s->counts->loops.at[n];
     EmitNumber counter = store_counter(s, m, loop->counter);
     EmitNumber last = last_value(s, m, n), before = value_before(s, m, n);
+    assert(loop->step.log2 < 32); /* at most 2^(32 - log2) iterations: analysis/loop_step.h */
     emit_begin_set(out, counter);
     emit_get(out, counter);
     emit_get(out, loop->step.down ? before : last);
