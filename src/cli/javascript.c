@@ -40,7 +40,7 @@ typedef enum Part {
  * M(name, the parts that use it). */
 #define MODULES(M)                                                                                 \
     M(parts, PART_ALL)                                                                             \
-    M(node, PART_LOADER | PART_SAVE | PART_THREADS)                                                \
+    M(node, PART_ALL)                                                                              \
     M(reader, PART_TRAPS | PART_SAMPLING | PART_NAMES)                                             \
     M(traps, PART_TRAPS)                                                                           \
     M(thread, PART_CLOCK | PART_SAMPLER)                                                           \
@@ -60,6 +60,7 @@ typedef enum Part {
     M(loader, PART_LOADER)                                                                         \
     M(table, PART_TABLE)                                                                           \
     M(host, PART_PROFILER)                                                                         \
+    M(contexts, PART_PROFILER)                                                                     \
     M(intercept, PART_PROFILER)                                                                    \
     M(wasmprof, PART_PROFILER)
 #define MODULE_EMBEDDED(name, parts)                                                               \

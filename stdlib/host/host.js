@@ -3,7 +3,7 @@
 import './traps.js';
 import './clock.js';
 import './sampler.js';
-import { asksFor, parts } from './parts.js';
+import { asksFor, isErrorOf, parts } from './parts.js';
 
 export const FLUSH = 'whammc:flush';
 const MEMORY = 'whammc:memory';
@@ -23,8 +23,7 @@ export function warn(text) {
 
 /** Whether errors of this kind end a program: traps, exhausted stack, exceptions nobody caught. */
 export function isTrap(error) {
-  return error instanceof WebAssembly.RuntimeError || error instanceof RangeError ||
-    (typeof WebAssembly.Exception === 'function' && error instanceof WebAssembly.Exception);
+  return isErrorOf(error, 'Trap', 'RangeError', 'Exception');
 }
 
 const hostTime = () => performance.now();

@@ -4,7 +4,7 @@
 // see without instrumentation: the engine reads their import objects, in its own order; it makes the promises and the errors; and
 // what instrumentation has added to imports and exports is not shown.
 import { FLUSH, offerHost } from './host.js';
-import { parts } from './parts.js';
+import { errorsOf, parts } from './parts.js';
 
 const EMPTY_MODULE = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0);
 // (module (memory 0) (memory 0))
@@ -17,12 +17,15 @@ const getExports = Object.getOwnPropertyDescriptor(WebAssembly.Instance.prototyp
 
 // ---- errors ----
 
+// Of whatever context.
+const isError = error => error instanceof Error || Object.prototype.toString.call(error) === '[object Error]';
+
 /** Calls the engine; to its own errors it looks as if the program had done so, and not `trap`, a function of a Proxy. */
 export function callEngine(trap, call) {
   try {
     return call();
   } catch (error) {
-    if (error instanceof Error && /^WebAssembly\.[\w.]+(\(\))?: /.test(error.message)) captureStackTrace?.(error, trap);
+    if (isError(error) && /^WebAssembly\.[\w.]+(\(\))?: /.test(error.message)) captureStackTrace?.(error, trap);
     throw error;
   }
 }
@@ -30,7 +33,7 @@ export function callEngine(trap, call) {
 // An error of WebAssembly.compile becomes that of WebAssembly.instantiate, of compileStreaming that of instantiateStreaming.
 function asInstantiating(error) {
   const rename = text => text.replace('WebAssembly.compile', 'WebAssembly.instantiate'), { stack } = error;
-  if (!(error instanceof WebAssembly.CompileError)) return error;
+  if (!isError(error) || error.name !== 'CompileError') return error;
   error.message = rename(error.message);
   if (typeof stack === 'string') error.stack = rename(stack);
   return error;
@@ -71,14 +74,14 @@ function mayBeOurs(source, names) {
 // ---- engines without multi-memory ----
 
 function explain(error) {
-  if (error instanceof WebAssembly.CompileError && /memor(y count|ies)/.test(error.message))
+  if (isError(error) && error.name === 'CompileError' && /memor(y count|ies)/.test(error.message))
     error.message += '; the instrumented program needs multi-memory, which this engine does not have, but Node 22, Chrome 120, ' +
       'Firefox 125 and later ones do; where there is WASI, `whammc instr --link=import` avoids it';
   return error;
 }
 
 // Lets what compiles say that the engine has no multi-memory. Returns what puts it back.
-function explainCompilers(names) {
+function explainCompilers(names, WebAssembly) {
   const original = {}, compilers = ['Module', 'compile', 'compileStreaming', 'instantiate', 'instantiateStreaming'];
   if (WebAssembly.validate(TWO_MEMORIES)) return () => {};
   for (const name of compilers.filter(one => WebAssembly[one])) {
@@ -139,8 +142,8 @@ function renewing(all, renew) {
 
 // Calls made(instance) when the engine fulfils the promise that make() gives, before anybody else has the instance: the engine asks
 // that for a method `then`, as anything that a promise is fulfilled with. Engines which do that later never call it.
-function whenMade(make, made) {
-  const { prototype } = WebAssembly.Instance, before = Object.getOwnPropertyDescriptor(prototype, 'then');
+function whenMade({ prototype }, make, made) {
+  const before = Object.getOwnPropertyDescriptor(prototype, 'then');
   const putBack = () => (before ? Reflect.defineProperty(prototype, 'then', before) : Reflect.deleteProperty(prototype, 'then'));
   Reflect.defineProperty(prototype, 'then', { configurable: true, get() {
     putBack();
@@ -163,9 +166,12 @@ const isTaken = imports => imports !== null && ['undefined', 'object', 'function
  *
  * Modules that are `owned` have been instrumented behind the program's back: it does not know of `names`, and does not see them. For
  * others, and in pages that have made hosts for themselves, what the program gives goes first. Returns what puts it all back.
+ *
+ * `realm` is the context of node:vm in which it replaces them, as contexts.js gives it.
  */
-export function intercept(names, makeHost, owned = () => false) {
-  const endExplaining = explainCompilers(names), endStacks = parts.stacks?.intercept();
+export function intercept(names, makeHost, owned = () => false, realm = globalThis) {
+  const { WebAssembly } = realm, isOther = realm !== globalThis, errors = isOther && errorsOf(realm);
+  const endExplaining = explainCompilers(names, WebAssembly), endStacks = parts.stacks?.intercept(WebAssembly);
   const { Module, Instance, compile, compileStreaming, instantiate, instantiateStreaming } = WebAssembly;
   const { imports: importsOf, exports: exportsOf, customSections } = Module; // as scripts that were loaded before show them
   const exportsProperty = Object.getOwnPropertyDescriptor(Instance.prototype, 'exports');
@@ -183,6 +189,10 @@ export function intercept(names, makeHost, owned = () => false) {
     if (!asked && !exportsOf(module).some(one => one.name === FLUSH)) return null;
     return { asked, alone: asked === all.length, renews: all.some(one => GO.includes(one.module) && one.name === RENEW) };
   }
+
+  // Promises and objects that programs see are of their own context.
+  const ofRealm = promise => (isOther ? new realm.Promise((resolve, reject) => { promise.then(resolve, reject); }) : promise);
+  const pairOf = (module, instance) => Object.assign(new realm.Object(), { module, instance });
 
   // What a module wants, or null if it is none of ours.
   function wantsOf(module) {
@@ -213,6 +223,7 @@ export function intercept(names, makeHost, owned = () => false) {
       const all = allExports(instance);
       visible.set(instance, ownExports(all));
       if (renew) renewed.set(instance, renewing(all, renew));
+      if (isOther) parts.errors.add(errors);
       host.attach({ exports: allExports(instance) }, module, url);
       return instance;
     }
@@ -224,7 +235,7 @@ export function intercept(names, makeHost, owned = () => false) {
   function tryEarly() {
     let early = false;
     try {
-      whenMade(() => instantiate(new Module(EMPTY_MODULE)), () => { early = true; });
+      whenMade(Instance, () => instantiate(new Module(EMPTY_MODULE)), () => { early = true; });
     } catch { /* where code may not be compiled, only loaded */ }
     return early;
   }
@@ -235,8 +246,8 @@ export function intercept(names, makeHost, owned = () => false) {
     if (!job) return Reflect.apply(instantiate, WebAssembly, given);
     isEarly ??= tryEarly();
     const finish = async instance => job.finish(await instance, (await response)?.url);
-    if (response || !isEarly) return finish(Reflect.apply(instantiate, WebAssembly, job.args));
-    return whenMade(() => Reflect.apply(instantiate, WebAssembly, job.args), job.finish);
+    if (response || !isEarly) return ofRealm(finish(Reflect.apply(instantiate, WebAssembly, job.args)));
+    return whenMade(Instance, () => Reflect.apply(instantiate, WebAssembly, job.args), job.finish);
   }
 
   // Both forms that compile, too: `module` is a promise.
@@ -246,7 +257,7 @@ export function intercept(names, makeHost, owned = () => false) {
     } catch (error) {
       throw asInstantiating(error);
     }
-    return { module, instance: await instantiateModule([module, ...rest], response) };
+    return pairOf(module, await instantiateModule([module, ...rest], response));
   }
 
   WebAssembly.instantiate = new Proxy(instantiate, {
@@ -254,7 +265,7 @@ export function intercept(names, makeHost, owned = () => false) {
       const [source, imports, ...options] = given;
       if (wantsOf(source)) return instantiateModule(given);
       if (!isTaken(imports) || !mayBeOurs(source, names)) return Reflect.apply(target, self, given);
-      return instantiateBoth(compile(source, ...options), given.slice(1));
+      return ofRealm(instantiateBoth(compile(source, ...options), given.slice(1)));
     },
   });
   if (instantiateStreaming)
@@ -262,7 +273,7 @@ export function intercept(names, makeHost, owned = () => false) {
       apply(target, self, given) {
         const [response, imports, ...options] = given;
         if (!given.length || !isTaken(imports)) return Reflect.apply(target, self, given);
-        return instantiateBoth(compileStreaming(response, ...options), given.slice(1), response);
+        return ofRealm(instantiateBoth(compileStreaming(response, ...options), given.slice(1), response));
       },
     });
   WebAssembly.Instance = new Proxy(Instance, {

@@ -2,13 +2,8 @@
 //
 // Where files can be read at once (Node, pages, workers), a view loads it when it is asked for. In bundles, where its address is not
 // known, and in pages whose policy forbids eval, only import() can load it, in advance.
-import { nodeModule } from './node.js';
+import { addressOfScript, nodeModule } from './node.js';
 import { parts } from './parts.js';
-
-// The address of this script, as the engine tells it in errors: '(file:///a/out.js:1:2)', '(/a/out.js:1:2)', '@http://host/out.js:1:2'.
-function addressOfScript() {
-  return /[(@]((?:\w+:)?[/\\].*):\d+:\d+\)?$/m.exec(new Error().stack)?.[1] ?? '';
-}
 
 /**
  * Adds the file of this script: { id of the program, name, as import() takes it, load() imports it, samples: whether it has

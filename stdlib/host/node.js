@@ -1,5 +1,10 @@
 // Modules of Node.
 
+/** The address of this script, as the engine tells it in errors: '(file:///a/out.js:1:2)', '(/a/out.js:1:2)', '@http://host/out.js:1:2'. */
+export function addressOfScript() {
+  return /[(@]((?:\w+:)?[/\\].*):\d+:\d+\)?$/m.exec(new Error().stack)?.[1] ?? '';
+}
+
 /** A module of Node, from classic scripts and ES modules alike; null elsewhere. */
 export function nodeModule(name) {
   const { process } = globalThis;

@@ -23,17 +23,28 @@
 // OUT.js of several versions of whammc share them as long as INTERFACE is the same: it grows when the interface of a part changes, or
 // that of WasmProf with the parts. Scripts of another INTERFACE leave the parts alone, and install() (wasmprof.js) tells of them.
 export const INTERFACE = 2;
-const SHARED_PARTS = Symbol.for(`whammc.parts.${INTERFACE}`);
+export const SHARED_PARTS = Symbol.for(`whammc.parts.${INTERFACE}`);
+
+/** The classes of errors that end programs, in this context or in one of node:vm. */
+export const errorsOf = ({ WebAssembly, RangeError }) => ({ Trap: WebAssembly.RuntimeError, Exception: WebAssembly.Exception, RangeError });
 
 // What scripts share besides: the engine's own functions of WebAssembly.Module, which programs see changed; the import objects that
-// have been made for the engine; and whether a page has made hosts for itself, which it gives to its programs then.
+// have been made for the engine; whether a page has made hosts for itself, which it gives to its programs then; the classes of errors in
+// each context that has instances; and how WasmProf serves another context.
 const shared = {
   Module: Object.fromEntries(['imports', 'exports', 'customSections'].map(name => [name, WebAssembly.Module[name]])),
   served: new WeakSet(),
   hosts: { byHand: false },
+  errors: new Set([errorsOf(globalThis)]),
+  contexts: { enter: null },
 };
 export const parts = globalThis[SHARED_PARTS] ?? Object.create(shared);
 if (!globalThis[SHARED_PARTS]) Object.defineProperty(globalThis, SHARED_PARTS, { value: parts });
+
+/** Whether an error is of one of these classes, of whatever context. */
+export function isErrorOf(error, ...names) {
+  return [...parts.errors].some(errors => names.some(name => errors[name] && error instanceof errors[name]));
+}
 
 /** The number by which a program's own scripts know it, "" = none. */
 export function idOf(module) {

@@ -72,8 +72,8 @@ class Stacks {
 
 const makeFollowing = trap => ({ apply: trap });
 
-/** Replaces WebAssembly.promising and WebAssembly.Suspending. Returns what puts them back. */
-function interceptStacks(stacks) {
+/** Replaces WebAssembly.promising and WebAssembly.Suspending of a realm. Returns what puts them back. */
+function interceptStacks(stacks, WebAssembly) {
   const { promising, Suspending } = WebAssembly;
   if (!promising || !Suspending || !globalThis.WeakRef) return () => {};
   const onNewStack = makeFollowing((target, self, args) => stacks.begin(() => Reflect.apply(target, self, args)));
@@ -99,4 +99,4 @@ function interceptStacks(stacks) {
 }
 
 const stacks = new Stacks();
-parts.stacks ??= { add: exports => stacks.add(exports), intercept: () => interceptStacks(stacks) };
+parts.stacks ??= { add: exports => stacks.add(exports), intercept: WebAssembly => interceptStacks(stacks, WebAssembly) };

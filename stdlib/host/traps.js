@@ -13,7 +13,7 @@
 //   follows: distance of the last one from the first; for each variable what to add to it;
 //   after the runs: where the segment ends (key), less twice the original offset of the last one; 0 = where the body ends.
 // A key is 2 * the instruction's original offset in the body, + 1 for the position after it.
-import { parts } from './parts.js';
+import { isErrorOf, parts } from './parts.js';
 import { createReader } from './reader.js';
 
 const TRAPS = 'whammc.traps', TRAPS_VERSION = 2, TOO_OFTEN = 'whammc:trapped', ADD_TO = 'whammc:correct';
@@ -120,7 +120,7 @@ export function createTraps(instance, module, warn) {
 
   // The corrections, or null if none are needed.
   function pointOf(error) {
-    if (typeof tooOften !== 'function' || !(error instanceof WebAssembly.RuntimeError)) return null;
+    if (typeof tooOften !== 'function' || !isErrorOf(error, 'Trap')) return null;
     const bytes = readSection();
     if (!bytes) {
       if (!module) warnOnce('a trap may have left counts too high, as the host was not given the module: attach(instance, module)');

@@ -24,9 +24,11 @@ import './save.js';
 import './table.js';
 import './threads.js';
 import './views.js';
-import { INTERFACE, idOf, parts } from './parts.js';
+import { INTERFACE, SHARED_PARTS, idOf, parts } from './parts.js';
 import { createHost, programClock, tellTrapped, warn, watch } from './host.js';
+import { mainContext, watchContexts } from './v8/contexts.js';
 import { allExports, intercept } from './intercept.js';
+import { addressOfScript, nodeModule } from './node.js';
 
 const SHARED = Symbol.for('whammc.WasmProf'), PRINTED = 20;
 
@@ -248,7 +250,11 @@ function createProfiler() {
     if (counter.module) new Results(programsOf([counter])).printResults(PRINTED);
   }
 
-  intercept(['prof', 'whammc'], () => createCounter(counter => counters.push(counter), print), module => programs.has(idOf(module)));
+  function enter(realm) {
+    intercept(['prof', 'whammc'], () => createCounter(counter => counters.push(counter), print), module => programs.has(idOf(module)), realm);
+  }
+  enter(globalThis);
+  parts.contexts.enter = watchContexts(enter);
   watch(error => tellTrapped(counters.map(counter => counter.host), error));
 
   return {
@@ -308,17 +314,30 @@ function prepareSave(profiler) {
   else begin();
 }
 
+// In a context of node:vm, as Jest has one for each file of tests: loads this script in the main context, where the process tells of its
+// end. Returns WasmProf there, with the programs of this context; null in the main context.
+function installInMain() {
+  const main = mainContext(), from = main?.process?.getBuiltinModule && addressOfScript();
+  if (!from) return null;
+  const path = from.startsWith('file:') ? nodeModule('url').fileURLToPath(from) : from;
+  main.process.getBuiltinModule('module').createRequire(path)(path); // what the context has may load things into the context
+  main[SHARED_PARTS].contexts.enter({ WebAssembly, Promise, Object, RangeError });
+  return main[SHARED];
+}
+
 /**
  * Makes WasmProf unless another OUT.js has made it, and adds a program. A WasmProf of another INTERFACE (parts.js) stays, and serves
  * this program, too: what programs import is the same in all versions. But it has none of the parts that this script brings.
  */
 export function install(program) {
   let profiler = globalThis[SHARED];
+  const outer = installInMain();
   if (!profiler) {
-    profiler = createProfiler();
+    profiler = outer ?? createProfiler();
     Object.defineProperty(globalThis, SHARED, { value: profiler });
     if (!('WasmProf' in globalThis)) globalThis.WasmProf = profiler;
   }
+  if (outer) return outer;
   profiler.register(program);
   if (profiler.interface === INTERFACE) prepareSave(profiler);
   else warn(`whammc: the script of ${program.title} does not fit that of another version of whammc before it: counts after traps may be ` +

@@ -18,6 +18,7 @@ import { intercept } from './intercept.js';
 import { parts } from './parts.js';
 import { beforeSignals } from './signals.js';
 export { createHost, isTrap, tellTrapped, watch } from './host.js';
+export { watchContexts } from './v8/contexts.js';
 export { bytesOf, callEngine, intercept } from './intercept.js';
 
 /** Whether the module is an instrumented one that wants this host. */

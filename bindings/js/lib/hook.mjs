@@ -17,7 +17,7 @@ const takesViews = (() => {
 /** The bytes at this moment, or null if they are none: then the engine says so. */
 export function copyBytes(source) {
   try {
-    return source instanceof DataView && !takesViews ? null : bytesOf(source)?.slice() ?? null;
+    return Object.prototype.toString.call(source) === '[object DataView]' && !takesViews ? null : bytesOf(source)?.slice() ?? null;
   } catch { // detached
     return null;
   }
@@ -64,9 +64,10 @@ async function instrumentResponse(given, instrument) {
 
 /**
  * Instruments what is compiled. Goes on top of intercept(), which instantiates. `instrument` gives bytes; `instrumentLater`, for
- * what gives a promise anyway, may give a promise of them.
+ * what gives a promise anyway, may give a promise of them. `realm`: of which context, as for intercept().
  */
-export function wrapCompilers(instrument, instrumentLater = instrument) {
+export function wrapCompilers(instrument, instrumentLater = instrument, realm = globalThis) {
+  const { WebAssembly } = realm;
   for (const name of ['compile', 'instantiate'])
     wrap(WebAssembly, name, {
       apply(target, self, given) {
@@ -76,7 +77,7 @@ export function wrapCompilers(instrument, instrumentLater = instrument) {
           const bytes = instrumentLater(given[0]);
           return bytes instanceof Promise ? bytes.then(compile) : compile(bytes);
         } catch (error) {
-          return Promise.reject(error);
+          return realm.Promise.reject(error);
         }
       },
     });
@@ -93,7 +94,7 @@ export function wrapCompilers(instrument, instrumentLater = instrument) {
       return callEngine(this.construct, () => Reflect.construct(target, made, self));
     },
   });
-  Module.prototype.constructor = WebAssembly.Module;
+  WebAssembly.Module.prototype.constructor = WebAssembly.Module;
 }
 
 /** By what a module was cached, null = it is not instrumented. */
@@ -106,8 +107,8 @@ export function keyOf(module) {
  * Lets WebAssembly.Module.customSections() tell of the original modules. `originalSections(key, name)`: custom sections of an original,
  * null = they are not known.
  */
-export function wrapSections(originalSections) {
-  wrap(Module, 'customSections', {
+export function wrapSections(originalSections, { WebAssembly } = globalThis) {
+  wrap(WebAssembly.Module, 'customSections', {
     apply(target, self, args) {
       const found = callEngine(this.apply, () => Reflect.apply(target, self, args)), key = keyOf(args[0]);
       return (key && originalSections(key, `${args[1]}`)) ?? found;

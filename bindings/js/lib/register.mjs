@@ -14,7 +14,7 @@ import { isMainThread, threadId } from 'node:worker_threads';
 import { createEngineSampler } from '../host/v8/engine-sampler.js';
 import { parts } from '../host/parts.js';
 import '../host/threads.js';
-import { createHost, intercept, tellTrapped, watch, watchEnd } from '../host/whammc.js';
+import { createHost, intercept, tellTrapped, watch, watchContexts, watchEnd } from '../host/whammc.js';
 import { evict, noteUse } from './evict.mjs';
 import { copyBytes, createRefusal, keyOf, whyInvalid, wrapCompilers, wrapSections } from './hook.mjs';
 import { allCustomSections, appendKey, createSizes, namedSections } from './sections.mjs';
@@ -66,7 +66,8 @@ function readSettings(env) {
     cacheSize: (Number(env.WHAMMC_CACHE_SIZE) || CACHE_SIZE) * 1e6,
     strict: env.WHAMMC_STRICT === '1',
     written: env.WHAMMC_WRITTEN, // where to list files and their modules, for `whammc profile`
-    isRoot: (env.WHAMMC_ROOT ?? String(process.pid)) === String(process.pid), // now: programs may change their environment
+    // `node --test` has a process for each file, none of which is the first one.
+    isRoot: (env.WHAMMC_ROOT ?? String(process.pid)) === String(process.pid) && !env.NODE_TEST_CONTEXT, // now: programs may change their environment
   };
 }
 
@@ -319,12 +320,17 @@ export function register(hook, command = { words: [process.env.WHAMMC_NATIVE], p
     store.close();
   }
 
-  intercept(['whammc'], makeHost, module => keyOf(module) !== null);
-  wrapCompilers(createInstrumenter(store, createRefusal(settings.strict, say)));
-  wrapSections((key, name) => {
-    const original = store.original(key);
-    return original && namedSections(allCustomSections(original), name);
-  });
+  const instrument = createInstrumenter(store, createRefusal(settings.strict, say));
+  function enter(realm) {
+    intercept(['whammc'], makeHost, module => keyOf(module) !== null, realm);
+    wrapCompilers(instrument, instrument, realm);
+    wrapSections((key, name) => {
+      const original = store.original(key);
+      return original && namedSections(allCustomSections(original), name);
+    }, realm);
+  }
+  enter(globalThis);
+  watchContexts(enter);
   watch(error => tellTrapped(programs.map(({ host }) => host), error));
   parts.threads.begin(readerOf);
   const end = () => parts.threads.report(finish);

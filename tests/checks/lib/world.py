@@ -12,6 +12,7 @@ WHAMMC = os.path.abspath(os.environ.get("WHAMMC") or os.path.join(BUILD, "whammc
 ENGINES = os.path.abspath(os.environ.get("WHAMMC_ENGINES") or os.path.join(TESTS, "engines"))
 MODULES = os.path.join(ENGINES, "node_modules")
 RUNTIMES = os.environ.get("WHAMMC_RUNTIMES") or os.path.join(ENGINES, "runtimes", "node_modules")  # Deno, Bun, Node 22
+RUNNERS = os.environ.get("WHAMMC_RUNNERS") or os.path.join(ENGINES, "runners", "node_modules")  # Jest, Mocha, Vitest
 PYTHON = os.path.join(ENGINES, "venv", "bin", "python")  # one that has wasmtime
 PROGRAMS = os.path.join(BUILD, "examples", "programs")
 WAT2WASM = os.path.join(MODULES, "wabt", "bin", "wat2wasm")  # for Node; knows more than an installed one
