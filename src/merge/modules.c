@@ -5,30 +5,26 @@
 
 #include "merge/fit.h"
 #include "report/value.h"
+#include "view/profile.h"
 
 #include <stdlib.h>
 
 /* ---- which parts are of one module ---- */
 
-static bool is_same_text(Str a, Str b) {
-    return a.ptr && b.ptr && str_eq(a, b);
+static ModuleReport *add_module(Modules *m, const ModuleReport *new) {
+    origins_add(&m->origins, &new->origin, m->all.len);
+    vec_push(&m->all, *new);
+    return &vec_last(&m->all);
 }
 
-/* Whether both say that they are of the same module. */
-static bool is_same_module(const ReportOrigin *a, const ReportOrigin *b) {
-    if (!a->told || !b->told)
-        return false;
-    return a->module.len && b->module.len ? str_eq(a->module, b->module)
-                                          : is_same_text(a->name, b->name);
+static ModuleReport *find_module(Modules *m, const ReportOrigin *origin) {
+    uint32_t at = origins_find(&m->origins, origin);
+    return at == ORIGINS_NONE ? NULL : &m->all.at[at];
 }
 
 static ModuleReport *module_of(Modules *m, const ReportOrigin *origin) {
-    for (uint32_t i = 0; i < m->all.len; i++)
-        if (is_same_module(&m->all.at[i].origin, origin))
-            return &m->all.at[i];
-    ModuleReport *new = vec_add(&m->all);
-    new->origin = *origin;
-    return new;
+    ModuleReport *known = find_module(m, origin);
+    return known ? known : add_module(m, &(ModuleReport){.origin = *origin});
 }
 
 /* ---- sums ---- */
@@ -50,21 +46,21 @@ bool modules_open(Modules *m, Buf *why) {
     return ok;
 }
 
-/* Whether there is another report of the module, of an instance that has not been cut off. */
-static bool has_whole(Modules *m, const ReportOrigin *origin) {
+/* The reports of instances that have not been cut off. */
+static void find_whole(const Modules *m, Origins *whole) {
     for (uint32_t i = 0; i < m->parts.all.len; i++) {
         const ReportPart *part = &m->parts.all.at[i];
-        if (!part->report.cut && !part->origin.less && is_same_module(&part->origin, origin))
-            return true;
+        if (!part->report.cut && !part->origin.less)
+            origins_add(whole, &part->origin, i);
     }
-    return false;
 }
 
-static bool add_part(Modules *m, ReportPart *part, Buf *why) {
-    if (part->origin.less && !has_whole(m, &part->origin))
+static bool add_part(Modules *m, ReportPart *part, const Origins *whole, Buf *why) {
+    bool has_whole = origins_find(whole, &part->origin) != ORIGINS_NONE;
+    if (part->origin.less && !has_whole)
         return true;
     ModuleReport *to = module_of(m, &part->origin);
-    if (part->report.cut && (to->report || has_whole(m, &part->origin))) {
+    if (part->report.cut && (to->report || has_whole)) {
         to->left_out++;
         return true;
     }
@@ -75,11 +71,19 @@ static bool add_part(Modules *m, ReportPart *part, Buf *why) {
     return true;
 }
 
+static void add_parts(Modules *m, Buf *why) {
+    Origins whole = {0};
+    find_whole(m, &whole);
+    for (uint32_t i = 0; i < m->parts.all.len && !why->len; i++)
+        add_part(m, &m->parts.all.at[i], &whole, why);
+    origins_free(&whole);
+}
+
 /* ---- names of functions ---- */
 
 static bool has_names(const Report *r) {
     for (uint32_t i = 0; i < r->rows.len; i++)
-        if (str_is(r->rows.at[i].var->type, "map<u32,str>"))
+        if (profile_is_names(r->rows.at[i].var))
             return true;
     return false;
 }
@@ -97,32 +101,34 @@ static void add_names(ModuleReport *m) {
 
 /* ---- titles ---- */
 
-static bool is_title(const Modules *m, uint32_t before, Str title) {
-    for (uint32_t i = 0; i < before; i++)
-        if (str_eq(m->all.at[i].title, title))
-            return true;
-    return false;
+static bool is_title(const Map *titles, Str title) {
+    return map_get(titles, title) != NULL;
 }
 
-/* Its name, with what tells it apart if others have the same one. */
-static Str title_of(Modules *m, uint32_t i) {
+/* Its name, with what tells it apart if others before it have the same title. */
+static Str title_of(Modules *m, uint32_t i, const Map *titles) {
     enum { SHORT = 8 };
     const ReportOrigin *o = &m->all.at[i].origin;
     if (!o->name.len)
         return str_of(arena_printf(&m->arena, "module %u", i + 1));
-    if (!is_title(m, i, o->name))
+    if (!is_title(titles, o->name))
         return o->name;
     uint32_t some = o->module.len < SHORT ? o->module.len : SHORT;
     Str title = str_of(arena_printf(&m->arena, "%.*s %.*s", STR_ARG(o->name), (int)some,
                                     o->module.ptr ? o->module.ptr : ""));
-    return is_title(m, i, title)
+    return is_title(titles, title)
                ? str_of(arena_printf(&m->arena, "%.*s #%u", STR_ARG(o->name), i + 1))
                : title;
 }
 
 static void set_titles(Modules *m) {
-    for (uint32_t i = 0; i < m->all.len; i++)
-        m->all.at[i].title = title_of(m, i);
+    Map titles = {0};
+    for (uint32_t i = 0; i < m->all.len; i++) {
+        Str title = title_of(m, i, &titles);
+        map_put(&titles, title, i, NULL);
+        m->all.at[i].title = title;
+    }
+    map_free(&titles);
 }
 
 /* ---- reading ---- */
@@ -131,8 +137,8 @@ bool modules_read(Modules *m, Str text, uint32_t which, Buf *why) {
     bool found = parts_read(&m->parts, text, which);
     for (uint32_t i = 0; found && i < m->parts.all.len; i++)
         value_unify(&m->parts.all.at[i].report);
-    for (uint32_t i = 0; found && i < m->parts.all.len && !why->len; i++)
-        add_part(m, &m->parts.all.at[i], why);
+    if (found)
+        add_parts(m, why);
     for (uint32_t i = 0; found && i < m->all.len; i++)
         add_names(&m->all.at[i]);
     set_titles(m);
@@ -145,32 +151,74 @@ void modules_read_nothing(Modules *m) {
     set_titles(m);
 }
 
+/* ---- adding another text ---- */
+
+/* Modules by their rows. */
+typedef struct ByForm {
+    Forms forms;
+    Vec(uint32_t) any;    /* node -> the first module with these rows, from 1; 0 = none */
+    Vec(uint32_t) untold; /* the same of modules that do not tell what they are */
+} ByForm;
+
+static void note_first(ByForm *f, uint32_t node, uint32_t number, bool told) {
+    while (f->any.len <= node) {
+        vec_push(&f->any, 0);
+        vec_push(&f->untold, 0);
+    }
+    if (!f->any.at[node])
+        f->any.at[node] = number;
+    if (!told && !f->untold.at[node])
+        f->untold.at[node] = number;
+}
+
+static void by_form_make(ByForm *f, const Modules *m) {
+    for (uint32_t i = 0; i < m->all.len; i++) {
+        const Report *r = m->all.at[i].report;
+        uint32_t node = FORMS_ROOT;
+        for (uint32_t k = 0; k < r->rows.len; k++)
+            node = forms_add(&f->forms, node, &r->rows.at[k]);
+        note_first(f, node, i + 1, m->all.at[i].origin.told);
+    }
+}
+
+/* The first module with the same rows that may be the same: one of both does not tell what it is.
+ */
+static uint32_t by_form_find(const ByForm *f, const ModuleReport *from) {
+    uint32_t node = FORMS_ROOT;
+    for (uint32_t k = 0; node != FORMS_NONE && k < from->report->rows.len; k++)
+        node = forms_find(&f->forms, node, &from->report->rows.at[k]);
+    if (node >= f->any.len)
+        return 0;
+    return from->origin.told ? f->untold.at[node] : f->any.at[node];
+}
+
+static void by_form_free(ByForm *f) {
+    forms_free(&f->forms);
+    vec_free(&f->any);
+    vec_free(&f->untold);
+}
+
 /* The module to which a report of another text is added. */
-static ModuleReport *partner_of(Modules *m, const Modules *other, const ModuleReport *from) {
+static ModuleReport *partner_of(Modules *m, const Modules *other, const ModuleReport *from,
+                                ByForm *by_form) {
     if (m->all.len == 1 && other->all.len == 1 && !(m->all.at[0].origin.told && from->origin.told))
         return &m->all.at[0];
-    for (uint32_t i = 0; i < m->all.len; i++)
-        if (is_same_module(&m->all.at[i].origin, &from->origin))
-            return &m->all.at[i];
-    for (uint32_t i = 0; i < m->all.len; i++) {
-        const Report *a = m->all.at[i].report, *b = from->report;
-        uint32_t n = 0;
-        bool told = m->all.at[i].origin.told && from->origin.told;
-        while (!told && n < a->rows.len && n < b->rows.len &&
-               report_same_row(&a->rows.at[n], &b->rows.at[n]))
-            n++;
-        if (!told && n == a->rows.len && n == b->rows.len)
-            return &m->all.at[i];
-    }
-    return NULL;
+    ModuleReport *same = find_module(m, &from->origin);
+    if (same)
+        return same;
+    if (!by_form->any.len)
+        by_form_make(by_form, m);
+    uint32_t number = by_form_find(by_form, from);
+    return number ? &m->all.at[number - 1] : NULL;
 }
 
 bool modules_add(Modules *m, Modules *other, bool less, Buf *why) {
+    ByForm by_form = {0};
     for (uint32_t i = 0; i < other->all.len && !why->len; i++) {
         ModuleReport *from = &other->all.at[i];
-        ModuleReport *to = partner_of(m, other, from);
+        ModuleReport *to = partner_of(m, other, from, &by_form);
         if (!to && !less && from->origin.told && m->all.at[0].origin.told) {
-            vec_push(&m->all, *from);
+            add_module(m, from);
             *from = (ModuleReport){.report = from->report}; /* its sum is ours now */
             continue;
         }
@@ -179,23 +227,20 @@ bool modules_add(Modules *m, Modules *other, bool less, Buf *why) {
         if (combine(to, from->report, less, why))
             to->instances += from->instances;
     }
+    by_form_free(&by_form);
     set_titles(m);
     return !why->len;
 }
 
 /* ---- choosing ---- */
 
-static bool has_hash(const ModuleReport *r, const Places *places) {
-    char hash[FIT_HASH];
-    if (!r->origin.hash.len)
-        return false;
-    fit_hash(places->m->bytes, places->m->size, hash);
-    return str_is(r->origin.hash, hash);
-}
-
 ModuleReport *modules_of_program(const Modules *m, const Places *places, Buf *why) {
+    char hash[FIT_HASH];
+    if (m->all.len == 1)
+        return &m->all.at[0];
+    fit_hash(places->m->bytes, places->m->size, hash);
     for (uint32_t i = 0; i < m->all.len; i++)
-        if (m->all.len == 1 || has_hash(&m->all.at[i], places))
+        if (str_is(m->all.at[i].origin.hash, hash))
             return &m->all.at[i];
     for (uint32_t i = 0; i < m->all.len; i++) {
         Buf one = {0};
@@ -216,7 +261,7 @@ ModuleReport *modules_named(const Modules *m, Str name) {
         for (uint32_t i = 0; i < m->all.len; i++) {
             ModuleReport *r = &m->all.at[i];
             const ReportOrigin *o = &r->origin;
-            bool is[] = {str_eq(r->title, name), is_same_text(o->name, name),
+            bool is[] = {str_eq(r->title, name), (o->name.ptr && str_eq(o->name, name)),
                          name.len && (str_begins(o->module, name) || str_begins(o->hash, name) ||
                                       str_begins(r->title, name))};
             if (is[pass])
@@ -232,6 +277,8 @@ void modules_select(Modules *m, ModuleReport *one) {
             merge_free(m->all.at[i].merge);
     m->all.at[0] = kept;
     m->all.len = 1;
+    origins_free(&m->origins);
+    origins_add(&m->origins, &kept.origin, 0);
 }
 
 /* ---- warnings ---- */
@@ -262,6 +309,7 @@ void modules_free(Modules *m) {
     for (uint32_t i = 0; i < m->all.len; i++)
         merge_free(m->all.at[i].merge);
     vec_free(&m->all);
+    origins_free(&m->origins);
     parts_free(&m->parts);
     arena_free(&m->arena);
 }

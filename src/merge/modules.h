@@ -5,6 +5,7 @@
 #define WHAMMC_MERGE_MODULES_H
 
 #include "merge/merge_reports.h"
+#include "merge/origins.h"
 #include "report/parts.h"
 #include "report/places.h"
 
@@ -22,6 +23,7 @@ typedef struct ModuleReport {
 typedef struct Modules {
     ReportParts parts;
     Vec(ModuleReport) all; /* in the order of the text */
+    Origins origins;       /* of them */
     Arena arena;           /* titles */
 } Modules;
 

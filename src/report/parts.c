@@ -5,6 +5,44 @@
 
 #include <assert.h>
 
+/* ---- rows ---- */
+
+/* What report_same_row compares. Different rows may have the same hash. */
+static uint64_t hash_row(const ReportRow *row) {
+    uint64_t hash = HASH_START;
+    const Str texts[] = {row->var->name, row->var->type, row->var->script, row->probe, row->fname};
+    for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        hash = hash_more(hash, texts[i].ptr, texts[i].len);
+        hash = hash_more(hash, &texts[i].len, sizeof texts[i].len);
+    }
+    const uint32_t place[] = {row->has_place, row->has_place ? row->fid : 0,
+                              row->has_place ? row->pc : 0};
+    return hash_more(hash, place, sizeof place);
+}
+
+typedef struct Step {
+    uint64_t row, node;
+} Step;
+
+#define STEP_KEY(step) ((Str){(const char *)&(step), sizeof(step)})
+
+uint32_t forms_find(const Forms *f, uint32_t node, const ReportRow *row) {
+    Step step = {hash_row(row), node};
+    const uint64_t *next = map_get(&f->steps, STEP_KEY(step));
+    return next ? (uint32_t)*next : FORMS_NONE;
+}
+
+uint32_t forms_add(Forms *f, uint32_t node, const ReportRow *row) {
+    Step step = {hash_row(row), node};
+    return (uint32_t)*map_put(&f->steps, STEP_KEY(step), f->steps.len + 1, NULL);
+}
+
+void forms_free(Forms *f) {
+    map_free(&f->steps);
+}
+
+/* ---- parts ---- */
+
 /* How many rows at the beginning of both are the same. */
 static uint32_t common_rows(const Report *a, const Report *b) {
     uint32_t n = 0;
@@ -31,11 +69,66 @@ static bool is_flush_of(const ReportPart *part, const Report *r) {
     return begin_alike(known, r) && (!longer || known->cut);
 }
 
+/* ---- reports of unknown origin, by their rows ---- */
+
+static void mark(ReportParts *p, uint32_t node, uint32_t part, bool ends_cut) {
+    while (p->marks.len <= node)
+        vec_add(&p->marks);
+    PartMark *m = &p->marks.at[node];
+    m->through = part > m->through ? part : m->through;
+    m->cut = ends_cut && part > m->cut ? part : m->cut;
+}
+
+/* Adds the part with this number, from 1. */
+static void index_part(ReportParts *p, uint32_t number) {
+    const Report *r = &p->all.at[number - 1].report;
+    uint32_t node = FORMS_ROOT;
+    mark(p, node, number, r->cut && !r->rows.len);
+    for (uint32_t i = 0; i < r->rows.len; i++) {
+        node = forms_add(&p->forms, node, &r->rows.at[i]);
+        mark(p, node, number, r->cut && i + 1 == r->rows.len);
+    }
+}
+
+/* The number of the last part whose rows begin with those of the report, or that has been cut off
+ * and of which the report has all rows; 0 = none. */
+static uint32_t find_part(const ReportParts *p, const Report *r) {
+    uint32_t node = FORMS_ROOT, last = 0;
+    for (uint32_t i = 0; node < p->marks.len; i++) {
+        const PartMark *m = &p->marks.at[node];
+        uint32_t here = i == r->rows.len ? m->through : m->cut;
+        last = here > last ? here : last;
+        if (i == r->rows.len)
+            break;
+        node = forms_find(&p->forms, node, &r->rows.at[i]);
+    }
+    return last;
+}
+
+/* In place of find_part where the index finds too much: rows that a part had before, or different
+ * rows with the same hash. */
+static uint32_t search_part(const ReportParts *p, const Report *r) {
+    for (uint32_t i = p->all.len; i > 0; i--)
+        if (is_flush_of(&p->all.at[i - 1], r))
+            return i;
+    return 0;
+}
+
+/* Which part a report of unknown origin is a flush of. The last one has nearly always made it, so
+ * only parts before that one are indexed. */
 static ReportPart *untold_part(ReportParts *p, const Report *r) {
-    for (uint32_t i = p->all.len; i-- > 0;)
-        if (is_flush_of(&p->all.at[i], r))
-            return &p->all.at[i];
-    return vec_add(&p->all);
+    uint32_t number = p->last_untold;
+    if (number && !is_flush_of(&p->all.at[number - 1], r)) {
+        index_part(p, number);
+        number = find_part(p, r);
+        if (number && !is_flush_of(&p->all.at[number - 1], r))
+            number = search_part(p, r);
+    }
+    if (number)
+        return &p->all.at[number - 1];
+    vec_add(&p->all);
+    p->last_untold = p->all.len;
+    return &vec_last(&p->all);
 }
 
 static ReportPart *told_part(ReportParts *p, const ReportOrigin *o) {
@@ -70,6 +163,9 @@ static void take(void *ctx, const ReportOrigin *origin, Report *r) {
     report_free(&part->report);
     part->origin = *origin;
     part->report = *r;
+    uint32_t number = (uint32_t)(part - p->all.at) + 1;
+    if (!origin->told && number != p->last_untold)
+        index_part(p, number);
 }
 
 bool parts_read(ReportParts *p, Str text, uint32_t which) {
@@ -86,6 +182,8 @@ void parts_free(ReportParts *p) {
     vec_free(&p->all);
     map_free(&p->index);
     map_free(&p->vars);
+    vec_free(&p->marks);
+    forms_free(&p->forms);
     buf_free(&p->rest);
     arena_free(&p->arena);
     *p = (ReportParts){0};

@@ -12,6 +12,20 @@
 
 #include "report/report_read.h"
 
+enum { FORMS_ROOT = 0, FORMS_NONE = UINT32_MAX };
+
+/* Tells reports apart by their rows: a tree in which equal beginnings share nodes. A zeroed one is
+ * valid and has the root. Release with forms_free. */
+typedef struct Forms {
+    Map steps; /* node and row -> node; nodes have the numbers 1, 2 … */
+} Forms;
+
+/* The node after a row; FORMS_NONE = no report with it was added. */
+uint32_t forms_find(const Forms *f, uint32_t node, const ReportRow *row);
+/* The same, added if it was not there. */
+uint32_t forms_add(Forms *f, uint32_t node, const ReportRow *row);
+void forms_free(Forms *f);
+
 typedef struct ReportPart {
     ReportOrigin origin;
     Report report;    /* of the flush that counts */
@@ -19,13 +33,22 @@ typedef struct ReportPart {
     bool lost;        /* a later flush is cut off */
 } ReportPart;
 
+/* Of a node of the forms: numbers of parts, from 1; 0 = none. */
+typedef struct PartMark {
+    uint32_t through; /* the last one whose rows begin so */
+    uint32_t cut;     /* the last one that is cut off here */
+} PartMark;
+
 /* A zeroed one is valid and empty. Release with parts_free. */
 typedef struct ReportParts {
     Vec(ReportPart) all;
     Arena arena; /* texts that had to be decoded */
     Map vars;    /* columns -> ReportVar: equal variables are the same pointer in all parts */
     Map index;   /* origin -> part */
-    Buf rest;    /* the lines that belong to no report */
+    Forms forms; /* of parts without an origin */
+    Vec(PartMark) marks;
+    uint32_t last_untold; /* the last of these, by its number from 1; 0 = none */
+    Buf rest;             /* the lines that belong to no report */
     uint32_t which;
     uint32_t flushes; /* of the instance with the most */
     bool torn;        /* the text ends before a report that was announced */
