@@ -51,7 +51,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         run:--top | run:--engine-option | *:--env | list:--functions | report:--top | report:--flush | report:--only | report:--variable | annotate:--flush | annotate:--variable) ;;
         *:-s | *:--script) _whammc_scripts ;;
         profile:--top | *:--exclude | *:--min-size | profile:--max-depth | profile:--engine-option) ;;
-        *:--lib | *:--names | *:--exclude-from | *:--debug-file) compopt -o default ;;
+        *:--lib | *:--names | *:--exclude-from | *:--debug-file | *:--include-objects) compopt -o default ;;
         *:-D | *:--define | *:--path-map | *:--label) ;;
         instr:--source-map) compopt -o default ;;
         instr:-o | instr:--output | instr:--runtime | monitor:-o | monitor:--output | bind:-o | bind:--output) _whammc_files wasm ;;
@@ -109,12 +109,12 @@ _whammc() {
                     --sample= --max-depth= --memory --value= --sample-bytes= --alloc= --engine= --engine-option= --dir= --env= --clock= --http= --http-token= --push= --push-seconds= --lines --inlined --debug-file= --path-map= --label= --metrics --no-demangle --message-format= -h --help' ;;
             report)
                 _whammc_words '--format= -o --output= --module= --only= --names= --variable= --flush= --top= --by= --sort= --nonzero --hex --lines --inlined
-                    --debug-file= --path-map= --label= --fail-if= --base= --diff= --suggest-exclude --no-demangle --message-format= -h --help' ;;
+                    --debug-file= --path-map= --include-objects= --label= --fail-if= --base= --diff= --suggest-exclude --no-demangle --message-format= -h --help' ;;
             annotate)
                 _whammc_words '--format= -o --output= --variable= --flush= --instructions --names= --debug-file= --path-map= --color= --no-demangle
                     --message-format= -h --help' ;;
             coverage)
-                _whammc_words '--format= -o --output= --from= --save= --include= --exclude= --all-files --no-markers --fail-under= --names=
+                _whammc_words '--format= -o --output= --from= --save= --include= --exclude= --include-objects= --all-files --no-markers --fail-under= --names=
                     --debug-file= --path-map= --engine= --engine-option= --dir= --env= --no-demangle --message-format= -h --help' ;;
             monitor)
                 _whammc_words '-s --script= --lib= -D --define= -o --output= --report= --report-format= --no-optimise --no-coalesce

@@ -274,6 +274,15 @@ void source_files_end(const Cli *cli, SourceFiles *s);
 
 /* ---- coverage (covering.c) ---- */
 
+/* An option of the commands that show coverage. */
+enum { OPTION_INCLUDE_OBJECTS = 1070 };
+#define INCLUDE_OBJECTS_OPTION(when)                                                               \
+    {                                                                                              \
+        OPTION_INCLUDE_OBJECTS, "include-objects", "FILE",                                         \
+            when "also show functions of this object file or archive (.o, .a, .rlib) that the "    \
+                 "linker left out of the program, as not executed; may be repeated"                \
+    }
+
 /* What is asked for. */
 typedef struct CoverageRequest {
     const char *app;         /* the program */
@@ -294,6 +303,8 @@ int covering_messages(const Cli *cli, WhammcCoverage *c, whammc_status status);
 int covering_open(const Cli *cli, CoverageRequest *s, WhammcCoverage *c, Buf *app);
 /* Writes the coverage; the exit status says whether enough was executed, too. */
 int covering_show(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c);
+/* The output is none of the object files: STATUS_OK, or another status after a message. */
+int covering_check_objects(const Cli *cli, const char *out, const Words *objects);
 /* All of it, from saved reports. */
 int covering_saved(const Cli *cli, CoverageRequest *s);
 void covering_free(CoverageRequest *s);

@@ -15,7 +15,6 @@ enum {
     INCLUDE,
     EXCLUDE,
     ALL_FILES,
-    INCLUDE_OBJECTS,
     NO_MARKERS,
     FAIL_UNDER,
     ENGINE,
@@ -39,9 +38,7 @@ static const Option options[] = {
     {EXCLUDE, "exclude", "GLOB",
      "do not show source files whose paths match this shell pattern; may be repeated"},
     {ALL_FILES, "all-files", NULL, "also show source files that cannot be read"},
-    {INCLUDE_OBJECTS, "include-objects", "FILE",
-     "also show functions of this object file or archive (.o, .a, .rlib) that the linker left out "
-     "of the program, as not executed; may be repeated"},
+    INCLUDE_OBJECTS_OPTION(""),
     {NO_MARKERS, "no-markers", NULL, "ignore comments like LCOV_EXCL_LINE in the sources"},
     {FAIL_UNDER, "fail-under", "PERCENT",
      "fail if less than this percentage of the lines was executed"},
@@ -143,7 +140,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case INCLUDE: vec_push(&s->request.include, value); break;
     case EXCLUDE: vec_push(&s->request.exclude, value); break;
     case ALL_FILES: s->request.all_files = true; break;
-    case INCLUDE_OBJECTS: vec_push(&s->request.objects, value); break;
+    case OPTION_INCLUDE_OBJECTS: vec_push(&s->request.objects, value); break;
     case NO_MARKERS: s->request.no_markers = true; break;
     case FAIL_UNDER: return set_least(cli, s, value);
     case OPTION_DEBUG_FILE:
@@ -190,9 +187,8 @@ static int check(const Cli *cli, const Settings *s) {
     if (status == STATUS_OK && s->request.out)
         status = cli_check_other(cli, s->request.out, s->request.from.at, s->request.from.len,
                                  "a report");
-    if (status == STATUS_OK && s->request.out)
-        status = cli_check_other(cli, s->request.out, s->request.objects.at, s->request.objects.len,
-                                 "an object file");
+    if (status == STATUS_OK)
+        status = covering_check_objects(cli, s->request.out, &s->request.objects);
     return status;
 }
 

@@ -46,6 +46,7 @@ static const Option options[] = {
                  "from the report. In profiles: show the source locations of functions"),
     INLINED_OPTION,
     DEBUG_OPTIONS,
+    INCLUDE_OBJECTS_OPTION("of coverage: "),
     {VARIABLE, "variable", "NAME",
      "the variable with the calls or the call tree; default: the first suitable one; "
      "may be repeated for variables with calls, whose counts are then added. For "
@@ -87,7 +88,8 @@ typedef struct Settings {
     bool diff;
     WhammcReport *old; /* that of `base` */
     Words variables;
-    Words labels; /* in the end with a NULL */
+    Words labels;  /* in the end with a NULL */
+    Words objects; /* for coverage */
     bool format_given;
     ViewFormat format; /* as of WhammcReportFormat */
     uint32_t coverage; /* 0, or which of its formats, from 1 */
@@ -267,6 +269,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case FLUSH: return cli_count(cli, "flush", value, &s->flush);
     case TOP: s->top_given = true; return cli_count(cli, "top", value, &s->top);
     case OPTION_LABEL: return label_option(cli, &s->labels, value);
+    case OPTION_INCLUDE_OBJECTS: vec_push(&s->objects, value); break;
     case VARIABLE: vec_push(&s->variables, value); break;
     case FAIL_IF: s->fail_if = value; break;
     case BASE: s->base = value; break;
@@ -297,25 +300,15 @@ static int show_coverage(const Cli *cli, Settings *s) {
                          .names = s->names,
                          .format = formats[s->coverage - 1],
                          .no_demangle = s->no_demangle,
+                         .objects = s->objects,
                          .debug = s->debug};
     s->debug = (DebugOptions){0};
+    s->objects = (Words){0};
     for (int i = 0; i < cli->noperands; i++)
         vec_push(&q.from, cli->operands[i]);
     int status = covering_saved(cli, &q);
     covering_free(&q);
     return status;
-}
-
-/* Whether the options suit coverage: STATUS_OK, or another status after a message. */
-static int check_coverage(const Cli *cli, const Settings *s) {
-    if (!module_of(s))
-        return cli_usage(cli, "that format shows lines of one program: give it with --module=APP");
-    if (s->fail_if || s->base)
-        return cli_usage(cli, "--fail-if is not for coverage: see 'whammc coverage --fail-under'");
-    if (s->flush || s->variables.len || s->top_given || s->only)
-        return cli_usage(cli, "--flush, --variable, --top and --only have no effect on coverage");
-    return cli_check_stdin(cli, (const char *const *)cli->operands, cli->noperands,
-                           strcmp(s->modules.at[0], "-") == 0);
 }
 
 /* Whether one of the files is standard input. */
@@ -326,9 +319,28 @@ static bool is_stdin(const Words *files) {
     return false;
 }
 
+/* Whether the options suit coverage: STATUS_OK, or another status after a message. */
+static int check_coverage(const Cli *cli, const Settings *s) {
+    if (!module_of(s))
+        return cli_usage(cli, "that format shows lines of one program: give it with --module=APP");
+    if (s->fail_if || s->base)
+        return cli_usage(cli, "--fail-if is not for coverage: see 'whammc coverage --fail-under'");
+    if (s->flush || s->variables.len || s->top_given || s->only)
+        return cli_usage(cli, "--flush, --variable, --top and --only have no effect on coverage");
+    int status = covering_check_objects(cli, s->out, &s->objects);
+    return status == STATUS_OK ? cli_check_stdin(cli, (const char *const *)cli->operands,
+                                                 cli->noperands, is_stdin(&s->modules))
+                               : status;
+}
+
 static int check(const Cli *cli, const Settings *s) {
     if (cli->noperands && s->coverage)
         return check_coverage(cli, s);
+    if (s->objects.len && !s->coverage)
+        return cli_usage(cli,
+                         "--include-objects=%s is for coverage: give --format=lcov, "
+                         "cobertura, html or text",
+                         s->objects.at[0]);
     if (!cli->noperands)
         return cli_usage(cli, "expected a report: give its FILE ('-': standard input)");
     if (cli_check_stdin(cli, (const char *const *)cli->operands, cli->noperands,
@@ -379,6 +391,7 @@ static int run(Cli *cli) {
         status = s.coverage ? show_coverage(cli, &s) : report(cli, &s);
     vec_free(&s.variables);
     vec_free(&s.labels);
+    vec_free(&s.objects);
     vec_free(&s.modules);
     debug_free(&s.debug);
     return status;

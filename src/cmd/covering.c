@@ -152,6 +152,10 @@ int covering_open(const Cli *cli, CoverageRequest *s, WhammcCoverage *c, Buf *ap
                                : status;
 }
 
+int covering_check_objects(const Cli *cli, const char *out, const Words *objects) {
+    return out ? cli_check_other(cli, out, objects->at, objects->len, "an object file") : STATUS_OK;
+}
+
 int covering_saved(const Cli *cli, CoverageRequest *s) {
     WhammcCoverage *c = whammc_coverage_new();
     Buf app = {0};
