@@ -152,7 +152,6 @@ typedef struct Profiling {
     const Settings *settings;
     const Engine *engine;
     const char *title; /* of the program, by which files are named */
-    const char *which; /* of several reports of a command: see CommandJob */
     Buf app;
     WasmModule module;
     Places places;
@@ -299,7 +298,7 @@ static int rehearse(Profiling *p) {
 
 /* ---- showing ---- */
 
-/* "dir/app.wasm": "app", which of its reports it is, and the suffix. On the heap. */
+/* "dir/app.wasm": "app" and the suffix. On the heap. */
 static char *file_for(const Profiling *p, const char *suffix) {
     static const char *const endings[] = {".wasm", ".wat", ".mjs", ".cjs", ".js"};
     const char *base = strcmp(p->title, "<stdin>") == 0 ? "stdin" : p->title;
@@ -309,21 +308,7 @@ static char *file_for(const Profiling *p, const char *suffix) {
         if (strcmp(dot, endings[i]) == 0)
             len = (size_t)(dot - base);
     char *name;
-    return asprintf(&name, "%.*s%s%s", (int)len, base, p->which, suffix) < 0 ? NULL : name;
-}
-
-/* The file that an option names, for one of several reports: "out.svg", "out.thread1.svg". On the
- * heap. */
-static char *file_given(const Profiling *p, const char *path) {
-    size_t len = strlen(path);
-    const char *base = file_base(path), *dot = strrchr(base, '.');
-    if (len > 6 && strcmp(path + len - 6, ".pb.gz") == 0)
-        dot = path + len - 6;
-    size_t stem = dot > base ? (size_t)(dot - path) : len;
-    char *name;
-    if (strcmp(path, "-") == 0)
-        return strdup(path);
-    return asprintf(&name, "%.*s%s%s", (int)stem, path, p->which, path + stem) < 0 ? NULL : name;
+    return asprintf(&name, "%.*s%s", (int)len, base, suffix) < 0 ? NULL : name;
 }
 
 /* A file that is written by default. */
@@ -380,7 +365,7 @@ static bool make(const Profiling *p, WhammcReport *report, ViewFormat format, Bu
 /* Writes such a file, or the requested one instead, and prints its path. */
 static bool write_unasked(const Profiling *p, WhammcReport *report, const Unasked *u) {
     const char *out = p->settings->out;
-    char *path = out ? file_given(p, out) : file_for(p, u->suffix);
+    char *path = out ? strdup(out) : file_for(p, u->suffix);
     Buf made = {0}, line = {0};
     bool ok = path && make(p, report, u->format, &made);
     if (ok && !out && !is_free(path, u)) {
@@ -425,12 +410,10 @@ static bool show_format(const Profiling *p, WhammcReport *report) {
         return write_unasked(p, report, &pprof_profile);
     Buf text = {0};
     bool ok = make(p, report, s->format, &text);
-    char *out = s->out ? file_given(p, s->out) : NULL;
     if (ok && s->out)
-        ok = out && file_write(p->cli, out, text.data, text.len);
+        ok = file_write(p->cli, s->out, text.data, text.len);
     else if (ok)
         message_result(&text);
-    free(out);
     buf_free(&text);
     return ok;
 }
@@ -510,8 +493,7 @@ static int profile(const Cli *cli, Settings *s, const Engine *engine) {
     Profiling p = {.cli = cli,
                    .settings = s,
                    .engine = engine,
-                   .title = file_base(file_title(cli->operands[0])),
-                   .which = ""};
+                   .title = file_base(file_title(cli->operands[0]))};
     Running r = {.metrics = &s->metrics};
     int status = read_module(&p, &s->debug) ? STATUS_OK : STATUS_ERROR;
     if (status == STATUS_OK && !exclude_list(cli, &s->exclusion, &p.module, NULL, &p.untimed))
@@ -551,35 +533,24 @@ static const char *command_title(const Cli *cli) {
     return title;
 }
 
-/* The head of one of several reports: ".thread1.module2". */
-static void show_which(const char *which) {
-    Buf line = {0};
-    buf_printf(&line, "\n%s:\n", which + 1);
-    message_stderr(line.data, line.len);
-    buf_free(&line);
-}
-
-/* A report of a command, of a module. */
-static bool show_of_command(void *ctx, const char *which, const Buf *text, const Buf *module) {
+/* The reports of a command: of each module, all threads are added up. */
+static bool show_of_command(void *ctx, const CommandReports *all) {
     Profiling *p = ctx;
     const Settings *s = p->settings;
     const Running none = {0};
     WhammcReport *report = whammc_report_new();
-    p->which = which;
-    bool ok =
-        message_report(p->cli, report,
-                       whammc_report_read(report, p->title, text->data, text->len, 0)) == STATUS_OK;
-    if (ok && module->len)
-        whammc_report_set_module(report, p->title, module->data, module->len);
-    if (ok && *which && s->format == VIEW_TABLE)
-        show_which(which);
+    bool ok = message_report(p->cli, report,
+                             whammc_report_read(report, p->title, all->text.data, all->text.len,
+                                                0)) == STATUS_OK;
+    for (uint32_t i = 0; ok && i < all->modules.len; i++)
+        if (all->modules.at[i].len)
+            whammc_report_add_module(report, p->title, all->modules.at[i].data,
+                                     all->modules.at[i].len);
     if (ok)
         ok = s->format == VIEW_TABLE ? show_both(p, &none, report) : show_format(p, report);
-    tell_large(p, text->len);
-    char *save = s->save ? file_given(p, s->save) : NULL;
-    if (save)
-        ok = file_write(p->cli, save, text->data, text->len) && ok;
-    free(save);
+    tell_large(p, all->text.len);
+    if (s->save)
+        ok = file_write(p->cli, s->save, all->text.data, all->text.len) && ok;
     whammc_report_free(report);
     return ok;
 }

@@ -7,6 +7,8 @@
  */
 #include "run/run.h"
 #include "cli/process.h"
+#include "merge/fit.h"
+#include "report/escape.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -88,48 +90,136 @@ static bool exists(const char *path) {
     return access(path, F_OK) == 0;
 }
 
-/* A report is ".../report.thread1.json", and ".thread1" tells it from others. */
-static bool take_report(const Cli *cli, const CommandJob *job, Place *place, const char *path,
-                        const char *module_path) {
-    const char *name = path + strlen(place->directory) + sizeof "/report" - 1;
-    char *which = strndup(name, strlen(name) - (sizeof ".json" - 1));
-    Buf text = {0}, module = {0};
-    place_path(place, path + strlen(place->directory) + 1); /* to be removed */
-    bool ok = which && file_read(cli, path, &text) &&
-              (!exists(module_path) || file_read(cli, module_path, &module)) &&
-              job->take(job->ctx, which, &text, &module);
+/* Cuts off a line, which must not be NULL: it is the rest then. */
+static char *next_line(char **text) {
+    char *line = *text, *end = line ? strchr(line, '\n') : NULL;
+    if (end)
+        *end = '\0';
+    *text = end ? end + 1 : NULL;
+    return end ? line : NULL;
+}
+
+/* What the hook says of a report. */
+typedef struct Entry {
+    const char *path;   /* ".../report.4711.thread1.module2.json" */
+    const char *module; /* a file, if it is still there */
+    const char *name;   /* of the module, for people */
+} Entry;
+
+typedef struct Index {
+    Buf text;
+    Vec(Entry) entries;
+    Map modules; /* path -> number */
+} Index;
+
+/* Reads all that processes and threads have said, each in lines of its own. */
+static bool read_index(const Cli *cli, const char *path, Index *index, CommandReports *r) {
+    if (!exists(path))
+        return true;
+    if (!file_read(cli, path, &index->text))
+        return false;
+    char *text = (char *)buf_cstr(&index->text), *line;
+    while ((line = next_line(&text))) {
+        Entry e;
+        r->began += strcmp(line, "began") == 0;
+        r->ended += strcmp(line, "ended") == 0;
+        if (strcmp(line, "report") == 0 && (e.path = next_line(&text)) &&
+            (e.module = next_line(&text)) && (e.name = next_line(&text)))
+            vec_push(&index->entries, e);
+    }
+    return true;
+}
+
+static void put_member(Buf *out, const char *key, Str value) {
+    buf_printf(out, "\"%s\":", key);
+    escape_json_string(out, value);
+}
+
+/* The line before a report. The name of its file tells the process and the thread. */
+static void put_head(const Entry *e, const Buf *module, uint32_t number, Buf *out) {
+    const char *which = file_base(e->path) + sizeof "report" - 1;
+    const char *end = strstr(which, ".module");
+    size_t len = (end ? end : which + strlen(which) - (sizeof ".json" - 1)) - which;
+    char hash[FIT_HASH] = "";
+    if (module->len)
+        fit_hash(module->data, module->len, hash);
+    buf_printf(out, "{\"whammc\":1,");
+    put_member(out, "module", str_of(*hash ? hash : e->module));
+    buf_printf(out, ",");
+    put_member(out, "name", str_of(e->name));
+    if (*hash)
+        buf_printf(out, ",\"hash\":\"%s\"", hash);
+    buf_printf(out, ",");
+    put_member(out, "thread", len ? (Str){which + 1, (uint32_t)len - 1} : STR("main"));
+    buf_printf(out, ",\"instance\":%u}\n", number);
+}
+
+/* The module of a report, read if it is new. NULL after a message. */
+static const Buf *take_module(const Cli *cli, const char *path, Index *index, CommandReports *r) {
+    bool added;
+    uint64_t number = *map_put(&index->modules, str_of(path), r->modules.len, &added);
+    if (added)
+        vec_add(&r->modules);
+    Buf *module = &r->modules.at[number];
+    return added && exists(path) && !file_read(cli, path, module) ? NULL : module;
+}
+
+static bool take_report(const Cli *cli, Place *place, uint32_t number, Index *index,
+                        CommandReports *r) {
+    const Entry *e = &index->entries.at[number];
+    const Buf *module = take_module(cli, e->module, index, r);
+    bool several = index->entries.len > 1;
+    Buf text = {0};
+    place_path(place, file_base(e->path)); /* to be removed */
+    bool ok = module && file_read(cli, e->path, &text);
+    if (ok && several)
+        put_head(e, module, number, &r->text);
+    if (ok)
+        buf_bytes(&r->text, text.data, text.len);
+    if (ok && several)
+        buf_printf(&r->text, "{\"whammc\":\"end\"}\n");
     buf_free(&text);
-    buf_free(&module);
-    free(which);
     return ok;
 }
 
-/* Cuts off a line; NULL: there is none. */
-static char *next_line(char **text) {
-    char *line = *text, *end = strchr(line, '\n');
-    if (!end)
-        return NULL;
-    *end = '\0';
-    *text = end + 1;
-    return line;
-}
-
-/* All that the index names: a line with the report, one with the module. */
-static bool take_reports(const Cli *cli, const CommandJob *job, Place *place, const char *index) {
-    Buf names = {0};
-    if (!exists(index)) {
+/* Says which reports there are not. */
+static void tell_missing(const Cli *cli, const CommandReports *r, bool none) {
+    uint32_t missing = r->began - r->ended;
+    static const char hint[] = "a thread reports when it ends: not after process.exit() of another "
+                               "one, terminate() or SIGKILL";
+    if (none && !r->began)
         message_one(
             cli, DIAG_NO_REPORT,
             "modules are instrumented that Node 18.19 or later loads with WebAssembly.compile, "
             "instantiate, their streaming variants or new WebAssembly.Module",
             "no report: no module was instrumented and run");
-        return true;
-    }
-    bool ok = file_read(cli, index, &names);
-    char *text = (char *)buf_cstr(&names), *report, *module;
-    while (ok && (report = next_line(&text)) && (module = next_line(&text)))
-        ok = take_report(cli, job, place, report, module);
-    buf_free(&names);
+    else if (missing)
+        message_one(cli, DIAG_NO_REPORT, hint,
+                    none ? "no report: %u of %u threads that ran modules have not reported"
+                         : "%u of %u threads that ran modules have not reported: what they did "
+                           "is missing",
+                    missing, r->began);
+    else if (none)
+        message_one(cli, DIAG_NO_REPORT, NULL, "no report");
+}
+
+static bool take_reports(const Cli *cli, const CommandJob *job, Place *place, const char *path) {
+    Index index = {0};
+    CommandReports r = {0};
+    bool ok = read_index(cli, path, &index, &r);
+    for (uint32_t i = 0; ok && i < index.entries.len; i++)
+        ok = take_report(cli, place, i, &index, &r);
+    if (ok && index.entries.len)
+        ok = job->take(job->ctx, &r);
+    if (ok)
+        tell_missing(cli, &r, !index.entries.len);
+    for (uint32_t i = 0; i < r.modules.len; i++)
+        buf_free(&r.modules.at[i]);
+    vec_free(&r.modules);
+    vec_free(&index.entries);
+    map_free(&index.modules);
+    buf_free(&index.text);
+    buf_free(&r.text);
     return ok;
 }
 

@@ -91,14 +91,21 @@ void world_free(Words *world);
 
 /* ---- commands of which Node runs something (command.c) ---- */
 
+/* What all processes and threads of a command have reported. */
+typedef struct CommandReports {
+    Buf text;         /* JSON; if there are several reports, with a line before each */
+    Vec(Buf) modules; /* those that were instrumented, each once; empty if it is gone */
+    uint32_t began;   /* threads that have run a module */
+    uint32_t ended;   /* of these, the ones that have reported at their ends */
+} CommandReports;
+
 /* A command: the operands. */
 typedef struct CommandJob {
     const char *program;              /* its path */
     const char *script;               /* a bundled one */
     const DefineOptions *definitions; /* its constants */
-    /* Gets each report, as JSON, and the module that it is of, empty if that is gone; false ends
-     * it. `which` tells it from the others: "", ".thread1", ".module2". */
-    bool (*take)(void *ctx, const char *which, const Buf *report, const Buf *module);
+    /* Gets what was reported, unless that is nothing; false: it has failed, which was said. */
+    bool (*take)(void *ctx, const CommandReports *r);
     void *ctx;
 } CommandJob;
 

@@ -8,7 +8,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import * as fs from 'node:fs';
 import { createRequire } from 'node:module';
 import { homedir, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { isMainThread, threadId } from 'node:worker_threads';
 import { createEngineSampler } from '../host/v8/engine-sampler.js';
@@ -197,10 +197,15 @@ function placeOf({ path, ending }, number, isRoot) {
   return [path.slice(0, -ending.length), ...parts].join('.') + ending;
 }
 
+/** Tells `whammc profile -- …` something, in lines that stay together where several threads do. */
+function note(settings, ...lines) {
+  if (settings.written) fs.appendFileSync(settings.written, `${lines.join('\n')}\n`);
+}
+
 /** The largest module first: what programs load to find out what the engine can do is small. Those of one size stay in their order. */
 function bySize(groups, store) {
   const sizeOf = key => fs.statSync(store.originalPath(key), { throwIfNoEntry: false })?.size ?? 0;
-  return [...groups].map(([key, reports]) => ({ key, reports, size: sizeOf(key) })).sort((a, b) => b.size - a.size);
+  return [...groups].map(([key, { reports, url }]) => ({ key, reports, url, size: sizeOf(key) })).sort((a, b) => b.size - a.size);
 }
 
 /** Says which file has what, where there are several. `whammc profile` shows them itself. */
@@ -212,19 +217,19 @@ function tellFiles(settings, written) {
 
 function writeReports(settings, store, run, hosts) {
   const groups = new Map();
-  for (const { key, report } of hosts)
-    if (key && report) groups.set(key, [...groups.get(key) ?? [], report]);
+  for (const { key, report, url } of hosts)
+    if (key && report) groups.set(key, { url, reports: [...groups.get(key)?.reports ?? [], report] });
   const folder = groups.size ? fs.mkdtempSync(join(tmpdir(), 'whammc-report-')) : null;
   const written = [];
   let number = 0;
-  for (const { key, reports, size } of bySize(groups, store)) {
+  for (const { key, reports, url, size } of bySize(groups, store)) {
     const files = reports.map((text, i) => join(folder, `${number}-${i}.csv`));
     files.forEach((file, i) => fs.writeFileSync(file, reports[i]));
     for (const output of settings.outputs) {
       const place = placeOf(output, number, settings.isRoot), module = ['lcov', 'html', 'cobertura'].includes(output.format);
       const problem = run(['report', `--format=${output.format}`, '-o', place, ...module ? ['--module', store.originalPath(key)] : [], ...files]);
       if (problem) say(`${place} is not written: ${problem}`);
-      else if (settings.written) fs.appendFileSync(settings.written, `${place}\n${store.originalPath(key)}\n`);
+      else note(settings, 'report', place, store.originalPath(key), basename(url) || `module of ${size} bytes`);
     }
     if (settings.outputs.length) written.push({ place: placeOf(settings.outputs[0], number, settings.isRoot), size });
     number++;
@@ -269,6 +274,8 @@ export function register(hook, command = { words: [process.env.WHAMMC_NATIVE], p
     program.host = createHost({ onReport: text => { program.report = text; }, ...clock, engine: sampler.program() });
     const attach = (instance, module, url) => {
       program.key = keyOf(module);
+      program.url = url ?? '';
+      if (!programs.length) note(settings, 'began');
       programs.push(program);
       program.host.attach(instance, module, url);
       program.memory = instance.exports['whammc:memory'];
@@ -303,7 +310,7 @@ export function register(hook, command = { words: [process.env.WHAMMC_NATIVE], p
   function collectThreads() {
     const found = parts.threads.collect(), lost = found.filter(({ saved }) => saved === null).length;
     if (lost) say(`the counts of ${lost} of ${found.length} instances in threads that were ended are lost`);
-    return found.map(({ id, saved }) => ({ key: id, report: saved }));
+    return found.map(({ id, saved, thread }) => ({ key: id, report: saved, thread }));
   }
 
   let finished = false;
@@ -313,7 +320,10 @@ export function register(hook, command = { words: [process.env.WHAMMC_NATIVE], p
     sampler.stop();
     programs.forEach(flush);
     try {
-      writeReports(settings, store, createReporter(command, run), [...programs, ...collectThreads()]);
+      const others = collectThreads(), silent = new Set(others.filter(({ report }) => report === null).map(({ thread }) => thread));
+      writeReports(settings, store, createReporter(command, run), [...programs, ...others]);
+      if (programs.length) note(settings, 'ended');
+      new Set(others.map(({ thread }) => thread)).forEach(thread => silent.has(thread) || note(settings, 'ended'));
     } catch (error) {
       say(`the reports cannot be written: ${error.message}`);
     }
