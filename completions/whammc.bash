@@ -36,7 +36,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         profile:--value) _whammc_words 'alloc_space alloc_objects inuse_space inuse_objects' ;;
         run:--engine) _whammc_words 'node node24 wasmtime wizard'; compopt -o default ;;
         run:--clock | profile:--clock) _whammc_words 'auto thread host' ;;
-        run:--monitor | report:--module) _whammc_files wasm wat ;;
+        run:--monitor | report:--module | coverage:--module) _whammc_files wasm wat ;;
         profile:--engine) _whammc_words 'node node24 wasmtime'; compopt -o default ;;
         run:--by | report:--by) _whammc_words 'site line function file' ;;
         run:--sort | report:--sort) _whammc_words 'value place name' ;;
@@ -114,7 +114,7 @@ _whammc() {
                 _whammc_words '--format= -o --output= --variable= --flush= --instructions --names= --debug-file= --path-map= --color= --no-demangle
                     --message-format= -h --help' ;;
             coverage)
-                _whammc_words '--format= -o --output= --from= --save= --include= --exclude= --include-objects= --all-files --no-markers --fail-under= --names=
+                _whammc_words '--format= -o --output= --from= --save= --include= --exclude= --include-objects= --module= --all-files --no-markers --fail-under= --names=
                     --debug-file= --path-map= --engine= --engine-option= --dir= --env= --no-demangle --message-format= -h --help' ;;
             monitor)
                 _whammc_words '-s --script= --lib= -D --define= -o --output= --report= --report-format= --no-optimise --no-coalesce

@@ -20,6 +20,7 @@ enum {
     ENGINE,
     ENGINE_OPTION,
     NO_DEMANGLE,
+    MODULE,
 };
 
 static const Option options[] = {
@@ -39,6 +40,9 @@ static const Option options[] = {
      "do not show source files whose paths match this shell pattern; may be repeated"},
     {ALL_FILES, "all-files", NULL, "also show source files that cannot be read"},
     INCLUDE_OBJECTS_OPTION(""),
+    {MODULE, "module", "APP",
+     "of a command: the program whose source is shown, as it was before it was instrumented; "
+     "default: the largest module that the command loads"},
     {NO_MARKERS, "no-markers", NULL, "ignore comments like LCOV_EXCL_LINE in the sources"},
     {FAIL_UNDER, "fail-under", "PERCENT",
      "fail if less than this percentage of the lines was executed"},
@@ -59,6 +63,8 @@ typedef struct Settings {
     CoverageRequest request;
     Words engine_options, world;
     const char *engine, *save;
+    const char *module;     /* which one of a command; NULL = the largest */
+    const char *for_module; /* the last option that commands cannot have; NULL = none */
     bool format_given;
 } Settings;
 
@@ -114,6 +120,89 @@ static int coverage(const Cli *cli, Settings *s, const Engine *engine) {
     return status;
 }
 
+/* ---- commands ---- */
+
+typedef struct Commanded {
+    const Cli *cli;
+    Settings *settings;
+    bool has_reports;
+} Commanded;
+
+/* Whether the command has run the module of --module, as far as is known; if not, says so. */
+static bool has_run(const Cli *cli, const Settings *s, const CommandReports *all) {
+    Buf asked = {0};
+    bool ok = file_read_module(cli, s->module, &asked), found = false;
+    for (uint32_t i = 0; ok && i < all->modules.len; i++) {
+        const Buf *bytes = &all->modules.at[i].bytes;
+        found |= !bytes->len || str_eq(buf_view(bytes), buf_view(&asked));
+    }
+    if (ok && !found)
+        message_one(cli, DIAG_NOT_A_REPORT, "give it as it was before it was instrumented",
+                    "%s: none of the modules that the command has run is this one", s->module);
+    buf_free(&asked);
+    return found;
+}
+
+/* The module that is shown; NULL after a message. */
+static const char *choose_module(const Cli *cli, const Settings *s, const CommandReports *all) {
+    const CommandModule *largest = NULL;
+    if (s->module)
+        return has_run(cli, s, all) ? s->module : NULL;
+    for (uint32_t i = 0; i < all->modules.len; i++)
+        if (!largest || all->modules.at[i].bytes.len > largest->bytes.len)
+            largest = &all->modules.at[i];
+    if (!largest->bytes.len) {
+        message_one(cli, DIAG_CANNOT_READ, "give it with --module=APP",
+                    "%s: the module is not there any more", largest->path);
+        return NULL;
+    }
+    if (all->modules.len > 1)
+        message_one(cli, DIAG_MORE_MODULES, "choose one with --module=APP",
+                    "the largest of %u modules is shown, which has %zu bytes", all->modules.len,
+                    largest->bytes.len);
+    return largest->path;
+}
+
+/* Shows the coverage by all threads and processes of a command. */
+static bool show_of_command(void *ctx, const CommandReports *all) {
+    Commanded *c = ctx;
+    Settings *s = c->settings;
+    WhammcCoverage *coverage = whammc_coverage_new();
+    Buf app = {0};
+    int status = STATUS_ERROR;
+    c->has_reports = true;
+    s->request.app = choose_module(c->cli, s, all);
+    if (s->request.app)
+        status = covering_open(c->cli, &s->request, coverage, &app);
+    if (status == STATUS_OK)
+        status = covering_messages(
+            c->cli, coverage,
+            whammc_coverage_add(coverage, "report", all->text.data, all->text.len));
+    if (status == STATUS_OK)
+        status = covering_show(c->cli, &s->request, coverage);
+    if (s->save && !file_write(c->cli, s->save, all->text.data, all->text.len))
+        status = STATUS_ERROR;
+    whammc_coverage_free(coverage);
+    buf_free(&app);
+    return status == STATUS_OK;
+}
+
+/* In the end as the command ended, unless that is 0 and something else failed. */
+static int cover_command(const Cli *cli, Settings *s, const char *program) {
+    static const DefineOptions none;
+    Commanded c = {.cli = cli, .settings = s};
+    if (s->for_module)
+        return cli_usage(cli, "--%s is for a program in WebAssembly, and '%s' is a command",
+                         s->for_module, cli->operands[0]);
+    CommandJob job = {.program = program,
+                      .script = "coverage",
+                      .definitions = &none,
+                      .take = show_of_command,
+                      .ctx = &c};
+    int status = command_run(cli, &job);
+    return status == STATUS_OK && !c.has_reports ? STATUS_ERROR : status;
+}
+
 /* ---- the command line ---- */
 
 static bool set_least(const Cli *cli, Settings *s, const char *value) {
@@ -146,10 +235,19 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case OPTION_DEBUG_FILE:
     case OPTION_PATH_MAP: return debug_option(cli, &s->request.debug, key, value);
     case OPTION_NAMES: s->request.names = value; break;
-    case ENGINE: s->engine = value; break;
-    case ENGINE_OPTION: vec_push(&s->engine_options, value); break;
+    case MODULE: s->module = value; break;
+    case ENGINE:
+        s->engine = value;
+        s->for_module = "engine";
+        break;
+    case ENGINE_OPTION:
+        vec_push(&s->engine_options, value);
+        s->for_module = "engine-option";
+        break;
     case OPTION_DIR:
-    case OPTION_ENV: return world_option(cli, &s->world, key, value);
+    case OPTION_ENV:
+        s->for_module = key == OPTION_DIR ? "dir" : "env";
+        return world_option(cli, &s->world, key, value);
     case NO_DEMANGLE: s->request.no_demangle = true; break;
     }
     return true;
@@ -192,27 +290,39 @@ static int check(const Cli *cli, const Settings *s) {
     return status;
 }
 
+/* Shows the coverage of a program, by a run of it or by saved reports. */
+static int cover_program(const Cli *cli, Settings *s) {
+    Engine engine = {0};
+    int status = STATUS_OK;
+    s->request.app = cli->operands[0];
+    if (s->module)
+        return cli_usage(cli, "--module=%s is for commands, and '%s' is none", s->module,
+                         s->request.app);
+    if (s->request.from.len)
+        return covering_saved(cli, &s->request);
+    status = engine_find(cli, s->engine, NULL, &engine);
+    if (status == STATUS_OK && engine.kind == ENGINE_WIZARD)
+        status = cli_usage(cli, "use node or wasmtime: monitors, which Wizard takes, cannot count "
+                                "returns from calls");
+    if (status == STATUS_OK)
+        status = coverage(cli, s, &engine);
+    free(engine.program);
+    return status;
+}
+
 static int run(Cli *cli) {
     Settings s = {.engine = "node"};
+    char *command = NULL;
     int status = cli_options(cli, set, &s);
     if (status == STATUS_OK)
         status = check(cli, &s);
-    if (status == STATUS_OK) {
-        Engine engine = {0};
-        if (!s.format_given)
-            s.request.format = format_of(s.request.out);
-        s.request.app = cli->operands[0];
-        if (!s.request.from.len)
-            status = engine_find(cli, s.engine, NULL, &engine);
-        if (status == STATUS_OK && !s.request.from.len && engine.kind == ENGINE_WIZARD)
-            status =
-                cli_usage(cli, "use node or wasmtime: monitors, which Wizard takes, cannot count "
-                               "returns from calls");
-        if (status == STATUS_OK)
-            status =
-                s.request.from.len ? covering_saved(cli, &s.request) : coverage(cli, &s, &engine);
-        free(engine.program);
-    }
+    if (!s.format_given)
+        s.request.format = format_of(s.request.out);
+    if (status == STATUS_OK && !s.request.from.len)
+        command = command_find(cli->operands[0]);
+    if (status == STATUS_OK)
+        status = command ? cover_command(cli, &s, command) : cover_program(cli, &s);
+    free(command);
     vec_free(&s.engine_options);
     world_free(&s.world);
     covering_free(&s.request);
@@ -228,9 +338,13 @@ const Command cmd_coverage = {
         "lines, functions and branches, with exact counts. The program needs debug information: "
         "DWARF (compile it with -g), or a source map. Standard streams and the exit status are "
         "those of the program, unless that is 0 and --fail-under is not met; it may open files in "
-        "the current directory and in those of --dir. Options end at APP.",
+        "the current directory and in those of --dir. Options end at APP. If APP is a command, "
+        "such "
+        "as node, the modules that it loads in Node are instrumented; all its processes and "
+        "threads are added up.",
     .options = options,
     .examples = "  whammc coverage app.wasm input.txt\n"
+                "  whammc coverage -o coverage.info -- node --test\n"
                 "  whammc coverage -o coverage.html --save=1.json app.wasm one.txt\n"
                 "  whammc coverage --from=1.json --from=2.json -o coverage.info app.wasm\n",
     .stops = true,

@@ -542,10 +542,11 @@ static bool show_of_command(void *ctx, const CommandReports *all) {
     bool ok = message_report(p->cli, report,
                              whammc_report_read(report, p->title, all->text.data, all->text.len,
                                                 0)) == STATUS_OK;
-    for (uint32_t i = 0; ok && i < all->modules.len; i++)
-        if (all->modules.at[i].len)
-            whammc_report_add_module(report, p->title, all->modules.at[i].data,
-                                     all->modules.at[i].len);
+    for (uint32_t i = 0; ok && i < all->modules.len; i++) {
+        const Buf *module = &all->modules.at[i].bytes;
+        if (module->len)
+            whammc_report_add_module(report, p->title, module->data, module->len);
+    }
     if (ok)
         ok = s->format == VIEW_TABLE ? show_both(p, &none, report) : show_format(p, report);
     tell_large(p, all->text.len);

@@ -159,8 +159,8 @@ static const Buf *take_module(const Cli *cli, const char *path, Index *index, Co
     bool added;
     uint64_t number = *map_put(&index->modules, str_of(path), r->modules.len, &added);
     if (added)
-        vec_add(&r->modules);
-    Buf *module = &r->modules.at[number];
+        vec_push(&r->modules, (CommandModule){.path = path});
+    Buf *module = &r->modules.at[number].bytes;
     return added && exists(path) && !file_read(cli, path, module) ? NULL : module;
 }
 
@@ -214,7 +214,7 @@ static bool take_reports(const Cli *cli, const CommandJob *job, Place *place, co
     if (ok)
         tell_missing(cli, &r, !index.entries.len);
     for (uint32_t i = 0; i < r.modules.len; i++)
-        buf_free(&r.modules.at[i]);
+        buf_free(&r.modules.at[i].bytes);
     vec_free(&r.modules);
     vec_free(&index.entries);
     map_free(&index.modules);

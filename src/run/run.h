@@ -91,12 +91,18 @@ void world_free(Words *world);
 
 /* ---- commands of which Node runs something (command.c) ---- */
 
+/* A module that was instrumented. */
+typedef struct CommandModule {
+    const char *path; /* of a copy */
+    Buf bytes;        /* empty if that is gone */
+} CommandModule;
+
 /* What all processes and threads of a command have reported. */
 typedef struct CommandReports {
-    Buf text;         /* JSON; if there are several reports, with a line before each */
-    Vec(Buf) modules; /* those that were instrumented, each once; empty if it is gone */
-    uint32_t began;   /* threads that have run a module */
-    uint32_t ended;   /* of these, the ones that have reported at their ends */
+    Buf text;                   /* JSON; if there are several reports, with a line before each */
+    Vec(CommandModule) modules; /* each once */
+    uint32_t began;             /* threads that have run a module */
+    uint32_t ended;             /* of these, the ones that have reported at their ends */
 } CommandReports;
 
 /* A command: the operands. */
