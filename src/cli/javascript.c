@@ -40,7 +40,6 @@ typedef enum Part {
  * M(name, the parts that use it). */
 #define MODULES(M)                                                                                 \
     M(parts, PART_ALL)                                                                             \
-    M(node, PART_ALL)                                                                              \
     M(reader, PART_TRAPS | PART_SAMPLING | PART_NAMES)                                             \
     M(traps, PART_TRAPS)                                                                           \
     M(thread, PART_CLOCK | PART_SAMPLER)                                                           \

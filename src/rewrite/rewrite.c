@@ -25,7 +25,7 @@
 #include "rewrite/polls.h"
 #include "rewrite/rare.h"
 #include "rewrite/saved_frames.h"
-#include "rewrite/stacks.h"
+#include "rewrite/suspend.h"
 #include "inject/program.h"
 #include "link/runtime.h"
 #include "storage/count_ahead.h"

@@ -2,8 +2,7 @@
 //
 // Where files can be read at once (Node, pages, workers), a view loads it when it is asked for. In bundles, where its address is not
 // known, and in pages whose policy forbids eval, only import() can load it, in advance.
-import { addressOfScript, nodeModule } from './node.js';
-import { parts } from './parts.js';
+import { addressOfScript, nodeModule, parts } from './parts.js';
 
 /**
  * Adds the file of this script: { id of the program, name, as import() takes it, load() imports it, samples: whether it has

@@ -24,11 +24,10 @@ import './save.js';
 import './table.js';
 import './threads.js';
 import './views.js';
-import { INTERFACE, SHARED_PARTS, idOf, parts } from './parts.js';
+import { INTERFACE, SHARED_PARTS, addressOfScript, idOf, nodeModule, parts } from './parts.js';
 import { createHost, programClock, tellTrapped, warn, watch } from './host.js';
 import { mainContext, watchContexts } from './v8/contexts.js';
 import { allExports, intercept } from './intercept.js';
-import { addressOfScript, nodeModule } from './node.js';
 
 const SHARED = Symbol.for('whammc.WasmProf'), PRINTED = 20;
 

@@ -43,7 +43,7 @@ typedef struct Values {
     /* Headers of maps with ids from nmaps; free ones are linked by `mask`. */
     uint32_t more_maps, nmore, more_cap, free_map; /* free_map: 1 + id, 0 = none */
     uint32_t free_page;                  /* headers of pages of maps from nmaps, linked by `own` */
-    uint32_t frames;                     /* frames.c: the first stack; 0 = none */
+    uint32_t frames;                     /* the first stack of values; 0 = none */
     uint64_t key[VALUES_MAX_LEAVES + 1]; /* values_key */
 } Values;
 

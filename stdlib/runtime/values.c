@@ -144,6 +144,98 @@ uint32_t values_mem_pages(void) {
     return (uint32_t)(values_end() / PAGE);
 }
 
+/* ---- frame variables of functions that are left ---- */
+
+/* A stack of values; the one used last is the first of the list. */
+typedef struct FrameStack {
+    uint32_t next; /* address, 0 = none */
+    uint32_t id;   /* an empty one is anybody's */
+    uint32_t len;  /* more than `room` if there was no memory: these values are lost */
+    uint32_t room;
+    uint32_t values; /* address, 0 = none */
+} FrameStack;
+
+enum { FIRST_ROOM = 16 };
+
+INLINE FrameStack *frames_at(uint32_t address) {
+    return (FrameStack *)(void *)at(address);
+}
+
+static void frames_first(uint32_t before, uint32_t found) {
+    if (!before)
+        return;
+    frames_at(before)->next = frames_at(found)->next;
+    frames_at(found)->next = V->frames;
+    V->frames = found;
+}
+
+/* The stack with this number, or NULL. */
+static FrameStack *frames_of(uint32_t id) {
+    uint32_t before = 0, s = V->frames;
+    while (s && (!frames_at(s)->len || frames_at(s)->id != id)) {
+        before = s;
+        s = frames_at(s)->next;
+    }
+    if (!s)
+        return NULL;
+    frames_first(before, s);
+    return frames_at(s);
+}
+
+/* An empty stack, which gets this number, or NULL. */
+static FrameStack *frames_begin(uint32_t id) {
+    uint32_t before = 0, s = V->frames;
+    while (s && frames_at(s)->len) {
+        before = s;
+        s = frames_at(s)->next;
+    }
+    if (s) {
+        frames_first(before, s);
+    } else {
+        s = values_mem_alloc(sizeof(FrameStack));
+        if (!s)
+            return NULL;
+        *frames_at(s) = (FrameStack){V->frames, 0, 0, 0, 0};
+        V->frames = s;
+    }
+    frames_at(s)->id = id;
+    return frames_at(s);
+}
+
+static void frames_grow(FrameStack *s) {
+    uint32_t room = s->room ? 2 * s->room : FIRST_ROOM, values = values_mem_alloc(8 * room);
+    if (!values)
+        return;
+    for (uint32_t i = 0; i < s->len; i++)
+        set64(values + 8 * i, get64(s->values + 8 * i));
+    values_mem_free(s->values);
+    s->values = values;
+    s->room = room;
+}
+
+VALUES_EXPORT(frame_push)
+void values_frame_push(uint32_t id, uint64_t value) {
+    FrameStack *s = frames_of(id);
+    if (!s)
+        s = frames_begin(id);
+    if (!s)
+        return;
+    if (s->len == s->room)
+        frames_grow(s);
+    if (s->len < s->room)
+        set64(s->values + 8 * s->len, value);
+    s->len++;
+}
+
+VALUES_EXPORT(frame_pop)
+uint64_t values_frame_pop(uint32_t id) {
+    FrameStack *s = frames_of(id);
+    if (!s)
+        return 0;
+    s->len--;
+    return s->len < s->room ? get64(s->values + 8 * s->len) : 0;
+}
+
 /* ---- hashing ---- */
 
 uint64_t values_hash_bytes(uint32_t from, uint32_t len) {

@@ -195,6 +195,13 @@ void values_mem_free(uint32_t at);
 /* The size of our memory in pages. */
 uint32_t values_mem_pages(void);
 
+/* ---- frame variables of functions that are left, to be called again ---- */
+
+/* Puts a value on the stack of this number. */
+void values_frame_push(uint32_t id, uint64_t value);
+/* Takes the last one from it; 0 if there is none. */
+uint64_t values_frame_pop(uint32_t id);
+
 /* ---- clock: monotonic; 0 where the host has none (--host=none) ---- */
 
 /* Nanoseconds since some moment. */

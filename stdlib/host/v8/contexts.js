@@ -1,6 +1,6 @@
 // In Node: the contexts of node:vm, in which test runners run tests. Each has a WebAssembly of its own, with classes of its own.
 import { warn } from '../host.js';
-import { nodeModule } from '../node.js';
+import { nodeModule } from '../parts.js';
 
 // What a context has, whatever its global object hides: the promises, objects and errors that the engine makes there.
 const REALM = `typeof WebAssembly !== 'object' ? null : {

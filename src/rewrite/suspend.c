@@ -1,7 +1,7 @@
 /*
- * rewrite/stacks.c - where a program's stack is left and resumed.
+ * rewrite/suspend.c - where a program's stack is left and resumed.
  */
-#include "rewrite/stacks.h"
+#include "rewrite/suspend.h"
 
 #include "wasm/emit.h"
 

@@ -1,10 +1,10 @@
 /*
- * rewrite/stacks.h - where a program's stack is left and resumed (`wasm:stack:suspend`,
+ * rewrite/suspend.h - where a program's stack is left and resumed (`wasm:stack:suspend`,
  * `wasm:stack:resume`): where Asyncify's state is set; or the host says so, if a promise that an
  * import returns suspends the stack (JavaScript Promise Integration).
  */
-#ifndef WHAMMC_REWRITE_STACKS_H
-#define WHAMMC_REWRITE_STACKS_H
+#ifndef WHAMMC_REWRITE_SUSPEND_H
+#define WHAMMC_REWRITE_SUSPEND_H
 
 #include "analysis/asyncify.h"
 #include "flush/flush.h"
