@@ -81,6 +81,7 @@ typedef struct Settings {
     whammc_options options;
     uint32_t top;
     bool no_demangle;
+    const char *for_module; /* the last option that commands cannot have; NULL = none */
     Look look;
 } Settings;
 
@@ -335,9 +336,102 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
     return status;
 }
 
+/* ---- commands ---- */
+
+typedef struct Commanded {
+    const Cli *cli;
+    const Settings *settings;
+} Commanded;
+
+/* The format of what is shown or written. */
+static WhammcReportFormat command_format(const Settings *s) {
+    static const WhammcReportFormat forms[] = {[WHAMMC_FORMAT_CSV] = WHAMMC_REPORT_CSV,
+                                               [WHAMMC_FORMAT_JSON] = WHAMMC_REPORT_JSON,
+                                               [WHAMMC_FORMAT_CSV_RFC4180] =
+                                                   WHAMMC_REPORT_CSV_RFC4180};
+    return s->out ? forms[s->options.format] : WHAMMC_REPORT_TABLE;
+}
+
+/* Shows or writes what all threads and processes of a command have reported. */
+static bool show_of_command(void *ctx, const CommandReports *all) {
+    const Commanded *c = ctx;
+    const Settings *s = c->settings;
+    WhammcReport *r = whammc_report_new();
+    WhammcReportOptions look = s->look;
+    uint8_t *text = NULL;
+    size_t size = 0;
+    look.top = s->top;
+    look.mangled = s->no_demangle;
+    look.width = s->out ? 0 : show_width(STDERR_FILENO);
+    look.colour = !s->out && c->cli->colour;
+    look.ascii = show_is_ascii();
+    whammc_status status =
+        whammc_report_read(r, c->cli->operands[0], all->text.data, all->text.len, 0);
+    for (uint32_t i = 0; status == WHAMMC_OK && i < all->modules.len; i++) {
+        const CommandModule *m = &all->modules.at[i];
+        if (m->bytes.len && look_asks_lines(&s->look))
+            status = whammc_report_add_module(r, m->path, m->bytes.data, m->bytes.len);
+    }
+    if (status == WHAMMC_OK)
+        status = whammc_report_write(r, command_format(s), &look, &text, &size);
+    bool ok = message_report(c->cli, r, status) == STATUS_OK;
+    const Buf made = {.data = text, .len = size};
+    if (ok && s->out)
+        ok = file_write(c->cli, s->out, text, size);
+    else if (ok)
+        message_result(&made);
+    whammc_release(text);
+    whammc_report_free(r);
+    return ok;
+}
+
+/* Whether the options suit a command: STATUS_OK, or another status after a message. */
+static int check_command(const Cli *cli, const Settings *s) {
+    if (s->for_module)
+        return cli_usage(cli, "--%s is for a program in WebAssembly, and '%s' is a command",
+                         s->for_module, cli->operands[0]);
+    if (s->scripts.files.len != 1)
+        return cli_usage(cli, "a command is run with one script, found %u", s->scripts.files.len);
+    for (uint32_t i = 0; i < s->scripts.definitions.len; i++)
+        if (strchr(s->scripts.definitions.at[i], ';'))
+            return cli_usage(cli, "--define=%s: a command cannot be given a value with ';'",
+                             s->scripts.definitions.at[i]);
+    return STATUS_OK;
+}
+
+/* In the end as the command ended. */
+static int run_command(const Cli *cli, const Settings *s, const char *program) {
+    Commanded c = {cli, s};
+    CommandJob job = {.program = program,
+                      .script = s->scripts.files.len ? s->scripts.files.at[0] : NULL,
+                      .definitions = &s->scripts.definitions,
+                      .take = show_of_command,
+                      .ctx = &c};
+    int status = check_command(cli, s);
+    return status == STATUS_OK ? command_run(cli, &job) : status;
+}
+
+/* The name of an option that is about a program or the engine that runs it; NULL = another one. */
+static const char *option_for_module(int key) {
+    static const int keys[] = {
+        ENGINE,         ENGINE_OPTION,     MONITOR,         LINK,
+        CLOCK,          BUILD_ID,          OPTION_DIR,      OPTION_ENV,
+        OPTION_HTTP,    OPTION_HTTP_TOKEN, OPTION_PUSH,     OPTION_PUSH_SECONDS,
+        OPTION_NAMES,   OPTION_EXCLUDE,    OPTION_MIN_SIZE, OPTION_EXCLUDE_FROM,
+        OPTION_LIBRARY, OPTION_DEBUG_FILE, OPTION_PATH_MAP, OPTION_METRICS};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        for (const Option *o = options; keys[i] == key && o->key; o++)
+            if (o->key == key)
+                return o->name;
+    return NULL;
+}
+
 /* Returns false for wrong usage, after a message. */
 static bool set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
+    const char *for_module = option_for_module(key);
+    if (for_module)
+        s->for_module = for_module;
     switch (key) {
     case 's':
     case 'D':
@@ -437,7 +531,10 @@ static int run(Cli *cli) {
         s.options.format = WHAMMC_FORMAT_JSON;
     if (status == STATUS_OK)
         status = check(cli, &s);
-    if (status == STATUS_OK) {
+    char *command = status == STATUS_OK ? command_find(cli->operands[0]) : NULL;
+    if (command) {
+        status = run_command(cli, &s, command);
+    } else if (status == STATUS_OK) {
         Engine engine = {0};
         status = engine_find(cli, s.engine, s.clock, &engine);
         if (status == STATUS_OK)
@@ -451,6 +548,7 @@ static int run(Cli *cli) {
             status = run_program(cli, &s, &engine);
         free(engine.program);
     }
+    free(command);
     script_options_free(&s.scripts);
     vec_free(&s.engine_options);
     world_free(&s.world);
@@ -464,10 +562,13 @@ const Command cmd_run = {
     .name = "run",
     .usage = "{-s SCRIPT | --monitor=MON} APP [ARGUMENT]...",
     .summary = "instrument a program, run it and show its report",
-    .about = "Instrument the program APP, run it with the ARGUMENTs in an engine that provides "
-             "WASI, and show its report as tables on standard error when it exits. Standard "
-             "streams and the exit status are those of the program; it may open files in the "
-             "current directory and in those of --dir. Options end at APP.",
+    .about =
+        "Instrument the program APP, run it with the ARGUMENTs in an engine that provides "
+        "WASI, and show its report as tables on standard error when it exits. Standard "
+        "streams and the exit status are those of the program; it may open files in the "
+        "current directory and in those of --dir. Options end at APP. If APP is a command, such "
+        "as node, the modules that it loads in Node are instrumented, and what all its "
+        "processes and threads report is added up.",
     .options = options,
     .examples = "  whammc run -s hotness app.wasm input.txt\n"
                 "  whammc run -s calls.whamm --engine=wasmtime -o calls.csv app.wasm\n",

@@ -167,11 +167,13 @@ static const Buf *take_module(const Cli *cli, const char *path, Index *index, Co
 static bool take_report(const Cli *cli, Place *place, uint32_t number, Index *index,
                         CommandReports *r) {
     const Entry *e = &index->entries.at[number];
-    const Buf *module = take_module(cli, e->module, index, r);
-    bool several = index->entries.len > 1;
+    const Buf *module = NULL;
     Buf text = {0};
     place_path(place, file_base(e->path)); /* to be removed */
-    bool ok = module && file_read(cli, e->path, &text);
+    if (!file_read(cli, e->path, &text))
+        return false;
+    bool ok = !text.len || (module = take_module(cli, e->module, index, r));
+    bool several = text.len && index->entries.len > 1;
     if (ok && several)
         put_head(e, module, number, &r->text);
     if (ok)
@@ -200,7 +202,7 @@ static void tell_missing(const Cli *cli, const CommandReports *r, bool none) {
                            "is missing",
                     missing, r->began);
     else if (none)
-        message_one(cli, DIAG_NO_REPORT, NULL, "no report");
+        message_one(cli, DIAG_NO_REPORT, "do the scripts declare 'report' variables?", "no report");
 }
 
 static bool take_reports(const Cli *cli, const CommandJob *job, Place *place, const char *path) {
@@ -209,10 +211,10 @@ static bool take_reports(const Cli *cli, const CommandJob *job, Place *place, co
     bool ok = read_index(cli, path, &index, &r);
     for (uint32_t i = 0; ok && i < index.entries.len; i++)
         ok = take_report(cli, place, i, &index, &r);
-    if (ok && index.entries.len)
+    if (ok && r.text.len)
         ok = job->take(job->ctx, &r);
     if (ok)
-        tell_missing(cli, &r, !index.entries.len);
+        tell_missing(cli, &r, !r.text.len);
     for (uint32_t i = 0; i < r.modules.len; i++)
         buf_free(&r.modules.at[i].bytes);
     vec_free(&r.modules);
