@@ -34,13 +34,17 @@ static bool runs_libraries(const Plan *plan) {
     return false;
 }
 
-/* The program has threads, each an instance of it with the same memory, and the host can keep the
- * memory of a thread that has ended: all that is counted goes there. */
+/* The program has threads: it imports a shared memory, so that each can have an instance. */
+static bool has_threads(const WasmModule *m) {
+    for (uint32_t i = 0; i < m->memories.len; i++)
+        if (m->memories.at[i].import >= 0 && m->memories.at[i].limits.shared)
+            return true;
+    return false;
+}
+
+/* The host can keep the memory of a thread that has ended: all that is counted goes there. */
 static bool outlives_threads(const Flush *f) {
-    bool imports_shared = false;
-    for (uint32_t i = 0; i < f->m->memories.len; i++)
-        imports_shared |= f->m->memories.at[i].import >= 0 && f->m->memories.at[i].limits.shared;
-    return imports_shared && (f->host == HOST_JS || f->host == HOST_PROF) && f->plan->vars.len &&
+    return has_threads(f->m) && (f->host == HOST_JS || f->host == HOST_PROF) && f->plan->vars.len &&
            f->options->storage != STORAGE_GLOBALS && !runs_libraries(f->plan);
 }
 
@@ -193,7 +197,18 @@ static bool place_grown(Flush *f) {
     return true;
 }
 
+/* Under WASI each thread counts for itself, and only the one that ends the program reports. */
+static void warn_of_threads(Flush *f) {
+    if (f->host != HOST_WASI || !has_threads(f->m))
+        return;
+    Diag *d = diag(f->diags, DIAG_ONE_THREAD, (Span){f->file, 0, 0},
+                   "the program has threads, but the report will have only what the thread counts "
+                   "that ends the program");
+    diag_hint(f->diags, d, "use --host=js, and run the program in Node, to count in all threads");
+}
+
 static void find_flush_points(Flush *f) {
+    warn_of_threads(f);
     f->proc_exit = program_proc_exit(f->m);
     if (f->host == HOST_PROF && f->at.due != UINT32_MAX)
         return; /* the script tells when something is to be sent */
