@@ -152,15 +152,14 @@ static bool read_all(int fd, size_t limit, uint32_t threads, Buf *out) {
     }
 }
 
-/* Only `profile` runs commands; whoever gives one to another command learns what does that. */
+/* Some subcommands run commands; whoever gives one to another learns which do. */
 static void tell_unreadable(const Cli *cli, const char *path, int error) {
     Buf hint = {0};
     char *program = error == ENOENT && !strchr(path, '/') ? process_find(NULL, path) : NULL;
     if (program)
         buf_printf(&hint,
-                   "'%s' is a command; only `whammc profile -- %s ...` runs commands. With other "
-                   "scripts, `whammc instr --host=js` writes a program and a script, which node "
-                   "loads by --require; `whammc coverage --from=REPORT` reads what that saves",
+                   "'%s' is a command; `whammc run`, `profile` and `coverage` run commands: "
+                   "`whammc profile -- %s ...`",
                    path, path);
     message_one(cli, DIAG_CANNOT_READ, hint.len ? buf_cstr(&hint) : NULL, "%s: %s",
                 file_title(path), strerror(error));
