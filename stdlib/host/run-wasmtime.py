@@ -147,13 +147,17 @@ def frame_of(trap):
     return frames[0] if code is not None and code.name not in NO_TRAPS and frames else None
 
 
+# if, br, br_if, br_table cannot trap: wasmtime tells of these where the code behind always traps, and makes one instruction of both.
+BRANCHES = (0x04, 0x0C, 0x0D, 0x0E)
+
+
 def correct(store, exports, module, binary, trap):
     """Corrects what a program had counted too early when it trapped; `module` was compiled from `binary`."""
     trapped, add = exports.get("whammc:trapped"), exports.get("whammc:correct")
     frame = frame_of(trap) if trapped is not None else None
     if frame is None:
         return
-    if frame.module_offset > 0xFFFFFFFF:
+    if frame.module_offset > 0xFFFFFFFF or binary[frame.module_offset] in BRANCHES:
         warn_once("a trap may have left counts too high, as the engine does not tell where it was")
     section = trap_section(binary)
     try:
