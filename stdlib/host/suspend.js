@@ -72,8 +72,11 @@ class Stacks {
 
 const makeFollowing = trap => ({ apply: trap });
 
-/** Replaces WebAssembly.promising and WebAssembly.Suspending of a realm. Returns what puts them back. */
-function interceptStacks(stacks, WebAssembly) {
+/**
+ * Replaces WebAssembly.promising and WebAssembly.Suspending of a realm. Returns what puts them back. `callEngine` is that of
+ * intercept.js.
+ */
+function interceptStacks(stacks, WebAssembly, callEngine) {
   const { promising, Suspending } = WebAssembly;
   if (!promising || !Suspending || !globalThis.WeakRef) return () => {};
   const onNewStack = makeFollowing((target, self, args) => stacks.begin(() => Reflect.apply(target, self, args)));
@@ -83,12 +86,14 @@ function interceptStacks(stacks, WebAssembly) {
     return result;
   });
   WebAssembly.promising = new Proxy(promising, {
-    apply: (target, self, args) => new Proxy(Reflect.apply(target, self, args), onNewStack),
+    apply(target, self, args) {
+      return new Proxy(callEngine(this.apply, () => Reflect.apply(target, self, args)), onNewStack);
+    },
   });
   WebAssembly.Suspending = new Proxy(Suspending, {
     construct(target, [called, ...rest], newTarget) {
       const given = typeof called === 'function' ? new Proxy(called, mayLeave) : called;
-      return Reflect.construct(target, [given, ...rest], newTarget);
+      return callEngine(this.construct, () => Reflect.construct(target, [given, ...rest], newTarget));
     },
   });
   Suspending.prototype.constructor = WebAssembly.Suspending;
@@ -99,4 +104,7 @@ function interceptStacks(stacks, WebAssembly) {
 }
 
 const stacks = new Stacks();
-parts.stacks ??= { add: exports => stacks.add(exports), intercept: WebAssembly => interceptStacks(stacks, WebAssembly) };
+parts.stacks ??= {
+  add: exports => stacks.add(exports),
+  intercept: (WebAssembly, callEngine) => interceptStacks(stacks, WebAssembly, callEngine),
+};

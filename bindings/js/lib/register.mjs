@@ -218,7 +218,7 @@ function tellFiles(settings, written) {
 function writeReports(settings, store, run, hosts) {
   const groups = new Map();
   for (const { key, report, url } of hosts)
-    if (key && report) groups.set(key, { url, reports: [...groups.get(key)?.reports ?? [], report] });
+    if (key && report) groups.set(key, { url: groups.get(key)?.url || url, reports: [...groups.get(key)?.reports ?? [], report] });
   const folder = groups.size ? fs.mkdtempSync(join(tmpdir(), 'whammc-report-')) : null;
   const written = [];
   let number = 0;
@@ -229,7 +229,7 @@ function writeReports(settings, store, run, hosts) {
       const place = placeOf(output, number, settings.isRoot), module = ['lcov', 'html', 'cobertura'].includes(output.format);
       const problem = run(['report', `--format=${output.format}`, '-o', place, ...module ? ['--module', store.originalPath(key)] : [], ...files]);
       if (problem) say(`${place} is not written: ${problem}`);
-      else note(settings, 'report', place, store.originalPath(key), basename(url) || `module of ${size} bytes`);
+      else note(settings, 'report', place, store.originalPath(key), basename(url ?? '') || `module of ${size} bytes`);
     }
     if (settings.outputs.length) written.push({ place: placeOf(settings.outputs[0], number, settings.isRoot), size });
     number++;
