@@ -75,6 +75,7 @@ function beginInWorker({ threadId, BroadcastChannel }) {
 
 function beginInMain({ BroadcastChannel, Worker, receiveMessageOnPort }, readerOf) {
   const channel = new BroadcastChannel(CHANNELS.announce), threads = new Map();
+  const workers = new Map(), { terminate } = Worker.prototype; // by thread, weakly
   let patience = WAITS.inVain;
 
   // A thread: { thread: its number, state, instances, given: what is known of them, null as long as nothing is, ended }.
@@ -111,6 +112,18 @@ function beginInMain({ BroadcastChannel, Worker, receiveMessageOnPort }, readerO
     drain();
   }
 
+  // The process ends: threads that are still computing would change what is read.
+  function stopAll() {
+    const running = [...threads.values()].filter(known => isOpen(known) && !known.ended);
+    for (const { thread, state } of running) {
+      Atomics.wait(state, 0, REPORTING, WAITS.forEnd);
+      const worker = workers.get(thread)?.deref();
+      if (worker) Reflect.apply(terminate, worker, []);
+    }
+    if (running.length) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, WAITS.least); // until engines have noticed
+    drain();
+  }
+
   // What an instance has counted, null = it is lost.
   function read({ id, memory }) {
     try {
@@ -141,13 +154,14 @@ function beginInMain({ BroadcastChannel, Worker, receiveMessageOnPort }, readerO
     if (closed.length > UNREAD) closed.forEach(open);
   }
 
-  Worker.prototype.terminate = new Proxy(Worker.prototype.terminate, {
+  Worker.prototype.terminate = new Proxy(terminate, {
     apply(target, self, args) {
       const known = beforeTerminate(self?.threadId), result = Reflect.apply(target, self, args);
       if (known) result.then(() => afterTerminate(known), () => {});
       return result;
     },
   });
+  globalThis.process.on('worker', worker => workers.set(worker.threadId, new WeakRef(worker)));
   channel.onmessage = ({ data }) => take(data);
   channel.unref();
 
@@ -159,6 +173,7 @@ function beginInMain({ BroadcastChannel, Worker, receiveMessageOnPort }, readerO
     collect() {
       drain();
       ask([...threads.values()].filter(mustAsk), WAITS.inVain);
+      stopAll();
       const all = [...threads.values()];
       all.filter(isOpen).forEach(open);
       return all.flatMap(({ thread, given }) => (given ?? []).map(one => ({ ...one, thread })));

@@ -17,7 +17,7 @@ function start([file, threads, end, alone]) {
       if (end === 'unref') worker.unref();
       if (--left) return;
       if (end === 'terminate') workers.forEach(one => one.terminate());
-      if (end === 'exit' || end === 'wait') process.exit(0);
+      if (['exit', 'wait', 'compute'].includes(end)) process.exit(0);
     });
   }
 }
@@ -28,6 +28,7 @@ function work({ module, memory, calls, end }) {
   if (end !== 'return') parentPort.on('message', () => {});
   parentPort.postMessage('done');
   if (end === 'trap') exports.trap();
+  while (end === 'compute') exports.work(1000);
   if (end === 'wait') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10000);
 }
 
