@@ -22,7 +22,7 @@ import { createRequire } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import { createPoll } from './live.js';
 import { CLOCK, createThreadClock } from './clock.js';
-import { createEngineSampler } from './v8/engine-sampler.js';
+import { createEngineSampler } from './node/engine-sampler.js';
 import { asksFor } from './parts.js';
 import { createNodeSampler } from './sampler.js';
 import { startNodeThread } from './thread.js';

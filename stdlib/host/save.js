@@ -4,7 +4,7 @@
 // A process does not overwrite the file of a related process: it inserts its id before the extension; worker threads always insert
 // theirs. The variable WASMPROF_SINCE has the time when the first of these processes started.
 import { nodeModule, parts } from './parts.js';
-import { beforeSignals } from './signals.js';
+import { beforeSignals } from './node/signals.js';
 
 const saved = new WeakSet(); // profilers
 

@@ -22,11 +22,11 @@
 import './sampling-profiler.js';
 import './save.js';
 import './table.js';
-import './threads.js';
+import './node/threads.js';
 import './views.js';
 import { INTERFACE, SHARED_PARTS, addressOfScript, idOf, nodeModule, parts } from './parts.js';
 import { createHost, programClock, tellTrapped, warn, watch } from './host.js';
-import { mainContext, watchContexts } from './v8/contexts.js';
+import { mainContext, watchContexts } from './node/contexts.js';
 import { allExports, intercept } from './intercept.js';
 
 const SHARED = Symbol.for('whammc.WasmProf'), PRINTED = 20;

@@ -16,9 +16,9 @@ import './suspend.js';
 import { FLUSH, createHost, tellTrapped, watch } from './host.js';
 import { intercept } from './intercept.js';
 import { parts } from './parts.js';
-import { beforeSignals } from './signals.js';
+import { beforeSignals } from './node/signals.js';
 export { createHost, isTrap, tellTrapped, watch } from './host.js';
-export { watchContexts } from './v8/contexts.js';
+export { watchContexts } from './node/contexts.js';
 export { bytesOf, callEngine, intercept } from './intercept.js';
 
 /** Whether the module is an instrumented one that wants this host. */

@@ -1,4 +1,4 @@
-// What V8's profiler misses of stacks (stdlib/host/v8/engine-frames.js), in profiles of random programs of which the truth is known, and of
+// What V8's profiler misses of stacks (stdlib/host/node/engine-frames.js), in profiles of random programs of which the truth is known, and of
 // deep and of damaged ones.
 //   node test_engine_frames.mjs SOURCE-DIR
 import { join, resolve } from 'node:path';
@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { end, result } from '../tap.mjs';
 
 const load = name => import(pathToFileURL(join(resolve(process.argv[2]), 'stdlib/host', name)).href);
-const { ANY, findStacks, readFunctions } = await load('v8/engine-frames.js');
+const { ANY, findStacks, readFunctions } = await load('node/engine-frames.js');
 const URL = 'wasm://wasm/0', OTHER = 'wasm://wasm/1', OPEN = 2, CALLS_OPEN = 4;
 const bodyOf = index => 1000 + 10 * index;
 
@@ -178,7 +178,7 @@ check('or above the outermost function, if the program does not come back',
 
 /** How often V8's profile is ended in `minutes` of a program, if the sampler looks at it `times` a minute. */
 async function endsIn(minutes, times) {
-  const { createEngineSampler } = await load('v8/engine-sampler.js'), posted = [], { now } = performance;
+  const { createEngineSampler } = await load('node/engine-sampler.js'), posted = [], { now } = performance;
   let at = 0, every = null;
   class Session {
     connect() {}

@@ -6,7 +6,7 @@
 // comes back to its event loop. So the main thread asks before it ends them.
 //
 // Who makes the report of a thread, that thread or the main thread, is decided by its state, a word of shared memory.
-import { nodeModule, parts } from './parts.js';
+import { nodeModule, parts } from '../parts.js';
 
 const CHANNELS = { announce: 'whammc.threads', ask: 'whammc.ask.' }; // the second one with the number of a thread
 const RUNNING = 0, REPORTING = 1, REPORTED = 2; // states of threads
