@@ -6,12 +6,13 @@
 enum { SMALL = 64 }; /* bytes of the functions that Asyncify adds, at most */
 
 /* The function begins as asyncify_start_unwind and asyncify_start_rewind do, whatever they are
- * called: it sets one global to a constant, another one to its only parameter. */
+ * called: it sets one global to a constant, another one to its only parameter, and traps if the
+ * block is full. So a program's own functions that only set two globals are not taken for these. */
 static bool sets_state(const WasmModule *m, uint32_t func, int32_t state, uint32_t globals[2]) {
     const WasmFunc *f = &m->funcs.at[func];
     const WasmTypeDef *t = wasm_func_type(m, func);
     WasmCode code;
-    WasmInstr i[4];
+    WasmInstr i[4], rest;
     uint32_t n = 0;
     if (f->import >= 0 || f->body_size > SMALL || t->nparams != 1 || t->nresults)
         return false;
@@ -25,7 +26,10 @@ static bool sets_state(const WasmModule *m, uint32_t func, int32_t state, uint32
         return false;
     globals[0] = i[1].a;
     globals[1] = i[3].a;
-    return true;
+    while (wasm_next(&code, &rest))
+        if (rest.op == WASM_OP_UNREACHABLE)
+            return true;
+    return false;
 }
 
 static bool is_number(const WasmModule *m, uint32_t global) {
