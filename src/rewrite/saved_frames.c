@@ -52,7 +52,7 @@ static void push(void *ctx, uint32_t local, WasmType type) {
     const Saver *s = ctx;
     put_stack(s);
     emit(s->out, "local.get %u", local);
-    emit(s->out, to_bits(type));
+    emit(s->out, "%s", to_bits(type));
     emit_calls(s->out, s->fill->m, &s->fill->helpers[HELPER_FRAME_PUSH], 1);
 }
 
@@ -60,7 +60,7 @@ static void pop(void *ctx, uint32_t local, WasmType type) {
     const Saver *s = ctx;
     put_stack(s);
     emit_calls(s->out, s->fill->m, &s->fill->helpers[HELPER_FRAME_POP], 1);
-    emit(s->out, of_bits(type));
+    emit(s->out, "%s", of_bits(type));
     emit(s->out, "local.set %u", local);
 }
 
