@@ -665,6 +665,14 @@ static bool locate(WhammcReport *r, const WhammcReportOptions *options) {
     return true;
 }
 
+/* With the line about threads that are missing, where tools that know only CSV do not read it. */
+static void write_rows(const WhammcReport *r, WriteForm form, bool lines, Buf *out) {
+    const ReportThreads *t = &r->modules.parts.threads;
+    if (t->complete < t->began && form != WRITE_CSV_RFC4180)
+        write_threads(t, out);
+    write_report(r->report, form, lines, out);
+}
+
 static void write_format(WhammcReport *r, WhammcReportFormat format,
                          const WhammcReportOptions *options, Buf *out) {
     bool lines = options->lines;
@@ -685,9 +693,9 @@ static void write_format(WhammcReport *r, WhammcReportFormat format,
             write_tables(r, options, out);
         }
         break;
-    case WHAMMC_REPORT_CSV: write_report(r->report, WRITE_CSV, lines, out); break;
-    case WHAMMC_REPORT_CSV_RFC4180: write_report(r->report, WRITE_CSV_RFC4180, lines, out); break;
-    case WHAMMC_REPORT_JSON: write_report(r->report, WRITE_JSON, lines, out); break;
+    case WHAMMC_REPORT_CSV: write_rows(r, WRITE_CSV, lines, out); break;
+    case WHAMMC_REPORT_CSV_RFC4180: write_rows(r, WRITE_CSV_RFC4180, lines, out); break;
+    case WHAMMC_REPORT_JSON: write_rows(r, WRITE_JSON, lines, out); break;
     case WHAMMC_REPORT_PPROF:
     case WHAMMC_REPORT_FIREFOX:
     case WHAMMC_REPORT_CALLGRIND: write_stacks(r, (ViewFormat)format, options, out); break;

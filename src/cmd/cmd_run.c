@@ -352,6 +352,21 @@ static WhammcReportFormat command_format(const Settings *s) {
     return s->out ? forms[s->options.format] : WHAMMC_REPORT_TABLE;
 }
 
+/* Reads it, and the modules if their source locations are asked for. False after a message. */
+static bool read_of_command(const Commanded *c, const CommandReports *all, WhammcReport *r) {
+    whammc_status status =
+        whammc_report_read(r, c->cli->operands[0], all->text.data, all->text.len, 0);
+    bool ok = message_report(c->cli, r, status) == STATUS_OK;
+    for (uint32_t i = 0; ok && i < all->modules.len; i++) {
+        const CommandModule *m = &all->modules.at[i];
+        if (m->bytes.len && look_asks_lines(&c->settings->look))
+            ok = message_report(c->cli, r,
+                                whammc_report_add_module(r, m->path, m->bytes.data,
+                                                         m->bytes.len)) == STATUS_OK;
+    }
+    return ok;
+}
+
 /* Shows or writes what all threads and processes of a command have reported. */
 static bool show_of_command(void *ctx, const CommandReports *all) {
     const Commanded *c = ctx;
@@ -365,16 +380,10 @@ static bool show_of_command(void *ctx, const CommandReports *all) {
     look.width = s->out ? 0 : show_width(STDERR_FILENO);
     look.colour = !s->out && c->cli->colour;
     look.ascii = show_is_ascii();
-    whammc_status status =
-        whammc_report_read(r, c->cli->operands[0], all->text.data, all->text.len, 0);
-    for (uint32_t i = 0; status == WHAMMC_OK && i < all->modules.len; i++) {
-        const CommandModule *m = &all->modules.at[i];
-        if (m->bytes.len && look_asks_lines(&s->look))
-            status = whammc_report_add_module(r, m->path, m->bytes.data, m->bytes.len);
-    }
-    if (status == WHAMMC_OK)
-        status = whammc_report_write(r, command_format(s), &look, &text, &size);
-    bool ok = message_report(c->cli, r, status) == STATUS_OK;
+    bool ok =
+        read_of_command(c, all, r) &&
+        message_report(c->cli, r, whammc_report_write(r, command_format(s), &look, &text, &size)) ==
+            STATUS_OK;
     const Buf made = {.data = text, .len = size};
     if (ok && s->out)
         ok = file_write(c->cli, s->out, text, size);

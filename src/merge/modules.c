@@ -227,6 +227,10 @@ bool modules_add(Modules *m, Modules *other, bool less, Buf *why) {
         if (combine(to, from->report, less, why))
             to->instances += from->instances;
     }
+    if (!less) {
+        m->parts.threads.began += other->parts.threads.began;
+        m->parts.threads.complete += other->parts.threads.complete;
+    }
     by_form_free(&by_form);
     set_titles(m);
     return !why->len;
@@ -283,6 +287,18 @@ void modules_select(Modules *m, ModuleReport *one) {
 
 /* ---- warnings ---- */
 
+/* The threads whose counts are missing. */
+static void warn_of_threads(const ReportThreads *t, const char *name, Diags *diags) {
+    if (t->complete < t->began)
+        diag_hint(diags,
+                  diag(diags, DIAG_NO_REPORT, NO_SPAN,
+                       "%s: %llu of %llu threads that ran modules have not reported: what they did "
+                       "is missing",
+                       name, (unsigned long long)(t->began - t->complete),
+                       (unsigned long long)t->began),
+                  REPORT_THREADS_HINT);
+}
+
 void modules_warn(const Modules *m, const char *name, Str text, Diags *diags) {
     for (uint32_t i = 0; i < m->parts.all.len; i++) {
         const ReportPart *part = &m->parts.all.at[i];
@@ -303,6 +319,7 @@ void modules_warn(const Modules *m, const char *name, Str text, Diags *diags) {
                  m->all.at[i].left_out == 1 ? "is" : "are");
     if (m->parts.torn)
         diag(diags, DIAG_CUT_REPORT, NO_SPAN, "%s: it ends where a report should begin", name);
+    warn_of_threads(&m->parts.threads, name, diags);
 }
 
 void modules_free(Modules *m) {

@@ -170,7 +170,7 @@ static void take(void *ctx, const ReportOrigin *origin, Report *r) {
 
 bool parts_read(ReportParts *p, Str text, uint32_t which) {
     assert(!p->all.len);
-    ReportTaker taker = {&p->arena, &p->vars, take, p};
+    ReportTaker taker = {&p->arena, &p->vars, &p->threads, take, p};
     p->which = which;
     p->torn = !report_read(text, &taker, &p->rest);
     return which ? p->flushes >= which : p->flushes > 0;

@@ -48,6 +48,7 @@ typedef struct ReportParts {
     Forms forms; /* of parts without an origin */
     Vec(PartMark) marks;
     uint32_t last_untold; /* the last of these, by its number from 1; 0 = none */
+    ReportThreads threads;
     Buf rest;             /* the lines that belong to no report */
     uint32_t which;
     uint32_t flushes; /* of the instance with the most */

@@ -9,7 +9,7 @@
  * several lines.
  *
  * Before a report in any of these forms a line {"whammc":1,...} can say whose it is. What follows
- * is of that origin, up to the line {"whammc":"end"}.
+ * is of that origin, up to the line {"whammc":"end"}. A line {"whammc":"run",...} is about the run.
  */
 #include "report/report_read.h"
 #include "report/escape.h"
@@ -588,6 +588,27 @@ static bool read_origin(Parser *p, Str line) {
     return true;
 }
 
+/* A line that tells how many threads a run had. */
+static bool read_threads(Parser *p, Str line) {
+    enum { MARK, BEGAN, COMPLETE, COLUMNS };
+    static const char *const names[COLUMNS] = {"whammc", "threads", "complete"};
+    Str v[COLUMNS] = {0};
+    Json j = {p->arena, line.ptr, line.ptr + line.len};
+    ReportThreads t;
+    if (!json_object(&j, names, COLUMNS, v) || !str_is(v[MARK], "run"))
+        return false;
+    p->empty = false;
+    leave_origin(p);
+    if (decimal(v[BEGAN], UINT32_MAX, &t.began) && decimal(v[COMPLETE], UINT32_MAX, &t.complete) &&
+        t.complete <= t.began) {
+        p->taker->threads->began += t.began;
+        p->taker->threads->complete += t.complete;
+    } else if (!p->early.ptr) {
+        p->early = line;
+    }
+    return true;
+}
+
 static bool is_origin(Str line) {
     return str_begins(line, STR("{\"whammc\":"));
 }
@@ -660,7 +681,7 @@ static void read_line(Parser *p, Str line, bool whole) {
         start_csv(p, false, more, whole);
     } else if (is_quoted_start(line, &more)) {
         start_csv(p, true, more, whole);
-    } else if (is_origin(line) && read_origin(p, line)) {
+    } else if (is_origin(line) && (read_threads(p, line) || read_origin(p, line))) {
     } else if (is_origin(line) && !whole) {
         p->torn = true;
     } else if (line.len > 5 && line.ptr[0] == '{') {

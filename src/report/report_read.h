@@ -70,10 +70,21 @@ typedef struct ReportOrigin {
     Str names; /* of functions, as a map in JSON */
 } ReportOrigin;
 
+/* Of the runs of a text that tell it: what is not complete is missing in their reports. */
+typedef struct ReportThreads {
+    uint64_t began;    /* threads that have run a module */
+    uint64_t complete; /* of these, the ones that have reported */
+} ReportThreads;
+
+#define REPORT_THREADS_HINT                                                                        \
+    "a thread reports when it ends: not after process.exit() of another one, terminate() or "      \
+    "SIGKILL"
+
 /* What takes the reports, in the order of the text. */
 typedef struct ReportTaker {
     Arena *arena; /* for what was decoded */
     Map *vars;    /* columns -> ReportVar: equal variables of all reports are the same pointer */
+    ReportThreads *threads; /* what the text tells is added */
     /* Takes over a report; its rows, but not its texts, which are in the text or the arena. */
     void (*take)(void *ctx, const ReportOrigin *origin, Report *r);
     void *ctx;

@@ -9,6 +9,7 @@
 #include "cli/process.h"
 #include "merge/fit.h"
 #include "report/escape.h"
+#include "report/report_write.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -121,8 +122,8 @@ static bool read_index(const Cli *cli, const char *path, Index *index, CommandRe
     char *text = (char *)buf_cstr(&index->text), *line;
     while ((line = next_line(&text))) {
         Entry e;
-        r->began += strcmp(line, "began") == 0;
-        r->ended += strcmp(line, "ended") == 0;
+        r->threads.began += strcmp(line, "began") == 0;
+        r->threads.complete += strcmp(line, "ended") == 0;
         if (strcmp(line, "report") == 0 && (e.path = next_line(&text)) &&
             (e.module = next_line(&text)) && (e.name = next_line(&text)))
             vec_push(&index->entries, e);
@@ -184,25 +185,31 @@ static bool take_report(const Cli *cli, Place *place, uint32_t number, Index *in
     return ok;
 }
 
-/* Says which reports there are not. */
-static void tell_missing(const Cli *cli, const CommandReports *r, bool none) {
-    uint32_t missing = r->began - r->ended;
-    static const char hint[] = "a thread reports when it ends: not after process.exit() of another "
-                               "one, terminate() or SIGKILL";
-    if (none && !r->began)
+/* Says why there is no report. */
+static void tell_nothing(const Cli *cli, const ReportThreads *t) {
+    if (!t->began)
         message_one(
             cli, DIAG_NO_REPORT,
             "modules are instrumented that Node 18.19 or later loads with WebAssembly.compile, "
             "instantiate, their streaming variants or new WebAssembly.Module",
             "no report: no module was instrumented and run");
-    else if (missing)
-        message_one(cli, DIAG_NO_REPORT, hint,
-                    none ? "no report: %u of %u threads that ran modules have not reported"
-                         : "%u of %u threads that ran modules have not reported: what they did "
-                           "is missing",
-                    missing, r->began);
-    else if (none)
+    else if (t->complete < t->began)
+        message_one(cli, DIAG_NO_REPORT, REPORT_THREADS_HINT,
+                    "no report: %llu of %llu threads that ran modules have not reported",
+                    (unsigned long long)(t->began - t->complete), (unsigned long long)t->began);
+    else
         message_one(cli, DIAG_NO_REPORT, "do the scripts declare 'report' variables?", "no report");
+}
+
+/* Hands over what there is. Whoever reads it says what is missing. */
+static bool hand_over(const Cli *cli, const CommandJob *job, CommandReports *r) {
+    if (!r->text.len) {
+        tell_nothing(cli, &r->threads);
+        return true;
+    }
+    if (r->threads.began > 1 || r->threads.complete < r->threads.began)
+        write_threads(&r->threads, &r->text);
+    return job->take(job->ctx, r);
 }
 
 static bool take_reports(const Cli *cli, const CommandJob *job, Place *place, const char *path) {
@@ -211,10 +218,7 @@ static bool take_reports(const Cli *cli, const CommandJob *job, Place *place, co
     bool ok = read_index(cli, path, &index, &r);
     for (uint32_t i = 0; ok && i < index.entries.len; i++)
         ok = take_report(cli, place, i, &index, &r);
-    if (ok && r.text.len)
-        ok = job->take(job->ctx, &r);
-    if (ok)
-        tell_missing(cli, &r, !r.text.len);
+    ok = ok && hand_over(cli, job, &r);
     for (uint32_t i = 0; i < r.modules.len; i++)
         buf_free(&r.modules.at[i].bytes);
     vec_free(&r.modules);

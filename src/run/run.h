@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/metrics.h"
 #include "cli/scratch_dir.h"
+#include "report/report_read.h"
 
 /* ---- engines (engine.c, runner.c) ---- */
 
@@ -99,10 +100,10 @@ typedef struct CommandModule {
 
 /* What all processes and threads of a command have reported. */
 typedef struct CommandReports {
-    Buf text;                   /* JSON; if there are several reports, with a line before each */
+    Buf text;                   /* JSON; if there are several reports, with a line before each;
+                                   if there were several threads, with one about them */
     Vec(CommandModule) modules; /* each once */
-    uint32_t began;             /* threads that have run a module */
-    uint32_t ended;             /* of these, the ones that have reported at their ends */
+    ReportThreads threads;
 } CommandReports;
 
 /* A command: the operands. */
