@@ -17,7 +17,7 @@ import '../host/node/threads.js';
 import { createHost, intercept, tellTrapped, watch, watchContexts, watchEnd } from '../host/whammc.js';
 import { evict, noteUse } from './evict.mjs';
 import { copyBytes, createRefusal, keyOf, whyInvalid, wrapCompilers, wrapSections } from './hook.mjs';
-import { allCustomSections, appendKey, createSizes, namedSections } from './sections.mjs';
+import { allCustomSections, appendKey, createSizes, moduleName, namedSections } from './sections.mjs';
 
 const LOADED = Symbol.for('whammc.register');
 // Endings of files, and the formats of `whammc report`.
@@ -202,6 +202,11 @@ function note(settings, ...lines) {
   if (settings.written) fs.appendFileSync(settings.written, `${lines.join('\n')}\n`);
 }
 
+/** What people call a module: its file, or, where it was loaded from bytes, what it calls itself. */
+function titleOf(store, key, url, size) {
+  return basename(url ?? '') || moduleName(store.original(key) ?? []) || `module of ${size} bytes`;
+}
+
 /** The largest module first: what programs load to find out what the engine can do is small. Those of one size stay in their order. */
 function bySize(groups, store) {
   const sizeOf = key => fs.statSync(store.originalPath(key), { throwIfNoEntry: false })?.size ?? 0;
@@ -229,7 +234,7 @@ function writeReports(settings, store, run, hosts) {
       const place = placeOf(output, number, settings.isRoot), module = ['lcov', 'html', 'cobertura'].includes(output.format);
       const problem = run(['report', `--format=${output.format}`, '-o', place, ...module ? ['--module', store.originalPath(key)] : [], ...files]);
       if (problem) say(`${place} is not written: ${problem}`);
-      else note(settings, 'report', place, store.originalPath(key), basename(url ?? '') || `module of ${size} bytes`);
+      else if (settings.written) note(settings, 'report', place, store.originalPath(key), titleOf(store, key, url, size));
     }
     if (settings.outputs.length) written.push({ place: placeOf(settings.outputs[0], number, settings.isRoot), size });
     number++;

@@ -2,7 +2,7 @@
 
 /** The custom section by which a thread finds the original of an instrumented module. */
 export const KEY_SECTION = 'whammc.key';
-const HEADER = 8, CUSTOM = 0;
+const HEADER = 8, CUSTOM = 0, MODULE_NAME = 0;
 const EMPTY = [CUSTOM, 1, 0]; // a section without a name
 
 function number(bytes, at) {
@@ -14,18 +14,34 @@ function number(bytes, at) {
   }
 }
 
-/** All custom sections of a valid module: { name, content }. */
-export function allCustomSections(bytes) {
-  const found = [];
+/** The text at `at`, and where it ends. */
+function nameAt(bytes, at) {
+  const length = number(bytes, at), end = length.at + length.value;
+  return { value: new TextDecoder().decode(bytes.subarray(length.at, end)), at: end };
+}
+
+/** The custom sections of a valid module: { name, content }, which are views. */
+function* customSections(bytes) {
   for (let at = HEADER; at < bytes.length;) {
     const id = bytes[at], size = number(bytes, at + 1), end = size.at + size.value;
     if (id === CUSTOM) {
-      const length = number(bytes, size.at), start = length.at + length.value;
-      found.push({ name: new TextDecoder().decode(bytes.subarray(length.at, start)), content: Uint8Array.from(bytes.subarray(start, end)) });
+      const name = nameAt(bytes, size.at);
+      yield { name: name.value, content: bytes.subarray(name.at, end) };
     }
     at = end;
   }
-  return found;
+}
+
+/** Copies of all of them. */
+export function allCustomSections(bytes) {
+  return [...customSections(bytes)].map(({ name, content }) => ({ name, content: Uint8Array.from(content) }));
+}
+
+/** What a valid module calls itself in its section `name`, in one line; '' if it does not. */
+export function moduleName(bytes) {
+  for (const { name, content } of customSections(bytes))
+    if (name === 'name' && content[0] === MODULE_NAME) return nameAt(content, number(content, 1).at).value.replace(/\p{Cc}/gu, ' ').trim();
+  return '';
 }
 
 /** Contents of those called `name`, as WebAssembly.Module.customSections gives them. */
