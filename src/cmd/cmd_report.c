@@ -111,10 +111,7 @@ static bool read_text(const Cli *cli, const Settings *s, WhammcReport *r) {
         return false;
     whammc_status status = whammc_report_read(r, file_title(path), text.data, text.len, s->flush);
     buf_free(&text);
-    if (status != WHAMMC_OK || cli->noperands > 1 || s->format != VIEW_TABLE ||
-        !whammc_report_is_cut(r)) /* tables say themselves that they are cut */
-        message_report(cli, r, status);
-    return status == WHAMMC_OK;
+    return message_report(cli, r, status) == STATUS_OK;
 }
 
 /* Adds up all that were given. */
