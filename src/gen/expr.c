@@ -163,7 +163,8 @@ Ref gen_zero(Body *b, const Type *t) {
     return gen_number(b, t, (Value){.kind = t->kind});
 }
 
-/* Brings an i32 back into the range of an 8- or 16-bit type. */
+/* Brings an i32 back into the range of an 8- or 16-bit type. Not of a bool: only values of the
+ * program are others than 0 and 1. */
 static Ref normalise(Body *b, const Type *t, Ref x) {
     switch (t->kind) {
     case TYPE_U8: return binary(b, binaryen.AndInt32(), x, const_i32(b, 0xff));
@@ -197,12 +198,19 @@ static HoleKind bound_hole(int id) {
     }
 }
 
+static bool is_program_value(HoleKind kind) {
+    return kind == HOLE_ARG || kind == HOLE_RESULT || kind == HOLE_LOCAL || kind == HOLE_GLOBAL;
+}
+
 Ref gen_bound_get(Body *b, const Expr *e) {
     if (e->bound.id == NAME_BACK_EDGE && b->atoms & SHAPE_ENTERING)
         return const_i32(b, 0);
+    HoleKind kind = bound_hole(e->bound.id);
+    Ref x = hole_get(b, kind, e->bound.n, gen_type(e->type));
+    if (e->type->kind == TYPE_BOOL && is_program_value(kind))
+        return binary(b, binaryen.NeInt32(), x, const_i32(b, 0));
     /* a bound of 8 or 16 bits reads the low bits of the program's i32 */
-    return normalise(b, e->type,
-                     hole_get(b, bound_hole(e->bound.id), e->bound.n, gen_type(e->type)));
+    return normalise(b, e->type, x);
 }
 
 Ref gen_bound_set(Body *b, const Expr *target, Ref value) {

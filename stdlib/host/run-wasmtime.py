@@ -148,7 +148,16 @@ def frame_of(trap):
 
 
 # if, br, br_if, br_table cannot trap: wasmtime tells of these where the code behind always traps, and makes one instruction of both.
-BRANCHES = (0x04, 0x0C, 0x0D, 0x0E)
+IF, BRANCHES, UNREACHABLE = 0x04, (0x04, 0x0C, 0x0D, 0x0E), 0x00
+
+
+def place_of(binary, offset):
+    """Where the trap was of which wasmtime tells that it was at this offset of the file; None if it does not tell."""
+    if offset > 0xFFFFFFFF:
+        return None
+    if binary[offset] == IF and binary[offset + 2] == UNREACHABLE:  # behind the type of the block
+        return offset + 2
+    return None if binary[offset] in BRANCHES else offset
 
 
 def correct(store, exports, module, binary, trap):
@@ -157,11 +166,12 @@ def correct(store, exports, module, binary, trap):
     frame = frame_of(trap) if trapped is not None else None
     if frame is None:
         return
-    if frame.module_offset > 0xFFFFFFFF or binary[frame.module_offset] in BRANCHES:
+    offset = place_of(binary, frame.module_offset)
+    if offset is None:
         warn_once("a trap may have left counts too high, as the engine does not tell where it was")
     section = trap_section(binary)
     try:
-        point = find_point(section, frame.module_offset) if section else None
+        point = find_point(section, frame.module_offset if offset is None else offset) if section else None
     except IndexError:  # somebody has damaged it
         point = None
     imports = sum(isinstance(one.type, wasmtime.FuncType) for one in module.imports)
