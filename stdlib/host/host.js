@@ -61,10 +61,10 @@ export function createHost({ onReport = logReport, clock = programClock, engine 
     isTold = true;
   }
 
-  // The runtime's output, piece by piece: what scripts print, and the report. An empty piece ends it, or at 0 tells that there is none.
+  // The runtime's output, piece by piece: what scripts print, and the report. An empty piece ends it, or at -1 tells that there is none.
   function write(ptr, len) {
     if (!instance) missed = true; // in the start function: nothing is exported yet, attach() makes up for it
-    else if (len === 0) ptr === 0 ? tellLost('no memory for a report') : finish();
+    else if (len === 0) ptr === -1 ? tellLost('no memory for a report') : finish();
     else pieces.push(new Uint8Array(instance.exports[MEMORY].buffer, ptr >>> 0, len >>> 0).slice());
   }
 

@@ -2,9 +2,9 @@
  * runtime/hosts/host_js.c - the report goes piece by piece to the imported whammc.write(ptr, len).
  *
  * The pointer is into the memory that the runtime lives in, exported as "whammc:memory". An empty
- * piece ends the report; without one before it, at address 0, it says that there was no memory for
- * the report. Text goes the same way: when the buffer is full, before a report, and at
- * values_flush, which ends it with an empty piece.
+ * piece ends the report; at the address -1 it says that there was no memory for the report. Text
+ * goes the same way: when the buffer is full, before a report, and at values_flush, which ends it
+ * with an empty piece.
  */
 #include "../host.h"
 
@@ -30,7 +30,7 @@ void whammc_report(const uint8_t *image, uint32_t len, uint8_t *values) {
 #ifndef VALUES
 EXPORT("whammc_no_memory")
 void whammc_no_memory(void) {
-    host_write(0, 0);
+    host_write((const uint8_t *)UINT32_MAX, 0);
 }
 #else
 #include "../values.h"

@@ -242,7 +242,9 @@ function testHost() {
     };
     for (const [what, [fn, expected]] of Object.entries(cases)) {
       const one = load({ host }), warnings = throwing(() => one.host.run(fn));
-      check(`${host}: ${what}`, same(one.last(), expected) && warnings.length === 0, one.last(), warnings);
+      // the report of this program is empty then, as it never is of others
+      const others = warnings.filter(text => host !== 'none' || expected.length || !text.includes('there is nothing to report'));
+      check(`${host}: ${what}`, same(one.last(), expected) && others.length === 0, one.last(), warnings);
     }
   }
   const without = load({ section: false });
