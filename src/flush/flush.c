@@ -42,9 +42,19 @@ static bool has_threads(const WasmModule *m) {
     return false;
 }
 
+/* Scripts do something in the program. */
+static bool is_used(const Flush *f) {
+    bool used = f->store->rows.reports;
+    for (uint32_t i = 0; !used && i < f->plan->actions.len; i++) {
+        const Action *a = &f->plan->actions.at[i];
+        used = a->sites || event_is_nowhere(a->event.kind);
+    }
+    return used;
+}
+
 /* The host can keep the memory of a thread that has ended: all that is counted goes there. */
 static bool outlives_threads(const Flush *f) {
-    return has_threads(f->m) && (f->host == HOST_JS || f->host == HOST_PROF) && f->plan->vars.len &&
+    return has_threads(f->m) && (f->host == HOST_JS || f->host == HOST_PROF) && is_used(f) &&
            f->options->storage != STORAGE_GLOBALS && !runs_libraries(f->plan);
 }
 
