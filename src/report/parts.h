@@ -49,7 +49,7 @@ typedef struct ReportParts {
     Vec(PartMark) marks;
     uint32_t last_untold; /* the last of these, by its number from 1; 0 = none */
     ReportThreads threads;
-    Buf rest;             /* the lines that belong to no report */
+    Buf rest; /* the lines that belong to no report */
     uint32_t which;
     uint32_t flushes; /* of the instance with the most */
     bool torn;        /* the text ends before a report that was announced */
