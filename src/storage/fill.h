@@ -65,8 +65,8 @@ void fill_free(Fill *f);
 /* Whether there are enough such words for each element at each site. */
 bool fill_can_keep_pages(const Store *store);
 
-/* The locals of the current function's frame variables: calls `each` for
- * each leaf, in one order or the other. */
+/* Calls `each` with the local of each leaf of the current function's frame variables, in one order
+ * or the other. */
 void fill_each_frame_local(const Fill *f, bool backwards,
                            void (*each)(void *ctx, uint32_t local, WasmType type), void *ctx);
 
