@@ -182,6 +182,11 @@ typedef struct whammc_options {
     /* To measure what parts of a script cost: WHAMMC_WITHOUT_..., or'ed. whammc_bind knows only
      * WHAMMC_WITHOUT_BODIES. */
     unsigned without;
+    /* For whammc_instrument with WHAMMC_HOST_JS: the program is one of several modules that call
+     * each other, and are all instrumented. Functions that others call are then called by these,
+     * and not from outside. Programs that are linked dynamically (with a section `dylink.0`) are
+     * known to be. */
+    int linked;
 } whammc_options;
 
 /* The module that programs instrumented with WHAMMC_LINK_IMPORT import. It imports WASI and exports

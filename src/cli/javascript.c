@@ -33,7 +33,8 @@ typedef enum Part {
     PART_PROFILER = 512, /* WasmProf itself: the first file */
     PART_STACKS = 1024,  /* stacks that wait for promises */
     PART_THREADS = 2048, /* threads of Node that are ended */
-    PART_ALL = 4095
+    PART_MODULES = 4096, /* programs of several modules */
+    PART_ALL = 8191
 } Part;
 
 /* The modules of stdlib/host that are embedded, in the order in which they make one script:
@@ -56,6 +57,7 @@ typedef enum Part {
     M(threads, PART_THREADS)                                                                       \
     M(save, PART_SAVE)                                                                             \
     M(suspend, PART_STACKS)                                                                        \
+    M(modules, PART_MODULES)                                                                       \
     M(loader, PART_LOADER)                                                                         \
     M(table, PART_TABLE)                                                                           \
     M(host, PART_PROFILER)                                                                         \
@@ -226,6 +228,7 @@ static const struct {
     {"\16whammc:trapped", PART_TRAPS},
     {"\16whammc:suspend", PART_STACKS},
     {"\15whammc:resume", PART_STACKS},
+    {"\6whammc\6arrive", PART_MODULES},
     {"\6whammc\3now", PART_CLOCK},
     {"\6whammc\13next_sample", PART_SAMPLER | PART_SAMPLING},
     {"\6whammc\7sampled", PART_SAMPLING},

@@ -19,6 +19,7 @@ enum {
     RUNTIME,
     KEEP_DEBUG,
     POLLS,
+    LINKED,
     BUILD_ID,
     JS,
     NO_JS,
@@ -72,6 +73,10 @@ static const Option options[] = {
     {POLLS, "polls", NULL,
      "let the program call the host's function whammc.poll at intervals, so that the "
      "host can make a report while it runs"},
+    {LINKED, "linked", NULL,
+     "the program is one of several modules that call each other: functions that other instrumented "
+     "modules call are called by these, not from outside; default for modules that are linked "
+     "dynamically"},
     BUILD_ID_OPTION(BUILD_ID),
     WITHOUT_OPTIONS,
     JOBS_OPTION,
@@ -125,6 +130,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case OPTION_BODIES:
     case OPTION_NO_PREDICATES:
     case OPTION_NO_REPORT: code_option(cli, &s->options, key, value); break;
+    case LINKED: s->options.linked = true; break;
     case POLLS: s->options.polls = true; break;
     case BUILD_ID: s->options.build_id = true; break;
     case OPTION_METRICS: metrics_want(&s->metrics, value); break;

@@ -80,8 +80,12 @@ const BundledFn *bundled_function(Str library, Str name) {
     return NULL;
 }
 
+bool bundled_is_ours(const BundledFn *f) {
+    return strcmp(f->helper, ":host") == 0;
+}
+
 BundledKind bundled_kind(const BundledFn *f) {
-    return !*f->helper || *f->helper == '='    ? BUNDLED_IMPORT
+    return !*f->helper || *f->helper == '=' || bundled_is_ours(f) ? BUNDLED_IMPORT
            : strcmp(f->helper, ":flush") == 0  ? BUNDLED_FLUSH
            : strcmp(f->helper, ":remove") == 0 ? BUNDLED_REMOVE
            : strcmp(f->helper, ":stack") == 0  ? BUNDLED_STACK

@@ -66,6 +66,8 @@ typedef enum BundledKind {
     BUNDLED_STACK
 } BundledKind;
 BundledKind bundled_kind(const BundledFn *f);
+/* It is imported, from the module "whammc". */
+bool bundled_is_ours(const BundledFn *f);
 
 /* A library of this name is bundled. */
 bool bundled_library(Str name);

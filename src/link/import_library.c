@@ -14,7 +14,8 @@ uint32_t library_import_bundled(WasmModule *m, const BundledFn *fn) {
     WasmTypeDef type = {.params = params, .results = &result, .nresults = *fn->result != 0};
     for (; fn->params[type.nparams]; type.nparams++)
         params[type.nparams] = letter(fn->params[type.nparams]);
-    return wasm_need_import_func(m, str_of(fn->library), str_of(fn->name), &type);
+    Str module = bundled_is_ours(fn) ? STR("whammc") : str_of(fn->library);
+    return wasm_need_import_func(m, module, str_of(fn->name), &type);
 }
 
 void library_import_memory(WasmModule *m, Library *lib) {

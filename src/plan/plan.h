@@ -265,7 +265,8 @@ typedef struct PlanAsks {
 
 /* What is known of the program; set before sites are looked at. */
 typedef struct PlanProgram {
-    Str host;         /* what HOST is */
+    Str host;           /* what HOST is */
+    uint32_t module_id; /* what module_id is: 0 = no other module calls it */
     Locator *locator; /* of its locations; NULL = there are none */
     bool nameless;    /* its name section, if any, names no function */
 } PlanProgram;
@@ -363,7 +364,10 @@ void plan_once_stacks(Plan *plan, const WasmModule *m, OnceShapes *once);
 /* A site without a location: what is static at script scope, or in an event that happens once, is
  * known there. */
 static inline Site plan_nowhere(const Plan *plan, const WasmModule *m) {
-    return (Site){.m = m, .host = plan->program.host, .locator = plan->program.locator};
+    return (Site){.m = m,
+                  .host = plan->program.host,
+                  .module_id = plan->program.module_id,
+                  .locator = plan->program.locator};
 }
 
 /* Whether constants or HOST turn a probe off, so that it is meant to match nothing. After sites

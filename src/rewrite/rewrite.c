@@ -509,6 +509,7 @@ static bool link(void *self) {
     keep_reach(&r->keep, reach.fns);
     memory_helpers(&r->memories, r->options->link == LINK_IMPORT, reach.helpers);
     stack_helpers(r->p.plan, r->options->link == LINK_IMPORT, reach.helpers);
+    stacks_helpers(r->p.plan->program.module_id, reach.helpers);
     reach.helpers[HELPER_FRAME_PUSH] |= r->saves_frames;
     reach.helpers[HELPER_FRAME_POP] |= r->saves_frames;
     if (!flush_link(&r->flush, &reach, &r->once) ||
@@ -541,7 +542,8 @@ static bool link(void *self) {
         map_free(&r->flush.kept);
         return false;
     }
-    stacks_export(&r->p.m, &r->p.matcher.survey.asyncify, &r->flush.at);
+    stacks_export(&r->p.m, &r->p.matcher.survey.asyncify, &r->flush,
+                  r->p.plan->program.module_id, reach.helpers);
     if (r->store.counts) {
         counts_free_sums(&r->coalesce.counts);
         counts_free_values(&r->coalesce.counts);
@@ -654,6 +656,7 @@ static bool match(void *self) {
         r->store.counts = &r->coalesce.counts;
     }
     r->p.plan->program.host = host_name(r->host);
+    r->p.plan->program.module_id = stacks_module_id(&r->p.m, r->host, options->several);
     r->p.plan->program.nameless = !wasm_names_funcs(&r->p.m);
     decide_link(r, options);
     bool ok = program_walk(&r->p);
@@ -670,7 +673,8 @@ static bool match(void *self) {
         note_once(r, &r->once.begin);
         note_once(r, &r->once.end);
         note_once(r, &r->once.report);
-        if (stacks_may_change(&r->p.m, &r->p.matcher.survey.asyncify, r->host))
+        if (stacks_may_change(&r->p.m, &r->p.matcher.survey.asyncify, r->host,
+                              r->p.plan->program.module_id))
             plan_once_stacks(r->p.plan, &r->p.m, &r->once);
         note_once(r, &r->once.suspend);
         note_once(r, &r->once.resume);
@@ -806,7 +810,9 @@ bool rewrite_list(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file
     WasmModule m;
     Matcher w = {.plan = plan, .m = &m, .watch_funcs = {-1, -1}, .at = at, .ctx = ctx};
     bool ok = wasm_load(&m, bytes, size, file, diags);
-    plan->program.host = host_name(flush_host(&m, plan, &options));
+    HostChoice host = flush_host(&m, plan, &options);
+    plan->program.host = host_name(host);
+    plan->program.module_id = ok ? stacks_module_id(&m, host, false) : 0;
     plan->program.nameless = ok && !wasm_names_funcs(&m);
     for (uint32_t f = 0; ok && f < m.funcs.len; f++)
         if (m.funcs.at[f].import < 0 && !match_func(&w, f))

@@ -30,7 +30,8 @@ static bool name_is_known(Event event, const Expr *e) {
                (event.kind == EVENT_OPCODE && event.op != WASM_OP_END);
     case NAME_PC:
     case NAME_OPIDX: return event.kind == EVENT_FUNC_ENTRY;
-    case NAME_HOST: return true;
+    case NAME_HOST:
+    case NAME_MODULE_ID: return true;
     default: return false;
     }
 }
@@ -162,7 +163,8 @@ Tri known_exists(Event event, const Expr *e) {
 
 bool known_has_place(const Expr *e) {
     if (e->kind == EXPR_NAME && e->is_bound && e->bound.id != NAME_FID &&
-        e->bound.id != NAME_FNAME && e->bound.id != NAME_APP_MEMID && e->bound.id != NAME_HOST)
+        e->bound.id != NAME_FNAME && e->bound.id != NAME_APP_MEMID && e->bound.id != NAME_HOST &&
+        e->bound.id != NAME_MODULE_ID)
         return true;
     if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC)
         return true;

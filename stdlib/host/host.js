@@ -2,6 +2,7 @@
 // and what becomes of traps. intercept.js gives them to programs; whammc.js is the interface for others.
 import './traps.js';
 import './clock.js';
+import './modules.js';
 import './sampler.js';
 import { asksFor, isErrorOf, parts } from './parts.js';
 
@@ -39,6 +40,7 @@ export function programClock() {
  */
 export function createHost({ onReport = logReport, clock = programClock, engine } = {}) {
   if (!isOffered) parts.hosts.byHand = true;
+  const among = parts.modules?.createProgram();
   let instance = null, traps = null, sampler = null, source = null, pieces = [], missed = false, isTold = false;
 
   function deliver(bytes) {
@@ -91,6 +93,7 @@ export function createHost({ onReport = logReport, clock = programClock, engine 
         get now() { return clock(); }, // when a program asks for it
         next_sample: place => sampler?.next(place) ?? 0,
         sampled: () => source?.sampled?.(),
+        ...among?.imports,
         ...engine?.imports,
       },
     },
@@ -101,6 +104,7 @@ export function createHost({ onReport = logReport, clock = programClock, engine 
       traps = parts.traps?.createTraps(made, module, warn);
       engine?.attach(made, module);
       parts.stacks?.add(made.exports);
+      if (among) among.exports = made.exports;
       if (module) startSampling(module, url);
       if (missed) host.flush();
       missed = false;

@@ -6,6 +6,7 @@
 //   sampler   { createHostSampler }                        a thread that takes samples
 //   table     { createTable }                              the functions of the module prof
 //   stacks    { add, intercept }                           stacks that wait for promises
+//   modules   { createProgram, go }                        programs of several modules
 //   loader    { now, later }                               loads OUT.views.js
 //
 // What is needed only when somebody looks at a profile is in a second file, OUT.views.js, where there is one:

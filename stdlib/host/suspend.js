@@ -35,6 +35,7 @@ class Stacks {
   // From here on `stack` is the current one; `from` is left, unless there is nothing to keep of it.
   #go(stack, from) {
     if (from) this.#tell(SUSPEND, from);
+    parts.modules?.go(from?.id, stack.id);
     this.#current = stack;
     this.#tell(RESUME, stack);
   }
@@ -57,6 +58,7 @@ class Stacks {
     const stack = this.#current;
     if (stack === this.#outer || !(result instanceof Promise)) return;
     this.#tell(SUSPEND, stack);
+    parts.modules?.go(stack.id, this.#outer.id);
     this.#current = this.#outer;
     this.#back(result, stack);
   }

@@ -13,6 +13,7 @@
 // Or, without touching the code that loads the program: patch({ onReport }) once, before that code runs.
 import './sampling-profiler.js';
 import './suspend.js';
+import './modules.js';
 import { FLUSH, createHost, tellTrapped, watch } from './host.js';
 import { intercept } from './intercept.js';
 import { parts } from './parts.js';

@@ -75,7 +75,7 @@ export function expectOptions(options, known) {
 }
 
 export const INSTRUMENT_OPTIONS = ['storage', 'host', 'format', 'report', 'noOptimise', 'keepDebug', 'link', 'noCoalesce', 'exactTraps',
-  'hostFlushes', 'sourceMapUrl', 'threads', 'sourceMapRoot', 'polls', 'buildId', 'without'];
+  'hostFlushes', 'sourceMapUrl', 'threads', 'sourceMapRoot', 'polls', 'linked', 'buildId', 'without'];
 /** What the option `without` names, in the order of the bits WHAMMC_WITHOUT_... */
 const PARTS = ['bodies', 'predicates', 'report'];
 const TEXT_OPTIONS = ['report', 'sourceMapUrl', 'sourceMapRoot'];

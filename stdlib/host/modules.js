@@ -1,0 +1,102 @@
+// Programs of several modules that call each other: there is one stack, of which each module has the part of its own functions. Where a
+// function of another module begins, that part is left, as where a promise is awaited (suspend.js), and resumed when the function has
+// ended. The other module is told the stack that it is called from: it makes nodes of its own tree for that.
+//
+// Of such a node the function is MARK; it has a child whose function is the number of the module (module_id), and that one a child with
+// the function itself. So all trees have the same names for a function of another module, and only readers need to know what they mean
+// (view/profile_modules.h).
+import { parts } from './parts.js';
+
+const MARK = 0xfffffffa, FIRST_STACK = 0x40000000;
+
+class Modules {
+  #running = null;         // the program of which a function runs; null = none
+  #left = [];              // for each crossing into another module, the outermost first: { program, stack } that were left
+  #away = new Map();       // the same of stacks that are suspended, by their numbers
+  #unused = [];            // numbers of stacks
+  #last = FIRST_STACK;
+
+  /** A function of `program` begins, and none of it was running. Returns the place in its tree that is its caller; 0 = the root. */
+  arrive(program) {
+    const from = this.#running === program ? null : this.#running, stack = from ? this.#unused.pop() ?? ++this.#last : 0;
+    const at = from?.exports['whammc:tree_here']?.() ?? 0, place = at ? program.placeFor(from, at) : 0;
+    from?.exports['whammc:suspend']?.(stack);
+    this.#left.push({ program: this.#running, stack });
+    this.#running = program;
+    return place;
+  }
+
+  /** The function has ended. */
+  depart() {
+    const { program, stack } = this.#left.pop() ?? {};
+    this.#running = program ?? null;
+    if (!stack) return;
+    program.exports['whammc:resume']?.(stack);
+    this.#unused.push(stack);
+  }
+
+  /** A stack is left, and all modules with it; another one, with this number, becomes the current one. */
+  go(from, to) {
+    if (from !== undefined) this.#away.set(from, { running: this.#running, left: this.#left });
+    const { running = null, left = [] } = this.#away.get(to) ?? {};
+    this.#away.delete(to);
+    this.#running = running;
+    this.#left = left;
+  }
+}
+
+/** What a program imports to tell that it is called. */
+function createProgram(modules) {
+  const known = new Map(); // by the program that calls: places of its tree -> those of this one
+
+  // The functions from the root to a place, { module, func }, the outermost first.
+  function stackAt(caller, place) {
+    const funcs = [], stack = [], { exports, id } = caller;
+    for (let at = place; at; at = exports['whammc:tree_parent'](at)) funcs.push(exports['whammc:tree_function'](at) >>> 0);
+    funcs.reverse();
+    for (let i = 0; i < funcs.length; i++)
+      if (funcs[i] === MARK && i + 2 < funcs.length) {
+        stack.push({ module: funcs[i + 1], func: funcs[i + 2] });
+        i += 2;
+      } else stack.push({ module: id, func: funcs[i] });
+    return stack;
+  }
+
+  function makePlace(stack) {
+    const { 'whammc:tree_go_untimed': go, 'whammc:tree_descend': descend, 'whammc:tree_here': here } = program.exports;
+    go(0);
+    for (const { module, func } of stack)
+      for (const one of module === program.id ? [func] : [MARK, module, func]) descend(one | 0);
+    const place = here();
+    go(0);
+    return place;
+  }
+
+  const program = {
+    id: 0,
+    exports: {},
+    imports: {
+      arrive(id) {
+        program.id = id >>> 0;
+        return modules.arrive(program);
+      },
+      depart: () => modules.depart(),
+    },
+
+    /** The place that stands for one of the tree of a program that calls this one. */
+    placeFor(caller, place) {
+      if (!program.exports['whammc:tree_descend']) return 0;
+      if (!known.has(caller)) known.set(caller, new Map());
+      const places = known.get(caller);
+      if (!places.has(place)) places.set(place, makePlace(stackAt(caller, place)));
+      return places.get(place);
+    },
+  };
+  return program;
+}
+
+const modules = new Modules();
+parts.modules ??= {
+  createProgram: () => createProgram(modules),
+  go: (from, to) => modules.go(from, to),
+};
