@@ -72,6 +72,7 @@ void whammc_report_free(WhammcReport *r) {
     vec_free(&r->added);
     vec_free(&r->programs);
     vec_free(&r->of);
+    vec_free(&r->homes.all);
     buf_free(&r->rendered);
     if (r->numbers)
         freelocale(r->numbers);
@@ -396,7 +397,7 @@ static bool read_module(WhammcReport *r, uint32_t module, bool tree, ViewFormat 
     const Report *report = r->modules.all.at[module].report;
     if (!read_profile(p, report, tree, variables_of(options)))
         return false;
-    profile_name(p, report, api_places(r, module), !options->mangled);
+    profile_name(p, report, api_places(r, module), &r->homes, !options->mangled);
     api_note_nameless(r, module, p);
     add_sources(r, module, format, options, p);
     return true;
@@ -412,7 +413,7 @@ static bool read_modules(WhammcReport *r, bool tree, ViewFormat format,
     for (uint32_t i = 0; i < n; i++) {
         Profile one = {0};
         bool ok = read_module(r, i, tree, format, options, &one);
-        if (ok && !profile_join(p, &one, *api_title(r, i)))
+        if (ok && !profile_join(p, &one, *api_title(r, i), r->homes.all.at[i].module_id))
             diag_hint(&r->diags,
                       diag(&r->diags, DIAG_MORE_VARIABLES, NO_SPAN,
                            "%s: %.*s has a tree with other values, which is left out", r->name,
@@ -423,6 +424,7 @@ static bool read_modules(WhammcReport *r, bool tree, ViewFormat format,
             p->problem = one.problem;
         profile_free(&one);
     }
+    profile_join_end(p);
     return any;
 }
 
@@ -587,6 +589,7 @@ static bool read_stacks(WhammcReport *r, uint32_t module, const WhammcReportOpti
     StacksSource from = {.report = r->modules.all.at[module].report,
                          .places = api_places(r, module),
                          .module = api_title(r, module),
+                         .homes = &r->homes,
                          .demangled = !options->mangled,
                          .variables = variables_of(options),
                          .labels = labels->at,

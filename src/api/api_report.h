@@ -35,6 +35,7 @@ struct WhammcReport {
     Vec(WhammcReport *) added;      /* whose modules stand beside those of the text */
     Vec(ReportProgram *) programs;  /* in the order in which they were given */
     Vec(const ReportProgram *) of;  /* by module: its program; NULL = not known */
+    ProfileHomes homes;             /* all modules, and what they are for each other */
     Report joined;                  /* the rows of several modules */
     const Report *report;           /* all rows, of `joined` or the only module; NULL = not made */
     const whammc_debug_info *debug; /* of the next program; NULL = its own sections */

@@ -5,6 +5,7 @@
 
 #include "api/api.h"
 #include "merge/fit.h"
+#include "view/profile_homes.h"
 #include "valid/valid.h"
 
 #include <assert.h>
@@ -93,6 +94,26 @@ static void match_programs(WhammcReport *r) {
             give_program(r, r->programs.at[i], pass == 0);
 }
 
+/* By what number other modules know this one; 0 = that is not known. */
+static uint32_t id_of(const WhammcReport *r, uint32_t module) {
+    const ReportProgram *p = r->of.at[module];
+    Str known = r->modules.all.at[module].origin.hash;
+    char hash[FIT_HASH];
+    if (known.len || !p)
+        return homes_module_id(known);
+    fit_hash(p->bytes, p->module.size, hash);
+    return homes_module_id(str_of(hash));
+}
+
+static void find_homes(WhammcReport *r) {
+    r->homes.all.len = 0;
+    for (uint32_t i = 0; i < r->modules.all.len; i++) {
+        const ModuleReport *m = &r->modules.all.at[i];
+        vec_push(&r->homes.all,
+                 ((ProfileModule){id_of(r, i), m->title, m->report, api_places(r, i)}));
+    }
+}
+
 const Places *api_places(const WhammcReport *r, uint32_t module) {
     static const Places nothing;
     return module < r->of.len && r->of.at[module] ? &r->of.at[module]->places : &nothing;
@@ -168,6 +189,7 @@ void api_prepare(WhammcReport *r) {
     if (r->report)
         return;
     match_programs(r);
+    find_homes(r);
     r->report = r->modules.all.len == 1 ? r->modules.all.at[0].report : &r->joined;
     if (r->modules.all.len != 1)
         join(r);

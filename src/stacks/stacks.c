@@ -340,7 +340,7 @@ static bool read_calls(Reading *x) {
 }
 
 static void name(Reading *x, Profile *p) {
-    profile_name(p, x->from->report, x->from->places, x->from->demangled);
+    profile_name(p, x->from->report, x->from->places, x->from->homes, x->from->demangled);
 }
 
 static void build(Reading *x) {

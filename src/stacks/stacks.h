@@ -94,7 +94,8 @@ typedef struct StacksSource {
     const Report *report;
     const Places *places; /* of the program, which need not be there */
     const Str *module; /* what it is called, behind names of functions; NULL = there is only one */
-    Locator *locator;  /* NULL: source locations are not known */
+    const ProfileHomes *homes; /* as for profile_name */
+    Locator *locator;          /* NULL: source locations are not known */
     bool demangled;
     ProfileVariables variables;
     const StacksLabel *labels; /* of all stacks */

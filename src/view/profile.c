@@ -4,6 +4,7 @@
 #include "view/profile.h"
 #include "base/demangle.h"
 #include "base/json.h"
+#include "view/profile_homes.h"
 #include "view/profile_untimed.h"
 #include "report/value.h"
 
@@ -154,21 +155,33 @@ static bool next_entry(Entries *e, uint64_t *key, uint64_t *value) {
 
 /* ---- functions ---- */
 
+/* What Profile.index finds functions by. `role`: 1 for who calls from outside. */
+typedef struct FuncKey {
+    uint32_t id, role, module_id;
+} FuncKey;
+
+#define FUNC_KEY(key) ((Str){(const char *)&(key), sizeof(key)})
+
 /* `caller`: the function is a caller, which makes a difference if it is none of the program's. */
-static uint32_t func_index(Profile *p, uint64_t number, bool caller) {
+static uint32_t add_func(Profile *p, uint64_t number, bool caller, uint32_t module_id) {
     uint32_t id = (uint32_t)number;
-    struct {
-        uint32_t id, role;
-    } key = {id, id == PROFILE_NOBODY && caller};
-    bool added;
-    uint64_t *kept =
-        map_put(&p->index, (Str){(const char *)&key, sizeof key}, p->funcs.len, &added);
+    bool added, outside = id == PROFILE_NOBODY;
+    FuncKey key = {id, outside && caller, outside ? 0 : module_id};
+    uint64_t *kept = map_put(&p->index, FUNC_KEY(key), p->funcs.len, &added);
     if (added) {
-        bool outside = id == PROFILE_NOBODY;
         Str name = !outside ? (Str){NULL, 0} : caller ? STR("<spontaneous>") : STR("<unknown>");
-        vec_push(&p->funcs, ((ProfileFunc){.id = id, .outside = outside, .name = name}));
+        ProfileFunc f = {.id = id, .outside = outside, .name = name};
+        if (key.module_id) {
+            f.id = PROFILE_NOBODY;
+            f.home = (ProfileHome){key.module_id, id};
+        }
+        vec_push(&p->funcs, f);
     }
     return (uint32_t)*kept;
+}
+
+static uint32_t func_index(Profile *p, uint64_t number, bool caller) {
+    return add_func(p, number, caller, 0);
 }
 
 uint32_t profile_func(Profile *p, uint32_t fid) {
@@ -180,7 +193,7 @@ uint32_t profile_func(Profile *p, uint32_t fid) {
 /* An entry of the map that is the tree. */
 typedef struct Raw {
     uint64_t id, parent;
-    uint32_t func, pc;
+    uint32_t func, pc;          /* its number in the map, then in the profile */
     uint32_t first, last, next; /* children and brother: indices, or PROFILE_NONE */
     uint32_t node;              /* its index in the profile */
     uint32_t numbers;           /* in the profile */
@@ -333,7 +346,7 @@ static bool read_raws(Profile *p, const Report *r, const ReportRow *row, Raws *r
     while (next_entry(&e, key, v)) {
         Raw raw = {.id = key[0],
                    .parent = v[0],
-                   .func = func_index(p, v[1], false),
+                   .func = (uint32_t)v[1],
                    .pc = pc ? (uint32_t)v[PARENT_AND_FUNCTION] : PROFILE_NONE,
                    .first = PROFILE_NONE,
                    .last = PROFILE_NONE,
@@ -356,10 +369,79 @@ static bool read_raws(Profile *p, const Report *r, const ReportRow *row, Raws *r
 
 /* ---- the tree, in order ---- */
 
-/* Links each to its parent; those without are linked to *roots. */
-static void link_raws(Raws *raws, Raw *roots) {
+static void sort_raws(Raws *raws) {
     if (raws->len)
         qsort(raws->at, raws->len, sizeof *raws->at, compare_raw);
+}
+
+/* The calls of a node: its first value that is a number of something. */
+static uint64_t calls_of(const Profile *p, const int64_t *numbers) {
+    for (uint32_t i = 0; i < p->values.len; i++)
+        if (str_is(p->values.at[i].unit, "count"))
+            return (uint64_t)numbers[i];
+    return 0;
+}
+
+static int64_t *numbers_of(const Profile *p, const Raw *raw) {
+    return &p->numbers.at[raw->numbers * p->values.len];
+}
+
+/* ---- functions of other modules ---- */
+
+/* What an entry is: a function of another module is the third one from above. Nothing in these was
+ * called, or took time but for the counting. */
+typedef enum Step { STEP_HERE, STEP_MARK, STEP_MODULE, STEP_ELSEWHERE } Step;
+
+typedef struct Above {
+    uint32_t parent; /* an entry, or PROFILE_NONE */
+    uint32_t stays;  /* the nearest ancestor that is no mark and no module, or PROFILE_NONE */
+    Step step;
+} Above;
+
+static Step step_of(const Profile *p, const Raw *raw, Step parent) {
+    bool below = parent == STEP_MARK || parent == STEP_MODULE;
+    if (below && raw->func != PROFILE_NOBODY && !calls_of(p, numbers_of(p, raw)))
+        return parent == STEP_MARK ? STEP_MODULE : STEP_ELSEWHERE;
+    return raw->func == PROFILE_ELSEWHERE ? STEP_MARK : STEP_HERE;
+}
+
+/* `all`: of the entries before this one. */
+static Above find_above(const Profile *p, const Raws *raws, uint32_t i, const Above *all) {
+    const Raw *raw = &raws->at[i];
+    uint32_t parent = raw->parent ? find_raw(raws, raw->parent) : PROFILE_NONE;
+    bool before = parent < i; /* else link_raws finds what is wrong */
+    Step step = before ? all[parent].step : STEP_HERE;
+    bool goes = step == STEP_MARK || step == STEP_MODULE;
+    return (Above){parent, goes ? all[parent].stays : parent, step_of(p, raw, step)};
+}
+
+/* Finds the functions of the entries. Those that only say whose a function is are left out. */
+static void find_funcs(Profile *p, Raws *raws) {
+    Above *all = mem_alloc((raws->len + 1u) * sizeof *all);
+    uint32_t to = 0;
+    for (uint32_t i = 0; i < raws->len; i++)
+        all[i] = find_above(p, raws, i, all);
+    for (uint32_t i = 0; i < raws->len; i++) {
+        Raw *raw = &raws->at[i];
+        const Above *above = &all[i];
+        if (above->step == STEP_MARK || above->step == STEP_MODULE)
+            continue;
+        if (above->stays != above->parent)
+            raw->parent = above->stays == PROFILE_NONE ? 0 : raws->at[above->stays].id;
+        bool away = above->step == STEP_ELSEWHERE;
+        raw->func = add_func(p, raw->func, false, away ? raws->at[above->parent].func : 0);
+        if (away)
+            memset(numbers_of(p, raw), 0, p->values.len * sizeof(int64_t));
+    }
+    for (uint32_t i = 0; i < raws->len; i++)
+        if (all[i].step != STEP_MARK && all[i].step != STEP_MODULE)
+            raws->at[to++] = raws->at[i];
+    raws->len = to;
+    free(all);
+}
+
+/* Links each to its parent; those without are linked to *roots. */
+static void link_raws(Raws *raws, Raw *roots) {
     for (uint32_t i = 0; i < raws->len; i++) {
         uint32_t at = raws->at[i].parent ? find_raw(raws, raws->at[i].parent) : PROFILE_NONE;
         Raw *parent = at == PROFILE_NONE ? roots : &raws->at[at];
@@ -369,14 +451,6 @@ static void link_raws(Raws *raws, Raw *roots) {
             raws->at[parent->last].next = i;
         parent->last = i;
     }
-}
-
-/* The calls of a node: its first value that is a number of something. */
-static uint64_t calls_of(const Profile *p, const int64_t *numbers) {
-    for (uint32_t i = 0; i < p->values.len; i++)
-        if (str_is(p->values.at[i].unit, "count"))
-            return (uint64_t)numbers[i];
-    return 0;
 }
 
 static void add_node(Profile *p, Raw *raw, uint32_t parent) {
@@ -414,7 +488,8 @@ static void order_nodes(Profile *p, Raws *raws, const Raw *roots) {
     }
 }
 
-static void sum_up(Profile *p) {
+void profile_sum_up(Profile *p) {
+    p->total = 0;
     for (uint32_t i = p->nodes.len; i-- > 0;) {
         const ProfileNode *n = &p->nodes.at[i];
         uint64_t *sum = n->parent == PROFILE_NONE ? &p->total : &p->nodes.at[n->parent].total;
@@ -437,13 +512,12 @@ bool profile_weigh(Profile *p, const char *value) {
         return false;
     p->weight = v + 1;
     p->timed = str_is(p->values.at[v].unit, "nanoseconds");
-    p->total = 0;
     for (uint32_t i = 0; i < p->nodes.len; i++) {
         ProfileNode *n = &p->nodes.at[i];
         int64_t self = n->first == PROFILE_NONE ? 0 : p->numbers.at[n->first + v];
         n->self = n->total = self < 0 && !p->values.at[v].is_unsigned ? 0 : (uint64_t)self;
     }
-    sum_up(p);
+    profile_sum_up(p);
     return true;
 }
 
@@ -458,12 +532,14 @@ bool profile_read_tree(Profile *p, const Report *r, ProfileVariables variables) 
     Raw roots = {.first = PROFILE_NONE, .last = PROFILE_NONE};
     bool ok = row && read_raws(p, r, row, &raws);
     if (ok) {
+        sort_raws(&raws);
+        find_funcs(p, &raws);
         link_raws(&raws, &roots);
         order_nodes(p, &raws, &roots);
         ok = p->nodes.len == raws.len; /* else some are their own ancestors */
         if (!ok)
             p->problem = "a node is its own ancestor";
-        sum_up(p);
+        profile_sum_up(p);
     }
     vec_free(&raws);
     return ok;
@@ -486,13 +562,13 @@ static void add_arc(Profile *p, Map *known, ProfileArc arc) {
     to->ns = profile_add_ns(to->ns, arc.ns);
 }
 
-static void arcs_of_tree(Profile *p) {
+void profile_arcs_of_tree(Profile *p, uint32_t outside) {
     Map known = {0};
+    p->arcs.len = 0;
     for (uint32_t i = 0; i < p->nodes.len; i++) {
         const ProfileNode n = p->nodes.at[i];
         ProfileArc arc = {.callee = n.func, .calls = n.calls, .ns = p->timed ? to_ns(n.total) : 0};
-        arc.caller = n.parent == PROFILE_NONE ? func_index(p, PROFILE_NOBODY, true)
-                                              : p->nodes.at[n.parent].func;
+        arc.caller = n.parent == PROFILE_NONE ? outside : p->nodes.at[n.parent].func;
         add_arc(p, &known, arc);
     }
     map_free(&known);
@@ -585,7 +661,7 @@ bool profile_read_arcs(Profile *p, const Report *r, ProfileVariables variables) 
     if (!row && variables.count < 2) {
         bool ok = profile_read_tree(p, r, variables);
         if (ok) {
-            arcs_of_tree(p);
+            profile_arcs_of_tree(p, func_index(p, PROFILE_NOBODY, true));
             read_calibrated(p, r);
         }
         return ok;
@@ -629,10 +705,8 @@ bool profile_is_names(const ReportVar *var) {
 }
 
 static void name_func(Profile *p, uint64_t id, Str name) {
-    struct {
-        uint32_t id, role;
-    } key = {(uint32_t)id, 0};
-    const uint64_t *at = map_get(&p->index, (Str){(const char *)&key, sizeof key});
+    FuncKey key = {.id = (uint32_t)id};
+    const uint64_t *at = map_get(&p->index, FUNC_KEY(key));
     if (!at || !name.len || p->funcs.at[*at].name.ptr)
         return;
     p->funcs.at[*at].name = (Str){arena_strndup(&p->arena, name.ptr, name.len), name.len};
@@ -654,7 +728,8 @@ static void names_of_map(Profile *p, const ReportRow *row) {
     arena_free(&arena);
 }
 
-void profile_name(Profile *p, const Report *r, const Places *places, bool demangled) {
+void profile_name(Profile *p, const Report *r, const Places *places, const ProfileHomes *homes,
+                  bool demangled) {
     Buf text = {0};
     const ReportRow *names = find_row(r, is_names, NULL);
     if (names)
@@ -666,9 +741,9 @@ void profile_name(Profile *p, const Report *r, const Places *places, bool demang
     }
     for (uint32_t i = 0; i < p->funcs.len; i++) {
         ProfileFunc *f = &p->funcs.at[i];
-        name_func(p, f->id, places_name(places, f->id));
-        if (f->outside)
+        if (f->outside || f->home.module_id)
             continue;
+        name_func(p, f->id, places_name(places, f->id));
         text.len = 0;
         if (!f->name.ptr)
             buf_printf(&text, "#%u", f->id);
@@ -679,6 +754,7 @@ void profile_name(Profile *p, const Report *r, const Places *places, bool demang
             (Str){arena_strndup(&p->arena, (const char *)text.data, text.len), (uint32_t)text.len};
     }
     buf_free(&text);
+    homes_name(p, homes, demangled);
 }
 
 void profile_free(Profile *p) {
@@ -688,6 +764,7 @@ void profile_free(Profile *p) {
     vec_free(&p->values);
     vec_free(&p->numbers);
     map_free(&p->index);
+    map_free(&p->paths);
     arena_free(&p->arena);
     memset(p, 0, sizeof *p);
 }

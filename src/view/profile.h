@@ -14,10 +14,20 @@
 enum {
     PROFILE_NONE = UINT32_MAX,   /* no parent */
     PROFILE_NOBODY = UINT32_MAX, /* as the id of a function: none of the program's */
+    /* In a tree's entries: the function of a node whose child has the number of another module
+     * (module_id) as its function; the children of that one are functions of that module. */
+    PROFILE_ELSEWHERE = 4294967290,
 };
+
+/* Of a function of another module: id is PROFILE_NOBODY. */
+typedef struct ProfileHome {
+    uint32_t module_id; /* 0 = it is a function of this one */
+    uint32_t func;
+} ProfileHome;
 
 typedef struct ProfileFunc {
     uint32_t id;
+    ProfileHome home;
     uint32_t module; /* of profiles of several (profile_join): its number, from 1 */
     bool outside;    /* id is PROFILE_NOBODY: who calls from outside, or is called and not known */
     bool untimed;    /* its calls were only counted; see profile_untimed.h */
@@ -28,6 +38,18 @@ typedef struct ProfileFunc {
     Str file;        /* where it is in the source (profile_locate); empty = unknown */
     uint32_t line;
 } ProfileFunc;
+
+/* The modules whose functions can be in trees of others. */
+typedef struct ProfileModule {
+    uint32_t module_id;
+    Str title;
+    const Report *report;
+    const Places *places;
+} ProfileModule;
+
+typedef struct ProfileHomes {
+    Vec(ProfileModule) all;
+} ProfileHomes;
 
 /* Each pair of functions at most once. */
 typedef struct ProfileArc {
@@ -74,7 +96,8 @@ typedef struct Profile {
     const char *problem; /* why it could not be read; NULL: nothing fits */
     Str untimed;         /* the functions whose calls were not timed, as a list of numbers */
     uint32_t modules;    /* that were joined */
-    Map index;           /* id and role -> index into funcs */
+    Map index;           /* id, role and module_id -> index into funcs */
+    Map paths;           /* of profile_join: parent, function and place of the call -> node */
     Arena arena;
 } Profile;
 
@@ -93,6 +116,9 @@ typedef struct ProfileVariables {
 bool profile_read_tree(Profile *p, const Report *r, ProfileVariables variables);
 bool profile_read_arcs(Profile *p, const Report *r, ProfileVariables variables);
 
+/* Makes the arcs of a tree; `outside`: the function that has called those without parent. */
+void profile_arcs_of_tree(Profile *p, uint32_t outside);
+
 /* Whether variables of this type could be arcs or a tree. */
 bool profile_type_fits(Str type);
 
@@ -100,6 +126,9 @@ bool profile_type_fits(Str type);
 bool profile_find_value(const Profile *p, const char *name, uint32_t *index);
 /* Sets `self` and `total` to the value with this name; false if there is none. */
 bool profile_weigh(Profile *p, const char *value);
+
+/* Adds to `total` of the nodes, which is what they have themselves, that of what is below them. */
+void profile_sum_up(Profile *p);
 
 /* The unit of a variable or value with this name: "bytes" and "nanoseconds" if the name says so
  * ("alloc_space", "read_bytes", "wait_ns"), else "count". */
@@ -127,9 +156,11 @@ uint32_t profile_func(Profile *p, uint32_t fid);
 
 /*
  * Names the functions: by a map from numbers to strings in the report, else as rows of the report
- * do, else as the program does (`places` may know nothing), else "#9".
+ * do, else as the program does (`places` may know nothing), else "#9". Those of other modules in
+ * the same way, with the title of their module behind them: "f (app.wasm)". `homes` may be NULL.
  */
-void profile_name(Profile *p, const Report *r, const Places *places, bool demangled);
+void profile_name(Profile *p, const Report *r, const Places *places, const ProfileHomes *homes,
+                  bool demangled);
 
 /* The sum or difference; saturates. */
 int64_t profile_add_ns(int64_t a, int64_t b);
