@@ -98,7 +98,7 @@ _whammc() {
         case $command in
             instr)
                 _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --exclude-from= --names= --debug-file= --path-map= -o --output= --report= --report-format= --host= --storage= --link=
-                    --js= --no-js --no-js-views --runtime= --keep-debug --source-map= --no-optimise --no-coalesce --exact-traps --polls --build-id --bodies= --no-predicates --no-report --metrics -j --jobs= -v --verbose --message-format= -h --help' ;;
+                    --js= --no-js --no-js-views --runtime= --keep-debug --source-map= --no-optimise --no-coalesce --exact-traps --linked --polls --build-id --bodies= --no-predicates --no-report --metrics -j --jobs= -v --verbose --message-format= -h --help' ;;
             bind)
                 _whammc_words '-o --output= --host= --keep-debug --no-optimise --no-coalesce --exact-traps --bodies= --metrics -j --jobs= -v --verbose --message-format= -h --help' ;;
             run)
