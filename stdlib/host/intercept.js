@@ -171,7 +171,7 @@ const isTaken = imports => imports !== null && ['undefined', 'object', 'function
  */
 export function intercept(names, makeHost, owned = () => false, realm = globalThis) {
   const { WebAssembly } = realm, isOther = realm !== globalThis, errors = isOther && errorsOf(realm);
-  const endExplaining = explainCompilers(names, WebAssembly), endStacks = parts.stacks?.intercept(WebAssembly, callEngine);
+  const endExplaining = explainCompilers(names, WebAssembly), endStacks = parts.stacks?.intercept(realm, callEngine);
   const { Module, Instance, compile, compileStreaming, instantiate, instantiateStreaming } = WebAssembly;
   const { imports: importsOf, exports: exportsOf, customSections } = Module; // as scripts that were loaded before show them
   const exportsProperty = Object.getOwnPropertyDescriptor(Instance.prototype, 'exports');

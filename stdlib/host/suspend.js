@@ -1,11 +1,12 @@
 // Stacks of programs that wait for promises (JavaScript Promise Integration): each call of a function that WebAssembly.promising()
-// gave has a stack of its own, which is left where an import that is WebAssembly.Suspending returns a promise, and resumed when that
-// is settled. Programs are told of it, if they ask.
+// gave has a stack of its own, which is left where an import that is WebAssembly.Suspending returns, and resumed when the promise that
+// it returns is settled: engines make one of any other result. Programs are told of it, if they ask.
 //
 // Of a stack that ends in a later turn of the event loop nobody is told: programs have nothing to do then, as each stack begins
 // outside of all functions.
 import { parts } from './parts.js';
 
+const { then } = Promise.prototype;
 const SUSPEND = 'whammc:suspend', RESUME = 'whammc:resume';
 
 class Stacks {
@@ -53,22 +54,20 @@ class Stacks {
     }
   }
 
-  /** The result of an import: if it is a promise, the engine leaves the stack now, and comes back when it is settled. */
-  leave(result) {
+  /**
+   * An import has returned `result`: the engine leaves the stack now, and comes back when that is settled. Returns what to give to the
+   * engine instead: `settle`, PromiseResolve of its realm, makes a promise of the result, as the engine would. It does so only once, as
+   * the `then` of other objects may begin something each time.
+   */
+  leave(result, settle) {
     const stack = this.#current;
-    if (stack === this.#outer || !(result instanceof Promise)) return;
+    if (stack === this.#outer) return result;
+    const promise = settle(result), back = () => this.#go(stack);
     this.#tell(SUSPEND, stack);
     parts.modules?.go(stack.id, this.#outer.id);
     this.#current = this.#outer;
-    this.#back(result, stack);
-  }
-
-  // This waits for the promise before the engine does, so the engine goes on as soon as this has.
-  async #back(promise, stack) {
-    try {
-      await promise;
-    } catch { /* the program gets it */ }
-    this.#go(stack);
+    Reflect.apply(then, promise, [back, back]); // before the engine does, so that it goes on as soon as this has
+    return promise;
   }
 }
 
@@ -78,15 +77,13 @@ const makeFollowing = trap => ({ apply: trap });
  * Replaces WebAssembly.promising and WebAssembly.Suspending of a realm. Returns what puts them back. `callEngine` is that of
  * intercept.js.
  */
-function interceptStacks(stacks, WebAssembly, callEngine) {
-  const { promising, Suspending } = WebAssembly;
+function interceptStacks(stacks, realm, callEngine) {
+  const { WebAssembly } = realm, { promising, Suspending } = WebAssembly;
+  const ofEngine = realm === globalThis ? (async () => {})().constructor : realm.Promise; // pages may replace theirs
+  const settle = ofEngine.resolve.bind(ofEngine);
   if (!promising || !Suspending || !globalThis.WeakRef) return () => {};
   const onNewStack = makeFollowing((target, self, args) => stacks.begin(() => Reflect.apply(target, self, args)));
-  const mayLeave = makeFollowing((target, self, args) => {
-    const result = Reflect.apply(target, self, args);
-    stacks.leave(result);
-    return result;
-  });
+  const mayLeave = makeFollowing((target, self, args) => stacks.leave(Reflect.apply(target, self, args), settle));
   WebAssembly.promising = new Proxy(promising, {
     apply(target, self, args) {
       return new Proxy(callEngine(this.apply, () => Reflect.apply(target, self, args)), onNewStack);
@@ -108,5 +105,5 @@ function interceptStacks(stacks, WebAssembly, callEngine) {
 const stacks = new Stacks();
 parts.stacks ??= {
   add: exports => stacks.add(exports),
-  intercept: (WebAssembly, callEngine) => interceptStacks(stacks, WebAssembly, callEngine),
+  intercept: (realm, callEngine) => interceptStacks(stacks, realm, callEngine),
 };

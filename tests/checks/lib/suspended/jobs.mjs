@@ -1,17 +1,26 @@
 // Runs jobs of a program at the same time, as their waits come: jobs.mjs MODULE asyncify|jspi USE JOBS MILLISECONDS.
 // JOBS: [[job, the number of its wait that is rejected, or 0], ...]; USE nested: each but the first is started by an import that
-// another one calls; USE immediate: no wait waits; MILLISECONDS: of each wait, 0 = few, of any length. Prints what became of the jobs,
-// the program's sum, and how many waits there were.
+// another one calls; USE immediate: no wait waits; USE results: imports return other things than promises, too; MILLISECONDS: of each wait, 0 = few, of any length. Prints what became of the jobs,
+// the program's sum, how many waits there were, and how often `then` of what is no promise was called.
 import { readFileSync } from 'node:fs';
+import vm from 'node:vm';
 
 const [, , path, system, use, list, wait] = process.argv;
 const jobs = JSON.parse(list).map(([job, fails], id) => ({ id, name: `job${job}`, fails })), BLOCK = 8192, FIRST = 65536;
 const started = [];
-let exports, waits = 0;
+let exports, waits = 0, thens = 0;
+
+class Deferred extends Promise {}
+const soon = done => { setTimeout(done, 1); }, RealmsPromise = vm.runInNewContext('Promise');
+const results = [
+  () => new Promise(soon), () => new Deferred(soon), () => Deferred.resolve(), () => new RealmsPromise(soon), () => 1, () => undefined,
+  () => ({ then(done) { thens++; soon(done); } }),
+];
 
 function waiting() {
   const turn = waits++;
   if (use === 'immediate') return null;
+  if (use === 'results') return results[turn % results.length]();
   if (wait === '0' && turn % 4 === 0) return Promise.resolve();
   return new Promise(done => { setTimeout(done, wait === '0' ? turn % 3 : Number(wait)); });
 }
@@ -66,4 +75,4 @@ for (let n = 0; n < jobs.length; n++) {
   if (n === started.length) start();
   outcome.push(await started[n]);
 }
-console.log(JSON.stringify({ outcome, total: exports.total.value, waits }));
+console.log(JSON.stringify({ outcome, total: exports.total.value, waits, thens }));
