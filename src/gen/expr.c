@@ -487,6 +487,13 @@ static Ref gen_set_interval(Body *b, const Expr *ns) {
     return stack_operation(b, STACK_SET_INTERVAL, args, store, 2, binaryen.TypeNone());
 }
 
+/* Another stack becomes the current one. */
+static Ref gen_switch(Body *b, StackOp op, const Expr *e, BinaryenType result) {
+    BinaryenType i32 = binaryen.TypeInt32();
+    Ref id = gen_expr(b, e->args[0]);
+    return stack_operation(b, op, &id, &i32, 1, result);
+}
+
 /* A call of the bundled library `stack`. */
 static Ref gen_stack_call(Body *b, const Expr *e, const BundledFn *f) {
     bool runtime = b->options->stack_calls; /* the imported one keeps the stack */
@@ -502,6 +509,10 @@ static Ref gen_stack_call(Body *b, const Expr *e, const BundledFn *f) {
         return stack_operation(b, STACK_TELL, NULL, NULL, 0, binaryen.TypeNone());
     if (strcmp(f->name, "collect") == 0 && !runtime)
         return stack_operation(b, STACK_COLLECT, NULL, NULL, 0, binaryen.TypeNone());
+    if (strcmp(f->name, "suspend") == 0)
+        return gen_switch(b, STACK_SUSPEND, e, binaryen.TypeNone());
+    if (strcmp(f->name, "resume") == 0)
+        return gen_switch(b, STACK_RESUME, e, binaryen.TypeInt32());
     if (strcmp(f->name, "every") == 0)
         return runtime ? binaryen.Drop(b->module, gen_expr(b, e->args[0]))
                        : gen_set_interval(b, e->args[0]);

@@ -67,6 +67,9 @@ typedef enum StackOp {
     STACK_SAMPLE,       /* samples, ns -> ; adds the stack to the calling-context tree */
     STACK_TELL,         /* tells the host that a sample has been taken */
     STACK_COLLECT,      /* takes over what the host's sampler has found */
+    STACK_SUSPEND,      /* number of a stack -> ; sets its frames aside, so that there are none */
+    STACK_RESUME,       /* number of a stack -> whether functions are active, now that its frames
+                           are back */
 } StackOp;
 
 /* Functions of the runtime that templates call. */

@@ -65,6 +65,7 @@ typedef struct Rewrite {
     uint32_t helpers[HELPER_COUNT];
     uint32_t *fns;     /* handles of the script's functions */
     bool saves_frames; /* while functions are left and called again (Asyncify) */
+    bool sets_aside;   /* frames of the shadow stack, while the host leaves a stack */
     bool *seen_alt;    /* for the message about two alt probes */
 } Rewrite;
 
@@ -508,7 +509,8 @@ static bool link(void *self) {
     Reach reach = reach_find(r->p.plan, init);
     keep_reach(&r->keep, reach.fns);
     memory_helpers(&r->memories, r->options->link == LINK_IMPORT, reach.helpers);
-    stack_helpers(r->p.plan, r->options->link == LINK_IMPORT, reach.helpers);
+    bool imported = r->options->link == LINK_IMPORT;
+    stack_helpers(r->p.plan, imported, r->sets_aside, reach.helpers);
     stacks_helpers(r->p.plan->program.module_id, reach.helpers);
     reach.helpers[HELPER_FRAME_PUSH] |= r->saves_frames;
     reach.helpers[HELPER_FRAME_POP] |= r->saves_frames;
@@ -517,8 +519,8 @@ static bool link(void *self) {
          !runtime_add_fmod(&r->p.m, &r->helpers[HELPER_FMOD], r->p.diags)) ||
         !libraries_link(&r->flush))
         return false;
-    if (stack_is_in_program(r->p.plan, r->options->link == LINK_IMPORT))
-        stack_add(&r->stack, r->p.plan, &r->p.m, r->helpers);
+    if (stack_is_in_program(r->p.plan, imported))
+        stack_add(&r->stack, r->p.plan, &r->p.m, r->sets_aside, r->helpers);
     else
         stack_import(&r->stack, r->helpers);
     frames_add_types(&r->frames);
@@ -640,6 +642,11 @@ static bool match(void *self) {
     r->saves_frames = saved_frames_needed(r->p.plan, &r->p.matcher.survey.asyncify);
     r->p.plan->asks.values |= r->saves_frames;
     r->host = flush_host(&r->p.m, r->p.plan, options);
+    r->p.plan->program.module_id = stacks_module_id(&r->p.m, r->host, options->several);
+    r->sets_aside = stack_switches(r->p.plan) &&
+                    stacks_are_hosts(&r->p.m, &r->p.matcher.survey.asyncify, r->host,
+                                     r->p.plan->program.module_id);
+    r->p.plan->asks.values |= r->sets_aside;
     r->decided.polls = options->polls && r->host != HOST_PROF;
     tallies_find(r->p.plan);
     store_init(&r->store, r->p.plan);
@@ -656,7 +663,6 @@ static bool match(void *self) {
         r->store.counts = &r->coalesce.counts;
     }
     r->p.plan->program.host = host_name(r->host);
-    r->p.plan->program.module_id = stacks_module_id(&r->p.m, r->host, options->several);
     r->p.plan->program.nameless = !wasm_names_funcs(&r->p.m);
     decide_link(r, options);
     bool ok = program_walk(&r->p);

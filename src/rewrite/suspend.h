@@ -10,8 +10,11 @@
 #include "flush/flush.h"
 #include "inject/program.h"
 
-/* Whether that can happen: for JavaScript hosts, if the program imports functions other than
+/* Whether the host does that: a JavaScript host, if the program imports functions other than
  * WASI's, or is one of several modules (`module_id`): the other ones leave its stack, too. */
+bool stacks_are_hosts(const WasmModule *m, const WasmAsyncify *asyncify, HostChoice host,
+                      uint32_t module_id);
+/* Whether it can happen at all. */
 bool stacks_may_change(const WasmModule *m, const WasmAsyncify *asyncify, HostChoice host,
                        uint32_t module_id);
 /* The number of a module that calls other ones and is called by them: one that is linked

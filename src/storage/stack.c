@@ -32,10 +32,17 @@ bool stack_is_in_program(const Plan *plan, bool imported) {
     return calls(plan, NULL) && (!imported || stack_is_read(plan));
 }
 
-void stack_helpers(const Plan *plan, bool imported, bool *used) {
-    if (calls(plan, NULL) && !stack_is_in_program(plan, imported))
+bool stack_switches(const Plan *plan) {
+    return (calls(plan, "suspend") || calls(plan, "resume")) && !stack_is_engines(plan);
+}
+
+void stack_helpers(const Plan *plan, bool imported, bool switches, bool *used) {
+    bool inside = stack_is_in_program(plan, imported);
+    if (switches)
+        used[HELPER_FRAME_PUSH] = used[HELPER_FRAME_POP] = true;
+    if (calls(plan, NULL) && !inside)
         used[HELPER_STACK_TOP] = used[HELPER_STACK_SET_TOP] = used[HELPER_STACK_PUT] = true;
-    if (!stack_is_in_program(plan, imported) || (!calls(plan, "sample") && !calls(plan, "collect")))
+    if (!inside || (!calls(plan, "sample") && !calls(plan, "collect")))
         return;
     used[HELPER_TREE_GO_UNTIMED] = used[HELPER_TREE_DESCEND] = used[HELPER_TREE_ADD] = true;
     used[HELPER_TREE_HERE] |= calls(plan, "collect");
@@ -125,19 +132,54 @@ static void add_engine(StackPlaces *at, const Plan *plan, WasmModule *m, const u
     wasm_add_export(m, STR(STACK_ADD_EXPORT), WASM_SPACE_FUNC, add);
 }
 
+/* Stacks of which the host says when they are left: their frames are set aside, the outermost one
+ * first, how many bytes they are, and the top. */
+static void add_switches(StackPlaces *at, WasmModule *m, const uint32_t *helpers) {
+    at->suspend = emit_function(
+        m, "whammc.stack_suspend",
+        "param $id i32 local $end i32 $frame i32 $memory=%u $top=%u $push=%u $frames=%d"
+        " loop"
+        "   local.get $end i32.const $frames i32.add i32.load $memory 0 local.tee $frame"
+        "   if"
+        "     local.get $id local.get $frame i64.extend_i32_u call $push"
+        "     local.get $end i32.const 4 i32.add local.set $end br 1"
+        "   end"
+        " end"
+        " local.get $id local.get $end i64.extend_i32_u call $push"
+        " local.get $id global.get $top i64.extend_i32_u call $push"
+        " i32.const 0 global.set $top i32.const 0 i32.const 0 i32.store $memory $frames",
+        at->memory, at->top, helpers[HELPER_FRAME_PUSH], STACK_FRAMES);
+    at->resume = emit_function(
+        m, "whammc.stack_resume",
+        "param $id i32 result i32 local $end i32 $at i32 $memory=%u $top=%u $pop=%u $frames=%d"
+        " local.get $id call $pop i32.wrap_i64 global.set $top"
+        " local.get $id call $pop i32.wrap_i64 local.tee $end local.tee $at"
+        " i32.const 0 i32.store $memory $frames"
+        " block loop"
+        "   local.get $at i32.eqz br_if 1"
+        "   local.get $at i32.const 4 i32.sub local.tee $at"
+        "   local.get $id call $pop i32.wrap_i64 i32.store $memory $frames"
+        "   br 0"
+        " end end"
+        " local.get $end",
+        at->memory, at->top, helpers[HELPER_FRAME_POP], STACK_FRAMES);
+}
+
 static uint32_t add_reset(const StackPlaces *at, WasmModule *m) {
     return emit_function(m, "whammc.stack_reset",
                          "i32.const 0 global.set %u i32.const 0 i32.const 0 i32.store %u %d",
                          at->top, at->memory, STACK_FRAMES);
 }
 
-void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, const uint32_t *helpers) {
+void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, bool switches,
+               const uint32_t *helpers) {
     *at = (StackPlaces){
         .sample = UINT32_MAX, .tell = UINT32_MAX, .collect = UINT32_MAX, .place = UINT32_MAX};
     if (stack_is_engines(plan)) {
         add_engine(at, plan, m, helpers);
         return;
     }
+    at->switches = switches;
     uint32_t beyond = (m->funcs.len + STACK_FRAMES) * STACK_STEP; /* bytes: see runtime/stack.h */
     uint32_t pages = STACK_PAGES + (beyond >> 16);
     WasmLimits limits = {.min = pages,
@@ -155,6 +197,8 @@ void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, const uint32_t 
         at->tell = add_tell(m);
     if (calls(plan, "collect"))
         at->collect = add_collect(at, m, helpers);
+    if (switches)
+        add_switches(at, m, helpers);
 }
 
 void stack_import(StackPlaces *at, const uint32_t *helpers) {
@@ -227,6 +271,16 @@ static void put_outermost(const StackPlaces *at, Buf *out) {
         emit(out, "local.get %u i32.eqz", at->place);
 }
 
+/* Where functions return when a stack is left, and are called again, they take care of their frames
+ * themselves; some are active then. */
+static void put_switch(const StackPlaces *at, const WasmModule *m, StackOp op, Buf *out) {
+    uint32_t func = op == STACK_SUSPEND ? at->suspend : at->resume;
+    if (at->switches)
+        emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, func));
+    else
+        emit(out, op == STACK_SUSPEND ? "drop" : "drop i32.const 1");
+}
+
 /* An operation where the engine's stack is the only one. */
 static void put_of_engine(const StackPlaces *at, const WasmModule *m, StackOp op, Buf *out) {
     switch (op) {
@@ -235,6 +289,8 @@ static void put_of_engine(const StackPlaces *at, const WasmModule *m, StackOp op
         emit(out, "call %u drop", wasm_final(m, WASM_SPACE_FUNC, at->every));
         break;
     case STACK_SAMPLE: emit(out, "drop drop"); break;
+    case STACK_SUSPEND: emit(out, "drop"); break;
+    case STACK_RESUME: emit(out, "drop i32.const 0"); break;
     case STACK_COLLECT: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->collect)); break;
     case STACK_LEAVE:
     case STACK_CUT:
@@ -255,5 +311,7 @@ void stack_put(const StackPlaces *at, const WasmModule *m, StackOp op, Buf *out)
     case STACK_SAMPLE: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->sample)); break;
     case STACK_TELL: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->tell)); break;
     case STACK_COLLECT: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->collect)); break;
+    case STACK_SUSPEND:
+    case STACK_RESUME: put_switch(at, m, op, out); break;
     }
 }

@@ -33,9 +33,11 @@ typedef struct StackPlaces {
     uint32_t memory;
     uint32_t top; /* a global: the place of the next function that is not passed one */
     uint32_t sample, tell, collect, every; /* functions */
+    uint32_t suspend, resume;              /* if the host leaves stacks (`switches`) */
     const uint32_t *helpers;               /* handles of the runtime's functions */
     bool runtime;                          /* the imported runtime keeps the stack */
     bool engine;                           /* there is none but the engine's */
+    bool switches;
     /* Of the function to which code is added: a local with its place, UINT32_MAX = it has none;
      * the bytes of its frame; whether its calls may leave something above that; whether the host
      * can call it; and whether it is the one to put the place back then. */
@@ -52,10 +54,14 @@ bool stack_is_read(const Plan *plan);
 /* Whether it is used and in the program, not in an imported runtime, where each operation is a
  * call. */
 bool stack_is_in_program(const Plan *plan, bool imported);
-/* Marks the helpers that its functions, and the code of frames, call. */
-void stack_helpers(const Plan *plan, bool imported, bool *used);
+/* Whether scripts set frames aside where stacks are left. */
+bool stack_switches(const Plan *plan);
+/* Marks the helpers that its functions, and the code of frames, call. `switches`: frames are set
+ * aside where the host says that a stack is left; no host says so to an imported runtime. */
+void stack_helpers(const Plan *plan, bool imported, bool switches, bool *used);
 /* Adds it to the program, when the helpers are linked and the module is not laid out. */
-void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, const uint32_t *helpers);
+void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, bool switches,
+               const uint32_t *helpers);
 /* The same if the imported runtime keeps it. */
 void stack_import(StackPlaces *at, const uint32_t *helpers);
 
