@@ -244,15 +244,21 @@ uint32_t tree_enter(uint32_t function, uint64_t now) {
     return enter(function, 0);
 }
 
+/* What is called from outside of all functions has no site: the one that is given is that of an
+ * earlier call. */
+INLINE uint32_t enter_at(uint32_t function, uint32_t site) {
+    return enter(function, current() == ROOT ? 0 : site);
+}
+
 VALUES_EXPORT(tree_enter_at)
 uint32_t tree_enter_at(uint32_t function, uint32_t site, uint64_t now) {
     spend(now);
-    return enter(function, site);
+    return enter_at(function, site);
 }
 
 VALUES_EXPORT(tree_enter_untimed_at)
 uint32_t tree_enter_untimed_at(uint32_t function, uint32_t site) {
-    return enter(function, site);
+    return enter_at(function, site);
 }
 
 VALUES_EXPORT(tree_leave)
