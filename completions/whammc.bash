@@ -103,13 +103,13 @@ _whammc() {
                 _whammc_words '-o --output= --host= --keep-debug --no-optimise --no-coalesce --exact-traps --bodies= --metrics -j --jobs= -v --verbose --message-format= -h --help' ;;
             run)
                 _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --exclude-from= --names= --debug-file= --path-map= --monitor= --link= --engine= --engine-option= --dir= --env= --clock= --http= --http-token= --push= --push-seconds= -o --output=
-                    --report-format= --build-id --top= --by= --sort= --nonzero --hex --lines --metrics --no-demangle --message-format= -h --help' ;;
+                    --report-format= --build-id --top= --by= --sort= --nonzero --hex --lines --metrics --by-thread --no-demangle --message-format= -h --help' ;;
             profile)
                 _whammc_words '--style= --interval= --sampler= --counts --format= -o --output= --save= --top= --cpu= --counts-only --no-calibrate --exclude= --min-size= --exclude-from= --names= --auto-exclude
-                    --sample= --max-depth= --memory --value= --sample-bytes= --alloc= --engine= --engine-option= --dir= --env= --clock= --http= --http-token= --push= --push-seconds= --lines --inlined --debug-file= --path-map= --label= --metrics --no-demangle --message-format= -h --help' ;;
+                    --sample= --max-depth= --memory --value= --sample-bytes= --alloc= --engine= --engine-option= --dir= --env= --clock= --http= --http-token= --push= --push-seconds= --lines --inlined --debug-file= --path-map= --label= --metrics --by-thread --no-demangle --message-format= -h --help' ;;
             report)
                 _whammc_words '--format= -o --output= --module= --only= --names= --variable= --flush= --top= --by= --sort= --nonzero --hex --lines --inlined
-                    --debug-file= --path-map= --include-objects= --label= --fail-if= --base= --diff= --suggest-exclude --no-demangle --message-format= -h --help' ;;
+                    --debug-file= --path-map= --include-objects= --label= --fail-if= --base= --diff= --suggest-exclude --by-thread --no-demangle --message-format= -h --help' ;;
             annotate)
                 _whammc_words '--format= -o --output= --variable= --flush= --instructions --names= --debug-file= --path-map= --color= --no-demangle
                     --message-format= -h --help' ;;

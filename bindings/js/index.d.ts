@@ -262,6 +262,8 @@ export interface Variable {
 export interface Row {
   /** What its module is called; null if the report has only one. */
   module: string | null;
+  /** The number of its thread, 0 for the main thread; null if threads were added up. */
+  thread: string | null;
   script: string;
   variable: string;
   id: string;
@@ -329,8 +331,9 @@ export interface TextOptions {
   which?: number;
 }
 
-/** Reads a report from the output of a program. */
-export function readReport(text: string | Bytes, options?: TextOptions & { module?: Bytes; locations?: Locations }): Promise<Report>;
+/** Reads a report from the output of a program. `byThread`: threads are kept apart, instead of being added up. */
+export function readReport(text: string | Bytes,
+  options?: TextOptions & { module?: Bytes; locations?: Locations; byThread?: boolean }): Promise<Report>;
 
 /** A report. It holds memory of the compiler until it is closed or garbage-collected. */
 export class Report {

@@ -16,7 +16,8 @@
 /* A report as a table: a record for each match site of a probe, each probe, and each script. */
 typedef struct Records {
     size_t count;
-    uint32_t *module, *script, *probe, *fname, *instruction; /* into `names`; UINT32_MAX = none */
+    uint32_t *module, *thread, *script, *probe, *fname,
+        *instruction; /* into `names`; UINT32_MAX = none */
     uint32_t *fid, *pc;
     uint32_t *row;      /* of the report: the first of the record */
     uint8_t *has_place; /* a bit each */
@@ -272,7 +273,7 @@ static uint32_t intern(Records *t, Table *names, const char *name) {
 
 /* What a row is of: rows of several variables that agree in this are one record. */
 typedef struct Key {
-    uint32_t module, script, probe, fid, pc;
+    uint32_t module, thread, script, probe, fid, pc;
     uint32_t copy; /* how many rows of the same variable agree in the rest, too, and came before */
     bool has_place;
 } Key;
@@ -288,7 +289,8 @@ typedef struct Tables {
 
 static bool key_is(const Records *t, const Tables *tables, size_t i, const Key *key) {
     bool has_place = t->has_place[i / 8] >> i % 8 & 1;
-    return t->module[i] == key->module && t->script[i] == key->script && t->probe[i] == key->probe &&
+    return t->module[i] == key->module && t->thread[i] == key->thread &&
+           t->script[i] == key->script && t->probe[i] == key->probe &&
            has_place == key->has_place && t->fid[i] == key->fid && t->pc[i] == key->pc &&
            tables->copy[i] == key->copy;
 }
@@ -296,14 +298,15 @@ static bool key_is(const Records *t, const Tables *tables, size_t i, const Key *
 /* The record with this key, which is made, of this row of the report, if there is none. */
 static size_t record_of(Records *t, Tables *tables, const Key *key, size_t row) {
     Table *known = &tables->records;
-    uint64_t hash = mix(mix(mix(key->has_place, key->module), key->script), key->probe);
-    size_t at = mix(mix(mix(hash, key->fid), key->pc), key->copy) & known->mask;
+    uint64_t hash = mix(mix(mix(key->has_place, key->module), key->thread), key->script);
+    size_t at = mix(mix(mix(mix(hash, key->probe), key->fid), key->pc), key->copy) & known->mask;
     for (; known->slots[at]; at = (at + 1) & known->mask)
         if (key_is(t, tables, known->slots[at] - 1, key))
             return known->slots[at] - 1;
     size_t i = t->count++;
     known->slots[at] = (uint32_t)t->count;
     t->module[i] = key->module;
+    t->thread[i] = key->thread;
     t->script[i] = key->script;
     t->probe[i] = key->probe;
     t->fid[i] = key->fid;
@@ -332,6 +335,7 @@ static uint32_t times_before(const Records *t, Tables *tables, size_t record, ui
 static bool allocate(Records *t, Tables *tables, size_t n) {
     size_t some = n ? n : 1;
     t->module = malloc(some * sizeof *t->module);
+    t->thread = malloc(some * sizeof *t->thread);
     t->script = malloc(some * sizeof *t->script);
     t->probe = malloc(some * sizeof *t->probe);
     t->fname = malloc(some * sizeof *t->fname);
@@ -340,15 +344,16 @@ static bool allocate(Records *t, Tables *tables, size_t n) {
     t->fid = malloc(some * sizeof *t->fid);
     t->pc = malloc(some * sizeof *t->pc);
     t->has_place = calloc(some / 8 + 1, 1);
-    t->names = malloc(5 * some * sizeof *t->names);
+    t->names = malloc(6 * some * sizeof *t->names);
     t->record = malloc(some * sizeof *t->record);
     t->variable = malloc(some * sizeof *t->variable);
     t->value = malloc(some * sizeof *t->value);
     tables->copy = malloc(some * sizeof *tables->copy);
     tables->times = malloc(some * sizeof *tables->times);
-    return t->module && t->script && t->probe && t->row && t->fname && t->instruction && t->fid && t->pc &&
-           t->has_place && t->names && t->record && t->variable && t->value && tables->copy &&
-           tables->times && table_new(&tables->names, 5 * n) && table_new(&tables->records, n) &&
+    return t->module && t->thread && t->script && t->probe && t->row && t->fname &&
+           t->instruction && t->fid && t->pc && t->has_place && t->names && t->record &&
+           t->variable && t->value && tables->copy && tables->times &&
+           table_new(&tables->names, 6 * n) && table_new(&tables->records, n) &&
            table_new(&tables->values, n);
 }
 
@@ -362,6 +367,7 @@ static void fill(Records *t, WhammcReport *r, const uint8_t *wanted, bool mangle
             continue;
         const char *fname = mangled || !row->shown_fname ? row->fname : row->shown_fname;
         Key key = {intern(t, &tables->names, row->module),
+                   intern(t, &tables->names, row->thread),
                    intern(t, &tables->names, variables[row->variable].script),
                    intern(t, &tables->names, row->probe),
                    row->has_place ? row->fid : 0,
@@ -385,7 +391,7 @@ static Records *records_new(WhammcReport *r, const uint8_t *wanted, int mangled)
     Tables tables = {0};
     whammc_report_rows(r, &n);
     Records *t = calloc(1, sizeof *t);
-    bool ok = t && n < UINT32_MAX / 5 && allocate(t, &tables, n);
+    bool ok = t && n < UINT32_MAX / 6 && allocate(t, &tables, n);
     if (ok)
         fill(t, r, wanted, mangled != 0, &tables);
     free(tables.names.slots);
@@ -410,6 +416,7 @@ static void records_free(Records *t) {
     if (!t)
         return;
     free(t->module);
+    free(t->thread);
     free(t->script);
     free(t->probe);
     free(t->fname);

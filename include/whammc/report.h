@@ -96,6 +96,14 @@ whammc_status whammc_report_subtract(WhammcReport *r, const char *name, const vo
 whammc_status whammc_report_read_image(WhammcReport *r, const char *name, const void *image,
                                        size_t size, const void *values, size_t values_size);
 
+/*
+ * Whether the reports that are read into r from now on keep threads apart: what all instances of a
+ * module in one thread have counted is added up, and threads stand side by side, in the order of
+ * their numbers; the main thread has the number 0. Threads of several processes or texts that have
+ * the same number are one. At first it is not so, and all threads are added up.
+ */
+void whammc_report_by_thread(WhammcReport *r, bool by_thread);
+
 /* The number of reports in the text; of several instances, of that which has made the most. */
 size_t whammc_report_count(const WhammcReport *r);
 /* Whether the report ends in the middle of a row, or is known to end too early. */
@@ -268,6 +276,7 @@ const WhammcVariable *whammc_report_variables(WhammcReport *r, size_t *n);
 typedef struct WhammcRow {
     size_t variable;         /* index into whammc_report_variables */
     const char *module;      /* what its module is called; NULL: the report has only one */
+    const char *thread;      /* the number of its thread: whammc_report_by_thread; else NULL */
     const char *id;          /* "36", in CSV also "(4; 5)" */
     const char *fname;       /* the function's name in the report; NULL: the row has no function */
     const char *shown_fname; /* for people: the module's name if the report has only a number,

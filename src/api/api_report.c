@@ -107,6 +107,10 @@ size_t whammc_report_warning_count(const WhammcReport *r) {
 
 /* ---- reading ---- */
 
+void whammc_report_by_thread(WhammcReport *r, bool by_thread) {
+    r->by_thread = by_thread;
+}
+
 /* A report without rows is an empty text in JSON. */
 static bool is_empty_json(Str text, uint32_t which) {
     for (uint32_t i = 0; i < text.len; i++)
@@ -140,6 +144,7 @@ whammc_status whammc_report_read(WhammcReport *r, const char *name, const void *
     Str text = {r->text, (uint32_t)size};
     locale_t before = api_enter(r);
     Buf why = {0};
+    r->modules.by_thread = r->by_thread;
     bool found = modules_read(&r->modules, text, which, &why);
     api_leave(before);
     if (!found && is_empty_json(text, which)) {
@@ -172,6 +177,7 @@ static void combine(WhammcReport *r, WhammcReport *other, bool less) {
 static whammc_status read_and_combine(WhammcReport *r, const char *name, const void *bytes,
                                       size_t size, uint32_t which, bool less) {
     WhammcReport *other = whammc_report_new();
+    other->by_thread = r->modules.by_thread;
     whammc_status status = whammc_report_read(other, name, bytes, size, which);
     uint32_t before = r->modules.all.len;
     api_forget_messages(r);
@@ -398,27 +404,62 @@ static bool read_module(WhammcReport *r, uint32_t module, bool tree, ViewFormat 
     if (!read_profile(p, report, tree, variables_of(options)))
         return false;
     profile_name(p, report, api_places(r, module), &r->homes, !options->mangled);
-    api_note_nameless(r, module, p);
+    if (r->modules.all.at[module].module == module)
+        api_note_nameless(r, module, p);
     add_sources(r, module, format, options, p);
     return true;
+}
+
+/* "thread 3". */
+static Str thread_name(const WhammcReport *r, uint32_t module, Arena *arena) {
+    Str thread = *api_thread(r, module);
+    return str_is(thread, "0") ? STR("main thread")
+                               : str_of(arena_printf(arena, "thread %.*s", STR_ARG(thread)));
+}
+
+/* What tells apart a module, in a thread: "app.wasm, thread 3"; NULL = there is only one. */
+static const Str *name_of(const WhammcReport *r, uint32_t module, Arena *arena) {
+    const Str *title = api_title(r, module);
+    if (!api_thread(r, module))
+        return title;
+    Str *name = arena_new(arena, Str), thread = thread_name(r, module, arena);
+    *name = title ? str_of(arena_printf(arena, "%.*s, %.*s", STR_ARG(*title), STR_ARG(thread)))
+                  : thread;
+    return name;
+}
+
+/* In a tree threads have nodes; elsewhere functions tell their thread. */
+static ProfilePart part_of(const WhammcReport *r, uint32_t module, bool tree, Arena *arena) {
+    bool rooted = tree && r->modules.by_thread;
+    Str *thread = rooted ? arena_new(arena, Str) : NULL;
+    if (rooted)
+        *thread = thread_name(r, module, arena);
+    bool apart = r->modules.by_thread && !rooted;
+    return (ProfilePart){.module_id = apart ? 0 : r->homes.all.at[module].module_id,
+                         .module = 1 + (rooted ? r->modules.all.at[module].module : module),
+                         .title = rooted ? api_title(r, module) : name_of(r, module, arena),
+                         .thread = thread};
 }
 
 /* The profiles of all modules that have one, together. */
 static bool read_modules(WhammcReport *r, bool tree, ViewFormat format,
                          const WhammcReportOptions *options, Profile *p) {
     uint32_t n = r->modules.all.len;
-    if (n == 1)
+    if (n == 1 && !r->modules.by_thread)
         return read_module(r, 0, tree, format, options, p);
     bool any = false;
     for (uint32_t i = 0; i < n; i++) {
         Profile one = {0};
+        Arena names = {0};
         bool ok = read_module(r, i, tree, format, options, &one);
-        if (ok && !profile_join(p, &one, *api_title(r, i), r->homes.all.at[i].module_id))
+        ProfilePart part = part_of(r, i, tree, &names);
+        if (ok && !profile_join(p, &one, &part))
             diag_hint(&r->diags,
                       diag(&r->diags, DIAG_MORE_VARIABLES, NO_SPAN,
                            "%s: %.*s has a tree with other values, which is left out", r->name,
-                           STR_ARG(*api_title(r, i))),
+                           STR_ARG(r->modules.all.at[i].title)),
                       "--only=MODULE shows one module");
+        arena_free(&names);
         any |= ok;
         if (!ok && one.problem)
             p->problem = one.problem;
@@ -504,11 +545,14 @@ static bool write_heap_of(WhammcReport *r, uint32_t module, const WhammcReportOp
         profile_free(&p);
         return false;
     }
-    if (api_title(r, module)) {
+    Arena names = {0};
+    const Str *name = name_of(r, module, &names);
+    if (name) {
         buf_str(out, out->len ? STR("\n") : STR(""));
-        escape_shown(out, *api_title(r, module));
+        escape_shown(out, *name);
         buf_str(out, STR("\n\n"));
     }
+    arena_free(&names);
     if (program)
         api_locator_begin(&l, program->debug, program->name, &r->diags);
     if (program && options->lines)
@@ -579,16 +623,28 @@ static bool has_locations(const ReportProgram *p) {
     return (p->debug && p->debug->file) || locations_mentioned(bytes);
 }
 
-/* Adds the stacks of one module; false if it has none. `why` as for stacks_read. */
-static bool read_stacks(WhammcReport *r, uint32_t module, const WhammcReportOptions *options,
-                        const Labels *labels, Stacks *s, StacksProblem *why) {
+typedef Vec(StacksPart) StacksParts;
+
+/* Of a module: one for each thread, if these are kept apart. */
+static void parts_of(const WhammcReport *r, uint32_t module, StacksParts *out) {
+    for (uint32_t i = module; i < r->modules.all.len; i++)
+        if (r->modules.all.at[i].module == module)
+            vec_push(out, ((StacksPart){r->modules.all.at[i].report, api_thread(r, i)}));
+}
+
+/* Adds the stacks of one module, which is called `title` if there are several; false if it has
+ * none. `why` as for stacks_read. */
+static bool read_stacks(WhammcReport *r, uint32_t module, const StacksParts *parts,
+                        const Str *title, const WhammcReportOptions *options, const Labels *labels,
+                        Stacks *s, StacksProblem *why) {
     const ReportProgram *program = r->of.at[module];
     ApiLocator l;
     bool asked = options->lines || options->inlined;
     bool located = program && (asked || has_locations(program));
-    StacksSource from = {.report = r->modules.all.at[module].report,
+    StacksSource from = {.parts = parts->at,
+                         .nparts = parts->len,
                          .places = api_places(r, module),
-                         .module = api_title(r, module),
+                         .module = title,
                          .homes = &r->homes,
                          .demangled = !options->mangled,
                          .variables = variables_of(options),
@@ -604,6 +660,26 @@ static bool read_stacks(WhammcReport *r, uint32_t module, const WhammcReportOpti
     return ok;
 }
 
+/* Those of all modules. Callgrind's format knows no threads: each is like a module there. */
+static bool read_all_stacks(WhammcReport *r, ViewFormat format, const WhammcReportOptions *options,
+                            const Labels *labels, Stacks *s, StacksProblem *why) {
+    bool any = false, by_part = format == VIEW_CALLGRIND;
+    for (uint32_t i = 0; i < r->modules.all.len; i++) {
+        const ModuleReport *one = &r->modules.all.at[i];
+        StacksParts parts = {0};
+        Arena names = {0};
+        if (by_part)
+            vec_push(&parts, ((StacksPart){one->report, NULL}));
+        else if (one->module == i)
+            parts_of(r, i, &parts);
+        const Str *title = by_part ? name_of(r, i, &names) : api_title(r, i);
+        any |= parts.len && read_stacks(r, i, &parts, title, options, labels, s, why);
+        vec_free(&parts);
+        arena_free(&names);
+    }
+    return any;
+}
+
 static void write_stacks(WhammcReport *r, ViewFormat format, const WhammcReportOptions *options,
                          Buf *out) {
     if (!has_sources(r, format, options))
@@ -611,11 +687,8 @@ static void write_stacks(WhammcReport *r, ViewFormat format, const WhammcReportO
     Stacks s = {.program = title_of(r, options), .time = options->time};
     Labels labels = {0};
     StacksProblem why = {0};
-    bool any = false;
     labels_of(options, &labels);
-    for (uint32_t i = 0; i < r->modules.all.len; i++)
-        any |= read_stacks(r, i, options, &labels, &s, &why);
-    if (any) {
+    if (read_all_stacks(r, format, options, &labels, &s, &why)) {
         mention_others(r, profile_fits(r->report, true, NULL), variables_of(options));
         for (uint32_t v = 0; options->value && v < s.values.len; v++)
             if (str_is(s.values.at[v].name, options->value))

@@ -31,6 +31,7 @@ typedef struct ReportProgram {
 
 struct WhammcReport {
     char *name, *text; /* the text that was read */
+    bool by_thread;    /* of reports that will be read */
     Modules modules;
     Vec(WhammcReport *) added;      /* whose modules stand beside those of the text */
     Vec(ReportProgram *) programs;  /* in the order in which they were given */
@@ -60,6 +61,8 @@ bool api_add_program(WhammcReport *r, const char *name, const void *bytes, size_
 const Places *api_places(const WhammcReport *r, uint32_t module);
 /* Its title, or NULL if there is only one module. */
 const Str *api_title(const WhammcReport *r, uint32_t module);
+/* The thread that it is of, or NULL if threads are not kept apart. */
+const Str *api_thread(const WhammcReport *r, uint32_t module);
 /* Warns about programs that fit no module, and rows that their programs do not have. */
 void api_check_programs(WhammcReport *r);
 /* Notes that functions of a module without a program have only numbers. */

@@ -72,7 +72,7 @@ static void give_program(WhammcReport *r, ReportProgram *p, bool first) {
     bool *fits = mem_zalloc(r->modules.all.len + 1u), given = false;
     fit_modules(r, p, fits);
     for (uint32_t i = 0; i < r->modules.all.len && !(first && given); i++)
-        if (fits[i] && !r->of.at[i]) {
+        if (fits[i] && !r->of.at[i] && r->modules.all.at[i].module == i) {
             r->of.at[i] = p;
             given = true;
         }
@@ -85,13 +85,14 @@ static void match_programs(WhammcReport *r) {
     r->of.len = 0;
     for (uint32_t i = 0; i < n; i++)
         vec_push(&r->of, NULL);
-    if (n == 1 && r->programs.len == 1) {
+    bool one = n && !r->modules.several && r->programs.len == 1;
+    if (one)
         r->of.at[0] = r->programs.at[0]; /* even if it does not fit, which is said elsewhere */
-        return;
-    }
-    for (uint32_t pass = 0; pass < 2; pass++)
+    for (uint32_t pass = 0; pass < 2 && !one; pass++)
         for (uint32_t i = 0; i < r->programs.len; i++)
             give_program(r, r->programs.at[i], pass == 0);
+    for (uint32_t i = 0; i < n; i++)
+        r->of.at[i] = r->of.at[r->modules.all.at[i].module];
 }
 
 /* By what number other modules know this one; 0 = that is not known. */
@@ -159,7 +160,11 @@ void api_note_nameless(WhammcReport *r, uint32_t module, const Profile *p) {
 /* ---- all rows ---- */
 
 const Str *api_title(const WhammcReport *r, uint32_t module) {
-    return r->modules.all.len > 1 ? &r->modules.all.at[module].title : NULL;
+    return r->modules.several ? &r->modules.all.at[module].title : NULL;
+}
+
+const Str *api_thread(const WhammcReport *r, uint32_t module) {
+    return r->modules.by_thread ? &r->modules.all.at[module].thread : NULL;
 }
 
 void api_forget_joined(WhammcReport *r) {
@@ -181,6 +186,7 @@ static void join(WhammcReport *r) {
         for (uint32_t k = 0; k < one->rows.len; k++) {
             vec_push(&all->rows, one->rows.at[k]);
             vec_last(&all->rows).module = api_title(r, i);
+            vec_last(&all->rows).thread = api_thread(r, i);
         }
     }
 }
@@ -190,8 +196,9 @@ void api_prepare(WhammcReport *r) {
         return;
     match_programs(r);
     find_homes(r);
-    r->report = r->modules.all.len == 1 ? r->modules.all.at[0].report : &r->joined;
-    if (r->modules.all.len != 1)
+    bool plain = r->modules.all.len == 1 && !r->modules.by_thread;
+    r->report = plain ? r->modules.all.at[0].report : &r->joined;
+    if (!plain)
         join(r);
 }
 

@@ -57,13 +57,14 @@ static size_t number_of(ReportContents *c, Map *known, const ReportVar *var) {
 static void fill_rows(const WhammcReport *r, ReportContents *c) {
     const Str *instructions = api_instructions(r, &c->shown); /* with NULs */
     Map known = {0};
-    Copied module = {0}, fname = {0}, shown = {0}, probe = {0};
+    Copied module = {0}, thread = {0}, fname = {0}, shown = {0}, probe = {0};
     vec_reserve(&c->rows, c->shown.rows.len);
     for (uint32_t i = 0; i < c->shown.rows.len; i++) {
         const ReportRow *row = &r->report->rows.at[i];
         WhammcRow w = {.variable = number_of(c, &known, row->var),
                        .id = text_of(&c->arena, row->id),
                        .module = row->module ? copy_of(&c->arena, &module, *row->module) : NULL,
+                       .thread = row->thread ? copy_of(&c->arena, &thread, *row->thread) : NULL,
                        .fname = copy_of(&c->arena, &fname, row->fname),
                        .shown_fname = copy_of(&c->arena, &shown, c->shown.rows.at[i].fname),
                        .probe = copy_of(&c->arena, &probe, row->probe),

@@ -47,6 +47,13 @@ enum { OPTION_BY = 1040, OPTION_SORT, OPTION_NONZERO, OPTION_HEX, OPTION_LINES, 
         OPTION_LINES, "lines", NULL, lines                                                         \
     }
 
+#define BY_THREAD_OPTION(key)                                                                      \
+    {                                                                                              \
+        key, "by-thread", NULL,                                                                    \
+            "keep the threads of the program apart, instead of adding them up: tables, CSV and "   \
+            "JSON have a column for the thread, flame graphs and call trees begin with it"         \
+    }
+
 /* Of those that show calls. */
 #define INLINED_OPTION                                                                             \
     {                                                                                              \

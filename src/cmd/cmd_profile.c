@@ -43,6 +43,7 @@ enum {
     SAMPLE_BYTES,
     ALLOC,
     CPU,
+    BY_THREAD,
 };
 
 enum { SAMPLE_MAX = 1000000 };
@@ -114,6 +115,7 @@ static const Option options[] = {
      "bytes, `count` of objects, `old` address to be freed, `out` address at which "
      "the result is stored, or address to `free`; may be repeated"},
     LABEL_OPTION,
+    BY_THREAD_OPTION(BY_THREAD),
     METRICS_OPTION,
     {NO_DEMANGLE, "no-demangle", NULL,
      "show names of C++ and Rust functions as they are in the program"},
@@ -140,7 +142,8 @@ typedef struct Settings {
     char sample[12];   /* one in so many; empty = not given */
     bool style_given, clock_given, sampler_given, counts;
     bool memories; /* the engine allows several */
-    bool top_given, format_given, counts_only, auto_exclude, no_calibrate, no_demangle, guest;
+    bool top_given, format_given, counts_only, auto_exclude, no_calibrate, no_demangle, guest,
+        by_thread;
     const char *for_module; /* the last option that commands cannot have; NULL = none */
     Look look;
     DebugOptions debug;
@@ -539,6 +542,7 @@ static bool show_of_command(void *ctx, const CommandReports *all) {
     const Settings *s = p->settings;
     const Running none = {0};
     WhammcReport *report = whammc_report_new();
+    whammc_report_by_thread(report, s->by_thread);
     bool ok = message_report(p->cli, report,
                              whammc_report_read(report, p->title, all->text.data, all->text.len,
                                                 0)) == STATUS_OK;
@@ -699,6 +703,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case OPTION_LABEL: return label_option(cli, &s->labels, value);
     case OPTION_METRICS: metrics_want(&s->metrics, value); break;
     case NO_DEMANGLE: s->no_demangle = true; break;
+    case BY_THREAD: s->by_thread = true; break;
     }
     return true;
 }

@@ -18,6 +18,7 @@ enum {
     FAIL_IF,
     BASE,
     DIFF,
+    BY_THREAD,
     NO_DEMANGLE,
     SUGGEST
 };
@@ -40,6 +41,7 @@ static const Option options[] = {
     {ONLY, "only", "MODULE",
      "show only this module of a report of several: its name, its hash, or the beginning of one of "
      "them"},
+    BY_THREAD_OPTION(BY_THREAD),
     NAMES_OPTION,
     LOOK_OPTIONS("show where in the source each site is; CSV and JSON get the columns file, line, "
                  "column and src_function. The locations come from the program of --module, or "
@@ -85,7 +87,7 @@ typedef struct Settings {
     const char *out, *names, *fail_if, *base, *only;
     Words modules;
     Given *given; /* by module */
-    bool diff;
+    bool diff, by_thread;
     WhammcReport *old; /* that of `base` */
     Words variables;
     Words labels;  /* in the end with a NULL */
@@ -194,6 +196,7 @@ static bool make(const Cli *cli, const Settings *s, WhammcReport *r, Buf *out) {
 static WhammcReport *read_base(const Cli *cli, const Settings *s) {
     WhammcReport *r = whammc_report_new();
     Buf text = {0};
+    whammc_report_by_thread(r, s->by_thread);
     bool ok = file_read(cli, s->base, &text) &&
               message_report(cli, r,
                              whammc_report_read(r, file_title(s->base), text.data, text.len, 0)) ==
@@ -224,6 +227,7 @@ static bool passes(const Cli *cli, const Settings *s, WhammcReport *r) {
 static int report(const Cli *cli, Settings *s) {
     WhammcReport *r = whammc_report_new();
     Buf out = {0};
+    whammc_report_by_thread(r, s->by_thread);
     bool ok = (s->suggest || read_all(cli, s, r)) && read_modules(cli, s, r) &&
               (!s->base || (s->old = read_base(cli, s))) &&
               (s->suggest ? exclude_suggest(cli, cli->operands[0], &s->given[0].app, &out)
@@ -263,6 +267,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case OPTION_NAMES: s->names = value; break;
     case MODULE: vec_push(&s->modules, value); break;
     case ONLY: s->only = value; break;
+    case BY_THREAD: s->by_thread = true; break;
     case FLUSH: return cli_count(cli, "flush", value, &s->flush);
     case TOP: s->top_given = true; return cli_count(cli, "top", value, &s->top);
     case OPTION_LABEL: return label_option(cli, &s->labels, value);
@@ -322,8 +327,10 @@ static int check_coverage(const Cli *cli, const Settings *s) {
         return cli_usage(cli, "that format shows lines of one program: give it with --module=APP");
     if (s->fail_if || s->base)
         return cli_usage(cli, "--fail-if is not for coverage: see 'whammc coverage --fail-under'");
-    if (s->flush || s->variables.len || s->top_given || s->only)
-        return cli_usage(cli, "--flush, --variable, --top and --only have no effect on coverage");
+    if (s->flush || s->variables.len || s->top_given || s->only || s->by_thread)
+        return cli_usage(cli,
+                         "--flush, --variable, --top, --only and --by-thread have no effect on "
+                         "coverage");
     int status = covering_check_objects(cli, s->out, &s->objects);
     return status == STATUS_OK ? cli_check_stdin(cli, (const char *const *)cli->operands,
                                                  cli->noperands, is_stdin(&s->modules))

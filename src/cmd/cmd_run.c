@@ -29,6 +29,7 @@ enum {
     NO_DEMANGLE,
     CLOCK,
     BUILD_ID,
+    BY_THREAD,
 };
 
 static const Option options[] = {
@@ -65,6 +66,7 @@ static const Option options[] = {
                  "file, line, column and src_function"),
     {NO_DEMANGLE, "no-demangle", NULL,
      "show names of C++ and Rust functions as they are in the program"},
+    BY_THREAD_OPTION(BY_THREAD),
     METRICS_OPTION,
     {0},
 };
@@ -80,7 +82,7 @@ typedef struct Settings {
     const char *engine, *out, *clock, *names;
     whammc_options options;
     uint32_t top;
-    bool no_demangle;
+    bool no_demangle, by_thread;
     const char *for_module; /* the last option that commands cannot have; NULL = none */
     Look look;
 } Settings;
@@ -354,6 +356,7 @@ static WhammcReportFormat command_format(const Settings *s) {
 
 /* Reads it, and the modules if their source locations are asked for. False after a message. */
 static bool read_of_command(const Commanded *c, const CommandReports *all, WhammcReport *r) {
+    whammc_report_by_thread(r, c->settings->by_thread);
     whammc_status status =
         whammc_report_read(r, c->cli->operands[0], all->text.data, all->text.len, 0);
     bool ok = message_report(c->cli, r, status) == STATUS_OK;
@@ -448,6 +451,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case OPTION_EXCLUDE:
     case OPTION_MIN_SIZE:
     case OPTION_EXCLUDE_FROM: return exclude_option(cli, &s->exclusion, key, value);
+    case BY_THREAD: s->by_thread = true; break;
     case 'o': s->out = value; break;
     case OPTION_NAMES: s->names = value; break;
     case OPTION_DEBUG_FILE:

@@ -1,5 +1,5 @@
 /*
- * merge/modules.c - adds up the parts of each module.
+ * merge/modules.c - adds up the parts of each module, or of each thread of a module.
  */
 #include "merge/modules.h"
 
@@ -7,13 +7,23 @@
 #include "report/value.h"
 #include "view/profile.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* ---- which parts are of one module ---- */
 
-static ModuleReport *add_module(Modules *m, const ModuleReport *new) {
+enum { NEW = UINT32_MAX };
+
+/* Adds a report of a module that is there, or else NEW. */
+static ModuleReport *add_module(Modules *m, const ModuleReport *new, uint32_t module) {
     origins_add(&m->origins, &new->origin, m->all.len);
     vec_push(&m->all, *new);
+    vec_last(&m->all).module = module == NEW ? m->all.len - 1 : module;
+    if (m->by_thread) {
+        vec_last(&m->all).thread = origins_thread(&new->origin);
+        if (module == NEW)
+            origins_add(&m->modules, &new->origin, m->all.len - 1);
+    }
     return &vec_last(&m->all);
 }
 
@@ -24,7 +34,59 @@ static ModuleReport *find_module(Modules *m, const ReportOrigin *origin) {
 
 static ModuleReport *module_of(Modules *m, const ReportOrigin *origin) {
     ModuleReport *known = find_module(m, origin);
-    return known ? known : add_module(m, &(ModuleReport){.origin = *origin});
+    if (known)
+        return known;
+    uint32_t module = origins_find(&m->modules, origin);
+    return add_module(m, &(ModuleReport){.origin = *origin},
+                      module == ORIGINS_NONE ? NEW : m->all.at[module].module);
+}
+
+/* That of a thread of a module. */
+static ModuleReport *thread_of(const Modules *m, uint32_t module, Str thread) {
+    for (uint32_t i = module; i < m->all.len; i++)
+        if (m->all.at[i].module == module && str_eq(m->all.at[i].thread, thread))
+            return &m->all.at[i];
+    return NULL;
+}
+
+/* ---- their order ---- */
+
+/* A report where it was before it is sorted. */
+typedef struct Moved {
+    ModuleReport report;
+    uint32_t from;
+} Moved;
+
+/* By the numbers of the threads. */
+static int compare_threads(const void *pa, const void *pb) {
+    const Moved *a = pa, *b = pb;
+    Str x = a->report.thread, y = b->report.thread;
+    if (x.len != y.len)
+        return x.len < y.len ? -1 : 1;
+    int order = memcmp(x.ptr, y.ptr, x.len);
+    return order ? order : a->from < b->from ? -1 : 1;
+}
+
+static void sort_threads(Modules *m) {
+    uint32_t n = m->all.len;
+    if (!m->by_thread)
+        return;
+    Moved *moved = mem_alloc((n + 1u) * sizeof *moved);
+    uint32_t *first = mem_alloc((n + 1u) * sizeof *first);
+    for (uint32_t i = 0; i < n; i++)
+        moved[i] = (Moved){m->all.at[i], i};
+    qsort(moved, n, sizeof *moved, compare_threads);
+    for (uint32_t i = n; i-- > 0;)
+        first[moved[i].report.module] = i;
+    origins_free(&m->origins);
+    origins_free(&m->modules);
+    m->all.len = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t module = first[moved[i].report.module];
+        add_module(m, &moved[i].report, module == i ? NEW : module);
+    }
+    free(moved);
+    free(first);
 }
 
 /* ---- sums ---- */
@@ -57,7 +119,7 @@ static void find_whole(const Modules *m, Origins *whole) {
 
 static bool add_part(Modules *m, ReportPart *part, const Origins *whole, Buf *why) {
     bool has_whole = origins_find(whole, &part->origin) != ORIGINS_NONE;
-    if (part->origin.less && !has_whole)
+    if ((part->origin.less && !has_whole) || (part->report.cut && has_whole && m->by_thread))
         return true;
     ModuleReport *to = module_of(m, &part->origin);
     if (part->report.cut && (to->report || has_whole)) {
@@ -76,6 +138,11 @@ static void add_parts(Modules *m, Buf *why) {
     find_whole(m, &whole);
     for (uint32_t i = 0; i < m->parts.all.len && !why->len; i++)
         add_part(m, &m->parts.all.at[i], &whole, why);
+    for (uint32_t i = 0; m->by_thread && i < m->parts.all.len; i++) {
+        const ReportPart *part = &m->parts.all.at[i];
+        if (part->report.cut && origins_find(&whole, &part->origin) != ORIGINS_NONE)
+            m->all.at[origins_find(&m->modules, &part->origin)].left_out++;
+    }
     origins_free(&whole);
 }
 
@@ -123,10 +190,16 @@ static Str title_of(Modules *m, uint32_t i, const Map *titles) {
 
 static void set_titles(Modules *m) {
     Map titles = {0};
+    m->several = false;
     for (uint32_t i = 0; i < m->all.len; i++) {
-        Str title = title_of(m, i, &titles);
-        map_put(&titles, title, i, NULL);
-        m->all.at[i].title = title;
+        ModuleReport *one = &m->all.at[i];
+        if (one->module != i) {
+            one->title = m->all.at[one->module].title;
+            continue;
+        }
+        m->several |= i > 0;
+        one->title = title_of(m, i, &titles);
+        map_put(&titles, one->title, i, NULL);
     }
     map_free(&titles);
 }
@@ -134,6 +207,7 @@ static void set_titles(Modules *m) {
 /* ---- reading ---- */
 
 bool modules_read(Modules *m, Str text, uint32_t which, Buf *why) {
+    m->origins.by_thread = m->by_thread;
     bool found = parts_read(&m->parts, text, which);
     for (uint32_t i = 0; found && i < m->parts.all.len; i++)
         value_unify(&m->parts.all.at[i].report);
@@ -141,6 +215,7 @@ bool modules_read(Modules *m, Str text, uint32_t which, Buf *why) {
         add_parts(m, why);
     for (uint32_t i = 0; found && i < m->all.len; i++)
         add_names(&m->all.at[i]);
+    sort_threads(m);
     set_titles(m);
     return found && m->all.len;
 }
@@ -148,6 +223,7 @@ bool modules_read(Modules *m, Str text, uint32_t which, Buf *why) {
 void modules_read_nothing(Modules *m) {
     vec_add(&m->all)->report = &vec_add(&m->parts.all)->report;
     m->parts.all.at[0].report.json = true;
+    m->all.at[0].thread = origins_thread(&m->all.at[0].origin);
     set_titles(m);
 }
 
@@ -198,40 +274,53 @@ static void by_form_free(ByForm *f) {
     vec_free(&f->untold);
 }
 
-/* The module to which a report of another text is added. */
-static ModuleReport *partner_of(Modules *m, const Modules *other, const ModuleReport *from,
-                                ByForm *by_form) {
-    if (m->all.len == 1 && other->all.len == 1 && !(m->all.at[0].origin.told && from->origin.told))
-        return &m->all.at[0];
-    ModuleReport *same = find_module(m, &from->origin);
-    if (same)
-        return same;
+/* The module of a report of another text, as far as its rows tell it, or NEW. */
+static uint32_t module_by_form(Modules *m, const Modules *other, const ModuleReport *from,
+                               ByForm *by_form) {
+    if (!m->several && !other->several && !(m->all.at[0].origin.told && from->origin.told))
+        return 0;
     if (!by_form->any.len)
         by_form_make(by_form, m);
     uint32_t number = by_form_find(by_form, from);
-    return number ? &m->all.at[number - 1] : NULL;
+    return number ? m->all.at[number - 1].module : NEW;
+}
+
+/* Adds a report of another text to that of its module and thread, beside which it stands if there
+ * is none. */
+static void add_other(Modules *m, Modules *other, ModuleReport *from, bool less, ByForm *by_form,
+                      Buf *why) {
+    uint32_t module = NEW;
+    ModuleReport *to = find_module(m, &from->origin);
+    if (!to && (module = module_by_form(m, other, from, by_form)) != NEW)
+        to = m->by_thread ? thread_of(m, module, from->thread) : &m->all.at[module];
+    bool told = from->origin.told && m->all.at[0].origin.told;
+    if (!to && !less && (told || module != NEW)) {
+        uint32_t known = origins_find(&m->modules, &from->origin);
+        add_module(m, from, known == ORIGINS_NONE ? module : m->all.at[known].module);
+        *from = (ModuleReport){.report = from->report}; /* its sum is ours now */
+        return;
+    }
+    if (!to && module != NEW) {
+        buf_printf(why, "thread %.*s has not reported before", STR_ARG(from->thread));
+        return;
+    }
+    if (!to)
+        to = &m->all.at[0]; /* which will say what is different */
+    if (combine(to, from->report, less, why))
+        to->instances += from->instances;
 }
 
 bool modules_add(Modules *m, Modules *other, bool less, Buf *why) {
     ByForm by_form = {0};
-    for (uint32_t i = 0; i < other->all.len && !why->len; i++) {
-        ModuleReport *from = &other->all.at[i];
-        ModuleReport *to = partner_of(m, other, from, &by_form);
-        if (!to && !less && from->origin.told && m->all.at[0].origin.told) {
-            add_module(m, from);
-            *from = (ModuleReport){.report = from->report}; /* its sum is ours now */
-            continue;
-        }
-        if (!to)
-            to = &m->all.at[0]; /* which will say what is different */
-        if (combine(to, from->report, less, why))
-            to->instances += from->instances;
-    }
+    assert(m->by_thread == other->by_thread);
+    for (uint32_t i = 0; i < other->all.len && !why->len; i++)
+        add_other(m, other, &other->all.at[i], less, &by_form, why);
     if (!less) {
         m->parts.threads.began += other->parts.threads.began;
         m->parts.threads.complete += other->parts.threads.complete;
     }
     by_form_free(&by_form);
+    sort_threads(m);
     set_titles(m);
     return !why->len;
 }
@@ -274,15 +363,19 @@ ModuleReport *modules_named(const Modules *m, Str name) {
     return NULL;
 }
 
-void modules_select(Modules *m, ModuleReport *one) {
-    ModuleReport kept = *one;
-    for (uint32_t i = 0; i < m->all.len; i++)
-        if (&m->all.at[i] != one)
-            merge_free(m->all.at[i].merge);
-    m->all.at[0] = kept;
-    m->all.len = 1;
+void modules_select(Modules *m, const ModuleReport *one) {
+    uint32_t module = one->module, n = m->all.len;
     origins_free(&m->origins);
-    origins_add(&m->origins, &kept.origin, 0);
+    origins_free(&m->modules);
+    m->all.len = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        ModuleReport kept = m->all.at[i];
+        if (kept.module == module)
+            add_module(m, &kept, m->all.len ? 0 : NEW);
+        else
+            merge_free(kept.merge);
+    }
+    m->several = false;
 }
 
 /* ---- warnings ---- */
@@ -327,6 +420,7 @@ void modules_free(Modules *m) {
         merge_free(m->all.at[i].merge);
     vec_free(&m->all);
     origins_free(&m->origins);
+    origins_free(&m->modules);
     parts_free(&m->parts);
     arena_free(&m->arena);
 }

@@ -1,5 +1,6 @@
 /*
- * merge/modules.h - the reports of a text, by module: those of instances are added up.
+ * merge/modules.h - the reports of a text, by module, and on request by thread: those of instances
+ * are added up.
  */
 #ifndef WHAMMC_MERGE_MODULES_H
 #define WHAMMC_MERGE_MODULES_H
@@ -9,9 +10,12 @@
 #include "report/parts.h"
 #include "report/places.h"
 
-/* What all instances of a module have reported. */
+/* What all instances of a module have reported, or those of a thread. */
 typedef struct ModuleReport {
     ReportOrigin origin; /* of one of them */
+    Str thread;          /* its number, if threads are kept apart */
+    uint32_t module;     /* the first ModuleReport of this module; its own number if threads are not
+                            kept apart */
     Str title;           /* what it is called in output with several modules */
     Report *report;      /* the sum; its tuples and maps are JSON */
     Merge *merge;        /* NULL = nothing was added */
@@ -21,9 +25,12 @@ typedef struct ModuleReport {
 
 /* A zeroed one is valid and empty. Release with modules_free. */
 typedef struct Modules {
+    bool by_thread; /* threads are kept apart; set before anything is read */
+    bool several;   /* they are of more than one module */
     ReportParts parts;
-    Vec(ModuleReport) all; /* in the order of the text */
+    Vec(ModuleReport) all; /* in the order of the threads, and of the text */
     Origins origins;       /* of them */
+    Origins modules;       /* whatever their threads are, if these are kept apart */
     Arena arena;           /* titles */
 } Modules;
 
@@ -56,7 +63,7 @@ ModuleReport *modules_of_program(const Modules *m, const Places *places, Buf *wh
  * there is none. */
 ModuleReport *modules_named(const Modules *m, Str name);
 /* Leaves out all other modules. */
-void modules_select(Modules *m, ModuleReport *one);
+void modules_select(Modules *m, const ModuleReport *one);
 
 /* Warns of what is wrong with the reports; `name`: what their text is called. */
 void modules_warn(const Modules *m, const char *name, Str text, Diags *diags);

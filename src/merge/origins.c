@@ -3,20 +3,35 @@
  */
 #include "merge/origins.h"
 
-void origins_add(Origins *all, const ReportOrigin *o, uint32_t number) {
-    if (!o->told)
-        return;
-    if (o->module.len)
-        map_put(&all->modules, o->module, number, NULL);
-    if (!o->name.ptr)
-        return;
-    map_put(&all->names, o->name, number, NULL);
-    if (!o->module.len)
-        map_put(&all->bare, o->name, number, NULL);
+Str origins_thread(const ReportOrigin *o) {
+    return o->thread.len && !str_is(o->thread, "main") ? o->thread : STR("0");
 }
 
-static uint32_t first(const Map *m, Str key) {
-    const uint64_t *number = key.ptr ? map_get(m, key) : NULL;
+/* The text, after the thread where these are told apart; in `room`. */
+static Str key_of(const Origins *all, const ReportOrigin *o, Str text, Buf *room) {
+    if (!all->by_thread)
+        return text;
+    room->len = 0;
+    buf_name(room, origins_thread(o));
+    buf_str(room, text);
+    return buf_view(room);
+}
+
+void origins_add(Origins *all, const ReportOrigin *o, uint32_t number) {
+    Buf room = {0};
+    if (o->told && o->module.len)
+        map_put(&all->modules, key_of(all, o, o->module, &room), number, NULL);
+    if (o->told && o->name.ptr)
+        map_put(&all->names, key_of(all, o, o->name, &room), number, NULL);
+    if (o->told && o->name.ptr && !o->module.len)
+        map_put(&all->bare, key_of(all, o, o->name, &room), number, NULL);
+    buf_free(&room);
+}
+
+static uint32_t first(const Origins *all, const Map *m, const ReportOrigin *o, Str text) {
+    Buf room = {0};
+    const uint64_t *number = text.ptr ? map_get(m, key_of(all, o, text, &room)) : NULL;
+    buf_free(&room);
     return number ? (uint32_t)*number : ORIGINS_NONE;
 }
 
@@ -24,8 +39,9 @@ uint32_t origins_find(const Origins *all, const ReportOrigin *o) {
     if (!o->told)
         return ORIGINS_NONE;
     if (!o->module.len)
-        return first(&all->names, o->name);
-    uint32_t same = first(&all->modules, o->module), bare = first(&all->bare, o->name);
+        return first(all, &all->names, o, o->name);
+    uint32_t same = first(all, &all->modules, o, o->module);
+    uint32_t bare = first(all, &all->bare, o, o->name);
     return same < bare ? same : bare;
 }
 

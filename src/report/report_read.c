@@ -32,10 +32,11 @@ typedef struct Parser {
     Str first_id, first_id_type; /* of the report's first row, if that was JSON; else ptr is NULL */
     Str first_line;
     const ReportVar *last_var;
-    const Str *last_module;
+    const Str *last_module, *last_thread;
     Buf key;
     bool located;   /* it has columns with locations */
-    bool by_module; /* ... and one with the module, the last one */
+    bool by_module; /* ... and one with the module, after these */
+    bool by_thread; /* ... and one with the thread, the last one */
     bool plain;     /* the report is plain CSV */
     bool empty;     /* the line before was empty and is not in the rest yet */
     Str end;        /* the line before which the last report in CSV has ended; no ptr = none has */
@@ -186,14 +187,15 @@ static const RowLocation *read_location(Parser *p, const Str columns[LOCATION_CO
     return location;
 }
 
-/* What the column `module` has; rows of one module stand together. */
-static const Str *read_module(Parser *p, Str name) {
-    if (p->last_module && str_eq(*p->last_module, name))
-        return p->last_module;
-    Str *module = arena_new(p->arena, Str);
-    *module = name;
-    p->last_module = module;
-    return module;
+/* What the column `module` or `thread` has; rows with the same text, as *last has, stand together.
+ */
+static const Str *read_part(Parser *p, const Str **last, Str text) {
+    if (*last && str_eq(**last, text))
+        return *last;
+    Str *kept = arena_new(p->arena, Str);
+    *kept = text;
+    *last = kept;
+    return kept;
 }
 
 /* Takes the part of *s after its last ", ", and that too. */
@@ -208,12 +210,14 @@ static bool take_last_column(Str *s, Str *column) {
     return false;
 }
 
-/* In plain CSV the columns of the location and the module come after the value, which may be any
- * text, but have no ", " in them. */
+/* In plain CSV the columns of the location, the module and the thread come after the value, which
+ * may be any text, but have no ", " in them. */
 static void split_value(Parser *p, ReportRow *row) {
-    Str columns[LOCATION_COLUMNS], value = row->value, module;
+    Str columns[LOCATION_COLUMNS], value = row->value, module, thread;
+    if (p->by_thread && take_last_column(&value, &thread))
+        row->thread = read_part(p, &p->last_thread, thread);
     if (p->by_module && take_last_column(&value, &module))
-        row->module = read_module(p, module);
+        row->module = read_part(p, &p->last_module, module);
     for (uint32_t i = p->report.located ? LOCATION_COLUMNS : 0; i-- > 0;)
         if (!take_last_column(&value, &columns[i]))
             return;
@@ -289,12 +293,13 @@ enum {
     QUOTED_VALUE,
     QUOTED_LOCATION,                                    /* these may be missing */
     QUOTED_MODULE = QUOTED_LOCATION + LOCATION_COLUMNS, /* and this */
+    QUOTED_THREAD,                                      /* and this */
     QUOTED_COLUMNS
 };
 
 /* The columns that a report has besides those that all have. */
 typedef struct More {
-    bool located, by_module;
+    bool located, by_module, by_thread;
 } More;
 
 /* Takes the end of *s if it is this. */
@@ -306,6 +311,7 @@ static bool take_end(Str *s, Str end) {
 
 /* The names of the columns; *more: which of those there are that may be missing. */
 static bool is_quoted_start(Str line, More *more) {
+    more->by_thread = take_end(&line, STR(",thread"));
     more->by_module = take_end(&line, STR(",module"));
     more->located = take_end(&line, STR(",file,line,column,src_function"));
     return str_is(line,
@@ -351,7 +357,7 @@ static Str unguarded(Str s) {
 static bool quoted_row(Parser *p, Str text, uint32_t *at, bool *whole, ReportRow *row) {
     Str f[QUOTED_COLUMNS];
     uint32_t i = *at, n = 0;
-    uint32_t columns = (p->located ? QUOTED_MODULE : QUOTED_LOCATION) + p->by_module;
+    uint32_t columns = (p->located ? QUOTED_MODULE : QUOTED_LOCATION) + p->by_module + p->by_thread;
     for (;; i++) {
         if (n == columns)
             return false;
@@ -394,8 +400,10 @@ static bool quoted_row(Parser *p, Str text, uint32_t *at, bool *whole, ReportRow
         row->probe.ptr = NULL;
     if (p->located)
         row->location = read_location(p, &f[QUOTED_LOCATION]);
+    if (p->by_thread)
+        row->thread = read_part(p, &p->last_thread, f[--n]);
     if (p->by_module)
-        row->module = read_module(p, f[n - 1]);
+        row->module = read_part(p, &p->last_module, f[--n]);
     row->var = intern(p, &var);
     report_classify(row);
     return true;
@@ -409,6 +417,7 @@ enum {
     JSON_VALUE,
     JSON_LOCATION,                                  /* these may be missing */
     JSON_MODULE = JSON_LOCATION + LOCATION_COLUMNS, /* and this */
+    JSON_THREAD,                                    /* and this */
     JSON_COLUMNS
 };
 
@@ -433,8 +442,8 @@ static bool json_object(Json *j, const char *const *names, uint32_t n, Str *valu
 
 static bool json_row(Parser *p, Str line, ReportRow *row) {
     static const char *const names[JSON_COLUMNS] = {
-        "id",  "id_type", "name",  "type", "wasm_type", "script", "fname",        "probe",
-        "fid", "pc",      "value", "file", "line",      "column", "src_function", "module"};
+        "id", "id_type", "name", "type", "wasm_type", "script",       "fname",  "probe", "fid",
+        "pc", "value",   "file", "line", "column",    "src_function", "module", "thread"};
     Str v[JSON_COLUMNS] = {0};
     Json j = {p->arena, line.ptr, line.ptr + line.len};
     if (!json_object(&j, names, JSON_COLUMNS, v) || !v[0].ptr || !v[1].ptr || !v[2].ptr ||
@@ -452,7 +461,9 @@ static bool json_row(Parser *p, Str line, ReportRow *row) {
     row->location = read_location(p, &v[JSON_LOCATION]);
     p->located |= v[JSON_LOCATION].ptr || v[JSON_LOCATION + LOCATION_LINE].ptr;
     if (v[JSON_MODULE].ptr)
-        row->module = read_module(p, v[JSON_MODULE]);
+        row->module = read_part(p, &p->last_module, v[JSON_MODULE]);
+    if (v[JSON_THREAD].ptr)
+        row->thread = read_part(p, &p->last_thread, v[JSON_THREAD]);
     row->var = intern(p, &var);
     report_classify(row);
     return true;
@@ -461,21 +472,33 @@ static bool json_row(Parser *p, Str line, ReportRow *row) {
 /* ---- the reports of the text ---- */
 
 static void take(Parser *p, Report *r) {
+    const Str *module = r->rows.len ? r->rows.at[0].module : NULL;
+    const Str *thread = r->rows.len ? r->rows.at[0].thread : NULL;
     ReportOrigin origin = p->origin;
-    if (r->rows.len && r->rows.at[0].module) {
-        origin = (ReportOrigin){.told = true};
-        origin.module = origin.name = *r->rows.at[0].module;
+    if (module || thread) {
+        origin = (ReportOrigin){.told = true, .name = STR("")};
+        if (module)
+            origin.module = origin.name = *module;
+        if (thread)
+            origin.thread = *thread;
     }
+    for (uint32_t i = 0; thread && i < r->rows.len; i++)
+        r->rows.at[i].thread = NULL; /* the origin has it */
     p->taker->take(p->taker->ctx, &origin, r);
 }
 
-/* Hands over the rows of each module for itself. What is wrong with the report is told once. */
-static void take_by_module(Parser *p) {
+static bool same_part(const ReportRow *a, const ReportRow *b) {
+    return a->module == b->module && a->thread == b->thread;
+}
+
+/* Hands over the rows of each module and thread for themselves. What is wrong with the report is
+ * told once. */
+static void take_by_part(Parser *p) {
     Report *all = &p->report;
     for (uint32_t i = 0; i < all->rows.len;) {
-        const Str *module = all->rows.at[i].module;
+        const ReportRow *first = &all->rows.at[i];
         Report r = {.json = all->json, .located = all->located};
-        for (; i < all->rows.len && all->rows.at[i].module == module; i++)
+        for (; i < all->rows.len && same_part(&all->rows.at[i], first); i++)
             vec_push(&r.rows, all->rows.at[i]);
         if (i == all->rows.len) {
             r.cut = all->cut;
@@ -494,10 +517,11 @@ static void end_report(Parser *p, bool cut) {
         return;
     p->begun = false;
     r->cut |= cut;
-    for (uint32_t i = 0; (r->located || p->by_module) && p->plain && i < r->rows.len; i++)
+    bool more = r->located || p->by_module || p->by_thread;
+    for (uint32_t i = 0; more && p->plain && i < r->rows.len; i++)
         split_value(p, &r->rows.at[i]);
-    if (r->rows.len && vec_last(&r->rows).module != r->rows.at[0].module)
-        take_by_module(p);
+    if (r->rows.len && !same_part(&vec_last(&r->rows), &r->rows.at[0]))
+        take_by_part(p);
     else
         take(p, r);
     *r = (Report){0};
@@ -654,6 +678,7 @@ static void start_csv(Parser *p, bool quoted, More more, bool whole) {
     p->in = quoted ? IN_QUOTED : IN_CSV;
     p->located = more.located;
     p->by_module = more.by_module;
+    p->by_thread = more.by_thread;
     p->report.cut |= !whole;
 }
 
@@ -689,6 +714,7 @@ static void read_line(Parser *p, Str line, bool whole) {
     } else if (p->in == IN_CSV && csv_row(p, line, &row)) {
         add_row(p, &row, whole);
     } else if (p->in && str_begins(line, STR("id, id_type, "))) {
+        p->by_thread = take_end(&line, STR(", thread"));
         p->by_module = take_end(&line, STR(", module"));
         p->located = str_ends(line, STR(", file, line, column, src_function"));
         p->report.cut |= !whole;

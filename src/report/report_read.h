@@ -41,6 +41,7 @@ typedef struct ReportRow {
     const RowLocation *location; /* NULL = not known: the report has none, and nobody has asked the
                                     program (places_locate) */
     const Str *module;           /* what its module is called; NULL = there is only one */
+    const Str *thread;           /* the number of its thread; NULL = it is of all threads */
     union {
         uint64_t u; /* REPORT_CLASS_UNSIGNED; REPORT_CLASS_BOOL: 0 or 1 */
         int64_t i;
@@ -61,7 +62,7 @@ typedef struct Report {
 
 /* Whose report it is, as the line before it says; texts without ptr are not known. */
 typedef struct ReportOrigin {
-    bool told;  /* there is such a line, or a column `module` */
+    bool told;  /* there is such a line, or a column `module` or `thread` */
     bool less;  /* it is what was there before: it is subtracted */
     Str module; /* tells it apart from others */
     Str name;   /* for people */

@@ -93,7 +93,7 @@ static void put_parts(Buf *out, Str type, Str s) {
 }
 
 typedef struct Csv {
-    bool plain, lines, modules;
+    bool plain, lines, modules, threads;
     Buf ids, types, value;
 } Csv;
 
@@ -169,6 +169,8 @@ static void csv_row(Csv *c, const ReportRow *row, Buf *out) {
         csv_location(c, row->location, out);
     if (c->modules)
         csv_text(c, row->module ? *row->module : none, out);
+    if (c->threads)
+        csv_text(c, row->thread ? *row->thread : none, out);
     buf_str(out, c->plain ? STR("\n") : STR("\r\n"));
 }
 
@@ -177,8 +179,13 @@ static bool has_modules(const Report *r) {
     return r->rows.len && r->rows.at[0].module;
 }
 
+/* Whether each row is of one thread. */
+static bool has_threads(const Report *r) {
+    return r->rows.len && r->rows.at[0].thread;
+}
+
 static void write_csv(const Report *r, bool plain, bool lines, Buf *out) {
-    Csv c = {.plain = plain, .lines = lines, .modules = has_modules(r)};
+    Csv c = {.plain = plain, .lines = lines, .modules = has_modules(r), .threads = has_threads(r)};
     if (plain)
         buf_str(out, STR("\n================================= REPORT CSV FLUSH "
                          "====================================\n"
@@ -192,6 +199,8 @@ static void write_csv(const Report *r, bool plain, bool lines, Buf *out) {
                            : STR(",file,line,column,src_function"));
     if (c.modules)
         buf_str(out, plain ? STR(", module") : STR(",module"));
+    if (c.threads)
+        buf_str(out, plain ? STR(", thread") : STR(",thread"));
     buf_str(out, plain ? STR("\n") : STR("\r\n"));
     for (uint32_t i = 0; i < r->rows.len; i++)
         csv_row(&c, &r->rows.at[i], out);
@@ -263,6 +272,8 @@ static void json_row(const ReportRow *row, bool lines, Buf *out) {
         json_location(row->location, out);
     if (row->module)
         put_string(out, ",\"module\":", *row->module);
+    if (row->thread)
+        put_string(out, ",\"thread\":", *row->thread);
     buf_str(out, STR("}\n"));
 }
 

@@ -2,8 +2,9 @@
  * report/table.c - a report as tables for people.
  *
  * Rows of one variable make one table, and so do the entries of a script's or probe's map. Columns:
- * value, share of the total, a bar, the function, pc, the instruction there if it is known, and the
- * probe, which goes into the heading instead if it is the same in all rows.
+ * value, share of the total, a bar, the module and the thread if there are several, the function,
+ * pc, the instruction there if it is known, and the probe, which goes into the heading instead if
+ * it is the same in all rows.
  */
 #include "report/table.h"
 #include "report/escape.h"
@@ -268,6 +269,7 @@ typedef struct Group {
     bool entries;      /* the rows are the entries of a map, their functions are the keys */
     TotalsBy by;       /* the rows are totals */
     const Str *module; /* of all entries; NULL = there is only one */
+    const Str *thread; /* of all entries; NULL = of all threads */
     Total whole;
     double total;
     uint32_t blanks; /* rows of 0, of empty texts, and of `false` if that is left out: the last ones
@@ -330,8 +332,10 @@ static uint32_t wider(uint32_t width, uint32_t other) {
 
 /* ---- script and shared variables ---- */
 
+static const char of_thread[] = "thread ";
+
 static void print_singles(Table *t, const Report *r) {
-    uint32_t names = 0, types = 0, count = 0, values = 0, modules = 0;
+    uint32_t names = 0, types = 0, count = 0, values = 0, modules = 0, threads = 0;
     Buf text = {0};
     for (uint32_t i = 0; i < r->rows.len; i++) {
         const ReportRow *row = &r->rows.at[i];
@@ -345,6 +349,7 @@ static void print_singles(Table *t, const Report *r) {
         types = y > types ? y : types;
         values = row->class != REPORT_CLASS_TEXT && v > values ? v : values;
         modules = row->module ? wider(modules, text_width(*row->module)) : 0;
+        threads = row->thread ? wider(threads, text_width(*row->thread)) : 0;
         count++;
     }
     if (count) {
@@ -366,13 +371,19 @@ static void print_singles(Table *t, const Report *r) {
             field(t, *row->module, modules, false);
             buf_str(t->out, STR("  "));
         }
+        if (row->thread) {
+            buf_str(t->out, STR(of_thread));
+            field(t, *row->thread, threads, true);
+            buf_str(t->out, STR("  "));
+        }
         field(t, row->var->name, names, false);
         buf_str(t->out, STR("  "));
         style(t, STYLE_DIM);
         field(t, row->var->type, types, false);
         style(t, STYLE_NONE);
         buf_str(t->out, STR("  "));
-        uint32_t used = names + types + 6 + (modules ? modules + 2 : 0),
+        uint32_t used = names + types + 6 + (modules ? modules + 2 : 0) +
+                        (threads ? threads + (uint32_t)sizeof of_thread + 1 : 0),
                  rest = t->width > used ? t->width - used : 0;
         uint32_t all = row->class == REPORT_CLASS_TEXT ? text_width(value) : values;
         field(t, value, all > rest && all > TEXT_MIN ? wider(rest, TEXT_MIN) : all, true);
@@ -401,7 +412,7 @@ static const struct {
     [TOTALS_FILE] = {"file", "file", "files", "more file", "more files"}};
 
 typedef struct Columns {
-    uint32_t value, module, function, pc, instruction, location, probe;
+    uint32_t value, module, thread, function, pc, instruction, location, probe;
     bool share, bar;
 } Columns;
 
@@ -450,6 +461,8 @@ static Columns lay_out(const Table *t, const Group *g, uint32_t shown) {
         c.function = wider(c.function, text_width(row->fname));
         if (row->module)
             c.module = wider(c.module, wider(6, text_width(*row->module)));
+        if (row->thread)
+            c.thread = wider(c.thread, wider(6, text_width(*row->thread)));
         uint32_t width = text_width(instruction(t, g, row));
         if (width)
             c.instruction = wider(c.instruction, wider(INSTRUCTION_MIN, width));
@@ -471,8 +484,9 @@ static Columns lay_out(const Table *t, const Group *g, uint32_t shown) {
     uint32_t location_max = g->by ? t->width / 4 : t->width / 3; /* of lines it is the function */
     if (c.location > location_max)
         c.location = wider(location_max, LOCATION_MIN);
-    uint32_t place = 2 + (c.module ? 2 + c.module : 0) + (c.pc ? 2 + c.pc : 0) +
-                     (c.instruction ? 2 + c.instruction : 0) + (c.location ? 2 + c.location : 0);
+    uint32_t place = 2 + (c.module ? 2 + c.module : 0) + (c.thread ? 2 + c.thread : 0) +
+                     (c.pc ? 2 + c.pc : 0) + (c.instruction ? 2 + c.instruction : 0) +
+                     (c.location ? 2 + c.location : 0);
     uint32_t used = 2 + c.value + (c.share ? 8 : 0) + (c.bar ? 2 + BAR_WIDTH : 0) + place;
     uint32_t rest = t->width > used ? t->width - used : 0;
     uint32_t probe_max = rest > FUNCTION_MIN + 2 ? rest - FUNCTION_MIN - 2 : 0;
@@ -515,6 +529,10 @@ static void print_row(Table *t, const Group *g, const Columns *c, const ReportRo
     buf_str(t->out, STR("  "));
     if (c->module) {
         field(t, *row->module, c->module, false);
+        buf_str(t->out, STR("  "));
+    }
+    if (c->thread) {
+        field(t, *row->thread, c->thread, true);
         buf_str(t->out, STR("  "));
     }
     if (g->by == TOTALS_LINE || g->by == TOTALS_FILE)
@@ -561,6 +579,10 @@ static void print_columns(Table *t, const Group *g, const Columns *c) {
     buf_str(t->out, STR("  "));
     if (c->module) {
         field(t, STR("module"), c->module, false);
+        buf_str(t->out, STR("  "));
+    }
+    if (c->thread) {
+        field(t, STR("thread"), c->thread, true);
         buf_str(t->out, STR("  "));
     }
     field(t, g->entries ? STR("key") : str_of(nouns[g->by].one), c->function, false);
@@ -613,6 +635,11 @@ static void print_heading(Table *t, const Group *g, const ReportVar *var) {
     if (g->module) {
         buf_str(t->out, STR(" in "));
         escape_shown(t->out, *g->module);
+    }
+    if (g->thread) {
+        buf_str(t->out, g->module ? STR(", ") : STR(" in "));
+        buf_str(t->out, STR(of_thread));
+        escape_shown(t->out, *g->thread);
     }
     buf_str(t->out, STR(", "));
     number(t, g->rows.len, g->entries ? "entry" : nouns[g->by].shown,
@@ -724,7 +751,7 @@ static void print_maps(Table *t, const Report *r) {
         if (is_site(row) || is_single(row))
             continue;
         Report entries = {0};
-        Group g = {.entries = true, .module = row->module};
+        Group g = {.entries = true, .module = row->module, .thread = row->thread};
         maps_read(row, &entries);
         for (uint32_t k = 0; k < entries.rows.len; k++)
             vec_push(&g.rows, &entries.rows.at[k]);

@@ -57,6 +57,8 @@ static void put_key(Totals *t, const ReportRow *row) {
     buf_u8(&t->key, row->class);
     if (row->module)
         buf_name(&t->key, *row->module);
+    if (row->thread)
+        buf_name(&t->key, *row->thread);
     switch (t->by) {
     case TOTALS_LINE:
         buf_name(&t->key, l->line ? l->file : STR(""));
@@ -102,6 +104,7 @@ static ReportRow *total_of(Totals *t, const ReportRow *row) {
                                  .fname = name_of(t, row),
                                  .probe = row->probe,
                                  .module = row->module,
+                                 .thread = row->thread,
                                  .class = counts ? REPORT_CLASS_UNSIGNED : row->class,
                                  .fid = row->fid,
                                  .location = known_line ? row->location : NULL};

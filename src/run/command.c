@@ -136,11 +136,19 @@ static void put_member(Buf *out, const char *key, Str value) {
     escape_json_string(out, value);
 }
 
+/* What follows a mark in the name of a file, up to the next dot: ".thread1"; empty: it is not
+ * there. */
+static Str name_part(const char *name, const char *mark) {
+    const char *at = strstr(name, mark);
+    at = at ? at + strlen(mark) : "";
+    return (Str){at, (uint32_t)strcspn(at, ".")};
+}
+
 /* The line before a report. The name of its file tells the process and the thread. */
 static void put_head(const Entry *e, const Buf *module, uint32_t number, Buf *out) {
     const char *which = file_base(e->path) + sizeof "report" - 1;
-    const char *end = strstr(which, ".module");
-    size_t len = (end ? end : which + strlen(which) - (sizeof ".json" - 1)) - which;
+    Str process = name_part(which, "."), thread = name_part(which, ".thread");
+    bool first = !process.len || process.ptr[0] < '0' || process.ptr[0] > '9';
     char hash[FIT_HASH] = "";
     if (module->len)
         fit_hash(module->data, module->len, hash);
@@ -151,7 +159,9 @@ static void put_head(const Entry *e, const Buf *module, uint32_t number, Buf *ou
     if (*hash)
         buf_printf(out, ",\"hash\":\"%s\"", hash);
     buf_printf(out, ",");
-    put_member(out, "thread", len ? (Str){which + 1, (uint32_t)len - 1} : STR("main"));
+    put_member(out, "run", first ? STR("first") : process);
+    buf_printf(out, ",");
+    put_member(out, "thread", thread.len ? thread : STR("0"));
     buf_printf(out, ",\"instance\":%u}\n", number);
 }
 

@@ -1,7 +1,7 @@
 /*
  * stacks/firefox.c - the processed profile format of profiler.firefox.com: JSON, with tables as
  * arrays of columns. Each value is a thread, because all samples of a thread have the same kind of
- * weight.
+ * weight; or one in each thread, if these are kept apart.
  *
  * A sample is a node with a value. Its time is the sum of the times of all samples before it or,
  * for values other than times, their number in milliseconds.
@@ -289,10 +289,15 @@ static const StacksNumber *number_of(const Stacks *s, const StacksNode *n, uint3
     return NULL;
 }
 
-static void put_samples(Writer *w, uint32_t value) {
+/* A thread of the output: a value, in a thread of the program if these are kept apart. */
+typedef struct Shown {
+    uint32_t value, thread;
+} Shown;
+
+static void put_samples(Writer *w, Shown shown) {
     const Stacks *s = w->s;
-    bool times = str_is(s->values.at[value].unit, "nanoseconds");
-    bool bytes = str_is(s->values.at[value].unit, "bytes");
+    bool times = str_is(s->values.at[shown.value].unit, "nanoseconds");
+    bool bytes = str_is(s->values.at[shown.value].unit, "bytes");
     Buf stack = {0}, weight = {0};
     int64_t at = 0;
     uint32_t n = 0;
@@ -301,8 +306,9 @@ static void put_samples(Writer *w, uint32_t value) {
                : bytes ? "bytes"
                        : "samples");
     for (uint32_t i = 0; i < s->nodes.len; i++) {
-        const StacksNumber *number = number_of(s, &s->nodes.at[i], value);
-        if (!number)
+        const StacksNode *node = &s->nodes.at[i];
+        const StacksNumber *number = number_of(s, node, shown.value);
+        if (!number || (s->threads.len && node->thread != shown.thread))
             continue;
         const char *comma = n++ ? "," : "";
         buf_printf(&stack, "%s%u", comma, w->leaf.at[i]);
@@ -327,10 +333,22 @@ static void put_samples(Writer *w, uint32_t value) {
     buf_free(&weight);
 }
 
-static void put_thread(Writer *w, uint32_t value, uint32_t index) {
-    Str name = w->s->values.at[value].name;
+/* "time", or "thread 3: time". */
+static void put_thread_name(Writer *w, Shown shown) {
+    const Stacks *s = w->s;
+    Buf name = {0};
+    if (s->threads.len && str_is(s->threads.at[shown.thread], "0"))
+        buf_str(&name, STR("main thread: "));
+    else if (s->threads.len)
+        buf_printf(&name, "thread %.*s: ", STR_ARG(s->threads.at[shown.thread]));
+    buf_str(&name, s->values.at[shown.value].name);
+    escape_json_string(w->out, buf_view(&name));
+    buf_free(&name);
+}
+
+static void put_thread(Writer *w, Shown shown, uint32_t index) {
     buf_str(w->out, index ? STR(",\n{\"name\":") : STR("{\"name\":"));
-    escape_json_string(w->out, name);
+    put_thread_name(w, shown);
     buf_str(w->out, STR(",\"processName\":"));
     escape_json_string(w->out, w->s->program);
     buf_printf(w->out,
@@ -340,17 +358,19 @@ static void put_thread(Writer *w, uint32_t value, uint32_t index) {
                "\"markers\":{\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],\"phase\":[],"
                "\"category\":[],\"length\":0},\n",
                index ? "false" : "true", index + 1);
-    put_samples(w, value);
+    put_samples(w, shown);
     buf_u8(w->out, '}');
 }
 
 /* Skips inclusive values: samples are added up. */
 static void put_threads(Writer *w) {
+    const Stacks *s = w->s;
     uint32_t n = 0;
     buf_str(w->out, STR("\"threads\":["));
-    for (uint32_t i = 0; i < w->s->values.len; i++)
-        if (!w->s->values.at[i].inclusive)
-            put_thread(w, i, n++);
+    for (uint32_t thread = 0; thread < s->threads.len + !s->threads.len; thread++)
+        for (uint32_t i = 0; i < s->values.len; i++)
+            if (!s->values.at[i].inclusive)
+                put_thread(w, (Shown){i, thread}, n++);
     buf_str(w->out, STR("]}\n"));
 }
 

@@ -1,7 +1,8 @@
 /*
  * stacks/perfetto.c - a call tree as Chrome trace events, for Perfetto. Each node is a slice whose
- * length is the inclusive time of its function in this context; siblings follow each other. The
- * trace shows totals, not a time line, which reports do not have; it contains a note about this.
+ * length is the inclusive time of its function in this context; siblings follow each other. Threads
+ * that are kept apart have a track each. The trace shows totals, not a time line, which reports do
+ * not have; it contains a note about this.
  *
  * Times are in microseconds with three decimals. Without times, each call is one microsecond.
  */
@@ -17,9 +18,16 @@ static void put_time(const Profile *p, uint64_t weight, Buf *out) {
         buf_printf(out, "%" PRIu64, weight);
 }
 
-static void put_slice(const Profile *p, const ProfileNode *n, uint64_t begin, Buf *out) {
+/* The number of the track that a thread has, or that there is. */
+static void put_track(const char *phase, uint32_t track, Buf *out) {
+    buf_printf(out, ",\n{\"ph\":\"%s\",\"pid\":1,\"tid\":%u", phase, track);
+}
+
+static void put_slice(const Profile *p, const ProfileNode *n, uint32_t track, uint64_t begin,
+                      Buf *out) {
     const ProfileFunc *f = &p->funcs.at[n->func];
-    buf_str(out, STR(",\n{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"cat\":\"wasm\",\"name\":"));
+    put_track("X", track, out);
+    buf_str(out, STR(",\"cat\":\"wasm\",\"name\":"));
     escape_json_string(out, f->name);
     buf_str(out, STR(",\"ts\":"));
     put_time(p, begin, out);
@@ -35,6 +43,45 @@ static void put_slice(const Profile *p, const ProfileNode *n, uint64_t begin, Bu
     buf_str(out, STR("}}"));
 }
 
+/* The name of a track: the thread, if it has one, and what the slices are. */
+static void put_track_name(const Profile *p, const Str *thread, uint32_t track, Buf *out) {
+    put_track("M", track, out);
+    buf_str(out, STR(",\"name\":\"thread_name\",\"args\":{\"name\":\""));
+    if (thread) {
+        escape_json(out, *thread);
+        buf_str(out, STR(": "));
+    }
+    if (p->timed) {
+        buf_str(out, STR("totals, not a course of time"));
+    } else {
+        escape_json(out, vec_last(&p->values).name);
+        buf_str(out, STR(", as microseconds"));
+    }
+    buf_str(out, STR("\"}}"));
+}
+
+/* A track for each thread, or one for all. */
+static void put_tracks(const Profile *p, Buf *out) {
+    /* Where the next slice below each open node begins: children come first, self time last. */
+    uint64_t *begins = mem_zalloc((p->nodes.len + 1u) * sizeof *begins), top = 0;
+    uint32_t track = 1;
+    if (!p->by_thread)
+        put_track_name(p, NULL, track, out);
+    for (uint32_t i = 0; i < p->nodes.len; i++) {
+        const ProfileNode *n = &p->nodes.at[i];
+        if (profile_is_thread(p, n)) {
+            track += i > 0;
+            put_track_name(p, &p->funcs.at[n->func].name, track, out);
+            continue;
+        }
+        uint64_t *at = n->parent == PROFILE_NONE ? &top : &begins[n->parent];
+        begins[i] = *at;
+        *at = capped_add(*at, n->total);
+        put_slice(p, n, track, begins[i], out);
+    }
+    free(begins);
+}
+
 void stacks_perfetto(const Profile *p, Str title, Buf *out) {
     buf_str(out, STR("{\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"program\":"));
     escape_json_string(out, title);
@@ -43,25 +90,7 @@ void stacks_perfetto(const Profile *p, Str title, Buf *out) {
                      "\"traceEvents\":[\n"
                      "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":"));
     escape_json_string(out, title);
-    buf_str(out, STR("}},\n{\"ph\":\"M\",\"pid\":1,\"tid\":1,\"name\":\"thread_name\",\"args\":{"
-                     "\"name\":\""));
-    if (p->timed) {
-        buf_str(out, STR("totals, not a course of time"));
-    } else {
-        escape_json(out, vec_last(&p->values).name);
-        buf_str(out, STR(", as microseconds"));
-    }
-    buf_str(out, STR("\"}}"));
-    /* Where the next slice below each open node begins: children come first, self time last.
-     */
-    uint64_t *begins = mem_alloc((p->nodes.len + 1u) * sizeof *begins), top = 0;
-    for (uint32_t i = 0; i < p->nodes.len; i++) {
-        const ProfileNode *n = &p->nodes.at[i];
-        uint64_t *at = n->parent == PROFILE_NONE ? &top : &begins[n->parent];
-        begins[i] = *at;
-        *at = capped_add(*at, n->total);
-        put_slice(p, n, begins[i], out);
-    }
-    free(begins);
+    buf_str(out, STR("}}"));
+    put_tracks(p, out);
     buf_str(out, STR("]}\n"));
 }

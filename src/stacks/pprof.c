@@ -130,6 +130,14 @@ typedef struct Room {
     Label *labels, **list;
 } Room;
 
+static void add_label(Writer *w, Sample *sample, const StacksLabel *label, Room *room) {
+    Label *to = &room->labels[sample->n_label];
+    perftools__profiles__label__init(to);
+    to->key = text(w, label->key);
+    to->str = text(w, label->text);
+    room->list[sample->n_label++] = to;
+}
+
 static void put_sample(Writer *w, const StacksNode *n, Room *room) {
     const Stacks *s = w->s;
     Sample sample = PERFTOOLS__PROFILES__SAMPLE__INIT, *samples = &sample;
@@ -143,17 +151,13 @@ static void put_sample(Writer *w, const StacksNode *n, Room *room) {
     memset(room->values, 0, s->values.len * sizeof *room->values);
     for (uint32_t i = n->first; i < n->first + n->count; i++)
         room->values[s->numbers.at[i].value] = s->numbers.at[i].n;
-    for (uint32_t i = 0; i < n->nlabels; i++) {
-        const StacksLabel *l = &s->labels.at[n->first_label + i];
-        perftools__profiles__label__init(&room->labels[i]);
-        room->labels[i].key = text(w, l->key);
-        room->labels[i].str = text(w, l->text);
-        room->list[i] = &room->labels[i];
-    }
+    for (uint32_t i = 0; i < n->nlabels; i++)
+        add_label(w, &sample, &s->labels.at[n->first_label + i], room);
+    if (s->threads.len)
+        add_label(w, &sample, &(StacksLabel){STR("thread"), s->threads.at[n->thread]}, room);
     sample.location_id = room->places;
     sample.n_value = s->values.len;
     sample.value = room->values;
-    sample.n_label = n->nlabels;
     sample.label = room->list;
     piece.n_sample = 1;
     piece.sample = &samples;

@@ -8,9 +8,10 @@
 
 /* The report being read, and its functions. */
 typedef struct Reading {
-    Builder b;
+    Builder *b;
     Stacks *s;
     const StacksSource *from;
+    const StacksPart *part;
     Profile tree, arcs;
     Profile sites; /* only its functions are used */
     StacksProblem *why;
@@ -49,7 +50,7 @@ static uint32_t node_below(Reading *x, uint32_t parent, uint32_t place) {
     if (parent != STACKS_NONE && x->s->nodes.at[parent].depth == STACKS_DEPTH - 1)
         return parent;
     const StacksSource *from = x->from;
-    return builder_node(&x->b, parent, place, from->labels, from->nlabels);
+    return builder_node(x->b, parent, place, from->labels, from->nlabels);
 }
 
 /* ---- call trees ---- */
@@ -62,17 +63,17 @@ static void add_tree(Reading *x) {
     uint32_t *calls = mem_alloc((p->nodes.len + 1u) * sizeof *calls); /* where each was called */
     uint32_t *columns = mem_alloc((p->values.len + 1u) * sizeof *columns);
     for (uint32_t i = 0; i < p->values.len; i++)
-        columns[i] = builder_value(&x->b, p->values.at[i].name, p->values.at[i].unit);
+        columns[i] = builder_value(x->b, p->values.at[i].name, p->values.at[i].unit);
     for (uint32_t i = 0; i < p->nodes.len; i++) {
         const ProfileNode *n = &p->nodes.at[i];
         calls[i] = STACKS_NONE;
         if (n->parent != PROFILE_NONE) {
             uint32_t caller = p->nodes.at[n->parent].func;
-            uint32_t place = n->pc == PROFILE_NONE ? builder_call_place(&x->b, caller, n->func)
-                                                   : builder_place(&x->b, caller, n->pc);
+            uint32_t place = n->pc == PROFILE_NONE ? builder_call_place(x->b, caller, n->func)
+                                                   : builder_place(x->b, caller, n->pc);
             calls[i] = node_below(x, calls[n->parent], place);
         }
-        uint32_t leaf = node_below(x, calls[i], builder_place(&x->b, n->func, PROFILE_NONE));
+        uint32_t leaf = node_below(x, calls[i], builder_place(x->b, n->func, PROFILE_NONE));
         for (uint32_t k = 0; k < p->values.len; k++) {
             int64_t v = p->numbers.at[n->first + k];
             add_number(s, leaf, columns[k], p->values.at[k].is_unsigned ? capped((uint64_t)v) : v);
@@ -129,8 +130,8 @@ static void add_arc(Reading *x, const ProfileArc *a, Times *times, const uint32_
     bool outside = p->funcs.at[a->caller].outside;
     uint32_t caller = STACKS_NONE;
     if (!outside)
-        caller = node_below(x, STACKS_NONE, builder_call_place(&x->b, a->caller, a->callee));
-    uint32_t callee = node_below(x, caller, builder_place(&x->b, a->callee, PROFILE_NONE));
+        caller = node_below(x, STACKS_NONE, builder_call_place(x->b, a->caller, a->callee));
+    uint32_t callee = node_below(x, caller, builder_place(x->b, a->callee, PROFILE_NONE));
     add_number(s, callee, columns[0], capped(a->calls));
     if (!p->timed)
         return;
@@ -143,10 +144,10 @@ static void add_arc(Reading *x, const ProfileArc *a, Times *times, const uint32_
 static void add_arcs(Reading *x) {
     const Profile *p = &x->arcs;
     Times *times = times_of(p);
-    uint32_t columns[3] = {builder_value(&x->b, STR("calls"), STR("count"))};
+    uint32_t columns[3] = {builder_value(x->b, STR("calls"), STR("count"))};
     if (p->timed) {
-        columns[1] = builder_value(&x->b, STR("time"), STR("nanoseconds"));
-        columns[2] = builder_value(&x->b, STR("total"), STR("nanoseconds"));
+        columns[1] = builder_value(x->b, STR("time"), STR("nanoseconds"));
+        columns[2] = builder_value(x->b, STR("total"), STR("nanoseconds"));
         x->s->values.at[columns[2]].inclusive = true;
     }
     for (uint32_t i = 0; i < p->arcs.len; i++)
@@ -191,7 +192,7 @@ static bool is_site(const StacksSource *from, const ReportRow *row) {
 
 /* The functions that have sites. */
 static void find_sites(Reading *x) {
-    const Report *r = x->from->report;
+    const Report *r = x->part->report;
     for (uint32_t i = 0; i < r->rows.len; i++)
         if (is_site(x->from, &r->rows.at[i])) {
             profile_func(&x->sites, r->rows.at[i].fid);
@@ -202,7 +203,7 @@ static void find_sites(Reading *x) {
 static void add_site(Reading *x, const ReportRow *row) {
     enum { OWN = 2 };
     const StacksSource *from = x->from;
-    uint32_t value = builder_value(&x->b, row->var->name, profile_unit(row->var->name));
+    uint32_t value = builder_value(x->b, row->var->name, profile_unit(row->var->name));
     if (!number_of(row)) /* as most sites have, in many programs */
         return;
     StacksLabel *labels = mem_alloc((from->nlabels + OWN) * sizeof *labels);
@@ -213,14 +214,13 @@ static void add_site(Reading *x, const ReportRow *row) {
     for (uint32_t i = 0; i < from->nlabels; i++)
         labels[n++] = from->labels[i];
     uint32_t func = profile_func(&x->sites, row->fid);
-    uint32_t node =
-        builder_node(&x->b, STACKS_NONE, builder_row_place(&x->b, func, row), labels, n);
+    uint32_t node = builder_node(x->b, STACKS_NONE, builder_row_place(x->b, func, row), labels, n);
     add_number(x->s, node, value, number_of(row));
     free(labels);
 }
 
 static void add_sites(Reading *x) {
-    const Report *r = x->from->report;
+    const Report *r = x->part->report;
     for (uint32_t i = 0; i < r->rows.len && x->s->values.len <= STACKS_VALUES; i++)
         if (is_site(x->from, &r->rows.at[i]))
             add_site(x, &r->rows.at[i]);
@@ -244,7 +244,7 @@ static bool is_called(const ReportRow *row, const char *name) {
 /* Variables of scripts are comments: "script0: lost = 12"; `period` is that of the profile. */
 static void add_comments(Reading *x) {
     enum { LONGEST = 200 };
-    const Report *r = x->from->report;
+    const Report *r = x->part->report;
     Stacks *s = x->s;
     for (uint32_t i = 0; i < r->rows.len; i++) {
         const ReportRow *row = &r->rows.at[i];
@@ -255,10 +255,13 @@ static void add_comments(Reading *x) {
             row->value.len > LONGEST)
             continue;
         Str module = x->from->module ? *x->from->module : STR("");
-        vec_push(&s->comments,
-                 str_of(arena_printf(&s->arena, "%.*s%s%.*s: %.*s = %.*s", STR_ARG(module),
-                                     module.len ? ": " : "", STR_ARG(row->var->script),
-                                     STR_ARG(row->var->name), STR_ARG(row->value))));
+        Str thread = x->part->thread ? *x->part->thread : STR("");
+        vec_push(
+            &s->comments,
+            str_of(arena_printf(&s->arena, "%.*s%s%s%.*s%s%.*s: %.*s = %.*s", STR_ARG(module),
+                                module.len ? ": " : "", thread.len ? "thread " : "",
+                                STR_ARG(thread), thread.len ? ": " : "", STR_ARG(row->var->script),
+                                STR_ARG(row->var->name), STR_ARG(row->value))));
     }
 }
 
@@ -295,17 +298,19 @@ bool stacks_have_addresses(const Stacks *s) {
 /* ---- reading ---- */
 
 /* The names of variables that are trees, or calls; all of them if none is asked for. */
-static ProfileVariables pick(const StacksSource *from, bool tree, const char **names) {
+static ProfileVariables pick(const Reading *x, bool tree, const char **names) {
+    const StacksSource *from = x->from;
     ProfileVariables v = {.names = names};
     for (uint32_t i = 0; i < from->variables.count; i++)
-        if (profile_fits(from->report, tree, from->variables.names[i]))
+        if (profile_fits(x->part->report, tree, from->variables.names[i]))
             names[v.count++] = from->variables.names[i];
     return v;
 }
 
 /* A variable that was asked for and is nothing that can be shown. */
-static const char *unfit(const StacksSource *from) {
-    const Report *r = from->report;
+static const char *unfit(const Reading *x) {
+    const StacksSource *from = x->from;
+    const Report *r = x->part->report;
     for (uint32_t i = 0; i < from->variables.count; i++) {
         const char *name = from->variables.names[i];
         bool fits = profile_fits(r, true, name) || profile_fits(r, false, name);
@@ -321,17 +326,17 @@ static const char *unfit(const StacksSource *from) {
 static bool read_calls(Reading *x) {
     const StacksSource *from = x->from;
     const char **names = mem_alloc((from->variables.count + 1u) * sizeof *names);
-    ProfileVariables trees = pick(from, true, names);
+    ProfileVariables trees = pick(x, true, names);
     bool all = !from->variables.count, ok = trees.count <= 1;
     if (!ok)
         x->why->text = "expected one variable with a call tree, found two";
-    bool tree = ok && (all ? profile_fits(from->report, true, NULL) : trees.count > 0);
+    bool tree = ok && (all ? profile_fits(x->part->report, true, NULL) : trees.count > 0);
     if (tree)
-        ok = profile_read_tree(&x->tree, from->report, trees);
-    ProfileVariables arcs = pick(from, false, names);
-    bool calls = ok && (all ? !tree && profile_fits(from->report, false, NULL) : arcs.count > 0);
+        ok = profile_read_tree(&x->tree, x->part->report, trees);
+    ProfileVariables arcs = pick(x, false, names);
+    bool calls = ok && (all ? !tree && profile_fits(x->part->report, false, NULL) : arcs.count > 0);
     if (calls)
-        ok = profile_read_arcs(&x->arcs, from->report, arcs);
+        ok = profile_read_arcs(&x->arcs, x->part->report, arcs);
     if (!ok && !x->why->text)
         x->why->text = x->tree.problem ? x->tree.problem : x->arcs.problem;
     x->any = tree || calls;
@@ -340,7 +345,7 @@ static bool read_calls(Reading *x) {
 }
 
 static void name(Reading *x, Profile *p) {
-    profile_name(p, x->from->report, x->from->places, x->from->homes, x->from->demangled);
+    profile_name(p, x->part->report, x->from->places, x->from->homes, x->from->demangled);
 }
 
 static void build(Reading *x) {
@@ -350,35 +355,56 @@ static void build(Reading *x) {
         if (!parts[i]->funcs.len && !parts[i]->values.len)
             continue;
         name(x, parts[i]);
-        builder_use(&x->b, parts[i]);
+        builder_use(x->b, parts[i]);
         add[i](x);
     }
     add_comments(x);
     x->s->located |= x->from->locator != NULL;
 }
 
-bool stacks_read(Stacks *s, const StacksSource *from, StacksProblem *why) {
-    Reading x = {.s = s, .from = from, .why = why, .first = !s->values.len};
-    const char *variable = unfit(from);
-    bool ok = !variable && read_calls(&x);
+/* Adds what a module has reported, in a thread; opens the builder when there is something. */
+static bool read_part(Reading *x, bool *open) {
+    const char *variable = unfit(x);
+    bool ok = !variable && read_calls(x);
     if (variable)
-        why->variable = variable;
+        x->why->variable = variable;
     if (ok)
-        find_sites(&x);
-    ok = ok && x.any;
-    if (ok) {
-        add_module(s, from);
-        builder_open(&x.b, s, from);
-        build(&x);
-        builder_free(&x.b);
-        ok = s->values.len <= STACKS_VALUES;
-        if (!ok)
-            why->text = "it has numbers of more than 1,000 variables at sites; choose some by name";
+        find_sites(x);
+    ok = ok && x->any;
+    if (ok && !*open) {
+        add_module(x->s, x->from);
+        builder_open(x->b, x->s, x->from);
+        *open = true;
     }
-    profile_free(&x.tree);
-    profile_free(&x.arcs);
-    profile_free(&x.sites);
+    if (ok) {
+        builder_thread(x->b, x->part->thread);
+        build(x);
+    }
+    profile_free(&x->tree);
+    profile_free(&x->arcs);
+    profile_free(&x->sites);
     return ok;
+}
+
+bool stacks_read(Stacks *s, const StacksSource *from, StacksProblem *why) {
+    Builder b = {0};
+    bool open = false;
+    for (uint32_t i = 0; i < from->nparts; i++) {
+        Reading x = {.b = &b,
+                     .s = s,
+                     .from = from,
+                     .part = &from->parts[i],
+                     .why = why,
+                     .first = !s->values.len};
+        read_part(&x, &open);
+    }
+    if (open)
+        builder_free(&b);
+    if (open && s->values.len > STACKS_VALUES) {
+        why->text = "it has numbers of more than 1,000 variables at sites; choose some by name";
+        return false;
+    }
+    return open;
 }
 
 void stacks_free(Stacks *s) {
@@ -391,6 +417,7 @@ void stacks_free(Stacks *s) {
     vec_free(&s->labels);
     vec_free(&s->comments);
     vec_free(&s->modules);
+    vec_free(&s->threads);
     arena_free(&s->arena);
     *s = (Stacks){0};
 }

@@ -66,6 +66,7 @@ typedef struct StacksLabel {
 typedef struct StacksNode {
     uint32_t parent; /* STACKS_NONE: the outermost */
     uint32_t place;
+    uint32_t thread;               /* index into threads, if there are any */
     uint32_t depth;                /* 0 = no parent */
     uint32_t first, count;         /* numbers; with one of each value at most */
     uint32_t first_label, nlabels; /* labels */
@@ -83,15 +84,23 @@ typedef struct Stacks {
     Vec(StacksLabel) labels;
     Vec(Str) comments;
     Vec(StacksModule) modules;      /* that were read */
+    Vec(Str) threads;               /* their numbers; none = all of them are together */
     Str program;                    /* what all are together; empty = unknown */
     bool located;                   /* there was something that knows source locations */
     int64_t time, duration, period; /* nanoseconds since 1970, nanoseconds; 0 = unknown */
     Arena arena;
 } Stacks;
 
+/* What a module has reported, or a thread of it. */
+typedef struct StacksPart {
+    const Report *report;
+    const Str *thread; /* its number; NULL: threads are not kept apart */
+} StacksPart;
+
 /* Where stacks come from. All is borrowed. */
 typedef struct StacksSource {
-    const Report *report;
+    const StacksPart *parts; /* of one module; at least one */
+    uint32_t nparts;
     const Places *places; /* of the program, which need not be there */
     const Str *module; /* what it is called, behind names of functions; NULL = there is only one */
     const ProfileHomes *homes; /* as for profile_name */
@@ -109,9 +118,9 @@ typedef struct StacksProblem {
 } StacksProblem;
 
 /*
- * Reads a report, of a module besides those that were read before: the variables that are asked
- * for, or else its first call tree, or else all its calls, and all its counters at sites. False if
- * there is nothing of the kind, or it makes no sense.
+ * Reads the reports of a module besides those that were read before: the variables that are asked
+ * for, or else the first call tree, or else all calls, and all counters at sites. False if there is
+ * nothing of the kind, or it makes no sense.
  */
 bool stacks_read(Stacks *s, const StacksSource *from, StacksProblem *why);
 

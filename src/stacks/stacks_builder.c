@@ -19,7 +19,17 @@ void builder_open(Builder *b, Stacks *s, const StacksSource *from) {
     for (uint32_t i = 0; i < s->values.len; i++)
         *value_index(b, s->values.at[i].name, s->values.at[i].unit, NULL) = i;
     if (from->places->m)
-        call_sites_open(&b->sites, from->places->m, untimed_list(from->report));
+        call_sites_open(&b->sites, from->places->m, untimed_list(from->parts[0].report));
+}
+
+void builder_thread(Builder *b, const Str *thread) {
+    Stacks *s = b->s;
+    if (!thread)
+        return;
+    for (b->thread = 0; b->thread < s->threads.len; b->thread++)
+        if (str_eq(s->threads.at[b->thread], *thread))
+            return;
+    vec_push(&s->threads, builder_keep(b, *thread));
 }
 
 /* What is known of the functions of a profile. */
@@ -272,7 +282,7 @@ uint32_t builder_row_place(Builder *b, uint32_t func, const ReportRow *row) {
 uint32_t builder_node(Builder *b, uint32_t parent, uint32_t place, const StacksLabel *labels,
                       uint32_t nlabels) {
     bool added;
-    uint32_t ends[2] = {parent, place};
+    uint32_t ends[3] = {parent, place, b->thread};
     b->key.len = 0;
     buf_bytes(&b->key, ends, sizeof ends);
     for (uint32_t i = 0; i < nlabels; i++) {
@@ -282,7 +292,8 @@ uint32_t builder_node(Builder *b, uint32_t parent, uint32_t place, const StacksL
     uint32_t n = (uint32_t)*map_put(&b->nodes, key_of(b), b->s->nodes.len, &added);
     if (!added)
         return n;
-    StacksNode node = {.parent = parent, .place = place, .first_label = b->s->labels.len};
+    StacksNode node = {
+        .parent = parent, .place = place, .thread = b->thread, .first_label = b->s->labels.len};
     node.nlabels = nlabels;
     node.depth = parent == STACKS_NONE ? 0 : b->s->nodes.at[parent].depth + 1;
     for (uint32_t i = 0; i < nlabels; i++)

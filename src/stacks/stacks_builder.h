@@ -12,6 +12,7 @@ typedef struct Builder {
     Stacks *s;
     const StacksSource *from;
     uint32_t module;  /* index into Stacks.modules */
+    uint32_t thread;  /* of the nodes that follow: index into Stacks.threads */
     const Profile *p; /* whose functions they are */
     CallSites sites;
     Map texts;   /* -> in the arena */
@@ -20,13 +21,16 @@ typedef struct Builder {
     Map places;  /* address and lines -> index */
     Map at;      /* function, pc -> place */
     Map between; /* caller, callee -> place */
-    Map nodes;   /* parent, place, labels -> index */
+    Map nodes;   /* parent, place, thread, labels -> index */
     Map values;  /* by name and unit -> index */
     Buf key;
 } Builder;
 
 /* Begins to fill stacks, whose last module has been added, from its source. */
 void builder_open(Builder *b, Stacks *s, const StacksSource *from);
+
+/* From now on nodes are of this thread; NULL: of all of them. */
+void builder_thread(Builder *b, const Str *thread);
 
 /* From now on functions are those of this profile, which has names for them. */
 void builder_use(Builder *b, const Profile *p);

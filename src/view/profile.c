@@ -506,6 +506,10 @@ bool profile_find_value(const Profile *p, const char *name, uint32_t *index) {
     return false;
 }
 
+bool profile_is_thread(const Profile *p, const ProfileNode *n) {
+    return p->by_thread && n->parent == PROFILE_NONE;
+}
+
 bool profile_weigh(Profile *p, const char *value) {
     uint32_t v;
     if (!profile_find_value(p, value, &v))

@@ -95,9 +95,10 @@ typedef struct Profile {
     uint64_t total; /* of all nodes without parent */
     const char *problem; /* why it could not be read; NULL: nothing fits */
     Str untimed;         /* the functions whose calls were not timed, as a list of numbers */
-    uint32_t modules;    /* that were joined */
+    bool by_thread;      /* nodes without parent are threads (profile_join) */
     Map index;           /* id, role and module_id -> index into funcs */
-    Map paths;           /* of profile_join: parent, function and place of the call -> node */
+    Map paths;           /* of profile_join: parent and function -> node */
+    uint32_t pathed;     /* how many nodes are in it */
     Arena arena;
 } Profile;
 
@@ -129,6 +130,9 @@ bool profile_weigh(Profile *p, const char *value);
 
 /* Adds to `total` of the nodes, which is what they have themselves, that of what is below them. */
 void profile_sum_up(Profile *p);
+
+/* Whether a node is no function, but a thread with all that runs in it. */
+bool profile_is_thread(const Profile *p, const ProfileNode *n);
 
 /* The unit of a variable or value with this name: "bytes" and "nanoseconds" if the name says so
  * ("alloc_space", "read_bytes", "wait_ns"), else "count". */

@@ -10,21 +10,34 @@ static void give_name(Profile *p, ProfileFunc *f, const ProfileFunc *named, Str 
             str_of(arena_printf(&p->arena, "%.*s (%.*s)", STR_ARG(named->symbol), STR_ARG(title)));
 }
 
-/* Names the functions of one module as its own profile does. */
+/* Not only by its number. */
+static bool is_named(const ProfileFunc *f) {
+    return f->name.len && f->name.ptr[0] != '#';
+}
+
+/* Names the functions of one module that have none as its own profile does, of some thread. */
 static void name_those_of(Profile *p, const ProfileModule *module, bool demangled) {
     Profile own = {0};
     Vec(uint32_t) theirs = {0};
     for (uint32_t i = 0; i < p->funcs.len; i++)
-        if (p->funcs.at[i].home.module_id == module->module_id) {
+        if (p->funcs.at[i].home.module_id == module->module_id && !p->funcs.at[i].name.ptr) {
             profile_func(&own, p->funcs.at[i].home.func);
             vec_push(&theirs, i);
         }
     if (theirs.len)
         profile_name(&own, module->report, module->places, NULL, demangled);
     for (uint32_t i = 0; i < theirs.len; i++)
-        give_name(p, &p->funcs.at[theirs.at[i]], &own.funcs.at[i], module->title);
+        if (is_named(&own.funcs.at[i]))
+            give_name(p, &p->funcs.at[theirs.at[i]], &own.funcs.at[i], module->title);
     vec_free(&theirs);
     profile_free(&own);
+}
+
+static const char *title_of(Profile *p, const ProfileHomes *homes, const ProfileFunc *f) {
+    for (uint32_t i = 0; homes && i < homes->all.len; i++)
+        if (homes->all.at[i].module_id == f->home.module_id)
+            return arena_printf(&p->arena, "%.*s", STR_ARG(homes->all.at[i].title));
+    return arena_printf(&p->arena, "module %08x", f->home.module_id);
 }
 
 void homes_name(Profile *p, const ProfileHomes *homes, bool demangled) {
@@ -37,8 +50,8 @@ void homes_name(Profile *p, const ProfileHomes *homes, bool demangled) {
     for (uint32_t i = 0; any && i < p->funcs.len; i++) {
         ProfileFunc *f = &p->funcs.at[i];
         if (f->home.module_id && !f->name.ptr)
-            f->name = str_of(
-                arena_printf(&p->arena, "#%u (module %08x)", f->home.func, f->home.module_id));
+            f->name =
+                str_of(arena_printf(&p->arena, "#%u (%s)", f->home.func, title_of(p, homes, f)));
     }
 }
 

@@ -2,7 +2,6 @@
  * view/profile_join.c - adds one profile to another.
  */
 #include "view/profile_join.h"
-#include "base/capped.h"
 
 #include <stdlib.h>
 
@@ -10,8 +9,10 @@ static Str kept(Profile *p, Str s) {
     return (Str){arena_strndup(&p->arena, s.ptr ? s.ptr : "", s.len), s.len};
 }
 
-static Str with_module(Profile *p, Str name, Str module) {
-    return str_of(arena_printf(&p->arena, "%.*s (%.*s)", STR_ARG(name), STR_ARG(module)));
+static Str with_title(Profile *p, Str name, const Str *title) {
+    if (!title)
+        return kept(p, name);
+    return str_of(arena_printf(&p->arena, "%.*s (%.*s)", STR_ARG(name), STR_ARG(*title)));
 }
 
 static bool same_values(const Profile *a, const Profile *b) {
@@ -27,49 +28,61 @@ static bool is_empty(const Profile *p) {
     return !p->funcs.len && !p->values.len;
 }
 
-/* Who is outside of all modules, under this name; PROFILE_NONE = nobody yet. */
-static uint32_t find_outside(const Profile *p, Str name) {
-    for (uint32_t i = 0; i < p->funcs.len; i++)
-        if (p->funcs.at[i].outside && str_eq(p->funcs.at[i].name, name))
-            return i;
-    return PROFILE_NONE;
+/* What profiles of the same module, and those of others that know its functions, have in common in
+ * all threads. */
+static void put_key(const ProfileFunc *f, const ProfilePart *part, Buf *key) {
+    bool own = part->module_id && f->id != PROFILE_NOBODY;
+    ProfileHome home = own ? (ProfileHome){part->module_id, f->id} : f->home;
+    if (home.module_id) {
+        buf_bytes(key, &home, sizeof home);
+        return;
+    }
+    const uint32_t numbers[] = {f->outside ? PROFILE_NOBODY : part->module, f->id, f->line,
+                                f->outside, f->inlined};
+    buf_bytes(key, numbers, sizeof numbers);
+    buf_name(key, f->name);
+    buf_name(key, f->file.ptr ? f->file : STR(""));
 }
 
-/* Where Profile.index has the function that other modules may know; NULL = they cannot. */
-static uint64_t *find_known(Profile *p, const ProfileFunc *f, uint32_t module_id) {
-    ProfileHome home = f->home.module_id ? f->home : (ProfileHome){module_id, f->id};
-    bool none = !home.module_id || home.func == PROFILE_NOBODY;
-    return none ? NULL
-                : map_put(&p->index, (Str){(const char *)&home, sizeof home}, PROFILE_NONE, NULL);
-}
-
-/* As the joined profile has it. */
-static ProfileFunc joined(Profile *p, const ProfileFunc *f, Str module) {
+/* As the joined profile has it. Those of other modules have a title. */
+static ProfileFunc joined(Profile *p, const ProfileFunc *f, const ProfilePart *part) {
     bool bare = f->outside || f->home.module_id;
+    const Str *title = bare ? NULL : part->title;
     ProfileFunc copy = *f;
-    copy.module = bare ? PROFILE_NOBODY : p->modules;
-    copy.name = bare ? kept(p, f->name) : with_module(p, f->name, module);
-    copy.symbol = !f->symbol.len      ? (Str){"", 0}
-                  : f->home.module_id ? kept(p, f->symbol)
-                                      : with_module(p, f->symbol, module);
+    copy.module = bare ? PROFILE_NOBODY : part->module;
+    copy.name = with_title(p, f->name, title);
+    copy.symbol = f->symbol.len ? with_title(p, f->symbol, title) : (Str){"", 0};
     copy.file = kept(p, f->file);
     return copy;
 }
 
-static uint32_t add_func(Profile *p, const ProfileFunc *f, Str module, uint32_t module_id) {
-    uint32_t known = f->outside ? find_outside(p, f->name) : PROFILE_NONE;
-    uint64_t *at = find_known(p, f, module_id);
-    if (at && *at != PROFILE_NONE) {
-        known = (uint32_t)*at;
-        if (p->funcs.at[known].home.module_id && !f->home.module_id)
-            p->funcs.at[known] = joined(p, f, module); /* its own module knows more */
+/* A function that was counted in one thread may be timed in another; its own module knows more of
+ * it than others do. */
+static uint32_t add_func(Profile *p, const ProfileFunc *f, const ProfilePart *part) {
+    bool added;
+    Buf key = {0};
+    put_key(f, part, &key);
+    uint32_t n = (uint32_t)*map_put(&p->index, buf_view(&key), p->funcs.len, &added);
+    buf_free(&key);
+    if (added) {
+        vec_push(&p->funcs, joined(p, f, part));
+        return n;
     }
-    if (known != PROFILE_NONE)
-        return known;
-    if (at)
-        *at = p->funcs.len;
-    vec_push(&p->funcs, joined(p, f, module));
-    return p->funcs.len - 1;
+    ProfileFunc *known = &p->funcs.at[n];
+    ProfileFunc all = known->home.module_id && !f->home.module_id ? joined(p, f, part) : *known;
+    all.called = capped_add(known->called, f->called);
+    all.untimed = (known->untimed || known->home.module_id) && (f->untimed || f->home.module_id);
+    *known = all;
+    return n;
+}
+
+/* The last node without parent, or PROFILE_NONE. */
+static uint32_t last_root(const Profile *p) {
+    uint32_t node = p->nodes.len;
+    while (node-- > 0)
+        if (p->nodes.at[node].parent == PROFILE_NONE)
+            return node;
+    return PROFILE_NONE;
 }
 
 /* ---- trees that have functions of several modules ---- */
@@ -81,8 +94,8 @@ static bool has_others(const Profile *p) {
     return false;
 }
 
-static uint64_t *find_path(Profile *p, uint32_t parent, uint32_t func, uint32_t pc, bool *added) {
-    uint32_t key[] = {parent, func, pc};
+static uint64_t *find_path(Profile *p, uint32_t parent, uint32_t func, bool *added) {
+    uint32_t key[] = {parent, func};
     return map_put(&p->paths, (Str){(const char *)key, sizeof key}, p->nodes.len, added);
 }
 
@@ -90,35 +103,37 @@ static uint64_t *find_path(Profile *p, uint32_t parent, uint32_t func, uint32_t 
 static void add_to_node(Profile *p, ProfileNode *to, const Profile *from, const ProfileNode *n) {
     to->calls = capped_add(to->calls, n->calls);
     to->self = capped_add(to->self, n->self);
-    for (uint32_t v = 0; n->first != PROFILE_NONE && v < p->values.len; v++) {
+    to->pc = to->pc == n->pc ? n->pc : PROFILE_NONE;
+    bool counts = n->first != PROFILE_NONE && to->first != PROFILE_NONE;
+    for (uint32_t v = 0; counts && v < p->values.len; v++) {
         int64_t *sum = &p->numbers.at[to->first + v];
         *sum = profile_add_ns(*sum, from->numbers.at[n->first + v]);
     }
 }
 
 /* The nodes are in no order then, but that parents come first. */
-static void unite_nodes(Profile *p, const Profile *from, const uint32_t *funcs) {
-    uint32_t *to = mem_alloc((from->nodes.len + 1u) * sizeof *to), known = p->nodes.len;
+static void unite_nodes(Profile *p, const Profile *from, const uint32_t *funcs, uint32_t root) {
+    uint32_t *to = mem_alloc((from->nodes.len + 1u) * sizeof *to);
     bool added;
-    for (uint32_t i = 0; !p->paths.len && i < known; i++) {
-        const ProfileNode *n = &p->nodes.at[i];
-        *find_path(p, n->parent, n->func, n->pc, &added) = i;
+    for (; p->pathed < p->nodes.len; p->pathed++) {
+        const ProfileNode *n = &p->nodes.at[p->pathed];
+        *find_path(p, n->parent, n->func, &added) = p->pathed;
     }
     for (uint32_t i = 0; i < from->nodes.len; i++) {
         ProfileNode n = from->nodes.at[i];
-        n.parent = n.parent == PROFILE_NONE ? PROFILE_NONE : to[n.parent];
+        n.parent = n.parent == PROFILE_NONE ? root : to[n.parent];
         n.func = funcs[n.func];
-        to[i] = (uint32_t)*find_path(p, n.parent, n.func, n.pc, &added);
-        if (!added && p->nodes.at[to[i]].first != PROFILE_NONE) {
+        to[i] = (uint32_t)*find_path(p, n.parent, n.func, &added);
+        if (!added) {
             add_to_node(p, &p->nodes.at[to[i]], from, &n);
             continue;
         }
-        to[i] = p->nodes.len;
         uint32_t first = p->numbers.len;
         for (uint32_t v = 0; n.first != PROFILE_NONE && v < p->values.len; v++)
             vec_push(&p->numbers, from->numbers.at[n.first + v]);
         n.first = n.first == PROFILE_NONE ? PROFILE_NONE : first;
         vec_push(&p->nodes, n);
+        p->pathed++;
     }
     free(to);
 }
@@ -174,23 +189,48 @@ void profile_join_end(Profile *p) {
     map_free(&p->paths);
     order_nodes(p);
     profile_sum_up(p);
-    uint32_t outside = find_outside(p, STR("<spontaneous>"));
-    if (p->arcs.len && outside != PROFILE_NONE)
+    uint32_t outside = 0;
+    while (outside < p->funcs.len &&
+           !(p->funcs.at[outside].outside && str_is(p->funcs.at[outside].name, "<spontaneous>")))
+        outside++;
+    if (p->arcs.len && outside < p->funcs.len)
         profile_arcs_of_tree(p, outside);
 }
 
-static void append_nodes(Profile *p, const Profile *from, const uint32_t *funcs) {
+/* The node of a thread; added if the last profile was of another one. */
+static uint32_t thread_node(Profile *p, const ProfilePart *part) {
+    const ProfileFunc thread = {.id = PROFILE_NOBODY, .outside = true, .name = *part->thread};
+    uint32_t func = add_func(p, &thread, part), last = last_root(p);
+    if (last != PROFILE_NONE && p->nodes.at[last].func == func)
+        return last;
+    vec_push(
+        &p->nodes,
+        ((ProfileNode){
+            .parent = PROFILE_NONE, .func = func, .pc = PROFILE_NONE, .first = p->numbers.len}));
+    for (uint32_t i = 0; i < p->values.len; i++)
+        vec_push(&p->numbers, 0);
+    return p->nodes.len - 1;
+}
+
+/* Below `root`, or PROFILE_NONE. */
+static void add_nodes(Profile *p, const Profile *from, const uint32_t *funcs, uint32_t root) {
     uint32_t nodes = p->nodes.len, numbers = p->numbers.len;
     for (uint32_t i = 0; i < from->nodes.len; i++) {
         ProfileNode n = from->nodes.at[i];
-        n.parent += n.parent == PROFILE_NONE ? 0 : nodes;
+        n.parent = n.parent == PROFILE_NONE ? root : n.parent + nodes;
         n.end += nodes;
+        n.depth += root != PROFILE_NONE;
         n.func = funcs[n.func];
         n.first += n.first == PROFILE_NONE ? 0 : numbers;
         vec_push(&p->nodes, n);
     }
     for (uint32_t i = 0; i < from->numbers.len; i++)
         vec_push(&p->numbers, from->numbers.at[i]);
+    if (root == PROFILE_NONE)
+        return;
+    ProfileNode *thread = &p->nodes.at[root];
+    thread->end = p->nodes.len;
+    thread->total = capped_add(thread->total, from->total);
 }
 
 static void begin(Profile *p, const Profile *from) {
@@ -203,23 +243,24 @@ static void begin(Profile *p, const Profile *from) {
     p->counted = true;
 }
 
-bool profile_join(Profile *into, const Profile *from, Str module, uint32_t module_id) {
+bool profile_join(Profile *into, const Profile *from, const ProfilePart *part) {
     if (is_empty(into))
         begin(into, from);
     else if (!same_values(into, from))
         return false;
-    into->modules++;
     uint32_t *funcs = mem_alloc((from->funcs.len + 1u) * sizeof *funcs);
     for (uint32_t i = 0; i < from->funcs.len; i++)
-        funcs[i] = add_func(into, &from->funcs.at[i], module, module_id);
+        funcs[i] = add_func(into, &from->funcs.at[i], part);
     for (uint32_t i = 0; i < from->arcs.len; i++) {
         ProfileArc a = from->arcs.at[i];
         vec_push(&into->arcs, ((ProfileArc){funcs[a.caller], funcs[a.callee], a.calls, a.ns}));
     }
+    uint32_t root = part->thread ? thread_node(into, part) : PROFILE_NONE;
     if (into->paths.len || has_others(from))
-        unite_nodes(into, from, funcs);
+        unite_nodes(into, from, funcs, root);
     else
-        append_nodes(into, from, funcs);
+        add_nodes(into, from, funcs, root);
+    into->by_thread |= part->thread != NULL;
     into->timed |= from->timed;
     into->sampled &= from->sampled;
     into->counted &= from->counted;

@@ -1,6 +1,7 @@
 /*
  * view/speedscope.c - a profile for speedscope: an evented one, in which functions are opened and
- * closed. In each node self time comes first, then the children in the order of the report.
+ * closed; or one for each thread. In each node self time comes first, then the children in the
+ * order of the report.
  */
 #include "report/escape.h"
 #include "view/view.h"
@@ -28,6 +29,36 @@ static void put_event(Events *e, char type, uint32_t frame, uint64_t at) {
     e->any = true;
 }
 
+/* The nodes from `from` on, up to `end`. */
+static void put_profile(const Profile *p, Str name, uint32_t from, uint32_t end, Buf *out) {
+    uint64_t at = 0, total = 0;
+    for (uint32_t i = from; i < end; i = p->nodes.at[i].end)
+        total = capped_add(total, p->nodes.at[i].total);
+    buf_str(out, STR("{\"type\":\"evented\",\"name\":"));
+    escape_json_string(out, name);
+    buf_printf(out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",\"events\":[\n",
+               p->timed ? "nanoseconds" : "none", total);
+    Events e = {.out = out};
+    for (uint32_t i = from; i < end; i++) {
+        const ProfileNode *n = &p->nodes.at[i];
+        put_event(&e, 'O', n->func, at);
+        at = capped_add(at, n->self);
+        for (uint32_t up = i; up != PROFILE_NONE && up >= from && p->nodes.at[up].end == i + 1;
+             up = p->nodes.at[up].parent)
+            put_event(&e, 'C', p->nodes.at[up].func, at);
+    }
+    buf_str(out, STR("]}"));
+}
+
+/* One for each thread, without the node that stands for it. */
+static void put_threads(const Profile *p, Buf *out) {
+    for (uint32_t i = 0; i < p->nodes.len; i = p->nodes.at[i].end) {
+        const ProfileNode *thread = &p->nodes.at[i];
+        buf_str(out, i ? STR(",\n") : STR(""));
+        put_profile(p, p->funcs.at[thread->func].name, i + 1, thread->end, out);
+    }
+}
+
 void view_speedscope(const Profile *p, Str title, Buf *out) {
     buf_str(out, STR("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
                      "\"exporter\":\"whammc\",\n\"name\":"));
@@ -39,19 +70,10 @@ void view_speedscope(const Profile *p, Str title, Buf *out) {
         put_place(&p->funcs.at[i], out);
         buf_u8(out, '}');
     }
-    buf_str(out, STR("]},\n\"profiles\":[{\"type\":\"evented\",\"name\":"));
-    escape_json_string(out, title);
-    buf_printf(out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",\"events\":[\n",
-               p->timed ? "nanoseconds" : "none", p->total);
-    Events e = {.out = out};
-    uint64_t at = 0;
-    for (uint32_t i = 0; i < p->nodes.len; i++) {
-        const ProfileNode *n = &p->nodes.at[i];
-        put_event(&e, 'O', n->func, at);
-        at = capped_add(at, n->self);
-        for (uint32_t up = i; up != PROFILE_NONE && p->nodes.at[up].end == i + 1;
-             up = p->nodes.at[up].parent)
-            put_event(&e, 'C', p->nodes.at[up].func, at);
-    }
-    buf_str(out, STR("]}]}\n"));
+    buf_str(out, STR("]},\n\"profiles\":["));
+    if (p->by_thread)
+        put_threads(p, out);
+    else
+        put_profile(p, title, 0, p->nodes.len, out);
+    buf_str(out, STR("]}\n"));
 }

@@ -100,7 +100,7 @@ static void put_title(const Picture *s, const ProfileNode *n, Buf *out) {
         buf_str(out, STR(", itself "));
         view_weight(p, n->self, out);
     }
-    if (p->timed)
+    if (p->timed && !profile_is_thread(p, n))
         buf_printf(out, ", %llu %s%s", (unsigned long long)n->calls, p->sampled ? "sample" : "call",
                    n->calls == 1 ? "" : "s");
     if (s->before) {

@@ -95,15 +95,15 @@ function saveAtExit(profiler) {
 const RUN = Math.random().toString(36).slice(2);
 
 // The reports of programs as parts (docs/reports.md): of each instance what it has reported, what of that was there before clear(), and
-// what it has sent, which views know, as they know names. One part alone needs no line before it, unless that has names.
+// what it has sent, which views know, as they know names. One part alone needs no line before it, unless that has names or a thread.
 function joinAll(programs, views) {
-  const all = [];
+  const all = [], own = nodeModule('worker_threads')?.threadId || undefined;
   programs.forEach(one => one.saved.forEach((saved, instance) => {
     const { id: module, title: name, hash } = one, names = views?.tellNames(one, saved);
     for (const [text, less] of [[saved.report], [saved.before?.report, true], [views?.tellSent(one, saved)]])
-      if (text) all.push([text.replace(/^\r?\n/, ''), { whammc: 1, module, name, hash, run: RUN, thread: saved.thread, instance, less, names }]);
+      if (text) all.push([text.replace(/^\r?\n/, ''), { whammc: 1, module, name, hash, run: RUN, thread: saved.thread ?? own, instance, less, names }]);
   }));
-  const plain = !all[1] && !all[0]?.[1].names;
+  const plain = !all[1] && !all[0]?.[1].names && !all[0]?.[1].thread;
   return all.map(([text, head]) => (plain ? text : `${JSON.stringify(head)}\n${text}{"whammc":"end"}\n`)).join('');
 }
 

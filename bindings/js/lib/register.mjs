@@ -10,7 +10,7 @@ import { createRequire } from 'node:module';
 import { homedir, tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
-import { isMainThread, threadId } from 'node:worker_threads';
+import { threadId } from 'node:worker_threads';
 import { createEngineSampler } from '../host/node/engine-sampler.js';
 import { parts } from '../host/parts.js';
 import '../host/node/threads.js';
@@ -189,10 +189,10 @@ function createInstrumenter(store, refuse) {
 // ---- reports ----
 
 /** "out.svg" is what the largest module of the first process gives; others have numbers before the ending. */
-function placeOf({ path, ending }, number, isRoot) {
+function placeOf({ path, ending }, number, isRoot, thread) {
   const parts = [];
   if (!isRoot) parts.push(process.pid);
-  if (!isMainThread) parts.push(`thread${threadId}`);
+  if (thread) parts.push(`thread${thread}`);
   if (number) parts.push(`module${number + 1}`);
   return [path.slice(0, -ending.length), ...parts].join('.') + ending;
 }
@@ -210,7 +210,7 @@ function titleOf(store, key, url, size) {
 /** The largest module first: what programs load to find out what the engine can do is small. Those of one size stay in their order. */
 function bySize(groups, store) {
   const sizeOf = key => fs.statSync(store.originalPath(key), { throwIfNoEntry: false })?.size ?? 0;
-  return [...groups].map(([key, { reports, url }]) => ({ key, reports, url, size: sizeOf(key) })).sort((a, b) => b.size - a.size);
+  return [...groups].map(([key, { threads, url }]) => ({ key, threads, url, size: sizeOf(key) })).sort((a, b) => b.size - a.size);
 }
 
 /** Says which file has what, where there are several. `whammc profile` shows them itself. */
@@ -220,23 +220,35 @@ function tellFiles(settings, written) {
   if (written.length > 1 && !settings.written) say(shown.join(', '));
 }
 
-function writeReports(settings, store, run, hosts) {
+// By module, and of each by thread. Only `whammc profile` keeps threads apart: what others have left counts as the main thread's.
+function groupReports(settings, hosts) {
   const groups = new Map();
-  for (const { key, report, url } of hosts)
-    if (key && report) groups.set(key, { url: groups.get(key)?.url || url, reports: [...groups.get(key)?.reports ?? [], report] });
-  const folder = groups.size ? fs.mkdtempSync(join(tmpdir(), 'whammc-report-')) : null;
+  for (const { key, report, url, thread: other } of hosts) {
+    if (!key || !report) continue;
+    const group = groups.get(key) ?? { url: '', threads: new Map() }, thread = (settings.written && other) || threadId;
+    group.url ||= url;
+    group.threads.set(thread, [...group.threads.get(thread) ?? [], report]);
+    groups.set(key, group);
+  }
+  return groups;
+}
+
+function writeReports(settings, store, run, hosts) {
+  const groups = groupReports(settings, hosts), folder = groups.size ? fs.mkdtempSync(join(tmpdir(), 'whammc-report-')) : null;
   const written = [];
   let number = 0;
-  for (const { key, reports, url, size } of bySize(groups, store)) {
-    const files = reports.map((text, i) => join(folder, `${number}-${i}.csv`));
-    files.forEach((file, i) => fs.writeFileSync(file, reports[i]));
-    for (const output of settings.outputs) {
-      const place = placeOf(output, number, settings.isRoot), module = ['lcov', 'html', 'cobertura'].includes(output.format);
-      const problem = run(['report', `--format=${output.format}`, '-o', place, ...module ? ['--module', store.originalPath(key)] : [], ...files]);
-      if (problem) say(`${place} is not written: ${problem}`);
-      else if (settings.written) note(settings, 'report', place, store.originalPath(key), titleOf(store, key, url, size));
+  for (const { key, threads, url, size } of bySize(groups, store)) {
+    for (const [thread, reports] of threads) {
+      const files = reports.map((text, i) => join(folder, `${number}-${thread}-${i}.csv`));
+      files.forEach((file, i) => fs.writeFileSync(file, reports[i]));
+      for (const output of settings.outputs) {
+        const place = placeOf(output, number, settings.isRoot, thread), module = ['lcov', 'html', 'cobertura'].includes(output.format);
+        const problem = run(['report', `--format=${output.format}`, '-o', place, ...module ? ['--module', store.originalPath(key)] : [], ...files]);
+        if (problem) say(`${place} is not written: ${problem}`);
+        else if (settings.written) note(settings, 'report', place, store.originalPath(key), titleOf(store, key, url, size));
+      }
     }
-    if (settings.outputs.length) written.push({ place: placeOf(settings.outputs[0], number, settings.isRoot), size });
+    if (settings.outputs.length) written.push({ place: placeOf(settings.outputs[0], number, settings.isRoot, threadId), size });
     number++;
   }
   tellFiles(settings, written);

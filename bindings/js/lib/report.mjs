@@ -66,10 +66,12 @@ export class Report {
   #r;
   #scope; // what must live as long as the report
 
-  constructor() {
+  /** byThread: what is read keeps threads apart. */
+  constructor(byThread = false) {
     this.#engine = createEngine();
     this.#scope = new Scope(this.#engine);
     this.#r = this.#engine.exports.whammc_report_new();
+    this.#engine.exports.whammc_report_by_thread(this.#r, byThread);
     this.warnings = [];
   }
 
@@ -182,7 +184,7 @@ export class Report {
         const value = engine.exports.whammc_report_value(r, i) >>> 0;
         const { script, name } = variables[row.variable];
         return {
-          module: row.module, script, variable: name, id: row.id, function: row.fname, shownFunction: row.shown_fname ?? row.fname, probe: row.probe,
+          module: row.module, thread: row.thread, script, variable: name, id: row.id, function: row.fname, shownFunction: row.shown_fname ?? row.fname, probe: row.probe,
           instruction: row.instruction, fid: row.has_place ? row.fid : null, pc: row.has_place ? row.pc : null,
           value: value ? readValue(engine, value) : null,
         };
@@ -264,10 +266,10 @@ export class Report {
   }
 }
 
-export async function readReport(text, { module, locations, ...options } = {}) {
+export async function readReport(text, { module, locations, byThread, ...options } = {}) {
   await init();
   expectOptions(options, ['name', 'which']);
-  const report = new Report();
+  const report = new Report(byThread);
   if (module) report.setModule(module);
   if (locations) report.locate(locations);
   return report.read(text, options);

@@ -205,6 +205,9 @@ def table(report: Any, variables: list[Any], chosen: list[int], mangled: bool, l
         modules = _copied(records.module, n)
         if n and modules[0] != NONE:  # of several
             columns["module"] = _dictionary(modules, n, names)
+        threads = _copied(records.thread, n)
+        if n and threads[0] != NONE:  # of one each
+            columns["thread"] = _dictionary(threads, n, names)
         for name, data in (("script", records.script), ("probe", records.probe), ("function", records.fname)):
             columns[name] = _dictionary(_copied(data, n), n, names)
         for name, data in (("fid", records.fid), ("pc", records.pc)):

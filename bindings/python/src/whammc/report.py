@@ -59,6 +59,7 @@ class ReportRow(Row):
         instruction: at the site; None if it is unknown, because the report has no module.
         value: int, float, bool or str; a tuple; a dict for a map; None if the report has something unreadable.
         module: what its module is called; None if the report has only one.
+        thread: the number of its thread, "0" for the main thread; None if threads were added up.
     """
 
     variable: str
@@ -70,6 +71,7 @@ class ReportRow(Row):
     instruction: Optional[str]
     value: Any
     module: Optional[str] = None
+    thread: Optional[str] = None
 
     COLUMNS: ClassVar[Mapping[str, str]] = {}
 
@@ -124,11 +126,13 @@ class Report:
     18446744073709551615
     """
 
-    def __init__(self, parts: Sequence[_Part], module: Optional[_Module] = None, only: Optional[str] = None) -> None:
+    def __init__(self, parts: Sequence[_Part], module: Optional[_Module] = None, only: Optional[str] = None,
+                 by_thread: bool = False) -> None:
         self._lock = threading.RLock()
         self._handle = ffi.gc(lib.whammc_report_new(), lib.whammc_report_free)
         self._parts = list(parts)  # none: it was merged
-        self._module, self._only = module, only
+        self._module, self._only, self._by_thread = module, only, by_thread
+        lib.whammc_report_by_thread(self._handle, by_thread)
         #: Warnings about what was read: that a report ends in the middle of a row, for example.
         self.diagnostics: tuple[Diagnostic, ...] = ()
         for title, data in [] if module is None else [module] if isinstance(module, tuple) else module:
@@ -140,7 +144,7 @@ class Report:
 
     @classmethod
     def read(cls, source: Input, *, which: int = 0, module: Union[Input, Sequence[Input], None] = None, only: Optional[str] = None,
-             name: Optional[str] = None) -> Report:
+             name: Optional[str] = None, by_thread: bool = False) -> Report:
         """Reads a report in any format of whammc (CSV, CSV with quotes, JSON), which is detected.
 
         Args:
@@ -149,13 +153,14 @@ class Report:
             module: the program before it was instrumented, for names and instructions; several if the report is of several modules.
             only: the name or the hash of a module, or how it begins: the others are left out.
             name: what messages call the text.
+            by_thread: threads are kept apart, instead of being added up; so they are in what is added to it.
 
         Raises:
             WhammError: there is no report, or `module` is not valid.
         """
         title, data = _library.load(source, name, "report")
         given: list[Input] = [] if module is None else list(module) if isinstance(module, (list, tuple)) else [cast(Input, module)]
-        return cls([_Part("read", title, data, which)], [_library.load(each, None, "program.wasm") for each in given], only)
+        return cls([_Part("read", title, data, which)], [_library.load(each, None, "program.wasm") for each in given], only, by_thread)
 
     @classmethod
     def of(cls, data: bytes, module: Optional[tuple[str, bytes]]) -> Report:
@@ -173,7 +178,7 @@ class Report:
         total: Optional[Report] = None
         for report in reports:
             if total is None:
-                total = cls(report._sources(), report._module, report._only)
+                total = cls(report._sources(), report._module, report._only, report._by_thread)
                 total._parts = []
             else:
                 for part in report._sources():
@@ -200,7 +205,7 @@ class Report:
     def _combined(self, other: Report, operation: str) -> Report:
         first, *rest = other._sources()
         more = [_Part(operation, first.name, first.data, first.which), *rest]
-        return Report([*self._sources(), *more], self._module or other._module, self._only or other._only)
+        return Report([*self._sources(), *more], self._module or other._module, self._only or other._only, self._by_thread)
 
     def __add__(self, other: Any) -> Report:
         return self._combined(other, "add") if isinstance(other, Report) else NotImplemented
@@ -266,7 +271,7 @@ class Report:
         fid, pc = (row.fid, row.pc) if row.has_place else (None, None)
         value = _value(lib.whammc_report_value(self._handle, index))
         function = text(row.shown_fname or row.fname)
-        return ReportRow(name, script, text(row.probe), function, fid, pc, text(row.instruction), value, text(row.module))
+        return ReportRow(name, script, text(row.probe), function, fid, pc, text(row.instruction), value, text(row.module), text(row.thread))
 
     def value(self, variable: str) -> Any:
         """The value of a variable that has a single one, such as a script variable: see ReportRow.
@@ -313,7 +318,7 @@ class Report:
     def to_arrow(self, *variables: str, mangled: bool = False, lines: bool = False) -> Any:
         """The report as a pyarrow.Table: a row for each match site of a probe, for each probe, and for each script.
 
-        Columns: `module` (if the report has several), `script`, `probe`, `function` and `instruction` (dictionary-encoded; the last one needs the module), `fid` and
+        Columns: `module` (if the report has several), `thread` (if they are kept apart), `script`, `probe`, `function` and `instruction` (dictionary-encoded; the last one needs the module), `fid` and
         `pc` (uint32), with `lines` also `file`, `line`, `column` and `src_function`, and one for each variable. These have
         their types: u64 is uint64, f32 is float, tuples are structs with the fields "0", "1" ..., maps are maps. What does not apply is
         null: the fid of a script variable, the values of other probes' variables.
