@@ -37,6 +37,15 @@ static void target_catches(Flow *f, const WasmInstr *i) {
         target(f, wasm_vec_catch(&at).label);
 }
 
+static void target_handlers(Flow *f, const WasmInstr *i) {
+    const uint8_t *at = i->vec;
+    for (uint32_t k = 0; k < i->count; k++) {
+        WasmHandler h = wasm_vec_handler(&at);
+        if (!h.switches)
+            target(f, h.label);
+    }
+}
+
 /* `else`, `catch`, `catch_all`: control that falls into it continues after the end; the new part is
  * reachable if the construct was. */
 static void next_part(Flow *f, uint16_t op) {
@@ -74,6 +83,10 @@ static bool control(Flow *f, const WasmInstr *i) {
     case WASM_FLOW_BRANCH_IF:
     case WASM_FLOW_BRANCH: target(f, i->a); break;
     case WASM_FLOW_BRANCH_TABLE: target_table(f, i); break;
+    case WASM_FLOW_CALL:
+        if (wasm_has_handlers(i->op))
+            target_handlers(f, i);
+        break;
     case WASM_FLOW_END: return close_construct(f) && i->op == WASM_OP_DELEGATE;
     default: break;
     }
@@ -95,7 +108,8 @@ FlowStep flow_control_(Flow *f, const WasmInstr *i, uint8_t next) {
 bool flow_ends_block(WasmOp op) {
     WasmFlow flow = wasm_flow(op);
     return flow == WASM_FLOW_IF || flow == WASM_FLOW_ARM || flow == WASM_FLOW_BRANCH_IF ||
-           wasm_flow_stops(flow) || (flow == WASM_FLOW_OPEN && op != WASM_OP_BLOCK);
+           wasm_flow_stops(flow) || (flow == WASM_FLOW_OPEN && op != WASM_OP_BLOCK) ||
+           wasm_has_handlers(op);
 }
 
 bool opens_part(WasmOp op) {

@@ -173,6 +173,16 @@ static void catches(Segments *s, const WasmInstr *i) {
         unite(s->merged.at, target(s, wasm_vec_catch(&at).label), CLASS_EXIT);
 }
 
+/* The same of what is suspended. */
+static void handles(Segments *s, const WasmInstr *i) {
+    const uint8_t *at = i->vec;
+    for (uint32_t k = 0; k < i->count; k++) {
+        WasmHandler h = wasm_vec_handler(&at);
+        if (!h.switches)
+            unite(s->merged.at, target(s, h.label), CLASS_EXIT);
+    }
+}
+
 static void diverge(Segments *s, uint32_t next) {
     s->walk.live = false;
     start_segment(s, next, NONE);
@@ -272,6 +282,8 @@ static void leave(Segments *s, const WasmInstr *i, WasmFlow flow) {
         branch_table(s, i);
     else
         lead_to(s, CLASS_EXIT);
+    if (wasm_has_handlers(i->op))
+        handles(s, i);
     if (wasm_flow_stops(flow))
         diverge(s, next);
     else

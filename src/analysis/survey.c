@@ -74,6 +74,12 @@ static void add_call(Survey *v, uint32_t from, uint32_t to, bool tail) {
     vec_push(&v->s->calls, ((WasmCallEdge){from, to, tail}));
 }
 
+/* A stack may be resumed with an exception. */
+static bool may_be_thrown_at(uint16_t op) {
+    return op == WASM_OP_SUSPEND || op == WASM_OP_SWITCH || op == WASM_OP_RESUME_THROW ||
+           op == WASM_OP_RESUME_THROW_REF;
+}
+
 static void look_at(Survey *v, uint32_t func, const WasmInstr *i) {
     WasmFlow flow = wasm_flow(i->op);
     bool direct = i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL;
@@ -92,8 +98,11 @@ static void look_at(Survey *v, uint32_t func, const WasmInstr *i) {
         close_construct(v);
     if (flow == WASM_FLOW_THROW)
         v->s->funcs[func] |= THROWS | LETS_OUT;
+    if (may_be_thrown_at(i->op)) /* by others, too: like any indirect call */
+        v->s->funcs[v->n] |= LETS_OUT;
     v->legacy |= i->op == WASM_OP_TRY || i->op == WASM_OP_DELEGATE;
-    v->refs |= i->op == WASM_OP_TRY_TABLE || i->op == WASM_OP_THROW_REF;
+    v->refs |=
+        i->op == WASM_OP_TRY_TABLE || i->op == WASM_OP_THROW_REF || i->op == WASM_OP_CONT_NEW;
 }
 
 /* Whether some throw is in a handler that may catch it or not. */

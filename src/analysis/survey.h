@@ -4,7 +4,8 @@
  * can leave.
  *
  * Exceptions come from `throw` and the like, and from functions that are imported from anywhere but
- * WASI. They can leave a function if it throws, or if it calls, directly or indirectly, a function
+ * WASI; they may come from wherever a stack can be left, since it may be resumed with one. They can
+ * leave a function if it throws, or if it calls, directly or indirectly, a function
  * that they can leave. An indirect call may reach any function that escapes.
  */
 #ifndef WHAMMC_ANALYSIS_SURVEY_H

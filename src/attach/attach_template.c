@@ -27,7 +27,7 @@ typedef struct Inliner {
 /* What would mean something else inside another function, or needs more than a temporary. */
 static bool is_foreign(const WasmInstr *i) {
     return wasm_flow(i->op) == WASM_FLOW_TAIL_CALL || i->op == WASM_OP_TRY ||
-           i->op == WASM_OP_TRY_TABLE;
+           i->op == WASM_OP_TRY_TABLE || wasm_has_handlers(i->op);
 }
 
 /* Fills temp with 0 for parameters that are changed. False if the function is to be called. */

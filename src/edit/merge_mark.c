@@ -76,6 +76,16 @@ static bool mark_try_table(Merge *x, const WasmInstr *i) {
     return mark_type(x, i->type);
 }
 
+static bool mark_resume(Merge *x, const WasmInstr *i) {
+    const uint8_t *at = i->vec;
+    bool ok = mark(x, WASM_SPACE_TYPE, i->a);
+    if (wasm_ops[i->op].imm == WASM_IMM_RESUME_TAG)
+        ok = ok && mark(x, WASM_SPACE_TAG, i->b);
+    for (uint32_t k = 0; ok && k < i->count; k++)
+        ok = mark(x, WASM_SPACE_TAG, wasm_vec_handler(&at).tag);
+    return ok;
+}
+
 static bool mark_instr(Merge *x, const WasmInstr *i) {
     WasmEntity named[2];
     const uint8_t *at = i->vec;
@@ -86,6 +96,8 @@ static bool mark_instr(Merge *x, const WasmInstr *i) {
     case WASM_IMM_BLOCK:
     case WASM_IMM_HEAP: return mark_type(x, i->type);
     case WASM_IMM_TRY_TABLE: return mark_try_table(x, i);
+    case WASM_IMM_RESUME:
+    case WASM_IMM_RESUME_TAG: return mark_resume(x, i);
     case WASM_IMM_CAST: return mark_type(x, i->type) && mark_type(x, i->type2);
     case WASM_IMM_SELECT:
         for (uint32_t k = 0; ok && k < i->count; k++)

@@ -131,6 +131,15 @@ static void put_fields(Buf *out, const WasmTypeDef *d) {
     }
 }
 
+static uint8_t form_of(const WasmTypeDef *d) {
+    switch (d->kind) {
+    case WASM_TYPE_FUNC: return 0x60;
+    case WASM_TYPE_STRUCT: return 0x5f;
+    case WASM_TYPE_ARRAY: return 0x5e;
+    default: return 0x5d;
+    }
+}
+
 static void put_type_def(Buf *out, const WasmTypeDef *d, uint32_t index) {
     if (d->group == index && d->group_len > 1) {
         buf_u8(out, 0x4e);
@@ -142,13 +151,15 @@ static void put_type_def(Buf *out, const WasmTypeDef *d, uint32_t index) {
         if (d->has_super)
             buf_uleb(out, d->super);
     }
-    buf_u8(out, d->kind == WASM_TYPE_FUNC ? 0x60 : d->kind == WASM_TYPE_STRUCT ? 0x5f : 0x5e);
-    if (d->kind != WASM_TYPE_FUNC) {
+    buf_u8(out, form_of(d));
+    if (d->kind == WASM_TYPE_CONT) {
+        wasm_put_heap(out, d->fields[0].type);
+    } else if (d->kind != WASM_TYPE_FUNC) {
         put_fields(out, d);
-        return;
+    } else {
+        put_types(out, d->params, d->nparams);
+        put_types(out, d->results, d->nresults);
     }
-    put_types(out, d->params, d->nparams);
-    put_types(out, d->results, d->nresults);
 }
 
 /* Kinds of imports and exports by space. */

@@ -13,7 +13,8 @@ bool eval_knows(const WasmInstr *i) {
     case WASM_CAT_EXN: return false;
     default:
         return wasm_ops[i->op].prefix != 0xfb && i->op != WASM_OP_REF_EQ &&
-               i->op != WASM_OP_TRY_TABLE;
+               i->op != WASM_OP_TRY_TABLE &&
+               !(i->op >= WASM_OP_CONT_NEW && i->op <= WASM_OP_SWITCH);
     }
 }
 

@@ -112,7 +112,9 @@ static bool immediate(const WasmInstr *i, uint32_t n, uint64_t *out) {
     case WASM_IMM_SELECT:
     case WASM_IMM_HEAP: return false;
     case WASM_IMM_LANE:
-    case WASM_IMM_CAST: *out = i->a; return n == 0;
+    case WASM_IMM_CAST:
+    case WASM_IMM_RESUME: *out = i->a; return n == 0;
+    case WASM_IMM_RESUME_TAG: *out = n == 0 ? i->a : i->b; return n < 2;
     default: *out = n == 0 ? i->a : i->b; return n < wasm_imm_indices((WasmImm)info->imm);
     }
 }

@@ -297,9 +297,10 @@ static WasmType block_type(const WasmModule *m, const WasmTypes *results) {
 typedef struct Relabel {
     const Splicer *s;
     const Site *site;
+    uint32_t blocks; /* that it is copied into */
 } Relabel;
 
-/* The depth of a label in an instruction that is copied into one more block: one more for that,
+/* The depth of a label in an instruction that is copied into blocks: one more for each of these,
  * and for each wrapped construct that the branch leaves. */
 static uint32_t label_inside(void *ctx, uint32_t depth) {
     const Relabel *r = ctx;
@@ -311,17 +312,17 @@ static uint32_t label_inside(void *ctx, uint32_t depth) {
         const Wrapped *w = &r->s->wrapped.at[k];
         crossed += w->start < site->pc && site->pc < w->end && w->end < end;
     }
-    return depth + 1 + crossed;
+    return depth + r->blocks + crossed;
 }
 
-/* The original instruction inside one more block. */
-static void put_original(Splicer *s, const Site *site) {
+/* The original instruction inside so many more blocks. */
+static void put_original(Splicer *s, const Site *site, uint32_t blocks) {
     const WasmInstr *i = site->instr;
     const uint8_t *bytes = wasm_func_body(s->m, site->func) + i->offset;
     if (s->backend->instead && s->backend->instead(s->ctx, site, s->out))
         return;
     WasmRemap map = wasm_program_remap(s->m);
-    Relabel relabel = {s, site};
+    Relabel relabel = {s, site, blocks};
     if (wasm_has_labels(i))
         wasm_copy_branch(bytes, i, &map, label_inside, &relabel, s->out);
     else
@@ -376,7 +377,7 @@ static void splice_body(Splicer *s, const Site *site, const SiteTypes *types, co
 
 /* The body instead of the instruction; with a dynamic predicate, one or the other. */
 static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
-                       uint32_t n, uint32_t saved) {
+                       uint32_t n, uint32_t saved, uint32_t blocks) {
     const Match *alt = alt_of(matches, n, MODE_ALT);
     bool guarded = alt->shape->variant->alt.guarded;
     bool diverges = alt_diverges((WasmOp)site->instr->op);
@@ -392,7 +393,7 @@ static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, con
         hole_restore(s, &s->args, s->args.local.len);
         if (diverges || s->ends)
             hole_put_leave(s, s->ends); /* if it is a way out */
-        put_original(s, site);
+        put_original(s, site, blocks + 1);
         wasm_put_op(s->out, WASM_OP_END);
     }
     if (diverges && !types->falls_through)
@@ -464,10 +465,11 @@ static void splice_call(Splicer *s, const Site *site, const SiteTypes *types, co
         put_under_way(s, ++s->nways);
     else if (unwinds)
         unwind_open(&u, s->out);
+    uint32_t blocks = unwinds && !s->one_region ? unwind_blocks(&u) : 0;
     if (alt)
-        splice_alt(s, site, types, matches, n, saved);
+        splice_alt(s, site, types, matches, n, saved, blocks);
     else
-        put_original(s, site);
+        put_original(s, site, blocks);
     if (!unwinds)
         return;
     if (s->one_region) {

@@ -14,24 +14,14 @@
 #include "inject/unwind.h"
 
 #include "wasm/emit.h"
+#include "valid/typer.h"
 #include "edit/catch_all.h"
 
-/* Parameters of a region, deepest first. */
-static void region_params(const UnwindCall *u, const WasmTypeDef *callee, WasmTypes *params) {
-    const WasmInstr *i = u->instr;
+/* Parameters and results of a region, deepest first. */
+static void region_types(const UnwindCall *u, WasmTypes *params, WasmTypes *results) {
+    wasm_call_types(u->m, u->instr, params, results);
     if (u->popped)
-        return;
-    for (uint32_t k = 0; k < callee->nparams; k++)
-        vec_push(params, callee->params[k]);
-    if (i->op == WASM_OP_CALL_INDIRECT)
-        vec_push(params, wasm_table_address(u->m, i->b));
-    else if (i->op == WASM_OP_CALL_REF)
-        vec_push(params, WASM_REF(1, i->a));
-}
-
-static uint32_t callee_type(const UnwindCall *u) {
-    const WasmInstr *i = u->instr;
-    return i->op == WASM_OP_CALL ? u->m->funcs.at[i->a].type : i->a;
+        params->len = 0;
 }
 
 /* The block type; added to `add` unless that is NULL. */
@@ -46,23 +36,32 @@ static WasmType block_type(const UnwindCall *u, WasmModule *add, const WasmTypes
 }
 
 static WasmType region_type(const UnwindCall *u, WasmModule *add) {
-    const WasmTypeDef *d = &u->m->types.at[callee_type(u)];
-    if (u->instr->op == WASM_OP_CALL && !u->popped && (d->nparams || d->nresults > 1))
-        return WASM_FUNC_TYPE_BIT | callee_type(u);
-    WasmTypes params = {0};
-    region_params(u, d, &params);
-    WasmType type = block_type(u, add, &params, d->results, d->nresults);
+    if (u->instr->op == WASM_OP_CALL && !u->popped) {
+        uint32_t callee = u->m->funcs.at[u->instr->a].type;
+        const WasmTypeDef *d = &u->m->types.at[callee];
+        if (d->nparams || d->nresults > 1)
+            return WASM_FUNC_TYPE_BIT | callee;
+    }
+    WasmTypes params = {0}, results = {0};
+    region_types(u, &params, &results);
+    WasmType type = block_type(u, add, &params, results.at, results.len);
     vec_free(&params);
+    vec_free(&results);
     return type;
 }
 
 static WasmType caught_type(const UnwindCall *u, WasmModule *add) {
     static const WasmType exception = WASM_EXNREF;
-    WasmTypes params = {0};
-    region_params(u, &u->m->types.at[callee_type(u)], &params);
+    WasmTypes params = {0}, results = {0};
+    region_types(u, &params, &results);
     WasmType type = block_type(u, add, &params, &exception, 1);
     vec_free(&params);
+    vec_free(&results);
     return type;
+}
+
+uint32_t unwind_blocks(const UnwindCall *u) {
+    return u->form == WASM_EXCEPTIONS_REFS ? 3 : 1;
 }
 
 void unwind_add_types(const UnwindCall *u, WasmModule *m) {

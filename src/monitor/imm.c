@@ -80,6 +80,8 @@ bool monitor_imm(const WasmInstr *i, uint32_t n, MonitorValue *out) {
     case WASM_IMM_F64: return constant(i, WASM_F64, n, out);
     case WASM_IMM_V128: return constant(i, WASM_V128, n, out);
     case WASM_IMM_HEAP: return n == 0 && i32(out, heap_number(i->type));
+    case WASM_IMM_RESUME: return n == 0 && i32(out, i->a);
+    case WASM_IMM_RESUME_TAG: return pick(out, n, (uint32_t[]){i->a, i->b}, 2);
     default: return pick(out, n, (uint32_t[]){i->a, i->b}, wasm_imm_indices(imm));
     }
 }

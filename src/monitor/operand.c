@@ -33,6 +33,7 @@ static const char *varying_operands(WasmOp op) {
     case WASM_OP_TABLE_FILL: return "a?a";
     case WASM_OP_TABLE_GROW: return "?a";
     case WASM_OP_THROW_REF:
+    case WASM_OP_CONT_NEW:
     case WASM_OP_BR_ON_NULL:
     case WASM_OP_BR_ON_NON_NULL:
     case WASM_OP_BR_ON_CAST:
@@ -56,6 +57,7 @@ static const char *varying_operands(WasmOp op) {
     case WASM_OP_I31_GET_S:
     case WASM_OP_I31_GET_U: return "?";
     case WASM_OP_REF_EQ:
+    case WASM_OP_RESUME_THROW_REF:
     case WASM_OP_STRUCT_SET: return "??";
     case WASM_OP_ARRAY_GET:
     case WASM_OP_ARRAY_GET_S:
@@ -66,7 +68,11 @@ static const char *varying_operands(WasmOp op) {
     case WASM_OP_ARRAY_INIT_DATA:
     case WASM_OP_ARRAY_INIT_ELEM: return "?iii";
     case WASM_OP_ARRAY_NEW: return "?i";
-    default: return "+"; /* blocks, calls, return, throw, struct.new, array.new_fixed */
+    case WASM_OP_CONT_BIND:
+    case WASM_OP_RESUME:
+    case WASM_OP_RESUME_THROW:
+    case WASM_OP_SWITCH: return "+?";
+    default: return "+"; /* blocks, calls, return, throw, struct.new, array.new_fixed, suspend */
     }
 }
 
@@ -98,7 +104,9 @@ static const char *immediates(WasmImm imm) {
     case WASM_IMM_LANE:
     case WASM_IMM_HEAP:
     case WASM_IMM_ZERO:
+    case WASM_IMM_RESUME:
     case WASM_IMM_I32: return "i";
+    case WASM_IMM_RESUME_TAG: return "ii";
     case WASM_IMM_I64: return "l";
     case WASM_IMM_F32: return "f";
     case WASM_IMM_F64: return "d";

@@ -355,6 +355,18 @@ static void put_handlers(const Put *p, const Soon *soon, uint32_t k) {
     }
 }
 
+/* The same of a resume. */
+static void put_resumed(const Put *p, const Soon *soon, uint32_t k) {
+    const WasmInstr *i = &soon->body.at.at[k];
+    const uint8_t *at = i->vec;
+    for (uint32_t c = 0; c < i->count; c++) {
+        WasmHandler h = wasm_vec_handler(&at);
+        uint32_t target = h.switches ? SOON_FUNCTION : soon_target(soon, k, h.label);
+        if (target != SOON_FUNCTION)
+            put_cut(p, soon->body.at.at[target].offset, RANK_PROBE);
+    }
+}
+
 static void put_instr(const Put *p, Soon *soon, uint32_t k) {
     const WasmInstr *i = &soon->body.at.at[k];
     WasmFlow flow = wasm_flow(i->op);
@@ -366,6 +378,8 @@ static void put_instr(const Put *p, Soon *soon, uint32_t k) {
         put_cut(p, i->offset, RANK_PROBE);
     if (i->op == WASM_OP_TRY_TABLE)
         put_handlers(p, soon, k);
+    if (wasm_has_handlers(i->op))
+        put_resumed(p, soon, k);
 }
 
 void frames_put(Frames *f, uint32_t func, LocalPool *pool, Pieces *pieces) {

@@ -434,6 +434,8 @@ static void add_branch(Maker *m) {
         "whether it branches depends on a reference, which an engine does not show";
     static const char *const exception =
         "where an exception continues is not known to a monitor that reads 'back_edge'";
+    static const char *const suspended =
+        "where a suspended stack continues is not known to a monitor that reads 'back_edge'";
     if (!m->units->uses_back)
         return;
     switch (wasm_flow(m->op)) {
@@ -448,6 +450,10 @@ static void add_branch(Maker *m) {
     case WASM_FLOW_OPEN:
         if (m->op == WASM_OP_TRY_TABLE)
             add_refuse(m, with((Gates){0}, simple_atom(m, ATOM_TO_LOOP), true), exception);
+        break;
+    case WASM_FLOW_CALL:
+        if (wasm_has_handlers(m->op))
+            add_refuse(m, with((Gates){0}, simple_atom(m, ATOM_TO_LOOP), true), suspended);
         break;
     default: break;
     }

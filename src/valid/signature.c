@@ -35,6 +35,8 @@
 #define KIND_MEMARG_LANE   WASM_SIG_LANE
 #define KIND_BLOCK         WASM_SIG_OTHER
 #define KIND_TRY_TABLE     WASM_SIG_OTHER
+#define KIND_RESUME        WASM_SIG_OTHER
+#define KIND_RESUME_TAG    WASM_SIG_OTHER
 #define KIND_LABEL         WASM_SIG_OTHER
 #define KIND_BR_TABLE      WASM_SIG_OTHER
 #define KIND_FUNC          WASM_SIG_OTHER
@@ -58,6 +60,7 @@
 #define KIND_TYPE_DATA     WASM_SIG_OTHER
 #define KIND_TYPE_ELEM     WASM_SIG_OTHER
 #define KIND_TYPE_TYPE     WASM_SIG_OTHER
+#define KIND_TYPE_TAG      WASM_SIG_OTHER
 #define KIND_CAST          WASM_SIG_OTHER
 /* log2 of the N in "mem(N,...": the atomic waits say 0 there, they access 4 bytes, wait64 8 */
 #define ALIGN(names, code)                                                                         \
@@ -112,7 +115,7 @@ bool wasm_sig_type_exists(WasmSig *s, WasmType t) {
     return !wasm_heap_index(t, &index) || wasm_sig_exists(s, "type", index, s->t->m->types.len);
 }
 
-static const char *const kind_names[] = {"function", "structure", "array"};
+static const char *const kind_names[] = {"function", "structure", "array", "continuation"};
 
 const WasmTypeDef *wasm_sig_def(WasmSig *s, uint32_t index, WasmTypeKind kind) {
     if (!wasm_sig_exists(s, "type", index, s->t->m->types.len))
@@ -125,6 +128,13 @@ const WasmTypeDef *wasm_sig_def(WasmSig *s, uint32_t index, WasmTypeKind kind) {
         return NULL;
     }
     return d;
+}
+
+const WasmTypeDef *wasm_sig_tag(WasmSig *s, uint32_t index) {
+    const WasmModule *m = s->t->m;
+    return wasm_sig_exists(s, "tag", index, m->tags.len)
+               ? wasm_sig_def(s, m->tags.at[index].type, WASM_TYPE_FUNC)
+               : NULL;
 }
 
 void wasm_sig_put(WasmTypes *to, const WasmType *types, uint32_t n) {
@@ -287,9 +297,7 @@ static bool catch_clause(WasmSig *s, const WasmCatch *c) {
     const WasmModule *m = s->t->m;
     WasmTypeList values = {NULL, 0}, label;
     if (c->kind < 2) {
-        if (!wasm_sig_exists(s, "tag", c->tag, m->tags.len))
-            return false;
-        const WasmTypeDef *d = wasm_sig_def(s, m->tags.at[c->tag].type, WASM_TYPE_FUNC);
+        const WasmTypeDef *d = wasm_sig_tag(s, c->tag);
         if (!d)
             return false;
         values = (WasmTypeList){d->params, d->nparams};
@@ -340,10 +348,7 @@ static bool continues(WasmSig *s) {
 
 /* catch and throw: the tag's parameters. */
 static bool tag(WasmSig *s, WasmTypes *to) {
-    const WasmModule *m = s->t->m;
-    if (!wasm_sig_exists(s, "tag", s->i->a, m->tags.len))
-        return false;
-    const WasmTypeDef *d = wasm_sig_def(s, m->tags.at[s->i->a].type, WASM_TYPE_FUNC);
+    const WasmTypeDef *d = wasm_sig_tag(s, s->i->a);
     if (d)
         wasm_sig_put(to, d->params, d->nparams);
     return d != NULL;
@@ -644,6 +649,8 @@ bool wasm_sig(WasmSig *s) {
     case WASM_OP_I64_MUL_WIDE_U: return letters(s);
     default: break;
     }
+    if (op >= WASM_OP_CONT_NEW && op <= WASM_OP_SWITCH)
+        return wasm_sig_cont(s);
     return wasm_ops[op].prefix == 0xfb || (op >= WASM_OP_REF_NULL && op <= WASM_OP_BR_ON_NON_NULL)
                ? wasm_sig_gc(s)
                : control(s);

@@ -50,6 +50,8 @@ bool wasm_sig_check_simple(WasmSig *s);
 
 /* wasm_sig for references and GC (signature_gc.c). */
 bool wasm_sig_gc(WasmSig *s);
+/* wasm_sig for continuations (signature_cont.c). */
+bool wasm_sig_cont(WasmSig *s);
 
 /* Fails with a message if index is not below count. */
 bool wasm_sig_exists(WasmSig *s, const char *what, uint32_t index, uint32_t count);
@@ -62,6 +64,8 @@ bool wasm_sig_data_exists(WasmSig *s, uint32_t data);
 bool wasm_sig_label(WasmSig *s, uint32_t depth, WasmTypeList *types);
 /* The definition of type `index` if it is of this kind, else NULL with a message. */
 const WasmTypeDef *wasm_sig_def(WasmSig *s, uint32_t index, WasmTypeKind kind);
+/* The type of tag `index`, else NULL with a message. */
+const WasmTypeDef *wasm_sig_tag(WasmSig *s, uint32_t index);
 /* As wasm_typer_operand, but may give WASM_BOT_REF. */
 WasmType wasm_sig_operand(const WasmSig *s, uint32_t n);
 /* Appends types. */

@@ -79,13 +79,21 @@ static bool br_on_non_null(WasmSig *s) {
     return true;
 }
 
+/* Whether a continuation is one cannot be asked at run time. */
+static bool castable(WasmSig *s, WasmType to) {
+    char text[32];
+    return !wasm_subtype(s->t->m, to, WASM_REF(1, WASM_HEAP(WASM_HEAP_CONT))) ||
+           wasm_sig_fail(s, "expected a type other than that of continuations, found %s",
+                         wasm_type_words(to, text));
+}
+
 /* br_on_cast, br_on_cast_fail: the label receives one of the two types, the other stays. */
 static bool br_on_cast(WasmSig *s) {
     const WasmModule *m = s->t->m;
     WasmType from = s->i->type, to = s->i->type2, last;
     WasmTypeList label;
     char a[32], b[32];
-    if (!wasm_sig_type_exists(s, from) || !wasm_sig_type_exists(s, to) ||
+    if (!wasm_sig_type_exists(s, from) || !wasm_sig_type_exists(s, to) || !castable(s, to) ||
         !label_with_reference(s, &label, &last))
         return false;
     if (!wasm_subtype(m, to, from))
@@ -105,7 +113,7 @@ static bool br_on_cast(WasmSig *s) {
 
 static bool ref_cast(WasmSig *s) {
     WasmType type = s->i->type;
-    if (!wasm_sig_type_exists(s, type))
+    if (!wasm_sig_type_exists(s, type) || !castable(s, type))
         return false;
     WasmType top = wasm_top_type(s->t->m, type);
     switch (s->i->op) {

@@ -13,7 +13,17 @@ static uint32_t kind_heap(const WasmTypeDef *d) {
     switch (d->kind) {
     case WASM_TYPE_FUNC: return WASM_HEAP_FUNC;
     case WASM_TYPE_STRUCT: return WASM_HEAP_STRUCT;
+    case WASM_TYPE_CONT: return WASM_HEAP_CONT;
     default: return WASM_HEAP_ARRAY;
+    }
+}
+
+/* The one below all definitions of the kind. */
+static uint32_t bottom_heap(const WasmTypeDef *d) {
+    switch (d->kind) {
+    case WASM_TYPE_FUNC: return WASM_HEAP_NOFUNC;
+    case WASM_TYPE_CONT: return WASM_HEAP_NOCONT;
+    default: return WASM_HEAP_NONE;
     }
 }
 
@@ -32,6 +42,7 @@ static bool abstract_subtype(uint32_t a, uint32_t b) {
     case WASM_HEAP_NOFUNC: return b == WASM_HEAP_FUNC;
     case WASM_HEAP_NOEXTERN: return b == WASM_HEAP_EXTERN;
     case WASM_HEAP_NOEXN: return b == WASM_HEAP_EXN;
+    case WASM_HEAP_NOCONT: return b == WASM_HEAP_CONT;
     default: return false;
     }
 }
@@ -62,10 +73,7 @@ static bool heap_subtype(const WasmModule *m, uint32_t a, uint32_t b) {
     if (a_abstract) { /* only the bottoms are below a definition */
         if (a_byte == 0)
             return true;
-        if (b >= m->types.len)
-            return false;
-        return a_byte ==
-               (m->types.at[b].kind == WASM_TYPE_FUNC ? WASM_HEAP_NOFUNC : WASM_HEAP_NONE);
+        return b < m->types.len && a_byte == bottom_heap(&m->types.at[b]);
     }
     return a < m->types.len && abstract_subtype(kind_heap(&m->types.at[a]), b_byte);
 }
@@ -99,10 +107,13 @@ WasmType wasm_top_type(const WasmModule *m, WasmType t) {
         case WASM_HEAP_NOEXTERN: top = WASM_HEAP_EXTERN; break;
         case WASM_HEAP_EXN:
         case WASM_HEAP_NOEXN: top = WASM_HEAP_EXN; break;
+        case WASM_HEAP_CONT:
+        case WASM_HEAP_NOCONT: top = WASM_HEAP_CONT; break;
         default: break;
         }
-    } else if (heap < m->types.len && m->types.at[heap].kind == WASM_TYPE_FUNC) {
-        top = WASM_HEAP_FUNC;
+    } else if (heap < m->types.len && (m->types.at[heap].kind == WASM_TYPE_FUNC ||
+                                       m->types.at[heap].kind == WASM_TYPE_CONT)) {
+        top = kind_heap(&m->types.at[heap]);
     }
     return WASM_REF(1, WASM_HEAP(top));
 }

@@ -9,6 +9,7 @@
 #include "valid/typer.h"
 #include "valid/signature.h"
 #include "valid/subtype.h"
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -448,4 +449,12 @@ void wasm_instr_types(const WasmTyper *t, const WasmInstr *i, WasmTypes *params,
     wasm_sig(&s);
     hide_bottom(params, p);
     hide_bottom(results, r);
+}
+
+void wasm_call_types(const WasmModule *m, const WasmInstr *i, WasmTypes *params,
+                     WasmTypes *results) {
+    assert(wasm_flow(i->op) == WASM_FLOW_CALL);
+    WasmTyper nothing = {.m = m}; /* without labels: those of handlers are not needed */
+    WasmSig s = {&nothing, i, params, results, NULL};
+    wasm_sig(&s);
 }

@@ -66,4 +66,9 @@ static inline bool wasm_typer_dead(const WasmTyper *t) {
 void wasm_instr_types(const WasmTyper *t, const WasmInstr *i, WasmTypes *params,
                       WasmTypes *results);
 
+/* Appends the operands and results of an instruction from which control comes back after a call:
+ * they do not follow from the stack. */
+void wasm_call_types(const WasmModule *m, const WasmInstr *i, WasmTypes *params,
+                     WasmTypes *results);
+
 #endif

@@ -81,10 +81,16 @@ static bool def_fits(const WasmModule *m, const WasmTypeDef *sub, const WasmType
     return true;
 }
 
+static bool is_func_type(const WasmModule *m, WasmType ref) {
+    uint32_t index;
+    return wasm_heap_index(ref, &index) && m->types.at[index].kind == WASM_TYPE_FUNC;
+}
+
 static void check_def(Valid *v, uint32_t index, uint32_t *depth) {
     const WasmModule *m = v->m;
     const WasmTypeDef *d = &m->types.at[index];
     uint32_t at = section_offset(m, WASM_SEC_TYPE);
+    char text[32];
     if (d->nparams > WASM_MAX_ARITY || d->nresults > WASM_MAX_ARITY)
         report(v, DIAG_INVALID, at, 0,
                "type %u has %u parameters and %u results, engines allow %d of each", index,
@@ -92,6 +98,10 @@ static void check_def(Valid *v, uint32_t index, uint32_t *depth) {
     if (d->nfields > WASM_MAX_FIELDS)
         report(v, DIAG_INVALID, at, 0, "type %u has %u fields, engines allow %d", index, d->nfields,
                WASM_MAX_FIELDS);
+    if (d->kind == WASM_TYPE_CONT && !is_func_type(m, d->fields[0].type))
+        report(v, DIAG_INVALID, at, 0,
+               "type %u: expected the type of a function for a continuation, found %s", index,
+               wasm_type_words(d->fields[0].type, text));
     depth[index] = 0;
     if (!d->has_super)
         return;
@@ -233,16 +243,6 @@ static void check_tables(Valid *v) {
 }
 
 /* ---- the other sections ---- */
-
-static void check_tags(Valid *v) {
-    const WasmModule *m = v->m;
-    for (uint32_t k = 0; k < m->tags.len; k++) {
-        uint32_t results = m->types.at[m->tags.at[k].type].nresults;
-        if (results)
-            report(v, DIAG_INVALID, entity_offset(m, m->tags.at[k].import, WASM_SEC_TAG), 0,
-                   "tag %u: the type of a tag has no results, this one %u", k, results);
-    }
-}
 
 static void check_globals(Valid *v) {
     const WasmModule *m = v->m;
@@ -411,7 +411,6 @@ static void check_sections(Valid *v) {
     if (!v->kept)
         m->ops = mem_zalloc((m->funcs.len + 1) * sizeof *m->ops);
     check_types(v);
-    check_tags(v);
     check_memories(v);
     check_tables(v);
     check_globals(v);

@@ -125,7 +125,7 @@ bool wasm_get_heap(WasmCode *c, WasmType *t) {
         return true;
     }
     uint8_t byte = (uint8_t)(v & 0x7f);
-    if (c->at != from + 1 || byte < WASM_HEAP_EXN || byte > WASM_HEAP_NOEXN)
+    if (c->at != from + 1 || byte < WASM_HEAP_FIRST || byte > WASM_HEAP_LAST)
         return wasm_code_found(c, from, "unknown heap type", *from);
     *t = WASM_REF(1, WASM_HEAP(byte));
     return true;
@@ -141,7 +141,7 @@ bool wasm_get_type(WasmCode *c, bool packed, WasmType *t) {
         *t = byte;
         return true;
     }
-    if (byte >= WASM_HEAP_EXN && byte <= WASM_HEAP_NOEXN) {
+    if (byte >= WASM_HEAP_FIRST && byte <= WASM_HEAP_LAST) {
         c->at++;
         *t = WASM_REF(1, WASM_HEAP(byte));
         return true;

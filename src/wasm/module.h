@@ -86,7 +86,12 @@ typedef struct WasmIndexRef {
     uint32_t value;
 } WasmIndexRef;
 
-typedef enum WasmTypeKind { WASM_TYPE_FUNC, WASM_TYPE_STRUCT, WASM_TYPE_ARRAY } WasmTypeKind;
+typedef enum WasmTypeKind {
+    WASM_TYPE_FUNC,
+    WASM_TYPE_STRUCT,
+    WASM_TYPE_ARRAY,
+    WASM_TYPE_CONT
+} WasmTypeKind;
 
 typedef struct WasmField {
     WasmType type; /* may be packed */
@@ -102,7 +107,8 @@ typedef struct WasmTypeDef {
     uint32_t group, group_len; /* first type of its recursion group; the group's length */
     uint32_t nparams, nresults;
     const WasmType *params, *results; /* WASM_TYPE_FUNC */
-    uint32_t nfields;                 /* WASM_TYPE_STRUCT, _ARRAY (one) */
+    uint32_t nfields; /* WASM_TYPE_STRUCT, _ARRAY (one), _CONT (one, which refers to the function's
+                         type) */
     const WasmField *fields;
 } WasmTypeDef;
 

@@ -148,6 +148,24 @@ static bool catches(WasmCode *c, WasmInstr *i) {
     return true;
 }
 
+static bool handlers(WasmCode *c, WasmInstr *i, bool throws) {
+    if (!wasm_get_u32(c, &i->a) || (throws && !wasm_get_u32(c, &i->b)) ||
+        !wasm_get_u32(c, &i->count))
+        return false;
+    i->vec = c->at;
+    for (uint32_t n = 0; n < i->count; n++) {
+        uint8_t kind;
+        uint32_t index;
+        if (!wasm_get_u8(c, &kind))
+            return false;
+        if (kind > 1)
+            return wasm_code_found(c, c->at - 1, "unknown handler kind", kind);
+        if (!wasm_get_u32(c, &index) || (kind == 0 && !wasm_get_u32(c, &index)))
+            return false;
+    }
+    return true;
+}
+
 static bool br_table(WasmCode *c, WasmInstr *i) {
     if (!wasm_get_u32(c, &i->count))
         return false;
@@ -212,6 +230,8 @@ static bool immediates(WasmCode *c, WasmInstr *i, uint8_t imm) {
     case WASM_IMM_NONE: return true;
     case WASM_IMM_BLOCK: return block_type(c, &i->type);
     case WASM_IMM_TRY_TABLE: return catches(c, i);
+    case WASM_IMM_RESUME:
+    case WASM_IMM_RESUME_TAG: return handlers(c, i, imm == WASM_IMM_RESUME_TAG);
     case WASM_IMM_BR_TABLE: return br_table(c, i);
     case WASM_IMM_MEMARG: return memarg(c, i);
     case WASM_IMM_MEMARG_LANE: return memarg(c, i) && lane(c, &i->count);
@@ -396,6 +416,14 @@ WasmCatch wasm_vec_catch(const uint8_t **at) {
     return k;
 }
 
+WasmHandler wasm_vec_handler(const uint8_t **at) {
+    WasmHandler h = {.switches = *(*at)++ != 0};
+    h.tag = wasm_vec_u32(at);
+    if (!h.switches)
+        h.label = wasm_vec_u32(at);
+    return h;
+}
+
 /* ---- the table ---- */
 
 WasmType wasm_letter_type(char letter) {
@@ -430,7 +458,7 @@ const bool wasm_op_steps[WASM_OP_COUNT] = {
            names)                                                                                  \
     WASM_FLOW_##flow != WASM_FLOW_NEXT || IS_MEMARG(WASM_IMM_##imm) ||                             \
         WASM_IMM_##imm == WASM_IMM_MEMARG_LANE || WASM_OP_##id == WASM_OP_ARRAY_NEW ||             \
-        WASM_OP_##id == WASM_OP_ARRAY_NEW_DEFAULT,
+        WASM_OP_##id == WASM_OP_ARRAY_NEW_DEFAULT || WASM_OP_##id == WASM_OP_CONT_BIND,
 #include "wasm/opcode.def"
 };
 
@@ -446,14 +474,15 @@ bool op_hides_trap(WasmOp op) {
 /* ---- text and bytes ---- */
 
 static const char *const heap_names[] = {
-    "exn",    "array", "struct", "i31",      "eq",     "any",
-    "extern", "func",  "none",   "noextern", "nofunc", "noexn",
+    "cont",   "exn",  "array", "struct",   "i31",    "eq",    "any",
+    "extern", "func", "none",  "noextern", "nofunc", "noexn", "nocont",
 };
 
 const char *wasm_type_text(WasmType t, char buf[32]) {
     static const char *const short_names[] = {
-        "exnref",    "arrayref", "structref", "i31ref",        "eqref",       "anyref",
-        "externref", "funcref",  "nullref",   "nullexternref", "nullfuncref", "nullexnref",
+        "contref",       "exnref",      "arrayref",   "structref",   "i31ref",
+        "eqref",         "anyref",      "externref",  "funcref",     "nullref",
+        "nullexternref", "nullfuncref", "nullexnref", "nullcontref",
     };
     switch (t) {
     case WASM_BOT: return "any";
@@ -471,8 +500,8 @@ const char *wasm_type_text(WasmType t, char buf[32]) {
     if (!WASM_IS_REF(t)) {
         snprintf(buf, 32, "(type %u)", t & WASM_MAX_TYPE_INDEX);
     } else if (t & WASM_ABSTRACT_BIT) {
-        uint32_t byte = (t & 0xff) - WASM_HEAP_EXN;
-        if (byte > WASM_HEAP_NOEXN - WASM_HEAP_EXN)
+        uint32_t byte = (t & 0xff) - WASM_HEAP_FIRST;
+        if (byte > WASM_HEAP_LAST - WASM_HEAP_FIRST)
             return "unknown";
         if (*null)
             return short_names[byte];

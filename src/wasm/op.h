@@ -224,6 +224,14 @@ typedef struct WasmCatch {
 } WasmCatch;
 WasmCatch wasm_vec_catch(const uint8_t **at);
 
+/* One handler of a resume, stepping *at from i->vec: a suspended continuation goes to the label, or
+ * it may switch to another one. */
+typedef struct WasmHandler {
+    bool switches; /* there is no label */
+    uint32_t tag, label;
+} WasmHandler;
+WasmHandler wasm_vec_handler(const uint8_t **at);
+
 /* The type that a letter of the instruction table means; WASM_BOT: an address, or what depends on
  * the site. */
 WasmType wasm_letter_type(char letter);
@@ -240,7 +248,8 @@ static inline bool op_can_trap(WasmOp op) {
 }
 
 /* Whether control always goes on from an instruction to the next one: it is not of the control flow
- * and cannot trap. Besides those of op_can_trap, arrays can be too large. */
+ * and cannot trap. Besides those of op_can_trap, arrays can be too large, and continuations used
+ * up. */
 extern const bool wasm_op_steps[WASM_OP_COUNT]; /* others, but for wasm_op_traps */
 static inline bool wasm_is_straight(uint16_t op) {
     return !wasm_op_steps[op] && !wasm_op_traps[op];

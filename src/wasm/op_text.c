@@ -42,6 +42,22 @@ static void put_catches(Buf *out, const WasmInstr *i) {
         buf_printf(out, " ... (%u)", i->count);
 }
 
+static void put_handlers(Buf *out, const WasmInstr *i) {
+    const uint8_t *at = i->vec;
+    buf_printf(out, " %u", i->a);
+    if (wasm_ops[i->op].imm == WASM_IMM_RESUME_TAG)
+        buf_printf(out, " %u", i->b);
+    for (uint32_t k = 0; k < i->count && k < LIST_MAX; k++) {
+        WasmHandler h = wasm_vec_handler(&at);
+        if (h.switches)
+            buf_printf(out, " (on %u switch)", h.tag);
+        else
+            buf_printf(out, " (on %u %u)", h.tag, h.label);
+    }
+    if (i->count > LIST_MAX)
+        buf_printf(out, " ... (%u)", i->count);
+}
+
 static void put_select_types(Buf *out, const WasmInstr *i) {
     char buf[32];
     const uint8_t *at = i->vec;
@@ -92,6 +108,8 @@ void wasm_instr_text(Buf *out, const WasmInstr *i) {
         put_block(out, i);
         put_catches(out, i);
         break;
+    case WASM_IMM_RESUME:
+    case WASM_IMM_RESUME_TAG: put_handlers(out, i); break;
     case WASM_IMM_SELECT: put_select_types(out, i); break;
     case WASM_IMM_HEAP: put_type(out, i->type); break;
     case WASM_IMM_CAST:

@@ -18,6 +18,11 @@ typedef enum WasmOp {
     WASM_OP_COUNT
 } WasmOp;
 
+/* Whether an instruction resumes a stack, and has handlers. */
+static inline bool wasm_has_handlers(uint32_t op) {
+    return op >= WASM_OP_RESUME && op <= WASM_OP_RESUME_THROW_REF;
+}
+
 /* Where control goes from an instruction: column `flow` of opcode.def. */
 typedef enum WasmFlow {
     WASM_FLOW_NEXT,
@@ -56,6 +61,8 @@ typedef enum WasmImm {
     WASM_IMM_NONE,
     WASM_IMM_BLOCK,         /* type = block type */
     WASM_IMM_TRY_TABLE,     /* type = block type; count catches at vec */
+    WASM_IMM_RESUME,        /* a = type; count handlers at vec */
+    WASM_IMM_RESUME_TAG,    /* a = type, b = tag; count handlers at vec */
     WASM_IMM_LABEL,         /* a = depth */
     WASM_IMM_BR_TABLE,      /* count labels at vec (LEB128 each), a = default depth */
     WASM_IMM_FUNC,          /* a */
@@ -87,7 +94,8 @@ typedef enum WasmImm {
     WASM_IMM_TYPE_U32,      /* a = type, b = number */
     WASM_IMM_TYPE_DATA,     /* a = type, b = data segment */
     WASM_IMM_TYPE_ELEM,     /* a = type, b = element segment */
-    WASM_IMM_TYPE_TYPE,     /* a = destination type, b = source type */
+    WASM_IMM_TYPE_TYPE,     /* a = destination type, b = source type; of cont.bind the other way */
+    WASM_IMM_TYPE_TAG,      /* a = type, b = tag */
     WASM_IMM_CAST, /* a = label, type = source, type2 = target (nullability from the flags) */
     WASM_IMM_ZERO, /* the reserved byte of atomic.fence */
 } WasmImm;
@@ -115,7 +123,8 @@ static inline uint32_t wasm_imm_indices(WasmImm imm) {
     case WASM_IMM_TYPE_U32:
     case WASM_IMM_TYPE_DATA:
     case WASM_IMM_TYPE_ELEM:
-    case WASM_IMM_TYPE_TYPE: return 2;
+    case WASM_IMM_TYPE_TYPE:
+    case WASM_IMM_TYPE_TAG: return 2;
     default: return 0;
     }
 }
@@ -162,6 +171,7 @@ static inline WasmType wasm_nullable(WasmType t) {
 enum { WASM_MAX_TYPE_INDEX = 0x0fffffff };
 /* Bytes of the abstract heap types. */
 enum {
+    WASM_HEAP_NOCONT = 0x75,
     WASM_HEAP_NOEXN = 0x74,
     WASM_HEAP_NOFUNC = 0x73,
     WASM_HEAP_NOEXTERN = 0x72,
@@ -174,6 +184,9 @@ enum {
     WASM_HEAP_STRUCT = 0x6b,
     WASM_HEAP_ARRAY = 0x6a,
     WASM_HEAP_EXN = 0x69,
+    WASM_HEAP_CONT = 0x68,
+    WASM_HEAP_FIRST = WASM_HEAP_CONT,
+    WASM_HEAP_LAST = WASM_HEAP_NOCONT,
 };
 #define WASM_FUNCREF WASM_REF(1, WASM_HEAP(WASM_HEAP_FUNC))
 #define WASM_EXNREF  WASM_REF(1, WASM_HEAP(WASM_HEAP_EXN))

@@ -108,6 +108,17 @@ static bool read_fields(WasmReader *r, uint32_t limit, WasmTypeDef *d) {
     return true;
 }
 
+/* The function's type of a continuation, as a field. */
+static bool read_cont(WasmReader *r, uint32_t limit, WasmTypeDef *d) {
+    const uint8_t *at = r->c.at;
+    WasmField *f = arena_array(&r->m->arena, WasmField, 1);
+    *f = (WasmField){0};
+    d->fields = f;
+    d->nfields = 1;
+    return (wasm_get_heap(&r->c, &f->type) || wasm_read_error(r)) &&
+           check_index(r, f->type, limit, at);
+}
+
 static bool read_super(WasmReader *r, WasmTypeDef *d) {
     uint32_t n;
     const uint8_t *at = r->c.at;
@@ -152,6 +163,10 @@ static bool read_def(WasmReader *r, uint32_t limit) {
     case 0x5e:
         d.kind = form == 0x5f ? WASM_TYPE_STRUCT : WASM_TYPE_ARRAY;
         ok = read_fields(r, limit, &d);
+        break;
+    case 0x5d:
+        d.kind = WASM_TYPE_CONT;
+        ok = read_cont(r, limit, &d);
         break;
     default:
         return wasm_read_fail(r, DIAG_MALFORMED, at, "unknown type form 0x%02x%s", form,

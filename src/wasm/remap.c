@@ -11,6 +11,8 @@
 #define SPACES_NONE          0
 #define SPACES_BLOCK         BIT(TYPE)
 #define SPACES_TRY_TABLE     (BIT(TYPE) | BIT(TAG))
+#define SPACES_RESUME        (BIT(TYPE) | BIT(TAG))
+#define SPACES_RESUME_TAG    (BIT(TYPE) | BIT(TAG))
 #define SPACES_LABEL         0
 #define SPACES_BR_TABLE      0
 #define SPACES_FUNC          BIT(FUNC)
@@ -43,6 +45,7 @@
 #define SPACES_TYPE_DATA     (BIT(TYPE) | BIT(DATA))
 #define SPACES_TYPE_ELEM     (BIT(TYPE) | BIT(ELEM))
 #define SPACES_TYPE_TYPE     BIT(TYPE)
+#define SPACES_TYPE_TAG      (BIT(TYPE) | BIT(TAG))
 #define SPACES_CAST          BIT(TYPE)
 #define SPACES_ZERO          0
 
@@ -154,6 +157,27 @@ static void put_try_table(const WasmRemap *map, const WasmInstr *i, Buf *out) {
     }
 }
 
+static uint32_t same_label(void *ctx, uint32_t depth) {
+    (void)ctx;
+    return depth;
+}
+
+static void put_resume(const WasmRemap *map, const WasmInstr *i, WasmLabel *label, void *ctx,
+                       Buf *out) {
+    const uint8_t *at = i->vec;
+    buf_uleb(out, mapped(map, WASM_SPACE_TYPE, i->a));
+    if (wasm_ops[i->op].imm == WASM_IMM_RESUME_TAG)
+        buf_uleb(out, mapped(map, WASM_SPACE_TAG, i->b));
+    buf_uleb(out, i->count);
+    for (uint32_t k = 0; k < i->count; k++) {
+        WasmHandler h = wasm_vec_handler(&at);
+        buf_u8(out, h.switches);
+        buf_uleb(out, mapped(map, WASM_SPACE_TAG, h.tag));
+        if (!h.switches)
+            buf_uleb(out, label(ctx, h.label));
+    }
+}
+
 /* The two index spaces of immediates that are one or two plain indices; COUNT = none. */
 static const uint8_t index_spaces[][2] = {
     [WASM_IMM_LABEL] = {WASM_SPACE_COUNT, WASM_SPACE_COUNT},
@@ -176,6 +200,7 @@ static const uint8_t index_spaces[][2] = {
     [WASM_IMM_TYPE_DATA] = {WASM_SPACE_TYPE, WASM_SPACE_DATA},
     [WASM_IMM_TYPE_ELEM] = {WASM_SPACE_TYPE, WASM_SPACE_ELEM},
     [WASM_IMM_TYPE_TYPE] = {WASM_SPACE_TYPE, WASM_SPACE_TYPE},
+    [WASM_IMM_TYPE_TAG] = {WASM_SPACE_TYPE, WASM_SPACE_TAG},
 };
 
 uint32_t wasm_instr_names(const WasmInstr *i, WasmEntity out[2]) {
@@ -201,6 +226,8 @@ void wasm_copy_instr(const uint8_t *bytes, const WasmInstr *i, const WasmRemap *
     switch (imm) {
     case WASM_IMM_BLOCK: wasm_put_type(out, mapped_type(map, i->type)); break;
     case WASM_IMM_TRY_TABLE: put_try_table(map, i, out); break;
+    case WASM_IMM_RESUME:
+    case WASM_IMM_RESUME_TAG: put_resume(map, i, same_label, NULL, out); break;
     case WASM_IMM_MEMARG:
     case WASM_IMM_MEMARG_LANE: put_memarg(map, i, p, end, out); break;
     case WASM_IMM_HEAP: put_heap(map, i->type, out); break;
@@ -228,7 +255,7 @@ void wasm_copy_instr(const uint8_t *bytes, const WasmInstr *i, const WasmRemap *
 bool wasm_has_labels(const WasmInstr *i) {
     uint8_t imm = wasm_ops[i->op].imm;
     return imm == WASM_IMM_LABEL || imm == WASM_IMM_BR_TABLE || imm == WASM_IMM_CAST ||
-           imm == WASM_IMM_TRY_TABLE;
+           imm == WASM_IMM_TRY_TABLE || wasm_has_handlers(i->op);
 }
 
 void wasm_copy_branch(const uint8_t *bytes, const WasmInstr *i, const WasmRemap *map,
@@ -259,6 +286,8 @@ void wasm_copy_branch(const uint8_t *bytes, const WasmInstr *i, const WasmRemap 
             buf_uleb(out, label(ctx, c.label));
         }
         break;
+    case WASM_IMM_RESUME:
+    case WASM_IMM_RESUME_TAG: put_resume(map, i, label, ctx, out); break;
     default: buf_uleb(out, label(ctx, i->a));
     }
 }

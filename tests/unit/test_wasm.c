@@ -127,7 +127,8 @@ static void test_opcodes(void **state) {
     decode("ff 00", "unknown opcode 0xff");
     decode("fd ff 03", "unknown opcode 0xfd 0x1ff");
     decode("fb 1f", "unknown opcode 0xfb 0x1f");
-    decode("e0", "unknown opcode 0xe0 (proposal stack switching)");
+    decode("fb 20", "unknown opcode 0xfb 0x20 (proposal custom descriptors)");
+    decode("e3 00 01 02", "unknown handler kind 0x02");
     decode("fb 22", "unknown opcode 0xfb 0x22 (proposal custom descriptors)");
     decode("fd a0 02", "unknown opcode 0xfd 0x120 (proposal half precision)");
     decode("fd", "unexpected end");

@@ -63,6 +63,20 @@ static void catches(SiteReader *r, SiteInstr *i) {
     }
 }
 
+static void handlers(SiteReader *r, SiteInstr *i) {
+    i->a = site_u32(r);
+    if (i->imm == WASM_IMM_RESUME_TAG)
+        i->b = site_u32(r);
+    i->count = site_u32(r);
+    i->vec = (uint32_t)(r->at - r->start);
+    for (uint32_t n = 0; n < i->count; n++) {
+        bool switches = site_u8(r) != 0;
+        site_u32(r);
+        if (!switches)
+            site_u32(r);
+    }
+}
+
 static void cast(SiteReader *r, SiteInstr *i) {
     uint8_t flags = site_u8(r);
     i->a = site_u32(r);
@@ -110,6 +124,8 @@ static void immediates(SiteReader *r, SiteInstr *i) {
     case WASM_IMM_F64: fixed(r, i, 8); break;
     case WASM_IMM_HEAP: i->type = site_heap(r); break;
     case WASM_IMM_CAST: cast(r, i); break;
+    case WASM_IMM_RESUME:
+    case WASM_IMM_RESUME_TAG: handlers(r, i); break;
     case WASM_IMM_MEMARG: memarg(r, i); break;
     case WASM_IMM_MEMARG_LANE:
         memarg(r, i);
@@ -286,7 +302,9 @@ static bool immediate(const SiteInstr *i, uint32_t fid, uint32_t n, uint64_t *ou
             *out = *(site_vec(i, fid).at + n);
         return n < 16;
     case WASM_IMM_LANE:
-    case WASM_IMM_CAST: *out = i->a; return n == 0;
+    case WASM_IMM_CAST:
+    case WASM_IMM_RESUME: *out = i->a; return n == 0;
+    case WASM_IMM_RESUME_TAG: *out = n == 0 ? i->a : i->b; return n < 2;
     default: *out = n == 0 ? i->a : i->b; return n < wasm_imm_indices(imm);
     }
 }

@@ -139,6 +139,12 @@ WasmCatch wasm_vec_catch(const uint8_t **at_) {
     return (WasmCatch){wasm_vec_u32(at_)};
 }
 
+WasmHandler wasm_vec_handler(const uint8_t **at_) {
+    bool switches = *(*at_)++ != 0;
+    wasm_vec_u32(at_);
+    return (WasmHandler){switches, switches ? 0 : wasm_vec_u32(at_)};
+}
+
 /* ---- places of counters ---- */
 
 static bool is_busy(uint32_t op) {

@@ -45,6 +45,22 @@ static void target_catches(const SiteInstr *i, SiteReader r) {
     }
 }
 
+/* The label of the next handler of a resume; false: it has none. */
+static bool handler_label(SiteReader *r, uint32_t *label) {
+    bool switches = site_u8(r) != 0;
+    site_u32(r);
+    *label = switches ? 0 : site_u32(r);
+    return !switches;
+}
+
+static void target_handlers(const SiteInstr *i, SiteReader r) {
+    uint32_t label;
+    r.at = r.start + i->vec;
+    for (uint32_t k = 0; k < i->count; k++)
+        if (handler_label(&r, &label))
+            target(label);
+}
+
 static bool is_try(uint32_t f) {
     return (f & FRAME_OP) == WASM_OP_TRY || (f & FRAME_OP) == WASM_OP_TRY_TABLE;
 }
@@ -109,8 +125,11 @@ static bool control(const SiteInstr *i, const SiteReader *r) {
     case WASM_FLOW_BRANCH_IF: target(i->a); return true;
     case WASM_FLOW_BRANCH: target(i->a); break;
     case WASM_FLOW_BRANCH_TABLE: target_table(i, *r); break;
-    case WASM_FLOW_NEXT:
-    case WASM_FLOW_CALL: return false;
+    case WASM_FLOW_NEXT: return false;
+    case WASM_FLOW_CALL:
+        if (wasm_has_handlers(i->op))
+            target_handlers(i, *r);
+        return wasm_has_handlers(i->op);
     default: break;
     }
     stop();
@@ -245,6 +264,14 @@ static bool catches_to_loop(const SiteInstr *i, SiteReader r) {
     return false;
 }
 
+static bool handles_in_loop(const SiteInstr *i, SiteReader r) {
+    uint32_t label;
+    for (uint32_t k = 0; wasm_has_handlers(i->op) && k < i->count; k++)
+        if (handler_label(&r, &label) && is_loop(label))
+            return true;
+    return false;
+}
+
 SITE_EXPORT(goes_to_loop)
 uint32_t site_goes_to_loop(uint32_t fid, uint32_t pc) {
     const SiteInstr *i = site_flow(fid, pc);
@@ -252,7 +279,7 @@ uint32_t site_goes_to_loop(uint32_t fid, uint32_t pc) {
     for (uint32_t k = 0; k < targets(i); k++)
         if (target_is_loop(i, &r, k))
             return 1;
-    return catches_to_loop(i, site_vec(i, fid));
+    return catches_to_loop(i, site_vec(i, fid)) || handles_in_loop(i, site_vec(i, fid));
 }
 
 SITE_EXPORT(loop_map)

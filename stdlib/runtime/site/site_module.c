@@ -214,6 +214,10 @@ static void type_def(SiteReader *r) {
         t.nparams = form == SITE_FORM_ARRAY ? 1 : site_u32(r);
         type_fields(r, t.nparams);
         break;
+    case SITE_FORM_CONT: /* like one field, a reference to the type of its function */
+        t.nparams = 1;
+        site_push(&S->words, &S->nwords, site_heap(r));
+        break;
     default: site_read_fail(r, SITE_UNKNOWN_TYPE, form);
     }
     uint64_t each = sizeof t;

@@ -190,7 +190,7 @@ WasmType site_type(SiteReader *r) {
     uint8_t byte = site_u8(r);
     if ((byte >= WASM_V128 && byte <= WASM_I32) || byte == WASM_I8 || byte == WASM_I16)
         return byte;
-    if (byte >= WASM_HEAP_EXN && byte <= WASM_HEAP_NOEXN)
+    if (byte >= WASM_HEAP_FIRST && byte <= WASM_HEAP_LAST)
         return WASM_REF(1, WASM_HEAP(byte));
     if (byte != REF_NULL && byte != REF)
         site_read_fail(r, SITE_UNKNOWN_TYPE, byte);

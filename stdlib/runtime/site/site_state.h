@@ -90,7 +90,12 @@ typedef struct SiteType {
     uint32_t first, nparams, nresults;
     uint32_t form; /* its byte */
 } SiteType;
-enum { SITE_FORM_FUNC = 0x60, SITE_FORM_STRUCT = 0x5f, SITE_FORM_ARRAY = 0x5e };
+enum {
+    SITE_FORM_FUNC = 0x60,
+    SITE_FORM_STRUCT = 0x5f,
+    SITE_FORM_ARRAY = 0x5e,
+    SITE_FORM_CONT = 0x5d
+};
 
 typedef struct SiteState {
     uint32_t table; /* the compiler writes this */

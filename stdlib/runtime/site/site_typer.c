@@ -160,9 +160,65 @@ static void call(const SiteInstr *i, uint32_t type, WasmType extra) {
         results((TypeList){site_results(t), t->nresults});
 }
 
-static TypeList tag(const SiteInstr *i) {
-    const SiteType *t = site_type_def(site_entry(SITE_TAG, i->a)->type);
+static const SiteType *tag_type(uint32_t n) {
+    return site_type_def(site_entry(SITE_TAG, n)->type);
+}
+
+static TypeList params_of(const SiteType *t) {
     return (TypeList){site_params(t), t->nparams};
+}
+
+static TypeList results_of(const SiteType *t) {
+    return (TypeList){site_results(t), t->nresults};
+}
+
+static TypeList tag(const SiteInstr *i) {
+    return params_of(tag_type(i->a));
+}
+
+/* ---- continuations ---- */
+
+/* The type of the function of a continuation. */
+static const SiteType *continued(uint32_t type) {
+    return site_type_def(WASM_HEAP_OF(site_params(site_type_def(type))[0]));
+}
+
+/* The other continuation gets this one as its last argument. */
+static void switch_to(const SiteInstr *i) {
+    TypeList l = params_of(continued(i->a));
+    if (!l.len)
+        site_fail(SITE_MALFORMED, S->typer.func, i->offset, 0);
+    l.len--;
+    params(l);
+    param(WASM_REF(1, i->a));
+    results(params_of(continued(WASM_HEAP_OF(l.at[l.len]))));
+}
+
+static bool continuation(const SiteInstr *i) {
+    TypeList l;
+    switch ((WasmOp)i->op) {
+    case WASM_OP_CONT_NEW:
+        one_to_one(site_params(site_type_def(i->a))[0] | WASM_NULL_BIT, WASM_REF(0, i->a));
+        return true;
+    case WASM_OP_CONT_BIND:
+        l = params_of(continued(i->a));
+        l.len -= continued(i->b)->nparams;
+        params(l);
+        one_to_one(WASM_REF(1, i->a), WASM_REF(0, i->b));
+        return true;
+    case WASM_OP_SUSPEND:
+        params(tag(i));
+        results(results_of(tag_type(i->a)));
+        return true;
+    case WASM_OP_SWITCH: switch_to(i); return true;
+    case WASM_OP_RESUME: params(params_of(continued(i->a))); break;
+    case WASM_OP_RESUME_THROW: params(params_of(tag_type(i->b))); break;
+    case WASM_OP_RESUME_THROW_REF: param(WASM_EXNREF); break;
+    default: return false;
+    }
+    param(WASM_REF(1, i->a));
+    results(results_of(continued(i->a)));
+    return true;
 }
 
 static bool control(const SiteInstr *i) {
@@ -354,6 +410,8 @@ static WasmType top_type(WasmType t) {
     if (!(heap & WASM_ABSTRACT_BIT)) {
         if (site_type_def(heap)->form == SITE_FORM_FUNC)
             top = WASM_HEAP_FUNC;
+        else if (site_type_def(heap)->form == SITE_FORM_CONT)
+            top = WASM_HEAP_CONT;
         return WASM_REF(1, WASM_HEAP(top));
     }
     switch (heap & ~WASM_ABSTRACT_BIT) {
@@ -363,6 +421,8 @@ static WasmType top_type(WasmType t) {
     case WASM_HEAP_NOEXTERN: top = WASM_HEAP_EXTERN; break;
     case WASM_HEAP_EXN:
     case WASM_HEAP_NOEXN: top = WASM_HEAP_EXN; break;
+    case WASM_HEAP_CONT:
+    case WASM_HEAP_NOCONT: top = WASM_HEAP_CONT; break;
     default: break;
     }
     return WASM_REF(1, WASM_HEAP(top));
@@ -476,8 +536,8 @@ static void types(const SiteInstr *i) {
     S->nparams = S->nresults = 0;
     if (i->signature)
         fixed(i);
-    else if (!variable(i) && !control(i) && !memory(i) && !wide_arithmetic(i) && !table(i) &&
-             !reference(i) && !structure(i))
+    else if (!variable(i) && !control(i) && !continuation(i) && !memory(i) && !wide_arithmetic(i) &&
+             !table(i) && !reference(i) && !structure(i))
         array(i);
 }
 

@@ -41,6 +41,11 @@ typedef struct WasmCatch {
     uint32_t label;
 } WasmCatch;
 
+typedef struct WasmHandler {
+    bool switches;
+    uint32_t label;
+} WasmHandler;
+
 /* These three as in the compiler (src/wasm/op.h). */
 bool wasm_next(WasmCode *c, WasmInstr *i);
 static inline const WasmInstr *wasm_step(WasmCode *c, WasmInstr *room) {
@@ -53,7 +58,7 @@ bool op_can_trap(WasmOp op);
 /* Whether control always goes on from an instruction to the next one. */
 static inline bool wasm_is_straight(WasmOp op) {
     return wasm_flow(op) == WASM_FLOW_NEXT && !op_can_trap(op) && op != WASM_OP_ARRAY_NEW &&
-           op != WASM_OP_ARRAY_NEW_DEFAULT;
+           op != WASM_OP_ARRAY_NEW_DEFAULT && op != WASM_OP_CONT_BIND;
 }
 
 /* Only hosts of programs need the location. */
@@ -64,5 +69,6 @@ static inline bool op_hides_trap(WasmOp op) {
 
 uint32_t wasm_vec_u32(const uint8_t **at);
 WasmCatch wasm_vec_catch(const uint8_t **at);
+WasmHandler wasm_vec_handler(const uint8_t **at);
 
 #endif

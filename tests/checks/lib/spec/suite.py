@@ -13,9 +13,9 @@ import subprocess
 
 # Proposals that the compiler does not know, and scripts about text annotations.
 LEFT_OUT = ("proposals/custom-descriptors/*", "proposals/wide-arithmetic/*", "custom/*")
-# What these scripts call wrong was so before multiple memories and tables.
-OUTDATED = ("proposals/threads/imports.wast", "proposals/threads/memory.wast")
-OUTDATED_MESSAGES = ("multiple memories", "multiple tables")
+# What these scripts call wrong was so before multiple memories and tables, or is so without stack switching.
+OUTDATED = ("proposals/threads/imports.wast", "proposals/threads/memory.wast", "tag.wast")
+OUTDATED_MESSAGES = ("multiple memories", "multiple tables", "non-empty tag result type")
 
 Case = collections.namedtuple("Case", "path valid line what")
 
