@@ -34,7 +34,8 @@ typedef enum Part {
     PART_STACKS = 1024,  /* stacks that wait for promises */
     PART_THREADS = 2048, /* threads of Node that are ended */
     PART_MODULES = 4096, /* programs of several modules */
-    PART_ALL = 8191
+    PART_WORKERS = 8192, /* workers of pages that count in memories of their own */
+    PART_ALL = 16383
 } Part;
 
 /* The modules of stdlib/host that are embedded, in the order in which they make one script:
@@ -43,7 +44,7 @@ typedef enum Part {
     M(parts, PART_ALL)                                                                             \
     M(reader, PART_TRAPS | PART_SAMPLING | PART_NAMES)                                             \
     M(traps, PART_TRAPS)                                                                           \
-    M(thread, PART_CLOCK | PART_SAMPLER)                                                           \
+    M(thread, PART_CLOCK | PART_SAMPLER | PART_WORKERS)                                            \
     M(clock, PART_CLOCK)                                                                           \
     M(sampler, PART_SAMPLER)                                                                       \
     M(names, PART_SAMPLING | PART_NAMES)                                                           \
@@ -54,7 +55,9 @@ typedef enum Part {
     M(pprof, PART_CALLS)                                                                           \
     M(views, PART_CALLS)                                                                           \
     M(signals, PART_SAVE)                                                                          \
+    M(memories, PART_THREADS | PART_WORKERS)                                                       \
     M(threads, PART_THREADS)                                                                       \
+    M(page_threads, PART_WORKERS)                                                                  \
     M(save, PART_SAVE)                                                                             \
     M(suspend, PART_STACKS)                                                                        \
     M(modules, PART_MODULES)                                                                       \
@@ -291,31 +294,36 @@ static bool reports_calls(const Buf *module) {
     return false;
 }
 
-/* Whether a memory of the module's own is shared: that of a program with threads (flush/flush.c).
- */
-static bool counts_in_shared_memory(const Buf *module) {
+/* How many of the module's own memories are shared. */
+static unsigned shared_memories(const Buf *module) {
     enum { HAS_MAX = 1, SHARED = 2, PAGE_SIZE = 8 };
     Str memories = section(module, WASM_SEC_MEMORY);
     const uint8_t *at = (const uint8_t *)memories.ptr;
+    unsigned shared = 0;
     for (uint64_t n = memories.len ? wasm_uleb(&at) : 0; n; n--) {
         uint64_t flags = wasm_uleb(&at);
-        if (flags & SHARED)
-            return true;
+        shared += (flags & SHARED) != 0;
         for (int skip = 1 + !!(flags & HAS_MAX) + !!(flags & PAGE_SIZE); skip; skip--)
             wasm_uleb(&at);
     }
-    return false;
+    return shared;
+}
+
+/* Whether the program has threads, so that what it counts is in a shared memory (flush/flush.c). A
+ * thread that takes samples has another one. */
+static bool counts_in_shared_memory(const Buf *module, unsigned parts) {
+    return shared_memories(module) > !!(parts & PART_SAMPLER);
 }
 
 /* The parts that the program needs. If it is sampled and scripts measure no times, it reads the
  * clock too seldom for a thread; to have one start by chance would only cost. */
 static unsigned parts_of(const Buf *module, bool times) {
     unsigned parts = reports_calls(module) ? PART_CALLS : 0;
-    parts |= counts_in_shared_memory(module) ? PART_THREADS : 0;
     Str imports = section(module, WASM_SEC_IMPORT), exports = section(module, WASM_SEC_EXPORT);
     for (size_t i = 0; i < sizeof part_marks / sizeof *part_marks; i++)
         if (find(imports, part_marks[i].bytes) || find(exports, part_marks[i].bytes))
             parts |= part_marks[i].parts;
+    parts |= counts_in_shared_memory(module, parts) ? PART_THREADS | PART_WORKERS : 0;
     if (!times && find(exports, "\14whammc:stack"))
         parts &= ~(unsigned)PART_CLOCK;
     return parts;

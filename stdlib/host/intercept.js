@@ -162,7 +162,7 @@ const isTaken = imports => imports !== null && ['undefined', 'object', 'function
 /**
  * Replaces WebAssembly.instantiate, WebAssembly.instantiateStreaming and WebAssembly.Instance, so that code that knows nothing of
  * whammc can load programs that import one of the modules `names`, or export whammc:flush. makeHost() gives the host of such an
- * instance: { imports, attach({ exports: all of them }, module, url) }.
+ * instance: { imports, attach({ exports: all of them }, module, url, what it was given for imports) }.
  *
  * Modules that are `owned` have been instrumented behind the program's back: it does not know of `names`, and does not see them. For
  * others, and in pages that have made hosts for themselves, what the program gives goes first. Returns what puts it all back.
@@ -224,7 +224,7 @@ export function intercept(names, makeHost, owned = () => false, realm = globalTh
       visible.set(instance, ownExports(all));
       if (renew) renewed.set(instance, renewing(all, renew));
       if (isOther) parts.errors.add(errors);
-      host.attach({ exports: allExports(instance) }, module, url);
+      host.attach({ exports: allExports(instance) }, module, url, given);
       return instance;
     }
     const imports = new Proxy({}, { get });

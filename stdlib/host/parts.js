@@ -8,13 +8,14 @@
 //   stacks    { add, intercept }                           stacks that wait for promises
 //   modules   { createProgram, go }                        programs of several modules
 //   loader    { now, later }                               loads OUT.views.js
+//   threads   { announce, others, clear, enter }           what workers of a page have counted in memories of their own
 //
 // What is needed only when somebody looks at a profile is in a second file, OUT.views.js, where there is one:
 //
 //   views     what Results are shown with                  profiles of calls
 //   sampling  { Profiler, join }                           what is done with samples
 //   names     { [id]: { names, demangled } }               of the functions of each program
-//   threads   { begin, announce, report, collect }         what threads of Node have counted when they are ended
+//   threads   { begin, report, collect } besides           what threads of Node have counted when they are ended
 //   save      { saveAtExit, joinAll }                      the file of WASMPROF, and texts of reports; without a second file in OUT.js
 //
 // Programs that are sampled are in parts.sources, each { title, module, setInterval(ms or 0), drain(take) } or, as long as nobody has
@@ -23,7 +24,7 @@
 //
 // OUT.js of several versions of whammc share them as long as INTERFACE is the same: it grows when the interface of a part changes, or
 // that of WasmProf with the parts. Scripts of another INTERFACE leave the parts alone, and install() (wasmprof.js) tells of them.
-export const INTERFACE = 2;
+export const INTERFACE = 3;
 export const SHARED_PARTS = Symbol.for(`whammc.parts.${INTERFACE}`);
 
 /** The classes of errors that end programs, in this context or in one of node:vm. */

@@ -71,7 +71,7 @@ function saveAtExit(profiler) {
   const since = Number(process.env.WASMPROF_SINCE), named = file.replaceAll('%p', process.pid);
   const path = threads.isMainThread ? named : withNumber(named, threads.threadId);
 
-  parts.threads?.begin(profiler.readerOf);
+  parts.threads?.begin?.(profiler.readerOf);
 
   function write() {
     const results = profiler.saveResults(otherThreads());
@@ -103,8 +103,8 @@ function joinAll(programs, views) {
     for (const [text, less] of [[saved.report], [saved.before?.report, true], [views?.tellSent(one, saved)]])
       if (text) all.push([text.replace(/^\r?\n/, ''), { whammc: 1, module, name, hash, run: RUN, thread: saved.thread ?? own, instance, less, names }]);
   }));
-  const plain = !all[1] && !all[0]?.[1].names && !all[0]?.[1].thread;
-  return all.map(([text, head]) => (plain ? text : `${JSON.stringify(head)}\n${text}{"whammc":"end"}\n`)).join('');
+  const run = parts.threads?.tellComplete?.(programs) ?? '', plain = !all[1] && !all[0]?.[1].names && !all[0]?.[1].thread && !run;
+  return all.map(([text, head]) => (plain ? text : `${JSON.stringify(head)}\n${text}{"whammc":"end"}\n`)).join('') + run;
 }
 
 parts.save ??= { saveAtExit, joinAll };

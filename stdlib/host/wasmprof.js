@@ -23,6 +23,7 @@ import './sampling-profiler.js';
 import './save.js';
 import './table.js';
 import './node/threads.js';
+import './page/page-threads.js';
 import './views.js';
 import { INTERFACE, SHARED_PARTS, addressOfScript, idOf, nodeModule, parts } from './parts.js';
 import { createHost, programClock, tellTrapped, warn, watch } from './host.js';
@@ -178,7 +179,7 @@ function createCounter(attached, print) {
       },
     },
 
-    attach(instance, module, url) {
+    attach(instance, module, url, given) {
       counter.module = module;
       counter.id = idOf(module);
       host.attach(instance, module, url);
@@ -187,7 +188,7 @@ function createCounter(attached, print) {
       parts.threads?.announce(counter.id, memory, () => {
         counter.ask();
         return counter.save();
-      });
+      }, module, given);
     },
 
     /** What another instance of the module has counted that has left this memory; throws if that cannot be told. */
@@ -274,7 +275,7 @@ function createProfiler() {
     },
 
     /** What was counted until now, or since clear(); `others`: of other threads, as counters. */
-    saveResults(others = []) {
+    saveResults(others = parts.threads?.others() ?? []) {
       counters.forEach(counter => counter.ask());
       return new Results(programsOf([...counters, ...others]));
     },
@@ -301,6 +302,7 @@ function createProfiler() {
     /** Begins again with nothing counted. */
     clear() {
       counters.forEach(counter => counter.clear());
+      parts.threads?.clear();
     },
   };
 }
@@ -338,6 +340,7 @@ export function install(program) {
   }
   if (outer) return outer;
   profiler.register(program);
+  parts.threads?.enter?.(profiler);
   if (profiler.interface === INTERFACE) prepareSave(profiler);
   else warn(`whammc: the script of ${program.title} does not fit that of another version of whammc before it: counts after traps may be ` +
     'too high, names and samples missing; instrument all programs with one version');

@@ -1,11 +1,12 @@
 // Threads of Node: what a thread has counted is not lost when terminate() or process.exit() ends it, and nothing runs in it any more.
 //
 // Each thread tells the main thread of its instances, through a channel. A program with threads counts in a shared memory of its own
-// (whammc:memory), of which the main thread then has a handle: an instance of the same module reads it when the thread has ended. Other
+// (memories.js), of which the main thread then has a handle: an instance of the same module reads it when the thread has ended. Other
 // instances, and those of modules that the main thread has not loaded, can be asked for what they have counted as long as their thread
 // comes back to its event loop. So the main thread asks before it ends them.
 //
 // Who makes the report of a thread, that thread or the main thread, is decided by its state, a word of shared memory.
+import { isShared, readLeft } from '../memories.js';
 import { nodeModule, parts } from '../parts.js';
 
 const CHANNELS = { announce: 'whammc.threads', ask: 'whammc.ask.' }; // the second one with the number of a thread
@@ -22,8 +23,6 @@ function release(state) {
   Atomics.store(state, 0, REPORTED);
   Atomics.notify(state, 0);
 }
-
-const isShared = memory => typeof SharedArrayBuffer === 'function' && memory?.buffer instanceof SharedArrayBuffer;
 
 // ---- the other threads ----
 
@@ -124,19 +123,10 @@ function beginInMain({ BroadcastChannel, Worker, receiveMessageOnPort }, readerO
     drain();
   }
 
-  // What an instance has counted, null = it is lost.
-  function read({ id, memory }) {
-    try {
-      return memory && readerOf(id)?.(memory);
-    } catch { // there is no memory for that, or the thread was ended while it changed its data
-      return null;
-    }
-  }
-
   // Reads what a thread has left.
   function open(known) {
     if (!claim(known.state)) return;
-    known.given = known.instances.map(instance => ({ id: instance.id, saved: read(instance) ?? null }));
+    known.given = known.instances.map(instance => ({ id: instance.id, saved: readLeft(readerOf, instance) }));
     known.instances = [];
     release(known.state);
   }
@@ -181,24 +171,6 @@ function beginInMain({ BroadcastChannel, Worker, receiveMessageOnPort }, readerO
   };
 }
 
-/** Calls fn() while a memory has the contents of another one. */
-function withContents(memory, other, fn) {
-  const bytes = new Uint8Array(other.buffer).slice(), missing = bytes.length - memory.buffer.byteLength;
-  if (missing > 0) memory.grow(missing / 65536);
-  const own = new Uint8Array(memory.buffer).slice();
-  const put = contents => {
-    const all = new Uint8Array(memory.buffer);
-    all.set(contents);
-    all.fill(0, contents.length);
-  };
-  put(bytes);
-  try {
-    fn();
-  } finally {
-    put(own);
-  }
-}
-
 /**
  * Begins, once, before there are instances. readerOf(id) is for the main thread: if it has an instance of this module, what tells what
  * is in a memory.
@@ -210,4 +182,4 @@ function begin(readerOf) {
   Object.assign(parts.threads, threads.isMainThread ? beginInMain(threads, readerOf) : beginInWorker(threads));
 }
 
-parts.threads ??= { begin, withContents, announce() {}, report: make => make(), collect: () => [] };
+parts.threads.begin ??= begin;
