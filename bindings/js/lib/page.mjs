@@ -169,6 +169,7 @@ class Page {
 
 /** The flame graphs of what was counted: { title, svg } of each module that has a call tree. */
 async function makePictures(profiler) {
+  await profiler.threads?.();
   const results = profiler.saveResults(), pictures = [];
   for (const [i, title] of results.modules.entries()) {
     const [first, ...others] = results.module(i).reports;

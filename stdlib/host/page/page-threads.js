@@ -13,19 +13,24 @@ import { startPageThread } from '../thread.js';
 const LINKS = {
   MARK: 'whammc.link', CHANNEL: 'whammc.workers', // of messages with ports; of what workers say without one
   DEPTH: 4, MEMBERS: 50,                          // of messages: where modules are looked for
-  ARRIVAL: 50, ANSWER: 500,                       // how long to wait for messages in the channel, for answers; ms
+  ARRIVAL: 50, ANSWER: 500, LOADED: 5000,         // how long to wait for messages in the channel, answers, workers that begin; ms
 };
 // The message with a port. Workers of Emscripten that have not loaded this script yet ignore it.
 const GREETING = { [LINKS.MARK]: true, target: 'setimmediate' };
 
 const wait = time => new Promise(resolve => { setTimeout(resolve, time); });
 
-function carriesModule(value, depth = LINKS.DEPTH) {
-  if (typeof value !== 'object' || value === null) return false;
-  if (value instanceof WebAssembly.Module) return Boolean(idOf(value));
+// The id of the first instrumented module in a message, '' = there is none.
+function moduleIn(value, depth = LINKS.DEPTH) {
+  if (typeof value !== 'object' || value === null) return '';
+  if (value instanceof WebAssembly.Module) return idOf(value);
   const isPlain = Array.isArray(value) ? value.length <= LINKS.MEMBERS : [Object.prototype, null].includes(Object.getPrototypeOf(value));
-  if (!depth || !isPlain) return false;
-  return Object.values(Object.getOwnPropertyDescriptors(value)).slice(0, LINKS.MEMBERS).some(member => carriesModule(member.value, depth - 1));
+  if (!depth || !isPlain) return '';
+  for (const member of Object.values(Object.getOwnPropertyDescriptors(value)).slice(0, LINKS.MEMBERS)) {
+    const id = moduleIn(member.value, depth - 1);
+    if (id) return id;
+  }
+  return '';
 }
 
 function broadcast(message) {
@@ -36,16 +41,25 @@ function broadcast(message) {
 
 // ---- the workers that this thread starts ----
 
-// Calls adopt(port, taken) for each that gets a port; taken() is to be called when it has come.
+// Calls adopt(port, link) for each that gets a port. A link: { id, isTaken }: of the module that the worker gets, '' = it is not known;
+// whether a port has come. There can be a second port, if the worker has missed the first one.
 function linkWorkers(adopt) {
   const { Worker } = globalThis, { postMessage } = Worker.prototype;
-  const made = new Map(), sent = new WeakSet(), linked = new WeakSet(); // the first one: by address, weakly
+  const made = new Map(), links = new WeakMap(), warned = new Set(); // by address, weakly; by worker; addresses
 
-  function link(worker) {
+  function greet(worker, id) {
     const { port1, port2 } = new MessageChannel();
-    sent.add(worker);
+    if (!links.has(worker)) links.set(worker, { id, isTaken: false });
     Reflect.apply(postMessage, worker, [GREETING, [port2]]);
-    adopt(port1, () => linked.add(worker));
+    adopt(port1, links.get(worker));
+  }
+
+  function checkLinked(worker) {
+    const [address] = [...made].find(([, some]) => some.some(one => one.deref() === worker)) ?? [];
+    if (links.get(worker).isTaken || warned.has(address)) return;
+    warned.add(address);
+    warn(`whammc: the worker ${address ?? ''} has got an instrumented module, and has not loaded what counts in workers, or not before that: ` +
+      'it cannot have instances, or they are not counted');
   }
 
   globalThis.Worker = new Proxy(Worker, {
@@ -59,7 +73,11 @@ function linkWorkers(adopt) {
   Worker.prototype.constructor = globalThis.Worker;
   Worker.prototype.postMessage = new Proxy(postMessage, {
     apply(target, self, args) {
-      if (self instanceof Worker && !sent.has(self) && !readers.has(self) && carriesModule(args[0])) link(self);
+      const id = self instanceof Worker && !links.has(self) && !readers.has(self) && moduleIn(args[0]);
+      if (id) {
+        greet(self, id);
+        setTimeout(checkLinked, LINKS.LOADED, self);
+      }
       return Reflect.apply(target, self, args);
     },
   });
@@ -71,7 +89,7 @@ function linkWorkers(adopt) {
     greeted(address) {
       made.get(address)?.forEach(one => {
         const worker = one.deref();
-        if (worker && !linked.has(worker)) link(worker);
+        if (worker && !links.get(worker)?.isTaken) greet(worker, '');
       });
     },
   };
@@ -130,14 +148,14 @@ async function readAside(instances) {
 
 // The threads that it is told of, and what they have counted.
 function createCollector(readerOf) {
-  // { number, port, isLinked, instances, answered }; port: null = it has ended. Each instance: { id, memory, module, pages, given, before };
+  // { number, port, link, isLinked, instances, answered }; port: null = it has ended; isLinked: this port has come. Each instance: { id, memory, module, pages, given, before };
   // `pages`: of its program's memory; `given`: what it has counted, if it has been told; `before`: what of that was there before clear().
   const threads = [];
   const strangers = new Map(); // those with instances that no port has reached: ids of modules by the thread's name
   const read = one => readLeft(readerOf, one) ?? one.given;
   const instances = () => threads.flatMap(thread => thread.instances);
   const unreadOf = some => some.filter(({ id, memory }) => memory && !readerOf(id));
-  let told = 0, timer;
+  let silent = [], told = 0, timer; // the first one: modules of workers that have told nothing; maybe they are strangers
 
   // What threads that have ended have counted stays as it is, and their memories are not needed any more.
   async function readEnded() {
@@ -157,25 +175,24 @@ function createCollector(readerOf) {
   }
 
   const take = {
-    linked(thread, name, ports, taken) {
+    linked(thread, name) {
       strangers.delete(name);
-      thread.isLinked = true;
-      taken?.();
+      thread.isLinked = thread.link.isTaken = true;
     },
     instance(thread, one) { thread.instances.push({ given: null, before: null, ...one }); },
-    adopted(thread, known, [port]) { adopt(port, null, known); },
+    adopted(thread, known, [port]) { adopt(port, { id: '', isTaken: true }, known); },
     answer(thread, found) {
       found.forEach(({ number, at, saved }) => Object.assign(threads[number - 1].instances[at], { given: saved, isTold: true }));
       thread.answered?.();
     },
   };
 
-  function adopt(port, taken, known = []) {
-    const thread = { number: threads.length + 1, port, isLinked: false, instances: [], answered: null };
+  function adopt(port, link, known = []) {
+    const thread = { number: threads.length + 1, port, link, isLinked: known.length > 0, instances: [], answered: null };
     threads.push(thread);
     known.forEach(one => take.instance(thread, one));
     port?.addEventListener('close', () => end(thread));
-    if (port) port.onmessage = ({ data: [what, value], ports }) => take[what](thread, value, ports, taken);
+    if (port) port.onmessage = ({ data: [what, value], ports }) => take[what](thread, value, ports);
   }
 
   // Asks all threads: each tells what it can read of what cannot be read here.
@@ -205,7 +222,7 @@ function createCollector(readerOf) {
     others() {
       const known = threads.flatMap(({ number, instances: some }) => some.map(one => counterOf(one, number, read(one))));
       const unknown = [...strangers].flatMap(([name, ids]) => ids.map(id => counterOf({ id, before: null }, name, null)));
-      const found = [...known, ...unknown];
+      const found = [...known, ...unknown, ...unknown.length ? [] : silent.map((id, i) => counterOf({ id, before: null }, `silent${i}`, null))];
       warnLost(found.filter(({ save }) => save().isLost).length, found.length);
       return found;
     },
@@ -219,6 +236,7 @@ function createCollector(readerOf) {
       for (const one of instances()) one.isTold = false;
       await ask();
       await readAside(unreadOf(instances()).filter(({ isTold }) => !isTold));
+      silent = [...new Set(threads.map(({ link }) => link))].filter(({ id, isTaken }) => id && !isTaken).map(({ id }) => id);
     },
 
     /** Gives all threads to another thread. */
@@ -288,7 +306,7 @@ function pagesOf(module, given) {
 function enter(profiler) {
   if (!globalThis.crossOriginIsolated || typeof Worker !== 'function' || nodeModule('worker_threads') || profiler.threads) return;
   const collector = createCollector(profiler.readerOf), self = typeof DedicatedWorkerGlobalScope === 'function' ? beginAsWorker(collector, profiler.readerOf) : null;
-  const workers = linkWorkers((port, taken) => self?.pass(port) || collector.adopt(port, taken));
+  const workers = linkWorkers((port, link) => self?.pass(port) || collector.adopt(port, link));
   const channel = new BroadcastChannel(LINKS.CHANNEL);
   channel.onmessage = ({ data: { name, address, id, isLinked } }) => {
     if (isLinked) collector.strangers.delete(name);

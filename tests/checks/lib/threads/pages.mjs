@@ -57,8 +57,8 @@ function byScript(app) {
     files: { '/out.js': ['text/javascript', read('out.js')] } };
 }
 
-function byHook(app) {
-  const files = {}, settings = `globalThis.WHAMMC_SCRIPT = ${JSON.stringify(COUNT)};`;
+function byHook(app, script = COUNT) {
+  const files = {}, settings = `globalThis.WHAMMC_SCRIPT = ${JSON.stringify(script)};`;
   for (const name of fs.readdirSync(npmPackage, { recursive: true })) {
     const type = { '.mjs': 'text/javascript', '.js': 'text/javascript', '.wasm': 'application/wasm' }[path.extname(name)];
     if (type) files[`/whammc/${name}`] = [type, fs.readFileSync(path.join(npmPackage, name))];
@@ -95,6 +95,77 @@ async function testEnds(browser, title, { app, head, workerHead, files }) {
   site.close();
 }
 
+// Threads of threads, modules that workers load themselves, workers that load the script late; what was there before clear(); what is lost.
+const OTHERS = {
+  'workers of workers': { calls: 5 + 6 + 7, worker: `onmessage = ({ data }) => {
+      const start = () => new WebAssembly.Instance(data.module, { env: { memory: data.memory } }).exports.work(data.calls);
+      if (data.calls === 7) return start(), postMessage('done');
+      const inner = new Worker('/worker.js');
+      inner.onmessage = () => { start(); inner.terminate(); postMessage('done'); };
+      inner.postMessage({ ...data, calls: data.calls + 1 });
+    };` },
+  'workers that load the module': { calls: 5, worker: `onmessage = async ({ data: { memory, calls } }) => {
+      const { instance } = await WebAssembly.instantiateStreaming(fetch('/app.wasm'), { env: { memory } });
+      instance.exports.work(calls);
+      postMessage('done');
+    };`, what: '{ memory, calls: 5 }' },
+  'clear()': { calls: 5, before: 'await WasmProf.threads(); WasmProf.clear(); worker.postMessage({ module, memory, calls: 5 }); await answer();' },
+  'instances in the page and in a worker': { calls: 12, before: '(await WebAssembly.instantiate(module, { env: { memory } })).exports.work(7);' },
+};
+const SIMPLE = `onmessage = ({ data: { module, memory, calls } }) => {
+  (self.kept ??= new WebAssembly.Instance(module, { env: { memory } })).exports.work(calls);
+  postMessage('done');
+};`;
+// What cannot be counted is said: of workers that have not loaded the script, and of such as make an instance before the page knows of
+// them and never come back.
+const LOST = {
+  'a worker without the script': { workerHead: '', worker: 'onmessage = () => postMessage("done");' },
+  'a worker that is not known': { what: '{ memory }', worker: `onmessage = ({ data: { memory } }) => {
+    const request = new XMLHttpRequest();
+    request.open('GET', '/app.wasm', false);
+    request.responseType = 'arraybuffer';
+    request.send();
+    const { work } = new WebAssembly.Instance(new WebAssembly.Module(request.response), { env: { memory } }).exports;
+    postMessage('done');
+    for (;;) work(1000);
+  };` },
+};
+
+// With the hook, new WebAssembly.Module is not instrumented then.
+const LOST_BY_HOOK = { 'a worker without the script': LOST['a worker without the script'] };
+
+async function openWith(browser, { app, head, files }, worker, what, before = '') {
+  const site = await serve({ '/': ['text/html', `${ICON}<body></body>${head}`], '/worker.js': ['text/javascript', worker],
+    '/app.wasm': ['application/wasm', app], ...files }, ISOLATED);
+  const page = await browser.open(site.url);
+  await page.evaluate(`await (async () => {
+    const module = await WebAssembly.compileStreaming(fetch('/app.wasm')), memory = new WebAssembly.Memory({ initial: 1, maximum: 16, shared: true });
+    const worker = new Worker('/worker.js'), answer = () => new Promise(done => { worker.onmessage = done; });
+    worker.postMessage(${what});
+    await answer();
+    ${before}
+  })()`);
+  return { page, site };
+}
+
+const USUAL = '{ module, memory, calls: 5 }';
+
+async function testOthers(browser, title, way, cases) {
+  for (const [name, { calls: wanted = 0, workerHead = way.workerHead, worker = SIMPLE, what = USUAL, before }] of Object.entries(cases)) {
+    const { page, site } = await openWith(browser, way, `${workerHead}\n${worker}`, what, before), { calls, run } = await reportOf(page);
+    const isSaid = run === '{"whammc":"run","threads":1,"complete":0}' && /the counts of 1 of 1 instances in workers are missing/.test(page.printed);
+    result(calls === wanted && (wanted ? !run && !page.printed.length : isSaid), `${title}: ${name}`, `${calls} of ${wanted}`, run, page.printed);
+    site.close();
+  }
+}
+
+async function testFlameGraph(browser) {
+  const way = byHook('app.wasm', 'calltree'), { page, site } = await openWith(browser, way, `${way.workerHead}\n${SIMPLE}`, USUAL);
+  const titles = await page.evaluate('(await WasmProf.flameGraph()).map(({ svg }) => /<title>kernel .*<.title>/.exec(svg)?.[0] ?? svg)');
+  result(/ 5 calls/.test(titles[0]), 'hook: a flame graph has the calls of workers', titles);
+  site.close();
+}
+
 // ---- Emscripten ----
 
 // The files of a program of Emscripten, of which each worker begins with a script: { name: text }.
@@ -108,7 +179,7 @@ function compile(name, option) {
   execFileSync('emcc', [...EMSCRIPTEN, path.join(FILES, 'pthreads.c'), option, '-o', `${name}.js`], { cwd: dir, env: environment, stdio: 'ignore' });
 }
 
-// `late`: workers load the script with the program, when they have been told of its module.
+// `late`: workers load the script with the program, when they have got its module: what they count may be lost, but not silently.
 async function testEmscripten(browser, title, name, { app, head, workerHead, files }, late) {
   const loader = `${name}.worker.js`, hasLoader = fs.existsSync(path.join(dir, loader)), page = `<script>
     var Module = { print: text => console.log(text), locateFile: file => (file.endsWith('.wasm') ? '/app.wasm' : file) };
@@ -119,7 +190,8 @@ async function testEmscripten(browser, title, name, { app, head, workerHead, fil
     ...hasLoader && { [`/${loader}`]: ['text/javascript', begins(read(loader), !late)] }, '/app.wasm': ['application/wasm', app], ...files }, ISOLATED);
   const shown = await browser.open(site.url), status = await shown.evaluate('await ended'), { calls, run } = await reportOf(shown);
   const printed = shown.printed.filter(line => !/^Blocking on the main thread/.test(line));
-  result(calls === CALLS && !run && status === 0 && printed.join() === SUM, `${title}, ${name}${late ? ', loaded late' : ''}`, `${calls} of ${CALLS}`, run, status, shown.printed);
+  const isCounted = calls === CALLS && !run, isSaid = !isCounted && late && /the counts of \d+ of \d+ instances in workers are missing/.test(printed.pop());
+  result((isCounted || isSaid) && status === 0 && printed.join() === SUM, `${title}, ${name}${late ? ', loaded late' : ''}`, `${calls} of ${CALLS}`, run, status, shown.printed);
   site.close();
 }
 
@@ -130,7 +202,7 @@ async function testAllEmscripten(browser, ways) {
   }
   for (const [name, option] of Object.entries({ pool: '-sPTHREAD_POOL_SIZE=8', proxied: '-sPROXY_TO_PTHREAD' })) {
     compile(name, option);
-    for (const [title, way] of Object.entries(ways)) await testEmscripten(browser, `Emscripten, ${title}`, name, way(`${name}.wasm`), false);
+    for (const [title, way] of Object.entries(ways)) for (const late of [false, true]) await testEmscripten(browser, `Emscripten, ${title}`, name, way(`${name}.wasm`), late);
   }
 }
 
@@ -139,8 +211,12 @@ try {
   execFileSync('wat2wasm', ['--enable-threads', '--debug-names', path.join(FILES, 'kernel.wat'), '-o', path.join(dir, 'app.wasm')]);
   browser = await launch(chromium, path.join(dir, 'profile'));
   const ways = { 'OUT.js': byScript, ...npmPackage && { hook: byHook } };
+  for (const [title, way] of Object.entries(ways)) {
+    await testOthers(browser, title, way('app.wasm'), { ...OTHERS, ...way === byHook ? LOST_BY_HOOK : LOST });
+    await testEnds(browser, title, way('app.wasm'));
+  }
+  if (npmPackage) await testFlameGraph(browser);
   await testAllEmscripten(browser, ways);
-  for (const [title, way] of Object.entries(ways)) await testEnds(browser, title, way('app.wasm'));
   if (!npmPackage) result(true, 'hook # SKIP the npm package was not built');
 } catch (error) {
   result(false, 'the browser', error.stack);
