@@ -377,7 +377,7 @@ export async function debugReference(program) {
   return withEngine((engine, scope) => {
     const name = scope.zeros(4), size = engine.exports.whammc_debug_reference(scope.bytes(bytes), bytes.length, name);
     const at = engine.u32(name);
-    return size ? new TextDecoder().decode(engine.bytes.slice(at, at + size)) : null;
+    return size ? new TextDecoder().decode(engine.part(at, size).slice()) : null;
   });
 }
 
@@ -395,7 +395,7 @@ export async function version() {
 export async function runtime() {
   await init();
   return withEngine((engine, scope) => {
-    const size = scope.zeros(4), at = engine.exports.whammc_runtime(size) >>> 0;
-    return engine.bytes.slice(at, at + engine.u32(size));
+    const size = scope.zeros(4), at = engine.exports.whammc_runtime(size);
+    return engine.part(at, engine.u32(size)).slice();
   });
 }

@@ -57,7 +57,7 @@ function createFiles(engine, said = null) {
   };
 
   function putStat(at, s) {
-    const { view } = engine, word = (offset, value) => view.setUint32(at + offset, Number(BigInt.asUintN(32, value)), true);
+    const { view } = engine, start = at >>> 0, word = (offset, value) => engine.putWord(start + offset, Number(BigInt.asUintN(32, value)));
     for (let i = 0; i < 88; i += 4) word(i, 0n);
     word(0, s.dev);
     word(8, s.ino);
@@ -66,14 +66,14 @@ function createFiles(engine, said = null) {
     word(20, s.uid);
     word(24, s.gid);
     word(28, s.rdev);
-    view.setBigInt64(at + 40, s.size, true);
+    view.setBigInt64(start + 40, s.size, true);
     word(48, 4096n);
     word(52, s.blocks);
     [s.atimeNs, s.mtimeNs, s.ctimeNs].forEach((time, i) => {
       word(56 + 8 * i, time / 1000000000n);
       word(60 + 8 * i, time % 1000000000n);
     });
-    view.setBigUint64(at + 80, s.ino, true);
+    view.setBigUint64(start + 80, s.ino, true);
     return 0;
   }
 
@@ -115,11 +115,11 @@ function createFiles(engine, said = null) {
     for (let i = 0; i < count; i++) {
       const at = engine.u32(vectors + 8 * i), size = engine.u32(vectors + 8 * i + 4);
       if (!size) continue;
-      const n = some(engine.bytes.subarray(at, at + size), total);
+      const n = some(engine.part(at, size), total);
       total += n;
       if (n < size) break;
     }
-    engine.view.setUint32(done, total, true);
+    engine.putWord(done, total);
     return 0;
   }
 
@@ -135,7 +135,7 @@ function createFiles(engine, said = null) {
     const from = whence === SEEK_SET ? 0 : whence === SEEK_CUR ? position.at : fs.fstatSync(fd).size, to = from + Number(offset);
     if (to < 0) throw new Failure('EINVAL');
     position.at = to;
-    engine.view.setBigInt64(result, BigInt(to), true);
+    engine.view.setBigInt64(result >>> 0, BigInt(to), true);
     return 0;
   }
 
@@ -154,14 +154,14 @@ function createFiles(engine, said = null) {
 
   function readLink(name, at, size) {
     const target = Buffer.from(fs.readlinkSync(name)).subarray(0, size);
-    engine.bytes.set(target, at);
+    engine.bytes.set(target, at >>> 0);
     return target.length;
   }
 
   function workingDirectory(at, size) {
     const name = Buffer.from(`${process.cwd()}\0`);
     if (name.length > size) throw new Failure('ERANGE');
-    engine.bytes.set(name, at);
+    engine.bytes.set(name, at >>> 0);
     return name.length;
   }
 
@@ -211,8 +211,8 @@ function createFiles(engine, said = null) {
     fd_seek: seek,
     fd_fdstat_get: (fd, at) => {
       expectOpen(fd);
-      engine.bytes.fill(0, at, at + 24);
-      engine.bytes[at] = isatty(fd) ? CHARACTER_DEVICE : REGULAR_FILE;
+      engine.part(at, 24).fill(0);
+      engine.bytes[at >>> 0] = isatty(fd) ? CHARACTER_DEVICE : REGULAR_FILE;
     },
   };
   const imports = {};
@@ -252,8 +252,8 @@ function spawn(engine, argv, environment, streams, timeout, output, size) {
     const at = engine.exports.malloc(stdout.length) >>> 0;
     if (!at) return -ERRORS.ENOMEM;
     engine.bytes.set(stdout, at);
-    engine.view.setUint32(output, at, true);
-    engine.view.setUint32(size, stdout.length, true);
+    engine.putWord(output, at);
+    engine.putWord(size, stdout.length);
   }
   if (error?.code === 'ETIMEDOUT') return constants.signals.SIGALRM;
   return signal ? constants.signals[signal] : status << 8;
@@ -270,14 +270,14 @@ function createProcesses(engine) {
     },
     process_umask: mask => (isMainThread ? process.umask(mask) : process.umask()), // threads cannot change it
     environ_sizes_get: (count, size) => {
-      engine.view.setUint32(count, environment.length, true);
-      engine.view.setUint32(size, environment.reduce((sum, text) => sum + text.length, 0), true);
+      engine.putWord(count, environment.length);
+      engine.putWord(size, environment.reduce((sum, text) => sum + text.length, 0));
       return 0;
     },
     environ_get: (pointers, at) => {
       environment.forEach((text, i) => {
-        engine.view.setUint32(pointers + 4 * i, at, true);
-        engine.bytes.set(text, at);
+        engine.putWord(pointers + 4 * i, at);
+        engine.bytes.set(text, at >>> 0);
         at += text.length;
       });
       return 0;

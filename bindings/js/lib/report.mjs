@@ -53,7 +53,7 @@ function readValue(engine, at) {
     }
     default: {
       const text = engine.view.getUint32(at + 8, true);
-      return decode(engine.bytes.subarray(text, text + size));
+      return decode(engine.part(text, size));
     }
   }
 }
@@ -163,8 +163,8 @@ export class Report {
   /** What the program itself has printed. */
   get rest() {
     return this.#use((engine, scope, r) => {
-      const size = scope.zeros(4), at = engine.exports.whammc_report_rest(r, size) >>> 0;
-      return decode(engine.bytes.subarray(at, at + engine.u32(size)));
+      const size = scope.zeros(4), at = engine.exports.whammc_report_rest(r, size);
+      return decode(engine.part(at, engine.u32(size)));
     });
   }
 
@@ -319,7 +319,7 @@ function giveSource(engine, scope, source) {
     const text = source(path);
     if (text === undefined || text === null) return 0;
     const bytes = textBytes(text, path);
-    engine.view.setUint32(size, bytes.length, true);
+    engine.putWord(size, bytes.length);
     return scope.bytes(bytes);
   };
 }

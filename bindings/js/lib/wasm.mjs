@@ -74,19 +74,22 @@ function randomBytes(size) {
   return bytes;
 }
 
-/** What an instance imports that has no files: time, memory, and messages before it gives up. */
+/**
+ * What an instance imports that has no files: time, memory, and messages before it gives up. Addresses come as i32, so those from 2 GB
+ * on are negative.
+ */
 function createImports(engine) {
   const said = [];
   let high = 0;
   const putTime = (at, ns) => {
-    engine.view.setUint32(at, Math.floor(ns / 1e9), true);
-    engine.view.setUint32(at + 4, ns % 1e9, true);
+    engine.putWord(at, Math.floor(ns / 1e9));
+    engine.putWord(at + 4, ns % 1e9);
     return 0;
   };
   const setTime = (clock, at) => putTime(at, Math.round((clock ? performance.now() : Date.now()) * 1e6));
   const imports = {
     emscripten_memcpy_big: (to, from, size) => {
-      engine.bytes.copyWithin(to, from, from + size);
+      engine.bytes.copyWithin(to >>> 0, from >>> 0, (from >>> 0) + (size >>> 0));
     },
     emscripten_resize_heap: size => engine.grow(size >>> 0),
     abort: () => {
@@ -103,7 +106,7 @@ function createImports(engine) {
     clock_getres: (clock, at) => putTime(at, 1000000),
     time: at => {
       const now = Math.floor(Date.now() / 1000);
-      if (at) engine.view.setUint32(at, now, true);
+      if (at) engine.putWord(at, now);
       return now;
     },
     setTempRet0: value => {
@@ -114,26 +117,26 @@ function createImports(engine) {
       throw new WebAssembly.RuntimeError(`${engine.text(file)}:${line}: ${engine.text(condition)}`);
     },
     environ_sizes_get: (count, size) => {
-      engine.view.setUint32(count, 0, true);
-      engine.view.setUint32(size, 0, true);
+      engine.putWord(count, 0);
+      engine.putWord(size, 0);
       return 0;
     },
     environ_get: () => 0,
     getentropy: (at, size) => {
-      engine.bytes.set(randomBytes(size), at);
+      engine.bytes.set(randomBytes(size), at >>> 0);
       return 0;
     },
     fd_write: (fd, vectors, count, written) => {
       let size = 0;
       for (let i = 0; i < count; i++) {
         const at = engine.u32(vectors + 8 * i), n = engine.u32(vectors + 8 * i + 4);
-        said.push(decode(engine.bytes.subarray(at, at + n)));
+        said.push(decode(engine.part(at, n)));
         size += n;
       }
-      engine.view.setUint32(written, size, true);
+      engine.putWord(written, size);
       return 0;
     },
-    js_write: (call, stream, at, size) => engine.call(call, stream, decode(engine.bytes.subarray(at, at + size))),
+    js_write: (call, stream, at, size) => engine.call(call, stream, decode(engine.part(at, size))),
     js_item: (call, item) => engine.call(call, item),
     js_source: (call, path, size) => engine.call(call, engine.text(path), size),
   };
@@ -220,7 +223,18 @@ export class Engine {
   }
 
   u32(at) {
-    return this.view.getUint32(at, true);
+    return this.view.getUint32(at >>> 0, true);
+  }
+
+  /** Writes a word of 32 bits. */
+  putWord(at, value) {
+    this.view.setUint32(at >>> 0, value, true);
+  }
+
+  /** A view of some bytes. */
+  part(at, size) {
+    const from = at >>> 0;
+    return this.bytes.subarray(from, from + size);
   }
 
   /** The text at an address; null at 0. */
@@ -260,7 +274,7 @@ export class Engine {
   /** One member of a structure. */
   readMember(name, member, at) {
     const { offset, kind } = structures.get(name).members.find(each => each.name === member);
-    return this.#member(at + offset, kind);
+    return this.#member((at >>> 0) + offset, kind);
   }
 
   /** `count` structures that follow each other. */
@@ -335,7 +349,7 @@ export class Scope {
     if (list === undefined || list === null) return 0;
     const pointers = list.map(text => this.text(text));
     const at = this.zeros(4 * (pointers.length + 1));
-    pointers.forEach((pointer, i) => this.engine.view.setUint32(at + 4 * i, pointer, true));
+    pointers.forEach((pointer, i) => this.engine.putWord(at + 4 * i, pointer));
     return at;
   }
 
