@@ -19,10 +19,25 @@ const ROWS = [
   /^(?:\d+,\w+|\(.*?\),\(.*?\)),([^,]*),"?([^" ]*?)"?,(?:\w+|\(.*?\)),script\d+,,,,[^,]*,"?(.*?)"?\r?$/,
 ];
 
+// The lines of a report, in chunks of text or bytes.
+function* linesOf(chunks) {
+  const decoder = new TextDecoder();
+  let line = '';
+  for (const chunk of chunks) {
+    const [end, ...others] = (typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })).split('\n');
+    line += end;
+    for (const next of others) {
+      yield line;
+      line = next;
+    }
+  }
+  yield line + decoder.decode();
+}
+
 /** The rows of variables of scripts and probes: { name, type, value }, as text. */
-export function readRows(text) {
+export function readRows(report) {
   const rows = [];
-  for (const line of text.split('\n')) {
+  for (const line of linesOf(report)) {
     const found = ROWS.map(row => row.exec(line)).find(match => match !== null);
     if (found) rows.push({ name: found[1], type: found[2], value: found[3] });
   }
@@ -215,9 +230,9 @@ export function valueInJson({ type, value }) {
   return `[${entries.map(([, key, tuple, one]) => `{"key":${key},"value":${one ?? `[${tuple.replaceAll(';', ',')}]`}}`).join(',')}]`;
 }
 
-/** The calls in the text of a report: arcs, or else those of a call tree; `named`: it has names, too; null if it has neither. */
-export function readCalls(text) {
-  const rows = readRows(text), calls = readArcs(rows) || readTree(rows);
-  const named = rows.some(row => row.type === 'map<u32,str>' && row.value.startsWith('[')); // of CSV it is not read
+/** The calls in a report, in chunks: arcs, or else those of a call tree; `named`: it has names, too; null if it has neither. */
+export function readCalls(report) {
+  const rows = readRows(report), calls = readArcs(rows) || readTree(rows);
+  const named = rows.some(row => row.type === 'map<u32,str>');
   return calls && { tree: null, sampled: false, called: null, ...calls, calibrated: calls.timed ? unsigned(integer(rows, 'calibrated')) : 0n, named };
 }

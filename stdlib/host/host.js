@@ -17,6 +17,38 @@ export function logReport(text) {
   console.log(text);
 }
 
+function bytesIn(chunks) {
+  const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
+
+/** A report as text; throws a RangeError if it is longer than strings can be, which depends on the engine. */
+export function textOf(chunks) {
+  const bytes = bytesIn(chunks);
+  try {
+    return new TextDecoder().decode(bytes);
+  } catch (error) {
+    throw new RangeError(`a report of ${bytes.length} bytes does not fit into a string (${error.message})`);
+  }
+}
+
+// There is no error if that fails: the program would get it.
+function giveText(chunks, onReport) {
+  let text;
+  try {
+    text = textOf(chunks);
+  } catch (error) {
+    warn(`whammc: ${error.message}, and is lost; createHost({ onChunks }) takes reports of any size`);
+    return;
+  }
+  onReport(text, bytesIn(chunks));
+}
+
 /** How the hosts print warnings. */
 export function warn(text) {
   console.warn(text);
@@ -35,27 +67,18 @@ export function programClock() {
 }
 
 /**
- * The host of one instance. `onReport(text, bytes)` is called with each complete report; `clock()` returns what programs import as
- * whammc.now; `engine` is the program of a sampler in engine-sampler.js.
+ * The host of one instance. `onReport(text, bytes)` is called with each complete report, or instead of it `onChunks(list of Uint8Array)`;
+ * `clock()` returns what programs import as whammc.now; `engine` is the program of a sampler in engine-sampler.js.
  */
-export function createHost({ onReport = logReport, clock = programClock, engine } = {}) {
+export function createHost({ onReport = logReport, onChunks = chunks => giveText(chunks, onReport), clock = programClock, engine } = {}) {
   if (!isOffered) parts.hosts.byHand = true;
   const among = parts.modules?.createProgram();
-  let instance = null, traps = null, sampler = null, source = null, pieces = [], missed = false, isTold = false;
-
-  function deliver(bytes) {
-    onReport(new TextDecoder().decode(bytes), bytes);
-  }
+  let instance = null, traps = null, sampler = null, source = null, chunks = [], missed = false, isTold = false;
 
   function finish() {
-    const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-    let at = 0;
-    for (const piece of pieces) {
-      bytes.set(piece, at);
-      at += piece.length;
-    }
-    pieces = [];
-    if (bytes.length) deliver(bytes);
+    const all = chunks;
+    chunks = [];
+    if (all.length) onChunks(all);
   }
 
   function tellLost(text) {
@@ -63,11 +86,11 @@ export function createHost({ onReport = logReport, clock = programClock, engine 
     isTold = true;
   }
 
-  // The runtime's output, piece by piece: what scripts print, and the report. An empty piece ends it, or at -1 tells that there is none.
+  // The runtime's output, chunk by chunk: what scripts print, and the report. An empty chunk ends it, or at -1 tells that there is none.
   function write(ptr, len) {
     if (!instance) missed = true; // in the start function: nothing is exported yet, attach() makes up for it
     else if (len === 0) ptr === -1 ? tellLost('no memory for a report') : finish();
-    else pieces.push(new Uint8Array(instance.exports[MEMORY].buffer, ptr >>> 0, len >>> 0).slice());
+    else chunks.push(new Uint8Array(instance.exports[MEMORY].buffer, ptr >>> 0, len >>> 0).slice());
   }
 
   // Samples of the program, if it asks for any: by a thread, or when it says that it has taken one.
@@ -118,7 +141,7 @@ export function createHost({ onReport = logReport, clock = programClock, engine 
       exports[FLUSH]();
       if (typeof exports[REPORT_PTR] === 'function') { // --host=none: the report stays in memory
         const memory = exports[MEMORY] ?? exports.memory, bytes = exports[REPORT_LEN]() >>> 0;
-        if (bytes) deliver(new Uint8Array(memory.buffer, exports[REPORT_PTR]() >>> 0, bytes).slice());
+        if (bytes) onChunks([new Uint8Array(memory.buffer, exports[REPORT_PTR]() >>> 0, bytes).slice()]);
         else tellLost('there is nothing to report, or no memory for a report');
       }
       return true;
@@ -126,12 +149,12 @@ export function createHost({ onReport = logReport, clock = programClock, engine 
 
     /** Calls fn() as if nothing had been written, and forgets what it leaves unfinished. */
     aside(fn) {
-      const before = pieces;
-      pieces = [];
+      const before = chunks;
+      chunks = [];
       try {
         return fn();
       } finally {
-        pieces = before;
+        chunks = before;
       }
     },
 

@@ -67,9 +67,9 @@ function createMessage() {
 
 // ---- call trees ----
 
-/** The first call tree in the text of a report, { types, nodes: [{ id, parent, func, values }] }; null if it has none. */
-export function readStacks(text) {
-  const rows = readRows(text), tree = rows.find(row => ANY_TREE.test(row.type));
+/** The first call tree in a report, in chunks: { types, nodes: [{ id, parent, func, values }] }; null if it has none. */
+export function readStacks(report) {
+  const rows = readRows(report), tree = rows.find(row => ANY_TREE.test(row.type));
   if (!tree) return null;
   const kinds = ANY_TREE.exec(tree.type)[1].split(','), types = typesOf(rows, tree, kinds.length);
   const first = kinds.length - types.length; // what is before the numbers: parent, function, and often the place of the call

@@ -37,9 +37,9 @@ function takeAway(fs, path, aside, since) {
   }
 }
 
-function writeAll(fs, fd, text) {
-  const bytes = Buffer.from(text);
-  for (let at = 0; at < bytes.length;) at += fs.writeSync(fd, bytes, at);
+function writeAll(fs, fd, chunks) {
+  for (const chunk of chunks)
+    for (let at = 0; at < chunk.length;) at += fs.writeSync(fd, chunk, at);
 }
 
 // process.exit() waits for the threads of V8, which compile what has made the report. If one of them asks for a garbage collection
@@ -76,10 +76,10 @@ function saveAtExit(profiler) {
   function write() {
     const results = profiler.saveResults(otherThreads());
     if (results.modules.length === 0) return;
-    const text = file.endsWith('.json') || !results.hasCalls ? results.report() : results.text();
     try {
+      const chunks = file.endsWith('.json') || !results.hasCalls ? results.reportChunks() : [Buffer.from(results.text())];
       const fd = file === '-' ? 2 : openNew(fs, path, since);
-      writeAll(fs, fd, text);
+      writeAll(fs, fd, chunks);
       if (fd !== 2) fs.closeSync(fd);
     } catch (error) {
       console.error(`whammc: the profile cannot be written: ${error.message}`);
@@ -94,17 +94,25 @@ function saveAtExit(profiler) {
 // Tells apart the reports of several processes and threads.
 const RUN = Math.random().toString(36).slice(2);
 
+// A report without the empty line (\n or \r\n) before it.
+function unled([first, ...others]) {
+  return [first.slice({ 10: 1, 13: 2 }[first[0]] ?? 0), ...others];
+}
+
 // The reports of programs as parts (docs/reports.md): of each instance what it has reported, what of that was there before clear(), and
-// what it has sent, which views know, as they know names. One part alone needs no line before it, unless that has names or a thread.
+// what it has sent, which views know, as they know names. One part alone needs no line before it, unless that has names or a thread. All
+// of it as chunks of bytes or text: it can be longer than a string.
 function joinAll(programs, views) {
   const all = [], own = nodeModule('worker_threads')?.threadId || undefined;
   programs.forEach(one => one.saved.forEach((saved, instance) => {
     const { id: module, title: name, hash } = one, names = views?.tellNames(one, saved);
-    for (const [text, less] of [[saved.report], [saved.before?.report, true], [views?.tellSent(one, saved)]])
-      if (text) all.push([text.replace(/^\r?\n/, ''), { whammc: 1, module, name, hash, run: RUN, thread: saved.thread ?? own, instance, less, names }]);
+    for (const [report, less] of [[saved.report], [saved.before?.report, true], [views?.tellSent(one, saved)]])
+      if (report) all.push([report, { whammc: 1, module, name, hash, run: RUN, thread: saved.thread ?? own, instance, less, names }]);
   }));
   const run = parts.threads?.tellComplete?.(programs) ?? '', plain = !all[1] && !all[0]?.[1].names && !all[0]?.[1].thread && !run;
-  return all.map(([text, head]) => (plain ? text : `${JSON.stringify(head)}\n${text}{"whammc":"end"}\n`)).join('') + run;
+  const chunks = all.flatMap(([report, head]) =>
+    (plain ? unled(report) : [`${JSON.stringify(head)}\n`, ...unled(report), '{"whammc":"end"}\n']));
+  return run ? [...chunks, run] : chunks;
 }
 
 parts.save ??= { saveAtExit, joinAll };

@@ -1,7 +1,7 @@
 // The calls that instances of programs have counted, and what WasmProf shows of them: the part `views` of the host.
 //
 // A program is here { id, title, module, names, demangled, saved }, names only if its script told them; `saved` are its instances, each
-// { report, sent, before }: its report, the arcs that it has sent to the module prof, and both as they were at WasmProf.clear().
+// { report, sent, before }: its report as chunks of text or bytes, the arcs that it has sent to the module prof, and both as they were at WasmProf.clear().
 import './save.js';
 import { parts } from './parts.js';
 import { add, addNs, makeGraph, flatProfile, callGraph, functionResults, isOutside, toNs } from './gprof.js';
@@ -64,7 +64,7 @@ const known = new WeakMap(); // what was read of the reports
 
 // The calls in the report of an instance, { report, sent }.
 function readReport(saved) {
-  if (!known.has(saved)) known.set(saved, readCalls(saved.report) ?? NOTHING);
+  if (!known.has(saved)) known.set(saved, readCalls(saved.report ?? []) ?? NOTHING);
   return known.get(saved);
 }
 
@@ -160,16 +160,16 @@ const areCallsIn = programs => programs.some(program => countedIn(program).arcs.
 
 // Names of the functions in the report of an instance, for the line before it: undefined if the report has them, or no calls.
 function tellNames(program, saved) {
-  const { arcs, ids } = readReport(saved);
-  if (saved.report.includes('map<u32,str>') || !arcs.length) return undefined;
+  const { arcs, ids, named } = readReport(saved);
+  if (named || !arcs.length) return undefined;
   const { names } = namesOf(program), all = new Set([...arcs.flatMap(arc => [arc.caller, arc.callee]), ...ids]);
   return [...all].sort((a, b) => a - b).filter(id => !isOutside(id) && names[id]).map(id => ({ key: id, value: names[id] }));
 }
 
-// The arcs that an instance has sent to the module prof, as a report; '' if there are none.
+// The arcs that an instance has sent to the module prof, as a report; null if there are none.
 function tellSent(program, { sent, before }) {
-  const saved = { report: '', sent, before: before && { report: '', sent: before.sent } };
-  return readAll(saved).arcs.length ? reportCalls({ ...program, saved: [saved] }) : '';
+  const saved = { report: null, sent, before: before && { report: null, sent: before.sent } };
+  return readAll(saved).arcs.length ? [reportCalls({ ...program, saved: [saved] })] : null;
 }
 
 parts.views ??= {
@@ -181,7 +181,7 @@ parts.views ??= {
     return `${flatProfile(graph, n)}\n${callGraph(graph, n)}`;
   },
   funcResults: programs => functionResults(graphOf(programs)),
-  json: programs => parts.save.joinAll(programs.map(program => ({ ...program, saved: [{ report: reportCalls(program), sent: [] }] }))),
+  json: programs => parts.save.joinAll(programs.map(program => ({ ...program, saved: [{ report: [reportCalls(program)], sent: [] }] }))).join(''),
   pprof: encodeCalls,
   tellNames,
   tellSent,

@@ -10,6 +10,7 @@
 //     .funcResults                   the functions as objects
 //     .json()                        reports of the calls for `whammc report`
 //     .report()                      all that there is for `whammc report`: also what is no calls
+//     .reportChunks()                the same as a list of bytes, which can be longer than a string
 //     .pprof()                       a profile for `go tool pprof`, as bytes
 //     .module(title)                 the same of one of several modules; .modules: what there is
 //   WasmProf.printResults(n)         shows both in the console
@@ -26,7 +27,7 @@ import './node/threads.js';
 import './page/page-threads.js';
 import './views.js';
 import { INTERFACE, SHARED_PARTS, addressOfScript, idOf, nodeModule, parts } from './parts.js';
-import { createHost, programClock, tellTrapped, warn, watch } from './host.js';
+import { createHost, programClock, tellTrapped, textOf, warn, watch } from './host.js';
 import { mainContext, watchContexts } from './node/contexts.js';
 import { allExports, intercept } from './intercept.js';
 
@@ -36,6 +37,15 @@ const SHARED = Symbol.for('whammc.WasmProf'), PRINTED = 20;
 
 const NO_PROFILE = 'No profile: the scripts count no calls, or OUT.js has no views. WasmProf.saveResults().report() has what is counted.\n';
 const warned = new Set();
+
+// Whether a report has names of functions.
+function isNamed(chunks) {
+  try {
+    return textOf(chunks).includes('map<u32,str>');
+  } catch { // it is too long
+    return false;
+  }
+}
 
 // The views, which are loaded when they are wanted; undefined if there are none. If they cannot be loaded at once, a message says so.
 function viewsNow() {
@@ -47,7 +57,7 @@ function viewsNow() {
 
 /**
  * What some programs have counted: each { id, title, hash, module, names, demangled, reports, saved }, names only if the script has told them;
- * `saved`: what each instance has counted, as views.js has it.
+ * `reports`: as lists of chunks; `saved`: what each instance has counted, as views.js has it.
  */
 class Results {
   constructor(programs) {
@@ -61,7 +71,11 @@ class Results {
 
   /** The reports that the programs have written (--host=js), as text. */
   get reports() {
-    return [].concat(...this.programs.map(program => program.reports));
+    return this.#reports.map(textOf);
+  }
+
+  get #reports() {
+    return this.programs.flatMap(program => program.reports);
   }
 
   /** The results of one module, by its title or its number in `modules`. */
@@ -133,9 +147,15 @@ class Results {
    * reported before clear(), which is subtracted.
    */
   report() {
-    const { reports, programs } = this, more = reports[1] || programs.some(({ saved: [one, other] }) => other || one.before);
-    const views = !more && reports[0]?.includes('map<u32,str>') ? null : viewsNow();
-    return parts.save?.joinAll(programs, views) ?? reports.join('\n');
+    return textOf(this.reportChunks());
+  }
+
+  /** The same as bytes: a list of Uint8Array, of which a Blob can be made. */
+  reportChunks() {
+    const reports = this.#reports, more = reports[1] || this.programs.some(({ saved: [one, other] }) => other || one.before);
+    const views = !more && reports[0] && isNamed(reports[0]) ? null : viewsNow();
+    const chunks = parts.save?.joinAll(this.programs, views) ?? reports.flat(), encoder = new TextEncoder();
+    return chunks.map(chunk => (typeof chunk === 'string' ? encoder.encode(chunk) : chunk));
   }
 
   /** Whether there are calls of which profiles can be made. */
@@ -154,14 +174,14 @@ const ignore = () => {};
 
 // The host of one instance, with what it has counted. attached(it) is called as soon as the instance exists.
 function createCounter(attached, print) {
-  const host = createHost({ onReport: text => { counter.report = text; } });
+  const host = createHost({ onChunks: chunks => { counter.report = chunks; } });
   let table, memory, before = null, quiet = false;
   const readNow = () => ({ report: counter.report, sent: table?.read() ?? [] });
 
   const counter = {
     module: null,
     id: '',
-    report: '',
+    report: null,
     host,
 
     imports: {

@@ -18,6 +18,8 @@ export interface Host {
 export interface HostOptions {
   /** Takes each complete report; console.log does if it is missing. */
   onReport?(text: string, bytes?: Uint8Array): void;
+  /** Instead of onReport: takes each complete report in chunks, also those that are too long for a string (in V8, more than 512 MB). */
+  onChunks?(chunks: Uint8Array[]): void;
 }
 
 /** The host of one instance. */

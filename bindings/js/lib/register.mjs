@@ -207,10 +207,40 @@ function titleOf(store, key, url, size) {
   return basename(url ?? '') || moduleName(store.original(key) ?? []) || `module of ${size} bytes`;
 }
 
-/** The largest module first: what programs load to find out what the engine can do is small. Those of one size stay in their order. */
-function bySize(groups, store) {
+/** Files of reports, by module. A report is a list of chunks: it can be longer than a string. */
+function createReportFiles(store) {
+  const groups = new Map(); // key to { key, url, size, files }
+  let folder = null, count = 0;
   const sizeOf = key => fs.statSync(store.originalPath(key), { throwIfNoEntry: false })?.size ?? 0;
-  return [...groups].map(([key, { threads, url }]) => ({ key, threads, url, size: sizeOf(key) })).sort((a, b) => b.size - a.size);
+
+  function write(report) {
+    folder ??= fs.mkdtempSync(join(tmpdir(), 'whammc-report-'));
+    const path = join(folder, `${count++}.csv`), fd = fs.openSync(path, 'w');
+    try {
+      for (const chunk of report) fs.writeFileSync(fd, chunk);
+    } finally {
+      fs.closeSync(fd);
+    }
+    return path;
+  }
+
+  return {
+    // Only `whammc profile` keeps threads apart: what others have left counts as the main thread's.
+    add({ key, report, url, thread: other }) {
+      if (!key || !report) return;
+      if (!groups.has(key)) groups.set(key, { key, url, size: sizeOf(key), threads: new Map() });
+      const group = groups.get(key), thread = (settings.written && other) || threadId;
+      group.url ||= url;
+      group.threads.set(thread, [...group.threads.get(thread) ?? [], write(report)]);
+    },
+
+    /** The largest module first: what programs load to find out what the engine can do is small. Those of one size stay in their order. */
+    bySize: () => [...groups.values()].sort((a, b) => b.size - a.size),
+
+    remove() {
+      if (folder) fs.rmSync(folder, { recursive: true, force: true });
+    },
+  };
 }
 
 /** Says which file has what, where there are several. `whammc profile` shows them itself. */
@@ -220,39 +250,19 @@ function tellFiles(settings, written) {
   if (written.length > 1 && !settings.written) say(shown.join(', '));
 }
 
-// By module, and of each by thread. Only `whammc profile` keeps threads apart: what others have left counts as the main thread's.
-function groupReports(settings, hosts) {
-  const groups = new Map();
-  for (const { key, report, url, thread: other } of hosts) {
-    if (!key || !report) continue;
-    const group = groups.get(key) ?? { url: '', threads: new Map() }, thread = (settings.written && other) || threadId;
-    group.url ||= url;
-    group.threads.set(thread, [...group.threads.get(thread) ?? [], report]);
-    groups.set(key, group);
-  }
-  return groups;
-}
-
-function writeReports(settings, store, run, hosts) {
-  const groups = groupReports(settings, hosts), folder = groups.size ? fs.mkdtempSync(join(tmpdir(), 'whammc-report-')) : null;
+function writeReports(settings, store, run, groups) {
   const written = [];
-  let number = 0;
-  for (const { key, threads, url, size } of bySize(groups, store)) {
-    for (const [thread, reports] of threads) {
-      const files = reports.map((text, i) => join(folder, `${number}-${thread}-${i}.csv`));
-      files.forEach((file, i) => fs.writeFileSync(file, reports[i]));
+  groups.forEach(({ key, threads, url, size }, number) => {
+    for (const [thread, files] of threads)
       for (const output of settings.outputs) {
         const place = placeOf(output, number, settings.isRoot, thread), module = ['lcov', 'html', 'cobertura'].includes(output.format);
         const problem = run(['report', `--format=${output.format}`, '-o', place, ...module ? ['--module', store.originalPath(key)] : [], ...files]);
         if (problem) say(`${place} is not written: ${problem}`);
         else if (settings.written) note(settings, 'report', place, store.originalPath(key), titleOf(store, key, url, size));
       }
-    }
     if (settings.outputs.length) written.push({ place: placeOf(settings.outputs[0], number, settings.isRoot, threadId), size });
-    number++;
-  }
+  });
   tellFiles(settings, written);
-  if (folder) fs.rmSync(folder, { recursive: true, force: true });
 }
 
 // ---- all of it ----
@@ -285,10 +295,10 @@ export function register(hook, command = { words: [process.env.WHAMMC_NATIVE], p
   if (parseInt(process.versions.node, 10) < 24) setFlagsFromString('--no-turbo-fast-api-calls');
 
   function makeHost() {
-    const program = { host: null, key: null, memory: null, report: '' };
+    const program = { host: null, key: null, memory: null, report: null };
     // Each report has all counts so far. Programs that are sampled read the time too seldom for a clock that is kept by a thread.
     const clock = settings.script === 'sample' ? { clock: () => () => performance.now() } : {};
-    program.host = createHost({ onReport: text => { program.report = text; }, ...clock, engine: sampler.program() });
+    program.host = createHost({ onChunks: chunks => { program.report = chunks; }, ...clock, engine: sampler.program() });
     const attach = (instance, module, url) => {
       program.key = keyOf(module);
       program.url = url ?? '';
@@ -335,15 +345,22 @@ export function register(hook, command = { words: [process.env.WHAMMC_NATIVE], p
     if (finished) return;
     finished = true;
     sampler.stop();
-    programs.forEach(flush);
+    const files = createReportFiles(settings, store);
     try {
+      for (const program of programs) {
+        flush(program);
+        files.add(program);
+        program.report = null; // it can be large
+      }
       const others = collectThreads(), silent = new Set(others.filter(({ report }) => report === null).map(({ thread }) => thread));
-      writeReports(settings, store, createReporter(command, run), [...programs, ...others]);
+      others.forEach(files.add);
+      writeReports(settings, store, createReporter(command, run), files.bySize());
       if (programs.length) note(settings, 'ended');
       new Set(others.map(({ thread }) => thread)).forEach(thread => silent.has(thread) || note(settings, 'ended'));
     } catch (error) {
       say(`the reports cannot be written: ${error.message}`);
     }
+    files.remove();
     store.close();
   }
 

@@ -11,6 +11,6 @@ const NO_CALLS = { arcs: [], timed: false, ids: [], untimed: [], calibrated: 0n 
 for (const path of reports) {
   const text = readFileSync(path, 'utf8'), row = text.split('\n').find(line => line.includes('"name":"names"'));
   const names = Object.fromEntries(row ? JSON.parse(row).value.map(({ key, value }) => [key, value]) : []);
-  const part = { names, demangled: {}, suffix: '', counted: readCalls(text) ?? NO_CALLS, readStacks: () => readStacks(text) };
+  const part = { names, demangled: {}, suffix: '', counted: readCalls([text]) ?? NO_CALLS, readStacks: () => readStacks([text]) };
   writeFileSync(`${path}.pb`, encodeProfile([part]));
 }

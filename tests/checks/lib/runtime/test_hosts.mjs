@@ -10,6 +10,7 @@ import { pathToFileURL } from 'node:url';
 import vm from 'node:vm';
 import { check, finish } from './check.mjs';
 import { makeClassic } from './classic.mjs';
+import { limitStrings } from '../short_strings.mjs';
 
 const source = resolve(process.argv[2] ?? '.'), python = process.argv[3];
 const work = mkdtempSync(join(tmpdir(), 'whammc-hosts-'));
@@ -177,6 +178,29 @@ function testHost() {
   check('reports', JSON.stringify(reports) === '[["n=1\\n",4],["n=1\\n",4],["n=2\\n",4]]', reports);
 }
 
+function testLongReports() {
+  const texts = [], lists = [], warnings = [], { warn } = console;
+  const run = options => {
+    const host = createHost(options);
+    const instance = new WebAssembly.Instance(new WebAssembly.Module(counting()), { ...wasi, ...host.imports });
+    host.attach(instance);
+    instance.exports.end();
+  };
+  const putBack = limitStrings(3);
+  console.warn = text => warnings.push(text);
+  try {
+    run({ onReport: text => texts.push(text) });
+    run({ onReport: text => texts.push(text), onChunks: chunks => lists.push(chunks) });
+  } finally {
+    console.warn = warn;
+    putBack();
+  }
+  check('a report that is longer than a string is lost', texts.length === 0, texts);
+  check('there is a warning', warnings.length === 1 && warnings[0].startsWith('whammc: a report of 4 bytes does not fit into a string (') &&
+    warnings[0].includes('createHost({ onChunks })'), warnings);
+  check('not as chunks', lists.length === 1 && Buffer.concat(lists[0]).toString() === 'n=0\n', lists);
+}
+
 // The clock of a thread begins and ends with its thread, and never goes back. `always`: the thread works, however busy the machine is.
 async function testThreadClock() {
   const [major, minor] = process.versions.node.split('.').map(Number);
@@ -284,6 +308,7 @@ try {
   testHost();
   await testThreadClock();
   testHostStartFunction();
+  testLongReports();
   await testPatch();
   await testClassic();
   await testWithoutCompilers();

@@ -492,6 +492,36 @@ function testViewsTogether() {
   result(seen.startsWith('true files,loader,names,save,threads,views ') && FLAT_OF_TWO.test(seen), 'views: in advance', seen);
 }
 
+// Reports that are longer than strings can be.
+function testLongReports() {
+  const short = new URL('../short_strings.mjs', import.meta.url).href, settings = { WASMPROF: 'long.json' }, MOST = 6000; // units
+  const functions = Array.from({ length: 200 }, (_, i) => `(func $a_function_${i} (export "f${i}") ${i ? `call $a_function_${i - 1}` : ''})`);
+  assemble('deep', `(module ${functions.join(' ')})`);
+  for (const [name, options] of [['many sites', ['-s', 'hotness']], ['calls', ['-s', 'calltree', '-D', 'timed=false']]]) {
+    execFileSync(whammc, ['instr', '--host=js', ...options, file('deep.wasm'), '-o', file('long.wasm')]);
+    write('long.mjs', `import { createRequire } from 'node:module';
+      import { readFileSync } from 'node:fs';
+      import { limitStrings } from '${short}';
+      createRequire(import.meta.url)('./long.js');
+      for (let i = 0; i < 2; i++) new WebAssembly.Instance(new WebAssembly.Module(readFileSync('long.wasm'))).exports.f199();
+      if (process.argv[2]) limitStrings(Number(process.argv[2]));
+      process.on('exit', () => {
+        const results = WasmProf.saveResults(), chunks = results.reportChunks();
+        console.log(chunks.every(chunk => chunk instanceof Uint8Array));
+        try {
+          console.log(results.report() === new TextDecoder().decode(Buffer.concat(chunks)));
+        } catch (error) {
+          console.log(error.name, error.message);
+        }
+      });`);
+    const written = () => readFileSync(file('long.json'), 'utf8').replaceAll(/"run":"\w+"/g, '');
+    const wanted = run(['long.mjs'], settings), text = written(), found = run(['long.mjs', String(MOST)], settings);
+    result(text === written() && text.length > 2 * MOST, `a report that is longer than a string: ${name}`, text);
+    result(wanted.endsWith('true\ntrue\n') && /true\nRangeError a report of \d+ bytes does not fit into a string \(.*\)\n$/.test(found),
+      `a report that is longer than a string, as text: ${name}`, wanted, found);
+  }
+}
+
 // A server to which only OUT.js was copied, or another build's OUT.views.js: a message says what is missing, and the report is there.
 function testViewsMissing() {
   mkdirSync(file('server'), { recursive: true });
@@ -704,6 +734,7 @@ try {
     testViewsOnDemand();
     testViewsTogether();
     testViewsMissing();
+    testLongReports();
     testWorker();
     testWholeReport();
     await testSignals();
