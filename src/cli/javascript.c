@@ -35,13 +35,15 @@ typedef enum Part {
     PART_THREADS = 2048, /* threads of Node that are ended */
     PART_MODULES = 4096, /* programs of several modules */
     PART_WORKERS = 8192, /* workers of pages that count in memories of their own */
-    PART_ALL = 16383
+    PART_NUMBER = 16384, /* the number of the thread */
+    PART_ALL = 32767
 } Part;
 
 /* The modules of stdlib/host that are embedded, in the order in which they make one script:
  * M(name, the parts that use it). */
 #define MODULES(M)                                                                                 \
     M(parts, PART_ALL)                                                                             \
+    M(number, PART_NUMBER)                                                                         \
     M(reader, PART_TRAPS | PART_SAMPLING | PART_NAMES)                                             \
     M(traps, PART_TRAPS)                                                                           \
     M(thread, PART_CLOCK | PART_SAMPLER | PART_WORKERS)                                            \
@@ -233,6 +235,7 @@ static const struct {
     {"\15whammc:resume", PART_STACKS},
     {"\6whammc\6arrive", PART_MODULES},
     {"\6whammc\3now", PART_CLOCK},
+    {"\6whammc\6thread", PART_NUMBER},
     {"\6whammc\13next_sample", PART_SAMPLER | PART_SAMPLING},
     {"\6whammc\7sampled", PART_SAMPLING},
     {"\4prof\7getTime", PART_CLOCK},

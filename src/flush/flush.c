@@ -34,14 +34,6 @@ static bool runs_libraries(const Plan *plan) {
     return false;
 }
 
-/* The program has threads: it imports a shared memory, so that each can have an instance. */
-static bool has_threads(const WasmModule *m) {
-    for (uint32_t i = 0; i < m->memories.len; i++)
-        if (m->memories.at[i].import >= 0 && m->memories.at[i].limits.shared)
-            return true;
-    return false;
-}
-
 /* Scripts do something in the program. */
 static bool is_used(const Flush *f) {
     bool used = f->store->rows.reports;
@@ -54,7 +46,7 @@ static bool is_used(const Flush *f) {
 
 /* The host can keep the memory of a thread that has ended: all that is counted goes there. */
 static bool outlives_threads(const Flush *f) {
-    return has_threads(f->m) && (f->host == HOST_JS || f->host == HOST_PROF) && is_used(f) &&
+    return flush_has_threads(f->m) && (f->host == HOST_JS || f->host == HOST_PROF) && is_used(f) &&
            f->options->storage != STORAGE_GLOBALS && !runs_libraries(f->plan);
 }
 
@@ -209,7 +201,7 @@ static bool place_grown(Flush *f) {
 
 /* Under WASI each thread counts for itself, and only the one that ends the program reports. */
 static void warn_of_threads(Flush *f) {
-    if (f->host != HOST_WASI || !has_threads(f->m))
+    if (f->host != HOST_WASI || !flush_has_threads(f->m))
         return;
     Diag *d = diag(f->diags, DIAG_ONE_THREAD, (Span){f->file, 0, 0},
                    "the program has threads, but the report will have only what the thread counts "
@@ -255,6 +247,7 @@ HostChoice flush_host(const WasmModule *m, const Plan *plan, const RewriteOption
 
 bool flush_plan(Flush *f) {
     f->at.flush = f->at.due = f->at.grow = f->at.size = f->at.ready = f->at.no_memory = UINT32_MAX;
+    f->at.thread = f->at.thread_start = UINT32_MAX;
     f->main = f->proc_exit = -1;
     f->store->all_in_memory = outlives_threads(f);
     flush_trap_plan(f);
@@ -278,6 +271,8 @@ bool flush_link(Flush *f, const Reach *reach, const OnceShapes *once) {
     if (f->host == HOST_PROF && !flush_prof_link(f, used))
         return false;
     if (!(f->options->link == LINK_IMPORT ? flush_import_link(f, used) : flush_merge(f, used)))
+        return false;
+    if (reach->thread && !flush_link_thread(f))
         return false;
     f->flushes = f->writes || reach->exits || once->end.len || once->report.len;
     if (!f->flushes)
@@ -518,6 +513,7 @@ bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once, co
     fill.memories = f->memories;
     fill.stack = f->stack;
     fill.due = f->at.due;
+    fill.thread = f->at.thread;
     flush_add_traps(f, &s);
     flush_add_ready(f);
     flush_add_sums(f, &s);
@@ -525,6 +521,7 @@ bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once, co
     bool ok = add_start(f, &s, init, once);
     if (ok && f->flushes)
         ok = add_flush(f, &s, once);
+    flush_add_thread(f);
     flush_add_stacks(f, &s, once);
     add_getters(f, &s);
     splicer_free(&s);

@@ -25,6 +25,9 @@ typedef struct FlushHandles {
     uint32_t due;                 /* the function that scripts call when a report is due */
     uint32_t flushing;            /* a global: the flush function is active (if there is `due`) */
     uint32_t grow, size;          /* the functions that replace memory.grow, memory.size */
+    uint32_t thread;              /* a global: the number of the thread */
+    uint32_t thread_start;        /* the function that is exported as wasi_thread_start, */
+    uint32_t begins;              /* and the program's own */
     uint32_t suspend, resume;     /* functions that get the number of a stack */
     uint32_t sum;                 /* whammc_sum */
     uint32_t ready;               /* the function that makes ready for it */

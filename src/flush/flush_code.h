@@ -114,6 +114,16 @@ void flush_push_sum(const Flush *f, const FlushSource *source, Buf *out);
 typedef void FlushValue(void *ctx, WasmType type, const FlushSource *source, uint64_t offset);
 void flush_each_value(const Flush *f, FlushValue *value, void *ctx);
 
+/* ---- threads (flush_threads.c) ---- */
+
+/* The program has threads: it imports a shared memory, so that each can have an instance. */
+bool flush_has_threads(const WasmModule *m);
+/* Adds what tells the number of the thread, if it is not always 0; before the layout. False after a
+ * message if the host cannot tell it. */
+bool flush_link_thread(Flush *f);
+/* Fills the functions for it; after the layout. */
+void flush_add_thread(Flush *f);
+
 /* ---- the runtime's part of memory (flush_memory.c) ---- */
 
 /* How many pages so many bytes take. */

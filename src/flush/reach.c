@@ -23,6 +23,7 @@ static void visit(Walk *w, const Template *t) {
         case HOLE_STACK: w->reach->values |= n == STACK_SAMPLE || n == STACK_COLLECT; break;
         case HOLE_LIBRARY: w->libraries[n] = true; break;
         case HOLE_FLUSH: w->reach->flushes = true; break;
+        case HOLE_THREAD: w->reach->thread = true; break;
         case HOLE_FN:
         case HOLE_KEEP:
             if (!w->reach->fns[n])

@@ -1,6 +1,6 @@
 /*
- * flush/reach.h - what the compiled code of a plan calls: functions of the runtime, of libraries and
- * of the scripts. Unreachable functions do not become part of the program.
+ * flush/reach.h - what the compiled code of a plan calls: functions of the runtime, of libraries
+ * and of the scripts. Unreachable functions do not become part of the program.
  */
 #ifndef WHAMMC_FLUSH_REACH_H
 #define WHAMMC_FLUSH_REACH_H
@@ -11,6 +11,7 @@ typedef struct Reach {
     bool helpers[HELPER_COUNT]; /* by Helper */
     bool *fns;                  /* by index into Plan.fns */
     bool flushes;               /* a report may be due at any time: whamm_core.flush() */
+    bool thread;                /* the number of the thread is wanted */
     bool values;                /* strings or maps are looked at */
     bool exits;                 /* there is an '@exit' call at some site or at script scope */
 } Reach;

@@ -30,7 +30,7 @@ BinaryenType gen_type(const Type *t) {
 /* ---- holes ---- */
 
 static const char hole_letters[] =
-    "karlvmtpehfwnzcbgsi8uoyqjd012345679BxAC"; /* in the order of HoleKind */
+    "karlvmtpehfwnzcbgsi8uoyqjd012345679BxACD"; /* in the order of HoleKind */
 _Static_assert(sizeof hole_letters == HOLE_KINDS + 1, "a letter for each kind of hole");
 
 char gen_type_letter(BinaryenType type) {
@@ -194,6 +194,7 @@ static HoleKind bound_hole(int id) {
     case NAME_TARGET_FUNCREF: return HOLE_ENTRY;
     case NAME_BACK_EDGE: return HOLE_BACK;
     case NAME_PROBE_ID: return HOLE_NUMBER;
+    case NAME_THREAD: return HOLE_THREAD;
     default: return HOLE_CONDITION;
     }
 }

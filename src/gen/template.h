@@ -50,6 +50,7 @@ typedef enum HoleKind {
     HOLE_GLOBAL, /* read the program's global n */
     HOLE_STACK,  /* operation n (StackOp) on the shadow stack */
     HOLE_NUMBER, /* of monitors: push the engine's number of the location */
+    HOLE_THREAD, /* push the number of the thread */
     HOLE_KINDS,
     /* added to templates: */
     HOLE_RARE = HOLE_KINDS, /* no code: the `if` that follows is rarely executed (rewrite/rare.h) */

@@ -120,6 +120,8 @@ static void use_name(Cut *c, const Expr *e, bool assigned) {
         v->asks.back = true;
     else if (id == NAME_PROBE_ID)
         c->plan->asks.number = e;
+    else if (id == NAME_THREAD)
+        c->plan->asks.thread = e;
     else if (id == NAME_SEGMENT_SIZE)
         c->plan->asks.segments = true;
     else if (id == NAME_REF_CONDITION)

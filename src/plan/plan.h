@@ -261,6 +261,7 @@ typedef struct PlanAsks {
     bool values;   /* strings or maps exist at run time, or rows of them or of tuples */
     const Expr
         *number; /* the engine's number of a location, which only monitors have; NULL = not */
+    const Expr *thread; /* the number of the thread; NULL = not */
 } PlanAsks;
 
 /* What is known of the program; set before sites are looked at. */

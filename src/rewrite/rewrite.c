@@ -565,6 +565,7 @@ static bool link(void *self) {
     r->fill.memories = &r->memories;
     r->fill.stack = &r->stack;
     r->fill.due = r->flush.at.due;
+    r->fill.thread = r->flush.at.thread;
     r->fill.grow = r->flush.at.grow;
     r->fill.size = r->flush.at.size;
     bool traps = r->store.counts && r->store.counts->traps.len;

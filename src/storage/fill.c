@@ -236,6 +236,12 @@ static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const S
     case HOLE_PAGE: put_i32(s->out, (int32_t)kept_page(f, site, h->n)); break;
     case HOLE_MEMORY: memory_put_call(f->memories, h->n, site, s->out); break;
     case HOLE_STACK: stack_put(f->stack, f->m, (StackOp)h->n, s->out); break;
+    case HOLE_THREAD:
+        if (f->thread == UINT32_MAX)
+            put_i32(s->out, 0);
+        else
+            hole_put_global(s, h->access, wasm_final(f->m, WASM_SPACE_GLOBAL, f->thread));
+        break;
     case HOLE_FLUSH:
         if (f->due != UINT32_MAX)
             hole_put_call(s, f->due);
@@ -271,6 +277,7 @@ void fill_init(Fill *f, Splicer *s, const WasmModule *m, const Plan *plan, const
                 .plan = plan,
                 .store = store,
                 .due = UINT32_MAX,
+                .thread = UINT32_MAX,
                 .grow = UINT32_MAX,
                 .size = UINT32_MAX};
     f->frame.local = mem_alloc(sizeof *f->frame.local * (plan->vars.len + 1u));

@@ -31,6 +31,7 @@ typedef enum Reason {
     REASON_INSTRUCTION,
     REASON_STATIC,
     REASON_ESCAPES,
+    REASON_THREAD,
     REASON_UNWIND,
     REASON_STACKS,
     REASON_OPERAND,
@@ -230,6 +231,9 @@ static void check_name(Engine *g, const Expr *e) {
                "'%s' depends on the whole program; a monitor sees only the function that it is "
                "attached to",
                name_infos[e->bound.id].text);
+        break;
+    case NAME_THREAD:
+        refuse(g, REASON_THREAD, e->span, "engines do not tell a monitor the number of the thread");
         break;
     case NAME_LOOP_CALLS:
     case NAME_LOOP_NESTED:

@@ -4,6 +4,7 @@ import './traps.js';
 import './clock.js';
 import './modules.js';
 import './sampler.js';
+import './number.js';
 import { asksFor, isErrorOf, parts } from './parts.js';
 
 export const FLUSH = 'whammc:flush';
@@ -114,6 +115,7 @@ export function createHost({ onReport = logReport, onChunks = chunks => giveText
       whammc: {
         write,
         get now() { return clock(); }, // when a program asks for it
+        get thread() { return parts.number(); },
         next_sample: place => sampler?.next(place) ?? 0,
         sampled: () => source?.sampled?.(),
         ...among?.imports,

@@ -7,6 +7,7 @@
 //   table     { createTable }                              the functions of the module prof
 //   stacks    { add, intercept }                           stacks that wait for promises
 //   modules   { createProgram, go }                        programs of several modules
+//   number    () => number of this thread                  for scripts that use it; parts.thread, if that is known
 //   loader    { now, later }                               loads OUT.views.js
 //   threads   { announce, others, clear, enter }           what workers of a page have counted in memories of their own
 //

@@ -372,7 +372,7 @@ async function main(words) {
     if (!imported) return NOT_LOADED;
     const poll = live ? createPoll({ readSync, writeSync }, live, reporter.snapshot) : null;
     let engine = null, look = () => {};
-    const own = { write: reporter.write, now: clock.now, poll: poll && (waits => { look(); return poll(waits); }), next_sample: place => sampler?.next(place) ?? 0, sampled() {} };
+    const own = { write: reporter.write, now: clock.now, poll: poll && (waits => { look(); return poll(waits); }), next_sample: place => sampler?.next(place) ?? 0, sampled() {}, thread: 0 };
     stopwatch.begin('compile');
     const loaded = load(file, args[0], made => {
       sampler = asksFor(made, 'next_sample') ? createNodeSampler(createRequire('file:///')('node:worker_threads')) : null;

@@ -103,7 +103,7 @@ function unled([first, ...others]) {
 // what it has sent, which views know, as they know names. One part alone needs no line before it, unless that has names or a thread. All
 // of it as chunks of bytes or text: it can be longer than a string.
 function joinAll(programs, views) {
-  const all = [], own = nodeModule('worker_threads')?.threadId || undefined;
+  const all = [], own = (parts.thread ?? nodeModule('worker_threads')?.threadId) || undefined;
   programs.forEach(one => one.saved.forEach((saved, instance) => {
     const { id: module, title: name, hash } = one, names = views?.tellNames(one, saved);
     for (const [report, less] of [[saved.report], [saved.before?.report, true], [views?.tellSent(one, saved)]])

@@ -376,6 +376,7 @@ export function register(hook, command = { words: [process.env.WHAMMC_NATIVE], p
   enter(globalThis);
   watchContexts(enter);
   watch(error => tellTrapped(programs.map(({ host }) => host), error));
+  parts.thread = threadId; // older versions of Node have no other way to tell it
   parts.threads.begin(readerOf);
   const end = () => parts.threads.report(finish);
   watchEnd(end);
