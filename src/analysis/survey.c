@@ -101,8 +101,7 @@ static void look_at(Survey *v, uint32_t func, const WasmInstr *i) {
     if (may_be_thrown_at(i->op)) /* by others, too: like any indirect call */
         v->s->funcs[v->n] |= LETS_OUT;
     v->legacy |= i->op == WASM_OP_TRY || i->op == WASM_OP_DELEGATE;
-    v->refs |=
-        i->op == WASM_OP_TRY_TABLE || i->op == WASM_OP_THROW_REF || i->op == WASM_OP_CONT_NEW;
+    v->refs |= i->op == WASM_OP_TRY_TABLE || i->op == WASM_OP_THROW_REF || wasm_is_of_stacks(i->op);
 }
 
 /* Whether some throw is in a handler that may catch it or not. */

@@ -14,7 +14,7 @@ bool eval_knows(const WasmInstr *i) {
     default:
         return wasm_ops[i->op].prefix != 0xfb && i->op != WASM_OP_REF_EQ &&
                i->op != WASM_OP_TRY_TABLE &&
-               !(i->op >= WASM_OP_CONT_NEW && i->op <= WASM_OP_SWITCH);
+               !wasm_is_of_stacks(i->op);
     }
 }
 

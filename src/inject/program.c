@@ -129,7 +129,7 @@ void program_splice_site(Program *p, const Site *site, const SiteTypes *types, c
     s->ends = call && (int64_t)site->instr->a == p->proc_exit;
     if (s->ends && !replaced)
         vec_push(&p->pieces.ends, ((ProgramEnd){site->pc, WASM_BEFORE, RANK_END}));
-    if (!n)
+    if (!n && !splice_leaves_stack(s, site))
         return;
     splice_site(s, site, types, matches, n, pieces_add, pieces_add_region, &p->pieces);
     for (uint32_t i = 0; i < s->ends_after.len; i++)

@@ -105,7 +105,7 @@ void splicer_begin(Splicer *s, uint32_t locals) {
     if (s->backend->begin)
         s->backend->begin(s->ctx);
     s->wrapped.len = s->rare.len = 0;
-    s->active_call = s->landing_flag = s->back = UINT32_MAX;
+    s->active_call = s->landing_flag = s->back = s->left = UINT32_MAX;
     s->nways = s->nlandings = s->before_loop = 0;
 }
 
@@ -315,12 +315,44 @@ static uint32_t label_inside(void *ctx, uint32_t depth) {
     return depth + r->blocks + crossed;
 }
 
+/* ---- stacks that are left ---- */
+
+static void put_leave_stack(Splicer *s) {
+    if (s->left == UINT32_MAX)
+        s->left = pool_keep(&s->pool, WASM_I32);
+    emit(s->out, "call %u local.set %u", s->stacks.leave, s->left);
+}
+
+/* The stack is the current one again, if it was left; the one that it has resumed may have ended.
+ */
+static void put_back_on_stack(Splicer *s, bool ended) {
+    emit_if_set(s->out, s->left);
+    emit(s->out, "local.get %u call %u i32.const 0 local.set %u end", s->left,
+         ended ? s->stacks.ended : s->stacks.back, s->left);
+}
+
+/* Where the handlers of a resume lead to. */
+static void splice_arrivals(Splicer *s, const Site *site, SplicePiece *piece, void *ctx) {
+    const uint8_t *at = site->instr->vec;
+    for (uint32_t k = 0; wasm_has_handlers(site->instr->op) && k < site->instr->count; k++) {
+        WasmHandler h = wasm_vec_handler(&at);
+        size_t from = s->out->len;
+        if (h.switches)
+            continue;
+        put_back_on_stack(s, false);
+        piece(ctx, WASM_AFTER, site_target(site, h.label), RANK_ARRIVES, from, s->out->len);
+    }
+}
+
 /* The original instruction inside so many more blocks. */
 static void put_original(Splicer *s, const Site *site, uint32_t blocks) {
     const WasmInstr *i = site->instr;
     const uint8_t *bytes = wasm_func_body(s->m, site->func) + i->offset;
+    bool leaves = splice_leaves_stack(s, site);
     if (s->backend->instead && s->backend->instead(s->ctx, site, s->out))
         return;
+    if (leaves)
+        put_leave_stack(s);
     WasmRemap map = wasm_program_remap(s->m);
     Relabel relabel = {s, site, blocks};
     if (wasm_has_labels(i))
@@ -330,6 +362,8 @@ static void put_original(Splicer *s, const Site *site, uint32_t blocks) {
     WasmBodyEdit edit = {.nullable = s->nullable.at, .nnullable = s->nullable.len};
     if (wasm_reads_nullable(&edit, i))
         wasm_put_op(s->out, WASM_OP_REF_AS_NON_NULL);
+    if (leaves)
+        put_back_on_stack(s, wasm_has_handlers(i->op));
 }
 
 static const Match *alt_of(const Match *matches, uint32_t n, Mode mode) {
@@ -477,6 +511,8 @@ static void splice_call(Splicer *s, const Site *site, const SiteTypes *types, co
         return;
     }
     unwind_caught(&u, s->out);
+    if (splice_leaves_stack(s, site))
+        put_back_on_stack(s, wasm_has_handlers(site->instr->op));
     splice_mode(s, site, matches, n, MODE_UNWIND);
     unwind_close(&u, s->out);
 }
@@ -689,7 +725,8 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     if (types->known && types->dead && !entered((WasmOp)site->instr->op))
         return; /* counted, but nothing to run */
     s->before_loop = 0;
-    if (n == 1 && is_plain(&matches[0]) && !matches[0].action->variant->asks.back) {
+    bool leaves = splice_leaves_stack(s, site);
+    if (n == 1 && is_plain(&matches[0]) && !matches[0].action->variant->asks.back && !leaves) {
         size_t at = s->out->len;
         splice_match(s, site, matches, 0);
         if (s->pool.types.len)
@@ -724,9 +761,10 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
         piece(ctx, here, site->pc, RANK_PROBE, from, s->out->len);
     if (again)
         splice_again(s, site, matches, n, piece, ctx);
-    if (w.alt || w.unwind) {
+    if (w.alt || w.unwind || leaves) {
         from = s->out->len;
-        bool unwinds = w.unwind && (!alt || alt_calls(alt)); /* else nothing is called */
+        bool unwinds =
+            (w.unwind || leaves) && (!alt || alt_calls(alt)); /* else nothing is called */
         splice_call(s, site, types, matches, n, w.args.count, unwinds);
         put_replacement(s, site, from, piece, ctx);
         from = s->out->len;
@@ -747,6 +785,8 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
         if (s->out->len > from)
             piece(ctx, WASM_AFTER, site->pc, RANK_AFTER, from, s->out->len);
     }
+    if (leaves && s->left != UINT32_MAX)
+        splice_arrivals(s, site, piece, ctx);
     if (w.landing)
         splice_landings(s, site, matches, n, piece, ctx);
     if (w.construct)

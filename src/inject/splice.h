@@ -77,6 +77,13 @@ typedef struct SpliceBackend {
     bool (*instead)(void *ctx, const Site *site, Buf *out);
 } SpliceBackend;
 
+/* Functions that are called where a program with continuations leaves a stack and comes back (final
+ * indices): rewrite/continuations.h. */
+typedef struct StackCalls {
+    bool followed;
+    uint32_t leave, back, ended;
+} StackCalls;
+
 /* The state of splicing templates into one function. */
 typedef struct Splicer {
     const WasmModule *m; /* laid out */
@@ -110,12 +117,20 @@ typedef struct Splicer {
     uint32_t nlandings;   /* how many such sites the function has so far */
     uint32_t landing_flag; /* a local: the number of the branch that control comes from; UINT32_MAX
                               = none yet */
-    uint32_t back;  /* a local that is 1 where a branch may have led to a loop; UINT32_MAX = none
-                       yet */
+    uint32_t back; /* a local that is 1 where a branch may have led to a loop; UINT32_MAX = none
+                      yet */
+    StackCalls stacks;
+    uint32_t left;  /* a local: what `leave` said of the stack that is left, 0 = it is the current
+                       one;  UINT32_MAX = none yet */
     uint32_t state; /* the global with the state of Asyncify; UINT32_MAX = there is none */
     uint32_t before_loop; /* how many matches of the current site (in mode before) run before the
                              loop, not in its head */
 } Splicer;
+
+/* Whether code at the instruction of the site keeps track of stacks. */
+static inline bool splice_leaves_stack(const Splicer *s, const Site *site) {
+    return s->stacks.followed && wasm_leaves_stack(site->instr->op);
+}
 
 /* Prepares a splicer; `backend` fills the holes that the splicer does not know, and gets ctx. */
 void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const SpliceBackend *backend,
@@ -156,9 +171,10 @@ int64_t alt_call_target(const WasmModule *m, const AltCall *call);
 
 /* The order of pieces at one location. */
 typedef enum PieceRank {
-    RANK_PROBE, /* probes of the instruction itself */
-    RANK_BLOCK, /* block:start, block:end */
-    RANK_AFTER, /* `after` code of instructions whose other probes are also inserted after them */
+    RANK_ARRIVES, /* a stack is the current one again */
+    RANK_PROBE,   /* probes of the instruction itself */
+    RANK_BLOCK,   /* block:start, block:end */
+    RANK_AFTER,   /* `after` code of instructions whose other probes are also inserted after them */
     RANK_CONSTRUCT,   /* code that belongs to a construct, or to a branch */
     RANK_END,         /* of the program */
     RANK_LEAVES = 16, /* from here on: pieces that replace an instruction up to where they leave the

@@ -25,6 +25,7 @@
 #include "rewrite/polls.h"
 #include "rewrite/rare.h"
 #include "rewrite/saved_frames.h"
+#include "rewrite/continuations.h"
 #include "rewrite/suspend.h"
 #include "inject/program.h"
 #include "link/runtime.h"
@@ -62,6 +63,7 @@ typedef struct Rewrite {
     Frames frames;
     EngineFrames engine_frames;
     Keep keep;
+    Continuations continuations;
     uint32_t helpers[HELPER_COUNT];
     uint32_t *fns;     /* handles of the script's functions */
     bool saves_frames; /* while functions are left and called again (Asyncify) */
@@ -153,6 +155,7 @@ static void count_site(void *self, const Site *site, const SiteTypes *types, con
     Rewrite *r = self;
     bool code = site->instr && matcher_watches(&r->p.matcher, site->instr);
     r->p.matched |= n > 0;
+    continuations_note(&r->continuations, &r->p.m, site, matches, n, r->p.touched);
     if (count_kind(r, site, matches, n)) {
         program_touch(&r->p, site, code);
         shadow_note(&r->shadow, site, matches, n);
@@ -344,6 +347,7 @@ static void put_count(Rewrite *r, uint32_t func, uint32_t n, Pieces *pieces) {
 /* Pass 2, before the sites of a function: its counters. */
 static void enter(void *self, uint32_t func, Pieces *pieces) {
     Rewrite *r = self;
+    continuations_enter(&r->continuations, func, pieces);
     if (r->options->polls)
         polls_put(&r->polls, &r->p.m, func, pieces);
     if (r->frames.asked)
@@ -402,7 +406,8 @@ static void splice_at(void *self, const Site *site, const SiteTypes *types, cons
     }
     if (r->region_func != site->func && r->p.plan->asks.unwinds) {
         r->region_func = site->func;
-        r->p.splicer.one_region = splice_wants_one_region(&r->p.m, site->func);
+        r->p.splicer.one_region =
+            !r->continuations.followed && splice_wants_one_region(&r->p.m, site->func);
     }
     keep_at(&r->keep, site, matches, n, &r->fill.floats);
     program_splice_site(&r->p, site, types, matches, n);
@@ -544,8 +549,11 @@ static bool link(void *self) {
         map_free(&r->flush.kept);
         return false;
     }
-    stacks_export(&r->p.m, &r->p.matcher.survey.asyncify, &r->flush,
-                  r->p.plan->program.module_id, reach.helpers);
+    if (r->continuations.followed)
+        continuations_add(&r->continuations, &r->p.m, &r->flush.at);
+    else
+        stacks_export(&r->p.m, &r->p.matcher.survey.asyncify, &r->flush,
+                      r->p.plan->program.module_id, reach.helpers);
     if (r->store.counts) {
         counts_free_sums(&r->coalesce.counts);
         counts_free_values(&r->coalesce.counts);
@@ -555,6 +563,7 @@ static bool link(void *self) {
     r->fill.kept = r->flush.kept; /* which code at sites shares with no other code */
     if (r->p.matcher.survey.asyncify.found)
         s->state = wasm_final(&r->p.m, WASM_SPACE_GLOBAL, r->p.matcher.survey.asyncify.state);
+    s->stacks = r->continuations.calls;
     r->fill.helpers = r->helpers;
     r->fill.fns = r->fns;
     r->region_func = UINT32_MAX;
@@ -638,15 +647,16 @@ static bool match(void *self) {
     r->p.matcher.at = count_site;
     r->p.matcher.watch_op[WASM_OP_MEMORY_GROW] = r->p.matcher.watch_op[WASM_OP_MEMORY_SIZE] = true;
     shadow_init(&r->shadow, &r->p.m, r->p.plan, r->p.matcher.watch_op);
+    continuations_init(&r->continuations, &r->p.m, r->p.plan, &r->p.matcher);
     const RewriteOptions *options = r->given;
     wasm_asyncify_find(&r->p.matcher.survey.asyncify, &r->p.m);
     r->saves_frames = saved_frames_needed(r->p.plan, &r->p.matcher.survey.asyncify);
     r->p.plan->asks.values |= r->saves_frames;
     r->host = flush_host(&r->p.m, r->p.plan, options);
     r->p.plan->program.module_id = stacks_module_id(&r->p.m, r->host, options->several);
-    r->sets_aside = stack_switches(r->p.plan) &&
-                    stacks_are_hosts(&r->p.m, &r->p.matcher.survey.asyncify, r->host,
-                                     r->p.plan->program.module_id);
+    r->sets_aside =
+        stack_switches(r->p.plan) && stacks_are_hosts(&r->p.m, &r->p.matcher.survey.asyncify,
+                                                      r->host, r->p.plan->program.module_id);
     r->p.plan->asks.values |= r->sets_aside;
     r->decided.polls = options->polls && r->host != HOST_PROF;
     tallies_find(r->p.plan);
@@ -687,6 +697,7 @@ static bool match(void *self) {
         note_once(r, &r->once.resume);
         if (r->once.suspend.len || r->once.resume.len)
             stacks_touch(&r->p.matcher.survey.asyncify, r->p.touched);
+        continuations_touch(&r->continuations, &r->p.m, &r->p.matcher.survey, r->p.touched);
         store_close(&r->store, &r->p.m);
         note_scopes(r);
     }

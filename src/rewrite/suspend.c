@@ -3,6 +3,7 @@
  */
 #include "rewrite/suspend.h"
 
+#include "rewrite/continuations.h"
 #include "wasm/emit.h"
 
 /* Asyncify sets its state in this module. */
@@ -53,12 +54,14 @@ bool stacks_are_hosts(const WasmModule *m, const WasmAsyncify *asyncify, HostCho
     for (uint32_t i = 0; i < m->input_import_count; i++)
         imports |=
             m->imports.at[i].space == WASM_SPACE_FUNC && !wasm_is_wasi(m->imports.at[i].module);
-    return (!is_set_here(asyncify) && host == HOST_JS && imports) || module_id;
+    return (!is_set_here(asyncify) && !continuations_in(m) && host == HOST_JS && imports) ||
+           module_id;
 }
 
 bool stacks_may_change(const WasmModule *m, const WasmAsyncify *asyncify, HostChoice host,
                        uint32_t module_id) {
-    return is_set_here(asyncify) || stacks_are_hosts(m, asyncify, host, module_id);
+    return is_set_here(asyncify) || continuations_in(m) ||
+           stacks_are_hosts(m, asyncify, host, module_id);
 }
 
 void stacks_touch(const WasmAsyncify *asyncify, uint8_t *touched) {

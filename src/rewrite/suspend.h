@@ -14,7 +14,7 @@
  * WASI's, or is one of several modules (`module_id`): the other ones leave its stack, too. */
 bool stacks_are_hosts(const WasmModule *m, const WasmAsyncify *asyncify, HostChoice host,
                       uint32_t module_id);
-/* Whether it can happen at all. */
+/* Whether it can happen at all: then, or if the program uses Asyncify or has continuations. */
 bool stacks_may_change(const WasmModule *m, const WasmAsyncify *asyncify, HostChoice host,
                        uint32_t module_id);
 /* The number of a module that calls other ones and is called by them: one that is linked
@@ -26,7 +26,7 @@ void stacks_helpers(uint32_t module_id, bool *used);
 void stacks_touch(const WasmAsyncify *asyncify, uint8_t *touched);
 /* Exports `whammc:suspend` and `whammc:resume` to the host, unless Asyncify's functions call these;
  * for other modules (`module_id`) in any case, and those of the helpers of stacks_helpers that are
- * `used`. */
+ * `used`. Not if the program has continuations. */
 void stacks_export(WasmModule *m, const WasmAsyncify *asyncify, const Flush *flush,
                    uint32_t module_id, const bool *used);
 /* Pass 2, after the sites of a function: adds the call. */

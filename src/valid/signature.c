@@ -649,7 +649,7 @@ bool wasm_sig(WasmSig *s) {
     case WASM_OP_I64_MUL_WIDE_U: return letters(s);
     default: break;
     }
-    if (op >= WASM_OP_CONT_NEW && op <= WASM_OP_SWITCH)
+    if (wasm_is_of_stacks(op))
         return wasm_sig_cont(s);
     return wasm_ops[op].prefix == 0xfb || (op >= WASM_OP_REF_NULL && op <= WASM_OP_BR_ON_NON_NULL)
                ? wasm_sig_gc(s)

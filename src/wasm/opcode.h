@@ -18,7 +18,15 @@ typedef enum WasmOp {
     WASM_OP_COUNT
 } WasmOp;
 
-/* Whether an instruction resumes a stack, and has handlers. */
+/* Whether an instruction is on continuations. */
+static inline bool wasm_is_of_stacks(uint32_t op) {
+    return op >= WASM_OP_CONT_NEW && op <= WASM_OP_SWITCH;
+}
+/* Whether another stack becomes the current one. */
+static inline bool wasm_leaves_stack(uint32_t op) {
+    return op >= WASM_OP_SUSPEND && op <= WASM_OP_SWITCH;
+}
+/* Whether it resumes a stack, which may end, and has handlers. */
 static inline bool wasm_has_handlers(uint32_t op) {
     return op >= WASM_OP_RESUME && op <= WASM_OP_RESUME_THROW_REF;
 }
