@@ -10,10 +10,10 @@ const shown = arg => String(arg.value ?? arg.description).replace(/\n *at .*/gs,
  * Starts the browser. Gives { open(url, size), close() }; open gives a page: { evaluate(expression) as in its console,
  * printed: what it wrote there, screenshot(): the bytes of a PNG, tell(method, params): a command of the protocol, listen(event, take) }.
  */
-export async function launch(chromium, directory) {
+export async function launch(chromium, directory, more = []) {
   const browser = spawn(chromium, ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--hide-scrollbars',
     '--disable-background-networking', '--disable-component-update', '--disable-sync', '--remote-debugging-pipe',
-    `--user-data-dir=${directory}`], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
+    `--user-data-dir=${directory}`, ...more], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
   const waiting = new Map(), listeners = [];
   let last = 0, pieces = '', ended = null;
 
