@@ -163,6 +163,14 @@ static void branch_targets(const Flow *f, const WasmInstr *i, Answers *a) {
         for (uint32_t k = 0; k < i->count; k++)
             a->loops |= is_loop(f, wasm_vec_catch(&at).label);
         break;
+    case WASM_OP_RESUME:
+    case WASM_OP_RESUME_THROW:
+    case WASM_OP_RESUME_THROW_REF:
+        for (uint32_t k = 0; k < i->count; k++) {
+            WasmHandler h = wasm_vec_handler(&at);
+            a->loops |= !h.switches && is_loop(f, h.label);
+        }
+        break;
     default: break;
     }
     a->to_loop |= a->loops != 0;
