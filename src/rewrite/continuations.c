@@ -8,18 +8,15 @@
 
 enum { NO_STACK = -1 }; /* the number of no stack: one is about to become current */
 
-static bool leaves_stacks(const WasmModule *m, uint32_t func) {
-    bool any = false;
-    for (uint32_t op = 0; m->ops && op < WASM_OP_COUNT; op++)
-        any |= wasm_leaves_stack(op) && wasm_may_have(m, func, (WasmOp)op);
-    return any;
-}
-
 bool continuations_in(const WasmModule *m) {
-    for (uint32_t f = 0; f < m->input_count[WASM_SPACE_FUNC]; f++)
-        if (m->funcs.at[f].import < 0 && leaves_stacks(m, f))
-            return true;
-    return false;
+    WasmOpSet leaving = {0};
+    for (uint32_t op = 0; op < WASM_OP_COUNT; op++)
+        if (wasm_leaves_stack(op))
+            op_set_add(&leaving, (uint16_t)op);
+    bool any = false;
+    for (uint32_t f = 0; m->ops && f < m->input_count[WASM_SPACE_FUNC]; f++)
+        any |= op_sets_meet(&m->ops[f], &leaving);
+    return any;
 }
 
 void continuations_init(Continuations *c, const WasmModule *m, const Plan *plan, Matcher *matcher) {

@@ -10,8 +10,9 @@ import struct
 I32, I64, F32, F64, V128, FUNCREF, EXTERNREF = 0x7F, 0x7E, 0x7D, 0x7C, 0x7B, 0x70, 0x6F
 LETTERS = {"i": I32, "a": I32, "l": I64, "f": F32, "d": F64, "v": V128}
 TEXT = {I32: "i32", I64: "i64", F32: "f32", F64: "f64"}
-# Types of every module; those of GC only where they are needed.
+# Types of every module; those of GC, or of continuations, only where they are needed.
 T_NONE, T_CALLEE, T_TAG, T_F, T_STRUCT, T_INTS, T_BYTES, T_FUNCS = range(8)
+T_CONT, T_SWITCHES, T_SWITCHED = 4, 5, 6
 CALLEE, OTHER = 1, 2  # functions; 0 is f
 
 
@@ -139,6 +140,7 @@ class Maker:
         skipped = {"before": 1, "after": 1, "alt": 0, "entry": 0, "exit": 0}  # an arm that is not taken
         catches = o("block", b"\x69") + o("try_table", none + b"\1\3\0") + i(1) + o("throw", b"\0") + end + \
             o("unreachable") + end
+        cont = o("ref.func", uleb(OTHER)) + o("cont.new", uleb(T_CONT))
         cast = bytes([0, 0, 0x6E, 0x6C])  # not null, label 0, any to i31
         return {
             "unreachable": ([], o("unreachable"), [], [], []),
@@ -192,6 +194,14 @@ class Maker:
             "br_on_null": ([], o("block", none) + null + o("br_on_null", b"\0") + drop + end, [], [None], [None]),
             "br_on_non_null": ([], o("block", b"\x64\x70") + null + o("br_on_non_null", b"\0") + func + end + drop, [],
                                [None], []),
+            "cont.new": ([], cont + o("ref.is_null"), [I32], [None], [None]),
+            "cont.bind": ([], cont + o("cont.bind", uleb(T_CONT) * 2) + o("ref.is_null"), [I32], [None], [None]),
+            "suspend": ([I32], get(0) + o("suspend", b"\0"), [], [I32], []),
+            "resume": ([], cont + o("resume", uleb(T_CONT) + b"\0"), [], [None], []),
+            "resume_throw": ([I32], get(0) + cont + o("resume_throw", uleb(T_CONT) + b"\0\0"), [], [I32, None], []),
+            "resume_throw_ref": ([], o("ref.null", b"\x69") + cont + o("resume_throw_ref", uleb(T_CONT) + b"\0"), [],
+                                 [None, None], []),
+            "switch": ([], o("ref.null", uleb(T_SWITCHED)) + o("switch", uleb(T_SWITCHED) + b"\1") + drop, [], [None], [None]),
             "struct.new": ([I32, I32], get(0) + get(1) + struct_ + o("struct.get", uleb(T_STRUCT) + b"\0"), [I32],
                            [I32, I32], [None]),
             "struct.new_default": ([], o("struct.new_default", uleb(T_STRUCT)) + o("struct.get", uleb(T_STRUCT) + b"\0"),
@@ -262,6 +272,9 @@ def module(maker, case, throws=False):
     code, gc = case.code, case.op.prefix == 0xFB or case.op.name == "ref.eq"
     function = lambda params, results: b"\x60" + vec([bytes([t]) for t in params]) + vec([bytes([t]) for t in results])
     types = [function([], []), function([I32, I64], [I32]), function([I32], []), function(case.params, case.results)]
+    stacks = bool(re.match(r"cont\.|suspend|resume|switch", case.op.name))
+    if stacks:
+        types += [b"\x5d" + uleb(T_NONE), b"\x4e\2\x60\1\x63" + uleb(T_SWITCHED) + b"\0\x5d" + uleb(T_SWITCHES)]
     if gc:
         types += [b"\x5f\2\x7f\1\x78\1", b"\x5e\x7f\1", b"\x5e\x78\1", b"\x5e\x70\1"]
     body = lambda locals_, code: (lambda b: uleb(len(b)) + b)(vec([b"\1" + bytes([t]) for t in locals_]) + code + b"\x0b")
@@ -273,10 +286,10 @@ def module(maker, case, throws=False):
         section(3, vec([uleb(T_F), uleb(T_CALLEE), uleb(T_NONE)])),
         section(4, vec([b"\x70\0\x40"])),
         section(5, vec([b"\1\1\2"])),
-        section(13, vec([b"\0" + uleb(T_TAG)])) if throws or re.search("throw|catch|rethrow", case.op.name) else b"",
+        section(13, vec([b"\0" + uleb(T_TAG), b"\0" + uleb(T_NONE)])) if throws or stacks or re.search("throw|catch|rethrow", case.op.name) else b"",
         section(6, vec([b"\x7e\1\x42" + sleb(1 << 33) + b"\x0b"])),
         section(7, vec([b"\1f\0\0", b"\6memory\2\0"])),
-        section(9, vec([b"\1\0" + funcs, b"\0\x41\0\x0b" + funcs])),
+        section(9, vec([b"\1\0" + funcs, b"\0\x41\0\x0b" + funcs] + ([b"\3\0" + vec([uleb(OTHER)])] if stacks else []))),
         section(12, b"\1"),
         section(10, vec([body(case.locals, code), body([], callee), body([], b"")])),
         section(11, vec([b"\1" + uleb(64) + bytes(range(64))])),
