@@ -24,6 +24,31 @@ static bool same_values(const Profile *a, const Profile *b) {
     return same;
 }
 
+/* Whether `longer` has the values of `p`, and times. */
+static bool lacks_time(const Profile *p, const Profile *longer) {
+    uint32_t n = p->values.len;
+    return n && longer->values.len == n + 1 && str_is(longer->values.at[n].unit, "nanoseconds");
+}
+
+/* Gives all nodes the time 0, which is left out of trees that have no other (drop_no_time). */
+static void add_no_time(Profile *p, ProfileValue time) {
+    uint32_t n = p->values.len, rows = p->numbers.len / n;
+    vec_push(&p->values,
+             ((ProfileValue){kept(p, time.name), kept(p, time.unit), time.is_unsigned}));
+    for (uint32_t i = 0; i < rows; i++)
+        vec_push(&p->numbers, 0);
+    for (uint32_t row = rows; row-- > 0;)
+        for (uint32_t v = n + 1; v-- > 0;)
+            p->numbers.at[row * (n + 1) + v] = v < n ? p->numbers.at[row * n + v] : 0;
+    for (uint32_t i = 0; i < p->nodes.len; i++) {
+        ProfileNode *node = &p->nodes.at[i];
+        node->first = node->first == PROFILE_NONE ? PROFILE_NONE : node->first / n * (n + 1);
+        if (!p->weight)
+            node->self = node->total = 0;
+    }
+    p->total = p->weight ? p->total : 0;
+}
+
 static bool is_empty(const Profile *p) {
     return !p->funcs.len && !p->values.len;
 }
@@ -243,7 +268,11 @@ static void begin(Profile *p, const Profile *from) {
     p->counted = true;
 }
 
-bool profile_join(Profile *into, const Profile *from, const ProfilePart *part) {
+bool profile_join(Profile *into, Profile *from, const ProfilePart *part) {
+    if (lacks_time(into, from))
+        add_no_time(into, vec_last(&from->values));
+    else if (lacks_time(from, into))
+        add_no_time(from, vec_last(&into->values));
     if (is_empty(into))
         begin(into, from);
     else if (!same_values(into, from))

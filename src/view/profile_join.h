@@ -18,10 +18,10 @@ typedef struct ProfilePart {
 /*
  * Adds a profile whose functions have names. Profiles of one thread must follow each other. Who
  * calls from outside is the same for all modules; a function of another module is that of its own
- * module's profile. False, and nothing is added, if the values of the
- * trees are not the same.
+ * module's profile. `from` gets times, 0, if `into` has some. False, and nothing is added, if the
+ * values of the trees are not the same.
  */
-bool profile_join(Profile *into, const Profile *from, const ProfilePart *part);
+bool profile_join(Profile *into, Profile *from, const ProfilePart *part);
 /* To be called when all are added. */
 void profile_join_end(Profile *into);
 
