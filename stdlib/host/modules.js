@@ -12,7 +12,8 @@ const MARK = 0xfffffffa, FIRST_STACK = 0x40000000;
 class Modules {
   #running = null;         // the program of which a function runs; null = none
   #left = [];              // for each crossing into another module, the outermost first: { program, stack } that were left
-  #away = new Map();       // the same of stacks that are suspended, by their numbers
+  #stack = 0;              // the current stack, of those of which suspend.js tells
+  #away = new Map();       // what the others have left, by their numbers
   #unused = [];            // numbers of stacks
   #last = FIRST_STACK;
 
@@ -35,11 +36,13 @@ class Modules {
     this.#unused.push(stack);
   }
 
-  /** A stack is left, and all modules with it; another one, with this number, becomes the current one. */
-  go(from, to) {
-    if (from !== undefined) this.#away.set(from, { running: this.#running, left: this.#left });
-    const { running = null, left = [] } = this.#away.get(to) ?? {};
+  /** The stack with this number becomes the current one for all modules. `isNew`: nothing has run on it. */
+  go(to, isNew = false) {
+    if (to === this.#stack) return;
+    this.#away.set(this.#stack, { running: this.#running, left: this.#left });
+    const { running = null, left = [] } = (!isNew && this.#away.get(to)) || {};
     this.#away.delete(to);
+    this.#stack = to;
     this.#running = running;
     this.#left = left;
   }
@@ -98,5 +101,5 @@ function createProgram(modules) {
 const modules = new Modules();
 parts.modules ??= {
   createProgram: () => createProgram(modules),
-  go: (from, to) => modules.go(from, to),
+  go: (to, isNew) => modules.go(to, isNew),
 };

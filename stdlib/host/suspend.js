@@ -36,7 +36,7 @@ class Stacks {
   // From here on `stack` is the current one; `from` is left, unless there is nothing to keep of it.
   #go(stack, from) {
     if (from) this.#tell(SUSPEND, from);
-    parts.modules?.go(from?.id, stack.id);
+    parts.modules?.go(stack.id, Boolean(from));
     this.#current = stack;
     this.#tell(RESUME, stack);
   }
@@ -64,7 +64,7 @@ class Stacks {
     if (stack === this.#outer) return result;
     const promise = settle(result), back = () => this.#go(stack);
     this.#tell(SUSPEND, stack);
-    parts.modules?.go(stack.id, this.#outer.id);
+    parts.modules?.go(this.#outer.id);
     this.#current = this.#outer;
     Reflect.apply(then, promise, [back, back]); // before the engine does, so that it goes on as soon as this has
     return promise;
