@@ -208,7 +208,7 @@ function titleOf(store, key, url, size) {
 }
 
 /** Files of reports, by module. A report is a list of chunks: it can be longer than a string. */
-function createReportFiles(store) {
+function createReportFiles(settings, store) {
   const groups = new Map(); // key to { key, url, size, files }
   let folder = null, count = 0;
   const sizeOf = key => fs.statSync(store.originalPath(key), { throwIfNoEntry: false })?.size ?? 0;
