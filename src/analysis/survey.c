@@ -149,19 +149,12 @@ static void look_at_imports(Survey *v) {
 
 /* ---- Go ---- */
 
-static bool is_go(const WasmModule *m) {
-    for (uint32_t i = 0; i < m->sections.len; i++)
-        if (m->sections.at[i].id == WASM_SEC_CUSTOM && str_is(m->sections.at[i].name, "go:buildid"))
-            return true;
-    return false;
-}
-
 /* The functions that follow the calling convention of Go's compiler have one parameter, which says
  * where they go on, and one result, which says whether they were left in the middle. What it
  * exports follows that of others. */
 static void look_at_go(Survey *v) {
     const WasmModule *m = v->m;
-    if (!is_go(m))
+    if (!wasm_is_go(m))
         return;
     for (uint32_t f = 0; f < v->n; f++) {
         const WasmTypeDef *t = &m->types.at[m->funcs.at[f].type];
@@ -293,6 +286,13 @@ bool wasm_survey_loops(WasmSurvey *s, const WasmModule *m, uint32_t func) {
 
 bool wasm_survey_resumable(WasmSurvey *s, const WasmModule *m, uint32_t func) {
     return has(s, m, func, RESUMABLE);
+}
+
+bool wasm_survey_leaves(WasmSurvey *s, const WasmModule *m, uint32_t func) {
+    if (!s->looked_for_go)
+        s->go = wasm_is_go(m);
+    s->looked_for_go = true;
+    return s->go && has(s, m, func, RESUMABLE);
 }
 
 bool wasm_survey_resumes(WasmSurvey *s, const WasmModule *m, uint32_t func) {

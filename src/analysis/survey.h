@@ -12,6 +12,7 @@
 #define WHAMMC_ANALYSIS_SURVEY_H
 
 #include "analysis/asyncify.h"
+#include "analysis/go.h"
 #include "wasm/module.h"
 #include "edit/catch_all.h"
 
@@ -37,6 +38,7 @@ typedef struct WasmSurvey {
     Vec(WasmSurveyLoop) loops; /* by function, ... */
     uint32_t *first_loop;      /* of input function f: [f], up to [f + 1] */
     bool tail_calls;
+    bool go, looked_for_go;
     WasmExceptions exceptions;
     WasmAsyncify asyncify; /* only if the caller has looked for it */
 } WasmSurvey;
@@ -61,6 +63,8 @@ bool wasm_survey_loop_nested(WasmSurvey *s, const WasmModule *m, uint32_t func, 
 /* A function compiled by Go's compiler that is suspended in the middle when a goroutine waits (its
  * result is 1 then), and entered again later (its parameter is not 0 then). */
 bool wasm_survey_resumable(WasmSurvey *s, const WasmModule *m, uint32_t func);
+/* The same, at no cost for other programs. */
+bool wasm_survey_leaves(WasmSurvey *s, const WasmModule *m, uint32_t func);
 /* A function that resumes these: it is none of them, and calls indirectly. */
 bool wasm_survey_resumes(WasmSurvey *s, const WasmModule *m, uint32_t func);
 /* An exception may come out of the call (call, call_indirect, call_ref) in an input function. */

@@ -168,6 +168,11 @@ uint32_t site_silent_state(const Site *s, const Event *e) {
     return 0;
 }
 
+bool site_is_apart(const Site *s, const Event *e) {
+    return (e->kind == EVENT_FUNC_ENTRY || e->kind == EVENT_FUNC_EXIT) && s->survey &&
+           wasm_survey_leaves(s->survey, s->m, s->func);
+}
+
 uint32_t accessed_memory(const WasmInstr *i, uint32_t n) {
     switch (wasm_ops[i->op].imm) {
     case WASM_IMM_MEMORY: return i->a;

@@ -55,6 +55,10 @@ bool site_value(const Site *s, const Bound *name, Value *out);
  * none. */
 uint32_t site_silent_state(const Site *s, const Event *e);
 
+/* The event does not happen at the function's first instruction, or at all of its ends, since it is
+ * left in the middle: see analysis/go.h. */
+bool site_is_apart(const Site *s, const Event *e);
+
 /* Where control goes on after a branch to the label at `depth`: after the instruction at the given
  * offset. */
 uint32_t site_target(const Site *s, uint32_t depth);

@@ -168,13 +168,21 @@ static bool is_way_on(CountEvent what) {
     return what.ways == (what.event.op == WASM_OP_IF ? WAY_TAKEN : WAY_NOT_TAKEN);
 }
 
+/* The one where the function begins to run: see site_is_apart. */
+static uint32_t entry_segment(const Counts *c, const Site *site, Event e) {
+    uint32_t start = site_is_apart(site, &e) ? wasm_go_start(c->m, site->func) : 0, k = 0;
+    if (start)
+        segments_seek(&c->here.segments, &k, start);
+    return k;
+}
+
 uint32_t counts_segment(Counts *c, const Site *site, CountEvent what) {
     Event e = what.event;
     assert(what.ways == WAY_BOTH || branch_has_ways(e));
     assert(what.ways == WAY_BOTH || e.op != WASM_OP_BR_TABLE || c->splits_tables);
     counts_find(c);
     if (e.kind == EVENT_FUNC_ENTRY)
-        return 0;
+        return entry_segment(c, site, e);
     if (e.kind == EVENT_FUNC_EXIT)
         return c->here.exits.len > 1 ? COUNT_EXITS
                : c->here.exits.len   ? c->here.exits.at[0]

@@ -249,6 +249,31 @@ static void splice_function_event(Rewrite *r, const Site *site, const Match *mat
     pieces_add_around(pieces, where, from);
 }
 
+/* Control comes there once, however often the function goes on. */
+static void splice_entry(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
+    Pieces *pieces = &r->p.pieces;
+    size_t from = pieces->code.len;
+    bool apart = site_is_apart(site, &matches[0].action->event);
+    uint32_t start = apart ? wasm_go_start(&r->p.m, site->func) : 0;
+    if (!start) {
+        splice_function_event(r, site, matches, n, WASM_ENTRY);
+        return;
+    }
+    program_splice_all(&r->p, site, matches, n);
+    pieces_add(pieces, WASM_BEFORE, start, RANK_PROBE, from, pieces->code.len);
+}
+
+/* Where the function is left in the middle, it returns at once. */
+static void pass_exit(Rewrite *r, const Site *site) {
+    Pieces *pieces = &r->p.pieces;
+    size_t from = pieces->code.len;
+    uint32_t left = wasm_go_left(&r->p.m, site->func);
+    if (!left)
+        return;
+    wasm_put_op(&pieces->code, WASM_OP_RETURN);
+    pieces_add(pieces, WASM_BEFORE, left, RANK_END, from, pieces->code.len);
+}
+
 /* Where the function ends without results, by a trap or a tail call, they are 0. */
 static void splice_exit(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
     Pieces *pieces = &r->p.pieces;
@@ -386,10 +411,12 @@ static void splice_at(void *self, const Site *site, const SiteTypes *types, cons
     if (!n && !at_instr)
         return;
     if (n && matches[0].action->event.kind == EVENT_FUNC_ENTRY) {
-        splice_function_event(r, site, matches, n, WASM_ENTRY);
+        splice_entry(r, site, matches, n);
         return;
     }
     if (n && matches[0].action->event.kind == EVENT_FUNC_EXIT) {
+        if (site_is_apart(site, &matches[0].action->event) && !r->stack.host)
+            pass_exit(r, site);
         splice_exit(r, site, matches, n);
         return;
     }

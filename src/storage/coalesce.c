@@ -67,8 +67,11 @@ bool coalesce_allows(Coalesce *c, uint32_t func) {
 }
 
 bool coalesce_takes(Coalesce *c, const Site *site, const Match *match) {
-    return counters_shape(&c->counters, match->shape)->why_not == WHY_NOTHING &&
-           !site_silent_state(site, &match->action->event) && coalesce_allows(c, site->func);
+    const Event *e = &match->action->event;
+    bool ends =
+        e->kind == EVENT_FUNC_EXIT && site_is_apart(site, e); /* not in all segments that do */
+    return counters_shape(&c->counters, match->shape)->why_not == WHY_NOTHING && !ends &&
+           !site_silent_state(site, e) && coalesce_allows(c, site->func);
 }
 
 /* The number of the variable that is added to; COUNT_NONE: there is none. */
