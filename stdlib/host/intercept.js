@@ -4,7 +4,7 @@
 // see without instrumentation: the engine reads their import objects, in its own order; it makes the promises and the errors; and
 // what instrumentation has added to imports and exports is not shown.
 import { FLUSH, offerHost } from './host.js';
-import { errorsOf, parts } from './parts.js';
+import { errorsOf, isBuiltIn, parts } from './parts.js';
 
 const EMPTY_MODULE = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0);
 // (module (memory 0) (memory 0))
@@ -18,7 +18,7 @@ const getExports = Object.getOwnPropertyDescriptor(WebAssembly.Instance.prototyp
 // ---- errors ----
 
 // Of whatever context.
-const isError = error => error instanceof Error || Object.prototype.toString.call(error) === '[object Error]';
+const isError = error => error instanceof Error || isBuiltIn(error, 'Error');
 
 /** Calls the engine; to its own errors it looks as if the program had done so, and not `trap`, a function of a Proxy. */
 export function callEngine(trap, call) {

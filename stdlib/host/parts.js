@@ -44,6 +44,9 @@ const shared = {
 export const parts = globalThis[SHARED_PARTS] ?? Object.create(shared);
 if (!globalThis[SHARED_PARTS]) Object.defineProperty(globalThis, SHARED_PARTS, { value: parts });
 
+/** Whether a value is what the engine makes of this name, such as 'Promise', in whatever context. */
+export const isBuiltIn = (value, name) => Object.prototype.toString.call(value) === `[object ${name}]`;
+
 /** Whether an error is of one of these classes, of whatever context. */
 export function isErrorOf(error, ...names) {
   return [...parts.errors].some(errors => names.some(name => errors[name] && error instanceof errors[name]));

@@ -7,7 +7,7 @@
 //
 // Nodes are in a growing memory that both threads share. Each has NODE words: parent, function, samples, and from byte 16 on, as a
 // double, nanoseconds. Node 0 stands for "nothing is running".
-import { parts } from './parts.js';
+import { isBuiltIn, parts } from './parts.js';
 import { canStartPageThread, startNodeThread, startPageThread } from './thread.js';
 
 const SAMPLING = {
@@ -168,7 +168,7 @@ function createSampler(worker, waits) {
 
     /** Starts sampling the stack in this memory. False if there is none that threads can read. */
     attach(memory) {
-      if (!(globalThis.SharedArrayBuffer && memory?.buffer instanceof SharedArrayBuffer)) return false;
+      if (!isBuiltIn(memory?.buffer, 'SharedArrayBuffer')) return false;
       stack = memory;
       interval = new BigUint64Array(memory.buffer, INTERVAL, 1);
       worker.postMessage({ stack, tree, trace, origin: performance.timeOrigin });
