@@ -45,32 +45,11 @@ bool api_add_program(WhammcReport *r, const char *name, const void *bytes, size_
     return ok;
 }
 
-/* The modules whose program this may be. */
-static void fit_modules(const WhammcReport *r, ReportProgram *p, bool *fits) {
-    const Modules *m = &r->modules;
-    char hash[FIT_HASH];
-    fit_hash(p->bytes, p->module.size, hash);
-    p->unfit.len = 0;
-    bool any = false;
-    for (uint32_t i = 0; i < m->all.len; i++)
-        any |= fits[i] = str_is(m->all.at[i].origin.hash, hash);
-    for (uint32_t i = 0; !any && i < m->all.len; i++) {
-        Buf why = {0};
-        fits[i] = fit_program(m->all.at[i].report, &p->places, &why);
-        if (!fits[i])
-            buf_printf(&p->unfit, "%s%.*s: %s", p->unfit.len ? "; " : "",
-                       STR_ARG(m->all.at[i].title), buf_cstr(&why));
-        buf_free(&why);
-    }
-    for (uint32_t i = 0; i < m->all.len; i++)
-        if (fits[i])
-            p->unfit.len = 0;
-}
-
 /* Gives a program to the modules that it fits: to those that have none yet, or else it has none. */
 static void give_program(WhammcReport *r, ReportProgram *p, bool first) {
     bool *fits = mem_zalloc(r->modules.all.len + 1u), given = false;
-    fit_modules(r, p, fits);
+    p->unfit.len = 0;
+    modules_fit(&r->modules, &p->places, fits, &p->unfit);
     for (uint32_t i = 0; i < r->modules.all.len && !(first && given); i++)
         if (fits[i] && !r->of.at[i] && r->modules.all.at[i].module == i) {
             r->of.at[i] = p;

@@ -71,17 +71,17 @@ static void compare_rows(Names *n, const Places *places, const Report *r) {
     buf_free(&text);
 }
 
-static bool fit_names(const Report *r, const Places *places, Buf *why) {
+static Fit fit_names(const Report *r, const Places *places, Buf *why) {
     Names n = {0};
     compare_rows(&n, places, r);
     for (uint32_t i = 0; i < r->rows.len; i++)
         if (profile_is_names(r->rows.at[i].var))
             compare_map(&n, places, &r->rows.at[i]);
-    bool ok = n.different <= n.same;
-    if (!ok)
-        buf_printf(why, "function %u is %.*s in the report, '%.*s' in the program", n.fid,
-                   STR_ARG(n.found), STR_ARG(places_name(places, n.fid)));
-    return ok;
+    if (n.different <= n.same)
+        return n.different || !n.same ? FIT_PERHAPS : FIT_NAMES;
+    buf_printf(why, "function %u is %.*s in the report, '%.*s' in the program", n.fid,
+               STR_ARG(n.found), STR_ARG(places_name(places, n.fid)));
+    return FIT_NOT;
 }
 
 /* Whether the program has all functions that were called. */
@@ -100,12 +100,12 @@ static bool fit_calls(const Report *r, const Places *places, Buf *why) {
     return ok;
 }
 
-bool fit_program(const Report *r, const Places *places, Buf *why) {
+Fit fit_program(const Report *r, const Places *places, Buf *why) {
     const ReportRow *foreign = places_foreign(places, r);
     if (foreign)
         buf_printf(why,
                    "the report has a value at offset %u of function %u, where the program has no "
                    "instruction",
                    foreign->pc, foreign->fid);
-    return !foreign && fit_calls(r, places, why) && fit_names(r, places, why);
+    return foreign || !fit_calls(r, places, why) ? FIT_NOT : fit_names(r, places, why);
 }

@@ -13,11 +13,16 @@ enum { FIT_HASH = 17 }; /* with a NUL */
 /* The hash by which the lines before reports name the program, in hexadecimal. */
 void fit_hash(const void *module, size_t size, char hash[FIT_HASH]);
 
-/*
- * Whether the report can be of this program: it has the functions and the sites that the report
- * names, and most of the names are the same. If not, `why` says what is different. The tuples and
- * maps of the report must be JSON (value_unify).
- */
-bool fit_program(const Report *r, const Places *places, Buf *why);
+/* How well a report and a program go together. */
+typedef enum Fit {
+    FIT_NOT,
+    FIT_PERHAPS, /* the program has the functions and the sites that the report names, and at least
+                    half of the names are the same */
+    FIT_NAMES,   /* and there are names, all of which are the same */
+} Fit;
+
+/* If they do not, `why` says what is different. The tuples and maps of the report must be JSON
+ * (value_unify). */
+Fit fit_program(const Report *r, const Places *places, Buf *why);
 
 #endif

@@ -327,26 +327,44 @@ bool modules_add(Modules *m, Modules *other, bool less, Buf *why) {
 
 /* ---- choosing ---- */
 
-ModuleReport *modules_of_program(const Modules *m, const Places *places, Buf *why) {
+/* Those with the program's hash; returns whether there are any. */
+static bool fit_by_hash(const Modules *m, const Places *places, bool *fits) {
     char hash[FIT_HASH];
-    if (m->all.len == 1)
-        return &m->all.at[0];
+    bool any = false;
     fit_hash(places->m->bytes, places->m->size, hash);
     for (uint32_t i = 0; i < m->all.len; i++)
-        if (str_is(m->all.at[i].origin.hash, hash))
-            return &m->all.at[i];
+        any |= fits[i] = str_is(m->all.at[i].origin.hash, hash);
+    return any;
+}
+
+void modules_fit(const Modules *m, const Places *places, bool *fits, Buf *why) {
+    if (fit_by_hash(m, places, fits))
+        return;
+    Fit *found = mem_zalloc((m->all.len + 1u) * sizeof *found), best = FIT_NOT;
     for (uint32_t i = 0; i < m->all.len; i++) {
+        const ModuleReport *r = &m->all.at[i];
         Buf one = {0};
-        ModuleReport *r = &m->all.at[i];
-        if (fit_program(r->report, places, &one)) {
-            buf_free(&one);
-            why->len = 0;
-            return r;
-        }
+        found[i] = fit_program(r->report, places, &one);
+        best = found[i] > best ? found[i] : best;
         buf_printf(why, "%s%.*s: %s", i ? "; " : "", STR_ARG(r->title), buf_cstr(&one));
         buf_free(&one);
     }
-    return NULL;
+    for (uint32_t i = 0; i < m->all.len; i++)
+        fits[i] = best && found[i] == best;
+    why->len = best ? 0 : why->len;
+    free(found);
+}
+
+ModuleReport *modules_of_program(const Modules *m, const Places *places, Buf *why) {
+    if (m->all.len == 1)
+        return &m->all.at[0];
+    bool *fits = mem_zalloc(m->all.len + 1u);
+    uint32_t k = 0;
+    modules_fit(m, places, fits, why);
+    while (k < m->all.len && !fits[k])
+        k++;
+    free(fits);
+    return k < m->all.len ? &m->all.at[k] : NULL;
 }
 
 ModuleReport *modules_named(const Modules *m, Str name) {

@@ -55,6 +55,9 @@ bool modules_open(Modules *m, Buf *why);
  */
 bool modules_add(Modules *m, Modules *other, bool less, Buf *why);
 
+/* Which reports, by module, can be of this program: those with its hash; else those of which it has
+ * all names; else those that it fits. If there is none, `why` says what was expected. */
+void modules_fit(const Modules *m, const Places *places, bool *fits, Buf *why);
 /* The report of this program: the only one, or the one that fits. NULL if none does; then `why`
  * says what was expected. */
 ModuleReport *modules_of_program(const Modules *m, const Places *places, Buf *why);
