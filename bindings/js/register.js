@@ -7,10 +7,21 @@
   'use strict';
   const element = globalThis.document?.currentScript, original = {};
   const address = element?.src ?? /(\w+:\/\/\S+?):\d+:\d+/.exec(new Error().stack)?.[1];
-  const begin = () => Object.assign(WebAssembly, original);
+  const { Worker } = globalThis, workers = []; // that the page starts before the hook is there, with what it gave for their addresses
+  const begin = () => {
+    Object.assign(WebAssembly, original);
+    if (globalThis.Worker === Early) globalThis.Worker = Worker;
+  };
+  const Early = Worker && new Proxy(Worker, {
+    construct(target, args, newTarget) {
+      const worker = Reflect.construct(target, args, newTarget);
+      workers.push([worker, args[0]]);
+      return worker;
+    },
+  });
   const isModule = () => new Error("whammc: register.js is a classic script; modules import 'whammc/register', which is register-page.mjs");
   if (!element && typeof importScripts !== 'function') throw isModule();
-  Object.defineProperty(globalThis, Symbol.for('whammc.tag'), { value: { settings: { ...element?.dataset }, address, begin } });
+  Object.defineProperty(globalThis, Symbol.for('whammc.tag'), { value: { settings: { ...element?.dataset }, address, begin, workers } });
 
   if (!element) {
     try {
@@ -26,6 +37,7 @@
     if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength).slice();
     return source instanceof ArrayBuffer ? source.slice(0) : source;
   };
+  if (Early) globalThis.Worker = Early;
   for (const name of ['compile', 'instantiate', 'compileStreaming', 'instantiateStreaming'].filter(each => WebAssembly[each])) {
     original[name] = WebAssembly[name];
     WebAssembly[name] = new Proxy(original[name], {

@@ -210,9 +210,9 @@ export function tellTrapped(hosts, error) {
     warn('whammc: counts of one of several instances are too high, as the engine does not tell which one trapped; see --exact-traps');
 }
 
-/** Calls onTrap(error) for traps that nobody catches. Returns what ends that. */
-export function watch(onTrap) {
-  const inPage = typeof globalThis.addEventListener === 'function', target = inPage ? globalThis : globalThis.process;
+/** Calls onTrap(error) for traps that nobody catches, in this context or in a window. Returns what ends that. */
+export function watch(onTrap, view = globalThis) {
+  const inPage = typeof view.addEventListener === 'function', target = inPage ? view : view.process;
   const [on, off] = inPage ? ['addEventListener', 'removeEventListener'] : ['on', 'off'];
   const names = inPage ? ['error', 'unhandledrejection'] : ['uncaughtExceptionMonitor'];
   const listener = event => {

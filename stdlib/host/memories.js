@@ -1,9 +1,9 @@
 // Memories of threads. A program with threads counts in a shared memory of its own, whammc:memory, of which other threads can have a handle:
 // an instance of the same module there tells what was counted, whether the thread still runs or not.
-import { parts } from './parts.js';
+import { isBuiltIn, parts } from './parts.js';
 
 /** Whether threads can share this memory. */
-export const isShared = memory => typeof SharedArrayBuffer === 'function' && memory?.buffer instanceof SharedArrayBuffer;
+export const isShared = memory => isBuiltIn(memory?.buffer, 'SharedArrayBuffer');
 
 /** Calls fn() while a memory has the contents of another one. Threads have this function as text, too: it uses nothing else. */
 export function withContents(memory, other, fn) {

@@ -23,6 +23,8 @@
 // asked for its samples, { title, module, memory }: it samples itself, its stack is in this memory, and it calls sampled() if that is
 // there. drain calls take({ timestamp, stack }) for each new sample; `stack` has indices of functions, outermost first.
 //
+// parts.workers has the workers that a page has started before the hook was loaded, each with its address.
+//
 // OUT.js of several versions of whammc share them as long as INTERFACE is the same: it grows when the interface of a part changes, or
 // that of WasmProf with the parts. Scripts of another INTERFACE leave the parts alone, and install() (wasmprof.js) tells of them.
 export const INTERFACE = 3;
@@ -33,13 +35,13 @@ export const errorsOf = ({ WebAssembly, RangeError }) => ({ Trap: WebAssembly.Ru
 
 // What scripts share besides: the engine's own functions of WebAssembly.Module, which programs see changed; the import objects that
 // have been made for the engine; whether a page has made hosts for itself, which it gives to its programs then; the classes of errors in
-// each context that has instances; and how WasmProf serves another context.
+// each context that has instances; how WasmProf serves another context, and what is to be told of traps there.
 const shared = {
   Module: Object.fromEntries(['imports', 'exports', 'customSections'].map(name => [name, WebAssembly.Module[name]])),
   served: new WeakSet(),
   hosts: { byHand: false },
   errors: new Set([errorsOf(globalThis)]),
-  contexts: { enter: null },
+  contexts: { enter: null, trapped: null },
 };
 export const parts = globalThis[SHARED_PARTS] ?? Object.create(shared);
 if (!globalThis[SHARED_PARTS]) Object.defineProperty(globalThis, SHARED_PARTS, { value: parts });

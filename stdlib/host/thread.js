@@ -17,7 +17,7 @@ export function canStartPageThread() {
 export function startPageThread(code) {
   const url = URL.createObjectURL(new Blob([code], { type: 'text/javascript' }));
   try {
-    const worker = new Worker(url);
+    const worker = new Worker(`${url}#whammc`); // by which others know it
     worker.addEventListener('error', event => event.preventDefault());
     return worker;
   } finally {

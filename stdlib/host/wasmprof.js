@@ -275,7 +275,7 @@ function createProfiler() {
   }
   enter(globalThis);
   parts.contexts.enter = watchContexts(enter);
-  watch(error => tellTrapped(counters.map(counter => counter.host), error));
+  watch(parts.contexts.trapped = error => tellTrapped(counters.map(counter => counter.host), error));
 
   return {
     interface: INTERFACE,

@@ -52,9 +52,9 @@ function wrap(object, name, handler) {
 }
 
 /** The response with instrumented bytes; one that the engine would refuse stays as it is. */
-async function instrumentResponse(given, instrument) {
-  const response = await given;
-  const type = response instanceof Response && response.headers.get('content-type')?.trim().toLowerCase();
+async function instrumentResponse(given, instrument, { Response = globalThis.Response }) {
+  const response = await given, isOne = response instanceof Response || response instanceof globalThis.Response;
+  const type = isOne && response.headers.get('content-type')?.trim().toLowerCase();
   if (!response?.ok || response.bodyUsed || type !== 'application/wasm') return response;
   const bytes = await instrument(await response.arrayBuffer(), response.url);
   const made = new Response(bytes, { headers: { 'content-type': 'application/wasm' } });
@@ -68,6 +68,7 @@ async function instrumentResponse(given, instrument) {
  */
 export function wrapCompilers(instrument, instrumentLater = instrument, realm = globalThis) {
   const { WebAssembly } = realm;
+  const ofRealm = promise => (realm === globalThis ? promise : new realm.Promise((resolve, reject) => { promise.then(resolve, reject); }));
   for (const name of ['compile', 'instantiate'])
     wrap(WebAssembly, name, {
       apply(target, self, given) {
@@ -75,7 +76,7 @@ export function wrapCompilers(instrument, instrumentLater = instrument, realm = 
         if (!given.length) return Reflect.apply(target, self, given);
         try {
           const bytes = instrumentLater(given[0]);
-          return bytes instanceof Promise ? bytes.then(compile) : compile(bytes);
+          return bytes instanceof Promise ? ofRealm(bytes.then(compile)) : compile(bytes);
         } catch (error) {
           return realm.Promise.reject(error);
         }
@@ -85,7 +86,7 @@ export function wrapCompilers(instrument, instrumentLater = instrument, realm = 
     wrap(WebAssembly, name, {
       apply(target, self, given) {
         if (!given.length) return Reflect.apply(target, self, given);
-        return Reflect.apply(target, self, [instrumentResponse(given[0], instrumentLater), ...given.slice(1)]);
+        return Reflect.apply(target, self, [instrumentResponse(given[0], instrumentLater, realm), ...given.slice(1)]);
       },
     });
   wrap(WebAssembly, 'Module', {

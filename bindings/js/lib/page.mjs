@@ -2,17 +2,22 @@
 //
 // The compiler is loaded when the first module comes that is not cached. What gives a promise waits for it; new WebAssembly.Module
 // cannot, so WasmProf.ready() loads it beforehand.
+import { watch } from '../host/host.js';
+import { parts } from '../host/parts.js';
 import { canStartPageThread, startPageThread } from '../host/thread.js';
 import { install } from '../host/wasmprof.js';
 import { compile } from './api.mjs';
 import { BUILD } from './build.mjs';
 import { createCache } from './cache.mjs';
 import { showPictures } from './flame-view.mjs';
+import { watchFrames } from './frames.mjs';
 import { copyBytes, createRefusal, keyOf, whyInvalid, wrapCompilers, wrapSections } from './hook.mjs';
 import { addSection, functionNames } from './names.mjs';
 import { explainPolicy } from './policy.mjs';
 import { readReport } from './report.mjs';
 import { allCustomSections, appendKey, namedSections } from './sections.mjs';
+import { workers } from './tag.mjs';
+import { watchWorkers } from './workers.mjs';
 
 const LOADED = Symbol.for('whammc.register'), OPTIONS = { host: 'js' };
 const ENGINES = 'Chrome 120, Firefox 125 and later ones have', COMPILER = 'whammc.wasm';
@@ -188,12 +193,26 @@ async function makePictures(profiler) {
 
 /** `defaults`: settings that the page can change: { script, define, strict, cache }. */
 export function register(defaults = {}) {
-  if (globalThis[LOADED]) return;
-  Object.defineProperty(globalThis, LOADED, { value: true });
+  if (globalThis[LOADED]) {
+    globalThis.WasmProf ??= globalThis[LOADED]; // of the page whose frame this is
+    return;
+  }
+  parts.workers = workers;
   const profiler = install({ id: 'whammc.register', title: '', names: [], demangled: {} });
   const page = new Page(defaults, profiler);
-  wrapCompilers(source => page.instrument(source), (source, url) => page.instrumentLater(source, url));
-  wrapSections((key, name) => page.originalSections(key, name));
+  function enter(realm) {
+    Object.defineProperty(realm, LOADED, { value: profiler });
+    wrapCompilers(source => page.instrument(source), (source, url) => page.instrumentLater(source, url), realm);
+    wrapSections((key, name) => page.originalSections(key, name), realm);
+  }
+  enter(globalThis);
+  watchWorkers(say, workers.map(([, address]) => address));
+  if (globalThis.document)
+    watchFrames(frame => {
+      parts.contexts.enter?.(frame);
+      watch(parts.contexts.trapped, frame);
+      enter(frame);
+    }, say);
   Object.assign(profiler, {
     /** Loads the compiler: then new WebAssembly.Module instruments, too. */
     ready: () => page.ready(),

@@ -5,5 +5,7 @@ tag?.begin();
 
 /** The element's attributes data-script and so on. */
 export const settings = tag?.settings;
+/** The workers that the page has started since, each with what it gave for the address. */
+export const workers = tag?.workers ?? [];
 /** Where register.js is. */
 export const address = tag?.address;

@@ -7,7 +7,7 @@
 //
 // Who makes the report of a thread, that thread or the main thread, is decided by its state, a word of shared memory.
 import { isShared, readLeft } from '../memories.js';
-import { isBuiltIn, nodeModule, parts } from '../parts.js';
+import { nodeModule, parts } from '../parts.js';
 
 const CHANNELS = { announce: 'whammc.threads', ask: 'whammc.ask.' }; // the second one with the number of a thread
 const RUNNING = 0, REPORTING = 1, REPORTED = 2; // states of threads
@@ -53,7 +53,7 @@ function beginInWorker({ threadId, BroadcastChannel }) {
         asked.unref();
       }
       instances.push({ id, save });
-      post({ state, instance: { id, memory: isBuiltIn(memory?.buffer, 'SharedArrayBuffer') ? memory : null } });
+      post({ state, instance: { id, memory: isShared(memory) ? memory : null } });
     },
 
     /** Makes the report of this thread, which ends, unless the main thread makes it. */

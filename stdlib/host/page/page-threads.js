@@ -13,7 +13,7 @@ import { startPageThread } from '../thread.js';
 const LINKS = {
   MARK: 'whammc.link', CHANNEL: 'whammc.workers', // of messages with ports; of what workers say without one
   DEPTH: 4, MEMBERS: 50,                          // of messages: where modules are looked for
-  ARRIVAL: 50, ANSWER: 500, LOADED: 5000,         // how long to wait for messages in the channel, answers, workers that begin; ms
+  ARRIVAL: 50, ANSWER: 500, OTHERS: 5000,         // how long to wait for messages in the channel, answers, other threads to begin; ms
 };
 // The message with a port. Workers of Emscripten that have not loaded this script yet ignore it.
 const GREETING = { [LINKS.MARK]: true, target: 'setimmediate' };
@@ -62,13 +62,15 @@ function linkWorkers(adopt) {
       'it cannot have instances, or they are not counted');
   }
 
+  function note(worker, given) {
+    const address = String(new URL(given, globalThis.document?.baseURI ?? location.href)), others = (made.get(address) ?? []).filter(one => one.deref());
+    made.set(address, [...others, new WeakRef(worker)]);
+    return worker;
+  }
+
+  parts.workers?.forEach(([worker, given]) => note(worker, given));
   globalThis.Worker = new Proxy(Worker, {
-    construct(target, args, newTarget) {
-      const worker = Reflect.construct(target, args, newTarget), address = String(new URL(args[0], globalThis.document?.baseURI ?? location.href));
-      const others = (made.get(address) ?? []).filter(one => one.deref());
-      made.set(address, [...others, new WeakRef(worker)]);
-      return worker;
-    },
+    construct: (target, args, newTarget) => note(Reflect.construct(target, args, newTarget), args[0]),
   });
   Worker.prototype.constructor = globalThis.Worker;
   Worker.prototype.postMessage = new Proxy(postMessage, {
@@ -76,7 +78,7 @@ function linkWorkers(adopt) {
       const id = self instanceof Worker && !links.has(self) && !readers.has(self) && moduleIn(args[0]);
       if (id) {
         greet(self, id);
-        setTimeout(checkLinked, LINKS.LOADED, self);
+        setTimeout(checkLinked, LINKS.OTHERS, self);
       }
       return Reflect.apply(target, self, args);
     },
@@ -128,7 +130,7 @@ async function readModule(instances) {
   const answer = new Promise((resolve, reject) => {
     worker.onmessage = ({ data }) => resolve(data);
     worker.onerror = reject;
-    setTimeout(reject, LINKS.ANSWER);
+    setTimeout(reject, LINKS.OTHERS);
   });
   worker.postMessage({ module, pages, memories: instances.map(({ memory }) => memory) });
   const reports = await answer.catch(() => []);
@@ -148,8 +150,9 @@ async function readAside(instances) {
 
 // The threads that it is told of, and what they have counted.
 function createCollector(readerOf) {
-  // { number, port, link, isLinked, instances, answered }; port: null = it has ended; isLinked: this port has come. Each instance: { id, memory, module, pages, given, before };
-  // `pages`: of its program's memory; `given`: what it has counted, if it has been told; `before`: what of that was there before clear().
+  // { number, port, link, isLinked, instances, answered }; port: null = it has ended; isLinked: this port has come. Each instance:
+  // { id, memory, module, pages, given, before }; `pages`: of its program's memory; `given`: what it has counted, if it has been told;
+  // `before`: what of that was there before clear().
   const threads = [];
   const strangers = new Map(); // those with instances that no port has reached: ids of modules by the thread's name
   const read = one => readLeft(readerOf, one) ?? one.given;
@@ -182,7 +185,7 @@ function createCollector(readerOf) {
     instance(thread, one) { thread.instances.push({ given: null, before: null, ...one }); },
     adopted(thread, known, [port]) { adopt(port, { id: '', isTaken: true }, known); },
     answer(thread, found) {
-      found.forEach(({ number, at, saved }) => Object.assign(threads[number - 1].instances[at], { given: saved, isTold: true }));
+      found.forEach(({ at, saved }) => Object.assign(thread.instances[at], { given: saved, isTold: true }));
       thread.answered?.();
     },
   };
@@ -195,12 +198,12 @@ function createCollector(readerOf) {
     if (port) port.onmessage = ({ data: [what, value], ports }) => take[what](thread, value, ports);
   }
 
-  // Asks all threads: each tells what it can read of what cannot be read here.
+  // Asks all threads for what cannot be read here. They do not read for each other, as their memories change while they read.
   function ask() {
-    const unread = threads.flatMap(({ number, instances: some }) => unreadOf(some.map(({ id, memory }, at) => ({ number, at, id, memory }))));
     const answers = threads.filter(({ port, isLinked }) => port && isLinked).map(thread => new Promise(resolve => {
       thread.answered = resolve;
-      thread.port.postMessage(unread);
+      const unread = unreadOf(thread.instances);
+      thread.port.postMessage(thread.instances.flatMap((one, at) => (unread.includes(one) ? at : [])));
     }));
     return Promise.race([Promise.all(answers), wait(LINKS.ANSWER)]);
   }
@@ -258,15 +261,14 @@ function tellComplete(programs) {
 // ---- a worker ----
 
 // Its instances, of which it tells the page as soon as that has sent a port.
-function beginAsWorker(collector, readerOf) {
-  const name = Math.random().toString(36).slice(2), address = location.href, instances = [];
+function beginAsWorker(collector) {
+  const name = Math.random().toString(36).slice(2), address = location.href, instances = [], saves = [];
   let up = null;
 
   function begin(port) {
     up = port;
     up.onmessage = ({ data }) => {
-      const found = data.map(({ number, at, ...one }) => ({ number, at, saved: readLeft(readerOf, one) }));
-      up.postMessage(['answer', found.filter(({ saved }) => saved)]);
+      up.postMessage(['answer', data.map(at => ({ at, saved: saves[at]() }))]);
     };
     up.postMessage(['linked', name]);
     instances.forEach(one => up.postMessage(['instance', one]));
@@ -282,8 +284,17 @@ function beginAsWorker(collector, readerOf) {
   broadcast({ name, address });
 
   return {
-    tell(one) {
+    /** Says again what pages need to know, if no port has come. */
+    repeat() {
+      if (up) return;
+      broadcast({ name, address });
+      instances.forEach(({ id }) => broadcast({ name, address, id }));
+    },
+
+    /** Tells of an instance; save() gives what it has counted until now. */
+    tell(one, save) {
       instances.push(one);
+      saves.push(save);
       if (up) up.postMessage(['instance', one]);
       else broadcast({ name, address, id: one.id });
     },
@@ -305,18 +316,20 @@ function pagesOf(module, given) {
 /** Begins, once: readerOf(id) tells what is in memories, if this thread has an instance of that module. Adds functions to WasmProf. */
 function enter(profiler) {
   if (!globalThis.crossOriginIsolated || typeof Worker !== 'function' || nodeModule('worker_threads') || profiler.threads) return;
-  const collector = createCollector(profiler.readerOf), self = typeof DedicatedWorkerGlobalScope === 'function' ? beginAsWorker(collector, profiler.readerOf) : null;
+  const collector = createCollector(profiler.readerOf), self = typeof DedicatedWorkerGlobalScope === 'function' ? beginAsWorker(collector) : null;
   const workers = linkWorkers((port, link) => self?.pass(port) || collector.adopt(port, link));
   const channel = new BroadcastChannel(LINKS.CHANNEL);
-  channel.onmessage = ({ data: { name, address, id, isLinked } }) => {
+  channel.onmessage = ({ data: { isNew, name, address, id, isLinked } }) => {
+    if (isNew) self?.repeat();
     if (isLinked) collector.strangers.delete(name);
     if (!workers.isOwn(address)) return;
     if (id) collector.strangers.set(name, [...collector.strangers.get(name) ?? [], id]);
     else workers.greeted(address);
   };
+  if (parts.workers?.length) channel.postMessage({ isNew: true });
   Object.assign(parts.threads, {
     announce(id, memory, save, module, given) {
-      if (isShared(memory)) self?.tell({ id, memory, module, pages: pagesOf(module, given) });
+      if (isShared(memory)) self?.tell({ id, memory, module, pages: pagesOf(module, given) }, save);
     },
     others: collector.others,
     clear: collector.clear,

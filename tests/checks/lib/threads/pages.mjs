@@ -166,6 +166,19 @@ async function testFlameGraph(browser) {
   site.close();
 }
 
+// A worker that the page starts before the hook is there, and that loads the module itself.
+async function testEarly(browser) {
+  const way = byHook('app.wasm'), worker = OTHERS['workers that load the module'].worker, start = `<script>
+    const memory = new WebAssembly.Memory({ initial: 1, maximum: 16, shared: true }), worker = new Worker('/worker.js');
+    globalThis.heard = new Promise(done => { worker.onmessage = done; });
+    worker.postMessage({ memory, calls: 5 });</script>`;
+  const { page, site } = await openWith(browser, { ...way, head: way.head + start }, `${way.workerHead}\n${worker}`, USUAL);
+  await page.evaluate('await heard');
+  const { calls, run } = await reportOf(page);
+  result(calls === 10 && !run && !page.printed.length, 'hook: a worker that is there before it', calls, run, page.printed);
+  site.close();
+}
+
 // ---- Emscripten ----
 
 // The files of a program of Emscripten, of which each worker begins with a script: { name: text }.
@@ -215,7 +228,7 @@ try {
     await testOthers(browser, title, way('app.wasm'), { ...OTHERS, ...way === byHook ? LOST_BY_HOOK : LOST });
     await testEnds(browser, title, way('app.wasm'));
   }
-  if (npmPackage) await testFlameGraph(browser);
+  if (npmPackage) for (const test of [testEarly, testFlameGraph]) await test(browser);
   await testAllEmscripten(browser, ways);
   if (!npmPackage) result(true, 'hook # SKIP the npm package was not built');
 } catch (error) {
