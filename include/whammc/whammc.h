@@ -158,7 +158,7 @@ typedef struct whammc_options {
     int exact_traps;  /* segments end after instructions that can trap, so that counts are exact
                          even if nobody tells the program where it trapped (whammc:trapped) */
     int host_flushes; /* with WHAMMC_HOST_JS: the host calls whammc:flush at the end, so there is no
-                         warning if nothing else does */
+                         warning if nothing else does; with WHAMMC_LINK_IMPORT: in each thread */
     /* The path or URL of the output's source map (whammc_source_map), which is written into the
      * output; NULL: it gets none. For whammc_instrument. */
     const char *source_map_url;

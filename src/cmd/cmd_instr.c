@@ -272,7 +272,8 @@ static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
     ok = choose_script(cli, s, s->options.host, &js) && ok;
     free(js);
     js = javascript_path(s->out);
-    s->options.host_flushes = !s->no_js && (s->js || js);
+    s->options.host_flushes =
+        !s->no_js && (s->js || js) && s->options.link != WHAMMC_LINK_IMPORT;
     place_map(s, &url, &root);
     free(js);
     int status = STATUS_ERROR;

@@ -424,6 +424,7 @@ static bool show_format(const Profiling *p, WhammcReport *report) {
 /* Reads the report of the run; false if there is none. */
 static bool read_run(const Profiling *p, const Running *r, WhammcReport *report) {
     const char *name = file_title(p->cli->operands[0]);
+    whammc_report_by_thread(report, p->settings->by_thread);
     if (!r->report.len ||
         whammc_report_read(report, name, r->report.data, r->report.len, 0) != WHAMMC_OK)
         return false;

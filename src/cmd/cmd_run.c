@@ -202,6 +202,73 @@ static bool save_located(const Settings *s, const Running *run, Str all) {
     return written;
 }
 
+typedef struct Commanded {
+    const Cli *cli;
+    const Settings *settings;
+} Commanded;
+
+/* The format of what is shown or written. */
+static WhammcReportFormat command_format(const Settings *s) {
+    static const WhammcReportFormat forms[] = {[WHAMMC_FORMAT_CSV] = WHAMMC_REPORT_CSV,
+                                               [WHAMMC_FORMAT_JSON] = WHAMMC_REPORT_JSON,
+                                               [WHAMMC_FORMAT_CSV_RFC4180] =
+                                                   WHAMMC_REPORT_CSV_RFC4180};
+    return s->out ? forms[s->options.format] : WHAMMC_REPORT_TABLE;
+}
+
+/* Reads it, and the modules if their source locations are asked for. False after a message. */
+static bool read_of_command(const Commanded *c, const CommandReports *all, WhammcReport *r) {
+    whammc_report_by_thread(r, c->settings->by_thread);
+    whammc_status status =
+        whammc_report_read(r, c->cli->operands[0], all->text.data, all->text.len, 0);
+    bool ok = message_report(c->cli, r, status) == STATUS_OK;
+    for (uint32_t i = 0; ok && i < all->modules.len; i++) {
+        const CommandModule *m = &all->modules.at[i];
+        if (m->bytes.len && look_asks_lines(&c->settings->look))
+            ok = message_report(c->cli, r,
+                                whammc_report_add_module(r, m->path, m->bytes.data,
+                                                         m->bytes.len)) == STATUS_OK;
+    }
+    return ok;
+}
+
+/* Shows or writes what all threads and processes of a command have reported. */
+static bool show_of_command(void *ctx, const CommandReports *all) {
+    const Commanded *c = ctx;
+    const Settings *s = c->settings;
+    WhammcReport *r = whammc_report_new();
+    WhammcReportOptions look = s->look;
+    uint8_t *text = NULL;
+    size_t size = 0;
+    look.top = s->top;
+    look.mangled = s->no_demangle;
+    look.width = s->out ? 0 : show_width(STDERR_FILENO);
+    look.colour = !s->out && c->cli->colour;
+    look.ascii = show_is_ascii();
+    bool ok =
+        read_of_command(c, all, r) &&
+        message_report(c->cli, r, whammc_report_write(r, command_format(s), &look, &text, &size)) ==
+            STATUS_OK;
+    const Buf made = {.data = text, .len = size};
+    if (ok && s->out)
+        ok = file_write(c->cli, s->out, text, size);
+    else if (ok)
+        message_result(&made);
+    whammc_release(text);
+    whammc_report_free(r);
+    return ok;
+}
+
+/* The sum of the threads of a program, or each of them. */
+static bool deliver_threads(const Settings *s, const Running *run) {
+    const Commanded c = {run->cli, s};
+    CommandReports all = {.text = run->report};
+    vec_push(&all.modules, ((CommandModule){file_title(run->cli->operands[0]), run->app}));
+    bool written = show_of_command((void *)(uintptr_t)&c, &all);
+    vec_free(&all.modules);
+    return written;
+}
+
 /* Shows the last report as tables on standard error, or writes all of them. False if they could not
  * be written. */
 static bool deliver(const Settings *s, const Running *run) {
@@ -209,10 +276,10 @@ static bool deliver(const Settings *s, const Running *run) {
     Str all = buf_view(text); /* file_read stops before 4 GiB */
     Modules m = {0};
     Buf out = {0};
-    bool found = read_run(&m, all, 0);
+    bool found = read_run(&m, all, 0), threads = found && (m.parts.threads.began || s->by_thread);
     if (!s->out) /* what scripts have printed */
         buf_bytes(&out, m.parts.rest.data, m.parts.rest.len);
-    if (!s->out && found) {
+    if (!s->out && found && !threads) {
         show(s, run, vec_last(&m.all).report, &out);
     } else if (!found && !all.len) {
         running_explain_silence(run);
@@ -220,6 +287,8 @@ static bool deliver(const Settings *s, const Running *run) {
     message_result(&out);
     buf_free(&out);
     modules_free(&m);
+    if (threads)
+        return deliver_threads(s, run);
     if (s->out && s->look.lines)
         return save_located(s, run, all);
     return !s->out || running_save(run, s->out, s->options.format);
@@ -339,63 +408,6 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
 }
 
 /* ---- commands ---- */
-
-typedef struct Commanded {
-    const Cli *cli;
-    const Settings *settings;
-} Commanded;
-
-/* The format of what is shown or written. */
-static WhammcReportFormat command_format(const Settings *s) {
-    static const WhammcReportFormat forms[] = {[WHAMMC_FORMAT_CSV] = WHAMMC_REPORT_CSV,
-                                               [WHAMMC_FORMAT_JSON] = WHAMMC_REPORT_JSON,
-                                               [WHAMMC_FORMAT_CSV_RFC4180] =
-                                                   WHAMMC_REPORT_CSV_RFC4180};
-    return s->out ? forms[s->options.format] : WHAMMC_REPORT_TABLE;
-}
-
-/* Reads it, and the modules if their source locations are asked for. False after a message. */
-static bool read_of_command(const Commanded *c, const CommandReports *all, WhammcReport *r) {
-    whammc_report_by_thread(r, c->settings->by_thread);
-    whammc_status status =
-        whammc_report_read(r, c->cli->operands[0], all->text.data, all->text.len, 0);
-    bool ok = message_report(c->cli, r, status) == STATUS_OK;
-    for (uint32_t i = 0; ok && i < all->modules.len; i++) {
-        const CommandModule *m = &all->modules.at[i];
-        if (m->bytes.len && look_asks_lines(&c->settings->look))
-            ok = message_report(c->cli, r,
-                                whammc_report_add_module(r, m->path, m->bytes.data,
-                                                         m->bytes.len)) == STATUS_OK;
-    }
-    return ok;
-}
-
-/* Shows or writes what all threads and processes of a command have reported. */
-static bool show_of_command(void *ctx, const CommandReports *all) {
-    const Commanded *c = ctx;
-    const Settings *s = c->settings;
-    WhammcReport *r = whammc_report_new();
-    WhammcReportOptions look = s->look;
-    uint8_t *text = NULL;
-    size_t size = 0;
-    look.top = s->top;
-    look.mangled = s->no_demangle;
-    look.width = s->out ? 0 : show_width(STDERR_FILENO);
-    look.colour = !s->out && c->cli->colour;
-    look.ascii = show_is_ascii();
-    bool ok =
-        read_of_command(c, all, r) &&
-        message_report(c->cli, r, whammc_report_write(r, command_format(s), &look, &text, &size)) ==
-            STATUS_OK;
-    const Buf made = {.data = text, .len = size};
-    if (ok && s->out)
-        ok = file_write(c->cli, s->out, text, size);
-    else if (ok)
-        message_result(&made);
-    whammc_release(text);
-    whammc_report_free(r);
-    return ok;
-}
 
 /* Whether the options suit a command: STATUS_OK, or another status after a message. */
 static int check_command(const Cli *cli, const Settings *s) {

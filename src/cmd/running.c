@@ -77,12 +77,37 @@ int running_made(Running *r, whammc_status result, const uint8_t *module, size_t
     return status;
 }
 
+/* Whether a program for WASI starts threads: it has this import. Another one may contain the bytes
+ * by chance, and runs as well. */
+static bool spawns_threads(const Buf *app) {
+    static const char import[] = "\4wasi\14thread-spawn";
+    return memmem(app->data, app->len, import, sizeof import - 1);
+}
+
+/* The runner for Node puts the reports of all threads together. What is counted in memory is there
+ * even if a thread is ended. */
+static void prepare_threads(const Running *r, whammc_options *made) {
+    made->host_flushes = true;
+    if (made->link == WHAMMC_LINK_AUTO && engine_has_memories(r->engine)) {
+        made->link = WHAMMC_LINK_MERGE;
+        made->host = WHAMMC_HOST_JS;
+    }
+}
+
 int running_instrumented(Running *r, const whammc_options *options, const LibraryOptions *libs) {
     uint8_t *out;
     size_t size;
     const char *name = file_title(r->cli->operands[0]);
     whammc_options made = *options;
     made.polls = r->http && http_wanted(r->http);
+    bool threads = spawns_threads(&r->app);
+    if (threads && r->engine->kind != ENGINE_NODE) {
+        message_one(r->cli, DIAG_CANNOT_RUN, "run it in Node: --engine=node24",
+                    "%s starts threads, which programs cannot do in this engine", name);
+        return STATUS_ERROR;
+    }
+    if (threads)
+        prepare_threads(r, &made);
     progress_start("instrumenting", name, r->app.len);
     whammc_status result =
         whammc_instrument(r->w, name, r->app.data, r->app.len, &made, &out, &size);

@@ -199,9 +199,11 @@ static bool place_grown(Flush *f) {
     return true;
 }
 
-/* Under WASI each thread counts for itself, and only the one that ends the program reports. */
+/* Under WASI each thread counts for itself, and only the one that ends the program reports, unless
+ * the host asks all of them. */
 static void warn_of_threads(Flush *f) {
-    if (f->host != HOST_WASI || !flush_has_threads(f->m))
+    bool asked = f->options->link == LINK_IMPORT && f->options->host_flushes;
+    if (f->host != HOST_WASI || asked || !flush_has_threads(f->m))
         return;
     Diag *d = diag(f->diags, DIAG_ONE_THREAD, (Span){f->file, 0, 0},
                    "the program has threads, but the report will have only what the thread counts "

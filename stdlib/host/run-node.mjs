@@ -23,10 +23,12 @@ import { setFlagsFromString } from 'node:v8';
 import { createPoll } from './live.js';
 import { CLOCK, createThreadClock } from './clock.js';
 import { createEngineSampler } from './node/engine-sampler.js';
-import { asksFor } from './parts.js';
+import { asksFor, parts } from './parts.js';
 import { createNodeSampler } from './sampler.js';
 import { startNodeThread } from './thread.js';
 import { createTraps } from './traps.js';
+import './node/threads.js';
+import { isProgramThread, joinImports, runThreads, tellBegun, tellEnded, threadMemory, threadToRun } from './node/wasi-threads.js';
 
 const TRAPPED = 134, NOT_LOADED = 126;
 const USAGE = 'usage: node run-node.mjs [--lib=NAME=FILE]... [--clock=host|thread|auto] [--dir=HOST::GUEST]...\n' +
@@ -90,15 +92,19 @@ function makeStopwatch() {
   return { begin, isAt: name => current === name, phases };
 }
 
+// Appends bytes to the file of the report.
+function putInto(file) {
+  return bytes => (file === '-' ? writeSync(2, bytes) : appendFileSync(file, bytes));
+}
+
 // A host for the module's reports. Pieces that come before there is an instance (start function) cannot be
 // read; the flush at the end has the same report.
-function makeReporter(file, stopwatch) {
+function makeReporter(out, stopwatch) {
   let instance = null, traps = null, missed = false, aside = null;
   function put(bytes) {
     if (stopwatch.isAt('run')) stopwatch.begin('report');
     if (aside) aside.push(bytes.slice());
-    else if (file === '-') writeSync(2, bytes);
-    else appendFileSync(file, bytes);
+    else out(bytes);
   }
   function write(ptr, len) {
     if (!instance) missed = true;
@@ -164,10 +170,20 @@ function pick(object, name) {
   return name in object ? { [name]: object[name] } : {};
 }
 
-// Gives { instance, module }; `imports` are the module's, or a function that makes them for the module.
-function load(file, name, imports, compiled = () => {}) {
+// Null, which was said, if it cannot be read.
+function readProgram(file, name) {
   try {
-    const module = compile(readFileSync(file));
+    return readFileSync(file);
+  } catch (error) {
+    say(`${name}: ${describe(error)}`);
+    return null;
+  }
+}
+
+// Gives { instance, module }; `imports` are the module's, or a function that makes them for the module.
+function load(bytes, name, imports, compiled = () => {}) {
+  try {
+    const module = compile(bytes);
     compiled();
     return { instance: instantiate(module, typeof imports === 'function' ? imports(module) : imports), module };
   } catch (error) {
@@ -274,7 +290,7 @@ function loadLibraries(libraries, WASI, options, reporter, clock) {
     let memory;
     if (name === 'whammc_runtime')
       given.wasi_snapshot_preview1.fd_write = reportWrite(() => memory, reporter.put);
-    const loaded = load(file, name, { ...given, ...imports });
+    const loaded = load(readFileSync(file), name, { ...given, ...imports });
     if (!loaded) return null;
     const { instance } = loaded;
     memory = instance.exports.memory;
@@ -285,6 +301,111 @@ function loadLibraries(libraries, WASI, options, reporter, clock) {
     if (name === 'whammc_runtime') imports[name] = { ...instance.exports, now_ns: clock.now_ns }; // WASI's is slow
   }
   return imports;
+}
+
+// ---- samples ----
+
+// What takes samples of a program, if it asks for that: { imports, attach(instance, module), look, stop }.
+function makeSampling(module, ends) {
+  const sampler = asksFor(module, 'next_sample') ? createNodeSampler(createRequire('file:///')('node:worker_threads')) : null;
+  const engine = asksFor(module, 'sample_every') ? createEngineSampler(createRequire('file:///'), text => say(`whammc: ${text}`)) : null;
+  const program = engine?.program({ ends });
+  return {
+    imports: { next_sample: place => sampler?.next(place) ?? 0, sampled() {}, ...program?.imports },
+    attach(instance, made) {
+      sampler?.attach(instance.exports['whammc:stack']);
+      program?.attach(instance, made);
+    },
+    look: () => engine?.look(),
+    stop: () => sampler?.stop(),
+  };
+}
+
+// ---- threads ----
+
+// The report of what a thread has counted that has left a memory: by an instance of which nothing runs.
+function reportOf(module, type, settings, left, id) {
+  const pieces = [], reporter = makeReporter(bytes => pieces.push(Buffer.from(bytes)), makeStopwatch());
+  const stubs = {}, memory = new WebAssembly.Memory({ initial: type.initial, maximum: type.maximum, shared: true });
+  for (const { module: from, name, kind } of WebAssembly.Module.imports(module))
+    if (kind === 'function') stubs[from] = { ...stubs[from], [name]: () => 0 };
+  const own = { whammc: { write: reporter.write, thread: id }, [type.module]: { [type.name]: memory } };
+  const instance = instantiate(module, joinImports(stubs, own));
+  reporter.attach(instance, module);
+  pieces.length = 0;
+  parts.threads.withContents(instance.exports['whammc:memory'], left, reporter.flush);
+  return Buffer.concat(pieces);
+}
+
+// This script, as a worker executes it: from its file, or as text where that is not in a file.
+function ownScript() {
+  const { _eval: text } = process;
+  return new URL(text ? `data:text/javascript;charset=utf-8,${encodeURIComponent(text)}` : import.meta.url);
+}
+
+// Gives the exit status.
+async function runProgramOfThreads(bytes, type, report, settings, signal) {
+  const name = settings.options.args[0];
+  if (settings.live) {
+    say(`${name}: it has threads; reports while it runs are only there for programs without threads`);
+    return NOT_LOADED;
+  }
+  let module;
+  try {
+    module = compile(bytes);
+  } catch (error) {
+    say(`${name}: ${describe(error)}`);
+    return NOT_LOADED;
+  }
+  const makeReport = (left, id) => {
+    try {
+      return reportOf(module, type, settings, left, id);
+    } catch { // there is no memory for it
+      return null;
+    }
+  };
+  const { status, said } = await runThreads({
+    source: ownScript(), module, type, name, settings, makeReport, put: putInto(report),
+    stopped: end => process.on('SIGINT', () => end({ status: TRAPPED })),
+  });
+  if (said) say(said);
+  if (signal()) endBy('SIGINT');
+  return status ?? TRAPPED;
+}
+
+// In a worker: runs a thread of the program.
+async function runThread() {
+  const { module, memory, type, id, argument, settings, spawn } = threadToRun();
+  silenceExperimentalWarnings();
+  const { WASI } = await import('node:wasi');
+  const { options, libraries } = settings, wasi = new WASI(options), stopwatch = makeStopwatch();
+  const pieces = [], reporter = makeReporter(bytes => pieces.push(Buffer.from(bytes)), stopwatch), clock = await createClock('host');
+  const sampling = makeSampling(module, true);
+  const finish = error => {
+    if (error) reporter.flushAfter(error);
+    else if (id) reporter.flush();
+    reporter.readMemory();
+    sampling.stop();
+    return Buffer.concat(pieces);
+  };
+  try {
+    const imported = loadLibraries(libraries, WASI, options, reporter, clock);
+    const own = { whammc: { write: reporter.write, now: clock.now, thread: id, ...sampling.imports }, wasi: { 'thread-spawn': spawn } };
+    const instance = imported && instantiate(module, joinImports(imported, wasiImports(wasi), own, { [type.module]: { [type.name]: memory } }));
+    if (!instance) return tellEnded({ status: NOT_LOADED }, finish);
+    reporter.attach(instance, module);
+    sampling.attach(instance, module);
+    wasi.initialize({ exports: { memory } });
+    tellBegun(instance.exports['whammc:memory']);
+    const { wasi_thread_start: begin, _start, main: other } = instance.exports;
+    if (id && !begin) return tellEnded({ status: NOT_LOADED, said: `${options.args[0]}: it exports no wasi_thread_start` }, () => finish());
+    const status = id ? begin(id, argument) : (_start ?? callWithZeros.bind(null, other))();
+    return tellEnded(id ? null : { status: typeof status === 'number' ? status & 255 : 0 }, () => finish());
+  } catch (error) {
+    if (typeof error === 'symbol') return tellEnded({ status: wasi[error] }, () => finish()); // proc_exit
+    const isProgram = error instanceof WebAssembly.RuntimeError || error instanceof WebAssembly.Exception || error instanceof RangeError;
+    return tellEnded({ status: isProgram ? TRAPPED : NOT_LOADED, said: describe(error) }, () => finish(error));
+  }
 }
 
 // ---- running ----
@@ -362,32 +483,28 @@ async function main(words) {
   const wasi = makeWasi(WASI, options);
   if (!wasi) return NOT_LOADED;
   const stopwatch = makeStopwatch();
-  const reporter = makeReporter(report, stopwatch);
+  const reporter = makeReporter(putInto(report), stopwatch);
   if (report !== '-') writeFileSync(report, '');
+  const bytes = readProgram(file, args[0]), type = bytes && threadMemory(bytes);
+  if (!bytes) return NOT_LOADED;
+  if (type) return runProgramOfThreads(bytes, type, report, { libraries, options, live }, signal);
   const clock = await createClock(wanted);
-  let sampler = null;
+  let sampling = null;
   // Gives the exit status.
   function loadAndExecute() {
     const imported = loadLibraries(libraries, WASI, options, reporter, clock);
     if (!imported) return NOT_LOADED;
     const poll = live ? createPoll({ readSync, writeSync }, live, reporter.snapshot) : null;
-    let engine = null, look = () => {};
-    const own = { write: reporter.write, now: clock.now, poll: poll && (waits => { look(); return poll(waits); }), next_sample: place => sampler?.next(place) ?? 0, sampled() {}, thread: 0 };
     stopwatch.begin('compile');
-    const loaded = load(file, args[0], made => {
-      sampler = asksFor(made, 'next_sample') ? createNodeSampler(createRequire('file:///')('node:worker_threads')) : null;
-      if (asksFor(made, 'sample_every')) {
-        const { program, look: lookAt } = createEngineSampler(createRequire('file:///'), text => say(`whammc: ${text}`));
-        engine = program({ ends: !live });
-        look = lookAt;
-      }
-      return { ...imported, ...wasiImports(wasi), whammc: { ...own, ...engine?.imports } };
+    const loaded = load(bytes, args[0], made => {
+      sampling = makeSampling(made, !live);
+      const polls = poll && (waits => { sampling.look(); return poll(waits); });
+      return { ...imported, ...wasiImports(wasi), whammc: { write: reporter.write, now: clock.now, poll: polls, thread: 0, ...sampling.imports } };
     }, () => stopwatch.begin('instantiate'));
     if (!loaded) return NOT_LOADED;
     const { instance, module } = loaded;
     reporter.attach(instance, module);
-    sampler?.attach(instance.exports['whammc:stack']);
-    engine?.attach(instance, module);
+    sampling.attach(instance, module);
     stopwatch.begin('run');
     const status = execute(wasi, instance);
     reporter.readMemory();
@@ -412,9 +529,10 @@ async function main(words) {
     stopwatch.begin(null);
     if (metrics) writeFileSync(metrics, `${JSON.stringify(stopwatch.phases)}\n`);
     clock.stop();
-    sampler?.stop();
+    sampling?.stop();
     if (stopWatching() || interrupted || signal()) endBy('SIGINT');
   }
 }
 
-process.exitCode = await main(process.argv.slice(2));
+if (isProgramThread) await runThread();
+else process.exitCode = await main(process.argv.slice(2));
