@@ -23,6 +23,8 @@
 // asked for its samples, { title, module, memory }: it samples itself, its stack is in this memory, and it calls sampled() if that is
 // there. drain calls take({ timestamp, stack }) for each new sample; `stack` has indices of functions, outermost first.
 //
+// parts.owned(module) tells whether the hook has instrumented a module, which may have come from another thread.
+//
 // parts.workers has the workers that a page has started before the hook was loaded, each with its address.
 //
 // OUT.js of several versions of whammc share them as long as INTERFACE is the same: it grows when the interface of a part changes, or

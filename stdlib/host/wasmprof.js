@@ -271,7 +271,7 @@ function createProfiler() {
   }
 
   function enter(realm) {
-    intercept(['prof', 'whammc'], () => createCounter(counter => counters.push(counter), print), module => programs.has(idOf(module)), realm);
+    intercept(['prof', 'whammc'], () => createCounter(counter => counters.push(counter), print), module => programs.has(idOf(module)) || parts.owned?.(module), realm);
   }
   enter(globalThis);
   parts.contexts.enter = watchContexts(enter);

@@ -197,7 +197,7 @@ export function register(defaults = {}) {
     globalThis.WasmProf ??= globalThis[LOADED]; // of the page whose frame this is
     return;
   }
-  parts.workers = workers;
+  Object.assign(parts, { workers, owned: module => keyOf(module) !== null });
   const profiler = install({ id: 'whammc.register', title: '', names: [], demangled: {} });
   const page = new Page(defaults, profiler);
   function enter(realm) {

@@ -40,7 +40,7 @@ const WORKER = `
 onmessage = async ({ data: { module, memory, calls, end } }) => {
   const { work, trap } = new WebAssembly.Instance(module, { env: { memory } }).exports;
   work(calls);
-  postMessage(self.name + 'done');
+  postMessage([...WebAssembly.Module.imports(module), ...WebAssembly.Module.exports(module)].map(({ name }) => name).join(' '));
   if (end === 'trap') trap();
   while (end === 'compute') work(1000);
   if (end === 'wait') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
@@ -88,7 +88,7 @@ async function testEnds(browser, title, { app, head, workerHead, files }) {
         const page = await browser.open(site.url), seen = await page.evaluate(`await run(${threads}, '${ending}', ${own})`);
         const { calls, run } = await reportOf(page), least = (own ? OWN : 0) + threads * 100 + (threads * (threads - 1)) / 2;
         const isRight = ending === 'compute' ? calls >= least : calls === least;
-        result(isRight && seen === Array(threads).fill('done').join() && !run && !page.printed.length,
+        result(isRight && seen === Array(threads).fill('memory kernel work fill trap').join() && !run && !page.printed.length,
           `${title}: ${threads} workers${own ? '' : ', none in the page'}: ${ending}`, `${calls} of ${least}`, run, seen, page.printed);
         await page.tell('Page.close');
       }
