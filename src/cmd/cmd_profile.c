@@ -102,7 +102,8 @@ static const Option options[] = {
     INLINED_OPTION,
     DEBUG_OPTIONS,
     {MEMORY, "memory", NULL,
-     "show what the program allocates and does not free, instead of where its time goes"},
+     "show what the program allocates and does not free, instead of where its time goes; with "
+     "--http and --style=arcs, both"},
     {VALUE, "value", "alloc_space|alloc_objects|inuse_space|inuse_objects",
      "with --memory: the value to sort the table by and to show in pictures: bytes or "
      "objects that were allocated, or that are in use at the end; default: alloc_space"},
@@ -201,10 +202,28 @@ static void list_constants(const Settings *s, Style style, bool counts_only, Def
         vec_push(out, arena_printf(arena, "max_depth=%s", s->max_depth));
 }
 
+/* Whether time is measured, perhaps besides memory. */
+static bool is_timed(const Settings *s) {
+    return !s->heap.on || s->style_given;
+}
+
+/* The variables with the times, or of the script heap; NULL = the only ones that there are. */
+static const char *const *variables_of(const Settings *s, bool memory) {
+    static const char *const heap[] = {"heap", NULL}, *const arcs[] = {"arcs", "others", NULL};
+    return !s->heap.on || !is_timed(s) ? NULL : memory ? heap : arcs;
+}
+
 /* The bundled script. */
 static const char *script_of(const Settings *s, Style style) {
     static const char *const names[] = {"sample", "calltree", "profile"}; /* by Style */
-    return s->heap.on ? "heap" : names[style];
+    return is_timed(s) ? names[style] : "heap";
+}
+
+/* Adds the script for memory to that for times. */
+static void add_heap(Running *r) {
+    size_t len;
+    const char *text = whammc_bundled_script("heap", &len);
+    whammc_add_script(r->w, "heap", text, len);
 }
 
 /* Runs the program with a profiler; r has the report then. The exit status, as running_made gives
@@ -220,13 +239,18 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
     r->world = &p->settings->world;
     r->http = r->unseen ? NULL : &p->settings->http;
     r->served = (ServedProgram){.debug = &p->settings->debug.info,
+                                .times = is_timed(p->settings),
                                 .memory = heap->on,
-                                .tree = heap->on || style != STYLE_ARCS,
+                                .tree = !is_timed(p->settings) || style != STYLE_ARCS,
+                                .timed = variables_of(p->settings, false),
                                 .mangled = p->settings->no_demangle,
                                 .labels = p->settings->labels.at};
-    bool asks = !counts_only && !heap->on && style != STYLE_SAMPLE; /* else hardly anybody does */
+    bool asks = !counts_only && is_timed(p->settings) &&
+                style != STYLE_SAMPLE; /* else hardly anybody does */
     r->clock = asks ? p->settings->clock : "host";
     running_bundled(r, script_of(p->settings, style), &p->app, &made);
+    if (heap->on && is_timed(p->settings))
+        add_heap(r);
     list_constants(p->settings, style, counts_only, &constants, &arena);
     if (style == STYLE_SAMPLE) {
         bool merge = p->settings->memories;
@@ -339,28 +363,26 @@ static bool is_free(const char *path, const Unasked *u) {
     return memmem(head, n, u->mark, u->len) != NULL;
 }
 
-static WhammcReportFormat table_of(const Settings *s) {
-    return s->heap.on ? WHAMMC_REPORT_HEAP : WHAMMC_REPORT_FLAT;
-}
-
-/* The report in a format; VIEW_TABLE is a flat profile, or that of what was allocated. False, after
- * a message, if that could not be made. */
-static bool make(const Profiling *p, WhammcReport *report, ViewFormat format, Buf *out) {
+/* The report in a format, of times or `memory`; VIEW_TABLE is a flat profile, or that of what was
+ * allocated. False, after a message, if that could not be made. */
+static bool make(const Profiling *p, WhammcReport *report, ViewFormat format, bool memory,
+                 Buf *out) {
     const Settings *s = p->settings;
     bool plain = format >= VIEW_CSV && format <= VIEW_JSON;
+    WhammcReportFormat table = memory ? WHAMMC_REPORT_HEAP : WHAMMC_REPORT_FLAT;
     WhammcReportOptions look = {.top = s->top,
                                 .title = p->title,
                                 .mangled = s->no_demangle,
                                 .inlined = s->look.inlined && !plain,
                                 .lines = s->look.lines && !plain,
                                 .time = p->began,
-                                .value = s->heap.value,
+                                .value = memory ? s->heap.value : NULL,
+                                .variables = variables_of(s, memory),
                                 .labels = s->labels.at};
     uint8_t *text;
     size_t size;
-    whammc_status status =
-        whammc_report_write(report, format == VIEW_TABLE ? table_of(s) : (WhammcReportFormat)format,
-                            &look, &text, &size);
+    whammc_status status = whammc_report_write(
+        report, format == VIEW_TABLE ? table : (WhammcReportFormat)format, &look, &text, &size);
     *out = (Buf){.data = text, .len = size, .cap = size};
     return message_report(p->cli, report, status) == STATUS_OK;
 }
@@ -370,7 +392,7 @@ static bool write_unasked(const Profiling *p, WhammcReport *report, const Unaske
     const char *out = p->settings->out;
     char *path = out ? strdup(out) : file_for(p, u->suffix);
     Buf made = {0}, line = {0};
-    bool ok = path && make(p, report, u->format, &made);
+    bool ok = path && make(p, report, u->format, p->settings->heap.on, &made);
     if (ok && !out && !is_free(path, u)) {
         message_one(p->cli, DIAG_CANNOT_WRITE, "choose another file with --output=OUT",
                     "%s: the file exists and %s", path, u->other);
@@ -395,8 +417,11 @@ static bool show_both(const Profiling *p, const Running *r, WhammcReport *report
                         .len = (uint32_t)p->untimed.len,
                         .mangled = s->no_demangle,
                         .top = s->top};
-    Buf text = {0};
-    bool ok = make(p, report, VIEW_TABLE, &text);
+    Buf text = {0}, times = {0};
+    bool ok = !s->heap.on || !is_timed(s) || make(p, report, VIEW_TABLE, false, &times);
+    message_result(&times);
+    buf_free(&times);
+    ok = ok && make(p, report, VIEW_TABLE, s->heap.on, &text);
     if (ok && s->style != STYLE_ARCS && p->app.len)
         left_out_untimed(&left_out, &text);
     if (ok && s->style == STYLE_SAMPLE && !s->heap.on && p->app.len)
@@ -412,7 +437,7 @@ static bool show_format(const Profiling *p, WhammcReport *report) {
     if (s->format == VIEW_PPROF && !s->out)
         return write_unasked(p, report, &pprof_profile);
     Buf text = {0};
-    bool ok = make(p, report, s->format, &text);
+    bool ok = make(p, report, s->format, s->heap.on, &text);
     if (ok && s->out)
         ok = file_write(p->cli, s->out, text.data, text.len);
     else if (ok)
@@ -737,11 +762,11 @@ static int check(const Cli *cli, const Settings *s) {
         return cli_usage(
             cli, "--style=sample cannot be combined with --counts-only or --auto-exclude: it does "
                  "not measure calls");
-    if (s->guest && (s->style != STYLE_TREE || s->counts_only || s->heap.on))
+    if (s->guest && (s->style != STYLE_TREE || s->counts_only || !is_timed(s)))
         return cli_usage(cli, "--cpu=guest needs the times of --style=tree");
-    if (*s->sample && (s->style != STYLE_TREE || s->counts_only || s->heap.on || s->no_calibrate))
+    if (*s->sample && (s->style != STYLE_TREE || s->counts_only || !is_timed(s) || s->no_calibrate))
         return cli_usage(cli, "--sample needs the times of --style=tree, and is always calibrated");
-    if (s->no_calibrate && (s->style == STYLE_SAMPLE || s->counts_only || s->heap.on))
+    if (s->no_calibrate && (s->style == STYLE_SAMPLE || s->counts_only || !is_timed(s)))
         return cli_usage(cli, "--no-calibrate needs the times of --style=tree or --style=arcs");
     if (s->counts_only && s->auto_exclude)
         return cli_usage(cli,
@@ -749,10 +774,12 @@ static int check(const Cli *cli, const Settings *s) {
     const HeapOptions *heap = &s->heap;
     if (!heap->on && (heap->value || heap->sample_bytes || heap->allocators.len))
         return cli_usage(cli, "--value, --sample-bytes and --alloc need --memory");
-    if (heap->on && (s->style != STYLE_TREE || s->counts_only || s->auto_exclude || s->max_depth))
-        return cli_usage(
-            cli, "--memory cannot be combined with --style, --counts-only, --auto-exclude or "
-                 "--max-depth: it does not measure time");
+    if (heap->on && (s->counts_only || s->auto_exclude || s->max_depth))
+        return cli_usage(cli, "--memory cannot be combined with --counts-only, --auto-exclude or "
+                              "--max-depth: it does not measure time");
+    if (heap->on && s->style_given && (s->style != STYLE_ARCS || !s->http.address || s->http.push))
+        return cli_usage(cli, "--memory with a style needs --style=arcs and --http, which serves "
+                              "both profiles; heap profiles have the only call tree");
     if (http_check(cli, &s->http) != STATUS_OK)
         return STATUS_USAGE;
     return cli_check_outputs(cli, (const char *[]){s->out, s->save, s->metrics.file}, 3);

@@ -382,6 +382,8 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
                  .metrics = &s->metrics,
                  .http = &s->http,
                  .served = {.debug = &s->debug.info,
+                            .times = true,
+                            .memory = true,
                             .tree = true,
                             .unsure = true,
                             .mangled = s->no_demangle},

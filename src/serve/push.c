@@ -240,9 +240,10 @@ static Answer push(Push *p, const Buf *text, int64_t time) {
     const ServedProgram *of = &p->options.of;
     Answer got = REFUSED;
     Buf profile = {0}, url = {0};
-    const Buf *before = p->before.len && !of->memory ? &p->before : NULL;
+    const ServedView view = {WHAMMC_REPORT_PPROF, NULL, !of->times};
+    const Buf *before = p->before.len && of->times ? &p->before : NULL;
     WhammcReport *report = served_report(of, text, before);
-    if (served_write(of, report, WHAMMC_REPORT_PPROF, NULL, time, &profile)) {
+    if (served_write(of, report, &view, time, &profile)) {
         buf_printf(&url, "%s&from=%lld&until=%lld", buf_cstr(&p->url),
                    (long long)(p->since / SECOND), (long long)(time / SECOND));
         got = post(p, buf_cstr(&url), &profile);

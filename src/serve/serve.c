@@ -67,7 +67,7 @@ static bool has_route(const Serve *s, const Route *r) {
     const ServedProgram *p = &s->options.of;
     switch (r->whose) {
     case ROUTE_TREE: return p->tree;
-    case ROUTE_TIME: return !p->memory;
+    case ROUTE_TIME: return p->times;
     case ROUTE_MEMORY: return p->memory;
     default: return true;
     }
@@ -256,13 +256,20 @@ static void put_link(const Serve *s, const Route *r, Buf *out) {
     buf_str(out, STR("\n"));
 }
 
+static bool write_view(const Serve *s, WhammcReport *report, const Route *r, int64_t time,
+                       Buf *out) {
+    const ServedProgram *p = &s->options.of;
+    bool memory = r->whose == ROUTE_MEMORY || (r->whose == ROUTE_TREE && !p->times);
+    return served_write(p, report, &(ServedView){r->format, r->value, memory}, time, out);
+}
+
 /* Whether there is a view of this report at a route; if there is no report, there may be. */
 static bool can_write(const Serve *s, const LiveReport *live, const Route *r) {
     if (!live->text.len || r->whose == ROUTE_ALL)
         return true;
     WhammcReport *report = served_report(&s->options.of, &live->text, NULL); /* without errors */
     Buf view = {0};
-    bool ok = served_write(&s->options.of, report, r->format, r->value, live->time, &view);
+    bool ok = write_view(s, report, r, live->time, &view);
     whammc_report_free(report);
     buf_free(&view);
     return ok;
@@ -353,7 +360,7 @@ static void answer_report(Serve *s, const Route *r, uint32_t seconds, Answer *a)
         live_report_free(&live);
         return;
     }
-    if (served_write(&s->options.of, report, r->format, r->value, live.time, &a->body)) {
+    if (write_view(s, report, r, live.time, &a->body)) {
         a->status = MHD_HTTP_OK;
         a->type = r->type;
         a->time = live.time;

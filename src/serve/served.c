@@ -17,17 +17,19 @@ WhammcReport *served_report(const ServedProgram *p, const Buf *text, const Buf *
     return report;
 }
 
-bool served_write(const ServedProgram *p, WhammcReport *report, WhammcReportFormat format,
-                  const char *value, int64_t time, Buf *out) {
+bool served_write(const ServedProgram *p, WhammcReport *report, const ServedView *view,
+                  int64_t time, Buf *out) {
+    static const char *const heap[] = {"heap", NULL};
     WhammcReportOptions look = {.title = p->title,
                                 .mangled = p->mangled,
-                                .value = value,
+                                .value = view->value,
+                                .variables = view->memory ? heap : p->timed,
                                 .time = time,
                                 .labels = p->labels};
     uint8_t *made = NULL;
     size_t size = 0;
     bool ok = !whammc_report_error_count(report) &&
-              whammc_report_write(report, format, &look, &made, &size) == WHAMMC_OK;
+              whammc_report_write(report, view->format, &look, &made, &size) == WHAMMC_OK;
     if (ok)
         buf_bytes(out, made, size);
     whammc_release(made);

@@ -14,9 +14,11 @@ typedef struct ServedProgram {
     const void *module; /* before it was instrumented */
     size_t module_size;
     const whammc_debug_info *debug;
-    bool memory;               /* the report is of the script heap */
+    bool times;                /* the report has times or other counts */
+    bool memory;               /* it has what the script heap reports */
     bool tree;                 /* there is a call tree */
     bool unsure;               /* of any script: which views there are depends on the report */
+    const char *const *timed;  /* the variables with times; NULL = the first that can be it */
     bool mangled;              /* as of WhammcReportOptions */
     const char *const *labels; /* likewise */
 } ServedProgram;
@@ -25,9 +27,15 @@ typedef struct ServedProgram {
  * difference from that report. It has messages if a report cannot be read. The caller frees it with
  * whammc_report_free(). */
 WhammcReport *served_report(const ServedProgram *p, const Buf *text, const Buf *before);
+typedef struct ServedView {
+    WhammcReportFormat format;
+    const char *value; /* as of WhammcReportOptions */
+    bool memory;       /* of what the script heap reports */
+} ServedView;
+
 /* Appends a view of the report to `out`; `time` is in nanoseconds since 1970. False if the report
  * has messages. */
-bool served_write(const ServedProgram *p, WhammcReport *report, WhammcReportFormat format,
-                  const char *value, int64_t time, Buf *out);
+bool served_write(const ServedProgram *p, WhammcReport *report, const ServedView *view,
+                  int64_t time, Buf *out);
 
 #endif
