@@ -72,6 +72,14 @@ await testRun('compile, instrument, run, and read the report', async () => {
   assert.throws(() => report.rows, /was closed/);
 });
 
+await testRun('threads are added up, or kept apart', async () => {
+  const part = (thread, value) => [{ whammc: 1, name: 'x.wasm', thread }, { id: 0, id_type: 'global_id', name: 'n', type: 'u8', wasm_type: 'i32',
+    script: 'script0', fname: null, fid: null, pc: null, probe: null, value }, { whammc: 'end' }].map(each => `${JSON.stringify(each)}\n`).join('');
+  const text = part(2, 5) + part(0, 7), rowsOf = report => report.rows.map(({ thread, value }) => [thread, value]);
+  assert.deepEqual(rowsOf(await whammc.readReport(text, { byThread: true })), [['0', 7], ['2', 5]]);
+  assert.deepEqual(rowsOf(await whammc.readReport(text)), [[null, 12]]);
+});
+
 await testRun('several modules and instances in one text', async () => {
   const part = (name, instance, value) => [{ whammc: 1, name, instance }, { id: 0, id_type: 'global_id', name: 'n', type: 'u8', wasm_type: 'i32',
     script: 'script0', fname: null, fid: null, pc: null, probe: null, value }, { whammc: 'end' }].map(each => `${JSON.stringify(each)}\n`).join('');

@@ -183,6 +183,24 @@ def _():
     raises(whammc.WhammError, lambda: whammc.Report.read(text, only="z"), "it has no module 'z'")
 
 
+@test("threads are added up, or kept apart")
+def _():
+    site = {"fname": "f", "fid": 1, "pc": 2, "probe": "1_wasm:opcode:nop:before"}
+    part = lambda thread, n: (  # noqa: E731
+        f'{{"whammc":1,"name":"x.wasm","thread":{thread}}}\n{row("a", "u64", n, 0, **site)}\n{{"whammc":"end"}}\n'
+    )
+    text = (part(2, 5) + part(0, 7) + part(10, 30)).encode()
+    apart = whammc.Report.read(text, by_thread=True)
+    threads = [("0", 7), ("2", 5), ("10", 30)]
+    same([(each.thread, each.value) for each in apart.rows("a")], threads)
+    table = apart.to_arrow()
+    same(list(zip(table["thread"].to_pylist(), table["a"].to_pylist())), threads)
+    same([each.value for each in (apart + apart).rows()], [14, 10, 60])
+    same([(each.thread, each.value) for each in whammc.Report.merge([apart, apart]).rows()], [("0", 14), ("2", 10), ("10", 60)])
+    together = whammc.Report.read(text)
+    same(([(each.thread, each.value) for each in together.rows()], "thread" in together.to_arrow().column_names), ([(None, 42)], False))
+
+
 @test("pandas and polars keep numbers of 64 bits")
 def _():
     place = {"fname": "f", "fid": 1, "pc": 2, "probe": "1_wasm:opcode:nop:before"}
