@@ -102,21 +102,22 @@ function linkWorkers(adopt) {
 // The code of a thread that reads them: an instance there, with nothing of the program's, has their contents and is asked.
 function readMemories(put) {
   globalThis.onmessage = ({ data: { module, pages, memories } }) => {
-    const imports = { whammc: {} }, pieces = [];
+    const imports = { whammc: {} };
+    let chunks;
     for (const { module: from, name, kind } of WebAssembly.Module.imports(module))
       (imports[from] ??= {})[name] = kind === 'memory' ? new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true }) : () => 0;
     imports.whammc.write = (ptr, len) => {
-      if (len) pieces.push(new Uint8Array(memory.buffer, ptr >>> 0, len >>> 0).slice());
+      if (len) chunks.push(new Uint8Array(memory.buffer, ptr >>> 0, len >>> 0).slice());
     };
     const { 'whammc:memory': memory, 'whammc:flush': flush } = new WebAssembly.Instance(module, imports).exports;
     postMessage(memories.map(other => {
-      pieces.length = 0;
+      chunks = [];
       try {
         put(memory, other, flush);
       } catch { // its thread is changing it
-        return '';
+        return [];
       }
-      return pieces.map(piece => new TextDecoder().decode(piece)).join('');
+      return chunks;
     }));
   };
 }
@@ -136,7 +137,7 @@ async function readModule(instances) {
   const reports = await answer.catch(() => []);
   worker.terminate();
   instances.forEach((one, i) => {
-    if (reports[i]) one.given = { report: reports[i], sent: [], before: null };
+    if (reports[i]?.length) one.given = { report: reports[i], sent: [], before: null };
   });
 }
 
@@ -214,7 +215,7 @@ function createCollector(readerOf) {
   }
 
   const counterOf = ({ id, before }, thread, saved) => ({
-    id, module: null, report: saved?.report ?? '', save: () => ({ report: '', sent: [], ...saved, before: saved && before, thread, isLost: !saved }),
+    id, module: null, report: saved?.report ?? null, save: () => ({ report: null, sent: [], ...saved, before: saved && before, thread, isLost: !saved }),
   });
 
   return {
