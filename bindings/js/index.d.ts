@@ -127,6 +127,8 @@ export interface InstrumentOptions extends ProgramOptions {
   threads?: number;
   sourceMapRoot?: string;
   polls?: boolean;
+  /** The program is one of several modules that call each other, and are all instrumented. Known of those that are linked dynamically. */
+  linked?: boolean;
   /** Put a hash of the program, the scripts and their constants into reports, so that only reports of the same build can be added up. */
   buildId?: boolean;
   /** To measure what these parts of scripts cost: leave them out (`whammc instr --bodies=empty`, `--no-predicates`, `--no-report`). */

@@ -3,7 +3,7 @@
  *
  * Requests are numbered; the number of the last one is in shared memory, which the runner reads.
  * Reports arrive through a pipe, each preceded by the number of the last request that the runner
- * had seen before it made the report (stdlib/host/live.js). A thread reads the pipe.
+ * had seen before it made the report (stdlib/host/node/live.js). A thread reads the pipe.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

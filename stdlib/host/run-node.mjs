@@ -20,7 +20,7 @@
 import { appendFileSync, readFileSync, readSync, realpathSync, writeFileSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
-import { createPoll } from './live.js';
+import { createPoll } from './node/live.js';
 import { CLOCK, createThreadClock } from './clock.js';
 import { createEngineSampler } from './node/engine-sampler.js';
 import { asksFor, parts } from './parts.js';

@@ -441,6 +441,7 @@ class Script:
             exact_traps: True makes counts exact after traps even if the host does not tell where one was.
             host_flushes: True says that the host calls `whammc:flush` at the end.
             polls: True makes the program ask the host, now and then, whether it wants a report.
+            linked: True says that the program is one of several modules that call each other, and are all instrumented.
             build_id: True adds an identification of program and scripts to reports.
             threads: work on at most so many; 0, the default, is one for each processor.
             without: of "bodies", "predicates", "report": parts of scripts to leave out, to measure what they cost.
@@ -487,7 +488,7 @@ def _info(rule: str) -> Sequence[Any]:
 
 
 OPTIONS = frozenset(
-    "host format report link storage optimise coalesce keep_debug exact_traps host_flushes polls build_id threads "
+    "host format report link storage optimise coalesce keep_debug exact_traps host_flushes polls linked build_id threads "
     "source_map_url source_map_root without".split()
 )
 
