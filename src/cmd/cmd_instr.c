@@ -74,7 +74,8 @@ static const Option options[] = {
      "let the program call the host's function whammc.poll at intervals, so that the "
      "host can make a report while it runs"},
     {LINKED, "linked", NULL,
-     "the program is one of several modules that call each other: functions that other instrumented "
+     "the program is one of several modules that call each other: functions that other "
+     "instrumented "
      "modules call are called by these, not from outside; default for modules that are linked "
      "dynamically"},
     BUILD_ID_OPTION(BUILD_ID),
@@ -272,8 +273,7 @@ static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
     ok = choose_script(cli, s, s->options.host, &js) && ok;
     free(js);
     js = javascript_path(s->out);
-    s->options.host_flushes =
-        !s->no_js && (s->js || js) && s->options.link != WHAMMC_LINK_IMPORT;
+    s->options.host_flushes = !s->no_js && (s->js || js) && s->options.link != WHAMMC_LINK_IMPORT;
     place_map(s, &url, &root);
     free(js);
     int status = STATUS_ERROR;

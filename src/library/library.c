@@ -86,10 +86,10 @@ bool bundled_is_ours(const BundledFn *f) {
 
 BundledKind bundled_kind(const BundledFn *f) {
     return !*f->helper || *f->helper == '=' || bundled_is_ours(f) ? BUNDLED_IMPORT
-           : strcmp(f->helper, ":flush") == 0  ? BUNDLED_FLUSH
-           : strcmp(f->helper, ":remove") == 0 ? BUNDLED_REMOVE
-           : strcmp(f->helper, ":stack") == 0  ? BUNDLED_STACK
-                                               : BUNDLED_HELPER;
+           : strcmp(f->helper, ":flush") == 0                     ? BUNDLED_FLUSH
+           : strcmp(f->helper, ":remove") == 0                    ? BUNDLED_REMOVE
+           : strcmp(f->helper, ":stack") == 0                     ? BUNDLED_STACK
+                                                                  : BUNDLED_HELPER;
 }
 
 const Type *bundled_type(char letter) {

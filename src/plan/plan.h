@@ -268,8 +268,8 @@ typedef struct PlanAsks {
 typedef struct PlanProgram {
     Str host;           /* what HOST is */
     uint32_t module_id; /* what module_id is: 0 = no other module calls it */
-    Locator *locator; /* of its locations; NULL = there are none */
-    bool nameless;    /* its name section, if any, names no function */
+    Locator *locator;   /* of its locations; NULL = there are none */
+    bool nameless;      /* its name section, if any, names no function */
 } PlanProgram;
 
 /* Strings that code refers to by number (Expr.slot - 1 of EXPR_STR), and descriptions of map types

@@ -28,14 +28,34 @@ static void report_replaced(const Use *use, Diags *diags) {
               "and reports: leave --lib out");
 }
 
+/* Two scripts would move the same current node. False after a message if an earlier one uses the
+ * tree, too. */
+static bool has_tree_alone(const Plan *plan, uint32_t script, const Use *use, Diags *diags) {
+    for (uint32_t i = 0; str_is(use->name, "calltree") && i < script; i++)
+        for (uint32_t k = 0; k < plan->scripts.at[i]->uses.len; k++) {
+            const Use *other = &plan->scripts.at[i]->uses.at[k];
+            if (!str_is(other->name, "calltree"))
+                continue;
+            Diag *g = diag(diags, DIAG_ONE_TREE, use->span,
+                           "two scripts use the library 'calltree', of which a program has one "
+                           "tree");
+            diag_label(diags, g, other->span, "the other one");
+            diag_hint(diags, g, "run the program with one script after the other");
+            return false;
+        }
+    return true;
+}
+
 bool plan_uses(Plan *plan, uint32_t script, Diags *diags) {
     const Script *s = plan->scripts.at[script];
     bool ok = true;
     for (uint32_t i = 0; i < s->uses.len; i++) {
         const Use *use = &s->uses.at[i];
         const Library *lib = library_find(plan->libraries, use->name);
-        if (!lib && bundled_library(use->name))
+        if (!lib && bundled_library(use->name)) {
+            ok &= has_tree_alone(plan, script, use, diags);
             continue;
+        }
         ok &= lib && lib->usable;
         if (lib && lib->usable && bundled_library(use->name))
             report_replaced(use, diags);

@@ -128,7 +128,8 @@ static bool is_of_op(int name) {
            name == NAME_CATEGORY_NAME;
 }
 
-/* The value depends on nothing but HOST, module_id, and which instruction the site has, if it has one. */
+/* The value depends on nothing but HOST, module_id, and which instruction the site has, if it has
+ * one. */
 static bool asks_no_place(const Expr *e, const Site *s) {
     if (e->kind == EXPR_CALL || (e->kind == EXPR_INDEX && e->is_bound) ||
         (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC) ||
