@@ -151,7 +151,7 @@ static void show(const Report *r, const Places *p, Str title, bool demangled) {
     Profile arcs = {0}, tree = {0};
     ProfileVariables any = {0};
     if (profile_read_arcs(&arcs, r, any)) {
-        profile_name(&arcs, r, p, demangled);
+        profile_name(&arcs, r, p, NULL, demangled);
         view_flat(&arcs, 0, &out);
         view_gprof(&arcs, 0, &out);
         check_text(&out);
@@ -161,7 +161,7 @@ static void show(const Report *r, const Places *p, Str title, bool demangled) {
         out.len = 0;
     }
     if (profile_read_tree(&tree, r, any)) {
-        profile_name(&tree, r, p, demangled);
+        profile_name(&tree, r, p, NULL, demangled);
         view_folded(&tree, &out);
         check_text(&out);
         out.len = 0;
