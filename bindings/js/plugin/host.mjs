@@ -9,14 +9,23 @@ function needsHost() {
   throw new Error('whammc: the program was not loaded by WebAssembly.instantiate');
 }
 export const write = () => needsHost(), now = () => needsHost(), next_sample = () => needsHost(), sampled = () => needsHost();
+export const arrive = () => needsHost(), depart = () => needsHost(), thread = 0;
 
 const shared = globalThis[SHARED] ?? { placeholders: new Set(), installed: false };
-for (const each of [write, now, next_sample, sampled]) shared.placeholders.add(each);
+for (const each of [write, now, next_sample, sampled, arrive, depart]) shared.placeholders.add(each);
 
-// The arguments for WebAssembly.instantiate without the placeholders.
+const arePlaceholders = found => Boolean(found) && Object.values(found).some(each => shared.placeholders.has(each));
+
+// The arguments for WebAssembly.instantiate without the placeholders. What the program gives is read by the engine, as always.
 function withoutPlaceholders([source, imports, ...rest]) {
-  const ours = imports?.whammc && Object.values(imports.whammc).some(each => shared.placeholders.has(each));
-  return ours ? [source, { ...imports, whammc: undefined }, ...rest] : [source, imports, ...rest];
+  if (typeof imports !== 'object' || !imports) return [source, imports, ...rest];
+  const shown = new Proxy({}, {
+    get(_, name) {
+      const found = Reflect.get(imports, name);
+      return name === 'whammc' && arePlaceholders(found) ? undefined : found;
+    },
+  });
+  return [source, shown, ...rest];
 }
 
 function registerNames(profiler, module) {
