@@ -439,7 +439,7 @@ function testCombinations() {
       result(seen === plain && shown.startsWith(FLAT) && (chosen.includes('calls') || /\b(n|last)\b/.test(kept)), `parts: ${title}, ${format}: runs`, seen, kept);
     }
   }
-  for (const [option, parts] of [['outside', ['calls', 'sampler', 'sampling']], ['tells', ['calls', 'sampling', 'stacks']]]) {
+  for (const [option, parts] of [['outside', ['calls', 'sampler', 'sampling', 'stacks']], ['tells', ['calls', 'sampling', 'stacks']]]) {
     instrumentApp(['-s', 'sample', '-D', `${option}=true`], 'some');
     const seen = run(['--require', './some.js', 'parts.cjs']), ran = run(['--require', './some.js', 'bytes.mjs', 'some.wasm']);
     result(seen === `${listOf(firstParts(parts))} function\n` && ran === plain, `parts: sampled, ${option}`, seen, ran);
