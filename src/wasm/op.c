@@ -131,8 +131,10 @@ static bool memarg(WasmCode *c, WasmInstr *i) {
     return wasm_get_u64(c, &i->c);
 }
 
-static bool catches(WasmCode *c, WasmInstr *i) {
-    if (!block_type(c, &i->type) || !wasm_get_u32(c, &i->count))
+/* A list of clauses, of so many kinds; those of the first `tagged` kinds have a tag and a label,
+ * others only one index. */
+static bool clauses(WasmCode *c, WasmInstr *i, uint8_t kinds, uint8_t tagged, const char *unknown) {
+    if (!wasm_get_u32(c, &i->count))
         return false;
     i->vec = c->at;
     for (uint32_t n = 0; n < i->count; n++) {
@@ -140,30 +142,21 @@ static bool catches(WasmCode *c, WasmInstr *i) {
         uint32_t index;
         if (!wasm_get_u8(c, &kind))
             return false;
-        if (kind > 3)
-            return wasm_code_found(c, c->at - 1, "unknown catch kind", kind);
-        if ((kind < 2 && !wasm_get_u32(c, &index)) || !wasm_get_u32(c, &index))
+        if (kind >= kinds)
+            return wasm_code_found(c, c->at - 1, unknown, kind);
+        if ((kind < tagged && !wasm_get_u32(c, &index)) || !wasm_get_u32(c, &index))
             return false;
     }
     return true;
 }
 
+static bool catches(WasmCode *c, WasmInstr *i) {
+    return block_type(c, &i->type) && clauses(c, i, 4, 2, "unknown catch kind");
+}
+
 static bool handlers(WasmCode *c, WasmInstr *i, bool throws) {
-    if (!wasm_get_u32(c, &i->a) || (throws && !wasm_get_u32(c, &i->b)) ||
-        !wasm_get_u32(c, &i->count))
-        return false;
-    i->vec = c->at;
-    for (uint32_t n = 0; n < i->count; n++) {
-        uint8_t kind;
-        uint32_t index;
-        if (!wasm_get_u8(c, &kind))
-            return false;
-        if (kind > 1)
-            return wasm_code_found(c, c->at - 1, "unknown handler kind", kind);
-        if (!wasm_get_u32(c, &index) || (kind == 0 && !wasm_get_u32(c, &index)))
-            return false;
-    }
-    return true;
+    return wasm_get_u32(c, &i->a) && (!throws || wasm_get_u32(c, &i->b)) &&
+           clauses(c, i, 2, 1, "unknown handler kind");
 }
 
 static bool br_table(WasmCode *c, WasmInstr *i) {
