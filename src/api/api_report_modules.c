@@ -89,8 +89,8 @@ static void find_homes(WhammcReport *r) {
     r->homes.all.len = 0;
     for (uint32_t i = 0; i < r->modules.all.len; i++) {
         const ModuleReport *m = &r->modules.all.at[i];
-        vec_push(&r->homes.all,
-                 ((ProfileModule){id_of(r, i), m->title, m->report, api_places(r, i)}));
+        uint32_t id = r->modules.all.len > 1 ? id_of(r, i) : 0; /* one alone is nobody's home */
+        vec_push(&r->homes.all, ((ProfileModule){id, m->title, m->report, api_places(r, i)}));
     }
 }
 

@@ -35,7 +35,7 @@ static bool is_linked(const WasmModule *m) {
 }
 
 uint32_t stacks_module_id(const WasmModule *m, HostChoice host, bool linked) {
-    if (host != HOST_JS || !(linked || is_linked(m)))
+    if (host != HOST_JS || !(linked || is_linked(m)) || continuations_in(m))
         return 0;
     uint32_t id = (uint32_t)(hash_more(HASH_START, m->bytes, m->size) >> 32);
     return id ? id : 1;

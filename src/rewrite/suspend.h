@@ -18,7 +18,8 @@ bool stacks_are_hosts(const WasmModule *m, const WasmAsyncify *asyncify, HostCho
 bool stacks_may_change(const WasmModule *m, const WasmAsyncify *asyncify, HostChoice host,
                        uint32_t module_id);
 /* The number of a module that calls other ones and is called by them: one that is linked
- * dynamically, or all if `linked`; 0 = it does not, or its host cannot follow that. */
+ * dynamically, or all if `linked`; 0 = it does not, or its host cannot follow that, as where there
+ * are continuations. */
 uint32_t stacks_module_id(const WasmModule *m, HostChoice host, bool linked);
 /* Marks the helpers that other modules call, if the scripts have a tree. */
 void stacks_helpers(uint32_t module_id, bool *used);
@@ -26,7 +27,7 @@ void stacks_helpers(uint32_t module_id, bool *used);
 void stacks_touch(const WasmAsyncify *asyncify, uint8_t *touched);
 /* Exports `whammc:suspend` and `whammc:resume` to the host, unless Asyncify's functions call these;
  * for other modules (`module_id`) in any case, and those of the helpers of stacks_helpers that are
- * `used`. Not if the program has continuations. */
+ * `used`. */
 void stacks_export(WasmModule *m, const WasmAsyncify *asyncify, const Flush *flush,
                    uint32_t module_id, const bool *used);
 /* Pass 2, after the sites of a function: adds the call. */
