@@ -40,7 +40,7 @@ static bool has_tree_alone(const Plan *plan, uint32_t script, const Use *use, Di
                            "two scripts use the library 'calltree', of which a program has one "
                            "tree");
             diag_label(diags, g, other->span, "the other one");
-            diag_hint(diags, g, "run the program with one script after the other");
+            diag_hint(diags, g, "run the program once for each script");
             return false;
         }
     return true;
