@@ -28,9 +28,7 @@ function bytesIn(chunks) {
   return bytes;
 }
 
-/** A report as text; throws a RangeError if it is longer than strings can be, which depends on the engine. */
-export function textOf(chunks) {
-  const bytes = bytesIn(chunks);
+function decode(bytes) {
   try {
     return new TextDecoder().decode(bytes);
   } catch (error) {
@@ -38,16 +36,20 @@ export function textOf(chunks) {
   }
 }
 
+/** A report as text; throws a RangeError if it is longer than strings can be, which depends on the engine. */
+export const textOf = chunks => decode(bytesIn(chunks));
+
 // There is no error if that fails: the program would get it.
 function giveText(chunks, onReport) {
+  const bytes = bytesIn(chunks);
   let text;
   try {
-    text = textOf(chunks);
+    text = decode(bytes);
   } catch (error) {
     warn(`whammc: ${error.message}, and is lost; createHost({ onChunks }) takes reports of any size`);
     return;
   }
-  onReport(text, bytesIn(chunks));
+  onReport(text, bytes);
 }
 
 /** How the hosts print warnings. */
