@@ -37,8 +37,6 @@ def bridge_declarations(text):
 
 
 found = library.find()
-# It is loaded when it is needed, but a wheel has to bring it along.
-BINARYEN = ["-Wl,--push-state,--no-as-needed,-lbinaryen,--pop-state"] if "binaryen" in found.libraries else []
 bridge = read(os.path.join(HERE, "bridge.c"))
 ffi = cffi.FFI()
 for header in HEADERS:
@@ -54,5 +52,5 @@ ffi.set_source(
     library_dirs=found.directories,
     extra_compile_args=["-std=gnu11"],
     # The library's own names are nobody else's business; what a wheel brings along is found beside the module.
-    extra_link_args=["-Wl,--exclude-libs,ALL", "-Wl,--strip-debug", "-Wl,-rpath,$ORIGIN/lib", *BINARYEN],
+    extra_link_args=["-Wl,--exclude-libs,ALL", "-Wl,--strip-debug", "-Wl,-rpath,$ORIGIN/lib"],
 )

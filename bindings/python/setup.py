@@ -63,7 +63,7 @@ def version():
 def licences():
     """Those of whammc and of the libraries in a wheel, as Debian has them."""
     copied("LICENSE", os.path.join(HERE, "licences", "whammc.txt"))
-    for package in ("binaryen", "libiberty-dev", "libprotobuf-c1"):
+    for package in ("libiberty-dev", "libprotobuf-c1"):
         for path in glob.glob(f"/usr/share/doc/{package}/copyright"):
             shutil.copyfile(path, os.path.join(HERE, "licences", f"{package}.txt"))
 

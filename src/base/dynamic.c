@@ -4,7 +4,7 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-#if defined HAVE_HTTP || defined BINARYEN_FILE
+#ifdef HAVE_HTTP
 
 #include "base/dynamic.h"
 

@@ -186,7 +186,7 @@ static int spawn(pid_t *pid, const char *const *argv, ProcessStreams streams,
     return error;
 }
 
-/* Other threads (Binaryen's) receive signals while this one blocks them: a signal that arrived
+/* Other threads receive signals while this one blocks them: a signal that arrived
  * before the child was known is forwarded to it. */
 static void ask_again(void) {
     int number = pending;

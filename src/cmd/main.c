@@ -14,7 +14,7 @@
  *                          |
  *                       plan/    decides what runs at which site
  *                       unit/    the same for monitors, per instruction
- *                       gen/     probe bodies to code, through code/ or Binaryen
+ *                       gen/     probe bodies to code/
  *                          |
  *        +-----------------+--------------------------+
  *        |                 |                          |

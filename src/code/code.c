@@ -3,7 +3,7 @@
  */
 #include "code/code.h"
 
-#include "wasm/op.h"
+#include <assert.h>
 
 void code_free(CodeModule *c) {
     for (uint32_t i = 0; i < c->fns.len; i++)
@@ -11,24 +11,75 @@ void code_free(CodeModule *c) {
     vec_free(&c->fns);
     vec_free(&c->names);
     map_free(&c->name_numbers);
-    map_free(&c->labels);
     map_free(&c->fn_numbers);
     arena_free(&c->arena);
 }
 
-/* ---- building ---- */
+/* ---- names ---- */
+
+static CodeName *name_of(CodeModule *c, const char *text, bool *added) {
+    uint64_t n = *map_put(&c->name_numbers, str_of(text), c->names.len, added);
+    if (*added)
+        vec_push(&c->names, ((CodeName){.text = arena_strndup(&c->arena, text, strlen(text))}));
+    return &c->names.at[n];
+}
+
+static uint32_t number_of(const CodeModule *c, const CodeName *name) {
+    return (uint32_t)(name - c->names.at);
+}
 
 uint32_t code_name(CodeModule *c, const char *text, WasmType type, bool mutable) {
     bool added;
-    uint32_t n = (uint32_t)*map_put(&c->name_numbers, str_of(text), c->names.len, &added);
-    if (added)
-        vec_push(&c->names,
-                 ((CodeName){arena_strndup(&c->arena, text, strlen(text)), type, mutable}));
-    return n;
+    CodeName *name = name_of(c, text, &added);
+    if (added) {
+        name->type = type;
+        name->mutable = mutable;
+    }
+    return number_of(c, name);
 }
 
-uint32_t code_label(CodeModule *c, const char *name) {
-    return name ? (uint32_t)*map_put(&c->labels, str_of(name), c->labels.len + 1, NULL) : 0;
+static void import(CodeModule *c, CodeName *name, const char *module, const char *base) {
+    name->module = arena_strndup(&c->arena, module, strlen(module));
+    name->base = arena_strndup(&c->arena, base, strlen(base));
+}
+
+void code_import_global(CodeModule *c, const char *text, const char *module, const char *base,
+                        WasmType type) {
+    bool added;
+    CodeName *name = name_of(c, text, &added);
+    if (!added)
+        return;
+    name->type = type;
+    name->mutable = true;
+    import(c, name, module, base);
+}
+
+static const WasmType *copy_types(CodeModule *c, const WasmType *types, uint32_t n) {
+    WasmType *copy = arena_array(&c->arena, WasmType, n + 1);
+    if (n)
+        memcpy(copy, types, n * sizeof *types);
+    return copy;
+}
+
+void code_import_func(CodeModule *c, const char *text, const char *module, const char *base,
+                      const WasmTypeDef *type) {
+    bool added;
+    CodeName *name = name_of(c, text, &added);
+    if (!added)
+        return;
+    name->func = true;
+    name->type = type->nresults == 1 ? type->results[0] : WASM_NONE;
+    name->params = copy_types(c, type->params, type->nparams);
+    name->results = copy_types(c, type->results, type->nresults);
+    name->nparams = type->nparams;
+    name->nresults = type->nresults;
+    import(c, name, module, base);
+}
+
+/* ---- building ---- */
+
+uint32_t code_label(CodeModule *c) {
+    return ++c->nlabels;
 }
 
 CodeNode *code_node(CodeModule *c, CodeKind kind, WasmType type, CodeNode *const *kids,
@@ -45,9 +96,108 @@ CodeNode *code_node(CodeModule *c, CodeKind kind, WasmType type, CodeNode *const
     return e;
 }
 
+/* A node with a number and at most one kid, which may be NULL. */
+static CodeNode *numbered(CodeModule *c, CodeKind kind, WasmType type, uint32_t n, CodeNode *kid) {
+    CodeNode *e = code_node(c, kind, type, &kid, kid ? 1 : 0);
+    e->n = n;
+    return e;
+}
+
+/* Whether it can be an operand of this type: what control does not leave has none. */
+static bool has_type(const CodeNode *e, WasmType type) {
+    return e->leaves || e->type == type;
+}
+
+CodeNode *code_nop(CodeModule *c) {
+    return code_node(c, CODE_NOP, WASM_NONE, NULL, 0);
+}
+
+CodeNode *code_trap(CodeModule *c) {
+    return code_node(c, CODE_TRAP, WASM_NONE, NULL, 0);
+}
+
 CodeNode *code_const(CodeModule *c, WasmType type, uint64_t bits) {
     CodeNode *e = code_node(c, CODE_CONST, type, NULL, 0);
     e->bits = type == WASM_I32 || type == WASM_F32 ? (uint32_t)bits : bits;
+    return e;
+}
+
+CodeNode *code_i32(CodeModule *c, uint32_t value) {
+    return code_const(c, WASM_I32, value);
+}
+
+CodeNode *code_i64(CodeModule *c, uint64_t value) {
+    return code_const(c, WASM_I64, value);
+}
+
+CodeNode *code_f64(CodeModule *c, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return code_const(c, WASM_F64, bits);
+}
+
+CodeNode *code_null(CodeModule *c) {
+    return code_node(c, CODE_NULL, WASM_FUNCREF, NULL, 0);
+}
+
+CodeNode *code_get(CodeModule *c, uint32_t local, WasmType type) {
+    return numbered(c, CODE_LOCAL_GET, type, local, NULL);
+}
+
+CodeNode *code_set(CodeModule *c, uint32_t local, CodeNode *value) {
+    assert(!has_type(value, WASM_NONE) || value->leaves);
+    return numbered(c, CODE_LOCAL_SET, WASM_NONE, local, value);
+}
+
+CodeNode *code_tee(CodeModule *c, uint32_t local, CodeNode *value) {
+    assert(!has_type(value, WASM_NONE) || value->leaves);
+    return numbered(c, CODE_LOCAL_TEE, value->type, local, value);
+}
+
+CodeNode *code_global(CodeModule *c, const char *name, WasmType type) {
+    uint32_t n = code_name(c, name, type, true);
+    assert(c->names.at[n].type == type && !c->names.at[n].func);
+    return numbered(c, CODE_NAME_GET, type, n, NULL);
+}
+
+CodeNode *code_set_global(CodeModule *c, const char *name, CodeNode *value) {
+    uint32_t n = code_name(c, name, value->type, true);
+    assert(has_type(value, c->names.at[n].type) && c->names.at[n].mutable);
+    return numbered(c, CODE_NAME_SET, WASM_NONE, n, value);
+}
+
+/* A function that was not imported is defined here. */
+static uint32_t called_name(CodeModule *c, const char *text, WasmType result) {
+    bool added;
+    CodeName *name = name_of(c, text, &added);
+    if (added) {
+        name->func = true;
+        name->type = result;
+    }
+    assert(name->func);
+    return number_of(c, name);
+}
+
+CodeNode *code_call(CodeModule *c, const char *name, CodeNode *const *args, uint32_t nargs,
+                    WasmType result) {
+    CodeNode *e = code_node(c, CODE_CALL, result, args, nargs);
+    e->n = called_name(c, name, result);
+    assert(c->names.at[e->n].type == result);
+    assert(!c->names.at[e->n].module || c->names.at[e->n].nparams == nargs);
+    return e;
+}
+
+CodeNode *code_call_into(CodeModule *c, const char *name, CodeNode *const *args, uint32_t nargs,
+                         const char *const *globals, const WasmType *types, uint32_t nresults) {
+    CodeNode **kids = arena_array(&c->arena, CodeNode *, nargs + nresults + 1);
+    if (nargs)
+        memcpy(kids, args, nargs * sizeof *args);
+    for (uint32_t i = nresults; i-- > 0;)
+        kids[nargs + nresults - 1 - i] =
+            numbered(c, CODE_NAME_SET, WASM_NONE, code_name(c, globals[i], types[i], true), NULL);
+    CodeNode *e = code_node(c, CODE_CALL, WASM_NONE, kids, nargs + nresults);
+    e->n = called_name(c, name, WASM_NONE);
+    assert(c->names.at[e->n].nresults == nresults);
     return e;
 }
 
@@ -61,12 +211,57 @@ static WasmType type_of_letter(char letter) {
     }
 }
 
-CodeNode *code_plain(CodeModule *c, WasmOp op, CodeNode *x, CodeNode *y) {
-    CodeNode *kids[] = {x, y};
-    CodeNode *e =
-        code_node(c, CODE_PLAIN, type_of_letter(wasm_ops[op].results[0]), kids, y ? 2 : 1);
+/* The type of an instruction's operand; WASM_NONE = it has fewer. */
+static WasmType operand_type(WasmOp op, uint32_t n) {
+    const char *operands = wasm_ops[op].operands;
+    return strlen(operands) > n ? type_of_letter(operands[n]) : WASM_NONE;
+}
+
+static WasmType result_type(WasmOp op) {
+    return type_of_letter(wasm_ops[op].results[0]);
+}
+
+static CodeNode *plain(CodeModule *c, CodeKind kind, WasmOp op, CodeNode *const *kids, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        assert(has_type(kids[i], operand_type(op, i)));
+    assert(operand_type(op, n) == WASM_NONE);
+    CodeNode *e = code_node(c, kind, result_type(op), kids, n);
     e->op = (uint16_t)op;
     return e;
+}
+
+CodeNode *code_op1(CodeModule *c, WasmOp op, CodeNode *x) {
+    return plain(c, CODE_PLAIN, op, &x, 1);
+}
+
+CodeNode *code_op2(CodeModule *c, WasmOp op, CodeNode *x, CodeNode *y) {
+    return plain(c, CODE_PLAIN, op, (CodeNode *[]){x, y}, 2);
+}
+
+CodeNode *code_load(CodeModule *c, WasmOp op, CodeNode *at, uint32_t offset) {
+    CodeNode *e = plain(c, CODE_LOAD, op, &at, 1);
+    e->bits = offset;
+    return e;
+}
+
+CodeNode *code_store(CodeModule *c, WasmOp op, CodeNode *at, uint32_t offset, CodeNode *value) {
+    CodeNode *e = plain(c, CODE_STORE, op, (CodeNode *[]){at, value}, 2);
+    e->bits = offset;
+    return e;
+}
+
+CodeNode *code_memory(CodeModule *c, WasmOp op, CodeNode *to, CodeNode *from, CodeNode *bytes) {
+    return plain(c, CODE_MEMORY, op, (CodeNode *[]){to, from, bytes}, 3);
+}
+
+CodeNode *code_select(CodeModule *c, CodeNode *condition, CodeNode *yes, CodeNode *no) {
+    assert(has_type(condition, WASM_I32) && has_type(no, yes->type));
+    return code_node(c, CODE_SELECT, yes->type, (CodeNode *[]){yes, no, condition}, 3);
+}
+
+CodeNode *code_drop(CodeModule *c, CodeNode *x) {
+    assert(!has_type(x, WASM_NONE) || x->leaves);
+    return code_node(c, CODE_DROP, WASM_NONE, &x, 1);
 }
 
 CodeNode *code_block(CodeModule *c, uint32_t label, CodeNode *const *kids, uint32_t nkids) {
@@ -77,17 +272,37 @@ CodeNode *code_block(CodeModule *c, uint32_t label, CodeNode *const *kids, uint3
     return e;
 }
 
+CodeNode *code_loop(CodeModule *c, uint32_t label, CodeNode *body) {
+    assert(label && has_type(body, WASM_NONE));
+    return numbered(c, CODE_LOOP, WASM_NONE, label, body);
+}
+
 CodeNode *code_if(CodeModule *c, CodeNode *condition, CodeNode *yes, CodeNode *no) {
     CodeNode *kids[] = {condition, yes, no};
     WasmType type = !no ? WASM_NONE : yes->leaves ? no->type : yes->type;
+    assert(has_type(condition, WASM_I32) && has_type(yes, type) && (!no || has_type(no, type)));
     CodeNode *e = code_node(c, CODE_IF, type, kids, no ? 3 : 2);
     e->leaves = condition->leaves || (no && yes->leaves && no->leaves);
     return e;
 }
 
-void code_add(CodeModule *c, const char *name, uint32_t nparams, WasmType result,
-              const WasmType *locals, uint32_t nlocals, CodeNode *body) {
-    CodeFn f = {arena_strndup(&c->arena, name, strlen(name)), nparams, result, body, {0}, NULL};
+CodeNode *code_branch(CodeModule *c, uint32_t label, CodeNode *condition) {
+    assert(label && (!condition || has_type(condition, WASM_I32)));
+    return numbered(c, CODE_BRANCH, WASM_NONE, label, condition);
+}
+
+CodeNode *code_return(CodeModule *c, CodeNode *value) {
+    return code_node(c, CODE_RETURN, WASM_NONE, &value, value ? 1 : 0);
+}
+
+void code_add(CodeModule *c, const char *name, const WasmType *params, uint32_t nparams,
+              WasmType result, const WasmType *locals, uint32_t nlocals, CodeNode *body) {
+    CodeFn f = {.name = arena_strndup(&c->arena, name, strlen(name)),
+                .nparams = nparams,
+                .params = copy_types(c, params, nparams),
+                .result = result,
+                .body = body};
+    assert(has_type(body, result));
     for (uint32_t i = 0; i < nlocals; i++)
         vec_push(&f.locals, locals[i]);
     map_put(&c->fn_numbers, str_of(name), c->fns.len, NULL);
@@ -117,6 +332,7 @@ void code_add_effects(const CodeModule *c, const CodeNode *e, CodeEffects *fx) {
     case CODE_PLAIN: fx->traps |= op_can_trap((WasmOp)e->op); break;
     case CODE_LOAD: fx->loads = fx->traps = true; break;
     case CODE_STORE: fx->stores = fx->traps = true; break;
+    case CODE_MEMORY: fx->loads = fx->stores = fx->traps = true; break;
     case CODE_BRANCH:
     case CODE_RETURN: fx->branches = true; break;
     default: break;

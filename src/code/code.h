@@ -6,15 +6,17 @@
  *   code_sink.c      moves values to where they are used
  *   code_share.c     lets locals share slots
  *   code_write.c     trees to bytes
+ *   code_module.c    all functions to a module
  *
- * A tree has no loops: control goes forward only, to the ends of blocks, and each expression is
- * evaluated at most once. What the code does not know, such as a variable of a script or a function
- * that it calls, is a *name*: it is written as the number of a global or function, which whoever
- * decodes the code replaces (gen/template.h).
+ * Control goes forward to the ends of blocks, and back to the beginnings of loops only. What the
+ * code does not know, such as a variable of a script or a function that it calls, is a *name*: a
+ * global or a function. In a template it is written as its number, which whoever decodes the code
+ * replaces (gen/template.h); in a module it is imported, or defined there.
  */
 #ifndef WHAMMC_CODE_CODE_H
 #define WHAMMC_CODE_CODE_H
 
+#include "wasm/module.h"
 #include "wasm/op.h"
 
 typedef enum CodeKind {
@@ -26,14 +28,16 @@ typedef enum CodeKind {
     CODE_LOCAL_SET,
     CODE_LOCAL_TEE,
     CODE_NAME_GET, /* n = the name */
-    CODE_NAME_SET,
-    CODE_CALL,  /* n = the name; kids are the arguments */
-    CODE_PLAIN, /* an instruction of numbers, `op` */
-    CODE_LOAD,  /* `op`, bits = offset */
+    CODE_NAME_SET, /* kids: the value, or none: a result of the call that it is a kid of */
+    CODE_CALL,     /* n = the name; kids are the arguments, then sets of the results if several */
+    CODE_PLAIN,    /* an instruction of numbers, `op` */
+    CODE_LOAD,     /* `op`, bits = offset */
     CODE_STORE,
+    CODE_MEMORY, /* memory.copy or memory.fill */
     CODE_SELECT, /* kids: two values, condition */
     CODE_DROP,
-    CODE_BLOCK,  /* n = the label, 0 = none */
+    CODE_BLOCK,  /* n = the label of its end, 0 = none */
+    CODE_LOOP,   /* n = the label of its beginning; one kid */
     CODE_IF,     /* kids: condition, two arms (the second may be missing) */
     CODE_BRANCH, /* n = the label; kids: condition, or none */
     CODE_RETURN, /* kids: value, or none */
@@ -53,8 +57,13 @@ typedef struct CodeNode {
 /* What the code does not know. */
 typedef struct CodeName {
     const char *text;
-    WasmType type; /* of the value or result */
-    bool mutable;  /* a value that calls may change */
+    WasmType type;      /* of the value or result; WASM_NONE = several results, or none */
+    bool mutable;       /* a value that calls may change */
+    bool func;          /* it is called */
+    const char *module; /* imported from there as `base`; NULL = defined in this module */
+    const char *base;
+    const WasmType *params, *results; /* of imported functions */
+    uint32_t nparams, nresults;
 } CodeName;
 
 typedef struct CodeFn {
@@ -63,7 +72,8 @@ typedef struct CodeFn {
     WasmType result;
     CodeNode *body;
     Vec(WasmType) locals; /* without the parameters */
-    const bool *zeros;    /* by local: it must be zero when the function begins; NULL = not known */
+    const WasmType *params;
+    const bool *zeros; /* by local: it must be zero when the function begins; NULL = not known */
 } CodeFn;
 
 /* Functions that are built. A zeroed one is empty. */
@@ -71,31 +81,69 @@ typedef struct CodeModule {
     Arena arena; /* of everything in it */
     Vec(CodeName) names;
     Map name_numbers;
-    Map labels; /* numbers from 1, by name */
+    uint32_t nlabels;
     Vec(CodeFn) fns;
     Map fn_numbers;
 } CodeModule;
 
 void code_free(CodeModule *c);
 
-/* ---- building ---- */
+/* ---- names ---- */
 
-/* The number of a name, which is declared if it is new. */
+/* The number of a name, which is declared if it is new; as a global that is defined here. */
 uint32_t code_name(CodeModule *c, const char *text, WasmType type, bool mutable);
-/* A label by its name; NULL = none. */
-uint32_t code_label(CodeModule *c, const char *name);
-/* Expressions; kids are copied. */
+/* Declares an imported global or function; nothing if there is one of that name. Texts and types
+ * are copied. */
+void code_import_global(CodeModule *c, const char *text, const char *module, const char *base,
+                        WasmType type);
+void code_import_func(CodeModule *c, const char *text, const char *module, const char *base,
+                      const WasmTypeDef *type);
+
+/* ---- building; kids are copied ---- */
+
+/* A label that nothing else has. */
+uint32_t code_label(CodeModule *c);
 CodeNode *code_node(CodeModule *c, CodeKind kind, WasmType type, CodeNode *const *kids,
                     uint32_t nkids);
+CodeNode *code_nop(CodeModule *c);
+CodeNode *code_trap(CodeModule *c);
 CodeNode *code_const(CodeModule *c, WasmType type, uint64_t bits);
-/* An instruction of numbers with one or two operands (y may be NULL). */
-CodeNode *code_plain(CodeModule *c, WasmOp op, CodeNode *x, CodeNode *y);
-/* Its type is that of the last kid. */
+CodeNode *code_i32(CodeModule *c, uint32_t value);
+CodeNode *code_i64(CodeModule *c, uint64_t value);
+CodeNode *code_f64(CodeModule *c, double value);
+CodeNode *code_null(CodeModule *c); /* ref.null func */
+CodeNode *code_get(CodeModule *c, uint32_t local, WasmType type);
+CodeNode *code_set(CodeModule *c, uint32_t local, CodeNode *value);
+CodeNode *code_tee(CodeModule *c, uint32_t local, CodeNode *value);
+CodeNode *code_global(CodeModule *c, const char *name, WasmType type);
+CodeNode *code_set_global(CodeModule *c, const char *name, CodeNode *value);
+/* A call of a function of this module, or of one that was imported; `result` WASM_NONE: none. */
+CodeNode *code_call(CodeModule *c, const char *name, CodeNode *const *args, uint32_t nargs,
+                    WasmType result);
+/* A call whose several results become values of these globals. */
+CodeNode *code_call_into(CodeModule *c, const char *name, CodeNode *const *args, uint32_t nargs,
+                         const char *const *globals, const WasmType *types, uint32_t nresults);
+/* An instruction of numbers with one operand, with two. */
+CodeNode *code_op1(CodeModule *c, WasmOp op, CodeNode *x);
+CodeNode *code_op2(CodeModule *c, WasmOp op, CodeNode *x, CodeNode *y);
+CodeNode *code_load(CodeModule *c, WasmOp op, CodeNode *at, uint32_t offset);
+CodeNode *code_store(CodeModule *c, WasmOp op, CodeNode *at, uint32_t offset, CodeNode *value);
+/* memory.copy, memory.fill: its three operands in their order. */
+CodeNode *code_memory(CodeModule *c, WasmOp op, CodeNode *to, CodeNode *from, CodeNode *bytes);
+/* All three are evaluated, the condition last. */
+CodeNode *code_select(CodeModule *c, CodeNode *condition, CodeNode *yes, CodeNode *no);
+CodeNode *code_drop(CodeModule *c, CodeNode *x);
+/* Its type is that of the last kid; label 0: nothing branches to its end. */
 CodeNode *code_block(CodeModule *c, uint32_t label, CodeNode *const *kids, uint32_t nkids);
+/* Its end is left as any expression's: it is repeated by branches to the label. */
+CodeNode *code_loop(CodeModule *c, uint32_t label, CodeNode *body);
 CodeNode *code_if(CodeModule *c, CodeNode *condition, CodeNode *yes, CodeNode *no);
+/* `condition`, `value` NULL = there is none. */
+CodeNode *code_branch(CodeModule *c, uint32_t label, CodeNode *condition);
+CodeNode *code_return(CodeModule *c, CodeNode *value);
 /* Adds a function with locals of these types after its parameters. */
-void code_add(CodeModule *c, const char *name, uint32_t nparams, WasmType result,
-              const WasmType *locals, uint32_t nlocals, CodeNode *body);
+void code_add(CodeModule *c, const char *name, const WasmType *params, uint32_t nparams,
+              WasmType result, const WasmType *locals, uint32_t nlocals, CodeNode *body);
 
 /* The function of that name, or NULL. */
 CodeFn *code_find(CodeModule *c, Str name);
@@ -110,8 +158,14 @@ CodeNode *code_fold(CodeModule *c, CodeNode *e);
 void code_sink(CodeModule *c, CodeFn *f);
 /* Lets locals that are not in use at the same time share one; sets CodeFn.zeros. */
 void code_share_locals(CodeModule *c, CodeFn *f);
-/* Appends the function's instructions up to its `end`. */
-void code_write(const CodeFn *f, Buf *out);
+/* Appends the function's instructions up to its `end`. `handles`: of names; NULL = their numbers.
+ */
+void code_write(const CodeFn *f, const uint32_t *handles, Buf *out);
+
+/* ---- modules ---- */
+
+/* Appends a module of all functions, which it exports under their names. It has one memory. */
+void code_write_module(const CodeModule *c, Buf *out);
 
 /* ---- what expressions do ---- */
 

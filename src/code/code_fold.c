@@ -132,8 +132,8 @@ static CodeNode * not(CodeModule * c, CodeNode *x) {
         return code_const(c, WASM_I32, x->bits == 0);
     WasmOp op = x->kind == CODE_PLAIN && x->nkids == 2 ? opposite(x->op) : WASM_OP_UNREACHABLE;
     if (op != WASM_OP_UNREACHABLE)
-        return code_plain(c, op, x->kids[0], x->kids[1]);
-    return code_plain(c, WASM_OP_I32_EQZ, x, NULL);
+        return code_op2(c, op, x->kids[0], x->kids[1]);
+    return code_op1(c, WASM_OP_I32_EQZ, x);
 }
 
 /* What is as true as x, where only that matters. */
@@ -174,19 +174,19 @@ static CodeNode *fold_binary(CodeModule *c, CodeNode *e) {
     if (e->op == WASM_OP_I32_EQ && is_number(y, 0))
         return not(c, x);
     if (e->op == WASM_OP_I64_EQ && is_number(y, 0))
-        return code_plain(c, WASM_OP_I64_EQZ, x, NULL);
+        return code_op1(c, WASM_OP_I64_EQZ, x);
     if (e->op == WASM_OP_I32_NE && is_number(y, 0) && is_bool(x))
         return x;
     if ((e->op == WASM_OP_I32_MUL || e->op == WASM_OP_I64_MUL) && is_number(y, 1))
         return x;
     if ((e->op == WASM_OP_I32_MUL || e->op == WASM_OP_I64_MUL) && exponent(y))
-        return code_plain(c, e->op == WASM_OP_I32_MUL ? WASM_OP_I32_SHL : WASM_OP_I64_SHL, x,
-                          code_const(c, y->type, exponent(y)));
+        return code_op2(c, e->op == WASM_OP_I32_MUL ? WASM_OP_I32_SHL : WASM_OP_I64_SHL, x,
+                        code_const(c, y->type, exponent(y)));
     bool sums =
         (e->op == WASM_OP_I32_ADD || e->op == WASM_OP_I64_ADD) && is_plain(x, (WasmOp)e->op);
     if (sums && y->kind == CODE_CONST && x->kids[1]->kind == CODE_CONST)
-        return code_plain(c, (WasmOp)e->op, x->kids[0],
-                          code_const(c, y->type, x->kids[1]->bits + y->bits));
+        return code_op2(c, (WasmOp)e->op, x->kids[0],
+                        code_const(c, y->type, x->kids[1]->bits + y->bits));
     return e;
 }
 
@@ -308,14 +308,14 @@ static bool is_cheap(const CodeNode *e) {
 static CodeNode *fold_choice(CodeModule *c, CodeNode *e) {
     CodeNode *x = e->kids[0], *yes = e->kids[1], *no = e->kids[2];
     if (e->type == WASM_I32 && is_number(yes, 1) && is_number(no, 0))
-        return is_bool(x) ? x : code_plain(c, WASM_OP_I32_NE, x, code_const(c, WASM_I32, 0));
+        return is_bool(x) ? x : code_op2(c, WASM_OP_I32_NE, x, code_const(c, WASM_I32, 0));
     if (e->type == WASM_I32 && is_number(yes, 0) && is_number(no, 1))
         return not(c, x);
     bool bools = e->type == WASM_I32 && is_bool(x);
     if (bools && is_number(no, 0) && is_bool(yes) && is_cheap(yes))
-        return code_plain(c, WASM_OP_I32_AND, x, yes);
+        return code_op2(c, WASM_OP_I32_AND, x, yes);
     if (bools && is_number(yes, 1) && is_bool(no) && is_cheap(no))
-        return code_plain(c, WASM_OP_I32_OR, x, no);
+        return code_op2(c, WASM_OP_I32_OR, x, no);
     CodeEffects before = {0}, arms = {0};
     code_all_effects(c, x, &before);
     code_all_effects(c, yes, &arms);

@@ -29,5 +29,4 @@ void code_optimise(CodeModule *c, CodeFn *f) {
         code_sink(c, f);
     }
     f->body = code_fold(c, f->body);
-    code_share_locals(c, f);
 }

@@ -1,9 +1,10 @@
 /*
  * code/code_share.c - locals that are not in use at the same time share a slot.
  *
- * Control goes forward only, so a local is in use from its first set to its last read, provided
- * that each read comes after a set, however control got there. Others keep a slot for themselves,
- * which must be zero when the function begins.
+ * A local is in use from its first set to its last read, provided that each read comes after a set,
+ * however control got there. Others keep a slot for themselves, which must be zero when the
+ * function begins. A local that is first set before a loop and last read in it is in use until the
+ * loop ends, as the loop may be repeated.
  */
 #include "code/code.h"
 
@@ -14,6 +15,7 @@ typedef struct Use {
     bool set;      /* on the way to where the walk is */
     bool zero;     /* a read may find what it begins with */
     bool met;
+    uint32_t opened; /* loops that began before it was met */
     uint32_t slot;
 } Use;
 
@@ -22,6 +24,7 @@ typedef struct Joint {
     uint32_t label;
     uint32_t from; /* so many sets came before (Sharer.set) */
     bool reached;
+    bool begins; /* the beginning of a loop instead, where nothing meets */
     Numbers set; /* locals that were set on each way that reached it */
 } Joint;
 
@@ -31,6 +34,9 @@ typedef struct Sharer {
     Numbers set; /* locals that are set here */
     Vec(Joint) blocks;
     Numbers unused[4]; /* slots by type */
+    uint32_t opened;   /* loops that have begun, which number them */
+    uint32_t loop;     /* the number of the innermost one that is open; 0 = none */
+    Numbers late;      /* locals that are in use until a loop ends */
     bool renames;      /* the second walk */
     Vec(WasmType) slots;
     Vec(bool) zeros; /* by slot */
@@ -113,7 +119,8 @@ static bool walk_branch(Sharer *s, CodeNode *e) {
         return false;
     while (s->blocks.at[i].label != e->n)
         i--;
-    reach(s, &s->blocks.at[i]);
+    if (!s->blocks.at[i].begins)
+        reach(s, &s->blocks.at[i]);
     return e->nkids > 0;
 }
 
@@ -143,10 +150,29 @@ static void rename(Sharer *s, CodeNode *e) {
         vec_push(&s->slots, type);
         vec_push(&s->zeros, u->zero);
     }
+    if (!u->met)
+        u->opened = s->opened;
     u->met = true;
-    if (!--u->left && unused)
-        vec_push(unused, u->slot);
+    if (!--u->left && unused) {
+        if (s->loop <= u->opened)
+            vec_push(unused, u->slot);
+        else
+            vec_push(&s->late, e->n - s->f->nparams);
+    }
     e->n = s->f->nparams + u->slot;
+}
+
+/* Gives back the slots of locals that were in use until the loop that ended now. */
+static void release_late(Sharer *s) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->late.len; i++) {
+        const Use *u = &s->uses[s->late.at[i]];
+        if (s->loop <= u->opened)
+            vec_push(unused_slots(s, s->slots.at[u->slot]), u->slot);
+        else
+            s->late.at[n++] = s->late.at[i];
+    }
+    s->late.len = n;
 }
 
 static void use(Sharer *s, CodeNode *e) {
@@ -156,10 +182,23 @@ static void use(Sharer *s, CodeNode *e) {
         see(s, e);
 }
 
+static bool walk_loop(Sharer *s, CodeNode *e) {
+    vec_push(&s->blocks, ((Joint){.label = e->n, .begins = true}));
+    uint32_t outer = s->loop;
+    s->loop = ++s->opened;
+    bool ends = walk(s, e->kids[0]);
+    s->loop = outer;
+    s->blocks.len--;
+    release_late(s);
+    return ends;
+}
+
 /* False if control does not go on after it. */
 static bool walk(Sharer *s, CodeNode *e) {
     if (e->kind == CODE_IF)
         return walk_if(s, e);
+    if (e->kind == CODE_LOOP)
+        return walk_loop(s, e);
     if (e->kind == CODE_BLOCK && e->n)
         return walk_block(s, e);
     if (e->kind == CODE_BRANCH)
@@ -177,6 +216,7 @@ void code_share_locals(CodeModule *c, CodeFn *f) {
     walk(&s, f->body);
     unset(&s, 0);
     s.renames = true;
+    s.opened = 0;
     walk(&s, f->body);
     f->locals.len = 0;
     for (uint32_t i = 0; i < s.slots.len; i++)
@@ -186,6 +226,7 @@ void code_share_locals(CodeModule *c, CodeFn *f) {
     free(s.uses);
     vec_free(&s.set);
     vec_free(&s.blocks);
+    vec_free(&s.late);
     vec_free(&s.slots);
     vec_free(&s.zeros);
     for (uint32_t i = 0; i < 4; i++)

@@ -59,7 +59,8 @@ static uint32_t pending_of(const Sinker *s, uint32_t local) {
 
 static Walked walk(Sinker *s, CodeNode **at);
 
-/* An arm, which is evaluated only sometimes: nothing is moved into it, and nothing out of it. */
+/* An arm, which is evaluated only sometimes, or a loop, which may be evaluated several times: nothing
+ * is moved into it, and nothing out of it. */
 static Walked walk_arm(Sinker *s, CodeNode **at) {
     Sinker inner = {.c = s->c, .reads = s->reads};
     Walked w = walk(&inner, at);
@@ -119,8 +120,8 @@ static Walked walk(Sinker *s, CodeNode **at) {
     Walked all = {.nodes = 1};
     s->depth += labelled;
     for (uint32_t i = 0; i < e->nkids; i++) {
-        bool arm = e->kind == CODE_IF && i > 0;
-        Walked w = arm ? walk_arm(s, &e->kids[i]) : walk(s, &e->kids[i]);
+        bool apart = (e->kind == CODE_IF && i > 0) || e->kind == CODE_LOOP;
+        Walked w = apart ? walk_arm(s, &e->kids[i]) : walk(s, &e->kids[i]);
         code_join_effects(&all.fx, &w.fx);
         all.nodes += w.nodes;
     }

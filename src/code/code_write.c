@@ -8,7 +8,8 @@
 
 typedef struct Writer {
     Buf *out;
-    Vec(uint32_t) labels; /* of the constructs that are open */
+    const uint32_t *handles; /* of names; or NULL */
+    Vec(uint32_t) labels;    /* of the constructs that are open */
 } Writer;
 
 static bool put(Writer *w, const CodeNode *e);
@@ -68,10 +69,40 @@ static bool put_block(Writer *w, const CodeNode *e) {
     return close(w, true);
 }
 
+static bool put_loop(Writer *w, const CodeNode *e) {
+    open(w, WASM_OP_LOOP, WASM_NONE, e->n);
+    return close(w, put(w, e->kids[0]));
+}
+
+static void put_name(Writer *w, WasmOp op, const CodeNode *e) {
+    put_index(w->out, op, w->handles ? w->handles[e->n] : e->n);
+}
+
+/* The call, then what takes its results, the last one first. */
+static bool put_call(Writer *w, const CodeNode *e) {
+    uint32_t nargs = e->nkids;
+    while (nargs && e->kids[nargs - 1]->kind == CODE_NAME_SET && !e->kids[nargs - 1]->nkids)
+        nargs--;
+    for (uint32_t i = 0; i < nargs; i++)
+        if (!put(w, e->kids[i]))
+            return false;
+    put_name(w, WASM_OP_CALL, e);
+    for (uint32_t i = nargs; i < e->nkids; i++)
+        put(w, e->kids[i]);
+    return true;
+}
+
 static void put_access(Writer *w, const CodeNode *e) {
     uint32_t log2 = wasm_ops[e->op].mnemonic[1] == '6' ? 3 : 2;
     wasm_put_op(w->out, (WasmOp)e->op);
     emit_memarg(w->out, e->op == WASM_OP_I32_LOAD8_U ? 0 : log2, 0, e->bits);
+}
+
+static void put_memory(Writer *w, const CodeNode *e) {
+    wasm_put_op(w->out, (WasmOp)e->op);
+    buf_uleb(w->out, 0);
+    if (e->op == WASM_OP_MEMORY_COPY)
+        buf_uleb(w->out, 0);
 }
 
 /* False if control does not go on after it. */
@@ -79,7 +110,9 @@ static bool put(Writer *w, const CodeNode *e) {
     switch ((CodeKind)e->kind) {
     case CODE_BLOCK: return put_block(w, e);
     case CODE_IF: return put_if(w, e);
+    case CODE_LOOP: return put_loop(w, e);
     case CODE_BRANCH: return put_branch(w, e);
+    case CODE_CALL: return put_call(w, e);
     default: break;
     }
     if (!put_kids(w, e))
@@ -92,12 +125,12 @@ static bool put(Writer *w, const CodeNode *e) {
     case CODE_LOCAL_GET: put_index(w->out, WASM_OP_LOCAL_GET, e->n); break;
     case CODE_LOCAL_SET: put_index(w->out, WASM_OP_LOCAL_SET, e->n); break;
     case CODE_LOCAL_TEE: put_index(w->out, WASM_OP_LOCAL_TEE, e->n); break;
-    case CODE_NAME_GET: put_index(w->out, WASM_OP_GLOBAL_GET, e->n); break;
-    case CODE_NAME_SET: put_index(w->out, WASM_OP_GLOBAL_SET, e->n); break;
-    case CODE_CALL: put_index(w->out, WASM_OP_CALL, e->n); break;
+    case CODE_NAME_GET: put_name(w, WASM_OP_GLOBAL_GET, e); break;
+    case CODE_NAME_SET: put_name(w, WASM_OP_GLOBAL_SET, e); break;
     case CODE_PLAIN: wasm_put_op(w->out, (WasmOp)e->op); break;
     case CODE_LOAD:
     case CODE_STORE: put_access(w, e); break;
+    case CODE_MEMORY: put_memory(w, e); break;
     case CODE_SELECT: wasm_put_op(w->out, WASM_OP_SELECT); break;
     case CODE_DROP: wasm_put_op(w->out, WASM_OP_DROP); break;
     default: break;
@@ -105,8 +138,8 @@ static bool put(Writer *w, const CodeNode *e) {
     return true;
 }
 
-void code_write(const CodeFn *f, Buf *out) {
-    Writer w = {.out = out};
+void code_write(const CodeFn *f, const uint32_t *handles, Buf *out) {
+    Writer w = {.out = out, .handles = handles};
     vec_push(&w.labels, UINT32_MAX);
     put(&w, f->body);
     wasm_put_op(out, WASM_OP_END);

@@ -12,7 +12,7 @@ typedef struct MonitorOptions {
     ImageFormat format;
     ReportDest report;
     const char *report_file; /* REPORT_FILE; else NULL */
-    bool no_optimise;        /* leave out Binaryen's passes */
+    bool no_optimise;        /* do not optimise the code */
     bool coalesce;           /* count by segments what only counts */
     bool exact_traps;        /* ... that end also where the program can trap */
 } MonitorOptions;

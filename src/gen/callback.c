@@ -19,7 +19,7 @@ enum { BITS = 64 }; /* of a word of atoms */
 
 /* Lazy: y is evaluated if x holds. */
 static Ref then(Code *c, Ref x, Ref y) {
-    return !x ? y : !y ? x : binaryen.If(c->b.module, x, y, const_i32(&c->b, 0));
+    return !x ? y : !y ? x : code_if(c->b.module, x, y, const_i32(&c->b, 0));
 }
 
 static Ref at_place(Code *c, const char *function) {
@@ -41,9 +41,9 @@ void callback_begin(Code *c, const Code *from) {
     c->b.nparams = 2;
 }
 
-static void end(Code *c, const char *name, BinaryenType result, Ref body) {
-    BinaryenType params[] = {binaryen.TypeInt32(), binaryen.TypeInt32()};
-    scratch_add(&c->g->x, &c->b, name, binaryen.TypeCreate(params, 2), result, body);
+static void end(Code *c, const char *name, WasmType result, Ref body) {
+    WasmType params[] = {WASM_I32, WASM_I32};
+    scratch_add(&c->g->x, &c->b, name, params, result, body);
 }
 
 /* The name of the callback of this key; *made if it was there before. Names are numbered by kind.
@@ -83,38 +83,34 @@ static Ref exists(Code *c, const Expr *e);
 
 /* A truncation that is in range (fold.c). */
 static Ref in_range(Code *c, const Expr *e) {
-    BinaryenModuleRef m = c->b.module;
+    CodeModule *m = c->b.module;
     bool wide = type_wasm(e->cast) == WASM_I64, is_signed = type_is_signed(e->cast);
     double high = is_signed ? (wide ? 0x1p63 : 0x1p31) : (wide ? 0x1p64 : 0x1p32);
     double low = is_signed ? -high : 0;
-    uint32_t local = gen_temp(&c->b, binaryen.TypeFloat64());
+    uint32_t local = gen_temp(&c->b, WASM_F64);
     Ref x = gen_known(&c->b, e->args[0]);
     if (e->args[0]->type->kind == TYPE_F32)
-        x = binaryen.Unary(m, binaryen.PromoteFloat32(), x);
-    x = binaryen.Unary(m, binaryen.TruncFloat64(), x);
-    Ref again = binaryen.LocalGet(m, local, binaryen.TypeFloat64());
-    Ref above =
-        binary(c, binaryen.GeFloat64(), binaryen.LocalTee(m, local, x, binaryen.TypeFloat64()),
-               binaryen.Const(m, binaryen.LiteralFloat64(low)));
-    Ref below =
-        binary(c, binaryen.LtFloat64(), again, binaryen.Const(m, binaryen.LiteralFloat64(high)));
+        x = code_op1(m, WASM_OP_F64_PROMOTE_F32, x);
+    x = code_op1(m, WASM_OP_F64_TRUNC, x);
+    Ref again = code_get(m, local, WASM_F64);
+    Ref above = binary(c, WASM_OP_F64_GE, code_tee(m, local, x), code_f64(m, low));
+    Ref below = binary(c, WASM_OP_F64_LT, again, code_f64(m, high));
     return both(c, above, below);
 }
 
 /* A divisor that is not zero, and a quotient that does not overflow. */
 static Ref divides(Code *c, const Expr *e) {
-    BinaryenModuleRef m = c->b.module;
+    CodeModule *m = c->b.module;
     bool wide = type_wasm(e->type) == WASM_I64;
     if (type_is_float(e->type))
         return NULL;
     Ref zero = gen_known(&c->b, e->args[1]);
-    Ref some =
-        is_zero(c, binaryen.Unary(m, wide ? binaryen.EqZInt64() : binaryen.EqZInt32(), zero));
+    Ref some = is_zero(c, code_op1(m, wide ? WASM_OP_I64_EQZ : WASM_OP_I32_EQZ, zero));
     if (e->op == OP_REM || !type_is_signed(e->type))
         return some;
     Value min = {.kind = e->type->kind, .bits = wide ? (uint64_t)INT64_MIN : 0x80000000u};
     Value minus = {.kind = e->type->kind, .bits = (uint64_t)-1};
-    BinaryenOp eq = wide ? binaryen.EqInt64() : binaryen.EqInt32();
+    WasmOp eq = wide ? WASM_OP_I64_EQ : WASM_OP_I32_EQ;
     Ref lowest = binary(c, eq, gen_known(&c->b, e->args[0]), gen_number(&c->b, e->type, min));
     Ref minus_one = binary(c, eq, gen_known(&c->b, e->args[1]), gen_number(&c->b, e->type, minus));
     return both(c, some, is_zero(c, both(c, lowest, minus_one)));
@@ -128,7 +124,7 @@ static Ref exists_logic(Code *c, const Expr *e) {
     if (e->op == OP_AND)
         decides = is_zero(c, decides);
     return then(c, exists(c, e->args[0]),
-                binaryen.If(c->b.module, decides, const_i32(&c->b, 1), second));
+                code_if(c->b.module, decides, const_i32(&c->b, 1), second));
 }
 
 /* Whether a static expression has a value at the location; NULL = it has one everywhere. */
@@ -144,8 +140,8 @@ static Ref exists(Code *c, const Expr *e) {
         return exists_logic(c, e);
     if (e->kind == EXPR_COND) {
         Ref x = exists(c, e->args[1]), y = exists(c, e->args[2]);
-        Ref arm = x || y ? binaryen.If(c->b.module, gen_known(&c->b, e->args[0]),
-                                       x ? x : const_i32(&c->b, 1), y ? y : const_i32(&c->b, 1))
+        Ref arm = x || y ? code_if(c->b.module, gen_known(&c->b, e->args[0]),
+                                   x ? x : const_i32(&c->b, 1), y ? y : const_i32(&c->b, 1))
                          : NULL;
         return then(c, exists(c, e->args[0]), arm);
     }
@@ -180,15 +176,14 @@ static Ref operand_type(Code *c, bool local, uint32_t n) {
 /* A type that is as wanted, or not known. */
 static Ref type_fits(Code *c, const UnitType *t) {
     enum { FUNCREF_BYTE = 0x70 };
-    BinaryenModuleRef m = c->b.module;
-    BinaryenType i32 = binaryen.TypeInt32();
+    CodeModule *m = c->b.module;
+    WasmType i32 = WASM_I32;
     uint32_t local = gen_temp(&c->b, i32);
     uint32_t want = t->type == WASM_FUNCREF ? FUNCREF_BYTE : t->type;
-    Ref tee = binaryen.LocalTee(m, local, operand_type(c, t->local, t->n), i32);
-    Ref is = binary(c, binaryen.EqInt32(), tee, const_i32(&c->b, want));
-    Ref any =
-        binary(c, binaryen.EqInt32(), binaryen.LocalGet(m, local, i32), const_i32(&c->b, SITE_ANY));
-    return binary(c, binaryen.OrInt32(), is, any);
+    Ref tee = code_tee(m, local, operand_type(c, t->local, t->n));
+    Ref is = binary(c, WASM_OP_I32_EQ, tee, const_i32(&c->b, want));
+    Ref any = binary(c, WASM_OP_I32_EQ, code_get(m, local, i32), const_i32(&c->b, SITE_ANY));
+    return binary(c, WASM_OP_I32_OR, is, any);
 }
 
 static Ref types_fit(Code *c, const UnitAtom *a) {
@@ -207,8 +202,7 @@ static Ref compute_atom(Code *c, const UnitAtom *a) {
     case ATOM_CONSTS: return all_exist(c, a);
     case ATOM_LIVE: return at_place(c, "site_live");
     case ATOM_WIDE:
-        return binary(c, binaryen.EqInt32(), operand_type(c, false, a->n),
-                      const_i32(&c->b, WASM_I64));
+        return binary(c, WASM_OP_I32_EQ, operand_type(c, false, a->n), const_i32(&c->b, WASM_I64));
     case ATOM_LAST: return at_place(c, "site_last");
     case ATOM_BLOCK_FIRST: return at_place(c, "site_block_first");
     case ATOM_BLOCK_LAST: return at_place(c, "site_block_last");
@@ -216,34 +210,32 @@ static Ref compute_atom(Code *c, const UnitAtom *a) {
     case ATOM_TO_LOOP: return at_place(c, "site_goes_to_loop");
     case ATOM_IN_TRY: return at_place(c, "site_in_try");
     case ATOM_TYPED_SELECT:
-        return binary(c, binaryen.EqInt32(), at_place(c, "site_op"),
+        return binary(c, WASM_OP_I32_EQ, at_place(c, "site_op"),
                       const_i32(&c->b, WASM_OP_TYPED_SELECT));
     }
     return const_i32(&c->b, 0);
 }
 
 /* What is computed once for a function, at the first place that asks: `what` tells which value. */
-static Ref once_a_function(Code *c, const void *what, Ref value, BinaryenType type) {
-    BinaryenModuleRef m = c->b.module;
+static Ref once_a_function(Code *c, const void *what, Ref value, WasmType type) {
+    CodeModule *m = c->b.module;
     uint64_t n = *map_put(
         &c->g->onces, (Str){arena_strndup(c->g->arena, (char *)&what, sizeof what), sizeof what},
         c->g->onces.len, NULL);
     const char *kept = arena_printf(c->g->arena, "once%u", (uint32_t)n);
     const char *func = arena_printf(c->g->arena, "once%u.of", (uint32_t)n);
-    BinaryenType i32 = binaryen.TypeInt32();
-    Ref number = binary(c, binaryen.AddInt32(), place_fid(c), const_i32(&c->b, 1));
-    Ref again = binary(c, binaryen.AddInt32(), place_fid(c), const_i32(&c->b, 1));
-    Ref made[] = {own_set(c, func, i32, again), own_set(c, kept, type, value)};
-    Ref stale = binary(c, binaryen.NeInt32(), own_get(c, func, i32), number);
-    Ref code[] = {
-        binaryen.If(m, stale, binaryen.Block(m, NULL, made, 2, binaryen.TypeNone()), NULL),
-        own_get(c, kept, type)};
-    return binaryen.Block(m, NULL, code, 2, type);
+    WasmType i32 = WASM_I32;
+    Ref number = binary(c, WASM_OP_I32_ADD, place_fid(c), const_i32(&c->b, 1));
+    Ref again = binary(c, WASM_OP_I32_ADD, place_fid(c), const_i32(&c->b, 1));
+    Ref made[] = {own_set(c, func, again), own_set(c, kept, value)};
+    Ref stale = binary(c, WASM_OP_I32_NE, own_get(c, func, i32), number);
+    Ref code[] = {code_if(m, stale, code_block(m, 0, made, 2), NULL), own_get(c, kept, type)};
+    return code_block(m, 0, code, 2);
 }
 
 static void set_atom(Code *c, const UnitAtom *a, uint32_t local, uint32_t first_local, Refs *code) {
     const Unit *u = c->unit;
-    BinaryenModuleRef m = c->b.module;
+    CodeModule *m = c->b.module;
     c->b.variant = a->variant ? a->variant : c->b.variant;
     c->at_end = a->at_end;
     c->event = a->variant ? a->variant->event : (Event){.kind = EVENT_OPCODE, .op = u->op};
@@ -251,25 +243,25 @@ static void set_atom(Code *c, const UnitAtom *a, uint32_t local, uint32_t first_
         c->event.op = u->op;
     Ref value = compute_atom(c, a);
     if (a->once)
-        value = once_a_function(c, a->source, value, binaryen.TypeInt32());
+        value = once_a_function(c, a->source, value, WASM_I32);
     for (uint32_t i = a->ngates; i-- > 0;) {
-        Ref gate = binaryen.LocalGet(m, first_local + a->gates[i].atom, binaryen.TypeInt32());
+        Ref gate = code_get(m, first_local + a->gates[i].atom, WASM_I32);
         value = then(c, a->gates[i].value ? gate : is_zero(c, gate), value);
     }
     if (a->kind == ATOM_CONDITION && a->guard != UNIT_KNOWN)
-        value = then(c, binaryen.LocalGet(m, first_local + a->guard, binaryen.TypeInt32()), value);
+        value = then(c, code_get(m, first_local + a->guard, WASM_I32), value);
     if (u->atoms[0].kind == ATOM_TYPED_SELECT && local != first_local)
-        value = then(c, binaryen.LocalGet(m, first_local, binaryen.TypeInt32()), value);
-    vec_push(code, binaryen.LocalSet(m, local, value));
+        value = then(c, code_get(m, first_local, WASM_I32), value);
+    vec_push(code, code_set(m, local, value));
 }
 
 /* Sets locals to the atoms of the unit; those that others depend on first. Returns the first one.
  */
 static uint32_t set_atoms(Code *c, Refs *code) {
     const Unit *u = c->unit;
-    Vec(BinaryenType) types = {0};
+    Vec(WasmType) types = {0};
     for (uint32_t i = 0; i < u->natoms; i++)
-        vec_push(&types, binaryen.TypeInt32());
+        vec_push(&types, WASM_I32);
     uint32_t first = gen_temps(&c->b, types.at, types.len);
     vec_free(&types);
     for (uint32_t round = 0; round < 2; round++)
@@ -281,14 +273,12 @@ static uint32_t set_atoms(Code *c, Refs *code) {
 
 /* fid and pc as one number, not 0. */
 static Ref place_number(Code *c) {
-    BinaryenModuleRef m = c->b.module;
-    Ref fid =
-        binaryen.Unary(m, binaryen.ExtendUInt32(), binaryen.LocalGet(m, 0, binaryen.TypeInt32()));
-    Ref pc =
-        binaryen.Unary(m, binaryen.ExtendUInt32(), binaryen.LocalGet(m, 1, binaryen.TypeInt32()));
-    Ref high = binary(c, binaryen.ShlInt64(), fid, const_i64(c, 32));
-    Ref number = binary(c, binaryen.OrInt64(), high, pc);
-    return binary(c, binaryen.AddInt64(), number, const_i64(c, 1));
+    CodeModule *m = c->b.module;
+    Ref fid = code_op1(m, WASM_OP_I64_EXTEND_I32_U, code_get(m, 0, WASM_I32));
+    Ref pc = code_op1(m, WASM_OP_I64_EXTEND_I32_U, code_get(m, 1, WASM_I32));
+    Ref high = binary(c, WASM_OP_I64_SHL, fid, const_i64(c, 32));
+    Ref number = binary(c, WASM_OP_I64_OR, high, pc);
+    return binary(c, WASM_OP_I64_ADD, number, const_i64(c, 1));
 }
 
 /* The global with atoms from 64 * word on. */
@@ -299,16 +289,15 @@ static const char *word_name(Gen *g, const Unit *u, uint32_t word) {
 /* Packs the atoms into globals, 64 each. */
 static void set_words(Code *c, uint32_t first, Refs *code) {
     const Unit *u = c->unit;
-    BinaryenModuleRef m = c->b.module;
+    CodeModule *m = c->b.module;
     for (uint32_t word = 0; word * BITS < u->natoms; word++) {
         Ref bits = const_i64(c, 0);
         for (uint32_t i = word * BITS; i < u->natoms && i < (word + 1) * BITS; i++) {
-            Ref bit = binaryen.Unary(m, binaryen.ExtendUInt32(),
-                                     binaryen.LocalGet(m, first + i, binaryen.TypeInt32()));
+            Ref bit = code_op1(m, WASM_OP_I64_EXTEND_I32_U, code_get(m, first + i, WASM_I32));
             Ref by = const_i64(c, i % BITS);
-            bits = binary(c, binaryen.OrInt64(), bits, binary(c, binaryen.ShlInt64(), bit, by));
+            bits = binary(c, WASM_OP_I64_OR, bits, binary(c, WASM_OP_I64_SHL, bit, by));
         }
-        vec_push(code, own_set(c, word_name(c->g, u, word), binaryen.TypeInt64(), bits));
+        vec_push(code, own_set(c, word_name(c->g, u, word), bits));
     }
 }
 
@@ -323,31 +312,29 @@ Ref atoms_update(const Code *from) {
         Refs code = {0};
         callback_begin(&c, from);
         const char *seen = arena_printf(g->arena, "seen%u", number);
-        Ref stale = binary(&c, binaryen.NeInt64(), own_get(&c, seen, binaryen.TypeInt64()),
-                           place_number(&c));
-        vec_push(&code, own_set(&c, seen, binaryen.TypeInt64(), place_number(&c)));
+        Ref stale = binary(&c, WASM_OP_I64_NE, own_get(&c, seen, WASM_I64), place_number(&c));
+        vec_push(&code, own_set(&c, seen, place_number(&c)));
         set_words(&c, set_atoms(&c, &code), &code);
-        Ref body = gen_block_of(&c.b, &code, binaryen.TypeNone());
-        end(&c, name, binaryen.TypeNone(), binaryen.If(c.b.module, stale, body, NULL));
+        Ref body = gen_block_of(&c.b, &code);
+        end(&c, name, WASM_NONE, code_if(c.b.module, stale, body, NULL));
     }
-    Ref args[] = {binaryen.LocalGet(from->b.module, 0, binaryen.TypeInt32()),
-                  binaryen.LocalGet(from->b.module, 1, binaryen.TypeInt32())};
-    return binaryen.Call(from->b.module, name, args, 2, binaryen.TypeNone());
+    Ref args[] = {code_get(from->b.module, 0, WASM_I32), code_get(from->b.module, 1, WASM_I32)};
+    return code_call(from->b.module, name, args, 2, WASM_NONE);
 }
 
 /* Atom bits of a unit that is not split: in a callback the globals, which must be up to date, in a
  * probe a parameter. */
 static Ref word_of(Code *c, uint32_t word) {
-    return c->at_match ? own_get(c, word_name(c->g, c->unit, word), binaryen.TypeInt64())
-                       : ask_callback(c, callback_bits(c, word * BITS), NULL, binaryen.TypeInt64());
+    return c->at_match ? own_get(c, word_name(c->g, c->unit, word), WASM_I64)
+                       : ask_callback(c, callback_bits(c, word * BITS), NULL, WASM_I64);
 }
 
 Ref atom_bit(Code *c, uint32_t atom, bool value) {
-    BinaryenModuleRef m = c->b.module;
+    CodeModule *m = c->b.module;
     Ref by = const_i64(c, atom % BITS);
-    Ref bits = binary(c, binaryen.ShrUInt64(), word_of(c, atom / BITS), by);
-    Ref bit = binary(c, binaryen.AndInt32(), binaryen.Unary(m, binaryen.WrapInt64(), bits),
-                     const_i32(&c->b, 1));
+    Ref bits = binary(c, WASM_OP_I64_SHR_U, word_of(c, atom / BITS), by);
+    Ref bit =
+        binary(c, WASM_OP_I32_AND, code_op1(m, WASM_OP_I32_WRAP_I64, bits), const_i32(&c->b, 1));
     return value ? bit : is_zero(c, bit);
 }
 
@@ -370,8 +357,7 @@ Str callback_bits(Code *from, uint32_t first) {
     Code c;
     callback_begin(&c, from);
     Ref code[] = {atoms_update(&c), word_of(&c, first / BITS)};
-    end(&c, name.ptr, binaryen.TypeInt64(),
-        binaryen.Block(c.b.module, NULL, code, 2, binaryen.TypeInt64()));
+    end(&c, name.ptr, WASM_I64, code_block(c.b.module, 0, code, 2));
     return name;
 }
 
@@ -403,8 +389,8 @@ static Ref may_be(Code *c, const UnitPart *part, const Expr *e, bool value) {
             return x;
         Ref y = may_be(c, part, e->args[1], value);
         if (stays) /* evaluated, whatever the other side, unless it is known */
-            y = binary(c, binaryen.OrInt32(), y, may_be(c, part, e->args[0], decisive));
-        return binary(c, value == decisive ? binaryen.OrInt32() : binaryen.AndInt32(), x, y);
+            y = binary(c, WASM_OP_I32_OR, y, may_be(c, part, e->args[0], decisive));
+        return binary(c, value == decisive ? WASM_OP_I32_OR : WASM_OP_I32_AND, x, y);
     }
     if (e->kind == EXPR_UNARY && e->op == OP_NOT)
         return may_be(c, part, e->args[0], !value);
@@ -424,17 +410,17 @@ static Ref part_holds(Code *c, const UnitPart *part) {
 }
 
 Ref atoms_hold(Code *c) {
-    BinaryenModuleRef m = c->b.module;
+    CodeModule *m = c->b.module;
     Ref any = NULL;
     for (uint32_t i = 0; i < c->residue->nterms; i++) {
         UnitTerm t = c->residue->terms[i];
         if (!t.mask)
             return NULL;
-        Ref bits = own_get(c, word_name(c->g, c->unit, 0), binaryen.TypeInt64());
-        bits = binary(c, binaryen.AndInt32(), binaryen.Unary(m, binaryen.WrapInt64(), bits),
+        Ref bits = own_get(c, word_name(c->g, c->unit, 0), WASM_I64);
+        bits = binary(c, WASM_OP_I32_AND, code_op1(m, WASM_OP_I32_WRAP_I64, bits),
                       const_i32(&c->b, t.mask));
-        Ref holds = binary(c, binaryen.EqInt32(), bits, const_i32(&c->b, t.bits));
-        any = any ? binary(c, binaryen.OrInt32(), any, holds) : holds;
+        Ref holds = binary(c, WASM_OP_I32_EQ, bits, const_i32(&c->b, t.bits));
+        any = any ? binary(c, WASM_OP_I32_OR, any, holds) : holds;
     }
     return any ? any : const_i32(&c->b, 0);
 }
@@ -449,11 +435,10 @@ static const UnitPart *refusing_part(const Code *c, uint32_t *i) {
 /* Says why the monitor cannot be attached, and traps. */
 static Ref refuse(Code *c, const UnitPart *part) {
     uint32_t why = c->g->in->text_at(c->g->in->ctx, str_of(part->why));
-    Ref args[] = {binaryen.LocalGet(c->b.module, 0, binaryen.TypeInt32()),
-                  binaryen.LocalGet(c->b.module, 1, binaryen.TypeInt32()), const_i32(&c->b, why)};
-    Ref code[] = {runtime_call(c, "site_refuse", "iii", "", args),
-                  binaryen.Unreachable(c->b.module)};
-    return binaryen.Block(c->b.module, NULL, code, 2, binaryen.TypeAuto());
+    Ref args[] = {code_get(c->b.module, 0, WASM_I32), code_get(c->b.module, 1, WASM_I32),
+                  const_i32(&c->b, why)};
+    Ref code[] = {runtime_call(c, "site_refuse", "iii", "", args), code_trap(c->b.module)};
+    return code_block(c->b.module, 0, code, 2);
 }
 
 Str callback_predicate(const Code *from) {
@@ -465,7 +450,7 @@ Str callback_predicate(const Code *from) {
     if (c.unit->dynamic) {
         Ref any = const_i32(&c.b, 0);
         for (uint32_t i = 0; i < c.residue->nparts; i++)
-            any = binary(&c, binaryen.OrInt32(), any, part_holds(&c, &c.residue->parts[i]));
+            any = binary(&c, WASM_OP_I32_OR, any, part_holds(&c, &c.residue->parts[i]));
         holds = both(&c, holds, any);
     }
     if (!holds && !refusal) {
@@ -480,7 +465,7 @@ Str callback_predicate(const Code *from) {
         if (c.unit->dynamic)
             when = both(&c, when, part_holds(&c, refusal));
         Ref stop = refuse(&c, refusal);
-        vec_push(&code, when ? binaryen.If(c.b.module, when, stop, NULL) : stop);
+        vec_push(&code, when ? code_if(c.b.module, when, stop, NULL) : stop);
     }
     vec_push(&code, holds ? holds : const_i32(&c.b, 1));
     Buf key = {0};
@@ -488,19 +473,19 @@ Str callback_predicate(const Code *from) {
     buf_u8(&key, 'p');
     key_pointer(&key, c.residue);
     Str name = name_for(c.g, &key, 'p', &made);
-    end(&c, name.ptr, binaryen.TypeInt32(), gen_block_of(&c.b, &code, binaryen.TypeInt32()));
+    end(&c, name.ptr, WASM_I32, gen_block_of(&c.b, &code));
     return name;
 }
 
 /* ---- values ---- */
 
 /* A value that is only there if the current part can happen: in units that are not split. */
-static Ref if_part_holds(Code *c, Ref value, BinaryenType type) {
+static Ref if_part_holds(Code *c, Ref value, WasmType type) {
     if (!c->unit->dynamic)
         return value;
-    Ref code[] = {atoms_update(c),
-                  binaryen.If(c->b.module, part_holds(c, c->part), value, zero_of(c, type))};
-    return binaryen.Block(c->b.module, NULL, code, 2, type);
+    Ref code[] = {atoms_update(c), code_if(c->b.module, part_holds(c, c->part), value,
+                                           code_const(c->b.module, type, 0))};
+    return code_block(c->b.module, 0, code, 2);
 }
 
 /* Equal expressions share one; each '@static' call is one of its own. */
@@ -516,7 +501,7 @@ Str callback_value(Code *from, const Expr *e) {
         return name;
     Code c;
     callback_begin(&c, from);
-    BinaryenType type = gen_type(e->type);
+    WasmType type = gen_type(e->type);
     Ref value = gen_known(&c.b, e);
     if (from->at_end && calls_at_match(e))
         value = once_a_function(&c, e, value, type);
@@ -534,7 +519,7 @@ static Str callback_at_place(Code *from, char letter, const char *function) {
         return name;
     Code c;
     callback_begin(&c, from);
-    end(&c, name.ptr, binaryen.TypeInt32(), at_place(&c, function));
+    end(&c, name.ptr, WASM_I32, at_place(&c, function));
     return name;
 }
 
@@ -568,17 +553,15 @@ static void put_part_start(Code *c, const UnitPart *part, const MonitorRecord *r
     const Variant *v = c->b.variant;
     for (uint32_t i = 0; i < v->probe->nvars; i++) {
         const MonitorField *f = monitor_field(record, part, v->vars[v->probe->vars[i]->index]);
-        uint32_t lent = c->b.lent.len;
         if (f)
             put_initial(c, f, code);
-        gen_free_temps(&c->b, lent);
     }
     if (c->b.variant->starts_dynamic)
         vec_push(code, gen_site_start(&c->b, &c->b.variant->probe->body));
 }
 
 static Ref record_get(Code *c) {
-    return binaryen.LocalGet(c->b.module, (BinaryenIndex)c->record, binaryen.TypeInt32());
+    return code_get(c->b.module, (uint32_t)c->record, WASM_I32);
 }
 
 /* Word n of a record's link. */
@@ -587,20 +570,20 @@ static Ref set_link(Code *c, const MonitorRecord *record, uint32_t n, Ref value)
 }
 
 static Ref link_address(Code *c, const MonitorRecord *record) {
-    return binary(c, binaryen.AddInt32(), record_get(c), const_i32(&c->b, (uint32_t)record->link));
+    return binary(c, WASM_OP_I32_ADD, record_get(c), const_i32(&c->b, (uint32_t)record->link));
 }
 
 /* Puts the record after the others in the list of those that have something to do at the end. */
 static void put_link(Code *c, const MonitorRecord *record, Refs *code) {
-    BinaryenModuleRef m = c->b.module;
-    BinaryenType i32 = binaryen.TypeInt32();
+    CodeModule *m = c->b.module;
+    WasmType i32 = WASM_I32;
     vec_push(code, set_link(c, record, 1, place_fid(c)));
     vec_push(code, set_link(c, record, 2, place_pc(c)));
     vec_push(code, set_link(c, record, 3, const_i32(&c->b, ends_add(c, record))));
     Ref append = gen_store_word(&c->b, own_get(c, "last", i32), 0, link_address(c, record));
-    Ref alone = own_set(c, "first", i32, link_address(c, record));
-    vec_push(code, binaryen.If(m, own_get(c, "last", i32), append, alone));
-    vec_push(code, own_set(c, "last", i32, link_address(c, record)));
+    Ref alone = own_set(c, "first", link_address(c, record));
+    vec_push(code, code_if(m, own_get(c, "last", i32), append, alone));
+    vec_push(code, own_set(c, "last", link_address(c, record)));
 }
 
 /* What is done once for a record. A record for all exits of a function is asked for at each of
@@ -608,11 +591,11 @@ static void put_link(Code *c, const MonitorRecord *record, Refs *code) {
 static Ref start_once(Code *c, const MonitorRecord *record, Refs *start) {
     if (record->link >= 0)
         put_link(c, record, start);
-    Ref code = gen_block_of(&c->b, start, binaryen.TypeNone());
+    Ref code = gen_block_of(&c->b, start);
     if (!c->at_end)
         return code;
-    Ref pc = binaryen.LocalGet(c->b.module, 1, binaryen.TypeInt32());
-    return binaryen.If(c->b.module, binary(c, binaryen.EqInt32(), pc, place_pc(c)), code, NULL);
+    Ref pc = code_get(c->b.module, 1, WASM_I32);
+    return code_if(c->b.module, binary(c, WASM_OP_I32_EQ, pc, place_pc(c)), code, NULL);
 }
 
 /* Records that parts have of their own belong to several residues: what is done for one may depend
@@ -636,12 +619,12 @@ Str callback_record(Code *from, const MonitorRecord *record) {
     Code c;
     Refs code = {0}, start = {0};
     callback_begin(&c, from);
-    BinaryenModuleRef m = c.b.module;
-    BinaryenType i32 = binaryen.TypeInt32();
+    CodeModule *m = c.b.module;
+    WasmType i32 = WASM_I32;
     c.record = gen_temp(&c.b, i32);
     Ref args[] = {const_i32(&c.b, record->class_at), place_fid(&c), place_pc(&c)};
-    vec_push(&code, binaryen.LocalSet(m, (BinaryenIndex)c.record,
-                                      runtime_call(&c, "rows_site", "iii", "i", args)));
+    vec_push(&code,
+             code_set(m, (uint32_t)c.record, runtime_call(&c, "rows_site", "iii", "i", args)));
     const UnitPart *only =
         from->part && code_record(from) != from->g->in->records[from->number] ? from->part : NULL;
     for (uint32_t i = 0; i < c.residue->nparts; i++) {
@@ -653,8 +636,8 @@ Str callback_record(Code *from, const MonitorRecord *record) {
     c.at_end = only && only->at_end;
     if (start.len || record->link >= 0)
         vec_push(&code, start_once(&c, record, &start));
-    vec_push(&code, binaryen.LocalGet(m, (BinaryenIndex)c.record, i32));
-    Ref body = gen_block_of(&c.b, &code, i32);
+    vec_push(&code, code_get(m, (uint32_t)c.record, i32));
+    Ref body = gen_block_of(&c.b, &code);
     end(&c, name.ptr, i32, only ? if_part_holds(&c, body, i32) : body);
     return name;
 }
@@ -672,7 +655,7 @@ uint32_t ends_add(Code *c, const MonitorRecord *record) {
 static void build_end(Gen *g, const End *e, const char *name) {
     Code c;
     Refs code = {0};
-    BinaryenType i32 = binaryen.TypeInt32();
+    WasmType i32 = WASM_I32;
     Code from = {.g = g, .unit = e->unit, .residue = e->residue, .number = e->number};
     static const Variant none;
     from.b.variant = &none;
@@ -689,15 +672,15 @@ static void build_end(Gen *g, const End *e, const char *name) {
         if (calls)
             vec_push(&code, calls);
     }
-    BinaryenType params[] = {i32, i32, i32};
-    Ref body = gen_block_of(&c.b, &code, binaryen.TypeNone());
-    scratch_add(&g->x, &c.b, name, binaryen.TypeCreate(params, 3), binaryen.TypeNone(), body);
+    WasmType params[] = {i32, i32, i32};
+    Ref body = gen_block_of(&c.b, &code);
+    scratch_add(&g->x, &c.b, name, params, WASM_NONE, body);
 }
 
 /* Goes through the list of links. */
 void ends_put(Gen *g, Code *c, Refs *code) {
-    BinaryenModuleRef m = c->b.module;
-    BinaryenType i32 = binaryen.TypeInt32();
+    CodeModule *m = c->b.module;
+    WasmType i32 = WASM_I32;
     if (!g->ends.len)
         return;
     uint32_t link = gen_temp(&c->b, i32);
@@ -706,20 +689,18 @@ void ends_put(Gen *g, Code *c, Refs *code) {
         const End *e = &g->ends.at[i];
         char *name = arena_printf(g->arena, "end%u", i);
         build_end(g, e, name);
-        Ref args[] = {gen_load_word(&c->b, binaryen.LocalGet(m, link, i32), 4),
-                      gen_load_word(&c->b, binaryen.LocalGet(m, link, i32), 8),
-                      binary(c, binaryen.SubInt32(), binaryen.LocalGet(m, link, i32),
+        Ref args[] = {gen_load_word(&c->b, code_get(m, link, i32), 4),
+                      gen_load_word(&c->b, code_get(m, link, i32), 8),
+                      binary(c, WASM_OP_I32_SUB, code_get(m, link, i32),
                              const_i32(&c->b, (uint32_t)e->record->link))};
-        Ref is =
-            binary(c, binaryen.EqInt32(), gen_load_word(&c->b, binaryen.LocalGet(m, link, i32), 12),
-                   const_i32(&c->b, i));
-        vec_push(&loop,
-                 binaryen.If(m, is, binaryen.Call(m, name, args, 3, binaryen.TypeNone()), NULL));
+        Ref is = binary(c, WASM_OP_I32_EQ, gen_load_word(&c->b, code_get(m, link, i32), 12),
+                        const_i32(&c->b, i));
+        vec_push(&loop, code_if(m, is, code_call(m, name, args, 3, WASM_NONE), NULL));
     }
-    vec_push(&loop,
-             binaryen.LocalSet(m, link, gen_load_word(&c->b, binaryen.LocalGet(m, link, i32), 0)));
-    vec_push(&loop, binaryen.Break(m, "links", binaryen.LocalGet(m, link, i32), NULL));
-    Ref all = binaryen.Loop(m, "links", gen_block_of(&c->b, &loop, binaryen.TypeNone()));
-    vec_push(code, binaryen.LocalSet(m, link, own_get(c, "first", i32)));
-    vec_push(code, binaryen.If(m, binaryen.LocalGet(m, link, i32), all, NULL));
+    vec_push(&loop, code_set(m, link, gen_load_word(&c->b, code_get(m, link, i32), 0)));
+    uint32_t links = code_label(m);
+    vec_push(&loop, code_branch(m, links, code_get(m, link, i32)));
+    Ref all = code_loop(m, links, gen_block_of(&c->b, &loop));
+    vec_push(code, code_set(m, link, own_get(c, "first", i32)));
+    vec_push(code, code_if(m, code_get(m, link, i32), all, NULL));
 }

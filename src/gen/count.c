@@ -33,15 +33,15 @@ static const Sum *sum_of(const Code *c, const Addition *a) {
 /* As addition_amount of counter.h: a number that is added to a variable, modulo 2^64; the value of
  * an unshared flag. */
 static Ref addition(Code *c, const Addition *a) {
-    BinaryenModuleRef m = c->b.module;
+    CodeModule *m = c->b.module;
     const Sum *sum = sum_of(c, a);
     Value v = {.bits = 1};
     if (!a->by || (sum->flag && !sum->of_sites) || known_value(c->event, a->by, &v))
         return const_i64(c, a->minus ? 0 - v.bits : v.bits);
     Ref by = gen_known(&c->b, a->by);
-    if (gen_type(a->by->type) == binaryen.TypeInt32())
-        by = binaryen.Unary(m, binaryen.ExtendSInt32(), by);
-    return a->minus ? binary(c, binaryen.SubInt64(), const_i64(c, 0), by) : by;
+    if (gen_type(a->by->type) == WASM_I32)
+        by = code_op1(m, WASM_OP_I64_EXTEND_I32_S, by);
+    return a->minus ? binary(c, WASM_OP_I64_SUB, const_i64(c, 0), by) : by;
 }
 
 /* All that a counter adds to a variable, from its first addition on. */
@@ -50,7 +50,7 @@ static Ref additions(Code *c, const Addition *first) {
     bool flag = sum_of(c, first)->flag;
     Ref sum = addition(c, first);
     for (const Addition *a = first; (a = counters_next(counters, a));)
-        sum = flag ? addition(c, a) : binary(c, binaryen.AddInt64(), sum, addition(c, a));
+        sum = flag ? addition(c, a) : binary(c, WASM_OP_I64_ADD, sum, addition(c, a));
     return sum;
 }
 
@@ -90,8 +90,8 @@ static void put_additions(Code *c, Refs *code) {
             continue;
         }
         int64_t offset = field_of(c, var);
-        Ref record = binaryen.LocalGet(c->b.module, (BinaryenIndex)c->record, binaryen.TypeInt32());
-        Ref slot = binary(c, binaryen.AddInt32(), record, const_i32(&c->b, (uint32_t)offset));
+        Ref record = code_get(c->b.module, (uint32_t)c->record, WASM_I32);
+        Ref slot = binary(c, WASM_OP_I32_ADD, record, const_i32(&c->b, (uint32_t)offset));
         vec_push(code, runtime_call(c, "site_count_row", "ili", "", (Ref[]){slot, amount, how}));
     }
 }
@@ -100,8 +100,7 @@ static void put_additions(Code *c, Refs *code) {
 static Ref record_of(Code *c, const MonitorRecord *record) {
     Ref place[] = {place_fid(c), place_pc(c)};
     if (c->b.variant->starts_dynamic || record->link >= 0)
-        return binaryen.Call(c->b.module, callback_record(c, record).ptr, place, 2,
-                             binaryen.TypeInt32());
+        return code_call(c->b.module, callback_record(c, record).ptr, place, 2, WASM_I32);
     Ref args[] = {const_i32(&c->b, record->class_at), place[0], place[1]};
     return runtime_call(c, "rows_site", "iii", "i", args);
 }
@@ -117,14 +116,13 @@ static Ref put_residue(Code *c) {
         code_part(c, part);
         const MonitorRecord *record = code_record(c);
         if (record && record != last) {
-            c->record = gen_temp(&c->b, binaryen.TypeInt32());
-            vec_push(&code, binaryen.LocalSet(c->b.module, (BinaryenIndex)c->record,
-                                              record_of(c, record)));
+            c->record = gen_temp(&c->b, WASM_I32);
+            vec_push(&code, code_set(c->b.module, (uint32_t)c->record, record_of(c, record)));
             last = record;
         }
         put_additions(c, &code);
     }
-    return gen_block_of(&c->b, &code, binaryen.TypeNone());
+    return gen_block_of(&c->b, &code);
 }
 
 /* What a unit counts; NULL = nothing. */
@@ -139,9 +137,9 @@ static Ref put_unit(Code *c, uint32_t first_number) {
         if (holds && !code.len)
             vec_push(&code, atoms_update(c));
         Ref body = put_residue(c);
-        vec_push(&code, holds ? binaryen.If(c->b.module, holds, body, NULL) : body);
+        vec_push(&code, holds ? code_if(c->b.module, holds, body, NULL) : body);
     }
-    return code.len ? gen_block_of(&c->b, &code, binaryen.TypeNone()) : NULL;
+    return code.len ? gen_block_of(&c->b, &code) : NULL;
 }
 
 /* ---- the walk ---- */
@@ -168,14 +166,14 @@ typedef struct Case {
 /* The code of one of the cases, which are in order of `op`, found by binary search: interpreters,
  * which run this too, would step through the hundreds of blocks of a br_table. */
 static Ref choose(Code *c, const Case *cases, uint32_t n) {
-    BinaryenModuleRef m = c->b.module;
-    Ref op = binaryen.LocalGet(m, MATCH_OP, binaryen.TypeInt32());
+    CodeModule *m = c->b.module;
+    Ref op = code_get(m, MATCH_OP, WASM_I32);
     if (n == 1)
-        return binaryen.If(m, binary(c, binaryen.EqInt32(), op, const_i32(&c->b, cases->op)),
-                           cases->code, NULL);
+        return code_if(m, binary(c, WASM_OP_I32_EQ, op, const_i32(&c->b, cases->op)), cases->code,
+                       NULL);
     uint32_t half = n / 2;
-    Ref below = binary(c, binaryen.LtUInt32(), op, const_i32(&c->b, cases[half].op));
-    return binaryen.If(m, below, choose(c, cases, half), choose(c, cases + half, n - half));
+    Ref below = binary(c, WASM_OP_I32_LT_U, op, const_i32(&c->b, cases[half].op));
+    return code_if(m, below, choose(c, cases, half), choose(c, cases + half, n - half));
 }
 
 static bool build_match(Gen *g) {
@@ -194,35 +192,35 @@ static bool build_match(Gen *g) {
         if (by_op[op])
             vec_push(&cases, ((Case){op, by_op[op]}));
     bool any = cases.len > 0;
-    BinaryenType params[] = {binaryen.TypeInt32(), binaryen.TypeInt32(), binaryen.TypeInt32()};
-    scratch_add(&g->x, &c.b, match, binaryen.TypeCreate(params, MATCH_PARAMS), binaryen.TypeNone(),
-                any ? choose(&c, cases.at, cases.len) : binaryen.Nop(c.b.module));
+    WasmType params[] = {WASM_I32, WASM_I32, WASM_I32};
+    scratch_add(&g->x, &c.b, match, params, WASM_NONE,
+                any ? choose(&c, cases.at, cases.len) : code_nop(c.b.module));
     vec_free(&cases);
     return any;
 }
 
 static Ref match_call(Code *c, Ref pc, Ref op) {
     Ref args[] = {place_fid(c), pc, op};
-    return binaryen.Call(c->b.module, match, args, MATCH_PARAMS, binaryen.TypeNone());
+    return code_call(c->b.module, match, args, MATCH_PARAMS, WASM_NONE);
 }
 
 /* Walks through the function if it is another one than before. */
 static Ref walk(Code *c, Places p) {
-    BinaryenModuleRef m = c->b.module;
-    BinaryenType i32 = binaryen.TypeInt32();
-    uint32_t op = gen_temp(&c->b, i32);
-    Ref next = binaryen.LocalTee(m, op, runtime_call(c, "site_count_next", "", "i", NULL), i32);
-    Ref more = binary(c, binaryen.NeInt32(), next, const_i32(&c->b, UINT32_MAX));
-    Ref step[] = {match_call(c, runtime_call(c, "site_count_pc", "", "i", NULL),
-                             binaryen.LocalGet(m, op, i32)),
-                  binaryen.Break(m, "next", NULL, NULL)};
-    Ref rest = binaryen.If(m, more, binaryen.Block(m, NULL, step, 2, binaryen.TypeAuto()), NULL);
+    CodeModule *m = c->b.module;
+    WasmType i32 = WASM_I32;
+    uint32_t op = gen_temp(&c->b, i32), again = code_label(m);
+    Ref next = code_tee(m, op, runtime_call(c, "site_count_next", "", "i", NULL));
+    Ref more = binary(c, WASM_OP_I32_NE, next, const_i32(&c->b, UINT32_MAX));
+    Ref step[] = {
+        match_call(c, runtime_call(c, "site_count_pc", "", "i", NULL), code_get(m, op, i32)),
+        code_branch(m, again, NULL)};
+    Ref rest = code_if(m, more, code_block(m, 0, step, 2), NULL);
     Ref all[] = {match_call(c, const_i32(&c->b, 0), const_i32(&c->b, WASM_OP_COUNT)),
-                 binaryen.Loop(m, "next", rest), runtime_call(c, "site_count_close", "", "", NULL)};
+                 code_loop(m, again, rest), runtime_call(c, "site_count_close", "", "", NULL)};
     Ref args[] = {place_fid(c), const_i32(&c->b, p.busy), const_i32(&c->b, p.traps),
                   const_i32(&c->b, p.how)};
-    return binaryen.If(m, runtime_call(c, "site_count_begin", "iiii", "i", args),
-                       binaryen.Block(m, NULL, all, 3, binaryen.TypeNone()), NULL);
+    return code_if(m, runtime_call(c, "site_count_begin", "iiii", "i", args),
+                   code_block(m, 0, all, 3), NULL);
 }
 
 static uint32_t put_bits(Gen *g, const uint8_t *bits) {
@@ -266,9 +264,8 @@ static void build_predicate(Gen *g, const char *name, const char *runtime, Place
     begin(&c, g);
     Ref code[2] = {walk(&c, p)};
     code[1] = runtime_call(&c, runtime, "i", "i", (Ref[]){place_pc(&c)});
-    BinaryenType params[] = {binaryen.TypeInt32(), binaryen.TypeInt32()};
-    scratch_add(&g->x, &c.b, name, binaryen.TypeCreate(params, 2), binaryen.TypeInt32(),
-                binaryen.Block(c.b.module, NULL, code, 2, binaryen.TypeInt32()));
+    WasmType params[] = {WASM_I32, WASM_I32};
+    scratch_add(&g->x, &c.b, name, params, WASM_I32, code_block(c.b.module, 0, code, 2));
     vec_push(&g->out->callbacks, str_of(name));
 }
 
@@ -278,19 +275,18 @@ static void build_counter(Gen *g, const char *name, WasmOp op) {
     const Type *count = &type_scalar[TYPE_I64];
     Code c;
     code_begin(&c, g, &none);
-    BinaryenModuleRef m = c.b.module;
-    BinaryenType i32 = binaryen.TypeInt32(), params[] = {i32, i32};
+    CodeModule *m = c.b.module;
+    WasmType i32 = WASM_I32, params[] = {i32, i32};
     c.b.nparams = op == WASM_OP_COUNT ? 1 : 2;
     Ref by = const_i64(&c, 1);
     if (op != WASM_OP_COUNT) {
-        Ref arg = is_zero(&c, binaryen.LocalGet(m, 1, i32));
-        by = binaryen.Unary(m, binaryen.ExtendUInt32(), op == WASM_OP_IF ? is_zero(&c, arg) : arg);
+        Ref arg = is_zero(&c, code_get(m, 1, i32));
+        by = code_op1(m, WASM_OP_I64_EXTEND_I32_U, op == WASM_OP_IF ? is_zero(&c, arg) : arg);
     }
-    Ref now = gen_load_leaf(&c.b, count, binaryen.LocalGet(m, 0, i32), 0);
-    Ref body = gen_store_leaf(&c.b, count, binaryen.LocalGet(m, 0, i32), 0,
-                              binary(&c, binaryen.AddInt64(), now, by));
-    scratch_add(&g->x, &c.b, name, binaryen.TypeCreate(params, c.b.nparams), binaryen.TypeNone(),
-                body);
+    Ref now = gen_load_leaf(&c.b, count, code_get(m, 0, i32), 0);
+    Ref body =
+        gen_store_leaf(&c.b, count, code_get(m, 0, i32), 0, binary(&c, WASM_OP_I64_ADD, now, by));
+    scratch_add(&g->x, &c.b, name, params, WASM_NONE, body);
 }
 
 static void add_rule(Gen *g, const char *function, const char *at, MonitorEvent event, WasmOp op) {
@@ -346,29 +342,27 @@ void count_build(Gen *g) {
 
 void count_finish(Code *c, Refs *code) {
     Gen *g = c->g;
-    BinaryenModuleRef m = c->b.module;
-    BinaryenType i32 = binaryen.TypeInt32();
+    CodeModule *m = c->b.module;
+    WasmType i32 = WASM_I32;
     if (!g->counts)
         return;
     uint32_t totals = gen_temp(&c->b, i32);
     Ref n = const_i32(&c->b, g->sums.len);
-    vec_push(code,
-             binaryen.LocalSet(m, totals, runtime_call(c, "site_count_finish", "i", "i", &n)));
+    vec_push(code, code_set(m, totals, runtime_call(c, "site_count_finish", "i", "i", &n)));
     for (uint32_t i = 0; i < g->sums.len; i++) {
         uint32_t var = g->sums.at[i];
         const Sum *sum = &g->in->units->counters->sums.at[var];
-        BinaryenType type = gen_type(sum->type);
-        bool wide = type == binaryen.TypeInt64();
-        Ref by =
-            gen_load_leaf(&c->b, &type_scalar[TYPE_I64], binaryen.LocalGet(m, totals, i32), 8 * i);
+        WasmType type = gen_type(sum->type);
+        bool wide = type == WASM_I64;
+        Ref by = gen_load_leaf(&c->b, &type_scalar[TYPE_I64], code_get(m, totals, i32), 8 * i);
         Ref now = c->b.ops->get(&c->b, HOLE_VAR, var * HOLE_LEAVES, type), value;
         if (sum->flag) {
             Value to = {.kind = sum->type->kind, .bits = sum->to};
-            Ref never = binaryen.Unary(m, binaryen.EqZInt64(), by);
-            value = binaryen.Select(m, never, now, gen_number(&c->b, sum->type, to), type);
+            Ref never = code_op1(m, WASM_OP_I64_EQZ, by);
+            value = code_select(m, never, now, gen_number(&c->b, sum->type, to));
         } else {
-            by = wide ? by : binaryen.Unary(m, binaryen.WrapInt64(), by);
-            value = binary(c, wide ? binaryen.AddInt64() : binaryen.AddInt32(), now, by);
+            by = wide ? by : code_op1(m, WASM_OP_I32_WRAP_I64, by);
+            value = binary(c, wide ? WASM_OP_I64_ADD : WASM_OP_I32_ADD, now, by);
         }
         vec_push(code, hole_set(&c->b, HOLE_VAR, var * HOLE_LEAVES, type, value));
     }

@@ -18,7 +18,7 @@ static uint32_t hole(const Expr *e, uint32_t leaf) {
 }
 
 static Ref address(Body *b, const Expr *e) {
-    return hole_get(b, HOLE_ELEMENT_ADDR, e->slot - 1, binaryen.TypeInt32());
+    return hole_get(b, HOLE_ELEMENT_ADDR, e->slot - 1, WASM_I32);
 }
 
 static Ref get(Body *b, const Expr *e, uint32_t leaf) {
@@ -34,10 +34,10 @@ static Ref set(Body *b, const Expr *e, uint32_t leaf, const Type *t, Ref value) 
         uint32_t place = leaf == HOLE_MARK ? map_of(b, e)->leaves : leaf;
         return gen_store_leaf(b, t, address(b, e), place * LEAF, value);
     }
-    BinaryenType type = gen_type(t);
+    WasmType type = gen_type(t);
     Refs args = {0};
     vec_push(&args, value);
-    Ref r = hole_call(b, HOLE_ELEMENT_SET, hole(e, leaf), &args, &type, binaryen.TypeNone());
+    Ref r = hole_call(b, HOLE_ELEMENT_SET, hole(e, leaf), &args, &type, WASM_NONE);
     vec_free(&args);
     return r;
 }
@@ -47,7 +47,7 @@ static Ref set(Body *b, const Expr *e, uint32_t leaf, const Type *t, Ref value) 
 static Ref get_mark(Body *b, const Expr *e) {
     if (b->options->cells_in_memory)
         return gen_load_leaf(b, &type_scalar[TYPE_U32], address(b, e), map_of(b, e)->leaves * LEAF);
-    return hole_call(b, HOLE_ELEMENT, hole(e, HOLE_MARK), NULL, NULL, binaryen.TypeInt32());
+    return hole_call(b, HOLE_ELEMENT, hole(e, HOLE_MARK), NULL, NULL, WASM_I32);
 }
 
 /* Whether the element exists, as a condition. */
@@ -58,9 +58,9 @@ static Ref is_there(Body *b, const Expr *e) {
         if (!m->counts[i])
             continue;
         const Type *t = type_leaf(e->var->type->value, i);
-        BinaryenOp differs = type_wasm(t) == WASM_I64 ? binaryen.NeInt64() : binaryen.NeInt32();
-        Ref counted = binaryen.Binary(b->module, differs, get(b, e, i), gen_zero(b, t));
-        any = any ? binaryen.Binary(b->module, binaryen.OrInt32(), any, counted) : counted;
+        WasmOp differs = type_wasm(t) == WASM_I64 ? WASM_OP_I64_NE : WASM_OP_I32_NE;
+        Ref counted = code_op2(b->module, differs, get(b, e, i), gen_zero(b, t));
+        any = any ? code_op2(b->module, WASM_OP_I32_OR, any, counted) : counted;
     }
     return any ? any : const_i32(b, 0);
 }
@@ -80,10 +80,9 @@ void gen_cell_leaves(Body *b, const Expr *e, Refs *out) {
     if (!n || e->present || e->var->type->value->kind != TYPE_TUPLE)
         return;
     /* a tuple that is not there cannot be read */
-    Ref missing = binaryen.Unary(b->module, binaryen.EqZInt32(), is_there(b, e));
-    Ref both[] = {binaryen.If(b->module, missing, gen_missing(b), NULL), out->at[out->len - n]};
-    out->at[out->len - n] =
-        binaryen.Block(b->module, NULL, both, 2, gen_type(type_leaf(e->type, 0)));
+    Ref missing = code_op1(b->module, WASM_OP_I32_EQZ, is_there(b, e));
+    Ref both[] = {code_if(b->module, missing, gen_missing(b), NULL), out->at[out->len - n]};
+    out->at[out->len - n] = code_block(b->module, 0, both, 2);
 }
 
 void gen_cell_set(Body *b, const Expr *target, const Refs *leaves, Refs *code) {
@@ -99,7 +98,7 @@ Ref gen_cell_step(Body *b, const Expr *target, Op op) {
     vec_push(&code, set(b, target, leaf, target->type,
                         gen_stepped(b, target->type, op, get(b, target, leaf))));
     put_mark(b, target, &code);
-    return gen_block_of(b, &code, binaryen.TypeNone());
+    return gen_block_of(b, &code);
 }
 
 /* ---- elements that are counted in arrays (storage/tally.h) ---- */
@@ -117,32 +116,30 @@ static bool is_long(const Type *t) {
 
 /* The address of the element's words, to a local. */
 static Ref place(Body *b, const Expr *e, const MapTally *t, uint32_t var, uint32_t at) {
-    BinaryenModuleRef m = b->module;
+    CodeModule *m = b->module;
     Ref key = gen_expr(b, e->args[0]);
     if (is_long(e->args[0]->type))
-        key = binaryen.Unary(m, binaryen.WrapInt64(), key);
-    Ref offset = binaryen.Binary(m, binaryen.ShlInt32(), key, const_i32(b, t->marked ? 4 : 3));
-    Ref address = binaryen.Binary(m, binaryen.AddInt32(), offset,
-                                  hole_get(b, HOLE_TALLY, var, binaryen.TypeInt32()));
-    return binaryen.LocalSet(m, at, address);
+        key = code_op1(m, WASM_OP_I32_WRAP_I64, key);
+    Ref offset = code_op2(m, WASM_OP_I32_SHL, key, const_i32(b, t->marked ? 4 : 3));
+    Ref address = code_op2(m, WASM_OP_I32_ADD, offset, hole_get(b, HOLE_TALLY, var, WASM_I32));
+    return code_set(m, at, address);
 }
 
 /* Adds an i64, NULL = 1, or subtracts it. */
 static Ref add(Body *b, const Expr *e, Op op, Ref amount) {
-    BinaryenModuleRef m = b->module;
-    BinaryenType i32 = binaryen.TypeInt32();
+    CodeModule *m = b->module;
+    WasmType i32 = WASM_I32;
     uint32_t var = plan_var_id(b->plan, b->variant, e->var), at = gen_temp(b, i32);
     const MapTally *t = &b->plan->tallies[var];
-    Ref old = gen_load_leaf(b, word, binaryen.LocalGet(m, at, i32), 0);
-    BinaryenOp adds = op == OP_ADD ? binaryen.AddInt64() : binaryen.SubInt64();
-    Ref sum = amount ? binaryen.Binary(m, adds, old, amount) : gen_stepped(b, word, op, old);
+    Ref old = gen_load_leaf(b, word, code_get(m, at, i32), 0);
+    WasmOp adds = op == OP_ADD ? WASM_OP_I64_ADD : WASM_OP_I64_SUB;
+    Ref sum = amount ? code_op2(m, adds, old, amount) : gen_stepped(b, word, op, old);
     Refs code = {0};
     vec_push(&code, place(b, e, t, var, at));
-    vec_push(&code, gen_store_leaf(b, word, binaryen.LocalGet(m, at, i32), 0, sum));
+    vec_push(&code, gen_store_leaf(b, word, code_get(m, at, i32), 0, sum));
     if (t->marked)
-        vec_push(&code, gen_store_leaf(b, word, binaryen.LocalGet(m, at, i32), LEAF,
-                                       binaryen.Const(m, binaryen.LiteralInt64(1))));
-    return gen_block_of(b, &code, binaryen.TypeNone());
+        vec_push(&code, gen_store_leaf(b, word, code_get(m, at, i32), LEAF, code_i64(m, 1)));
+    return gen_block_of(b, &code);
 }
 
 Ref gen_tally_step(Body *b, const Expr *target, Op op) {
@@ -152,6 +149,6 @@ Ref gen_tally_step(Body *b, const Expr *target, Op op) {
 Ref gen_tally_add(Body *b, const Expr *target, Op op, const Expr *amount) {
     Ref value = gen_expr(b, amount);
     if (!is_long(amount->type))
-        value = binaryen.Unary(b->module, binaryen.ExtendUInt32(), value);
+        value = code_op1(b->module, WASM_OP_I64_EXTEND_I32_U, value);
     return add(b, target, op, value);
 }

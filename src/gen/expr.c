@@ -9,6 +9,7 @@
 
 #include "unit/known.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 const HelperInfo helper_infos[HELPER_COUNT] = {
@@ -17,13 +18,13 @@ const HelperInfo helper_infos[HELPER_COUNT] = {
 #include "library/builtin.h"
 };
 
-BinaryenType gen_type(const Type *t) {
+WasmType gen_type(const Type *t) {
     switch (type_wasm(t)) {
-    case WASM_FUNCREF: return binaryen.TypeFuncref();
-    case WASM_I64: return binaryen.TypeInt64();
-    case WASM_F32: return binaryen.TypeFloat32();
-    case WASM_F64: return binaryen.TypeFloat64();
-    default: return binaryen.TypeInt32();
+    case WASM_FUNCREF: return WASM_FUNCREF;
+    case WASM_I64: return WASM_I64;
+    case WASM_F32: return WASM_F32;
+    case WASM_F64: return WASM_F64;
+    default: return WASM_I32;
     }
 }
 
@@ -33,25 +34,25 @@ static const char hole_letters[] =
     "karlvmtpehfwnzcbgsi8uoyqjd012345679BxACD"; /* in the order of HoleKind */
 _Static_assert(sizeof hole_letters == HOLE_KINDS + 1, "a letter for each kind of hole");
 
-char gen_type_letter(BinaryenType type) {
-    return type == binaryen.TypeInt64()     ? 'l'
-           : type == binaryen.TypeFloat32() ? 'f'
-           : type == binaryen.TypeFloat64() ? 'd'
-           : type == binaryen.TypeFuncref() ? 'r'
-                                            : 'i';
+char gen_type_letter(WasmType type) {
+    return type == WASM_I64       ? 'l'
+           : type == WASM_F32     ? 'f'
+           : type == WASM_F64     ? 'd'
+           : type == WASM_FUNCREF ? 'r'
+                                  : 'i';
 }
 
-BinaryenType gen_letter_type(char letter) {
+WasmType gen_letter_type(char letter) {
     switch (letter) {
-    case 0: return binaryen.TypeNone();
-    case 'l': return binaryen.TypeInt64();
-    case 'f': return binaryen.TypeFloat32();
-    case 'd': return binaryen.TypeFloat64();
-    default: return binaryen.TypeInt32();
+    case 0: return WASM_NONE;
+    case 'l': return WASM_I64;
+    case 'f': return WASM_F32;
+    case 'd': return WASM_F64;
+    default: return WASM_I32;
     }
 }
 
-void hole_name(char name[32], HoleKind kind, uint32_t n, BinaryenType type) {
+void hole_name(char name[32], HoleKind kind, uint32_t n, WasmType type) {
     snprintf(name, 32, "%c%u%c", hole_letters[kind], n, gen_type_letter(type));
 }
 
@@ -71,58 +72,46 @@ bool hole_parse(Str name, Hole *out) {
     return true;
 }
 
-/* Declares the hole's import on first use. Every import is mutable but those that can only be read.
- */
-static void declare(Body *b, const char *name, HoleKind kind, BinaryenType type) {
-    bool added;
-    map_put(b->imports, str_of(name), 0, &added);
-    bool mutable = kind == HOLE_ARG || kind == HOLE_RESULT || kind == HOLE_LOCAL ||
-                   kind == HOLE_VAR ||
-                   (kind >= HOLE_PAGES && kind != HOLE_TEXT && kind != HOLE_ELEMENT_ADDR &&
-                    kind != HOLE_PAGE && kind != HOLE_TALLY);
-    if (added)
-        binaryen.AddGlobalImport(b->module, name, "hole", name, type, mutable);
+/* Whether calls may change its value. */
+static bool is_mutable(HoleKind kind) {
+    return kind == HOLE_ARG || kind == HOLE_RESULT || kind == HOLE_LOCAL || kind == HOLE_VAR ||
+           (kind >= HOLE_PAGES && kind != HOLE_TEXT && kind != HOLE_ELEMENT_ADDR &&
+            kind != HOLE_PAGE && kind != HOLE_TALLY);
 }
 
-Ref hole_get(Body *b, HoleKind kind, uint32_t n, BinaryenType type) {
+Ref hole_get(Body *b, HoleKind kind, uint32_t n, WasmType type) {
     if (b->ops)
         return b->ops->get(b, kind, n, type);
     char name[32];
     hole_name(name, kind, n, type);
-    declare(b, name, kind, type);
-    return binaryen.GlobalGet(b->module, name, type);
+    code_name(b->module, name, type, is_mutable(kind));
+    return code_global(b->module, name, type);
 }
 
-Ref hole_set(Body *b, HoleKind kind, uint32_t n, BinaryenType type, Ref value) {
+Ref hole_set(Body *b, HoleKind kind, uint32_t n, WasmType type, Ref value) {
     if (b->ops)
         return b->ops->set(b, kind, n, type, value);
     char name[32];
     hole_name(name, kind, n, type);
-    declare(b, name, kind, type);
-    return binaryen.GlobalSet(b->module, name, value);
+    code_name(b->module, name, type, is_mutable(kind));
+    return code_set_global(b->module, name, value);
 }
 
-Ref hole_call(Body *b, HoleKind kind, uint32_t n, const Refs *args, const BinaryenType *params,
-              BinaryenType result) {
+Ref hole_call(Body *b, HoleKind kind, uint32_t n, const Refs *args, const WasmType *params,
+              WasmType result) {
     if (b->ops)
         return b->ops->call(b, kind, n, args, params, result);
     char name[32];
-    bool added;
     uint32_t nargs = args ? args->len : 0;
-    bool gives = result != binaryen.TypeNone();
-    hole_name(name, kind, n, gives || !nargs ? result : params[0]);
-    map_put(b->imports, str_of(name), 0, &added);
-    if (added)
-        binaryen.AddFunctionImport(b->module, name, "hole", name,
-                                   binaryen.TypeCreate((BinaryenType *)params, nargs), result);
-    return binaryen.Call(b->module, name, args ? args->at : NULL, nargs, result);
+    hole_name(name, kind, n, result != WASM_NONE || !nargs ? result : params[0]);
+    return code_call(b->module, name, args ? args->at : NULL, nargs, result);
 }
 
 enum { HELPER_MAX_PARAMS = 8 };
 
 Ref helper_call(Body *b, Helper h, const Ref *args) {
     const HelperInfo *info = &helper_infos[h];
-    BinaryenType params[HELPER_MAX_PARAMS];
+    WasmType params[HELPER_MAX_PARAMS];
     Refs list = {0};
     for (uint32_t i = 0; info->params[i]; i++) {
         params[i] = gen_letter_type(info->params[i]);
@@ -136,30 +125,24 @@ Ref helper_call(Body *b, Helper h, const Ref *args) {
 /* ---- small pieces ---- */
 
 Ref const_i32(Body *b, uint32_t v) {
-    return binaryen.Const(b->module, binaryen.LiteralInt32((int32_t)v));
+    return code_i32(b->module, v);
 }
 
-static Ref unary(Body *b, BinaryenOp op, Ref x) {
-    return binaryen.Unary(b->module, op, x);
+static Ref unary(Body *b, WasmOp op, Ref x) {
+    return code_op1(b->module, op, x);
 }
 
-static Ref binary(Body *b, BinaryenOp op, Ref x, Ref y) {
-    return binaryen.Binary(b->module, op, x, y);
+static Ref binary(Body *b, WasmOp op, Ref x, Ref y) {
+    return code_op2(b->module, op, x, y);
 }
 
 Ref gen_number(Body *b, const Type *t, Value v) {
-    uint64_t bits = value_wasm_bits(v);
-    switch (type_wasm(t)) {
-    case WASM_I64: return binaryen.Const(b->module, binaryen.LiteralInt64((int64_t)bits));
-    case WASM_F32: return binaryen.Const(b->module, binaryen.LiteralFloat32Bits((int32_t)bits));
-    case WASM_F64: return binaryen.Const(b->module, binaryen.LiteralFloat64Bits((int64_t)bits));
-    default: return const_i32(b, (uint32_t)bits);
-    }
+    return code_const(b->module, gen_type(t), value_wasm_bits(v));
 }
 
 Ref gen_zero(Body *b, const Type *t) {
     if (t->kind == TYPE_FUNCREF)
-        return binaryen.RefNull(b->module, binaryen.TypeFuncref());
+        return code_null(b->module);
     return gen_number(b, t, (Value){.kind = t->kind});
 }
 
@@ -167,10 +150,10 @@ Ref gen_zero(Body *b, const Type *t) {
  * program are others than 0 and 1. */
 static Ref normalise(Body *b, const Type *t, Ref x) {
     switch (t->kind) {
-    case TYPE_U8: return binary(b, binaryen.AndInt32(), x, const_i32(b, 0xff));
-    case TYPE_U16: return binary(b, binaryen.AndInt32(), x, const_i32(b, 0xffff));
-    case TYPE_I8: return unary(b, binaryen.ExtendS8Int32(), x);
-    case TYPE_I16: return unary(b, binaryen.ExtendS16Int32(), x);
+    case TYPE_U8: return binary(b, WASM_OP_I32_AND, x, const_i32(b, 0xff));
+    case TYPE_U16: return binary(b, WASM_OP_I32_AND, x, const_i32(b, 0xffff));
+    case TYPE_I8: return unary(b, WASM_OP_I32_EXTEND8_S, x);
+    case TYPE_I16: return unary(b, WASM_OP_I32_EXTEND16_S, x);
     default: return x;
     }
 }
@@ -209,7 +192,7 @@ Ref gen_bound_get(Body *b, const Expr *e) {
     HoleKind kind = bound_hole(e->bound.id);
     Ref x = hole_get(b, kind, e->bound.n, gen_type(e->type));
     if (e->type->kind == TYPE_BOOL && is_program_value(kind))
-        return binary(b, binaryen.NeInt32(), x, const_i32(b, 0));
+        return binary(b, WASM_OP_I32_NE, x, const_i32(b, 0));
     /* a bound of 8 or 16 bits reads the low bits of the program's i32 */
     return normalise(b, e->type, x);
 }
@@ -221,57 +204,35 @@ Ref gen_bound_set(Body *b, const Expr *target, Ref value) {
 
 /* ---- operators ---- */
 
-typedef BinaryenOp (*OpFn)(void);
-
 /* Wasm operator by language operator and class: i32 signed, unsigned, i64 signed, unsigned, f32,
  * f64. */
-static BinaryenOp wasm_operator(Op op, const Type *t) {
-#define ROW(s32, u32, s64, u64, f32, f64)                                                          \
-    { s32, u32, s64, u64, f32, f64 }
-#define SAME(N)                                                                                    \
-    ROW(&binaryen.N##Int32, &binaryen.N##Int32, &binaryen.N##Int64, &binaryen.N##Int64, NULL, NULL)
-#define BOTH(N)                                                                                    \
-    ROW(&binaryen.N##Int32, &binaryen.N##Int32, &binaryen.N##Int64, &binaryen.N##Int64,            \
-        &binaryen.N##Float32, &binaryen.N##Float64)
-#define SIGNED(N)                                                                                  \
-    ROW(&binaryen.N##SInt32, &binaryen.N##UInt32, &binaryen.N##SInt64, &binaryen.N##UInt64, NULL,  \
-        NULL)
-#define ORDER(N)                                                                                   \
-    ROW(&binaryen.N##SInt32, &binaryen.N##UInt32, &binaryen.N##SInt64, &binaryen.N##UInt64,        \
-        &binaryen.N##Float32, &binaryen.N##Float64)
-    static const OpFn *const table[][6] = {
-        [OP_BITOR] = SAME(Or),
-        [OP_BITXOR] = SAME(Xor),
-        [OP_BITAND] = SAME(And),
-        [OP_EQ] = BOTH(Eq),
-        [OP_NE] = BOTH(Ne),
-        [OP_GE] = ORDER(Ge),
-        [OP_GT] = ORDER(Gt),
-        [OP_LE] = ORDER(Le),
-        [OP_LT] = ORDER(Lt),
-        [OP_SHL] = SAME(Shl),
-        [OP_SHR] = SIGNED(Shr),
-        [OP_ADD] = BOTH(Add),
-        [OP_SUB] = BOTH(Sub),
-        [OP_MUL] = BOTH(Mul),
-        [OP_REM] = SIGNED(Rem),
-        [OP_DIV] = ROW(&binaryen.DivSInt32, &binaryen.DivUInt32, &binaryen.DivSInt64,
-                       &binaryen.DivUInt64, &binaryen.DivFloat32, &binaryen.DivFloat64),
+static WasmOp wasm_operator(Op op, const Type *t) {
+#define I(N)  WASM_OP_I32_##N, WASM_OP_I32_##N, WASM_OP_I64_##N, WASM_OP_I64_##N
+#define SU(N) WASM_OP_I32_##N##_S, WASM_OP_I32_##N##_U, WASM_OP_I64_##N##_S, WASM_OP_I64_##N##_U
+#define F(N)  WASM_OP_F32_##N, WASM_OP_F64_##N
+    static const WasmOp table[][6] = {
+        [OP_BITOR] = {I(OR)},         [OP_BITXOR] = {I(XOR)},      [OP_BITAND] = {I(AND)},
+        [OP_EQ] = {I(EQ), F(EQ)},     [OP_NE] = {I(NE), F(NE)},    [OP_GE] = {SU(GE), F(GE)},
+        [OP_GT] = {SU(GT), F(GT)},    [OP_LE] = {SU(LE), F(LE)},   [OP_LT] = {SU(LT), F(LT)},
+        [OP_SHL] = {I(SHL)},          [OP_SHR] = {SU(SHR)},        [OP_ADD] = {I(ADD), F(ADD)},
+        [OP_SUB] = {I(SUB), F(SUB)},  [OP_MUL] = {I(MUL), F(MUL)}, [OP_REM] = {SU(REM)},
+        [OP_DIV] = {SU(DIV), F(DIV)},
     };
     WasmType w = type_wasm(t);
     uint32_t column = w == WASM_F32   ? 4
                       : w == WASM_F64 ? 5
                                       : (w == WASM_I64 ? 2u : 0u) + !type_is_signed(t);
-    return (*table[op][column])();
+    assert(table[op][column]);
+    return table[op][column];
 }
 
 /* Floats have no remainder instruction. */
 static Ref gen_fmod(Body *b, const Type *t, Ref x, Ref y) {
     bool single = t->kind == TYPE_F32;
-    Ref args[] = {single ? unary(b, binaryen.PromoteFloat32(), x) : x,
-                  single ? unary(b, binaryen.PromoteFloat32(), y) : y};
+    Ref args[] = {single ? unary(b, WASM_OP_F64_PROMOTE_F32, x) : x,
+                  single ? unary(b, WASM_OP_F64_PROMOTE_F32, y) : y};
     Ref r = helper_call(b, HELPER_FMOD, args);
-    return single ? unary(b, binaryen.DemoteFloat64(), r) : r;
+    return single ? unary(b, WASM_OP_F32_DEMOTE_F64, r) : r;
 }
 
 static bool leaves_range(Op op) {
@@ -283,7 +244,7 @@ Ref gen_truth(Body *b, const Expr *e) {
     Ref x = gen_expr(b, e);
     bool is_truth = (e->kind == EXPR_BINARY && e->op >= OP_EQ && e->op <= OP_LT) ||
                     e->kind == EXPR_UNARY || e->kind == EXPR_BOOL || (e->slot && e->is_static);
-    return is_truth ? x : binary(b, binaryen.NeInt32(), x, const_i32(b, 0));
+    return is_truth ? x : binary(b, WASM_OP_I32_NE, x, const_i32(b, 0));
 }
 
 /* A condition of a function or at script scope. */
@@ -330,18 +291,18 @@ static Ref gen_binary(Body *b, const Expr *e) {
     if (rest)
         return rest;
     if (logic && b->ops && gen_is_plain(e->args[1]))
-        return binary(b, e->op == OP_AND ? binaryen.AndInt32() : binaryen.OrInt32(),
+        return binary(b, e->op == OP_AND ? WASM_OP_I32_AND : WASM_OP_I32_OR,
                       gen_truth(b, e->args[0]), gen_truth(b, e->args[1]));
     Ref x = gen_expr(b, e->args[0]), y = gen_expr(b, e->args[1]);
     if (e->op == OP_AND)
-        return binaryen.If(b->module, x, y, const_i32(b, 0));
+        return code_if(b->module, x, y, const_i32(b, 0));
     if (e->op == OP_OR)
-        return binaryen.If(b->module, x, const_i32(b, 1), y);
+        return code_if(b->module, x, const_i32(b, 1), y);
     if (e->op == OP_REM && type_is_float(e->type))
         return gen_fmod(b, e->type, x, y);
     if (e->args[0]->type->kind == TYPE_STR) {
         Ref equal = gen_str_equal(b, x, y);
-        return e->op == OP_EQ ? equal : unary(b, binaryen.EqZInt32(), equal);
+        return e->op == OP_EQ ? equal : unary(b, WASM_OP_I32_EQZ, equal);
     }
     Ref r = binary(b, wasm_operator(e->op, e->args[0]->type), x, y);
     return leaves_range(e->op) ? normalise(b, e->type, r) : r;
@@ -354,39 +315,36 @@ Ref gen_stepped(Body *b, const Type *t, Op op, Ref x) {
 
 Ref gen_added(Body *b, const Type *t, Op op, Ref x, Ref condition) {
     if (type_wasm(t) == WASM_I64)
-        condition = unary(b, binaryen.ExtendUInt32(), condition);
+        condition = unary(b, WASM_OP_I64_EXTEND_I32_U, condition);
     return normalise(b, t, binary(b, wasm_operator(op, t), x, condition));
 }
 
 static Ref gen_unary(Body *b, const Expr *e) {
     Ref x = gen_expr(b, e->args[0]);
     if (e->op == OP_NOT)
-        return unary(b, binaryen.EqZInt32(), x);
+        return unary(b, WASM_OP_I32_EQZ, x);
     if (type_wasm(e->type) == WASM_I64)
-        return binary(b, binaryen.XorInt64(), x,
-                      binaryen.Const(b->module, binaryen.LiteralInt64(-1)));
-    return normalise(b, e->type, binary(b, binaryen.XorInt32(), x, const_i32(b, UINT32_MAX)));
+        return binary(b, WASM_OP_I64_XOR, x, code_i64(b->module, -1));
+    return normalise(b, e->type, binary(b, WASM_OP_I32_XOR, x, const_i32(b, UINT32_MAX)));
 }
 
 static Ref cast_from_float(Body *b, const Type *from, const Type *to, Ref x) {
     bool single = from->kind == TYPE_F32, s = type_is_signed(to);
     switch (to->kind) {
-    case TYPE_F32: return single ? x : unary(b, binaryen.DemoteFloat64(), x);
-    case TYPE_F64: return single ? unary(b, binaryen.PromoteFloat32(), x) : x;
+    case TYPE_F32: return single ? x : unary(b, WASM_OP_F32_DEMOTE_F64, x);
+    case TYPE_F64: return single ? unary(b, WASM_OP_F64_PROMOTE_F32, x) : x;
     case TYPE_BOOL:
-        return binary(b, single ? binaryen.NeFloat32() : binaryen.NeFloat64(), x,
-                      gen_zero(b, from));
+        return binary(b, single ? WASM_OP_F32_NE : WASM_OP_F64_NE, x, gen_zero(b, from));
     case TYPE_I64:
     case TYPE_U64:
         if (single)
-            return unary(b, s ? binaryen.TruncSFloat32ToInt64() : binaryen.TruncUFloat32ToInt64(),
-                         x);
-        return unary(b, s ? binaryen.TruncSFloat64ToInt64() : binaryen.TruncUFloat64ToInt64(), x);
+            return unary(b, s ? WASM_OP_I64_TRUNC_F32_S : WASM_OP_I64_TRUNC_F32_U, x);
+        return unary(b, s ? WASM_OP_I64_TRUNC_F64_S : WASM_OP_I64_TRUNC_F64_U, x);
     default:
         if (single)
-            x = unary(b, s ? binaryen.TruncSFloat32ToInt32() : binaryen.TruncUFloat32ToInt32(), x);
+            x = unary(b, s ? WASM_OP_I32_TRUNC_F32_S : WASM_OP_I32_TRUNC_F32_U, x);
         else
-            x = unary(b, s ? binaryen.TruncSFloat64ToInt32() : binaryen.TruncUFloat64ToInt32(), x);
+            x = unary(b, s ? WASM_OP_I32_TRUNC_F64_S : WASM_OP_I32_TRUNC_F64_U, x);
         return normalise(b, to, x);
     }
 }
@@ -395,15 +353,12 @@ static Ref cast_to_float(Body *b, const Type *from, const Type *to, Ref x) {
     bool single = to->kind == TYPE_F32, s = from->kind != TYPE_BOOL && type_is_signed(from);
     if (type_wasm(from) == WASM_I64) {
         if (single)
-            return unary(
-                b, s ? binaryen.ConvertSInt64ToFloat32() : binaryen.ConvertUInt64ToFloat32(), x);
-        return unary(b, s ? binaryen.ConvertSInt64ToFloat64() : binaryen.ConvertUInt64ToFloat64(),
-                     x);
+            return unary(b, s ? WASM_OP_F32_CONVERT_I64_S : WASM_OP_F32_CONVERT_I64_U, x);
+        return unary(b, s ? WASM_OP_F64_CONVERT_I64_S : WASM_OP_F64_CONVERT_I64_U, x);
     }
     if (single)
-        return unary(b, s ? binaryen.ConvertSInt32ToFloat32() : binaryen.ConvertUInt32ToFloat32(),
-                     x);
-    return unary(b, s ? binaryen.ConvertSInt32ToFloat64() : binaryen.ConvertUInt32ToFloat64(), x);
+        return unary(b, s ? WASM_OP_F32_CONVERT_I32_S : WASM_OP_F32_CONVERT_I32_U, x);
+    return unary(b, s ? WASM_OP_F64_CONVERT_I32_S : WASM_OP_F64_CONVERT_I32_U, x);
 }
 
 static Ref gen_cast(Body *b, const Expr *e) {
@@ -415,21 +370,21 @@ static Ref gen_cast(Body *b, const Expr *e) {
         return cast_to_float(b, from, to, x);
     bool wide = type_wasm(from) == WASM_I64;
     if (to->kind == TYPE_BOOL)
-        return wide ? binary(b, binaryen.NeInt64(), x, gen_zero(b, from))
-                    : binary(b, binaryen.NeInt32(), x, const_i32(b, 0));
+        return wide ? binary(b, WASM_OP_I64_NE, x, gen_zero(b, from))
+                    : binary(b, WASM_OP_I32_NE, x, const_i32(b, 0));
     if (type_wasm(to) == WASM_I64) {
         if (wide)
             return x;
         bool s = from->kind != TYPE_BOOL && type_is_signed(from);
-        return unary(b, s ? binaryen.ExtendSInt32() : binaryen.ExtendUInt32(), x);
+        return unary(b, s ? WASM_OP_I64_EXTEND_I32_S : WASM_OP_I64_EXTEND_I32_U, x);
     }
-    return normalise(b, to, wide ? unary(b, binaryen.WrapInt64(), x) : x);
+    return normalise(b, to, wide ? unary(b, WASM_OP_I32_WRAP_I64, x) : x);
 }
 
 /* What happens on the program's stack is not Binaryen's business: it sees a call of an import. */
 /* A call of an import that takes an i32. */
-static Ref number_call(Body *b, HoleKind kind, uint32_t n, const Expr *arg, BinaryenType result) {
-    BinaryenType i32 = binaryen.TypeInt32();
+static Ref number_call(Body *b, HoleKind kind, uint32_t n, const Expr *arg, WasmType result) {
+    WasmType i32 = WASM_I32;
     Refs args = {0};
     vec_push(&args, gen_expr(b, arg));
     Ref call = hole_call(b, kind, n, &args, &i32, result);
@@ -439,15 +394,15 @@ static Ref number_call(Body *b, HoleKind kind, uint32_t n, const Expr *arg, Bina
 
 static Ref gen_bound_call(Body *b, const Expr *e) {
     if (e->bound.id == FN_DUP_AT)
-        return number_call(b, HOLE_DUP, e->slot - 1, e->args[1], binaryen.TypeNone());
+        return number_call(b, HOLE_DUP, e->slot - 1, e->args[1], WASM_NONE);
     if (e->bound.id == FN_RESOLVE_FUNCREF) {
-        Ref both[] = {binaryen.Drop(b->module, gen_expr(b, e->args[0])),
-                      number_call(b, HOLE_RESOLVE, 0, e->args[1], binaryen.TypeInt32())};
-        return binaryen.Block(b->module, NULL, both, 2, binaryen.TypeInt32());
+        Ref both[] = {code_drop(b->module, gen_expr(b, e->args[0])),
+                      number_call(b, HOLE_RESOLVE, 0, e->args[1], WASM_I32)};
+        return code_block(b->module, 0, both, 2);
     }
     if (e->bound.id == FN_DROP_ARGS)
-        return binaryen.Nop(b->module); /* they are dropped before the body (Variant.drops) */
-    return hole_call(b, HOLE_ALT_CALL, e->slot - 1, NULL, NULL, binaryen.TypeNone());
+        return code_nop(b->module); /* they are dropped before the body (Variant.drops) */
+    return hole_call(b, HOLE_ALT_CALL, e->slot - 1, NULL, NULL, WASM_NONE);
 }
 
 /* A function of a bundled library is one of the runtime. */
@@ -461,36 +416,35 @@ static Ref gen_bundled_call(Body *b, const Expr *e, const BundledFn *f) {
     Ref call = helper_call(b, (Helper)h, args);
     if (f->result[0] != 'd' || helper_infos[h].result[0] != 'l')
         return call;
-    Ref million = binaryen.Const(b->module, binaryen.LiteralFloat64(1e6));
-    return binary(b, binaryen.DivFloat64(), unary(b, binaryen.ConvertUInt64ToFloat64(), call),
-                  million);
+    Ref million = code_f64(b->module, 1e6);
+    return binary(b, WASM_OP_F64_DIV, unary(b, WASM_OP_F64_CONVERT_I64_U, call), million);
 }
 
 /* An operation on the shadow stack, which becomes a few instructions. */
-static Ref stack_operation(Body *b, StackOp op, Ref *args, const BinaryenType *params, uint32_t n,
-                           BinaryenType result) {
+static Ref stack_operation(Body *b, StackOp op, Ref *args, const WasmType *params, uint32_t n,
+                           WasmType result) {
     Refs list = {.at = args, .len = n, .cap = n};
     return hole_call(b, HOLE_STACK, op, n ? &list : NULL, params, result);
 }
 
 /* Adds the stack as it is to the calling-context tree. */
 static Ref gen_sample(Body *b, const Expr *e) {
-    BinaryenType i64 = binaryen.TypeInt64(), both[] = {i64, i64};
+    WasmType i64 = WASM_I64, both[] = {i64, i64};
     Ref args[] = {gen_expr(b, e->args[0]), gen_expr(b, e->args[1])};
     if (b->options->stack_calls)
         return helper_call(b, HELPER_STACK_SAMPLE, args);
-    return stack_operation(b, STACK_SAMPLE, args, both, 2, binaryen.TypeNone());
+    return stack_operation(b, STACK_SAMPLE, args, both, 2, WASM_NONE);
 }
 
 static Ref gen_set_interval(Body *b, const Expr *ns) {
-    BinaryenType store[] = {binaryen.TypeInt32(), binaryen.TypeInt64()};
+    WasmType store[] = {WASM_I32, WASM_I64};
     Ref args[] = {const_i32(b, 0), gen_expr(b, ns)};
-    return stack_operation(b, STACK_SET_INTERVAL, args, store, 2, binaryen.TypeNone());
+    return stack_operation(b, STACK_SET_INTERVAL, args, store, 2, WASM_NONE);
 }
 
 /* Another stack becomes the current one. */
-static Ref gen_switch(Body *b, StackOp op, const Expr *e, BinaryenType result) {
-    BinaryenType i32 = binaryen.TypeInt32();
+static Ref gen_switch(Body *b, StackOp op, const Expr *e, WasmType result) {
+    WasmType i32 = WASM_I32;
     Ref id = gen_expr(b, e->args[0]);
     return stack_operation(b, op, &id, &i32, 1, result);
 }
@@ -499,42 +453,42 @@ static Ref gen_switch(Body *b, StackOp op, const Expr *e, BinaryenType result) {
 static Ref gen_stack_call(Body *b, const Expr *e, const BundledFn *f) {
     bool runtime = b->options->stack_calls; /* the imported one keeps the stack */
     if (strcmp(f->name, "leave") == 0)
-        return stack_operation(b, STACK_LEAVE, NULL, NULL, 0, binaryen.TypeNone());
+        return stack_operation(b, STACK_LEAVE, NULL, NULL, 0, WASM_NONE);
     if (strcmp(f->name, "outermost") == 0)
-        return stack_operation(b, STACK_OUTERMOST, NULL, NULL, 0, binaryen.TypeInt32());
+        return stack_operation(b, STACK_OUTERMOST, NULL, NULL, 0, WASM_I32);
     if (strcmp(f->name, "cut") == 0)
-        return stack_operation(b, STACK_CUT, NULL, NULL, 0, binaryen.TypeNone());
+        return stack_operation(b, STACK_CUT, NULL, NULL, 0, WASM_NONE);
     if (strcmp(f->name, "sample") == 0)
         return gen_sample(b, e);
     if (strcmp(f->name, "tell") == 0 && !runtime)
-        return stack_operation(b, STACK_TELL, NULL, NULL, 0, binaryen.TypeNone());
+        return stack_operation(b, STACK_TELL, NULL, NULL, 0, WASM_NONE);
     if (strcmp(f->name, "collect") == 0 && !runtime)
-        return stack_operation(b, STACK_COLLECT, NULL, NULL, 0, binaryen.TypeNone());
+        return stack_operation(b, STACK_COLLECT, NULL, NULL, 0, WASM_NONE);
     if (strcmp(f->name, "suspend") == 0)
-        return gen_switch(b, STACK_SUSPEND, e, binaryen.TypeNone());
+        return gen_switch(b, STACK_SUSPEND, e, WASM_NONE);
     if (strcmp(f->name, "resume") == 0)
-        return gen_switch(b, STACK_RESUME, e, binaryen.TypeInt32());
+        return gen_switch(b, STACK_RESUME, e, WASM_I32);
     if (strcmp(f->name, "every") == 0)
-        return runtime ? binaryen.Drop(b->module, gen_expr(b, e->args[0]))
+        return runtime ? code_drop(b->module, gen_expr(b, e->args[0]))
                        : gen_set_interval(b, e->args[0]);
-    return binaryen.Nop(b->module); /* frame, callee: rewrite/frames.h; share: storage/stack.h */
+    return code_nop(b->module); /* frame, callee: rewrite/frames.h; share: storage/stack.h */
 }
 
 Ref gen_library_call(Body *b, const Expr *e) {
     const LibraryFn *f = &b->plan->library_fns.at[e->bound.id];
     if (f->bundled && bundled_kind(f->bundled) == BUNDLED_FLUSH)
-        return hole_call(b, HOLE_FLUSH, (uint32_t)e->bound.id, NULL, NULL, binaryen.TypeNone());
+        return hole_call(b, HOLE_FLUSH, (uint32_t)e->bound.id, NULL, NULL, WASM_NONE);
     if (f->bundled && bundled_kind(f->bundled) == BUNDLED_STACK)
         return gen_stack_call(b, e, f->bundled);
     if (f->bundled && bundled_kind(f->bundled) == BUNDLED_HELPER)
         return gen_bundled_call(b, e, f->bundled);
     Refs args = {0};
-    Vec(BinaryenType) params = {0};
+    Vec(WasmType) params = {0};
     for (uint32_t i = 0; i < e->nargs; i++) {
         vec_push(&params, gen_type(f->params[i]));
         vec_push(&args, gen_expr(b, e->args[i]));
     }
-    BinaryenType result = f->result ? gen_result(f->result) : binaryen.TypeNone();
+    WasmType result = f->result ? gen_result(f->result) : WASM_NONE;
     Ref call = hole_call(b, HOLE_LIBRARY, (uint32_t)e->bound.id, &args, params.at, result);
     vec_free(&args);
     vec_free(&params);
@@ -544,15 +498,15 @@ Ref gen_library_call(Body *b, const Expr *e) {
 /* A built-in function on memories: those that are known at the site are no arguments. */
 static Ref gen_memory_call(Body *b, const Expr *e) {
     const MemoryCall *call = &b->plan->memory_calls.at[e->slot - 1];
-    BinaryenType params[HELPER_MAX_PARAMS];
+    WasmType params[HELPER_MAX_PARAMS];
     Refs args = {0};
     if (call->fn == FN_MEMID)
-        return hole_get(b, HOLE_MEMORY, e->slot - 1, binaryen.TypeInt32());
+        return hole_get(b, HOLE_MEMORY, e->slot - 1, WASM_I32);
     for (uint32_t i = 0; i < e->nargs; i++)
         if (call->by_number || !function_takes_memory(call->fn, i))
             gen_leaves(b, e->args[i], &args);
     for (uint32_t i = 0; i < args.len; i++)
-        params[i] = binaryen.TypeInt32(); /* at most five */
+        params[i] = WASM_I32; /* at most five */
     Ref r = hole_call(b, HOLE_MEMORY, e->slot - 1, &args, params, gen_result(e->type));
     vec_free(&args);
     return r;
@@ -562,7 +516,7 @@ static Ref gen_memory_call(Body *b, const Expr *e) {
 static Ref only_leaf(Body *b, const Expr *e) {
     Refs list = {0};
     gen_leaves(b, e, &list);
-    Ref r = list.len ? list.at[0] : binaryen.Nop(b->module);
+    Ref r = list.len ? list.at[0] : code_nop(b->module);
     vec_free(&list);
     return r;
 }
@@ -623,8 +577,8 @@ Ref gen_expr(Body *b, const Expr *e) {
     case EXPR_COND:
         if (gen_decided(b, e->args[0]) != TRI_UNKNOWN)
             return gen_expr(b, e->args[gen_decided(b, e->args[0]) == TRI_YES ? 1 : 2]);
-        return binaryen.If(b->module, gen_expr(b, e->args[0]), gen_expr(b, e->args[1]),
-                           gen_expr(b, e->args[2]));
+        return code_if(b->module, gen_expr(b, e->args[0]), gen_expr(b, e->args[1]),
+                       gen_expr(b, e->args[2]));
     case EXPR_CALL:
         if (!e->is_bound)
             return gen_fn_call(b, e);
@@ -643,10 +597,10 @@ Ref gen_expr(Body *b, const Expr *e) {
         return gen_number(b, e->type, v);
     case EXPR_INDEX:
         if (e->is_bound)
-            return number_call(b, HOLE_DEPTH, 0, e->args[0], binaryen.TypeInt32());
+            return number_call(b, HOLE_DEPTH, 0, e->args[0], WASM_I32);
         return only_leaf(b, e);
     case EXPR_FIELD:
     case EXPR_TUPLE: return only_leaf(b, e);
-    default: return binaryen.Unreachable(b->module); /* the plan lets none of the others through */
+    default: return code_trap(b->module); /* the plan lets none of the others through */
     }
 }

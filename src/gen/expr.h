@@ -1,5 +1,5 @@
 /*
- * gen/expr.h - typed trees to code, with the functions of gen/binaryen.h. Private to gen/.
+ * gen/expr.h - typed trees to code/. Private to gen/.
  *
  *   expr.c      operators, casts, bound names, conditions: what computes one Wasm value
  *   variable.c  variables, strings, tuples and maps
@@ -13,40 +13,33 @@
 #ifndef WHAMMC_GEN_EXPR_H
 #define WHAMMC_GEN_EXPR_H
 
-#include "gen/binaryen.h"
+#include "code/code.h"
 #include "gen/compile_options.h"
 #include "gen/template.h"
 
-typedef BinaryenExpressionRef Ref;
+typedef CodeNode *Ref; /* code that is being made */
 typedef Vec(Ref) Refs;
 
 struct HoleOps;
-struct LocalRun;
 
 /* The state of compiling one body to a function of the scratch module. */
 typedef struct Body {
-    BinaryenModuleRef module;
+    CodeModule *module;
     const Plan *plan;
     const GenOptions *options;
     const Variant *variant; /* of script scope and functions: Plan.scopes */
     uint64_t atoms;
     bool undecided;   /* atoms are known when the code runs */
-    Map *imports;     /* names of the holes already declared in the module */
     uint32_t nparams; /* locals before the others */
-    Vec(BinaryenType) locals;
-    Vec(struct LocalRun) lent; /* those that statements use now (local.c) */
-    Vec(Vec(uint32_t)) pools;  /* ... and have used: where runs of the same types begin */
-    Map pool_of;               /* by their types */
-    uint32_t nsteps;           /* elements of blocks so far, nested ones too */
-    uint32_t nlabels;          /* so that each label is another one */
-    uint32_t *npages;          /* of all bodies: elements that keep the page which they used last */
-    uint32_t *local_of;        /* by Var.index: the local of the first leaf */
-    const Type *result;        /* &type_unit = none */
-    bool leaves;               /* `return` goes to what is after the body */
-    uint32_t given;            /* then: the first local of the result's leaves */
-    char end_label[16]; /* ... and the label of what is after; one for each body in a function */
-    char skip[16];      /* in an '@exit' call: the label to go to if an element is not there */
-    bool part;          /* something follows the body in its function */
+    Vec(WasmType) locals;
+    uint32_t *npages;   /* of all bodies: elements that keep the page which they used last */
+    uint32_t *local_of; /* by Var.index: the local of the first leaf */
+    const Type *result; /* &type_unit = none */
+    bool leaves;        /* `return` goes to what is after the body */
+    uint32_t given;     /* then: the first local of the result's leaves */
+    uint32_t end_label; /* ... and the label of what is after */
+    uint32_t skip; /* in an '@exit' call: the label to go to if an element is not there; else 0 */
+    bool part;     /* something follows the body in its function */
     const struct HoleOps *ops; /* NULL = holes are those of templates */
     void *ctx;                 /* for them */
 } Body;
@@ -57,10 +50,10 @@ typedef struct Body {
  * conditions are better computed than branched on, if that does no harm: engines inline
  * straight-line code. */
 typedef struct HoleOps {
-    Ref (*get)(Body *b, HoleKind kind, uint32_t n, BinaryenType type);
-    Ref (*set)(Body *b, HoleKind kind, uint32_t n, BinaryenType type, Ref value);
-    Ref (*call)(Body *b, HoleKind kind, uint32_t n, const Refs *args, const BinaryenType *params,
-                BinaryenType result);
+    Ref (*get)(Body *b, HoleKind kind, uint32_t n, WasmType type);
+    Ref (*set)(Body *b, HoleKind kind, uint32_t n, WasmType type, Ref value);
+    Ref (*call)(Body *b, HoleKind kind, uint32_t n, const Refs *args, const WasmType *params,
+                WasmType result);
     Ref (*atom)(Body *b, uint32_t n); /* of the variant */
     /* The value of an expression of one node that is static: a bound name, `targets`, a built-in
      * function. */
@@ -73,27 +66,26 @@ typedef struct HoleOps {
 } HoleOps;
 
 /* The imported global that stands for a hole: "v12i" = HOLE_VAR, 12, i32. */
-void hole_name(char name[32], HoleKind kind, uint32_t n, BinaryenType type);
+void hole_name(char name[32], HoleKind kind, uint32_t n, WasmType type);
 /* Reads such a name back. */
 bool hole_parse(Str name, Hole *out);
 /* The value of a hole; a statement that sets what it stands for. */
-Ref hole_get(Body *b, HoleKind kind, uint32_t n, BinaryenType type);
-Ref hole_set(Body *b, HoleKind kind, uint32_t n, BinaryenType type, Ref value);
+Ref hole_get(Body *b, HoleKind kind, uint32_t n, WasmType type);
+Ref hole_set(Body *b, HoleKind kind, uint32_t n, WasmType type, Ref value);
 /* A call of an import that stands for something the splicer knows. */
-Ref hole_call(Body *b, HoleKind kind, uint32_t n, const Refs *args, const BinaryenType *params,
-              BinaryenType result);
+Ref hole_call(Body *b, HoleKind kind, uint32_t n, const Refs *args, const WasmType *params,
+              WasmType result);
 /* A call of a function of the runtime; as many arguments as helper.def says. */
 Ref helper_call(Body *b, Helper h, const Ref *args);
 /* The type of a letter of helper.def; 0 = none. */
-BinaryenType gen_letter_type(char letter);
+WasmType gen_letter_type(char letter);
 /* ... and back; r = funcref. */
-char gen_type_letter(BinaryenType type);
+char gen_type_letter(WasmType type);
 
 /* ---- expressions ---- */
 
-BinaryenType gen_type(const Type *t); /* of a leaf */
-BinaryenType
-gen_result(const Type *type); /* of a function's result: none if it has several leaves */
+WasmType gen_type(const Type *t);      /* of a leaf */
+WasmType gen_result(const Type *type); /* of a function's result: none if it has several leaves */
 /* Constants: 0 of a type with one leaf; a number; a value as the type has it. */
 Ref gen_zero(Body *b, const Type *t);
 Ref const_i32(Body *b, uint32_t v);
@@ -110,7 +102,7 @@ Tri gen_decided(const Body *b, const Expr *e);
 bool gen_is_plain(const Expr *e);
 /* Appends the leaves of any expression. */
 void gen_leaves(Body *b, const Expr *e, Refs *out);
-Ref gen_block_of(Body *b, Refs *list, BinaryenType type); /* takes over the list */
+Ref gen_block_of(Body *b, Refs *list); /* takes over the list */
 /* x + 1 or x - 1 of a number */
 Ref gen_stepped(Body *b, const Type *t, Op op, Ref x);
 /* x plus or minus a condition, which is 0 or 1, of an integer */
@@ -123,15 +115,12 @@ Ref gen_library_call(Body *b, const Expr *e);
 
 /* ---- values ---- */
 
-/* A local, whose value is not known, that is free until the statement ends. */
-uint32_t gen_temp(Body *b, BinaryenType type);
+/* A new local (code_share_locals finds out which ones are one in the end). */
+uint32_t gen_temp(Body *b, WasmType type);
 /* The first of several, one after the other. */
-uint32_t gen_temps(Body *b, const BinaryenType *types, uint32_t n);
+uint32_t gen_temps(Body *b, const WasmType *types, uint32_t n);
 /* The first of one for each leaf of the type. */
 uint32_t gen_leaf_temps(Body *b, const Type *t);
-/* Frees the locals that were lent since Body.lent had that length. */
-void gen_free_temps(Body *b, uint32_t from);
-void body_free(Body *b);
 Ref gen_text(Body *b, uint32_t id); /* into PlanTexts.list */
 /* A byte, a word of memory. */
 Ref gen_load_byte(Body *b, Ref at, uint32_t offset);

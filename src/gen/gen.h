@@ -3,8 +3,7 @@
  *
  * Each shape becomes a function of a code module (code/code.h), which is optimised. What differs
  * from site to site, or is only known when the output is laid out, is a name there; the function is
- * then decoded into bytes and a list of holes. Shapes that only count have no code. The table of
- * what builds code (binaryen.h) is one for the process, so calls are serialised by a lock.
+ * then decoded into bytes and a list of holes. Shapes that only count have no code.
  */
 #ifndef WHAMMC_GEN_GEN_H
 #define WHAMMC_GEN_GEN_H

@@ -17,57 +17,32 @@
 
 /* ---- imports and globals ---- */
 
-static void import_function(Code *c, const char *module, const char *name, const char *internal,
-                            const BinaryenType *params, uint32_t n, BinaryenType result) {
-    bool added;
-    map_put(&c->g->imports, str_of(internal), 0, &added);
-    if (added)
-        binaryen.AddFunctionImport(c->b.module, internal, module, name,
-                                   binaryen.TypeCreate((BinaryenType *)params, n), result);
+/* Calls what is imported as `name` of a module, and is `internal` here. */
+static Ref call_import(Body *b, const char *module, const char *name, const char *internal,
+                       const Ref *args, const WasmType *params, uint32_t nargs, WasmType result) {
+    WasmTypeDef type = {.params = params, .nparams = nargs, .results = &result};
+    type.nresults = result != WASM_NONE;
+    code_import_func(b->module, internal, module, name, &type);
+    return code_call(b->module, internal, args, nargs, result);
 }
 
 Ref runtime_call(Code *c, const char *name, const char *params, const char *result,
                  const Ref *args) {
-    BinaryenType types[8];
+    WasmType types[8];
     uint32_t n = 0;
     for (; params[n]; n++)
         types[n] = gen_letter_type(params[n]);
-    BinaryenType type = gen_letter_type(result[0]);
-    import_function(c, "rt", name, name, types, n, type);
-    return binaryen.Call(c->b.module, name, (Ref *)args, n, type);
+    return call_import(&c->b, "rt", name, name, args, types, n, gen_letter_type(result[0]));
 }
 
-Ref zero_of(Code *c, BinaryenType type) {
-    struct BinaryenLiteral zero = type == binaryen.TypeInt64()     ? binaryen.LiteralInt64(0)
-                                  : type == binaryen.TypeFloat32() ? binaryen.LiteralFloat32(0)
-                                  : type == binaryen.TypeFloat64() ? binaryen.LiteralFloat64(0)
-                                                                   : binaryen.LiteralInt32(0);
-    return binaryen.Const(c->b.module, zero);
-}
-
-/* A global of the module; with `import` the one of that name in module "var". */
-static void declare_global(Code *c, const char *name, BinaryenType type, bool import) {
-    bool added;
-    map_put(&c->g->globals, str_of(name), 0, &added);
-    if (!added)
-        return;
-    if (import) {
-        binaryen.AddGlobalImport(c->b.module, name, "var", name, type, true);
-        return;
-    }
-    binaryen.AddGlobal(c->b.module, name, type, true, zero_of(c, type));
-}
-
-Ref own_get(Code *c, const char *name, BinaryenType type) {
-    declare_global(c, name, type, false);
-    return binaryen.GlobalGet(c->b.module, name, type);
+Ref own_get(Code *c, const char *name, WasmType type) {
+    return code_global(c->b.module, name, type);
 }
 
 const char monitor_back[] = "back";
 
-Ref own_set(Code *c, const char *name, BinaryenType type, Ref value) {
-    declare_global(c, name, type, false);
-    return binaryen.GlobalSet(c->b.module, name, value);
+Ref own_set(Code *c, const char *name, Ref value) {
+    return code_set_global(c->b.module, name, value);
 }
 
 /* ---- functions ---- */
@@ -84,11 +59,10 @@ void code_part(Code *c, const UnitPart *part) {
     c->event = part->action->event;
     c->at_end = part->at_end;
     c->b.variant = v;
-    c->g->x.at = v->probe->rule.span;
     c->b.atoms = part->shape ? part->shape->atoms : 0;
     c->b.undecided = !part->shape;
     c->b.part = true;
-    snprintf(c->b.end_label, sizeof c->b.end_label, "end%u", c->b.nlabels++);
+    c->b.end_label = code_label(c->b.module);
     free(c->b.local_of);
     gen_declare_locals(&c->b, v->probe->vars, v->probe->nvars);
 }
@@ -108,17 +82,17 @@ static bool same_param(const MonitorParam *a, const MonitorParam *b) {
            (a->kind != PARAM_CALL || str_eq(a->call->name, b->call->name));
 }
 
-static Ref ask_param(Code *c, MonitorParam param, const void *what, BinaryenType type) {
+static Ref ask_param(Code *c, MonitorParam param, const void *what, WasmType type) {
     uint32_t i = 0;
     while (i < c->asks->len && !same_param(&c->asks->at[i].param, &param))
         i++;
     if (i == c->asks->len)
         vec_push(c->asks, ((Ask){param, what, type}));
     c->g->clash |= c->asks->at[i].type != type;
-    return binaryen.LocalGet(c->b.module, i, c->asks->at[i].type);
+    return code_get(c->b.module, i, c->asks->at[i].type);
 }
 
-Ref ask(Code *c, ParamKind kind, uint32_t n, BinaryenType type) {
+Ref ask(Code *c, ParamKind kind, uint32_t n, WasmType type) {
     return ask_param(c, (MonitorParam){.kind = kind, .n = n}, NULL, type);
 }
 
@@ -131,24 +105,22 @@ MonitorCall *callback_call(Gen *g, Str name) {
     return call;
 }
 
-Ref ask_callback(Code *c, Str name, const void *what, BinaryenType type) {
+Ref ask_callback(Code *c, Str name, const void *what, WasmType type) {
     MonitorParam param = {.kind = PARAM_CALL, .call = callback_call(c->g, name)};
     return ask_param(c, param, what, type);
 }
 
 Ref engine_remove(Code *c) {
-    BinaryenType i32 = binaryen.TypeInt32();
-    import_function(c, REMOVAL_MODULE, "remove_probe", "remove_probe", &i32, 1,
-                    binaryen.TypeNone());
+    WasmType i32 = WASM_I32;
     Ref id = ask(c, PARAM_PROBE_ID, 0, i32);
-    return binaryen.Call(c->b.module, "remove_probe", &id, 1, binaryen.TypeNone());
+    return call_import(&c->b, REMOVAL_MODULE, "remove_probe", "remove_probe", &id, &i32, 1,
+                       WASM_NONE);
 }
 
 /* Parts share a record, but for those that have their own. */
 Ref ask_record(Code *c, const MonitorRecord *record) {
     bool own = record != c->g->in->records[c->number];
-    return ask_callback(c, callback_record(c, record), own ? c->b.variant : NULL,
-                        binaryen.TypeInt32());
+    return ask_callback(c, callback_record(c, record), own ? c->b.variant : NULL, WASM_I32);
 }
 
 /* ---- static names ---- */
@@ -177,28 +149,27 @@ static const Known *find_known(int name) {
 }
 
 Ref place_fid(Code *c) {
-    return binaryen.LocalGet(c->b.module, 0, binaryen.TypeInt32());
+    return code_get(c->b.module, 0, WASM_I32);
 }
 
 Ref place_pc(Code *c) {
     if (!c->at_end)
-        return binaryen.LocalGet(c->b.module, 1, binaryen.TypeInt32());
+        return code_get(c->b.module, 1, WASM_I32);
     return runtime_call(c, "site_func_end", "i", "i", (Ref[]){place_fid(c)});
 }
 
 /* Bits of a number in an i64, or an i32, as a value of the type. */
 static Ref from_bits(Code *c, const Type *type, Ref bits, char letter) {
-    BinaryenModuleRef m = c->b.module;
+    CodeModule *m = c->b.module;
     WasmType w = type_wasm(type);
     if (letter == 'i')
-        return w == WASM_I64 ? binaryen.Unary(m, binaryen.ExtendUInt32(), bits) : bits;
+        return w == WASM_I64 ? code_op1(m, WASM_OP_I64_EXTEND_I32_U, bits) : bits;
     switch (w) {
     case WASM_I64: return bits;
-    case WASM_F64: return binaryen.Unary(m, binaryen.ReinterpretInt64(), bits);
+    case WASM_F64: return code_op1(m, WASM_OP_F64_REINTERPRET_I64, bits);
     case WASM_F32:
-        return binaryen.Unary(m, binaryen.ReinterpretInt32(),
-                              binaryen.Unary(m, binaryen.WrapInt64(), bits));
-    default: return binaryen.Unary(m, binaryen.WrapInt64(), bits);
+        return code_op1(m, WASM_OP_F32_REINTERPRET_I32, code_op1(m, WASM_OP_I32_WRAP_I64, bits));
+    default: return code_op1(m, WASM_OP_I32_WRAP_I64, bits);
     }
 }
 
@@ -267,7 +238,7 @@ static Ref put_value(Code *c, const Type *type, Value v) {
 
 static Ref fail(Code *c, const char *what) {
     c->g->failed = what;
-    return binaryen.Unreachable(c->b.module);
+    return code_trap(c->b.module);
 }
 
 /* At script scope there is more that is static than an engine tells. */
@@ -275,7 +246,7 @@ static Ref fail_known(Code *c, const Expr *e) {
     Diag *d = diag(c->g->diags, DIAG_MONITOR_CANNOT, e->span,
                    "the value of '%.*s' is not known to a monitor", STR_ARG(e->name));
     diag_hint(c->g->diags, d, "compile with `whammc instr`");
-    return binaryen.Unreachable(c->b.module);
+    return code_trap(c->b.module);
 }
 
 static Ref get_known(Body *b, const Expr *e) {
@@ -297,7 +268,7 @@ static Ref get_known(Body *b, const Expr *e) {
     if (!c->asks)
         return ask_runtime(c, k, e);
     if (k->param == PARAM_OFFSET)
-        return from_bits(c, e->type, ask(c, PARAM_OFFSET, 0, binaryen.TypeInt64()), 'l');
+        return from_bits(c, e->type, ask(c, PARAM_OFFSET, 0, WASM_I64), 'l');
     return ask(c, k->param, k->param == PARAM_IMM ? e->bound.n : 0, gen_type(e->type));
 }
 
@@ -316,30 +287,29 @@ static Ref get_const(Body *b, uint32_t n) {
 /* ---- holes ---- */
 
 /* A leaf of a script or shared variable. */
-static const char *variable_name(Code *c, uint32_t n, BinaryenType type) {
+static const char *variable_name(Code *c, uint32_t n, WasmType type) {
     char name[16];
     snprintf(name, sizeof name, "%u", n);
     const char *kept = arena_strndup(c->g->arena, name, strlen(name));
-    declare_global(c, kept, type, true);
+    code_import_global(c->b.module, kept, "var", kept, type);
     return kept;
 }
 
 /* A leaf of a tuple that a function returns goes through a global. */
-static const char *leaf_name(Code *c, uint32_t n, BinaryenType type) {
+static const char *leaf_name(Code *c, uint32_t n, WasmType type) {
     return arena_printf(c->g->arena, "leaf.%u%c", n, gen_type_letter(type));
 }
 
 /* A built-in function on memories (Plan.memory_calls). */
-static Ref call_memory(Body *b, uint32_t n, const Refs *args, const BinaryenType *params,
-                       BinaryenType result) {
+static Ref call_memory(Body *b, uint32_t n, const Refs *args, const WasmType *params,
+                       WasmType result) {
     Code *c = b->ctx;
     uint32_t nargs = args ? args->len : 0;
     const char *name = arena_printf(c->g->arena, "mem%u", n);
-    import_function(c, "mem", name + 3, name, params, nargs, result);
-    return binaryen.Call(b->module, name, args ? args->at : NULL, nargs, result);
+    return call_import(b, "mem", name + 3, name, args ? args->at : NULL, params, nargs, result);
 }
 
-static Ref get_hole(Body *b, HoleKind kind, uint32_t n, BinaryenType type) {
+static Ref get_hole(Body *b, HoleKind kind, uint32_t n, WasmType type) {
     Code *c = b->ctx;
     switch (kind) {
     case HOLE_CONST: return get_const(b, n);
@@ -348,9 +318,8 @@ static Ref get_hole(Body *b, HoleKind kind, uint32_t n, BinaryenType type) {
     case HOLE_BACK: return own_get(c, monitor_back, type);
     case HOLE_NUMBER: return ask(c, PARAM_PROBE_ID, 0, type);
     case HOLE_WIDE:
-        return binaryen.Unary(b->module, binaryen.ExtendUInt32(),
-                              ask(c, PARAM_ARG, n, binaryen.TypeInt32()));
-    case HOLE_VAR: return binaryen.GlobalGet(b->module, variable_name(c, n, type), type);
+        return code_op1(b->module, WASM_OP_I64_EXTEND_I32_U, ask(c, PARAM_ARG, n, WASM_I32));
+    case HOLE_VAR: return code_global(b->module, variable_name(c, n, type), type);
     case HOLE_TEXT:
         return const_i32(b, c->g->in->text_at(c->g->in->ctx, c->g->in->plan->texts.list.at[n]));
     case HOLE_PAGE: return const_i32(b, values_kept_page(n));
@@ -360,42 +329,34 @@ static Ref get_hole(Body *b, HoleKind kind, uint32_t n, BinaryenType type) {
     }
 }
 
-static Ref set_hole(Body *b, HoleKind kind, uint32_t n, BinaryenType type, Ref value) {
+static Ref set_hole(Body *b, HoleKind kind, uint32_t n, WasmType type, Ref value) {
     Code *c = b->ctx;
     switch (kind) {
-    case HOLE_VAR: return binaryen.GlobalSet(b->module, variable_name(c, n, type), value);
-    case HOLE_GIVE: return own_set(c, leaf_name(c, n, type), type, value);
+    case HOLE_VAR: return code_set_global(b->module, variable_name(c, n, type), value);
+    case HOLE_GIVE: return own_set(c, leaf_name(c, n, type), value);
     default: return fail(c, "a hole that is set");
     }
 }
 
 /* A call of a library's function; the leaves of a tuple that it returns go to globals. */
-static Ref call_library(Body *b, uint32_t n, const Refs *args, const BinaryenType *params,
-                        BinaryenType result) {
+static Ref call_library(Body *b, uint32_t n, const Refs *args, const WasmType *params,
+                        WasmType result) {
     Code *c = b->ctx;
     const Type *type = c->g->in->plan->library_fns.at[n].result;
     uint32_t leaves = type ? type_leaves(type) : 0, nargs = args ? args->len : 0;
     Ref *operands = args ? args->at : NULL;
     const char *name = arena_printf(c->g->arena, "lib%u", n);
-    if (leaves < 2) {
-        import_function(c, "lib", name + 3, name, params, nargs, result);
-        return binaryen.Call(b->module, name, operands, nargs, result);
-    }
-    Vec(BinaryenType) types = {0};
-    Refs code = {0};
-    for (uint32_t i = 0; i < leaves; i++)
-        vec_push(&types, gen_type(type_leaf(type, i)));
-    BinaryenType tuple = binaryen.TypeCreate(types.at, leaves);
-    import_function(c, "lib", name + 3, name, params, nargs, tuple);
-    uint32_t local = gen_temp(b, tuple);
-    vec_push(&code, binaryen.LocalSet(b->module, local,
-                                      binaryen.Call(b->module, name, operands, nargs, tuple)));
+    if (leaves < 2)
+        return call_import(b, "lib", name + 3, name, operands, params, nargs, result);
+    WasmType *types = arena_array(c->g->arena, WasmType, leaves);
+    const char **globals = arena_array(c->g->arena, const char *, leaves);
     for (uint32_t i = 0; i < leaves; i++) {
-        Ref leaf = binaryen.TupleExtract(b->module, binaryen.LocalGet(b->module, local, tuple), i);
-        vec_push(&code, own_set(c, leaf_name(c, i, types.at[i]), types.at[i], leaf));
+        types[i] = gen_type(type_leaf(type, i));
+        globals[i] = leaf_name(c, i, types[i]);
     }
-    vec_free(&types);
-    return gen_block_of(b, &code, binaryen.TypeNone());
+    WasmTypeDef def = {.params = params, .nparams = nargs, .results = types, .nresults = leaves};
+    code_import_func(b->module, name, "lib", name + 3, &def);
+    return code_call_into(b->module, name, operands, nargs, globals, types, leaves);
 }
 
 /* What a report is made of is collected once, when the program has ended. */
@@ -403,7 +364,7 @@ static Ref fail_flush(Code *c, uint32_t n) {
     Diag *d = diag(c->g->diags, DIAG_MONITOR_CANNOT, c->g->in->plan->library_fns.at[n].called,
                    "a monitor reports only once, when the engine signals the end of the program");
     diag_hint(c->g->diags, d, "compile with `whammc instr`");
-    return binaryen.Unreachable(c->b.module);
+    return code_trap(c->b.module);
 }
 
 /* Monitors are modules of their own: what they keep of each activation costs a call. */
@@ -418,35 +379,34 @@ static Ref fail_stack(Code *c) {
     Diag *d = diag(c->g->diags, DIAG_MONITOR_CANNOT, called,
                    "a monitor has no library 'stack', which becomes code of the program");
     diag_hint(c->g->diags, d, "compile with `whammc instr`");
-    return binaryen.Unreachable(c->b.module);
+    return code_trap(c->b.module);
 }
 
 /* Word min(index, number of targets) of the list that a callback makes for the location. */
 static Ref target_depth(Body *b, Ref index) {
     enum { STR_BYTES = 4 };
     Code *c = b->ctx;
-    BinaryenModuleRef m = b->module;
-    BinaryenType i32 = binaryen.TypeInt32();
+    CodeModule *m = b->module;
+    WasmType i32 = WASM_I32;
     uint32_t n = gen_temp(b, i32);
     Ref list = ask_callback(c, callback_targets(c), NULL, i32);
     Ref count = ask(c, PARAM_NUM_TARGETS, 0, i32), count_again = ask(c, PARAM_NUM_TARGETS, 0, i32);
-    Ref inside = binaryen.Binary(m, binaryen.LtUInt32(), binaryen.LocalGet(m, n, i32), count);
+    Ref inside = code_op2(m, WASM_OP_I32_LT_U, code_get(m, n, i32), count);
     Ref chosen = /* its condition is evaluated last */
-        binaryen.Select(m, inside, binaryen.LocalTee(m, n, index, i32), count_again, i32);
-    Ref at = binaryen.Binary(m, binaryen.ShlInt32(), chosen, const_i32(b, 2));
-    return gen_load_word(b, binaryen.Binary(m, binaryen.AddInt32(), list, at), STR_BYTES);
+        code_select(m, inside, code_tee(m, n, index), count_again);
+    Ref at = code_op2(m, WASM_OP_I32_SHL, chosen, const_i32(b, 2));
+    return gen_load_word(b, code_op2(m, WASM_OP_I32_ADD, list, at), STR_BYTES);
 }
 
-static Ref call_hole(Body *b, HoleKind kind, uint32_t n, const Refs *args,
-                     const BinaryenType *params, BinaryenType result) {
+static Ref call_hole(Body *b, HoleKind kind, uint32_t n, const Refs *args, const WasmType *params,
+                     WasmType result) {
     Code *c = b->ctx;
     uint32_t nargs = args ? args->len : 0;
     switch (kind) {
     case HOLE_HELPER:
-        import_function(c, "rt", helper_infos[n].name, helper_infos[n].name, params, nargs, result);
         c->g->text |= n >= HELPER_PUTC && n <= HELPER_FLUSH;
-        return binaryen.Call(b->module, helper_infos[n].name, args ? args->at : NULL, nargs,
-                             result);
+        return call_import(b, "rt", helper_infos[n].name, helper_infos[n].name,
+                           args ? args->at : NULL, params, nargs, result);
     case HOLE_LIBRARY: return call_library(b, n, args, params, result);
     case HOLE_FLUSH: return fail_flush(c, n);
     case HOLE_STACK: return fail_stack(c);
@@ -489,7 +449,7 @@ Ref set_static(Code *c, const Expr *e) {
     bool added;
     map_put(&c->g->statics, (Str){arena_strndup(c->g->arena, (char *)&e, sizeof e), sizeof e}, n,
             &added);
-    return own_set(c, static_name(c, e), gen_type(e->type), value);
+    return own_set(c, static_name(c, e), value);
 }
 
 static Ref get_address(Body *b, uint32_t var, uint32_t *offset) {
@@ -497,15 +457,14 @@ static Ref get_address(Body *b, uint32_t var, uint32_t *offset) {
     const MonitorInput *in = c->g->in;
     if (in->plan->vars.at[var].decl->storage == STORAGE_FRAME) {
         *offset = in->frame_at[var];
-        return own_get(c, "frame", binaryen.TypeInt32());
+        return own_get(c, "frame", WASM_I32);
     }
     const MonitorRecord *r = code_record(c);
     const MonitorField *f = r ? monitor_field(r, c->part, var) : NULL;
     if (f) {
         *offset = f->offset;
-        return c->record >= 0
-                   ? binaryen.LocalGet(b->module, (BinaryenIndex)c->record, binaryen.TypeInt32())
-                   : ask_record(c, r);
+        return c->record >= 0 ? code_get(b->module, (uint32_t)c->record, WASM_I32)
+                              : ask_record(c, r);
     }
     return fail(c, "a variable");
 }

@@ -31,8 +31,6 @@ typedef struct Gen {
     uint32_t named[128]; /* callbacks, by the letter of their kind */
     bool *updates;       /* by unit: its atoms have a function */
     Map callbacks;       /* by what they compute: index into out->callbacks */
-    Map imports;         /* of the runtime, libraries and variables */
-    Map globals;         /* of the module's own */
     Map statics; /* '@static' calls in functions of scripts, by address: number of a global */
     uint32_t nstatics;
     Map onces; /* what is computed once a function, by address: number of its globals */
@@ -49,7 +47,7 @@ typedef struct Gen {
 typedef struct Ask {
     MonitorParam param;
     const void *what; /* of a callback: what it tells, whatever the location */
-    BinaryenType type;
+    WasmType type;
 } Ask;
 typedef Vec(Ask) Asks;
 
@@ -72,21 +70,19 @@ typedef struct Code {
 extern const HoleOps attach_ops;
 
 /* Short forms: a binary operation, an i64, whether an i32 is 0. */
-static inline Ref binary(Code *c, BinaryenOp op, Ref x, Ref y) {
-    return binaryen.Binary(c->b.module, op, x, y);
+static inline Ref binary(Code *c, WasmOp op, Ref x, Ref y) {
+    return code_op2(c->b.module, op, x, y);
 }
 static inline Ref const_i64(Code *c, uint64_t v) {
-    return binaryen.Const(c->b.module, binaryen.LiteralInt64((int64_t)v));
+    return code_i64(c->b.module, v);
 }
 static inline Ref is_zero(Code *c, Ref x) {
-    return binaryen.Unary(c->b.module, binaryen.EqZInt32(), x);
+    return code_op1(c->b.module, WASM_OP_I32_EQZ, x);
 }
 /* Two conditions, each 0 or 1 or NULL = it holds. */
 static inline Ref both(Code *c, Ref x, Ref y) {
-    return !x ? y : !y ? x : binary(c, binaryen.AndInt32(), x, y);
+    return !x ? y : !y ? x : binary(c, WASM_OP_I32_AND, x, y);
 }
-/* 0 of a type of Binaryen. */
-Ref zero_of(Code *c, BinaryenType type);
 
 /* Starts a function; `v` NULL: without a variant. */
 void code_begin(Code *c, Gen *g, const Variant *v);
@@ -99,20 +95,19 @@ Ref runtime_call(Code *c, const char *name, const char *params, const char *resu
                  const Ref *args);
 /* The name of the global of the flag that branches to loops set. */
 extern const char monitor_back[];
-/* Gets, sets a global of the module, which is added if there is none of that name; zero at start.
- */
-Ref own_get(Code *c, const char *name, BinaryenType type);
-Ref own_set(Code *c, const char *name, BinaryenType type, Ref value);
+/* Gets, sets a global of the module, of that name, which is zero at start. */
+Ref own_get(Code *c, const char *name, WasmType type);
+Ref own_set(Code *c, const char *name, Ref value);
 
 /* Makes an '@static' call of a function of a script, once. */
 Ref set_static(Code *c, const Expr *e);
 
 /* The parameter of a probe for which it asks. */
-Ref ask(Code *c, ParamKind kind, uint32_t n, BinaryenType type);
+Ref ask(Code *c, ParamKind kind, uint32_t n, WasmType type);
 /* Calls the engine's remove_probe for the probe that runs. */
 Ref engine_remove(Code *c);
 /* `what`: equal in probes that may share a function only for equal meanings */
-Ref ask_callback(Code *c, Str name, const void *what, BinaryenType type);
+Ref ask_callback(Code *c, Str name, const void *what, WasmType type);
 /* The call of a callback in a rule. */
 MonitorCall *callback_call(Gen *g, Str name);
 /* The address of the record of the current part. */

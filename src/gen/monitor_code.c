@@ -16,35 +16,27 @@
 
 #include <stdio.h>
 
-static Ref wrap_block(Code *c, Refs *code) {
-    return gen_block_of(&c->b, code, binaryen.TypeNone());
-}
-
 /* ---- the flag that branches set ---- */
 
 static Ref arg_is_not_zero(Code *c) {
-    return binary(c, binaryen.NeInt32(), ask(c, PARAM_ARG, 0, binaryen.TypeInt32()),
-                  const_i32(&c->b, 0));
+    return binary(c, WASM_OP_I32_NE, ask(c, PARAM_ARG, 0, WASM_I32), const_i32(&c->b, 0));
 }
 
 /* Bit min(arg0, number of targets) of what the runtime knows of a br_table, a str. */
 static Ref table_goes_back(Code *c) {
     enum { STR_BYTES = 4 };
-    BinaryenModuleRef m = c->b.module;
-    BinaryenType i32 = binaryen.TypeInt32();
+    CodeModule *m = c->b.module;
+    WasmType i32 = WASM_I32;
     uint32_t target = gen_temp(&c->b, i32);
     Ref map = ask_callback(c, callback_to_loop(c), monitor_back, i32);
     Ref count = ask(c, PARAM_NUM_TARGETS, 0, i32), count_again = ask(c, PARAM_NUM_TARGETS, 0, i32);
     Ref index = ask(c, PARAM_ARG, 0, i32), index_again = ask(c, PARAM_ARG, 0, i32);
-    Ref inside = binary(c, binaryen.LtUInt32(), index, count);
-    Ref chosen = binaryen.Select(m, inside, index_again, count_again, i32);
-    Ref byte = binary(c, binaryen.ShrUInt32(), binaryen.LocalTee(m, target, chosen, i32),
-                      const_i32(&c->b, 3));
-    byte = gen_load_byte(&c->b, binary(c, binaryen.AddInt32(), map, byte), STR_BYTES);
-    Ref bit =
-        binary(c, binaryen.AndInt32(), binaryen.LocalGet(m, target, i32), const_i32(&c->b, 7));
-    return binary(c, binaryen.AndInt32(), binary(c, binaryen.ShrUInt32(), byte, bit),
-                  const_i32(&c->b, 1));
+    Ref inside = binary(c, WASM_OP_I32_LT_U, index, count);
+    Ref chosen = code_select(m, inside, index_again, count_again);
+    Ref byte = binary(c, WASM_OP_I32_SHR_U, code_tee(m, target, chosen), const_i32(&c->b, 3));
+    byte = gen_load_byte(&c->b, binary(c, WASM_OP_I32_ADD, map, byte), STR_BYTES);
+    Ref bit = binary(c, WASM_OP_I32_AND, code_get(m, target, i32), const_i32(&c->b, 7));
+    return binary(c, WASM_OP_I32_AND, binary(c, WASM_OP_I32_SHR_U, byte, bit), const_i32(&c->b, 1));
 }
 
 static Ref set_back(Code *c, UnitBack how) {
@@ -54,7 +46,7 @@ static Ref set_back(Code *c, UnitBack how) {
     case BACK_IF_ARG: value = arg_is_not_zero(c); break;
     default: value = table_goes_back(c);
     }
-    return own_set(c, monitor_back, binaryen.TypeInt32(), value);
+    return own_set(c, monitor_back, value);
 }
 
 /* ---- records ---- */
@@ -85,68 +77,64 @@ static const char frame[] = "frame", frame_base[] = "frame.base", frame_end[] = 
 enum { FRAME_MEMORY = 65536 }; /* for the first sets */
 
 static Ref frame_get(Code *c) {
-    return own_get(c, frame, binaryen.TypeInt32());
+    return own_get(c, frame, WASM_I32);
 }
 
 /* Moves the sets to a place of twice the size; traps if there is none. */
 static void build_frame_grow(Gen *g) {
     Code c;
     Refs code = {0};
-    BinaryenType i32 = binaryen.TypeInt32();
+    WasmType i32 = WASM_I32;
     code_begin(&c, g, NULL);
-    BinaryenModuleRef m = c.b.module;
+    CodeModule *m = c.b.module;
     uint32_t size = gen_temp(&c.b, i32), to = gen_temp(&c.b, i32);
     Ref have =
-        binary(&c, binaryen.SubInt32(), own_get(&c, frame_end, i32), own_get(&c, frame_base, i32));
-    Ref twice = binary(&c, binaryen.ShlInt32(), have, const_i32(&c.b, 1));
+        binary(&c, WASM_OP_I32_SUB, own_get(&c, frame_end, i32), own_get(&c, frame_base, i32));
+    Ref twice = binary(&c, WASM_OP_I32_SHL, have, const_i32(&c.b, 1));
     vec_push(&code,
-             binaryen.LocalSet(
-                 m, size, binary(&c, binaryen.AddInt32(), twice, const_i32(&c.b, FRAME_MEMORY))));
-    Ref bytes = binaryen.LocalGet(m, size, i32);
-    vec_push(&code, binaryen.LocalSet(m, to, helper_call(&c.b, HELPER_MEM_ALLOC, &bytes)));
-    vec_push(&code, binaryen.If(m, is_zero(&c, binaryen.LocalGet(m, to, i32)),
-                                binaryen.Unreachable(m), NULL));
-    Ref used = binary(&c, binaryen.SubInt32(), frame_get(&c), own_get(&c, frame_base, i32));
-    Ref with_this = binary(&c, binaryen.AddInt32(), used, const_i32(&c.b, g->in->frame_bytes));
-    vec_push(&code, gen_memory_copy(&c.b, binaryen.LocalGet(m, to, i32),
-                                    own_get(&c, frame_base, i32), with_this));
-    Ref used_again = binary(&c, binaryen.SubInt32(), frame_get(&c), own_get(&c, frame_base, i32));
+             code_set(m, size, binary(&c, WASM_OP_I32_ADD, twice, const_i32(&c.b, FRAME_MEMORY))));
+    Ref bytes = code_get(m, size, i32);
+    vec_push(&code, code_set(m, to, helper_call(&c.b, HELPER_MEM_ALLOC, &bytes)));
+    vec_push(&code, code_if(m, is_zero(&c, code_get(m, to, i32)), code_trap(m), NULL));
+    Ref used = binary(&c, WASM_OP_I32_SUB, frame_get(&c), own_get(&c, frame_base, i32));
+    Ref with_this = binary(&c, WASM_OP_I32_ADD, used, const_i32(&c.b, g->in->frame_bytes));
     vec_push(&code,
-             own_set(&c, frame, i32,
-                     binary(&c, binaryen.AddInt32(), binaryen.LocalGet(m, to, i32), used_again)));
-    vec_push(&code, own_set(&c, frame_base, i32, binaryen.LocalGet(m, to, i32)));
-    vec_push(&code, own_set(&c, frame_end, i32,
-                            binary(&c, binaryen.AddInt32(), binaryen.LocalGet(m, to, i32),
-                                   binaryen.LocalGet(m, size, i32))));
-    Ref body = wrap_block(&c, &code);
-    scratch_add(&g->x, &c.b, frame_grow, binaryen.TypeNone(), binaryen.TypeNone(), body);
+             gen_memory_copy(&c.b, code_get(m, to, i32), own_get(&c, frame_base, i32), with_this));
+    Ref used_again = binary(&c, WASM_OP_I32_SUB, frame_get(&c), own_get(&c, frame_base, i32));
+    vec_push(&code,
+             own_set(&c, frame, binary(&c, WASM_OP_I32_ADD, code_get(m, to, i32), used_again)));
+    vec_push(&code, own_set(&c, frame_base, code_get(m, to, i32)));
+    vec_push(&code,
+             own_set(&c, frame_end,
+                     binary(&c, WASM_OP_I32_ADD, code_get(m, to, i32), code_get(m, size, i32))));
+    Ref body = gen_block_of(&c.b, &code);
+    scratch_add(&g->x, &c.b, frame_grow, NULL, WASM_NONE, body);
 }
 
 /* frame points to the current set, from base + one set on. */
 static Ref push_frame(Code *c) {
-    BinaryenModuleRef m = c->b.module;
-    BinaryenType i32 = binaryen.TypeInt32();
+    CodeModule *m = c->b.module;
+    WasmType i32 = WASM_I32;
     uint32_t bytes = c->g->in->frame_bytes;
     Refs code = {0};
-    Ref end = binary(c, binaryen.AddInt32(), frame_get(c), const_i32(&c->b, 3 * bytes));
-    Ref full = binary(c, binaryen.GtUInt32(), end, own_get(c, frame_end, i32));
-    vec_push(&code, binaryen.If(m, full, binaryen.Call(m, frame_grow, NULL, 0, binaryen.TypeNone()),
-                                NULL));
-    vec_push(&code, own_set(c, frame, i32,
-                            binary(c, binaryen.AddInt32(), frame_get(c), const_i32(&c->b, bytes))));
+    Ref end = binary(c, WASM_OP_I32_ADD, frame_get(c), const_i32(&c->b, 3 * bytes));
+    Ref full = binary(c, WASM_OP_I32_GT_U, end, own_get(c, frame_end, i32));
+    vec_push(&code, code_if(m, full, code_call(m, frame_grow, NULL, 0, WASM_NONE), NULL));
+    vec_push(&code,
+             own_set(c, frame, binary(c, WASM_OP_I32_ADD, frame_get(c), const_i32(&c->b, bytes))));
     for (uint32_t at = 0; at < bytes && bytes <= 64; at += 8)
         vec_push(&code,
                  gen_store_leaf(&c->b, &type_scalar[TYPE_I64], frame_get(c), at, const_i64(c, 0)));
     if (bytes > 64)
         vec_push(&code, gen_memory_fill(&c->b, frame_get(c), const_i32(&c->b, 0),
                                         const_i32(&c->b, bytes)));
-    return wrap_block(c, &code);
+    return gen_block_of(&c->b, &code);
 }
 
 static Ref pop_frame(Code *c) {
     return own_set(
-        c, frame, binaryen.TypeInt32(),
-        binary(c, binaryen.SubInt32(), frame_get(c), const_i32(&c->b, c->g->in->frame_bytes)));
+        c, frame,
+        binary(c, WASM_OP_I32_SUB, frame_get(c), const_i32(&c->b, c->g->in->frame_bytes)));
 }
 
 /* ---- parts ---- */
@@ -156,7 +144,7 @@ static Ref pop_frame(Code *c) {
 static Ref remove_at_engine(Code *c) {
     const Probe *p = c->b.variant->probe;
     Ref removed = gen_var_get(&c->b, p->removed, 0);
-    return binaryen.If(c->b.module, removed, engine_remove(c), NULL);
+    return code_if(c->b.module, removed, engine_remove(c), NULL);
 }
 
 static Ref body_of(Code *c) {
@@ -164,27 +152,25 @@ static Ref body_of(Code *c) {
     Ref body = gen_body(&c->b, &p->body, p->vars, p->nvars);
     if (!p->removed || c->residue->nparts > 1)
         return body;
-    return binaryen.Block(c->b.module, NULL, (Ref[]){body, remove_at_engine(c)}, 2,
-                          binaryen.TypeAuto());
+    return code_block(c->b.module, 0, (Ref[]){body, remove_at_engine(c)}, 2);
 }
 
 /* The probe's body under a condition; without branches if it only counts. */
 static Ref guarded_body(Code *c, Ref condition, Ref predicate) {
     const Probe *p = c->b.variant->probe;
-    BinaryenModuleRef m = c->b.module;
+    CodeModule *m = c->b.module;
     if (!condition && !predicate)
         return body_of(c);
     if (predicate && condition && !gen_is_plain(p->predicate)) {
-        Ref inner = binaryen.If(m, predicate, body_of(c), NULL);
-        return binaryen.If(m, condition, inner, NULL);
+        Ref inner = code_if(m, predicate, body_of(c), NULL);
+        return code_if(m, condition, inner, NULL);
     }
     condition = both(c, condition, predicate);
     if (!gen_only_counts(&p->body))
-        return binaryen.If(m, condition, body_of(c), NULL);
-    uint32_t local = gen_temp(&c->b, binaryen.TypeInt32());
-    Ref steps[] = {binaryen.LocalSet(m, local, condition),
-                   gen_counts(&c->b, &p->body, local, false)};
-    return binaryen.Block(m, NULL, steps, 2, binaryen.TypeNone());
+        return code_if(m, condition, body_of(c), NULL);
+    uint32_t local = gen_temp(&c->b, WASM_I32);
+    Ref steps[] = {code_set(m, local, condition), gen_counts(&c->b, &p->body, local, false)};
+    return code_block(m, 0, steps, 2);
 }
 
 /* Whether a part must ask for its record although its code may not. */
@@ -202,7 +188,7 @@ static void put_action(Code *c, const UnitPart *part, Refs *code) {
         return;
     Ref condition = c->unit->dynamic ? gates_hold(c, part) : NULL;
     if (part->entering)
-        condition = both(c, condition, is_zero(c, own_get(c, monitor_back, binaryen.TypeInt32())));
+        condition = both(c, condition, is_zero(c, own_get(c, monitor_back, WASM_I32)));
     if (part->if_taken)
         condition = both(c, condition, arg_is_not_zero(c));
     bool decided = p && !c->unit->dynamic && part->shape &&
@@ -213,7 +199,7 @@ static void put_action(Code *c, const UnitPart *part, Refs *code) {
 /* A part that is no action, in a unit that is not split. */
 static Ref if_gates(Code *c, const UnitPart *part, Ref code) {
     Ref gates = c->unit->dynamic ? gates_hold(c, part) : NULL;
-    return gates ? binaryen.If(c->b.module, gates, code, NULL) : code;
+    return gates ? code_if(c->b.module, gates, code, NULL) : code;
 }
 
 static void put_part(Code *c, const UnitPart *part, Refs *code) {
@@ -222,9 +208,7 @@ static void put_part(Code *c, const UnitPart *part, Refs *code) {
     case PART_ROW: put_action(c, part, code); break;
     case PART_SET_BACK: vec_push(code, if_gates(c, part, set_back(c, part->back))); break;
     case PART_CLEAR_BACK:
-        vec_push(
-            code,
-            if_gates(c, part, own_set(c, monitor_back, binaryen.TypeInt32(), const_i32(&c->b, 0))));
+        vec_push(code, if_gates(c, part, own_set(c, monitor_back, const_i32(&c->b, 0))));
         break;
     case PART_PUSH_FRAME: vec_push(code, if_gates(c, part, push_frame(c))); break;
     case PART_POP_FRAME: vec_push(code, if_gates(c, part, pop_frame(c))); break;
@@ -256,11 +240,9 @@ static Ref probe_body(Code *c, const Code *from, Asks *asks) {
         c->event = (Event){.kind = EVENT_OPCODE, .op = from->unit->op};
         c->at_end = false;
         c->part = NULL;
-        uint32_t lent = c->b.lent.len;
         put_part(c, &r->parts[i], &code);
-        gen_free_temps(&c->b, lent); /* no part uses the locals of another */
     }
-    return wrap_block(c, &code);
+    return gen_block_of(&c->b, &code);
 }
 
 static uint32_t ask_rank(const Ask *a) {
@@ -287,7 +269,8 @@ static void sort_asks(Asks *asks) {
 }
 
 static void discard(Code *c) {
-    body_free(&c->b);
+    vec_free(&c->b.locals);
+    free(c->b.local_of);
 }
 
 /* What the probe takes. False if it asks for an operand as two types: such a location cannot be. */
@@ -303,12 +286,11 @@ static bool find_asks(Gen *g, const Code *from, Asks *asks) {
 
 static void build_function(Gen *g, const Code *from, const char *name, Asks *asks) {
     Code c;
-    Vec(BinaryenType) params = {0};
+    Vec(WasmType) params = {0};
     for (uint32_t i = 0; i < asks->len; i++)
         vec_push(&params, asks->at[i].type);
     Ref body = probe_body(&c, from, asks);
-    scratch_add(&g->x, &c.b, name, binaryen.TypeCreate(params.at, params.len), binaryen.TypeNone(),
-                body);
+    scratch_add(&g->x, &c.b, name, params.at, WASM_NONE, body);
     vec_free(&params);
 }
 
@@ -432,7 +414,7 @@ static void put_once(Code *c, const ShapeList *list, OnceKind kind, Refs *code) 
 }
 
 static void put_call(Code *c, const char *name, Refs *code) {
-    vec_push(code, binaryen.Call(c->b.module, name, NULL, 0, binaryen.TypeNone()));
+    vec_push(code, code_call(c->b.module, name, NULL, 0, WASM_NONE));
 }
 
 typedef struct StaticCalls {
@@ -458,7 +440,7 @@ static void put_statics(Code *c, Refs *code) {
         if (v->storage != STORAGE_SHARED || !v->init || var_starts_dynamic(v) ||
             !calls_at_match(v->init))
             continue;
-        BinaryenType type = gen_type(v->type);
+        WasmType type = gen_type(v->type);
         vec_push(code, hole_set(&c->b, HOLE_VAR, i * HOLE_LEAVES, type, gen_known(&c->b, v->init)));
     }
 }
@@ -490,8 +472,7 @@ static void build_start(Gen *g) {
     put_once(&c, &g->in->once.begin, ONCE_BODY, &code);
     g->out->starts = code.len > 0;
     if (g->out->starts)
-        scratch_add(&g->x, &c.b, "start", binaryen.TypeNone(), binaryen.TypeNone(),
-                    wrap_block(&c, &code));
+        scratch_add(&g->x, &c.b, "start", NULL, WASM_NONE, gen_block_of(&c.b, &code));
     else
         discard(&c);
 }
@@ -540,8 +521,7 @@ static void build_exit(Gen *g) {
         vec_push(&code, helper_call(&c.b, HELPER_FLUSH, NULL));
     g->out->ends = code.len > finished; /* else nobody looks at what is counted */
     if (g->out->ends)
-        scratch_add(&g->x, &c.b, "exit", binaryen.TypeNone(), binaryen.TypeNone(),
-                    wrap_block(&c, &code));
+        scratch_add(&g->x, &c.b, "exit", NULL, WASM_NONE, gen_block_of(&c.b, &code));
     else
         discard(&c);
 }
@@ -549,34 +529,20 @@ static void build_exit(Gen *g) {
 static void build_functions(Gen *g) {
     char name[32];
     for (uint32_t i = 0; i < g->in->plan->fns.len; i++) {
-        hole_name(name, HOLE_FN, i, binaryen.TypeInt32());
+        hole_name(name, HOLE_FN, i, WASM_I32);
         scratch_fn(&g->x, &g->in->plan->fns.at[i], name);
     }
 }
 
 /* ---- */
 
-/* Passes over the whole module inline functions as well, but run on huge ones too. */
-static void optimise(Scratch *x) {
-    if (x->huge.len)
-        scratch_optimise_each(x);
-    else
-        binaryen.ModuleOptimize(x->module);
-}
-
 bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
     *out = (MonitorCode){0};
     Gen g = {.in = in, .out = out, .arena = &in->plan->arena, .diags = diags};
     uint32_t errors = diags->errors;
     Code scope; /* of functions and script scope: no location */
-    g.x = (Scratch){.plan = in->plan,
-                    .options = in->options,
-                    .ops = &attach_ops,
-                    .ctx = &scope,
-                    .optimise = optimise};
+    g.x = (Scratch){.plan = in->plan, .options = in->options, .ops = &attach_ops, .ctx = &scope};
     g.updates = arena_array(g.arena, bool, in->units->list.len + 1);
-    if (!scratch_begin(&g.x, diags))
-        return false;
     code_begin(&scope, &g, NULL);
     if (in->units->uses_frame)
         build_frame_grow(&g);
@@ -585,20 +551,21 @@ bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
     build_start(&g);
     build_functions(&g); /* when '@static' calls in them have their places */
     build_exit(&g);
-    bool valid = scratch_finish(&g.x, &out->module);
-    bool refused = !scratch_fits(&g.x, diags) || diags->errors > errors;
-    if (!refused && (g.failed || !valid))
-        diag(diags, DIAG_INTERNAL, NO_SPAN, "internal error in code generation: %s",
-             g.failed ? g.failed : "the module of the monitor is invalid");
+    if (g.failed && diags->errors == errors)
+        diag(diags, DIAG_INTERNAL, NO_SPAN, "internal error in code generation: %s", g.failed);
+    bool ok = diags->errors == errors;
+    if (ok) {
+        scratch_finish(&g.x);
+        code_write_module(&g.x.code, &out->module);
+    }
+    code_free(&g.x.code);
     map_free(&g.callbacks);
-    map_free(&g.imports);
-    map_free(&g.globals);
     map_free(&g.statics);
     map_free(&g.onces);
     vec_free(&g.ends);
     vec_free(&g.sums);
     map_free(&g.sum_numbers);
-    return !refused && !g.failed && valid;
+    return ok;
 }
 
 void monitor_code_free(MonitorCode *code) {

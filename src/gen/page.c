@@ -41,11 +41,11 @@ bool gen_has_pages(const Body *b, const Expr *e) {
 }
 
 static Ref get_i32(Body *b, uint32_t local) {
-    return binaryen.LocalGet(b->module, local, binaryen.TypeInt32());
+    return code_get(b->module, local, WASM_I32);
 }
 
 static Ref get_leaf(Body *b, const Search *s, uint32_t i) {
-    return binaryen.LocalGet(b->module, s->first + i, gen_type(type_leaf(s->key, i)));
+    return code_get(b->module, s->first + i, gen_type(type_leaf(s->key, i)));
 }
 
 /* A leaf as 64 bits without what is not in the word. */
@@ -55,13 +55,12 @@ static Ref leaf_bits(Body *b, const Search *s, uint32_t i) {
     if (bits == 64)
         return leaf;
     if (type_is_signed(type_leaf(s->key, i)) && bits < 32)
-        leaf =
-            binaryen.Binary(b->module, binaryen.AndInt32(), leaf, const_i32(b, (1u << bits) - 1));
-    return binaryen.Unary(b->module, binaryen.ExtendUInt32(), leaf);
+        leaf = code_op2(b->module, WASM_OP_I32_AND, leaf, const_i32(b, (1u << bits) - 1));
+    return code_op1(b->module, WASM_OP_I64_EXTEND_I32_U, leaf);
 }
 
 static Ref const_i64(Body *b, uint64_t v) {
-    return binaryen.Const(b->module, binaryen.LiteralInt64((int64_t)v));
+    return code_i64(b->module, v);
 }
 
 /* The word of the key: the last leaf lowest, but a bool above the number before it. */
@@ -73,8 +72,8 @@ static Ref word(Body *b, const Search *s) {
         uint32_t i = flagged && k + 2 >= n ? 2 * n - 3 - k : k;
         Ref leaf = leaf_bits(b, s, i);
         if (below)
-            leaf = binaryen.Binary(b->module, binaryen.ShlInt64(), leaf, const_i64(b, below));
-        all = all ? binaryen.Binary(b->module, binaryen.OrInt64(), all, leaf) : leaf;
+            leaf = code_op2(b->module, WASM_OP_I64_SHL, leaf, const_i64(b, below));
+        all = all ? code_op2(b->module, WASM_OP_I64_OR, all, leaf) : leaf;
         below += bits_of_leaf(s->key, i);
     }
     return all;
@@ -88,15 +87,15 @@ static uint32_t lowest(const Type *key) {
 /* The lower or the upper 32 bits of the word. Those of all words of a page have the same upper
  * ones. */
 static Ref half(Body *b, const Search *s, bool upper) {
-    BinaryenModuleRef m = b->module;
+    CodeModule *m = b->module;
     uint32_t n = type_leaves(s->key), low = lowest(s->key);
     if (n <= 2 && bits_of_leaf(s->key, low) == 32)
-        return upper ? binaryen.Unary(m, binaryen.WrapInt64(), leaf_bits(b, s, 1 - low))
+        return upper ? code_op1(m, WASM_OP_I32_WRAP_I64, leaf_bits(b, s, 1 - low))
                      : get_leaf(b, s, low);
     Ref all = word(b, s);
     if (upper)
-        all = binaryen.Binary(m, binaryen.ShrUInt64(), all, const_i64(b, 32));
-    return binaryen.Unary(m, binaryen.WrapInt64(), all);
+        all = code_op2(m, WASM_OP_I64_SHR_U, all, const_i64(b, 32));
+    return code_op1(m, WASM_OP_I32_WRAP_I64, all);
 }
 
 static Ref page_word(Body *b, const Search *s, uint32_t field) {
@@ -105,18 +104,17 @@ static Ref page_word(Body *b, const Search *s, uint32_t field) {
 
 /* Half of what the page's header begins with. */
 static Ref head_half(Body *b, const Search *s, bool upper) {
-    Ref head = binaryen.LocalGet(b->module, s->head, binaryen.TypeInt64());
+    Ref head = code_get(b->module, s->head, WASM_I64);
     if (upper)
-        head = binaryen.Binary(b->module, binaryen.ShrUInt64(), head, const_i64(b, 32));
-    return binaryen.Unary(b->module, binaryen.WrapInt64(), head);
+        head = code_op2(b->module, WASM_OP_I64_SHR_U, head, const_i64(b, 32));
+    return code_op1(b->module, WASM_OP_I32_WRAP_I64, head);
 }
 
 /* The number of the slot that the key has if it is in the page. Of what is rotated by, the lower
  * five bits count, which are the shift. */
 static Ref slot_number(Body *b, const Search *s) {
-    Ref distance =
-        binaryen.Binary(b->module, binaryen.SubInt32(), half(b, s, false), head_half(b, s, false));
-    return binaryen.Binary(b->module, binaryen.RotRInt32(), distance, get_i32(b, s->shape));
+    Ref distance = code_op2(b->module, WASM_OP_I32_SUB, half(b, s, false), head_half(b, s, false));
+    return code_op2(b->module, WASM_OP_I32_ROTR, distance, get_i32(b, s->shape));
 }
 
 /* The code sees pages of one map only: it has its place for itself, headers of pages stay with
@@ -126,35 +124,34 @@ static bool has_one_map(const Body *b, const Var *v) {
 }
 
 static Ref differs(Body *b, Ref x, const Search *s, uint32_t field) {
-    return binaryen.Binary(b->module, binaryen.XorInt32(), x, page_word(b, s, field));
+    return code_op2(b->module, WASM_OP_I32_XOR, x, page_word(b, s, field));
 }
 
 /* Whether the page is one of another map, or has no slot for the key. */
 static Ref is_other_page(Body *b, const Search *s, const Var *v) {
-    BinaryenModuleRef m = b->module;
-    Ref slots =
-        binaryen.Binary(m, binaryen.ShrUInt32(), get_i32(b, s->shape), const_i32(b, SHIFT_BITS));
-    Ref other = binaryen.Binary(m, binaryen.GeUInt32(), get_i32(b, s->slot), slots);
+    CodeModule *m = b->module;
+    Ref slots = code_op2(m, WASM_OP_I32_SHR_U, get_i32(b, s->shape), const_i32(b, SHIFT_BITS));
+    Ref other = code_op2(m, WASM_OP_I32_GE_U, get_i32(b, s->slot), slots);
     if (!has_one_map(b, v))
-        other = binaryen.Binary(m, binaryen.OrInt32(), other,
-                                differs(b, gen_var_get(b, v, 0), s, VALUES_PAGE_MAP));
+        other = code_op2(m, WASM_OP_I32_OR, other,
+                         differs(b, gen_var_get(b, v, 0), s, VALUES_PAGE_MAP));
     if (s->wide)
-        other = binaryen.Binary(m, binaryen.OrInt32(), other,
-                                differs(b, half(b, s, true), s, VALUES_PAGE_HIGH));
+        other =
+            code_op2(m, WASM_OP_I32_OR, other, differs(b, half(b, s, true), s, VALUES_PAGE_HIGH));
     return other;
 }
 
 /* The address of the slot. */
 static Ref slot_address(Body *b, const Search *s, bool wide_value) {
-    BinaryenModuleRef m = b->module;
-    return binaryen.Binary(m, binaryen.AddInt32(), page_word(b, s, VALUES_PAGE_VALUES),
-                           binaryen.Binary(m, binaryen.ShlInt32(), get_i32(b, s->slot),
-                                           const_i32(b, wide_value ? 3 : 2)));
+    CodeModule *m = b->module;
+    return code_op2(
+        m, WASM_OP_I32_ADD, page_word(b, s, VALUES_PAGE_VALUES),
+        code_op2(m, WASM_OP_I32_SHL, get_i32(b, s->slot), const_i32(b, wide_value ? 3 : 2)));
 }
 
 Ref gen_page_element(Body *b, const Expr *e, uint32_t first, Ref look_up, uint32_t *old) {
-    BinaryenModuleRef m = b->module;
-    BinaryenType i32 = binaryen.TypeInt32(), i64 = binaryen.TypeInt64();
+    CodeModule *m = b->module;
+    WasmType i32 = WASM_I32, i64 = WASM_I64;
     const Type *value = e->var->type->value;
     bool wide_value = type_wasm(value) == WASM_I64 || type_wasm(value) == WASM_F64;
     const Type *bits = &type_scalar[wide_value ? TYPE_U64 : TYPE_U32];
@@ -167,31 +164,25 @@ Ref gen_page_element(Body *b, const Expr *e, uint32_t first, Ref look_up, uint32
     s.shape = gen_temp(b, i32);
     s.slot = gen_temp(b, i32);
     *old = gen_temp(b, gen_type(bits));
-    char done[16], miss[16];
-    snprintf(done, sizeof done, "done%u", b->nlabels);
-    snprintf(miss, sizeof miss, "miss%u", b->nlabels++);
-    Ref kept = binaryen.LocalTee(m, s.kept, hole_get(b, HOLE_PAGE, number, i32), i32);
-    Ref page = binaryen.LocalTee(m, s.page, gen_load_word(b, kept, 0), i32);
-    Ref slot =
-        binaryen.LocalTee(m, *old, gen_load_leaf(b, bits, get_i32(b, at), 0), gen_type(bits));
+    uint32_t done = code_label(m), miss = code_label(m);
+    Ref kept = code_tee(m, s.kept, hole_get(b, HOLE_PAGE, number, i32));
+    Ref page = code_tee(m, s.page, gen_load_word(b, kept, 0));
+    Ref slot = code_tee(m, *old, gen_load_leaf(b, bits, get_i32(b, at), 0));
     Ref in_page[] = {
-        binaryen.LocalSet(m, s.head,
-                          gen_load_leaf(b, &type_scalar[TYPE_U64], page, VALUES_PAGE_LOW)),
-        binaryen.LocalSet(m, s.shape, head_half(b, &s, true)),
-        binaryen.LocalSet(m, s.slot, slot_number(b, &s)),
-        binaryen.Break(m, miss, is_other_page(b, &s, e->var), NULL),
-        binaryen.LocalSet(m, at, slot_address(b, &s, wide_value)),
-        binaryen.Break(m, done,
-                       wide_value ? binaryen.Binary(m, binaryen.NeInt64(), slot, const_i64(b, 0))
-                                  : slot,
-                       NULL),
+        code_set(m, s.head, gen_load_leaf(b, &type_scalar[TYPE_U64], page, VALUES_PAGE_LOW)),
+        code_set(m, s.shape, head_half(b, &s, true)),
+        code_set(m, s.slot, slot_number(b, &s)),
+        code_branch(m, miss, is_other_page(b, &s, e->var)),
+        code_set(m, at, slot_address(b, &s, wide_value)),
+        code_branch(m, done,
+                    wide_value ? code_op2(m, WASM_OP_I64_NE, slot, const_i64(b, 0)) : slot),
     };
     Ref code[] = {
-        binaryen.Block(m, miss, in_page, 6, binaryen.TypeNone()),
-        binaryen.LocalSet(m, at, look_up),
+        code_block(m, miss, in_page, 6),
+        code_set(m, at, look_up),
         gen_store_word(b, get_i32(b, s.kept), 0, gen_load_word(b, const_i32(b, VALUES_PAGE), 0)),
-        binaryen.LocalSet(m, *old, gen_load_leaf(b, bits, get_i32(b, at), 0)),
+        code_set(m, *old, gen_load_leaf(b, bits, get_i32(b, at), 0)),
     };
-    Ref both[] = {binaryen.Block(m, done, code, 4, binaryen.TypeNone()), get_i32(b, at)};
-    return binaryen.Block(m, NULL, both, 2, i32);
+    Ref both[] = {code_block(m, done, code, 4), get_i32(b, at)};
+    return code_block(m, 0, both, 2);
 }

@@ -11,18 +11,18 @@
 
 /* ---- calls of functions ---- */
 
-BinaryenType gen_result(const Type *type) {
+WasmType gen_result(const Type *type) {
     uint32_t n = type_leaves(type);
-    return n == 1 ? gen_type(type_leaf(type, 0)) : binaryen.TypeNone();
+    return n == 1 ? gen_type(type_leaf(type, 0)) : WASM_NONE;
 }
 
 Ref gen_fn_call(Body *b, const Expr *e) {
     char name[32];
-    hole_name(name, HOLE_FN, plan_fn_id(b->plan, b->variant, e->fn), binaryen.TypeInt32());
+    hole_name(name, HOLE_FN, plan_fn_id(b->plan, b->variant, e->fn), WASM_I32);
     Refs args = {0};
     for (uint32_t i = 0; i < e->nargs; i++)
         gen_leaves(b, e->args[i], &args);
-    Ref call = binaryen.Call(b->module, name, args.at, args.len, gen_result(e->fn->result));
+    Ref call = code_call(b->module, name, args.at, args.len, gen_result(e->fn->result));
     vec_free(&args);
     return call;
 }
@@ -51,22 +51,22 @@ Ref gen_counts(Body *b, const Block *block, uint32_t condition, bool negate) {
     for (const Stmt *s = block->first; s; s = s->next) {
         if (s->kind == STMT_DECL)
             continue;
-        Ref by = binaryen.LocalGet(b->module, condition, binaryen.TypeInt32());
+        Ref by = code_get(b->module, condition, WASM_I32);
         if (negate)
-            by = binaryen.Unary(b->module, binaryen.EqZInt32(), by);
+            by = code_op1(b->module, WASM_OP_I32_EQZ, by);
         vec_push(&code, gen_add(b, s->target, s->kind == STMT_INC ? OP_ADD : OP_SUB, by));
     }
-    return gen_block_of(b, &code, binaryen.TypeNone());
+    return gen_block_of(b, &code);
 }
 
 /* if (c) { x++; } else { y++; } as x += c, y += !c. */
 static Ref gen_counting_if(Body *b, const Stmt *s, uint32_t arm) {
-    uint32_t condition = gen_temp(b, binaryen.TypeInt32());
+    uint32_t condition = gen_temp(b, WASM_I32);
     Refs code = {0};
-    vec_push(&code, binaryen.LocalSet(b->module, condition, gen_truth(b, s->arms[arm].cond)));
+    vec_push(&code, code_set(b->module, condition, gen_truth(b, s->arms[arm].cond)));
     for (uint32_t i = arm; i < s->narms; i++)
         vec_push(&code, gen_counts(b, &s->arms[i].body, condition, i > arm));
-    return gen_block_of(b, &code, binaryen.TypeNone());
+    return gen_block_of(b, &code);
 }
 
 static bool is_counting_if(const Stmt *s, uint32_t arm) {
@@ -85,7 +85,7 @@ static Ref gen_if(Body *b, const Stmt *s, uint32_t arm) {
     if (b->ops && is_counting_if(s, arm))
         return gen_counting_if(b, s, arm);
     Ref body = gen_block(b, &s->arms[arm].body);
-    return binaryen.If(b->module, gen_expr(b, s->arms[arm].cond), body, gen_if(b, s, arm + 1));
+    return code_if(b->module, gen_expr(b, s->arms[arm].cond), body, gen_if(b, s, arm + 1));
 }
 
 bool calls_at_match(const Expr *e) {
@@ -135,7 +135,7 @@ static Ref gen_decl(Body *b, const Var *v) {
 
 static Ref gen_return(Body *b, const Stmt *s) {
     if (!b->leaves)
-        return binaryen.Return(b->module, s->value ? gen_expr(b, s->value) : NULL);
+        return code_return(b->module, s->value ? gen_expr(b, s->value) : NULL);
     Refs leaves = {0}, code = {0};
     if (s->value)
         gen_leaves(b, s->value, &leaves);
@@ -143,17 +143,16 @@ static Ref gen_return(Body *b, const Stmt *s) {
         vec_push(&code,
                  b->variant->alt.gives
                      ? hole_set(b, HOLE_GIVE, i, gen_type(type_leaf(b->result, i)), leaves.at[i])
-                     : binaryen.LocalSet(b->module, b->given + i, leaves.at[i]));
+                     : code_set(b->module, b->given + i, leaves.at[i]));
     vec_free(&leaves);
-    vec_push(&code, binaryen.Break(b->module, b->end_label, NULL, NULL));
-    return gen_block_of(b, &code, binaryen.TypeAuto());
+    vec_push(&code, code_branch(b->module, b->end_label, NULL));
+    return gen_block_of(b, &code);
 }
 
 /* A call whose result is not wanted. */
 static Ref gen_dropped(Body *b, const Expr *e) {
     Ref call = gen_expr(b, e);
-    return binaryen.ExpressionGetType(call) == binaryen.TypeNone() ? call
-                                                                   : binaryen.Drop(b->module, call);
+    return call->type == WASM_NONE ? call : code_drop(b->module, call);
 }
 
 /* Annotated calls have their own time, but at script scope that of '@init' is start-up. */
@@ -180,37 +179,27 @@ static Ref gen_stmt(Body *b, const Stmt *s) {
 static Ref gen_block(Body *b, const Block *block) {
     Refs list = {0};
     for (const Stmt *s = block->first; s; s = s->next) {
-        uint32_t lent = b->lent.len;
         Ref r = gen_stmt(b, s);
-        gen_free_temps(b, lent);
         if (r)
             vec_push(&list, r);
     }
-    return gen_block_of(b, &list, binaryen.TypeAuto());
-}
-
-/* What a kept variable starts with, as a statement. */
-static Ref start_var(Body *b, const Var *v) {
-    uint32_t lent = b->lent.len;
-    Ref r = var_init(b, v);
-    gen_free_temps(b, lent);
-    return r;
+    return gen_block_of(b, &list);
 }
 
 Ref gen_shared_values(Body *b, Var *const *vars, uint32_t nvars) {
     Refs list = {0};
     for (uint32_t i = 0; i < nvars; i++)
         if (vars[i]->storage == STORAGE_SHARED && var_starts_dynamic(vars[i]))
-            vec_push(&list, start_var(b, vars[i]));
-    return gen_block_of(b, &list, binaryen.TypeAuto());
+            vec_push(&list, var_init(b, vars[i]));
+    return gen_block_of(b, &list);
 }
 
 /* A call that is left out if it reads an element of a map that is not there. */
 static Ref gen_exit_call(Body *b, const Expr *call) {
-    snprintf(b->skip, sizeof b->skip, "skip%u", b->nlabels++);
+    b->skip = code_label(b->module);
     Ref inner = gen_dropped(b, call);
-    Ref r = binaryen.Block(b->module, b->skip, &inner, 1, binaryen.TypeNone());
-    *b->skip = 0;
+    Ref r = code_block(b->module, b->skip, &inner, 1);
+    b->skip = 0;
     return r;
 }
 
@@ -229,16 +218,14 @@ static Ref site_start(Body *b, const Block *block, bool runs) {
     for (const Stmt *s = block->first; s; s = s->next) {
         const Var *v = s->kind == STMT_DECL ? s->var : NULL;
         if (v && v->storage == STORAGE_UNSHARED && var_starts_dynamic(v))
-            vec_push(&list, start_var(b, v));
-        uint32_t lent = b->lent.len;
+            vec_push(&list, var_init(b, v));
         if (runs && s->kind == STMT_CALL && s->value->annotation == ANN_INIT)
             vec_push(&list, gen_dropped(b, s->value));
-        gen_free_temps(b, lent);
         bool others = !runs;
         for (uint32_t i = 0; i < s->narms; i++)
             vec_push(&list, site_start(b, &s->arms[i].body, !arm_is_off(b, s, i, &others)));
     }
-    return gen_block_of(b, &list, binaryen.TypeAuto());
+    return gen_block_of(b, &list);
 }
 
 Ref gen_site_start(Body *b, const Block *block) {
@@ -259,7 +246,7 @@ Ref gen_exit_calls(Body *b, const Block *block) {
                 vec_push(&list, inner);
         }
     }
-    return list.len ? gen_block_of(b, &list, binaryen.TypeAuto()) : NULL;
+    return list.len ? gen_block_of(b, &list) : NULL;
 }
 
 /* ---- bodies ---- */
@@ -294,8 +281,8 @@ static bool has_return(const Block *block) {
 static void give(Body *b, Refs *code) {
     uint32_t n = type_leaves(b->result);
     for (uint32_t i = 0; i < n && !b->variant->alt.gives; i++) {
-        BinaryenType type = gen_type(type_leaf(b->result, i));
-        Ref value = binaryen.LocalGet(b->module, b->given + i, type);
+        WasmType type = gen_type(type_leaf(b->result, i));
+        Ref value = code_get(b->module, b->given + i, type);
         vec_push(code, n == 1 ? value : hole_set(b, HOLE_GIVE, i, type, value));
     }
 }
@@ -305,13 +292,13 @@ Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars) {
     Refs code = {0};
     b->leaves = n > 1 || b->variant->alt.gives || (b->part && has_return(block));
     if (!b->part)
-        snprintf(b->end_label, sizeof b->end_label, "end");
+        b->end_label = code_label(b->module);
     for (uint32_t i = 0; i < nvars; i++) {
         if (!is_own_map(vars[i]))
             continue;
         b->leaves = true;
-        vec_push(&code, binaryen.LocalSet(b->module, b->local_of[vars[i]->index],
-                                          helper_call(b, HELPER_MAP_NEW, NULL)));
+        vec_push(&code, code_set(b->module, b->local_of[vars[i]->index],
+                                 helper_call(b, HELPER_MAP_NEW, NULL)));
     }
     if (!b->leaves) {
         vec_free(&code);
@@ -319,14 +306,12 @@ Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars) {
     }
     b->given = gen_leaf_temps(b, b->result);
     Ref inner = gen_block(b, block);
-    vec_push(&code, binaryen.Block(b->module, b->end_label, &inner, 1, binaryen.TypeNone()));
+    vec_push(&code, code_block(b->module, b->end_label, &inner, 1));
     for (uint32_t i = 0; i < nvars; i++)
         if (is_own_map(vars[i]))
-            vec_push(&code,
-                     helper_call(b, HELPER_MAP_FREE,
-                                 (Ref[]){binaryen.LocalGet(b->module, b->local_of[vars[i]->index],
-                                                           binaryen.TypeInt32())}));
+            vec_push(&code, helper_call(b, HELPER_MAP_FREE,
+                                        (Ref[]){code_get(b->module, b->local_of[vars[i]->index],
+                                                         WASM_I32)}));
     give(b, &code);
-    return gen_block_of(b, &code,
-                        b->variant->alt.gives ? binaryen.TypeNone() : gen_result(b->result));
+    return gen_block_of(b, &code);
 }

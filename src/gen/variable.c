@@ -10,22 +10,40 @@
 #include "gen/expr.h"
 #include "lang/list.h"
 #include "gen/template.h"
+#include "wasm/emit.h"
 
 #include <stdio.h>
 
-Ref gen_block_of(Body *b, Refs *list, BinaryenType type) {
-    b->nsteps += list->len;
-    Ref r = binaryen.Block(b->module, NULL, list->at, list->len, type);
+Ref gen_block_of(Body *b, Refs *list) {
+    Ref r = code_block(b->module, 0, list->at, list->len);
     vec_free(list);
     return r;
 }
 
+uint32_t gen_temps(Body *b, const WasmType *types, uint32_t n) {
+    uint32_t first = b->nparams + b->locals.len;
+    for (uint32_t i = 0; i < n; i++)
+        vec_push(&b->locals, types[i]);
+    return first;
+}
+
+uint32_t gen_temp(Body *b, WasmType type) {
+    return gen_temps(b, &type, 1);
+}
+
+uint32_t gen_leaf_temps(Body *b, const Type *t) {
+    uint32_t first = b->nparams + b->locals.len;
+    for (uint32_t i = 0; i < type_leaves(t); i++)
+        vec_push(&b->locals, gen_type(type_leaf(t, i)));
+    return first;
+}
+
 Ref gen_text(Body *b, uint32_t id) {
-    return hole_get(b, HOLE_TEXT, id, binaryen.TypeInt32());
+    return hole_get(b, HOLE_TEXT, id, WASM_I32);
 }
 
 static Ref local_get(Body *b, uint32_t local, const Type *leaf) {
-    return binaryen.LocalGet(b->module, local, gen_type(leaf));
+    return code_get(b->module, local, gen_type(leaf));
 }
 
 /* ---- memory ---- */
@@ -35,15 +53,15 @@ static bool is_wide(const Type *leaf) {
 }
 
 static Ref plus(Body *b, Ref at, uint32_t offset) {
-    return offset ? binaryen.Binary(b->module, binaryen.AddInt32(), at, const_i32(b, offset)) : at;
+    return offset ? code_op2(b->module, WASM_OP_I32_ADD, at, const_i32(b, offset)) : at;
 }
 
 /* Memory of an imported module is read and written by calls. */
 static Ref imported_get(Body *b, const Type *leaf, Ref at) {
     Ref x = helper_call(b, is_wide(leaf) ? HELPER_LOAD64 : HELPER_LOAD32, &at);
     switch (leaf->kind) {
-    case TYPE_F32: return binaryen.Unary(b->module, binaryen.ReinterpretInt32(), x);
-    case TYPE_F64: return binaryen.Unary(b->module, binaryen.ReinterpretInt64(), x);
+    case TYPE_F32: return code_op1(b->module, WASM_OP_F32_REINTERPRET_I32, x);
+    case TYPE_F64: return code_op1(b->module, WASM_OP_F64_REINTERPRET_I64, x);
     default: return x;
     }
 }
@@ -51,45 +69,36 @@ static Ref imported_get(Body *b, const Type *leaf, Ref at) {
 /* The bits of a float as an integer of the same size; anything else as it is. */
 static Ref bits_of(Body *b, const Type *leaf, Ref x) {
     switch (leaf->kind) {
-    case TYPE_F32: return binaryen.Unary(b->module, binaryen.ReinterpretFloat32(), x);
-    case TYPE_F64: return binaryen.Unary(b->module, binaryen.ReinterpretFloat64(), x);
+    case TYPE_F32: return code_op1(b->module, WASM_OP_I32_REINTERPRET_F32, x);
+    case TYPE_F64: return code_op1(b->module, WASM_OP_I64_REINTERPRET_F64, x);
     default: return x;
     }
 }
 
-/* Newer versions of Binaryen take the name of the memory. */
-#ifdef BINARYEN_HAS_MEMORY_NAMES
-#define IN_MEMORY , "0"
-#else
-#define IN_MEMORY
-#endif
-
 static Ref memory_get(Body *b, const Type *leaf, Ref at, uint32_t offset) {
-    uint32_t n = is_wide(leaf) ? 8 : 4;
     if (b->options->imported)
         return imported_get(b, leaf, plus(b, at, offset));
-    return binaryen.Load(b->module, n, false, offset, n, gen_type(leaf), at IN_MEMORY);
+    return code_load(b->module, emit_load_op(gen_type(leaf)), at, offset);
 }
 
 static Ref memory_set(Body *b, const Type *leaf, Ref at, uint32_t offset, Ref value) {
-    uint32_t n = is_wide(leaf) ? 8 : 4;
     if (b->options->imported) {
         Ref args[] = {plus(b, at, offset), bits_of(b, leaf, value)};
-        return helper_call(b, n == 8 ? HELPER_STORE64 : HELPER_STORE32, args);
+        return helper_call(b, is_wide(leaf) ? HELPER_STORE64 : HELPER_STORE32, args);
     }
-    return binaryen.Store(b->module, n, offset, n, at, value, gen_type(leaf) IN_MEMORY);
+    return code_store(b->module, emit_store_op(gen_type(leaf)), at, offset, value);
 }
 
 Ref gen_load_byte(Body *b, Ref at, uint32_t offset) {
-    return binaryen.Load(b->module, 1, false, offset, 1, binaryen.TypeInt32(), at IN_MEMORY);
+    return code_load(b->module, WASM_OP_I32_LOAD8_U, at, offset);
 }
 
 Ref gen_memory_copy(Body *b, Ref to, Ref from, Ref bytes) {
-    return binaryen.MemoryCopy(b->module, to, from, bytes IN_MEMORY IN_MEMORY);
+    return code_memory(b->module, WASM_OP_MEMORY_COPY, to, from, bytes);
 }
 
 Ref gen_memory_fill(Body *b, Ref at, Ref byte, Ref bytes) {
-    return binaryen.MemoryFill(b->module, at, byte, bytes IN_MEMORY);
+    return code_memory(b->module, WASM_OP_MEMORY_FILL, at, byte, bytes);
 }
 
 Ref gen_load_leaf(Body *b, const Type *leaf, Ref at, uint32_t offset) {
@@ -113,8 +122,7 @@ Ref gen_store_leaf(Body *b, const Type *leaf, Ref at, uint32_t offset, Ref value
 /* The address of leaf 0 of a variable in memory is the returned value plus *offset. */
 static Ref var_address(Body *b, uint32_t id, uint32_t *offset) {
     *offset = 0;
-    return b->ops ? b->ops->address(b, id, offset)
-                  : hole_get(b, HOLE_VAR_ADDR, id, binaryen.TypeInt32());
+    return b->ops ? b->ops->address(b, id, offset) : hole_get(b, HOLE_VAR_ADDR, id, WASM_I32);
 }
 
 Ref gen_var_get(Body *b, const Var *v, uint32_t leaf) {
@@ -133,7 +141,7 @@ Ref gen_var_get(Body *b, const Var *v, uint32_t leaf) {
 static Ref leaf_set(Body *b, const Var *v, uint32_t leaf, Ref value) {
     const Type *t = type_leaf(v->type, leaf);
     if (v->storage == STORAGE_LOCAL)
-        return binaryen.LocalSet(b->module, b->local_of[v->index] + leaf, value);
+        return code_set(b->module, b->local_of[v->index] + leaf, value);
     uint32_t id = plan_var_id(b->plan, b->variant, v);
     if (b->options->in_memory[id]) {
         uint32_t offset;
@@ -148,7 +156,7 @@ static Ref leaf_set(Body *b, const Var *v, uint32_t leaf, Ref value) {
 static uint32_t settle(Body *b, const Type *t, Refs *leaves, Refs *code) {
     uint32_t first = gen_leaf_temps(b, t);
     for (uint32_t i = 0; i < leaves->len; i++) {
-        vec_push(code, binaryen.LocalSet(b->module, first + i, leaves->at[i]));
+        vec_push(code, code_set(b->module, first + i, leaves->at[i]));
         leaves->at[i] = local_get(b, first + i, type_leaf(t, i));
     }
     return first;
@@ -169,7 +177,7 @@ static Ref set_part(Body *b, const Var *v, const Type *part, uint32_t first, con
         vec_free(&code);
         return only;
     }
-    return gen_block_of(b, &code, binaryen.TypeNone());
+    return gen_block_of(b, &code);
 }
 
 Ref gen_var_set(Body *b, const Var *v, const Refs *leaves) {
@@ -196,56 +204,48 @@ static Ref list_bytes(Body *b, const NumberList *list) {
 
 /* What a search in a list works with. */
 typedef struct Search {
-    uint32_t number;          /* a local: i64 */
-    uint32_t low, high, at;   /* locals: i32; the ranges not yet left out, the one in the middle */
-    char next[16], found[16]; /* labels */
+    uint32_t number;        /* a local: i64 */
+    uint32_t low, high, at; /* locals: i32; the ranges not yet left out, the one in the middle */
+    uint32_t next, found;   /* labels */
 } Search;
 
 static Ref search_get(Body *b, uint32_t local) {
-    return binaryen.LocalGet(b->module, local, binaryen.TypeInt32());
+    return code_get(b->module, local, WASM_I32);
 }
 
 /* The half in which the number must be: `side` compares it with a bound of the range in the middle,
  * at `offset`, and one of `low` and `high` moves there. */
-static Ref half(Body *b, const Search *s, BinaryenOp side, uint32_t offset, uint32_t moves) {
+static Ref half(Body *b, const Search *s, WasmOp side, uint32_t offset, uint32_t moves) {
     static const Type *const u64 = &type_scalar[TYPE_U64];
     Ref bound = memory_get(b, u64, search_get(b, s->at), offset);
-    Ref beyond = binaryen.Binary(
-        b->module, side, binaryen.LocalGet(b->module, s->number, binaryen.TypeInt64()), bound);
+    Ref beyond = code_op2(b->module, side, code_get(b->module, s->number, WASM_I64), bound);
     Ref to = plus(b, search_get(b, s->at), offset ? 16 : 0);
-    Ref move[] = {binaryen.LocalSet(b->module, moves, to),
-                  binaryen.Break(b->module, s->next, NULL, NULL)};
-    return binaryen.If(b->module, beyond,
-                       binaryen.Block(b->module, NULL, move, 2, binaryen.TypeAuto()), NULL);
+    Ref move[] = {code_set(b->module, moves, to), code_branch(b->module, s->next, NULL)};
+    return code_if(b->module, beyond, code_block(b->module, 0, move, 2), NULL);
 }
 
 /* Whether the number in a local, an i64, is in a list, by binary search. Leaves the answer in
  * `low`: 0 as an address means that it was found. */
 static Ref in_list(Body *b, uint32_t number, const NumberList *list) {
-    BinaryenType i32 = binaryen.TypeInt32();
-    Search s = {number, gen_temp(b, i32), gen_temp(b, i32), gen_temp(b, i32), "", ""};
-    snprintf(s.next, sizeof s.next, "next%u", b->nlabels);
-    snprintf(s.found, sizeof s.found, "found%u", b->nlabels++);
-    Ref low = binaryen.LocalTee(b->module, s.low, list_bytes(b, list), i32);
+    WasmType i32 = WASM_I32;
+    Search s = {number,           gen_temp(b, i32),      gen_temp(b, i32),
+                gen_temp(b, i32), code_label(b->module), code_label(b->module)};
+    Ref low = code_tee(b->module, s.low, list_bytes(b, list));
     /* low + (high - low) / 32 * 16 */
-    Ref count = binaryen.Binary(b->module, binaryen.SubInt32(), search_get(b, s.high),
-                                search_get(b, s.low));
-    Ref middle = binaryen.Binary(
-        b->module, binaryen.ShlInt32(),
-        binaryen.Binary(b->module, binaryen.ShrUInt32(), count, const_i32(b, 5)), const_i32(b, 4));
-    Ref at = binaryen.Binary(b->module, binaryen.AddInt32(), search_get(b, s.low), middle);
-    Ref empty =
-        binaryen.Binary(b->module, binaryen.EqInt32(), search_get(b, s.low), search_get(b, s.high));
-    Ref body[] = {
-        binaryen.Break(b->module, s.found, empty, NULL), binaryen.LocalSet(b->module, s.at, at),
-        half(b, &s, binaryen.LtUInt64(), 0, s.high), half(b, &s, binaryen.GtUInt64(), 8, s.low),
-        binaryen.LocalSet(b->module, s.low, const_i32(b, 0))};
-    Ref loop = binaryen.Loop(b->module, s.next,
-                             binaryen.Block(b->module, NULL, body, 5, binaryen.TypeAuto()));
-    Ref code[] = {binaryen.LocalSet(b->module, s.high, plus(b, low, list->n * 16)),
-                  binaryen.Block(b->module, s.found, &loop, 1, binaryen.TypeNone()),
-                  binaryen.Unary(b->module, binaryen.EqZInt32(), search_get(b, s.low))};
-    return binaryen.Block(b->module, NULL, code, 3, i32);
+    Ref count = code_op2(b->module, WASM_OP_I32_SUB, search_get(b, s.high), search_get(b, s.low));
+    Ref middle =
+        code_op2(b->module, WASM_OP_I32_SHL,
+                 code_op2(b->module, WASM_OP_I32_SHR_U, count, const_i32(b, 5)), const_i32(b, 4));
+    Ref at = code_op2(b->module, WASM_OP_I32_ADD, search_get(b, s.low), middle);
+    Ref empty = code_op2(b->module, WASM_OP_I32_EQ, search_get(b, s.low), search_get(b, s.high));
+    Ref body[] = {code_branch(b->module, s.found, empty), code_set(b->module, s.at, at),
+                  half(b, &s, WASM_OP_I64_LT_U, 0, s.high), half(b, &s, WASM_OP_I64_GT_U, 8, s.low),
+                  code_set(b->module, s.low, const_i32(b, 0))};
+    Ref loop = code_loop(b->module, s.next, code_block(b->module, 0, body, 5));
+    Ref code[] = {code_set(b->module, s.high, plus(b, low, list->n * 16)),
+                  code_block(b->module, s.found, &loop, 1),
+                  code_op1(b->module, WASM_OP_I32_EQZ, search_get(b, s.low))};
+    return code_block(b->module, 0, code, 3);
 }
 
 /* s.lists(n) of a number that is known only when the code runs, in a monitor (b->ops). */
@@ -253,21 +253,20 @@ static Ref gen_lists(Body *b, const Expr *e) {
     const Type *t = e->args[1]->type;
     Ref number = gen_expr(b, e->args[1]);
     if (!is_wide(t))
-        number = binaryen.Unary(
-            b->module, type_is_signed(t) ? binaryen.ExtendSInt32() : binaryen.ExtendUInt32(),
-            number);
-    uint32_t x = gen_temp(b, binaryen.TypeInt64());
+        number = code_op1(b->module,
+                          type_is_signed(t) ? WASM_OP_I64_EXTEND_I32_S : WASM_OP_I64_EXTEND_I32_U,
+                          number);
+    uint32_t x = gen_temp(b, WASM_I64);
     Refs code = {0};
-    vec_push(&code, binaryen.LocalSet(b->module, x, number));
+    vec_push(&code, code_set(b->module, x, number));
     Ref found = e->list->n ? in_list(b, x, e->list) : const_i32(b, 0);
     if (type_is_signed(t)) {
-        Ref negative = binaryen.Binary(b->module, binaryen.LtSInt64(),
-                                       binaryen.LocalGet(b->module, x, binaryen.TypeInt64()),
-                                       binaryen.Const(b->module, binaryen.LiteralInt64(0)));
-        found = binaryen.If(b->module, negative, const_i32(b, 0), found);
+        Ref negative = code_op2(b->module, WASM_OP_I64_LT_S, code_get(b->module, x, WASM_I64),
+                                code_i64(b->module, 0));
+        found = code_if(b->module, negative, const_i32(b, 0), found);
     }
     vec_push(&code, found);
-    return gen_block_of(b, &code, binaryen.TypeInt32());
+    return gen_block_of(b, &code);
 }
 
 Ref gen_method(Body *b, const Expr *e) {
@@ -291,7 +290,7 @@ Ref gen_method(Body *b, const Expr *e) {
 /* A leaf of a key as 64 bits. */
 static Ref key_word(Body *b, const Type *leaf, Ref x) {
     x = bits_of(b, leaf, x);
-    return is_wide(leaf) ? x : binaryen.Unary(b->module, binaryen.ExtendUInt32(), x);
+    return is_wide(leaf) ? x : code_op1(b->module, WASM_OP_I64_EXTEND_I32_U, x);
 }
 
 static Ref put_key(Body *b, uint32_t n, Ref word) {
@@ -299,8 +298,7 @@ static Ref put_key(Body *b, uint32_t n, Ref word) {
 }
 
 Ref gen_missing(Body *b) {
-    return *b->skip ? binaryen.Break(b->module, b->skip, NULL, NULL)
-                    : binaryen.Unreachable(b->module);
+    return b->skip ? code_branch(b->module, b->skip, NULL) : code_trap(b->module);
 }
 
 /* Looks whether the key whose leaves are in these locals exists before it is looked up. */
@@ -312,8 +310,8 @@ static void put_test(Body *b, const Expr *e, uint32_t first, Refs *code) {
     }
     Ref map = gen_var_get(b, e->var, 0);
     Ref there = helper_call(b, HELPER_MAP_HAS, &map);
-    vec_push(code, binaryen.If(b->module, binaryen.Unary(b->module, binaryen.EqZInt32(), there),
-                               gen_missing(b), NULL));
+    vec_push(code,
+             code_if(b->module, code_op1(b->module, WASM_OP_I32_EQZ, there), gen_missing(b), NULL));
 }
 
 /* The address of the leaves of m[k], where k is inserted if it is not there, or not. If *old is
@@ -325,7 +323,7 @@ static Ref element(Body *b, const Expr *e, bool insert, uint32_t *old) {
     gen_leaves(b, e->args[0], &leaves);
     uint32_t n = leaves.len, first = 0;
     bool direct = n >= 1 && n <= 3;
-    bool test = *b->skip && e->var->type->value->kind > TYPE_BOOL, pages = gen_has_pages(b, e);
+    bool test = b->skip && e->var->type->value->kind > TYPE_BOOL, pages = gen_has_pages(b, e);
     if (!direct || test || pages)
         first = settle(b, key, &leaves, &code);
     if (test)
@@ -342,7 +340,7 @@ static Ref element(Body *b, const Expr *e, bool insert, uint32_t *old) {
     Helper h = (insert ? HELPER_MAP_AT1 : HELPER_MAP_FIND1) + (direct ? n - 1 : 3);
     Ref look_up = helper_call(b, h, args);
     vec_push(&code, pages ? gen_page_element(b, e, first, look_up, old) : look_up);
-    return gen_block_of(b, &code, binaryen.TypeInt32());
+    return gen_block_of(b, &code);
 }
 
 uint32_t gen_first_leaf(const Expr *e) {
@@ -356,10 +354,10 @@ static void index_leaves(Body *b, const Expr *e, Refs *out) {
         return;
     }
     uint32_t n = type_leaves(e->type), first = gen_first_leaf(e);
-    uint32_t at = gen_temp(b, binaryen.TypeInt32()), old;
-    Ref place = binaryen.LocalTee(b->module, at, element(b, e, false, &old), binaryen.TypeInt32());
+    uint32_t at = gen_temp(b, WASM_I32), old;
+    Ref place = code_tee(b->module, at, element(b, e, false, &old));
     for (uint32_t i = 0; i < n; i++) {
-        Ref from = i ? binaryen.LocalGet(b->module, at, binaryen.TypeInt32()) : place;
+        Ref from = i ? code_get(b->module, at, WASM_I32) : place;
         vec_push(out, memory_get(b, type_leaf(e->type, i), from, (first + i) * LEAF));
     }
 }
@@ -374,16 +372,15 @@ static Ref set_element(Body *b, const Expr *target, const Expr *value) {
     if (gen_is_cell(target)) {
         gen_cell_set(b, target, &leaves, &code);
         vec_free(&leaves);
-        return gen_block_of(b, &code, binaryen.TypeNone());
+        return gen_block_of(b, &code);
     }
-    uint32_t at = gen_temp(b, binaryen.TypeInt32()), old;
-    vec_push(&code, binaryen.LocalSet(b->module, at, element(b, target, true, &old)));
+    uint32_t at = gen_temp(b, WASM_I32), old;
+    vec_push(&code, code_set(b->module, at, element(b, target, true, &old)));
     for (uint32_t i = 0; i < leaves.len; i++)
-        vec_push(&code, memory_set(b, type_leaf(target->type, i),
-                                   binaryen.LocalGet(b->module, at, binaryen.TypeInt32()),
+        vec_push(&code, memory_set(b, type_leaf(target->type, i), code_get(b->module, at, WASM_I32),
                                    (first + i) * LEAF, leaves.at[i]));
     vec_free(&leaves);
-    return gen_block_of(b, &code, binaryen.TypeNone());
+    return gen_block_of(b, &code);
 }
 
 static Ref step_element(Body *b, const Expr *target, Op op) {
@@ -392,17 +389,15 @@ static Ref step_element(Body *b, const Expr *target, Op op) {
     if (gen_has_tally(b, target))
         return gen_tally_step(b, target, op);
     Refs code = {0};
-    uint32_t at = gen_temp(b, binaryen.TypeInt32());
+    uint32_t at = gen_temp(b, WASM_I32);
     uint32_t offset = gen_first_leaf(target) * LEAF, bits;
-    vec_push(&code, binaryen.LocalSet(b->module, at, element(b, target, true, &bits)));
+    vec_push(&code, code_set(b->module, at, element(b, target, true, &bits)));
     bool known = bits != UINT32_MAX && !type_is_float(target->type);
     Ref old = known ? local_get(b, bits, target->type)
-                    : memory_get(b, target->type,
-                                 binaryen.LocalGet(b->module, at, binaryen.TypeInt32()), offset);
-    vec_push(&code,
-             memory_set(b, target->type, binaryen.LocalGet(b->module, at, binaryen.TypeInt32()),
-                        offset, gen_stepped(b, target->type, op, old)));
-    return gen_block_of(b, &code, binaryen.TypeNone());
+                    : memory_get(b, target->type, code_get(b->module, at, WASM_I32), offset);
+    vec_push(&code, memory_set(b, target->type, code_get(b->module, at, WASM_I32), offset,
+                               gen_stepped(b, target->type, op, old)));
+    return gen_block_of(b, &code);
 }
 
 /* ---- leaves of expressions ---- */
@@ -416,15 +411,15 @@ static void choice_leaves(Body *b, const Expr *e, Refs *out) {
         Refs code = {0};
         gen_leaves(b, e->args[1 + k], &arms[k]);
         for (uint32_t i = 0; i < n; i++)
-            vec_push(&code, binaryen.LocalSet(b->module, first + i, arms[k].at[i]));
+            vec_push(&code, code_set(b->module, first + i, arms[k].at[i]));
         vec_free(&arms[k]);
-        blocks[k] = gen_block_of(b, &code, binaryen.TypeNone());
+        blocks[k] = gen_block_of(b, &code);
     }
-    Ref choose = binaryen.If(b->module, gen_expr(b, e->args[0]), blocks[0], blocks[1]);
+    Ref choose = code_if(b->module, gen_expr(b, e->args[0]), blocks[0], blocks[1]);
     for (uint32_t i = 0; i < n; i++) {
         const Type *leaf = type_leaf(e->type, i);
         Ref both[] = {choose, local_get(b, first + i, leaf)};
-        vec_push(out, i ? both[1] : binaryen.Block(b->module, NULL, both, 2, gen_type(leaf)));
+        vec_push(out, i ? both[1] : code_block(b->module, 0, both, 2));
     }
 }
 
@@ -432,20 +427,18 @@ static void choice_leaves(Body *b, const Expr *e, Refs *out) {
 static void call_leaves(Body *b, const Expr *e, Ref call, Refs *out) {
     uint32_t n = type_leaves(e->type);
     for (uint32_t i = 0; i < n; i++) {
-        BinaryenType type = gen_type(type_leaf(e->type, i));
+        WasmType type = gen_type(type_leaf(e->type, i));
         Ref both[] = {call, hole_get(b, HOLE_GOT, i, type)};
-        vec_push(out, i ? both[1] : binaryen.Block(b->module, NULL, both, 2, type));
+        vec_push(out, i ? both[1] : code_block(b->module, 0, both, 2));
     }
 }
 
 /* A function of a bundled library returns a str; its value is the address and length of the bytes.
  */
 static void bytes_leaves(Body *b, const Expr *e, Refs *out) {
-    uint32_t at = gen_temp(b, binaryen.TypeInt32());
-    vec_push(out,
-             plus(b, binaryen.LocalTee(b->module, at, gen_expr(b, e), binaryen.TypeInt32()), 4));
-    vec_push(out, memory_get(b, &type_scalar[TYPE_I32],
-                             binaryen.LocalGet(b->module, at, binaryen.TypeInt32()), 0));
+    uint32_t at = gen_temp(b, WASM_I32);
+    vec_push(out, plus(b, code_tee(b->module, at, gen_expr(b, e)), 4));
+    vec_push(out, memory_get(b, &type_scalar[TYPE_I32], code_get(b->module, at, WASM_I32), 0));
 }
 
 static bool is_bundled_call(const Body *b, const Expr *e) {

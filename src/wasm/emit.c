@@ -393,6 +393,15 @@ const char *emit_type(WasmType t) {
     return wasm_type_text(t, NULL);
 }
 
+WasmOp emit_load_op(WasmType t) {
+    switch (t) {
+    case WASM_I64: return WASM_OP_I64_LOAD;
+    case WASM_F32: return WASM_OP_F32_LOAD;
+    case WASM_F64: return WASM_OP_F64_LOAD;
+    default: return WASM_OP_I32_LOAD;
+    }
+}
+
 WasmOp emit_store_op(WasmType t) {
     switch (t) {
     case WASM_I64: return WASM_OP_I64_STORE;

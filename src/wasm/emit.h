@@ -101,7 +101,8 @@ void emit_increment(Buf *b, EmitNumber n, uint64_t by);
 
 /* "i32", "i64", "f32" or "f64". */
 const char *emit_type(WasmType t);
-/* The instruction that stores such a number. */
+/* The instruction that loads, stores such a number. */
+WasmOp emit_load_op(WasmType t);
 WasmOp emit_store_op(WasmType t);
 
 /* Appends a br_table with these labels. */

@@ -15,14 +15,20 @@
 
 /* Names are numbered like the globals and functions of these modules. */
 enum { COUNT, SUM, TOUCH, NOTE, FIXED };
-enum { PARAMS = 2, NARROW = 4, WIDE = 3, MAX_LABELS = 4 };
+enum { PARAMS = 2, NARROW = 4, WIDE = 3, BUDGET = PARAMS + NARROW + WIDE, MAX_LABELS = 4 };
 enum { PLAIN, OPTIMISED };
+
+static void declare_func(CodeModule *c, const char *name, WasmType param, WasmType result) {
+    WasmTypeDef type = {.params = &param, .nparams = 1, .results = &result};
+    type.nresults = result != WASM_NONE;
+    code_import_func(c, name, "", name, &type);
+}
 
 static void declare(CodeModule *c) {
     code_name(c, "count", WASM_I32, true);
     code_name(c, "sum", WASM_I64, true);
-    code_name(c, "touch", WASM_I32, false);
-    code_name(c, "note", WASM_NONE, false);
+    declare_func(c, "touch", WASM_I32, WASM_I32);
+    declare_func(c, "note", WASM_I64, WASM_NONE);
     code_name(c, "fixed", WASM_I32, false);
 }
 
@@ -37,7 +43,7 @@ static void put_body(Buf *out, const CodeFn *f) {
     for (uint32_t i = 0; f->zeros && i < f->locals.len; i++)
         if (!f->zeros[i])
             emit(&body, "%s.const 85 local.set %u", emit_type(f->locals.at[i]), PARAMS + i);
-    code_write(f, &body);
+    code_write(f, NULL, &body);
     buf_vec(out, &body);
     buf_free(&body);
 }
@@ -109,18 +115,13 @@ static uint32_t pick(uint32_t n) {
 
 typedef struct Maker {
     CodeModule *c;
-    uint32_t labels[MAX_LABELS], nlabels, next_label;
+    uint32_t labels[MAX_LABELS], nlabels;
+    bool loops[MAX_LABELS]; /* by label: it is the beginning of a loop */
 } Maker;
 
 static CodeNode *number(Maker *m, uint32_t depth);
 static CodeNode *wide(Maker *m, uint32_t depth);
 static CodeNode *statement(Maker *m, uint32_t depth);
-
-static CodeNode *with(Maker *m, CodeKind kind, WasmType type, uint32_t n, CodeNode *kid) {
-    CodeNode *e = code_node(m->c, kind, type, &kid, kid ? 1 : 0);
-    e->n = n;
-    return e;
-}
 
 static uint32_t narrow_local(void) {
     uint32_t n = pick(NARROW + 1);
@@ -134,16 +135,7 @@ static uint32_t wide_local(void) {
 
 static CodeNode *address(Maker *m, uint32_t depth) {
     CodeNode *x = number(m, depth);
-    return pick(20) ? code_plain(m->c, WASM_OP_I32_AND, x, code_const(m->c, WASM_I32, 0xf8)) : x;
-}
-
-static CodeNode *access_to(Maker *m, CodeKind kind, WasmType type, WasmOp op, CodeNode *at,
-                           CodeNode *value) {
-    CodeNode *kids[] = {at, value};
-    CodeNode *e = code_node(m->c, kind, type, kids, value ? 2 : 1);
-    e->op = (uint16_t)op;
-    e->bits = 8 * pick(3);
-    return e;
+    return pick(20) ? code_op2(m->c, WASM_OP_I32_AND, x, code_const(m->c, WASM_I32, 0xf8)) : x;
 }
 
 static CodeNode *list(Maker *m, uint32_t depth, CodeNode *value) {
@@ -169,25 +161,25 @@ static CodeNode *number(Maker *m, uint32_t depth) {
     switch (depth ? pick(14) : pick(4)) {
     case 0: return code_const(c, WASM_I32, constants[pick(8)]);
     case 1:
-    case 2: return with(m, CODE_LOCAL_GET, WASM_I32, narrow_local(), NULL);
-    case 3: return with(m, CODE_NAME_GET, WASM_I32, pick(2) ? COUNT : FIXED, NULL);
+    case 2: return code_get(c, narrow_local(), WASM_I32);
+    case 3: return code_global(c, pick(2) ? "count" : "fixed", WASM_I32);
     case 4:
     case 5:
     case 6: {
         CodeNode *x = number(m, depth - 1), *y = number(m, depth - 1);
-        return code_plain(c, ops[pick(sizeof ops / sizeof *ops)], x, y);
+        return code_op2(c, ops[pick(sizeof ops / sizeof *ops)], x, y);
     }
-    case 7: return code_plain(c, WASM_OP_I32_EQZ, number(m, depth - 1), NULL);
+    case 7: return code_op1(c, WASM_OP_I32_EQZ, number(m, depth - 1));
     case 8: {
         CodeNode *x = wide(m, depth - 1), *y = wide(m, depth - 1);
-        return code_plain(c, wides[pick(4)], x, y);
+        return code_op2(c, wides[pick(4)], x, y);
     }
-    case 9: return code_plain(c, WASM_OP_I32_WRAP_I64, wide(m, depth - 1), NULL);
+    case 9: return code_op1(c, WASM_OP_I32_WRAP_I64, wide(m, depth - 1));
     case 10:
-        return access_to(m, CODE_LOAD, WASM_I32, pick(4) ? WASM_OP_I32_LOAD : WASM_OP_I32_LOAD8_U,
-                         address(m, depth - 1), NULL);
-    case 11: return with(m, CODE_CALL, WASM_I32, TOUCH, number(m, depth - 1));
-    case 12: return with(m, CODE_LOCAL_TEE, WASM_I32, narrow_local(), number(m, depth - 1));
+        return code_load(c, pick(4) ? WASM_OP_I32_LOAD : WASM_OP_I32_LOAD8_U, address(m, depth - 1),
+                         8 * pick(3));
+    case 11: return code_call(c, "touch", (CodeNode *[]){number(m, depth - 1)}, 1, WASM_I32);
+    case 12: return code_tee(c, narrow_local(), number(m, depth - 1));
     default: {
         CodeNode *x = number(m, depth - 1);
         CodeNode *yes = pick(2) ? number(m, 0) : list(m, depth - 1, number(m, depth - 1));
@@ -203,18 +195,18 @@ static CodeNode *wide(Maker *m, uint32_t depth) {
     CodeModule *c = m->c;
     switch (depth ? pick(9) : pick(3)) {
     case 0: return code_const(c, WASM_I64, constants[pick(4)]);
-    case 1: return with(m, CODE_LOCAL_GET, WASM_I64, wide_local(), NULL);
-    case 2: return with(m, CODE_NAME_GET, WASM_I64, SUM, NULL);
+    case 1: return code_get(c, wide_local(), WASM_I64);
+    case 2: return code_global(c, "sum", WASM_I64);
     case 3:
     case 4: {
         CodeNode *x = wide(m, depth - 1), *y = wide(m, depth - 1);
-        return code_plain(c, ops[pick(6)], x, y);
+        return code_op2(c, ops[pick(6)], x, y);
     }
     case 5:
-        return code_plain(c, pick(2) ? WASM_OP_I64_EXTEND_I32_U : WASM_OP_I64_EXTEND_I32_S,
-                          number(m, depth - 1), NULL);
-    case 6: return access_to(m, CODE_LOAD, WASM_I64, WASM_OP_I64_LOAD, address(m, depth - 1), NULL);
-    case 7: return with(m, CODE_LOCAL_TEE, WASM_I64, wide_local(), wide(m, depth - 1));
+        return code_op1(c, pick(2) ? WASM_OP_I64_EXTEND_I32_U : WASM_OP_I64_EXTEND_I32_S,
+                        number(m, depth - 1));
+    case 6: return code_load(c, WASM_OP_I64_LOAD, address(m, depth - 1), 8 * pick(3));
+    case 7: return code_tee(c, wide_local(), wide(m, depth - 1));
     default: {
         CodeNode *x = number(m, depth - 1), *yes = wide(m, depth - 1);
         return code_if(c, x, yes, wide(m, depth - 1));
@@ -222,15 +214,27 @@ static CodeNode *wide(Maker *m, uint32_t depth) {
     }
 }
 
+/* To a loop only so many times in a function. */
+static CodeNode *branch(Maker *m, uint32_t to, uint32_t depth) {
+    CodeModule *c = m->c;
+    if (!m->loops[to])
+        return code_branch(c, m->labels[to], pick(3) ? number(m, depth) : NULL);
+    CodeNode *left =
+        code_op2(c, WASM_OP_I32_SUB, code_get(c, BUDGET, WASM_I32), code_const(c, WASM_I32, 1));
+    return code_branch(
+        c, m->labels[to],
+        code_op2(c, WASM_OP_I32_GT_S, code_tee(c, BUDGET, left), code_const(c, WASM_I32, 0)));
+}
+
 static CodeNode *labelled(Maker *m, uint32_t depth) {
     if (m->nlabels == MAX_LABELS)
         return statement(m, depth);
-    char name[16];
-    snprintf(name, sizeof name, "l%u", m->next_label++);
-    uint32_t label = m->labels[m->nlabels++] = code_label(m->c, name);
-    CodeNode *inner = list(m, depth, NULL);
+    bool loops = m->loops[m->nlabels] = pick(3) == 0;
+    uint32_t label = m->labels[m->nlabels++] = code_label(m->c);
+    CodeNode *kids[] = {list(m, depth, NULL), loops ? branch(m, m->nlabels - 1, depth) : NULL};
+    CodeNode *inner = code_block(m->c, 0, kids, loops ? 2 : 1);
     m->nlabels--;
-    return code_block(m->c, label, &inner, 1);
+    return loops ? code_loop(m->c, label, inner) : code_block(m->c, label, &inner, 1);
 }
 
 static CodeNode *statement(Maker *m, uint32_t depth) {
@@ -239,16 +243,16 @@ static CodeNode *statement(Maker *m, uint32_t depth) {
     switch (depth ? pick(14) : pick(4)) {
     case 0:
     case 1:
-    case 4: return with(m, CODE_LOCAL_SET, WASM_NONE, narrow_local(), number(m, less));
-    case 2: return with(m, CODE_LOCAL_SET, WASM_NONE, wide_local(), wide(m, less));
-    case 3: return with(m, CODE_NAME_SET, WASM_NONE, COUNT, number(m, less));
-    case 5: return with(m, CODE_NAME_SET, WASM_NONE, SUM, wide(m, less));
+    case 4: return code_set(c, narrow_local(), number(m, less));
+    case 2: return code_set(c, wide_local(), wide(m, less));
+    case 3: return code_set_global(c, "count", number(m, less));
+    case 5: return code_set_global(c, "sum", wide(m, less));
     case 6: {
         CodeNode *at = address(m, less), *value = number(m, less);
-        return access_to(m, CODE_STORE, WASM_NONE, WASM_OP_I32_STORE, at, value);
+        return code_store(c, WASM_OP_I32_STORE, at, 8 * pick(3), value);
     }
-    case 7: return with(m, CODE_DROP, WASM_NONE, 0, pick(2) ? number(m, less) : wide(m, less));
-    case 8: return with(m, CODE_CALL, WASM_NONE, NOTE, wide(m, less));
+    case 7: return code_drop(c, pick(2) ? number(m, less) : wide(m, less));
+    case 8: return code_call(c, "note", (CodeNode *[]){wide(m, less)}, 1, WASM_NONE);
     case 9: {
         CodeNode *x = number(m, less), *yes = list(m, less, NULL);
         return code_if(c, x, yes, pick(2) ? list(m, less, NULL) : NULL);
@@ -257,31 +261,31 @@ static CodeNode *statement(Maker *m, uint32_t depth) {
     case 11:
         if (!m->nlabels)
             return list(m, less, NULL);
-        return with(m, CODE_BRANCH, WASM_NONE, m->labels[pick(m->nlabels)],
-                    pick(3) ? number(m, less) : NULL);
+        return branch(m, pick(m->nlabels), less);
     case 12:
         if (pick(3))
             return list(m, less, NULL);
-        return with(m, CODE_RETURN, WASM_NONE, 0, number(m, less));
-    default:
-        return pick(8) ? code_node(c, CODE_NOP, WASM_NONE, NULL, 0)
-                       : code_node(c, CODE_TRAP, WASM_NONE, NULL, 0);
+        return code_return(c, number(m, less));
+    default: return pick(8) ? code_nop(c) : code_trap(c);
     }
 }
 
 /* A function of this seed; the same each time. */
 static CodeFn *make(CodeModule *c, uint64_t from) {
     static const WasmType locals[] = {WASM_I32, WASM_I32, WASM_I32, WASM_I32,
-                                      WASM_I64, WASM_I64, WASM_I64};
+                                      WASM_I64, WASM_I64, WASM_I64, WASM_I32};
+    static const WasmType params[] = {WASM_I32, WASM_I64};
     seed = from * 7919 + 1;
     Maker m = {.c = c};
-    CodeNode *kids[8];
-    uint32_t n = 1 + pick(6);
+    CodeNode *kids[9];
+    uint32_t n = 2 + pick(6);
     declare(c);
-    for (uint32_t i = 0; i < n; i++)
+    kids[0] = code_set(c, BUDGET, code_const(c, WASM_I32, 6));
+    for (uint32_t i = 1; i < n; i++)
         kids[i] = statement(&m, 4);
     kids[n++] = number(&m, 3);
-    code_add(c, "f", PARAMS, WASM_I32, locals, NARROW + WIDE, code_block(c, 0, kids, n));
+    code_add(c, "f", params, PARAMS, WASM_I32, locals, NARROW + WIDE + 1,
+             code_block(c, 0, kids, n));
     return code_find(c, STR("f"));
 }
 
@@ -291,8 +295,10 @@ static Buf both_forms(uint64_t from, size_t sizes[2]) {
     for (uint32_t form = PLAIN; form <= OPTIMISED; form++) {
         CodeModule c = {0};
         CodeFn *f = make(&c, from);
-        if (form == OPTIMISED)
+        if (form == OPTIMISED) {
             code_optimise(&c, f);
+            code_share_locals(&c, f);
+        }
         put_body(&forms[form], f);
         sizes[form] += forms[form].len;
         code_free(&c);
@@ -332,10 +338,11 @@ static void expect(CodeModule *c, WasmType result, CodeNode *body, const char *t
     static const WasmType locals[] = {WASM_I32, WASM_I32, WASM_I64};
     Buf code = {0}, got = {0};
     WasmInstr i;
-    code_add(c, "f", PARAMS, result, locals, 3, body);
+    code_add(c, "f", (WasmType[]){WASM_I32, WASM_I64}, PARAMS, result, locals, 3, body);
     CodeFn *f = code_find(c, STR("f"));
     code_optimise(c, f);
-    code_write(f, &code);
+    code_share_locals(c, f);
+    code_write(f, NULL, &code);
     WasmCode cursor = wasm_code(code.data, (uint32_t)code.len, 0);
     while (wasm_next(&cursor, &i) && cursor.at != cursor.end) {
         buf_printf(&got, got.len ? " " : "");
@@ -351,12 +358,10 @@ static void expect(CodeModule *c, WasmType result, CodeNode *body, const char *t
 static void known_results(void **state) {
     (void)state;
     CodeModule c = {0};
-    Maker m = {.c = &c};
-#define GET(n)        with(&m, CODE_LOCAL_GET, WASM_I32, n, NULL)
-#define SET(n, value) with(&m, CODE_LOCAL_SET, WASM_NONE, n, value)
+#define GET(n)        code_get(&c, n, WASM_I32)
+#define SET(n, value) code_set(&c, n, value)
 #define ONE           code_const(&c, WASM_I32, 1)
-#define ADD(x, y)     code_plain(&c, WASM_OP_I32_ADD, x, y)
-#define LOAD(at)      access_to(&m, CODE_LOAD, WASM_I32, WASM_OP_I32_LOAD, at, NULL)
+#define ADD(x, y)     code_op2(&c, WASM_OP_I32_ADD, x, y)
 #define LIST(...)                                                                                  \
     code_block(&c, 0, (CodeNode *[]){__VA_ARGS__},                                                 \
                sizeof((CodeNode *[]){__VA_ARGS__}) / sizeof(CodeNode *))
@@ -367,10 +372,10 @@ static void known_results(void **state) {
            "local.get 0 local.get 0 i32.add local.tee 2 local.get 2 i32.add");
     /* not past what changes it */
     declare(&c);
-    expect(&c, WASM_I32,
-           LIST(SET(2, with(&m, CODE_NAME_GET, WASM_I32, COUNT, NULL)),
-                with(&m, CODE_NAME_SET, WASM_NONE, COUNT, ONE), GET(2)),
-           "global.get 0 local.set 2 i32.const 1 global.set 0 local.get 2");
+    expect(
+        &c, WASM_I32,
+        LIST(SET(2, code_global(&c, "count", WASM_I32)), code_set_global(&c, "count", ONE), GET(2)),
+        "global.get 0 local.set 2 i32.const 1 global.set 0 local.get 2");
     /* what nobody reads is left out, and locals share a slot */
     expect(&c, WASM_I32,
            LIST(SET(3, ONE), SET(2, ADD(GET(0), ONE)), SET(3, ADD(GET(2), GET(2))),
@@ -380,25 +385,31 @@ static void known_results(void **state) {
     /* conditions */
     expect(&c, WASM_I32, code_if(&c, GET(0), ONE, code_const(&c, WASM_I32, 0)),
            "local.get 0 i32.const 0 i32.ne");
-    expect(&c, WASM_I32, code_if(&c, code_plain(&c, WASM_OP_I32_EQZ, GET(0), NULL), GET(2), ONE),
+    expect(&c, WASM_I32, code_if(&c, code_op1(&c, WASM_OP_I32_EQZ, GET(0)), GET(2), ONE),
            "i32.const 1 local.get 2 local.get 0 select");
     /* constants; not where they trap */
     CodeNode *eight = code_const(&c, WASM_I32, 8);
     expect(&c, WASM_I32,
-           code_plain(&c, WASM_OP_I32_MUL, code_plain(&c, WASM_OP_I32_DIV_S, eight, ONE), GET(0)),
+           code_op2(&c, WASM_OP_I32_MUL, code_op2(&c, WASM_OP_I32_DIV_S, eight, ONE), GET(0)),
            "local.get 0 i32.const 3 i32.shl");
-    expect(&c, WASM_I32, code_plain(&c, WASM_OP_I32_REM_U, ONE, code_const(&c, WASM_I32, 0)),
+    expect(&c, WASM_I32, code_op2(&c, WASM_OP_I32_REM_U, ONE, code_const(&c, WASM_I32, 0)),
            "i32.const 1 i32.const 0 i32.rem_u");
     declare(&c);
     /* the end of a function or block is reached without branching */
-    uint32_t end = code_label(&c, "end");
-    CodeNode *leave = with(&m, CODE_BRANCH, WASM_NONE, end, NULL);
-    CodeNode *inner =
-        LIST(code_if(&c, GET(0), LIST(with(&m, CODE_CALL, WASM_NONE, NOTE, NULL), leave), NULL));
-    expect(&c, WASM_NONE, code_block(&c, end, &inner, 1), "local.get 0 if call 3 end");
-    CodeNode *returns = with(&m, CODE_RETURN, WASM_NONE, 0, ADD(GET(0), ONE));
+    uint32_t end = code_label(&c);
+    CodeNode *wide = code_get(&c, 1, WASM_I64), *note = code_call(&c, "note", &wide, 1, WASM_NONE);
+    CodeNode *inner = LIST(code_if(&c, GET(0), LIST(note, code_branch(&c, end, NULL)), NULL));
+    expect(&c, WASM_NONE, code_block(&c, end, &inner, 1), "local.get 0 if local.get 1 call 3 end");
+    CodeNode *returns = code_return(&c, ADD(GET(0), ONE));
     expect(&c, WASM_I32, LIST(returns, code_const(&c, WASM_I32, 0)),
            "local.get 0 i32.const 1 i32.add");
+    /* nothing goes into a loop, or shares a slot with what it needs each time */
+    uint32_t again = code_label(&c);
+    CodeNode *body = LIST(SET(3, ADD(GET(0), GET(2))), SET(0, ADD(GET(3), GET(3))),
+                          code_branch(&c, again, GET(0)));
+    expect(&c, WASM_I32, LIST(SET(2, ADD(GET(0), ONE)), code_loop(&c, again, body), GET(0)),
+           "local.get 0 i32.const 1 i32.add local.set 2 loop local.get 0 local.get 2 i32.add"
+           " local.tee 3 local.get 3 i32.add local.tee 0 br_if 0 end local.get 0");
 }
 
 int main(void) {

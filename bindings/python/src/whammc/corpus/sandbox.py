@@ -17,7 +17,7 @@ from .jobs import Job, Settings
 
 TRIES = 3  # of a run whose nursery died: somebody killed it, as runs cannot
 # Libraries must not start threads, which would not be there in children.
-ENVIRONMENT = {"BINARYEN_CORES": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 NO_MEMORY = re.compile(rb"no memory left|memory allocation of \d+ bytes failed|bad_alloc|[Oo]ut of memory|Cannot allocate memory|ENOMEM")
 
 
