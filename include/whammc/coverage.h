@@ -39,8 +39,20 @@ void whammc_coverage_free(WhammcCoverage *c);
 whammc_status whammc_coverage_set_module(WhammcCoverage *c, const char *name, const void *bytes,
                                          size_t size);
 
-/* Where source locations are, besides in the program; NULL: nowhere else. `info` is borrowed, and
- * must outlive all further uses of `c`. */
+/*
+ * Adds another program to those that were set or added: what several programs have executed is
+ * shown together. Of source files that several of them have, counts are added up; formats that know
+ * of modules (text, HTML, JSON) also have the totals of each. Reports are those of the programs
+ * whose hashes they have (docs/reports.md, "Parts"), or else of those that they fit. A program that
+ * is not valid is not added.
+ */
+whammc_status whammc_coverage_add_module(WhammcCoverage *c, const char *name, const void *bytes,
+                                         size_t size);
+
+/* Where source locations are, besides in the program; NULL: nowhere else: of the program that was
+ * set or added last, and of the next one. `info` is borrowed, and must outlive all further uses of
+ * `c`.
+ */
 void whammc_coverage_locate(WhammcCoverage *c, const whammc_debug_info *info);
 
 /*
@@ -55,7 +67,8 @@ whammc_status whammc_coverage_include_objects(WhammcCoverage *c, const char *nam
 /*
  * Adds the counts of a report in any of the formats of whammc_format, the last one in the text.
  * Counts of several reports, of the same program and script, are added up. A text without a report,
- * or a report without counts, is an error; then nothing is added.
+ * a report without counts, or one of none of the programs is an error; then nothing is added. All
+ * programs are set and added before.
  */
 whammc_status whammc_coverage_add(WhammcCoverage *c, const char *name, const void *bytes,
                                   size_t size);

@@ -59,7 +59,7 @@ const SourceText *source_text(Sources *s, Str path) {
     return s->texts.at[index];
 }
 
-static bool is_same_text(const SourceText *a, const SourceText *b) {
+bool source_is_same(const SourceText *a, const SourceText *b) {
     return a->bytes.len == b->bytes.len &&
            (!a->bytes.len || memcmp(a->bytes.data, b->bytes.data, a->bytes.len) == 0);
 }
@@ -69,7 +69,7 @@ static Str same_file(Sources *s, Str plain, Str other) {
     if (!plain.len || str_eq(plain, other))
         return other;
     const SourceText *at = source_text(s, other), *there = source_text(s, plain);
-    return (there ? !at || is_same_text(at, there) : !at) ? plain : other;
+    return (there ? !at || source_is_same(at, there) : !at) ? plain : other;
 }
 
 Str source_shown_path(Sources *s, Str path, Arena *arena) {

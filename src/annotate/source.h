@@ -42,6 +42,8 @@ const SourceText *source_text(Sources *s, Str path);
  * the path that was recorded, with "..": folders may be links. In the arena if it differs. */
 Str source_shown_path(Sources *s, Str path, Arena *arena);
 
+bool source_is_same(const SourceText *a, const SourceText *b);
+
 /* A line, counted from 1; empty, with ptr NULL, if the text does not have it. */
 Str source_line(const SourceText *t, uint32_t line);
 

@@ -18,13 +18,19 @@ static_assert((int)WHAMMC_COVERAGE_TEXT == COVERAGE_TEXT &&
                   (int)WHAMMC_COVERAGE_JSON == COVERAGE_JSON,
               "WhammcCoverageFormat is CoverageFormat");
 
-struct WhammcCoverage {
-    char *module_name; /* NULL = there is no program */
-    uint8_t *module_bytes;
+/* A program, as it was before it was instrumented. */
+typedef struct CoverageProgram {
+    char *name;
+    uint8_t *bytes;
     WasmModule module;
     Places places;
     const whammc_debug_info *debug;
-    CoverageMarks marks;
+} CoverageProgram;
+
+struct WhammcCoverage {
+    Vec(CoverageProgram *) programs;
+    Vec(CoverageMarks) marks; /* of the programs; those of the first one may be there before it */
+    const whammc_debug_info *debug;
     CoverageObjects objects;
     Vec(uint8_t *) object_bytes;
     CoverageTotals totals;
@@ -33,7 +39,9 @@ struct WhammcCoverage {
 };
 
 WhammcCoverage *whammc_coverage_new(void) {
-    return mem_zalloc(sizeof(WhammcCoverage));
+    WhammcCoverage *c = mem_zalloc(sizeof(WhammcCoverage));
+    vec_push(&c->marks, (CoverageMarks){0});
+    return c;
 }
 
 static void forget_messages(WhammcCoverage *c) {
@@ -41,22 +49,31 @@ static void forget_messages(WhammcCoverage *c) {
     c->diags = (Diags){0};
 }
 
-static void forget_module(WhammcCoverage *c) {
-    places_free(&c->places);
-    wasm_module_free(&c->module);
-    c->module = (WasmModule){0};
-    free(c->module_bytes);
-    free(c->module_name);
-    c->module_bytes = NULL;
-    c->module_name = NULL;
+static void free_program(CoverageProgram *p) {
+    places_free(&p->places);
+    wasm_module_free(&p->module);
+    free(p->bytes);
+    free(p->name);
+    free(p);
+}
+
+/* The marks of the first one stay: they may be of the program that comes. */
+static void forget_programs(WhammcCoverage *c) {
+    for (uint32_t i = 0; i < c->programs.len; i++)
+        free_program(c->programs.at[i]);
+    c->programs.len = 0;
+    while (c->marks.len > 1)
+        marks_free(&c->marks.at[--c->marks.len]);
 }
 
 void whammc_coverage_free(WhammcCoverage *c) {
     if (!c)
         return;
-    forget_module(c);
+    forget_programs(c);
     forget_messages(c);
-    marks_free(&c->marks);
+    marks_free(&c->marks.at[0]);
+    vec_free(&c->marks);
+    vec_free(&c->programs);
     objects_free(&c->objects);
     for (uint32_t i = 0; i < c->object_bytes.len; i++)
         free(c->object_bytes.at[i]);
@@ -75,21 +92,35 @@ const char *whammc_coverage_messages(WhammcCoverage *c, unsigned flags) {
 
 /* ---- what it is made of ---- */
 
-whammc_status whammc_coverage_set_module(WhammcCoverage *c, const char *name, const void *bytes,
+whammc_status whammc_coverage_add_module(WhammcCoverage *c, const char *name, const void *bytes,
                                          size_t size) {
     forget_messages(c);
-    forget_module(c);
-    c->module_bytes = (uint8_t *)api_copy(bytes, size);
-    DiagFileId file = diag_file(&c->diags, name, c->module_bytes, size, true);
-    if (wasm_load(&c->module, c->module_bytes, size, file, &c->diags)) {
-        c->module_name = api_copy(name, strlen(name));
-        places_open(&c->places, &c->module);
+    CoverageProgram *p = mem_zalloc(sizeof *p);
+    p->bytes = (uint8_t *)api_copy(bytes, size);
+    p->name = api_copy(name, strlen(name));
+    p->debug = c->debug;
+    DiagFileId file = diag_file(&c->diags, name, p->bytes, size, true);
+    if (!wasm_load(&p->module, p->bytes, size, file, &c->diags)) {
+        free_program(p);
+        return status_of(c);
     }
+    places_open(&p->places, &p->module);
+    if (c->programs.len)
+        vec_push(&c->marks, (CoverageMarks){0});
+    vec_push(&c->programs, p);
     return status_of(c);
+}
+
+whammc_status whammc_coverage_set_module(WhammcCoverage *c, const char *name, const void *bytes,
+                                         size_t size) {
+    forget_programs(c);
+    return whammc_coverage_add_module(c, name, bytes, size);
 }
 
 void whammc_coverage_locate(WhammcCoverage *c, const whammc_debug_info *info) {
     c->debug = info;
+    if (c->programs.len)
+        vec_last(&c->programs)->debug = info;
 }
 
 whammc_status whammc_coverage_include_objects(WhammcCoverage *c, const char *name,
@@ -105,31 +136,87 @@ whammc_status whammc_coverage_include_objects(WhammcCoverage *c, const char *nam
     return status_of(c);
 }
 
-/* The report of the program; NULL if there is none, as `why` says. */
-static const Report *report_of(const WhammcCoverage *c, const Modules *m, Buf *why) {
-    if (!c->module_name && m->all.len > 1) {
+/* ---- reports ---- */
+
+/* A text whose reports are added. */
+typedef struct CoverageText {
+    WhammcCoverage *c;
+    Modules modules;
+    Vec(bool) taken; /* by module: a program has it */
+    bool any;        /* of them */
+    bool counted;    /* one has counts */
+    Buf unfit;       /* why the first program fits none */
+} CoverageText;
+
+/* Adds the report of a module to the counts of a program. */
+static void take_report(CoverageText *t, uint32_t program, uint32_t module) {
+    t->any = true;
+    t->counted |= marks_add(&t->c->marks.at[program], t->modules.all.at[module].report);
+}
+
+/* The reports of the only program, or of one that will be set. */
+static void take_of_one(CoverageText *t, Buf *why) {
+    static const Places nothing;
+    const WhammcCoverage *c = t->c;
+    if (!c->programs.len && t->modules.all.len > 1) {
         buf_str(why, STR("it has reports of several modules: set the program first"));
-        return NULL;
+        return;
     }
-    const ModuleReport *one = modules_of_program(m, &c->places, why);
-    return one ? one->report : NULL;
+    const ModuleReport *one = modules_of_program(
+        &t->modules, c->programs.len ? &c->programs.at[0]->places : &nothing, why);
+    if (one)
+        take_report(t, 0, (uint32_t)(one - t->modules.all.at));
+}
+
+/* Gives a program the reports that it fits: the first one, or all that no other program has. */
+static void take_of_several(CoverageText *t, uint32_t program, bool first) {
+    bool *fits = mem_zalloc(t->modules.all.len + 1u), given = false;
+    Buf why = {0};
+    modules_fit(&t->modules, &t->c->programs.at[program]->places, fits, &why);
+    for (uint32_t i = 0; i < t->modules.all.len && !(first && given); i++)
+        if (fits[i] && !t->taken.at[i]) {
+            t->taken.at[i] = given = true;
+            take_report(t, program, i);
+        }
+    if (first && !program)
+        buf_str(&t->unfit, buf_view(&why));
+    buf_free(&why);
+    free(fits);
+}
+
+/* Modules that are none of the programs are not shown. `why` has a message if all are like that. */
+static void take_reports(CoverageText *t, Buf *why) {
+    if (t->c->programs.len <= 1) {
+        take_of_one(t, why);
+        return;
+    }
+    for (uint32_t i = 0; i < t->modules.all.len; i++)
+        vec_push(&t->taken, false);
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < t->c->programs.len; i++)
+            take_of_several(t, i, pass == 0);
+    if (!t->any)
+        buf_printf(why, "it is the report of none of the %u programs; of %s: %s",
+                   t->c->programs.len, t->c->programs.at[0]->name, buf_cstr(&t->unfit));
 }
 
 /* `why` describes the error in a report; if there is none, warnings were given. */
 static void add(WhammcCoverage *c, const char *name, Str text, DiagTag *tag, Buf *why) {
-    Modules m = {0};
+    CoverageText t = {.c = c};
     *tag = DIAG_NOT_A_REPORT;
-    if (!modules_read(&m, text, 0, why)) {
+    if (!modules_read(&t.modules, text, 0, why)) {
         buf_str(why, STR("there is no report in it"));
     } else if (!why->len) {
-        const Report *r = report_of(c, &m, why);
-        *tag = r ? DIAG_NO_COUNTS : DIAG_OTHER_REPORT;
-        if (r && !marks_add(&c->marks, r))
+        take_reports(&t, why);
+        *tag = t.any ? DIAG_NO_COUNTS : DIAG_OTHER_REPORT;
+        if (t.any && !t.counted)
             buf_str(why, STR("the report does not say how often code was executed"));
-        else if (r)
-            modules_warn(&m, name, text, &c->diags);
+        else if (t.any)
+            modules_warn(&t.modules, name, text, &c->diags);
     }
-    modules_free(&m);
+    modules_free(&t.modules);
+    vec_free(&t.taken);
+    buf_free(&t.unfit);
 }
 
 whammc_status whammc_coverage_add(WhammcCoverage *c, const char *name, const void *bytes,
@@ -147,11 +234,19 @@ whammc_status whammc_coverage_add(WhammcCoverage *c, const char *name, const voi
             diag_hint(&c->diags, g, "the script `coverage` makes such reports");
     }
     buf_free(&why);
-    marks_settle(&c->marks);
+    for (uint32_t i = 0; i < c->marks.len; i++)
+        marks_settle(&c->marks.at[i]);
     return status_of(c);
 }
 
 /* ---- writing ---- */
+
+/* What is made of a program, and the texts that it names. */
+typedef struct MadeCoverage {
+    Coverage coverage;
+    Sources sources;
+    WhammcCoverageOptions options; /* a copy, which the sources refer to */
+} MadeCoverage;
 
 /* A SourceReader; ctx: the options. */
 static bool read_source(void *ctx, const char *path, size_t limit, Buf *out) {
@@ -171,7 +266,7 @@ static Str folder_of(const char *path) {
 
 static void put(const WhammcCoverage *c, const Coverage *made, CoverageFormat format,
                 const WhammcCoverageOptions *options, Buf *out) {
-    const char *title = options->title ? options->title : c->module_name;
+    const char *title = options->title ? options->title : c->programs.at[0]->name;
     switch (format) {
     case COVERAGE_TEXT: coverage_text(made, options->width, out); break;
     case COVERAGE_LCOV: coverage_lcov(made, str_of(options->title), out); break;
@@ -181,92 +276,193 @@ static void put(const WhammcCoverage *c, const Coverage *made, CoverageFormat fo
     }
 }
 
-/* Warns about what is missing in the result. */
-static void warn(WhammcCoverage *c, const Coverage *made) {
-    source_warn_short(&made->shortened, c->module_name, &c->diags);
-    if (made->misplaced) {
+/* Warns about what is missing of a program. */
+static void warn_of_program(WhammcCoverage *c, const CoverageProgram *p, const Coverage *made) {
+    source_warn_short(&made->shortened, p->name, &c->diags);
+    if (made->misplaced)
         diag(
             &c->diags, DIAG_NOT_A_REPORT, NO_SPAN,
             "%s: the report is of another program: it has counts where this one has no instruction",
-            c->module_name);
-    } else if (made->left_out && !made->files.len) {
-        Diag *g = diag(&c->diags, DIAG_NO_SOURCES, NO_SPAN,
-                       made->left_out == 1 ? "%s: its source file %s cannot be read"
+            p->name);
+}
+
+/* Warns if no file is shown. */
+static void warn_of_nothing(WhammcCoverage *c, const Coverage *made) {
+    const char *name = c->programs.at[0]->name;
+    bool several = c->programs.len > 1;
+    if (made->files.len || c->diags.errors)
+        return;
+    if (made->left_out.len) {
+        Diag *g =
+            diag(&c->diags, DIAG_NO_SOURCES, NO_SPAN,
+                 several                   ? "%s and others: source files such as %s cannot be read"
+                 : made->left_out.len == 1 ? "%s: its source file %s cannot be read"
                                            : "%s: its source files, such as %s, cannot be read",
-                       c->module_name, made->unread.ptr);
+                 name, vec_last(&made->left_out).ptr);
         diag_hint(&c->diags, g,
                   "if the sources have moved, --path-map=FROM=TO says where to; `whammc "
                   "coverage --all-files` shows counts without sources");
-    } else if (made->unwanted.len && !made->files.len) {
-        diag(&c->diags, DIAG_NO_SOURCES, NO_SPAN,
-             "%s: the patterns of --include and --exclude leave out all its source files, such as "
-             "%s",
-             c->module_name, made->unwanted.ptr);
+    } else if (made->unwanted.len) {
+        diag(
+            &c->diags, DIAG_NO_SOURCES, NO_SPAN,
+            "%s%s: the patterns of --include and --exclude leave out all its source files, such as "
+            "%s",
+            name, several ? " and others" : "", made->unwanted.ptr);
     }
 }
 
 /* Only DWARF tells which functions are inlined. */
-static void warn_of_map(WhammcCoverage *c, const Locations *l) {
+static void warn_of_map(WhammcCoverage *c, const CoverageProgram *p, const Locations *l) {
     Str dwarf;
     if (c->objects.all.len && locations_any(l) && !locations_dwarf(l, &dwarf))
-        diag(&c->diags, DIAG_NO_DEBUG, (Span){c->module.file, 0, 0},
+        diag(&c->diags, DIAG_NO_DEBUG, (Span){p->module.file, 0, 0},
              "the program has a source map, but no DWARF sections: it cannot be told which "
              "functions of the object files it has, so none are added");
 }
 
-static void make(WhammcCoverage *c, Coverage *made, const WhammcCoverageOptions *options,
-                 Sources *sources) {
+static void make_of_program(WhammcCoverage *c, uint32_t number,
+                            const WhammcCoverageOptions *options, MadeCoverage *made) {
+    CoverageProgram *p = c->programs.at[number];
     CoverageOptions o = {.objects = &c->objects,
                          .mangled = options->mangled,
                          .without_text = options->all_files || !options->source,
                          .no_markers = options->no_markers,
                          .include = options->include,
                          .exclude = options->exclude};
-    WhammcCoverageOptions copy = *options;
-    *sources = (Sources){.folder = folder_of(c->module_name)};
+    made->options = *options;
+    made->sources = (Sources){.folder = folder_of(p->name)};
     if (options->source) {
-        sources->read = read_source;
-        sources->ctx = &copy;
+        made->sources.read = read_source;
+        made->sources.ctx = &made->options;
     }
     ApiLocator l;
-    api_locator_begin(&l, c->debug, c->module_name, &c->diags);
-    Locations *locations = locator_open(&l.locator, &c->module);
-    warn_of_map(c, locations);
+    p->module.file = diag_file(&c->diags, p->name, p->bytes, p->module.size, true);
+    api_locator_begin(&l, p->debug, p->name, &c->diags);
+    Locations *locations = locator_open(&l.locator, &p->module);
+    warn_of_map(c, p, locations);
     objects_register(&c->objects, l.maps.at, l.maps.len, &c->diags);
-    coverage_make(made, &c->module, &c->places, locations, &c->marks, sources, &o);
+    coverage_make(&made->coverage, &p->module, &p->places, locations, &c->marks.at[number],
+                  &made->sources, &o);
+    made->sources.embedded = NULL;
     api_locator_end(&l);
-    warn(c, made);
+    warn_of_program(c, p, &made->coverage);
+}
+
+/* ---- several programs ---- */
+
+/* What a program is called among others. */
+static Str title_of(const CoverageProgram *p) {
+    return str_of(p->name + folder_of(p->name).len);
+}
+
+/* The same, with its number if another one before it is called so. In the arena of `all`. */
+static Str title_among(const WhammcCoverage *c, uint32_t number, Coverage *all) {
+    Str title = title_of(c->programs.at[number]);
+    bool known = false;
+    for (uint32_t i = 0; i < number; i++)
+        known |= str_eq(title_of(c->programs.at[i]), title);
+    const char *shown = known ? arena_printf(&all->arena, "%.*s #%u", STR_ARG(title), number + 1)
+                              : arena_strndup(&all->arena, title.ptr, title.len);
+    return str_of(shown);
+}
+
+/* Whether something may tell its source locations. */
+static bool is_located(const CoverageProgram *p) {
+    return (p->debug && p->debug->file) ||
+           locations_mentioned((Str){(const char *)p->bytes, (uint32_t)p->module.size});
+}
+
+/* Programs of which nothing can be shown. */
+typedef struct Unshown {
+    uint32_t count;
+    Buf names;
+} Unshown;
+
+static void note_unshown(Unshown *u, Str name) {
+    enum { NAMED = 3 };
+    if (u->count < NAMED)
+        buf_printf(&u->names, "%s%.*s", u->count ? ", " : "", STR_ARG(name));
+    else if (u->count == NAMED)
+        buf_str(&u->names, STR(", ..."));
+    u->count++;
+}
+
+static void warn_of_unshown(WhammcCoverage *c, Unshown *bare, Unshown *silent) {
+    if (bare->count)
+        diag_hint(&c->diags,
+                  diag(&c->diags, DIAG_NO_DEBUG, NO_SPAN,
+                       "%u of %u programs %s neither DWARF sections nor a source map: %s",
+                       bare->count, c->programs.len, bare->count == 1 ? "has" : "have",
+                       buf_cstr(&bare->names)),
+                  "compile and link with -g what should be shown");
+    if (silent->count)
+        diag(&c->diags, DIAG_OTHER_PROGRAM, NO_SPAN, "there are no counts of %u of %u programs: %s",
+             silent->count, c->programs.len, buf_cstr(&silent->names));
+}
+
+static void make_of_several(WhammcCoverage *c, const WhammcCoverageOptions *options,
+                            MadeCoverage *made, Coverage *all) {
+    Unshown bare = {0}, silent = {0};
+    for (uint32_t i = 0; i < c->programs.len; i++) {
+        Str title = title_among(c, i, all);
+        if (!c->marks.at[i].all.len)
+            note_unshown(&silent, title);
+        else if (!is_located(c->programs.at[i]))
+            note_unshown(&bare, title);
+        else
+            make_of_program(c, i, options, &made[i]);
+        coverage_join(all, &made[i].coverage, title);
+    }
+    coverage_join_end(all);
+    warn_of_unshown(c, &bare, &silent);
+    buf_free(&bare.names);
+    buf_free(&silent.names);
+}
+
+/* ---- all of it ---- */
+
+static void write_made(WhammcCoverage *c, CoverageFormat format,
+                       const WhammcCoverageOptions *options, const Coverage *made, uint8_t **out,
+                       size_t *size) {
+    Buf text = {0};
+    warn_of_nothing(c, made);
+    if (c->diags.errors)
+        return;
+    put(c, made, format, options, &text);
+    c->totals = made->totals;
+    buf_cstr(&text); /* not NULL, even if it is empty */
+    *out = text.data;
+    *size = text.len;
 }
 
 whammc_status whammc_coverage_write(WhammcCoverage *c, WhammcCoverageFormat format,
                                     const WhammcCoverageOptions *options, uint8_t **out,
                                     size_t *size) {
     static const WhammcCoverageOptions defaults;
-    Coverage made = {0};
-    Sources sources = {0};
-    Buf text = {0};
+    uint32_t n = c->programs.len;
     *out = NULL;
     *size = 0;
     forget_messages(c);
     if (!options)
         options = &defaults;
-    if (c->module_name) {
-        c->module.file =
-            diag_file(&c->diags, c->module_name, c->module_bytes, c->module.size, true);
-        make(c, &made, options, &sources);
-    } else
+    if (!n) {
         diag(&c->diags, DIAG_NOT_WASM, NO_SPAN, "there is no program: set one first");
-    whammc_status status = status_of(c);
-    if (status == WHAMMC_OK) {
-        put(c, &made, (CoverageFormat)format, options, &text);
-        c->totals = made.totals;
-        buf_cstr(&text); /* not NULL, even if it is empty */
-        *out = text.data;
-        *size = text.len;
+        return status_of(c);
     }
-    coverage_free(&made);
-    sources_free(&sources);
-    return status;
+    MadeCoverage *made = mem_zalloc(n * sizeof *made);
+    Coverage all = {0};
+    if (n == 1)
+        make_of_program(c, 0, options, &made[0]);
+    else
+        make_of_several(c, options, made, &all);
+    write_made(c, (CoverageFormat)format, options, n == 1 ? &made[0].coverage : &all, out, size);
+    coverage_free(&all);
+    for (uint32_t i = 0; i < n; i++) {
+        coverage_free(&made[i].coverage);
+        sources_free(&made[i].sources);
+    }
+    free(made);
+    return status_of(c);
 }
 
 WhammcCoverageTotals whammc_coverage_totals(const WhammcCoverage *c) {

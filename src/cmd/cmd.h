@@ -266,14 +266,16 @@ bool exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const
 /* ---- sources (source_files.c) ---- */
 
 typedef struct SourceFiles {
-    const char *app; /* the program */
-    int64_t made;    /* when it was written, 0 = unknown */
+    const char *app; /* the program, or what several are called */
+    int64_t made;    /* when it was written, 0 = unknown; of several, the last one */
     uint32_t newer;  /* files that were read and are newer */
     Buf first;       /* the path of one of them */
 } SourceFiles;
 
 /* `app` is borrowed. */
 void source_files_begin(SourceFiles *s, const char *app);
+/* The sources may be those of the program with this path, too. */
+void source_files_also(SourceFiles *s, const char *path);
 /* A SourceReader; ctx is the SourceFiles. */
 bool source_files_read(void *ctx, const char *path, size_t limit, Buf *out);
 /* Warns if any file was newer than the program. */
@@ -290,9 +292,18 @@ enum { OPTION_INCLUDE_OBJECTS = 1070 };
                  "linker left out of the program, as not executed; may be repeated"                \
     }
 
+/* A program whose coverage is shown. */
+typedef struct CoveredProgram {
+    const char *name; /* its path, or what else it is called */
+    const char *path; /* of its file */
+    Buf bytes;        /* what the file has */
+    DebugOptions debug;
+} CoveredProgram;
+
 /* What is asked for. */
 typedef struct CoverageRequest {
-    const char *app;         /* the program */
+    Vec(CoveredProgram *) programs;
+    const char *title;       /* what they are called together; NULL = by the first one */
     Words from;              /* saved reports; none: they come from elsewhere */
     Words include, exclude;  /* patterns of paths */
     Words objects;           /* object files and archives */
@@ -301,13 +312,15 @@ typedef struct CoverageRequest {
     double least;            /* per cent of the lines */
     WhammcCoverageFormat format;
     bool all_files, no_markers, no_demangle;
-    DebugOptions debug;
+    DebugOptions debug; /* of the only program, or of the largest */
 } CoverageRequest;
 
+/* Adds a program; the texts are borrowed. The name is NULL if that is the path. */
+void covering_program(CoverageRequest *s, const char *path, const char *name);
 /* Prints the messages of the last call; the exit status for `status`. */
 int covering_messages(const Cli *cli, WhammcCoverage *c, whammc_status status);
-/* Reads the program. `app` must live as long as c. The exit status. */
-int covering_open(const Cli *cli, CoverageRequest *s, WhammcCoverage *c, Buf *app);
+/* Reads the programs. The exit status. */
+int covering_open(const Cli *cli, CoverageRequest *s, WhammcCoverage *c);
 /* Writes the coverage; the exit status says whether enough was executed, too. */
 int covering_show(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c);
 /* The output is none of the object files: STATUS_OK, or another status after a message. */

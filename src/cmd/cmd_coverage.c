@@ -32,7 +32,8 @@ static const Option options[] = {
      "the file to write; default: standard error, or standard output with --from"},
     {FROM, "from", "REPORT",
      "read this report, written by --save or 'whammc run -s coverage -o', instead of "
-     "running the program; may be repeated: counts are added up"},
+     "running the program; may be repeated: counts are added up. The operands are one or more "
+     "programs then"},
     {SAVE, "save", "REPORT", "also write the report to this file, for --from"},
     {INCLUDE, "include", "GLOB",
      "show only source files whose paths match this shell pattern; may be repeated"},
@@ -41,8 +42,8 @@ static const Option options[] = {
     {ALL_FILES, "all-files", NULL, "also show source files that cannot be read"},
     INCLUDE_OBJECTS_OPTION(""),
     {MODULE, "module", "APP",
-     "of a command: the program whose source is shown, as it was before it was instrumented; "
-     "default: the largest module that the command loads"},
+     "of a command: show only this program, as it was before it was instrumented; may be repeated; "
+     "default: all modules that the command loads"},
     {NO_MARKERS, "no-markers", NULL, "ignore comments like LCOV_EXCL_LINE in the sources"},
     {FAIL_UNDER, "fail-under", "PERCENT",
      "fail if less than this percentage of the lines was executed"},
@@ -63,7 +64,7 @@ typedef struct Settings {
     CoverageRequest request;
     Words engine_options, world;
     const char *engine, *save;
-    const char *module;     /* which one of a command; NULL = the largest */
+    Words modules;          /* which ones of a command; none = all */
     const char *for_module; /* the last option that commands cannot have; NULL = none */
     bool format_given;
 } Settings;
@@ -111,12 +112,10 @@ static int run_and_show(const Cli *cli, const Settings *s, const Engine *engine,
 
 static int coverage(const Cli *cli, Settings *s, const Engine *engine) {
     WhammcCoverage *c = whammc_coverage_new();
-    Buf app = {0};
-    int status = covering_open(cli, &s->request, c, &app);
+    int status = covering_open(cli, &s->request, c);
     if (status == STATUS_OK)
-        status = run_and_show(cli, s, engine, &app, c);
+        status = run_and_show(cli, s, engine, &s->request.programs.at[0]->bytes, c);
     whammc_coverage_free(c);
-    buf_free(&app);
     return status;
 }
 
@@ -128,39 +127,39 @@ typedef struct Commanded {
     bool has_reports;
 } Commanded;
 
-/* Whether the command has run the module of --module, as far as is known; if not, says so. */
-static bool has_run(const Cli *cli, const Settings *s, const CommandReports *all) {
+/* Whether the command has run this module, as far as is known; if not, says so. */
+static bool has_run(const Cli *cli, const char *path, const CommandReports *all) {
     Buf asked = {0};
-    bool ok = file_read_module(cli, s->module, &asked), found = false;
+    bool ok = file_read_module(cli, path, &asked), found = false;
     for (uint32_t i = 0; ok && i < all->modules.len; i++) {
         const Buf *bytes = &all->modules.at[i].bytes;
         found |= !bytes->len || str_eq(buf_view(bytes), buf_view(&asked));
     }
     if (ok && !found)
         message_one(cli, DIAG_NOT_A_REPORT, "give it as it was before it was instrumented",
-                    "%s: none of the modules that the command has run is this one", s->module);
+                    "%s: none of the modules that the command has run is this one", path);
     buf_free(&asked);
     return found;
 }
 
-/* The module that is shown; NULL after a message. */
-static const char *choose_module(const Cli *cli, const Settings *s, const CommandReports *all) {
-    const CommandModule *largest = NULL;
-    if (s->module)
-        return has_run(cli, s, all) ? s->module : NULL;
-    for (uint32_t i = 0; i < all->modules.len; i++)
-        if (!largest || all->modules.at[i].bytes.len > largest->bytes.len)
-            largest = &all->modules.at[i];
-    if (!largest->bytes.len) {
-        message_one(cli, DIAG_CANNOT_READ, "give it with --module=APP",
-                    "%s: the module is not there any more", largest->path);
-        return NULL;
+/* Chooses the modules that are shown: those that were asked for, or all. False after a message. */
+static bool choose_modules(const Cli *cli, Settings *s, const CommandReports *all) {
+    bool ok = true;
+    for (uint32_t i = 0; i < s->modules.len; i++) {
+        ok = has_run(cli, s->modules.at[i], all) && ok;
+        covering_program(&s->request, s->modules.at[i], NULL);
     }
-    if (all->modules.len > 1)
-        message_one(cli, DIAG_MORE_MODULES, "choose one with --module=APP",
-                    "the largest of %u modules is shown, which has %zu bytes", all->modules.len,
-                    largest->bytes.len);
-    return largest->path;
+    for (uint32_t i = 0; !s->modules.len && i < all->modules.len; i++) {
+        const CommandModule *m = &all->modules.at[i];
+        if (!m->bytes.len)
+            message_one(cli, DIAG_CANNOT_READ, "give it with --module=APP",
+                        "%s: the module is not there any more", m->path);
+        ok = ok && m->bytes.len;
+        covering_program(&s->request, m->path, m->name);
+    }
+    if (s->request.programs.len > 1)
+        s->request.title = cli->operands[0];
+    return ok;
 }
 
 /* Shows the coverage by all threads and processes of a command. */
@@ -168,12 +167,10 @@ static bool show_of_command(void *ctx, const CommandReports *all) {
     Commanded *c = ctx;
     Settings *s = c->settings;
     WhammcCoverage *coverage = whammc_coverage_new();
-    Buf app = {0};
     int status = STATUS_ERROR;
     c->has_reports = true;
-    s->request.app = choose_module(c->cli, s, all);
-    if (s->request.app)
-        status = covering_open(c->cli, &s->request, coverage, &app);
+    if (choose_modules(c->cli, s, all))
+        status = covering_open(c->cli, &s->request, coverage);
     if (status == STATUS_OK)
         status = covering_messages(
             c->cli, coverage,
@@ -183,7 +180,6 @@ static bool show_of_command(void *ctx, const CommandReports *all) {
     if (s->save && !file_write(c->cli, s->save, all->text.data, all->text.len))
         status = STATUS_ERROR;
     whammc_coverage_free(coverage);
-    buf_free(&app);
     return status == STATUS_OK;
 }
 
@@ -235,7 +231,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case OPTION_DEBUG_FILE:
     case OPTION_PATH_MAP: return debug_option(cli, &s->request.debug, key, value);
     case OPTION_NAMES: s->request.names = value; break;
-    case MODULE: s->module = value; break;
+    case MODULE: vec_push(&s->modules, value); break;
     case ENGINE:
         s->engine = value;
         s->for_module = "engine";
@@ -269,19 +265,23 @@ static WhammcCoverageFormat format_of(const char *out) {
     return WHAMMC_COVERAGE_TEXT;
 }
 
+/* How many of the first operands are standard input. */
+static uint32_t count_stdin(const Cli *cli, int n) {
+    uint32_t found = 0;
+    for (int i = 0; i < n && cli->operands[i]; i++)
+        found += strcmp(cli->operands[i], "-") == 0;
+    return found;
+}
+
 /* Whether the options and operands go together: STATUS_OK, or another status after a message. */
 static int check(const Cli *cli, const Settings *s) {
     if (s->request.from.len && s->save)
         return cli_usage(cli, "--save is for a run, but --from=%s takes its report from a file",
                          s->request.from.at[0]);
-    if (s->request.from.len && cli->noperands > 1)
-        return cli_usage(
-            cli, "--from does not run the program: expected no arguments for it, found '%s'",
-            cli->operands[1]);
     int status = cli_check_outputs(cli, (const char *[]){s->request.out, s->save}, 2);
     if (status == STATUS_OK)
         status = cli_check_stdin(cli, s->request.from.at, s->request.from.len,
-                                 cli->operands[0] && strcmp(cli->operands[0], "-") == 0);
+                                 count_stdin(cli, s->request.from.len ? cli->noperands : 1));
     if (status == STATUS_OK && s->request.out)
         status = cli_check_other(cli, s->request.out, s->request.from.at, s->request.from.len,
                                  "a report");
@@ -294,10 +294,12 @@ static int check(const Cli *cli, const Settings *s) {
 static int cover_program(const Cli *cli, Settings *s) {
     Engine engine = {0};
     int status = STATUS_OK;
-    s->request.app = cli->operands[0];
-    if (s->module)
-        return cli_usage(cli, "--module=%s is for commands, and '%s' is none", s->module,
-                         s->request.app);
+    if (s->modules.len)
+        return cli_usage(cli, "--module=%s is for commands, and '%s' is none", s->modules.at[0],
+                         cli->operands[0]);
+    int programs = s->request.from.len ? cli->noperands : 1;
+    for (int i = 0; i < programs; i++)
+        covering_program(&s->request, cli->operands[i], NULL);
     if (s->request.from.len)
         return covering_saved(cli, &s->request);
     status = engine_find(cli, s->engine, NULL, &engine);
@@ -324,6 +326,7 @@ static int run(Cli *cli) {
         status = command ? cover_command(cli, &s, command) : cover_program(cli, &s);
     free(command);
     vec_free(&s.engine_options);
+    vec_free(&s.modules);
     world_free(&s.world);
     covering_free(&s.request);
     return status;

@@ -30,7 +30,7 @@ static const Option options[] = {
      "graph for Graphviz; from its call tree: folded stacks, a flame graph, or a file "
      "for speedscope, Chrome's developer tools or Perfetto; from either, or from "
      "numbers at sites: a profile for pprof, the Firefox Profiler or KCachegrind; the "
-     "last four formats: coverage of the program of --module, as 'whammc coverage' "
+     "last four formats: coverage of the programs of --module, as 'whammc coverage' "
      "shows it"},
     {'o', "output", "OUT",
      "the file to write; default: standard output. Without --format, OUT.pb.gz is for pprof"},
@@ -297,8 +297,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
 static int show_coverage(const Cli *cli, Settings *s) {
     static const WhammcCoverageFormat formats[] = {WHAMMC_COVERAGE_LCOV, WHAMMC_COVERAGE_COBERTURA,
                                                    WHAMMC_COVERAGE_HTML, WHAMMC_COVERAGE_TEXT};
-    CoverageRequest q = {.app = s->modules.at[0],
-                         .out = s->out,
+    CoverageRequest q = {.out = s->out,
                          .names = s->names,
                          .format = formats[s->coverage - 1],
                          .no_demangle = s->no_demangle,
@@ -308,6 +307,8 @@ static int show_coverage(const Cli *cli, Settings *s) {
     s->objects = (Words){0};
     for (int i = 0; i < cli->noperands; i++)
         vec_push(&q.from, cli->operands[i]);
+    for (uint32_t i = 0; i < s->modules.len; i++)
+        covering_program(&q, s->modules.at[i], NULL);
     int status = covering_saved(cli, &q);
     covering_free(&q);
     return status;
@@ -323,8 +324,8 @@ static bool is_stdin(const Words *files) {
 
 /* Whether the options suit coverage: STATUS_OK, or another status after a message. */
 static int check_coverage(const Cli *cli, const Settings *s) {
-    if (!module_of(s))
-        return cli_usage(cli, "that format shows lines of one program: give it with --module=APP");
+    if (!s->modules.len)
+        return cli_usage(cli, "that format shows lines of programs: give them with --module=APP");
     if (s->fail_if || s->base)
         return cli_usage(cli, "--fail-if is not for coverage: see 'whammc coverage --fail-under'");
     if (s->flush || s->variables.len || s->top_given || s->only || s->by_thread)

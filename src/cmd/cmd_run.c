@@ -262,8 +262,9 @@ static bool show_of_command(void *ctx, const CommandReports *all) {
 /* The sum of the threads of a program, or each of them. */
 static bool deliver_threads(const Settings *s, const Running *run) {
     const Commanded c = {run->cli, s};
+    const char *title = file_title(run->cli->operands[0]);
     CommandReports all = {.text = run->report};
-    vec_push(&all.modules, ((CommandModule){file_title(run->cli->operands[0]), run->app}));
+    vec_push(&all.modules, ((CommandModule){.path = title, .name = title, .bytes = run->app}));
     bool written = show_of_command((void *)(uintptr_t)&c, &all);
     vec_free(&all.modules);
     return written;

@@ -24,6 +24,29 @@ static const void *read_source(void *ctx, const char *path, size_t *size) {
     return r->text.data;
 }
 
+/* ---- programs ---- */
+
+void covering_program(CoverageRequest *s, const char *path, const char *name) {
+    CoveredProgram *p = mem_zalloc(sizeof *p);
+    p->path = path;
+    p->name = name ? name : path;
+    vec_push(&s->programs, p);
+}
+
+static void free_programs(CoverageRequest *s) {
+    for (uint32_t i = 0; i < s->programs.len; i++) {
+        buf_free(&s->programs.at[i]->bytes);
+        debug_free(&s->programs.at[i]->debug);
+        free(s->programs.at[i]);
+    }
+    vec_free(&s->programs);
+}
+
+/* What they are called together. */
+static const char *title_of(const CoverageRequest *s) {
+    return s->title ? s->title : file_title(s->programs.at[0]->name);
+}
+
 /* ---- results ---- */
 
 int covering_messages(const Cli *cli, WhammcCoverage *c, whammc_status status) {
@@ -58,12 +81,12 @@ static int judge(const Cli *cli, const CoverageRequest *s, const WhammcCoverageT
     if (!t->lines) {
         message_one(cli, DIAG_LOW_COVERAGE, NULL,
                     "%s: expected at least %s%% of the lines to be executed, but no line is shown",
-                    file_title(s->app), s->fail_under);
+                    title_of(s), s->fail_under);
         return STATUS_ERROR;
     }
     message_one(cli, DIAG_LOW_COVERAGE, NULL,
                 "%s: expected at least %s%% of the lines to be executed, found %.2f%% (%zu of %zu)",
-                file_title(s->app), s->fail_under, is, t->lines_executed, t->lines);
+                title_of(s), s->fail_under, is, t->lines_executed, t->lines);
     return STATUS_ERROR;
 }
 
@@ -99,12 +122,15 @@ int covering_show(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c) {
         .exclude = exclude.at,
         .no_markers = s->no_markers,
         .mangled = s->no_demangle,
-        .title = s->format == WHAMMC_COVERAGE_HTML ? file_base(file_title(s->app)) : NULL,
+        .title = s->format == WHAMMC_COVERAGE_HTML ? file_base(title_of(s)) : NULL,
         .time = (uint64_t)time(NULL),
         .width = s->out ? 0 : show_width(fd)};
     uint8_t *text;
     size_t size;
-    source_files_begin(&reading.files, s->app);
+    source_files_begin(&reading.files, s->programs.at[0]->path);
+    for (uint32_t i = 1; i < s->programs.len; i++)
+        source_files_also(&reading.files, s->programs.at[i]->path);
+    reading.files.app = s->title ? s->title : reading.files.app;
     int status =
         covering_messages(cli, c, whammc_coverage_write(c, s->format, &look, &text, &size));
     source_files_end(cli, &reading.files);
@@ -141,13 +167,42 @@ static int give_files(const Cli *cli, const Words *paths, WhammcCoverage *c, Tak
     return status;
 }
 
-int covering_open(const Cli *cli, CoverageRequest *s, WhammcCoverage *c, Buf *app) {
-    if (!file_read_module(cli, s->app, app) || !names_give(cli, s->app, s->names, app) ||
-        !debug_prepare(cli, &s->debug, s->app, app))
+/* Which one --debug-file and --names are for: the only one, or else the largest, which is said. */
+static const CoveredProgram *main_program(const Cli *cli, const CoverageRequest *s) {
+    const CoveredProgram *largest = s->programs.at[0];
+    for (uint32_t i = 1; i < s->programs.len; i++)
+        if (s->programs.at[i]->bytes.len > largest->bytes.len)
+            largest = s->programs.at[i];
+    if (s->programs.len > 1 && (s->debug.file || s->names))
+        message_one(cli, DIAG_MORE_MODULES, s->title ? "choose one with --module=APP" : NULL,
+                    "%s is for the largest of %u programs, %s",
+                    s->debug.file ? s->debug.file : s->names, s->programs.len,
+                    file_title(largest->name));
+    return largest;
+}
+
+static int add_program(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c,
+                       CoveredProgram *p, bool main) {
+    for (uint32_t i = 0; i < s->debug.maps.len; i++)
+        vec_push(&p->debug.maps, s->debug.maps.at[i]);
+    p->debug.file = main ? s->debug.file : NULL;
+    if ((main && !names_give(cli, p->path, s->names, &p->bytes)) ||
+        !debug_prepare(cli, &p->debug, p->name, &p->bytes))
         return STATUS_ERROR;
-    whammc_coverage_locate(c, &s->debug.info);
     int status = covering_messages(
-        cli, c, whammc_coverage_set_module(c, file_title(s->app), app->data, app->len));
+        cli, c, whammc_coverage_add_module(c, file_title(p->name), p->bytes.data, p->bytes.len));
+    whammc_coverage_locate(c, &p->debug.info);
+    return status;
+}
+
+int covering_open(const Cli *cli, CoverageRequest *s, WhammcCoverage *c) {
+    int status = STATUS_OK;
+    for (uint32_t i = 0; i < s->programs.len; i++)
+        if (!file_read_module(cli, s->programs.at[i]->path, &s->programs.at[i]->bytes))
+            return STATUS_ERROR;
+    const CoveredProgram *main = main_program(cli, s);
+    for (uint32_t i = 0; i < s->programs.len && status == STATUS_OK; i++)
+        status = add_program(cli, s, c, s->programs.at[i], s->programs.at[i] == main);
     return status == STATUS_OK ? give_files(cli, &s->objects, c, whammc_coverage_include_objects)
                                : status;
 }
@@ -158,14 +213,12 @@ int covering_check_objects(const Cli *cli, const char *out, const Words *objects
 
 int covering_saved(const Cli *cli, CoverageRequest *s) {
     WhammcCoverage *c = whammc_coverage_new();
-    Buf app = {0};
-    int status = covering_open(cli, s, c, &app);
+    int status = covering_open(cli, s, c);
     if (status == STATUS_OK)
         status = give_files(cli, &s->from, c, whammc_coverage_add);
     if (status == STATUS_OK)
         status = covering_show(cli, s, c);
     whammc_coverage_free(c);
-    buf_free(&app);
     return status;
 }
 
@@ -174,5 +227,6 @@ void covering_free(CoverageRequest *s) {
     vec_free(&s->include);
     vec_free(&s->exclude);
     vec_free(&s->objects);
+    free_programs(s);
     debug_free(&s->debug);
 }

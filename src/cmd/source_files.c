@@ -8,6 +8,11 @@ void source_files_begin(SourceFiles *s, const char *app) {
     *s = (SourceFiles){.app = app, .made = file_time(app)};
 }
 
+void source_files_also(SourceFiles *s, const char *path) {
+    int64_t made = file_time(path);
+    s->made = made > s->made ? made : s->made;
+}
+
 /* Copies and checkouts write programs and sources at about the same time, in any order. */
 enum { SAME_TIME_NS = 2000000000 };
 

@@ -167,7 +167,12 @@ static int by_path(const void *pa, const void *pb) {
         r.all = (list)->len;                                                                       \
     } while (0)
 
-static void count_file(CoverageFile *f) {
+static void add_ratio(CoverageRatio *to, CoverageRatio r) {
+    to->all += r.all;
+    to->hit += r.hit;
+}
+
+void coverage_count_file(CoverageFile *f, CoverageTotals *totals) {
     CoverageRatio r = {0};
     RATIO(&f->lines);
     f->totals.lines = r;
@@ -177,27 +182,21 @@ static void count_file(CoverageFile *f) {
     r = (CoverageRatio){0};
     RATIO(&f->ways);
     f->totals.ways = r;
+    add_ratio(&totals->lines, f->totals.lines);
+    add_ratio(&totals->functions, f->totals.functions);
+    add_ratio(&totals->ways, f->totals.ways);
 }
 
-static void add_ratio(CoverageRatio *to, CoverageRatio r) {
-    to->all += r.all;
-    to->hit += r.hit;
-}
-
-static void settle_file(CoverageFile *f, const CoverageOptions *o) {
+void coverage_settle_lists(CoverageFile *f) {
     SETTLE(&f->lines, by_line);
     settle_ways(f);
     SETTLE(&f->functions, by_function);
-    if (f->text && !o->no_markers)
-        coverage_exclude(f);
-    count_file(f);
 }
 
-#define APPEND(to, from)                                                                           \
-    do {                                                                                           \
-        for (uint32_t k = 0; k < (from)->len; k++)                                                 \
-            vec_push(to, (from)->at[k]);                                                           \
-    } while (0)
+void coverage_sort_files(Coverage *c) {
+    if (c->files.len)
+        qsort(c->files.at, c->files.len, sizeof *c->files.at, by_path);
+}
 
 /* Path maps may have given several files the same path, or one file paths with "..". */
 static void join_files(Coverage *c, Sources *sources) {
@@ -213,9 +212,7 @@ static void join_files(Coverage *c, Sources *sources) {
             continue;
         }
         CoverageFile *to = &c->files.at[at];
-        APPEND(&to->lines, &f.lines);
-        APPEND(&to->ways, &f.ways);
-        APPEND(&to->functions, &f.functions);
+        coverage_append_file(to, &f);
         free_file(&f);
     }
     c->files.len = n;
@@ -233,23 +230,23 @@ static void settle(CoverageMaker *maker, Sources *sources) {
         bool wanted = is_wanted(o, f);
         f->text = wanted ? source_text(sources, f->path) : NULL;
         if (!wanted || (!f->text && !o->without_text)) {
-            c->left_out += wanted;
-            c->unread = wanted ? f->path : c->unread;
-            c->unwanted = wanted ? c->unwanted : f->path;
+            if (wanted)
+                vec_push(&c->left_out, f->path);
+            else
+                c->unwanted = f->path;
             free_file(f);
             continue;
         }
-        settle_file(f, o);
+        coverage_settle_lists(f);
+        if (f->text && !o->no_markers)
+            coverage_exclude(f);
+        coverage_count_file(f, &c->totals);
         if (f->lines.len)
             source_check_length(&c->shortened, f->path, f->text, vec_last(&f->lines).line);
-        add_ratio(&c->totals.lines, f->totals.lines);
-        add_ratio(&c->totals.functions, f->totals.functions);
-        add_ratio(&c->totals.ways, f->totals.ways);
         c->files.at[n++] = *f;
     }
     c->files.len = n;
-    if (n)
-        qsort(c->files.at, n, sizeof *c->files.at, by_path);
+    coverage_sort_files(c);
 }
 
 void coverage_make(Coverage *c, const WasmModule *m, const Places *places, Locations *l,
@@ -268,7 +265,12 @@ void coverage_make(Coverage *c, const WasmModule *m, const Places *places, Locat
 void coverage_free(Coverage *c) {
     for (uint32_t i = 0; i < c->files.len; i++)
         free_file(&c->files.at[i]);
+    for (uint32_t i = 0; i < c->modules.len; i++)
+        vec_free(&c->modules.at[i].files);
     vec_free(&c->files);
+    vec_free(&c->modules);
+    vec_free(&c->left_out);
+    map_free(&c->paths);
     arena_free(&c->arena);
     *c = (Coverage){0};
 }

@@ -66,14 +66,22 @@ typedef struct CoverageOptions {
     const char *const *exclude; /* " ; end with NULL */
 } CoverageOptions;
 
-/* A zeroed one is valid and empty. Release with coverage_free. */
+/* One of several programs. */
+typedef struct CoverageModule {
+    Str title;
+    CoverageTotals totals;
+    Vec(Str) files; /* the paths of its files */
+} CoverageModule;
+
+/* A zeroed one is valid and empty. Release with coverage_free. Paths end with a NUL. */
 typedef struct Coverage {
     Arena arena;
-    Vec(CoverageFile) files; /* sorted by path */
+    Vec(CoverageFile) files;     /* sorted by path */
+    Map paths;                   /* of coverage_join, until its end: path -> index */
+    Vec(CoverageModule) modules; /* of coverage_join; else there are none */
     CoverageTotals totals;
-    uint32_t left_out; /* files without a text */
-    Str unread;        /* one of them, with a NUL */
-    Str unwanted;      /* a file that --include or --exclude leaves out, likewise */
+    Vec(Str) left_out; /* files without a text */
+    Str unwanted;      /* a file that --include or --exclude leaves out */
     ShortSource shortened;
     bool misplaced; /* some counts are at offsets without an instruction */
 } Coverage;
@@ -84,6 +92,14 @@ typedef struct Coverage {
  */
 void coverage_make(Coverage *c, const WasmModule *m, const Places *places, Locations *l,
                    const CoverageMarks *marks, Sources *sources, const CoverageOptions *options);
+/*
+ * Adds the coverage of another program to a joined one, which is empty at first: counts of files
+ * with the same path are added up. If the texts of such files differ, they are different files: the
+ * path of the other one then begins with the title. `from` must live as long as `c`.
+ */
+void coverage_join(Coverage *c, const Coverage *from, Str title);
+/* After the last program. */
+void coverage_join_end(Coverage *c);
 void coverage_free(Coverage *c);
 
 /* Tenths of a per cent, rounded down, so that 100 % means all. There is no share of no items: `all`

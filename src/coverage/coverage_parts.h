@@ -1,7 +1,7 @@
 /*
  * coverage/coverage_parts.h - shared by coverage.c, which makes a Coverage, coverage_code.c, which
- * walks over the code, coverage_missing.c, which adds functions of object files, and
- * coverage_marker.c, which reads markers in sources.
+ * walks over the code, coverage_missing.c, which adds functions of object files, coverage_marker.c,
+ * which reads markers in sources, and coverage_join.c, which adds up programs.
  */
 #ifndef WHAMMC_COVERAGE_COVERAGE_PARTS_H
 #define WHAMMC_COVERAGE_COVERAGE_PARTS_H
@@ -44,6 +44,15 @@ void coverage_walk(CoverageMaker *maker);
 /* coverage_missing.c: adds the functions of object files that the program does not have, which only
  * its DWARF tells. */
 void coverage_missing(CoverageMaker *maker, Sources *sources);
+
+/* Appends the lists of another file to those of `to`. */
+void coverage_append_file(CoverageFile *to, const CoverageFile *from);
+/* Sorts the lists of a file, and adds up what is of the same place. */
+void coverage_settle_lists(CoverageFile *f);
+/* Sets the totals of a file whose lists are settled, and adds them. */
+void coverage_count_file(CoverageFile *f, CoverageTotals *totals);
+/* Sorts the files by their paths. */
+void coverage_sort_files(Coverage *c);
 
 /* coverage_marker.c: removes the lines and branches that markers in the text exclude. */
 void coverage_exclude(CoverageFile *f);

@@ -49,6 +49,18 @@ static void put_summary(const Coverage *c, Buf *out) {
     buf_str(out, STR("</table>\n"));
 }
 
+static void put_modules(const Coverage *c, Buf *out) {
+    buf_str(out, STR("<table>\n<tr><th>Module<th><th colspan=2>Lines<th colspan=2>Functions<th "
+                     "colspan=2>Branches</tr>\n"));
+    for (uint32_t i = 0; i < c->modules.len; i++) {
+        buf_str(out, STR("<tr><td>"));
+        html_text(out, c->modules.at[i].title);
+        buf_str(out, STR("</td>"));
+        put_totals(&c->modules.at[i].totals, out);
+    }
+    buf_str(out, STR("</table>\n"));
+}
+
 /* ---- one file ---- */
 
 /* Positions in a file's lists while it is written. */
@@ -135,6 +147,8 @@ void coverage_html(const Coverage *c, Str title, Buf *out) {
     html_begin(out, title, (Str){sheet, sizeof sheet - 1});
     html_element(out, "h1", title);
     put_summary(c, out);
+    if (c->modules.len)
+        put_modules(c, out);
     for (uint32_t i = 0; i < c->files.len; i++)
         put_file(c, i, out);
     html_end(out);

@@ -69,9 +69,34 @@ static void put_file(const CoverageFile *f, Buf *out) {
     buf_str(out, STR("]}"));
 }
 
+static void put_module(const CoverageModule *m, Buf *out) {
+    buf_u8(out, '{');
+    put_text("module", m->title, out);
+    buf_str(out, STR(",\"totals\":"));
+    put_totals(&m->totals, out);
+    buf_str(out, STR(",\n \"files\":["));
+    for (uint32_t i = 0; i < m->files.len; i++) {
+        put_comma(i, out);
+        escape_json_string(out, m->files.at[i]);
+    }
+    buf_str(out, STR("]}"));
+}
+
+static void put_modules(const Coverage *c, Buf *out) {
+    buf_str(out, STR(",\n\"modules\":["));
+    for (uint32_t i = 0; i < c->modules.len; i++) {
+        put_comma(i, out);
+        buf_u8(out, '\n');
+        put_module(&c->modules.at[i], out);
+    }
+    buf_u8(out, ']');
+}
+
 void coverage_json(const Coverage *c, Buf *out) {
     buf_str(out, STR("{\"totals\":"));
     put_totals(&c->totals, out);
+    if (c->modules.len)
+        put_modules(c, out);
     buf_str(out, STR(",\n\"files\":["));
     for (uint32_t i = 0; i < c->files.len; i++) {
         put_comma(i, out);

@@ -78,6 +78,23 @@ static void put_totals(const CoverageTotals *t, Buf *out) {
     put_ratio(t->ways, out);
 }
 
+static void put_modules(const Coverage *c, uint32_t width, Buf *out) {
+    Buf shown = {0};
+    for (uint32_t i = 0; i < c->modules.len; i++, shown.len = 0) {
+        uint32_t n = escape_shown(&shown, c->modules.at[i].title);
+        width = n > width ? n : width;
+    }
+    buf_free(&shown);
+    buf_u8(out, '\n');
+    put_path(STR("module"), width, out);
+    buf_printf(out, "  %18s  %18s  %18s\n", "lines", "functions", "branches");
+    for (uint32_t i = 0; i < c->modules.len; i++) {
+        put_path(c->modules.at[i].title, width, out);
+        put_totals(&c->modules.at[i].totals, out);
+        end_row(out);
+    }
+}
+
 enum { RATIO_WIDTH = 20, MISSING_MIN = 20 };
 
 void coverage_text(const Coverage *c, uint32_t width, Buf *out) {
@@ -95,7 +112,9 @@ void coverage_text(const Coverage *c, uint32_t width, Buf *out) {
     put_path(STR("total"), path, out);
     put_totals(&c->totals, out);
     end_row(out);
-    if (c->left_out)
-        buf_printf(out, "and %u file%s without a readable source\n", c->left_out,
-                   c->left_out == 1 ? "" : "s");
+    if (c->left_out.len)
+        buf_printf(out, "and %u file%s without a readable source\n", c->left_out.len,
+                   c->left_out.len == 1 ? "" : "s");
+    if (c->modules.len)
+        put_modules(c, path, out);
 }

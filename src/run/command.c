@@ -166,11 +166,12 @@ static void put_head(const Entry *e, const Buf *module, uint32_t number, Buf *ou
 }
 
 /* The module of a report, read if it is new. NULL after a message. */
-static const Buf *take_module(const Cli *cli, const char *path, Index *index, CommandReports *r) {
+static const Buf *take_module(const Cli *cli, const Entry *e, Index *index, CommandReports *r) {
+    const char *path = e->module;
     bool added;
     uint64_t number = *map_put(&index->modules, str_of(path), r->modules.len, &added);
     if (added)
-        vec_push(&r->modules, (CommandModule){.path = path});
+        vec_push(&r->modules, ((CommandModule){.path = path, .name = e->name}));
     Buf *module = &r->modules.at[number].bytes;
     return added && exists(path) && !file_read(cli, path, module) ? NULL : module;
 }
@@ -183,7 +184,7 @@ static bool take_report(const Cli *cli, Place *place, uint32_t number, Index *in
     place_path(place, file_base(e->path)); /* to be removed */
     if (!file_read(cli, e->path, &text))
         return false;
-    bool ok = !text.len || (module = take_module(cli, e->module, index, r));
+    bool ok = !text.len || (module = take_module(cli, e, index, r));
     bool several = text.len && index->entries.len > 1;
     if (ok && several)
         put_head(e, module, number, &r->text);

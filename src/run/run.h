@@ -95,6 +95,7 @@ void world_free(Words *world);
 /* A module that was instrumented. */
 typedef struct CommandModule {
     const char *path; /* of a copy */
+    const char *name; /* for people; others can have the same */
     Buf bytes;        /* empty if that is gone */
 } CommandModule;
 

@@ -40,6 +40,11 @@ static const char map[] =
     ROW("3", "targets_taken", "map<u32,u64>", "9", "11_wasm:opcode:br_table:before",               \
         "0->1;2->2;3->1")
 static const char run[] = HEADER BLOCKS;
+/* Of two modules. */
+static const char both[] =
+    "{\"whammc\":1,\"module\":\"1\",\"name\":\"one\",\"instance\":0}" HEADER BLOCKS
+    "{\"whammc\":\"end\"}\n{\"whammc\":1,\"module\":\"2\",\"name\":\"two\",\"instance\":1}" HEADER
+        BLOCKS "{\"whammc\":\"end\"}\n";
 
 static const whammc_debug_info info = {
     .file_name = "a.map", .file = map, .file_size = sizeof map - 1};
@@ -172,6 +177,39 @@ static void files_are_chosen(void **state) {
     whammc_coverage_free(c);
 }
 
+/* The same program with another name section: a program of its own, with the same sources. */
+static void programs_add_up(void **state) {
+    (void)state;
+    static const char *const none[] = {"*", NULL};
+    char other[sizeof program + 8];
+    memcpy(other, program, sizeof program - 1);
+    memcpy(other + sizeof program - 1, "\0\3\1xy", 5);
+    WhammcCoverage *c = coverage_of(run);
+    assert_int_equal(whammc_coverage_add_module(c, "lib/app.wasm", other, sizeof program + 4),
+                     WHAMMC_OK);
+    whammc_coverage_locate(c, &info);
+    char *alone = written(c, WHAMMC_COVERAGE_TEXT, NULL);
+    assert_non_null(strstr(whammc_coverage_messages(c, 0),
+                           "there are no counts of 1 of 2 programs: app.wasm #2 [other-program]"));
+    assert_non_null(strstr(alone, "module"));
+    whammc_release(alone);
+    assert_int_equal(whammc_coverage_add(c, "two", both, strlen(both)), WHAMMC_OK);
+    assert_written(c, WHAMMC_COVERAGE_LCOV, NULL,
+                   "TN:\nSF:a.c\nFN:1,#0\nFNDA:12,#0\nFNF:1\nFNH:1\n"
+                   "BRDA:3,0,0,9\nBRDA:3,0,1,0\nBRDA:3,0,2,3\nBRF:3\nBRH:2\n"
+                   "DA:1,12\nDA:3,12\nDA:4,9\nDA:7,12\nDA:8,6\nLF:5\nLH:5\nend_of_record\n");
+    char *json = written(c, WHAMMC_COVERAGE_JSON, NULL);
+    assert_non_null(strstr(json, "{\"module\":\"app.wasm\","));
+    assert_non_null(strstr(json, "{\"module\":\"app.wasm #2\","));
+    whammc_release(json);
+    WhammcCoverageOptions options = {.exclude = none};
+    assert_written(c, WHAMMC_COVERAGE_LCOV, &options, "");
+    assert_non_null(strstr(whammc_coverage_messages(c, 0), "app.wasm and others: the patterns"));
+    assert_int_equal(whammc_coverage_set_module(c, "app.wasm", program, sizeof program - 1),
+                     WHAMMC_OK);
+    whammc_coverage_free(c);
+}
+
 static void wrong_input_is_an_error(void **state) {
     (void)state;
     static const char elsewhere[] =
@@ -208,6 +246,7 @@ int main(void) {
         cmocka_unit_test(calls_that_do_not_return_end_a_count),
         cmocka_unit_test(formats_agree),
         cmocka_unit_test(files_are_chosen),
+        cmocka_unit_test(programs_add_up),
         cmocka_unit_test(wrong_input_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
