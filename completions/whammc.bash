@@ -111,7 +111,8 @@ _whammc() {
                 _whammc_words '--format= -o --output= --module= --only= --names= --variable= --flush= --top= --by= --sort= --nonzero --hex --lines --inlined
                     --debug-file= --path-map= --include-objects= --label= --fail-if= --base= --diff= --suggest-exclude --by-thread --no-demangle --message-format= -h --help' ;;
             annotate)
-                _whammc_words '--format= -o --output= --variable= --flush= --instructions --names= --debug-file= --path-map= --color= --no-demangle
+                _whammc_words '--format= -o --output= --variable= --flush= -s --script= --module= --file= --instructions --names= --debug-file= --path-map=
+                    --color= --no-demangle
                     --message-format= -h --help' ;;
             coverage)
                 _whammc_words '--format= -o --output= --from= --save= --include= --exclude= --include-objects= --module= --all-files --no-markers --fail-under= --names=

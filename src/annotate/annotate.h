@@ -103,7 +103,12 @@ bool annotate_wants(const AnnotateOptions *options, Str path);
 
 /* Appends text for a terminal. */
 void annotate_text(const Annotation *a, const AnnotateOptions *options, Buf *out);
-/* Appends a page. */
-void annotate_html(const Annotation *a, const AnnotateOptions *options, Buf *out);
+/* Begins a page, with its title as a heading, and ends it. */
+void annotate_html_begin(Str title, Buf *out);
+void annotate_html_end(Buf *out);
+/* Appends what a page shows of a program; `first`: the number that its anchors begin with. Returns
+ * that of the next program. */
+uint32_t annotate_html(const Annotation *a, const AnnotateOptions *options, uint32_t first,
+                       Buf *out);
 
 #endif

@@ -10,7 +10,8 @@ typedef struct Page {
     const AnnotateOptions *options;
     const Annotation *a;
     Buf *out;
-    uint32_t section; /* the number of the file or function, in anchors */
+    uint32_t first;   /* the number of the first file or function, in anchors */
+    uint32_t section; /* that of this one */
 } Page;
 
 static const char sheet[] = ".code td{padding:0 .7em}.zero{background:var(--bad)}"
@@ -60,7 +61,7 @@ static void list_entry(const Page *p, uint32_t section, Str name, uint64_t total
     cell(p, total);
     share_cell(p, total);
     if (shown)
-        buf_printf(p->out, "<td><a href=\"#s%u\">", section);
+        buf_printf(p->out, "<td><a href=\"#s%u\">", p->first + section);
     else
         buf_str(p->out, STR("<td class=faint>"));
     html_text(p->out, name);
@@ -106,7 +107,8 @@ static bool is_shown(const Page *p, const AnnotatedFile *f) {
            (named || source_text(p->options->sources, f->path));
 }
 
-static void put_files(Page *p) {
+/* Returns how many numbers anchors have taken. */
+static uint32_t put_files(Page *p) {
     const Annotation *a = p->a;
     begin_list(p, "file");
     for (uint32_t i = 0; i < a->files.len; i++)
@@ -125,13 +127,14 @@ static void put_files(Page *p) {
         const AnnotatedFile *f = &a->files.at[i];
         if (!is_shown(p, f))
             continue;
-        p->section = i;
+        p->section = p->first + i;
         heading(p, f->path, f->total);
         buf_str(p->out, STR("<tr><th class=n>times</th><th class=n>total</th><th class=n>share</th>"
                             "<th class=n>line</th><th></th></tr>\n"));
         annotate_each_line(f, source_text(p->options->sources, f->path), put_line, p);
         buf_str(p->out, STR("</table>\n"));
     }
+    return a->files.len;
 }
 
 /* ---- instructions ---- */
@@ -159,7 +162,8 @@ static void put_function(Page *p, const AnnotatedFunction *f, Str name) {
     buf_str(p->out, STR("</table>\n"));
 }
 
-static void put_functions(Page *p) {
+/* Returns how many numbers anchors have taken. */
+static uint32_t put_functions(Page *p) {
     AnnotatedFunctions functions = annotate_functions(p->a);
     Buf name = {0};
     begin_list(p, "function");
@@ -169,7 +173,7 @@ static void put_functions(Page *p) {
             name.len = 0;
             annotate_name(p->options, f->fid, &name);
             Str s = buf_view(&name);
-            p->section = i;
+            p->section = p->first + i;
             if (!f->total || !annotate_wants(p->options, s))
                 continue;
             if (whole)
@@ -181,21 +185,27 @@ static void put_functions(Page *p) {
             buf_str(p->out, STR("</table>\n"));
     }
     buf_free(&name);
+    uint32_t n = functions.len;
     vec_free(&functions);
+    return n;
 }
 
-void annotate_html(const Annotation *a, const AnnotateOptions *options, Buf *out) {
-    Page p = {.options = options, .a = a, .out = out};
-    html_begin(out, options->title, str_of(sheet));
-    html_element(out, "h1", options->title);
+void annotate_html_begin(Str title, Buf *out) {
+    html_begin(out, title, str_of(sheet));
+    html_element(out, "h1", title);
+}
+
+void annotate_html_end(Buf *out) {
+    html_end(out);
+}
+
+uint32_t annotate_html(const Annotation *a, const AnnotateOptions *options, uint32_t first,
+                       Buf *out) {
+    Page p = {.options = options, .a = a, .out = out, .first = first};
     buf_str(out, STR("<p>"));
     html_text(out, options->variable);
     buf_str(out, STR(": total "));
     table_number(out, a->total);
     buf_str(out, STR("</p>\n"));
-    if (options->instructions)
-        put_functions(&p);
-    else
-        put_files(&p);
-    html_end(out);
+    return first + (options->instructions ? put_functions(&p) : put_files(&p));
 }

@@ -5,12 +5,23 @@
 
 #include "api/api_locate.h"
 #include "merge/modules.h"
+#include "run/run.h"
 #include "valid/valid.h"
 #include "annotate/annotate.h"
+#include "annotate/html.h"
 
 #include <unistd.h>
 
-enum { FORMAT = OPTION_LONG, VARIABLE, FLUSH, INSTRUCTIONS, COLOUR, NO_DEMANGLE };
+enum {
+    FORMAT = OPTION_LONG,
+    VARIABLE,
+    FLUSH,
+    INSTRUCTIONS,
+    COLOUR,
+    NO_DEMANGLE,
+    MODULE,
+    SHOWN_FILE
+};
 typedef enum Format { FORMAT_TEXT, FORMAT_HTML } Format;
 typedef enum When { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER } When;
 
@@ -25,6 +36,11 @@ static const Option options[] = {
     {INSTRUCTIONS, "instructions", NULL,
      "show the program's instructions instead of its sources; FILE is then the name of a function. "
      "This is the default for programs without source locations"},
+    {'s', "script", "SCRIPT", "of a command: run it with this script; default: hotness"},
+    {MODULE, "module", "APP",
+     "of a command: show only this program, as it was before it was instrumented; may be repeated; "
+     "default: all modules that the command loads"},
+    {SHOWN_FILE, "file", "FILE", "show only this, as with the operands FILE; may be repeated"},
     NAMES_OPTION,
     DEBUG_OPTIONS,
     {COLOUR, "color", "auto|always|never",
@@ -35,63 +51,96 @@ static const Option options[] = {
 };
 
 typedef struct Settings {
-    const char *out, *variable, *names;
+    const char *out, *variable, *names, *script;
     Format format;
     When colour;
     uint32_t flush;
     bool instructions, no_demangle;
     DebugOptions debug;
+    Words modules; /* of a command; none = all */
+    Words files;   /* what is shown, NULL at the end; none = all */
 } Settings;
 
-/* What is read. */
+/* What is read of a program. */
 typedef struct Inputs {
-    Buf app, text;
+    const Cli *cli;
+    const char *name;        /* of the program, for people */
+    const char *report_name; /* of its report */
+    DebugOptions debug;
+    Buf app;
     WasmModule module;
     Places places;
-    Modules modules;
-    const Report *report; /* of the program */
+    const Report *report;
     Diags diags;
 } Inputs;
 
-static bool read_inputs(const Cli *cli, Settings *s, Inputs *in) {
-    const char *app = cli->operands[0], *report = cli->operands[1];
-    if (!file_read_module(cli, app, &in->app) || !names_give(cli, app, s->names, &in->app) ||
-        !debug_prepare(cli, &s->debug, app, &in->app) || !file_read(cli, report, &in->text))
+/* A text with reports. */
+typedef struct Reports {
+    const char *name;
+    Str text;
+    Modules modules;
+    bool told; /* what is wrong with it was said */
+} Reports;
+
+/* What is made. */
+typedef struct Output {
+    Buf text;
+    const char *title; /* of a page */
+    bool several;      /* programs are shown */
+    bool to_stderr;
+    uint32_t parts, anchors; /* there are already */
+    Vec(bool) fits;          /* by FILE: something in these programs has this name */
+    bool functions;          /* FILEs are names of functions, at least in some */
+} Output;
+
+static bool open_program(const Cli *cli, const Settings *s, const char *path, Inputs *in) {
+    for (uint32_t i = 0; i < s->debug.maps.len; i++)
+        vec_push(&in->debug.maps, s->debug.maps.at[i]);
+    in->debug.file = s->debug.file;
+    if (!file_read_module(cli, path, &in->app) || !names_give(cli, path, s->names, &in->app) ||
+        !debug_prepare(cli, &in->debug, in->name, &in->app))
         return false;
-    DiagFileId file = diag_file(&in->diags, file_title(app), in->app.data, in->app.len, true);
+    DiagFileId file = diag_file(&in->diags, file_title(in->name), in->app.data, in->app.len, true);
     if (!wasm_load(&in->module, in->app.data, in->app.len, file, &in->diags))
         return false;
     places_open(&in->places, &in->module);
-    Str text = buf_view(&in->text);
-    const char *title = file_title(report);
+    return true;
+}
+
+/* Reads a text; `why` has a message if its reports cannot be added up. */
+static bool read_reports(const Settings *s, Reports *r, Buf *why) {
+    if (!modules_read(&r->modules, r->text, s->flush, why))
+        buf_printf(why, "there is no %s in it",
+                   r->modules.parts.flushes ? "such report" : "report");
+    return !why->len;
+}
+
+/* Finds the report of a program. False after a message. */
+static bool find_report(Reports *r, Inputs *in) {
     Buf why = {0};
-    const ModuleReport *one = NULL;
-    if (!modules_read(&in->modules, text, s->flush, &why))
-        diag(&in->diags, DIAG_NOT_A_REPORT, NO_SPAN, "%s: there is no %s in it", title,
-             in->modules.parts.flushes ? "such report" : "report");
-    else if (why.len || !(one = modules_of_program(&in->modules, &in->places, &why)))
-        diag(&in->diags, DIAG_OTHER_REPORT, NO_SPAN, "%s: %s", title, buf_cstr(&why));
-    if (one) {
-        modules_warn(&in->modules, title, text, &in->diags);
-        in->report = one->report;
-    }
+    const ModuleReport *one = modules_of_program(&r->modules, &in->places, &why);
+    in->report_name = r->name;
+    if (!one)
+        diag(&in->diags, DIAG_OTHER_REPORT, NO_SPAN, "%s: %s", r->name, buf_cstr(&why));
+    else if (!r->told)
+        modules_warn(&r->modules, r->name, r->text, &in->diags);
+    r->told = true;
     buf_free(&why);
+    in->report = one ? one->report : NULL;
     return one;
 }
 
 static void free_inputs(Inputs *in) {
-    modules_free(&in->modules);
     places_free(&in->places);
     wasm_module_free(&in->module);
+    debug_free(&in->debug);
     buf_free(&in->app);
-    buf_free(&in->text);
     diag_free(&in->diags);
 }
 
 /* Reports problems with the counts; false if there are none at all. */
-static bool check_counts(const Cli *cli, const Settings *s, Inputs *in, const Annotation *a,
-                         const ReportVar *var) {
-    const char *report = file_title(cli->operands[1]), *app = file_title(cli->operands[0]);
+static bool check_counts(const Settings *s, Inputs *in, const Annotation *a, const ReportVar *var) {
+    const char *report = in->report_name, *app = file_title(in->name);
     if (!var && s->variable)
         diag(&in->diags, DIAG_NO_COUNTS, NO_SPAN, "%s: the variable '%s' has no numbers at sites",
              report, s->variable);
@@ -128,11 +177,21 @@ static bool fits_any(const Annotation *a, const AnnotateOptions *look, const cha
     return fits;
 }
 
-static void check_files(Inputs *in, const Annotation *a, const AnnotateOptions *look) {
-    for (uint32_t i = 0; look->files[i]; i++)
-        if (!fits_any(a, look, look->files[i]))
-            diag(&in->diags, DIAG_NO_SUCH_SOURCE, NO_SPAN, "%s: no %s with counts has this name",
-                 look->files[i], look->instructions ? "function" : "source");
+static void note_files(const Annotation *a, const AnnotateOptions *look, Output *o) {
+    o->functions |= look->instructions;
+    for (uint32_t i = 0; look->files[i]; i++) {
+        if (i == o->fits.len)
+            vec_push(&o->fits, false);
+        o->fits.at[i] = o->fits.at[i] || fits_any(a, look, look->files[i]);
+    }
+}
+
+/* Warns of FILEs that fit nothing. */
+static void check_files(const Settings *s, const Output *o, Diags *diags) {
+    for (uint32_t i = 0; i < o->fits.len; i++)
+        if (!o->fits.at[i])
+            diag(diags, DIAG_NO_SUCH_SOURCE, NO_SPAN, "%s: no %s with counts has this name",
+                 s->files.at[i], o->functions ? "function" : "source");
 }
 
 static void check_lengths(Inputs *in, const Annotation *a, const AnnotateOptions *look,
@@ -147,64 +206,186 @@ static void check_lengths(Inputs *in, const Annotation *a, const AnnotateOptions
     source_warn_short(&s, file_title(app), &in->diags);
 }
 
-/* Appends the output. */
-static bool make(const Cli *cli, const Settings *s, Inputs *in, Buf *out) {
+static void put_part(const Settings *s, const Annotation *a, const AnnotateOptions *look,
+                     Output *o) {
+    Buf *out = &o->text;
+    bool page = s->format == FORMAT_HTML;
+    if (page && !o->parts)
+        annotate_html_begin(o->title ? str_of(o->title) : look->title, out);
+    if (o->several && page)
+        html_element(out, "h1", look->title);
+    else if (o->several)
+        buf_printf(out, "%smodule: %.*s\n\n", o->parts ? "\n" : "", STR_ARG(look->title));
+    if (page)
+        o->anchors = annotate_html(a, look, o->anchors, out);
+    else
+        annotate_text(a, look, out);
+    o->parts++;
+}
+
+static bool is_coloured(const Settings *s, const Output *o) {
     bool to_terminal = !s->out || strcmp(s->out, "-") == 0;
-    const char *app = cli->operands[0];
+    int fd = o->to_stderr && !s->out ? STDERR_FILENO : STDOUT_FILENO;
+    return s->colour == WHEN_ALWAYS ||
+           (s->colour == WHEN_AUTO && to_terminal && message_is_colourful(fd));
+}
+
+/* Appends what is shown of a program. */
+static bool make(const Settings *s, const char *path, Inputs *in, Output *o) {
     const ReportVar *var = annotate_variable(in->report, s->variable);
     Annotation a = {0};
     ApiLocator l;
-    api_locator_begin(&l, &s->debug.info, file_title(app), &in->diags);
+    api_locator_begin(&l, &in->debug.info, file_title(in->name), &in->diags);
     Locator *locator = s->instructions ? NULL : &l.locator;
     if (var)
         annotate_make(&a, &in->places, locator, in->report, var);
-    bool ok = check_counts(cli, s, in, &a, var);
+    bool left_out = o->several && !a.counted; /* others may have counts */
+    bool ok = !left_out && check_counts(s, in, &a, var);
     SourceFiles files;
-    source_files_begin(&files, app);
+    source_files_begin(&files, path);
+    files.app = in->name;
     Sources sources = {.read = source_files_read,
                        .ctx = &files,
                        .embedded = ok && locator ? locator_open(locator, &in->module) : NULL,
-                       .folder = {app, (uint32_t)(file_base(app) - app)}};
+                       .folder = {in->name, (uint32_t)(file_base(in->name) - in->name)}};
     AnnotateOptions look = {
         .places = &in->places,
         .sources = &sources,
-        .title = str_of(file_base(file_title(app))),
+        .title = str_of(file_base(file_title(in->name))),
         .variable = var ? var->name : (Str){"", 0},
-        .files = (const char *const *)&cli->operands[2],
+        .files = s->files.at,
         .instructions = s->instructions || !a.files.len,
-        .colour = s->colour == WHEN_ALWAYS ||
-                  (s->colour == WHEN_AUTO && to_terminal && message_is_colourful(STDOUT_FILENO)),
+        .colour = is_coloured(s, o),
         .mangled = s->no_demangle,
     };
     if (ok)
         annotate_join(&a, &sources);
     if (ok)
-        check_files(in, &a, &look);
-    if (ok && s->format == FORMAT_HTML)
-        annotate_html(&a, &look, out);
-    else if (ok)
-        annotate_text(&a, &look, out);
+        note_files(&a, &look, o);
+    if (ok && !o->several)
+        check_files(s, o, &in->diags);
+    if (ok)
+        put_part(s, &a, &look, o);
     if (ok && !look.instructions)
-        check_lengths(in, &a, &look, app);
-    source_files_end(cli, &files);
+        check_lengths(in, &a, &look, in->name);
+    source_files_end(in->cli, &files);
     sources_free(&sources);
     api_locator_end(&l);
     annotate_free(&a);
+    return ok || left_out;
+}
+
+/* The same, of a file. The name is for people. */
+static bool add_program(const Cli *cli, const Settings *s, const char *path, const char *name,
+                        Reports *r, Output *o) {
+    Inputs in = {.cli = cli, .name = name};
+    bool ok = open_program(cli, s, path, &in) && find_report(r, &in) && make(s, path, &in, o);
+    message_diags(cli, &in.diags);
+    free_inputs(&in);
     return ok;
 }
 
-static int annotate(const Cli *cli, Settings *s) {
-    Inputs in = {0};
-    Buf out = {0};
-    bool ok = read_inputs(cli, s, &in) && make(cli, s, &in, &out);
-    message_diags(cli, &in.diags);
-    if (ok && s->out)
-        ok = file_write(cli, s->out, out.data, out.len);
-    else if (ok)
-        message_stdout(&out);
-    buf_free(&out);
-    free_inputs(&in);
+static bool deliver(const Cli *cli, const Settings *s, Output *o) {
+    bool ok = true;
+    if (s->format == FORMAT_HTML)
+        annotate_html_end(&o->text);
+    if (s->out)
+        ok = file_write(cli, s->out, o->text.data, o->text.len);
+    else if (o->to_stderr)
+        message_result(&o->text);
+    else
+        message_stdout(&o->text);
+    return ok;
+}
+
+static void say_not_read(const Cli *cli, const char *name, Buf *why) {
+    message_one(cli, DIAG_NOT_A_REPORT, NULL, "%s: %s", name, buf_cstr(why));
+}
+
+static int annotate(const Cli *cli, const Settings *s) {
+    Buf text = {0}, why = {0};
+    Output out = {0};
+    bool ok = file_read(cli, cli->operands[1], &text);
+    Reports r = {.name = file_title(cli->operands[1]), .text = buf_view(&text)};
+    if (ok && !read_reports(s, &r, &why)) {
+        say_not_read(cli, r.name, &why);
+        ok = false;
+    }
+    ok = ok && add_program(cli, s, cli->operands[0], cli->operands[0], &r, &out) &&
+         deliver(cli, s, &out);
+    modules_free(&r.modules);
+    buf_free(&text);
+    buf_free(&why);
+    vec_free(&out.fits);
+    buf_free(&out.text);
     return ok ? STATUS_OK : STATUS_ERROR;
+}
+
+/* ---- commands ---- */
+
+typedef struct Commanded {
+    const Cli *cli;
+    const Settings *settings;
+    bool has_reports;
+} Commanded;
+
+static bool add_programs(const Commanded *c, const CommandReports *all, Reports *r, Output *o) {
+    const Settings *s = c->settings;
+    bool ok = true;
+    o->several = (s->modules.len ? s->modules.len : all->modules.len) > 1;
+    o->title = o->several ? c->cli->operands[0] : NULL;
+    for (uint32_t i = 0; i < s->modules.len; i++)
+        ok = add_program(c->cli, s, s->modules.at[i], s->modules.at[i], r, o) && ok;
+    for (uint32_t i = 0; !s->modules.len && i < all->modules.len; i++)
+        ok = add_program(c->cli, s, all->modules.at[i].path, all->modules.at[i].name, r, o) && ok;
+    return ok;
+}
+
+/* Shows the counts of all threads and processes of a command. */
+static bool show_of_command(void *ctx, const CommandReports *all) {
+    Commanded *c = ctx;
+    Buf why = {0};
+    Output out = {.to_stderr = true};
+    Reports r = {.name = "report", .text = buf_view(&all->text)};
+    bool ok = read_reports(c->settings, &r, &why);
+    c->has_reports = true;
+    if (!ok)
+        say_not_read(c->cli, r.name, &why);
+    ok = ok && add_programs(c, all, &r, &out);
+    Diags diags = {0};
+    if (out.several)
+        check_files(c->settings, &out, &diags);
+    message_diags(c->cli, &diags);
+    diag_free(&diags);
+    if (out.parts)
+        ok = deliver(c->cli, c->settings, &out) && ok;
+    else if (ok)
+        message_one(c->cli, DIAG_NO_COUNTS, "the script `hotness` counts at each instruction",
+                    "no variable has numbers at sites of any module");
+    modules_free(&r.modules);
+    buf_free(&why);
+    vec_free(&out.fits);
+    buf_free(&out.text);
+    return ok && out.parts;
+}
+
+/* In the end as the command ended, unless that is 0 and something else failed. */
+static int annotate_command(const Cli *cli, const Settings *s, const char *program) {
+    static const DefineOptions none;
+    Commanded c = {.cli = cli, .settings = s};
+    CommandJob job = {.program = program,
+                      .script = s->script ? s->script : "hotness",
+                      .definitions = &none,
+                      .take = show_of_command,
+                      .ctx = &c};
+    if (s->flush)
+        return cli_usage(cli, "--flush is for saved reports, and '%s' is a command",
+                         cli->operands[0]);
+    if ((s->debug.file || s->names) && s->modules.len != 1)
+        return cli_usage(cli, "--%s is of one program: choose that with --module=APP",
+                         s->debug.file ? "debug-file" : "names");
+    int status = command_run(cli, &job);
+    return status == STATUS_OK && !c.has_reports ? STATUS_ERROR : status;
 }
 
 /* ---- the command line ---- */
@@ -223,6 +404,9 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case OPTION_DEBUG_FILE:
     case OPTION_PATH_MAP: return debug_option(cli, &s->debug, key, value);
     case NO_DEMANGLE: s->no_demangle = true; break;
+    case 's': s->script = value; break;
+    case MODULE: vec_push(&s->modules, value); break;
+    case SHOWN_FILE: vec_push(&s->files, value); break;
     }
     return true;
 }
@@ -230,19 +414,44 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
 static int check(const Cli *cli, const Settings *s) {
     if (cli->noperands < 2)
         return cli_usage(cli, "expected the program APP and its REPORT");
+    if (s->script || s->modules.len)
+        return cli_usage(cli, "--%s is for commands, which follow '--'",
+                         s->script ? "script" : "module");
     const char *const inputs[] = {cli->operands[0], cli->operands[1]};
     int status = cli_check_stdin(cli, inputs, 2, 0);
     return status == STATUS_OK ? cli_check_other(cli, s->out, inputs, 2, "an input") : status;
 }
 
+/* The command, which follows "--"; NULL: the operands are a program and its report. */
+static char *find_command(const Cli *cli) {
+    bool stopped = cli->noperands && strcmp(cli->operands[-1], "--") == 0;
+    return stopped ? command_find(cli->operands[0]) : NULL;
+}
+
+static int annotate_saved(const Cli *cli, Settings *s) {
+    int status = check(cli, s);
+    for (int i = 2; i < cli->noperands; i++)
+        vec_push(&s->files, cli->operands[i]);
+    vec_push(&s->files, NULL);
+    return status == STATUS_OK ? annotate(cli, s) : status;
+}
+
 static int run(Cli *cli) {
     Settings s = {0};
+    char *command = NULL;
     int status = cli_options(cli, set, &s);
     if (status == STATUS_OK)
-        status = check(cli, &s);
-    if (status == STATUS_OK)
-        status = annotate(cli, &s);
+        command = find_command(cli);
+    if (command) {
+        vec_push(&s.files, NULL);
+        status = annotate_command(cli, &s, command);
+    } else if (status == STATUS_OK) {
+        status = annotate_saved(cli, &s);
+    }
+    free(command);
     debug_free(&s.debug);
+    vec_free(&s.modules);
+    vec_free(&s.files);
     return status;
 }
 
@@ -250,14 +459,17 @@ const Command cmd_annotate = {
     .name = "annotate",
     .usage = "APP REPORT [FILE]...",
     .summary = "show sources with counts beside their lines",
-    .about = "Show the sources of the program APP, as it was before it was instrumented, with "
-             "the counts of a saved REPORT ('-': standard input) beside their lines: how "
-             "often each line was executed, the sum of the counts of its instructions, and "
-             "their share. With FILEs, show only these: names, ends of paths, or shell "
-             "patterns.",
+    .about =
+        "Show the sources of the program APP, as it was before it was instrumented, with "
+        "the counts of a saved REPORT ('-': standard input) beside their lines: how "
+        "often each line was executed, the sum of the counts of its instructions, and "
+        "their share. With FILEs, show only these: names, ends of paths, or shell "
+        "patterns. If a command follows '--' instead, it is run, and the modules that it loads "
+        "in Node are shown, with the counts of all its processes and threads.",
     .options = options,
     .examples = "  whammc run -s hotness -o hot.csv app.wasm\n"
                 "  whammc annotate app.wasm hot.csv main.c\n"
-                "  whammc annotate --format=html -o hot.html app.wasm hot.csv\n",
+                "  whammc annotate --format=html -o hot.html app.wasm hot.csv\n"
+                "  whammc annotate --file=main.c -- node --test\n",
     .run = run,
 };
