@@ -158,7 +158,8 @@ static void tell_unreadable(const Cli *cli, const char *path, int error) {
     char *program = error == ENOENT && !strchr(path, '/') ? process_find(NULL, path) : NULL;
     if (program)
         buf_printf(&hint,
-                   "'%s' is a command; `whammc run`, `profile` and `coverage` run commands: "
+                   "'%s' is a command; `whammc run`, `profile`, `coverage` and `annotate --` run "
+                   "commands: "
                    "`whammc profile -- %s ...`",
                    path, path);
     message_one(cli, DIAG_CANNOT_READ, hint.len ? buf_cstr(&hint) : NULL, "%s: %s",

@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 #include "run/run.h"
 
+#include <stdio.h>
 #include <sys/wait.h>
 
 enum {
@@ -94,6 +95,31 @@ static void prepare_threads(const Running *r, whammc_options *made) {
     }
 }
 
+/* The import of a function of `prof`, which only OUT.js and hosts of their own have. */
+static const char *prof_import(const void *module, size_t size) {
+    static const char *const names[] = {"getTime", "addArcData", "setArcData", "clearResults",
+                                        "printResults"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char import[32];
+        int n = snprintf(import, sizeof import, "%cprof%c%s", 4, (int)strlen(names[i]), names[i]);
+        if (memmem(module, size, import, (size_t)n))
+            return names[i];
+    }
+    return NULL;
+}
+
+/* False after a message if the scripts call functions that no runner has. */
+static bool check_imports(const Running *r, const void *module, size_t size) {
+    const char *name = prof_import(r->app.data, r->app.len) ? NULL : prof_import(module, size);
+    if (name)
+        message_one(r->cli, DIAG_CANNOT_HOST,
+                    "instrument the program with --host=prof, or call it only there: / HOST == "
+                    "\"prof\" /",
+                    "a script calls `prof.%s`, which the engines of `whammc run` do not have",
+                    name);
+    return !name;
+}
+
 int running_instrumented(Running *r, const whammc_options *options, const LibraryOptions *libs) {
     uint8_t *out;
     size_t size;
@@ -112,6 +138,10 @@ int running_instrumented(Running *r, const whammc_options *options, const Librar
     whammc_status result =
         whammc_instrument(r->w, name, r->app.data, r->app.len, &made, &out, &size);
     progress_end();
+    if (result == WHAMMC_OK && !check_imports(r, out, size)) {
+        whammc_release(out);
+        return STATUS_ERROR;
+    }
     bool imports = whammc_linked(r->w) == WHAMMC_LINK_IMPORT;
     int status = running_made(r, result, out, size, imports ? libs : NULL);
     whammc_release(out);

@@ -464,12 +464,26 @@ static void export_all(MonitorTarget *t, const WasmModule *code, const uint32_t 
         export_runtime(t, MONITOR_ATTACHED, done_function(code));
 }
 
+/* False after a message if the code calls functions that engines do not have. */
+static bool check_functions(const MonitorTarget *t, const WasmModule *code) {
+    bool ok = true;
+    for (uint32_t i = 0; i < code->imports.len; i++) {
+        const WasmImport *import = &code->imports.at[i];
+        if (!str_is(import->module, "lib"))
+            continue;
+        const LibraryFn *fn = &t->plan->library_fns.at[number_in(import->name)];
+        if (fn->bundled)
+            ok &= library_check_host(fn->bundled, HOST_WASI, fn->called, t->diags);
+    }
+    return ok;
+}
+
 /* The compiled code becomes part of the module, with what it needs of the runtime. */
 static bool link(MonitorTarget *t) {
     WasmModule code;
     Vec(uint32_t) roots = {0};
     bool ok = wasm_load_own(&code, t->code.module.data, t->code.module.len, t->diags) &&
-              note_memories(t, &code) && merge_runtime(t, &code);
+              check_functions(t, &code) && note_memories(t, &code) && merge_runtime(t, &code);
     if (ok)
         add_memories(t);
     for (uint32_t i = 0; ok && i < t->code.probes.len; i++)

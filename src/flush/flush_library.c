@@ -19,13 +19,17 @@ static void import_functions(WasmModule *m, Plan *plan) {
     }
 }
 
-/* Functions that are imports whatever the link. */
-static void import_bundled(WasmModule *m, Plan *plan) {
+/* Functions that are imports whatever the link. False after a message if the host has none. */
+static bool import_bundled(const Flush *f, Plan *plan) {
+    bool ok = true;
     for (uint32_t i = 0; i < plan->library_fns.len; i++) {
         LibraryFn *fn = &plan->library_fns.at[i];
-        if (fn->runs && fn->bundled && bundled_kind(fn->bundled) == BUNDLED_IMPORT)
-            fn->handle = library_import_bundled(m, fn->bundled);
+        if (!fn->runs || !fn->bundled || bundled_kind(fn->bundled) != BUNDLED_IMPORT)
+            continue;
+        ok &= library_check_host(fn->bundled, f->host, fn->called, f->diags);
+        fn->handle = library_import_bundled(f->m, fn->bundled);
     }
+    return ok;
 }
 
 /* ---- --link=merge ---- */
@@ -88,8 +92,7 @@ static bool merge_library(Flush *f, Plan *plan, Library *lib) {
 
 bool libraries_link(Flush *f) {
     Plan *plan = f->matcher->plan;
-    bool ok = true;
-    import_bundled(f->m, plan);
+    bool ok = import_bundled(f, plan);
     if (f->options->link == LINK_IMPORT)
         import_functions(f->m, plan);
     for (uint32_t i = 0; i < plan->libraries->list.len; i++) {

@@ -18,6 +18,22 @@ uint32_t library_import_bundled(WasmModule *m, const BundledFn *fn) {
     return wasm_need_import_func(m, module, str_of(fn->name), &type);
 }
 
+/* OUT.js, of --host=js, has all of them. */
+static bool has_function(HostChoice host, const BundledFn *fn) {
+    return host == HOST_JS || host == HOST_NONE || (host == HOST_PROF && !bundled_is_ours(fn));
+}
+
+bool library_check_host(const BundledFn *fn, HostChoice host, Span span, Diags *diags) {
+    if (has_function(host, fn))
+        return true;
+    Diag *d = diag(diags, DIAG_CANNOT_HOST, span, "the host %.*s has no function `%s.%s`",
+                   STR_ARG(host_name(host)), fn->library, fn->name);
+    diag_hint(diags, d,
+              bundled_is_ours(fn) ? "call it only in JavaScript: / HOST == \"js\" /"
+                                  : "call it only there: / HOST == \"prof\" /");
+    return false;
+}
+
 void library_import_memory(WasmModule *m, Library *lib) {
     const WasmExport *e = library_memory(lib);
     WasmLimits limits = lib->module.memories.at[e->handle].limits;

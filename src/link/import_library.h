@@ -5,6 +5,7 @@
 #define WHAMMC_LINK_IMPORT_LIBRARY_H
 
 #include "library/library.h"
+#include "link/host.h"
 
 /* The memory of a library becomes an import: sets Library.memory. */
 void library_import_memory(WasmModule *m, Library *lib);
@@ -12,5 +13,9 @@ void library_import_memory(WasmModule *m, Library *lib);
 /* The import for a bundled function that the host implements, added if it does not exist. Call it
  * before the layout. */
 uint32_t library_import_bundled(WasmModule *m, const BundledFn *fn);
+
+/* Whether a host may implement that function; whoever embeds a program without a host can do so.
+ * False after a message. `span`: where a script calls it. */
+bool library_check_host(const BundledFn *fn, HostChoice host, Span span, Diags *diags);
 
 #endif
