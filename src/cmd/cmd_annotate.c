@@ -107,12 +107,17 @@ static bool open_program(const Cli *cli, const Settings *s, const char *path, In
     return true;
 }
 
-/* Reads a text; `why` has a message if its reports cannot be added up. */
-static bool read_reports(const Settings *s, Reports *r, Buf *why) {
-    if (!modules_read(&r->modules, r->text, s->flush, why))
-        buf_printf(why, "there is no %s in it",
-                   r->modules.parts.flushes ? "such report" : "report");
-    return !why->len;
+/* Reads a text. False after a message. */
+static bool read_reports(const Cli *cli, const Settings *s, Reports *r) {
+    Buf why = {0};
+    bool found = modules_read(&r->modules, r->text, s->flush, &why), ok = found && !why.len;
+    if (!found)
+        message_one(cli, DIAG_NOT_A_REPORT, NULL, "%s: there is no %s in it", r->name,
+                    r->modules.parts.flushes ? "such report" : "report");
+    else if (!ok)
+        message_one(cli, DIAG_OTHER_REPORT, NULL, "%s: %s", r->name, buf_cstr(&why));
+    buf_free(&why);
+    return ok;
 }
 
 /* Finds the report of a program. False after a message. */
@@ -275,16 +280,6 @@ static bool make(const Settings *s, const char *path, Inputs *in, Output *o) {
     return ok || left_out;
 }
 
-/* The same, of a file. The name is for people. */
-static bool add_program(const Cli *cli, const Settings *s, const char *path, const char *name,
-                        Reports *r, Output *o) {
-    Inputs in = {.cli = cli, .name = name};
-    bool ok = open_program(cli, s, path, &in) && find_report(r, &in) && make(s, path, &in, o);
-    message_diags(cli, &in.diags);
-    free_inputs(&in);
-    return ok;
-}
-
 static bool deliver(const Cli *cli, const Settings *s, Output *o) {
     bool ok = true;
     if (s->format == FORMAT_HTML)
@@ -298,24 +293,20 @@ static bool deliver(const Cli *cli, const Settings *s, Output *o) {
     return ok;
 }
 
-static void say_not_read(const Cli *cli, const char *name, Buf *why) {
-    message_one(cli, DIAG_NOT_A_REPORT, NULL, "%s: %s", name, buf_cstr(why));
-}
-
 static int annotate(const Cli *cli, const Settings *s) {
-    Buf text = {0}, why = {0};
+    const char *path = cli->operands[0];
+    Buf text = {0};
     Output out = {0};
-    bool ok = file_read(cli, cli->operands[1], &text);
-    Reports r = {.name = file_title(cli->operands[1]), .text = buf_view(&text)};
-    if (ok && !read_reports(s, &r, &why)) {
-        say_not_read(cli, r.name, &why);
-        ok = false;
-    }
-    ok = ok && add_program(cli, s, cli->operands[0], cli->operands[0], &r, &out) &&
-         deliver(cli, s, &out);
+    Inputs in = {.cli = cli, .name = path};
+    Reports r = {.name = file_title(cli->operands[1])};
+    bool ok = open_program(cli, s, path, &in) && file_read(cli, cli->operands[1], &text);
+    r.text = buf_view(&text);
+    ok = ok && read_reports(cli, s, &r) && find_report(&r, &in) && make(s, path, &in, &out);
+    message_diags(cli, &in.diags);
+    ok = ok && deliver(cli, s, &out);
+    free_inputs(&in);
     modules_free(&r.modules);
     buf_free(&text);
-    buf_free(&why);
     vec_free(&out.fits);
     buf_free(&out.text);
     return ok ? STATUS_OK : STATUS_ERROR;
@@ -328,6 +319,16 @@ typedef struct Commanded {
     const Settings *settings;
     bool has_reports;
 } Commanded;
+
+/* Appends what is shown of the program in a file. The name is for people. */
+static bool add_program(const Cli *cli, const Settings *s, const char *path, const char *name,
+                        Reports *r, Output *o) {
+    Inputs in = {.cli = cli, .name = name};
+    bool ok = open_program(cli, s, path, &in) && find_report(r, &in) && make(s, path, &in, o);
+    message_diags(cli, &in.diags);
+    free_inputs(&in);
+    return ok;
+}
 
 static bool add_programs(const Commanded *c, const CommandReports *all, Reports *r, Output *o) {
     const Settings *s = c->settings;
@@ -344,14 +345,10 @@ static bool add_programs(const Commanded *c, const CommandReports *all, Reports 
 /* Shows the counts of all threads and processes of a command. */
 static bool show_of_command(void *ctx, const CommandReports *all) {
     Commanded *c = ctx;
-    Buf why = {0};
     Output out = {.to_stderr = true};
     Reports r = {.name = "report", .text = buf_view(&all->text)};
-    bool ok = read_reports(c->settings, &r, &why);
     c->has_reports = true;
-    if (!ok)
-        say_not_read(c->cli, r.name, &why);
-    ok = ok && add_programs(c, all, &r, &out);
+    bool ok = read_reports(c->cli, c->settings, &r) && add_programs(c, all, &r, &out);
     Diags diags = {0};
     if (out.several)
         check_files(c->settings, &out, &diags);
@@ -363,7 +360,6 @@ static bool show_of_command(void *ctx, const CommandReports *all) {
         message_one(c->cli, DIAG_NO_COUNTS, "the script `hotness` counts at each instruction",
                     "no variable has numbers at sites of any module");
     modules_free(&r.modules);
-    buf_free(&why);
     vec_free(&out.fits);
     buf_free(&out.text);
     return ok && out.parts;
