@@ -466,7 +466,8 @@ static void add_getters(Flush *f, Splicer *s) {
         map_put(&names, f->m->exports.at[i].name, 0, NULL);
     for (uint32_t i = 0; i < f->plan->vars.len; i++) {
         const PlanVar *v = &f->plan->vars.at[i];
-        if (v->decl->storage != STORAGE_SCRIPT || v->decl->type->kind > TYPE_BOOL)
+        if (v->decl->storage != STORAGE_SCRIPT || v->decl->type->kind > TYPE_BOOL ||
+            plan_is_for_modules(f->plan, v))
             continue;
         const char *name = arena_printf(&f->m->arena, "get_%.*s", STR_ARG(v->decl->name));
         bool added;

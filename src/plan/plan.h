@@ -319,6 +319,8 @@ typedef struct Plan {
     Map rule_probes; /* by the text of a rule that matches events: the first probe that has it */
     PlanCells cells;
     MapTally *tallies;               /* by PlanVar.id; NULL = there are none */
+    bool *for_modules;               /* by PlanVar.id (alone.c); NULL = none */
+    bool *texts_for_modules;         /* ... by the number in `texts` */
     bool empty_bodies;               /* bodies at sites only call a function that does nothing */
     struct Statics *statics;         /* statics.h; NULL = there is no '@static' call */
     ActionList by_op[WASM_OP_COUNT]; /* actions in script order */
@@ -374,6 +376,17 @@ static inline Site plan_nowhere(const Plan *plan, const WasmModule *m) {
 /* Whether constants or HOST turn a probe off, so that it is meant to match nothing. After sites
  * were looked for. */
 bool plan_is_off(const Plan *plan, const PlanProbe *p);
+
+/* Whether a condition is false if module_id is this, whatever else is known of the site. */
+bool plan_excludes_module(const Plan *plan, const Expr *condition, uint32_t module_id);
+
+/* Finds the variables that are only for programs of several modules, if the program is alone, which
+ * `program` must tell: script variables that nothing else uses, and shared ones of probes that
+ * match nothing else, which are not reported then. */
+void plan_find_alone(Plan *plan);
+static inline bool plan_is_for_modules(const Plan *plan, const PlanVar *v) {
+    return plan->for_modules && plan->for_modules[v->id];
+}
 
 /* Whether the variant matches either all instructions of this kind or none, with one shape, as far
  * as static conditions go. */

@@ -210,6 +210,12 @@ bool plan_is_off(const Plan *plan, const PlanProbe *p) {
     return true;
 }
 
+bool plan_excludes_module(const Plan *plan, const Expr *condition, uint32_t module_id) {
+    Site nowhere = plan_nowhere(plan, NULL);
+    nowhere.module_id = module_id;
+    return condition && decide_early(condition, &nowhere) == TRI_NO;
+}
+
 static ShapeList once_shapes(Plan *plan, const WasmModule *m, EventKind kind) {
     const ActionList *list = &plan->by_kind[kind];
     ShapeList shapes = {arena_array(&plan->arena, const Shape *, list->len + 1), 0};

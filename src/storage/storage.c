@@ -108,7 +108,7 @@ void store_init(Store *s, const Plan *plan) {
     for (uint32_t i = 0; i < n; i++) {
         const PlanVar *v = &plan->vars.at[i];
         s->frame_of[i] = first_of_frame(v, &frames);
-        if (v->decl->report) {
+        if (v->decl->report && !plan_is_for_modules(plan, v)) {
             s->rows.reported = true;
             s->rows.reports = !plan->by_kind[EVENT_REPORT].len;
             describe_var(s, v);
@@ -335,7 +335,8 @@ static int by_name(const void *a, const void *b) {
 static uint32_t list_vars(const Plan *plan, Storage storage, const PlanVar **list) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < plan->vars.len; i++)
-        if (plan->vars.at[i].decl->storage == storage)
+        if (plan->vars.at[i].decl->storage == storage &&
+            !plan_is_for_modules(plan, &plan->vars.at[i]))
             list[n++] = &plan->vars.at[i];
     if (storage == STORAGE_SCRIPT && n)
         qsort(list, n, sizeof *list, by_name);
@@ -429,6 +430,9 @@ uint32_t store_text(Store *s, Str text) {
 void store_put_texts(Store *s, uint64_t at, Buf *out) {
     for (uint32_t i = 0; i < s->texts.list.len; i++) {
         Str text = s->texts.list.at[i];
+        if (i < s->plan->texts.list.len && s->plan->texts_for_modules &&
+            s->plan->texts_for_modules[i])
+            text.len = 0;                                     /* never read */
         vec_push(&s->texts.at, text.len ? at + out->len : 0); /* the empty string is at 0 */
         if (!text.len)
             continue;
@@ -478,9 +482,11 @@ uint64_t store_words(const Store *s) {
     return s->slots + counter_words(s);
 }
 
-/* A variable of a probe without sites, which nothing reads or writes. */
+/* A variable of a probe without sites, or for other programs, which nothing reads or writes. */
 static bool is_idle(const Store *s, const PlanVar *v) {
     const Plan *plan = s->plan;
+    if (plan_is_for_modules(plan, v))
+        return true;
     if (!s->knows_sites || v->decl->storage != STORAGE_SHARED || v->decl->report)
         return false;
     const PlanProbe *p = &plan->probes.at[v->probe];

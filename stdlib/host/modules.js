@@ -15,13 +15,16 @@ class Modules {
   #stack = 0;              // the current stack, of those of which suspend.js tells
   #away = new Map();       // what the others have left, by their numbers
   #unused = [];            // numbers of stacks
+  #told = [];              // what a module has told the one that runs next
+  #crosses = false;        // a stack is being left, or resumed, for a call of another module
   #last = FIRST_STACK;
 
   /** A function of `program` begins, and none of it was running. Returns the place in its tree that is its caller; 0 = the root. */
   arrive(program) {
     const from = this.#running === program ? null : this.#running, stack = from ? this.#unused.pop() ?? ++this.#last : 0;
     const at = from?.exports['whammc:tree_here']?.() ?? 0, place = at ? program.placeFor(from, at) : 0;
-    from?.exports['whammc:suspend']?.(stack);
+    if (from) this.#cross(from, 'whammc:suspend', stack); // without, it is a tail call of one that has departed and told
+    if (program.starts) this.#told = [];
     this.#left.push({ program: this.#running, stack });
     this.#running = program;
     return place;
@@ -32,8 +35,28 @@ class Modules {
     const { program, stack } = this.#left.pop() ?? {};
     this.#running = program ?? null;
     if (!stack) return;
-    program.exports['whammc:resume']?.(stack);
+    this.#cross(program, 'whammc:resume', stack);
     this.#unused.push(stack);
+  }
+
+  // What has been told before a stack is left is of an earlier call.
+  #cross(program, name, stack) {
+    if (name === 'whammc:suspend') this.#told = [];
+    this.#crosses = true;
+    program.exports[name]?.(stack);
+    this.#crosses = false;
+  }
+
+  get crosses() {
+    return this.#crosses;
+  }
+
+  tell(n, value) {
+    this.#told[n] = value;
+  }
+
+  told(n) {
+    return this.#told[n] ?? 0;
   }
 
   /** The stack with this number becomes the current one for all modules. `isNew`: nothing has run on it. */
@@ -84,6 +107,14 @@ function createProgram(modules) {
         return modules.arrive(program);
       },
       depart: () => modules.depart(),
+      crossing: () => Number(modules.crosses),
+      tell: (n, value) => modules.tell(n, value),
+      told: n => modules.told(n),
+    },
+
+    /** Whether it does not exist yet: its start function runs. */
+    get starts() {
+      return !program.exports['whammc:suspend'];
     },
 
     /** The place that stands for one of the tree of a program that calls this one. */
