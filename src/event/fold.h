@@ -15,7 +15,8 @@ typedef struct Site {
     WasmSurvey *survey; /* of m; NULL: names that need it have no value */
     Locator *locator;   /* of m; NULL likewise */
     Str host;           /* what HOST is */
-    uint32_t module_id; /* of PlanProgram */
+    uint32_t module_id; /* of PlanProgram, */
+    bool asyncify;      /* likewise */
     uint32_t func;      /* handle of the function */
     const WasmInstr
         *instr; /* the instruction; at func events the final `end` (exit) or NULL (entry) */

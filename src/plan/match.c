@@ -380,6 +380,7 @@ bool match_func(Matcher *w, uint32_t func) {
     Site s = {.m = w->m,
               .host = w->plan->program.host,
               .module_id = w->plan->program.module_id,
+              .asyncify = w->plan->program.asyncify,
               .survey = &w->survey,
               .locator = w->plan->program.locator,
               .func = func};

@@ -268,6 +268,7 @@ typedef struct PlanAsks {
 typedef struct PlanProgram {
     Str host;           /* what HOST is */
     uint32_t module_id; /* what module_id is: 0 = no other module calls it */
+    bool asyncify;      /* what asyncify is */
     Locator *locator;   /* of its locations; NULL = there are none */
     bool nameless;      /* its name section, if any, names no function */
 } PlanProgram;
@@ -370,6 +371,7 @@ static inline Site plan_nowhere(const Plan *plan, const WasmModule *m) {
     return (Site){.m = m,
                   .host = plan->program.host,
                   .module_id = plan->program.module_id,
+                  .asyncify = plan->program.asyncify,
                   .locator = plan->program.locator};
 }
 

@@ -682,6 +682,7 @@ static bool match(void *self) {
     r->host = flush_host(&r->p.m, r->p.plan, options);
     r->p.plan->program.module_id = stacks_module_id(&r->p.m, r->host, options->several);
     plan_find_alone(r->p.plan);
+    r->p.plan->program.asyncify = stacks_are_asyncifys(&r->p.matcher.survey.asyncify);
     r->sets_aside =
         stack_switches(r->p.plan) && stacks_are_hosts(&r->p.m, &r->p.matcher.survey.asyncify,
                                                       r->host, r->p.plan->program.module_id);
@@ -859,6 +860,9 @@ bool rewrite_list(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file
     HostChoice host = flush_host(&m, plan, &options);
     plan->program.host = host_name(host);
     plan->program.module_id = ok ? stacks_module_id(&m, host, false) : 0;
+    if (ok)
+        wasm_asyncify_find(&w.survey.asyncify, &m);
+    plan->program.asyncify = stacks_are_asyncifys(&w.survey.asyncify);
     plan->program.nameless = ok && !wasm_names_funcs(&m);
     for (uint32_t f = 0; ok && f < m.funcs.len; f++)
         if (m.funcs.at[f].import < 0 && !match_func(&w, f))

@@ -6,8 +6,7 @@
 #include "rewrite/continuations.h"
 #include "wasm/emit.h"
 
-/* Asyncify sets its state in this module. */
-static bool is_set_here(const WasmAsyncify *asyncify) {
+bool stacks_are_asyncifys(const WasmAsyncify *asyncify) {
     return asyncify->found && asyncify->rewind != UINT32_MAX;
 }
 
@@ -54,18 +53,19 @@ bool stacks_are_hosts(const WasmModule *m, const WasmAsyncify *asyncify, HostCho
     for (uint32_t i = 0; i < m->input_import_count; i++)
         imports |=
             m->imports.at[i].space == WASM_SPACE_FUNC && !wasm_is_wasi(m->imports.at[i].module);
-    return (!is_set_here(asyncify) && !continuations_in(m) && host == HOST_JS && imports) ||
+    return (!stacks_are_asyncifys(asyncify) && !continuations_in(m) && host == HOST_JS &&
+            imports) ||
            module_id;
 }
 
 bool stacks_may_change(const WasmModule *m, const WasmAsyncify *asyncify, HostChoice host,
                        uint32_t module_id) {
-    return is_set_here(asyncify) || continuations_in(m) ||
+    return stacks_are_asyncifys(asyncify) || continuations_in(m) ||
            stacks_are_hosts(m, asyncify, host, module_id);
 }
 
 void stacks_touch(const WasmAsyncify *asyncify, uint8_t *touched) {
-    if (!is_set_here(asyncify))
+    if (!stacks_are_asyncifys(asyncify))
         return;
     touched[asyncify->unwind] |= TOUCHED | TOUCHED_SITE | TOUCHED_END;
     touched[asyncify->rewind] |= TOUCHED | TOUCHED_SITE | TOUCHED_END;
@@ -74,7 +74,7 @@ void stacks_touch(const WasmAsyncify *asyncify, uint8_t *touched) {
 void stacks_export(WasmModule *m, const WasmAsyncify *asyncify, const Flush *flush,
                    uint32_t module_id, const bool *used) {
     const FlushHandles *at = &flush->at;
-    if (is_set_here(asyncify) && !module_id)
+    if (stacks_are_asyncifys(asyncify) && !module_id)
         return;
     if (at->suspend != UINT32_MAX)
         wasm_add_export(m, STR("whammc:suspend"), WASM_SPACE_FUNC, at->suspend);
@@ -86,7 +86,7 @@ void stacks_export(WasmModule *m, const WasmAsyncify *asyncify, const Flush *flu
 }
 
 void stacks_put(const WasmAsyncify *asyncify, const Flush *flush, uint32_t func, Pieces *pieces) {
-    if (!is_set_here(asyncify))
+    if (!stacks_are_asyncifys(asyncify))
         return;
     uint32_t called = func == asyncify->unwind   ? flush->at.suspend
                       : func == asyncify->rewind ? flush->at.resume

@@ -10,6 +10,8 @@
 #include "flush/flush.h"
 #include "inject/program.h"
 
+/* Whether Asyncify does that, by functions of the program. */
+bool stacks_are_asyncifys(const WasmAsyncify *asyncify);
 /* Whether the host does that: a JavaScript host, if the program imports functions other than
  * WASI's, or is one of several modules (`module_id`): the other ones leave its stack, too. */
 bool stacks_are_hosts(const WasmModule *m, const WasmAsyncify *asyncify, HostChoice host,

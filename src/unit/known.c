@@ -31,7 +31,8 @@ static bool name_is_known(Event event, const Expr *e) {
     case NAME_PC:
     case NAME_OPIDX: return event.kind == EVENT_FUNC_ENTRY;
     case NAME_HOST:
-    case NAME_MODULE_ID: return true;
+    case NAME_MODULE_ID:
+    case NAME_ASYNCIFY: return true;
     default: return false;
     }
 }
@@ -164,7 +165,7 @@ Tri known_exists(Event event, const Expr *e) {
 bool known_has_place(const Expr *e) {
     if (e->kind == EXPR_NAME && e->is_bound && e->bound.id != NAME_FID &&
         e->bound.id != NAME_FNAME && e->bound.id != NAME_APP_MEMID && e->bound.id != NAME_HOST &&
-        e->bound.id != NAME_MODULE_ID)
+        e->bound.id != NAME_MODULE_ID && e->bound.id != NAME_ASYNCIFY)
         return true;
     if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC)
         return true;
