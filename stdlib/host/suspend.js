@@ -2,6 +2,9 @@
 // gave has a stack of its own, which is left where an import that is WebAssembly.Suspending returns, and resumed when the promise that
 // it returns is settled: engines make one of any other result. Programs are told of it, if they ask.
 //
+// Whether the engine leaves the stack is known only when it has come back from it: if functions of JavaScript are on the stack, it
+// throws a SuspendError instead, and the program goes on.
+//
 // Of a stack that ends in a later turn of the event loop nobody is told: programs have nothing to do then, as each stack begins
 // outside of all functions.
 import { parts } from './parts.js';
@@ -10,13 +13,13 @@ const { then } = Promise.prototype;
 const SUSPEND = 'whammc:suspend', RESUME = 'whammc:resume';
 
 class Stacks {
-  #outer = { id: 0 };      // the one of the event loop
+  #outer = { id: 0 };      // the one of the event loop; others have `awaited`: what the last import that may leave it has returned
   #current = this.#outer;
   #unused = [];            // numbers of stacks that are gone
   #last = 0;
   #told = new Set();       // exports of programs, weakly
   #ended = globalThis.FinalizationRegistry && new FinalizationRegistry(stack => {
-    if (this.#current === stack) this.#current = this.#outer;
+    stack.ended = true;
     this.#unused.push(stack.id);
   });
 
@@ -41,15 +44,30 @@ class Stacks {
     this.#tell(RESUME, stack);
   }
 
+  // The engine has come back from `stack`: it has ended, or waits.
+  #stop(stack) {
+    const { awaited } = stack;
+    if (this.#current !== stack) return;
+    if (awaited) {
+      const stop = () => this.#stop(stack);
+      this.#tell(SUSPEND, stack);
+      Reflect.apply(then, awaited, [stop, stop]); // after the engine has, so that it is called as soon as the engine comes back again
+    }
+    parts.modules?.go(this.#outer.id);
+    this.#current = this.#outer;
+  }
+
   /** call() on a new stack; returns the promise that it gives. */
   begin(call) {
     const caller = this.#current, stack = { id: this.#unused.pop() ?? ++this.#last };
+    caller.awaited = null; // it has not been left
     this.#go(stack, caller);
     try {
       const promise = call();
       this.#ended?.register(promise, stack); // the engine keeps the promise as long as the stack
       return promise;
     } finally {
+      this.#stop(stack);
       this.#go(caller);
     }
   }
@@ -62,12 +80,20 @@ class Stacks {
   leave(result, settle) {
     const stack = this.#current;
     if (stack === this.#outer) return result;
-    const promise = settle(result), back = () => this.#go(stack);
-    this.#tell(SUSPEND, stack);
-    parts.modules?.go(this.#outer.id);
-    this.#current = this.#outer;
-    Reflect.apply(then, promise, [back, back]); // before the engine does, so that it goes on as soon as this has
-    return promise;
+    const awaited = settle(result), back = () => {
+      const hasLeft = stack.awaited === awaited && !stack.ended;
+      if (hasLeft) {
+        stack.awaited = null;
+        this.#go(stack);
+      }
+      return hasLeft;
+    };
+    const fail = reason => {
+      if (!back()) throw reason; // nobody else handles it
+    };
+    stack.awaited = awaited;
+    Reflect.apply(then, awaited, [back, fail]); // before the engine does, so that it goes on as soon as this has
+    return awaited;
   }
 }
 
