@@ -1,6 +1,7 @@
 // Runs jobs of a program at the same time, as their waits come: jobs.mjs MODULE asyncify|jspi USE JOBS MILLISECONDS.
 // JOBS: [[job, the number of its wait that is rejected, or 0], ...]; USE nested: each but the first is started by an import that
-// another one calls; USE immediate: no wait waits; USE results: imports return other things than promises, too; MILLISECONDS: of each wait, 0 = few, of any length. Prints what became of the jobs,
+// another one calls; USE immediate: no wait waits; USE left: the first one never ends, and the process
+// exits after MILLISECONDS; USE results: imports return other things than promises, too; MILLISECONDS: of each wait, 0 = few, of any length. Prints what became of the jobs,
 // the program's sum, how many waits there were, and how often `then` of what is no promise was called.
 import { readFileSync } from 'node:fs';
 import vm from 'node:vm';
@@ -20,6 +21,7 @@ const results = [
 function waiting() {
   const turn = waits++;
   if (use === 'immediate') return null;
+  if (use === 'left') return new Promise(() => {});
   if (use === 'results') return results[turn % results.length]();
   if (wait === '0' && turn % 4 === 0) return Promise.resolve();
   return new Promise(done => { setTimeout(done, wait === '0' ? turn % 3 : Number(wait)); });
@@ -69,6 +71,12 @@ const imports = { env: {
   note() { if (use === 'nested' && started.length < jobs.length) start(); },
 } };
 ({ instance: { exports } } = await WebAssembly.instantiate(readFileSync(path), imports));
+if (use === 'left') {
+  start();
+  await new Promise(done => { setTimeout(done, Number(wait)); });
+  console.log(JSON.stringify({ waits }));
+  process.exit();
+}
 if (use !== 'nested') while (started.length < jobs.length) start();
 const outcome = [];
 for (let n = 0; n < jobs.length; n++) {
