@@ -435,7 +435,8 @@ static ProfilePart part_of(const WhammcReport *r, uint32_t module, bool tree, Ar
     if (rooted)
         *thread = thread_name(r, module, arena);
     bool apart = r->modules.by_thread && !rooted;
-    return (ProfilePart){.module_id = apart ? 0 : r->homes.all.at[module].module_id,
+    return (ProfilePart){.module_id = r->homes.all.at[module].module_id,
+                         .only_thread = apart ? *api_thread(r, module) : (Str){"", 0},
                          .module = 1 + (rooted ? r->modules.all.at[module].module : module),
                          .title = rooted ? api_title(r, module) : name_of(r, module, arena),
                          .thread = thread};

@@ -90,7 +90,8 @@ static void find_homes(WhammcReport *r) {
     for (uint32_t i = 0; i < r->modules.all.len; i++) {
         const ModuleReport *m = &r->modules.all.at[i];
         uint32_t id = r->modules.all.len > 1 ? id_of(r, i) : 0; /* one alone is nobody's home */
-        vec_push(&r->homes.all, ((ProfileModule){id, m->title, m->report, api_places(r, i)}));
+        vec_push(&r->homes.all,
+                 ((ProfileModule){id, m->title, m->report, api_places(r, i), m->thread}));
     }
 }
 

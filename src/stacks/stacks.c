@@ -95,7 +95,44 @@ typedef struct Times {
     int64_t in;   /* time of the arcs from other functions that have not got their share */
 } Times;
 
-static Times *times_of(const Profile *p) {
+/* Takes off what functions of this module have called in another one, which has counted it. */
+static void subtract_crossings(const Profile *p, const ProfileModule *own,
+                               const ProfileModule *other, Times *times) {
+    Profile theirs = {0};
+    bool ok = profile_fits(other->report, false, NULL) &&
+              profile_read_arcs(&theirs, other->report, (ProfileVariables){0});
+    Map known = {0};
+    for (uint32_t i = 0; i < p->funcs.len; i++)
+        map_put(&known, (Str){(const char *)&p->funcs.at[i].id, sizeof(uint32_t)}, i, NULL);
+    for (uint32_t i = 0; ok && i < theirs.arcs.len; i++) {
+        const ProfileHome *home = &theirs.funcs.at[theirs.arcs.at[i].caller].home;
+        if (home->module_id != own->module_id)
+            continue;
+        const uint64_t *at = map_get(&known, (Str){(const char *)&home->func, sizeof(uint32_t)});
+        if (at)
+            times[*at].self = profile_sub_ns(times[*at].self, theirs.arcs.at[i].ns);
+    }
+    map_free(&known);
+    profile_free(&theirs);
+}
+
+/* The same for all other modules, in the same thread. */
+static void subtract_all(const Reading *x, Times *times) {
+    const ProfileHomes *homes = x->from->homes;
+    const ProfileModule *own = NULL;
+    for (uint32_t i = 0; homes && i < homes->all.len; i++)
+        if (homes->all.at[i].report == x->part->report)
+            own = &homes->all.at[i];
+    for (uint32_t i = 0; own && own->module_id && i < homes->all.len; i++) {
+        const ProfileModule *other = &homes->all.at[i];
+        if (other->module_id && other->module_id != own->module_id &&
+            str_eq(other->thread, own->thread))
+            subtract_crossings(&x->arcs, own, other, times);
+    }
+}
+
+static Times *times_of(const Reading *x) {
+    const Profile *p = &x->arcs;
     Times *times = mem_zalloc((p->funcs.len + 1u) * sizeof *times);
     for (uint32_t i = 0; i < p->arcs.len; i++) {
         const ProfileArc *a = &p->arcs.at[i];
@@ -106,6 +143,8 @@ static Times *times_of(const Profile *p) {
         if (a->caller != a->callee && a->ns > 0)
             callee->in = profile_add_ns(callee->in, a->ns);
     }
+    if (p->timed)
+        subtract_all(x, times);
     for (uint32_t i = 0; i < p->funcs.len; i++)
         if (p->calibrated && times[i].self < 0) /* as in view/graph.c */
             times[i].self = 0;
@@ -143,7 +182,7 @@ static void add_arc(Reading *x, const ProfileArc *a, Times *times, const uint32_
 
 static void add_arcs(Reading *x) {
     const Profile *p = &x->arcs;
-    Times *times = times_of(p);
+    Times *times = times_of(x);
     uint32_t columns[3] = {builder_value(x->b, STR("calls"), STR("count"))};
     if (p->timed) {
         columns[1] = builder_value(x->b, STR("time"), STR("nanoseconds"));

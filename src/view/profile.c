@@ -87,6 +87,12 @@ static bool is_open_arcs(const ReportVar *var) {
     return s.keys == 2 && s.values == 3;
 }
 
+/* The same from functions of other modules: (module_id, caller, callee). */
+static bool is_crossing_arcs(const ReportVar *var) {
+    Shape s = shape_of(var->type);
+    return s.keys == 3 && s.values == 3;
+}
+
 static bool is_tree(const Report *r, const ReportVar *var) {
     Shape s = shape_of(var->type);
     return s.keys == 1 && s.values > PARENT_AND_FUNCTION &&
@@ -602,7 +608,7 @@ static void read_calibrated(Profile *p, const Report *r) {
 }
 
 bool profile_is_open(const Report *r, const ReportVar *var, uint64_t *ended) {
-    return is_open_arcs(var) && find_integer(r, "ended", ended);
+    return (is_open_arcs(var) || is_crossing_arcs(var)) && find_integer(r, "ended", ended);
 }
 
 /* The time of calls that may not have returned at the time `ended`. */
@@ -624,8 +630,9 @@ static bool read_arcs(Profile *p, const Report *r, const ReportRow *row, Map *kn
             if (v[2] && !has_end)
                 p->problem = "calls are open, but the report has no variable 'ended'";
         }
-        arc.caller = func_index(p, key[0], true);
-        arc.callee = func_index(p, key[1], false);
+        bool crosses = e.shape.keys == 3;
+        arc.caller = add_func(p, key[crosses], true, crosses ? (uint32_t)key[0] : 0);
+        arc.callee = func_index(p, key[1 + crosses], false);
         add_arc(p, known, arc);
     }
     arena_free(&arena);
@@ -639,7 +646,7 @@ static bool read_others(Profile *p, const Report *r, const ReportRow *first, Map
     bool ok = true;
     for (uint32_t i = 0; ok && i < r->rows.len; i++) {
         const ReportRow *row = &r->rows.at[i];
-        if (row != first && is_open_arcs(row->var))
+        if (row != first && (is_open_arcs(row->var) || is_crossing_arcs(row->var)))
             ok = read_arcs(p, r, row, known);
     }
     return ok;

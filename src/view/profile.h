@@ -45,6 +45,7 @@ typedef struct ProfileModule {
     Str title;
     const Report *report;
     const Places *places;
+    Str thread;
 } ProfileModule;
 
 typedef struct ProfileHomes {
@@ -95,6 +96,7 @@ typedef struct Profile {
     uint64_t total; /* of all nodes without parent */
     const char *problem; /* why it could not be read; NULL: nothing fits */
     Str untimed;         /* the functions whose calls were not timed, as a list of numbers */
+    bool crosses;        /* of profile_join: modules call each other */
     bool by_thread;      /* nodes without parent are threads (profile_join) */
     Map index;           /* id, role and module_id -> index into funcs */
     Map paths;           /* of profile_join: parent and function -> node */

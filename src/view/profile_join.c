@@ -60,6 +60,7 @@ static void put_key(const ProfileFunc *f, const ProfilePart *part, Buf *key) {
     ProfileHome home = own ? (ProfileHome){part->module_id, f->id} : f->home;
     if (home.module_id) {
         buf_bytes(key, &home, sizeof home);
+        buf_name(key, part->only_thread.ptr ? part->only_thread : STR(""));
         return;
     }
     const uint32_t numbers[] = {f->outside ? PROFILE_NOBODY : part->module, f->id, f->line,
@@ -208,7 +209,29 @@ static void order_nodes(Profile *p) {
     free(f.next);
 }
 
+/* A call of a function that no module knows, from another module, may be in two profiles. */
+static void unite_arcs(Profile *p) {
+    Map known = {0};
+    uint32_t to = 0;
+    for (uint32_t i = 0; i < p->arcs.len; i++) {
+        ProfileArc a = p->arcs.at[i];
+        uint32_t key[] = {a.caller, a.callee};
+        bool added;
+        uint64_t *at = map_put(&known, (Str){(const char *)key, sizeof key}, to, &added);
+        if (added) {
+            p->arcs.at[to++] = a;
+            continue;
+        }
+        p->arcs.at[*at].calls = capped_add(p->arcs.at[*at].calls, a.calls);
+        p->arcs.at[*at].ns = profile_add_ns(p->arcs.at[*at].ns, a.ns);
+    }
+    p->arcs.len = to;
+    map_free(&known);
+}
+
 void profile_join_end(Profile *p) {
+    if (p->crosses)
+        unite_arcs(p);
     if (!p->paths.len)
         return;
     map_free(&p->paths);
@@ -289,6 +312,7 @@ bool profile_join(Profile *into, Profile *from, const ProfilePart *part) {
         unite_nodes(into, from, funcs, root);
     else
         add_nodes(into, from, funcs, root);
+    into->crosses |= has_others(from);
     into->by_thread |= part->thread != NULL;
     into->timed |= from->timed;
     into->sampled &= from->sampled;

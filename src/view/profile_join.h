@@ -10,6 +10,7 @@
 typedef struct ProfilePart {
     uint32_t module;    /* its number, from 1 */
     uint32_t module_id; /* by which others know it, as in ProfileHome */
+    Str only_thread;    /* others in this thread, if each thread has functions of its own */
     const Str *title;   /* behind the names of its functions: "f (app.wasm)"; NULL: not there */
     const Str *thread;  /* what it is called: all of its tree is below a node of this name; NULL: it
                            is not */

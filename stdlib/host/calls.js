@@ -6,6 +6,7 @@ const INTEGER = '[ui](?:32|64)';
 const TUPLE = n => `\\(${INTEGER}(?:,${INTEGER}){${n - 1}}\\)`;
 const IS_INTEGER = new RegExp(`^${INTEGER}$`);
 const ARCS = new RegExp(`^map<${TUPLE(2)},(${INTEGER}|${TUPLE(2)}|${TUPLE(3)})>$`);
+const CROSSINGS = new RegExp(`^map<${TUPLE(3)},${TUPLE(3)}>$`); // from functions of other modules
 const TREE = new RegExp(`^map<${INTEGER},(${TUPLE(3)}|${TUPLE(4)})>$`);
 const ONE_EACH = new RegExp(`^map<${INTEGER},${INTEGER}>$`);
 
@@ -89,7 +90,8 @@ function integer(rows, name) {
 function readArcs(rows) {
   const fitting = rows.filter(row => ARCS.test(row.type)), [first] = fitting, arcs = [];
   if (!first) return null;
-  const width = widthOf(first, ARCS), chosen = width < 3 ? [first] : fitting.filter(row => widthOf(row, ARCS) === 3);
+  const width = widthOf(first, ARCS), crossings = width < 3 ? [] : rows.filter(row => CROSSINGS.test(row.type));
+  const chosen = width < 3 ? [first] : fitting.filter(row => widthOf(row, ARCS) === 3);
   const ended = integer(rows, 'ended');
   let timed = width === 2;
   for (const row of chosen) {
@@ -97,6 +99,12 @@ function readArcs(rows) {
       const time = width === 3 ? BigInt.asIntN(64, BigInt(ns) + BigInt(open) * ended) : toNs(unsigned(ns));
       timed = timed || Boolean(ns) || Boolean(open);
       arcs.push({ caller: funcId(caller), callee: funcId(callee), calls: unsigned(calls), ns: time });
+    });
+  }
+  for (const row of crossings) {
+    eachEntry(row, 6, ([home, caller, callee, calls, ns, open]) => {
+      const time = BigInt.asIntN(64, BigInt(ns) + BigInt(open) * ended);
+      arcs.push({ home: funcId(home), caller: funcId(caller), callee: funcId(callee), calls: unsigned(calls), ns: time });
     });
   }
   const list = rows.find(row => row.name === 'not_timed' && row.type === 'str');

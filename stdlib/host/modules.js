@@ -16,6 +16,7 @@ class Modules {
   #away = new Map();       // what the others have left, by their numbers
   #unused = [];            // numbers of stacks
   #told = [];              // what a module has told the one that runs next
+  #ended = false;          // the last thing that happened is that a function has ended that no module had called
   #crosses = false;        // a stack is being left, or resumed, for a call of another module
   #last = FIRST_STACK;
 
@@ -23,7 +24,9 @@ class Modules {
   arrive(program) {
     const from = this.#running === program ? null : this.#running, stack = from ? this.#unused.pop() ?? ++this.#last : 0;
     const at = from?.exports['whammc:tree_here']?.() ?? 0, place = at ? program.placeFor(from, at) : 0;
-    if (from) this.#cross(from, 'whammc:suspend', stack); // without, it is a tail call of one that has departed and told
+    if (from || !this.#ended) this.#told = []; // else it may be a tail call of one that has departed and told
+    this.#ended = false;
+    if (from) this.#cross(from, 'whammc:suspend', stack);
     if (program.starts) this.#told = [];
     this.#left.push({ program: this.#running, stack });
     this.#running = program;
@@ -34,14 +37,13 @@ class Modules {
   depart() {
     const { program, stack } = this.#left.pop() ?? {};
     this.#running = program ?? null;
+    this.#ended = !program;
     if (!stack) return;
     this.#cross(program, 'whammc:resume', stack);
     this.#unused.push(stack);
   }
 
-  // What has been told before a stack is left is of an earlier call.
   #cross(program, name, stack) {
-    if (name === 'whammc:suspend') this.#told = [];
     this.#crosses = true;
     program.exports[name]?.(stack);
     this.#crosses = false;
@@ -66,6 +68,7 @@ class Modules {
     const { running = null, left = [] } = (!isNew && this.#away.get(to)) || {};
     this.#away.delete(to);
     this.#stack = to;
+    this.#ended = false;
     this.#running = running;
     this.#left = left;
   }

@@ -4,14 +4,15 @@
 // { report, sent, before }: its report as chunks of text or bytes, the arcs that it has sent to the module prof, and both as they were at WasmProf.clear().
 import './save.js';
 import { parts } from './parts.js';
-import { add, addNs, makeGraph, flatProfile, callGraph, functionResults, isOutside, toNs } from './gprof.js';
+import { OUTSIDE, add, addNs, makeGraph, flatProfile, callGraph, functionResults, isOutside, toNs } from './gprof.js';
 import { readCalls, valueInJson } from './calls.js';
 import { namesOf } from './names.js';
 import { encodeProfile, readStacks } from './pprof.js';
 
 // ---- what was counted ----
 
-const keyOf = arc => `${arc.caller},${arc.callee}`;
+// `home`: the caller is a function of the module with this number (module_id).
+const keyOf = arc => `${arc.home ?? ''},${arc.caller},${arc.callee}`;
 
 // How often functions were called in programs that were sampled.
 function sumOfCalled(counted) {
@@ -83,12 +84,16 @@ const countedIn = program => sumOf(program.saved.map(readSaved));
 // Distinguishes functions of several programs.
 const suffixOf = (program, programs) => (programs.length > 1 ? ` (${program.title})` : '');
 
-// All arcs, and the functions' names. Functions of several programs get numbers and names of their own.
+// By which number other modules know it (module_id).
+const homeOf = ({ hash }) => (hash ? Number(`0x${hash.slice(0, 8)}`) || 1 : -1);
+
+// All arcs, and the functions' names. Callers that none of the programs has are outside. Functions of several programs get numbers and names of their own.
 function join(programs) {
-  const names = new Map(), demangled = new Map(), counted = [];
+  const names = new Map(), demangled = new Map(), counted = [], firsts = new Map();
+  const counts = programs.map(countedIn), crossing = counts.flatMap(({ arcs }) => arcs.filter(arc => arc.home));
   let base = 0;
-  for (const program of programs) {
-    const { names: own, demangled: shown } = namesOf(program), one = countedIn(program), suffix = suffixOf(program, programs), first = base;
+  for (const [i, program] of programs.entries()) {
+    const { names: own, demangled: shown } = namesOf(program), one = counts[i], home = homeOf(program), suffix = suffixOf(program, programs), first = base;
     const number = id => (isOutside(id) ? id : first + id);
     const take = id => {
       if (isOutside(id)) return;
@@ -97,13 +102,20 @@ function join(programs) {
       demangled.set(number(id), (shown[id] || name) + suffix);
       base = Math.max(base, number(id) + 1);
     };
-    one.arcs.forEach(arc => { take(arc.caller); take(arc.callee); });
+    one.arcs.forEach(arc => {
+      if (!arc.home) take(arc.caller);
+      take(arc.callee);
+    });
+    crossing.forEach(arc => { if (arc.home === home) take(arc.caller); });
+    firsts.set(home, first);
     one.ids.forEach(take);
     const untimed = one.untimed.map(([from, to]) => [number(from), Math.min(number(to), base - 1)]).filter(([from, to]) => from <= to);
     counted.push({ ...one, ids: one.ids.map(number), untimed,
       called: one.called && new Map([...one.called].map(([id, calls]) => [number(id), calls])),
-      arcs: one.arcs.map(arc => ({ ...arc, caller: number(arc.caller), callee: number(arc.callee) })) });
+      arcs: one.arcs.map(arc => ({ ...arc, caller: arc.home ? arc.caller : number(arc.caller), callee: number(arc.callee) })) });
   }
+  const callerOf = ({ home, caller }) => (!home ? caller : firsts.has(home) ? firsts.get(home) + caller : OUTSIDE);
+  for (const one of counted) one.arcs = one.arcs.map(arc => ({ ...arc, caller: callerOf(arc), home: 0 }));
   return { ...sumOf(counted), names, demangled };
 }
 
@@ -147,11 +159,14 @@ function reportCalls(program) {
         timed ? `[${calls},${some(ns)}${signed ? ',0' : ''}]` : `${calls}`]));
 }
 
+// Where functions of one module are shown, another one has called from outside.
+const withOutside = counted => ({ ...counted, arcs: counted.arcs.map(arc => (arc.home ? { ...arc, home: 0, caller: OUTSIDE } : arc)) });
+
 // A profile for pprof: the stacks of a program of which one instance has recorded all, else its arcs.
 function encodeCalls(programs) {
   return encodeProfile(programs.map(program => {
     const [saved, ...others] = program.saved, alone = saved && !others.length && isOnly(saved);
-    return { ...namesOf(program), counted: countedIn(program), suffix: suffixOf(program, programs),
+    return { ...namesOf(program), counted: withOutside(countedIn(program)), suffix: suffixOf(program, programs),
       readStacks: alone ? () => readStacks(saved.report) : null };
   }));
 }
@@ -162,7 +177,7 @@ const areCallsIn = programs => programs.some(program => countedIn(program).arcs.
 function tellNames(program, saved) {
   const { arcs, ids, named } = readReport(saved);
   if (named || !arcs.length) return undefined;
-  const { names } = namesOf(program), all = new Set([...arcs.flatMap(arc => [arc.caller, arc.callee]), ...ids]);
+  const { names } = namesOf(program), all = new Set([...arcs.flatMap(arc => (arc.home ? [arc.callee] : [arc.caller, arc.callee])), ...ids]);
   return [...all].sort((a, b) => a - b).filter(id => !isOutside(id) && names[id]).map(id => ({ key: id, value: names[id] }));
 }
 
