@@ -173,11 +173,20 @@ function encodeCalls(programs) {
 
 const areCallsIn = programs => programs.some(program => countedIn(program).arcs.length > 0);
 
-// Names of the functions in the report of an instance, for the line before it: undefined if the report has them, or no calls.
+// Names of the functions in the report of an instance, and in those of others, which may be added to it, for the line before it: undefined
+// if the report has them, or no calls.
 function tellNames(program, saved) {
-  const { arcs, ids, named } = readReport(saved);
+  const { arcs, named } = readReport(saved);
   if (named || !arcs.length) return undefined;
-  const { names } = namesOf(program), all = new Set([...arcs.flatMap(arc => (arc.home ? [arc.callee] : [arc.caller, arc.callee])), ...ids]);
+  const all = new Set();
+  for (const one of program.saved.map(readReport)) {
+    for (const { home, caller, callee } of one.arcs) {
+      all.add(callee);
+      if (!home) all.add(caller);
+    }
+    one.ids.forEach(id => all.add(id));
+  }
+  const { names } = namesOf(program);
   return [...all].sort((a, b) => a - b).filter(id => !isOutside(id) && names[id]).map(id => ({ key: id, value: names[id] }));
 }
 
