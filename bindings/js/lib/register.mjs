@@ -10,7 +10,7 @@ import { createRequire } from 'node:module';
 import { homedir, tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
-import { threadId } from 'node:worker_threads';
+import { isMainThread, threadId } from 'node:worker_threads';
 import { createEngineSampler } from '../host/node/engine-sampler.js';
 import { parts } from '../host/parts.js';
 import '../host/node/threads.js';
@@ -65,6 +65,7 @@ function readSettings(env) {
     cache: ['off', 'no'].includes(cache) ? null : resolve(cache),
     cacheSize: (Number(env.WHAMMC_CACHE_SIZE) || CACHE_SIZE) * 1e6,
     strict: env.WHAMMC_STRICT === '1',
+    hasMain: !isMainThread && env.WHAMMC_MAIN === String(process.pid), // the main thread of this process has the hook, too
     written: env.WHAMMC_WRITTEN, // where to list files and their modules, for `whammc profile`
     // `node --test` has a process for each file, none of which is the first one.
     isRoot: (env.WHAMMC_ROOT ?? String(process.pid)) === String(process.pid) && !env.NODE_TEST_CONTEXT, // now: programs may change their environment
@@ -271,6 +272,7 @@ function writeReports(settings, store, run, groups) {
 function passOn(env, hook) {
   const option = `--import=${hook}`, options = env.NODE_OPTIONS ?? '';
   env.WHAMMC_ROOT ??= String(process.pid);
+  if (isMainThread) env.WHAMMC_MAIN = String(process.pid);
   if (!options.includes(option)) env.NODE_OPTIONS = `${options} ${option}`.trim();
 }
 
@@ -378,7 +380,12 @@ export function register(hook, command = { words: [process.env.WHAMMC_NATIVE], p
   watch(error => tellTrapped(programs.map(({ host }) => host), error));
   parts.thread = threadId; // older versions of Node have no other way to tell it
   parts.threads.begin(readerOf);
-  const end = () => parts.threads.report(finish);
+  // The main thread has all counts in its files, if it is there to take them. `whammc profile` keeps threads apart.
+  const leave = settings.hasMain && !settings.written ? () => {
+    sampler.stop();
+    store.close();
+  } : null;
+  const end = () => parts.threads.report(finish, leave);
   watchEnd(end);
   process.on('exit', end);
   return watchTests(end);

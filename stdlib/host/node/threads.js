@@ -35,10 +35,15 @@ function beginInWorker({ threadId, BroadcastChannel }) {
     channel.close();
   }
 
+  function give(prepare) {
+    prepare?.();
+    post({ given: instances.map(({ id, save }) => ({ id, saved: save() })) });
+  }
+
   function answer() {
     if (!claim(state)) return;
     try {
-      post({ given: instances.map(({ id, save }) => ({ id, saved: save() })) });
+      give();
     } finally {
       release(state);
     }
@@ -56,11 +61,15 @@ function beginInWorker({ threadId, BroadcastChannel }) {
       post({ state, instance: { id, memory: isShared(memory) ? memory : null } });
     },
 
-    /** Makes the report of this thread, which ends, unless the main thread makes it. */
-    report(make) {
+    /**
+     * Makes the report of this thread, which ends, unless the main thread makes it. With prepare(), which is called before, the main
+     * thread gets what this one has counted.
+     */
+    report(make, prepare) {
       if (!claim(state)) return;
       try {
-        make();
+        if (prepare && instances.length) give(prepare);
+        else make();
       } finally {
         release(state);
       }
