@@ -215,7 +215,9 @@ static void annotate(const Places *p, Locator *l, const Report *r, Str name) {
         Buf out = {0}, page = {0};
         annotate_text(&a, &look, &out);
         check_text(&out);
-        annotate_html(&a, &look, &page);
+        annotate_html_begin(look.title, &page);
+        annotate_html(&a, &look, 0, &page);
+        annotate_html_end(&page);
         check_page(&page);
         buf_free(&out);
         if (look.instructions)
