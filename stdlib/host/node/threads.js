@@ -86,7 +86,8 @@ function beginInMain({ BroadcastChannel, Worker, receiveMessageOnPort }, readerO
   const workers = new Map(), { terminate } = Worker.prototype; // by thread, weakly
   let patience = WAITS.inVain;
 
-  // A thread: { thread: its number, state, instances, given: what is known of them, null as long as nothing is, ended }.
+  // A thread: { thread: its number, state, instances, given: what is known of them, null as long as nothing is, ended,
+  // taken: the main thread makes its report }.
   function take({ thread, state, instance, given }) {
     const known = threads.get(thread) ?? { thread, state, instances: [], given: null, ended: false };
     threads.set(thread, known);
@@ -102,7 +103,7 @@ function beginInMain({ BroadcastChannel, Worker, receiveMessageOnPort }, readerO
   }
 
   const isOpen = ({ state, given }) => !given && Atomics.load(state, 0) !== REPORTED;
-  const mustAsk = known => isOpen(known) && !known.ended && known.instances.some(({ id, memory }) => !memory || !readerOf(id));
+  const mustAsk = known => isOpen(known) && !known.taken && !known.ended && known.instances.some(({ id, memory }) => !memory || !readerOf(id));
 
   // Asks threads, and waits for their answers to begin, and to end.
   function ask(asked, longest) {
@@ -120,22 +121,30 @@ function beginInMain({ BroadcastChannel, Worker, receiveMessageOnPort }, readerO
     drain();
   }
 
+  // Before a thread is ended: it makes its report, if it has begun to, or never does.
+  function takeOver(known) {
+    if (known.taken || known.given) return;
+    known.taken = claim(known.state);
+    if (!known.taken && !known.ended) Atomics.wait(known.state, 0, REPORTING, WAITS.forEnd);
+  }
+
   // The process ends: threads that are still computing would change what is read.
   function stopAll() {
     const running = [...threads.values()].filter(known => isOpen(known) && !known.ended);
-    for (const { thread, state } of running) {
-      Atomics.wait(state, 0, REPORTING, WAITS.forEnd);
-      const worker = workers.get(thread)?.deref();
+    for (const known of running) {
+      takeOver(known);
+      const { thread } = known, worker = workers.get(thread)?.deref();
       if (worker) Reflect.apply(terminate, worker, []);
     }
     if (running.length) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, WAITS.least); // until engines have noticed
     drain();
   }
 
-  // Reads what a thread has left.
+  // Reads what a thread has left: nothing that can be used, if something else ended it in the middle of its report.
   function open(known) {
-    if (!claim(known.state)) return;
-    known.given = known.instances.map(instance => ({ id: instance.id, saved: readLeft(readerOf, instance) }));
+    takeOver(known);
+    if (Atomics.load(known.state, 0) === REPORTED) return;
+    known.given = known.instances.map(instance => ({ id: instance.id, saved: known.taken ? readLeft(readerOf, instance) : null }));
     known.instances = [];
     release(known.state);
   }
@@ -144,6 +153,7 @@ function beginInMain({ BroadcastChannel, Worker, receiveMessageOnPort }, readerO
     drain();
     const known = threads.get(thread);
     if (known && mustAsk(known)) ask([known], WAITS.forOne);
+    if (known) takeOver(known);
     return known;
   }
 

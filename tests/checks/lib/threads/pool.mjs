@@ -1,6 +1,7 @@
 // node pool.mjs MODULE THREADS END [alone]: threads that call `kernel` 100, 101 ... times; the main thread calls it 7 times, unless they
-// are alone. They end as END says; those of a program without shared memory have each their own.
-import { readFileSync } from 'node:fs';
+// are alone. They end as END says (report: by terminate(), while they write what they have counted); those of a program without shared
+// memory have each their own.
+import fs, { readFileSync } from 'node:fs';
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
 
 const load = (module, memory) => new WebAssembly.Instance(module, { env: { memory } }).exports;
@@ -15,6 +16,7 @@ function start([file, threads, end, alone]) {
     worker.on('error', () => {});
     worker.on('message', () => {
       if (end === 'unref') worker.unref();
+      if (end === 'report') worker.terminate();
       if (--left) return;
       if (end === 'terminate') workers.forEach(one => one.terminate());
       if (['exit', 'wait', 'compute'].includes(end)) process.exit(0);
@@ -22,9 +24,22 @@ function start([file, threads, end, alone]) {
   }
 }
 
+function tellWhenFilesAreOpened() {
+  const { openSync } = fs;
+  fs.openSync = (...args) => {
+    parentPort.postMessage('reporting');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+    return openSync(...args);
+  };
+}
+
 function work({ module, memory, calls, end }) {
   const exports = load(module, memory);
   exports.work(calls);
+  if (end === 'report') {
+    tellWhenFilesAreOpened();
+    return;
+  }
   if (end !== 'return') parentPort.on('message', () => {});
   parentPort.postMessage('done');
   if (end === 'trap') exports.trap();
