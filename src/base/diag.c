@@ -54,6 +54,10 @@ DiagFileId diag_file(Diags *d, const char *name, const void *text, size_t len, b
     return d->files.len;
 }
 
+const char *diag_file_name(const Diags *d, DiagFileId file) {
+    return file ? d->files.at[file - 1].name : "";
+}
+
 static const char *format_message(Arena *a, const char *format, va_list args) {
     if (!format) /* a label may have no text */
         return "";

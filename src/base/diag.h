@@ -71,6 +71,8 @@ typedef struct Diags {
 
 /* Registers a file; the name is copied, the text borrowed. Text: spans show lines and carets. */
 DiagFileId diag_file(Diags *d, const char *name, const void *text, size_t len, bool binary);
+/* The name that a file was registered with; "" for no file. */
+const char *diag_file_name(const Diags *d, DiagFileId file);
 
 /*
  * Adds a message with the tag's severity from diag.def. printf-like. The result can be given to

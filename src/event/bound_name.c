@@ -364,6 +364,10 @@ static bool lookup(Event e, Str name, Bound *out) {
         *out = (Bound){.id = NAME_ASYNCIFY, .type = T(BOOL), .is_static = true, .yields = true};
         return true;
     }
+    if (str_is(name, names[NAME_MODULE_NAME].text)) {
+        *out = (Bound){.id = NAME_MODULE_NAME, .type = T(STR), .is_static = true, .yields = true};
+        return true;
+    }
     if (str_is(name, names[NAME_THREAD].text)) {
         *out = (Bound){.id = NAME_THREAD, .type = T(U32), .yields = true};
         return true;

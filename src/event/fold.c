@@ -269,6 +269,7 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
         return s->survey != NULL;
     case NAME_MODULE_ID: *out = integer(kind, s->module_id); return true;
     case NAME_ASYNCIFY: *out = truth(s->asyncify); return true;
+    case NAME_MODULE_NAME: *out = text(s->module_name); return true;
     case NAME_PC: *out = integer(kind, s->pc); return true;
     case NAME_OPIDX: *out = integer(kind, s->opidx); return true;
     case NAME_INSTR_COUNT: *out = integer(kind, s->instr_count); return true;

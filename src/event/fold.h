@@ -15,9 +15,10 @@ typedef struct Site {
     WasmSurvey *survey; /* of m; NULL: names that need it have no value */
     Locator *locator;   /* of m; NULL likewise */
     Str host;           /* what HOST is */
-    uint32_t module_id; /* of PlanProgram, */
-    bool asyncify;      /* likewise */
-    uint32_t func;      /* handle of the function */
+    uint32_t module_id; /* of PlanProgram; likewise the next two */
+    bool asyncify;
+    Str module_name;
+    uint32_t func; /* handle of the function */
     const WasmInstr
         *instr; /* the instruction; at func events the final `end` (exit) or NULL (entry) */
     uint32_t pc;

@@ -269,6 +269,7 @@ typedef struct PlanProgram {
     Str host;           /* what HOST is */
     uint32_t module_id; /* what module_id is: 0 = no other module calls it */
     bool asyncify;      /* what asyncify is */
+    Str module_name;    /* what module_name is */
     Locator *locator;   /* of its locations; NULL = there are none */
     bool nameless;      /* its name section, if any, names no function */
 } PlanProgram;
@@ -372,6 +373,7 @@ static inline Site plan_nowhere(const Plan *plan, const WasmModule *m) {
                   .host = plan->program.host,
                   .module_id = plan->program.module_id,
                   .asyncify = plan->program.asyncify,
+                  .module_name = plan->program.module_name,
                   .locator = plan->program.locator};
 }
 

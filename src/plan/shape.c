@@ -128,14 +128,18 @@ static bool is_of_op(int name) {
            name == NAME_CATEGORY_NAME;
 }
 
-/* The value depends on nothing but HOST, module_id, asyncify, and which instruction the site has,
- * if it has one. */
+static bool is_of_program(int name) {
+    return name == NAME_HOST || name == NAME_MODULE_ID || name == NAME_MODULE_NAME ||
+           name == NAME_ASYNCIFY;
+}
+
+/* The value depends on nothing but the program and which instruction the site has, if it has one.
+ */
 static bool asks_no_place(const Expr *e, const Site *s) {
     if (e->kind == EXPR_CALL || (e->kind == EXPR_INDEX && e->is_bound) ||
         (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC) ||
         (e->kind == EXPR_NAME &&
-         !(e->is_bound && (e->bound.id == NAME_HOST || e->bound.id == NAME_MODULE_ID ||
-                           e->bound.id == NAME_ASYNCIFY || (s->instr && is_of_op(e->bound.id))))))
+         !(e->is_bound && (is_of_program(e->bound.id) || (s->instr && is_of_op(e->bound.id))))))
         return false;
     for (uint32_t i = 0; i < e->nargs; i++)
         if (!asks_no_place(e->args[i], s))

@@ -703,6 +703,8 @@ static bool match(void *self) {
         r->store.counts = &r->coalesce.counts;
     }
     r->p.plan->program.host = host_name(r->host);
+    r->p.plan->program.module_name =
+        wasm_shown_module(&r->p.m, diag_file_name(r->p.diags, r->p.file));
     r->p.plan->program.nameless = !wasm_names_funcs(&r->p.m);
     decide_link(r, options);
     bool ok = program_walk(&r->p);
@@ -863,6 +865,7 @@ bool rewrite_list(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file
     if (ok)
         wasm_asyncify_find(&w.survey.asyncify, &m);
     plan->program.asyncify = stacks_are_asyncifys(&w.survey.asyncify);
+    plan->program.module_name = wasm_shown_module(&m, diag_file_name(diags, file));
     plan->program.nameless = ok && !wasm_names_funcs(&m);
     for (uint32_t f = 0; ok && f < m.funcs.len; f++)
         if (m.funcs.at[f].import < 0 && !match_func(&w, f))

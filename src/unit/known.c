@@ -165,7 +165,8 @@ Tri known_exists(Event event, const Expr *e) {
 bool known_has_place(const Expr *e) {
     if (e->kind == EXPR_NAME && e->is_bound && e->bound.id != NAME_FID &&
         e->bound.id != NAME_FNAME && e->bound.id != NAME_APP_MEMID && e->bound.id != NAME_HOST &&
-        e->bound.id != NAME_MODULE_ID && e->bound.id != NAME_ASYNCIFY)
+        e->bound.id != NAME_MODULE_ID && e->bound.id != NAME_ASYNCIFY &&
+        e->bound.id != NAME_MODULE_NAME)
         return true;
     if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC)
         return true;

@@ -77,6 +77,11 @@ Str wasm_shown_name(const WasmModule *m, uint32_t func) {
     return m->funcs.at[func].shown;
 }
 
+Str wasm_shown_module(const WasmModule *m, const char *path) {
+    const char *slash = strrchr(path, '/');
+    return m->name.len ? m->name : str_of(slash ? slash + 1 : path);
+}
+
 Str wasm_known_name(const WasmModule *m, uint32_t func) {
     const WasmFunc *f = &m->funcs.at[func];
     return f->named ? f->shown : (Str){NULL, 0};

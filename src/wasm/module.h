@@ -349,7 +349,9 @@ Str wasm_func_name(const WasmModule *m, uint32_t func);
 /* The name by which people know a function of the input: the name section's, else the first
  * export's, else "module.name" of an import, else "#5", its index. */
 Str wasm_shown_name(const WasmModule *m, uint32_t func);
-/* The same, without indices: .ptr is NULL then. */
+/* The name of the module: the name section's, else that of its file, without folders. Borrowed. */
+Str wasm_shown_module(const WasmModule *m, const char *path);
+/* The same as wasm_shown_name, without indices: .ptr is NULL then. */
 Str wasm_known_name(const WasmModule *m, uint32_t func);
 /* Whether the name section has a name for some function of the input. */
 bool wasm_names_funcs(const WasmModule *m);

@@ -27,6 +27,7 @@
 static const WasmModule *program;
 static uint8_t *memory;
 static bool quiet; /* no messages */
+#define PROGRAM_PATH "folder/program.wasm"
 enum { MEMORY = 1u << 30, SMALL_MEMORY = 1u << 22 };
 
 static uint32_t give(uint32_t to, uint32_t len, const void *bytes, size_t size) {
@@ -60,6 +61,11 @@ uint32_t reflect_read_function_body(uint32_t fid, uint32_t to, uint32_t len) {
 uint32_t reflect_read_function_name(uint32_t fid, uint32_t to, uint32_t len);
 uint32_t reflect_read_function_name(uint32_t fid, uint32_t to, uint32_t len) {
     return give_str(to, len, program->funcs.at[fid].name);
+}
+
+uint32_t reflect_read_module_path(uint32_t to, uint32_t len);
+uint32_t reflect_read_module_path(uint32_t to, uint32_t len) {
+    return give_str(to, len, STR(PROGRAM_PATH));
 }
 
 uint32_t reflect_read_module_name(uint32_t to, uint32_t len);
@@ -344,6 +350,7 @@ static void check_locals(Checker *c, uint32_t func) {
 static void check_module(Checker *c) {
     Answers here = {0}, *a = &here;
     uint32_t func = 0;
+    SAME("module_name", same_str(site_module_name(), wasm_shown_module(c->m, PROGRAM_PATH)), 1);
     SAME("app_memid", site_app_memid(), app_memory(c->m));
     for (uint32_t k = 0; k < c->m->memories.len; k++) {
         const WasmLimits *l = &c->m->memories.at[k].limits;

@@ -109,6 +109,8 @@ uint32_t site_fn_has(uint32_t fid, uint32_t kind);
 
 /* ---- the module ---- */
 
+/* Its name: of the name section, else of its file, without folders. */
+uint32_t site_module_name(void);
 /* The number of the first memory that the program does not import, else 0. */
 uint32_t site_app_memid(void);
 /* The bytes in a page of a memory. */

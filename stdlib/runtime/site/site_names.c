@@ -48,15 +48,19 @@ uint32_t site_target_fn_type(uint32_t fid, uint32_t pc) {
     return values_str_intern(s);
 }
 
+static uint32_t module_name(uint32_t len) {
+    uint32_t s = values_str_new(len);
+    if (len)
+        reflect_read_module_name(s + 4, len);
+    return values_str_intern(s);
+}
+
 SITE_EXPORT(target_imp_module)
 uint32_t site_target_imp_module(uint32_t fid, uint32_t pc) {
     uint32_t func = site_at(fid, pc)->a, module, name;
     if (site_import_names(func, &module, &name))
         return module;
-    uint32_t len = reflect_read_module_name(0, 0), s = values_str_new(len);
-    if (len)
-        reflect_read_module_name(s + 4, len);
-    return values_str_intern(s);
+    return module_name(reflect_read_module_name(0, 0));
 }
 
 SITE_EXPORT(ends_program)
@@ -67,6 +71,25 @@ uint32_t site_ends_program(uint32_t fid, uint32_t pc) {
 }
 
 /* ---- the module ---- */
+
+/* As wasm_shown_module of the compiler; the engine tells the path. */
+SITE_EXPORT(module_name)
+uint32_t site_module_name(void) {
+    uint32_t len = reflect_read_module_name(0, 0);
+    if (len)
+        return module_name(len);
+    len = reflect_read_module_path(0, 0);
+    if (!len)
+        return module_name(0);
+    uint32_t s = values_str_new(len), start = len;
+    uint8_t *text = at(s + 4);
+    reflect_read_module_path(s + 4, len);
+    while (start && text[start - 1] != '/')
+        start--;
+    __builtin_memmove(text, text + start, len - start);
+    values_str_drop(s);
+    return values_str_intern(values_str_new(len - start)); /* at the same address */
+}
 
 SITE_EXPORT(app_memid)
 uint32_t site_app_memid(void) {

@@ -34,6 +34,7 @@
 REFLECT("read_section") uint32_t reflect_read_section(uint32_t id, uint32_t ptr, uint32_t len, uint32_t unused);
 REFLECT("read_function_body") uint32_t reflect_read_function_body(uint32_t func, uint32_t ptr, uint32_t len);
 REFLECT("read_function_name") uint32_t reflect_read_function_name(uint32_t func, uint32_t ptr, uint32_t len);
+REFLECT("read_module_path") uint32_t reflect_read_module_path(uint32_t ptr, uint32_t len);
 REFLECT("read_module_name") uint32_t reflect_read_module_name(uint32_t ptr, uint32_t len);
 /* clang-format on */
 

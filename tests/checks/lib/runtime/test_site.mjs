@@ -45,6 +45,7 @@ const reflect = {
   read_section: (id, ptr, len) => give(sections[id] ?? none, ptr, len),
   read_function_body: (fid, ptr, len) => give(bodies[fid - imported] ?? none, ptr, len),
   read_function_name: (_fid, ptr, len) => give(none, ptr, len),
+  read_module_path: (ptr, len) => give(none, ptr, len),
   read_module_name: (ptr, len) => give(none, ptr, len),
 };
 let output = '';
