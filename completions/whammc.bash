@@ -15,7 +15,7 @@ _whammc_words() { # WORDS
 }
 
 _whammc_scripts() { # names of scripts that come with whammc, and files
-    _whammc_words 'arcs branches cache callgraph calls calltree coverage faults heap hotness icount imix imix-map loops memory no-memory profile reached reached-removal sample texts types'
+    _whammc_words 'arcs branches cache callgraph calls calltree coverage faults first-events heap hotness icount imix imix-map loops memory no-memory profile reached reached-removal sample texts types'
     _whammc_files whamm mm
 }
 

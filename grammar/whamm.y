@@ -39,6 +39,7 @@
 %token INC "'++'" DEC "'--'" AND "'&&'" OR "'||'" EQ "'=='" NE "'!='" GE "'>='" LE "'<='" SHL "'<<'" SHR "'>>'"
 %token ARROW "'->'"
 %token CONST "'const'"   /* a word like any other elsewhere */
+%token ATOMIC "'atomic'" /* likewise */
 %token PREDICATE        "'/' before a predicate"
 %token PREDICATE_END    "'/' after the predicate"
 /* Made up where a rule, or on a new line a word, starts though the statement before has no end. */
@@ -156,6 +157,7 @@ decorators:
   | decorators UNSHARED                 { $$ = build_decorator(p, $1, DECO_UNSHARED, @2); }
   | decorators SHARED                   { $$ = build_decorator(p, $1, DECO_SHARED, @2); }
   | decorators FRAME                    { $$ = build_decorator(p, $1, DECO_FRAME, @2); }
+  | decorators ATOMIC                   { $$ = build_decorator(p, $1, DECO_ATOMIC, @2); }
 ;
 
 declaration:

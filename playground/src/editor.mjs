@@ -76,7 +76,7 @@ async function completeRule(explain, typed) {
   const parts = typed.split(':'), prefix = parts.slice(0, -1).join(':');
   if (parts.length <= 1) {
     const events = words.events.map(event => withInfo(event.text, 'event', '', event.doc));
-    const declarations = ['report', 'var', 'const', 'fn', 'use', 'unshared', 'map', 'shared'].map(label => ({ label, type: 'keyword' }));
+    const declarations = ['report', 'var', 'const', 'fn', 'use', 'unshared', 'map', 'shared', 'atomic'].map(label => ({ label, type: 'keyword' }));
     return [...events, ...declarations];
   }
   if (/^wasm:opcode$/.test(prefix)) return [{ label: '*', type: 'event', detail: 'every instruction' },

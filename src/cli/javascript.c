@@ -21,22 +21,23 @@
 
 /* The parts of scripts, as stdlib/host/parts.js has them, each in one of the two files. */
 typedef enum Part {
-    PART_TRAPS = 1,      /* corrects counts after traps */
-    PART_CLOCK = 2,      /* the time */
-    PART_SAMPLER = 4,    /* samples that a thread takes */
-    PART_SAMPLING = 8,   /* what is done with samples */
-    PART_TABLE = 16,     /* the functions of the module prof */
-    PART_LOADER = 32,    /* loads the second file */
-    PART_SAVE = 64,      /* the file of WASMPROF, in Node */
-    PART_CALLS = 128,    /* profiles of calls */
-    PART_NAMES = 256,    /* the names of the program's functions */
-    PART_PROFILER = 512, /* WasmProf itself: the first file */
-    PART_STACKS = 1024,  /* stacks that wait for promises */
-    PART_THREADS = 2048, /* threads of Node that are ended */
-    PART_MODULES = 4096, /* programs of several modules */
-    PART_WORKERS = 8192, /* workers of pages that count in memories of their own */
-    PART_NUMBER = 16384, /* the number of the thread */
-    PART_ALL = 32767
+    PART_TRAPS = 1,       /* corrects counts after traps */
+    PART_CLOCK = 2,       /* the time */
+    PART_SAMPLER = 4,     /* samples that a thread takes */
+    PART_SAMPLING = 8,    /* what is done with samples */
+    PART_TABLE = 16,      /* the functions of the module prof */
+    PART_LOADER = 32,     /* loads the second file */
+    PART_SAVE = 64,       /* the file of WASMPROF, in Node */
+    PART_CALLS = 128,     /* profiles of calls */
+    PART_NAMES = 256,     /* the names of the program's functions */
+    PART_PROFILER = 512,  /* WasmProf itself: the first file */
+    PART_STACKS = 1024,   /* stacks that wait for promises */
+    PART_THREADS = 2048,  /* threads of Node that are ended */
+    PART_MODULES = 4096,  /* programs of several modules */
+    PART_WORKERS = 8192,  /* workers of pages that count in memories of their own */
+    PART_NUMBER = 16384,  /* the number of the thread */
+    PART_ATOMICS = 32768, /* the memory of atomic variables */
+    PART_ALL = 65535
 } Part;
 
 /* The modules of stdlib/host that are embedded, in the order in which they make one script:
@@ -44,6 +45,7 @@ typedef enum Part {
 #define MODULES(M)                                                                                 \
     M(parts, PART_ALL)                                                                             \
     M(number, PART_NUMBER)                                                                         \
+    M(atomics, PART_ATOMICS)                                                                       \
     M(reader, PART_TRAPS | PART_SAMPLING | PART_NAMES)                                             \
     M(traps, PART_TRAPS)                                                                           \
     M(thread, PART_CLOCK | PART_SAMPLER | PART_WORKERS)                                            \
@@ -236,6 +238,7 @@ static const struct {
     {"\6whammc\6arrive", PART_MODULES},
     {"\6whammc\3now", PART_CLOCK},
     {"\6whammc\6thread", PART_NUMBER},
+    {"\6whammc\7atomics", PART_ATOMICS},
     {"\6whammc\13next_sample", PART_SAMPLER | PART_SAMPLING},
     {"\6whammc\7sampled", PART_SAMPLING},
     {"\4prof\7getTime", PART_CLOCK},
@@ -391,8 +394,8 @@ static void put_script(Buf *out, const JavascriptJob *job, Files files, const ch
     char hash[FIT_HASH];
     fit_hash(job->app->data, job->app->len, hash);
     buf_printf(out, ",\n  hash: \"%s\"", hash);
-    buf_str(out, STR(",\n});\n"
-                     "if (typeof module === 'object' && typeof exports === 'object' && "
+    buf_printf(out, ",\n});\n%s", files.first & PART_ATOMICS ? "parts.atomics.prepare();\n" : "");
+    buf_str(out, STR("if (typeof module === 'object' && typeof exports === 'object' && "
                      "module.exports === exports) module.exports = profiler;\n"
                      "})();\n"));
 }

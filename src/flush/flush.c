@@ -253,6 +253,8 @@ bool flush_plan(Flush *f) {
     f->main = f->proc_exit = -1;
     f->store->all_in_memory = outlives_threads(f);
     flush_trap_plan(f);
+    if (!flush_plan_atomics(f))
+        return false;
     return f->options->link == LINK_IMPORT ? flush_import_plan(f) : plan_merge(f);
 }
 
@@ -276,6 +278,7 @@ bool flush_link(Flush *f, const Reach *reach, const OnceShapes *once) {
         return false;
     if (reach->thread && !flush_link_thread(f))
         return false;
+    flush_link_atomics(f, &reach->atomics);
     f->flushes = f->writes || reach->exits || once->end.len || once->report.len;
     if (!f->flushes)
         return true;
@@ -325,6 +328,7 @@ static void splice_script(Splicer *s, const Template *t, uint32_t script) {
 static void put_report(Flush *f, Splicer *s, Buf *body) {
     Chunks dump = {.f = f, .s = s, .name = "whammc.dump", .params = {WASM_I32}, .nparams = 1};
     bool says = f->at.no_memory != UINT32_MAX;
+    flush_put_atomics(f, body);
     flush_each_value(f, put_dump, &dump);
     emit(body, "%s %s", f->own ? "" : "block", says ? "block" : "");
     flush_put_ready(f, body, "br_if 0");
@@ -482,7 +486,10 @@ static void add_getters(Flush *f, Splicer *s) {
             flush_settle(f, &body);
         if (source.tabled)
             flush_put_ready(f, &body, "if unreachable end");
-        flush_push(f, &source, &body);
+        if (v->decl->atomic && f->atomics.any)
+            atomics_put_load(&f->atomics, f->m, f->plan, v->id, &body);
+        else
+            flush_push(f, &source, &body);
         uint32_t func =
             flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, &result, 1), name, &body);
         wasm_add_export(f->m, text(name), WASM_SPACE_FUNC, func);
@@ -517,6 +524,7 @@ bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once, co
     fill.stack = f->stack;
     fill.due = f->at.due;
     fill.thread = f->at.thread;
+    fill.atomics = &f->atomics;
     flush_add_traps(f, &s);
     flush_add_ready(f);
     flush_add_sums(f, &s);

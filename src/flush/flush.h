@@ -77,7 +77,8 @@ typedef struct Flush {
     FlushImage image;
     FlushImports rt;
     FlushSums sums;
-    Map kept;                     /* of its code (Fill.kept); the caller takes it over */
+    Map kept; /* of its code (Fill.kept); the caller takes it over */
+    Atomics atomics;
     uint32_t traps;               /* handle of the first global of records of traps */
     Vec(uint32_t) library_starts; /* handles of what libraries want called first, in order */
     int64_t proc_exit;            /* handle of the import, -1 = none */
@@ -88,6 +89,9 @@ typedef struct Flush {
  * there will be room for it. Then it may become larger than the program declares; but the maximum
  * that others know is not raised. */
 bool flush_can_grow(const WasmModule *m);
+
+/* The program has threads: it imports a shared memory, so that each can have an instance. */
+bool flush_has_threads(const WasmModule *m);
 
 /* Decides HOST_AUTO by the program and the libraries. */
 HostChoice flush_host(const WasmModule *m, const Plan *plan, const RewriteOptions *options);

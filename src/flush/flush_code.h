@@ -116,8 +116,14 @@ void flush_each_value(const Flush *f, FlushValue *value, void *ctx);
 
 /* ---- threads (flush_threads.c) ---- */
 
-/* The program has threads: it imports a shared memory, so that each can have an instance. */
-bool flush_has_threads(const WasmModule *m);
+/* Imports the memory of atomic variables, if there are any. It comes before our own, the index of
+ * which code has already. False after a message if they are impossible. */
+bool flush_plan_atomics(Flush *f);
+/* Adds the functions for what code does with them; before the layout. */
+void flush_link_atomics(Flush *f, const AtomicUse *use);
+/* Appends code for the reported ones: what the instance tells of them. */
+void flush_put_atomics(const Flush *f, Buf *out);
+
 /* Adds what tells the number of the thread, if it is not always 0; before the layout. False after a
  * message if the host cannot tell it. */
 bool flush_link_thread(Flush *f);

@@ -1,6 +1,6 @@
 /*
  * flush/flush_threads.c - programs with threads, which have an instance in each: which thread it
- * is.
+ * is, and the variables that all of them share.
  *
  * In JavaScript the host tells it, by a global that is imported. Under WASI the number is what the
  * host passes to `wasi_thread_start`, which therefore becomes a function of ours.
@@ -62,4 +62,70 @@ void flush_add_thread(Flush *f) {
     emit_body(&f->m->funcs.at[f->at.thread_start].code,
               "local.get 0 global.set %u local.get 0 local.get 1 call %u",
               global_index(f, f->at.thread), func_index(f, f->at.begins));
+}
+
+/* ---- atomic variables ---- */
+
+static uint64_t hash_str(uint64_t hash, Str s) {
+    return hash_more(hash_more(hash, &s.len, sizeof s.len), s.ptr, s.len);
+}
+
+/* The number by which all instances know what is theirs: of the program, the scripts and the values
+ * of their constants. Not 0. */
+static uint64_t number_of(const Flush *f) {
+    uint64_t hash = hash_more(HASH_START, f->m->bytes, f->m->size);
+    for (uint32_t i = 0; i < f->plan->scripts.len; i++) {
+        const Script *s = f->plan->scripts.at[i];
+        const DiagFile *file = &f->diags->files.at[s->file - 1];
+        hash = hash_str(hash, (Str){file->text, (uint32_t)file->len});
+        for (uint32_t k = 0; k < s->constants.len; k++) {
+            Value v = {0};
+            if (s->constants.at[k]->init && fold(s->constants.at[k]->init, NULL, &v)) {
+                uint64_t bits = value_wasm_bits(v);
+                hash = hash_str(hash_more(hash, &bits, sizeof bits), v.text);
+            }
+        }
+    }
+    return hash ? hash : 1;
+}
+
+bool flush_plan_atomics(Flush *f) {
+    const Var *first = NULL;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < f->plan->vars.len && f->plan->program.threads; i++) {
+        const Var *v = f->plan->vars.at[i].decl;
+        n += v->atomic;
+        first = v->atomic && !first ? v : first;
+    }
+    if (first && f->host != HOST_JS) {
+        Diag *d = diag(f->diags, DIAG_CANNOT_HOST, first->span,
+                       "the program has threads, and this host cannot give them a memory for the "
+                       "atomic variable '%.*s'",
+                       STR_ARG(first->name));
+        diag_hint(f->diags, d, "use --host=js");
+        return false;
+    }
+    if (n > ATOMICS_MAX) {
+        diag(f->diags, DIAG_CANNOT_STORE, first->span,
+             "the scripts have %u atomic variables; at most %d are possible in a program with "
+             "threads",
+             n, ATOMICS_MAX);
+        return false;
+    }
+    if (n)
+        atomics_import(&f->atomics, f->m);
+    return true;
+}
+
+void flush_link_atomics(Flush *f, const AtomicUse *use) {
+    if (f->atomics.any)
+        atomics_add(&f->atomics, use, f->m, f->plan, number_of(f));
+}
+
+void flush_put_atomics(const Flush *f, Buf *out) {
+    for (uint32_t i = 0; f->atomics.any && i < f->plan->vars.len; i++) {
+        const PlanVar *v = &f->plan->vars.at[i];
+        if (v->decl->atomic && v->decl->report)
+            atomics_put_report(&f->atomics, f->store, f->m, v, out);
+    }
 }

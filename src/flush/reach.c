@@ -24,6 +24,7 @@ static void visit(Walk *w, const Template *t) {
         case HOLE_LIBRARY: w->libraries[n] = true; break;
         case HOLE_FLUSH: w->reach->flushes = true; break;
         case HOLE_THREAD: w->reach->thread = true; break;
+        case HOLE_ATOMIC: atomics_note(&w->reach->atomics, w->plan, n); break;
         case HOLE_FN:
         case HOLE_KEEP:
             if (!w->reach->fns[n])

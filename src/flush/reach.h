@@ -6,14 +6,16 @@
 #define WHAMMC_FLUSH_REACH_H
 
 #include "gen/gen.h"
+#include "storage/storage.h"
 
 typedef struct Reach {
     bool helpers[HELPER_COUNT]; /* by Helper */
     bool *fns;                  /* by index into Plan.fns */
     bool flushes;               /* a report may be due at any time: whamm_core.flush() */
     bool thread;                /* the number of the thread is wanted */
-    bool values;                /* strings or maps are looked at */
-    bool exits;                 /* there is an '@exit' call at some site or at script scope */
+    AtomicUse atomics;
+    bool values; /* strings or maps are looked at */
+    bool exits;  /* there is an '@exit' call at some site or at script scope */
 } Reach;
 
 /*

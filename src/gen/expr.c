@@ -31,7 +31,7 @@ WasmType gen_type(const Type *t) {
 /* ---- holes ---- */
 
 static const char hole_letters[] =
-    "karlvmtpehfwnzcbgsi8uoyqjd012345679BxACD"; /* in the order of HoleKind */
+    "karlvmtpehfwnzcbgsi8uoyqjd012345679BxACDE"; /* in the order of HoleKind */
 _Static_assert(sizeof hole_letters == HOLE_KINDS + 1, "a letter for each kind of hole");
 
 char gen_type_letter(WasmType type) {

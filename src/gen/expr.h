@@ -164,6 +164,8 @@ Ref gen_tally_add(Body *b, const Expr *target, Op op, const Expr *amount);
 /* Sets a variable, or the target of an assignment, to new leaves. */
 Ref gen_var_set(Body *b, const Var *v, const Refs *leaves);
 Ref gen_assign(Body *b, const Expr *target, const Expr *value);
+/* The same of a statement, which is one step where the variable is atomic. */
+Ref gen_assign_stmt(Body *b, const Stmt *s);
 /* ++ and -- of the target. */
 Ref gen_step(Body *b, const Expr *target, Op op);
 /* An integer variable plus or minus a condition, which is 0 or 1. */

@@ -166,7 +166,7 @@ static Ref gen_stmt(Body *b, const Stmt *s) {
     case STMT_ASSIGN:
         return s->added && gen_has_tally(b, s->target)
                    ? gen_tally_add(b, s->target, s->value->op, s->added)
-                   : gen_assign(b, s->target, s->value);
+                   : gen_assign_stmt(b, s);
     case STMT_INC: return gen_step(b, s->target, OP_ADD);
     case STMT_DEC: return gen_step(b, s->target, OP_SUB);
     case STMT_RETURN: return gen_return(b, s);

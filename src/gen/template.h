@@ -51,6 +51,7 @@ typedef enum HoleKind {
     HOLE_STACK,  /* operation n (StackOp) on the shadow stack */
     HOLE_NUMBER, /* of monitors: push the engine's number of the location */
     HOLE_THREAD, /* push the number of the thread */
+    HOLE_ATOMIC, /* call AtomicOp n % ATOMIC_OPS on plan variable n / ATOMIC_OPS */
     HOLE_KINDS,
     /* added to templates: */
     HOLE_RARE = HOLE_KINDS, /* no code: the `if` that follows is rarely executed (rewrite/rare.h) */
@@ -72,6 +73,18 @@ typedef enum StackOp {
     STACK_RESUME,       /* number of a stack -> whether functions are active, now that its frames
                            are back */
 } StackOp;
+
+/* What is done at once with a variable that all threads share. */
+typedef enum AtomicOp {
+    ATOMIC_LOAD,  /* -> its value */
+    ATOMIC_STORE, /* value -> */
+    ATOMIC_ADD,   /* the following: operand -> the value before */
+    ATOMIC_SUB,
+    ATOMIC_AND,
+    ATOMIC_OR,
+    ATOMIC_XOR,
+    ATOMIC_OPS
+} AtomicOp;
 
 /* Functions of the runtime that templates call. */
 typedef enum Helper {

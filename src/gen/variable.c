@@ -125,8 +125,63 @@ static Ref var_address(Body *b, uint32_t id, uint32_t *offset) {
     return b->ops ? b->ops->address(b, id, offset) : hole_get(b, HOLE_VAR_ADDR, id, WASM_I32);
 }
 
+static Ref leaf_set(Body *b, const Var *v, uint32_t leaf, Ref value);
+
+/* Whether a variable is shared by the threads of the program; where there are none it is like any
+ * other. */
+static bool is_of_threads(const Body *b, const Var *v) {
+    return v->atomic && b->plan->program.threads;
+}
+
+static Ref atomic_call(Body *b, const Var *v, AtomicOp op, Ref operand) {
+    uint32_t n = plan_var_id(b->plan, b->variant, v) * ATOMIC_OPS + op;
+    WasmType type = gen_type(v->type);
+    Refs args = {0};
+    if (operand)
+        vec_push(&args, operand);
+    Ref call = hole_call(b, HOLE_ATOMIC, n, operand ? &args : NULL, &type,
+                         op == ATOMIC_STORE ? WASM_NONE : type);
+    vec_free(&args);
+    return call;
+}
+
+static AtomicOp atomic_op(Op op) {
+    switch (op) {
+    case OP_SUB: return ATOMIC_SUB;
+    case OP_BITAND: return ATOMIC_AND;
+    case OP_BITOR: return ATOMIC_OR;
+    case OP_BITXOR: return ATOMIC_XOR;
+    default: return ATOMIC_ADD;
+    }
+}
+
+/* Changes it, in one step. */
+static Ref atomic_update(Body *b, const Var *v, Op op, Ref operand) {
+    return code_drop(b->module, atomic_call(b, v, atomic_op(op), operand));
+}
+
+/* a.fetch_add(n) */
+static Ref gen_fetch_add(Body *b, const Expr *e) {
+    const Var *v = e->args[0]->var;
+    Ref by = gen_expr(b, e->args[1]);
+    if (is_of_threads(b, v))
+        return atomic_call(b, v, ATOMIC_ADD, by);
+    WasmType type = gen_type(v->type);
+    uint32_t operand = gen_temp(b, type), old = gen_temp(b, type);
+    Ref sum = code_op2(b->module, is_wide(v->type) ? WASM_OP_I64_ADD : WASM_OP_I32_ADD,
+                       code_get(b->module, old, type), code_get(b->module, operand, type));
+    Refs code = {0};
+    vec_push(&code, code_set(b->module, operand, by));
+    vec_push(&code, code_set(b->module, old, gen_var_get(b, v, 0)));
+    vec_push(&code, leaf_set(b, v, 0, sum));
+    vec_push(&code, code_get(b->module, old, type));
+    return gen_block_of(b, &code);
+}
+
 Ref gen_var_get(Body *b, const Var *v, uint32_t leaf) {
     const Type *t = type_leaf(v->type, leaf);
+    if (is_of_threads(b, v))
+        return atomic_call(b, v, ATOMIC_LOAD, NULL);
     if (v->storage == STORAGE_LOCAL)
         return local_get(b, b->local_of[v->index] + leaf, t);
     uint32_t id = plan_var_id(b->plan, b->variant, v);
@@ -140,6 +195,8 @@ Ref gen_var_get(Body *b, const Var *v, uint32_t leaf) {
 
 static Ref leaf_set(Body *b, const Var *v, uint32_t leaf, Ref value) {
     const Type *t = type_leaf(v->type, leaf);
+    if (is_of_threads(b, v))
+        return atomic_call(b, v, ATOMIC_STORE, value);
     if (v->storage == STORAGE_LOCAL)
         return code_set(b->module, b->local_of[v->index] + leaf, value);
     uint32_t id = plan_var_id(b->plan, b->variant, v);
@@ -271,6 +328,8 @@ static Ref gen_lists(Body *b, const Expr *e) {
 
 Ref gen_method(Body *b, const Expr *e) {
     static const Type *const u32 = &type_scalar[TYPE_U32];
+    if (e->method == ATOMIC_FETCH_ADD)
+        return gen_fetch_add(b, e);
     if (e->method == STR_LISTS)
         return gen_lists(b, e);
     Ref self = gen_expr(b, e->args[0]);
@@ -517,6 +576,13 @@ Ref gen_assign(Body *b, const Expr *target, const Expr *value) {
     return r;
 }
 
+Ref gen_assign_stmt(Body *b, const Stmt *s) {
+    const Var *v = s->target->var;
+    const Expr *by = v && is_of_threads(b, v) ? atomic_operand(s) : NULL;
+    return by ? atomic_update(b, v, s->value->op, gen_expr(b, by))
+              : gen_assign(b, s->target, s->value);
+}
+
 Ref gen_step(Body *b, const Expr *target, Op op) {
     if (target->kind == EXPR_INDEX)
         return step_element(b, target, op);
@@ -524,6 +590,9 @@ Ref gen_step(Body *b, const Expr *target, Op op) {
         return gen_bound_set(b, target, gen_stepped(b, target->type, op, gen_bound_get(b, target)));
     const Type *part;
     uint32_t leaf = first_leaf_of(target, &part);
+    if (is_of_threads(b, target->var))
+        return atomic_update(b, target->var, op,
+                             gen_number(b, part, (Value){.kind = part->kind, .bits = 1}));
     Ref old = gen_var_get(b, target->var, leaf);
     return leaf_set(b, target->var, leaf, gen_stepped(b, part, op, old));
 }

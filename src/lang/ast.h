@@ -91,7 +91,7 @@ typedef enum Storage {
 } Storage;
 
 /* Decorators as written; what they mean depends on the scope and is decided by the checker. */
-enum { DECO_REPORT = 1, DECO_UNSHARED = 2, DECO_SHARED = 4, DECO_FRAME = 8 };
+enum { DECO_REPORT = 1, DECO_UNSHARED = 2, DECO_SHARED = 4, DECO_FRAME = 8, DECO_ATOMIC = 16 };
 
 typedef struct Var {
     Str name;
@@ -101,6 +101,7 @@ typedef struct Var {
     const Type *type;
     Storage storage;
     bool report;
+    bool atomic;       /* all threads of a program have one value */
     bool param;        /* a parameter of a fn */
     bool constant;     /* `const`: where it is used the checker puts its value, a literal (init) */
     bool escapes;      /* for later layers: a map that is used as a whole */
@@ -161,11 +162,12 @@ typedef enum Op {
 /* The operator as scripts write it. */
 const char *op_text(Op op);
 
-/* The methods of str. */
+/* The methods of str, and that of an atomic variable. */
 typedef enum StrMethod {
     STR_NO_METHOD,
 #define METHOD(id, name, argument, result, reserved, doc) STR_##id,
 #include "lang/function.def"
+    ATOMIC_FETCH_ADD,
 } StrMethod;
 
 typedef enum Annotation { ANN_NONE, ANN_STATIC, ANN_INIT, ANN_EXIT } Annotation;
@@ -199,8 +201,8 @@ typedef struct Expr {
     Span name_span;
     Str recv; /* METHOD: what is left of the dot: a library, or a name of type str */
     Span recv_span;
-    StrMethod method; /* METHOD of a str, set by the checker, which also puts the receiver before
-                         the arguments (a[0]) */
+    StrMethod method; /* METHOD of a str or an atomic variable, set by the checker, which also puts
+                         the receiver before the arguments (a[0]) */
     const struct NumberList *list; /* METHOD: STR_LISTS: what a[0] lists (list.h) */
     Annotation annotation;
     Op op;
@@ -357,6 +359,10 @@ Probe *ast_clone_probe(Script *s, const Probe *p);
 
 /* Whether it is a call remove_probe(probe_id) of some library. */
 bool ast_is_removal(const Expr *e);
+
+/* The n of `x = x op n`, or of `x = n op x` where that is the same, for an atomic x and an
+ * operation that is one step; NULL = the statement is no such assignment. */
+const Expr *atomic_operand(const Stmt *s);
 
 /* Calls visit on every expression of the probe (predicate first, then the body in order, parents
  * first). */

@@ -232,6 +232,22 @@ static const Type *check_lists(Check *c, Expr *e, const Expr *self) {
     return &type_scalar[TYPE_BOOL];
 }
 
+/* a.fetch_add(n): adds to an atomic variable; its value is the one before. */
+static const Type *check_atomic_method(Check *c, Expr *e, const Expr *self) {
+    const Type *t = self->type;
+    if (!str_is(e->name, "fetch_add")) {
+        Diag *g = check_error(c, DIAG_UNKNOWN_FUNCTION, e->name_span,
+                              "an atomic variable has no method '%.*s'", STR_ARG(e->name));
+        diag_hint(c->diags, g, "the only one is fetch_add");
+        for (uint32_t i = 1; i < e->nargs; i++)
+            check_value(c, e->args[i], NULL);
+        return &type_error;
+    }
+    e->method = ATOMIC_FETCH_ADD;
+    check_args(c, e, e->args + 1, e->nargs - 1, &(Callee){e->name, &t, 1, NULL});
+    return t;
+}
+
 static const Type *check_str_method(Check *c, Expr *e) {
     if (e->annotation != ANN_NONE) {
         check_error(c, DIAG_ANNOTATION, e->span,
@@ -241,6 +257,8 @@ static const Type *check_str_method(Check *c, Expr *e) {
     }
     Expr *self = receiver(c, e);
     const Type *t = check_value(c, self, NULL);
+    if (self->var && self->var->atomic)
+        return check_atomic_method(c, e, self);
     if (t->kind != TYPE_STR) {
         if (t->kind != TYPE_ERROR) {
             Diag *g =

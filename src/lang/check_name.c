@@ -263,12 +263,31 @@ void check_storable(Check *c, const Type *t, Span span) {
     }
 }
 
+static void check_atomic(Check *c, const Var *v, uint32_t kinds) {
+    TypeKind t = v->type->kind;
+    if (v->constant)
+        return;
+    if (c->place != PLACE_SCRIPT || kinds) {
+        Diag *g = check_error(c, DIAG_DECORATOR, v->decorator_span,
+                              "'atomic' is for variables of script scope, which all threads share");
+        if (kinds && c->place == PLACE_SCRIPT)
+            diag_hint(c->diags, g, "the only other word that it goes with is 'report'");
+    } else if (t != TYPE_U32 && t != TYPE_I32 && t != TYPE_U64 && t != TYPE_I64 &&
+               t != TYPE_ERROR) {
+        check_error(c, DIAG_DECORATOR, v->type_span,
+                    "an atomic variable is u32, i32, u64 or i64, not %s", v->type->text);
+    }
+}
+
 /* Decorators to storage: reports the combinations that make no sense. */
 static void decide_storage(Check *c, Var *v) {
     static const char *const none = "a variable of a function cannot have a decorator";
     uint32_t d = v->decorators, kinds = d & (DECO_UNSHARED | DECO_SHARED | DECO_FRAME);
     v->report = d & DECO_REPORT;
-    if (c->place == PLACE_FN && d)
+    v->atomic = d & DECO_ATOMIC && c->place == PLACE_SCRIPT && !v->constant;
+    if (d & DECO_ATOMIC)
+        check_atomic(c, v, kinds);
+    else if (c->place == PLACE_FN && d)
         check_error(c, DIAG_DECORATOR, v->decorator_span, "%s", none);
     else if (kinds & (kinds - 1))
         check_error(c, DIAG_DECORATOR, v->decorator_span,

@@ -20,6 +20,13 @@ static void check_decl(Check *c, Var *v) {
             "a frame variable is zero when its function starts; it cannot have an initialiser");
         return;
     }
+    if (v->atomic) {
+        Diag *g = check_error(c, DIAG_DECORATOR, v->init->span,
+                              "an atomic variable is zero at first; it cannot have an initialiser");
+        diag_hint(c->diags, g,
+                  "an initialiser would run in each thread, when the others count already");
+        return;
+    }
     char text[64];
     if (v->constant && v->init->kind > EXPR_STR) {
         Diag *g =
@@ -56,6 +63,54 @@ static const Type *check_target(Check *c, Expr *e) {
     return &type_error;
 }
 
+static bool mentions(const Expr *e, const Var *v) {
+    if (e->var == v)
+        return true;
+    for (uint32_t i = 0; i < e->nargs; i++)
+        if (mentions(e->args[i], v))
+            return true;
+    return false;
+}
+
+/* Threads report a variable in parts, which are added up: none may be negative where its type is
+ * unsigned, and each is what has been added since the last one. */
+static void check_reported(Check *c, const Var *v, bool adds, bool subtracts, Span span) {
+    if (!v->report || adds || (subtracts && type_is_signed(v->type)))
+        return;
+    Diag *g = check_error(c, DIAG_ATOMIC, span,
+                          "'%.*s' is reported, in parts that are added up over the threads: %s "
+                          "allowed",
+                          STR_ARG(v->name),
+                          subtracts ? "in an unsigned type only additions and | are"
+                                    : "only additions, subtractions and | are");
+    if (subtracts)
+        diag_hint(c->diags, g, "declare it as %s", type_bits(v->type) == 64 ? "i64" : "i32");
+    else
+        diag_hint(c->diags, g,
+                  "let one thread report it: report var shown: %s; wasm:end { if (thread == 0) { "
+                  "shown = %.*s; } }",
+                  v->type->text, STR_ARG(v->name));
+}
+
+/* What is assigned to an atomic variable is made of its own value only in ways that are one
+ * operation of the engine. */
+static void check_one_step(Check *c, const Stmt *s) {
+    const Var *v = s->target->var;
+    const Expr *by = atomic_operand(s);
+    Op op = by ? s->value->op : OP_NOT;
+    if (!mentions(by ? by : s->value, v)) {
+        check_reported(c, v, op == OP_ADD || op == OP_BITOR, op == OP_SUB, s->span);
+        return;
+    }
+    Diag *g = check_error(c, DIAG_ATOMIC, s->value->span,
+                          "'%.*s' would be read and written in two steps, between which another "
+                          "thread may change it",
+                          STR_ARG(v->name));
+    diag_hint(c->diags, g,
+              "one step is x++, x--, x = x + n, and the same with -, &, | and ^, where x is not in "
+              "n; x.fetch_add(n) also tells the value before");
+}
+
 static void check_assign(Check *c, Stmt *s) {
     char text[64];
     Expr *target = s->target;
@@ -74,10 +129,15 @@ static void check_assign(Check *c, Stmt *s) {
     Diag *g = check_expect(c, s->value, t, what);
     if (g)
         check_explain_name(c, g, target);
+    else if (target->kind == EXPR_NAME && target->var && target->var->atomic)
+        check_one_step(c, s);
 }
 
 static void check_step(Check *c, Stmt *s) {
     const Type *t = check_target(c, s->target);
+    const Var *v = s->target->kind == EXPR_NAME ? s->target->var : NULL;
+    if (v && v->atomic && type_is_integer(t))
+        check_reported(c, v, s->kind == STMT_INC, s->kind == STMT_DEC, s->span);
     if (t->kind == TYPE_ERROR || type_is_numeric(t))
         return;
     Diag *g = check_error(c, DIAG_OPERAND_TYPE, s->span, "'%s' works on numbers, found %s",

@@ -89,3 +89,15 @@ bool ast_is_removal(const Expr *e) {
     return e->kind == EXPR_METHOD && str_is(e->name, "remove_probe") && e->nargs == 1 &&
            e->args[0]->kind == EXPR_NAME && str_is(e->args[0]->name, "probe_id");
 }
+
+const Expr *atomic_operand(const Stmt *s) {
+    const Expr *e = s->value, *x = s->target;
+    if (s->kind != STMT_ASSIGN || e->kind != EXPR_BINARY)
+        return NULL;
+    bool swaps = e->op == OP_ADD || e->op == OP_BITAND || e->op == OP_BITOR || e->op == OP_BITXOR;
+    if (!swaps && e->op != OP_SUB)
+        return NULL;
+    if (e->args[0]->kind == EXPR_NAME && e->args[0]->var == x->var)
+        return e->args[1];
+    return swaps && e->args[1]->kind == EXPR_NAME && e->args[1]->var == x->var ? e->args[0] : NULL;
+}

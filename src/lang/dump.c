@@ -117,7 +117,8 @@ static void indent(Buf *out, uint32_t level) {
 }
 
 static void dump_decorators(const Var *v, Buf *out) {
-    buf_printf(out, "%s%s%s%s", v->decorators & DECO_REPORT ? " report" : "",
+    buf_printf(out, "%s%s%s%s%s", v->decorators & DECO_REPORT ? " report" : "",
+               v->decorators & DECO_ATOMIC ? " atomic" : "",
                v->decorators & DECO_UNSHARED ? " unshared" : "",
                v->decorators & DECO_SHARED ? " shared" : "",
                v->decorators & DECO_FRAME ? " frame" : "");

@@ -244,15 +244,17 @@ static int slash(Parse *p) {
     return '/';
 }
 
-/* `const` at the start of a statement, before another word: else it is a name. */
+/* `const` and `atomic` at the start of a statement, before another word: else they are names. */
 static int word(const Parse *p, Span span) {
     bool starts = !p->prev || p->prev == ';' || p->prev == '{' || p->prev == '}' ||
-                  (p->prev >= REPORT && p->prev <= FRAME);
-    if (!starts || !str_is((Str){p->text + span.start, span.end - span.start}, "const"))
+                  (p->prev >= REPORT && p->prev <= FRAME) || p->prev == ATOMIC;
+    Str text = {p->text + span.start, span.end - span.start};
+    int keyword = str_is(text, "const") ? CONST : str_is(text, "atomic") ? ATOMIC : ID;
+    if (!starts || keyword == ID)
         return ID;
     uint32_t next = skip_blank(p, p->pos);
     bool digit = next < p->len && p->text[next] >= '0' && p->text[next] <= '9';
-    return next < p->len && parse_is_word(p->text[next]) && !digit ? CONST : ID;
+    return next < p->len && parse_is_word(p->text[next]) && !digit ? keyword : ID;
 }
 
 /* Follows the brackets and turns tokens into what they mean here. */

@@ -16,6 +16,7 @@ static const char *const reasons[] = {
     [WHY_STATEMENT] = "this does more than count",
     [WHY_CONDITION] = "this condition is decided at run time",
     [WHY_WAYS] = "changes differently on the two ways of the branch",
+    [WHY_ATOMIC] = "is changed by other threads, too",
     [WHY_EVENT] = "this event cannot be counted by segments",
 };
 
@@ -315,6 +316,8 @@ static void add_sums(Counters *c) {
         add_sum(c, var, var->type);
         Sum *s = &vec_last(&c->sums);
         s->of_sites = var->storage == STORAGE_UNSHARED;
+        if (var->atomic && plan->program.threads)
+            s->why_not = WHY_ATOMIC;
         if (s->of_sites && var->init && !s->why_not)
             s->why_not = WHY_STARTS;
     }

@@ -33,6 +33,7 @@ typedef enum WhyNot {
     WHY_CONDITION, /* a condition in it is decided at run time */
     WHY_WAYS,      /* the variable of a site depends on which way a branch goes, and more */
     WHY_EVENT,     /* the event cannot be counted by segments */
+    WHY_ATOMIC,    /* other threads have the variable, too */
 } WhyNot;
 
 /* What a target can do. */

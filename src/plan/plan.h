@@ -270,6 +270,7 @@ typedef struct PlanProgram {
     uint32_t module_id; /* what module_id is: 0 = no other module calls it */
     bool asyncify;      /* what asyncify is */
     Str module_name;    /* what module_name is */
+    bool threads;       /* it has threads, so that atomic variables are shared by several */
     Locator *locator;   /* of its locations; NULL = there are none */
     bool nameless;      /* its name section, if any, names no function */
 } PlanProgram;

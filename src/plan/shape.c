@@ -11,7 +11,8 @@
 #include <assert.h>
 
 bool expr_has_effect(const Expr *e) {
-    if (e->kind == EXPR_CALL || (e->kind == EXPR_METHOD && !e->method && !e->is_static))
+    bool method = e->kind == EXPR_METHOD && (!e->method || e->method == ATOMIC_FETCH_ADD);
+    if (e->kind == EXPR_CALL || (method && !e->is_static))
         return true;
     for (uint32_t i = 0; i < e->nargs; i++)
         if (expr_has_effect(e->args[i]))

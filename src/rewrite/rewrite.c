@@ -602,6 +602,7 @@ static bool link(void *self) {
     r->fill.stack = &r->stack;
     r->fill.due = r->flush.at.due;
     r->fill.thread = r->flush.at.thread;
+    r->fill.atomics = &r->flush.atomics;
     r->fill.grow = r->flush.at.grow;
     r->fill.size = r->flush.at.size;
     bool traps = r->store.counts && r->store.counts->traps.len;
@@ -683,6 +684,7 @@ static bool match(void *self) {
     r->p.plan->program.module_id = stacks_module_id(&r->p.m, r->host, options->several);
     plan_find_alone(r->p.plan);
     r->p.plan->program.asyncify = stacks_are_asyncifys(&r->p.matcher.survey.asyncify);
+    r->p.plan->program.threads = flush_has_threads(&r->p.m);
     r->sets_aside =
         stack_switches(r->p.plan) && stacks_are_hosts(&r->p.m, &r->p.matcher.survey.asyncify,
                                                       r->host, r->p.plan->program.module_id);
@@ -749,6 +751,7 @@ static void written(void *self) {
 static void append(void *self, const WasmModule *written, Buf *out) {
     const Rewrite *r = self;
     engine_frames_put_section(&r->engine_frames, &r->p.m, written, out);
+    atomics_put_section(&r->flush.atomics, &r->store, out);
 }
 
 static void blame(void *self, Diag *d) {
@@ -865,6 +868,7 @@ bool rewrite_list(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file
     if (ok)
         wasm_asyncify_find(&w.survey.asyncify, &m);
     plan->program.asyncify = stacks_are_asyncifys(&w.survey.asyncify);
+    plan->program.threads = ok && flush_has_threads(&m);
     plan->program.module_name = wasm_shown_module(&m, diag_file_name(diags, file));
     plan->program.nameless = ok && !wasm_names_funcs(&m);
     for (uint32_t f = 0; ok && f < m.funcs.len; f++)

@@ -242,6 +242,7 @@ static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const S
         else
             hole_put_global(s, h->access, wasm_final(f->m, WASM_SPACE_GLOBAL, f->thread));
         break;
+    case HOLE_ATOMIC: atomics_put(f->atomics, f->m, f->plan, h->n, s->out); break;
     case HOLE_FLUSH:
         if (f->due != UINT32_MAX)
             hole_put_call(s, f->due);

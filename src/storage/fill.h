@@ -46,8 +46,9 @@ typedef struct Fill {
     const BrTables *br_tables;
     const MemoryOps *memories;
     const StackPlaces *stack;
-    uint32_t due;    /* handle of the function to call when a report is due; UINT32_MAX = none */
-    uint32_t thread; /* handle of a global, the number of the thread; UINT32_MAX = it is 0 */
+    uint32_t due; /* handle of the function to call when a report is due; UINT32_MAX = none */
+    const Atomics *atomics;
+    uint32_t thread;     /* handle of a global, the number of the thread; UINT32_MAX = it is 0 */
     uint32_t grow, size; /* handles of functions that stand for memory.grow, memory.size */
     FillFloats floats;   /* at the current site */
     FrameLocals frame;

@@ -15,6 +15,7 @@
 #ifndef WHAMMC_STORAGE_STORAGE_H
 #define WHAMMC_STORAGE_STORAGE_H
 
+#include "gen/template.h"
 #include "plan/plan.h"
 #include "report/image.h"
 #include "storage/map_cell.h"
@@ -205,5 +206,46 @@ void store_put_count(const Store *s, const WasmModule *m, uint32_t n, bool cool,
 EmitNumber store_variable(const Store *s, const WasmModule *m, const PlanVar *v, uint32_t leaf);
 /* A number of 4 or 8 bytes at an address of our memory. */
 EmitNumber store_number(const Store *s, const WasmModule *m, WasmType type, uint64_t at);
+
+/* ---- atomic variables of programs with threads (storage_atomics.c) ---- */
+
+enum { ATOMICS_PAGES = 64, ATOMICS_BLOCK = 4096, ATOMICS_MAX = ATOMICS_BLOCK / 16 - 1 };
+
+/* What code does with them: by AtomicOp, and whether the variable has 64 bits. */
+typedef struct AtomicUse {
+    bool ops[ATOMIC_OPS][2];
+} AtomicUse;
+
+/* Handles. A zeroed one is valid: there are none. */
+typedef struct Atomics {
+    bool any;
+    uint32_t memory;
+    uint32_t ops[ATOMIC_OPS][2]; /* functions that do it: (operand, place) -> value */
+    uint32_t unreported[2];      /* (place) -> what has not been reported yet, and is from now on */
+} Atomics;
+
+/* Notes a HOLE_ATOMIC. */
+void atomics_note(AtomicUse *use, const Plan *plan, uint32_t hole);
+
+/* Imports the memory. */
+void atomics_import(Atomics *a, WasmModule *m);
+/* Adds the functions; `number` is the program's, not 0. Before the layout. */
+void atomics_add(Atomics *a, const AtomicUse *use, WasmModule *m, const Plan *plan,
+                 uint64_t number);
+
+/* Appends the code of a HOLE_ATOMIC, whose operand is on the stack. */
+void atomics_put(const Atomics *a, const WasmModule *m, const Plan *plan, uint32_t hole, Buf *out);
+
+/* Appends code that pushes a variable's value. */
+void atomics_put_load(const Atomics *a, const WasmModule *m, const Plan *plan, uint32_t var,
+                      Buf *out);
+
+/* Appends code that adds to the variable in its own place what it reports. */
+void atomics_put_report(const Atomics *a, const Store *s, const WasmModule *m, const PlanVar *v,
+                        Buf *out);
+
+/* Appends the custom section with the addresses of what an instance has reported itself, for those
+ * who make a report of another one's memory; nothing if they are in no memory. */
+void atomics_put_section(const Atomics *a, const Store *s, Buf *out);
 
 #endif

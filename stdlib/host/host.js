@@ -5,6 +5,7 @@ import './clock.js';
 import './modules.js';
 import './sampler.js';
 import './number.js';
+import './node/atomics.js';
 import { asksFor, isErrorOf, parts } from './parts.js';
 
 export const FLUSH = 'whammc:flush';
@@ -115,9 +116,9 @@ export function createHost({ onReport = logReport, onChunks = chunks => giveText
     /** The part of the import object that the program needs. */
     imports: {
       whammc: {
+        __proto__: parts.imports, // what only some programs ask for
         write,
         get now() { return clock(); }, // when a program asks for it
-        get thread() { return parts.number(); },
         next_sample: place => sampler?.next(place) ?? 0,
         sampled: () => source?.sampled?.(),
         ...among?.imports,

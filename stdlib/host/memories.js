@@ -5,8 +5,17 @@ import { isBuiltIn, parts } from './parts.js';
 /** Whether threads can share this memory. */
 export const isShared = memory => isBuiltIn(memory?.buffer, 'SharedArrayBuffer');
 
-/** Calls fn() while a memory has the contents of another one. Threads have this function as text, too: it uses nothing else. */
-export function withContents(memory, other, fn) {
+/** The addresses of what `fn` of withContents changes that the other memory is to keep: what was reported of atomic variables. */
+export function keptIn(module) {
+  const section = parts.Module.customSections(module, 'whammc.atomics').pop();
+  return section ? [...new Uint32Array(section)] : [];
+}
+
+/**
+ * Calls fn() while a memory has the contents of another one, which keeps what is at some addresses then. Threads have this function as
+ * text, too: it uses nothing else.
+ */
+export function withContents(memory, other, kept, fn) {
   const bytes = new Uint8Array(other.buffer).slice(), missing = bytes.length - memory.buffer.byteLength;
   if (missing > 0) memory.grow(missing / 65536);
   const own = new Uint8Array(memory.buffer).slice();
@@ -18,6 +27,7 @@ export function withContents(memory, other, fn) {
   put(bytes);
   try {
     fn();
+    for (const at of kept) new Uint8Array(other.buffer, at, 8).set(new Uint8Array(memory.buffer, at, 8));
   } finally {
     put(own);
   }
@@ -32,4 +42,4 @@ export function readLeft(readerOf, { id, memory }) {
   }
 }
 
-parts.threads ??= { withContents, announce() {}, report: make => make(), collect: () => [], others: () => [], clear() {} };
+parts.threads ??= { withContents, keptIn, announce() {}, report: make => make(), collect: () => [], others: () => [], clear() {} };

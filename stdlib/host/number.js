@@ -9,3 +9,4 @@ function findThreadNumber() {
 }
 
 parts.number ??= () => (parts.thread ??= findThreadNumber());
+if (!('thread' in (parts.imports ?? {}))) parts.imports = { __proto__: parts.imports, get thread() { return parts.number(); } };

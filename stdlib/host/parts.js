@@ -7,7 +7,9 @@
 //   table     { createTable }                              the functions of the module prof
 //   stacks    { add, intercept }                           stacks that wait for promises
 //   modules   { createProgram, go }                        programs of several modules
+//   imports   what programs import besides              of number and atomics
 //   number    () => number of this thread                  for scripts that use it; parts.thread, if that is known
+//   atomics   { begin, prepare, get, isAlone }                         the memory of atomic variables
 //   loader    { now, later }                               loads OUT.views.js
 //   threads   { announce, others, clear, enter }           what workers of a page have counted in memories of their own
 //

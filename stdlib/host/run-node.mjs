@@ -20,6 +20,7 @@
 import { appendFileSync, readFileSync, readSync, realpathSync, writeFileSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
+import './node/atomics.js';
 import { createPoll } from './node/live.js';
 import { CLOCK, createThreadClock } from './clock.js';
 import { createEngineSampler } from './node/engine-sampler.js';
@@ -323,17 +324,19 @@ function makeSampling(module, ends) {
 
 // ---- threads ----
 
+const atomicsFor = module => (asksFor(module, 'atomics') ? { atomics: parts.atomics.get(say) } : {});
+
 // The report of what a thread has counted that has left a memory: by an instance of which nothing runs.
 function reportOf(module, type, settings, left, id) {
   const pieces = [], reporter = makeReporter(bytes => pieces.push(Buffer.from(bytes)), makeStopwatch());
   const stubs = {}, memory = new WebAssembly.Memory({ initial: type.initial, maximum: type.maximum, shared: true });
   for (const { module: from, name, kind } of WebAssembly.Module.imports(module))
     if (kind === 'function') stubs[from] = { ...stubs[from], [name]: () => 0 };
-  const own = { whammc: { write: reporter.write, thread: id }, [type.module]: { [type.name]: memory } };
+  const own = { whammc: { write: reporter.write, thread: id, ...atomicsFor(module) }, [type.module]: { [type.name]: memory } };
   const instance = instantiate(module, joinImports(stubs, own));
   reporter.attach(instance, module);
   pieces.length = 0;
-  parts.threads.withContents(instance.exports['whammc:memory'], left, reporter.flush);
+  parts.threads.withContents(instance.exports['whammc:memory'], left, parts.threads.keptIn(module), reporter.flush);
   return Buffer.concat(pieces);
 }
 
@@ -357,6 +360,7 @@ async function runProgramOfThreads(bytes, type, report, settings, signal) {
     say(`${name}: ${describe(error)}`);
     return NOT_LOADED;
   }
+  if (asksFor(module, 'atomics')) parts.atomics.begin();
   const makeReport = (left, id) => {
     try {
       return reportOf(module, type, settings, left, id);
@@ -390,7 +394,7 @@ async function runThread() {
   };
   try {
     const imported = loadLibraries(libraries, WASI, options, reporter, clock);
-    const own = { whammc: { write: reporter.write, now: clock.now, thread: id, ...sampling.imports }, wasi: { 'thread-spawn': spawn } };
+    const own = { whammc: { write: reporter.write, now: clock.now, thread: id, ...atomicsFor(module), ...sampling.imports }, wasi: { 'thread-spawn': spawn } };
     const instance = imported && instantiate(module, joinImports(imported, wasiImports(wasi), own, { [type.module]: { [type.name]: memory } }));
     if (!instance) return tellEnded({ status: NOT_LOADED }, finish);
     reporter.attach(instance, module);

@@ -205,7 +205,7 @@ function createCounter(attached, print) {
       host.attach(instance, module, url);
       attached(counter);
       memory = instance.exports['whammc:memory'];
-      parts.threads?.announce(counter.id, memory, () => {
+      parts.threads?.announce(counter.id, parts.atomics?.isAlone ? null : memory, () => {
         counter.ask();
         return counter.save();
       }, module, given);
@@ -214,7 +214,7 @@ function createCounter(attached, print) {
     /** What another instance of the module has counted that has left this memory; throws if that cannot be told. */
     saveFrom(left) {
       const { report } = counter, known = before;
-      const ask = () => host.aside(() => parts.threads.withContents(memory, left, counter.ask));
+      const ask = () => host.aside(() => parts.threads.withContents(memory, left, parts.threads.keptIn(counter.module), counter.ask));
       before = null;
       try {
         const sent = table ? table.readAside(ask) : ask();

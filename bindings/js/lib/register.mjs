@@ -293,6 +293,7 @@ export function register(hook, command = { words: [process.env.WHAMMC_NATIVE], p
   const run = createRunner(command), store = createStore(settings, command, run);
   const programs = [], sampler = createEngineSampler(createRequire(import.meta.url), say);
   passOn(process.env, hook);
+  if (settings.script === 'first-events' || settings.scriptText.includes('atomic')) parts.atomics.prepare(); // before there are threads
   // V8 before version 13 would end the process when a module with several memories imports functions of node:wasi.
   if (parseInt(process.versions.node, 10) < 24) setFlagsFromString('--no-turbo-fast-api-calls');
 
@@ -308,7 +309,8 @@ export function register(hook, command = { words: [process.env.WHAMMC_NATIVE], p
       programs.push(program);
       program.host.attach(instance, module, url);
       program.memory = instance.exports['whammc:memory'];
-      parts.threads.announce(program.key, program.memory, () => flush(program) && program.report);
+      program.kept = parts.threads.keptIn(module);
+      parts.threads.announce(program.key, parts.atomics.isAlone ? null : program.memory, () => flush(program) && program.report);
     };
     return { imports: program.host.imports, attach };
   }
@@ -324,10 +326,10 @@ export function register(hook, command = { words: [process.env.WHAMMC_NATIVE], p
 
   // What tells what an instance of this module has counted that has left a memory.
   function readerOf(id) {
-    const program = programs.find(({ key }) => key === id), { host, memory, report } = program ?? {};
+    const program = programs.find(({ key }) => key === id), { host, memory, kept, report } = program ?? {};
     return program && (left => {
       try {
-        host.aside(() => parts.threads.withContents(memory, left, host.flush));
+        host.aside(() => parts.threads.withContents(memory, left, kept, host.flush));
         return program.report;
       } finally {
         program.report = report;

@@ -53,7 +53,8 @@ function findThreadMemory(bytes) {
     if (kind === KINDS.func) {
       reader.unsigned();
     } else if (kind === KINDS.memory) {
-      memory ??= { module, name, ...takeLimits(reader) };
+      const limits = takeLimits(reader);
+      memory ??= { module, name, ...limits };
     } else if (kind === KINDS.tag) {
       reader.byte();
       reader.unsigned();

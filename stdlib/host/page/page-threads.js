@@ -5,8 +5,8 @@
 // there before the worker makes an instance, after which it may never come back to its event loop. So it goes before the first message
 // with an instrumented module, which is of use only to workers with this script. Other workers say hello when they load the script, in
 // a BroadcastChannel, and get a port then. A worker that is linked hands the ports of its own workers on to the page.
-import { isShared, readLeft, withContents } from '../memories.js';
-import { idOf, nodeModule, parts } from '../parts.js';
+import { isShared, keptIn, readLeft, withContents } from '../memories.js';
+import { asksFor, idOf, nodeModule, parts } from '../parts.js';
 import { warn } from '../host.js';
 import { startPageThread } from '../thread.js';
 
@@ -50,7 +50,7 @@ function linkWorkers(adopt) {
   function greet(worker, id) {
     const { port1, port2 } = new MessageChannel();
     if (!links.has(worker)) links.set(worker, { id, isTaken: false });
-    Reflect.apply(postMessage, worker, [GREETING, [port2]]);
+    Reflect.apply(postMessage, worker, [{ ...GREETING, atomics: parts.atomics?.begin() }, [port2]]);
     adopt(port1, links.get(worker));
   }
 
@@ -101,11 +101,12 @@ function linkWorkers(adopt) {
 
 // The code of a thread that reads them: an instance there, with nothing of the program's, has their contents and is asked.
 function readMemories(put) {
-  globalThis.onmessage = ({ data: { module, pages, memories } }) => {
+  globalThis.onmessage = ({ data: { module, pages, memories, kept, atomics } }) => {
     const imports = { whammc: {} };
+    const stubs = { memory: () => new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true }), global: () => 0 };
     let chunks;
-    for (const { module: from, name, kind } of WebAssembly.Module.imports(module))
-      (imports[from] ??= {})[name] = kind === 'memory' ? new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true }) : () => 0;
+    for (const { module: from, name, kind } of WebAssembly.Module.imports(module)) (imports[from] ??= {})[name] = stubs[kind]?.() ?? (() => 0);
+    if (atomics) imports.whammc.atomics = atomics;
     imports.whammc.write = (ptr, len) => {
       if (len) chunks.push(new Uint8Array(memory.buffer, ptr >>> 0, len >>> 0).slice());
     };
@@ -113,7 +114,7 @@ function readMemories(put) {
     postMessage(memories.map(other => {
       chunks = [];
       try {
-        put(memory, other, flush);
+        put(memory, other, kept, flush);
       } catch { // its thread is changing it
         return [];
       }
@@ -133,7 +134,9 @@ async function readModule(instances) {
     worker.onerror = reject;
     setTimeout(reject, LINKS.OTHERS);
   });
-  worker.postMessage({ module, pages, memories: instances.map(({ memory }) => memory) });
+  worker.postMessage({
+    module, pages, memories: instances.map(({ memory }) => memory), kept: keptIn(module), atomics: asksFor(module, 'atomics') && parts.atomics?.begin(),
+  });
   const reports = await answer.catch(() => []);
   worker.terminate();
   instances.forEach((one, i) => {
@@ -280,6 +283,7 @@ function beginAsWorker(collector) {
   globalThis.addEventListener('message', event => {
     if (event.data?.[LINKS.MARK] !== true) return;
     event.stopImmediatePropagation();
+    parts.atomics?.begin(event.data.atomics);
     if (!up) begin(event.ports[0]);
   }, true);
   broadcast({ name, address });

@@ -18,6 +18,13 @@ const ISOLATED = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Em
 const ICON = '<!doctype html><link rel="icon" href="data:,">';
 const EMSCRIPTEN = ['-O0', '--profiling-funcs', '-pthread', '-sENVIRONMENT=web,worker', '-sEXIT_RUNTIME=1', '-sASSERTIONS=0', '-sINITIAL_MEMORY=67108864'];
 const CALLS = 85, SUM = '131'; // what pthreads.c does, and prints
+const ATOMIC = `report atomic var calls: u64;
+report var numbers: map<u64, u32>;
+wasm:func:entry / fname == "kernel" / {
+  var n: u64 = calls.fetch_add(1);
+  if (n < 1000) { numbers[n]++; }
+}
+`;
 const COUNT = 'report var calls: u64;\nwasm:func:entry / fname == "kernel" / { calls++; }\n';
 
 // ---- files ----
@@ -50,8 +57,8 @@ onmessage = async ({ data: { module, memory, calls, end } }) => {
 const read = name => fs.readFileSync(path.join(dir, name));
 
 // How a program is counted, by OUT.js or by the hook: { app, what pages begin with, what workers begin with, files }.
-function byScript(app) {
-  fs.writeFileSync(path.join(dir, 'count.whamm'), COUNT);
+function byScript(app, script = COUNT) {
+  fs.writeFileSync(path.join(dir, 'count.whamm'), script);
   execFileSync(whammc, ['instr', '--host=js', '-s', 'count.whamm', app, '-o', 'out.wasm'], { cwd: dir, stdio: 'ignore' });
   return { app: read('out.wasm'), head: '<script src="/out.js"></script>', workerHead: "importScripts('/out.js');",
     files: { '/out.js': ['text/javascript', read('out.js')] } };
@@ -69,12 +76,13 @@ function byHook(app, script = COUNT) {
 
 // ---- what is tested ----
 
-/** The calls in a report, and what its last line says of threads. */
+/** The calls in a report, whether their numbers are different, and what its last line says of threads. */
 function readReport(text) {
   fs.writeFileSync(path.join(dir, 'page.report'), text);
   const csv = spawnSync(whammc, ['report', '--format=csv', 'page.report'], { cwd: dir, encoding: 'utf8' }).stdout;
   const calls = [...csv.matchAll(/^.*, calls, u64,.* (\d+)$/gm)].reduce((sum, [, n]) => sum + Number(n), 0);
-  return { calls, run: /\{"whammc":"run".*\}/.exec(text)?.[0] ?? '' };
+  const numbers = /, numbers, .*, ([^,\n]*)$/m.exec(csv)?.[1].split(';') ?? [];
+  return { calls, isUnique: numbers.every(entry => /->[01]$/.test(entry)) && (!numbers.length || numbers.length <= calls), run: /\{"whammc":"run".*\}/.exec(text)?.[0] ?? '' };
 }
 
 const reportOf = async page => readReport(await page.evaluate('(await WasmProf.threads()).saveResults().report()'));
@@ -86,9 +94,9 @@ async function testEnds(browser, title, { app, head, workerHead, files }) {
     for (const threads of [2, 8])
       for (const own of [true, false]) {
         const page = await browser.open(site.url), seen = await page.evaluate(`await run(${threads}, '${ending}', ${own})`);
-        const { calls, run } = await reportOf(page), least = (own ? OWN : 0) + threads * 100 + (threads * (threads - 1)) / 2;
+        const { calls, isUnique, run } = await reportOf(page), least = (own ? OWN : 0) + threads * 100 + (threads * (threads - 1)) / 2;
         const isRight = ending === 'compute' ? calls >= least : calls === least;
-        result(isRight && seen === Array(threads).fill('memory kernel work fill trap').join() && !run && !page.printed.length,
+        result(isRight && isUnique && seen === Array(threads).fill('memory kernel work fill trap').join() && !run && !page.printed.length,
           `${title}: ${threads} workers${own ? '' : ', none in the page'}: ${ending}`, `${calls} of ${least}`, run, seen, page.printed);
         await page.tell('Page.close');
       }
@@ -110,6 +118,10 @@ const OTHERS = {
       postMessage('done');
     };`, what: '{ memory, calls: 5 }' },
   'clear()': { calls: 5, before: 'await WasmProf.threads(); WasmProf.clear(); worker.postMessage({ module, memory, calls: 5 }); await answer();' },
+  'asked twice': { calls: 17, before: `(await WebAssembly.instantiate(module, { env: { memory } })).exports.work(7);
+      (await WasmProf.threads()).saveResults().report();
+      worker.postMessage({ module, memory, calls: 5 });
+      await answer();` },
   'instances in the page and in a worker': { calls: 12, before: '(await WebAssembly.instantiate(module, { env: { memory } })).exports.work(7);' },
 };
 const SIMPLE = `onmessage = ({ data: { module, memory, calls } }) => {
@@ -227,6 +239,11 @@ try {
   for (const [title, way] of Object.entries(ways)) {
     await testOthers(browser, title, way('app.wasm'), { ...OTHERS, ...way === byHook ? LOST_BY_HOOK : LOST });
     await testEnds(browser, title, way('app.wasm'));
+  }
+  const atomic = [byScript('app.wasm', ATOMIC), ...npmPackage ? [byHook('app.wasm', ATOMIC)] : []];
+  for (const [i, way] of atomic.entries()) {
+    await testOthers(browser, `atomic, ${Object.keys(ways)[i]}`, way, OTHERS);
+    await testEnds(browser, `atomic, ${Object.keys(ways)[i]}`, way);
   }
   if (npmPackage) for (const test of [testEarly, testFlameGraph]) await test(browser);
   await testAllEmscripten(browser, ways);
