@@ -1,11 +1,11 @@
 /*
  * storage/storage_atomics.c - atomic variables of programs with threads.
  *
- * They are in a shared memory that the host gives to all threads (stdlib/host/node/atomics.js). Other
- * programs of the process have the same memory: it consists of blocks, the first word of which is
- * the number of the program that has taken it, or 0. A program looks for its block when it needs it
- * for the first time. The block has, for each variable, its value and how much of that has been
- * reported.
+ * They are in a shared memory that the host gives to all threads (stdlib/host/node/atomics.js).
+ * Other programs of the process have the same memory: it consists of blocks, the first word of
+ * which is the number of the program that has taken it, or 0. A program looks for its block when it
+ * needs it for the first time. The block has, for each variable, its value and how much of that has
+ * been reported.
  *
  * Each instance reports what no other one has reported before, and adds that to what it has
  * reported itself, in the variable's place in its own memory. So the sum of all reports is the
