@@ -99,11 +99,21 @@ static uint32_t add_fn(Writer *w, const StacksFunc *f) {
     return n;
 }
 
+/* Those of other modules are these modules' own. */
 static void find_fns(Writer *w) {
+    Map own = {0};
     w->fn_of = mem_alloc((w->s->funcs.len + 1u) * sizeof *w->fn_of);
-    for (uint32_t i = 0; i < w->s->funcs.len; i++)
-        if (w->inlined || !w->s->funcs.at[i].inlined)
-            w->fn_of[i] = add_fn(w, &w->s->funcs.at[i]);
+    for (uint32_t away = 0; away < 2; away++)
+        for (uint32_t i = 0; i < w->s->funcs.len; i++) {
+            const StacksFunc *f = &w->s->funcs.at[i];
+            if (f->away != away || (f->inlined && !w->inlined))
+                continue;
+            const uint64_t *known = away ? map_get(&own, f->name) : NULL;
+            w->fn_of[i] = known ? (uint32_t)*known : add_fn(w, f);
+            if (!away && f->fid != PROFILE_NOBODY)
+                map_put(&own, f->name, w->fn_of[i], NULL);
+        }
+    map_free(&own);
 }
 
 /* ---- events ---- */

@@ -34,6 +34,7 @@ typedef struct StacksFunc {
     uint32_t module;
     uint32_t fid;  /* PROFILE_NOBODY: it was inlined everywhere, or is none of the program's */
     bool inlined;  /* it is a part of others */
+    bool away;     /* it is of another module, whose own function has the same name */
     Str name;      /* for people; never empty */
     Str symbol;    /* as the linker knows it; never empty */
     Str file;      /* empty = unknown */

@@ -114,6 +114,7 @@ static uint32_t frames_at(const Builder *b, const ProfileFunc *f, uint32_t pc,
 static uint32_t whole_func(Builder *b, const ProfileFunc *f, Str file, uint32_t line) {
     StacksFunc func = {.fid = f->id,
                        .inlined = f->inlined,
+                       .away = f->home.module_id != 0,
                        .name = f->name,
                        .symbol = f->symbol.len ? f->symbol : f->name,
                        .file = file,

@@ -104,6 +104,7 @@ function readArcs(rows) {
   for (const row of crossings) {
     eachEntry(row, 6, ([home, caller, callee, calls, ns, open]) => {
       const time = BigInt.asIntN(64, BigInt(ns) + BigInt(open) * ended);
+      timed = timed || Boolean(ns) || Boolean(open);
       arcs.push({ home: funcId(home), caller: funcId(caller), callee: funcId(callee), calls: unsigned(calls), ns: time });
     });
   }
