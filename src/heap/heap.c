@@ -161,6 +161,7 @@ static void put_totals(const Heap *h, const Numbers *all) {
     const Report *r = h->view->report;
     Buf *out = h->out;
     uint64_t sampled = scalar_of(r, "sampled"), peak = scalar_of(r, "peak");
+    uint64_t unknown = scalar_of(r, "unknown_frees");
     buf_str(out, STR("Heap profile: "));
     put_count(out, positive(all->of[ALLOC_SPACE]), "byte");
     buf_str(out, STR(" in "));
@@ -172,6 +173,11 @@ static void put_totals(const Heap *h, const Numbers *all) {
     buf_str(out, STR(" in use at the end\n"));
     if (!all->of[ALLOC_OBJECTS])
         put_unseen(h);
+    if (unknown) {
+        buf_str(out, STR("up to "));
+        put_count(out, unknown, "object");
+        buf_str(out, STR(" fewer are in use: threads or modules have freed objects of others\n"));
+    }
     if (peak) {
         buf_str(out, STR("at most "));
         put_count(out, peak, "byte");
