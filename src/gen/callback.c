@@ -503,7 +503,7 @@ Str callback_value(Code *from, const Expr *e) {
     callback_begin(&c, from);
     WasmType type = gen_type(e->type);
     Ref value = gen_known(&c.b, e);
-    if (from->at_end && calls_at_match(e))
+    if (from->at_end && expr_calls_at_match(e))
         value = once_a_function(&c, e, value, type);
     end(&c, name.ptr, type, if_part_holds(&c, value, type));
     return name;

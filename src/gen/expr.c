@@ -264,12 +264,12 @@ Tri gen_decided(const Body *b, const Expr *e) {
         if (first == TRI_UNKNOWN)
             return first;
         if (first == tri_decisive(e->op))
-            return b->ops && calls_at_match(e->args[1]) ? TRI_UNKNOWN : first;
+            return b->ops && expr_calls_at_match(e->args[1]) ? TRI_UNKNOWN : first;
         return gen_decided(b, e->args[1]);
     }
     if (e->kind == EXPR_UNARY && e->op == OP_NOT)
         return tri_not(gen_decided(b, e->args[0]));
-    if (b->ops && calls_at_match(e))
+    if (b->ops && expr_calls_at_match(e))
         return TRI_UNKNOWN;
     if (!b->variant->probe)
         return decided_nowhere(b, e);

@@ -173,11 +173,6 @@ Ref gen_add(Body *b, const Expr *target, Op op, Ref condition);
 
 /* ---- bodies ---- */
 
-/* There is an '@static' call in it that has not been made: it is made when a monitor is attached.
- */
-bool calls_at_match(const Expr *e);
-/* A script variable whose initial value is a constant: its global starts with it. */
-bool starts_constant(const Var *v);
 /* The body does nothing but count variables up or down, of types that hold integers. */
 bool gen_only_counts(const Block *block);
 /* Such a body that runs if local `condition` is 1, as straight-line code; `negate`: if it is 0. */

@@ -143,7 +143,7 @@ void scratch_shared(Scratch *x, const Variant *v, const char *name) {
 static bool starts_with_code(const Script *s) {
     bool any = false;
     for (const Stmt *st = s->init.first; st; st = st->next)
-        any |= st->kind == STMT_DECL ? !starts_constant(st->var)
+        any |= st->kind == STMT_DECL ? !var_starts_constant(st->var)
                : st->kind == STMT_CALL
                    ? st->value->annotation <= ANN_INIT && st->value->annotation != ANN_STATIC
                    : true;

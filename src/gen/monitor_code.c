@@ -438,7 +438,7 @@ static void put_statics(Code *c, Refs *code) {
     for (uint32_t i = 0; i < plan->vars.len; i++) {
         const Var *v = plan->vars.at[i].decl;
         if (v->storage != STORAGE_SHARED || !v->init || var_starts_dynamic(v) ||
-            !calls_at_match(v->init))
+            !expr_calls_at_match(v->init))
             continue;
         WasmType type = gen_type(v->type);
         vec_push(code, hole_set(&c->b, HOLE_VAR, i * HOLE_LEAVES, type, gen_known(&c->b, v->init)));

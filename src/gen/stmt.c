@@ -88,22 +88,6 @@ static Ref gen_if(Body *b, const Stmt *s, uint32_t arm) {
     return code_if(b->module, gen_expr(b, s->arms[arm].cond), body, gen_if(b, s, arm + 1));
 }
 
-bool calls_at_match(const Expr *e) {
-    if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC && !e->known)
-        return true;
-    for (uint32_t i = 0; i < e->nargs; i++)
-        if (calls_at_match(e->args[i]))
-            return true;
-    return false;
-}
-
-bool starts_constant(const Var *v) {
-    Value value;
-    if (v->init && calls_at_match(v->init))
-        return false;
-    return !v->init || (v->type->kind <= TYPE_BOOL && fold(v->init, NULL, &value));
-}
-
 static Ref var_init(Body *b, const Var *v) {
     Refs leaves = {0};
     gen_leaves(b, v->init, &leaves);
@@ -119,7 +103,7 @@ static bool is_own_map(const Var *v) {
 
 static Ref gen_decl(Body *b, const Var *v) {
     if (v->storage == STORAGE_SCRIPT)
-        return starts_constant(v) ? NULL : var_init(b, v);
+        return var_starts_constant(v) ? NULL : var_init(b, v);
     if (v->storage != STORAGE_LOCAL || is_own_map(v))
         return NULL;
     if (v->init)

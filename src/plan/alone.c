@@ -1,6 +1,6 @@
 /*
- * plan/alone.c - what scripts have for programs of several modules only: a program that is alone
- * does without.
+ * plan/alone.c - what scripts have for programs of several modules, or with Asyncify, only: a
+ * program that is alone, or has no Asyncify, does without.
  */
 #include "plan/plan.h"
 
@@ -8,6 +8,7 @@
 typedef struct Mentions {
     bool *lives, *any;  /* by PlanVar.id */
     bool *texts, *told; /* the same of the texts that describe maps with elements, by number */
+    bool *called;       /* functions of scripts that are called by code that runs */
 } Mentions;
 
 /* The variables in an expression. `off`: nobody runs it. */
@@ -22,6 +23,8 @@ static void mention_expr(const Plan *plan, const Variant *v, const Expr *e, bool
             to->texts[e->slot - 1] |= !off;
         }
     }
+    if (e && e->fn && !off)
+        to->called[plan_fn_id(plan, v, e->fn)] = true;
     for (uint32_t i = 0; e && i < e->nargs; i++)
         mention_expr(plan, v, e->args[i], off, to);
 }
@@ -30,7 +33,7 @@ static void mention_expr(const Plan *plan, const Variant *v, const Expr *e, bool
 static void mention_first(const Plan *plan, const Variant *v, const Var *var, bool off,
                           Mentions *to) {
     mention_expr(plan, v, var->init, off, to);
-    if (var->storage == STORAGE_SCRIPT && var->init)
+    if (var->storage == STORAGE_SCRIPT && !var_starts_constant(var))
         to->lives[plan_var_id(plan, v, var)] = true;
 }
 
@@ -50,10 +53,32 @@ static void mention_block(const Plan *plan, const Variant *v, const Block *b, bo
     }
 }
 
+/* Of probes and of what scripts do at script scope. */
 static void mention_body(Plan *plan, Variant *v, Expr *predicate, const Block *body, void *ctx) {
     bool off = plan_excludes_module(plan, predicate, 0);
+    if (!v->probe && body != &plan->scripts.at[v->script]->init)
+        return;
     mention_expr(plan, v, predicate, off, ctx);
     mention_block(plan, v, body, off, ctx);
+}
+
+/* Of functions, which run if something that runs calls them. */
+static void mention_fns(Plan *plan, Mentions *to) {
+    bool *done = arena_array(&plan->arena, bool, plan->fns.len + 1), more = true;
+    while (more) {
+        more = false;
+        for (uint32_t i = 0; i < plan->fns.len; i++) {
+            if (done[i] || !to->called[i])
+                continue;
+            const PlanFn *f = &plan->fns.at[i];
+            mention_block(plan, plan->scopes.at[f->script], &f->fn->body, false, to);
+            done[i] = more = true;
+        }
+    }
+    for (uint32_t i = 0; i < plan->fns.len; i++)
+        if (!done[i])
+            mention_block(plan, plan->scopes.at[plan->fns.at[i].script], &plan->fns.at[i].fn->body,
+                          true, to);
 }
 
 /* The probe matches something only where module_id is not 0. */
@@ -77,8 +102,10 @@ void plan_find_alone(Plan *plan) {
     Mentions m = {.lives = arena_array(&plan->arena, bool, n + 1u),
                   .any = arena_array(&plan->arena, bool, n + 1u),
                   .texts = arena_array(&plan->arena, bool, ntexts + 1u),
-                  .told = arena_array(&plan->arena, bool, ntexts + 1u)};
+                  .told = arena_array(&plan->arena, bool, ntexts + 1u),
+                  .called = arena_array(&plan->arena, bool, plan->fns.len + 1u)};
     plan_each_body(plan, mention_body, &m);
+    mention_fns(plan, &m);
     for (uint32_t i = 0; i < ntexts; i++)
         m.told[i] = m.told[i] && !m.texts[i];
     plan->texts_for_modules = m.told;

@@ -366,6 +366,22 @@ static void cut_call(Cut *c, Expr **slot) {
     }
 }
 
+bool expr_calls_at_match(const Expr *e) {
+    if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC && !e->known)
+        return true;
+    for (uint32_t i = 0; i < e->nargs; i++)
+        if (expr_calls_at_match(e->args[i]))
+            return true;
+    return false;
+}
+
+bool var_starts_constant(const Var *v) {
+    Value value;
+    if (v->init && expr_calls_at_match(v->init))
+        return false;
+    return !v->init || (v->type->kind <= TYPE_BOOL && fold(v->init, NULL, &value));
+}
+
 bool var_starts_dynamic(const Var *v) {
     Value value;
     if (!v->init || (v->storage != STORAGE_UNSHARED && v->storage != STORAGE_SHARED))

@@ -444,6 +444,11 @@ bool expr_has_effect(const Expr *e);
 
 /* The initial value of an unshared or shared variable is computed at start-up, not folded. */
 bool var_starts_dynamic(const Var *v);
+/* There is an '@static' call in it that has not been made: it is made when a monitor is attached.
+ */
+bool expr_calls_at_match(const Expr *e);
+/* A script variable whose initial value is a constant: its global starts with it. */
+bool var_starts_constant(const Var *v);
 
 /* The id of an action in reports: "3_wasm:opcode:call:before". */
 void action_text(const Plan *plan, const Action *a, Buf *out);

@@ -682,9 +682,9 @@ static bool match(void *self) {
     r->p.plan->asks.values |= r->saves_frames;
     r->host = flush_host(&r->p.m, r->p.plan, options);
     r->p.plan->program.module_id = stacks_module_id(&r->p.m, r->host, options->several);
-    plan_find_alone(r->p.plan);
     r->p.plan->program.asyncify = stacks_are_asyncifys(&r->p.matcher.survey.asyncify);
     r->p.plan->program.threads = flush_has_threads(&r->p.m);
+    plan_find_alone(r->p.plan);
     r->sets_aside =
         stack_switches(r->p.plan) && stacks_are_hosts(&r->p.m, &r->p.matcher.survey.asyncify,
                                                       r->host, r->p.plan->program.module_id);
