@@ -12,7 +12,7 @@ function makeMemory() {
   return new WebAssembly.Memory({ initial: PAGES, maximum: PAGES, shared: true });
 }
 
-function isMainThread() {
+function runsInMain() {
   const { WorkerGlobalScope } = globalThis, threads = nodeModule('worker_threads');
   return threads ? threads.isMainThread : !(WorkerGlobalScope && globalThis instanceof WorkerGlobalScope);
 }
@@ -21,7 +21,7 @@ parts.atomics ??= {
   /** Makes the memory in the main thread; another one takes what that has made, or is `given`. Gives it; null if there is none. */
   begin(given = null) {
     const threads = nodeModule('worker_threads');
-    memory ??= isMainThread() ? makeMemory() : given ?? threads?.getEnvironmentData?.(ATOMICS) ?? null;
+    memory ??= runsInMain() ? makeMemory() : given ?? threads?.getEnvironmentData?.(ATOMICS) ?? null;
     if (memory) threads?.setEnvironmentData?.(ATOMICS, memory);
     return memory;
   },
