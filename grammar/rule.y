@@ -14,7 +14,7 @@
 %param {RuleParse *p}
 
 %code requires {
-#include "monitor/rule_parse.h"
+#include "monitor/read/rule_parse.h"
 }
 %code {
 #define YYLLOC_DEFAULT(current, rhs, n)                                                            \

@@ -3,7 +3,7 @@
  */
 #include "api/api.h"
 
-#include "attach/attach.h"
+#include "monitor/attach/attach.h"
 
 static void add(whammc *w, const char *path, const void *bytes, size_t size, bool library) {
     MonitorSource s = {.path = api_copy(path, strlen(path)), .size = size, .library = library};

@@ -4,7 +4,7 @@
  */
 #include "api/api_monitor.h"
 
-#include "monitor/inline.h"
+#include "monitor/read/inline.h"
 
 /* The state of describing a monitor. */
 typedef struct Describe {

@@ -4,7 +4,7 @@
 #ifndef WHAMMC_API_API_MONITOR_H
 #define WHAMMC_API_API_MONITOR_H
 
-#include "monitor/monitor.h"
+#include "monitor/read/monitor.h"
 #include "whammc/whammc.h"
 
 /* Fills *out with copies in the arena. */

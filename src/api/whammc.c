@@ -17,9 +17,9 @@
 #include "base/phase.h"
 #include "plan/counter.h"
 #include "plan/statics.h"
-#include "unit/unit.h"
+#include "monitor/make/unit.h"
 #include "report/embedded.h"
-#include "emit_monitor/emit_monitor.h"
+#include "monitor/make/emit_monitor.h"
 #include "wasm/op_text.h"
 #include "plan/make.h"
 

@@ -13,14 +13,13 @@
  *        +-----------------+--------------------------+
  *                          |
  *                       plan/    decides what runs at which site
- *                       unit/    the same for monitors, per instruction
  *                       gen/     probe bodies to code/
  *                          |
  *        +-----------------+--------------------------+
  *        |                 |                          |
- *     rewrite/          emit_monitor/              attach/    monitors into a program:
- *     scripts into      scripts into                  |          monitor/  what they request
- *     a program         a monitor                     |          eval/     interprets them meanwhile
+ *     rewrite/          monitor/make/             monitor/attach/  monitors into a program:
+ *     scripts into      scripts into                  |          monitor/read/  what they request
+ *     a program         a monitor                     |          eval/          interprets them meanwhile
  *        |                 |                          |
  *        +-----------------+--------------------------+
  *                          |
@@ -61,16 +60,16 @@
  *   8. read it back and validate it                       valid/valid.c
  *
  * Steps 3 to 8 are driven by inject/program.c. `whammc bind` does the same with monitor modules
- * instead of scripts: it reads them (monitor/monitor.c), runs them to find the sites
- * (attach/attach_match.c) and makes them part of the program (attach/freeze.c, attach/shim.c).
+ * instead of scripts: it reads them (monitor/read/monitor.c), runs them to find the sites
+ * (monitor/attach/attach_match.c) and makes them part of the program (monitor/attach/freeze.c, monitor/attach/shim.c).
  *
  * `whammc monitor` has no program. It continues after step 2 with:
  *
- *   3. one list of what happens for each instruction,     unit/unit.c, unit/unit_split.c
+ *   3. one list of what happens for each instruction,     monitor/make/unit.c, monitor/make/unit_split.c
  *      split by what is static
- *   4. lay out the monitor's memory, compile, link with   emit_monitor/emit_monitor.c,
- *      the runtime (stdlib/runtime/rows.c, site.c)        gen/monitor_code.c, gen/callback.c
- *   5. read it back as engines do                         monitor/monitor.c
+ *   4. lay out the monitor's memory, compile, link with   monitor/make/emit_monitor.c,
+ *      the runtime (stdlib/runtime/rows.c, site.c)        monitor/make/monitor_code.c, monitor/make/callback.c
+ *   5. read it back as engines do                         monitor/read/monitor.c
  */
 #include "cli/cli.h"
 #include "base/demangle.h"

@@ -7,8 +7,6 @@
 #include "gen/expr.h"
 #include "gen/template.h"
 
-#include "unit/known.h"
-
 #include <assert.h>
 #include <stdio.h>
 
@@ -249,10 +247,8 @@ Ref gen_truth(Body *b, const Expr *e) {
 
 /* A condition of a function or at script scope. */
 static Tri decided_nowhere(const Body *b, const Expr *e) {
-    static const Event none = {.kind = EVENT_BEGIN};
     Value v;
-    bool known =
-        b->ops ? known_value(none, e, &v) : e->is_static && fold(e, b->options->nowhere, &v);
+    bool known = b->ops ? b->ops->decided(e, &v) : e->is_static && fold(e, b->options->nowhere, &v);
     return known ? tri_of(v.bits) : TRI_UNKNOWN;
 }
 

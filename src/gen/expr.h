@@ -58,7 +58,8 @@ typedef struct HoleOps {
     /* The value of an expression of one node that is static: a bound name, `targets`, a built-in
      * function. */
     Ref (*known)(Body *b, const Expr *e);
-    Ref (*text)(Body *b, Str text); /* a string */
+    bool (*decided)(const Expr *e, Value *v); /* it has the same value everywhere */
+    Ref (*text)(Body *b, Str text);           /* a string */
     /* An '@static' call, or NULL: it is made here. */
     Ref (*called)(Body *b, const Expr *e);
     /* The address of a variable in memory is the value plus *offset. */

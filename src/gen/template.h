@@ -38,7 +38,7 @@ typedef enum HoleKind {
     HOLE_MEMORY, /* call the function of call n of memories (Plan.memory_calls); memid: push it */
     HOLE_WORD,   /* push the value at word n of what was recorded for the site (a vector: two words)
                   */
-    HOLE_CELL,   /* read or write cell n of a monitor (attach/promote.c) */
+    HOLE_CELL,   /* read or write cell n of a monitor (monitor/attach/promote.c) */
     HOLE_FLUSH,  /* call the function for a report that is due; n: of the function in
                     Plan.library_fns */
     HOLE_ELEMENT, /* push a leaf of a map's element: n = key * HOLE_LEAVES + leaf (Variant.keys); a

@@ -187,7 +187,7 @@ typedef struct Action {
     uint32_t number;    /* the probe number within its script */
     uint32_t sites;     /* how many matched */
     const Expr *unseen; /* what in it engines do not tell monitors, which are refused where it would
-                           happen (unit/engine_limits.h); NULL = nothing */
+                           happen (monitor/make/engine_limits.h); NULL = nothing */
 } Action;
 
 /* A probe of a script. */

@@ -5,7 +5,7 @@
  * becomes `flag = true`, and the predicate `!flag && predicate`. The result is the same in a
  * program, in a monitor, and for one of several probes at a location, all of which an engine would
  * remove. Monitors also call the engine's own function where it removes nothing else
- * (gen/monitor_code.c).
+ * (monitor/make/monitor_code.c).
  */
 #ifndef WHAMMC_PLAN_REMOVAL_H
 #define WHAMMC_PLAN_REMOVAL_H

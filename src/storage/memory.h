@@ -62,7 +62,7 @@ void memory_helpers(const MemoryOps *x, bool imported, bool *used);
 /* Adds the functions, after everything has been linked and before the layout. */
 void memory_add(MemoryOps *x, const MemoryPlaces *at);
 
-/* The same for code whose calls are imports (gen/monitor_code.h): the handle of the function that a
+/* The same for code whose calls are imports (monitor/make/monitor_code.h): the handle of the function that a
  * call stands for, after memory_add. */
 uint32_t memory_function(const MemoryOps *x, uint32_t call, const Site *site);
 

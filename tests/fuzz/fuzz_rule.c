@@ -2,7 +2,7 @@
  * tests/fuzz/fuzz_rule.c - parses any bytes as an export name: places are inside it, and what was
  * understood is printed as a name that means the same.
  */
-#include "monitor/rule.h"
+#include "monitor/read/rule.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

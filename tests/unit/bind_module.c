@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "attach/shim.h"
+#include "monitor/attach/shim.h"
 #include "wasm/emit.h"
 #include "file.h"
 #include "valid/valid.h"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "monitor/rule.h"
+#include "monitor/read/rule.h"
 
 /* A name that is understood: how it is printed, and what follows the rule. */
 typedef struct Good {

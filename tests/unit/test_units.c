@@ -6,7 +6,7 @@
 #include "cases.h"
 
 #include "lang/parse.h"
-#include "unit/unit.h"
+#include "monitor/make/unit.h"
 #include "plan/make.h"
 
 static bool run(const Case *k, Buf *out) {

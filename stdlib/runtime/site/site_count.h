@@ -1,7 +1,7 @@
 /*
  * runtime/site/site_count.h - probes of a monitor that only count, counted by segments.
  *
- * The monitor's code drives it (gen/count.c). In the predicate of its counters:
+ * The monitor's code drives it (monitor/make/count.c). In the predicate of its counters:
  *
  *     if (site_count_begin(fid, busy, traps, how)) {
  *         what is counted at the function's entry: site_count_row, site_count_sum

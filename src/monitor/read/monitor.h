@@ -1,0 +1,62 @@
+/*
+ * monitor/read/monitor.h - a monitor module: which probes it has and what they ask for, checked as
+ * far as that is possible without a program.
+ */
+#ifndef WHAMMC_MONITOR_MONITOR_H
+#define WHAMMC_MONITOR_MONITOR_H
+
+#include "monitor/read/rule.h"
+#include "wasm/module.h"
+
+/* A callback or predicate, resolved. */
+typedef struct MonitorFunc {
+    const MonitorCall *call;
+    uint32_t func; /* handle in the monitor */
+} MonitorFunc;
+
+typedef struct MonitorProbe {
+    Str name; /* of the export */
+    MonitorRule rule;
+    uint32_t func;          /* handle in the monitor */
+    MonitorFunc predicate;  /* call NULL = none */
+    MonitorFunc *callbacks; /* by index into rule.params; call NULL for other parameters */
+} MonitorProbe;
+
+typedef Vec(MonitorProbe) MonitorProbes;
+
+/* A function () -> () that `whammc bind` calls when all probes are attached: the monitor can free
+ * what it no longer needs, before its memory becomes a part of the program. Engines do not call it.
+ */
+#define MONITOR_ATTACHED "whammc:attached"
+
+/* A function () -> () that `whammc bind` calls before it asks the monitor anything: what its probes
+ * count will be counted by segments, and corrected after traps. So a monitor that has segments of
+ * its own can end them after all instructions that can trap. (With --no-coalesce it is called,
+ * too: counts must be exact then as well.) Engines do not call it. */
+#define MONITOR_COALESCED "whammc:coalesced"
+
+typedef struct Monitor {
+    WasmModule m;
+    DiagFileId file;
+    Arena arena;
+    MonitorProbes probes; /* in the order of exports */
+    /* Probes whose names only engines from 2025 know, in a monitor that has others only for engines
+     * from 2026: the same probes once more, for the other engines. */
+    MonitorProbes older;
+    int64_t exit;      /* handle of wasm:exit, -1 = none */
+    int64_t attached;  /* ... of MONITOR_ATTACHED */
+    int64_t coalesced; /* ... of MONITOR_COALESCED */
+} Monitor;
+
+/*
+ * Reads and validates a module and its export names. `bytes` are borrowed. Messages name the export
+ * and what is wrong with it: errors for what makes an engine give up (a callback that does not
+ * exist, wrong types), warnings for names that engines ignore, and for what is wrong only where an
+ * instruction occurs. False if there were errors;
+ * monitor_free is needed either way.
+ */
+bool monitor_read(Monitor *monitor, const uint8_t *bytes, size_t size, DiagFileId file,
+                  Diags *diags);
+void monitor_free(Monitor *monitor);
+
+#endif
