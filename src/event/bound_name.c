@@ -453,6 +453,7 @@ static const Type pair = {.kind = TYPE_TUPLE,
 /* Where a function is, as in function.def. */
 typedef enum FunctionPlace {
     WHERE_EVERYWHERE,
+    WHERE_YIELDS,
     WHERE_OPCODE,
     WHERE_CALL_ALT,
     WHERE_LISTED,
@@ -494,7 +495,7 @@ FunctionMonitor function_monitor(FnId id) {
 }
 
 bool function_is_everywhere(FnId id) {
-    return functions[id].where == WHERE_EVERYWHERE;
+    return functions[id].where <= WHERE_YIELDS;
 }
 
 bool function_takes_memory(FnId id, uint32_t n) {
@@ -518,8 +519,10 @@ bool event_function_lookup(Event e, Str name, Bound *out, const Type *const **pa
     for (uint32_t id = 0; id < sizeof functions / sizeof *functions; id++) {
         if (!str_is(name, functions[id].name) || !has_function(e, (FnId)id))
             continue;
-        *out = (Bound){
-            .id = (int)id, .is_static = functions[id].is_static, .reads = functions[id].reads};
+        *out = (Bound){.id = (int)id,
+                       .is_static = functions[id].is_static,
+                       .yields = functions[id].where == WHERE_YIELDS,
+                       .reads = functions[id].reads};
         *params = functions[id].params;
         *nparams = functions[id].nparams;
         *result = functions[id].result;

@@ -570,7 +570,9 @@ bool fold(const Expr *e, const Site *s, Value *out) {
     case EXPR_UNARY:
         if (!fold(e->args[0], s, out))
             return false;
-        *out = e->op == OP_NOT ? truth(!out->bits) : integer(out->kind, ~out->bits);
+        *out = e->op == OP_NOT    ? truth(!out->bits)
+               : e->op == OP_LOG2 ? integer(TYPE_U32, log2_of(out->bits))
+                                  : integer(out->kind, ~out->bits);
         return true;
     case EXPR_BINARY: return fold_binary(e, s, out);
     case EXPR_CAST: return fold_cast(e, s, out);

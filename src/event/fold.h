@@ -105,4 +105,9 @@ uint32_t app_memory(const WasmModule *m);
  * or if the address of its data is not known or no u32. */
 bool memory_value(FnId fn, const WasmModule *m, uint32_t memory, uint64_t *out);
 
+/* The number of the highest bit that is set, the logarithm rounded down; 0 of 0. */
+static inline uint32_t log2_of(uint64_t n) {
+    return n ? 63u - (uint32_t)__builtin_clzll(n) : 0;
+}
+
 #endif

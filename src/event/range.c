@@ -190,6 +190,10 @@ static Range of_choice(const RangeFacts *f, const Expr *e) {
     return first && second ? range_join(x, y) : first ? x : y;
 }
 
+static Range of_log2(Range n, const Type *t) {
+    return n.known ? range(log2_of(n.least), log2_of(n.most)) : range(0, type_bits(t) - 1u);
+}
+
 static Range of_operation(const RangeFacts *f, const Expr *e) {
     bool read = e->is_bound && (e->bound.id == FN_READ_U8 || e->bound.id == FN_READ_U16);
     switch (e->kind) {
@@ -199,7 +203,10 @@ static Range of_operation(const RangeFacts *f, const Expr *e) {
     case EXPR_CAST: return of_cast(f, e);
     case EXPR_COND: return of_choice(f, e);
     case EXPR_BINARY: return of_binary(f, e);
-    case EXPR_UNARY: return e->op == OP_NOT ? range(0, 1) : range_any_value(e->type);
+    case EXPR_UNARY:
+        return e->op == OP_NOT    ? range(0, 1)
+               : e->op == OP_LOG2 ? of_log2(range_of(f, e->args[0]), e->args[0]->type)
+                                  : range_any_value(e->type);
     case EXPR_CALL:
         return e->fn  ? range_of_call(f, e)
                : read ? range_any_value(e->type)

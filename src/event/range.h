@@ -42,10 +42,6 @@ typedef struct RangeFacts {
 /* The range of a checked expression; unknown for what is neither an integer nor a bool. */
 Range range_of(const RangeFacts *f, const Expr *e);
 
-/* What a function of the script returns that has one integer parameter, for any argument in the
- * range; unknown if the function takes long. */
-Range range_of_fn(const Fn *fn, Range argument);
-
 /* Goes through a body, for which the predicate holds (NULL = that is not known): calls `on` before
  * each assignment, `++` and `--` that control may get to. */
 typedef void OnRangeStep(void *ctx, const RangeFacts *f, Stmt *s);

@@ -6,7 +6,6 @@
 
 enum {
     MOST_STEPS = 1 << 16, /* for each body that is gone through */
-    FEW_STEPS = 1 << 12,  /* ... by itself, for each range of its argument */
     MOST_ACTIVE = 1000,   /* a bound of the C stack; bits(n) of 64 bits has 200 */
     MOST_FACTS = 100,
 };
@@ -279,13 +278,6 @@ Range range_of_call(const RangeFacts *f, const Expr *call) {
     for (uint32_t i = 0; i < call->nargs && i < fn->nparams; i++)
         if (type_is_integer(fn->params[i]->type))
             set(&in, (RangeFact){.var = fn->params[i], .range = range_of(f, call->args[i])});
-    return of_body(&in, fn);
-}
-
-Range range_of_fn(const Fn *fn, Range argument) {
-    RangeBudget budget = {.steps = FEW_STEPS};
-    RangeFacts in = {.budget = &budget};
-    set(&in, (RangeFact){.var = fn->params[0], .range = argument});
     return of_body(&in, fn);
 }
 

@@ -315,8 +315,19 @@ Ref gen_added(Body *b, const Type *t, Op op, Ref x, Ref condition) {
     return normalise(b, t, binary(b, wasm_operator(op, t), x, condition));
 }
 
+/* The number of the highest bit, from the number of zeros above it; as if bit 0 was always set. */
+static Ref gen_log2(Body *b, const Type *t, Ref x) {
+    if (type_wasm(t) != WASM_I64)
+        return binary(b, WASM_OP_I32_SUB, const_i32(b, 31),
+                      unary(b, WASM_OP_I32_CLZ, binary(b, WASM_OP_I32_OR, x, const_i32(b, 1))));
+    Ref zeros = unary(b, WASM_OP_I64_CLZ, binary(b, WASM_OP_I64_OR, x, code_i64(b->module, 1)));
+    return binary(b, WASM_OP_I32_SUB, const_i32(b, 63), unary(b, WASM_OP_I32_WRAP_I64, zeros));
+}
+
 static Ref gen_unary(Body *b, const Expr *e) {
     Ref x = gen_expr(b, e->args[0]);
+    if (e->op == OP_LOG2)
+        return gen_log2(b, e->args[0]->type, x);
     if (e->op == OP_NOT)
         return unary(b, WASM_OP_I32_EQZ, x);
     if (type_wasm(e->type) == WASM_I64)

@@ -5,7 +5,6 @@
 #include "config.h"
 #endif
 #include "base/phase.h"
-#include "event/log2.h"
 #include "gen/gen.h"
 
 #include <assert.h>
@@ -59,30 +58,9 @@ static Ref with_result(Body *b, Ref body, Ref otherwise) {
     return code_block(b->module, 0, both, 2);
 }
 
-/* of_one + the highest bit of the function's parameter, from the number of zeros above that. */
-static Ref log2_code(Scratch *x, const Fn *fn, const Log2 *log2) {
-    CodeModule *m = &x->code;
-    bool wide = type_bits(fn->params[0]->type) == 64;
-    uint64_t zeros = wide ? 63 : 31; /* above the lowest bit */
-    assert(fn->nparams == 1 && !type_is_signed(fn->params[0]->type));
-    assert(log2->of_one >= log2->less_at_zero && log2->of_one <= UINT8_MAX);
-    Ref n = code_get(m, 0, wide ? WASM_I64 : WASM_I32);
-    if (!log2->less_at_zero && wide)
-        n = code_op2(m, WASM_OP_I64_OR, n, code_i64(m, 1));
-    else if (!log2->less_at_zero)
-        n = code_op2(m, WASM_OP_I32_OR, n, code_i32(m, 1));
-    n = code_op1(m, wide ? WASM_OP_I64_CLZ : WASM_OP_I32_CLZ, n);
-    if (wide)
-        n = code_op1(m, WASM_OP_I32_WRAP_I64, n);
-    int32_t from = (int32_t)(log2->of_one + zeros);
-    n = code_op2(m, WASM_OP_I32_SUB, code_i32(m, from), n);
-    return type_bits(fn->result) == 64 ? code_op1(m, WASM_OP_I64_EXTEND_I32_U, n) : n;
-}
-
 void scratch_fn(Scratch *x, const PlanFn *f, const char *name) {
     const Fn *fn = f->fn;
     Body b = scratch_body(x, x->plan->scopes.at[f->script], 0);
-    Log2 log2;
     Vec(WasmType) params = {0};
     for (uint32_t i = 0; i < fn->nparams; i++)
         for (uint32_t k = 0; k < type_leaves(fn->params[i]->type); k++)
@@ -90,9 +68,8 @@ void scratch_fn(Scratch *x, const PlanFn *f, const char *name) {
     b.nparams = params.len;
     b.result = fn->result;
     gen_declare_locals(&b, fn->vars, fn->nvars);
-    bool is_log2 = x->options->optimise && log2_of(fn, &log2);
-    Ref body = is_log2 ? log2_code(x, fn, &log2) : gen_body(&b, &fn->body, fn->vars, fn->nvars);
-    if (!is_log2 && gen_result(fn->result) != WASM_NONE)
+    Ref body = gen_body(&b, &fn->body, fn->vars, fn->nvars);
+    if (gen_result(fn->result) != WASM_NONE)
         body = with_result(&b, body, gen_zero(&b, type_leaf(fn->result, 0)));
     scratch_add(x, &b, name, params.at, gen_result(fn->result), body);
     vec_free(&params);

@@ -140,6 +140,7 @@ typedef enum ExprKind {
 typedef enum Op {
     OP_NOT,
     OP_COMPLEMENT, /* unary ! ~ */
+    OP_LOG2,       /* log2(n), a function to scripts */
     OP_AND,
     OP_OR, /* && || */
     OP_BITOR,

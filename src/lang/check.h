@@ -116,6 +116,8 @@ const Type *check_constant_name(Check *c, Expr *e, const Type *t, const Type *wa
 
 /* ---- calls and statements ---- */
 
+/* An expression with a unary operator; `want` as for check_expr. */
+const Type *check_unary(Check *c, Expr *e, const Type *want);
 /* `bare`: the call is a statement, so @init and @exit are allowed. */
 const Type *check_call(Check *c, Expr *e);
 const Type *check_method(Check *c, Expr *e, bool bare);

@@ -120,6 +120,11 @@ const Type *check_call(Check *c, Expr *e) {
         return check_fn_call(c, e, fn);
     Callee callee = {.name = e->name};
     const Type *result = NULL;
+    if (str_is(e->name, "log2") && e->nargs == 1) { /* like an operator: of any unsigned type */
+        e->kind = EXPR_UNARY;
+        e->op = OP_LOG2;
+        return check_unary(c, e, NULL);
+    }
     if (c->scope->function && c->scope->function(c->scope->ctx, e->name, &e->bound, &callee.params,
                                                  &callee.nparams, &result)) {
         e->is_bound = true;

@@ -16,7 +16,7 @@ static const Expr *leading(const Check *c, const Expr *a, const Expr *b) {
 /* The operand from which an operation has its type; NULL if it has one of its own. */
 static const Expr *deciding(const Check *c, const Expr *e) {
     switch (e->kind) {
-    case EXPR_UNARY: return e->args[0];
+    case EXPR_UNARY: return e->op == OP_LOG2 ? NULL : e->args[0];
     case EXPR_COND: return leading(c, e->args[1], e->args[2]);
     case EXPR_BINARY:
         if (e->op == OP_AND || e->op == OP_OR || (e->op >= OP_EQ && e->op <= OP_LT))

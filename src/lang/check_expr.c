@@ -73,18 +73,32 @@ void check_condition(Check *c, Expr *e, const char *what) {
 
 /* ---- operators ---- */
 
-static const Type *check_unary(Check *c, Expr *e, const Type *want) {
-    Expr *a = e->args[0];
-    const Type *t = check_value(c, a, e->op == OP_NOT ? NULL : want);
-    e->is_static = a->is_static;
-    bool good = e->op == OP_NOT ? t->kind == TYPE_BOOL : type_is_integer(t);
-    if (good || t->kind == TYPE_ERROR)
-        return t;
+/* What a unary operator takes, or what one has to write instead. */
+static bool takes(Op op, const Type *t) {
+    return op == OP_NOT ? t->kind == TYPE_BOOL
+                        : type_is_integer(t) && (op != OP_LOG2 || !type_is_signed(t));
+}
+
+static void report_unary(Check *c, const Expr *e, const Type *t) {
+    const char *expected = e->op == OP_NOT    ? "bool"
+                           : e->op == OP_LOG2 ? "an unsigned integer"
+                                              : "an integer";
     Diag *g = check_error(c, DIAG_OPERAND_TYPE, e->span, "expected %s after '%s', found %s",
-                          e->op == OP_NOT ? "bool" : "an integer", op_text(e->op), t->text);
-    check_explain(c, g, a);
+                          expected, op_text(e->op), t->text);
+    check_explain(c, g, e->args[0]);
     if (e->op == OP_NOT && type_is_numeric(t))
         diag_hint(c->diags, g, "compare it: '== 0'; '~' complements the bits");
+    if (e->op == OP_LOG2 && type_is_integer(t))
+        diag_hint(c->diags, g, "convert it: 'as %s'", type_bits(t) == 64 ? "u64" : "u32");
+}
+
+const Type *check_unary(Check *c, Expr *e, const Type *want) {
+    const Type *t = check_value(c, e->args[0], e->op == OP_COMPLEMENT ? want : NULL);
+    e->is_static = e->args[0]->is_static;
+    if (takes(e->op, t))
+        return e->op == OP_LOG2 ? &type_scalar[TYPE_U32] : t;
+    if (t->kind != TYPE_ERROR)
+        report_unary(c, e, t);
     return &type_error;
 }
 

@@ -64,13 +64,14 @@ bool check_tell(Check *c, Str name, Span span, bool function) {
     return *at == span.start;
 }
 
+/* A built-in function whose name scripts cannot use. */
 static bool scope_has_function(const Check *c, Str name) {
     Bound bound = {0};
     const Type *const *params = NULL;
     const Type *result = NULL;
     uint32_t n = 0;
     return c->scope->function &&
-           c->scope->function(c->scope->ctx, name, &bound, &params, &n, &result);
+           c->scope->function(c->scope->ctx, name, &bound, &params, &n, &result) && !bound.yields;
 }
 
 /* ---- did you mean ---- */
@@ -139,7 +140,7 @@ bool check_suggest(Check *c, Diag *g, Str name, Near what) {
 /* ---- declaring ---- */
 
 static bool is_reserved(Str name) {
-    enum { EVERYWHERE = true, OPCODE = false, CALL_ALT = false, LISTED = false };
+    enum { EVERYWHERE = true, YIELDS = false, OPCODE = false, CALL_ALT = false, LISTED = false };
     static const struct {
         const char *name;
         bool reserved;

@@ -147,7 +147,7 @@ static void put(const Decided *d, const Expr *e, bool nested, Buf *out) {
         put_path(e, out);
         break;
     case EXPR_UNARY:
-        buf_printf(out, "%s", op_text(e->op));
+        buf_printf(out, e->op == OP_LOG2 ? "%s " : "%s", op_text(e->op));
         put(d, e->args[0], true, out);
         break;
     case EXPR_BINARY: put_binary(d, e, nested, out); break;
