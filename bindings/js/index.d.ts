@@ -405,6 +405,8 @@ export function coverage(program: Bytes, reports: string | Bytes | (string | Byt
   format?: 'text' | 'lcov' | 'cobertura' | 'html' | 'json';
   name?: string;
   locations?: Locations;
+  /** Other programs of which the reports are, too; what all have executed is shown together. */
+  modules?: (Bytes | { name: string; bytes: Bytes })[];
   /** Object files, or archives of them, whose functions the linker may have left out: these are then not executed. */
   objects?: (Bytes | { name: string; bytes: Bytes })[];
 }): Promise<{ text: string; totals: CoverageTotals; warnings: Diagnostic[] }>;

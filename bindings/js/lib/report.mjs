@@ -277,10 +277,11 @@ export async function readReport(text, { module, locations, byThread, ...options
 
 // ---- coverage ----
 
-export async function coverage(program, reports, { format = 'lcov', name = 'program.wasm', locations, objects = [], ...options } = {}) {
+export async function coverage(program, reports, { format = 'lcov', name = 'program.wasm', locations, modules = [], objects = [], ...options } = {}) {
   await init();
   const bytes = toBytes(program, 'program'), texts = (Array.isArray(reports) ? reports : [reports]).map(text => textBytes(text, 'report'));
-  const files = objects.map(object => ({ name: object.name ?? 'objects', bytes: toBytes(object.bytes ?? object, 'object') }));
+  const named = (list, otherwise, what) => list.map(one => ({ name: one.name ?? otherwise, bytes: toBytes(one.bytes ?? one, what) }));
+  const others = named(modules, 'program.wasm', 'module'), files = named(objects, 'objects', 'object');
   const kind = enumerated(COVERAGE_FORMATS, 'format', format);
   return withEngine((engine, scope) => {
     const { exports } = engine, c = exports.whammc_coverage_new(), out = scope.zeros(8), totals = scope.structure('WhammcCoverageTotals');
@@ -296,6 +297,8 @@ export async function coverage(program, reports, { format = 'lcov', name = 'prog
       if (options.source) engine.write('WhammcCoverageOptions', settings, { ctx: scope.callback(giveSource(engine, scope, options.source)) });
       if (locations) exports.whammc_coverage_locate(c, makeDebugInfo(scope, locations));
       const warnings = finish(exports.whammc_coverage_set_module(c, scope.text(name), scope.bytes(bytes), bytes.length));
+      others.forEach(other => warnings.push(...finish(
+        exports.whammc_coverage_add_module(c, scope.text(other.name), scope.bytes(other.bytes), other.bytes.length))));
       files.forEach(file => warnings.push(...finish(
         exports.whammc_coverage_include_objects(c, scope.text(file.name), scope.bytes(file.bytes), file.bytes.length))));
       texts.forEach((text, i) => warnings.push(...finish(

@@ -119,6 +119,8 @@ await testRun('coverage', async () => {
   assert.ok(asked.some(path => path.endsWith('fib.c')));
   assert.ok(JSON.parse((await whammc.coverage(app, [text, text], { ...options, format: 'json' })).text));
   await assert.rejects(whammc.coverage(app, 'nothing', options), { name: 'WhammcError' });
+  const both = await whammc.coverage(readFileSync(join(programs, 'matmul.wasm')), text, { ...options, modules: [{ name: 'fib.wasm', bytes: app }] });
+  assert.equal(both.totals.linesExecuted, lcov.totals.linesExecuted);
   assert.equal((await whammc.coverage(app, text, { ...options, objects: [{ name: 'app.o', bytes: app }] })).text, lcov.text);
   const damaged = await errorOf(() => whammc.coverage(app, text, { ...options, objects: [{ name: 'x.a', bytes: new TextEncoder().encode('!<arch>\nx') }] }));
   assert.match(damaged.message, /x\.a/);
