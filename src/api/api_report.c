@@ -22,9 +22,9 @@
 #include <assert.h>
 #include <locale.h>
 
-#define VIEW(NAME, name, tree, lines)                                                              \
+#define VIEW(NAME, number, name, from, write, traits, ending)                                      \
     static_assert((int)WHAMMC_REPORT_##NAME == VIEW_##NAME, "WhammcReportFormat is ViewFormat");
-#include "view/view.def"
+#include "view/formats.def"
 static_assert((int)WHAMMC_REPORT_BY_SITE == TOTALS_SITE &&
                   (int)WHAMMC_REPORT_BY_LINE == TOTALS_LINE &&
                   (int)WHAMMC_REPORT_BY_FUNCTION == TOTALS_FUNCTION &&
@@ -393,7 +393,7 @@ static void add_sources(WhammcReport *r, uint32_t module, ViewFormat format,
         profile_inline(p, r->modules.all.at[module].report, &program->places, &l.locator,
                        !options->mangled);
     if (options->lines)
-        profile_locate(p, &program->places, &l.locator, !view_has_lines(format));
+        profile_locate(p, &program->places, &l.locator, !view_is(format, VIEW_HAS_LINES));
     api_locator_end(&l);
 }
 
@@ -580,32 +580,28 @@ static void write_heap(WhammcReport *r, const WhammcReportOptions *options, Buf 
     profile_free(&p);
 }
 
-/* A flame graph of differences. */
-static void write_difference(WhammcReport *r, const Profile *p, const WhammcReportOptions *options,
-                             Buf *out) {
-    Profile base = {0};
+/* The tree to compare with; false after a message if there is none. */
+static bool read_base(WhammcReport *r, const WhammcReportOptions *options, Profile *base) {
     WhammcReport *old = options->base;
-    if (api_read_profile(old, true, VIEW_TABLE, options, &base) && weigh(old, options, &base))
-        view_svg(p, &base, title_of(r, options), out);
+    bool ok = api_read_profile(old, true, VIEW_TABLE, options, base) && weigh(old, options, base);
     if (old->diags.errors)
         diag(&r->diags, DIAG_NO_PROFILE, NO_SPAN, "%s: there is no call tree in it", old->name);
-    profile_free(&base);
+    return ok;
 }
 
 static void write_view(WhammcReport *r, ViewFormat format, const WhammcReportOptions *options,
-                       Buf *out) {
-    Profile p = {0};
-    Str title = title_of(r, options);
+                       void (*write)(const ProfileView *v, Buf *out), Buf *out) {
+    Profile p = {0}, base = {0};
+    bool compares = options->base && view_is(format, VIEW_COMPARES);
+    ProfileView view = {.p = &p,
+                        .base = compares ? &base : NULL,
+                        .top = options->top,
+                        .title = title_of(r, options)};
     if (api_read_profile(r, view_needs_tree(format), format, options, &p) &&
-        weigh(r, options, &p)) {
-        if (format == VIEW_SVG && options->base)
-            write_difference(r, &p, options, out);
-        else if (format == VIEW_PERFETTO)
-            stacks_perfetto(&p, title, out);
-        else
-            view_format(format, &p, options->top, title, out);
-    }
+        weigh(r, options, &p) && (!compares || read_base(r, options, &base)))
+        write(&view, out);
     profile_free(&p);
+    profile_free(&base);
 }
 
 typedef Vec(StacksLabel) Labels;
@@ -661,10 +657,10 @@ static bool read_stacks(WhammcReport *r, uint32_t module, const StacksParts *par
     return ok;
 }
 
-/* Those of all modules. Callgrind's format knows no threads: each is like a module there. */
+/* Those of all modules. In formats without threads each of these is like a module. */
 static bool read_all_stacks(WhammcReport *r, ViewFormat format, const WhammcReportOptions *options,
                             const Labels *labels, Stacks *s, StacksProblem *why) {
-    bool any = false, by_part = format == VIEW_CALLGRIND;
+    bool any = false, by_part = view_is(format, VIEW_SPLITS);
     for (uint32_t i = 0; i < r->modules.all.len; i++) {
         const ModuleReport *one = &r->modules.all.at[i];
         StacksParts parts = {0};
@@ -682,10 +678,11 @@ static bool read_all_stacks(WhammcReport *r, ViewFormat format, const WhammcRepo
 }
 
 static void write_stacks(WhammcReport *r, ViewFormat format, const WhammcReportOptions *options,
-                         Buf *out) {
+                         void (*write)(const Stacks *s, Buf *out), Buf *out) {
     if (!has_sources(r, format, options))
         return;
-    Stacks s = {.program = title_of(r, options), .time = options->time};
+    Stacks s = {
+        .program = title_of(r, options), .time = options->time, .inlined = options->inlined};
     Labels labels = {0};
     StacksProblem why = {0};
     labels_of(options, &labels);
@@ -694,7 +691,7 @@ static void write_stacks(WhammcReport *r, ViewFormat format, const WhammcReportO
         for (uint32_t v = 0; options->value && v < s.values.len; v++)
             if (str_is(s.values.at[v].name, options->value))
                 s.shown = v;
-        stacks_write(format, &s, options->inlined, out);
+        write(&s, out);
     } else {
         explain_no_stacks(r, why.text, why.variable);
     }
@@ -750,35 +747,67 @@ static void write_rows(const WhammcReport *r, WriteForm form, bool lines, Buf *o
     write_report(r->report, form, lines, out);
 }
 
+static void write_csv(WhammcReport *r, const WhammcReportOptions *options, Buf *out) {
+    write_rows(r, WRITE_CSV, options->lines, out);
+}
+
+static void write_csv_quoted(WhammcReport *r, const WhammcReportOptions *options, Buf *out) {
+    write_rows(r, WRITE_CSV_RFC4180, options->lines, out);
+}
+
+static void write_json(WhammcReport *r, const WhammcReportOptions *options, Buf *out) {
+    write_rows(r, WRITE_JSON, options->lines, out);
+}
+
+/* Tables, or their differences from those of the base. */
+static void write_table(WhammcReport *r, const WhammcReportOptions *options, Buf *out) {
+    if (!options->base) {
+        write_tables(r, options, out);
+        return;
+    }
+    compare_reports(options->base, r, options, out);
+    api_forget_messages(r); /* without calls, a report may have other numbers */
+    api_forget_messages(options->base);
+}
+
+/* How a format is written: one of them is set, according to its source. */
+typedef struct FormatWriter {
+    void (*report)(WhammcReport *r, const WhammcReportOptions *options, Buf *out);
+    void (*profile)(const ProfileView *v, Buf *out);
+    void (*stacks)(const Stacks *s, Buf *out);
+} FormatWriter;
+
+/* A row without a function does not compile: neither NULL nor nothing has an address. */
+#define WRITER_OF_ROWS(write)   .report = &write
+#define WRITER_OF_CALLS(write)  .profile = &write
+#define WRITER_OF_TREE(write)   .profile = &write
+#define WRITER_OF_STACKS(write) .stacks = &write
+#define WRITER_OF_HEAP(write)   .report = &write
+
+static const FormatWriter writers[] = {
+#define VIEW(NAME, number, name, from, write, traits, ending)                                      \
+    [VIEW_##NAME] = {WRITER_OF_##from(write)},
+#include "view/formats.def"
+};
+
 static void write_format(WhammcReport *r, WhammcReportFormat format,
                          const WhammcReportOptions *options, Buf *out) {
-    bool lines = options->lines;
+    ViewFormat view = (ViewFormat)format;
+    assert(view < sizeof writers / sizeof *writers);
+    const FormatWriter *w = &writers[view];
     api_forget_messages(r);
     locale_t before = api_enter(r);
     api_prepare(r);
-    if (format <= WHAMMC_REPORT_JSON && !locate(r, options)) {
+    if (view_source(view) == VIEW_OF_ROWS && !locate(r, options)) {
         api_leave(before);
         return;
     }
-    switch (format) {
-    case WHAMMC_REPORT_TABLE:
-        if (options->base) {
-            compare_reports(options->base, r, options, out);
-            api_forget_messages(r); /* without calls, a report may have other numbers */
-            api_forget_messages(options->base);
-        } else {
-            write_tables(r, options, out);
-        }
-        break;
-    case WHAMMC_REPORT_CSV: write_rows(r, WRITE_CSV, lines, out); break;
-    case WHAMMC_REPORT_CSV_RFC4180: write_rows(r, WRITE_CSV_RFC4180, lines, out); break;
-    case WHAMMC_REPORT_JSON: write_rows(r, WRITE_JSON, lines, out); break;
-    case WHAMMC_REPORT_PPROF:
-    case WHAMMC_REPORT_FIREFOX:
-    case WHAMMC_REPORT_CALLGRIND: write_stacks(r, (ViewFormat)format, options, out); break;
-    case WHAMMC_REPORT_HEAP: write_heap(r, options, out); break;
-    default: write_view(r, (ViewFormat)format, options, out); break;
-    }
+    if (w->report)
+        w->report(r, options, out);
+    else if (w->profile)
+        write_view(r, view, options, w->profile, out);
+    else
+        write_stacks(r, view, options, w->stacks, out);
     api_check_programs(r);
     api_leave(before);
 }

@@ -10,17 +10,8 @@
 #include "view/view.h"
 #include "whammc/coverage.h"
 
-/* ---- formats of reports and profiles ---- */
+/* ---- labels of profiles ---- */
 
-/* The names in options; view_named converts them. */
-#define VIEW_FORMATS                                                                               \
-    "table|csv|csv-rfc4180|json|flat|gprof|dot|folded|collapsed|svg|speedscope|cpuprofile|"        \
-    "perfetto|pprof|firefox|callgrind|heap"
-
-/* The format by the extension of an output file: ".pb.gz" is pprof's. Otherwise unchanged. */
-void view_of_output(const char *out, ViewFormat *format);
-
-/* Labels of profiles. */
 enum { OPTION_LABEL = 1046 };
 #define LABEL_OPTION                                                                               \
     {                                                                                              \

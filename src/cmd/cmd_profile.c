@@ -48,6 +48,13 @@ enum {
 
 enum { SAMPLE_MAX = 1000000 };
 
+/* Their names, each after a '|'. */
+static const char format_names[] =
+#define VIEW(NAME, number, name, from, write, traits, ending) "|" name
+#define ALIAS(NAME, name)                                     "|" name
+#include "view/formats.def"
+    ;
+
 static const Option options[] = {
     {STYLE, "style", "sample|tree|arcs",
      "sample which functions are active, which is cheapest and hardly distorts; or measure each "
@@ -61,7 +68,7 @@ static const Option options[] = {
      "the engine, which needs Node 22; or the program itself; default: engine in Node, else "
      "thread"},
     {COUNTS, "counts", NULL, "with --style=sample: count the calls of each function, too"},
-    {FORMAT, "format", VIEW_FORMATS,
+    {FORMAT, "format", format_names + 1,
      "table: show a flat profile and, unless --style=arcs, write a flame graph; others: write only "
      "the report in this format; default: table"},
     {'o', "output", "OUT",
@@ -368,7 +375,7 @@ static bool is_free(const char *path, const Unasked *u) {
 static bool make(const Profiling *p, WhammcReport *report, ViewFormat format, bool memory,
                  Buf *out) {
     const Settings *s = p->settings;
-    bool plain = format >= VIEW_CSV && format <= VIEW_JSON;
+    bool plain = format != VIEW_TABLE && view_source(format) == VIEW_OF_ROWS;
     WhammcReportFormat table = memory ? WHAMMC_REPORT_HEAP : WHAMMC_REPORT_FLAT;
     WhammcReportOptions look = {.top = s->top,
                                 .title = p->title,
@@ -737,8 +744,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
 /* The style if none is given: tree where an option or the format needs measured calls. */
 static Style default_style(const Settings *s, bool is_command) {
     bool samples = *s->interval || s->sampler_given || s->counts;
-    bool shows_pairs =
-        s->format == VIEW_GPROF || s->format == VIEW_DOT || s->format == VIEW_CALLGRIND;
+    bool shows_pairs = view_is(s->format, VIEW_HAS_PAIRS);
     bool measures = s->counts_only || s->auto_exclude || s->no_calibrate || s->clock_given ||
                     s->guest || *s->sample || s->max_depth || s->heap.on;
     bool others = is_command || shows_pairs; /* unless samples are asked for */
@@ -747,7 +753,7 @@ static Style default_style(const Settings *s, bool is_command) {
 
 /* Whether the options and operands go together: STATUS_OK, or another status after a message. */
 static int check(const Cli *cli, const Settings *s) {
-    if (s->format == VIEW_PPROF && s->out && cli_check_bytes(cli, s->out) != STATUS_OK)
+    if (view_is(s->format, VIEW_IS_BINARY) && s->out && cli_check_bytes(cli, s->out) != STATUS_OK)
         return STATUS_USAGE;
     if (s->style == STYLE_ARCS && view_needs_tree(s->format))
         return cli_usage(cli, "that format shows a call tree: it needs --style=tree");

@@ -23,8 +23,15 @@ enum {
     SUGGEST
 };
 
+/* Their names, each after a '|': of the report, and of coverage. */
+static const char format_names[] =
+#define VIEW(NAME, number, name, from, write, traits, ending) "|" name
+#define ALIAS(NAME, name)                                     "|" name
+#include "view/formats.def"
+    "|lcov|cobertura|html|text";
+
 static const Option options[] = {
-    {FORMAT, "format", VIEW_FORMATS "|lcov|cobertura|html|text",
+    {FORMAT, "format", format_names + 1,
      "show tables (the default), or write the report in another format; from its "
      "calls: a flat profile, the same with a call graph as gprof prints them, or a "
      "graph for Graphviz; from its call tree: folded stacks, a flame graph, or a file "
@@ -351,7 +358,7 @@ static int check(const Cli *cli, const Settings *s) {
     if (cli_check_stdin(cli, (const char *const *)cli->operands, cli->noperands,
                         is_stdin(&s->modules)) != STATUS_OK)
         return STATUS_USAGE;
-    if (s->diff && s->format != VIEW_TABLE && s->format != VIEW_SVG)
+    if (s->diff && !view_is(s->format, VIEW_COMPARES))
         return cli_usage(cli,
                          "--diff shows tables, or with --format=svg a flame graph; for pprof give "
                          "both profiles to `go tool pprof -diff_base=OLD NEW`");
@@ -370,9 +377,10 @@ static int check(const Cli *cli, const Settings *s) {
                          s->debug.file);
     if (!s->modules.len && s->debug.maps.len)
         return cli_usage(cli, "--path-map needs --module=APP, the program with the paths");
-    if (s->format == VIEW_PPROF && cli_check_bytes(cli, s->out ? s->out : "-") != STATUS_OK)
+    if (view_is(s->format, VIEW_IS_BINARY) &&
+        cli_check_bytes(cli, s->out ? s->out : "-") != STATUS_OK)
         return STATUS_USAGE;
-    if (s->variables.len && s->format <= VIEW_JSON && !s->suggest)
+    if (s->variables.len && view_source(s->format) == VIEW_OF_ROWS && !s->suggest)
         return cli_usage(cli,
                          "--variable=%s is for profiles and pictures: tables, CSV and JSON have "
                          "all variables",

@@ -32,13 +32,6 @@ bool look_asks_lines(const Look *look) {
     return look->lines || look->by == WHAMMC_REPORT_BY_LINE || look->by == WHAMMC_REPORT_BY_FILE;
 }
 
-void view_of_output(const char *out, ViewFormat *format) {
-    static const char pprof[] = ".pb.gz";
-    size_t len = out ? strlen(out) : 0, end = sizeof pprof - 1;
-    if (len > end && strcmp(out + len - end, pprof) == 0)
-        *format = VIEW_PPROF;
-}
-
 bool label_option(const Cli *cli, Words *labels, const char *value) {
     const char *equals = strchr(value, '=');
     if (equals && equals != value) {

@@ -392,8 +392,8 @@ static void put_lines(const Writer *w, Buf *out) {
     free(known.fns);
 }
 
-void stacks_callgrind(const Stacks *s, bool inlined, Buf *out) {
-    Writer w = {.s = s, .inlined = inlined, .addresses = stacks_have_addresses(s)};
+void stacks_callgrind(const Stacks *s, Buf *out) {
+    Writer w = {.s = s, .inlined = s->inlined, .addresses = stacks_have_addresses(s)};
     find_fns(&w);
     find_events(&w);
     add_up(&w);

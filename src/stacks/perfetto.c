@@ -82,15 +82,15 @@ static void put_tracks(const Profile *p, Buf *out) {
     free(begins);
 }
 
-void stacks_perfetto(const Profile *p, Str title, Buf *out) {
+void stacks_perfetto(const ProfileView *v, Buf *out) {
     buf_str(out, STR("{\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"program\":"));
-    escape_json_string(out, title);
+    escape_json_string(out, v->title);
     buf_str(out, STR(",\"note\":\"Totals of calling contexts: slices are as long as their calls "
                      "together. When calls were made is not known.\"},\n"
                      "\"traceEvents\":[\n"
                      "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":"));
-    escape_json_string(out, title);
+    escape_json_string(out, v->title);
     buf_str(out, STR("}}"));
-    put_tracks(p, out);
+    put_tracks(v->p, out);
     buf_str(out, STR("]}\n"));
 }

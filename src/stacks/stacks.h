@@ -88,6 +88,7 @@ typedef struct Stacks {
     Vec(Str) threads;               /* their numbers; none = all of them are together */
     Str program;                    /* what all are together; empty = unknown */
     bool located;                   /* there was something that knows source locations */
+    bool inlined;                   /* inlined functions are shown, where a format can choose */
     int64_t time, duration, period; /* nanoseconds since 1970, nanoseconds; 0 = unknown */
     Arena arena;
 } Stacks;

@@ -14,14 +14,10 @@ void stacks_pprof(const Stacks *s, Buf *out);
 
 /* For the profiler of Firefox. */
 void stacks_firefox(const Stacks *s, Buf *out);
-/* For KCachegrind and callgrind_annotate; `inlined`: with inlined functions as functions of their
- * own. */
-void stacks_callgrind(const Stacks *s, bool inlined, Buf *out);
+/* For KCachegrind and callgrind_annotate. */
+void stacks_callgrind(const Stacks *s, Buf *out);
 /* For Perfetto, and all that reads Chrome's trace events: one slice for each node of a call tree,
  * as long as its total. */
-void stacks_perfetto(const Profile *p, Str title, Buf *out);
-
-/* One of those above that are of stacks. */
-void stacks_write(ViewFormat format, const Stacks *s, bool inlined, Buf *out);
+void stacks_perfetto(const ProfileView *v, Buf *out);
 
 #endif

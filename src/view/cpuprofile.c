@@ -29,7 +29,8 @@ static uint64_t microseconds(const Profile *p, uint64_t weight) {
     return p->timed ? weight / 1000 : weight;
 }
 
-void view_cpuprofile(const Profile *p, Buf *out) {
+void view_cpuprofile(const ProfileView *v, Buf *out) {
+    const Profile *p = v->p;
     buf_str(out, STR("{\"nodes\":[\n{\"id\":1,"));
     put_frame(STR("(root)"), STR(""), 0, out);
     buf_str(out, STR(",\"hitCount\":0"));

@@ -64,7 +64,9 @@ static bool is_shown(const Graph *g, uint32_t f, uint32_t top) {
     return !top || g->funcs[f].index <= top;
 }
 
-void view_dot(const Profile *p, uint32_t top, Buf *out) {
+void view_dot(const ProfileView *v, Buf *out) {
+    const Profile *p = v->p;
+    uint32_t top = v->top;
     Graph g;
     graph_make(&g, p);
     double whole = p->timed ? (double)g.self : (double)g.calls;

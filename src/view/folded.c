@@ -15,7 +15,8 @@ static void put_name(Str name, Buf *out) {
             out->data[at] = ':';
 }
 
-void view_folded(const Profile *p, Buf *out) {
+void view_folded(const ProfileView *v, Buf *out) {
+    const Profile *p = v->p;
     Buf path = {0};
     Vec(size_t) starts = {0}; /* where in the path each level's name begins */
     for (uint32_t i = 0; i < p->nodes.len;) {

@@ -316,17 +316,17 @@ static void call_graph(const Graph *g, uint32_t top, Buf *out) {
     put_rest(g, top, out);
 }
 
-void view_flat(const Profile *p, uint32_t top, Buf *out) {
+void view_flat(const ProfileView *v, Buf *out) {
     Graph g;
-    graph_make(&g, p);
-    flat_profile(&g, top, out);
+    graph_make(&g, v->p);
+    flat_profile(&g, v->top, out);
     graph_free(&g);
 }
 
-void view_gprof(const Profile *p, uint32_t top, Buf *out) {
+void view_gprof(const ProfileView *v, Buf *out) {
     Graph g;
-    graph_make(&g, p);
-    flat_profile(&g, top, out);
-    call_graph(&g, top, out);
+    graph_make(&g, v->p);
+    flat_profile(&g, v->top, out);
+    call_graph(&g, v->top, out);
     graph_free(&g);
 }

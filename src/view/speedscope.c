@@ -59,10 +59,11 @@ static void put_threads(const Profile *p, Buf *out) {
     }
 }
 
-void view_speedscope(const Profile *p, Str title, Buf *out) {
+void view_speedscope(const ProfileView *v, Buf *out) {
+    const Profile *p = v->p;
     buf_str(out, STR("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
                      "\"exporter\":\"whammc\",\n\"name\":"));
-    escape_json_string(out, title);
+    escape_json_string(out, v->title);
     buf_str(out, STR(",\n\"shared\":{\"frames\":["));
     for (uint32_t i = 0; i < p->funcs.len; i++) {
         buf_str(out, i ? STR(",\n{\"name\":") : STR("\n{\"name\":"));
@@ -74,6 +75,6 @@ void view_speedscope(const Profile *p, Str title, Buf *out) {
     if (p->by_thread)
         put_threads(p, out);
     else
-        put_profile(p, title, 0, p->nodes.len, out);
+        put_profile(p, v->title, 0, p->nodes.len, out);
     buf_str(out, STR("]}\n"));
 }

@@ -184,13 +184,13 @@ static void put_head(const Picture *s, Str title, uint32_t height) {
                      "<text id=\"matched\" x=\"99%\" y=\"38\" text-anchor=\"end\"></text>\n"));
 }
 
-void view_svg(const Profile *p, const Profile *base, Str title, Buf *out) {
-    Picture s = {.p = p, .out = out};
-    uint64_t *before = base ? weights_before(p, base) : NULL;
+void view_svg(const ProfileView *v, Buf *out) {
+    Picture s = {.p = v->p, .out = out};
+    uint64_t *before = v->base ? weights_before(v->p, v->base) : NULL;
     s.before = before;
-    s.most = before ? most_change(p, before) : 0;
+    s.most = before ? most_change(v->p, before) : 0;
     s.levels = walk(&s, false);
-    put_head(&s, title, HEAD + s.levels * FRAME + FOOT);
+    put_head(&s, v->title, HEAD + s.levels * FRAME + FOOT);
     buf_str(out, STR("<svg id=\"frames\" width=\"100%\" height=\"100%\">\n"));
     walk(&s, true);
     buf_str(out, STR("</svg>\n"));

@@ -10,9 +10,9 @@ bool view_named(const char *name, ViewFormat *format) {
         ViewFormat format;
         const char *name;
     } names[] = {
-#define VIEW(NAME, name, tree, lines) {VIEW_##NAME, name},
-#define ALIAS(NAME, name)             {VIEW_##NAME, name},
-#include "view/view.def"
+#define VIEW(NAME, number, name, from, write, traits, ending) {VIEW_##NAME, name},
+#define ALIAS(NAME, name)                                     {VIEW_##NAME, name},
+#include "view/formats.def"
     };
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i].name, name) == 0) {
@@ -23,29 +23,33 @@ bool view_named(const char *name, ViewFormat *format) {
 }
 
 static const struct {
-    bool tree, lines;
+    ViewSource source;
+    unsigned traits;
+    const char *ending;
 } formats[] = {
-#define VIEW(NAME, name, tree, lines) {tree, lines},
-#include "view/view.def"
+#define VIEW(NAME, number, name, from, write, traits, ending)                                      \
+    [VIEW_##NAME] = {VIEW_OF_##from, traits, ending},
+#include "view/formats.def"
 };
 
+ViewSource view_source(ViewFormat format) {
+    return formats[format].source;
+}
+
+bool view_is(ViewFormat format, ViewTrait trait) {
+    return formats[format].traits & trait;
+}
+
 bool view_needs_tree(ViewFormat format) {
-    return formats[format].tree;
+    return view_source(format) == VIEW_OF_TREE || view_source(format) == VIEW_OF_HEAP;
 }
 
-bool view_has_lines(ViewFormat format) {
-    return formats[format].lines;
-}
-
-void view_format(ViewFormat format, const Profile *p, uint32_t top, Str title, Buf *out) {
-    switch (format) {
-    case VIEW_GPROF: view_gprof(p, top, out); break;
-    case VIEW_DOT: view_dot(p, top, out); break;
-    case VIEW_FOLDED: view_folded(p, out); break;
-    case VIEW_SVG: view_svg(p, NULL, title, out); break;
-    case VIEW_SPEEDSCOPE: view_speedscope(p, title, out); break;
-    case VIEW_CPUPROFILE: view_cpuprofile(p, out); break;
-    default: view_flat(p, top, out); break;
+void view_of_output(const char *path, ViewFormat *format) {
+    size_t len = path ? strlen(path) : 0;
+    for (ViewFormat f = 0; f < sizeof formats / sizeof *formats; f++) {
+        size_t n = strlen(formats[f].ending);
+        if (view_is(f, VIEW_IS_BINARY) && len > n && strcmp(path + len - n, formats[f].ending) == 0)
+            *format = f;
     }
 }
 

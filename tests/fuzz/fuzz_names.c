@@ -152,26 +152,28 @@ static void show(const Report *r, const Places *p, Str title, bool demangled) {
     ProfileVariables any = {0};
     if (profile_read_arcs(&arcs, r, any)) {
         profile_name(&arcs, r, p, NULL, demangled);
-        view_flat(&arcs, 0, &out);
-        view_gprof(&arcs, 0, &out);
+        const ProfileView v = {.p = &arcs};
+        view_flat(&v, &out);
+        view_gprof(&v, &out);
         check_text(&out);
         out.len = 0;
-        view_dot(&arcs, 0, &out);
+        view_dot(&v, &out);
         check_json(&out); /* the strings of the two are alike */
         out.len = 0;
     }
     if (profile_read_tree(&tree, r, any)) {
         profile_name(&tree, r, p, NULL, demangled);
-        view_folded(&tree, &out);
+        const ProfileView v = {.p = &tree, .base = &tree, .title = title};
+        view_folded(&v, &out);
         check_text(&out);
         out.len = 0;
-        view_svg(&tree, &tree, title, &out);
+        view_svg(&v, &out);
         check_xml(&out);
         out.len = 0;
-        view_speedscope(&tree, title, &out);
+        view_speedscope(&v, &out);
         check_json(&out);
         out.len = 0;
-        view_cpuprofile(&tree, &out);
+        view_cpuprofile(&v, &out);
         check_json(&out);
     }
     profile_free(&arcs);
