@@ -11,12 +11,10 @@
 
 #include <assert.h>
 
-static_assert((int)WHAMMC_COVERAGE_TEXT == COVERAGE_TEXT &&
-                  (int)WHAMMC_COVERAGE_LCOV == COVERAGE_LCOV &&
-                  (int)WHAMMC_COVERAGE_COBERTURA == COVERAGE_COBERTURA &&
-                  (int)WHAMMC_COVERAGE_HTML == COVERAGE_HTML &&
-                  (int)WHAMMC_COVERAGE_JSON == COVERAGE_JSON,
-              "WhammcCoverageFormat is CoverageFormat");
+#define COVERAGE(NAME, name, write, ending)                                                        \
+    static_assert((int)WHAMMC_COVERAGE_##NAME == COVERAGE_##NAME,                                  \
+                  "WhammcCoverageFormat is CoverageFormat");
+#include "view/formats.def"
 
 /* A program, as it was before it was instrumented. */
 typedef struct CoverageProgram {
@@ -264,16 +262,22 @@ static Str folder_of(const char *path) {
     return (Str){path, slash ? (uint32_t)(slash + 1 - path) : 0};
 }
 
+/* By format. A row without a function does not compile: neither NULL nor nothing has an address. */
+static void (*const writers[])(const CoverageView *v, Buf *out) = {
+#define COVERAGE(NAME, name, write, ending) [COVERAGE_##NAME] = &write,
+#include "view/formats.def"
+};
+
 static void put(const WhammcCoverage *c, const Coverage *made, CoverageFormat format,
                 const WhammcCoverageOptions *options, Buf *out) {
     const char *title = options->title ? options->title : c->programs.at[0]->name;
-    switch (format) {
-    case COVERAGE_TEXT: coverage_text(made, options->width, out); break;
-    case COVERAGE_LCOV: coverage_lcov(made, str_of(options->title), out); break;
-    case COVERAGE_COBERTURA: coverage_cobertura(made, options->time, out); break;
-    case COVERAGE_HTML: coverage_html(made, str_of(title), out); break;
-    case COVERAGE_JSON: coverage_json(made, out); break;
-    }
+    const CoverageView view = {.c = made,
+                               .title = str_of(title),
+                               .test = str_of(options->title),
+                               .width = options->width,
+                               .time = options->time};
+    assert(format < sizeof writers / sizeof *writers);
+    writers[format](&view, out);
 }
 
 /* Warns about what is missing of a program. */

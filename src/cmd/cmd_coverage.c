@@ -23,8 +23,14 @@ enum {
     MODULE,
 };
 
+/* Their names, each after a '|'. */
+static const char format_names[] =
+#define COVERAGE(NAME, name, write, ending) "|" name
+#include "view/formats.def"
+    ;
+
 static const Option options[] = {
-    {FORMAT, "format", "text|lcov|cobertura|html|json",
+    {FORMAT, "format", format_names + 1,
      "a table of files, an lcov tracefile, Cobertura's XML, a page with the sources, "
      "or all numbers; default: by the extension of OUT (.info, .xml, .html, .json), "
      "otherwise text"},
@@ -254,10 +260,10 @@ static WhammcCoverageFormat format_of(const char *out) {
     static const struct {
         const char *suffix;
         WhammcCoverageFormat format;
-    } suffixes[] = {{".info", WHAMMC_COVERAGE_LCOV},
-                    {".xml", WHAMMC_COVERAGE_COBERTURA},
-                    {".html", WHAMMC_COVERAGE_HTML},
-                    {".json", WHAMMC_COVERAGE_JSON}};
+    } suffixes[] = {
+#define COVERAGE(NAME, name, write, ending) {ending, WHAMMC_COVERAGE_##NAME},
+#include "view/formats.def"
+    };
     const char *dot = out ? strrchr(file_base(out), '.') : NULL;
     for (size_t i = 0; dot && i < sizeof suffixes / sizeof *suffixes; i++)
         if (strcmp(dot, suffixes[i].suffix) == 0)

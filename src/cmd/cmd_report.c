@@ -27,8 +27,13 @@ enum {
 static const char format_names[] =
 #define VIEW(NAME, number, name, from, write, traits, ending) "|" name
 #define ALIAS(NAME, name)                                     "|" name
+#define COVERAGE(NAME, name, write, ending)                   "|" name
+#define COVERAGE_TABLE(NAME, name, write, ending)
+#define COVERAGE_ONLY(NAME, name, write, ending)
 #include "view/formats.def"
-    "|lcov|cobertura|html|text";
+#define COVERAGE_TABLE(NAME, name, write, ending) "|" name
+#include "view/formats.def"
+    ;
 
 static const Option options[] = {
     {FORMAT, "format", format_names + 1,
@@ -101,7 +106,8 @@ typedef struct Settings {
     Words objects; /* for coverage */
     bool format_given;
     ViewFormat format; /* as of WhammcReportFormat */
-    uint32_t coverage; /* 0, or which of its formats, from 1 */
+    bool coverage;     /* instead, in coverage_format */
+    WhammcCoverageFormat coverage_format;
     uint32_t top, flush;
     bool top_given, no_demangle, suggest;
     Look look;
@@ -255,14 +261,19 @@ static int report(const Cli *cli, Settings *s) {
 
 /* The formats of reports, and those of coverage. */
 static void set_format(Settings *s, const char *name) {
-    static const char *const coverage[] = {"lcov", "cobertura", "html", "text"};
+    static const struct {
+        const char *name;
+        WhammcCoverageFormat format;
+    } of_coverage[] = {
+#define COVERAGE(NAME, name, write, ending) {name, WHAMMC_COVERAGE_##NAME},
+#include "view/formats.def"
+    };
     s->format_given = true;
-    s->coverage = 0;
     s->format = VIEW_TABLE;
-    if (view_named(name, &s->format))
-        return;
-    while (strcmp(coverage[s->coverage++], name) != 0)
-        ;
+    s->coverage = !view_named(name, &s->format);
+    for (uint32_t i = 0; s->coverage && i < sizeof of_coverage / sizeof *of_coverage; i++)
+        if (strcmp(of_coverage[i].name, name) == 0)
+            s->coverage_format = of_coverage[i].format;
 }
 
 /* False: wrong usage, which was said. */
@@ -302,11 +313,9 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
 
 /* Coverage of one or more reports. */
 static int show_coverage(const Cli *cli, Settings *s) {
-    static const WhammcCoverageFormat formats[] = {WHAMMC_COVERAGE_LCOV, WHAMMC_COVERAGE_COBERTURA,
-                                                   WHAMMC_COVERAGE_HTML, WHAMMC_COVERAGE_TEXT};
     CoverageRequest q = {.out = s->out,
                          .names = s->names,
-                         .format = formats[s->coverage - 1],
+                         .format = s->coverage_format,
                          .no_demangle = s->no_demangle,
                          .objects = s->objects,
                          .debug = s->debug};

@@ -6,26 +6,30 @@
 
 #include "coverage/coverage.h"
 
+/* Those of formats.def. */
 typedef enum CoverageFormat {
-    COVERAGE_TEXT,
-    COVERAGE_LCOV,
-    COVERAGE_COBERTURA,
-    COVERAGE_HTML,
-    COVERAGE_JSON,
+#define COVERAGE(NAME, name, write, ending) COVERAGE_##NAME,
+#include "view/formats.def"
 } CoverageFormat;
 
-/* A table with the coverage and the lines not executed of each file; `width` in columns, 0 =
- * unlimited. */
-void coverage_text(const Coverage *c, uint32_t width, Buf *out);
+/* What is shown, and how. */
+typedef struct CoverageView {
+    const Coverage *c;
+    Str title, test; /* of a page; of a tracefile, which may be empty */
+    uint32_t width;  /* of a table, in columns; 0 = unlimited */
+    uint64_t time;   /* for Cobertura: in seconds since 1970 */
+} CoverageView;
+
+/* A table with the coverage and the lines not executed of each file. */
+void coverage_text(const CoverageView *v, Buf *out);
 /* A tracefile, as geninfo(1) of lcov describes it. */
-void coverage_lcov(const Coverage *c, Str test, Buf *out);
-/* Cobertura's XML (coverage-04.dtd); paths are relative to the folder that all files are in. `time`
- * is in seconds since 1970. */
-void coverage_cobertura(const Coverage *c, uint64_t time, Buf *out);
+void coverage_lcov(const CoverageView *v, Buf *out);
+/* Cobertura's XML (coverage-04.dtd); paths are relative to the folder that all files are in. */
+void coverage_cobertura(const CoverageView *v, Buf *out);
 /* One page, with the sources. */
-void coverage_html(const Coverage *c, Str title, Buf *out);
+void coverage_html(const CoverageView *v, Buf *out);
 /* All numbers, one object. */
-void coverage_json(const Coverage *c, Buf *out);
+void coverage_json(const CoverageView *v, Buf *out);
 
 /* "87.5", of coverage_tenths. */
 void coverage_percent(CoverageRatio r, Buf *out);

@@ -152,7 +152,8 @@ static int by_folder(const void *pa, const void *pb) {
     return strcmp(a->path.ptr + na, b->path.ptr + nb);
 }
 
-void coverage_cobertura(const Coverage *c, uint64_t time, Buf *out) {
+void coverage_cobertura(const CoverageView *v, Buf *out) {
+    const Coverage *c = v->c;
     uint32_t root = common_folder(c);
     const CoverageTotals *t = &c->totals;
     Coverage sorted = *c; /* a list of its own, in another order */
@@ -167,7 +168,7 @@ void coverage_cobertura(const Coverage *c, uint64_t time, Buf *out) {
     buf_printf(out,
                " lines-covered=\"%u\" lines-valid=\"%u\" branches-covered=\"%u\" "
                "branches-valid=\"%u\" version=\"whammc\" timestamp=\"%" PRIu64 "\">\n  <sources>\n",
-               t->lines.hit, t->lines.all, t->ways.hit, t->ways.all, time);
+               t->lines.hit, t->lines.all, t->ways.hit, t->ways.all, v->time);
     buf_str(out, STR("    <source>"));
     view_xml(root > 1    ? (Str){c->files.at[0].path.ptr, root - 1}
              : root == 1 ? STR("/")

@@ -143,9 +143,10 @@ static void put_file(const Coverage *c, uint32_t file, Buf *out) {
     buf_str(out, STR("</table>\n"));
 }
 
-void coverage_html(const Coverage *c, Str title, Buf *out) {
-    html_begin(out, title, (Str){sheet, sizeof sheet - 1});
-    html_element(out, "h1", title);
+void coverage_html(const CoverageView *v, Buf *out) {
+    const Coverage *c = v->c;
+    html_begin(out, v->title, (Str){sheet, sizeof sheet - 1});
+    html_element(out, "h1", v->title);
     put_summary(c, out);
     if (c->modules.len)
         put_modules(c, out);

@@ -92,7 +92,8 @@ static void put_modules(const Coverage *c, Buf *out) {
     buf_u8(out, ']');
 }
 
-void coverage_json(const Coverage *c, Buf *out) {
+void coverage_json(const CoverageView *v, Buf *out) {
+    const Coverage *c = v->c;
     buf_str(out, STR("{\"totals\":"));
     put_totals(&c->totals, out);
     if (c->modules.len)

@@ -58,11 +58,12 @@ static void put_ways(const CoverageFile *f, Buf *out) {
         buf_printf(out, "BRF:%u\nBRH:%u\n", f->totals.ways.all, f->totals.ways.hit);
 }
 
-void coverage_lcov(const Coverage *c, Str test, Buf *out) {
+void coverage_lcov(const CoverageView *v, Buf *out) {
+    const Coverage *c = v->c;
     for (uint32_t i = 0; i < c->files.len; i++) {
         const CoverageFile *f = &c->files.at[i];
         buf_str(out, STR("TN:"));
-        put_name(test, out);
+        put_name(v->test, out);
         buf_str(out, STR("SF:"));
         put_name(f->path, out);
         put_functions(f, out);

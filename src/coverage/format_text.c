@@ -97,8 +97,10 @@ static void put_modules(const Coverage *c, uint32_t width, Buf *out) {
 
 enum { RATIO_WIDTH = 20, MISSING_MIN = 20 };
 
-void coverage_text(const Coverage *c, uint32_t width, Buf *out) {
+void coverage_text(const CoverageView *v, Buf *out) {
+    const Coverage *c = v->c;
     uint32_t path = path_width(c), used = path + 3 * RATIO_WIDTH;
+    uint32_t width = v->width;
     uint32_t missing = !width ? 0 : width > used + MISSING_MIN ? width - used : MISSING_MIN;
     put_path(STR("file"), path, out);
     buf_printf(out, "  %18s  %18s  %18s  %s\n", "lines", "functions", "branches", "not executed");
