@@ -26,6 +26,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         instr:--report | monitor:--report) _whammc_words 'stdout stderr'; compopt -o default ;;
         instr:--host) _whammc_words 'auto wasi js none prof' ;;
         bind:--host) _whammc_words 'auto wasi js none' ;;
+        *:--bodies) _whammc_words 'as-written empty' ;;
         instr:--js) _whammc_files js ;;
         instr:--storage) _whammc_words 'auto globals memory' ;;
         instr:--link) _whammc_words 'merge import' ;;
