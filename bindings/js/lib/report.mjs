@@ -4,7 +4,7 @@ import { Scope, createEngine, decode, explainFailure, init, textBytes, toBytes, 
 
 const OUTSIDE = 0xffffffff;
 
-// In the order of WhammcReportFormat, and what is text among them.
+// Formats that are not text.
 const BINARY = ['pprof'];
 
 export const REPORT_ENUMERATIONS = {

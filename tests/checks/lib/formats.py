@@ -1,0 +1,30 @@
+"""The output formats, from the table that the compiler has them from."""
+
+import collections
+import re
+
+from lib.world import read
+
+View = collections.namedtuple("View", "constant name source write traits ending")  # source: ROWS, CALLS, TREE, STACKS or HEAP
+Coverage = collections.namedtuple("Coverage", "constant name write ending")
+
+_TABLE = read("src/view/formats.def")
+
+
+def _rows(macro):
+    for row in re.findall(rf"^{macro}\((.*)\)$", _TABLE, re.M):
+        yield [cell.strip().strip('"') for cell in row.split(",")]
+
+
+VIEWS = [View(constant, *rest) for constant, _, *rest in _rows("VIEW")]
+ALIASES = {name: next(v.name for v in VIEWS if v.constant == constant) for constant, name in _rows("ALIAS")}  # other names of formats
+COVERAGE = [Coverage(*row) for row in _rows(r"COVERAGE\w*")]
+BINARY = [v.name for v in VIEWS if "VIEW_IS_BINARY" in v.traits]
+
+
+def names():
+    return [v.name for v in VIEWS]
+
+
+def coverage_names():
+    return [c.name for c in COVERAGE]
