@@ -18,7 +18,8 @@ static const struct {
 } called_by_others[] = {{HELPER_TREE_HERE, "whammc:tree_here"},
                         {HELPER_TREE_PARENT, "whammc:tree_parent"},
                         {HELPER_TREE_FUNCTION, "whammc:tree_function"},
-                        {HELPER_TREE_DESCEND, "whammc:tree_descend"},
+                        {HELPER_TREE_SITE, "whammc:tree_site"},
+                        {HELPER_TREE_DESCEND_AT, "whammc:tree_descend"},
                         {HELPER_TREE_GO_UNTIMED, "whammc:tree_go_untimed"}};
 enum { CALLED_BY_OTHERS = sizeof called_by_others / sizeof *called_by_others };
 

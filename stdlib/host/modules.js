@@ -78,24 +78,26 @@ class Modules {
 function createProgram(modules) {
   const known = new Map(); // by the program that calls: places of its tree -> those of this one
 
-  // The functions from the root to a place, { module, func }, the outermost first.
+  // The functions from the root to a place, { module, func, site }, the outermost first.
   function stackAt(caller, place) {
-    const funcs = [], stack = [], { exports, id } = caller;
-    for (let at = place; at; at = exports['whammc:tree_parent'](at)) funcs.push(exports['whammc:tree_function'](at) >>> 0);
-    funcs.reverse();
-    for (let i = 0; i < funcs.length; i++)
-      if (funcs[i] === MARK && i + 2 < funcs.length) {
-        stack.push({ module: funcs[i + 1], func: funcs[i + 2] });
+    const nodes = [], stack = [], { id, exports } = caller;
+    const { 'whammc:tree_parent': parent, 'whammc:tree_function': function_, 'whammc:tree_site': site } = exports;
+    for (let at = place; at; at = parent(at)) nodes.unshift({ func: function_(at) >>> 0, site: site?.(at) ?? 0 });
+    for (let i = 0; i < nodes.length; i++)
+      if (nodes[i].func === MARK && i + 2 < nodes.length) {
+        stack.push({ module: nodes[i + 1].func, ...nodes[i + 2] });
         i += 2;
-      } else stack.push({ module: id, func: funcs[i] });
+      } else stack.push({ module: id, ...nodes[i] });
     return stack;
   }
 
   function makePlace(stack) {
     const { 'whammc:tree_go_untimed': go, 'whammc:tree_descend': descend, 'whammc:tree_here': here } = program.exports;
     go(0);
-    for (const { module, func } of stack)
-      for (const one of module === program.id ? [func] : [MARK, module, func]) descend(one | 0);
+    for (const { module, func, site } of stack) {
+      if (module !== program.id) for (const one of [MARK, module]) descend(one | 0, 0);
+      descend(func | 0, site);
+    }
     const place = here();
     go(0);
     return place;

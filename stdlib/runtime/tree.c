@@ -284,14 +284,18 @@ INLINE void go(uint32_t place) {
 }
 
 /* Enters a node without counting a call. */
-static uint32_t enter_uncounted(uint32_t function) {
+INLINE uint32_t enter_uncounted_at(uint32_t function, uint32_t site) {
     uint64_t lost = TREE->lost;
-    uint32_t handle = enter(function, 0);
+    uint32_t handle = enter(function, site);
     if (TREE->lost != lost)
         TREE->lost = lost;
     else
         node(handle & ~(uint32_t)STAYS)->calls--;
     return handle;
+}
+
+static uint32_t enter_uncounted(uint32_t function) {
+    return enter_uncounted_at(function, 0);
 }
 
 static uint32_t resume(uint32_t function) {
@@ -348,6 +352,11 @@ void tree_host(uint32_t function) {
 VALUES_EXPORT(tree_descend)
 void tree_descend(uint32_t function) {
     enter_uncounted(function);
+}
+
+VALUES_EXPORT(tree_descend_at)
+void tree_descend_at(uint32_t function, uint32_t site) {
+    enter_uncounted_at(function, site);
 }
 
 VALUES_EXPORT(tree_add)

@@ -56,6 +56,7 @@ uint32_t tree_resume_untimed(uint32_t function);
 /* To record anything other than entering and leaving functions: makes a child of the current node
  * the current one, which is no call; adds to the current node's calls and time. */
 void tree_descend(uint32_t function);
+void tree_descend_at(uint32_t function, uint32_t site);
 void tree_add(uint64_t calls, uint64_t ns);
 
 /* From now on new nodes are at most this deep (those without a parent have depth 1; 0 = no limit).
