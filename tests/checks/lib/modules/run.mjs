@@ -6,12 +6,14 @@
 //     guarded   a closure that catches what is thrown, but for traps; then it returns 6
 //   calls: [[instance, function, depth]]; trap: which of the instructions that may trap does, in the fourth call, 0 = none
 //   waits: all are called at a time, by WebAssembly.promising(), where the program imports something or when nothing else is to be done
+//   allocators: the first instance exports malloc and free, the second one _Znwm and _ZdlPv, if the program has these
 //   weight: how often each function goes through an empty loop when it begins
 // Prints what the calls return or throw, and what the modules import and export; with TOOK, how many milliseconds the calls took.
 import { readFileSync } from 'node:fs';
 
 const { instances, functions, calls, trap, waits, weight } = JSON.parse(readFileSync(process.argv[2]));
 const tag = new WebAssembly.Tag({ parameters: ['i32'] }), doom = new WebAssembly.Global({ value: 'i32', mutable: true }, 0);
+const raw = new WebAssembly.Global({ value: 'i32', mutable: true }, 0), object = new WebAssembly.Global({ value: 'i32', mutable: true }, 0);
 const table = new WebAssembly.Table({ element: 'anyfunc', initial: functions * instances.length });
 const modules = new Map(), ready = [], begun = [], started = [];
 let turns = 0, loaded = false;
@@ -35,7 +37,9 @@ function start() {
 
 function load(number) {
   begun[number] = true;
-  const imports = { env: { tag, doom, table, weight, base: functions * number, fail() { throw new Error('failed'); },
+  const made = n => ready[1]?._Znwm(n) ?? 0, deleted = at => ready[1]?._ZdlPv(at);
+  const allocators = { malloc: ready[0]?.malloc, free: ready[0]?.free, _Znwm: ready[1]?._Znwm ?? made, _ZdlPv: ready[1]?._ZdlPv ?? deleted };
+  const imports = { env: { ...allocators, raw, object, tag, doom, table, weight, base: functions * number, fail() { throw new Error('failed'); },
     fill() {},
     wait: waits ? new WebAssembly.Suspending(waiting) : waiting,
     pick(slot) {
