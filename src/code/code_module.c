@@ -25,23 +25,10 @@ static uint32_t add_name(const CodeModule *c, const CodeName *name, WasmModule *
     return first_fn + (uint32_t)*fn;
 }
 
-static void put_locals(const CodeFn *f, Buf *out) {
-    uint32_t runs = 0;
-    for (uint32_t i = 0; i < f->locals.len; i++)
-        runs += !i || f->locals.at[i] != f->locals.at[i - 1];
-    buf_uleb(out, runs);
-    for (uint32_t i = 0, n; i < f->locals.len; i += n) {
-        for (n = 1; i + n < f->locals.len && f->locals.at[i + n] == f->locals.at[i];)
-            n++;
-        buf_uleb(out, n);
-        wasm_put_type(out, f->locals.at[i]);
-    }
-}
-
 /* Adds a function. Of equal ones the first is exported under all their names. */
 static void add_fn(const CodeFn *f, const uint32_t *handles, WasmModule *m, Map *same) {
     Buf code = {0}, key = {0};
-    put_locals(f, &code);
+    emit_locals(&code, f->locals.at, f->locals.len);
     code_write(f, handles, &code);
     uint32_t type =
         wasm_add_func_type(m, f->params, f->nparams, &f->result, f->result != WASM_NONE);

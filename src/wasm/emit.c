@@ -317,22 +317,22 @@ static void take_head(Emit *e, Head *head) {
     }
 }
 
-static void put_locals(Buf *b, const Types *locals) {
+void emit_locals(Buf *b, const WasmType *types, uint32_t n) {
     uint32_t groups = 0;
-    for (uint32_t i = 0; i < locals->n; i++)
-        groups += i == 0 || locals->at[i] != locals->at[i - 1];
+    for (uint32_t i = 0; i < n; i++)
+        groups += i == 0 || types[i] != types[i - 1];
     buf_uleb(b, groups);
-    for (uint32_t i = 0, from; (from = i) < locals->n;) {
-        while (i < locals->n && locals->at[i] == locals->at[from])
+    for (uint32_t i = 0, from; (from = i) < n;) {
+        while (i < n && types[i] == types[from])
             i++;
         buf_uleb(b, i - from);
-        wasm_put_type(b, locals->at[from]);
+        wasm_put_type(b, types[from]);
     }
 }
 
 static void put_function(Emit *e, Head *head) {
     take_head(e, head);
-    put_locals(e->out, &head->locals);
+    emit_locals(e->out, head->locals.at, head->locals.n);
     put_instructions(e);
     wasm_put_op(e->out, WASM_OP_END);
 }

@@ -99,6 +99,9 @@ void emit_update(Buf *b, EmitNumber n, const char *code, ...) __attribute__((for
 /* Adds a constant to an i64. */
 void emit_increment(Buf *b, EmitNumber n, uint64_t by);
 
+/* Appends the declarations of a function's locals. */
+void emit_locals(Buf *b, const WasmType *types, uint32_t n);
+
 /* "i32", "i64", "f32" or "f64". */
 const char *emit_type(WasmType t);
 /* The instruction that loads, stores such a number. */
