@@ -82,6 +82,20 @@ uint32_t code_label(CodeModule *c) {
     return ++c->nlabels;
 }
 
+void code_note_leaves(CodeNode *e) {
+    if (e->kind == CODE_IF) {
+        e->leaves = e->kids[0]->leaves ||
+                    (e->nkids == 3 && e->kids[1]->leaves && e->kids[2]->leaves);
+        return;
+    }
+    e->leaves =
+        e->kind == CODE_TRAP || e->kind == CODE_RETURN || (e->kind == CODE_BRANCH && !e->nkids);
+    for (uint32_t i = 0; i < e->nkids; i++)
+        e->leaves |= e->kids[i]->leaves;
+    if (e->kind == CODE_BLOCK && e->n)
+        e->leaves = false; /* there may be branches to its end */
+}
+
 CodeNode *code_node(CodeModule *c, CodeKind kind, WasmType type, CodeNode *const *kids,
                     uint32_t nkids) {
     CodeNode *e = arena_new(&c->arena, CodeNode);
@@ -90,9 +104,7 @@ CodeNode *code_node(CodeModule *c, CodeKind kind, WasmType type, CodeNode *const
     e->nkids = nkids;
     if (nkids)
         e->kids = memcpy(arena_array(&c->arena, CodeNode *, nkids), kids, nkids * sizeof *kids);
-    e->leaves = kind == CODE_TRAP || kind == CODE_RETURN || (kind == CODE_BRANCH && !nkids);
-    for (uint32_t i = 0; i < nkids; i++)
-        e->leaves |= kids[i]->leaves;
+    code_note_leaves(e);
     return e;
 }
 
@@ -201,7 +213,7 @@ CodeNode *code_call_into(CodeModule *c, const char *name, CodeNode *const *args,
     return e;
 }
 
-static WasmType type_of_letter(char letter) {
+WasmType code_letter_type(char letter) {
     switch (letter) {
     case 'l': return WASM_I64;
     case 'f': return WASM_F32;
@@ -214,11 +226,11 @@ static WasmType type_of_letter(char letter) {
 /* The type of an instruction's operand; WASM_NONE = it has fewer. */
 static WasmType operand_type(WasmOp op, uint32_t n) {
     const char *operands = wasm_ops[op].operands;
-    return strlen(operands) > n ? type_of_letter(operands[n]) : WASM_NONE;
+    return strlen(operands) > n ? code_letter_type(operands[n]) : WASM_NONE;
 }
 
 static WasmType result_type(WasmOp op) {
-    return type_of_letter(wasm_ops[op].results[0]);
+    return code_letter_type(wasm_ops[op].results[0]);
 }
 
 static CodeNode *plain(CodeModule *c, CodeKind kind, WasmOp op, CodeNode *const *kids, uint32_t n) {
@@ -267,8 +279,7 @@ CodeNode *code_drop(CodeModule *c, CodeNode *x) {
 CodeNode *code_block(CodeModule *c, uint32_t label, CodeNode *const *kids, uint32_t nkids) {
     CodeNode *e = code_node(c, CODE_BLOCK, nkids ? kids[nkids - 1]->type : WASM_NONE, kids, nkids);
     e->n = label;
-    if (label)
-        e->leaves = false; /* there may be branches to its end */
+    code_note_leaves(e);
     return e;
 }
 
@@ -281,9 +292,7 @@ CodeNode *code_if(CodeModule *c, CodeNode *condition, CodeNode *yes, CodeNode *n
     CodeNode *kids[] = {condition, yes, no};
     WasmType type = !no ? WASM_NONE : yes->leaves ? no->type : yes->type;
     assert(has_type(condition, WASM_I32) && has_type(yes, type) && (!no || has_type(no, type)));
-    CodeNode *e = code_node(c, CODE_IF, type, kids, no ? 3 : 2);
-    e->leaves = condition->leaves || (no && yes->leaves && no->leaves);
-    return e;
+    return code_node(c, CODE_IF, type, kids, no ? 3 : 2);
 }
 
 CodeNode *code_branch(CodeModule *c, uint32_t label, CodeNode *condition) {

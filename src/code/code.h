@@ -7,6 +7,7 @@
  *   code_share.c     lets locals share slots
  *   code_write.c     trees to bytes
  *   code_module.c    all functions to a module
+ *   code_check.c     what assertions say of a function
  *
  * Control goes forward to the ends of blocks, and back to the beginnings of loops only. What the
  * code does not know, such as a variable of a script or a function that it calls, is a *name*: a
@@ -105,6 +106,8 @@ void code_import_func(CodeModule *c, const char *text, const char *module, const
 uint32_t code_label(CodeModule *c);
 CodeNode *code_node(CodeModule *c, CodeKind kind, WasmType type, CodeNode *const *kids,
                     uint32_t nkids);
+/* Sets CodeNode.leaves anew when kids have changed. */
+void code_note_leaves(CodeNode *e);
 CodeNode *code_nop(CodeModule *c);
 CodeNode *code_trap(CodeModule *c);
 CodeNode *code_const(CodeModule *c, WasmType type, uint64_t bits);
@@ -158,6 +161,8 @@ CodeNode *code_fold(CodeModule *c, CodeNode *e);
 void code_sink(CodeModule *c, CodeFn *f);
 /* Lets locals that are not in use at the same time share one; sets CodeFn.zeros. */
 void code_share_locals(CodeModule *c, CodeFn *f);
+/* Whether types, locals and labels of a function fit: for assertions, between the steps above. */
+bool code_is_sound(const CodeModule *c, const CodeFn *f);
 /* Appends the function's instructions up to its `end`. `handles`: of names; NULL = their numbers.
  */
 void code_write(const CodeFn *f, const uint32_t *handles, Buf *out);
@@ -168,6 +173,9 @@ void code_write(const CodeFn *f, const uint32_t *handles, Buf *out);
 void code_write_module(const CodeModule *c, Buf *out);
 
 /* ---- what expressions do ---- */
+
+/* The type that a letter of wasm_ops stands for; 0 = none. */
+WasmType code_letter_type(char letter);
 
 static inline bool code_is_nothing(const CodeNode *e) {
     return e->kind == CODE_NOP || (e->kind == CODE_BLOCK && !e->nkids);

@@ -363,6 +363,8 @@ static CodeNode *fold_drop(const CodeModule *c, CodeNode *e) {
 CodeNode *code_fold(CodeModule *c, CodeNode *e) {
     for (uint32_t i = 0; i < e->nkids; i++)
         e->kids[i] = code_fold(c, e->kids[i]);
+    if (e->nkids)
+        code_note_leaves(e);
     switch ((CodeKind)e->kind) {
     case CODE_PLAIN: return fold_plain(c, e);
     case CODE_BLOCK: return fold_block(c, e);

@@ -3,6 +3,8 @@
  */
 #include "code/code.h"
 
+#include <assert.h>
+
 /* What ends the function with a `return` gives its value instead, where the function ends anyway.
  */
 static CodeNode *at_end(CodeModule *c, CodeNode *e, WasmType result) {
@@ -23,10 +25,13 @@ static CodeNode *at_end(CodeModule *c, CodeNode *e, WasmType result) {
 enum { ROUNDS = 2 };
 
 void code_optimise(CodeModule *c, CodeFn *f) {
+    assert(code_is_sound(c, f));
     f->body = at_end(c, code_fold(c, f->body), f->result);
     for (uint32_t i = 0; i < ROUNDS; i++) {
         f->body = code_fold(c, f->body);
+        assert(code_is_sound(c, f));
         code_sink(c, f);
+        assert(code_is_sound(c, f));
     }
     f->body = code_fold(c, f->body);
 }

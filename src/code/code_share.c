@@ -8,6 +8,8 @@
  */
 #include "code/code.h"
 
+#include <assert.h>
+
 typedef Vec(uint32_t) Numbers;
 
 typedef struct Use {
@@ -223,6 +225,7 @@ void code_share_locals(CodeModule *c, CodeFn *f) {
         vec_push(&f->locals, s.slots.at[i]);
     f->zeros = memcpy(arena_array(&c->arena, bool, s.zeros.len + 1),
                       s.zeros.at ? s.zeros.at : &(bool){false}, s.zeros.len);
+    assert(code_is_sound(c, f));
     free(s.uses);
     vec_free(&s.set);
     vec_free(&s.blocks);

@@ -59,8 +59,8 @@ static uint32_t pending_of(const Sinker *s, uint32_t local) {
 
 static Walked walk(Sinker *s, CodeNode **at);
 
-/* An arm, which is evaluated only sometimes, or a loop, which may be evaluated several times: nothing
- * is moved into it, and nothing out of it. */
+/* An arm, which is evaluated only sometimes, or a loop, which may be evaluated several times:
+ * nothing is moved into it, and nothing out of it. */
 static Walked walk_arm(Sinker *s, CodeNode **at) {
     Sinker inner = {.c = s->c, .reads = s->reads};
     Walked w = walk(&inner, at);

@@ -12,6 +12,7 @@ typedef struct Walk {
 } Walk;
 
 static void visit(Walk *w, const Template *t) {
+    w->reach->values |= t && t->accesses;
     for (uint32_t i = 0; t && i < t->nholes; i++) {
         uint32_t n = t->holes[i].n;
         switch ((HoleKind)t->holes[i].kind) {

@@ -15,7 +15,6 @@ typedef struct GenOptions {
     bool stack_calls;      /* so is the shadow stack */
     const bool *tallies;   /* by PlanVar.id: it has arrays (storage/tally.h); NULL = none has */
     bool pages;            /* code of elements keeps the page that it used last */
-    bool *accesses;        /* set if code loads or stores; may be NULL */
     const Site *nowhere;   /* what is static in functions and at script scope is known there */
 } GenOptions;
 

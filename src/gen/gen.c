@@ -176,8 +176,6 @@ typedef struct Decoder {
 /* Loads and stores go to the real memory. */
 static void put_access(const Decoder *d, Buf *code, const WasmInstr *i) {
     wasm_put_op(code, (WasmOp)i->op);
-    if (d->options->accesses)
-        *d->options->accesses = true;
     bool other = d->options->memory_index != 0;
     buf_uleb(code, i->a | (other ? 0x40u : 0));
     if (other)
@@ -196,6 +194,7 @@ static bool put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const W
         template_add_hole(t, h);
     } else if (wasm_ops[i->op].imm == WASM_IMM_MEMARG) {
         put_access(d, &t->code, i);
+        t->accesses = true;
     } else {
         buf_bytes(&t->code, bytes, i->size);
     }

@@ -140,6 +140,7 @@ const Template *template_close(TemplateMaker *d, WasmType result, Arena *arena) 
     Template *t = arena_new(arena, Template);
     Buf code = {0};
     Vec(Hole) holes = {0};
+    t->accesses = d->accesses;
     WasmType *temps = arena_array(arena, WasmType, d->temps.len + 1);
     for (uint32_t i = 0; i < d->temps.len; i++) {
         temps[i] = d->temps.at[i].type;

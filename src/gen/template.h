@@ -126,6 +126,7 @@ typedef struct Template {
     const WasmType *gives; /* the leaves of the tuple that it returns, in holes HOLE_GIVE */
     uint32_t ngives;
     uint32_t nparams; /* of a function: its first locals, not temporaries */
+    bool accesses;    /* it loads or stores */
 } Template;
 
 /* Where a temporary is first touched, to tell whether it must be zeroed. */
@@ -156,7 +157,8 @@ typedef struct TemplateMaker {
     uint32_t nparams, first; /* of the function: parameters; offset of the first instruction */
     Vec(uint32_t) open;      /* ids of the constructs around the current instruction */
     uint32_t next_construct;
-    bool jumps; /* there are branches to the end of the template */
+    bool jumps;    /* there are branches to the end of the template */
+    bool accesses; /* an instruction loads or stores; whoever supplies `put` sets it */
 } TemplateMaker;
 
 /* Whether a function's locals can be temporaries: they have a value to begin with, and types that

@@ -444,7 +444,7 @@ static void splice_at(void *self, const Site *site, const SiteTypes *types, cons
 
 /* ---- */
 
-static bool compile(Rewrite *r, const Template **init, bool *accesses) {
+static bool compile(Rewrite *r, const Template **init) {
     GenOptions gen = {.optimise = !r->options->no_optimise,
                       .in_memory = r->store.var_in_memory,
                       .cells_in_memory = r->store.cells.in_memory};
@@ -455,7 +455,6 @@ static bool compile(Rewrite *r, const Template **init, bool *accesses) {
     gen.pages = !gen.imported && fill_can_keep_pages(&r->store);
     Site nowhere = plan_nowhere(r->p.plan, &r->p.m);
     gen.nowhere = &nowhere;
-    gen.accesses = accesses;
     return gen_templates(r->p.plan, &gen, init, r->p.diags);
 }
 
@@ -463,12 +462,11 @@ static bool compile(Rewrite *r, const Template **init, bool *accesses) {
  * see whether code looks at them. */
 static bool drop_values(Rewrite *r, const Template **init) {
     Plan *plan = r->p.plan;
-    bool accesses = false;
     if (r->host != HOST_PROF || !plan->asks.values || r->saves_frames)
         return true;
-    if (!compile(r, init, &accesses))
+    if (!compile(r, init))
         return false;
-    plan->asks.values = reach_find(plan, init).values || accesses;
+    plan->asks.values = reach_find(plan, init).values;
     for (uint32_t i = 0; i < plan->shapes.len; i++) {
         Shape *s = plan->shapes.at[i];
         s->template = s->predicate = s->init = s->exit = NULL;
@@ -529,7 +527,7 @@ static bool link(void *self) {
         builtin_report(&r->p.plan->lack, &r->p.m, r->p.diags);
     r->store.cells.outlined = !r->options->no_optimise && outline_wants_memory(r->p.plan);
     if (r->p.diags->errors > errors || !drop_values(r, init) || !flush_plan(&r->flush) ||
-        !compile(r, init, NULL))
+        !compile(r, init))
         return false;
     uint64_t growth = leaf_growth(&r->p.m);
     if (!r->options->no_optimise) {
