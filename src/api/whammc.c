@@ -23,6 +23,8 @@
 #include "wasm/op_text.h"
 #include "plan/make.h"
 
+#include <assert.h>
+
 const char *whammc_version(void) {
     return PACKAGE_VERSION;
 }
@@ -334,11 +336,12 @@ static void warn_unmatched(whammc *w) {
 /* ---- instrumenting ---- */
 
 static ImageFormat image_format(whammc_format format) {
-    switch (format) {
-    case WHAMMC_FORMAT_JSON: return IMAGE_JSON;
-    case WHAMMC_FORMAT_CSV_RFC4180: return IMAGE_CSV_RFC4180;
-    default: return IMAGE_CSV;
-    }
+    static const ImageFormat formats[] = {
+#define PRINTED(NAME, name) [WHAMMC_FORMAT_##NAME] = IMAGE_##NAME,
+#include "view/formats.def"
+    };
+    assert(format < sizeof formats / sizeof *formats);
+    return formats[format];
 }
 
 RewriteOptions api_options(const whammc_options *o) {

@@ -10,8 +10,13 @@
 #include "view/view.h"
 #include "whammc/coverage.h"
 
-/* ---- labels of profiles ---- */
+/* ---- formats and labels ---- */
 
+/* What programs can print, for --report-format: names in the order of whammc_format, each after a
+ * '|'. */
+extern const char printed_formats[];
+
+/* Labels of profiles. */
 enum { OPTION_LABEL = 1046 };
 #define LABEL_OPTION                                                                               \
     {                                                                                              \

@@ -43,7 +43,7 @@ static const Option options[] = {
     {REPORT, "report", "WHERE",
      "where a WASI program writes its report: stdout, stderr, or a file in a preopened directory; "
      "default: stdout"},
-    {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of the report; default: csv"},
+    {REPORT_FORMAT, "report-format", printed_formats + 1, "format of the report; default: csv"},
     {HOST, "host", HOSTS,
      "how the report leaves the program: through WASI, through the imported function whammc.write "
      "(js), or in memory, through exports (none); prof: no report, scripts call the imported "

@@ -2,6 +2,7 @@
  * cmd/cmd_monitor.c - `whammc monitor`: compiles scripts into a monitor module.
  */
 #include "cli/metrics.h"
+#include "cmd/cmd.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ static const Option options[] = {
     {REPORT, "report", "WHERE",
      "where the report goes: stdout, stderr, or a file in a directory that the engine opens; "
      "default: stdout"},
-    {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of the report; default: csv"},
+    {REPORT_FORMAT, "report-format", printed_formats + 1, "format of the report; default: csv"},
     CODE_OPTIONS(NO_OPTIMISE_PROBES),
     WITHOUT_OPTIONS,
     {EXPLAIN, "explain", NULL,

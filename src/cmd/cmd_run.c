@@ -59,7 +59,7 @@ static const Option options[] = {
     HTTP_OPTIONS,
     {'o', "output", "REPORT",
      "write the report to this file and show nothing ('-': standard output)"},
-    {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of that file; default: csv"},
+    {REPORT_FORMAT, "report-format", printed_formats + 1, "format of that file; default: csv"},
     BUILD_ID_OPTION(BUILD_ID),
     {TOP, "top", "N", "show the N largest values of each variable (0: all); default: 20"},
     LOOK_OPTIONS("show where in the source each site is; the file of --output gets the columns "
@@ -132,9 +132,10 @@ static void show(const Settings *s, const Running *run, Report *r, Buf *out) {
 
 /* Appends a report in the format of --output. */
 static void put_located(const Settings *s, const Running *run, Report *r, Buf *out) {
-    static const WriteForm forms[] = {[WHAMMC_FORMAT_CSV] = WRITE_CSV,
-                                      [WHAMMC_FORMAT_JSON] = WRITE_JSON,
-                                      [WHAMMC_FORMAT_CSV_RFC4180] = WRITE_CSV_RFC4180};
+    static const WriteForm forms[] = {
+#define PRINTED(NAME, name) [WHAMMC_FORMAT_##NAME] = WRITE_##NAME,
+#include "view/formats.def"
+    };
     value_unify(r);
     locate(s, run, r);
     if (r->rows.len)
@@ -209,10 +210,10 @@ typedef struct Commanded {
 
 /* The format of what is shown or written. */
 static WhammcReportFormat command_format(const Settings *s) {
-    static const WhammcReportFormat forms[] = {[WHAMMC_FORMAT_CSV] = WHAMMC_REPORT_CSV,
-                                               [WHAMMC_FORMAT_JSON] = WHAMMC_REPORT_JSON,
-                                               [WHAMMC_FORMAT_CSV_RFC4180] =
-                                                   WHAMMC_REPORT_CSV_RFC4180};
+    static const WhammcReportFormat forms[] = {
+#define PRINTED(NAME, name) [WHAMMC_FORMAT_##NAME] = WHAMMC_REPORT_##NAME,
+#include "view/formats.def"
+    };
     return s->out ? forms[s->options.format] : WHAMMC_REPORT_TABLE;
 }
 

@@ -6,6 +6,11 @@
 #include <langinfo.h>
 #include <sys/ioctl.h>
 
+const char printed_formats[] =
+#define PRINTED(NAME, name) "|" name
+#include "view/formats.def"
+    ;
+
 uint32_t show_width(int fd) {
     struct winsize size;
     if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col)
