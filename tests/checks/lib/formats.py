@@ -5,7 +5,8 @@ import re
 
 from lib.world import read
 
-View = collections.namedtuple("View", "constant name source write traits ending")  # source: ROWS, CALLS, TREE, STACKS or HEAP
+View = collections.namedtuple("View", "constant number name source write traits ending")  # source: ROWS, CALLS, TREE, STACKS or HEAP
+Printed = collections.namedtuple("Printed", "constant name")
 Coverage = collections.namedtuple("Coverage", "constant name write ending")
 
 _TABLE = read("src/view/formats.def")
@@ -16,8 +17,9 @@ def _rows(macro):
         yield [cell.strip().strip('"') for cell in row.split(",")]
 
 
-VIEWS = [View(constant, *rest) for constant, _, *rest in _rows("VIEW")]
+VIEWS = [View(constant, int(number), *rest) for constant, number, *rest in _rows("VIEW")]
 ALIASES = {name: next(v.name for v in VIEWS if v.constant == constant) for constant, name in _rows("ALIAS")}  # other names of formats
+PRINTED = [Printed(*row) for row in _rows("PRINTED")]
 COVERAGE = [Coverage(*row) for row in _rows(r"COVERAGE\w*")]
 BINARY = [v.name for v in VIEWS if "VIEW_IS_BINARY" in v.traits]
 
