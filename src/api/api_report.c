@@ -531,9 +531,10 @@ static bool weigh(WhammcReport *r, const WhammcReportOptions *options, Profile *
     return false;
 }
 
-/* The heap profile of one module; false if it is no report of the script. */
+/* The heap profile of one module; false if it is no report of the script. `filled`: only if
+ * objects were allocated there. */
 static bool write_heap_of(WhammcReport *r, uint32_t module, const WhammcReportOptions *options,
-                          Buf *out) {
+                          bool filled, Buf *out) {
     const ReportProgram *program = r->of.at[module];
     const Report *report = r->modules.all.at[module].report;
     Profile p = {0};
@@ -542,7 +543,8 @@ static bool write_heap_of(WhammcReport *r, uint32_t module, const WhammcReportOp
                      .m = program ? &program->module : NULL,
                      .value = options->value,
                      .top = options->top};
-    if (!read_module(r, module, true, VIEW_TABLE, options, &p)) {
+    if (!read_module(r, module, true, VIEW_TABLE, options, &p) ||
+        (filled && !heap_has_objects(&p, report))) {
         profile_free(&p);
         return false;
     }
@@ -571,8 +573,9 @@ static void write_heap(WhammcReport *r, const WhammcReportOptions *options, Buf 
     if (options->lines && !r->programs.len)
         explain_no_program(r, "lines of calls");
     else if (api_read_profile(r, true, VIEW_TABLE, options, &p)) {
+        bool filled = r->modules.all.len > 1 && heap_has_objects(&p, NULL);
         for (uint32_t i = 0; i < r->modules.all.len; i++)
-            any |= write_heap_of(r, i, options, out);
+            any |= write_heap_of(r, i, options, filled, out);
         if (!any)
             diag(&r->diags, DIAG_NO_PROFILE, NO_SPAN,
                  "%s: it is not a report of the script heap: the tree has other values", r->name);

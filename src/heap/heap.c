@@ -71,6 +71,15 @@ static uint64_t scalar_of(const Report *r, const char *name) {
     return row && row->class == REPORT_CLASS_UNSIGNED ? row->number.u : 0;
 }
 
+bool heap_has_objects(const Profile *p, const Report *report) {
+    uint32_t objects;
+    bool any = report && scalar_of(report, "unknown_frees") > 0;
+    for (uint32_t i = 0; i < p->nodes.len && profile_find_value(p, "alloc_objects", &objects); i++)
+        any |= p->nodes.at[i].first != PROFILE_NONE &&
+               p->numbers.at[p->nodes.at[i].first + objects] != 0;
+    return any;
+}
+
 /* ---- lines ---- */
 
 /* The largest first; of equal ones in their order. */

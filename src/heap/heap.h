@@ -16,6 +16,10 @@ typedef struct HeapView {
     uint32_t top;      /* rows of a table; 0 = all */
 } HeapView;
 
+/* Whether objects were allocated, or, unless `report` is NULL, some were freed that are not known
+ * to have been. */
+bool heap_has_objects(const Profile *p, const Report *report);
+
 /* Appends the totals, what each function allocates, where what is still in use comes from, and the
  * sizes. The profile has been read from the tree of the report and has names. False if it has not
  * the values of the script. */
