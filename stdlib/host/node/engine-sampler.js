@@ -4,12 +4,16 @@
 // and where the function's body begins in the module's file. The section whammc.functions says which function of the original program
 // that is. Functions that are not in it were added; what they take is their callers'.
 //
+// Modules of a program of several (take_part) have stacks with the functions of all of them. A sample is in the tree of the module whose
+// function is the innermost; as there are others above it, modules.js says what stands for these.
+//
 // A thread has one profile for all programs in it. Node cannot be asked for the part of it that is new: to make a report, the profile is
 // ended, and another one begun.
 import { parts } from '../parts.js';
 import { ANY, findStacks, readFunctions } from './engine-frames.js';
 
 const KEPT = 60000; // ms of samples that V8 keeps, where they can be taken
+const ELSEWHERE = 0xfffffffa; // MARK of modules.js
 const NEAR = 100; // frames in which the program is looked for that reports
 
 /** The active functions, from the caller of `called` outwards: { url, position }. `errors`: the class Error of some context. */
@@ -33,10 +37,14 @@ function child({ children }, key) {
   return found;
 }
 
+// The same for a function of another module: { module, index }.
+const childElsewhere = (above, home) => Object.assign(child(above, `${home.index} ${home.module}`), { home });
+
 /** The sampler of this thread: { program, look, stop }. load(name) gives a module of Node; say(text) prints a message. */
 export function createEngineSampler(load, say) {
   const found = new Map(); // by module, a tree of what has not been reported yet, by where bodies begin
   const urls = new Map(); // of the modules: what gives their functions
+  const linked = new Map(); // of those of programs of several: their numbers (module_id)
   let session = null, begun = false, running = false, taken = 0, errors = Error;
 
   // Not what V8 compiles to call functions from JavaScript.
@@ -84,6 +92,22 @@ export function createEngineSampler(load, say) {
     }
   }
 
+  const indexOf = (url, body) => urls.get(url)?.()?.indexOf(body);
+
+  // Of a program of several modules, the one that is running, whose stack is `place`; undefined: none of such a program.
+  function runningModule(place) {
+    let node = place;
+    while (node.above && !(linked.has(node.url) && indexOf(node.url, node.body) !== undefined)) node = node.above;
+    return node.url;
+  }
+
+  // Where the frame is in the tree of the module `owner`, below `above`.
+  function placeOf({ url, body }, above, owner) {
+    if (url === owner) return child(above, body);
+    const index = indexOf(url, body);
+    return index === undefined ? above : childElsewhere(above, { module: linked.get(url), index });
+  }
+
   function add(profile) {
     const sums = new Map();
     findStacks(profile, isOfProgram, url => urls.get(url)?.() ?? null).forEach((place, i) => {
@@ -93,20 +117,21 @@ export function createEngineSampler(load, say) {
       sums.set(place, sum);
     });
     for (const [place, { samples, ns }] of sums) {
-      const stack = [], places = new Map();
+      const stack = [], places = new Map(), running = runningModule(place);
       for (let node = place; node.above; node = node.above) if (node.url || node.host === ANY) stack.push(node);
       let omitting = null; // modules that have no function yet above those that are left out
       while (stack.length > 0) {
-        const { url, body } = stack.pop();
-        if (!url) {
+        const frame = stack.pop();
+        if (!frame.url) {
           omitting = new Set();
           continue;
         }
-        if (!found.has(url)) found.set(url, newNode());
-        let above = places.get(url) ?? found.get(url);
-        if (omitting && !omitting.has(url)) above = child(above, ANY);
-        omitting?.add(url);
-        places.set(url, child(above, body));
+        const owner = running && linked.has(frame.url) ? running : frame.url;
+        if (!found.has(owner)) found.set(owner, newNode());
+        let above = places.get(owner) ?? found.get(owner);
+        if (omitting && !omitting.has(owner)) above = child(above, ANY);
+        omitting?.add(owner);
+        places.set(owner, placeOf(frame, above, owner));
       }
       for (const place of places.values()) {
         place.samples += samples;
@@ -138,13 +163,13 @@ export function createEngineSampler(load, say) {
   function reportable({ samples, ns, children }, functions) {
     const below = [];
     for (const [body, node] of children) {
-      const index = body === ANY ? ANY : functions.indexOf(body), part = reportable(node, functions);
+      const { home } = node, index = home ? home.index : body === ANY ? ANY : functions.indexOf(body), part = reportable(node, functions);
       if (index === undefined) {
         samples += part.samples;
         ns += part.ns;
         below.push(...part.below);
       } else {
-        below.push({ index, ...part });
+        below.push({ index, home, ...part });
       }
     }
     return { samples, ns, below };
@@ -164,7 +189,11 @@ export function createEngineSampler(load, say) {
       }
 
       function report(parent, { below }) {
-        for (const node of below) report(addSamples(parent, node.index, BigInt(node.samples), BigInt(node.ns)), node);
+        for (const node of below) {
+          let above = parent;
+          for (const step of node.home ? [ELSEWHERE, node.home.module] : []) above = addSamples(above, step, 0n, 0n);
+          report(addSamples(above, node.index, BigInt(node.samples), BigInt(node.ns)), node);
+        }
       }
 
       return {
@@ -174,6 +203,7 @@ export function createEngineSampler(load, say) {
             urls.set(url, ownFunctions);
             begin(ns);
           },
+          take_part: id => { linked.set(url, id >>> 0); },
           collect_samples: function collect() {
             take(!ends || callersOf(collect).some(one => urls.has(one.url) && (one.url !== url || one.position < ownFunctions()?.end)));
             if (!ownFunctions() || !found.has(url)) return;
