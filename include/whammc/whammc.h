@@ -185,7 +185,7 @@ typedef struct whammc_options {
     /* For whammc_instrument with WHAMMC_HOST_JS: the program is one of several modules that call
      * each other, and are all instrumented. Functions that others call are then called by these,
      * and not from outside. Programs that are linked dynamically (with a section `dylink.0`) are
-     * known to be. */
+     * known to be; a negative number says that no other module is loaded. */
     int linked;
 } whammc_options;
 

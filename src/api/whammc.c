@@ -362,7 +362,8 @@ RewriteOptions api_options(const whammc_options *o) {
                         .threads = o->threads,
                         .host_flushes = o->host_flushes != 0,
                         .polls = o->polls != 0,
-                        .several = o->linked != 0};
+                        .several = o->linked > 0,
+                        .alone = o->linked < 0};
     if (o->report && strcmp(o->report, "stderr") == 0) {
         r.report = REPORT_STDERR;
     } else if (o->report && strcmp(o->report, "stdout") != 0) {

@@ -134,6 +134,7 @@ int running_instrumented(Running *r, const whammc_options *options, const Librar
     }
     if (threads)
         prepare_threads(r, &made);
+    made.linked = -1; /* runners load no other module */
     progress_start("instrumenting", name, r->app.len);
     whammc_status result =
         whammc_instrument(r->w, name, r->app.data, r->app.len, &made, &out, &size);

@@ -33,6 +33,7 @@ typedef struct RewriteOptions {
     bool host_flushes;   /* HOST_JS: the host calls whammc:flush at the end */
     bool polls;          /* the program calls whammc.poll at intervals, where reports can be made */
     bool several;        /* the program is one of several modules that call each other */
+    bool alone;          /* it is not, whatever its sections say */
     bool no_optimise;    /* do not optimise their code */
     bool coalesce;       /* count by segments, not at each site */
     bool exact_traps;    /* ... and end segments at instructions that can trap */

@@ -679,7 +679,8 @@ static bool match(void *self) {
     r->saves_frames = saved_frames_needed(r->p.plan, &r->p.matcher.survey.asyncify);
     r->p.plan->asks.values |= r->saves_frames;
     r->host = flush_host(&r->p.m, r->p.plan, options);
-    r->p.plan->program.module_id = stacks_module_id(&r->p.m, r->host, options->several);
+    r->p.plan->program.module_id =
+        options->alone ? 0 : stacks_module_id(&r->p.m, r->host, options->several);
     r->p.plan->program.asyncify = stacks_are_asyncifys(&r->p.matcher.survey.asyncify);
     r->p.plan->program.threads = flush_has_threads(&r->p.m);
     plan_find_alone(r->p.plan);
