@@ -42,7 +42,7 @@ function scannerWords(scanner) {
     if (group) for (const letter of group[1]) types.push(...group[2].split('|').map(size => letter + size));
     else types.push(piece);
   }
-  return { keywords: [...new Set([...keywords, 'const'])].sort(), types }; // "const" is a name to the scanner, and a word of the grammar
+  return { keywords: [...new Set([...keywords, 'const', 'atomic'])].sort(), types }; // these two are names to the scanner, and words of the grammar
 }
 
 /** T(STR) and U32 of a table, as scripts write them. */
