@@ -11,7 +11,7 @@ void call_sites_open(CallSites *c, const WasmModule *m, Str passed) {
         c->passed = (NumberList){0};
 }
 
-static void add(CallSites *c, uint32_t callee, uint32_t pc) {
+static void call_sites_add(CallSites *c, uint32_t callee, uint32_t pc) {
     vec_push(&c->all, ((CallSite){callee, pc}));
 }
 
@@ -25,11 +25,11 @@ static void walk(CallSites *c, uint32_t func) {
             continue;
         bool direct = i.op == WASM_OP_CALL || i.op == WASM_OP_RETURN_CALL;
         if (direct)
-            add(c, i.a, i.offset);
+            call_sites_add(c, i.a, i.offset);
         if (!direct || list_has(&c->passed, i.a)) /* which calls others in turn */
-            add(c, CALL_SITES_ANY, i.offset);
+            call_sites_add(c, CALL_SITES_ANY, i.offset);
     }
-    add(c, CALL_SITES_ANY, CALL_SITES_END);
+    call_sites_add(c, CALL_SITES_ANY, CALL_SITES_END);
 }
 
 uint32_t call_sites_next(CallSites *c, uint32_t caller, uint32_t callee, uint32_t *at) {

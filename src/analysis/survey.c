@@ -358,7 +358,7 @@ typedef struct Order {
     uint32_t *next;     /* by function: the next call to look at */
 } Order;
 
-static void begin(Order *o, uint32_t func) {
+static void survey_begin(Order *o, uint32_t func) {
     if (o->order[func])
         return;
     o->order[func] = UINT32_MAX;
@@ -367,11 +367,11 @@ static void begin(Order *o, uint32_t func) {
 
 /* Numbers functions in the order in which a depth-first walk leaves them. */
 static void walk(Order *o, uint32_t root) {
-    begin(o, root);
+    survey_begin(o, root);
     while (o->open.len) {
         uint32_t func = vec_last(&o->open);
         if (o->next[func] < o->first[func + 1]) {
-            begin(o, o->s->calls.at[o->next[func]++].to);
+            survey_begin(o, o->s->calls.at[o->next[func]++].to);
         } else {
             o->order[func] = ++o->count;
             o->open.len--;

@@ -9,7 +9,7 @@
 
 #include <fnmatch.h>
 
-static void add(uint64_t *sum, uint64_t v) {
+static void annotate_add(uint64_t *sum, uint64_t v) {
     *sum = capped_add(*sum, v);
 }
 
@@ -115,12 +115,12 @@ static void add_to_line(Maker *m, const ReportRow *row, bool structure) {
     uint64_t count = count_of(row);
     uint32_t n = m->l ? locator_at(m->l, m->p->m, row->fid, row->pc, &frames) : 0;
     if (!n || !frames->line || !frames->file.len) {
-        add(&m->a->unknown, count);
+        annotate_add(&m->a->unknown, count);
         return;
     }
     uint32_t file = file_number(m, frames->file);
-    add(&line_of(m, file, frames->line)->total, count);
-    add(&m->a->files.at[file].total, count);
+    annotate_add(&line_of(m, file, frames->line)->total, count);
+    annotate_add(&m->a->files.at[file].total, count);
     if (structure)
         return;
     Copy *copy = copy_of(m, row->fid, file, frames, n);
@@ -133,7 +133,7 @@ static void add_to_place(Annotation *a, const ReportRow *row) {
         vec_push(&a->places, ((AnnotatedPlace){row->fid, row->pc, 0}));
         last = &vec_last(&a->places);
     }
-    add(&last->total, count_of(row));
+    annotate_add(&last->total, count_of(row));
 }
 
 /* Whether the program has the row's location; m->at is the instruction unless it is function
@@ -190,7 +190,7 @@ static void finish(Maker *m) {
     for (uint32_t i = 0; i < m->each.len; i++) {
         AnnotatedLine *line = line_of(m, m->each.at[i].file, m->each.at[i].line);
         line->timed = true;
-        add(&line->times, m->each.at[i].most);
+        annotate_add(&line->times, m->each.at[i].most);
     }
     sort_files(a);
     map_free(&m->files);
@@ -216,7 +216,7 @@ void annotate_make(Annotation *a, const Places *p, Locator *l, const Report *r,
             continue;
         }
         a->counted++;
-        add(&a->total, count_of(row));
+        annotate_add(&a->total, count_of(row));
         add_to_place(a, row);
         add_to_line(&m, row, row->pc && wasm_flow_is_structure(wasm_flow(m.at.op)));
     }
@@ -235,11 +235,11 @@ static void join_lines(AnnotatedFile *to, const AnnotatedFile *from) {
             vec_push(&to->lines, *line);
             continue;
         }
-        add(&to->lines.at[k].total, line->total);
-        add(&to->lines.at[k].times, line->times);
+        annotate_add(&to->lines.at[k].total, line->total);
+        annotate_add(&to->lines.at[k].times, line->times);
         to->lines.at[k].timed |= line->timed;
     }
-    add(&to->total, from->total);
+    annotate_add(&to->total, from->total);
 }
 
 void annotate_join(Annotation *a, Sources *sources) {
@@ -320,7 +320,7 @@ AnnotatedFunctions annotate_functions(const Annotation *a) {
         if (!functions.len || vec_last(&functions).fid != p->fid)
             vec_push(&functions, ((AnnotatedFunction){p->fid, 0, 0}));
         AnnotatedFunction *f = &vec_last(&functions);
-        add(&f->total, p->total);
+        annotate_add(&f->total, p->total);
         f->most = f->most > p->total ? f->most : p->total;
     }
     if (functions.len)

@@ -5,18 +5,19 @@
 
 #include "monitor/attach/attach.h"
 
-static void add(whammc *w, const char *path, const void *bytes, size_t size, bool library) {
+static void api_bind_add(whammc *w, const char *path, const void *bytes, size_t size,
+                         bool library) {
     MonitorSource s = {.path = api_copy(path, strlen(path)), .size = size, .library = library};
     s.bytes = (uint8_t *)api_copy(bytes, size);
     vec_push(&w->monitor_sources, s);
 }
 
 void whammc_add_monitor(whammc *w, const char *path, const void *bytes, size_t size) {
-    add(w, path, bytes, size, false);
+    api_bind_add(w, path, bytes, size, false);
 }
 
 void whammc_add_monitor_library(whammc *w, const char *path, const void *bytes, size_t size) {
-    add(w, path, bytes, size, true);
+    api_bind_add(w, path, bytes, size, true);
 }
 
 void api_free_monitors(whammc *w) {

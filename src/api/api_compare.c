@@ -55,8 +55,8 @@ static Section *section_of(Compare *c, SectionKind kind, const char *title) {
     return &c->sections.at[at];
 }
 
-static void add(Compare *c, SectionKind kind, const char *title, const char *name, uint32_t which,
-                uint32_t side, Number value) {
+static void api_compare_add(Compare *c, SectionKind kind, const char *title, const char *name,
+                            uint32_t which, uint32_t side, Number value) {
     Section *s = section_of(c, kind, title); /* and c->key */
     bool added;
     buf_name(&c->key, str_of(name));
@@ -78,9 +78,10 @@ static void add_profile(Compare *c, WhammcReport *r, const WhammcReportOptions *
         const WhammcProfileFunction *f = &p->functions[i];
         uint32_t which = (uint32_t)(*map_put(&seen, str_of(f->name), 0, NULL))++;
         if (p->timed)
-            add(c, SECTION_TIME, "time in itself", f->name, which, side, (Number)f->self);
-        add(c, SECTION_CALLS, "calls", f->name, which, side,
-            (Number)f->calls + (Number)f->recursive_calls);
+            api_compare_add(c, SECTION_TIME, "time in itself", f->name, which, side,
+                            (Number)f->self);
+        api_compare_add(c, SECTION_CALLS, "calls", f->name, which, side,
+                        (Number)f->calls + (Number)f->recursive_calls);
     }
     map_free(&seen);
 }
@@ -108,9 +109,9 @@ static void add_rows(Compare *c, WhammcReport *r, const WhammcReportOptions *opt
         if (rows[i].shown_fname && !options->mangled)
             function = rows[i].shown_fname;
         if (rows[i].has_place)
-            add(c, SECTION_SITES, name, function ? function : "?", 0, side, value);
+            api_compare_add(c, SECTION_SITES, name, function ? function : "?", 0, side, value);
         else
-            add(c, SECTION_VARIABLES, "variables", name, 0, side, value);
+            api_compare_add(c, SECTION_VARIABLES, "variables", name, 0, side, value);
     }
 }
 

@@ -199,7 +199,8 @@ static void take_reports(CoverageText *t, Buf *why) {
 }
 
 /* `why` describes the error in a report; if there is none, warnings were given. */
-static void add(WhammcCoverage *c, const char *name, Str text, DiagTag *tag, Buf *why) {
+static void api_coverage_add(WhammcCoverage *c, const char *name, Str text, DiagTag *tag,
+                             Buf *why) {
     CoverageText t = {.c = c};
     *tag = DIAG_NOT_A_REPORT;
     if (!modules_read(&t.modules, text, 0, why)) {
@@ -225,7 +226,7 @@ whammc_status whammc_coverage_add(WhammcCoverage *c, const char *name, const voi
     if (size > UINT32_MAX)
         buf_str(&why, STR("it has 4 GiB or more"));
     else
-        add(c, name, (Str){bytes, (uint32_t)size}, &tag, &why);
+        api_coverage_add(c, name, (Str){bytes, (uint32_t)size}, &tag, &why);
     if (why.len) {
         Diag *g = diag(&c->diags, tag, NO_SPAN, "%s: %s", name, buf_cstr(&why));
         if (tag != DIAG_OTHER_REPORT)

@@ -119,7 +119,7 @@ static bool is_at_function(const Piece *p) {
 }
 
 /* The order that wasm_edit_body requires. */
-static int by_place(const void *a, const void *b) {
+static int api_module_by_place(const void *a, const void *b) {
     const Piece *x = a, *y = b;
     if (is_at_function(x) != is_at_function(y))
         return is_at_function(x) ? -1 : 1;
@@ -136,7 +136,7 @@ static bool edit_body(void *ctx, uint32_t func, Buf *out) {
     if (!e)
         return wasm_edit_body(&w->m, func, NULL, out, &error, &offset);
     if (e->pieces.len)
-        qsort(e->pieces.at, e->pieces.len, sizeof *e->pieces.at, by_place);
+        qsort(e->pieces.at, e->pieces.len, sizeof *e->pieces.at, api_module_by_place);
     Buf code = {0};
     Vec(WasmPatch) patches = {0};
     WasmRemap map = wasm_layout_remap(&w->m);

@@ -27,7 +27,7 @@ typedef struct Name {
 
 /* Libiberty has no other way to be stopped. It holds no memory of the heap while it calls this,
  * but for a Rust identifier that is not ASCII. */
-static void add(const char *text, size_t len, void *ctx) {
+static void demangle_add(const char *text, size_t len, void *ctx) {
     Name *name = ctx;
     if (name->out->len - name->start + len > NAME_MAX_BYTES)
         longjmp(name->stop, 1);
@@ -53,10 +53,11 @@ static bool demangle_symbol(Str symbol, Buf *out) {
     Name name = {.out = out, .start = out->len};
     bool ok = false;
     if (setjmp(name.stop) == 0) {
-        ok = rust_demangle_callback(copy, DMGL_NO_OPTS, add, &name) != 0;
+        ok = rust_demangle_callback(copy, DMGL_NO_OPTS, demangle_add, &name) != 0;
         if (!ok) {
             out->len = name.start;
-            ok = cplus_demangle_v3_callback(copy, DMGL_PARAMS | DMGL_ANSI, add, &name) != 0;
+            ok =
+                cplus_demangle_v3_callback(copy, DMGL_PARAMS | DMGL_ANSI, demangle_add, &name) != 0;
         }
     } else {
         ok = false;

@@ -409,7 +409,7 @@ typedef struct Ordered {
     uint32_t index;
 } Ordered;
 
-static int by_place(const void *pa, const void *pb) {
+static int diag_by_place(const void *pa, const void *pb) {
     const Ordered *a = pa, *b = pb;
     if (a->g->span.file != b->g->span.file)
         return a->g->span.file < b->g->span.file ? -1 : 1;
@@ -424,7 +424,7 @@ static void sort_diags(Diags *d) {
     Ordered *o = mem_alloc(sizeof *o * d->list.len);
     for (uint32_t i = 0; i < d->list.len; i++)
         o[i] = (Ordered){d->list.at[i], i};
-    qsort(o, d->list.len, sizeof *o, by_place);
+    qsort(o, d->list.len, sizeof *o, diag_by_place);
     for (uint32_t i = 0; i < d->list.len; i++)
         d->list.at[i] = o[i].g;
     free(o);

@@ -78,7 +78,7 @@ static void list_named(const Cli *cli, const char *value, const WasmModule *m, B
     free(name);
 }
 
-static void append(Buf *list, const Buf *more) {
+static void profile_heap_append(Buf *list, const Buf *more) {
     if (list->len && more->len)
         buf_u8(list, ',');
     buf_bytes(list, more->data, more->len);
@@ -93,9 +93,9 @@ void heap_define(const Cli *cli, const HeapOptions *h, const WasmModule *m, wham
         uint32_t argument;
         list_named(cli, h->allocators.at[i], m, &named);
         while (*text && next_role(&text, &role, &argument)) {
-            append(&lists[role][argument], &named);
+            profile_heap_append(&lists[role][argument], &named);
             if (role == ROLE_SIZE)
-                append(&all, &named);
+                profile_heap_append(&all, &named);
         }
         buf_free(&named);
     }

@@ -115,7 +115,7 @@ static void put_class(const CoverageFile *f, uint32_t root, Buf *out) {
 
 /* ---- packages ---- */
 
-static void add(CoverageTotals *to, const CoverageTotals *t) {
+static void format_cobertura_add(CoverageTotals *to, const CoverageTotals *t) {
     to->lines.all += t->lines.all;
     to->lines.hit += t->lines.hit;
     to->ways.all += t->ways.all;
@@ -133,7 +133,7 @@ static void put_package(const Coverage *c, uint32_t first, uint32_t end, uint32_
     uint32_t n = folder(path);
     CoverageTotals t = {0};
     for (uint32_t i = first; i < end; i++)
-        add(&t, &c->files.at[i].totals);
+        format_cobertura_add(&t, &c->files.at[i].totals);
     buf_str(out, STR("    <package"));
     put_text("name", n > root ? (Str){path.ptr + root, n - root - 1} : STR("."), out);
     put_rates(&t, out);

@@ -95,7 +95,7 @@ bool marks_add(CoverageMarks *c, const Report *r) {
 
 /* ---- settling ---- */
 
-static int by_place(const void *pa, const void *pb) {
+static int marks_by_place(const void *pa, const void *pb) {
     const CoverageMark *a = pa, *b = pb;
     if (a->fid != b->fid)
         return a->fid < b->fid ? -1 : 1;
@@ -109,10 +109,10 @@ static int by_place(const void *pa, const void *pb) {
 void marks_settle(CoverageMarks *c) {
     uint32_t n = 0;
     if (c->all.len)
-        qsort(c->all.at, c->all.len, sizeof *c->all.at, by_place);
+        qsort(c->all.at, c->all.len, sizeof *c->all.at, marks_by_place);
     for (uint32_t i = 0; i < c->all.len; i++) {
         CoverageMark *last = n ? &c->all.at[n - 1] : NULL;
-        if (last && by_place(last, &c->all.at[i]) == 0)
+        if (last && marks_by_place(last, &c->all.at[i]) == 0)
             last->count = capped_add(last->count, c->all.at[i].count);
         else
             c->all.at[n++] = c->all.at[i];

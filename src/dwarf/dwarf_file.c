@@ -99,7 +99,7 @@ static bool is_absolute(Str path) {
            (path.ptr[n + 1] == '/' || (n == 1 && path.ptr[n + 1] == '\\'));
 }
 
-static void append(Buf *path, Str part) {
+static void dwarf_file_append(Buf *path, Str part) {
     if (!part.len)
         return;
     if (path->len && path->data[path->len - 1] != '/')
@@ -163,10 +163,10 @@ static Str make_path(Dwarf *d, const DwarfLines *l, const DwarfFileEntry *file) 
     Str directory = directory_of(l, file->directory);
     bool absolute = is_absolute(file->name);
     if (!absolute && !is_absolute(directory))
-        append(&path, d->units.at[l->unit].directory);
+        dwarf_file_append(&path, d->units.at[l->unit].directory);
     if (!absolute)
-        append(&path, directory);
-    append(&path, file->name);
+        dwarf_file_append(&path, directory);
+    dwarf_file_append(&path, file->name);
     Buf recorded = {0};
     buf_bytes(&recorded, path.data, path.len);
     bool left = make_plain(&path);

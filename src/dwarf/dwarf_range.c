@@ -35,7 +35,7 @@ bool dwarf_extent_attribute(DwarfExtent *x, uint32_t attribute, DwarfValue v) {
     }
 }
 
-static void add(RangeList *l, uint64_t start, uint64_t end) {
+static void dwarf_range_add(RangeList *l, uint64_t start, uint64_t end) {
     const Dwarf *d = l->d;
     uint32_t code_end = d->nbodies ? d->bodies[d->nbodies - 1].end : 0;
     if (!start || start > end || end > code_end)
@@ -56,7 +56,7 @@ static void read_pairs(RangeList *l, DwarfCursor *c, uint64_t *budget) {
         if (start == ones)
             l->base = end;
         else if (start != ones - 1 && !dwarf_is_removed(l->u, l->base))
-            add(l, l->base + start, l->base + end);
+            dwarf_range_add(l, l->base + start, l->base + end);
     }
 }
 
@@ -68,7 +68,7 @@ static uint64_t indexed(const RangeList *l, DwarfCursor *c) {
 
 static void add_live(RangeList *l, uint64_t start, uint64_t end) {
     if (!dwarf_is_removed(l->u, start))
-        add(l, start, end);
+        dwarf_range_add(l, start, end);
 }
 
 /* One entry of .debug_rnglists; false at the end of the list. */
@@ -136,9 +136,9 @@ bool dwarf_ranges(Dwarf *d, const DwarfUnit *u, const DwarfExtent *x, uint32_t v
         read_list(&l, x->ranges, budget);
     } else if (dwarf_address(d, u, x->low, &low) && !dwarf_is_removed(u, low)) {
         if (x->high.class == CLASS_CONSTANT)
-            add(&l, low, low + x->high.number);
+            dwarf_range_add(&l, low, low + x->high.number);
         else if (dwarf_address(d, u, x->high, &high))
-            add(&l, low, high);
+            dwarf_range_add(&l, low, high);
     }
     return l.complete;
 }

@@ -50,7 +50,7 @@ static void heap_pop(Heap *h) {
         h->at[i] = r;
 }
 
-static void append(DwarfSpans *out, DwarfSpan span) {
+static void dwarf_span_append(DwarfSpans *out, DwarfSpan span) {
     if (out->len && vec_last(out).end == span.start && vec_last(out).value == span.value)
         vec_last(out).end = span.end;
     else
@@ -73,7 +73,7 @@ static void sweep(const Ranked *r, uint32_t n, DwarfSpans *out) {
         uint32_t end = heap.at[0].span.end;
         if (i < n && r[i].span.start < end)
             end = r[i].span.start;
-        append(out, (DwarfSpan){address, end, heap.at[0].span.value});
+        dwarf_span_append(out, (DwarfSpan){address, end, heap.at[0].span.value});
         address = end;
     }
     vec_free(&heap);

@@ -460,7 +460,7 @@ static bool check_memory(Merge *x) {
 }
 
 /* Makes room for the result, unless there is one of an earlier call. */
-static void begin(WasmMerge *g) {
+static void start_merge(WasmMerge *g) {
     if (g->handles[WASM_SPACE_TYPE])
         return;
     for (uint32_t space = 0; space < WASM_SPACE_COUNT; space++) {
@@ -491,7 +491,7 @@ static void find_first_calls(WasmMerge *g) {
 static bool merge(WasmMerge *g, WasmSpace root_space, const uint32_t *roots, uint32_t nroots,
                   Diags *diags) {
     Merge x = {.g = g, .from = g->from, .to = g->to, .diags = diags};
-    begin(g);
+    start_merge(g);
     for (uint32_t space = 0; space < WASM_SPACE_COUNT; space++) {
         uint32_t n = g->from->input_count[space];
         x.marked[space] = mem_zalloc(n + 1u);

@@ -120,7 +120,7 @@ typedef struct PlacedGroup {
     uint64_t at;
 } PlacedGroup;
 
-static int by_place(const void *a, const void *b) {
+static int flush_code_by_place(const void *a, const void *b) {
     const PlacedGroup *x = a, *y = b;
     return x->at < y->at ? -1 : x->at > y->at;
 }
@@ -134,7 +134,7 @@ static uint32_t reported_groups(const Store *s, PlacedGroup *list) {
             list[n++] = (PlacedGroup){g, image_group_offset(s->rows.image, g->rows)};
     }
     if (n)
-        qsort(list, n, sizeof *list, by_place);
+        qsort(list, n, sizeof *list, flush_code_by_place);
     return n;
 }
 

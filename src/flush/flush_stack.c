@@ -3,7 +3,7 @@
  */
 #include "flush/flush_code.h"
 
-static uint32_t add(Flush *f, Splicer *s, const ShapeList *list, const char *name) {
+static uint32_t flush_stack_add(Flush *f, Splicer *s, const ShapeList *list, const char *name) {
     WasmType id = WASM_I32;
     Buf body = {0};
     if (!list->len)
@@ -17,6 +17,6 @@ static uint32_t add(Flush *f, Splicer *s, const ShapeList *list, const char *nam
 }
 
 void flush_add_stacks(Flush *f, Splicer *s, const OnceShapes *once) {
-    f->at.suspend = add(f, s, &once->suspend, "whammc.suspend");
-    f->at.resume = add(f, s, &once->resume, "whammc.resume");
+    f->at.suspend = flush_stack_add(f, s, &once->suspend, "whammc.suspend");
+    f->at.resume = flush_stack_add(f, s, &once->resume, "whammc.resume");
 }

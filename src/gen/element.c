@@ -126,7 +126,7 @@ static Ref place(Body *b, const Expr *e, const MapTally *t, uint32_t var, uint32
 }
 
 /* Adds an i64, NULL = 1, or subtracts it. */
-static Ref add(Body *b, const Expr *e, Op op, Ref amount) {
+static Ref element_add(Body *b, const Expr *e, Op op, Ref amount) {
     CodeModule *m = b->module;
     WasmType i32 = WASM_I32;
     uint32_t var = plan_var_id(b->plan, b->variant, e->var), at = gen_temp(b, i32);
@@ -143,12 +143,12 @@ static Ref add(Body *b, const Expr *e, Op op, Ref amount) {
 }
 
 Ref gen_tally_step(Body *b, const Expr *target, Op op) {
-    return add(b, target, op, NULL);
+    return element_add(b, target, op, NULL);
 }
 
 Ref gen_tally_add(Body *b, const Expr *target, Op op, const Expr *amount) {
     Ref value = gen_expr(b, amount);
     if (!is_long(amount->type))
         value = code_op1(b->module, WASM_OP_I64_EXTEND_I32_U, value);
-    return add(b, target, op, value);
+    return element_add(b, target, op, value);
 }

@@ -50,7 +50,7 @@ static void sort(Pieces *p) {
     free(spare);
 }
 
-static void add(Pieces *p, const WasmPatch *patch) {
+static void pieces_add_one(Pieces *p, const WasmPatch *patch) {
     p->unsorted |= p->at.len && order(&vec_last(&p->at), patch) > 0;
     vec_push(&p->at, *patch);
 }
@@ -70,15 +70,15 @@ void pieces_add(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t 
                        .code = (uint32_t)from,
                        .len = (uint32_t)(to - from)};
     p->only_counts = false;
-    add(p, &patch);
+    pieces_add_one(p, &patch);
 }
 
 void pieces_add_count(Pieces *p, WasmWhere where, uint32_t at, size_t from, size_t to) {
-    add(p, &(WasmPatch){.at = at,
-                        .where = (uint8_t)where,
-                        .rank = RANK_PROBE,
-                        .code = (uint32_t)from,
-                        .len = (uint32_t)(to - from)});
+    pieces_add_one(p, &(WasmPatch){.at = at,
+                                   .where = (uint8_t)where,
+                                   .rank = RANK_PROBE,
+                                   .code = (uint32_t)from,
+                                   .len = (uint32_t)(to - from)});
 }
 
 void pieces_add_region(void *ctx, WasmWhere where, uint32_t at, uint32_t until, size_t from,

@@ -416,7 +416,7 @@ static bool same_names(const MergeValue *a, const MergeValue *b) {
     return same;
 }
 
-static bool add_row(Merge *m, uint32_t i, const Report *from, bool less) {
+static bool merge_reports_add_row(Merge *m, uint32_t i, const Report *from, bool less) {
     const ReportRow *other = &from->rows.at[i];
     ReportRow *row = &m->report->rows.at[i];
     MergeRow *r = &m->rows[i];
@@ -450,7 +450,7 @@ bool merge_add(Merge *m, const Report *other, bool less, Buf *why) {
     for (uint32_t pass = 0; pass < 2; pass++) /* trees first: other maps refer to their nodes */
         for (uint32_t i = 0; i < other->rows.len && wrong == UINT32_MAX; i++) {
             bool is_tree = m->rows[i].tree && m->trees.at[m->rows[i].tree - 1].row == i;
-            if (is_tree == (pass == 0) && !add_row(m, i, other, less))
+            if (is_tree == (pass == 0) && !merge_reports_add_row(m, i, other, less))
                 wrong = i;
         }
     if (wrong == UINT32_MAX)

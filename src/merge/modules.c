@@ -117,7 +117,7 @@ static void find_whole(const Modules *m, Origins *whole) {
     }
 }
 
-static bool add_part(Modules *m, ReportPart *part, const Origins *whole, Buf *why) {
+static bool modules_add_part(Modules *m, ReportPart *part, const Origins *whole, Buf *why) {
     bool has_whole = origins_find(whole, &part->origin) != ORIGINS_NONE;
     if ((part->origin.less && !has_whole) || (part->report.cut && has_whole && m->by_thread))
         return true;
@@ -137,7 +137,7 @@ static void add_parts(Modules *m, Buf *why) {
     Origins whole = {0};
     find_whole(m, &whole);
     for (uint32_t i = 0; i < m->parts.all.len && !why->len; i++)
-        add_part(m, &m->parts.all.at[i], &whole, why);
+        modules_add_part(m, &m->parts.all.at[i], &whole, why);
     for (uint32_t i = 0; m->by_thread && i < m->parts.all.len; i++) {
         const ReportPart *part = &m->parts.all.at[i];
         if (part->report.cut && origins_find(&whole, &part->origin) != ORIGINS_NONE)

@@ -271,8 +271,8 @@ void image_func_has_rows(Image *img, uint32_t fid) {
     vec_push(&img->fids, fid);
 }
 
-static uint32_t add_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc,
-                        bool same) {
+static uint32_t image_add_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc,
+                              bool same) {
     ImageRows *rows = &group_of(img, var)->rows;
     uint32_t pair = image_pair(img, var, probe);
     bool other = is_other_pair(img, rows, pair);
@@ -312,18 +312,18 @@ void image_append_value(Image *img, uint32_t group, const ImageCount *count) {
 uint32_t image_count_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc,
                          const ImageCount *count) {
     image_append_value(img, img->vars.at[var].group, count);
-    return add_row(img, var, probe, fid, pc, false);
+    return image_add_row(img, var, probe, fid, pc, false);
 }
 
 uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc) {
     ImageGroup *g = group_of(img, var);
     add_to_run(g, false, 0, false);
     g->values++;
-    return add_row(img, var, probe, fid, pc, false);
+    return image_add_row(img, var, probe, fid, pc, false);
 }
 
 uint32_t image_same_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc) {
-    return add_row(img, var, probe, fid, pc, true);
+    return image_add_row(img, var, probe, fid, pc, true);
 }
 
 static uint32_t tail_row(Image *img, ImageTail row) {

@@ -554,7 +554,7 @@ static bool is_late_row(Parser *p, Str text, uint32_t at, Str line) {
            (p->quoted ? quoted_row(p, text, &at, &whole, &row) : csv_row(p, line, &row));
 }
 
-static void add_row(Parser *p, const ReportRow *row, bool whole) {
+static void report_read_add_row(Parser *p, const ReportRow *row, bool whole) {
     p->report.located |= p->located;
     if (whole)
         vec_push(&p->report.rows, *row);
@@ -669,7 +669,7 @@ static void read_json(Parser *p, Str line, bool whole) {
         p->first_id_type = row.var->id_type;
         p->first_line = line;
     }
-    add_row(p, &row, whole);
+    report_read_add_row(p, &row, whole);
 }
 
 /* The line with which a report in CSV starts. */
@@ -712,7 +712,7 @@ static void read_line(Parser *p, Str line, bool whole) {
     } else if (line.len > 5 && line.ptr[0] == '{') {
         read_json(p, line, whole);
     } else if (p->in == IN_CSV && csv_row(p, line, &row)) {
-        add_row(p, &row, whole);
+        report_read_add_row(p, &row, whole);
     } else if (p->in && str_begins(line, STR("id, id_type, "))) {
         p->by_thread = take_end(&line, STR(", thread"));
         p->by_module = take_end(&line, STR(", module"));
@@ -765,7 +765,7 @@ static uint32_t read_next(Parser *p, Str text, uint32_t at) {
     bool whole;
     if (p->in == IN_QUOTED && !is_quoted_start(line, &more) && !is_origin(line) &&
         quoted_row(p, text, &at, &whole, &row)) {
-        add_row(p, &row, whole);
+        report_read_add_row(p, &row, whole);
         return at;
     }
     if (continues_value(p, text, at, &next)) {

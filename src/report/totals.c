@@ -35,7 +35,7 @@ static void add_signed(int64_t *sum, int64_t v) {
         *sum += v;
 }
 
-static void add(ReportRow *sum, const ReportRow *row) {
+static void totals_add(ReportRow *sum, const ReportRow *row) {
     switch (row->class) {
     case REPORT_CLASS_SIGNED: add_signed(&sum->number.i, row->number.i); break;
     case REPORT_CLASS_REAL: sum->number.real += row->number.real; break;
@@ -138,7 +138,7 @@ void totals_make(const Report *r, TotalsBy by, Report *out) {
         if (!row->has_place || row->class == REPORT_CLASS_TEXT)
             continue;
         ReportRow *sum = total_of(&t, row);
-        add(sum, row);
+        totals_add(sum, row);
         sum->pc++;
         if (!str_eq(sum->probe, row->probe))
             sum->probe = (Str){NULL, 0};

@@ -239,7 +239,7 @@ typedef struct Put {
     bool *cut; /* by instruction: what calls have left has been taken off after it */
 } Put;
 
-static void add(const Put *p, WasmWhere where, uint32_t at, PieceRank rank, size_t from) {
+static void frames_add(const Put *p, WasmWhere where, uint32_t at, PieceRank rank, size_t from) {
     if (p->pieces->code.len > from)
         pieces_add(p->pieces, where, at, rank, from, p->pieces->code.len);
 }
@@ -253,7 +253,7 @@ static void put_entry(const Put *p, uint32_t at) {
     }
     if (p->bits & FRAME)
         stack_put_frame(p->f->stack, p->f->m, p->place, 0, p->func + 1, out);
-    add(p, WASM_BEFORE, at, RANK_PROBE, from);
+    frames_add(p, WASM_BEFORE, at, RANK_PROBE, from);
 }
 
 /* Whether what calls leave stays until the script takes it off. */
@@ -267,7 +267,7 @@ static void put_cut(const Put *p, uint32_t at, PieceRank rank) {
         return;
     size_t from = p->pieces->code.len;
     stack_put_frame(p->f->stack, p->f->m, p->place, p->step, 0, &p->pieces->code);
-    add(p, WASM_AFTER, at, rank, from);
+    frames_add(p, WASM_AFTER, at, rank, from);
 }
 
 /* The place that is `step` above the function's own, as an operand. */
@@ -306,7 +306,7 @@ static void put_call(const Put *p, const WasmInstr *i) {
     }
     if (tail && !(callee & PARAM))
         stack_put_frame(f->stack, f->m, p->place, 0, 0, out);
-    add(p, where, i->offset, RANK_REPLACED, from);
+    frames_add(p, where, i->offset, RANK_REPLACED, from);
 }
 
 /* Whether a call leaves something above the frame of its caller. */

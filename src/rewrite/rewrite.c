@@ -747,7 +747,7 @@ static void written(void *self) {
         counts_written(&r->coalesce.counts);
 }
 
-static void append(void *self, const WasmModule *written, Buf *out) {
+static void rewrite_append(void *self, const WasmModule *written, Buf *out) {
     const Rewrite *r = self;
     engine_frames_put_section(&r->engine_frames, &r->p.m, written, out);
     atomics_put_section(&r->flush.atomics, &r->store, out);
@@ -795,7 +795,7 @@ static const Target target = {.match = match,
                               .leave = leave,
                               .enters_apart = true,
                               .splice = splice_at,
-                              .append = append,
+                              .append = rewrite_append,
                               .written = written,
                               .blame = blame};
 

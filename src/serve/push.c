@@ -180,8 +180,8 @@ static size_t keep_answer(char *bytes, size_t one, size_t n, void *ctx) {
     return one * n;
 }
 
-static void add_part(curl_mime *form, const char *name, const char *file, const char *type,
-                     const Buf *bytes) {
+static void push_add_part(curl_mime *form, const char *name, const char *file, const char *type,
+                          const Buf *bytes) {
     curl_mimepart *part = curl->mime_addpart(form);
     curl->mime_name(part, name);
     curl->mime_filename(part, file);
@@ -211,8 +211,9 @@ static Answer post(Push *p, const char *url, const Buf *profile) {
     CURL *c = curl->easy_init();
     curl_mime *form = curl->mime_init(c);
     describe(profile, &types);
-    add_part(form, "profile", "profile.pprof", "application/octet-stream", profile);
-    add_part(form, "sample_type_config", "sample_type_config.json", "application/json", &types);
+    push_add_part(form, "profile", "profile.pprof", "application/octet-stream", profile);
+    push_add_part(form, "sample_type_config", "sample_type_config.json", "application/json",
+                  &types);
     set_up(c, url, form, &answer);
     CURLcode error = curl->easy_perform(c);
     curl->easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);

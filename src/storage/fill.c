@@ -65,7 +65,7 @@ void fill_each_frame_local(const Fill *f, bool backwards,
     }
 }
 
-static void begin(void *ctx) {
+static void fill_begin(void *ctx) {
     Fill *f = ctx;
     for (uint32_t i = 0; i < f->frame.used.len; i++)
         f->frame.local[f->frame.used.at[i]] = UINT32_MAX;
@@ -271,7 +271,7 @@ static bool instead(void *ctx, const Site *site, Buf *out) {
     return fill_put_memory(f, site->instr, out) || shadow_put_instr(f->shadow, site, out);
 }
 
-static const SpliceBackend backend = {words, fill, push_text, begin, instead};
+static const SpliceBackend backend = {words, fill, push_text, fill_begin, instead};
 
 void fill_init(Fill *f, Splicer *s, const WasmModule *m, const Plan *plan, const Store *store) {
     *f = (Fill){.m = m,

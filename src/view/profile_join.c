@@ -281,7 +281,7 @@ static void add_nodes(Profile *p, const Profile *from, const uint32_t *funcs, ui
     thread->total = capped_add(thread->total, from->total);
 }
 
-static void begin(Profile *p, const Profile *from) {
+static void profile_join_begin(Profile *p, const Profile *from) {
     for (uint32_t i = 0; i < from->values.len; i++) {
         ProfileValue v = from->values.at[i];
         vec_push(&p->values, ((ProfileValue){kept(p, v.name), kept(p, v.unit), v.is_unsigned}));
@@ -297,7 +297,7 @@ bool profile_join(Profile *into, Profile *from, const ProfilePart *part) {
     else if (lacks_time(from, into))
         add_no_time(from, vec_last(&into->values));
     if (is_empty(into))
-        begin(into, from);
+        profile_join_begin(into, from);
     else if (!same_values(into, from))
         return false;
     uint32_t *funcs = mem_alloc((from->funcs.len + 1u) * sizeof *funcs);

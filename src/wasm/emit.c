@@ -65,7 +65,7 @@ typedef struct Emit {
     Name names[MAX_NAMES];
 } Emit;
 
-static void begin(Emit *e, Buf *out, const char *code) {
+static void emit_begin(Emit *e, Buf *out, const char *code) {
     e->out = out;
     e->at = code;
     e->after = NULL;
@@ -265,7 +265,7 @@ static void put_instructions(Emit *e) {
 
 void emit(Buf *b, const char *code, ...) {
     Emit e;
-    begin(&e, b, code);
+    emit_begin(&e, b, code);
     uint32_t nlocals = 0;
     va_start(e.ap, code);
     while (take_name(&e, &nlocals)) {
@@ -340,7 +340,7 @@ static void put_function(Emit *e, Head *head) {
 uint32_t emit_function(WasmModule *m, const char *name, const char *code, ...) {
     Buf body = {0};
     Emit e;
-    begin(&e, &body, code);
+    emit_begin(&e, &body, code);
     Head head;
     va_start(e.ap, code);
     put_function(&e, &head);
@@ -352,7 +352,7 @@ uint32_t emit_function(WasmModule *m, const char *name, const char *code, ...) {
 
 void emit_body(Buf *b, const char *code, ...) {
     Emit e;
-    begin(&e, b, code);
+    emit_begin(&e, b, code);
     Head head;
     va_start(e.ap, code);
     put_function(&e, &head);
@@ -528,7 +528,7 @@ void emit_increment(Buf *b, EmitNumber n, uint64_t by) {
 
 void emit_update(Buf *b, EmitNumber n, const char *code, ...) {
     Emit e;
-    begin(&e, b, code);
+    emit_begin(&e, b, code);
     emit_begin_set(b, n);
     emit_get(b, n);
     va_start(e.ap, code);

@@ -829,7 +829,7 @@ void wasm_read_each_item(const WasmModule *m, WasmItemFn *item, void *ctx) {
     wasm_module_free(&again);
 }
 
-static void begin(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId file) {
+static void read_begin(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId file) {
     *u = (WasmUnvalidated){0};
     wasm_module_init(&u->m);
     wasm_module_init(&u->datas);
@@ -848,7 +848,7 @@ static void read_custom(WasmModule *m) {
 
 bool wasm_read(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId file,
                const WasmKeptDatas *kept, Diags *diags) {
-    begin(u, bytes, size, file);
+    read_begin(u, bytes, size, file);
     WasmReader r = {.m = &u->m, .diags = diags};
     Progress p = {0};
     if (kept)
@@ -862,7 +862,7 @@ bool wasm_read(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId
 
 bool wasm_read_apart(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId file,
                      const WasmKeptDatas *kept) {
-    begin(u, bytes, size, file);
+    read_begin(u, bytes, size, file);
     WasmReader r = {.m = &u->m, .diags = &u->diags, .apart = u};
     Progress p = {0};
     if (kept)

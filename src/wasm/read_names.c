@@ -81,7 +81,7 @@ static bool read_func_hints(WasmModule *m, WasmCode *c, uint32_t section) {
     return h.func < m->funcs.len && m->funcs.at[h.func].import < 0;
 }
 
-static int by_place(const void *a, const void *b) {
+static int read_names_by_place(const void *a, const void *b) {
     const WasmHint *x = a, *y = b;
     if (x->func != y->func)
         return x->func < y->func ? -1 : 1;
@@ -104,5 +104,5 @@ void wasm_read_hints(WasmModule *m) {
             m->hints.len = before;
     }
     if (m->hints.len)
-        qsort(m->hints.at, m->hints.len, sizeof *m->hints.at, by_place);
+        qsort(m->hints.at, m->hints.len, sizeof *m->hints.at, read_names_by_place);
 }

@@ -95,7 +95,7 @@ static void add_rules(Bind *b, uint32_t monitor) {
 typedef Vec(uint32_t) Indices;
 
 /* Adds a monitor's rules of an event other than an instruction, in the order of exports. */
-static void add(const Bind *b, const BindState *s, Indices *list, MonitorEvent event) {
+static void attach_plan_add(const Bind *b, const BindState *s, Indices *list, MonitorEvent event) {
     for (uint32_t i = 0; i < s->nrules; i++)
         if (b->rules.at[s->first_rule + i].probe->rule.event == event)
             vec_push(list, s->first_rule + i);
@@ -123,18 +123,18 @@ void bind_plan(Bind *b) {
     for (uint32_t k = 0; k < b->nstates; k++)
         add_rules(b, k);
     for (uint32_t k = 0; k < b->nstates; k++) {
-        add(b, &b->states[k], &list, MONITOR_FUNC_ENTRY);
-        add(b, &b->states[k], &list, MONITOR_BLOCK_START);
+        attach_plan_add(b, &b->states[k], &list, MONITOR_FUNC_ENTRY);
+        attach_plan_add(b, &b->states[k], &list, MONITOR_BLOCK_START);
     }
     b->plan.by_kind[EVENT_FUNC_ENTRY] = close_list(&b->plan.arena, &list);
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
         for (uint32_t k = 0; k < b->nstates; k++) {
             const BindState *s = &b->states[k];
-            add(b, s, &list, MONITOR_BLOCK_START);
-            add(b, s, &list, MONITOR_BLOCK_END);
+            attach_plan_add(b, s, &list, MONITOR_BLOCK_START);
+            attach_plan_add(b, s, &list, MONITOR_BLOCK_END);
             add_instr_rules(b, s, &list, (WasmOp)op);
             if (op == WASM_OP_END)
-                add(b, s, &list, MONITOR_FUNC_EXIT);
+                attach_plan_add(b, s, &list, MONITOR_FUNC_EXIT);
         }
         b->plan.by_op[op] = close_list(&b->plan.arena, &list);
     }

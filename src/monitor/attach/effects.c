@@ -653,7 +653,7 @@ static void spoil_others(Decision *x, BindState *s) {
     }
 }
 
-static int by_place(const void *a, const void *b) {
+static int effects_by_place(const void *a, const void *b) {
     const BindPlace *x = &(*(BindSum *const *)a)->place, *y = &(*(BindSum *const *)b)->place;
     if (x->space != y->space)
         return x->space < y->space ? -1 : 1;
@@ -667,7 +667,7 @@ static void spoil_overlaps(Bind *b) {
     BindSum **list = mem_alloc(sizeof *list * (b->sums.len + 1u)), *last = NULL;
     for (uint32_t i = 0; i < b->sums.len; i++)
         list[i] = &b->sums.at[i];
-    qsort(list, b->sums.len, sizeof(BindSum *), by_place);
+    qsort(list, b->sums.len, sizeof(BindSum *), effects_by_place);
     for (uint32_t i = 0; i < b->sums.len; i++) {
         BindSum *sum = list[i];
         uint64_t end = (uint64_t)sum->place.at + (UINT64_C(1) << sum->place.size_log2);

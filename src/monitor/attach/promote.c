@@ -185,7 +185,7 @@ static uint64_t cell_at(const BindCell *c, const uint64_t *words) {
     return c->base + (c->word == UINT32_MAX ? 0 : (uint32_t)words[c->word]);
 }
 
-static int by_place(const void *a, const void *b) {
+static int promote_by_place(const void *a, const void *b) {
     const Cell *x = a, *y = b;
     if (x->memory != y->memory)
         return x->memory < y->memory ? -1 : 1;
@@ -206,7 +206,7 @@ static bool collect(const Bind *b, const BindState *s, Cells *cells) {
     }
     if (!cells->len)
         return false;
-    qsort(cells->at, cells->len, sizeof *cells->at, by_place);
+    qsort(cells->at, cells->len, sizeof *cells->at, promote_by_place);
     uint32_t n = 1;
     for (uint32_t i = 1; i < cells->len; i++) {
         const Cell *last = &cells->at[n - 1], *c = &cells->at[i];

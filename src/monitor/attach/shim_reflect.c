@@ -18,7 +18,7 @@ typedef struct BindReflect {
     Vec(Table) tables;
 } BindReflect;
 
-static BindReflect *begin(BindShim *s) {
+static BindReflect *shim_reflect_begin(BindShim *s) {
     if (!s->reflect) {
         s->reflect = mem_zalloc(sizeof *s->reflect);
         s->reflect->memory =
@@ -134,11 +134,11 @@ int64_t bind_answer(BindShim *s, const Frozen *module, const Reflect *r, const W
     if (fn->kind == REFLECT_NUMBER) {
         emit_body(&code, "i32.const %u", (unsigned)reflect_number(r, fn));
     } else if (fn->kind == REFLECT_IMPORT) {
-        emit_import_index(&code, begin(s), r);
+        emit_import_index(&code, shim_reflect_begin(s), r);
     } else if (memory < 0) {
         emit_body(&code, "unreachable");
     } else {
-        Table t = add_table(begin(s), r, fn);
+        Table t = add_table(shim_reflect_begin(s), r, fn);
         emit_read(&code, s->to, s->reflect, &t, (uint32_t)memory);
     }
     return bind_add_func(module, im, &code);

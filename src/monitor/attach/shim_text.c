@@ -115,7 +115,7 @@ static bool export_text(BindText *t) {
 }
 
 /* Begins with the first function that is needed. False with a message. */
-static bool begin(BindShim *s) {
+static bool shim_text_begin(BindShim *s) {
     if (s->text)
         return true;
     BindText *t = s->text = mem_zalloc(sizeof *t);
@@ -139,7 +139,7 @@ static bool begin(BindShim *s) {
 /* ---- wizeng ---- */
 
 static int64_t text_func(BindShim *s, TextFn fn) {
-    if (!begin(s))
+    if (!shim_text_begin(s))
         return -2;
     if (fn != TEXT_NOW && !s->text->prints) {
         s->text->prints = true;

@@ -150,7 +150,7 @@ typedef struct Places {
 } Places;
 enum { BITS = WASM_OP_COUNT / 8 + 1 };
 
-static void begin(Code *c, Gen *g) {
+static void count_begin(Code *c, Gen *g) {
     static const Variant none;
     Code from = {.g = g};
     from.b.variant = &none;
@@ -181,7 +181,7 @@ static bool build_match(Gen *g) {
     Ref by_op[WASM_OP_COUNT + 1] = {0};
     Vec(Case) cases = {0};
     Code c;
-    begin(&c, g);
+    count_begin(&c, g);
     c.b.nparams = MATCH_PARAMS;
     for (uint32_t i = 0, number = 0; i < units->list.len; number += units->list.at[i++].nresidues) {
         c.unit = &units->list.at[i];
@@ -261,7 +261,7 @@ static uint32_t trapping_places(Gen *g) {
 /* A callback that is a predicate as well: the address of a counter, or 0. */
 static void build_predicate(Gen *g, const char *name, const char *runtime, Places p) {
     Code c;
-    begin(&c, g);
+    count_begin(&c, g);
     Ref code[2] = {walk(&c, p)};
     code[1] = runtime_call(&c, runtime, "i", "i", (Ref[]){place_pc(&c)});
     WasmType params[] = {WASM_I32, WASM_I32};

@@ -42,7 +42,7 @@ typedef struct Making {
     bool link;
 } Making;
 
-static void add_part(Making *m, const UnitPart *part, bool own) {
+static void record_add_part(Making *m, const UnitPart *part, bool own) {
     const Variant *v = part->action->variant;
     const Store *s = m->r->store;
     m->link |= v->exits;
@@ -82,7 +82,7 @@ static MonitorRecord *finish(Making *m, RowsRank rank, bool starts, uint32_t at,
     return record;
 }
 
-static Making begin(Records *r) {
+static Making record_begin(Records *r) {
     MonitorRecord *record = arena_new(&r->plan->arena, MonitorRecord);
     vec_push(&r->all, record);
     return (Making){.r = r, .record = record};
@@ -97,8 +97,8 @@ static RowsRank rank_of(const Unit *u, const UnitPart *part) {
 
 static MonitorRecord *make_own(Records *r, const Unit *u, const UnitPart *part, uint32_t at,
                                Buf *classes) {
-    Making m = begin(r);
-    add_part(&m, part, true);
+    Making m = record_begin(r);
+    record_add_part(&m, part, true);
     MonitorRecord *record =
         finish(&m, rank_of(u, part), part->action->variant->starts_dynamic, at, classes);
     vec_free(&m.fields);
@@ -107,7 +107,7 @@ static MonitorRecord *make_own(Records *r, const Unit *u, const UnitPart *part, 
 
 static MonitorRecord *make_shared(Records *r, const Unit *u, const Residue *residue, uint32_t at,
                                   Buf *classes) {
-    Making m = begin(r);
+    Making m = record_begin(r);
     bool starts = false;
     RowsRank rank = ROWS_INSTR;
     Vec(const UnitPart *) parts = {0};
@@ -117,7 +117,7 @@ static MonitorRecord *make_shared(Records *r, const Unit *u, const Residue *resi
     if (parts.len)
         qsort(parts.at, parts.len, sizeof *parts.at, by_row);
     for (uint32_t i = 0; i < parts.len; i++) {
-        add_part(&m, parts.at[i], false);
+        record_add_part(&m, parts.at[i], false);
         starts |= parts.at[i]->action->variant->starts_dynamic;
         rank = rank_of(u, parts.at[i]);
     }

@@ -248,7 +248,7 @@ static bool consts_atom(Maker *m, const Variant *v, Event event, bool at_end, ui
 
 /* ---- parts ---- */
 
-static UnitPart *add_part(Maker *m, UnitPart part, Gates gates) {
+static UnitPart *unit_add_part(Maker *m, UnitPart part, Gates gates) {
     part.ngates = gates.n;
     part.gates = keep_gates(m, gates);
     vec_push(&m->parts, part);
@@ -256,7 +256,7 @@ static UnitPart *add_part(Maker *m, UnitPart part, Gates gates) {
 }
 
 static void add_refuse(Maker *m, Gates gates, const char *why) {
-    add_part(m, (UnitPart){.kind = PART_REFUSE, .why = why}, gates);
+    unit_add_part(m, (UnitPart){.kind = PART_REFUSE, .why = why}, gates);
 }
 
 /* Whether an action can happen anywhere, by what is known of its event. */
@@ -293,16 +293,16 @@ static bool leaves_row(const Variant *v) {
     return row;
 }
 
-static void add_row(Maker *m, UnitPart how, Gates gates) {
+static void unit_add_row(Maker *m, UnitPart how, Gates gates) {
     how.kind = PART_ROW;
     if (leaves_row(how.action->variant))
-        add_part(m, how, gates);
+        unit_add_part(m, how, gates);
 }
 
 /* An action that runs at locations where the atom has a value; the others have rows. */
 static void add_running(Maker *m, UnitPart how, Gates gates, uint32_t atom, bool value) {
-    add_part(m, how, with(gates, atom, value));
-    add_row(m, how, with(gates, atom, !value));
+    unit_add_part(m, how, with(gates, atom, value));
+    unit_add_row(m, how, with(gates, atom, !value));
 }
 
 /* Whether a predicate is false where this part of it is. */
@@ -325,7 +325,7 @@ static Gates refuse_wide(Maker *m, const UnitPart *how, Gates gates) {
             type_wasm(o->type) != WASM_I32)
             continue;
         uint32_t atom = wide_atom(m, o->n);
-        add_part(m, refuse, with(with(gates, atom, true), simple_atom(m, ATOM_LIVE), true));
+        unit_add_part(m, refuse, with(with(gates, atom, true), simple_atom(m, ATOM_LIVE), true));
         gates = with(gates, atom, false);
     }
     return gates;
@@ -365,17 +365,17 @@ static void add_action(Maker *m, Action *a, UnitPart how, Gates gates) {
     if (asks(&v->locals) && m->op == WASM_OP_END) {
         uint32_t last = simple_atom(m, ATOM_LAST);
         UnitPart refuse = {.kind = PART_REFUSE, .action = a, .bits = how.bits, .why = locals};
-        add_part(m, refuse, with(gates, last, true));
+        unit_add_part(m, refuse, with(gates, last, true));
         gates = with(gates, last, false);
     }
     if (!asks(&v->args) && !how.if_taken) { /* else it needs to be reached: there are operands */
-        add_part(m, how, gates);
+        unit_add_part(m, how, gates);
         return;
     }
     Gates narrow = refuse_wide(m, &how, gates);
     uint32_t live = simple_atom(m, ATOM_LIVE);
-    add_part(m, how, with(narrow, live, true));
-    add_row(m, how, with(gates, live, false));
+    unit_add_part(m, how, with(narrow, live, true));
+    unit_add_row(m, how, with(gates, live, false));
 }
 
 static void add_list(Maker *m, const ActionList *list, Mode mode, UnitPart how, Gates gates) {
@@ -416,7 +416,7 @@ static void add_exits(Maker *m, Gates gates) {
 
 static void add_pop(Maker *m, Gates gates) {
     if (m->units->uses_frame)
-        add_part(m, (UnitPart){.kind = PART_POP_FRAME}, gates);
+        unit_add_part(m, (UnitPart){.kind = PART_POP_FRAME}, gates);
 }
 
 /* ---- the flag ---- */
@@ -425,7 +425,7 @@ static void set_back(Maker *m, UnitBack back) {
     Gates gates = with((Gates){0}, simple_atom(m, ATOM_TO_LOOP), true);
     if (back != BACK_ALWAYS) /* it asks for an operand */
         gates = with(gates, simple_atom(m, ATOM_LIVE), true);
-    add_part(m, (UnitPart){.kind = PART_SET_BACK, .back = back}, gates);
+    unit_add_part(m, (UnitPart){.kind = PART_SET_BACK, .back = back}, gates);
 }
 
 /* Branches to loops, where some probe asks for `back_edge`. */
@@ -572,7 +572,7 @@ static void make_instruction(Maker *m, Splitter *s, WasmOp op) {
     add_leaving(m);
     add_list(m, list, MODE_ENTRY, (UnitPart){.if_taken = op == WASM_OP_IF}, none);
     if (op == WASM_OP_LOOP && m->units->uses_back)
-        add_part(m, (UnitPart){.kind = PART_CLEAR_BACK}, none);
+        unit_add_part(m, (UnitPart){.kind = PART_CLEAR_BACK}, none);
     add_branch(m);
     end_unit(m, s);
 }
@@ -580,7 +580,7 @@ static void make_instruction(Maker *m, Splitter *s, WasmOp op) {
 static void make_function(Maker *m, Splitter *s) {
     begin_unit(m, MONITOR_FUNC_ENTRY, WASM_OP_COUNT);
     if (m->units->uses_frame)
-        add_part(m, (UnitPart){.kind = PART_PUSH_FRAME}, (Gates){0});
+        unit_add_part(m, (UnitPart){.kind = PART_PUSH_FRAME}, (Gates){0});
     add_list(m, &m->plan->by_kind[EVENT_FUNC_ENTRY], MODE_NONE, (UnitPart){0}, (Gates){0});
     end_unit(m, s);
     if (!m->at_function_exit)
