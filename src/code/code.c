@@ -84,8 +84,8 @@ uint32_t code_label(CodeModule *c) {
 
 void code_note_leaves(CodeNode *e) {
     if (e->kind == CODE_IF) {
-        e->leaves = e->kids[0]->leaves ||
-                    (e->nkids == 3 && e->kids[1]->leaves && e->kids[2]->leaves);
+        e->leaves =
+            e->kids[0]->leaves || (e->nkids == 3 && e->kids[1]->leaves && e->kids[2]->leaves);
         return;
     }
     e->leaves =
@@ -118,6 +118,11 @@ static CodeNode *numbered(CodeModule *c, CodeKind kind, WasmType type, uint32_t 
 /* Whether it can be an operand of this type: what control does not leave has none. */
 static bool has_type(const CodeNode *e, WasmType type) {
     return e->leaves || e->type == type;
+}
+
+/* Whether it can be an operand of any type. */
+static bool has_value(const CodeNode *e) {
+    return e->leaves || e->type != WASM_NONE;
 }
 
 CodeNode *code_nop(CodeModule *c) {
@@ -157,12 +162,12 @@ CodeNode *code_get(CodeModule *c, uint32_t local, WasmType type) {
 }
 
 CodeNode *code_set(CodeModule *c, uint32_t local, CodeNode *value) {
-    assert(!has_type(value, WASM_NONE) || value->leaves);
+    assert(has_value(value));
     return numbered(c, CODE_LOCAL_SET, WASM_NONE, local, value);
 }
 
 CodeNode *code_tee(CodeModule *c, uint32_t local, CodeNode *value) {
-    assert(!has_type(value, WASM_NONE) || value->leaves);
+    assert(has_value(value));
     return numbered(c, CODE_LOCAL_TEE, value->type, local, value);
 }
 
@@ -272,7 +277,7 @@ CodeNode *code_select(CodeModule *c, CodeNode *condition, CodeNode *yes, CodeNod
 }
 
 CodeNode *code_drop(CodeModule *c, CodeNode *x) {
-    assert(!has_type(x, WASM_NONE) || x->leaves);
+    assert(has_value(x));
     return code_node(c, CODE_DROP, WASM_NONE, &x, 1);
 }
 

@@ -44,6 +44,11 @@ typedef struct Body {
     void *ctx;                 /* for them */
 } Body;
 
+static inline void body_free(Body *b) {
+    vec_free(&b->locals);
+    free(b->local_of);
+}
+
 /* ---- holes ---- */
 
 /* How holes are filled immediately, where code does not become templates (monitors). There,

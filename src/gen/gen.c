@@ -33,8 +33,7 @@ Body scratch_body(Scratch *x, const Variant *v, uint64_t atoms) {
 void scratch_add(Scratch *x, Body *b, const char *name, const WasmType *params, WasmType result,
                  Ref body) {
     code_add(&x->code, name, params, b->nparams, result, b->locals.at, b->locals.len, body);
-    vec_free(&b->locals);
-    free(b->local_of);
+    body_free(b);
 }
 
 void scratch_finish(Scratch *x) {

@@ -268,16 +268,11 @@ static void sort_asks(Asks *asks) {
         swap_asks(&asks->at[i], &asks->at[calls - 1 - i]);
 }
 
-static void discard(Code *c) {
-    vec_free(&c->b.locals);
-    free(c->b.local_of);
-}
-
 /* What the probe takes. False if it asks for an operand as two types: such a location cannot be. */
 static bool find_asks(Gen *g, const Code *from, Asks *asks) {
     Code c;
     probe_body(&c, from, asks);
-    discard(&c);
+    body_free(&c.b);
     bool clash = g->clash;
     g->clash = false;
     sort_asks(asks);
@@ -474,7 +469,7 @@ static void build_start(Gen *g) {
     if (g->out->starts)
         scratch_add(&g->x, &c.b, "start", NULL, WASM_NONE, gen_block_of(&c.b, &code));
     else
-        discard(&c);
+        body_free(&c.b);
 }
 
 static void put_report(Code *c, Refs *code) {
@@ -523,7 +518,7 @@ static void build_exit(Gen *g) {
     if (g->out->ends)
         scratch_add(&g->x, &c.b, "exit", NULL, WASM_NONE, gen_block_of(&c.b, &code));
     else
-        discard(&c);
+        body_free(&c.b);
 }
 
 static void build_functions(Gen *g) {
