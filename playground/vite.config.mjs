@@ -16,7 +16,7 @@ const folder = name => {
 };
 const whammc = folder('WHAMMC_JS_PACKAGE'), assets = folder('PLAYGROUND_ASSETS'), source = folder('PLAYGROUND_SOURCE'), out = folder('PLAYGROUND_OUT');
 
-/** The only script that is in the page's pictures, as src/view/svg.c writes it: no other one may run there. */
+/** The only script that is in the page's pictures, as src/format/svg.c writes it: no other one may run there. */
 function pictureScript() {
   const text = `\n${readFileSync(path.join(source, 'stdlib/flame.js'), 'utf8')}`;
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;

@@ -1,6 +1,6 @@
 // flame.js - interaction with a flame graph in a browser: clicking a frame zooms in to it and says what it is, "Search" highlights
 // frames by name; arrow keys go from frame to frame, Enter zooms in, Escape out. It is part of each SVG file that whammc writes
-// (src/view/svg.c), and draws those of pages (bindings/js/lib/flame-view.mjs): `root` is the picture, ask() gives what is searched.
+// (src/format/svg.c), and draws those of pages (bindings/js/lib/flame-view.mjs): `root` is the picture, ask() gives what is searched.
 function flame(root, ask) {
   'use strict';
   var SVG = 'http://www.w3.org/2000/svg', CHARACTER = 7.3, LEAST = 3, ENDS = 16, INDENT = 6;

@@ -2,7 +2,7 @@
  * annotate/html.c - what HTML pages share.
  */
 #include "annotate/html.h"
-#include "view/view.h"
+#include "report/escape.h"
 
 /* Colours are variables, so that pages have both looks without naming any colour twice. */
 static const char sheet[] =
@@ -39,7 +39,7 @@ void html_text(Buf *out, Str s) {
     for (uint32_t i = 0; s.len && i <= s.len; i++) {
         if (i < s.len && s.ptr[i] != '\t')
             continue;
-        view_xml((Str){s.ptr + start, i - start}, out);
+        escape_xml(out, (Str){s.ptr + start, i - start});
         if (i < s.len)
             buf_u8(out, '\t');
         start = i + 1;

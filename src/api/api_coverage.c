@@ -5,7 +5,7 @@
 
 #include "api/api.h"
 #include "api/api_locate.h"
-#include "coverage/format.h"
+#include "format/coverage_format.h"
 #include "merge/modules.h"
 #include "valid/valid.h"
 
@@ -14,7 +14,7 @@
 #define COVERAGE(NAME, name, write, ending)                                                        \
     static_assert((int)WHAMMC_COVERAGE_##NAME == COVERAGE_##NAME,                                  \
                   "WhammcCoverageFormat is CoverageFormat");
-#include "view/formats.def"
+#include "format/formats.def"
 
 /* A program, as it was before it was instrumented. */
 typedef struct CoverageProgram {
@@ -266,7 +266,7 @@ static Str folder_of(const char *path) {
 /* By format. A row without a function does not compile: neither NULL nor nothing has an address. */
 static void (*const writers[])(const CoverageView *v, Buf *out) = {
 #define COVERAGE(NAME, name, write, ending) [COVERAGE_##NAME] = &write,
-#include "view/formats.def"
+#include "format/formats.def"
 };
 
 static void put(const WhammcCoverage *c, const Coverage *made, CoverageFormat format,

@@ -7,24 +7,24 @@
 #include "api/api.h"
 #include "api/api_compare.h"
 #include "api/api_locate.h"
+#include "base/demangle.h"
+#include "format/format.h"
+#include "heap/heap.h"
+#include "profile/profile_join.h"
+#include "profile/profile_source.h"
 #include "report/escape.h"
 #include "report/image.h"
 #include "report/report_write.h"
 #include "report/table.h"
 #include "report/value.h"
-#include "heap/heap.h"
-#include "stacks/tools.h"
 #include "valid/valid.h"
-#include "view/profile_join.h"
-#include "view/profile_source.h"
-#include "base/demangle.h"
 
 #include <assert.h>
 #include <locale.h>
 
-#define VIEW(NAME, number, name, from, write, traits, ending)                                      \
-    static_assert((int)WHAMMC_REPORT_##NAME == VIEW_##NAME, "WhammcReportFormat is ViewFormat");
-#include "view/formats.def"
+#define FORMAT(NAME, number, name, from, write, traits, ending)                                    \
+    static_assert((int)WHAMMC_REPORT_##NAME == FORMAT_##NAME, "WhammcReportFormat is Format");
+#include "format/formats.def"
 static_assert((int)WHAMMC_REPORT_BY_SITE == TOTALS_SITE &&
                   (int)WHAMMC_REPORT_BY_LINE == TOTALS_LINE &&
                   (int)WHAMMC_REPORT_BY_FUNCTION == TOTALS_FUNCTION &&
@@ -382,10 +382,10 @@ static void explain_no_program(WhammcReport *r, const char *what) {
 }
 
 /* Adds the debug information. */
-static void add_sources(WhammcReport *r, uint32_t module, ViewFormat format,
+static void add_sources(WhammcReport *r, uint32_t module, Format format,
                         const WhammcReportOptions *options, Profile *p) {
     const ReportProgram *program = r->of.at[module];
-    if (!program || format == VIEW_TABLE || (!options->lines && !options->inlined))
+    if (!program || format == FORMAT_TABLE || (!options->lines && !options->inlined))
         return;
     ApiLocator l;
     api_locator_begin(&l, program->debug, program->name, &r->diags);
@@ -393,12 +393,12 @@ static void add_sources(WhammcReport *r, uint32_t module, ViewFormat format,
         profile_inline(p, r->modules.all.at[module].report, &program->places, &l.locator,
                        !options->mangled);
     if (options->lines)
-        profile_locate(p, &program->places, &l.locator, !view_is(format, VIEW_HAS_LINES));
+        profile_locate(p, &program->places, &l.locator, !format_is(format, FORMAT_HAS_LINES));
     api_locator_end(&l);
 }
 
 /* The profile of one module; false if it has none. */
-static bool read_module(WhammcReport *r, uint32_t module, bool tree, ViewFormat format,
+static bool read_module(WhammcReport *r, uint32_t module, bool tree, Format format,
                         const WhammcReportOptions *options, Profile *p) {
     const Report *report = r->modules.all.at[module].report;
     if (!read_profile(p, report, tree, variables_of(options)))
@@ -443,7 +443,7 @@ static ProfilePart part_of(const WhammcReport *r, uint32_t module, bool tree, Ar
 }
 
 /* The profiles of all modules that have one, together. */
-static bool read_modules(WhammcReport *r, bool tree, ViewFormat format,
+static bool read_modules(WhammcReport *r, bool tree, Format format,
                          const WhammcReportOptions *options, Profile *p) {
     uint32_t n = r->modules.all.len;
     if (n == 1 && !r->modules.by_thread)
@@ -471,15 +471,15 @@ static bool read_modules(WhammcReport *r, bool tree, ViewFormat format,
 }
 
 /* Whether there is a program, if the options need it; else after a message. */
-static bool has_sources(WhammcReport *r, ViewFormat format, const WhammcReportOptions *options) {
-    bool needed = format != VIEW_TABLE && (options->lines || options->inlined);
+static bool has_sources(WhammcReport *r, Format format, const WhammcReportOptions *options) {
+    bool needed = format != FORMAT_TABLE && (options->lines || options->inlined);
     if (needed && !r->programs.len)
         explain_no_program(r, options->lines ? "lines of functions" : "inlined functions");
     return !needed || r->programs.len;
 }
 
-bool api_read_profile(WhammcReport *r, bool tree, ViewFormat format,
-                      const WhammcReportOptions *options, Profile *p) {
+bool api_read_profile(WhammcReport *r, bool tree, Format format, const WhammcReportOptions *options,
+                      Profile *p) {
     ProfileVariables variables = variables_of(options);
     if (tree && variables.count > 1) {
         diag(&r->diags, DIAG_NO_PROFILE, NO_SPAN,
@@ -543,7 +543,7 @@ static bool write_heap_of(WhammcReport *r, uint32_t module, const WhammcReportOp
                      .m = program ? &program->module : NULL,
                      .value = options->value,
                      .top = options->top};
-    if (!read_module(r, module, true, VIEW_TABLE, options, &p) ||
+    if (!read_module(r, module, true, FORMAT_TABLE, options, &p) ||
         (filled && !heap_has_objects(&p, report))) {
         profile_free(&p);
         return false;
@@ -572,7 +572,7 @@ static void write_heap(WhammcReport *r, const WhammcReportOptions *options, Buf 
     bool any = false;
     if (options->lines && !r->programs.len)
         explain_no_program(r, "lines of calls");
-    else if (api_read_profile(r, true, VIEW_TABLE, options, &p)) {
+    else if (api_read_profile(r, true, FORMAT_TABLE, options, &p)) {
         bool filled = r->modules.all.len > 1 && heap_has_objects(&p, NULL);
         for (uint32_t i = 0; i < r->modules.all.len; i++)
             any |= write_heap_of(r, i, options, filled, out);
@@ -586,21 +586,21 @@ static void write_heap(WhammcReport *r, const WhammcReportOptions *options, Buf 
 /* The tree to compare with; false after a message if there is none. */
 static bool read_base(WhammcReport *r, const WhammcReportOptions *options, Profile *base) {
     WhammcReport *old = options->base;
-    bool ok = api_read_profile(old, true, VIEW_TABLE, options, base) && weigh(old, options, base);
+    bool ok = api_read_profile(old, true, FORMAT_TABLE, options, base) && weigh(old, options, base);
     if (old->diags.errors)
         diag(&r->diags, DIAG_NO_PROFILE, NO_SPAN, "%s: there is no call tree in it", old->name);
     return ok;
 }
 
-static void write_view(WhammcReport *r, ViewFormat format, const WhammcReportOptions *options,
+static void write_view(WhammcReport *r, Format format, const WhammcReportOptions *options,
                        void (*write)(const ProfileView *v, Buf *out), Buf *out) {
     Profile p = {0}, base = {0};
-    bool compares = options->base && view_is(format, VIEW_COMPARES);
+    bool compares = options->base && format_is(format, FORMAT_COMPARES);
     ProfileView view = {.p = &p,
                         .base = compares ? &base : NULL,
                         .top = options->top,
                         .title = title_of(r, options)};
-    if (api_read_profile(r, view_needs_tree(format), format, options, &p) &&
+    if (api_read_profile(r, format_needs_tree(format), format, options, &p) &&
         weigh(r, options, &p) && (!compares || read_base(r, options, &base)))
         write(&view, out);
     profile_free(&p);
@@ -661,9 +661,9 @@ static bool read_stacks(WhammcReport *r, uint32_t module, const StacksParts *par
 }
 
 /* Those of all modules. In formats without threads each of these is like a module. */
-static bool read_all_stacks(WhammcReport *r, ViewFormat format, const WhammcReportOptions *options,
+static bool read_all_stacks(WhammcReport *r, Format format, const WhammcReportOptions *options,
                             const Labels *labels, Stacks *s, StacksProblem *why) {
-    bool any = false, by_part = view_is(format, VIEW_SPLITS);
+    bool any = false, by_part = format_is(format, FORMAT_SPLITS);
     for (uint32_t i = 0; i < r->modules.all.len; i++) {
         const ModuleReport *one = &r->modules.all.at[i];
         StacksParts parts = {0};
@@ -680,7 +680,7 @@ static bool read_all_stacks(WhammcReport *r, ViewFormat format, const WhammcRepo
     return any;
 }
 
-static void write_stacks(WhammcReport *r, ViewFormat format, const WhammcReportOptions *options,
+static void write_stacks(WhammcReport *r, Format format, const WhammcReportOptions *options,
                          void (*write)(const Stacks *s, Buf *out), Buf *out) {
     if (!has_sources(r, format, options))
         return;
@@ -703,8 +703,8 @@ static void write_stacks(WhammcReport *r, ViewFormat format, const WhammcReportO
 }
 
 bool whammc_report_format(const char *name, WhammcReportFormat *format) {
-    ViewFormat found;
-    bool ok = view_named(name, &found);
+    Format found;
+    bool ok = format_named(name, &found);
     if (ok)
         *format = (WhammcReportFormat)found;
     return ok;
@@ -788,20 +788,20 @@ typedef struct FormatWriter {
 #define WRITER_OF_HEAP(write)   .report = &write
 
 static const FormatWriter writers[] = {
-#define VIEW(NAME, number, name, from, write, traits, ending)                                      \
-    [VIEW_##NAME] = {WRITER_OF_##from(write)},
-#include "view/formats.def"
+#define FORMAT(NAME, number, name, from, write, traits, ending)                                    \
+    [FORMAT_##NAME] = {WRITER_OF_##from(write)},
+#include "format/formats.def"
 };
 
 static void write_format(WhammcReport *r, WhammcReportFormat format,
                          const WhammcReportOptions *options, Buf *out) {
-    ViewFormat view = (ViewFormat)format;
+    Format view = (Format)format;
     assert(view < sizeof writers / sizeof *writers);
     const FormatWriter *w = &writers[view];
     api_forget_messages(r);
     locale_t before = api_enter(r);
     api_prepare(r);
-    if (view_source(view) == VIEW_OF_ROWS && !locate(r, options)) {
+    if (format_source(view) == FORMAT_OF_ROWS && !locate(r, options)) {
         api_leave(before);
         return;
     }

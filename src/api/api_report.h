@@ -6,8 +6,8 @@
 #define WHAMMC_API_API_REPORT_H
 
 #include "base/diag.h"
+#include "format/format.h"
 #include "merge/modules.h"
-#include "view/view.h"
 #include "whammc/report.h"
 
 /* The report's contents as in the public interface; made on demand. */
@@ -73,9 +73,10 @@ const Str *api_instructions(const WhammcReport *r, Report *copy);
 /* ---- api_report.c ---- */
 
 /* Reads a profile of all modules and names its functions. `format`: with the source locations that
- * it shows and the options ask for; VIEW_TABLE: without. False after a message if there is none. */
-bool api_read_profile(WhammcReport *r, bool tree, ViewFormat format,
-                      const WhammcReportOptions *options, Profile *p);
+ * it shows and the options ask for; FORMAT_TABLE: without. False after a message if there is none.
+ */
+bool api_read_profile(WhammcReport *r, bool tree, Format format, const WhammcReportOptions *options,
+                      Profile *p);
 /* A copy of all rows, with readable names for their functions, as far as they are known. The texts
  * are the report's. */
 void api_copy_report(const WhammcReport *r, bool mangled, Report *copy);

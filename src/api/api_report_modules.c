@@ -5,7 +5,7 @@
 
 #include "api/api.h"
 #include "merge/fit.h"
-#include "view/profile_homes.h"
+#include "profile/profile_homes.h"
 #include "valid/valid.h"
 
 #include <assert.h>

@@ -5,8 +5,8 @@
 #include "api/api_report.h"
 
 #include "base/json.h"
+#include "profile/graph.h"
 #include "report/value.h"
-#include "view/graph.h"
 
 #include <assert.h>
 
@@ -296,7 +296,7 @@ whammc_status whammc_report_profile(WhammcReport *r, WhammcProfileKind kind,
     *out = NULL;
     api_forget_messages(r);
     api_forget_profile(r);
-    if (!api_read_profile(r, tree, VIEW_TABLE, options ? options : &defaults, p))
+    if (!api_read_profile(r, tree, FORMAT_TABLE, options ? options : &defaults, p))
         return WHAMMC_ERROR;
     r->described.timed = p->timed;
     describe_functions(p, tree, &r->described);

@@ -9,19 +9,19 @@
 #endif
 #include "api/api.h"
 
+#include "api/api_clock.h"
 #include "api/api_locate.h"
 #include "api/api_monitor.h"
-#include "api/api_clock.h"
 #include "api/api_sink.h"
 #include "api/bundled_scripts.h"
 #include "base/phase.h"
-#include "plan/counter.h"
-#include "plan/statics.h"
-#include "monitor/make/unit.h"
-#include "report/embedded.h"
 #include "monitor/make/emit_monitor.h"
-#include "wasm/op_text.h"
+#include "monitor/make/unit.h"
+#include "plan/counter.h"
 #include "plan/make.h"
+#include "plan/statics.h"
+#include "report/embedded.h"
+#include "wasm/op_text.h"
 
 #include <assert.h>
 
@@ -338,7 +338,7 @@ static void warn_unmatched(whammc *w) {
 static ImageFormat image_format(whammc_format format) {
     static const ImageFormat formats[] = {
 #define PRINTED(NAME, name) [WHAMMC_FORMAT_##NAME] = IMAGE_##NAME,
-#include "view/formats.def"
+#include "format/formats.def"
     };
     assert(format < sizeof formats / sizeof *formats);
     return formats[format];

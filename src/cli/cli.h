@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/diag.h"
-#include "view/profile.h"
+#include "profile/profile.h"
 #include "whammc/report.h"
 #include "whammc/whammc.h"
 

@@ -6,14 +6,14 @@
  *
  * The program and its scripts identify each other by a hash in a custom section of the program.
  */
-#include "cli/cli.h"
 #include "base/demangle.h"
 #include "base/workers.h"
+#include "cli/cli.h"
 #include "merge/fit.h"
+#include "profile/profile.h"
 #include "report/escape.h"
 #include "report/places.h"
 #include "valid/valid.h"
-#include "view/profile.h"
 
 #include <inttypes.h>
 #include <stdio.h>

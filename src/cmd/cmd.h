@@ -4,10 +4,10 @@
 #ifndef WHAMMC_CMD_CMD_H
 #define WHAMMC_CMD_CMD_H
 
+#include "format/format.h"
 #include "run/run.h"
 #include "serve/push.h"
 #include "serve/serve.h"
-#include "view/view.h"
 #include "whammc/coverage.h"
 
 /* ---- formats and labels ---- */

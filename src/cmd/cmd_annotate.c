@@ -22,7 +22,7 @@ enum {
     MODULE,
     SHOWN_FILE
 };
-typedef enum Format { FORMAT_TEXT, FORMAT_HTML } Format;
+typedef enum PageFormat { PAGE_TEXT, PAGE_HTML } PageFormat;
 typedef enum When { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER } When;
 
 static const Option options[] = {
@@ -52,7 +52,7 @@ static const Option options[] = {
 
 typedef struct Settings {
     const char *out, *variable, *names, *script;
-    Format format;
+    PageFormat format;
     When colour;
     uint32_t flush;
     bool instructions, no_demangle;
@@ -214,7 +214,7 @@ static void check_lengths(Inputs *in, const Annotation *a, const AnnotateOptions
 static void put_part(const Settings *s, const Annotation *a, const AnnotateOptions *look,
                      Output *o) {
     Buf *out = &o->text;
-    bool page = s->format == FORMAT_HTML;
+    bool page = s->format == PAGE_HTML;
     if (page && !o->parts)
         annotate_html_begin(o->title ? str_of(o->title) : look->title, out);
     if (o->several && page)
@@ -282,7 +282,7 @@ static bool make(const Settings *s, const char *path, Inputs *in, Output *o) {
 
 static bool deliver(const Cli *cli, const Settings *s, Output *o) {
     bool ok = true;
-    if (s->format == FORMAT_HTML)
+    if (s->format == PAGE_HTML)
         annotate_html_end(&o->text);
     if (s->out)
         ok = file_write(cli, s->out, o->text.data, o->text.len);
@@ -390,7 +390,7 @@ static int annotate_command(const Cli *cli, const Settings *s, const char *progr
 static bool set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     switch (key) {
-    case FORMAT: s->format = (Format)option_choice(cli->command, key, value); break;
+    case FORMAT: s->format = (PageFormat)option_choice(cli->command, key, value); break;
     case COLOUR: s->colour = (When)option_choice(cli->command, key, value); break;
     case 'o': s->out = value; break;
     case VARIABLE: s->variable = value; break;

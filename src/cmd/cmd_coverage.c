@@ -4,8 +4,8 @@
  * The program is run with stdlib/coverage.whamm (running.c), or was before; coverage/ makes the
  * formats.
  */
-#include "cmd/cmd.h"
 #include "cli/process.h"
+#include "cmd/cmd.h"
 #include "whammc/coverage.h"
 
 enum {
@@ -26,7 +26,7 @@ enum {
 /* Their names, each after a '|'. */
 static const char format_names[] =
 #define COVERAGE(NAME, name, write, ending) "|" name
-#include "view/formats.def"
+#include "format/formats.def"
     ;
 
 static const Option options[] = {
@@ -262,7 +262,7 @@ static WhammcCoverageFormat format_of(const char *out) {
         WhammcCoverageFormat format;
     } suffixes[] = {
 #define COVERAGE(NAME, name, write, ending) {ending, WHAMMC_COVERAGE_##NAME},
-#include "view/formats.def"
+#include "format/formats.def"
     };
     const char *dot = out ? strrchr(file_base(out), '.') : NULL;
     for (size_t i = 0; dot && i < sizeof suffixes / sizeof *suffixes; i++)

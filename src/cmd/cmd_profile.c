@@ -6,15 +6,15 @@
  * stdlib/calltree.whamm, profile.whamm and sample.whamm, running.c runs, the library makes the
  * formats.
  */
-#include "cmd/cmd.h"
-#include "lang/list.h"
 #include "base/demangle.h"
-#include "view/view.h"
-#include "merge/modules.h"
-#include "valid/valid.h"
-#include "run/run.h"
 #include "cli/metrics.h"
 #include "cli/process.h"
+#include "cmd/cmd.h"
+#include "format/format.h"
+#include "lang/list.h"
+#include "merge/modules.h"
+#include "run/run.h"
+#include "valid/valid.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -50,9 +50,9 @@ enum { SAMPLE_MAX = 1000000 };
 
 /* Their names, each after a '|'. */
 static const char format_names[] =
-#define VIEW(NAME, number, name, from, write, traits, ending) "|" name
-#define ALIAS(NAME, name)                                     "|" name
-#include "view/formats.def"
+#define FORMAT(NAME, number, name, from, write, traits, ending) "|" name
+#define ALIAS(NAME, name)                                       "|" name
+#include "format/formats.def"
     ;
 
 static const Option options[] = {
@@ -144,7 +144,7 @@ typedef struct Settings {
     const char *engine, *clock, *out, *save, *max_depth, *names;
     Style style;
     Sampler sampler; /* commands are run by Node */
-    ViewFormat format;
+    Format format;
     uint32_t top;
     char interval[24]; /* nanoseconds; empty = not given */
     char sample[12];   /* one in so many; empty = not given */
@@ -347,16 +347,16 @@ static char *file_for(const Profiling *p, const char *suffix) {
 
 /* A file that is written by default. */
 typedef struct Unasked {
-    ViewFormat format;
+    Format format;
     const char *suffix, *what;
     const char *mark; /* what such a file has in its first bytes */
     uint32_t len;
     const char *other; /* a message if the file has something else */
 } Unasked;
 
-static const Unasked flame_graph = {
-    VIEW_SVG, ".flame.svg", "flame graph", "<svg id=\"frames\"", 16, "is not a flame graph"};
-static const Unasked pprof_profile = {VIEW_PPROF,     ".pb.gz", "profile for pprof",
+static const Unasked flame_graph = {FORMAT_SVG,           ".flame.svg", "flame graph",
+                                    "<svg id=\"frames\"", 16,           "is not a flame graph"};
+static const Unasked pprof_profile = {FORMAT_PPROF,   ".pb.gz", "profile for pprof",
                                       "\x1f\x8b\x08", 3,        "is not a compressed profile"};
 
 /* Whether the file may be overwritten: it does not exist, or is of the same kind. */
@@ -370,12 +370,11 @@ static bool is_free(const char *path, const Unasked *u) {
     return memmem(head, n, u->mark, u->len) != NULL;
 }
 
-/* The report in a format, of times or `memory`; VIEW_TABLE is a flat profile, or that of what was
+/* The report in a format, of times or `memory`; FORMAT_TABLE is a flat profile, or that of what was
  * allocated. False, after a message, if that could not be made. */
-static bool make(const Profiling *p, WhammcReport *report, ViewFormat format, bool memory,
-                 Buf *out) {
+static bool make(const Profiling *p, WhammcReport *report, Format format, bool memory, Buf *out) {
     const Settings *s = p->settings;
-    bool plain = format != VIEW_TABLE && view_source(format) == VIEW_OF_ROWS;
+    bool plain = format != FORMAT_TABLE && format_source(format) == FORMAT_OF_ROWS;
     WhammcReportFormat table = memory ? WHAMMC_REPORT_HEAP : WHAMMC_REPORT_FLAT;
     WhammcReportOptions look = {.top = s->top,
                                 .title = p->title,
@@ -389,7 +388,7 @@ static bool make(const Profiling *p, WhammcReport *report, ViewFormat format, bo
     uint8_t *text;
     size_t size;
     whammc_status status = whammc_report_write(
-        report, format == VIEW_TABLE ? table : (WhammcReportFormat)format, &look, &text, &size);
+        report, format == FORMAT_TABLE ? table : (WhammcReportFormat)format, &look, &text, &size);
     *out = (Buf){.data = text, .len = size, .cap = size};
     return message_report(p->cli, report, status) == STATUS_OK;
 }
@@ -425,10 +424,10 @@ static bool show_both(const Profiling *p, const Running *r, WhammcReport *report
                         .mangled = s->no_demangle,
                         .top = s->top};
     Buf text = {0}, times = {0};
-    bool ok = !s->heap.on || !is_timed(s) || make(p, report, VIEW_TABLE, false, &times);
+    bool ok = !s->heap.on || !is_timed(s) || make(p, report, FORMAT_TABLE, false, &times);
     message_result(&times);
     buf_free(&times);
-    ok = ok && make(p, report, VIEW_TABLE, s->heap.on, &text);
+    ok = ok && make(p, report, FORMAT_TABLE, s->heap.on, &text);
     if (ok && s->style != STYLE_ARCS && p->app.len)
         left_out_untimed(&left_out, &text);
     if (ok && s->style == STYLE_SAMPLE && !s->heap.on && p->app.len)
@@ -441,7 +440,7 @@ static bool show_both(const Profiling *p, const Running *r, WhammcReport *report
 /* The output of --format. */
 static bool show_format(const Profiling *p, WhammcReport *report) {
     const Settings *s = p->settings;
-    if (s->format == VIEW_PPROF && !s->out)
+    if (s->format == FORMAT_PPROF && !s->out)
         return write_unasked(p, report, &pprof_profile);
     Buf text = {0};
     bool ok = make(p, report, s->format, s->heap.on, &text);
@@ -487,7 +486,7 @@ static bool show(const Profiling *p, const Running *r) {
     if (!read_run(p, r, report))
         running_explain_silence(r);
     else
-        ok = s->format == VIEW_TABLE ? show_both(p, r, report) : show_format(p, report);
+        ok = s->format == FORMAT_TABLE ? show_both(p, r, report) : show_format(p, report);
     tell_large(p, r->report.len);
     if (s->save && r->report.len)
         ok = running_save(r, s->save, WHAMMC_FORMAT_JSON) && ok;
@@ -585,7 +584,7 @@ static bool show_of_command(void *ctx, const CommandReports *all) {
             whammc_report_add_module(report, p->title, module->data, module->len);
     }
     if (ok)
-        ok = s->format == VIEW_TABLE ? show_both(p, &none, report) : show_format(p, report);
+        ok = s->format == FORMAT_TABLE ? show_both(p, &none, report) : show_format(p, report);
     tell_large(p, all->text.len);
     if (s->save)
         ok = file_write(p->cli, s->save, all->text.data, all->text.len) && ok;
@@ -693,7 +692,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
         s->style_given = true;
         s->style = (Style)option_choice(cli->command, key, value);
         break;
-    case FORMAT: s->format_given = view_named(value, &s->format); break;
+    case FORMAT: s->format_given = format_named(value, &s->format); break;
     case 'o': s->out = value; break;
     case OPTION_NAMES: s->names = value; break;
     case SAVE: s->save = value; break;
@@ -744,7 +743,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
 /* The style if none is given: tree where an option or the format needs measured calls. */
 static Style default_style(const Settings *s, bool is_command) {
     bool samples = *s->interval || s->sampler_given || s->counts;
-    bool shows_pairs = view_is(s->format, VIEW_HAS_PAIRS);
+    bool shows_pairs = format_is(s->format, FORMAT_HAS_PAIRS);
     bool measures = s->counts_only || s->auto_exclude || s->no_calibrate || s->clock_given ||
                     s->guest || *s->sample || s->max_depth || s->heap.on;
     bool others = is_command || shows_pairs; /* unless samples are asked for */
@@ -753,11 +752,12 @@ static Style default_style(const Settings *s, bool is_command) {
 
 /* Whether the options and operands go together: STATUS_OK, or another status after a message. */
 static int check(const Cli *cli, const Settings *s) {
-    if (view_is(s->format, VIEW_IS_BINARY) && s->out && cli_check_bytes(cli, s->out) != STATUS_OK)
+    if (format_is(s->format, FORMAT_IS_BINARY) && s->out &&
+        cli_check_bytes(cli, s->out) != STATUS_OK)
         return STATUS_USAGE;
-    if (s->style == STYLE_ARCS && view_needs_tree(s->format))
+    if (s->style == STYLE_ARCS && format_needs_tree(s->format))
         return cli_usage(cli, "that format shows a call tree: it needs --style=tree");
-    if (s->style == STYLE_ARCS && s->format == VIEW_TABLE && s->out)
+    if (s->style == STYLE_ARCS && s->format == FORMAT_TABLE && s->out)
         return cli_usage(cli,
                          "--style=arcs writes no flame graph; choose what to write with --format");
     if (s->style != STYLE_TREE && s->max_depth)
@@ -795,9 +795,9 @@ static int run(Cli *cli) {
     Settings s = {.engine = "node", .clock = "auto"};
     int status = cli_options(cli, set, &s);
     if (!s.format_given)
-        view_of_output(s.out, &s.format);
+        format_of_output(s.out, &s.format);
     vec_push(&s.labels, NULL);
-    if (!s.top_given && s.format == VIEW_TABLE)
+    if (!s.top_given && s.format == FORMAT_TABLE)
         s.top = SHOW_TOP;
     char *command = status == STATUS_OK && cli->noperands ? command_find(cli->operands[0]) : NULL;
     if (!s.style_given)

@@ -4,7 +4,7 @@
  */
 #include "cmd/cmd.h"
 #include "cmd/condition.h"
-#include "view/view.h"
+#include "format/format.h"
 
 #include <unistd.h>
 
@@ -25,14 +25,14 @@ enum {
 
 /* Their names, each after a '|': of the report, and of coverage. */
 static const char format_names[] =
-#define VIEW(NAME, number, name, from, write, traits, ending) "|" name
-#define ALIAS(NAME, name)                                     "|" name
-#define COVERAGE(NAME, name, write, ending)                   "|" name
+#define FORMAT(NAME, number, name, from, write, traits, ending) "|" name
+#define ALIAS(NAME, name)                                       "|" name
+#define COVERAGE(NAME, name, write, ending)                     "|" name
 #define COVERAGE_TABLE(NAME, name, write, ending)
 #define COVERAGE_ONLY(NAME, name, write, ending)
-#include "view/formats.def"
+#include "format/formats.def"
 #define COVERAGE_TABLE(NAME, name, write, ending) "|" name
-#include "view/formats.def"
+#include "format/formats.def"
     ;
 
 static const Option options[] = {
@@ -105,8 +105,8 @@ typedef struct Settings {
     Words labels;  /* in the end with a NULL */
     Words objects; /* for coverage */
     bool format_given;
-    ViewFormat format; /* as of WhammcReportFormat */
-    bool coverage;     /* instead, in coverage_format */
+    Format format; /* as of WhammcReportFormat */
+    bool coverage; /* instead, in coverage_format */
     WhammcCoverageFormat coverage_format;
     uint32_t top, flush;
     bool top_given, no_demangle, suggest;
@@ -180,7 +180,7 @@ static void free_modules(Settings *s) {
 /* Appends what the settings ask for. False if that cannot be made, which was said. */
 static bool make(const Cli *cli, const Settings *s, WhammcReport *r, Buf *out) {
     bool to_terminal = !s->out || strcmp(s->out, "-") == 0;
-    bool table = s->format == VIEW_TABLE;
+    bool table = s->format == FORMAT_TABLE;
     Words variables = {0};
     for (uint32_t i = 0; i < s->variables.len; i++)
         vec_push(&variables, s->variables.at[i]);
@@ -266,11 +266,11 @@ static void set_format(Settings *s, const char *name) {
         WhammcCoverageFormat format;
     } of_coverage[] = {
 #define COVERAGE(NAME, name, write, ending) {name, WHAMMC_COVERAGE_##NAME},
-#include "view/formats.def"
+#include "format/formats.def"
     };
     s->format_given = true;
-    s->format = VIEW_TABLE;
-    s->coverage = !view_named(name, &s->format);
+    s->format = FORMAT_TABLE;
+    s->coverage = !format_named(name, &s->format);
     for (uint32_t i = 0; s->coverage && i < sizeof of_coverage / sizeof *of_coverage; i++)
         if (strcmp(of_coverage[i].name, name) == 0)
             s->coverage_format = of_coverage[i].format;
@@ -367,7 +367,7 @@ static int check(const Cli *cli, const Settings *s) {
     if (cli_check_stdin(cli, (const char *const *)cli->operands, cli->noperands,
                         is_stdin(&s->modules)) != STATUS_OK)
         return STATUS_USAGE;
-    if (s->diff && !view_is(s->format, VIEW_COMPARES))
+    if (s->diff && !format_is(s->format, FORMAT_COMPARES))
         return cli_usage(cli,
                          "--diff shows tables, or with --format=svg a flame graph; for pprof give "
                          "both profiles to `go tool pprof -diff_base=OLD NEW`");
@@ -386,15 +386,15 @@ static int check(const Cli *cli, const Settings *s) {
                          s->debug.file);
     if (!s->modules.len && s->debug.maps.len)
         return cli_usage(cli, "--path-map needs --module=APP, the program with the paths");
-    if (view_is(s->format, VIEW_IS_BINARY) &&
+    if (format_is(s->format, FORMAT_IS_BINARY) &&
         cli_check_bytes(cli, s->out ? s->out : "-") != STATUS_OK)
         return STATUS_USAGE;
-    if (s->variables.len && view_source(s->format) == VIEW_OF_ROWS && !s->suggest)
+    if (s->variables.len && format_source(s->format) == FORMAT_OF_ROWS && !s->suggest)
         return cli_usage(cli,
                          "--variable=%s is for profiles and pictures: tables, CSV and JSON have "
                          "all variables",
                          s->variables.at[0]);
-    if (s->variables.len > 1 && view_needs_tree(s->format))
+    if (s->variables.len > 1 && format_needs_tree(s->format))
         return cli_usage(
             cli, "this format shows one call tree: expected one --variable, found also '%s'",
             s->variables.at[1]);
@@ -405,7 +405,7 @@ static int run(Cli *cli) {
     Settings s = {0};
     int status = cli_options(cli, set, &s);
     if (!s.format_given)
-        view_of_output(s.out, &s.format);
+        format_of_output(s.out, &s.format);
     vec_push(&s.labels, NULL);
     if (status == STATUS_OK)
         status = check(cli, &s);

@@ -4,17 +4,17 @@
  * Node and wasmtime run instrumented programs (running.c); Wizard runs programs as they are and
  * attaches monitors to them (wizard.c).
  */
-#include "cmd/cmd.h"
+#include "api/api_locate.h"
 #include "base/demangle.h"
-#include "report/value.h"
+#include "cli/process.h"
+#include "cmd/cmd.h"
+#include "merge/modules.h"
+#include "report/places.h"
 #include "report/report_write.h"
 #include "report/table.h"
-#include "api/api_locate.h"
-#include "report/places.h"
-#include "merge/modules.h"
-#include "valid/valid.h"
+#include "report/value.h"
 #include "run/run.h"
-#include "cli/process.h"
+#include "valid/valid.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -134,7 +134,7 @@ static void show(const Settings *s, const Running *run, Report *r, Buf *out) {
 static void put_located(const Settings *s, const Running *run, Report *r, Buf *out) {
     static const WriteForm forms[] = {
 #define PRINTED(NAME, name) [WHAMMC_FORMAT_##NAME] = WRITE_##NAME,
-#include "view/formats.def"
+#include "format/formats.def"
     };
     value_unify(r);
     locate(s, run, r);
@@ -212,7 +212,7 @@ typedef struct Commanded {
 static WhammcReportFormat command_format(const Settings *s) {
     static const WhammcReportFormat forms[] = {
 #define PRINTED(NAME, name) [WHAMMC_FORMAT_##NAME] = WHAMMC_REPORT_##NAME,
-#include "view/formats.def"
+#include "format/formats.def"
     };
     return s->out ? forms[s->options.format] : WHAMMC_REPORT_TABLE;
 }

@@ -33,9 +33,10 @@
  *
  *     cmd/  run/  serve/  cli/   the program whammc: commands, engines, HTTP, the command line
  *     api/               the public library: everything in memory, no files
- *     report/  view/  merge/  reports: images, readers, writers, sums; profiles and pictures
+ *     format/            all output formats, one file each: tables, pictures, files for other tools
+ *     report/  merge/    reports: images, readers, writers, sums
+ *     profile/           calls, call trees and stacks, from reports
  *     coverage/          executed lines, functions and branches
- *     stacks/            profiles for other tools: pprof, Firefox, callgrind, Perfetto
  *     annotate/          counts beside source lines and instructions; HTML pages
  *     heap/              tables of heap profiles
  *     dwarf/  locations/ source locations of code offsets: DWARF, source maps

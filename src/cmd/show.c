@@ -8,7 +8,7 @@
 
 const char printed_formats[] =
 #define PRINTED(NAME, name) "|" name
-#include "view/formats.def"
+#include "format/formats.def"
     ;
 
 uint32_t show_width(int fd) {

@@ -5,7 +5,7 @@
 #define WHAMMC_HEAP_HEAP_H
 
 #include "locations/locator.h"
-#include "view/profile.h"
+#include "profile/profile.h"
 
 /* How a heap profile is shown. */
 typedef struct HeapView {

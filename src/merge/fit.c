@@ -4,8 +4,8 @@
 #include "merge/fit.h"
 
 #include "merge/merge_value.h"
+#include "profile/profile.h"
 #include "report/escape.h"
-#include "view/profile.h"
 
 #include <inttypes.h>
 #include <stdio.h>

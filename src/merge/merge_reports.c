@@ -4,8 +4,8 @@
 #include "merge/merge_reports.h"
 
 #include "merge/merge_value.h"
+#include "profile/profile.h"
 #include "report/value.h"
-#include "view/profile.h"
 
 #include <stdio.h>
 

@@ -4,8 +4,8 @@
 #include "merge/modules.h"
 
 #include "merge/fit.h"
+#include "profile/profile.h"
 #include "report/value.h"
-#include "view/profile.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -38,6 +38,25 @@ void escape_json_string(Buf *out, Str s) {
     buf_u8(out, '"');
 }
 
+void escape_xml(Buf *out, Str s) {
+    Buf text = {0};
+    escape_shown(&text, s);
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t c = text.data[i];
+        if (c == '&')
+            buf_str(out, STR("&amp;"));
+        else if (c == '<')
+            buf_str(out, STR("&lt;"));
+        else if (c == '>')
+            buf_str(out, STR("&gt;"));
+        else if (c == '"')
+            buf_str(out, STR("&quot;"));
+        else
+            buf_u8(out, c);
+    }
+    buf_free(&text);
+}
+
 void escape_csv(Buf *out, Str s) {
     escape(format_csv, out, s);
 }

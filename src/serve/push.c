@@ -8,9 +8,9 @@
 
 #ifdef HAVE_HTTP
 
+#include "format/profile.pb-c.h"
 #include "report/escape.h"
 #include "serve/late.h"
-#include "stacks/profile.pb-c.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // A flat profile and a call graph as text, in gprof's form: the output is identical to that of `whammc report --format=gprof` for
-// the same calls (src/view/graph.h explains how times are computed).
+// the same calls (src/profile/graph.h explains how times are computed).
 //
 //   const graph = makeGraph({ arcs: [{ caller: 1, callee: 2, calls: 3n, ns: 400n }], timed: true, nameOf: id => `#${id}` });
 //   console.log(flatProfile(graph, 20));
@@ -240,7 +240,7 @@ function sampledRow(graph, func, samples, sum) {
     `${column(ms(func.total), 2, 12)} ${String(samples).padStart(12)}${called ?? ''}  ${title(func)}`;
 }
 
-const FEW_SAMPLES = 50n; // as in src/view/gprof.c
+const FEW_SAMPLES = 50n; // as in src/format/gprof.c
 
 function sampledHead(graph) {
   const few = graph.calls < FEW_SAMPLES ? 'There are few samples, so the shares are rough: sample more often (--interval=100us), or\n' +

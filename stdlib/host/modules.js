@@ -4,7 +4,7 @@
 //
 // Of such a node the function is MARK; it has a child whose function is the number of the module (module_id), and that one a child with
 // the function itself. So all trees have the same names for a function of another module, and only readers need to know what they mean
-// (view/profile_homes.h).
+// (profile/profile_homes.h).
 import { parts } from './parts.js';
 
 const MARK = 0xfffffffa, FIRST_STACK = 0x40000000;

@@ -1,9 +1,9 @@
-// Profiles for `go tool pprof`, Pyroscope, Parca and others: messages of profile.proto (src/stacks/profile.proto has its fields),
+// Profiles for `go tool pprof`, Pyroscope, Parca and others: messages of profile.proto (src/format/profile.proto has its fields),
 // not compressed. Their contents are those of `whammc report --format=pprof` for the same calls without the program.
 import { OUTSIDE, UNKNOWN_CALLER, addNs, isOutside, line, toNs } from './gprof.js';
 import { ANY_TREE, eachEntry, funcId, readRows, typesOf, unsigned } from './calls.js';
 
-const DEEPEST = 1000; // calls of a stack that are told apart, as in src/stacks/stacks.h
+const DEEPEST = 1000; // calls of a stack that are told apart, as in src/profile/stacks.h
 
 // ---- messages ----
 

@@ -9,15 +9,15 @@
  */
 #include <stdlib.h>
 
-#include "base/demangle.h"
-#include "report/table.h"
 #include "../unit/one_report.h"
-#include "report/value.h"
 #include "annotate/annotate.h"
-#include "view/view.h"
+#include "base/demangle.h"
+#include "format/format.h"
 #include "report/report_write.h"
-#include "whammc/whammc.h"
+#include "report/table.h"
+#include "report/value.h"
 #include "valid/valid.h"
+#include "whammc/whammc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -153,27 +153,27 @@ static void show(const Report *r, const Places *p, Str title, bool demangled) {
     if (profile_read_arcs(&arcs, r, any)) {
         profile_name(&arcs, r, p, NULL, demangled);
         const ProfileView v = {.p = &arcs};
-        view_flat(&v, &out);
-        view_gprof(&v, &out);
+        format_flat(&v, &out);
+        format_gprof(&v, &out);
         check_text(&out);
         out.len = 0;
-        view_dot(&v, &out);
+        format_dot(&v, &out);
         check_json(&out); /* the strings of the two are alike */
         out.len = 0;
     }
     if (profile_read_tree(&tree, r, any)) {
         profile_name(&tree, r, p, NULL, demangled);
         const ProfileView v = {.p = &tree, .base = &tree, .title = title};
-        view_folded(&v, &out);
+        format_folded(&v, &out);
         check_text(&out);
         out.len = 0;
-        view_svg(&v, &out);
+        format_svg(&v, &out);
         check_xml(&out);
         out.len = 0;
-        view_speedscope(&v, &out);
+        format_speedscope(&v, &out);
         check_json(&out);
         out.len = 0;
-        view_cpuprofile(&v, &out);
+        format_cpuprofile(&v, &out);
         check_json(&out);
     }
     profile_free(&arcs);

@@ -24,7 +24,7 @@ const ENTITIES = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 const unescape = text => text.replace(/&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi, (_, decimal, hex, name) =>
   (name ? ENTITIES[name] : String.fromCodePoint(decimal ? Number(decimal) : parseInt(hex, 16))));
 
-/** The elements of a picture as src/view/svg.c writes it, without its style sheet and its script: { svg, style }. */
+/** The elements of a picture as src/format/svg.c writes it, without its style sheet and its script: { svg, style }. */
 function readPicture(text) {
   const style = /<style>([^<]*)<\/style>/.exec(text)[1], root = document.createElementNS(SVG, 'svg');
   const body = text.replace(/<\?[^>]*>|<style>[^<]*<\/style>|<script>[^]*$/g, '');

@@ -9,7 +9,7 @@ View = collections.namedtuple("View", "constant number name source write traits 
 Printed = collections.namedtuple("Printed", "constant name")
 Coverage = collections.namedtuple("Coverage", "constant name write ending")
 
-_TABLE = read("src/view/formats.def")
+_TABLE = read("src/format/formats.def")
 
 
 def _rows(macro):
@@ -17,11 +17,11 @@ def _rows(macro):
         yield [cell.strip().strip('"') for cell in row.split(",")]
 
 
-VIEWS = [View(constant, int(number), *rest) for constant, number, *rest in _rows("VIEW")]
+VIEWS = [View(constant, int(number), *rest) for constant, number, *rest in _rows("FORMAT")]
 ALIASES = {name: next(v.name for v in VIEWS if v.constant == constant) for constant, name in _rows("ALIAS")}  # other names of formats
 PRINTED = [Printed(*row) for row in _rows("PRINTED")]
 COVERAGE = [Coverage(*row) for row in _rows(r"COVERAGE\w*")]
-BINARY = [v.name for v in VIEWS if "VIEW_IS_BINARY" in v.traits]
+BINARY = [v.name for v in VIEWS if "FORMAT_IS_BINARY" in v.traits]
 
 
 def names():

@@ -1,0 +1,424 @@
+/*
+ * format/callgrind.c - callgrind's format, for KCachegrind and callgrind_annotate: costs of
+ * instructions and lines, and calls with their counts and inclusive costs.
+ *
+ * Each value is an event. Costs become records, which are sorted and added up when they are
+ * written.
+ */
+#include "format/format.h"
+#include "report/escape.h"
+
+#include <inttypes.h>
+
+enum { NOBODY = UINT32_MAX, CALLS = UINT32_MAX };
+
+/* A function of the output. */
+typedef struct Fn {
+    Str name;
+    uint32_t file; /* index into files */
+} Fn;
+
+/* A part of a cost: a value at a line, or the inclusive value of a call from there. */
+typedef struct Record {
+    uint32_t fn, file, callee; /* callee: NOBODY = the function's own cost */
+    uint32_t address, line;
+    uint32_t value; /* CALLS: the number of calls */
+    int64_t n;
+} Record;
+
+typedef struct Writer {
+    const Stacks *s;
+    bool inlined;
+    bool addresses;   /* there are some */
+    uint32_t nvalues; /* exclusive values only */
+    uint32_t *order;  /* by event: its value */
+    uint32_t *events; /* by value: its event; of an inclusive value, that of the exclusive one */
+    uint32_t calls;   /* the value with the number of calls; NOBODY = none */
+    uint32_t ndeep;   /* nodes of stacks; counters at sites follow */
+    uint32_t ntotals; /* events of these */
+    int64_t *totals;  /* by such node and event: the inclusive cost */
+    Vec(Str) files;
+    Vec(Fn) fns;
+    Map file_index, fn_index, names;
+    uint32_t *fn_of; /* by function of the stacks */
+    Vec(Record) records;
+    Arena arena;
+} Writer;
+
+/* ---- names ---- */
+
+static Str shown(Writer *w, Str s) {
+    Buf text = {0};
+    escape_shown(&text, s);
+    Str clean = {arena_strndup(&w->arena, text.data ? (const char *)text.data : "", text.len),
+                 (uint32_t)text.len};
+    buf_free(&text);
+    return clean;
+}
+
+static uint32_t file_of(Writer *w, Str path) {
+    bool added;
+    Str name = path.len ? shown(w, path) : STR("???");
+    uint32_t n = (uint32_t)*map_put(&w->file_index, name, w->files.len, &added);
+    if (added)
+        vec_push(&w->files, name);
+    return n;
+}
+
+/* Readers drop blanks before a name, and take functions with the same name in a file for one: these
+ * are distinguished by their index. */
+static Str name_of(Writer *w, const StacksFunc *f, uint32_t file) {
+    bool added = false;
+    uint32_t index = f->fid != PROFILE_NOBODY ? f->fid : w->fns.len;
+    Str name = shown(w, f->name);
+    for (; name.len && name.ptr[0] == ' '; name.len--)
+        name.ptr++;
+    if (!name.len)
+        name = str_of(arena_printf(&w->arena, "#%u", index));
+    if (f->inlined)
+        name = str_of(arena_printf(&w->arena, "%.*s (inlined)", STR_ARG(name)));
+    for (;;) {
+        Str key = str_of(arena_printf(&w->arena, "%u %.*s", file, STR_ARG(name)));
+        map_put(&w->names, key, 0, &added);
+        if (added)
+            return name;
+        name = str_of(arena_printf(&w->arena, "%.*s [%u]", STR_ARG(name), index));
+    }
+}
+
+/* A function of the program is one function, whatever files its lines are in. */
+static uint32_t add_fn(Writer *w, const StacksFunc *f) {
+    bool added;
+    uint32_t file = file_of(w, f->file);
+    Str key = f->fid != PROFILE_NOBODY
+                  ? str_of(arena_printf(&w->arena, "%u %u", f->module, f->fid))
+                  : str_of(arena_printf(&w->arena, "%u:%.*s", file, STR_ARG(f->name)));
+    uint32_t n = (uint32_t)*map_put(&w->fn_index, key, w->fns.len, &added);
+    if (added)
+        vec_push(&w->fns, ((Fn){name_of(w, f, file), file}));
+    return n;
+}
+
+/* Those of other modules are these modules' own. */
+static void find_fns(Writer *w) {
+    Map own = {0};
+    w->fn_of = mem_alloc((w->s->funcs.len + 1u) * sizeof *w->fn_of);
+    for (uint32_t away = 0; away < 2; away++)
+        for (uint32_t i = 0; i < w->s->funcs.len; i++) {
+            const StacksFunc *f = &w->s->funcs.at[i];
+            if (f->away != away || (f->inlined && !w->inlined))
+                continue;
+            const uint64_t *known = away ? map_get(&own, f->name) : NULL;
+            w->fn_of[i] = known ? (uint32_t)*known : add_fn(w, f);
+            if (!away && f->fid != PROFILE_NOBODY)
+                map_put(&own, f->name, w->fn_of[i], NULL);
+        }
+    map_free(&own);
+}
+
+/* ---- events ---- */
+
+static void find_events(Writer *w) {
+    const Stacks *s = w->s;
+    w->events = mem_alloc((s->values.len + 1u) * sizeof *w->events);
+    w->order = mem_alloc((s->values.len + 1u) * sizeof *w->order);
+    w->calls = NOBODY;
+    if (s->values.len)
+        w->order[w->nvalues++] = s->shown;
+    for (uint32_t i = 0; i < s->values.len; i++) {
+        const StacksValue *v = &s->values.at[i];
+        if (str_is(v->name, "calls") && str_is(v->unit, "count"))
+            w->calls = i;
+        w->events[i] = i == s->shown ? 0 : v->inclusive ? w->events[i - 1] : w->nvalues;
+        if (i != s->shown && !v->inclusive)
+            w->order[w->nvalues++] = i;
+    }
+}
+
+/* Converts a value of a node to the cost of an event. */
+typedef struct Cost {
+    uint32_t event;
+    int64_t n;
+    bool whole; /* inclusive */
+} Cost;
+
+static Cost cost_of(const Writer *w, uint32_t number) {
+    const StacksNumber *from = &w->s->numbers.at[number];
+    return (Cost){w->events[from->value], from->n < 0 ? 0 : from->n,
+                  w->s->values.at[from->value].inclusive};
+}
+
+/* The nodes of stacks with several functions, and the events that these have. */
+static void find_deep(Writer *w) {
+    const Stacks *s = w->s;
+    for (uint32_t i = 0; i < s->nodes.len; i++)
+        if (s->nodes.at[i].parent != STACKS_NONE)
+            w->ndeep = i + 1;
+    for (uint32_t i = 0; i < w->ndeep; i++) {
+        const StacksNode *n = &s->nodes.at[i];
+        for (uint32_t k = n->first; k < n->first + n->count; k++)
+            if (cost_of(w, k).event >= w->ntotals)
+                w->ntotals = cost_of(w, k).event + 1;
+    }
+}
+
+/* Computes the inclusive costs of nodes; arcs have inclusive values of their own. */
+static void add_up(Writer *w) {
+    const Stacks *s = w->s;
+    find_deep(w);
+    w->totals = mem_zalloc(((size_t)w->ndeep * w->ntotals + 1) * sizeof *w->totals);
+    for (uint32_t i = w->ndeep; i-- > 0;) {
+        const StacksNode *n = &s->nodes.at[i];
+        int64_t *mine = &w->totals[(size_t)i * w->ntotals];
+        for (uint32_t k = n->first; k < n->first + n->count; k++) {
+            Cost c = cost_of(w, k);
+            mine[c.event] = profile_add_ns(c.whole ? 0 : mine[c.event], c.n);
+        }
+        for (uint32_t k = 0; k < w->ntotals && n->parent != STACKS_NONE; k++) {
+            int64_t *to = &w->totals[(size_t)n->parent * w->ntotals + k];
+            *to = profile_add_ns(*to, mine[k]);
+        }
+    }
+}
+
+/* ---- records ---- */
+
+static int64_t calls_of(const Writer *w, const StacksNode *n) {
+    for (uint32_t i = n->first; i < n->first + n->count; i++)
+        if (w->s->numbers.at[i].value == w->calls)
+            return cost_of(w, i).n;
+    return 0;
+}
+
+/* A record for a line of a location; its function is the one in the module, unless inlined ones are
+ * shown. */
+static Record record_at(Writer *w, const StacksPlace *p, uint32_t line) {
+    const StacksLine *l = &w->s->lines.at[p->first + line];
+    const StacksLine *own = w->inlined ? l : &w->s->lines.at[p->first + p->count - 1];
+    return (Record){.fn = w->fn_of[own->func],
+                    .file = file_of(w, w->s->funcs.at[l->func].file),
+                    .callee = NOBODY,
+                    .address = p->address,
+                    .line = l->line};
+}
+
+static void put_call(Writer *w, Record r, uint32_t node, uint32_t callee, int64_t calls) {
+    r.callee = callee;
+    r.value = CALLS;
+    r.n = calls;
+    vec_push(&w->records, r);
+    for (r.value = 0; r.value < w->ntotals && node < w->ndeep; r.value++) {
+        r.n = w->totals[(size_t)node * w->ntotals + r.value];
+        if (r.n)
+            vec_push(&w->records, r);
+    }
+    const StacksNode *n = &w->s->nodes.at[node];
+    for (uint32_t i = n->first; i < n->first + n->count && node >= w->ndeep; i++) {
+        r.value = cost_of(w, i).event;
+        r.n = cost_of(w, i).n;
+        vec_push(&w->records, r);
+    }
+}
+
+/* The calls of a node: of the function at its location and, if they are shown, of those inlined
+ * there. */
+static void put_calls(Writer *w, uint32_t node) {
+    const Stacks *s = w->s;
+    const StacksNode *n = &s->nodes.at[node];
+    const StacksPlace *p = &s->places.at[n->place];
+    int64_t calls = calls_of(w, n);
+    uint32_t entered = s->lines.at[p->first + p->count - 1].func;
+    if (n->parent != STACKS_NONE)
+        put_call(w, record_at(w, &s->places.at[s->nodes.at[n->parent].place], 0), node,
+                 w->fn_of[entered], calls);
+    for (uint32_t i = p->count - 1; w->inlined && i > 0; i--)
+        put_call(w, record_at(w, p, i), node, w->fn_of[s->lines.at[p->first + i - 1].func], 0);
+}
+
+static void put_costs(Writer *w, const StacksNode *n) {
+    const Stacks *s = w->s;
+    Record r = record_at(w, &s->places.at[n->place], 0);
+    for (uint32_t i = n->first; i < n->first + n->count; i++) {
+        Cost c = cost_of(w, i);
+        r.value = c.event;
+        r.n = c.n;
+        if (r.n && !c.whole)
+            vec_push(&w->records, r);
+    }
+}
+
+static int compare(const void *a, const void *b) {
+    const Record *x = a, *y = b;
+    const uint32_t keys[][2] = {
+        {x->fn, y->fn},           {x->callee != NOBODY, y->callee != NOBODY},
+        {x->file, y->file},       {x->callee, y->callee},
+        {x->address, y->address}, {x->line, y->line},
+        {~x->value, ~y->value}}; /* the number of calls first */
+    for (uint32_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i][0] != keys[i][1])
+            return keys[i][0] < keys[i][1] ? -1 : 1;
+    return 0;
+}
+
+static bool same_line(const Record *a, const Record *b) {
+    return a->fn == b->fn && a->file == b->file && a->callee == b->callee &&
+           a->address == b->address && a->line == b->line;
+}
+
+/* ---- text ---- */
+
+/* An event's name must be a single word. */
+static void put_event(Str name, Buf *out) {
+    for (uint32_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+        bool word = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+        buf_u8(out, word ? (uint8_t)c : '_');
+    }
+}
+
+static void put_head(Writer *w, Buf *out) {
+    const Stacks *s = w->s;
+    buf_str(out, STR("# callgrind format\nversion: 1\ncreator: whammc\ncmd: "));
+    buf_str(out, shown(w, s->program));
+    for (uint32_t i = 0; i < s->comments.len; i++) {
+        buf_str(out, STR("\ndesc: "));
+        buf_str(out, shown(w, s->comments.at[i]));
+    }
+    buf_str(out, w->addresses ? STR("\npositions: instr line") : STR("\npositions: line"));
+    for (uint32_t i = 0; i < w->nvalues; i++) {
+        const StacksValue *v = &s->values.at[w->order[i]];
+        buf_str(out, STR("\nevent: "));
+        put_event(v->name, out);
+        buf_str(out, STR(" : "));
+        buf_str(out, shown(w, v->name));
+        buf_printf(out, " (%.*s)", STR_ARG(shown(w, v->unit)));
+    }
+    buf_str(out, STR("\nevents:"));
+    for (uint32_t i = 0; i < w->nvalues; i++) {
+        buf_u8(out, ' ');
+        put_event(s->values.at[w->order[i]].name, out);
+    }
+}
+
+/* The sums of exclusive costs. */
+static void put_sums(const Writer *w, const char *key, Buf *out) {
+    int64_t *sums = mem_zalloc((w->nvalues + 1u) * sizeof *sums);
+    for (uint32_t i = 0; i < w->records.len; i++) {
+        const Record *r = &w->records.at[i];
+        if (r->callee == NOBODY)
+            sums[r->value] = profile_add_ns(sums[r->value], r->n);
+    }
+    buf_printf(out, "\n%s:", key);
+    for (uint32_t i = 0; i < w->nvalues; i++)
+        buf_printf(out, " %" PRId64, sums[i]);
+    buf_u8(out, '\n');
+    free(sums);
+}
+
+/* "fn=(3) name", or "fn=(3)" if that was written before. */
+static void put_name(const char *key, uint32_t n, Str name, bool *known, Buf *out) {
+    buf_printf(out, "%s=(%u)", key, n + 1);
+    if (!*known) {
+        buf_u8(out, ' ');
+        buf_str(out, name);
+    }
+    *known = true;
+    buf_u8(out, '\n');
+}
+
+typedef struct Known {
+    bool *files, *fns;
+} Known;
+
+/* The file and function of the following lines, if they have changed. */
+static void put_where(const Writer *w, const Record *r, const Record *before, Known *k, Buf *out) {
+    if (!before || before->fn != r->fn) {
+        const Fn *fn = &w->fns.at[r->fn];
+        buf_u8(out, '\n');
+        put_name("fl", fn->file, w->files.at[fn->file], &k->files[fn->file], out);
+        put_name("fn", r->fn, fn->name, &k->fns[r->fn], out);
+        if (r->file != fn->file)
+            put_name("fi", r->file, w->files.at[r->file], &k->files[r->file], out);
+    } else if (before->file != r->file) {
+        put_name(r->file == w->fns.at[r->fn].file ? "fe" : "fi", r->file, w->files.at[r->file],
+                 &k->files[r->file], out);
+    }
+}
+
+static void put_position(const Writer *w, uint32_t address, uint32_t line, Buf *out) {
+    if (w->addresses)
+        buf_printf(out, "0x%x ", address);
+    buf_printf(out, "%u", line);
+}
+
+/* The records of a line, which end before `end`: a line of costs, after that of a call. */
+static void put_line(const Writer *w, const Record *r, const Record *end, Known *k, Buf *out) {
+    if (r->callee != NOBODY) {
+        const Fn *callee = &w->fns.at[r->callee];
+        uint64_t calls = 0;
+        put_name("cfi", callee->file, w->files.at[callee->file], &k->files[callee->file], out);
+        put_name("cfn", r->callee, callee->name, &k->fns[r->callee], out);
+        for (; r < end && r->value == CALLS; r++)
+            calls = capped_add(calls, (uint64_t)r->n);
+        buf_printf(out, "calls=%" PRIu64 " ", calls);
+        put_position(w, 0, 0, out);
+        buf_u8(out, '\n');
+        r--; /* there is always one record, which has the position */
+    }
+    put_position(w, r->address, r->line, out);
+    int64_t *costs = mem_zalloc((w->nvalues + 1u) * sizeof *costs);
+    uint32_t n = 0;
+    for (; r < end; r++)
+        if (r->value != CALLS) {
+            costs[r->value] = profile_add_ns(costs[r->value], r->n);
+            n = r->value + 1 > n ? r->value + 1 : n;
+        }
+    for (uint32_t i = 0; i < n || i == 0; i++)
+        buf_printf(out, " %" PRId64, costs[i]);
+    buf_u8(out, '\n');
+    free(costs);
+}
+
+static void put_lines(const Writer *w, Buf *out) {
+    Known known = {mem_zalloc(w->files.len + 1u), mem_zalloc(w->fns.len + 1u)};
+    for (uint32_t i = 0, end; i < w->records.len; i = end) {
+        const Record *r = &w->records.at[i];
+        for (end = i + 1; end < w->records.len && same_line(r, &w->records.at[end]);)
+            end++;
+        put_where(w, r, i ? r - 1 : NULL, &known, out);
+        put_line(w, r, w->records.at + end, &known, out);
+    }
+    free(known.files);
+    free(known.fns);
+}
+
+void format_callgrind(const Stacks *s, Buf *out) {
+    Writer w = {.s = s, .inlined = s->inlined, .addresses = stacks_have_addresses(s)};
+    find_fns(&w);
+    find_events(&w);
+    add_up(&w);
+    for (uint32_t i = 0; i < s->nodes.len; i++) {
+        put_costs(&w, &s->nodes.at[i]);
+        put_calls(&w, i);
+    }
+    if (w.records.len)
+        qsort(w.records.at, w.records.len, sizeof *w.records.at, compare);
+    put_head(&w, out);
+    put_sums(&w, "summary", out);
+    buf_str(out, STR("\nob=(1) "));
+    buf_str(out, shown(&w, s->program));
+    buf_u8(out, '\n');
+    put_lines(&w, out);
+    put_sums(&w, "totals", out);
+    free(w.fn_of);
+    free(w.events);
+    free(w.order);
+    free(w.totals);
+    vec_free(&w.files);
+    vec_free(&w.fns);
+    vec_free(&w.records);
+    map_free(&w.file_index);
+    map_free(&w.fn_index);
+    map_free(&w.names);
+    arena_free(&w.arena);
+}
