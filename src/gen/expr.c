@@ -478,7 +478,7 @@ static Ref gen_stack_call(Body *b, const Expr *e, const BundledFn *f) {
     if (strcmp(f->name, "every") == 0)
         return runtime ? code_drop(b->module, gen_expr(b, e->args[0]))
                        : gen_set_interval(b, e->args[0]);
-    return code_nop(b->module); /* frame, callee: rewrite/frames.h; share: storage/stack.h */
+    return code_nop(b->module); /* frame, callee: rewrite/frames.c; share: storage/stack.h */
 }
 
 Ref gen_library_call(Body *b, const Expr *e) {

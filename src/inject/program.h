@@ -12,7 +12,7 @@
 #define WHAMMC_INJECT_PROGRAM_H
 
 #include "inject/counts.h"
-#include "inject/apart.h"
+#include "inject/parallel_bodies.h"
 #include "inject/moves.h"
 #include "inject/pieces.h"
 #include "edit/catch_all.h"

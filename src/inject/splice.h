@@ -78,7 +78,7 @@ typedef struct SpliceBackend {
 } SpliceBackend;
 
 /* Functions that are called where a program with continuations leaves a stack and comes back (final
- * indices): rewrite/continuations.h. */
+ * indices): rewrite/continuations.c. */
 typedef struct StackCalls {
     bool followed;
     uint32_t leave, back, ended;

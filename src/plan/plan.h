@@ -130,7 +130,7 @@ typedef struct VariantAsks {
     bool back;      /* `back_edge` */
     bool entering;  /* ... which the predicate wants to be false, whatever the site */
     bool entry;     /* which function is in a table's entry */
-    bool frame;     /* the function has a frame on the shadow stack (rewrite/frames.h) */
+    bool frame;     /* the function has a frame on the shadow stack (rewrite/frames.c) */
     bool callee;    /* ... the one that is called */
     bool leaves;    /* its body does nothing but `stack.leave()` */
     bool declares;  /* ... but `stack.frame()` or `stack.callee()` */

@@ -1,43 +1,54 @@
 /*
- * rewrite/continuations.c - which stack is the current one in a program with continuations.
+ * rewrite/continuations.c - which stack is the current one in a program with continuations (the
+ * stack-switching proposal), for `wasm:stack:suspend` and `wasm:stack:resume`.
+ *
+ * A global has the number of the current stack; 0 is that of the host's calls. An instruction that
+ * leaves its stack puts NO_STACK there. Whoever finds that has become current: a function that
+ * begins has a new stack, and gets a number; the instruction that had left its stack has kept the
+ * number in a local. What the instructions need is in inject/splice.h (StackCalls).
  */
-#include "rewrite/continuations.h"
+#include "rewrite/pass.h"
+#include "rewrite/suspend.h"
 
 #include "valid/subtype.h"
 #include "wasm/emit.h"
 
 enum { NO_STACK = -1 }; /* the number of no stack: one is about to become current */
 
-bool continuations_in(const WasmModule *m) {
-    WasmOpSet leaving = {0};
-    for (uint32_t op = 0; op < WASM_OP_COUNT; op++)
-        if (wasm_leaves_stack(op))
-            op_set_add(&leaving, (uint16_t)op);
-    bool any = false;
-    for (uint32_t f = 0; m->ops && f < m->input_count[WASM_SPACE_FUNC]; f++)
-        any |= op_sets_meet(&m->ops[f], &leaving);
-    return any;
-}
+typedef struct Continuations {
+    uint8_t *begins;  /* by function: a stack may begin with it */
+    uint32_t current; /* final index of the global */
+    uint32_t begin;   /* final index of the function that gives the stack a number */
+} Continuations;
 
-void continuations_init(Continuations *c, const WasmModule *m, const Plan *plan, Matcher *matcher) {
+/* Pass 1 is to show the instructions that leave stacks. */
+static bool continuations_begin(Rewrite *r, void *self) {
+    (void)self;
+    const Plan *plan = r->p.plan;
+    Matcher *matcher = &r->p.matcher;
     bool asked = plan->by_kind[EVENT_STACK_SUSPEND].len || plan->by_kind[EVENT_STACK_RESUME].len;
-    c->followed = asked && continuations_in(m);
-    for (uint32_t op = 0; c->followed && op < WASM_OP_COUNT; op++)
+    bool followed = asked && stacks_are_continuations(&r->p.m);
+    for (uint32_t op = 0; followed && op < WASM_OP_COUNT; op++)
         matcher->watch_op[op] |= wasm_leaves_stack(op);
-    matcher->uses_constructs |= c->followed; /* which labels name */
+    matcher->uses_constructs |= followed; /* which labels name */
+    r->stacks.followed = followed;
+    return followed;
 }
 
-void continuations_note(const Continuations *c, WasmModule *m, const Site *site,
-                        const Match *matches, uint32_t n, uint8_t *touched) {
+/* Adds types, and marks the function if a handler is at its end. */
+static void continuations_note(Rewrite *r, void *self, const Site *site, const SiteTypes *types,
+                               const Match *matches, uint32_t n, bool code) {
+    (void)self, (void)types, (void)code;
+    WasmModule *m = &r->p.m;
     const WasmInstr *i = site->instr;
-    if (!c->followed || !i || !wasm_leaves_stack(i->op))
+    if (!i || !wasm_leaves_stack(i->op))
         return;
     splice_unwind_types(m, wasm_survey_exceptions(site->survey, m), i, matches, n);
     const uint8_t *at = i->vec;
     for (uint32_t k = 0; wasm_has_handlers(i->op) && k < i->count; k++) {
         WasmHandler h = wasm_vec_handler(&at);
         if (!h.switches && h.label >= site->nopen)
-            touched[site->func] |= TOUCHED_END;
+            r->p.touched[site->func] |= TOUCHED_END;
     }
 }
 
@@ -50,10 +61,11 @@ static bool is_continued(const WasmModule *m, uint32_t type) {
     return false;
 }
 
-void continuations_touch(Continuations *c, const WasmModule *m, WasmSurvey *survey,
-                         uint8_t *touched) {
-    if (!c->followed)
-        return;
+/* Finds the functions with which stacks may begin. */
+static void continuations_decide(Rewrite *r, void *self) {
+    Continuations *c = self;
+    const WasmModule *m = &r->p.m;
+    WasmSurvey *survey = &r->p.matcher.survey;
     uint32_t n = m->input_count[WASM_SPACE_FUNC];
     c->begins = mem_zalloc(n + 1u);
     for (uint32_t f = 0; f < n; f++) {
@@ -61,7 +73,7 @@ void continuations_touch(Continuations *c, const WasmModule *m, WasmSurvey *surv
             !is_continued(m, m->funcs.at[f].type))
             continue;
         c->begins[f] = 1;
-        touched[f] |= TOUCHED | TOUCHED_SITE;
+        r->p.touched[f] |= TOUCHED | TOUCHED_SITE;
     }
 }
 
@@ -154,23 +166,27 @@ static Buf told(const WasmModule *m, uint32_t func) {
     return code;
 }
 
-void continuations_add(Continuations *c, WasmModule *m, const FlushHandles *at) {
-    if (!c->followed)
-        return;
-    Buf suspend = told(m, at->suspend), resume = told(m, at->resume);
+/* The functions that sites call, which call those that run what scripts do. */
+static void continuations_finish(Rewrite *r, void *self, const Reach *reach) {
+    (void)reach;
+    Continuations *c = self;
+    WasmModule *m = &r->p.m;
+    StackCalls *calls = &r->stacks;
+    Buf suspend = told(m, r->flush.at.suspend), resume = told(m, r->flush.at.resume);
     Numbers n = add_numbers(m);
     c->current = n.current;
     c->begin = add_begin(m, &n, &resume);
-    c->calls.followed = true;
-    c->calls.leave = add_leave(m, &n, c->begin, &suspend);
-    c->calls.back = add_back(m, &n, &resume);
-    c->calls.ended = add_ended(m, &n, c->calls.back);
+    calls->leave = add_leave(m, &n, c->begin, &suspend);
+    calls->back = add_back(m, &n, &resume);
+    calls->ended = add_ended(m, &n, calls->back);
     buf_free(&suspend);
     buf_free(&resume);
 }
 
-void continuations_enter(const Continuations *c, uint32_t func, Pieces *pieces) {
-    if (!c->begins || !c->begins[func])
+static void continuations_enter(Rewrite *r, void *self, uint32_t func, Pieces *pieces) {
+    (void)r;
+    const Continuations *c = self;
+    if (!c->begins[func])
         return;
     size_t from = pieces->code.len;
     emit(&pieces->code, "global.get %u i32.const %d i32.eq if call %u end", c->current, NO_STACK,
@@ -178,6 +194,20 @@ void continuations_enter(const Continuations *c, uint32_t func, Pieces *pieces) 
     pieces_add_around(pieces, WASM_ENTRY, from);
 }
 
-void continuations_free(Continuations *c) {
+static void continuations_free(Rewrite *r, void *self) {
+    (void)r;
+    Continuations *c = self;
     free(c->begins);
 }
+
+const RewritePass continuations_pass = {
+    .name = "continuations",
+    .size = sizeof(Continuations),
+    .begin = continuations_begin,
+    .note = continuations_note,
+    .notes_kinds = true,
+    .decide = continuations_decide,
+    .finish = continuations_finish,
+    .enter = continuations_enter,
+    .free = continuations_free,
+};

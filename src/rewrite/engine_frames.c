@@ -1,12 +1,43 @@
 /*
- * rewrite/engine_frames.c - functions for the samples of the engine's own profiler.
+ * rewrite/engine_frames.c - what the samples of the engine's own profiler need (`stack.engine()`):
+ * the custom section whammc.functions, by which the host finds the functions that have frames, and
+ * functions through which imports are called.
+ *
+ *   u8 version: 2
+ *   ULEB  file offset of the first body that is not the program's
+ *   per function of the program, and per import that is called through one, by place in the file:
+ *     ULEB  body: file offset of its first byte after its size, as distance
+ *     ULEB  its index in the original program, as distance from the one before, zigzag, times 8,
+ *           with bits: 1 it has no frame; 2 it may be called other than by a call that names it;
+ *           4 it may call such functions
+ *     ULEB  bytes of the following list
+ *     ULEB  the functions that its calls name, ascending: distance of the first from its own index,
+ *           zigzag, and of others from the one before
+ *
+ * V8's profiler tells that offset for each frame. Of imported functions it tells nothing, so a
+ * program calls them through functions of their own, which are in the section instead. V8 does not
+ * inline functions as large as these. By who calls whom the host finds out where V8 has missed a
+ * caller.
  */
-#include "rewrite/engine_frames.h"
+#include "rewrite/frames.h"
+#include "rewrite/pass.h"
 
 #include "wasm/emit.h"
 
 enum { VERSION = 2 };
 enum { NO_FRAME = 1, OPEN = 2, CALLS_OPEN = 4, FLAGS = 3 };
+
+typedef struct EngineFrames {
+    const Frames *frames;
+    uint32_t *through; /* by imported function: the function that calls it; 0 = none */
+    uint32_t imports;
+} EngineFrames;
+
+static bool engine_frames_begin(Rewrite *r, void *self) {
+    EngineFrames *e = self;
+    e->frames = r->frames;
+    return e->frames->engine;
+}
 
 static bool is_import(const WasmModule *m, uint32_t func) {
     return m->funcs.at[func].import >= 0;
@@ -27,23 +58,25 @@ static uint32_t add_through(WasmModule *m, uint32_t import) {
     return wasm_add_func(m, type, STR("whammc.through"), &body, true);
 }
 
-void engine_frames_add(EngineFrames *e, const Frames *frames, WasmModule *m) {
+/* The functions through which imports are called. */
+static void engine_frames_fill(Rewrite *r, void *self) {
+    EngineFrames *e = self;
+    WasmModule *m = &r->p.m;
     uint32_t n = m->input_count[WASM_SPACE_FUNC];
-    *e = (EngineFrames){.frames = frames};
-    if (!frames->engine)
-        return;
     while (e->imports < n && is_import(m, e->imports))
         e->imports++;
     e->through = mem_zalloc(sizeof *e->through * (e->imports + 1u));
     for (uint32_t k = 0; k < e->imports; k++) {
-        if (!frames_has(frames, k))
+        if (!frames_has(e->frames, k))
             continue;
         e->through[k] = add_through(m, k);
         wasm_wrap_func(m, k, e->through[k]);
     }
 }
 
-void engine_frames_free(EngineFrames *e) {
+static void engine_frames_free(Rewrite *r, void *self) {
+    (void)r;
+    EngineFrames *e = self;
     free(e->through);
 }
 
@@ -124,12 +157,11 @@ static uint32_t end_of_own(const WasmModule *m, const WasmModule *written) {
     return last->body + last->body_size;
 }
 
-void engine_frames_put_section(const EngineFrames *e, const WasmModule *m,
-                               const WasmModule *written, Buf *out) {
+static void engine_frames_append(Rewrite *r, void *self, const WasmModule *written, Buf *out) {
+    const EngineFrames *e = self;
+    const WasmModule *m = &r->p.m;
     Buf content = {0};
     Putter p = {.e = e, .m = m, .written = written, .out = &content};
-    if (!e->through)
-        return;
     buf_name(&content, STR("whammc.functions"));
     buf_u8(&content, VERSION);
     buf_uleb(&content, end_of_own(m, written));
@@ -145,3 +177,13 @@ void engine_frames_put_section(const EngineFrames *e, const WasmModule *m,
     buf_free(&p.callees);
     vec_free(&p.named);
 }
+
+/* After frames_pass. */
+const RewritePass engine_frames_pass = {
+    .name = "engine_frames",
+    .size = sizeof(EngineFrames),
+    .begin = engine_frames_begin,
+    .fill = engine_frames_fill,
+    .append = engine_frames_append,
+    .free = engine_frames_free,
+};

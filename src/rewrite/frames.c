@@ -1,10 +1,32 @@
 /*
- * rewrite/frames.c - frames of functions on the shadow stack.
+ * rewrite/frames.c - frames of functions on the shadow stack, where scripts ask for them
+ * (`stack.frame()`, `stack.callee()`).
+ *
+ * A function knows its *place*: the offset of its frame. It puts its frame there when it begins,
+ * and calls others with the place above its own; after a call it takes off what that has left
+ * (a zero above its frame), only on ways that do not soon call again or end. So nothing is done at
+ * the end of a function, however it ends; after a call, or in a handler, the stack is right again.
+ *
+ *   PARAM   The place is one more parameter, if all calls of the function are known.
+ *   ENTRY   It is, too: tables and hosts have another function, which finds the place as others do,
+ *           and calls this one.
+ *   others  find it in a global, where whoever calls them has put it. Those
+ *           that the host can call put it back, by `stack.leave()` at their ends: the host calls
+ *           the next one with what is there.
+ *
+ * Places are kept within the memory where functions take them from the top, and where a call passes
+ * one that may close a cycle of calls: as many frames as there are functions fit in beyond.
+ *
+ * If the script cuts the stack itself before it looks at it (`stack.cut()`), and nobody else does
+ * look, nothing is taken off after calls.
+ *
+ * A function without a frame of its own hands its place on. Functions without frames that call
+ * nothing know no place.
  */
 #include "rewrite/frames.h"
 
-#include "rewrite/soon.h"
-#include "inject/program.h"
+#include "rewrite/frame_liveness.h"
+#include "rewrite/pass.h"
 #include "wasm/emit.h"
 #include "../../stdlib/runtime/stack.h"
 
@@ -17,12 +39,28 @@ enum {
     EXACT = 32 /* code may look at the stack after it has begun */
 };
 
-void frames_init(Frames *f, WasmModule *m, WasmSurvey *survey, StackPlaces *stack) {
-    *f = (Frames){.m = m, .survey = survey, .stack = stack};
-    f->funcs = mem_zalloc(m->funcs.len + 1u);
+static bool asks_for_frames(const Plan *plan) {
+    bool asks = false;
+    for (uint32_t i = 0; i < plan->variants.len; i++)
+        asks |= plan->variants.at[i]->asks.frame || plan->variants.at[i]->asks.callee;
+    return asks;
 }
 
-void frames_free(Frames *f) {
+/* No function has a frame at first. */
+static bool frames_begin(Rewrite *r, void *self) {
+    Frames *f = r->frames = self;
+    const Plan *plan = r->p.plan;
+    *f = (Frames){.m = &r->p.m, .survey = &r->p.matcher.survey, .stack = &r->stack};
+    f->funcs = mem_zalloc(r->p.m.funcs.len + 1u);
+    f->keeps = r->p.keep_debug; /* which has the numbers of locals */
+    f->engine = stack_is_engines(plan);
+    f->watched = r->given->polls || stack_is_read(plan);
+    return f->engine || asks_for_frames(plan);
+}
+
+static void frames_free(Rewrite *r, void *self) {
+    (void)r;
+    Frames *f = self;
     free(f->funcs);
     free(f->order);
 }
@@ -37,7 +75,11 @@ static bool is_import(const Frames *f, uint32_t func) {
     return f->m->funcs.at[func].import >= 0;
 }
 
-void frames_note(Frames *f, const Site *site, const Match *matches, uint32_t n, bool code) {
+/* Notes who is to have a frame. */
+static void frames_note(Rewrite *r, void *self, const Site *site, const SiteTypes *types,
+                        const Match *matches, uint32_t n, bool code) {
+    (void)r, (void)types;
+    Frames *f = self;
     const WasmInstr *i = site->instr;
     bool direct = i && (i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL), looks = false;
     for (uint32_t k = 0; k < n; k++) {
@@ -136,7 +178,10 @@ static uint8_t place_bits(const Frames *f, uint32_t func) {
     return own || !wasm_survey_called(f->survey, m, func) ? PLACE : PLACE | PARAM | ENTRY;
 }
 
-void frames_decide(Frames *f, uint8_t *touched) {
+/* Decides how each function knows its place. */
+static void frames_decide(Rewrite *r, void *self) {
+    Frames *f = self;
+    uint8_t *touched = r->p.touched;
     const WasmModule *m = f->m;
     if (f->engine)
         wasm_survey_tail_calls(f->survey, m); /* now, as it looks at the input */
@@ -157,7 +202,11 @@ void frames_decide(Frames *f, uint8_t *touched) {
     }
 }
 
-void frames_add_types(Frames *f) {
+/* The types of functions with one more parameter. */
+static void frames_add(Rewrite *r, void *self, const Reach *reach) {
+    (void)reach;
+    (void)r;
+    Frames *f = self;
     for (uint32_t func = 0; f->asked && func < f->m->input_count[WASM_SPACE_FUNC]; func++) {
         if (!(f->funcs[func] & PARAM))
             continue;
@@ -221,7 +270,10 @@ static void add_entry(Frames *f, uint32_t func) {
     buf_free(&top);
 }
 
-void frames_add_entries(Frames *f) {
+/* What is called instead of such functions other than by `call`. */
+static void frames_fill(Rewrite *r, void *self) {
+    (void)r;
+    Frames *f = self;
     for (uint32_t func = 0; f->asked && func < f->m->input_count[WASM_SPACE_FUNC]; func++)
         if (f->funcs[func] & ENTRY)
             add_entry(f, func);
@@ -239,7 +291,7 @@ typedef struct Put {
     bool *cut; /* by instruction: what calls have left has been taken off after it */
 } Put;
 
-static void frames_add(const Put *p, WasmWhere where, uint32_t at, PieceRank rank, size_t from) {
+static void put_piece(const Put *p, WasmWhere where, uint32_t at, PieceRank rank, size_t from) {
     if (p->pieces->code.len > from)
         pieces_add(p->pieces, where, at, rank, from, p->pieces->code.len);
 }
@@ -253,7 +305,7 @@ static void put_entry(const Put *p, uint32_t at) {
     }
     if (p->bits & FRAME)
         stack_put_frame(p->f->stack, p->f->m, p->place, 0, p->func + 1, out);
-    frames_add(p, WASM_BEFORE, at, RANK_PROBE, from);
+    put_piece(p, WASM_BEFORE, at, RANK_PROBE, from);
 }
 
 /* Whether what calls leave stays until the script takes it off. */
@@ -267,7 +319,7 @@ static void put_cut(const Put *p, uint32_t at, PieceRank rank) {
         return;
     size_t from = p->pieces->code.len;
     stack_put_frame(p->f->stack, p->f->m, p->place, p->step, 0, &p->pieces->code);
-    frames_add(p, WASM_AFTER, at, rank, from);
+    put_piece(p, WASM_AFTER, at, rank, from);
 }
 
 /* The place that is `step` above the function's own, as an operand. */
@@ -306,7 +358,7 @@ static void put_call(const Put *p, const WasmInstr *i) {
     }
     if (tail && !(callee & PARAM))
         stack_put_frame(f->stack, f->m, p->place, 0, 0, out);
-    frames_add(p, where, i->offset, RANK_REPLACED, from);
+    put_piece(p, where, i->offset, RANK_REPLACED, from);
 }
 
 /* Whether a call leaves something above the frame of its caller. */
@@ -382,14 +434,17 @@ static void put_instr(const Put *p, Soon *soon, uint32_t k) {
         put_resumed(p, soon, k);
 }
 
-void frames_put(Frames *f, uint32_t func, LocalPool *pool, Pieces *pieces) {
+static void frames_enter(Rewrite *r, void *self, uint32_t func, Pieces *pieces) {
+    Frames *f = self;
+    if (!f->asked)
+        return;
     f->stack->place = UINT32_MAX;
     f->stack->host = puts_back(f, func);
     f->stack->may_begin = f->funcs[func] & HOST;
     if (!(f->funcs[func] & PLACE))
         return;
     Put p = {.f = f, .pieces = pieces, .func = func, .bits = f->funcs[func]};
-    p.place = f->stack->place = pool_keep(pool, WASM_I32);
+    p.place = f->stack->place = pool_keep(&r->p.splicer.pool, WASM_I32);
     p.step = f->stack->step = p.bits & FRAME ? STACK_STEP : 0;
     f->stack->left = wasm_survey_calls(f->survey, f->m, func);
     if (p.bits & PARAM)
@@ -403,3 +458,15 @@ void frames_put(Frames *f, uint32_t func, LocalPool *pool, Pieces *pieces) {
     free(p.cut);
     soon_free(&soon);
 }
+
+const RewritePass frames_pass = {
+    .name = "frames",
+    .size = sizeof(Frames),
+    .begin = frames_begin,
+    .note = frames_note,
+    .decide = frames_decide,
+    .add = frames_add,
+    .fill = frames_fill,
+    .enter = frames_enter,
+    .free = frames_free,
+};

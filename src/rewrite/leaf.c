@@ -1,9 +1,11 @@
 /*
  * rewrite/leaf.c - calls of small functions become the functions' code.
+ *
+ * Around a call, engines keep in memory what they otherwise have in registers. So a function that
+ * probes call is inlined if it is a *leaf*: small, without calls and loops. Functions of scripts,
+ * of libraries and of the runtime can be that.
  */
-#include "rewrite/leaf.h"
-
-#include "gen/template.h"
+#include "rewrite/pass.h"
 
 enum {
     MAX_LEAF = 128,       /* bytes of a function's code, with HOLE_BYTES for each hole */
@@ -237,12 +239,11 @@ static void inline_in(Leaves *x, void **template, uint32_t sites, WasmTypes *par
     *template = (void *)(uintptr_t)inlined(x, *template, params);
 }
 
-uint64_t leaf_growth(const WasmModule *m) {
-    uint64_t share = m->size / GROWTH_SHARE;
-    return share > MIN_GROWTH ? share : MIN_GROWTH;
-}
+/* ---- the pass ---- */
 
-void leaf_inline(Plan *plan, const WasmModule *m, const uint32_t *helpers, uint64_t *growth) {
+/* Inlines calls in the templates of shapes and of Plan.fns. A template whose sites would take more
+ * than *growth bytes stays as it is. */
+static void inline_all(Plan *plan, const WasmModule *m, const uint32_t *helpers, uint64_t *growth) {
     if (plan->empty_bodies) /* to measure what calls cost */
         return;
     Leaves x = {.plan = plan, .m = m, .helpers = helpers, .growth = growth};
@@ -260,3 +261,27 @@ void leaf_inline(Plan *plan, const WasmModule *m, const uint32_t *helpers, uint6
     vec_free(&params);
     free(x.of);
 }
+
+static bool leaf_begin(Rewrite *r, void *self) {
+    uint64_t *growth = self, share = r->p.m.size / GROWTH_SHARE;
+    *growth = share > MIN_GROWTH ? share : MIN_GROWTH;
+    return !r->options->no_optimise;
+}
+
+/* Only functions of scripts: those that nothing calls any more need not be added to the module. */
+static void leaf_shape(Rewrite *r, void *self) {
+    inline_all(r->p.plan, &r->p.m, NULL, self);
+}
+
+/* The functions of the runtime and of libraries are there. */
+static void leaf_fill(Rewrite *r, void *self) {
+    inline_all(r->p.plan, &r->p.m, r->helpers, self);
+}
+
+const RewritePass leaf_pass = {
+    .name = "leaf",
+    .size = sizeof(uint64_t),
+    .begin = leaf_begin,
+    .shape = leaf_shape,
+    .fill = leaf_fill,
+};

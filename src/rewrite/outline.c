@@ -1,9 +1,11 @@
 /*
- * rewrite/outline.c - code at many sites becomes a function.
+ * rewrite/outline.c - code that is the same at many sites but for a few numbers becomes a function,
+ * which the sites call with these.
+ *
+ * Only code that calls something anyway, such as a clock: there one more call hardly matters.
+ * Elements of maps must be in memory, so that an address tells one from another.
  */
-#include "rewrite/outline.h"
-
-#include "gen/template.h"
+#include "rewrite/pass.h"
 #include "wasm/emit.h"
 
 enum {
@@ -19,7 +21,7 @@ static void note_call(void *ctx, Expr *e) {
     *(bool *)ctx |= e->kind == EXPR_CALL && e->fn;
 }
 
-bool outline_wants_memory(const Plan *plan) {
+static bool wants_memory(const Plan *plan) {
     uint64_t sites = 0;
     for (uint32_t i = 0; i < plan->shapes.len; i++) {
         const Shape *s = plan->shapes.at[i];
@@ -192,7 +194,27 @@ static void outline(Plan *plan, Shape *s) {
     vec_push(&plan->fns, ((PlanFn){declare(&o), s->variant->script, make_body(&o, t)}));
 }
 
-void outline_shapes(Plan *plan) {
-    for (uint32_t i = 0; i < plan->shapes.len; i++)
-        outline(plan, plan->shapes.at[i]);
+/* ---- the pass ---- */
+
+static bool outline_begin(Rewrite *r, void *self) {
+    (void)self;
+    return !r->options->no_optimise;
 }
+
+static void outline_decide(Rewrite *r, void *self) {
+    (void)self;
+    r->store.cells.outlined = wants_memory(r->p.plan);
+}
+
+static void outline_shape(Rewrite *r, void *self) {
+    (void)self;
+    for (uint32_t i = 0; i < r->p.plan->shapes.len; i++)
+        outline(r->p.plan, r->p.plan->shapes.at[i]);
+}
+
+const RewritePass outline_pass = {
+    .name = "outline",
+    .begin = outline_begin,
+    .decide = outline_decide,
+    .shape = outline_shape,
+};

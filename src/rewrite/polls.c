@@ -1,11 +1,32 @@
 /*
- * rewrite/polls.c - the places of a program where its host can have a report while it runs.
+ * rewrite/polls.c - the places of a program where its host can have a report while it runs, however
+ * long it computes: safepoints, as those of garbage collectors.
+ *
+ * No iteration of a loop begins, and no function that calls others, without a poll: it counts down,
+ * and calls the host at zero. Whatever runs for long comes to one of these places, as leaves
+ * without loops do not. Polls come before all probes of their places, but for func:entry, so none
+ * is half done; and before the counter of the segment that begins there, so counts are exact if
+ * such segments begin at the class EXIT (Segments.polls). The host is also called before each call
+ * of WASI that may wait, after the probes at that location.
  */
-#include "rewrite/polls.h"
+#include "rewrite/pass.h"
 
 #include "wasm/emit.h"
 
 enum { FIRST = 1000 }; /* polls until the host is called for the first time */
+
+/* Handles. */
+typedef struct Polls {
+    uint32_t host; /* the import */
+    uint32_t poll; /* what is called at zero */
+    uint32_t left; /* a global: how many polls until then */
+    Buf code;      /* of a poll */
+} Polls;
+
+static bool polls_begin(Rewrite *r, void *self) {
+    (void)self;
+    return r->options->polls;
+}
 
 /* Calls functions that may go on for long: imports come back at once, or are the host's. */
 static bool calls(const WasmModule *m, const WasmInstr *i) {
@@ -44,12 +65,24 @@ static Found find(const WasmModule *m, uint32_t func) {
     return found;
 }
 
-bool polls_has_any(const WasmModule *m, uint32_t func) {
-    Found found = find(m, func);
-    return found.loop || found.call || found.wait;
+/* All functions with places for polls are changed. */
+static void polls_decide(Rewrite *r, void *self) {
+    (void)self;
+    for (uint32_t f = 0; f < r->p.m.input_count[WASM_SPACE_FUNC]; f++) {
+        Found found = {0};
+        if (r->p.m.funcs.at[f].import < 0)
+            found = find(&r->p.m, f);
+        if (found.loop || found.call || found.wait)
+            r->p.touched[f] |= TOUCHED;
+    }
+    r->p.matched = true;
 }
 
-void polls_add(Polls *p, WasmModule *m) {
+/* The import, the function and the global. */
+static void polls_add(Rewrite *r, void *self, const Reach *reach) {
+    (void)reach;
+    Polls *p = self;
+    WasmModule *m = &r->p.m;
     WasmType i32 = WASM_I32;
     Buf none = {0};
     p->host = wasm_add_import_func(m, STR("whammc"), STR("poll"),
@@ -59,7 +92,10 @@ void polls_add(Polls *p, WasmModule *m) {
     p->left = wasm_add_global_i32(m, true, STR("whammc.left"), FIRST);
 }
 
-void polls_fill(Polls *p, WasmModule *m) {
+/* The code of the function and of polls. */
+static void polls_fill(Rewrite *r, void *self) {
+    Polls *p = self;
+    WasmModule *m = &r->p.m;
     uint32_t left = wasm_final(m, WASM_SPACE_GLOBAL, p->left);
     emit_body(&m->funcs.at[p->poll].code, "local.get 0 call %u global.set %u",
               wasm_final(m, WASM_SPACE_FUNC, p->host), left);
@@ -69,7 +105,9 @@ void polls_fill(Polls *p, WasmModule *m) {
          left, left, left, wasm_final(m, WASM_SPACE_FUNC, p->poll));
 }
 
-void polls_free(Polls *p) {
+static void polls_free(Rewrite *r, void *self) {
+    (void)r;
+    Polls *p = self;
     buf_free(&p->code);
 }
 
@@ -86,7 +124,10 @@ static void put_wait(const Polls *p, const WasmModule *m, uint32_t at, Pieces *p
     pieces_add(pieces, WASM_BEFORE, at, RANK_END, from, pieces->code.len);
 }
 
-void polls_put(const Polls *p, const WasmModule *m, uint32_t func, Pieces *pieces) {
+/* Before all other pieces of the function. */
+static void polls_enter(Rewrite *r, void *self, uint32_t func, Pieces *pieces) {
+    const Polls *p = self;
+    const WasmModule *m = &r->p.m;
     Found found = find(m, func);
     WasmCode code;
     WasmInstr i;
@@ -100,3 +141,14 @@ void polls_put(const Polls *p, const WasmModule *m, uint32_t func, Pieces *piece
             put_wait(p, m, i.offset, pieces);
     }
 }
+
+const RewritePass polls_pass = {
+    .name = "polls",
+    .size = sizeof(Polls),
+    .begin = polls_begin,
+    .decide = polls_decide,
+    .add = polls_add,
+    .fill = polls_fill,
+    .enter = polls_enter,
+    .free = polls_free,
+};

@@ -1,16 +1,20 @@
 /*
- * rewrite/saved_frames.c - frame variables of functions that Asyncify leaves and calls again.
+ * rewrite/saved_frames.c - frame variables of functions that Asyncify leaves and calls again: their
+ * values are kept by the runtime meanwhile, for each stack.
  */
-#include "rewrite/saved_frames.h"
+#include "rewrite/pass.h"
 
-#include "gen/template.h"
 #include "wasm/emit.h"
 
-bool saved_frames_needed(const Plan *plan, const WasmAsyncify *asyncify) {
-    bool any = false;
-    for (uint32_t i = 0; i < plan->vars.len; i++)
-        any |= plan->vars.at[i].decl->storage == STORAGE_FRAME;
-    return any && asyncify->found;
+static bool saved_frames_begin(Rewrite *r, void *self) {
+    (void)self;
+    return r->saves_frames;
+}
+
+static void saved_frames_reach(Rewrite *r, void *self, Reach *reach) {
+    (void)r, (void)self;
+    reach->helpers[HELPER_FRAME_PUSH] = true;
+    reach->helpers[HELPER_FRAME_POP] = true;
 }
 
 typedef struct Saver {
@@ -64,8 +68,11 @@ static void pop(void *ctx, uint32_t local, WasmType type) {
     emit(s->out, "local.set %u", local);
 }
 
-void saved_frames_put(const WasmAsyncify *asyncify, const Fill *fill, uint32_t func,
-                      Pieces *pieces) {
+/* Adds code where the function begins and ends. */
+static void saved_frames_leave(Rewrite *r, void *self, uint32_t func, Pieces *pieces) {
+    (void)self;
+    const WasmAsyncify *asyncify = &r->p.matcher.survey.asyncify;
+    const Fill *fill = &r->fill;
     Saver s = {asyncify, fill, &pieces->code};
     if (!wasm_asyncify_spans(asyncify, func) || !fill->frame.used.len)
         return;
@@ -80,3 +87,10 @@ void saved_frames_put(const WasmAsyncify *asyncify, const Fill *fill, uint32_t f
     emit(s.out, "end");
     pieces_add_around(pieces, WASM_HEAD, from);
 }
+
+const RewritePass saved_frames_pass = {
+    .name = "saved_frames",
+    .begin = saved_frames_begin,
+    .reach = saved_frames_reach,
+    .leave = saved_frames_leave,
+};

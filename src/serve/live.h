@@ -1,7 +1,7 @@
 /*
  * serve/live.h - reports of a running program, requested from its runner.
  *
- * The runner looks for requests when the program reaches a poll (rewrite/polls.h). So a program
+ * The runner looks for requests when the program reaches a poll (rewrite/polls.c). So a program
  * that waits, or computes without reaching a poll, does not respond. Before WASI calls that wait,
  * the runner sends a report without being asked.
  */

@@ -29,7 +29,7 @@ typedef struct LastElement {
 
 /* The state of the back end, for one splicer. */
 /* Floats of a loop that calls of function `fn` hand back: those calls are of `keeper`, another
- * function (rewrite/keep.h). Indices into Plan.fns. */
+ * function (rewrite/preserve_floats.c). Indices into Plan.fns. */
 typedef struct FillFloats {
     uint32_t fn, keeper;
     const uint32_t *locals;

@@ -1,8 +1,8 @@
 /*
- * rewrite/soon.c - whether control, after an instruction, soon comes to a call or to the end of the
- * function.
+ * rewrite/frame_liveness.c - whether control, after an instruction, soon comes to a call or to the
+ * end of the function.
  */
-#include "rewrite/soon.h"
+#include "rewrite/frame_liveness.h"
 
 enum {
     SIMPLE = 32, /* simple instructions on one way */

@@ -1,10 +1,10 @@
 /*
- * tests/unit/test_soon.c - how soon control comes to a call or to the function's end, and where
+ * tests/unit/test_frame_liveness.c - how soon control comes to a call or to the function's end, and where
  * ways that are long begin.
  */
 #include "wasm_fixture.h"
 
-#include "rewrite/soon.h"
+#include "rewrite/frame_liveness.h"
 #include "wasm/emit.h"
 
 enum { SOON = -1 };

@@ -1,9 +1,8 @@
 /*
- * rewrite/rare.c - conditions of probes that rarely hold.
+ * rewrite/branch_hints.c - conditions of probes that rarely hold: engines that read branch hints
+ * keep the code under them away from the rest, so that it needs no registers there.
  */
-#include "rewrite/rare.h"
-
-#include "gen/template.h"
+#include "rewrite/pass.h"
 
 typedef Vec(uint32_t) Places;
 
@@ -98,9 +97,18 @@ static bool has_hints(const WasmModule *m) {
     return false;
 }
 
-void rare_mark(Plan *plan, WasmModule *m) {
-    if (has_hints(m))
-        return;
+static bool branch_hints_begin(Rewrite *r, void *self) {
+    (void)self;
+    return !r->options->no_optimise && !has_hints(&r->p.m);
+}
+
+/* Marks each `if` of templates that asks whether a 32-bit integer is below 0, or whether a variable
+ * that has just been decreased is 0, as a countdown does (`left--; if (left < 0) { ... }`, `left--;
+ * if (left == 0) { ... }`), or whether the host has called the function (`if (stack.outermost() !=
+ * 0) { ... }`), and makes the module get hints. */
+static void branch_hints_shape(Rewrite *r, void *self) {
+    (void)self;
+    Plan *plan = r->p.plan;
     Places places = {0};
     for (uint32_t k = 0; k < plan->shapes.len; k++) {
         Shape *s = plan->shapes.at[k];
@@ -110,7 +118,14 @@ void rare_mark(Plan *plan, WasmModule *m) {
         if (!places.len)
             continue;
         s->template = (void *)(uintptr_t)mark(s->template, &places, &plan->arena);
-        m->hints_rare = true;
+        r->p.m.hints_rare = true;
     }
     vec_free(&places);
 }
+
+/* A program that has hints of its own gets none. */
+const RewritePass branch_hints_pass = {
+    .name = "branch_hints",
+    .begin = branch_hints_begin,
+    .shape = branch_hints_shape,
+};

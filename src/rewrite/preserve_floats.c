@@ -1,13 +1,40 @@
 /*
- * rewrite/keep.c - calls that are rarely executed in loops hand back the loop's floats.
+ * rewrite/preserve_floats.c - calls that are rarely executed in loops hand back the loop's floats.
+ *
+ * A call destroys the registers of floats, so compilers keep what is alive at it in memory, and
+ * some (Cranelift) do so at each iteration. So where the code under a rare condition
+ * (branch_hints.c) at the head of a loop without other calls is the call of a function without
+ * parameters,
+ *
+ *     if  call f  local.set v  end
+ *
+ * the floats that the loop uses become arguments and results of another function, which calls f:
+ *
+ *     if  local.get x  local.get y  call keep  local.set v  local.set y  local.set x  end
  */
-#include "rewrite/keep.h"
-
-#include "gen/template.h"
-#include "inject/program.h"
+#include "rewrite/pass.h"
 #include "wasm/emit.h"
 
 enum { MAX_KEPT = 16 }; /* floats of a loop */
+
+/* A loop without calls that uses floats. */
+typedef struct KeepLoop {
+    uint32_t func, at;
+    uint32_t first; /* its floats: the first in Keep.locals, f32 before f64 */
+    uint32_t nf32, nf64;
+} KeepLoop;
+
+/* A function that calls `fn` (index into Plan.fns, as its own) and returns its arguments. */
+typedef struct Keeper {
+    uint32_t fn, nf32, nf64, own;
+} Keeper;
+
+typedef struct Keep {
+    Vec(KeepLoop) loops;  /* by function, then by offset */
+    Vec(uint32_t) locals; /* of all loops */
+    Vec(uint32_t) fns;    /* that are called so */
+    Vec(Keeper) keepers;
+} Keep;
 
 /* ---- templates ---- */
 
@@ -213,8 +240,20 @@ static void add_keepers(Keep *k, Plan *plan, uint32_t fn) {
     }
 }
 
-void keep_find(Keep *k, Plan *plan, const WasmModule *m, WasmSurvey *survey,
-               const uint8_t *touched) {
+/* ---- the pass ---- */
+
+static bool preserve_floats_begin(Rewrite *r, void *self) {
+    (void)self;
+    return !r->options->no_optimise;
+}
+
+/* After branch_hints_pass: marks such calls in templates, finds the loops of functions that have
+ * code, and adds the functions to Plan.fns. */
+static void preserve_floats_shape(Rewrite *r, void *self) {
+    Keep *k = self;
+    Plan *plan = r->p.plan;
+    const WasmModule *m = &r->p.m;
+    WasmSurvey *survey = &r->p.matcher.survey;
     for (uint32_t i = 0; i < plan->shapes.len; i++) {
         Shape *s = plan->shapes.at[i];
         const Template *t = s->template;
@@ -225,22 +264,25 @@ void keep_find(Keep *k, Plan *plan, const WasmModule *m, WasmSurvey *survey,
         s->template = (void *)(uintptr_t)mark(t, call, &plan->arena);
     }
     for (uint32_t f = 0; k->fns.len && f < m->input_count[WASM_SPACE_FUNC]; f++)
-        if (touched[f] & TOUCHED_CODE && m->funcs.at[f].import < 0 &&
+        if (r->p.touched[f] & TOUCHED_CODE && m->funcs.at[f].import < 0 &&
             wasm_survey_loops(survey, m, f))
             find_loops(k, m, survey, f);
     for (uint32_t i = 0; i < k->fns.len; i++)
         add_keepers(k, plan, k->fns.at[i]);
 }
 
-void keep_reach(const Keep *k, bool *fns) {
+static void preserve_floats_reach(Rewrite *r, void *self, Reach *reach) {
+    (void)r;
+    const Keep *k = self;
     for (uint32_t i = 0; i < k->keepers.len; i++)
-        fns[k->keepers.at[i].own] = true;
+        reach->fns[k->keepers.at[i].own] = true;
 }
 
-/* ---- pass 2 ---- */
-
-void keep_at(const Keep *k, const Site *site, const Match *matches, uint32_t n,
-             FillFloats *floats) {
+/* What the code at a site keeps. */
+static void preserve_floats_before(Rewrite *r, void *self, const Site *site, const Match *matches,
+                                   uint32_t n) {
+    const Keep *k = self;
+    FillFloats *floats = &r->fill.floats;
     *floats = (FillFloats){0};
     if (!k->keepers.len || !site->instr || site->instr->op != WASM_OP_LOOP)
         return;
@@ -254,9 +296,28 @@ void keep_at(const Keep *k, const Site *site, const Match *matches, uint32_t n,
     }
 }
 
-void keep_free(Keep *k) {
+static void preserve_floats_after(Rewrite *r, void *self, const Site *site, const Match *matches,
+                                  uint32_t n) {
+    (void)self, (void)site, (void)matches, (void)n;
+    r->fill.floats.n = 0;
+}
+
+static void preserve_floats_free(Rewrite *r, void *self) {
+    (void)r;
+    Keep *k = self;
     vec_free(&k->loops);
     vec_free(&k->locals);
     vec_free(&k->fns);
     vec_free(&k->keepers);
 }
+
+const RewritePass preserve_floats_pass = {
+    .name = "preserve_floats",
+    .size = sizeof(Keep),
+    .begin = preserve_floats_begin,
+    .shape = preserve_floats_shape,
+    .reach = preserve_floats_reach,
+    .before = preserve_floats_before,
+    .after = preserve_floats_after,
+    .free = preserve_floats_free,
+};

@@ -1,9 +1,9 @@
 /*
- * inject/apart.h - pass 2 on threads: bodies into which only counters go are independent of each
+ * inject/parallel_bodies.h - pass 2 on threads: bodies into which only counters go are independent of each
  * other; they are made ahead of the walk.
  */
-#ifndef WHAMMC_INJECT_APART_H
-#define WHAMMC_INJECT_APART_H
+#ifndef WHAMMC_INJECT_PARALLEL_BODIES_H
+#define WHAMMC_INJECT_PARALLEL_BODIES_H
 
 #include "analysis/ahead.h"
 #include "inject/pieces.h"

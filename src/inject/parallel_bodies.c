@@ -1,7 +1,7 @@
 /*
- * inject/apart.c - bodies that are made ahead, on threads.
+ * inject/parallel_bodies.c - bodies that are made ahead, on threads.
  */
-#include "inject/apart.h"
+#include "inject/parallel_bodies.h"
 
 /* Bytes of code: a part; what each thread has ahead. */
 #ifdef NDEBUG

@@ -1,9 +1,9 @@
 /*
- * rewrite/soon.h - whether control, after an instruction, soon comes to a call or to the end of the
- * function, whichever way it goes.
+ * rewrite/frame_liveness.h - whether control, after an instruction, soon comes to a call or to the
+ * end of the function, whichever way it goes.
  */
-#ifndef WHAMMC_REWRITE_SOON_H
-#define WHAMMC_REWRITE_SOON_H
+#ifndef WHAMMC_REWRITE_FRAME_LIVENESS_H
+#define WHAMMC_REWRITE_FRAME_LIVENESS_H
 
 #include "wasm/module.h"
 
