@@ -28,6 +28,16 @@ typedef struct MonitorSource {
     bool library; /* of the monitor before it */
 } MonitorSource;
 
+/* The result of whammc_read_monitor. */
+typedef struct MonitorRead {
+    whammc_monitor monitor;
+    Arena arena;
+    Vec(MonitorSource) sources;
+    Vec(whammc_attached) attached;
+    Vec(whammc_constant) constants;
+    Arena names; /* of `attached` and `constants` */
+} MonitorRead;
+
 struct whammc {
     Vec(Source) sources;
     Vec(LibrarySource) library_sources;
@@ -51,13 +61,7 @@ struct whammc {
     Vec(whammc_map) maps;
     Vec(whammc_counting) countings;
     char *rule; /* the argument of whammc_explain */
-    /* The result of whammc_read_monitor. */
-    whammc_monitor monitor;
-    Arena monitor_arena;
-    Vec(MonitorSource) monitor_sources;
-    Vec(whammc_attached) attached;
-    Vec(whammc_constant) constants;
-    Arena names;                    /* of `attached` and `constants` */
+    MonitorRead read;
     const whammc_debug_info *debug; /* NULL = locations are not needed */
     const Sink *sink;               /* of whammc_instrument */
 };

@@ -9,7 +9,7 @@ static void api_bind_add(whammc *w, const char *path, const void *bytes, size_t 
                          bool library) {
     MonitorSource s = {.path = api_copy(path, strlen(path)), .size = size, .library = library};
     s.bytes = (uint8_t *)api_copy(bytes, size);
-    vec_push(&w->monitor_sources, s);
+    vec_push(&w->read.sources, s);
 }
 
 void whammc_add_monitor(whammc *w, const char *path, const void *bytes, size_t size) {
@@ -21,11 +21,11 @@ void whammc_add_monitor_library(whammc *w, const char *path, const void *bytes, 
 }
 
 void api_free_monitors(whammc *w) {
-    for (uint32_t i = 0; i < w->monitor_sources.len; i++) {
-        free(w->monitor_sources.at[i].path);
-        free(w->monitor_sources.at[i].bytes);
+    for (uint32_t i = 0; i < w->read.sources.len; i++) {
+        free(w->read.sources.at[i].path);
+        free(w->read.sources.at[i].bytes);
     }
-    vec_free(&w->monitor_sources);
+    vec_free(&w->read.sources);
 }
 
 /* ---- binding ---- */
@@ -44,9 +44,9 @@ static BindFile file_of(whammc *w, const MonitorSource *s) {
 /* The monitors with their libraries; a library without a monitor before it is left out. */
 static void collect(Binding *x) {
     whammc *w = x->w;
-    vec_reserve(&x->libraries, w->monitor_sources.len + 1); /* they must not move */
-    for (uint32_t i = 0; i < w->monitor_sources.len; i++) {
-        const MonitorSource *s = &w->monitor_sources.at[i];
+    vec_reserve(&x->libraries, w->read.sources.len + 1); /* they must not move */
+    for (uint32_t i = 0; i < w->read.sources.len; i++) {
+        const MonitorSource *s = &w->read.sources.at[i];
         if (!s->library) {
             BindMonitor m = {.module = file_of(w, s)};
             m.libraries = x->libraries.at + x->libraries.len;
@@ -61,9 +61,9 @@ static void collect(Binding *x) {
 static void note_attached(void *ctx, uint32_t monitor, Str export, uint64_t places) {
     Binding *x = ctx;
     whammc *w = x->w;
-    vec_push(&w->attached,
+    vec_push(&w->read.attached,
              ((whammc_attached){x->monitors.at[monitor].module.path,
-                                arena_strndup(&w->names, export.ptr, export.len), places}));
+                                arena_strndup(&w->read.names, export.ptr, export.len), places}));
 }
 
 static void print(void *ctx, int stream, const void *bytes, size_t size) {
@@ -101,6 +101,6 @@ whammc_status whammc_bind(whammc *w, const char *name, const void *bytes, size_t
 }
 
 const whammc_attached *whammc_attachments(whammc *w, size_t *n) {
-    *n = w->attached.len;
-    return w->attached.at;
+    *n = w->read.attached.len;
+    return w->read.attached.at;
 }

@@ -62,22 +62,22 @@ static const char *value_of(whammc *w, const Var *v) {
         else
             buf_printf(&text, "%llu", (unsigned long long)e->integer);
     }
-    const char *copy = arena_strndup(&w->names, (const char *)text.data, text.len);
+    const char *copy = arena_strndup(&w->read.names, (const char *)text.data, text.len);
     buf_free(&text);
     return copy;
 }
 
 const whammc_constant *whammc_constants(whammc *w, size_t *n) {
-    w->constants.len = 0;
+    w->read.constants.len = 0;
     for (uint32_t i = 0; i < w->scripts.len; i++) {
         const Script *s = w->scripts.at[i];
         for (uint32_t k = 0; k < s->constants.len; k++) {
             const Var *v = s->constants.at[k];
-            const char *name = arena_strndup(&w->names, v->name.ptr, v->name.len);
-            vec_push(&w->constants, ((whammc_constant){api_script(w, i)->name, name, v->type->text,
-                                                       value_of(w, v)}));
+            const char *name = arena_strndup(&w->read.names, v->name.ptr, v->name.len);
+            vec_push(&w->read.constants, ((whammc_constant){api_script(w, i)->name, name,
+                                                            v->type->text, value_of(w, v)}));
         }
     }
-    *n = w->constants.len;
-    return w->constants.at;
+    *n = w->read.constants.len;
+    return w->read.constants.at;
 }

@@ -43,11 +43,11 @@ void api_reset(whammc *w) {
         free(w->scripts.at[i]);
     }
     w->scripts.len = w->files.len = w->probes.len = 0;
-    w->rules.len = w->attached.len = w->constants.len = 0;
-    arena_free(&w->names);
+    w->rules.len = w->read.attached.len = w->read.constants.len = 0;
+    arena_free(&w->read.names);
     free(w->rule);
     w->rule = NULL;
-    arena_free(&w->monitor_arena);
+    arena_free(&w->read.arena);
     diag_free(&w->diags);
     w->diags = (Diags){0};
 }
@@ -70,7 +70,7 @@ void whammc_free(whammc *w) {
         free(w->definitions.at[i]);
     api_free_monitors(w);
     vec_free(&w->definitions);
-    vec_free(&w->constants);
+    vec_free(&w->read.constants);
     vec_free(&w->sources);
     vec_free(&w->library_sources);
     vec_free(&w->scripts);
@@ -78,7 +78,7 @@ void whammc_free(whammc *w) {
     vec_free(&w->maps);
     vec_free(&w->countings);
     vec_free(&w->probes);
-    vec_free(&w->attached);
+    vec_free(&w->read.attached);
     buf_free(&w->rules);
     buf_free(&w->rendered);
     buf_free(&w->explained);
@@ -617,8 +617,8 @@ whammc_status whammc_read_monitor(whammc *w, const char *name, const void *bytes
     Monitor monitor;
     DiagFileId file = diag_file(&w->diags, name, bytes, size, true);
     if (monitor_read(&monitor, bytes, size, file, &w->diags)) {
-        monitor_describe(&monitor, &w->monitor_arena, &w->monitor);
-        *out = &w->monitor;
+        monitor_describe(&monitor, &w->read.arena, &w->read.monitor);
+        *out = &w->read.monitor;
     }
     monitor_free(&monitor);
     return message_status(w);

@@ -60,7 +60,7 @@ Dwarf *dwarf_open(const DwarfSections *sections, const DwarfBody *bodies, uint32
     d->budget.abbrevs = 4 * (uint64_t)d->s.abbrev.len;
     d->budget.lines = 2 * (uint64_t)d->s.line.len;
     d->budget.ranges = d->s.info.len + (uint64_t)d->s.ranges.len + d->s.rnglists.len;
-    d->body = d->rows_of = d->function.unit = d->function.body = d->last.body = NONE;
+    d->hint.body = d->rows_of = d->function.unit = d->function.body = d->last.body = NONE;
     dwarf_read_units(d);
     settle_units(&d->sequence_at);
     settle_units(&d->unit_at);
@@ -119,7 +119,7 @@ bool dwarf_is_stale(Dwarf *d) {
 /* The last row at or before the address, or NULL. */
 static const DwarfRow *row_at(Dwarf *d, uint32_t address) {
     const DwarfRow *rows = d->rows.at;
-    uint32_t low = 0, high = d->rows.len, hint = d->row_hint;
+    uint32_t low = 0, high = d->rows.len, hint = d->hint.row;
     if (hint < high && rows[hint].address <= address &&
         (hint + 1 == high || address < rows[hint + 1].address))
         return &rows[hint];
@@ -130,14 +130,14 @@ static const DwarfRow *row_at(Dwarf *d, uint32_t address) {
         else
             high = middle;
     }
-    d->row_hint = low - 1;
+    d->hint.row = low - 1;
     return low ? &rows[low - 1] : NULL;
 }
 
 /* The row of an address, whose lines are *lines; NULL if there is none in this body. */
 static const DwarfRow *find_row(Dwarf *d, const DwarfBody *body, uint32_t address,
                                 uint32_t *lines) {
-    const DwarfSpan *span = dwarf_span_at(&d->sequence_at, address, &d->sequence_hint);
+    const DwarfSpan *span = dwarf_span_at(&d->sequence_at, address, &d->hint.sequence);
     if (!span)
         return NULL;
     if (d->rows_of != span->value)
@@ -155,7 +155,7 @@ static bool find_function(Dwarf *d, uint32_t address, uint32_t lines, uint32_t b
     *unit = of_line;
     if (of_line != NONE && dwarf_enter_function(d, of_line, body))
         return true;
-    const DwarfSpan *span = dwarf_span_at(&d->unit_at, address, &d->unit_hint);
+    const DwarfSpan *span = dwarf_span_at(&d->unit_at, address, &d->hint.unit);
     *unit = span && span->value != of_line ? span->value : NONE;
     if (*unit != NONE && dwarf_enter_function(d, *unit, body))
         return true;
@@ -205,14 +205,15 @@ static void answer(Dwarf *d, const DwarfAnswer *a) {
 
 uint32_t dwarf_at(Dwarf *d, uint32_t address, const DwarfFrame **frames) {
     DwarfAnswer a = {.lines = NONE, .call = NONE};
-    if (d->body == NONE || address < d->bodies[d->body].start || address >= d->bodies[d->body].end)
-        d->body = dwarf_body_at(d, address);
-    if (d->body == NONE)
+    if (d->hint.body == NONE || address < d->bodies[d->hint.body].start ||
+        address >= d->bodies[d->hint.body].end)
+        d->hint.body = dwarf_body_at(d, address);
+    if (d->hint.body == NONE)
         return 0;
-    a.body = d->body;
-    a.row = find_row(d, &d->bodies[d->body], address, &a.lines);
+    a.body = d->hint.body;
+    a.row = find_row(d, &d->bodies[d->hint.body], address, &a.lines);
     a.rows_of = d->rows_of;
-    if (find_function(d, address, a.lines, d->body, &a.unit)) {
+    if (find_function(d, address, a.lines, d->hint.body, &a.unit)) {
         const DwarfSpan *span = dwarf_span_at(&d->function.call_at, address, &d->function.hint);
         a.call = span ? span->value : NONE;
     }

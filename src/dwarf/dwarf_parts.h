@@ -245,6 +245,11 @@ typedef struct DwarfInlining {
     uint32_t hint;
 } DwarfInlining;
 
+/* Where the last answers were found; the next ones are looked for from there. */
+typedef struct DwarfHints {
+    uint32_t body, sequence, unit, row;
+} DwarfHints;
+
 struct Dwarf {
     DwarfSections s;
     const DwarfBody *bodies;
@@ -265,7 +270,7 @@ struct Dwarf {
     DwarfBudgets budget;
 
     /* What the last question needed. */
-    uint32_t body, sequence_hint, unit_hint, row_hint;
+    DwarfHints hint;
     uint32_t rows_of; /* a sequence */
     DwarfRows rows;
     DwarfInlining function;

@@ -35,6 +35,12 @@ typedef struct Wrap {
     uint32_t depth; /* constructs open around the wrapped one */
 } Wrap;
 
+/* What there is among the pieces. */
+typedef struct EditHas {
+    bool exit, unwind, wraps;
+    bool nullable; /* some locals are made nullable */
+} EditHas;
+
 typedef struct Edit {
     const WasmModule *m;
     const WasmFunc *f;
@@ -50,14 +56,11 @@ typedef struct Edit {
     uint32_t code_start; /* offset of the first instruction */
     bool head_done;      /* put_head has done its BEFORE pieces */
     uint32_t exits;      /* exits that some EXIT piece covers */
-    bool has_exit;       /* there is an EXIT piece */
-    bool has_unwind;     /* there is an UNWIND piece */
-    bool wrap;           /* the body is wrapped in a block */
-    bool has_wraps;      /* there is a WRAP piece */
-    bool has_nullable;   /* some locals are made nullable */
-    bool skipped;        /* the current instruction began a replaced region */
-    uint32_t depth;      /* open constructs of the program, if there are WRAP pieces */
-    Vec(Wrap) wraps;     /* outermost first */
+    EditHas has;
+    bool wrap;       /* the body is wrapped in a block */
+    bool skipped;    /* the current instruction began a replaced region */
+    uint32_t depth;  /* open constructs of the program, if there are WRAP pieces */
+    Vec(Wrap) wraps; /* outermost first */
     WasmHint *hints_start, *hint, *hints_end;
     uint32_t mark; /* the next one */
     WasmHandlers handlers;
@@ -211,7 +214,7 @@ static bool put_wrapper(Edit *e) {
             return wasm_code_fail(&e->c, e->c.at, "there is no type for the exit block");
         type = WASM_FUNC_TYPE_BIT | (uint32_t)index;
     }
-    if (e->has_unwind) {
+    if (e->has.unwind) {
         wasm_put_catch(e->out, e->edit->exceptions, type, WASM_EXNREF);
         return true;
     }
@@ -222,7 +225,7 @@ static bool put_wrapper(Edit *e) {
 
 /* After the body's code; with legacy exceptions, the handler before the region's `end`. */
 static void put_handler(Edit *e, WasmExceptions form) {
-    if (!e->has_unwind || e->edit->exceptions != form)
+    if (!e->has.unwind || e->edit->exceptions != form)
         return;
     if (form == WASM_EXCEPTIONS_REFS)
         wasm_put_op(e->out, WASM_OP_RETURN);
@@ -266,7 +269,7 @@ static void drop_hints(Edit *e, const WasmInstr *i) {
 
 /* The bit of WASM_EXIT_* for an instruction, 0 for return, -1 if it is not an exit. */
 static int way_out(Edit *e, const WasmInstr *i) {
-    if (!e->has_exit)
+    if (!e->has.exit)
         return -1;
     switch (wasm_flow(i->op)) {
     case WASM_FLOW_RETURN: return 0;
@@ -368,7 +371,7 @@ static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
         put_pieces(e, e->next, to, WASM_BEFORE);
     if (way >= 0 && !has_piece(e, e->next, to, WASM_REPLACE))
         put_exits(e, (uint32_t)way);
-    if (e->has_wraps)
+    if (e->has.wraps)
         open_wraps(e, to);
     const uint8_t *after = bytes + i->size;
     bool last = e->wrap && after == e->c.end;
@@ -424,7 +427,7 @@ static bool put_all(Edit *e) {
             return wasm_code_fail(&e->c, e->c.at, "the body does not finish with `end`");
         e->skipped = false;
         if (to != e->next || way >= 0 || moves || last || is_wrapped(e, &i) ||
-            (e->has_nullable && wasm_reads_nullable(e->edit, &i)))
+            (e->has.nullable && wasm_reads_nullable(e->edit, &i)))
             put_instr(e, &i, to, way);
         else
             move_hints(e, &i);
@@ -528,10 +531,10 @@ static bool put_body(Edit *e) {
         e->exits &= ~(uint32_t)WASM_EXIT_THROW;
     if (!put_head(e))
         return false;
-    e->has_nullable = e->edit && e->edit->nnullable;
+    e->has.nullable = e->edit && e->edit->nnullable;
     /* indices of other spaces change, or the positions of function indices were not recorded */
     bool others = e->mask & (e->m->has_func_refs ? ~(1u << WASM_SPACE_FUNC) : UINT32_MAX);
-    bool all = others || e->has_nullable || e->has_exit || e->has_unwind || e->has_wraps ||
+    bool all = others || e->has.nullable || e->has.exit || e->has.unwind || e->has.wraps ||
                e->hint < e->hints_end;
     if (all ? !put_all(e) : !put_patched(e))
         return false;
@@ -550,16 +553,16 @@ static void survey(Edit *e) {
         if (p->where != WASM_HEAD && p->where != WASM_ENTRY && p->where != WASM_EXIT &&
             p->where != WASM_UNWIND)
             break;
-        e->has_unwind |= p->where == WASM_UNWIND;
+        e->has.unwind |= p->where == WASM_UNWIND;
         if (p->where == WASM_EXIT) {
-            e->has_exit = true;
+            e->has.exit = true;
             e->exits |= p->exits;
         }
     }
     e->first = e->next = k;
-    e->wrap = e->has_exit || e->has_unwind;
+    e->wrap = e->has.exit || e->has.unwind;
     for (; k < edit->npatches; k++)
-        e->has_wraps |= edit->patches[k].where == WASM_WRAP;
+        e->has.wraps |= edit->patches[k].where == WASM_WRAP;
     uint32_t end = e->f->body_size - 1;
     for (k = edit->npatches; k > e->first && edit->patches[k - 1].at == end; k--)
         if (edit->patches[k - 1].where == WASM_AFTER)

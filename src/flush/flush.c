@@ -380,7 +380,7 @@ static bool add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
     flush_splice_shapes(s, &once->resume, TEMPLATE_EXIT);
     buf_bytes(&probes, exits.data, exits.len);
     for (uint32_t i = 0; i < f->plan->scripts.len; i++)
-        splice_script(s, f->plan->exits[i], i);
+        splice_script(s, f->plan->at_exit.code[i], i);
     flush_splice_shapes(s, &once->report, TEMPLATE_BODY);
     buf_bytes(&probes, report.data, report.len);
     emit_calls(&probes, f->m, &f->helpers[HELPER_FLUSH], f->texts);
@@ -437,7 +437,7 @@ static bool add_start(Flush *f, Splicer *s, const Template *const *init, const O
     s->out = &body;
     splicer_begin(s, 0);
     shadow_put_start(f->shadow, &body);
-    emit_calls(&body, f->m, f->library_starts.at, f->library_starts.len);
+    emit_calls(&body, f->m, f->at.library_starts.at, f->at.library_starts.len);
     if (f->options->link == LINK_IMPORT && f->plan->asks.values)
         ok = flush_import_start(f, s, &body) && ok;
     for (uint32_t i = 0; i < f->plan->scripts.len; i++)

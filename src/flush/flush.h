@@ -31,6 +31,8 @@ typedef struct FlushHandles {
     uint32_t suspend, resume;     /* functions that get the number of a stack */
     uint32_t sum;                 /* whammc_sum */
     uint32_t ready;               /* the function that makes ready for it */
+    uint32_t traps;               /* the first global of records of traps */
+    Vec(uint32_t) library_starts; /* what libraries want called first, in order */
 } FlushHandles;
 
 /* The image of the report. */
@@ -79,10 +81,8 @@ typedef struct Flush {
     FlushSums sums;
     Map kept; /* of its code (Fill.kept); the caller takes it over */
     Atomics atomics;
-    uint32_t traps;               /* handle of the first global of records of traps */
-    Vec(uint32_t) library_starts; /* handles of what libraries want called first, in order */
-    int64_t proc_exit;            /* handle of the import, -1 = none */
-    int64_t main;                 /* function at whose exits the report is flushed, -1 = none */
+    int64_t proc_exit; /* handle of the import, -1 = none */
+    int64_t main;      /* function at whose exits the report is flushed, -1 = none */
 } Flush;
 
 /* Memory 0 can be grown at the flush and hold the runtime, which is code for 32-bit memories, and

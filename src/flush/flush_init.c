@@ -50,7 +50,7 @@ static void do_site(void *ctx, const Site *site, const SiteTypes *types, const M
         if (!t)
             continue;
         x->s->out = &x->chunks.body;
-        x->s->words = x->s->site_words.at + x->s->words_at.at[i];
+        x->s->site.words = x->s->site.all_words.at + x->s->site.words_at.at[i];
         size_t from = x->chunks.body.len;
         splice_template(x->s, t, shape->variant, site);
         pool_release(&x->s->pool);
@@ -69,8 +69,8 @@ bool flush_sites(Flush *f, Splicer *s, bool at_exit, Buf *out) {
     Matcher walk = {.plan = f->matcher->plan,
                     .m = f->matcher->m,
                     .watch_funcs = {-1, -1},
-                    .at = do_site,
-                    .ctx = &x};
+                    .hooks.at = do_site,
+                    .hooks.ctx = &x};
     splicer_begin(s, 0);
     fill_restart(s->ctx);
     bool ok = true;

@@ -52,9 +52,9 @@ static void take_functions(Flush *f, Plan *plan, Library *lib, const WasmMerge *
         fn->handle = late ? func : bridge_entry(bridge, func);
     }
     if (late && g->start >= 0)
-        vec_push(&f->library_starts, (uint32_t)g->start);
+        vec_push(&f->at.library_starts, (uint32_t)g->start);
     if (late && g->initialize >= 0)
-        vec_push(&f->library_starts, (uint32_t)g->initialize);
+        vec_push(&f->at.library_starts, (uint32_t)g->initialize);
 }
 
 static bool merge_library(Flush *f, Plan *plan, Library *lib) {

@@ -6,19 +6,19 @@
 #include "inject/trap_record.h"
 
 static bool has_traps(const Store *store) {
-    return store->counts && store->counts->traps.len;
+    return store->counts && store->counts->corrections.table.len;
 }
 
 void flush_trap_plan(Flush *f) {
     if (has_traps(f->store) && !f->store->all_in_memory)
-        f->traps = trap_record_add_globals(f->m);
+        f->at.traps = trap_record_add_globals(f->m);
 }
 
 static EmitNumber first_word(const Flush *f) {
     const Store *s = f->store;
     if (s->all_in_memory)
         return store_number(s, f->m, WASM_I32, s->values_at + image_trap_offset(s->rows.image, 0));
-    return emit_global(WASM_I32, global_index(f, f->traps));
+    return emit_global(WASM_I32, global_index(f, f->at.traps));
 }
 
 void flush_each_trap(const Flush *f, FlushValue *value, void *ctx) {
@@ -48,8 +48,8 @@ static void add_correct(Flush *f, Splicer *s) {
     const Counts *c = f->store->counts;
     Chunks chunks = {
         .f = f, .s = s, .name = "whammc.correct", .params = {WASM_I32, WASM_I64}, .nparams = 2};
-    for (uint32_t i = 0; i < c->corrected.len; i++)
-        put_correction(&chunks, c->corrected.at[i]);
+    for (uint32_t i = 0; i < c->corrections.corrected.len; i++)
+        put_correction(&chunks, c->corrections.corrected.at[i]);
     Buf b = {0};
     chunks_call(&chunks, "local.get 0 local.get 1", &b);
     trap_record_add_correct(f->m, &b);

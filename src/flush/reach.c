@@ -58,8 +58,8 @@ Reach reach_find(Plan *plan, const Template *const *init) {
         visit(&w, plan->probes.at[i].init);
     for (uint32_t i = 0; i < plan->scripts.len; i++) {
         visit(&w, init[i]);
-        visit(&w, plan->exits[i]);
-        reach.exits |= plan->exits[i] != NULL;
+        visit(&w, plan->at_exit.code[i]);
+        reach.exits |= plan->at_exit.code[i] != NULL;
     }
     while (w.open.len)
         visit(&w, plan->fns.at[w.open.at[--w.open.len]].template);

@@ -260,7 +260,7 @@ static bool decode_all(Scratch *x, Plan *plan, const Template **init, Diags *dia
         snprintf(name, sizeof name, "i%u", i);
         init[i] = decode(&d, name);
         name[0] = 'e';
-        plan->exits[i] = decode(&d, name);
+        plan->at_exit.code[i] = decode(&d, name);
     }
     ok = ok && (!d.failed || fault(diags, "a function is no template"));
     return ok;

@@ -19,7 +19,7 @@ struct CountDeficit {
      (void)((v)->len && memset((v)->at, 0, (v)->len * sizeof *(v)->at)))
 
 void counts_init(Counts *c, const WasmModule *m, bool exact_traps) {
-    *c = (Counts){.m = m, .here.func = COUNT_NONE, .exact_traps = exact_traps};
+    *c = (Counts){.m = m, .here.func = COUNT_NONE, .corrections.exact = exact_traps};
 }
 
 void counts_free_sums(Counts *c) {
@@ -31,7 +31,7 @@ void counts_free_sums(Counts *c) {
 
 void counts_free_values(Counts *c) {
     vec_free(&c->values);
-    vec_free(&c->numbered);
+    vec_free(&c->run.numbered);
     buf_free(&c->derived);
 }
 
@@ -45,12 +45,12 @@ void counts_free_here(CountsHere *h) {
     vec_free(&h->by_class);
     vec_free(&h->to_correct);
     vec_free(&h->amounts);
-    vec_free(&h->weights);
-    vec_free(&h->needed);
-    vec_free(&h->asked);
-    vec_free(&h->derived);
+    vec_free(&h->of.weights);
+    vec_free(&h->of.needed);
+    vec_free(&h->of.asked);
+    vec_free(&h->of.derived);
     vec_free(&h->weighed);
-    vec_free(&h->refs);
+    vec_free(&h->of.refs);
     vec_free(&h->deficit_of);
     vec_free(&h->place_of);
     vec_free(&h->ways_out);
@@ -62,8 +62,8 @@ void counts_written(Counts *c) {
     counts_free_values(c);
     vec_free(&c->points);
     vec_free(&c->loops);
-    vec_free(&c->corrected);
-    vec_free(&c->corrects);
+    vec_free(&c->corrections.corrected);
+    vec_free(&c->corrections.corrects);
     counts_free_here(&c->here);
 }
 
@@ -71,9 +71,9 @@ void counts_free(Counts *c) {
     counts_written(c);
     vec_free(&c->funcs);
     vec_free(&c->of_func);
-    buf_free(&c->traps);
-    vec_free(&c->trap_points);
-    free(c->trap_moved);
+    buf_free(&c->corrections.table);
+    vec_free(&c->corrections.points);
+    free(c->corrections.moved);
 }
 
 void counts_cut_exits(Counts *c, int64_t proc_exit) {
@@ -110,9 +110,9 @@ static void prepare_segments(Counts *c, WasmCode code) {
         s->cuts = c->here.ways_out.at;
         s->ncuts = c->here.ways_out.len;
     }
-    s->splits_tables = c->splits_tables;
-    s->estimates = c->asks_ways;
-    s->polls = c->polls;
+    s->splits_tables = c->options.splits_tables;
+    s->estimates = c->options.asks_ways;
+    s->polls = c->options.polls;
 }
 
 /* Lists the exits, once the segments are found. */
@@ -138,7 +138,7 @@ void counts_find(Counts *c) {
         return;
     WasmCode code = code_here(c);
     prepare_segments(c, code);
-    segments_split(&c->here.segments, code, c->exact_traps);
+    segments_split(&c->here.segments, code, c->corrections.exact);
     c->here.found = true;
     list_exits(c);
 }
@@ -147,7 +147,7 @@ bool counts_walk(Counts *c, uint32_t offset) {
     if (c->here.found)
         return false;
     prepare_segments(c, code_here(c));
-    segments_begin(&c->here.segments, offset, c->exact_traps);
+    segments_begin(&c->here.segments, offset, c->corrections.exact);
     c->here.found = true; /* so far */
     c->here.since = c->here.shares.len;
     return true;
@@ -179,7 +179,7 @@ static uint32_t entry_segment(const Counts *c, const Site *site, Event e) {
 uint32_t counts_segment(Counts *c, const Site *site, CountEvent what) {
     Event e = what.event;
     assert(what.ways == WAY_BOTH || branch_has_ways(e));
-    assert(what.ways == WAY_BOTH || e.op != WASM_OP_BR_TABLE || c->splits_tables);
+    assert(what.ways == WAY_BOTH || e.op != WASM_OP_BR_TABLE || c->options.splits_tables);
     counts_find(c);
     if (e.kind == EVENT_FUNC_ENTRY)
         return entry_segment(c, site, e);
@@ -307,9 +307,9 @@ uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, u
 
 static void clear_work(Counts *c) {
     uint32_t n = c->here.segments.at.len;
-    vec_zero(&c->here.needed, n);
-    vec_zero(&c->here.asked, n);
-    vec_zero(&c->here.refs, n);
+    vec_zero(&c->here.of.needed, n);
+    vec_zero(&c->here.of.asked, n);
+    vec_zero(&c->here.of.refs, n);
 }
 
 /* Segments whose counts are asked for. */
@@ -324,14 +324,14 @@ static void mark_asked(Counts *c) {
             exits = true;
             continue;
         }
-        c->here.needed.at[segment] = c->here.asked.at[segment] = true;
+        c->here.of.needed.at[segment] = c->here.of.asked.at[segment] = true;
         if (c->values.at[i].ref.derived)
-            c->here.needed.at[segment + 1] = c->here.asked.at[segment + 1] = true;
+            c->here.of.needed.at[segment + 1] = c->here.of.asked.at[segment + 1] = true;
     }
     for (uint32_t i = 0; exits && i < c->here.exits.len; i++)
-        c->here.needed.at[c->here.exits.at[i]] = c->here.asked.at[c->here.exits.at[i]] = true;
+        c->here.of.needed.at[c->here.exits.at[i]] = c->here.of.asked.at[c->here.exits.at[i]] = true;
     for (uint32_t i = 0; i < c->here.shares.len; i++)
-        c->here.needed.at[c->here.shares.at[i].segment] = true;
+        c->here.of.needed.at[c->here.shares.at[i].segment] = true;
 }
 
 /* Whether going through the equations for each variable would take too long, or each instruction
@@ -349,8 +349,8 @@ static uint32_t follow_local(Counts *c, const Segment *s) {
     WasmCode code;
     WasmInstr loop;
     LoopStep step;
-    LoopPlace place = {.m = c->m, .grows = c->grows_memory};
-    if (!c->follows_locals || !s->at_label || c->loops.len == COUNT_MAX_LOOPS)
+    LoopPlace place = {.m = c->m, .grows = c->options.grows_memory};
+    if (!c->options.follows_locals || !s->at_label || c->loops.len == COUNT_MAX_LOOPS)
         return 0;
     const uint8_t *body = wasm_func_body(c->m, c->here.func);
     if (body[s->start] != wasm_ops[WASM_OP_LOOP].code)
@@ -367,10 +367,10 @@ static uint32_t follow_local(Counts *c, const Segment *s) {
 static void add_counters(Counts *c, CountFunc *f, bool derives) {
     for (uint32_t i = 0; i < c->here.segments.at.len; i++) {
         const Segment *s = &c->here.segments.at.at[i];
-        if (!c->here.needed.at[i] || (derives && !s->counted))
+        if (!c->here.of.needed.at[i] || (derives && !s->counted))
             continue;
         uint32_t loop = follow_local(c, s);
-        c->here.refs.at[i] = (CountRef){c->ncounters & 0x7fffffff, 0};
+        c->here.of.refs.at[i] = (CountRef){c->ncounters & 0x7fffffff, 0};
         uint32_t at = s->otherwise ? (s - 1)->last_pc : s->start;
         vec_push(&c->points, ((CountPoint){.offset = at,
                                            .loop = loop,
@@ -385,17 +385,17 @@ static void add_counters(Counts *c, CountFunc *f, bool derives) {
 
 /* What comes next in `derived` is a number that changes when the run is joined. */
 static void note_number(Counts *c) {
-    if (c->is_run)
-        vec_push(&c->numbered, (uint32_t)c->derived.len);
+    if (c->run.is)
+        vec_push(&c->run.numbered, (uint32_t)c->derived.len);
 }
 
 /* A term of derived count c->nderived. */
 static void put_term(Counts *c, CountRef ref, bool subtracted) {
     uint32_t distance = c->nderived - ref.index;
     if (!ref.derived) {
-        if (!c->first_term) {
+        if (!c->run.first_term) {
             note_number(c);
-            c->first_term = (uint32_t)c->derived.len + 1;
+            c->run.first_term = (uint32_t)c->derived.len + 1;
         }
         distance = ref.index - c->last_counter;
         distance = distance << 1 ^ (0 - (distance >> 31));
@@ -423,7 +423,7 @@ static void find_deficits(Counts *c) {
 static uint32_t number_deficit(Counts *c, uint32_t class) {
     uint32_t *deficit = &c->here.deficit_of.at[class];
     if (*deficit == 1)
-        *deficit += ++c->ndeficits;
+        *deficit += ++c->corrections.ndeficits;
     return *deficit ? *deficit - 1 : 0;
 }
 
@@ -445,14 +445,14 @@ static CountRef next_derived(Counts *c) {
  */
 static void mark_derived(Counts *c) {
     const Segments *s = &c->here.segments;
-    c->here.derived.len = 0;
-    vec_reserve(&c->here.derived, s->at.len);
-    memcpy(c->here.derived.at, c->here.asked.at, s->at.len * sizeof *c->here.asked.at);
-    c->here.derived.len = s->at.len;
+    c->here.of.derived.len = 0;
+    vec_reserve(&c->here.of.derived, s->at.len);
+    memcpy(c->here.of.derived.at, c->here.of.asked.at, s->at.len * sizeof *c->here.of.asked.at);
+    c->here.of.derived.len = s->at.len;
     for (uint32_t k = s->equations.len; k-- > 0;) {
         const SegmentEquation *e = &s->equations.at[k];
-        for (uint32_t t = e->from; t < e->to && c->here.derived.at[e->segment]; t++)
-            c->here.derived.at[s->terms.at[t]] = true;
+        for (uint32_t t = e->from; t < e->to && c->here.of.derived.at[e->segment]; t++)
+            c->here.of.derived.at[s->terms.at[t]] = true;
     }
 }
 
@@ -462,12 +462,12 @@ static void add_equations(Counts *c) {
     mark_derived(c);
     for (uint32_t k = 0; k < s->equations.len; k++) {
         const SegmentEquation *e = &s->equations.at[k];
-        if (!c->here.derived.at[e->segment])
+        if (!c->here.of.derived.at[e->segment])
             continue;
         put_derived(c, e->to - e->from, number_deficit(c, e->class), equation_starts(s, e));
         for (uint32_t t = e->from; t < e->to; t++)
-            put_term(c, c->here.refs.at[s->terms.at[t]], t >= e->middle);
-        c->here.refs.at[e->segment] = next_derived(c);
+            put_term(c, c->here.of.refs.at[s->terms.at[t]], t >= e->middle);
+        c->here.of.refs.at[e->segment] = next_derived(c);
     }
 }
 
@@ -475,15 +475,15 @@ static void add_equations(Counts *c) {
 static CountRef add_exits(Counts *c) {
     put_derived(c, c->here.exits.len, 0, false);
     for (uint32_t i = 0; i < c->here.exits.len; i++)
-        put_term(c, c->here.refs.at[c->here.exits.at[i]], false);
+        put_term(c, c->here.of.refs.at[c->here.exits.at[i]], false);
     return next_derived(c);
 }
 
 /* What is left of a segment's count when that of the next one is subtracted. */
 static CountRef add_left(Counts *c, uint32_t segment) {
     put_derived(c, 2, 0, false);
-    put_term(c, c->here.refs.at[segment], false);
-    put_term(c, c->here.refs.at[segment + 1], true);
+    put_term(c, c->here.of.refs.at[segment], false);
+    put_term(c, c->here.of.refs.at[segment + 1], true);
     return next_derived(c);
 }
 
@@ -501,7 +501,7 @@ static void set_values(Counts *c) {
             left_of = segment;
             v->ref = left;
         } else if (segment != COUNT_EXITS) {
-            v->ref = c->here.refs.at[segment];
+            v->ref = c->here.of.refs.at[segment];
         } else {
             exits = exits.index == COUNT_EXITS ? add_exits(c) : exits;
             v->ref = exits;
@@ -515,15 +515,15 @@ enum { BLOCK = 64 }; /* segments whose weights are looked through together */
 
 /* Adds to the weight of a segment for the current variable. */
 static inline void add_weight(CountsHere *h, uint32_t segment, uint64_t weight) {
-    h->weights.at[segment] += weight;
+    h->of.weights.at[segment] += weight;
     h->weighed.at[segment / BLOCK] = true;
 }
 
 /* What a derived count weighs, its terms do. */
 static void spread_weight(CountsHere *h, uint32_t var, const SegmentEquation *e) {
     const Segments *s = &h->segments;
-    uint64_t weight = h->weights.at[e->segment];
-    h->weights.at[e->segment] = 0;
+    uint64_t weight = h->of.weights.at[e->segment];
+    h->of.weights.at[e->segment] = 0;
     for (uint32_t t = e->from; t < e->middle; t++)
         add_weight(h, s->terms.at[t], weight);
     for (uint32_t t = e->middle; t < e->to; t++)
@@ -563,10 +563,10 @@ static CountSum *sum_of(Counts *c, uint32_t var) {
 static void add_block(CountsHere *h, CountSum *sum, uint32_t from, uint32_t to) {
     buf_reserve(&sum->parts, MAX_PART * (size_t)(to - from));
     for (uint32_t i = from; i < to; i++) {
-        if (!h->weights.at[i])
+        if (!h->of.weights.at[i])
             continue;
-        put_sum_part(sum, h->refs.at[i].index, h->weights.at[i]);
-        h->weights.at[i] = 0;
+        put_sum_part(sum, h->of.refs.at[i].index, h->of.weights.at[i]);
+        h->of.weights.at[i] = 0;
     }
 }
 
@@ -577,7 +577,7 @@ static void add_parts(Counts *c, uint32_t var, bool derives) {
     const Segments *s = &h->segments;
     CountSum *sum = sum_of(c, var);
     for (uint32_t k = derives ? s->equations.len : 0; k-- > 0;)
-        if (h->weights.at[s->equations.at[k].segment])
+        if (h->of.weights.at[s->equations.at[k].segment])
             spread_weight(h, var, &s->equations.at[k]);
     for (uint32_t from = 0, to; from < s->at.len; from = to) {
         to = s->at.len - from < BLOCK ? s->at.len : from + BLOCK;
@@ -597,7 +597,7 @@ static void add_shares(Counts *c, bool derives) {
     const CountShare *shares = h->shares.at;
     if (!h->vars.len)
         return;
-    vec_zero(&h->weights, h->segments.at.len);
+    vec_zero(&h->of.weights, h->segments.at.len);
     vec_zero(&h->weighed, h->segments.at.len / BLOCK + 1);
     qsort(h->vars.at, h->vars.len, sizeof *h->vars.at, by_number);
     for (uint32_t i = 0; i < h->vars.len; i++) {
@@ -712,14 +712,14 @@ static void put_corrections(Counts *c, const SegmentTrap *traps, uint32_t n, uin
         *amount_of(h, shares[i].var) -= shares[i].amount;
     size_t most = (size_t)LONGEST_LEB * h->amounts.len;
     uint32_t width = uleb_size(most);
-    buf_reserve(&c->traps, n * (width + most));
+    buf_reserve(&c->corrections.table, n * (width + most));
     for (uint32_t t = 0, before = from; t < n; t++, before = from) {
         for (; from < to && shares[from].key <= 2 * traps[t].offset; from++)
             *amount_of(h, shares[from].var) += shares[from].amount;
         if (t && from == before)
-            buf_u8(&c->traps, 0);
+            buf_u8(&c->corrections.table, 0);
         else
-            last = put_amounts(h, last, width, &c->traps);
+            last = put_amounts(h, last, width, &c->corrections.table);
     }
 }
 
@@ -745,11 +745,11 @@ static void list_to_correct(Counts *c, uint32_t class, uint32_t from, uint32_t t
 }
 
 void counts_correct(Counts *c, uint32_t var) {
-    while (c->corrects.len <= var)
-        vec_push(&c->corrects, false);
-    if (!c->corrects.at[var])
-        vec_push(&c->corrected, var);
-    c->corrects.at[var] = true;
+    while (c->corrections.corrects.len <= var)
+        vec_push(&c->corrections.corrects, false);
+    if (!c->corrections.corrects.at[var])
+        vec_push(&c->corrections.corrected, var);
+    c->corrections.corrects.at[var] = true;
 }
 
 /* The n traps of a segment, whose shares are [from, to). */
@@ -759,23 +759,24 @@ static void add_segment_traps(Counts *c, CountFunc *f, const SegmentTrap *traps,
     uint32_t class = h->segments.at.at[traps->segment].out, number = h->deficit_of.at[class];
     uint32_t deficit = number > 1 ? number - 1 : 0, end = end_key(&h->segments, traps->segment);
     list_to_correct(c, class, from, to);
-    if (!deficit && !h->to_correct.len && !h->asked.at[traps->segment])
+    if (!deficit && !h->to_correct.len && !h->of.asked.at[traps->segment])
         return;
-    vec_reserve(&c->trap_points, n);
+    vec_reserve(&c->corrections.points, n);
     for (uint32_t i = 0; i < n; i++)
-        c->trap_points.at[c->trap_points.len++] = traps[i].offset;
-    buf_uleb(&c->traps, (uint64_t)n << 2 | (h->to_correct.len ? 2u : 0u) | (deficit ? 1u : 0u));
+        c->corrections.points.at[c->corrections.points.len++] = traps[i].offset;
+    buf_uleb(&c->corrections.table,
+             (uint64_t)n << 2 | (h->to_correct.len ? 2u : 0u) | (deficit ? 1u : 0u));
     if (deficit)
-        buf_uleb(&c->traps, deficit - f->deficit);
+        buf_uleb(&c->corrections.table, deficit - f->deficit);
     if (h->to_correct.len)
-        buf_uleb(&c->traps, h->to_correct.len);
+        buf_uleb(&c->corrections.table, h->to_correct.len);
     for (uint32_t i = 0; i < h->to_correct.len; i++) {
         uint32_t var = h->to_correct.at[i];
-        if (var >= c->corrects.len || !c->corrects.at[var])
+        if (var >= c->corrections.corrects.len || !c->corrections.corrects.at[var])
             counts_correct(c, var);
-        buf_uleb(&c->traps, var);
+        buf_uleb(&c->corrections.table, var);
     }
-    buf_uleb(&c->traps, end == UINT32_MAX ? 0 : end - 2 * traps[n - 1].offset);
+    buf_uleb(&c->corrections.table, end == UINT32_MAX ? 0 : end - 2 * traps[n - 1].offset);
     put_corrections(c, traps, n, from, to);
     f->nsegments++;
 }
@@ -805,10 +806,10 @@ static void add_traps(Counts *c, CountFunc *f) {
 /* Whether counts are derived; then marks what is needed for that. */
 static bool choose_derived(Counts *c) {
     Segments *s = &c->here.segments;
-    if (!segments_may_derive(s, c->here.needed.at))
+    if (!segments_may_derive(s, c->here.of.needed.at))
         return false;
     segments_solve(s);
-    return !too_many(c, c->here.vars.len) && segments_choose(s, c->here.needed.at);
+    return !too_many(c, c->here.vars.len) && segments_choose(s, c->here.of.needed.at);
 }
 
 static void close_function(Counts *c) {
@@ -819,9 +820,9 @@ static void close_function(Counts *c) {
         return;
     CountFunc f = {.func = c->here.func,
                    .point = c->points.len,
-                   .trap = c->trap_points.len,
-                   .deficit = c->ndeficits,
-                   .segments = c->traps.len};
+                   .trap = c->corrections.points.len,
+                   .deficit = c->corrections.ndeficits,
+                   .segments = c->corrections.table.len};
     mark_asked(c);
     bool derives = choose_derived(c);
     find_deficits(c);
@@ -832,7 +833,7 @@ static void close_function(Counts *c) {
     set_values(c);
     add_traps(c, &f);
     f.npoints = c->points.len - f.point;
-    f.ntraps = c->trap_points.len - f.trap;
+    f.ntraps = c->corrections.points.len - f.trap;
     if (f.npoints || f.ntraps)
         vec_push(&c->funcs, f);
 }

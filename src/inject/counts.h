@@ -100,6 +100,13 @@ typedef struct CountShare {
 } CountShare;
 
 /* What is known of the function that is being counted. */
+/* By segment of the current function. */
+typedef struct CountSegments {
+    Vec(uint64_t) weights;
+    Vec(bool) needed, asked, derived;
+    Vec(CountRef) refs;
+} CountSegments;
+
 typedef struct CountsHere {
     uint32_t func;
     bool found;
@@ -118,9 +125,7 @@ typedef struct CountsHere {
     Vec(struct CountDeficit) deficits, by_class; /* what deficits add to variables; sorted */
     Vec(uint32_t) to_correct;                    /* variables of a segment */
     Vec(uint64_t) amounts;                       /* at one of its traps, by variable */
-    Vec(uint64_t) weights;                       /* by segment, as the following */
-    Vec(bool) needed, asked, derived;
-    Vec(CountRef) refs;
+    CountSegments of;
     Vec(bool) weighed;        /* by blocks of segments: some of these may have a weight */
     Vec(uint32_t) deficit_of; /* by class: 0 = none, 1 = one without number, 2 + its number */
     Vec(uint32_t) place_of;   /* by variable: in to_correct, from 1; 0 = it is not in it */
@@ -128,15 +133,42 @@ typedef struct CountsHere {
     Vec(uint32_t) exits; /* the segments that begin there */
 } CountsHere;
 
+/* What traps make of counts. */
+typedef struct CountTraps {
+    bool exact; /* segments end at instructions that can trap: nothing is to be corrected */
+    Buf table;  /* segments in which instructions can trap, and what to correct then: see CountFunc
+                 */
+    Vec(uint32_t) points;    /* offsets of these instructions, in the order of the code */
+    uint32_t *moved;         /* ... in the new bodies; filled in as these are written */
+    Vec(uint32_t) corrected; /* variables that are to be corrected somewhere */
+    Vec(bool) corrects;      /* by variable: whether it is one of these */
+    uint32_t ndeficits;      /* deficits of derived counts, numbered from 1 */
+} CountTraps;
+
+/* A run of functions, to be joined to what is before it. */
+typedef struct CountRun {
+    bool is;                /* the Counts are those of a run */
+    Vec(uint32_t) numbered; /* where `derived` has numbers that then change */
+    uint32_t first_term;    /* ... of the first counter, + 1; the others are of deficits */
+} CountRun;
+
+/* What may be set first. */
+typedef struct CountOptions {
+    bool follows_locals; /* there can be loops */
+    bool grows_memory;   /* memory 0 can become larger than the program declares */
+    bool asks_ways;      /* ways of branches will be asked for, */
+    bool splits_tables;  /* and of br_tables */
+    bool polls;          /* reports may be made where an iteration of a loop begins */
+} CountOptions;
+
 typedef struct Counts {
     const WasmModule *m;
     const WasmDecoded *decoded; /* where the current function may be decoded, or NULL */
-    Vec(CountFunc) funcs;       /* in the order of functions */
-    Vec(uint32_t) of_func;      /* when it is closed, by function: its number in `funcs`, from 1 */
+    CountOptions options;
+    Vec(CountFunc) funcs;  /* in the order of functions */
+    Vec(uint32_t) of_func; /* when it is closed, by function: its number in `funcs`, from 1 */
     uint32_t ncounters;
     Vec(CountPoint) points; /* in the order of functions, in these of code */
-    bool follows_locals;    /* there can be loops: */
-    bool grows_memory;      /* memory 0 can become larger than the program declares */
     Vec(CountLoop) loops;
     uint32_t nderived;
     Buf derived;            /* how they are computed: a table of stdlib/runtime/sums.h */
@@ -144,22 +176,8 @@ typedef struct Counts {
     Vec(CountValue) values; /* in the order of counts_value */
     Vec(CountSum) sums;     /* by variable */
     bool sums_freed;
-    Buf traps; /* segments in which instructions can trap, and what to correct then: see CountFunc
-                */
-    Vec(uint32_t) trap_points; /* offsets of these instructions, in the order of the code */
-    uint32_t *trap_moved;      /* ... in the new bodies; filled in as these are written */
-    Vec(uint32_t) corrected;   /* variables that are to be corrected somewhere */
-    Vec(bool) corrects;        /* by variable: whether it is one of these */
-    uint32_t ndeficits;        /* deficits of derived counts, numbered from 1 */
-
-    bool is_run;            /* of functions, to be joined to what is before it: */
-    Vec(uint32_t) numbered; /* where `derived` has numbers that then change */
-    uint32_t first_term;    /* ... of the first counter, + 1; the others are of deficits */
-
-    bool exact_traps;
-    bool asks_ways, splits_tables; /* may be set first: ways of branches will be asked for, and of
-                                      br_tables */
-    bool polls; /* likewise: reports may be made where an iteration of a loop begins */
+    CountTraps corrections;
+    CountRun run;
     bool cuts_exits;
     int64_t proc_exit;
     CountsHere here; /* the current function */

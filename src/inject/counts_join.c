@@ -14,17 +14,19 @@
 void counts_begin_run(Counts *run, const Counts *whole) {
     assert(!whole->cuts_exits);
     run->m = whole->m;
-    run->exact_traps = whole->exact_traps;
-    run->asks_ways = whole->asks_ways;
-    run->splits_tables = whole->splits_tables;
-    run->polls = whole->polls;
-    run->follows_locals = whole->follows_locals;
-    run->grows_memory = whole->grows_memory;
-    run->is_run = true;
-    run->ncounters = run->nderived = run->ndeficits = run->last_counter = run->first_term = 0;
-    run->funcs.len = run->points.len = run->loops.len = run->values.len = run->numbered.len = 0;
-    run->derived.len = run->traps.len = 0;
-    run->trap_points.len = run->corrected.len = run->corrects.len = 0;
+    run->corrections.exact = whole->corrections.exact;
+    run->options.asks_ways = whole->options.asks_ways;
+    run->options.splits_tables = whole->options.splits_tables;
+    run->options.polls = whole->options.polls;
+    run->options.follows_locals = whole->options.follows_locals;
+    run->options.grows_memory = whole->options.grows_memory;
+    run->run.is = true;
+    run->ncounters = run->nderived = run->corrections.ndeficits = run->last_counter =
+        run->run.first_term = 0;
+    run->funcs.len = run->points.len = run->loops.len = run->values.len = run->run.numbered.len = 0;
+    run->derived.len = run->corrections.table.len = 0;
+    run->corrections.points.len = run->corrections.corrected.len = run->corrections.corrects.len =
+        0;
     for (uint32_t v = 0; v < run->sums.len; v++)
         run->sums.at[v].parts.len = run->sums.at[v].n = run->sums.at[v].next = 0;
     run->here.func = COUNT_NONE;
@@ -73,18 +75,18 @@ static uint64_t moved_term(const Counts *c, uint64_t term) {
 static void join_derived(Counts *c, const Counts *run) {
     const uint8_t *start = run->derived.data, *from = start;
     buf_reserve(&c->derived, run->derived.len);
-    for (uint32_t i = 0; i < run->numbered.len; i++) {
-        const uint8_t *at = start + run->numbered.at[i];
+    for (uint32_t i = 0; i < run->run.numbered.len; i++) {
+        const uint8_t *at = start + run->run.numbered.at[i];
         buf_bytes(&c->derived, from, (size_t)(at - from));
         from = at;
         uint64_t number = wasm_uleb(&from);
-        buf_uleb(&c->derived, run->numbered.at[i] + 1 == run->first_term
+        buf_uleb(&c->derived, run->run.numbered.at[i] + 1 == run->run.first_term
                                   ? moved_term(c, number)
-                                  : number + ((uint64_t)c->ndeficits << 1));
+                                  : number + ((uint64_t)c->corrections.ndeficits << 1));
     }
     if (run->derived.len)
         buf_bytes(&c->derived, from, (size_t)(start + run->derived.len - from));
-    if (run->first_term)
+    if (run->run.first_term)
         c->last_counter = c->ncounters + run->last_counter;
 }
 
@@ -123,21 +125,21 @@ static void join_funcs(Counts *c, const Counts *run) {
     for (uint32_t i = first; i < c->funcs.len; i++) {
         CountFunc *f = &c->funcs.at[i];
         f->point += c->points.len;
-        f->trap += c->trap_points.len;
-        f->deficit += c->ndeficits;
-        f->segments += c->traps.len;
+        f->trap += c->corrections.points.len;
+        f->deficit += c->corrections.ndeficits;
+        f->segments += c->corrections.table.len;
     }
 }
 
 static void join_traps(Counts *c, const Counts *run) {
-    append(&c->trap_points, &run->trap_points);
-    buf_bytes(&c->traps, run->traps.data, run->traps.len);
-    for (uint32_t i = 0; i < run->corrected.len; i++)
-        counts_correct(c, run->corrected.at[i]);
+    append(&c->corrections.points, &run->corrections.points);
+    buf_bytes(&c->corrections.table, run->corrections.table.data, run->corrections.table.len);
+    for (uint32_t i = 0; i < run->corrections.corrected.len; i++)
+        counts_correct(c, run->corrections.corrected.at[i]);
 }
 
 void counts_join(Counts *c, const Counts *run) {
-    assert(c->here.func == COUNT_NONE && run->is_run);
+    assert(c->here.func == COUNT_NONE && run->run.is);
     assert(c->points.len == c->ncounters && run->points.len == run->ncounters);
     join_funcs(c, run);
     join_points(c, run);
@@ -147,6 +149,6 @@ void counts_join(Counts *c, const Counts *run) {
     join_traps(c, run);
     c->ncounters += run->ncounters;
     c->nderived += run->nderived;
-    c->ndeficits += run->ndeficits;
+    c->corrections.ndeficits += run->corrections.ndeficits;
     c->here.first_value = c->values.len;
 }

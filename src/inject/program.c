@@ -89,10 +89,10 @@ static uint32_t add_wrapper(Program *p, int64_t func, const char *name) {
 }
 
 void program_wrap_ends(Program *p, int64_t main, int64_t proc_exit) {
-    p->main = main;
-    p->proc_exit = proc_exit;
-    p->main_wrapper = add_wrapper(p, main, "whammc.main");
-    p->exit_wrapper = add_wrapper(p, proc_exit, "whammc.proc_exit");
+    p->ends.main = main;
+    p->ends.proc_exit = proc_exit;
+    p->ends.main_wrapper = add_wrapper(p, main, "whammc.main");
+    p->ends.exit_wrapper = add_wrapper(p, proc_exit, "whammc.proc_exit");
 }
 
 /* The code of a wrapper, if there is one. */
@@ -100,10 +100,11 @@ static void fill_wrapper(Program *p, int64_t func, uint32_t wrapper) {
     Buf flush = {0};
     if (func < 0)
         return;
-    assert(p->flush >= 0);
-    emit_calls(&flush, &p->m, &(uint32_t){(uint32_t)p->flush}, 1);
+    assert(p->ends.flush >= 0);
+    emit_calls(&flush, &p->m, &(uint32_t){(uint32_t)p->ends.flush}, 1);
     emit_wrapper_body(&p->m.funcs.at[wrapper].code, &p->m, (uint32_t)func,
-                      func == p->proc_exit ? &flush : NULL, func == p->main ? &flush : NULL);
+                      func == p->ends.proc_exit ? &flush : NULL,
+                      func == p->ends.main ? &flush : NULL);
     buf_free(&flush);
 }
 
@@ -125,15 +126,16 @@ void program_splice_site(Program *p, const Site *site, const SiteTypes *types, c
     bool replaced = false;
     for (uint32_t i = 0; i < n; i++)
         replaced |= matches[i].action->event.mode == MODE_ALT;
-    s->proc_exit = p->proc_exit;
-    s->ends = call && (int64_t)site->instr->a == p->proc_exit;
-    if (s->ends && !replaced)
+    s->proc_exit = p->ends.proc_exit;
+    s->site.ends = call && (int64_t)site->instr->a == p->ends.proc_exit;
+    if (s->site.ends && !replaced)
         vec_push(&p->pieces.ends, ((ProgramEnd){site->pc, WASM_BEFORE, RANK_END}));
     if (!n && !splice_leaves_stack(s, site))
         return;
     splice_site(s, site, types, matches, n, pieces_add, pieces_add_region, &p->pieces);
-    for (uint32_t i = 0; i < s->ends_after.len; i++)
-        vec_push(&p->pieces.ends, ((ProgramEnd){site->pc, WASM_REPLACE, s->ends_after.at[i] + 1}));
+    for (uint32_t i = 0; i < s->site.ends_after.len; i++)
+        vec_push(&p->pieces.ends,
+                 ((ProgramEnd){site->pc, WASM_REPLACE, s->site.ends_after.at[i] + 1}));
 }
 
 /* ---- pass 1 ---- */
@@ -188,11 +190,11 @@ void program_note_replaced(Program *p, const Site *site) {
 
 /* The locals of a function that are made nullable; the walk goes by functions. */
 static void find_unset(Program *p, uint32_t func) {
-    p->splicer.nullable.len = 0;
+    p->splicer.func.nullable.len = 0;
     while (p->next_unset < p->unset.len && p->unset.at[p->next_unset].func < func)
         p->next_unset++;
     for (uint32_t k = p->next_unset; k < p->unset.len && p->unset.at[k].func == func; k++)
-        vec_push(&p->splicer.nullable, p->unset.at[k].local);
+        vec_push(&p->splicer.func.nullable, p->unset.at[k].local);
 }
 
 /* ---- pass 2 ---- */
@@ -235,14 +237,15 @@ static bool edit_func(Program *p, uint32_t func, bool ends, WasmBodyEdit *edit) 
         p->target->leave(p->self, func, &p->pieces);
     pieces_end_program(&p->pieces);
     if (ends)
-        pieces_call_at_throws(&p->pieces, wasm_final(&p->m, WASM_SPACE_FUNC, (uint32_t)p->flush));
+        pieces_call_at_throws(&p->pieces,
+                              wasm_final(&p->m, WASM_SPACE_FUNC, (uint32_t)p->ends.flush));
     pieces_finish(&p->pieces, edit);
     edit->exceptions = p->exceptions;
     edit->locals = p->splicer.pool.types.at;
     edit->nlocals = p->splicer.pool.types.len;
     edit->param = p->pieces.param + 1;
-    edit->nullable = p->splicer.nullable.at;
-    edit->nnullable = p->splicer.nullable.len;
+    edit->nullable = p->splicer.func.nullable.at;
+    edit->nnullable = p->splicer.func.nullable.len;
     edit->rare = p->splicer.rare.at;
     edit->nrare = p->splicer.rare.len;
     return check_locals(p, func, own);
@@ -252,7 +255,7 @@ static bool edit_func(Program *p, uint32_t func, bool ends, WasmBodyEdit *edit) 
 static bool is_apart(const void *ctx, uint32_t func) {
     const Program *p = ctx;
     return p->target->enters_apart && !(p->touched[func] & (TOUCHED_SITE | TOUCHED_LOCALS)) &&
-           (int64_t)func != p->main && !p->unset.len;
+           (int64_t)func != p->ends.main && !p->unset.len;
 }
 
 /* The counters of such a body. */
@@ -303,7 +306,7 @@ static bool write_body(void *ctx, uint32_t func, Buf *out) {
         *kept = !wrapped;
         return true;
     }
-    bool ends = (int64_t)func == p->main && throws(&p->m, func);
+    bool ends = (int64_t)func == p->ends.main && throws(&p->m, func);
     WasmBodyEdit edit = {0};
     p->pieces.only_counts = true;
     if ((p->touched[func] || ends) && !edit_touched(p, func, ends, &edit))
@@ -341,7 +344,7 @@ static void add_exit_types(Program *p) {
     for (uint32_t f = 0; f < p->m.input_count[WASM_SPACE_FUNC]; f++)
         if (p->m.funcs.at[f].import < 0 &&
             ((exits && p->touched[f]) || p->touched[f] & TOUCHED_END ||
-             ((int64_t)f == p->main && throws(&p->m, f))))
+             ((int64_t)f == p->ends.main && throws(&p->m, f))))
             wasm_exit_block_type(&p->m, f);
 }
 
@@ -366,15 +369,15 @@ static bool check_output(Program *p, DebugInfo *debug, Buf *out) {
     Buf sections = {0}; /* m is in `out` */
     if (ok && debug->dwarf.len)
         debug_put(debug, p->moves, &m, &sections);
-    if (ok && p->map_url.len)
-        moves_source_map(p->moves, &m, locator_open(p->plan->program.locator, &p->m), p->map_root,
-                         p->map);
+    if (ok && p->output.map_url.len)
+        moves_source_map(p->moves, &m, locator_open(p->plan->program.locator, &p->m),
+                         p->output.map_root, p->output.map);
     if (ok && p->counts)
         trap_section_put(p->counts, &p->m, &m, p->threads, out);
     if (ok && p->target->append)
         p->target->append(p->self, &m, out);
-    if (ok && p->map_url.len)
-        moves_put_url(p->map_url, out);
+    if (ok && p->output.map_url.len)
+        moves_put_url(p->output.map_url, out);
     buf_bytes(out, sections.data, sections.len);
     buf_free(&sections);
     wasm_module_free(&m);
@@ -419,21 +422,21 @@ static bool write(Program *p, Buf *out) {
     Moves moves = {0};
     DebugInfo debug = {.m = &p->m,
                        .diags = p->diags,
-                       .keep = p->keep_debug,
-                       .has_map = p->map_url.len > 0,
+                       .keep = p->output.keep_debug,
+                       .has_map = p->output.map_url.len > 0,
                        .locator = p->plan->program.locator};
-    fill_wrapper(p, p->main, p->main_wrapper);
-    fill_wrapper(p, p->proc_exit, p->exit_wrapper);
+    fill_wrapper(p, p->ends.main, p->ends.main_wrapper);
+    fill_wrapper(p, p->ends.proc_exit, p->ends.exit_wrapper);
     bool adjust = debug_begin(&debug, &p->m);
     add_exit_types(p);
-    p->matcher.at = p->target->splice;
-    p->matcher.at_body = NULL; /* all has been counted in pass 1 */
+    p->matcher.hooks.at = p->target->splice;
+    p->matcher.hooks.at_body = NULL; /* all has been counted in pass 1 */
     p->apart = (Apart){.make = make_apart, .is_apart = is_apart, .ctx = p};
     if (p->threads > 1)
         apart_init(&p->apart, &p->m, p->threads);
     if (p->counts)
         trap_section_begin(p->counts);
-    if (p->map_url.len || adjust) {
+    if (p->output.map_url.len || adjust) {
         p->moves = &moves;
         moves_begin(&moves, &p->m);
     }
@@ -442,9 +445,9 @@ static bool write(Program *p, Buf *out) {
                          .local_name = added_local_name,
                          .locals_added = locals_added,
                          .threads = p->threads,
-                         .sink = p->sink};
-    if (p->sink)
-        buf_watch(out, p->sink->hold, p->sink->ctx);
+                         .sink = p->output.sink};
+    if (p->output.sink)
+        buf_watch(out, p->output.sink->hold, p->output.sink->ctx);
     bool ok = wasm_write(&p->m, &writer, out);
     size_t given = out->len;
     Workers *freeing = NULL;
@@ -453,8 +456,8 @@ static bool write(Program *p, Buf *out) {
     else
         free_written(p, 0, 0); /* before more is needed */
     ok = ok && check_output(p, &debug, out);
-    if (p->sink)
-        end_sink(p->sink, ok, given, out);
+    if (p->output.sink)
+        end_sink(p->output.sink, ok, given, out);
     if (freeing)
         workers_finish(freeing);
     debug_end(&debug);
@@ -480,32 +483,32 @@ static void map_kept(const Program *p) {
     for (uint32_t f = p->m.input_imports[WASM_SPACE_FUNC]; f < p->m.input_count[WASM_SPACE_FUNC];
          f++)
         moves_mark(&moves, f, &(WasmBodyEdit){0});
-    moves_source_map(&moves, &p->m, locator_open(p->plan->program.locator, &p->m), p->map_root,
-                     p->map);
+    moves_source_map(&moves, &p->m, locator_open(p->plan->program.locator, &p->m),
+                     p->output.map_root, p->output.map);
     moves_free(&moves);
 }
 
 /* The output is the input, which then does not name its source map. */
 static bool keep(const Program *p, const uint8_t *bytes, size_t size, Buf *out) {
     buf_bytes(out, bytes, size);
-    if (p->map_url.len)
+    if (p->output.map_url.len)
         map_kept(p);
     if (p->target->written)
         p->target->written(p->self);
-    if (p->sink)
-        p->sink->put(p->sink->ctx, out, 0, out->len);
+    if (p->output.sink)
+        p->output.sink->put(p->output.sink->ctx, out, 0, out->len);
     return true;
 }
 
 bool program_instrument(Program *p, const uint8_t *bytes, size_t size, Buf *out) {
-    p->main = p->proc_exit = p->flush = -1;
+    p->ends.main = p->ends.proc_exit = p->ends.flush = -1;
     bool ok = wasm_load_program(&p->m, bytes, size, p->file, p->threads, p->diags) &&
               !already_instrumented(p);
     if (ok) {
         p->touched = mem_zalloc(p->m.funcs.len + 1u);
         p->added = mem_zalloc(sizeof *p->added * (p->m.funcs.len + 1u));
         p->kept = mem_zalloc(sizeof *p->kept * (p->m.funcs.len + 1u));
-        p->matcher = (Matcher){.plan = p->plan, .m = &p->m, .ctx = p->self};
+        p->matcher = (Matcher){.plan = p->plan, .m = &p->m, .hooks.ctx = p->self};
         p->matcher.watch_funcs[0] = program_main(&p->m);
         p->matcher.watch_funcs[1] = program_proc_exit(&p->m);
     }

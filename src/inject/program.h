@@ -64,17 +64,30 @@ typedef struct UnsetLocal {
     uint32_t func, local;
 } UnsetLocal;
 
+/* Where the program ends. */
+typedef struct ProgramEnds {
+    int64_t main;                        /* function at whose exits it does, -1 = none */
+    int64_t proc_exit;                   /* the import that ends it, -1 = none */
+    int64_t flush;                       /* handle of the function to call then, -1 = none */
+    uint32_t main_wrapper, exit_wrapper; /* handles of what is called instead of the first two */
+} ProgramEnds;
+
+/* How it is written. */
+typedef struct ProgramOutput {
+    bool keep_debug;  /* keep DWARF, adjusted to the new code */
+    Str map_root;     /* prefix of relative paths in the source map */
+    Str map_url;      /* URL of the output's source map; empty = it gets none */
+    Buf *map;         /* receives the source map */
+    const Sink *sink; /* gets the output as it is made, before it is validated; may be NULL */
+} ProgramOutput;
+
 typedef struct Program {
     const Target *target;
     void *self; /* the target's */
     Plan *plan;
     DiagFileId file;
     Diags *diags;
-    bool keep_debug;  /* keep DWARF, adjusted to the new code */
-    Str map_root;     /* prefix of relative paths in the source map */
-    Str map_url;      /* URL of the output's source map; empty = it gets none */
-    Buf *map;         /* receives the source map */
-    const Sink *sink; /* gets the output as it is made, before it is validated; may be NULL */
+    ProgramOutput output;
     uint32_t threads;
 
     WasmModule m;
@@ -84,11 +97,8 @@ typedef struct Program {
     Vec(UnsetLocal) unset; /* by function, then by local */
     uint32_t next_unset;   /* pass 2: the first that belongs to no earlier function */
     Splicer splicer;
-    int64_t main;      /* function at whose exits the program ends, -1 = none */
-    int64_t proc_exit; /* the import that ends the program, -1 = none */
-    int64_t flush;     /* handle of the function to call where the program ends, -1 = none */
-    uint32_t main_wrapper, exit_wrapper; /* handles of what is called instead of these two */
-    WasmExceptions exceptions;           /* of regions with unwind probes */
+    ProgramEnds ends;
+    WasmExceptions exceptions; /* of regions with unwind probes */
 
     Moves *moves;        /* where instructions moved; NULL: not needed */
     Counts *counts;      /* for the section whammc.traps of the program, or NULL */
@@ -100,7 +110,7 @@ typedef struct Program {
 } Program;
 
 /*
- * Instruments `bytes`. Of `p`, target, self, plan, file, diags and keep_debug are set, the rest is
+ * Instruments `bytes`. Of `p`, target, self, plan, file, diags and output are set, the rest is
  * zero (threads: at least 1); program_free is needed afterwards. The output is validated. False
  * with messages, then `out` is empty.
  */
@@ -131,10 +141,10 @@ void program_splice_site(Program *p, const Site *site, const SiteTypes *types, c
 int64_t program_proc_exit(const WasmModule *m);
 int64_t program_main(const WasmModule *m);
 
-/* Sets Program.main and proc_exit, and wraps both: Program.flush is called when the first returns
- * and before the second is called, whoever calls them. The wrappers get their code later. The
- * program's own functions get none: engines compile their loops worse if there is one more call.
- * After the layout, and after pass 1, which notes who calls the two. */
+/* Sets main and proc_exit of Program.ends, and wraps both: ends.flush is called when the first
+ * returns and before the second is called, whoever calls them. The wrappers get their code later.
+ * The program's own functions get none: engines compile their loops worse if there is one more
+ * call. After the layout, and after pass 1, which notes who calls the two. */
 void program_wrap_ends(Program *p, int64_t main, int64_t proc_exit);
 
 /* Reports a decoding error; returns false. */

@@ -86,38 +86,38 @@ static void free_saved(Saved *v) {
 
 void splicer_free(Splicer *s) {
     pool_free(&s->pool);
-    free_saved(&s->args);
-    free_saved(&s->results);
-    vec_free(&s->got);
-    vec_free(&s->gives);
-    vec_free(&s->leaves);
-    vec_free(&s->ends_after);
-    vec_free(&s->site_words);
-    vec_free(&s->words_at);
+    free_saved(&s->site.args);
+    free_saved(&s->site.results);
+    vec_free(&s->site.got);
+    vec_free(&s->site.gives);
+    vec_free(&s->site.leaves);
+    vec_free(&s->site.ends_after);
+    vec_free(&s->site.all_words);
+    vec_free(&s->site.words_at);
     vec_free(&s->temps);
-    vec_free(&s->wrapped);
+    vec_free(&s->func.wrapped);
     vec_free(&s->rare);
-    vec_free(&s->nullable);
+    vec_free(&s->func.nullable);
 }
 
 void splicer_begin(Splicer *s, uint32_t locals) {
     pool_reset(&s->pool, locals);
     if (s->backend->begin)
         s->backend->begin(s->ctx);
-    s->wrapped.len = s->rare.len = 0;
-    s->active_call = s->landing_flag = s->back = s->left = UINT32_MAX;
-    s->nways = s->nlandings = s->before_loop = 0;
+    s->func.wrapped.len = s->rare.len = 0;
+    s->func.active_call = s->func.landing_flag = s->func.back = s->func.left = UINT32_MAX;
+    s->func.nways = s->func.nlandings = s->site.before_loop = 0;
 }
 
 void splice_words(Splicer *s, const Site *site, const Match *matches, uint32_t n) {
-    s->site_words.len = s->words_at.len = 0;
-    vec_reserve(&s->site_words, 1);
+    s->site.all_words.len = s->site.words_at.len = 0;
+    vec_reserve(&s->site.all_words, 1);
     for (uint32_t m = 0; m < n; m++) {
         uint32_t count;
-        vec_push(&s->words_at, s->site_words.len);
+        vec_push(&s->site.words_at, s->site.all_words.len);
         const uint64_t *words = s->backend->words(s->ctx, site, &matches[m], &count);
         for (uint32_t i = 0; i < count; i++)
-            vec_push(&s->site_words, words[i]);
+            vec_push(&s->site.all_words, words[i]);
     }
 }
 
@@ -164,7 +164,7 @@ static uint32_t add_saved(LocalPool *pool, Saved *v, WasmType type, bool keep) {
  * `tee`. */
 static void save(Splicer *s, const Site *site, const SiteTypes *types, bool result, uint32_t n,
                  bool tee, bool keep) {
-    Saved *v = result ? &s->results : &s->args;
+    Saved *v = result ? &s->site.results : &s->site.args;
     v->local.len = v->type.len = 0;
     for (uint32_t k = 0; k < n; k++) {
         WasmType type = operand_type(site, types, result, k);
@@ -189,10 +189,10 @@ static const char *zero_of(WasmType type) {
 
 bool splice_results_take(Splicer *s, const Site *site, const Match *matches, uint32_t n) {
     const WasmTypeDef *t = wasm_func_type(s->m, site->func);
-    Saved *v = &s->results;
+    Saved *v = &s->site.results;
     Need wanted = {0};
     for (uint32_t i = 0; i < n; i++)
-        need(&wanted, &matches[i].action->variant->results, false);
+        need(&wanted, &matches[i].action->variant->operands.results, false);
     v->local.len = v->type.len = 0;
     for (uint32_t k = 0; k < wanted.count; k++) {
         assert(k < t->nresults);
@@ -203,15 +203,15 @@ bool splice_results_take(Splicer *s, const Site *site, const Match *matches, uin
 }
 
 void splice_results_clear(Splicer *s) {
-    for (uint32_t k = 0; k < s->results.local.len; k++) {
-        const char *zero = zero_of(s->results.type.at[k]);
+    for (uint32_t k = 0; k < s->site.results.local.len; k++) {
+        const char *zero = zero_of(s->site.results.type.at[k]);
         if (zero) /* scripts cannot use the others */
-            emit(s->out, "%s local.set %u", zero, s->results.local.at[k]);
+            emit(s->out, "%s local.set %u", zero, s->site.results.local.at[k]);
     }
 }
 
 void splice_results_give(Splicer *s) {
-    hole_restore(s, &s->results, s->results.local.len);
+    hole_restore(s, &s->site.results, s->site.results.local.len);
 }
 
 static bool in_mode(const Match *m, Mode mode) {
@@ -230,7 +230,7 @@ void splice_match(Splicer *s, const Site *site, const Match *matches, uint32_t n
     uint32_t silent = silent_state(s, site, &matches[n]);
     if (silent)
         emit(s->out, "global.get %u i32.const %u i32.ne if", s->state, silent);
-    s->words = s->site_words.at + s->words_at.at[n];
+    s->site.words = s->site.all_words.at + s->site.words_at.at[n];
     splice_template(s, matches[n].shape->template, matches[n].shape->variant, site);
     if (silent)
         wasm_put_op(s->out, WASM_OP_END);
@@ -242,11 +242,11 @@ static bool is_entering(const Match *m) {
 }
 
 static void splice_mode(Splicer *s, const Site *site, const Match *matches, uint32_t n, Mode mode) {
-    for (uint32_t i = mode == MODE_BEFORE ? s->before_loop : 0; i < n; i++) {
+    for (uint32_t i = mode == MODE_BEFORE ? s->site.before_loop : 0; i < n; i++) {
         if (!in_mode(&matches[i], mode))
             continue;
         if (is_entering(&matches[i]))
-            emit_if_equal(s->out, s->back, 0);
+            emit_if_equal(s->out, s->func.back, 0);
         splice_match(s, site, matches, i);
         if (is_entering(&matches[i]))
             wasm_put_op(s->out, WASM_OP_END);
@@ -272,8 +272,8 @@ static Wanted wanted_by(const Match *matches, uint32_t n) {
         w.landing |= in_mode(&matches[i], MODE_AT_TARGET);
         w.construct |= w.landing || in_mode(&matches[i], MODE_ENTRY) ||
                        in_mode(&matches[i], MODE_EXIT) || in_mode(&matches[i], MODE_SEMANTIC_AFTER);
-        need(&w.args, &v->args, in_mode(&matches[i], MODE_BEFORE) || v->alt.is);
-        need(&w.results, &v->results, true);
+        need(&w.args, &v->operands.args, in_mode(&matches[i], MODE_BEFORE) || v->alt.is);
+        need(&w.results, &v->operands.results, true);
         if (v->asks.reference && !w.args.count)
             w.args.count = 1;
     }
@@ -308,8 +308,8 @@ static uint32_t label_inside(void *ctx, uint32_t depth) {
     uint32_t crossed = 0, end = UINT32_MAX; /* of the target */
     if (depth < site->nopen)
         end = site->constructs[site->open[site->nopen - 1 - depth]].end;
-    for (uint32_t k = 0; k < r->s->wrapped.len; k++) {
-        const Wrapped *w = &r->s->wrapped.at[k];
+    for (uint32_t k = 0; k < r->s->func.wrapped.len; k++) {
+        const Wrapped *w = &r->s->func.wrapped.at[k];
         crossed += w->start < site->pc && site->pc < w->end && w->end < end;
     }
     return depth + r->blocks + crossed;
@@ -318,17 +318,17 @@ static uint32_t label_inside(void *ctx, uint32_t depth) {
 /* ---- stacks that are left ---- */
 
 static void put_leave_stack(Splicer *s) {
-    if (s->left == UINT32_MAX)
-        s->left = pool_keep(&s->pool, WASM_I32);
-    emit(s->out, "call %u local.set %u", s->stacks.leave, s->left);
+    if (s->func.left == UINT32_MAX)
+        s->func.left = pool_keep(&s->pool, WASM_I32);
+    emit(s->out, "call %u local.set %u", s->stacks.leave, s->func.left);
 }
 
 /* The stack is the current one again, if it was left; the one that it has resumed may have ended.
  */
 static void put_back_on_stack(Splicer *s, bool ended) {
-    emit_if_set(s->out, s->left);
-    emit(s->out, "local.get %u call %u i32.const 0 local.set %u end", s->left,
-         ended ? s->stacks.ended : s->stacks.back, s->left);
+    emit_if_set(s->out, s->func.left);
+    emit(s->out, "local.get %u call %u i32.const 0 local.set %u end", s->func.left,
+         ended ? s->stacks.ended : s->stacks.back, s->func.left);
 }
 
 /* Where the handlers of a resume lead to. */
@@ -359,7 +359,7 @@ static void put_original(Splicer *s, const Site *site, uint32_t blocks) {
         wasm_copy_branch(bytes, i, &map, label_inside, &relabel, s->out);
     else
         wasm_copy_instr(bytes, i, &map, s->out);
-    WasmBodyEdit edit = {.nullable = s->nullable.at, .nnullable = s->nullable.len};
+    WasmBodyEdit edit = {.nullable = s->func.nullable.at, .nnullable = s->func.nullable.len};
     if (wasm_reads_nullable(&edit, i))
         wasm_put_op(s->out, WASM_OP_REF_AS_NON_NULL);
     if (leaves)
@@ -375,18 +375,18 @@ static const Match *alt_of(const Match *matches, uint32_t n, Mode mode) {
 
 /* Pushes the value of the dynamic predicate. */
 static void splice_predicate(Splicer *s, const Site *site, const Match *matches, const Match *alt) {
-    s->words = s->site_words.at + s->words_at.at[alt - matches];
+    s->site.words = s->site.all_words.at + s->site.words_at.at[alt - matches];
     splice_template(s, alt->shape->predicate, alt->shape->variant, site);
 }
 
 /* Before the branch of the site, if there are at_target probes: sets the flag that control comes
  * from it. */
 static void put_landing_flag(Splicer *s) {
-    if (!s->landing)
+    if (!s->site.landing)
         return;
-    if (s->landing_flag == UINT32_MAX)
-        s->landing_flag = pool_keep(&s->pool, WASM_I32);
-    emit_assign(s->out, s->landing_flag, (int32_t)s->landing);
+    if (s->func.landing_flag == UINT32_MAX)
+        s->func.landing_flag = pool_keep(&s->pool, WASM_I32);
+    emit_assign(s->out, s->func.landing_flag, (int32_t)s->site.landing);
 }
 
 /* The body of an alt probe and what it supplies. */
@@ -394,15 +394,15 @@ static void splice_body(Splicer *s, const Site *site, const SiteTypes *types, co
                         const Match *alt) {
     const Variant *v = alt->shape->variant;
     WasmOp op = (WasmOp)site->instr->op;
-    s->gives.len = 0;
+    s->site.gives.len = 0;
     splice_match(s, site, matches, (uint32_t)(alt - matches));
     if (v->alt.gives)
         hole_push_given(s);
     if (v->alt.returns && wasm_ops[op].results[0] == 'a' &&
         operand_type(site, types, true, 0) == WASM_I64)
         wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_S); /* a size */
-    for (uint32_t n = alt_carries(v, op, types), k = s->args.local.len; n > 0; n--)
-        hole_put_local(s, HOLE_GET, s->args.local.at[--k]);
+    for (uint32_t n = alt_carries(v, op, types), k = s->site.args.local.len; n > 0; n--)
+        hole_put_local(s, HOLE_GET, s->site.args.local.at[--k]);
     if (alt_returns(v, op)) {
         hole_put_leave(s, false);
         wasm_put_op(s->out, WASM_OP_RETURN);
@@ -424,9 +424,9 @@ static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, con
     if (guarded) {
         wasm_put_op(s->out, WASM_OP_ELSE);
         put_landing_flag(s);
-        hole_restore(s, &s->args, s->args.local.len);
-        if (diverges || s->ends)
-            hole_put_leave(s, s->ends); /* if it is a way out */
+        hole_restore(s, &s->site.args, s->site.args.local.len);
+        if (diverges || s->site.ends)
+            hole_put_leave(s, s->site.ends); /* if it is a way out */
         put_original(s, site, blocks + 1);
         wasm_put_op(s->out, WASM_OP_END);
     }
@@ -439,12 +439,12 @@ static void splice_after(Splicer *s, const Site *site, const SiteTypes *types, c
     save(s, site, types, true, results.count, !results.assigned, false);
     splice_mode(s, site, matches, n, MODE_AFTER);
     if (results.count)
-        hole_restore(s, &s->results, results.assigned ? results.count : results.count - 1);
+        hole_restore(s, &s->site.results, results.assigned ? results.count : results.count - 1);
 }
 
 /* The alt body calls, with the operands: the same function or another one. */
 static bool alt_calls(const Match *alt) {
-    return alt->shape->variant->alt.guarded || alt->shape->variant->alt_calls.len;
+    return alt->shape->variant->alt.guarded || alt->shape->variant->calls.alts.len;
 }
 
 /* Operands that may be needed again after they have been popped: for a call that the alt body
@@ -476,15 +476,15 @@ bool splice_wants_one_region(const WasmModule *m, uint32_t func) {
 }
 
 static void put_under_way(Splicer *s, uint32_t n) {
-    if (s->active_call == UINT32_MAX)
-        s->active_call = pool_keep(&s->pool, WASM_I32);
-    emit_assign(s->out, s->active_call, (int32_t)n);
+    if (s->func.active_call == UINT32_MAX)
+        s->func.active_call = pool_keep(&s->pool, WASM_I32);
+    emit_assign(s->out, s->func.active_call, (int32_t)n);
 }
 
 /* In the handler of the whole function: the bodies of the unwind probes of the call that was
  * numbered last. */
 static void splice_caught(Splicer *s, const Site *site, const Match *matches, uint32_t n) {
-    emit_if_equal(s->out, s->active_call, (int32_t)s->nways);
+    emit_if_equal(s->out, s->func.active_call, (int32_t)s->func.nways);
     splice_mode(s, site, matches, n, MODE_UNWIND);
     wasm_put_op(s->out, WASM_OP_END);
 }
@@ -495,18 +495,18 @@ static void splice_call(Splicer *s, const Site *site, const SiteTypes *types, co
                         uint32_t n, uint32_t saved, bool unwinds) {
     const Match *alt = alt_of(matches, n, MODE_ALT);
     UnwindCall u = {s->m, site->instr, s->exceptions, alt != NULL};
-    if (unwinds && s->one_region)
-        put_under_way(s, ++s->nways);
+    if (unwinds && s->func.one_region)
+        put_under_way(s, ++s->func.nways);
     else if (unwinds)
         unwind_open(&u, s->out);
-    uint32_t blocks = unwinds && !s->one_region ? unwind_blocks(&u) : 0;
+    uint32_t blocks = unwinds && !s->func.one_region ? unwind_blocks(&u) : 0;
     if (alt)
         splice_alt(s, site, types, matches, n, saved, blocks);
     else
         put_original(s, site, blocks);
     if (!unwinds)
         return;
-    if (s->one_region) {
+    if (s->func.one_region) {
         put_under_way(s, 0);
         return;
     }
@@ -521,8 +521,8 @@ static void splice_call(Splicer *s, const Site *site, const SiteTypes *types, co
 static void put_landing(Splicer *s, const Site *site, const Match *matches, uint32_t n, uint32_t at,
                         SplicePiece *piece, void *ctx) {
     size_t from = s->out->len;
-    emit_if_equal(s->out, s->landing_flag, (int32_t)s->landing);
-    emit_assign(s->out, s->landing_flag, 0);
+    emit_if_equal(s->out, s->func.landing_flag, (int32_t)s->site.landing);
+    emit_assign(s->out, s->func.landing_flag, 0);
     splice_mode(s, site, matches, n, MODE_AT_TARGET);
     wasm_put_op(s->out, WASM_OP_END);
     piece(ctx, WASM_AFTER, at, RANK_CONSTRUCT, from, s->out->len);
@@ -572,7 +572,7 @@ static void splice_construct(Splicer *s, const Site *site, const Match *matches,
 /* Runs before the instruction and needs nothing of it. */
 static bool is_plain(const Match *m) {
     const Variant *v = m->shape->variant;
-    return m->action->event.mode == MODE_BEFORE && !v->args.len && !v->asks.reference;
+    return m->action->event.mode == MODE_BEFORE && !v->operands.args.len && !v->asks.reference;
 }
 
 /* The offset after the `end` (or `delegate` and its label) of a construct. */
@@ -623,25 +623,25 @@ static void splice_wrap(Splicer *s, const Site *site, const SiteTypes *types, co
     emit_if(s->out, block_type(s->m, &types->supplies));
     splice_match(s, site, matches, (uint32_t)(alt - matches));
     wasm_put_op(s->out, WASM_OP_ELSE);
-    hole_restore(s, &s->args, s->args.local.len);
+    hole_restore(s, &s->site.args, s->site.args.local.len);
     region(ctx, WASM_WRAP, site->pc, site->construct->end, from, s->out->len);
-    vec_push(&s->wrapped, ((Wrapped){site->pc, site->construct->end}));
+    vec_push(&s->func.wrapped, ((Wrapped){site->pc, site->construct->end}));
 }
 
 /* The replacement of the instruction, cut where it leaves the function or ends the program: what
  * runs at exits is inserted there. */
 static void put_replacement(Splicer *s, const Site *site, size_t from, SplicePiece *piece,
                             void *ctx) {
-    for (uint32_t i = 0; i < s->leaves.len; i++) {
-        const Leave *l = &s->leaves.at[i];
+    for (uint32_t i = 0; i < s->site.leaves.len; i++) {
+        const Leave *l = &s->site.leaves.at[i];
         uint32_t rank = RANK_LEAVES + 2 * i;
         piece(ctx, WASM_REPLACE, site->pc, (PieceRank)rank, from, l->at);
         if (l->ends)
-            vec_push(&s->ends_after, rank);
+            vec_push(&s->site.ends_after, rank);
         from = l->at;
     }
     piece(ctx, WASM_REPLACE, site->pc, RANK_REPLACED, from, s->out->len);
-    s->leaves.len = 0;
+    s->site.leaves.len = 0;
 }
 
 /*
@@ -682,11 +682,11 @@ static bool splice_before_loop(Splicer *s, const Site *site, const Match *matche
         else
             asks |= is_entering(&matches[i]) || asks_back(&matches[i]);
     }
-    s->before_loop = before;
-    if (asks && s->back == UINT32_MAX)
-        s->back = pool_keep(&s->pool, WASM_I32);
+    s->site.before_loop = before;
+    if (asks && s->func.back == UINT32_MAX)
+        s->func.back = pool_keep(&s->pool, WASM_I32);
     if (asks)
-        emit_assign(s->out, s->back, 0);
+        emit_assign(s->out, s->func.back, 0);
     if (s->out->len > from)
         piece(ctx, WASM_BEFORE, site->pc, RANK_PROBE, from, s->out->len);
     return asks;
@@ -697,18 +697,18 @@ static bool splice_before_loop(Splicer *s, const Site *site, const Match *matche
 static void splice_again(Splicer *s, const Site *site, const Match *matches, uint32_t n,
                          SplicePiece *piece, void *ctx) {
     size_t from = s->out->len;
-    for (uint32_t k = 0; k < s->args.local.len; k++)
-        hole_put_local(s, HOLE_SET, s->args.local.at[k]);
-    emit_if_set(s->out, s->back);
+    for (uint32_t k = 0; k < s->site.args.local.len; k++)
+        hole_put_local(s, HOLE_SET, s->site.args.local.at[k]);
+    emit_if_set(s->out, s->func.back);
     splice_mode(s, site, matches, n, MODE_BEFORE);
     wasm_put_op(s->out, WASM_OP_END);
-    hole_restore(s, &s->args, s->args.local.len);
+    hole_restore(s, &s->site.args, s->site.args.local.len);
     piece(ctx, WASM_AFTER, site->pc, RANK_PROBE, from, s->out->len);
 }
 
 static void splice_head_end(Splicer *s, const Site *site, SplicePiece *piece, void *ctx) {
     size_t from = s->out->len;
-    emit_assign(s->out, s->back, 1);
+    emit_assign(s->out, s->func.back, 1);
     piece(ctx, WASM_AFTER, site->pc, RANK_CONSTRUCT, from, s->out->len);
 }
 
@@ -720,11 +720,11 @@ static bool entered(WasmOp op) {
 void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                  uint32_t n, SplicePiece *piece, SpliceRegion *region, void *ctx) {
     splice_words(s, site, matches, n);
-    s->types = types;
-    s->ends_after.len = 0;
+    s->site.types = types;
+    s->site.ends_after.len = 0;
     if (types->known && types->dead && !entered((WasmOp)site->instr->op))
         return; /* counted, but nothing to run */
-    s->before_loop = 0;
+    s->site.before_loop = 0;
     bool leaves = splice_leaves_stack(s, site);
     if (n == 1 && is_plain(&matches[0]) && !matches[0].action->variant->asks.back && !leaves) {
         size_t at = s->out->len;
@@ -752,11 +752,11 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     save(s, site, types, false, w.args.count, keep_on_stack, w.construct);
     if (w.before)
         splice_mode(s, site, matches, n, MODE_BEFORE);
-    s->landing = w.landing ? ++s->nlandings : 0;
+    s->site.landing = w.landing ? ++s->func.nlandings : 0;
     if (!w.alt)
         put_landing_flag(s);
     if (!popped && w.args.count)
-        hole_restore(s, &s->args, keep_on_stack ? w.args.count - 1 : w.args.count);
+        hole_restore(s, &s->site.args, keep_on_stack ? w.args.count - 1 : w.args.count);
     if (s->out->len > from)
         piece(ctx, here, site->pc, RANK_PROBE, from, s->out->len);
     if (again)
@@ -768,7 +768,7 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
         splice_call(s, site, types, matches, n, w.args.count, unwinds);
         put_replacement(s, site, from, piece, ctx);
         from = s->out->len;
-        if (unwinds && s->one_region) {
+        if (unwinds && s->func.one_region) {
             splice_caught(s, site, matches, n);
             piece(ctx, WASM_UNWIND, site->pc, RANK_PROBE, from, s->out->len);
         }
@@ -785,7 +785,7 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
         if (s->out->len > from)
             piece(ctx, WASM_AFTER, site->pc, RANK_AFTER, from, s->out->len);
     }
-    if (leaves && s->left != UINT32_MAX)
+    if (leaves && s->func.left != UINT32_MAX)
         splice_arrivals(s, site, piece, ctx);
     if (w.landing)
         splice_landings(s, site, matches, n, piece, ctx);

@@ -84,7 +84,38 @@ typedef struct StackCalls {
     uint32_t leave, back, ended;
 } StackCalls;
 
-/* The state of splicing templates into one function. */
+/* The current instruction. */
+typedef struct SpliceSite {
+    const SiteTypes *types;
+    Saved args, results;     /* operands and results that were saved, by number */
+    const uint64_t *words;   /* of the current match: slots of its unshared variables, by Var.index,
+                                or  what was recorded for it */
+    Vec(uint64_t) all_words; /* of all matches */
+    Vec(uint32_t) words_at;  /* where each match's begin */
+    LeafLocals got, gives;   /* of the current template */
+    bool ends;               /* it calls Splicer.proc_exit, unless its alt probe replaces it */
+    Vec(Leave) leaves;       /* of the code that replaces it */
+    Vec(uint32_t) ends_after; /* where that ends the program: after the pieces of these ranks */
+    uint32_t landing;         /* its number, if it has at_target probes; else 0 */
+    uint32_t before_loop;     /* how many matches (in mode before) run before the loop, not in its
+                                 head */
+} SpliceSite;
+
+/* The current function. Locals are UINT32_MAX if there is none yet. */
+typedef struct SpliceFunc {
+    Vec(Wrapped) wrapped;
+    Vec(uint32_t) nullable; /* its locals that are made nullable, ascending */
+    bool one_region;        /* one handler for all its calls catches the exceptions; */
+    uint32_t active_call;   /* then: a local with the number of the active call */
+    uint32_t nways;         /* numbers of calls so far */
+    uint32_t nlandings;     /* how many sites with at_target probes there are so far */
+    uint32_t landing_flag;  /* a local: the number of the branch that control comes from */
+    uint32_t back;          /* a local that is 1 where a branch may have led to a loop */
+    uint32_t left;          /* a local: what StackCalls.leave said of the stack that is left, 0 = it
+                               is the current one */
+} SpliceFunc;
+
+/* The state of splicing templates into functions. */
 typedef struct Splicer {
     const WasmModule *m; /* laid out */
     const Plan *plan;
@@ -93,38 +124,13 @@ typedef struct Splicer {
     WasmExceptions exceptions; /* what calls with unwind probes are wrapped in */
     LocalPool pool;
     Buf *out; /* code with final indices */
-    /* Saved operands and results of the current instruction, by number: local indices. */
-    const SiteTypes *types; /* of the current site */
-    Saved args, results;    /* of the current instruction, by number */
-    const uint64_t *words;  /* of the current match: slots of its unshared variables, by Var.index,
-                               or  what was recorded for it */
-    Vec(uint64_t) site_words; /* of all matches of the site */
-    Vec(uint32_t) words_at;   /* where each match's begin */
     Vec(uint32_t) temps;
-    LeafLocals got, gives; /* of the current template */
-    int64_t proc_exit;     /* the import that ends the program: a handle; -1 = none */
-    bool ends;             /* the current instruction calls it, unless its alt probe replaces it */
-    Vec(Leave) leaves;     /* of the code that replaces the current instruction */
-    Vec(uint32_t) ends_after; /* where it ends the program: after the pieces of these ranks */
-    Vec(Wrapped) wrapped;     /* constructs of this function */
-    WasmOffsets rare;         /* where in `out` an `if` follows that is rarely executed */
-    Vec(uint32_t) nullable;   /* its locals that are made nullable, ascending */
-    bool one_region;          /* one handler for all its calls catches the exceptions */
-    uint32_t active_call; /* ... then: a local with the number of the active call; UINT32_MAX = none
-                             yet */
-    uint32_t nways;       /* numbers of calls so far */
-    uint32_t landing;     /* the number of the current site, if it has at_target probes; else 0 */
-    uint32_t nlandings;   /* how many such sites the function has so far */
-    uint32_t landing_flag; /* a local: the number of the branch that control comes from; UINT32_MAX
-                              = none yet */
-    uint32_t back; /* a local that is 1 where a branch may have led to a loop; UINT32_MAX = none
-                      yet */
+    WasmOffsets rare;  /* where in `out` an `if` follows that is rarely executed */
+    int64_t proc_exit; /* the import that ends the program: a handle; -1 = none */
     StackCalls stacks;
-    uint32_t left;  /* a local: what `leave` said of the stack that is left, 0 = it is the current
-                       one;  UINT32_MAX = none yet */
     uint32_t state; /* the global with the state of Asyncify; UINT32_MAX = there is none */
-    uint32_t before_loop; /* how many matches of the current site (in mode before) run before the
-                             loop, not in its head */
+    SpliceFunc func;
+    SpliceSite site;
 } Splicer;
 
 /* Whether code at the instruction of the site keeps track of stacks. */

@@ -33,7 +33,7 @@ static void put_constant(Splicer *s, WasmType type, const Expr *e, const Site *s
 }
 
 static void put_word(Splicer *s, const Hole *h) {
-    const uint64_t *words = s->words + h->n;
+    const uint64_t *words = s->site.words + h->n;
     if (h->type != WASM_V128) {
         wasm_put_const(s->out, h->type, words[0]);
         return;
@@ -54,13 +54,13 @@ static uint32_t leaf_local(LocalPool *pool, LeafLocals *list, uint32_t n, WasmTy
 
 /* The local of result i of the instruction that an alt body replaces (Variant.gives). */
 static uint32_t given_local(Splicer *s, uint32_t i) {
-    return leaf_local(&s->pool, &s->gives, i, wasm_nullable(s->types->supplies.at[i]));
+    return leaf_local(&s->pool, &s->site.gives, i, wasm_nullable(s->site.types->supplies.at[i]));
 }
 
 void hole_push_given(Splicer *s) {
-    for (uint32_t i = 0; i < s->types->supplies.len; i++) {
+    for (uint32_t i = 0; i < s->site.types->supplies.len; i++) {
         hole_put_local(s, HOLE_GET, given_local(s, i));
-        if (!wasm_defaultable(s->types->supplies.at[i]))
+        if (!wasm_defaultable(s->site.types->supplies.at[i]))
             wasm_put_op(s->out, WASM_OP_REF_AS_NON_NULL);
     }
 }
@@ -69,7 +69,7 @@ void hole_take_leaves(Splicer *s, const Type *result) {
     uint32_t n = type_leaves(result);
     for (uint32_t i = n; i > 0 && n > 1; i--) {
         WasmType type = type_wasm(type_leaf(result, i - 1));
-        hole_put_local(s, HOLE_SET, leaf_local(&s->pool, &s->got, i - 1, type));
+        hole_put_local(s, HOLE_SET, leaf_local(&s->pool, &s->site.got, i - 1, type));
     }
 }
 
@@ -95,7 +95,7 @@ static void put_if_entry(Splicer *s, uint32_t table, WasmType result) {
     emit(s->out,
          "$index=%u $table=%u"
          " local.get $index table.size $table %s.lt_u if %u local.get $index table.get $table",
-         s->args.local.at[0], wasm_final(s->m, WASM_SPACE_TABLE, table),
+         s->site.args.local.at[0], wasm_final(s->m, WASM_SPACE_TABLE, table),
          emit_type(wasm_table_address(s->m, table)), result);
 }
 
@@ -111,7 +111,7 @@ static void put_entry_fails(Splicer *s, const WasmInstr *i) {
 
 /* Whether operand 0 is of a type; or is not, with `negation`. */
 static void put_test(Splicer *s, WasmType type, const char *negation) {
-    emit(s->out, "local.get %u %s %u %s", s->args.local.at[0],
+    emit(s->out, "local.get %u %s %u %s", s->site.args.local.at[0],
          type & WASM_NULL_BIT ? "ref.test_null" : "ref.test", type, negation);
 }
 
@@ -124,7 +124,7 @@ static void put_condition(Splicer *s, const WasmInstr *i, RefCondition which) {
     else if (which == REF_CAST_FAILS)
         put_test(s, i->op == WASM_OP_REF_CAST_NULL ? i->type : i->type & ~WASM_NULL_BIT, "i32.eqz");
     else if (i->op == WASM_OP_BR_ON_NULL || i->op == WASM_OP_BR_ON_NON_NULL)
-        emit(s->out, "local.get %u ref.is_null %s", s->args.local.at[0], negation);
+        emit(s->out, "local.get %u ref.is_null %s", s->site.args.local.at[0], negation);
     else
         put_test(s, i->type2, negation);
 }
@@ -139,8 +139,8 @@ static void put_entry(Splicer *s, const WasmInstr *i) {
 }
 
 void hole_put_operand_as(Splicer *s, uint32_t n, bool wide) {
-    hole_put_local(s, HOLE_GET, s->args.local.at[n]);
-    emit_resize(s->out, s->args.type.at[n], wide ? WASM_I64 : WASM_I32);
+    hole_put_local(s, HOLE_GET, s->site.args.local.at[n]);
+    emit_resize(s->out, s->site.args.type.at[n], wide ? WASM_I64 : WASM_I32);
 }
 
 /* The length of an array, 0 of null. */
@@ -177,7 +177,7 @@ int64_t alt_call_target(const WasmModule *m, const AltCall *call) {
 static void put_alt_call(Splicer *s, const AltCall *call, const Site *site) {
     uint32_t target = (uint32_t)alt_call_target(s->m, call);
     bool ends = target == s->proc_exit;
-    hole_restore(s, &s->args, s->args.local.len);
+    hole_restore(s, &s->site.args, s->site.args.local.len);
     if (ends || site->instr->op == WASM_OP_RETURN_CALL)
         hole_put_leave(s, ends);
     if (site->instr->op == WASM_OP_RETURN_CALL) {
@@ -185,25 +185,25 @@ static void put_alt_call(Splicer *s, const AltCall *call, const Site *site) {
         return;
     }
     put_index(s->out, WASM_OP_CALL, wasm_called(s->m, target));
-    for (uint32_t i = s->types->supplies.len; i > 0; i--)
+    for (uint32_t i = s->site.types->supplies.len; i > 0; i--)
         hole_put_local(s, HOLE_SET, given_local(s, i - 1));
 }
 
 void hole_put_leave(Splicer *s, bool ends) {
-    vec_push(&s->leaves, ((Leave){s->out->len, ends}));
+    vec_push(&s->site.leaves, ((Leave){s->out->len, ends}));
 }
 
 /* Accesses the local that a hole is about; false if it is about something else. */
 static bool put_own_local(Splicer *s, const Hole *h) {
     uint32_t local;
     switch ((HoleKind)h->kind) {
-    case HOLE_ARG: local = s->args.local.at[h->n]; break;
-    case HOLE_RESULT: local = s->results.local.at[h->n]; break;
+    case HOLE_ARG: local = s->site.args.local.at[h->n]; break;
+    case HOLE_RESULT: local = s->site.results.local.at[h->n]; break;
     case HOLE_LOCAL: local = h->n; break;
     case HOLE_TEMP: local = s->temps.at[h->n]; break;
-    case HOLE_BACK: local = s->back; break;
-    case HOLE_GOT: local = leaf_local(&s->pool, &s->got, h->n, h->type); break;
-    case HOLE_GIVE: local = leaf_local(&s->pool, &s->gives, h->n, h->type); break;
+    case HOLE_BACK: local = s->func.back; break;
+    case HOLE_GOT: local = leaf_local(&s->pool, &s->site.got, h->n, h->type); break;
+    case HOLE_GIVE: local = leaf_local(&s->pool, &s->site.gives, h->n, h->type); break;
     default: return false;
     }
     hole_put_local(s, h->access, local);
@@ -219,11 +219,11 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
     case HOLE_PAGES:
     case HOLE_ELEMS: put_size(s, h, site->instr); break;
     case HOLE_WIDE: hole_put_operand_as(s, h->n, true); break;
-    case HOLE_NULL: emit(s->out, "local.get %u ref.is_null", s->args.local.at[h->n]); break;
-    case HOLE_ALT_CALL: put_alt_call(s, &v->alt_calls.at[h->n], site); break;
+    case HOLE_NULL: emit(s->out, "local.get %u ref.is_null", s->site.args.local.at[h->n]); break;
+    case HOLE_ALT_CALL: put_alt_call(s, &v->calls.alts.at[h->n], site); break;
     case HOLE_CONDITION: put_condition(s, site->instr, (RefCondition)h->n); break;
     case HOLE_RARE: vec_push(&s->rare, (uint32_t)s->out->len); break;
-    case HOLE_LENGTH: put_length(s->out, s->args.local.at[h->n]); break;
+    case HOLE_LENGTH: put_length(s->out, s->site.args.local.at[h->n]); break;
     case HOLE_ENTRY: put_entry(s, site->instr); break;
     case HOLE_GLOBAL:
         emit(s->out, "global.get %u", wasm_final(s->m, WASM_SPACE_GLOBAL, h->n));
@@ -233,9 +233,9 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
 }
 
 void splice_template(Splicer *s, const Template *t, const Variant *v, const Site *site) {
-    s->temps.len = s->got.len = 0;
+    s->temps.len = s->site.got.len = 0;
     if (!v || !v->alt.gives)
-        s->gives.len = 0;
+        s->site.gives.len = 0;
     for (uint32_t i = 0; i < t->ntemps; i++) {
         uint32_t local = pool_take(&s->pool, t->temps[i]);
         vec_push(&s->temps, local);
@@ -249,9 +249,9 @@ void splice_template(Splicer *s, const Template *t, const Variant *v, const Site
     buf_bytes(s->out, t->code + at, t->len - at);
     bool by_site = v && v->alt.gives;
     for (uint32_t i = 0; i < t->ngives && !by_site; i++)
-        hole_put_local(s, HOLE_GET, leaf_local(&s->pool, &s->gives, i, t->gives[i]));
+        hole_put_local(s, HOLE_GET, leaf_local(&s->pool, &s->site.gives, i, t->gives[i]));
     for (uint32_t i = 0; i < s->temps.len; i++)
         pool_free_local(&s->pool, s->temps.at[i]);
-    for (uint32_t i = 0; i < s->got.len; i++)
-        pool_free_local(&s->pool, s->got.at[i].local);
+    for (uint32_t i = 0; i < s->site.got.len; i++)
+        pool_free_local(&s->pool, s->site.got.at[i].local);
 }

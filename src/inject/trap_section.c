@@ -9,22 +9,22 @@
 enum { VERSION = 2 };
 
 void trap_section_begin(Counts *c) {
-    c->trap_moved = mem_zalloc(c->trap_points.len * sizeof *c->trap_moved + 1);
+    c->corrections.moved = mem_zalloc(c->corrections.points.len * sizeof *c->corrections.moved + 1);
 }
 
 void trap_section_mark(const Counts *c, uint32_t func, WasmBodyEdit *edit) {
     const CountFunc *f = counts_func(c, func);
     if (!f)
         return;
-    edit->marks = c->trap_points.at + f->trap;
-    edit->moved = c->trap_moved + f->trap;
+    edit->marks = c->corrections.points.at + f->trap;
+    edit->moved = c->corrections.moved + f->trap;
     edit->nmarks = f->ntraps;
 }
 
 void trap_section_find(const Counts *c, uint32_t func, const Moves *moves) {
     const CountFunc *f = counts_func(c, func);
     for (uint32_t i = f ? f->trap : 0; f && i < f->trap + f->ntraps; i++)
-        c->trap_moved[i] = moves_find(moves, func, c->trap_points.at[i]);
+        c->corrections.moved[i] = moves_find(moves, func, c->corrections.points.at[i]);
 }
 
 typedef struct Section {
@@ -43,13 +43,13 @@ typedef struct Run {
 } Run;
 
 static uint32_t shift_of(const Counts *c, uint32_t trap) {
-    return c->trap_moved[trap] - c->trap_points.at[trap];
+    return c->corrections.moved[trap] - c->corrections.points.at[trap];
 }
 
 static inline void put_run(Section *s, const Run *run) {
     enum { LONGEST = 3 * 10 };
     const Counts *c = s->c;
-    uint32_t first = c->trap_moved[run->from], last = c->trap_moved[run->to - 1];
+    uint32_t first = c->corrections.moved[run->from], last = c->corrections.moved[run->to - 1];
     uint32_t shift = shift_of(c, run->from), change = shift - s->shift;
     buf_reserve(&s->runs, LONGEST);
     uint8_t *to = s->runs.data + s->runs.len;
@@ -138,7 +138,7 @@ static void put_func(Section *s, const Parts *p, const CountFunc *f, const Count
     buf_uleb(s->out, f->nsegments);
     s->offset = s->shift = 0;
     s->trap = f->trap;
-    s->traps = s->c->traps.data + f->segments;
+    s->traps = s->c->corrections.table.data + f->segments;
     for (uint32_t k = 0; k < f->nsegments; k++)
         put_segment(s, f);
 }

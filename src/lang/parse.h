@@ -45,6 +45,21 @@ enum {
     PARSE_MAX_BYTES = 16 << 20,
 };
 
+/* The last tokens. */
+typedef struct ParseTokens {
+    int prev;                    /* the last one, 0 at the start */
+    bool after_at;               /* the one before it is '@' */
+    Span prev_span, before_span; /* of the last token, and of the one before it */
+    Span first_span;             /* of the first token of the statement */
+} ParseTokens;
+
+/* What is open. */
+typedef struct ParseOpen {
+    Span braces[PARSE_MAX_NESTING];
+    uint32_t nbraces, nparens, nangles;
+    uint32_t closing; /* so many '}' are to be made up, since a new probe began */
+} ParseOpen;
+
 typedef struct Parse {
     Script *script;
     Diags *diags;
@@ -56,15 +71,10 @@ typedef struct Parse {
 
     ScanMode mode;
     bool in_predicate;
-    bool after_at;                  /* the token before `prev` is '@' */
-    int prev;                       /* the token before, 0 at the start */
-    Span prev_span, before_span;    /* of the last token, and of the one before it */
-    Span first_span;                /* of the first token of the statement */
-    Span braces[PARSE_MAX_NESTING]; /* the open braces */
-    uint32_t nbraces, nparens, nangles;
-    uint32_t closing; /* so many '}' are to be made up, since a new probe began */
-    bool stop;        /* nothing more is read: nested too deeply */
-    bool at_end;      /* the text ended inside a block */
+    ParseTokens token;
+    ParseOpen open;
+    bool stop;   /* nothing more is read: nested too deeply */
+    bool at_end; /* the text ended inside a block */
 
     uint32_t comment_depth, string_start;
     Buf string;          /* the string literal that is being read */

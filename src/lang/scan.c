@@ -143,8 +143,8 @@ static bool has_newline(const Parse *p, uint32_t from, uint32_t to) {
 
 /* A block has no end before `what`. Makes the missing braces up. */
 static void close_blocks(Parse *p, uint32_t at, const char *what) {
-    Span open = p->braces[p->nbraces - 1];
-    p->closing = p->nbraces;
+    Span open = p->open.braces[p->open.nbraces - 1];
+    p->open.closing = p->open.nbraces;
     if (p->too_deep)
         return;
     Diag *g = parse_error(p, DIAG_SYNTAX, (Span){p->file, at, at}, "expected '}' before %s", what);
@@ -163,22 +163,23 @@ static uint32_t statement_word(const Parse *p, uint32_t at) {
 /* Looks whether a match rule comes next, or a new line's statement though the one before has no
  * ';'. Returns a made-up token, or 0. */
 static int look_ahead(Parse *p, Span *span) {
-    bool at_start = !p->prev || p->prev == ';' || p->prev == '{' || p->prev == '}';
+    bool at_start =
+        !p->token.prev || p->token.prev == ';' || p->token.prev == '{' || p->token.prev == '}';
     /* after these no word can follow, except after "@init" and the like */
-    bool unfinished = p->nparens == 0 && !p->after_at &&
-                      (ends_operand(p->prev) || p->prev == INC || p->prev == DEC);
+    bool unfinished = p->open.nparens == 0 && !p->token.after_at &&
+                      (ends_operand(p->token.prev) || p->token.prev == INC || p->token.prev == DEC);
     if (p->mode != SCAN_CODE || p->in_predicate || (!at_start && !unfinished))
         return 0;
     uint32_t at = skip_blank(p, p->pos);
     *span = (Span){p->file, at, at};
-    if (at_start && p->nbraces == 0 && starts_rule(p, at)) {
+    if (at_start && p->open.nbraces == 0 && starts_rule(p, at)) {
         p->mode = SCAN_RULE;
-    } else if (at_start && p->nbraces && is_whole_rule(p, at)) {
+    } else if (at_start && p->open.nbraces && is_whole_rule(p, at)) {
         close_blocks(p, at, "the next probe");
-    } else if (at_start && p->nbraces && starts_function(p, at)) {
+    } else if (at_start && p->open.nbraces && starts_function(p, at)) {
         close_blocks(p, at, "the next function");
     } else if (unfinished && has_newline(p, p->pos, at) && statement_word(p, at)) {
-        p->nangles = 0;
+        p->open.nangles = 0;
         if (is_whole_rule(p, at))
             return NEW_RULE;
         span->end += statement_word(p, at);
@@ -197,35 +198,35 @@ static int too_deep(Parse *p, Span span) {
 static int open_brace(Parse *p, Span span) {
     p->mode = SCAN_CODE;
     p->in_predicate = false;
-    p->nparens = p->nangles = 0;
-    if (p->nbraces == PARSE_MAX_NESTING)
+    p->open.nparens = p->open.nangles = 0;
+    if (p->open.nbraces == PARSE_MAX_NESTING)
         return too_deep(p, span);
-    p->braces[p->nbraces++] = span;
+    p->open.braces[p->open.nbraces++] = span;
     return '{';
 }
 
 static int leave_statement(Parse *p, int token) {
     p->mode = SCAN_CODE;
     p->in_predicate = false;
-    p->nparens = p->nangles = 0;
-    if (token == '}' && p->nbraces)
-        p->nbraces--;
+    p->open.nparens = p->open.nangles = 0;
+    if (token == '}' && p->open.nbraces)
+        p->open.nbraces--;
     return token;
 }
 
 static int open_paren(Parse *p, Span span, int token) {
-    if (p->nparens == PARSE_MAX_NESTING)
+    if (p->open.nparens == PARSE_MAX_NESTING)
         return too_deep(p, span);
-    p->nparens++;
+    p->open.nparens++;
     if (p->mode == SCAN_RULE)
         p->mode = SCAN_BOUNDS;
     return token;
 }
 
 static int close_paren(Parse *p, int token) {
-    if (p->nparens)
-        p->nparens--;
-    if (p->mode == SCAN_BOUNDS && p->nparens == 0)
+    if (p->open.nparens)
+        p->open.nparens--;
+    if (p->mode == SCAN_BOUNDS && p->open.nparens == 0)
         p->mode = SCAN_RULE;
     return token;
 }
@@ -246,8 +247,9 @@ static int slash(Parse *p) {
 
 /* `const` and `atomic` at the start of a statement, before another word: else they are names. */
 static int word(const Parse *p, Span span) {
-    bool starts = !p->prev || p->prev == ';' || p->prev == '{' || p->prev == '}' ||
-                  (p->prev >= REPORT && p->prev <= FRAME) || p->prev == ATOMIC;
+    bool starts = !p->token.prev || p->token.prev == ';' || p->token.prev == '{' ||
+                  p->token.prev == '}' || (p->token.prev >= REPORT && p->token.prev <= FRAME) ||
+                  p->token.prev == ATOMIC;
     Str text = {p->text + span.start, span.end - span.start};
     int keyword = str_is(text, "const") ? CONST : str_is(text, "atomic") ? ATOMIC : ID;
     if (!starts || keyword == ID)
@@ -269,10 +271,10 @@ static int in_context(Parse *p, Span span, int token) {
     case ')':
     case ']': return close_paren(p, token);
     case '/': return slash(p);
-    case '<': p->nangles += p->prev == MAP; return token;
-    case '>': p->nangles -= p->nangles > 0; return token;
-    case '=': p->nangles = 0; return token;
-    default: return p->prev == '.' && is_keyword(token) ? ID : token;
+    case '<': p->open.nangles += p->token.prev == MAP; return token;
+    case '>': p->open.nangles -= p->open.nangles > 0; return token;
+    case '=': p->open.nangles = 0; return token;
+    default: return p->token.prev == '.' && is_keyword(token) ? ID : token;
     }
 }
 
@@ -280,29 +282,29 @@ int lang_yylex(union LANG_YYSTYPE *value, Span *span, Parse *p) {
     *span = (Span){p->file, p->pos, p->pos};
     bool ended = p->stop || p->at_end;
     int token = 0;
-    if (!ended && !p->closing)
+    if (!ended && !p->open.closing)
         token = look_ahead(p, span);
-    if (!ended && !p->closing && !token) {
+    if (!ended && !p->open.closing && !token) {
         token = lang_scan(value, span, p->scanner);
         if (token == 0)
             *span = (Span){p->file, p->len, p->len};
         token = in_context(p, *span, token);
     }
-    if (token == END && p->nbraces && !p->closing) {
+    if (token == END && p->open.nbraces && !p->open.closing) {
         close_blocks(p, span->start, "the end of the file");
         p->at_end = true;
     }
-    if (p->closing) {
-        p->closing--;
+    if (p->open.closing) {
+        p->open.closing--;
         token = leave_statement(p, '}');
     }
-    p->after_at = p->prev == '@';
+    p->token.after_at = p->token.prev == '@';
     bool made_up = token == NEW_RULE || token == NEW_STATEMENT;
-    if (!p->prev || p->prev == ';' || p->prev == '{' || p->prev == '}')
-        p->first_span = *span;
-    p->prev = made_up ? ';' : token; /* what was seen is scanned with the next token */
-    p->before_span = p->prev_span;
-    p->prev_span = *span;
+    if (!p->token.prev || p->token.prev == ';' || p->token.prev == '{' || p->token.prev == '}')
+        p->token.first_span = *span;
+    p->token.prev = made_up ? ';' : token; /* what was seen is scanned with the next token */
+    p->token.before_span = p->token.prev_span;
+    p->token.prev_span = *span;
     return token;
 }
 
@@ -366,7 +368,7 @@ static bool is_fraction(const char *s, uint32_t len) {
  */
 int token_number(const Parse *p, const char *text, uint32_t len, uint32_t *keep) {
     *keep = len;
-    if (p->prev == '.') {
+    if (p->token.prev == '.') {
         *keep = text[0] == '-' ? 1 : span_digits(text, len);
         return text[0] == '-' ? '-' : INT;
     }
@@ -377,7 +379,7 @@ int token_number(const Parse *p, const char *text, uint32_t len, uint32_t *keep)
     if (minus) {
         bool special = digits == 0 && n == 3; /* inf, nan */
         bool literal = special || (digits && !(integer && s[0] == '0') && !is_radix(s, n));
-        if (ends_operand(p->prev) || !literal) {
+        if (ends_operand(p->token.prev) || !literal) {
             *keep = 1;
             return '-';
         }

@@ -172,16 +172,17 @@ static Str text_of(const Parse *p, Span span) {
 
 /* What an annotation was to be: '@name' without a library. */
 static bool is_after_at_sign(const Parse *p) {
-    uint32_t at = p->before_span.start;
+    uint32_t at = p->token.before_span.start;
     return at < p->len && (p->text[at] == '@' || (at && p->text[at - 1] == '@'));
 }
 
 /* The first word of a statement decides what it is: the error is at the word after it, or at the
  * block that it does not expect. */
 static bool hint_statement(Parse *p, Diag *g, const char *found) {
-    bool second = p->before_span.end && p->before_span.start == p->first_span.start;
+    bool second =
+        p->token.before_span.end && p->token.before_span.start == p->token.first_span.start;
     return (second || found_is(found, "'{'")) &&
-           hint_add(p->diags, g, HINT_STATEMENT, text_of(p, p->first_span));
+           hint_add(p->diags, g, HINT_STATEMENT, text_of(p, p->token.first_span));
 }
 
 /* Habits from other languages, in one place: by the token's text, or by its name. */
@@ -192,7 +193,7 @@ static bool hint_at(Parse *p, Diag *g, HintPlace place, Span span, const char *f
 
 static bool hint_operator(Parse *p, Diag *g, Span span, const char *found) {
     return hint_at(p, g, HINT_OPERATOR, span, found) ||
-           hint_add(p->diags, g, HINT_PREFIX, text_of(p, p->before_span));
+           hint_add(p->diags, g, HINT_PREFIX, text_of(p, p->token.before_span));
 }
 
 /* Habits from other languages (hint.def). */
@@ -254,7 +255,7 @@ void syntax_error(Parse *p, Span span, const char *found, const char *const *nam
     describe_found(p, span, found, got, sizeof got);
     /* A missing ';' belongs after what comes before it. */
     Span place = strncmp(wanted, "';'", 3) == 0
-                     ? (Span){p->file, p->before_span.end, p->before_span.end}
+                     ? (Span){p->file, p->token.before_span.end, p->token.before_span.end}
                      : span;
     Diag *g = parse_error(p, DIAG_SYNTAX, place, "expected %s, found %s", wanted, got);
     add_hints(p, g, span, found, &e);
@@ -262,7 +263,7 @@ void syntax_error(Parse *p, Span span, const char *found, const char *const *nam
 
 void missing_semicolon(Parse *p, const Stmt *s, Span found) {
     p->failed = true;
-    bool made_up = found.start == found.end && p->prev == '}';
+    bool made_up = found.start == found.end && p->token.prev == '}';
     if (p->too_deep || made_up)
         return; /* the missing brace was reported */
     char got[128];

@@ -108,7 +108,7 @@ void plan_find_alone(Plan *plan) {
     mention_fns(plan, &m);
     for (uint32_t i = 0; i < ntexts; i++)
         m.told[i] = m.told[i] && !m.texts[i];
-    plan->texts_for_modules = m.told;
+    plan->alone.texts = m.told;
     for (uint32_t i = 0; i < n; i++) {
         const PlanVar *v = &plan->vars.at[i];
         bool script = v->decl->storage == STORAGE_SCRIPT && !v->decl->report && !v->decl->cells;
@@ -116,5 +116,5 @@ void plan_find_alone(Plan *plan) {
             (script && m.any[i] && !m.lives[i]) ||
             (v->decl->storage == STORAGE_SHARED && needs_modules(plan, &plan->probes.at[v->probe]));
     }
-    plan->for_modules = found;
+    plan->alone.vars = found;
 }

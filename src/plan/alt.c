@@ -143,8 +143,8 @@ static void put_types(Buf *out, const WasmTypes *list) {
 
 static void note(Plan *plan, const Variant *v, AltProblem problem, const Site *s,
                  const WasmTypes *types, const char *reason) {
-    for (uint32_t i = 0; i < plan->misfits.len; i++) {
-        Misfit *m = &plan->misfits.at[i];
+    for (uint32_t i = 0; i < plan->faults.misfits.len; i++) {
+        Misfit *m = &plan->faults.misfits.at[i];
         if (m->variant->source == v->source && m->problem == problem) {
             m->count++;
             return;
@@ -152,14 +152,15 @@ static void note(Plan *plan, const Variant *v, AltProblem problem, const Site *s
     }
     Buf text = {0};
     put_types(&text, types);
-    vec_push(&plan->misfits, ((Misfit){.variant = v,
-                                       .problem = problem,
-                                       .op = (WasmOp)s->instr->op,
-                                       .func = s->func,
-                                       .pc = s->pc,
-                                       .count = 1,
-                                       .types = arena_printf(&plan->arena, "%s", buf_cstr(&text)),
-                                       .reason = reason}));
+    vec_push(&plan->faults.misfits,
+             ((Misfit){.variant = v,
+                       .problem = problem,
+                       .op = (WasmOp)s->instr->op,
+                       .func = s->func,
+                       .pc = s->pc,
+                       .count = 1,
+                       .types = arena_printf(&plan->arena, "%s", buf_cstr(&text)),
+                       .reason = reason}));
     buf_free(&text);
 }
 
@@ -282,15 +283,15 @@ static void put_misfit(const WasmModule *m, const Misfit *f, bool warns, Buf *ou
 
 /* One message for a probe, of each severity; it is about the first problem. */
 static void report(const Plan *plan, const WasmModule *m, uint32_t first, Diags *diags) {
-    const Misfit *f = &plan->misfits.at[first];
+    const Misfit *f = &plan->faults.misfits.at[first];
     bool warns = is_warning(plan, f);
     Buf text = {0};
     put_misfit(m, f, warns, &text);
     Diag *d = diag(diags, warns ? DIAG_ALT_SITE : DIAG_ALT_RESULT, f->variant->probe->rule.span,
                    "%s", buf_cstr(&text));
     put_hints(f, warns, diags, d);
-    for (uint32_t i = first + 1; i < plan->misfits.len; i++) {
-        const Misfit *next = &plan->misfits.at[i];
+    for (uint32_t i = first + 1; i < plan->faults.misfits.len; i++) {
+        const Misfit *next = &plan->faults.misfits.at[i];
         if (next->variant->source != f->variant->source || is_warning(plan, next) != warns)
             continue;
         text.len = 0;
@@ -301,14 +302,14 @@ static void report(const Plan *plan, const WasmModule *m, uint32_t first, Diags 
 }
 
 void alt_report(Plan *plan, const WasmModule *m, Diags *diags) {
-    for (uint32_t i = 0; i < plan->misfits.len; i++) {
-        const Misfit *f = &plan->misfits.at[i];
+    for (uint32_t i = 0; i < plan->faults.misfits.len; i++) {
+        const Misfit *f = &plan->faults.misfits.at[i];
         bool told = false;
         for (uint32_t k = 0; k < i && !told; k++)
-            told = plan->misfits.at[k].variant->source == f->variant->source &&
-                   is_warning(plan, &plan->misfits.at[k]) == is_warning(plan, f);
+            told = plan->faults.misfits.at[k].variant->source == f->variant->source &&
+                   is_warning(plan, &plan->faults.misfits.at[k]) == is_warning(plan, f);
         if (!told)
             report(plan, m, i, diags);
     }
-    plan->misfits.len = 0;
+    plan->faults.misfits.len = 0;
 }

@@ -338,8 +338,8 @@ static void add_sums(Counters *c) {
 
 /* Whether a probe assigns to the operand that decides where a branch leads. */
 static bool changes_way(const Variant *v) {
-    for (uint32_t i = 0; i < v->args.len; i++)
-        if (v->args.at[i].assigned && v->args.at[i].n == 0)
+    for (uint32_t i = 0; i < v->operands.args.len; i++)
+        if (v->operands.args.at[i].assigned && v->operands.args.at[i].n == 0)
             return true;
     return false;
 }

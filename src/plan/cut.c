@@ -37,10 +37,10 @@ typedef struct Cut {
 typedef enum Dependence { ASKED, READ, ASSIGNED } Dependence;
 
 static Operands *list_of(Variant *v, int id) {
-    return id == NAME_ARG     ? &v->args
-           : id == NAME_RES   ? &v->results
-           : id == NAME_LOCAL ? &v->locals
-                              : &v->globals;
+    return id == NAME_ARG     ? &v->operands.args
+           : id == NAME_RES   ? &v->operands.results
+           : id == NAME_LOCAL ? &v->operands.locals
+                              : &v->operands.globals;
 }
 
 /* Of an instruction: results at a function's exits are known by its type. */
@@ -76,13 +76,13 @@ static void use_operand(Variant *v, const Bound *b, const Type *type, Dependence
 /* An operand that is taken as it is. */
 static void use_any(Variant *v, uint32_t n) {
     v->asks.types = true;
-    for (uint32_t i = 0; i < v->args.len; i++) {
-        if (v->args.at[i].n == n) {
-            v->args.at[i].used = true;
+    for (uint32_t i = 0; i < v->operands.args.len; i++) {
+        if (v->operands.args.at[i].n == n) {
+            v->operands.args.at[i].used = true;
             return;
         }
     }
-    vec_push(&v->args,
+    vec_push(&v->operands.args,
              ((Operand){.n = n, .type = &type_scalar[TYPE_U64], .any = true, .used = true}));
 }
 
@@ -213,7 +213,7 @@ static void cut_builtin(Cut *c, Expr *e) {
         if (call.by_number || !function_takes_memory(call.fn, i))
             cut_expr(c, &e->args[i]);
     plan->asks.values |= builtin_uses_runtime(plan->libraries, e);
-    vec_push(&c->v->memory_calls, plan->memory_calls.len);
+    vec_push(&c->v->calls.memory, plan->memory_calls.len);
     vec_push(&plan->memory_calls, call);
     e->slot = plan->memory_calls.len;
 }
@@ -314,8 +314,8 @@ static void cut_dup(Cut *c, Expr *call) {
     } else if (!call->args[0]->is_static) {
         cut_expr(c, &call->args[0]); /* memid: what it names must be there */
     }
-    vec_push(&c->v->dups, ((DupAt){call->args[0]}));
-    call->slot = c->v->dups.len;
+    vec_push(&c->v->calls.dups, ((DupAt){call->args[0]}));
+    call->slot = c->v->calls.dups.len;
     for (uint32_t n = 0; n < 3; n++)
         use_any(c->v, n);
     cut_expr(c, &call->args[1]);
@@ -332,9 +332,9 @@ static void cut_alt_call(Cut *c, Expr *call) {
         return;
     }
     bool by_name = call->bound.id == FN_ALT_CALL_BY_NAME;
-    vec_push(&c->v->alt_calls, ((AltCall){by_name, (uint32_t)v.bits, v.text, call->span}));
+    vec_push(&c->v->calls.alts, ((AltCall){by_name, (uint32_t)v.bits, v.text, call->span}));
     c->v->alt.gives = true;
-    call->slot = c->v->alt_calls.len;
+    call->slot = c->v->calls.alts.len;
 }
 
 /* drop_args(): in an `if` one way would leave the operands of a construct and the other not. What
@@ -413,7 +413,7 @@ static void cut_decl(Cut *c, Var *v) {
 
 static void cut_exit(Cut *c, const Expr *call) {
     const BundledFn *f = c->plan->library_fns.at[call->bound.id].bundled;
-    c->v->exits = c->plan->has_exits = true;
+    c->v->exits = c->plan->at_exit.any = true;
     c->v->exits_count |= !f || *f->helper != '=';
     for (uint32_t i = 0; i < call->nargs; i++)
         c->v->exits_count |= expr_has_effect(call->args[i]);

@@ -330,12 +330,13 @@ Variant *plan_widened(Plan *plan, Variant *v, const Site *s, uint8_t wide) {
     Event e = v->event;
     e.wide = wide;
     Variant *other = add_variant(plan, plan->scripts.at[v->script], v->source, e);
-    uint32_t deferred = plan->cells.elements.len, first = plan->diags->list.len;
-    if (make_variant(plan, other, NULL, plan->diags) && cut_elements(plan, deferred, plan->diags)) {
+    uint32_t deferred = plan->cells.elements.len, first = plan->faults.diags->list.len;
+    if (make_variant(plan, other, NULL, plan->faults.diags) &&
+        cut_elements(plan, deferred, plan->faults.diags)) {
         cells_variant(plan, other);
     } else {
         other->impossible = true;
-        hint_wide(plan->diags, first, s);
+        hint_wide(plan->faults.diags, first, s);
     }
     vec_push(&v->wider, other);
     return other;
@@ -536,7 +537,7 @@ static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
     vec_push(&plan->first_fn, plan->fns.len);
     if (ok)
         prune_block(s, &s->init);
-    plan->has_exits |= has_exit(&s->init);
+    plan->at_exit.any |= has_exit(&s->init);
     ok = ok && cut_common(plan, common, &s->init, diags);
     for (uint32_t i = 0; ok && i < s->fns.len; i++)
         ok &= plan_fn(plan, index, s->fns.at[i], diags);
@@ -549,13 +550,13 @@ static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
 bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, const Libraries *libraries,
                const PlanOptions *options, Diags *diags) {
     *plan = (Plan){.libraries = libraries,
-                   .diags = diags,
+                   .faults.diags = diags,
                    .cells.wanted = options->cells,
                    .empty_bodies = options->empty_bodies};
     bool ok = true;
     for (uint32_t i = 0; i < n; i++)
         vec_push(&plan->scripts, scripts[i]);
-    plan->exits = arena_array(&plan->arena, void *, n + 1);
+    plan->at_exit.code = arena_array(&plan->arena, void *, n + 1);
     for (uint32_t i = 0; i < n; i++)
         ok &= plan_script(plan, i, diags);
     index_actions(plan);
@@ -572,16 +573,16 @@ static void free_variant(Variant *v) {
     vec_free(&v->consts);
     vec_free(&v->keys.list);
     map_free(&v->keys.numbers);
-    vec_free(&v->args);
-    vec_free(&v->results);
-    vec_free(&v->locals);
-    vec_free(&v->globals);
-    vec_free(&v->alt_calls);
+    vec_free(&v->operands.args);
+    vec_free(&v->operands.results);
+    vec_free(&v->operands.locals);
+    vec_free(&v->operands.globals);
+    vec_free(&v->calls.alts);
     vec_free(&v->alt.others);
     vec_free(&v->wider);
-    vec_free(&v->dups);
+    vec_free(&v->calls.dups);
     vec_free(&v->statics);
-    vec_free(&v->memory_calls);
+    vec_free(&v->calls.memory);
     map_free(&v->shapes.by_atoms);
 }
 
@@ -604,7 +605,7 @@ void plan_free(Plan *plan) {
     vec_free(&plan->library_fns);
     vec_free(&plan->memory_calls);
     vec_free(&plan->shapes);
-    vec_free(&plan->misfits);
+    vec_free(&plan->faults.misfits);
     vec_free(&plan->cells.maps);
     vec_free(&plan->cells.elements);
     vec_free(&plan->texts.list);

@@ -14,42 +14,42 @@
 
 /* Whether the types of operands, results, locals or globals decide if the variant matches. */
 static bool asks_for_types(const Variant *v) {
-    return v->asks.types || v->locals.len || v->globals.len ||
-           (v->results.len && v->event.kind == EVENT_FUNC_EXIT);
+    return v->asks.types || v->operands.locals.len || v->operands.globals.len ||
+           (v->operands.results.len && v->event.kind == EVENT_FUNC_EXIT);
 }
 
 /* Nothing at a site but the kind of its instruction matters to an action. */
 static bool is_decided(const Matcher *w, const Action *a, WasmOp op) {
     const Variant *v = a->variant;
-    return !w->accept && !asks_for_types(v) && !v->alt.is && a->event.mode != MODE_UNWIND &&
+    return !w->hooks.accept && !asks_for_types(v) && !v->alt.is && a->event.mode != MODE_UNWIND &&
            plan_is_same_at(w->plan, v, op);
 }
 
 static void list_action(Matcher *w, WasmOp op, uint32_t action, bool decided) {
     const Variant *v = w->plan->actions.at[action].variant;
     ListedAction a = {.action = action, .decided = decided, .opidx = UINT32_MAX};
-    if (!w->accept)
+    if (!w->hooks.accept)
         a.opidx = plan_opidx(v);
-    if (a.opidx > w->may_match[op].last)
-        w->may_match[op].last = a.opidx;
-    vec_push(&w->listed, a);
+    if (a.opidx > w->index.may_match[op].last)
+        w->index.may_match[op].last = a.opidx;
+    vec_push(&w->index.listed, a);
 }
 
 /* The actions for each instruction, without those whose predicate it decides already. */
 static void list_actions(Matcher *w) {
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
         const ActionList *list = &w->plan->by_op[op];
-        w->may_match[op].from = w->listed.len;
-        w->same[op].decided = true;
+        w->index.may_match[op].from = w->index.listed.len;
+        w->index.same[op].decided = true;
         for (uint32_t i = 0; i < list->len; i++) {
             const Action *a = &w->plan->actions.at[list->at[i]];
             bool decided = is_decided(w, a, (WasmOp)op);
-            if (w->accept || !plan_never_at(w->plan, a->variant, (WasmOp)op))
+            if (w->hooks.accept || !plan_never_at(w->plan, a->variant, (WasmOp)op))
                 list_action(w, (WasmOp)op, list->at[i], decided);
-            w->same[op].decided &= decided;
+            w->index.same[op].decided &= decided;
         }
-        w->may_match[op].to = w->listed.len;
-        w->same[op].found = w->may_match[op].to == w->may_match[op].from;
+        w->index.may_match[op].to = w->index.listed.len;
+        w->index.same[op].found = w->index.may_match[op].to == w->index.may_match[op].from;
     }
 }
 
@@ -61,14 +61,14 @@ static void prepare(Matcher *w) {
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
         const ActionList *list = &w->plan->by_op[op];
         for (uint32_t i = 0; i < list->len; i++)
-            w->op_looks[op] |= w->plan->actions.at[list->at[i]].variant->asks.types;
-        w->looks |= w->op_looks[op];
+            w->index.looks[op] |= w->plan->actions.at[list->at[i]].variant->asks.types;
+        w->looks |= w->index.looks[op];
     }
     const ActionList *kinds = w->plan->by_kind;
     for (uint32_t i = 0; i < w->plan->variants.len; i++)
-        w->survey.any_call |= w->plan->variants.at[i]->alt_calls.len > 0;
+        w->survey.any_call |= w->plan->variants.at[i]->calls.alts.len > 0;
     w->uses_blocks = kinds[EVENT_BLOCK_START].len || kinds[EVENT_BLOCK_END].len;
-    w->uses_flow = w->accept || w->uses_blocks || w->plan->by_op[WASM_OP_END].len;
+    w->uses_flow = w->hooks.accept || w->uses_blocks || w->plan->by_op[WASM_OP_END].len;
     for (uint32_t i = 0; i < w->plan->variants.len; i++) {
         Mode mode = w->plan->variants.at[i]->event.mode;
         w->has_alts |= w->plan->variants.at[i]->alt.is;
@@ -140,27 +140,27 @@ static bool results_fit(const WasmModule *m, uint32_t func, const Operands *resu
 
 /* The bounds of the variant hold at the current instruction. */
 static bool types_fit(Matcher *w, const Variant *v, const Site *s) {
-    for (uint32_t k = 0; k < v->locals.len; k++) {
-        const Operand *o = &v->locals.at[k];
+    for (uint32_t k = 0; k < v->operands.locals.len; k++) {
+        const Operand *o = &v->operands.locals.at[k];
         if (o->n >= w->locals.len || !compatible(w->locals.at[o->n], o->type))
             return false;
     }
-    for (uint32_t k = 0; k < v->globals.len; k++) {
-        const Operand *o = &v->globals.at[k];
+    for (uint32_t k = 0; k < v->operands.globals.len; k++) {
+        const Operand *o = &v->operands.globals.at[k];
         if (o->n >= w->m->input_count[WASM_SPACE_GLOBAL] ||
             !compatible(w->m->globals.at[o->n].type, o->type))
             return false;
     }
     if (v->event.kind == EVENT_FUNC_EXIT)
-        return results_fit(w->m, s->func, &v->results);
+        return results_fit(w->m, s->func, &v->operands.results);
     if (!v->asks.types)
         return true;
-    for (uint32_t k = 0; k < v->args.len; k++)
-        if (!has_operand(&w->types.operands, &v->args.at[k]))
+    for (uint32_t k = 0; k < v->operands.args.len; k++)
+        if (!has_operand(&w->types.operands, &v->operands.args.at[k]))
             return false;
     const WasmTypes *results = v->alt.is ? &w->types.supplies : &w->types.results;
-    for (uint32_t k = 0; k < v->results.len; k++)
-        if (!has_operand(results, &v->results.at[k]))
+    for (uint32_t k = 0; k < v->operands.results.len; k++)
+        if (!has_operand(results, &v->operands.results.at[k]))
             return false;
     return true;
 }
@@ -175,9 +175,10 @@ static Shape *shape_of(Matcher *w, Action *a, const Site *s) {
     Variant *v = a->variant;
     if (is_quiet(w, a, s))
         return NULL;
-    if (v->asks.addresses && !w->accept)
+    if (v->asks.addresses && !w->hooks.accept)
         v = plan_widened(w->plan, v, s, wide_at(w, (WasmOp)s->instr->op));
-    bool fits = w->accept ? w->accept(w->ctx, w, a, s) : !asks_for_types(v) || types_fit(w, v, s);
+    bool fits = w->hooks.accept ? w->hooks.accept(w->hooks.ctx, w, a, s)
+                                : !asks_for_types(v) || types_fit(w, v, s);
     Shape *shape = fits ? plan_shape(w->plan, v, s) : NULL;
     return shape && v->alt.is ? alt_fit(w->plan, shape, s, &w->types) : shape;
 }
@@ -196,10 +197,10 @@ static void match_kind(Matcher *w, const ActionList *list, const Site *s) {
 }
 
 static void match_listed(Matcher *w, const Site *s) {
-    uint32_t to = w->may_match[s->instr->op].to;
+    uint32_t to = w->index.may_match[s->instr->op].to;
     w->matches.len = 0;
-    for (uint32_t i = w->may_match[s->instr->op].from; i < to; i++) {
-        ListedAction *listed = &w->listed.at[i];
+    for (uint32_t i = w->index.may_match[s->instr->op].from; i < to; i++) {
+        ListedAction *listed = &w->index.listed.at[i];
         if (listed->opidx != UINT32_MAX && listed->opidx != s->opidx)
             continue;
         Action *a = &w->plan->actions.at[listed->action];
@@ -212,11 +213,11 @@ static void match_listed(Matcher *w, const Site *s) {
 
 /* What is decided for this kind of instruction, which is found at the first one. */
 static void keep_matches(Matcher *w, WasmOp op) {
-    w->same[op].found = true;
-    w->same[op].first = w->decided.len;
-    w->same[op].n = w->matches.len;
+    w->index.same[op].found = true;
+    w->index.same[op].first = w->index.decided.len;
+    w->index.same[op].n = w->matches.len;
     for (uint32_t i = 0; i < w->matches.len; i++)
-        vec_push(&w->decided, w->matches.at[i]);
+        vec_push(&w->index.decided, w->matches.at[i]);
 }
 
 /* Whether control goes on after an instruction that diverges, as alt replaces it. */
@@ -231,7 +232,7 @@ static bool goes_on(const Matcher *w, const Site *s, const Match *matches, uint3
 
 /* Matches at an instruction and shows it. Whether code after it can be reached only now. */
 static bool at_instr(Matcher *w, Site *s, bool watched) {
-    const struct SameMatches *same = &w->same[s->instr->op];
+    const struct SameMatches *same = &w->index.same[s->instr->op];
     s->decided = same->decided;
     if (!same->found) {
         match_listed(w, s);
@@ -239,9 +240,9 @@ static bool at_instr(Matcher *w, Site *s, bool watched) {
             keep_matches(w, (WasmOp)s->instr->op);
     }
     uint32_t n = same->found ? same->n : w->matches.len;
-    const Match *matches = same->found && n ? &w->decided.at[same->first] : w->matches.at;
+    const Match *matches = same->found && n ? &w->index.decided.at[same->first] : w->matches.at;
     if (n || watched)
-        w->at(w->ctx, s, &w->types, matches, n);
+        w->hooks.at(w->hooks.ctx, s, &w->types, matches, n);
     s->decided = false;
     return goes_on(w, s, matches, n);
 }
@@ -258,7 +259,7 @@ static void add_arm_types(Matcher *w) {
 static bool needs_types(Matcher *w, WasmCode code) {
     WasmInstr i;
     while (w->looks && wasm_next(&code, &i))
-        if (w->op_looks[i.op])
+        if (w->index.looks[i.op])
             return true;
     return false;
 }
@@ -275,11 +276,12 @@ static void at_kind(Matcher *w, EventKind kind, const Site *s) {
         return;
     match_kind(w, list, s);
     if (w->matches.len)
-        w->at(w->ctx, s, &w->types, w->matches.at, w->matches.len);
+        w->hooks.at(w->hooks.ctx, s, &w->types, w->matches.at, w->matches.len);
 }
 
 static inline bool may_match(const Matcher *w, const WasmInstr *i, uint32_t index) {
-    return w->may_match[i->op].from < w->may_match[i->op].to && index <= w->may_match[i->op].last;
+    return w->index.may_match[i->op].from < w->index.may_match[i->op].to &&
+           index <= w->index.may_match[i->op].last;
 }
 
 bool matcher_watches(const Matcher *w, const WasmInstr *i) {
@@ -332,22 +334,22 @@ bool matcher_sees_instrs_only(const Matcher *w) {
     for (uint32_t kind = EVENT_FUNC_ENTRY; kind < EVENT_OPCODE; kind++)
         if (w->plan->by_kind[kind].len)
             return false;
-    return w->prepared && !w->accept && !w->uses_constructs;
+    return w->prepared && !w->hooks.accept && !w->uses_constructs;
 }
 
 bool matcher_knows(const Matcher *w, WasmOp op) {
-    return w->same[op].found && !w->op_looks[op] && !w->watch_op[op];
+    return w->index.same[op].found && !w->index.looks[op] && !w->watch_op[op];
 }
 
 /* Nothing is to be shown of single instructions: somebody has taken all. */
 static bool takes_body(Matcher *w, const Site *site, bool typed) {
-    if (!w->at_body || !w->body.at.len || typed || w->uses_constructs || w->accept ||
+    if (!w->hooks.at_body || !w->body.at.len || typed || w->uses_constructs || w->hooks.accept ||
         w->uses_blocks || wasm_asyncify_spans(&w->survey.asyncify, site->func))
         return false;
     for (const WasmInstr *i = w->body.at.at; i->size; i++)
-        if (!w->same[i->op].found || matcher_watches(w, i))
+        if (!w->index.same[i->op].found || matcher_watches(w, i))
             return false;
-    return w->at_body(w->ctx, site, &w->body);
+    return w->hooks.at_body(w->hooks.ctx, site, &w->body);
 }
 
 /* Puts the last instruction where the walk leaves it; returns how many there are. */
@@ -446,8 +448,8 @@ void matcher_free(Matcher *w) {
     vec_free(&w->locals);
     vec_free(&w->body.at);
     vec_free(&w->matches);
-    vec_free(&w->listed);
-    vec_free(&w->decided);
+    vec_free(&w->index.listed);
+    vec_free(&w->index.decided);
     flow_free(&w->flow);
     vec_free(&w->constructs);
     vec_free(&w->open);

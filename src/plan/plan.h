@@ -150,6 +150,18 @@ typedef struct VariantShapes {
     Shape *last;  /* what was found there last */
 } VariantShapes;
 
+/* What of its sites a variant uses. */
+typedef struct VariantOperands {
+    Operands args, results, locals, globals;
+} VariantOperands;
+
+/* What it calls that depends on the site. */
+typedef struct VariantCalls {
+    Vec(AltCall) alts;
+    Vec(uint32_t) memory; /* indices into Plan.memory_calls */
+    Vec(DupAt) dups;
+} VariantCalls;
+
 typedef struct Variant {
     Probe *probe;    /* the typed copy */
     uint32_t source; /* index into Plan.probes */
@@ -159,10 +171,8 @@ typedef struct Variant {
     Vec(Expr *) atoms;
     Vec(Expr *) consts;
     VariantKeys keys;
-    Operands args, results, locals, globals;
-    Vec(AltCall) alt_calls;
-    Vec(uint32_t) memory_calls; /* indices into Plan.memory_calls */
-    Vec(DupAt) dups;
+    VariantOperands operands;
+    VariantCalls calls;
     bool starts_dynamic; /* something runs at start-up for each site: an unshared variable's initial
                             value depends on script variables, or there is an '@init' call */
     bool exits;          /* there is an '@exit' call */
@@ -297,6 +307,26 @@ typedef struct MapTally {
     bool marked;   /* what is added may be zero, so that a mark tells that there is something */
 } MapTally;
 
+/* What is found at sites, where it is wrong. */
+typedef struct PlanFaults {
+    Lack lack; /* the first static call that had no value at a site, where its probe may match */
+    Vec(Misfit) misfits;
+    Diags *diags; /* of plan_make */
+} PlanFaults;
+
+/* What a program that is alone, not one of several modules, does not need (alone.c); NULL = none.
+ */
+typedef struct PlanAlone {
+    bool *vars;  /* by PlanVar.id */
+    bool *texts; /* by the number in Plan.texts */
+} PlanAlone;
+
+/* '@exit' calls at script scope. */
+typedef struct PlanExits {
+    bool any;    /* there is one in some script, or in a probe */
+    void **code; /* by index into scripts: what gen/ made of them; NULL = none */
+} PlanExits;
+
 typedef struct Plan {
     Arena arena;
     Vec(Script *) scripts;
@@ -309,21 +339,16 @@ typedef struct Plan {
     Vec(uint32_t) first_fn;       /* by script: the index of its first in `fns` */
     Vec(LibraryFn) library_fns;   /* Bound.id of a call is the index */
     Vec(MemoryCall) memory_calls; /* Expr.slot - 1 of a call is the index */
-    Lack lack; /* the first static call that had no value at a site, where its probe may match */
-    Vec(Misfit) misfits;
-    Diags *diags; /* of plan_make, for what is found at sites */
+    PlanFaults faults;
     Vec(Shape *) shapes;
-    bool has_exits; /* there is an '@exit' call in some script */
-    void *
-        *exits; /* by index into scripts: what gen/ made of '@exit' at script scope; NULL = none */
+    PlanExits at_exit;
     const Libraries *libraries;
     PlanProgram program;
     PlanTexts texts;
     Map rule_probes; /* by the text of a rule that matches events: the first probe that has it */
     PlanCells cells;
-    MapTally *tallies;               /* by PlanVar.id; NULL = there are none */
-    bool *for_modules;               /* by PlanVar.id (alone.c); NULL = none */
-    bool *texts_for_modules;         /* ... by the number in `texts` */
+    MapTally *tallies; /* by PlanVar.id; NULL = there are none */
+    PlanAlone alone;
     bool empty_bodies;               /* bodies at sites only call a function that does nothing */
     struct Statics *statics;         /* statics.h; NULL = there is no '@static' call */
     ActionList by_op[WASM_OP_COUNT]; /* actions in script order */
@@ -390,7 +415,7 @@ bool plan_excludes_module(const Plan *plan, const Expr *condition, uint32_t modu
  * match nothing else, which are not reported then. */
 void plan_find_alone(Plan *plan);
 static inline bool plan_is_for_modules(const Plan *plan, const PlanVar *v) {
-    return plan->for_modules && plan->for_modules[v->id];
+    return plan->alone.vars && plan->alone.vars[v->id];
 }
 
 /* Whether the variant matches either all instructions of this kind or none, with one shape, as far
@@ -491,12 +516,11 @@ typedef struct ListedAction {
 } ListedAction;
 
 /* A walk over the functions of a program. A zeroed one with plan, m, at and ctx set is ready. */
-typedef struct Matcher {
-    Plan *plan;
-    const WasmModule *m;
-    int64_t watch_funcs[2]; /* what names these functions is shown even if nothing matches; -1 =
-                               none */
-    bool watch_op[WASM_OP_COUNT]; /* so are these instructions */
+struct Matcher;
+
+/* What a walk calls. */
+typedef struct MatcherHooks {
+    void *ctx;
     /*
      * Called in code order for each location at which something matches: the function's entry
      * (instr NULL), each instruction, and after the final `end` once more each for exit and unwind.
@@ -504,21 +528,18 @@ typedef struct Matcher {
      */
     void (*at)(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
                uint32_t n);
-    void *ctx;
-    /* Not NULL: is asked to take all instructions of a body at once, if for each of them what
-     * matches has been found (`same`) and none is watched; the site has the function. False: they
-     * are to be shown one by one. */
+    /* Optional. Handles all instructions of a body at once, when for each of them it is known what
+     * matches (MatcherIndex.same) and none is watched; the site has the function. Returns false to
+     * fall back to one call for each instruction. */
     bool (*at_body)(void *ctx, const Site *site, const WasmDecoded *body);
-    /* Not NULL: decides alone whether an action matches at a location, instead of bounds and static
+    /* Optional. Decides alone whether an action matches at a location, instead of bounds and static
      * conditions. Basic blocks are followed. */
     bool (*accept)(void *ctx, const struct Matcher *w, const Action *a, const Site *site);
+} MatcherHooks;
 
-    bool prepared, looks, uses_blocks, uses_flow, uses_constructs, has_alts;
-    Flow flow;
-    Constructs constructs; /* of the current function */
-    uint32_t part;         /* how many of them the walk has met */
-    Vec(uint32_t) open;    /* those around the current instruction, outermost first */
-    bool op_looks[WASM_OP_COUNT];
+/* The actions by the instructions at which they may match. */
+typedef struct MatcherIndex {
+    bool looks[WASM_OP_COUNT];
     struct {
         uint32_t from, to; /* in `listed` */
         uint32_t last;     /* the last opidx at which one of them may match */
@@ -529,6 +550,22 @@ typedef struct Matcher {
         uint32_t first, n;
     } same[WASM_OP_COUNT]; /* in `decided` */
     Vec(Match) decided;
+} MatcherIndex;
+
+typedef struct Matcher {
+    Plan *plan;
+    const WasmModule *m;
+    MatcherHooks hooks;
+    int64_t watch_funcs[2]; /* what names these functions is shown even if nothing matches; -1 =
+                               none */
+    bool watch_op[WASM_OP_COUNT]; /* so are these instructions */
+
+    bool prepared, looks, uses_blocks, uses_flow, uses_constructs, has_alts;
+    MatcherIndex index;
+    Flow flow;
+    Constructs constructs;  /* of the current function */
+    uint32_t part;          /* how many of them the walk has met */
+    Vec(uint32_t) open;     /* those around the current instruction, outermost first */
     WasmDecoded body;       /* the current function, if it is not very large */
     WasmTyper typer, ahead; /* ahead: to look where code that an alt probe revives leads */
     WasmSurvey survey;

@@ -86,8 +86,8 @@ Shape *plan_shape_for(Plan *plan, Variant *v, uint64_t atoms) {
 /* An expression has no value at a site: nothing happens there. A call that asks for a memory should
  * have one. */
 static Shape *lacks(Plan *plan, const Expr *e, const Site *s) {
-    if (!plan->lack.call && !builtin_lacks(e, s, &plan->lack))
-        plan->lack.call = NULL;
+    if (!plan->faults.lack.call && !builtin_lacks(e, s, &plan->faults.lack))
+        plan->faults.lack.call = NULL;
     return NULL;
 }
 

@@ -46,8 +46,8 @@ static bool subtypes(const WasmModule *m, const WasmType *a, uint32_t na, const 
 static void check_alt_calls(Rewrite *r, const Site *site, const SiteTypes *types,
                             const Variant *v) {
     const WasmTypes *given = &types->operands, *needed = &types->supplies;
-    for (uint32_t i = 0; i < v->alt_calls.len; i++) {
-        const AltCall *call = &v->alt_calls.at[i];
+    for (uint32_t i = 0; i < v->calls.alts.len; i++) {
+        const AltCall *call = &v->calls.alts.at[i];
         int64_t target = alt_call_target(&r->p.m, call);
         if (target < 0) {
             diag(r->p.diags, DIAG_ALT_RESULT, call->span, "the program has no function %s",
@@ -65,8 +65,8 @@ static void check_alt_calls(Rewrite *r, const Site *site, const SiteTypes *types
 
 /* The memories that dup_at writes to are there. */
 static void check_dups(Rewrite *r, const Site *site, const Variant *v) {
-    for (uint32_t i = 0; i < v->dups.len; i++) {
-        const Expr *memory = v->dups.at[i].memory;
+    for (uint32_t i = 0; i < v->calls.dups.len; i++) {
+        const Expr *memory = v->calls.dups.at[i].memory;
         bool imported = r->options->link == LINK_IMPORT;
         if (memory_named(&r->memories, memory, site, imported))
             continue;

@@ -11,9 +11,9 @@ static bool counting_begin(Rewrite *r, void *self) {
     bool exact = r->options->exact_traps || r->host == HOST_PROF;
     coalesce_init(&r->coalesce, r->p.plan, &r->p.m, exact);
     r->coalesce.counts.decoded = &r->p.matcher.body;
-    r->coalesce.counts.polls = r->options->polls;
-    r->coalesce.counts.follows_locals = !r->options->no_optimise && !r->options->polls;
-    r->coalesce.counts.grows_memory = flush_can_grow(&r->p.m);
+    r->coalesce.counts.options.polls = r->options->polls;
+    r->coalesce.counts.options.follows_locals = !r->options->no_optimise && !r->options->polls;
+    r->coalesce.counts.options.grows_memory = flush_can_grow(&r->p.m);
     r->store.coalesce = &r->coalesce;
     r->store.counts = &r->coalesce.counts;
     return true;

@@ -52,7 +52,7 @@ static bool frames_begin(Rewrite *r, void *self) {
     const Plan *plan = r->p.plan;
     *f = (Frames){.m = &r->p.m, .survey = &r->p.matcher.survey, .stack = &r->stack};
     f->funcs = mem_zalloc(r->p.m.funcs.len + 1u);
-    f->keeps = r->p.keep_debug; /* which has the numbers of locals */
+    f->keeps = r->p.output.keep_debug; /* which has the numbers of locals */
     f->engine = stack_is_engines(plan);
     f->watched = r->given->polls || stack_is_read(plan);
     return f->engine || asks_for_frames(plan);

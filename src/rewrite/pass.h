@@ -13,6 +13,13 @@ enum { REWRITE_MAX_PASSES = 20 };
 
 struct Frames;
 
+/* The passes, by their places in rewrite_passes. */
+typedef struct RewriteRun {
+    bool runs[REWRITE_MAX_PASSES]; /* what `begin` returned */
+    void *state[REWRITE_MAX_PASSES];
+    uint32_t noting[REWRITE_MAX_PASSES], nnoting; /* those with a hook `note` */
+} RewriteRun;
+
 /* A program that is rewritten: what several passes use. */
 typedef struct Rewrite {
     Program p;
@@ -42,9 +49,7 @@ typedef struct Rewrite {
     uint32_t helpers[HELPER_COUNT]; /* handles of the runtime's functions */
     uint32_t *fns;                  /* ... of the script's */
 
-    bool runs[REWRITE_MAX_PASSES]; /* what `begin` returned, by pass */
-    void *state[REWRITE_MAX_PASSES];
-    uint32_t noting[REWRITE_MAX_PASSES], nnoting; /* the passes with a hook `note` */
+    RewriteRun passes;
 } Rewrite;
 
 /* Hooks may be NULL. `self` is the pass's state. */
@@ -98,7 +103,7 @@ extern const RewritePass *const rewrite_passes[];
 /* A loop over the passes that run and have the hook: `k` is the pass. */
 #define REWRITE_EACH(r, k, hook)                                                                   \
     for (uint32_t k = 0; rewrite_passes[k]; k++)                                                   \
-        if ((r)->runs[k] && rewrite_passes[k]->hook)
+        if ((r)->passes.runs[k] && rewrite_passes[k]->hook)
 
 extern const RewritePass alts_pass, continuations_pass, polls_pass, frames_pass, stack_pass;
 extern const RewritePass memories_pass, functions_pass, shadow_pass, br_tables_pass, counting_pass;

@@ -53,18 +53,18 @@ _Static_assert(sizeof rewrite_passes / sizeof *rewrite_passes <= REWRITE_MAX_PAS
 static void begin_passes(Rewrite *r) {
     for (uint32_t k = 0; rewrite_passes[k]; k++) {
         const RewritePass *pass = rewrite_passes[k];
-        r->state[k] = mem_zalloc(pass->size + 1);
-        r->runs[k] = !pass->begin || pass->begin(r, r->state[k]);
-        if (r->runs[k] && pass->note)
-            r->noting[r->nnoting++] = k;
+        r->passes.state[k] = mem_zalloc(pass->size + 1);
+        r->passes.runs[k] = !pass->begin || pass->begin(r, r->passes.state[k]);
+        if (r->passes.runs[k] && pass->note)
+            r->passes.noting[r->passes.nnoting++] = k;
     }
 }
 
 static void free_passes(Rewrite *r) {
     for (uint32_t k = 0; rewrite_passes[k]; k++) {
-        if (r->state[k] && rewrite_passes[k]->free)
-            rewrite_passes[k]->free(r, r->state[k]);
-        free(r->state[k]);
+        if (r->passes.state[k] && rewrite_passes[k]->free)
+            rewrite_passes[k]->free(r, r->passes.state[k]);
+        free(r->passes.state[k]);
     }
 }
 
@@ -89,7 +89,7 @@ static bool import_helps(const Rewrite *r) {
     for (uint32_t i = 0; plan->libraries && i < plan->libraries->list.len; i++)
         memory |= plan->libraries->list.at[i]->module.memories.len > 0;
     for (uint32_t i = 0; i < plan->variants.len; i++)
-        memory &= !plan->variants.at[i]->dups.len;
+        memory &= !plan->variants.at[i]->calls.dups.len;
     return memory && r->p.m.memories.len == 1 && !stack_is_read(plan);
 }
 
@@ -161,9 +161,9 @@ static bool match(void *self) {
     uint32_t errors = r->p.diags->errors;
     begin(r);
     begin_passes(r);
-    r->p.matcher.at = sites_count;
+    r->p.matcher.hooks.at = sites_count;
     if (r->store.counts)
-        r->p.matcher.at_body = sites_count_body;
+        r->p.matcher.hooks.at_body = sites_count_body;
     r->ahead = (CountAhead){.walk = &r->p.matcher, .store = &r->store, .kinds = &r->kinds};
     count_ahead_init(&r->ahead, r->p.threads);
     bool ok = program_walk(&r->p);
@@ -172,7 +172,7 @@ static bool match(void *self) {
     if (ok) {
         note_once(r);
         REWRITE_EACH(r, k, decide)
-        rewrite_passes[k]->decide(r, r->state[k]);
+        rewrite_passes[k]->decide(r, r->passes.state[k]);
         store_close(&r->store, &r->p.m);
     }
     decide_link(r);
@@ -229,27 +229,27 @@ static bool place(Rewrite *r, const Template **init) {
                        .file = r->p.file,
                        .host = r->host};
     r->store.rows.reports = r->store.rows.reported && !r->once.report.len && r->host != HOST_PROF;
-    if (plan->lack.call)
-        builtin_report(&plan->lack, &r->p.m, r->p.diags);
+    if (plan->faults.lack.call)
+        builtin_report(&plan->faults.lack, &r->p.m, r->p.diags);
     if (r->p.diags->errors > errors || !drop_values(r, init) || !flush_plan(&r->flush) ||
         !compile(r, init))
         return false;
     REWRITE_EACH(r, k, shape)
-    rewrite_passes[k]->shape(r, r->state[k]);
+    rewrite_passes[k]->shape(r, r->passes.state[k]);
     return true;
 }
 
 /* Adds to the module what code at sites refers to, and lays it out. */
 static bool add(Rewrite *r, Reach *reach) {
     REWRITE_EACH(r, k, reach)
-    rewrite_passes[k]->reach(r, r->state[k], reach);
+    rewrite_passes[k]->reach(r, r->passes.state[k], reach);
     if (!flush_link(&r->flush, reach, &r->once) ||
         (reach->helpers[HELPER_FMOD] &&
          !runtime_add_fmod(&r->p.m, &r->helpers[HELPER_FMOD], r->p.diags)) ||
         !libraries_link(&r->flush))
         return false;
     REWRITE_EACH(r, k, add)
-    rewrite_passes[k]->add(r, r->state[k], reach);
+    rewrite_passes[k]->add(r, r->passes.state[k], reach);
     wasm_layout(&r->p.m);
     return true;
 }
@@ -279,11 +279,11 @@ static void begin_splicing(Rewrite *r) {
     if (survey->funcs) /* there may be unwind probes */
         s->exceptions = r->p.exceptions = wasm_survey_exceptions(survey, &r->p.m);
     r->region_func = UINT32_MAX;
-    bool traps = r->store.counts && r->store.counts->traps.len;
+    bool traps = r->store.counts && r->store.counts->corrections.table.len;
     assert(!traps || r->flush.host != HOST_PROF); /* nobody corrects them there */
     if (r->flush.flushes && traps)
         r->p.counts = &r->coalesce.counts;
-    r->p.flush = at->flush == UINT32_MAX ? -1 : (int64_t)at->flush;
+    r->p.ends.flush = at->flush == UINT32_MAX ? -1 : (int64_t)at->flush;
 }
 
 static bool link(void *self) {
@@ -298,13 +298,13 @@ static bool link(void *self) {
     store_laid_out(&r->store, &r->p.m);
     program_wrap_ends(&r->p, r->flush.main, r->flush.proc_exit);
     REWRITE_EACH(r, k, fill)
-    rewrite_passes[k]->fill(r, r->state[k]);
+    rewrite_passes[k]->fill(r, r->passes.state[k]);
     if (!flush_add(&r->flush, init, &r->once, &reach)) {
         map_free(&r->flush.kept);
         return false;
     }
     REWRITE_EACH(r, k, finish)
-    rewrite_passes[k]->finish(r, r->state[k], &reach);
+    rewrite_passes[k]->finish(r, r->passes.state[k], &reach);
     begin_splicing(r);
     return true;
 }
@@ -314,13 +314,13 @@ static bool link(void *self) {
 static void enter(void *self, uint32_t func, Pieces *pieces) {
     Rewrite *r = self;
     REWRITE_EACH(r, k, enter)
-    rewrite_passes[k]->enter(r, r->state[k], func, pieces);
+    rewrite_passes[k]->enter(r, r->passes.state[k], func, pieces);
 }
 
 static void leave(void *self, uint32_t func, Pieces *pieces) {
     Rewrite *r = self;
     REWRITE_EACH(r, k, leave)
-    rewrite_passes[k]->leave(r, r->state[k], func, pieces);
+    rewrite_passes[k]->leave(r, r->passes.state[k], func, pieces);
 }
 
 /* Of what is counted only the section whammc.traps is still to be written. */
@@ -335,7 +335,7 @@ static void written(void *self) {
 static void append(void *self, const WasmModule *written, Buf *out) {
     Rewrite *r = self;
     REWRITE_EACH(r, k, append)
-    rewrite_passes[k]->append(r, r->state[k], written, out);
+    rewrite_passes[k]->append(r, r->passes.state[k], written, out);
     atomics_put_section(&r->flush.atomics, &r->store, out);
 }
 
@@ -406,11 +406,11 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
                     .plan = plan,
                     .file = file,
                     .diags = diags,
-                    .keep_debug = options->keep_debug,
-                    .map_url = str_of(options->map_url),
-                    .map_root = str_of(options->map_root),
-                    .map = options->map,
-                    .sink = options->sink,
+                    .output.keep_debug = options->keep_debug,
+                    .output.map_url = str_of(options->map_url),
+                    .output.map_root = str_of(options->map_root),
+                    .output.map = options->map,
+                    .output.sink = options->sink,
                     .threads = workers_threads(options->threads)};
     bool ok = needs_no_engine(plan, diags) && program_instrument(&r.p, bytes, size, out);
     if (options->linked)
@@ -422,7 +422,7 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
     kinds_free(&r.kinds);
     vec_free(&r.coded);
     fill_free(&r.fill);
-    vec_free(&r.flush.library_starts);
+    vec_free(&r.flush.at.library_starts);
     vec_free(&r.flush.sums.funcs);
     buf_free(&r.flush.sums.table);
     vec_free(&r.flush.sums.settle);
@@ -436,7 +436,7 @@ bool rewrite_list(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file
                   void *ctx, Diags *diags) {
     static const RewriteOptions options;
     WasmModule m;
-    Matcher w = {.plan = plan, .m = &m, .watch_funcs = {-1, -1}, .at = at, .ctx = ctx};
+    Matcher w = {.plan = plan, .m = &m, .watch_funcs = {-1, -1}, .hooks.at = at, .hooks.ctx = ctx};
     bool ok = wasm_load(&m, bytes, size, file, diags);
     if (ok) {
         HostChoice host = flush_host(&m, plan, &options);
@@ -447,8 +447,8 @@ bool rewrite_list(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file
     for (uint32_t f = 0; ok && f < m.funcs.len; f++)
         if (m.funcs.at[f].import < 0 && !match_func(&w, f))
             ok = walk_failed(&w, f, file, diags);
-    if (ok && plan->lack.call) {
-        builtin_report(&plan->lack, &m, diags);
+    if (ok && plan->faults.lack.call) {
+        builtin_report(&plan->faults.lack, &m, diags);
         ok = false;
     }
     alt_report(plan, &m, diags);

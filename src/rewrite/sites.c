@@ -10,7 +10,7 @@
 
 /* Nothing is to be noted of a variant that only counts. */
 static bool has_no_needs(const Variant *v) {
-    return !v->alt_calls.len && !v->dups.len && !v->memory_calls.len && !v->asks.targets &&
+    return !v->calls.alts.len && !v->calls.dups.len && !v->calls.memory.len && !v->asks.targets &&
            !v->asks.entry && !v->alt.is;
 }
 
@@ -56,10 +56,10 @@ void sites_count(void *self, const Site *site, const SiteTypes *types, const Mat
         note_code(r, site, types, matches, n, &matches[i]);
     }
     program_touch(&r->p, site, code);
-    for (uint32_t k = 0; k < r->nnoting; k++) {
-        const RewritePass *pass = rewrite_passes[r->noting[k]];
+    for (uint32_t k = 0; k < r->passes.nnoting; k++) {
+        const RewritePass *pass = rewrite_passes[r->passes.noting[k]];
         if (!kind || pass->notes_kinds)
-            pass->note(r, r->state[r->noting[k]], site, types, matches, n, code);
+            pass->note(r, r->passes.state[r->passes.noting[k]], site, types, matches, n, code);
     }
 }
 
@@ -208,12 +208,12 @@ void sites_splice(void *self, const Site *site, const SiteTypes *types, const Ma
     }
     if (r->region_func != site->func && r->p.plan->asks.unwinds) {
         r->region_func = site->func;
-        r->p.splicer.one_region =
+        r->p.splicer.func.one_region =
             !r->stacks.followed && splice_wants_one_region(&r->p.m, site->func);
     }
     REWRITE_EACH(r, k, before)
-    rewrite_passes[k]->before(r, r->state[k], site, matches, n);
+    rewrite_passes[k]->before(r, r->passes.state[k], site, matches, n);
     program_splice_site(&r->p, site, types, matches, n);
     REWRITE_EACH(r, k, after)
-    rewrite_passes[k]->after(r, r->state[k], site, matches, n);
+    rewrite_passes[k]->after(r, r->passes.state[k], site, matches, n);
 }

@@ -47,9 +47,9 @@ static void memories_decide(Rewrite *r, void *self) {
     for (uint32_t i = 0; i < plan->scopes.len; i++) {
         const Variant *v = plan->scopes.at[i];
         memory_note(&r->memories, &nowhere, v, r->p.diags);
-        for (uint32_t k = 0; k < v->consts.len && !plan->lack.call; k++)
+        for (uint32_t k = 0; k < v->consts.len && !plan->faults.lack.call; k++)
             if (!fold(v->consts.at[k], &nowhere, &value))
-                builtin_lacks(v->consts.at[k], &nowhere, &plan->lack);
+                builtin_lacks(v->consts.at[k], &nowhere, &plan->faults.lack);
     }
     for (uint32_t i = 0; i < plan->probes.len; i++)
         if (plan->probes.at[i].shared_from)

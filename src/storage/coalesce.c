@@ -23,8 +23,8 @@ void coalesce_init(Coalesce *c, const Plan *plan, const WasmModule *m, bool exac
     *c = (Coalesce){.plan = plan, .m = m, .func = COUNT_NONE};
     counters_init(&c->counters, plan, COUNTERS_ALL);
     counts_init(&c->counts, m, exact_traps);
-    c->counts.asks_ways = c->counters.asks_ways;
-    c->counts.splits_tables = c->counters.splits_tables;
+    c->counts.options.asks_ways = c->counters.asks_ways;
+    c->counts.options.splits_tables = c->counters.splits_tables;
     if (plan->by_kind[EVENT_FUNC_EXIT].len)
         counts_cut_exits(&c->counts, program_proc_exit(m));
     for (uint32_t i = 0; i < plan->actions.len; i++) {
@@ -129,8 +129,8 @@ CountedAmount coalesce_amount(Coalesce *c, const Site *site, const Match *match,
  * variables, but not to flags, which do not tell how often they were set, nor to cells, which may
  * not be in globals. */
 static void add_corrections(Coalesce *c) {
-    for (uint32_t i = 0; i < c->counts.corrected.len; i++) {
-        uint32_t var = c->counts.corrected.at[i];
+    for (uint32_t i = 0; i < c->counts.corrections.corrected.len; i++) {
+        uint32_t var = c->counts.corrections.corrected.at[i];
         while (c->corrections.len <= var)
             vec_push(&c->corrections, 0);
         bool own = var >= c->plan->vars.len || c->counters.sums.at[var].flag;

@@ -87,7 +87,7 @@ static void count_part(void *ctx, uint32_t worker, AheadPart *at) {
 /* Puts a kind of instructions into its set. */
 static void sort_op(CountAhead *a, WasmOp op) {
     const KindCount *kind = &a->kinds->of[op];
-    bool counted = a->walk->same[op].n > 0;
+    bool counted = a->walk->index.same[op].n > 0;
     if (!matcher_knows(a->walk, op) || a->store->coalesce->watched[op] || (counted && !kind->all))
         op_set_add(&a->walked, op);
     else if (counted)

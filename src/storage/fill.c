@@ -77,7 +77,9 @@ static void put_variable(Fill *f, Splicer *s, const Hole *h) {
     const PlanVar *var = &f->plan->vars.at[id];
     switch (var->decl->storage) {
     case STORAGE_FRAME: hole_put_local(s, h->access, frame_local(f, s, id) + leaf); break;
-    case STORAGE_UNSHARED: hole_put_global(s, h->access, s->words[var->decl->index] + leaf); break;
+    case STORAGE_UNSHARED:
+        hole_put_global(s, h->access, s->site.words[var->decl->index] + leaf);
+        break;
     default:
         hole_put_global(s, h->access,
                         wasm_final(f->m, WASM_SPACE_GLOBAL, f->store->global[id] + leaf));
@@ -87,14 +89,15 @@ static void put_variable(Fill *f, Splicer *s, const Hole *h) {
 
 static uint64_t variable_address(const Fill *f, const Splicer *s, uint32_t id) {
     const Var *var = f->plan->vars.at[id].decl;
-    return var->storage == STORAGE_UNSHARED ? s->words[var->index] : f->store->address[id];
+    return var->storage == STORAGE_UNSHARED ? s->site.words[var->index] : f->store->address[id];
 }
 
 static void put_tally_address(const Fill *f, Splicer *s, uint32_t id, const Variant *v) {
     const Tallies *t = &f->store->tallies;
     const Var *var = f->plan->vars.at[id].decl;
-    uint64_t n = var->storage == STORAGE_UNSHARED ? t->once + s->words[v->probe->nvars + var->index]
-                                                  : t->of_var[id];
+    uint64_t n = var->storage == STORAGE_UNSHARED
+                     ? t->once + s->site.words[v->probe->nvars + var->index]
+                     : t->of_var[id];
     assert(n < t->list.len && t->list.at[n].keys); /* for all keys in the range that was found */
     put_i32(s->out, (int32_t)tallies_address(t, (uint32_t)n));
 }
@@ -166,7 +169,7 @@ static void put_dup(const Fill *f, Splicer *s, const Expr *to, const Site *site)
     uint32_t memory = memory_handle(f->memories, to, site); /* checked in pass 1 */
     uint32_t index = wasm_final(f->m, WASM_SPACE_MEMORY, memory);
     WasmType address = wasm_memory_address(f->m, memory);
-    emit(s->out, "%s local.get %u", emit_resized(WASM_I32, address), s->args.local.at[1]);
+    emit(s->out, "%s local.get %u", emit_resized(WASM_I32, address), s->site.args.local.at[1]);
     /* the length is 64 bits wide if all addresses are */
     bool wide = address == WASM_I64 && i->op != WASM_OP_MEMORY_INIT;
     if (i->op == WASM_OP_MEMORY_COPY)
@@ -225,12 +228,12 @@ static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const S
     case HOLE_LIBRARY: put_library_call(f, s, h->n); break;
     case HOLE_SEGMENT: shadow_put_segment(f->shadow, site->instr, s->out); break;
     case HOLE_ENTRY_FID:
-        hole_put_local(s, HOLE_GET, s->args.local.at[0]);
+        hole_put_local(s, HOLE_GET, s->site.args.local.at[0]);
         shadow_put_lookup(f->shadow, site->instr, s->out);
         break;
     case HOLE_RESOLVE: put_resolve(f, site->instr, s->out); break;
     case HOLE_DEPTH: hole_put_call(s, br_table_function(f->br_tables, site->instr)); break;
-    case HOLE_DUP: put_dup(f, s, v->dups.at[h->n].memory, site); break;
+    case HOLE_DUP: put_dup(f, s, v->calls.dups.at[h->n].memory, site); break;
     case HOLE_TEXT: store_push_text(f->store, f->m, h->n, s->out); break;
     case HOLE_TALLY: put_tally_address(f, s, h->n, v); break;
     case HOLE_PAGE: put_i32(s->out, (int32_t)kept_page(f, site, h->n)); break;

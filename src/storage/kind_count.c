@@ -378,9 +378,9 @@ bool kinds_count_body(KindCounts *k, Store *s, const Matcher *w, const Site *sit
                       const WasmDecoded *body) {
     bool any = false;
     for (const WasmInstr *i = body->at.at; i->size; i++) {
-        if (w->same[i->op].n && !k->of[i->op].all)
+        if (w->index.same[i->op].n && !k->of[i->op].all)
             return false;
-        any |= w->same[i->op].n > 0;
+        any |= w->index.same[i->op].n > 0;
     }
     if (!any || !coalesce_allows(s->coalesce, site->func))
         return !any;

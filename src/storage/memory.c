@@ -139,8 +139,8 @@ bool memory_note_call(MemoryOps *x, const Site *site, uint32_t call, Diags *diag
 
 bool memory_note(MemoryOps *x, const Site *site, const Variant *v, Diags *diags) {
     bool ok = true;
-    for (uint32_t i = 0; i < v->memory_calls.len; i++)
-        ok &= memory_note_call(x, site, v->memory_calls.at[i], diags);
+    for (uint32_t i = 0; i < v->calls.memory.len; i++)
+        ok &= memory_note_call(x, site, v->calls.memory.at[i], diags);
     return ok;
 }
 

@@ -33,7 +33,7 @@ static bool interferes(const Variant *v) {
     if (v->event.kind != EVENT_OPCODE)
         return false;
     bool func = v->event.op == WASM_OP_REF_FUNC;
-    const Operands *list = func ? &v->results : &v->args;
+    const Operands *list = func ? &v->operands.results : &v->operands.args;
     bool changes = func && v->alt.is;
     for (uint32_t i = 0; i < list->len; i++)
         changes |= list->at[i].assigned;

@@ -369,7 +369,7 @@ static bool counters_in_image(const Store *s) {
 static void close_counts(Store *s) {
     const Counts *c = s->counts;
     image_set_counts(s->rows.image,
-                     (ImageCounts){.traps = c->traps.len ? TRAP_RECORDS : 0,
+                     (ImageCounts){.traps = c->corrections.table.len ? TRAP_RECORDS : 0,
                                    .ncounters = counters_in_image(s) ? c->ncounters : 0,
                                    .nderived = c->nderived,
                                    .derived = &c->derived,
@@ -430,8 +430,7 @@ uint32_t store_text(Store *s, Str text) {
 void store_put_texts(Store *s, uint64_t at, Buf *out) {
     for (uint32_t i = 0; i < s->texts.list.len; i++) {
         Str text = s->texts.list.at[i];
-        if (i < s->plan->texts.list.len && s->plan->texts_for_modules &&
-            s->plan->texts_for_modules[i])
+        if (i < s->plan->texts.list.len && s->plan->alone.texts && s->plan->alone.texts[i])
             text.len = 0;                                     /* never read */
         vec_push(&s->texts.at, text.len ? at + out->len : 0); /* the empty string is at 0 */
         if (!text.len)

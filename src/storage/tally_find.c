@@ -221,7 +221,7 @@ static void on_calls(Plan *plan, Variant *v, Expr *predicate, const Block *body,
 static bool runs_before(const Plan *plan, const Block *body, const bool *called) {
     for (uint32_t i = 0; i < plan->fns.len; i++)
         if (&plan->fns.at[i].fn->body == body)
-            return !called[i] && !plan->has_exits; /* whose arguments may call it */
+            return !called[i] && !plan->at_exit.any; /* whose arguments may call it */
     return true;
 }
 

@@ -124,8 +124,8 @@ static bool match(void *self) {
     if (!read_monitors(b))
         return false;
     bind_plan(b);
-    b->p.matcher.at = count_site;
-    b->p.matcher.accept = bind_accept;
+    b->p.matcher.hooks.at = count_site;
+    b->p.matcher.hooks.accept = bind_accept;
     bool ok = true;
     for (uint32_t k = 0; k < b->nstates && ok; k++)
         ok = attach(b, k);
@@ -140,12 +140,12 @@ static bool match(void *self) {
 /* (id): sets the location's flag. */
 static uint32_t add_remove_probe(WasmModule *m, BindState *s) {
     uint64_t page = 65536;
-    WasmLimits limits = {.min = (s->ids + page - 1) / page, .page_log2 = 16};
-    s->flags = wasm_add_memory(m, limits, STR("whammc.removed"));
+    WasmLimits limits = {.min = (s->ids.n + page - 1) / page, .page_log2 = 16};
+    s->ids.flags = wasm_add_memory(m, limits, STR("whammc.removed"));
     return emit_function(m, "whammc.remove_probe",
                          "param $id i32 local.get $id i32.const %u i32.lt_u"
                          " if local.get $id i32.const 1 i32.store8 %u 0 end",
-                         s->ids, (uint32_t)s->flags);
+                         s->ids.n, (uint32_t)s->ids.flags);
 }
 
 /* What a monitor changes about its probes while the program runs. */
@@ -155,9 +155,9 @@ static int64_t dyninstr(void *ctx, BindPart *part, const WasmImport *import) {
     while (s->part != part)
         s++;
     if (str_is(import->name, "remove_probe")) {
-        if (s->remove_probe < 0)
-            s->remove_probe = add_remove_probe(&b->p.m, s);
-        return s->remove_probe;
+        if (s->ids.remove_probe < 0)
+            s->ids.remove_probe = add_remove_probe(&b->p.m, s);
+        return s->ids.remove_probe;
     }
     if (!str_is(import->name, "insert_new_probe"))
         return -1;
@@ -270,7 +270,7 @@ static const uint64_t *words_of(void *ctx, const Site *site, const Match *match,
 }
 
 static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const Site *site) {
-    uint64_t global = wasm_final(s->m, WASM_SPACE_GLOBAL, bind_cell(ctx, s->words, h->n));
+    uint64_t global = wasm_final(s->m, WASM_SPACE_GLOBAL, bind_cell(ctx, s->site.words, h->n));
     (void)v;
     (void)site;
     assert(h->kind == HOLE_CELL);
@@ -323,13 +323,13 @@ static bool link(void *self) {
     bind_inline(b);
     if (!bind_total(b))
         return false;
-    if (b->counts.traps.len)
+    if (b->counts.corrections.table.len)
         b->p.counts = &b->counts;
     uint32_t flush = add_flush(b);
     wrap_entries(b, flush);
     wasm_layout(&b->p.m);
     program_wrap_ends(&b->p, -1, program_proc_exit(&b->p.m));
-    b->p.flush = flush;
+    b->p.ends.flush = flush;
     splicer_init(&b->p.splicer, &b->p.m, &b->plan, &backend, b);
     b->current = b->nstates;
     return bind_templates(b);
@@ -402,7 +402,7 @@ static void free_state(BindState *s) {
     monitor_free(&s->monitor);
     vec_free(&s->hits);
     vec_free(&s->words);
-    vec_free(&s->id_hits);
+    vec_free(&s->ids.hits);
     vec_free(&s->dumps);
     buf_free(&s->said);
     map_free(&s->cells);
@@ -416,14 +416,14 @@ bool bind_program(const BindMonitor *monitors, uint32_t nmonitors, const BindFil
         b.states[k].given = &monitors[k];
         b.states[k].options = options;
         b.states[k].bind = &b;
-        b.states[k].flags = b.states[k].remove_probe = -1;
+        b.states[k].ids.flags = b.states[k].ids.remove_probe = -1;
     }
     b.p = (Program){.target = &target,
                     .self = &b,
                     .plan = &b.plan,
                     .file = app->file,
                     .diags = diags,
-                    .keep_debug = options->keep_debug,
+                    .output.keep_debug = options->keep_debug,
                     .threads = workers_threads(options->threads)};
     bool ok = program_instrument(&b.p, app->bytes, app->size, out);
     if (ok)

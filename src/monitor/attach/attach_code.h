@@ -124,6 +124,15 @@ typedef struct BindTotal {
 } BindTotal;
 
 /* One monitor. */
+/* The numbers of locations (probe_id). */
+typedef struct BindIds {
+    uint32_t func, pc;    /* the location that has the last number, */
+    uint32_t n;           /* which is n - 1 */
+    Vec(uint32_t) hits;   /* by number: the first hit at the location that has it */
+    int64_t flags;        /* handle of a memory: by number, not 0 = removed; -1 = none */
+    int64_t remove_probe; /* handle of the function that sets them, -1 = none */
+} BindIds;
+
 typedef struct BindState {
     const struct Bind *bind;
     const BindMonitor *given;
@@ -145,12 +154,7 @@ typedef struct BindState {
     BindStrings strings;
     Buf said; /* the beginning of what the function that runs has printed, on one line */
     uint32_t place_func, place_pc; /* of the last attempt */
-    /* probe_id */
-    uint32_t id_func, id_pc; /* the location that has the last number, */
-    uint32_t ids;            /* which is ids - 1 */
-    Vec(uint32_t) id_hits;   /* by number: the first hit at the location that has it */
-    int64_t flags;           /* handle of a memory: by number, not 0 = removed; -1 = none */
-    int64_t remove_probe;    /* handle of the function that sets them, -1 = none */
+    BindIds ids;
 } BindState;
 
 /* Something that makes an engine abort, at one or more locations; so do we if it is fatal. */

@@ -172,18 +172,18 @@ static Outcome op_name(Attempt *a, MonitorValue out[2]) {
 
 /* The location has the last number that was given. */
 static bool is_numbered(const BindState *s, const Site *site) {
-    return s->ids && s->id_func == site->func && s->id_pc == site->pc;
+    return s->ids.n && s->ids.func == site->func && s->ids.pc == site->pc;
 }
 
 /* The location's number: one for all rules there. */
 static uint32_t place_id(Attempt *a) {
     BindState *s = a->s;
     if (!is_numbered(s, a->site)) {
-        s->id_func = a->site->func;
-        s->id_pc = a->site->pc;
-        s->ids++;
+        s->ids.func = a->site->func;
+        s->ids.pc = a->site->pc;
+        s->ids.n++;
     }
-    return s->ids - 1;
+    return s->ids.n - 1;
 }
 
 static Outcome number(MonitorValue *out, WasmType type, uint64_t v) {
@@ -422,10 +422,10 @@ static Outcome attach(Attempt *a) {
 static void add_hit(const Attempt *a) {
     BindState *s = a->s;
     const uint64_t *words = a->b->scratch.at;
-    while (s->id_hits.len < s->ids) /* numbers may have been given to locations without probes */
-        vec_push(&s->id_hits, UINT32_MAX);
-    if (s->ids && s->id_hits.at[s->ids - 1] == UINT32_MAX && is_numbered(s, a->site))
-        s->id_hits.at[s->ids - 1] = s->hits.len;
+    while (s->ids.hits.len < s->ids.n) /* numbers may have been given to locations without probes */
+        vec_push(&s->ids.hits, UINT32_MAX);
+    if (s->ids.n && s->ids.hits.at[s->ids.n - 1] == UINT32_MAX && is_numbered(s, a->site))
+        s->ids.hits.at[s->ids.n - 1] = s->hits.len;
     vec_push(
         &s->hits,
         ((BindHit){
@@ -474,9 +474,9 @@ static bool take_hit(BindState *s, uint32_t rule, const Site *site) {
 }
 
 void bind_remove(BindState *s, const BindRule *rules, uint32_t id) {
-    if (id >= s->id_hits.len)
+    if (id >= s->ids.hits.len)
         return;
-    uint32_t first = s->id_hits.at[id];
+    uint32_t first = s->ids.hits.at[id];
     for (uint32_t i = first; i < s->hits.len; i++) {
         BindHit *h = &s->hits.at[i];
         if (h->func != s->hits.at[first].func || h->pc != s->hits.at[first].pc)

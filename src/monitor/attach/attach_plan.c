@@ -68,10 +68,10 @@ static Variant *make_variant(Bind *b, const BindRule *r) {
         const MonitorParam *p = &r->probe->rule.params[i];
         if (p->kind == PARAM_ARG)
             vec_push(
-                &v->args,
+                &v->operands.args,
                 ((Operand){.n = p->n, .type = &type_scalar[TYPE_I64], .any = true, .used = true}));
     }
-    v->asks.types = v->args.len > 0;
+    v->asks.types = v->operands.args.len > 0;
     vec_push(&b->plan.shapes, v->shapes.only);
     vec_push(&b->plan.variants, v);
     return v;

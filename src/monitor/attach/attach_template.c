@@ -150,7 +150,7 @@ static const Template *called(const Inliner *x, Arena *arena) {
 
 /* Only if the location's flag does not say that the probe was removed. */
 static const Template *guarded(const Inliner *x, const Template *inner, Arena *arena) {
-    uint32_t memory = wasm_final(&x->b->p.m, WASM_SPACE_MEMORY, (uint32_t)x->s->flags);
+    uint32_t memory = wasm_final(&x->b->p.m, WASM_SPACE_MEMORY, (uint32_t)x->s->ids.flags);
     TemplateMaker t = {0};
     template_add_hole(&t, (Hole){0, HOLE_WORD, HOLE_GET, x->r->id_word, WASM_I32});
     emit(&t.code, "i32.load8_u %u 0 i32.eqz if", memory);
@@ -249,7 +249,7 @@ bool bind_templates(Bind *b) {
             if (!x.r->coded)
                 continue;
             const Template *t = x.r->source ? inlined(&x, arena) : called(&x, arena);
-            if (t && x.r->id_word != UINT32_MAX && s->flags >= 0)
+            if (t && x.r->id_word != UINT32_MAX && s->ids.flags >= 0)
                 t = guarded(&x, t, arena);
             if (!t) {
                 diag(b->p.diags, DIAG_INTERNAL, NO_SPAN,

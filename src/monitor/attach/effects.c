@@ -436,7 +436,7 @@ static void decode(Decision *x, const BindState *s, uint32_t rule) {
     const WasmModule *m = &s->monitor.m;
     const WasmFunc *f = &m->funcs.at[r->probe->func];
     Decoded *d = &x->rules[rule];
-    bool removable = r->id_word != UINT32_MAX && s->flags >= 0;
+    bool removable = r->id_word != UINT32_MAX && s->ids.flags >= 0;
     d->can_follow = f->import < 0 && f->body_size <= MAX_FOLLOWED && !removable &&
                     !wasm_func_type(m, r->probe->func)->nresults;
     if (!d->can_follow)
@@ -858,7 +858,7 @@ void bind_sums(Bind *b, const BindAddress *in_bounds, BindRule **current) {
     decide(&x);
     counts_init(&b->counts, &b->p.m, b->options->exact_traps);
     for (uint32_t k = 0; k < b->additions.len; k++)
-        b->counts.asks_ways |= b->additions.at[k].ways != WAY_BOTH;
+        b->counts.options.asks_ways |= b->additions.at[k].ways != WAY_BOTH;
     note_all(b);
     for (uint32_t k = 0; k < b->counts.funcs.len; k++) {
         const CountFunc *f = &b->counts.funcs.at[k];

@@ -240,8 +240,8 @@ static void emit_correction(const Maker *x, Buf *b, uint32_t n) {
 static void add_correct(Maker *x) {
     const Counts *c = &x->b->counts;
     Buf b = {0};
-    for (uint32_t i = 0; i < c->corrected.len; i++)
-        emit_correction(x, &b, c->corrected.at[i]);
+    for (uint32_t i = 0; i < c->corrections.corrected.len; i++)
+        emit_correction(x, &b, c->corrections.corrected.at[i]);
     trap_record_add_correct(x->m, &b);
     buf_free(&b);
 }
@@ -274,7 +274,7 @@ static bool emit_memories(Maker *x) {
         counter_save(&x->code, x->m, x->b->total.first_counter, x->b->counts.ncounters,
                      x->b->total.memory);
     }
-    if (x->b->counts.traps.len) {
+    if (x->b->counts.corrections.table.len) {
         x->traps = trap_record_add_globals(x->m);
         trap_record_put_copy(&x->code, x->m, x->traps, x->b->total.memory, TRAPS_AT);
     }
@@ -304,7 +304,7 @@ bool bind_total(Bind *b) {
             x.corrections[i] = wasm_add_global_zero(x.m, WASM_I64, true, STR(""));
     bool ok = !memories || emit_memories(&x);
     emit_globals(&x);
-    if (b->counts.traps.len) {
+    if (b->counts.corrections.table.len) {
         EmitNumber traps = emit_global(WASM_I32, x.traps);
         trap_record_add_trapped(x.m, memories ? &traps : NULL);
         add_correct(&x);

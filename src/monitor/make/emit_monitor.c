@@ -42,6 +42,12 @@
 
 enum { PAGE = 65536 };
 
+/* Addresses. */
+typedef struct MonitorPlaces {
+    uint32_t maps, texts, heap;
+    Map text; /* of strings */
+} MonitorPlaces;
+
 typedef struct MonitorTarget {
     Plan *plan;
     const MonitorOptions *options;
@@ -57,11 +63,10 @@ typedef struct MonitorTarget {
     MonitorTail *tail;
 
     MemoryOps memories;
-    uint32_t helpers[HELPER_COUNT];      /* handles of those that operations on memories call */
-    RuntimePlace place;                  /* its memory is that of the monitor */
-    uint32_t maps_at, texts_at, heap_at; /* addresses */
+    uint32_t helpers[HELPER_COUNT]; /* handles of those that operations on memories call */
+    RuntimePlace place;             /* its memory is that of the monitor */
+    MonitorPlaces at;
     Buf classes, image, texts, table;
-    Map text_at; /* addresses of strings */
 
     WasmModule runtime;
     WasmMerge linked; /* the runtime in the module */
@@ -90,9 +95,9 @@ static bool fault(MonitorTarget *t, const char *what) {
 static uint32_t text_at(void *ctx, Str text) {
     MonitorTarget *t = ctx;
     bool added;
-    uint64_t *at = map_put(&t->text_at, text, 0, &added);
+    uint64_t *at = map_put(&t->at.text, text, 0, &added);
     if (added && text.len) { /* the empty string is at 0 */
-        *at = t->texts_at + t->texts.len;
+        *at = t->at.texts + t->texts.len;
         buf_u32le(&t->texts, text.len);
         buf_str(&t->texts, text);
         while (t->texts.len % 4)
@@ -171,9 +176,9 @@ static bool lay_out(MonitorTarget *t) {
                          .tail_bytes = in->tail_bytes,
                          .tail = in->tail,
                          .ntail = in->ntail};
-    t->maps_at = next_address((uint64_t)in->image_at + in->image_len);
-    uint64_t texts = (uint64_t)t->maps_at + (uint64_t)t->store.maps.count * VALUES_MAP_HEADER;
-    t->texts_at = next_address(texts);
+    t->at.maps = next_address((uint64_t)in->image_at + in->image_len);
+    uint64_t texts = (uint64_t)t->at.maps + (uint64_t)t->store.maps.count * VALUES_MAP_HEADER;
+    t->at.texts = next_address(texts);
     return texts < 1u << 30 || cannot_store(t, "there are too many variables");
 }
 
@@ -213,26 +218,26 @@ static bool asks_places(const WasmModule *code) {
 
 /* The parts of the memory that do not start at zero; then its size is known. */
 static void fill_memory(MonitorTarget *t, const WasmModule *code) {
-    uint32_t table_at = next_address((uint64_t)t->texts_at + t->texts.len);
+    uint32_t table_at = next_address((uint64_t)t->at.texts + t->texts.len);
     if (asks_places(code)) {
         Buf state = {0};
         wasm_op_table(&t->table);
         buf_u32le(&state, table_at);
         add_data(t, SITE_STATE, &state, "state of places");
     }
-    t->heap_at = next_address((uint64_t)table_at + t->table.len);
+    t->at.heap = next_address((uint64_t)table_at + t->table.len);
     runtime_add_state(&t->m, t->place.memory,
-                      &(RuntimeState){.heap = t->heap_at,
-                                      .maps = t->maps_at,
+                      &(RuntimeState){.heap = t->at.heap,
+                                      .maps = t->at.maps,
                                       .image = t->in.image_at,
                                       .nmaps = t->store.maps.count,
                                       .image_len = t->in.image_len},
                       STR("state"));
     add_data(t, next_address(t->in.tail_at + t->in.tail_bytes), &t->classes, "records");
     add_data(t, t->in.image_at, &t->image, "report");
-    add_data(t, t->texts_at, &t->texts, "texts");
+    add_data(t, t->at.texts, &t->texts, "texts");
     add_data(t, table_at, &t->table, "instructions");
-    t->m.memories.at[t->place.memory].limits.min = (t->heap_at + PAGE - 1) / PAGE;
+    t->m.memories.at[t->place.memory].limits.min = (t->at.heap + PAGE - 1) / PAGE;
 }
 
 /* ---- linking ---- */
@@ -599,7 +604,7 @@ bool monitor_module(Plan *plan, const MonitorOptions *options, Buf *out, Diags *
     buf_free(&t.image);
     buf_free(&t.texts);
     buf_free(&t.table);
-    map_free(&t.text_at);
+    map_free(&t.at.text);
     free(t.frame_at);
     free(t.tail);
     return ok;

@@ -158,25 +158,25 @@ static void check_event(Engine *g, const Action *a) {
 /* Compiled code has lost the locals where a function ends; no engine passes the results. */
 static void check_exit(Engine *g, const Action *a) {
     const Variant *v = a->variant;
-    for (uint32_t i = 0; i < v->locals.len && a->event.kind == EVENT_FUNC_EXIT; i++)
-        if (v->locals.at[i].used)
+    for (uint32_t i = 0; i < v->operands.locals.len && a->event.kind == EVENT_FUNC_EXIT; i++)
+        if (v->operands.locals.at[i].used)
             refuse(g, REASON_EXIT_LOCALS, v->probe->rule.span,
                    "'local%u' is not available at the end of a function: engines that compile have "
                    "overwritten it there",
-                   v->locals.at[i].n);
-    if (v->results.len && a->event.kind == EVENT_FUNC_EXIT)
+                   v->operands.locals.at[i].n);
+    if (v->operands.results.len && a->event.kind == EVENT_FUNC_EXIT)
         refuse(g, REASON_EXIT_RESULTS, v->probe->rule.span,
                "'res%u' is not available at the end of a function: engines do not pass results to "
                "probes there",
-               v->results.at[0].n);
+               v->operands.results.at[0].n);
 }
 
 static void check_globals(Engine *g, const Action *a) {
     const Variant *v = a->variant;
-    if (v->globals.len)
+    if (v->operands.globals.len)
         refuse(g, REASON_GLOBALS, v->probe->rule.span,
                "'global%u' is a global of the program, and engines do not show those to monitors",
-               v->globals.at[0].n);
+               v->operands.globals.at[0].n);
 }
 
 /* Of branches an engine shows only the condition or index, at `catch` nothing. */
@@ -185,8 +185,8 @@ static void check_operands(Engine *g, const Action *a) {
     WasmType type;
     if (a->event.kind != EVENT_OPCODE)
         return;
-    for (uint32_t i = 0; i < v->args.len; i++) {
-        const Operand *o = &v->args.at[i];
+    for (uint32_t i = 0; i < v->operands.args.len; i++) {
+        const Operand *o = &v->operands.args.at[i];
         if (o->used && value_arg(a->event.op, o->n, &type) == VALUE_NONE)
             refuse(g, REASON_OPERAND, v->probe->rule.span,
                    "engines do not pass arg%u of '%s' to probes", o->n,
@@ -376,8 +376,8 @@ static void check_memory(Engine *g, const MemoryCall *m, const Expr *memory) {
 }
 
 static void check_memories(Engine *g, const Variant *v) {
-    for (uint32_t i = 0; i < v->memory_calls.len; i++) {
-        const MemoryCall *m = &g->plan->memory_calls.at[v->memory_calls.at[i]];
+    for (uint32_t i = 0; i < v->calls.memory.len; i++) {
+        const MemoryCall *m = &g->plan->memory_calls.at[v->calls.memory.at[i]];
         bool compares = m->fn == FN_STRCMP || m->fn == FN_STRCONTAINS;
         if (compares && is_new(g, WARN_COMPARED)) {
             Diag *d = diag(g->diags, DIAG_MONITOR_MEMORY, m->call->span,

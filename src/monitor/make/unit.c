@@ -189,19 +189,21 @@ static Tri operand_fits(Event event, const Operand *o) {
 
 /* Types that differ from site to site, as one atom; false if they are impossible. */
 static bool types_atom(Maker *m, const Variant *v, Event event, uint32_t *atom) {
-    UnitType *types = arena_array(&m->plan->arena, UnitType, v->args.len + v->locals.len + 1u);
+    UnitType *types =
+        arena_array(&m->plan->arena, UnitType, v->operands.args.len + v->operands.locals.len + 1u);
     uint32_t n = 0;
     *atom = UNIT_KNOWN;
-    for (uint32_t i = 0; i < v->args.len; i++) {
-        const Operand *o = &v->args.at[i];
+    for (uint32_t i = 0; i < v->operands.args.len; i++) {
+        const Operand *o = &v->operands.args.at[i];
         Tri fits = event.kind == EVENT_OPCODE ? operand_fits(event, o) : TRI_NO;
         if (fits == TRI_NO)
             return false;
         if (fits == TRI_UNKNOWN)
             types[n++] = (UnitType){false, o->n, type_wasm(o->type)};
     }
-    for (uint32_t i = 0; i < v->locals.len; i++)
-        types[n++] = (UnitType){true, v->locals.at[i].n, type_wasm(v->locals.at[i].type)};
+    for (uint32_t i = 0; i < v->operands.locals.len; i++)
+        types[n++] =
+            (UnitType){true, v->operands.locals.at[i].n, type_wasm(v->operands.locals.at[i].type)};
     if (!n)
         return true;
     Buf text = {0};
@@ -319,8 +321,8 @@ static Gates refuse_wide(Maker *m, const UnitPart *how, Gates gates) {
                                     "(arg0: u64)";
     const Action *a = how->action;
     UnitPart refuse = {.kind = PART_REFUSE, .action = how->action, .bits = how->bits, .why = wide};
-    for (uint32_t i = 0; i < a->variant->args.len; i++) {
-        const Operand *o = &a->variant->args.at[i];
+    for (uint32_t i = 0; i < a->variant->operands.args.len; i++) {
+        const Operand *o = &a->variant->operands.args.at[i];
         if (!o->used || o->bound || !operand_is_address(a->event.op, false, o->n) ||
             type_wasm(o->type) != WASM_I32)
             continue;
@@ -362,13 +364,14 @@ static void add_action(Maker *m, Action *a, UnitPart how, Gates gates) {
         add_running(m, how, gates, simple_atom(m, ATOM_LAST), false);
         return;
     }
-    if (asks(&v->locals) && m->op == WASM_OP_END) {
+    if (asks(&v->operands.locals) && m->op == WASM_OP_END) {
         uint32_t last = simple_atom(m, ATOM_LAST);
         UnitPart refuse = {.kind = PART_REFUSE, .action = a, .bits = how.bits, .why = locals};
         unit_add_part(m, refuse, with(gates, last, true));
         gates = with(gates, last, false);
     }
-    if (!asks(&v->args) && !how.if_taken) { /* else it needs to be reached: there are operands */
+    if (!asks(&v->operands.args) &&
+        !how.if_taken) { /* else it needs to be reached: there are operands */
         unit_add_part(m, how, gates);
         return;
     }
