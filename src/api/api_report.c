@@ -744,9 +744,9 @@ static bool locate(WhammcReport *r, const WhammcReportOptions *options) {
 
 /* With the line about threads that are missing, where tools that know only CSV do not read it. */
 static void write_rows(const WhammcReport *r, WriteForm form, bool lines, Buf *out) {
-    const ReportThreads *t = &r->modules.parts.threads;
+    const RunThreads *t = &r->modules.parts.threads;
     if (t->complete < t->began && form != WRITE_CSV_RFC4180)
-        write_threads(t, out);
+        run_put_threads(t, out);
     write_report(r->report, form, lines, out);
 }
 

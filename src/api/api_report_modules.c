@@ -77,7 +77,7 @@ static void match_programs(WhammcReport *r) {
 /* By what number other modules know this one; 0 = that is not known. */
 static uint32_t id_of(const WhammcReport *r, uint32_t module) {
     const ReportProgram *p = r->of.at[module];
-    Str known = r->modules.all.at[module].origin.hash;
+    Str known = r->modules.all.at[module].origin.module.hash;
     char hash[FIT_HASH];
     if (known.len || !p)
         return homes_module_id(known);

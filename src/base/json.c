@@ -166,3 +166,21 @@ bool json_integer(Json *j, uint64_t *v) {
     *v = negative ? 0 - sum : sum;
     return true;
 }
+
+bool json_object(Json *j, const char *const *names, uint32_t n, Str *values) {
+    if (!json_char(j, '{'))
+        return false;
+    do {
+        Str key, value;
+        if (!json_char(j, '"') || !json_string(j, &key) || !json_char(j, ':') ||
+            !json_value(j, &value))
+            return false;
+        for (uint32_t i = 0; i < n; i++)
+            if (str_is(key, names[i]))
+                values[i] = value;
+    } while (json_char(j, ','));
+    if (!json_char(j, '}'))
+        return false;
+    json_blanks(j);
+    return j->at == j->end;
+}

@@ -30,4 +30,8 @@ bool json_integer(Json *j, uint64_t *v);
 /* The beginning of a member of an object, up to its colon; false if it has another name. */
 bool json_member(Json *j, const char *name);
 
+/* A whole text that is an object: the values, as of json_value, of its members with these names;
+ * those that it lacks stay as they are. False if it is no object. */
+bool json_object(Json *j, const char *const *names, uint32_t n, Str *values);
+
 #endif

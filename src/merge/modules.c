@@ -16,29 +16,29 @@ enum { NEW = UINT32_MAX };
 
 /* Adds a report of a module that is there, or else NEW. */
 static ModuleReport *add_module(Modules *m, const ModuleReport *new, uint32_t module) {
-    origins_add(&m->origins, &new->origin, m->all.len);
+    run_index_add(&m->origins, &new->origin, m->all.len);
     vec_push(&m->all, *new);
     vec_last(&m->all).module = module == NEW ? m->all.len - 1 : module;
     if (m->by_thread) {
-        vec_last(&m->all).thread = origins_thread(&new->origin);
+        vec_last(&m->all).thread = run_thread(&new->origin);
         if (module == NEW)
-            origins_add(&m->modules, &new->origin, m->all.len - 1);
+            run_index_add(&m->modules, &new->origin, m->all.len - 1);
     }
     return &vec_last(&m->all);
 }
 
-static ModuleReport *find_module(Modules *m, const ReportOrigin *origin) {
-    uint32_t at = origins_find(&m->origins, origin);
-    return at == ORIGINS_NONE ? NULL : &m->all.at[at];
+static ModuleReport *find_module(Modules *m, const RunOrigin *origin) {
+    uint32_t at = run_index_find(&m->origins, origin);
+    return at == RUN_NONE ? NULL : &m->all.at[at];
 }
 
-static ModuleReport *module_of(Modules *m, const ReportOrigin *origin) {
+static ModuleReport *module_of(Modules *m, const RunOrigin *origin) {
     ModuleReport *known = find_module(m, origin);
     if (known)
         return known;
-    uint32_t module = origins_find(&m->modules, origin);
+    uint32_t module = run_index_find(&m->modules, origin);
     return add_module(m, &(ModuleReport){.origin = *origin},
-                      module == ORIGINS_NONE ? NEW : m->all.at[module].module);
+                      module == RUN_NONE ? NEW : m->all.at[module].module);
 }
 
 /* That of a thread of a module. */
@@ -78,8 +78,8 @@ static void sort_threads(Modules *m) {
     qsort(moved, n, sizeof *moved, compare_threads);
     for (uint32_t i = n; i-- > 0;)
         first[moved[i].report.module] = i;
-    origins_free(&m->origins);
-    origins_free(&m->modules);
+    run_index_free(&m->origins);
+    run_index_free(&m->modules);
     m->all.len = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t module = first[moved[i].report.module];
@@ -109,16 +109,16 @@ bool modules_open(Modules *m, Buf *why) {
 }
 
 /* The reports of instances that have not been cut off. */
-static void find_whole(const Modules *m, Origins *whole) {
+static void find_whole(const Modules *m, RunIndex *whole) {
     for (uint32_t i = 0; i < m->parts.all.len; i++) {
         const ReportPart *part = &m->parts.all.at[i];
         if (!part->report.cut && !part->origin.less)
-            origins_add(whole, &part->origin, i);
+            run_index_add(whole, &part->origin, i);
     }
 }
 
-static bool modules_add_part(Modules *m, ReportPart *part, const Origins *whole, Buf *why) {
-    bool has_whole = origins_find(whole, &part->origin) != ORIGINS_NONE;
+static bool modules_add_part(Modules *m, ReportPart *part, const RunIndex *whole, Buf *why) {
+    bool has_whole = run_index_find(whole, &part->origin) != RUN_NONE;
     if ((part->origin.less && !has_whole) || (part->report.cut && has_whole && m->by_thread))
         return true;
     ModuleReport *to = module_of(m, &part->origin);
@@ -134,16 +134,16 @@ static bool modules_add_part(Modules *m, ReportPart *part, const Origins *whole,
 }
 
 static void add_parts(Modules *m, Buf *why) {
-    Origins whole = {0};
+    RunIndex whole = {0};
     find_whole(m, &whole);
     for (uint32_t i = 0; i < m->parts.all.len && !why->len; i++)
         modules_add_part(m, &m->parts.all.at[i], &whole, why);
     for (uint32_t i = 0; m->by_thread && i < m->parts.all.len; i++) {
         const ReportPart *part = &m->parts.all.at[i];
-        if (part->report.cut && origins_find(&whole, &part->origin) != ORIGINS_NONE)
-            m->all.at[origins_find(&m->modules, &part->origin)].left_out++;
+        if (part->report.cut && run_index_find(&whole, &part->origin) != RUN_NONE)
+            m->all.at[run_index_find(&m->modules, &part->origin)].left_out++;
     }
-    origins_free(&whole);
+    run_index_free(&whole);
 }
 
 /* ---- names of functions ---- */
@@ -159,10 +159,10 @@ static bool has_names(const Report *r) {
 static void add_names(ModuleReport *m) {
     static const ReportVar names = {
         {"map_id", 6}, {"names", 5}, {"map<u32,str>", 12}, {"i32", 3}, {"script0", 7}};
-    if (m->origin.names.ptr && !has_names(m->report))
+    if (m->origin.module.names.ptr && !has_names(m->report))
         vec_push(&m->report->rows, ((ReportRow){.var = &names,
                                                 .id = STR("4294967295"),
-                                                .value = m->origin.names,
+                                                .value = m->origin.module.names,
                                                 .class = REPORT_CLASS_TEXT}));
 }
 
@@ -175,16 +175,16 @@ static bool is_title(const Map *titles, Str title) {
 /* Its name, with what tells it apart if others before it have the same title. */
 static Str title_of(Modules *m, uint32_t i, const Map *titles) {
     enum { SHORT = 8 };
-    const ReportOrigin *o = &m->all.at[i].origin;
-    if (!o->name.len)
+    const RunOrigin *o = &m->all.at[i].origin;
+    if (!o->module.name.len)
         return str_of(arena_printf(&m->arena, "module %u", i + 1));
-    if (!is_title(titles, o->name))
-        return o->name;
-    uint32_t some = o->module.len < SHORT ? o->module.len : SHORT;
-    Str title = str_of(arena_printf(&m->arena, "%.*s %.*s", STR_ARG(o->name), (int)some,
-                                    o->module.ptr ? o->module.ptr : ""));
+    if (!is_title(titles, o->module.name))
+        return o->module.name;
+    uint32_t some = o->module.id.len < SHORT ? o->module.id.len : SHORT;
+    Str title = str_of(arena_printf(&m->arena, "%.*s %.*s", STR_ARG(o->module.name), (int)some,
+                                    o->module.id.ptr ? o->module.id.ptr : ""));
     return is_title(titles, title)
-               ? str_of(arena_printf(&m->arena, "%.*s #%u", STR_ARG(o->name), i + 1))
+               ? str_of(arena_printf(&m->arena, "%.*s #%u", STR_ARG(o->module.name), i + 1))
                : title;
 }
 
@@ -223,7 +223,7 @@ bool modules_read(Modules *m, Str text, uint32_t which, Buf *why) {
 void modules_read_nothing(Modules *m) {
     vec_add(&m->all)->report = &vec_add(&m->parts.all)->report;
     m->parts.all.at[0].report.json = true;
-    m->all.at[0].thread = origins_thread(&m->all.at[0].origin);
+    m->all.at[0].thread = run_thread(&m->all.at[0].origin);
     set_titles(m);
 }
 
@@ -295,8 +295,8 @@ static void add_other(Modules *m, Modules *other, ModuleReport *from, bool less,
         to = m->by_thread ? thread_of(m, module, from->thread) : &m->all.at[module];
     bool told = from->origin.told && m->all.at[0].origin.told;
     if (!to && !less && (told || module != NEW)) {
-        uint32_t known = origins_find(&m->modules, &from->origin);
-        add_module(m, from, known == ORIGINS_NONE ? module : m->all.at[known].module);
+        uint32_t known = run_index_find(&m->modules, &from->origin);
+        add_module(m, from, known == RUN_NONE ? module : m->all.at[known].module);
         *from = (ModuleReport){.report = from->report}; /* its sum is ours now */
         return;
     }
@@ -333,7 +333,7 @@ static bool fit_by_hash(const Modules *m, const Places *places, bool *fits) {
     bool any = false;
     fit_hash(places->m->bytes, places->m->size, hash);
     for (uint32_t i = 0; i < m->all.len; i++)
-        any |= fits[i] = str_is(m->all.at[i].origin.hash, hash);
+        any |= fits[i] = str_is(m->all.at[i].origin.module.hash, hash);
     return any;
 }
 
@@ -371,10 +371,11 @@ ModuleReport *modules_named(const Modules *m, Str name) {
     for (uint32_t pass = 0; pass < 3; pass++)
         for (uint32_t i = 0; i < m->all.len; i++) {
             ModuleReport *r = &m->all.at[i];
-            const ReportOrigin *o = &r->origin;
-            bool is[] = {str_eq(r->title, name), (o->name.ptr && str_eq(o->name, name)),
-                         name.len && (str_begins(o->module, name) || str_begins(o->hash, name) ||
-                                      str_begins(r->title, name))};
+            const RunOrigin *o = &r->origin;
+            bool is[] = {
+                str_eq(r->title, name), (o->module.name.ptr && str_eq(o->module.name, name)),
+                name.len && (str_begins(o->module.id, name) || str_begins(o->module.hash, name) ||
+                             str_begins(r->title, name))};
             if (is[pass])
                 return r;
         }
@@ -383,8 +384,8 @@ ModuleReport *modules_named(const Modules *m, Str name) {
 
 void modules_select(Modules *m, const ModuleReport *one) {
     uint32_t module = one->module, n = m->all.len;
-    origins_free(&m->origins);
-    origins_free(&m->modules);
+    run_index_free(&m->origins);
+    run_index_free(&m->modules);
     m->all.len = 0;
     for (uint32_t i = 0; i < n; i++) {
         ModuleReport kept = m->all.at[i];
@@ -399,7 +400,7 @@ void modules_select(Modules *m, const ModuleReport *one) {
 /* ---- warnings ---- */
 
 /* The threads whose counts are missing. */
-static void warn_of_threads(const ReportThreads *t, const char *name, Diags *diags) {
+static void warn_of_threads(const RunThreads *t, const char *name, Diags *diags) {
     if (t->complete < t->began)
         diag_hint(diags,
                   diag(diags, DIAG_NO_REPORT, NO_SPAN,
@@ -407,14 +408,21 @@ static void warn_of_threads(const ReportThreads *t, const char *name, Diags *dia
                        "is missing",
                        name, (unsigned long long)(t->began - t->complete),
                        (unsigned long long)t->began),
-                  REPORT_THREADS_HINT);
+                  RUN_THREADS_HINT);
 }
 
 void modules_warn(const Modules *m, const char *name, Str text, Diags *diags) {
     for (uint32_t i = 0; i < m->parts.all.len; i++) {
         const ReportPart *part = &m->parts.all.at[i];
         report_warn(&part->report, name, text, diags);
-        Str of = part->origin.name.ptr ? part->origin.name : STR("");
+        Str of = part->origin.module.name.ptr ? part->origin.module.name : STR("");
+        if (part->origin.format > RUN_FORMAT)
+            diag_hint(
+                diags,
+                diag(diags, DIAG_NEWER_REPORT, NO_SPAN,
+                     "%s: a report%s%.*s has format %u; expected %d", name, of.len ? " of " : "",
+                     STR_ARG(of), part->origin.format, RUN_FORMAT),
+                "a newer version of whammc wrote it: what this one does not know is left out");
         if (part->lost)
             diag_hint(diags,
                       diag(diags, DIAG_CUT_REPORT, NO_SPAN, "%s: the last report%s%.*s is cut off",
@@ -437,8 +445,8 @@ void modules_free(Modules *m) {
     for (uint32_t i = 0; i < m->all.len; i++)
         merge_free(m->all.at[i].merge);
     vec_free(&m->all);
-    origins_free(&m->origins);
-    origins_free(&m->modules);
+    run_index_free(&m->origins);
+    run_index_free(&m->modules);
     parts_free(&m->parts);
     arena_free(&m->arena);
 }

@@ -6,21 +6,21 @@
 #define WHAMMC_MERGE_MODULES_H
 
 #include "merge/merge_reports.h"
-#include "merge/origins.h"
+#include "report/run_model.h"
 #include "report/parts.h"
 #include "report/places.h"
 
 /* What all instances of a module have reported, or those of a thread. */
 typedef struct ModuleReport {
-    ReportOrigin origin; /* of one of them */
-    Str thread;          /* its number, if threads are kept apart */
-    uint32_t module;     /* the first ModuleReport of this module; its own number if threads are not
-                            kept apart */
-    Str title;           /* what it is called in output with several modules */
-    Report *report;      /* the sum; its tuples and maps are JSON */
-    Merge *merge;        /* NULL = nothing was added */
-    uint32_t instances;  /* in the sum */
-    uint32_t left_out;   /* reports of instances that are cut off, and are not in the sum */
+    RunOrigin origin;   /* of one of them */
+    Str thread;         /* its number, if threads are kept apart */
+    uint32_t module;    /* the first ModuleReport of this module; its own number if threads are not
+                           kept apart */
+    Str title;          /* what it is called in output with several modules */
+    Report *report;     /* the sum; its tuples and maps are JSON */
+    Merge *merge;       /* NULL = nothing was added */
+    uint32_t instances; /* in the sum */
+    uint32_t left_out;  /* reports of instances that are cut off, and are not in the sum */
 } ModuleReport;
 
 /* A zeroed one is valid and empty. Release with modules_free. */
@@ -29,8 +29,8 @@ typedef struct Modules {
     bool several;   /* they are of more than one module */
     ReportParts parts;
     Vec(ModuleReport) all; /* in the order of the threads, and of the text */
-    Origins origins;       /* of them */
-    Origins modules;       /* whatever their threads are, if these are kept apart */
+    RunIndex origins;      /* of them */
+    RunIndex modules;      /* whatever their threads are, if these are kept apart */
     Arena arena;           /* titles */
 } Modules;
 

@@ -131,9 +131,9 @@ static ReportPart *untold_part(ReportParts *p, const Report *r) {
     return &vec_last(&p->all);
 }
 
-static ReportPart *told_part(ReportParts *p, const ReportOrigin *o) {
+static ReportPart *told_part(ReportParts *p, const RunOrigin *o) {
     Buf key = {0};
-    const Str texts[] = {o->module, o->name, o->run, o->thread, o->instance};
+    const Str texts[] = {o->module.id, o->module.name, o->run, o->thread, o->instance};
     buf_u8(&key, o->less);
     for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++)
         buf_name(&key, texts[i].ptr ? texts[i] : STR(""));
@@ -144,7 +144,7 @@ static ReportPart *told_part(ReportParts *p, const ReportOrigin *o) {
 }
 
 /* A ReportTaker's. */
-static void take(void *ctx, const ReportOrigin *origin, Report *r) {
+static void take(void *ctx, const RunOrigin *origin, Report *r) {
     ReportParts *p = ctx;
     ReportPart *part = origin->told ? told_part(p, origin) : untold_part(p, r);
     const Report *before = &part->report;

@@ -27,7 +27,7 @@ uint32_t forms_add(Forms *f, uint32_t node, const ReportRow *row);
 void forms_free(Forms *f);
 
 typedef struct ReportPart {
-    ReportOrigin origin;
+    RunOrigin origin;
     Report report;    /* of the flush that counts */
     uint32_t flushes; /* how many there are */
     bool lost;        /* a later flush is cut off */
@@ -48,7 +48,7 @@ typedef struct ReportParts {
     Forms forms; /* of parts without an origin */
     Vec(PartMark) marks;
     uint32_t last_untold; /* the last of these, by its number from 1; 0 = none */
-    ReportThreads threads;
+    RunThreads threads;
     Buf rest; /* the lines that belong to no report */
     uint32_t which;
     uint32_t flushes; /* of the instance with the most */

@@ -23,11 +23,11 @@ typedef struct Parser {
     const ReportTaker *taker;
     Arena *arena;
     Buf *rest;
-    Report report;       /* that is being read */
-    bool begun;          /* there is one */
-    ReportOrigin origin; /* of the reports that follow */
-    bool announced;      /* a line has told the origin, and the end has not come yet */
-    bool torn;           /* the text ends where a report should begin */
+    Report report;    /* that is being read */
+    bool begun;       /* there is one */
+    RunOrigin origin; /* of the reports that follow */
+    bool announced;   /* a line has told the origin, and the end has not come yet */
+    bool torn;        /* the text ends where a report should begin */
     enum { IN_NOTHING, IN_CSV, IN_QUOTED } in; /* what the lines before belong to */
     Str first_id, first_id_type; /* of the report's first row, if that was JSON; else ptr is NULL */
     Str first_line;
@@ -421,25 +421,6 @@ enum {
     JSON_COLUMNS
 };
 
-/* The values of the members with these names; false if it is no object. */
-static bool json_object(Json *j, const char *const *names, uint32_t n, Str *values) {
-    if (!json_char(j, '{'))
-        return false;
-    do {
-        Str key, value;
-        if (!json_char(j, '"') || !json_string(j, &key) || !json_char(j, ':') ||
-            !json_value(j, &value))
-            return false;
-        for (uint32_t i = 0; i < n; i++)
-            if (str_is(key, names[i]))
-                values[i] = value;
-    } while (json_char(j, ','));
-    if (!json_char(j, '}'))
-        return false;
-    json_blanks(j);
-    return j->at == j->end;
-}
-
 static bool json_row(Parser *p, Str line, ReportRow *row) {
     static const char *const names[JSON_COLUMNS] = {
         "id", "id_type", "name", "type", "wasm_type", "script",       "fname",  "probe", "fid",
@@ -474,11 +455,11 @@ static bool json_row(Parser *p, Str line, ReportRow *row) {
 static void take(Parser *p, Report *r) {
     const Str *module = r->rows.len ? r->rows.at[0].module : NULL;
     const Str *thread = r->rows.len ? r->rows.at[0].thread : NULL;
-    ReportOrigin origin = p->origin;
+    RunOrigin origin = p->origin;
     if (module || thread) {
-        origin = (ReportOrigin){.told = true, .name = STR("")};
+        origin = (RunOrigin){.told = true, .module.name = STR("")};
         if (module)
-            origin.module = origin.name = *module;
+            origin.module.id = origin.module.name = *module;
         if (thread)
             origin.thread = *thread;
     }
@@ -580,61 +561,33 @@ static void add_rest(Parser *p, Str line, bool whole) {
 static void leave_origin(Parser *p) {
     p->torn |= p->announced && !p->begun;
     end_report(p, p->announced);
-    p->origin = (ReportOrigin){0};
+    p->origin = (RunOrigin){0};
     p->announced = false;
     p->in = IN_NOTHING;
     p->first_id = p->end = (Str){NULL, 0};
 }
 
-/* A line that tells whose reports follow, or ends them. */
-static bool read_origin(Parser *p, Str line) {
-    enum { MARK, LESS, TEXTS };
-    ReportOrigin o = {.told = true};
-    Str *const texts[] = {&o.module, &o.name, &o.hash, &o.run, &o.thread, &o.instance, &o.names};
-    static const char *const names[] = {"whammc", "less",   "module",   "name", "hash",
-                                        "run",    "thread", "instance", "names"};
-    enum { COLUMNS = sizeof names / sizeof *names };
-    Str v[COLUMNS] = {0};
-    Json j = {p->arena, line.ptr, line.ptr + line.len};
-    if (!json_object(&j, names, COLUMNS, v) || !v[MARK].ptr)
+/* A line that tells whose reports follow, ends them, or tells of the threads of the run. */
+static bool read_run_line(Parser *p, Str line) {
+    RunOrigin origin;
+    RunThreads threads;
+    RunLine what = run_read_line(line, p->arena, &origin, &threads);
+    if (what == RUN_NO_LINE)
         return false;
-    for (uint32_t i = TEXTS; i < COLUMNS; i++)
-        *texts[i - TEXTS] = v[i];
-    o.less = str_is(v[LESS], "true");
     p->empty = false;
-    if (str_is(v[MARK], "end"))
+    if (what == RUN_END)
         p->announced = false; /* as it should */
     leave_origin(p);
-    if (str_is(v[MARK], "end"))
-        return true;
-    p->origin = o;
-    p->announced = true;
-    return true;
-}
-
-/* A line that tells how many threads a run had. */
-static bool read_threads(Parser *p, Str line) {
-    enum { MARK, BEGAN, COMPLETE, COLUMNS };
-    static const char *const names[COLUMNS] = {"whammc", "threads", "complete"};
-    Str v[COLUMNS] = {0};
-    Json j = {p->arena, line.ptr, line.ptr + line.len};
-    ReportThreads t;
-    if (!json_object(&j, names, COLUMNS, v) || !str_is(v[MARK], "run"))
-        return false;
-    p->empty = false;
-    leave_origin(p);
-    if (decimal(v[BEGAN], UINT32_MAX, &t.began) && decimal(v[COMPLETE], UINT32_MAX, &t.complete) &&
-        t.complete <= t.began) {
-        p->taker->threads->began += t.began;
-        p->taker->threads->complete += t.complete;
-    } else if (!p->early.ptr) {
+    if (what == RUN_ORIGIN) {
+        p->origin = origin;
+        p->announced = true;
+    } else if (what == RUN_THREADS) {
+        p->taker->threads->began += threads.began;
+        p->taker->threads->complete += threads.complete;
+    } else if (what == RUN_WRONG && !p->early.ptr) {
         p->early = line;
     }
     return true;
-}
-
-static bool is_origin(Str line) {
-    return str_begins(line, STR("{\"whammc\":"));
 }
 
 /* ---- lines ---- */
@@ -706,8 +659,8 @@ static void read_line(Parser *p, Str line, bool whole) {
         start_csv(p, false, more, whole);
     } else if (is_quoted_start(line, &more)) {
         start_csv(p, true, more, whole);
-    } else if (is_origin(line) && (read_threads(p, line) || read_origin(p, line))) {
-    } else if (is_origin(line) && !whole) {
+    } else if (read_run_line(p, line)) {
+    } else if (run_is_line(line) && !whole) {
         p->torn = true;
     } else if (line.len > 5 && line.ptr[0] == '{') {
         read_json(p, line, whole);
@@ -742,7 +695,7 @@ static bool continues_value(Parser *p, Str text, uint32_t at, uint32_t *end) {
         uint32_t line_end = lf ? (uint32_t)(lf - text.ptr) : text.len;
         ReportRow row;
         Str line = slice(text, at, line_end);
-        if (is_csv_start(line) || is_origin(line))
+        if (is_csv_start(line) || run_is_line(line))
             return false;
         if (csv_row(p, line, &row)) {
             *end = at;
@@ -763,7 +716,7 @@ static uint32_t read_next(Parser *p, Str text, uint32_t at) {
     ReportRow row;
     More more;
     bool whole;
-    if (p->in == IN_QUOTED && !is_quoted_start(line, &more) && !is_origin(line) &&
+    if (p->in == IN_QUOTED && !is_quoted_start(line, &more) && !run_is_line(line) &&
         quoted_row(p, text, &at, &whole, &row)) {
         report_read_add_row(p, &row, whole);
         return at;

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/diag.h"
+#include "report/run_model.h"
 
 typedef enum ReportClass {
     REPORT_CLASS_UNSIGNED,
@@ -60,34 +61,13 @@ typedef struct Report {
     Str wrong;       /* the first line of this report that should have been a row; no ptr = none */
 } Report;
 
-/* Whose report it is, as the line before it says; texts without ptr are not known. */
-typedef struct ReportOrigin {
-    bool told;  /* there is such a line, or a column `module` or `thread` */
-    bool less;  /* it is what was there before: it is subtracted */
-    Str module; /* tells it apart from others */
-    Str name;   /* for people */
-    Str hash;   /* of the program before it was instrumented */
-    Str run, thread, instance;
-    Str names; /* of functions, as a map in JSON */
-} ReportOrigin;
-
-/* Of the runs of a text that tell it: what is not complete is missing in their reports. */
-typedef struct ReportThreads {
-    uint64_t began;    /* threads that have run a module */
-    uint64_t complete; /* of these, the ones that have reported */
-} ReportThreads;
-
-#define REPORT_THREADS_HINT                                                                        \
-    "a thread reports when it ends: not after process.exit() of another one, terminate() or "      \
-    "SIGKILL"
-
 /* What takes the reports, in the order of the text. */
 typedef struct ReportTaker {
     Arena *arena; /* for what was decoded */
     Map *vars;    /* columns -> ReportVar: equal variables of all reports are the same pointer */
-    ReportThreads *threads; /* what the text tells is added */
+    RunThreads *threads; /* what the text tells is added */
     /* Takes over a report; its rows, but not its texts, which are in the text or the arena. */
-    void (*take)(void *ctx, const ReportOrigin *origin, Report *r);
+    void (*take)(void *ctx, const RunOrigin *origin, Report *r);
     void *ctx;
 } ReportTaker;
 

@@ -282,11 +282,6 @@ static void write_json(const Report *r, bool lines, Buf *out) {
         json_row(&r->rows.at[i], lines, out);
 }
 
-void write_threads(const ReportThreads *t, Buf *out) {
-    buf_printf(out, "{\"whammc\":\"run\",\"threads\":%llu,\"complete\":%llu}\n",
-               (unsigned long long)t->began, (unsigned long long)t->complete);
-}
-
 void write_report(const Report *r, WriteForm form, bool lines, Buf *out) {
     if (form == WRITE_JSON)
         write_json(r, lines, out);

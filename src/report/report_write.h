@@ -8,9 +8,6 @@
 
 typedef enum WriteForm { WRITE_CSV, WRITE_JSON, WRITE_CSV_RFC4180 } WriteForm;
 
-/* Appends the line that tells how many threads a run had. */
-void write_threads(const ReportThreads *t, Buf *out);
-
 /*
  * Appends the report as a program prints it into a file. Tuples and maps must be JSON
  * (value_unify); those that are not of their type are written as strings. `lines`: with the columns

@@ -131,11 +131,6 @@ static bool read_index(const Cli *cli, const char *path, Index *index, CommandRe
     return true;
 }
 
-static void put_member(Buf *out, const char *key, Str value) {
-    buf_printf(out, "\"%s\":", key);
-    escape_json_string(out, value);
-}
-
 /* What follows a mark in the name of a file, up to the next dot: ".thread1"; empty: it is not
  * there. */
 static Str name_part(const char *name, const char *mark) {
@@ -152,17 +147,15 @@ static void put_head(const Entry *e, const Buf *module, uint32_t number, Buf *ou
     char hash[FIT_HASH] = "";
     if (module->len)
         fit_hash(module->data, module->len, hash);
-    buf_printf(out, "{\"whammc\":1,");
-    put_member(out, "module", str_of(*hash ? hash : e->module));
-    buf_printf(out, ",");
-    put_member(out, "name", str_of(e->name));
-    if (*hash)
-        buf_printf(out, ",\"hash\":\"%s\"", hash);
-    buf_printf(out, ",");
-    put_member(out, "run", first ? STR("first") : process);
-    buf_printf(out, ",");
-    put_member(out, "thread", thread.len ? thread : STR("0"));
-    buf_printf(out, ",\"instance\":%u}\n", number);
+    char instance[16];
+    snprintf(instance, sizeof instance, "%u", number);
+    run_put_origin(&(RunOrigin){.module = {.id = str_of(*hash ? hash : e->module),
+                                           .name = str_of(e->name),
+                                           .hash = *hash ? str_of(hash) : (Str){0}},
+                                .run = first ? STR("first") : process,
+                                .thread = thread.len ? thread : STR("0"),
+                                .instance = str_of(instance)},
+                   out);
 }
 
 /* The module of a report, read if it is new. NULL after a message. */
@@ -197,7 +190,7 @@ static bool take_report(const Cli *cli, Place *place, uint32_t number, Index *in
 }
 
 /* Says why there is no report. */
-static void tell_nothing(const Cli *cli, const ReportThreads *t) {
+static void tell_nothing(const Cli *cli, const RunThreads *t) {
     if (!t->began)
         message_one(
             cli, DIAG_NO_REPORT,
@@ -205,7 +198,7 @@ static void tell_nothing(const Cli *cli, const ReportThreads *t) {
             "instantiate, their streaming variants or new WebAssembly.Module",
             "no report: no module was instrumented and run");
     else if (t->complete < t->began)
-        message_one(cli, DIAG_NO_REPORT, REPORT_THREADS_HINT,
+        message_one(cli, DIAG_NO_REPORT, RUN_THREADS_HINT,
                     "no report: %llu of %llu threads that ran modules have not reported",
                     (unsigned long long)(t->began - t->complete), (unsigned long long)t->began);
     else
@@ -219,7 +212,7 @@ static bool hand_over(const Cli *cli, const CommandJob *job, CommandReports *r) 
         return true;
     }
     if (r->threads.began > 1 || r->threads.complete < r->threads.began)
-        write_threads(&r->threads, &r->text);
+        run_put_threads(&r->threads, &r->text);
     return job->take(job->ctx, r);
 }
 

@@ -104,7 +104,7 @@ typedef struct CommandReports {
     Buf text;                   /* JSON; if there are several reports, with a line before each;
                                    if there were several threads, with one about them */
     Vec(CommandModule) modules; /* each once */
-    ReportThreads threads;
+    RunThreads threads;
 } CommandReports;
 
 /* A command: the operands. */
