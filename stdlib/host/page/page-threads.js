@@ -13,7 +13,7 @@ import { startPageThread } from '../thread.js';
 const LINKS = {
   MARK: 'whammc.link', CHANNEL: 'whammc.workers', // of messages with ports; of what workers say without one
   DEPTH: 4, MEMBERS: 50,                          // of messages: where modules are looked for
-  ARRIVAL: 50, ANSWER: 500, OTHERS: 5000,         // how long to wait for messages in the channel, answers, other threads to begin; ms
+  ARRIVAL: 50, ANSWER: 500, OTHERS: 5000,         // how long to wait for messages in the channel, answers and ports, other threads to begin; ms
 };
 // The message with a port. Workers of Emscripten that have not loaded this script yet ignore it.
 const GREETING = { [LINKS.MARK]: true, target: 'setimmediate' };
@@ -46,6 +46,9 @@ function broadcast(message) {
 function linkWorkers(adopt) {
   const { Worker } = globalThis, { postMessage } = Worker.prototype;
   const made = new Map(), links = new WeakMap(), warned = new Set(); // by address, weakly; by worker; addresses
+  const silent = new WeakSet(); // workers for which arrive() has waited in vain
+  const isExpected = worker => worker && !readers.has(worker) && !silent.has(worker) && !links.get(worker)?.isTaken;
+  const expected = () => [...made.values()].flat().map(one => one.deref()).filter(isExpected);
 
   function greet(worker, id) {
     const { port1, port2 } = new MessageChannel();
@@ -86,6 +89,12 @@ function linkWorkers(adopt) {
 
   return {
     isOwn: address => made.has(address),
+
+    /** Waits until the ports of all workers that this thread has started have come; for none of them twice. */
+    async arrive() {
+      for (let waited = 0; waited < LINKS.ANSWER && expected().length; waited += LINKS.ARRIVAL) await wait(LINKS.ARRIVAL);
+      expected().forEach(worker => silent.add(worker));
+    },
 
     /** A worker of this address has the script. */
     greeted(address) {
@@ -343,6 +352,7 @@ function enter(profiler) {
 
   /** Waits until running workers have told what they have counted; a promise of WasmProf. */
   profiler.threads = async () => {
+    await workers.arrive();
     await collector.settle();
     return profiler;
   };
