@@ -63,6 +63,6 @@ class Baselines(Experiment):
         means = [geometric_mean(ratios[name]) for name in names]
         rows.append(["*ours by theirs*", *("" if mean is None else f"*{mean:.2f}*" for mean in means)])
         page.table(["program", *names], rows)
-        page.remark("The last row is the geometric mean over programs that took 10 ms or more in the paper. The paper has averages of five runs, "
-                    "here are medians. It used Wizard 25β.2717, V8 13.6.0, wasm2c 1.0.34 and gcc 13.2.0. Node 24 has the same V8, so its column "
-                    "tells how the machines differ; what differs more than that is due to the version, or in short programs to starting the process.")
+        page.remark("The last row is the geometric mean over programs that took 10 ms or more in the paper. The paper has averages of "
+                    "five runs, here are medians. It used Wizard 25β.2717, V8 13.6.0, wasm2c 1.0.34 and gcc 13.2.0. Node 24 has the "
+                    "same V8, so its column tells how the machines differ.")

@@ -68,14 +68,12 @@ class EngineOptions(Experiment):
                 page.bars(f"engine-options-{how}", builds, bars, "time / time without (log)")
         inlined, rewritten = ({name: self.mean(store, name, "jit", build, "each site") for name in MONITORS} for build in ("inline", REWRITTEN))
         faster = [name for name in MONITORS if inlined[name] and rewritten[name] and rewritten[name] < inlined[name]]
-        page.remark("The columns are in the order of the figures. The paper prints no numbers with its bars, so what can be compared is by how much "
-                    "each column is lower than the one before it. It finds that the call of the runtime costs most where there is one, and that doing "
-                    "without brings most: direct calls always, trampolines of `hotness` and `branches` only in programs that run long enough, as "
-                    "each site has its own; that compiling the probes brings most for `cache_sim`, whose work is in its library; and that inlining "
-                    "gets below rewriting, which moves operands where an engine knows the register.")
+        page.remark("The paper prints no numbers with its bars; compare by how much each column is lower than the one before it. It "
+                    "finds that doing without calls of the runtime brings most, compiling the probes brings most for `cache_sim`, and "
+                    "inlining gets below rewriting.")
         page.remark("What differs: " + (f"here, rewriting is faster than inlining with {', '.join(f'`{name}`' for name in faster)}: " if faster else "") +
-                    "attaching is part of all columns but *rewritten*, and in programs that run for some milliseconds it takes about as "
-                    "long as they do. With segments only some instructions have a probe, so that there is less for the engine to optimise.")
+                    "attaching is part of all columns but *rewritten*, and takes "
+                    "about as long as programs that run for some milliseconds. With segments only some instructions have a probe.")
 
     @staticmethod
     def show_data(store, page):

@@ -112,14 +112,12 @@ class Frameworks(Experiment):
             measured = [program for program in store.column("program") if any(store.number("ms", program, name, *column) for name in monitors)]
             if measured != store.column("program"):
                 page.text(f"*{column[0]}; {column[1]}* was measured with {', '.join(measured) or 'no program'} only.")
-        page.remark("The paper prints no numbers with its bars. It finds Wasabi orders of magnitude slower than what stays in WebAssembly; Wizard's own "
-                    "monitors fastest for `hotness` and `branches`, whose probes the engine compiles to a few instructions; monitors written by hand "
-                    "about as fast as compiled ones; and the latter within 1.5 to 2 times of programs rewritten with Walrus or Seal, which are not here.")
-        page.remark("What differs: our forms count by segments where a script only counts, while Wizard's own monitors and those written by hand "
-                    "have a probe at each site. The original Whamm is given our scripts, and measured where it compiles them. Wasabi calls "
-                    "JavaScript for each instruction that its hooks are for, with new objects for places and 64-bit numbers; the paper has it in "
-                    "Liftoff, which it says matters little beside these calls. `cache_sim` calls a library at each access in all forms. Kernels "
-                    "that run for a few milliseconds mostly show what attaching and reporting cost.")
+        page.remark("The paper prints no numbers with its bars. It finds Wasabi orders of magnitude slower than what stays in "
+                    "WebAssembly, Wizard's own monitors fastest for `hotness` and `branches`, and compiled monitors as fast as those "
+                    "written by hand, within 1.5 to 2 times of rewriting.")
+        page.remark("What differs: our forms count by segments where a script only counts, while Wizard's own monitors and those "
+                    "written by hand have a probe at each site. The original Whamm is measured with our scripts where it compiles "
+                    "them. Kernels that run for a few milliseconds mostly show what attaching and reporting cost.")
 
     @staticmethod
     def mean(store, monitor, column):

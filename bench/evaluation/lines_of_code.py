@@ -57,6 +57,5 @@ class LinesOfCode(Experiment):
             hand = store.number("lines", monitor, "by hand")
             rows.append([monitor, ours, *("" if n is None else n for n in PUBLISHED[monitor]), "" if hand is None else f"{hand:.0f}"])
         page.table(["monitor", "whammc", "paper: Whamm", "Wasabi", "Walrus or Seal", "Virgil", "by hand (.wat)"], rows)
-        page.remark("Our scripts are the examples that are installed. `branches` is shorter than the paper's, since `taken` is a bound name "
-                    "and is known for each kind of branch; `imix` needs a variable and a probe for each category only if "
-                    "it is to do without a map. The paper's library for `cache_sim` has 228 lines.")
+        page.remark("Our scripts are the examples that are installed. `branches` is shorter than the paper's, since `taken` is a "
+                    "bound name. `imix` needs a variable and a probe for each category only if it is to do without a map.")

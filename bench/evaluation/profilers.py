@@ -147,9 +147,9 @@ class Sizes(Experiment):
         page.text("In the thesis:")
         page.table(["program", ORIGINAL, "WasmProf", "Wasabi"],
                    [[name, str(sizes[0]), *(f"{size} ({size / sizes[0]:.2f})" for size in sizes[1:])] for name, sizes in PUBLISHED_SIZES.items()])
-        page.remark("`kernels` has programs of the kinds that the thesis had, in one module of 5 KB; theirs have Emscripten's C library in them, so that "
-                    "what is added weighs less. The JavaScript beside WasmProf's programs, 6 KB and the names, is not in the thesis' numbers. "
-                    "Our modules also have the code that makes reports, about 20 KB, which WasmProf and Wasabi have in JavaScript.")
+        page.remark("`kernels` has programs of the kinds that the thesis had, in one module of 5 KB; theirs have Emscripten's C "
+                    "library in them, so that additions weigh less. Our modules also have the code that makes reports, about 20 KB, "
+                    "which WasmProf and Wasabi have in JavaScript.")
 
 
 class _Times(Experiment):
@@ -216,8 +216,7 @@ class CompileTimes(_Times):
         page.table(["program", ORIGINAL, *shown(store)], [row for row in rows if any(row[1:])])
         page.text("In the thesis, in Firefox 67:")
         page.table(["program", ORIGINAL, "WasmProf", "Wasabi"], [row(name, times[0], times[1:]) for name, times in PUBLISHED_COMPILING.items()])
-        page.remark("Means of 200 there. Engine and machine are others: what can be compared is how much longer an instrumented program takes than the "
-                    "original.")
+        page.remark("Means of 200 there. Engine and machine are others: compare the ratios.")
 
 
 class RunTimes(_Times):
@@ -255,9 +254,8 @@ class RunTimes(_Times):
         for group, ((fox, chrome), ours, theirs) in PUBLISHED_RUNNING.items():
             rows.append([group, *(page.number(value) for pair in (ours, theirs) for value in (pair[0] / fox, pair[1] / chrome))])
         page.table(["program", "WasmProf, Firefox", "WasmProf, Chrome", "Wasabi, Firefox", "Wasabi, Chrome"], rows)
-        page.remark("The thesis measured in Firefox 67 and a Chrome of 2019. Its WasmBoy ran another cartridge; how many calls a frame makes depends "
-                    "on that. Its programs ask JavaScript for the time before and after each call, which took 100 to 350 ns as it says; ours read a "
-                    "time that a worker keeps in shared memory. Where other programs need the processors, that worker gives up, and each time is a call "
-                    "of JavaScript here, too: on a busy machine, arcs and call tree take several times as long as here. The profiler made with "
-                    "Wasabi calls JavaScript where blocks begin and functions end, too, and makes objects of places, arguments and results. "
-                    "The article on call trees says that its tree costs about 3 %, not of which program: it depends on how long functions take.")
+        page.remark("The thesis measured in Firefox 67 and a Chrome of 2019, with another cartridge of WasmBoy. Its programs ask "
+                    "JavaScript for the time before and after each call, which took 100 to 350 ns; ours read a time that a worker "
+                    "keeps in shared memory. On a busy machine that worker gives up, and arcs and call tree take several times as "
+                    "long. The article on call trees says that its tree costs about 3 %, not of which program: it depends on how long "
+                    "functions take.")

@@ -70,9 +70,8 @@ class SamplingRates(Experiment):
         for profile in (name for name in store.column("profile") if name != ALONE):
             rows.append([profile, *(page.number(self.mean(store, profile, system)) for system in systems)])
         page.table(["profile", *systems], rows)
-        page.remark("The article has no table; it says that sampled CPU profiles usually cost less than 10 %, of what it does not say. That takes "
-                    "programs that call rarely, or a rate below those here: both profilers follow each call, whether or not it is sampled, and two "
-                    "of these programs do little else than call." +
+        page.remark("The article has no table; it says that sampled CPU profiles usually cost less than 10 %, of what it does not say. Both "
+                    "profilers follow each call, whether or not it is sampled, and two of these programs do little else than call." +
                     (f" Without a profile, the programs take {slower:.2f} times as long in wazero as in Node." if slower else ""))
 
     @staticmethod

@@ -47,8 +47,7 @@ class Validation(Experiment):
         page.text("Functions of `examples/programs/validation.c` call a tiny one n, n, n/2 and n/4 times, and each other. Times as a multiple of "
                   "those of n iterations, medians; in brackets how far that is from what it must be. All calls that were counted were "
                   "exact, or there would be no row. The iterations, 10 million as there, are divided among 100 rounds, so that a processor that "
-                  "becomes slower does so for all functions. In each run an engine places its code anew, on which the clock's cost depends by some per "
-                  "cent. Samples are of 80 rounds with all iterations, about ten seconds. V8 inlines nothing here.")
+                  "becomes slower does so for all functions. Samples are of 80 rounds with all iterations, about ten seconds. V8 inlines nothing.")
         rows = []
         for name in (*FUNCTIONS, *CALLS):
             expected = next((e for way in WAYS for e in [store.number("expected", way, name)] if e), None)
@@ -60,6 +59,6 @@ class Validation(Experiment):
         off = [abs(m / e - 1) for e, m in ((store.number("expected", raw, name), store.number("median", raw, name)) for name in FUNCTIONS) if e and m]
         page.remark(f"The thesis says {PAPER} % at most, for 10 million iterations that took 36 s" +
                     (f"; here, the functions that `main` calls are off by {100 * max(off):.1f} % at most. " if off else ". ") +
-                    "It gives all calls of the tiny function their average time, while here those of each caller are measured. "
-                    "Its times are not calibrated: nearly all of them is the clock, which is read equally often in each iteration. The tiny function itself takes less than a nanosecond. That is "
-                    "what remains of calibrated times, and less than the cost of measuring varies by, so their ratios mean little here.")
+                    "It gives all calls of the tiny function their average time, while here those of each caller are measured. Its times are not "
+                    "calibrated: nearly all of them is the clock. The tiny function itself takes less than a nanosecond, which is less than the cost of "
+                    "measuring varies by, so calibrated ratios mean little.")

@@ -96,10 +96,9 @@ class WhereTimeGoes(Experiment):
         here = f"Here, binding is at most {100 * binding:.0f} % of what a monitor costs" + (
             f", and the work of `cache_sim` {' and '.join(working)} of what that costs." if working else ".")
         page.remark("The paper prints no numbers with its bars. It finds that binding costs little or nothing in both forms, unlike in Pin, "
-                    f"and that most of `cache_sim` is its own work, in the library. {here} But in rewritten programs an "
-                    "empty probe is a call of an empty function with the numbers that its body would use, while bodies themselves are inlined. Where such "
-                    "a call costs more than the body, all of the run time counts as *transfer*. Of the three frameworks in the figure, Pin is not here: "
-                    "it does not run WebAssembly.")
+                    f"and that most of `cache_sim` is its own work, in the library. {here} In rewritten programs an "
+                    "empty probe is a call of an empty function, while bodies themselves are inlined. Where such a call costs more than the body, all of "
+                    "the run time counts as *transfer*. Pin is not here: it does not run WebAssembly.")
 
     @staticmethod
     def mean(store, value, monitor, target):
