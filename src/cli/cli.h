@@ -24,33 +24,43 @@ enum {
     STATUS_NO_ENGINE = 127, /* run: the engine is not there */
 };
 
-/* ---- commands and options (option.c) ---- */
+/* ---- commands and options (option.c, commands.def) ---- */
 
-/* An option; a table of them ends with a zeroed one. Parsing and --help are made from it. */
-typedef struct Option {
-    int key; /* the letter of the short form, or a number from OPTION_LONG if it has none */
-    const char *name;     /* of the long form, without the dashes */
-    const char *argument; /* "FILE"; "[FILE]": may be left out; "one|two": nothing else is accepted;
-                             NULL: it takes none */
-    const char *help;
-} Option;
-enum { OPTION_LONG = 256 };
+typedef enum CommandNumber {
+#define COMMAND(NAME, name, stops, operands, usage, summary) COMMAND_##NAME,
+#include "cli/commands.def"
+    NCOMMANDS
+} CommandNumber;
+
+/* What the functions that enter options get, a number above all letters. */
+typedef enum OptionKey {
+    OPTION_FIRST = 256,
+#define OPTION(KEY, letter, name, argument, commands, value, text) OPTION_##KEY,
+#define AGAIN(KEY, letter, name, argument, commands, value, text)
+#include "cli/commands.def"
+} OptionKey;
 
 typedef struct Cli Cli;
 
+/* What the file of a command has. */
+typedef struct CommandBody {
+    const char *about; /* the paragraphs of --help */
+    const char *examples;
+    int (*run)(Cli *cli); /* returns the exit status */
+} CommandBody;
+
+extern const CommandBody cmd_annotate, cmd_bind, cmd_check, cmd_coverage, cmd_info, cmd_instr,
+    cmd_list, cmd_monitor, cmd_profile, cmd_report, cmd_run;
+
+/* A row of commands.def. */
 typedef struct Command {
+    CommandNumber number;
     const char *name;
     const char *usage;   /* what follows the name: options that must be there and operands */
     const char *summary; /* one line */
-    const char *about;   /* the paragraphs of --help */
-    const Option *options;
-    const char *examples;
-    bool stops;           /* options end at the first operand */
-    int (*run)(Cli *cli); /* returns the exit status */
+    bool stops;          /* options end at the first operand */
+    const CommandBody *body;
 } Command;
-
-extern const Command cmd_annotate, cmd_bind, cmd_check, cmd_coverage, cmd_info, cmd_instr, cmd_list,
-    cmd_monitor, cmd_profile, cmd_report, cmd_run;
 
 /* One call of the program. */
 struct Cli {
@@ -75,7 +85,11 @@ typedef bool CliSet(const Cli *cli, void *settings, int key, const char *value);
  * if the command is to go on; otherwise the status with which it ends. */
 int cli_options(Cli *cli, CliSet *set, void *settings);
 /* The index of the value among the option's choices (cli_options has checked that it is one). */
-uint32_t option_choice(const Command *command, int key, const char *value);
+uint32_t option_choice(const Cli *cli, int key, const char *value);
+/* The choice with this index. */
+Str option_word(const Cli *cli, int key, uint32_t index);
+/* The name of the long form. */
+const char *option_name(int key);
 /* A count in decimal; if it is none, prints a message and returns false. */
 bool cli_count(const Cli *cli, const char *option, const char *value, uint32_t *out);
 /* Prints what is wrong with the command line on standard error; returns STATUS_USAGE. */
@@ -185,31 +199,11 @@ bool file_read_source(void *ctx, const char *path, size_t limit, Buf *out);
 
 /* ---- names for programs without (names_file.c) ---- */
 
-/* The option of the commands that show functions. */
-enum { OPTION_NAMES = 1020 };
-#define NAMES_OPTION                                                                               \
-    {                                                                                              \
-        OPTION_NAMES, "names", "FILE",                                                             \
-            "take the names of functions from this file: an Emscripten symbol map, or another "    \
-            "build of the program that has names"                                                  \
-    }
-
 /* Gives the module of `app_path` the names in the file at `path`; NULL: it keeps its own. False if
  * they do not fit, or the module is not valid, which was said. */
 bool names_give(const Cli *cli, const char *app_path, const char *path, Buf *app);
 
 /* ---- source locations (debug_option.c) ---- */
-
-/* The options of the commands that show source locations. */
-enum { OPTION_DEBUG_FILE = 1030, OPTION_PATH_MAP };
-#define DEBUG_OPTIONS                                                                              \
-    {OPTION_DEBUG_FILE, "debug-file", "FILE",                                                      \
-     "take source locations from this file: a module with DWARF sections and the same code, or a " \
-     "source map"},                                                                                \
-    {                                                                                              \
-        OPTION_PATH_MAP, "path-map", "FROM=TO",                                                    \
-            "let paths of sources that begin with FROM begin with TO; may be repeated"             \
-    }
 
 /* A zeroed DebugOptions is valid: nothing was given. */
 typedef struct DebugOptions {
@@ -276,55 +270,8 @@ bool javascript_write(const Cli *cli, const char *path, const JavascriptJob *job
 
 /* ---- libraries (lib_option.c) ---- */
 
-/* The option of the commands that write programs. */
-#define JOBS_OPTION                                                                                \
-    { 'j', "jobs", "N", "work on at most N threads; default: one for each processor" }
-
-/* Options of the commands that compile or attach probes (code_option.c). */
-enum {
-    OPTION_NO_OPTIMISE = 1080,
-    OPTION_NO_COALESCE,
-    OPTION_EXACT_TRAPS,
-    OPTION_BODIES,
-    OPTION_NO_PREDICATES,
-    OPTION_NO_REPORT
-};
-#define CODE_OPTIONS(no_optimise)                                                                  \
-    {OPTION_NO_OPTIMISE, "no-optimise", NULL, no_optimise},                                        \
-        {OPTION_NO_COALESCE, "no-coalesce", NULL,                                                  \
-         "insert a counter at each site, even for probes that only count; otherwise these share "  \
-         "counters per straight-line segment, which is faster"},                                   \
-    {                                                                                              \
-        OPTION_EXACT_TRAPS, "exact-traps", NULL,                                                   \
-            "end segments after each instruction that can trap: slower, but counts are exact "     \
-            "after a trap under any host"                                                          \
-    }
-#define NO_OPTIMISE_PROBES "do not optimise the code of probes"
-/* Of these, those that measure what parts of probes cost. */
-#define BODIES_OPTION                                                                              \
-    {                                                                                              \
-        OPTION_BODIES, "bodies", "as-written|empty",                                               \
-            "empty: to measure, let probes call an empty function, with the numbers that their "   \
-            "bodies use; default: as-written"                                                      \
-    }
-#define WITHOUT_OPTIONS                                                                            \
-    BODIES_OPTION,                                                                                 \
-        {OPTION_NO_PREDICATES, "no-predicates", NULL,                                              \
-         "to measure, let bodies run wherever the rule of their probe matches"},                   \
-    {                                                                                              \
-        OPTION_NO_REPORT, "no-report", NULL, "to measure, report nothing"                          \
-    }
-/* Accepts one of these options. */
+/* Accepts one of the options for the code of probes (code_option.c). */
 void code_option(const Cli *cli, whammc_options *o, int key, const char *value);
-
-/* The option of all commands that take scripts. */
-enum { OPTION_LIBRARY = 1001 };
-#define LIBRARY_OPTION                                                                             \
-    {                                                                                              \
-        OPTION_LIBRARY, "lib", "NAME=FILE",                                                        \
-            "the module FILE is the library NAME of the scripts; with NAME(MODULE)=FILE, "         \
-            "programs import it from MODULE; may be repeated"                                      \
-    }
 
 typedef struct LibraryOption {
     char *name, *import_as; /* NULL = the same */
@@ -345,13 +292,6 @@ void world_give(const Cli *cli, whammc *w, bool quiet);
 void library_free(LibraryOptions *libs);
 
 /* ---- constants (define_option.c) ---- */
-
-/* The other option of all commands that take scripts. */
-#define DEFINE_OPTION                                                                              \
-    {                                                                                              \
-        'D', "define", "NAME=VALUE",                                                               \
-            "set the constant NAME of the scripts to this value; may be repeated"                  \
-    }
 
 typedef Vec(const char *) DefineOptions;
 

@@ -7,14 +7,6 @@
 #include "base/phase.h"
 #include "cli/cli.h"
 
-enum { OPTION_METRICS = 1070 };
-#define METRICS_OPTION                                                                             \
-    {                                                                                              \
-        OPTION_METRICS, "metrics", "[FILE]",                                                       \
-            "write the time of each phase, the peak memory, and the numbers of sites and bytes "   \
-            "to this file, as JSON; default: standard error"                                       \
-    }
-
 /* Of one command; zeroed: not asked for. */
 typedef struct Metrics {
     bool wanted;

@@ -1,5 +1,6 @@
 /*
- * cli/option.c - option tables: parsing with getopt_long, --help, suggestions for misspelt options.
+ * cli/option.c - the table of options (commands.def): parsing with getopt_long, --help, suggestions
+ * for misspelt options.
  */
 #include "cli/cli.h"
 
@@ -9,36 +10,83 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { HELP_COLUMN = 26, HELP_WIDTH = 80, KEY_HELP = 'h', KEY_MESSAGES = 1000 };
+enum { HELP_COLUMN = 26, HELP_WIDTH = 80 };
 
-/* What every command has, after its own options. */
-static const Option common[] = {
-    {KEY_MESSAGES, "message-format", "text|json",
-     "print errors and warnings as text, or as one JSON object per line; default: text"},
-    {KEY_HELP, "help", NULL, "show this help"},
-    {0},
+/* The commands that have an option. */
+enum {
+#define COMMAND(NAME, name, stops, operands, usage, summary) NAME = 1 << COMMAND_##NAME,
+#include "cli/commands.def"
+    ALL = -1
 };
 
-static size_t count(const Option *options) {
-    size_t n = 0;
-    while (options[n].name)
-        n++;
-    return n;
-}
+/* The names of formats, each after a '|'. */
+static const char profile_formats[] =
+#define FORMAT(NAME, number, name, from, write, traits, ending) "|" name
+#define ALIAS(NAME, name)                                       "|" name
+#include "format/formats.def"
+    ;
+static const char report_formats[] =
+#define FORMAT(NAME, number, name, from, write, traits, ending) "|" name
+#define ALIAS(NAME, name)                                       "|" name
+#define COVERAGE(NAME, name, write, ending)                     "|" name
+#define COVERAGE_TABLE(NAME, name, write, ending)
+#define COVERAGE_ONLY(NAME, name, write, ending)
+#include "format/formats.def"
+#define COVERAGE(NAME, name, write, ending)
+#define COVERAGE_TABLE(NAME, name, write, ending) "|" name
+#include "format/formats.def"
+    ;
+static const char printed_formats[] =
+#define PRINTED(NAME, name) "|" name
+#include "format/formats.def"
+    ;
+static const char coverage_formats[] =
+#define COVERAGE(NAME, name, write, ending) "|" name
+#include "format/formats.def"
+    ;
+#define PROFILE_FORMATS  (profile_formats + 1)
+#define REPORT_FORMATS   (report_formats + 1)
+#define PRINTED_FORMATS  (printed_formats + 1)
+#define COVERAGE_FORMATS (coverage_formats + 1)
 
-/* Option number i of a command, its own first; NULL after the last. */
-static const Option *option_at(const Command *c, size_t i) {
-    size_t own = count(c->options);
-    const Option *o = i < own ? &c->options[i] : &common[i - own];
-    return o->name ? o : NULL;
-}
+/* A row of commands.def. */
+typedef struct Option {
+    OptionKey key;
+    int letter; /* 0 = none */
+    const char *name, *argument;
+    int commands;
+    const char *text;
+} Option;
 
-static const Option *option_with_key(const Command *c, int key) {
-    const Option *o;
-    for (size_t i = 0; (o = option_at(c, i)); i++)
-        if (o->key == key)
+static const Option options[] = {
+#define OPTION(KEY, letter, name, argument, commands, value, text)                                 \
+    {OPTION_##KEY, letter, name, argument, commands, text},
+#include "cli/commands.def"
+};
+enum { NOPTIONS = sizeof options / sizeof *options };
+
+/* The option of a command after `o`, which is NULL at first; NULL after the last. */
+static const Option *next_option(const Command *c, const Option *o) {
+    for (o = o ? o + 1 : options; o < options + NOPTIONS; o++)
+        if (o->commands & 1 << c->number)
             return o;
     return NULL;
+}
+
+/* `key` may also be a letter. */
+static const Option *option_with_key(const Command *c, int key) {
+    const Option *o = NULL;
+    while ((o = next_option(c, o)))
+        if ((int)o->key == key || o->letter == key)
+            return o;
+    return NULL;
+}
+
+const char *option_name(int key) {
+    const Option *o = options;
+    while ((int)o->key != key)
+        o++;
+    return o->name;
 }
 
 /* Whether it may be given without its argument. */
@@ -95,10 +143,10 @@ static void wrong_long_option(const Cli *cli, const char *word) {
     size_t n = 0, len = strcspn(word + 2, "=");
     Str given = {word + 2, (uint32_t)len};
     Buf starts = {0};
-    const char *names[32];
-    const Option *o;
-    for (; n < sizeof names / sizeof *names && (o = option_at(cli->command, n)); n++) {
-        names[n] = o->name;
+    const char *names[NOPTIONS];
+    const Option *o = NULL;
+    while ((o = next_option(cli->command, o))) {
+        names[n++] = o->name;
         if (strncmp(o->name, given.ptr, len) == 0)
             buf_printf(&starts, "%s--%s", starts.len ? ", " : "", o->name);
     }
@@ -208,25 +256,32 @@ static bool find_choice(const char *choices, const char *value, uint32_t *number
     }
 }
 
-uint32_t option_choice(const Command *command, int key, const char *value) {
+uint32_t option_choice(const Cli *cli, int key, const char *value) {
     uint32_t number;
-    find_choice(option_with_key(command, key)->argument, value, &number);
+    find_choice(option_with_key(cli->command, key)->argument, value, &number);
     return number;
 }
 
+Str option_word(const Cli *cli, int key, uint32_t index) {
+    const char *words = option_with_key(cli->command, key)->argument;
+    while (index--)
+        words = strchr(words, '|') + 1;
+    return (Str){words, (uint32_t)strcspn(words, "|")};
+}
+
 static void start(Cli *cli) {
-    size_t n = count(cli->command->options) + count(common);
-    cli->letters = mem_zalloc(2 * n + 3);
-    cli->longs = mem_zalloc((n + 1) * sizeof *cli->longs);
+    cli->letters = mem_zalloc(2 * NOPTIONS + 3);
+    cli->longs = mem_zalloc((NOPTIONS + 1) * sizeof *cli->longs);
     char *letter = cli->letters;
     if (cli->command->stops)
         *letter++ = '+';
     *letter++ = ':'; /* tells a missing argument from an unknown option */
-    for (size_t i = 0; i < n; i++) {
-        const Option *o = option_at(cli->command, i);
-        cli->longs[i] = (struct option){o->name, argument_kind(o), NULL, o->key};
-        if (o->key < OPTION_LONG) {
-            *letter++ = (char)o->key;
+    struct option *longs = cli->longs;
+    const Option *o = NULL;
+    while ((o = next_option(cli->command, o))) {
+        *longs++ = (struct option){o->name, argument_kind(o), NULL, (int)o->key};
+        if (o->letter) {
+            *letter++ = (char)o->letter;
             if (o->argument)
                 *letter++ = ':';
         }
@@ -250,11 +305,11 @@ static int take_option(Cli *cli, CliSet *set, void *settings, int key) {
     uint32_t choice = 0;
     if (o->argument && strchr(o->argument, '|') && !find_choice(o->argument, optarg, &choice))
         return cli_usage(cli, "--%s=%s: expected one of %s", o->name, optarg, o->argument);
-    if (key == KEY_HELP)
+    if (o->key == OPTION_HELP)
         return show_help(cli);
-    if (key == KEY_MESSAGES)
+    if (o->key == OPTION_MESSAGE_FORMAT)
         cli->json = choice == 1;
-    else if (!set(cli, settings, key, optarg))
+    else if (!set(cli, settings, (int)o->key, optarg))
         return STATUS_USAGE;
     return STATUS_OK;
 }
@@ -308,10 +363,24 @@ void cli_wrap(Buf *out, const char *text, uint32_t indent, uint32_t column, uint
     }
 }
 
+/* Appends a text of the table without its markup; code of several words, and "-", is quoted. */
+static void put_plain(Buf *out, const char *text) {
+    for (; *text; text++) {
+        size_t code = *text == '`' ? strcspn(text + 1, "`") : 0;
+        bool quoted = code == 1 || (code && memchr(text + 1, ' ', code));
+        if (code) {
+            buf_printf(out, quoted ? "'%.*s'" : "%.*s", (int)code, text + 1);
+            text += code + 1;
+        } else if (*text != '[' && *text != ']') {
+            buf_u8(out, (uint8_t)*text);
+        }
+    }
+}
+
 static void help_option(const Option *o, Buf *out) {
     size_t from = out->len;
-    if (o->key < OPTION_LONG)
-        buf_printf(out, "  -%c, --%s", o->key, o->name);
+    if (o->letter)
+        buf_printf(out, "  -%c, --%s", o->letter, o->name);
     else
         buf_printf(out, "      --%s", o->name);
     if (is_optional(o))
@@ -323,16 +392,19 @@ static void help_option(const Option *o, Buf *out) {
         buf_printf(out, "\n%*s", HELP_COLUMN, "");
     else
         buf_printf(out, "%*s", (int)(HELP_COLUMN - used), "");
-    cli_wrap(out, o->help, HELP_COLUMN, HELP_COLUMN, HELP_WIDTH);
+    Buf text = {0};
+    put_plain(&text, o->text);
+    cli_wrap(out, buf_cstr(&text), HELP_COLUMN, HELP_COLUMN, HELP_WIDTH);
+    buf_free(&text);
     buf_u8(out, '\n');
 }
 
 void cli_help(const Command *command, Buf *out) {
     buf_printf(out, "Usage: whammc %s [OPTION]... %s\n", command->name, command->usage);
-    cli_wrap(out, command->about, 0, 0, HELP_WIDTH);
+    cli_wrap(out, command->body->about, 0, 0, HELP_WIDTH);
     buf_str(out, STR("\n\nOptions:\n"));
-    const Option *o;
-    for (size_t i = 0; (o = option_at(command, i)); i++)
+    const Option *o = NULL;
+    while ((o = next_option(command, o)))
         help_option(o, out);
-    buf_printf(out, "\nExamples:\n%s", command->examples);
+    buf_printf(out, "\nExamples:\n%s", command->body->examples);
 }

@@ -5,8 +5,8 @@
 
 bool script_option(const Cli *cli, ScriptOptions *o, int key, const char *value) {
     switch (key) {
-    case 's': vec_push(&o->files, value); return true;
-    case 'D': return define_option(cli, &o->definitions, value);
+    case OPTION_SCRIPT: vec_push(&o->files, value); return true;
+    case OPTION_DEFINE: return define_option(cli, &o->definitions, value);
     default: return library_option(cli, &o->libs, value);
     }
 }

@@ -10,58 +10,18 @@
 #include "serve/serve.h"
 #include "whammc/coverage.h"
 
-/* ---- formats and labels ---- */
-
-/* What programs can print, for --report-format: names in the order of whammc_format, each after a
- * '|'. */
-extern const char printed_formats[];
-
-/* Labels of profiles. */
-enum { OPTION_LABEL = 1046 };
-#define LABEL_OPTION                                                                               \
-    {                                                                                              \
-        OPTION_LABEL, "label", "KEY=VALUE",                                                        \
-            "for pprof: put this label on all stacks, such as thread=3; may be repeated"           \
-    }
-/* Accepts its argument; if it is wrong, prints a message and returns false. */
+/* Accepts the argument of --label; if it is wrong, prints a message and returns false. */
 bool label_option(const Cli *cli, Words *labels, const char *value);
 
 /* ---- tables (show.c) ---- */
 
 enum { SHOW_TOP = 20 }; /* rows of a variable, unless something else is asked for */
 
-/* Options of the commands that show reports. */
-enum { OPTION_BY = 1040, OPTION_SORT, OPTION_NONZERO, OPTION_HEX, OPTION_LINES, OPTION_INLINED };
-#define LOOK_OPTIONS(lines)                                                                        \
-    {OPTION_BY, "by", "site|line|function|file",                                                   \
-     "show totals of the sites of each line, function or file; default: site"},                    \
-        {OPTION_SORT, "sort", "value|place|name",                                                  \
-         "order the rows of tables by value, in the order of the code, or by name; default: "      \
-         "value"},                                                                                 \
-        {OPTION_NONZERO, "nonzero", NULL, "leave out rows that are 0, false or empty"},            \
-        {OPTION_HEX, "hex", NULL, "show whole values and code offsets in hexadecimal"}, {          \
-        OPTION_LINES, "lines", NULL, lines                                                         \
-    }
-
-#define BY_THREAD_OPTION(key)                                                                      \
-    {                                                                                              \
-        key, "by-thread", NULL,                                                                    \
-            "keep the threads of the program apart, instead of adding them up: tables, CSV and "   \
-            "JSON have a column for the thread, flame graphs and call trees begin with it"         \
-    }
-
-/* Of those that show calls. */
-#define INLINED_OPTION                                                                             \
-    {                                                                                              \
-        OPTION_INLINED, "inlined", NULL,                                                           \
-            "in profiles: also show inlined functions from which calls come"                       \
-    }
-
 /* How the tables of a command look: of the members of WhammcReportOptions, those that have options.
  */
 typedef WhammcReportOptions Look;
 /* Accepts one of these options. */
-void look_option(const Command *command, Look *look, int key, const char *value);
+void look_option(const Cli *cli, Look *look, int key, const char *value);
 /* Whether source locations are needed. */
 bool look_asks_lines(const Look *look);
 
@@ -77,24 +37,6 @@ bool monitor_is_file(const char *operand);
 /* Shows the probes of a monitor; `verbose`: what the values mean, too. Returns the exit status. */
 int monitor_show(const Cli *cli, const char *path, bool verbose);
 
-/* ---- instrumenting and running at once (running.c) ---- */
-
-/* The option of commands that run programs. */
-#define CLOCK_OPTION(key, otherwise)                                                               \
-    {                                                                                              \
-        key, "clock", "auto|thread|host",                                                          \
-            "the clock that scripts read in Node: a variable that a thread keeps updating, "       \
-            "which is cheap to read but occupies a processor, or the host's clock; auto: "         \
-            "thread if a processor is idle; default: " otherwise                                   \
-    }
-
-#define BUILD_ID_OPTION(key)                                                                       \
-    {                                                                                              \
-        key, "build-id", NULL,                                                                     \
-            "put a hash of the program and the scripts into the report, so that reports of "       \
-            "other builds cannot be added to it"                                                   \
-    }
-
 /* ---- reports while a program runs (serving.c) ---- */
 
 /* Options of the commands that can serve or push them; zeroed: none are given. */
@@ -103,21 +45,6 @@ typedef struct HttpOptions {
     const char *push;            /* the URL of a collector */
     uint32_t seconds;            /* between two profiles for it; 0 = not given */
 } HttpOptions;
-
-enum { OPTION_HTTP = 1060, OPTION_HTTP_TOKEN, OPTION_PUSH, OPTION_PUSH_SECONDS };
-#define HTTP_OPTIONS                                                                               \
-    {OPTION_HTTP, "http", "[HOST:]PORT",                                                           \
-     "serve reports at this address while the program runs, for browsers and `go tool pprof`; "    \
-     "port 0: any free port"},                                                                     \
-        {OPTION_HTTP_TOKEN, "http-token", "TOKEN",                                                 \
-         "answer only requests with this token: Authorization: Bearer TOKEN, or ?token=TOKEN"},    \
-        {OPTION_PUSH, "push", "URL",                                                               \
-         "push profiles to this collector, with Pyroscope's protocol, while the program runs: "    \
-         "http://localhost:4040"},                                                                 \
-    {                                                                                              \
-        OPTION_PUSH_SECONDS, "push-seconds", "N",                                                  \
-            "seconds between two of these profiles; default: 15"                                   \
-    }
 
 /* Takes a value of one of them; false after a message. */
 bool http_option(const Cli *cli, HttpOptions *o, int key, const char *value);
@@ -206,25 +133,6 @@ void left_out_frames(const LeftOut *l, whammc *w, const Buf *app, Buf *out);
 
 /* ---- functions that are not timed (exclude.c) ---- */
 
-/* Three options of the commands that instrument; `rest`: what else their help says. */
-enum { OPTION_EXCLUDE = 1002, OPTION_MIN_SIZE, OPTION_EXCLUDE_FROM };
-#define EXCLUDE_OPTION(rest)                                                                       \
-    {                                                                                              \
-        OPTION_EXCLUDE, "exclude", "GLOB",                                                         \
-            "do not time functions whose names match this shell pattern" rest "; may be repeated"  \
-    }
-#define MIN_SIZE_OPTION(rest)                                                                      \
-    {                                                                                              \
-        OPTION_MIN_SIZE, "min-size", "N",                                                          \
-            "do not time functions with bodies of fewer than N bytes" rest                         \
-    }
-#define EXCLUDE_FROM_OPTION(rest)                                                                  \
-    {                                                                                              \
-        OPTION_EXCLUDE_FROM, "exclude-from", "REPORT",                                             \
-            "do not time functions that are tiny and that this report of an earlier run shows to " \
-            "be called often" rest                                                                 \
-    }
-
 typedef struct Exclusion {
     Words globs;       /* of names, as in the program or as in the source */
     uint32_t min_size; /* shorter bodies, in bytes, are left out */
@@ -278,15 +186,6 @@ bool source_files_read(void *ctx, const char *path, size_t limit, Buf *out);
 void source_files_end(const Cli *cli, SourceFiles *s);
 
 /* ---- coverage (covering.c) ---- */
-
-/* An option of the commands that show coverage. */
-enum { OPTION_INCLUDE_OBJECTS = 1070 };
-#define INCLUDE_OBJECTS_OPTION(when)                                                               \
-    {                                                                                              \
-        OPTION_INCLUDE_OBJECTS, "include-objects", "FILE",                                         \
-            when "also show functions of this object file or archive (.o, .a, .rlib) that the "    \
-                 "linker left out of the program, as not executed; may be repeated"                \
-    }
 
 /* A program whose coverage is shown. */
 typedef struct CoveredProgram {

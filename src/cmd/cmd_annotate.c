@@ -12,43 +12,8 @@
 
 #include <unistd.h>
 
-enum {
-    FORMAT = OPTION_LONG,
-    VARIABLE,
-    FLUSH,
-    INSTRUCTIONS,
-    COLOUR,
-    NO_DEMANGLE,
-    MODULE,
-    SHOWN_FILE
-};
 typedef enum PageFormat { PAGE_TEXT, PAGE_HTML } PageFormat;
 typedef enum When { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER } When;
-
-static const Option options[] = {
-    {FORMAT, "format", "text|html", "text for a terminal (the default), or a self-contained page"},
-    {'o', "output", "OUT", "the file to write; default: standard output"},
-    {VARIABLE, "variable", "NAME",
-     "the variable with the counts; default: the one with numbers at the most sites"},
-    {FLUSH, "flush", "N",
-     "use the N-th report of each instance, or its last if it has fewer; 0, the default, is the "
-     "last"},
-    {INSTRUCTIONS, "instructions", NULL,
-     "show the program's instructions instead of its sources; FILE is then the name of a function. "
-     "This is the default for programs without source locations"},
-    {'s', "script", "SCRIPT", "of a command: run it with this script; default: hotness"},
-    {MODULE, "module", "APP",
-     "of a command: show only this program, as it was before it was instrumented; may be repeated; "
-     "default: all modules that the command loads"},
-    {SHOWN_FILE, "file", "FILE", "show only this, as with the operands FILE; may be repeated"},
-    NAMES_OPTION,
-    DEBUG_OPTIONS,
-    {COLOUR, "color", "auto|always|never",
-     "show hot lines in colour; default: auto, if it goes to a terminal and NO_COLOR is not set"},
-    {NO_DEMANGLE, "no-demangle", NULL,
-     "show names of C++ and Rust functions as they are in the program"},
-    {0},
-};
 
 typedef struct Settings {
     const char *out, *variable, *names, *script;
@@ -390,19 +355,19 @@ static int annotate_command(const Cli *cli, const Settings *s, const char *progr
 static bool set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     switch (key) {
-    case FORMAT: s->format = (PageFormat)option_choice(cli->command, key, value); break;
-    case COLOUR: s->colour = (When)option_choice(cli->command, key, value); break;
-    case 'o': s->out = value; break;
-    case VARIABLE: s->variable = value; break;
-    case FLUSH: return cli_count(cli, "flush", value, &s->flush);
-    case INSTRUCTIONS: s->instructions = true; break;
+    case OPTION_FORMAT: s->format = (PageFormat)option_choice(cli, key, value); break;
+    case OPTION_COLOUR: s->colour = (When)option_choice(cli, key, value); break;
+    case OPTION_OUTPUT: s->out = value; break;
+    case OPTION_VARIABLE: s->variable = value; break;
+    case OPTION_FLUSH: return cli_count(cli, "flush", value, &s->flush);
+    case OPTION_INSTRUCTIONS: s->instructions = true; break;
     case OPTION_NAMES: s->names = value; break;
     case OPTION_DEBUG_FILE:
     case OPTION_PATH_MAP: return debug_option(cli, &s->debug, key, value);
-    case NO_DEMANGLE: s->no_demangle = true; break;
-    case 's': s->script = value; break;
-    case MODULE: vec_push(&s->modules, value); break;
-    case SHOWN_FILE: vec_push(&s->files, value); break;
+    case OPTION_NO_DEMANGLE: s->no_demangle = true; break;
+    case OPTION_SCRIPT: s->script = value; break;
+    case OPTION_MODULE: vec_push(&s->modules, value); break;
+    case OPTION_FILE: vec_push(&s->files, value); break;
     }
     return true;
 }
@@ -451,10 +416,7 @@ static int run(Cli *cli) {
     return status;
 }
 
-const Command cmd_annotate = {
-    .name = "annotate",
-    .usage = "APP REPORT [FILE]...",
-    .summary = "show sources with counts beside their lines",
+const CommandBody cmd_annotate = {
     .about =
         "Show the sources of the program APP, as it was before it was instrumented, with "
         "the counts of a saved REPORT ('-': standard input) beside their lines: how "
@@ -462,7 +424,6 @@ const Command cmd_annotate = {
         "their share. With FILEs, show only these: names, ends of paths, or shell "
         "patterns. If a command follows '--' instead, it is run, and the modules that it loads "
         "in Node are shown, with the counts of all its processes and threads.",
-    .options = options,
     .examples = "  whammc run -s hotness -o hot.csv app.wasm\n"
                 "  whammc annotate app.wasm hot.csv main.c\n"
                 "  whammc annotate --format=html -o hot.html app.wasm hot.csv\n"

@@ -5,24 +5,6 @@
 
 #include <stdio.h>
 
-enum { HOST = OPTION_LONG, KEEP_DEBUG };
-
-static const Option options[] = {
-    {'o', "output", "OUT", "the file to write ('-': standard output)"},
-    {HOST, "host", "auto|wasi|js|none",
-     "how what monitors print leaves the program: through WASI, through the imported function "
-     "whammc.write (js), or in memory, through exports (none); auto decides by the program's "
-     "imports; default: auto"},
-    {KEEP_DEBUG, "keep-debug", NULL,
-     "keep the DWARF sections, adjusted to the new code; without it they are dropped"},
-    CODE_OPTIONS("call all probes; otherwise small ones are inlined"),
-    BODIES_OPTION,
-    JOBS_OPTION,
-    METRICS_OPTION,
-    {'v', "verbose", NULL, "show the number of sites of each probe"},
-    {0},
-};
-
 typedef struct Settings {
     MonitorOptions monitors;
     const char *out;
@@ -35,11 +17,11 @@ typedef struct Settings {
 static bool set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     switch (key) {
-    case 'j': return cli_count(cli, "jobs", value, &s->options.threads);
-    case 'o': s->out = value; break;
-    case 'v': s->verbose = true; break;
-    case HOST: s->options.host = (whammc_host)option_choice(&cmd_bind, key, value); break;
-    case KEEP_DEBUG: s->options.keep_debug = true; break;
+    case OPTION_JOBS: return cli_count(cli, "jobs", value, &s->options.threads);
+    case OPTION_OUTPUT: s->out = value; break;
+    case OPTION_VERBOSE: s->verbose = true; break;
+    case OPTION_HOST: s->options.host = (whammc_host)option_choice(cli, key, value); break;
+    case OPTION_KEEP_DEBUG: s->options.keep_debug = true; break;
     case OPTION_NO_OPTIMISE:
     case OPTION_NO_COALESCE:
     case OPTION_EXACT_TRAPS:
@@ -143,16 +125,12 @@ static int run(Cli *cli) {
     return status;
 }
 
-const Command cmd_bind = {
-    .name = "bind",
-    .usage = "-o OUT MON... [--] APP",
-    .summary = "attach monitor modules to a program",
+const CommandBody cmd_bind = {
     .about = "Attach monitor modules to the program APP, as an engine does that loads them with "
              "it, and write the result to OUT, which runs on any engine. A MON is a WebAssembly "
              "module whose export names say when its functions are called; MON+LIB+... adds "
              "libraries, which it imports by their file names. Each of several monitors sees the "
              "original program. The last operand is APP.",
-    .options = options,
     .examples = "  whammc bind -o app.mon.wasm hotness.wasm app.wasm\n"
                 "  whammc bind -o out.wasm cache-sim.wasm+cache.wasm branches.wasm -- app.wasm\n",
     .run = run,

@@ -3,8 +3,6 @@
  */
 #include "cli/cli.h"
 
-static const Option options[] = {LIBRARY_OPTION, DEFINE_OPTION, {0}};
-
 /* One script that is checked. */
 typedef struct Checked {
     whammc *w;
@@ -67,13 +65,9 @@ static int run(Cli *cli) {
     return status;
 }
 
-const Command cmd_check = {
-    .name = "check",
-    .usage = "SCRIPT...",
-    .summary = "check scripts for errors",
+const CommandBody cmd_check = {
     .about = "Parse and check each SCRIPT without a program, and show errors and warnings. SCRIPT "
              "'-' is standard input.",
-    .options = options,
     .examples = "  whammc check hotness.whamm\n"
                 "  whammc check --message-format=json *.whamm\n"
                 "  whammc check --lib cache=cache.wasm cachesim.whamm\n",

@@ -8,64 +8,6 @@
 #include "cmd/cmd.h"
 #include "whammc/coverage.h"
 
-enum {
-    FORMAT = OPTION_LONG,
-    FROM,
-    SAVE,
-    INCLUDE,
-    EXCLUDE,
-    ALL_FILES,
-    NO_MARKERS,
-    FAIL_UNDER,
-    ENGINE,
-    ENGINE_OPTION,
-    NO_DEMANGLE,
-    MODULE,
-};
-
-/* Their names, each after a '|'. */
-static const char format_names[] =
-#define COVERAGE(NAME, name, write, ending) "|" name
-#include "format/formats.def"
-    ;
-
-static const Option options[] = {
-    {FORMAT, "format", format_names + 1,
-     "a table of files, an lcov tracefile, Cobertura's XML, a page with the sources, "
-     "or all numbers; default: by the extension of OUT (.info, .xml, .html, .json), "
-     "otherwise text"},
-    {'o', "output", "OUT",
-     "the file to write; default: standard error, or standard output with --from"},
-    {FROM, "from", "REPORT",
-     "read this report, written by --save or 'whammc run -s coverage -o', instead of "
-     "running the program; may be repeated: counts are added up. The operands are one or more "
-     "programs then"},
-    {SAVE, "save", "REPORT", "also write the report to this file, for --from"},
-    {INCLUDE, "include", "GLOB",
-     "show only source files whose paths match this shell pattern; may be repeated"},
-    {EXCLUDE, "exclude", "GLOB",
-     "do not show source files whose paths match this shell pattern; may be repeated"},
-    {ALL_FILES, "all-files", NULL, "also show source files that cannot be read"},
-    INCLUDE_OBJECTS_OPTION(""),
-    {MODULE, "module", "APP",
-     "of a command: show only this program, as it was before it was instrumented; may be repeated; "
-     "default: all modules that the command loads"},
-    {NO_MARKERS, "no-markers", NULL, "ignore comments like LCOV_EXCL_LINE in the sources"},
-    {FAIL_UNDER, "fail-under", "PERCENT",
-     "fail if less than this percentage of the lines was executed"},
-    DEBUG_OPTIONS,
-    NAMES_OPTION,
-    {ENGINE, "engine", "ENGINE",
-     "run in node, node24 or wasmtime, or in the program with this path (a Node, or a Python with "
-     "the package wasmtime); default: node"},
-    {ENGINE_OPTION, "engine-option", "OPTION", "pass this option to the engine; may be repeated"},
-    DIR_OPTION,
-    ENV_OPTION,
-    {NO_DEMANGLE, "no-demangle", NULL,
-     "show names of C++ and Rust functions as they are in the program"},
-    {0},
-};
-
 typedef struct Settings {
     CoverageRequest request;
     Words engine_options, world;
@@ -221,28 +163,28 @@ static bool set_least(const Cli *cli, Settings *s, const char *value) {
 static bool set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     switch (key) {
-    case FORMAT:
-        s->request.format = (WhammcCoverageFormat)option_choice(cli->command, key, value);
+    case OPTION_FORMAT:
+        s->request.format = (WhammcCoverageFormat)option_choice(cli, key, value);
         s->format_given = true;
         break;
-    case 'o': s->request.out = value; break;
-    case FROM: vec_push(&s->request.from, value); break;
-    case SAVE: s->save = value; break;
-    case INCLUDE: vec_push(&s->request.include, value); break;
-    case EXCLUDE: vec_push(&s->request.exclude, value); break;
-    case ALL_FILES: s->request.all_files = true; break;
+    case OPTION_OUTPUT: s->request.out = value; break;
+    case OPTION_FROM: vec_push(&s->request.from, value); break;
+    case OPTION_SAVE: s->save = value; break;
+    case OPTION_INCLUDE: vec_push(&s->request.include, value); break;
+    case OPTION_EXCLUDE: vec_push(&s->request.exclude, value); break;
+    case OPTION_ALL_FILES: s->request.all_files = true; break;
     case OPTION_INCLUDE_OBJECTS: vec_push(&s->request.objects, value); break;
-    case NO_MARKERS: s->request.no_markers = true; break;
-    case FAIL_UNDER: return set_least(cli, s, value);
+    case OPTION_NO_MARKERS: s->request.no_markers = true; break;
+    case OPTION_FAIL_UNDER: return set_least(cli, s, value);
     case OPTION_DEBUG_FILE:
     case OPTION_PATH_MAP: return debug_option(cli, &s->request.debug, key, value);
     case OPTION_NAMES: s->request.names = value; break;
-    case MODULE: vec_push(&s->modules, value); break;
-    case ENGINE:
+    case OPTION_MODULE: vec_push(&s->modules, value); break;
+    case OPTION_ENGINE:
         s->engine = value;
         s->for_module = "engine";
         break;
-    case ENGINE_OPTION:
+    case OPTION_ENGINE_OPTION:
         vec_push(&s->engine_options, value);
         s->for_module = "engine-option";
         break;
@@ -250,7 +192,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case OPTION_ENV:
         s->for_module = key == OPTION_DIR ? "dir" : "env";
         return world_option(cli, &s->world, key, value);
-    case NO_DEMANGLE: s->request.no_demangle = true; break;
+    case OPTION_NO_DEMANGLE: s->request.no_demangle = true; break;
     }
     return true;
 }
@@ -338,10 +280,7 @@ static int run(Cli *cli) {
     return status;
 }
 
-const Command cmd_coverage = {
-    .name = "coverage",
-    .usage = "APP [ARGUMENT]...",
-    .summary = "run a program and show which lines of its source were executed",
+const CommandBody cmd_coverage = {
     .about =
         "Run the program APP with the ARGUMENTs, and show how much of its source was executed: "
         "lines, functions and branches, with exact counts. The program needs debug information: "
@@ -351,11 +290,9 @@ const Command cmd_coverage = {
         "such "
         "as node, the modules that it loads in Node are instrumented; all its processes and "
         "threads are added up.",
-    .options = options,
     .examples = "  whammc coverage app.wasm input.txt\n"
                 "  whammc coverage -o coverage.info -- node --test\n"
                 "  whammc coverage -o coverage.html --save=1.json app.wasm one.txt\n"
                 "  whammc coverage --from=1.json --from=2.json -o coverage.info app.wasm\n",
-    .stops = true,
     .run = run,
 };

@@ -4,17 +4,6 @@
  */
 #include "cmd/cmd.h"
 
-enum { SCRIPTS = OPTION_LONG };
-
-static const Option options[] = {
-    {'v', "verbose", NULL,
-     "also show the names that the events bind, grouping events with the same names; for a "
-     "monitor, explain the values that its probes ask for"},
-    {'f', "functions", NULL, "also show the functions that the events bind"},
-    {SCRIPTS, "scripts", NULL, "list the scripts that come with whammc"},
-    {0},
-};
-
 typedef struct Event {
     const char *text, *doc;
     uint32_t group; /* of events that bind the same names; 0 unless names are shown */
@@ -158,8 +147,8 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     (void)cli, (void)value;
     Info *x = settings;
     switch (key) {
-    case 'v': x->verbose = true; break;
-    case 'f': x->functions = true; break;
+    case OPTION_VERBOSE: x->verbose = true; break;
+    case OPTION_EVENT_FUNCTIONS: x->functions = true; break;
     default: x->scripts = true; break;
     }
     return true;
@@ -176,17 +165,13 @@ static int run(Cli *cli) {
     return status;
 }
 
-const Command cmd_info = {
-    .name = "info",
-    .usage = "RULE | MONITOR | --scripts",
-    .summary = "show what a match rule matches and binds, or the probes of a monitor",
+const CommandBody cmd_info = {
     .about = "Show every event that the match RULE matches, in the order of their probe "
              "numbers. Quote rules that contain globs, because the shell would expand "
              "them.\n\nOr show the probes of the module MONITOR (a file) as match rules: "
              "their predicates, what they ask the engine for, and their functions, grouping "
              "those with the same code.\n\nOr list the scripts that come with whammc; the "
              "other commands accept their names as SCRIPT.",
-    .options = options,
     .examples = "  whammc info 'wasm:opcode:*load*|*store*:before'\n"
                 "  whammc info -v wasm:opcode:br_if:before\n"
                 "  whammc info hotness.wasm\n"

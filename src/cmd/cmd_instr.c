@@ -10,82 +10,6 @@
 
 #include <stdio.h>
 
-enum {
-    STORAGE = OPTION_LONG,
-    HOST,
-    LINK,
-    REPORT,
-    REPORT_FORMAT,
-    RUNTIME,
-    KEEP_DEBUG,
-    POLLS,
-    LINKED,
-    BUILD_ID,
-    JS,
-    NO_JS,
-    NO_JS_VIEWS,
-    SOURCE_MAP,
-};
-
-/* In the order of whammc_host. */
-#define HOSTS "auto|wasi|js|none|prof"
-
-static const Option options[] = {
-    {'s', "script", "SCRIPT", "instrument with this script ('-': standard input); may be repeated"},
-    LIBRARY_OPTION,
-    DEFINE_OPTION,
-    EXCLUDE_OPTION(" (for scripts with a constant 'untimed')"),
-    MIN_SIZE_OPTION(" (for the same scripts)"),
-    EXCLUDE_FROM_OPTION(" (for the same scripts)"),
-    NAMES_OPTION,
-    DEBUG_OPTIONS,
-    {'o', "output", "OUT", "the file to write ('-': standard output)"},
-    {REPORT, "report", "WHERE",
-     "where a WASI program writes its report: stdout, stderr, or a file in a preopened directory; "
-     "default: stdout"},
-    {REPORT_FORMAT, "report-format", printed_formats + 1, "format of the report; default: csv"},
-    {HOST, "host", HOSTS,
-     "how the report leaves the program: through WASI, through the imported function whammc.write "
-     "(js), or in memory, through exports (none); prof: no report, scripts call the imported "
-     "module prof; auto decides by the program's imports (-v shows its choice); default: auto"},
-    {JS, "js", "FILE",
-     "with --host=js or prof: the file for the script that pages and Node load before the program; "
-     "default: OUT with .js for .wasm"},
-    {NO_JS, "no-js", NULL, "do not write that script"},
-    {NO_JS_VIEWS, "no-js-views", NULL,
-     "with --host=js: write that script only, not OUT.views.js, which has the profiles of "
-     "WasmProf; "
-     "`whammc report` shows its reports"},
-    {STORAGE, "storage", "auto|globals|memory",
-     "where per-site variables live: in globals, or in a memory of their own; default: auto, which "
-     "decides by the script"},
-    {LINK, "link", "merge|import",
-     "make the runtime and libraries part of OUT, or import them, which works without "
-     "multi-memory; default: merge"},
-    {RUNTIME, "runtime", "FILE", "with --link=import: also write the runtime module to this file"},
-    {KEEP_DEBUG, "keep-debug", NULL,
-     "keep the DWARF sections, adjusted to the new code; without it they are dropped"},
-    {SOURCE_MAP, "source-map", "FILE",
-     "also write a source map of OUT to this file, made from the program's DWARF or source map, "
-     "and "
-     "let OUT name it"},
-    CODE_OPTIONS(NO_OPTIMISE_PROBES),
-    {POLLS, "polls", NULL,
-     "let the program call the host's function whammc.poll at intervals, so that the "
-     "host can make a report while it runs"},
-    {LINKED, "linked", NULL,
-     "the program is one of several modules that call each other: functions that other "
-     "instrumented "
-     "modules call are called by these, not from outside; default for modules that are linked "
-     "dynamically"},
-    BUILD_ID_OPTION(BUILD_ID),
-    WITHOUT_OPTIONS,
-    JOBS_OPTION,
-    METRICS_OPTION,
-    {'v', "verbose", NULL, "show the number of sites of each probe"},
-    {0},
-};
-
 typedef struct Settings {
     ScriptOptions scripts;
     Exclusion exclusion;
@@ -100,40 +24,40 @@ typedef struct Settings {
 static bool set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     switch (key) {
-    case 's':
-    case 'D':
+    case OPTION_SCRIPT:
+    case OPTION_DEFINE:
     case OPTION_LIBRARY: return script_option(cli, &s->scripts, key, value);
     case OPTION_EXCLUDE:
     case OPTION_MIN_SIZE:
     case OPTION_EXCLUDE_FROM: return exclude_option(cli, &s->exclusion, key, value);
-    case 'o': s->out = value; break;
+    case OPTION_OUTPUT: s->out = value; break;
     case OPTION_NAMES: s->names = value; break;
     case OPTION_DEBUG_FILE:
     case OPTION_PATH_MAP: return debug_option(cli, &s->debug, key, value);
-    case 'j': return cli_count(cli, "jobs", value, &s->options.threads);
-    case 'v': s->verbose = true; break;
-    case STORAGE: s->options.storage = (whammc_storage)option_choice(&cmd_instr, key, value); break;
-    case HOST: s->options.host = (whammc_host)option_choice(&cmd_instr, key, value); break;
-    case LINK: s->options.link = (whammc_link)option_choice(&cmd_instr, key, value); break;
-    case RUNTIME: s->runtime = value; break;
-    case REPORT: s->options.report = value; break;
-    case REPORT_FORMAT:
-        s->options.format = (whammc_format)option_choice(&cmd_instr, key, value);
+    case OPTION_JOBS: return cli_count(cli, "jobs", value, &s->options.threads);
+    case OPTION_VERBOSE: s->verbose = true; break;
+    case OPTION_STORAGE: s->options.storage = (whammc_storage)option_choice(cli, key, value); break;
+    case OPTION_HOST: s->options.host = (whammc_host)option_choice(cli, key, value); break;
+    case OPTION_LINK: s->options.link = (whammc_link)option_choice(cli, key, value); break;
+    case OPTION_RUNTIME: s->runtime = value; break;
+    case OPTION_REPORT: s->options.report = value; break;
+    case OPTION_REPORT_FORMAT:
+        s->options.format = (whammc_format)option_choice(cli, key, value);
         break;
-    case KEEP_DEBUG: s->options.keep_debug = true; break;
-    case SOURCE_MAP: s->source_map = value; break;
-    case JS: s->js = value; break;
-    case NO_JS: s->no_js = true; break;
-    case NO_JS_VIEWS: s->no_js_views = true; break;
+    case OPTION_KEEP_DEBUG: s->options.keep_debug = true; break;
+    case OPTION_SOURCE_MAP: s->source_map = value; break;
+    case OPTION_JS: s->js = value; break;
+    case OPTION_NO_JS: s->no_js = true; break;
+    case OPTION_NO_JS_VIEWS: s->no_js_views = true; break;
     case OPTION_NO_OPTIMISE:
     case OPTION_NO_COALESCE:
     case OPTION_EXACT_TRAPS:
     case OPTION_BODIES:
     case OPTION_NO_PREDICATES:
     case OPTION_NO_REPORT: code_option(cli, &s->options, key, value); break;
-    case LINKED: s->options.linked = true; break;
-    case POLLS: s->options.polls = true; break;
-    case BUILD_ID: s->options.build_id = true; break;
+    case OPTION_LINKED: s->options.linked = true; break;
+    case OPTION_POLLS: s->options.polls = true; break;
+    case OPTION_BUILD_ID: s->options.build_id = true; break;
     case OPTION_METRICS: metrics_want(&s->metrics, value); break;
     }
     return true;
@@ -157,13 +81,6 @@ static bool has_script(whammc_host host) {
     return host == WHAMMC_HOST_JS || host == WHAMMC_HOST_PROF;
 }
 
-static Str host_name(whammc_host host) {
-    const char *name = HOSTS;
-    for (int before = (int)host; before > 0; before--)
-        name = strchr(name, '|') + 1;
-    return (Str){name, (uint32_t)strcspn(name, "|")};
-}
-
 /* What the option --host=auto has become, and where the report is if no option says so. */
 static void show_host(const Cli *cli, const Settings *s, whammc *w, const char *name) {
     const char *why;
@@ -172,7 +89,7 @@ static void show_host(const Cli *cli, const Settings *s, whammc *w, const char *
         return;
     if (s->verbose) {
         Buf line = {0};
-        Str word = host_name(host);
+        Str word = option_word(cli, OPTION_HOST, host);
         buf_printf(&line, "host: %.*s, as ", STR_ARG(word));
         message_clean(&line, str_of(why));
         buf_u8(&line, '\n');
@@ -340,14 +257,10 @@ static int run(Cli *cli) {
     return status;
 }
 
-const Command cmd_instr = {
-    .name = "instr",
-    .usage = "-s SCRIPT APP -o OUT",
-    .summary = "instrument a program",
+const CommandBody cmd_instr = {
     .about = "Compile scripts into the program APP and write the result to OUT, which behaves like "
              "APP and, when it exits, prints the scripts' report. APP is a WebAssembly module, in "
              "binary or text format ('-': standard input).",
-    .options = options,
     .examples = "  whammc instr -s hotness app.wasm -o app.instr.wasm\n"
                 "  whammc instr -s a.whamm -s b.whamm --report=stderr app.wasm -o out.wasm\n",
     .run = run,

@@ -5,25 +5,7 @@
 
 #include <fnmatch.h>
 
-enum { FUNCTIONS = OPTION_LONG, LINES, COLUMN_MAX = 64 };
-
-static const Option options[] = {
-    {'s', "script", "SCRIPT", "find the sites of this script's probes; may be repeated"},
-    LIBRARY_OPTION,
-    DEFINE_OPTION,
-    {'c', "count", NULL, "show only the number of sites of each probe"},
-    NAMES_OPTION,
-    {FUNCTIONS, "functions", "GLOB",
-     "show only sites in functions whose names match this shell pattern"},
-    {LINES, "lines", NULL,
-     "also show where in the source each site is: file, line and column, and the function with "
-     "those that it was inlined into; from DWARF or a source map"},
-    DEBUG_OPTIONS,
-    {'v', "verbose", NULL,
-     "also show the probe's number in reports and its event, whether it only counts, and which "
-     "maps are replaced by variables"},
-    {0},
-};
+enum { COLUMN_MAX = 64 };
 
 /* Strings are stored once, sanitised for terminals, and referred to by number. */
 typedef struct Row {
@@ -296,14 +278,14 @@ static int list(const Cli *cli, List *l, const char *path) {
 static bool set(const Cli *cli, void *settings, int key, const char *value) {
     List *l = settings;
     switch (key) {
-    case 's':
-    case 'D':
+    case OPTION_SCRIPT:
+    case OPTION_DEFINE:
     case OPTION_LIBRARY: return script_option(cli, &l->scripts, key, value);
-    case 'c': l->count = true; break;
-    case 'v': l->verbose = true; break;
-    case FUNCTIONS: l->functions = value; break;
+    case OPTION_COUNT: l->count = true; break;
+    case OPTION_VERBOSE: l->verbose = true; break;
+    case OPTION_FUNCTIONS: l->functions = value; break;
     case OPTION_NAMES: l->names = value; break;
-    case LINES: l->lines = true; break;
+    case OPTION_LINES: l->lines = true; break;
     case OPTION_DEBUG_FILE:
     case OPTION_PATH_MAP: l->lines = true; return debug_option(cli, &l->debug, key, value);
     }
@@ -329,14 +311,10 @@ static int run(Cli *cli) {
     return status;
 }
 
-const Command cmd_list = {
-    .name = "list",
-    .usage = "-s SCRIPT APP",
-    .summary = "show where the probes of scripts match in a program",
+const CommandBody cmd_list = {
     .about = "For each probe of the scripts, show the sites in the program APP: the function, its "
              "index, the code offset and the instruction. Nothing is written. APP is a WebAssembly "
              "module, in binary or text format ('-': standard input).",
-    .options = options,
     .examples = "  whammc list -s branches.whamm app.wasm\n"
                 "  whammc list -s hotness.whamm --functions='str*' app.wasm\n",
     .run = run,

@@ -7,31 +7,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum {
-    REPORT = OPTION_LONG,
-    REPORT_FORMAT,
-    EXPLAIN,
-};
-
-static const Option options[] = {
-    {'s', "script", "SCRIPT", "compile this script ('-': standard input); may be repeated"},
-    LIBRARY_OPTION,
-    DEFINE_OPTION,
-    {'o', "output", "MON",
-     "the file to write ('-': standard output); default: the first script's name with the "
-     "extension .wasm"},
-    {REPORT, "report", "WHERE",
-     "where the report goes: stdout, stderr, or a file in a directory that the engine opens; "
-     "default: stdout"},
-    {REPORT_FORMAT, "report-format", printed_formats + 1, "format of the report; default: csv"},
-    CODE_OPTIONS(NO_OPTIMISE_PROBES),
-    WITHOUT_OPTIONS,
-    {EXPLAIN, "explain", NULL,
-     "show how the scripts are split into probes; without --output, write no module"},
-    METRICS_OPTION,
-    {0},
-};
-
 typedef struct Settings {
     ScriptOptions scripts;
     const char *out;
@@ -145,13 +120,13 @@ static int check_usage(const Cli *cli, const Settings *s) {
 static bool set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     switch (key) {
-    case 's':
-    case 'D':
+    case OPTION_SCRIPT:
+    case OPTION_DEFINE:
     case OPTION_LIBRARY: return script_option(cli, &s->scripts, key, value);
-    case 'o': s->out = value; break;
-    case REPORT: s->options.report = value; break;
-    case REPORT_FORMAT:
-        s->options.format = (whammc_format)option_choice(&cmd_monitor, key, value);
+    case OPTION_OUTPUT: s->out = value; break;
+    case OPTION_REPORT: s->options.report = value; break;
+    case OPTION_REPORT_FORMAT:
+        s->options.format = (whammc_format)option_choice(cli, key, value);
         break;
     case OPTION_NO_OPTIMISE:
     case OPTION_NO_COALESCE:
@@ -160,7 +135,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case OPTION_NO_PREDICATES:
     case OPTION_NO_REPORT: code_option(cli, &s->options, key, value); break;
     case OPTION_METRICS: metrics_want(&s->metrics, value); break;
-    case EXPLAIN: s->explain = true; break;
+    case OPTION_EXPLAIN: s->explain = true; break;
     }
     return true;
 }
@@ -176,15 +151,11 @@ static int run(Cli *cli) {
     return status;
 }
 
-const Command cmd_monitor = {
-    .name = "monitor",
-    .usage = "-s SCRIPT [-o MON]",
-    .summary = "compile scripts into a monitor for any program",
+const CommandBody cmd_monitor = {
     .about = "Compile scripts without a program into the monitor module MON. Engines with the "
              "interface of the Wizard engine attach it to any program that they run; for other "
              "engines, 'whammc bind' attaches it ahead of time. A script that needs what an engine "
              "cannot do, such as changing the program, is an error.",
-    .options = options,
     .examples = "  whammc monitor -s hotness.whamm -o hotness.wasm\n"
                 "  wizeng --monitors=hotness.wasm app.wasm\n",
     .run = run,

@@ -21,114 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    STYLE = OPTION_LONG,
-    INTERVAL,
-    SAMPLER,
-    COUNTS,
-    FORMAT,
-    SAVE,
-    TOP,
-    COUNTS_ONLY,
-    NO_CALIBRATE,
-    AUTO_EXCLUDE,
-    MAX_DEPTH,
-    SAMPLE,
-    ENGINE,
-    ENGINE_OPTION,
-    CLOCK,
-    NO_DEMANGLE,
-    MEMORY,
-    VALUE,
-    SAMPLE_BYTES,
-    ALLOC,
-    CPU,
-    BY_THREAD,
-};
-
 enum { SAMPLE_MAX = 1000000 };
-
-/* Their names, each after a '|'. */
-static const char format_names[] =
-#define FORMAT(NAME, number, name, from, write, traits, ending) "|" name
-#define ALIAS(NAME, name)                                       "|" name
-#include "format/formats.def"
-    ;
-
-static const Option options[] = {
-    {STYLE, "style", "sample|tree|arcs",
-     "sample which functions are active, which is cheapest and hardly distorts; or measure each "
-     "call: of each function in each of its calling contexts, or of each pair of caller and "
-     "callee, which is cheaper; default: tree for options and formats that need measured calls "
-     "(--counts-only, gprof), else sample"},
-    {INTERVAL, "interval", "TIME",
-     "with --style=sample: the time between two samples, such as 500us or 10ms; default: 1ms"},
-    {SAMPLER, "sampler", "engine|thread|program",
-     "with --style=sample: what takes the samples: V8's own profiler, in Node; another thread of "
-     "the engine, which needs Node 22; or the program itself; default: engine in Node, else "
-     "thread"},
-    {COUNTS, "counts", NULL, "with --style=sample: count the calls of each function, too"},
-    {FORMAT, "format", format_names + 1,
-     "table: show a flat profile and, unless --style=arcs, write a flame graph; others: write only "
-     "the report in this format; default: table"},
-    {'o', "output", "OUT",
-     "the file for the format, or for the flame graph ('-': standard output); default: standard "
-     "error for the format, APP.flame.svg in the current directory for the flame graph, APP.pb.gz "
-     "for pprof. Without --format, OUT.pb.gz is for pprof"},
-    {SAVE, "save", "REPORT", "also write the report to this file, for `whammc report`"},
-    {TOP, "top", "N", "show the N functions with the most time (0: all); default: 20"},
-    {CPU, "cpu", "all|guest",
-     "guest: with --style=tree, leave out the time in imported functions, such as "
-     "waiting for input; default: all"},
-    {COUNTS_ONLY, "counts-only", NULL, "count calls without measuring time"},
-    {NO_CALIBRATE, "no-calibrate", NULL,
-     "do not subtract the measuring overhead, which is otherwise estimated while the "
-     "program runs"},
-    EXCLUDE_OPTION(""),
-    MIN_SIZE_OPTION(""),
-    EXCLUDE_FROM_OPTION(""),
-    NAMES_OPTION,
-    {AUTO_EXCLUDE, "auto-exclude", NULL,
-     "run the program twice: first count its calls (discarding its output), then time it without "
-     "the tiny functions that are called often"},
-    {SAMPLE, "sample", "1/N",
-     "with --style=tree: time only one in N calls and returns, and scale the times; "
-     "all calls are counted"},
-    {MAX_DEPTH, "max-depth", "N",
-     "with --style=tree: attribute calls deeper than N to the function at depth N (0: "
-     "no limit); default: 0"},
-    {ENGINE, "engine", "ENGINE",
-     "run in node, node24 or wasmtime, or in the program with this path (a Node, or a Python with "
-     "the package wasmtime); default: node"},
-    {ENGINE_OPTION, "engine-option", "OPTION", "pass this option to the engine; may be repeated"},
-    DIR_OPTION,
-    ENV_OPTION,
-    CLOCK_OPTION(CLOCK, "auto"),
-    HTTP_OPTIONS,
-    {OPTION_LINES, "lines", NULL, "show the source locations of functions"},
-    INLINED_OPTION,
-    DEBUG_OPTIONS,
-    {MEMORY, "memory", NULL,
-     "show what the program allocates and does not free, instead of where its time goes; with "
-     "--http and --style=arcs, both"},
-    {VALUE, "value", "alloc_space|alloc_objects|inuse_space|inuse_objects",
-     "with --memory: the value to sort the table by and to show in pictures: bytes or "
-     "objects that were allocated, or that are in use at the end; default: alloc_space"},
-    {SAMPLE_BYTES, "sample-bytes", "N",
-     "with --memory: record one allocation per N bytes on average, and estimate the "
-     "rest; 0: record all; default: 0"},
-    {ALLOC, "alloc", "NAME:ROLE@N[,ROLE@N]...",
-     "with --memory: functions whose names match the shell pattern NAME are "
-     "allocators, too. ROLE says what argument N, counted from 0, is: `size` in "
-     "bytes, `count` of objects, `old` address to be freed, `out` address at which "
-     "the result is stored, or address to `free`; may be repeated"},
-    LABEL_OPTION,
-    BY_THREAD_OPTION(BY_THREAD),
-    METRICS_OPTION,
-    {NO_DEMANGLE, "no-demangle", NULL,
-     "show names of C++ and Rust functions as they are in the program"},
-    {0},
-};
 
 typedef enum Style { STYLE_SAMPLE, STYLE_TREE, STYLE_ARCS } Style;
 
@@ -614,38 +507,6 @@ static int profile_command(const Cli *cli, const Settings *s, const char *progra
     return status;
 }
 
-/* Whether an option needs the program that is run, or an engine that runs it. */
-static bool is_for_module(int key) {
-    switch (key) {
-    case ENGINE:
-    case ENGINE_OPTION:
-    case OPTION_DIR:
-    case OPTION_ENV:
-    case CLOCK:
-    case OPTION_HTTP:
-    case OPTION_HTTP_TOKEN:
-    case OPTION_PUSH:
-    case OPTION_PUSH_SECONDS:
-    case OPTION_NAMES:
-    case OPTION_EXCLUDE:
-    case OPTION_MIN_SIZE:
-    case OPTION_EXCLUDE_FROM:
-    case AUTO_EXCLUDE:
-    case ALLOC:
-    case OPTION_METRICS:
-    case OPTION_DEBUG_FILE:
-    case OPTION_PATH_MAP: return true;
-    default: return false;
-    }
-}
-
-static const char *option_name(int key) {
-    const Option *o = options;
-    while (o->key != key)
-        o++;
-    return o->name;
-}
-
 /* ---- the command line ---- */
 
 /* "250us", "1ms", "2s" to nanoseconds: 20 us to 10 s. */
@@ -685,37 +546,37 @@ static bool set_sample(const Cli *cli, Settings *s, const char *value) {
 static bool set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     uint32_t depth;
-    if (is_for_module(key))
+    if (option_is_for_module(key))
         s->for_module = option_name(key);
     switch (key) {
-    case STYLE:
+    case OPTION_STYLE:
         s->style_given = true;
-        s->style = (Style)option_choice(cli->command, key, value);
+        s->style = (Style)option_choice(cli, key, value);
         break;
-    case FORMAT: s->format_given = format_named(value, &s->format); break;
-    case 'o': s->out = value; break;
+    case OPTION_FORMAT: s->format_given = format_named(value, &s->format); break;
+    case OPTION_OUTPUT: s->out = value; break;
     case OPTION_NAMES: s->names = value; break;
-    case SAVE: s->save = value; break;
-    case TOP: s->top_given = true; return cli_count(cli, "top", value, &s->top);
-    case COUNTS_ONLY: s->counts_only = true; break;
-    case NO_CALIBRATE: s->no_calibrate = true; break;
+    case OPTION_SAVE: s->save = value; break;
+    case OPTION_TOP: s->top_given = true; return cli_count(cli, "top", value, &s->top);
+    case OPTION_COUNTS_ONLY: s->counts_only = true; break;
+    case OPTION_NO_CALIBRATE: s->no_calibrate = true; break;
     case OPTION_EXCLUDE:
     case OPTION_MIN_SIZE:
     case OPTION_EXCLUDE_FROM: return exclude_option(cli, &s->exclusion, key, value);
-    case AUTO_EXCLUDE: s->auto_exclude = true; break;
-    case INTERVAL: return set_interval(cli, s, value);
-    case SAMPLER:
+    case OPTION_AUTO_EXCLUDE: s->auto_exclude = true; break;
+    case OPTION_INTERVAL: return set_interval(cli, s, value);
+    case OPTION_SAMPLER:
         s->sampler_given = true;
-        s->sampler = (Sampler)option_choice(cli->command, key, value);
+        s->sampler = (Sampler)option_choice(cli, key, value);
         break;
-    case COUNTS: s->counts = true; break;
-    case SAMPLE: return set_sample(cli, s, value);
-    case MAX_DEPTH: s->max_depth = value; return cli_count(cli, "max-depth", value, &depth);
-    case ENGINE: s->engine = value; break;
-    case ENGINE_OPTION: vec_push(&s->engine_options, value); break;
+    case OPTION_COUNTS: s->counts = true; break;
+    case OPTION_SAMPLE: return set_sample(cli, s, value);
+    case OPTION_MAX_DEPTH: s->max_depth = value; return cli_count(cli, "max-depth", value, &depth);
+    case OPTION_ENGINE: s->engine = value; break;
+    case OPTION_ENGINE_OPTION: vec_push(&s->engine_options, value); break;
     case OPTION_DIR:
     case OPTION_ENV: return world_option(cli, &s->world, key, value);
-    case CLOCK:
+    case OPTION_CLOCK:
         s->clock_given = true;
         s->clock = value;
         break;
@@ -723,19 +584,19 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case OPTION_HTTP_TOKEN:
     case OPTION_PUSH:
     case OPTION_PUSH_SECONDS: return http_option(cli, &s->http, key, value);
-    case CPU: s->guest = strcmp(value, "guest") == 0; break;
-    case MEMORY: s->heap.on = true; break;
-    case VALUE: s->heap.value = value; break;
-    case SAMPLE_BYTES: return cli_count(cli, "sample-bytes", value, &s->heap.sample_bytes);
-    case ALLOC: return heap_option_alloc(cli, &s->heap, value);
+    case OPTION_CPU: s->guest = strcmp(value, "guest") == 0; break;
+    case OPTION_MEMORY: s->heap.on = true; break;
+    case OPTION_VALUE: s->heap.value = value; break;
+    case OPTION_SAMPLE_BYTES: return cli_count(cli, "sample-bytes", value, &s->heap.sample_bytes);
+    case OPTION_ALLOC: return heap_option_alloc(cli, &s->heap, value);
     case OPTION_LINES:
-    case OPTION_INLINED: look_option(cli->command, &s->look, key, value); break;
+    case OPTION_INLINED: look_option(cli, &s->look, key, value); break;
     case OPTION_DEBUG_FILE:
     case OPTION_PATH_MAP: return debug_option(cli, &s->debug, key, value);
     case OPTION_LABEL: return label_option(cli, &s->labels, value);
     case OPTION_METRICS: metrics_want(&s->metrics, value); break;
-    case NO_DEMANGLE: s->no_demangle = true; break;
-    case BY_THREAD: s->by_thread = true; break;
+    case OPTION_NO_DEMANGLE: s->no_demangle = true; break;
+    case OPTION_BY_THREAD: s->by_thread = true; break;
     }
     return true;
 }
@@ -833,23 +694,18 @@ static int run(Cli *cli) {
     return status;
 }
 
-const Command cmd_profile = {
-    .name = "profile",
-    .usage = "APP [ARGUMENT]...",
-    .summary = "run a program and show where its time goes",
+const CommandBody cmd_profile = {
     .about =
         "Run the program APP with the ARGUMENTs, show on standard error which functions took the "
         "most time, and write a flame graph of the calls. Standard streams and the exit status are "
         "those of the program; it may open files in the current directory and in those of --dir. "
         "If it traps or is interrupted, the measurements up to then are shown. Options end at APP. "
         "If APP is a command, such as node or npx, the modules are profiled that it loads in Node.",
-    .options = options,
     .examples = "  whammc profile app.wasm input.txt\n"
                 "  whammc profile --format=gprof -o app.prof app.wasm\n"
                 "  whammc profile --memory --lines app.wasm\n"
                 "  whammc profile -o app.pb.gz app.wasm && go tool pprof -http=: app.pb.gz\n"
                 "  whammc profile --style=tree --auto-exclude app.wasm <input.txt\n"
                 "  whammc profile -- node program.mjs\n",
-    .stops = true,
     .run = run,
 };

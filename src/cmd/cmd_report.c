@@ -8,87 +8,6 @@
 
 #include <unistd.h>
 
-enum {
-    FORMAT = OPTION_LONG,
-    MODULE,
-    ONLY,
-    TOP,
-    FLUSH,
-    VARIABLE,
-    FAIL_IF,
-    BASE,
-    DIFF,
-    BY_THREAD,
-    NO_DEMANGLE,
-    SUGGEST
-};
-
-/* Their names, each after a '|': of the report, and of coverage. */
-static const char format_names[] =
-#define FORMAT(NAME, number, name, from, write, traits, ending) "|" name
-#define ALIAS(NAME, name)                                       "|" name
-#define COVERAGE(NAME, name, write, ending)                     "|" name
-#define COVERAGE_TABLE(NAME, name, write, ending)
-#define COVERAGE_ONLY(NAME, name, write, ending)
-#include "format/formats.def"
-#define COVERAGE_TABLE(NAME, name, write, ending) "|" name
-#include "format/formats.def"
-    ;
-
-static const Option options[] = {
-    {FORMAT, "format", format_names + 1,
-     "show tables (the default), or write the report in another format; from its "
-     "calls: a flat profile, the same with a call graph as gprof prints them, or a "
-     "graph for Graphviz; from its call tree: folded stacks, a flame graph, or a file "
-     "for speedscope, Chrome's developer tools or Perfetto; from either, or from "
-     "numbers at sites: a profile for pprof, the Firefox Profiler or KCachegrind; the "
-     "last four formats: coverage of the programs of --module, as 'whammc coverage' "
-     "shows it"},
-    {'o', "output", "OUT",
-     "the file to write; default: standard output. Without --format, OUT.pb.gz is for pprof"},
-    {MODULE, "module", "APP",
-     "the program before it was instrumented: tables then show the instruction at each site, and "
-     "functions without a name in the report get the program's; may be repeated for a report of "
-     "several modules, each of which is found by what is in it"},
-    {ONLY, "only", "MODULE",
-     "show only this module of a report of several: its name, its hash, or the beginning of one of "
-     "them"},
-    BY_THREAD_OPTION(BY_THREAD),
-    NAMES_OPTION,
-    LOOK_OPTIONS("show where in the source each site is; CSV and JSON get the columns file, line, "
-                 "column and src_function. The locations come from the program of --module, or "
-                 "from the report. In profiles: show the source locations of functions"),
-    INLINED_OPTION,
-    DEBUG_OPTIONS,
-    INCLUDE_OBJECTS_OPTION("of coverage: "),
-    {VARIABLE, "variable", "NAME",
-     "the variable with the calls or the call tree; default: the first suitable one; "
-     "may be repeated for variables with calls, whose counts are then added. For "
-     "pprof, firefox and callgrind, also a variable with numbers at sites; default: "
-     "these, too"},
-    LABEL_OPTION,
-    {FLUSH, "flush", "N",
-     "use the N-th report of each instance, or its last if it has fewer; 0, the default, is the "
-     "last"},
-    {TOP, "top", "N",
-     "show the N largest values of each variable, 0 = all; default: 20. Of gprof and dot: only the "
-     "N functions with the most time; default: all"},
-    {FAIL_IF, "fail-if", "CONDITION",
-     "fail if this condition on the report's variables is true, such as 'calls > 1.02 "
-     "* base.calls'"},
-    {BASE, "base", "REPORT", "the report whose variables --fail-if calls base.NAME"},
-    {DIFF, "diff", "OLD",
-     "show the differences from the report OLD, of the same program or another build "
-     "of it, as tables or with --format=svg; also the report whose variables "
-     "--fail-if calls base.NAME"},
-    {SUGGEST, "suggest-exclude", NULL,
-     "with --module: instead of the report, show the options --exclude for functions that are too "
-     "small to be timed for the number of their calls"},
-    {NO_DEMANGLE, "no-demangle", NULL,
-     "show names of C++ and Rust functions as they are in the program"},
-    {0},
-};
-
 /* A program that was given. */
 typedef struct Given {
     Buf app;
@@ -280,20 +199,20 @@ static void set_format(Settings *s, const char *name) {
 static bool set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     switch (key) {
-    case FORMAT: set_format(s, value); break;
-    case 'o': s->out = value; break;
+    case OPTION_FORMAT: set_format(s, value); break;
+    case OPTION_OUTPUT: s->out = value; break;
     case OPTION_NAMES: s->names = value; break;
-    case MODULE: vec_push(&s->modules, value); break;
-    case ONLY: s->only = value; break;
-    case BY_THREAD: s->by_thread = true; break;
-    case FLUSH: return cli_count(cli, "flush", value, &s->flush);
-    case TOP: s->top_given = true; return cli_count(cli, "top", value, &s->top);
+    case OPTION_MODULE: vec_push(&s->modules, value); break;
+    case OPTION_ONLY: s->only = value; break;
+    case OPTION_BY_THREAD: s->by_thread = true; break;
+    case OPTION_FLUSH: return cli_count(cli, "flush", value, &s->flush);
+    case OPTION_TOP: s->top_given = true; return cli_count(cli, "top", value, &s->top);
     case OPTION_LABEL: return label_option(cli, &s->labels, value);
     case OPTION_INCLUDE_OBJECTS: vec_push(&s->objects, value); break;
-    case VARIABLE: vec_push(&s->variables, value); break;
-    case FAIL_IF: s->fail_if = value; break;
-    case BASE: s->base = value; break;
-    case DIFF:
+    case OPTION_VARIABLE: vec_push(&s->variables, value); break;
+    case OPTION_FAIL_IF: s->fail_if = value; break;
+    case OPTION_BASE: s->base = value; break;
+    case OPTION_DIFF:
         s->base = value;
         s->diff = true;
         break;
@@ -302,11 +221,11 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     case OPTION_NONZERO:
     case OPTION_HEX:
     case OPTION_INLINED:
-    case OPTION_LINES: look_option(cli->command, &s->look, key, value); break;
+    case OPTION_LINES: look_option(cli, &s->look, key, value); break;
     case OPTION_DEBUG_FILE:
     case OPTION_PATH_MAP: return debug_option(cli, &s->debug, key, value);
-    case NO_DEMANGLE: s->no_demangle = true; break;
-    case SUGGEST: s->suggest = true; break;
+    case OPTION_NO_DEMANGLE: s->no_demangle = true; break;
+    case OPTION_SUGGEST: s->suggest = true; break;
     }
     return true;
 }
@@ -419,17 +338,13 @@ static int run(Cli *cli) {
     return status;
 }
 
-const Command cmd_report = {
-    .name = "report",
-    .usage = "FILE...",
-    .summary = "show saved reports, or write them in another format",
+const CommandBody cmd_report = {
     .about =
         "Read the report in FILE ('-': standard input), which an instrumented program has printed "
         "or 'whammc run -o' has written, as CSV or JSON, and show it as 'whammc run' does, "
         "write it in another format, or make a profile or picture of it. Reports of several runs "
         "of the program, and of its instances in one run, are added up; different modules stand "
         "side by side. Other text in FILE is ignored.",
-    .options = options,
     .examples = "  whammc report --module=app.wasm hotness.csv\n"
                 "  whammc report --format=svg -o flame.svg calltree.json\n"
                 "  whammc report --module=app.wasm -o app.pb.gz calltree.json\n"

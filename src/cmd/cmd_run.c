@@ -19,58 +19,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum {
-    ENGINE = OPTION_LONG,
-    ENGINE_OPTION,
-    MONITOR,
-    LINK,
-    TOP,
-    REPORT_FORMAT,
-    NO_DEMANGLE,
-    CLOCK,
-    BUILD_ID,
-    BY_THREAD,
-};
-
-static const Option options[] = {
-    {'s', "script", "SCRIPT", "instrument with this script; may be repeated"},
-    LIBRARY_OPTION,
-    DEFINE_OPTION,
-    EXCLUDE_OPTION(" (for scripts with a constant 'untimed')"),
-    MIN_SIZE_OPTION(" (for the same scripts)"),
-    EXCLUDE_FROM_OPTION(" (for the same scripts)"),
-    NAMES_OPTION,
-    DEBUG_OPTIONS,
-    {MONITOR, "monitor", "MON.wasm[+LIB.wasm]...",
-     "attach this monitor module and the libraries that it imports, instead of instrumenting with "
-     "scripts; may be repeated"},
-    {LINK, "link", "merge|import|auto",
-     "make the runtime and libraries part of the program, or let it import them; auto imports them "
-     "if the program would otherwise need multi-memory; default: auto"},
-    {ENGINE, "engine", "ENGINE",
-     "run in node, node24, wasmtime or wizard, or in the program with this path (a Node, a Python "
-     "with the package wasmtime, or wizeng...); default: node"},
-    {ENGINE_OPTION, "engine-option", "OPTION",
-     "pass this option to the engine; may be repeated. Wizard gets --mode=jit unless there is "
-     "another --mode"},
-    DIR_OPTION,
-    ENV_OPTION,
-    CLOCK_OPTION(CLOCK, "host"),
-    HTTP_OPTIONS,
-    {'o', "output", "REPORT",
-     "write the report to this file and show nothing ('-': standard output)"},
-    {REPORT_FORMAT, "report-format", printed_formats + 1, "format of that file; default: csv"},
-    BUILD_ID_OPTION(BUILD_ID),
-    {TOP, "top", "N", "show the N largest values of each variable (0: all); default: 20"},
-    LOOK_OPTIONS("show where in the source each site is; the file of --output gets the columns "
-                 "file, line, column and src_function"),
-    {NO_DEMANGLE, "no-demangle", NULL,
-     "show names of C++ and Rust functions as they are in the program"},
-    BY_THREAD_OPTION(BY_THREAD),
-    METRICS_OPTION,
-    {0},
-};
-
 typedef struct Settings {
     ScriptOptions scripts;
     Exclusion exclusion;
@@ -439,64 +387,48 @@ static int run_command(const Cli *cli, const Settings *s, const char *program) {
     return status == STATUS_OK ? command_run(cli, &job) : status;
 }
 
-/* The name of an option that is about a program or the engine that runs it; NULL = another one. */
-static const char *option_for_module(int key) {
-    static const int keys[] = {
-        ENGINE,         ENGINE_OPTION,     MONITOR,         LINK,
-        CLOCK,          BUILD_ID,          OPTION_DIR,      OPTION_ENV,
-        OPTION_HTTP,    OPTION_HTTP_TOKEN, OPTION_PUSH,     OPTION_PUSH_SECONDS,
-        OPTION_NAMES,   OPTION_EXCLUDE,    OPTION_MIN_SIZE, OPTION_EXCLUDE_FROM,
-        OPTION_LIBRARY, OPTION_DEBUG_FILE, OPTION_PATH_MAP, OPTION_METRICS};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        for (const Option *o = options; keys[i] == key && o->key; o++)
-            if (o->key == key)
-                return o->name;
-    return NULL;
-}
-
 /* Returns false for wrong usage, after a message. */
 static bool set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
-    const char *for_module = option_for_module(key);
-    if (for_module)
-        s->for_module = for_module;
+    if (option_is_for_module(key))
+        s->for_module = option_name(key);
     switch (key) {
-    case 's':
-    case 'D':
+    case OPTION_SCRIPT:
+    case OPTION_DEFINE:
     case OPTION_LIBRARY: return script_option(cli, &s->scripts, key, value);
     case OPTION_EXCLUDE:
     case OPTION_MIN_SIZE:
     case OPTION_EXCLUDE_FROM: return exclude_option(cli, &s->exclusion, key, value);
-    case BY_THREAD: s->by_thread = true; break;
-    case 'o': s->out = value; break;
+    case OPTION_BY_THREAD: s->by_thread = true; break;
+    case OPTION_OUTPUT: s->out = value; break;
     case OPTION_NAMES: s->names = value; break;
     case OPTION_DEBUG_FILE:
     case OPTION_PATH_MAP: return debug_option(cli, &s->debug, key, value);
-    case LINK:
-        s->options.link = (whammc_link)option_choice(&cmd_run, key, value);
+    case OPTION_LINK:
+        s->options.link = (whammc_link)option_choice(cli, key, value);
         s->options.host = s->options.link == WHAMMC_LINK_IMPORT ? WHAMMC_HOST_WASI : WHAMMC_HOST_JS;
         break;
-    case MONITOR: monitors_add(&s->monitors, value); break;
-    case ENGINE: s->engine = value; break;
-    case ENGINE_OPTION: vec_push(&s->engine_options, value); break;
+    case OPTION_MONITOR: monitors_add(&s->monitors, value); break;
+    case OPTION_ENGINE: s->engine = value; break;
+    case OPTION_ENGINE_OPTION: vec_push(&s->engine_options, value); break;
     case OPTION_DIR:
     case OPTION_ENV: return world_option(cli, &s->world, key, value);
-    case CLOCK: s->clock = value; break;
-    case BUILD_ID: s->options.build_id = true; break;
+    case OPTION_CLOCK: s->clock = value; break;
+    case OPTION_BUILD_ID: s->options.build_id = true; break;
     case OPTION_HTTP:
     case OPTION_HTTP_TOKEN:
     case OPTION_PUSH:
     case OPTION_PUSH_SECONDS: return http_option(cli, &s->http, key, value);
-    case TOP: return cli_count(cli, "top", value, &s->top);
+    case OPTION_TOP: return cli_count(cli, "top", value, &s->top);
     case OPTION_BY:
     case OPTION_SORT:
     case OPTION_NONZERO:
     case OPTION_HEX:
-    case OPTION_LINES: look_option(cli->command, &s->look, key, value); break;
-    case NO_DEMANGLE: s->no_demangle = true; break;
+    case OPTION_LINES: look_option(cli, &s->look, key, value); break;
+    case OPTION_NO_DEMANGLE: s->no_demangle = true; break;
     case OPTION_METRICS: metrics_want(&s->metrics, value); break;
-    case REPORT_FORMAT:
-        s->options.format = (whammc_format)option_choice(&cmd_run, key, value);
+    case OPTION_REPORT_FORMAT:
+        s->options.format = (whammc_format)option_choice(cli, key, value);
         break;
     }
     return true;
@@ -587,10 +519,7 @@ static int run(Cli *cli) {
     return status;
 }
 
-const Command cmd_run = {
-    .name = "run",
-    .usage = "{-s SCRIPT | --monitor=MON} APP [ARGUMENT]...",
-    .summary = "instrument a program, run it and show its report",
+const CommandBody cmd_run = {
     .about =
         "Instrument the program APP, run it with the ARGUMENTs in an engine that provides "
         "WASI, and show its report as tables on standard error when it exits. Standard "
@@ -598,9 +527,7 @@ const Command cmd_run = {
         "current directory and in those of --dir. Options end at APP. If APP is a command, such "
         "as node, the modules that it loads in Node are instrumented, and what all its "
         "processes and threads report is added up.",
-    .options = options,
     .examples = "  whammc run -s hotness app.wasm input.txt\n"
                 "  whammc run -s calls.whamm --engine=wasmtime -o calls.csv app.wasm\n",
-    .stops = true,
     .run = run,
 };

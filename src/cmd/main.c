@@ -79,10 +79,11 @@
 #include <locale.h>
 #include <unistd.h>
 
-static const Command *const commands[] = {&cmd_instr,    &cmd_run,      &cmd_profile, &cmd_report,
-                                          &cmd_annotate, &cmd_coverage, &cmd_monitor, &cmd_bind,
-                                          &cmd_list,     &cmd_check,    &cmd_info};
-enum { NCOMMANDS = sizeof commands / sizeof *commands };
+static const Command commands[] = {
+#define COMMAND(NAME, name, stops, operands, usage, summary)                                       \
+    {COMMAND_##NAME, #name, usage, summary, stops, &cmd_##name},
+#include "cli/commands.def"
+};
 
 static void print_version(void) {
     Buf text = {0};
@@ -99,7 +100,7 @@ static void print_help(void) {
                        "Compile Whamm scripts and instrument WebAssembly programs.\n\n"
                        "Commands:\n"));
     for (int i = 0; i < NCOMMANDS; i++)
-        buf_printf(&text, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+        buf_printf(&text, "  %-8s %s\n", commands[i].name, commands[i].summary);
     buf_str(&text,
             STR("\n'whammc COMMAND --help' shows the options of a command.\n"
                 "'whammc info --scripts' lists the scripts that come with whammc.\n\n"
@@ -119,15 +120,15 @@ static void print_help(void) {
 
 static const Command *find_command(const char *name) {
     for (int i = 0; i < NCOMMANDS; i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
     return NULL;
 }
 
 static int wrong_command(const Cli *cli, const char *word) {
     const char *names[NCOMMANDS];
     for (int i = 0; i < NCOMMANDS; i++)
-        names[i] = commands[i]->name;
+        names[i] = commands[i].name;
     const char *kind = *word == '-' ? "option" : "command";
     const char *guess = *word == '-' ? NULL : cli_guess(word, names, NCOMMANDS);
     if (guess)
@@ -152,7 +153,7 @@ static int dispatch(Cli *cli, int argc, char **argv) {
         return wrong_command(cli, word);
     cli->argc = argc - 1;
     cli->argv = argv + 1;
-    int status = cli->command->run(cli);
+    int status = cli->command->body->run(cli);
     return status == STATUS_HELP ? STATUS_OK : status;
 }
 

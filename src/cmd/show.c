@@ -6,11 +6,6 @@
 #include <langinfo.h>
 #include <sys/ioctl.h>
 
-const char printed_formats[] =
-#define PRINTED(NAME, name) "|" name
-#include "format/formats.def"
-    ;
-
 uint32_t show_width(int fd) {
     struct winsize size;
     if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col)
@@ -22,10 +17,10 @@ bool show_is_ascii(void) {
     return strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 }
 
-void look_option(const Command *command, Look *look, int key, const char *value) {
+void look_option(const Cli *cli, Look *look, int key, const char *value) {
     switch (key) {
-    case OPTION_BY: look->by = (WhammcReportBy)option_choice(command, key, value); break;
-    case OPTION_SORT: look->sort = (WhammcReportSort)option_choice(command, key, value); break;
+    case OPTION_BY: look->by = (WhammcReportBy)option_choice(cli, key, value); break;
+    case OPTION_SORT: look->sort = (WhammcReportSort)option_choice(cli, key, value); break;
     case OPTION_NONZERO: look->nonzero = true; break;
     case OPTION_HEX: look->hex = true; break;
     case OPTION_LINES: look->lines = true; break;

@@ -235,6 +235,34 @@ static bool take_reports(const Cli *cli, const CommandJob *job, Place *place, co
 
 /* ---- all of it ---- */
 
+bool option_is_for_module(int key) {
+    switch (key) {
+    case OPTION_LIBRARY:
+    case OPTION_MONITOR:
+    case OPTION_LINK:
+    case OPTION_BUILD_ID:
+    case OPTION_ENGINE:
+    case OPTION_ENGINE_OPTION:
+    case OPTION_DIR:
+    case OPTION_ENV:
+    case OPTION_CLOCK:
+    case OPTION_HTTP:
+    case OPTION_HTTP_TOKEN:
+    case OPTION_PUSH:
+    case OPTION_PUSH_SECONDS:
+    case OPTION_NAMES:
+    case OPTION_DEBUG_FILE:
+    case OPTION_PATH_MAP:
+    case OPTION_EXCLUDE:
+    case OPTION_MIN_SIZE:
+    case OPTION_EXCLUDE_FROM:
+    case OPTION_AUTO_EXCLUDE:
+    case OPTION_ALLOC:
+    case OPTION_METRICS: return true;
+    default: return false;
+    }
+}
+
 int command_run(const Cli *cli, const CommandJob *job) {
     Place place = {0};
     Arena arena = {0};

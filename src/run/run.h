@@ -69,21 +69,7 @@ int runner_run(const Cli *cli, const RunnerJob *job, Buf *report);
 
 /* ---- what programs see (world.c) ---- */
 
-/* Two options of the commands that run programs. */
-enum { OPTION_DIR = 1010, OPTION_ENV };
-#define DIR_OPTION                                                                                 \
-    {                                                                                              \
-        OPTION_DIR, "dir", "HOST[::GUEST]",                                                        \
-            "let the program open the directory HOST, under the name GUEST; may be repeated"       \
-    }
-#define ENV_OPTION                                                                                 \
-    {                                                                                              \
-        OPTION_ENV, "env", "NAME=VALUE",                                                           \
-            "set this variable in the program's environment, besides those of whammc; may be "     \
-            "repeated"                                                                             \
-    }
-
-/* Takes the argument of one of them, as an option for runners and engines; false if it is wrong,
+/* Takes the argument of --dir or --env, as an option for runners and engines; false if it is wrong,
  * which was said. */
 bool world_option(const Cli *cli, Words *world, int key, const char *value);
 /* STATUS_OK unless the engine cannot do it, which was said. */
@@ -123,6 +109,9 @@ char *command_find(const char *name);
 /* Runs it with the modules instrumented that Node loads in it. Returns its exit status, or ends as
  * it did; another status after a message if it could not be run or take() failed. */
 int command_run(const Cli *cli, const CommandJob *job);
+/* Whether an option is about a program in WebAssembly or the engine that runs it: commands cannot
+ * have it. */
+bool option_is_for_module(int key);
 
 /* ---- Wizard (wizard.c) ---- */
 
