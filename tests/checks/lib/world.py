@@ -1,8 +1,10 @@
 """Where things are. tests/run says it by the environment; a check that is run by hand takes the build directory it is started in."""
 
 import os
+import sys
 
 SOURCE = os.path.abspath(os.environ.get("WHAMMC_SRCDIR") or os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+sys.path.append(os.path.join(SOURCE, "scripts"))  # formats
 TESTS = os.path.join(SOURCE, "tests")
 GOLDEN, FIXTURES = os.path.join(TESTS, "golden"), os.path.join(TESTS, "fixtures")
 SCRIPTS = os.path.join(FIXTURES, "scripts")
