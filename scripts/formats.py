@@ -39,6 +39,14 @@ def coverage_names():
     return [c.name for c in COVERAGE]
 
 
+def endings(rows):
+    """The formats of files by their endings, each the first one with it."""
+    of = {}
+    for row in rows:
+        of.setdefault(row.ending, row.name)
+    return {ending: name for ending, name in of.items() if ending}
+
+
 def lists():
     """Those that src/cli/commands.def names, in the order of the help."""
     profile = [cells[1] if macro == "ALIAS" else cells[2] for macro, cells in _ROWS if macro in ("FORMAT", "ALIAS")]

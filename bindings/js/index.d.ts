@@ -302,8 +302,8 @@ export interface ReportOptions {
   base?: string | Bytes;
 }
 
-export type TextFormat = 'table' | 'csv' | 'csv-rfc4180' | 'json' | 'gprof' | 'dot' | 'folded' | 'svg' | 'speedscope' | 'cpuprofile' |
-  'flat' | 'firefox' | 'callgrind' | 'perfetto' | 'heap';
+export type TextFormat = 'table' | 'csv' | 'csv-rfc4180' | 'json' | 'flat' | 'gprof' | 'dot' | 'folded' | 'svg' | 'speedscope' |
+  'cpuprofile' | 'perfetto' | 'firefox' | 'callgrind' | 'heap';
 
 export interface ProfileFunction {
   name: string;

@@ -22,9 +22,9 @@ import { allCustomSections, appendKey, createSizes, moduleName, namedSections } 
 const LOADED = Symbol.for('whammc.register');
 // Endings of files, and the formats of `whammc report`.
 const FORMATS = {
-  '.svg': 'svg', '.cpuprofile': 'cpuprofile', '.pb.gz': 'pprof', '.speedscope.json': 'speedscope', '.perfetto.json': 'perfetto',
-  '.folded': 'folded', '.gprof': 'gprof', '.dot': 'dot', '.callgrind': 'callgrind', '.csv': 'csv', '.json': 'json', '.txt': 'table',
-  '.info': 'lcov', '.lcov': 'lcov', '.html': 'html', '.xml': 'cobertura',
+  '.txt': 'table', '.csv': 'csv', '.json': 'json', '.gprof': 'gprof', '.dot': 'dot', '.folded': 'folded', '.svg': 'svg',
+  '.speedscope.json': 'speedscope', '.cpuprofile': 'cpuprofile', '.perfetto.json': 'perfetto', '.pb.gz': 'pprof', '.callgrind': 'callgrind',
+  '.info': 'lcov', '.xml': 'cobertura', '.html': 'html', '.lcov': 'lcov',
 };
 const ENDINGS = Object.keys(FORMATS).sort((a, b) => b.length - a.length); // .speedscope.json before .json
 const OPTIONS = ['--host=js', '--no-js'], TOLD_FILES = 3;

@@ -21,6 +21,12 @@ __all__ = ["Report", "ReportRow", "Variable"]
 
 BY = ("site", "line", "function", "file")
 SORT = ("value", "place", "name")
+# The formats of files by their endings.
+ENDINGS = {
+    ".txt": "table", ".csv": "csv-rfc4180", ".json": "json", ".gprof": "gprof", ".dot": "dot", ".folded": "folded", ".svg": "svg",
+    ".speedscope.json": "speedscope", ".cpuprofile": "cpuprofile", ".perfetto.json": "perfetto", ".pb.gz": "pprof",
+    ".callgrind": "callgrind",
+}  # fmt: skip
 PLACES = ("function", "pc", "instruction", "probe")  # what notebooks show of a row
 SHOWN = 10  # rows of a variable in a notebook
 
@@ -350,8 +356,8 @@ class Report:
     # ---- other formats ----
 
     def convert(self, format: str, **options: Any) -> bytes:
-        """The report in another format of `whammc report --format`: "csv", "json", "csv-rfc4180", "table"; of calls and call trees
-        "flat", "gprof", "dot", "folded", "svg", "speedscope", "cpuprofile", "perfetto", "pprof", "firefox", "callgrind"; "heap".
+        """The report in another format of `whammc report --format`: "table", "csv", "csv-rfc4180", "json", "flat", "gprof", "dot",
+        "folded", "svg", "speedscope", "cpuprofile", "perfetto", "pprof", "firefox", "callgrind", "heap".
 
         Args:
             variables: names of those that have the calls or the tree; else the first that can.
@@ -399,9 +405,7 @@ class Report:
     def save(self, path: Path, format: Optional[str] = None, **options: Any) -> None:
         """Writes the report to a file, in the format of its extension: .csv (with quotes), .json, .svg, .pb.gz ..."""
         name = os.path.basename(os.fspath(path))
-        known = {".csv": "csv-rfc4180", ".json": "json", ".svg": "svg", ".pb.gz": "pprof", ".dot": "dot", ".folded": "folded",
-                 ".txt": "table"}  # fmt: skip
-        found = format or next((known[end] for end in known if name.endswith(end)), None)
+        found = format or next((ENDINGS[end] for end in sorted(ENDINGS, key=len, reverse=True) if name.endswith(end)), None)
         if found is None:
             raise ValueError(f"{name}: no format is known by that ending; give `format`")
         data = self.convert(found, **options)
