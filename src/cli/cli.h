@@ -27,7 +27,7 @@ enum {
 /* ---- commands and options (option.c, commands.def) ---- */
 
 typedef enum CommandNumber {
-#define COMMAND(NAME, name, stops, operands, usage, summary) COMMAND_##NAME,
+#define COMMAND(NAME, name, stops, operands, usage, summary, about, examples) COMMAND_##NAME,
 #include "cli/commands.def"
     NCOMMANDS
 } CommandNumber;
@@ -42,24 +42,16 @@ typedef enum OptionKey {
 
 typedef struct Cli Cli;
 
-/* What the file of a command has. */
-typedef struct CommandBody {
-    const char *about; /* the paragraphs of --help */
-    const char *examples;
-    int (*run)(Cli *cli); /* returns the exit status */
-} CommandBody;
-
-extern const CommandBody cmd_annotate, cmd_bind, cmd_check, cmd_coverage, cmd_info, cmd_instr,
-    cmd_list, cmd_monitor, cmd_profile, cmd_report, cmd_run;
+#define COMMAND(NAME, name, stops, operands, usage, summary, about, examples)                      \
+    int cmd_##name(Cli *cli); /* returns the exit status */
+#include "cli/commands.def"
 
 /* A row of commands.def. */
 typedef struct Command {
     CommandNumber number;
-    const char *name;
-    const char *usage;   /* what follows the name: options that must be there and operands */
-    const char *summary; /* one line */
-    bool stops;          /* options end at the first operand */
-    const CommandBody *body;
+    const char *name, *usage, *summary, *about, *examples;
+    bool stops; /* options end at the first operand */
+    int (*run)(Cli *cli);
 } Command;
 
 /* One call of the program. */

@@ -14,7 +14,8 @@ enum { HELP_COLUMN = 26, HELP_WIDTH = 80 };
 
 /* The commands that have an option. */
 enum {
-#define COMMAND(NAME, name, stops, operands, usage, summary) NAME = 1 << COMMAND_##NAME,
+#define COMMAND(NAME, name, stops, operands, usage, summary, about, examples)                      \
+    NAME = 1 << COMMAND_##NAME,
 #include "cli/commands.def"
     ALL = -1
 };
@@ -363,18 +364,22 @@ void cli_wrap(Buf *out, const char *text, uint32_t indent, uint32_t column, uint
     }
 }
 
-/* Appends a text of the table without its markup; code of several words, and "-", is quoted. */
-static void put_plain(Buf *out, const char *text) {
+/* Appends a text of the table in lines, without its markup; code of several words, and of dashes
+ * alone, is quoted. */
+static void put_text(const char *text, uint32_t indent, Buf *out) {
+    Buf plain = {0};
     for (; *text; text++) {
         size_t code = *text == '`' ? strcspn(text + 1, "`") : 0;
-        bool quoted = code == 1 || (code && memchr(text + 1, ' ', code));
+        bool quoted = code && (memchr(text + 1, ' ', code) || strspn(text + 1, "-") == code);
         if (code) {
-            buf_printf(out, quoted ? "'%.*s'" : "%.*s", (int)code, text + 1);
+            buf_printf(&plain, quoted ? "'%.*s'" : "%.*s", (int)code, text + 1);
             text += code + 1;
         } else if (*text != '[' && *text != ']') {
-            buf_u8(out, (uint8_t)*text);
+            buf_u8(&plain, (uint8_t)*text);
         }
     }
+    cli_wrap(out, buf_cstr(&plain), indent, indent, HELP_WIDTH);
+    buf_free(&plain);
 }
 
 static void help_option(const Option *o, Buf *out) {
@@ -392,19 +397,16 @@ static void help_option(const Option *o, Buf *out) {
         buf_printf(out, "\n%*s", HELP_COLUMN, "");
     else
         buf_printf(out, "%*s", (int)(HELP_COLUMN - used), "");
-    Buf text = {0};
-    put_plain(&text, o->text);
-    cli_wrap(out, buf_cstr(&text), HELP_COLUMN, HELP_COLUMN, HELP_WIDTH);
-    buf_free(&text);
+    put_text(o->text, HELP_COLUMN, out);
     buf_u8(out, '\n');
 }
 
 void cli_help(const Command *command, Buf *out) {
     buf_printf(out, "Usage: whammc %s [OPTION]... %s\n", command->name, command->usage);
-    cli_wrap(out, command->body->about, 0, 0, HELP_WIDTH);
+    put_text(command->about, 0, out);
     buf_str(out, STR("\n\nOptions:\n"));
     const Option *o = NULL;
     while ((o = next_option(command, o)))
         help_option(o, out);
-    buf_printf(out, "\nExamples:\n%s", command->body->examples);
+    buf_printf(out, "\nExamples:\n%s", command->examples);
 }

@@ -397,7 +397,7 @@ static int annotate_saved(const Cli *cli, Settings *s) {
     return status == STATUS_OK ? annotate(cli, s) : status;
 }
 
-static int run(Cli *cli) {
+int cmd_annotate(Cli *cli) {
     Settings s = {0};
     char *command = NULL;
     int status = cli_options(cli, set, &s);
@@ -415,18 +415,3 @@ static int run(Cli *cli) {
     vec_free(&s.files);
     return status;
 }
-
-const CommandBody cmd_annotate = {
-    .about =
-        "Show the sources of the program APP, as it was before it was instrumented, with "
-        "the counts of a saved REPORT ('-': standard input) beside their lines: how "
-        "often each line was executed, the sum of the counts of its instructions, and "
-        "their share. With FILEs, show only these: names, ends of paths, or shell "
-        "patterns. If a command follows '--' instead, it is run, and the modules that it loads "
-        "in Node are shown, with the counts of all its processes and threads.",
-    .examples = "  whammc run -s hotness -o hot.csv app.wasm\n"
-                "  whammc annotate app.wasm hot.csv main.c\n"
-                "  whammc annotate --format=html -o hot.html app.wasm hot.csv\n"
-                "  whammc annotate --file=main.c -- node --test\n",
-    .run = run,
-};

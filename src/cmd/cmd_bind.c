@@ -109,7 +109,7 @@ static int check_usage(const Cli *cli, const Settings *s) {
     return status;
 }
 
-static int run(Cli *cli) {
+int cmd_bind(Cli *cli) {
     Settings s = {0};
     int status = cli_options(cli, set, &s);
     if (status == STATUS_OK)
@@ -124,14 +124,3 @@ static int run(Cli *cli) {
     monitors_free(&s.monitors);
     return status;
 }
-
-const CommandBody cmd_bind = {
-    .about = "Attach monitor modules to the program APP, as an engine does that loads them with "
-             "it, and write the result to OUT, which runs on any engine. A MON is a WebAssembly "
-             "module whose export names say when its functions are called; MON+LIB+... adds "
-             "libraries, which it imports by their file names. Each of several monitors sees the "
-             "original program. The last operand is APP.",
-    .examples = "  whammc bind -o app.mon.wasm hotness.wasm app.wasm\n"
-                "  whammc bind -o out.wasm cache-sim.wasm+cache.wasm branches.wasm -- app.wasm\n",
-    .run = run,
-};

@@ -56,7 +56,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     return script_option(cli, settings, key, value);
 }
 
-static int run(Cli *cli) {
+int cmd_check(Cli *cli) {
     ScriptOptions s = {0};
     int status = cli_options(cli, set, &s);
     if (status == STATUS_OK)
@@ -64,12 +64,3 @@ static int run(Cli *cli) {
     script_options_free(&s);
     return status;
 }
-
-const CommandBody cmd_check = {
-    .about = "Parse and check each SCRIPT without a program, and show errors and warnings. SCRIPT "
-             "'-' is standard input.",
-    .examples = "  whammc check hotness.whamm\n"
-                "  whammc check --message-format=json *.whamm\n"
-                "  whammc check --lib cache=cache.wasm cachesim.whamm\n",
-    .run = run,
-};

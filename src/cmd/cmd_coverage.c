@@ -260,7 +260,7 @@ static int cover_program(const Cli *cli, Settings *s) {
     return status;
 }
 
-static int run(Cli *cli) {
+int cmd_coverage(Cli *cli) {
     Settings s = {.engine = "node"};
     char *command = NULL;
     int status = cli_options(cli, set, &s);
@@ -279,20 +279,3 @@ static int run(Cli *cli) {
     covering_free(&s.request);
     return status;
 }
-
-const CommandBody cmd_coverage = {
-    .about =
-        "Run the program APP with the ARGUMENTs, and show how much of its source was executed: "
-        "lines, functions and branches, with exact counts. The program needs debug information: "
-        "DWARF (compile it with -g), or a source map. Standard streams and the exit status are "
-        "those of the program, unless that is 0 and --fail-under is not met; it may open files in "
-        "the current directory and in those of --dir. Options end at APP. If APP is a command, "
-        "such "
-        "as node, the modules that it loads in Node are instrumented; all its processes and "
-        "threads are added up.",
-    .examples = "  whammc coverage app.wasm input.txt\n"
-                "  whammc coverage -o coverage.info -- node --test\n"
-                "  whammc coverage -o coverage.html --save=1.json app.wasm one.txt\n"
-                "  whammc coverage --from=1.json --from=2.json -o coverage.info app.wasm\n",
-    .run = run,
-};

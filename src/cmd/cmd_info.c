@@ -154,7 +154,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     return true;
 }
 
-static int run(Cli *cli) {
+int cmd_info(Cli *cli) {
     Info x = {0};
     int status = cli_options(cli, set, &x);
     if (status == STATUS_OK)
@@ -164,17 +164,3 @@ static int run(Cli *cli) {
     arena_free(&x.arena);
     return status;
 }
-
-const CommandBody cmd_info = {
-    .about = "Show every event that the match RULE matches, in the order of their probe "
-             "numbers. Quote rules that contain globs, because the shell would expand "
-             "them.\n\nOr show the probes of the module MONITOR (a file) as match rules: "
-             "their predicates, what they ask the engine for, and their functions, grouping "
-             "those with the same code.\n\nOr list the scripts that come with whammc; the "
-             "other commands accept their names as SCRIPT.",
-    .examples = "  whammc info 'wasm:opcode:*load*|*store*:before'\n"
-                "  whammc info -v wasm:opcode:br_if:before\n"
-                "  whammc info hotness.wasm\n"
-                "  whammc info --scripts\n",
-    .run = run,
-};

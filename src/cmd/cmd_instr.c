@@ -243,7 +243,7 @@ static int check_usage(const Cli *cli, const Settings *s) {
     return status == STATUS_OK ? check_outputs(cli, s) : status;
 }
 
-static int run(Cli *cli) {
+int cmd_instr(Cli *cli) {
     Settings s = {0};
     int status = cli_options(cli, set, &s);
     if (status == STATUS_OK)
@@ -256,12 +256,3 @@ static int run(Cli *cli) {
     debug_free(&s.debug);
     return status;
 }
-
-const CommandBody cmd_instr = {
-    .about = "Compile scripts into the program APP and write the result to OUT, which behaves like "
-             "APP and, when it exits, prints the scripts' report. APP is a WebAssembly module, in "
-             "binary or text format ('-': standard input).",
-    .examples = "  whammc instr -s hotness app.wasm -o app.instr.wasm\n"
-                "  whammc instr -s a.whamm -s b.whamm --report=stderr app.wasm -o out.wasm\n",
-    .run = run,
-};

@@ -292,7 +292,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     return true;
 }
 
-static int run(Cli *cli) {
+int cmd_list(Cli *cli) {
     List l = {0};
     int status = cli_options(cli, set, &l);
     if (status == STATUS_OK)
@@ -310,12 +310,3 @@ static int run(Cli *cli) {
     arena_free(&l.arena);
     return status;
 }
-
-const CommandBody cmd_list = {
-    .about = "For each probe of the scripts, show the sites in the program APP: the function, its "
-             "index, the code offset and the instruction. Nothing is written. APP is a WebAssembly "
-             "module, in binary or text format ('-': standard input).",
-    .examples = "  whammc list -s branches.whamm app.wasm\n"
-                "  whammc list -s hotness.whamm --functions='str*' app.wasm\n",
-    .run = run,
-};

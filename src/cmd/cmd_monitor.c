@@ -140,7 +140,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     return true;
 }
 
-static int run(Cli *cli) {
+int cmd_monitor(Cli *cli) {
     Settings s = {0};
     int status = cli_options(cli, set, &s);
     if (status == STATUS_OK)
@@ -150,13 +150,3 @@ static int run(Cli *cli) {
     script_options_free(&s.scripts);
     return status;
 }
-
-const CommandBody cmd_monitor = {
-    .about = "Compile scripts without a program into the monitor module MON. Engines with the "
-             "interface of the Wizard engine attach it to any program that they run; for other "
-             "engines, 'whammc bind' attaches it ahead of time. A script that needs what an engine "
-             "cannot do, such as changing the program, is an error.",
-    .examples = "  whammc monitor -s hotness.whamm -o hotness.wasm\n"
-                "  wizeng --monitors=hotness.wasm app.wasm\n",
-    .run = run,
-};

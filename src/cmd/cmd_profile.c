@@ -652,7 +652,7 @@ static int check(const Cli *cli, const Settings *s) {
     return cli_check_outputs(cli, (const char *[]){s->out, s->save, s->metrics.file}, 3);
 }
 
-static int run(Cli *cli) {
+int cmd_profile(Cli *cli) {
     Settings s = {.engine = "node", .clock = "auto"};
     int status = cli_options(cli, set, &s);
     if (!s.format_given)
@@ -693,19 +693,3 @@ static int run(Cli *cli) {
     debug_free(&s.debug);
     return status;
 }
-
-const CommandBody cmd_profile = {
-    .about =
-        "Run the program APP with the ARGUMENTs, show on standard error which functions took the "
-        "most time, and write a flame graph of the calls. Standard streams and the exit status are "
-        "those of the program; it may open files in the current directory and in those of --dir. "
-        "If it traps or is interrupted, the measurements up to then are shown. Options end at APP. "
-        "If APP is a command, such as node or npx, the modules are profiled that it loads in Node.",
-    .examples = "  whammc profile app.wasm input.txt\n"
-                "  whammc profile --format=gprof -o app.prof app.wasm\n"
-                "  whammc profile --memory --lines app.wasm\n"
-                "  whammc profile -o app.pb.gz app.wasm && go tool pprof -http=: app.pb.gz\n"
-                "  whammc profile --style=tree --auto-exclude app.wasm <input.txt\n"
-                "  whammc profile -- node program.mjs\n",
-    .run = run,
-};

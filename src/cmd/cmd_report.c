@@ -320,7 +320,7 @@ static int check(const Cli *cli, const Settings *s) {
     return STATUS_OK;
 }
 
-static int run(Cli *cli) {
+int cmd_report(Cli *cli) {
     Settings s = {0};
     int status = cli_options(cli, set, &s);
     if (!s.format_given)
@@ -337,18 +337,3 @@ static int run(Cli *cli) {
     debug_free(&s.debug);
     return status;
 }
-
-const CommandBody cmd_report = {
-    .about =
-        "Read the report in FILE ('-': standard input), which an instrumented program has printed "
-        "or 'whammc run -o' has written, as CSV or JSON, and show it as 'whammc run' does, "
-        "write it in another format, or make a profile or picture of it. Reports of several runs "
-        "of the program, and of its instances in one run, are added up; different modules stand "
-        "side by side. Other text in FILE is ignored.",
-    .examples = "  whammc report --module=app.wasm hotness.csv\n"
-                "  whammc report --format=svg -o flame.svg calltree.json\n"
-                "  whammc report --module=app.wasm -o app.pb.gz calltree.json\n"
-                "  whammc report --format=json -o sum.json run1.json run2.json run3.json\n"
-                "  app | whammc report --format=json -o report.json -\n",
-    .run = run,
-};

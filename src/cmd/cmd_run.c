@@ -483,7 +483,7 @@ static int check(const Cli *cli, const Settings *s) {
                                : status;
 }
 
-static int run(Cli *cli) {
+int cmd_run(Cli *cli) {
     Settings s = {.engine = "node",
                   .top = SHOW_TOP,
                   .options = {.host = WHAMMC_HOST_JS, .link = WHAMMC_LINK_AUTO}};
@@ -518,16 +518,3 @@ static int run(Cli *cli) {
     monitors_free(&s.monitors);
     return status;
 }
-
-const CommandBody cmd_run = {
-    .about =
-        "Instrument the program APP, run it with the ARGUMENTs in an engine that provides "
-        "WASI, and show its report as tables on standard error when it exits. Standard "
-        "streams and the exit status are those of the program; it may open files in the "
-        "current directory and in those of --dir. Options end at APP. If APP is a command, such "
-        "as node, the modules that it loads in Node are instrumented, and what all its "
-        "processes and threads report is added up.",
-    .examples = "  whammc run -s hotness app.wasm input.txt\n"
-                "  whammc run -s calls.whamm --engine=wasmtime -o calls.csv app.wasm\n",
-    .run = run,
-};

@@ -80,8 +80,8 @@
 #include <unistd.h>
 
 static const Command commands[] = {
-#define COMMAND(NAME, name, stops, operands, usage, summary)                                       \
-    {COMMAND_##NAME, #name, usage, summary, stops, &cmd_##name},
+#define COMMAND(NAME, name, stops, operands, usage, summary, about, examples)                      \
+    {COMMAND_##NAME, #name, usage, summary, about, examples, stops, cmd_##name},
 #include "cli/commands.def"
 };
 
@@ -153,7 +153,7 @@ static int dispatch(Cli *cli, int argc, char **argv) {
         return wrong_command(cli, word);
     cli->argc = argc - 1;
     cli->argv = argv + 1;
-    int status = cli->command->body->run(cli);
+    int status = cli->command->run(cli);
     return status == STATUS_HELP ? STATUS_OK : status;
 }
 
