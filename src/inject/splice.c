@@ -717,6 +717,49 @@ static bool entered(WasmOp op) {
     return op == WASM_OP_END || op == WASM_OP_DELEGATE || is_arm(op);
 }
 
+/* The only match of an instruction, which needs nothing of it. */
+static void splice_plain(Splicer *s, const Site *site, const Match *match, SplicePiece *piece,
+                         void *ctx) {
+    size_t from = s->out->len;
+    splice_match(s, site, match, 0);
+    if (s->pool.types.len)
+        pool_release(&s->pool);
+    piece(ctx, site->at_label ? WASM_AFTER : WASM_BEFORE, site->pc, RANK_PROBE, from, s->out->len);
+}
+
+/* What is executed in place of the instruction; `unwinds`: exceptions that leave it are caught. */
+static void splice_instead(Splicer *s, const Site *site, const SiteTypes *types,
+                           const Match *matches, uint32_t n, uint32_t nargs, bool unwinds,
+                           SplicePiece *piece, void *ctx) {
+    size_t from = s->out->len;
+    splice_call(s, site, types, matches, n, nargs, unwinds);
+    put_replacement(s, site, from, piece, ctx);
+    from = s->out->len;
+    if (unwinds && s->func.one_region) {
+        splice_caught(s, site, matches, n);
+        piece(ctx, WASM_UNWIND, site->pc, RANK_PROBE, from, s->out->len);
+    }
+}
+
+/* Where an alt probe replaces a construct, or an arm of one. `wraps`: its condition decides. */
+static void splice_block(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
+                         uint32_t n, const Match *alt, bool wraps, SplicePiece *piece,
+                         SpliceRegion *region, void *ctx) {
+    if (wraps)
+        splice_wrap(s, site, types, matches, alt, region, ctx);
+    else if (alt->shape->variant->alt.guarded)
+        splice_guarded_arm(s, site, matches, alt, piece, ctx);
+    else
+        splice_block_alt(s, site, types, matches, n, region, ctx);
+}
+
+/* A piece, if there is code. */
+static void put_piece(const Splicer *s, WasmWhere where, uint32_t at, PieceRank rank, size_t from,
+                      SplicePiece *piece, void *ctx) {
+    if (s->out->len > from)
+        piece(ctx, where, at, rank, from, s->out->len);
+}
+
 void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                  uint32_t n, SplicePiece *piece, SpliceRegion *region, void *ctx) {
     splice_words(s, site, matches, n);
@@ -727,28 +770,22 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     s->site.before_loop = 0;
     bool leaves = splice_leaves_stack(s, site);
     if (n == 1 && is_plain(&matches[0]) && !matches[0].action->variant->asks.back && !leaves) {
-        size_t at = s->out->len;
-        splice_match(s, site, matches, 0);
-        if (s->pool.types.len)
-            pool_release(&s->pool);
-        piece(ctx, site->at_label ? WASM_AFTER : WASM_BEFORE, site->pc, RANK_PROBE, at,
-              s->out->len);
+        splice_plain(s, site, matches, piece, ctx);
         return;
     }
     Wanted w = wanted_by(matches, n);
     const Match *alt = alt_of(matches, n, MODE_ALT);
     w.landing &= !alt || alt->shape->variant->alt.guarded; /* else there is no branch */
     const Match *block_alt = alt_of(matches, n, MODE_BLOCK_ALT);
-    bool guarded = block_alt && block_alt->shape->variant->alt.guarded;
-    bool wraps = guarded && !is_arm((WasmOp)site->instr->op);
+    bool wraps =
+        block_alt && block_alt->shape->variant->alt.guarded && !is_arm((WasmOp)site->instr->op);
     if (wraps || (alt && needs_operands(alt, site, types)))
         w.args.count = hole_operand_count(site, types); /* they may be needed again */
-    bool loop = site->instr->op == WASM_OP_LOOP, again = loop && wraps;
-    bool asks = loop && splice_before_loop(s, site, matches, n, again, piece, ctx);
+    bool loop = site->instr->op == WASM_OP_LOOP;
+    bool asks = loop && splice_before_loop(s, site, matches, n, wraps, piece, ctx);
     WasmWhere here = site->at_label && !block_alt ? WASM_AFTER : WASM_BEFORE;
     size_t from = s->out->len;
-    bool popped = w.alt || wraps;
-    bool keep_on_stack = !w.args.assigned && !popped;
+    bool popped = w.alt || wraps, keep_on_stack = !w.args.assigned && !popped;
     save(s, site, types, false, w.args.count, keep_on_stack, w.construct);
     if (w.before)
         splice_mode(s, site, matches, n, MODE_BEFORE);
@@ -757,33 +794,20 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
         put_landing_flag(s);
     if (!popped && w.args.count)
         hole_restore(s, &s->site.args, keep_on_stack ? w.args.count - 1 : w.args.count);
-    if (s->out->len > from)
-        piece(ctx, here, site->pc, RANK_PROBE, from, s->out->len);
-    if (again)
+    put_piece(s, here, site->pc, RANK_PROBE, from, piece, ctx);
+    if (loop && wraps)
         splice_again(s, site, matches, n, piece, ctx);
     if (w.alt || w.unwind || leaves) {
-        from = s->out->len;
         bool unwinds =
             (w.unwind || leaves) && (!alt || alt_calls(alt)); /* else nothing is called */
-        splice_call(s, site, types, matches, n, w.args.count, unwinds);
-        put_replacement(s, site, from, piece, ctx);
-        from = s->out->len;
-        if (unwinds && s->func.one_region) {
-            splice_caught(s, site, matches, n);
-            piece(ctx, WASM_UNWIND, site->pc, RANK_PROBE, from, s->out->len);
-        }
+        splice_instead(s, site, types, matches, n, w.args.count, unwinds, piece, ctx);
     }
-    if (wraps)
-        splice_wrap(s, site, types, matches, block_alt, region, ctx);
-    else if (guarded)
-        splice_guarded_arm(s, site, matches, block_alt, piece, ctx);
-    else if (block_alt)
-        splice_block_alt(s, site, types, matches, n, region, ctx);
+    if (block_alt)
+        splice_block(s, site, types, matches, n, block_alt, wraps, piece, region, ctx);
     if (w.after && !site->at_func_end) {
         from = s->out->len;
         splice_after(s, site, types, matches, n, w.results);
-        if (s->out->len > from)
-            piece(ctx, WASM_AFTER, site->pc, RANK_AFTER, from, s->out->len);
+        put_piece(s, WASM_AFTER, site->pc, RANK_AFTER, from, piece, ctx);
     }
     if (leaves && s->func.left != UINT32_MAX)
         splice_arrivals(s, site, piece, ctx);
