@@ -19,7 +19,7 @@ struct ApartPart {
 };
 
 static void make_part(void *ctx, uint32_t worker, AheadPart *at) {
-    Apart *a = ctx;
+    ParallelBodies *a = ctx;
     ApartPart *part = &a->parts[at->slot];
     part->out.len = part->sizes.len = part->taken = 0;
     part->ok = at->whole = true;
@@ -33,7 +33,7 @@ static void make_part(void *ctx, uint32_t worker, AheadPart *at) {
     }
 }
 
-void apart_init(Apart *a, const WasmModule *m, uint32_t threads) {
+void parallel_init(ParallelBodies *a, const WasmModule *m, uint32_t threads) {
     a->ahead = (Ahead){.m = m,
                        .threads = threads,
                        .part = PART,
@@ -45,7 +45,7 @@ void apart_init(Apart *a, const WasmModule *m, uint32_t threads) {
     a->pieces = mem_zalloc(sizeof *a->pieces * threads);
 }
 
-bool apart_put(Apart *a, uint32_t func, Buf *out) {
+bool parallel_put(ParallelBodies *a, uint32_t func, Buf *out) {
     const AheadPart *at = ahead_part(&a->ahead, func);
     if (!a->is_apart(a->ctx, func))
         return false;
@@ -58,7 +58,7 @@ bool apart_put(Apart *a, uint32_t func, Buf *out) {
     return true;
 }
 
-void apart_free(Apart *a) {
+void parallel_free(ParallelBodies *a) {
     if (!a->parts)
         return;
     uint32_t slots = ahead_slots(&a->ahead), threads = a->ahead.threads;

@@ -302,7 +302,7 @@ static bool write_body(void *ctx, uint32_t func, Buf *out) {
     Program *p = ctx;
     bool *kept = &p->kept[func - p->m.input_imports[WASM_SPACE_FUNC]];
     bool wrapped = p->touched[func] & TOUCHED_END; /* in a block: that is more than counters */
-    if (p->threads > 1 && !p->moves && apart_put(&p->apart, func, out)) {
+    if (p->threads > 1 && !p->moves && parallel_put(&p->apart, func, out)) {
         *kept = !wrapped;
         return true;
     }
@@ -403,7 +403,7 @@ static void free_written(void *ctx, uint32_t worker, uint32_t item) {
     Program *p = ctx;
     (void)worker;
     (void)item;
-    apart_free(&p->apart);
+    parallel_free(&p->apart);
     wasm_module_written(&p->m);
     if (p->target->written)
         p->target->written(p->self);
@@ -431,9 +431,9 @@ static bool write(Program *p, Buf *out) {
     add_exit_types(p);
     p->matcher.hooks.at = p->target->splice;
     p->matcher.hooks.at_body = NULL; /* all has been counted in pass 1 */
-    p->apart = (Apart){.make = make_apart, .is_apart = is_apart, .ctx = p};
+    p->apart = (ParallelBodies){.make = make_apart, .is_apart = is_apart, .ctx = p};
     if (p->threads > 1)
-        apart_init(&p->apart, &p->m, p->threads);
+        parallel_init(&p->apart, &p->m, p->threads);
     if (p->counts)
         trap_section_begin(p->counts);
     if (p->output.map_url.len || adjust) {

@@ -100,13 +100,13 @@ typedef struct Program {
     ProgramEnds ends;
     WasmExceptions exceptions; /* of regions with unwind probes */
 
-    Moves *moves;        /* where instructions moved; NULL: not needed */
-    Counts *counts;      /* for the section whammc.traps of the program, or NULL */
-    uint32_t *added;     /* by function: locals that pass 2 added */
-    bool *kept;          /* by body: needs no validation once it is written (WasmKept) */
-    Pieces pieces;       /* of the current function */
-    WasmOffsets rare_at; /* in its new body: WasmModule.rare */
-    Apart apart;         /* bodies into which only counters go, with several threads */
+    Moves *moves;         /* where instructions moved; NULL: not needed */
+    Counts *counts;       /* for the section whammc.traps of the program, or NULL */
+    uint32_t *added;      /* by function: locals that pass 2 added */
+    bool *kept;           /* by body: needs no validation once it is written (WasmKept) */
+    Pieces pieces;        /* of the current function */
+    WasmOffsets rare_at;  /* in its new body: WasmModule.rare */
+    ParallelBodies apart; /* bodies into which only counters go, with several threads */
 } Program;
 
 /*

@@ -6,16 +6,16 @@
 
 enum {
     SIMPLE = 32, /* simple instructions on one way */
-    AHEAD = 16,  /* as many of them are left where soon_fork stops */
+    AHEAD = 16,  /* as many of them are left where liveness_fork stops */
     STEPS = 192, /* instructions that are looked at, on all ways together */
 };
 
 /* Constructs, from their openers to their ends; a `delegate` is one. */
-static void find_constructs(Soon *s) {
+static void find_constructs(Liveness *s) {
     Vec(uint32_t) open = {0}, arms = {0};
     for (uint32_t k = 0; k < s->n; k++) {
         uint16_t op = s->body.at.at[k].op;
-        s->outer[k] = open.len ? vec_last(&open) : (uint32_t)SOON_FUNCTION;
+        s->outer[k] = open.len ? vec_last(&open) : (uint32_t)LIVENESS_FUNCTION;
         if (wasm_flow_opens(wasm_flow(op))) {
             vec_push(&open, k);
         } else if (op == WASM_OP_ELSE && open.len) {
@@ -32,7 +32,7 @@ static void find_constructs(Soon *s) {
     vec_free(&arms);
 }
 
-void soon_begin(Soon *s, const WasmModule *m, uint32_t func) {
+void liveness_begin(Liveness *s, const WasmModule *m, uint32_t func) {
     WasmCode code;
     wasm_func_code(m, func, &code);
     wasm_decode(&s->body, func, &code);
@@ -42,17 +42,17 @@ void soon_begin(Soon *s, const WasmModule *m, uint32_t func) {
     find_constructs(s);
 }
 
-void soon_free(Soon *s) {
+void liveness_free(Liveness *s) {
     vec_free(&s->body.at);
     free(s->outer);
     free(s->end);
 }
 
-uint32_t soon_target(const Soon *s, uint32_t k, uint32_t label) {
+uint32_t liveness_target(const Liveness *s, uint32_t k, uint32_t label) {
     uint32_t to = s->outer[k];
-    while (label-- && to != SOON_FUNCTION)
+    while (label-- && to != LIVENESS_FUNCTION)
         to = s->outer[to];
-    if (to == SOON_FUNCTION || s->body.at.at[to].op == WASM_OP_LOOP)
+    if (to == LIVENESS_FUNCTION || s->body.at.at[to].op == WASM_OP_LOOP)
         return to;
     return s->end[to];
 }
@@ -72,18 +72,18 @@ static bool is_simple(const WasmInstr *i) {
     }
 }
 
-static bool ends_from(const Soon *s, uint32_t k, uint32_t left, uint32_t *steps);
+static bool ends_from(const Liveness *s, uint32_t k, uint32_t left, uint32_t *steps);
 
 /* The way that a branch takes from instruction k. */
-static bool branch_ends(const Soon *s, uint32_t k, uint32_t left, uint32_t *steps) {
-    uint32_t to = soon_target(s, k, s->body.at.at[k].a);
-    if (to == SOON_FUNCTION)
+static bool branch_ends(const Liveness *s, uint32_t k, uint32_t left, uint32_t *steps) {
+    uint32_t to = liveness_target(s, k, s->body.at.at[k].a);
+    if (to == LIVENESS_FUNCTION)
         return true;
     return ends_from(s, to + 1, left, steps);
 }
 
 /* The instruction after the arm of an `if` that is not executed. */
-static uint32_t other_arm(const Soon *s, uint32_t k) {
+static uint32_t other_arm(const Liveness *s, uint32_t k) {
     for (uint32_t arm = k + 1; arm < s->end[k]; arm++)
         if (s->body.at.at[arm].op == WASM_OP_ELSE && s->outer[arm] == k)
             return arm + 1;
@@ -91,7 +91,7 @@ static uint32_t other_arm(const Soon *s, uint32_t k) {
 }
 
 /* From instruction k on, with so many simple ones left. */
-static bool ends_from(const Soon *s, uint32_t k, uint32_t left, uint32_t *steps) {
+static bool ends_from(const Liveness *s, uint32_t k, uint32_t left, uint32_t *steps) {
     for (; k < s->n; k++) {
         const WasmInstr *i = &s->body.at.at[k];
         if (++*steps > STEPS)
@@ -122,12 +122,12 @@ static bool ends_from(const Soon *s, uint32_t k, uint32_t left, uint32_t *steps)
     return true;
 }
 
-bool soon_ends(const Soon *s, uint32_t k) {
+bool liveness_ends(const Liveness *s, uint32_t k) {
     uint32_t steps = 0;
     return ends_from(s, k + 1, SIMPLE, &steps);
 }
 
-uint32_t soon_fork(const Soon *s, uint32_t k) {
+uint32_t liveness_fork(const Liveness *s, uint32_t k) {
     uint32_t fork = k, left = SIMPLE, steps = 0;
     for (k++; k < s->n; k++) {
         const WasmInstr *i = &s->body.at.at[k];
@@ -139,12 +139,12 @@ uint32_t soon_fork(const Soon *s, uint32_t k) {
                 break;
             continue;
         }
-        uint32_t to = i->op == WASM_OP_IF ? other_arm(s, k) - 1 : soon_target(s, k, i->a);
-        if (two && (to == SOON_FUNCTION || ends_from(s, to + 1, left, &steps))) {
+        uint32_t to = i->op == WASM_OP_IF ? other_arm(s, k) - 1 : liveness_target(s, k, i->a);
+        if (two && (to == LIVENESS_FUNCTION || ends_from(s, to + 1, left, &steps))) {
             fork = k;
             continue;
         }
-        if (to == SOON_FUNCTION || s->body.at.at[to].op == WASM_OP_LOOP ||
+        if (to == LIVENESS_FUNCTION || s->body.at.at[to].op == WASM_OP_LOOP ||
             (two && !ends_from(s, k + 1, left, &steps)))
             break;
         k = to;

@@ -382,13 +382,13 @@ static bool covers(const void *ctx, const WasmInstr *i) {
 
 /* Takes off what call k has left, where that would be there for long. The frame of an import is
  * still there when code after the call looks. */
-static void put_cut_after(const Put *p, const Soon *soon, uint32_t k) {
+static void put_cut_after(const Put *p, const Liveness *soon, uint32_t k) {
     const WasmInstr *call = &soon->body.at.at[k];
     bool import = call->op == WASM_OP_CALL && is_import(p->f, call->a);
     if (!import && !(p->bits & EXACT) && !p->f->stack->runtime) {
-        if (soon_ends(soon, k))
+        if (liveness_ends(soon, k))
             return;
-        k = soon_fork(soon, k);
+        k = liveness_fork(soon, k);
     }
     if (!p->cut[k])
         put_cut(p, soon->body.at.at[k].offset, import ? RANK_REPLACED : RANK_PROBE);
@@ -397,29 +397,29 @@ static void put_cut_after(const Put *p, const Soon *soon, uint32_t k) {
 
 /* Where the handlers of a try_table begin: after the ends of the blocks that they lead to, or at
  * the heads of loops. */
-static void put_handlers(const Put *p, const Soon *soon, uint32_t k) {
+static void put_handlers(const Put *p, const Liveness *soon, uint32_t k) {
     const WasmInstr *i = &soon->body.at.at[k];
     const uint8_t *at = i->vec;
     for (uint32_t c = 0; c < i->count; c++) {
-        uint32_t target = soon_target(soon, k, wasm_vec_catch(&at).label);
-        if (target != SOON_FUNCTION)
+        uint32_t target = liveness_target(soon, k, wasm_vec_catch(&at).label);
+        if (target != LIVENESS_FUNCTION)
             put_cut(p, soon->body.at.at[target].offset, RANK_PROBE);
     }
 }
 
 /* The same of a resume. */
-static void put_resumed(const Put *p, const Soon *soon, uint32_t k) {
+static void put_resumed(const Put *p, const Liveness *soon, uint32_t k) {
     const WasmInstr *i = &soon->body.at.at[k];
     const uint8_t *at = i->vec;
     for (uint32_t c = 0; c < i->count; c++) {
         WasmHandler h = wasm_vec_handler(&at);
-        uint32_t target = h.switches ? SOON_FUNCTION : soon_target(soon, k, h.label);
-        if (target != SOON_FUNCTION)
+        uint32_t target = h.switches ? LIVENESS_FUNCTION : liveness_target(soon, k, h.label);
+        if (target != LIVENESS_FUNCTION)
             put_cut(p, soon->body.at.at[target].offset, RANK_PROBE);
     }
 }
 
-static void put_instr(const Put *p, Soon *soon, uint32_t k) {
+static void put_instr(const Put *p, Liveness *soon, uint32_t k) {
     const WasmInstr *i = &soon->body.at.at[k];
     WasmFlow flow = wasm_flow(i->op);
     if (flow == WASM_FLOW_CALL || flow == WASM_FLOW_TAIL_CALL)
@@ -449,14 +449,14 @@ static void frames_enter(Rewrite *r, void *self, uint32_t func, Pieces *pieces) 
     f->stack->left = wasm_survey_calls(f->survey, f->m, func);
     if (p.bits & PARAM)
         pieces->param = p.place;
-    Soon soon = {.covers = covers, .ctx = f};
-    soon_begin(&soon, f->m, func);
+    Liveness soon = {.covers = covers, .ctx = f};
+    liveness_begin(&soon, f->m, func);
     p.cut = mem_zalloc(soon.n + 1u);
     put_entry(&p, soon.body.at.at[0].offset);
     for (uint32_t k = 0; k < soon.n && f->stack->left; k++)
         put_instr(&p, &soon, k);
     free(p.cut);
-    soon_free(&soon);
+    liveness_free(&soon);
 }
 
 const RewritePass frames_pass = {

@@ -1,6 +1,6 @@
 /*
- * tests/unit/test_frame_liveness.c - how soon control comes to a call or to the function's end, and where
- * ways that are long begin.
+ * tests/unit/test_frame_liveness.c - how soon control comes to a call or to the function's end, and
+ * where ways that are long begin.
  */
 #include "wasm_fixture.h"
 
@@ -17,13 +17,13 @@ static bool covers(const void *ctx, const WasmInstr *i) {
 /* After the first call of a body: SOON if control soon comes to another call or to the end, else
  * how many instructions after it what is long begins. */
 static int after_call(const WasmModule *m) {
-    Soon s = {.covers = covers};
-    soon_begin(&s, m, 0);
+    Liveness s = {.covers = covers};
+    liveness_begin(&s, m, 0);
     uint32_t k = 0;
     while (s.body.at.at[k].op != WASM_OP_CALL)
         k++;
-    int found = soon_ends(&s, k) ? SOON : (int)(soon_fork(&s, k) - k);
-    soon_free(&s);
+    int found = liveness_ends(&s, k) ? SOON : (int)(liveness_fork(&s, k) - k);
+    liveness_free(&s);
     return found;
 }
 
