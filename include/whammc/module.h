@@ -99,6 +99,14 @@ uint32_t whammc_module_imports(const WhammcModule *m, WhammcKind kind);
  * is none. Owned by the module. */
 const char *whammc_module_func_name(WhammcModule *m, uint32_t func);
 
+/* The name that reports show and scripts match: from the name section, a (first) export, an import
+ * ("module.name"), or the number, "#12"; "" if there is no such function. Owned by the module. */
+const char *whammc_module_shown_name(WhammcModule *m, uint32_t func);
+
+/* The bytes of a function's body in the input, with its declarations of locals; 0 if it has none.
+ */
+uint32_t whammc_module_func_size(const WhammcModule *m, uint32_t func);
+
 /* The type of a function: the numbers of parameters and results, and each of them. */
 uint32_t whammc_module_func_params(const WhammcModule *m, uint32_t func);
 uint32_t whammc_module_func_results(const WhammcModule *m, uint32_t func);
@@ -107,6 +115,19 @@ WhammcType whammc_module_func_result(const WhammcModule *m, uint32_t func, uint3
 
 /* The handle of the export with this name, or WHAMMC_NONE. */
 uint32_t whammc_module_find_export(const WhammcModule *m, WhammcKind kind, const char *name);
+
+/* An import or an export. The texts are owned by the module. */
+typedef struct WhammcExtern {
+    const char *module; /* of an import; "" for exports */
+    const char *name;
+    WhammcKind kind;
+    uint32_t handle;
+} WhammcExtern;
+
+/* Fills *out with the nth import or export of the input, in the order of the module. False if there
+ * are not so many. */
+bool whammc_module_import(WhammcModule *m, uint32_t n, WhammcExtern *out);
+bool whammc_module_export(WhammcModule *m, uint32_t n, WhammcExtern *out);
 
 /* One instruction. */
 typedef struct WhammcInstr {

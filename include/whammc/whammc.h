@@ -215,6 +215,22 @@ whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, 
  */
 const char *whammc_source_map(whammc *w, size_t *size);
 
+/* Reads the output of whammc_instrument while it is made, such as to write it to a file on another
+ * thread. Whether the output is valid is not known yet. */
+typedef struct whammc_sink {
+    /* The bytes [from, to) of the output are complete; `bytes` points to its beginning. They may be
+     * read until `hold` is called; those that were not read by then, once `put` has been called
+     * again. What was put may be put once more, with other bytes. */
+    void (*put)(void *ctx, const uint8_t *bytes, size_t from, size_t to);
+    /* What was put is about to change or to move. Returns when nobody reads it any more. */
+    void (*hold)(void *ctx);
+    void *ctx;
+} whammc_sink;
+/* For all further calls of whammc_instrument; NULL = none. `sink` is copied. If such a call
+ * succeeds, all of the output was put, and must not be released as long as it is read; otherwise
+ * nothing may be read any more. */
+void whammc_set_sink(whammc *w, const whammc_sink *sink);
+
 /* Releases a buffer that this library has returned; accepts NULL. */
 void whammc_release(void *buffer);
 
@@ -240,6 +256,10 @@ whammc_link whammc_linked(const whammc *w);
  * next use.
  */
 whammc_host whammc_hosted(whammc *w, const char **why);
+
+/* Whether a script of the last whammc_instrument measures times: it reads the clock, and not only
+ * to take samples, for which a slow clock will do. */
+int whammc_measures_times(const whammc *w);
 
 /* The probes of the scripts in order, with the site counts of the last instrument or list call. *n
  * of them; owned by w. */

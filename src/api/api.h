@@ -63,7 +63,7 @@ struct whammc {
     char *rule; /* the argument of whammc_explain */
     MonitorRead read;
     const whammc_debug_info *debug; /* NULL = locations are not needed */
-    const Sink *sink;               /* of whammc_instrument */
+    Sink sink;                      /* of whammc_instrument; zeroed = none */
 };
 
 /* Renders the messages, with the flags of whammc_messages; the text is owned by *rendered. */

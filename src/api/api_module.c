@@ -30,8 +30,8 @@ struct WhammcModule {
     FuncEdit **edits; /* by function of the input, NULL = none */
     Buf pieces;
     Buf error;
-    Map exports;        /* the names of exports */
-    const char **names; /* of functions of the input, as C strings, if asked for */
+    Map exports;                 /* the names of exports */
+    const char **names, **shown; /* of functions of the input, as C strings, if asked for */
 };
 
 struct WhammcWalk {
@@ -110,6 +110,7 @@ void whammc_module_free(WhammcModule *w) {
     buf_free(&w->error);
     map_free(&w->exports);
     free(w->names);
+    free(w->shown);
     free(w->bytes);
     free(w);
 }
@@ -218,11 +219,18 @@ uint32_t whammc_module_imports(const WhammcModule *w, WhammcKind kind) {
     return space < WASM_SPACE_COUNT ? w->m.input_imports[space] : 0;
 }
 
+static bool has_body(const WhammcModule *w, uint32_t func) {
+    return func < w->m.input_count[WASM_SPACE_FUNC] && w->m.funcs.at[func].import < 0;
+}
+
+static const char *text_of(WhammcModule *w, Str s) {
+    return arena_strndup(&w->m.arena, s.ptr, s.len);
+}
+
 /* The name of an import or added function. */
 static const char *other_name(WhammcModule *w, uint32_t func) {
     const WasmFunc *f = &w->m.funcs.at[func];
-    Str name = f->name.len || f->import < 0 ? f->name : w->m.imports.at[f->import].name;
-    return arena_strndup(&w->m.arena, name.ptr, name.len);
+    return text_of(w, f->name.len || f->import < 0 ? f->name : w->m.imports.at[f->import].name);
 }
 
 /* Names from the name section, then those of exports. */
@@ -236,7 +244,7 @@ static void find_names(WhammcModule *w) {
         const WasmExport *e = &m->exports.at[k];
         if (e->space == WASM_SPACE_FUNC && e->handle < m->input_count[WASM_SPACE_FUNC] &&
             !w->names[e->handle])
-            w->names[e->handle] = arena_strndup(&m->arena, e->name.ptr, e->name.len);
+            w->names[e->handle] = text_of(w, e->name);
     }
 }
 
@@ -250,6 +258,44 @@ const char *whammc_module_func_name(WhammcModule *w, uint32_t func) {
     if (!w->names[func])
         w->names[func] = other_name(w, func);
     return w->names[func];
+}
+
+const char *whammc_module_shown_name(WhammcModule *w, uint32_t func) {
+    uint32_t n = w->m.input_count[WASM_SPACE_FUNC];
+    if (func >= n)
+        return whammc_module_func_name(w, func);
+    if (!w->shown)
+        w->shown = mem_zalloc(sizeof *w->shown * n);
+    if (!w->shown[func])
+        w->shown[func] = text_of(w, wasm_shown_name(&w->m, func));
+    return w->shown[func];
+}
+
+uint32_t whammc_module_func_size(const WhammcModule *w, uint32_t func) {
+    return has_body(w, func) ? w->m.funcs.at[func].body_size : 0;
+}
+
+static WhammcKind kind_of(uint8_t space) {
+    WhammcKind kind = WHAMMC_FUNC;
+    while (space_of(kind) != space)
+        kind++;
+    return kind;
+}
+
+bool whammc_module_import(WhammcModule *w, uint32_t n, WhammcExtern *out) {
+    if (n >= w->m.input_import_count)
+        return false;
+    const WasmImport *i = &w->m.imports.at[n];
+    *out = (WhammcExtern){text_of(w, i->module), text_of(w, i->name), kind_of(i->space), i->handle};
+    return true;
+}
+
+bool whammc_module_export(WhammcModule *w, uint32_t n, WhammcExtern *out) {
+    if (n >= w->m.input_export_count)
+        return false;
+    const WasmExport *e = &w->m.exports.at[n];
+    *out = (WhammcExtern){"", text_of(w, e->name), kind_of(e->space), e->handle};
+    return true;
 }
 
 static const WasmTypeDef *func_type(const WhammcModule *w, uint32_t func) {
@@ -287,10 +333,6 @@ WhammcType whammc_module_func_result(const WhammcModule *w, uint32_t func, uint3
 uint32_t whammc_module_find_export(const WhammcModule *w, WhammcKind kind, const char *name) {
     const WasmExport *e = wasm_find_export(&w->m, space_of(kind), str_of(name));
     return e ? e->handle : WHAMMC_NONE;
-}
-
-static bool has_body(const WhammcModule *w, uint32_t func) {
-    return func < w->m.input_count[WASM_SPACE_FUNC] && w->m.funcs.at[func].import < 0;
 }
 
 WhammcWalk *whammc_walk_new(const WhammcModule *w, uint32_t func) {

@@ -9,10 +9,8 @@
 #endif
 #include "api/api.h"
 
-#include "api/api_clock.h"
 #include "api/api_locate.h"
 #include "api/api_monitor.h"
-#include "api/api_sink.h"
 #include "api/bundled_scripts.h"
 #include "base/phase.h"
 #include "monitor/make/emit_monitor.h"
@@ -399,12 +397,12 @@ static const char *identify(whammc *w, const void *bytes, size_t size) {
     return buf_cstr(&w->build_id);
 }
 
-bool api_measures_times(const whammc *w) {
+int whammc_measures_times(const whammc *w) {
     return plan_measures_times(&w->plan);
 }
 
-void api_sink(whammc *w, const Sink *sink) {
-    w->sink = sink;
+void whammc_set_sink(whammc *w, const whammc_sink *sink) {
+    w->sink = sink ? (Sink){sink->put, sink->hold, sink->ctx} : (Sink){0};
 }
 
 whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, size_t size,
@@ -420,7 +418,7 @@ whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, 
     r.linked = &w->linked;
     r.hosted = &w->hosted;
     r.map = &w->source_map;
-    r.sink = w->sink;
+    r.sink = w->sink.put ? &w->sink : NULL;
     w->source_map.len = 0;
     w->hosted = (Hosted){0};
     DiagFileId file = diag_file(&w->diags, name, bytes, size, true);

@@ -16,9 +16,9 @@
 
 /* ---- without anything to write to ---- */
 
-static void nothing_put(void *ctx, const Buf *buf, size_t from, size_t to) {
+static void nothing_put(void *ctx, const uint8_t *bytes, size_t from, size_t to) {
     (void)ctx;
-    (void)buf;
+    (void)bytes;
     (void)from;
     (void)to;
 }
@@ -135,9 +135,9 @@ static bool start(DraftState *s) {
 }
 
 /* Adds a range to what is to be written. */
-static void enter(DraftState *s, const Buf *buf, size_t from, size_t to) {
+static void enter(DraftState *s, const uint8_t *bytes, size_t from, size_t to) {
     pthread_mutex_lock(&s->lock);
-    s->data = buf->data;
+    s->data = bytes;
     if (s->todo.len && vec_last(&s->todo).to == from)
         vec_last(&s->todo).to = to;
     else
@@ -146,15 +146,15 @@ static void enter(DraftState *s, const Buf *buf, size_t from, size_t to) {
     pthread_mutex_unlock(&s->lock);
 }
 
-static void put(void *ctx, const Buf *buf, size_t from, size_t to) {
+static void put(void *ctx, const uint8_t *bytes, size_t from, size_t to) {
     DraftState *s = ctx;
     s->end = to > s->end ? to : s->end;
     if (s->given_up || from == to)
         return;
     if (s->fd >= 0)
-        enter(s, buf, from, to);
+        enter(s, bytes, from, to);
     else if (s->end >= LEAST && start(s))
-        enter(s, buf, 0, s->end);
+        enter(s, bytes, 0, s->end);
 }
 
 static void hold(void *ctx) {
@@ -182,7 +182,7 @@ void draft_begin(Draft *d, const char *path, bool replaces) {
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
     d->state = s;
-    d->sink = (Sink){put, hold, s};
+    d->sink = (whammc_sink){put, hold, s};
 }
 
 /* Lets the thread end when it has nothing left to do; false if it could not write all. */
@@ -216,7 +216,7 @@ bool draft_complete(Draft *d, const Buf *contents) {
     DraftState *s = d->state;
     if (!s || s->fd < 0 || s->end > contents->len)
         return false;
-    enter(s, contents, s->end, contents->len);
+    enter(s, contents->data, s->end, contents->len);
     bool ok = join(s);
     assert(!ok || has(s->fd, contents));
     (void)has;

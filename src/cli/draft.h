@@ -8,12 +8,13 @@
 #ifndef WHAMMC_CLI_DRAFT_H
 #define WHAMMC_CLI_DRAFT_H
 
-#include "base/sink.h"
+#include "base/buf.h"
+#include "whammc/whammc.h"
 
 #include <sys/types.h>
 
 typedef struct Draft {
-    Sink sink;
+    whammc_sink sink;
     struct DraftState *state; /* NULL: there is nothing to write to */
 } Draft;
 

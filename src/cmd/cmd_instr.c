@@ -1,8 +1,6 @@
 /*
  * cmd/cmd_instr.c - `whammc instr`: instruments a module.
  */
-#include "api/api_clock.h"
-#include "api/api_sink.h"
 #include "base/workers.h"
 #include "cli/draft.h"
 #include "cli/metrics.h"
@@ -125,7 +123,7 @@ static bool write_output(const Cli *cli, const Settings *s, const whammc *w, wha
         draft->sink.hold(draft->sink.ctx); /* the module moves */
         javascript_tag(module, workers_threads(cli->threads), id);
     }
-    JavascriptJob job = {s->out, id, app, module, !s->no_js_views, api_measures_times(w)};
+    JavascriptJob job = {s->out, id, app, module, !s->no_js_views, whammc_measures_times(w)};
     ok = ok && (!js || javascript_write(cli, js, &job)) &&
          file_write_draft(cli, s->out, draft, module);
     free(js);
@@ -155,7 +153,7 @@ static int instrument(const Cli *cli, Settings *s, whammc *w, const char *path, 
     const char *name = file_title(path);
     Draft draft;
     file_draft(cli, s->out, &draft);
-    api_sink(w, &draft.sink);
+    whammc_set_sink(w, &draft.sink);
     progress_start("instrumenting", name, app->len);
     whammc_status result =
         whammc_instrument(w, name, app->data, app->len, &s->options, &out, &size);

@@ -41,7 +41,7 @@ static void give(Writer *r, size_t least) {
     const Sink *sink = r->w ? r->w->sink : NULL;
     if (!sink || r->out->len - r->given < least)
         return;
-    sink->put(sink->ctx, r->out, r->given, r->out->len);
+    sink->put(sink->ctx, r->out->data, r->given, r->out->len);
     r->given = r->out->len;
 }
 

@@ -412,7 +412,7 @@ static void free_written(void *ctx, uint32_t worker, uint32_t item) {
 /* What comes after the bytes that the sink has; nothing if there is no output. */
 static void end_sink(const Sink *sink, bool ok, size_t given, const Buf *out) {
     if (ok)
-        sink->put(sink->ctx, out, given, out->len);
+        sink->put(sink->ctx, out->data, given, out->len);
     else
         sink->hold(sink->ctx);
     buf_watch(NULL, NULL, NULL);
@@ -496,7 +496,7 @@ static bool keep(const Program *p, const uint8_t *bytes, size_t size, Buf *out) 
     if (p->target->written)
         p->target->written(p->self);
     if (p->output.sink)
-        p->output.sink->put(p->output.sink->ctx, out, 0, out->len);
+        p->output.sink->put(p->output.sink->ctx, out->data, 0, out->len);
     return true;
 }
 

@@ -23,6 +23,8 @@ RUNNER = os.path.join(LIB, "host", "run.mjs")  # runs a module in Node
 WIZENG = os.environ.get("WIZENG", "")
 ALL_FORMS = os.environ.get("WHAMMC_FORMS") == "all"
 EXAMPLE_SCRIPTS = os.path.join(SOURCE, "examples", "scripts")
+# Functions of the public library that the program whammc needs, but not who uses a package.
+FOR_THE_PROGRAM = {"whammc_measures_times", "whammc_set_sink"}
 
 
 def by_turns(forms, turn, of=2):
