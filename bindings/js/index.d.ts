@@ -292,6 +292,7 @@ export interface ReportOptions {
   sort?: 'value' | 'place' | 'name';
   nonzero?: boolean;
   hex?: boolean;
+  noInstructions?: boolean;
   inlined?: boolean;
   lines?: boolean;
   /** When the report was made, in nanoseconds since 1970. */
@@ -320,6 +321,8 @@ export interface ProfileFunction {
 export interface Profile {
   /** There are times, not only calls. */
   timed: boolean;
+  /** Calls are samples. */
+  sampled: boolean;
   functions: ProfileFunction[];
   arcs: { caller: number; callee: number; calls: Count; ns: Count }[];
   /** Depth first; `parent`, `end` and `function` are indices. */

@@ -106,6 +106,9 @@ void whammc_report_by_thread(WhammcReport *r, bool by_thread);
 
 /* The number of reports in the text; of several instances, of that which has made the most. */
 size_t whammc_report_count(const WhammcReport *r);
+/* How many threads have begun, as the text says, and unless `complete` is NULL how many of them
+ * have reported all that they counted. 0: it says nothing of threads. */
+size_t whammc_report_threads(const WhammcReport *r, size_t *complete);
 /* Whether the report ends in the middle of a row, or is known to end too early. */
 bool whammc_report_is_cut(const WhammcReport *r);
 /* The lines of the text that belong to no report: the output of the program itself. *size bytes,
@@ -130,8 +133,8 @@ whammc_status whammc_report_set_module(WhammcReport *r, const char *name, const 
 whammc_status whammc_report_add_module(WhammcReport *r, const char *name, const void *bytes,
                                        size_t size);
 
-/* Leaves only one module of the report: the one whose name, identity or hash is this or begins so.
- * An error if there is none. */
+/* Leaves only one module of the report: the one whose name, identity or hash is this or begins so;
+ * NULL: the module of the program that was set or added last. An error if there is none. */
 whammc_status whammc_report_select(WhammcReport *r, const char *module);
 
 /* Where the source locations of the program are, besides in the program itself, as for
@@ -139,9 +142,9 @@ whammc_status whammc_report_select(WhammcReport *r, const char *module);
  * outlive all calls that use locations; NULL: in the program alone. */
 void whammc_report_locate(WhammcReport *r, const whammc_debug_info *info);
 
-/* The errors, warnings and notes of the last call of whammc_report_read, _read_image, _set_module,
- * _write, _write_to or _profile: see whammc_messages. "" if there are none. Valid until the next of
- * these calls, or the next call of this function. */
+/* The errors, warnings and notes of the last call that returned a whammc_status: see
+ * whammc_messages.
+ * "" if there are none. Valid until the next such call, or the next call of this function. */
 const char *whammc_report_messages(WhammcReport *r, unsigned flags);
 size_t whammc_report_error_count(const WhammcReport *r);
 size_t whammc_report_warning_count(const WhammcReport *r);
@@ -177,6 +180,22 @@ typedef enum WhammcReportFormat {
  * is none. */
 bool whammc_report_format(const char *name, WhammcReportFormat *format);
 
+/* The format that is not text and whose ending this path has: PPROF for "a.pb.gz". False if there
+ * is none. */
+bool whammc_report_format_of_file(const char *path, WhammcReportFormat *format);
+
+/* What a format shows, and how. */
+enum {
+    WHAMMC_SHOWS_ROWS = 1,        /* all values, as they are */
+    WHAMMC_SHOWS_TREE = 2,        /* the call tree that one variable has */
+    WHAMMC_SHOWS_PAIRS = 4,       /* the calls of each pair of functions, which samples lack */
+    WHAMMC_SHOWS_DIFFERENCES = 8, /* from another report: WhammcReportOptions.base */
+    WHAMMC_IS_BINARY = 16,        /* it is not text */
+};
+
+/* These, or'ed. */
+unsigned whammc_report_format_traits(WhammcReportFormat format);
+
 /* What the rows of tables are. */
 typedef enum WhammcReportBy {
     WHAMMC_REPORT_BY_SITE,
@@ -211,8 +230,9 @@ typedef struct WhammcReportOptions {
     bool ascii;     /* no characters but ASCII in lines and bars */
     WhammcReportBy by;
     WhammcReportSort sort;
-    bool nonzero; /* leave out rows that are 0, false or empty */
-    bool hex;     /* whole values and code offsets in hexadecimal */
+    bool nonzero;         /* leave out rows that are 0, false or empty */
+    bool hex;             /* whole values and code offsets in hexadecimal */
+    bool no_instructions; /* without the instructions at sites, even if the program is known */
     /* Of formats that show calls: with the functions that were inlined, if calls come from them.
      * Needs the program. */
     bool inlined;
@@ -250,6 +270,35 @@ whammc_status whammc_report_write_to(WhammcReport *r, WhammcReportFormat format,
                                      const WhammcReportOptions *options,
                                      void (*write)(void *ctx, const void *bytes, size_t size),
                                      void *ctx);
+
+/* ---- counts beside sources ---- */
+
+/* All zero = the defaults. */
+typedef struct WhammcAnnotateOptions {
+    const char *variable; /* with the counts; NULL = the one that has numbers at the most sites */
+    bool html;            /* a self-contained page, instead of text */
+    bool instructions;    /* the program's instructions instead of its sources; also those of
+                             programs without source locations */
+    bool colour;          /* of text: ANSI colours */
+    bool mangled;         /* names of C++ and Rust functions stay as they are in the program */
+    /* What is shown: names of files, ends of paths or shell patterns; of instructions, names of
+     * functions. Ends with NULL. NULL, or none: all. */
+    const char *const *files;
+    const char *title; /* of a page with several programs; NULL = the name of the report */
+    /* The texts of sources, as for WhammcCoverageOptions. */
+    const void *(*source)(void *ctx, const char *path, size_t *size);
+    void *ctx;
+} WhammcAnnotateOptions;
+
+/*
+ * Writes the sources of the programs that were set or added, with counts beside their lines: how
+ * often each line was executed, and the sum of the counts of its instructions. Options NULL = the
+ * defaults. *out is a new buffer of *size bytes, released with whammc_release; NULL if there is
+ * nothing to show. Of several programs those without counts are left out, and one that fits no
+ * module of the report is an error; *out has the others then.
+ */
+whammc_status whammc_report_annotate(WhammcReport *r, const WhammcAnnotateOptions *options,
+                                     uint8_t **out, size_t *size);
 
 /* ---- the values ---- */
 
@@ -364,7 +413,8 @@ typedef struct WhammcProfile {
     size_t narcs;
     const WhammcProfileNode *nodes; /* depth first, parents before their children */
     size_t nnodes;
-    bool timed; /* there are nanoseconds, not only calls */
+    bool timed;   /* there are nanoseconds, not only calls */
+    bool sampled; /* `calls` are samples */
 } WhammcProfile;
 
 /*

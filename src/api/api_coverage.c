@@ -244,24 +244,8 @@ whammc_status whammc_coverage_add(WhammcCoverage *c, const char *name, const voi
 typedef struct MadeCoverage {
     Coverage coverage;
     Sources sources;
-    WhammcCoverageOptions options; /* a copy, which the sources refer to */
+    ApiTexts texts; /* which the sources refer to */
 } MadeCoverage;
-
-/* A SourceReader; ctx: the options. */
-static bool read_source(void *ctx, const char *path, size_t limit, Buf *out) {
-    const WhammcCoverageOptions *options = ctx;
-    size_t size = 0;
-    const void *text = options->source(options->ctx, path, &size);
-    if (text && size <= limit)
-        buf_bytes(out, text, size);
-    return text && size <= limit;
-}
-
-/* The folder of a file, with the slash; empty = the current one. */
-static Str folder_of(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return (Str){path, slash ? (uint32_t)(slash + 1 - path) : 0};
-}
 
 /* By format. A row without a function does not compile: neither NULL nor nothing has an address. */
 static void (*const writers[])(const CoverageView *v, Buf *out) = {
@@ -334,12 +318,8 @@ static void make_of_program(WhammcCoverage *c, uint32_t number,
                          .no_markers = options->no_markers,
                          .include = options->include,
                          .exclude = options->exclude};
-    made->options = *options;
-    made->sources = (Sources){.folder = folder_of(p->name)};
-    if (options->source) {
-        made->sources.read = read_source;
-        made->sources.ctx = &made->options;
-    }
+    made->texts = (ApiTexts){options->source, options->ctx};
+    made->sources = api_sources(&made->texts, p->name);
     ApiLocator l;
     p->module.file = diag_file(&c->diags, p->name, p->bytes, p->module.size, true);
     api_locator_begin(&l, p->debug, p->name, &c->diags);
@@ -357,7 +337,8 @@ static void make_of_program(WhammcCoverage *c, uint32_t number,
 
 /* What a program is called among others. */
 static Str title_of(const CoverageProgram *p) {
-    return str_of(p->name + folder_of(p->name).len);
+    const char *slash = strrchr(p->name, '/');
+    return str_of(slash ? slash + 1 : p->name);
 }
 
 /* The same, with its number if another one before it is called so. In the arena of `all`. */

@@ -64,3 +64,23 @@ void api_locator_end(ApiLocator *l) {
     vec_free(&l->frames);
     arena_free(&l->texts);
 }
+
+/* A SourceReader; ctx: the ApiTexts. */
+static bool read_text(void *ctx, const char *path, size_t limit, Buf *out) {
+    const ApiTexts *texts = ctx;
+    size_t size = 0;
+    const void *text = texts->source(texts->ctx, path, &size);
+    if (text && size <= limit)
+        buf_bytes(out, text, size);
+    return text && size <= limit;
+}
+
+Sources api_sources(const ApiTexts *texts, const char *program) {
+    const char *slash = strrchr(program, '/');
+    Sources s = {.folder = {program, slash ? (uint32_t)(slash + 1 - program) : 0}};
+    if (texts->source) {
+        s.read = read_text;
+        s.ctx = (void *)(uintptr_t)texts;
+    }
+    return s;
+}

@@ -1,9 +1,11 @@
 /*
- * api/api_locate.h - source locations for scripts and callers of the public library.
+ * api/api_locate.h - source locations for scripts and callers of the public library; texts of
+ * sources from these callers.
  */
 #ifndef WHAMMC_API_API_LOCATE_H
 #define WHAMMC_API_API_LOCATE_H
 
+#include "annotate/source.h"
 #include "locations/locator.h"
 #include "whammc/whammc.h"
 
@@ -26,5 +28,14 @@ void api_locator_end(ApiLocator *l);
 /* The frames at a location; valid until the next query. Sets *n. */
 const whammc_frame *api_locator_at(ApiLocator *l, const WasmModule *m, uint32_t func, uint32_t pc,
                                    size_t *n);
+
+/* Who has the texts of sources: members of WhammcCoverageOptions and WhammcAnnotateOptions. */
+typedef struct ApiTexts {
+    const void *(*source)(void *ctx, const char *path, size_t *size); /* NULL = nobody */
+    void *ctx;
+} ApiTexts;
+
+/* The sources of the program with this name, which are read from `texts`; both are borrowed. */
+Sources api_sources(const ApiTexts *texts, const char *program);
 
 #endif

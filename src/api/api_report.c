@@ -6,7 +6,6 @@
 
 #include "api/api.h"
 #include "api/api_compare.h"
-#include "api/api_locate.h"
 #include "base/demangle.h"
 #include "format/format.h"
 #include "heap/heap.h"
@@ -247,6 +246,13 @@ size_t whammc_report_count(const WhammcReport *r) {
     return r->modules.parts.flushes;
 }
 
+size_t whammc_report_threads(const WhammcReport *r, size_t *complete) {
+    const RunThreads *t = &r->modules.parts.threads;
+    if (complete)
+        *complete = t->complete;
+    return t->began;
+}
+
 bool whammc_report_is_cut(const WhammcReport *r) {
     bool cut = r->modules.parts.torn;
     for (uint32_t i = 0; i < r->modules.all.len; i++)
@@ -272,21 +278,44 @@ whammc_status whammc_report_add_module(WhammcReport *r, const char *name, const 
     return status_of(r);
 }
 
-whammc_status whammc_report_select(WhammcReport *r, const char *module) {
-    api_forget_messages(r);
+/* The module with this name; NULL after a message. */
+static ModuleReport *module_named(WhammcReport *r, const char *module) {
     ModuleReport *one = modules_named(&r->modules, str_of(module));
-    if (one) {
-        api_forget_joined(r);
-        modules_select(&r->modules, one);
-        return WHAMMC_OK;
-    }
+    if (one)
+        return one;
     Buf names = {0};
     for (uint32_t i = 0; i < r->modules.all.len; i++)
         buf_printf(&names, "%s'%.*s'", i ? ", " : "", STR_ARG(r->modules.all.at[i].title));
     diag(&r->diags, DIAG_NOT_A_REPORT, NO_SPAN, "%s: it has no module '%s', but %s", r->name,
          module, names.len ? buf_cstr(&names) : "none");
     buf_free(&names);
-    return WHAMMC_ERROR;
+    return NULL;
+}
+
+ModuleReport *api_module_of(WhammcReport *r, const ReportProgram *program) {
+    Buf why = {0};
+    ModuleReport *one = modules_of_program(&r->modules, &program->places, &why);
+    if (!one)
+        diag(&r->diags, DIAG_OTHER_REPORT, NO_SPAN, "%s: %s", r->name, buf_cstr(&why));
+    buf_free(&why);
+    return one;
+}
+
+whammc_status whammc_report_select(WhammcReport *r, const char *module) {
+    api_forget_messages(r);
+    ModuleReport *one = NULL;
+    if (module)
+        one = module_named(r, module);
+    else if (r->programs.len)
+        one = api_module_of(r, vec_last(&r->programs));
+    else
+        diag(&r->diags, DIAG_NO_PROGRAM, NO_SPAN, "%s: no program was given that could select it",
+             r->name);
+    if (one) {
+        api_forget_joined(r);
+        modules_select(&r->modules, one);
+    }
+    return status_of(r);
 }
 
 /* ---- profiles ---- */
@@ -384,11 +413,11 @@ static void explain_no_program(WhammcReport *r, const char *what) {
 /* Adds the debug information. */
 static void add_sources(WhammcReport *r, uint32_t module, Format format,
                         const WhammcReportOptions *options, Profile *p) {
-    const ReportProgram *program = r->of.at[module];
+    ReportProgram *program = r->of.at[module];
     if (!program || format == FORMAT_TABLE || (!options->lines && !options->inlined))
         return;
     ApiLocator l;
-    api_locator_begin(&l, program->debug, program->name, &r->diags);
+    api_locate_program(r, program, &l);
     if (options->inlined)
         profile_inline(p, r->modules.all.at[module].report, &program->places, &l.locator,
                        !options->mangled);
@@ -512,7 +541,7 @@ static void write_tables(const WhammcReport *r, const WhammcReportOptions *optio
                          .sort = (TableSort)options->sort,
                          .nonzero = options->nonzero,
                          .hex = options->hex};
-    look.instructions = api_instructions(r, &shown);
+    look.instructions = options->no_instructions ? NULL : api_instructions(r, &shown);
     table_print(&shown, &look, out);
     report_free(&shown);
 }
@@ -535,7 +564,7 @@ static bool weigh(WhammcReport *r, const WhammcReportOptions *options, Profile *
  * objects were allocated there. */
 static bool write_heap_of(WhammcReport *r, uint32_t module, const WhammcReportOptions *options,
                           bool filled, Buf *out) {
-    const ReportProgram *program = r->of.at[module];
+    ReportProgram *program = r->of.at[module];
     const Report *report = r->modules.all.at[module].report;
     Profile p = {0};
     ApiLocator l;
@@ -557,7 +586,7 @@ static bool write_heap_of(WhammcReport *r, uint32_t module, const WhammcReportOp
     }
     arena_free(&names);
     if (program)
-        api_locator_begin(&l, program->debug, program->name, &r->diags);
+        api_locate_program(r, program, &l);
     if (program && options->lines)
         view.locator = &l.locator;
     bool ok = view_heap(&p, &view, out);
@@ -637,7 +666,7 @@ static void parts_of(const WhammcReport *r, uint32_t module, StacksParts *out) {
 static bool read_stacks(WhammcReport *r, uint32_t module, const StacksParts *parts,
                         const Str *title, const WhammcReportOptions *options, const Labels *labels,
                         Stacks *s, StacksProblem *why) {
-    const ReportProgram *program = r->of.at[module];
+    ReportProgram *program = r->of.at[module];
     ApiLocator l;
     bool asked = options->lines || options->inlined;
     bool located = program && (asked || has_locations(program));
@@ -651,7 +680,7 @@ static bool read_stacks(WhammcReport *r, uint32_t module, const StacksParts *par
                          .labels = labels->at,
                          .nlabels = labels->len};
     if (located) {
-        api_locator_begin(&l, program->debug, program->name, &r->diags);
+        api_locate_program(r, program, &l);
         from.locator = &l.locator;
     }
     bool ok = stacks_read(s, &from, why);
@@ -710,6 +739,23 @@ bool whammc_report_format(const char *name, WhammcReportFormat *format) {
     return ok;
 }
 
+bool whammc_report_format_of_file(const char *path, WhammcReportFormat *format) {
+    Format found;
+    bool ok = format_of_file(path, &found);
+    if (ok)
+        *format = (WhammcReportFormat)found;
+    return ok;
+}
+
+unsigned whammc_report_format_traits(WhammcReportFormat format) {
+    Format f = (Format)format;
+    return (format_source(f) == FORMAT_OF_ROWS ? WHAMMC_SHOWS_ROWS : 0u) |
+           (format_needs_tree(f) ? WHAMMC_SHOWS_TREE : 0u) |
+           (format_is(f, FORMAT_HAS_PAIRS) ? WHAMMC_SHOWS_PAIRS : 0u) |
+           (format_is(f, FORMAT_COMPARES) ? WHAMMC_SHOWS_DIFFERENCES : 0u) |
+           (format_is(f, FORMAT_IS_BINARY) ? WHAMMC_IS_BINARY : 0u);
+}
+
 void whammc_report_locate(WhammcReport *r, const whammc_debug_info *info) {
     r->debug = info;
     if (r->programs.len)
@@ -727,11 +773,11 @@ static bool locate(WhammcReport *r, const WhammcReportOptions *options) {
         return false;
     }
     for (uint32_t i = 0; i < r->modules.all.len; i++) {
-        const ReportProgram *program = r->of.at[i];
+        ReportProgram *program = r->of.at[i];
         ApiLocator l;
         if (!program)
             continue;
-        api_locator_begin(&l, program->debug, program->name, &r->diags);
+        api_locate_program(r, program, &l);
         places_locate(&program->places, &l.locator, r->modules.all.at[i].report);
         api_locator_end(&l);
     }

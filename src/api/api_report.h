@@ -5,6 +5,7 @@
 #ifndef WHAMMC_API_API_REPORT_H
 #define WHAMMC_API_API_REPORT_H
 
+#include "api/api_locate.h"
 #include "base/diag.h"
 #include "format/format.h"
 #include "merge/modules.h"
@@ -35,7 +36,7 @@ struct WhammcReport {
     Modules modules;
     Vec(WhammcReport *) added;      /* whose modules stand beside those of the text */
     Vec(ReportProgram *) programs;  /* in the order in which they were given */
-    Vec(const ReportProgram *) of;  /* by module: its program; NULL = not known */
+    Vec(ReportProgram *) of;        /* by module: its program; NULL = not known */
     ProfileHomes homes;             /* all modules, and what they are for each other */
     Report joined;                  /* the rows of several modules */
     const Report *report;           /* all rows, of `joined` or the only module; NULL = not made */
@@ -57,6 +58,8 @@ void api_forget_joined(WhammcReport *r);
 void api_forget_programs(WhammcReport *r);
 /* False after a message if the program is not valid. */
 bool api_add_program(WhammcReport *r, const char *name, const void *bytes, size_t size);
+/* Begins queries about the locations of a program; the caller ends them with api_locator_end. */
+void api_locate_program(WhammcReport *r, ReportProgram *p, ApiLocator *l);
 /* What is known of places in a module; nothing if it has no program. */
 const Places *api_places(const WhammcReport *r, uint32_t module);
 /* Its title, or NULL if there is only one module. */
@@ -77,6 +80,8 @@ const Str *api_instructions(const WhammcReport *r, Report *copy);
  */
 bool api_read_profile(WhammcReport *r, bool tree, Format format, const WhammcReportOptions *options,
                       Profile *p);
+/* The module of a program: the only one, or the one that fits. NULL after a message. */
+ModuleReport *api_module_of(WhammcReport *r, const ReportProgram *program);
 /* A copy of all rows, with readable names for their functions, as far as they are known. The texts
  * are the report's. */
 void api_copy_report(const WhammcReport *r, bool mangled, Report *copy);

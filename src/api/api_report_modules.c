@@ -45,6 +45,11 @@ bool api_add_program(WhammcReport *r, const char *name, const void *bytes, size_
     return ok;
 }
 
+void api_locate_program(WhammcReport *r, ReportProgram *p, ApiLocator *l) {
+    p->module.file = diag_file(&r->diags, p->name, p->bytes, p->module.size, true); /* once more */
+    api_locator_begin(l, p->debug, p->name, &r->diags);
+}
+
 /* Gives a program to the modules that it fits: to those that have none yet, or else it has none. */
 static void give_program(WhammcReport *r, ReportProgram *p, bool first) {
     bool *fits = mem_zalloc(r->modules.all.len + 1u), given = false;

@@ -299,6 +299,7 @@ whammc_status whammc_report_profile(WhammcReport *r, WhammcProfileKind kind,
     if (!api_read_profile(r, tree, FORMAT_TABLE, options ? options : &defaults, p))
         return WHAMMC_ERROR;
     r->described.timed = p->timed;
+    r->described.sampled = p->sampled;
     describe_functions(p, tree, &r->described);
     if (tree)
         describe_nodes(p, &r->described);

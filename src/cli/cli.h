@@ -8,7 +8,6 @@
 
 #include "base/buf.h"
 #include "base/diag.h"
-#include "profile/profile.h"
 #include "whammc/report.h"
 #include "whammc/whammc.h"
 
@@ -185,9 +184,8 @@ bool file_write_fd(int fd, const void *data, size_t len);
 /* Reads a module; text is assembled with wabt's wat2wasm. On failure, prints a message and returns
  * false. */
 bool file_read_module(const Cli *cli, const char *path, Buf *out);
-/* Reads a regular file of at most `limit` bytes, without a message: a SourceReader, for which ctx
- * means nothing. */
-bool file_read_source(void *ctx, const char *path, size_t limit, Buf *out);
+/* Reads a regular file of at most `limit` bytes, without a message. */
+bool file_read_source(const char *path, size_t limit, Buf *out);
 
 /* ---- names for programs without (names_file.c) ---- */
 

@@ -43,7 +43,7 @@ static void read_named(void *ctx) {
     const char *path = path_of(&o->texts, o->app_path, name);
     o->info.named_name = path ? path : name;
     buf_reserve(&o->named, 1);
-    if (path && file_read_source(NULL, path, INT32_MAX, &o->named)) {
+    if (path && file_read_source(path, INT32_MAX, &o->named)) {
         o->info.named = o->named.data;
         o->info.named_size = o->named.len;
     }

@@ -197,8 +197,7 @@ bool file_read_module(const Cli *cli, const char *path, Buf *out) {
     return ok;
 }
 
-bool file_read_source(void *ctx, const char *path, size_t limit, Buf *out) {
-    (void)ctx;
+bool file_read_source(const char *path, size_t limit, Buf *out) {
     struct stat s;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     bool ok = fd >= 0 && fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && read_all(fd, limit, 1, out);

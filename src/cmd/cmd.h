@@ -4,12 +4,14 @@
 #ifndef WHAMMC_CMD_CMD_H
 #define WHAMMC_CMD_CMD_H
 
-#include "format/format.h"
 #include "run/run.h"
 #include "serve/push.h"
 #include "serve/serve.h"
 #include "whammc/coverage.h"
+#include "whammc/module.h"
 
+/* Whether the format has one of the traits of whammc_report_format_traits. */
+bool format_has(WhammcReportFormat format, unsigned trait);
 /* Accepts the argument of --label; if it is wrong, prints a message and returns false. */
 bool label_option(const Cli *cli, Words *labels, const char *value);
 
@@ -113,16 +115,15 @@ typedef struct HeapOptions {
 /* Accepts the argument of --alloc; if it is wrong, prints a message and returns false. */
 bool heap_option_alloc(const Cli *cli, HeapOptions *h, const char *value);
 /* Defines the constants of the script heap. */
-void heap_define(const Cli *cli, const HeapOptions *h, const WasmModule *m, whammc *w);
+void heap_define(const Cli *cli, const HeapOptions *h, WhammcModule *m, whammc *w);
 
 /* ---- functions that a profile does not show on their own (profile_left_out.c) ---- */
 
 typedef struct LeftOut {
-    const Places *places;   /* of the program */
-    const uint8_t *untimed; /* a list of functions that were not timed, len bytes */
-    uint32_t len;
-    bool mangled; /* names of C++ and Rust functions stay as they are */
-    uint32_t top; /* how many of those without a frame are shown; 0 = all */
+    WhammcModule *m;     /* the program */
+    const bool *untimed; /* by function: it was not timed */
+    bool mangled;        /* names of C++ and Rust functions stay as they are */
+    uint32_t top;        /* how many of those without a frame are shown; 0 = all */
 } LeftOut;
 
 /* The line that names those that were not timed; nothing if there are none. */
@@ -156,33 +157,50 @@ bool exclude_give(const Cli *cli, const Exclusion *x, const Buf *app, whammc *w)
 bool exclude_suggest(const Cli *cli, const char *report, const Buf *app, Buf *out);
 
 /* Appends the numbers of the functions that the globs fit; whether there are any. */
-bool exclude_named(const Exclusion *x, const WasmModule *m, Buf *out);
+bool exclude_named(const Exclusion *x, WhammcModule *m, Buf *out);
 
 /*
- * Appends the numbers of the functions that are not to be timed, "3,17-20". If calls have been
- * counted (else NULL), these are also those with many calls that are tiny; else there is a warning
- * of globs that fit no function. False if the report of an earlier run could not be used, which was
- * said.
+ * Marks the functions of `app`, read as `m`, that are not to be timed. If calls have been counted
+ * (else NULL), these are also those with many calls that are tiny; else there is a warning of globs
+ * that fit no function. False if the report of an earlier run could not be used, which was said.
  */
-bool exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const Profile *counted,
-                  Buf *out);
+bool exclude_mark(const Cli *cli, const Exclusion *x, const Buf *app, WhammcModule *m,
+                  const WhammcProfile *counted, bool *marked);
+/* Appends the numbers of the functions that are marked: "3,17-20". */
+void exclude_put(const WhammcModule *m, const bool *marked, Buf *out);
 
-/* ---- sources (source_files.c) ---- */
+/* ---- programs with counts, and their sources (source_files.c) ---- */
+
+/* A program that a report is about. */
+typedef struct ProgramFile {
+    Buf app;
+    DebugOptions debug;
+} ProgramFile;
+typedef Vec(ProgramFile *) ProgramFiles;
+
+/* Reads the program at `path`, which messages call `name`, and adds it to the report; `names` is
+ * the argument of --names or NULL, `debug` has the options that are given. The list must live as
+ * long as the report. False after a message. */
+bool program_add(const Cli *cli, ProgramFiles *all, const char *path, const char *name,
+                 const char *names, const DebugOptions *debug, WhammcReport *r);
+void programs_free(ProgramFiles *all);
 
 typedef struct SourceFiles {
     const char *app; /* the program, or what several are called */
     int64_t made;    /* when it was written, 0 = unknown; of several, the last one */
     uint32_t newer;  /* files that were read and are newer */
     Buf first;       /* the path of one of them */
+    Buf text;        /* of the file that was read last */
 } SourceFiles;
 
 /* `app` is borrowed. */
 void source_files_begin(SourceFiles *s, const char *app);
 /* The sources may be those of the program with this path, too. */
 void source_files_also(SourceFiles *s, const char *path);
-/* A SourceReader; ctx is the SourceFiles. */
-bool source_files_read(void *ctx, const char *path, size_t limit, Buf *out);
-/* Warns if any file was newer than the program. */
+/* The callback `source` of WhammcAnnotateOptions and WhammcCoverageOptions; ctx is the SourceFiles.
+ */
+const void *source_files_text(void *ctx, const char *path, size_t *size);
+/* Warns if any file was newer than the program, and frees the texts. */
 void source_files_end(const Cli *cli, SourceFiles *s);
 
 /* ---- coverage (covering.c) ---- */

@@ -3,13 +3,6 @@
  */
 #include "cmd/cmd.h"
 
-#include "api/api_locate.h"
-#include "merge/modules.h"
-#include "run/run.h"
-#include "valid/valid.h"
-#include "annotate/annotate.h"
-#include "annotate/html.h"
-
 #include <unistd.h>
 
 typedef enum PageFormat { PAGE_TEXT, PAGE_HTML } PageFormat;
@@ -26,327 +19,146 @@ typedef struct Settings {
     Words files;   /* what is shown, NULL at the end; none = all */
 } Settings;
 
-/* What is read of a program. */
-typedef struct Inputs {
+/* A report and the programs that it is about. */
+typedef struct Annotated {
     const Cli *cli;
-    const char *name;        /* of the program, for people */
-    const char *report_name; /* of its report */
-    DebugOptions debug;
-    Buf app;
-    WasmModule module;
-    Places places;
-    const Report *report;
-    Diags diags;
-} Inputs;
+    const Settings *settings;
+    WhammcReport *report;
+    ProgramFiles programs;
+    uint32_t added; /* of these, to the report */
+    SourceFiles sources;
+    bool of_command;  /* the result goes to standard error */
+    bool has_reports; /* of a command */
+} Annotated;
 
-/* A text with reports. */
-typedef struct Reports {
-    const char *name;
-    Str text;
-    Modules modules;
-    bool told; /* what is wrong with it was said */
-} Reports;
-
-/* What is made. */
-typedef struct Output {
-    Buf text;
-    const char *title; /* of a page */
-    bool several;      /* programs are shown */
-    bool to_stderr;
-    uint32_t parts, anchors; /* there are already */
-    Vec(bool) fits;          /* by FILE: something in these programs has this name */
-    bool functions;          /* FILEs are names of functions, at least in some */
-} Output;
-
-static bool open_program(const Cli *cli, const Settings *s, const char *path, Inputs *in) {
-    for (uint32_t i = 0; i < s->debug.maps.len; i++)
-        vec_push(&in->debug.maps, s->debug.maps.at[i]);
-    in->debug.file = s->debug.file;
-    if (!file_read_module(cli, path, &in->app) || !names_give(cli, path, s->names, &in->app) ||
-        !debug_prepare(cli, &in->debug, in->name, &in->app))
-        return false;
-    DiagFileId file = diag_file(&in->diags, file_title(in->name), in->app.data, in->app.len, true);
-    if (!wasm_load(&in->module, in->app.data, in->app.len, file, &in->diags))
-        return false;
-    places_open(&in->places, &in->module);
-    return true;
-}
-
-/* Reads a text. False after a message. */
-static bool read_reports(const Cli *cli, const Settings *s, Reports *r) {
-    Buf why = {0};
-    bool found = modules_read(&r->modules, r->text, s->flush, &why), ok = found && !why.len;
-    if (!found)
-        message_one(cli, DIAG_NOT_A_REPORT, NULL, "%s: there is no %s in it", r->name,
-                    r->modules.parts.flushes ? "such report" : "report");
-    else if (!ok)
-        message_one(cli, DIAG_OTHER_REPORT, NULL, "%s: %s", r->name, buf_cstr(&why));
-    buf_free(&why);
+/* Adds a program. The name is for people. */
+static bool add_program(Annotated *a, const char *path, const char *name) {
+    const Settings *s = a->settings;
+    if (a->programs.len)
+        source_files_also(&a->sources, path);
+    else
+        source_files_begin(&a->sources, path);
+    a->sources.app = a->programs.len ? a->cli->operands[0] : name;
+    bool ok = program_add(a->cli, &a->programs, path, name, s->names, &s->debug, a->report);
+    a->added += ok;
     return ok;
 }
 
-/* Finds the report of a program. False after a message. */
-static bool find_report(Reports *r, Inputs *in) {
-    Buf why = {0};
-    const ModuleReport *one = modules_of_program(&r->modules, &in->places, &why);
-    in->report_name = r->name;
-    if (!one)
-        diag(&in->diags, DIAG_OTHER_REPORT, NO_SPAN, "%s: %s", r->name, buf_cstr(&why));
-    else if (!r->told)
-        modules_warn(&r->modules, r->name, r->text, &in->diags);
-    r->told = true;
-    buf_free(&why);
-    in->report = one ? one->report : NULL;
-    return one;
+static bool read_report(const Annotated *a, const char *name, const Buf *text) {
+    uint32_t which = a->settings->flush;
+    whammc_status status = whammc_report_read(a->report, name, text->data, text->len, which);
+    size_t n = whammc_report_count(a->report);
+    if (n && which <= n)
+        return message_report(a->cli, a->report, status) == STATUS_OK;
+    message_one(a->cli, DIAG_NOT_A_REPORT, NULL, "%s: there is no %s in it", name,
+                n ? "such report" : "report");
+    return false;
 }
 
-static void free_inputs(Inputs *in) {
-    places_free(&in->places);
-    wasm_module_free(&in->module);
-    debug_free(&in->debug);
-    buf_free(&in->app);
-    diag_free(&in->diags);
-}
-
-/* Reports problems with the counts; false if there are none at all. */
-static bool check_counts(const Settings *s, Inputs *in, const Annotation *a, const ReportVar *var) {
-    const char *report = in->report_name, *app = file_title(in->name);
-    if (!var && s->variable)
-        diag(&in->diags, DIAG_NO_COUNTS, NO_SPAN, "%s: the variable '%s' has no numbers at sites",
-             report, s->variable);
-    else if (!var)
-        diag_hint(&in->diags,
-                  diag(&in->diags, DIAG_NO_COUNTS, NO_SPAN, "%s: no variable has numbers at sites",
-                       report),
-                  "`whammc run -s hotness -o REPORT APP` counts how often each instruction is "
-                  "executed");
-    else if (!a->counted)
-        diag(&in->diags, DIAG_NO_COUNTS, NO_SPAN,
-             "%s: expected a report of %s, found counts at none of its instructions", report, app);
-    else if (a->foreign)
-        diag(&in->diags, DIAG_OTHER_PROGRAM, NO_SPAN,
-             "%s: %u of %u sites are not in %s; is it the report of another program?", report,
-             a->foreign, a->foreign + a->counted, app);
-    return var && a->counted;
-}
-
-/* Whether a FILE operand matches something that has counts. */
-static bool fits_any(const Annotation *a, const AnnotateOptions *look, const char *wanted) {
-    bool fits = false;
-    AnnotatedFunctions functions = annotate_functions(a);
-    Buf name = {0};
-    for (uint32_t i = 0; look->instructions && i < functions.len && !fits; i++) {
-        name.len = 0;
-        annotate_name(look, functions.at[i].fid, &name);
-        fits = annotate_fits(wanted, buf_view(&name));
-    }
-    for (uint32_t i = 0; !look->instructions && i < a->files.len && !fits; i++)
-        fits = annotate_fits(wanted, a->files.at[i].path);
-    buf_free(&name);
-    vec_free(&functions);
-    return fits;
-}
-
-static void note_files(const Annotation *a, const AnnotateOptions *look, Output *o) {
-    o->functions |= look->instructions;
-    for (uint32_t i = 0; look->files[i]; i++) {
-        if (i == o->fits.len)
-            vec_push(&o->fits, false);
-        o->fits.at[i] = o->fits.at[i] || fits_any(a, look, look->files[i]);
-    }
-}
-
-/* Warns of FILEs that fit nothing. */
-static void check_files(const Settings *s, const Output *o, Diags *diags) {
-    for (uint32_t i = 0; i < o->fits.len; i++)
-        if (!o->fits.at[i])
-            diag(diags, DIAG_NO_SUCH_SOURCE, NO_SPAN, "%s: no %s with counts has this name",
-                 s->files.at[i], o->functions ? "function" : "source");
-}
-
-static void check_lengths(Inputs *in, const Annotation *a, const AnnotateOptions *look,
-                          const char *app) {
-    ShortSource s = {0};
-    for (uint32_t i = 0; i < a->files.len; i++) {
-        const AnnotatedFile *f = &a->files.at[i];
-        if (f->lines.len && annotate_wants(look, f->path))
-            source_check_length(&s, f->path, source_text(look->sources, f->path),
-                                vec_last(&f->lines).line);
-    }
-    source_warn_short(&s, file_title(app), &in->diags);
-}
-
-static void put_part(const Settings *s, const Annotation *a, const AnnotateOptions *look,
-                     Output *o) {
-    Buf *out = &o->text;
-    bool page = s->format == PAGE_HTML;
-    if (page && !o->parts)
-        annotate_html_begin(o->title ? str_of(o->title) : look->title, out);
-    if (o->several && page)
-        html_element(out, "h1", look->title);
-    else if (o->several)
-        buf_printf(out, "%smodule: %.*s\n\n", o->parts ? "\n" : "", STR_ARG(look->title));
-    if (page)
-        o->anchors = annotate_html(a, look, o->anchors, out);
-    else
-        annotate_text(a, look, out);
-    o->parts++;
-}
-
-static bool is_coloured(const Settings *s, const Output *o) {
+static bool is_coloured(const Annotated *a) {
+    const Settings *s = a->settings;
     bool to_terminal = !s->out || strcmp(s->out, "-") == 0;
-    int fd = o->to_stderr && !s->out ? STDERR_FILENO : STDOUT_FILENO;
+    int fd = a->of_command && !s->out ? STDERR_FILENO : STDOUT_FILENO;
     return s->colour == WHEN_ALWAYS ||
            (s->colour == WHEN_AUTO && to_terminal && message_is_colourful(fd));
 }
 
-/* Appends what is shown of a program. */
-static bool make(const Settings *s, const char *path, Inputs *in, Output *o) {
-    const ReportVar *var = annotate_variable(in->report, s->variable);
-    Annotation a = {0};
-    ApiLocator l;
-    api_locator_begin(&l, &in->debug.info, file_title(in->name), &in->diags);
-    Locator *locator = s->instructions ? NULL : &l.locator;
-    if (var)
-        annotate_make(&a, &in->places, locator, in->report, var);
-    bool left_out = o->several && !a.counted; /* others may have counts */
-    bool ok = !left_out && check_counts(s, in, &a, var);
-    SourceFiles files;
-    source_files_begin(&files, path);
-    files.app = in->name;
-    Sources sources = {.read = source_files_read,
-                       .ctx = &files,
-                       .embedded = ok && locator ? locator_open(locator, &in->module) : NULL,
-                       .folder = {in->name, (uint32_t)(file_base(in->name) - in->name)}};
-    AnnotateOptions look = {
-        .places = &in->places,
-        .sources = &sources,
-        .title = str_of(file_base(file_title(in->name))),
-        .variable = var ? var->name : (Str){"", 0},
-        .files = s->files.at,
-        .instructions = s->instructions || !a.files.len,
-        .colour = is_coloured(s, o),
-        .mangled = s->no_demangle,
-    };
-    if (ok)
-        annotate_join(&a, &sources);
-    if (ok)
-        note_files(&a, &look, o);
-    if (ok && !o->several)
-        check_files(s, o, &in->diags);
-    if (ok)
-        put_part(s, &a, &look, o);
-    if (ok && !look.instructions)
-        check_lengths(in, &a, &look, in->name);
-    source_files_end(in->cli, &files);
-    sources_free(&sources);
-    api_locator_end(&l);
-    annotate_free(&a);
-    return ok || left_out;
+static bool deliver(const Annotated *a, const Buf *text) {
+    const char *out = a->settings->out;
+    if (out)
+        return file_write(a->cli, out, text->data, text->len);
+    if (a->of_command)
+        message_result(text);
+    else
+        message_stdout(text);
+    return true;
 }
 
-static bool deliver(const Cli *cli, const Settings *s, Output *o) {
-    bool ok = true;
-    if (s->format == PAGE_HTML)
-        annotate_html_end(&o->text);
-    if (s->out)
-        ok = file_write(cli, s->out, o->text.data, o->text.len);
-    else if (o->to_stderr)
-        message_result(&o->text);
-    else
-        message_stdout(&o->text);
+/* Shows what was read. False after a message. */
+static bool show(Annotated *a) {
+    const Settings *s = a->settings;
+    WhammcAnnotateOptions look = {.variable = s->variable,
+                                  .html = s->format == PAGE_HTML,
+                                  .instructions = s->instructions,
+                                  .colour = is_coloured(a),
+                                  .mangled = s->no_demangle,
+                                  .files = s->files.at,
+                                  .title = a->cli->operands[0],
+                                  .source = source_files_text,
+                                  .ctx = &a->sources};
+    uint8_t *text;
+    size_t size;
+    whammc_status status = whammc_report_annotate(a->report, &look, &text, &size);
+    source_files_end(a->cli, &a->sources);
+    bool ok = message_report(a->cli, a->report, status) == STATUS_OK;
+    if (text)
+        ok = deliver(a, &(Buf){.data = text, .len = size}) && ok;
+    whammc_release(text);
     return ok;
 }
 
+static Annotated begin(const Cli *cli, const Settings *s) {
+    return (Annotated){.cli = cli, .settings = s, .report = whammc_report_new()};
+}
+
+static void end(Annotated *a) {
+    whammc_report_free(a->report);
+    programs_free(&a->programs);
+}
+
 static int annotate(const Cli *cli, const Settings *s) {
-    const char *path = cli->operands[0];
+    Annotated a = begin(cli, s);
     Buf text = {0};
-    Output out = {0};
-    Inputs in = {.cli = cli, .name = path};
-    Reports r = {.name = file_title(cli->operands[1])};
-    bool ok = open_program(cli, s, path, &in) && file_read(cli, cli->operands[1], &text);
-    r.text = buf_view(&text);
-    ok = ok && read_reports(cli, s, &r) && find_report(&r, &in) && make(s, path, &in, &out);
-    message_diags(cli, &in.diags);
-    ok = ok && deliver(cli, s, &out);
-    free_inputs(&in);
-    modules_free(&r.modules);
+    bool ok = add_program(&a, cli->operands[0], cli->operands[0]) &&
+              file_read(cli, cli->operands[1], &text) &&
+              read_report(&a, file_title(cli->operands[1]), &text) && show(&a);
     buf_free(&text);
-    vec_free(&out.fits);
-    buf_free(&out.text);
+    end(&a);
     return ok ? STATUS_OK : STATUS_ERROR;
 }
 
 /* ---- commands ---- */
 
-typedef struct Commanded {
-    const Cli *cli;
-    const Settings *settings;
-    bool has_reports;
-} Commanded;
-
-/* Appends what is shown of the program in a file. The name is for people. */
-static bool add_program(const Cli *cli, const Settings *s, const char *path, const char *name,
-                        Reports *r, Output *o) {
-    Inputs in = {.cli = cli, .name = name};
-    bool ok = open_program(cli, s, path, &in) && find_report(r, &in) && make(s, path, &in, o);
-    message_diags(cli, &in.diags);
-    free_inputs(&in);
-    return ok;
-}
-
-static bool add_programs(const Commanded *c, const CommandReports *all, Reports *r, Output *o) {
-    const Settings *s = c->settings;
+/* Adds the programs that are chosen, or all that the command has loaded. */
+static bool add_programs(Annotated *a, const CommandReports *all) {
+    const Words *chosen = &a->settings->modules;
     bool ok = true;
-    o->several = (s->modules.len ? s->modules.len : all->modules.len) > 1;
-    o->title = o->several ? c->cli->operands[0] : NULL;
-    for (uint32_t i = 0; i < s->modules.len; i++)
-        ok = add_program(c->cli, s, s->modules.at[i], s->modules.at[i], r, o) && ok;
-    for (uint32_t i = 0; !s->modules.len && i < all->modules.len; i++)
-        ok = add_program(c->cli, s, all->modules.at[i].path, all->modules.at[i].name, r, o) && ok;
+    for (uint32_t i = 0; i < chosen->len; i++)
+        ok = add_program(a, chosen->at[i], chosen->at[i]) && ok;
+    for (uint32_t i = 0; !chosen->len && i < all->modules.len; i++)
+        ok = add_program(a, all->modules.at[i].path, all->modules.at[i].name) && ok;
     return ok;
 }
 
 /* Shows the counts of all threads and processes of a command. */
 static bool show_of_command(void *ctx, const CommandReports *all) {
-    Commanded *c = ctx;
-    Output out = {.to_stderr = true};
-    Reports r = {.name = "report", .text = buf_view(&all->text)};
-    c->has_reports = true;
-    bool ok = read_reports(c->cli, c->settings, &r) && add_programs(c, all, &r, &out);
-    Diags diags = {0};
-    if (out.several)
-        check_files(c->settings, &out, &diags);
-    message_diags(c->cli, &diags);
-    diag_free(&diags);
-    if (out.parts)
-        ok = deliver(c->cli, c->settings, &out) && ok;
-    else if (ok)
-        message_one(c->cli, DIAG_NO_COUNTS, "the script `hotness` counts at each instruction",
-                    "no variable has numbers at sites of any module");
-    modules_free(&r.modules);
-    vec_free(&out.fits);
-    buf_free(&out.text);
-    return ok && out.parts;
+    Annotated *a = ctx;
+    a->has_reports = true;
+    if (!read_report(a, "report", &all->text))
+        return false;
+    bool all_added = add_programs(a, all);
+    return a->added && show(a) && all_added;
 }
 
 /* In the end as the command ended, unless that is 0 and something else failed. */
 static int annotate_command(const Cli *cli, const Settings *s, const char *program) {
     static const DefineOptions none;
-    Commanded c = {.cli = cli, .settings = s};
-    CommandJob job = {.program = program,
-                      .script = s->script ? s->script : "hotness",
-                      .definitions = &none,
-                      .take = show_of_command,
-                      .ctx = &c};
     if (s->flush)
         return cli_usage(cli, "--flush is for saved reports, and '%s' is a command",
                          cli->operands[0]);
     if ((s->debug.file || s->names) && s->modules.len != 1)
         return cli_usage(cli, "--%s is of one program: choose that with --module=APP",
                          s->debug.file ? "debug-file" : "names");
+    Annotated a = begin(cli, s);
+    a.of_command = true;
+    CommandJob job = {.program = program,
+                      .script = s->script ? s->script : "hotness",
+                      .definitions = &none,
+                      .take = show_of_command,
+                      .ctx = &a};
     int status = command_run(cli, &job);
-    return status == STATUS_OK && !c.has_reports ? STATUS_ERROR : status;
+    end(&a);
+    return status == STATUS_OK && !a.has_reports ? STATUS_ERROR : status;
 }
 
 /* ---- the command line ---- */

@@ -10,11 +10,6 @@
 #include "cli/metrics.h"
 #include "cli/process.h"
 #include "cmd/cmd.h"
-#include "format/format.h"
-#include "lang/list.h"
-#include "merge/modules.h"
-#include "run/run.h"
-#include "valid/valid.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -37,7 +32,7 @@ typedef struct Settings {
     const char *engine, *clock, *out, *save, *max_depth, *names;
     Style style;
     Sampler sampler; /* commands are run by Node */
-    Format format;
+    WhammcReportFormat format;
     uint32_t top;
     char interval[24]; /* nanoseconds; empty = not given */
     char sample[12];   /* one in so many; empty = not given */
@@ -57,9 +52,9 @@ typedef struct Profiling {
     const Engine *engine;
     const char *title; /* of the program, by which files are named */
     Buf app;
-    WasmModule module;
-    Places places;
-    Buf untimed; /* a list of functions */
+    WhammcReport *report; /* of the program, from when it was read */
+    WhammcModule *module;
+    bool *untimed; /* by function */
     int64_t began;
 } Profiling;
 
@@ -161,25 +156,16 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
     define_give(&constants, r->w, false);
     vec_free(&constants);
     arena_free(&arena);
-    if (p->untimed.len)
-        whammc_define(r->w, "untimed", (const char *)p->untimed.data);
+    Buf untimed = {0};
+    exclude_put(p->module, p->untimed, &untimed);
+    if (untimed.len)
+        whammc_define(r->w, "untimed", buf_cstr(&untimed));
+    buf_free(&untimed);
     if (heap->on)
-        heap_define(p->cli, heap, &p->module, r->w);
+        heap_define(p->cli, heap, p->module, r->w);
     p->began = now();
     static const LibraryOptions none;
     return running_instrumented(r, &made, &none);
-}
-
-/* The calls that a run has counted; false if there are none. */
-static bool read_calls(const Running *r, Profile *counted) {
-    Modules modules = {0};
-    Buf why = {0};
-    Str all = buf_view(&r->report); /* less than 4 GiB */
-    bool found = modules_read(&modules, all, 0, &why) && !why.len &&
-                 profile_read_arcs(counted, modules.all.at[0].report, (ProfileVariables){0});
-    modules_free(&modules);
-    buf_free(&why);
-    return found;
 }
 
 /* Standard input is read twice: unless it is a file or a terminal, it is copied to a temporary file
@@ -200,6 +186,13 @@ static bool keep_input(void) {
     return ok;
 }
 
+/* Marks the functions that are not timed, as exclude_mark does. */
+static bool mark_untimed(Profiling *p, const WhammcProfile *counted) {
+    free(p->untimed);
+    p->untimed = mem_zalloc(whammc_module_count(p->module, WHAMMC_FUNC) + 1u);
+    return exclude_mark(p->cli, &p->settings->exclusion, &p->app, p->module, counted, p->untimed);
+}
+
 /* Runs the program once to see which functions are not worth timing. */
 static int rehearse(Profiling *p) {
     if (!keep_input()) {
@@ -209,14 +202,14 @@ static int rehearse(Profiling *p) {
     off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR);
     Running r = {.unseen = true};
     int status = run_with(p, STYLE_ARCS, true, &r);
-    Profile counted = {0};
-    bool ok = status == STATUS_OK && read_calls(&r, &counted);
-    p->untimed.len = 0;
-    if (!exclude_list(p->cli, &p->settings->exclusion, &p->module, ok ? &counted : NULL,
-                      &p->untimed) &&
-        status == STATUS_OK)
+    WhammcReport *report = whammc_report_new();
+    const WhammcProfile *counted = NULL;
+    if (status == STATUS_OK &&
+        whammc_report_read(report, "", r.report.data, r.report.len, 0) == WHAMMC_OK)
+        whammc_report_profile(report, WHAMMC_PROFILE_CALLS, NULL, &counted);
+    if (!mark_untimed(p, counted) && status == STATUS_OK)
         status = STATUS_ERROR;
-    profile_free(&counted);
+    whammc_report_free(report);
     running_free(&r);
     if (input >= 0)
         lseek(STDIN_FILENO, input, SEEK_SET);
@@ -240,17 +233,17 @@ static char *file_for(const Profiling *p, const char *suffix) {
 
 /* A file that is written by default. */
 typedef struct Unasked {
-    Format format;
+    WhammcReportFormat format;
     const char *suffix, *what;
     const char *mark; /* what such a file has in its first bytes */
     uint32_t len;
     const char *other; /* a message if the file has something else */
 } Unasked;
 
-static const Unasked flame_graph = {FORMAT_SVG,           ".flame.svg", "flame graph",
+static const Unasked flame_graph = {WHAMMC_REPORT_SVG,    ".flame.svg", "flame graph",
                                     "<svg id=\"frames\"", 16,           "is not a flame graph"};
-static const Unasked pprof_profile = {FORMAT_PPROF,   ".pb.gz", "profile for pprof",
-                                      "\x1f\x8b\x08", 3,        "is not a compressed profile"};
+static const Unasked pprof_profile = {WHAMMC_REPORT_PPROF, ".pb.gz", "profile for pprof",
+                                      "\x1f\x8b\x08",      3,        "is not a compressed profile"};
 
 /* Whether the file may be overwritten: it does not exist, or is of the same kind. */
 static bool is_free(const char *path, const Unasked *u) {
@@ -263,11 +256,12 @@ static bool is_free(const char *path, const Unasked *u) {
     return memmem(head, n, u->mark, u->len) != NULL;
 }
 
-/* The report in a format, of times or `memory`; FORMAT_TABLE is a flat profile, or that of what was
- * allocated. False, after a message, if that could not be made. */
-static bool make(const Profiling *p, WhammcReport *report, Format format, bool memory, Buf *out) {
+/* The report in a format, of times or `memory`; WHAMMC_REPORT_TABLE is a flat profile, or that of
+ * what was allocated. False, after a message, if that could not be made. */
+static bool make(const Profiling *p, WhammcReport *report, WhammcReportFormat format, bool memory,
+                 Buf *out) {
     const Settings *s = p->settings;
-    bool plain = format != FORMAT_TABLE && format_source(format) == FORMAT_OF_ROWS;
+    bool plain = format != WHAMMC_REPORT_TABLE && format_has(format, WHAMMC_SHOWS_ROWS);
     WhammcReportFormat table = memory ? WHAMMC_REPORT_HEAP : WHAMMC_REPORT_FLAT;
     WhammcReportOptions look = {.top = s->top,
                                 .title = p->title,
@@ -281,7 +275,7 @@ static bool make(const Profiling *p, WhammcReport *report, Format format, bool m
     uint8_t *text;
     size_t size;
     whammc_status status = whammc_report_write(
-        report, format == FORMAT_TABLE ? table : (WhammcReportFormat)format, &look, &text, &size);
+        report, format == WHAMMC_REPORT_TABLE ? table : format, &look, &text, &size);
     *out = (Buf){.data = text, .len = size, .cap = size};
     return message_report(p->cli, report, status) == STATUS_OK;
 }
@@ -311,16 +305,13 @@ static bool write_unasked(const Profiling *p, WhammcReport *report, const Unaske
 /* The flat profile and the flame graph. */
 static bool show_both(const Profiling *p, const Running *r, WhammcReport *report) {
     const Settings *s = p->settings;
-    LeftOut left_out = {.places = &p->places,
-                        .untimed = p->untimed.data,
-                        .len = (uint32_t)p->untimed.len,
-                        .mangled = s->no_demangle,
-                        .top = s->top};
+    LeftOut left_out = {
+        .m = p->module, .untimed = p->untimed, .mangled = s->no_demangle, .top = s->top};
     Buf text = {0}, times = {0};
-    bool ok = !s->heap.on || !is_timed(s) || make(p, report, FORMAT_TABLE, false, &times);
+    bool ok = !s->heap.on || !is_timed(s) || make(p, report, WHAMMC_REPORT_TABLE, false, &times);
     message_result(&times);
     buf_free(&times);
-    ok = ok && make(p, report, FORMAT_TABLE, s->heap.on, &text);
+    ok = ok && make(p, report, WHAMMC_REPORT_TABLE, s->heap.on, &text);
     if (ok && s->style != STYLE_ARCS && p->app.len)
         left_out_untimed(&left_out, &text);
     if (ok && s->style == STYLE_SAMPLE && !s->heap.on && p->app.len)
@@ -333,7 +324,7 @@ static bool show_both(const Profiling *p, const Running *r, WhammcReport *report
 /* The output of --format. */
 static bool show_format(const Profiling *p, WhammcReport *report) {
     const Settings *s = p->settings;
-    if (s->format == FORMAT_PPROF && !s->out)
+    if (s->format == WHAMMC_REPORT_PPROF && !s->out)
         return write_unasked(p, report, &pprof_profile);
     Buf text = {0};
     bool ok = make(p, report, s->format, s->heap.on, &text);
@@ -346,15 +337,10 @@ static bool show_format(const Profiling *p, WhammcReport *report) {
 }
 
 /* Reads the report of the run; false if there is none. */
-static bool read_run(const Profiling *p, const Running *r, WhammcReport *report) {
+static bool read_run(const Profiling *p, const Running *r) {
     const char *name = file_title(p->cli->operands[0]);
-    whammc_report_by_thread(report, p->settings->by_thread);
-    if (!r->report.len ||
-        whammc_report_read(report, name, r->report.data, r->report.len, 0) != WHAMMC_OK)
-        return false;
-    whammc_report_set_module(report, name, p->app.data, p->app.len);
-    whammc_report_locate(report, &p->settings->debug.info);
-    return true;
+    return r->report.len &&
+           whammc_report_read(p->report, name, r->report.data, r->report.len, 0) == WHAMMC_OK;
 }
 
 /* Names what there is instead of a call tree that makes a report of so many bytes. */
@@ -374,16 +360,16 @@ static void tell_large(const Profiling *p, size_t size) {
 /* If something could not be made or written, prints a message and returns false. */
 static bool show(const Profiling *p, const Running *r) {
     const Settings *s = p->settings;
-    WhammcReport *report = whammc_report_new();
     bool ok = true;
-    if (!read_run(p, r, report))
+    if (!read_run(p, r))
         running_explain_silence(r);
+    else if (s->format == WHAMMC_REPORT_TABLE)
+        ok = show_both(p, r, p->report);
     else
-        ok = s->format == FORMAT_TABLE ? show_both(p, r, report) : show_format(p, report);
+        ok = show_format(p, p->report);
     tell_large(p, r->report.len);
     if (s->save && r->report.len)
         ok = running_save(r, s->save, WHAMMC_FORMAT_JSON) && ok;
-    whammc_report_free(report);
     return ok;
 }
 
@@ -395,14 +381,15 @@ static bool read_module(Profiling *p, DebugOptions *debug) {
         !names_give(p->cli, path, p->settings->names, &p->app) ||
         !debug_prepare(p->cli, debug, path, &p->app))
         return false;
-    Diags d = {0};
-    DiagFileId file = diag_file(&d, file_title(path), p->app.data, p->app.len, true);
-    bool ok = wasm_load(&p->module, p->app.data, p->app.len, file, &d);
-    message_diags(p->cli, &d);
-    diag_free(&d);
-    if (ok)
-        places_open(&p->places, &p->module);
-    return ok;
+    p->report = whammc_report_new();
+    whammc_report_by_thread(p->report, p->settings->by_thread);
+    whammc_report_locate(p->report, &debug->info);
+    whammc_status status =
+        whammc_report_set_module(p->report, file_title(path), p->app.data, p->app.len);
+    if (message_report(p->cli, p->report, status) != STATUS_OK)
+        return false;
+    p->module = whammc_module_read(p->app.data, p->app.len, NULL);
+    return true;
 }
 
 /* Chooses the sampler: STATUS_OK, or another status after a message. */
@@ -424,7 +411,7 @@ static int profile(const Cli *cli, Settings *s, const Engine *engine) {
                    .title = file_base(file_title(cli->operands[0]))};
     Running r = {.metrics = &s->metrics};
     int status = read_module(&p, &s->debug) ? STATUS_OK : STATUS_ERROR;
-    if (status == STATUS_OK && !exclude_list(cli, &s->exclusion, &p.module, NULL, &p.untimed))
+    if (status == STATUS_OK && !mark_untimed(&p, NULL))
         status = STATUS_ERROR;
     if (status == STATUS_OK && s->auto_exclude)
         status = rehearse(&p);
@@ -440,9 +427,9 @@ static int profile(const Cli *cli, Settings *s, const Engine *engine) {
     }
     process_unguard();
     running_free(&r);
-    places_free(&p.places);
-    wasm_module_free(&p.module);
-    buf_free(&p.untimed);
+    whammc_report_free(p.report);
+    whammc_module_free(p.module);
+    free(p.untimed);
     buf_free(&p.app);
     return status;
 }
@@ -477,7 +464,8 @@ static bool show_of_command(void *ctx, const CommandReports *all) {
             whammc_report_add_module(report, p->title, module->data, module->len);
     }
     if (ok)
-        ok = s->format == FORMAT_TABLE ? show_both(p, &none, report) : show_format(p, report);
+        ok =
+            s->format == WHAMMC_REPORT_TABLE ? show_both(p, &none, report) : show_format(p, report);
     tell_large(p, all->text.len);
     if (s->save)
         ok = file_write(p->cli, s->save, all->text.data, all->text.len) && ok;
@@ -553,7 +541,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
         s->style_given = true;
         s->style = (Style)option_choice(cli, key, value);
         break;
-    case OPTION_FORMAT: s->format_given = format_named(value, &s->format); break;
+    case OPTION_FORMAT: s->format_given = whammc_report_format(value, &s->format); break;
     case OPTION_OUTPUT: s->out = value; break;
     case OPTION_NAMES: s->names = value; break;
     case OPTION_SAVE: s->save = value; break;
@@ -604,7 +592,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
 /* The style if none is given: tree where an option or the format needs measured calls. */
 static Style default_style(const Settings *s, bool is_command) {
     bool samples = *s->interval || s->sampler_given || s->counts;
-    bool shows_pairs = format_is(s->format, FORMAT_HAS_PAIRS);
+    bool shows_pairs = format_has(s->format, WHAMMC_SHOWS_PAIRS);
     bool measures = s->counts_only || s->auto_exclude || s->no_calibrate || s->clock_given ||
                     s->guest || *s->sample || s->max_depth || s->heap.on;
     bool others = is_command || shows_pairs; /* unless samples are asked for */
@@ -613,12 +601,12 @@ static Style default_style(const Settings *s, bool is_command) {
 
 /* Whether the options and operands go together: STATUS_OK, or another status after a message. */
 static int check(const Cli *cli, const Settings *s) {
-    if (format_is(s->format, FORMAT_IS_BINARY) && s->out &&
+    if (format_has(s->format, WHAMMC_IS_BINARY) && s->out &&
         cli_check_bytes(cli, s->out) != STATUS_OK)
         return STATUS_USAGE;
-    if (s->style == STYLE_ARCS && format_needs_tree(s->format))
+    if (s->style == STYLE_ARCS && format_has(s->format, WHAMMC_SHOWS_TREE))
         return cli_usage(cli, "that format shows a call tree: it needs --style=tree");
-    if (s->style == STYLE_ARCS && s->format == FORMAT_TABLE && s->out)
+    if (s->style == STYLE_ARCS && s->format == WHAMMC_REPORT_TABLE && s->out)
         return cli_usage(cli,
                          "--style=arcs writes no flame graph; choose what to write with --format");
     if (s->style != STYLE_TREE && s->max_depth)
@@ -655,10 +643,10 @@ static int check(const Cli *cli, const Settings *s) {
 int cmd_profile(Cli *cli) {
     Settings s = {.engine = "node", .clock = "auto"};
     int status = cli_options(cli, set, &s);
-    if (!s.format_given)
-        format_of_output(s.out, &s.format);
+    if (!s.format_given && s.out)
+        whammc_report_format_of_file(s.out, &s.format);
     vec_push(&s.labels, NULL);
-    if (!s.top_given && s.format == FORMAT_TABLE)
+    if (!s.top_given && s.format == WHAMMC_REPORT_TABLE)
         s.top = SHOW_TOP;
     char *command = status == STATUS_OK && cli->noperands ? command_find(cli->operands[0]) : NULL;
     if (!s.style_given)

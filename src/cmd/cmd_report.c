@@ -4,27 +4,20 @@
  */
 #include "cmd/cmd.h"
 #include "cmd/condition.h"
-#include "format/format.h"
 
 #include <unistd.h>
-
-/* A program that was given. */
-typedef struct Given {
-    Buf app;
-    DebugOptions debug;
-} Given;
 
 typedef struct Settings {
     const char *out, *names, *fail_if, *base, *only;
     Words modules;
-    Given *given; /* by module */
+    ProgramFiles programs; /* by module */
     bool diff, by_thread;
     WhammcReport *old; /* that of `base` */
     Words variables;
     Words labels;  /* in the end with a NULL */
     Words objects; /* for coverage */
     bool format_given;
-    Format format; /* as of WhammcReportFormat */
+    WhammcReportFormat format;
     bool coverage; /* instead, in coverage_format */
     WhammcCoverageFormat coverage_format;
     uint32_t top, flush;
@@ -63,43 +56,20 @@ static bool read_all(const Cli *cli, const Settings *s, WhammcReport *r) {
     return ok;
 }
 
-static bool read_module(const Cli *cli, const Settings *s, const char *path, Given *given,
-                        WhammcReport *r) {
-    Buf *app = &given->app;
-    given->debug = s->debug;
-    given->debug.texts = (Arena){0};
-    if (!file_read_module(cli, path, app) || !names_give(cli, path, s->names, app) ||
-        !debug_prepare(cli, &given->debug, path, app))
-        return false;
-    whammc_status status = whammc_report_add_module(r, file_title(path), app->data, app->len);
-    whammc_report_locate(r, &given->debug.info);
-    return message_report(cli, r, status) == STATUS_OK;
-}
-
 /* The programs, and the module that is shown. */
 static bool read_modules(const Cli *cli, Settings *s, WhammcReport *r) {
     bool ok = true;
-    s->given = mem_zalloc((s->modules.len + 1u) * sizeof *s->given);
     for (uint32_t i = 0; ok && i < s->modules.len; i++)
-        ok = read_module(cli, s, s->modules.at[i], &s->given[i], r);
+        ok = program_add(cli, &s->programs, s->modules.at[i], s->modules.at[i], s->names, &s->debug,
+                         r);
     return ok && (!s->only || s->suggest ||
                   message_report(cli, r, whammc_report_select(r, s->only)) == STATUS_OK);
-}
-
-static void free_modules(Settings *s) {
-    for (uint32_t i = 0; s->given && i < s->modules.len; i++) {
-        buf_free(&s->given[i].app);
-        buf_free(&s->given[i].debug.contents);
-        buf_free(&s->given[i].debug.named);
-        arena_free(&s->given[i].debug.texts);
-    }
-    free(s->given);
 }
 
 /* Appends what the settings ask for. False if that cannot be made, which was said. */
 static bool make(const Cli *cli, const Settings *s, WhammcReport *r, Buf *out) {
     bool to_terminal = !s->out || strcmp(s->out, "-") == 0;
-    bool table = s->format == FORMAT_TABLE;
+    bool table = s->format == WHAMMC_REPORT_TABLE;
     Words variables = {0};
     for (uint32_t i = 0; i < s->variables.len; i++)
         vec_push(&variables, s->variables.at[i]);
@@ -117,8 +87,7 @@ static bool make(const Cli *cli, const Settings *s, WhammcReport *r, Buf *out) {
     look.ascii = show_is_ascii();
     uint8_t *text;
     size_t size;
-    whammc_status status =
-        whammc_report_write(r, (WhammcReportFormat)s->format, &look, &text, &size);
+    whammc_status status = whammc_report_write(r, s->format, &look, &text, &size);
     *out = (Buf){.data = text, .len = size, .cap = size};
     vec_free(&variables);
     return message_report(cli, r, status) == STATUS_OK;
@@ -162,7 +131,7 @@ static int report(const Cli *cli, Settings *s) {
     whammc_report_by_thread(r, s->by_thread);
     bool ok = (s->suggest || read_all(cli, s, r)) && read_modules(cli, s, r) &&
               (!s->base || (s->old = read_base(cli, s))) &&
-              (s->suggest ? exclude_suggest(cli, cli->operands[0], &s->given[0].app, &out)
+              (s->suggest ? exclude_suggest(cli, cli->operands[0], &s->programs.at[0]->app, &out)
                           : make(cli, s, r, &out));
     if (ok && s->out)
         ok = file_write(cli, s->out, out.data, out.len);
@@ -172,7 +141,7 @@ static int report(const Cli *cli, Settings *s) {
     buf_free(&out);
     whammc_report_free(r);
     whammc_report_free(s->old);
-    free_modules(s);
+    programs_free(&s->programs);
     return ok ? STATUS_OK : STATUS_ERROR;
 }
 
@@ -188,8 +157,8 @@ static void set_format(Settings *s, const char *name) {
 #include "format/formats.def"
     };
     s->format_given = true;
-    s->format = FORMAT_TABLE;
-    s->coverage = !format_named(name, &s->format);
+    s->format = WHAMMC_REPORT_TABLE;
+    s->coverage = !whammc_report_format(name, &s->format);
     for (uint32_t i = 0; s->coverage && i < sizeof of_coverage / sizeof *of_coverage; i++)
         if (strcmp(of_coverage[i].name, name) == 0)
             s->coverage_format = of_coverage[i].format;
@@ -286,7 +255,7 @@ static int check(const Cli *cli, const Settings *s) {
     if (cli_check_stdin(cli, (const char *const *)cli->operands, cli->noperands,
                         is_stdin(&s->modules)) != STATUS_OK)
         return STATUS_USAGE;
-    if (s->diff && !format_is(s->format, FORMAT_COMPARES))
+    if (s->diff && !format_has(s->format, WHAMMC_SHOWS_DIFFERENCES))
         return cli_usage(cli,
                          "--diff shows tables, or with --format=svg a flame graph; for pprof give "
                          "both profiles to `go tool pprof -diff_base=OLD NEW`");
@@ -305,15 +274,15 @@ static int check(const Cli *cli, const Settings *s) {
                          s->debug.file);
     if (!s->modules.len && s->debug.maps.len)
         return cli_usage(cli, "--path-map needs --module=APP, the program with the paths");
-    if (format_is(s->format, FORMAT_IS_BINARY) &&
+    if (format_has(s->format, WHAMMC_IS_BINARY) &&
         cli_check_bytes(cli, s->out ? s->out : "-") != STATUS_OK)
         return STATUS_USAGE;
-    if (s->variables.len && format_source(s->format) == FORMAT_OF_ROWS && !s->suggest)
+    if (s->variables.len && format_has(s->format, WHAMMC_SHOWS_ROWS) && !s->suggest)
         return cli_usage(cli,
                          "--variable=%s is for profiles and pictures: tables, CSV and JSON have "
                          "all variables",
                          s->variables.at[0]);
-    if (s->variables.len > 1 && format_needs_tree(s->format))
+    if (s->variables.len > 1 && format_has(s->format, WHAMMC_SHOWS_TREE))
         return cli_usage(
             cli, "this format shows one call tree: expected one --variable, found also '%s'",
             s->variables.at[1]);
@@ -323,8 +292,8 @@ static int check(const Cli *cli, const Settings *s) {
 int cmd_report(Cli *cli) {
     Settings s = {0};
     int status = cli_options(cli, set, &s);
-    if (!s.format_given)
-        format_of_output(s.out, &s.format);
+    if (!s.format_given && s.out)
+        whammc_report_format_of_file(s.out, &s.format);
     vec_push(&s.labels, NULL);
     if (status == STATUS_OK)
         status = check(cli, &s);

@@ -4,17 +4,8 @@
  * Node and wasmtime run instrumented programs (running.c); Wizard runs programs as they are and
  * attaches monitors to them (wizard.c).
  */
-#include "api/api_locate.h"
-#include "base/demangle.h"
 #include "cli/process.h"
 #include "cmd/cmd.h"
-#include "merge/modules.h"
-#include "report/places.h"
-#include "report/report_write.h"
-#include "report/table.h"
-#include "report/value.h"
-#include "run/run.h"
-#include "valid/valid.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -37,90 +28,96 @@ typedef struct Settings {
 
 /* ---- the report ---- */
 
-/* Finds the locations of the rows in the program, if they are asked for. */
-static void locate(const Settings *s, const Running *run, Report *r) {
+/* Reads a report of a run; false if there is none, or not so many. */
+static bool read_run(const Running *run, WhammcReport *r, const Buf *text, uint32_t which) {
+    whammc_report_read(r, file_title(run->cli->operands[0]), text->data, text->len, which);
+    return whammc_report_count(r) > 0;
+}
+
+/* Gives the report the program, if source locations are asked for. */
+static void locate(const Settings *s, const Running *run, WhammcReport *r) {
+    const char *name = file_title(run->cli->operands[0]);
     if (!look_asks_lines(&s->look))
         return;
-    WasmModule m;
-    Diags diags = {0};
-    const char *name = file_title(run->cli->operands[0]);
-    DiagFileId file = diag_file(&diags, name, run->app.data, run->app.len, true);
-    if (wasm_load(&m, run->app.data, run->app.len, file, &diags)) {
-        Places places;
-        ApiLocator l;
-        places_open(&places, &m);
-        api_locator_begin(&l, &s->debug.info, name, &diags);
-        places_locate(&places, &l.locator, r);
-        api_locator_end(&l);
-        places_free(&places);
-    }
-    message_diags(run->cli, &diags);
-    wasm_module_free(&m);
-    diag_free(&diags);
+    message_report(run->cli, r, whammc_report_set_module(r, name, run->app.data, run->app.len));
+    whammc_report_locate(r, &s->debug.info);
+}
+
+/* Appends the report in a format. False if it could not be made, which was said. */
+static bool put_report(const Cli *cli, WhammcReport *r, WhammcReportFormat format,
+                       const WhammcReportOptions *look, Buf *out) {
+    uint8_t *text;
+    size_t size;
+    whammc_status status = whammc_report_write(r, format, look, &text, &size);
+    bool ok = message_report(cli, r, status) == STATUS_OK;
+    if (ok)
+        buf_bytes(out, text, size);
+    whammc_release(text);
+    return ok;
+}
+
+/* How tables on standard error look. */
+static WhammcReportOptions table_look(const Settings *s, const Cli *cli) {
+    WhammcReportOptions look = s->look;
+    look.top = s->top;
+    look.mangled = s->no_demangle;
+    look.width = show_width(STDERR_FILENO);
+    look.colour = cli->colour;
+    look.ascii = show_is_ascii();
+    return look;
 }
 
 /* Appends the tables of a report. */
-static void show(const Settings *s, const Running *run, Report *r, Buf *out) {
+static void show(const Settings *s, const Running *run, WhammcReport *r, Buf *out) {
+    WhammcReportOptions look = table_look(s, run->cli);
+    look.no_instructions = true;
     if (out->len && out->data[out->len - 1] != '\n')
         buf_u8(out, '\n');
-    if (!s->no_demangle)
-        places_demangle(r);
-    TableOptions look = {.top = s->top,
-                         .width = show_width(STDERR_FILENO),
-                         .colour = run->cli->colour,
-                         .ascii = show_is_ascii(),
-                         .lines = s->look.lines,
-                         .by = (TotalsBy)s->look.by,
-                         .sort = (TableSort)s->look.sort,
-                         .nonzero = s->look.nonzero,
-                         .hex = s->look.hex};
     locate(s, run, r);
-    table_print(r, &look, out);
+    put_report(run->cli, r, WHAMMC_REPORT_TABLE, &look, out);
 }
 
-/* Appends a report in the format of --output. */
-static void put_located(const Settings *s, const Running *run, Report *r, Buf *out) {
-    static const WriteForm forms[] = {
-#define PRINTED(NAME, name) [WHAMMC_FORMAT_##NAME] = WRITE_##NAME,
+/* What --report-format is called for reports that were read. */
+static WhammcReportFormat saved_format(const Settings *s) {
+    static const WhammcReportFormat forms[] = {
+#define PRINTED(NAME, name) [WHAMMC_FORMAT_##NAME] = WHAMMC_REPORT_##NAME,
 #include "format/formats.def"
     };
-    value_unify(r);
-    locate(s, run, r);
-    if (r->rows.len)
-        write_report(r, forms[s->options.format], s->look.lines, out);
+    return forms[s->options.format];
 }
 
-/* Writes the report of a monitor into the file that --output names; without a report, an empty file
- * as scripts without one leave. */
-static bool save_caught(const Settings *s, const Running *run, Report *r) {
-    Buf out = {0};
-    put_located(s, run, r, &out);
-    bool written = file_write(run->cli, s->out, out.data, out.len);
-    buf_free(&out);
+/* Appends a report in the format of --output, unless it is empty. */
+static void put_located(const Settings *s, const Running *run, WhammcReport *r, Buf *out) {
+    const WhammcReportOptions look = {.lines = s->look.lines};
+    size_t rows;
+    whammc_report_rows(r, &rows);
+    locate(s, run, r);
+    if (rows)
+        put_report(run->cli, r, saved_format(s), &look, out);
+}
+
+static bool write_saved(const Settings *s, const Running *run, Buf *out) {
+    bool written = file_write(run->cli, s->out, out->data, out->len);
+    buf_free(out);
     return written;
 }
 
-/* The reports of a run, less than 4 GiB; false if there are none. A program has one module. */
-static bool read_run(Modules *m, Str all, uint32_t which) {
-    Buf why = {0};
-    bool found = modules_read(m, all, which, &why);
-    buf_free(&why);
-    return found;
-}
-
-/* The same for monitors: their reports are in the output of monitors, or in what the runtime has
- * printed for programs without WASI. The rest is passed to standard output. */
+/* The reports of monitors are in what these print, or in what the runtime has printed for programs
+ * without WASI. The rest is passed to standard output. Without a report, the file that --output
+ * names is empty, as scripts without one leave it. */
 static bool deliver_caught(const Settings *s, Running *run) {
-    static Report nothing;
     Buf *text = &run->caught.report, out = {0};
-    Modules m = {0};
+    WhammcReport *r = whammc_report_new();
     buf_bytes(text, run->report.data, run->report.len);
-    bool found = read_run(&m, buf_view(text), 0);
-    Report *r = found ? vec_last(&m.all).report : &nothing;
-    const Buf *rest = found ? &m.parts.rest : text;
-    bool written = file_write_fd(STDOUT_FILENO, rest->data, rest->len);
+    bool found = read_run(run, r, text, 0);
+    size_t size;
+    const char *rest = whammc_report_rest(r, &size);
+    bool written = found ? file_write_fd(STDOUT_FILENO, rest, size)
+                         : file_write_fd(STDOUT_FILENO, text->data, text->len);
+    if (s->out && found)
+        put_located(s, run, r, &out);
     if (s->out)
-        written = save_caught(s, run, r) && written;
+        written = write_saved(s, run, &out) && written;
     if (s->out && !found)
         message_one(run->cli, DIAG_NO_REPORT,
                     "is it a monitor with 'report' variables, compiled with --report=stdout and "
@@ -130,40 +127,24 @@ static bool deliver_caught(const Settings *s, Running *run) {
         show(s, run, r, &out);
     message_result(&out);
     buf_free(&out);
-    modules_free(&m);
+    whammc_report_free(r);
     return written;
 }
 
 /* Writes all reports, with locations. */
-static bool save_located(const Settings *s, const Running *run, Str all) {
+static bool save_located(const Settings *s, const Running *run) {
+    WhammcReport *r = whammc_report_new();
     Buf out = {0};
-    uint32_t n = 1;
-    for (uint32_t i = 1; i <= n; i++) {
-        Modules m = {0};
-        if (read_run(&m, all, i)) {
-            n = m.parts.flushes;
-            put_located(s, run, vec_last(&m.all).report, &out);
-        }
-        modules_free(&m);
-    }
-    bool written = file_write(run->cli, s->out, out.data, out.len);
-    buf_free(&out);
-    return written;
+    for (uint32_t i = 1; read_run(run, r, &run->report, i) && i <= whammc_report_count(r); i++)
+        put_located(s, run, r, &out);
+    whammc_report_free(r);
+    return write_saved(s, run, &out);
 }
 
 typedef struct Commanded {
     const Cli *cli;
     const Settings *settings;
 } Commanded;
-
-/* The format of what is shown or written. */
-static WhammcReportFormat command_format(const Settings *s) {
-    static const WhammcReportFormat forms[] = {
-#define PRINTED(NAME, name) [WHAMMC_FORMAT_##NAME] = WHAMMC_REPORT_##NAME,
-#include "format/formats.def"
-    };
-    return s->out ? forms[s->options.format] : WHAMMC_REPORT_TABLE;
-}
 
 /* Reads it, and the modules if their source locations are asked for. False after a message. */
 static bool read_of_command(const Commanded *c, const CommandReports *all, WhammcReport *r) {
@@ -186,24 +167,15 @@ static bool show_of_command(void *ctx, const CommandReports *all) {
     const Commanded *c = ctx;
     const Settings *s = c->settings;
     WhammcReport *r = whammc_report_new();
-    WhammcReportOptions look = s->look;
-    uint8_t *text = NULL;
-    size_t size = 0;
-    look.top = s->top;
-    look.mangled = s->no_demangle;
-    look.width = s->out ? 0 : show_width(STDERR_FILENO);
-    look.colour = !s->out && c->cli->colour;
-    look.ascii = show_is_ascii();
-    bool ok =
-        read_of_command(c, all, r) &&
-        message_report(c->cli, r, whammc_report_write(r, command_format(s), &look, &text, &size)) ==
-            STATUS_OK;
-    const Buf made = {.data = text, .len = size};
+    WhammcReportOptions look = table_look(s, c->cli);
+    Buf made = {0};
+    bool ok = read_of_command(c, all, r) &&
+              put_report(c->cli, r, s->out ? saved_format(s) : WHAMMC_REPORT_TABLE, &look, &made);
     if (ok && s->out)
-        ok = file_write(c->cli, s->out, text, size);
+        ok = file_write(c->cli, s->out, made.data, made.len);
     else if (ok)
         message_result(&made);
-    whammc_release(text);
+    buf_free(&made);
     whammc_report_free(r);
     return ok;
 }
@@ -222,25 +194,25 @@ static bool deliver_threads(const Settings *s, const Running *run) {
 /* Shows the last report as tables on standard error, or writes all of them. False if they could not
  * be written. */
 static bool deliver(const Settings *s, const Running *run) {
-    const Buf *text = &run->report;
-    Str all = buf_view(text); /* file_read stops before 4 GiB */
-    Modules m = {0};
+    WhammcReport *r = whammc_report_new();
     Buf out = {0};
-    bool found = read_run(&m, all, 0), threads = found && (m.parts.threads.began || s->by_thread);
+    size_t size;
+    bool found = read_run(run, r, &run->report, 0);
+    bool threads = found && (whammc_report_threads(r, NULL) || s->by_thread);
+    const char *rest = whammc_report_rest(r, &size);
     if (!s->out) /* what scripts have printed */
-        buf_bytes(&out, m.parts.rest.data, m.parts.rest.len);
-    if (!s->out && found && !threads) {
-        show(s, run, vec_last(&m.all).report, &out);
-    } else if (!found && !all.len) {
+        buf_bytes(&out, rest, size);
+    if (!s->out && found && !threads)
+        show(s, run, r, &out);
+    else if (!found && !run->report.len)
         running_explain_silence(run);
-    }
     message_result(&out);
     buf_free(&out);
-    modules_free(&m);
+    whammc_report_free(r);
     if (threads)
         return deliver_threads(s, run);
     if (s->out && s->look.lines)
-        return save_located(s, run, all);
+        return save_located(s, run);
     return !s->out || running_save(run, s->out, s->options.format);
 }
 

@@ -7,23 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- sources ---- */
-
-typedef struct Reading {
-    SourceFiles files;
-    Buf text; /* of the file that was read last */
-} Reading;
-
-static const void *read_source(void *ctx, const char *path, size_t *size) {
-    Reading *r = ctx;
-    r->text.len = 0;
-    buf_reserve(&r->text, 1); /* an empty file is not NULL */
-    if (!source_files_read(&r->files, path, INT32_MAX, &r->text))
-        return NULL;
-    *size = r->text.len;
-    return r->text.data;
-}
-
 /* ---- programs ---- */
 
 void covering_program(CoverageRequest *s, const char *path, const char *name) {
@@ -109,14 +92,14 @@ static void end_list(const Words *words, Words *copy) {
 }
 
 int covering_show(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c) {
-    Reading reading = {0};
+    SourceFiles sources;
     Words include = {0}, exclude = {0};
     end_list(&s->include, &include);
     end_list(&s->exclude, &exclude);
     int fd = s->from.len ? STDOUT_FILENO : STDERR_FILENO;
     WhammcCoverageOptions look = {
-        .source = read_source,
-        .ctx = &reading,
+        .source = source_files_text,
+        .ctx = &sources,
         .all_files = s->all_files,
         .include = include.at,
         .exclude = exclude.at,
@@ -127,13 +110,13 @@ int covering_show(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c) {
         .width = s->out ? 0 : show_width(fd)};
     uint8_t *text;
     size_t size;
-    source_files_begin(&reading.files, s->programs.at[0]->path);
+    source_files_begin(&sources, s->programs.at[0]->path);
     for (uint32_t i = 1; i < s->programs.len; i++)
-        source_files_also(&reading.files, s->programs.at[i]->path);
-    reading.files.app = s->title ? s->title : reading.files.app;
+        source_files_also(&sources, s->programs.at[i]->path);
+    sources.app = s->title ? s->title : sources.app;
     int status =
         covering_messages(cli, c, whammc_coverage_write(c, s->format, &look, &text, &size));
-    source_files_end(cli, &reading.files);
+    source_files_end(cli, &sources);
     if (status == STATUS_OK && !write_out(cli, s, text, size))
         status = STATUS_ERROR;
     if (status == STATUS_OK) {
@@ -145,7 +128,6 @@ int covering_show(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c) {
     whammc_release(text);
     vec_free(&include);
     vec_free(&exclude);
-    buf_free(&reading.text);
     return status;
 }
 

@@ -4,11 +4,9 @@
  *
  * The bundled scripts have a constant for them, a list of function indices.
  */
-#include "cmd/cmd.h"
+#include "base/capped.h"
 #include "base/demangle.h"
-#include "wasm/op.h"
-#include "merge/modules.h"
-#include "valid/valid.h"
+#include "cmd/cmd.h"
 
 #include <fnmatch.h>
 
@@ -26,18 +24,15 @@ enum {
 /* ---- tiny functions ---- */
 
 /* Whether a function is short and has no loop. */
-static bool is_short(const WasmModule *m, uint32_t func) {
-    const WasmFunc *f = &m->funcs.at[func];
-    if (f->import >= 0 || f->body_size > TINY_BODY)
-        return false;
-    WasmCode code;
-    WasmInstr i;
-    if (!wasm_func_code(m, func, &code))
-        return false;
-    while (wasm_next(&code, &i))
-        if (i.op == WASM_OP_LOOP)
-            return false;
-    return !code.error;
+static bool is_short(const WhammcModule *m, uint32_t func) {
+    WhammcWalk *walk =
+        whammc_module_func_size(m, func) <= TINY_BODY ? whammc_walk_new(m, func) : NULL;
+    WhammcInstr i;
+    bool loops = false;
+    while (walk && !loops && whammc_walk_next(walk, &i))
+        loops = strcmp(i.mnemonic, "loop") == 0;
+    whammc_walk_free(walk);
+    return walk && !loops;
 }
 
 /* What is known of each function of the profile. */
@@ -60,18 +55,18 @@ static void remove_large(Counted *c, uint64_t calls) {
 /* The arcs of a profile by callee: those of f are arcs[first[f]] to arcs[first[f + 1] - 1]. */
 typedef struct Callers {
     uint32_t *first;
-    const ProfileArc **arcs;
+    const WhammcProfileArc **arcs;
 } Callers;
 
-static Callers callers_of(const Profile *p) {
-    Callers c = {mem_zalloc((p->funcs.len + 2u) * sizeof *c.first),
-                 mem_zalloc((p->arcs.len + 1u) * sizeof *c.arcs)};
-    for (uint32_t i = 0; i < p->arcs.len; i++)
-        c.first[p->arcs.at[i].callee + 2]++;
-    for (uint32_t f = 2; f < p->funcs.len + 2; f++)
+static Callers callers_of(const WhammcProfile *p) {
+    Callers c = {mem_zalloc((p->nfunctions + 2) * sizeof *c.first),
+                 mem_zalloc((p->narcs + 1) * sizeof *c.arcs)};
+    for (size_t i = 0; i < p->narcs; i++)
+        c.first[p->arcs[i].callee + 2]++;
+    for (size_t f = 2; f < p->nfunctions + 2; f++)
         c.first[f] += c.first[f - 1];
-    for (uint32_t i = 0; i < p->arcs.len; i++)
-        c.arcs[c.first[p->arcs.at[i].callee + 1]++] = &p->arcs.at[i];
+    for (size_t i = 0; i < p->narcs; i++)
+        c.arcs[c.first[p->arcs[i].callee + 1]++] = &p->arcs[i];
     return c;
 }
 
@@ -86,12 +81,12 @@ static void note_if_tiny(Counted *c, uint32_t f, Functions *found) {
 
 /* Short functions are tiny if they hardly ever call one that is not. As none is to begin with,
  * those that call each other in a circle never are. */
-static void find_tiny(const Profile *p, Counted *of) {
+static void find_tiny(const WhammcProfile *p, Counted *of) {
     Callers callers = callers_of(p);
     Functions found = {0};
-    for (uint32_t i = 0; i < p->arcs.len; i++)
-        add_large(&of[p->arcs.at[i].caller], p->arcs.at[i].calls);
-    for (uint32_t f = 0; f < p->funcs.len; f++)
+    for (size_t i = 0; i < p->narcs; i++)
+        add_large(&of[p->arcs[i].caller], p->arcs[i].calls);
+    for (uint32_t f = 0; f < p->nfunctions; f++)
         note_if_tiny(&of[f], f, &found);
     while (found.len) {
         uint32_t f = found.at[--found.len];
@@ -107,61 +102,56 @@ static void find_tiny(const Profile *p, Counted *of) {
 }
 
 /* Marks the functions that are tiny and have many calls, by number. */
-static void mark_tiny(const WasmModule *m, const Profile *p, bool *marked) {
-    Counted *of = mem_zalloc((p->funcs.len + 1u) * sizeof *of);
+static void mark_tiny(const WhammcModule *m, const WhammcProfile *p, bool *marked) {
+    Counted *of = mem_zalloc((p->nfunctions + 1) * sizeof *of);
     uint64_t all = 0;
-    for (uint32_t i = 0; i < p->arcs.len; i++) {
-        Counted *callee = &of[p->arcs.at[i].callee];
-        callee->calls = capped_add(callee->calls, p->arcs.at[i].calls);
-        all = capped_add(all, p->arcs.at[i].calls);
+    for (size_t i = 0; i < p->narcs; i++) {
+        Counted *callee = &of[p->arcs[i].callee];
+        callee->calls = capped_add(callee->calls, p->arcs[i].calls);
+        all = capped_add(all, p->arcs[i].calls);
     }
-    for (uint32_t f = 0; f < p->funcs.len; f++)
-        of[f].is_short = p->funcs.at[f].id < m->funcs.len && is_short(m, p->funcs.at[f].id);
+    for (size_t f = 0; f < p->nfunctions; f++)
+        of[f].is_short = is_short(m, p->functions[f].fid);
     find_tiny(p, of);
-    for (uint32_t f = 0; f < p->funcs.len; f++)
+    for (size_t f = 0; f < p->nfunctions; f++)
         if (of[f].tiny && of[f].calls >= MANY_CALLS && of[f].calls >= all / MANY_SHARE)
-            marked[p->funcs.at[f].id] = true;
+            marked[p->functions[f].fid] = true;
     free(of);
 }
 
 /* ---- a report of an earlier run ---- */
 
 /* The calls in the report, of functions of the program; NULL, or why there are none. */
-static const char *read_calls(const Buf *text, const WasmModule *m, Profile *p) {
-    Modules modules = {0};
-    Buf why = {0};
-    const char *wrong = NULL;
-    const ModuleReport *of = NULL;
-    Places places;
-    places_open(&places, m);
+static const char *read_calls(WhammcReport *r, const Buf *text, const Buf *app,
+                              const WhammcModule *m, const WhammcProfile **p) {
+    bool read = whammc_report_read(r, "", text->data, text->len, 0) == WHAMMC_OK;
     if (text->len > UINT32_MAX)
-        wrong = "it has 4 GiB or more";
-    else if (!modules_read(&modules, buf_view(text), 0, &why))
-        wrong = "there is no report in it";
-    else if (why.len || !(of = modules_of_program(&modules, &places, &why)))
-        wrong = "it has no report of this program";
-    if (of) {
-        if (!profile_read_arcs(p, of->report, (ProfileVariables){0}))
-            wrong = p->problem ? p->problem : "the report has no calls";
-        else if (p->sampled)
-            wrong = "the report has samples, not calls";
-    }
-    for (uint32_t f = 0; f < p->funcs.len && !wrong; f++)
-        if (!p->funcs.at[f].outside && p->funcs.at[f].id >= m->funcs.len)
-            wrong = "the report is of another program, with more functions";
-    modules_free(&modules);
-    places_free(&places);
-    buf_free(&why);
-    return wrong;
+        return "it has 4 GiB or more";
+    if (!whammc_report_count(r))
+        return "there is no report in it";
+    if (!read || whammc_report_set_module(r, "", app->data, app->len) != WHAMMC_OK ||
+        whammc_report_select(r, NULL) != WHAMMC_OK)
+        return "it has no report of this program";
+    if (whammc_report_profile(r, WHAMMC_PROFILE_CALLS, NULL, p) != WHAMMC_OK)
+        return "the report has no calls";
+    if ((*p)->sampled)
+        return "the report has samples, not calls";
+    uint32_t n = whammc_module_count(m, WHAMMC_FUNC);
+    for (size_t f = 0; f < (*p)->nfunctions; f++)
+        if ((*p)->functions[f].fid != WHAMMC_OUTSIDE && (*p)->functions[f].fid >= n)
+            return "the report is of another program, with more functions";
+    return NULL;
 }
 
 /* Marks what is tiny and has many calls in that report; false if it cannot be used, which was said.
  */
-static bool mark_from(const Cli *cli, const char *path, const WasmModule *m, bool *marked) {
+static bool mark_from(const Cli *cli, const char *path, const Buf *app, const WhammcModule *m,
+                      bool *marked) {
     Buf text = {0};
-    Profile counted = {0};
+    WhammcReport *r = whammc_report_new();
+    const WhammcProfile *counted;
     bool ok = file_read(cli, path, &text);
-    const char *wrong = ok ? read_calls(&text, m, &counted) : NULL;
+    const char *wrong = ok ? read_calls(r, &text, app, m, &counted) : NULL;
     if (wrong)
         message_one(
             cli, DIAG_NOT_A_REPORT,
@@ -169,8 +159,8 @@ static bool mark_from(const Cli *cli, const char *path, const WasmModule *m, boo
             "such reports",
             "%s: %s", file_title(path), wrong);
     else if (ok)
-        mark_tiny(m, &counted, marked);
-    profile_free(&counted);
+        mark_tiny(m, counted, marked);
+    whammc_report_free(r);
     buf_free(&text);
     return ok && !wrong;
 }
@@ -185,14 +175,10 @@ static bool has_name(const Exclusion *x, const char *name) {
 }
 
 /* Whether a glob fits the name that the function has in the program, or in its source. */
-static bool is_named(const Exclusion *x, Str name) {
-    if (!name.len)
-        return false;
+static bool is_named(const Exclusion *x, const char *name) {
     Buf text = {0};
-    buf_str(&text, name);
-    bool found = has_name(x, buf_cstr(&text));
-    text.len = 0;
-    if (!found && demangle(name, &text))
+    bool found = *name && has_name(x, name);
+    if (!found && demangle(str_of(name), &text))
         found = has_name(x, buf_cstr(&text));
     buf_free(&text);
     return found;
@@ -213,91 +199,80 @@ static void put_glob(Buf *out, Str name) {
 }
 
 bool exclude_suggest(const Cli *cli, const char *report, const Buf *app, Buf *out) {
-    Diags d = {0};
-    WasmModule m;
-    DiagFileId file = diag_file(&d, "module", app->data, app->len, true);
-    bool ok = wasm_load(&m, app->data, app->len, file, &d);
-    bool *in = mem_zalloc(m.funcs.len + 1u);
-    ok = ok && mark_from(cli, report, &m, in);
-    for (uint32_t f = 0; f < m.funcs.len; f++) {
-        Str name = wasm_shown_name(&m, f);
-        if (!in[f] || !name.len)
+    WhammcModule *m = whammc_module_read(app->data, app->len, NULL);
+    uint32_t n = m ? whammc_module_count(m, WHAMMC_FUNC) : 0;
+    bool *marked = mem_zalloc(n + 1u);
+    bool ok = m && mark_from(cli, report, app, m, marked);
+    for (uint32_t f = 0; f < n; f++) {
+        if (!marked[f])
             continue;
         buf_str(out, STR("--exclude="));
-        put_glob(out, name);
+        put_glob(out, str_of(whammc_module_shown_name(m, f)));
         buf_u8(out, '\n');
     }
-    free(in);
-    message_diags(cli, &d);
-    diag_free(&d);
-    wasm_module_free(&m);
+    free(marked);
+    whammc_module_free(m);
     return ok;
 }
 
 /* Marks the functions of which some name matches: the one that is shown, their export names, and
  * for an import its own name, without the module's. Returns whether there are any. */
-static bool mark_named(const Exclusion *x, const WasmModule *m, bool *in) {
+static bool mark_named(const Exclusion *x, WhammcModule *m, bool *marked) {
     bool any = false;
-    for (uint32_t f = 0; f < m->funcs.len; f++) {
-        int32_t import = m->funcs.at[f].import;
-        bool fits = is_named(x, wasm_shown_name(m, f)) ||
-                    (import >= 0 && is_named(x, m->imports.at[import].name));
-        in[f] |= fits;
-        any |= fits;
-    }
-    for (uint32_t i = 0; i < m->exports.len; i++) {
-        const WasmExport *e = &m->exports.at[i];
-        bool fits = e->space == WASM_SPACE_FUNC && is_named(x, e->name);
-        if (fits)
-            in[e->handle] = any = true;
-    }
+    uint32_t n = whammc_module_count(m, WHAMMC_FUNC);
+    WhammcExtern e;
+    for (uint32_t f = 0; f < n; f++)
+        if (is_named(x, whammc_module_shown_name(m, f)))
+            marked[f] = any = true;
+    for (uint32_t i = 0; whammc_module_import(m, i, &e); i++)
+        if (e.kind == WHAMMC_FUNC && is_named(x, e.name))
+            marked[e.handle] = any = true;
+    for (uint32_t i = 0; whammc_module_export(m, i, &e); i++)
+        if (e.kind == WHAMMC_FUNC && is_named(x, e.name))
+            marked[e.handle] = any = true;
     return any;
 }
 
-/* Appends the numbers of those that are marked; the last mark, of none, ends a range. */
-static void put_marked(const WasmModule *m, const bool *in, Buf *out) {
-    for (uint32_t f = 0, from = 0; f <= m->funcs.len; f++) {
-        if (in[f] && (!f || !in[f - 1]))
-            from = f;
-        if (!in[f] && f && in[f - 1])
-            put_range(out, from, f - 1);
+void exclude_put(const WhammcModule *m, const bool *marked, Buf *out) {
+    uint32_t n = whammc_module_count(m, WHAMMC_FUNC);
+    for (uint32_t f = 0, end; f < n; f = end + 1) {
+        for (end = f; end < n && marked[end];)
+            end++;
+        if (end > f)
+            put_range(out, f, end - 1);
     }
 }
 
-bool exclude_named(const Exclusion *x, const WasmModule *m, Buf *out) {
-    bool *in = mem_zalloc(m->funcs.len + 1u);
-    bool any = mark_named(x, m, in);
-    put_marked(m, in, out);
-    free(in);
+bool exclude_named(const Exclusion *x, WhammcModule *m, Buf *out) {
+    bool *marked = mem_zalloc(whammc_module_count(m, WHAMMC_FUNC) + 1u);
+    bool any = mark_named(x, m, marked);
+    exclude_put(m, marked, out);
+    free(marked);
     return any;
 }
 
 /* Marks the functions that the globs fit; warns of those that fit none. */
-static void mark_globs(const Cli *cli, const Exclusion *x, const WasmModule *m, bool warn,
-                       bool *in) {
+static void mark_globs(const Cli *cli, const Exclusion *x, WhammcModule *m, bool warn,
+                       bool *marked) {
     for (uint32_t i = 0; i < x->globs.len; i++) {
         Exclusion one = {0};
         vec_push(&one.globs, x->globs.at[i]);
-        if (!mark_named(&one, m, in) && warn)
+        if (!mark_named(&one, m, marked) && warn)
             message_one(cli, DIAG_NOT_EXCLUDED, NULL, "--exclude=%s: no function has such a name",
                         x->globs.at[i]);
         vec_free(&one.globs);
     }
 }
 
-bool exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const Profile *counted,
-                  Buf *out) {
-    bool *in = mem_zalloc(m->funcs.len + 1u);
-    bool ok = !x->from || mark_from(cli, x->from, m, in);
+bool exclude_mark(const Cli *cli, const Exclusion *x, const Buf *app, WhammcModule *m,
+                  const WhammcProfile *counted, bool *marked) {
+    uint32_t n = whammc_module_count(m, WHAMMC_FUNC);
+    bool ok = !x->from || mark_from(cli, x->from, app, m, marked);
     if (counted)
-        mark_tiny(m, counted, in);
-    mark_globs(cli, x, m, !counted, in);
-    for (uint32_t f = 0; f < m->funcs.len; f++) {
-        const WasmFunc *func = &m->funcs.at[f];
-        in[f] |= func->import < 0 && func->body_size < x->min_size;
-    }
-    put_marked(m, in, out);
-    free(in);
+        mark_tiny(m, counted, marked);
+    mark_globs(cli, x, m, !counted, marked);
+    for (uint32_t f = whammc_module_imports(m, WHAMMC_FUNC); f < n; f++)
+        marked[f] |= whammc_module_func_size(m, f) < x->min_size;
     return ok;
 }
 
@@ -329,12 +304,14 @@ int exclude_check(const Cli *cli, const Exclusion *x, const DefineOptions *defin
 
 /* A program that cannot be read has no functions: who instruments it says what is wrong. */
 static bool put_functions(const Cli *cli, const Exclusion *x, const Buf *app, Buf *out) {
-    Diags d = {0};
-    WasmModule m = {0};
-    DiagFileId file = diag_file(&d, "", app->data, app->len, true);
-    bool ok = !wasm_load(&m, app->data, app->len, file, &d) || exclude_list(cli, x, &m, NULL, out);
-    wasm_module_free(&m);
-    diag_free(&d);
+    WhammcModule *m = whammc_module_read(app->data, app->len, NULL);
+    if (!m)
+        return true;
+    bool *marked = mem_zalloc(whammc_module_count(m, WHAMMC_FUNC) + 1u);
+    bool ok = exclude_mark(cli, x, app, m, NULL, marked);
+    exclude_put(m, marked, out);
+    free(marked);
+    whammc_module_free(m);
     return ok;
 }
 

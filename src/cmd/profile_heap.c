@@ -64,7 +64,7 @@ bool heap_option_alloc(const Cli *cli, HeapOptions *h, const char *value) {
 /* ---- defining ---- */
 
 /* The functions that an option names. */
-static void list_named(const Cli *cli, const char *value, const WasmModule *m, Buf *out) {
+static void list_named(const Cli *cli, const char *value, WhammcModule *m, Buf *out) {
     Exclusion named = {0};
     char *name = strndup(value, (size_t)(roles_of(value) - 1 - value));
     bool any;
@@ -84,7 +84,7 @@ static void profile_heap_append(Buf *list, const Buf *more) {
     buf_bytes(list, more->data, more->len);
 }
 
-void heap_define(const Cli *cli, const HeapOptions *h, const WasmModule *m, whammc *w) {
+void heap_define(const Cli *cli, const HeapOptions *h, WhammcModule *m, whammc *w) {
     Buf lists[ROLES][ARGUMENTS] = {0}, all = {0};
     for (uint32_t i = 0; i < h->allocators.len; i++) {
         const char *text = roles_of(h->allocators.at[i]);

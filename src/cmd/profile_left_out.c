@@ -3,7 +3,6 @@
  * attributed to their callers.
  */
 #include "cmd/cmd.h"
-#include "lang/list.h"
 #include "base/demangle.h"
 
 /* Names of functions in one line. */
@@ -17,11 +16,9 @@ typedef struct Names {
 static void put_name(Names *names, uint32_t func) {
     if (names->n++ >= names->most)
         return;
-    Str name = places_name(names->l->places, func);
+    Str name = str_of(whammc_module_shown_name(names->l->m, func));
     Buf text = {0};
-    if (!name.len)
-        buf_printf(&text, "#%u", func);
-    else if (names->l->mangled || !demangle(name, &text))
+    if (names->l->mangled || !demangle(name, &text))
         buf_str(&text, name);
     buf_printf(names->out, "%s", names->n == 1 ? names->head : ", ");
     message_clean(names->out, buf_view(&text));
@@ -35,24 +32,13 @@ static void end_names(const Names *names) {
         buf_u8(names->out, '\n');
 }
 
-/* The list of those that were not timed; empty if it is none. */
-static NumberList untimed_of(const LeftOut *l, Arena *arena) {
-    NumberList list = {0};
-    uint32_t wrong;
-    if (l->len)
-        list_parse(arena, (Str){(const char *)l->untimed, l->len}, &list, &wrong);
-    return list;
-}
-
 void left_out_untimed(const LeftOut *l, Buf *out) {
-    Arena arena = {0};
-    NumberList list = untimed_of(l, &arena);
+    uint32_t n = whammc_module_count(l->m, WHAMMC_FUNC);
     Names names = {l, "\nnot timed, in self of their callers: ", 0, UINT32_MAX, out};
-    for (uint32_t f = 0; f < l->places->m->funcs.len; f++)
-        if (list_has(&list, f))
+    for (uint32_t f = 0; f < n; f++)
+        if (l->untimed[f])
             put_name(&names, f);
     end_names(&names);
-    arena_free(&arena);
 }
 
 /* ---- frames ---- */
@@ -80,16 +66,14 @@ static size_t pushing_probe(whammc *w) {
 }
 
 void left_out_frames(const LeftOut *l, whammc *w, const Buf *app, Buf *out) {
-    const WasmModule *m = l->places->m;
-    Arena arena = {0};
-    Frames frames = {pushing_probe(w), arena_array(&arena, bool, m->funcs.len + 1u)};
-    NumberList untimed = untimed_of(l, &arena);
+    uint32_t n = whammc_module_count(l->m, WHAMMC_FUNC);
+    Frames frames = {pushing_probe(w), mem_zalloc(n + 1u)};
     Names names = {l, "\nwithout a frame, in self of their callers: ", 0,
                    l->top ? l->top : UINT32_MAX, out};
     if (whammc_list(w, "", app->data, app->len, see_site, &frames) == WHAMMC_OK)
-        for (uint32_t f = 0; f < m->funcs.len; f++)
-            if (m->funcs.at[f].import < 0 && !frames.has[f] && !list_has(&untimed, f))
+        for (uint32_t f = whammc_module_imports(l->m, WHAMMC_FUNC); f < n; f++)
+            if (!frames.has[f] && !l->untimed[f])
                 put_name(&names, f);
     end_names(&names);
-    arena_free(&arena);
+    free(frames.has);
 }

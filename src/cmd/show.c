@@ -6,6 +6,10 @@
 #include <langinfo.h>
 #include <sys/ioctl.h>
 
+bool format_has(WhammcReportFormat format, unsigned trait) {
+    return whammc_report_format_traits(format) & trait;
+}
+
 uint32_t show_width(int fd) {
     struct winsize size;
     if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col)

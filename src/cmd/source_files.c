@@ -1,8 +1,32 @@
 /*
- * cmd/source_files.c - source files for the commands that show them, and whether they have changed
- * since the program was compiled.
+ * cmd/source_files.c - programs that reports are about; their source files, and whether these have
+ * changed since the program was compiled.
  */
 #include "cmd/cmd.h"
+
+bool program_add(const Cli *cli, ProgramFiles *all, const char *path, const char *name,
+                 const char *names, const DebugOptions *debug, WhammcReport *r) {
+    ProgramFile *p = mem_zalloc(sizeof *p);
+    vec_push(all, p);
+    p->debug.file = debug->file;
+    for (uint32_t i = 0; i < debug->maps.len; i++)
+        vec_push(&p->debug.maps, debug->maps.at[i]);
+    if (!file_read_module(cli, path, &p->app) || !names_give(cli, path, names, &p->app) ||
+        !debug_prepare(cli, &p->debug, name, &p->app))
+        return false;
+    whammc_status status = whammc_report_add_module(r, file_title(name), p->app.data, p->app.len);
+    whammc_report_locate(r, &p->debug.info);
+    return message_report(cli, r, status) == STATUS_OK;
+}
+
+void programs_free(ProgramFiles *all) {
+    for (uint32_t i = 0; i < all->len; i++) {
+        buf_free(&all->at[i]->app);
+        debug_free(&all->at[i]->debug);
+        free(all->at[i]);
+    }
+    vec_free(all);
+}
 
 void source_files_begin(SourceFiles *s, const char *app) {
     *s = (SourceFiles){.app = app, .made = file_time(app)};
@@ -16,13 +40,16 @@ void source_files_also(SourceFiles *s, const char *path) {
 /* Copies and checkouts write programs and sources at about the same time, in any order. */
 enum { SAME_TIME_NS = 2000000000 };
 
-bool source_files_read(void *ctx, const char *path, size_t limit, Buf *out) {
+const void *source_files_text(void *ctx, const char *path, size_t *size) {
     SourceFiles *s = ctx;
-    if (!file_read_source(NULL, path, limit, out))
-        return false;
+    s->text.len = 0;
+    buf_reserve(&s->text, 1); /* an empty file is not NULL */
+    if (!file_read_source(path, INT32_MAX, &s->text))
+        return NULL;
     if (s->made && file_time(path) - s->made > SAME_TIME_NS && !s->newer++)
         buf_str(&s->first, str_of(path));
-    return true;
+    *size = s->text.len;
+    return s->text.data;
 }
 
 void source_files_end(const Cli *cli, SourceFiles *s) {
@@ -37,4 +64,5 @@ void source_files_end(const Cli *cli, SourceFiles *s) {
                     "%s: %u of its source files, such as %s, are newer than the program",
                     file_title(s->app), s->newer, buf_cstr(&s->first));
     buf_free(&s->first);
+    buf_free(&s->text);
 }

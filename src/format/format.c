@@ -44,14 +44,17 @@ bool format_needs_tree(Format format) {
     return format_source(format) == FORMAT_OF_TREE || format_source(format) == FORMAT_OF_HEAP;
 }
 
-void format_of_output(const char *path, Format *format) {
-    size_t len = path ? strlen(path) : 0;
+bool format_of_file(const char *path, Format *format) {
+    size_t len = strlen(path);
     for (Format f = 0; f < sizeof formats / sizeof *formats; f++) {
         size_t n = strlen(formats[f].ending);
         if (format_is(f, FORMAT_IS_BINARY) && len > n &&
-            strcmp(path + len - n, formats[f].ending) == 0)
+            strcmp(path + len - n, formats[f].ending) == 0) {
             *format = f;
+            return true;
+        }
     }
+    return false;
 }
 
 /* "1 call", "12 bytes", "3 alloc_objects" */

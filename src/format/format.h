@@ -83,8 +83,8 @@ typedef enum FormatTrait {
 
 /* The format with this name; false if there is none. */
 bool format_named(const char *name, Format *format);
-/* The format that is not text and whose ending this path has; otherwise unchanged. */
-void format_of_output(const char *path, Format *format);
+/* The format that is not text and whose ending this path has; false if there is none. */
+bool format_of_file(const char *path, Format *format);
 
 FormatSource format_source(Format format);
 bool format_is(Format format, FormatTrait trait);

@@ -34,7 +34,7 @@ enum { APP_UNNAMED = 30 }; /* bytes before its name section */
 #define CSV_HEAD                                                                                   \
     "\n================================= REPORT CSV FLUSH ====================================\n"  \
     "id, id_type, name, whamm_type, wasm_type, script_id, fname, fid, pc, probe_id, value(s)\n"
-#define CSV_ROW(n) #n ", global_id, n, u32, i32, script0, , , , , " #n "\n"
+#define CSV_ROW(n)   #n ", global_id, n, u32, i32, script0, , , , , " #n "\n"
 #define CSV_FLUSH(n) "0, global_id, n, u32, i32, script0, , , , , " #n "\n" CSV_ROW(3)
 
 /* One of each kind, all of which every format can say. */
@@ -106,6 +106,10 @@ static const char tree[] =
 static const char calls[] =
     CALLS("0", "direct", "[{\"key\":[4294967295,0],\"value\":1},{\"key\":[0,1],\"value\":10}]")
         CALLS("1", "indirect", "[{\"key\":[0,1],\"value\":5},{\"key\":[1,1],\"value\":2}]");
+
+static const char sampled[] =
+    ROW("0", "global_id", "tree_values", "str", "(i32; i32)", NO_PLACE,
+        "\"samples, cpu/nanoseconds\"") TREE("tree", "[{\"key\":1,\"value\":[0,4,1,1000000]}]");
 
 /* ---- helpers ---- */
 
@@ -430,6 +434,115 @@ static void test_module(void **state) {
     whammc_report_free(r);
 }
 
+/* A report of two modules: `app`, of which all names are right, and another one. */
+#define MODULE(hash, name, row)                                                                    \
+    "{\"whammc\":1,\"module\":\"" hash "\",\"name\":\"" name "\",\"run\":\"r\"}\n" row             \
+    "{\"whammc\":\"end\"}\n"
+static const char two_modules[] = MODULE(
+    "aa", "one", ROW("4", "memaddr", "count", "u64", "i64", SITE("other", "7", "1"), "1"))
+    MODULE("bb", "two", ROW("4", "memaddr", "count", "u64", "i64", SITE("main", "0", "1"), "5"));
+
+static void test_program_among_modules(void **state) {
+    (void)state;
+    WhammcReport *r = read_text(two_modules);
+    size_t n;
+    assert_int_equal(whammc_report_select(r, NULL), WHAMMC_ERROR);
+    assert_non_null(strstr(whammc_report_messages(r, 0), "[no-program]"));
+    assert_int_equal(whammc_report_set_module(r, "app.wasm", app, sizeof app), WHAMMC_OK);
+    assert_int_equal(whammc_report_select(r, NULL), WHAMMC_OK);
+    const WhammcRow *rows = whammc_report_rows(r, &n);
+    assert_int_equal(n, 1);
+    assert_string_equal(rows[0].fname, "main");
+    whammc_report_free(r);
+    /* The module of another program. */
+    r = read_text(two_modules);
+    assert_int_equal(whammc_report_set_module(r, "none.wasm", app, 8), WHAMMC_OK);
+    assert_int_equal(whammc_report_select(r, NULL), WHAMMC_ERROR);
+    assert_non_null(strstr(whammc_report_messages(r, 0), "[other-report]"));
+    whammc_report_free(r);
+}
+
+static void test_no_instructions(void **state) {
+    (void)state;
+    const WhammcReportOptions without = {.no_instructions = true};
+    WhammcReport *r = read_text(json);
+    uint8_t *out;
+    size_t size;
+    assert_int_equal(whammc_report_set_module(r, "app.wasm", app, sizeof app), WHAMMC_OK);
+    assert_writes(r, WHAMMC_REPORT_TABLE, NULL, "call 1 (f)");
+    assert_int_equal(whammc_report_write(r, WHAMMC_REPORT_TABLE, &without, &out, &size), WHAMMC_OK);
+    assert_null(strstr((char *)out, "call 1 (f)"));
+    assert_non_null(strstr((char *)out, "main"));
+    whammc_release(out);
+    whammc_report_free(r);
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    static const char lost[] = "{\"whammc\":\"run\",\"threads\":8,\"complete\":7}\n" ROW(
+        "4", "memaddr", "count", "u64", "i64", SITE("f", "0", "1"), "5");
+    WhammcReport *r = read_with_warning(lost, "[no-report]");
+    size_t complete;
+    assert_int_equal(whammc_report_threads(r, &complete), 8);
+    assert_int_equal(complete, 7);
+    assert_int_equal(whammc_report_threads(r, NULL), 8);
+    whammc_report_free(r);
+    r = read_text(json);
+    assert_int_equal(whammc_report_threads(r, &complete), 0);
+    assert_int_equal(complete, 0);
+    whammc_report_free(r);
+}
+
+/* ---- counts beside instructions; sources are in tests/golden/report/annotate.test ---- */
+
+static void assert_annotates(WhammcReport *r, const WhammcAnnotateOptions *options,
+                             whammc_status status, const char *shown, const char *message) {
+    uint8_t *out;
+    size_t size;
+    assert_int_equal(whammc_report_annotate(r, options, &out, &size), status);
+    if (shown)
+        assert_non_null(memmem(out, size, shown, strlen(shown)));
+    else
+        assert_null(out);
+    if (!strstr(whammc_report_messages(r, 0), message))
+        assert_string_equal(whammc_report_messages(r, 0), message);
+    whammc_release(out);
+}
+
+static void test_annotate(void **state) {
+    (void)state;
+    static const char counts[] =
+        ROW("4", "memaddr", "count", "u64", "i64", SITE("main", "0", "1"), "5")
+            ROW("12", "memaddr", "more", "u64", "i64", SITE("main", "0", "1"), "7");
+    static const char *const files[] = {"main", "nix", NULL};
+    const WhammcAnnotateOptions more = {.variable = "more", .instructions = true},
+                                less = {.variable = "less"}, page = {.html = true},
+                                some = {.files = files, .instructions = true};
+    WhammcReport *r = read_text(counts);
+    assert_annotates(r, NULL, WHAMMC_ERROR, NULL, "[no-program]");
+    assert_int_equal(whammc_report_set_module(r, "dir/app.wasm", app, sizeof app), WHAMMC_OK);
+    assert_annotates(r, NULL, WHAMMC_OK, "count: total 5\n\nmain: 5 (100.0 %)\n",
+                     "dir/app.wasm: warning: the program has neither DWARF sections nor a source");
+    assert_annotates(r, &more, WHAMMC_OK, "      7  100.0%      1  call 1 (f)\n", "");
+    assert_annotates(r, &less, WHAMMC_ERROR, NULL,
+                     "the variable 'less' has no numbers at sites [no-counts]");
+    assert_annotates(r, &page, WHAMMC_OK, "<title>app.wasm</title>", "");
+    assert_annotates(r, &some, WHAMMC_OK, "main: 5", "nix: no function with counts has this name");
+    whammc_report_free(r);
+}
+
+static void test_annotate_several(void **state) {
+    (void)state;
+    const WhammcAnnotateOptions page = {.html = true, .title = "<all>"};
+    WhammcReport *r = read_text(two_modules);
+    assert_int_equal(whammc_report_add_module(r, "none.wasm", app, 8), WHAMMC_OK);
+    assert_int_equal(whammc_report_add_module(r, "app.wasm", app, sizeof app), WHAMMC_OK);
+    assert_annotates(r, NULL, WHAMMC_ERROR, "module: app.wasm\n\ncount: total 5\n",
+                     "[other-report]");
+    assert_annotates(r, &page, WHAMMC_ERROR, "<title>&lt;all&gt;</title>", "[other-report]");
+    whammc_report_free(r);
+}
+
 static whammc_status name(whammc *w, const char *names, size_t size, uint8_t **out, size_t *n) {
     return whammc_name_functions(w, "app.wasm", app, APP_UNNAMED, "names", names, size, out, n);
 }
@@ -537,6 +650,27 @@ static void test_format_names(void **state) {
         assert_true(whammc_report_format(names[i].name, &format));
         assert_int_equal(format, names[i].format);
     }
+    assert_false(whammc_report_format_of_file("a.svg", &format));
+    assert_false(whammc_report_format_of_file(".pb.gz", &format));
+    assert_int_equal(format, WHAMMC_REPORT_CALLGRIND);
+    assert_true(whammc_report_format_of_file("dir/a.pb.gz", &format));
+    assert_int_equal(format, WHAMMC_REPORT_PPROF);
+}
+
+static void test_format_traits(void **state) {
+    (void)state;
+    static const struct {
+        WhammcReportFormat format;
+        unsigned traits;
+    } of[] = {{WHAMMC_REPORT_TABLE, WHAMMC_SHOWS_ROWS | WHAMMC_SHOWS_DIFFERENCES},
+              {WHAMMC_REPORT_JSON, WHAMMC_SHOWS_ROWS},
+              {WHAMMC_REPORT_FLAT, 0},
+              {WHAMMC_REPORT_GPROF, WHAMMC_SHOWS_PAIRS},
+              {WHAMMC_REPORT_SVG, WHAMMC_SHOWS_TREE | WHAMMC_SHOWS_DIFFERENCES},
+              {WHAMMC_REPORT_PPROF, WHAMMC_IS_BINARY},
+              {WHAMMC_REPORT_HEAP, WHAMMC_SHOWS_TREE}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        assert_int_equal(whammc_report_format_traits(of[i].format), of[i].traits);
 }
 
 static void test_views_for_tools(void **state) {
@@ -583,6 +717,7 @@ static void test_profile(void **state) {
     const WhammcProfile *p;
     assert_int_equal(whammc_report_profile(r, WHAMMC_PROFILE_TREE, &as_they_are, &p), WHAMMC_OK);
     assert_true(p->timed);
+    assert_false(p->sampled);
     assert_int_equal(p->nnodes, 2);
     assert_int_equal(p->narcs, 0);
     assert_int_equal(p->nodes[0].parent, UINT32_MAX);
@@ -613,6 +748,10 @@ static void test_profile(void **state) {
     assert_int_equal(p->functions[p->arcs[1].callee].calls, 10);
     assert_int_equal(whammc_report_profile(r, WHAMMC_PROFILE_TREE, NULL, &p), WHAMMC_ERROR);
     assert_null(p);
+    whammc_report_free(r);
+    r = read_text(sampled);
+    assert_int_equal(whammc_report_profile(r, WHAMMC_PROFILE_CALLS, NULL, &p), WHAMMC_OK);
+    assert_true(p->sampled);
     whammc_report_free(r);
 }
 
@@ -772,10 +911,16 @@ int main(void) {
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_module),
+        cmocka_unit_test(test_program_among_modules),
+        cmocka_unit_test(test_no_instructions),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_annotate),
+        cmocka_unit_test(test_annotate_several),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_tree_views),
         cmocka_unit_test(test_call_views),
         cmocka_unit_test(test_format_names),
+        cmocka_unit_test(test_format_traits),
         cmocka_unit_test(test_views_for_tools),
         cmocka_unit_test(test_profile),
         cmocka_unit_test(test_callback),

@@ -15,7 +15,7 @@ export const COVERAGE_FORMATS = ['text', 'lcov', 'cobertura', 'html', 'json'];
 const KINDS = ['unsigned', 'signed', 'float', 'bool', 'string', 'tuple', 'map', 'unreadable'];
 
 export const REPORT_OPTIONS = ['variables', 'top', 'title', 'mangled', 'width', 'colour', 'ascii', 'by', 'sort', 'nonzero', 'hex',
-  'inlined', 'lines', 'time', 'labels', 'value', 'base'];
+  'noInstructions', 'inlined', 'lines', 'time', 'labels', 'value', 'base'];
 export const COVERAGE_OPTIONS = ['source', 'allFiles', 'include', 'exclude', 'noMarkers', 'mangled', 'title', 'time', 'width'];
 const LISTS = ['variables', 'labels', 'include', 'exclude'], TEXTS = ['title', 'value'];
 
@@ -251,6 +251,7 @@ export class Report {
       const all = (name, at, count) => engine.readAll(name, at, count).map(renamed);
       return {
         timed: profile.timed,
+        sampled: profile.sampled,
         functions: all('WhammcProfileFunction', profile.functions, profile.nfunctions)
           .map(({ fid, ...rest }) => ({ ...rest, fid: fid === OUTSIDE ? null : fid })),
         arcs: all('WhammcProfileArc', profile.arcs, profile.narcs),

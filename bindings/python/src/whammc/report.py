@@ -364,7 +364,8 @@ class Report:
             top: rows of tables, functions of profiles; 0 = all.
             title, mangled, lines, inlined, time (nanoseconds since 1970), labels, value, base (a Report to compare with): as in the
                 manual's page on reports.
-            width, colour, ascii, by ("site", "line", "function", "file"), sort ("value", "place", "name"), nonzero, hex: of tables.
+            width, colour, ascii, by ("site", "line", "function", "file"), sort ("value", "place", "name"), nonzero, hex, no_instructions: of
+                tables.
 
         Raises:
             WhammError: the report does not have what the format shows.

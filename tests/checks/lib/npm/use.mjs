@@ -98,8 +98,8 @@ await testRun('a call tree as pictures and profiles', async () => {
   assert.ok(JSON.parse(report.cpuprofile()).nodes.length);
   assert.match(report.folded(), /fib;fib/);
   assert.deepEqual([...report.pprof().slice(0, 2)], [0x1f, 0x8b]);
-  const { functions, nodes, timed } = report.profile('tree');
-  assert.ok(timed && nodes.length > 5 && nodes[0].parent === null);
+  const { functions, nodes, timed, sampled } = report.profile('tree');
+  assert.ok(timed && !sampled && nodes.length > 5 && nodes[0].parent === null);
   assert.ok(nodes.every((node, i) => node.parent === null || node.parent < i));
   assert.ok(functions.some(each => each.name === 'fib' && each.fid !== null));
   assert.ok(report.profile('calls').arcs.some(arc => functions[arc.caller] && arc.calls > 0));
