@@ -133,6 +133,11 @@ whammc_status whammc_report_set_module(WhammcReport *r, const char *name, const 
 whammc_status whammc_report_add_module(WhammcReport *r, const char *name, const void *bytes,
                                        size_t size);
 
+enum { WHAMMC_HASH = 17 }; /* with a NUL */
+/* The hash by which the line before a report names the program: the member `hash` (docs/reports.md,
+ * "Parts"). */
+void whammc_program_hash(const void *bytes, size_t size, char hash[WHAMMC_HASH]);
+
 /* Leaves only one module of the report: the one whose name, identity or hash is this or begins so;
  * NULL: the module of the program that was set or added last. An error if there is none. */
 whammc_status whammc_report_select(WhammcReport *r, const char *module);

@@ -50,6 +50,11 @@ void api_locate_program(WhammcReport *r, ReportProgram *p, ApiLocator *l) {
     api_locator_begin(l, p->debug, p->name, &r->diags);
 }
 
+void whammc_program_hash(const void *bytes, size_t size, char hash[WHAMMC_HASH]) {
+    static_assert((int)WHAMMC_HASH == FIT_HASH, "they have the same length");
+    fit_hash(bytes, size, hash);
+}
+
 /* Gives a program to the modules that it fits: to those that have none yet, or else it has none. */
 static void give_program(WhammcReport *r, ReportProgram *p, bool first) {
     bool *fits = mem_zalloc(r->modules.all.len + 1u), given = false;

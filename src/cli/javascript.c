@@ -9,7 +9,6 @@
 #include "base/demangle.h"
 #include "base/workers.h"
 #include "cli/cli.h"
-#include "merge/fit.h"
 #include "profile/profile.h"
 #include "report/escape.h"
 #include "report/places.h"
@@ -391,8 +390,8 @@ static void put_script(Buf *out, const JavascriptJob *job, Files files, const ch
         put_file(out, job, files.second, views);
     buf_printf(out, "\nconst profiler = install({\n  id: \"%s\",\n  title: ", job->id);
     escape_json_string(out, str_of(file_base(job->module)));
-    char hash[FIT_HASH];
-    fit_hash(job->app->data, job->app->len, hash);
+    char hash[WHAMMC_HASH];
+    whammc_program_hash(job->app->data, job->app->len, hash);
     buf_printf(out, ",\n  hash: \"%s\"", hash);
     buf_printf(out, ",\n});\n%s", files.first & PART_ATOMICS ? "parts.atomics.prepare();\n" : "");
     buf_str(out, STR("if (typeof module === 'object' && typeof exports === 'object' && "

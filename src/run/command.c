@@ -7,9 +7,7 @@
  */
 #include "run/run.h"
 #include "cli/process.h"
-#include "merge/fit.h"
-#include "report/escape.h"
-#include "report/report_write.h"
+#include "report/run_model.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -111,10 +109,11 @@ typedef struct Index {
     Buf text;
     Vec(Entry) entries;
     Map modules; /* path -> number */
+    RunThreads threads;
 } Index;
 
 /* Reads all that processes and threads have said, each in lines of its own. */
-static bool read_index(const Cli *cli, const char *path, Index *index, CommandReports *r) {
+static bool read_index(const Cli *cli, const char *path, Index *index) {
     if (!exists(path))
         return true;
     if (!file_read(cli, path, &index->text))
@@ -122,8 +121,8 @@ static bool read_index(const Cli *cli, const char *path, Index *index, CommandRe
     char *text = (char *)buf_cstr(&index->text), *line;
     while ((line = next_line(&text))) {
         Entry e;
-        r->threads.began += strcmp(line, "began") == 0;
-        r->threads.complete += strcmp(line, "ended") == 0;
+        index->threads.began += strcmp(line, "began") == 0;
+        index->threads.complete += strcmp(line, "ended") == 0;
         if (strcmp(line, "report") == 0 && (e.path = next_line(&text)) &&
             (e.module = next_line(&text)) && (e.name = next_line(&text)))
             vec_push(&index->entries, e);
@@ -144,9 +143,9 @@ static void put_head(const Entry *e, const Buf *module, uint32_t number, Buf *ou
     const char *which = file_base(e->path) + sizeof "report" - 1;
     Str process = name_part(which, "."), thread = name_part(which, ".thread");
     bool first = !process.len || process.ptr[0] < '0' || process.ptr[0] > '9';
-    char hash[FIT_HASH] = "";
+    char hash[WHAMMC_HASH] = "";
     if (module->len)
-        fit_hash(module->data, module->len, hash);
+        whammc_program_hash(module->data, module->len, hash);
     char instance[16];
     snprintf(instance, sizeof instance, "%u", number);
     run_put_origin(&(RunOrigin){.module = {.id = str_of(*hash ? hash : e->module),
@@ -206,23 +205,24 @@ static void tell_nothing(const Cli *cli, const RunThreads *t) {
 }
 
 /* Hands over what there is. Whoever reads it says what is missing. */
-static bool hand_over(const Cli *cli, const CommandJob *job, CommandReports *r) {
+static bool hand_over(const Cli *cli, const CommandJob *job, const RunThreads *threads,
+                      CommandReports *r) {
     if (!r->text.len) {
-        tell_nothing(cli, &r->threads);
+        tell_nothing(cli, threads);
         return true;
     }
-    if (r->threads.began > 1 || r->threads.complete < r->threads.began)
-        run_put_threads(&r->threads, &r->text);
+    if (threads->began > 1 || threads->complete < threads->began)
+        run_put_threads(threads, &r->text);
     return job->take(job->ctx, r);
 }
 
 static bool take_reports(const Cli *cli, const CommandJob *job, Place *place, const char *path) {
     Index index = {0};
     CommandReports r = {0};
-    bool ok = read_index(cli, path, &index, &r);
+    bool ok = read_index(cli, path, &index);
     for (uint32_t i = 0; ok && i < index.entries.len; i++)
         ok = take_report(cli, place, i, &index, &r);
-    ok = ok && hand_over(cli, job, &r);
+    ok = ok && hand_over(cli, job, &index.threads, &r);
     for (uint32_t i = 0; i < r.modules.len; i++)
         buf_free(&r.modules.at[i].bytes);
     vec_free(&r.modules);

@@ -7,7 +7,6 @@
 #include "cli/cli.h"
 #include "cli/metrics.h"
 #include "cli/scratch_dir.h"
-#include "report/report_read.h"
 
 /* ---- engines (engine.c, runner.c) ---- */
 
@@ -90,7 +89,6 @@ typedef struct CommandReports {
     Buf text;                   /* JSON; if there are several reports, with a line before each;
                                    if there were several threads, with one about them */
     Vec(CommandModule) modules; /* each once */
-    RunThreads threads;
 } CommandReports;
 
 /* A command: the operands. */

@@ -462,6 +462,25 @@ static void test_program_among_modules(void **state) {
     whammc_report_free(r);
 }
 
+/* A program is that of the module with its hash, whatever else the report says. */
+static void test_hash(void **state) {
+    (void)state;
+    char hash[WHAMMC_HASH], text[2000];
+    whammc_program_hash("", 0, hash);
+    assert_string_equal(hash, "cbf29ce484222325"); /* FNV-1a of nothing */
+    whammc_program_hash(app, sizeof app, hash);
+    snprintf(text, sizeof text, "%s{\"whammc\":1,\"module\":\"cc\",\"hash\":\"%s\"}\n%s%s",
+             two_modules, hash,
+             ROW("4", "memaddr", "count", "u64", "i64", SITE("f", "1", "0"), "9"),
+             "{\"whammc\":\"end\"}\n");
+    WhammcReport *r = read_text(text);
+    size_t n;
+    assert_int_equal(whammc_report_set_module(r, "app.wasm", app, sizeof app), WHAMMC_OK);
+    assert_int_equal(whammc_report_select(r, NULL), WHAMMC_OK);
+    assert_string_equal(whammc_report_rows(r, &n)[0].fname, "f");
+    whammc_report_free(r);
+}
+
 static void test_no_instructions(void **state) {
     (void)state;
     const WhammcReportOptions without = {.no_instructions = true};
@@ -912,6 +931,7 @@ int main(void) {
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_module),
         cmocka_unit_test(test_program_among_modules),
+        cmocka_unit_test(test_hash),
         cmocka_unit_test(test_no_instructions),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_annotate),
