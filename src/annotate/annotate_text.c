@@ -3,7 +3,7 @@
  */
 #include "annotate/annotate.h"
 
-#include "report/escape.h"
+#include "base/escape.h"
 #include "report/table.h"
 
 enum { TAB = 8, SHARE = 6 };

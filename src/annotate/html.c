@@ -2,7 +2,7 @@
  * annotate/html.c - what HTML pages share.
  */
 #include "annotate/html.h"
-#include "report/escape.h"
+#include "base/escape.h"
 
 /* Colours are variables, so that pages have both looks without naming any colour twice. */
 static const char sheet[] =

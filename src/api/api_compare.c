@@ -3,8 +3,8 @@
  */
 #include "api/api_compare.h"
 
+#include "base/escape.h"
 #include "base/vec.h"
-#include "report/escape.h"
 
 #include <math.h>
 #include <stdio.h>

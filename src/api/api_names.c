@@ -5,7 +5,7 @@
  */
 #include "api/api.h"
 
-#include "report/escape.h"
+#include "base/escape.h"
 #include "valid/valid.h"
 
 typedef Vec(Str) NameList; /* by function; empty = none is known */

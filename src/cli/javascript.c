@@ -7,10 +7,10 @@
  * The program and its scripts identify each other by a hash in a custom section of the program.
  */
 #include "base/demangle.h"
+#include "base/escape.h"
 #include "base/workers.h"
 #include "cli/cli.h"
 #include "profile/profile.h"
-#include "report/escape.h"
 #include "report/places.h"
 #include "valid/valid.h"
 

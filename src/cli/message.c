@@ -1,8 +1,8 @@
 /*
  * cli/message.c - what goes to standard error and standard output.
  */
+#include "base/escape.h"
 #include "cli/cli.h"
-#include "report/escape.h"
 
 #include <errno.h>
 #include <inttypes.h>

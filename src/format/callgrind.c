@@ -5,8 +5,8 @@
  * Each value is an event. Costs become records, which are sorted and added up when they are
  * written.
  */
+#include "base/escape.h"
 #include "format/format.h"
-#include "report/escape.h"
 
 #include <inttypes.h>
 

@@ -2,9 +2,9 @@
  * format/format_cobertura.c - Cobertura's XML, which code hosting and build servers read:
  * https://cobertura.sourceforge.net/xml/coverage-04.dtd.
  */
+#include "base/escape.h"
 #include "format/coverage_format.h"
 #include "format/format.h"
-#include "report/escape.h"
 
 #include <inttypes.h>
 

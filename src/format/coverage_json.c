@@ -1,8 +1,8 @@
 /*
  * format/format_coverage_json.c - coverage as one JSON object.
  */
+#include "base/escape.h"
 #include "format/coverage_format.h"
-#include "report/escape.h"
 
 #include <inttypes.h>
 

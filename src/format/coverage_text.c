@@ -1,8 +1,8 @@
 /*
  * format/format_coverage_text.c - coverage as a table for people.
  */
+#include "base/escape.h"
 #include "format/coverage_format.h"
-#include "report/escape.h"
 
 #include <stdio.h>
 

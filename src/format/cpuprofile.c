@@ -3,8 +3,8 @@
  * lasts until the next one, the last until the end. Times are in microseconds; without times, one
  * microsecond stands for one call.
  */
+#include "base/escape.h"
 #include "format/format.h"
-#include "report/escape.h"
 
 #include <inttypes.h>
 

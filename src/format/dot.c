@@ -2,9 +2,9 @@
  * format/dot.c - a call graph for Graphviz: the larger the share of the time (or of the calls), the
  * wider and redder.
  */
+#include "base/escape.h"
 #include "format/format.h"
 #include "profile/graph.h"
-#include "report/escape.h"
 
 #include <inttypes.h>
 

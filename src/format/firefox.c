@@ -6,8 +6,8 @@
  * A sample is a node with a value. Its time is the sum of the times of all samples before it or,
  * for values other than times, their number in milliseconds.
  */
+#include "base/escape.h"
 #include "format/format.h"
-#include "report/escape.h"
 
 #include <inttypes.h>
 

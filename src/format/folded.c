@@ -1,8 +1,8 @@
 /*
  * format/folded.c - folded stacks, which flame graph tools read: "main;f;g 12".
  */
+#include "base/escape.h"
 #include "format/format.h"
-#include "report/escape.h"
 
 #include <inttypes.h>
 

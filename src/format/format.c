@@ -2,7 +2,7 @@
  * format/format.c - views by their formats, and what several of them need.
  */
 #include "format/format.h"
-#include "report/escape.h"
+#include "base/escape.h"
 #include "report/table.h"
 
 bool format_named(const char *name, Format *format) {

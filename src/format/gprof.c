@@ -2,9 +2,9 @@
  * format/gprof.c - a flat profile and a call graph, as gprof prints them. What the numbers are is
  * in graph.h.
  */
+#include "base/escape.h"
 #include "format/format.h"
 #include "profile/graph.h"
-#include "report/escape.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
  *
  * Times are in microseconds with three decimals. Without times, each call is one microsecond.
  */
+#include "base/escape.h"
 #include "format/format.h"
-#include "report/escape.h"
 
 #include <inttypes.h>
 

@@ -4,9 +4,9 @@
  * Concatenated protobuf messages are one message with the fields of all. So the profile is packed
  * piece by piece, each with one sample, location or function, and is never in memory as a whole.
  */
+#include "base/escape.h"
 #include "format/format.h"
 #include "format/profile.pb-c.h"
-#include "report/escape.h"
 
 #include <assert.h>
 #include <zlib.h>

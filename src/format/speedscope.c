@@ -3,8 +3,8 @@
  * closed; or one for each thread. In each node self time comes first, then the children in the
  * order of the report.
  */
+#include "base/escape.h"
 #include "format/format.h"
-#include "report/escape.h"
 
 #include <inttypes.h>
 

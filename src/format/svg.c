@@ -6,8 +6,8 @@
  * frame's title when the pointer is on it. With JavaScript (flame.js) frames can be searched, and
  * clicked to zoom.
  */
+#include "base/escape.h"
 #include "format/format.h"
-#include "report/escape.h"
 
 extern const unsigned char host_flame_js[];
 extern const unsigned long host_flame_js_size;

@@ -6,8 +6,8 @@
  */
 #include "heap/heap.h"
 
+#include "base/escape.h"
 #include "base/json.h"
-#include "report/escape.h"
 #include "report/table.h"
 
 #include <inttypes.h>

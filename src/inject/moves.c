@@ -4,8 +4,8 @@
  */
 #include "inject/moves.h"
 
+#include "base/escape.h"
 #include "locations/url.h"
-#include "report/escape.h"
 
 /* ---- moves ---- */
 

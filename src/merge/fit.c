@@ -3,9 +3,9 @@
  */
 #include "merge/fit.h"
 
+#include "base/escape.h"
 #include "merge/merge_value.h"
 #include "profile/profile.h"
-#include "report/escape.h"
 
 #include <inttypes.h>
 #include <stdio.h>

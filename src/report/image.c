@@ -8,7 +8,7 @@
  */
 #include "report/image.h"
 #include "report/image_cells.h"
-#include "report/escape.h"
+#include "base/escape.h"
 #include "base/workers.h"
 
 /* Bytes of rows that are worth a thread. */

@@ -4,7 +4,7 @@
  */
 #include "report/image_cells.h"
 
-#include "report/escape.h"
+#include "base/escape.h"
 
 static const uint8_t *skip_tuples(const uint8_t *d) {
     while (*d == REPORT_TUPLE)

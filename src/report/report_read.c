@@ -12,7 +12,7 @@
  * is of that origin, up to the line {"whammc":"end"}. A line {"whammc":"run",...} is about the run.
  */
 #include "report/report_read.h"
-#include "report/escape.h"
+#include "base/escape.h"
 #include "base/json.h"
 
 #include <errno.h>

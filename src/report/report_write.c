@@ -5,7 +5,7 @@
  * globals have several ids in CSV, floats have a sign.
  */
 #include "report/report_write.h"
-#include "report/escape.h"
+#include "base/escape.h"
 #include "report/value.h"
 
 #include <stdio.h>

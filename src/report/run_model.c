@@ -3,8 +3,8 @@
  */
 #include "report/run_model.h"
 
+#include "base/escape.h"
 #include "base/json.h"
-#include "report/escape.h"
 
 /* ---- lines ---- */
 

@@ -7,7 +7,7 @@
  * it is the same in all rows.
  */
 #include "report/table.h"
-#include "report/escape.h"
+#include "base/escape.h"
 #include "report/maps.h"
 
 #include <inttypes.h>

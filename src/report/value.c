@@ -3,7 +3,7 @@
  * types.
  */
 #include "report/value.h"
-#include "report/escape.h"
+#include "base/escape.h"
 #include "base/json.h"
 
 enum { MAX_DEPTH = 40 }; /* types of scripts are not nested that deeply */

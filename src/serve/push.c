@@ -8,8 +8,8 @@
 
 #ifdef HAVE_HTTP
 
+#include "base/escape.h"
 #include "format/profile.pb-c.h"
-#include "report/escape.h"
 #include "serve/late.h"
 
 #include <pthread.h>

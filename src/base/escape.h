@@ -1,8 +1,8 @@
 /*
- * report/escape.h - arbitrary bytes as text in reports.
+ * base/escape.h - arbitrary bytes as text in reports and messages.
  */
-#ifndef WHAMMC_REPORT_ESCAPE_H
-#define WHAMMC_REPORT_ESCAPE_H
+#ifndef WHAMMC_BASE_ESCAPE_H
+#define WHAMMC_BASE_ESCAPE_H
 
 #include "base/buf.h"
 

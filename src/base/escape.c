@@ -1,7 +1,7 @@
 /*
- * report/escape.c - arbitrary bytes as text in reports, as the runtime writes it.
+ * base/escape.c - arbitrary bytes as text in reports and messages, as the runtime writes it.
  */
-#include "report/escape.h"
+#include "base/escape.h"
 
 #include "../../stdlib/runtime/format.h"
 
