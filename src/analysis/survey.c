@@ -6,8 +6,8 @@
  */
 #include "analysis/survey.h"
 
-#include "edit/handlers.h"
 #include "edit/catch_all.h"
+#include "edit/handlers.h"
 
 enum {
     ESCAPES = 1,

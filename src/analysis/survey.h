@@ -13,8 +13,8 @@
 
 #include "analysis/asyncify.h"
 #include "analysis/go.h"
-#include "wasm/module.h"
 #include "edit/catch_all.h"
+#include "wasm/module.h"
 
 /* A call: the caller, and the callee that it names (the number of functions: an indirect call). */
 typedef struct WasmCallEdge {

@@ -4,8 +4,8 @@
 #ifndef WHAMMC_ANNOTATE_ANNOTATE_H
 #define WHAMMC_ANNOTATE_ANNOTATE_H
 
-#include "report/places.h"
 #include "annotate/source.h"
+#include "report/places.h"
 
 /*
  * A line with code. `times` is how often it was executed: the largest count of its instructions,

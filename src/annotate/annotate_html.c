@@ -3,8 +3,8 @@
  */
 #include "annotate/annotate.h"
 
-#include "report/table.h"
 #include "annotate/html.h"
+#include "report/table.h"
 
 typedef struct Page {
     const AnnotateOptions *options;

@@ -6,10 +6,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "valid/limits.h"
-#include "valid/valid.h"
 #include "edit/edit.h"
 #include "edit/write.h"
+#include "valid/limits.h"
+#include "valid/valid.h"
 
 typedef struct Piece {
     uint32_t at, order;

@@ -1,11 +1,11 @@
 /*
  * cli/file.c - reads whole files, and writes them atomically.
  */
-#include "cli/cli.h"
 #include "base/workers.h"
+#include "cli/cli.h"
 #include "cli/draft.h"
-#include "wasm/wat.h"
 #include "cli/process.h"
+#include "wasm/wat.h"
 
 #include <errno.h>
 #include <fcntl.h>

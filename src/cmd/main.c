@@ -72,8 +72,8 @@
  *      the runtime (stdlib/runtime/rows.c, site.c)        monitor/make/monitor_code.c, monitor/make/callback.c
  *   5. read it back as engines do                         monitor/read/monitor.c
  */
-#include "cli/cli.h"
 #include "base/demangle.h"
+#include "cli/cli.h"
 
 #include <fcntl.h>
 #include <locale.h>

@@ -2,8 +2,9 @@
  * cmd/profile_left_out.c - the functions that a profile does not show separately: their time is
  * attributed to their callers.
  */
-#include "cmd/cmd.h"
 #include "base/demangle.h"
+#include "base/demangle.h"
+#include "cmd/cmd.h"
 
 /* Names of functions in one line. */
 typedef struct Names {

@@ -1,8 +1,8 @@
 /*
  * coverage/coverage.c - how often the lines, functions and branches of the source were executed.
  */
-#include "coverage/coverage_parts.h"
 #include "base/demangle.h"
+#include "coverage/coverage_parts.h"
 
 #include <fnmatch.h>
 

@@ -10,11 +10,11 @@
 #ifndef WHAMMC_COVERAGE_COVERAGE_H
 #define WHAMMC_COVERAGE_COVERAGE_H
 
+#include "annotate/source.h"
 #include "coverage/marks.h"
 #include "coverage/objects.h"
 #include "locations/locations.h"
 #include "report/places.h"
-#include "annotate/source.h"
 
 #include <assert.h>
 

@@ -2,8 +2,8 @@
  * coverage/coverage_code.c - walks over the code of a program, counting lines, functions and
  * branches.
  */
-#include "coverage/coverage_parts.h"
 #include "analysis/flow.h"
+#include "coverage/coverage_parts.h"
 
 /* A copy: the code of a function that comes from one inlined call, or its own code. */
 enum { OWN_CODE = 0 };

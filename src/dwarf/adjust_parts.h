@@ -8,8 +8,8 @@
 #ifndef WHAMMC_DWARF_ADJUST_PARTS_H
 #define WHAMMC_DWARF_ADJUST_PARTS_H
 
-#include "dwarf/dwarf_parts.h"
 #include "dwarf/adjust.h"
+#include "dwarf/dwarf_parts.h"
 
 /* The sections that change. */
 typedef enum AdjustKind {

@@ -1,8 +1,8 @@
 /*
  * edit/catch_all.c - code around a region that catches every exception in it, and rethrows it.
  */
-#include "wasm/module.h"
 #include "edit/catch_all.h"
+#include "wasm/module.h"
 
 enum { CATCH_ALL_REF = 3 };
 

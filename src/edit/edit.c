@@ -24,10 +24,10 @@
  */
 #include "edit/handlers.h"
 
-#include "wasm/leb.h"
-#include "wasm/remap.h"
 #include "edit/edit.h"
 #include "edit/new_param.h"
+#include "wasm/leb.h"
+#include "wasm/remap.h"
 
 /* An open WRAP piece. */
 typedef struct Wrap {

@@ -8,9 +8,9 @@
 
 #include <assert.h>
 
-#include "wasm/leb.h"
 #include "edit/merge.h"
 #include "valid/subtype.h"
+#include "wasm/leb.h"
 
 /* ---- types ---- */
 

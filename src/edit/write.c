@@ -8,10 +8,10 @@
 
 #include "base/phase.h"
 #include "base/workers.h"
+#include "edit/edit.h"
 #include "wasm/leb.h"
 #include "wasm/read.h"
 #include "wasm/remap.h"
-#include "edit/edit.h"
 
 typedef struct Writer {
     WasmModule *m;

@@ -2,8 +2,8 @@
  * event/derive.c - derived names as expressions over operands, results and constants of the
  * instruction.
  */
-#include "event/fold.h"
 #include "event/derive.h"
+#include "event/fold.h"
 
 #include <assert.h>
 

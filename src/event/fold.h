@@ -4,9 +4,9 @@
 #ifndef WHAMMC_EVENT_FOLD_H
 #define WHAMMC_EVENT_FOLD_H
 
-#include "event/event.h"
 #include "analysis/flow.h"
 #include "analysis/survey.h"
+#include "event/event.h"
 #include "locations/locator.h"
 
 /* One place in a program where an event happens. */

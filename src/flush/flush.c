@@ -5,10 +5,10 @@
 
 #include <inttypes.h>
 
-#include "inject/program.h"
-#include "link/runtime.h"
 #include "../../stdlib/runtime/values.h" /* the layout of our memory */
 #include "gen/template.h"
+#include "inject/program.h"
+#include "link/runtime.h"
 
 #include <assert.h>
 

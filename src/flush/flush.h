@@ -11,10 +11,10 @@
 #define WHAMMC_FLUSH_FLUSH_H
 
 #include "flush/reach.h"
-#include "link/options.h"
-#include "inject/counter_code.h"
-#include "storage/fill.h"
 #include "gen/template.h"
+#include "inject/counter_code.h"
+#include "link/options.h"
+#include "storage/fill.h"
 
 /* Handles; UINT32_MAX = there is none. */
 typedef struct FlushHandles {

@@ -4,8 +4,8 @@
 #ifndef WHAMMC_FLUSH_FLUSH_CODE_H
 #define WHAMMC_FLUSH_FLUSH_CODE_H
 
-#include "wasm/emit.h"
 #include "flush/flush.h"
+#include "wasm/emit.h"
 
 /* A constant, for names. */
 static inline Str text(const char *s) {

@@ -9,8 +9,8 @@
 
 #include <inttypes.h>
 
-#include "report/embedded.h"
 #include "gen/template.h"
+#include "report/embedded.h"
 
 static bool check_options(Flush *f) {
     Span whole = {f->file, 0, 0};

@@ -3,10 +3,10 @@
  */
 #include "flush/flush_library.h"
 
-#include "link/bridge.h"
-#include "link/import_library.h"
 #include "edit/merge.h"
 #include "library/builtin.h"
+#include "link/bridge.h"
+#include "link/import_library.h"
 
 /* --link=import: each function is an import. */
 static void import_functions(WasmModule *m, Plan *plan) {

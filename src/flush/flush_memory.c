@@ -7,8 +7,8 @@
 
 #include <inttypes.h>
 
-#include "link/runtime.h"
 #include "../../stdlib/runtime/values.h" /* the layout of our memory */
+#include "link/runtime.h"
 
 const char *flush_address(const Flush *f, uint64_t offset) {
     if (f->own)

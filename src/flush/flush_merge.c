@@ -3,9 +3,9 @@
  */
 #include "flush/flush_code.h"
 
-#include "link/runtime.h"
 #include "../../stdlib/runtime/values.h" /* VALUES_STACK */
 #include "gen/template.h"
+#include "link/runtime.h"
 
 static bool merge_runtime(Flush *f, RuntimePlace *place, WasmModule *from, const bool *used,
                           RuntimeHost host) {

@@ -4,13 +4,13 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-#include "base/phase.h"
 #include "gen/gen.h"
+#include "base/phase.h"
 
 #include <assert.h>
 
-#include "gen/scratch.h"
 #include "code/code.h"
+#include "gen/scratch.h"
 #include "gen/template.h"
 #include "valid/valid.h"
 

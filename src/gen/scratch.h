@@ -4,8 +4,8 @@
 #ifndef WHAMMC_GEN_SCRATCH_H
 #define WHAMMC_GEN_SCRATCH_H
 
-#include "gen/expr.h"
 #include "gen/compile_options.h"
+#include "gen/expr.h"
 
 /* What the bodies of one run have in common. */
 typedef struct Scratch {

@@ -8,8 +8,8 @@
 #include "config.h"
 #endif
 #include "gen/expr.h"
-#include "lang/list.h"
 #include "gen/template.h"
+#include "lang/list.h"
 #include "wasm/emit.h"
 
 #include <stdio.h>

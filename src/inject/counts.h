@@ -19,11 +19,11 @@
 #ifndef WHAMMC_INJECT_COUNTS_H
 #define WHAMMC_INJECT_COUNTS_H
 
-#include "event/branch.h"
-#include "plan/plan.h"
-#include "analysis/segment.h"
 #include "analysis/exits.h"
 #include "analysis/loop_step.h"
+#include "analysis/segment.h"
+#include "event/branch.h"
+#include "plan/plan.h"
 
 /* There are at most so many loops, each of which takes two globals. */
 enum { COUNT_LOOP_BITS = 14, COUNT_MAX_LOOPS = 10000 };

@@ -8,8 +8,8 @@
 #ifndef WHAMMC_INJECT_MOVES_H
 #define WHAMMC_INJECT_MOVES_H
 
-#include "edit/edit.h"
 #include "dwarf/dwarf_moves.h"
+#include "edit/edit.h"
 #include "locations/locator.h"
 
 /* The instructions of a function. */

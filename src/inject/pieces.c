@@ -3,8 +3,8 @@
  */
 #include "inject/pieces.h"
 
-#include "wasm/emit.h"
 #include "edit/edit.h"
+#include "wasm/emit.h"
 
 void pieces_begin(Pieces *p) {
     p->code.len = p->exit_from = p->exit_to = 0;

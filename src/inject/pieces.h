@@ -5,8 +5,8 @@
 #ifndef WHAMMC_INJECT_PIECES_H
 #define WHAMMC_INJECT_PIECES_H
 
-#include "inject/splice.h"
 #include "edit/edit.h"
+#include "inject/splice.h"
 
 /* A call that ends the program. */
 typedef struct ProgramEnd {

@@ -8,14 +8,14 @@
 
 #include "base/phase.h"
 #include "base/workers.h"
-#include "wasm/emit.h"
+#include "edit/edit.h"
+#include "edit/write.h"
 #include "inject/debug.h"
 #include "inject/trap_section.h"
 #include "link/host.h"
-#include "edit/edit.h"
 #include "valid/limits.h"
 #include "valid/valid.h"
-#include "edit/write.h"
+#include "wasm/emit.h"
 
 static Span whole(const Program *p) {
     return (Span){p->file, 0, 0};

@@ -11,12 +11,12 @@
 #ifndef WHAMMC_INJECT_PROGRAM_H
 #define WHAMMC_INJECT_PROGRAM_H
 
-#include "inject/counts.h"
-#include "inject/parallel_bodies.h"
-#include "inject/moves.h"
-#include "inject/pieces.h"
-#include "edit/catch_all.h"
 #include "base/sink.h"
+#include "edit/catch_all.h"
+#include "inject/counts.h"
+#include "inject/moves.h"
+#include "inject/parallel_bodies.h"
+#include "inject/pieces.h"
 
 /* A location at which something matches, or that is watched; as Matcher.at. */
 typedef void SiteHook(void *self, const Site *site, const SiteTypes *types, const Match *matches,

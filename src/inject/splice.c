@@ -4,13 +4,13 @@
  */
 #include "inject/splice.h"
 
-#include "plan/alt.h"
-#include "wasm/emit.h"
-#include "inject/splice_hole.h"
-#include "inject/unwind.h"
 #include "edit/catch_all.h"
 #include "edit/edit.h"
 #include "gen/template.h"
+#include "inject/splice_hole.h"
+#include "inject/unwind.h"
+#include "plan/alt.h"
+#include "wasm/emit.h"
 
 #include <assert.h>
 

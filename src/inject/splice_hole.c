@@ -3,9 +3,9 @@
  */
 #include "inject/splice_hole.h"
 
-#include "wasm/emit.h"
-#include "valid/subtype.h"
 #include "gen/template.h"
+#include "valid/subtype.h"
+#include "wasm/emit.h"
 
 void hole_put_local(Splicer *s, uint8_t access, uint32_t local) {
     put_index(s->out,

@@ -13,9 +13,9 @@
  */
 #include "inject/unwind.h"
 
-#include "wasm/emit.h"
-#include "valid/typer.h"
 #include "edit/catch_all.h"
+#include "valid/typer.h"
+#include "wasm/emit.h"
 
 /* Parameters and results of a region, deepest first. */
 static void region_types(const UnwindCall *u, WasmTypes *params, WasmTypes *results) {

@@ -4,8 +4,8 @@
 #ifndef WHAMMC_INJECT_UNWIND_H
 #define WHAMMC_INJECT_UNWIND_H
 
-#include "wasm/module.h"
 #include "edit/catch_all.h"
+#include "wasm/module.h"
 
 /* A call (call, call_indirect, call_ref, or what leaves the stack) of the program and the region
  * around it. */

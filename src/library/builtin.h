@@ -9,8 +9,8 @@
 #ifndef WHAMMC_LIBRARY_BUILTIN_H
 #define WHAMMC_LIBRARY_BUILTIN_H
 
-#include "library/library.h"
 #include "event/fold.h"
+#include "library/library.h"
 
 typedef enum MemoryKind {
     MEMORY_PROGRAM,   /* n = its index */

@@ -3,10 +3,10 @@
  */
 #include "link/bridge.h"
 
-#include "report/embedded.h"
-#include "wasm/emit.h"
 #include "edit/merge.h"
+#include "report/embedded.h"
 #include "valid/valid.h"
+#include "wasm/emit.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -16,8 +16,8 @@
 #ifndef WHAMMC_LINK_BRIDGE_H
 #define WHAMMC_LINK_BRIDGE_H
 
-#include "wasm/module.h"
 #include "edit/merge.h"
+#include "wasm/module.h"
 
 typedef struct Bridge {
     const WasmMerge *library;

@@ -3,9 +3,9 @@
  */
 #include "link/runtime.h"
 
+#include "../../stdlib/runtime/values.h" /* the layout of the state */
 #include "valid/valid.h"
 #include "wasm/emit.h"
-#include "../../stdlib/runtime/values.h" /* the layout of the state */
 
 /* app.copy_in (into the runtime's memory) and app.copy_out: memory.copy between that and the memory
  * that the host sees. */

@@ -5,9 +5,9 @@
 #ifndef WHAMMC_LINK_RUNTIME_H
 #define WHAMMC_LINK_RUNTIME_H
 
-#include "report/embedded.h"
 #include "edit/merge.h"
 #include "link/host.h"
+#include "report/embedded.h"
 
 typedef struct RuntimePlace {
     WasmModule *to;         /* not laid out */

@@ -5,8 +5,8 @@
 #define WHAMMC_MERGE_FIT_H
 
 #include "base/buf.h"
-#include "report/report_read.h"
 #include "report/places.h"
+#include "report/report_read.h"
 
 enum { FIT_HASH = 17 }; /* with a NUL */
 

@@ -6,9 +6,9 @@
 #define WHAMMC_MERGE_MODULES_H
 
 #include "merge/merge_reports.h"
-#include "report/run_model.h"
 #include "report/parts.h"
 #include "report/places.h"
+#include "report/run_model.h"
 
 /* What all instances of a module have reported, or those of a thread. */
 typedef struct ModuleReport {

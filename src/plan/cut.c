@@ -4,12 +4,12 @@
  */
 #include "plan/cut.h"
 
-#include "plan/alt.h"
-#include "library/builtin.h"
-#include "plan/cell.h"
-#include "plan/static_part.h"
 #include "event/derive.h"
+#include "library/builtin.h"
+#include "plan/alt.h"
+#include "plan/cell.h"
 #include "plan/describe.h"
+#include "plan/static_part.h"
 
 WasmType cut_fixed_type(Event e, bool result, uint32_t n) {
     const char *letters = result ? wasm_ops[e.op].results : wasm_ops[e.op].operands;

@@ -5,9 +5,9 @@
 
 #include "event/blame.h"
 #include "event/branch.h"
+#include "event/derive.h"
 #include "plan/cell.h"
 #include "plan/cut.h"
-#include "event/derive.h"
 #include "plan/prune.h"
 #include "plan/removal.h"
 #include "plan/statics.h"

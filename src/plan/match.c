@@ -8,8 +8,8 @@
 
 #include "plan/alt.h"
 #include "plan/statics.h"
-#include "valid/subtype.h"
 #include "valid/frame.h"
+#include "valid/subtype.h"
 #include "valid/typer.h"
 
 /* Whether the types of operands, results, locals or globals decide if the variant matches. */

@@ -18,8 +18,8 @@
 #ifndef WHAMMC_PLAN_PLAN_H
 #define WHAMMC_PLAN_PLAN_H
 
-#include "library/builtin.h"
 #include "event/fold.h"
+#include "library/builtin.h"
 #include "library/library.h"
 #include "valid/frame.h"
 

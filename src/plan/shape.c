@@ -4,9 +4,9 @@
 #include "plan/plan.h"
 
 #include "event/branch.h"
+#include "library/builtin.h"
 #include "plan/static_part.h"
 #include "plan/statics.h"
-#include "library/builtin.h"
 
 #include <assert.h>
 

@@ -7,9 +7,11 @@
  * a row.
  */
 #include "report/image.h"
-#include "report/image_cells.h"
 #include "base/escape.h"
 #include "base/workers.h"
+#include "report/escape.h"
+#include "report/image_cells.h"
+#include "report/image_cells.h"
 
 /* Bytes of rows that are worth a thread. */
 #ifdef NDEBUG

@@ -20,10 +20,10 @@
 #ifndef WHAMMC_REPORT_IMAGE_H
 #define WHAMMC_REPORT_IMAGE_H
 
-#include "base/buf.h"
 #include "../../stdlib/runtime/format.h" /* ReportKind, ReportDest */
 #include "../../stdlib/runtime/rows.h"   /* RowsRank */
 #include "../../stdlib/runtime/sums.h"   /* SUMS_TRAP */
+#include "base/buf.h"
 
 /* In the order of FormatStyle. */
 typedef enum ImageFormat { IMAGE_CSV, IMAGE_JSON, IMAGE_CSV_RFC4180 } ImageFormat;

@@ -2,9 +2,9 @@
  * report/render.c - the runtime's formatter, running in the compiler and writing into a buffer: one
  * more host.
  */
-#include "report/image.h"
 #include "../../stdlib/runtime/host.h"
 #include "../../stdlib/runtime/values.h"
+#include "report/image.h"
 
 #include "wasm/leb.h"
 

@@ -14,6 +14,7 @@
 #include "report/report_read.h"
 #include "base/escape.h"
 #include "base/json.h"
+#include "report/escape.h"
 
 #include <errno.h>
 #include <stdio.h>

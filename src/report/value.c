@@ -5,6 +5,7 @@
 #include "report/value.h"
 #include "base/escape.h"
 #include "base/json.h"
+#include "report/escape.h"
 
 enum { MAX_DEPTH = 40 }; /* types of scripts are not nested that deeply */
 

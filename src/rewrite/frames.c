@@ -25,10 +25,10 @@
  */
 #include "rewrite/frames.h"
 
+#include "../../stdlib/runtime/stack.h"
 #include "rewrite/frame_liveness.h"
 #include "rewrite/pass.h"
 #include "wasm/emit.h"
-#include "../../stdlib/runtime/stack.h"
 
 enum {
     FRAME = 1, /* it has a frame; an import: while it runs */

@@ -16,8 +16,8 @@
 #include <assert.h>
 
 #include "base/workers.h"
-#include "gen/compile_options.h"
 #include "flush/flush_library.h"
+#include "gen/compile_options.h"
 #include "library/builtin.h"
 #include "link/runtime.h"
 #include "plan/alt.h"

@@ -5,7 +5,6 @@
  * NODE_OPTIONS. It calls this program to instrument, and writes the reports into our scratch
  * directory. Where whammc itself is the npm package, its JavaScript says where the hook is.
  */
-#include "run/run.h"
 #include "cli/process.h"
 #include "report/run_model.h"
 

@@ -1,9 +1,9 @@
 /*
  * run/engine.c - the engines of `whammc run`, and finding them.
  */
-#include "run/run.h"
-#include "cli/scratch_dir.h"
 #include "cli/process.h"
+#include "cli/scratch_dir.h"
+#include "run/run.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>

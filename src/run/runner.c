@@ -5,9 +5,9 @@
  * receives the report. All files are in memory (memfd), and disappear with the last process that
  * has them open; the program inherits our standard streams and the current directory.
  */
-#include "run/run.h"
-#include "cli/scratch_dir.h"
 #include "cli/process.h"
+#include "cli/scratch_dir.h"
+#include "run/run.h"
 
 #include <errno.h>
 #include <fcntl.h>

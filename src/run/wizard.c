@@ -8,9 +8,9 @@
  * print, and which keeps characters that are special on the engine's command line out of their
  * paths.
  */
-#include "run/run.h"
-#include "cli/scratch_dir.h"
 #include "cli/process.h"
+#include "cli/scratch_dir.h"
+#include "run/run.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,8 +6,8 @@
 #endif
 #ifdef HAVE_HTTP
 
-#include "base/dynamic.h"
 #include "serve/late.h"
+#include "base/dynamic.h"
 
 const LateCurl *late_curl(Buf *why) {
     static LateCurl curl;

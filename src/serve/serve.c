@@ -9,9 +9,9 @@
 
 #ifdef HAVE_HTTP
 
+#include "annotate/html.h"
 #include "serve/clients.h"
 #include "serve/late.h"
-#include "annotate/html.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

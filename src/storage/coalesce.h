@@ -8,9 +8,9 @@
 #ifndef WHAMMC_STORAGE_COALESCE_H
 #define WHAMMC_STORAGE_COALESCE_H
 
+#include "inject/counts.h"
 #include "plan/counter.h"
 #include "storage/map_cell.h"
-#include "inject/counts.h"
 
 typedef struct Coalesce {
     const Plan *plan;

@@ -6,9 +6,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "../../stdlib/runtime/values.h" /* values_kept_page */
 #include "inject/splice_hole.h"
 #include "wasm/emit.h"
-#include "../../stdlib/runtime/values.h" /* values_kept_page */
 
 /* ---- words: the slots of unshared variables, then the numbers of their tallies ---- */
 

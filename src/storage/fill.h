@@ -5,8 +5,8 @@
 #ifndef WHAMMC_STORAGE_FILL_H
 #define WHAMMC_STORAGE_FILL_H
 
-#include "storage/br_table.h"
 #include "inject/splice.h"
+#include "storage/br_table.h"
 #include "storage/memory.h"
 #include "storage/shadow.h"
 #include "storage/stack.h"

@@ -22,9 +22,9 @@
  */
 #include "storage/memory.h"
 
-#include "wasm/emit.h"
-#include "library/builtin.h"
 #include "gen/template.h"
+#include "library/builtin.h"
+#include "wasm/emit.h"
 
 #include <assert.h>
 

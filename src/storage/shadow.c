@@ -18,8 +18,8 @@
 
 #include <inttypes.h>
 
-#include "wasm/emit.h"
 #include "valid/subtype.h"
+#include "wasm/emit.h"
 
 /* The program's; the module gets more. */
 static uint32_t segments_of(const WasmModule *m, bool data) {

@@ -3,10 +3,10 @@
  */
 #include "storage/stack.h"
 
-#include "library/library.h"
-#include "wasm/emit.h"
 #include "../../stdlib/runtime/stack.h"
 #include "../../stdlib/runtime/tree.h" /* TREE_ANY */
+#include "library/library.h"
+#include "wasm/emit.h"
 
 /* A function of the library that code calls at run time. */
 static bool calls(const Plan *plan, const char *name) {

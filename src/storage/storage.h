@@ -16,13 +16,13 @@
 #define WHAMMC_STORAGE_STORAGE_H
 
 #include "gen/template.h"
+#include "link/options.h"
 #include "plan/plan.h"
 #include "report/image.h"
+#include "storage/coalesce.h"
 #include "storage/map_cell.h"
 #include "storage/tally.h"
 #include "wasm/emit.h"
-#include "link/options.h"
-#include "storage/coalesce.h"
 
 /* Engines accept at most a million globals; the program and the other variables need some of them.
  */

@@ -84,8 +84,8 @@ const WasmSimpleSig wasm_simple_sigs[WASM_OP_COUNT] = {
      {PARAM(operands, 0), PARAM(operands, 1), PARAM(operands, 2)},                                 \
      PARAM(results, 0),                                                                            \
      ALIGN(names, code)},
-#include "wasm/opcode.def"
 #include "valid/subtype.h"
+#include "wasm/opcode.def"
 };
 
 /* ---- helpers ---- */

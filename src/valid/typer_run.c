@@ -5,8 +5,8 @@
  * An instruction is taken if it is of a common form and valid. Any other is left where it is, to
  * wasm_next and wasm_typer_step, which know all forms and say what is wrong.
  */
-#include "valid/typer.h"
 #include "valid/signature.h"
+#include "valid/typer.h"
 
 /* What is to be done at the opcodes of one byte. */
 typedef enum RunForm {

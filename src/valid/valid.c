@@ -6,14 +6,14 @@
  * file; here is everything about types and limits. A fault in a section does not stop the others
  * from being looked at, but bodies are only checked if the sections are good.
  */
-#include "wasm/read.h"
+#include "valid/valid.h"
 #include "base/phase.h"
-#include "valid/typer.h"
+#include "base/work_queue.h"
+#include "valid/frame.h"
 #include "valid/signature.h"
 #include "valid/subtype.h"
-#include "valid/frame.h"
-#include "valid/valid.h"
-#include "base/work_queue.h"
+#include "valid/typer.h"
+#include "wasm/read.h"
 #include "wasm/remap.h"
 
 #include <assert.h>

@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "cmd/condition.h"
 #include "base/diag.h"
+#include "cmd/condition.h"
 #include "whammc/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

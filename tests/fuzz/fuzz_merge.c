@@ -2,10 +2,10 @@
  * tests/fuzz/fuzz_merge.c - libFuzzer target for merging: what a valid module exports, merged into
  * an empty one, is valid; and so is a program with a library merged into it.
  */
-#include "link/bridge.h"
-#include "valid/valid.h"
 #include "edit/merge.h"
 #include "edit/write.h"
+#include "link/bridge.h"
+#include "valid/valid.h"
 
 typedef struct Merging {
     const WasmModule *from;

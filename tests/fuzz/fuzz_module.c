@@ -3,12 +3,12 @@
  * back byte for byte; what is valid stays valid when imports and code are put in.
  *
  */
-#include "wasm/read.h"
 #include "analysis/survey.h"
-#include "valid/valid.h"
 #include "edit/catch_all.h"
 #include "edit/edit.h"
 #include "edit/write.h"
+#include "valid/valid.h"
+#include "wasm/read.h"
 
 typedef struct Edit {
     const WasmModule *m;

@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "locations/locations.h"
 #include "annotate/source.h"
+#include "locations/locations.h"
 #include "whammc/coverage.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -2,10 +2,10 @@
  * tests/fuzz/fuzz_valid.c - reads and validates any bytes; what is valid has types at each
  * instruction.
  */
-#include "valid/valid.h"
-#include "valid/subtype.h"
 #include "valid/frame.h"
+#include "valid/subtype.h"
 #include "valid/typer.h"
+#include "valid/valid.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

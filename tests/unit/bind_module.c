@@ -13,11 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "monitor/attach/shim.h"
-#include "wasm/emit.h"
-#include "file.h"
-#include "valid/valid.h"
 #include "edit/write.h"
+#include "file.h"
+#include "monitor/attach/shim.h"
+#include "valid/valid.h"
+#include "wasm/emit.h"
 
 typedef struct File {
     Buf bytes;

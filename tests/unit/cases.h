@@ -17,8 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <stdio.h>
+
+#include <cmocka.h>
 
 #include "file.h"
 

@@ -27,8 +27,8 @@
 #include "eval/eval.h"
 #include "eval/wasi.h"
 #include "file.h"
-#include "valid/valid.h"
 #include "valid/subtype.h"
+#include "valid/valid.h"
 
 typedef struct Module {
     Buf bytes;

@@ -11,8 +11,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "file.h"
 #include "locations/locations.h"
+#include "file.h"
 #include "valid/valid.h"
 
 static void print_frames(uint32_t address, const LocationFrame *frames, uint32_t n) {

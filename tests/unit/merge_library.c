@@ -6,11 +6,11 @@
  */
 #include <stdio.h>
 
-#include "link/bridge.h"
-#include "file.h"
-#include "valid/valid.h"
 #include "edit/merge.h"
 #include "edit/write.h"
+#include "file.h"
+#include "link/bridge.h"
+#include "valid/valid.h"
 
 typedef struct File {
     Buf bytes;

@@ -5,9 +5,9 @@
  */
 #include <stdio.h>
 
+#include "edit/write.h"
 #include "file.h"
 #include "wasm/read.h"
-#include "edit/write.h"
 
 typedef struct Counts {
     uint32_t identical, differ, unreadable;

@@ -12,15 +12,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "event/fold.h"
 #include "stdlib/runtime/site/site.h"
-#include "stdlib/runtime/values.h"
+#include "event/fold.h"
 #include "file.h"
-#include "valid/op_table.h"
-#include "valid/valid.h"
-#include "valid/op_table.h"
+#include "stdlib/runtime/values.h"
 #include "valid/frame.h"
+#include "valid/op_table.h"
+#include "valid/op_table.h"
 #include "valid/typer.h"
+#include "valid/valid.h"
 
 /* ---- the engine's side ---- */
 

@@ -4,13 +4,14 @@
  */
 #include "whammc/whammc.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 static const char first[] = "const limit: i32 = -5; const timed: bool = true;"
                             "wasm:func:entry / timed && limit < 0 / { report var n: u32; n++; }";

@@ -4,13 +4,14 @@
  */
 #include "whammc/coverage.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 /* br_table 0 1 0 2 at 9, nop at 16 (label 0), nop at 18 (label 1), if at 22, nop at 24. The body
  * begins at byte 23. */

@@ -2,10 +2,10 @@
  * tests/unit/test_edit.c - adding to modules and editing bodies: where pieces go, and that every
  * index follows.
  */
-#include "wasm_fixture.h"
 #include "edit/catch_all.h"
 #include "edit/edit.h"
 #include "edit/write.h"
+#include "wasm_fixture.h"
 
 /* Pieces push and drop a number, so that they can be told apart: M(7) is i32.const 7, drop. */
 #define M(n) "41 " #n " 1a "

@@ -5,8 +5,8 @@
  */
 #include "wasm_fixture.h"
 
-#include "eval_numbers.h"
 #include "edit/write.h"
+#include "eval_numbers.h"
 
 #include <stdio.h>
 

@@ -3,10 +3,10 @@
  */
 #include "wasm_fixture.h"
 
-#include "link/bridge.h"
-#include "library/library.h"
 #include "edit/merge.h"
 #include "edit/write.h"
+#include "library/library.h"
+#include "link/bridge.h"
 
 /*
  * A library with something of everything: function 0 is the start function, 1 `_initialize`, 2

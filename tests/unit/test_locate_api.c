@@ -4,13 +4,14 @@
 #include "whammc/report.h"
 #include "whammc/whammc.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 /* One function: nop, nop. Its body begins at byte 22. */
 static const char program[] = "\0asm\1\0\0\0\1\4\1\x60\0\0\3\2\1\0\x0a\6\1\4\0\1\1\x0b";

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "report/image.h"
 #include "one_report.h"
+#include "report/image.h"
 #include "report/table.h"
 #include "values_fixture.h"
 

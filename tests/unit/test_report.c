@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "report/image.h"
 #include "one_report.h"
+#include "report/image.h"
 #include "report/table.h"
 #include "whammc/report.h"
 

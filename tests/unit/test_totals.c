@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "report/report_write.h"
 #include "one_report.h"
+#include "report/report_write.h"
 #include "report/totals.h"
 #include "report/value.h"
 

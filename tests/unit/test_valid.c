@@ -7,13 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 
-#include "valid/valid.h"
-#include "valid/subtype.h"
+#include <cmocka.h>
+
 #include "valid/frame.h"
+#include "valid/subtype.h"
 #include "valid/typer.h"
+#include "valid/valid.h"
 #include "wasm/remap.h"
 
 /* ---- making modules ---- */

@@ -4,9 +4,9 @@
  */
 #include "wasm_fixture.h"
 
-#include "wasm/read.h"
-#include "valid/valid.h"
 #include "edit/write.h"
+#include "valid/valid.h"
+#include "wasm/read.h"
 
 /* ---- decoder ---- */
 

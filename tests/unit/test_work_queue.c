@@ -4,14 +4,15 @@
  */
 #include "base/work_queue.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 enum { ITEMS = 2000, MOST_AHEAD = 12, ROUNDS = 20 };
 

@@ -14,12 +14,12 @@
 
 #include <assert.h>
 
-#include "wasm/emit.h"
+#include "base/workers.h"
 #include "edit/edit.h"
 #include "inject/splice_hole.h"
-#include "valid/valid.h"
 #include "plan/make.h"
-#include "base/workers.h"
+#include "valid/valid.h"
+#include "wasm/emit.h"
 
 static Span whole(const Bind *b) {
     return (Span){b->p.file, 0, 0};

@@ -5,12 +5,12 @@
 #ifndef WHAMMC_ATTACH_ATTACH_CODE_H
 #define WHAMMC_ATTACH_ATTACH_CODE_H
 
-#include "monitor/read/imm.h"
-#include "monitor/read/monitor.h"
-#include "monitor/attach/attach.h"
-#include "monitor/attach/shim.h"
 #include "inject/counts.h"
 #include "inject/program.h"
+#include "monitor/attach/attach.h"
+#include "monitor/attach/shim.h"
+#include "monitor/read/imm.h"
+#include "monitor/read/monitor.h"
 
 /* A value that a probe gets. */
 typedef struct BindFormal {

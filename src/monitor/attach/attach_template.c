@@ -7,9 +7,9 @@
  */
 #include "monitor/attach/attach_code.h"
 
+#include "edit/merge.h"
 #include "gen/template.h"
 #include "wasm/emit.h"
-#include "edit/merge.h"
 
 enum {
     MAX_INLINE = 64, /* bytes of a body that is inlined */

@@ -6,8 +6,8 @@
  */
 #include "monitor/attach/freeze.h"
 
-#include "wasm/emit.h"
 #include "edit/merge.h"
+#include "wasm/emit.h"
 
 /* ---- whose it is ---- */
 

@@ -18,8 +18,8 @@
 #ifndef WHAMMC_ATTACH_FREEZE_H
 #define WHAMMC_ATTACH_FREEZE_H
 
-#include "eval/eval.h"
 #include "edit/merge.h"
+#include "eval/eval.h"
 
 /* One instance. */
 typedef struct Frozen {

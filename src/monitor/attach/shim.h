@@ -22,10 +22,10 @@
 #ifndef WHAMMC_ATTACH_SHIM_H
 #define WHAMMC_ATTACH_SHIM_H
 
-#include "monitor/attach/engine_side.h"
 #include "link/bridge.h"
-#include "monitor/attach/freeze.h"
 #include "link/host.h"
+#include "monitor/attach/engine_side.h"
+#include "monitor/attach/freeze.h"
 
 /* One monitor. */
 typedef struct BindPart {

@@ -4,11 +4,11 @@
  */
 #include "monitor/attach/shim_imports.h"
 
-#include "report/image.h"
-#include "inject/program.h"
-#include "link/runtime.h"
 #include "../../../stdlib/runtime/values.h" /* the layout of the runtime's memory */
 #include "edit/merge.h"
+#include "inject/program.h"
+#include "link/runtime.h"
+#include "report/image.h"
 #include "valid/valid.h"
 
 enum { PAGE = 65536, CHUNK = 1024 }; /* bytes that go from a monitor's memory at once */

@@ -10,12 +10,12 @@
 
 #include <inttypes.h>
 
+#include "../../../stdlib/runtime/sums_bound.h" /* what it reads */
 #include "edit/edit.h"
-#include "link/runtime.h"
 #include "inject/counter_code.h"
 #include "inject/trap_record.h"
+#include "link/runtime.h"
 #include "wasm/emit.h"
-#include "../../../stdlib/runtime/sums_bound.h" /* what it reads */
 
 enum {
     MAX_GLOBALS = 50000, /* a memory starts faster than very many globals */

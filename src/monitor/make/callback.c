@@ -10,10 +10,10 @@
 #endif
 #include "monitor/make/monitor_body.h"
 
-#include "monitor/make/known.h"
-#include "monitor/make/unit_text.h"
 #include "../../../stdlib/runtime/site/site.h" /* SITE_ANY */
+#include "monitor/make/known.h"
 #include "monitor/make/monitor_input.h"
+#include "monitor/make/unit_text.h"
 
 enum { BITS = 64 }; /* of a word of atoms */
 

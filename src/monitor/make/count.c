@@ -11,10 +11,10 @@
 #endif
 #include "monitor/make/monitor_body.h"
 
-#include "monitor/make/known.h"
 #include "../../../stdlib/runtime/site/site_count.h" /* SITE_COUNT_FRONT */
-#include "monitor/make/monitor_input.h"
 #include "gen/template.h"
+#include "monitor/make/known.h"
+#include "monitor/make/monitor_input.h"
 
 #include <stdio.h>
 

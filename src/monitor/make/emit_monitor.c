@@ -21,24 +21,24 @@
 
 #include <stdio.h>
 
-#include "monitor/make/monitor_code.h"
-#include "monitor/read/inline.h"
-#include "monitor/read/monitor.h"
-#include "wasm/emit.h"
-#include "link/import_library.h"
-#include "storage/memory.h"
-#include "monitor/make/record.h"
-#include "link/runtime.h"
-#include "valid/limits.h"
-#include "valid/op_table.h"
-#include "valid/valid.h"
 #include "../../../stdlib/runtime/site/site.h" /* SITE_STATE */
 #include "../../../stdlib/runtime/values.h"    /* the layout of the memory */
 #include "edit/merge.h"
 #include "edit/write.h"
-#include "monitor/make/monitor_input.h"
-#include "gen/template.h"
 #include "gen/compile_options.h"
+#include "gen/template.h"
+#include "link/import_library.h"
+#include "link/runtime.h"
+#include "monitor/make/monitor_code.h"
+#include "monitor/make/monitor_input.h"
+#include "monitor/make/record.h"
+#include "monitor/read/inline.h"
+#include "monitor/read/monitor.h"
+#include "storage/memory.h"
+#include "valid/limits.h"
+#include "valid/op_table.h"
+#include "valid/valid.h"
+#include "wasm/emit.h"
 
 enum { PAGE = 65536 };
 

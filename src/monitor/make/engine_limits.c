@@ -7,8 +7,8 @@
  */
 #include "monitor/make/engine_limits.h"
 
-#include "monitor/read/operand.h"
 #include "library/builtin.h"
+#include "monitor/read/operand.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -10,9 +10,9 @@
 #endif
 #include "monitor/make/monitor_body.h"
 
+#include "../../../stdlib/runtime/values.h" /* values_kept_page */
 #include "monitor/make/known.h"
 #include "plan/removal.h"
-#include "../../../stdlib/runtime/values.h" /* values_kept_page */
 
 #include <stdio.h>
 
@@ -138,8 +138,8 @@ typedef struct Known {
 static const Known known_table[] = {
 #define KNOWN(name, param, function, args, result)                                                 \
     {NAME_##name, PARAM_##param, function, args, result},
-#include "monitor/make/static_source.def"
 #include "gen/template.h"
+#include "monitor/make/static_source.def"
 };
 
 static const Known *find_known(int name) {

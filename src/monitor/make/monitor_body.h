@@ -10,8 +10,8 @@
 #ifndef WHAMMC_GEN_MONITOR_BODY_H
 #define WHAMMC_GEN_MONITOR_BODY_H
 
-#include "monitor/make/monitor_input.h"
 #include "gen/scratch.h"
+#include "monitor/make/monitor_input.h"
 
 /* Records of which callbacks keep a list. */
 typedef struct End {

@@ -8,11 +8,11 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
+#include "monitor/make/monitor_code.h"
 #include "base/phase.h"
+#include "gen/template.h"
 #include "monitor/make/monitor_body.h"
 #include "valid/subtype.h"
-#include "monitor/make/monitor_code.h"
-#include "gen/template.h"
 
 #include <stdio.h>
 

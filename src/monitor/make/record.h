@@ -5,8 +5,8 @@
 #ifndef WHAMMC_EMIT_MONITOR_RECORD_H
 #define WHAMMC_EMIT_MONITOR_RECORD_H
 
-#include "storage/storage.h"
 #include "monitor/make/monitor_input.h"
+#include "storage/storage.h"
 
 typedef struct Records {
     Plan *plan;

@@ -4,12 +4,12 @@
  */
 #include "monitor/make/unit.h"
 
-#include "plan/cut.h"
-#include "monitor/make/engine_limits.h"
 #include "analysis/flow.h"
+#include "monitor/make/engine_limits.h"
 #include "monitor/make/known.h"
 #include "monitor/make/unit_split.h"
 #include "monitor/make/unit_text.h"
+#include "plan/cut.h"
 
 typedef struct Maker {
     Plan *plan;

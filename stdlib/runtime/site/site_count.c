@@ -11,10 +11,10 @@
  * executed), which is replaced by the value at the end.
  */
 #include "site_count.h"
-#include "analysis/segment.h"
 #include "../rows.h"
-#include "site_state.h"
 #include "../sums.h"
+#include "analysis/segment.h"
+#include "site_state.h"
 
 /* Something that is counted at the current location: for a row or a variable. */
 typedef struct Note {
