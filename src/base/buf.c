@@ -3,6 +3,7 @@
  */
 #include "base/buf.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -59,6 +60,7 @@ static _Thread_local struct {
 } watched;
 
 void buf_watch(const Buf *b, void (*moves)(void *ctx), void *ctx) {
+    assert(!b || moves);
     watched.buf = b;
     watched.moves = moves;
     watched.ctx = ctx;

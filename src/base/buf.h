@@ -79,7 +79,7 @@ static inline void buf_short(Buf *b, const uint8_t *from, size_t n) {
             to[k] = from[k];
     }
 }
-/* Unsigned LEB128 at a place with room for it, 10 bytes at most; returns what is after it. */
+/* Unsigned LEB128 at a place with room for it, 10 bytes at most; returns the end. */
 static inline uint8_t *uleb_put(uint8_t *to, uint64_t v) {
     for (; v >= 0x80; v >>= 7)
         *to++ = (uint8_t)(v | 0x80);
@@ -145,8 +145,8 @@ static inline void buf_vec(Buf *b, const Buf *content) {
 /* The number of bytes that the unsigned LEB128 of v takes. */
 uint32_t uleb_size(uint64_t v);
 
-/* Continues a hash (FNV-1a, 64 bits) with these bytes; HASH_START is that of nothing, HASH_FACTOR
- * what each step multiplies by. */
+/* Continues a hash (FNV-1a, 64 bits) with these bytes; HASH_START is the hash of nothing,
+ * HASH_FACTOR the factor of each step. */
 #define HASH_START  0xcbf29ce484222325u
 #define HASH_FACTOR 0x100000001b3u
 uint64_t hash_more(uint64_t hash, const void *bytes, size_t n);

@@ -6,6 +6,7 @@
 
 #include "../../stdlib/runtime/format.h" /* format_shown */
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -30,14 +31,17 @@ static const char *const severity_names[] = {"note", "warning", "error"};
 static const char *const severity_colours[] = {"\33[1;36m", "\33[1;35m", "\33[1;31m"};
 
 const char *diag_tag_name(DiagTag tag) {
+    assert((size_t)tag < sizeof tags / sizeof *tags);
     return tags[tag].name;
 }
 
 const char *diag_tag_summary(DiagTag tag) {
+    assert((size_t)tag < sizeof tags / sizeof *tags);
     return tags[tag].summary;
 }
 
 Span span_join(Span a, Span b) {
+    assert(a.start <= a.end && b.start <= b.end);
     if (a.file != b.file)
         return a;
     return (Span){a.file, a.start < b.start ? a.start : b.start, a.end > b.end ? a.end : b.end};
@@ -55,6 +59,7 @@ DiagFileId diag_file(Diags *d, const char *name, const void *text, size_t len, b
 }
 
 const char *diag_file_name(const Diags *d, DiagFileId file) {
+    assert(file <= d->files.len);
     return file ? d->files.at[file - 1].name : "";
 }
 
@@ -82,7 +87,7 @@ static bool is_known(const Diags *d, DiagTag tag, Span span) {
     return false;
 }
 
-/* Counts a message; true if it is to be kept. */
+/* Counts a message; returns whether to keep it. */
 static bool admit(Diags *d, DiagSeverity severity) {
     uint32_t max = d->max_errors ? d->max_errors : DEFAULT_MAX_ERRORS;
     switch (severity) {

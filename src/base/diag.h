@@ -36,7 +36,7 @@ Span span_join(Span a, Span b);
 
 typedef struct DiagLabel {
     Span span;
-    const char *text; /* what is at that place; may be NULL */
+    const char *text; /* a description of that place; may be NULL */
 } DiagLabel;
 
 typedef struct Diag {
@@ -66,7 +66,7 @@ typedef struct Diags {
     Vec(Diag *) list;
     uint32_t errors, warnings;
     uint32_t max_errors; /* further errors are counted but not kept; 0 = 20 */
-    Diag spare;          /* what diag() returns for messages that are not kept */
+    Diag spare;          /* the result of diag() for messages that are not kept */
 } Diags;
 
 /* Registers a file; the name is copied, the text borrowed. Text: spans show lines and carets. */

@@ -86,7 +86,7 @@ bool json_string(Json *j, Str *s) {
         *s = (Str){start, (uint32_t)(j->at++ - start)};
         return true;
     }
-    const char *close = j->at; /* room for what it decodes to: up to the closing quote */
+    const char *close = j->at; /* room for the decoded string: up to the closing quote */
     while (close < j->end && *close != '"')
         close += *close == '\\' && close + 1 < j->end ? 2 : 1;
     if (close >= j->end)

@@ -6,8 +6,8 @@
 
 #include "base/buf.h"
 
-/* Longer paths are not kept, nor more bytes than this of all together: input that repeats a long
- * name could otherwise ask for any amount of memory. */
+/* Limits of the length of a path, and of all together: input that repeats a long name could
+ * otherwise use any amount of memory. */
 enum { PATH_LENGTH_MAX = 4096, PATHS_SIZE_MAX = 64 << 20 };
 
 /* A zeroed PathPool is valid and empty. */

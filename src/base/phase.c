@@ -3,6 +3,7 @@
  */
 #include "base/phase.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <time.h>
 
@@ -29,6 +30,7 @@ static void change(Phase phase) {
 }
 
 void phases_start(Phases *p) {
+    assert(!measured); /* not nested */
     *p = (Phases){.last = {now(CLOCK_MONOTONIC), now(CLOCK_PROCESS_CPUTIME_ID)},
                   .current = PHASE_OTHER};
     measured = p;

@@ -1,7 +1,7 @@
 /*
  * base/vec.h - growable arrays, wherever their memory is: the compiler has them on the heap
  * (mem.h), the runtime of monitors in its own memory (stdlib/runtime/freestanding/wasm/op.h). Each
- * says what vec_grow_ and vec_free are.
+ * defines vec_grow_ and vec_free.
  */
 #ifndef WHAMMC_BASE_VEC_H
 #define WHAMMC_BASE_VEC_H

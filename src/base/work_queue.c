@@ -1,13 +1,14 @@
 /*
- * base/work_queue.c - work that threads do ahead of the one that needs it.
+ * base/work_queue.c - work that threads do ahead of its consumer.
  */
 #include "base/work_queue.h"
 
 #include "base/mem.h"
 
+#include <assert.h>
 #include <pthread.h>
 
-/* What a thread does when it does no item. */
+/* The state of a thread without an item. */
 static const uint32_t nothing = UINT32_MAX;
 
 typedef struct QueueThread {
@@ -22,7 +23,7 @@ struct WorkQueue {
     uint32_t threads, started; /* at most, and so far; with the first */
     QueueThread others[WORKERS_MAX];
 
-    pthread_mutex_t lock;                 /* of what follows */
+    pthread_mutex_t lock;                 /* of the following members */
     pthread_cond_t may_begin, may_return; /* for the other threads, for the first */
     uint32_t next, end;                   /* items that are not begun, that are not allowed */
     uint32_t doing[WORKERS_MAX];
@@ -30,6 +31,7 @@ struct WorkQueue {
 };
 
 WorkQueue *work_queue_new(uint32_t threads, WorkerJob *job, void *ctx) {
+    assert(threads);
     WorkQueue *q = mem_zalloc(sizeof *q);
     q->job = job;
     q->ctx = ctx;
@@ -69,7 +71,8 @@ static void *run_thread(void *arg) {
     return NULL;
 }
 
-/* Starts threads if there are items for them; where no more can be had, those that there are do. */
+/* Starts threads if there are items for them. If no more can be started, the existing ones do the
+ * work. */
 static void start_threads(WorkQueue *q, uint32_t items) {
     for (; q->started < q->threads && q->started < items; q->started++) {
         QueueThread *t = &q->others[q->started];

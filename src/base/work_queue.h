@@ -1,6 +1,6 @@
 /*
- * base/work_queue.h - work that threads do ahead of the one that needs it: items that do not depend
- * on each other, which are begun in their order as soon as they are allowed.
+ * base/work_queue.h - work that threads do ahead of its consumer: items that do not depend on each
+ * other, which are begun in their order as soon as they are allowed.
  *
  * All functions are called by the thread that made the queue.
  */
@@ -11,7 +11,7 @@
 
 typedef struct WorkQueue WorkQueue;
 
-/* On at most `threads` threads, of which this one is the first: it takes part while it waits. */
+/* On at most `threads` threads, including the caller's, which takes part while it waits. */
 WorkQueue *work_queue_new(uint32_t threads, WorkerJob *job, void *ctx);
 
 /* Items below `end` may be done, several at a time. */
@@ -24,7 +24,7 @@ void work_queue_give(WorkQueue *q, uint32_t end);
 /* Returns when an item, which is allowed, is done; does others meanwhile, if there are any. */
 void work_queue_wait(WorkQueue *q, uint32_t item);
 
-/* Forbids what is not begun, and returns when no thread does anything: how many items are done. */
+/* Cancels items that have not begun, and returns when no thread works: the number of items done. */
 uint32_t work_queue_hold(WorkQueue *q);
 
 /* Holds and frees. */

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -58,6 +59,7 @@ static Workers *start(uint32_t others, uint32_t n, WorkerJob *job, void *ctx) {
 }
 
 Workers *workers_begin(uint32_t threads, uint32_t n, WorkerJob *job, void *ctx) {
+    assert(threads);
     return start(threads - 1 < n ? threads - 1 : n, n, job, ctx);
 }
 
