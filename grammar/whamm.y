@@ -3,7 +3,7 @@
  *
  * Keep the number of conflicts at zero. Syntax errors are recovered from at ';', at the end of a block and where
  * a new match rule starts; the messages are made in src/lang/syntax.c. What was read before and after a mistake stays
- * in the tree and is checked: see "broken" in ast.h.
+ * in the tree and is checked: see "broken" in lang/ast.h.
  */
 %define api.pure full
 %define api.prefix {lang_yy}
@@ -326,7 +326,7 @@ word:
 
 %%
 
-/* Asks bison what was found and what could follow, and leaves the wording to syntax.c. */
+/* Asks bison what was found and what could follow, and leaves the wording to lang/syntax.c. */
 static int yyreport_syntax_error(const yypcontext_t *context, Parse *p) {
     enum { MAX_EXPECTED = 64 };
     yysymbol_kind_t kinds[MAX_EXPECTED];

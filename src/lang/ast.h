@@ -1,5 +1,5 @@
 /*
- * lang/ast.h - the tree of a script, and what the checker adds to it.
+ * lang/ast.h - the tree of a script, and the annotations of the checker.
  *
  * Invariants:
  *
@@ -10,10 +10,10 @@
  *   - Probe bodies and predicates are typed by lang_check_probe(), which works on a *clone* of the
  *     probe, since a glob can match events on which the same name has different types: one clone
  *     per combination of types.
- *   - Where the text does not follow the grammar, the tree has what could be read; `broken` and
+ *   - Where the text does not follow the grammar, the tree has the readable parts; `broken` and
  *     `incomplete` mark where something is missing, and the checker reports no errors that may be
  *     due to that.
- *   - In checked trees a constant is replaced by its value (Expr.var tells whose it is); only its
+ *   - In checked trees a constant is replaced by its value (Expr.var is the constant); only its
  *     declaration remains.
  *   - In a checked tree every Expr has a type; literals have the type that their context requires,
  *     so that generators need no conversions other than EXPR_CAST.
@@ -59,7 +59,7 @@ typedef struct Type {
 extern const Type type_scalar[TYPE_FUNCREF + 1]; /* by kind */
 extern const Type type_unit, type_error;
 
-/* What kind of number a type is. */
+/* The number class of a type. */
 bool type_is_integer(const Type *t);
 bool type_is_float(const Type *t);
 bool type_is_numeric(const Type *t); /* integer or float; bool is not */
@@ -69,8 +69,8 @@ uint32_t type_bits(const Type *t);   /* 8, 16, 32, 64 of numeric types and bool 
  * value. */
 char type_wasm_class(const Type *t);
 /*
- * A tuple is handled as its leaves: the fields of its fields, in order, down to what is no tuple.
- * Any other type is its own only leaf; &type_unit has none.
+ * A tuple is handled as its leaves: the fields of its fields, in order, down to fields that are no
+ * tuples. Any other type is its own only leaf; &type_unit has none.
  */
 uint32_t type_leaves(const Type *t);
 const Type *type_leaf(const Type *t, uint32_t n);
@@ -90,7 +90,7 @@ typedef enum Storage {
                       probes */
 } Storage;
 
-/* Decorators as written; what they mean depends on the scope and is decided by the checker. */
+/* Decorators as written; the checker decides their meaning, which depends on the scope. */
 enum { DECO_REPORT = 1, DECO_UNSHARED = 2, DECO_SHARED = 4, DECO_FRAME = 8, DECO_ATOMIC = 16 };
 
 typedef struct Var {
@@ -109,14 +109,14 @@ typedef struct Var {
     uint32_t cells;    /* ... 1 + index of a map that is cells; 0 = it is not */
     Span span;         /* of the name in its declaration */
     struct Expr *init; /* NULL = zero */
-    struct NumberList *list; /* of a constant: what is in it (list.h), if anybody asks */
+    struct NumberList *list; /* of a constant: its numbers (list.h), if anything uses them */
     uint32_t
         index; /* 0.. among variables of its scope (script, fn, probe), in order of declaration */
 } Var;
 
 /* ---- expressions ---- */
 
-/* Expressions and blocks nest no deeper than this; the parser reports what is deeper. */
+/* The deepest nesting of expressions and blocks; the parser reports deeper ones. */
 enum { LANG_MAX_DEPTH = 400 };
 
 typedef enum ExprKind {
@@ -134,7 +134,7 @@ typedef enum ExprKind {
     EXPR_CALL,   /* name(args): fn, built-in or bound function */
     EXPR_METHOD, /* recv.name(args): library function or string method; annotation */
     EXPR_TUPLE,  /* args */
-    EXPR_BROKEN, /* what it was is left out; its error was reported */
+    EXPR_BROKEN, /* not kept; its error was reported */
 } ExprKind;
 
 typedef enum Op {
@@ -163,7 +163,7 @@ typedef enum Op {
 /* The operator as scripts write it. */
 const char *op_text(Op op);
 
-/* The methods of str, and that of an atomic variable. */
+/* The methods of str, and of an atomic variable. */
 typedef enum StrMethod {
     STR_NO_METHOD,
 #define METHOD(id, name, argument, result, reserved, doc) STR_##id,
@@ -180,8 +180,8 @@ typedef struct Bound {
     bool is_static; /* a constant at each site */
     bool assignable;
     bool literal;     /* an integer that is the same wherever the event happens (`value`: bytecode,
-                         category_id, data_size): like an int literal it takes the type its context
-                         wants; `type` is what it has without a context */
+                         category_id, data_size): like an int literal it takes the type that its context
+                         wants; without a context it has `type` */
     bool widens;      /* the number of an instruction like i32.const: it takes any type of its class
                          that is at least as wide as `type` */
     uint64_t value;   /* of a literal */
@@ -200,11 +200,11 @@ typedef struct Expr {
     const Type *type; /* set by the checker */
     Str name;         /* NAME, INDEX, FIELD, CALL, METHOD: the (function's) name */
     Span name_span;
-    Str recv; /* METHOD: what is left of the dot: a library, or a name of type str */
+    Str recv; /* METHOD: the part before the dot: a library, or a name of type str */
     Span recv_span;
     StrMethod method; /* METHOD of a str or an atomic variable, set by the checker, which also puts
                          the receiver before the arguments (a[0]) */
-    const struct NumberList *list; /* METHOD: STR_LISTS: what a[0] lists (list.h) */
+    const struct NumberList *list; /* METHOD: STR_LISTS: the numbers of the list a[0] (list.h) */
     Annotation annotation;
     Op op;
     const Type *cast; /* CAST: the target */
@@ -262,11 +262,12 @@ typedef struct Stmt {
     StmtKind kind;
     Span span;
     struct Stmt *next;
-    Var *var;          /* DECL */
-    Expr *target;      /* ASSIGN, INC, DEC: NAME, INDEX or FIELD */
-    Expr *value;       /* ASSIGN, RETURN (NULL = none), CALL */
-    const Expr *added; /* for later layers: ASSIGN: what is added to an element (storage/tally.h) */
-    uint32_t narms;    /* IF */
+    Var *var;     /* DECL */
+    Expr *target; /* ASSIGN, INC, DEC: NAME, INDEX or FIELD */
+    Expr *value;  /* ASSIGN, RETURN (NULL = none), CALL */
+    const Expr
+        *added;     /* for later layers: ASSIGN: the amount added to an element (storage/tally.h) */
+    uint32_t narms; /* IF */
     IfArm *arms;
     bool broken; /* IF: blocks of something unreadable; the conditions mean nothing */
 } Stmt;
@@ -303,7 +304,7 @@ typedef struct RulePart {
 
 typedef struct Rule {
     Span span;
-    bool broken;     /* unreadable; what there is of it means nothing */
+    bool broken;     /* unreadable; its members mean nothing */
     uint32_t nparts; /* 2, 3 or 4; fewer if broken */
     RulePart parts[4];
     uint32_t nbounds;
@@ -340,12 +341,12 @@ typedef struct Script {
      * all checked probes. */
     Map var_names, fn_names, use_names, frame_names;
     struct TypeTable *types;
-    /* What syntax errors did. lost_names: words of unreadable text that may have been declarations;
-     * told_names: unknown names that were reported. */
+    /* Effects of syntax errors. lost_names: words of unreadable text that may have been
+     * declarations; told_names: unknown names that were reported. */
     Map lost_names, told_names;
-    bool broken; /* had syntax errors */
-    bool faulty; /* set by the checker: there are errors outside of probes, what they declare may be
-                    nothing */
+    bool broken;  /* had syntax errors */
+    bool faulty;  /* set by the checker: there are errors outside of probes, whose declarations may
+                     be missing */
     bool cut_off; /* the end of the text was not read */
 } Script;
 
@@ -368,5 +369,9 @@ const Expr *atomic_operand(const Stmt *s);
 /* Calls visit on every expression of the probe (predicate first, then the body in order, parents
  * first). */
 void ast_walk_probe(const Probe *p, void (*visit)(void *ctx, Expr *e), void *ctx);
+
+/* Asserts the invariants of a checked probe: every expression has a type, none is broken, each name
+ * is resolved. In builds with assertions only. */
+bool ast_check_probe(const Probe *p);
 
 #endif

@@ -3,6 +3,8 @@
  */
 #include "lang/parse.h"
 
+#include <assert.h>
+
 List *list_add(Parse *p, List *list, void *item, Span span) {
     if (!list)
         list = arena_new(&p->script->arena, List);
@@ -310,6 +312,7 @@ IfArm *build_arm(Parse *p, Expr *cond, Block body) {
 }
 
 Stmt *build_if(Parse *p, Span span, List *arms, const Block *otherwise) {
+    assert(arms->len);
     Stmt *s = new_stmt(p, STMT_IF, span);
     s->narms = arms->len + (otherwise != NULL);
     s->arms = arena_array(&p->script->arena, IfArm, s->narms);
@@ -396,7 +399,7 @@ void build_fn(Parse *p, Span span, Word name, List *params, const Type *result, 
     vec_push(&p->script->fns, fn);
 }
 
-/* What holds for rules of two parts only: they name one event and nothing else. */
+/* Checks rules of two parts: they name one event and nothing else. */
 static void check_short_rule(Parse *p, Rule *rule) {
     for (uint32_t i = 0; !rule->broken && rule->nparts == 2 && i < 2; i++) {
         if (rule->parts[i].pattern.len)

@@ -1,5 +1,5 @@
 /*
- * lang/check.h - what the parts of the checker share. Private to it.
+ * lang/check.h - interfaces between the parts of the checker. Private to it.
  *
  *   check.c          entry points: scripts, functions, probes
  *   check_stmt.c     statements
@@ -11,9 +11,9 @@
  *
  * Types flow in two directions: check_expr() is told the type that the context wants (or NULL) and
  * returns the type that the expression has. Only literals (and bound constants that behave like
- * them) adapt to what is wanted; comparing the two is the caller's task, who knows what to say
- * about it. An expression that was reported has &type_error, which fits everything, so that one
- * mistake causes one message.
+ * them) adapt to the wanted type; the caller compares the two, since it knows the message. An
+ * expression that was reported has &type_error, which fits everything, so that one mistake causes
+ * one message.
  */
 #ifndef WHAMMC_LANG_CHECK_H
 #define WHAMMC_LANG_CHECK_H
@@ -47,8 +47,8 @@ Diag *check_error(Check *c, DiagTag tag, Span span, const char *format, ...)
 
 /* ---- names ---- */
 
-/* Enters all declarations of a block, in the order of the text; reports what may not be declared.
- */
+/* Enters all declarations of a block, in the order of the text; reports those that are not
+ * allowed. */
 void check_declare_block(Check *c, Block b);
 /* Enters a variable; reports if its name is taken or its type cannot be stored. */
 void check_declare_var(Check *c, Var *v);
@@ -73,8 +73,8 @@ const char *check_places(const Check *c);
 /* The bound (name: type) of the rule for a name, or NULL. */
 const TypeBound *check_type_bound(const Check *c, Str name);
 typedef enum Near { NEAR_NAMES, NEAR_FUNCTIONS, NEAR_LIBRARIES } Near;
-/* Adds "did you mean" for a name that is not known; returns whether something similar is known.
- * NEAR_LIBRARIES: what can stand before a dot. */
+/* Adds "did you mean" for an unknown name; returns whether a similar one is known. NEAR_LIBRARIES:
+ * names that can stand before a dot. */
 bool check_suggest(Check *c, Diag *g, Str name, Near what);
 /* Checks the type bounds of the probe's rule. */
 void check_bounds(Check *c);
@@ -87,14 +87,14 @@ void check_storable(Check *c, const Type *t, Span span);
 const Type *check_expr(Check *c, Expr *e, const Type *want);
 /* The same, but the expression must have a value. */
 const Type *check_value(Check *c, Expr *e, const Type *want);
-/* Checks a value of exactly type `want`; `what` says what needs it ("'x'", "argument 1 of 'f'").
- * NULL if it fits, else the message, to which the caller adds where `want` comes from. */
+/* Checks a value of exactly type `want`; `what` names its place ("'x'", "argument 1 of 'f'").
+ * Returns NULL if it fits, else the message, to which the caller adds where `want` comes from. */
 Diag *check_expect(Check *c, Expr *e, const Type *want, const char *what);
 /* A value that must be bool. */
 void check_condition(Check *c, Expr *e, const char *what);
 /* Adds to a message where the type of e comes from: for an operation, its operand that decides. */
 void check_explain(Check *c, Diag *g, const Expr *e);
-/* The same of what e names (NAME, INDEX, FIELD). */
+/* The same for the variable or element that e names (NAME, INDEX, FIELD). */
 void check_explain_name(Check *c, Diag *g, const Expr *e);
 /* Whether a value of type a can be where b is expected; type_error fits all. */
 bool type_fits(const Type *a, const Type *b);
@@ -108,7 +108,7 @@ bool check_is_flexible(const Check *c, const Expr *e);
 bool check_can_be(const Check *c, const Expr *e, const Type *want);
 /* The type that a flexible expression has if nothing is wanted. */
 const Type *check_natural_type(const Check *c, const Expr *e);
-/* A literal; `want` is what its context requires, or NULL. The result is its type. */
+/* A literal; `want` is the type that its context requires, or NULL. Returns its type. */
 const Type *check_int(Check *c, Expr *e, const Type *want);
 const Type *check_float(Check *c, Expr *e, const Type *want);
 /* The bound constant e, of type t, which behaves like a literal, where `want` is wanted. */

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* What is called, for messages and for checking the arguments. */
+/* The called function, for messages and for checking the arguments. */
 typedef struct Callee {
     Str name;
     const Type *const *params;
@@ -178,7 +178,7 @@ static Expr *receiver(Check *c, Expr *e) {
     return self;
 }
 
-/* Reads the list that a constant's value is; reports what is wrong with it. */
+/* Reads the list in a constant's value; reports mistakes in it. */
 static void read_list(Check *c, const Expr *e, Var *v) {
     uint32_t wrong = 0;
     const Expr *value = v->init;
@@ -347,8 +347,8 @@ static void wrong_arguments(Check *c, Expr *e, const Callee *callee, const Type 
     }
 }
 
-/* Types the arguments, which must be exactly what the library's function expects; returns whether
- * all are static. */
+/* Types the arguments, which must have exactly the types of the library's parameters; returns
+ * whether all are static. */
 static bool check_library_args(Check *c, Expr *e, const Callee *callee, const Type *result) {
     bool all_static = true, fits = e->nargs == callee->nparams;
     for (uint32_t i = 0; i < e->nargs; i++) {

@@ -73,7 +73,7 @@ void check_condition(Check *c, Expr *e, const char *what) {
 
 /* ---- operators ---- */
 
-/* What a unary operator takes, or what one has to write instead. */
+/* The operand that a unary operator takes, or the alternative to write. */
 static bool takes(Op op, const Type *t) {
     return op == OP_NOT ? t->kind == TYPE_BOOL
                         : type_is_integer(t) && (op != OP_LOG2 || !type_is_signed(t));

@@ -6,7 +6,7 @@
 #include <locale.h>
 #include <math.h>
 
-/* ---- what adapts to its context ---- */
+/* ---- literals that adapt to their context ---- */
 
 static bool is_flexible_op(Op op) {
     switch (op) {
@@ -65,7 +65,7 @@ bool check_can_be(const Check *c, const Expr *e, const Type *want) {
     return true;
 }
 
-/* The type of several literals together is the one that comes last here. */
+/* Of several literals together, the type that comes last here wins. */
 static int rank(const Type *t) {
     switch (t->kind) {
     case TYPE_I32: return 0;

@@ -1,12 +1,12 @@
 /*
- * lang/check_name.c - names: what may be declared, what a name means, what may have been meant.
+ * lang/check_name.c - names: declarations, resolution, suggestions.
  */
 #include "lang/check.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-/* What a tuple can hold, so that it fits into the locals and results of a function. */
+/* Limits of a tuple, so that it fits into the locals and results of a function. */
 enum { MAX_LEAVES = 255 };
 
 Diag *check_error(Check *c, DiagTag tag, Span span, const char *format, ...) {
@@ -89,7 +89,7 @@ typedef struct Best {
 static void consider(void *ctx, Str name) {
     Best *best = ctx;
     uint32_t d = str_distance(best->wanted, name, best->distance + 1);
-    bool same = d == 0; /* the name exists, but not as what is wanted here */
+    bool same = d == 0; /* the name exists, but not as the kind that is needed here */
     if (same || d > best->distance || name.len > NAME_SIZE)
         return;
     if (d < best->distance)
@@ -166,7 +166,7 @@ static bool is_argument_name(Str name) {
            name.ptr[3] <= '9';
 }
 
-/* True if the name is a part of what the rule matched ("wasm:opcode:call:before"). */
+/* Whether the name is a part of an event that the rule matched ("wasm:opcode:call:before"). */
 static bool is_part_of_event(const Check *c, Str name) {
     const char *p = c->scope->describe;
     if (c->place != PLACE_PROBE || !p)
@@ -331,7 +331,7 @@ static void check_frame_type(Check *c, const Var *v) {
     diag_label(c->diags, g, other->type_span, "the same variable is %s here", other->type->text);
 }
 
-/* Enters the name of a variable or a constant; reports what has it already. */
+/* Enters the name of a variable or a constant; reports an earlier declaration. */
 static void declare(Check *c, Var *v) {
     Var *first = check_find_var(c, v->name);
     if (first) {
@@ -352,7 +352,7 @@ static void declare(Check *c, Var *v) {
             NULL);
 }
 
-/* What a constant can be: a value that is a literal. */
+/* Checks the value of a constant: a literal. */
 static void check_constant(Check *c, Var *v) {
     bool simple = type_is_numeric(v->type) || v->type->kind == TYPE_BOOL ||
                   v->type->kind == TYPE_STR || v->type->kind == TYPE_ERROR;
@@ -447,7 +447,7 @@ static bool is_inside(Span inner, Span outer) {
     return inner.file == outer.file && inner.start >= outer.start && inner.end <= outer.end;
 }
 
-/* What runs once per site at start-up or at the end sees no values of one execution. */
+/* Code that runs once per site, at start-up or at the end, cannot use values of one execution. */
 static void check_early_use(Check *c, const Expr *e, const Var *v, bool is_static) {
     const char *kind = v ? "variable of one execution" : "value of one execution";
     if (c->init_of && c->init_of->storage != STORAGE_LOCAL && c->place == PLACE_PROBE) {
@@ -533,7 +533,7 @@ static const Type *resolve_bound(Check *c, Expr *e, Bound bound) {
     return bound.type;
 }
 
-/* What users of other languages mean by a name. */
+/* Hints for words of other languages. */
 static bool hint_name(Check *c, Diag *g, Str name) {
     bool of_func = c->place == PLACE_PROBE && strncmp(describe(c), "wasm:func:", 10) == 0;
     return (of_func && hint_add(c->diags, g, HINT_FUNC_NAME, name)) ||

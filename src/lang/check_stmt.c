@@ -43,7 +43,7 @@ static void check_decl(Check *c, Var *v) {
     c->init_of = NULL;
 }
 
-/* The type of what is assigned or stepped; reports what cannot be. */
+/* The type of the target of an assignment or step; reports targets that are not assignable. */
 static const Type *check_target(Check *c, Expr *e) {
     const Type *t = check_expr(c, e, NULL);
     if (e->var && e->var->constant && t->kind != TYPE_ERROR) {
@@ -73,7 +73,7 @@ static bool mentions(const Expr *e, const Var *v) {
 }
 
 /* Threads report a variable in parts, which are added up: none may be negative where its type is
- * unsigned, and each is what has been added since the last one. */
+ * unsigned, and each is the amount added since the last one. */
 static void check_reported(Check *c, const Var *v, bool adds, bool subtracts, Span span) {
     if (!v->report || adds || (subtracts && type_is_signed(v->type)))
         return;
@@ -92,7 +92,7 @@ static void check_reported(Check *c, const Var *v, bool adds, bool subtracts, Sp
                   v->type->text, STR_ARG(v->name));
 }
 
-/* What is assigned to an atomic variable is made of its own value only in ways that are one
+/* The value assigned to an atomic variable may use its own value only in ways that are one
  * operation of the engine. */
 static void check_one_step(Check *c, const Stmt *s) {
     const Var *v = s->target->var;
@@ -174,7 +174,7 @@ static void check_fn_return(Check *c, Stmt *s) {
     }
 }
 
-/* What can be the results of an instruction: a number, a reference, or a tuple of such. */
+/* Types that can be results of an instruction: a number, a reference, or a tuple of these. */
 static bool has_wasm_leaves(const Type *t) {
     for (uint32_t i = 0; i < type_leaves(t); i++)
         if (!type_wasm_class(type_leaf(t, i)))

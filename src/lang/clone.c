@@ -1,9 +1,11 @@
 /*
- * lang/clone.c - copies of probes, walking over their expressions, and what calls are.
+ * lang/clone.c - copies of probes, walking over their expressions, and kinds of calls.
  *
  * Recursion is bounded: the parser limits the depth of expressions and blocks.
  */
 #include "lang/ast.h"
+
+#include <assert.h>
 
 static Expr *clone_expr(Script *s, const Expr *e) {
     if (!e)
@@ -44,6 +46,7 @@ static Block clone_block(Script *s, Block b) {
 }
 
 Probe *ast_clone_probe(Script *s, const Probe *p) {
+    assert(!p->nvars); /* not checked yet */
     Probe *c = arena_new(&s->arena, Probe);
     *c = *p;
     c->predicate = clone_expr(s, p->predicate);
@@ -101,3 +104,22 @@ const Expr *atomic_operand(const Stmt *s) {
         return e->args[1];
     return swaps && e->args[1]->kind == EXPR_NAME && e->args[1]->var == x->var ? e->args[0] : NULL;
 }
+
+#ifndef NDEBUG
+static void check_expr(void *ctx, Expr *e) {
+    (void)ctx;
+    assert(e->kind != EXPR_BROKEN && e->type && e->type->kind != TYPE_ERROR);
+    assert(e->kind != EXPR_CALL || !e->fn != !e->is_bound);
+    assert(!e->fn || e->nargs == e->fn->nparams);
+    for (uint32_t i = 0; i < e->nargs; i++)
+        assert(e->args[i]);
+}
+
+bool ast_check_probe(const Probe *p) {
+    assert(!p->predicate || p->predicate->type->kind == TYPE_BOOL);
+    for (uint32_t i = 0; i < p->nvars; i++)
+        assert(p->vars[i]->index == i && p->vars[i]->type);
+    ast_walk_probe(p, check_expr, NULL);
+    return true;
+}
+#endif

@@ -23,16 +23,16 @@ void script_free(Script *s);
 bool lang_define(Script *s, Str definition, DiagFileId file, Diags *diags);
 
 /*
- * Leaves something out of a parsed, unchecked script, to measure what it costs. Without predicates,
- * each probe's body runs wherever its rule matches, but for alt. Without reports, no variable is
+ * Leaves something out of a parsed, unchecked script, to measure its cost. Without predicates, each
+ * probe's body runs wherever its rule matches, but for alt. Without reports, no variable is
  * reported and there are no wasm:report probes; all variables are where they were.
  */
 void lang_leave_out_predicates(Script *s);
 void lang_leave_out_reports(Script *s);
 
 /*
- * What a probe's surroundings define; implemented by event/. The checker asks it for each name that
- * is not a variable, and for each called function that is not a fn of the script.
+ * The names that a probe's surroundings define; implemented by event/. The checker calls it for
+ * each name that is not a variable, and for each called function that is not a fn of the script.
  */
 typedef struct Scope {
     void *ctx;
@@ -52,7 +52,7 @@ typedef struct Scope {
     const Type *return_type;  /* its type, NULL = numbers, as many as there are */
     const char *describe;     /* "wasm:opcode:call:before" for messages */
     const char *describe_all; /* all places that a name must exist at; NULL = `describe` */
-    bool unknown;             /* nobody knows what names there are: unknown ones are no errors */
+    bool unknown;             /* the defined names are unknown, so unknown names are no errors */
     /* Whether a library in use exports a function of this name; which one. May be NULL. */
     bool (*exported)(void *ctx, Str name, Str *library);
 } Scope;
@@ -73,9 +73,9 @@ void lang_dump_probe(const Probe *p, Buf *out);
 
 /* Where a word is that has no meaning there. */
 typedef enum HintPlace {
-    HINT_STATEMENT,    /* the first word of what cannot be read */
+    HINT_STATEMENT,    /* the first word of unreadable text */
     HINT_START,        /* where a statement begins */
-    HINT_TARGET,       /* after what can be assigned */
+    HINT_TARGET,       /* after an assignable expression */
     HINT_OPERATOR,     /* where an operator can stand */
     HINT_PREFIX,       /* a word before a second operand */
     HINT_OPERAND,      /* where an operand is expected */
@@ -87,7 +87,7 @@ typedef enum HintPlace {
     HINT_NAME,         /* a name that is not declared */
     HINT_FUNC_NAME,    /* the same in probes on functions */
     HINT_CALL,         /* a function that does not exist */
-    HINT_LIBRARY,      /* what stands before a dot */
+    HINT_LIBRARY,      /* before a dot */
     HINT_STR_METHOD,   /* a method that str does not have */
     HINT_MAP_METHOD,   /* a method of a map */
     HINT_ARGUMENT,     /* a built-in function that takes no str here */

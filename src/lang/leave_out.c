@@ -1,10 +1,9 @@
 /*
- * lang/leave_out.c - scripts without predicates, and without reports: what these cost is the
- * difference.
+ * lang/leave_out.c - scripts without predicates, and without reports: the difference is their cost.
  */
 #include "lang/lang.h"
 
-/* What it replaces is part of the program. */
+/* The replaced code is part of the program. */
 static bool may_be_alt(const Rule *r) {
     Str mode = r->nparts ? r->parts[r->nparts - 1].pattern : (Str){0};
     for (uint32_t i = 0; i < mode.len; i++)

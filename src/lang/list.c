@@ -3,6 +3,7 @@
  */
 #include "lang/list.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 typedef struct Reader {
@@ -24,7 +25,7 @@ static bool take(Reader *r, char c) {
     return true;
 }
 
-/* A number and the blanks after it. NULL, or what was expected. */
+/* Reads a number and the blanks after it. Returns NULL, or what was expected. */
 static const char *number(Reader *r, uint64_t *out) {
     uint32_t start = r->at;
     *out = 0;
@@ -49,7 +50,7 @@ static int by_start(const void *a, const void *b) {
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Sorts the ranges and joins those that touch. */
+/* Sorts the ranges and joins adjacent ones. */
 static void tidy(NumberList *list) {
     uint32_t n = 0;
     if (list->n)
@@ -96,6 +97,7 @@ const char *list_parse(Arena *arena, Str text, NumberList *out, uint32_t *wrong)
 }
 
 bool list_has(const NumberList *list, uint64_t number) {
+    assert(!list->n || list->ranges[0].from <= list->ranges[list->n - 1].to);
     uint32_t low = 0, high = list->n;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;

@@ -4,7 +4,9 @@
 #include "lang/parse.h"
 #include "whamm-parse.h"
 
-/* What flex defines for the prefix lang_yy. */
+#include <assert.h>
+
+/* Declarations of flex for the prefix lang_yy. */
 int lang_yylex_init_extra(struct Parse *extra, void **scanner);
 struct yy_buffer_state *lang_yy_scan_bytes(const char *bytes, int len, void *scanner);
 int lang_yylex_destroy(void *scanner);
@@ -22,6 +24,7 @@ static bool is_text(Parse *p) {
 }
 
 bool lang_parse(Script *s, const char *text, size_t len, DiagFileId file, Diags *diags) {
+    assert(!s->probes.len && !s->types);
     Parse p = {.script = s, .diags = diags, .text = text, .len = (uint32_t)len, .file = file};
     s->file = file;
     if (len > PARSE_MAX_BYTES) {

@@ -1,6 +1,6 @@
 /*
- * lang/parse.h - what the scanner, the grammar and the tree's constructors share. Private to the
- * parser.
+ * lang/parse.h - interfaces between the scanner, the grammar and the tree's constructors. Private
+ * to the parser.
  *
  * Who does what:
  *
@@ -53,7 +53,7 @@ typedef struct ParseTokens {
     Span first_span;             /* of the first token of the statement */
 } ParseTokens;
 
-/* What is open. */
+/* Open brackets. */
 typedef struct ParseOpen {
     Span braces[PARSE_MAX_NESTING];
     uint32_t nbraces, nparens, nangles;
@@ -87,11 +87,11 @@ typedef struct Parse {
 /* ---- scanner ---- */
 
 union LANG_YYSTYPE;
-/* Flex's scanner, and what bison calls: it adds what scan.c knows of the tokens before. */
+/* Flex's scanner, and the one that bison calls, which adds the context of scan.c. */
 int lang_scan(union LANG_YYSTYPE *value, Span *span, void *scanner);
 int lang_yylex(union LANG_YYSTYPE *value, Span *span, Parse *p);
 
-/* For the actions of whamm.l. */
+/* For the actions of grammar/whamm.l. */
 void token_place(Parse *p, Span *span, uint32_t len);
 void token_cut(Parse *p, Span *span, uint32_t excess);
 int token_number(const Parse *p, const char *text, uint32_t len, uint32_t *keep);
@@ -114,8 +114,8 @@ bool parse_is_word(char c);
 /* An error of the parser; lang_parse() will give false. */
 Diag *parse_error(Parse *p, DiagTag tag, Span span, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* A token that does not fit: what was found, and the n names (aliases in whamm.y) of what could
- * follow. */
+/* Reports a token that does not fit: the token found, and the n names (aliases in grammar/whamm.y)
+ * of tokens that could follow. */
 void syntax_error(Parse *p, Span span, const char *found, const char *const *expected, uint32_t n);
 /* A statement without its ';' before the token at `found` (empty: made up). */
 void missing_semicolon(Parse *p, const Stmt *s, Span found);
@@ -124,7 +124,7 @@ void lang_yyerror(const Span *span, Parse *p, const char *message);
 
 /* ---- constructors ---- */
 
-/* Appends to a list, NULL = the empty one; `span` is that of the item. */
+/* Appends an item with its span to a list; NULL = the empty list. */
 List *list_add(Parse *p, List *list, void *item, Span span);
 
 /* A token, as a word or an expression. */
@@ -179,7 +179,7 @@ StmtList build_stmts(StmtList list, Stmt *stmt);
 StmtList build_unended(Parse *p, StmtList list, Stmt *stmt, Span brace);
 Block build_block(StmtList list);
 
-/* What stands at script scope is added to the script. */
+/* Adds an item at script scope to the script. */
 void build_use(Parse *p, Word name);
 void build_script_stmt(Parse *p, Stmt *stmt);
 void build_fn(Parse *p, Span span, Word name, List *params, const Type *result, Span result_span,
@@ -201,10 +201,9 @@ void build_broken_fn(Parse *p, Span span, Word name, Span error, Block body);
 void build_broken_probe(Parse *p, Span span, Rule *rule, Span error, Block body);
 /* Statements of a block whose head is unknown: kept as a probe without a rule. */
 void build_orphans(Parse *p, Stmt *first);
-/* A '}' without its '{': what stands before it may belong into a block that was closed too early.
- */
+/* A '}' without its '{': the items before it may belong into a block that was closed too early. */
 void build_stray_brace(Parse *p, Span error);
-/* What can only be said of the whole: that there is a probe. */
+/* Checks that concern the whole script: it has a probe. */
 void build_script_end(Parse *p, Span end);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * lang/recover.c - what is kept of text that does not follow the grammar, so that the rest of the
- * script can be checked without errors that follow from the first.
+ * lang/recover.c - keeps the readable parts of text that does not follow the grammar, so that the
+ * rest of the script can be checked without errors that follow from the first.
  */
 #include "lang/parse.h"
 
@@ -39,7 +39,7 @@ void build_salvage(Parse *p, List *arms) {
         p->salvaged = list_add(p, p->salvaged, node->item, node->span);
 }
 
-/* What is declared in a block may have been meant for the script scope. */
+/* Declarations in a block may have been meant for the script scope. */
 static void lose_declarations(Parse *p, const Stmt *s) {
     for (; s; s = s->next) {
         if (s->kind == STMT_DECL)

@@ -1,5 +1,5 @@
 /*
- * lang/scan.c - the tokens as the grammar sees them: whamm.l's tokens, put in context.
+ * lang/scan.c - the tokens as the grammar sees them: grammar/whamm.l's tokens, put in context.
  *
  * A script's statements and its match rules look alike at the start (`lib.f(x);`, `wasm(local0:
  * i32):func:entry`), so at each place where a statement may start the text ahead is looked at: a
@@ -9,6 +9,8 @@
  */
 #include "lang/parse.h"
 #include "whamm-parse.h"
+
+#include <assert.h>
 
 /* ---- looking ahead in the text ---- */
 
@@ -141,7 +143,7 @@ static bool has_newline(const Parse *p, uint32_t from, uint32_t to) {
     return memchr(p->text + from, '\n', to - from) != NULL;
 }
 
-/* A block has no end before `what`. Makes the missing braces up. */
+/* A block has no end before the token `what`: supplies the missing braces. */
 static void close_blocks(Parse *p, uint32_t at, const char *what) {
     Span open = p->open.braces[p->open.nbraces - 1];
     p->open.closing = p->open.nbraces;
@@ -259,7 +261,7 @@ static int word(const Parse *p, Span span) {
     return next < p->len && parse_is_word(p->text[next]) && !digit ? keyword : ID;
 }
 
-/* Follows the brackets and turns tokens into what they mean here. */
+/* Follows the brackets and turns tokens into their meaning in this context. */
 static int in_context(Parse *p, Span span, int token) {
     switch (token) {
     case ID: return word(p, span);
@@ -302,21 +304,23 @@ int lang_yylex(union LANG_YYSTYPE *value, Span *span, Parse *p) {
     bool made_up = token == NEW_RULE || token == NEW_STATEMENT;
     if (!p->token.prev || p->token.prev == ';' || p->token.prev == '{' || p->token.prev == '}')
         p->token.first_span = *span;
-    p->token.prev = made_up ? ';' : token; /* what was seen is scanned with the next token */
+    p->token.prev = made_up ? ';' : token; /* the text is scanned with the next token */
     p->token.before_span = p->token.prev_span;
     p->token.prev_span = *span;
     return token;
 }
 
-/* ---- for the actions of whamm.l ---- */
+/* ---- for the actions of grammar/whamm.l ---- */
 
 void token_place(Parse *p, Span *span, uint32_t len) {
+    assert(p->pos + len <= p->len);
     *span = (Span){p->file, p->pos, p->pos + len};
     p->pos += len;
 }
 
-/* The token is `excess` bytes shorter than what was matched. */
+/* The token is `excess` bytes shorter than the match. */
 void token_cut(Parse *p, Span *span, uint32_t excess) {
+    assert(excess <= p->pos && excess <= span->end - span->start);
     p->pos -= excess;
     span->end -= excess;
 }
@@ -342,7 +346,7 @@ static bool is_radix(const char *s, uint32_t len) {
     return true;
 }
 
-/* What follows the digits makes it a float: ".", ".5", "e+5", ".5e+5". */
+/* The text after the digits that makes it a float: ".", ".5", "e+5", ".5e+5". */
 static bool is_fraction(const char *s, uint32_t len) {
     uint32_t n = 0;
     if (n < len && s[n] == '.') {
@@ -362,9 +366,9 @@ static bool is_fraction(const char *s, uint32_t len) {
 }
 
 /*
- * What a number-like text is, and how much of it belongs to the token. A minus is part of a literal
- * only where an operand may start, and "-0" is no literal; after a dot only the digits count, so
- * that t.0.1 is not a float.
+ * The kind of a number-like text, and the length of its token. A minus is part of a literal only
+ * where an operand may start, and "-0" is no literal; after a dot only the digits count, so that
+ * t.0.1 is not a float.
  */
 int token_number(const Parse *p, const char *text, uint32_t len, uint32_t *keep) {
     *keep = len;
@@ -403,7 +407,7 @@ void token_bad_number(Parse *p, Span span) {
                   "hexadecimal number");
 }
 
-/* A character, with what follows it if that is of no use without it. */
+/* A character, with the following text if that is of no use without it. */
 static void report_char(Parse *p, Span span) {
     Str c = {p->text + span.start, 1};
     Diag *g = parse_error(p, DIAG_BAD_CHARACTER, span, "'%.*s' has no meaning here", STR_ARG(c));
@@ -411,6 +415,7 @@ static void report_char(Parse *p, Span span) {
 }
 
 void token_bad_char(Parse *p, const Span *span) {
+    assert(span->start < p->len);
     unsigned char c = (unsigned char)p->text[span->start];
     if (c == '\r')
         parse_error(p, DIAG_BAD_CHARACTER, *span, "a carriage return without a line feed");
@@ -432,6 +437,7 @@ void token_bad_char(Parse *p, const Span *span) {
 }
 
 void token_bad_quotes(Parse *p, Span span) {
+    assert(span.end - span.start >= 2);
     report_char(p, span);
     token_string_start(p, span);
     buf_bytes(&p->string, p->text + span.start + 1, span.end - span.start - 2);
@@ -441,7 +447,7 @@ void token_open_comment(Parse *p) {
     Span span = {p->file, p->string_start, p->string_start + 2};
     parse_error(p, DIAG_OPEN_COMMENT, span, "this comment is not closed");
     p->stop = true;
-    p->too_deep = true; /* what is missing after it is not worth a message */
+    p->too_deep = true; /* the missing text after it is not worth a message */
 }
 
 void token_string_start(Parse *p, Span span) {

@@ -106,7 +106,7 @@ static void list_expected(const Expected *e, char *text, size_t size) {
     }
 }
 
-/* What the grammar wants, in the words of a reader. */
+/* Names of the grammar's tokens and items, for readers. */
 static void describe_expected(const Expected *e, char *text, size_t size) {
     bool expression = expects(e, "a string");
     const char *words = NULL;
@@ -170,13 +170,13 @@ static Str text_of(const Parse *p, Span span) {
     return (Str){p->text + span.start, span.end - span.start};
 }
 
-/* What an annotation was to be: '@name' without a library. */
+/* A misspelt annotation: '@name' without a library. */
 static bool is_after_at_sign(const Parse *p) {
     uint32_t at = p->token.before_span.start;
     return at < p->len && (p->text[at] == '@' || (at && p->text[at - 1] == '@'));
 }
 
-/* The first word of a statement decides what it is: the error is at the word after it, or at the
+/* The first word of a statement decides its kind: the error is at the word after it, or at the
  * block that it does not expect. */
 static bool hint_statement(Parse *p, Diag *g, const char *found) {
     bool second =

@@ -3,6 +3,8 @@
  */
 #include "lang/ast.h"
 
+#include <assert.h>
+
 enum { MAX_TYPE_DEPTH = 32, MAX_TYPE_TEXT = 4096 };
 
 #define SCALAR(kind, name) [kind] = {kind, name, 0, NULL, NULL, NULL, 0}
@@ -171,6 +173,7 @@ uint32_t type_leaves(const Type *t) {
 }
 
 const Type *type_leaf(const Type *t, uint32_t n) {
+    assert(n < type_leaves(t) || t->kind != TYPE_TUPLE);
     for (uint32_t i = 0; i < t->nfields; i++) {
         uint32_t here = type_leaves(t->fields[i]);
         if (n < here)
@@ -181,6 +184,7 @@ const Type *type_leaf(const Type *t, uint32_t n) {
 }
 
 uint32_t type_path(const Type *t, const uint32_t *path, uint32_t npath, const Type **field) {
+    assert(t->kind == TYPE_TUPLE || !npath);
     uint32_t first = 0;
     for (uint32_t k = 0; k < npath; k++) {
         for (uint32_t i = 0; i < path[k]; i++)
