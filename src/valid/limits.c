@@ -63,7 +63,7 @@ static uint32_t first_added(const WasmModule *m, const WasmModule *from) {
     return m->input_imports[WASM_SPACE_FUNC] + own;
 }
 
-/* Only what was read counts. */
+/* Only the input counts. */
 static void measure(const WasmModule *m, uint64_t *sizes, uint32_t *largest) {
     static const WasmLimit of_space[WASM_SPACE_COUNT] = {
         [WASM_SPACE_TYPE] = WASM_LIMIT_TYPES,     [WASM_SPACE_FUNC] = WASM_LIMIT_FUNCS,

@@ -8,8 +8,8 @@
 #include "wasm/module.h"
 
 /*
- * `m`, of `size` bytes, is the output that was made of `from` (NULL: of none). Reports what is too
- * large in `m` and was not in `from`. False if there is anything.
+ * Reports the limits that `m`, of `size` bytes, exceeds and `from` did not; `m` was made of `from`
+ * (NULL: of nothing). Returns false if there are any.
  */
 bool limits_check(const WasmModule *m, size_t size, const WasmModule *from, Span place,
                   Diags *diags);

@@ -1,11 +1,12 @@
 /*
  * valid/signature.c - operand and result types of single instructions.
  *
- * Most instructions have fixed types: for these opcode.def's letters become the table
+ * Most instructions have fixed types: for these wasm/opcode.def's letters become the table
  * wasm_simple_sigs at compile time. The others are worked out here from immediates, the module and,
  * for a few, the operands. GC instructions are in signature_gc.c.
  */
 #include "valid/signature.h"
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -138,6 +139,7 @@ const WasmTypeDef *wasm_sig_tag(WasmSig *s, uint32_t index) {
 }
 
 void wasm_sig_put(WasmTypes *to, const WasmType *types, uint32_t n) {
+    assert(to->at != types || !n);
     if (n == 0)
         return;
     vec_reserve(to, n);
@@ -290,8 +292,8 @@ static bool block(WasmSig *s) {
     return true;
 }
 
-/* One catch clause: what it pushes must fit its label, which is counted from outside the try_table.
- */
+/* One catch clause: the values that it pushes must fit its label, which is counted from outside the
+ * try_table. */
 static bool catch_clause(WasmSig *s, const WasmCatch *c) {
     static const char *const names[] = {"catch", "catch_ref", "catch_all", "catch_all_ref"};
     const WasmModule *m = s->t->m;

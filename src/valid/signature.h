@@ -16,9 +16,9 @@ typedef struct WasmSig {
 } WasmSig;
 
 /*
- * Checks the immediates of s->i and that what it names exists, and appends its types to s->params
- * and s->results. False with s->error set if something is wrong. Does not look at the operands, but
- * for instructions whose type follows from them.
+ * Checks the immediates of s->i and the existence of the named entities, and appends its types to
+ * s->params and s->results. False with s->error set if something is wrong. Does not look at the
+ * operands, but for instructions whose type follows from them.
  */
 bool wasm_sig(WasmSig *s);
 
@@ -33,7 +33,7 @@ typedef enum WasmSimple {
     WASM_SIG_LANE,   /* fixed types, lanes or memory argument */
 } WasmSimple;
 
-/* One line per instruction: its types as bytes, made from opcode.def by the preprocessor. */
+/* One line per instruction: its types as bytes, made from wasm/opcode.def by the preprocessor. */
 typedef struct WasmSimpleSig {
     uint8_t kind; /* WasmSimple */
     uint8_t nparams, nresults;
@@ -46,7 +46,7 @@ extern const WasmSimpleSig wasm_simple_sigs[WASM_OP_COUNT];
 /* Checks the memory argument and lanes of an instruction that is not WASM_SIG_OTHER. */
 bool wasm_sig_check_simple(WasmSig *s);
 
-/* ---- what signature.c and signature_gc.c share ---- */
+/* ---- shared by signature.c and signature_gc.c ---- */
 
 /* wasm_sig for references and GC (signature_gc.c). */
 bool wasm_sig_gc(WasmSig *s);

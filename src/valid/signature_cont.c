@@ -22,7 +22,7 @@ static const WasmTypeDef *continued(WasmSig *s, uint32_t index) {
     return d ? &s->t->m->types.at[WASM_HEAP_OF(d->fields[0].type)] : NULL;
 }
 
-/* The same of the continuation that comes last in a list, `what` in a message. */
+/* The same for the continuation at the end of a list, `what` in a message. */
 static const WasmTypeDef *continued_last(WasmSig *s, WasmTypeList types, const char *what) {
     uint32_t index;
     if (types.len && wasm_heap_index(types.at[types.len - 1], &index))
@@ -40,7 +40,7 @@ static bool cont_new(WasmSig *s) {
     return true;
 }
 
-/* The first arguments are bound, so what remains has fewer parameters. */
+/* The first arguments are bound, so the rest has fewer parameters. */
 static bool cont_bind(WasmSig *s) {
     const WasmModule *m = s->t->m;
     const WasmTypeDef *from = continued(s, s->i->a), *to = from ? continued(s, s->i->b) : NULL;

@@ -27,7 +27,7 @@ typedef struct WasmTypeList {
 
 /* a <: b. WASM_BOT is a subtype of every type; packed types only of themselves. */
 bool wasm_subtype(const WasmModule *m, WasmType a, WasmType b);
-/* The type of what is read from a field: i32 for the packed types. */
+/* The type of a value read from a field: i32 for the packed types. */
 static inline WasmType wasm_unpacked(WasmType t) {
     return t == WASM_I8 || t == WASM_I16 ? WASM_I32 : t;
 }

@@ -60,6 +60,7 @@ static bool check_locals(WasmTyper *t, uint32_t nparams) {
 }
 
 bool wasm_typer_begin(WasmTyper *t, const WasmModule *m, uint32_t func, WasmCode *code) {
+    assert(func < m->funcs.len);
     reset(t, m, func);
     const WasmFunc *f = &m->funcs.at[func];
     const char *error = NULL;
@@ -94,6 +95,7 @@ bool wasm_typer_end(WasmTyper *t) {
      (void)((from)->len && memcpy((to)->at, (from)->at, (from)->len * sizeof *(from)->at)))
 
 void wasm_typer_copy(WasmTyper *to, const WasmTyper *from) {
+    assert(to != from);
     to->m = from->m;
     to->func = from->func;
     to->tracks_inits = from->tracks_inits;
@@ -301,7 +303,7 @@ static inline bool step_simple(WasmTyper *t, const WasmInstr *i, const WasmSimpl
     return true;
 }
 
-/* What happens to the constructs, once the operands are popped. */
+/* Updates the constructs, once the operands are popped. */
 static bool apply(WasmTyper *t, const WasmInstr *i) {
     WasmTypeList results = {t->results.at, t->results.len};
     WasmFlow flow = wasm_flow(i->op);
@@ -390,8 +392,8 @@ static inline bool short_call(WasmTyper *t, const WasmInstr *i) {
 }
 
 /*
- * The common case of frequent instructions. False if it is not that, or if anything is wrong:
- * nothing has happened then, and the long way says what is what.
+ * The common case of frequent instructions. Returns false, without effect, for other cases and for
+ * mistakes, which the general case reports.
  */
 static inline bool step_short(WasmTyper *t, const WasmInstr *i) {
     switch (i->op) {

@@ -20,10 +20,10 @@ void wasm_typer_begin_expr(WasmTyper *t, const WasmModule *m, WasmType type);
  * valid; the state is then of no further use. */
 bool wasm_typer_step(WasmTyper *t, const WasmInstr *i);
 
-/* What is noted of the instructions of a body as they are checked. */
+/* Facts about the instructions of a body, collected while they are checked. */
 typedef struct WasmNotes {
     uint8_t seen[WASM_OP_SET_SIZE]; /* by WasmOp: 1 = there is one */
-    Buf *refs;     /* WasmModule.func_refs: how far those that name functions are apart */
+    Buf *refs; /* WasmModule.func_refs: the distances between instructions that name functions */
     uint32_t last; /* the offset of the last one of these, 0 at first */
 } WasmNotes;
 static inline void wasm_note_ref(WasmNotes *n, uint32_t offset) {
@@ -32,8 +32,8 @@ static inline void wasm_note_ref(WasmNotes *n, uint32_t offset) {
 }
 
 /* Checks and applies the instructions from the cursor on, and steps over them, as long as they are
- * valid and of common forms; the next one is for wasm_next and wasm_typer_step. Notes those that it
- * takes. */
+ * valid and of common forms; the next one is for wasm_next and wasm_typer_step. Adds the facts
+ * about these. */
 void wasm_typer_run(WasmTyper *t, WasmCode *code, WasmNotes *notes);
 
 /* After the last instruction: true if the body is complete. */
@@ -42,7 +42,7 @@ bool wasm_typer_end(WasmTyper *t);
 /* Puts `to`, which may have been used before, where `from` is. */
 void wasm_typer_copy(WasmTyper *to, const WasmTyper *from);
 
-/* Frees what the typer holds; it is then zeroed and can be used again. */
+/* Frees the typer's memory; it is then zeroed and can be used again. */
 void wasm_typer_free(WasmTyper *t);
 
 /*

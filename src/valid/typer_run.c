@@ -2,13 +2,13 @@
  * valid/typer_run.c - the instructions that most code consists of, checked without decoding them
  * into a WasmInstr.
  *
- * An instruction is taken if it is of a common form and valid. Any other is left where it is, to
- * wasm_next and wasm_typer_step, which know all forms and say what is wrong.
+ * An instruction is taken if it is of a common form and valid. Any other is left to wasm_next and
+ * wasm_typer_step, which know all forms and report mistakes.
  */
 #include "valid/signature.h"
 #include "valid/typer.h"
 
-/* What is to be done at the opcodes of one byte. */
+/* Actions at opcodes of one byte. */
 typedef enum RunForm {
     RUN_OTHER,
     RUN_NOTHING,  /* neither operands nor results */

@@ -1,10 +1,9 @@
 /*
- * valid/valid.c - validation of a whole module: what each section says, constant expressions,
- * bodies.
+ * valid/valid.c - validation of a whole module: sections, constant expressions, bodies.
  *
- * The reader has seen to it that indices outside of code exist and that byte ranges lie in the
- * file; here is everything about types and limits. A fault in a section does not stop the others
- * from being looked at, but bodies are only checked if the sections are good.
+ * The reader guarantees that indices outside of code exist and that byte ranges lie in the file;
+ * this file checks types and limits. After a fault in a section the others are still checked, but
+ * bodies are only checked if the sections are good.
  */
 #include "valid/valid.h"
 #include "base/phase.h"
@@ -327,7 +326,7 @@ static const char *func_words(const WasmModule *m, uint32_t func, char buf[120])
     return buf;
 }
 
-/* An error at a code offset, which is what scripts call `pc`. */
+/* An error at a code offset, the `pc` of scripts. */
 static void report_code(Valid *v, DiagTag tag, uint32_t func, uint32_t offset, uint32_t len,
                         const char *what) {
     char name[120];
@@ -386,7 +385,7 @@ static bool declares_as_before(const WasmModule *m, const WasmModule *from) {
     return true;
 }
 
-/* The bodies that are kept, NULL = none; the first n of the code section are asked for. */
+/* The bodies that are kept, NULL = none; the first n bodies of the code section are requested. */
 static const bool *kept_bodies(const Valid *v, uint32_t *n) {
     const WasmKept *kept = v->kept;
     if (!kept || !declares_as_before(v->m, kept->from))
@@ -515,7 +514,7 @@ static void divide(Parts *parts) {
     }
 }
 
-/* Puts together what was noted of references. */
+/* Joins the references collected by threads. */
 static void join_refs(const Parts *parts, Buf *refs) {
     WasmModule *m = &parts->u->m;
     for (uint32_t i = 0; i < parts->at.len; i++) {
@@ -529,7 +528,7 @@ static void join_refs(const Parts *parts, Buf *refs) {
     }
 }
 
-/* What comes before, while and after threads work. */
+/* The steps before, during and after the work of threads. */
 static bool check_on(WorkQueue *q, Parts *parts, Valid *v) {
     bool ok = wasm_read_code(parts->u);
     phase_begin(PHASE_VALIDATE);

@@ -143,6 +143,7 @@ static void layout_datas(WasmModule *m) {
 }
 
 void wasm_layout(WasmModule *m) {
+    assert(wasm_module_check(m));
     if (m->layout.done)
         return;
     m->layout.done = true;
@@ -245,6 +246,7 @@ static int32_t add_import(WasmModule *m, Str module, Str name, WasmSpace space, 
 }
 
 uint32_t wasm_add_import_func(WasmModule *m, Str module, Str name, uint32_t type) {
+    assert(type < m->types.len && m->types.at[type].kind == WASM_TYPE_FUNC);
     uint32_t handle = m->funcs.len;
     int32_t import = add_import(m, module, name, WASM_SPACE_FUNC, handle);
     vec_push(&m->funcs, (WasmFunc){.type = type, .import = import, .added = true});
@@ -276,6 +278,7 @@ uint32_t wasm_add_import_memory(WasmModule *m, Str module, Str name, WasmLimits 
 }
 
 uint32_t wasm_add_import_tag(WasmModule *m, Str module, Str name, uint32_t type) {
+    assert(type < m->types.len);
     uint32_t handle = m->tags.len;
     int32_t import = add_import(m, module, name, WASM_SPACE_TAG, handle);
     vec_push(&m->tags, (WasmTag){.type = type, .import = import});
@@ -285,6 +288,7 @@ uint32_t wasm_add_import_tag(WasmModule *m, Str module, Str name, uint32_t type)
 /* ---- definitions ---- */
 
 uint32_t wasm_add_func(WasmModule *m, uint32_t type, Str name, Buf *code, bool code_final) {
+    assert(type < m->types.len && m->types.at[type].kind == WASM_TYPE_FUNC);
     vec_push(&m->funcs, (WasmFunc){.type = type,
                                    .import = -1,
                                    .name = copy(m, name),
@@ -315,6 +319,7 @@ uint32_t wasm_add_globals_zero(WasmModule *m, WasmType type, bool mutable, uint3
 }
 
 void wasm_set_global(WasmModule *m, uint32_t global, uint64_t bits) {
+    assert(global >= m->input_count[WASM_SPACE_GLOBAL] && global < m->globals.len);
     WasmGlobal *g = &m->globals.at[global];
     wasm_put_init(&wasm_global_extra(m, g)->code, g->type, bits);
 }
@@ -363,6 +368,7 @@ uint32_t wasm_add_table(WasmModule *m, WasmType type, WasmLimits limits, Str nam
 }
 
 uint32_t wasm_add_tag(WasmModule *m, uint32_t type, Str name) {
+    assert(type < m->types.len);
     vec_push(&m->tags, (WasmTag){.type = type, .import = -1, .name = copy(m, name)});
     return added(m, WASM_SPACE_TAG, m->tags.len - 1);
 }
@@ -387,6 +393,7 @@ static uint32_t add_funcs(WasmModule *m, WasmElem e, const uint32_t *funcs, uint
 
 uint32_t wasm_add_elem_active(WasmModule *m, uint32_t table, uint64_t at, const uint32_t *funcs,
                               uint32_t nfuncs) {
+    assert(table < m->tables.len);
     WasmElem e = {.mode = WASM_ACTIVE, .table = table};
     wasm_put_init(&e.code, wasm_table_address(m, table), at);
     return add_funcs(m, e, funcs, nfuncs);
@@ -410,6 +417,7 @@ uint32_t wasm_add_data_passive(WasmModule *m, Buf *content, Str name) {
 }
 
 uint32_t wasm_add_data_active(WasmModule *m, uint32_t memory, uint64_t at, Buf *content, Str name) {
+    assert(memory < m->memories.len);
     uint32_t handle = wasm_add_data_passive(m, content, name);
     WasmData *d = &m->datas.at[handle];
     d->mode = WASM_ACTIVE;
@@ -419,14 +427,18 @@ uint32_t wasm_add_data_active(WasmModule *m, uint32_t memory, uint64_t at, Buf *
 }
 
 void wasm_add_export(WasmModule *m, Str name, WasmSpace space, uint32_t handle) {
+    assert(handle < wasm_space_count(m, space));
     vec_push(&m->exports, (WasmExport){copy(m, name), (uint8_t)space, handle});
 }
 
 void wasm_set_export(WasmModule *m, uint32_t export, uint32_t handle) {
+    assert(export < m->exports.len);
+    assert(handle < wasm_space_count(m, m->exports.at[export].space));
     m->exports.at[export].handle = handle;
 }
 
 void wasm_set_start(WasmModule *m, uint32_t func) {
+    assert(func < m->funcs.len);
     m->start = func;
     m->start_changed = true;
 }

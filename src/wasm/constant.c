@@ -3,6 +3,8 @@
  */
 #include "wasm/read.h"
 
+#include <assert.h>
+
 enum { STACK = 8, LENGTH = 100 }; /* in bytes; real ones need a few */
 
 typedef struct Constant {
@@ -53,6 +55,7 @@ static bool global_value(const Constant *x, uint32_t index, uint64_t *v) {
 bool wasm_const_value(const WasmModule *m, uint32_t offset, uint32_t len,
                       bool (*imported)(void *ctx, const WasmImport *import, uint64_t *v), void *ctx,
                       uint64_t *v) {
+    assert((uint64_t)offset + len <= m->size);
     Constant x = {m, imported, ctx};
     WasmType type;
     int64_t constant;
@@ -64,6 +67,7 @@ bool wasm_const_value(const WasmModule *m, uint32_t offset, uint32_t len,
 }
 
 void wasm_note_data(WasmModule *m, const WasmData *d) {
+    assert(d->mode == WASM_ACTIVE && d->memory < m->memories.len);
     WasmMemory *memory = &m->memories.at[d->memory];
     uint64_t at;
     if (wasm_const_value(m, d->offset, d->offset_len, NULL, NULL, &at))

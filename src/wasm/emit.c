@@ -58,8 +58,8 @@ typedef struct Name {
 
 typedef struct Emit {
     Buf *out;
-    const char *at;    /* the next word, or what is before it */
-    const char *after; /* what is after a %s, inside its text; else NULL */
+    const char *at;    /* the next word, or the white space before it */
+    const char *after; /* the rest after a %s, while inside its text; else NULL */
     va_list ap;
     uint32_t nnames;
     Name names[MAX_NAMES];
@@ -138,7 +138,7 @@ static uint64_t number(Emit *e) {
     return word[2] == 'l' ? va_arg(e->ap, unsigned long long) : va_arg(e->ap, unsigned long);
 }
 
-/* A name at the beginning, if there is one: what it stands for, or `local`, one more than the last
+/* Reads a name at the beginning, if there is one: its number, or `local`, one more than the last
  * local, which it then names. */
 static bool take_name(Emit *e, uint32_t *local) {
     if (next_word(e) == 0 || *e->at != '$')
@@ -281,7 +281,7 @@ typedef struct Types {
     uint32_t n;
 } Types;
 
-/* What the code of a function begins with. */
+/* The beginning of a function's code. */
 typedef struct Head {
     Types params, results, locals;
 } Head;
@@ -361,6 +361,7 @@ void emit_body(Buf *b, const char *code, ...) {
 
 void emit_wrapper_body(Buf *b, const WasmModule *m, uint32_t func, const Buf *before,
                        const Buf *after) {
+    assert(func < m->funcs.len);
     static const Buf none;
     Buf arguments = {0};
     for (uint32_t k = 0; k < wasm_func_type(m, func)->nparams; k++)
@@ -546,6 +547,7 @@ void emit_br_table(Buf *b, const uint32_t *labels, uint32_t n, uint32_t otherwis
 }
 
 void emit_copy(Buf *b, const WasmModule *m, uint32_t to, uint32_t from) {
+    assert(to < m->memories.len && from < m->memories.len);
     WasmType a = wasm_memory_address(m, to), c = wasm_memory_address(m, from);
     emit_body(b, "local.get 0 %s local.get 1 %s local.get 2 %s memory.copy %u %u",
               emit_resized(WASM_I32, a), emit_resized(WASM_I32, c),

@@ -1,6 +1,6 @@
 /*
  * wasm/emit.h - appending code to a function. Indices are handles or final ones, as the caller
- * likes, unless handles are asked for.
+ * likes, unless a comment says handles.
  */
 #ifndef WHAMMC_WASM_EMIT_H
 #define WHAMMC_WASM_EMIT_H
@@ -9,7 +9,7 @@
 
 /*
  * Appends instructions, written as in the text format without its parentheses: each mnemonic is
- * followed by its immediates, which are numbers or what printf writes for a number: %u, %d, PRIu64.
+ * followed by its immediates, which are numbers or printf's formats for numbers: %u, %d, PRIu64.
  *
  *     emit(b, "local.get 0 i32.const %u i32.add local.set %u", n, local);
  *     emit(b, "block loop local.get 1 i32.eqz br_if 1 ... br 0 end end");
@@ -75,7 +75,7 @@ void emit_if(Buf *b, WasmType result);
 void emit_if_equal(Buf *b, uint32_t local, int32_t value);
 void emit_if_set(Buf *b, uint32_t local);
 
-/* A number that a program keeps: a global, or what is at a known address of a memory. */
+/* A number that a program keeps: a global, or a word at a known address of a memory. */
 typedef struct EmitNumber {
     bool in_memory;
     uint8_t size_log2; /* in memory */
@@ -91,10 +91,10 @@ static inline EmitNumber emit_global(WasmType type, uint32_t index) {
 
 /* Pushes the number. */
 void emit_get(Buf *b, EmitNumber n);
-/* The number becomes what is pushed between these two. */
+/* Sets the number to the value that the code between these two pushes. */
 void emit_begin_set(Buf *b, EmitNumber n);
 void emit_set(Buf *b, EmitNumber n);
-/* The number becomes what this code leaves, which finds it on the stack. */
+/* Sets the number to the result of this code, which finds the number on the stack. */
 void emit_update(Buf *b, EmitNumber n, const char *code, ...) __attribute__((format(printf, 3, 4)));
 /* Adds a constant to an i64. */
 void emit_increment(Buf *b, EmitNumber n, uint64_t by);
@@ -111,8 +111,8 @@ WasmOp emit_store_op(WasmType t);
 /* Appends a br_table with these labels. */
 void emit_br_table(Buf *b, const uint32_t *labels, uint32_t n, uint32_t otherwise);
 
-/* Appends what emit_body would for a function (to, from, length), of i32 all: memory.copy between
- * two memories, whose handles are given. */
+/* Appends the code of a function (to, from, length), all i32, as emit_body does: memory.copy
+ * between two memories, given as handles. */
 void emit_copy(Buf *b, const WasmModule *m, uint32_t to, uint32_t from);
 
 /* The immediates of a load or store. */

@@ -3,11 +3,15 @@
  */
 #include "wasm/leb.h"
 
+#include <assert.h>
+
 WasmCode wasm_code(const uint8_t *bytes, size_t size, size_t from) {
+    assert(from <= size);
     return (WasmCode){.start = bytes, .at = bytes + from, .end = bytes + size};
 }
 
 bool wasm_code_fail(WasmCode *c, const uint8_t *at, const char *error) {
+    assert(at >= c->start);
     if (!c->error) {
         c->error = error;
         c->error_offset = (uint32_t)(at - c->start);
@@ -27,7 +31,7 @@ static bool fail_end(WasmCode *c) {
     return wasm_code_fail(c, c->end, "unexpected end");
 }
 
-/* A number of five bytes, which is what linkers make of each one that they fill in. */
+/* A number of five bytes, the form of numbers that linkers fill in. */
 static bool get_linked(WasmCode *c, uint32_t bits, uint64_t *v) {
     enum { SIZE = 5, MORE = 0x80 };
     const uint8_t *p = c->at;

@@ -12,7 +12,7 @@
 /* A cursor over code bytes. */
 typedef struct WasmCode {
     const uint8_t *start, *at, *end;
-    const char *error;     /* what went wrong, NULL = nothing; static text */
+    const char *error;     /* the mistake, NULL = none; static text */
     uint32_t error_offset; /* where, from start */
     bool error_found;      /* the error is about the number error_code, of an opcode after the byte
                               error_prefix if that is not 0: see wasm_code_error */
@@ -86,7 +86,7 @@ static inline uint32_t wasm_short_const(const uint8_t *at, const uint8_t *end, W
     return n + 2;
 }
 
-/* wasm_uleb_of_4 if four bytes are there; 0 = it is to be read the slow way. */
+/* wasm_uleb_of_4 if four bytes are there; 0 = read it the slow way. */
 static inline uint32_t wasm_short_uleb(const WasmCode *c, uint32_t *v) {
     return c->end - c->at < 4 ? 0 : wasm_uleb_of_4(c->at, v);
 }

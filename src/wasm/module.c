@@ -5,6 +5,8 @@
 
 #include "wasm/leb.h"
 
+#include <assert.h>
+
 void wasm_module_init(WasmModule *m) {
     *m = (WasmModule){.start = -1};
     for (uint32_t k = 0; k < WASM_SPACE_COUNT; k++)
@@ -55,6 +57,7 @@ void wasm_module_free(WasmModule *m) {
 }
 
 WasmExtra *wasm_need_extra(WasmModule *m, uint32_t *extra) {
+    assert(*extra <= m->extras.len);
     if (!*extra) {
         vec_add(&m->extras);
         *extra = m->extras.len;
@@ -70,10 +73,12 @@ WasmExtra *wasm_global_extra(WasmModule *m, WasmGlobal *g) {
 }
 
 Str wasm_func_name(const WasmModule *m, uint32_t func) {
+    assert(func < m->funcs.len);
     return m->funcs.at[func].name;
 }
 
 Str wasm_shown_name(const WasmModule *m, uint32_t func) {
+    assert(func < m->funcs.len);
     return m->funcs.at[func].shown;
 }
 
@@ -83,6 +88,7 @@ Str wasm_shown_module(const WasmModule *m, const char *path) {
 }
 
 Str wasm_known_name(const WasmModule *m, uint32_t func) {
+    assert(func < m->funcs.len);
     const WasmFunc *f = &m->funcs.at[func];
     return f->named ? f->shown : (Str){NULL, 0};
 }
@@ -139,6 +145,7 @@ void wasm_name_funcs(WasmModule *m) {
 }
 
 bool wasm_func_code(const WasmModule *m, uint32_t func, WasmCode *code) {
+    assert(func < m->funcs.len && m->funcs.at[func].import < 0);
     *code = wasm_code(wasm_func_body(m, func), m->funcs.at[func].body_size, 0);
     uint32_t groups, n;
     WasmType type;
@@ -151,6 +158,7 @@ bool wasm_func_code(const WasmModule *m, uint32_t func, WasmCode *code) {
 }
 
 uint32_t wasm_func_locals(const WasmModule *m, uint32_t func, WasmTypes *out, const char **error) {
+    assert(func < m->funcs.len && m->funcs.at[func].import < 0);
     const WasmFunc *f = &m->funcs.at[func];
     const WasmTypeDef *type = wasm_func_type(m, func);
     vec_reserve(out, type->nparams);
@@ -187,6 +195,7 @@ bad:
 }
 
 const WasmExport *wasm_find_export(const WasmModule *m, WasmSpace space, Str name) {
+    assert(space < WASM_SPACE_LOCAL);
     for (uint32_t i = 0; i < m->exports.len; i++)
         if (m->exports.at[i].space == space && str_eq(m->exports.at[i].name, name))
             return &m->exports.at[i];
@@ -213,3 +222,63 @@ int64_t wasm_find_import(const WasmModule *m, Str module, Str name) {
 bool wasm_is_wasi(Str module) {
     return str_is(module, "wasi_snapshot_preview1") || str_is(module, "wasi_unstable");
 }
+
+#ifndef NDEBUG
+/* An import belongs to the entity that names it; definitions have none. */
+static bool check_import(const WasmModule *m, int32_t import, WasmSpace space, uint32_t handle) {
+    if (import < 0)
+        return import == -1;
+    const WasmImport *im = &m->imports.at[import];
+    return (uint32_t)import < m->imports.len && im->space == space && im->handle == handle;
+}
+
+static void check_entities(const WasmModule *m) {
+    for (uint32_t i = 0; i < m->tables.len; i++)
+        assert(check_import(m, m->tables.at[i].import, WASM_SPACE_TABLE, i));
+    for (uint32_t i = 0; i < m->memories.len; i++)
+        assert(check_import(m, m->memories.at[i].import, WASM_SPACE_MEMORY, i));
+    for (uint32_t i = 0; i < m->tags.len; i++) {
+        assert(m->tags.at[i].type < m->types.len);
+        assert(check_import(m, m->tags.at[i].import, WASM_SPACE_TAG, i));
+    }
+    for (uint32_t i = 0; i < m->globals.len; i++) {
+        const WasmGlobal *g = &m->globals.at[i];
+        assert(!g->imported || check_import(m, (int32_t)g->import, WASM_SPACE_GLOBAL, i));
+        assert(g->extra <= m->extras.len);
+    }
+}
+
+static void check_segments(const WasmModule *m) {
+    for (uint32_t i = 0; i < m->elems.len; i++) {
+        const WasmElem *e = &m->elems.at[i];
+        assert(e->mode != WASM_ACTIVE || e->table < m->tables.len);
+        for (uint32_t k = 0; e->added_funcs && k < e->count; k++)
+            assert(e->added_funcs[k] < m->funcs.len);
+    }
+    for (uint32_t i = 0; i < m->datas.len; i++) {
+        const WasmData *d = &m->datas.at[i];
+        assert(d->mode != WASM_ACTIVE || d->memory < m->memories.len);
+        assert(d->extra <= m->extras.len && (!d->joins || i));
+    }
+}
+
+bool wasm_module_check(const WasmModule *m) {
+    uint32_t ninput = m->input_count[WASM_SPACE_FUNC];
+    for (uint32_t space = 0; space < WASM_SPACE_LOCAL; space++)
+        assert(m->input_imports[space] <= m->input_count[space] &&
+               m->input_count[space] <= wasm_space_count(m, space));
+    for (uint32_t i = 0; i < m->types.len; i++)
+        assert(m->types.at[i].canonical <= i);
+    for (uint32_t i = 0; i < m->funcs.len; i++) {
+        const WasmFunc *f = &m->funcs.at[i];
+        assert(f->type < m->types.len && m->types.at[f->type].kind == WASM_TYPE_FUNC);
+        assert(check_import(m, f->import, WASM_SPACE_FUNC, i) && f->added == (i >= ninput));
+    }
+    check_entities(m);
+    check_segments(m);
+    for (uint32_t i = 0; i < m->exports.len; i++)
+        assert(m->exports.at[i].handle < wasm_space_count(m, m->exports.at[i].space));
+    assert(m->start == -1 || m->start < m->funcs.len);
+    return true;
+}
+#endif

@@ -1,21 +1,19 @@
 /*
- * wasm/module.h - the lossless module model: what was read, what was added, and how it is written
- * back.
+ * wasm/module.h - the lossless module model: input, additions, and writing.
  *
- * The model keeps the input's bytes. Reading makes tables of what is in each section, with the
- * place of each index in the bytes; writing copies the bytes and patches only indices that moved,
- * so that an unchanged module comes back byte for byte.
+ * The model keeps the input's bytes. Reading makes tables of each section's items, with the place
+ * of each index in the bytes; writing copies the bytes and patches only indices that moved, so that
+ * an unchanged module comes back byte for byte.
  *
- * VALID. A WasmModule that was loaded is valid: wasm_load reads and validates. What the reader
- * alone makes has a type of its own, which only src/wasm and src/valid know (WasmUnvalidated in
- * read.h), so code that gets a WasmModule may rely on every index, type and label in it.
+ * VALID. A WasmModule that was loaded is valid: wasm_load reads and validates. The reader's result
+ * has a type of its own, which only src/wasm and src/valid know (WasmUnvalidated in read.h), so
+ * code that gets a WasmModule may rely on every index, type and label in it.
  *
- * HANDLES. Each entity (type, function, table, memory, global, tag, element, data) has a handle:
- * for what was read, its index in the input; what is added gets the next free handle, import or
- * not. A handle never changes. The *final index* differs only if imports were added (added imports
- * go after the input's imports, before what the input defines); wasm_layout() computes the
- * mapping and freezes the set of imports. Types are only appended, so a type's handle is its final
- * index.
+ * HANDLES. Each entity (type, function, table, memory, global, tag, element, data) has a handle: in
+ * the input, its index; an addition gets the next free handle, import or not. A handle never
+ * changes. The *final index* differs only if imports were added (added imports go after the input's
+ * imports, before the input's definitions); wasm_layout() computes the mapping and freezes the set
+ * of imports. Types are only appended, so a type's handle is its final index.
  */
 #ifndef WHAMMC_WASM_MODULE_H
 #define WHAMMC_WASM_MODULE_H
@@ -137,7 +135,7 @@ typedef struct WasmFunc {
 typedef struct WasmLimits {
     uint64_t min, max;
     bool has_max, shared, is64;
-    uint8_t page_log2; /* 16, or what a custom page size says */
+    uint8_t page_log2; /* 16, or the log2 of a custom page size */
 } WasmLimits;
 
 typedef struct WasmTable {
@@ -160,8 +158,8 @@ typedef struct WasmMemory {
     uint32_t entry, entry_len; /* file range of the limits */
 } WasmMemory;
 
-/* What few globals and data segments have, of which there may be very many; in WasmModule.extras.
- */
+/* Rarely used properties of globals and data segments, whose number may be very large; in
+ * WasmModule.extras. */
 typedef struct WasmExtra {
     Str name;
     Buf code;    /* added: the initial expression, or the offset of an active segment; handle space,
@@ -242,9 +240,9 @@ typedef struct WasmLayout {
     bool identity[WASM_SPACE_COUNT];   /* nothing has moved */
     uint32_t *final[WASM_SPACE_COUNT]; /* by handle */
     uint32_t final_cap[WASM_SPACE_COUNT];
-    uint32_t *called; /* by handle of the input: what the program calls by it (wasm_wrap_func); NULL
-                         = nothing is wrapped */
-    uint32_t *entered; /* 1 + what is named instead of it outside of code (wasm_enter_func), 0 =
+    uint32_t *called;  /* by handle of the input: the function that the program calls in its place
+                          (wasm_wrap_func); NULL = nothing is wrapped */
+    uint32_t *entered; /* 1 + the function named in its place outside of code (wasm_enter_func), 0 =
                           itself; NULL = all name themselves */
 } WasmLayout;
 
@@ -265,13 +263,13 @@ typedef struct WasmModule {
     Vec(WasmHint) hints;       /* by function and offset */
     bool hints_rare;           /* `rare` becomes hints */
     Vec(WasmRare) rare;        /* by function and offset; complete when all bodies are written */
-    Buf func_refs; /* where bodies name functions, as LEB128: what is added to the offset of the one
-                      before (at first 0) */
+    Buf func_refs; /* where bodies name functions, as LEB128: differences of offsets (to 0 at first)
+                    */
     bool has_func_refs; /* they are there: the module was validated */
     WasmOpSet *ops; /* by function of the input: the kinds of instructions in its body; NULL: they
                        are not known */
 
-    /* By handle: the input's first (imports before definitions), then what was added. */
+    /* By handle: the input's first (imports before definitions), then additions. */
     Vec(WasmTypeDef) types;
     Vec(WasmFunc) funcs;
     Vec(WasmTable) tables;
@@ -286,7 +284,7 @@ typedef struct WasmModule {
     int64_t start; /* function handle, -1 = none */
     bool start_changed;
     bool has_data_count;
-    uint32_t data_count;    /* what it says; without segments that were added */
+    uint32_t data_count;    /* of the input's section; without segments that were added */
     uint32_t joined_datas;  /* how many of the input's join others (wasm_layout) */
     uint32_t skipped_datas; /* as many were not read (WasmKeptDatas), before those in `datas` */
     bool needs_data_count;  /* code that was added names data segments */
@@ -302,7 +300,7 @@ typedef struct WasmModule {
     uint8_t *declared; /* by function handle: may be used by ref.func (by the validator) */
 } WasmModule;
 
-/* What a global or data segment has by its `extra`; all is empty if it has none. */
+/* The properties of a global or data segment with this `extra`; all empty if it has none. */
 static inline const WasmExtra *wasm_extra(const WasmModule *m, uint32_t extra) {
     static const WasmExtra none;
     return extra ? &m->extras.at[extra - 1] : &none;
@@ -319,17 +317,21 @@ static inline WasmType wasm_table_address(const WasmModule *m, uint32_t table) {
     return m->tables.at[table].limits.is64 ? WASM_I64 : WASM_I32;
 }
 
-/* What things are called in messages, and how many of a space there are (input and added). */
+/* Names for messages, and the number of entities in a space (input and added). */
 const char *wasm_space_name(WasmSpace space);
 const char *wasm_section_name(uint8_t id);
 /* The order of sections in a file; 0 = custom, anywhere. */
 uint8_t wasm_section_rank(uint8_t id);
 uint32_t wasm_space_count(const WasmModule *m, WasmSpace space);
 
+/* Asserts that every index in the tables of a module exists, and that additions follow the input.
+ * In builds with assertions only. */
+bool wasm_module_check(const WasmModule *m);
+
 /* Makes an empty module to add to. */
 void wasm_module_init(WasmModule *m);
 void wasm_module_free(WasmModule *m);
-/* Frees the code and contents of what was added, once they are written. */
+/* Frees the code and contents of additions, once they are written. */
 void wasm_module_written(WasmModule *m);
 
 /* False: the body of a function of the input has no such instruction. */
@@ -404,9 +406,8 @@ bool wasm_is_wasi(Str module);
 
 /*
  * The value of a constant expression of the input, a file range: integer constants, their sums,
- * differences and products, and immutable globals (constant.c). Those that are imported are asked
- * of `imported`, which may be NULL. i32 values have arbitrary upper bits. False if it is anything
- * else.
+ * differences and products, and immutable globals (constant.c). `imported`, which may be NULL,
+ * supplies imported ones. i32 values have arbitrary upper bits. False if it is anything else.
  */
 bool wasm_const_value(const WasmModule *m, uint32_t offset, uint32_t len,
                       bool (*imported)(void *ctx, const WasmImport *import, uint64_t *v), void *ctx,
@@ -472,12 +473,12 @@ void wasm_wrap_func(WasmModule *m, uint32_t func, uint32_t by);
 /* The function `by`, of the original type of `func`, a handle of the input, takes its place in
  * sections other than code: hosts and tables get it. The module is laid out. */
 void wasm_enter_func(WasmModule *m, uint32_t func, uint32_t by);
-/* The final index of what the program calls by a handle. */
+/* The final index of the function that the program calls by a handle. */
 static inline uint32_t wasm_called(const WasmModule *m, uint32_t func) {
     bool wrapped = m->layout.called && func < m->input_count[WASM_SPACE_FUNC];
     return wrapped ? m->layout.called[func] : wasm_final(m, WASM_SPACE_FUNC, func);
 }
-/* The final index of what sections other than code name by a handle. */
+/* The final index of the function that sections other than code name by a handle. */
 static inline uint32_t wasm_entered(const WasmModule *m, uint32_t func) {
     bool input = m->layout.entered && func < m->input_count[WASM_SPACE_FUNC];
     uint32_t by = input ? m->layout.entered[func] : 0;

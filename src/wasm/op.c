@@ -6,6 +6,7 @@
  */
 #include "wasm/op.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "wasm/leb.h"
@@ -355,6 +356,7 @@ bool wasm_decode(WasmDecoded *d, uint32_t func, WasmCode *code) {
 }
 
 void wasm_use_decoded(const WasmDecoded *d, uint32_t func, WasmCode *code) {
+    assert(!code->decoded);
     if (d && d->at.len && d->func == func)
         code->decoded = d->at.at;
 }
@@ -431,6 +433,7 @@ WasmType wasm_letter_type(char letter) {
 }
 
 uint32_t wasm_access_bytes(WasmOp op) {
+    assert(op < WASM_OP_COUNT);
     const char *names = wasm_ops[op].names;
     uint32_t bytes = 0;
     if (strncmp(names, "mem(", 4) == 0)

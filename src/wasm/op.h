@@ -75,8 +75,8 @@ static inline WasmFlow wasm_flow(uint16_t op) {
     return (WasmFlow)wasm_ops[op].flow;
 }
 
-/* What the first byte says of instructions whose opcode has one byte. The short form has two bytes
- * of immediates at most, each a number by itself. */
+/* Decoding of one-byte opcodes by their byte. The short form has two bytes of immediates at most,
+ * each a number by itself. */
 typedef struct WasmShortOp {
     uint16_t op;  /* WasmOp */
     uint8_t imm;  /* WasmImm */
@@ -92,8 +92,7 @@ typedef struct WasmShortOp {
 } WasmShortOp;
 extern const WasmShortOp wasm_short_ops[256];
 
-/* What follows the opcode of a plain instruction, which neither transfers control nor names a
- * function. */
+/* The immediates of a plain instruction, which neither transfers control nor names a function. */
 typedef enum WasmPlain {
     WASM_NOT_PLAIN,
     WASM_PLAIN_ALONE,
@@ -129,9 +128,10 @@ static inline const uint8_t *wasm_plain_next(WasmPlain plain, const uint8_t *at)
 
 /* One decoded instruction. Immediates are where WasmImm says; vec points into the code. */
 typedef struct WasmInstr {
-    uint32_t offset; /* of its first byte, from the start of what is read (for a body: the `pc`) */
-    uint32_t size;   /* in bytes, immediates included */
-    uint16_t op;     /* WasmOp */
+    uint32_t
+        offset;    /* of its first byte, from the start of the bytes read (for a body: the `pc`) */
+    uint32_t size; /* in bytes, immediates included */
+    uint16_t op;   /* WasmOp */
     uint16_t opcode_size; /* bytes of the opcode itself */
     uint32_t a, b, count;
     WasmType type, type2;
@@ -175,8 +175,8 @@ static inline bool wasm_next_short(WasmCode *c, WasmInstr *i) {
     return true;
 }
 
-/* wasm_next without copying what is decoded already: the instruction, which is in `room` if it had
- * to be decoded; NULL at the end. */
+/* wasm_next without copying an instruction that is decoded already: the result is in `room` if it
+ * had to be decoded; NULL at the end. */
 static inline const WasmInstr *wasm_step(WasmCode *c, WasmInstr *room) {
     const WasmInstr *i = c->decoded;
     if (!i)
@@ -201,10 +201,11 @@ enum { WASM_MAX_DECODED = 1 << 20 };
  * long as `d` is not changed. False on malformed code (code->error). */
 bool wasm_decode(WasmDecoded *d, uint32_t func, WasmCode *code);
 
-/* Makes a cursor at the first instruction of a function use what is decoded, if that is it. */
+/* Attaches a cached decoding to a cursor at the first instruction of a function, if it is of this
+ * function. */
 void wasm_use_decoded(const WasmDecoded *d, uint32_t func, WasmCode *code);
 
-/* " (proposal NAME)" for what a proposal adds (proposal.def), or "". */
+/* " (proposal NAME)" for features of a proposal (proposal.def), or "". */
 const char *wasm_proposal(const char *what, uint8_t prefix, uint32_t code);
 
 /* The text of the error; in buf if it has a number that was found, perhaps with its proposal. */
@@ -232,7 +233,7 @@ typedef struct WasmHandler {
 } WasmHandler;
 WasmHandler wasm_vec_handler(const uint8_t **at);
 
-/* The type that a letter of the instruction table means; WASM_BOT: an address, or what depends on
+/* The type for a letter of the instruction table; WASM_BOT: an address, or a type that depends on
  * the site. */
 WasmType wasm_letter_type(char letter);
 

@@ -1,7 +1,7 @@
 /*
- * wasm/opcode.h - the numbers of instructions, of the shapes of their immediates, and of types:
- * what the compiler and the decoder in the runtime of monitors (stdlib/runtime/site/site.c) both
- * know. Needs no C library.
+ * wasm/opcode.h - the numbers of instructions, of the shapes of their immediates, and of types, for
+ * the compiler and for the decoder in the runtime of monitors (stdlib/runtime/site/site.c). Needs
+ * no C library.
  */
 #ifndef WHAMMC_WASM_OPCODE_H
 #define WHAMMC_WASM_OPCODE_H
@@ -171,7 +171,7 @@ enum {
 static inline bool wasm_defaultable(WasmType t) {
     return !WASM_IS_REF(t) || (t & WASM_NULL_BIT) != 0;
 }
-/* The same type, or for a reference the one that has null, too. */
+/* The same type; for a reference, its nullable type. */
 static inline WasmType wasm_nullable(WasmType t) {
     return WASM_IS_REF(t) ? t | WASM_NULL_BIT : t;
 }

@@ -2,9 +2,8 @@
  * wasm/read.c - reading modules: the sections' contents become tables, with the file offsets that
  * the writer needs to copy the bytes and to patch indices in them.
  *
- * What it promises to the rest: every index outside of code names something that exists, functions
- * have function types, and every byte range lies in the file. Types of expressions are the
- * validator's.
+ * Postconditions: every index outside of code names something that exists, functions have function
+ * types, and every byte range lies in the file. Types of expressions are the validator's.
  */
 #include "wasm/read.h"
 
@@ -351,8 +350,8 @@ static bool read_memory(WasmReader *r) {
     return read_memory_type(r, -1);
 }
 
-/* Most globals are numbers that begin at a constant. False: it is another one, which is to be read.
- */
+/* Most globals are numbers that begin at a constant. Returns false for others, which are to be
+ * read. */
 static bool read_short_global(WasmReader *r) {
     WasmModule *m = r->m;
     const uint8_t *at = r->c.at, *end = r->c.end;
@@ -430,7 +429,7 @@ static bool read_elem(WasmReader *r) {
     return true;
 }
 
-/* Most segments are of memory 0, at a constant. False: it is another one, which is to be read. */
+/* Most segments are of memory 0, at a constant. Returns false for others, which are to be read. */
 static bool read_short_data(WasmReader *r) {
     WasmModule *m = r->m;
     const uint8_t *at = r->c.at, *end = r->c.end;
@@ -509,7 +508,7 @@ static bool read_items(WasmReader *r, uint8_t section, bool (*item)(WasmReader *
     enum { ADDED = 64 }; /* so many more do not move them */
     if (section == WASM_SEC_FUNCTION && n <= (size_t)(r->c.end - r->c.at))
         vec_reserve(&r->m->funcs, n + ADDED);
-    if (section == WASM_SEC_GLOBAL) /* the two of which there may be very many */
+    if (section == WASM_SEC_GLOBAL) /* the two kinds that may be very many */
         vec_reserve(&r->m->globals, n);
     if (section == WASM_SEC_DATA && !skip_datas(r, &n))
         return false;
@@ -763,7 +762,7 @@ static bool check_refs(WasmReader *r, uint32_t from) {
     return true;
 }
 
-/* What can only be checked when all sections are there, but for data segments. */
+/* Checks that need all sections but the data segments. */
 static bool check_sections(WasmReader *r, const Progress *p) {
     WasmModule *m = r->m;
     r->section = NULL;
@@ -869,7 +868,7 @@ bool wasm_read_apart(WasmUnvalidated *u, const uint8_t *bytes, size_t size, Diag
         r.datas = *kept;
     if (!read_header(&r) || !read_sections(&r, &p) || !check_sections(&r, &p))
         return false;
-    u->datas.memories = u->m.memories; /* where it notes what the data covers */
+    u->datas.memories = u->m.memories; /* receives the range of the data */
     return true;
 }
 

@@ -1,5 +1,6 @@
 /*
- * wasm/read.h - what the files of the module reader share (read.c, read_types.c, read_names.c).
+ * wasm/read.h - interfaces between the files of the module reader (read.c, read_types.c,
+ * read_names.c).
  */
 #ifndef WHAMMC_WASM_READ_H
 #define WHAMMC_WASM_READ_H
@@ -10,7 +11,7 @@
 /* An item of a section as it stands in the file: an import, a recursion group, a segment ... */
 typedef void WasmItemFn(void *ctx, uint8_t section, Str bytes);
 
-/* The first data segments of a module, of which it is known that they are well-formed and valid. */
+/* The first data segments of a module, which are known to be well-formed and valid. */
 typedef struct WasmKeptDatas {
     uint32_t count, size; /* bytes of all together */
 } WasmKeptDatas;
@@ -30,8 +31,8 @@ typedef struct WasmReader {
  * function types, type indices in types exist; function bodies are only delimited. */
 typedef struct WasmUnvalidated {
     WasmModule m;
-    WasmReader code, data; /* what wasm_read_apart leaves; without contents: nothing */
-    WasmModule datas;      /* what `data` reads into: nothing but data segments */
+    WasmReader code, data; /* the bytes that wasm_read_apart leaves; empty: none */
+    WasmModule datas;      /* the module into which `data` is read: only data segments */
     Diags diags;           /* errors of the steps */
 } WasmUnvalidated;
 
@@ -52,7 +53,7 @@ bool wasm_read_code(WasmUnvalidated *u);
 bool wasm_read_datas(WasmUnvalidated *u);
 bool wasm_read_rest(WasmUnvalidated *u);
 
-/* Moves what was read to `m`; frees it. */
+/* Moves the module to `m`; frees the rest. */
 void wasm_read_done(WasmUnvalidated *u, WasmModule *m);
 void wasm_unvalidated_free(WasmUnvalidated *u);
 

@@ -1,5 +1,5 @@
 /*
- * wasm/remap.h - what copying, editing and writing share about indices that follow a mapping.
+ * wasm/remap.h - indices that follow a mapping, for copying, editing and writing.
  */
 #ifndef WHAMMC_WASM_REMAP_H
 #define WHAMMC_WASM_REMAP_H
@@ -15,7 +15,8 @@ typedef struct WasmEntity {
     uint32_t index;
 } WasmEntity;
 
-/* What the plain indices, or the memory argument, of an instruction name; returns how many. */
+/* The entities that the plain indices, or the memory argument, of an instruction name; returns
+ * their number. */
 uint32_t wasm_instr_names(const WasmInstr *i, WasmEntity out[2]);
 
 /* The spaces that a mapping changes, as bits. */
