@@ -3,11 +3,14 @@
  */
 #include "event/blame.h"
 
+#include <assert.h>
+
 /* The number of events that are named, the others being counted; the number of errors of one group
  * that are considered. */
 enum { MAX_NAMED = 5, MAX_KEPT = 60 };
 
 void blame_event(Blame *b, Event e, uint32_t group) {
+    assert(group < b->messages.len);
     vec_push(&b->events, e);
     vec_push(&b->group_of, group);
 }
@@ -36,6 +39,7 @@ static const char *events_word(const Event *events, uint32_t n) {
 }
 
 void blame_describe(const Event *events, uint32_t n, Buf *out) {
+    assert(n);
     if (n == 1)
         event_text(out, events[0], false);
     else
@@ -252,7 +256,7 @@ static bool is_about_name(const Finding *f) {
     return f->first->tag == DIAG_UNDECLARED_NAME || f->first->tag == DIAG_UNKNOWN_FUNCTION;
 }
 
-/* What else is wrong with a name matters only once it exists. */
+/* Other mistakes about a name matter only once the name exists. */
 static bool is_beside(const Findings *all, const Finding *f) {
     for (uint32_t i = 0; i < all->len && !is_about_name(f); i++) {
         const Diag *name = all->at[i].first;
@@ -264,6 +268,7 @@ static bool is_beside(const Findings *all, const Finding *f) {
 }
 
 void blame_report(const Blame *b, const Rule *rule, Diags *diags) {
+    assert(b->events.len == b->group_of.len);
     Findings all = {0};
     Buf events = {0};
     find(b, &all);

@@ -1,9 +1,11 @@
 /*
  * event/bound_name.c - which bound names an event has, and their types: read from event.def and
- * from the names column of opcode.def; operands with a fixed type follow from the operands column.
+ * from the names column of wasm/opcode.def; operands with a fixed type follow from the operands
+ * column.
  */
 #include "event/event.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 enum {
@@ -74,7 +76,7 @@ static bool numbered(Str name, NameId *id, uint32_t *n) {
     return false;
 }
 
-/* The item of a names column that is called `name`: what follows the name ("u32:d=arg0", "" or
+/* The rest of the item `name` in a names column: the text after the name ("u32:d=arg0", "" or
  * "()"), or NULL. */
 static const char *column_item(const char *column, const char *name, size_t len) {
     for (const char *p = column; *p;) {
@@ -137,6 +139,7 @@ static bool narrow_operand(WasmOp op, bool result, uint32_t n, const Type **type
 }
 
 bool operand_is_address(WasmOp op, bool result, uint32_t n) {
+    assert(op < WASM_OP_COUNT);
     const char *letters = result ? wasm_ops[op].results : wasm_ops[op].operands;
     size_t count = strlen(letters);
     if (*letters == '*') /* the table index on top of the arguments */
@@ -146,11 +149,12 @@ bool operand_is_address(WasmOp op, bool result, uint32_t n) {
 }
 
 bool event_is_wide(Event e, bool result, uint32_t n) {
+    assert(e.kind == EVENT_OPCODE);
     unsigned bit = result ? WIDE_RESULT : n < 7 ? 1u << n : 0;
     return e.wide & bit && operand_is_address(e.op, result, n);
 }
 
-/* The type of an address at an event: that of 32 bits, or as wide as it is there. */
+/* The type of an address at an event: 32 bits, or Event.wide. */
 static const Type *address_type(Event e, bool result, uint32_t n, const Type *narrow) {
     if (!narrow || !event_is_wide(e, result, n))
         return narrow;
@@ -227,7 +231,7 @@ bool op_constant(WasmOp op, NameId id, uint64_t *value) {
     }
 }
 
-/* Names that were once others. Like those that are new they may be declared. */
+/* Names that were once others. Like new names they may be declared. */
 static bool is_old_name(Str *name) {
     if (str_is(*name, "op_name"))
         *name = STR("opname");
@@ -402,7 +406,8 @@ static bool lookup(Event e, Str name, Bound *out) {
     case NAME_RES:
         out->assignable = true;
         out->boundable = operand_is_address(e.op, true, n);
-        out->only_bound = e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT; /* what is to supply */
+        out->only_bound =
+            e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT; /* of the values to supply */
         return (e.mode == MODE_AFTER || out->only_bound) && operand_lookup(e, true, n, &out->type);
     case NAME_IMM: return immediate_lookup(e.op, n, out);
     case NAME_BACK_EDGE:
@@ -450,7 +455,7 @@ static const Type pair = {.kind = TYPE_TUPLE,
     }
 #define LIBRARY &type_unit
 
-/* Where a function is, as in function.def. */
+/* Where a function is, as in lang/function.def. */
 typedef enum FunctionPlace {
     WHERE_EVERYWHERE,
     WHERE_YIELDS,
@@ -479,6 +484,7 @@ static const struct {
 };
 
 const char *function_name(FnId id) {
+    assert((unsigned)id < FN_COUNT);
     return functions[id].name;
 }
 
@@ -491,10 +497,12 @@ const char *function_doc(FnId id) {
 }
 
 FunctionMonitor function_monitor(FnId id) {
+    assert((unsigned)id < FN_COUNT);
     return functions[id].monitor;
 }
 
 bool function_is_everywhere(FnId id) {
+    assert((unsigned)id < FN_COUNT);
     return functions[id].where <= WHERE_YIELDS;
 }
 

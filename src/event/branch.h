@@ -1,7 +1,7 @@
 /*
- * event/branch.h - conditions of scripts that say which way a branch goes: `taken` and what means
- * the same, such as `arg0 != 0` before a `br_if`. Before a `br_table`, "taken" means that its
- * operand is the index of a target, other than the default: `arg0 < num_targets`.
+ * event/branch.h - conditions of scripts that say which way a branch goes: `taken` and conditions
+ * of equal meaning, such as `arg0 != 0` before a `br_if`. Before a `br_table`, "taken" means that
+ * its operand is the index of a target, other than the default: `arg0 < num_targets`.
  *
  * How often the branch goes which way is a matter of counting (analysis/segment.h), so code that
  * does nothing but count can have such conditions.
@@ -11,7 +11,7 @@
 
 #include "event/event.h"
 
-/* The ways of a branch. What happens on both happens whenever the instruction is executed. */
+/* The ways of a branch; an effect on both happens whenever the instruction is executed. */
 enum { WAY_TAKEN = 1, WAY_NOT_TAKEN = 2, WAY_BOTH = 3 };
 
 /* An instruction that goes one of two ways, at whose probes before it that is known: br_if, if,

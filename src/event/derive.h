@@ -11,8 +11,8 @@
  */
 bool derived_depends_on_op(int name);
 
-/* Whether it is a condition that rules for several instructions may ask for if only some of them
- * have it (taken, trap, back_edge): it is false at the others. */
+/* Whether it is a condition that only some instructions have (taken, trap, back_edge). A rule for
+ * several instructions may use it if one of them has it; it is false at the others. */
 bool derived_is_condition(int name);
 
 /* The definition of a derived name at event `e`, of the same type, allocated in `a`; any other

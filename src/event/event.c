@@ -3,6 +3,7 @@
  */
 #include "event/event.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <strings.h>
 
@@ -45,6 +46,7 @@ const char *event_name(EventKind kind) {
 }
 
 uint32_t op_modes(WasmOp op, Mode modes[MODE_COUNT]) {
+    assert(op < WASM_OP_COUNT);
     static const Mode lists[][5] = {
         [MODES_ORDINARY] = {MODE_BEFORE, MODE_AFTER, MODE_ALT},
         [MODES_BRANCH] = {MODE_BEFORE, MODE_AFTER, MODE_ALT, MODE_AT_TARGET},
@@ -60,6 +62,7 @@ uint32_t op_modes(WasmOp op, Mode modes[MODE_COUNT]) {
 }
 
 void event_text(Buf *out, Event e, bool internal) {
+    assert(e.kind < EVENT_KIND_COUNT && (e.kind == EVENT_OPCODE) == (e.mode != MODE_NONE));
     buf_printf(out, "wasm:%s", kinds[e.kind].package);
     if (e.kind == EVENT_OPCODE)
         buf_printf(out, ":%s:%s", wasm_ops[e.op].mnemonic,
@@ -229,7 +232,7 @@ typedef struct Expansion {
     const Rule *rule;
     Events *out;
     bool package, event, mode;
-    bool suggests; /* nothing matches: what it may mean is looked for */
+    bool suggests; /* nothing matches: find similar rules */
     Nearest near_package, near_event, near_mode;
 } Expansion;
 
@@ -306,6 +309,7 @@ static bool package_is_event(const Rule *rule) {
 }
 
 bool rule_expand(const Rule *rule, Events *out, Diags *diags) {
+    assert(rule->nparts >= 2 && !rule->broken);
     Expansion x = {.rule = rule, .out = out};
     uint32_t before = out->len;
     x.near_package = (Nearest){rule->parts[1].pattern, NULL, 3};

@@ -23,7 +23,7 @@ typedef enum NameId {
 #define NAME(id, text, type, life, where, doc) NAME_##id,
 #include "event/event.def"
     NAME_COUNT,
-    /* What only derived names expand to (event/derive.h). */
+    /* Names that only derived names expand to (event/derive.h). */
     NAME_PAGES = NAME_COUNT, /* u64: pages of the accessed memory (n = 1: of a copy's source) */
     NAME_PAGE_SIZE,          /* u64, static: bytes per page of it */
     NAME_TABLE_ELEMS,        /* u64: size of the accessed table (n = 1: of a copy's source) */
@@ -43,8 +43,8 @@ typedef enum RefCondition {
     ENTRY_FAILS,    /* an indirect call of this entry will trap */
 } RefCondition;
 
-/* Built-in functions (lang/function.def): Bound.id of a call. Those that are everywhere are in
- * library/builtin.h. */
+/* Built-in functions (lang/function.def): Bound.id of a call. Functions that can be called
+ * everywhere are in library/builtin.h. */
 typedef enum FnId {
 #define FUNCTION(id, name, text, params, result, is_static, memories, reads, where, monitor, doc)  \
     FN_##id,
@@ -52,7 +52,7 @@ typedef enum FnId {
     FN_COUNT
 } FnId;
 
-/* What becomes of one in a monitor, as in function.def. */
+/* How a monitor supports it, as in lang/function.def. */
 typedef enum FunctionMonitor {
     FUNCTION_YES,
     FUNCTION_OWN,
@@ -146,7 +146,7 @@ void event_name_each(Event e, void (*add)(void *ctx, Str name, const Bound *boun
 bool event_function_lookup(Event e, Str name, Bound *out, const Type *const **params,
                            uint32_t *nparams, const Type **result);
 
-/* "alt_call_by_id(i32)", and what it does. */
+/* "alt_call_by_id(i32)", and a description. */
 const char *function_text(FnId id);
 const char *function_doc(FnId id);
 

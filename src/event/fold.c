@@ -6,6 +6,7 @@
 
 #include "lang/list.h"
 
+#include <assert.h>
 #include <math.h>
 
 WasmType type_wasm(const Type *t) {
@@ -174,6 +175,7 @@ bool site_is_apart(const Site *s, const Event *e) {
 }
 
 uint32_t accessed_memory(const WasmInstr *i, uint32_t n) {
+    assert(n < 2);
     switch (wasm_ops[i->op].imm) {
     case WASM_IMM_MEMORY: return i->a;
     case WASM_IMM_MEMORY_MEMORY: return n ? i->b : i->a;
@@ -214,6 +216,7 @@ static uint32_t storage_size(WasmType t) {
 }
 
 uint32_t site_target(const Site *s, uint32_t depth) {
+    assert(s->instr && s->m);
     if (depth >= s->nopen)
         return s->m->funcs.at[s->func].body_size - 1; /* the function's own end */
     const Construct *c = &s->constructs[s->open[s->nopen - 1 - depth]];
@@ -381,7 +384,7 @@ static bool fold_cast(const Expr *e, const Site *s, Value *out) {
             *out = truth(v.real != 0);
             return true;
         }
-        /* The trapping truncation of Wasm: what would trap has no value here. 8 and 16 bits go
+        /* The trapping truncation of Wasm: where it would trap there is no value. 8 and 16 bits go
          * through 32. */
         bool wide = to == TYPE_I64 || to == TYPE_U64;
         double low = is_signed(to) ? (wide ? -0x1p63 : -0x1p31) : 0;
@@ -548,6 +551,7 @@ static bool builtin_value(const Expr *call, const Site *s, Value *out) {
 }
 
 bool fold(const Expr *e, const Site *s, Value *out) {
+    assert(e->type);
     switch (e->kind) {
     case EXPR_INT: *out = integer(e->type->kind, e->integer); return true;
     case EXPR_FLOAT: *out = floating(e->type->kind, e->real); return true;

@@ -14,7 +14,7 @@ typedef struct Site {
     const WasmModule *m;
     WasmSurvey *survey; /* of m; NULL: names that need it have no value */
     Locator *locator;   /* of m; NULL likewise */
-    Str host;           /* what HOST is */
+    Str host;           /* the value of HOST */
     uint32_t module_id; /* of PlanProgram; likewise the next two */
     bool asyncify;
     Str module_name;
@@ -24,8 +24,8 @@ typedef struct Site {
     uint32_t pc;
     uint32_t opidx;
     bool at_func_end;
-    bool decided;  /* what matches here matches at all instructions of this kind, in the same shapes
-                    */
+    bool
+        decided; /* the matches are the same at all instructions of this kind, in the same shapes */
     bool at_label; /* a `loop`, or an `end` that branches lead to, too: they execute it, so that
                       code before it goes after its bytes */
     const Construct
@@ -86,8 +86,8 @@ bool accessed_segment(const WasmInstr *i, uint32_t *segment);
 
 /* Evaluates an expression whose leaves are literals, static bound names and '@static' calls; `s`
  * may be NULL if there are no such names. The calls have the values that they were last given
- * (statics.h), or zero. False if it has no value: an immediate that does not exist, division by
- * zero, float out of range. */
+ * (plan/statics.h), or zero. False if it has no value: an immediate that does not exist, division
+ * by zero, float out of range. */
 bool fold(const Expr *e, const Site *s, Value *out);
 
 /* The bits of a number or bool as the Wasm constant of its representation (i32, i64, f32 or f64

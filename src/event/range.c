@@ -5,6 +5,8 @@
 
 #include "event/fold.h"
 
+#include <assert.h>
+
 static const Range unknown = {0};
 
 static Range range(uint64_t least, uint64_t most) {
@@ -12,6 +14,7 @@ static Range range(uint64_t least, uint64_t most) {
 }
 
 Range range_join(Range a, Range b) {
+    assert((!a.known || a.least <= a.most) && (!b.known || b.least <= b.most));
     if (!a.known || !b.known)
         return unknown;
     return range(a.least < b.least ? a.least : b.least, a.most > b.most ? a.most : b.most);
@@ -216,6 +219,7 @@ static Range of_operation(const RangeFacts *f, const Expr *e) {
 }
 
 Range range_of(const RangeFacts *f, const Expr *e) {
+    assert(e->type && f->budget);
     if (!f->budget->steps || (!type_is_integer(e->type) && e->type->kind != TYPE_BOOL))
         return range_any_bits(e->type);
     f->budget->steps--;

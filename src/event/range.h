@@ -12,7 +12,7 @@
 
 #include "event/event.h"
 
-/* The values from `least` to `most`, none of which is negative. */
+/* The values from `least` to `most`; none is negative. */
 typedef struct Range {
     bool known; /* else any value, also a negative one */
     uint64_t least, most;
@@ -32,14 +32,14 @@ typedef struct RangeBudget {
     uint32_t active; /* expressions, conditions and blocks that are looked at, inside each other */
 } RangeBudget;
 
-/* What is known at a point of a body. */
+/* Known ranges at a point of a body. */
 typedef struct RangeFacts {
     Vec(RangeFact) list;
     bool never; /* control does not get there */
     RangeBudget *budget;
 } RangeFacts;
 
-/* The range of a checked expression; unknown for what is neither an integer nor a bool. */
+/* The range of a checked expression; unknown unless it is an integer or a bool. */
 Range range_of(const RangeFacts *f, const Expr *e);
 
 /* Goes through a body, for which the predicate holds (NULL = that is not known): calls `on` before
@@ -61,7 +61,7 @@ RangeFacts range_copy(const RangeFacts *f);
 void range_free(RangeFacts *f);
 /* From here on the condition is true, or is not. */
 void range_assume(RangeFacts *f, const Expr *condition, bool truth);
-/* What a call of a function of the script returns. */
+/* The range of a function's result. */
 Range range_of_call(const RangeFacts *f, const Expr *call);
 
 #endif

@@ -1,8 +1,10 @@
 /*
- * event/range_flow.c - what is known of values at the points of a body: conditions, assignments,
- * calls of functions.
+ * event/range_flow.c - known ranges at the points of a body: conditions, assignments, calls of
+ * functions.
  */
 #include "event/range.h"
+
+#include <assert.h>
 
 enum {
     MOST_STEPS = 1 << 16, /* for each body that is gone through */
@@ -12,7 +14,7 @@ enum {
 
 /* ---- facts ---- */
 
-/* What changes only where a body assigns to it. */
+/* A variable that changes only where a body assigns to it. */
 static bool is_followed(const Expr *e) {
     if (e->kind != EXPR_NAME || !type_is_integer(e->type))
         return false;
@@ -31,7 +33,7 @@ static RangeFact *find(const RangeFacts *f, const RangeFact *like) {
     return NULL;
 }
 
-/* Sets what is known of the same as `like`. */
+/* Sets the known ranges to a copy of `like`. */
 static void set(RangeFacts *f, RangeFact like) {
     RangeFact *fact = find(f, &like);
     if (fact && like.range.known)
@@ -192,7 +194,7 @@ typedef struct Walk {
     OnRangeStep *on; /* NULL = nothing is called */
     void *ctx;
     Range result;
-    bool returns; /* `result` is what has been returned so far */
+    bool returns; /* `result`: the range of all values returned so far */
 } Walk;
 
 static void walk_block(Walk *w, RangeFacts *f, const Block *b);
@@ -262,7 +264,7 @@ static void walk_block(Walk *w, RangeFacts *f, const Block *b) {
     budget->active--;
 }
 
-/* What the function returns; `in` is what is known of its parameters, and is freed. */
+/* The range of the function's result; `in` has the known ranges of its parameters, and is freed. */
 static Range of_body(RangeFacts *in, const Fn *fn) {
     Walk w = {0};
     walk_block(&w, in, &fn->body);
@@ -271,6 +273,7 @@ static Range of_body(RangeFacts *in, const Fn *fn) {
 }
 
 Range range_of_call(const RangeFacts *f, const Expr *call) {
+    assert(call->kind == EXPR_CALL && call->fn);
     const Fn *fn = call->fn;
     if (f->budget->active > MOST_ACTIVE)
         return range_any_bits(call->type);
