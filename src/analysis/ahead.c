@@ -1,7 +1,9 @@
 /*
- * analysis/ahead.c - what threads do for functions ahead of a walk.
+ * analysis/ahead.c - threads that work on functions ahead of a walk.
  */
 #include "analysis/ahead.h"
+
+#include <assert.h>
 
 static AheadPart *part_at(const Ahead *a, uint32_t number) {
     return &a->parts[number % ahead_slots(a)];
@@ -32,7 +34,7 @@ static void divide_part(Ahead *a) {
     a->end++;
 }
 
-/* Whether there is to be a further part. */
+/* Whether to start a further part. */
 static bool has_room(const Ahead *a) {
     return a->divided < a->m->input_count[WASM_SPACE_FUNC] && a->end - a->at < ahead_slots(a) &&
            a->now < a->size;
@@ -48,7 +50,7 @@ static void go_ahead(Ahead *a) {
     work_queue_allow(a->queue, a->end);
 }
 
-/* Waits until no thread works; what is not begun then is divided again. */
+/* Waits until no thread works; parts that have not begun are divided again. */
 static void stay(Ahead *a) {
     uint32_t made = work_queue_hold(a->queue);
     while (a->end > made) {
@@ -86,6 +88,7 @@ static const AheadPart *next_part(Ahead *a, uint32_t func) {
 }
 
 const AheadPart *ahead_part(Ahead *a, uint32_t func) {
+    assert(func < a->m->input_count[WASM_SPACE_FUNC]);
     if (!a->queue) {
         a->queue = work_queue_new(a->threads, make_part, a);
         a->parts = mem_zalloc(sizeof *a->parts * ahead_slots(a));

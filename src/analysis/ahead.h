@@ -1,9 +1,9 @@
 /*
- * analysis/ahead.h - what threads do for functions ahead of a walk, which takes what they made in
+ * analysis/ahead.h - threads that work on functions ahead of a walk, which takes their results in
  * the order of the program.
  *
- * The program is divided into parts, which threads make. Where the walk does functions itself, no
- * thread works, as what the walk does may change what a job depends on.
+ * The program is divided into parts, which threads make. No thread works while the walk handles
+ * functions itself, as that may change the input of jobs.
  */
 #ifndef WHAMMC_ANALYSIS_AHEAD_H
 #define WHAMMC_ANALYSIS_AHEAD_H
@@ -36,7 +36,7 @@ typedef struct Ahead {
 
     WorkQueue *queue;
     AheadPart *parts;   /* by slot */
-    uint32_t at, end;   /* numbers of parts: the one that the walk is in, the one to be divided */
+    uint32_t at, end;   /* numbers of parts: the walk's current one, the next to be divided */
     uint32_t divided;   /* the functions below */
     uint32_t size, now; /* bytes that may be ahead, that are */
     uint32_t walked;    /* bytes since `size` has grown */
@@ -48,8 +48,8 @@ static inline uint32_t ahead_slots(const Ahead *a) {
     return a->most / a->part + 2;
 }
 
-/* The part that a function is in, made; NULL: `prepare` did not want it. The walk asks for all
- * functions, in order, before it does anything else with them. */
+/* The finished part that contains a function; NULL: `prepare` did not want it. The walk calls it
+ * for all functions, in order, before it does anything else with them. */
 const AheadPart *ahead_part(Ahead *a, uint32_t func);
 void ahead_free(Ahead *a);
 

@@ -4,6 +4,8 @@
  */
 #include "analysis/call_sites.h"
 
+#include <assert.h>
+
 void call_sites_open(CallSites *c, const WasmModule *m, Str passed) {
     uint32_t wrong;
     *c = (CallSites){.m = m};
@@ -33,6 +35,7 @@ static void walk(CallSites *c, uint32_t func) {
 }
 
 uint32_t call_sites_next(CallSites *c, uint32_t caller, uint32_t callee, uint32_t *at) {
+    assert(c->m);
     bool first;
     if (caller >= c->m->funcs.len || callee >= c->m->funcs.len)
         return CALL_SITES_END;

@@ -22,7 +22,7 @@ typedef struct CallSites {
     NumberList passed; /* functions whose calls count as their callers' */
     WasmSurvey survey;
     Map walked;        /* function -> index of its first one */
-    Vec(CallSite) all; /* of the functions that were asked for; CALL_SITES_END as pc ends each */
+    Vec(CallSite) all; /* of the requested functions; CALL_SITES_END as pc ends each list */
     Arena arena;
 } CallSites;
 
@@ -37,7 +37,7 @@ void call_sites_open(CallSites *c, const WasmModule *m, Str passed);
  */
 uint32_t call_sites_next(CallSites *c, uint32_t caller, uint32_t callee, uint32_t *at);
 
-/* Frees what call_sites_open has allocated. */
+/* Frees the lists. */
 void call_sites_free(CallSites *c);
 
 #endif

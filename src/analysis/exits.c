@@ -5,7 +5,7 @@
 
 #include "edit/handlers.h"
 
-/* What edit/edit.c considers one. */
+/* The same exits as in edit/edit.c. */
 static bool is_exit(const WasmModule *m, const WasmHandlers *handlers, int64_t proc_exit,
                     const WasmInstr *i) {
     switch (wasm_flow(i->op)) {

@@ -3,6 +3,8 @@
  */
 #include "analysis/flow.h"
 
+#include <assert.h>
+
 void flow_begin(Flow *f) {
     f->frames.len = 0;
     vec_push(&f->frames, ((FlowFrame){WASM_OP_COUNT, true, false}));
@@ -64,8 +66,7 @@ static bool close_construct(Flow *f) {
     return targeted;
 }
 
-/* What control instructions do to nesting and reachability. Returns whether the block ends with it.
- */
+/* Updates nesting and reachability at a control instruction. Returns whether it ends the block. */
 static bool control(Flow *f, const WasmInstr *i) {
     WasmFlow flow = wasm_flow(i->op);
     switch (flow) {
@@ -97,6 +98,7 @@ static bool control(Flow *f, const WasmInstr *i) {
 
 /* Instructions of the categories that control instructions are in. */
 FlowStep flow_control_(Flow *f, const WasmInstr *i, uint8_t next) {
+    assert(f->frames.len); /* begun */
     FlowStep s = {.branched_end = i->op == WASM_OP_END && flow_end_is_targeted_(f)};
     s.live = f->live || s.branched_end;
     s.first = s.live && (f->starts || s.branched_end);
@@ -117,6 +119,7 @@ bool opens_part(WasmOp op) {
 }
 
 void constructs_find(WasmCode code, Constructs *out) {
+    assert(!code.error);
     Vec(uint32_t) open = {
         0}; /* the current part of each open construct; its earlier parts are chained by `end` */
     WasmInstr i;

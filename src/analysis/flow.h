@@ -83,8 +83,8 @@ bool flow_ends_block(WasmOp op);
 typedef struct Construct {
     uint32_t start; /* offset of the opener or part */
     bool loop;
-    uint32_t part_end; /* offset of what closes this part: the next else or catch, or the end (or
-                          delegate) */
+    uint32_t part_end; /* offset of the instruction that closes this part: the next else or catch,
+                          or the end (or delegate) */
     uint32_t end;      /* offset of the construct's end (or delegate) */
 } Construct;
 typedef Vec(Construct) Constructs;

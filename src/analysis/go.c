@@ -3,6 +3,8 @@
  */
 #include "analysis/go.h"
 
+#include <assert.h>
+
 /* The section `producers` names the compiler, also where the linker was told to leave out the other
  * one. */
 bool wasm_is_go(const WasmModule *m) {
@@ -19,7 +21,7 @@ bool wasm_is_go(const WasmModule *m) {
     return false;
 }
 
-/* What the comparison of the stack pointer with the limit in the goroutine is made of. */
+/* The instructions that compare the stack pointer with the limit in the goroutine. */
 static bool may_compare(const WasmInstr *i) {
     switch (i->op) {
     case WASM_OP_LOCAL_GET:
@@ -74,6 +76,7 @@ static bool find_called(const WasmModule *m, uint32_t func, WasmCode *code) {
 }
 
 uint32_t wasm_go_start(const WasmModule *m, uint32_t func) {
+    assert(func < m->input_count[WASM_SPACE_FUNC]);
     WasmCode code;
     if (!find_called(m, func, &code))
         return 0;
@@ -82,6 +85,7 @@ uint32_t wasm_go_start(const WasmModule *m, uint32_t func) {
 }
 
 uint32_t wasm_go_left(const WasmModule *m, uint32_t func) {
+    assert(func < m->input_count[WASM_SPACE_FUNC]);
     WasmCode code;
     WasmInstr i = {0}, before = {0};
     bool one = false;

@@ -7,7 +7,7 @@
 
 enum { MAX_LOCALS = 32, MAX_STACK = 32, MAX_ACCESSES = 32, MIN_ACCESSES = 2, NONE = UINT32_MAX };
 
-/* factor * (what `local` was when the iteration began) + offset; or any value. */
+/* factor * (`local` at the beginning of the iteration) + offset; or any value. */
 typedef struct Linear {
     uint32_t local; /* NONE: the factor is 0 */
     uint32_t factor;
@@ -32,8 +32,8 @@ typedef struct Written {
     uint32_t accesses; /* at addresses that follow it */
 } Written;
 
-/* An access to memory at factor * (what `local` was when the iteration began) + something that does
- * not change. */
+/* An access to memory at factor * (`local` at the beginning of the iteration) + a loop
+ * invariant. */
 typedef struct Access {
     uint32_t local, factor;
     uint64_t end;   /* the first byte behind it, from this address */
@@ -49,7 +49,7 @@ typedef struct Iteration {
     uint32_t naccesses;
     Comparison last; /* the last comparison */
     uint32_t ncompared;
-    bool ends_elsewhere; /* what is in memory can end the loop, or another branch can */
+    bool ends_elsewhere; /* a value in memory can end the loop, or another branch can */
     Linear stack[MAX_STACK];
     uint32_t depth;
 } Iteration;
@@ -67,8 +67,7 @@ static bool push(Iteration *it, Linear v) {
     return true;
 }
 
-/* What is below the loop's own operands can be any value: there are no more of them in valid code.
- */
+/* Operands below the loop's own can have any value: valid code does not use them. */
 static Linear pop(Iteration *it) {
     return it->depth ? it->stack[--it->depth] : any;
 }
@@ -109,7 +108,7 @@ static bool is_constant(Linear v) {
     return !v.any && v.local == NONE && v.offset_known;
 }
 
-/* Comparing values that follow locals, not what is in memory. */
+/* Compares values that follow locals, not values in memory. */
 static Linear compare(Iteration *it, WasmOp op, Linear a, Linear b) {
     it->last = (Comparison){op, a, b};
     it->ncompared++;
@@ -265,9 +264,8 @@ static WasmOp mirror(WasmOp op) {
     }
 }
 
-/* Whether x op `to` is false for some x, whatever the bits of x below `bits` are, which are the
- * same for all x. The smallest such x is below 2^bits, the greatest is within that of the maximum.
- */
+/* Whether x op `to` is false for some x, where all x have the same bits below `bits`, whatever
+ * these are. The smallest such x is below 2^bits, the greatest is within 2^bits of the maximum. */
 static bool fails_once(WasmOp op, Linear to, uint32_t bits) {
     uint32_t rest = (UINT32_C(1) << bits) - 1, top = UINT32_MAX - rest;
     bool known = is_constant(to), alone = !rest; /* x is everything, so `to` does not matter */
@@ -304,7 +302,7 @@ static bool starts_at(const LoopPlace *place, uint32_t local, uint32_t *value) {
     return known;
 }
 
-/* Whether the value is once what it is compared with, given what locals are before the loop. */
+/* Whether the compared values become equal, given the locals before the loop. */
 static bool meets(const LoopPlace *place, Linear v, Linear to, uint32_t bits) {
     uint32_t first;
     if (!v.offset_known || !is_constant(to) || !starts_at(place, v.local, &first))
@@ -345,7 +343,7 @@ static bool ends_or_spins(Iteration *it, const Comparison *c, uint32_t *bits) {
     return true;
 }
 
-/* What limits the number of iterations: to 2^(32 - bits). */
+/* Conditions that limit the number of iterations to 2^(32 - bits). */
 typedef struct Bound {
     bool known;
     uint32_t bits;

@@ -1,11 +1,11 @@
 /*
- * analysis/loop_step.h - loops in which a local tells how often they have been executed.
+ * analysis/loop_step.h - loops whose number of iterations follows from a local.
  *
  *     loop  <straight-line code>  local.get $i  i32.const 8  i32.add  local.tee $i  ...  br_if 0
  * end
  *
- * Each iteration adds the same to $i: the difference to what it was when the loop was entered,
- * divided by the step, is the number of iterations.
+ * Each iteration adds the same to $i: its difference to the value at the loop's entry, divided by
+ * the step, is the number of iterations.
  */
 #ifndef WHAMMC_ANALYSIS_LOOP_STEP_H
 #define WHAMMC_ANALYSIS_LOOP_STEP_H
@@ -18,7 +18,7 @@ typedef struct LoopStep {
     bool down;      /* ... or subtracts that */
 } LoopStep;
 
-/* What is known of a loop from what is around it. */
+/* Facts about a loop from the code around it. */
 typedef struct LoopPlace {
     const WasmModule *m;
     bool grows;      /* memory 0 can become larger than it is declared */
@@ -45,8 +45,8 @@ typedef struct LoopPlace {
  *   if it was true until then, the loop never ends. (So the count is too low if the host interrupts
  *   a loop that never ends, in which no access traps as its memory has all of 4 GiB.)
  *
- * Only of loops that are worth it, which are those that are executed often: they make two accesses
- * along one local at least, and whether they go on does not depend on what is in memory.
+ * Only loops that are likely to be executed often qualify: they make at least two accesses along
+ * one local, and whether they go on does not depend on memory.
  */
 bool loop_step_find(const LoopPlace *place, WasmCode code, LoopStep *step);
 

@@ -3,14 +3,16 @@
  */
 #include "analysis/segment.h"
 
+#include <assert.h>
+
 struct SegmentLabel {
     uint16_t op;    /* WasmOp of the opener or part; WASM_OP_COUNT for the body */
     bool live;      /* the opener can be reached */
     bool targeted;  /* control may come to its end other than from the instruction before it */
-    uint32_t class; /* of what branches to it lead to */
+    uint32_t class; /* the node to which branches to it lead */
     uint32_t other; /* of an if: where its false edge starts */
     /* of the estimate: */
-    uint32_t depth;     /* loops, of what branches to it lead to */
+    uint32_t depth;     /* loops: the node to which branches to it lead */
     uint64_t entered;   /* the opener's weight */
     uint64_t arrives;   /* of branches to the end */
     uint64_t otherwise; /* of an if: the false edge's */
@@ -102,7 +104,7 @@ static void send(Segments *s, uint32_t depth, uint64_t weight) {
         label->arrives += loops < 16 ? weight >> loops * LOOP_LOG2 : 0;
 }
 
-/* A conditional branch: what is left is the weight of what follows. */
+/* Splits the weight at a conditional branch; the remainder falls through. */
 static void send_part(Segments *s, uint32_t depth) {
     const SegmentLabel *label = &s->labels.at[s->labels.len - 1 - depth];
     if (label->op == WASM_OP_LOOP && label->depth == s->walk.depth) {
@@ -166,14 +168,14 @@ static void branch_table(Segments *s, const WasmInstr *i) {
     otherwise->out = target(s, i->a);
 }
 
-/* Exceptions come from calls, which lead to EXIT, and so do those that are caught here. */
+/* Exceptions come from calls, which lead to EXIT; so do exceptions that are caught here. */
 static void catches(Segments *s, const WasmInstr *i) {
     const uint8_t *at = i->vec;
     for (uint32_t k = 0; k < i->count; k++)
         unite(s->merged.at, target(s, wasm_vec_catch(&at).label), CLASS_EXIT);
 }
 
-/* The same of what is suspended. */
+/* The same for suspended stacks. */
 static void handles(Segments *s, const WasmInstr *i) {
     const uint8_t *at = i->vec;
     for (uint32_t k = 0; k < i->count; k++) {
@@ -333,6 +335,7 @@ void segments_begin(Segments *s, uint32_t offset, bool exact_traps) {
 }
 
 void segments_step(Segments *s, const WasmInstr *i) {
+    assert(i->op < WASM_OP_COUNT);
     bool straight = wasm_is_straight(i->op);
     if (!s->labels.len || (straight && s->walk.cut == s->ncuts))
         return;
@@ -347,6 +350,7 @@ void segments_step(Segments *s, const WasmInstr *i) {
 }
 
 void segments_step_trap(Segments *s, uint32_t offset, uint32_t next) {
+    assert(!s->ncuts && s->at.len);
     vec_last(&s->at).last_pc = offset;
     if (s->walk.live)
         note_trap(s, false, offset, next);
@@ -380,7 +384,7 @@ static uint64_t heaviness(const Segment *seg) {
     return seg->otherwise ? 2 * seg->weight : seg->weight;
 }
 
-/* Deepest first; what has no good place for a counter before all. */
+/* Deepest first; segments without a good place for a counter before all others. */
 static uint32_t urgency(const Segments *s, const Segment *seg) {
     if (seg->last || seg->unplaced)
         return 0;
@@ -405,7 +409,7 @@ static void list_by_urgency(Segments *s) {
         s->lists.at[from[s->at.at[i].urgency]++] = i;
 }
 
-/* The classes, of which only what is outside of the function joins two. */
+/* The classes; the edge outside of the function may join two. */
 static void join_outside(Segments *s) {
     s->joined.len = 0;
     vec_reserve(&s->joined, s->merged.len);
@@ -426,7 +430,7 @@ static void find_tree(Segments *s) {
 /* ---- equations ---- */
 
 /* The segments at each class, lists.at[list_at.at[c]...list_at.at[c + 1]), as twice their number,
- * one more for those that end there; without those that start and end in the same one. */
+ * plus one if they end there; without segments that start and end in the same class. */
 static void list_by_class(Segments *s) {
     uint32_t classes = s->merged.len + 2, total = 0;
     s->list_at.len = 0;
@@ -474,8 +478,8 @@ static void reach(Segments *s, uint32_t root) {
     }
 }
 
-/* Appends the other segments at the class: those that `start` there, or do not, before the others.
- * Returns where these begin. */
+/* Appends the other segments at the class: those that `start` there (or do not) before the others.
+ * Returns where the others begin. */
 static uint32_t add_terms(Segments *s, uint32_t class, uint32_t segment, bool start) {
     uint32_t from = s->list_at.at[class], to = s->list_at.at[class + 1];
     vec_reserve(&s->terms, to - from);
@@ -498,7 +502,7 @@ static uint32_t add_terms(Segments *s, uint32_t class, uint32_t segment, bool st
     return high;
 }
 
-/* What starts in the class is what ends there. */
+/* As many executions start in the class as end there. */
 static void add_equation(Segments *s, uint32_t class) {
     uint32_t segment = s->via.at[class];
     SegmentEquation e = {.segment = segment, .from = s->terms.len, .class = class};
@@ -516,7 +520,7 @@ static void find_equations(Segments *s) {
     uint32_t entry = find(s->merged.at, CLASS_ENTRY), exit = find(s->merged.at, CLASS_EXIT);
     reach(s, exit);
     if (s->via.at[entry] == NONE)
-        reach(s, entry); /* what is outside of the function joins the two */
+        reach(s, entry); /* the edge outside of the function joins the two */
     for (uint32_t i = 0; i < s->at.len; i++)
         if (!s->at.at[i].dead && s->via.at[s->at.at[i].in] == NONE)
             reach(s, s->at.at[i].in); /* it never gets to the exit */
@@ -534,8 +538,10 @@ void segments_split(Segments *s, WasmCode code, bool exact_traps) {
 }
 
 void segments_solve(Segments *s) {
+    assert(segments_check(s));
     find_tree(s);
     find_equations(s);
+    assert(segments_check(s));
 }
 
 void segments_free(Segments *s) {
@@ -553,6 +559,7 @@ void segments_free(Segments *s) {
 }
 
 const Segment *segments_seek(const Segments *s, uint32_t *cursor, uint32_t offset) {
+    assert(*cursor < s->at.len && s->at.at[*cursor].start <= offset);
     while (*cursor + 1 < s->at.len && s->at.at[*cursor + 1].start <= offset)
         ++*cursor;
     return &s->at.at[*cursor];
@@ -587,7 +594,8 @@ bool segments_may_derive(Segments *s, const bool *needed) {
 }
 
 bool segments_choose(Segments *s, bool *needed) {
-    uint64_t direct = 0, derived = 0; /* what the counters cost */
+    assert(segments_check(s));
+    uint64_t direct = 0, derived = 0; /* the cost of the counters */
     s->lists.len = 0;
     vec_reserve(&s->lists, s->at.len);
     for (uint32_t i = 0; i < s->at.len; i++) {
@@ -607,3 +615,39 @@ bool segments_choose(Segments *s, bool *needed) {
         needed[i] = s->lists.at[i];
     return false;
 }
+
+#ifndef NDEBUG
+/* Whether counters and the equations have the counts of all segments that are not dead. */
+static bool check_equations(const Segments *s) {
+    bool *known = mem_zalloc(s->at.len + 1u), all = true;
+    for (uint32_t i = 0; i < s->at.len; i++)
+        known[i] = s->at.at[i].counted || s->at.at[i].dead;
+    for (uint32_t k = 0; k < s->equations.len; k++) {
+        const SegmentEquation *e = &s->equations.at[k];
+        assert(e->from <= e->middle && e->middle <= e->to && e->to <= s->terms.len);
+        assert(e->segment < s->at.len && !known[e->segment]);
+        for (uint32_t i = e->from; i < e->to; i++)
+            assert(known[s->terms.at[i]] && !s->at.at[s->terms.at[i]].dead);
+        known[e->segment] = true;
+    }
+    for (uint32_t i = 0; i < s->at.len; i++)
+        all &= known[i];
+    free(known);
+    return all;
+}
+
+bool segments_check(const Segments *s) {
+    for (uint32_t i = 0; i < s->at.len; i++) {
+        const Segment *seg = &s->at.at[i];
+        assert(!i || s->at.at[i - 1].start <= seg->start);
+        assert(seg->dead || (seg->in < s->merged.len && seg->out < s->merged.len));
+        assert(!seg->dead || !seg->counted);
+    }
+    for (uint32_t i = 0; i < s->traps.len; i++) {
+        assert(s->traps.at[i].segment < s->at.len);
+        assert(!i || s->traps.at[i - 1].offset < s->traps.at[i].offset);
+    }
+    assert(!s->equations.len || check_equations(s));
+    return true;
+}
+#endif

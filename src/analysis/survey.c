@@ -9,6 +9,8 @@
 #include "edit/catch_all.h"
 #include "edit/handlers.h"
 
+#include <assert.h>
+
 enum {
     ESCAPES = 1,
     LETS_OUT = 2, /* an exception may come out of it */
@@ -149,9 +151,9 @@ static void look_at_imports(Survey *v) {
 
 /* ---- Go ---- */
 
-/* The functions that follow the calling convention of Go's compiler have one parameter, which says
- * where they go on, and one result, which says whether they were left in the middle. What it
- * exports follows that of others. */
+/* Functions with the calling convention of Go's compiler have one parameter, which says where they
+ * go on, and one result, which says whether they were left in the middle. Exported functions have
+ * the usual convention. */
 static void look_at_go(Survey *v) {
     const WasmModule *m = v->m;
     if (!wasm_is_go(m))
@@ -314,6 +316,7 @@ bool wasm_survey_throws(WasmSurvey *s, const WasmModule *m, uint32_t func) {
 
 const WasmCallEdge *wasm_survey_edges(WasmSurvey *s, const WasmModule *m, uint32_t func,
                                       uint32_t *n) {
+    assert(func < m->input_count[WASM_SPACE_FUNC]);
     has(s, m, 0, 0);
     uint32_t first = vec_first(&s->calls, from, func), end = first;
     while (end < s->calls.len && s->calls.at[end].from == func)

@@ -32,8 +32,8 @@ typedef struct WasmSurveyLoop {
 /* A zeroed one is valid; it is computed at the first question, from the input as it was read. */
 typedef struct WasmSurvey {
     bool any_call;   /* set by the caller: a call may reach another function than it names */
-    uint16_t *funcs; /* by input function, and one more for what indirect calls reach: bits; NULL =
-                       not made yet */
+    uint16_t *funcs; /* bits by input function, and one more for the targets of indirect calls; NULL
+                        = not made yet */
     Vec(WasmCallEdge) calls;   /* by caller */
     Vec(WasmSurveyLoop) loops; /* by function, ... */
     uint32_t *first_loop;      /* of input function f: [f], up to [f + 1] */
