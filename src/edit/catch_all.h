@@ -18,8 +18,8 @@ typedef enum WasmExceptions {
  *     wasm_put_catch  ...region...  `end` of WASM_EXCEPTIONS_REFS, and a way around the handler;
  *     wasm_put_caught  ...handler...  wasm_put_rethrow  `end`
  *
- * `region` is the block type of the region; `caught`, of WASM_EXCEPTIONS_REFS, that of the block
- * around it: from the same parameters to an exception.
+ * `region` is the block type of the region; `caught`, for WASM_EXCEPTIONS_REFS, is the type of the
+ * block around it: from the same parameters to an exception.
  */
 void wasm_put_catch(Buf *out, WasmExceptions form, WasmType region, WasmType caught);
 void wasm_put_caught(Buf *out, WasmExceptions form);

@@ -13,7 +13,7 @@
  *
  * Before `return` and the like the exit code is copied.
  *
- * What leaves by an exception (WASM_UNWIND) is caught around the body, in the block's place, and
+ * Exceptions that leave the body (WASM_UNWIND) are caught around it, in the block's place, and
  * rethrown:
  *
  *     try T  ...body...  catch_all  <unwind code>  rethrow 0  end  <exit code>  end
@@ -29,13 +29,15 @@
 #include "wasm/leb.h"
 #include "wasm/remap.h"
 
+#include <assert.h>
+
 /* An open WRAP piece. */
 typedef struct Wrap {
     uint32_t until;
     uint32_t depth; /* constructs open around the wrapped one */
 } Wrap;
 
-/* What there is among the pieces. */
+/* The kinds of pieces. */
 typedef struct EditHas {
     bool exit, unwind, wraps;
     bool nullable; /* some locals are made nullable */
@@ -161,7 +163,7 @@ static void add_local(LocalRuns *runs, uint32_t n, WasmType type, bool joins) {
         vec_push(runs, ((LocalRun){n, type}));
 }
 
-/* The locals of a group, the first of which is `local`; some may be made nullable. */
+/* The locals of a group, beginning with `local`; some may be made nullable. */
 static void add_group(const Edit *e, LocalRuns *runs, uint32_t local, LocalRun group) {
     if (!e->edit->nnullable || wasm_defaultable(group.type)) {
         add_local(runs, group.n, group.type, false);
@@ -251,8 +253,8 @@ static bool put_head(Edit *e) {
     return !e->wrap || put_wrapper(e);
 }
 
-/* Notes the new offsets of instructions with hints. The current one begins after what is in `out`
- * and the run. */
+/* Records the new offsets of instructions with hints. The current one begins after the bytes in
+ * `out` and the run. */
 static void move_hints(Edit *e, const WasmInstr *i) {
     for (; e->hint < e->hints_end && e->hint->offset <= i->offset; e->hint++) {
         size_t pending = (size_t)(e->c.start + i->offset - e->run);
@@ -491,7 +493,8 @@ static bool put_beside(Edit *e, uint32_t to) {
     return true;
 }
 
-/* Decodes only the instructions that have patches, and those that name functions if these move. */
+/* Decodes only the instructions that have patches, and instructions that name functions if
+ * functions move. */
 static bool put_patched(Edit *e) {
     const WasmPatch *patches = e->edit ? e->edit->patches : NULL;
     uint32_t npatches = e->edit ? e->edit->npatches : 0, size = (uint32_t)(e->c.end - e->c.start);
@@ -593,6 +596,7 @@ static void put_size(const WasmFunc *f, Buf *out, size_t at) {
 
 bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit, Buf *out,
                     const char **error, uint32_t *error_offset) {
+    assert(m->layout.done && func < m->input_count[WASM_SPACE_FUNC]);
     const WasmFunc *f = &m->funcs.at[func];
     Edit e = {.m = m, .f = f, .edit = edit, .out = out, .map = wasm_layout_remap(m)};
     if (edit && edit->calls_wrapped)
@@ -640,6 +644,7 @@ bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit
 }
 
 WasmType wasm_exit_block_type(WasmModule *m, uint32_t func) {
+    assert(func < m->funcs.len);
     const WasmTypeDef *d = wasm_func_type(m, func);
     if (d->nresults == 0)
         return WASM_NONE;

@@ -13,7 +13,8 @@ typedef enum WasmWhere {
     WASM_BEFORE,  /* before the instruction */
     WASM_WRAP,    /* the same, and the piece leaves a construct open that ends after the instruction
                      at `until`: the wrapped construct's `end`, with its AFTER pieces */
-    WASM_OPERAND, /* directly before the instruction, which consumes what the piece pushes */
+    WASM_OPERAND, /* directly before the instruction, which consumes the values that the piece
+                     pushes */
     WASM_REPLACE, /* instead of it; an empty piece removes it */
     WASM_AFTER,   /* after its bytes (after a block's opcode = inside it, at the top) */
     WASM_EXIT,    /* at every exit of the function; `at` is ignored */

@@ -116,7 +116,7 @@ static bool may_be_same(const WasmModule *m, uint32_t a, uint32_t b) {
            m->types.at[x->type].canonical == m->types.at[y->type].canonical;
 }
 
-/* Whether a clause for a tag catches what `i` throws. */
+/* Whether a clause for a tag catches the exceptions of `i`. */
 static WasmCaught by_tag(const WasmHandlers *h, const WasmModule *m, const TryInfo *t,
                          const WasmInstr *i) {
     WasmCaught caught = WASM_NOT_CAUGHT;

@@ -118,6 +118,7 @@ static bool fits(const WasmMerge *g, const WasmImport *im, uint32_t h) {
 }
 
 int64_t wasm_merge_join(const WasmMerge *g, const WasmImport *im) {
+    assert(im->handle < wasm_space_count(g->from, im->space));
     WasmModule *to = g->to;
     const WasmModule *from = g->from;
     if (im->space == WASM_SPACE_MEMORY || merge_is_base(im, "__memory_base") ||
@@ -152,7 +153,7 @@ static Str prefixed(Merge *x, Str name) {
     return str_of(text);
 }
 
-/* What an unresolved import becomes, or -1. */
+/* The handle for an unresolved import, or -1. */
 static int64_t substitute(Merge *x, const WasmImport *im) {
     bool memory_base = merge_is_base(im, "__memory_base");
     if (memory_base || merge_is_base(im, "__table_base")) {
@@ -188,7 +189,7 @@ static void put_func_type(Buf *out, const WasmModule *m, uint32_t type) {
     buf_u8(out, 0);
 }
 
-/* The message for an import whose type differs from what is supplied for it. */
+/* The message for an import whose type differs from the supplied entity's. */
 static bool fail_type(Merge *x, const WasmImport *im, uint32_t at, uint32_t handle) {
     if (im->space != WASM_SPACE_FUNC)
         return merge_fail(
@@ -244,7 +245,7 @@ static bool resolve_all(Merge *x, bool memories) {
     return true;
 }
 
-/* Memories come first: a resolver may ask for their handles. */
+/* Memories come first: a resolver may need their handles. */
 static bool copy_imports(Merge *x) {
     const WasmModule *m = x->from;
     if (!resolve_all(x, true))
@@ -472,7 +473,7 @@ static void start_merge(WasmMerge *g) {
         g->handles[WASM_SPACE_MEMORY][k] = g->memory;
 }
 
-/* Skips what an earlier call has copied. */
+/* Skips entities that an earlier call has copied. */
 static void unmark_copied(Merge *x) {
     for (uint32_t space = 0; space < WASM_SPACE_COUNT; space++)
         for (uint32_t k = 0; k < x->from->input_count[space]; k++)
@@ -511,14 +512,17 @@ static bool merge(WasmMerge *g, WasmSpace root_space, const uint32_t *roots, uin
 }
 
 bool wasm_merge(WasmMerge *g, const uint32_t *roots, uint32_t nroots, Diags *diags) {
+    assert(g->to != g->from && !g->to->layout.done);
     return merge(g, WASM_SPACE_FUNC, roots, nroots, diags);
 }
 
 bool wasm_merge_one(WasmMerge *g, WasmSpace space, uint32_t index, Diags *diags) {
+    assert(index < wasm_space_count(g->from, space));
     return merge(g, space, &index, 1, diags);
 }
 
 uint32_t wasm_merge_func(const WasmMerge *g, const WasmImport *im, const char *name, Buf *code) {
+    assert(im->space == WASM_SPACE_FUNC && g->handles[WASM_SPACE_TYPE]);
     uint32_t type = g->handles[WASM_SPACE_TYPE][g->from->funcs.at[im->handle].type];
     return wasm_add_func(g->to, type, str_of(name), code, false);
 }

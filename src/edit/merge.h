@@ -7,9 +7,9 @@
 #include "wasm/module.h"
 
 /*
- * Copies what `roots` (function handles of `from`) need out of module `from` into `to`: functions
- * reachable from them, their types, globals, tags, tables with their elements, and data. `from`
- * must have no additions, `to` must not be laid out.
+ * Copies everything that `roots` (function handles of `from`) need from module `from` into `to`:
+ * functions reachable from them, their types, globals, tags, tables with their elements, and data.
+ * `from` must have no additions, `to` must not be laid out.
  *
  * There are two ways to treat memories:
  *
@@ -23,21 +23,20 @@
  *   must call first `start`, then `initialize`, before anything else of the library.
  *
  * In both, tables come with their active element segments, so that all functions that an indirect
- * call can reach are there; what nothing reaches is left out, active segments for it included. The
+ * call can reach are there; unreachable entities are left out, with their active segments. The
  * exports of `from` do not become exports.
  *
  * `resolve` returns the handle in `to` for an import of `from` that is needed (it may add to `to`,
  * and see in g->handles the types and memories), or -1, or -2 if it has given a message itself.
- * Without `resolve` it is -1. What is left unresolved is an error, except: globals
- * env.__memory_base and env.__table_base of position-independent code become constants, a table
- * __indirect_function_table becomes a new one, and in a library so does a memory. What resolve
- * gives must match the import's type. wasm_merge_join is a resolver for imports that shall stay
- * imports.
+ * Without `resolve` it is -1. Unresolved imports are errors, except: globals env.__memory_base and
+ * env.__table_base of position-independent code become constants, a table __indirect_function_table
+ * becomes a new one, and in a library so does a memory. The type of resolve's result must match the
+ * import's. wasm_merge_join is a resolver for imports that shall stay imports.
  *
- * A library can also be copied without its beginning (`keep`): the caller then supplies what is
- * copied the contents that it has later. Start functions and "_initialize" are no roots, active and
- * declarative segments become empty passive ones where code names them; of a global or table the
- * initial value, of a passive segment the contents are left out if `keep` says false.
+ * A library can also be copied without its beginning (`keep`): the caller then supplies the
+ * contents of the copies. Start functions and "_initialize" are no roots, active and declarative
+ * segments become empty passive ones where code names them; of a global or table the initial value,
+ * of a passive segment the contents are left out if `keep` says false.
  *
  * wasm_merge can be called again with the same `g`: it then copies what is not there yet.
  */
@@ -61,8 +60,8 @@ bool wasm_merge(WasmMerge *g, const uint32_t *roots, uint32_t nroots, Diags *dia
 bool wasm_merge_one(WasmMerge *g, WasmSpace space, uint32_t index, Diags *diags);
 /*
  * For use in `resolve`: the handle of an import of `to` that has the same module, name and type, or
- * of one that is added. -1 for tables that `to` does not import, and for what belongs to the
- * library's own memory: memories, env.__stack_pointer and the bases.
+ * of a new one. Returns -1 for tables that `to` does not import, and for parts of the library's own
+ * memory: memories, env.__stack_pointer and the bases.
  */
 int64_t wasm_merge_join(const WasmMerge *g, const WasmImport *import);
 /* Adds a function in place of an imported one, and of its type. `code` is consumed. */

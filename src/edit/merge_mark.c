@@ -1,9 +1,10 @@
 /*
- * edit/merge_mark.c - what has to be copied when a module becomes part of another: all that can be
- * reached from the roots.
+ * edit/merge_mark.c - marks the entities to copy when a module becomes part of another: all that
+ * the roots can reach.
  */
 #include "edit/merge_mark.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -23,6 +24,7 @@ bool merge_fail(Merge *x, uint32_t offset, const char *format, ...) {
 /* ---- constant expressions ---- */
 
 bool merge_keeps(const Merge *x, WasmSpace space, uint32_t index) {
+    assert(index < wasm_space_count(x->from, space));
     const WasmModule *m = x->from;
     if (!x->g->keep)
         return true;
@@ -147,7 +149,8 @@ static bool mark_func(Merge *x, uint32_t func) {
 
 /* ---- types ---- */
 
-/* Marks what a definition refers to; references lead to lower indices or stay in the group. */
+/* Marks the types that a definition refers to; references lead to lower indices or stay in the
+ * group. */
 static bool mark_def(Merge *x, const WasmTypeDef *d) {
     bool ok = !d->has_super || mark(x, WASM_SPACE_TYPE, d->super);
     for (uint32_t k = 0; k < d->nparams; k++)
@@ -179,6 +182,7 @@ static bool mark_groups(Merge *x) {
 /* ---- the other sections ---- */
 
 uint32_t merge_items_len(const WasmModule *m, const WasmElem *e) {
+    assert(!e->added_funcs && e->exprs);
     WasmCode c = wasm_code(m->bytes, m->size, e->items);
     WasmInstr i;
     for (uint32_t n = e->count; n && wasm_next(&c, &i);)
@@ -260,7 +264,7 @@ static bool mark_segments(Merge *x) {
     return true;
 }
 
-/* Marks what marked entities other than functions need; visits each once. */
+/* Marks the requirements of marked entities other than functions; visits each once. */
 static bool mark_others(Merge *x) {
     const WasmModule *m = x->from;
     for (uint32_t k = 0; k < m->globals.len; k++)
@@ -275,8 +279,8 @@ static bool mark_others(Merge *x) {
     return mark_segments(x);
 }
 
-/* The memories that a host function can look into; of what was attached to a program, the first one
- * that is exported. */
+/* The memories that a host function can look into; in a program with attached modules, its first
+ * exported one. */
 static bool mark_host_memories(Merge *x) {
     for (uint32_t k = 0; x->g->keep && k < x->from->exports.len; k++)
         if (x->from->exports.at[k].space == WASM_SPACE_MEMORY)
@@ -295,7 +299,7 @@ int64_t merge_initialize(const WasmModule *m) {
     return d->nparams || d->nresults ? -1 : (int64_t)e->handle;
 }
 
-/* Marks what belongs to a library whatever the roots are. */
+/* Marks the parts of a library that are needed whatever the roots are. */
 static bool mark_library(Merge *x) {
     const WasmModule *m = x->from;
     int64_t initialize = merge_initialize(m);

@@ -6,7 +6,9 @@
 
 #include "wasm/leb.h"
 
-/* Writes the declarations without that of the local. */
+#include <assert.h>
+
+/* Writes the declarations, without the local's. */
 static void put_locals(const WasmNewParam *p, WasmCode *c, Buf *out) {
     Buf groups = {0};
     uint32_t n = 0, local = p->nparams, count = 0, size = 0;
@@ -32,7 +34,7 @@ static uint32_t renumber(const WasmNewParam *p, uint32_t local) {
     return local == p->local ? p->nparams : local + 1;
 }
 
-/* Moves what was noted about one instruction. */
+/* Moves the records of one instruction. */
 typedef struct Notes {
     uint32_t *moved, *moved_end, *rare, *rare_end;
     WasmHint *hint, *hints_end;
@@ -57,6 +59,7 @@ static void move_notes(Notes *n, uint32_t from, uint32_t to) {
 }
 
 void wasm_new_param(const WasmNewParam *p, size_t base, Buf *out) {
+    assert(base <= out->len);
     Buf old = {0};
     buf_bytes(&old, out->data + base, out->len - base);
     out->len = base;

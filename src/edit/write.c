@@ -13,6 +13,8 @@
 #include "wasm/read.h"
 #include "wasm/remap.h"
 
+#include <assert.h>
+
 typedef struct Writer {
     WasmModule *m;
     const WasmWriter *w;
@@ -36,7 +38,7 @@ enum { PIECE = 1 << 20 };
 enum { PIECE = 1 << 10 };
 #endif
 
-/* Gives it what is there, if that is at least so much more. */
+/* Hands over the pending bytes, if there are at least so many. */
 static void give(Writer *r, size_t least) {
     const Sink *sink = r->w ? r->w->sink : NULL;
     if (!sink || r->out->len - r->given < least)
@@ -45,7 +47,7 @@ static void give(Writer *r, size_t least) {
     r->given = r->out->len;
 }
 
-/* What it has of the output from here on will change. */
+/* The output from here on will change. */
 static void take_back(Writer *r, size_t from) {
     if (r->given <= from)
         return;
@@ -411,7 +413,7 @@ static void put_func_types(const WasmModule *m, Buf *out) {
     }
 }
 
-/* What is copied of a section. */
+/* The copied part of a section. */
 typedef struct Copy {
     const WasmModule *m;
     const WasmSection *s;
@@ -443,6 +445,7 @@ static bool datas_move(const WasmModule *m) {
 }
 
 bool wasm_writes_datas_as_read(const WasmModule *m) {
+    assert(m->layout.done);
     for (uint32_t k = 0; k < m->sections.len; k++)
         if (m->sections.at[k].id == WASM_SEC_DATA)
             return !datas_move(m) && !m->joined_datas && !refs_move(m, &m->sections.at[k]);
@@ -457,7 +460,7 @@ static void copy_data_header(Copy *c, const WasmData *d) {
     c->from = d->offset;
 }
 
-/* Copies segment k and those that join it. Returns the next one. */
+/* Copies segment k and the segments that join it. Returns the next one. */
 static uint32_t copy_joined(Copy *c, uint32_t k) {
     const WasmModule *m = c->m;
     const WasmData *d = &m->datas.at[k];
@@ -475,7 +478,7 @@ static uint32_t copy_joined(Copy *c, uint32_t k) {
     }
     c->from = d->bytes + d->size;
     while (c->ref < m->refs.len && m->refs.at[c->ref].offset < c->from)
-        c->ref++; /* of what is no segment any more */
+        c->ref++; /* of segments that have joined others */
     return end;
 }
 
@@ -531,7 +534,7 @@ static size_t begin_section(Writer *r, const WasmSection *s) {
     return at;
 }
 
-/* As put_section, for what follows begin_section. */
+/* As put_section, for contents written after begin_section. */
 static void end_section(Writer *r, uint8_t id, const WasmSection *s, size_t at) {
     size_t header = 1 + (s ? uleb_size(s->end - s->payload) : 1u);
     size_t size = r->out->len - at - header;
@@ -884,6 +887,7 @@ static bool prepare_code(Writer *r) {
 }
 
 bool wasm_write(WasmModule *m, const WasmWriter *w, Buf *out) {
+    assert(wasm_module_check(m));
     wasm_layout(m);
     Writer r = {.m = m, .w = w, .out = out, .map = wasm_layout_remap(m), .ok = true};
     r.threads = w && w->threads ? w->threads : 1;

@@ -9,9 +9,9 @@
 
 /*
  * Writes the module. `body` returns the code of each input function with a body (its size field
- * included, as wasm_edit_body appends it); NULL = copy all. False if body said so. Lays the module
- * out if needed. Branch hints follow edited bodies; the name section is completed with the names of
- * what was added.
+ * included, as wasm_edit_body appends it); NULL = copy all. Returns false if body did. Lays the
+ * module out if needed. Branch hints follow edited bodies; the name section gets the names of
+ * additions.
  */
 typedef struct WasmWriter {
     bool (*body)(void *ctx, uint32_t func, Buf *out); /* may be NULL */
@@ -20,16 +20,16 @@ typedef struct WasmWriter {
      */
     Str (*local_name)(void *ctx, uint32_t func, uint32_t nth_added);
     uint32_t (*locals_added)(void *ctx, uint32_t func);
-    uint32_t threads; /* may copy what is large; 0 is 1 */
+    uint32_t threads; /* threads that copy large parts; 0 is 1 */
     const Sink *sink; /* gets the output as it is made; may be NULL */
 } WasmWriter;
 bool wasm_write(WasmModule *m, const WasmWriter *w, Buf *out);
 
-/* Whether the bytes of the input's data segments are written as they are: what they name has kept
- * its index. The module is laid out. */
+/* Whether the bytes of the input's data segments are written unchanged: the entities that they name
+ * have kept their indices. The module is laid out. */
 bool wasm_writes_datas_as_read(const WasmModule *m);
 
-/* ---- what write.c and write_names.c share ---- */
+/* ---- shared by write.c and write_names.c ---- */
 
 /* True if something that was added has a name; locals have none if w is NULL. */
 bool wasm_names_added(const WasmModule *m, const WasmWriter *w);

@@ -1,5 +1,5 @@
 /*
- * edit/write_names.c - the name section, completed with the names of what was added.
+ * edit/write_names.c - the name section, completed with the names of additions.
  */
 #include "edit/write.h"
 
@@ -81,8 +81,8 @@ static bool adds_to(const WasmModule *m, const WasmWriter *w, uint8_t kind) {
     return kind == NAMES_LOCAL ? adds_locals(m, w) : is_map(kind) && adds_to_map(m, kind);
 }
 
-/* Whether there is to be a subsection that the program does not have. Its locals have no names
- * then; neither have those that are added. */
+/* Whether to create a subsection that the input lacks. Its locals have no names then; neither have
+ * added ones. */
 static bool adds_new(const WasmModule *m, uint8_t kind) {
     return is_map(kind) && adds_to_map(m, kind);
 }

@@ -1,8 +1,10 @@
 /*
- * library/builtin.c - the built-in functions on memories: what is known of them when a program is
- * instrumented.
+ * library/builtin.c - the built-in functions on memories: their values at the time of
+ * instrumentation.
  */
 #include "library/builtin.h"
+
+#include <assert.h>
 
 enum { RUNTIME_PAGE = 65536 };
 
@@ -60,6 +62,7 @@ static bool asks_value(const Expr *call) {
 }
 
 bool builtin_library_value(const Libraries *libraries, const Expr *call, uint64_t *out) {
+    assert(call->kind == EXPR_CALL);
     if (!asks_value(call) || call->nargs != 1 || !is_memid(call->args[0]))
         return false;
     MemoryRef r = builtin_memory(libraries, call->args[0], NULL);
@@ -111,9 +114,10 @@ bool builtin_uses_runtime(const Libraries *libraries, const Expr *call) {
     return uses;
 }
 
-/* ---- what is not there ---- */
+/* ---- missing memories and libraries ---- */
 
 Lack builtin_lack(const Expr *call, const Site *s) {
+    assert(s->m);
     Lack l = {.call = call, .placed = s->instr != NULL, .func = s->func, .pc = s->pc};
     l.memory = s->m->input_count[WASM_SPACE_MEMORY] == 0;
     for (uint32_t i = 0; i < call->nargs && !l.memory; i++) {
@@ -141,6 +145,7 @@ bool builtin_lacks(const Expr *e, const Site *s, Lack *out) {
 }
 
 void builtin_report(const Lack *l, const WasmModule *m, Diags *diags) {
+    assert(l->call);
     const char *name = function_name((FnId)l->call->bound.id);
     Diag *d;
     if (!l->memory)

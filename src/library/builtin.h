@@ -41,8 +41,8 @@ MemoryRef builtin_memory(const Libraries *libraries, const Expr *memory, const S
 /* Whether an argument that is a memory is known at each site. */
 bool builtin_names_memory(const Expr *memory);
 
-/* Whether the libraries that a call names have what it needs; else reports that. Records which of
- * their memories must exist at run time. */
+/* Whether the libraries that a call names meet its requirements; else reports that. Records which
+ * of their memories must exist at run time. */
 bool builtin_fits(const Libraries *libraries, const Expr *call, Diags *diags);
 
 /* Whether a call needs the runtime's memory. */
@@ -52,7 +52,7 @@ bool builtin_uses_runtime(const Libraries *libraries, const Expr *call);
  * such call. */
 bool builtin_library_value(const Libraries *libraries, const Expr *call, uint64_t *out);
 
-/* What a call lacks at a site. */
+/* What is missing for a call at a site. */
 typedef struct Lack {
     const Expr *call; /* NULL = nothing */
     bool memory;      /* the program does not have memory n; else a value */
@@ -64,7 +64,7 @@ typedef struct Lack {
 /* Whether some static call in e has no value at a site. */
 bool builtin_lacks(const Expr *e, const Site *s, Lack *out);
 
-/* What a call lacks whose memory is known and not there. */
+/* What is missing for a call whose memory is known and does not exist. */
 Lack builtin_lack(const Expr *call, const Site *s);
 
 /* Reports it as an error at the call. */

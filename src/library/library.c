@@ -5,6 +5,8 @@
 
 #include "valid/valid.h"
 
+#include <assert.h>
+
 bool library_add(Libraries *l, Str name, Str import_as, const uint8_t *bytes, size_t size,
                  DiagFileId file, Diags *diags) {
     if (library_find(l, name)) {
@@ -38,6 +40,7 @@ Library *library_find(const Libraries *l, Str name) {
 }
 
 int64_t library_function(const Library *l, Str name) {
+    assert(name.ptr);
     const WasmExport *e = l->usable ? wasm_find_export(&l->module, WASM_SPACE_FUNC, name) : NULL;
     return e ? (int64_t)e->handle : -1;
 }

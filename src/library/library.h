@@ -1,8 +1,8 @@
 /*
  * library/library.h - libraries: WebAssembly modules whose functions scripts call.
  *
- * What a script can call is what the module exports as a function whose parameters and results are
- * numbers: i32, i64, f32 and f64 of WebAssembly are those of the language.
+ * A script can call the module's exported functions whose parameters and results are numbers: i32,
+ * i64, f32 and f64 of WebAssembly are those of the language.
  */
 #ifndef WHAMMC_LIBRARY_LIBRARY_H
 #define WHAMMC_LIBRARY_LIBRARY_H
@@ -57,7 +57,7 @@ typedef struct BundledFn {
     const char *library, *name, *params, *result, *helper; /* as in bundled.def */
 } BundledFn;
 
-/* What becomes of a call of it. */
+/* How a call of it is compiled. */
 typedef enum BundledKind {
     BUNDLED_HELPER,
     BUNDLED_IMPORT,

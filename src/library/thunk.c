@@ -1,12 +1,14 @@
 /*
  * library/thunk.c - thunks: functions that only call another one.
  *
- * Linkers wrap what a command exports: the wrapper of wasm-ld calls constructors, the function, and
- * destructors. Often there are no constructors and destructors.
+ * Linkers wrap the exports of a command: the wrapper of wasm-ld calls constructors, the function,
+ * and destructors. Often there are no constructors and destructors.
  */
 #include "library/library.h"
 
-enum { MAX_CALLS = 32, MAX_DEPTH = 8 }; /* what is followed */
+#include <assert.h>
+
+enum { MAX_CALLS = 32, MAX_DEPTH = 8 }; /* the longest chain */
 
 /* A call that does nothing: neither parameters nor results, nor anything but such calls. */
 static bool does_nothing(const WasmModule *m, uint32_t func, uint32_t *calls) {
@@ -46,6 +48,7 @@ static uint32_t only_call(const WasmModule *m, uint32_t func) {
 }
 
 uint32_t library_thunk_target(const WasmModule *m, uint32_t func) {
+    assert(func < m->funcs.len);
     for (uint32_t k = 0; k < MAX_DEPTH; k++) {
         uint32_t next = only_call(m, func);
         if (next == UINT32_MAX)

@@ -8,6 +8,7 @@
 #include "valid/valid.h"
 #include "wasm/emit.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -186,7 +187,7 @@ int64_t bridge_import(Bridge *b, const WasmImport *im) {
 
 /* ---- entries ---- */
 
-/* The function that calls what the library wants called first. */
+/* The function that makes the calls that the library needs first. */
 static void add_begin(Bridge *b) {
     const WasmMerge *g = b->library;
     Buf calls = {0};
@@ -201,6 +202,7 @@ static void add_begin(Bridge *b) {
 }
 
 uint32_t bridge_entry(Bridge *b, uint32_t func) {
+    assert(func < b->library->to->funcs.len);
     const WasmMerge *g = b->library;
     if (g->start < 0 && g->initialize < 0)
         return func;

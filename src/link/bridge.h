@@ -22,15 +22,15 @@
 typedef struct Bridge {
     const WasmMerge *library;
     Diags *diags;
-    bool of_monitor;    /* messages speak of a monitor */
-    int64_t memory;     /* the library's memory that WASI looks at, a handle; -1 = the one that it
-                           exports as "memory", or its first */
-    int64_t app, lib;   /* memory handles of the program's exported memory and of the library's */
-    int64_t begun;      /* the global that is not 0 after the first call of an entry, */
-    uint32_t begin;     /* and the function that sets it; begun -1 = there are none yet */
-    bool loaded;        /* `from` and `adapters` are in use */
-    WasmModule from;    /* the module of all adapters */
-    WasmMerge adapters; /* those that are in the program */
+    bool of_monitor;  /* messages speak of a monitor */
+    int64_t memory;   /* the library's memory that WASI uses, a handle; -1 = its export "memory", or
+                         its first one */
+    int64_t app, lib; /* memory handles of the program's exported memory and of the library's */
+    int64_t begun;    /* the global that is not 0 after the first call of an entry, */
+    uint32_t begin;   /* and the function that sets it; begun -1 = there are none yet */
+    bool loaded;      /* `from` and `adapters` are in use */
+    WasmModule from;  /* the module of all adapters */
+    WasmMerge adapters; /* the functions that are in the program */
 } Bridge;
 
 /* For one merge of one library, which must outlive it. Call bridge_import from its resolver,

@@ -1,10 +1,13 @@
 /*
- * link/host.c - what the imports of a program tell of its host.
+ * link/host.c - finds a program's host from its imports.
  */
 #include "link/host.h"
 
+#include <assert.h>
+
 Str host_name(HostChoice host) {
     static const char *const names[] = {"auto", "wasi", "js", "none", "prof"};
+    assert(host < sizeof names / sizeof *names);
     return str_of(names[host]);
 }
 

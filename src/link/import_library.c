@@ -1,9 +1,11 @@
 /*
- * link/import_library.c - what libraries of scripts have, as imports of a module.
+ * link/import_library.c - libraries of scripts as imports of a module.
  */
 #include "link/import_library.h"
 
 #include "library/builtin.h"
+
+#include <assert.h>
 
 static WasmType letter(char c) {
     return type_wasm(bundled_type(c));
@@ -35,6 +37,7 @@ bool library_check_host(const BundledFn *fn, HostChoice host, Span span, Diags *
 }
 
 void library_import_memory(WasmModule *m, Library *lib) {
+    assert(!m->layout.done);
     const WasmExport *e = library_memory(lib);
     WasmLimits limits = lib->module.memories.at[e->handle].limits;
     limits.has_max &= limits.shared; /* it may be larger at run time, and have any maximum */

@@ -16,9 +16,9 @@ typedef enum LinkChoice { LINK_MERGE, LINK_IMPORT, LINK_AUTO } LinkChoice;
 
 /* How the report leaves the program. */
 typedef struct Hosted {
-    HostChoice
-        host; /* what HOST_AUTO has become; HOST_AUTO still if the program needs no host of ours */
-    Str why;  /* "the program imports WASI", in the plan's arena; empty if the host was given */
+    HostChoice host; /* the host chosen for HOST_AUTO; HOST_AUTO still if the program needs no host
+                        of ours */
+    Str why; /* "the program imports WASI", in the plan's arena; empty if the host was given */
 } Hosted;
 
 typedef struct RewriteOptions {
@@ -28,7 +28,7 @@ typedef struct RewriteOptions {
     ReportDest report;
     const char *report_file; /* REPORT_FILE; else NULL */
     LinkChoice link;
-    LinkChoice *linked;  /* receives what was taken; may be NULL */
+    LinkChoice *linked;  /* receives the choices; may be NULL */
     Hosted *hosted;      /* likewise */
     bool host_flushes;   /* HOST_JS: the host calls whammc:flush at the end */
     bool polls;          /* the program calls whammc.poll at intervals, where reports can be made */

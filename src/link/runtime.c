@@ -7,6 +7,8 @@
 #include "valid/valid.h"
 #include "wasm/emit.h"
 
+#include <assert.h>
+
 /* app.copy_in (into the runtime's memory) and app.copy_out: memory.copy between that and the memory
  * that the host sees. */
 static uint32_t add_copy(const RuntimePlace *p, Str name) {
@@ -34,6 +36,7 @@ int64_t runtime_resolve(void *ctx, const WasmImport *import) {
 
 bool runtime_merge(WasmMerge *g, WasmModule *from, RuntimeModule rt, const RuntimeFunc *wanted,
                    uint32_t n, Diags *diags) {
+    assert(!g->from);
     uint32_t *roots = mem_alloc(sizeof *roots * (n + 1u));
     bool ok = wasm_load_own(from, rt.bytes, rt.len, diags);
     g->from = from;
@@ -124,6 +127,7 @@ Str runtime_host_reason(const WasmModule *m, HostChoice decided, Arena *arena) {
 }
 
 void runtime_add_state(WasmModule *m, uint32_t memory, const RuntimeState *s, Str name) {
+    assert(memory < m->memories.len);
     Buf state = {0};
     const uint64_t fields[] = {[VALUES_HEAP / 4] = s->heap,
                                [VALUES_MAPS / 4] = s->maps,

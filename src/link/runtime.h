@@ -13,7 +13,7 @@ typedef struct RuntimePlace {
     WasmModule *to;         /* not laid out */
     const WasmModule *from; /* the runtime */
     uint32_t memory;        /* handle of its memory */
-    uint32_t shown;         /* ... of the one that its host sees (runtime_show) */
+    uint32_t shown;         /* ... of the runtime that its host sees (runtime_show) */
     uint32_t stack_pointer; /* handle of a global */
     Str prefix;             /* of names of functions, as in WasmMerge */
 } RuntimePlace;
