@@ -1,6 +1,6 @@
 /*
- * dwarf/adjust.c - sets out the sections, has each changed in the order in which they depend
- * on each other, and gathers what became of them.
+ * dwarf/adjust.c - finds the sections, has each changed in the order of their dependence, and
+ * gathers the results.
  */
 #include "dwarf/adjust_parts.h"
 
@@ -38,7 +38,7 @@ static const char *name_of(AdjustKind kind) {
     return ".debug_info";
 }
 
-/* ---- what the parts share ---- */
+/* ---- shared state ---- */
 
 bool adjust_problem(Adjuster *r, AdjustKind kind, uint64_t offset, const char *what) {
     if (!r->done->problem.section)
@@ -139,8 +139,8 @@ static bool adjust_types(Adjuster *r, DwarfSections s) {
     return ok;
 }
 
-/* Lines first, since entries refer to them; then what entries refer to; .debug_addr at last, when
- * it is known what its addresses are. */
+/* Lines first, since entries refer to them; then sections that entries refer to; .debug_addr at
+ * last, when the kinds of its addresses are known. */
 static bool adjust(Adjuster *r, DwarfSections s) {
     if (!r->sections[ADJUST_INFO])
         return adjust_problem(r, ADJUST_INFO, 0, "there are no entries");

@@ -1,9 +1,11 @@
 /*
  * dwarf/adjust_expression.c - the indices of globals in expressions.
  *
- * Locals and operands stay the same: those that instrumentation adds come after them.
+ * Locals and operands stay the same: instrumentation adds its own after them.
  */
 #include "dwarf/adjust_parts.h"
+
+#include <assert.h>
 
 enum { OP_WASM_LOCATION = 0xed, OP_NOP = 0x96, OP_ENTRY_VALUE = 0xa3, OP_GNU_ENTRY_VALUE = 0xf3 };
 enum { IN_LOCAL, IN_GLOBAL, IN_OPERANDS, IN_GLOBAL_U32 };
@@ -93,6 +95,7 @@ static bool change(const Adjuster *r, const DwarfUnit *u, DwarfCursor c, Buf *ou
 
 void adjust_expression(Adjuster *r, const DwarfUnit *u, AdjustKind kind, Buf *out, uint32_t at,
                        uint32_t length) {
+    assert(at + (size_t)length <= out->len);
     const uint8_t *from = out->data + at;
     DwarfCursor c = {.start = from, .at = from, .end = from + length};
     bool lost = false;

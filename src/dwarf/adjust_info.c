@@ -25,7 +25,7 @@ enum {
     DW_AT_GNU_DWO_ID = 0x2131,
 };
 
-/* What has to be done with an attribute. */
+/* The change that an attribute needs. */
 typedef enum Task {
     TASK_NONE,
     TASK_ADDRESS,

@@ -15,7 +15,7 @@ enum { OPCODES_MIN = LNS_FIXED_ADVANCE_PC + 1 };
 
 /* ---- instructions ---- */
 
-/* Writes the rows of a sequence: what a reader would have in its state. */
+/* Writes the rows of a sequence: the state of a reader. */
 typedef struct LineWriter {
     const DwarfLines *l;
     Buf *out;
@@ -237,7 +237,7 @@ static void put_sequence(Adjuster *r, const DwarfMachine *machine, uint32_t prog
 
 /* ---- programs ---- */
 
-/* The sequences of a program; none if it does what sequences cannot say. */
+/* The sequences of a program; none if it has operations that sequences cannot express. */
 static void put_program(Adjuster *r, const DwarfLines *l, Buf *out) {
     DwarfMachine m = dwarf_machine(r->d, l, l->program, &r->rows);
     size_t begin = out->len;

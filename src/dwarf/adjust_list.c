@@ -25,7 +25,7 @@ typedef struct List {
     Adjuster *r;
     const DwarfUnit *u;
     AdjustKind kind;
-    uint64_t base; /* what offsets count from, the old address */
+    uint64_t base; /* the base of offsets, the old address */
     DwarfCursor c;
     Buf *out;
 } List;
@@ -44,14 +44,14 @@ static uint64_t moved(const List *l, uint64_t address) {
     return dwarf_moved(l->r->moves, address);
 }
 
-/* The range of an address with a length, for what the length is now. */
+/* The range of an address with a length, with its new length. */
 static uint64_t moved_length(const List *l, uint64_t start, uint64_t length) {
     if (!start || dwarf_is_removed(l->u, start))
         return length;
     return moved(l, start + length) - moved(l, start);
 }
 
-/* Copies an index into .debug_addr; what is there. */
+/* Copies an index into .debug_addr; returns the address there. */
 static uint64_t copy_index(List *l) {
     uint64_t index = dwarf_uleb(&l->c), address = 0;
     DwarfValue v = {.class = CLASS_ADDRESS_INDEX, .number = index};
@@ -229,7 +229,7 @@ static uint32_t put_part(Adjuster *r, Part *p, uint32_t refs, AdjustKind kind, u
     return i;
 }
 
-/* ---- what refers to them ---- */
+/* ---- references to lists ---- */
 
 /* The new offset of a table: its distance from the beginning of its part is unchanged. */
 static uint64_t moved_table(const MovedParts *parts, uint32_t from, uint32_t end) {

@@ -11,7 +11,7 @@ typedef struct PairList {
     Adjuster *r;
     const DwarfUnit *u;
     AdjustKind kind;
-    uint64_t base, new_base; /* what its addresses count from */
+    uint64_t base, new_base; /* the base of its addresses */
     DwarfCursor c;
     Buf *out;
 } PairList;

@@ -63,7 +63,7 @@ typedef struct Adjuster {
 } Adjuster;
 
 enum { REF_RANGES, REF_LOCATIONS };
-/* What an address in .debug_addr is used as. */
+/* The uses of an address in .debug_addr. */
 enum { AS_CODE = 1, AS_RETURN = 2, AS_WIDE = 4 /* 8 bytes */ };
 
 /* adjust.c */

@@ -3,6 +3,8 @@
  */
 #include "dwarf/dwarf_parts.h"
 
+#include <assert.h>
+
 /* So many functions are looked at to tell whether DWARF is stale. */
 enum { STALE_SAMPLE = 200 };
 
@@ -29,6 +31,7 @@ uint32_t dwarf_body_at(const Dwarf *d, uint64_t address) {
 }
 
 bool dwarf_is_body(const Dwarf *d, uint64_t start, uint64_t end) {
+    assert(start <= end);
     uint32_t body = dwarf_body_at(d, start);
     return body != NONE && d->bodies[body].start == start && d->bodies[body].end == end;
 }
@@ -147,8 +150,8 @@ static const DwarfRow *find_row(Dwarf *d, const DwarfBody *body, uint32_t addres
     return row && row->address >= body->start ? row : NULL;
 }
 
-/* Enters the function with the body in the unit of the line, and else in the one that has the
- * address by its own account; *unit is NONE if neither knows it. */
+/* Enters the function with the body in the unit of the line, or else in the unit whose ranges have
+ * the address; *unit is NONE if there is neither. */
 static bool find_function(Dwarf *d, uint32_t address, uint32_t lines, uint32_t body,
                           uint32_t *unit) {
     uint32_t of_line = lines == NONE ? NONE : d->lines.at[lines].unit;

@@ -6,7 +6,7 @@
 /* Attributes of an entry. */
 enum { FORMATS_MAX = 16 };
 
-/* What the entries of version 5 have. */
+/* Members of entries in version 5. */
 enum { LNCT_PATH = 1, LNCT_DIRECTORY_INDEX = 2 };
 
 /* ---- tables ---- */
@@ -107,7 +107,7 @@ static void dwarf_file_append(Buf *path, Str part) {
     buf_str(path, part);
 }
 
-/* The length of what ".." cannot leave: "/", "C:/", "scheme://", or nothing. */
+/* The length of the root, which ".." cannot leave: "/", "C:/", "scheme://", or nothing. */
 static size_t root_length(Str path) {
     uint32_t n = 0;
     if (is_absolute(path))

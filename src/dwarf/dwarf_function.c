@@ -200,7 +200,7 @@ static int by_address(const void *pa, const void *pb) {
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Sorts the ranges from `first`, joins those that touch, drops those that are not in the caller. */
+/* Sorts the ranges from `first`, joins adjacent ones, drops ranges outside of the caller. */
 static uint32_t tidy_ranges(Walk *w, uint32_t parent, uint32_t first) {
     DwarfSpans *ranges = &w->d->function.ranges;
     uint32_t n = first;
@@ -242,7 +242,7 @@ static uint32_t read_call(Walk *w, const DwarfAbbrev *a, uint32_t entry, uint32_
     return index;
 }
 
-/* What the children of an entry are in: only blocks are looked into. */
+/* The parent of an entry's children: only blocks are looked into. */
 static uint32_t inside(uint32_t tag, uint32_t parent) {
     bool block =
         tag == DW_TAG_LEXICAL_BLOCK || tag == DW_TAG_TRY_BLOCK || tag == DW_TAG_CATCH_BLOCK;

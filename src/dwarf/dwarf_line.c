@@ -3,12 +3,14 @@
  */
 #include "dwarf/dwarf_parts.h"
 
+#include <assert.h>
+
 static const char LINE[] = ".debug_line";
 
 /* ---- sequences ---- */
 
-/* Sequences of removed code are left to dwarf_removed_lines; those that do not begin in a body are
- * dropped. One that fits ends where its body does; it may begin with the body or with the first
+/* Sequences of removed code are left to dwarf_removed_lines; sequences that do not begin in a body
+ * are dropped. One that fits ends where its body does; it may begin with the body or with the first
  * instruction. */
 static void add_sequence(Dwarf *d, uint32_t lines, const DwarfMachine *m, uint32_t program) {
     uint32_t code_end = d->nbodies ? d->bodies[d->nbodies - 1].end : 0;
@@ -34,6 +36,7 @@ static void find_sequences(Dwarf *d, uint32_t lines) {
 }
 
 uint32_t dwarf_read_lines(Dwarf *d, uint32_t unit, uint64_t offset) {
+    assert(unit < d->units.len);
     bool added;
     Str key = {(const char *)&offset, sizeof offset};
     uint64_t *index = map_put(&d->line_index, key, NONE, &added);
@@ -94,6 +97,7 @@ static void sort_rows(DwarfRows *rows) {
 }
 
 void dwarf_read_rows(Dwarf *d, uint32_t sequence, DwarfRows *rows) {
+    assert(sequence < d->sequences.len);
     const DwarfSequence *s = &d->sequences.at[sequence];
     const DwarfLines *l = &d->lines.at[s->lines];
     DwarfMachine m = dwarf_machine(d, l, s->program, rows);

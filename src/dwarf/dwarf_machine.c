@@ -3,6 +3,8 @@
  */
 #include "dwarf/dwarf_parts.h"
 
+#include <assert.h>
+
 static const char LINE[] = ".debug_line";
 
 /* ---- headers ---- */
@@ -108,6 +110,7 @@ static void run_standard(DwarfMachine *m, uint8_t opcode) {
 }
 
 DwarfMachine dwarf_machine(const Dwarf *d, const DwarfLines *l, uint32_t program, DwarfRows *rows) {
+    assert(program <= l->end);
     return (DwarfMachine){.l = l, .c = dwarf_cursor(d->s.line, program, l->end), .rows = rows};
 }
 

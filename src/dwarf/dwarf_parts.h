@@ -3,8 +3,8 @@
  *
  * dwarf.c answers questions; dwarf_unit.c reads units and entries (DIEs), dwarf_form.c attributes,
  * dwarf_range.c lists of ranges, dwarf_machine.c runs line programs, dwarf_line.c finds their
- * sequences and rows, dwarf_file.c paths, dwarf_function.c
- * functions and what was inlined into them, dwarf_span.c sorts intervals.
+ * sequences and rows, dwarf_file.c paths, dwarf_function.c functions and code inlined into them,
+ * dwarf_span.c sorts intervals.
  *
  * Limits: parts of a section can be referred to many times, so reading them each time could take
  * time quadratic in the input. Shared parts are read once (abbreviations, line programs) or counted
@@ -56,7 +56,7 @@ enum {
     DW_AT_GNU_ADDR_BASE = 0x2133,
 };
 
-/* What a value means; it is in DwarfValue.number, except for STRING, BLOCK and EXPRESSION. */
+/* The class of a value; it is in DwarfValue.number, except for STRING, BLOCK and EXPRESSION. */
 typedef enum DwarfClass {
     CLASS_NONE,
     CLASS_ADDRESS,
@@ -142,9 +142,9 @@ typedef struct DwarfUnit {
     uint8_t address_size, offset_size;
     bool functions_read;
     uint64_t str_offsets_base, addr_base, rnglists_base, loclists_base;
-    uint64_t low_pc;              /* what ranges count from */
+    uint64_t low_pc;              /* the base of ranges */
     Str directory;                /* the compilation directory */
-    Vec(DwarfFunction) functions; /* sorted by start; those that are a body */
+    Vec(DwarfFunction) functions; /* sorted by start; functions that are a body */
     uint32_t places; /* the number of functions with code, according to their entries */
 } DwarfUnit;
 
@@ -153,7 +153,7 @@ typedef struct DwarfUnit {
 typedef struct DwarfFileEntry {
     Str name;
     uint32_t directory;
-    Str path; /* when it was asked for */
+    Str path; /* valid after a query */
     bool known;
 } DwarfFileEntry;
 
@@ -263,18 +263,18 @@ struct Dwarf {
     Map abbrev_index, line_index; /* from an offset, as bytes */
     Vec(DwarfLines) lines;
     Vec(DwarfSequence) sequences;
-    uint32_t live_sequences, fitting_sequences; /* of live code; those that are for this code */
+    uint32_t live_sequences, fitting_sequences; /* of live code; units of this code */
     DwarfSpans sequence_at;                     /* values: sequences */
     DwarfSpans unit_at;                         /* values: units, as they say themselves */
 
     DwarfBudgets budget;
 
-    /* What the last question needed. */
+    /* The state of the last query. */
     DwarfHints hint;
     uint32_t rows_of; /* a sequence */
     DwarfRows rows;
     DwarfInlining function;
-    DwarfAnswer last; /* what `frames` are for */
+    DwarfAnswer last; /* the function of `frames` */
     Vec(DwarfFrame) frames;
 };
 
@@ -328,8 +328,8 @@ DwarfValue dwarf_value(DwarfCursor *c, DwarfFormInfo form, int64_t implicit, uin
 static inline DwarfValue dwarf_attribute(const DwarfUnit *u, DwarfCursor *c, const DwarfSpec *s) {
     return dwarf_value(c, s->form, s->implicit, u->address_size, u->offset_size);
 }
-/* What it stands for in the unit: a string, an address, an offset in .debug_info. Empty, or false
- * if it stands for none. */
+/* The referenced object in the unit: a string, an address, an offset in .debug_info. Empty, or
+ * false if there is none. */
 Str dwarf_text(const Dwarf *d, const DwarfUnit *u, DwarfValue v);
 bool dwarf_address(const Dwarf *d, const DwarfUnit *u, DwarfValue v, uint64_t *address);
 bool dwarf_reference(const DwarfUnit *u, DwarfValue v, uint64_t *entry);
@@ -346,9 +346,9 @@ typedef struct DwarfExtent {
 } DwarfExtent;
 /* Takes an attribute if it is one of them. */
 bool dwarf_extent_attribute(DwarfExtent *x, uint32_t attribute, DwarfValue v);
-/* Appends the ranges, with `value`: those that are neither empty nor removed nor beyond the code.
- * At most *budget entries of lists are read, which is lowered. Returns whether all made sense:
- * Binaryen writes zeros for addresses that it has lost. */
+/* Appends the ranges, with `value`, that are neither empty nor removed nor beyond the code. Reads
+ * at most *budget entries of lists, and lowers it. Returns whether all were consistent: Binaryen
+ * writes zeros for addresses that it has lost. */
 bool dwarf_ranges(Dwarf *d, const DwarfUnit *u, const DwarfExtent *x, uint32_t value,
                   uint64_t *budget, DwarfSpans *out);
 

@@ -20,7 +20,7 @@ enum {
 typedef struct RangeList {
     Dwarf *d;
     const DwarfUnit *u;
-    uint64_t base; /* what offsets count from */
+    uint64_t base; /* the base of offsets */
     uint32_t value;
     DwarfSpans *out;
     bool complete; /* no range was senseless */

@@ -3,13 +3,15 @@
  */
 #include "dwarf/dwarf_parts.h"
 
+#include <assert.h>
+
 static const char INFO[] = ".debug_info", ABBREV[] = ".debug_abbrev";
 
 /* Kinds of units, version 5. */
 enum { UT_TYPE = 2, UT_SKELETON = 4, UT_SPLIT_COMPILE = 5, UT_SPLIT_TYPE = 6 };
 
-/* References that lead from one entry of a function to another; attributes of such an entry: it can
- * be asked for as often as there are others. */
+/* The most references from one entry of a function to another, and attributes of such an entry:
+ * other entries can refer to it as often as they like. */
 enum { HOPS_MAX = 16, SPECS_MAX = 256 };
 
 /* ---- abbreviations ---- */
@@ -106,6 +108,7 @@ static const DwarfAbbrev *find_abbrev(const DwarfAbbrevs *t, uint64_t code) {
 /* ---- entries ---- */
 
 DwarfCursor dwarf_unit_cursor(const Dwarf *d, const DwarfUnit *u, uint32_t offset) {
+    assert(offset <= u->end);
     DwarfCursor c = dwarf_cursor(d->s.info, offset, u->end);
     if (offset < u->first)
         dwarf_fail_read(&c);
@@ -142,7 +145,7 @@ static uint64_t base_of(DwarfValue v) {
     return v.class == CLASS_CONSTANT ? v.number : 0;
 }
 
-/* What a unit's own entry says, some of which needs the rest to be understood. */
+/* The attributes of a unit's own entry, some of which need the rest to be understood. */
 typedef struct UnitValues {
     DwarfValue directory, lines;
     DwarfExtent extent;
@@ -189,7 +192,7 @@ static void read_unit_entry(Dwarf *d, uint32_t index) {
         u->lines = dwarf_read_lines(d, index, of.lines.number);
 }
 
-/* The bytes after version and kind: sizes, abbreviations and what kinds of units have besides. */
+/* The bytes after version and kind: sizes, abbreviations and the fields of single kinds. */
 static bool read_header(Dwarf *d, DwarfCursor *c, DwarfUnit *u, uint64_t *abbrevs) {
     u->version = dwarf_u16(c);
     if (u->version < 2 || u->version > 5)
@@ -274,7 +277,7 @@ DwarfUnit *dwarf_unit_of(Dwarf *d, uint64_t offset) {
 
 /* ---- names of functions ---- */
 
-/* What an entry says itself is taken if nothing has been said yet. Returns whether it refers to
+/* Takes the attributes of an entry, where none were found before. Returns whether it refers to
  * another entry. */
 static bool take_names(Dwarf *d, uint64_t *entry, DwarfNames *names) {
     const DwarfUnit *u = dwarf_unit_of(d, *entry);

@@ -8,6 +8,8 @@
 #include "locations/source_map.h"
 #include "locations/url.h"
 
+#include <assert.h>
+
 /* So many functions are looked at to tell whether a source map is stale. */
 enum { STALE_SAMPLE = 64 };
 
@@ -19,7 +21,7 @@ struct Locations {
     uint32_t nbodies;
     Dwarf *dwarf; /* one of these, or both are NULL */
     SourceMap *map;
-    DiagFileId file; /* what they are from */
+    DiagFileId file; /* their origin */
     Str bytes;       /* its contents */
     Buf decoded;     /* a data URL's contents */
     Vec(LocationFrame) frames;
@@ -266,6 +268,7 @@ static void ask_map(Locations *l, const WasmFunc *f, uint32_t pc) {
 }
 
 uint32_t locations_at(Locations *l, uint32_t func, uint32_t pc, const LocationFrame **frames) {
+    assert(func < l->m->funcs.len);
     const WasmFunc *f = &l->m->funcs.at[func];
     l->frames.len = 0;
     if (l->dwarf && f->import < 0)

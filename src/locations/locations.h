@@ -39,9 +39,9 @@ typedef struct LocationFile {
 } LocationFile;
 
 typedef struct LocationOptions {
-    LocationFile debug; /* overrides what the program has or names */
+    LocationFile debug; /* overrides the section or file named by the program */
     LocationFile named; /* the file that the program names (locations_named) */
-    Str program;        /* the program's path; what sources in a data URL are relative to */
+    Str program;        /* the program's path, the base of sources in a data URL */
     const PathMap *maps;
     uint32_t nmaps;
     const char *without; /* a hint for the warning that there are no locations; NULL = none */
@@ -59,12 +59,12 @@ bool locations_any(const Locations *l);
 /*
  * Returns the number of frames at an offset in a function, the innermost inlined function first,
  * and sets *frames, which is valid until the next query. `pc` is an offset in the function's body;
- * that of its locals has the function's line. 0 if nothing is known.
+ * at the locals' declarations it has the function's line. 0 if nothing is known.
  */
 uint32_t locations_at(Locations *l, uint32_t func, uint32_t pc, const LocationFrame **frames);
 
 /* The location of a frame's function: its declaration or, if that is unknown, the frame's location,
- * which should then be that of offset 0. */
+ * whose query should then be at offset 0. */
 void locations_beginning(const LocationFrame *frame, Str *file, uint32_t *line);
 
 /*

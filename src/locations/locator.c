@@ -1,8 +1,10 @@
 /*
- * locations/locator.c - asks locations for what is shown and what scripts name.
+ * locations/locator.c - the locations that are shown, and names for scripts.
  */
 #include "locations/locator.h"
 #include "base/demangle.h"
+
+#include <assert.h>
 
 static void prepare(Locator *l) {
     if (!l->prepared)
@@ -20,6 +22,7 @@ static void open(Locator *l, const WasmModule *m, const char *without) {
 
 uint32_t locator_at(Locator *l, const WasmModule *m, uint32_t func, uint32_t pc,
                     const LocationFrame **frames) {
+    assert(func < m->funcs.len);
     open(l, m, NULL);
     return locations_at(l->locations, func, pc, frames);
 }
@@ -34,7 +37,7 @@ Locations *locator_open(Locator *l, const WasmModule *m) {
     return l->locations;
 }
 
-/* What a symbol stands for, or itself. */
+/* The demangled symbol, or the symbol itself. */
 static Str demangled(Locator *l, Str symbol) {
     bool added;
     uint64_t *kept = map_put(&l->demangled, symbol, 0, &added);

@@ -58,7 +58,7 @@ static bool read_vlq(const char **at, const char *end, int64_t *value) {
     return false;
 }
 
-/* What the next segment's numbers are relative to. */
+/* The base of the next segment's numbers. */
 typedef struct Position {
     int64_t column, source, line, source_column;
 } Position;
@@ -67,7 +67,7 @@ static bool in_range(int64_t v) {
     return v >= 0 && v < INT32_MAX;
 }
 
-/* A segment of one, four or five numbers; the fifth is a name, which is not that of a function. */
+/* A segment of one, four or five numbers; the fifth is a name, but not the function's. */
 static bool read_segment(const char **at, const char *end, Position *p, uint32_t *fields) {
     int64_t *const into[] = {&p->column, &p->source, &p->line, &p->source_column};
     int64_t delta;
@@ -83,7 +83,7 @@ static bool read_segment(const char **at, const char *end, Position *p, uint32_t
 /* Where mappings go that a map, or a section of an index map, has. */
 typedef struct Place {
     uint32_t first_source, nsources;
-    uint32_t column; /* what columns count from */
+    uint32_t column; /* the base of columns */
 } Place;
 
 static void read_mappings(SourceMap *map, Str text, const Place *place) {

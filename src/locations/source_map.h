@@ -12,7 +12,7 @@
 
 typedef struct SourceMap SourceMap;
 
-/* A mapping applies from its column up to that of the next one. */
+/* A mapping applies from its column to the next mapping's. */
 typedef struct SourceMapping {
     uint32_t column;
     uint32_t source;              /* for source_map_path; UINT32_MAX = unmapped */

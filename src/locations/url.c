@@ -91,7 +91,7 @@ bool url_is_absolute(Str url) {
     return (url.len && (*url.ptr == '/' || *url.ptr == '\\')) || scheme_length(url);
 }
 
-/* What ".." cannot go above: "scheme://host/", "/", or nothing. */
+/* The root, which ".." cannot leave: "scheme://host/", "/", or nothing. */
 static uint32_t root_length(Str s) {
     uint32_t n = scheme_length(s);
     if (s.len - n >= 2 && s.ptr[n] == '/' && s.ptr[n + 1] == '/') {
