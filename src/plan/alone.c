@@ -1,10 +1,12 @@
 /*
- * plan/alone.c - what scripts have for programs of several modules, or with Asyncify, only: a
- * program that is alone, or has no Asyncify, does without.
+ * plan/alone.c - finds the parts of scripts that are only for programs of several modules, or with
+ * Asyncify; other programs are compiled without them.
  */
 #include "plan/plan.h"
 
-/* What mentions variables: code that other programs run, too, or any. */
+#include <assert.h>
+
+/* Code that mentions a variable: only code that other programs run too, or any code. */
 typedef struct Mentions {
     bool *lives, *any;  /* by PlanVar.id */
     bool *texts, *told; /* the same of the texts that describe maps with elements, by number */
@@ -29,7 +31,7 @@ static void mention_expr(const Plan *plan, const Variant *v, const Expr *e, bool
         mention_expr(plan, v, e->args[i], off, to);
 }
 
-/* A declaration with what gives the variable its first value. */
+/* A declaration with the code that initialises the variable. */
 static void mention_first(const Plan *plan, const Variant *v, const Var *var, bool off,
                           Mentions *to) {
     mention_expr(plan, v, var->init, off, to);
@@ -53,7 +55,7 @@ static void mention_block(const Plan *plan, const Variant *v, const Block *b, bo
     }
 }
 
-/* Of probes and of what scripts do at script scope. */
+/* Mentions in probes and at script scope. */
 static void mention_body(Plan *plan, Variant *v, Expr *predicate, const Block *body, void *ctx) {
     bool off = plan_excludes_module(plan, predicate, 0);
     if (!v->probe && body != &plan->scripts.at[v->script]->init)
@@ -94,6 +96,7 @@ static bool needs_modules(const Plan *plan, const PlanProbe *p) {
 }
 
 void plan_find_alone(Plan *plan) {
+    assert(!plan->alone.vars);
     uint32_t n = plan->vars.len;
     if (plan->program.module_id)
         return;

@@ -1,13 +1,13 @@
 /*
  * plan/alt.c - whether the body of an alt probe fits the sites of its instruction.
  *
- * What an instruction leaves may differ from site to site (global.get, calls, blocks). A literal
- * takes the type that is needed, so for each list of types a variant of its own is checked, once a
- * site needs it.
+ * The results of an instruction may differ from site to site (global.get, calls, blocks). A literal
+ * takes the required type, so the body is checked once for each list of result types that occurs.
  */
 #include "plan/alt.h"
 #include "valid/frame.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 bool alt_diverges(WasmOp op) {
@@ -19,10 +19,12 @@ static bool is_tail_call(WasmOp op) {
 }
 
 bool alt_returns(const Variant *v, WasmOp op) {
+    assert(v->alt.is);
     return is_tail_call(op) || (op == WASM_OP_RETURN && v->alt.returns);
 }
 
 uint32_t alt_carries(const Variant *v, WasmOp op, const SiteTypes *types) {
+    assert(v->alt.is);
     bool carries = v->alt.supply == SUPPLY_NEVER && types->known &&
                    (op == WASM_OP_BR_IF || op == WASM_OP_BR_ON_NON_NULL);
     return carries ? types->supplies.len : 0;
@@ -64,10 +66,11 @@ Supply alt_supply(const Block *body) {
     return ended == WITH ? SUPPLY_ALWAYS : ended == WITHOUT ? SUPPLY_NEVER : SUPPLY_SOMETIMES;
 }
 
-/* ---- what is needed ---- */
+/* ---- required types ---- */
 
 void alt_find_supplies(const WasmTyper *t, const WasmInstr *i, const SiteTypes *types,
                        WasmTypes *out) {
+    assert(!out->len && t->frames.len);
     WasmOp op = (WasmOp)i->op;
     uint32_t n = types->results.len;
     const WasmType *list = types->results.at;
@@ -190,6 +193,7 @@ static bool traps_after(const Variant *v, const Site *s, const SiteTypes *types)
 }
 
 Shape *alt_fit(Plan *plan, Shape *shape, const Site *s, const SiteTypes *types) {
+    assert(shape->variant->alt.is && s->instr);
     Variant *v = shape->variant;
     if (!types->known || (types->dead && !is_arm((WasmOp)s->instr->op)))
         return shape;
@@ -262,7 +266,7 @@ static void put_hints(const Misfit *f, bool warns, Diags *diags, Diag *d) {
                   "a predicate, or a bound such as (res0: i32), selects the sites that fit");
 }
 
-/* What does not fit anywhere, or can always be mended, is an error. */
+/* A misfit is an error if the body fits no site, or if the script can always be corrected. */
 static bool is_warning(const Plan *plan, const Misfit *f) {
     return f->problem == ALT_TRAPS_AFTER ||
            (plan->probes.at[f->variant->source].fits && f->problem != ALT_LEAVES_OPERANDS);

@@ -11,6 +11,8 @@
 
 #include "plan/static_part.h"
 
+#include <assert.h>
+
 /* ---- which maps ---- */
 
 static bool plain_leaves(const Type *t, TypeKind last) {
@@ -41,6 +43,7 @@ static bool known_key(const Expr *e) {
 }
 
 bool cells_defer(Plan *plan, Variant *v, Expr *e) {
+    assert(e->kind == EXPR_INDEX && e->nargs == 1 && !e->slot);
     if (!cells_possible(plan, e->var))
         return false;
     if (!known_key(e->args[0])) {
@@ -52,6 +55,7 @@ bool cells_defer(Plan *plan, Variant *v, Expr *e) {
 }
 
 void cells_choose(Plan *plan) {
+    assert(!plan->cells.maps.len);
     bool numbers = plan_takes_numbers(plan);
     for (uint32_t i = 0; i < plan->vars.len; i++) {
         const PlanVar *v = &plan->vars.at[i];
@@ -113,7 +117,7 @@ static void note_writes(Plan *plan, const Block *b, LeafWrites **writes) {
 typedef struct Walk {
     Plan *plan;
     Variant *v;
-    bool apart;            /* what is analysed runs at another time than the statements around it */
+    bool apart; /* the analysed code runs at another time than the statements around it */
     Vec(uint32_t) written; /* keys (VariantKeys.list) that were written on the way to this point */
 } Walk;
 
@@ -121,7 +125,7 @@ static void put_pointer(Buf *out, const void *p) {
     buf_u64le(out, (uintptr_t)p);
 }
 
-/* Writes what tells keys apart: equal bytes, equal values at each site. */
+/* Writes a key's identity: keys with equal bytes have equal values at each site. */
 static void put_identity(const Expr *e, Buf *out) {
     Value v;
     buf_u8(out, (uint8_t)e->kind);

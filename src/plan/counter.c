@@ -3,7 +3,9 @@
  */
 #include "plan/counter.h"
 
-/* What comes after the name of the variable, or all there is to be said. */
+#include <assert.h>
+
+/* The rest of the reason after the variable's name, or all of it. */
 static const char *const reasons[] = {
     [WHY_READ] = "is read here while the program runs",
     [WHY_ASSIGNED] = "is assigned something that is neither a sum nor always the same",
@@ -21,6 +23,7 @@ static const char *const reasons[] = {
 };
 
 void counting_put_reason(const Counting *c, Buf *out) {
+    assert(c->why_not);
     if (c->var)
         buf_printf(out, "'%.*s' ", STR_ARG(c->var->name));
     buf_str(out, str_of(reasons[c->why_not]));
@@ -73,7 +76,7 @@ static bool is_value_of(const Expr *e, const Expr *place) {
 
 /* ---- statements ---- */
 
-/* What is added: x = x + a - b has two terms. */
+/* The amount added: x = x + a - b has two terms. */
 typedef struct Term {
     const Expr *by; /* NULL = 1 */
     bool minus;
@@ -92,7 +95,8 @@ static uint32_t find_terms(const Expr *e, const Expr *place, bool minus, Terms *
     return 0;
 }
 
-/* x++, x--, or x = a sum in which x occurs once: finds what is added. `out` is empty before. */
+/* Finds the amount added by x++, x--, or x = a sum in which x occurs once. `out` is empty
+ * before. */
 static bool is_addition(const Stmt *s, Terms *out) {
     if (s->kind != STMT_ASSIGN && s->kind != STMT_INC && s->kind != STMT_DEC)
         return false;
@@ -108,7 +112,7 @@ static bool is_addition(const Stmt *s, Terms *out) {
     return false;
 }
 
-/* When code runs. What runs before the program does not matter. */
+/* When code runs. Code that runs before the program does not matter. */
 typedef enum When { WHEN_START = 0, WHEN_RUNS = 1, WHEN_REPORT = 2 } When;
 
 /* Looking at all that scripts do. */
@@ -116,7 +120,7 @@ typedef struct Look {
     Counters *c;
     const Variant *v; /* of Plan.scopes: a function, script scope */
     When when;
-    bool tells;        /* a report may be due in what was looked at */
+    bool tells;        /* the code may make a report due */
     uint8_t *fn_when;  /* by index into Plan.fns: When that it is called in, all or'ed */
     Vec(uint32_t) fns; /* ... to be looked at: index << 2 | When */
 } Look;
@@ -384,6 +388,7 @@ static bool functions_tell(Look *l) {
 }
 
 void counters_init(Counters *c, const Plan *plan, unsigned can) {
+    assert(!(can & ~(unsigned)COUNTERS_ALL));
     *c = (Counters){.plan = plan, .can = can};
     add_sums(c);
     find_changes(c);
@@ -548,7 +553,7 @@ static bool read_change(Reading *r, const Stmt *s, const Terms *terms) {
     return true;
 }
 
-/* What a statement assigns as one term, if it is to a flag. */
+/* The value that a statement assigns to a flag, as one term. */
 static bool is_setting(const Reading *r, const Stmt *s, Terms *out) {
     if (s->kind != STMT_ASSIGN || !(is_variable(s->target) || is_cell(s->target)) ||
         s->value->type->kind > TYPE_BOOL)
@@ -634,6 +639,7 @@ static Counting read_shape(Counters *c, const Shape *shape) {
 }
 
 const Counting *counters_shape(Counters *c, const Shape *s) {
+    assert(s->index < c->plan->shapes.len && c->plan->shapes.at[s->index] == s);
     while (c->shapes.len <= s->index) {
         vec_add(&c->shapes);
         vec_push(&c->known, false);
@@ -646,6 +652,7 @@ const Counting *counters_shape(Counters *c, const Shape *s) {
 }
 
 const Addition *counters_first(const Counters *c, const Shape *s, uint32_t sum) {
+    assert(s->index < c->known.len && c->known.at[s->index] && sum < c->sums.len);
     const Counting *k = &c->shapes.at[s->index];
     if (k->n && c->additions.at[k->first].sum == sum)
         return &c->additions.at[k->first];
@@ -657,6 +664,7 @@ const Addition *counters_first(const Counters *c, const Shape *s, uint32_t sum) 
 /* ---- values ---- */
 
 uint64_t addition_amount(const Counters *c, const Addition *a, const Site *s) {
+    assert(a->sum < c->sums.len);
     const Sum *sum = &c->sums.at[a->sum];
     Value v = {.bits = 1};
     if (sum->flag && !sum->of_sites)

@@ -10,7 +10,7 @@
  *
  * A shape is a *counter* if its body does nothing but add static amounts to sums, and set flags:
  * then the number of executions of each site determines its effect. Before a branch, parts of the
- * body may depend on which way it goes (branch.h).
+ * body may depend on which way it goes (event/branch.h).
  */
 #ifndef WHAMMC_PLAN_COUNTER_H
 #define WHAMMC_PLAN_COUNTER_H
@@ -36,7 +36,7 @@ typedef enum WhyNot {
     WHY_ATOMIC,    /* other threads have the variable, too */
 } WhyNot;
 
-/* What a target can do. */
+/* Capabilities of a target. */
 enum {
     COUNTERS_CELLS = 1,  /* sums and flags in cells */
     COUNTERS_FLAGS = 2,  /* flags */
@@ -57,7 +57,7 @@ typedef struct Sum {
     bool flag;     /* assigned, not added to */
     bool adds;     /* something is added */
     bool late;     /* code that runs when a report is due reads or changes it */
-    uint64_t to;   /* what is assigned to a flag, but to those of sites */
+    uint64_t to;   /* the value assigned to a flag that is not of sites */
     bool of_sites; /* an unshared variable */
 } Sum;
 
@@ -65,7 +65,7 @@ typedef struct Addition {
     uint32_t sum;   /* index into Counters.sums: PlanVar.id, if it is a variable */
     uint32_t key;   /* of cells: index into VariantKeys.list, else ADDITION_NO_KEY */
     uint32_t leaf;  /* ... of the value; the number of leaves = the mark */
-    const Expr *by; /* static; NULL = 1. What is assigned to a flag */
+    const Expr *by; /* static; NULL = 1. For a flag: the value assigned */
     bool minus;
     bool again;    /* the shape has an addition to this sum before */
     uint8_t ways;  /* of a branch on which it happens: WAY_... */
@@ -91,20 +91,21 @@ typedef struct Counters {
     bool splits_tables;   /* ... whether a br_table takes its default */
     bool *tells;          /* by index into Plan.variants: when it runs a report may be due */
     bool fns_tell;        /* ... in some function of a script */
-    Vec(Counting) shapes; /* by Shape.index, as far as asked for */
+    Vec(Counting) shapes; /* by Shape.index; filled on demand */
     Vec(bool) known;
     Vec(Addition) additions;
     Map first_additions; /* by shape and sum: the index of the first */
 } Counters;
 
-/* `can`: of COUNTERS_..., what is considered a counter. */
+/* `can`: the COUNTERS_... that qualify as counters. */
 void counters_init(Counters *c, const Plan *plan, unsigned can);
 void counters_free(Counters *c);
 
-/* What a shape is; valid until the next call. */
+/* Classifies a shape. The result is valid until the next call. */
 const Counting *counters_shape(Counters *c, const Shape *s);
 
-/* The first addition of a shape, which was asked for before, to a sum; NULL = there is none. */
+/* The first addition of a shape to a sum, NULL if there is none. Call counters_shape for the shape
+ * before. */
 const Addition *counters_first(const Counters *c, const Shape *s, uint32_t sum);
 /* The one after it to the same sum; NULL = there is none. */
 static inline const Addition *counters_next(const Counters *c, const Addition *a) {
@@ -114,8 +115,8 @@ static inline const Addition *counters_next(const Counters *c, const Addition *a
 /* Appends why something is no counter: "'n' is read here while the program runs". */
 void counting_put_reason(const Counting *c, Buf *out);
 
-/* What an addition adds at a site, modulo 2^64; of an unshared flag, the value that it sets; 1 of
- * other flags, whose counts are added. */
+/* The amount that an addition adds at a site, modulo 2^64; for an unshared flag, the value that it
+ * sets; for other flags 1, since their executions are counted. */
 uint64_t addition_amount(const Counters *c, const Addition *a, const Site *s);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * plan/cut.c - what is static in a variant is cut out of its tree, and what the rest needs of a
- * site is noted.
+ * plan/cut.c - cuts the static parts of a variant out of its tree, and records what the rest
+ * depends on at a site.
  */
 #include "plan/cut.h"
 
@@ -10,6 +10,8 @@
 #include "plan/cell.h"
 #include "plan/describe.h"
 #include "plan/static_part.h"
+
+#include <assert.h>
 
 WasmType cut_fixed_type(Event e, bool result, uint32_t n) {
     const char *letters = result ? wasm_ops[e.op].results : wasm_ops[e.op].operands;
@@ -32,8 +34,8 @@ typedef struct Cut {
     uint32_t depth; /* of blocks */
 } Cut;
 
-/* How the variant depends on an operand, result, local or global: it reads it, writes it, or only
- * asks for its type. */
+/* How the variant uses an operand, result, local or global: reads it, writes it, or depends only on
+ * its type. */
 typedef enum Dependence { ASKED, READ, ASSIGNED } Dependence;
 
 static Operands *list_of(Variant *v, int id) {
@@ -146,7 +148,7 @@ static bool is_target(const Expr *e) {
     return e->kind == EXPR_NAME && e->is_bound && e->bound.id == NAME_TARGET;
 }
 
-/* m[k], as a value or as what is assigned to. */
+/* m[k], as a value or as the target of an assignment. */
 static void cut_real_element(Cut *c, Expr *e) {
     Buf text = {0};
     describe_map(e->var->type, &text);
@@ -312,7 +314,7 @@ static void cut_dup(Cut *c, Expr *call) {
              "the memory must be known at compile time");
         c->ok = false;
     } else if (!call->args[0]->is_static) {
-        cut_expr(c, &call->args[0]); /* memid: what it names must be there */
+        cut_expr(c, &call->args[0]); /* memid: the memory must exist */
     }
     vec_push(&c->v->calls.dups, ((DupAt){call->args[0]}));
     call->slot = c->v->calls.dups.len;
@@ -337,8 +339,8 @@ static void cut_alt_call(Cut *c, Expr *call) {
     call->slot = c->v->calls.alts.len;
 }
 
-/* drop_args(): in an `if` one way would leave the operands of a construct and the other not. What
- * stays in the program needs its operands. */
+/* drop_args(): in an `if`, one arm would leave the operands of a construct and the other not.
+ * Instructions that stay in the program need their operands. */
 static void cut_drop(Cut *c, const Expr *call) {
     if (!c->v->alt.is) {
         diag(c->diags, DIAG_NO_EFFECT, call->span,
@@ -512,6 +514,7 @@ static bool only_calls(const Plan *plan, const Block *b, const char *name) {
 }
 
 bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
+    assert(!v->atoms.len && !v->consts.len && ast_check_probe(v->probe));
     Cut c = {plan, v, diags, true, 0};
     if (v->probe->predicate)
         cut_expr(&c, &v->probe->predicate);
@@ -529,6 +532,7 @@ bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
 }
 
 bool cut_common(Plan *plan, Variant *scope, Block *block, Diags *diags) {
+    assert(!scope->probe);
     Cut c = {plan, scope, diags, true, 0};
     cut_block(&c, block);
     return c.ok;
@@ -541,6 +545,7 @@ static bool cut_element(Plan *plan, Variant *v, Expr *e, Diags *diags) {
 }
 
 bool cut_elements(Plan *plan, uint32_t first, Diags *diags) {
+    assert(first <= plan->cells.elements.len);
     bool ok = true;
     for (uint32_t i = first; i < plan->cells.elements.len; i++) {
         const ElementUse *u = &plan->cells.elements.at[i];

@@ -6,9 +6,9 @@
 
 #include "plan/plan.h"
 
-/* Works on a variant whose probe has been checked: cuts out what is static at its sites (atoms,
- * constants), replaces derived names by their definitions, and records what the code needs:
- * operands, strings, alt calls and so on. False after an error. */
+/* Works on a variant whose probe has been checked: cuts out its static parts (atoms, constants),
+ * replaces derived names by their definitions, and records the code's requirements: operands,
+ * strings, alt calls and so on. False after an error. */
 bool cut_variant(Plan *plan, Variant *v, Diags *diags);
 
 /* The same for a block of script scope or the body of a function; `scope` is of Plan.scopes. */

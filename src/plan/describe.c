@@ -3,6 +3,7 @@
  */
 #include "plan/describe.h"
 
+#include <assert.h>
 #include <string.h>
 
 void describe_type(const Type *t, Buf *out) {
@@ -29,6 +30,7 @@ static void put_csv_type(const Type *t, Buf *out) {
 }
 
 void describe_map(const Type *map, Buf *out) {
+    assert(map->kind == TYPE_MAP);
     buf_u8(out, (uint8_t)type_leaves(map->key));
     buf_u8(out, (uint8_t)type_leaves(map->value));
     describe_type(map->key, out);

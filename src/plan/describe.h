@@ -1,6 +1,6 @@
 /*
- * plan/describe.h - what the runtime must know of types to print and compare their values. The
- * form is in stdlib/runtime/values.h.
+ * plan/describe.h - descriptions of types, by which the runtime prints and compares values. The
+ * format is in stdlib/runtime/values.h.
  */
 #ifndef WHAMMC_PLAN_DESCRIBE_H
 #define WHAMMC_PLAN_DESCRIBE_H

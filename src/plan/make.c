@@ -16,7 +16,7 @@
 
 /* ---- variants: one typed copy of a probe per combination of name types ---- */
 
-/* Collects the names of locations in a map: what they mean differs from event to event. */
+/* Collects the names of locations in a map: their types differ from event to event. */
 static void collect_name(void *ctx, Expr *e) {
     Map *names = ctx;
     bool named = e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_FIELD;
@@ -30,8 +30,8 @@ static uint8_t value_class(uint64_t value) {
     return (value > INT8_MAX) + (value > UINT8_MAX) + (value > INT16_MAX) + (value > UINT16_MAX);
 }
 
-/* The key under which events share a variant: the type of each used name, what constants fit into,
- * and what derived names derive from. */
+/* Events share a variant if this key is equal: types of used names, ranges of constants, bases of
+ * derived names. */
 static void event_key(Event e, const Map *names, Buf *key) {
     key->len = 0;
     buf_u8(key, (uint8_t)e.kind);
@@ -242,7 +242,7 @@ static Variant *add_variant(Plan *plan, Script *script, uint32_t source, Event e
     return v;
 }
 
-/* Whether a constant of the script is asked for, as to turn a probe off. */
+/* Whether an expression reads a constant of the script, as predicates do to turn a probe off. */
 static bool asks_constant(const Expr *e) {
     bool asks = e->var && e->var->constant;
     for (uint32_t i = 0; i < e->nargs && !asks; i++)
@@ -289,6 +289,7 @@ static bool make_variant(Plan *plan, Variant *v, const char *all, Diags *diags) 
 }
 
 Variant *plan_retyped(Plan *plan, const Variant *v, const Type *wanted) {
+    assert(v->alt.is);
     Variant *other = add_variant(plan, plan->scripts.at[v->script], v->source, v->event);
     uint32_t deferred = plan->cells.elements.len;
     Diags found = {0};
@@ -322,6 +323,7 @@ static void hint_wide(Diags *diags, uint32_t first, const Site *s) {
 }
 
 Variant *plan_widened(Plan *plan, Variant *v, const Site *s, uint8_t wide) {
+    assert(s->instr);
     for (uint32_t i = 0; i < v->wider.len; i++)
         if (v->wider.at[i]->event.wide == wide)
             return v->wider.at[i];
@@ -342,7 +344,7 @@ Variant *plan_widened(Plan *plan, Variant *v, const Site *s, uint8_t wide) {
     return other;
 }
 
-/* A probe whose events are not known: checks what can be said without them. */
+/* Checks as much of a probe as is possible without knowing its events. */
 static bool check_without_events(Plan *plan, uint32_t script, const Probe *probe, Diags *diags) {
     ScopeCtx ctx = {.plan = plan, .script = script, .diags = diags};
     Scope unknown = {.ctx = &ctx, .library = scope_library, .unknown = true};
@@ -362,7 +364,7 @@ static bool has_bound_names(const Rule *rule, Event e) {
     return true;
 }
 
-/* The probe number of an event: the next, or that of `select` in the same mode. */
+/* The probe number of an event: the next one, or that of `select` in the same mode. */
 static uint32_t number_of(const Plan *plan, const Rule *rule, Event e, uint32_t *number) {
     if (e.kind != EVENT_OPCODE || !rule_means_select(rule, e.op))
         return (*number)++;
@@ -413,8 +415,8 @@ static bool plan_events(Plan *plan, uint32_t source, const Events *events, uint3
     return ok;
 }
 
-/* The events that a rule matches. They follow from its text: what another probe's rule of the same
- * text matches is not looked for again. */
+/* The events that a rule matches. Rules of equal text match the same events, so each text is
+ * expanded once. */
 static bool find_events(Plan *plan, uint32_t source, Events *out, Diags *diags) {
     const Rule *rule = &plan->probes.at[source].probe->rule;
     Buf text = {0};
@@ -565,6 +567,7 @@ bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, const Libraries *
     cells_choose(plan);
     ok = cut_elements(plan, 0, diags);
     cells_finish(plan);
+    assert(plan_check(plan));
     return ok && check_alts(plan, diags);
 }
 

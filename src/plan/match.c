@@ -2,7 +2,7 @@
  * plan/match.c - walking a program's functions and finding the sites of each action.
  *
  * Matching an instruction is one index into the plan's lists by opcode. Operand types are tracked
- * only in functions where some candidate asks for operands whose types are not fixed by the opcode.
+ * only in functions where some candidate uses operands whose types the opcode does not fix.
  */
 #include "plan/plan.h"
 
@@ -11,6 +11,8 @@
 #include "valid/frame.h"
 #include "valid/subtype.h"
 #include "valid/typer.h"
+
+#include <assert.h>
 
 /* Whether the types of operands, results, locals or globals decide if the variant matches. */
 static bool asks_for_types(const Variant *v) {
@@ -35,7 +37,7 @@ static void list_action(Matcher *w, WasmOp op, uint32_t action, bool decided) {
     vec_push(&w->index.listed, a);
 }
 
-/* The actions for each instruction, without those whose predicate it decides already. */
+/* The actions for each instruction, without actions whose predicate the opcode makes false. */
 static void list_actions(Matcher *w) {
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
         const ActionList *list = &w->plan->by_op[op];
@@ -88,7 +90,7 @@ static bool has_operand(const WasmTypes *list, const Operand *o) {
     return o->n < list->len && (o->any || compatible(list->at[list->len - 1 - o->n], o->type));
 }
 
-/* Event.wide of a variant that asks for addresses, at the current instruction. */
+/* Event.wide at the current instruction, for a variant that uses addresses. */
 static uint8_t wide_at(const Matcher *w, WasmOp op) {
     const WasmTypes *args = &w->types.operands, *results = &w->types.results;
     unsigned wide = 0;
@@ -116,8 +118,8 @@ static bool fits_to_end(WasmTyper *t, WasmCode code) {
     return false;
 }
 
-/* Whether the code after the instruction at the typer's position, which diverges, is well typed
- * without it: the rest of the construct fits what is below its operands. */
+/* Whether the code after the diverging instruction at the typer's position is well typed without
+ * it: the rest of the construct fits the stack below its operands. */
 static bool falls_through(Matcher *w, const WasmCode *code) {
     WasmTyper *t = &w->ahead;
     if (wasm_typer_dead(&w->typer))
@@ -211,7 +213,7 @@ static void match_listed(Matcher *w, const Site *s) {
     }
 }
 
-/* What is decided for this kind of instruction, which is found at the first one. */
+/* The matches that the opcode alone decides; computed at its first instruction. */
 static void keep_matches(Matcher *w, WasmOp op) {
     w->index.same[op].found = true;
     w->index.same[op].first = w->index.decided.len;
@@ -247,7 +249,7 @@ static bool at_instr(Matcher *w, Site *s, bool watched) {
     return goes_on(w, s, matches, n);
 }
 
-/* What an else-arm finds on the stack. */
+/* The stack at the beginning of an else-arm. */
 static void add_arm_types(Matcher *w) {
     uint32_t n;
     const WasmType *types = block_params(w->m, &vec_last(&w->typer.frames).block_type, &n);
@@ -341,7 +343,7 @@ bool matcher_knows(const Matcher *w, WasmOp op) {
     return w->index.same[op].found && !w->index.looks[op] && !w->watch_op[op];
 }
 
-/* Nothing is to be shown of single instructions: somebody has taken all. */
+/* `at_body` has taken the whole body. */
 static bool takes_body(Matcher *w, const Site *site, bool typed) {
     if (!w->hooks.at_body || !w->body.at.len || typed || w->uses_constructs || w->hooks.accept ||
         w->uses_blocks || wasm_asyncify_spans(&w->survey.asyncify, site->func))
@@ -363,6 +365,8 @@ static uint32_t skip_to_end(const Matcher *w, WasmCode *code, WasmInstr buffer[2
 }
 
 bool match_func(Matcher *w, uint32_t func) {
+    assert(func >= w->m->input_imports[WASM_SPACE_FUNC] &&
+           func < w->m->input_count[WASM_SPACE_FUNC]);
     const WasmFunc *f = &w->m->funcs.at[func];
     prepare(w);
     statics_function(w->plan, w->m, func);

@@ -1,11 +1,12 @@
 /*
- * plan/plan.c - what a plan says of its variables, functions and actions.
+ * plan/plan.c - queries on variables, functions and actions of a plan; its invariants.
  */
 #include "plan/plan.h"
 
 #include <assert.h>
 
 uint32_t plan_var_id(const Plan *plan, const Variant *v, const Var *var) {
+    assert(v->vars && v->script < plan->scopes.len);
     const Variant *owner = var->storage == STORAGE_SCRIPT ? plan->scopes.at[v->script] : v;
     return owner->vars[var->index];
 }
@@ -72,3 +73,71 @@ void action_text(const Plan *plan, const Action *a, Buf *out) {
     buf_printf(out, "%u_", a->number);
     event_text(out, e, true);
 }
+
+#ifndef NDEBUG
+static void check_variant(const Plan *plan, const Variant *v) {
+    assert(v->source < plan->probes.len && v->script == plan->probes.at[v->source].script);
+    assert(v->probe && (!v->off || v->impossible));
+    assert(v->atoms.len <= MAX_ATOMS);
+    for (uint32_t i = 0; i < v->atoms.len; i++)
+        assert(v->atoms.at[i]->slot == i + 1 && v->atoms.at[i]->type->kind == TYPE_BOOL);
+    for (uint32_t i = 0; v->vars && i < v->probe->nvars; i++)
+        assert(v->vars[i] == UINT32_MAX || v->vars[i] < plan->vars.len);
+    for (uint32_t i = 0; i < v->keys.list.len; i++)
+        assert(v->keys.list.at[i].map < plan->cells.maps.len);
+}
+
+static void check_probe(const Plan *plan, uint32_t index) {
+    const PlanProbe *p = &plan->probes.at[index];
+    assert(p->script < plan->scripts.len && p->nvars <= plan->vars.len);
+    assert(p->first_action + p->nactions <= plan->actions.len);
+    for (uint32_t i = 0; i < p->nactions; i++)
+        assert(plan->actions.at[p->first_action + i].variant->source == index);
+    for (uint32_t i = 0; i < p->nvars; i++)
+        assert(plan->vars.at[p->first_var + i].probe == index);
+}
+
+/* Each action is in the list of its event, in the order of the script. Returns their number. */
+static uint32_t check_list(const Plan *plan, const ActionList *list, EventKind kind, int op) {
+    for (uint32_t i = 0; i < list->len; i++) {
+        assert(list->at[i] < plan->actions.len && (!i || list->at[i - 1] < list->at[i]));
+        const Event *e = &plan->actions.at[list->at[i]].event;
+        assert(e->kind == kind && (op < 0 || e->op == (WasmOp)op));
+    }
+    return list->len;
+}
+
+static void check_vars(const Plan *plan) {
+    for (uint32_t i = 0; i < plan->vars.len; i++) {
+        const PlanVar *v = &plan->vars.at[i];
+        assert(v->id == i && v->script < plan->scripts.len);
+        assert((v->probe == UINT32_MAX) == (v->decl->storage == STORAGE_SCRIPT));
+    }
+    for (uint32_t i = 0; i < plan->cells.maps.len; i++) {
+        const CellMap *m = &plan->cells.maps.at[i];
+        assert(m->var < plan->vars.len && plan->vars.at[m->var].decl->type->kind == TYPE_MAP);
+    }
+}
+
+bool plan_check(const Plan *plan) {
+    uint32_t listed = 0, nops = WASM_OP_COUNT;
+    assert(plan->scopes.len == plan->scripts.len && plan->first_fn.len == plan->scripts.len);
+    check_vars(plan);
+    for (uint32_t i = 0; i < plan->probes.len; i++)
+        check_probe(plan, i);
+    for (uint32_t i = 0; i < plan->variants.len; i++)
+        check_variant(plan, plan->variants.at[i]);
+    for (uint32_t i = 0; i < plan->shapes.len; i++)
+        assert(plan->shapes.at[i]->index == i && plan->shapes.at[i]->variant->probe);
+    for (uint32_t i = 0; i < plan->fns.len; i++)
+        assert(i == plan->first_fn.at[plan->fns.at[i].script] + plan->fns.at[i].fn->index);
+    for (uint32_t i = 0; i < plan->library_fns.len; i++)
+        assert(!plan->library_fns.at[i].library != !plan->library_fns.at[i].bundled);
+    for (uint32_t k = 0; k < EVENT_KIND_COUNT; k++)
+        listed += check_list(plan, &plan->by_kind[k], (EventKind)k, -1);
+    for (uint32_t op = 0; op < nops; op++)
+        listed += check_list(plan, &plan->by_op[op], EVENT_OPCODE, (int)op);
+    assert(listed == plan->actions.len);
+    return true;
+}
+#endif

@@ -1,6 +1,6 @@
 /*
- * plan/plan.h - from checked scripts to a plan: which actions belong to which event, and what each
- * needs.
+ * plan/plan.h - from checked scripts to a plan: which actions belong to which event, and their
+ * requirements.
  *
  *   - Script: a parsed and checked source file
  *   - Probe: a rule with predicate and body, as written
@@ -11,9 +11,9 @@
  *     a template
  *   - Site: a location in the program where an action matches
  *
- * What is static in a variant is cut out of the tree (cut.c): a maximal static condition becomes an
- * *atom* (its values choose the shape), a maximal static number or string a *constant* (a hole in
- * the template, filled at each site).
+ * The static parts of a variant are cut out of the tree (cut.c): a maximal static condition becomes
+ * an *atom* (its values choose the shape), a maximal static number or string a *constant* (a hole
+ * in the template, filled at each site).
  */
 #ifndef WHAMMC_PLAN_PLAN_H
 #define WHAMMC_PLAN_PLAN_H
@@ -49,10 +49,10 @@ typedef struct Shape {
     bool never;      /* the predicate is false */
     uint32_t sites;  /* to which its code goes, where it does not only count; set by pass 1 */
     uint32_t index;  /* into Plan.shapes */
-    void *template;  /* what gen/ made of it */
+    void *template;  /* compiled by gen/ */
     void *predicate; /* alt with a dynamic predicate: code that leaves its value */
-    void *init;      /* what runs at start-up for each site; NULL = nothing */
-    void *exit;      /* what runs for each site before a report; NULL = nothing */
+    void *init;      /* code that runs at start-up for each site; NULL = none */
+    void *exit;      /* code that runs for each site before a report; NULL = none */
 } Shape;
 
 enum { MAX_ATOMS = 60 };
@@ -62,7 +62,7 @@ enum { MAX_ATOMS = 60 };
 #define SHAPE_BACK     (UINT64_C(1) << 62)
 #define SHAPE_ENTERING (UINT64_C(1) << 63)
 
-/* What to assume of a branch (branch.h); no shape has it. */
+/* Assumptions about a branch (event/branch.h); no shape has them. */
 #define SHAPE_TAKEN     (UINT64_C(1) << 60)
 #define SHAPE_NOT_TAKEN (UINT64_C(1) << 61)
 
@@ -121,7 +121,7 @@ typedef struct VariantAlt {
     const char *reason;           /* why one of these is impossible */
 } VariantAlt;
 
-/* What it asks of its sites. */
+/* What a variant depends on at its sites. */
 typedef struct VariantAsks {
     bool types;     /* some operand is not fixed */
     bool addresses; /* ... and is an address, with 32 bits or 64 */
@@ -131,7 +131,7 @@ typedef struct VariantAsks {
     bool entering;  /* ... which the predicate wants to be false, whatever the site */
     bool entry;     /* which function is in a table's entry */
     bool frame;     /* the function has a frame on the shadow stack (rewrite/frames.c) */
-    bool callee;    /* ... the one that is called */
+    bool callee;    /* ... or the callee has */
     bool leaves;    /* its body does nothing but `stack.leave()` */
     bool declares;  /* ... but `stack.frame()` or `stack.callee()` */
     bool cuts;      /* there is a `stack.cut()` in it */
@@ -140,22 +140,22 @@ typedef struct VariantAsks {
 /* The elements of maps that are cells, with constant keys; Expr.slot - 1 is the index. */
 typedef struct VariantKeys {
     Vec(CellKey) list;
-    Map numbers; /* by what tells them apart (cell.c) */
+    Map numbers; /* by identity of the key (cell.c) */
 } VariantKeys;
 
 /* The shapes of a variant that have been made. */
 typedef struct VariantShapes {
     Shape *only;  /* if there are no atoms */
     Map by_atoms; /* by their bytes: index into Plan.shapes */
-    Shape *last;  /* what was found there last */
+    Shape *last;  /* the last one found */
 } VariantShapes;
 
-/* What of its sites a variant uses. */
+/* How a variant uses its sites. */
 typedef struct VariantOperands {
     Operands args, results, locals, globals;
 } VariantOperands;
 
-/* What it calls that depends on the site. */
+/* Its calls that depend on the site. */
 typedef struct VariantCalls {
     Vec(AltCall) alts;
     Vec(uint32_t) memory; /* indices into Plan.memory_calls */
@@ -167,7 +167,8 @@ typedef struct Variant {
     uint32_t source; /* index into Plan.probes */
     uint32_t script;
     Event event;   /* a representative */
-    bool branches; /* its events are branches, at which a condition means the same (branch.h) */
+    bool branches; /* its events are branches, at which a condition means the same (event/branch.h)
+                    */
     Vec(Expr *) atoms;
     Vec(Expr *) consts;
     VariantKeys keys;
@@ -196,15 +197,15 @@ typedef struct Action {
     Event event;
     uint32_t number;    /* the probe number within its script */
     uint32_t sites;     /* how many matched */
-    const Expr *unseen; /* what in it engines do not tell monitors, which are refused where it would
-                           happen (monitor/make/engine_limits.h); NULL = nothing */
+    const Expr *unseen; /* the part of it that engines do not tell monitors, which are refused where
+                           it would happen (monitor/make/engine_limits.h); NULL = none */
 } Action;
 
 /* A probe of a script. */
 typedef struct PlanProbe {
     Probe *probe; /* unresolved, except where it is the probe of its only variant */
     uint32_t script;
-    Events events; /* what its rule matches */
+    Events events; /* that its rule matches */
     uint32_t first_action, nactions;
     uint32_t first_var, nvars;  /* its unshared and shared variables in Plan.vars */
     uint32_t fits;              /* sites that an alt body fits (alt.h) */
@@ -231,7 +232,7 @@ typedef struct Misfit {
     WasmOp op;
     uint32_t func, pc;
     uint32_t count;     /* of sites */
-    const char *types;  /* what the problem is about */
+    const char *types;  /* the types concerned */
     const char *reason; /* more about it; may be NULL */
 } Misfit;
 
@@ -239,7 +240,7 @@ typedef struct Misfit {
 typedef struct PlanFn {
     const Fn *fn;
     uint32_t script;
-    void *template; /* what gen/ made of it */
+    void *template; /* compiled by gen/ */
 } PlanFn;
 
 /* A function of a library that a script calls. */
@@ -262,10 +263,10 @@ typedef struct ActionList {
     uint32_t len;
 } ActionList;
 
-/* What some variant of the plan asks for. */
+/* What some variant of the plan depends on. */
 typedef struct PlanAsks {
     bool tables;   /* which function is in a table's entry */
-    bool unwinds;  /* what leaves calls: MODE_UNWIND */
+    bool unwinds;  /* exceptions that leave calls: MODE_UNWIND */
     bool segments; /* how much of a segment is left */
     bool elements; /* of maps that are not cells */
     bool values;   /* strings or maps exist at run time, or rows of them or of tuples */
@@ -274,12 +275,12 @@ typedef struct PlanAsks {
     const Expr *thread; /* the number of the thread; NULL = not */
 } PlanAsks;
 
-/* What is known of the program; set before sites are looked at. */
+/* Facts about the program; set before matching. */
 typedef struct PlanProgram {
-    Str host;           /* what HOST is */
-    uint32_t module_id; /* what module_id is: 0 = no other module calls it */
-    bool asyncify;      /* what asyncify is */
-    Str module_name;    /* what module_name is */
+    Str host;           /* the value of HOST */
+    uint32_t module_id; /* the value of module_id: 0 = no other module calls it */
+    bool asyncify;      /* the value of asyncify */
+    Str module_name;    /* the value of module_name */
     bool threads;       /* it has threads, so that atomic variables are shared by several */
     Locator *locator;   /* of its locations; NULL = there are none */
     bool nameless;      /* its name section, if any, names no function */
@@ -304,18 +305,18 @@ typedef struct MapTally {
     uint32_t text; /* 1 + the number of the description of its type; 0 = there are none */
     uint32_t keys; /* from 0 on, that an array has */
     bool targets;  /* and as many as a br_table has targets, with the default */
-    bool marked;   /* what is added may be zero, so that a mark tells that there is something */
+    bool marked;   /* amounts may be zero, so that a mark records the entry's presence */
 } MapTally;
 
-/* What is found at sites, where it is wrong. */
+/* Mistakes that show only at sites. */
 typedef struct PlanFaults {
     Lack lack; /* the first static call that had no value at a site, where its probe may match */
     Vec(Misfit) misfits;
     Diags *diags; /* of plan_make */
 } PlanFaults;
 
-/* What a program that is alone, not one of several modules, does not need (alone.c); NULL = none.
- */
+/* Parts that a program that is alone, not one of several modules, does not need (alone.c); NULL =
+ * none. */
 typedef struct PlanAlone {
     bool *vars;  /* by PlanVar.id */
     bool *texts; /* by the number in Plan.texts */
@@ -324,7 +325,7 @@ typedef struct PlanAlone {
 /* '@exit' calls at script scope. */
 typedef struct PlanExits {
     bool any;    /* there is one in some script, or in a probe */
-    void **code; /* by index into scripts: what gen/ made of them; NULL = none */
+    void **code; /* by index into scripts: compiled by gen/; NULL = none */
 } PlanExits;
 
 typedef struct Plan {
@@ -332,7 +333,7 @@ typedef struct Plan {
     Vec(Script *) scripts;
     Vec(PlanProbe) probes;
     Vec(Variant *) variants;
-    Vec(Variant *) scopes; /* by script: what its script scope and functions use; without probe */
+    Vec(Variant *) scopes; /* by script: its script scope and functions; without probe */
     Vec(Action) actions;
     Vec(PlanVar) vars;
     Vec(PlanFn) fns;
@@ -375,6 +376,9 @@ Variant *plan_retyped(Plan *plan, const Variant *v, const Type *wanted);
  * plan's diagnostics say why. */
 Variant *plan_widened(Plan *plan, Variant *v, const Site *s, uint8_t wide);
 
+/* Asserts the invariants of a plan that was made. In builds with assertions only. */
+bool plan_check(const Plan *plan);
+
 /* The shape of a variant with given values of its atoms, made on first use. */
 Shape *plan_shape_for(Plan *plan, Variant *v, uint64_t atoms);
 
@@ -392,8 +396,7 @@ OnceShapes plan_once(Plan *plan, const WasmModule *m);
 /* Adds those of stacks, for a program whose stacks may be left and resumed. */
 void plan_once_stacks(Plan *plan, const WasmModule *m, OnceShapes *once);
 
-/* A site without a location: what is static at script scope, or in an event that happens once, is
- * known there. */
+/* A site without a location: for static values at script scope, and in events that happen once. */
 static inline Site plan_nowhere(const Plan *plan, const WasmModule *m) {
     return (Site){.m = m,
                   .host = plan->program.host,
@@ -427,8 +430,8 @@ bool plan_value_is_same_at(const Plan *plan, const Expr *e, WasmOp op);
 
 /* Whether a variant's predicate is false at all instructions of this kind, wherever they are. */
 bool plan_never_at(const Plan *plan, const Variant *v, WasmOp op);
-/* The opidx that a predicate which begins with `opidx == n` asks for, where that alone decides that
- * nothing happens at other sites; UINT32_MAX: none. */
+/* The n of a predicate that begins with `opidx == n`, if that makes it false at other sites; else
+ * UINT32_MAX. */
 uint32_t plan_opidx(const Variant *v);
 
 /* The PlanVar.id of a variable; in functions and at script scope `v` is of Plan.scopes. */
@@ -439,15 +442,15 @@ bool plan_takes_numbers(const Plan *plan);
 /* Whether a script that takes no samples of the shadow stack reads the clock. */
 bool plan_measures_times(const Plan *plan);
 
-/* Calls `on` for what is in each script: what runs at its start, its functions, then the bodies of
- * all variants that were checked, with their predicates (NULL = none). */
+/* Calls `on` for the code of each script: its script scope, its functions, then the predicates
+ * (NULL = none) and bodies of all variants that were checked. */
 typedef void OnBody(Plan *plan, Variant *v, Expr *predicate, const Block *body, void *ctx);
 void plan_each_body(Plan *plan, OnBody *on, void *ctx);
 
 /* The index into Plan.fns of a function that `v` calls. */
 uint32_t plan_fn_id(const Plan *plan, const Variant *v, const Fn *fn);
 
-/* What is known of a condition. */
+/* Three-valued truth of a condition. */
 typedef enum Tri { TRI_NO, TRI_YES, TRI_UNKNOWN } Tri;
 static inline Tri tri_of(bool b) {
     return b ? TRI_YES : TRI_NO;
@@ -460,8 +463,8 @@ static inline Tri tri_decisive(Op op) {
     return tri_of(op == OP_OR);
 }
 
-/* A condition of a variant with the atoms in `known` decided, to what `atoms` (Shape.atoms, with
- * what is assumed) says; TRI_UNKNOWN: it depends on the others and on what is dynamic. */
+/* Evaluates a condition of a variant with the atoms in `known` set to the bits of `atoms`
+ * (Shape.atoms, and assumptions). TRI_UNKNOWN if it depends on other atoms or is dynamic. */
 Tri shape_decide(const Variant *v, uint64_t known, uint64_t atoms, const Expr *e);
 
 /* Evaluating it may have effects: then `dynamic && false` is not just false. */
@@ -499,7 +502,7 @@ typedef struct Match {
 /* The types at a site, for variants that look at them: operands and results, deepest first. */
 typedef struct SiteTypes {
     WasmTypes operands, results;
-    WasmTypes supplies; /* what an alt body must supply, if there are such */
+    WasmTypes supplies; /* that an alt body must supply, if there is one */
     bool known;         /* filled; else every operand in use has its fixed type */
     bool dead;          /* the instruction cannot be reached */
     bool falls_through; /* the code after this diverging instruction is well typed without it
@@ -512,13 +515,13 @@ typedef struct ListedAction {
     bool decided; /* the kind of the instruction decides whether it matches, and which shape it has
                    */
     Shape *shape; /* ... found at the first such instruction; NULL before */
-    uint32_t opidx; /* that it asks for; UINT32_MAX: none */
+    uint32_t opidx; /* the only one at which it matches; UINT32_MAX: any */
 } ListedAction;
 
 /* A walk over the functions of a program. A zeroed one with plan, m, at and ctx set is ready. */
 struct Matcher;
 
-/* What a walk calls. */
+/* Callbacks of a walk. */
 typedef struct MatcherHooks {
     void *ctx;
     /*
@@ -528,9 +531,9 @@ typedef struct MatcherHooks {
      */
     void (*at)(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
                uint32_t n);
-    /* Optional. Handles all instructions of a body at once, when for each of them it is known what
-     * matches (MatcherIndex.same) and none is watched; the site has the function. Returns false to
-     * fall back to one call for each instruction. */
+    /* Optional. Handles a whole body at once when matching depends on opcodes alone
+     * (MatcherIndex.same) and no instruction is watched; the site has the function. Returns false
+     * to fall back to one call of `at` per instruction. */
     bool (*at_body)(void *ctx, const Site *site, const WasmDecoded *body);
     /* Optional. Decides alone whether an action matches at a location, instead of bounds and static
      * conditions. Basic blocks are followed. */
@@ -556,8 +559,8 @@ typedef struct Matcher {
     Plan *plan;
     const WasmModule *m;
     MatcherHooks hooks;
-    int64_t watch_funcs[2]; /* what names these functions is shown even if nothing matches; -1 =
-                               none */
+    int64_t watch_funcs[2]; /* instructions that name these functions are shown even if nothing
+                               matches; -1 = none */
     bool watch_op[WASM_OP_COUNT]; /* so are these instructions */
 
     bool prepared, looks, uses_blocks, uses_flow, uses_constructs, has_alts;
@@ -572,7 +575,7 @@ typedef struct Matcher {
     SiteTypes types;
     WasmTypes locals;
     Vec(Match) matches;
-    const char *error; /* malformed or invalid code: what, and the offset in the body */
+    const char *error; /* malformed or invalid code: the reason, and the offset in the body */
     uint32_t error_offset;
 } Matcher;
 
@@ -585,13 +588,13 @@ void matcher_free(Matcher *w);
 /* Whether `at` is called for instructions only, and these matter by themselves; known once a
  * function has been walked. */
 bool matcher_sees_instrs_only(const Matcher *w);
-/* ... and whether what matches at all instructions of this kind has been found (`same`); but those
- * that name functions may be watched. */
+/* ... and whether the matches at all instructions of this kind are known (`same`); instructions
+ * that name functions may still be watched. */
 bool matcher_knows(const Matcher *w, WasmOp op);
 
 /* Whether `at` is called for an instruction even if nothing matches. */
 bool matcher_watches(const Matcher *w, const WasmInstr *i);
-/* The same for what names this function. */
+/* Whether instructions that name this function are watched. */
 static inline bool matcher_watches_func(const Matcher *w, uint32_t func) {
     return (int64_t)func == w->watch_funcs[0] || (int64_t)func == w->watch_funcs[1];
 }

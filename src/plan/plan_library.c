@@ -1,8 +1,10 @@
 /*
- * plan/plan_library.c - what scripts mean by the names of libraries and their functions.
+ * plan/plan_library.c - resolves names of libraries and of their functions.
  */
 #include "plan/plan.h"
 #include "plan/removal.h"
+
+#include <assert.h>
 
 typedef struct Nearest {
     Str wanted, name;
@@ -18,7 +20,7 @@ static void consider(void *ctx, Str name) {
     }
 }
 
-/* What the bundled library knows of the script's maps and reports, another one does not. */
+/* Only the bundled library knows the script's maps and reports. */
 static void report_replaced(const Use *use, Diags *diags) {
     Diag *g =
         diag(diags, DIAG_REPLACED_LIBRARY, use->span,
@@ -190,6 +192,7 @@ static int64_t bundled_call(Plan *plan, uint32_t script, const Expr *call, Diags
 }
 
 int64_t plan_library_call(Plan *plan, uint32_t script, const Expr *call, Diags *diags) {
+    assert(call->kind == EXPR_METHOD);
     Library *lib = library_find(plan->libraries, call->recv);
     if (removal_is_engine(plan->libraries, call->recv) || (!lib && bundled_library(call->recv)))
         return bundled_call(plan, script, call, diags);

@@ -1,7 +1,10 @@
 /*
- * plan/prune.c - leaves out of checked trees what literals and constants decide, or all of a body.
+ * plan/prune.c - removes code from checked trees that literals and constants exclude, or a whole
+ * body.
  */
 #include "plan/prune.h"
+
+#include <assert.h>
 
 /* ---- expressions ---- */
 
@@ -22,8 +25,8 @@ static Tri decided(const Expr *e) {
     return e->kind == EXPR_BOOL ? tri_of(e->boolean) : TRI_UNKNOWN;
 }
 
-/* `a && b` of which one side is decided; NULL if neither decides anything. `a || true` stays: where
- * a has no value nothing matches. */
+/* `a && b` with one side decided; NULL if neither decides anything. `a || true` stays: where a has
+ * no value nothing matches. */
 static Expr *rest_of(Expr *e) {
     Expr *a = e->args[0], *b = e->args[1];
     Tri decisive = tri_decisive(e->op);
@@ -36,7 +39,7 @@ static Expr *rest_of(Expr *e) {
     return e->op == OP_AND && !expr_has_effect(a) ? b : NULL;
 }
 
-/* What an expression comes to: itself with its parts pruned, or something smaller. */
+/* Prunes an expression: returns it with its parts pruned, or something smaller. */
 static void prune_expr(Script *s, Expr **at) {
     Expr *e = *at;
     Value v;
@@ -71,7 +74,7 @@ static void put(Out *out, Stmt *s) {
     out->end = &s->next;
 }
 
-/* What is left of a block that never runs: its variables, which the rest may use. */
+/* Reduces a block that never runs to its variables, which the rest may use. */
 static void put_declarations(Out *out, Stmt *s) {
     while (s) {
         Stmt *next = s->next;
@@ -224,6 +227,7 @@ static void put_lasting(Out *out, Stmt *s) {
 }
 
 void prune_to_call(Plan *plan, uint32_t script, Probe *p) {
+    assert(script < plan->scripts.len);
     Script *s = plan->scripts.at[script];
     Exprs args = {0};
     Probe body = {.body = p->body};

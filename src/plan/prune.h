@@ -1,7 +1,7 @@
 /*
  * plan/prune.h - removes from checked trees the code that literals and constants exclude, before
- * anything else looks at what a script needs: `const timed: bool = false;` removes the code after
- * `if (timed)`, and with it what only that code calls.
+ * the script's requirements are collected: `const timed: bool = false;` removes the code after `if
+ * (timed)`, and libraries that only that code calls.
  *
  * Scripts can observe one difference: nothing in a removed arm happens at start-up or at the end.
  * Its '@init' and '@exit' calls are not made; its variables exist and start at zero.
@@ -18,9 +18,9 @@ void prune_block(Script *s, Block *b);
  * variables are dropped. */
 bool prune_probe(Script *s, Probe *p);
 
-/* The body of a checked probe becomes a call of an empty function, which gets the numbers that the
- * event has supplied to the body. Variables that live longer than the body stay, with their initial
- * values. To measure what is left. */
+/* Replaces the body of a checked probe by a call of an empty function, whose arguments are the
+ * numbers that the event has supplied to the body; this measures the cost of calls. Variables that
+ * live longer than the body stay, with their initial values. */
 void prune_to_call(Plan *plan, uint32_t script, Probe *p);
 
 #endif

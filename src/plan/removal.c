@@ -3,10 +3,12 @@
  */
 #include "plan/removal.h"
 
+#include <assert.h>
+
 typedef struct Removal {
     Script *script;
     const Libraries *libraries;
-    Span rule;   /* the flag is declared there: the predicate asks for it, too */
+    Span rule;   /* the flag is declared here: the predicate reads it, too */
     Var *flag;   /* NULL until a call was found */
     Var *hidden; /* the variable called probe_id that is visible: the bound name is not */
 } Removal;
@@ -97,6 +99,7 @@ static Expr *still_there(Removal *r, Expr *predicate) {
 }
 
 void removal_prepare(Script *s, const Libraries *libraries, Probe *p) {
+    assert(!p->removed);
     Removal r = {.script = s, .libraries = libraries, .rule = p->rule.span};
     const uint64_t *script_variable = map_get(&s->var_names, STR("probe_id"));
     r.hidden = script_variable ? (Var *)(uintptr_t)*script_variable : NULL;

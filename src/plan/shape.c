@@ -68,6 +68,7 @@ static Shape *make_shape(Plan *plan, Variant *v, uint64_t atoms) {
 }
 
 Shape *plan_shape_for(Plan *plan, Variant *v, uint64_t atoms) {
+    assert(!(atoms >> v->atoms.len));
     if (!v->atoms.len) {
         if (!v->shapes.only)
             v->shapes.only = make_shape(plan, v, 0);
@@ -83,15 +84,15 @@ Shape *plan_shape_for(Plan *plan, Variant *v, uint64_t atoms) {
     return v->shapes.last;
 }
 
-/* An expression has no value at a site: nothing happens there. A call that asks for a memory should
- * have one. */
+/* An expression has no value at a site, so nothing matches there. Records the first call that lacks
+ * a memory. */
 static Shape *lacks(Plan *plan, const Expr *e, const Site *s) {
     if (!plan->faults.lack.call && !builtin_lacks(e, s, &plan->faults.lack))
         plan->faults.lack.call = NULL;
     return NULL;
 }
 
-/* What '@static' calls give is known. */
+/* The shape at a site where the values of '@static' calls are known. */
 static Shape *shape_at(Plan *plan, Variant *v, const Site *s) {
     for (uint32_t i = 0; v->may_lack_consts && i < v->consts.len; i++) {
         Value value;
@@ -174,6 +175,7 @@ bool plan_is_same_at(const Plan *plan, const Variant *v, WasmOp op) {
 }
 
 bool plan_value_is_same_at(const Plan *plan, const Expr *e, WasmOp op) {
+    assert(e->is_static);
     WasmInstr i = {.op = op};
     Site s = plan_nowhere(plan, NULL);
     s.instr = &i;
@@ -242,6 +244,7 @@ OnceShapes plan_once(Plan *plan, const WasmModule *m) {
 }
 
 void plan_once_stacks(Plan *plan, const WasmModule *m, OnceShapes *once) {
+    assert(!once->suspend.at && !once->resume.at);
     once->suspend = once_shapes(plan, m, EVENT_STACK_SUSPEND);
     once->resume = once_shapes(plan, m, EVENT_STACK_RESUME);
 }

@@ -4,6 +4,8 @@
  */
 #include "plan/static_part.h"
 
+#include <assert.h>
+
 bool static_has_names(const Expr *e) {
     if (e->is_bound && (e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_CALL))
         return true;
@@ -29,6 +31,7 @@ bool static_may_lack(const Expr *e) {
 }
 
 void static_note_lack(Variant *v, Expr *e) {
+    assert(e->is_static);
     if (!static_may_lack(e))
         return;
     vec_push(&v->consts, e);
@@ -36,6 +39,7 @@ void static_note_lack(Variant *v, Expr *e) {
 }
 
 Expr *static_call_part(Plan *plan, Expr *call, uint32_t n) {
+    assert(call->annotation == ANN_STATIC && n < type_leaves(call->type));
     if (!call->known)
         call->known = arena_array(&plan->arena, Value, type_leaves(call->type) + 1);
     Expr *part = arena_new(&plan->arena, Expr);

@@ -3,6 +3,7 @@
  */
 #include "plan/statics.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 /* Limits of all calls together: instructions (a second's work, and more for each byte of the
@@ -43,7 +44,7 @@ static void add_fuel(Statics *s, uint64_t fuel) {
     eval_set_fuel(s->store, eval_fuel(s->store) + fuel);
 }
 
-/* The evaluation of what is static at one location. */
+/* The evaluation of '@static' calls at one location. */
 typedef struct Walk {
     Plan *plan;
     Statics *statics;
@@ -84,7 +85,7 @@ static void report(Walk *w, const Expr *e, const char *what, EvalError *error) {
 
 /* ---- instances ---- */
 
-/* What a library imports from others than WASI: it may be there, but not be called. */
+/* Imports of a library other than WASI may be declared, but not called. */
 static bool call_missing(void *ctx, EvalCall *call) {
     const WasmImport *import = ctx;
     return eval_fail(call->error, EVAL_HOST, "it calls '%.*s' of '%.*s', which does not exist yet",
@@ -207,7 +208,7 @@ static void evaluate(Walk *w, Expr *e) {
                                !w->lacks && from + i < s->record.len ? s->record.at[from + i] : 0);
 }
 
-/* ---- what is evaluated ---- */
+/* ---- evaluation ---- */
 
 static Tri truth(const Walk *w, const Expr *e) {
     Value v;
@@ -300,6 +301,7 @@ static bool any_calls(const Plan *plan) {
 }
 
 bool statics_start(Plan *plan, const EvalWasi *wasi, Diags *diags) {
+    assert(!plan->statics);
     if (!any_calls(plan))
         return true;
     Statics *s = mem_zalloc(sizeof *s);
@@ -347,6 +349,7 @@ void statics_function(Plan *plan, const WasmModule *m, uint32_t func) {
 }
 
 void statics_copy(Plan *plan, Expr *to, const Expr *from) {
+    assert(to->annotation == ANN_STATIC && from->annotation == ANN_STATIC);
     uint32_t n = from->known ? type_leaves(from->type) : 0;
     if (n && !to->known)
         to->known = arena_array(&plan->statics->arena, Value, n + 1);

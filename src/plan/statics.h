@@ -2,9 +2,9 @@
  * plan/statics.h - '@static' calls: library functions that run at compile time.
  *
  * A library has one instance for the whole compilation, so its state persists from one call to the
- * next. The order of the calls is that of the language: script scope, functions of the script, then
- * the sites in the order of the program, predicates before bodies, each once. A program is walked
- * several times; the first walk makes the calls, the others reuse the values.
+ * next. Calls are made in the order that the language defines: script scope, functions of the
+ * script, then the sites in the order of the program, predicates before bodies, each once. A
+ * program is walked several times; the first walk makes the calls, the others reuse the values.
  *
  * All calls together have a budget of instructions that grows with the program; when it is used up,
  * calls fail.
