@@ -1,5 +1,5 @@
 /*
- * code/code.c - building trees of expressions, and what they do.
+ * code/code.c - building trees of expressions, and their effects.
  */
 #include "code/code.h"
 
@@ -115,7 +115,7 @@ static CodeNode *numbered(CodeModule *c, CodeKind kind, WasmType type, uint32_t 
     return e;
 }
 
-/* Whether it can be an operand of this type: what control does not leave has none. */
+/* Whether an expression can be an operand of this type. Unreachable code fits any. */
 static bool has_type(const CodeNode *e, WasmType type) {
     return e->leaves || e->type == type;
 }
@@ -282,6 +282,7 @@ CodeNode *code_drop(CodeModule *c, CodeNode *x) {
 }
 
 CodeNode *code_block(CodeModule *c, uint32_t label, CodeNode *const *kids, uint32_t nkids) {
+    assert(!nkids || kids[nkids - 1]);
     CodeNode *e = code_node(c, CODE_BLOCK, nkids ? kids[nkids - 1]->type : WASM_NONE, kids, nkids);
     e->n = label;
     code_note_leaves(e);
@@ -311,6 +312,7 @@ CodeNode *code_return(CodeModule *c, CodeNode *value) {
 
 void code_add(CodeModule *c, const char *name, const WasmType *params, uint32_t nparams,
               WasmType result, const WasmType *locals, uint32_t nlocals, CodeNode *body) {
+    assert(!code_find(c, str_of(name))); /* names are unique */
     CodeFn f = {.name = arena_strndup(&c->arena, name, strlen(name)),
                 .nparams = nparams,
                 .params = copy_types(c, params, nparams),
@@ -328,7 +330,7 @@ CodeFn *code_find(CodeModule *c, Str name) {
     return n ? &c->fns.at[*n] : NULL;
 }
 
-/* ---- what expressions do ---- */
+/* ---- effects ---- */
 
 static uint64_t bit(uint32_t n) {
     return UINT64_C(1) << n % 64;
@@ -360,6 +362,7 @@ void code_all_effects(const CodeModule *c, const CodeNode *e, CodeEffects *fx) {
 }
 
 void code_join_effects(CodeEffects *all, const CodeEffects *fx) {
+    assert(all != fx);
     all->locals_read |= fx->locals_read;
     all->locals_set |= fx->locals_set;
     all->names_read |= fx->names_read;
@@ -371,9 +374,9 @@ void code_join_effects(CodeEffects *all, const CodeEffects *fx) {
     all->branches |= fx->branches;
 }
 
-/* Whether a changes what b reads or changes, or whether b is evaluated at all. */
+/* Whether a changes anything that b reads or changes, or whether b is evaluated at all. */
 static bool disturbs(const CodeEffects *a, const CodeEffects *b) {
-    bool outside = b->names_set || b->stores || b->calls; /* others see what b does */
+    bool outside = b->names_set || b->stores || b->calls; /* b's effects are visible to others */
     return a->locals_set & (b->locals_read | b->locals_set) ||
            a->names_set & (b->names_read | b->names_set) ||
            (a->stores && (b->loads || b->stores)) ||

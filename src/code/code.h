@@ -7,12 +7,12 @@
  *   code_share.c     lets locals share slots
  *   code_write.c     trees to bytes
  *   code_module.c    all functions to a module
- *   code_check.c     what assertions say of a function
+ *   code_check.c     the invariants of a function, for assertions
  *
- * Control goes forward to the ends of blocks, and back to the beginnings of loops only. What the
- * code does not know, such as a variable of a script or a function that it calls, is a *name*: a
- * global or a function. In a template it is written as its number, which whoever decodes the code
- * replaces (gen/template.h); in a module it is imported, or defined there.
+ * Control goes forward to the ends of blocks, and back to the beginnings of loops only. A variable
+ * of a script, or a function that the code calls, is a *name*: a global or a function. A template
+ * has the name's number, which its user replaces (gen/template.h); a module imports or defines the
+ * name.
  */
 #ifndef WHAMMC_CODE_CODE_H
 #define WHAMMC_CODE_CODE_H
@@ -55,7 +55,7 @@ typedef struct CodeNode {
     struct CodeNode **kids;
 } CodeNode;
 
-/* What the code does not know. */
+/* A global or function that is not part of the code. */
 typedef struct CodeName {
     const char *text;
     WasmType type;      /* of the value or result; WASM_NONE = several results, or none */
@@ -136,7 +136,7 @@ CodeNode *code_memory(CodeModule *c, WasmOp op, CodeNode *to, CodeNode *from, Co
 /* All three are evaluated, the condition last. */
 CodeNode *code_select(CodeModule *c, CodeNode *condition, CodeNode *yes, CodeNode *no);
 CodeNode *code_drop(CodeModule *c, CodeNode *x);
-/* Its type is that of the last kid; label 0: nothing branches to its end. */
+/* Has the type of the last kid; label 0: nothing branches to its end. */
 CodeNode *code_block(CodeModule *c, uint32_t label, CodeNode *const *kids, uint32_t nkids);
 /* Its end is left as any expression's: it is repeated by branches to the label. */
 CodeNode *code_loop(CodeModule *c, uint32_t label, CodeNode *body);
@@ -172,7 +172,7 @@ void code_write(const CodeFn *f, const uint32_t *handles, Buf *out);
 /* Appends a module of all functions, which it exports under their names. It has one memory. */
 void code_write_module(const CodeModule *c, Buf *out);
 
-/* ---- what expressions do ---- */
+/* ---- effects ---- */
 
 /* The type that a letter of wasm_ops stands for; 0 = none. */
 WasmType code_letter_type(char letter);
@@ -187,11 +187,11 @@ typedef struct CodeEffects {
     bool loads, stores, calls, traps, branches;
 } CodeEffects;
 
-/* Adds what one node does, without its kids. */
+/* Adds the effects of one node, without its kids. */
 void code_add_effects(const CodeModule *c, const CodeNode *e, CodeEffects *fx);
 /* ... with them. */
 void code_all_effects(const CodeModule *c, const CodeNode *e, CodeEffects *fx);
-/* Adds what another one does. */
+/* Adds other effects. */
 void code_join_effects(CodeEffects *all, const CodeEffects *fx);
 /* Whether the order of two expressions matters. */
 bool code_conflict(const CodeEffects *a, const CodeEffects *b);

@@ -1,7 +1,7 @@
 /*
- * code/code_check.c - what holds of each function between the steps: operands have the types that
- * their instructions take, locals those with which they were declared, and branches go to labels
- * around them. What comes after an expression that control does not leave is not looked at.
+ * code/code_check.c - the invariants of a function between steps: operands have the types that
+ * their instructions take, locals their declared types, and branches go to enclosing labels.
+ * Unreachable code is not checked.
  */
 #include "code/code.h"
 

@@ -136,7 +136,7 @@ static CodeNode * not(CodeModule * c, CodeNode *x) {
     return code_op1(c, WASM_OP_I32_EQZ, x);
 }
 
-/* What is as true as x, where only that matters. */
+/* Simplifies x to an expression of equal truth, where only truth matters. */
 static CodeNode *condition(CodeNode *x) {
     while ((is_plain(x, WASM_OP_I32_NE) && is_number(x->kids[1], 0)) ||
            (is_plain(x, WASM_OP_I32_EQZ) && is_plain(x->kids[0], WASM_OP_I32_EQZ)))
@@ -236,7 +236,7 @@ static bool branches_to(const CodeNode *e, uint32_t label) {
 
 typedef Vec(CodeNode *) Nodes;
 
-/* Appends what a block consists of; false if control does not go on after it. */
+/* Appends the expressions of a block; returns false if control does not go on after it. */
 static bool push_parts(Nodes *parts, CodeNode *e) {
     if (e->kind == CODE_BLOCK && !e->n) {
         for (uint32_t i = 0; i < e->nkids; i++)

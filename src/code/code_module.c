@@ -8,7 +8,8 @@
 
 #include <assert.h>
 
-/* Adds what the name stands for; the handle. Functions that are defined here follow the imports. */
+/* Adds the global or function of the name; returns its handle. Functions that are defined here
+ * follow the imports. */
 static uint32_t add_name(const CodeModule *c, const CodeName *name, WasmModule *m,
                          uint32_t first_fn) {
     if (name->module && name->func)

@@ -5,8 +5,7 @@
 
 #include <assert.h>
 
-/* What ends the function with a `return` gives its value instead, where the function ends anyway.
- */
+/* Replaces a final `return` by its value. */
 static CodeNode *at_end(CodeModule *c, CodeNode *e, WasmType result) {
     if (e->kind == CODE_RETURN)
         return e->nkids ? e->kids[0] : code_node(c, CODE_NOP, WASM_NONE, NULL, 0);

@@ -15,7 +15,7 @@ typedef Vec(uint32_t) Numbers;
 typedef struct Use {
     uint32_t left; /* reads and sets that were not yet met */
     bool set;      /* on the way to where the walk is */
-    bool zero;     /* a read may find what it begins with */
+    bool zero;     /* a read may find the initial value */
     bool met;
     uint32_t opened; /* loops that began before it was met */
     uint32_t slot;
@@ -126,7 +126,7 @@ static bool walk_branch(Sharer *s, CodeNode *e) {
     return e->nkids > 0;
 }
 
-/* The first walk counts, and finds reads of what may not be set. */
+/* The first walk counts accesses, and finds reads that may precede a write. */
 static void see(Sharer *s, const CodeNode *e) {
     Use *u = use_of(s, e);
     u->left++;

@@ -7,7 +7,9 @@
  */
 #include "code/code.h"
 
-/* What walking over an expression tells. */
+#include <assert.h>
+
+/* The results of walking over an expression. */
 typedef struct Walked {
     CodeEffects fx;
     uint32_t nodes;
@@ -159,6 +161,7 @@ static void drop_unread(CodeModule *c, CodeNode **at, const uint32_t *reads) {
 }
 
 void code_sink(CodeModule *c, CodeFn *f) {
+    assert(code_is_sound(c, f));
     uint32_t n = f->nparams + f->locals.len;
     Sinker s = {.c = c, .reads = mem_zalloc((n + 1u) * sizeof *s.reads)};
     count_reads(f->body, s.reads);

@@ -1,10 +1,12 @@
 /*
  * code/code_write.c - trees to bytes. Blocks without a label are only their kids, wherever they
- * are. What would come after an expression that control does not leave is not written.
+ * are. Unreachable code is not written.
  */
 #include "code/code.h"
 
 #include "wasm/emit.h"
+
+#include <assert.h>
 
 typedef struct Writer {
     Buf *out;
@@ -28,7 +30,7 @@ static void open(Writer *w, WasmOp op, WasmType type, uint32_t label) {
     vec_push(&w->labels, label);
 }
 
-/* Control may reach the end of the construct; else what follows is unreachable. */
+/* Control may reach the end of the construct; else the following code is unreachable. */
 static bool close(Writer *w, bool reached) {
     wasm_put_op(w->out, WASM_OP_END);
     w->labels.len--;
@@ -78,7 +80,7 @@ static void put_name(Writer *w, WasmOp op, const CodeNode *e) {
     put_index(w->out, op, w->handles ? w->handles[e->n] : e->n);
 }
 
-/* The call, then what takes its results, the last one first. */
+/* The call, then the instructions that take its results, the last one first. */
 static bool put_call(Writer *w, const CodeNode *e) {
     uint32_t nargs = e->nkids;
     while (nargs && e->kids[nargs - 1]->kind == CODE_NAME_SET && !e->kids[nargs - 1]->nkids)
@@ -139,6 +141,7 @@ static bool put(Writer *w, const CodeNode *e) {
 }
 
 void code_write(const CodeFn *f, const uint32_t *handles, Buf *out) {
+    assert(f->body);
     Writer w = {.out = out, .handles = handles};
     vec_push(&w.labels, UINT32_MAX);
     put(&w, f->body);

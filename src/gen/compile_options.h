@@ -11,11 +11,11 @@ typedef struct GenOptions {
     const bool *in_memory; /* by PlanVar.id: the variable is kept in memory, not in globals */
     bool cells_in_memory;  /* elements of maps that are cells are */
     uint32_t memory_index; /* final index of that memory */
-    bool imported;         /* the memory of strings and maps is that of an imported module */
+    bool imported;         /* strings and maps are in the memory of an imported module */
     bool stack_calls;      /* so is the shadow stack */
     const bool *tallies;   /* by PlanVar.id: it has arrays (storage/tally.h); NULL = none has */
     bool pages;            /* code of elements keeps the page that it used last */
-    const Site *nowhere;   /* what is static in functions and at script scope is known there */
+    const Site *nowhere;   /* static values in functions and at script scope are known there */
 } GenOptions;
 
 #endif

@@ -1,9 +1,11 @@
 /*
- * gen/element.c - elements of maps that need no look-up: those of maps that are cells, each a
- * variable of its own, which the splicer knows, and those that are counted in arrays.
+ * gen/element.c - elements of maps that need no look-up: elements of maps that are cells, each a
+ * variable that the splicer knows, and elements that are counted in arrays.
  */
 #include "gen/expr.h"
 #include "gen/template.h"
+
+#include <assert.h>
 
 static const CellMap *map_of(const Body *b, const Expr *e) {
     return &b->plan->cells.maps.at[e->var->cells - 1];
@@ -42,7 +44,7 @@ static Ref set(Body *b, const Expr *e, uint32_t leaf, const Type *t, Ref value) 
     return r;
 }
 
-/* ---- what is in the map ---- */
+/* ---- presence in the map ---- */
 
 static Ref get_mark(Body *b, const Expr *e) {
     if (b->options->cells_in_memory)
@@ -74,6 +76,7 @@ static void put_mark(Body *b, const Expr *target, Refs *code) {
 /* ---- */
 
 void gen_cell_leaves(Body *b, const Expr *e, Refs *out) {
+    assert(gen_is_cell(e));
     uint32_t n = type_leaves(e->type), first = gen_first_leaf(e);
     for (uint32_t i = 0; i < n; i++)
         vec_push(out, get(b, e, first + i));
@@ -143,10 +146,12 @@ static Ref element_add(Body *b, const Expr *e, Op op, Ref amount) {
 }
 
 Ref gen_tally_step(Body *b, const Expr *target, Op op) {
+    assert(gen_has_tally(b, target) && (op == OP_ADD || op == OP_SUB));
     return element_add(b, target, op, NULL);
 }
 
 Ref gen_tally_add(Body *b, const Expr *target, Op op, const Expr *amount) {
+    assert(gen_has_tally(b, target) && (op == OP_ADD || op == OP_SUB));
     Ref value = gen_expr(b, amount);
     if (!is_long(amount->type))
         value = code_op1(b->module, WASM_OP_I64_EXTEND_I32_U, value);

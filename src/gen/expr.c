@@ -1,5 +1,5 @@
 /*
- * gen/expr.c - operators, casts, bound names and calls of what the splicer knows.
+ * gen/expr.c - operators, casts, bound names and calls that the splicer fills in.
  *
  * Integers of 8 and 16 bits live in an i32, always extended by their signedness; operations that
  * can leave the range are followed by normalise().
@@ -51,6 +51,7 @@ WasmType gen_letter_type(char letter) {
 }
 
 void hole_name(char name[32], HoleKind kind, uint32_t n, WasmType type) {
+    assert((unsigned)kind < HOLE_KINDS);
     snprintf(name, 32, "%c%u%c", hole_letters[kind], n, gen_type_letter(type));
 }
 
@@ -108,6 +109,7 @@ Ref hole_call(Body *b, HoleKind kind, uint32_t n, const Refs *args, const WasmTy
 enum { HELPER_MAX_PARAMS = 8 };
 
 Ref helper_call(Body *b, Helper h, const Ref *args) {
+    assert((unsigned)h < HELPER_COUNT);
     const HelperInfo *info = &helper_infos[h];
     WasmType params[HELPER_MAX_PARAMS];
     Refs list = {0};
@@ -135,10 +137,12 @@ static Ref binary(Body *b, WasmOp op, Ref x, Ref y) {
 }
 
 Ref gen_number(Body *b, const Type *t, Value v) {
+    assert(type_leaves(t) == 1);
     return code_const(b->module, gen_type(t), value_wasm_bits(v));
 }
 
 Ref gen_zero(Body *b, const Type *t) {
+    assert(type_leaves(t) == 1);
     if (t->kind == TYPE_FUNCREF)
         return code_null(b->module);
     return gen_number(b, t, (Value){.kind = t->kind});
@@ -185,6 +189,7 @@ static bool is_program_value(HoleKind kind) {
 }
 
 Ref gen_bound_get(Body *b, const Expr *e) {
+    assert(e->is_bound);
     if (e->bound.id == NAME_BACK_EDGE && b->atoms & SHAPE_ENTERING)
         return const_i32(b, 0);
     HoleKind kind = bound_hole(e->bound.id);
@@ -196,6 +201,7 @@ Ref gen_bound_get(Body *b, const Expr *e) {
 }
 
 Ref gen_bound_set(Body *b, const Expr *target, Ref value) {
+    assert(target->is_bound);
     return hole_set(b, bound_hole(target->bound.id), target->bound.n, gen_type(target->type),
                     value);
 }
@@ -305,11 +311,13 @@ static Ref gen_binary(Body *b, const Expr *e) {
 }
 
 Ref gen_stepped(Body *b, const Type *t, Op op, Ref x) {
+    assert(op == OP_ADD || op == OP_SUB);
     Value one = {.kind = t->kind, .bits = 1, .real = 1};
     return normalise(b, t, binary(b, wasm_operator(op, t), x, gen_number(b, t, one)));
 }
 
 Ref gen_added(Body *b, const Type *t, Op op, Ref x, Ref condition) {
+    assert(op == OP_ADD || op == OP_SUB);
     if (type_wasm(t) == WASM_I64)
         condition = unary(b, WASM_OP_I64_EXTEND_I32_U, condition);
     return normalise(b, t, binary(b, wasm_operator(op, t), x, condition));
@@ -388,7 +396,7 @@ static Ref gen_cast(Body *b, const Expr *e) {
     return normalise(b, to, wide ? unary(b, WASM_OP_I32_WRAP_I64, x) : x);
 }
 
-/* What happens on the program's stack is not Binaryen's business: it sees a call of an import. */
+/* Instructions that act on the program's stack: the optimiser sees a call of an import. */
 /* A call of an import that takes an i32. */
 static Ref number_call(Body *b, HoleKind kind, uint32_t n, const Expr *arg, WasmType result) {
     WasmType i32 = WASM_I32;
@@ -482,6 +490,7 @@ static Ref gen_stack_call(Body *b, const Expr *e, const BundledFn *f) {
 }
 
 Ref gen_library_call(Body *b, const Expr *e) {
+    assert((uint32_t)e->bound.id < b->plan->library_fns.len);
     const LibraryFn *f = &b->plan->library_fns.at[e->bound.id];
     if (f->bundled && bundled_kind(f->bundled) == BUNDLED_FLUSH)
         return hole_call(b, HOLE_FLUSH, (uint32_t)e->bound.id, NULL, NULL, WASM_NONE);
@@ -502,7 +511,7 @@ Ref gen_library_call(Body *b, const Expr *e) {
     return call;
 }
 
-/* A built-in function on memories: those that are known at the site are no arguments. */
+/* A built-in function on memories. Memories that are known at the site are no arguments. */
 static Ref gen_memory_call(Body *b, const Expr *e) {
     const MemoryCall *call = &b->plan->memory_calls.at[e->slot - 1];
     WasmType params[HELPER_MAX_PARAMS];
@@ -529,6 +538,7 @@ static Ref only_leaf(Body *b, const Expr *e) {
 }
 
 Ref gen_known(Body *b, const Expr *e) {
+    assert(e->is_static);
     Expr bare = *e;
     bare.slot = 0;
     return gen_expr(b, &bare);
@@ -559,7 +569,7 @@ static Ref gen_cut(Body *b, const Expr *e) {
     return b->ops ? b->ops->atom(b, n) : const_i32(b, b->atoms >> n & 1);
 }
 
-/* A leaf of what is known at each site, where that is computed (HoleOps). */
+/* A leaf of a value that is known at each site, by computing it there (HoleOps). */
 static bool is_known(const Expr *e) {
     bool bound = e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_CALL;
     return e->is_static && e->is_bound && bound;

@@ -1,14 +1,14 @@
 /*
  * gen/expr.h - typed trees to code/. Private to gen/.
  *
- *   expr.c      operators, casts, bound names, conditions: what computes one Wasm value
+ *   expr.c      operators, casts, bound names, conditions: single Wasm values
  *   variable.c  variables, strings, tuples and maps
  *   element.c   elements of maps that are cells, or counted in arrays
  *   page.c      elements of maps from numbers to numbers
  *   stmt.c      statements and bodies
  *
- * A value is a list of leaves (type_leaves). Most have one; those of a tuple are given as several
- * expressions, which must be evaluated once each, in order, with nothing that calls between them.
+ * A value is a list of leaves (type_leaves). Most values have one; a tuple is several expressions,
+ * which must be evaluated once each, in order, without calls between them.
  */
 #ifndef WHAMMC_GEN_EXPR_H
 #define WHAMMC_GEN_EXPR_H
@@ -35,9 +35,9 @@ typedef struct Body {
     uint32_t *npages;   /* of all bodies: elements that keep the page which they used last */
     uint32_t *local_of; /* by Var.index: the local of the first leaf */
     const Type *result; /* &type_unit = none */
-    bool leaves;        /* `return` goes to what is after the body */
+    bool leaves;        /* `return` branches to the end of the body */
     uint32_t given;     /* then: the first local of the result's leaves */
-    uint32_t end_label; /* ... and the label of what is after */
+    uint32_t end_label; /* ... and its label */
     uint32_t skip; /* in an '@exit' call: the label to go to if an element is not there; else 0 */
     bool part;     /* something follows the body in its function */
     const struct HoleOps *ops; /* NULL = holes are those of templates */
@@ -75,7 +75,7 @@ typedef struct HoleOps {
 void hole_name(char name[32], HoleKind kind, uint32_t n, WasmType type);
 /* Reads such a name back. */
 bool hole_parse(Str name, Hole *out);
-/* The value of a hole; a statement that sets what it stands for. */
+/* Reads a hole's value; sets the variable that a hole stands for. */
 Ref hole_get(Body *b, HoleKind kind, uint32_t n, WasmType type);
 Ref hole_set(Body *b, HoleKind kind, uint32_t n, WasmType type, Ref value);
 /* A call of an import that stands for something the splicer knows. */
@@ -102,7 +102,7 @@ Ref gen_expr(Body *b, const Expr *e);
 Ref gen_known(Body *b, const Expr *e);
 /* A bool as 0 or 1: an operand of the program that is used as a bool may be another number. */
 Ref gen_truth(Body *b, const Expr *e);
-/* Whether a condition is decided by atoms, without leaving out what is evaluated before. */
+/* Whether atoms decide a condition, without leaving out effects that are evaluated before. */
 Tri gen_decided(const Body *b, const Expr *e);
 /* Whether evaluating it has no effect, cannot trap and needs only a few instructions. */
 bool gen_is_plain(const Expr *e);
@@ -147,7 +147,7 @@ Ref gen_str_equal(Body *b, Ref x, Ref y);
 /* Where an element is read that does not exist and has no value then: the call that needs it is
  * left out (Body.skip), or it is a trap. */
 Ref gen_missing(Body *b);
-/* The leaf of a map's element at which what e names begins: m[k] or a field of it. */
+/* The leaf of a map's element at which e begins: m[k] or a field of it. */
 uint32_t gen_first_leaf(const Expr *e);
 /* The map of an element is cells (plan/cell.h). */
 bool gen_is_cell(const Expr *e);
@@ -187,8 +187,8 @@ Ref gen_counts(Body *b, const Block *block, uint32_t condition, bool negate);
 Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars);
 /* The locals alone. */
 void gen_declare_locals(Body *b, Var *const *vars, uint32_t nvars);
-/* What the block does at start-up, once per site: computes the initial values of unshared variables
- * that are not static, and makes '@init' calls, in their order. */
+/* The code of the block that runs at start-up, once per site: computes the initial values
+ * of unshared variables that are not static, and makes '@init' calls, in their order. */
 Ref gen_site_start(Body *b, const Block *block);
 /* The '@exit' calls in the block; NULL if there are none. */
 Ref gen_exit_calls(Body *b, const Block *block);

@@ -49,7 +49,8 @@ void scratch_finish(Scratch *x) {
     phase_end(before);
 }
 
-/* What the body of a function or alt probe returns; `otherwise` where it ends without a return. */
+/* The value that the body of a function or alt probe returns; `otherwise` where it ends without a
+ * return. */
 static Ref with_result(Body *b, Ref body, Ref otherwise) {
     if (gen_result(b->result) == WASM_NONE || b->leaves)
         return body;
@@ -96,19 +97,20 @@ static void build_predicate(Scratch *x, const Shape *s, const char *name) {
     scratch_add(x, &b, name, NULL, WASM_I32, gen_expr(&b, v->probe->predicate));
 }
 
-/* What runs once for each site of a shape: at start-up, or before a report. */
+/* Code that runs once for each site of a shape: at start-up, or before a report. */
 static void build_site_code(Scratch *x, const Shape *s, bool at_exit, const char *name) {
     const Probe *p = s->variant->probe;
     Body b = scratch_body(x, s->variant, s->atoms);
     gen_declare_locals(&b, p->vars, p->nvars);
     Ref body = at_exit ? gen_exit_calls(&b, &p->body) : gen_site_start(&b, &p->body);
-    if (!body) /* what is static leaves out all of them */
+    if (!body) /* static conditions leave out all of them */
         body = code_nop(b.module);
     scratch_add(x, &b, name, NULL, WASM_NONE, body);
 }
 
-/* What a probe's shared variables start with that does not fold. */
+/* Initial values of a probe's shared variables that do not fold. */
 void scratch_shared(Scratch *x, const Variant *v, const char *name) {
+    assert(v->probe);
     Body b = scratch_body(x, v, 0);
     gen_declare_locals(&b, v->probe->vars, v->probe->nvars);
     Ref body = gen_shared_values(&b, v->probe->vars, v->probe->nvars);
@@ -127,6 +129,7 @@ static bool starts_with_code(const Script *s) {
 }
 
 bool scratch_init(Scratch *x, uint32_t script, const char *name) {
+    assert(script < x->plan->scripts.len);
     const Script *s = x->plan->scripts.at[script];
     if (!starts_with_code(s))
         return false;
@@ -147,6 +150,7 @@ static bool ends_with_code(const Script *s) {
 }
 
 bool scratch_exit(Scratch *x, uint32_t script, const char *name) {
+    assert(script < x->plan->scripts.len);
     Body b = scratch_body(x, x->plan->scopes.at[script], 0);
     Ref calls = gen_exit_calls(&b, &x->plan->scripts.at[script]->init);
     if (!calls)
@@ -156,7 +160,7 @@ bool scratch_exit(Scratch *x, uint32_t script, const char *name) {
     return true;
 }
 
-/* Whether a shape is to be compiled: one whose counts are only counters has no code. */
+/* Whether to compile a shape: one whose counts are only counters has no code. */
 static bool has_template(const Shape *s) {
     const Variant *v = s->variant;
     return !s->never && !s->template && (s->sites || v->starts_dynamic || v->exits);
@@ -164,7 +168,7 @@ static bool has_template(const Shape *s) {
 
 /* ---- decoding ---- */
 
-/* What functions are decoded with. */
+/* The state for decoding functions into templates. */
 typedef struct Decoder {
     CodeModule *code;
     const GenOptions *options;
@@ -182,7 +186,7 @@ static void put_access(const Decoder *d, Buf *code, const WasmInstr *i) {
     buf_uleb(code, i->c);
 }
 
-/* What the code names is a hole. */
+/* Each name in the code is a hole. */
 static bool put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const WasmInstr *i) {
     const Decoder *d = ctx;
     Hole h = {0};
@@ -317,6 +321,7 @@ static bool has_code(const Plan *plan) {
 }
 
 bool gen_templates(Plan *plan, const GenOptions *options, const Template **init, Diags *diags) {
+    assert(plan_check(plan));
     Scratch x = {.plan = plan, .options = options};
     for (uint32_t i = 0; i < plan->scripts.len; i++)
         init[i] = NULL;

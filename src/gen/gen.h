@@ -1,9 +1,9 @@
 /*
  * gen/gen.h - from shapes of a plan to code templates with holes.
  *
- * Each shape becomes a function of a code module (code/code.h), which is optimised. What differs
- * from site to site, or is only known when the output is laid out, is a name there; the function is
- * then decoded into bytes and a list of holes. Shapes that only count have no code.
+ * Each shape becomes a function of a code module (code/code.h), which is optimised. Values that
+ * differ from site to site, or are known only when the output is laid out, are names there; the
+ * function is then decoded into bytes and a list of holes. Shapes that only count have no code.
  */
 #ifndef WHAMMC_GEN_GEN_H
 #define WHAMMC_GEN_GEN_H

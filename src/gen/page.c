@@ -5,17 +5,18 @@
 #include "gen/expr.h"
 #include "gen/template.h"
 
+#include <assert.h>
 #include <stdio.h>
 
-#include "../../stdlib/runtime/values.h" /* what pages are */
+#include "../../stdlib/runtime/values.h" /* the layout of pages */
 
 /* One element whose page is looked for. */
 typedef struct Search {
     const Type *key;
     uint32_t first; /* local of the key's first leaf */
     bool wide;      /* words have more than 32 bits */
-    /* locals: where the address of the page is kept, that address, what the page begins with and
-     * the upper half of that, the number of the slot */
+    /* locals: the location of the page's address, that address, the first word of the page and its
+     * upper half, the number of the slot */
     uint32_t kept, page, head, shape, slot;
 } Search;
 
@@ -48,7 +49,7 @@ static Ref get_leaf(Body *b, const Search *s, uint32_t i) {
     return code_get(b->module, s->first + i, gen_type(type_leaf(s->key, i)));
 }
 
-/* A leaf as 64 bits without what is not in the word. */
+/* A leaf as 64 bits, without the bits that the word lacks. */
 static Ref leaf_bits(Body *b, const Search *s, uint32_t i) {
     uint32_t bits = bits_of_leaf(s->key, i);
     Ref leaf = get_leaf(b, s, i);
@@ -102,7 +103,7 @@ static Ref page_word(Body *b, const Search *s, uint32_t field) {
     return gen_load_word(b, get_i32(b, s->page), field);
 }
 
-/* Half of what the page's header begins with. */
+/* Half of the first word of the page's header. */
 static Ref head_half(Body *b, const Search *s, bool upper) {
     Ref head = code_get(b->module, s->head, WASM_I64);
     if (upper)
@@ -110,8 +111,8 @@ static Ref head_half(Body *b, const Search *s, bool upper) {
     return code_op1(b->module, WASM_OP_I32_WRAP_I64, head);
 }
 
-/* The number of the slot that the key has if it is in the page. Of what is rotated by, the lower
- * five bits count, which are the shift. */
+/* The slot of the key, if it is in the page. The lower five bits of a rotation's amount count; they
+ * are the shift. */
 static Ref slot_number(Body *b, const Search *s) {
     Ref distance = code_op2(b->module, WASM_OP_I32_SUB, half(b, s, false), head_half(b, s, false));
     return code_op2(b->module, WASM_OP_I32_ROTR, distance, get_i32(b, s->shape));
@@ -150,6 +151,7 @@ static Ref slot_address(Body *b, const Search *s, bool wide_value) {
 }
 
 Ref gen_page_element(Body *b, const Expr *e, uint32_t first, Ref look_up, uint32_t *old) {
+    assert(gen_has_pages(b, e));
     CodeModule *m = b->module;
     WasmType i32 = WASM_I32, i64 = WASM_I64;
     const Type *value = e->var->type->value;

@@ -1,5 +1,5 @@
 /*
- * gen/scratch.h - what functions of one run are built in. Private to gen/.
+ * gen/scratch.h - the module in which the functions of one run are built. Private to gen/.
  */
 #ifndef WHAMMC_GEN_SCRATCH_H
 #define WHAMMC_GEN_SCRATCH_H
@@ -7,7 +7,7 @@
 #include "gen/compile_options.h"
 #include "gen/expr.h"
 
-/* What the bodies of one run have in common. */
+/* The state that all bodies of one run share. */
 typedef struct Scratch {
     const Plan *plan;
     const GenOptions *options;
@@ -23,7 +23,7 @@ Body scratch_body(Scratch *x, const Variant *v, uint64_t atoms);
 void scratch_add(Scratch *x, Body *b, const char *name, const WasmType *params, WasmType result,
                  Ref body);
 
-/* Optimises what was built, if the options say so; locals share slots in any case. */
+/* Optimises the function if the options say so; locals share slots in any case. */
 void scratch_finish(Scratch *x);
 
 /* A function of a script. Where it ends without a return it returns zero. */

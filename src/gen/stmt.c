@@ -7,6 +7,7 @@
 #include "gen/expr.h"
 #include "gen/template.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 /* ---- calls of functions ---- */
@@ -17,6 +18,7 @@ WasmType gen_result(const Type *type) {
 }
 
 Ref gen_fn_call(Body *b, const Expr *e) {
+    assert(e->nargs == e->fn->nparams);
     char name[32];
     hole_name(name, HOLE_FN, plan_fn_id(b->plan, b->variant, e->fn), WASM_I32);
     Refs args = {0};
@@ -139,7 +141,7 @@ static Ref gen_dropped(Body *b, const Expr *e) {
     return call->type == WASM_NONE ? call : code_drop(b->module, call);
 }
 
-/* Annotated calls have their own time, but at script scope that of '@init' is start-up. */
+/* Annotated calls run at a time of their own; at script scope '@init' runs at start-up. */
 static bool runs_here(const Body *b, const Expr *call) {
     return call->annotation == ANN_NONE || (call->annotation == ANN_INIT && !b->variant->probe);
 }
@@ -187,7 +189,7 @@ static Ref gen_exit_call(Body *b, const Expr *call) {
     return r;
 }
 
-/* Whether what is static leaves out an arm of an if, or (`others`) all after it. */
+/* Whether a static condition leaves out an arm of an if, or (`others`) all arms after it. */
 static bool arm_is_off(Body *b, const Stmt *s, uint32_t arm, bool *others) {
     Tri decided = s->arms[arm].cond ? gen_decided(b, s->arms[arm].cond) : TRI_YES;
     bool off = *others || decided == TRI_NO;
@@ -195,8 +197,7 @@ static bool arm_is_off(Body *b, const Stmt *s, uint32_t arm, bool *others) {
     return off;
 }
 
-/* `runs`: what is static does not leave out the calls of the block. Its variables are there anyway.
- */
+/* `runs`: static conditions do not leave out the calls of the block. Its variables exist anyway. */
 static Ref site_start(Body *b, const Block *block, bool runs) {
     Refs list = {0};
     for (const Stmt *s = block->first; s; s = s->next) {
@@ -272,6 +273,7 @@ static void give(Body *b, Refs *code) {
 }
 
 Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars) {
+    assert(b->local_of);
     uint32_t n = type_leaves(b->result);
     Refs code = {0};
     b->leaves = n > 1 || b->variant->alt.gives || (b->part && has_return(block));

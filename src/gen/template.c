@@ -3,6 +3,8 @@
  */
 #include "gen/template.h"
 
+#include <assert.h>
+
 void template_maker_free(TemplateMaker *t) {
     buf_free(&t->code);
     vec_free(&t->holes);
@@ -23,6 +25,7 @@ bool template_takes_locals(const WasmModule *m, uint32_t func) {
 }
 
 bool template_begin(TemplateMaker *t) {
+    assert(t->func < t->m->funcs.len && !t->code.len && !t->temps.len);
     WasmTypes locals = {0};
     const char *error = NULL;
     t->first = wasm_func_locals(t->m, t->func, &locals, &error);
@@ -40,11 +43,13 @@ uint32_t template_add_temp(TemplateMaker *t, WasmType type) {
 }
 
 void template_add_hole(TemplateMaker *t, Hole h) {
+    assert(!t->holes.len || vec_last(&t->holes).at <= t->code.len);
     h.at = (uint32_t)t->code.len;
     vec_push(&t->holes, h);
 }
 
 void template_use_temp(TemplateMaker *t, uint32_t n, HoleAccess access) {
+    assert(n < t->temps.len);
     TempUse *use = &t->temps.at[n];
     template_add_hole(t, (Hole){0, HOLE_TEMP, (uint8_t)access, n, use->type});
     if (!use->seen) {
@@ -186,17 +191,16 @@ static const Template *take_all(TemplateMaker *t, WasmCode code, const uint8_t *
 }
 
 const Template *template_make(TemplateMaker *t, Arena *arena) {
+    assert(t->first && t->put); /* begun */
     const WasmTypeDef *type = wasm_func_type(t->m, t->func);
-    const uint8_t *body = wasm_func_body(t->m, t->func);
-    WasmCode code = wasm_code(body, t->m->funcs.at[t->func].body_size, t->first);
-    if (t->source) {
-        body = t->source->data;
-        code = wasm_code(body, t->source->len, 0);
-    }
+    const uint8_t *body = t->source ? t->source->data : wasm_func_body(t->m, t->func);
+    WasmCode code = t->source ? wasm_code(body, t->source->len, 0)
+                              : wasm_code(body, t->m->funcs.at[t->func].body_size, t->first);
     return take_all(t, code, body, type->nresults ? type->results[0] : WASM_NONE, arena);
 }
 
 const Template *template_of_code(TemplateMaker *t, const Buf *code, WasmType result, Arena *arena) {
+    assert(t->put);
     vec_push(&t->open, 0);
     return take_all(t, wasm_code(code->data, (uint32_t)code->len, 0), code->data, result, arena);
 }

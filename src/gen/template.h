@@ -32,15 +32,14 @@ typedef enum HoleKind {
     HOLE_GOT,       /* push leaf n of the tuple that the last call gave */
     HOLE_GIVE,      /* leaf n of the tuple that the template returns is set */
     HOLE_ENTRY,     /* push the table entry that operand 0 names, null where there is none */
-    HOLE_RESOLVE,   /* index of a table's entry -> that of the function in it */
+    HOLE_RESOLVE,   /* index of a table's entry -> index of its function */
     HOLE_DEPTH,     /* index of a br_table's target -> its label depth */
     HOLE_DUP,       /* repeat the instruction, dup_at n of the variant, at the given address */
-    HOLE_MEMORY, /* call the function of call n of memories (Plan.memory_calls); memid: push it */
-    HOLE_WORD,   /* push the value at word n of what was recorded for the site (a vector: two words)
-                  */
-    HOLE_CELL,   /* read or write cell n of a monitor (monitor/attach/promote.c) */
-    HOLE_FLUSH,  /* call the function for a report that is due; n: of the function in
-                    Plan.library_fns */
+    HOLE_MEMORY,  /* call the function of call n of memories (Plan.memory_calls); memid: push it */
+    HOLE_WORD,    /* push the value at word n of the site's record (a vector: two words) */
+    HOLE_CELL,    /* read or write cell n of a monitor (monitor/attach/promote.c) */
+    HOLE_FLUSH,   /* call the function for a report that is due; n: of the function in
+                     Plan.library_fns */
     HOLE_ELEMENT, /* push a leaf of a map's element: n = key * HOLE_LEAVES + leaf (Variant.keys); a
                      call, since different keys may mean the same element */
     HOLE_ELEMENT_SET,  /* ... set it */
@@ -60,21 +59,21 @@ typedef enum HoleKind {
     HOLE_KEPT, /* set these floats */
 } HoleKind;
 
-/* What is done with the shadow stack (runtime/stack.h). */
+/* Operations on the shadow stack (runtime/stack.h). */
 typedef enum StackOp {
     STACK_LEAVE,        /* the function ends, and the host may have called it */
     STACK_OUTERMOST,    /* -> whether no function was active when this one was called */
-    STACK_CUT,          /* removes what calls have left above the function's frame */
+    STACK_CUT,          /* removes frames that calls have left above the function's */
     STACK_SET_INTERVAL, /* 0, nanoseconds as i64 -> */
     STACK_SAMPLE,       /* samples, ns -> ; adds the stack to the calling-context tree */
     STACK_TELL,         /* tells the host that a sample has been taken */
-    STACK_COLLECT,      /* takes over what the host's sampler has found */
+    STACK_COLLECT,      /* takes over the samples of the host's sampler */
     STACK_SUSPEND,      /* number of a stack -> ; sets its frames aside, so that there are none */
     STACK_RESUME,       /* number of a stack -> whether functions are active, now that its frames
                            are back */
 } StackOp;
 
-/* What is done at once with a variable that all threads share. */
+/* Atomic operations on a variable that all threads share. */
 typedef enum AtomicOp {
     ATOMIC_LOAD,  /* -> its value */
     ATOMIC_STORE, /* value -> */
@@ -102,7 +101,7 @@ extern const HelperInfo helper_infos[HELPER_COUNT];
 enum { HOLE_LEAVES = 256, HOLE_MARK = HOLE_LEAVES - 1 }; /* HOLE_MARK: of an element, not a leaf */
 
 typedef enum HoleAccess { HOLE_GET, HOLE_SET, HOLE_TEE } HoleAccess;
-/* What an instruction does to the local that it names. */
+/* How an instruction uses the local that it names. */
 static inline HoleAccess hole_access(WasmOp op) {
     return op == WASM_OP_LOCAL_GET ? HOLE_GET : op == WASM_OP_LOCAL_SET ? HOLE_SET : HOLE_TEE;
 }
@@ -120,7 +119,7 @@ typedef struct Template {
     uint32_t len;
     const Hole *holes;
     uint32_t nholes;
-    const WasmType *temps; /* types of its temporaries; it zeroes those that it reads first */
+    const WasmType *temps; /* types of its temporaries; it zeroes temporaries that it reads first */
     uint32_t ntemps;
     WasmType result;       /* of an alt body or a function, WASM_NONE = none or a tuple */
     const WasmType *gives; /* the leaves of the tuple that it returns, in holes HOLE_GIVE */
@@ -141,10 +140,10 @@ typedef struct TemplateMaker {
     const WasmModule *m;
     uint32_t func; /* handle, of the input */
     /*
-     * Appends an instruction, or holes for it. Not asked for what is done for all functions:
-     * `return` becomes a branch to the end, the function's own `end` goes, locals after the
-     * parameters become temporaries. Labels stay as they are. NULL = bytes are copied. False if
-     * there is no template of this function.
+     * Appends an instruction, or holes for it. Not called for instructions that are handled alike
+     * in all functions: `return` becomes a branch to the end, the function's own `end` goes, locals
+     * after the parameters become temporaries. Labels stay as they are. NULL = bytes are copied.
+     * False if there is no template of this function.
      */
     bool (*put)(void *ctx, struct TemplateMaker *t, const uint8_t *bytes, const WasmInstr *i);
     void *ctx;
@@ -185,10 +184,10 @@ const Template *template_make(TemplateMaker *t, Arena *arena);
 /* The template of code up to its `end`. Begin with put, ctx and nparams, and add the locals. */
 const Template *template_of_code(TemplateMaker *t, const Buf *code, WasmType result, Arena *arena);
 
-/* A template of what was added, without a function: begin with a zeroed TemplateMaker. */
+/* Begins a template without a function, from a zeroed TemplateMaker. */
 const Template *template_close(TemplateMaker *t, WasmType result, Arena *arena);
 
-/* Frees what a maker has allocated, but no template. */
+/* Frees the maker's working memory, but no template. */
 void template_maker_free(TemplateMaker *t);
 
 #endif

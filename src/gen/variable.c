@@ -12,6 +12,7 @@
 #include "lang/list.h"
 #include "wasm/emit.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 Ref gen_block_of(Body *b, Refs *list) {
@@ -39,6 +40,7 @@ uint32_t gen_leaf_temps(Body *b, const Type *t) {
 }
 
 Ref gen_text(Body *b, uint32_t id) {
+    assert(id < b->plan->texts.list.len);
     return hole_get(b, HOLE_TEXT, id, WASM_I32);
 }
 
@@ -179,6 +181,7 @@ static Ref gen_fetch_add(Body *b, const Expr *e) {
 }
 
 Ref gen_var_get(Body *b, const Var *v, uint32_t leaf) {
+    assert(leaf < type_leaves(v->type));
     const Type *t = type_leaf(v->type, leaf);
     if (is_of_threads(b, v))
         return atomic_call(b, v, ATOMIC_LOAD, NULL);
@@ -208,8 +211,8 @@ static Ref leaf_set(Body *b, const Var *v, uint32_t leaf, Ref value) {
     return hole_set(b, HOLE_VAR, id * HOLE_LEAVES + leaf, gen_type(t), value);
 }
 
-/* Moves leaves of the type into new locals, whose values become the leaves: what is evaluated after
- * that cannot change them. Appends the code to `code`; returns the first local. */
+/* Moves leaves of the type into new locals, whose values become the leaves, so that later code
+ * cannot change them. Appends the code to `code`; returns the first local. */
 static uint32_t settle(Body *b, const Type *t, Refs *leaves, Refs *code) {
     uint32_t first = gen_leaf_temps(b, t);
     for (uint32_t i = 0; i < leaves->len; i++) {
@@ -238,6 +241,7 @@ static Ref set_part(Body *b, const Var *v, const Type *part, uint32_t first, con
 }
 
 Ref gen_var_set(Body *b, const Var *v, const Refs *leaves) {
+    assert(leaves->len == type_leaves(v->type));
     return set_part(b, v, v->type, 0, leaves);
 }
 
@@ -259,7 +263,7 @@ static Ref list_bytes(Body *b, const NumberList *list) {
     return plus(b, text, 4);
 }
 
-/* What a search in a list works with. */
+/* The state of a search in a list. */
 typedef struct Search {
     uint32_t number;        /* a local: i64 */
     uint32_t low, high, at; /* locals: i32; the ranges not yet left out, the one in the middle */
@@ -327,6 +331,7 @@ static Ref gen_lists(Body *b, const Expr *e) {
 }
 
 Ref gen_method(Body *b, const Expr *e) {
+    assert(e->kind == EXPR_METHOD);
     static const Type *const u32 = &type_scalar[TYPE_U32];
     if (e->method == ATOMIC_FETCH_ADD)
         return gen_fetch_add(b, e);
@@ -403,6 +408,7 @@ static Ref element(Body *b, const Expr *e, bool insert, uint32_t *old) {
 }
 
 uint32_t gen_first_leaf(const Expr *e) {
+    assert(e->var->type->kind == TYPE_MAP);
     const Type *field;
     return type_path(e->var->type->value, e->path, e->npath, &field);
 }
@@ -482,7 +488,7 @@ static void choice_leaves(Body *b, const Expr *e, Refs *out) {
     }
 }
 
-/* What a call gave, if that is a tuple: read at once, before the next call. */
+/* The result of a call, if it is a tuple: read at once, before the next call. */
 static void call_leaves(Body *b, const Expr *e, Ref call, Refs *out) {
     uint32_t n = type_leaves(e->type);
     for (uint32_t i = 0; i < n; i++) {
@@ -577,6 +583,7 @@ Ref gen_assign(Body *b, const Expr *target, const Expr *value) {
 }
 
 Ref gen_assign_stmt(Body *b, const Stmt *s) {
+    assert(s->kind == STMT_ASSIGN);
     const Var *v = s->target->var;
     const Expr *by = v && is_of_threads(b, v) ? atomic_operand(s) : NULL;
     return by ? atomic_update(b, v, s->value->op, gen_expr(b, by))
@@ -584,6 +591,7 @@ Ref gen_assign_stmt(Body *b, const Stmt *s) {
 }
 
 Ref gen_step(Body *b, const Expr *target, Op op) {
+    assert(op == OP_ADD || op == OP_SUB);
     if (target->kind == EXPR_INDEX)
         return step_element(b, target, op);
     if (!target->var)
@@ -598,6 +606,7 @@ Ref gen_step(Body *b, const Expr *target, Op op) {
 }
 
 Ref gen_add(Body *b, const Expr *target, Op op, Ref condition) {
+    assert(op == OP_ADD || op == OP_SUB);
     const Type *part;
     uint32_t leaf = first_leaf_of(target, &part);
     Ref old = gen_var_get(b, target->var, leaf);
