@@ -5,6 +5,8 @@
  */
 #include "eval/store.h"
 
+#include <assert.h>
+
 /* At least `want` items of room for something that may have at most `most`, with space to grow. */
 static uint64_t roomier(uint64_t cap, uint64_t want, uint64_t most) {
     uint64_t room = cap + cap / 2;
@@ -12,6 +14,7 @@ static uint64_t roomier(uint64_t cap, uint64_t want, uint64_t most) {
 }
 
 bool eval_memory_grow(EvalStore *s, EvalMemory *m, uint64_t pages) {
+    assert(m->size <= s->memory_bytes && s->memory_bytes <= s->limits.memory_bytes);
     uint64_t left = s->limits.memory_bytes - s->memory_bytes;
     uint64_t most = m->is64 ? UINT64_MAX : UINT32_MAX;
     if (m->page_log2)
@@ -40,6 +43,7 @@ bool eval_memory_grow(EvalStore *s, EvalMemory *m, uint64_t pages) {
 }
 
 bool eval_table_grow(EvalStore *s, EvalTable *t, uint64_t n, uint64_t init) {
+    assert(t->size <= s->table_items && s->table_items <= s->limits.table_items);
     uint64_t left = s->limits.table_items - s->table_items;
     uint64_t most = t->has_max ? t->max : t->is64 ? UINT64_MAX : UINT32_MAX;
     if (n > most - t->size || n > left)

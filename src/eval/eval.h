@@ -36,7 +36,7 @@ typedef struct EvalTag EvalTag;
 
 /* ---- errors ---- */
 
-/* What can go wrong. The texts of traps are those of the specification. */
+/* Errors. The texts of traps are the specification's. */
 /* clang-format off */
 #define EVAL_STATUSES(X)                                                                           \
     X(OK, "no error")                                                                              \
@@ -74,7 +74,7 @@ const char *eval_status_text(EvalStatus status);
 
 #define EVAL_NOWHERE UINT32_MAX
 
-/* What went wrong, and where if that is an instruction. */
+/* An error, and its place if that is an instruction. */
 typedef struct EvalError {
     EvalStatus status;
     const WasmModule *module; /* the module that was being instantiated or run; may be NULL */
@@ -208,7 +208,7 @@ EvalGlobal *eval_new_global(EvalStore *s, WasmType type, bool mutable, EvalValue
 
 /* ---- instances ---- */
 
-/* What can be imported and exported; `space` says which. */
+/* An entity that can be imported and exported; `space` is its kind. */
 typedef struct EvalExtern {
     WasmSpace space; /* FUNC, TABLE, MEMORY, GLOBAL or TAG */
     union {
@@ -220,15 +220,15 @@ typedef struct EvalExtern {
     };
 } EvalExtern;
 
-/* Returns what an import is bound to; false (or a null pointer) if there is nothing. The types are
+/* Returns the entity for an import; false (or a null pointer) if there is none. The types are
  * checked afterwards. */
 typedef bool (*EvalResolve)(void *ctx, const WasmImport *import, EvalExtern *what);
 
 /*
  * Makes an instance of a module that was read and validated, and runs its start function. NULL with
- * *error if that fails; as in the specification, what active segments and the start function did
- * to others before a trap stays. The module and its bytes must outlive the store, and nothing may
- * be added to it. `resolve` may be NULL if there are no imports.
+ * *error if that fails; as in the specification, effects of active segments and the start function
+ * on other instances before a trap stay. The module and its bytes must outlive the store, and
+ * nothing may be added to it. `resolve` may be NULL if there are no imports.
  */
 EvalInstance *eval_instantiate(EvalStore *s, const WasmModule *m, EvalResolve resolve, void *ctx,
                                EvalError *error);
@@ -242,7 +242,7 @@ bool eval_start(EvalInstance *i, EvalError *error);
 /* Why a module cannot be instantiated, in *error; true if it can. */
 bool eval_supported(const WasmModule *m, EvalError *error);
 
-/* What an instance exports under a name; false if nothing. */
+/* The entity that an instance exports under a name; returns false if there is none. */
 bool eval_export(const EvalInstance *i, Str name, EvalExtern *what);
 
 /* By handle (imports first); NULL if there is none. */
@@ -316,8 +316,8 @@ bool eval_table_set(EvalStore *s, EvalTable *t, uint64_t index, EvalValue value)
 /* The value of a global, and whether it is mutable. */
 EvalValue eval_global_get(const EvalGlobal *g);
 bool eval_global_mutable(const EvalGlobal *g);
-/* Its value is not known: it is a vector, or its initial value takes instructions that do not run.
- * It is still what the module's expression says. */
+/* Whether its value is unknown: it is a vector, or its initial value takes instructions that do not
+ * run. It still has the value of the module's expression. */
 bool eval_global_opaque(const EvalGlobal *g);
 /* Sets it, mutable or not; false if the value does not fit its type. */
 bool eval_global_set(EvalStore *s, EvalGlobal *g, EvalValue value);

@@ -9,8 +9,10 @@
 #include "eval/number.h"
 #include "eval/store.h"
 
-/* Slots that cost one unit of fuel when they are moved together; what a call of a host function
- * costs, which may read a clock, say. */
+#include <assert.h>
+
+/* Slots that cost one unit of fuel when they are moved together; the cost of calling a host
+ * function, which may read a clock, say. */
 enum { SLOTS_SHIFT = 3, HOST_CALL = 50 };
 
 /* ---- host functions ---- */
@@ -63,7 +65,7 @@ static EvalStatus indirect(const EvalStore *s, const EvalTable *t, uint64_t inde
     return EVAL_CALL_TYPE;
 }
 
-/* Moves the n slots before `sp` down to `to`; returns what is then after them. */
+/* Moves the n slots before `sp` down to `to`; returns the slot after them. */
 static inline uint64_t *move(uint64_t *to, const uint64_t *sp, uint32_t n) {
     if (n == 1)
         *to = sp[-1];
@@ -234,7 +236,7 @@ static bool has_room(const EvalStore *s, const EvalCode *code, const uint64_t *b
 
 /* A table like switch; the three labels before it are a call, a return and a trap. */
 static bool run(EvalStore *s, EvalFunc *callee, EvalError *error) {
-    EvalFunc *func = NULL; /* what runs, its instance, its locals and its code */
+    EvalFunc *func = NULL; /* the running function, its instance, its locals and its code */
     EvalInstance *in = NULL;
     uint64_t *base = s->top, *sp = base + callee->nparams; /* `sp`: after the top operand */
     const uint32_t *pc = NULL, *words = NULL;
@@ -466,6 +468,7 @@ failed:
 }
 
 bool eval_run(EvalStore *s, EvalFunc *f, EvalError *error) {
+    assert(s->nesting <= EVAL_MAX_NESTING);
     uint64_t *top = s->top;
     uint32_t depth = s->frames.len;
     if (s->nesting >= EVAL_MAX_NESTING)

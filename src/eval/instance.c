@@ -1,10 +1,10 @@
 /*
- * eval/instance.c - instances: what can be run at all, imports, constant expressions, segments.
+ * eval/instance.c - instances: supported features, imports, constant expressions, segments.
  */
 #include "eval/store.h"
 #include "valid/subtype.h"
 
-/* ---- what the interpreter cannot run ---- */
+/* ---- unsupported features ---- */
 
 bool eval_knows(const WasmInstr *i) {
     switch (wasm_ops[i->op].category) {

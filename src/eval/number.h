@@ -111,7 +111,7 @@ static inline double max_f64(double a, double b) {
     return a > b ? a : b;
 }
 
-/* What can be converted to an integer type: NaN cannot. */
+/* Whether a float can be converted to an integer type: NaN cannot. */
 static inline int fits_int32_t(double a) {
     return a > -2147483649.0 && a < 2147483648.0;
 }

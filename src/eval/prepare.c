@@ -3,15 +3,17 @@
  *
  * The typer knows the height of the operand stack at each instruction, so that a branch knows where
  * its target is and how far its values move; blocks and their ends need no instructions of their
- * own, and code that cannot be reached is left out. What the interpreter does not have traps if it
- * is executed; only constant expressions have to be known (eval_supported).
+ * own, and code that cannot be reached is left out. Unsupported instructions trap when executed;
+ * only constant expressions must be supported (eval_supported).
  *
- * In a store that counts, an EVAL_OP_COUNT is before each instruction, also of those that
- * become no words; that of an `end` is where branches to it arrive.
+ * In a store that counts, an EVAL_OP_COUNT is before each instruction, also of those that become no
+ * words; branches to an `end` arrive at its EVAL_OP_COUNT.
  */
 #include "eval/store.h"
 #include "valid/frame.h"
 #include "valid/typer.h"
+
+#include <assert.h>
 
 /* An open construct. */
 typedef struct Label {
@@ -20,7 +22,7 @@ typedef struct Label {
     uint32_t start;     /* its first word, where branches to a loop go */
     uint32_t fixups;    /* last word that shall hold the word of its end, 0 = none; that word holds
                            the one before */
-    uint32_t otherwise; /* word of an `if` that shall hold the start of what is else, 0 = none */
+    uint32_t otherwise; /* word of an `if` that shall hold the start of the else-arm, 0 = none */
     uint32_t height;    /* of the operand stack, in slots, where branches put their values */
     uint32_t arity;     /* number of values that branches carry */
 } Label;
@@ -64,7 +66,7 @@ static void put_target(Prepare *p, Label *l) {
     }
 }
 
-/* The end of a construct: what refers to it learns where it is. */
+/* The end of a construct: patches all references to it. */
 static void bind(Prepare *p, Label *l) {
     for (uint32_t at = l->fixups, older; at; at = older) {
         older = p->code->words.at[at];
@@ -160,7 +162,7 @@ static void put_memory(Prepare *p, const WasmInstr *i) {
         put2(p, i->op, i->b, (uint32_t)i->c);
 }
 
-/* Instructions that are neither constructs nor branches: what the table says about immediates. */
+/* Instructions that are neither constructs nor branches, with immediates as in the table. */
 static void put_plain(Prepare *p, const WasmInstr *i) {
     WasmImm imm = wasm_ops[i->op].imm;
     switch (imm) {
@@ -284,6 +286,7 @@ static void step(Prepare *p, const WasmInstr *i, uint32_t *deepest) {
 }
 
 bool eval_prepare(EvalStore *s, EvalFunc *f, EvalError *error) {
+    assert(!f->code && f->instance);
     const WasmModule *m = f->instance->module;
     Prepare p = {.in = f->instance, .m = m, .t = &s->typer, .counting = s->counting};
     WasmCode code;
@@ -308,6 +311,7 @@ bool eval_prepare(EvalStore *s, EvalFunc *f, EvalError *error) {
 }
 
 uint32_t eval_site(const EvalCode *code, uint32_t word) {
+    assert(code->sites.len && word < code->words.len);
     uint32_t low = 0, high = code->sites.len;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;

@@ -1,10 +1,11 @@
 /*
- * eval/store.c - the store: its types, what it owns, and what can be seen of it from outside.
+ * eval/store.c - the store: its types, ownership, and access from outside.
  */
 #include "eval/store.h"
 #include "valid/subtype.h"
 #include "valid/typer.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -16,6 +17,7 @@ const char *eval_status_text(EvalStatus status) {
         EVAL_STATUSES(EVAL_STATUS)
 #undef EVAL_STATUS
     };
+    assert(status < sizeof texts / sizeof *texts);
     return texts[status];
 }
 
@@ -60,7 +62,7 @@ typedef struct Group {
     const WasmTypeDef *defs;
     uint32_t first, len;
     const uint32_t *ids; /* the store's index of types before the group; NULL = they are those */
-    uint32_t base;       /* what the first one gets */
+    uint32_t base;       /* the number of the first one */
 } Group;
 
 /* A type index in terms of the store. */
@@ -206,7 +208,7 @@ static void free_instance(EvalInstance *i) {
     free(i);
 }
 
-/* Frees a list; `how` releases what `x` holds. */
+/* Frees a list; `how` releases the contents of `x`. */
 #define FREE_LIST(T, list, how)                                                                    \
     for (T *x = (list), *older_; x; x = older_) {                                                  \
         older_ = x->older;                                                                         \
@@ -276,6 +278,7 @@ const EvalCount *eval_counts(const EvalFunc *f, uint32_t *n) {
 /* ---- making things ---- */
 
 EvalFunc *eval_new_func(EvalStore *s, uint32_t type) {
+    assert(type < s->types.types.len);
     EvalFunc *f = mem_zalloc(sizeof *f);
     f->type = type;
     f->nparams = s->types.types.at[type].nparams;
@@ -373,12 +376,15 @@ EvalTag *eval_tag(const EvalInstance *i, uint32_t index) {
     return index < i->module->tags.len ? i->tags[index] : NULL;
 }
 uint32_t eval_data_size(const EvalInstance *i, uint32_t index) {
+    assert(index < i->module->datas.len);
     return i->datas[index].len;
 }
 uint32_t eval_elem_size(const EvalInstance *i, uint32_t index) {
+    assert(index < i->module->elems.len);
     return i->elems[index].len;
 }
 EvalValue eval_elem_get(const EvalInstance *i, uint32_t index, uint32_t item) {
+    assert(index < i->module->elems.len && item < i->elems[index].len);
     return (EvalValue){eval_type(i, i->module->elems.at[index].type), i->elems[index].items[item]};
 }
 const WasmModule *eval_module(const EvalInstance *i) {
@@ -404,6 +410,7 @@ bool eval_export(const EvalInstance *i, Str name, EvalExtern *what) {
 }
 
 const WasmTypeDef *eval_func_type(const EvalStore *s, const EvalFunc *f) {
+    assert(f->type < s->types.types.len);
     return &s->types.types.at[f->type];
 }
 

@@ -1,5 +1,5 @@
 /*
- * eval/store.h - what the files of the interpreter share: the objects of the store, prepared code,
+ * eval/store.h - shared by the files of the interpreter: the objects of the store, prepared code,
  * and the operations on memories and tables.
  *
  * A value is a 64-bit slot, as EvalValue.bits: i32 and f32 have zeros in the upper half, so that
@@ -62,7 +62,7 @@ struct EvalGlobal {
     uint64_t bits;
     WasmType type;
     bool mutable;
-    bool opaque; /* the value is not known; code that asks for it cannot run */
+    bool opaque; /* the value is unknown; code that reads it cannot run */
     EvalGlobal *older;
 };
 
@@ -119,7 +119,7 @@ struct EvalStore {
     uint64_t *stack, *top; /* slots; `top`: first one that no running code uses */
     Vec(EvalFrame) frames;
     uint32_t nesting; /* of eval_run */
-    bool counting;    /* what is prepared counts */
+    bool counting;    /* prepared code counts executions */
     WasmTyper typer;  /* for prepare.c */
 };
 
@@ -140,7 +140,7 @@ void eval_intern_types(EvalStore *s, const WasmModule *m, uint32_t *ids);
 static inline uint64_t eval_slot(EvalValue v) {
     return v.type == WASM_I32 || v.type == WASM_F32 ? (uint32_t)v.bits : v.bits;
 }
-/* Whether a value can be in a slot of the type: of a reference, what it refers to counts. */
+/* Whether a value can be in a slot of the type; of a reference, its target's type counts. */
 bool eval_value_fits(const EvalStore *s, EvalValue v, WasmType type);
 /* The size in pages. */
 static inline uint64_t eval_pages(const EvalMemory *m) {

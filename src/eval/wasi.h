@@ -1,18 +1,18 @@
 /*
  * eval/wasi.h - WASI (preview 1) for modules that run at compile time.
  *
- * They get arguments, environment, clocks and random numbers; what they write to standard output
- * and error is passed to a function; standard input is empty. There are no files. Functions that
- * are not implemented return ENOSYS, so that a library linked with more of them can still run.
+ * They get arguments, environment, clocks and random numbers; their standard output and error are
+ * passed to a function; standard input is empty. There are no files. Functions that are not
+ * implemented return ENOSYS, so that a library linked with more of them can still run.
  */
 #ifndef WHAMMC_EVAL_WASI_H
 #define WHAMMC_EVAL_WASI_H
 
 #include "eval/eval.h"
 
-/* What the modules see. A zeroed one is an empty world. */
+/* The world of the modules. A zeroed one is an empty world. */
 typedef struct EvalWasi {
-    /* Takes what is written to stream 1 or 2; NULL = it is dropped. */
+    /* Receives output to stream 1 or 2; NULL = it is dropped. */
     void (*write)(void *ctx, int stream, const void *bytes, size_t n);
     void *ctx;
     const char *const *args;        /* end with NULL; may be NULL */
@@ -22,8 +22,8 @@ typedef struct EvalWasi {
 } EvalWasi;
 
 /*
- * The function of this name and type, owned by the store. `wasi`, and what is allocated in `arena`,
- * must outlive the store.
+ * The function of this name and type, owned by the store. `wasi` and `arena` must outlive the
+ * store.
  */
 EvalFunc *eval_wasi_func(EvalStore *s, Arena *arena, const EvalWasi *wasi, Str name,
                          const WasmTypeDef *type);
