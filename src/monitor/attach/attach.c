@@ -1,7 +1,7 @@
 /*
  * monitor/attach/attach.c - monitor modules are attached to a program ahead of time.
  *
- * The steps are in program.h. What this target does in them:
+ * The steps are in inject/program.h. This target's part:
  *
  *   match   read the monitors, make their probes a plan (attach_plan.c); for each monitor make an
  *           instance and walk the program: predicates, callbacks (attach_match.c); tell it
@@ -67,7 +67,7 @@ static void remove_now(void *ctx, uint32_t id) {
     bind_remove(s, s->bind->rules.at, id);
 }
 
-/* What a monitor prints while it is attached: shown, and kept in case it fails. */
+/* The output of a monitor while it is attached: shown, and kept in case it fails. */
 static void print_now(void *ctx, int stream, const void *bytes, size_t n) {
     enum { NOTED = 150 };
     BindState *s = ctx;
@@ -79,7 +79,7 @@ static void print_now(void *ctx, int stream, const void *bytes, size_t n) {
         s->options->write(s->options->ctx, stream, bytes, n);
 }
 
-/* Calls a function of the monitor, if it has that: what it needs for one of its exports. */
+/* Calls an exported setup function of the monitor, if present. */
 static bool tell_monitor(Diags *diags, BindState *s, int64_t func, const char *name) {
     EvalError error;
     if (func < 0 || bind_host_call(s->host, (uint32_t)func, NULL, 0, NULL, 0, &error))
@@ -118,6 +118,24 @@ static void note_attached(Bind *b, BindState *s) {
              "no probe of the monitor matches anything in the program");
 }
 
+#ifndef NDEBUG
+/* The locations of each monitor are in the order of the program, with rules of their own. */
+static bool check_hits(const Bind *b) {
+    for (uint32_t k = 0; k < b->nstates; k++) {
+        const BindState *s = &b->states[k];
+        for (uint32_t i = 0; i < s->hits.len; i++) {
+            const BindHit *h = &s->hits.at[i];
+            assert(h->rule >= s->first_rule && h->rule < s->first_rule + s->nrules);
+            assert(h->words + b->rules.at[h->rule].nwords <= s->words.len);
+            assert(!i || h[-1].func <= h->func);
+            assert(h->first_addition + h->nadditions <= b->additions.len);
+        }
+        assert(s->accepted <= s->hits.len && s->spliced <= s->hits.len);
+    }
+    return true;
+}
+#endif
+
 static bool match(void *self) {
     Bind *b = self;
     uint32_t errors = b->p.diags->errors;
@@ -132,6 +150,7 @@ static bool match(void *self) {
     ok = bind_faults(b) && ok && b->p.diags->errors == errors;
     for (uint32_t k = 0; k < b->nstates && ok; k++)
         note_attached(b, &b->states[k]);
+    assert(!ok || check_hits(b));
     return ok;
 }
 
@@ -148,7 +167,7 @@ static uint32_t add_remove_probe(WasmModule *m, BindState *s) {
                          s->ids.n, (uint32_t)s->ids.flags);
 }
 
-/* What a monitor changes about its probes while the program runs. */
+/* How a monitor changes its probes while the program runs. */
 static int64_t dyninstr(void *ctx, BindPart *part, const WasmImport *import) {
     Bind *b = ctx;
     BindState *s = b->states;
@@ -257,7 +276,7 @@ static bool merge_part(Bind *b, BindState *s) {
     return ok;
 }
 
-/* ---- what is in the holes of templates: what was recorded, and counters in globals ---- */
+/* ---- holes of templates: recorded values, and counters in globals ---- */
 
 static const uint64_t *words_of(void *ctx, const Site *site, const Match *match, uint32_t *n) {
     Bind *b = ctx;
@@ -279,7 +298,7 @@ static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const S
 
 static const SpliceBackend backend = {.words = words_of, .fill = fill};
 
-/* Functions without code that take what the probes take. */
+/* Functions without code that take the parameters of probes. */
 static void add_empty(Bind *b) {
     WasmModule *m = &b->p.m;
     for (uint32_t i = 0; i < b->rules.len; i++) {
@@ -321,6 +340,7 @@ static bool link(void *self) {
     if (!link_parts(b))
         return false;
     bind_inline(b);
+    assert(check_hits(b));
     if (!bind_total(b))
         return false;
     if (b->counts.corrections.table.len)
@@ -377,7 +397,7 @@ static void blame(void *self, Diag *d) {
 }
 
 static void enter(void *self, uint32_t func, Pieces *pieces) {
-    (void)pieces; /* it is that of the program */
+    (void)pieces; /* it is the program's */
     bind_put_counters(self, func);
 }
 

@@ -1,10 +1,10 @@
 /*
- * monitor/attach/attach.h - attaches monitor modules to a program ahead of time: does now what an
+ * monitor/attach/attach.h - attaches monitor modules to a program ahead of time: does what an
  * engine does when it loads both, and makes a program that runs on any engine.
  *
  * Monitors run while they are attached (engine_side.h): their start functions, predicates and
- * callbacks, in the order of an engine. The contents of memories, globals and tables that they
- * leave are those with which they begin at run time (freeze.h, shim.h).
+ * callbacks, in the order of an engine. The resulting contents of memories, globals and tables are
+ * their initial contents at run time (freeze.h, shim.h).
  *
  * Differences to engines: basic blocks are exact (analysis/flow.h), and so is instr_count; where
  * engines crash or read garbage there is an error, or in unreachable code no probe; `frame` is
@@ -33,15 +33,15 @@ typedef struct BindMonitor {
 } BindMonitor;
 
 typedef struct BindOptions {
-    HostChoice host;   /* for what monitors print: see shim.h */
+    HostChoice host;   /* for output of monitors: see shim.h */
     uint32_t threads;  /* at most so many; 0 = one for each processor */
     bool keep_debug;   /* keep DWARF, adjusted to the new code */
     bool no_optimise;  /* call all probes, inline none */
-    bool coalesce;     /* count by segments what only counts */
+    bool coalesce;     /* count by segments the probes that only count */
     bool exact_traps;  /* ... which end where something can trap, too */
     bool empty_bodies; /* probes call an empty function instead of theirs; none are counted or
                           inlined */
-    /* What monitors print while they are attached (stream 1 or 2); NULL = dropped. */
+    /* Output of monitors while they are attached (stream 1 or 2); NULL = dropped. */
     void (*write)(void *ctx, int stream, const void *bytes, size_t n);
     /* Called for each probe, in the order of monitors and exports, with its number of sites; may be
      * NULL. */

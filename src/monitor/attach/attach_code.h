@@ -1,5 +1,5 @@
 /*
- * monitor/attach/attach_code.h - what the files that match and splice share. Only they include
+ * monitor/attach/attach_code.h - state shared by the files that match and splice. Only they include
  * this.
  */
 #ifndef WHAMMC_ATTACH_ATTACH_CODE_H
@@ -18,7 +18,7 @@ typedef struct BindFormal {
     uint32_t n; /* of argN, localN */
     WasmType type;
     bool is_static;
-    uint32_t word; /* static: index of its word in what is recorded for a location, */
+    uint32_t word; /* static: index of its word in the record of a location, */
     uint64_t max;  /* and its largest value at any location */
 } BindFormal;
 
@@ -38,7 +38,7 @@ typedef struct BindCell {
     uint64_t base;
 } BindCell;
 
-/* The code of a probe function that is to be inlined, after its local declarations. */
+/* The code of a probe function to inline, after its local declarations. */
 typedef struct BindSource {
     Buf code;
     uint32_t *temp;    /* by parameter: its temporary; UINT32_MAX = it is not changed */
@@ -63,7 +63,7 @@ typedef struct BindSum {
     uint64_t to; /* set: to that */
 } BindSum;
 
-/* What a probe does at a location. */
+/* A probe's action at a location. */
 typedef struct BindAddition {
     uint32_t sum; /* index into Bind.sums */
     uint8_t ways; /* of a branch, on which it happens: WAY_... */
@@ -100,7 +100,7 @@ typedef struct BindHit {
     uint32_t words; /* index into BindState.words */
     uint32_t first_addition, nadditions;
     bool gone;    /* removed while the monitor was attached */
-    bool counted; /* by segments: what it does is in Bind.additions */
+    bool counted; /* by segments: its effects are in Bind.additions */
 } BindHit;
 
 /* Whether code goes to the location. */
@@ -116,7 +116,7 @@ typedef struct BindStrings {
     uint64_t used;        /* at the current place */
 } BindStrings;
 
-/* Where counters are, and what adds them up. */
+/* Where counters are, and how they are added up. */
 typedef struct BindTotal {
     uint32_t first_counter; /* handle of the first counter, a global; UINT32_MAX = in memory, */
     uint32_t memory;        /* at its beginning: handle */
@@ -152,7 +152,7 @@ typedef struct BindState {
     Vec(uint32_t) dumps;        /* handles of functions that store them into memory */
     uint32_t last_run;          /* index into Bind.runs, UINT32_MAX = none */
     BindStrings strings;
-    Buf said; /* the beginning of what the function that runs has printed, on one line */
+    Buf said;                      /* the beginning of the running function's output, on one line */
     uint32_t place_func, place_pc; /* of the last attempt */
     BindIds ids;
 } BindState;
@@ -199,11 +199,11 @@ bool bind_removes(const BindState *s);
 
 /* ---- attach_match.c ---- */
 
-/* Matcher.accept: in pass 1 does what an engine does at a location for a rule, in pass 2 finds what
- * was recorded. */
+/* Matcher.accept: in pass 1 does what an engine does at a location for a rule, in pass 2 finds the
+ * record of it. */
 bool bind_accept(void *self, const Matcher *w, const Action *a, const Site *site);
-/* remove_probe while the monitor is attached: the probes that are at the location so far and have
- * asked for its number. */
+/* remove_probe while the monitor is attached: removes the probes that are at the location so far
+ * and have requested its number. */
 void bind_remove(BindState *s, const BindRule *rules, uint32_t id);
 /* The next hit in order that has code, from *at on, which moves past it; NULL = none. */
 const BindHit *bind_next(const BindState *s, uint32_t *at);
@@ -225,8 +225,8 @@ bool bind_counts(const WasmModule *m, uint32_t func, const BindAddress *in_bound
 
 /* ---- promote.c ---- */
 
-/* Moves what the probes of a monitor change in memory to globals, if that is all they do with
- * memory; *current is set to the rule that in_bounds is asked about. */
+/* Moves the numbers in memory that the probes of a monitor change to globals, if the probes use
+ * memory for nothing else; *current is set to the rule that in_bounds is called for. */
 void bind_cells(Bind *b, BindState *s, const BindAddress *in_bounds, BindRule **current);
 /* The handle of the global that is a cell (index into Bind.cells) at a location with these words.
  */

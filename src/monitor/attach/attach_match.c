@@ -5,6 +5,7 @@
 #include "monitor/attach/attach_code.h"
 #include "valid/typer.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -13,7 +14,7 @@ enum {
     MAX_STRINGS = 8,
 };
 
-/* What came of a step. */
+/* The result of a step. */
 typedef enum Outcome {
     BOUND,
     UNMATCHED, /* the probe does not go there */
@@ -486,6 +487,7 @@ void bind_remove(BindState *s, const BindRule *rules, uint32_t id) {
 }
 
 bool bind_accept(void *self, const Matcher *w, const Action *action, const Site *site) {
+    assert((uint32_t)(action - ((Bind *)self)->plan.actions.at) < ((Bind *)self)->rules.len);
     Bind *b = self;
     uint32_t rule = (uint32_t)(action - b->plan.actions.at);
     const BindRule *r = &b->rules.at[rule];

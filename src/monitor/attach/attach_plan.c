@@ -10,6 +10,8 @@
  */
 #include "monitor/attach/attach_code.h"
 
+#include <assert.h>
+
 bool bind_removes(const BindState *s) {
     for (uint32_t k = 0; k < s->modules.len; k++)
         if (wasm_find_import(s->modules.at[k].module, STR("whamm:dyninstr"), STR("remove_probe")) >=
@@ -119,6 +121,7 @@ static ActionList close_list(Arena *arena, Indices *list) {
 }
 
 void bind_plan(Bind *b) {
+    assert(!b->rules.len);
     Indices list = {0};
     for (uint32_t k = 0; k < b->nstates; k++)
         add_rules(b, k);

@@ -11,6 +11,8 @@
 #include "gen/template.h"
 #include "wasm/emit.h"
 
+#include <assert.h>
+
 enum {
     MAX_INLINE = 64, /* bytes of a body that is inlined */
 };
@@ -22,15 +24,17 @@ typedef struct Inliner {
     WasmRemap map;
 } Inliner;
 
-/* ---- what can be inlined ---- */
+/* ---- inlining ---- */
 
-/* What would mean something else inside another function, or needs more than a temporary. */
+/* Instructions that would mean something else inside another function, or need more than a
+ * temporary. */
 static bool is_foreign(const WasmInstr *i) {
     return wasm_flow(i->op) == WASM_FLOW_TAIL_CALL || i->op == WASM_OP_TRY ||
            i->op == WASM_OP_TRY_TABLE || wasm_has_handlers(i->op);
 }
 
-/* Fills temp with 0 for parameters that are changed. False if the function is to be called. */
+/* Fills temp with 0 for parameters that are changed. Returns false if the function must be
+ * called. */
 static bool can_inline(const Inliner *x, uint32_t *temp) {
     const WasmModule *m = &x->s->monitor.m;
     uint32_t func = x->r->probe->func;
@@ -54,7 +58,7 @@ static bool can_inline(const Inliner *x, uint32_t *temp) {
 
 /* ---- code ---- */
 
-/* Pushes what a parameter is given. */
+/* Pushes the argument for a parameter. */
 static void put_formal(TemplateMaker *t, const BindFormal *f) {
     switch (f->kind) {
     case PARAM_ARG: template_add_hole(t, (Hole){0, HOLE_ARG, HOLE_GET, f->n, f->type}); break;
@@ -216,6 +220,7 @@ static void prepare(Inliner *x, Arena *arena) {
 }
 
 void bind_inline(Bind *b) {
+    assert(b->rules.len == b->plan.actions.len);
     Inliner x = {.b = b};
     const BindAddress in_bounds = {is_inside, &x};
     for (uint32_t k = 0; k < b->nstates; k++) {

@@ -4,10 +4,10 @@
  * The code of a probe is evaluated symbolically at each site. If its only effect is to add known
  * amounts to numbers in the monitor's memories and globals, and if all other code leaves these
  * numbers alone, then the time of the additions does not matter, and no code is inserted at the
- * site. The number of its executions is derived from counters of segments (counts.h), and the sums
- * are computed from these before wasm:exit (sums.c). The same holds for a probe that always sets a
- * number to the same value, a flag. Before a branch, the code is evaluated for both ways of it if
- * it asks for the operand.
+ * site. The number of its executions is derived from counters of segments (inject/counts.h), and
+ * the sums are computed from these before wasm:exit (sums.c). The same holds for a probe that
+ * always sets a number to the same value, a flag. Before a branch, the code is evaluated for both
+ * ways of it if it uses the operand.
  */
 #include "monitor/attach/attach_code.h"
 
@@ -20,17 +20,17 @@ enum {
     MAX_OPEN = 8,       /* constructs */
 };
 
-/* ---- what a probe does at a location ---- */
+/* ---- the effects of a probe at a location ---- */
 
-/* A value: known, or what a number held before, and something, or not 0, or none of these. */
+/* A value: known, or the previous value of a number plus a constant, or not 0, or unknown. */
 typedef enum TermKind { TERM_KNOWN, TERM_HELD, TERM_NONZERO, TERM_UNKNOWN } TermKind;
 typedef struct Term {
     TermKind kind;
-    uint64_t bits; /* held: what was added */
+    uint64_t bits; /* held: the amount added */
     uint32_t of;   /* held: index into Follow.done */
 } Term;
 
-/* What has been done to a number so far. */
+/* The changes of a number so far. */
 typedef struct Done {
     BindPlace place;
     uint64_t amount;
@@ -74,7 +74,7 @@ static uint32_t handle_of(const Follow *f, WasmSpace space, uint32_t index) {
     return f->s->part->monitor->merge.handles[space][index];
 }
 
-/* What was done to a number; NULL if these are too many. */
+/* The record of a number's changes; NULL if there are too many. */
 static Done *find_done(Follow *f, BindPlace place) {
     for (uint32_t i = 0; i < f->ndone; i++) {
         const BindPlace *p = &f->done[i].place;
@@ -200,7 +200,8 @@ static bool compute(uint16_t op, uint64_t x, uint64_t y, uint64_t *result) {
     }
 }
 
-/* Comparisons of what is not 0 with 0, and its extension; false if it is something else. */
+/* Comparisons of a value that is not 0 with 0, and its extension; returns false for other
+ * instructions. */
 static bool compare_nonzero(uint16_t op, Term x, Term y, Term *result) {
     bool left = x.kind == TERM_NONZERO && y.kind == TERM_KNOWN && !y.bits;
     bool right = y.kind == TERM_NONZERO && x.kind == TERM_KNOWN && !x.bits;
@@ -372,8 +373,8 @@ static bool adds_nothing(const Done *d) {
     return !d->set && !d->amount;
 }
 
-/* What is done on both ways of the branch at the location, each by itself; false if that cannot be
- * counted. */
+/* The effects on both ways of the branch at the location, separately; returns false if they cannot
+ * be counted. */
 static bool follow_ways(Follow *f, const uint64_t *words) {
     Done taken[MAX_ADDITIONS], both[2 * MAX_ADDITIONS];
     uint32_t ntaken, n = 0;
@@ -409,7 +410,7 @@ static bool follow_ways(Follow *f, const uint64_t *words) {
     return true;
 }
 
-/* ---- what all probes of a monitor do ---- */
+/* ---- the effects of all probes of a monitor ---- */
 
 /* A rule's code. */
 typedef struct Decoded {
@@ -427,7 +428,7 @@ typedef struct Decision {
     Decoded *rules;  /* by index into Bind.rules */
     bool *uncounted; /* by function: nothing in it is counted by segments */
     Vec(EvalFunc *) reached;
-    /* all of which is spoilt: memories and globals, by handle; what states have */
+    /* entirely spoilt ones: memories and globals, by handle; members of states */
     bool *spoilt_memories, *spoilt_globals, *spoilt_states;
 } Decision;
 
@@ -517,7 +518,7 @@ static void follow_all(Decision *x, BindState *s) {
     vec_free(&f.locals);
 }
 
-/* ---- what else is done to numbers ---- */
+/* ---- other changes of numbers ---- */
 
 /* Everything in a memory, or a global. */
 static void spoil_all(Decision *x, WasmSpace space, uint32_t handle) {
@@ -561,7 +562,7 @@ static void reach(Decision *x, EvalFunc *f) {
     vec_push(&x->reached, f);
 }
 
-/* What an instruction of a module may do to numbers. */
+/* How an instruction of a module may change numbers. */
 static void spoil_by_instr(Decision *x, const BindState *s, const Frozen *module,
                            const WasmInstr *i) {
     switch (wasm_ops[i->op].category) {
@@ -588,7 +589,7 @@ static void spoil_by_instr(Decision *x, const BindState *s, const Frozen *module
     }
 }
 
-/* What a function, and those that it calls, may do to numbers. */
+/* How a function and its callees may change numbers. */
 static void spoil_by_code(Decision *x, const BindState *s, uint32_t func) {
     x->reached.len = 0;
     reach(x, eval_func(bind_host_monitor(s->host), func));
@@ -612,8 +613,8 @@ static bool may_trap(const WasmInstr *i) {
     return category != WASM_CAT_LOAD && category != WASM_CAT_STORE && op_can_trap(i->op);
 }
 
-/* A rule that does more than count at some place: what it may do there. Returns whether only cells
- * are changed. */
+/* A rule that does more than count somewhere: its possible effects there. Returns whether it only
+ * changes cells. */
 static bool look_at(Decision *x, BindState *s, uint32_t rule) {
     Decoded *d = &x->rules[rule];
     BindRule *r = &x->b->rules.at[rule];
@@ -692,8 +693,8 @@ static bool may_count(const Decision *x, const BindHit *h) {
     return good;
 }
 
-/* What a probe adds whose code stays, other probes cannot add elsewhere. False if that changes
- * nothing any more. */
+/* If a probe's code stays, no other probe can count the numbers that it changes. Returns false once
+ * that changes nothing any more. */
 static bool keep_some(Decision *x, BindState *s) {
     bool changed = false;
     for (uint32_t i = 0; i < s->hits.len; i++) {
@@ -829,7 +830,7 @@ static void note_hit(Bind *b, const BindHit *h, uint32_t *cursor) {
     }
 }
 
-/* Tells Bind.counts what is to be known. */
+/* Tells Bind.counts the required counts. */
 static void note_all(Bind *b) {
     uint32_t *next = mem_zalloc(sizeof *next * (b->nstates + 1u));
     uint32_t monitor = 0, func = COUNT_NONE, cursor = 0;

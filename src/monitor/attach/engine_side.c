@@ -3,6 +3,7 @@
  */
 #include "monitor/attach/engine_side.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -225,7 +226,7 @@ static EvalFunc *new_reflect(BindHost *h, Str name) {
 typedef struct Link {
     BindHost *h;
     const WasmModule *m;      /* the module that imports */
-    const WasmImport *import; /* the last one that was asked for */
+    const WasmImport *import; /* the last one requested */
 } Link;
 
 /* The function of the engine, or NULL. */
@@ -261,7 +262,7 @@ static bool resolve(void *ctx, const WasmImport *im, EvalExtern *what) {
 
 /* ---- the host ---- */
 
-#define CALLS "all calls of the monitor together" /* what the budget of fuel is for */
+#define CALLS "all calls of the monitor together" /* the purpose of the fuel, for messages */
 
 static const char *kind_of(const BindHost *h, const Running *r, Arena *a) {
     if (r == &h->modules.at[h->modules.len - 1])
@@ -345,6 +346,7 @@ static bool asks(const BindModule *modules, uint32_t nmodules) {
 
 BindHost *bind_host_new(const BindHostOptions *options, const BindModule *modules,
                         uint32_t nmodules, Diags *diags) {
+    assert(nmodules);
     BindHost *h = mem_zalloc(sizeof *h);
     h->options = *options;
     h->options.fuel = options->fuel ? options->fuel : bind_fuel(options->app);
@@ -395,14 +397,17 @@ uint32_t bind_host_count(const BindHost *h) {
 }
 
 const BindModule *bind_host_module(const BindHost *h, uint32_t n) {
+    assert(n < h->modules.len);
     return h->modules.at[n].module;
 }
 
 EvalInstance *bind_host_instance(const BindHost *h, uint32_t n) {
+    assert(n < h->modules.len);
     return h->modules.at[n].instance;
 }
 
 EvalInstance *bind_host_monitor(const BindHost *h) {
+    assert(h->modules.len);
     return vec_last(&h->modules).instance;
 }
 

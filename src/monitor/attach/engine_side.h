@@ -2,7 +2,7 @@
  * monitor/attach/engine_side.h - the engine's side of a monitor that is being attached, implemented
  * with the interpreter (eval/).
  *
- * A host runs one monitor with its libraries for one program. It offers what engines offer:
+ * A host runs one monitor with its libraries for one program. It offers the modules of engines:
  * `wizeng`, `whamm:reflect`, `whamm:dyninstr`, WASI, and the libraries under their names. A
  * function that reads or writes memory uses the first memory that the calling module exports, in
  * the order of exports.
@@ -16,20 +16,19 @@ typedef struct BindHost BindHost;
 
 /* A monitor or a library. */
 typedef struct BindModule {
-    Str name;                 /* what the modules after it import it as; empty: nothing */
+    Str name;                 /* the name by which later modules import it; empty: none */
     const WasmModule *module; /* read and validated, nothing added to it */
 } BindModule;
 
 typedef struct BindHostOptions {
-    const WasmModule *app; /* the program. Only its bytes and what was read from them are looked at,
-                              so it may be added to */
+    const WasmModule *app; /* the program. Only its input is used, so it may be added to */
     Str app_path;          /* for whamm:reflect.read_module_path */
-    /* What is printed (stream 1 or 2, as it comes); NULL = dropped. */
+    /* Printed text (stream 1 or 2, as it comes); NULL = dropped. */
     void (*write)(void *ctx, int stream, const void *bytes, size_t n);
     /* remove_probe while the monitor is attached; NULL = nothing happens. */
     void (*remove_probe)(void *ctx, uint32_t id);
     void *ctx;
-    uint64_t fuel; /* limit of instructions for all calls together; 0 = that of bind_fuel */
+    uint64_t fuel; /* limit of instructions for all calls together; 0 = bind_fuel's */
 } BindHostOptions;
 
 /* The limit of instructions for a monitor while it is attached to a program, start functions

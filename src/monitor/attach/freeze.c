@@ -9,9 +9,11 @@
 #include "edit/merge.h"
 #include "wasm/emit.h"
 
+#include <assert.h>
+
 /* ---- whose it is ---- */
 
-/* What a slot of an instance is bound to: a pointer to an object of the store, or NULL. */
+/* The binding of an instance's slot: a pointer to an object of the store, or NULL. */
 static const void *object(const EvalInstance *i, WasmSpace space, uint32_t index) {
     switch (space) {
     case WASM_SPACE_FUNC: return eval_func(i, index);
@@ -64,7 +66,7 @@ static bool null_fits(WasmType t) {
     return (t & WASM_NULL_BIT) != 0;
 }
 
-/* WasmMerge.keep: what has no contents that the interpreter knows. */
+/* WasmMerge.keep: true for objects whose state the interpreter does not hold. */
 static bool keep(void *ctx, WasmSpace space, uint32_t index) {
     const Frozen *x = ctx;
     switch (space) {
@@ -92,7 +94,7 @@ static int64_t resolve(void *ctx, const WasmImport *im) {
     }
     if (im->space != WASM_SPACE_FUNC || !x->freeze->resolve)
         return -1;
-    /* a library may hand on what it imports from the host */
+    /* a library may re-export an import from the host */
     const Frozen *importer = find_importer(x->freeze, what, &index);
     const WasmModule *from = importer->merge.from;
     WasmImport original = from->imports.at[from->funcs.at[index].import];
@@ -132,6 +134,7 @@ static void set_sizes(Frozen *x) {
 }
 
 bool freeze_merge(Freeze *f, Frozen *x, const uint32_t *roots, uint32_t nroots) {
+    assert(x->freeze == f);
     if (!wasm_merge(&x->merge, roots, nroots, f->diags))
         return false;
     set_sizes(x);
@@ -150,7 +153,7 @@ static uint32_t handle_of(Freeze *f, Frozen *x, WasmSpace space, uint32_t index)
 
 /* ---- functions that are reached by way of tables and globals ---- */
 
-/* For one freeze_finish: what was looked at, and what was found. By module. */
+/* The state of one freeze_finish: visited and found functions. By module. */
 typedef struct Reach {
     uint8_t *seen[WASM_SPACE_COUNT]; /* by index: 1 = its references have been followed */
     Vec(uint32_t) roots;             /* functions that are to be copied */
@@ -162,7 +165,7 @@ typedef struct Finish {
     bool ok;
 } Finish;
 
-/* Asks for the copy of a function that a reference in module `x` names. */
+/* Requests the copy of a function that a reference in module `x` names. */
 static void want(Finish *c, const Frozen *x, EvalValue v) {
     uint32_t index;
     if (!v.bits)
@@ -184,7 +187,7 @@ static void want(Finish *c, const Frozen *x, EvalValue v) {
     }
 }
 
-/* References of what has been copied. */
+/* References in copied objects. */
 static void follow(Finish *c, uint32_t module, WasmSpace space, uint32_t index) {
     const Frozen *x = c->f->modules.at[module];
     uint8_t *seen = c->reach[module].seen[space];
@@ -337,8 +340,8 @@ static void put_elem(const Freeze *f, uint32_t elem, const EvalInstance *i, uint
 
 /*
  * Runs of bytes that are not zero become segments. A gap of zeros ends a run if it is longer than
- * what a segment costs; if there are more of these than segments are possible, the longest ones.
- * Engines allow 100,000 segments in a module.
+ * the cost of a segment; if that makes too many segments, the longest gaps do. Engines allow
+ * 100,000 segments in a module.
  */
 enum { MIN_GAP_LOG2 = 4, MAX_SEGMENTS = 95000 };
 

@@ -14,6 +14,8 @@
 
 #include "wasm/emit.h"
 
+#include <assert.h>
+
 typedef Vec(WasmInstr) Instrs;
 
 /* instrs[from..): where a count begins, its condition, and the end of its store. */
@@ -79,7 +81,7 @@ static bool is_condition(const Counter *x, uint32_t from, uint32_t end, Count *c
     return wasm_ops[last->op].category == WASM_CAT_COMPARE;
 }
 
-/* What ends the count, if instruction k does: the extension or the addition. */
+/* The end of the count, if it is instruction k: the extension or the addition. */
 static bool adds(const Counter *x, uint32_t k, Count *c) {
     const WasmInstr *list = x->instrs.at, *load = &list[c->from + 2];
     uint32_t add = k + c->wide;
@@ -165,6 +167,7 @@ static bool is_straight(const WasmInstr *i) {
 }
 
 bool bind_counts(const WasmModule *m, uint32_t func, const BindAddress *in_bounds, Buf *out) {
+    assert(func < m->funcs.len);
     Counter x = {.in_bounds = in_bounds, .body = wasm_func_body(m, func), .out = out};
     WasmTypes locals = {0};
     const char *error;

@@ -8,6 +8,7 @@
  */
 #include "monitor/attach/attach_code.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 #include "wasm/emit.h"
@@ -51,7 +52,7 @@ static WasmType accessed(const WasmInstr *i, WasmCategory category) {
     return wasm_access_bytes((WasmOp)i->op) == size_of(t) ? t : WASM_NONE;
 }
 
-/* What a probe may do besides, without revealing where its cells are. */
+/* Other instructions of a probe that do not reveal where its cells are. */
 static bool is_harmless(const WasmInstr *i) {
     switch (wasm_ops[i->op].category) {
     case WASM_CAT_ARITH:
@@ -79,8 +80,7 @@ static bool is_harmless(const WasmInstr *i) {
     }
 }
 
-/* Computes from what is on the stack, constants, locals and globals; *growth is how much higher the
- * stack is then. */
+/* Computes from the stack, constants, locals and globals; *growth is how much the stack grows. */
 static bool is_computing(const WasmInstr *i, uint32_t address_local, int32_t *growth) {
     uint8_t category = wasm_ops[i->op].category;
     *growth = (int32_t)strlen(wasm_ops[i->op].results) - (int32_t)strlen(wasm_ops[i->op].operands);
@@ -93,8 +93,8 @@ static bool is_computing(const WasmInstr *i, uint32_t address_local, int32_t *gr
            i->op == WASM_OP_GLOBAL_GET;
 }
 
-/* The index of the store that ends what begins at `at` with address, address, load; 0 = nothing of
- * that kind begins there. */
+/* The index of the store that completes an update beginning at `at` with address, address, load; 0
+ * = no such update begins there. */
 static uint32_t find_change(const Finder *x, uint32_t at) {
     const WasmInstr *i = x->instrs.at + at;
     if (at + 4 > x->instrs.len || (i->op != WASM_OP_LOCAL_GET && i->op != WASM_OP_I32_CONST) ||
@@ -270,6 +270,7 @@ void bind_cells(Bind *b, BindState *s, const BindAddress *in_bounds, BindRule **
 }
 
 BindPlace bind_place(const Bind *b, const uint64_t *words, uint32_t n) {
+    assert(n < b->cells.len);
     const BindCell *c = &b->cells.at[n];
     const uint32_t *handles = b->states[c->monitor].part->monitor->merge.handles[WASM_SPACE_MEMORY];
     return (BindPlace){WASM_SPACE_MEMORY, size_of(c->type) == 8 ? 3 : 2, handles[c->memory],
@@ -277,6 +278,7 @@ BindPlace bind_place(const Bind *b, const uint64_t *words, uint32_t n) {
 }
 
 uint32_t bind_cell(const Bind *b, const uint64_t *words, uint32_t n) {
+    assert(n < b->cells.len);
     const BindCell *c = &b->cells.at[n];
     const BindState *s = &b->states[c->monitor];
     Cell cell = {c->memory, c->type, cell_at(c, words)};

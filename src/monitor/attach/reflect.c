@@ -6,6 +6,8 @@
 #include "wasm/leb.h"
 #include "wasm/read.h"
 
+#include <assert.h>
+
 /* ---- functions ---- */
 
 static const ReflectFn functions[] = {
@@ -109,6 +111,7 @@ void reflect_free(Reflect *r) {
 /* ---- answers ---- */
 
 uint32_t reflect_number(const Reflect *r, const ReflectFn *fn) {
+    assert(fn->kind == REFLECT_NUMBER);
     return fn->list == REFLECT_SIZE ? (uint32_t)r->m->size : r->items[fn->list].len;
 }
 
@@ -117,7 +120,7 @@ uint32_t reflect_count(const Reflect *r, const ReflectFn *fn) {
     return r->items[funcs ? REFLECT_FUNCTIONS : fn->list].len;
 }
 
-/* What a section holds, if it is one whose contents are told. */
+/* The contents of a section, if monitors may read it. */
 static Str section(const Reflect *r, uint32_t id) {
     for (uint32_t k = 0; k < r->m->sections.len; k++) {
         const WasmSection *s = &r->m->sections.at[k];

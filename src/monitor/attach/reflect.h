@@ -61,12 +61,12 @@ typedef struct Reflect {
     Vec(Str) items[REFLECT_LISTS]; /* imported ones are empty */
 } Reflect;
 
-/* `m` is the program; only what was read of it counts, not what was added. */
+/* `m` is the program; only its input counts, not additions. */
 void reflect_init(Reflect *r, const WasmModule *m, Str path);
 /* Frees the lists; the program keeps its bytes. */
 void reflect_free(Reflect *r);
 
-/* What a function of kind REFLECT_NUMBER returns. */
+/* The result of a function of kind REFLECT_NUMBER. */
 uint32_t reflect_number(const Reflect *r, const ReflectFn *fn);
 /* The number of items that a function of kind REFLECT_ITEM has. */
 uint32_t reflect_count(const Reflect *r, const ReflectFn *fn);

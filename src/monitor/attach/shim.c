@@ -3,6 +3,8 @@
  */
 #include "monitor/attach/shim_imports.h"
 
+#include <assert.h>
+
 /* ---- code ---- */
 
 int64_t bind_memory(const Frozen *module) {
@@ -19,6 +21,7 @@ uint32_t bind_add_func(const Frozen *module, const WasmImport *im, Buf *code) {
 }
 
 const char *bind_check(WasmModule *m, uint32_t memory, const char *at, const char *len) {
+    assert(memory < m->memories.len);
     return arena_printf(&m->arena,
                         "local.get %s i64.extend_i32_u local.get %s i64.extend_i32_u i64.add"
                         " memory.size %u %s i64.const %u i64.shl i64.gt_u"
@@ -64,6 +67,7 @@ void bind_shim_init(BindShim *s, WasmModule *to, const BindShimOptions *options,
 }
 
 BindPart *bind_part_new(BindShim *s, BindHost *host, Str prefix) {
+    assert(host && s->to);
     BindPart *p = mem_zalloc(sizeof *p);
     p->shim = s;
     p->host = host;

@@ -1,16 +1,16 @@
 /*
  * monitor/attach/shim.h - a monitor becomes part of the program it was attached to: its code and
- * state (monitor/attach/freeze.h), and what it then finds instead of an engine.
+ * state (monitor/attach/freeze.h), and the functions that stand in for an engine.
  *
  *   wizeng          text goes where reports of scripts go with the program's host; error
  *                   prints its text as a line and traps; crash traps; force_gc does nothing;
  *                   rdtsc is the monotonic clock, in nanoseconds
- *   whamm:reflect   the same answers as before: numbers are constants, and of the program's bytes
- *                   what can be asked for is kept
+ *   whamm:reflect   the same answers as before: numbers are constants, and the readable parts of
+ *                   the program's bytes are kept
  *   WASI            the program's, through link/bridge.h; where the program's host is another and
- *                   the monitors only write to standard output and ask for the time, that goes the
+ *                   the monitors only write to standard output and read the time, that goes the
  *                   way of wizeng
- *   whamm:dyninstr  what the options give
+ *   whamm:dyninstr  functions of the options
  *
  * Only what the monitor's functions can reach is added.
  *
@@ -38,8 +38,8 @@ typedef struct BindPart {
 
 typedef struct BindShimOptions {
     HostChoice host; /* HOST_AUTO: as the comment above says */
-    /* What a function of whamm:dyninstr becomes: a handle in the program; -1 = there is no such
-     * function, -2 = an error was reported. NULL = always -1. */
+    /* The replacement of a function of whamm:dyninstr: a handle in the program; -1 = there is no
+     * such function, -2 = an error was reported. NULL = always -1. */
     int64_t (*dyninstr)(void *ctx, BindPart *part, const WasmImport *import);
     void *ctx;
 } BindShimOptions;
@@ -50,15 +50,15 @@ typedef struct BindShim {
     Diags *diags;
     Vec(BindPart *) parts;
     struct BindText *text;       /* where text goes; NULL = none so far */
-    struct BindReflect *reflect; /* NULL = nothing was asked for so far */
+    struct BindReflect *reflect; /* NULL = nothing was requested so far */
 } BindShim;
 
 /* For the program `to`, which must not be laid out; the arguments must outlive the shim. */
 void bind_shim_init(BindShim *s, WasmModule *to, const BindShimOptions *options, Diags *diags);
 void bind_shim_free(BindShim *s);
 
-/* A part for a monitor; names in the program begin with `prefix`. Owned by the shim. All parts
- * before the first merge: HOST_AUTO asks what they import. */
+/* A part for a monitor; names in the program begin with `prefix`. Owned by the shim. Make all parts
+ * before the first merge: HOST_AUTO depends on their imports. */
 BindPart *bind_part_new(BindShim *s, BindHost *host, Str prefix);
 
 /* Copies functions of the monitor (by its handles) with all they need. False with messages. */

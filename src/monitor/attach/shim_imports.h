@@ -1,6 +1,6 @@
 /*
- * monitor/attach/shim_imports.h - what the functions become that a monitor imports: what shim.c,
- * shim_text.c and shim_reflect.c share. Only they include this.
+ * monitor/attach/shim_imports.h - replacements of the functions that a monitor imports, shared by
+ * shim.c, shim_text.c and shim_reflect.c. Only they include this.
  */
 #ifndef WHAMMC_ATTACH_SHIM_IMPORTS_H
 #define WHAMMC_ATTACH_SHIM_IMPORTS_H
@@ -13,7 +13,7 @@
  * exports first; -1 = it exports none. */
 int64_t bind_memory(const Frozen *module);
 
-/* A function of the program with this code, which is taken over; the type is that of the import. */
+/* A function of the program with this code, whose ownership passes; the type is the import's. */
 uint32_t bind_add_func(const Frozen *module, const WasmImport *im, Buf *code);
 
 /* Code (see wasm/emit.h) that traps unless the bytes at an address, so many of them, are inside a
@@ -25,8 +25,8 @@ const char *bind_check(WasmModule *m, uint32_t memory, const char *at, const cha
 
 /* The function of the program for an import of the module wizeng. */
 int64_t bind_wizeng(BindShim *s, const Frozen *module, const WasmImport *im);
-/* Whether the text runtime is what a module has for WASI: the program's host is not WASI, and the
- * monitors need no more of it than standard output, standard error and the clock. */
+/* Whether the text runtime serves as a module's WASI: the program's host is not WASI, and the
+ * monitors use only standard output, standard error and the clock. */
 bool bind_replaces_wasi(const BindShim *s, const Frozen *module);
 /* The function of the program for an import from WASI, then. */
 int64_t bind_wasi(BindShim *s, const Frozen *module, const WasmImport *im);
@@ -34,7 +34,7 @@ int64_t bind_wasi(BindShim *s, const Frozen *module, const WasmImport *im);
 int64_t bind_text_flush(const BindShim *s);
 /* Where text goes; HOST_AUTO = nothing is printed. */
 HostChoice bind_text_host(const BindShim *s);
-/* Frees what bind_wizeng has allocated. */
+/* Frees the members that bind_wizeng allocates. */
 void bind_text_free(BindShim *s);
 
 /* ---- shim_reflect.c: whamm:reflect ---- */
@@ -43,9 +43,9 @@ void bind_text_free(BindShim *s);
  * function. */
 int64_t bind_answer(BindShim *s, const Frozen *module, const Reflect *reflect,
                     const WasmImport *im);
-/* Adds what the functions answer with. */
+/* Adds the answers of the functions. */
 void bind_answer_finish(BindShim *s);
-/* Frees what bind_answer has allocated. */
+/* Frees the members that bind_answer allocates. */
 void bind_answer_free(BindShim *s);
 
 #endif

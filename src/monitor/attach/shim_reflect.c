@@ -37,7 +37,7 @@ static void align(Buf *b) {
         buf_u8(b, 0);
 }
 
-/* The table of what a function tells; made when it is asked for first. */
+/* The table of a function's answers; made on first use. */
 static Table add_table(BindReflect *a, const Reflect *r, const ReflectFn *fn) {
     for (uint32_t k = 0; k < a->tables.len; k++)
         if (a->tables.at[k].fn == fn)

@@ -1,6 +1,6 @@
 /*
- * monitor/attach/shim_text.c - wizeng in a program: what a monitor prints goes out through the
- * runtime that prints the text of scripts (stdlib/runtime/print.c), in a memory of its own.
+ * monitor/attach/shim_text.c - wizeng in a program: a monitor's output goes through the runtime
+ * that prints the text of scripts (stdlib/runtime/print.c), in a memory of its own.
  */
 #include "monitor/attach/shim_imports.h"
 
@@ -42,7 +42,7 @@ typedef struct BindText {
 
 /* ---- where text goes ---- */
 
-/* What bind_wasi has. */
+/* The WASI functions of bind_wasi. */
 static bool is_replaced(const WasmImport *im) {
     return str_is(im->module, "wasi_snapshot_preview1") &&
            (str_is(im->name, "fd_write") || str_is(im->name, "clock_time_get"));
@@ -201,7 +201,7 @@ static int64_t add_puts(BindShim *s, const Frozen *module, const WasmImport *im)
     return memory < 0 ? add_trap(module, im) : puts_from(s, (uint32_t)memory, "whammc.wizeng.puts");
 }
 
-/* (address, length): what the text is goes out as a line, then the trap. */
+/* (address, length): prints the text as a line, then traps. */
 static int64_t add_error(BindShim *s, const Frozen *module, const WasmImport *im) {
     if (bind_memory(module) < 0)
         return add_trap(module, im);

@@ -1,16 +1,17 @@
 /*
  * monitor/attach/sums.c - the sums of monitors' probes, made of counters before wasm:exit.
  *
- * Counters are i64 globals or, if they are very many, words of a memory of their own. That has what
- * stdlib/runtime/sums_bound.c needs, which computes the numbers in the monitors' memories: records
- * of traps, a word for each counter and each derived count, and tables. Variables that are globals
- * are few; code makes their sums.
+ * Counters are i64 globals or, if they are very many, words of a memory of their own. The memory
+ * holds the input of stdlib/runtime/sums_bound.c, which computes the numbers in the monitors'
+ * memories: records of traps, a word for each counter and each derived count, and tables. Variables
+ * that are globals are few; code makes their sums.
  */
 #include "monitor/attach/attach_code.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
-#include "../../../stdlib/runtime/sums_bound.h" /* what it reads */
+#include "../../../stdlib/runtime/sums_bound.h" /* its input */
 #include "edit/edit.h"
 #include "inject/counter_code.h"
 #include "inject/trap_record.h"
@@ -19,7 +20,7 @@
 
 enum {
     MAX_GLOBALS = 50000, /* a memory starts faster than very many globals */
-    STACK = 1024,        /* of sums_bound.c: the memory begins with it */
+    STACK = 1024,        /* of stdlib/runtime/sums_bound.c: the memory begins with it */
     BOUND_WORDS = 8,     /* of Bound */
 };
 #define TRAPS_AT ((uint64_t)STACK)
@@ -32,7 +33,7 @@ typedef struct Maker {
     uint32_t nwords;       /* counters and derived counts */
     uint32_t traps;        /* handle of the first global of records of traps */
     uint32_t change;       /* ... of app.change */
-    uint32_t *corrections; /* by variable that is set: handle of what its count is corrected by */
+    uint32_t *corrections; /* by variable that is set: handle of the correction of its count */
     Buf code;              /* of the function that makes the sums */
 } Maker;
 
@@ -56,7 +57,7 @@ static const char *const loads[] = {
     "local.get $address i64.load32_u $this 0", "local.get $address i64.load $this 0"};
 static const char *const stores[] = {"i64.store8", "i64.store16", "i64.store32", "i64.store"};
 
-/* Changes a number of this memory and size if it is the one that the parameters say. */
+/* Changes a number of this memory and size if the parameters name it. */
 static void emit_change(Buf *b, uint32_t memory, uint32_t size, bool sets) {
     emit(b,
          "$memory $address $flags $number $this=%u $mask=%u $kind=%u"
@@ -92,7 +93,7 @@ static int64_t resolve(void *ctx, const WasmImport *import) {
     return x->b->total.memory;
 }
 
-/* Adds sums_bound.c; false with a message if it cannot be had. */
+/* Adds stdlib/runtime/sums_bound.c; false with a message if it cannot be had. */
 static bool add_runtime(Maker *x, uint32_t *func) {
     WasmModule from;
     WasmMerge g = {.to = x->m,
@@ -115,7 +116,7 @@ static uint32_t word_of(const Maker *x, CountRef ref) {
     return ref.index + (ref.derived ? x->b->counts.ncounters : 0);
 }
 
-/* What the last numbers in the table are. */
+/* The kind of the last numbers in the table. */
 typedef struct Position {
     int64_t memory; /* -1: there are none yet */
     uint32_t at, func;
@@ -225,7 +226,7 @@ static void emit_globals(Maker *x) {
     }
 }
 
-/* if (variable == n) its number += amount; of what is set, the count */
+/* if (variable == n) its number += amount; for a flag, its count */
 static void emit_correction(const Maker *x, Buf *b, uint32_t n) {
     const BindSum *sum = &x->b->sums.at[x->b->vars.at[n]];
     EmitNumber number = number_at(&sum->place);
@@ -317,6 +318,7 @@ bool bind_total(Bind *b) {
 }
 
 void bind_put_counters(Bind *b, uint32_t func) {
+    assert(func < b->p.m.funcs.len);
     Pieces *pieces = &b->p.pieces;
     const Counts *c = &b->counts;
     const CountFunc *f = counts_func(c, func);

@@ -15,6 +15,8 @@
 #include "monitor/make/monitor_input.h"
 #include "monitor/make/unit_text.h"
 
+#include <assert.h>
+
 enum { BITS = 64 }; /* of a word of atoms */
 
 /* Lazy: y is evaluated if x holds. */
@@ -64,7 +66,7 @@ static void key_pointer(Buf *key, const void *p) {
     buf_bytes(key, &p, sizeof p);
 }
 
-/* In a unit that is not split, what a callback returns depends on its conditions. */
+/* In a unit that is not split, the result of a callback depends on its conditions. */
 static void key_conditions(Buf *key, const Code *c) {
     key_pointer(key, c->unit->dynamic ? c->unit : NULL);
     key_pointer(key, c->unit->dynamic ? c->part->gates : NULL);
@@ -81,7 +83,7 @@ static void key_event(Buf *key, const Code *c) {
 
 static Ref exists(Code *c, const Expr *e);
 
-/* A truncation that is in range (fold.c). */
+/* A truncation that is in range (event/fold.c). */
 static Ref in_range(Code *c, const Expr *e) {
     CodeModule *m = c->b.module;
     bool wide = type_wasm(e->cast) == WASM_I64, is_signed = type_is_signed(e->cast);
@@ -216,7 +218,7 @@ static Ref compute_atom(Code *c, const UnitAtom *a) {
     return const_i32(&c->b, 0);
 }
 
-/* What is computed once for a function, at the first place that asks: `what` tells which value. */
+/* A value that is computed once per function, on first use; `what` selects the value. */
 static Ref once_a_function(Code *c, const void *what, Ref value, WasmType type) {
     CodeModule *m = c->b.module;
     uint64_t n = *map_put(
@@ -255,8 +257,8 @@ static void set_atom(Code *c, const UnitAtom *a, uint32_t local, uint32_t first_
     vec_push(code, code_set(m, local, value));
 }
 
-/* Sets locals to the atoms of the unit; those that others depend on first. Returns the first one.
- */
+/* Sets locals to the atoms of the unit, in the order of their dependence. Returns the first
+ * local. */
 static uint32_t set_atoms(Code *c, Refs *code) {
     const Unit *u = c->unit;
     Vec(WasmType) types = {0};
@@ -339,6 +341,7 @@ Ref atom_bit(Code *c, uint32_t atom, bool value) {
 }
 
 Ref gates_hold(Code *c, const UnitPart *part) {
+    assert(c->unit && part->ngates <= c->unit->natoms);
     Ref all = NULL;
     for (uint32_t i = 0; i < part->ngates; i++)
         all = both(c, all, atom_bit(c, part->gates[i].atom, part->gates[i].value));
@@ -509,7 +512,7 @@ Str callback_value(Code *from, const Expr *e) {
     return name;
 }
 
-/* One that returns what the runtime says about the location; `letter`: of its name. */
+/* A callback that returns the runtime's answer for the location; `letter`: of its name. */
 static Str callback_at_place(Code *from, char letter, const char *function) {
     bool made;
     Buf key = {0};
@@ -546,7 +549,7 @@ static void put_initial(Code *c, const MonitorField *f, Refs *code) {
     vec_free(&leaves);
 }
 
-/* Sets the initial values of the variables of a part, and does what is to be done for each site at
+/* Sets the initial values of the variables of a part, and runs the code for each site at
  * start-up. */
 static void put_part_start(Code *c, const UnitPart *part, const MonitorRecord *record, Refs *code) {
     code_part(c, part);
@@ -573,7 +576,7 @@ static Ref link_address(Code *c, const MonitorRecord *record) {
     return binary(c, WASM_OP_I32_ADD, record_get(c), const_i32(&c->b, (uint32_t)record->link));
 }
 
-/* Puts the record after the others in the list of those that have something to do at the end. */
+/* Appends the record to the list of records that have code to run at the end. */
 static void put_link(Code *c, const MonitorRecord *record, Refs *code) {
     CodeModule *m = c->b.module;
     WasmType i32 = WASM_I32;
@@ -586,8 +589,8 @@ static void put_link(Code *c, const MonitorRecord *record, Refs *code) {
     vec_push(code, own_set(c, "last", link_address(c, record)));
 }
 
-/* What is done once for a record. A record for all exits of a function is asked for at each of
- * them: the last `end` is always one, and the last one. */
+/* The code that runs once for a record. A record for all exits of a function is requested at each
+ * of them: the last `end` is always one, and the last one. */
 static Ref start_once(Code *c, const MonitorRecord *record, Refs *start) {
     if (record->link >= 0)
         put_link(c, record, start);
@@ -598,8 +601,8 @@ static Ref start_once(Code *c, const MonitorRecord *record, Refs *start) {
     return code_if(c->b.module, binary(c, WASM_OP_I32_EQ, pc, place_pc(c)), code, NULL);
 }
 
-/* Records that parts have of their own belong to several residues: what is done for one may depend
- * on what is decided there. */
+/* Records that parts have of their own belong to several residues, whose decisions the code may
+ * depend on. */
 static void key_start(Buf *key, const Code *c, const MonitorRecord *record) {
     bool own = record != c->g->in->records[c->number];
     bool starts = own && c->part->action->variant->starts_dynamic;
@@ -651,7 +654,7 @@ uint32_t ends_add(Code *c, const MonitorRecord *record) {
     return c->g->ends.len - 1;
 }
 
-/* A function (address of the record, function, pc) that does what is to do for one record. */
+/* A function (address of the record, function, pc) with the code for one record. */
 static void build_end(Gen *g, const End *e, const char *name) {
     Code c;
     Refs code = {0};

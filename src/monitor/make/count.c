@@ -1,10 +1,10 @@
 /*
- * monitor/make/count.c - what a monitor counts by segments (runtime/site/site_count.h).
+ * monitor/make/count.c - counting by segments in a monitor (runtime/site/site_count.h).
  *
  * The first question about a function makes the monitor walk through it: for each instruction
- * `count.match` notes what the parts that only count add there. When the walk is over the runtime
- * knows where it needs counters, and the rules of this file attach these: one function adds 1 to
- * the i64 at an address.
+ * `count.match` records the amounts that the parts that only count add there. When the walk is over
+ * the runtime knows where it needs counters, and the rules of this file attach these: one function
+ * adds 1 to the i64 at an address.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -24,14 +24,14 @@ static const char predicate[] = "$count", falls[] = "$falls";
 static const char match[] = "count.match";
 enum { MATCH_OP = 2, MATCH_PARAMS };
 
-/* ---- what is noted at a location ---- */
+/* ---- additions at a location ---- */
 
 static const Sum *sum_of(const Code *c, const Addition *a) {
     return &c->g->in->units->counters->sums.at[a->sum];
 }
 
-/* As addition_amount of counter.h: a number that is added to a variable, modulo 2^64; the value of
- * an unshared flag. */
+/* As addition_amount of plan/counter.h: a number that is added to a variable, modulo 2^64; the
+ * value of an unshared flag. */
 static Ref addition(Code *c, const Addition *a) {
     CodeModule *m = c->b.module;
     const Sum *sum = sum_of(c, a);
@@ -105,7 +105,7 @@ static Ref record_of(Code *c, const MonitorRecord *record) {
     return runtime_call(c, "rows_site", "iii", "i", args);
 }
 
-/* What the current residue counts. Its parts have one record, or one each. */
+/* The additions of the current residue. Its parts have one record, or one each. */
 static Ref put_residue(Code *c) {
     Refs code = {0};
     const MonitorRecord *last = NULL;
@@ -125,7 +125,7 @@ static Ref put_residue(Code *c) {
     return gen_block_of(&c->b, &code);
 }
 
-/* What a unit counts; NULL = nothing. */
+/* The additions of a unit; NULL = none. */
 static Ref put_unit(Code *c, uint32_t first_number) {
     Refs code = {0};
     for (uint32_t k = 0; k < c->unit->nresidues; k++) {
@@ -157,7 +157,7 @@ static void count_begin(Code *c, Gen *g) {
     callback_begin(c, &from);
 }
 
-/* What is counted at an instruction. */
+/* The additions at an instruction. */
 typedef struct Case {
     uint32_t op; /* WASM_OP_COUNT: at the function's entry */
     Ref code;
@@ -300,8 +300,8 @@ static void add_rule(Gen *g, const char *function, const char *at, MonitorEvent 
     vec_push(&g->out->probes, e);
 }
 
-/* Whether a residue asks for what comes to loops from above: segments that may have no instructions
- * to which probes could be attached. */
+/* Whether a residue uses the entries of loops from above: segments that may have no instructions to
+ * which probes could be attached. */
 static bool counts_falling(const Unit *u, const Residue *r) {
     for (uint32_t i = 0; i < r->nparts; i++) {
         const UnitPart *p = &r->parts[i];

@@ -1,13 +1,13 @@
 /*
  * monitor/make/emit_monitor.c - compiles a plan to a monitor module.
  *
- *   1. split what the scripts do by instructions (monitor/make/unit.c)
- *   2. lay out what is known of the monitor's memory: values of the report, classes of records, the
- *      report's skeleton, headers of maps
+ *   1. split the scripts' actions by instructions (monitor/make/unit.c)
+ *   2. lay out the known part of the monitor's memory: values of the report, classes of records,
+ *      the report's skeleton, headers of maps
  *   3. compile (monitor/make/monitor_code.c); strings get their places while that goes on
  *   4. link the code with the runtime, into a module that begins with the memory
  *   5. give probes their rules as names
- *   6. read back what was written, as engines do
+ *   6. read the output back, as engines do
  *
  * The memory is laid out as stdlib/runtime/values.h says. After the stack, or VALUES_START:
  *
@@ -19,6 +19,7 @@
 #include "base/phase.h"
 #include "plan/removal.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "../../../stdlib/runtime/site/site.h" /* SITE_STATE */
@@ -63,8 +64,8 @@ typedef struct MonitorTarget {
     MonitorTail *tail;
 
     MemoryOps memories;
-    uint32_t helpers[HELPER_COUNT]; /* handles of those that operations on memories call */
-    RuntimePlace place;             /* its memory is that of the monitor */
+    uint32_t helpers[HELPER_COUNT]; /* handles of the functions that operations on memories call */
+    RuntimePlace place;             /* its memory is the monitor's */
     MonitorPlaces at;
     Buf classes, image, texts, table;
 
@@ -91,7 +92,7 @@ static bool fault(MonitorTarget *t, const char *what) {
 
 /* ---- layout ---- */
 
-/* Strings get their places when they are first asked for. */
+/* Strings get their places on first use. */
 static uint32_t text_at(void *ctx, Str text) {
     MonitorTarget *t = ctx;
     bool added;
@@ -136,7 +137,7 @@ static void place_tail(MonitorTarget *t, uint32_t at) {
     t->in.tail_bytes = next_address(image_values_size(t->store.rows.image));
 }
 
-/* Where the stack ends, and what code keeps for maps. */
+/* The end of the stack, and the code's memory for maps. */
 static uint32_t tail_at(const MonitorTarget *t) {
     return t->plan->asks.elements ? VALUES_START : VALUES_STACK;
 }
@@ -196,12 +197,12 @@ static bool calls_runtime(const WasmModule *code, const char *name) {
     return false;
 }
 
-/* What the runtime does when the monitor is attached. */
+/* Calls of the runtime when the monitor is attached. */
 static Str done_function(const WasmModule *code) {
     return str_of(calls_runtime(code, "site_count_begin") ? "site_count_done" : "site_done");
 }
 
-/* Whether what counts the segments of programs is to know that bind does so, too. */
+/* Whether the monitor, which counts segments of programs, must know that bind does so, too. */
 static bool can_be_coalesced(const MonitorTarget *t, const WasmModule *code) {
     return calls_runtime(code, "site_count_begin") && !t->options->exact_traps;
 }
@@ -258,7 +259,8 @@ static uint32_t number_in(Str name) {
 
 /* ---- built-in functions on memories ---- */
 
-/* Notes what the code calls; the memories of libraries that it is about become imports. */
+/* Records the functions that the code calls; memories of libraries that it operates on become
+ * imports. */
 static bool note_memories(MonitorTarget *t, const WasmModule *code) {
     Site nowhere = plan_nowhere(t->plan, &t->m);
     const Libraries *libraries = t->plan->libraries;
@@ -274,7 +276,7 @@ static bool note_memories(MonitorTarget *t, const WasmModule *code) {
     return ok;
 }
 
-/* Adds what was noted. */
+/* Adds the recorded functions and memories. */
 static void add_memories(MonitorTarget *t) {
     memory_add(&t->memories,
                &(MemoryPlaces){.runtime = (int64_t)t->place.memory, .helpers = t->helpers});
@@ -381,7 +383,7 @@ static void add_export(MonitorTarget *t, const Buf *name, uint32_t func) {
     wasm_add_export(&t->m, buf_view(name), WASM_SPACE_FUNC, func);
 }
 
-/* Exports it under the name of its rule, and under the one that engines from 2025 know. */
+/* Exports it under the name of its rule, and under the name that engines from 2025 know. */
 static void export_probe(MonitorTarget *t, const MonitorExport *e, uint32_t func) {
     Buf name = {0}, event = {0};
     rule_print(&e->rule, &name);
@@ -416,8 +418,8 @@ static bool is_called(const MonitorTarget *t, const WasmModule *code, const Libr
 }
 
 /*
- * The start function: engines do not call what reactors of WASI want called first (`_initialize`),
- * so the monitor does. `start` is that of the compiled code; -1 = there is none.
+ * The start function: engines do not call `_initialize` of WASI reactors, so the monitor does.
+ * `start` is the compiled code's; -1 = there is none.
  */
 static void set_start(MonitorTarget *t, const WasmModule *code, int64_t start) {
     const Libraries *libraries = t->plan->libraries;
@@ -483,7 +485,7 @@ static bool check_functions(const MonitorTarget *t, const WasmModule *code) {
     return ok;
 }
 
-/* The compiled code becomes part of the module, with what it needs of the runtime. */
+/* The compiled code becomes part of the module, with its runtime functions. */
 static bool link(MonitorTarget *t) {
     WasmModule code;
     Vec(uint32_t) roots = {0};
@@ -580,6 +582,7 @@ static bool make(MonitorTarget *t, Buf *out) {
 }
 
 bool monitor_module(Plan *plan, const MonitorOptions *options, Buf *out, Diags *diags) {
+    assert(!out->len && plan_check(plan));
     MonitorTarget t = {.plan = plan, .options = options, .diags = diags};
     wasm_module_init(&t.m);
     store_init(&t.store, plan);

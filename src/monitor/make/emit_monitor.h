@@ -13,13 +13,13 @@ typedef struct MonitorOptions {
     ReportDest report;
     const char *report_file; /* REPORT_FILE; else NULL */
     bool no_optimise;        /* do not optimise the code */
-    bool coalesce;           /* count by segments what only counts */
+    bool coalesce;           /* count by segments the parts that only count */
     bool exact_traps;        /* ... that end also where the program can trap */
 } MonitorOptions;
 
 /* Compiles the plan (made by plan_make, not used before). The output is validated, and read as
- * engines read it, before it is returned. False if there were errors, such as what an engine cannot
- * do (tag monitor-cannot); then out is empty. */
+ * engines read it, before it is returned. Returns false if there were errors, such as a script that
+ * an engine cannot support (tag monitor-cannot); then out is empty. */
 bool monitor_module(Plan *plan, const MonitorOptions *options, Buf *out, Diags *diags);
 
 #endif

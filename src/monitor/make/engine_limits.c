@@ -1,5 +1,5 @@
 /*
- * monitor/make/engine_limits.c - what an engine cannot do for a monitor.
+ * monitor/make/engine_limits.c - the limits of engines that run monitors.
  *
  * An engine runs functions of the monitor before instructions and passes them copies of operands
  * and locals. It has nothing after or instead of instructions, and does not show the program's
@@ -10,6 +10,7 @@
 #include "library/builtin.h"
 #include "monitor/read/operand.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -402,8 +403,8 @@ static void check_variant(Engine *g, const Variant *v) {
     check_memories(g, v);
 }
 
-/* What the events of a probe ask for. Where some depend on references and others do not, as with
- * `wasm:opcode:*:before / taken /`, only programs with the former are refused. */
+/* The requirements of the events of a probe. If some events depend on references and others do not,
+ * as with `wasm:opcode:*:before / taken /`, only programs with the former are refused. */
 static void check_actions(Engine *g, const PlanProbe *probe, bool (*happens)(const Action *a)) {
     const Variant *last = NULL;
     const Action *unseen = NULL;
@@ -434,6 +435,7 @@ static void check_actions(Engine *g, const PlanProbe *probe, bool (*happens)(con
 }
 
 bool engine_can(Plan *plan, bool (*happens)(const Action *a), Diags *diags) {
+    assert(plan->scopes.len == plan->scripts.len);
     uint32_t n = plan->probes.len + plan->scopes.len;
     Engine g = {plan, diags, mem_zalloc(sizeof(uint32_t) * (n + 1u)), 0, NULL, NULL, true};
     for (uint32_t p = 0; p < plan->probes.len; p++) {

@@ -1,9 +1,11 @@
 /*
- * monitor/make/known.c - what is known of static expressions when there is an event but no program.
+ * monitor/make/known.c - values of static expressions when there is an event but no program.
  */
 #include "monitor/make/known.h"
 
-/* A site that has what all sites of the event have. */
+#include <assert.h>
+
+/* A site with the properties that all sites of the event share. */
 typedef struct Anywhere {
     Site site;
     WasmInstr instr;
@@ -51,6 +53,7 @@ static bool all_known(Event event, const Expr *e) {
 }
 
 bool known_value(Event event, const Expr *e, Value *out) {
+    assert(event.kind < EVENT_KIND_COUNT);
     Anywhere w;
     anywhere(&w, event);
     return e->is_static && e->type->kind <= TYPE_STR && all_known(event, e) &&
@@ -83,7 +86,7 @@ static bool is_truth(const Expr *e, bool value) {
     return e->kind == EXPR_BOOL && e->boolean == value;
 }
 
-/* `&&`, `||`, `!` and `?:` of which a part became a literal. What may lack a value stays. */
+/* Folds `&&`, `||`, `!` and `?:` with a literal operand. Expressions that may lack a value stay. */
 static Expr *shorten(Event event, Expr *e) {
     if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR)) {
         bool decisive = e->op == OP_OR;

@@ -9,12 +9,12 @@
 
 /*
  * The value of a static expression as far as it is the same at all sites of the event: the
- * instruction's name, category, access size and what follows from them. False if it differs from
- * site to site, or has no value.
+ * instruction's name, category, access size and values derived from them. Returns false if it
+ * differs from site to site, or has no value.
  */
 bool known_value(Event event, const Expr *e, Value *out);
 
-/* A static expression with what is known filled in, allocated in `a`; never the same node. */
+/* A static expression with the known values filled in, allocated in `a`; never the same node. */
 Expr *known_simplify(Arena *a, Event event, const Expr *e);
 
 /* Whether a static expression has a value at the sites of the event. TRI_UNKNOWN: at some. Memories

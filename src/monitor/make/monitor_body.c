@@ -1,9 +1,9 @@
 /*
- * monitor/make/monitor_body.c - how code of monitors gets at what is known when a monitor is
+ * monitor/make/monitor_body.c - how code of monitors gets values that are known when a monitor is
  * attached.
  *
- * What only the event decides is a constant. What the engine supplies is a parameter of the probe.
- * The rest is computed by callbacks, which ask the runtime (runtime/site/site.h).
+ * Values that the event decides are constants. Values that the engine supplies are parameters of
+ * the probe. Callbacks compute the others, with functions of the runtime (runtime/site/site.h).
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -14,11 +14,12 @@
 #include "monitor/make/known.h"
 #include "plan/removal.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 /* ---- imports and globals ---- */
 
-/* Calls what is imported as `name` of a module, and is `internal` here. */
+/* Calls the function imported as `name` of a module, which is `internal` here. */
 static Ref call_import(Body *b, const char *module, const char *name, const char *internal,
                        const Ref *args, const WasmType *params, uint32_t nargs, WasmType result) {
     WasmTypeDef type = {.params = params, .nparams = nargs, .results = &result};
@@ -118,7 +119,7 @@ Ref engine_remove(Code *c) {
                        WASM_NONE);
 }
 
-/* Parts share a record, but for those that have their own. */
+/* Parts share a record, unless they have their own. */
 Ref ask_record(Code *c, const MonitorRecord *record) {
     bool own = record != c->g->in->records[c->number];
     return ask_callback(c, callback_record(c, record), own ? c->b.variant : NULL, WASM_I32);
@@ -150,6 +151,7 @@ static const Known *find_known(int name) {
 }
 
 Ref place_fid(Code *c) {
+    assert(c->at_match);
     return code_get(c->b.module, 0, WASM_I32);
 }
 
@@ -360,7 +362,7 @@ static Ref call_library(Body *b, uint32_t n, const Refs *args, const WasmType *p
     return code_call_into(b->module, name, operands, nargs, globals, types, leaves);
 }
 
-/* What a report is made of is collected once, when the program has ended. */
+/* The data of a report is collected once, when the program has ended. */
 static Ref fail_flush(Code *c, uint32_t n) {
     Diag *d = diag(c->g->diags, DIAG_MONITOR_CANNOT, c->g->in->plan->library_fns.at[n].called,
                    "a monitor reports only once, when the engine signals the end of the program");
@@ -368,7 +370,7 @@ static Ref fail_flush(Code *c, uint32_t n) {
     return code_trap(c->b.module);
 }
 
-/* Monitors are modules of their own: what they keep of each activation costs a call. */
+/* Monitors are modules of their own: state for each activation would cost a call. */
 static Ref fail_stack(Code *c) {
     const Plan *plan = c->g->in->plan;
     Span called = {0};

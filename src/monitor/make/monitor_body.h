@@ -1,11 +1,11 @@
 /*
- * monitor/make/monitor_body.h - code of monitors: access to what is known when a monitor is
- * attached. Private to gen/.
+ * monitor/make/monitor_body.h - code of monitors: access to values that are known when a monitor
+ * is attached. Private to monitor/make/.
  *
  *   monitor_code.c  probe functions, start and end, exports
  *   monitor_body.c  holes and static names: parameters of probes, calls of the runtime
  *   callback.c      callbacks, static predicates
- *   count.c         what is counted by segments
+ *   count.c         counting by segments
  */
 #ifndef WHAMMC_GEN_MONITOR_BODY_H
 #define WHAMMC_GEN_MONITOR_BODY_H
@@ -13,13 +13,13 @@
 #include "gen/scratch.h"
 #include "monitor/make/monitor_input.h"
 
-/* Records of which callbacks keep a list. */
+/* Lists of records that callbacks keep. */
 typedef struct End {
     const MonitorRecord *record;
     const Unit *unit;
     const Residue *residue;
     uint32_t number;
-    const UnitPart *only; /* the part that the record belongs to; NULL = those that share it */
+    const UnitPart *only; /* the part that the record belongs to; NULL = shared by several */
 } End;
 
 typedef struct Gen {
@@ -30,23 +30,23 @@ typedef struct Gen {
     Arena *arena;
     uint32_t named[128]; /* callbacks, by the letter of their kind */
     bool *updates;       /* by unit: its atoms have a function */
-    Map callbacks;       /* by what they compute: index into out->callbacks */
+    Map callbacks;       /* by computed value: index into out->callbacks */
     Map statics; /* '@static' calls in functions of scripts, by address: number of a global */
     uint32_t nstatics;
-    Map onces; /* what is computed once a function, by address: number of its globals */
+    Map onces; /* values computed once per function, by address: number of its globals */
     Vec(End) ends;
     Vec(uint32_t) sums; /* PlanVar.id of the variables that are counted by segments */
     Map sum_numbers;    /* ... their indices */
     bool counts;        /* something is counted by segments */
     bool text;          /* some code writes text */
-    bool clash;         /* a probe asks for something as two types */
-    const char *failed; /* what cannot be compiled */
+    bool clash;         /* a probe requests a value as two types */
+    const char *failed; /* a construct that cannot be compiled */
 } Gen;
 
 /* The parameters of a probe function. */
 typedef struct Ask {
     MonitorParam param;
-    const void *what; /* of a callback: what it tells, whatever the location */
+    const void *what; /* of a callback: its answer, whatever the location */
     WasmType type;
 } Ask;
 typedef Vec(Ask) Asks;
@@ -55,9 +55,9 @@ typedef Vec(Ask) Asks;
 typedef struct Code {
     Body b; /* first: HoleOps get a Body */
     Gen *g;
-    Asks *asks;    /* of a probe: what it takes so far */
+    Asks *asks;    /* of a probe: its parameters so far */
     bool at_match; /* a callback or predicate: its parameters are fid and pc */
-    Event event;   /* what names stand for; of a part or atom */
+    Event event;   /* the meaning of names; of a part or atom */
     bool at_end;   /* ... those of the function's last end */
     /* Of a probe, or a callback that sets initial values. */
     const Unit *unit;
@@ -90,7 +90,7 @@ void code_begin(Code *c, Gen *g, const Variant *v);
  */
 void code_part(Code *c, const UnitPart *part);
 
-/* A call of a function of the runtime; types as in helper.def. */
+/* A call of a function of the runtime; types as in gen/helper.def. */
 Ref runtime_call(Code *c, const char *name, const char *params, const char *result,
                  const Ref *args);
 /* The name of the global of the flag that branches to loops set. */
@@ -144,7 +144,7 @@ void count_finish(Code *c, Refs *code);
 
 /* The value of a static expression. */
 Str callback_value(Code *c, const Expr *e);
-/* What PART_SET_BACK of a br_table asks. */
+/* The runtime's answer that PART_SET_BACK of a br_table uses. */
 Str callback_to_loop(Code *c);
 /* The list of a br_table's targets (runtime/site/site.h). */
 Str callback_targets(Code *c);
@@ -154,7 +154,7 @@ Str callback_record(Code *c, const MonitorRecord *record);
 Str callback_bits(Code *c, uint32_t first);
 /* Registers that records of this kind are listed; returns their number. */
 uint32_t ends_add(Code *c, const MonitorRecord *record);
-/* Appends what is done at the end for each record in the list ('@exit' calls). */
+/* Appends the code that runs at the end for each record in the list ('@exit' calls). */
 void ends_put(Gen *g, Code *c, Refs *code);
 /* The predicate of a probe; empty if it is always attached. */
 Str callback_predicate(const Code *from);

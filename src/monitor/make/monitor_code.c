@@ -1,9 +1,9 @@
 /*
  * monitor/make/monitor_code.c - the functions of a monitor module: probes, start and end.
  *
- * A probe function does the parts of its residue one after the other. What it takes is known when
- * its code has been made, but comes before its locals: so the code is made twice, the first
- * time to see what it asks for.
+ * A probe function does the parts of its residue one after the other. Its parameters are known when
+ * its code has been made, but precede its locals: so the code is made twice, the first time to find
+ * the parameters.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -14,6 +14,7 @@
 #include "monitor/make/monitor_body.h"
 #include "valid/subtype.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 /* ---- the flag that branches set ---- */
@@ -22,7 +23,7 @@ static Ref arg_is_not_zero(Code *c) {
     return binary(c, WASM_OP_I32_NE, ask(c, PARAM_ARG, 0, WASM_I32), const_i32(&c->b, 0));
 }
 
-/* Bit min(arg0, number of targets) of what the runtime knows of a br_table, a str. */
+/* Bit min(arg0, number of targets) of the runtime's map of a br_table, a str. */
 static Ref table_goes_back(Code *c) {
     enum { STR_BYTES = 4 };
     CodeModule *m = c->b.module;
@@ -58,6 +59,7 @@ typedef struct FieldKey {
 } FieldKey;
 
 void monitor_add_field(MonitorRecord *r, MonitorField f) {
+    assert(!monitor_field(r, f.part, f.id));
     FieldKey key = {(uintptr_t)f.part, f.id};
     map_put(&r->field_of, (Str){(const char *)&key, sizeof key}, r->fields.len, NULL);
     vec_push(&r->fields, f);
@@ -173,7 +175,7 @@ static Ref guarded_body(Code *c, Ref condition, Ref predicate) {
     return code_block(m, 0, steps, 2);
 }
 
-/* Whether a part must ask for its record although its code may not. */
+/* Whether a part must request its record although its code may not. */
 static void ask_for_record(Code *c) {
     const MonitorRecord *r = code_record(c);
     if (r)
@@ -255,8 +257,8 @@ static void swap_asks(Ask *a, Ask *b) {
     *b = swap;
 }
 
-/* Values of callbacks first, the last one that was asked for first, since engines call them from
- * right to left. Operands come last; otherwise as they were asked for. */
+/* Values of callbacks first, the last request first, since engines call them from right to left.
+ * Operands come last; otherwise in the order of requests. */
 static void sort_asks(Asks *asks) {
     uint32_t calls = 0;
     for (uint32_t i = 1; i < asks->len; i++)
@@ -268,7 +270,8 @@ static void sort_asks(Asks *asks) {
         swap_asks(&asks->at[i], &asks->at[calls - 1 - i]);
 }
 
-/* What the probe takes. False if it asks for an operand as two types: such a location cannot be. */
+/* The parameters of the probe. Returns false if it requests an operand as two types: there is no
+ * such location. */
 static bool find_asks(Gen *g, const Code *from, Asks *asks) {
     Code c;
     probe_body(&c, from, asks);
@@ -295,8 +298,8 @@ typedef struct Shared {
     Asks asks;
 } Shared;
 
-/* Equal forms are equal code, but where instructions decide what never runs they may ask for
- * different things. */
+/* Equal forms are equal code, but where instructions decide which code never runs, their requests
+ * may differ. */
 static bool same_asks(const Asks *a, const Asks *b) {
     if (a->len != b->len)
         return false;
@@ -309,7 +312,7 @@ static bool same_asks(const Asks *a, const Asks *b) {
     return true;
 }
 
-/* Whether a function can take all that its parts ask for. */
+/* Whether a function can take all values that its parts request. */
 static bool can_take(Gen *g, const Code *from, const Asks *asks) {
     if (asks->len <= WASM_MAX_ARITY)
         return true;
@@ -384,9 +387,9 @@ static void build_probes(Gen *g) {
     free(shared);
 }
 
-/* ---- what runs once ---- */
+/* ---- code that runs once ---- */
 
-/* The body, or what its site has for start-up or the end, of a probe on `wasm:begin` and so on. */
+/* The body of a probe on `wasm:begin` and so on, or its site's code for start-up or the end. */
 typedef enum OnceKind { ONCE_BODY, ONCE_START, ONCE_EXIT } OnceKind;
 
 static void put_once(Code *c, const ShapeList *list, OnceKind kind, Refs *code) {
@@ -440,7 +443,7 @@ static void put_statics(Code *c, Refs *code) {
     }
 }
 
-/* Script-scope statements, shared variables, what the probes that run once have for start-up, then
+/* Script-scope statements, shared variables, the start-up code of probes that run once, then
  * `wasm:begin`. */
 static void build_start(Gen *g) {
     const Plan *plan = g->in->plan;
@@ -514,7 +517,7 @@ static void build_exit(Gen *g) {
         put_report(&c, &code);
     if (g->text)
         vec_push(&code, helper_call(&c.b, HELPER_FLUSH, NULL));
-    g->out->ends = code.len > finished; /* else nobody looks at what is counted */
+    g->out->ends = code.len > finished; /* else nothing reads the counts */
     if (g->out->ends)
         scratch_add(&g->x, &c.b, "exit", NULL, WASM_NONE, gen_block_of(&c.b, &code));
     else
@@ -532,6 +535,7 @@ static void build_functions(Gen *g) {
 /* ---- */
 
 bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
+    assert(in->units && in->plan);
     *out = (MonitorCode){0};
     Gen g = {.in = in, .out = out, .arena = &in->plan->arena, .diags = diags};
     uint32_t errors = diags->errors;

@@ -2,8 +2,8 @@
  * monitor/make/monitor_code.h - from units to the code of a monitor module.
  *
  * Each residue becomes one function that does all its parts, each static predicate and callback a
- * function too. What they share with the rest of the monitor are imports of the module that is
- * made, which monitor/make/emit_monitor.c links:
+ * function too. They use the rest of the monitor through imports of the module that is made, which
+ * monitor/make/emit_monitor.c links:
  *
  *     rt.<name>    a function of the runtime (gen/helper.def, runtime/site/site.h, runtime/rows.h)
  *     lib.<n>      library function n of the plan

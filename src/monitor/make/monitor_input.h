@@ -1,5 +1,5 @@
 /*
- * monitor/make/monitor_input.h - what the code of a monitor is made from, and what comes out.
+ * monitor/make/monitor_input.h - the input and output of generating a monitor's code.
  */
 #ifndef WHAMMC_GEN_MONITOR_INPUT_H
 #define WHAMMC_GEN_MONITOR_INPUT_H
@@ -15,7 +15,7 @@ typedef struct MonitorField {
     uint32_t offset;
 } MonitorField;
 
-/* What such a record looks like: a class of runtime/rows.h. */
+/* The layout of such a record: a class of runtime/rows.h. */
 typedef struct MonitorRecord {
     Vec(MonitorField) fields;
     Map field_of;      /* ... their indices, by part and variable */
@@ -33,7 +33,7 @@ static inline uint32_t monitor_own(uint32_t action, bool counted) {
     return 2 * action + counted;
 }
 
-/* The link of the next such record; function, pc, number of what is to do; u32 each. */
+/* The link of the next such record; function, pc, number of the code to run; u32 each. */
 enum { MONITOR_LINK = 16 };
 
 /* A reported shared or script variable: where its first leaf goes for the report. */

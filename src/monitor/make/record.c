@@ -8,6 +8,8 @@
 #include "monitor/make/record.h"
 #include "monitor/make/monitor_input.h"
 
+#include <assert.h>
+
 static uint32_t value_bytes(const Type *type) {
     WasmType w = type_wasm(type);
     if (type->kind == TYPE_TUPLE)
@@ -135,6 +137,7 @@ typedef struct Own {
 
 void records_make(Records *r, Plan *plan, const Units *units, Store *store, uint32_t at,
                   Buf *classes) {
+    assert(plan == store->plan);
     uint32_t n = 0, number = 0;
     for (uint32_t i = 0; i < units->list.len; i++)
         n += units->list.at[i].nresidues;

@@ -1,6 +1,6 @@
 /*
- * monitor/make/record.h - the records that a monitor keeps for locations, and what describes them
- * in its memory.
+ * monitor/make/record.h - the records that a monitor keeps for locations, and their descriptions in
+ * its memory.
  */
 #ifndef WHAMMC_EMIT_MONITOR_RECORD_H
 #define WHAMMC_EMIT_MONITOR_RECORD_H

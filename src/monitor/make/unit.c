@@ -1,6 +1,6 @@
 /*
- * monitor/make/unit.c - what may happen at each kind of location, in order: the parts of units and
- * what they depend on.
+ * monitor/make/unit.c - the actions that may happen at each kind of location, in order: the parts
+ * of units and their conditions.
  */
 #include "monitor/make/unit.h"
 
@@ -10,6 +10,8 @@
 #include "monitor/make/unit_split.h"
 #include "monitor/make/unit_text.h"
 #include "plan/cut.h"
+
+#include <assert.h>
 
 typedef struct Maker {
     Plan *plan;
@@ -121,7 +123,8 @@ static const Expr *strip_negation(Expr *e, bool *value) {
     return e;
 }
 
-/* The number of what is compared for equality with a literal; 0 = it is something else. */
+/* The number of the expression that is compared for equality with a literal; 0 = it is no such
+ * comparison. */
 static uint32_t subject_of(Maker *m, Event event, const Expr *e, bool at_end) {
     if (e->kind != EXPR_BINARY || e->op != OP_EQ || !is_literal(e->args[1]))
         return 0;
@@ -261,7 +264,7 @@ static void add_refuse(Maker *m, Gates gates, const char *why) {
     unit_add_part(m, (UnitPart){.kind = PART_REFUSE, .why = why}, gates);
 }
 
-/* Whether an action can happen anywhere, by what is known of its event. */
+/* Whether an action can happen anywhere, as far as its event tells. */
 static bool happens(const Action *a) {
     const Variant *v = a->variant;
     uint64_t known = 0, atoms = 0;
@@ -279,7 +282,7 @@ static bool happens(const Action *a) {
     return !v->probe->predicate || shape_decide(v, known, atoms, v->probe->predicate) != TRI_NO;
 }
 
-/* Code asks for some of these operands or locals. */
+/* Whether code uses some of these operands or locals. */
 static bool asks(const Operands *list) {
     for (uint32_t i = 0; i < list->len; i++)
         if (list->at[i].used)
@@ -426,12 +429,12 @@ static void add_pop(Maker *m, Gates gates) {
 
 static void set_back(Maker *m, UnitBack back) {
     Gates gates = with((Gates){0}, simple_atom(m, ATOM_TO_LOOP), true);
-    if (back != BACK_ALWAYS) /* it asks for an operand */
+    if (back != BACK_ALWAYS) /* it uses an operand */
         gates = with(gates, simple_atom(m, ATOM_LIVE), true);
     unit_add_part(m, (UnitPart){.kind = PART_SET_BACK, .back = back}, gates);
 }
 
-/* Branches to loops, where some probe asks for `back_edge`. */
+/* Branches to loops, where some probe uses `back_edge`. */
 static void add_branch(Maker *m) {
     static const char *const reference =
         "whether it branches depends on a reference, which an engine does not show";
@@ -490,7 +493,7 @@ static void too_many(Maker *m, const Unit *u) {
     }
 }
 
-/* What was collected since begin_unit, not split. */
+/* The parts collected since begin_unit, not split. */
 static Unit unit_of(Maker *m) {
     Unit u = {.event = m->event, .op = m->op, .natoms = m->atoms.len, .nparts = m->parts.len};
     u.atoms = arena_array(&m->plan->arena, UnitAtom, u.natoms + 1);
@@ -632,7 +635,45 @@ static void make_all(Maker *m, Splitter *s) {
         make_instruction(m, s, (WasmOp)op);
 }
 
+#ifndef NDEBUG
+static void check_gates(const Unit *u, const UnitPart *p) {
+    assert(!part_has_record(p) || p->action);
+    for (uint32_t i = 0; i < p->ngates; i++)
+        assert(p->gates[i].atom < u->natoms);
+}
+
+static void check_residue(const Unit *u, const Residue *r, uint64_t seen[4]) {
+    assert(r->nparts && (r->counts || r->probes));
+    for (uint32_t i = 0; i < r->nparts; i++)
+        check_gates(u, &r->parts[i]);
+    for (uint32_t i = 0; i < r->nterms; i++)
+        assert(!(r->terms[i].mask >> u->ntable) && !(r->terms[i].bits & ~r->terms[i].mask));
+    for (uint32_t i = 0; i < 4; i++) {
+        assert(!(seen[i] & r->when[i])); /* an assignment has one residue */
+        seen[i] |= r->when[i];
+    }
+}
+
+/* The invariants of units that were split. */
+static bool check_units(const Units *units) {
+    for (uint32_t i = 0; i < units->list.len; i++) {
+        const Unit *u = &units->list.at[i];
+        uint64_t seen[4] = {0};
+        assert(u->ntable <= UNIT_ATOMS && u->ntable <= u->natoms);
+        assert(u->dynamic || u->ntable == u->natoms);
+        for (uint32_t k = 0; k < u->natoms; k++)
+            assert(u->atoms[k].guard == UNIT_KNOWN || u->atoms[k].guard < u->natoms);
+        for (uint32_t k = 0; k < u->nparts; k++)
+            check_gates(u, &u->parts[k]);
+        for (uint32_t k = 0; k < u->nresidues; k++)
+            check_residue(u, &u->residues[k], seen);
+    }
+    return true;
+}
+#endif
+
 bool units_make(Plan *plan, Counters *counters, Units *units, Diags *diags) {
+    assert(plan_check(plan));
     Maker m = {.plan = plan, .units = units, .diags = diags, .ok = true};
     if (counters && may_end(plan, counters))
         counters = NULL;
@@ -658,6 +699,7 @@ bool units_make(Plan *plan, Counters *counters, Units *units, Diags *diags) {
     map_free(&m.atom_ids);
     map_free(&m.subjects);
     splitter_free(&s);
+    assert(!m.ok || check_units(units));
     return m.ok;
 }
 

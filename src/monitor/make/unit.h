@@ -1,13 +1,13 @@
 /*
  * monitor/make/unit.h - a plan as monitor modules need it: for each kind of location one list of
- * what happens there, split by what is static.
+ * the actions there, split by static conditions.
  *
  * An engine is given rules, not sites, and two probes at one location are expensive. So all actions
  * that can meet at a location (by instruction; block events and func:exit happen at instructions,
- * too) become one *unit*: a list of *parts* in firing order. What is known when an engine attaches
- * the monitor is an *atom* of the unit: a static condition of a predicate or body, whether operands
- * have their types, whether the location is reachable. With n atoms there are 2^n assignments; what
- * is left to do for one of them is its *residue*: the parts with their conditions decided.
+ * too) become one *unit*: a list of *parts* in firing order. A condition that is known when an
+ * engine attaches the monitor is an *atom* of the unit: a static condition of a predicate or body,
+ * whether operands have their types, whether the location is reachable. With n atoms there are 2^n
+ * assignments; each has a *residue*: the remaining parts, with their conditions decided.
  * Assignments with equal residues share one probe, whose static predicate is true for just these;
  * where nothing is left there is no probe. So a purely static predicate costs nothing at run time,
  * and a mixed one only its dynamic rest. (Whamm paper, section 4.1.)
@@ -15,12 +15,12 @@
  * With more than UNIT_ATOMS atoms, or if all units together would have more than UNIT_RESIDUES
  * residues (a glob with many conditions), the conditions of a unit are evaluated at run time: its
  * probes receive them as bits of a value (of several if there are more than 64). Only the other
- * atoms are tabulated, because what a probe can ask for depends on them. The static predicate then
- * also says whether any part can happen: whether its predicate is not false whatever its dynamic
- * parts are, as shape_decide has it, with the atoms of the variant by UnitPart.bits.
+ * atoms are tabulated, because the values that a probe can request depend on them. The static
+ * predicate then also says whether any part can happen: whether its predicate is not false whatever
+ * its dynamic parts are, as shape_decide has it, with the atoms of the variant by UnitPart.bits.
  *
- * Parts that only count need no probe: the executions of a location are derived from those of
- * others (PART_COUNT; segment.h).
+ * Parts that only count need no probe: the executions of a location are derived from other
+ * locations' (PART_COUNT; analysis/segment.h).
  *
  * Engines also fire probes of `loop` and `end` for branches that arrive there; events that the
  * language has before these instructions do not happen then. So branches set a flag just before
@@ -36,12 +36,12 @@
 enum { UNIT_ATOMS = 8, UNIT_RESIDUES = 8192 };
 #define UNIT_KNOWN UINT32_MAX /* no atom: known for the event */
 
-/* What is decided when the monitor is attached. */
+/* Conditions that are decided when the monitor is attached. */
 typedef enum UnitAtomKind {
     ATOM_CONDITION, /* UnitAtom.expr is true */
     ATOM_TYPES,     /* operands and locals are there with these types */
     ATOM_CONSTS,    /* static expressions have a value */
-    ATOM_LIVE, /* the validator says that the location can be reached: operands may be asked for */
+    ATOM_LIVE, /* the validator says that the location can be reached: operands may be requested */
     ATOM_WIDE, /* operand n, an address or size, is an i64 */
     ATOM_LAST, /* the function's last end */
     ATOM_BLOCK_FIRST,  /* the first instruction of a basic block */
@@ -69,12 +69,12 @@ typedef struct UnitGate {
 typedef struct UnitAtom {
     UnitAtomKind kind;
     const Variant *variant; /* of CONDITION, TYPES and CONSTS */
-    const Expr *expr;       /* CONDITION: what is known for the event (known.h) is filled in */
-    const Expr **exprs;     /* CONSTS: what must have a value: immediates of a br_table, quotients,
-                               floats as integers */
+    const Expr *expr;       /* CONDITION: with the event's known values (known.h) filled in */
+    const Expr **exprs;     /* CONSTS: expressions that must have a value: immediates of a br_table,
+                               quotients, floats as integers */
     const UnitType *types;  /* TYPES */
     uint32_t n;             /* number of exprs or types; WIDE: of the operand */
-    bool at_end;    /* CONDITION, CONSTS: asked of the function's last end, not of the location */
+    bool at_end; /* CONDITION, CONSTS: evaluated at the function's last end, not at the location */
     uint32_t guard; /* CONDITION: the atom that tells whether it has a value, which is asked first;
                        if not, it is false. UNIT_KNOWN = it always has */
     /* CONDITION with '@static' calls, which are made once a site: its own action's, and whose;
@@ -84,15 +84,14 @@ typedef struct UnitAtom {
     uint32_t ngates;
     bool once;
     Str text;         /* for people */
-    uint32_t subject; /* CONDITION, if it is `subject == literal`: equal numbers are equal subjects,
-                         of which one atom at most is true; 0 = none */
+    uint32_t subject; /* CONDITION, if it is `subject == literal`: the subject's number; at most one
+                         atom with it is true; 0 = none */
 } UnitAtom;
 
 typedef enum UnitPartKind {
-    PART_ACTION, /* the action's body, with what is left of its predicate */
-    PART_ROW,   /* only its record (and what '@init' and '@exit' do with it): the location cannot be
-                   reached */
-    PART_COUNT, /* an action that only counts: no probe, it is counted by segments */
+    PART_ACTION, /* the action's body, with the rest of its predicate */
+    PART_ROW, /* only its record (and '@init' and '@exit' for it): the location cannot be reached */
+    PART_COUNT,      /* an action that only counts: no probe, it is counted by segments */
     PART_SET_BACK,   /* sets the flag as `back` says */
     PART_CLEAR_BACK, /* clears it */
     PART_PUSH_FRAME, /* a new set of frame variables, zero */
@@ -101,14 +100,14 @@ typedef enum UnitPartKind {
                     in the predicate */
 } UnitPartKind;
 
-/* What PART_SET_BACK sets the flag to. */
+/* The value to which PART_SET_BACK sets the flag. */
 typedef enum UnitBack {
     BACK_ALWAYS,  /* 1 */
     BACK_IF_ARG,  /* arg0 != 0 */
-    BACK_TO_LOOP, /* br_table: bit min(arg0, number of targets) of what site_loop_map tells */
+    BACK_TO_LOOP, /* br_table: bit min(arg0, number of targets) of the result of site_loop_map */
 } UnitBack;
 
-/* What the code of a variant's atom k becomes: a unit's atom, perhaps negated, or a value. */
+/* A variant's atom k in a unit: an atom of the unit, perhaps negated, or a value. */
 typedef struct UnitBit {
     uint32_t atom; /* index into Unit.atoms; UNIT_KNOWN = it is `value` */
     bool value;    /* with an atom: the value that stands for true */
@@ -135,7 +134,7 @@ typedef struct UnitTerm {
     uint8_t mask, bits;
 } UnitTerm;
 
-/* What is left for some assignments: one probe function. */
+/* The remaining parts for some assignments: one probe function. */
 typedef struct Residue {
     UnitPart *parts;
     uint32_t nparts;
@@ -172,9 +171,9 @@ typedef struct Units {
 } Units;
 
 /*
- * Makes the units of a plan; what they point to lives in the plan's arena. False with messages (tag
- * monitor-cannot) about what an engine cannot do, each with its reason and the hint to compile with
- * `whammc instr`. `counters`: what only counts is counted by segments; NULL = nothing is.
+ * Makes the units of a plan; everything they point to lives in the plan's arena. Returns false with
+ * messages (tag monitor-cannot) about limits of engines, each with its reason and the hint to
+ * compile with `whammc instr`. `counters`: for counting by segments; NULL = nothing is counted so.
  * units_free is needed either way.
  */
 bool units_make(Plan *plan, Counters *counters, Units *units, Diags *diags);
@@ -191,7 +190,7 @@ static inline bool part_has_record(const UnitPart *p) {
  */
 uint32_t unit_terms(uint32_t n, const uint64_t when[4], const uint64_t any[4], UnitTerm out[128]);
 
-/* Units, atoms, terms and what is left, for people. */
+/* Units, atoms, terms and residues, for people. */
 void units_print(const Plan *plan, const Units *units, Buf *out);
 
 #endif

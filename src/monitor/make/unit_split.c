@@ -1,5 +1,5 @@
 /*
- * monitor/make/unit_split.c - what is left of a unit for each assignment of its atoms.
+ * monitor/make/unit_split.c - the residues of a unit, for each assignment of its atoms.
  */
 #include "monitor/make/unit_split.h"
 
@@ -81,7 +81,7 @@ static uint64_t variant_atoms(const UnitPart *p, uint32_t assignment) {
     return atoms;
 }
 
-/* What is left of a variant's probe: equal numbers are equal texts. */
+/* The rest of a variant's probe: equal numbers are equal texts. */
 static uint32_t probe_text(Splitter *s, Variant *v, Event event, uint64_t atoms) {
     struct {
         uint64_t variant, atoms, event; /* without padding: all bytes count */
@@ -98,7 +98,7 @@ static uint32_t probe_text(Splitter *s, Variant *v, Event event, uint64_t atoms)
     return (uint32_t)*number;
 }
 
-/* Whether monitors can do an addition at the end: records show only what is reported. */
+/* Whether monitors can make an addition at the end: records have only reported variables. */
 static bool is_kept(const Splitter *s, const Addition *a) {
     const Sum *sum = &s->counters->sums.at[a->sum];
     return !sum->of_sites || !sum->late || sum->var->report;
@@ -121,7 +121,7 @@ static bool only_counts(const Splitter *s, const UnitPart *p) {
 
 typedef Vec(UnitPart) Parts;
 
-/* What is left of the unit: its parts, and two texts that tell residues apart, with and without the
+/* The residue of the unit: its parts, and two texts that identify residues, with and without the
  * actions. */
 static void decide(Splitter *s, const Unit *u, uint32_t assignment, Parts *parts, Buf *key,
                    Buf *form) {

@@ -1,19 +1,18 @@
 /*
- * monitor/make/unit_split.h - what is left of a unit for each assignment of its atoms. Private to
- * unit/.
+ * monitor/make/unit_split.h - the residues of a unit, for each assignment of its atoms. Private to
+ * monitor/make/.
  */
 #ifndef WHAMMC_UNIT_UNIT_SPLIT_H
 #define WHAMMC_UNIT_UNIT_SPLIT_H
 
 #include "monitor/make/unit.h"
 
-/* What the units of a list have in common while they are split. */
+/* State that the units of a list share while they are split. */
 typedef struct Splitter {
     Plan *plan;
     Counters *counters; /* NULL: nothing is counted by segments */
     Map forms;          /* of code: Residue.form */
-    Map probes; /* what is left of a variant's probe, by variant, event and atoms: a text's number
-                 */
+    Map probes; /* the rest of a variant's probe, by variant, event and atoms: a text's number */
     Map texts;  /* numbers of texts */
     uint32_t nresidues;
     Map terms; /* by number of atoms and sets: UnitTerm and their number, in the plan's arena */

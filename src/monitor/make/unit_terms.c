@@ -3,11 +3,13 @@
  *
  * A cube is a product of atoms or their negations: the assignments that agree with it. All cubes of
  * n atoms are numbered in base 3, one digit an atom: 0 = false, 1 = true, 2 = either. A cube with a
- * 2 holds if the two with 0 and 1 in its place do, so all that hold are found in one pass from
- * small numbers to large (3^8 = 6561). Those that are part of no larger one are the prime
- * implicants; of them the ones that cover most are taken until all is covered.
+ * 2 holds if the two with 0 and 1 in its place do, so one pass from small numbers to large (3^8 =
+ * 6561) finds all cubes that hold. Cubes that are part of no larger one are the prime implicants;
+ * the ones that cover most are taken until all is covered.
  */
 #include "monitor/make/unit.h"
+
+#include <assert.h>
 
 enum { CUBES = 6561 };
 
@@ -68,6 +70,7 @@ static void remove_cube(const Terms *t, uint32_t c, uint64_t set[4]) {
 }
 
 uint32_t unit_terms(uint32_t n, const uint64_t when[4], const uint64_t any[4], UnitTerm out[128]) {
+    assert(n <= UNIT_ATOMS);
     Terms t = {.n = n};
     Vec(uint32_t) primes = {0};
     uint64_t left[4] = {when[0], when[1], when[2], when[3]};

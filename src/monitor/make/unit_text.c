@@ -1,5 +1,5 @@
 /*
- * monitor/make/unit_text.c - expressions and bodies as text, with what is decided left out.
+ * monitor/make/unit_text.c - expressions and bodies as text, without decided conditions.
  */
 #include "monitor/make/unit_text.h"
 
@@ -33,7 +33,7 @@ static void put_value(Value v, Buf *out) {
     }
 }
 
-/* Bound names; those that only derived names expand to have none in the language. */
+/* Bound names. Names that only derived names expand to are not in the language. */
 static void put_bound(const Expr *e, Buf *out) {
     int id = e->bound.id;
     if (id >= NAME_COUNT)
@@ -69,7 +69,7 @@ static void put_list(const Decided *d, const Expr *e, uint32_t from, Buf *out) {
     buf_u8(out, ')');
 }
 
-/* `a && b` of which one side is decided is the other. */
+/* `a && b` with one side decided is the other side. */
 static const Expr *rest_of(const Decided *d, const Expr *e) {
     Tri neutral = tri_not(tri_decisive(e->op));
     for (uint32_t i = 0; i < 2; i++)

@@ -1,13 +1,13 @@
 /*
- * monitor/make/unit_text.h - expressions and bodies as text, with what is decided left out: for
- * people, and to find what is equal.
+ * monitor/make/unit_text.h - expressions and bodies as text, without decided conditions: for
+ * people, and to find equal ones.
  */
 #ifndef WHAMMC_UNIT_UNIT_TEXT_H
 #define WHAMMC_UNIT_UNIT_TEXT_H
 
 #include "monitor/make/unit.h"
 
-/* What is decided. */
+/* The decided atoms. */
 typedef struct Decided {
     Event event;
     const Variant *variant; /* NULL = an expression by itself */

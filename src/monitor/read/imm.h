@@ -17,8 +17,8 @@ typedef struct MonitorValue {
  * Immediate n; false if the instruction has no such immediate. In binary order, with these
  * exceptions: accesses have alignment, memory, offset (i32), lane; a br_table begins with its
  * number of targets, its default is the last; block types and heap types are signed numbers, as
- * they are encoded (-64 = no result, -1 = i32). What br_on_cast and typed select have, and the
- * handlers of a try_table are not shown.
+ * they are encoded (-64 = no result, -1 = i32). Immediates of br_on_cast and typed select, and the
+ * handlers of a try_table, are not shown.
  */
 bool monitor_imm(const WasmInstr *i, uint32_t n, MonitorValue *out);
 

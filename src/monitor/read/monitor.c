@@ -1,6 +1,6 @@
 /*
- * monitor/read/monitor.c - reads monitor modules: parses the names of their exports and checks what
- * the probes ask for against the types of their functions.
+ * monitor/read/monitor.c - reads monitor modules: parses the names of their exports and checks the
+ * values that probes request against the types of their functions.
  */
 #include "monitor/read/monitor.h"
 
@@ -102,9 +102,9 @@ static void suggest_func(const Place *p, Diag *g, Str name) {
         diag_hint(p->r->diags, g, "did you mean '%.*s'?", STR_ARG(best));
 }
 
-/* ---- what is asked for ---- */
+/* ---- requested values ---- */
 
-/* What a value is at the rule's event. */
+/* The type of a value at the rule's event. */
 static ValueIs value_at_event(const Place *p, const MonitorParam *param, WasmType *type) {
     const MonitorRule *rule = p->rule;
     bool asks_op = param->kind == PARAM_ARG || param->kind == PARAM_IMM;
@@ -374,7 +374,7 @@ static void read_probe(Reader *r, const WasmExport *e) {
     vec_push(&mon->probes, probe);
 }
 
-/* What bind calls to tell monitors something. What has the name by chance and another type means
+/* Functions that bind calls to inform monitors. A function of that name with another type means
  * nothing. */
 static void read_told(Reader *r, const WasmExport *e, int64_t *told) {
     const WasmTypeDef *t = wasm_func_type(&r->monitor->m, e->handle);

@@ -1,6 +1,6 @@
 /*
- * monitor/read/monitor.h - a monitor module: which probes it has and what they ask for, checked as
- * far as that is possible without a program.
+ * monitor/read/monitor.h - a monitor module: its probes and the values that they request, checked
+ * as far as that is possible without a program.
  */
 #ifndef WHAMMC_MONITOR_MONITOR_H
 #define WHAMMC_MONITOR_MONITOR_H
@@ -25,14 +25,14 @@ typedef struct MonitorProbe {
 typedef Vec(MonitorProbe) MonitorProbes;
 
 /* A function () -> () that `whammc bind` calls when all probes are attached: the monitor can free
- * what it no longer needs, before its memory becomes a part of the program. Engines do not call it.
- */
+ * memory that it no longer needs, before its memory becomes a part of the program. Engines do not
+ * call it. */
 #define MONITOR_ATTACHED "whammc:attached"
 
-/* A function () -> () that `whammc bind` calls before it asks the monitor anything: what its probes
- * count will be counted by segments, and corrected after traps. So a monitor that has segments of
- * its own can end them after all instructions that can trap. (With --no-coalesce it is called,
- * too: counts must be exact then as well.) Engines do not call it. */
+/* A function () -> () that `whammc bind` calls before it calls anything else of the monitor: its
+ * probes will be counted by segments, and corrected after traps. So a monitor that has segments of
+ * its own can end them after all instructions that can trap. (It is called with --no-coalesce, too:
+ * counts must be exact then as well.) Engines do not call it. */
 #define MONITOR_COALESCED "whammc:coalesced"
 
 typedef struct Monitor {
@@ -50,10 +50,9 @@ typedef struct Monitor {
 
 /*
  * Reads and validates a module and its export names. `bytes` are borrowed. Messages name the export
- * and what is wrong with it: errors for what makes an engine give up (a callback that does not
- * exist, wrong types), warnings for names that engines ignore, and for what is wrong only where an
- * instruction occurs. False if there were errors;
- * monitor_free is needed either way.
+ * and its mistake: errors if engines give up (a callback that does not exist, wrong types),
+ * warnings for names that engines ignore, and for mistakes that matter only where an instruction
+ * occurs. False if there were errors; monitor_free is needed either way.
  */
 bool monitor_read(Monitor *monitor, const uint8_t *bytes, size_t size, DiagFileId file,
                   Diags *diags);

@@ -1,10 +1,12 @@
 /*
  * monitor/read/operand.c - operands and immediates of instructions as engines count them.
  *
- * Operands are what an instruction itself takes: of a branch the condition or index, not what it
- * carries to its target.
+ * Operands are the values that an instruction itself takes: of a branch the condition or index, not
+ * the values for its target.
  */
 #include "monitor/read/operand.h"
+
+#include <assert.h>
 
 WasmType value_type(char letter) {
     if (letter == 'r')
@@ -13,8 +15,8 @@ WasmType value_type(char letter) {
     return t == WASM_BOT ? WASM_NONE : t;
 }
 
-/* Operands of instructions that opcode.def leaves to the validator ("*"), deepest first: letters as
- * there, ? = a type that varies; a leading + = and any number of others below. */
+/* Operands of instructions that wasm/opcode.def leaves to the validator ("*"), deepest first:
+ * letters as there, ? = a type that varies; a leading + = and any number of others below. */
 static const char *varying_operands(WasmOp op) {
     switch (op) {
     case WASM_OP_ELSE:
@@ -132,5 +134,6 @@ ValueIs value_imm(WasmOp op, uint32_t n, WasmType *type) {
 }
 
 bool value_has_offset(WasmOp op) {
+    assert(op < WASM_OP_COUNT);
     return wasm_ops[op].imm == WASM_IMM_MEMARG || wasm_ops[op].imm == WASM_IMM_MEMARG_LANE;
 }

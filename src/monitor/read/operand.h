@@ -6,7 +6,7 @@
 
 #include "wasm/op.h"
 
-/* What is known of argN or immN of an instruction without a program. */
+/* Facts about argN or immN of an instruction that need no program. */
 typedef enum ValueIs {
     VALUE_NONE,    /* the instruction never has it */
     VALUE_TYPE,    /* it is of one type, if it is there */
@@ -22,7 +22,7 @@ ValueIs value_imm(WasmOp op, uint32_t n, WasmType *type);
 /* Whether the instruction has a static offset. */
 bool value_has_offset(WasmOp op);
 
-/* A type as a letter of opcode.def and param.def: i l f d v, r = externref. */
+/* A type as a letter of wasm/opcode.def and param.def: i l f d v, r = externref. */
 WasmType value_type(char letter);
 
 #endif

@@ -1,14 +1,15 @@
 /*
  * monitor/read/rule.c - parses export names: runs the scanner and the parser of grammar/rule.*,
- * whose actions are here, and words what is wrong with a name.
+ * whose actions are here, and words the messages.
  */
 #include "monitor/read/rule_parse.h"
 #include "rule-parse.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-/* What flex defines for the prefix rule_yy. */
+/* Declarations of flex for the prefix rule_yy. */
 int rule_yylex_init_extra(struct RuleParse *extra, void **scanner);
 struct yy_buffer_state *rule_yy_scan_bytes(const char *bytes, int len, void *scanner);
 int rule_yylex_destroy(void *scanner);
@@ -49,14 +50,16 @@ int rule_yylex(union RULE_YYSTYPE *value, RuleSpan *span, RuleParse *p) {
     return token;
 }
 
-/* ---- for the actions of rule.l ---- */
+/* ---- for the actions of grammar/rule.l ---- */
 
 void rule_place(RuleParse *p, RuleSpan *span, uint32_t len) {
+    assert(p->pos + len <= p->name.len);
     *span = (RuleSpan){p->pos, p->pos + len};
     p->pos += len;
 }
 
 void rule_cut(RuleParse *p, RuleSpan *span, uint32_t len) {
+    assert(span->start + len <= span->end);
     span->end = span->start + len;
     p->pos = span->end;
 }
@@ -65,8 +68,8 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/* The letters and underscores that a word begins with; engines take these alone for what is asked
- * for, if digits or '$' follow. */
+/* The letters and underscores at the beginning of a word; before digits or '$', engines take these
+ * alone as the request. */
 static uint32_t span_letters(Str word) {
     uint32_t n = 0;
     while (n < word.len && !is_digit(word.ptr[n]) && word.ptr[n] != '$')
@@ -93,7 +96,7 @@ uint32_t rule_numbered(Str word, MonitorParam *param) {
     while (at < word.len && is_digit(word.ptr[at])) {
         n = n > UINT32_MAX ? n : n * 10 + (uint64_t)(word.ptr[at] - '0');
         at++;
-        if (n == 0) /* no leading zeros: what follows is another word */
+        if (n == 0) /* no leading zeros: the rest is another word */
             break;
     }
     *param =
@@ -294,6 +297,7 @@ const MonitorParam *rule_list(RuleParse *p, ParamList list) {
 /* ---- messages ---- */
 
 void rule_fail(RuleParse *p, RuleStatus status, RuleSpan span, const char *format, ...) {
+    assert(status != RULE_OK);
     if (p->status != RULE_OK)
         return;
     p->status = status;
@@ -326,7 +330,7 @@ static bool expects(const char *const *expected, uint32_t n, const char *name) {
     return false;
 }
 
-/* What the grammar wants, in the words of a reader. */
+/* The grammar's tokens and items, in the words of a reader. */
 static const char *describe_expected(const char *const *expected, uint32_t n) {
     bool close = expects(expected, n, "')'");
     if (expects(expected, n, "argN, immN or localN"))

@@ -4,8 +4,8 @@
  *
  *     wasm:opcode:br_if / $is_hot(fid) / ($alloc(fid, pc), arg0)
  *
- * The grammar is in grammar/rule.l and rule.y; what a name may ask for is in param.def, spellings
- * of instructions are in mnemonic.def.
+ * The grammar is in grammar/rule.l and grammar/rule.y; values that a name may request are in
+ * param.def, spellings of instructions are in mnemonic.def.
  */
 #ifndef WHAMMC_MONITOR_RULE_H
 #define WHAMMC_MONITOR_RULE_H
@@ -23,7 +23,7 @@ typedef enum MonitorEvent {
     MONITOR_BLOCK_END,
 } MonitorEvent;
 
-/* What can be asked for. */
+/* Values that can be requested. */
 typedef enum ParamKind {
 #define PARAM(id, text, type, life, engines, doc) PARAM_##id,
 #include "monitor/read/param.def"
@@ -91,7 +91,7 @@ typedef enum RuleStatus {
     RULE_FATAL,   /* engines accept it and give up when it matches, or crash */
 } RuleStatus;
 
-/* What is wrong with a name, and where in it. */
+/* The mistake in a name, and its place. */
 typedef struct RuleError {
     uint32_t start, end;
     char text[160]; /* "expected ')' or ',', found '/'" */
@@ -104,8 +104,8 @@ enum {
 
 /*
  * Parses an export name. With RULE_OK fills *rule (in the arena; texts point into `name`); *rest is
- * where the rule and the white space after it end: engines ignore what follows. Else *error, but
- * for RULE_OTHER; without `hints` it gets none, which saves time.
+ * the end of the rule and the white space after it: engines ignore the rest. Else *error, but for
+ * RULE_OTHER; without `hints` it gets none, which saves time.
  */
 RuleStatus rule_parse(Str name, bool hints, Arena *arena, MonitorRule *rule, uint32_t *rest,
                       RuleError *error);

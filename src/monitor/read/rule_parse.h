@@ -1,6 +1,6 @@
 /*
- * monitor/read/rule_parse.h - what the scanner, the grammar and the constructors of export names
- * share. Private to the parser of export names.
+ * monitor/read/rule_parse.h - interfaces between the scanner, the grammar and the constructors of
+ * export names. Private to the parser of export names.
  *
  * Engines read a name from left to right and stop where a rule is complete; so does the scanner,
  * which returns the end of the text there.
@@ -43,18 +43,18 @@ typedef struct RuleParse {
 } RuleParse;
 
 union RULE_YYSTYPE;
-/* What bison calls, and flex's scanner. */
+/* The scanner that bison calls, and flex's. */
 int rule_yylex(union RULE_YYSTYPE *value, RuleSpan *span, RuleParse *p);
 int rule_scan(union RULE_YYSTYPE *value, RuleSpan *span, void *scanner);
 
-/* ---- for the actions of rule.l ---- */
+/* ---- for the actions of grammar/rule.l ---- */
 
 /* The span of the next token, of `len` bytes. */
 void rule_place(RuleParse *p, RuleSpan *span, uint32_t len);
 /* The token is only its first `len` bytes. */
 void rule_cut(RuleParse *p, RuleSpan *span, uint32_t len);
-/* How many bytes of a word belong to argN, immN or localN, with what it is; 0 = it is another
- * word. */
+/* The length of the argN, immN or localN at the beginning of a word, and its kind; 0 = it is
+ * another word. */
 uint32_t rule_numbered(Str word, MonitorParam *param);
 /* Looks an instruction up; tells if there is none. */
 bool rule_find_op(RuleParse *p, RuleSpan span, WasmOp *op);
@@ -65,7 +65,7 @@ void rule_unknown_event(RuleParse *p, uint32_t at, bool op);
 
 /* A value by its name. */
 bool rule_build_value(RuleParse *p, RuleSpan span, MonitorParam *out);
-/* argN, immN or localN, of which rule_numbered has set kind and number. */
+/* argN, immN or localN, whose kind and number rule_numbered has set. */
 bool rule_build_numbered(RuleParse *p, RuleSpan span, MonitorParam *out);
 /* A call, with its name and parameters. */
 MonitorParam rule_build_call(RuleParse *p, RuleSpan span, RuleSpan name, ParamList params);
@@ -83,7 +83,7 @@ const MonitorParam *rule_list(RuleParse *p, ParamList list);
 void rule_fail(RuleParse *p, RuleStatus status, RuleSpan span, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void rule_hint(RuleParse *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A token that does not fit; the n names of what could follow. */
+/* Reports a token that does not fit; the n names of tokens that could follow. */
 void rule_syntax_error(RuleParse *p, RuleSpan span, const char *const *expected, uint32_t n);
 /* Bison's own: the stack is full. */
 void rule_yyerror(const RuleSpan *span, RuleParse *p, const char *message);

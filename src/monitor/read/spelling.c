@@ -3,6 +3,8 @@
  */
 #include "monitor/read/rule.h"
 
+#include <assert.h>
+
 #define STATIC  PARAM_STATIC
 #define DYNAMIC PARAM_DYNAMIC
 #define NESTED  PARAM_NESTED
@@ -41,6 +43,7 @@ static const Spelling *find_spelling(WasmOp op) {
 }
 
 const char *rule_mnemonic(WasmOp op, bool older) {
+    assert(op < WASM_OP_COUNT);
     const Spelling *s = find_spelling(op);
     if (older)
         return s ? s->older : NULL;
@@ -75,6 +78,7 @@ void rule_print_event(const MonitorRule *rule, Buf *out) {
         [MONITOR_FUNC_EXIT] = "func:exit", [MONITOR_BLOCK_START] = "block:start",
         [MONITOR_BLOCK_END] = "block:end",
     };
+    assert(rule->event == MONITOR_OPCODE || rule->event < sizeof texts / sizeof *texts);
     if (rule->event != MONITOR_OPCODE) {
         buf_printf(out, "wasm:%s", texts[rule->event]);
         return;
