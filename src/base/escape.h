@@ -16,7 +16,7 @@ void escape_json(Buf *out, Str s);
 /* A JSON string, in its quotes. */
 void escape_json_string(Buf *out, Str s);
 
-/* Text in XML: markup is escaped, what XML cannot have becomes '?'. */
+/* Text in XML: markup is escaped, characters that XML excludes become '?'. */
 void escape_xml(Buf *out, Str s);
 
 /* A field of plain CSV, which has no quoting: control characters become blanks, so that a row stays

@@ -7,6 +7,7 @@
 #include "merge/merge_value.h"
 #include "profile/profile.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,6 +102,7 @@ static bool fit_calls(const Report *r, const Places *places, Buf *why) {
 }
 
 Fit fit_program(const Report *r, const Places *places, Buf *why) {
+    assert(!why->len);
     const ReportRow *foreign = places_foreign(places, r);
     if (foreign)
         buf_printf(why,

@@ -18,10 +18,10 @@ typedef enum Fit {
     FIT_NOT,
     FIT_PERHAPS, /* the program has the functions and the sites that the report names, and at least
                     half of the names are the same */
-    FIT_NAMES,   /* and there are names, all of which are the same */
+    FIT_NAMES,   /* and there are names, all equal */
 } Fit;
 
-/* If they do not, `why` says what is different. The tuples and maps of the report must be JSON
+/* If they do not, `why` names the difference. The tuples and maps of the report must be JSON
  * (value_unify). */
 Fit fit_program(const Report *r, const Places *places, Buf *why);
 

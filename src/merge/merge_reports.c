@@ -7,6 +7,7 @@
 #include "profile/profile.h"
 #include "report/value.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 /* Identifies a node of a tree: its parent and the fields that do not count anything. */
@@ -87,7 +88,7 @@ static bool set_rule(Merge *m, Str text) {
         if (str_eq(m->report->rows.at[i].var->name, name)) {
             found = true;
             m->rows[i].rule = (MergeRule)which;
-            m->rows[i].names = false; /* the script says what it is */
+            m->rows[i].names = false; /* the script says how to merge it */
             m->rows[i].tree = nodes ? nodes : m->rows[i].tree;
         }
     return found && !next_word(&text).len;
@@ -332,6 +333,7 @@ static void put_unreadable(const ReportRow *row, Buf *why) {
 }
 
 Merge *merge_begin(Report *r, Buf *why) {
+    assert(!why->len);
     Merge *m = mem_zalloc(sizeof *m);
     m->report = r;
     m->rows = mem_zalloc((r->rows.len + 1u) * sizeof *m->rows);
@@ -444,6 +446,7 @@ static bool merge_reports_add_row(Merge *m, uint32_t i, const Report *from, bool
 }
 
 bool merge_add(Merge *m, const Report *other, bool less, Buf *why) {
+    assert(m->report != other && !why->len);
     uint32_t wrong = UINT32_MAX;
     if (!fits(m, other, why))
         return false;

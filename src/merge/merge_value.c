@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "report/value.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -236,6 +237,7 @@ static bool combine_maps(MergeValue *into, const MergeValue *from, MergeRule rul
 }
 
 bool merge_value_combine(MergeValue *into, const MergeValue *from, MergeRule rule, Arena *arena) {
+    assert(into != from);
     bool same = true;
     if (into->kind != from->kind || into->nparts != from->nparts)
         return false; /* one of them is not a number */

@@ -41,7 +41,7 @@ static ModuleReport *module_of(Modules *m, const RunOrigin *origin) {
                       module == RUN_NONE ? NEW : m->all.at[module].module);
 }
 
-/* That of a thread of a module. */
+/* The record of a thread of a module. */
 static ModuleReport *thread_of(const Modules *m, uint32_t module, Str thread) {
     for (uint32_t i = module; i < m->all.len; i++)
         if (m->all.at[i].module == module && str_eq(m->all.at[i].thread, thread))
@@ -102,6 +102,7 @@ static bool combine(ModuleReport *to, const Report *from, bool less, Buf *why) {
 }
 
 bool modules_open(Modules *m, Buf *why) {
+    assert(!why->len);
     bool ok = true;
     for (uint32_t i = 0; ok && i < m->all.len; i++)
         ok = open(&m->all.at[i], why);
@@ -155,7 +156,7 @@ static bool has_names(const Report *r) {
     return false;
 }
 
-/* Those that the origin tells, as if the program had reported them. */
+/* Adds the variables of the origin, as if the program had reported them. */
 static void add_names(ModuleReport *m) {
     static const ReportVar names = {
         {"map_id", 6}, {"names", 5}, {"map<u32,str>", 12}, {"i32", 3}, {"script0", 7}};
@@ -172,7 +173,7 @@ static bool is_title(const Map *titles, Str title) {
     return map_get(titles, title) != NULL;
 }
 
-/* Its name, with what tells it apart if others before it have the same title. */
+/* Its name, with a suffix if others before it have the same title. */
 static Str title_of(Modules *m, uint32_t i, const Map *titles) {
     enum { SHORT = 8 };
     const RunOrigin *o = &m->all.at[i].origin;
@@ -221,6 +222,7 @@ bool modules_read(Modules *m, Str text, uint32_t which, Buf *why) {
 }
 
 void modules_read_nothing(Modules *m) {
+    assert(!m->all.len && !m->parts.all.len);
     vec_add(&m->all)->report = &vec_add(&m->parts.all)->report;
     m->parts.all.at[0].report.json = true;
     m->all.at[0].thread = run_thread(&m->all.at[0].origin);
@@ -233,7 +235,7 @@ void modules_read_nothing(Modules *m) {
 typedef struct ByForm {
     Forms forms;
     Vec(uint32_t) any;    /* node -> the first module with these rows, from 1; 0 = none */
-    Vec(uint32_t) untold; /* the same of modules that do not tell what they are */
+    Vec(uint32_t) untold; /* the same for modules without identity */
 } ByForm;
 
 static void note_first(ByForm *f, uint32_t node, uint32_t number, bool told) {
@@ -257,8 +259,7 @@ static void by_form_make(ByForm *f, const Modules *m) {
     }
 }
 
-/* The first module with the same rows that may be the same: one of both does not tell what it is.
- */
+/* The first module with the same rows that may be the same: one of both has no identity. */
 static uint32_t by_form_find(const ByForm *f, const ModuleReport *from) {
     uint32_t node = FORMS_ROOT;
     for (uint32_t k = 0; node != FORMS_NONE && k < from->report->rows.len; k++)
@@ -285,8 +286,7 @@ static uint32_t module_by_form(Modules *m, const Modules *other, const ModuleRep
     return number ? m->all.at[number - 1].module : NEW;
 }
 
-/* Adds a report of another text to that of its module and thread, beside which it stands if there
- * is none. */
+/* Adds a report of another text to the same module and thread, or beside it if there is none. */
 static void add_other(Modules *m, Modules *other, ModuleReport *from, bool less, ByForm *by_form,
                       Buf *why) {
     uint32_t module = NEW;
@@ -305,7 +305,7 @@ static void add_other(Modules *m, Modules *other, ModuleReport *from, bool less,
         return;
     }
     if (!to)
-        to = &m->all.at[0]; /* which will say what is different */
+        to = &m->all.at[0]; /* which will name the difference */
     if (combine(to, from->report, less, why))
         to->instances += from->instances;
 }
@@ -356,6 +356,7 @@ void modules_fit(const Modules *m, const Places *places, bool *fits, Buf *why) {
 }
 
 ModuleReport *modules_of_program(const Modules *m, const Places *places, Buf *why) {
+    assert(m->all.len);
     if (m->all.len == 1)
         return &m->all.at[0];
     bool *fits = mem_zalloc(m->all.len + 1u);
@@ -383,6 +384,7 @@ ModuleReport *modules_named(const Modules *m, Str name) {
 }
 
 void modules_select(Modules *m, const ModuleReport *one) {
+    assert(one >= m->all.at && one < m->all.at + m->all.len);
     uint32_t module = one->module, n = m->all.len;
     run_index_free(&m->origins);
     run_index_free(&m->modules);

@@ -10,13 +10,13 @@
 #include "report/places.h"
 #include "report/run_model.h"
 
-/* What all instances of a module have reported, or those of a thread. */
+/* The sum of the reports of all instances of a module, or of a thread. */
 typedef struct ModuleReport {
     RunOrigin origin;   /* of one of them */
     Str thread;         /* its number, if threads are kept apart */
     uint32_t module;    /* the first ModuleReport of this module; its own number if threads are not
                            kept apart */
-    Str title;          /* what it is called in output with several modules */
+    Str title;          /* its name in output with several modules */
     Report *report;     /* the sum; its tuples and maps are JSON */
     Merge *merge;       /* NULL = nothing was added */
     uint32_t instances; /* in the sum */
@@ -48,27 +48,26 @@ void modules_read_nothing(Modules *m);
 bool modules_open(Modules *m, Buf *why);
 
 /*
- * Adds the reports of another text, module by module, or subtracts them. Modules that are not among
- * those of `m` stand beside them if both texts say what their modules are; then `other` must live
- * as long as `m`. False if the reports do not belong together: `why` has a message, and the sums
- * are invalid.
+ * Adds the reports of another text, module by module, or subtracts them. Modules that `m` lacks
+ * stand beside its own if both texts identify their modules; then `other` must live as long as `m`.
+ * False if the reports do not belong together: `why` has a message, and the sums are invalid.
  */
 bool modules_add(Modules *m, Modules *other, bool less, Buf *why);
 
-/* Which reports, by module, can be of this program: those with its hash; else those of which it has
- * all names; else those that it fits. If there is none, `why` says what was expected. */
+/* Which reports, by module, can be of this program: those with its hash; else those whose names it
+ * has all; else those that fit it. If there is none, `why` says what was expected. */
 void modules_fit(const Modules *m, const Places *places, bool *fits, Buf *why);
 /* The report of this program: the only one, or the one that fits. NULL if none does; then `why`
  * says what was expected. */
 ModuleReport *modules_of_program(const Modules *m, const Places *places, Buf *why);
 
-/* The module with this title or name, or of which one of these, or the hash, begins so; NULL =
- * there is none. */
+/* The module with this title or name, or whose title, name or hash begins so; NULL = there is
+ * none. */
 ModuleReport *modules_named(const Modules *m, Str name);
 /* Leaves out all other modules. */
 void modules_select(Modules *m, const ModuleReport *one);
 
-/* Warns of what is wrong with the reports; `name`: what their text is called. */
+/* Warns of problems with the reports; `name`: the name of their text. */
 void modules_warn(const Modules *m, const char *name, Str text, Diags *diags);
 
 void modules_free(Modules *m);

@@ -2,12 +2,12 @@
  * report/embedded.h - the compiled runtimes, most of which become part of instrumented programs.
  *
  * Each but the last is a module that imports env.memory, env.__stack_pointer (a mutable i32) and
- * what its host offers, and exports whammc_report(image, len, values) and whammc_sum(sum, words)
+ * functions of its host, and exports whammc_report(image, len, values) and whammc_sum(sum, words)
  * (stdlib/runtime/sums.h), and those of JavaScript and WASI without values, which may be in the
  * program's memory, whammc_no_memory(), which says that this could not be grown. It has no data,
  * table, start function or static memory, so it can be put into any memory; it needs RUNTIME_STACK
  * bytes of stack below __stack_pointer. RUNTIME_IMPORT is complete, with a memory: programs import
- * it from module RUNTIME_IMPORT_MODULE. What it exports is in stdlib/runtime/hosts/host_import.c.
+ * it from module RUNTIME_IMPORT_MODULE. Its exports are in stdlib/runtime/hosts/host_import.c.
  */
 #ifndef WHAMMC_REPORT_EMBEDDED_H
 #define WHAMMC_REPORT_EMBEDDED_H
@@ -38,11 +38,13 @@ typedef struct RuntimeModule {
 } RuntimeModule;
 
 /*
- * With `values`, the runtime has what stdlib/runtime/values.h declares too: strings, maps, text,
+ * With `values`, the runtime has the functions of stdlib/runtime/values.h too: strings, maps, text,
  * the clock. values_map_at1 is exported as whammc_map_at1, and so on. Such a runtime has a memory
  * to itself, laid out as that file says, and its __stack_pointer starts at VALUES_STACK.
  * RUNTIME_IMPORT always has them, exported without whammc_. The runtimes of monitors always have
- * them, and what stdlib/runtime/rows.h and site.h declare, as whammc_rows_site, whammc_site_op ...
+ * them, and the functions of stdlib/runtime/rows.h and stdlib/runtime/site/site.h, as
+ * whammc_rows_site, whammc_site_op
+ * ...
  */
 RuntimeModule runtime_module(RuntimeHost host, bool values);
 
@@ -54,7 +56,7 @@ RuntimeModule runtime_arithmetic(void);
 RuntimeModule runtime_sums(void);
 
 /* WASI for libraries inside a program: a complete module that exports functions with the names of
- * WASI's. What it imports is in stdlib/runtime/bridge.c. */
+ * WASI's. Its imports are in stdlib/runtime/bridge.c. */
 RuntimeModule runtime_adapters(void);
 
 #endif

@@ -13,6 +13,8 @@
 #include "report/image_cells.h"
 #include "report/image_cells.h"
 
+#include <assert.h>
+
 /* Bytes of rows that are worth a thread. */
 #ifdef NDEBUG
 enum { MUCH = 256 << 10 };
@@ -172,6 +174,7 @@ uint32_t image_var(Image *img, ReportKind kind, Str description, Str name, Str w
 }
 
 uint32_t image_group(const Image *img, uint32_t var) {
+    assert(var < img->vars.len);
     return img->vars.at[var].group;
 }
 
@@ -182,6 +185,7 @@ uint32_t image_probe(Image *img, Str id) {
 }
 
 void image_place(Image *img, uint32_t probe, int32_t place) {
+    assert(probe < img->probes.len);
     img->probes.at[probe].place = place;
 }
 
@@ -200,6 +204,7 @@ const uint32_t *image_next_pairs(const Image *img, uint32_t *n) {
 }
 
 uint32_t image_pair(Image *img, uint32_t var, uint32_t probe) {
+    assert(var < img->vars.len && probe < img->probes.len);
     uint32_t *recent = &img->recent[(probe + var * 37) & (RECENT - 1)];
     if (*recent) {
         const ImagePair *p = &img->pairs.at[*recent - 1];
@@ -219,7 +224,7 @@ uint32_t image_pair(Image *img, uint32_t var, uint32_t probe) {
     return (uint32_t)index;
 }
 
-/* Whether the pair is not the one that is to be expected after the last row; if none is, this one
+/* Whether the pair differs from the one expected after the last row; if none is expected, this one
  * is from now on. */
 static bool is_other_pair(Image *img, const ImageRows *rows, uint32_t pair) {
     if (!rows->n)
@@ -261,6 +266,7 @@ bool image_encode_row(const uint32_t *next, ImageRows *rows, uint32_t pair, uint
 }
 
 void image_append_rows(Image *img, uint32_t group, const ImageRows *rows) {
+    assert(group < img->groups.len);
     ImageRows *to = &img->groups.at[group].rows;
     buf_bytes(&to->bytes, rows->bytes.data, rows->bytes.len);
     to->n += rows->n;
@@ -305,6 +311,7 @@ static bool has_counts(const ImageGroup *g) {
 }
 
 void image_append_value(Image *img, uint32_t group, const ImageCount *count) {
+    assert(group < img->groups.len);
     ImageGroup *g = &img->groups.at[group];
     add_to_run(g, true, count->amount, count->flag);
     if (count->amount)
@@ -313,11 +320,13 @@ void image_append_value(Image *img, uint32_t group, const ImageCount *count) {
 
 uint32_t image_count_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc,
                          const ImageCount *count) {
+    assert(var < img->vars.len && probe < img->probes.len);
     image_append_value(img, img->vars.at[var].group, count);
     return image_add_row(img, var, probe, fid, pc, false);
 }
 
 uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc) {
+    assert(var < img->vars.len && probe < img->probes.len);
     ImageGroup *g = group_of(img, var);
     add_to_run(g, false, 0, false);
     g->values++;
@@ -325,6 +334,7 @@ uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, 
 }
 
 uint32_t image_same_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc) {
+    assert(var < img->vars.len && probe < img->probes.len);
     return image_add_row(img, var, probe, fid, pc, true);
 }
 
@@ -339,14 +349,17 @@ static uint32_t tail_row(Image *img, ImageTail row) {
 }
 
 uint32_t image_shared_row(Image *img, uint32_t var, uint32_t probe) {
+    assert(var < img->vars.len && probe < img->probes.len);
     return tail_row(img, (ImageTail){.var = var, .probe = probe, .shared = true});
 }
 
 uint32_t image_script_row(Image *img, uint32_t var) {
+    assert(var < img->vars.len);
     return tail_row(img, (ImageTail){.var = var});
 }
 
 uint32_t image_cells_row(Image *img, uint32_t var, const ImageCells *cells) {
+    assert(var < img->vars.len);
     return tail_row(img, (ImageTail){.var = var, .cells = cells_copy(&img->arena, cells)});
 }
 
@@ -360,6 +373,7 @@ bool image_is_empty(const Image *img) {
 /* ---- the value area ---- */
 
 uint32_t image_value_size(ReportKind kind) {
+    assert(kind < REPORT_KINDS);
     return kind == REPORT_U64 || kind == REPORT_I64 || kind == REPORT_F64 ? 8 : 4;
 }
 
@@ -378,10 +392,12 @@ static uint64_t group_bytes(const ImageGroup *g) {
 }
 
 uint32_t image_row_bytes(const Image *img, uint32_t group) {
+    assert(group < img->groups.len);
     return img->groups.at[group].row_bytes;
 }
 
 uint64_t image_group_offset(const Image *img, uint32_t group) {
+    assert(group < img->groups.len);
     const ImageGroup *g = &img->groups.at[group];
     uint64_t at = 0;
     for (uint32_t i = 0; i < img->groups.len; i++) {
@@ -393,6 +409,7 @@ uint64_t image_group_offset(const Image *img, uint32_t group) {
 }
 
 uint32_t image_group_rows(const Image *img, uint32_t group) {
+    assert(group < img->groups.len);
     return img->groups.at[group].rows.n;
 }
 
@@ -417,6 +434,7 @@ void image_set_counts(Image *img, ImageCounts counts) {
 }
 
 uint64_t image_trap_offset(const Image *img, uint32_t n) {
+    assert(n <= img->counts.traps);
     return align8(tail_end(img)) + (uint64_t)n * SUMS_TRAP;
 }
 
@@ -437,7 +455,7 @@ uint64_t image_values_size(const Image *img) {
 
 /* ---- the image ---- */
 
-/* How rows look in a format; what is not here are the names of the columns in JSON. */
+/* The syntax of rows in a format, but for the names of the columns in JSON. */
 typedef struct Layout {
     Str first; /* before everything if the program may have printed before */
     Str head, row, sep, sep_fid, sep_pc, row_end;
@@ -527,7 +545,7 @@ static bool is_json(const Writer *w) {
     return w->options->format == IMAGE_JSON;
 }
 
-/* One column with a string in it, and what stands before it. */
+/* A column with a string, and the text before it. */
 static void column(Writer *w, const char *json_name, Str s) {
     buf_str(&w->scratch, layout(w)->sep);
     if (is_json(w))
@@ -552,7 +570,7 @@ static void var_columns(Writer *w, const ImageVar *v, Str id_type) {
     column(w, "script", v->script);
 }
 
-/* What follows the last column but the value. */
+/* The text between the last column but the value and the value. */
 static void before_value(Writer *w) {
     buf_str(&w->scratch, layout(w)->sep);
     if (is_json(w))
@@ -869,9 +887,31 @@ static void put_tail(Writer *w) {
     }
 }
 
+#ifndef NDEBUG
+/* The invariants of an image to which all rows have been added. */
+static bool check_image(const Image *img) {
+    assert(img->next.len == img->pairs.len);
+    for (uint32_t i = 0; i < img->pairs.len; i++) {
+        assert(img->pairs.at[i].var < img->vars.len && img->pairs.at[i].probe < img->probes.len);
+        assert(img->next.at[i] <= img->pairs.len);
+    }
+    for (uint32_t i = 0; i < img->vars.len; i++)
+        assert(img->vars.at[i].kind == img->groups.at[img->vars.at[i].group].kind);
+    for (uint32_t i = 0; i < img->groups.len; i++)
+        assert(img->groups.at[i].values <= img->groups.at[i].rows.n);
+    for (uint32_t i = 0; i < img->tail.len; i++) {
+        const ImageTail *t = &img->tail.at[i];
+        assert(t->var < img->vars.len && t->offset <= img->tail_bytes);
+        assert(!t->shared || t->probe < img->probes.len);
+    }
+    return true;
+}
+#endif
+
 static bool finish(const Image *img, const ImageOptions *options, bool skeleton, Buf *out) {
     if (options->path.len > IMAGE_PATH_MAX || image_values_size(img) > UINT32_MAX)
         return false;
+    assert(check_image(img));
     Writer w = {
         .img = img, .options = options, .skeleton = skeleton, .out = out, .start = out->len};
     put_fixed_part(&w);

@@ -1,10 +1,9 @@
 /*
  * report/image.h - builds the image of a report, which describes its rows for the runtime.
  *
- * The rewriter describes variables, probes and functions, adds the rows, and asks where in the
- * value area the value of each row goes. The image and the values together are what whammc_report()
- * of the runtime gets when the instrumented program flushes; image_render() does the same in this
- * process.
+ * The rewriter describes variables, probes and functions, adds the rows, and gets the offset of
+ * each row's value in the value area. The instrumented program passes the image and the values to
+ * whammc_report() of the runtime when it flushes; image_render() does the same in this process.
  *
  *     Image *img = image_new();
  *     uint32_t var = image_var(img, REPORT_I64, STR(""), STR("count"), STR("i64"), STR("i64"),
@@ -44,9 +43,9 @@ Image *image_new(void);
 void image_free(Image *img); /* NULL is fine */
 
 /*
- * Describe what rows refer to. Texts are copied. Ids count from 0. A tuple has a description (see
- * stdlib/runtime/values.h), which makes at most IMAGE_MAX_LEAVES leaves; that of others is not
- * used. A variable that takes several WebAssembly types has them as "(i32; i64)".
+ * Describe the variables, probes and functions of rows. Texts are copied. Ids count from 0. A tuple
+ * has a description (see stdlib/runtime/values.h), with at most IMAGE_MAX_LEAVES leaves; other
+ * types do not use it. A variable that takes several WebAssembly types has them as "(i32; i64)".
  */
 uint32_t image_var(Image *img, ReportKind kind, Str description, Str name, Str whamm_type,
                    Str wasm_type, Str script);
@@ -101,8 +100,8 @@ typedef struct ImageRows {
 
 /* The number of a pair, which gets one if it has none. */
 uint32_t image_pair(Image *img, uint32_t var, uint32_t probe);
-/* By pair: 1 + the one that is to be expected after it, 0 = none has followed it yet. *n of them,
- * valid until something is added. One that is not 0 stays as it is. */
+/* By pair: 1 + the pair that is expected after it, 0 = none has followed it yet. *n of them, valid
+ * until something is added. An entry other than 0 never changes. */
 const uint32_t *image_next_pairs(const Image *img, uint32_t *n);
 /* Encodes one more row in the function of the last one. False: nothing was done, it is none of the
  * many that take a byte or two. */
@@ -122,8 +121,8 @@ static inline bool image_encode_short(const uint32_t *next, ImageRows *rows, uin
     rows->n++;
     return true;
 }
-/* Encodes one more row. False: nothing was done, only the image can add it, since no pair has
- * followed that of the row before yet. */
+/* Encodes one more row. Returns false, without effect, if only the image can add the row, since no
+ * pair has followed the previous row's yet. */
 bool image_encode_row(const uint32_t *next, ImageRows *rows, uint32_t pair, uint32_t fid,
                       uint32_t pc, bool same);
 /* Appends encoded rows; n, pair, fid and pc are those of `rows`. */
@@ -163,13 +162,12 @@ int image_compare_keys(Str description, const ImageKeyLeaf *a, const ImageKeyLea
 
 /*
  * The row of a script variable that is such a map. Its value area has for each entry 8 bytes a leaf
- * and 8 for the mark. What `cells` points to is copied but for the keys' texts, which must outlive
- * the image.
+ * and 8 for the mark. `cells` is copied, but not the keys' texts, which must outlive the image.
  */
 uint32_t image_cells_row(Image *img, uint32_t var, const ImageCells *cells);
 
 /*
- * The value area; what is in it is in stdlib/runtime/format.h. Offsets are final when all rows have
+ * The value area; its layout is in stdlib/runtime/format.h. Offsets are final when all rows have
  * been added.
  */
 uint32_t image_value_size(ReportKind kind); /* bytes of a site row's value: 4, 8; not of tuples */
@@ -180,7 +178,7 @@ uint32_t image_group_rows(const Image *img, uint32_t group);
 uint64_t image_tail_offset(const Image *img, uint32_t row);
 uint64_t image_values_size(const Image *img);
 
-/* The executions of a segment: a counter, or a derived word (sums.h). */
+/* The executions of a segment: a counter, or a derived word (stdlib/runtime/sums.h). */
 typedef struct ImageWord {
     uint32_t index;
     bool derived;
@@ -190,8 +188,8 @@ typedef struct ImageWord {
 typedef struct ImageCounts {
     uint32_t traps; /* records that there is room for */
     uint32_t ncounters, nderived;
-    const Buf
-        *derived; /* the table of sums.h; lives as long as the image; NULL or no bytes: none */
+    const Buf *derived; /* the table of stdlib/runtime/sums.h; lives as long as the image; NULL or
+                           no bytes: none */
     ImageWord (*word)(void *ctx, uint32_t number); /* of ImageCount.number */
     void *ctx;
 } ImageCounts;
@@ -209,13 +207,13 @@ bool image_is_empty(const Image *img);
  * the image or the values would not fit into 4 GiB or the path is too long.
  */
 bool image_finish(const Image *img, const ImageOptions *options, Buf *out);
-/* Frees the rows, once no more bytes will be made of them. What is known of the values stays. */
+/* Frees the rows, once no more bytes will be made of them. The layout of the values stays. */
 void image_finished(Image *img);
 
 /*
  * Monitors do not know the sites: their image is made at run time (stdlib/runtime/rows.h) from a
  * skeleton, which has everything but site rows, and from records, one a site, whose classes say
- * which values are rows of what.
+ * which variable each value belongs to.
  */
 
 /* Appends the skeleton's bytes, like image_finish. Site rows that were added are left out. */
@@ -247,14 +245,14 @@ void image_class(Image *img, RowsRank rank, ImageField *fields, uint32_t n, Buf 
  */
 void image_render(const uint8_t *image, uint32_t len, uint8_t *values, Buf *out);
 
-/* The same, as long as no more than `most` bytes are in *out; false if there would be more. Rows
- * can share long texts, so that a damaged image prints a thousand times what it has. */
+/* The same, but returns false if *out would have more than `most` bytes. Rows can share long texts,
+ * so that a damaged image prints a thousand times its size. */
 bool image_render_within(const uint8_t *image, uint32_t len, uint8_t *values, size_t most,
                          Buf *out);
 
-/* Whether the image is one of this version, as far as that can be told without its values, and all
- * of the report is in it and the values: there are no strings, and no maps but those whose keys are
- * known. */
+/* Whether the image has this version, as far as can be seen without its values, and the whole
+ * report is in the image and the values: there are no strings, and no maps but those with known
+ * keys. */
 bool image_is_whole(const uint8_t *image, uint32_t len);
 /* The bytes of values that an image of this version has. */
 uint32_t image_values_wanted(const uint8_t *image);

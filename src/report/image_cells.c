@@ -1,10 +1,12 @@
 /*
- * report/image_cells.c - maps whose keys are known, in images: what does not depend on values is
- * text that is made here, as print.c of the runtime would.
+ * report/image_cells.c - maps whose keys are known, in images: text that does not depend on values
+ * is made here, as stdlib/runtime/print.c of the runtime would make it.
  */
 #include "report/image_cells.h"
 
 #include "base/escape.h"
+
+#include <assert.h>
 
 static const uint8_t *skip_tuples(const uint8_t *d) {
     while (*d == REPORT_TUPLE)
@@ -37,6 +39,7 @@ static Str copy_text(Arena *arena, Str s) {
 }
 
 const ImageCells *cells_copy(Arena *arena, const ImageCells *cells) {
+    assert(cells->leaves);
     ImageCells *c = arena_new(arena, ImageCells);
     uint64_t n = (uint64_t)cells->n * cells->leaves;
     ImageKeyLeaf *keys = arena_array(arena, ImageKeyLeaf, n + 1);
@@ -64,7 +67,7 @@ uint64_t cells_bytes(const ImageCells *cells) {
 
 /* ---- text ---- */
 
-/* Text with what stands for leaves in it. */
+/* Text with placeholders for leaves. */
 typedef struct Pattern {
     Buf *out;
     ImageFormat format;
@@ -128,7 +131,7 @@ static void put_value(Pattern *p) {
     buf_u8(&p->text, json ? ']' : ')');
 }
 
-/* What stands round entries: `[{"key":K,"value":V},{"key":K,"value":V}]`. */
+/* The text around entries: `[{"key":K,"value":V},{"key":K,"value":V}]`. */
 typedef struct Frame {
     const char *empty, *first, *next, *last, *value;
 } Frame;
@@ -153,7 +156,7 @@ void cells_put(const ImageCells *cells, ImageFormat format, Buf *out) {
                  .d = (const uint8_t *)cells->value.ptr,
                  .counts = cells->counts};
     buf_str(&p.text, str_of(f->value));
-    put_value(&p); /* what is after the last leaf is left */
+    put_value(&p); /* the text after the last leaf is left */
     /* A key that is text begins the field of the first entry. */
     bool guarded = format == IMAGE_CSV_RFC4180 && *cells->key.ptr == REPORT_STR;
     buf_u8(out, (uint8_t)((cells->marked ? FORMAT_CELLS_MARKED : 0) |

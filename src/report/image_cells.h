@@ -12,7 +12,7 @@ const ImageCells *cells_copy(Arena *arena, const ImageCells *cells);
 /* Bytes in the value area. */
 uint64_t cells_bytes(const ImageCells *cells);
 
-/* Appends what stands after the row's text in an image (stdlib/runtime/format.h). */
+/* Appends the part of a row after its text in an image (stdlib/runtime/format.h). */
 void cells_put(const ImageCells *cells, ImageFormat format, Buf *out);
 
 #endif

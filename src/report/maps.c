@@ -4,6 +4,7 @@
 #include "report/maps.h"
 #include "base/json.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { MAX_DEPTH = 40 }; /* types of scripts are not nested that deeply */
@@ -145,6 +146,7 @@ bool maps_is_table(const ReportRow *row) {
 }
 
 bool maps_read(const ReportRow *row, Report *entries) {
+    assert(maps_is_table(row));
     ReportVar *var = arena_new(&entries->arena, ReportVar);
     *var = *row->var;
     var->type = value_type(row->var->type);

@@ -7,7 +7,7 @@
 
 /* ---- rows ---- */
 
-/* What report_same_row compares. Different rows may have the same hash. */
+/* A hash of the members that report_same_row compares. Different rows may have the same hash. */
 static uint64_t hash_row(const ReportRow *row) {
     uint64_t hash = HASH_START;
     const Str texts[] = {row->var->name, row->var->type, row->var->script, row->probe, row->fname};
@@ -90,8 +90,8 @@ static void index_part(ReportParts *p, uint32_t number) {
     }
 }
 
-/* The number of the last part whose rows begin with those of the report, or that has been cut off
- * and of which the report has all rows; 0 = none. */
+/* The number of the last part whose rows begin with the report's, or which has been cut off and
+ * whose rows are all in the report; 0 = none. */
 static uint32_t find_part(const ReportParts *p, const Report *r) {
     uint32_t node = FORMS_ROOT, last = 0;
     for (uint32_t i = 0; node < p->marks.len; i++) {

@@ -1,11 +1,10 @@
 /*
- * report/parts.h - the parts of a text with reports: what each instance of each module has
- * reported.
+ * report/parts.h - the parts of a text with reports: one for each instance of each module.
  *
- * An instance can report more than once (flushes). Each report has all that was counted until
- * then, so the last one counts, or, if that is cut off, the one before. Whose a report is, a line
- * before it tells. Without such a line, reports with the same rows are flushes of one instance;
- * one with other rows is of another program, or of other scripts.
+ * An instance can report more than once (flushes). Each report has all counts until then, so the
+ * last one counts, or, if that is cut off, the one before. A line before a report names its
+ * instance. Without such a line, reports with the same rows are flushes of one instance; one with
+ * other rows is of another program, or of other scripts.
  */
 #ifndef WHAMMC_REPORT_PARTS_H
 #define WHAMMC_REPORT_PARTS_H

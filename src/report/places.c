@@ -1,5 +1,5 @@
 /*
- * report/places.c - what the program knows of the places in a report.
+ * report/places.c - details of the places in a report, from the program.
  */
 #include "report/places.h"
 #include "base/demangle.h"

@@ -1,5 +1,5 @@
 /*
- * report/places.h - what the program knows of the places in a report: names of functions,
+ * report/places.h - details of the places in a report, from the program: names of functions,
  * instructions.
  */
 #ifndef WHAMMC_REPORT_PLACES_H

@@ -8,6 +8,7 @@
 
 #include "wasm/leb.h"
 
+#include <assert.h>
 #include <setjmp.h>
 #include <time.h>
 
@@ -44,6 +45,7 @@ void image_render(const uint8_t *image, uint32_t len, uint8_t *values, Buf *out)
 
 bool image_render_within(const uint8_t *image, uint32_t len, uint8_t *values, size_t most,
                          Buf *out) {
+    assert(!limit); /* not nested */
     Limit here = {.out = out, .most = most};
     limit = &here;
     if (setjmp(here.full)) {
@@ -55,7 +57,7 @@ bool image_render_within(const uint8_t *image, uint32_t len, uint8_t *values, si
     return true;
 }
 
-/* ---- what an image needs ---- */
+/* ---- reading an image ---- */
 
 enum { MOST_TRAPS = 64 }; /* programs have room for fewer */
 

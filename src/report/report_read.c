@@ -8,8 +8,9 @@
  * line of the columns' names and ends before the first record that is not a row; a record may have
  * several lines.
  *
- * Before a report in any of these forms a line {"whammc":1,...} can say whose it is. What follows
- * is of that origin, up to the line {"whammc":"end"}. A line {"whammc":"run",...} is about the run.
+ * Before a report in any of these forms a line {"whammc":1,...} can name its origin. All that
+ * follows has this origin, up to the line {"whammc":"end"}. A line {"whammc":"run",...} is about
+ * the run.
  */
 #include "report/report_read.h"
 #include "base/escape.h"
@@ -29,7 +30,7 @@ typedef struct Parser {
     RunOrigin origin; /* of the reports that follow */
     bool announced;   /* a line has told the origin, and the end has not come yet */
     bool torn;        /* the text ends where a report should begin */
-    enum { IN_NOTHING, IN_CSV, IN_QUOTED } in; /* what the lines before belong to */
+    enum { IN_NOTHING, IN_CSV, IN_QUOTED } in; /* the origin of the lines before */
     Str first_id, first_id_type; /* of the report's first row, if that was JSON; else ptr is NULL */
     Str first_line;
     const ReportVar *last_var;
@@ -188,8 +189,8 @@ static const RowLocation *read_location(Parser *p, const Str columns[LOCATION_CO
     return location;
 }
 
-/* What the column `module` or `thread` has; rows with the same text, as *last has, stand together.
- */
+/* The content of the column `module` or `thread`. Rows whose text equals *last follow each
+ * other. */
 static const Str *read_part(Parser *p, const Str **last, Str text) {
     if (*last && str_eq(**last, text))
         return *last;
@@ -298,7 +299,7 @@ enum {
     QUOTED_COLUMNS
 };
 
-/* The columns that a report has besides those that all have. */
+/* The optional columns of a report. */
 typedef struct More {
     bool located, by_module, by_thread;
 } More;
@@ -473,8 +474,8 @@ static bool same_part(const ReportRow *a, const ReportRow *b) {
     return a->module == b->module && a->thread == b->thread;
 }
 
-/* Hands over the rows of each module and thread for themselves. What is wrong with the report is
- * told once. */
+/* Hands over the rows of each module and thread separately. Problems of the report are reported
+ * once. */
 static void take_by_part(Parser *p) {
     Report *all = &p->report;
     for (uint32_t i = 0; i < all->rows.len;) {
@@ -558,7 +559,7 @@ static void add_rest(Parser *p, Str line, bool whole) {
 
 /* ---- origins ---- */
 
-/* What was announced before has no end. */
+/* An announced report has no end. */
 static void leave_origin(Parser *p) {
     p->torn |= p->announced && !p->begun;
     end_report(p, p->announced);
@@ -636,7 +637,7 @@ static void start_csv(Parser *p, bool quoted, More more, bool whole) {
     p->report.cut |= !whole;
 }
 
-/* What is no row of a report. */
+/* Skips text that is no row of a report. */
 static void read_other(Parser *p, Str line, bool whole) {
     bool digit = line.len && line.ptr[0] >= '0' && line.ptr[0] <= '9';
     bool head = line.len && str_begins(STR("id, id_type, "), line);
@@ -707,7 +708,7 @@ static bool continues_value(Parser *p, Str text, uint32_t at, uint32_t *end) {
     return false;
 }
 
-/* Reads what is at `at`; returns where the next begins. */
+/* Reads the item at `at`; returns the beginning of the next one. */
 static uint32_t read_next(Parser *p, Str text, uint32_t at) {
     const char *start = text.ptr + at, *lf = memchr(start, '\n', text.len - at);
     uint32_t end = lf ? (uint32_t)(lf - text.ptr) : text.len, next;

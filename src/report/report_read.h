@@ -1,9 +1,9 @@
 /*
  * report/report_read.h - reads reports (CSV or JSON lines) back into rows.
  *
- * The text may be a program's whole output: what is not part of a report is passed over. It can
- * have reports of several modules, instances and flushes: each becomes a part (report/parts.h).
- * Reports of other tools that write the same CSV columns are read too.
+ * The text may be a program's whole output: other text is skipped. It can have reports of several
+ * modules, instances and flushes: each becomes a part (report/parts.h). Reports of other tools that
+ * write the same CSV columns are read too.
  */
 #ifndef WHAMMC_REPORT_REPORT_READ_H
 #define WHAMMC_REPORT_REPORT_READ_H
@@ -41,7 +41,7 @@ typedef struct ReportRow {
     uint32_t fid, pc;
     const RowLocation *location; /* NULL = not known: the report has none, and nobody has asked the
                                     program (places_locate) */
-    const Str *module;           /* what its module is called; NULL = there is only one */
+    const Str *module;           /* the title of its module; NULL = there is only one */
     const Str *thread;           /* the number of its thread; NULL = it is of all threads */
     union {
         uint64_t u; /* REPORT_CLASS_UNSIGNED; REPORT_CLASS_BOOL: 0 or 1 */
@@ -52,7 +52,7 @@ typedef struct ReportRow {
 
 /* A zeroed Report is valid and empty. Release with report_free. */
 typedef struct Report {
-    Arena arena; /* what was made of its texts */
+    Arena arena; /* memory for its decoded texts */
     Vec(ReportRow) rows;
     bool json;       /* JSON lines: values of tuples and maps are JSON; in CSV they are not */
     bool located;    /* the report has columns with locations */
@@ -61,11 +61,11 @@ typedef struct Report {
     Str wrong;       /* the first line of this report that should have been a row; no ptr = none */
 } Report;
 
-/* What takes the reports, in the order of the text. */
+/* Receivers of the reports, in the order of the text. */
 typedef struct ReportTaker {
-    Arena *arena; /* for what was decoded */
+    Arena *arena; /* for decoded texts */
     Map *vars;    /* columns -> ReportVar: equal variables of all reports are the same pointer */
-    RunThreads *threads; /* what the text tells is added */
+    RunThreads *threads; /* facts in the text are added */
     /* Takes over a report; its rows, but not its texts, which are in the text or the arena. */
     void (*take)(void *ctx, const RunOrigin *origin, Report *r);
     void *ctx;
@@ -81,8 +81,8 @@ bool report_read(Str text, const ReportTaker *taker, Buf *rest);
 /* Whether the rows are of the same variable at the same place. */
 bool report_same_row(const ReportRow *a, const ReportRow *b);
 
-/* Warns of what is wrong with a report, or with some of its values, if its tuples and maps are JSON
- * (value_unify). `name`: what `text`, of which it was read, is called. */
+/* Warns of problems with a report, or with some of its values, if its tuples and maps are JSON
+ * (value_unify). `name`: the name of `text`, from which it was read. */
 void report_warn(const Report *r, const char *name, Str text, Diags *diags);
 
 /* Sets the row's class and number from its variable's type and its value. */

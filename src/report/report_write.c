@@ -12,7 +12,7 @@
 
 /* ---- ids ---- */
 
-/* What is before the first ';' or the end, without parentheses: the first of "(4; 5)". */
+/* The part before the first ';' or the end, without parentheses: the first of "(4; 5)". */
 static Str first_of(Str s) {
     if (s.len < 2 || s.ptr[0] != '(')
         return s;

@@ -22,7 +22,7 @@
 
 #include "base/buf.h"
 
-/* The format of these lines. Readers take older ones, and what they know of newer ones. */
+/* The format of these lines. Readers take older ones, and the known members of newer ones. */
 enum { RUN_FORMAT = 1 };
 
 /* Texts without ptr are not known. */
@@ -36,13 +36,13 @@ typedef struct RunModule {
 /* Whose report it is; texts without ptr are not known. */
 typedef struct RunOrigin {
     bool told;       /* there is such a line, or a column `module` or `thread` */
-    bool less;       /* it is what was there before: it is subtracted */
+    bool less;       /* it has earlier counts, which are subtracted */
     uint32_t format; /* of the line */
     RunModule module;
     Str run, thread, instance;
 } RunOrigin;
 
-/* The threads of the runs of a text that tell it: what is not complete is missing in their
+/* The threads of the runs, if the text says so: threads that are not complete are missing in the
  * reports. */
 typedef struct RunThreads {
     uint64_t began;    /* threads that have run a module */
@@ -72,7 +72,7 @@ RunLine run_read_line(Str line, Arena *arena, RunOrigin *origin, RunThreads *thr
 void run_put_origin(const RunOrigin *o, Buf *out);
 void run_put_threads(const RunThreads *t, Buf *out);
 
-/* The number of its thread; "0" is the main thread, of which an origin need not tell it. */
+/* The number of its thread; "0" is the main thread, which an origin may leave out. */
 Str run_thread(const RunOrigin *o);
 
 /* ---- which origins are of the same module ---- */
@@ -86,7 +86,7 @@ typedef struct RunIndex {
     bool by_thread; /* origins of different threads are different; set before the first is added */
     Map modules;    /* id -> the first number with it */
     Map names;      /* name -> " */
-    Map bare;       /* name -> the first number of those that tell no id */
+    Map bare;       /* name -> the first number of the origins without id */
 } RunIndex;
 
 /* Adds an origin under a number, which is larger than those before; nothing if it is not told. */

@@ -86,7 +86,7 @@ static void field(Table *t, Str s, uint32_t width, bool left) {
     fit(t, s, width, left, CUT_MIDDLE);
 }
 
-/* A path, of which the end matters. */
+/* A path; if it is cut, its end remains. */
 static void path_field(Table *t, Str s, uint32_t width) {
     fit(t, s, width, false, CUT_FRONT);
 }
@@ -228,7 +228,7 @@ static double magnitude(const ReportRow *row) {
     }
 }
 
-/* A number that is 0; `false` is not one, it is what coverage asks for. */
+/* A number that is 0. `false` is not: coverage needs it. */
 static bool is_zero(const ReportRow *row) {
     return row->class != REPORT_CLASS_BOOL && row->class != REPORT_CLASS_TEXT &&
            magnitude(row) == 0;
@@ -402,7 +402,7 @@ static void print_singles(Table *t, const Report *r) {
 
 /* ---- per-site variables ---- */
 
-/* What the rows are: one of them, several, more of them. */
+/* The noun for the rows: one of them, several, more of them. */
 static const struct {
     const char *one, *shown, *many, *more, *more_many;
 } nouns[] = {
@@ -437,7 +437,7 @@ static void location_text(const Table *t, const Group *g, const ReportRow *row, 
         buf_printf(out, ":%" PRIu32, l->column);
 }
 
-/* What stands at the row's place; no row of a map has one. */
+/* The text of the row's place; rows of maps have none. */
 static Str instruction(const Table *t, const Group *g, const ReportRow *row) {
     const Str *texts = g->entries ? NULL : t->options->instructions;
     return texts && texts[row - t->report->rows.at].ptr ? texts[row - t->report->rows.at]
@@ -648,8 +648,8 @@ static void print_heading(Table *t, const Group *g, const ReportVar *var) {
     buf_u8(t->out, '\n');
 }
 
-/* How many rows are printed: all if they fit, else as many as asked for, and none of 0 if there are
- * others, or if they are to be left out. */
+/* The number of rows to print: all if they fit, else as many as requested, without rows of 0 if
+ * there are others, or if they are to be left out. */
 static uint32_t rows_shown(const Table *t, const Group *g) {
     uint32_t top = t->options->top, all = g->rows.len;
     uint32_t filled = g->blanks < all ? all - g->blanks : all;
@@ -690,7 +690,7 @@ static int compare_names(const void *pa, const void *pb) {
     return order ? order : a.len != b.len ? (a.len < b.len ? -1 : 1) : compare_order(pa, pb);
 }
 
-/* Puts the rows that are shown first, in the order that is asked for; returns how many. */
+/* Moves the rows that are shown to the front, in the requested order; returns their number. */
 static uint32_t sort_rows(const Table *t, Group *g) {
     static int (*const orders[])(const void *, const void *) = {
         [TABLE_BY_PLACE] = compare_order, [TABLE_BY_NAME] = compare_names};

@@ -22,7 +22,7 @@ typedef struct TableOptions {
     bool lines;     /* the location of each row that has one */
     TotalsBy by;    /* one row for each line, function or file instead of each site */
     TableSort sort; /* the rows of each table */
-    bool nonzero;   /* leave out what is 0, false or empty */
+    bool nonzero;   /* leave out values that are 0, false or empty */
     bool hex;       /* whole values and code offsets */
 } TableOptions;
 

@@ -4,6 +4,7 @@
 #include "report/totals.h"
 #include "base/capped.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 typedef struct Total {
@@ -15,7 +16,7 @@ typedef struct Totals {
     TotalsBy by;
     Report *out;
     Vec(Total) sums;
-    Map index;     /* variable and what is summed up -> the number of its total */
+    Map index;     /* variable and group -> the number of its total */
     Map variables; /* address of the ReportVar -> its number */
     Buf key;
 } Totals;
@@ -43,14 +44,14 @@ static void totals_add(ReportRow *sum, const ReportRow *row) {
     }
 }
 
-/* ---- what is summed up ---- */
+/* ---- groups ---- */
 
 static const RowLocation *location_of(const ReportRow *row) {
     static const RowLocation unknown = {{"", 0}, {"", 0}, 0, 0};
     return row->location ? row->location : &unknown;
 }
 
-/* What rows with the same total have in common. */
+/* Properties that rows with the same total share. */
 static void put_key(Totals *t, const ReportRow *row) {
     const RowLocation *l = location_of(row);
     buf_bytes(&t->key, &row->var, sizeof row->var);
@@ -119,7 +120,7 @@ static int compare_texts(Str a, Str b) {
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-/* By variable, file and line; what has none comes last. */
+/* By variable, file and line; rows without these come last. */
 static int compare_totals(const void *pa, const void *pb) {
     const Total *x = pa, *y = pb;
     const RowLocation *a = location_of(&x->row), *b = location_of(&y->row);
@@ -132,6 +133,7 @@ static int compare_totals(const void *pa, const void *pb) {
 }
 
 void totals_make(const Report *r, TotalsBy by, Report *out) {
+    assert(by != TOTALS_SITE && !out->rows.len);
     Totals t = {.by = by, .out = out};
     for (uint32_t i = 0; i < r->rows.len; i++) {
         const ReportRow *row = &r->rows.at[i];

@@ -7,6 +7,8 @@
 #include "base/json.h"
 #include "report/escape.h"
 
+#include <assert.h>
+
 enum { MAX_DEPTH = 40 }; /* types of scripts are not nested that deeply */
 
 /* ---- types ---- */
@@ -24,6 +26,7 @@ bool value_is_map(Str type) {
 }
 
 Str value_tuple_types(Str type) {
+    assert(value_is_tuple(type));
     return slice(type, 1, type.len - 1);
 }
 
@@ -60,8 +63,8 @@ static bool is_real(Str type) {
 /* ---- from CSV ---- */
 
 /*
- * What may follow a value: `separator` and a value of type `next`, or `close` and what may follow
- * what that ends. Both may be NULL.
+ * The tokens that may follow a value: `separator` and a value of type `next`, or `close` and the
+ * tokens that may follow the enclosing value. Both may be NULL.
  */
 typedef struct Follow {
     const char *separator, *close;
@@ -257,7 +260,7 @@ typedef struct Writer {
 
 static bool write_value(Writer *w, Str type, bool in_map, uint32_t depth);
 
-/* What the form of the output has here. */
+/* Copies a token of the output's syntax. */
 static void put(Writer *w, const char *json, const char *csv) {
     buf_str(w->out, str_of(w->to_json ? json : csv));
 }

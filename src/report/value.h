@@ -15,13 +15,13 @@ bool value_is_map(Str type);
 bool value_map_types(Str type, Str *key, Str *value);
 /* Takes the next type of a list "A,B,C"; false if there is none. */
 bool value_next_type(Str *list, Str *type);
-/* What is between the parentheses of a tuple's type. */
+/* The part between the parentheses of a tuple's type. */
 Str value_tuple_types(Str type);
 
 /*
  * Appends a tuple or map, written as in CSV, as JSON. Strings in it are not quoted in CSV: each
- * ends where what must follow comes first. False if the text is not of the type; then some of it
- * may have been appended.
+ * ends at the first occurrence of the text that must follow. False if the text is not of the type;
+ * then some of it may have been appended.
  */
 bool value_to_json(Str type, Str text, Buf *out);
 
@@ -31,11 +31,11 @@ bool value_to_json(Str type, Str text, Buf *out);
  */
 bool value_to_csv(Str type, Str json, bool plain, Buf *out);
 
-/* Appends a number in the form of JSON: no '+' in front, and what is none there in quotes. */
+/* Appends a number in JSON's syntax: no '+' in front, and in quotes if it is no JSON number. */
 void value_number_to_json(Str text, Buf *out);
 
-/* Makes all tuples and maps of a report JSON as it is written, whatever it was read from; what is
- * not of its type stays, and is marked. */
+/* Makes all tuples and maps of a report JSON, as JSON reports have them, whatever the report was
+ * read from. Values that are not of their type stay, and are marked. */
 void value_unify(Report *r);
 
 #endif
