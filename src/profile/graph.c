@@ -3,6 +3,8 @@
  */
 #include "profile/graph.h"
 
+#include <assert.h>
+
 /* ---- arcs by function ---- */
 
 static uint32_t end_of(const ProfileArc *arc, bool callee) {
@@ -103,6 +105,7 @@ static void find_cycles(Graph *g) {
 }
 
 bool graph_is_inner(const Graph *g, const ProfileArc *arc) {
+    assert(arc->caller < g->p->funcs.len && arc->callee < g->p->funcs.len);
     uint32_t a = g->funcs[arc->caller].cycle, b = g->funcs[arc->callee].cycle;
     return arc->caller == arc->callee || (a && a == b);
 }
@@ -153,7 +156,7 @@ static void compute(Graph *g) {
     free(flows);
 }
 
-/* What functions are ordered by. */
+/* The sort key of functions. */
 typedef struct Rank {
     int64_t total;
     uint64_t calls;
@@ -192,6 +195,7 @@ static void put_in_order(Graph *g) {
 }
 
 void graph_make(Graph *g, const Profile *p) {
+    assert(profile_check(p));
     memset(g, 0, sizeof *g);
     g->p = p;
     g->funcs = mem_zalloc((p->funcs.len + 1u) * sizeof *g->funcs);

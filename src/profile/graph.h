@@ -3,11 +3,11 @@
  *
  * How it is computed. An arc has the time from its calls to their returns, each activation counted,
  * inner ones of recursive functions too. So a function's self time is the time of the arcs to it
- * minus that of the arcs from it: exact, whether it is recursive or not. It is negative only if the
- * report does not add up. Functions that call each other in a circle are a cycle (a strongly
+ * minus the time of the arcs from it: exact, whether it is recursive or not. It is negative only if
+ * the report does not add up. Functions that call each other in a circle are a cycle (a strongly
  * connected component of the graph). `children` is the time of arcs from a function to functions
- * outside its cycle, which no activation of the cycle counts twice; `total` = self + children. Of a
- * function that no arc leads to only the children are known. In a profile with times, arcs without
+ * outside its cycle, which no activation of the cycle counts twice; `total` = self + children. For
+ * a function without incoming arcs only `children` is known. In a profile with times, arcs without
  * time make no cycles: they count nothing twice.
  */
 #ifndef WHAMMC_PROFILE_GRAPH_H

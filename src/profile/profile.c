@@ -1,5 +1,5 @@
 /*
- * profile/profile.c - what a report tells about calls.
+ * profile/profile.c - calls and call trees from a report.
  */
 #include "profile/profile.h"
 #include "base/demangle.h"
@@ -7,6 +7,8 @@
 #include "profile/profile_homes.h"
 #include "profile/profile_untimed.h"
 #include "report/value.h"
+
+#include <assert.h>
 
 enum { FIELDS_MAX = 16 };
 
@@ -44,7 +46,7 @@ static uint32_t count_numbers(Str type) {
     return n;
 }
 
-/* What the numbers of a map's entries mean. */
+/* The meaning of the numbers of a map's entries. */
 typedef struct Shape {
     uint32_t keys, values;
 } Shape;
@@ -67,7 +69,7 @@ static const ReportRow *find_more(const Report *r, Str tree, const char *suffix)
     return NULL;
 }
 
-/* The row of a text that says what values a tree has: `tree_values` for `tree`. */
+/* The text row that names the values of a tree: `tree_values` for `tree`. */
 static const ReportRow *find_values(const Report *r, Str tree) {
     const ReportRow *row = find_more(r, tree, "_values");
     return row && str_is(row->var->type, "str") ? row : NULL;
@@ -161,7 +163,7 @@ static bool next_entry(Entries *e, uint64_t *key, uint64_t *value) {
 
 /* ---- functions ---- */
 
-/* What Profile.index finds functions by. `role`: 1 for who calls from outside. */
+/* The key of functions in Profile.index. `role`: 1 for callers outside. */
 typedef struct FuncKey {
     uint32_t id, role, module_id;
 } FuncKey;
@@ -221,7 +223,7 @@ static uint32_t find_raw(const Raws *raws, uint64_t id) {
     return found ? (uint32_t)(found - raws->at) : PROFILE_NONE;
 }
 
-/* ---- what the tree has numbers of ---- */
+/* ---- values of the tree ---- */
 
 Str profile_unit(Str name) {
     static const struct {
@@ -394,8 +396,8 @@ static int64_t *numbers_of(const Profile *p, const Raw *raw) {
 
 /* ---- functions of other modules ---- */
 
-/* What an entry is: a function of another module is the third one from above. Nothing in these was
- * called, or took time but for the counting. */
+/* The kind of an entry: a function of another module is the third one from above. These kinds have
+ * no calls of their own, and no time but the counting's. */
 typedef enum Step { STEP_HERE, STEP_MARK, STEP_MODULE, STEP_ELSEWHERE } Step;
 
 typedef struct Above {
@@ -415,13 +417,14 @@ static Step step_of(const Profile *p, const Raw *raw, Step parent) {
 static Above find_above(const Profile *p, const Raws *raws, uint32_t i, const Above *all) {
     const Raw *raw = &raws->at[i];
     uint32_t parent = raw->parent ? find_raw(raws, raw->parent) : PROFILE_NONE;
-    bool before = parent < i; /* else link_raws finds what is wrong */
+    bool before = parent < i; /* else link_raws finds the mistake */
     Step step = before ? all[parent].step : STEP_HERE;
     bool goes = step == STEP_MARK || step == STEP_MODULE;
     return (Above){parent, goes ? all[parent].stays : parent, step_of(p, raw, step)};
 }
 
-/* Finds the functions of the entries. Those that only say whose a function is are left out. */
+/* Finds the functions of the entries. Entries that only name the module of a function are left
+ * out. */
 static void find_funcs(Profile *p, Raws *raws) {
     Above *all = mem_alloc((raws->len + 1u) * sizeof *all);
     uint32_t to = 0;
@@ -483,7 +486,7 @@ static void order_nodes(Profile *p, Raws *raws, const Raw *roots) {
             p->nodes.at[done->node].end = p->nodes.len;
             uint32_t up = p->nodes.at[done->node].parent;
             at = done->next;
-            /* The parent's entry is found by what it is called, not by where it is. */
+            /* The parent's entry is found by its number in the map, not by its position. */
             parent = up == PROFILE_NONE ? PROFILE_NONE : find_raw(raws, done->parent);
             continue;
         }
@@ -513,6 +516,7 @@ bool profile_find_value(const Profile *p, const char *name, uint32_t *index) {
 }
 
 bool profile_is_thread(const Profile *p, const ProfileNode *n) {
+    assert(n >= p->nodes.at && n < p->nodes.at + p->nodes.len);
     return p->by_thread && n->parent == PROFILE_NONE;
 }
 
@@ -528,6 +532,7 @@ bool profile_weigh(Profile *p, const char *value) {
         n->self = n->total = self < 0 && !p->values.at[v].is_unsigned ? 0 : (uint64_t)self;
     }
     profile_sum_up(p);
+    assert(profile_check(p));
     return true;
 }
 
@@ -537,6 +542,7 @@ static const char *wanted(ProfileVariables v, uint32_t i) {
 }
 
 bool profile_read_tree(Profile *p, const Report *r, ProfileVariables variables) {
+    assert(!p->funcs.len && !p->nodes.len);
     const ReportRow *row = find_row(r, is_tree, wanted(variables, 0));
     Raws raws = {0};
     Raw roots = {.first = PROFILE_NONE, .last = PROFILE_NONE};
@@ -552,6 +558,7 @@ bool profile_read_tree(Profile *p, const Report *r, ProfileVariables variables) 
         profile_sum_up(p);
     }
     vec_free(&raws);
+    assert(!ok || profile_check(p));
     return ok;
 }
 
@@ -573,6 +580,7 @@ static void add_arc(Profile *p, Map *known, ProfileArc arc) {
 }
 
 void profile_arcs_of_tree(Profile *p, uint32_t outside) {
+    assert(profile_check(p) && outside < p->funcs.len);
     Map known = {0};
     p->arcs.len = 0;
     for (uint32_t i = 0; i < p->nodes.len; i++) {
@@ -652,7 +660,7 @@ static bool read_others(Profile *p, const Report *r, const ReportRow *first, Map
     return ok;
 }
 
-/* The variables that were asked for, but the first. */
+/* The requested variables, without the first. */
 static bool read_wanted(Profile *p, const Report *r, const ReportRow *first,
                         ProfileVariables variables, Map *known) {
     bool ok = true;
@@ -741,6 +749,7 @@ static void names_of_map(Profile *p, const ReportRow *row) {
 
 void profile_name(Profile *p, const Report *r, const Places *places, const ProfileHomes *homes,
                   bool demangled) {
+    assert(profile_check(p));
     Buf text = {0};
     const ReportRow *names = find_row(r, is_names, NULL);
     if (names)
@@ -779,3 +788,28 @@ void profile_free(Profile *p) {
     arena_free(&p->arena);
     memset(p, 0, sizeof *p);
 }
+
+#ifndef NDEBUG
+static void check_profile_node(const Profile *p, uint32_t i) {
+    const ProfileNode *n = &p->nodes.at[i];
+    assert(n->func < p->funcs.len && i < n->end && n->end <= p->nodes.len);
+    assert(n->total >= n->self);
+    assert(n->first == PROFILE_NONE || n->first + p->values.len <= p->numbers.len);
+    if (n->parent == PROFILE_NONE) {
+        assert(!n->depth);
+        return;
+    }
+    const ProfileNode *parent = &p->nodes.at[n->parent];
+    assert(n->parent < i && n->end <= parent->end && n->depth == parent->depth + 1);
+    assert(parent->total >= n->total);
+}
+
+bool profile_check(const Profile *p) {
+    assert(p->weight <= p->values.len);
+    for (uint32_t i = 0; i < p->arcs.len; i++)
+        assert(p->arcs.at[i].caller < p->funcs.len && p->arcs.at[i].callee < p->funcs.len);
+    for (uint32_t i = 0; i < p->nodes.len; i++)
+        check_profile_node(p, i);
+    return true;
+}
+#endif

@@ -1,9 +1,8 @@
 /*
- * profile/profile.h - what a report tells about calls: which function calls which, and the tree of
- * calling contexts.
+ * profile/profile.h - calls in a report: which function calls which, and the tree of calling
+ * contexts.
  *
- * Scripts provide it in maps; what they must look like is in docs/reports.md ("What views look
- * for").
+ * Scripts provide it in maps; their form is in docs/reports.md ("What views look for").
  */
 #ifndef WHAMMC_PROFILE_PROFILE_H
 #define WHAMMC_PROFILE_PROFILE_H
@@ -85,7 +84,7 @@ typedef struct Profile {
     Vec(ProfileFunc) funcs;
     Vec(ProfileArc) arcs;
     Vec(ProfileNode) nodes;
-    Vec(ProfileValue) values; /* of a tree; the last one is what `self` and `total` are of */
+    Vec(ProfileValue) values; /* of a tree; `self` and `total` are of the last one */
     uint32_t weight;          /* index + 1 of the value that they are of instead (profile_weigh) */
     Vec(int64_t) numbers;     /* of the nodes, by ProfileNode.first */
     bool timed;               /* there are nanoseconds */
@@ -130,7 +129,7 @@ bool profile_find_value(const Profile *p, const char *name, uint32_t *index);
 /* Sets `self` and `total` to the value with this name; false if there is none. */
 bool profile_weigh(Profile *p, const char *value);
 
-/* Adds to `total` of the nodes, which is what they have themselves, that of what is below them. */
+/* Adds the totals of descendants to `total` of each node, which is its own value before. */
 void profile_sum_up(Profile *p);
 
 /* Whether a node is no function, but a thread with all that runs in it. */
@@ -171,6 +170,10 @@ void profile_name(Profile *p, const Report *r, const Places *places, const Profi
 /* The sum or difference; saturates. */
 int64_t profile_add_ns(int64_t a, int64_t b);
 int64_t profile_sub_ns(int64_t a, int64_t b);
+
+/* Asserts that the tree is one: parents come before their children, subtrees are contiguous, totals
+ * include their parts, and all indices exist. In builds with assertions only. */
+bool profile_check(const Profile *p);
 
 /* Frees the profile with its names. */
 void profile_free(Profile *p);

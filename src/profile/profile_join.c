@@ -3,6 +3,7 @@
  */
 #include "profile/profile_join.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static Str kept(Profile *p, Str s) {
@@ -53,7 +54,7 @@ static bool is_empty(const Profile *p) {
     return !p->funcs.len && !p->values.len;
 }
 
-/* What profiles of the same module, and those of others that know its functions, have in common in
+/* State that profiles of the same module, and of other modules that know its functions, share in
  * all threads. */
 static void put_key(const ProfileFunc *f, const ProfilePart *part, Buf *key) {
     bool own = part->module_id && f->id != PROFILE_NOBODY;
@@ -125,7 +126,7 @@ static uint64_t *find_path(Profile *p, uint32_t parent, uint32_t func, bool *add
     return map_put(&p->paths, (Str){(const char *)key, sizeof key}, p->nodes.len, added);
 }
 
-/* Adds what the nodes of equal paths have. */
+/* Adds up nodes of equal paths. */
 static void add_to_node(Profile *p, ProfileNode *to, const Profile *from, const ProfileNode *n) {
     to->calls = capped_add(to->calls, n->calls);
     to->self = capped_add(to->self, n->self);
@@ -164,7 +165,7 @@ static void unite_nodes(Profile *p, const Profile *from, const uint32_t *funcs, 
     free(to);
 }
 
-/* The first of the children of each node, and their order; the last one is that of the roots. */
+/* The first child of each node, and the order of children; the last list is the roots'. */
 typedef struct Family {
     uint32_t *child, *next;
 } Family;
@@ -243,6 +244,7 @@ void profile_join_end(Profile *p) {
         outside++;
     if (p->arcs.len && outside < p->funcs.len)
         profile_arcs_of_tree(p, outside);
+    assert(profile_check(p));
 }
 
 /* The node of a thread; added if the last profile was of another one. */
@@ -292,6 +294,7 @@ static void profile_join_begin(Profile *p, const Profile *from) {
 }
 
 bool profile_join(Profile *into, Profile *from, const ProfilePart *part) {
+    assert(into != from && profile_check(from));
     if (lacks_time(into, from))
         add_no_time(into, vec_last(&from->values));
     else if (lacks_time(from, into))

@@ -12,15 +12,14 @@ typedef struct ProfilePart {
     uint32_t module_id; /* by which others know it, as in ProfileHome */
     Str only_thread;    /* others in this thread, if each thread has functions of its own */
     const Str *title;   /* behind the names of its functions: "f (app.wasm)"; NULL: not there */
-    const Str *thread;  /* what it is called: all of its tree is below a node of this name; NULL: it
-                           is not */
+    const Str *thread;  /* its name: its tree is below a node of this name; NULL: it is not */
 } ProfilePart;
 
 /*
- * Adds a profile whose functions have names. Profiles of one thread must follow each other. Who
- * calls from outside is the same for all modules; a function of another module is that of its own
- * module's profile. `from` gets times, 0, if `into` has some. False, and nothing is added, if the
- * values of the trees are not the same.
+ * Adds a profile whose functions have names. Profiles of one thread must follow each other. Callers
+ * outside are the same for all modules; a function of another module is the one in its own module's
+ * profile. `from` gets times, 0, if `into` has some. False, and nothing is added, if the values of
+ * the trees are not the same.
  */
 bool profile_join(Profile *into, Profile *from, const ProfilePart *part);
 /* To be called when all are added. */

@@ -7,6 +7,8 @@
 #include "base/demangle.h"
 #include "profile/profile_untimed.h"
 
+#include <assert.h>
+
 /* Longer chains of inlined calls are cut; the outermost are kept. */
 enum { CHAIN_MAX = 64 };
 
@@ -231,6 +233,7 @@ static void inline_arcs(Inliner *x) {
 }
 
 void profile_inline(Profile *p, const Report *r, const Places *places, Locator *l, bool demangled) {
+    assert(places->m && profile_check(p));
     Inliner x = {.p = p, .m = places->m, .l = l, .demangled = demangled};
     call_sites_open(&x.sites, places->m, untimed_list(r));
     inline_tree(&x);
@@ -241,6 +244,7 @@ void profile_inline(Profile *p, const Report *r, const Places *places, Locator *
     vec_free(&x.all);
     buf_free(&x.text);
     arena_free(&x.arena);
+    assert(profile_check(p));
 }
 
 /* ---- places ---- */
@@ -261,6 +265,7 @@ static void put_in_name(Profile *p, ProfileFunc *f) {
 }
 
 void profile_locate(Profile *p, const Places *places, Locator *l, bool in_names) {
+    assert(places->m);
     const WasmModule *m = places->m;
     for (uint32_t i = 0; i < p->funcs.len; i++) {
         ProfileFunc *f = &p->funcs.at[i];

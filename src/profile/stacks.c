@@ -6,6 +6,8 @@
 #include "locations/section.h"
 #include "profile/stacks_builder.h"
 
+#include <assert.h>
+
 /* The report being read, and its functions. */
 typedef struct Reading {
     Builder *b;
@@ -95,7 +97,7 @@ typedef struct Times {
     int64_t in;   /* time of the arcs from other functions that have not got their share */
 } Times;
 
-/* Takes off what functions of this module have called in another one, which has counted it. */
+/* Subtracts the calls from functions of this module into another one, which has counted them. */
 static void subtract_crossings(const Profile *p, const ProfileModule *own,
                                const ProfileModule *other, Times *times) {
     Profile theirs = {0};
@@ -280,7 +282,7 @@ static bool is_called(const ReportRow *row, const char *name) {
     return !row->has_place && str_is(row->var->name, name) && has_number(row);
 }
 
-/* Variables of scripts are comments: "script0: lost = 12"; `period` is that of the profile. */
+/* Variables of scripts are comments: "script0: lost = 12"; `period` becomes the profile's. */
 static void add_comments(Reading *x) {
     enum { LONGEST = 200 };
     const Report *r = x->part->report;
@@ -304,7 +306,7 @@ static void add_comments(Reading *x) {
     }
 }
 
-/* What the linker has put into the program to tell it from others. */
+/* The build id that the linker has put into the program. */
 static Str build_of(Stacks *s, const WasmModule *m) {
     Str id = section_find((Str){(const char *)m->bytes, (uint32_t)m->size}, "build_id");
     Buf hex = {0};
@@ -336,7 +338,7 @@ bool stacks_have_addresses(const Stacks *s) {
 
 /* ---- reading ---- */
 
-/* The names of variables that are trees, or calls; all of them if none is asked for. */
+/* The names of variables that are trees, or calls; all of them if none is requested. */
 static ProfileVariables pick(const Reading *x, bool tree, const char **names) {
     const StacksSource *from = x->from;
     ProfileVariables v = {.names = names};
@@ -346,7 +348,7 @@ static ProfileVariables pick(const Reading *x, bool tree, const char **names) {
     return v;
 }
 
-/* A variable that was asked for and is nothing that can be shown. */
+/* Reports a requested variable that cannot be shown. */
 static const char *unfit(const Reading *x) {
     const StacksSource *from = x->from;
     const Report *r = x->part->report;
@@ -401,7 +403,7 @@ static void build(Reading *x) {
     x->s->located |= x->from->locator != NULL;
 }
 
-/* Adds what a module has reported, in a thread; opens the builder when there is something. */
+/* Adds the report of a module, in a thread; opens the builder if there is something. */
 static bool read_part(Reading *x, bool *open) {
     const char *variable = unfit(x);
     bool ok = !variable && read_calls(x);
@@ -426,6 +428,7 @@ static bool read_part(Reading *x, bool *open) {
 }
 
 bool stacks_read(Stacks *s, const StacksSource *from, StacksProblem *why) {
+    assert(from->nparts);
     Builder b = {0};
     bool open = false;
     for (uint32_t i = 0; i < from->nparts; i++) {
@@ -443,6 +446,7 @@ bool stacks_read(Stacks *s, const StacksSource *from, StacksProblem *why) {
         why->text = "it has numbers of more than 1,000 variables at sites; choose some by name";
         return false;
     }
+    assert(stacks_check(s));
     return open;
 }
 
@@ -460,3 +464,31 @@ void stacks_free(Stacks *s) {
     arena_free(&s->arena);
     *s = (Stacks){0};
 }
+
+#ifndef NDEBUG
+static void check_stacks_node(const Stacks *s, uint32_t i) {
+    const StacksNode *n = &s->nodes.at[i];
+    assert(n->place < s->places.len && (!s->threads.len || n->thread < s->threads.len));
+    assert(n->first + n->count <= s->numbers.len && n->count <= s->values.len);
+    assert(n->first_label + n->nlabels <= s->labels.len);
+    assert(n->parent == STACKS_NONE
+               ? !n->depth
+               : n->parent < i && n->depth == s->nodes.at[n->parent].depth + 1);
+}
+
+bool stacks_check(const Stacks *s) {
+    for (uint32_t i = 0; i < s->funcs.len; i++)
+        assert(s->funcs.at[i].module < s->modules.len && s->funcs.at[i].name.len);
+    for (uint32_t i = 0; i < s->lines.len; i++)
+        assert(s->lines.at[i].func < s->funcs.len);
+    for (uint32_t i = 0; i < s->places.len; i++) {
+        const StacksPlace *p = &s->places.at[i];
+        assert(p->module < s->modules.len && p->count && p->first + p->count <= s->lines.len);
+    }
+    for (uint32_t i = 0; i < s->numbers.len; i++)
+        assert(s->numbers.at[i].value < s->values.len);
+    for (uint32_t i = 0; i < s->nodes.len; i++)
+        check_stacks_node(s, i);
+    return true;
+}
+#endif

@@ -11,22 +11,22 @@
 #include "profile/profile.h"
 
 enum { STACKS_NONE = UINT32_MAX };
-/* Frames of a stack; what is deeper counts as a part of the last one. */
+/* Frames of a stack; deeper frames count as a part of the last one. */
 enum { STACKS_DEPTH = 1000 };
 
 /* Values that there can be: more columns than anybody looks at. */
 enum { STACKS_VALUES = 1000 };
 
-/* What numbers are of. */
+/* Units of numbers. */
 typedef struct StacksValue {
     Str name, unit; /* "calls", "count"; "time", "nanoseconds"; "alloc_space", "bytes" */
-    bool inclusive; /* with what is called: for those who do not add up stacks */
+    bool inclusive; /* with callees: for formats that do not add up stacks */
 } StacksValue;
 
 /* A module with functions. */
 typedef struct StacksModule {
     Str program;   /* its name; empty = unknown */
-    Str build;     /* what its section build_id has; empty = nothing */
+    Str build;     /* its section build_id; empty = none */
     uint32_t size; /* of its file; 0 = unknown */
 } StacksModule;
 
@@ -86,14 +86,14 @@ typedef struct Stacks {
     Vec(Str) comments;
     Vec(StacksModule) modules;      /* that were read */
     Vec(Str) threads;               /* their numbers; none = all of them are together */
-    Str program;                    /* what all are together; empty = unknown */
+    Str program;                    /* the name of all together; empty = unknown */
     bool located;                   /* there was something that knows source locations */
     bool inlined;                   /* inlined functions are shown, where a format can choose */
     int64_t time, duration, period; /* nanoseconds since 1970, nanoseconds; 0 = unknown */
     Arena arena;
 } Stacks;
 
-/* What a module has reported, or a thread of it. */
+/* The reports of a module, or of a thread of it. */
 typedef struct StacksPart {
     const Report *report;
     const Str *thread; /* its number; NULL: threads are not kept apart */
@@ -103,8 +103,8 @@ typedef struct StacksPart {
 typedef struct StacksSource {
     const StacksPart *parts; /* of one module; at least one */
     uint32_t nparts;
-    const Places *places; /* of the program, which need not be there */
-    const Str *module; /* what it is called, behind names of functions; NULL = there is only one */
+    const Places *places;      /* of the program, which need not be there */
+    const Str *module;         /* its title, after names of functions; NULL = there is only one */
     const ProfileHomes *homes; /* as for profile_name */
     Locator *locator;          /* NULL: source locations are not known */
     bool demangled;
@@ -115,19 +115,23 @@ typedef struct StacksSource {
 
 /* Why there are no stacks. */
 typedef struct StacksProblem {
-    const char *text;     /* what makes no sense; or NULL */
+    const char *text;     /* the mistake in the data; or NULL */
     const char *variable; /* that does not fit; or NULL */
 } StacksProblem;
 
 /*
- * Reads the reports of a module besides those that were read before: the variables that are asked
- * for, or else the first call tree, or else all calls, and all counters at sites. False if there is
- * nothing of the kind, or it makes no sense.
+ * Reads the reports of a module besides those that were read before: the requested variables, or
+ * else the first call tree, or else all calls, and all counters at sites. Returns false if there
+ * are none, or they are inconsistent.
  */
 bool stacks_read(Stacks *s, const StacksSource *from, StacksProblem *why);
 
 /* Whether the file of a module is known, so that there are addresses. */
 bool stacks_have_addresses(const Stacks *s);
+
+/* Asserts that all indices exist, and that parents come before their children. In builds with
+ * assertions only. */
+bool stacks_check(const Stacks *s);
 
 /* Frees the stacks with all their texts. */
 void stacks_free(Stacks *s);

@@ -1,10 +1,12 @@
 /*
- * profile/stacks_builder.c - what makes the parts of Stacks, each of them once.
+ * profile/stacks_builder.c - makes the parts of Stacks, each of them once.
  */
 #include "profile/stacks_builder.h"
 
 #include "base/demangle.h"
 #include "profile/profile_untimed.h"
+
+#include <assert.h>
 
 /* Where the index of a value is kept. */
 static uint64_t *value_index(Builder *b, Str name, Str unit, bool *added) {
@@ -15,6 +17,7 @@ static uint64_t *value_index(Builder *b, Str name, Str unit, bool *added) {
 }
 
 void builder_open(Builder *b, Stacks *s, const StacksSource *from) {
+    assert(s->modules.len && from->nparts);
     *b = (Builder){.s = s, .from = from, .module = s->modules.len - 1};
     for (uint32_t i = 0; i < s->values.len; i++)
         *value_index(b, s->values.at[i].name, s->values.at[i].unit, NULL) = i;
@@ -32,7 +35,7 @@ void builder_thread(Builder *b, const Str *thread) {
     vec_push(&s->threads, builder_keep(b, *thread));
 }
 
-/* What is known of the functions of a profile. */
+/* Facts about the functions of a profile. */
 static void forget_profile(Builder *b) {
     map_free(&b->begun);
     map_free(&b->at);
@@ -204,6 +207,7 @@ static void read_lines(Builder *b, const ProfileFunc *f, uint32_t pc, Lines *out
 }
 
 uint32_t builder_place(Builder *b, uint32_t func, uint32_t pc) {
+    assert(func < b->p->funcs.len);
     bool added;
     uint64_t *place = indexed(&b->at, func, pc, &added);
     if (!added)
@@ -216,8 +220,7 @@ uint32_t builder_place(Builder *b, uint32_t func, uint32_t pc) {
     return (uint32_t)*place;
 }
 
-/* Keeps of `lines` what `others` have, too, from outside to inside: functions; lines that differ
- * are unknown. */
+/* Truncates `lines` to the common outer frames of both; line numbers that differ become unknown. */
 static void keep_common(Lines *lines, const Lines *others) {
     uint32_t same = 0;
     while (same < lines->len && same < others->len) {
@@ -243,6 +246,7 @@ static void fill_lines(const Builder *b, Lines *lines) {
 }
 
 uint32_t builder_call_place(Builder *b, uint32_t caller, uint32_t callee) {
+    assert(caller < b->p->funcs.len && callee < b->p->funcs.len);
     bool added;
     const ProfileFunc *f = &b->p->funcs.at[caller];
     uint64_t *place = indexed(&b->between, caller, callee, &added);
@@ -267,6 +271,7 @@ uint32_t builder_call_place(Builder *b, uint32_t caller, uint32_t callee) {
 }
 
 uint32_t builder_row_place(Builder *b, uint32_t func, const ReportRow *row) {
+    assert(func < b->p->funcs.len && row->has_place);
     const RowLocation *l = row->location;
     const ProfileFunc *f = &b->p->funcs.at[func];
     if (!l || is_inside(b, f))
@@ -282,6 +287,7 @@ uint32_t builder_row_place(Builder *b, uint32_t func, const ReportRow *row) {
 
 uint32_t builder_node(Builder *b, uint32_t parent, uint32_t place, const StacksLabel *labels,
                       uint32_t nlabels) {
+    assert((parent == STACKS_NONE || parent < b->s->nodes.len) && place < b->s->places.len);
     bool added;
     uint32_t ends[3] = {parent, place, b->thread};
     b->key.len = 0;

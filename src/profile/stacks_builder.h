@@ -16,7 +16,7 @@ typedef struct Builder {
     const Profile *p; /* whose functions they are */
     CallSites sites;
     Map texts;   /* -> in the arena */
-    Map funcs;   /* by what they are -> index */
+    Map funcs;   /* by identity -> index */
     Map begun;   /* functions of the profile -> index */
     Map places;  /* address and lines -> index */
     Map at;      /* function, pc -> place */
@@ -42,7 +42,7 @@ Str builder_keep(Builder *b, Str s);
  * its beginning, for the whole of it. */
 uint32_t builder_place(Builder *b, uint32_t func, uint32_t pc);
 
-/* The place in the caller where it calls the callee: the only one, or what all have in common. */
+/* The place in the caller of the calls of the callee: the only one, or the common part of all. */
 uint32_t builder_call_place(Builder *b, uint32_t caller, uint32_t callee);
 
 /* The place of a row, which may have a location of its own. */
