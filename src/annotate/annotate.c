@@ -7,6 +7,7 @@
 #include "base/demangle.h"
 #include "report/table.h"
 
+#include <assert.h>
 #include <fnmatch.h>
 
 static void annotate_add(uint64_t *sum, uint64_t v) {
@@ -202,6 +203,7 @@ static void finish(Maker *m) {
 
 void annotate_make(Annotation *a, const Places *p, Locator *l, const Report *r,
                    const ReportVar *var) {
+    assert(p->m && !a->files.len && !a->places.len);
     Maker m = {.a = a, .p = p, .l = l};
     Vec(const ReportRow *) rows = {0};
     for (uint32_t i = 0; i < r->rows.len; i++)
@@ -272,7 +274,7 @@ void annotate_free(Annotation *a) {
     *a = (Annotation){0};
 }
 
-/* ---- what is shown ---- */
+/* ---- output ---- */
 
 bool annotate_fits(const char *wanted, Str path) {
     Buf copy = {0};
@@ -335,6 +337,7 @@ static uint32_t first_place(const Annotation *a, uint32_t fid) {
 
 void annotate_each_instruction(const Annotation *a, const Places *p, uint32_t fid,
                                AnnotatePutInstruction *put, void *ctx) {
+    assert(fid < p->m->funcs.len);
     uint32_t k = first_place(a, fid), depth = 0;
     WasmCode code;
     WasmInstr i;
@@ -366,6 +369,7 @@ void annotate_name(const AnnotateOptions *options, uint32_t fid, Buf *out) {
 }
 
 void annotate_share(uint64_t part, uint64_t all, Buf *out) {
+    assert(part <= all || !all);
     table_number(out, part);
     if (all)
         buf_printf(out, " (%.1f %%)", 100 * (double)part / (double)all);

@@ -8,7 +8,7 @@
 #include "report/places.h"
 
 /*
- * A line with code. `times` is how often it was executed: the largest count of its instructions,
+ * A line with code. `times` is the number of its executions: the largest count of its instructions,
  * without those that only mark structure (block, loop, else, end), added up over functions and
  * inlined copies. `total` is the sum of all its counts.
  */
@@ -41,8 +41,8 @@ typedef struct Annotation {
     Arena arena;
 } Annotation;
 
-/* The variable that has numbers at the most sites; with a name, of those that have it; NULL if
- * there is none. */
+/* The variable with numbers at the most sites, with this name if it is not NULL; NULL if there is
+ * none. */
 const ReportVar *annotate_variable(const Report *r, const char *name);
 
 /* Adds up a variable of the report; negative values and fractions do not count, `true` is 1. Sorts
@@ -61,8 +61,8 @@ typedef void AnnotatePutLine(void *ctx, uint32_t number, Str text, const Annotat
 void annotate_each_line(const AnnotatedFile *f, const SourceText *text, AnnotatePutLine *put,
                         void *ctx);
 
-/* Calls put() for each instruction of a function; `depth` is that of the constructs around it,
- * `place` NULL where nothing was counted. */
+/* Calls put() for each instruction of a function; `depth` is its nesting depth, `place` NULL where
+ * nothing was counted. */
 typedef void AnnotatePutInstruction(void *ctx, uint32_t pc, uint32_t depth, Str text,
                                     const AnnotatedPlace *place);
 void annotate_each_instruction(const Annotation *a, const Places *p, uint32_t fid,
@@ -106,8 +106,8 @@ void annotate_text(const Annotation *a, const AnnotateOptions *options, Buf *out
 /* Begins a page, with its title as a heading, and ends it. */
 void annotate_html_begin(Str title, Buf *out);
 void annotate_html_end(Buf *out);
-/* Appends what a page shows of a program; `first`: the number that its anchors begin with. Returns
- * that of the next program. */
+/* Appends a program's part of a page; `first`: the first number of its anchors. Returns the next
+ * program's. */
 uint32_t annotate_html(const Annotation *a, const AnnotateOptions *options, uint32_t first,
                        Buf *out);
 

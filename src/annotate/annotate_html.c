@@ -11,7 +11,7 @@ typedef struct Page {
     const Annotation *a;
     Buf *out;
     uint32_t first;   /* the number of the first file or function, in anchors */
-    uint32_t section; /* that of this one */
+    uint32_t section; /* this one's */
 } Page;
 
 static const char sheet[] = ".code td{padding:0 .7em}.zero{background:var(--bad)}"
@@ -49,7 +49,7 @@ static void begin_row(const Page *p, uint64_t part) {
         buf_printf(p->out, " style=\"background:rgba(var(--heat),%.2f)\"", 0.8 * low);
 }
 
-/* ---- what there is ---- */
+/* ---- contents ---- */
 
 static void begin_list(const Page *p, const char *what) {
     buf_printf(p->out,

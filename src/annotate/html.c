@@ -1,5 +1,5 @@
 /*
- * annotate/html.c - what HTML pages share.
+ * annotate/html.c - common parts of HTML pages.
  */
 #include "annotate/html.h"
 #include "base/escape.h"

@@ -4,6 +4,8 @@
 #include "annotate/source.h"
 #include "locations/url.h"
 
+#include <assert.h>
+
 static void split(SourceText *t) {
     const char *p = (const char *)t->bytes.data, *end = p + t->bytes.len;
     while (p < end) {
@@ -92,6 +94,7 @@ Str source_line(const SourceText *t, uint32_t line) {
 }
 
 void source_check_length(ShortSource *s, Str path, const SourceText *t, uint32_t line) {
+    assert(line || !t);
     if (!t || line <= t->lines.len || s->files++)
         return;
     s->path = path;

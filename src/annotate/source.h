@@ -14,7 +14,7 @@
 enum { SOURCE_SIZE_MAX = 16 << 20, SOURCES_SIZE_MAX = 256 << 20 };
 
 typedef struct SourceText {
-    Vec(Str) lines; /* without what ends them */
+    Vec(Str) lines; /* without the line end */
     Buf bytes;
 } SourceText;
 

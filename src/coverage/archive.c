@@ -43,7 +43,7 @@ static Str without_end(Str s, char end) {
     return s;
 }
 
-/* Replaces what stands for a long name: "/NUMBER" by a name in GNU's table, "#1/NUMBER" by so many
+/* Replaces a reference to a long name: "/NUMBER" by a name in GNU's table, "#1/NUMBER" by so many
  * bytes at the beginning of the content. */
 static bool find_name(Archive *a, ArchiveMember *m) {
     uint32_t n;

@@ -10,7 +10,7 @@
 /* Initialise with `bytes`. */
 typedef struct Archive {
     Str bytes;
-    uint32_t at;         /* of the next member; that of the damaged one, after a problem */
+    uint32_t at;         /* offset of the next member; of the damaged one, after a problem */
     Str names;           /* GNU's table of long names */
     const char *problem; /* static text; NULL = there is none */
 } Archive;

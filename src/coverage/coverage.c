@@ -4,6 +4,7 @@
 #include "base/demangle.h"
 #include "coverage/coverage_parts.h"
 
+#include <assert.h>
 #include <fnmatch.h>
 
 /* ---- collecting ---- */
@@ -61,6 +62,7 @@ void coverage_function(CoverageMaker *maker, const LocationFrame *f, uint64_t co
 }
 
 void coverage_idle_line(CoverageMaker *maker, Str path, uint32_t line) {
+    assert(path.len);
     CoverageFile *file = file_of(maker, path);
     /* Lines come in the order of the code: often the same one again. */
     if (!file->lines.len || vec_last(&file->lines).line != line ||
@@ -173,6 +175,7 @@ static void add_ratio(CoverageRatio *to, CoverageRatio r) {
 }
 
 void coverage_count_file(CoverageFile *f, CoverageTotals *totals) {
+    assert(f->path.ptr);
     CoverageRatio r = {0};
     RATIO(&f->lines);
     f->totals.lines = r;
@@ -251,6 +254,7 @@ static void settle(CoverageMaker *maker, Sources *sources) {
 
 void coverage_make(Coverage *c, const WasmModule *m, const Places *places, Locations *l,
                    const CoverageMarks *marks, Sources *sources, const CoverageOptions *options) {
+    assert(!c->files.len && m == places->m);
     CoverageMaker maker = {
         .c = c, .m = m, .places = places, .l = l, .marks = marks, .options = options};
     sources->embedded = l;
@@ -274,3 +278,26 @@ void coverage_free(Coverage *c) {
     arena_free(&c->arena);
     *c = (Coverage){0};
 }
+
+#ifndef NDEBUG
+static bool check_ratio(CoverageRatio r, uint32_t n) {
+    return r.all == n && r.hit <= n;
+}
+
+bool coverage_check(const Coverage *c) {
+    for (uint32_t i = 0; i < c->files.len; i++) {
+        const CoverageFile *f = &c->files.at[i];
+        assert(!i || strcmp(f[-1].path.ptr, f->path.ptr) <= 0);
+        for (uint32_t k = 1; k < f->lines.len; k++)
+            assert(f->lines.at[k - 1].line < f->lines.at[k].line);
+        for (uint32_t k = 1; k < f->ways.len; k++)
+            assert(f->ways.at[k - 1].line <= f->ways.at[k].line);
+        for (uint32_t k = 1; k < f->functions.len; k++)
+            assert(f->functions.at[k - 1].line <= f->functions.at[k].line);
+        assert(check_ratio(f->totals.lines, f->lines.len));
+        assert(check_ratio(f->totals.ways, f->ways.len));
+        assert(check_ratio(f->totals.functions, f->functions.len));
+    }
+    return true;
+}
+#endif

@@ -1,8 +1,8 @@
 /*
  * coverage/coverage.h - how often the lines, functions and branches of the source were executed.
  *
- * The count of a line in one copy of its code is the largest count of its instructions, apart from
- * those that only structure the code (block, loop, else, end). Functions that were inlined,
+ * The count of a line in one copy of its code is the largest count of its instructions, without
+ * block, loop, else and end, which only structure the code. Functions that were inlined,
  * instantiated from a template, or compiled in several units have several copies, whose counts are
  * added up. Code that the linker removed has the count 0, as far as the program's debug information
  * or the object files have it.
@@ -38,7 +38,7 @@ typedef struct CoverageFunction {
     uint64_t count;
 } CoverageFunction;
 
-/* The number of items, and of those that were executed. */
+/* The number of items, and of executed ones. */
 typedef struct CoverageRatio {
     uint32_t all, hit;
 } CoverageRatio;
@@ -101,6 +101,10 @@ void coverage_join(Coverage *c, const Coverage *from, Str title);
 /* After the last program. */
 void coverage_join_end(Coverage *c);
 void coverage_free(Coverage *c);
+
+/* Asserts the order of files and of their items, and that totals count these. In builds with
+ * assertions only. */
+bool coverage_check(const Coverage *c);
 
 /* Tenths of a per cent, rounded down, so that 100 % means all. There is no share of no items: `all`
  * must not be 0. */

@@ -19,8 +19,8 @@ typedef struct Walk {
     CoverageMaker *maker;
     uint32_t func;
     const CoverageMark *mark, *end;
-    bool known;     /* what follows is executed `count` times */
-    uint64_t count; /* that of the block, or of its rest after a call */
+    bool known;     /* the following code is executed `count` times */
+    uint64_t count; /* count of the block, or of its rest after a call */
     Map copies;     /* the call it is from, CopyKey -> number */
     Map branches;   /* how many branches were at a place, BranchKey -> number */
     Vec(CopiedLine) lines;

@@ -3,6 +3,8 @@
  */
 #include "coverage/coverage_parts.h"
 
+#include <assert.h>
+
 #define APPEND(to, from)                                                                           \
     do {                                                                                           \
         for (uint32_t k = 0; k < (from)->len; k++)                                                 \
@@ -10,6 +12,7 @@
     } while (0)
 
 void coverage_append_file(CoverageFile *to, const CoverageFile *from) {
+    assert(to != from);
     APPEND(&to->lines, &from->lines);
     APPEND(&to->ways, &from->ways);
     APPEND(&to->functions, &from->functions);
@@ -43,6 +46,7 @@ static void join_file(Coverage *c, const CoverageFile *f, Str path) {
 }
 
 void coverage_join(Coverage *c, const Coverage *from, Str title) {
+    assert(c != from && coverage_check(from));
     CoverageModule m = {.title = title, .totals = from->totals};
     for (uint32_t i = 0; i < from->files.len; i++) {
         Str path = joined_path(c, &from->files.at[i], title);

@@ -3,7 +3,9 @@
  */
 #include "coverage/coverage_parts.h"
 
-/* What follows "LCOV_EXCL_" in a line. */
+#include <assert.h>
+
+/* The words after "LCOV_EXCL_" in a line. */
 typedef enum Marker {
     MARKER_NONE = 0,
     MARKER_LINE = 1,
@@ -51,8 +53,8 @@ static uint32_t markers_in(Str line) {
 
 enum { LINE_EXCLUDED = 1, WAYS_EXCLUDED = 2 };
 
-/* What is excluded, by line from 1; on the heap. Lines of START and STOP are excluded, too. Lines
- * beyond the end of the text never are. */
+/* The exclusions, by line from 1; on the heap. Lines of START and STOP are excluded, too, lines
+ * beyond the end of the text never. */
 static uint8_t *excluded_lines(const SourceText *text) {
     uint8_t *excluded = mem_zalloc(text->lines.len + (size_t)1);
     bool lines = false, ways = false;
@@ -81,6 +83,7 @@ static uint8_t *excluded_lines(const SourceText *text) {
     } while (0)
 
 void coverage_exclude(CoverageFile *f) {
+    assert(f->text);
     uint32_t last = f->text->lines.len;
     uint8_t *excluded = excluded_lines(f->text);
     KEEP(&f->lines, LINE_EXCLUDED);

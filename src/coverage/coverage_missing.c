@@ -3,7 +3,7 @@
  * added with the count 0, and so are their lines.
  *
  * A function that the program has, be it inlined, may have other code there: nothing of it is
- * added, nor of what is inlined into it. Functions are the same whose files, lines and names are.
+ * added, nor of code inlined into it. Functions are the same whose files, lines and names are.
  */
 #include "coverage/coverage_parts.h"
 

@@ -47,7 +47,7 @@ void coverage_missing(CoverageMaker *maker, Sources *sources);
 
 /* Appends the lists of another file to those of `to`. */
 void coverage_append_file(CoverageFile *to, const CoverageFile *from);
-/* Sorts the lists of a file, and adds up what is of the same place. */
+/* Sorts the lists of a file, and adds up items of the same place. */
 void coverage_settle_lists(CoverageFile *f);
 /* Sets the totals of a file whose lists are settled, and adds them. */
 void coverage_count_file(CoverageFile *f, CoverageTotals *totals);

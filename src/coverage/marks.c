@@ -12,7 +12,7 @@ static Str rule_of(Str probe) {
     return at < probe.len ? (Str){probe.ptr + at + 1, probe.len - at - 1} : (Str){0};
 }
 
-/* What a row counts; false if it is irrelevant for coverage. */
+/* Decides what a row counts; returns false if it is irrelevant for coverage. */
 static bool kind_of(const ReportRow *row, CoverageMark *mark) {
     Str rule = rule_of(row->probe), name = row->var->name;
     mark->way = 0;

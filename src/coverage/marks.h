@@ -16,8 +16,8 @@ typedef enum CoverageMarkKind {
     MARK_ENTERED,     /* the function */
     MARK_BLOCK,       /* from here up to the next mark */
     MARK_INSTRUCTION, /* this one only */
-    MARK_WAY,      /* `way` of the branch here: br_if and the like: 0 taken, 1 not taken; br_table:
-                      the index, that of the default is the number of the others */
+    MARK_WAY, /* `way` of the branch here: br_if and the like: 0 taken, 1 not taken; br_table: the
+                 index; the default's index is the number of the others */
     MARK_RETURNED, /* after this instruction, up to the next mark */
 } CoverageMarkKind;
 

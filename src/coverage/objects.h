@@ -22,8 +22,8 @@ typedef struct CoverageObjects {
 } CoverageObjects;
 
 /*
- * Adds an object file, or those in an archive; the bytes are borrowed. Errors say what is not
- * well-formed, or that no member is an object file; a warning says that there is no DWARF.
+ * Adds an object file, or those in an archive; the bytes are borrowed. Errors: malformed data, or
+ * no member is an object file. Warning: there is no DWARF.
  */
 void objects_add(CoverageObjects *o, const char *name, Str bytes, Diags *diags);
 /* Prepares coverage_make: how paths change, and where warnings about DWARF that cannot be read go.

@@ -1,8 +1,8 @@
 /*
  * heap/heap.c - tables of a heap profile.
  *
- * The innermost function of a context is the allocator, or a function that is a part of one: what
- * it allocates is that of its caller.
+ * The innermost function of a context is the allocator, or a function that is a part of one: its
+ * allocations are its caller's.
  */
 #include "heap/heap.h"
 
@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "report/table.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -21,11 +22,11 @@ typedef struct Numbers {
     int64_t of[VALUES];
 } Numbers;
 
-/* What a function, or a context, has. */
+/* The numbers of a function, or of a context. */
 typedef struct Line {
     uint32_t at; /* of Profile.funcs or nodes */
     Numbers n;
-    int64_t key; /* what lines are ordered by */
+    int64_t key; /* the sort key of rows */
 } Line;
 
 typedef Vec(Line) Lines;
@@ -127,7 +128,7 @@ static void put_cell(Buf *out, int64_t n, uint32_t width) {
     buf_free(&text);
 }
 
-/* "f (a.c:12)": a function that calls, and where. */
+/* "f (a.rs:12)": a function that calls, and where. */
 static void put_caller(const Heap *h, uint32_t func, uint32_t pc) {
     const ProfileFunc *f = &h->p->funcs.at[func];
     const LocationFrame *frames;
@@ -200,7 +201,7 @@ static void put_totals(const Heap *h, const Numbers *all) {
 
 /* ---- tables ---- */
 
-/* What each function allocates. */
+/* The allocations of each function. */
 static void put_functions(const Heap *h) {
     const Profile *p = h->p;
     Lines lines = {0};
@@ -255,7 +256,7 @@ static void put_stack(const Heap *h, const ProfileNode *node) {
     }
 }
 
-/* Where what is still in use was allocated. */
+/* The contexts of allocations that are still in use. */
 static void put_in_use(const Heap *h) {
     Lines lines = {0};
     for (uint32_t i = 0; i < h->p->nodes.len; i++) {
@@ -302,6 +303,7 @@ static void put_sizes(const Heap *h) {
 }
 
 bool view_heap(const Profile *p, const HeapView *view, Buf *out) {
+    assert(profile_check(p));
     Heap h = {.p = p, .view = view, .by = ALLOC_SPACE, .out = out};
     for (uint32_t v = 0; v < VALUES; v++) {
         if (!profile_find_value(p, value_names[v], &h.index[v]))

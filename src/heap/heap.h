@@ -12,7 +12,7 @@ typedef struct HeapView {
     const Report *report;
     const WasmModule *m;
     Locator *locator;  /* NULL: without the lines of calls */
-    const char *value; /* what rows are ordered by */
+    const char *value; /* the sort key of rows */
     uint32_t top;      /* rows of a table; 0 = all */
 } HeapView;
 
@@ -20,9 +20,9 @@ typedef struct HeapView {
  * to have been. */
 bool heap_has_objects(const Profile *p, const Report *report);
 
-/* Appends the totals, what each function allocates, where what is still in use comes from, and the
- * sizes. The profile has been read from the tree of the report and has names. False if it has not
- * the values of the script. */
+/* Appends the totals, the allocations of each function, the contexts of allocations that are still
+ * in use, and the sizes. The profile has been read from the tree of the report and has names.
+ * Returns false if it lacks the values of the script. */
 bool view_heap(const Profile *p, const HeapView *view, Buf *out);
 
 #endif
