@@ -8,6 +8,7 @@
 #include "base/escape.h"
 #include "format/format.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 enum { NOBODY = UINT32_MAX, CALLS = UINT32_MAX };
@@ -32,7 +33,7 @@ typedef struct Writer {
     bool addresses;   /* there are some */
     uint32_t nvalues; /* exclusive values only */
     uint32_t *order;  /* by event: its value */
-    uint32_t *events; /* by value: its event; of an inclusive value, that of the exclusive one */
+    uint32_t *events; /* by value: its event; of an inclusive value, the exclusive one's */
     uint32_t calls;   /* the value with the number of calls; NOBODY = none */
     uint32_t ndeep;   /* nodes of stacks; counters at sites follow */
     uint32_t ntotals; /* events of these */
@@ -351,7 +352,7 @@ static void put_position(const Writer *w, uint32_t address, uint32_t line, Buf *
     buf_printf(out, "%u", line);
 }
 
-/* The records of a line, which end before `end`: a line of costs, after that of a call. */
+/* The records of a line, which end before `end`: a line of costs, after the call's. */
 static void put_line(const Writer *w, const Record *r, const Record *end, Known *k, Buf *out) {
     if (r->callee != NOBODY) {
         const Fn *callee = &w->fns.at[r->callee];
@@ -393,6 +394,7 @@ static void put_lines(const Writer *w, Buf *out) {
 }
 
 void format_callgrind(const Stacks *s, Buf *out) {
+    assert(stacks_check(s));
     Writer w = {.s = s, .inlined = s->inlined, .addresses = stacks_have_addresses(s)};
     find_fns(&w);
     find_events(&w);

@@ -1,11 +1,12 @@
 /*
- * format/format_cobertura.c - Cobertura's XML, which code hosting and build servers read:
+ * format/coverage_cobertura.c - Cobertura's XML, which code hosting and build servers read:
  * https://cobertura.sourceforge.net/xml/coverage-04.dtd.
  */
 #include "base/escape.h"
 #include "format/coverage_format.h"
 #include "format/format.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 /* A rate in the DTD's form: from 0 to 1; `none` tenths of a per cent if there are no items. */
@@ -154,6 +155,7 @@ static int by_folder(const void *pa, const void *pb) {
 }
 
 void format_cobertura(const CoverageView *v, Buf *out) {
+    assert(coverage_check(v->c));
     const Coverage *c = v->c;
     uint32_t root = common_folder(c);
     const CoverageTotals *t = &c->totals;

@@ -13,7 +13,7 @@ typedef enum CoverageFormat {
 #include "format/formats.def"
 } CoverageFormat;
 
-/* What is shown, and how. */
+/* The data to show, and options. */
 typedef struct CoverageView {
     const Coverage *c;
     Str title, test; /* of a page; of a tracefile, which may be empty */

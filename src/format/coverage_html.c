@@ -1,10 +1,11 @@
 /*
- * format/format_coverage_html.c - coverage as a self-contained page: a table of the files, then
+ * format/coverage_html.c - coverage as a self-contained page: a table of the files, then
  * each file with line counts.
  */
 #include "annotate/html.h"
 #include "format/coverage_format.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 static const char sheet[] =
@@ -137,13 +138,14 @@ static void put_file(const Coverage *c, uint32_t file, Buf *out) {
     uint32_t last = f->text ? f->text->lines.len : 0;
     for (uint32_t line = 1; line <= last; line++)
         put_row(f, file, line, &shown, out);
-    for (uint32_t i = 0; i < f->lines.len; i++) /* those of which there is no text */
+    for (uint32_t i = 0; i < f->lines.len; i++) /* files without text */
         if (f->lines.at[i].line > last)
             put_row(f, file, f->lines.at[i].line, &shown, out);
     buf_str(out, STR("</table>\n"));
 }
 
 void format_coverage_html(const CoverageView *v, Buf *out) {
+    assert(coverage_check(v->c));
     const Coverage *c = v->c;
     html_begin(out, v->title, (Str){sheet, sizeof sheet - 1});
     html_element(out, "h1", v->title);

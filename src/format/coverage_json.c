@@ -1,9 +1,10 @@
 /*
- * format/format_coverage_json.c - coverage as one JSON object.
+ * format/coverage_json.c - coverage as one JSON object.
  */
 #include "base/escape.h"
 #include "format/coverage_format.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 static void put_ratio(const char *name, CoverageRatio r, Buf *out) {
@@ -93,6 +94,7 @@ static void put_modules(const Coverage *c, Buf *out) {
 }
 
 void format_coverage_json(const CoverageView *v, Buf *out) {
+    assert(coverage_check(v->c));
     const Coverage *c = v->c;
     buf_str(out, STR("{\"totals\":"));
     put_totals(&c->totals, out);

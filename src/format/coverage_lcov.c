@@ -1,8 +1,9 @@
 /*
- * format/format_lcov.c - tracefiles of lcov: see geninfo(1), "FILES".
+ * format/coverage_lcov.c - tracefiles of lcov: see geninfo(1), "FILES".
  */
 #include "format/coverage_format.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 /* Records are lines: line breaks become '?'. */
@@ -59,6 +60,7 @@ static void put_ways(const CoverageFile *f, Buf *out) {
 }
 
 void format_lcov(const CoverageView *v, Buf *out) {
+    assert(coverage_check(v->c));
     const Coverage *c = v->c;
     for (uint32_t i = 0; i < c->files.len; i++) {
         const CoverageFile *f = &c->files.at[i];

@@ -1,9 +1,10 @@
 /*
- * format/format_coverage_text.c - coverage as a table for people.
+ * format/coverage_text.c - coverage as a table for people.
  */
 #include "base/escape.h"
 #include "format/coverage_format.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 void format_coverage_percent(CoverageRatio r, Buf *out) {
@@ -98,6 +99,7 @@ static void put_modules(const Coverage *c, uint32_t width, Buf *out) {
 enum { RATIO_WIDTH = 20, MISSING_MIN = 20 };
 
 void format_coverage_text(const CoverageView *v, Buf *out) {
+    assert(coverage_check(v->c));
     const Coverage *c = v->c;
     uint32_t path = path_width(c), used = path + 3 * RATIO_WIDTH;
     uint32_t width = v->width;

@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "format/format.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 /* Lines count from 0 there; -1 = unknown. */
@@ -30,6 +31,7 @@ static uint64_t microseconds(const Profile *p, uint64_t weight) {
 }
 
 void format_cpuprofile(const ProfileView *v, Buf *out) {
+    assert(profile_check(v->p));
     const Profile *p = v->p;
     buf_str(out, STR("{\"nodes\":[\n{\"id\":1,"));
     put_frame(STR("(root)"), STR(""), 0, out);

@@ -9,6 +9,7 @@
 #include "base/escape.h"
 #include "format/format.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 /* Version of the format; newer profilers (versions 61 and later) upgrade it. */
@@ -27,7 +28,7 @@ typedef struct Writer {
 
 /* ---- columns ---- */
 
-/* A column, and what writes the value in each row. */
+/* A column, and the function that writes its value in each row. */
 typedef struct Column {
     const char *name;
     void (*put)(Writer *w, uint32_t row);
@@ -437,6 +438,7 @@ static void put_meta(Writer *w) {
 }
 
 void format_firefox(const Stacks *s, Buf *out) {
+    assert(stacks_check(s));
     Writer w = {.s = s, .out = out};
     put_meta(&w);
     put_shared(&w);

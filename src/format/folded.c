@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "format/format.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 /* A name without separators of names and lines. */
@@ -16,6 +17,7 @@ static void put_name(Str name, Buf *out) {
 }
 
 void format_folded(const ProfileView *v, Buf *out) {
+    assert(profile_check(v->p));
     const Profile *p = v->p;
     Buf path = {0};
     Vec(size_t) starts = {0}; /* where in the path each level's name begins */

@@ -1,9 +1,11 @@
 /*
- * format/format.c - views by their formats, and what several of them need.
+ * format/format.c - views by their formats, and functions that several of them share.
  */
 #include "format/format.h"
 #include "base/escape.h"
 #include "report/table.h"
+
+#include <assert.h>
 
 bool format_named(const char *name, Format *format) {
     static const struct {
@@ -33,10 +35,12 @@ static const struct {
 };
 
 FormatSource format_source(Format format) {
+    assert(format < sizeof formats / sizeof *formats);
     return formats[format].source;
 }
 
 bool format_is(Format format, FormatTrait trait) {
+    assert(format < sizeof formats / sizeof *formats);
     return formats[format].traits & trait;
 }
 

@@ -2,8 +2,8 @@
  * format/format.h - the formats in which profiles are shown, or given to other tools; one file
  * each.
  *
- * All of them append to a Buf. Names may have any bytes; each format replaces what it cannot have.
- * Weights are nanoseconds, or calls if the profile has no times.
+ * All of them append to a Buf. Names may have any bytes; each format replaces bytes that it
+ * excludes. Weights are nanoseconds, or calls if the profile has no times.
  */
 #ifndef WHAMMC_FORMAT_FORMAT_H
 #define WHAMMC_FORMAT_FORMAT_H
@@ -11,7 +11,7 @@
 #include "profile/profile.h"
 #include "profile/stacks.h"
 
-/* What is shown, and how; all but p may be zero. */
+/* The data to show, and options; all but p may be zero. */
 typedef struct ProfileView {
     const Profile *p;
     const Profile *base; /* of an earlier run, for differences; NULL = none */
@@ -62,7 +62,7 @@ typedef enum Format {
 #include "format/formats.def"
 } Format;
 
-/* What a format is made of. */
+/* The input of a format. */
 typedef enum FormatSource {
     FORMAT_OF_ROWS,   /* the rows of the report */
     FORMAT_OF_CALLS,  /* a Profile */
@@ -71,14 +71,14 @@ typedef enum FormatSource {
     FORMAT_OF_HEAP,   /* the call tree of the script heap, and the report */
 } FormatSource;
 
-/* What else there is to know of a format. */
+/* Properties of a format. */
 typedef enum FormatTrait {
     FORMAT_HAS_LINES = 1, /* it has fields for files and lines, so that names need not have them */
     FORMAT_HAS_PAIRS =
         2, /* it has the calls of each pair of caller and callee, which samples lack */
     FORMAT_IS_BINARY = 4, /* it is not text */
     FORMAT_COMPARES = 8,  /* it can show differences from another report */
-    FORMAT_SPLITS = 16,   /* it has no threads: those that are kept apart become modules */
+    FORMAT_SPLITS = 16,   /* it has no threads: threads that are kept apart become modules */
 } FormatTrait;
 
 /* The format with this name; false if there is none. */

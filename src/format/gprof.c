@@ -1,6 +1,6 @@
 /*
- * format/gprof.c - a flat profile and a call graph, as gprof prints them. What the numbers are is
- * in graph.h.
+ * format/gprof.c - a flat profile and a call graph, as gprof prints them. profile/graph.h defines
+ * the numbers.
  */
 #include "base/escape.h"
 #include "format/format.h"
@@ -67,7 +67,7 @@ static void flat_row(const Graph *g, const Flat *row, int64_t sum, Buf *out) {
             buf_printf(out, " %11.4f", ms(f->self) / (double)row->calls);
         else
             buf_printf(out, " %11s", "");
-        /* The time of a recursive function's inner calls is in that of the outer ones. */
+        /* The time of a recursive function's inner calls is part of the outer calls' time. */
         if (f->calls)
             buf_printf(out, " %11.4f  ", ms(f->total) / (double)f->calls);
         else
@@ -91,8 +91,7 @@ static void put_untimed(const Graph *g, Buf *out) {
         buf_u8(out, '\n');
 }
 
-/* A function with less time than what it called: the report has times that it should not have, or
- * lacks some. */
+/* A function with less time than its callees: the report has wrong times, or lacks some. */
 static void put_missing(const Graph *g, Buf *out) {
     uint32_t n = 0;
     int64_t sum = 0;

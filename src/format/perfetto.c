@@ -9,6 +9,7 @@
 #include "base/escape.h"
 #include "format/format.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 static void put_time(const Profile *p, uint64_t weight, Buf *out) {
@@ -43,7 +44,7 @@ static void put_slice(const Profile *p, const ProfileNode *n, uint32_t track, ui
     buf_str(out, STR("}}"));
 }
 
-/* The name of a track: the thread, if it has one, and what the slices are. */
+/* The name of a track: the thread, if it has one, and the kind of slices. */
 static void put_track_name(const Profile *p, const Str *thread, uint32_t track, Buf *out) {
     put_track("M", track, out);
     buf_str(out, STR(",\"name\":\"thread_name\",\"args\":{\"name\":\""));
@@ -83,6 +84,7 @@ static void put_tracks(const Profile *p, Buf *out) {
 }
 
 void format_perfetto(const ProfileView *v, Buf *out) {
+    assert(profile_check(v->p));
     buf_str(out, STR("{\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"program\":"));
     escape_json_string(out, v->title);
     buf_str(out, STR(",\"note\":\"Totals of calling contexts: slices are as long as their calls "

@@ -81,7 +81,7 @@ static int64_t text(Writer *w, Str s) {
     return (int64_t)*map_put(&w->texts, clean, w->texts.len, NULL);
 }
 
-/* A string that may be empty, as opposed to one of which nothing can be shown. */
+/* A string that may be empty, unlike one that must be shown. */
 static int64_t optional(Writer *w, Str s) {
     return s.len ? text(w, s) : 0;
 }
@@ -267,6 +267,7 @@ static void put_rest(Writer *w) {
 }
 
 void format_pprof(const Stacks *s, Buf *out) {
+    assert(stacks_check(s));
     Writer w = {.s = s, .out = out};
     begin_zip(&w);
     map_put(&w.texts, (Str){"", 0}, 0, NULL);

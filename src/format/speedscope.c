@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "format/format.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 /* Where the function is in the source, if that is known. */
@@ -60,6 +61,7 @@ static void put_threads(const Profile *p, Buf *out) {
 }
 
 void format_speedscope(const ProfileView *v, Buf *out) {
+    assert(profile_check(v->p));
     const Profile *p = v->p;
     buf_str(out, STR("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
                      "\"exporter\":\"whammc\",\n\"name\":"));

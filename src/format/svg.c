@@ -9,6 +9,8 @@
 #include "base/escape.h"
 #include "format/format.h"
 
+#include <assert.h>
+
 extern const unsigned char host_flame_js[];
 extern const unsigned long host_flame_js_size;
 
@@ -17,7 +19,7 @@ enum {
     HEAD = 44,  /* above the frames */
     FOOT = 10,
     TEXT_AT = 12,    /* the base line of text in a frame */
-    WIDTH = 1200,    /* the usual width, for what depends on it */
+    WIDTH = 1200,    /* the usual width, to which other sizes are relative */
     LEAST_TEXT = 24, /* narrower frames have no text */
 };
 /* Frames narrower than this part of the picture are left out. */
@@ -28,7 +30,7 @@ typedef struct Picture {
     Buf *out;
     const uint64_t *before; /* of each node: its weight in the profile that it is compared with */
     uint64_t most;          /* the largest change of a node */
-    uint32_t levels;        /* of what is shown */
+    uint32_t levels;        /* of the shown part */
     uint32_t left_out;
 } Picture;
 
@@ -186,6 +188,7 @@ static void put_head(const Picture *s, Str title, uint32_t height) {
 }
 
 void format_svg(const ProfileView *v, Buf *out) {
+    assert(profile_check(v->p) && (!v->base || profile_check(v->base)));
     Picture s = {.p = v->p, .out = out};
     uint64_t *before = v->base ? weights_before(v->p, v->base) : NULL;
     s.before = before;
