@@ -1,5 +1,5 @@
 /*
- * api/api.h - what the files of the public library share.
+ * api/api.h - shared by the files of the public library.
  */
 #ifndef WHAMMC_API_API_H
 #define WHAMMC_API_API_H

@@ -39,7 +39,7 @@ typedef struct Compare {
     Buf key;
 } Compare;
 
-/* ---- what there is ---- */
+/* ---- contents ---- */
 
 static Section *section_of(Compare *c, SectionKind kind, const char *title) {
     bool added;

@@ -9,9 +9,9 @@
 #include "whammc/report.h"
 
 /*
- * Appends tables: the functions' own time and calls, if the reports have calls; of variables at
- * sites the sums of each function; variables that are numbers. Functions are the same if they have
- * the same name. `top` rows of each table, those that have changed most; 0 = all.
+ * Appends tables: the functions' own time and calls, if the reports have calls; the sums of each
+ * function for variables at sites; variables that are numbers. Functions are the same if they have
+ * the same name. `top` rows of each table, the largest changes; 0 = all.
  */
 void compare_reports(WhammcReport *old, WhammcReport *new, const WhammcReportOptions *options,
                      Buf *out);

@@ -88,7 +88,7 @@ const char *whammc_coverage_messages(WhammcCoverage *c, unsigned flags) {
     return api_messages(&c->diags, &c->rendered, flags);
 }
 
-/* ---- what it is made of ---- */
+/* ---- input ---- */
 
 whammc_status whammc_coverage_add_module(WhammcCoverage *c, const char *name, const void *bytes,
                                          size_t size) {
@@ -240,7 +240,7 @@ whammc_status whammc_coverage_add(WhammcCoverage *c, const char *name, const voi
 
 /* ---- writing ---- */
 
-/* What is made of a program, and the texts that it names. */
+/* The data made from a program, and the texts that it names. */
 typedef struct MadeCoverage {
     Coverage coverage;
     Sources sources;
@@ -265,7 +265,7 @@ static void put(const WhammcCoverage *c, const Coverage *made, CoverageFormat fo
     writers[format](&view, out);
 }
 
-/* Warns about what is missing of a program. */
+/* Warns about missing parts of a program. */
 static void warn_of_program(WhammcCoverage *c, const CoverageProgram *p, const Coverage *made) {
     source_warn_short(&made->shortened, p->name, &c->diags);
     if (made->misplaced)
@@ -335,7 +335,7 @@ static void make_of_program(WhammcCoverage *c, uint32_t number,
 
 /* ---- several programs ---- */
 
-/* What a program is called among others. */
+/* The name of a program among others. */
 static Str title_of(const CoverageProgram *p) {
     const char *slash = strrchr(p->name, '/');
     return str_of(slash ? slash + 1 : p->name);
@@ -358,7 +358,7 @@ static bool is_located(const CoverageProgram *p) {
            locations_mentioned((Str){(const char *)p->bytes, (uint32_t)p->module.size});
 }
 
-/* Programs of which nothing can be shown. */
+/* Programs without anything to show. */
 typedef struct Unshown {
     uint32_t count;
     Buf names;

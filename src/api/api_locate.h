@@ -19,8 +19,8 @@ typedef struct ApiLocator {
     Vec(whammc_frame) frames;
 } ApiLocator;
 
-/* Prepares queries about the program with this name. `l` must not move until api_locator_end,
- * which warns about what could not be read and frees it. */
+/* Prepares queries about the program with this name. `l` must not move until api_locator_end, which
+ * warns about unreadable parts and frees it. */
 void api_locator_begin(ApiLocator *l, const whammc_debug_info *info, const char *name,
                        Diags *diags);
 void api_locator_end(ApiLocator *l);

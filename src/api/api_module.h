@@ -1,5 +1,6 @@
 /*
- * api/api_module.h - what the files after the public interface share (api.c, api_code.c).
+ * api/api_module.h - shared by the files of the public interface to modules (api_module.c,
+ * api_code.c).
  */
 #ifndef WHAMMC_API_API_MODULE_H
 #define WHAMMC_API_API_MODULE_H

@@ -42,7 +42,7 @@ static const char *func_type(Describe *d, const WasmTypeDef *t) {
     return keep(d);
 }
 
-/* ---- what is asked for ---- */
+/* ---- requested values ---- */
 
 /* The meaning of a value; numbered ones with their number. */
 static const char *value_doc(Describe *d, const MonitorParam *p) {

@@ -446,7 +446,7 @@ static Str thread_name(const WhammcReport *r, uint32_t module, Arena *arena) {
                                : str_of(arena_printf(arena, "thread %.*s", STR_ARG(thread)));
 }
 
-/* What tells apart a module, in a thread: "app.wasm, thread 3"; NULL = there is only one. */
+/* The label of a module, in a thread: "app.wasm, thread 3"; NULL = there is only one. */
 static const Str *name_of(const WhammcReport *r, uint32_t module, Arena *arena) {
     const Str *title = api_title(r, module);
     if (!api_thread(r, module))
@@ -509,6 +509,7 @@ static bool has_sources(WhammcReport *r, Format format, const WhammcReportOption
 
 bool api_read_profile(WhammcReport *r, bool tree, Format format, const WhammcReportOptions *options,
                       Profile *p) {
+    assert(!p->funcs.len);
     ProfileVariables variables = variables_of(options);
     if (tree && variables.count > 1) {
         diag(&r->diags, DIAG_NO_PROFILE, NO_SPAN,

@@ -1,5 +1,5 @@
 /*
- * api/api_report.h - what the files of the public interface to reports share (api_report.c,
+ * api/api_report.h - shared by the files of the public interface to reports (api_report.c,
  * api_report_modules.c, api_report_values.c).
  */
 #ifndef WHAMMC_API_API_REPORT_H
@@ -44,7 +44,7 @@ struct WhammcReport {
     Diags diags;
     Buf rendered;
     ReportContents *contents; /* or NULL */
-    Profile profile;          /* of whammc_report_profile, as what follows */
+    Profile profile;          /* of whammc_report_profile, as are the following */
     WhammcProfile described;
     locale_t numbers; /* whose decimal point is a point */
 };
@@ -76,8 +76,8 @@ const Str *api_instructions(const WhammcReport *r, Report *copy);
 /* ---- api_report.c ---- */
 
 /* Reads a profile of all modules and names its functions. `format`: with the source locations that
- * it shows and the options ask for; FORMAT_TABLE: without. False after a message if there is none.
- */
+ * it shows and the options request; FORMAT_TABLE: without. Returns false after a message if there
+ * is none. */
 bool api_read_profile(WhammcReport *r, bool tree, Format format, const WhammcReportOptions *options,
                       Profile *p);
 /* The module of a program: the only one, or the one that fits. NULL after a message. */
@@ -90,7 +90,7 @@ void api_copy_report(const WhammcReport *r, bool mangled, Report *copy);
 locale_t api_enter(const WhammcReport *r);
 void api_leave(locale_t before);
 
-/* Frees the messages of the last call; what was computed from the report: contents, profile. */
+/* Frees the messages of the last call, and the data computed from the report: contents, profile. */
 void api_forget_messages(WhammcReport *r);
 void api_forget_contents(WhammcReport *r);
 void api_forget_profile(WhammcReport *r);

@@ -68,7 +68,7 @@ static void give_program(WhammcReport *r, ReportProgram *p, bool first) {
     free(fits);
 }
 
-/* Each program gets one module first, so that those that are alike share them. */
+/* Each program gets one module first, so that equal programs share the modules. */
 static void match_programs(WhammcReport *r) {
     uint32_t n = r->modules.all.len;
     r->of.len = 0;
@@ -84,7 +84,7 @@ static void match_programs(WhammcReport *r) {
         r->of.at[i] = r->of.at[r->modules.all.at[i].module];
 }
 
-/* By what number other modules know this one; 0 = that is not known. */
+/* The number by which other modules know this one; 0 = unknown. */
 static uint32_t id_of(const WhammcReport *r, uint32_t module) {
     const ReportProgram *p = r->of.at[module];
     Str known = r->modules.all.at[module].origin.module.hash;
@@ -130,6 +130,7 @@ void api_check_programs(WhammcReport *r) {
 }
 
 void api_note_nameless(WhammcReport *r, uint32_t module, const Profile *p) {
+    assert(module < r->of.len);
     uint32_t first = PROFILE_NONE, n = 0;
     for (uint32_t i = 0; i < p->funcs.len && !r->of.at[module]; i++) {
         const ProfileFunc *f = &p->funcs.at[i];
@@ -150,10 +151,12 @@ void api_note_nameless(WhammcReport *r, uint32_t module, const Profile *p) {
 /* ---- all rows ---- */
 
 const Str *api_title(const WhammcReport *r, uint32_t module) {
+    assert(module < r->modules.all.len);
     return r->modules.several ? &r->modules.all.at[module].title : NULL;
 }
 
 const Str *api_thread(const WhammcReport *r, uint32_t module) {
+    assert(module < r->modules.all.len);
     return r->modules.by_thread ? &r->modules.all.at[module].thread : NULL;
 }
 
@@ -218,6 +221,7 @@ void api_copy_report(const WhammcReport *r, bool mangled, Report *copy) {
 }
 
 const Str *api_instructions(const WhammcReport *r, Report *copy) {
+    assert(copy->rows.len == r->report->rows.len);
     Str *all = arena_array(&copy->arena, Str, copy->rows.len + 1u);
     bool any = false;
     for (uint32_t i = 0, first = 0; i < r->modules.all.len; i++) {

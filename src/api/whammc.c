@@ -86,6 +86,7 @@ void whammc_free(whammc *w) {
 }
 
 const DiagFile *api_script(const whammc *w, uint32_t script) {
+    assert(script < w->files.len && w->files.at[script]);
     return &w->diags.files.at[w->files.at[script] - 1];
 }
 
@@ -142,7 +143,7 @@ static void parse_script(whammc *w, const char *name, const char *text, size_t l
     lang_parse(script, text, len, vec_last(&w->files), &w->diags);
 }
 
-/* Removes from the parsed scripts what `without` names. */
+/* Removes the parts that `without` names from the parsed scripts. */
 static void leave_out(whammc *w, unsigned without) {
     for (uint32_t i = 0; i < w->scripts.len; i++) {
         if (without & WHAMMC_WITHOUT_PREDICATES)
