@@ -1,7 +1,7 @@
 /*
  * cli/cli.h - what the subcommands share: option tables, messages, files, child processes.
  *
- * Only this folder prints, reads argv and exits; main.c has the map of the whole compiler.
+ * Only this folder prints, reads argv and exits; cmd/main.c has the map of the whole compiler.
  */
 #ifndef WHAMMC_CLI_CLI_H
 #define WHAMMC_CLI_CLI_H

@@ -2,7 +2,7 @@
  * cmd/cmd_run.c - `whammc run`: instruments a program, runs it in an engine, shows its report.
  *
  * Node and wasmtime run instrumented programs (running.c); Wizard runs programs as they are and
- * attaches monitors to them (wizard.c).
+ * attaches monitors to them (run/wizard.c).
  */
 #include "cli/process.h"
 #include "cmd/cmd.h"

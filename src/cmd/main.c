@@ -69,7 +69,7 @@
  *   3. one list of what happens for each instruction,     monitor/make/unit.c, monitor/make/unit_split.c
  *      split by what is static
  *   4. lay out the monitor's memory, compile, link with   monitor/make/emit_monitor.c,
- *      the runtime (stdlib/runtime/rows.c, site.c)        monitor/make/monitor_code.c, monitor/make/callback.c
+ *      the runtime (stdlib/runtime/rows.c, site/site.c)   monitor/make/monitor_code.c, monitor/make/callback.c
  *   5. read it back as engines do                         monitor/read/monitor.c
  */
 #include "base/demangle.h"

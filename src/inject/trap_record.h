@@ -15,7 +15,7 @@
 
 #include "wasm/emit.h"
 
-/* Words (i32) of a record, in the order of sums.h. */
+/* Words (i32) of a record, in the order of stdlib/runtime/sums.h. */
 enum { TRAP_FID, TRAP_FROM, TRAP_TO, TRAP_TIMES, TRAP_DEFICIT, TRAP_WORDS };
 enum { TRAP_RECORDS = 8 };
 

@@ -186,7 +186,7 @@ static void frames_decide(Rewrite *r, void *self) {
     if (f->engine)
         wasm_survey_tail_calls(f->survey, m); /* now, as it looks at the input */
     for (uint32_t func = 0; f->engine && func < m->input_count[WASM_SPACE_FUNC]; func++)
-        touched[func] |= is_import(f, func) ? 0 : TOUCHED_ENDS; /* wrapped: see engine_frames.h */
+        touched[func] |= is_import(f, func) ? 0 : TOUCHED_ENDS; /* wrapped: see engine_frames.c */
     if (!f->asked)
         return;
     f->order = wasm_survey_order(f->survey, m);

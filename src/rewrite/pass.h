@@ -65,7 +65,7 @@ typedef struct RewritePass {
      * all that they do is counted by segments. */
     void (*note)(Rewrite *r, void *self, const Site *site, const SiteTypes *types,
                  const Match *matches, uint32_t n, bool code);
-    bool notes_kinds; /* `note` is also called where all is counted by kind (kind_count.h) */
+    bool notes_kinds; /* `note` is called for kinds that are counted, too (storage/kind_count.h) */
     /* After pass 1: marks the functions that the pass changes in Program.touched. */
     void (*decide)(Rewrite *r, void *self);
 

@@ -59,7 +59,7 @@ typedef struct RunnerJob {
     const void *module;
     size_t len;
     const LibraryOptions *libs; /* what it imports besides the runtime; NULL: not even that */
-    Buf *measured;    /* gets what the runner has measured (metrics.h); NULL: it need not */
+    Buf *measured;    /* gets what the runner has measured (cli/metrics.h); NULL: it need not */
     const char *live; /* an option of the runner (serve/live.h); NULL: it is asked for no reports */
 } RunnerJob;
 

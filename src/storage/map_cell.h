@@ -1,6 +1,6 @@
 /*
  * storage/map_cell.h - the elements of maps that are cells (plan/cell.h): where they live in a
- * rewritten program. Part of store.h.
+ * rewritten program. Part of storage.h.
  *
  * A cell is made when pass 1 reaches a site with a new key. It has a global for each leaf of its
  * value and one for its mark, if some site sets that; or 8 bytes each in the runtime's memory, by

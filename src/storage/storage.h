@@ -7,7 +7,7 @@
  *                    Slots are in groups of one type; those of reported variables are in the order
  *                    of the report's rows
  *   frame            locals of each function that uses them
- *   maps that are cells   a variable for each key (cell.h), where those of sites live
+ *   maps that are cells   a variable for each key (plan/cell.h), where those of sites live
  *   maps that are tallies   also arrays (tally.h)
  *
  * Strings have numbers here: first those of the plan (PlanTexts.list), then those that sites need.

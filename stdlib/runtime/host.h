@@ -8,7 +8,8 @@
  * this.
  *
  * Compiled with VALUES it also contains everything that values.h declares, and keeps its state in a
- * memory of its own. host_import.c is different: a module with a memory of its own, with values.
+ * memory of its own. hosts/host_import.c is different: a module with a memory of its own, with
+ * values.
  */
 #ifndef WHAMMC_RUNTIME_HOST_H
 #define WHAMMC_RUNTIME_HOST_H
@@ -24,7 +25,7 @@ enum { HOST_STACK = 16384 };
 void whammc_report(const uint8_t *image, uint32_t len, uint8_t *values);
 
 /* Says that there is no memory for a report: nothing is in memory, not even a stack. (JavaScript
- * and WASI without values; host_none.c has its length for that.) */
+ * and WASI without values; hosts/host_none.c has its length for that.) */
 void whammc_no_memory(void);
 
 /* With values, a host has text too. */

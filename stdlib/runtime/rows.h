@@ -30,7 +30,7 @@ typedef enum RowsRank {
     ROWS_ENTRY,
     ROWS_INSTR,
     ROWS_EXIT,        /* one record a function, whatever the pc */
-    ROWS_COUNTED = 4, /* added to one of these: values are words of site_count.h until they are
+    ROWS_COUNTED = 4, /* added to one of these: values are words of site/site_count.h until they are
                          resolved */
 } RowsRank;
 

@@ -1,6 +1,6 @@
 /*
  * runtime/sums.h - counts derived from counters, and their corrections after traps. Used for
- * reports (format.c), bound monitors (sums_bound.c) and monitors in an engine (site_count.c).
+ * reports (format.c), bound monitors (sums_bound.c) and monitors in an engine (site/site_count.c).
  *
  * WORDS are i64, little endian: counters, and counts derived from them, which a table describes.
  * For each derived word

@@ -15,8 +15,8 @@
  * Between reports nothing is kept but the memory in which they were built, so several programs can
  * import the same instance.
  *
- * What values.h declares is there for programs whose scripts have strings, maps or text; those need
- * an instance each. At start they call
+ * What runtime/values.h declares is there for programs whose scripts have strings, maps or text;
+ * those need an instance each. At start they call
  *
  *   setup(maps)                      makes maps with numbers from 0, which live for the whole run
  *   open, put64 ..., setup_text()    text goes where this image says; no report is written

@@ -10,7 +10,7 @@
  *                host. The program's memory must have a page.
  *   HOST_FILE    reports to files: imports path_open, fd_prestat_get and fd_close besides fd_write.
  *   HOST_IMPORT  part of the module that programs import, see host_import.c
- *   MONITOR      part of a monitor module, with what rows.h and site.h declare
+ *   MONITOR      part of a monitor module, with what runtime/rows.h and site/site.h declare
  *   VALUES       text of scripts, and the clock. Text goes out line by line; into a file when there
  *                is a bufferful, before a report, and at values_flush, and the file is open only
  *                then

@@ -9,7 +9,7 @@
  *
  * A location is a function index (imports included) and a pc: the offset of an instruction in the
  * body, local declarations included; 0 is the function's entry. If there is no instruction at the
- * offset, that is a trap. Strings are objects of values.h.
+ * offset, that is a trap. Strings are objects of runtime/values.h.
  *
  * If something cannot be decoded, such as an unknown instruction, attaching ends with a message and
  * a trap: counts would be wrong.
@@ -101,7 +101,7 @@ void site_refuse(uint32_t fid, uint32_t pc, uint32_t why);
 
 /* ---- the function ---- */
 
-uint32_t site_fn_size(uint32_t fid); /* bytes of its body */
+uint32_t site_fn_size(uint32_t fid);   /* bytes of its body */
 uint32_t site_fn_params(uint32_t fid); /* how many parameters it has */
 /* Whether it has instructions of a kind. */
 enum { SITE_HAS_CALLS = 1, SITE_HAS_LOOPS = 2, SITE_HAS_TAIL_CALLS = 4 };

@@ -7,8 +7,8 @@
  * needed, and a few get counters, each attached to an instruction of the segment.
  *
  * For each function it keeps the counters, consecutive i64; how further *words* are derived from
- * them at the end (sums.h); and in each row the address of the word with its value (0 = none: never
- * executed), which is replaced by the value at the end.
+ * them at the end (runtime/sums.h); and in each row the address of the word with its value (0 =
+ * none: never executed), which is replaced by the value at the end.
  */
 #include "site_count.h"
 #include "../rows.h"
@@ -58,7 +58,7 @@ typedef struct Count {
     uint32_t nrows, nsums;
     uint32_t ncounters, nfalls, counter, fall; /* in words; the next one to be requested */
     /* kept until the end */
-    SiteBlock derived;                /* a table of sums.h: words are 8 bytes of memory */
+    SiteBlock derived;                /* a table of runtime/sums.h: words are 8 bytes of memory */
     SiteBlock made;                   /* Made */
     SiteBlock parts;                  /* u32 number of a variable, address, u64 weight */
     uint32_t nderived, nmade, nparts; /* bytes, words, words */
@@ -80,7 +80,7 @@ INLINE Note *notes(const SiteBlock *b) {
     return (Note *)(void *)at(b->at);
 }
 
-/* ---- what segment.c needs ---- */
+/* ---- what src/analysis/segment.c needs ---- */
 
 void vec_grow_(void *array, uint32_t *cap, uint32_t need, size_t item) {
     enum { LEAST = 16 };

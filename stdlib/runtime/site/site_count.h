@@ -41,8 +41,9 @@ enum {
     SITE_COUNT_FRONT = 1, /* of a `loop`: entries from the code before it, without branches back */
     SITE_COUNT_FLAG = 2,  /* `amount` is the value, unless it is never executed */
 };
-/* Each execution adds `amount` to the i32 or i64 at `slot` in a record (rows.h) of a counted
- * class; at most one call for each slot. Until the end the slot's contents have no meaning. */
+/* Each execution adds `amount` to the i32 or i64 at `slot` in a record (runtime/rows.h) of a
+ * counted class; at most one call for each slot. Until the end the slot's contents have no meaning.
+ */
 void site_count_row(uint32_t slot, uint64_t amount, uint32_t how);
 /* ... and to variable number `var`. */
 void site_count_sum(uint32_t var, uint64_t amount, uint32_t how);

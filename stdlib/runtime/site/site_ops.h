@@ -1,5 +1,5 @@
 /*
- * runtime/site/site_ops.h - columns of opcode.def as code, since the runtime has no data.
+ * runtime/site/site_ops.h - columns of src/wasm/opcode.def as code, since the runtime has no data.
  */
 #ifndef WHAMMC_RUNTIME_SITE_OPS_H
 #define WHAMMC_RUNTIME_SITE_OPS_H

@@ -3,7 +3,7 @@
  * the runtime of monitors: that file is compiled into both, and there finds this header first.
  *
  * Arrays are blocks of the monitor's memory; instructions come from the runtime's decoder
- * (site_count.c).
+ * (site/site_count.c).
  */
 #ifndef WHAMMC_WASM_OP_H
 #define WHAMMC_WASM_OP_H
