@@ -9,8 +9,6 @@
 #include "report/image.h"
 #include "base/escape.h"
 #include "base/workers.h"
-#include "report/escape.h"
-#include "report/image_cells.h"
 #include "report/image_cells.h"
 
 #include <assert.h>

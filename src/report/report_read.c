@@ -15,7 +15,7 @@
 #include "report/report_read.h"
 #include "base/escape.h"
 #include "base/json.h"
-#include "report/escape.h"
+#include "base/escape.h"
 
 #include <errno.h>
 #include <stdio.h>

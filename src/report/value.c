@@ -5,7 +5,7 @@
 #include "report/value.h"
 #include "base/escape.h"
 #include "base/json.h"
-#include "report/escape.h"
+#include "base/escape.h"
 
 #include <assert.h>
 

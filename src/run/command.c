@@ -7,6 +7,7 @@
  */
 #include "cli/process.h"
 #include "report/run_model.h"
+#include "run/run.h"
 
 #include <errno.h>
 #include <limits.h>
