@@ -1,117 +1,134 @@
 /*
- * format/pprof.c - pprof's format: profile.proto, gzipped.
+ * format/pprof.c - pprof's format: messages of profile.proto, compressed.
  *
- * Concatenated protobuf messages are one message with the fields of all. So the profile is packed
- * piece by piece, each with one sample, location or function, and is never in memory as a whole.
+ * A profile is one message: its fields, each a tag and a number or the bytes of another message.
+ * They are compressed one after the other, so that the profile is never in memory as a whole.
+ * Fields that are 0 are left out.
  */
 #include "base/escape.h"
 #include "format/format.h"
-#include "format/profile.pb-c.h"
-
-#include <assert.h>
-#include <zlib.h>
-
-typedef Perftools__Profiles__Profile Piece;
-typedef Perftools__Profiles__ValueType ValueType;
-typedef Perftools__Profiles__Sample Sample;
-typedef Perftools__Profiles__Label Label;
-typedef Perftools__Profiles__Mapping Mapping;
-typedef Perftools__Profiles__Location Location;
-typedef Perftools__Profiles__Line Line;
-typedef Perftools__Profiles__Function Function;
+#include "format/gzip.h"
 
 typedef struct Writer {
     const Stacks *s;
-    z_stream zip;
-    Buf *out;
-    Map texts; /* -> index in string_table */
-    Buf clean, packed;
+    Gzip *zip;
+    Map texts;       /* -> index in string_table */
+    Buf clean;       /* a text */
+    Buf part, inner; /* a field of the profile, a field of that */
+    Buf field;
 } Writer;
 
-/* ---- compression ---- */
+/* ---- fields ---- */
 
-/* Compresses more data; `flush` is Z_FINISH for the last part. */
-static void compress_more(Writer *w, const uint8_t *bytes, size_t size, int flush) {
-    enum { ROOM = 1 << 14, MOST = 1 << 30 };
-    int status = Z_OK;
-    do {
-        uInt some = size < MOST ? (uInt)size : MOST;
-        w->zip.next_in = (Bytef *)bytes;
-        w->zip.avail_in = some;
-        do {
-            buf_reserve(w->out, ROOM);
-            w->zip.next_out = w->out->data + w->out->len;
-            w->zip.avail_out = ROOM;
-            status = deflate(&w->zip, size > some ? Z_NO_FLUSH : flush);
-            assert(status != Z_STREAM_ERROR);
-            w->out->len += ROOM - w->zip.avail_out;
-        } while (w->zip.avail_out == 0);
-        bytes += some;
-        size -= some;
-    } while (size);
-    assert(flush != Z_FINISH || status == Z_STREAM_END);
-    (void)status;
+enum { KIND_NUMBER = 0, KIND_BYTES = 2 };
+
+/* Of the messages, by their numbers in
+ * https://github.com/google/pprof/blob/main/proto/profile.proto. Texts are indices. */
+enum {
+    PROFILE_SAMPLE_TYPE = 1,
+    PROFILE_SAMPLE = 2,
+    PROFILE_MAPPING = 3, /* the first one is the main program */
+    PROFILE_LOCATION = 4,
+    PROFILE_FUNCTION = 5,
+    PROFILE_STRING_TABLE = 6, /* the first one is empty */
+    PROFILE_TIME_NANOS = 9,   /* when it was recorded, since 1970 in UTC */
+    PROFILE_DURATION_NANOS = 10,
+    PROFILE_PERIOD_TYPE = 11, /* of which `period` happen between two samples */
+    PROFILE_PERIOD = 12,
+    PROFILE_COMMENT = 13,
+    PROFILE_DEFAULT_SAMPLE_TYPE = 14,
+    TYPE_TYPE = 1,
+    TYPE_UNIT = 2,
+    SAMPLE_LOCATION_ID = 1, /* the leaf first */
+    SAMPLE_VALUE = 2,       /* one for each sample_type */
+    SAMPLE_LABEL = 3,
+    LABEL_KEY = 1,
+    LABEL_STR = 2,
+    MAPPING_ID = 1, /* ids are not 0 */
+    MAPPING_MEMORY_LIMIT = 3,
+    MAPPING_FILENAME = 5,
+    MAPPING_BUILD_ID = 6,
+    MAPPING_HAS_FUNCTIONS = 7,
+    MAPPING_HAS_FILENAMES = 8,
+    MAPPING_HAS_LINE_NUMBERS = 9,
+    MAPPING_HAS_INLINE_FRAMES = 10,
+    LOCATION_ID = 1,
+    LOCATION_MAPPING_ID = 2,
+    LOCATION_ADDRESS = 3,
+    LOCATION_LINE = 4, /* the innermost function first; the others are its callers */
+    LINE_FUNCTION_ID = 1,
+    LINE_LINE = 2,
+    LINE_COLUMN = 3,
+    FUNCTION_ID = 1,
+    FUNCTION_NAME = 2,
+    FUNCTION_SYSTEM_NAME = 3, /* as the linker knows it */
+    FUNCTION_FILENAME = 4,
+    FUNCTION_START_LINE = 5,
+};
+
+static void put_number(Buf *message, uint32_t field, uint64_t n) {
+    if (!n)
+        return;
+    buf_uleb(message, field << 3 | KIND_NUMBER);
+    buf_uleb(message, n);
 }
 
-static void begin_zip(Writer *w) {
-    enum { GZIP = 16, MEMORY = 8 };
-    /* Operating system "unknown": the same profile has the same bytes everywhere. */
-    static gz_header head = {.os = 255};
-    if (deflateInit2(&w->zip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + GZIP, MEMORY,
-                     Z_DEFAULT_STRATEGY) != Z_OK)
-        abort(); /* out of memory */
-    deflateSetHeader(&w->zip, &head);
+static void put_bytes(Buf *message, uint32_t field, const Buf *bytes) {
+    buf_uleb(message, field << 3 | KIND_BYTES);
+    buf_vec(message, bytes);
 }
 
-static void put(Writer *w, const Piece *piece) {
-    w->packed.len = 0;
-    size_t size = perftools__profiles__profile__get_packed_size(piece);
-    buf_reserve(&w->packed, size + 1);
-    perftools__profiles__profile__pack(piece, w->packed.data);
-    compress_more(w, w->packed.data, size, Z_NO_FLUSH);
+/* Several numbers, unless there are none. */
+static void put_list(Buf *message, uint32_t field, const Buf *numbers) {
+    if (numbers->len)
+        put_bytes(message, field, numbers);
+}
+
+/* Writes the fields of the profile in `b`, which is empty then. */
+static void write_fields(Writer *w, Buf *b) {
+    gzip_add(w->zip, b->data, b->len);
+    b->len = 0;
+}
+
+/* Writes `part` as a field of the profile; it is empty then. */
+static void write_part(Writer *w, uint32_t field) {
+    put_bytes(&w->field, field, &w->part);
+    w->part.len = 0;
+    write_fields(w, &w->field);
 }
 
 /* ---- texts ---- */
 
 /* The index of a string, without invalid UTF-8 and control characters. */
-static int64_t text(Writer *w, Str s) {
+static uint64_t text(Writer *w, Str s) {
     w->clean.len = 0;
     escape_shown(&w->clean, s);
-    Str clean = buf_view(&w->clean);
-    return (int64_t)*map_put(&w->texts, clean, w->texts.len, NULL);
+    return *map_put(&w->texts, buf_view(&w->clean), w->texts.len, NULL);
 }
 
-/* A string that may be empty, unlike one that must be shown. */
-static int64_t optional(Writer *w, Str s) {
+/* A string that may be empty, as opposed to one of which nothing can be shown. */
+static uint64_t optional(Writer *w, Str s) {
     return s.len ? text(w, s) : 0;
 }
 
 static void put_texts(Writer *w) {
     for (uint32_t i = 0; i < w->texts.len; i++) {
-        Str s = w->texts.entries[i].key;
-        Buf copy = {0};
-        buf_bytes(&copy, s.ptr, s.len);
-        char *string = (char *)(uintptr_t)buf_cstr(&copy);
-        Piece piece = PERFTOOLS__PROFILES__PROFILE__INIT;
-        piece.n_string_table = 1;
-        piece.string_table = &string;
-        put(w, &piece);
-        buf_free(&copy);
+        buf_str(&w->part, w->texts.entries[i].key);
+        write_part(w, PROFILE_STRING_TABLE);
     }
 }
 
 /* ---- the parts ---- */
 
+static void put_type(Writer *w, Buf *message, const StacksValue *v) {
+    put_number(message, TYPE_TYPE, text(w, v->name));
+    put_number(message, TYPE_UNIT, text(w, v->unit));
+}
+
 static void put_types(Writer *w) {
     for (uint32_t i = 0; i < w->s->values.len; i++) {
-        const StacksValue *v = &w->s->values.at[i];
-        ValueType type = PERFTOOLS__PROFILES__VALUE_TYPE__INIT, *types = &type;
-        Piece piece = PERFTOOLS__PROFILES__PROFILE__INIT;
-        type.type = text(w, v->name);
-        type.unit = text(w, v->unit);
-        piece.n_sample_type = 1;
-        piece.sample_type = &types;
-        put(w, &piece);
+        put_type(w, &w->part, &w->s->values.at[i]);
+        write_part(w, PROFILE_SAMPLE_TYPE);
     }
 }
 
@@ -123,153 +140,119 @@ static bool counts(const Stacks *s, const StacksNode *n) {
     return false;
 }
 
-/* Scratch memory for samples. */
-typedef struct Room {
-    uint64_t places[STACKS_DEPTH];
-    int64_t *values;
-    Label *labels, **list;
-} Room;
-
-static void add_label(Writer *w, Sample *sample, const StacksLabel *label, Room *room) {
-    Label *to = &room->labels[sample->n_label];
-    perftools__profiles__label__init(to);
-    to->key = text(w, label->key);
-    to->str = text(w, label->text);
-    room->list[sample->n_label++] = to;
+/* Numbers and labels of a sample go to `inner`, and from there to `part`. */
+static void put_values(Writer *w, const StacksNode *n, int64_t *values) {
+    const Stacks *s = w->s;
+    memset(values, 0, s->values.len * sizeof *values);
+    for (uint32_t i = n->first; i < n->first + n->count; i++)
+        values[s->numbers.at[i].value] = s->numbers.at[i].n;
+    w->inner.len = 0;
+    for (uint32_t i = 0; i < s->values.len; i++)
+        buf_uleb(&w->inner, (uint64_t)values[i]);
+    put_list(&w->part, SAMPLE_VALUE, &w->inner);
 }
 
-static void put_sample(Writer *w, const StacksNode *n, Room *room) {
+static void put_label(Writer *w, const StacksLabel *label) {
+    w->inner.len = 0;
+    put_number(&w->inner, LABEL_KEY, text(w, label->key));
+    put_number(&w->inner, LABEL_STR, text(w, label->text));
+    put_bytes(&w->part, SAMPLE_LABEL, &w->inner);
+}
+
+static void put_sample(Writer *w, const StacksNode *n, int64_t *values) {
     const Stacks *s = w->s;
-    Sample sample = PERFTOOLS__PROFILES__SAMPLE__INIT, *samples = &sample;
-    Piece piece = PERFTOOLS__PROFILES__PROFILE__INIT;
+    w->inner.len = 0;
     for (const StacksNode *up = n;; up = &s->nodes.at[up->parent]) {
-        assert(sample.n_location_id < STACKS_DEPTH);
-        room->places[sample.n_location_id++] = up->place + 1u;
+        buf_uleb(&w->inner, up->place + 1u);
         if (up->parent == STACKS_NONE)
             break;
     }
-    memset(room->values, 0, s->values.len * sizeof *room->values);
-    for (uint32_t i = n->first; i < n->first + n->count; i++)
-        room->values[s->numbers.at[i].value] = s->numbers.at[i].n;
+    put_list(&w->part, SAMPLE_LOCATION_ID, &w->inner);
+    put_values(w, n, values);
     for (uint32_t i = 0; i < n->nlabels; i++)
-        add_label(w, &sample, &s->labels.at[n->first_label + i], room);
+        put_label(w, &s->labels.at[n->first_label + i]);
     if (s->threads.len)
-        add_label(w, &sample, &(StacksLabel){STR("thread"), s->threads.at[n->thread]}, room);
-    sample.location_id = room->places;
-    sample.n_value = s->values.len;
-    sample.value = room->values;
-    sample.label = room->list;
-    piece.n_sample = 1;
-    piece.sample = &samples;
-    put(w, &piece);
+        put_label(w, &(StacksLabel){STR("thread"), s->threads.at[n->thread]});
+    write_part(w, PROFILE_SAMPLE);
 }
 
 static void put_samples(Writer *w) {
     const Stacks *s = w->s;
-    Room room;
-    uint32_t labels = 0;
-    for (uint32_t i = 0; i < s->nodes.len; i++)
-        if (s->nodes.at[i].nlabels > labels)
-            labels = s->nodes.at[i].nlabels;
-    room.values = mem_alloc((s->values.len + 1u) * sizeof *room.values);
-    room.labels = mem_alloc((labels + 1u) * sizeof *room.labels);
-    room.list = mem_alloc((labels + 1u) * sizeof *room.list);
+    int64_t *values = mem_alloc((s->values.len + 1u) * sizeof *values);
     for (uint32_t i = 0; i < s->nodes.len; i++)
         if (counts(s, &s->nodes.at[i]))
-            put_sample(w, &s->nodes.at[i], &room);
-    free(room.values);
-    free(room.labels);
-    free(room.list);
+            put_sample(w, &s->nodes.at[i], values);
+    free(values);
 }
 
 static void put_mapping(Writer *w, uint32_t index) {
     const StacksModule *m = &w->s->modules.at[index];
-    Mapping mapping = PERFTOOLS__PROFILES__MAPPING__INIT, *mappings = &mapping;
-    Piece piece = PERFTOOLS__PROFILES__PROFILE__INIT;
+    bool located = w->s->located;
     if (!m->size && !m->program.len)
         return;
-    mapping.id = index + 1u;
-    mapping.memory_limit = m->size;
-    mapping.filename = optional(w, m->program);
-    mapping.build_id = optional(w, m->build);
-    mapping.has_functions = true;
-    mapping.has_filenames = w->s->located;
-    mapping.has_line_numbers = w->s->located;
-    mapping.has_inline_frames = w->s->located;
-    piece.n_mapping = 1;
-    piece.mapping = &mappings;
-    put(w, &piece);
+    put_number(&w->part, MAPPING_ID, index + 1u);
+    put_number(&w->part, MAPPING_MEMORY_LIMIT, m->size);
+    put_number(&w->part, MAPPING_FILENAME, optional(w, m->program));
+    put_number(&w->part, MAPPING_BUILD_ID, optional(w, m->build));
+    put_number(&w->part, MAPPING_HAS_FUNCTIONS, true);
+    put_number(&w->part, MAPPING_HAS_FILENAMES, located);
+    put_number(&w->part, MAPPING_HAS_LINE_NUMBERS, located);
+    put_number(&w->part, MAPPING_HAS_INLINE_FRAMES, located);
+    write_part(w, PROFILE_MAPPING);
 }
 
 static void put_place(Writer *w, uint32_t index) {
     const StacksPlace *p = &w->s->places.at[index];
-    Location location = PERFTOOLS__PROFILES__LOCATION__INIT, *locations = &location;
-    Piece piece = PERFTOOLS__PROFILES__PROFILE__INIT;
-    Line *lines = mem_alloc(p->count * sizeof *lines);
-    Line **list = mem_alloc(p->count * sizeof *list);
+    put_number(&w->part, LOCATION_ID, index + 1u);
+    put_number(&w->part, LOCATION_MAPPING_ID, p->in_program ? p->module + 1u : 0);
+    put_number(&w->part, LOCATION_ADDRESS, p->address);
     for (uint32_t i = 0; i < p->count; i++) {
         const StacksLine *l = &w->s->lines.at[p->first + i];
-        perftools__profiles__line__init(&lines[i]);
-        lines[i].function_id = l->func + 1u;
-        lines[i].line = l->line;
-        lines[i].column = l->column;
-        list[i] = &lines[i];
+        w->inner.len = 0;
+        put_number(&w->inner, LINE_FUNCTION_ID, l->func + 1u);
+        put_number(&w->inner, LINE_LINE, l->line);
+        put_number(&w->inner, LINE_COLUMN, l->column);
+        put_bytes(&w->part, LOCATION_LINE, &w->inner);
     }
-    location.id = index + 1u;
-    location.mapping_id = p->in_program ? p->module + 1u : 0;
-    location.address = p->address;
-    location.n_line = p->count;
-    location.line = list;
-    piece.n_location = 1;
-    piece.location = &locations;
-    put(w, &piece);
-    free(lines);
-    free(list);
+    write_part(w, PROFILE_LOCATION);
 }
 
 static void put_function(Writer *w, uint32_t index) {
     const StacksFunc *f = &w->s->funcs.at[index];
-    Function function = PERFTOOLS__PROFILES__FUNCTION__INIT, *functions = &function;
-    Piece piece = PERFTOOLS__PROFILES__PROFILE__INIT;
-    function.id = index + 1u;
-    function.name = text(w, f->name);
-    function.system_name = text(w, f->symbol);
-    function.filename = optional(w, f->file);
-    function.start_line = f->line;
-    piece.n_function = 1;
-    piece.function = &functions;
-    put(w, &piece);
+    put_number(&w->part, FUNCTION_ID, index + 1u);
+    put_number(&w->part, FUNCTION_NAME, text(w, f->name));
+    put_number(&w->part, FUNCTION_SYSTEM_NAME, text(w, f->symbol));
+    put_number(&w->part, FUNCTION_FILENAME, optional(w, f->file));
+    put_number(&w->part, FUNCTION_START_LINE, f->line);
+    write_part(w, PROFILE_FUNCTION);
 }
 
 static void put_rest(Writer *w) {
     const Stacks *s = w->s;
-    ValueType type = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
-    Piece piece = PERFTOOLS__PROFILES__PROFILE__INIT;
-    int64_t *comments = mem_alloc((s->comments.len + 1u) * sizeof *comments);
+    const StacksValue *shown = s->values.len ? &s->values.at[s->shown] : NULL;
+    Buf comments = {0};
     for (uint32_t i = 0; i < s->comments.len; i++)
-        comments[i] = text(w, s->comments.at[i]);
-    piece.n_comment = s->comments.len;
-    piece.comment = comments;
-    piece.time_nanos = s->time;
-    piece.duration_nanos = s->duration;
-    if (s->values.len) {
-        const StacksValue *shown = &s->values.at[s->shown];
-        piece.default_sample_type = text(w, shown->name);
-        type.type = text(w, shown->name);
-        type.unit = text(w, shown->unit);
-    }
+        buf_uleb(&comments, text(w, s->comments.at[i]));
+    put_number(&w->field, PROFILE_TIME_NANOS, (uint64_t)s->time);
+    put_number(&w->field, PROFILE_DURATION_NANOS, (uint64_t)s->duration);
     if (s->period) {
-        piece.period_type = &type;
-        piece.period = s->period;
+        if (shown)
+            put_type(w, &w->part, shown);
+        put_bytes(&w->field, PROFILE_PERIOD_TYPE, &w->part);
+        w->part.len = 0;
+        put_number(&w->field, PROFILE_PERIOD, (uint64_t)s->period);
     }
-    put(w, &piece);
-    free(comments);
+    put_list(&w->field, PROFILE_COMMENT, &comments);
+    if (shown) {
+        put_number(&w->field, PROFILE_DEFAULT_SAMPLE_TYPE, text(w, shown->name));
+        text(w, shown->unit);
+    }
+    write_fields(w, &w->field);
+    buf_free(&comments);
 }
 
 void format_pprof(const Stacks *s, Buf *out) {
-    assert(stacks_check(s));
-    Writer w = {.s = s, .out = out};
-    begin_zip(&w);
+    Writer w = {.s = s, .zip = gzip_begin(out)};
     map_put(&w.texts, (Str){"", 0}, 0, NULL);
     put_types(&w);
     put_samples(&w);
@@ -281,9 +264,10 @@ void format_pprof(const Stacks *s, Buf *out) {
         put_function(&w, i);
     put_rest(&w);
     put_texts(&w);
-    compress_more(&w, (const uint8_t *)"", 0, Z_FINISH);
-    deflateEnd(&w.zip);
+    gzip_end(w.zip);
     map_free(&w.texts);
     buf_free(&w.clean);
-    buf_free(&w.packed);
+    buf_free(&w.part);
+    buf_free(&w.inner);
+    buf_free(&w.field);
 }
