@@ -62,10 +62,6 @@ const char *whammc_module_error(const WhammcModule *m) {
     return m->error.len ? (const char *)m->error.data : "";
 }
 
-void whammc_release(void *p) {
-    free(p);
-}
-
 /* ---- reading and writing ---- */
 
 WhammcModule *whammc_module_read(const void *bytes, size_t size, char **error) {

@@ -90,14 +90,6 @@ const DiagFile *api_script(const whammc *w, uint32_t script) {
     return &w->diags.files.at[w->files.at[script] - 1];
 }
 
-char *api_copy(const void *s, size_t len) {
-    char *p = mem_alloc(len + 1);
-    if (len)
-        memcpy(p, s, len);
-    p[len] = 0;
-    return p;
-}
-
 void whammc_add_script(whammc *w, const char *name, const char *text, size_t len) {
     vec_push(&w->sources, ((Source){api_copy(name, strlen(name)), api_copy(text, len), len}));
 }
@@ -189,15 +181,6 @@ static whammc_status prepare_for_program(whammc *w, const char *more, unsigned w
 
 whammc_status whammc_check(whammc *w) {
     return prepare(w, false, NULL, 0);
-}
-
-const char *api_messages(Diags *diags, Buf *rendered, unsigned flags) {
-    rendered->len = 0;
-    if (flags & WHAMMC_JSON)
-        diag_render_json(diags, rendered);
-    else
-        diag_render_text(diags, rendered, flags & WHAMMC_COLOUR);
-    return buf_cstr(rendered);
 }
 
 const char *whammc_messages(whammc *w, unsigned flags) {
