@@ -8,7 +8,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#ifdef __linux__
 #include <sys/mman.h>
+#endif
 
 enum { ARENA_BLOCK = 32 * 1024, ALIGN = 16 };
 

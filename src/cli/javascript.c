@@ -53,9 +53,7 @@ typedef enum Part {
     M(names, PART_SAMPLING | PART_NAMES)                                                           \
     M(traces, PART_SAMPLING)                                                                       \
     M(sampling_profiler, PART_SAMPLING)                                                            \
-    M(gprof, PART_CALLS)                                                                           \
-    M(calls, PART_CALLS)                                                                           \
-    M(pprof, PART_CALLS)                                                                           \
+    M(views_code, PART_CALLS)                                                                      \
     M(views, PART_CALLS)                                                                           \
     M(signals, PART_SAVE)                                                                          \
     M(memories, PART_THREADS | PART_WORKERS)                                                       \

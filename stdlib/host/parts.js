@@ -31,7 +31,7 @@
 //
 // OUT.js of several versions of whammc share them as long as INTERFACE is the same: it grows when the interface of a part changes, or
 // that of WasmProf with the parts. Scripts of another INTERFACE leave the parts alone, and install() (wasmprof.js) tells of them.
-export const INTERFACE = 3;
+export const INTERFACE = 4;
 export const SHARED_PARTS = Symbol.for(`whammc.parts.${INTERFACE}`);
 
 /** The classes of errors that end programs, in this context or in one of node:vm. */

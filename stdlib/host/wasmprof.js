@@ -12,6 +12,7 @@
 //     .report()                      all that there is for `whammc report`: also what is no calls
 //     .reportChunks()                the same as a list of bytes, which can be longer than a string
 //     .pprof()                       a profile for `go tool pprof`, as bytes
+//     .convert(format, n)            what `whammc report --format=FORMAT --top=N` makes, as bytes
 //     .module(title)                 the same of one of several modules; .modules: what there is
 //   WasmProf.printResults(n)         shows both in the console
 //   WasmProf.pprof()                 the profile until now, to be served as /debug/pprof/profile
@@ -36,7 +37,7 @@ const SHARED = Symbol.for('whammc.WasmProf'), PRINTED = 20;
 // ---- results ----
 
 const NO_PROFILE = 'No profile: the scripts count no calls, or OUT.js has no views. WasmProf.saveResults().report() has what is counted.\n';
-const warned = new Set();
+const told = new Set(), tell = error => warn(error.message);
 
 // Whether a report has names of functions.
 function isNamed(chunks) {
@@ -50,8 +51,8 @@ function isNamed(chunks) {
 // The views, which are loaded when they are wanted; undefined if there are none. If they cannot be loaded at once, a message says so.
 function viewsNow() {
   const error = parts.loader?.now();
-  if (error && !warned.has(error.message)) warn(error.message);
-  warned.add(error?.message);
+  if (error && !told.has(error)) tell(error);
+  told.add(error);
   return parts.views;
 }
 
@@ -71,11 +72,7 @@ class Results {
 
   /** The reports that the programs have written (--host=js), as text. */
   get reports() {
-    return this.#reports.map(textOf);
-  }
-
-  get #reports() {
-    return this.programs.flatMap(program => program.reports);
+    return this.programs.flatMap(program => program.reports.map(textOf));
   }
 
   /** The results of one module, by its title or its number in `modules`. */
@@ -86,45 +83,46 @@ class Results {
   }
 
   // What a view makes of them; `none` if there are no views.
-  #view(name, none, n) {
-    return viewsNow()?.[name](this.programs, n) ?? none;
+  #view(name, none, n, kind) {
+    return viewsNow()?.[name](this.programs, n, kind) ?? none;
   }
 
   /** The functions by the time in themselves, as text: the first n, or all. */
-  flatProfileText(n = 0) {
+  flatProfileText(n) {
     return this.#view('flatProfileText', NO_PROFILE, n);
   }
 
   /** Who calls whom, as text: the n functions with the most time, or all. */
-  callGraphText(n = 0) {
+  callGraphText(n) {
     return this.#view('callGraphText', NO_PROFILE, n);
   }
 
   /** Both, as `whammc report --format=gprof` shows them. */
-  text(n = 0) {
+  text(n) {
     return this.#view('text', NO_PROFILE, n);
   }
 
-  // Shows a text in the console, later if the views must be loaded before.
-  #show(text) {
-    if (viewsNow() || !parts.loader) console.log(text());
-    else parts.loader.later().then(() => console.log(text()), error => warn(error.message));
+  // Shows the text that a method makes in the console, later if the views must be loaded before.
+  #show(name, n) {
+    const show = () => console.log(this[name](n));
+    if (viewsNow() || !parts.loader) show();
+    else parts.loader.later().then(show, tell);
   }
 
   /** Shows them in the console. */
-  flatProfile(n = 0) {
-    this.#show(() => this.flatProfileText(n));
+  flatProfile(n) {
+    this.#show('flatProfileText', n);
   }
 
-  callGraph(n = 0) {
-    this.#show(() => this.callGraphText(n));
+  callGraph(n) {
+    this.#show('callGraphText', n);
   }
 
-  printResults(n = 0) {
-    this.#show(() => this.text(n));
+  printResults(n) {
+    this.#show('text', n);
   }
 
-  /** The functions as objects: see functionResults of gprof.js. */
+  /** The functions as objects: see funcResults of views.js. */
   get funcResults() {
     return this.#view('funcResults', []);
   }
@@ -143,6 +141,14 @@ class Results {
   }
 
   /**
+   * What `whammc report --format=FORMAT --top=N` makes, as bytes, not compressed; throws if there is nothing to be shown in that format.
+   * null if there are no views.
+   */
+  convert(format, n) {
+    return this.#view('convert', null, n, format);
+  }
+
+  /**
    * All that the programs have reported, as text that `whammc report` reads: a part for each instance, and another one for what it had
    * reported before clear(), which is subtracted.
    */
@@ -152,7 +158,7 @@ class Results {
 
   /** The same as bytes: a list of Uint8Array, of which a Blob can be made. */
   reportChunks() {
-    const reports = this.#reports, more = reports[1] || this.programs.some(({ saved: [one, other] }) => other || one.before);
+    const reports = this.programs.flatMap(program => program.reports), more = reports[1] || this.programs.some(({ saved: [one, other] }) => other || one.before);
     const views = !more && reports[0] && isNamed(reports[0]) ? null : viewsNow();
     const chunks = parts.save?.joinAll(this.programs, views) ?? reports.flat(), encoder = new TextEncoder();
     return chunks.map(chunk => (typeof chunk === 'string' ? encoder.encode(chunk) : chunk));
@@ -301,7 +307,7 @@ function createProfiler() {
     },
 
     /** The same in the console: the first n functions, or all. */
-    printResults(n = 0) {
+    printResults(n) {
       this.saveResults().printResults(n);
     },
 
@@ -331,7 +337,7 @@ function createProfiler() {
 function prepareSave(profiler) {
   if (!globalThis.process?.env?.WASMPROF) return;
   const begin = () => parts.save?.saveAtExit(profiler);
-  if (parts.loader?.now()) parts.loader.later().then(begin, error => warn(error.message));
+  if (parts.loader?.now()) parts.loader.later().then(begin, tell);
   else begin();
 }
 

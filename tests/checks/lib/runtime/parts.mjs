@@ -14,4 +14,4 @@ export const viewParts = needed => ['names', 'save', ...(needed.includes('calls'
 export const listOf = names => [...new Set(names)].sort().join();
 
 /** An expression for the parts that are there. */
-export const LIST_PARTS = "Object.keys(globalThis[Symbol.for('whammc.parts.3')]).filter(name => name !== 'sources').sort().join()";
+export const LIST_PARTS = "Object.keys(globalThis[Symbol.for('whammc.parts.4')]).filter(name => name !== 'sources').sort().join()";

@@ -1,13 +1,20 @@
-// Compares what WasmProf shows of several instances and programs (stdlib/host/views.js) with what `whammc report --format=gprof` shows of
-// the report that it makes of them, byte by byte: any kinds of calls, odd names, numbers up to 64 bits, clear().
+// Compares what WasmProf shows of several instances and programs (stdlib/host/views.js) with what `whammc report` shows of the report
+// that it makes of them, byte by byte: any kinds of calls, all formats, odd names, numbers up to 64 bits, clear().
 //   node test_views.mjs SOURCE-DIR WHAMMC
 import { spawnSync } from 'node:child_process';
-import { join, resolve } from 'node:path';
+import { copyFileSync, cpSync, existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { end, result } from '../tap.mjs';
+import { gunzipSync } from 'node:zlib';
+import { end, makeFolder, removeFolder, result } from '../tap.mjs';
 
-const [source, whammc] = [resolve(process.argv[2]), resolve(process.argv[3])];
-const load = name => import(pathToFileURL(join(source, 'stdlib/host', name)).href);
+// The modules with the one that is compiled, which a release has beside them.
+const [source, whammc] = [resolve(process.argv[2]), resolve(process.argv[3])], work = makeFolder('views');
+process.on('exit', () => removeFolder(work));
+cpSync(join(source, 'stdlib/host'), join(work, 'host'), { recursive: true });
+const compiled = join(dirname(whammc), 'stdlib/host/views-code.js');
+if (existsSync(compiled)) copyFileSync(compiled, join(work, 'host/views-code.js'));
+const load = name => import(pathToFileURL(join(work, 'host', name)).href);
 const { parts } = await load('parts.js'), OUTSIDE = 4294967295;
 await load('views.js');
 const { makeTrace } = await load('traces.js');
@@ -63,23 +70,23 @@ function makeTree(below, timed, alone) {
 
 /** Some programs: { programs, alone: the report of the only instance, or null }. */
 function makePrograms(seed) {
-  const below = random(seed), count = below(4) ? 1 : 2, programs = [];
+  const below = random(seed), count = below(4) ? 1 : 2, isCleared = !below(4), programs = [];
   for (let i = 0; i < count; i++) {
     const names = Array.from({ length: below(3) ? 13 : 4 }, () => NAMES[below(NAMES.length)]), id = `${seed}.${i}`, saved = [];
-    const instances = below(3) ? 1 : 1 + below(3), kind = 1 + below(5), alone = count === 1 && instances === 1;
+    const instances = below(3) ? 1 : 1 + below(3), kind = 1 + below(6), alone = count === 1 && instances === 1;
     const constant = (below(3) ? '' : row(8, 'global_id', 'not_timed', 'str', `"${below(3)},${3 + below(2)}-${5 + below(9)}"`)) +
       map(7, 'names', 'map<u32,str>', names.map((name, fid) => [fid, JSON.stringify(name)]));
     const calibrated = count > 1 || below(3) ? '' : row(9, 'global_id', 'calibrated', 'u64', below(2) ? 1234567 : below(2) ? 0 : '18446744073709551615');
     parts.names[id] = { names, demangled: {} };
     for (let n = 0; n < instances; n++) {
-      const report = [(kind < 4 ? makeArcs(below, kind) : makeTree(below, kind === 5, alone)) + calibrated + constant];
-      const sent = alone || below(6) ? [] : Array.from({ length: below(5) }, () =>
+      const report = kind === 6 ? null : [(kind < 4 ? makeArcs(below, kind) : makeTree(below, kind === 5, alone)) + calibrated + constant];
+      const sent = kind < 6 ? [] : Array.from({ length: 1 + below(5) }, () =>
         ({ caller: below(9) ? below(6) : OUTSIDE, callee: below(6), calls: below(100), ms: below(3) ? below(1000) / 8 : 0 }));
-      saved.push({ report, sent, before: below(6) ? null : { report, sent } });
+      saved.push({ report, sent, before: isCleared ? { report, sent } : null });
     }
     programs.push({ id, title: `"program"${i}.wasm`, module: null, saved });
   }
-  const [{ saved: [only] }] = programs, isAlone = count === 1 && programs[0].saved.length === 1 && !only.before;
+  const [{ saved: [only] }] = programs, isAlone = count === 1 && programs[0].saved.length === 1 && !only.before && only.report;
   return { programs, alone: isAlone ? only.report[0] : null };
 }
 
@@ -98,6 +105,43 @@ for (let seed = 1; seed <= SEEDS; seed++) {
 }
 result(differing.length === 0, `${SEEDS} results as whammc report shows them`, ...(differing[0] ?? []));
 result(alone.length === 0, 'those of one instance as whammc report shows its report', ...(alone[0] ?? []));
+
+// All formats, of the text of report(); those that whammc compresses as they are before. What cannot be shown is an error of both.
+const formats = [...readFileSync(join(source, 'src/format/formats.def'), 'utf8').matchAll(/^FORMAT\(\w+, *\d+, *"([^"]+)"/gm)].map(match => match[1]);
+const TIME = 1700000000, now = Date.now, plain = bytes => (bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes);
+Date.now = () => 1000 * TIME;
+
+function convertBoth(programs, top, format, ...options) {
+  const file = join(work, programs.length === 1 ? programs[0].title : 'report');
+  writeFileSync(file, parts.save.joinAll(programs, views).join(''));
+  utimesSync(file, TIME, TIME);
+  const ended = spawnSync(whammc, ['report', `--format=${format}`, `--top=${top}`, ...options, file], { env: { ...process.env, LC_ALL: 'C.UTF-8' } });
+  try {
+    return { ours: Buffer.from(views.convert(programs, top, format)), theirs: plain(ended.stdout) };
+  } catch (error) {
+    return { ours: Buffer.from(error.message), theirs: Buffer.from(ended.status ? error.message : 'no error') };
+  }
+}
+
+for (const format of formats) {
+  const wrong = [], shown = new Set();
+  for (let seed = 1; seed <= 24; seed++) {
+    const { ours, theirs } = convertBoth(makePrograms(seed).programs, seed % 3 ? 0 : 2, format, '--no-demangle');
+    if (!ours.equals(theirs)) wrong.push([seed, String(ours), String(theirs)]);
+    shown.add(String(ours));
+  }
+  result(wrong.length === 0 && shown.size > (format === 'heap' ? 0 : 8), `convert(): ${format}`, shown.size, ...(wrong[0] ?? []));
+}
+Date.now = now;
+const error = (() => { try { return views.convert(makePrograms(1).programs, 0, 'nothing'); } catch ({ message }) { return message; } })();
+result(formats.length > 12 && error === "there is no format 'nothing'", 'convert(): no format', formats, error);
+
+// The names of functions in their languages are those that the script beside the program has.
+parts.names.cpp = { names: ['_ZN1a1bEi', 'main', '_Z1cv'], demangled: { 0: 'a::b(int)', 2: 'c()' } };
+const cpp = [{ id: 'cpp', title: 'a.wasm', module: null, saved: [{ before: null, sent: [],
+  report: [map(0, 'arcs', 'map<(u32,u32),u64>', [[list([1, 0]), 2], [list([OUTSIDE, 1]), 1], [list([0, 2]), 3]])] }] }];
+const { ours, theirs: demangled } = convertBoth(cpp, 0, 'gprof');
+result(ours.includes('a::b(int)') && views.text(cpp, 0) === String(ours) && (ours.equals(demangled) || String(demangled).includes('_ZN1a1bEi')), 'readable names', ours, demangled);
 
 // What was counted before clear() is in the report of the program, but not in that of the calls after it.
 const cleared = { report: [map(0, 'arcs', 'map<(u32,u32),u64>', [[list([OUTSIDE, 1]), 7]])], sent: [] };

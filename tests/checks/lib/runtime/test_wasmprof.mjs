@@ -611,7 +611,7 @@ function testSharedParts() {
 const RENAMED = /\b(createTraps|hostClock|createHostSampler|saveAtExit|createTable|areCallsIn|tellMore)\b/g;
 const VERSIONS = {
   same: text => text.replace(/\n(const \w+ = Symbol.for\(`whammc.parts)/, "\nconsole.log('another version');\n$1").replace(/^parts\.save \?\?= /m, 'parts.extra = 5;\n$&'),
-  next: text => text.replace('const INTERFACE = 3;', 'const INTERFACE = 4;').replace(RENAMED, '$1OfNext'),
+  next: text => text.replace('const INTERFACE = 4;', 'const INTERFACE = 5;').replace(RENAMED, '$1OfNext'),
 };
 
 function asVersion(version, name, to) {
