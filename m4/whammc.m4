@@ -84,19 +84,12 @@ AC_DEFUN([WHAMMC_HTTP], [
     AC_DEFINE([HAVE_HTTP], [1], [Define to 1 if libmicrohttpd serves reports and libcurl sends profiles.])])
 ])
 
-# WHAMMC_PPROF
-# Finds what profiles for pprof are written with, protobuf-c and zlib; sets PPROF_LIBS and PROTOC_C.
-AC_DEFUN([WHAMMC_PPROF], [
-  AC_CHECK_HEADER([protobuf-c/protobuf-c.h], [],
-    [AC_MSG_ERROR([protobuf-c.h was not found (Debian package: libprotobuf-c-dev)])])
-  AC_CHECK_LIB([protobuf-c], [protobuf_c_message_pack], [:],
-    [AC_MSG_ERROR([libprotobuf-c was not found (Debian package: libprotobuf-c-dev)])])
+# WHAMMC_ZLIB
+# Finds zlib, which compresses profiles for pprof; sets ZLIB_LIBS.
+AC_DEFUN([WHAMMC_ZLIB], [
   AC_CHECK_HEADER([zlib.h], [],
     [AC_MSG_ERROR([zlib.h was not found (Debian package: zlib1g-dev)])])
   AC_CHECK_LIB([z], [deflateSetHeader], [:],
     [AC_MSG_ERROR([zlib was not found (Debian package: zlib1g-dev)])])
-  AC_SUBST([PPROF_LIBS], ["-lprotobuf-c -lz"])
-  AC_ARG_VAR([PROTOC_C], [the compiler protoc-c of protobuf-c])
-  WHAMMC_NEED_PROG([PROTOC_C], [protoc-c], [to compile the format of pprof's profiles],
-    [protobuf-c-compiler])
+  AC_SUBST([ZLIB_LIBS], [-lz])
 ])

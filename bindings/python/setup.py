@@ -61,11 +61,10 @@ def version():
 
 
 def licences():
-    """Those of whammc and of the libraries in a wheel, as Debian has them."""
+    """Those of whammc and of the library in a wheel, as Debian has them."""
     copied("LICENSE", os.path.join(HERE, "licences", "whammc.txt"))
-    for package in ("libiberty-dev", "libprotobuf-c1"):
-        for path in glob.glob(f"/usr/share/doc/{package}/copyright"):
-            shutil.copyfile(path, os.path.join(HERE, "licences", f"{package}.txt"))
+    for path in glob.glob("/usr/share/doc/libiberty-dev/copyright"):
+        shutil.copyfile(path, os.path.join(HERE, "licences", "libiberty-dev.txt"))
 
 
 licences()

@@ -9,7 +9,6 @@
 #ifdef HAVE_HTTP
 
 #include "base/escape.h"
-#include "format/profile.pb-c.h"
 #include "serve/late.h"
 
 #include <pthread.h>
@@ -144,28 +143,87 @@ static bool unpack(const Buf *zipped, Buf *out) {
     return status == Z_STREAM_END;
 }
 
+/* A field of a message (format/pprof.c). */
+typedef struct Field {
+    uint32_t id;
+    uint64_t number; /* or: */
+    Str bytes;
+} Field;
+
+/* Takes a number, in LEB128, from the beginning of a message. */
+static bool take_number(Str *message, uint64_t *n) {
+    *n = 0;
+    for (uint32_t shift = 0; message->len && shift < 64; shift += 7) {
+        uint8_t byte = (uint8_t)*message->ptr++;
+        message->len--;
+        *n |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return true;
+    }
+    return false;
+}
+
+/* Takes the next one; false at the end. */
+static bool take_field(Str *message, Field *f) {
+    enum { KIND_BYTES = 2 };
+    uint64_t tag, size;
+    if (!take_number(message, &tag))
+        return false;
+    *f = (Field){.id = (uint32_t)(tag >> 3)};
+    if ((tag & 7) != KIND_BYTES)
+        return take_number(message, &f->number);
+    if (!take_number(message, &size) || size > message->len)
+        return false;
+    f->bytes = (Str){message->ptr, (uint32_t)size};
+    message->ptr += size;
+    message->len -= (uint32_t)size;
+    return true;
+}
+
+/* The kinds of numbers in a profile, by the indices of their texts, and the texts. */
+typedef struct Kind {
+    uint64_t name, unit;
+} Kind;
+typedef struct Kinds {
+    Vec(Kind) all;
+    Vec(Str) texts;
+} Kinds;
+
+static void read_kinds(const Buf *profile, Kinds *k) {
+    enum { SAMPLE_TYPE = 1, STRING_TABLE = 6, TYPE = 1 };
+    Str message = buf_view(profile);
+    for (Field f, part; take_field(&message, &f);) {
+        if (f.id == STRING_TABLE)
+            vec_push(&k->texts, f.bytes);
+        if (f.id != SAMPLE_TYPE)
+            continue;
+        vec_add(&k->all);
+        while (take_field(&f.bytes, &part))
+            *(part.id == TYPE ? &vec_last(&k->all).name : &vec_last(&k->all).unit) = part.number;
+    }
+}
+
 /* {"time":{"units":"nanoseconds","display-name":"time","aggregation":"sum"}}: collectors drop
  * values that are not described. */
 static void describe(const Buf *profile, Buf *out) {
     Buf plain = {0};
-    Perftools__Profiles__Profile *p = NULL;
+    Kinds k = {0};
     if (unpack(profile, &plain))
-        p = perftools__profiles__profile__unpack(NULL, plain.len, plain.data);
+        read_kinds(&plain, &k);
     buf_str(out, STR("{"));
-    for (size_t i = 0; p && i < p->n_sample_type; i++) {
-        const char *name = p->string_table[p->sample_type[i]->type];
-        const char *unit = p->string_table[p->sample_type[i]->unit];
+    for (uint32_t i = 0; i < k.all.len; i++) {
+        Str name = k.texts.at[k.all.at[i].name], unit = k.texts.at[k.all.at[i].unit];
         buf_str(out, i ? STR(",") : STR(""));
-        escape_json_string(out, str_of(name));
+        escape_json_string(out, name);
         buf_str(out, STR(":{\"units\":"));
-        escape_json_string(out, str_of(strcmp(unit, "count") == 0 ? "objects" : unit));
+        escape_json_string(out, str_is(unit, "count") ? STR("objects") : unit);
         buf_str(out, STR(",\"display-name\":"));
-        escape_json_string(out, str_of(name));
+        escape_json_string(out, name);
         buf_str(out, STR(",\"aggregation\":\"sum\"}"));
     }
     buf_str(out, STR("}"));
-    if (p)
-        perftools__profiles__profile__free_unpacked(p, NULL);
+    vec_free(&k.all);
+    vec_free(&k.texts);
     buf_free(&plain);
 }
 

@@ -1,4 +1,4 @@
-"""Reads profiles of pprof: gzip'd messages of src/format/profile.proto. Written from the description of the wire format alone."""
+"""Reads profiles of pprof: gzip'd messages of profile.proto. Written from the description of the wire format alone."""
 
 import gzip
 
