@@ -2,16 +2,17 @@
  * test_module_api.c - the public interface to modules, as far as it looks at them: names, sizes,
  * imports and exports; and the output of whammc_instrument while it is made.
  */
-#include "whammc/module.h"
-#include "whammc/whammc.h"
-
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
+
+#include "whammc/module.h"
+#include "whammc/whammc.h"
 
 /* (module
  *   (import "env" "f" (func))
