@@ -3,7 +3,6 @@
  * attributed to their callers.
  */
 #include "base/demangle.h"
-#include "base/demangle.h"
 #include "cmd/cmd.h"
 
 /* Names of functions in one line. */

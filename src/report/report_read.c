@@ -15,7 +15,6 @@
 #include "report/report_read.h"
 #include "base/escape.h"
 #include "base/json.h"
-#include "base/escape.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
 #include "report/value.h"
 #include "base/escape.h"
 #include "base/json.h"
-#include "base/escape.h"
 
 #include <assert.h>
 

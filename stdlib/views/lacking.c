@@ -3,6 +3,7 @@
  * be asked for; zlib; libiberty, in place of which JavaScript knows the names. What needs a program
  * is never called.
  */
+#include "../runtime/format.h"
 #include "analysis/call_sites.h"
 #include "api/api.h"
 #include "api/api_locate.h"
@@ -13,7 +14,6 @@
 #include "valid/valid.h"
 #include "wasm/op.h"
 #include "wasm/op_text.h"
-#include "../runtime/format.h"
 
 #include <locale.h>
 
