@@ -248,6 +248,7 @@ HostChoice flush_host(const WasmModule *m, const Plan *plan, const RewriteOption
 }
 
 bool flush_plan(Flush *f) {
+    assert(f->host != HOST_AUTO && f->options->link != LINK_AUTO);
     f->at.flush = f->at.due = f->at.grow = f->at.size = f->at.ready = f->at.no_memory = UINT32_MAX;
     f->at.thread = f->at.thread_start = UINT32_MAX;
     f->main = f->proc_exit = -1;
@@ -515,6 +516,7 @@ static void fill_functions(Flush *f, Splicer *s, const Reach *reach) {
 }
 
 bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once, const Reach *reach) {
+    assert(f->m->funcs.len >= f->m->input_count[WASM_SPACE_FUNC] + (f->flushes ? 1u : 0));
     Splicer s;
     Fill fill;
     fill_init(&fill, &s, f->m, f->plan, f->store);

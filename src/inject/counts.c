@@ -96,6 +96,7 @@ void counts_leave(Counts *c) {
 }
 
 void counts_enter(Counts *c, uint32_t func) {
+    assert(func < c->m->input_count[WASM_SPACE_FUNC]);
     counts_leave(c);
     c->here.func = func;
     c->here.found = false;
@@ -857,6 +858,7 @@ uint32_t counts_add_part(Counts *c, uint32_t var) {
 }
 
 const CountSum *counts_sum(const Counts *c, uint32_t var) {
+    assert(!c->sums_freed);
     static const CountSum none;
     assert(!c->sums_freed);
     return var < c->sums.len ? &c->sums.at[var] : &none;

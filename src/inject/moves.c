@@ -7,6 +7,8 @@
 #include "base/escape.h"
 #include "locations/url.h"
 
+#include <assert.h>
+
 /* ---- moves ---- */
 
 void moves_begin(Moves *v, const WasmModule *m) {
@@ -37,6 +39,7 @@ static uint32_t first_from(const uint32_t *offsets, uint32_t n, uint32_t key) {
 }
 
 uint32_t moves_find(const Moves *v, uint32_t func, uint32_t at) {
+    assert(func < v->m->input_count[WASM_SPACE_FUNC]);
     const MovedFunc *f = &v->funcs[func];
     uint32_t k = first_from(f->at, f->n, at);
     return k < f->n && f->at[k] == at ? f->to[k] : (uint32_t)WASM_NOWHERE;

@@ -6,6 +6,8 @@
 #include "edit/edit.h"
 #include "wasm/emit.h"
 
+#include <assert.h>
+
 void pieces_begin(Pieces *p) {
     p->code.len = p->exit_from = p->exit_to = 0;
     p->at.len = p->around.len = p->ends.len = 0;
@@ -56,6 +58,7 @@ static void pieces_add_one(Pieces *p, const WasmPatch *patch) {
 }
 
 void pieces_add(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t from, size_t to) {
+    assert(from <= to && to <= ((Pieces *)ctx)->code.len);
     Pieces *p = ctx;
     if (where == WASM_UNWIND) {
         pieces_add_around(p, where, from);
@@ -74,6 +77,7 @@ void pieces_add(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t 
 }
 
 void pieces_add_count(Pieces *p, WasmWhere where, uint32_t at, size_t from, size_t to) {
+    assert(from <= to && to <= p->code.len);
     pieces_add_one(p, &(WasmPatch){.at = at,
                                    .where = (uint8_t)where,
                                    .rank = RANK_PROBE,
@@ -83,12 +87,14 @@ void pieces_add_count(Pieces *p, WasmWhere where, uint32_t at, size_t from, size
 
 void pieces_add_region(void *ctx, WasmWhere where, uint32_t at, uint32_t until, size_t from,
                        size_t to) {
+    assert(at <= until);
     Pieces *p = ctx;
     pieces_add(p, where, at, RANK_CONSTRUCT, from, to);
     vec_last(&p->at).until = until;
 }
 
 void pieces_add_around(Pieces *p, WasmWhere where, size_t from) {
+    assert(from <= p->code.len);
     uint8_t exits = where == WASM_EXIT ? WASM_EXIT_ALL : 0;
     p->only_counts = false;
     vec_push(&p->around, ((WasmPatch){.where = (uint8_t)where,
@@ -107,6 +113,7 @@ static void put_left(Pieces *p) {
 }
 
 void pieces_note_left(Pieces *p, uint32_t local) {
+    assert(p->left == UINT32_MAX); /* one for each function */
     size_t from = p->code.len;
     p->left = local;
     put_left(p);
@@ -125,6 +132,7 @@ void pieces_call_at_throws(Pieces *p, uint32_t func) {
 }
 
 void pieces_end_program(Pieces *p) {
+    assert(p->exit_from <= p->exit_to && p->exit_to <= p->code.len);
     for (uint32_t i = 0; i < p->ends.len; i++) {
         size_t from = p->code.len, len = p->exit_to - p->exit_from;
         if (p->left != UINT32_MAX)
@@ -137,9 +145,19 @@ void pieces_end_program(Pieces *p) {
     }
 }
 
+#ifndef NDEBUG
+static bool is_sorted(const Pieces *p) {
+    for (uint32_t i = 1; i < p->at.len; i++)
+        if (order(&p->at.at[i - 1], &p->at.at[i]) > 0)
+            return false;
+    return true;
+}
+#endif
+
 void pieces_finish(Pieces *p, WasmBodyEdit *edit) {
     if (p->unsorted)
         sort(p);
+    assert(is_sorted(p));
     for (uint32_t i = 0; i < p->at.len && p->around.len; i++)
         vec_push(&p->around, p->at.at[i]);
     bool around = p->around.len > 0;

@@ -89,6 +89,7 @@ static uint32_t add_wrapper(Program *p, int64_t func, const char *name) {
 }
 
 void program_wrap_ends(Program *p, int64_t main, int64_t proc_exit) {
+    assert(main < (int64_t)p->m.funcs.len && proc_exit < (int64_t)p->m.funcs.len);
     p->ends.main = main;
     p->ends.proc_exit = proc_exit;
     p->ends.main_wrapper = add_wrapper(p, main, "whammc.main");
@@ -163,6 +164,7 @@ static bool names_end(const Program *p, const WasmInstr *i) {
 }
 
 void program_touch(Program *p, const Site *site, bool code) {
+    assert(site->func < p->m.input_count[WASM_SPACE_FUNC]);
     bool branched = site->at_func_end && site->at_label;
     bool ends = site->instr && names_end(p, site->instr);
     p->touched[site->func] |= (uint8_t)(TOUCHED | (branched && code ? TOUCHED_END : 0) |

@@ -762,6 +762,7 @@ static void put_piece(const Splicer *s, WasmWhere where, uint32_t at, PieceRank 
 
 void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                  uint32_t n, SplicePiece *piece, SpliceRegion *region, void *ctx) {
+    assert(site->instr);
     splice_words(s, site, matches, n);
     s->site.types = types;
     s->site.ends_after.len = 0;

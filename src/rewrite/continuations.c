@@ -13,6 +13,8 @@
 #include "valid/subtype.h"
 #include "wasm/emit.h"
 
+#include <assert.h>
+
 enum { NO_STACK = -1 }; /* the number of no stack: one is about to become current */
 
 typedef struct Continuations {
@@ -184,7 +186,7 @@ static void continuations_finish(Rewrite *r, void *self, const Reach *reach) {
 }
 
 static void continuations_enter(Rewrite *r, void *self, uint32_t func, Pieces *pieces) {
-    (void)r;
+    assert(func < r->p.m.input_count[WASM_SPACE_FUNC]);
     const Continuations *c = self;
     if (!c->begins[func])
         return;

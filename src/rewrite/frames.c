@@ -30,6 +30,8 @@
 #include "rewrite/pass.h"
 #include "wasm/emit.h"
 
+#include <assert.h>
+
 enum {
     FRAME = 1, /* it has a frame; an import: while it runs */
     PLACE = 2, /* it knows its place */
@@ -68,6 +70,7 @@ static void frames_free(Rewrite *r, void *self) {
 /* ---- pass 1 ---- */
 
 bool frames_has(const Frames *f, uint32_t func) {
+    assert(func < f->m->input_count[WASM_SPACE_FUNC]);
     return f->funcs[func] & FRAME;
 }
 
@@ -324,6 +327,7 @@ static void put_cut(const Put *p, uint32_t at, PieceRank rank) {
 
 /* The place that is `step` above the function's own, as an operand. */
 static void put_place(const Put *p, uint32_t step, uint32_t callee, Buf *out) {
+    assert(p->place != UINT32_MAX && p->f->order);
     emit(out, "local.get %u", p->place);
     if (step)
         emit(out, "i32.const %u i32.add", step);

@@ -6,6 +6,8 @@
 #include "storage/count_ahead.h"
 #include "wasm/emit.h"
 
+#include <assert.h>
+
 /* ---- pass 1 ---- */
 
 /* Nothing is to be noted of a variant that only counts. */
@@ -43,6 +45,7 @@ static void note_code(Rewrite *r, const Site *site, const SiteTypes *types, cons
 
 void sites_count(void *self, const Site *site, const SiteTypes *types, const Match *matches,
                  uint32_t n) {
+    assert(site->func < ((Rewrite *)self)->p.m.input_count[WASM_SPACE_FUNC]);
     Rewrite *r = self;
     bool code = site->instr && matcher_watches(&r->p.matcher, site->instr);
     r->p.matched |= n > 0;
@@ -179,6 +182,7 @@ static const Match *coded_matches(Rewrite *r, const Site *site, const Match *mat
 
 void sites_splice(void *self, const Site *site, const SiteTypes *types, const Match *matches,
                   uint32_t n) {
+    assert(site->func < ((Rewrite *)self)->p.m.input_count[WASM_SPACE_FUNC]);
     Rewrite *r = self;
     Pieces *pieces = &r->p.pieces;
     bool at_instr = !n || matches[0].action->event.kind == EVENT_OPCODE;

@@ -73,6 +73,7 @@ static void fill_begin(void *ctx) {
 }
 
 static void put_variable(Fill *f, Splicer *s, const Hole *h) {
+    assert(h->n / HOLE_LEAVES < f->plan->vars.len);
     uint32_t id = h->n / HOLE_LEAVES, leaf = h->n % HOLE_LEAVES;
     const PlanVar *var = &f->plan->vars.at[id];
     switch (var->decl->storage) {
@@ -88,6 +89,7 @@ static void put_variable(Fill *f, Splicer *s, const Hole *h) {
 }
 
 static uint64_t variable_address(const Fill *f, const Splicer *s, uint32_t id) {
+    assert(id < f->plan->vars.len);
     const Var *var = f->plan->vars.at[id].decl;
     return var->storage == STORAGE_UNSHARED ? s->site.words[var->index] : f->store->address[id];
 }
@@ -132,6 +134,7 @@ static const MapCell *find_element(Fill *f, const Variant *v, uint32_t key, cons
 
 /* Reads or writes a leaf of an element, or its mark. Unwritten ones are zero. */
 static void put_element(Fill *f, Splicer *s, const Hole *h, const Variant *v, const Site *site) {
+    assert(h->n / HOLE_LEAVES < v->keys.list.len);
     uint32_t key = h->n / HOLE_LEAVES, leaf = h->n % HOLE_LEAVES;
     const CellMap *map = &f->plan->cells.maps.at[v->keys.list.at[key].map];
     const Type *value = f->plan->vars.at[map->var].decl->type->value;
@@ -149,6 +152,7 @@ static void put_element(Fill *f, Splicer *s, const Hole *h, const Variant *v, co
 
 static void put_element_address(Fill *f, Splicer *s, uint32_t key, const Variant *v,
                                 const Site *site) {
+    assert(key < v->keys.list.len);
     const MapCell *cell = find_element(f, v, key, site);
     put_i32(s->out, cell ? cells_address(&f->store->cells, cell) : 0); /* there are zeros */
 }
@@ -156,6 +160,7 @@ static void put_element_address(Fill *f, Splicer *s, uint32_t key, const Variant
 /* ---- calls, memories and tables ---- */
 
 static void put_library_call(Fill *f, Splicer *s, uint32_t n) {
+    assert(n < f->plan->library_fns.len);
     const LibraryFn *fn = &f->plan->library_fns.at[n];
     hole_put_call(s, fn->handle);
     if (fn->result)
@@ -165,6 +170,7 @@ static void put_library_call(Fill *f, Splicer *s, uint32_t n) {
 /* Repeats memory.init, memory.copy or memory.fill, with the address on the stack in another
  * memory. */
 static void put_dup(const Fill *f, Splicer *s, const Expr *to, const Site *site) {
+    assert(site->instr && s->site.args.local.len > 1);
     const WasmInstr *i = site->instr;
     uint32_t memory = memory_handle(f->memories, to, site); /* checked in pass 1 */
     uint32_t index = wasm_final(f->m, WASM_SPACE_MEMORY, memory);
@@ -218,8 +224,12 @@ static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const S
     case HOLE_ELEMENT:
     case HOLE_ELEMENT_SET: put_element(f, s, h, v, site); break;
     case HOLE_ELEMENT_ADDR: put_element_address(f, s, h->n, v, site); break;
-    case HOLE_HELPER: hole_put_call(s, f->helpers[h->n]); break;
+    case HOLE_HELPER:
+        assert(h->n < HELPER_COUNT);
+        hole_put_call(s, f->helpers[h->n]);
+        break;
     case HOLE_FN:
+        assert(h->n < f->plan->fns.len);
         hole_put_call(s, f->fns[h->n]);
         hole_take_leaves(s, f->plan->fns.at[h->n].fn->result);
         break;
@@ -233,7 +243,10 @@ static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const S
         break;
     case HOLE_RESOLVE: put_resolve(f, site->instr, s->out); break;
     case HOLE_DEPTH: hole_put_call(s, br_table_function(f->br_tables, site->instr)); break;
-    case HOLE_DUP: put_dup(f, s, v->calls.dups.at[h->n].memory, site); break;
+    case HOLE_DUP:
+        assert(h->n < v->calls.dups.len);
+        put_dup(f, s, v->calls.dups.at[h->n].memory, site);
+        break;
     case HOLE_TEXT: store_push_text(f->store, f->m, h->n, s->out); break;
     case HOLE_TALLY: put_tally_address(f, s, h->n, v); break;
     case HOLE_PAGE: put_i32(s->out, (int32_t)kept_page(f, site, h->n)); break;

@@ -134,6 +134,7 @@ bool memory_named(const MemoryOps *x, const Expr *memory, const Site *site, bool
 }
 
 bool memory_note_call(MemoryOps *x, const Site *site, uint32_t call, Diags *diags) {
+    assert(call < x->plan->memory_calls.len);
     return note_call(x, &x->plan->memory_calls.at[call], site, diags);
 }
 
@@ -145,6 +146,7 @@ bool memory_note(MemoryOps *x, const Site *site, const Variant *v, Diags *diags)
 }
 
 bool memory_uses_library(const MemoryOps *x, uint32_t library) {
+    assert(library < x->plan->libraries->list.len);
     for (uint32_t i = 0; i < x->list.len; i++) {
         const MemoryOp *o = &x->list.at[i];
         if ((o->a.kind == MEMORY_LIBRARY && o->a.n == library) ||
@@ -589,6 +591,7 @@ uint32_t memory_function(const MemoryOps *x, uint32_t call, const Site *site) {
 }
 
 void memory_put_call(const MemoryOps *x, uint32_t call, const Site *site, Buf *out) {
+    assert(call < x->plan->memory_calls.len);
     const MemoryOp *o = operation(x, call, site);
     if (o->op == FN_MEMID) {
         emit(out, "i32.const %u", number_of(x, o->a));

@@ -6,6 +6,7 @@
 
 #include "plan/describe.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 _Static_assert((int)TYPE_U8 == (int)REPORT_U8 && (int)TYPE_BOOL == (int)REPORT_BOOL &&
@@ -210,6 +211,7 @@ static void put_row(Store *s, const WasmModule *m, uint32_t func, uint32_t pc,
 }
 
 void store_count_row(Store *s, const Site *site, const CountedRow *row) {
+    assert(row->var < s->plan->vars.len);
     uint32_t last = group_of_row(s, row)->last;
     put_row(s, site->m, site->func, site->pc, row,
             counts_value(&s->coalesce->counts, row->segment, row->k.amount, row->k.flag, last));
@@ -229,6 +231,7 @@ void store_join_row(Store *s, const WasmModule *m, uint32_t func, uint32_t pc,
 
 void store_join_rows(Store *s, uint32_t group, const ImageRows *rows, const uint32_t *values,
                      uint32_t nvalues, uint32_t first) {
+    assert(group < s->groups.len);
     SlotGroup *g = &s->groups.at[group];
     image_append_rows(s->rows.image, g->rows, rows);
     for (uint32_t i = 0; i < nvalues; i++) {
@@ -443,6 +446,7 @@ void store_put_texts(Store *s, uint64_t at, Buf *out) {
 }
 
 void store_push_text(const Store *s, const WasmModule *m, uint32_t id, Buf *out) {
+    assert(id < s->texts.list.len);
     uint64_t at = id < s->texts.at.len ? s->texts.at.at[id] : 0; /* never read */
     if (s->texts.in_globals)
         put_index(out, WASM_OP_GLOBAL_GET, wasm_final(m, WASM_SPACE_GLOBAL, (uint32_t)at));
@@ -697,6 +701,7 @@ static void add_counters(Store *s, WasmModule *m) {
 }
 
 void store_add(Store *s, WasmModule *m) {
+    assert(!s->in_memory || s->memory != UINT32_MAX);
     for (uint32_t i = 0; i < s->groups.len; i++)
         s->groups.at[i].in_memory = s->in_memory && s->groups.at[i].type->kind != TYPE_FUNCREF;
     for (uint32_t i = 0; i < s->plan->vars.len; i++) {
@@ -724,6 +729,7 @@ void store_add(Store *s, WasmModule *m) {
 /* ---- counters ---- */
 
 EmitNumber store_number(const Store *s, const WasmModule *m, WasmType type, uint64_t at) {
+    assert(s->memory != UINT32_MAX);
     return (EmitNumber){.in_memory = true,
                         .size_log2 = type == WASM_I64 || type == WASM_F64 ? 3 : 2,
                         .type = type,
@@ -732,6 +738,7 @@ EmitNumber store_number(const Store *s, const WasmModule *m, WasmType type, uint
 }
 
 EmitNumber store_variable(const Store *s, const WasmModule *m, const PlanVar *v, uint32_t leaf) {
+    assert(leaf < type_leaves(v->decl->type));
     WasmType type = type_wasm(type_leaf(v->decl->type, leaf));
     if (s->var_in_memory[v->id])
         return store_number(s, m, type, s->address[v->id] + 8 * (uint64_t)leaf);
@@ -739,6 +746,7 @@ EmitNumber store_variable(const Store *s, const WasmModule *m, const PlanVar *v,
 }
 
 EmitNumber store_counter(const Store *s, const WasmModule *m, uint32_t n) {
+    assert(n < s->counts->ncounters + s->counters.nsettled);
     uint32_t counters = s->counts->ncounters;
     if (!s->in_memory)
         return emit_global(WASM_I64, wasm_final(m, WASM_SPACE_GLOBAL, s->counters.global + n));
@@ -764,6 +772,7 @@ void store_laid_out(Store *s, const WasmModule *m) {
 }
 
 uint64_t store_slot(const Store *s, SlotCursor *c, const PlanVar *v) {
+    assert(v->decl->storage == STORAGE_UNSHARED);
     uint32_t group = s->group_of[v->id];
     while (c->next.len <= group)
         vec_push(&c->next, 0);
