@@ -34,6 +34,10 @@ typedef struct WasmTyper {
     uint32_t error_offset;
 } WasmTyper;
 
+/* Notes an error at an instruction, NULL: at the beginning. False. */
+bool wasm_typer_fail(WasmTyper *t, const WasmInstr *i, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Opens a construct; `height` operands are below its own. */
 static inline void wasm_open_frame(WasmTyper *t, uint16_t op, WasmType type, uint32_t height,
                                    uint32_t offset) {

@@ -19,14 +19,14 @@ static void put_u16(Buf *out, uint32_t v) {
 static void put_signature(Buf *out, const WasmSimpleSig *g) {
     buf_u8(out, g->nparams);
     buf_u8(out, g->nresults);
-    buf_bytes(out, g->params, sizeof g->params);
-    buf_u8(out, g->result);
+    buf_bytes(out, g->params, 3);
+    buf_u8(out, g->results[0]);
 }
 
 /* The number of an instruction's signature; new ones are appended to `signatures`, which `known`
  * tells apart. */
 static uint8_t signature(const WasmSimpleSig *g, Buf *signatures, Map *known) {
-    if (g->kind == WASM_SIG_OTHER)
+    if (g->kind == WASM_SIG_OTHER || g->nresults > 1)
         return 0;
     bool added;
     Buf bytes = {0};

@@ -37,38 +37,48 @@ typedef enum WasmSimple {
 typedef struct WasmSimpleSig {
     uint8_t kind; /* WasmSimple */
     uint8_t nparams, nresults;
-    uint8_t params[3]; /* bytes of the types; 0 = the memory's address type */
-    uint8_t result;
+    uint8_t params[4]; /* bytes of the types; 0 = the memory's address type */
+    uint8_t results[2];
     uint8_t align; /* log2 of the access size */
 } WasmSimpleSig;
 extern const WasmSimpleSig wasm_simple_sigs[WASM_OP_COUNT];
+static inline const WasmSimpleSig *wasm_simple_sig(uint16_t op) {
+    return &wasm_simple_sigs[op];
+}
 
-/* Checks the memory argument and lanes of an instruction that is not WASM_SIG_OTHER. */
-bool wasm_sig_check_simple(WasmSig *s);
-
-/* ---- shared by signature.c and signature_gc.c ---- */
+/* ---- what the files signature*.c share ---- */
 
 /* wasm_sig for references and GC (signature_gc.c). */
 bool wasm_sig_gc(WasmSig *s);
 /* wasm_sig for continuations (signature_cont.c). */
 bool wasm_sig_cont(WasmSig *s);
 
-/* Fails with a message if index is not below count. */
-bool wasm_sig_exists(WasmSig *s, const char *what, uint32_t index, uint32_t count);
-/* Fails if a reference type names a type that does not exist. */
-bool wasm_sig_type_exists(WasmSig *s, WasmType t);
-bool wasm_sig_elem_exists(WasmSig *s, uint32_t elem);
-/* Fails also without a data count section. */
-bool wasm_sig_data_exists(WasmSig *s, uint32_t data);
 /* The types of a label, counted from inside. */
 bool wasm_sig_label(WasmSig *s, uint32_t depth, WasmTypeList *types);
-/* The definition of type `index` if it is of this kind, else NULL with a message. */
-const WasmTypeDef *wasm_sig_def(WasmSig *s, uint32_t index, WasmTypeKind kind);
+/* Fails if a reference type names a type that does not exist. */
+bool wasm_sig_type_exists(WasmSig *s, WasmType t);
 /* The type of tag `index`, else NULL with a message. */
 const WasmTypeDef *wasm_sig_tag(WasmSig *s, uint32_t index);
 /* As wasm_typer_operand, but may give WASM_BOT_REF. */
 WasmType wasm_sig_operand(const WasmSig *s, uint32_t n);
 /* Appends types. */
 void wasm_sig_put(WasmTypes *to, const WasmType *types, uint32_t n);
+
+/* ---- what is there (signature_check.c) ---- */
+
+/* Checks the memory argument and lanes of an instruction that is not WASM_SIG_OTHER. */
+bool wasm_sig_check_simple(WasmSig *s);
+/* Fails with a message if index is not below count. */
+bool wasm_sig_exists(WasmSig *s, const char *what, uint32_t index, uint32_t count);
+bool wasm_sig_elem_exists(WasmSig *s, uint32_t elem);
+/* Fails also without a data count section. */
+bool wasm_sig_data_exists(WasmSig *s, uint32_t data);
+/* Fails unless function `func` may be named by ref.func. */
+bool wasm_sig_declared(WasmSig *s, uint32_t func);
+/* Elements of type `from`, or of an element segment, must fit what they are put into. */
+bool wasm_sig_elements_fit(WasmSig *s, WasmType from, WasmType to);
+bool wasm_sig_segment_fits(WasmSig *s, uint32_t elem, WasmType to);
+/* The definition of type `index` if it is of this kind, else NULL with a message. */
+const WasmTypeDef *wasm_sig_def(WasmSig *s, uint32_t index, WasmTypeKind kind);
 
 #endif

@@ -32,12 +32,8 @@ static WasmType top_reference(WasmSig *s) {
 static bool ref_func(WasmSig *s) {
     const WasmModule *m = s->t->m;
     uint32_t func = s->i->a;
-    if (!wasm_sig_exists(s, "function", func, m->funcs.len))
+    if (!wasm_sig_exists(s, "function", func, m->funcs.len) || !wasm_sig_declared(s, func))
         return false;
-    bool in_body = s->t->func != UINT32_MAX; /* a constant expression declares it by naming it */
-    if (in_body && m->declared && func < m->input_count[WASM_SPACE_FUNC] && !m->declared[func])
-        return wasm_sig_fail(s, "function %u is not declared (exported or in an element segment)",
-                             func);
     vec_push(s->results, WASM_REF(0, m->funcs.at[func].type));
     return true;
 }
@@ -185,17 +181,6 @@ static bool array_data(WasmSig *s, WasmType element) {
     return wasm_sig_data_exists(s, s->i->b);
 }
 
-/* array.new_elem, array.init_elem */
-static bool array_elem(WasmSig *s, WasmType element) {
-    char a[32], b[32];
-    if (!wasm_sig_elem_exists(s, s->i->b))
-        return false;
-    WasmType from = s->t->m->elems.at[s->i->b].type;
-    return wasm_subtype(s->t->m, from, element) ||
-           wasm_sig_fail(s, "expected elements of type %s, found %s", wasm_type_words(element, a),
-                         wasm_type_words(from, b));
-}
-
 static bool array_new(WasmSig *s) {
     const WasmTypeDef *d = wasm_sig_def(s, s->i->a, WASM_TYPE_ARRAY);
     if (!d)
@@ -224,7 +209,7 @@ static bool array_new(WasmSig *s) {
     default:
         vec_push(s->params, WASM_I32);
         vec_push(s->params, WASM_I32);
-        return array_elem(s, element);
+        return wasm_sig_segment_fits(s, s->i->b, element);
     }
 }
 
@@ -265,7 +250,7 @@ static bool array_access(WasmSig *s) {
         vec_push(s->params, WASM_I32);
         return array_mutable(s, d, s->i->a) &&
                (s->i->op == WASM_OP_ARRAY_INIT_DATA ? array_data(s, element)
-                                                    : array_elem(s, element));
+                                                    : wasm_sig_segment_fits(s, s->i->b, element));
     default: /* array.get, _s, _u */
         vec_push(s->results, wasm_unpacked(element));
         return check_packed(s, element, s->i->op != WASM_OP_ARRAY_GET);

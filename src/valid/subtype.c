@@ -6,7 +6,6 @@
  * declared supertypes.
  */
 #include "valid/subtype.h"
-#include <stdio.h>
 
 /* The abstract heap type directly above a definition. */
 static uint32_t kind_heap(const WasmTypeDef *d) {
@@ -116,15 +115,4 @@ WasmType wasm_top_type(const WasmModule *m, WasmType t) {
         top = kind_heap(&m->types.at[heap]);
     }
     return WASM_REF(1, WASM_HEAP(top));
-}
-
-const char *wasm_type_words(WasmType t, char buf[32]) {
-    if (t == WASM_BOT || t == WASM_NONE || t == WASM_BOT_REF) {
-        snprintf(buf, 32, "%s",
-                 t == WASM_BOT    ? "a value"
-                 : t == WASM_NONE ? "nothing"
-                                  : "a reference");
-        return buf;
-    }
-    return wasm_type_text(t, buf);
 }

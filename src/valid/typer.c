@@ -4,121 +4,11 @@
  *
  * An instruction is checked in three steps: its signature (signature.c), its operands popped, and
  * its results pushed or its effect on the open constructs. Instructions with fixed types take a
- * short way.
+ * short way. This file is compiled into the runtime of monitors, too.
  */
 #include "valid/typer.h"
 #include "valid/signature.h"
 #include "valid/subtype.h"
-#include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-/* ---- beginning and end ---- */
-
-static void reset(WasmTyper *t, const WasmModule *m, uint32_t func) {
-    t->m = m;
-    t->func = func;
-    t->locals.len = t->stack.len = t->frames.len = t->inits.len = 0;
-    t->tracks_inits = false;
-    t->error[0] = 0;
-    t->error_offset = 0;
-}
-
-static bool fail(WasmTyper *t, uint32_t offset, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static bool fail(WasmTyper *t, uint32_t offset, const char *format, ...) {
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(t->error, sizeof t->error, format, ap);
-    va_end(ap);
-    t->error_offset = offset;
-    return false;
-}
-
-/* Finds out which locals need a value before they are read. */
-static bool check_locals(WasmTyper *t, uint32_t nparams) {
-    WasmType any = 0;
-    for (uint32_t k = nparams; k < t->locals.len; k++)
-        any |= t->locals.at[k];
-    if (!(any & WASM_REF_BIT)) /* numbers only, as mostly */
-        return true;
-    for (uint32_t k = nparams; k < t->locals.len; k++) {
-        if (!wasm_type_exists(t->locals.at[k], t->m->types.len))
-            return fail(t, 0, "the type of local %u does not exist", k);
-        if (!wasm_defaultable(t->locals.at[k]))
-            t->tracks_inits = true;
-    }
-    if (!t->tracks_inits)
-        return true;
-    if (t->local_init_cap < t->locals.len) {
-        t->local_init = mem_realloc(t->local_init, t->locals.len);
-        t->local_init_cap = t->locals.len;
-    }
-    for (uint32_t k = 0; k < t->locals.len; k++)
-        t->local_init[k] = k < nparams || wasm_defaultable(t->locals.at[k]);
-    return true;
-}
-
-bool wasm_typer_begin(WasmTyper *t, const WasmModule *m, uint32_t func, WasmCode *code) {
-    assert(func < m->funcs.len);
-    reset(t, m, func);
-    const WasmFunc *f = &m->funcs.at[func];
-    const char *error = NULL;
-    uint32_t start = wasm_func_locals(m, func, &t->locals, &error);
-    if (start == 0)
-        return fail(t, 0, "%s", error ? error : "the local declarations are malformed");
-    if (!check_locals(t, wasm_func_type(m, func)->nparams))
-        return false;
-    vec_push(&t->frames,
-             (WasmFrame){.op = WASM_OP_COUNT, .block_type = WASM_FUNC_TYPE_BIT | f->type});
-    *code = f->added ? wasm_code(f->code.data, f->code.len, start)
-                     : wasm_code(wasm_func_body(m, func), f->body_size, start);
-    return true;
-}
-
-void wasm_typer_begin_expr(WasmTyper *t, const WasmModule *m, WasmType type) {
-    reset(t, m, UINT32_MAX);
-    vec_push(&t->frames, (WasmFrame){.op = WASM_OP_COUNT, .block_type = type});
-}
-
-bool wasm_typer_end(WasmTyper *t) {
-    if (t->frames.len == 0)
-        return true;
-    const WasmFrame *f = &vec_last(&t->frames);
-    if (f->op == WASM_OP_COUNT)
-        return fail(t, 0, "the code ends without an end");
-    return fail(t, f->offset, "%s: the code ends before this is closed", wasm_ops[f->op].mnemonic);
-}
-
-#define COPY_ALL(to, from)                                                                         \
-    ((to)->len = 0, vec_reserve(to, (from)->len), (to)->len = (from)->len,                         \
-     (void)((from)->len && memcpy((to)->at, (from)->at, (from)->len * sizeof *(from)->at)))
-
-void wasm_typer_copy(WasmTyper *to, const WasmTyper *from) {
-    assert(to != from);
-    to->m = from->m;
-    to->func = from->func;
-    to->tracks_inits = from->tracks_inits;
-    COPY_ALL(&to->locals, &from->locals);
-    COPY_ALL(&to->stack, &from->stack);
-    COPY_ALL(&to->frames, &from->frames);
-    COPY_ALL(&to->inits, &from->inits);
-    if (!from->tracks_inits)
-        return;
-    vec_grow_((void *)&to->local_init, &to->local_init_cap, from->locals.len, 1);
-    memcpy(to->local_init, from->local_init, from->locals.len);
-}
-
-void wasm_typer_free(WasmTyper *t) {
-    vec_free(&t->locals);
-    vec_free(&t->stack);
-    vec_free(&t->frames);
-    vec_free(&t->inits);
-    vec_free(&t->params);
-    vec_free(&t->results);
-    free(t->local_init);
-    memset(t, 0, sizeof *t);
-}
 
 /* ---- the stack ---- */
 
@@ -136,13 +26,12 @@ WasmType wasm_typer_operand(const WasmTyper *t, uint32_t n) {
 /* "expected i32 on top of the stack, found f64" */
 static bool mismatch(WasmTyper *t, const WasmInstr *i, WasmType want, WasmType have,
                      uint32_t depth) {
-    char a[32], b[32], place[48];
+    char a[32], b[32];
     if (depth)
-        snprintf(place, sizeof place, "%u below the top of the stack", depth);
-    else
-        snprintf(place, sizeof place, "on top of the stack");
-    return fail(t, i->offset, "%s: expected %s %s, found %s", wasm_ops[i->op].mnemonic,
-                wasm_type_words(want, a), place, wasm_type_words(have, b));
+        return wasm_typer_fail(t, i, "expected %s %u below the top of the stack, found %s",
+                               wasm_type_words(want, a), depth, wasm_type_words(have, b));
+    return wasm_typer_fail(t, i, "expected %s on top of the stack, found %s",
+                           wasm_type_words(want, a), wasm_type_words(have, b));
 }
 
 /* The operand `depth` below the top is of type want. */
@@ -174,8 +63,7 @@ static bool push_all(WasmTyper *t, const WasmInstr *i, WasmTypeList types) {
     if (types.len == 0)
         return true;
     if (t->stack.len > WASM_MAX_STACK)
-        return fail(t, i->offset, "%s: more than %d operands on the stack",
-                    wasm_ops[i->op].mnemonic, WASM_MAX_STACK);
+        return wasm_typer_fail(t, i, "more than %d operands on the stack", WASM_MAX_STACK);
     vec_reserve(&t->stack, types.len);
     memcpy(t->stack.at + t->stack.len, types.at, types.len * sizeof *types.at);
     t->stack.len += types.len;
@@ -217,10 +105,10 @@ static bool check_finished(WasmTyper *t, const WasmInstr *i) {
     if (have <= results.len)
         return true;
     char text[32];
-    return fail(t, i->offset, "%s: %u operand%s too many on the stack (%s%s)",
-                wasm_ops[i->op].mnemonic, have - results.len, have - results.len == 1 ? "" : "s",
-                wasm_type_words(t->stack.at[t->stack.len - 1 - results.len], text),
-                results.len ? " below the results" : "");
+    return wasm_typer_fail(t, i, "%u operand%s too many on the stack (%s%s)", have - results.len,
+                           have - results.len == 1 ? "" : "s",
+                           wasm_type_words(t->stack.at[t->stack.len - 1 - results.len], text),
+                           results.len ? " below the results" : "");
 }
 
 /* `else`, `catch`, `catch_all`: the next part of a construct. */
@@ -241,8 +129,8 @@ static bool end(WasmTyper *t, const WasmInstr *i) {
     WasmFrame f = vec_last(&t->frames);
     WasmTypeList results = wasm_frame_results(t->m, &f);
     if (f.op == WASM_OP_IF && !wasm_subtypes(t->m, wasm_frame_params(t->m, &f), results))
-        return fail(t, i->offset,
-                    "end: an if without else must have results of the types of its parameters");
+        return wasm_typer_fail(
+            t, i, "an if without else must have results of the types of its parameters");
     t->stack.len = f.height;
     reset_inits(t, f.inits);
     t->frames.len--;
@@ -259,13 +147,12 @@ static bool check_br_table(WasmTyper *t, const WasmInstr *i) {
             continue;
         last = depth;
         if (depth >= t->frames.len)
-            return fail(t, i->offset, "br_table: label %u does not exist (there are %u)", depth,
-                        t->frames.len);
+            return wasm_typer_fail(t, i, "label %u does not exist (there are %u)", depth,
+                                   t->frames.len);
         WasmTypeList label = wasm_frame_label(t->m, wasm_label(t, depth));
         if (label.len != arity)
-            return fail(t, i->offset,
-                        "br_table: label %u expects %u operands, the default label %u", depth,
-                        label.len, arity);
+            return wasm_typer_fail(t, i, "label %u expects %u operands, the default label %u",
+                                   depth, label.len, arity);
         if (!check_operands(t, i, label, 1))
             return false;
     }
@@ -298,8 +185,8 @@ static inline bool step_simple(WasmTyper *t, const WasmInstr *i, const WasmSimpl
             return false;
     }
     drop_operands(t, g->nparams);
-    if (g->nresults)
-        vec_push(&t->stack, g->result);
+    for (uint32_t k = 0; k < g->nresults; k++)
+        vec_push(&t->stack, g->results[k]);
     return true;
 }
 
@@ -426,8 +313,8 @@ static inline bool step_short(WasmTyper *t, const WasmInstr *i) {
 
 bool wasm_typer_step(WasmTyper *t, const WasmInstr *i) {
     if (t->frames.len == 0)
-        return fail(t, i->offset, "%s: there is code after the last end", wasm_ops[i->op].mnemonic);
-    const WasmSimpleSig *g = &wasm_simple_sigs[i->op];
+        return wasm_typer_fail(t, i, "there is code after the last end");
+    const WasmSimpleSig *g = wasm_simple_sig(i->op);
     if (g->kind != WASM_SIG_OTHER)
         return step_simple(t, i, g);
     if (i->op == WASM_OP_END)
@@ -451,12 +338,4 @@ void wasm_instr_types(const WasmTyper *t, const WasmInstr *i, WasmTypes *params,
     wasm_sig(&s);
     hide_bottom(params, p);
     hide_bottom(results, r);
-}
-
-void wasm_call_types(const WasmModule *m, const WasmInstr *i, WasmTypes *params,
-                     WasmTypes *results) {
-    assert(wasm_flow(i->op) == WASM_FLOW_CALL);
-    WasmTyper nothing = {.m = m}; /* without labels: those of handlers are not needed */
-    WasmSig s = {&nothing, i, params, results, NULL};
-    wasm_sig(&s);
 }

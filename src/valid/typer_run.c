@@ -140,7 +140,7 @@ static inline bool binary(Run *r, const WasmSimpleSig *g) {
     if (!has(r, 2) || r->stack[r->len - 2] != g->params[0] || r->stack[r->len - 1] != g->params[1])
         return false;
     r->len--;
-    r->stack[r->len - 1] = g->result;
+    r->stack[r->len - 1] = g->results[0];
     return true;
 }
 
@@ -327,14 +327,14 @@ static inline uint32_t apply(Run *r, const RunOp *is, const uint8_t *at) {
     switch ((RunForm)is->form) {
     case RUN_OTHER: return 0;
     case RUN_NOTHING: return 1;
-    case RUN_UNARY: return unary(r, sig(is)->params[0], sig(is)->result);
+    case RUN_UNARY: return unary(r, sig(is)->params[0], sig(is)->results[0]);
     case RUN_BINARY: return binary(r, sig(is));
-    case RUN_NUMBER: return (n = signed_number(at + 1)) && push(r, sig(is)->result) ? 1 + n : 0;
-    case RUN_LONG: return (n = long_number(at + 1)) && push(r, sig(is)->result) ? 1 + n : 0;
-    case RUN_NUMBER_4: return r->end - at >= 5 && push(r, sig(is)->result) ? 5 : 0;
-    case RUN_NUMBER_8: return r->end - at >= 9 && push(r, sig(is)->result) ? 9 : 0;
+    case RUN_NUMBER: return (n = signed_number(at + 1)) && push(r, sig(is)->results[0]) ? 1 + n : 0;
+    case RUN_LONG: return (n = long_number(at + 1)) && push(r, sig(is)->results[0]) ? 1 + n : 0;
+    case RUN_NUMBER_4: return r->end - at >= 5 && push(r, sig(is)->results[0]) ? 5 : 0;
+    case RUN_NUMBER_8: return r->end - at >= 9 && push(r, sig(is)->results[0]) ? 9 : 0;
     case RUN_LOAD:
-        return (n = memory_argument(at + 1, sig(is))) && unary(r, r->address, sig(is)->result)
+        return (n = memory_argument(at + 1, sig(is))) && unary(r, r->address, sig(is)->results[0])
                    ? 1 + n
                    : 0;
     case RUN_STORE:
