@@ -1,7 +1,7 @@
 /*
  * wasm/leb.h - a cursor over bytes of a module, and the readers of numbers and types that the
- * decoder and the module reader share. They step the cursor; on failure they return false and set
- * its error, once.
+ * decoder and the module reader share (decode.c). They step the cursor; on failure they return
+ * false and set its error, once.
  */
 #ifndef WHAMMC_WASM_LEB_H
 #define WHAMMC_WASM_LEB_H

@@ -19,7 +19,7 @@
 #define WHAMMC_WASM_MODULE_H
 
 #include "base/diag.h"
-#include "wasm/op.h"
+#include "wasm/type_def.h"
 
 /* Index spaces. */
 typedef enum WasmSpace {
@@ -84,32 +84,6 @@ typedef struct WasmIndexRef {
     uint32_t value;
 } WasmIndexRef;
 
-typedef enum WasmTypeKind {
-    WASM_TYPE_FUNC,
-    WASM_TYPE_STRUCT,
-    WASM_TYPE_ARRAY,
-    WASM_TYPE_CONT
-} WasmTypeKind;
-
-typedef struct WasmField {
-    WasmType type; /* may be packed */
-    bool mutable;
-} WasmField;
-
-typedef struct WasmTypeDef {
-    uint8_t kind; /* WasmTypeKind */
-    bool final;
-    bool has_super;
-    uint32_t super;
-    uint32_t canonical; /* the first type that is equal to this one (iso-recursive equality) */
-    uint32_t group, group_len; /* first type of its recursion group; the group's length */
-    uint32_t nparams, nresults;
-    const WasmType *params, *results; /* WASM_TYPE_FUNC */
-    uint32_t nfields; /* WASM_TYPE_STRUCT, _ARRAY (one), _CONT (one, which refers to the function's
-                         type) */
-    const WasmField *fields;
-} WasmTypeDef;
-
 typedef struct WasmImport {
     Str module, name;
     uint8_t space;   /* WASM_SPACE_FUNC, TABLE, MEMORY, GLOBAL or TAG */
@@ -131,12 +105,6 @@ typedef struct WasmFunc {
     Buf code; /* added functions: local declarations and code, handle space unless code_final */
     bool code_final;
 } WasmFunc;
-
-typedef struct WasmLimits {
-    uint64_t min, max;
-    bool has_max, shared, is64;
-    uint8_t page_log2; /* 16, or the log2 of a custom page size */
-} WasmLimits;
 
 typedef struct WasmTable {
     WasmType type;
@@ -390,7 +358,6 @@ static inline uint32_t wasm_ref_func(const WasmRefs *r, const uint8_t *body) {
 /* The local types of a defined function, parameters first: appended to `out` (Vec(WasmType)). Gives
  * the offset of the first instruction in the body, or 0 with *error set if the declarations are
  * malformed. */
-typedef Vec(WasmType) WasmTypes;
 uint32_t wasm_func_locals(const WasmModule *m, uint32_t func, WasmTypes *out, const char **error);
 /* A cursor at the first instruction of an input function's body. False if the declarations of its
  * locals are malformed. */

@@ -1,8 +1,8 @@
 /*
- * wasm/op.c - the instruction table and the decoder.
+ * wasm/op.c - the instruction table.
  *
  * wasm_next is the inner loop of the compiler: the short form of an instruction is decoded inline
- * from a table by its first byte; everything else goes through decode().
+ * from a table by its first byte; everything else goes through wasm_next_long (decode.c).
  */
 #include "wasm/op.h"
 
@@ -79,216 +79,22 @@ const WasmShortOp wasm_short_ops[256] = {
 #include "wasm/opcode.def"
 };
 
-/* By opcode: the one-byte ones, then MAX_CODE codes after each prefix. */
-enum { FIRST_PREFIX = 0xfb, LAST_PREFIX = 0xfe, MAX_CODE = 0x120 };
+/* By opcode: the one-byte ones, then MAX_CODE codes after each prefix. WasmOp + 1, 0 = unknown. */
+enum { MAX_CODE = 0x120 };
 #define OPCODE_SLOT(prefix, code)                                                                  \
-    ((prefix) ? 0x100 + ((prefix)-FIRST_PREFIX) * MAX_CODE + (code) : (code))
-static const struct Opcode {
-    uint16_t op; /* WasmOp + 1, 0 = unknown */
-    uint8_t imm; /* WasmImm */
-} by_opcode[0x100 + (LAST_PREFIX - FIRST_PREFIX + 1) * MAX_CODE] = {
+    ((prefix) ? 0x100 + ((prefix)-WASM_FIRST_PREFIX) * MAX_CODE + (code) : (code))
+static const uint16_t by_opcode[0x100 + (WASM_LAST_PREFIX - WASM_FIRST_PREFIX + 1) * MAX_CODE] = {
 #define OP(id, mnemonic, prefix, code, category, operands, results, imm, flow, modes, event,       \
            names)                                                                                  \
-    [OPCODE_SLOT(prefix, code)] = {WASM_OP_##id + 1, WASM_IMM_##imm},
+    [OPCODE_SLOT(prefix, code)] = WASM_OP_##id + 1,
 #include "wasm/opcode.def"
 };
 
-/* ---- the decoder ---- */
-
-static bool block_type(WasmCode *c, WasmType *t) {
-    const uint8_t *from = c->at;
-    if (from == c->end)
-        return wasm_code_fail(c, c->end, "unexpected end");
-    if (*from == WASM_NONE) {
-        c->at++;
-        *t = WASM_NONE;
-        return true;
-    }
-    if (*from > 0x40 && *from < 0x80)
-        return wasm_get_type(c, false, t);
-    int64_t v;
-    if (!wasm_get_sleb(c, 33, &v))
-        return false;
-    if (v < 0)
-        return wasm_code_found(c, from, "unknown block type", *from);
-    if (v > WASM_MAX_TYPE_INDEX)
-        return wasm_code_fail(c, from, "type index too large");
-    *t = WASM_FUNC_TYPE_BIT | (uint32_t)v;
-    return true;
+uint32_t wasm_find_op(uint8_t prefix, uint32_t code) {
+    return !prefix || code < MAX_CODE ? by_opcode[OPCODE_SLOT(prefix, code)] : 0;
 }
 
-static bool memarg(WasmCode *c, WasmInstr *i) {
-    const uint8_t *from = c->at;
-    if (!wasm_get_u32(c, &i->a))
-        return false;
-    if (i->a >= 0x80)
-        return wasm_code_found(c, from, "malformed memop flags", i->a);
-    i->b = 0;
-    if (i->a & 0x40) {
-        i->a &= 0x3f;
-        if (!wasm_get_u32(c, &i->b))
-            return false;
-    }
-    return wasm_get_u64(c, &i->c);
-}
-
-/* A list of clauses, of so many kinds; those of the first `tagged` kinds have a tag and a label,
- * others only one index. */
-static bool clauses(WasmCode *c, WasmInstr *i, uint8_t kinds, uint8_t tagged, const char *unknown) {
-    if (!wasm_get_u32(c, &i->count))
-        return false;
-    i->vec = c->at;
-    for (uint32_t n = 0; n < i->count; n++) {
-        uint8_t kind;
-        uint32_t index;
-        if (!wasm_get_u8(c, &kind))
-            return false;
-        if (kind >= kinds)
-            return wasm_code_found(c, c->at - 1, unknown, kind);
-        if ((kind < tagged && !wasm_get_u32(c, &index)) || !wasm_get_u32(c, &index))
-            return false;
-    }
-    return true;
-}
-
-static bool catches(WasmCode *c, WasmInstr *i) {
-    return block_type(c, &i->type) && clauses(c, i, 4, 2, "unknown catch kind");
-}
-
-static bool handlers(WasmCode *c, WasmInstr *i, bool throws) {
-    return wasm_get_u32(c, &i->a) && (!throws || wasm_get_u32(c, &i->b)) &&
-           clauses(c, i, 2, 1, "unknown handler kind");
-}
-
-static bool br_table(WasmCode *c, WasmInstr *i) {
-    if (!wasm_get_u32(c, &i->count))
-        return false;
-    i->vec = c->at;
-    uint32_t label;
-    for (uint32_t n = 0; n < i->count; n++)
-        if (!wasm_get_u32(c, &label))
-            return false;
-    return wasm_get_u32(c, &i->a);
-}
-
-static bool select_types(WasmCode *c, WasmInstr *i) {
-    if (!wasm_get_u32(c, &i->count))
-        return false;
-    i->vec = c->at;
-    i->type = WASM_NONE;
-    for (uint32_t n = 0; n < i->count; n++) {
-        WasmType t;
-        if (!wasm_get_type(c, false, &t))
-            return false;
-        if (n == 0)
-            i->type = t;
-    }
-    return true;
-}
-
-static bool cast(WasmCode *c, WasmInstr *i) {
-    uint8_t flags;
-    if (!wasm_get_u8(c, &flags))
-        return false;
-    if (flags > 3)
-        return wasm_code_found(c, c->at - 1, "malformed br_on_cast flags", flags);
-    if (!wasm_get_u32(c, &i->a) || !wasm_get_heap(c, &i->type) || !wasm_get_heap(c, &i->type2))
-        return false;
-    if (!(flags & 1))
-        i->type &= ~WASM_NULL_BIT;
-    if (!(flags & 2))
-        i->type2 &= ~WASM_NULL_BIT;
-    return true;
-}
-
-static bool fixed(WasmCode *c, WasmInstr *i, uint32_t n) {
-    const uint8_t *p;
-    if (!wasm_get_bytes(c, n, &p))
-        return false;
-    for (uint32_t k = 0; k < n; k++)
-        i->c |= (uint64_t)p[k] << (8 * k);
-    return true;
-}
-
-static bool lane(WasmCode *c, uint32_t *v) {
-    uint8_t byte;
-    bool ok = wasm_get_u8(c, &byte);
-    *v = ok ? byte : 0;
-    return ok;
-}
-
-/* The immediates of instruction i at c->at. */
-static bool immediates(WasmCode *c, WasmInstr *i, uint8_t imm) {
-    int64_t v;
-    switch ((WasmImm)imm) {
-    case WASM_IMM_NONE: return true;
-    case WASM_IMM_BLOCK: return block_type(c, &i->type);
-    case WASM_IMM_TRY_TABLE: return catches(c, i);
-    case WASM_IMM_RESUME:
-    case WASM_IMM_RESUME_TAG: return handlers(c, i, imm == WASM_IMM_RESUME_TAG);
-    case WASM_IMM_BR_TABLE: return br_table(c, i);
-    case WASM_IMM_MEMARG: return memarg(c, i);
-    case WASM_IMM_MEMARG_LANE: return memarg(c, i) && lane(c, &i->count);
-    case WASM_IMM_LANE: return lane(c, &i->a);
-    case WASM_IMM_LANES16:
-    case WASM_IMM_V128: return wasm_get_bytes(c, 16, &i->vec);
-    case WASM_IMM_I32:
-    case WASM_IMM_I64:
-        if (!wasm_get_sleb(c, imm == WASM_IMM_I32 ? 32 : 64, &v))
-            return false;
-        i->c = (uint64_t)v;
-        return true;
-    case WASM_IMM_F32: return fixed(c, i, 4);
-    case WASM_IMM_F64: return fixed(c, i, 8);
-    case WASM_IMM_HEAP: return wasm_get_heap(c, &i->type);
-    case WASM_IMM_SELECT: return select_types(c, i);
-    case WASM_IMM_CAST: return cast(c, i);
-    case WASM_IMM_ZERO:
-        if (!lane(c, &i->a))
-            return false;
-        return i->a == 0 || wasm_code_fail(c, c->at - 1, "zero byte expected");
-    default:
-        return wasm_get_u32(c, &i->a) &&
-               (wasm_imm_indices((WasmImm)imm) == 1 || wasm_get_u32(c, &i->b));
-    }
-}
-
-static bool unknown(WasmCode *c, const uint8_t *at, uint8_t prefix, uint32_t code) {
-    c->error_prefix = prefix;
-    return wasm_code_found(c, at, "unknown opcode", code);
-}
-
-/* An opcode after a prefix, or an unknown one (NULL). */
-static const struct Opcode *prefixed(WasmCode *c, const uint8_t *from) {
-    uint32_t code;
-    if (*from < FIRST_PREFIX || *from > LAST_PREFIX) {
-        unknown(c, from, 0, *from);
-        return NULL;
-    }
-    if (!wasm_get_u32(c, &code))
-        return NULL;
-    const struct Opcode *op = code < MAX_CODE ? &by_opcode[OPCODE_SLOT(*from, code)] : NULL;
-    if (op && op->op)
-        return op;
-    unknown(c, from, *from, code);
-    return NULL;
-}
-
-static bool decode(WasmCode *c, WasmInstr *i, const struct Opcode *op, const uint8_t *from) {
-    c->at = from + 1;
-    if ((!op->op && !(op = prefixed(c, from)))) {
-        c->at = from;
-        return false;
-    }
-    i->op = (uint16_t)(op->op - 1);
-    i->opcode_size = (uint16_t)(c->at - from);
-    if (!immediates(c, i, op->imm)) {
-        c->at = from;
-        return false;
-    }
-    i->size = (uint32_t)(c->at - from);
-    return true;
-}
+/* ---- the next instruction ---- */
 
 static bool next_decoded(WasmCode *c, WasmInstr *i) {
     if (!c->decoded->size)
@@ -331,10 +137,7 @@ bool wasm_next(WasmCode *c, WasmInstr *i) {
     const uint8_t *from = c->at;
     if (from == c->end || c->error)
         return false;
-    if (wasm_next_short(c, i) || next_wide(c, i, from))
-        return true;
-    *i = (WasmInstr){.offset = (uint32_t)(from - c->start)};
-    return decode(c, i, &by_opcode[*from], from);
+    return wasm_next_short(c, i) || next_wide(c, i, from) || wasm_next_long(c, i);
 }
 
 bool wasm_decode(WasmDecoded *d, uint32_t func, WasmCode *code) {
@@ -360,6 +163,8 @@ void wasm_use_decoded(const WasmDecoded *d, uint32_t func, WasmCode *code) {
     if (d && d->at.len && d->func == func)
         code->decoded = d->at.at;
 }
+
+/* ---- errors ---- */
 
 const char *wasm_proposal(const char *what, uint8_t prefix, uint32_t code) {
     static const struct {
@@ -388,35 +193,6 @@ const char *wasm_code_error(const WasmCode *c, char buf[WASM_CODE_ERROR_SIZE]) {
     snprintf(buf, WASM_CODE_ERROR_SIZE, "%s%s 0x%02x%s", c->error, prefix, c->error_code,
              wasm_proposal(strchr(c->error, ' ') + 1, c->error_prefix, c->error_code));
     return buf;
-}
-
-uint32_t wasm_vec_u32(const uint8_t **at) {
-    return (uint32_t)wasm_uleb(at);
-}
-
-WasmType wasm_vec_type(const uint8_t **at) {
-    /* Checked when it was decoded, so it cannot run over the end. */
-    WasmCode c = {.start = *at, .at = *at, .end = *at + 16};
-    WasmType t = WASM_NONE;
-    wasm_get_type(&c, false, &t);
-    *at = c.at;
-    return t;
-}
-
-WasmCatch wasm_vec_catch(const uint8_t **at) {
-    WasmCatch k = {.kind = *(*at)++};
-    if (k.kind < 2)
-        k.tag = wasm_vec_u32(at);
-    k.label = wasm_vec_u32(at);
-    return k;
-}
-
-WasmHandler wasm_vec_handler(const uint8_t **at) {
-    WasmHandler h = {.switches = *(*at)++ != 0};
-    h.tag = wasm_vec_u32(at);
-    if (!h.switches)
-        h.label = wasm_vec_u32(at);
-    return h;
 }
 
 /* ---- the table ---- */

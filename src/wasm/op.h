@@ -75,8 +75,15 @@ static inline WasmFlow wasm_flow(uint16_t op) {
     return (WasmFlow)wasm_ops[op].flow;
 }
 
-/* Decoding of one-byte opcodes by their byte. The short form has two bytes of immediates at most,
- * each a number by itself. */
+static inline WasmImm wasm_imm(uint16_t op) {
+    return (WasmImm)wasm_ops[op].imm;
+}
+
+/* The instruction of an opcode, prefix 0: of one byte: WasmOp + 1, 0 = unknown. */
+uint32_t wasm_find_op(uint8_t prefix, uint32_t code);
+
+/* What the first byte says of instructions whose opcode has one byte. The short form has two bytes
+ * of immediates at most, each a number by itself. */
 typedef struct WasmShortOp {
     uint16_t op;  /* WasmOp */
     uint8_t imm;  /* WasmImm */
@@ -146,6 +153,9 @@ typedef struct WasmInstr {
  */
 bool wasm_next(WasmCode *c, WasmInstr *i);
 
+/* The same for any form, if there is an instruction that is not decoded already. */
+bool wasm_next_long(WasmCode *c, WasmInstr *i);
+
 /* The size of an instruction of the short form; 0: it is another one, or among the last bytes. */
 static inline uint32_t wasm_short_size(const uint8_t *at, const uint8_t *end) {
     if (end - at < 3)
@@ -154,7 +164,7 @@ static inline uint32_t wasm_short_size(const uint8_t *at, const uint8_t *end) {
     return ((at[1] | (uint32_t)at[2] << 8) ^ op->flip) & op->stop ? 0 : op->size;
 }
 
-/* The same for an instruction of the short form; false, and nothing has happened, if it is another
+/* wasm_next for an instruction of the short form; false, and nothing has happened, if it is another
  * one, or among the last bytes. The code is not decoded already. */
 static inline bool wasm_next_short(WasmCode *c, WasmInstr *i) {
     const uint8_t *from = c->at;

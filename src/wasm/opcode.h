@@ -18,6 +18,9 @@ typedef enum WasmOp {
     WASM_OP_COUNT
 } WasmOp;
 
+/* The first bytes of opcodes that have more. */
+enum { WASM_FIRST_PREFIX = 0xfb, WASM_LAST_PREFIX = 0xfe };
+
 /* Whether an instruction is on continuations. */
 static inline bool wasm_is_of_stacks(uint32_t op) {
     return op >= WASM_OP_CONT_NEW && op <= WASM_OP_SWITCH;
