@@ -7,7 +7,7 @@
 
 void flow_begin(Flow *f) {
     f->frames.len = 0;
-    vec_push(&f->frames, ((FlowFrame){WASM_OP_COUNT, true, false}));
+    vec_push(&f->frames, ((FlowFrame){.op = WASM_OP_COUNT, .live = true}));
     f->live = f->starts = true;
     f->count = 0;
 }
@@ -54,6 +54,7 @@ static void next_part(Flow *f, uint16_t op) {
     FlowFrame *frame = &vec_last(&f->frames);
     frame->targeted |= f->live;
     frame->op = op;
+    frame->dead = false;
     f->live = frame->live;
 }
 
@@ -75,7 +76,7 @@ static bool control(Flow *f, const WasmInstr *i) {
     case WASM_FLOW_IF:
         if (i->op == WASM_OP_TRY_TABLE)
             target_catches(f, i);
-        vec_push(&f->frames, ((FlowFrame){i->op, f->live, false}));
+        vec_push(&f->frames, ((FlowFrame){.op = i->op, .live = f->live}));
         break;
     case WASM_FLOW_ARM:
         if (f->frames.len)
@@ -91,12 +92,14 @@ static bool control(Flow *f, const WasmInstr *i) {
     case WASM_FLOW_END: return close_construct(f) && i->op == WASM_OP_DELEGATE;
     default: break;
     }
-    if (wasm_flow_stops(flow))
+    if (wasm_flow_stops(flow)) {
         f->live = false;
+        if (f->frames.len)
+            vec_last(&f->frames).dead = true;
+    }
     return flow_ends_block((WasmOp)i->op);
 }
 
-/* Instructions of the categories that control instructions are in. */
 FlowStep flow_control_(Flow *f, const WasmInstr *i, uint8_t next) {
     assert(f->frames.len); /* begun */
     FlowStep s = {.branched_end = i->op == WASM_OP_END && flow_end_is_targeted_(f)};

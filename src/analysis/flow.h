@@ -19,6 +19,7 @@ typedef struct FlowFrame {
     uint16_t op;   /* WasmOp of the opener; WASM_OP_COUNT for the body */
     bool live;     /* the opener can be reached */
     bool targeted; /* control may come to its end other than from the instruction before it */
+    bool dead;     /* the validator knows that the rest of this part cannot be reached */
 } FlowFrame;
 
 /* A zeroed one is valid; flow_begin for each body. */
@@ -65,9 +66,7 @@ void flow_begin(Flow *f);
  * the body's end. */
 FlowStep flow_control_(Flow *f, const WasmInstr *i, uint8_t next);
 static inline FlowStep flow_step(Flow *f, const WasmInstr *i, uint8_t next) {
-    uint8_t category = wasm_ops[i->op].category;
-    if (category == WASM_CAT_CONTROL || category == WASM_CAT_EXN || category == WASM_CAT_TABLE ||
-        category == WASM_CAT_MISC)
+    if (wasm_flow(i->op) != WASM_FLOW_NEXT)
         return flow_control_(f, i, next);
     FlowStep s = {.live = f->live, .first = f->live && f->starts};
     flow_count_(f, &s, flow_starts_block_(f, next));

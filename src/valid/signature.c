@@ -76,9 +76,9 @@ static bool simple(WasmSig *s) {
     if (g->kind != WASM_SIG_SIMPLE && !wasm_sig_check_simple(s))
         return false;
     for (uint32_t k = 0; k < g->nparams; k++)
-        vec_push(s->params, g->params[k] ? g->params[k] : wasm_memory_address(s->t->m, s->i->b));
+        wasm_sig_param(s, g->params[k] ? g->params[k] : wasm_memory_address(s->t->m, s->i->b));
     for (uint32_t k = 0; k < g->nresults; k++)
-        vec_push(s->results, g->results[k]);
+        wasm_sig_result(s, g->results[k]);
     return true;
 }
 
@@ -97,7 +97,7 @@ static bool block(WasmSig *s) {
     put_list(s->params, params);
     put_list(s->results, params);
     if (s->i->op == WASM_OP_IF)
-        vec_push(s->params, WASM_I32);
+        wasm_sig_param(s, WASM_I32);
     return true;
 }
 
@@ -182,7 +182,7 @@ static bool branch(WasmSig *s) {
         return false;
     put_list(s->params, label);
     if (s->i->op != WASM_OP_BR)
-        vec_push(s->params, WASM_I32);
+        wasm_sig_param(s, WASM_I32);
     if (s->i->op == WASM_OP_BR_IF)
         put_list(s->results, label);
     return true;
@@ -192,7 +192,7 @@ static bool branch(WasmSig *s) {
 static bool call_type(WasmSig *s, const WasmTypeDef *d, WasmType extra) {
     wasm_sig_put(s->params, d->params, d->nparams);
     if (extra != WASM_NONE)
-        vec_push(s->params, extra);
+        wasm_sig_param(s, extra);
     if (wasm_flow(s->i->op) != WASM_FLOW_TAIL_CALL) {
         wasm_sig_put(s->results, d->results, d->nresults);
         return true;
@@ -243,7 +243,7 @@ static bool control(WasmSig *s) {
     case WASM_OP_CATCH: return continues(s) && tag(s, s->results);
     case WASM_OP_THROW: return tag(s, s->params);
     case WASM_OP_RETHROW: return rethrow(s);
-    case WASM_OP_THROW_REF: vec_push(s->params, WASM_REF(1, WASM_HEAP(WASM_HEAP_EXN))); return true;
+    case WASM_OP_THROW_REF: wasm_sig_param(s, WASM_REF(1, WASM_HEAP(WASM_HEAP_EXN))); return true;
     case WASM_OP_BR:
     case WASM_OP_BR_IF:
     case WASM_OP_BR_TABLE: return branch(s);
@@ -270,7 +270,7 @@ WasmType wasm_sig_operand(const WasmSig *s, uint32_t n) {
 
 static bool drop(WasmSig *s) {
     WasmType t = wasm_sig_operand(s, 0);
-    vec_push(s->params, t == WASM_NONE ? WASM_BOT : t);
+    wasm_sig_param(s, t == WASM_NONE ? WASM_BOT : t);
     return true;
 }
 
@@ -281,10 +281,10 @@ static bool select_untyped(WasmSig *s) {
     WasmType t = b == WASM_BOT || b == WASM_NONE ? a : b;
     if (t == WASM_NONE)
         t = WASM_BOT;
-    vec_push(s->params, t);
-    vec_push(s->params, t);
-    vec_push(s->params, WASM_I32);
-    vec_push(s->results, t);
+    wasm_sig_param(s, t);
+    wasm_sig_param(s, t);
+    wasm_sig_param(s, WASM_I32);
+    wasm_sig_result(s, t);
     return true;
 }
 
@@ -294,10 +294,10 @@ static bool select_typed(WasmSig *s) {
     WasmType t = s->i->type;
     if (!wasm_sig_type_exists(s, t))
         return false;
-    vec_push(s->params, t);
-    vec_push(s->params, t);
-    vec_push(s->params, WASM_I32);
-    vec_push(s->results, t);
+    wasm_sig_param(s, t);
+    wasm_sig_param(s, t);
+    wasm_sig_param(s, WASM_I32);
+    wasm_sig_result(s, t);
     return true;
 }
 
@@ -309,11 +309,11 @@ static bool local(WasmSig *s) {
         return false;
     WasmType type = t->locals.at[s->i->a];
     if (s->i->op != WASM_OP_LOCAL_GET)
-        vec_push(s->params, type);
+        wasm_sig_param(s, type);
     else if (t->tracks_inits && !t->local_init[s->i->a])
         return wasm_sig_fail(s, "local %u has no value yet", s->i->a);
     if (s->i->op != WASM_OP_LOCAL_SET)
-        vec_push(s->results, type);
+        wasm_sig_result(s, type);
     return true;
 }
 
@@ -323,10 +323,10 @@ static bool global(WasmSig *s) {
         return false;
     const WasmGlobal *g = &m->globals.at[s->i->a];
     if (s->i->op == WASM_OP_GLOBAL_GET) {
-        vec_push(s->results, g->type);
+        wasm_sig_result(s, g->type);
         return true;
     }
-    vec_push(s->params, g->type);
+    wasm_sig_param(s, g->type);
     return g->mutable || wasm_sig_fail(s, "global %u cannot be changed", s->i->a);
 }
 
@@ -338,9 +338,9 @@ static WasmType smaller(WasmType a, WasmType b) {
 }
 
 static void three(WasmSig *s, WasmType a, WasmType b, WasmType c) {
-    vec_push(s->params, a);
-    vec_push(s->params, b);
-    vec_push(s->params, c);
+    wasm_sig_param(s, a);
+    wasm_sig_param(s, b);
+    wasm_sig_param(s, c);
 }
 
 static bool memory(WasmSig *s) {
@@ -353,10 +353,10 @@ static bool memory(WasmSig *s) {
         return false;
     WasmType address = wasm_memory_address(m, first);
     switch (i->op) {
-    case WASM_OP_MEMORY_SIZE: vec_push(s->results, address); return true;
+    case WASM_OP_MEMORY_SIZE: wasm_sig_result(s, address); return true;
     case WASM_OP_MEMORY_GROW:
-        vec_push(s->params, address);
-        vec_push(s->results, address);
+        wasm_sig_param(s, address);
+        wasm_sig_result(s, address);
         return true;
     case WASM_OP_MEMORY_FILL: three(s, address, WASM_I32, address); return true;
     case WASM_OP_MEMORY_INIT:
@@ -397,18 +397,18 @@ static bool table(WasmSig *s) {
     WasmType address = wasm_table_address(m, first), type = m->tables.at[first].type;
     switch (i->op) {
     case WASM_OP_TABLE_GET:
-        vec_push(s->params, address);
-        vec_push(s->results, type);
+        wasm_sig_param(s, address);
+        wasm_sig_result(s, type);
         return true;
     case WASM_OP_TABLE_SET:
-        vec_push(s->params, address);
-        vec_push(s->params, type);
+        wasm_sig_param(s, address);
+        wasm_sig_param(s, type);
         return true;
-    case WASM_OP_TABLE_SIZE: vec_push(s->results, address); return true;
+    case WASM_OP_TABLE_SIZE: wasm_sig_result(s, address); return true;
     case WASM_OP_TABLE_GROW:
-        vec_push(s->params, type);
-        vec_push(s->params, address);
-        vec_push(s->results, address);
+        wasm_sig_param(s, type);
+        wasm_sig_param(s, address);
+        wasm_sig_result(s, address);
         return true;
     case WASM_OP_TABLE_FILL: three(s, address, type, address); return true;
     default: return table_bulk(s, first, address);

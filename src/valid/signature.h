@@ -61,7 +61,13 @@ bool wasm_sig_type_exists(WasmSig *s, WasmType t);
 const WasmTypeDef *wasm_sig_tag(WasmSig *s, uint32_t index);
 /* As wasm_typer_operand, but may give WASM_BOT_REF. */
 WasmType wasm_sig_operand(const WasmSig *s, uint32_t n);
-/* Appends types. */
+/* Append types. */
+static inline void wasm_sig_param(WasmSig *s, WasmType t) {
+    vec_push(s->params, t);
+}
+static inline void wasm_sig_result(WasmSig *s, WasmType t) {
+    vec_push(s->results, t);
+}
 void wasm_sig_put(WasmTypes *to, const WasmType *types, uint32_t n);
 
 /* ---- what is there (signature_check.c) ---- */

@@ -35,8 +35,8 @@ static bool cont_new(WasmSig *s) {
     const WasmTypeDef *d = wasm_sig_def(s, s->i->a, WASM_TYPE_CONT);
     if (!d)
         return false;
-    vec_push(s->params, wasm_nullable(d->fields[0].type));
-    vec_push(s->results, WASM_REF(0, s->i->a));
+    wasm_sig_param(s, wasm_nullable(d->fields[0].type));
+    wasm_sig_result(s, WASM_REF(0, s->i->a));
     return true;
 }
 
@@ -53,8 +53,8 @@ static bool cont_bind(WasmSig *s) {
     rest.len = from->nparams - to->nparams;
     put_list(s->params, rest);
     rest = (WasmTypeList){rest.at + rest.len, to->nparams};
-    vec_push(s->params, WASM_REF(1, s->i->a));
-    vec_push(s->results, WASM_REF(0, s->i->b));
+    wasm_sig_param(s, WASM_REF(1, s->i->a));
+    wasm_sig_result(s, WASM_REF(0, s->i->b));
     return (wasm_subtypes(m, params_of(to), rest) &&
             wasm_subtypes(m, results_of(from), results_of(to))) ||
            wasm_sig_fail(s, "the types of continuations %u and %u do not fit", s->i->a, s->i->b);
@@ -114,9 +114,9 @@ static bool resume(WasmSig *s) {
             return false;
         put_list(s->params, params_of(tag));
         break;
-    default: vec_push(s->params, WASM_EXNREF); break;
+    default: wasm_sig_param(s, WASM_EXNREF); break;
     }
-    vec_push(s->params, WASM_REF(1, s->i->a));
+    wasm_sig_param(s, WASM_REF(1, s->i->a));
     put_list(s->results, results_of(d));
     return handlers(s, results_of(d));
 }
@@ -131,7 +131,7 @@ static bool switch_to(WasmSig *s) {
     WasmTypeList passed = params_of(to);
     passed.len--;
     put_list(s->params, passed);
-    vec_push(s->params, WASM_REF(1, s->i->a));
+    wasm_sig_param(s, WASM_REF(1, s->i->a));
     put_list(s->results, params_of(own));
     if (tag->nparams)
         return wasm_sig_fail(s, "a tag to switch has no parameters, tag %u has %u", s->i->b,

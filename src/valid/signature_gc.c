@@ -8,8 +8,8 @@
 #define EQREF WASM_REF(1, WASM_HEAP(WASM_HEAP_EQ))
 
 static bool one_to_one(WasmSig *s, WasmType param, WasmType result) {
-    vec_push(s->params, param);
-    vec_push(s->results, result);
+    wasm_sig_param(s, param);
+    wasm_sig_result(s, result);
     return true;
 }
 
@@ -34,7 +34,7 @@ static bool ref_func(WasmSig *s) {
     uint32_t func = s->i->a;
     if (!wasm_sig_exists(s, "function", func, m->funcs.len) || !wasm_sig_declared(s, func))
         return false;
-    vec_push(s->results, WASM_REF(0, m->funcs.at[func].type));
+    wasm_sig_result(s, WASM_REF(0, m->funcs.at[func].type));
     return true;
 }
 
@@ -47,9 +47,9 @@ static bool br_on_null(WasmSig *s) {
     if (ref == WASM_NONE)
         return false;
     wasm_sig_put(s->params, label.at, label.len);
-    vec_push(s->params, ref);
+    wasm_sig_param(s, ref);
     wasm_sig_put(s->results, label.at, label.len);
-    vec_push(s->results, ref & ~WASM_NULL_BIT);
+    wasm_sig_result(s, ref & ~WASM_NULL_BIT);
     return true;
 }
 
@@ -70,7 +70,7 @@ static bool br_on_non_null(WasmSig *s) {
     if (!label_with_reference(s, &label, &last))
         return false;
     wasm_sig_put(s->params, label.at, label.len);
-    vec_push(s->params, last | WASM_NULL_BIT);
+    wasm_sig_param(s, last | WASM_NULL_BIT);
     wasm_sig_put(s->results, label.at, label.len);
     return true;
 }
@@ -101,9 +101,9 @@ static bool br_on_cast(WasmSig *s) {
         return wasm_sig_fail(s, "label %u expects %s last, the branch passes %s", s->i->a,
                              wasm_type_words(last, a), wasm_type_words(taken, b));
     wasm_sig_put(s->params, label.at, label.len);
-    vec_push(s->params, from);
+    wasm_sig_param(s, from);
     wasm_sig_put(s->results, label.at, label.len);
-    vec_push(s->results, s->i->op == WASM_OP_BR_ON_CAST ? rest : to);
+    wasm_sig_result(s, s->i->op == WASM_OP_BR_ON_CAST ? rest : to);
     return true;
 }
 
@@ -135,11 +135,11 @@ static bool struct_new(WasmSig *s) {
     for (uint32_t k = 0; k < d->nfields; k++) {
         WasmType t = d->fields[k].type;
         if (s->i->op == WASM_OP_STRUCT_NEW)
-            vec_push(s->params, wasm_unpacked(t));
+            wasm_sig_param(s, wasm_unpacked(t));
         else if (!wasm_defaultable(t))
             return wasm_sig_fail(s, "field %u of type %u has no default value", k, s->i->a);
     }
-    vec_push(s->results, WASM_REF(0, s->i->a));
+    wasm_sig_result(s, WASM_REF(0, s->i->a));
     return true;
 }
 
@@ -156,13 +156,13 @@ static bool struct_field(WasmSig *s) {
     if (!d || !wasm_sig_exists(s, "field", s->i->b, d->nfields))
         return false;
     const WasmField *f = &d->fields[s->i->b];
-    vec_push(s->params, WASM_REF(1, s->i->a));
+    wasm_sig_param(s, WASM_REF(1, s->i->a));
     if (s->i->op == WASM_OP_STRUCT_SET) {
-        vec_push(s->params, wasm_unpacked(f->type));
+        wasm_sig_param(s, wasm_unpacked(f->type));
         return f->mutable ||
                wasm_sig_fail(s, "field %u of type %u cannot be changed", s->i->b, s->i->a);
     }
-    vec_push(s->results, wasm_unpacked(f->type));
+    wasm_sig_result(s, wasm_unpacked(f->type));
     return check_packed(s, f->type, s->i->op != WASM_OP_STRUCT_GET);
 }
 
@@ -193,22 +193,22 @@ static bool array_new(WasmSig *s) {
         return wasm_sig_fail(s, "%u elements, more than the %d that engines allow", n,
                              WASM_MAX_FIXED_ARRAY);
     for (uint32_t k = 0; k < n; k++)
-        vec_push(s->params, wasm_unpacked(element));
-    vec_push(s->results, WASM_REF(0, s->i->a));
+        wasm_sig_param(s, wasm_unpacked(element));
+    wasm_sig_result(s, WASM_REF(0, s->i->a));
     switch (s->i->op) {
-    case WASM_OP_ARRAY_NEW: vec_push(s->params, WASM_I32); return true;
+    case WASM_OP_ARRAY_NEW: wasm_sig_param(s, WASM_I32); return true;
     case WASM_OP_ARRAY_NEW_FIXED: return true;
     case WASM_OP_ARRAY_NEW_DEFAULT:
-        vec_push(s->params, WASM_I32);
+        wasm_sig_param(s, WASM_I32);
         return wasm_defaultable(element) ||
                wasm_sig_fail(s, "elements of type %u have no default value", s->i->a);
     case WASM_OP_ARRAY_NEW_DATA:
-        vec_push(s->params, WASM_I32);
-        vec_push(s->params, WASM_I32);
+        wasm_sig_param(s, WASM_I32);
+        wasm_sig_param(s, WASM_I32);
         return array_data(s, element);
     default:
-        vec_push(s->params, WASM_I32);
-        vec_push(s->params, WASM_I32);
+        wasm_sig_param(s, WASM_I32);
+        wasm_sig_param(s, WASM_I32);
         return wasm_sig_segment_fits(s, s->i->b, element);
     }
 }
@@ -218,9 +218,9 @@ static bool array_copy(WasmSig *s, const WasmTypeDef *to) {
     char a[32], b[32];
     if (!from || !array_mutable(s, to, s->i->a))
         return false;
-    vec_push(s->params, WASM_REF(1, s->i->b));
-    vec_push(s->params, WASM_I32);
-    vec_push(s->params, WASM_I32);
+    wasm_sig_param(s, WASM_REF(1, s->i->b));
+    wasm_sig_param(s, WASM_I32);
+    wasm_sig_param(s, WASM_I32);
     return wasm_subtype(s->t->m, from->fields[0].type, to->fields[0].type) ||
            wasm_sig_fail(s, "expected elements of type %s, found %s",
                          wasm_type_words(to->fields[0].type, a),
@@ -233,26 +233,26 @@ static bool array_access(WasmSig *s) {
     if (!d)
         return false;
     WasmType element = d->fields[0].type;
-    vec_push(s->params, WASM_REF(1, s->i->a));
-    vec_push(s->params, WASM_I32);
+    wasm_sig_param(s, WASM_REF(1, s->i->a));
+    wasm_sig_param(s, WASM_I32);
     switch (s->i->op) {
     case WASM_OP_ARRAY_SET:
-        vec_push(s->params, wasm_unpacked(element));
+        wasm_sig_param(s, wasm_unpacked(element));
         return array_mutable(s, d, s->i->a);
     case WASM_OP_ARRAY_FILL:
-        vec_push(s->params, wasm_unpacked(element));
-        vec_push(s->params, WASM_I32);
+        wasm_sig_param(s, wasm_unpacked(element));
+        wasm_sig_param(s, WASM_I32);
         return array_mutable(s, d, s->i->a);
     case WASM_OP_ARRAY_COPY: return array_copy(s, d);
     case WASM_OP_ARRAY_INIT_DATA:
     case WASM_OP_ARRAY_INIT_ELEM:
-        vec_push(s->params, WASM_I32);
-        vec_push(s->params, WASM_I32);
+        wasm_sig_param(s, WASM_I32);
+        wasm_sig_param(s, WASM_I32);
         return array_mutable(s, d, s->i->a) &&
                (s->i->op == WASM_OP_ARRAY_INIT_DATA ? array_data(s, element)
                                                     : wasm_sig_segment_fits(s, s->i->b, element));
     default: /* array.get, _s, _u */
-        vec_push(s->results, wasm_unpacked(element));
+        wasm_sig_result(s, wasm_unpacked(element));
         return check_packed(s, element, s->i->op != WASM_OP_ARRAY_GET);
     }
 }
@@ -263,7 +263,7 @@ bool wasm_sig_gc(WasmSig *s) {
     WasmType ref;
     switch (s->i->op) {
     case WASM_OP_REF_NULL:
-        vec_push(s->results, s->i->type | WASM_NULL_BIT);
+        wasm_sig_result(s, s->i->type | WASM_NULL_BIT);
         return wasm_sig_type_exists(s, s->i->type);
     case WASM_OP_REF_IS_NULL:
         ref = top_reference(s);
@@ -272,7 +272,7 @@ bool wasm_sig_gc(WasmSig *s) {
         ref = top_reference(s);
         return ref != WASM_NONE && one_to_one(s, ref, ref & ~WASM_NULL_BIT);
     case WASM_OP_REF_FUNC: return ref_func(s);
-    case WASM_OP_REF_EQ: vec_push(s->params, EQREF); return one_to_one(s, EQREF, WASM_I32);
+    case WASM_OP_REF_EQ: wasm_sig_param(s, EQREF); return one_to_one(s, EQREF, WASM_I32);
     case WASM_OP_BR_ON_NULL: return br_on_null(s);
     case WASM_OP_BR_ON_NON_NULL: return br_on_non_null(s);
     case WASM_OP_BR_ON_CAST:

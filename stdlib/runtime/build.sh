@@ -37,7 +37,11 @@ esac
 case " $* " in
 *" -DMONITOR "*)
     files="$files rows.c site/site.c site/site_read.c site/site_flow.c site/site_module.c site/site_names.c
-     site/site_typer.c site/site_count.c ../../src/analysis/segment.c"
+     site/site_typer.c site/site_count.c site/site_compiler.c"
+    for file in wasm/decode valid/subtype valid/signature valid/signature_gc valid/signature_cont valid/typer \
+        analysis/flow analysis/segment; do
+        files="$files ../../src/$file.c"
+    done
     set -- -I "$src/freestanding" -I "$src" -I "$src/../../src" "$@"
     ;;
 esac

@@ -12,12 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "stdlib/runtime/site/site.h"
 #include "event/fold.h"
 #include "file.h"
-#include "stdlib/runtime/values.h"
+#include "stdlib/runtime/site/site_state.h"
 #include "valid/frame.h"
-#include "valid/op_table.h"
 #include "valid/op_table.h"
 #include "valid/typer.h"
 #include "valid/valid.h"
@@ -81,18 +79,18 @@ void host_message(const uint8_t *text, uint32_t len) {
     fflush(stdout);
 }
 
-/* A fresh memory with the table, as the compiler lays it out. */
+SiteState site_state;
+
+/* A fresh memory. Element and data segments, which the decoder does not read, are the program's. */
 static void lay_out(uint32_t bytes) {
-    Buf table = {0};
-    wasm_op_table(&table);
     memory = values_native_memory(bytes);
     if (!memory)
         abort();
-    uint32_t at = VALUES_START;
-    memcpy(memory + at, table.data, table.len);
-    memcpy(memory + SITE_STATE, &at, sizeof at);
-    values_native_set(VALUES_HEAP, (at + (uint32_t)table.len + 7) & ~7u);
-    buf_free(&table);
+    values_native_set(VALUES_HEAP, VALUES_START);
+    WasmModule *m = &site_model()->m;
+    m->elems = program->elems;
+    m->has_data_count = true;
+    m->data_count = UINT32_MAX;
 }
 
 /* ---- what the compiler says ---- */
@@ -463,6 +461,7 @@ static void break_module(WasmModule *m, uint8_t *bytes) {
         lay_out(SMALL_MEMORY);
         for (uint32_t func = 0; func < m->funcs.len; func++)
             ask_all(func, m->funcs.at[func].body_size);
+        site_done();
         free(copy);
         m->bytes = bytes;
     }

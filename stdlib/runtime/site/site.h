@@ -27,13 +27,13 @@
 enum { SITE_STATE = 3136 };
 
 /*
- * The table: u16 each for five pages (no prefix, 0xfb, 0xfc, 0xfd, 0xfe) the number of the page's
- * first code, and how many codes there are in all; then, by page and code, four bytes: WasmOp + 1
- * as u16 (0 = unknown), WasmImm, number of the signature (0 = types are not fixed); then the
- * signatures from 1 on: numbers of operands and results, three types of operands (0 = the memory's
- * address type), type of the result.
+ * The table: by WasmOp, three bytes: WasmImm, WasmFlow, number of its fixed types. Then u16 each for
+ * five pages (no prefix, 0xfb, 0xfc, 0xfd, 0xfe) the number of the page's first code, and how many
+ * codes there are in all; by page and code, WasmOp + 1 as u16 (0 = unknown). Then the fixed types
+ * (WasmSimpleSig, valid/signature.h), number 0: they are not fixed.
  */
-enum { SITE_TABLE_PAGES = 5, SITE_TABLE_CODES = 12, SITE_TABLE_SIGNATURE = 6 };
+enum { SITE_OP_IMM, SITE_OP_FLOW, SITE_OP_SIGNATURE, SITE_OP_SIZE };
+enum { SITE_TABLE_PAGES = 5, SITE_TABLE_CODES = 12 };
 
 /* ---- the instruction; at pc 0 there is none, but opidx is 0 and live 1 ---- */
 

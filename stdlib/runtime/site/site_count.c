@@ -82,67 +82,13 @@ INLINE Note *notes(const SiteBlock *b) {
 
 /* ---- what src/analysis/segment.c needs ---- */
 
-void vec_grow_(void *array, uint32_t *cap, uint32_t need, size_t item) {
-    enum { LEAST = 16 };
-    void *from;
-    __builtin_memcpy(&from, array, sizeof from);
-    uint64_t n = *cap ? 2 * (uint64_t)*cap : LEAST;
-    if (n < need)
-        n = need;
-    void *to = at(values_block(n * item));
-    if (*cap)
-        __builtin_memcpy(to, from, *cap * item);
-    vec_drop_(from, *cap, item);
-    __builtin_memcpy(array, &to, sizeof to);
-    *cap = (uint32_t)n;
-}
-
-void vec_drop_(void *array, uint32_t cap, size_t item) {
-    if (!cap)
-        return;
-    __builtin_memset(array, 0, cap * item);
-    values_block_free((uint32_t)(uintptr_t)array, cap * item);
-}
-
 /* Bit n of a str; 0 after its end. */
 static bool bit(uint32_t str, uint32_t n) {
     return n / 8 < get32(str) && *at(str + 4 + n / 8) >> (n & 7) & 1;
 }
 
-bool op_can_trap(WasmOp op) {
+bool site_can_trap(uint32_t op) {
     return bit(C->traps, op);
-}
-
-bool wasm_next(WasmCode *c, WasmInstr *i) {
-    SiteReader r = {c->start, c->at, c->end, c->func, 0};
-    SiteInstr s;
-    if (r.at == r.end)
-        return false;
-    site_decode(&r, &s);
-    c->at = r.at;
-    *i = (WasmInstr){s.offset, s.size, s.op, s.a, s.count, r.start + s.vec};
-    return true;
-}
-
-/* The bytes were found well formed when they were first decoded. */
-uint32_t wasm_vec_u32(const uint8_t **at_) {
-    SiteReader r = {*at_, *at_, *at_ + 5, C->func, 0};
-    uint32_t v = site_u32(&r);
-    *at_ = r.at;
-    return v;
-}
-
-WasmCatch wasm_vec_catch(const uint8_t **at_) {
-    uint8_t kind = *(*at_)++;
-    if (kind < 2)
-        wasm_vec_u32(at_);
-    return (WasmCatch){wasm_vec_u32(at_)};
-}
-
-WasmHandler wasm_vec_handler(const uint8_t **at_) {
-    bool switches = *(*at_)++ != 0;
-    wasm_vec_u32(at_);
-    return (WasmHandler){switches, switches ? 0 : wasm_vec_u32(at_)};
 }
 
 /* ---- places of counters ---- */
@@ -159,7 +105,7 @@ static void offer(uint32_t k, Place place, uint32_t pc) {
 }
 
 /* Adds the places at which an instruction of segment k could count it. */
-static void offer_places(uint32_t k, const SiteInstr *i) {
+static void offer_places(uint32_t k, const WasmInstr *i) {
     const Segments *s = segments();
     offer(k, is_busy(i->op) ? PLACE_SHARED : PLACE_FREE, i->offset);
     bool falls = C->falling && (i->op == WASM_OP_BR_IF || i->op == WASM_OP_IF);
@@ -178,7 +124,7 @@ SITE_EXPORT(count_begin)
 uint32_t site_count_begin(uint32_t fid, uint32_t busy, uint32_t traps, uint32_t how) {
     if (C->func == fid + 1)
         return 0;
-    SiteReader r = site_body(fid);
+    WasmCode r = site_body(fid);
     C->func = fid + 1;
     C->busy = busy;
     C->traps = how & SITE_COUNT_EXACT || C->exact ? traps : 0;
@@ -188,7 +134,8 @@ uint32_t site_count_begin(uint32_t fid, uint32_t busy, uint32_t traps, uint32_t 
         *segments() = (Segments){0};
     }
     Segments *s = segments();
-    segments_split(s, (WasmCode){r.start, r.start + S->code, r.end, fid + 1}, C->traps != 0);
+    r.at = r.start + S->code;
+    segments_split(s, r, C->traps != 0);
     site_reserve(&C->places, 0, 4 * (uint64_t)s->at.len);
     for (uint32_t k = 0; k < s->at.len; k++)
         words_at(C->places.at)[k] = PLACE_NONE;
@@ -203,11 +150,11 @@ uint32_t site_count_begin(uint32_t fid, uint32_t busy, uint32_t traps, uint32_t 
 
 SITE_EXPORT(count_next)
 uint32_t site_count_next(void) {
-    SiteReader r = site_body(C->func - 1);
+    WasmCode r = site_body(C->func - 1);
     r.at = r.start + C->next;
     if (r.at == r.end)
         return NEVER;
-    SiteInstr i;
+    WasmInstr i;
     site_decode(&r, &i);
     C->pc = i.offset;
     C->next = i.offset + i.size;
@@ -335,7 +282,7 @@ static void put_counter(uint32_t k, uint32_t address) {
     uint32_t place = words_at(C->places.at)[k];
     bool falls = (place & PLACE_MASK) == PLACE_FALLS;
     if ((place & PLACE_MASK) == PLACE_NONE)
-        site_fail(SITE_UNCOUNTED, C->func, segments()->at.at[k].start, 0);
+        site_fail(SITE_UNCOUNTED, C->func, segments()->at.at[k].start);
     SiteBlock *to = falls ? &C->falls : &C->counters;
     uint32_t *n = falls ? &C->nfalls : &C->ncounters;
     site_push(to, n, place >> PLACE_SHIFT);

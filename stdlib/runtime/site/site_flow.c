@@ -1,169 +1,40 @@
 /*
- * runtime/site/site_flow.c - the nesting of constructs, reachability and basic blocks, as
- * src/analysis/flow.h defines them.
+ * runtime/site/site_flow.c - the nesting of constructs, reachability and basic blocks: the
+ * compiler's walk (src/analysis/flow.c) goes through the function with a cursor.
  */
 #include "site_state.h"
 
-/* An open construct: WasmOp of its opener (of its part, for else and catch; WASM_OP_COUNT = the
- * body) and bits. */
-enum {
-    FRAME_OP = 0xffff,
-    FRAME_LIVE = 1 << 16,
-    FRAME_TARGETED = 1 << 17,
-    FRAME_DEAD = 1 << 18 /* the rest of this part is unreachable for the validator */
-};
-
-static uint32_t *frame(uint32_t depth) {
-    return depth < S->nflow_frames ? words_at(S->flow_frames.at) + (S->nflow_frames - 1 - depth)
-                                   : NULL;
+static bool is_try(uint32_t op) {
+    return op == WASM_OP_TRY || op == WASM_OP_TRY_TABLE;
 }
 
-static bool is_loop(uint32_t depth) {
-    const uint32_t *f = frame(depth);
-    return f && (*f & FRAME_OP) == WASM_OP_LOOP;
-}
-
-/* A branch to the label at `depth`. */
-static void target(uint32_t depth) {
-    if (S->live && !is_loop(depth) && frame(depth))
-        *frame(depth) |= FRAME_TARGETED;
-}
-
-static void target_table(const SiteInstr *i, SiteReader r) {
-    r.at = r.start + i->vec;
-    for (uint32_t k = 0; k < i->count; k++)
-        target(site_u32(&r));
-    target(i->a);
-}
-
-static void target_catches(const SiteInstr *i, SiteReader r) {
-    r.at = r.start + i->vec;
-    for (uint32_t k = 0; k < i->count; k++) {
-        if (site_u8(&r) < 2)
-            site_u32(&r);
-        target(site_u32(&r));
-    }
-}
-
-/* The label of the next handler of a resume; false: it has none. */
-static bool handler_label(SiteReader *r, uint32_t *label) {
-    bool switches = site_u8(r) != 0;
-    site_u32(r);
-    *label = switches ? 0 : site_u32(r);
-    return !switches;
-}
-
-static void target_handlers(const SiteInstr *i, SiteReader r) {
-    uint32_t label;
-    r.at = r.start + i->vec;
-    for (uint32_t k = 0; k < i->count; k++)
-        if (handler_label(&r, &label))
-            target(label);
-}
-
-static bool is_try(uint32_t f) {
-    return (f & FRAME_OP) == WASM_OP_TRY || (f & FRAME_OP) == WASM_OP_TRY_TABLE;
-}
-
-static void open(uint32_t op) {
-    S->tries += is_try(op);
-    site_push(&S->flow_frames, &S->nflow_frames, op | (S->live ? FRAME_LIVE : 0));
-}
-
-static void next_part(uint32_t op) {
-    uint32_t *f = frame(0);
-    if (!f)
-        return;
-    S->tries -= is_try(*f);
-    *f = (*f & ~(uint32_t)(FRAME_OP | FRAME_DEAD)) | op | (S->live ? FRAME_TARGETED : 0);
-    S->live = (*f & FRAME_LIVE) != 0;
-}
-
-/* Whether branches lead to the end of the innermost construct, all of which have been seen. The
- * false edge of an `if` is one. */
-static bool end_is_targeted(void) {
-    const uint32_t *f = frame(0);
-    return f && (*f & FRAME_TARGETED || ((*f & FRAME_OP) == WASM_OP_IF && (*f & FRAME_LIVE)));
-}
-
-static bool close(void) {
-    bool targeted = end_is_targeted();
-    if (!S->nflow_frames)
-        return false;
-    S->tries -= is_try(*frame(0));
-    S->nflow_frames--;
-    S->live |= targeted;
-    return targeted;
-}
-
-/* Whether a block starts at an instruction of this opcode, whatever is before it. */
-static bool starts_block(uint8_t opcode) {
-    enum { LOOP = 0x03, END = 0x0b };
-    return opcode == LOOP || (opcode == END && end_is_targeted());
-}
-
-/* After an instruction that control does not go on from. */
-static void stop(void) {
-    S->live = false;
-    if (frame(0))
-        *frame(0) |= FRAME_DEAD;
-}
-
-/* Applies an instruction; returns whether the block ends with it. */
-static bool control(const SiteInstr *i, const SiteReader *r) {
-    WasmFlow flow = wasm_flow(i->op);
-    switch (flow) {
-    case WASM_FLOW_OPEN:
-        if (i->op == WASM_OP_TRY_TABLE)
-            target_catches(i, *r);
-        open(i->op);
-        return i->op != WASM_OP_BLOCK;
-    case WASM_FLOW_LOOP:
-    case WASM_FLOW_IF: open(i->op); return flow == WASM_FLOW_IF;
-    case WASM_FLOW_ARM: next_part(i->op); return true;
-    case WASM_FLOW_END: return close() && i->op == WASM_OP_DELEGATE;
-    case WASM_FLOW_BRANCH_IF: target(i->a); return true;
-    case WASM_FLOW_BRANCH: target(i->a); break;
-    case WASM_FLOW_BRANCH_TABLE: target_table(i, *r); break;
-    case WASM_FLOW_NEXT: return false;
-    case WASM_FLOW_CALL:
-        if (wasm_has_handlers(i->op))
-            target_handlers(i, *r);
-        return wasm_has_handlers(i->op);
-    default: break;
-    }
-    stop();
-    return true;
-}
-
-static void step(SiteReader *r) {
+static void step(Flow *f, WasmCode *r) {
+    const WasmInstr *i = &S->flow.i;
     site_next(&S->flow, r);
-    bool targeted = S->flow.i.op == WASM_OP_END && end_is_targeted();
-    bool live = S->live || targeted;
+    WasmFlow flow = wasm_flow(i->op);
+    if (!f->frames.len)
+        site_fail(SITE_MALFORMED, S->flow.func, i->offset);
     S->in_try = S->tries != 0;
-    S->dead = frame(0) && *frame(0) & FRAME_DEAD;
-    S->first = live && (S->starts || targeted);
-    S->open_count = S->first ? 1 : S->open_count + 1;
-    bool plain = S->flow.i.signature != 0; /* no control instruction has fixed types */
-    bool ends = (!plain && control(&S->flow.i, r)) || !S->nflow_frames || starts_block(*r->at);
-    S->last = live && ends;
-    S->block_count = S->open_count;
-    S->starts = ends;
+    S->dead = vec_last(&f->frames).dead;
+    if (flow == WASM_FLOW_ARM || flow == WASM_FLOW_END)
+        S->tries -= is_try(vec_last(&f->frames).op);
+    FlowStep s = flow_step(f, i, r->at == r->end ? 0 : *r->at);
+    S->tries += is_try(i->op);
+    S->first = s.first;
+    S->last = s.last;
+    S->block_count = s.count;
 }
 
-const SiteInstr *site_flow(uint32_t fid, uint32_t pc) {
+const WasmInstr *site_flow(uint32_t fid, uint32_t pc) {
     SiteCursor *c = &S->flow;
+    WasmCode r = site_body(fid);
+    Flow *f = &site_model()->flow;
     if (site_restart(c, fid, pc)) {
-        S->nflow_frames = S->tries = 0;
-        S->live = S->starts = true;
-        S->open_count = 0;
-        open(WASM_OP_COUNT);
+        flow_begin(f);
+        S->tries = 0;
     }
-    if (site_before(c, pc)) {
-        SiteReader r = site_body(fid);
-        while (site_before(c, pc))
-            step(&r);
-    }
+    while (site_before(c, pc))
+        step(f, &r);
     site_arrived(c, pc);
     return &c->i;
 }
@@ -205,7 +76,7 @@ uint32_t site_in_try(uint32_t fid, uint32_t pc) {
 /* ---- what is in a function ---- */
 
 /* Whether an instruction is one of those that site_fn_has looks for. */
-static uint32_t kind_of(const SiteInstr *i) {
+static uint32_t kind_of(const WasmInstr *i) {
     switch (wasm_flow(i->op)) {
     case WASM_FLOW_CALL: return SITE_HAS_CALLS;
     case WASM_FLOW_TAIL_CALL: return SITE_HAS_CALLS | SITE_HAS_TAIL_CALLS;
@@ -216,8 +87,8 @@ static uint32_t kind_of(const SiteInstr *i) {
 
 /* Reads the whole body, once for all sites of a function. */
 static uint32_t contents(uint32_t fid) {
-    SiteReader r = site_body(fid);
-    SiteInstr i;
+    WasmCode r = site_body(fid);
+    WasmInstr i;
     uint32_t kinds = 0;
     for (r.at = r.start + S->code; r.at < r.end;) {
         site_decode(&r, &i);
@@ -237,13 +108,18 @@ uint32_t site_fn_has(uint32_t fid, uint32_t kind) {
 
 /* ---- branches to loops ---- */
 
-/* Whether target `n` of a branch is a loop; a br_table's labels are read in order from *r. */
-static bool target_is_loop(const SiteInstr *i, SiteReader *r, uint32_t n) {
-    return is_loop(n < i->count ? site_u32(r) : i->a);
+static bool is_loop(uint32_t depth) {
+    const Flow *f = &site_model()->flow;
+    return depth < f->frames.len && f->frames.at[f->frames.len - 1 - depth].op == WASM_OP_LOOP;
+}
+
+/* Whether target `n` of a branch is a loop; a br_table's labels are read in order from *p. */
+static bool target_is_loop(const WasmInstr *i, const uint8_t **p, uint32_t n) {
+    return is_loop(n < i->count ? wasm_vec_u32(p) : i->a);
 }
 
 /* How many targets an instruction has, the default of a br_table included. */
-static uint32_t targets(const SiteInstr *i) {
+static uint32_t targets(const WasmInstr *i) {
     switch (wasm_flow(i->op)) {
     case WASM_FLOW_BRANCH:
     case WASM_FLOW_BRANCH_IF: return 1;
@@ -254,42 +130,42 @@ static uint32_t targets(const SiteInstr *i) {
 
 /* Whether a catch clause of a try_table branches to a loop. Its labels are counted from outside
  * it. */
-static bool catches_to_loop(const SiteInstr *i, SiteReader r) {
-    for (uint32_t k = 0; i->op == WASM_OP_TRY_TABLE && k < i->count; k++) {
-        if (site_u8(&r) < 2)
-            site_u32(&r);
-        if (is_loop(site_u32(&r) + 1))
+static bool catches_to_loop(const WasmInstr *i) {
+    const uint8_t *p = i->vec;
+    for (uint32_t k = 0; i->op == WASM_OP_TRY_TABLE && k < i->count; k++)
+        if (is_loop(wasm_vec_catch(&p).label + 1))
+            return true;
+    return false;
+}
+
+static bool handles_in_loop(const WasmInstr *i) {
+    const uint8_t *p = i->vec;
+    for (uint32_t k = 0; wasm_has_handlers(i->op) && k < i->count; k++) {
+        WasmHandler h = wasm_vec_handler(&p);
+        if (!h.switches && is_loop(h.label))
             return true;
     }
     return false;
 }
 
-static bool handles_in_loop(const SiteInstr *i, SiteReader r) {
-    uint32_t label;
-    for (uint32_t k = 0; wasm_has_handlers(i->op) && k < i->count; k++)
-        if (handler_label(&r, &label) && is_loop(label))
-            return true;
-    return false;
-}
-
 SITE_EXPORT(goes_to_loop)
 uint32_t site_goes_to_loop(uint32_t fid, uint32_t pc) {
-    const SiteInstr *i = site_flow(fid, pc);
-    SiteReader r = site_vec(i, fid);
+    const WasmInstr *i = site_flow(fid, pc);
+    const uint8_t *p = i->vec;
     for (uint32_t k = 0; k < targets(i); k++)
-        if (target_is_loop(i, &r, k))
+        if (target_is_loop(i, &p, k))
             return 1;
-    return catches_to_loop(i, site_vec(i, fid)) || handles_in_loop(i, site_vec(i, fid));
+    return catches_to_loop(i) || handles_in_loop(i);
 }
 
 SITE_EXPORT(loop_map)
 uint32_t site_loop_map(uint32_t fid, uint32_t pc) {
-    const SiteInstr *i = site_flow(fid, pc);
-    SiteReader r = site_vec(i, fid);
+    const WasmInstr *i = site_flow(fid, pc);
+    const uint8_t *p = i->vec;
     uint32_t n = targets(i), bytes = n / 8 + 1, map = values_str_new(bytes);
     __builtin_memset(at(map + 4), 0, bytes);
     for (uint32_t k = 0; k < n; k++)
-        if (target_is_loop(i, &r, k))
+        if (target_is_loop(i, &p, k))
             *at(map + 4 + k / 8) |= (uint8_t)(1u << (k & 7));
     return values_str_intern(map);
 }

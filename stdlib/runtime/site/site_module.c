@@ -10,49 +10,78 @@ static uint32_t section_of(SiteKind kind) {
     return kind == SITE_FUNC ? 3 : kind == SITE_TAG ? 13 : 3 + (uint32_t)kind;
 }
 
-/* ---- entries of the lists ---- */
-
-static uint32_t limits(SiteReader *r) {
-    uint32_t flags = site_u8(r), page_log2 = 16;
-    site_uleb_slow(r);
-    if (flags & LIMITS_MAX)
-        site_uleb_slow(r);
-    if (flags & LIMITS_PAGE)
-        page_log2 = site_u32(r) & 63;
-    return flags | page_log2 << 8;
+SiteModel *site_model(void) {
+    if (!S->model) {
+        S->model = values_block(sizeof(SiteModel));
+        *(SiteModel *)(void *)at(S->model) = (SiteModel){0};
+    }
+    return (SiteModel *)(void *)at(S->model);
 }
 
+/* ---- what is declared ---- */
+
+static void number(WasmCode *r) {
+    uint64_t v;
+    if (!wasm_get_u64(r, &v))
+        site_read_fail(r);
+}
+
+static WasmLimits limits(WasmCode *r) {
+    enum { MAX = 1, IS_64 = 4, PAGE_SIZE = 8 };
+    WasmLimits l = {0};
+    uint8_t flags = site_u8(r);
+    number(r);
+    if (flags & MAX)
+        number(r);
+    l.page_log2 = flags & PAGE_SIZE ? site_u32(r) & 63 : 16;
+    l.is64 = flags & IS_64;
+    return l;
+}
+
+typedef struct Entry {
+    uint32_t type;
+    WasmLimits limits;
+    bool mutable;
+} Entry;
+
 /* The type of an import, or the part of a section's item before its expression. */
-static SiteEntry entry(SiteReader *r, uint32_t kind) {
-    SiteEntry e = {0, 0};
+static Entry entry(WasmCode *r, uint32_t kind) {
+    Entry e = {0};
     switch (kind) {
     case SITE_FUNC: e.type = site_u32(r); break;
     case SITE_TABLE:
         e.type = site_type(r);
-        e.bits = limits(r);
+        e.limits = limits(r);
         break;
-    case SITE_MEMORY: e.bits = limits(r); break;
+    case SITE_MEMORY: e.limits = limits(r); break;
     case SITE_GLOBAL:
         e.type = site_type(r);
-        site_u8(r);
+        e.mutable = site_u8(r);
         break;
     case SITE_TAG:
         site_u8(r);
         e.type = site_u32(r);
         break;
-    default: site_read_fail(r, SITE_MALFORMED, 0);
+    default: site_read_fail(r);
     }
     return e;
 }
 
-static void add(SiteList *list, SiteEntry e) {
-    uint64_t each = sizeof e;
-    site_reserve(&list->entries, (uint32_t)(list->count * each), (list->count + 1) * each);
-    __builtin_memcpy(at(list->entries.at) + list->count * each, &e, sizeof e);
-    list->count++;
+INLINE void add(WasmModule *m, SiteKind kind, const Entry *e) {
+    switch (kind) {
+    case SITE_FUNC: vec_push(&m->funcs, ((WasmFunc){.type = e->type})); break;
+    case SITE_TABLE:
+        vec_push(&m->tables, ((WasmTable){.type = e->type, .limits = e->limits}));
+        break;
+    case SITE_MEMORY: vec_push(&m->memories, ((WasmMemory){.limits = e->limits})); break;
+    case SITE_GLOBAL:
+        vec_push(&m->globals, ((WasmGlobal){.type = e->type, .mutable = e->mutable}));
+        break;
+    default: vec_push(&m->tags, ((WasmTag){.type = e->type}));
+    }
 }
 
-static void name(SiteReader *r) {
+static void name(WasmCode *r) {
     site_skip(r, site_u32(r));
 }
 
@@ -61,11 +90,11 @@ static void name(SiteReader *r) {
 /* A walk over the imports. The compact form (a proposal): several names from one module, each with
  * its type or all with one. */
 typedef struct Imports {
-    SiteReader r;
+    WasmCode r;
     uint32_t left;   /* imports or groups of them */
     uint32_t inside; /* names left of a group */
     const uint8_t *shared, *module, *name;
-    SiteEntry entry;
+    Entry entry;
     uint32_t kind;
 } Imports;
 enum { COMPACT_TYPES = 0x7f, COMPACT_TYPE = 0x7e };
@@ -126,9 +155,9 @@ static Imports imports(SiteBlock *b) {
 /* ---- lists ---- */
 
 /* Skips an initial value. */
-static void expression(SiteReader *r) {
+static void expression(WasmCode *r) {
     uint32_t depth = 0;
-    SiteInstr i;
+    WasmInstr i;
     do {
         site_decode(r, &i);
         depth += i.op == WASM_OP_BLOCK || i.op == WASM_OP_LOOP || i.op == WASM_OP_IF;
@@ -136,100 +165,104 @@ static void expression(SiteReader *r) {
 }
 
 /* An item of a section. */
-static SiteEntry defined(SiteReader *r, SiteKind kind, bool expressions) {
+INLINE Entry defined(WasmCode *r, SiteKind kind) {
     enum { WITH_INIT = 0x40 };
     bool init = kind == SITE_GLOBAL;
     if (kind == SITE_TABLE && r->at != r->end && *r->at == WITH_INIT) {
         site_skip(r, 2);
         init = true;
     }
-    SiteEntry e = entry(r, kind);
-    if (expressions && init)
+    Entry e = entry(r, kind);
+    if (init)
         expression(r);
     return e;
 }
 
-INLINE void load(SiteKind kind, bool expressions) {
-    SiteList *list = &S->lists[kind];
-    if (list->loaded)
-        return;
+/* How many items of a byte or more. */
+static uint32_t count(WasmCode *r, uint32_t least) {
+    uint32_t n = site_u32(r);
+    if (n > (uint32_t)(r->end - r->at) / least)
+        site_read_fail(r);
+    return n;
+}
+
+INLINE void load(WasmModule *m, SiteKind kind) {
     SiteBlock b;
     Imports w = imports(&b);
-    while (next_import(&w))
+    while (next_import(&w)) {
         if (w.kind == kind)
-            add(list, w.entry);
-    list->imports = list->count;
+            add(m, kind, &w.entry);
+    }
+    if (kind == SITE_MEMORY)
+        S->imported_memories = m->memories.len;
     site_drop(&b);
-    SiteReader r = site_section(section_of(kind), &b);
-    for (uint32_t n = r.at == r.end ? 0 : site_u32(&r); n; n--)
-        add(list, defined(&r, kind, expressions));
+    WasmCode r = site_section(section_of(kind), &b);
+    for (uint32_t n = r.at == r.end ? 0 : count(&r, 1); n; n--) {
+        Entry e = defined(&r, kind);
+        add(m, kind, &e);
+    }
     site_drop(&b);
-    list->loaded = true;
-}
-
-const SiteList *site_memories(void) {
-    load(SITE_MEMORY, false);
-    return &S->lists[SITE_MEMORY];
-}
-
-const SiteEntry *site_entry(SiteKind kind, uint32_t n) {
-    load(kind, true);
-    const SiteList *list = &S->lists[kind];
-    if (n >= list->count)
-        site_fail(SITE_MALFORMED, 0, section_of(kind), 0);
-    return (const SiteEntry *)(void *)at(list->entries.at) + n;
 }
 
 /* ---- types ---- */
 
-static void type_list(SiteReader *r, uint32_t *n) {
-    *n = site_u32(r);
-    for (uint32_t k = 0; k < *n; k++)
-        site_push(&S->words, &S->nwords, site_type(r));
+/* Room for lists, as many bytes as they can have in all. */
+static void *room(uint32_t n, uint32_t each) {
+    uint8_t *to = at(S->types.at + S->ntypes);
+    S->ntypes += n * each;
+    return to;
 }
 
-static void type_fields(SiteReader *r, uint32_t n) {
-    for (; n; n--) {
-        site_push(&S->words, &S->nwords, site_type(r));
-        site_u8(r); /* mutability */
+static const WasmType *type_list(WasmCode *r, uint32_t *n) {
+    *n = count(r, 1);
+    WasmType *list = room(*n, sizeof *list);
+    for (uint32_t k = 0; k < *n; k++)
+        list[k] = site_type(r);
+    return list;
+}
+
+static void fields(WasmCode *r, WasmTypeDef *d) {
+    d->nfields = d->kind == WASM_TYPE_STRUCT ? count(r, 2) : 1;
+    WasmField *list = room(d->nfields, sizeof *list);
+    d->fields = list;
+    for (uint32_t k = 0; k < d->nfields; k++) {
+        bool cont = d->kind == WASM_TYPE_CONT; /* has the type of its function */
+        WasmType type = WASM_NONE;
+        if (!cont)
+            type = site_type(r);
+        else if (!wasm_get_heap(r, &type))
+            site_read_fail(r);
+        list[k] = (WasmField){type, cont || site_u8(r)};
     }
 }
 
-static void type_def(SiteReader *r) {
-    enum { SUB = 0x50, SUB_FINAL = 0x4f };
-    uint32_t form = site_u8(r);
+/* All types have the same canonical one, so that the typer finds all subtypes valid. */
+static void type_def(WasmCode *r, WasmModule *m) {
+    enum { SUB = 0x50, SUB_FINAL = 0x4f, FUNC = 0x60, CONT = 0x5d };
+    uint8_t form = site_u8(r);
     if (form == SUB || form == SUB_FINAL) {
         for (uint32_t supers = site_u32(r); supers; supers--)
             site_u32(r);
         form = site_u8(r);
     }
-    SiteType t = {S->nwords, 0, 0, form};
-    switch (form) {
-    case SITE_FORM_FUNC:
-        type_list(r, &t.nparams);
-        type_list(r, &t.nresults);
-        break;
-    case SITE_FORM_STRUCT:
-    case SITE_FORM_ARRAY:
-        t.nparams = form == SITE_FORM_ARRAY ? 1 : site_u32(r);
-        type_fields(r, t.nparams);
-        break;
-    case SITE_FORM_CONT: /* like one field, a reference to the type of its function */
-        t.nparams = 1;
-        site_push(&S->words, &S->nwords, site_heap(r));
-        break;
-    default: site_read_fail(r, SITE_UNKNOWN_TYPE, form);
+    if ((form < CONT || form > FUNC) && !wasm_code_found(r, r->at - 1, "unknown type form", form))
+        site_read_fail(r);
+    WasmTypeDef d = {.kind = (uint8_t)(FUNC - form)};
+    if (form == FUNC) {
+        d.params = type_list(r, &d.nparams);
+        d.results = type_list(r, &d.nresults);
+    } else {
+        fields(r, &d);
     }
-    uint64_t each = sizeof t;
-    site_reserve(&S->types, (uint32_t)(S->ntypes * each), (S->ntypes + 1) * each);
-    __builtin_memcpy(at(S->types.at) + S->ntypes * each, &t, sizeof t);
-    S->ntypes++;
+    vec_push(&m->types, d);
 }
 
-static void load_types(void) {
+static void load_types(WasmModule *m) {
     enum { REC = 0x4e };
     SiteBlock b;
-    SiteReader r = site_section(SECTION_TYPE, &b);
+    WasmCode r = site_section(SECTION_TYPE, &b);
+    m->types.len = S->ntypes = 0;
+    site_reserve(&S->types, 0, sizeof(WasmType) * (uint64_t)(r.end - r.at));
     for (uint32_t groups = r.at == r.end ? 0 : site_u32(&r); groups; groups--) {
         uint32_t n = 1;
         if (r.at != r.end && *r.at == REC) {
@@ -237,49 +270,85 @@ static void load_types(void) {
             n = site_u32(&r);
         }
         for (; n; n--)
-            type_def(&r);
+            type_def(&r, m);
     }
     site_drop(&b);
-    S->types_loaded = true;
 }
 
-const SiteType *site_type_def(uint32_t n) {
-    if (!S->types_loaded)
-        load_types();
-    if (n >= S->ntypes)
-        site_fail(SITE_MALFORMED, 0, SECTION_TYPE, 0);
-    return (const SiteType *)(void *)at(S->types.at) + n;
+static bool is_func_type(const WasmModule *m, uint32_t type) {
+    return type < m->types.len && m->types.at[type].kind == WASM_TYPE_FUNC;
+}
+
+/* The typer does not check what the compiler's reader has. */
+static void check_types(const WasmModule *m) {
+    for (uint32_t k = 0; k < m->types.len; k++) {
+        const WasmTypeDef *d = &m->types.at[k];
+        if (d->kind == WASM_TYPE_CONT && !is_func_type(m, WASM_HEAP_OF(d->fields[0].type)))
+            site_fail(SITE_MALFORMED, 0, SECTION_TYPE);
+    }
+}
+
+static void check_funcs(const WasmModule *m) {
+    site_module(SITE_TYPE);
+    for (uint32_t k = 0; k < m->funcs.len; k++)
+        if (!is_func_type(m, m->funcs.at[k].type))
+            site_fail(SITE_MALFORMED, 0, section_of(SITE_FUNC));
+}
+
+const WasmModule *site_module(SiteKind kind) {
+    WasmModule *m = &site_model()->m;
+    if (S->loaded & 1u << kind)
+        return m;
+    if (kind == SITE_TYPE) {
+        load_types(m);
+        check_types(m);
+    } else {
+        load(m, kind);
+    }
+    if (kind == SITE_FUNC)
+        check_funcs(m);
+    S->loaded |= 1u << kind;
+    return m;
+}
+
+const WasmTypeDef *site_func_type(uint32_t fid) {
+    const WasmModule *m = site_module(SITE_FUNC);
+    if (fid >= m->funcs.len)
+        site_fail(SITE_MALFORMED, 0, section_of(SITE_FUNC));
+    return wasm_func_type(m, fid);
 }
 
 /* ---- locals ---- */
 
-void site_locals(uint32_t fid) {
+const WasmTypes *site_locals(uint32_t fid) {
+    WasmTypes *locals = &site_model()->typer.locals;
     if (S->locals_func == fid + 1)
-        return;
+        return locals;
     enum { MOST = 1 << 20 }; /* engines have lower limits */
-    const SiteType *type = site_type_def(site_entry(SITE_FUNC, fid)->type);
-    SiteReader r = site_body(fid);
-    S->nlocals = 0;
+    const WasmTypeDef *type = site_func_type(fid);
+    WasmCode r = site_body(fid);
+    S->locals_func = fid + 1;
+    S->typer.func = 0;
+    locals->len = 0;
     for (uint32_t k = 0; k < type->nparams; k++)
-        site_push(&S->locals, &S->nlocals, site_params(type)[k]);
+        vec_push(locals, type->params[k]);
     for (uint32_t groups = site_u32(&r); groups; groups--) {
         uint32_t n = site_u32(&r);
         WasmType t = site_type(&r);
-        if (n > MOST - S->nlocals)
-            site_read_fail(&r, SITE_MALFORMED, 0);
+        if (n > MOST - locals->len)
+            site_read_fail(&r);
         for (; n; n--)
-            site_push(&S->locals, &S->nlocals, t);
+            vec_push(locals, t);
     }
-    S->locals_func = fid + 1;
+    return locals;
 }
 
 /* ---- names ---- */
 
 /* A name that was skipped before. */
 static const uint8_t *name_at(const uint8_t *p, uint32_t *len) {
-    SiteReader r = {p, p, p + 5, 0, SECTION_IMPORT};
-    *len = site_u32(&r);
-    return r.at;
+    *len = wasm_vec_u32(&p);
+    return p;
 }
 
 static uint32_t str_of_name(const uint8_t *p) {
@@ -318,7 +387,7 @@ bool site_import_names(uint32_t fid, uint32_t *module, uint32_t *name) {
 /* By function. */
 static void load_export_names(void) {
     SiteBlock b;
-    SiteReader r = site_section(SECTION_EXPORT, &b);
+    WasmCode r = site_section(SECTION_EXPORT, &b);
     for (uint32_t n = r.at == r.end ? 0 : site_u32(&r); n; n--) {
         const uint8_t *text = r.at;
         name(&r);

@@ -65,7 +65,7 @@ uint32_t site_target_imp_module(uint32_t fid, uint32_t pc) {
 
 SITE_EXPORT(ends_program)
 uint32_t site_ends_program(uint32_t fid, uint32_t pc) {
-    const SiteInstr *i = site_at(fid, pc);
+    const WasmInstr *i = site_at(fid, pc);
     bool call = i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL;
     return call && site_proc_exit() == i->a + 1;
 }
@@ -93,30 +93,28 @@ uint32_t site_module_name(void) {
 
 SITE_EXPORT(app_memid)
 uint32_t site_app_memid(void) {
-    const SiteList *memories = site_memories();
-    return memories->imports < memories->count ? memories->imports : 0;
+    const WasmModule *m = site_module(SITE_MEMORY);
+    return S->imported_memories < m->memories.len ? S->imported_memories : 0;
 }
 
-/* The limits of a memory; those of an ordinary one if there is none. */
-static uint32_t memory_bits(uint32_t memory) {
-    const SiteList *memories = site_memories();
-    enum { ORDINARY = 16 << 8 };
-    return memory < memories->count
-               ? ((const SiteEntry *)(void *)at(memories->entries.at))[memory].bits
-               : (uint32_t)ORDINARY;
-}
-
+/* That of an ordinary one if there is none. */
 SITE_EXPORT(page_size)
 uint64_t site_page_size(uint32_t memory) {
-    return (uint64_t)1 << (memory_bits(memory) >> 8);
+    enum { ORDINARY = 16 };
+    const WasmModule *m = site_module(SITE_MEMORY);
+    uint32_t log2 = ORDINARY;
+    if (memory < m->memories.len)
+        log2 = m->memories.at[memory].limits.page_log2;
+    return (uint64_t)1 << log2;
 }
 
 SITE_EXPORT(item_size)
 uint32_t site_item_size(uint32_t fid, uint32_t pc) {
-    const SiteType *t = site_type_def(site_at(fid, pc)->a);
-    if (t->form != SITE_FORM_ARRAY)
+    const WasmModule *m = site_module(SITE_TYPE);
+    uint32_t type = site_at(fid, pc)->a;
+    if (type >= m->types.len || m->types.at[type].kind != WASM_TYPE_ARRAY)
         return 0;
-    switch (site_params(t)[0]) {
+    switch (m->types.at[type].fields[0].type) {
     case WASM_I8: return 1;
     case WASM_I16: return 2;
     case WASM_I64:
@@ -126,21 +124,32 @@ uint32_t site_item_size(uint32_t fid, uint32_t pc) {
     }
 }
 
+static void drop_model(SiteModel *x) {
+    vec_free(&x->m.types);
+    vec_free(&x->m.funcs);
+    vec_free(&x->m.tables);
+    vec_free(&x->m.memories);
+    vec_free(&x->m.globals);
+    vec_free(&x->m.tags);
+    vec_free(&x->typer.locals);
+    vec_free(&x->typer.stack);
+    vec_free(&x->typer.frames);
+    vec_free(&x->typer.params);
+    vec_free(&x->typer.results);
+    vec_free(&x->flow.frames);
+    *x = (SiteModel){0};
+}
+
 SITE_EXPORT(done)
 void site_done(void) {
+    if (S->model) {
+        drop_model(site_model());
+        values_block_free(S->model, sizeof(SiteModel));
+    }
     site_drop(&S->body);
-    site_drop(&S->locals);
     site_drop(&S->types);
-    site_drop(&S->words);
     site_drop(&S->import_names);
     site_drop(&S->export_names);
-    site_drop(&S->flow_frames);
-    site_drop(&S->stack);
-    site_drop(&S->frames);
-    site_drop(&S->params);
-    site_drop(&S->results);
-    for (uint32_t k = 0; k < SITE_KINDS; k++)
-        site_drop(&S->lists[k].entries);
     uint32_t table = S->table;
     __builtin_memset(S, 0, sizeof *S);
     S->table = table;

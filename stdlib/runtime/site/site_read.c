@@ -27,35 +27,13 @@ static void put_number(Message *m, uint32_t v) {
     put_char(m, (uint8_t)('0' + v % 10));
 }
 
-static void put_hex(Message *m, uint32_t v) {
-    put(m, WORD(" 0x"));
-    for (uint32_t shift = v > 0xff ? 16 : 8; shift;) {
-        shift -= 4;
-        uint32_t digit = v >> shift & 15;
-        put_char(m, (uint8_t)(digit + (digit < 10 ? '0' : 'a' - 10)));
-    }
-}
-
-static void put_error(Message *m, SiteError error, uint32_t detail) {
+static void put_error(Message *m, SiteError error) {
     switch (error) {
     case SITE_NO_INSTRUCTION:
         put(m, WORD("no instr"));
         put(m, WORD("uction b"));
         put(m, WORD("egins he"));
         put(m, WORD("re"));
-        break;
-    case SITE_UNKNOWN:
-    case SITE_UNKNOWN_TYPE:
-        put(m, WORD("unknown "));
-        put(m, error == SITE_UNKNOWN ? WORD("instruc") : WORD("type"));
-        put(m, error == SITE_UNKNOWN ? WORD("tion") : 0);
-        if (detail >> 16)
-            put_hex(m, detail >> 16);
-        put_hex(m, detail & 0xffff);
-        break;
-    case SITE_SHORT:
-        put(m, WORD("unexpect"));
-        put(m, WORD("ed end"));
         break;
     case SITE_NO_BODY:
         put(m, WORD("there is"));
@@ -106,19 +84,56 @@ void site_refuse(uint32_t fid, uint32_t pc, uint32_t why) {
     __builtin_trap();
 }
 
-void site_fail(SiteError error, uint32_t func, uint32_t offset, uint32_t detail) {
-    Message m;
-    m.len = 0;
-    put_where(&m, func, offset);
-    put_error(&m, error, detail);
-    put(&m, WORD("\n"));
-    host_message(m.text, m.len);
+_Noreturn static void say(Message *m) {
+    put(m, WORD("\n"));
+    host_message(m->text, m->len);
     __builtin_trap();
 }
 
-void site_read_fail(const SiteReader *r, SiteError error, uint32_t detail) {
-    site_fail(error, r->func, r->func ? (uint32_t)(r->at - r->start) : r->section, detail);
+void site_fail(SiteError error, uint32_t func, uint32_t offset) {
+    Message m;
+    m.len = 0;
+    put_where(&m, func, offset);
+    put_error(&m, error);
+    say(&m);
 }
+
+static bool is_body(const WasmCode *c) {
+    return S->func && c->start == at(S->body.at);
+}
+
+void site_read_fail(const WasmCode *c) {
+    bool body = is_body(c);
+    site_fail(SITE_MALFORMED, body ? S->func : 0, body ? (uint32_t)(c->at - c->start) : S->section);
+}
+
+#ifdef __wasm__
+static void put_hex(Message *m, uint32_t v) {
+    put(m, WORD(" 0x"));
+    for (uint32_t shift = v > 0xff ? 16 : 8; shift;) {
+        shift -= 4;
+        uint32_t digit = v >> shift & 15;
+        put_char(m, (uint8_t)(digit + (digit < 10 ? '0' : 'a' - 10)));
+    }
+}
+
+void site_code_fail(const WasmCode *c, const uint8_t *where, uint64_t code, uint64_t text,
+                    uint64_t text2, uint64_t text3, uint64_t text4) {
+    bool body = is_body(c);
+    Message m;
+    m.len = 0;
+    put_where(&m, body ? S->func : 0, body ? (uint32_t)(where - c->start) : S->section);
+    put(&m, text);
+    put(&m, text2);
+    put(&m, text3);
+    put(&m, text4);
+    if (code != SITE_NO_CODE && c->error_prefix)
+        put_hex(&m, c->error_prefix);
+    if (code != SITE_NO_CODE)
+        put_hex(&m, (uint32_t)code);
+    say(&m);
+}
+#endif
 
 /* ---- memory ---- */
 
@@ -148,64 +163,40 @@ void site_drop(SiteBlock *b) {
 
 /* ---- numbers and types ---- */
 
-uint64_t site_uleb_slow(SiteReader *r) {
-    uint64_t v = 0;
-    for (uint32_t shift = 0; shift < 64; shift += 7) {
-        uint8_t byte = site_u8(r);
-        v |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            return v;
-    }
-    site_read_fail(r, SITE_SHORT, 0);
+uint8_t site_u8(WasmCode *c) {
+    uint8_t v;
+    if (!wasm_get_u8(c, &v))
+        site_read_fail(c);
+    return v;
 }
 
-int64_t site_sleb(SiteReader *r) {
-    uint64_t v = 0;
-    for (uint32_t shift = 0; shift < 64;) {
-        uint8_t byte = site_u8(r);
-        v |= (uint64_t)(byte & 0x7f) << shift;
-        shift += 7;
-        if (byte >= 0x80)
-            continue;
-        if (byte & 0x40 && shift < 64)
-            v |= ~(uint64_t)0 << shift;
-        return (int64_t)v;
-    }
-    site_read_fail(r, SITE_SHORT, 0);
+uint32_t site_u32(WasmCode *c) {
+    uint32_t v;
+    if (!wasm_get_u32(c, &v))
+        site_read_fail(c);
+    return v;
 }
 
-void site_skip(SiteReader *r, uint64_t n) {
-    if ((uint64_t)(r->end - r->at) < n)
-        site_read_fail(r, SITE_SHORT, 0);
-    r->at += n;
+WasmType site_type(WasmCode *c) {
+    WasmType t;
+    if (!wasm_get_type(c, true, &t))
+        site_read_fail(c);
+    return t;
 }
 
-WasmType site_heap(SiteReader *r) {
-    int64_t v = site_sleb(r);
-    return WASM_REF(1, v < 0 ? WASM_HEAP((uint32_t)v & 0x7f) : (uint32_t)v & WASM_MAX_TYPE_INDEX);
-}
-
-WasmType site_type(SiteReader *r) {
-    enum { REF_NULL = 0x63, REF = 0x64 };
-    uint8_t byte = site_u8(r);
-    if ((byte >= WASM_V128 && byte <= WASM_I32) || byte == WASM_I8 || byte == WASM_I16)
-        return byte;
-    if (byte >= WASM_HEAP_FIRST && byte <= WASM_HEAP_LAST)
-        return WASM_REF(1, WASM_HEAP(byte));
-    if (byte != REF_NULL && byte != REF)
-        site_read_fail(r, SITE_UNKNOWN_TYPE, byte);
-    WasmType t = site_heap(r);
-    return byte == REF ? t & ~WASM_NULL_BIT : t;
+void site_skip(WasmCode *c, uint64_t n) {
+    const uint8_t *from;
+    if (n > UINT32_MAX || !wasm_get_bytes(c, (uint32_t)n, &from))
+        site_read_fail(c);
 }
 
 /* ---- bodies and sections ---- */
 
-static SiteReader body_reader(void) {
-    const uint8_t *start = at(S->body.at);
-    return (SiteReader){start, start, start + S->body_size, S->func, 0};
+static WasmCode body_reader(void) {
+    return wasm_code(at(S->body.at), S->body_size, 0);
 }
 
-SiteReader site_body(uint32_t fid) {
+WasmCode site_body(uint32_t fid) {
     if (S->func == fid + 1)
         return body_reader();
     uint32_t size = reflect_read_function_body(fid, S->body.at, S->body.size);
@@ -214,10 +205,11 @@ SiteReader site_body(uint32_t fid) {
         size = reflect_read_function_body(fid, S->body.at, S->body.size);
     }
     if (size == 0 || size > S->body.size)
-        site_fail(SITE_NO_BODY, fid + 1, 0, 0);
+        site_fail(SITE_NO_BODY, fid + 1, 0);
+    S->plain[0].func = S->plain[1].func = S->flow.func = S->typer.func = 0;
     S->func = fid + 1;
     S->body_size = size;
-    SiteReader r = body_reader();
+    WasmCode r = body_reader();
     for (uint32_t groups = site_u32(&r); groups; groups--) {
         site_u32(&r);
         site_type(&r);
@@ -227,12 +219,12 @@ SiteReader site_body(uint32_t fid) {
     return r;
 }
 
-SiteReader site_section(uint32_t id, SiteBlock *b) {
+WasmCode site_section(uint32_t id, SiteBlock *b) {
     uint32_t size = reflect_read_section(id, 0, 0, 0);
     *b = (SiteBlock){0, 0};
     site_reserve(b, 0, size);
     if (size)
         reflect_read_section(id, b->at, size, 0);
-    const uint8_t *start = at(b->at);
-    return (SiteReader){start, start, start + size, 0, id};
+    S->section = id;
+    return wasm_code(at(b->at), size, 0);
 }

@@ -1,74 +1,32 @@
 /*
- * runtime/freestanding/wasm/op.h - the parts of the compiler that src/analysis/segment.c needs, for
- * the runtime of monitors: that file is compiled into both, and there finds this header first.
- *
- * Arrays are blocks of the monitor's memory; instructions come from the runtime's decoder
- * (site/site_count.c).
+ * runtime/freestanding/wasm/op.h - columns of wasm/opcode.def from the table that the compiler
+ * writes into the monitor's memory.
  */
-#ifndef WHAMMC_WASM_OP_H
-#define WHAMMC_WASM_OP_H
+#ifndef WHAMMC_FREESTANDING_OP_H
+#define WHAMMC_FREESTANDING_OP_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include_next "wasm/op.h"
 
-#include "base/vec.h"
-#include "site/site_ops.h"
+#include "site/site.h"
 
-/* ---- base/mem.h ---- */
-
-#define vec_free(v)                                                                                \
-    (vec_drop_((v)->at, (v)->cap, sizeof *(v)->at), (v)->at = NULL, (v)->len = (v)->cap = 0)
-/* Frees and clears an array. */
-void vec_drop_(void *at, uint32_t cap, size_t item);
-
-/* ---- wasm/op.h ---- */
-
-typedef struct WasmInstr {
-    uint32_t offset, size;
-    uint16_t op; /* WasmOp */
-    uint32_t a, count;
-    const uint8_t *vec;
-} WasmInstr;
-
-/* A function body. */
-typedef struct WasmCode {
-    const uint8_t *start, *at, *end;
-    uint32_t func; /* + 1 */
-} WasmCode;
-
-typedef struct WasmCatch {
-    uint32_t label;
-} WasmCatch;
-
-typedef struct WasmHandler {
-    bool switches;
-    uint32_t label;
-} WasmHandler;
-
-/* These three as in the compiler (src/wasm/op.h). */
-bool wasm_next(WasmCode *c, WasmInstr *i);
-static inline const WasmInstr *wasm_step(WasmCode *c, WasmInstr *room) {
-    return wasm_next(c, room) ? room : NULL;
+static inline const uint8_t *site_op_info(uint32_t op) {
+    uint32_t table = *(const uint32_t *)SITE_STATE;
+    return (const uint8_t *)table + SITE_OP_SIZE * op;
 }
+#define wasm_imm(op)  ((WasmImm)site_op_info(op)[SITE_OP_IMM])
+#define wasm_flow(op) ((WasmFlow)site_op_info(op)[SITE_OP_FLOW])
 
-/* Whether an instruction can trap; false if that does not matter here. */
-bool op_can_trap(WasmOp op);
+/* Whether an instruction can trap; false if that does not matter here (site/site_count.c). */
+bool site_can_trap(uint32_t op);
+#define op_can_trap(op) site_can_trap(op)
 
-/* Whether control always goes on from an instruction to the next one. */
-static inline bool wasm_is_straight(WasmOp op) {
-    return wasm_flow(op) == WASM_FLOW_NEXT && !op_can_trap(op) && op != WASM_OP_ARRAY_NEW &&
+static inline bool site_is_straight(uint32_t op) {
+    return wasm_flow(op) == WASM_FLOW_NEXT && !site_can_trap(op) && op != WASM_OP_ARRAY_NEW &&
            op != WASM_OP_ARRAY_NEW_DEFAULT && op != WASM_OP_CONT_BIND;
 }
+#define wasm_is_straight(op) site_is_straight(op)
 
 /* Only hosts of programs need the location. */
-static inline bool op_hides_trap(WasmOp op) {
-    (void)op;
-    return false;
-}
-
-uint32_t wasm_vec_u32(const uint8_t **at);
-WasmCatch wasm_vec_catch(const uint8_t **at);
-WasmHandler wasm_vec_handler(const uint8_t **at);
+#define op_hides_trap(op) false
 
 #endif
