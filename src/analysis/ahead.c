@@ -9,7 +9,7 @@ static AheadPart *part_at(const Ahead *a, uint32_t number) {
     return &a->parts[number % ahead_slots(a)];
 }
 
-static void make_part(void *ctx, uint32_t worker, uint32_t number) {
+static void ahead_make_part(void *ctx, uint32_t worker, uint32_t number) {
     const Ahead *a = ctx;
     a->job(a->ctx, worker, part_at(a, number));
 }
@@ -35,7 +35,7 @@ static void divide_part(Ahead *a) {
 }
 
 /* Whether to start a further part. */
-static bool has_room(const Ahead *a) {
+static bool ahead_has_room(const Ahead *a) {
     return a->divided < a->m->input_count[WASM_SPACE_FUNC] && a->end - a->at < ahead_slots(a) &&
            a->now < a->size;
 }
@@ -45,7 +45,7 @@ static void go_ahead(Ahead *a) {
     if (!a->prepared && a->prepare && !a->prepare(a->ctx))
         return;
     a->prepared = true;
-    while (has_room(a))
+    while (ahead_has_room(a))
         divide_part(a);
     work_queue_allow(a->queue, a->end);
 }
@@ -69,7 +69,7 @@ static void leave_part(Ahead *a) {
     }
 }
 
-static const AheadPart *next_part(Ahead *a, uint32_t func) {
+static const AheadPart *ahead_next_part(Ahead *a, uint32_t func) {
     if (a->at == a->end) {
         a->divided = func;
         go_ahead(a);
@@ -90,7 +90,7 @@ static const AheadPart *next_part(Ahead *a, uint32_t func) {
 const AheadPart *ahead_part(Ahead *a, uint32_t func) {
     assert(func < a->m->input_count[WASM_SPACE_FUNC]);
     if (!a->queue) {
-        a->queue = work_queue_new(a->threads, make_part, a);
+        a->queue = work_queue_new(a->threads, ahead_make_part, a);
         a->parts = mem_zalloc(sizeof *a->parts * ahead_slots(a));
         a->size = a->first;
     }
@@ -99,7 +99,7 @@ const AheadPart *ahead_part(Ahead *a, uint32_t func) {
     if (a->in_part)
         leave_part(a);
     a->in_part = false;
-    return next_part(a, func);
+    return ahead_next_part(a, func);
 }
 
 void ahead_free(Ahead *a) {

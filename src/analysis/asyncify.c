@@ -32,7 +32,7 @@ static bool sets_state(const WasmModule *m, uint32_t func, int32_t state, uint32
     return false;
 }
 
-static bool is_number(const WasmModule *m, uint32_t global) {
+static bool asyncify_is_number(const WasmModule *m, uint32_t global) {
     WasmType t = m->globals.at[global].type;
     return t == WASM_I32 || t == WASM_I64;
 }
@@ -47,7 +47,7 @@ static uint32_t find_setter(WasmAsyncify *a, const WasmModule *m, int32_t state)
             !sets_state(m, e->handle, state, globals))
             continue;
         bool first = state == ASYNCIFY_UNWINDING;
-        if (first ? m->globals.at[globals[0]].type == WASM_I32 && is_number(m, globals[1])
+        if (first ? m->globals.at[globals[0]].type == WASM_I32 && asyncify_is_number(m, globals[1])
                   : globals[0] == a->state && globals[1] == a->data) {
             a->state = globals[0];
             a->data = globals[1];
@@ -62,7 +62,7 @@ static bool find_imports(WasmAsyncify *a, const WasmModule *m) {
     bool state = false, data = false;
     for (uint32_t i = 0; i < m->input_import_count; i++) {
         const WasmImport *import = &m->imports.at[i];
-        if (import->space != WASM_SPACE_GLOBAL || !is_number(m, import->handle))
+        if (import->space != WASM_SPACE_GLOBAL || !asyncify_is_number(m, import->handle))
             continue;
         if (str_is(import->name, "__asyncify_state")) {
             a->state = import->handle;

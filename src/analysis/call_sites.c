@@ -17,7 +17,7 @@ static void call_sites_add(CallSites *c, uint32_t callee, uint32_t pc) {
     vec_push(&c->all, ((CallSite){callee, pc}));
 }
 
-static void walk(CallSites *c, uint32_t func) {
+static void call_sites_walk(CallSites *c, uint32_t func) {
     WasmCode code;
     WasmInstr i;
     bool has_code = c->m->funcs.at[func].import < 0 && wasm_func_code(c->m, func, &code);
@@ -42,7 +42,7 @@ uint32_t call_sites_next(CallSites *c, uint32_t caller, uint32_t callee, uint32_
     uint32_t from = (uint32_t)*map_put(&c->walked, (Str){(const char *)&caller, sizeof caller},
                                        c->all.len, &first);
     if (first)
-        walk(c, caller);
+        call_sites_walk(c, caller);
     /* Else nobody but a call by name can reach it. */
     bool others = c->passed.n || wasm_survey_escapes(&c->survey, c->m, callee);
     for (const CallSite *s = &c->all.at[from + *at]; s->pc != CALL_SITES_END; s++) {

@@ -18,7 +18,7 @@ void flow_free(Flow *f) {
 
 /* A branch to the label at `depth`, from code that can be reached or not: dead branches target
  * nothing. */
-static void target(Flow *f, uint32_t depth) {
+static void flow_target(Flow *f, uint32_t depth) {
     if (!f->live || depth >= f->frames.len)
         return;
     FlowFrame *frame = &f->frames.at[f->frames.len - 1 - depth];
@@ -29,14 +29,14 @@ static void target(Flow *f, uint32_t depth) {
 static void target_table(Flow *f, const WasmInstr *i) {
     const uint8_t *at = i->vec;
     for (uint32_t k = 0; k < i->count; k++)
-        target(f, wasm_vec_u32(&at));
-    target(f, i->a);
+        flow_target(f, wasm_vec_u32(&at));
+    flow_target(f, i->a);
 }
 
 static void target_catches(Flow *f, const WasmInstr *i) {
     const uint8_t *at = i->vec;
     for (uint32_t k = 0; k < i->count; k++)
-        target(f, wasm_vec_catch(&at).label);
+        flow_target(f, wasm_vec_catch(&at).label);
 }
 
 static void target_handlers(Flow *f, const WasmInstr *i) {
@@ -44,13 +44,13 @@ static void target_handlers(Flow *f, const WasmInstr *i) {
     for (uint32_t k = 0; k < i->count; k++) {
         WasmHandler h = wasm_vec_handler(&at);
         if (!h.switches)
-            target(f, h.label);
+            flow_target(f, h.label);
     }
 }
 
 /* `else`, `catch`, `catch_all`: control that falls into it continues after the end; the new part is
  * reachable if the construct was. */
-static void next_part(Flow *f, uint16_t op) {
+static void flow_next_part(Flow *f, uint16_t op) {
     FlowFrame *frame = &vec_last(&f->frames);
     frame->targeted |= f->live;
     frame->op = op;
@@ -59,7 +59,7 @@ static void next_part(Flow *f, uint16_t op) {
 }
 
 /* Returns whether branches lead to its end, too. */
-static bool close_construct(Flow *f) {
+static bool flow_close_construct(Flow *f) {
     bool targeted = flow_end_is_targeted_(f);
     if (f->frames.len)
         f->frames.len--;
@@ -68,7 +68,7 @@ static bool close_construct(Flow *f) {
 }
 
 /* Updates nesting and reachability at a control instruction. Returns whether it ends the block. */
-static bool control(Flow *f, const WasmInstr *i) {
+static bool flow_control(Flow *f, const WasmInstr *i) {
     WasmFlow flow = wasm_flow(i->op);
     switch (flow) {
     case WASM_FLOW_OPEN:
@@ -80,16 +80,16 @@ static bool control(Flow *f, const WasmInstr *i) {
         break;
     case WASM_FLOW_ARM:
         if (f->frames.len)
-            next_part(f, i->op);
+            flow_next_part(f, i->op);
         break;
     case WASM_FLOW_BRANCH_IF:
-    case WASM_FLOW_BRANCH: target(f, i->a); break;
+    case WASM_FLOW_BRANCH: flow_target(f, i->a); break;
     case WASM_FLOW_BRANCH_TABLE: target_table(f, i); break;
     case WASM_FLOW_CALL:
         if (wasm_has_handlers(i->op))
             target_handlers(f, i);
         break;
-    case WASM_FLOW_END: return close_construct(f) && i->op == WASM_OP_DELEGATE;
+    case WASM_FLOW_END: return flow_close_construct(f) && i->op == WASM_OP_DELEGATE;
     default: break;
     }
     if (wasm_flow_stops(flow)) {
@@ -105,7 +105,7 @@ FlowStep flow_control_(Flow *f, const WasmInstr *i, uint8_t next) {
     FlowStep s = {.branched_end = i->op == WASM_OP_END && flow_end_is_targeted_(f)};
     s.live = f->live || s.branched_end;
     s.first = s.live && (f->starts || s.branched_end);
-    bool ends = control(f, i) || !f->frames.len;
+    bool ends = flow_control(f, i) || !f->frames.len;
     flow_count_(f, &s, ends || flow_starts_block_(f, next));
     return s;
 }

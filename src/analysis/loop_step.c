@@ -56,11 +56,11 @@ typedef struct Iteration {
 
 static const Linear any = {.local = NONE, .any = true};
 
-static Linear constant(uint32_t value) {
+static Linear loop_step_constant(uint32_t value) {
     return (Linear){.local = NONE, .offset = value, .offset_known = true};
 }
 
-static bool push(Iteration *it, Linear v) {
+static bool loop_step_push(Iteration *it, Linear v) {
     if (it->depth == MAX_STACK)
         return false;
     it->stack[it->depth++] = v;
@@ -68,7 +68,7 @@ static bool push(Iteration *it, Linear v) {
 }
 
 /* Operands below the loop's own can have any value: valid code does not use them. */
-static Linear pop(Iteration *it) {
+static Linear loop_step_pop(Iteration *it) {
     return it->depth ? it->stack[--it->depth] : any;
 }
 
@@ -81,7 +81,7 @@ static Written *find_written(Iteration *it, uint32_t local) {
 
 /* ---- values ---- */
 
-static Linear value_of(Iteration *it, uint32_t local) {
+static Linear loop_step_value_of(Iteration *it, uint32_t local) {
     const Written *w = find_written(it, local);
     if (!w)
         return (Linear){.local = NONE};
@@ -104,25 +104,28 @@ static Linear product(Linear a, uint32_t by) {
 }
 
 /* Whether the value is a known number. */
-static bool is_constant(Linear v) {
+static bool loop_step_is_constant(Linear v) {
     return !v.any && v.local == NONE && v.offset_known;
 }
 
 /* Compares values that follow locals, not values in memory. */
-static Linear compare(Iteration *it, WasmOp op, Linear a, Linear b) {
+static Linear loop_step_compare(Iteration *it, WasmOp op, Linear a, Linear b) {
     it->last = (Comparison){op, a, b};
     it->ncompared++;
     return (Linear){
         .local = NONE, .any = true, .counted = !a.any && !b.any, .number = it->ncompared};
 }
 
-static Linear combine(Iteration *it, WasmOp op, Linear a, Linear b) {
+static Linear loop_step_combine(Iteration *it, WasmOp op, Linear a, Linear b) {
     switch (op) {
     case WASM_OP_I32_ADD: return sum(a, b);
     case WASM_OP_I32_SUB: return sum(a, product(b, UINT32_MAX));
     case WASM_OP_I32_MUL:
-        return is_constant(a) ? product(b, a.offset) : is_constant(b) ? product(a, b.offset) : any;
-    case WASM_OP_I32_SHL: return is_constant(b) ? product(a, UINT32_C(1) << (b.offset & 31)) : any;
+        return loop_step_is_constant(a)   ? product(b, a.offset)
+               : loop_step_is_constant(b) ? product(a, b.offset)
+                                          : any;
+    case WASM_OP_I32_SHL:
+        return loop_step_is_constant(b) ? product(a, UINT32_C(1) << (b.offset & 31)) : any;
     case WASM_OP_I32_EQ:
     case WASM_OP_I32_NE:
     case WASM_OP_I32_LT_S:
@@ -132,7 +135,7 @@ static Linear combine(Iteration *it, WasmOp op, Linear a, Linear b) {
     case WASM_OP_I32_LE_S:
     case WASM_OP_I32_LE_U:
     case WASM_OP_I32_GE_S:
-    case WASM_OP_I32_GE_U: return compare(it, op, a, b);
+    case WASM_OP_I32_GE_U: return loop_step_compare(it, op, a, b);
     default: return any;
     }
 }
@@ -167,45 +170,45 @@ static bool step_typed(Iteration *it, const WasmInstr *i) {
     it->ends_elsewhere |= wasm_op_traps[i->op];
     size_t n = strlen(info->operands);
     for (size_t k = n; k-- > 0;)
-        operands[k] = pop(it);
+        operands[k] = loop_step_pop(it);
     if (access)
         note_access(it, i, operands[0]);
-    Linear result = n == 2 ? combine(it, (WasmOp)i->op, operands[0], operands[1])
+    Linear result = n == 2 ? loop_step_combine(it, (WasmOp)i->op, operands[0], operands[1])
                     : i->op == WASM_OP_I32_EQZ
-                        ? compare(it, WASM_OP_I32_EQ, operands[0], constant(0))
+                        ? loop_step_compare(it, WASM_OP_I32_EQ, operands[0], loop_step_constant(0))
                         : any;
     for (const char *p = info->results; *p; p++)
-        if (!push(it, result))
+        if (!loop_step_push(it, result))
             return false;
     return true;
 }
 
-static bool step(Iteration *it, const WasmInstr *i) {
+static bool loop_step_step(Iteration *it, const WasmInstr *i) {
     Written *w;
     switch (i->op) {
-    case WASM_OP_LOCAL_GET: return push(it, value_of(it, i->a));
+    case WASM_OP_LOCAL_GET: return loop_step_push(it, loop_step_value_of(it, i->a));
     case WASM_OP_LOCAL_SET:
     case WASM_OP_LOCAL_TEE:
         w = find_written(it, i->a);
-        w->to = pop(it);
+        w->to = loop_step_pop(it);
         w->set = true;
-        return i->op == WASM_OP_LOCAL_SET || push(it, w->to);
-    case WASM_OP_I32_CONST: return push(it, constant((uint32_t)i->c));
-    case WASM_OP_GLOBAL_GET: return push(it, any);
+        return i->op == WASM_OP_LOCAL_SET || loop_step_push(it, w->to);
+    case WASM_OP_I32_CONST: return loop_step_push(it, loop_step_constant((uint32_t)i->c));
+    case WASM_OP_GLOBAL_GET: return loop_step_push(it, any);
     case WASM_OP_DROP:
-    case WASM_OP_GLOBAL_SET: pop(it); return true;
+    case WASM_OP_GLOBAL_SET: loop_step_pop(it); return true;
     case WASM_OP_SELECT:
     case WASM_OP_TYPED_SELECT:
-        pop(it);
-        pop(it);
-        pop(it);
-        return push(it, any);
+        loop_step_pop(it);
+        loop_step_pop(it);
+        loop_step_pop(it);
+        return loop_step_push(it, any);
     default: return step_typed(it, i);
     }
 }
 
 /* The locals that are written to, up to the branch back. False if the loop is of another form. */
-static bool survey(Iteration *it, WasmCode code) {
+static bool loop_step_survey(Iteration *it, WasmCode code) {
     WasmInstr i;
     while (wasm_next(&code, &i)) {
         WasmFlow flow = wasm_flow(i.op);
@@ -226,14 +229,14 @@ static bool survey(Iteration *it, WasmCode code) {
 /* ---- how many iterations there can be ---- */
 
 /* By how much an iteration changes the local; 0: nothing, or not the same each time. */
-static uint32_t change_of(const Written *w) {
+static uint32_t loop_step_change_of(const Written *w) {
     bool same = w->set && !w->to.any && w->to.local == w->local && w->to.factor == 1;
     return same && w->to.offset_known ? w->to.offset : 0;
 }
 
 /* By how much an iteration changes a value that is not any. */
-static uint32_t change(Iteration *it, Linear v) {
-    return v.local == NONE ? 0 : v.factor * change_of(find_written(it, v.local));
+static uint32_t loop_step_change(Iteration *it, Linear v) {
+    return v.local == NONE ? 0 : v.factor * loop_step_change_of(find_written(it, v.local));
 }
 
 /* The value goes through all numbers with its lowest bits before it repeats: how many bits. */
@@ -268,7 +271,8 @@ static WasmOp mirror(WasmOp op) {
  * these are. The smallest such x is below 2^bits, the greatest is within 2^bits of the maximum. */
 static bool fails_once(WasmOp op, Linear to, uint32_t bits) {
     uint32_t rest = (UINT32_C(1) << bits) - 1, top = UINT32_MAX - rest;
-    bool known = is_constant(to), alone = !rest; /* x is everything, so `to` does not matter */
+    bool known = loop_step_is_constant(to),
+         alone = !rest; /* x is everything, so `to` does not matter */
     uint32_t u = to.offset, s = to.offset ^ UINT32_C(0x80000000); /* in the order of signed ones */
     switch (op) {
     case WASM_OP_I32_LT_U: return alone || (known && u <= top);
@@ -305,14 +309,15 @@ static bool starts_at(const LoopPlace *place, uint32_t local, uint32_t *value) {
 /* Whether the compared values become equal, given the locals before the loop. */
 static bool meets(const LoopPlace *place, Linear v, Linear to, uint32_t bits) {
     uint32_t first;
-    if (!v.offset_known || !is_constant(to) || !starts_at(place, v.local, &first))
+    if (!v.offset_known || !loop_step_is_constant(to) || !starts_at(place, v.local, &first))
         return false;
     return ((v.factor * first + v.offset - to.offset) & ((UINT32_C(1) << bits) - 1)) == 0;
 }
 
 /* Whether the condition, with a value that follows a local on the left, ends the loop. */
 static bool must_end(Iteration *it, const LoopPlace *place, const Comparison *c, uint32_t *bits) {
-    uint32_t by = c->left.any || c->right.any || c->right.local != NONE ? 0 : change(it, c->left);
+    uint32_t by =
+        c->left.any || c->right.any || c->right.local != NONE ? 0 : loop_step_change(it, c->left);
     if (!by)
         return false;
     *bits = fixed_bits(by);
@@ -323,7 +328,7 @@ static bool must_end(Iteration *it, const LoopPlace *place, const Comparison *c,
 /* Whether a multiple of a local is the same again after some number of iterations. This lowers
  * *bits until it is so after 2^(32 - *bits). */
 static bool repeats_with(Iteration *it, uint32_t local, uint32_t factor, uint32_t *bits) {
-    uint32_t by = factor * change_of(find_written(it, local));
+    uint32_t by = factor * loop_step_change_of(find_written(it, local));
     if (by && fixed_bits(by) < *bits)
         *bits = fixed_bits(by);
     return by != 0;
@@ -356,14 +361,14 @@ static void limit(Bound *bound, uint32_t bits) {
 static void limit_by_accesses(Iteration *it, Bound *bound) {
     for (uint32_t k = 0; k < it->naccesses; k++) {
         const Access *a = &it->accesses[k];
-        uint32_t by = a->factor * change_of(find_written(it, a->local));
+        uint32_t by = a->factor * loop_step_change_of(find_written(it, a->local));
         if (by && must_trap(a, fixed_bits(by)))
             limit(bound, fixed_bits(by));
     }
 }
 
 static void limit_by_condition(Iteration *it, const LoopPlace *place, Linear v, Bound *bound) {
-    Comparison c = {WASM_OP_I32_NE, v, constant(0)};
+    Comparison c = {WASM_OP_I32_NE, v, loop_step_constant(0)};
     if (v.number && v.number == it->ncompared)
         c = it->last;
     Comparison mirrored = {mirror(c.op), c.right, c.left};
@@ -377,7 +382,7 @@ static void limit_by_condition(Iteration *it, const LoopPlace *place, Linear v, 
 
 /* Whether the local changes by a power of two, and has no value twice in the loop. */
 static bool is_step(const Written *w, uint32_t bits, LoopStep *step) {
-    uint32_t by = change_of(w);
+    uint32_t by = loop_step_change_of(w);
     *step = (LoopStep){.local = w->local, .down = by >> 31};
     by = step->down ? 0 - by : by;
     if (!by || by & (by - 1))
@@ -387,11 +392,11 @@ static bool is_step(const Written *w, uint32_t bits, LoopStep *step) {
 }
 
 /* Chooses the local: one that accesses follow, if there is any. */
-static bool choose(Iteration *it, uint32_t bits, LoopStep *step) {
+static bool loop_step_choose(Iteration *it, uint32_t bits, LoopStep *step) {
     bool worth = false;
     for (uint32_t k = 0; k < it->nwritten; k++) {
         const Written *w = &it->written[k];
-        if (w->accesses < MIN_ACCESSES || !change_of(w))
+        if (w->accesses < MIN_ACCESSES || !loop_step_change_of(w))
             continue;
         worth = true;
         if (is_step(w, bits, step))
@@ -406,20 +411,20 @@ static bool choose(Iteration *it, uint32_t bits, LoopStep *step) {
 bool loop_step_find(const LoopPlace *place, WasmCode code, LoopStep *step_out) {
     Iteration it = {.m = place->m, .grows = place->grows};
     WasmInstr i;
-    if (!survey(&it, code))
+    if (!loop_step_survey(&it, code))
         return false;
     while (wasm_next(&code, &i) && (i.op != WASM_OP_BR_IF || i.a != 0)) {
         it.ends_elsewhere |= i.op == WASM_OP_BR_IF;
         if (i.op == WASM_OP_BR_IF)
-            pop(&it);
-        else if (!step(&it, &i))
+            loop_step_pop(&it);
+        else if (!loop_step_step(&it, &i))
             return false;
     }
-    Linear condition = pop(&it);
+    Linear condition = loop_step_pop(&it);
     if (condition.any && !condition.counted)
         return false;
     Bound bound = {0};
     limit_by_accesses(&it, &bound);
     limit_by_condition(&it, place, condition, &bound);
-    return bound.known && choose(&it, bound.bits, step_out);
+    return bound.known && loop_step_choose(&it, bound.bits, step_out);
 }

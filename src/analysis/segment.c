@@ -21,7 +21,7 @@ struct SegmentLabel {
 enum { CLASS_ENTRY, CLASS_EXIT, NONE = UINT32_MAX };
 
 /* Sets n items to a value. */
-static void fill(uint32_t *at, uint32_t n, uint32_t value) {
+static void segment_fill(uint32_t *at, uint32_t n, uint32_t value) {
     for (uint32_t i = 0; i < n; i++)
         at[i] = value;
 }
@@ -33,7 +33,7 @@ static uint32_t new_class(Segments *s) {
     return s->merged.len - 1;
 }
 
-static uint32_t find(uint32_t *parent, uint32_t c) {
+static uint32_t segment_find(uint32_t *parent, uint32_t c) {
     while (parent[c] != c)
         c = parent[c] = parent[parent[c]];
     return c;
@@ -41,8 +41,8 @@ static uint32_t find(uint32_t *parent, uint32_t c) {
 
 /* False if they were in one set already. */
 static bool unite(uint32_t *parent, uint32_t a, uint32_t b) {
-    a = find(parent, a);
-    b = find(parent, b);
+    a = segment_find(parent, a);
+    b = segment_find(parent, b);
     parent[a > b ? a : b] = a > b ? b : a;
     return a != b;
 }
@@ -81,14 +81,14 @@ static void lead_to(Segments *s, uint32_t class) {
 }
 
 /* Where a branch leads: the class of a label, at whose construct's end it may be. */
-static uint32_t target(Segments *s, uint32_t depth) {
+static uint32_t segment_target(Segments *s, uint32_t depth) {
     SegmentLabel *label = &s->labels.at[s->labels.len - 1 - depth];
     label->targeted |= label->op != WASM_OP_LOOP;
     return label->class;
 }
 
-static void branch(Segments *s, uint32_t depth) {
-    lead_to(s, target(s, depth));
+static void segment_branch(Segments *s, uint32_t depth) {
+    lead_to(s, segment_target(s, depth));
 }
 
 /* ---- the estimate ---- */
@@ -157,22 +157,22 @@ static void weigh_end(Segments *s, const SegmentLabel *label) {
 static void branch_table(Segments *s, const WasmInstr *i) {
     const uint8_t *at = i->vec;
     for (uint32_t k = 0; k < i->count; k++)
-        branch(s, wasm_vec_u32(&at));
+        segment_branch(s, wasm_vec_u32(&at));
     if (!s->splits_tables) {
-        branch(s, i->a);
+        segment_branch(s, i->a);
         return;
     }
     start_segment(s, i->offset + i->size, out_class(s));
     Segment *otherwise = &vec_last(&s->at);
     otherwise->otherwise = true;
-    otherwise->out = target(s, i->a);
+    otherwise->out = segment_target(s, i->a);
 }
 
 /* Exceptions come from calls, which lead to EXIT; so do exceptions that are caught here. */
-static void catches(Segments *s, const WasmInstr *i) {
+static void segment_catches(Segments *s, const WasmInstr *i) {
     const uint8_t *at = i->vec;
     for (uint32_t k = 0; k < i->count; k++)
-        unite(s->merged.at, target(s, wasm_vec_catch(&at).label), CLASS_EXIT);
+        unite(s->merged.at, segment_target(s, wasm_vec_catch(&at).label), CLASS_EXIT);
 }
 
 /* The same for suspended stacks. */
@@ -181,7 +181,7 @@ static void handles(Segments *s, const WasmInstr *i) {
     for (uint32_t k = 0; k < i->count; k++) {
         WasmHandler h = wasm_vec_handler(&at);
         if (!h.switches)
-            unite(s->merged.at, target(s, h.label), CLASS_EXIT);
+            unite(s->merged.at, segment_target(s, h.label), CLASS_EXIT);
     }
 }
 
@@ -211,7 +211,7 @@ static inline void note_trap(Segments *s, bool hides, uint32_t offset, uint32_t 
     }
 }
 
-static void open_construct(Segments *s, const WasmInstr *i) {
+static void segment_open_construct(Segments *s, const WasmInstr *i) {
     SegmentLabel label = {
         .op = i->op, .live = s->walk.live, .class = NONE, .other = NONE, .entered = s->walk.weight};
     if (i->op == WASM_OP_LOOP) {
@@ -235,17 +235,17 @@ static void open_construct(Segments *s, const WasmInstr *i) {
 }
 
 /* `else`, `catch`, `catch_all` */
-static void next_part(Segments *s, const WasmInstr *i) {
+static void segment_next_part(Segments *s, const WasmInstr *i) {
     SegmentLabel *label = &vec_last(&s->labels);
     weigh_part(s, i);
     if (s->walk.live)
-        branch(s, 0);
+        segment_branch(s, 0);
     label->op = i->op;
     s->walk.live = label->live;
     start_segment(s, i->offset + i->size, i->op == WASM_OP_ELSE ? label->other : CLASS_EXIT);
 }
 
-static void close_construct(Segments *s, const WasmInstr *i) {
+static void segment_close_construct(Segments *s, const WasmInstr *i) {
     SegmentLabel label = vec_last(&s->labels);
     bool was_live = s->walk.live;
     weigh_end(s, &label);
@@ -274,12 +274,12 @@ static void close_construct(Segments *s, const WasmInstr *i) {
 }
 
 /* A reachable instruction other than the bracket of a construct. */
-static void leave(Segments *s, const WasmInstr *i, WasmFlow flow) {
+static void segment_leave(Segments *s, const WasmInstr *i, WasmFlow flow) {
     uint32_t next = i->offset + i->size;
     vec_last(&s->at).calls = flow == WASM_FLOW_CALL || flow == WASM_FLOW_TAIL_CALL;
     weigh_branch(s, i, flow);
     if (flow == WASM_FLOW_BRANCH || flow == WASM_FLOW_BRANCH_IF)
-        branch(s, i->a);
+        segment_branch(s, i->a);
     else if (flow == WASM_FLOW_BRANCH_TABLE)
         branch_table(s, i);
     else
@@ -292,20 +292,20 @@ static void leave(Segments *s, const WasmInstr *i, WasmFlow flow) {
         go_on(s, next);
 }
 
-static void control(Segments *s, const WasmInstr *i, WasmFlow flow) {
+static void segment_control(Segments *s, const WasmInstr *i, WasmFlow flow) {
     switch (flow) {
     case WASM_FLOW_OPEN:
     case WASM_FLOW_LOOP:
     case WASM_FLOW_IF:
         if (s->walk.live && i->op == WASM_OP_TRY_TABLE)
-            catches(s, i);
-        open_construct(s, i);
+            segment_catches(s, i);
+        segment_open_construct(s, i);
         break;
-    case WASM_FLOW_ARM: next_part(s, i); break;
-    case WASM_FLOW_END: close_construct(s, i); break;
+    case WASM_FLOW_ARM: segment_next_part(s, i); break;
+    case WASM_FLOW_END: segment_close_construct(s, i); break;
     default:
         if (s->walk.live)
-            leave(s, i, flow);
+            segment_leave(s, i, flow);
     }
 }
 
@@ -344,7 +344,7 @@ void segments_step(Segments *s, const WasmInstr *i) {
     vec_last(&s->at).last_pc = i->offset;
     WasmFlow flow = wasm_flow(i->op);
     if (flow != WASM_FLOW_NEXT)
-        control(s, i, flow);
+        segment_control(s, i, flow);
     else if (s->walk.live && !straight)
         note_trap(s, op_hides_trap((WasmOp)i->op), i->offset, i->offset + i->size);
 }
@@ -361,8 +361,8 @@ void segments_end(Segments *s) {
         Segment *seg = &s->at.at[k];
         if (seg->dead)
             continue;
-        seg->in = find(s->merged.at, seg->in);
-        seg->out = find(s->merged.at, seg->out);
+        seg->in = segment_find(s->merged.at, seg->in);
+        seg->out = segment_find(s->merged.at, seg->out);
     }
 }
 
@@ -371,7 +371,7 @@ void segments_end(Segments *s) {
 enum { MAX_DEPTH = 16 }; /* deeper loops count as so deep */
 enum { MAX_URGENCY = 64 };
 
-static uint32_t log2_of(uint64_t n) {
+static uint32_t segment_log2_of(uint64_t n) {
     uint32_t log2 = 0;
     for (uint32_t step = 32; step; step /= 2)
         if (n >> step)
@@ -389,7 +389,7 @@ static uint32_t urgency(const Segments *s, const Segment *seg) {
     if (seg->last || seg->unplaced)
         return 0;
     if (s->estimates)
-        return MAX_URGENCY - log2_of(heaviness(seg));
+        return MAX_URGENCY - segment_log2_of(heaviness(seg));
     return seg->depth < MAX_DEPTH ? MAX_DEPTH - seg->depth + 1 : 1;
 }
 
@@ -415,7 +415,8 @@ static void join_outside(Segments *s) {
     vec_reserve(&s->joined, s->merged.len);
     for (uint32_t c = 0; c < s->merged.len; c++)
         s->joined.at[c] = c;
-    unite(s->joined.at, find(s->merged.at, CLASS_ENTRY), find(s->merged.at, CLASS_EXIT));
+    unite(s->joined.at, segment_find(s->merged.at, CLASS_ENTRY),
+          segment_find(s->merged.at, CLASS_EXIT));
 }
 
 static void find_tree(Segments *s) {
@@ -436,7 +437,7 @@ static void list_by_class(Segments *s) {
     s->list_at.len = 0;
     vec_reserve(&s->list_at, classes);
     uint32_t *at = s->list_at.at;
-    fill(at, classes, 0);
+    segment_fill(at, classes, 0);
     for (uint32_t i = 0; i < s->at.len; i++) {
         const Segment *seg = &s->at.at[i];
         if (seg->dead || seg->in == seg->out)
@@ -460,7 +461,7 @@ static void list_by_class(Segments *s) {
 
 /* All classes that the tree joins with `root`, nearest first, each with the segment that leads to
  * it. */
-static void reach(Segments *s, uint32_t root) {
+static void segment_reach(Segments *s, uint32_t root) {
     uint32_t done = s->reached.len;
     s->via.at[root] = NONE - 1;
     vec_push(&s->reached, root);
@@ -516,14 +517,15 @@ static void find_equations(Segments *s) {
     list_by_class(s);
     s->via.len = s->reached.len = 0;
     vec_reserve(&s->via, s->merged.len);
-    fill(s->via.at, s->merged.len, NONE);
-    uint32_t entry = find(s->merged.at, CLASS_ENTRY), exit = find(s->merged.at, CLASS_EXIT);
-    reach(s, exit);
+    segment_fill(s->via.at, s->merged.len, NONE);
+    uint32_t entry = segment_find(s->merged.at, CLASS_ENTRY),
+             exit = segment_find(s->merged.at, CLASS_EXIT);
+    segment_reach(s, exit);
     if (s->via.at[entry] == NONE)
-        reach(s, entry); /* the edge outside of the function joins the two */
+        segment_reach(s, entry); /* the edge outside of the function joins the two */
     for (uint32_t i = 0; i < s->at.len; i++)
         if (!s->at.at[i].dead && s->via.at[s->at.at[i].in] == NONE)
-            reach(s, s->at.at[i].in); /* it never gets to the exit */
+            segment_reach(s, s->at.at[i].in); /* it never gets to the exit */
     for (uint32_t k = s->reached.len; k-- > 0;)
         if (s->via.at[s->reached.at[k]] < NONE - 1)
             add_equation(s, s->reached.at[k]);

@@ -44,7 +44,7 @@ typedef struct Survey {
 
 /* ---- looking ---- */
 
-static void open_construct(Survey *v, const WasmInstr *i) {
+static void survey_open_construct(Survey *v, const WasmInstr *i) {
     WasmSurvey *s = v->s;
     bool loop = i->op == WASM_OP_LOOP;
     if (loop) {
@@ -54,7 +54,7 @@ static void open_construct(Survey *v, const WasmInstr *i) {
     vec_push(&v->open, ((OpenConstruct){loop ? v->inner : 0, v->calls}));
 }
 
-static void close_construct(Survey *v) {
+static void survey_close_construct(Survey *v) {
     OpenConstruct *closed = &v->open.at[--v->open.len];
     if (!closed->loop)
         return;
@@ -82,7 +82,7 @@ static bool may_be_thrown_at(uint16_t op) {
            op == WASM_OP_RESUME_THROW_REF;
 }
 
-static void look_at(Survey *v, uint32_t func, const WasmInstr *i) {
+static void survey_look_at(Survey *v, uint32_t func, const WasmInstr *i) {
     WasmFlow flow = wasm_flow(i->op);
     bool direct = i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL;
     if (i->op == WASM_OP_REF_FUNC && i->a < v->n)
@@ -95,9 +95,9 @@ static void look_at(Survey *v, uint32_t func, const WasmInstr *i) {
     if (i->op == WASM_OP_LOOP)
         v->s->funcs[func] |= LOOPS;
     if (wasm_flow_opens(flow))
-        open_construct(v, i);
+        survey_open_construct(v, i);
     else if ((i->op == WASM_OP_END || i->op == WASM_OP_DELEGATE) && v->open.len)
-        close_construct(v);
+        survey_close_construct(v);
     if (flow == WASM_FLOW_THROW)
         v->s->funcs[func] |= THROWS | LETS_OUT;
     if (may_be_thrown_at(i->op)) /* by others, too: like any indirect call */
@@ -130,7 +130,7 @@ static void look_at_code(Survey *v, uint32_t func) {
     WasmCode again = code;
     v->open.len = v->inner = v->calls = 0;
     while (wasm_next(&code, &i))
-        look_at(v, func, &i);
+        survey_look_at(v, func, &i);
     if (!code.error && v->s->funcs[func] & THROWS && may_catch(v->m, again))
         v->s->funcs[func] |= UNWINDS;
 }
@@ -225,7 +225,7 @@ static bool has_source(const Survey *v) {
     return any;
 }
 
-static void make(WasmSurvey *s, const WasmModule *m) {
+static void survey_make(WasmSurvey *s, const WasmModule *m) {
     Survey v = {.s = s, .m = m, .n = m->input_count[WASM_SPACE_FUNC]};
     s->funcs = mem_zalloc(sizeof *s->funcs * (v.n + 1u));
     for (uint32_t i = 0; i < m->refs.len; i++) /* exports, start, segments, initial values */
@@ -251,73 +251,73 @@ static void make(WasmSurvey *s, const WasmModule *m) {
     s->exceptions = v.refs && !v.legacy ? WASM_EXCEPTIONS_REFS : WASM_EXCEPTIONS_LEGACY;
 }
 
-static bool has(WasmSurvey *s, const WasmModule *m, uint32_t func, uint16_t bit) {
+static bool survey_has(WasmSurvey *s, const WasmModule *m, uint32_t func, uint16_t bit) {
     if (!s->funcs)
-        make(s, m);
+        survey_make(s, m);
     return func <= m->input_count[WASM_SPACE_FUNC] && s->funcs[func] & bit;
 }
 
 bool wasm_survey_escapes(WasmSurvey *s, const WasmModule *m, uint32_t func) {
-    return has(s, m, func, ESCAPES);
+    return survey_has(s, m, func, ESCAPES);
 }
 
 bool wasm_survey_referred(WasmSurvey *s, const WasmModule *m, uint32_t func) {
-    return has(s, m, func, REFERRED);
+    return survey_has(s, m, func, REFERRED);
 }
 
 bool wasm_survey_called(WasmSurvey *s, const WasmModule *m, uint32_t func) {
-    return has(s, m, func, CALLED);
+    return survey_has(s, m, func, CALLED);
 }
 
 bool wasm_survey_tail_calls(WasmSurvey *s, const WasmModule *m) {
-    has(s, m, 0, 0);
+    survey_has(s, m, 0, 0);
     return s->tail_calls;
 }
 
 bool wasm_survey_has_tail_calls(WasmSurvey *s, const WasmModule *m, uint32_t func) {
-    return has(s, m, func, TAIL_CALLS);
+    return survey_has(s, m, func, TAIL_CALLS);
 }
 
 bool wasm_survey_calls(WasmSurvey *s, const WasmModule *m, uint32_t func) {
-    return has(s, m, func, CALLS);
+    return survey_has(s, m, func, CALLS);
 }
 
 bool wasm_survey_loops(WasmSurvey *s, const WasmModule *m, uint32_t func) {
-    return has(s, m, func, LOOPS);
+    return survey_has(s, m, func, LOOPS);
 }
 
 bool wasm_survey_resumable(WasmSurvey *s, const WasmModule *m, uint32_t func) {
-    return has(s, m, func, RESUMABLE);
+    return survey_has(s, m, func, RESUMABLE);
 }
 
 bool wasm_survey_leaves(WasmSurvey *s, const WasmModule *m, uint32_t func) {
     if (!s->looked_for_go)
         s->go = wasm_is_go(m);
     s->looked_for_go = true;
-    return s->go && has(s, m, func, RESUMABLE);
+    return s->go && survey_has(s, m, func, RESUMABLE);
 }
 
 bool wasm_survey_resumes(WasmSurvey *s, const WasmModule *m, uint32_t func) {
-    return has(s, m, func, RESUMES);
+    return survey_has(s, m, func, RESUMES);
 }
 
 bool wasm_survey_call_throws(WasmSurvey *s, const WasmModule *m, const WasmInstr *call) {
-    return has(s, m, call->op == WASM_OP_CALL ? call->a : m->input_count[WASM_SPACE_FUNC],
-               LETS_OUT);
+    return survey_has(s, m, call->op == WASM_OP_CALL ? call->a : m->input_count[WASM_SPACE_FUNC],
+                      LETS_OUT);
 }
 
 bool wasm_survey_unwinds(WasmSurvey *s, const WasmModule *m, uint32_t func) {
-    return has(s, m, func, UNWINDS);
+    return survey_has(s, m, func, UNWINDS);
 }
 
 bool wasm_survey_throws(WasmSurvey *s, const WasmModule *m, uint32_t func) {
-    return has(s, m, func, THROWS);
+    return survey_has(s, m, func, THROWS);
 }
 
 const WasmCallEdge *wasm_survey_edges(WasmSurvey *s, const WasmModule *m, uint32_t func,
                                       uint32_t *n) {
     assert(func < m->input_count[WASM_SPACE_FUNC]);
-    has(s, m, 0, 0);
+    survey_has(s, m, 0, 0);
     uint32_t first = vec_first(&s->calls, from, func), end = first;
     while (end < s->calls.len && s->calls.at[end].from == func)
         end++;
@@ -326,27 +326,27 @@ const WasmCallEdge *wasm_survey_edges(WasmSurvey *s, const WasmModule *m, uint32
 }
 
 WasmExceptions wasm_survey_exceptions(WasmSurvey *s, const WasmModule *m) {
-    has(s, m, 0, 0);
+    survey_has(s, m, 0, 0);
     return s->exceptions;
 }
 
 /* ---- loops ---- */
 
-static const WasmSurveyLoop *loop_at(WasmSurvey *s, const WasmModule *m, uint32_t func,
-                                     uint32_t at) {
-    has(s, m, 0, 0);
+static const WasmSurveyLoop *survey_loop_at(WasmSurvey *s, const WasmModule *m, uint32_t func,
+                                            uint32_t at) {
+    survey_has(s, m, 0, 0);
     uint32_t first = s->first_loop[func], end = s->first_loop[func + 1];
     uint32_t k = vec_first_in(&s->loops, at, at, first, end);
     return k < end && s->loops.at[k].at == at ? &s->loops.at[k] : NULL;
 }
 
 bool wasm_survey_loop_calls(WasmSurvey *s, const WasmModule *m, uint32_t func, uint32_t at) {
-    const WasmSurveyLoop *loop = loop_at(s, m, func, at);
+    const WasmSurveyLoop *loop = survey_loop_at(s, m, func, at);
     return loop && loop->calls;
 }
 
 bool wasm_survey_loop_nested(WasmSurvey *s, const WasmModule *m, uint32_t func, uint32_t at) {
-    const WasmSurveyLoop *loop = loop_at(s, m, func, at);
+    const WasmSurveyLoop *loop = survey_loop_at(s, m, func, at);
     return loop && loop->outer && !s->loops.at[loop->outer - 1].calls;
 }
 
@@ -369,7 +369,7 @@ static void survey_begin(Order *o, uint32_t func) {
 }
 
 /* Numbers functions in the order in which a depth-first walk leaves them. */
-static void walk(Order *o, uint32_t root) {
+static void survey_walk(Order *o, uint32_t root) {
     survey_begin(o, root);
     while (o->open.len) {
         uint32_t func = vec_last(&o->open);
@@ -384,7 +384,7 @@ static void walk(Order *o, uint32_t root) {
 
 uint32_t *wasm_survey_order(WasmSurvey *s, const WasmModule *m) {
     uint32_t n = m->input_count[WASM_SPACE_FUNC];
-    has(s, m, 0, 0);
+    survey_has(s, m, 0, 0);
     Order o = {.s = s};
     o.order = mem_zalloc(sizeof *o.order * (n + 1u));
     o.first = mem_zalloc(sizeof *o.first * (n + 2u));
@@ -395,7 +395,7 @@ uint32_t *wasm_survey_order(WasmSurvey *s, const WasmModule *m) {
         o.first[f + 1] += o.first[f];
     memcpy(o.next, o.first, sizeof *o.next * (n + 2u));
     for (uint32_t f = 0; f < n; f++)
-        walk(&o, f);
+        survey_walk(&o, f);
     vec_free(&o.open);
     free(o.first);
     free(o.next);

@@ -39,7 +39,7 @@ const ReportVar *annotate_variable(const Report *r, const char *name) {
     return best;
 }
 
-static uint64_t count_of(const ReportRow *row) {
+static uint64_t annotate_count_of(const ReportRow *row) {
     return row->class == REPORT_CLASS_SIGNED && row->number.i < 0 ? 0 : row->number.u;
 }
 
@@ -68,7 +68,7 @@ typedef struct Maker {
     WasmInstr at;
 } Maker;
 
-static Str key_of(const Maker *m) {
+static Str annotate_key_of(const Maker *m) {
     return buf_view(&m->key);
 }
 
@@ -81,20 +81,20 @@ static uint32_t file_number(Maker *m, Str path) {
     return n;
 }
 
-static AnnotatedLine *line_of(Maker *m, uint32_t file, uint32_t line) {
+static AnnotatedLine *annotate_line_of(Maker *m, uint32_t file, uint32_t line) {
     bool added;
     AnnotatedFile *f = &m->a->files.at[file];
     m->key.len = 0;
     buf_u32le(&m->key, file);
     buf_u32le(&m->key, line);
-    uint64_t n = *map_put(&m->lines, key_of(m), f->lines.len, &added);
+    uint64_t n = *map_put(&m->lines, annotate_key_of(m), f->lines.len, &added);
     if (added)
         vec_add(&f->lines)->line = line;
     return &f->lines.at[n];
 }
 
-static Copy *copy_of(Maker *m, uint32_t fid, uint32_t file, const LocationFrame *frames,
-                     uint32_t n) {
+static Copy *annotate_copy_of(Maker *m, uint32_t fid, uint32_t file, const LocationFrame *frames,
+                              uint32_t n) {
     bool added;
     m->key.len = 0;
     buf_u32le(&m->key, fid);
@@ -105,7 +105,7 @@ static Copy *copy_of(Maker *m, uint32_t fid, uint32_t file, const LocationFrame 
         buf_u32le(&m->key, frames[i].line);
         buf_u32le(&m->key, frames[i].column);
     }
-    uint64_t index = *map_put(&m->copies, key_of(m), m->each.len, &added);
+    uint64_t index = *map_put(&m->copies, annotate_key_of(m), m->each.len, &added);
     if (added)
         vec_push(&m->each, ((Copy){file, frames->line, 0}));
     return &m->each.at[index];
@@ -113,18 +113,18 @@ static Copy *copy_of(Maker *m, uint32_t fid, uint32_t file, const LocationFrame 
 
 static void add_to_line(Maker *m, const ReportRow *row, bool structure) {
     const LocationFrame *frames;
-    uint64_t count = count_of(row);
+    uint64_t count = annotate_count_of(row);
     uint32_t n = m->l ? locator_at(m->l, m->p->m, row->fid, row->pc, &frames) : 0;
     if (!n || !frames->line || !frames->file.len) {
         annotate_add(&m->a->unknown, count);
         return;
     }
     uint32_t file = file_number(m, frames->file);
-    annotate_add(&line_of(m, file, frames->line)->total, count);
+    annotate_add(&annotate_line_of(m, file, frames->line)->total, count);
     annotate_add(&m->a->files.at[file].total, count);
     if (structure)
         return;
-    Copy *copy = copy_of(m, row->fid, file, frames, n);
+    Copy *copy = annotate_copy_of(m, row->fid, file, frames, n);
     copy->most = copy->most > count ? copy->most : count;
 }
 
@@ -134,12 +134,12 @@ static void add_to_place(Annotation *a, const ReportRow *row) {
         vec_push(&a->places, ((AnnotatedPlace){row->fid, row->pc, 0}));
         last = &vec_last(&a->places);
     }
-    annotate_add(&last->total, count_of(row));
+    annotate_add(&last->total, annotate_count_of(row));
 }
 
 /* Whether the program has the row's location; m->at is the instruction unless it is function
  * entry. Rows come in the order of the code. */
-static bool find(Maker *m, const ReportRow *row) {
+static bool annotate_find(Maker *m, const ReportRow *row) {
     const WasmModule *module = m->p->m;
     if (!m->open || m->fid != row->fid) {
         m->open = row->fid < module->funcs.len && module->funcs.at[row->fid].import < 0 &&
@@ -153,14 +153,14 @@ static bool find(Maker *m, const ReportRow *row) {
     return m->open && m->at.offset == row->pc;
 }
 
-static int compare_places(const void *pa, const void *pb) {
+static int annotate_compare_places(const void *pa, const void *pb) {
     const ReportRow *a = *(const ReportRow *const *)pa, *b = *(const ReportRow *const *)pb;
     if (a->fid != b->fid)
         return a->fid < b->fid ? -1 : 1;
     return a->pc != b->pc ? (a->pc < b->pc ? -1 : 1) : (a > b) - (a < b);
 }
 
-static int compare_lines(const void *pa, const void *pb) {
+static int annotate_compare_lines(const void *pa, const void *pb) {
     const AnnotatedLine *a = pa, *b = pb;
     return a->line < b->line ? -1 : a->line > b->line;
 }
@@ -176,7 +176,7 @@ static int compare_files(const void *pa, const void *pb) {
 
 static void sort_lines(AnnotatedFile *f) {
     if (f->lines.len)
-        qsort(f->lines.at, f->lines.len, sizeof *f->lines.at, compare_lines);
+        qsort(f->lines.at, f->lines.len, sizeof *f->lines.at, annotate_compare_lines);
 }
 
 static void sort_files(Annotation *a) {
@@ -186,10 +186,10 @@ static void sort_files(Annotation *a) {
         qsort(a->files.at, a->files.len, sizeof *a->files.at, compare_files);
 }
 
-static void finish(Maker *m) {
+static void annotate_finish(Maker *m) {
     Annotation *a = m->a;
     for (uint32_t i = 0; i < m->each.len; i++) {
-        AnnotatedLine *line = line_of(m, m->each.at[i].file, m->each.at[i].line);
+        AnnotatedLine *line = annotate_line_of(m, m->each.at[i].file, m->each.at[i].line);
         line->timed = true;
         annotate_add(&line->times, m->each.at[i].most);
     }
@@ -210,20 +210,20 @@ void annotate_make(Annotation *a, const Places *p, Locator *l, const Report *r,
         if (r->rows.at[i].var == var && has_count(&r->rows.at[i]))
             vec_push(&rows, &r->rows.at[i]);
     if (rows.len)
-        qsort(rows.at, rows.len, sizeof *rows.at, compare_places);
+        qsort(rows.at, rows.len, sizeof *rows.at, annotate_compare_places);
     for (uint32_t i = 0; i < rows.len; i++) {
         const ReportRow *row = rows.at[i];
-        if (!find(&m, row)) {
+        if (!annotate_find(&m, row)) {
             a->foreign++;
             continue;
         }
         a->counted++;
-        annotate_add(&a->total, count_of(row));
+        annotate_add(&a->total, annotate_count_of(row));
         add_to_place(a, row);
         add_to_line(&m, row, row->pc && wasm_flow_is_structure(wasm_flow(m.at.op)));
     }
     vec_free(&rows);
-    finish(&m);
+    annotate_finish(&m);
 }
 
 /* Adds the lines of a file to those of another one; both are sorted. */

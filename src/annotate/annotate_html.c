@@ -23,20 +23,20 @@ static void cell(const Page *p, uint64_t v) {
     buf_str(p->out, STR("</td>"));
 }
 
-static double share(const Page *p, uint64_t part) {
+static double annotate_html_share(const Page *p, uint64_t part) {
     return p->a->total ? (double)part / (double)p->a->total : 0;
 }
 
 static void share_cell(const Page *p, uint64_t part) {
     if (part && p->a->total)
-        buf_printf(p->out, "<td class=n>%.1f%%</td>", 100 * share(p, part));
+        buf_printf(p->out, "<td class=n>%.1f%%</td>", 100 * annotate_html_share(p, part));
     else
         buf_str(p->out, STR("<td></td>"));
 }
 
 /* Begins a row. The hotter, the darker; the square root makes small shares visible. */
 static void begin_row(const Page *p, uint64_t part) {
-    double s = share(p, part), low = 0, high = 1;
+    double s = annotate_html_share(p, part), low = 0, high = 1;
     for (int i = 0; i < 20; i++) {
         double middle = (low + high) / 2;
         if (middle * middle < s)
@@ -78,7 +78,8 @@ static void heading(const Page *p, Str name, uint64_t total) {
 
 /* ---- sources ---- */
 
-static void put_line(void *ctx, uint32_t number, Str text, const AnnotatedLine *line) {
+static void annotate_html_put_line(void *ctx, uint32_t number, Str text,
+                                   const AnnotatedLine *line) {
     const Page *p = ctx;
     begin_row(p, line ? line->total : 0);
     buf_printf(p->out, " id=\"s%uL%u\">", p->section, number);
@@ -101,21 +102,21 @@ static void put_line(void *ctx, uint32_t number, Str text, const AnnotatedLine *
 }
 
 /* Whether a file is shown as a whole. */
-static bool is_shown(const Page *p, const AnnotatedFile *f) {
+static bool annotate_html_is_shown(const Page *p, const AnnotatedFile *f) {
     bool named = p->options->files && p->options->files[0];
     return annotate_wants(p->options, f->path) &&
            (named || source_text(p->options->sources, f->path));
 }
 
 /* Returns how many numbers anchors have taken. */
-static uint32_t put_files(Page *p) {
+static uint32_t annotate_html_put_files(Page *p) {
     const Annotation *a = p->a;
     begin_list(p, "file");
     for (uint32_t i = 0; i < a->files.len; i++)
         if (annotate_wants(p->options, a->files.at[i].path) &&
-            (a->files.at[i].total || is_shown(p, &a->files.at[i])))
+            (a->files.at[i].total || annotate_html_is_shown(p, &a->files.at[i])))
             list_entry(p, i, a->files.at[i].path, a->files.at[i].total,
-                       is_shown(p, &a->files.at[i]));
+                       annotate_html_is_shown(p, &a->files.at[i]));
     if (a->unknown) {
         buf_str(p->out, STR("<tr>"));
         cell(p, a->unknown);
@@ -125,13 +126,13 @@ static uint32_t put_files(Page *p) {
     buf_str(p->out, STR("</table>\n"));
     for (uint32_t i = 0; i < a->files.len; i++) {
         const AnnotatedFile *f = &a->files.at[i];
-        if (!is_shown(p, f))
+        if (!annotate_html_is_shown(p, f))
             continue;
         p->section = p->first + i;
         heading(p, f->path, f->total);
         buf_str(p->out, STR("<tr><th class=n>times</th><th class=n>total</th><th class=n>share</th>"
                             "<th class=n>line</th><th></th></tr>\n"));
-        annotate_each_line(f, source_text(p->options->sources, f->path), put_line, p);
+        annotate_each_line(f, source_text(p->options->sources, f->path), annotate_html_put_line, p);
         buf_str(p->out, STR("</table>\n"));
     }
     return a->files.len;
@@ -139,8 +140,8 @@ static uint32_t put_files(Page *p) {
 
 /* ---- instructions ---- */
 
-static void put_instruction(void *ctx, uint32_t pc, uint32_t depth, Str text,
-                            const AnnotatedPlace *place) {
+static void annotate_html_put_instruction(void *ctx, uint32_t pc, uint32_t depth, Str text,
+                                          const AnnotatedPlace *place) {
     const Page *p = ctx;
     begin_row(p, place ? place->total : 0);
     buf_str(p->out, place && !place->total ? STR("><td class=\"n zero\">") : STR("><td class=n>"));
@@ -154,16 +155,16 @@ static void put_instruction(void *ctx, uint32_t pc, uint32_t depth, Str text,
     buf_str(p->out, STR("</td></tr>\n"));
 }
 
-static void put_function(Page *p, const AnnotatedFunction *f, Str name) {
+static void annotate_html_put_function(Page *p, const AnnotatedFunction *f, Str name) {
     heading(p, name, f->total);
     buf_str(p->out, STR("<tr><th class=n>count</th><th class=n>share</th><th class=n>pc</th>"
                         "<th>instruction</th></tr>\n"));
-    annotate_each_instruction(p->a, p->options->places, f->fid, put_instruction, p);
+    annotate_each_instruction(p->a, p->options->places, f->fid, annotate_html_put_instruction, p);
     buf_str(p->out, STR("</table>\n"));
 }
 
 /* Returns how many numbers anchors have taken. */
-static uint32_t put_functions(Page *p) {
+static uint32_t annotate_html_put_functions(Page *p) {
     AnnotatedFunctions functions = annotate_functions(p->a);
     Buf name = {0};
     begin_list(p, "function");
@@ -177,7 +178,7 @@ static uint32_t put_functions(Page *p) {
             if (!f->total || !annotate_wants(p->options, s))
                 continue;
             if (whole)
-                put_function(p, f, s);
+                annotate_html_put_function(p, f, s);
             else
                 list_entry(p, i, s, f->total, true);
         }
@@ -207,5 +208,6 @@ uint32_t annotate_html(const Annotation *a, const AnnotateOptions *options, uint
     buf_str(out, STR(": total "));
     table_number(out, a->total);
     buf_str(out, STR("</p>\n"));
-    return first + (options->instructions ? put_functions(&p) : put_files(&p));
+    return first +
+           (options->instructions ? annotate_html_put_functions(&p) : annotate_html_put_files(&p));
 }

@@ -36,7 +36,7 @@ static bool read_bytes(Sources *s, Str path, Buf *out) {
     return ok && !memchr(out->data, '\0', out->len);
 }
 
-static SourceText *read_text(Sources *s, Str path) {
+static SourceText *source_read_text(Sources *s, Str path) {
     Buf bytes = {0};
     buf_reserve(&bytes, 1); /* memchr takes no NULL */
     Str embedded;
@@ -57,7 +57,7 @@ const SourceText *source_text(Sources *s, Str path) {
     bool added;
     uint32_t index = (uint32_t)*map_put(&s->index, path, s->texts.len, &added);
     if (added)
-        vec_push(&s->texts, read_text(s, path));
+        vec_push(&s->texts, source_read_text(s, path));
     return s->texts.at[index];
 }
 

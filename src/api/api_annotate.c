@@ -91,7 +91,7 @@ static void check_lengths(Annotating *w, const char *program, const Annotation *
 
 /* ---- a program ---- */
 
-static void put_part(Annotating *w, const Annotation *a, const AnnotateOptions *look) {
+static void api_annotate_put_part(Annotating *w, const Annotation *a, const AnnotateOptions *look) {
     const WhammcAnnotateOptions *o = w->options;
     const char *all = o->title ? o->title : w->r->name;
     if (o->html && !w->parts)
@@ -108,7 +108,7 @@ static void put_part(Annotating *w, const Annotation *a, const AnnotateOptions *
 }
 
 /* Appends what is shown of a program, whose counts are in `report`. */
-static void put_program(Annotating *w, ReportProgram *p, const Report *report) {
+static void api_annotate_put_program(Annotating *w, ReportProgram *p, const Report *report) {
     const WhammcAnnotateOptions *o = w->options;
     const ReportVar *var = annotate_variable(report, o->variable);
     const char *slash = strrchr(p->name, '/');
@@ -136,7 +136,7 @@ static void put_program(Annotating *w, ReportProgram *p, const Report *report) {
         note_files(w, &a, &look);
         if (!w->several)
             check_files(w);
-        put_part(w, &a, &look);
+        api_annotate_put_part(w, &a, &look);
         if (!look.instructions)
             check_lengths(w, p->name, &a, &look);
     }
@@ -155,7 +155,7 @@ static void put_programs(Annotating *w) {
     for (uint32_t i = 0; i < r->programs.len; i++) {
         const ModuleReport *one = api_module_of(r, r->programs.at[i]);
         if (one)
-            put_program(w, r->programs.at[i], one->report);
+            api_annotate_put_program(w, r->programs.at[i], one->report);
     }
     if (w->several)
         check_files(w);

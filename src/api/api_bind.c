@@ -36,29 +36,29 @@ typedef struct Binding {
     Vec(BindMonitor) monitors;
 } Binding;
 
-static BindFile file_of(whammc *w, const MonitorSource *s) {
+static BindFile api_bind_file_of(whammc *w, const MonitorSource *s) {
     DiagFileId file = diag_file(&w->diags, s->path, s->bytes, s->size, true);
     return (BindFile){s->path, s->bytes, s->size, file};
 }
 
 /* The monitors with their libraries; a library without a monitor before it is left out. */
-static void collect(Binding *x) {
+static void api_bind_collect(Binding *x) {
     whammc *w = x->w;
     vec_reserve(&x->libraries, w->read.sources.len + 1); /* they must not move */
     for (uint32_t i = 0; i < w->read.sources.len; i++) {
         const MonitorSource *s = &w->read.sources.at[i];
         if (!s->library) {
-            BindMonitor m = {.module = file_of(w, s)};
+            BindMonitor m = {.module = api_bind_file_of(w, s)};
             m.libraries = x->libraries.at + x->libraries.len;
             vec_push(&x->monitors, m);
         } else if (x->monitors.len) {
-            vec_push(&x->libraries, file_of(w, s));
+            vec_push(&x->libraries, api_bind_file_of(w, s));
             vec_last(&x->monitors).nlibraries++;
         }
     }
 }
 
-static void note_attached(void *ctx, uint32_t monitor, Str export, uint64_t places) {
+static void api_bind_note_attached(void *ctx, uint32_t monitor, Str export, uint64_t places) {
     Binding *x = ctx;
     whammc *w = x->w;
     vec_push(&w->read.attached,
@@ -66,7 +66,7 @@ static void note_attached(void *ctx, uint32_t monitor, Str export, uint64_t plac
                                 arena_strndup(&w->read.names, export.ptr, export.len), places}));
 }
 
-static void print(void *ctx, int stream, const void *bytes, size_t size) {
+static void api_bind_print(void *ctx, int stream, const void *bytes, size_t size) {
     const whammc *w = ((Binding *)ctx)->w;
     if (w->world.write)
         w->world.write(w->world.ctx, stream, bytes, size);
@@ -79,7 +79,7 @@ whammc_status whammc_bind(whammc *w, const char *name, const void *bytes, size_t
     api_reset(w);
     w->hosted = (Hosted){0};
     Binding x = {.w = w};
-    collect(&x);
+    api_bind_collect(&x);
     RewriteOptions r = api_options(options);
     BindOptions o = {.host = r.host,
                      .keep_debug = r.keep_debug,
@@ -88,8 +88,8 @@ whammc_status whammc_bind(whammc *w, const char *name, const void *bytes, size_t
                      .coalesce = r.coalesce,
                      .exact_traps = r.exact_traps,
                      .empty_bodies = options && options->without & WHAMMC_WITHOUT_BODIES,
-                     .write = print,
-                     .attached = note_attached,
+                     .write = api_bind_print,
+                     .attached = api_bind_note_attached,
                      .ctx = &x,
                      .hosted = &w->hosted.host};
     BindFile app = {name, bytes, size, diag_file(&w->diags, name, bytes, size, true)};

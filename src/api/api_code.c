@@ -74,7 +74,7 @@ void whammc_code_local_tee(WhammcCode *c, uint32_t local) {
     put_index_op(c, WASM_OP_LOCAL_TEE, local);
 }
 
-static void put_memarg(Buf *b, const uint64_t *imms) {
+static void api_code_put_memarg(Buf *b, const uint64_t *imms) {
     buf_uleb(b, imms[0] | (imms[1] ? 0x40 : 0));
     if (imms[1])
         buf_uleb(b, imms[1]);
@@ -82,7 +82,7 @@ static void put_memarg(Buf *b, const uint64_t *imms) {
 }
 
 /* Encodes `n` immediates; false if the shape has another number of them, or lists. */
-static bool put_imms(Buf *b, uint8_t imm, const uint64_t *imms, uint32_t n) {
+static bool api_code_put_imms(Buf *b, uint8_t imm, const uint64_t *imms, uint32_t n) {
     switch ((WasmImm)imm) {
     case WASM_IMM_NONE: return n == 0;
     case WASM_IMM_ZERO: buf_u8(b, 0); return n == 0;
@@ -96,7 +96,7 @@ static bool put_imms(Buf *b, uint8_t imm, const uint64_t *imms, uint32_t n) {
     case WASM_IMM_MEMARG_LANE:
         if (n != (imm == WASM_IMM_MEMARG ? 3 : 4))
             return false;
-        put_memarg(b, imms);
+        api_code_put_memarg(b, imms);
         if (n == 4)
             buf_u8(b, (uint8_t)imms[3]);
         return true;
@@ -134,7 +134,7 @@ bool whammc_code_op(WhammcCode *c, const char *mnemonic, const uint64_t *imms, u
         return false;
     size_t before = c->bytes.len;
     wasm_put_op(&c->bytes, (WasmOp)op);
-    if (put_imms(&c->bytes, wasm_ops[op].imm, imms, nimms))
+    if (api_code_put_imms(&c->bytes, wasm_ops[op].imm, imms, nimms))
         return true;
     c->bytes.len = before;
     return false;

@@ -86,7 +86,7 @@ static void add_profile(Compare *c, WhammcReport *r, const WhammcReportOptions *
     map_free(&seen);
 }
 
-static bool number_of(const WhammcValue *v, Number *n) {
+static bool api_compare_number_of(const WhammcValue *v, Number *n) {
     switch (v ? v->kind : WHAMMC_VALUE_UNREADABLE) {
     case WHAMMC_VALUE_UNSIGNED:
     case WHAMMC_VALUE_BOOL: *n = (Number)v->as.u; return true;
@@ -96,14 +96,14 @@ static bool number_of(const WhammcValue *v, Number *n) {
     }
 }
 
-static void add_rows(Compare *c, WhammcReport *r, const WhammcReportOptions *options,
-                     uint32_t side) {
+static void api_compare_add_rows(Compare *c, WhammcReport *r, const WhammcReportOptions *options,
+                                 uint32_t side) {
     size_t n, nvars;
     const WhammcRow *rows = whammc_report_rows(r, &n);
     const WhammcVariable *vars = whammc_report_variables(r, &nvars);
     for (size_t i = 0; i < n; i++) {
         Number value;
-        if (!number_of(whammc_report_value(r, i), &value))
+        if (!api_compare_number_of(whammc_report_value(r, i), &value))
             continue;
         const char *name = vars[rows[i].variable].name, *function = rows[i].fname;
         if (rows[i].shown_fname && !options->mangled)
@@ -117,7 +117,7 @@ static void add_rows(Compare *c, WhammcReport *r, const WhammcReportOptions *opt
 
 /* ---- the tables ---- */
 
-static Number change_of(const Row *r) {
+static Number api_compare_change_of(const Row *r) {
     return r->value[1] - r->value[0];
 }
 
@@ -128,11 +128,11 @@ static bool is_changed(const Row *r) {
 
 /* The largest changes first; before them those to or from something that is not a number. */
 static Number order_of(const Row *r) {
-    Number change = is_changed(r) ? fabsl(change_of(r)) : 0;
+    Number change = is_changed(r) ? fabsl(api_compare_change_of(r)) : 0;
     return isnan(change) ? HUGE_VALL : change;
 }
 
-static int compare_rows(const void *a, const void *b) {
+static int api_compare_compare_rows(const void *a, const void *b) {
     Number x = order_of(a), y = order_of(b);
     if (x != y)
         return x < y ? 1 : -1;
@@ -143,7 +143,7 @@ static int compare_rows(const void *a, const void *b) {
 }
 
 /* A number in a column, exact up to 64 bits; `sign`: also if it is positive. */
-static void put_number(Number v, bool time, bool sign, Buf *out) {
+static void api_compare_put_number(Number v, bool time, bool sign, Buf *out) {
     enum { DIGITS = 6 };
     char text[64];
     if (isnan(v)) {
@@ -159,28 +159,28 @@ static void put_number(Number v, bool time, bool sign, Buf *out) {
     buf_printf(out, "%16s", text);
 }
 
-static void put_row(const Row *r, bool time, Str name, Buf *out) {
+static void api_compare_put_row(const Row *r, bool time, Str name, Buf *out) {
     enum { LARGE = 1000000 }; /* per cent */
     char share[32] = "new";
-    Number percent = 100 * change_of(r) / fabsl(r->value[0]);
+    Number percent = 100 * api_compare_change_of(r) / fabsl(r->value[0]);
     if (!isfinite(percent) && r->value[0] != 0)
         share[0] = '\0';
     else if (r->value[0] != 0)
         snprintf(share, sizeof share, fabsl(percent) < LARGE ? "%+.1Lf%%" : "%+.3Lg%%", percent);
-    put_number(r->value[0], time, false, out);
-    put_number(r->value[1], time, false, out);
-    put_number(change_of(r), time, true, out);
+    api_compare_put_number(r->value[0], time, false, out);
+    api_compare_put_number(r->value[1], time, false, out);
+    api_compare_put_number(api_compare_change_of(r), time, true, out);
     buf_printf(out, "%10s  ", r->value[1] == 0 && r->value[0] != 0 ? "gone" : share);
     escape_shown(out, name);
     buf_u8(out, '\n');
 }
 
-static void put_section(Section *s, uint32_t top, bool first, Buf *out) {
+static void api_compare_put_section(Section *s, uint32_t top, bool first, Buf *out) {
     Row total = {0};
     uint32_t changed = 0, shown = 0;
     if (!s->rows.len)
         return;
-    qsort(s->rows.at, s->rows.len, sizeof *s->rows.at, compare_rows);
+    qsort(s->rows.at, s->rows.len, sizeof *s->rows.at, api_compare_compare_rows);
     for (uint32_t i = 0; i < s->rows.len; i++) {
         total.value[0] += s->rows.at[i].value[0];
         total.value[1] += s->rows.at[i].value[1];
@@ -191,9 +191,9 @@ static void put_section(Section *s, uint32_t top, bool first, Buf *out) {
     escape_shown(out, s->title);
     buf_printf(out, "\n%16s%16s%16s\n", "old", "new", "change");
     if (s->kind != SECTION_VARIABLES)
-        put_row(&total, time, STR("(all)"), out);
+        api_compare_put_row(&total, time, STR("(all)"), out);
     for (; shown < changed && (!top || shown < top); shown++)
-        put_row(&s->rows.at[shown], time, s->rows.at[shown].name, out);
+        api_compare_put_row(&s->rows.at[shown], time, s->rows.at[shown].name, out);
     if (changed > shown)
         buf_printf(out, "  and %u more that have changed\n", changed - shown);
     if (s->rows.len > changed)
@@ -207,10 +207,10 @@ void compare_reports(WhammcReport *old, WhammcReport *new, const WhammcReportOpt
     WhammcReport *both[] = {old, new};
     for (uint32_t side = 0; side < 2; side++) {
         add_profile(&c, both[side], options, side);
-        add_rows(&c, both[side], options, side);
+        api_compare_add_rows(&c, both[side], options, side);
     }
     for (uint32_t i = 0; i < c.sections.len; i++)
-        put_section(&c.sections.at[i], options->top, i == 0, out);
+        api_compare_put_section(&c.sections.at[i], options->top, i == 0, out);
     for (uint32_t i = 0; i < c.sections.len; i++)
         vec_free(&c.sections.at[i].rows);
     vec_free(&c.sections);

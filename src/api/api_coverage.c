@@ -47,7 +47,7 @@ static void forget_messages(WhammcCoverage *c) {
     c->diags = (Diags){0};
 }
 
-static void free_program(CoverageProgram *p) {
+static void api_coverage_free_program(CoverageProgram *p) {
     places_free(&p->places);
     wasm_module_free(&p->module);
     free(p->bytes);
@@ -58,7 +58,7 @@ static void free_program(CoverageProgram *p) {
 /* The marks of the first one stay: they may be of the program that comes. */
 static void forget_programs(WhammcCoverage *c) {
     for (uint32_t i = 0; i < c->programs.len; i++)
-        free_program(c->programs.at[i]);
+        api_coverage_free_program(c->programs.at[i]);
     c->programs.len = 0;
     while (c->marks.len > 1)
         marks_free(&c->marks.at[--c->marks.len]);
@@ -80,7 +80,7 @@ void whammc_coverage_free(WhammcCoverage *c) {
     free(c);
 }
 
-static whammc_status status_of(const WhammcCoverage *c) {
+static whammc_status api_coverage_status_of(const WhammcCoverage *c) {
     return c->diags.errors ? WHAMMC_ERROR : WHAMMC_OK;
 }
 
@@ -99,14 +99,14 @@ whammc_status whammc_coverage_add_module(WhammcCoverage *c, const char *name, co
     p->debug = c->debug;
     DiagFileId file = diag_file(&c->diags, name, p->bytes, size, true);
     if (!wasm_load(&p->module, p->bytes, size, file, &c->diags)) {
-        free_program(p);
-        return status_of(c);
+        api_coverage_free_program(p);
+        return api_coverage_status_of(c);
     }
     places_open(&p->places, &p->module);
     if (c->programs.len)
         vec_push(&c->marks, (CoverageMarks){0});
     vec_push(&c->programs, p);
-    return status_of(c);
+    return api_coverage_status_of(c);
 }
 
 whammc_status whammc_coverage_set_module(WhammcCoverage *c, const char *name, const void *bytes,
@@ -126,12 +126,12 @@ whammc_status whammc_coverage_include_objects(WhammcCoverage *c, const char *nam
     forget_messages(c);
     if (size > UINT32_MAX) {
         diag(&c->diags, DIAG_NOT_WASM, NO_SPAN, "%s: it has 4 GiB or more", name);
-        return status_of(c);
+        return api_coverage_status_of(c);
     }
     uint8_t *copy = (uint8_t *)api_copy(bytes, size);
     vec_push(&c->object_bytes, copy);
     objects_add(&c->objects, name, (Str){(const char *)copy, (uint32_t)size}, &c->diags);
-    return status_of(c);
+    return api_coverage_status_of(c);
 }
 
 /* ---- reports ---- */
@@ -147,7 +147,7 @@ typedef struct CoverageText {
 } CoverageText;
 
 /* Adds the report of a module to the counts of a program. */
-static void take_report(CoverageText *t, uint32_t program, uint32_t module) {
+static void api_coverage_take_report(CoverageText *t, uint32_t program, uint32_t module) {
     t->any = true;
     t->counted |= marks_add(&t->c->marks.at[program], t->modules.all.at[module].report);
 }
@@ -163,7 +163,7 @@ static void take_of_one(CoverageText *t, Buf *why) {
     const ModuleReport *one = modules_of_program(
         &t->modules, c->programs.len ? &c->programs.at[0]->places : &nothing, why);
     if (one)
-        take_report(t, 0, (uint32_t)(one - t->modules.all.at));
+        api_coverage_take_report(t, 0, (uint32_t)(one - t->modules.all.at));
 }
 
 /* Gives a program the reports that it fits: the first one, or all that no other program has. */
@@ -174,7 +174,7 @@ static void take_of_several(CoverageText *t, uint32_t program, bool first) {
     for (uint32_t i = 0; i < t->modules.all.len && !(first && given); i++)
         if (fits[i] && !t->taken.at[i]) {
             t->taken.at[i] = given = true;
-            take_report(t, program, i);
+            api_coverage_take_report(t, program, i);
         }
     if (first && !program)
         buf_str(&t->unfit, buf_view(&why));
@@ -183,7 +183,7 @@ static void take_of_several(CoverageText *t, uint32_t program, bool first) {
 }
 
 /* Modules that are none of the programs are not shown. `why` has a message if all are like that. */
-static void take_reports(CoverageText *t, Buf *why) {
+static void api_coverage_take_reports(CoverageText *t, Buf *why) {
     if (t->c->programs.len <= 1) {
         take_of_one(t, why);
         return;
@@ -206,7 +206,7 @@ static void api_coverage_add(WhammcCoverage *c, const char *name, Str text, Diag
     if (!modules_read(&t.modules, text, 0, why)) {
         buf_str(why, STR("there is no report in it"));
     } else if (!why->len) {
-        take_reports(&t, why);
+        api_coverage_take_reports(&t, why);
         *tag = t.any ? DIAG_NO_COUNTS : DIAG_OTHER_REPORT;
         if (t.any && !t.counted)
             buf_str(why, STR("the report does not say how often code was executed"));
@@ -235,7 +235,7 @@ whammc_status whammc_coverage_add(WhammcCoverage *c, const char *name, const voi
     buf_free(&why);
     for (uint32_t i = 0; i < c->marks.len; i++)
         marks_settle(&c->marks.at[i]);
-    return status_of(c);
+    return api_coverage_status_of(c);
 }
 
 /* ---- writing ---- */
@@ -253,8 +253,8 @@ static void (*const writers[])(const CoverageView *v, Buf *out) = {
 #include "format/formats.def"
 };
 
-static void put(const WhammcCoverage *c, const Coverage *made, CoverageFormat format,
-                const WhammcCoverageOptions *options, Buf *out) {
+static void api_coverage_put(const WhammcCoverage *c, const Coverage *made, CoverageFormat format,
+                             const WhammcCoverageOptions *options, Buf *out) {
     const char *title = options->title ? options->title : c->programs.at[0]->name;
     const CoverageView view = {.c = made,
                                .title = str_of(title),
@@ -336,17 +336,17 @@ static void make_of_program(WhammcCoverage *c, uint32_t number,
 /* ---- several programs ---- */
 
 /* The name of a program among others. */
-static Str title_of(const CoverageProgram *p) {
+static Str api_coverage_title_of(const CoverageProgram *p) {
     const char *slash = strrchr(p->name, '/');
     return str_of(slash ? slash + 1 : p->name);
 }
 
 /* The same, with its number if another one before it is called so. In the arena of `all`. */
 static Str title_among(const WhammcCoverage *c, uint32_t number, Coverage *all) {
-    Str title = title_of(c->programs.at[number]);
+    Str title = api_coverage_title_of(c->programs.at[number]);
     bool known = false;
     for (uint32_t i = 0; i < number; i++)
-        known |= str_eq(title_of(c->programs.at[i]), title);
+        known |= str_eq(api_coverage_title_of(c->programs.at[i]), title);
     const char *shown = known ? arena_printf(&all->arena, "%.*s #%u", STR_ARG(title), number + 1)
                               : arena_strndup(&all->arena, title.ptr, title.len);
     return str_of(shown);
@@ -414,7 +414,7 @@ static void write_made(WhammcCoverage *c, CoverageFormat format,
     warn_of_nothing(c, made);
     if (c->diags.errors)
         return;
-    put(c, made, format, options, &text);
+    api_coverage_put(c, made, format, options, &text);
     c->totals = made->totals;
     buf_cstr(&text); /* not NULL, even if it is empty */
     *out = text.data;
@@ -433,7 +433,7 @@ whammc_status whammc_coverage_write(WhammcCoverage *c, WhammcCoverageFormat form
         options = &defaults;
     if (!n) {
         diag(&c->diags, DIAG_NOT_WASM, NO_SPAN, "there is no program: set one first");
-        return status_of(c);
+        return api_coverage_status_of(c);
     }
     MadeCoverage *made = mem_zalloc(n * sizeof *made);
     Coverage all = {0};
@@ -448,7 +448,7 @@ whammc_status whammc_coverage_write(WhammcCoverage *c, WhammcCoverageFormat form
         sources_free(&made[i].sources);
     }
     free(made);
-    return status_of(c);
+    return api_coverage_status_of(c);
 }
 
 WhammcCoverageTotals whammc_coverage_totals(const WhammcCoverage *c) {

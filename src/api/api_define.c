@@ -47,7 +47,7 @@ void api_define(whammc *w) {
 }
 
 /* The value of a constant as text; NULL if it has no valid one. */
-static const char *value_of(whammc *w, const Var *v) {
+static const char *api_define_value_of(whammc *w, const Var *v) {
     Buf text = {0};
     const Expr *e = v->init;
     if (e->type != v->type)
@@ -74,8 +74,9 @@ const whammc_constant *whammc_constants(whammc *w, size_t *n) {
         for (uint32_t k = 0; k < s->constants.len; k++) {
             const Var *v = s->constants.at[k];
             const char *name = arena_strndup(&w->read.names, v->name.ptr, v->name.len);
-            vec_push(&w->read.constants, ((whammc_constant){api_script(w, i)->name, name,
-                                                            v->type->text, value_of(w, v)}));
+            vec_push(&w->read.constants,
+                     ((whammc_constant){api_script(w, i)->name, name, v->type->text,
+                                        api_define_value_of(w, v)}));
         }
     }
     *n = w->read.constants.len;

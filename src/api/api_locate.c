@@ -15,11 +15,11 @@ size_t whammc_debug_reference(const void *bytes, size_t size, const char **name)
     return any ? found.len : 0;
 }
 
-static LocationFile file_of(const char *name, const void *bytes, size_t size) {
+static LocationFile api_locate_file_of(const char *name, const void *bytes, size_t size) {
     return (LocationFile){name, str_of(name), {bytes, (uint32_t)size}};
 }
 
-static void prepare(void *ctx, LocationOptions *options) {
+static void api_locate_prepare(void *ctx, LocationOptions *options) {
     static const whammc_debug_info nothing;
     ApiLocator *l = ctx;
     const whammc_debug_info *i = l->info ? l->info : &nothing;
@@ -27,20 +27,22 @@ static void prepare(void *ctx, LocationOptions *options) {
         i->prepare(i->ctx);
     for (size_t k = 0; k < i->nmaps; k++)
         vec_push(&l->maps, ((PathMap){str_of(i->maps[k].from), str_of(i->maps[k].to)}));
-    *options = (LocationOptions){.debug = file_of(i->file_name, i->file, i->file_size),
-                                 .named = file_of(i->named_name, i->named, i->named_size),
-                                 .program = str_of(l->program),
-                                 .maps = l->maps.at,
-                                 .nmaps = l->maps.len};
+    *options =
+        (LocationOptions){.debug = api_locate_file_of(i->file_name, i->file, i->file_size),
+                          .named = api_locate_file_of(i->named_name, i->named, i->named_size),
+                          .program = str_of(l->program),
+                          .maps = l->maps.at,
+                          .nmaps = l->maps.len};
 }
 
 void api_locator_begin(ApiLocator *l, const whammc_debug_info *info, const char *name,
                        Diags *diags) {
-    *l = (ApiLocator){
-        .locator = {.prepare = prepare, .ctx = l, .diags = diags}, .info = info, .program = name};
+    *l = (ApiLocator){.locator = {.prepare = api_locate_prepare, .ctx = l, .diags = diags},
+                      .info = info,
+                      .program = name};
 }
 
-static const char *text(ApiLocator *l, Str s) {
+static const char *api_locate_text(ApiLocator *l, Str s) {
     return s.len ? arena_strndup(&l->texts, s.ptr, s.len) : "";
 }
 
@@ -52,8 +54,9 @@ const whammc_frame *api_locator_at(ApiLocator *l, const WasmModule *m, uint32_t 
     l->frames.len = 0;
     for (size_t i = 0; i < *n; i++) {
         const LocationFrame *f = &found[i];
-        vec_push(&l->frames, ((whammc_frame){text(l, f->file), f->line, f->column,
-                                             text(l, f->function), text(l, f->linkage)}));
+        vec_push(&l->frames,
+                 ((whammc_frame){api_locate_text(l, f->file), f->line, f->column,
+                                 api_locate_text(l, f->function), api_locate_text(l, f->linkage)}));
     }
     return l->frames.at;
 }
@@ -66,7 +69,7 @@ void api_locator_end(ApiLocator *l) {
 }
 
 /* A SourceReader; ctx: the ApiTexts. */
-static bool read_text(void *ctx, const char *path, size_t limit, Buf *out) {
+static bool api_locate_read_text(void *ctx, const char *path, size_t limit, Buf *out) {
     const ApiTexts *texts = ctx;
     size_t size = 0;
     const void *text = texts->source(texts->ctx, path, &size);
@@ -79,7 +82,7 @@ Sources api_sources(const ApiTexts *texts, const char *program) {
     const char *slash = strrchr(program, '/');
     Sources s = {.folder = {program, slash ? (uint32_t)(slash + 1 - program) : 0}};
     if (texts->source) {
-        s.read = read_text;
+        s.read = api_locate_read_text;
         s.ctx = (void *)(uintptr_t)texts;
     }
     return s;

@@ -40,8 +40,9 @@ struct WhammcWalk {
 
 /* ---- errors and texts ---- */
 
-static bool fail(WhammcModule *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool fail(WhammcModule *w, const char *format, ...) {
+static bool api_module_fail(WhammcModule *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static bool api_module_fail(WhammcModule *w, const char *format, ...) {
     char text[200];
     va_list args;
     va_start(args, format);
@@ -155,13 +156,13 @@ static bool edit_body(void *ctx, uint32_t func, Buf *out) {
                          .nlocals = e->locals.len};
     bool ok = wasm_edit_body(&w->m, func, &edit, out, &error, &offset);
     if (!ok)
-        fail(w, "function %u: %s at offset %u", func, error, offset);
+        api_module_fail(w, "function %u: %s at offset %u", func, error, offset);
     vec_free(&patches);
     buf_free(&code);
     return ok;
 }
 
-static bool check_output(WhammcModule *w, const Buf *out) {
+static bool api_module_check_output(WhammcModule *w, const Buf *out) {
     Diags diags = {0};
     DiagFileId file = diag_file(&diags, "output", out->data, out->len, true);
     WasmModule m;
@@ -171,7 +172,7 @@ static bool check_output(WhammcModule *w, const Buf *out) {
         first_message(&diags, "the output would be invalid at ", &w->error);
         buf_cstr(&w->error);
     } else if (!limits_check(&m, out->len, &w->m, NO_SPAN, &diags)) {
-        ok = fail(w, "%s", diags.list.at[0]->message);
+        ok = api_module_fail(w, "%s", diags.list.at[0]->message);
     }
     wasm_module_free(&m);
     diag_free(&diags);
@@ -181,8 +182,8 @@ static bool check_output(WhammcModule *w, const Buf *out) {
 bool whammc_module_write(WhammcModule *w, uint8_t **bytes, size_t *size) {
     Buf out = {0};
     WasmWriter writer = {.body = edit_body, .ctx = w};
-    fail(w, "code that was added is malformed");
-    if (!wasm_write(&w->m, &writer, &out) || !check_output(w, &out)) {
+    api_module_fail(w, "code that was added is malformed");
+    if (!wasm_write(&w->m, &writer, &out) || !api_module_check_output(w, &out)) {
         buf_free(&out);
         return false;
     }
@@ -194,7 +195,7 @@ bool whammc_module_write(WhammcModule *w, uint8_t **bytes, size_t *size) {
 
 /* ---- looking ---- */
 
-static WasmSpace space_of(WhammcKind kind) {
+static WasmSpace api_module_space_of(WhammcKind kind) {
     switch (kind) {
     case WHAMMC_FUNC: return WASM_SPACE_FUNC;
     case WHAMMC_TABLE: return WASM_SPACE_TABLE;
@@ -207,11 +208,11 @@ static WasmSpace space_of(WhammcKind kind) {
 }
 
 uint32_t whammc_module_count(const WhammcModule *w, WhammcKind kind) {
-    return wasm_space_count(&w->m, space_of(kind));
+    return wasm_space_count(&w->m, api_module_space_of(kind));
 }
 
 uint32_t whammc_module_imports(const WhammcModule *w, WhammcKind kind) {
-    WasmSpace space = space_of(kind);
+    WasmSpace space = api_module_space_of(kind);
     return space < WASM_SPACE_COUNT ? w->m.input_imports[space] : 0;
 }
 
@@ -219,14 +220,15 @@ static bool has_body(const WhammcModule *w, uint32_t func) {
     return func < w->m.input_count[WASM_SPACE_FUNC] && w->m.funcs.at[func].import < 0;
 }
 
-static const char *text_of(WhammcModule *w, Str s) {
+static const char *api_module_text_of(WhammcModule *w, Str s) {
     return arena_strndup(&w->m.arena, s.ptr, s.len);
 }
 
 /* The name of an import or added function. */
 static const char *other_name(WhammcModule *w, uint32_t func) {
     const WasmFunc *f = &w->m.funcs.at[func];
-    return text_of(w, f->name.len || f->import < 0 ? f->name : w->m.imports.at[f->import].name);
+    return api_module_text_of(w, f->name.len || f->import < 0 ? f->name
+                                                              : w->m.imports.at[f->import].name);
 }
 
 /* Names from the name section, then those of exports. */
@@ -240,7 +242,7 @@ static void find_names(WhammcModule *w) {
         const WasmExport *e = &m->exports.at[k];
         if (e->space == WASM_SPACE_FUNC && e->handle < m->input_count[WASM_SPACE_FUNC] &&
             !w->names[e->handle])
-            w->names[e->handle] = text_of(w, e->name);
+            w->names[e->handle] = api_module_text_of(w, e->name);
     }
 }
 
@@ -263,7 +265,7 @@ const char *whammc_module_shown_name(WhammcModule *w, uint32_t func) {
     if (!w->shown)
         w->shown = mem_zalloc(sizeof *w->shown * n);
     if (!w->shown[func])
-        w->shown[func] = text_of(w, wasm_shown_name(&w->m, func));
+        w->shown[func] = api_module_text_of(w, wasm_shown_name(&w->m, func));
     return w->shown[func];
 }
 
@@ -271,9 +273,9 @@ uint32_t whammc_module_func_size(const WhammcModule *w, uint32_t func) {
     return has_body(w, func) ? w->m.funcs.at[func].body_size : 0;
 }
 
-static WhammcKind kind_of(uint8_t space) {
+static WhammcKind api_module_kind_of(uint8_t space) {
     WhammcKind kind = WHAMMC_FUNC;
-    while (space_of(kind) != space)
+    while (api_module_space_of(kind) != space)
         kind++;
     return kind;
 }
@@ -282,7 +284,8 @@ bool whammc_module_import(WhammcModule *w, uint32_t n, WhammcExtern *out) {
     if (n >= w->m.input_import_count)
         return false;
     const WasmImport *i = &w->m.imports.at[n];
-    *out = (WhammcExtern){text_of(w, i->module), text_of(w, i->name), kind_of(i->space), i->handle};
+    *out = (WhammcExtern){api_module_text_of(w, i->module), api_module_text_of(w, i->name),
+                          api_module_kind_of(i->space), i->handle};
     return true;
 }
 
@@ -290,21 +293,22 @@ bool whammc_module_export(WhammcModule *w, uint32_t n, WhammcExtern *out) {
     if (n >= w->m.input_export_count)
         return false;
     const WasmExport *e = &w->m.exports.at[n];
-    *out = (WhammcExtern){"", text_of(w, e->name), kind_of(e->space), e->handle};
+    *out =
+        (WhammcExtern){"", api_module_text_of(w, e->name), api_module_kind_of(e->space), e->handle};
     return true;
 }
 
-static const WasmTypeDef *func_type(const WhammcModule *w, uint32_t func) {
+static const WasmTypeDef *api_module_func_type(const WhammcModule *w, uint32_t func) {
     return func < w->m.funcs.len ? wasm_func_type(&w->m, func) : NULL;
 }
 
 uint32_t whammc_module_func_params(const WhammcModule *w, uint32_t func) {
-    const WasmTypeDef *d = func_type(w, func);
+    const WasmTypeDef *d = api_module_func_type(w, func);
     return d ? d->nparams : 0;
 }
 
 uint32_t whammc_module_func_results(const WhammcModule *w, uint32_t func) {
-    const WasmTypeDef *d = func_type(w, func);
+    const WasmTypeDef *d = api_module_func_type(w, func);
     return d ? d->nresults : 0;
 }
 
@@ -317,17 +321,17 @@ static WhammcType public_type(WasmType t) {
 }
 
 WhammcType whammc_module_func_param(const WhammcModule *w, uint32_t func, uint32_t k) {
-    const WasmTypeDef *d = func_type(w, func);
+    const WasmTypeDef *d = api_module_func_type(w, func);
     return d && k < d->nparams ? public_type(d->params[k]) : WHAMMC_VOID;
 }
 
 WhammcType whammc_module_func_result(const WhammcModule *w, uint32_t func, uint32_t k) {
-    const WasmTypeDef *d = func_type(w, func);
+    const WasmTypeDef *d = api_module_func_type(w, func);
     return d && k < d->nresults ? public_type(d->results[k]) : WHAMMC_VOID;
 }
 
 uint32_t whammc_module_find_export(const WhammcModule *w, WhammcKind kind, const char *name) {
-    const WasmExport *e = wasm_find_export(&w->m, space_of(kind), str_of(name));
+    const WasmExport *e = wasm_find_export(&w->m, api_module_space_of(kind), str_of(name));
     return e ? e->handle : WHAMMC_NONE;
 }
 
@@ -344,7 +348,7 @@ WhammcWalk *whammc_walk_new(const WhammcModule *w, uint32_t func) {
 }
 
 /* How many of a, b, c, count are immediates that are numbers, by shape. */
-static uint32_t put_imms(const WasmInstr *i, uint64_t imms[3]) {
+static uint32_t api_module_put_imms(const WasmInstr *i, uint64_t imms[3]) {
     imms[0] = i->a;
     imms[1] = i->b;
     imms[2] = i->c;
@@ -370,7 +374,7 @@ bool whammc_walk_next(WhammcWalk *walk, WhammcInstr *out) {
                          .mnemonic = wasm_ops[i.op].mnemonic,
                          .category = wasm_category_names[wasm_ops[i.op].category],
                          .bytes = walk->code.start + i.offset};
-    out->nimms = put_imms(&i, out->imms);
+    out->nimms = api_module_put_imms(&i, out->imms);
     return true;
 }
 
@@ -389,10 +393,11 @@ static bool is_value_type(WhammcType t) {
     return (t >= WHAMMC_V128 && t <= WHAMMC_I32) || t == WHAMMC_FUNCREF || t == WHAMMC_EXTERNREF;
 }
 
-static bool check_types(WhammcModule *w, const WhammcType *types, uint32_t n) {
+static bool api_module_check_types(WhammcModule *w, const WhammcType *types, uint32_t n) {
     for (uint32_t k = 0; k < n; k++)
         if (!is_value_type(types[k]))
-            return fail(w, "0x%02x is not a value type that can be added", (uint32_t)types[k]);
+            return api_module_fail(w, "0x%02x is not a value type that can be added",
+                                   (uint32_t)types[k]);
     return true;
 }
 
@@ -402,12 +407,12 @@ static bool check_code(WhammcModule *w, const WhammcCode *code) {
     WasmInstr i;
     while (wasm_next(&c, &i))
         continue;
-    return !c.error || fail(w, "the code is malformed at its byte %u", c.error_offset);
+    return !c.error || api_module_fail(w, "the code is malformed at its byte %u", c.error_offset);
 }
 
 static FuncEdit *func_edit(WhammcModule *w, uint32_t func) {
     if (!has_body(w, func)) {
-        fail(w, "function %u has no body in the input", func);
+        api_module_fail(w, "function %u has no body in the input", func);
         return NULL;
     }
     if (w->edits[func])
@@ -438,13 +443,13 @@ bool whammc_module_attach(WhammcModule *w, uint32_t func, uint32_t offset, Whamm
                           const WhammcCode *code) {
     static const uint8_t wheres[] = {WASM_BEFORE, WASM_REPLACE, WASM_AFTER, WASM_ENTRY, WASM_EXIT};
     if ((uint32_t)where >= sizeof wheres)
-        return fail(w, "unknown place %u", (uint32_t)where);
+        return api_module_fail(w, "unknown place %u", (uint32_t)where);
     FuncEdit *e = func_edit(w, func);
     if (!e || !check_code(w, code))
         return false;
     bool anywhere = where == WHAMMC_ENTRY || where == WHAMMC_EXIT;
     if (!anywhere && !is_instr(w, func, e, offset))
-        return fail(w, "no instruction begins at offset %u", offset);
+        return api_module_fail(w, "no instruction begins at offset %u", offset);
     bool last = offset == w->m.funcs.at[func].body_size - 1;
     if (where == WHAMMC_EXIT || (where == WHAMMC_AFTER && last))
         wasm_exit_block_type(&w->m, func);
@@ -459,7 +464,7 @@ bool whammc_module_attach(WhammcModule *w, uint32_t func, uint32_t offset, Whamm
 }
 
 uint32_t whammc_module_add_local(WhammcModule *w, uint32_t func, WhammcType type) {
-    FuncEdit *e = check_types(w, &type, 1) ? func_edit(w, func) : NULL;
+    FuncEdit *e = api_module_check_types(w, &type, 1) ? func_edit(w, func) : NULL;
     if (!e)
         return WHAMMC_NONE;
     vec_push(&e->locals, inner_type(type));
@@ -469,17 +474,18 @@ uint32_t whammc_module_add_local(WhammcModule *w, uint32_t func, WhammcType type
 /* ---- adding ---- */
 
 static bool can_import(WhammcModule *w) {
-    return !w->m.layout.done || fail(w, "imports cannot be added after the first write");
+    return !w->m.layout.done || api_module_fail(w, "imports cannot be added after the first write");
 }
 
 static bool check_func_type(WhammcModule *w, uint32_t type) {
     return (type < w->m.types.len && w->m.types.at[type].kind == WASM_TYPE_FUNC) ||
-           fail(w, "there is no function type %u", type);
+           api_module_fail(w, "there is no function type %u", type);
 }
 
 uint32_t whammc_module_add_type(WhammcModule *w, const WhammcType *params, uint32_t nparams,
                                 const WhammcType *results, uint32_t nresults) {
-    if (!check_types(w, params, nparams) || !check_types(w, results, nresults))
+    if (!api_module_check_types(w, params, nparams) ||
+        !api_module_check_types(w, results, nresults))
         return WHAMMC_NONE;
     WasmTypes all = {0};
     for (uint32_t k = 0; k < nparams; k++)
@@ -501,12 +507,12 @@ uint32_t whammc_module_import_func(WhammcModule *w, const char *module, const ch
 
 uint32_t whammc_module_import_global(WhammcModule *w, const char *module, const char *name,
                                      WhammcType type, bool mutable_) {
-    if (!can_import(w) || !check_types(w, &type, 1))
+    if (!can_import(w) || !api_module_check_types(w, &type, 1))
         return WHAMMC_NONE;
     return wasm_add_import_global(&w->m, str_of(module), str_of(name), inner_type(type), mutable_);
 }
 
-static WasmLimits limits(uint32_t min, uint32_t max) {
+static WasmLimits api_module_limits(uint32_t min, uint32_t max) {
     bool has_max = max != UINT32_MAX;
     return (WasmLimits){.min = min, .max = has_max ? max : 0, .has_max = has_max, .page_log2 = 16};
 }
@@ -515,13 +521,14 @@ uint32_t whammc_module_import_memory(WhammcModule *w, const char *module, const 
                                      uint32_t min, uint32_t max) {
     if (!can_import(w))
         return WHAMMC_NONE;
-    return wasm_add_import_memory(&w->m, str_of(module), str_of(name), limits(min, max));
+    return wasm_add_import_memory(&w->m, str_of(module), str_of(name), api_module_limits(min, max));
 }
 
 uint32_t whammc_module_add_func(WhammcModule *w, uint32_t type, const char *name,
                                 const WhammcType *locals, uint32_t nlocals,
                                 const WhammcCode *code) {
-    if (!check_func_type(w, type) || !check_types(w, locals, nlocals) || !check_code(w, code))
+    if (!check_func_type(w, type) || !api_module_check_types(w, locals, nlocals) ||
+        !check_code(w, code))
         return WHAMMC_NONE;
     Buf body = {0};
     buf_uleb(&body, nlocals);
@@ -536,7 +543,7 @@ uint32_t whammc_module_add_func(WhammcModule *w, uint32_t type, const char *name
 
 uint32_t whammc_module_add_global(WhammcModule *w, WhammcType type, bool mutable_, const char *name,
                                   uint64_t value) {
-    if (!check_types(w, &type, 1))
+    if (!api_module_check_types(w, &type, 1))
         return WHAMMC_NONE;
     WhammcCode init = {{0}};
     switch (type) {
@@ -551,13 +558,13 @@ uint32_t whammc_module_add_global(WhammcModule *w, WhammcType type, bool mutable
 }
 
 uint32_t whammc_module_add_memory(WhammcModule *w, uint32_t min, uint32_t max, const char *name) {
-    return wasm_add_memory(&w->m, limits(min, max), str_of(name));
+    return wasm_add_memory(&w->m, api_module_limits(min, max), str_of(name));
 }
 
 uint32_t whammc_module_add_data(WhammcModule *w, uint32_t memory, uint64_t offset,
                                 const void *bytes, size_t size) {
     if (memory >= w->m.memories.len) {
-        fail(w, "there is no memory %u", memory);
+        api_module_fail(w, "there is no memory %u", memory);
         return WHAMMC_NONE;
     }
     Buf content = {0};
@@ -572,16 +579,16 @@ uint32_t whammc_module_add_passive_data(WhammcModule *w, const void *bytes, size
 }
 
 bool whammc_module_add_export(WhammcModule *w, const char *name, WhammcKind kind, uint32_t handle) {
-    WasmSpace space = space_of(kind);
+    WasmSpace space = api_module_space_of(kind);
     if (kind == WHAMMC_DATA || handle >= wasm_space_count(&w->m, space))
-        return fail(w, "there is nothing with handle %u to export", handle);
+        return api_module_fail(w, "there is nothing with handle %u to export", handle);
     if (!w->exports.len)
         for (uint32_t k = 0; k < w->m.exports.len; k++)
             map_put(&w->exports, w->m.exports.at[k].name, 0, NULL);
     bool added;
     map_put(&w->exports, str_of(name), 0, &added);
     if (!added)
-        return fail(w, "an export of this name is there already");
+        return api_module_fail(w, "an export of this name is there already");
     wasm_add_export(&w->m, str_of(name), space, handle);
     return true;
 }

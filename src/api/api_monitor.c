@@ -13,33 +13,33 @@ typedef struct Describe {
     Buf buf;
 } Describe;
 
-static const char *copy(Describe *d, Str s) {
+static const char *api_monitor_copy(Describe *d, Str s) {
     return arena_strndup(d->arena, s.ptr, s.len);
 }
 
 /* A copy of the buffer in the arena; empties the buffer. */
-static const char *keep(Describe *d) {
+static const char *api_monitor_keep(Describe *d) {
     const char *text = arena_strndup(d->arena, (const char *)d->buf.data, d->buf.len);
     d->buf.len = 0;
     return text;
 }
 
-static void put_types(Buf *out, const WasmType *types, uint32_t n) {
+static void api_monitor_put_types(Buf *out, const WasmType *types, uint32_t n) {
     char text[32];
     for (uint32_t i = 0; i < n; i++)
         buf_printf(out, "%s%s", i ? ", " : "", wasm_type_text(types[i], text));
 }
 
-static const char *func_type(Describe *d, const WasmTypeDef *t) {
+static const char *api_monitor_func_type(Describe *d, const WasmTypeDef *t) {
     buf_u8(&d->buf, '(');
-    put_types(&d->buf, t->params, t->nparams);
+    api_monitor_put_types(&d->buf, t->params, t->nparams);
     buf_u8(&d->buf, ')');
     if (t->nresults)
         buf_str(&d->buf, t->nresults == 1 ? STR(" -> ") : STR(" -> ("));
-    put_types(&d->buf, t->results, t->nresults);
+    api_monitor_put_types(&d->buf, t->results, t->nresults);
     if (t->nresults > 1)
         buf_u8(&d->buf, ')');
-    return keep(d);
+    return api_monitor_keep(d);
 }
 
 /* ---- requested values ---- */
@@ -59,8 +59,8 @@ static const whammc_monitor_value *describe_values(Describe *d, const MonitorPar
 static const whammc_monitor_call *describe_call(Describe *d, const MonitorFunc *f) {
     whammc_monitor_call *call = arena_new(d->arena, whammc_monitor_call);
     const WasmTypeDef *t = wasm_func_type(d->m, f->func);
-    call->name = copy(d, f->call->name);
-    call->type = func_type(d, t);
+    call->name = api_monitor_copy(d, f->call->name);
+    call->type = api_monitor_func_type(d, t);
     call->values = describe_values(d, f->call->params, f->call->nparams, NULL, t);
     call->nvalues = f->call->nparams;
     return call;
@@ -77,10 +77,10 @@ static const whammc_monitor_value *describe_values(Describe *d, const MonitorPar
         bool call = p->kind == PARAM_CALL;
         uint32_t takes = call ? 1 : (uint32_t)strlen(param_info[p->kind].type);
         rule_print_param(p, &d->buf);
-        values[i].text = keep(d);
+        values[i].text = api_monitor_keep(d);
         if (slot + takes <= t->nparams)
-            put_types(&d->buf, t->params + slot, takes);
-        values[i].type = keep(d);
+            api_monitor_put_types(&d->buf, t->params + slot, takes);
+        values[i].type = api_monitor_keep(d);
         values[i].doc = call ? "" : value_doc(d, p);
         if (call)
             values[i].call = describe_call(d, &callbacks[i]);
@@ -112,18 +112,18 @@ static const char *not_inlined(Describe *d, uint32_t func) {
 
 static void describe_probe(Describe *d, const MonitorProbe *p, whammc_monitor_probe *out) {
     const WasmTypeDef *t = wasm_func_type(d->m, p->func);
-    out->name = copy(d, p->name);
+    out->name = api_monitor_copy(d, p->name);
     rule_print_event(&p->rule, &d->buf);
-    out->event = keep(d);
+    out->event = api_monitor_keep(d);
     rule_print(&p->rule, &d->buf);
-    out->rule = keep(d);
+    out->rule = api_monitor_keep(d);
     if (p->rule.predicate)
         out->predicate = describe_call(d, &p->predicate);
     out->values = describe_values(d, p->rule.params, p->rule.nparams, p->callbacks, t);
     out->nvalues = p->rule.nparams;
     out->fid = p->func;
-    out->fname = copy(d, wasm_func_name(d->m, p->func));
-    out->type = func_type(d, t);
+    out->fname = api_monitor_copy(d, wasm_func_name(d->m, p->func));
+    out->type = api_monitor_func_type(d, t);
     out->size = d->m->funcs.at[p->func].body_size;
     out->not_inlined = not_inlined(d, p->func);
 }
@@ -149,7 +149,7 @@ static void group_probes(Describe *d, const MonitorProbes *probes, whammc_monito
 
 static const char *import_type(Describe *d, const WasmImport *i) {
     if (i->space == WASM_SPACE_FUNC)
-        return func_type(d, wasm_func_type(d->m, i->handle));
+        return api_monitor_func_type(d, wasm_func_type(d->m, i->handle));
     return wasm_space_name((WasmSpace)i->space);
 }
 
@@ -166,8 +166,9 @@ static const whammc_monitor_import *describe_imports(Describe *d) {
         arena_array(d->arena, whammc_monitor_import, d->m->imports.len);
     for (uint32_t i = 0; i < d->m->imports.len; i++) {
         const WasmImport *im = &d->m->imports.at[i];
-        imports[i] = (whammc_monitor_import){copy(d, im->module), copy(d, im->name),
-                                             import_type(d, im), import_source(im->module)};
+        imports[i] =
+            (whammc_monitor_import){api_monitor_copy(d, im->module), api_monitor_copy(d, im->name),
+                                    import_type(d, im), import_source(im->module)};
     }
     return imports;
 }

@@ -43,7 +43,7 @@ static Str unescape(Names *n, Str s) {
     return (Str){text, len};
 }
 
-static bool is_utf8(Str s) {
+static bool api_names_is_utf8(Str s) {
     uint32_t code, n = 1;
     for (uint32_t i = 0; i < s.len && n; i += n)
         n = escape_utf8(s.ptr + i, s.len - i, &code);
@@ -51,7 +51,7 @@ static bool is_utf8(Str s) {
 }
 
 /* Parses "12:name". Returns the error, or NULL. */
-static const char *read_line(Names *n, Str line) {
+static const char *api_names_read_line(Names *n, Str line) {
     uint64_t index = 0;
     uint32_t at = 0;
     for (; at < line.len && line.ptr[at] >= '0' && line.ptr[at] <= '9' && index < UINT32_MAX; at++)
@@ -61,13 +61,13 @@ static const char *read_line(Names *n, Str line) {
     if (index >= n->of.len)
         return "the program has no function of this number: the map is of another build";
     Str name = unescape(n, (Str){line.ptr + at + 1, line.len - at - 1});
-    if (!is_utf8(name))
+    if (!api_names_is_utf8(name))
         return "the name is not UTF-8";
     n->of.at[index] = name;
     return NULL;
 }
 
-static bool read_map(Names *n, Str text) {
+static bool api_names_read_map(Names *n, Str text) {
     const char *problem = NULL;
     uint32_t number = 0;
     for (size_t at = 0; at < text.len && !problem; number++) {
@@ -77,7 +77,7 @@ static bool read_map(Names *n, Str text) {
         at += len + 1;
         if (len && start[len - 1] == '\r')
             len--;
-        problem = len ? read_line(n, (Str){start, (uint32_t)len}) : NULL;
+        problem = len ? api_names_read_line(n, (Str){start, (uint32_t)len}) : NULL;
     }
     if (!text.len) {
         number = 1;
@@ -94,20 +94,20 @@ static bool read_map(Names *n, Str text) {
 
 /* ---- another build ---- */
 
-static bool same_type(const WasmTypeDef *a, const WasmTypeDef *b) {
+static bool api_names_same_type(const WasmTypeDef *a, const WasmTypeDef *b) {
     return a->nparams == b->nparams && a->nresults == b->nresults &&
            (!a->nparams || memcmp(a->params, b->params, a->nparams * sizeof *a->params) == 0) &&
            (!a->nresults || memcmp(a->results, b->results, a->nresults * sizeof *a->results) == 0);
 }
 
-static bool take_names(Names *n, const WasmModule *other) {
+static bool api_names_take_names(Names *n, const WasmModule *other) {
     const WasmModule *m = n->app;
     static const char hint[] = "both must be builds of one program that differ only in names";
     if (other->funcs.len != m->funcs.len)
         return wrong(n, hint, "that module has another number of functions than the program");
     for (uint32_t f = 0; f < m->funcs.len; f++) {
         if ((other->funcs.at[f].import < 0) != (m->funcs.at[f].import < 0) ||
-            !same_type(wasm_func_type(other, f), wasm_func_type(m, f)))
+            !api_names_same_type(wasm_func_type(other, f), wasm_func_type(m, f)))
             return wrong(n, hint,
                          "the functions of that module have other types than the program's");
         Str name = wasm_func_name(other, f);
@@ -120,20 +120,20 @@ static bool read_build(Names *n, Str bytes) {
     WasmModule other = {0};
     const uint8_t *p = (const uint8_t *)bytes.ptr;
     DiagFileId file = diag_file(n->diags, n->title, p, bytes.len, true);
-    bool ok = wasm_load(&other, p, bytes.len, file, n->diags) && take_names(n, &other);
+    bool ok = wasm_load(&other, p, bytes.len, file, n->diags) && api_names_take_names(n, &other);
     wasm_module_free(&other);
     return ok;
 }
 
 /* ---- the program with these names ---- */
 
-static void put_bytes(Buf *out, Str s) {
+static void api_names_put_bytes(Buf *out, Str s) {
     buf_uleb(out, s.len);
     buf_str(out, s);
 }
 
 /* The names of functions: the given ones, else the program's own. */
-static void put_section(const Names *n, Buf *out) {
+static void api_names_put_section(const Names *n, Buf *out) {
     Buf map = {0}, payload = {0};
     uint32_t count = 0;
     for (uint32_t f = 0; f < n->of.len; f++) {
@@ -141,12 +141,12 @@ static void put_section(const Names *n, Buf *out) {
         if (!name.len)
             continue;
         buf_uleb(&map, f);
-        put_bytes(&map, name);
+        api_names_put_bytes(&map, name);
         count++;
     }
     Buf head = {0};
     buf_uleb(&head, count);
-    put_bytes(&payload, STR("name"));
+    api_names_put_bytes(&payload, STR("name"));
     buf_u8(&payload, 1); /* functions */
     buf_uleb(&payload, head.len + map.len);
     buf_bytes(&payload, head.data, head.len);
@@ -158,7 +158,7 @@ static void put_section(const Names *n, Buf *out) {
     buf_free(&map);
 }
 
-static void put_module(const Names *n, const uint8_t *app, Buf *out) {
+static void api_names_put_module(const Names *n, const uint8_t *app, Buf *out) {
     enum { HEADER = 8 };
     buf_bytes(out, app, HEADER);
     for (uint32_t k = 0; k < n->app->sections.len; k++) {
@@ -166,14 +166,14 @@ static void put_module(const Names *n, const uint8_t *app, Buf *out) {
         if (s->id != WASM_SEC_CUSTOM || !str_is(s->name, "name"))
             buf_bytes(out, app + s->header, s->end - s->header);
     }
-    put_section(n, out);
+    api_names_put_section(n, out);
 }
 
 static bool read_names(Names *n, Str given) {
     for (uint32_t f = 0; f < n->app->funcs.len; f++)
         vec_push(&n->of, ((Str){"", 0}));
     bool module = given.len >= 4 && memcmp(given.ptr, "\0asm", 4) == 0;
-    return module ? read_build(n, given) : read_map(n, given);
+    return module ? read_build(n, given) : api_names_read_map(n, given);
 }
 
 whammc_status whammc_name_functions(whammc *w, const char *name, const void *bytes, size_t size,
@@ -191,7 +191,7 @@ whammc_status whammc_name_functions(whammc *w, const char *name, const void *byt
         ok = wrong(&n, "a map of a program's functions is smaller", "it has 4 GiB or more");
     ok = ok && read_names(&n, (Str){names, (uint32_t)names_size});
     if (ok)
-        put_module(&n, bytes, &buf);
+        api_names_put_module(&n, bytes, &buf);
     wasm_module_free(&m);
     vec_free(&n.of);
     arena_free(&n.arena);

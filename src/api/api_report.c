@@ -88,7 +88,7 @@ void api_leave(locale_t before) {
 
 /* ---- messages ---- */
 
-static whammc_status status_of(const WhammcReport *r) {
+static whammc_status api_report_status_of(const WhammcReport *r) {
     return r->diags.errors ? WHAMMC_ERROR : WHAMMC_OK;
 }
 
@@ -157,11 +157,11 @@ whammc_status whammc_report_read(WhammcReport *r, const char *name, const void *
     else
         modules_warn(&r->modules, name, text, &r->diags);
     buf_free(&why);
-    return status_of(r);
+    return api_report_status_of(r);
 }
 
 /* Adds or subtracts a report that was read. */
-static void combine(WhammcReport *r, WhammcReport *other, bool less) {
+static void api_report_combine(WhammcReport *r, WhammcReport *other, bool less) {
     Buf why = {0};
     locale_t before = api_enter(r);
     api_forget_joined(r);
@@ -186,12 +186,12 @@ static whammc_status read_and_combine(WhammcReport *r, const char *name, const v
         diag(&r->diags, DIAG_NOT_A_REPORT, NO_SPAN, "%s: there is no report to combine it with",
              name);
     else if (status == WHAMMC_OK)
-        combine(r, other, less);
+        api_report_combine(r, other, less);
     if (r->modules.all.len > before)
         vec_push(&r->added, other);
     else
         whammc_report_free(other);
-    return status_of(r);
+    return api_report_status_of(r);
 }
 
 whammc_status whammc_report_add(WhammcReport *r, const char *name, const void *bytes, size_t size,
@@ -275,7 +275,7 @@ whammc_status whammc_report_add_module(WhammcReport *r, const char *name, const 
                                        size_t size) {
     api_forget_messages(r);
     api_add_program(r, name, bytes, size);
-    return status_of(r);
+    return api_report_status_of(r);
 }
 
 /* The module with this name; NULL after a message. */
@@ -315,12 +315,12 @@ whammc_status whammc_report_select(WhammcReport *r, const char *module) {
         api_forget_joined(r);
         modules_select(&r->modules, one);
     }
-    return status_of(r);
+    return api_report_status_of(r);
 }
 
 /* ---- profiles ---- */
 
-static ProfileVariables variables_of(const WhammcReportOptions *options) {
+static ProfileVariables api_report_variables_of(const WhammcReportOptions *options) {
     ProfileVariables v = {.names = options->variables};
     while (v.names && v.names[v.count])
         v.count++;
@@ -332,7 +332,7 @@ static bool read_profile(Profile *p, const Report *report, bool tree, ProfileVar
 }
 
 /* The first of the variables that does not fit the request. */
-static const char *unfit(const WhammcReport *r, bool tree, ProfileVariables variables) {
+static const char *api_report_unfit(const WhammcReport *r, bool tree, ProfileVariables variables) {
     uint32_t i = 0;
     for (bool ok = true; ok && i < variables.count; i += ok) {
         Profile p = {0};
@@ -356,7 +356,8 @@ static void mention_others(WhammcReport *r, bool tree, ProfileVariables variable
 }
 
 /* Reports why there is no profile of the requested kind: a tree or arcs. */
-static void explain(WhammcReport *r, const Profile *p, bool tree, ProfileVariables variables) {
+static void api_report_explain(WhammcReport *r, const Profile *p, bool tree,
+                               ProfileVariables variables) {
     static const char tree_hint[] =
         "`whammc run -s calltree` makes one: a report variable of type map<u32, (u32, u32, u64, "
         "u64)>, node -> (parent, function, calls, nanoseconds)";
@@ -369,7 +370,7 @@ static void explain(WhammcReport *r, const Profile *p, bool tree, ProfileVariabl
     } else if (variables.count) {
         Diag *g = diag(d, DIAG_NO_PROFILE, NO_SPAN,
                        "%s: the variable '%s' is not in the report or has no %s", r->name,
-                       unfit(r, tree, variables), tree ? "call tree" : "calls");
+                       api_report_unfit(r, tree, variables), tree ? "call tree" : "calls");
         diag_hint(d, g,
                   "see \"What views look for\" in docs/reports.md for the types that there are");
     } else {
@@ -427,10 +428,10 @@ static void add_sources(WhammcReport *r, uint32_t module, Format format,
 }
 
 /* The profile of one module; false if it has none. */
-static bool read_module(WhammcReport *r, uint32_t module, bool tree, Format format,
-                        const WhammcReportOptions *options, Profile *p) {
+static bool api_report_read_module(WhammcReport *r, uint32_t module, bool tree, Format format,
+                                   const WhammcReportOptions *options, Profile *p) {
     const Report *report = r->modules.all.at[module].report;
-    if (!read_profile(p, report, tree, variables_of(options)))
+    if (!read_profile(p, report, tree, api_report_variables_of(options)))
         return false;
     profile_name(p, report, api_places(r, module), &r->homes, !options->mangled);
     if (r->modules.all.at[module].module == module)
@@ -447,7 +448,7 @@ static Str thread_name(const WhammcReport *r, uint32_t module, Arena *arena) {
 }
 
 /* The label of a module, in a thread: "app.wasm, thread 3"; NULL = there is only one. */
-static const Str *name_of(const WhammcReport *r, uint32_t module, Arena *arena) {
+static const Str *api_report_name_of(const WhammcReport *r, uint32_t module, Arena *arena) {
     const Str *title = api_title(r, module);
     if (!api_thread(r, module))
         return title;
@@ -458,7 +459,8 @@ static const Str *name_of(const WhammcReport *r, uint32_t module, Arena *arena) 
 }
 
 /* In a tree threads have nodes; elsewhere functions tell their thread. */
-static ProfilePart part_of(const WhammcReport *r, uint32_t module, bool tree, Arena *arena) {
+static ProfilePart api_report_part_of(const WhammcReport *r, uint32_t module, bool tree,
+                                      Arena *arena) {
     bool rooted = tree && r->modules.by_thread;
     Str *thread = rooted ? arena_new(arena, Str) : NULL;
     if (rooted)
@@ -467,22 +469,23 @@ static ProfilePart part_of(const WhammcReport *r, uint32_t module, bool tree, Ar
     return (ProfilePart){.module_id = r->homes.all.at[module].module_id,
                          .only_thread = apart ? *api_thread(r, module) : (Str){"", 0},
                          .module = 1 + (rooted ? r->modules.all.at[module].module : module),
-                         .title = rooted ? api_title(r, module) : name_of(r, module, arena),
+                         .title =
+                             rooted ? api_title(r, module) : api_report_name_of(r, module, arena),
                          .thread = thread};
 }
 
 /* The profiles of all modules that have one, together. */
-static bool read_modules(WhammcReport *r, bool tree, Format format,
-                         const WhammcReportOptions *options, Profile *p) {
+static bool api_report_read_modules(WhammcReport *r, bool tree, Format format,
+                                    const WhammcReportOptions *options, Profile *p) {
     uint32_t n = r->modules.all.len;
     if (n == 1 && !r->modules.by_thread)
-        return read_module(r, 0, tree, format, options, p);
+        return api_report_read_module(r, 0, tree, format, options, p);
     bool any = false;
     for (uint32_t i = 0; i < n; i++) {
         Profile one = {0};
         Arena names = {0};
-        bool ok = read_module(r, i, tree, format, options, &one);
-        ProfilePart part = part_of(r, i, tree, &names);
+        bool ok = api_report_read_module(r, i, tree, format, options, &one);
+        ProfilePart part = api_report_part_of(r, i, tree, &names);
         if (ok && !profile_join(p, &one, &part))
             diag_hint(&r->diags,
                       diag(&r->diags, DIAG_MORE_VARIABLES, NO_SPAN,
@@ -510,7 +513,7 @@ static bool has_sources(WhammcReport *r, Format format, const WhammcReportOption
 bool api_read_profile(WhammcReport *r, bool tree, Format format, const WhammcReportOptions *options,
                       Profile *p) {
     assert(!p->funcs.len);
-    ProfileVariables variables = variables_of(options);
+    ProfileVariables variables = api_report_variables_of(options);
     if (tree && variables.count > 1) {
         diag(&r->diags, DIAG_NO_PROFILE, NO_SPAN,
              "%s: expected one variable with a call tree, found '%s' and '%s'", r->name,
@@ -520,11 +523,11 @@ bool api_read_profile(WhammcReport *r, bool tree, Format format, const WhammcRep
     api_prepare(r);
     if (!has_sources(r, format, options))
         return false;
-    bool ok = read_modules(r, tree, format, options, p);
+    bool ok = api_report_read_modules(r, tree, format, options, p);
     if (ok)
         mention_others(r, tree, variables);
     else
-        explain(r, p, tree, variables);
+        api_report_explain(r, p, tree, variables);
     return ok;
 }
 
@@ -547,7 +550,7 @@ static void write_tables(const WhammcReport *r, const WhammcReportOptions *optio
     report_free(&shown);
 }
 
-static Str title_of(const WhammcReport *r, const WhammcReportOptions *options) {
+static Str api_report_title_of(const WhammcReport *r, const WhammcReportOptions *options) {
     bool one = r->programs.len == 1 && r->modules.all.len == 1;
     return str_of(options->title ? options->title : one ? r->programs.at[0]->name : r->name);
 }
@@ -573,13 +576,13 @@ static bool write_heap_of(WhammcReport *r, uint32_t module, const WhammcReportOp
                      .m = program ? &program->module : NULL,
                      .value = options->value,
                      .top = options->top};
-    if (!read_module(r, module, true, FORMAT_TABLE, options, &p) ||
+    if (!api_report_read_module(r, module, true, FORMAT_TABLE, options, &p) ||
         (filled && !heap_has_objects(&p, report))) {
         profile_free(&p);
         return false;
     }
     Arena names = {0};
-    const Str *name = name_of(r, module, &names);
+    const Str *name = api_report_name_of(r, module, &names);
     if (name) {
         buf_str(out, out->len ? STR("\n") : STR(""));
         escape_shown(out, *name);
@@ -614,7 +617,8 @@ static void write_heap(WhammcReport *r, const WhammcReportOptions *options, Buf 
 }
 
 /* The tree to compare with; false after a message if there is none. */
-static bool read_base(WhammcReport *r, const WhammcReportOptions *options, Profile *base) {
+static bool api_report_read_base(WhammcReport *r, const WhammcReportOptions *options,
+                                 Profile *base) {
     WhammcReport *old = options->base;
     bool ok = api_read_profile(old, true, FORMAT_TABLE, options, base) && weigh(old, options, base);
     if (old->diags.errors)
@@ -622,16 +626,17 @@ static bool read_base(WhammcReport *r, const WhammcReportOptions *options, Profi
     return ok;
 }
 
-static void write_view(WhammcReport *r, Format format, const WhammcReportOptions *options,
-                       void (*write)(const ProfileView *v, Buf *out), Buf *out) {
+static void api_report_write_view(WhammcReport *r, Format format,
+                                  const WhammcReportOptions *options,
+                                  void (*write)(const ProfileView *v, Buf *out), Buf *out) {
     Profile p = {0}, base = {0};
     bool compares = options->base && format_is(format, FORMAT_COMPARES);
     ProfileView view = {.p = &p,
                         .base = compares ? &base : NULL,
                         .top = options->top,
-                        .title = title_of(r, options)};
+                        .title = api_report_title_of(r, options)};
     if (api_read_profile(r, format_needs_tree(format), format, options, &p) &&
-        weigh(r, options, &p) && (!compares || read_base(r, options, &base)))
+        weigh(r, options, &p) && (!compares || api_report_read_base(r, options, &base)))
         write(&view, out);
     profile_free(&p);
     profile_free(&base);
@@ -656,7 +661,7 @@ static bool has_locations(const ReportProgram *p) {
 typedef Vec(StacksPart) StacksParts;
 
 /* Of a module: one for each thread, if these are kept apart. */
-static void parts_of(const WhammcReport *r, uint32_t module, StacksParts *out) {
+static void api_report_parts_of(const WhammcReport *r, uint32_t module, StacksParts *out) {
     for (uint32_t i = module; i < r->modules.all.len; i++)
         if (r->modules.all.at[i].module == module)
             vec_push(out, ((StacksPart){r->modules.all.at[i].report, api_thread(r, i)}));
@@ -677,7 +682,7 @@ static bool read_stacks(WhammcReport *r, uint32_t module, const StacksParts *par
                          .module = title,
                          .homes = &r->homes,
                          .demangled = !options->mangled,
-                         .variables = variables_of(options),
+                         .variables = api_report_variables_of(options),
                          .labels = labels->at,
                          .nlabels = labels->len};
     if (located) {
@@ -701,8 +706,8 @@ static bool read_all_stacks(WhammcReport *r, Format format, const WhammcReportOp
         if (by_part)
             vec_push(&parts, ((StacksPart){one->report, NULL}));
         else if (one->module == i)
-            parts_of(r, i, &parts);
-        const Str *title = by_part ? name_of(r, i, &names) : api_title(r, i);
+            api_report_parts_of(r, i, &parts);
+        const Str *title = by_part ? api_report_name_of(r, i, &names) : api_title(r, i);
         any |= parts.len && read_stacks(r, i, &parts, title, options, labels, s, why);
         vec_free(&parts);
         arena_free(&names);
@@ -714,13 +719,14 @@ static void write_stacks(WhammcReport *r, Format format, const WhammcReportOptio
                          void (*write)(const Stacks *s, Buf *out), Buf *out) {
     if (!has_sources(r, format, options))
         return;
-    Stacks s = {
-        .program = title_of(r, options), .time = options->time, .inlined = options->inlined};
+    Stacks s = {.program = api_report_title_of(r, options),
+                .time = options->time,
+                .inlined = options->inlined};
     Labels labels = {0};
     StacksProblem why = {0};
     labels_of(options, &labels);
     if (read_all_stacks(r, format, options, &labels, &s, &why)) {
-        mention_others(r, profile_fits(r->report, true, NULL), variables_of(options));
+        mention_others(r, profile_fits(r->report, true, NULL), api_report_variables_of(options));
         for (uint32_t v = 0; options->value && v < s.values.len; v++)
             if (str_is(s.values.at[v].name, options->value))
                 s.shown = v;
@@ -765,7 +771,7 @@ void whammc_report_locate(WhammcReport *r, const whammc_debug_info *info) {
 
 /* Finds the locations of the rows if they were requested. False after a message if there are
  * none. */
-static bool locate(WhammcReport *r, const WhammcReportOptions *options) {
+static bool api_report_locate(WhammcReport *r, const WhammcReportOptions *options) {
     if (!options->lines && options->by != WHAMMC_REPORT_BY_LINE &&
         options->by != WHAMMC_REPORT_BY_FILE)
         return true;
@@ -848,14 +854,14 @@ static void write_format(WhammcReport *r, WhammcReportFormat format,
     api_forget_messages(r);
     locale_t before = api_enter(r);
     api_prepare(r);
-    if (format_source(view) == FORMAT_OF_ROWS && !locate(r, options)) {
+    if (format_source(view) == FORMAT_OF_ROWS && !api_report_locate(r, options)) {
         api_leave(before);
         return;
     }
     if (w->report)
         w->report(r, options, out);
     else if (w->profile)
-        write_view(r, view, options, w->profile, out);
+        api_report_write_view(r, view, options, w->profile, out);
     else
         write_stacks(r, view, options, w->stacks, out);
     api_check_programs(r);
@@ -868,7 +874,7 @@ whammc_status whammc_report_write(WhammcReport *r, WhammcReportFormat format,
     *out = NULL;
     *size = 0;
     write_format(r, format, options ? options : &defaults, &text);
-    whammc_status status = status_of(r);
+    whammc_status status = api_report_status_of(r);
     if (status == WHAMMC_OK) {
         buf_cstr(&text); /* not NULL, even if it is empty */
         *out = text.data;

@@ -12,7 +12,7 @@
 
 /* ---- programs ---- */
 
-static void free_program(ReportProgram *p) {
+static void api_report_modules_free_program(ReportProgram *p) {
     places_free(&p->places);
     wasm_module_free(&p->module);
     buf_free(&p->unfit);
@@ -24,7 +24,7 @@ static void free_program(ReportProgram *p) {
 void api_forget_programs(WhammcReport *r) {
     api_forget_joined(r);
     for (uint32_t i = 0; i < r->programs.len; i++)
-        free_program(r->programs.at[i]);
+        api_report_modules_free_program(r->programs.at[i]);
     r->programs.len = 0;
 }
 
@@ -39,7 +39,7 @@ bool api_add_program(WhammcReport *r, const char *name, const void *bytes, size_
         places_open(&p->places, &p->module);
         vec_push(&r->programs, p);
     } else {
-        free_program(p);
+        api_report_modules_free_program(p);
     }
     api_forget_joined(r);
     return ok;
@@ -171,7 +171,7 @@ void api_forget_joined(WhammcReport *r) {
     r->of.len = 0;
 }
 
-static void join(WhammcReport *r) {
+static void api_report_modules_join(WhammcReport *r) {
     Report *all = &r->joined;
     all->json = true;
     for (uint32_t i = 0; i < r->modules.all.len; i++) {
@@ -195,7 +195,7 @@ void api_prepare(WhammcReport *r) {
     bool plain = r->modules.all.len == 1 && !r->modules.by_thread;
     r->report = plain ? r->modules.all.at[0].report : &r->joined;
     if (!plain)
-        join(r);
+        api_report_modules_join(r);
 }
 
 /* The rows of a module among all; `from` gets the memory of `all`, which gets it back by give. */

@@ -23,7 +23,7 @@ typedef struct Copied {
 } Copied;
 
 /* With a NUL; NULL if there is no text. */
-static const char *copy_of(Arena *arena, Copied *last, Str s) {
+static const char *api_report_values_copy_of(Arena *arena, Copied *last, Str s) {
     if (!s.ptr)
         return NULL;
     if (!last->text || !str_eq(last->from, s))
@@ -31,20 +31,20 @@ static const char *copy_of(Arena *arena, Copied *last, Str s) {
     return last->text;
 }
 
-static const char *text_of(Arena *arena, Str s) {
+static const char *api_report_values_text_of(Arena *arena, Str s) {
     return arena_strndup(arena, s.ptr ? s.ptr : "", s.len);
 }
 
 static WhammcVariable describe_variable(Arena *arena, const ReportVar *var) {
-    return (WhammcVariable){.name = text_of(arena, var->name),
-                            .type = text_of(arena, var->type),
-                            .wasm_type = text_of(arena, var->wasm_type),
-                            .id_type = text_of(arena, var->id_type),
-                            .script = text_of(arena, var->script)};
+    return (WhammcVariable){.name = api_report_values_text_of(arena, var->name),
+                            .type = api_report_values_text_of(arena, var->type),
+                            .wasm_type = api_report_values_text_of(arena, var->wasm_type),
+                            .id_type = api_report_values_text_of(arena, var->id_type),
+                            .script = api_report_values_text_of(arena, var->script)};
 }
 
 /* The index of the row's variable; describes it if it is new. */
-static size_t number_of(ReportContents *c, Map *known, const ReportVar *var) {
+static size_t api_report_values_number_of(ReportContents *c, Map *known, const ReportVar *var) {
     bool added;
     Str key = {(const char *)&var, sizeof var}; /* equal variables are the same pointer */
     size_t number = (size_t)*map_put(known, key, c->variables.len, &added);
@@ -61,17 +61,20 @@ static void fill_rows(const WhammcReport *r, ReportContents *c) {
     vec_reserve(&c->rows, c->shown.rows.len);
     for (uint32_t i = 0; i < c->shown.rows.len; i++) {
         const ReportRow *row = &r->report->rows.at[i];
-        WhammcRow w = {.variable = number_of(c, &known, row->var),
-                       .id = text_of(&c->arena, row->id),
-                       .module = row->module ? copy_of(&c->arena, &module, *row->module) : NULL,
-                       .thread = row->thread ? copy_of(&c->arena, &thread, *row->thread) : NULL,
-                       .fname = copy_of(&c->arena, &fname, row->fname),
-                       .shown_fname = copy_of(&c->arena, &shown, c->shown.rows.at[i].fname),
-                       .probe = copy_of(&c->arena, &probe, row->probe),
-                       .instruction = instructions ? instructions[i].ptr : NULL,
-                       .has_place = row->has_place,
-                       .fid = row->fid,
-                       .pc = row->pc};
+        WhammcRow w = {
+            .variable = api_report_values_number_of(c, &known, row->var),
+            .id = api_report_values_text_of(&c->arena, row->id),
+            .module =
+                row->module ? api_report_values_copy_of(&c->arena, &module, *row->module) : NULL,
+            .thread =
+                row->thread ? api_report_values_copy_of(&c->arena, &thread, *row->thread) : NULL,
+            .fname = api_report_values_copy_of(&c->arena, &fname, row->fname),
+            .shown_fname = api_report_values_copy_of(&c->arena, &shown, c->shown.rows.at[i].fname),
+            .probe = api_report_values_copy_of(&c->arena, &probe, row->probe),
+            .instruction = instructions ? instructions[i].ptr : NULL,
+            .has_place = row->has_place,
+            .fid = row->fid,
+            .pc = row->pc};
         vec_push(&c->rows, w);
     }
     map_free(&known);
@@ -121,7 +124,7 @@ enum { MAX_DEPTH = 40 }; /* types of scripts are less deeply nested */
 typedef Vec(WhammcValue) Values;
 
 static WhammcValue text_value(Arena *arena, WhammcValueKind kind, Str s) {
-    return (WhammcValue){kind, s.len, {.text = text_of(arena, s)}};
+    return (WhammcValue){kind, s.len, {.text = api_report_values_text_of(arena, s)}};
 }
 
 /* A value without parts, which was classified. */
@@ -139,9 +142,9 @@ static WhammcValue scalar_value(Arena *arena, const ReportRow *row) {
     }
 }
 
-static bool read_value(Json *j, Str type, uint32_t depth, WhammcValue *v);
+static bool api_report_values_read_value(Json *j, Str type, uint32_t depth, WhammcValue *v);
 
-static bool read_scalar(Json *j, Str type, WhammcValue *v) {
+static bool api_report_values_read_scalar(Json *j, Str type, WhammcValue *v) {
     ReportVar var = {.type = type};
     ReportRow row = {.var = &var};
     if (!json_value(j, &row.value) || !row.value.ptr)
@@ -151,7 +154,7 @@ static bool read_scalar(Json *j, Str type, WhammcValue *v) {
     return v->kind != WHAMMC_VALUE_UNREADABLE;
 }
 
-static bool read_tuple(Json *j, Str type, uint32_t depth, WhammcValue *v) {
+static bool api_report_values_read_tuple(Json *j, Str type, uint32_t depth, WhammcValue *v) {
     Str types = value_tuple_types(type), rest = types, part;
     uint32_t n = 0, i = 0;
     while (value_next_type(&rest, &part))
@@ -159,7 +162,7 @@ static bool read_tuple(Json *j, Str type, uint32_t depth, WhammcValue *v) {
     WhammcValue *fields = n ? arena_array(j->arena, WhammcValue, n) : NULL;
     bool ok = json_char(j, '[');
     for (; ok && value_next_type(&types, &part); i++)
-        ok = (!i || json_char(j, ',')) && read_value(j, part, depth, &fields[i]);
+        ok = (!i || json_char(j, ',')) && api_report_values_read_value(j, part, depth, &fields[i]);
     *v = (WhammcValue){WHAMMC_VALUE_TUPLE, n, {.parts = fields}};
     return ok && json_char(j, ']');
 }
@@ -170,9 +173,10 @@ static bool read_entries(Json *j, Str key_type, Str value_type, uint32_t depth, 
         return true;
     do {
         WhammcValue key, value;
-        if (!json_char(j, '{') || !json_member(j, "key") || !read_value(j, key_type, depth, &key) ||
-            !json_char(j, ',') || !json_member(j, "value") ||
-            !read_value(j, value_type, depth, &value) || !json_char(j, '}'))
+        if (!json_char(j, '{') || !json_member(j, "key") ||
+            !api_report_values_read_value(j, key_type, depth, &key) || !json_char(j, ',') ||
+            !json_member(j, "value") ||
+            !api_report_values_read_value(j, value_type, depth, &value) || !json_char(j, '}'))
             return false;
         vec_push(parts, key);
         vec_push(parts, value);
@@ -180,7 +184,7 @@ static bool read_entries(Json *j, Str key_type, Str value_type, uint32_t depth, 
     return json_char(j, ']');
 }
 
-static bool read_map(Json *j, Str type, uint32_t depth, WhammcValue *v) {
+static bool api_report_values_read_map(Json *j, Str type, uint32_t depth, WhammcValue *v) {
     Str key, value;
     Values parts = {0};
     bool ok = value_map_types(type, &key, &value) && json_char(j, '[') &&
@@ -196,23 +200,23 @@ static bool read_map(Json *j, Str type, uint32_t depth, WhammcValue *v) {
 }
 
 /* A value in JSON; its parts are in the arena. False if it is not of the type. */
-static bool read_value(Json *j, Str type, uint32_t depth, WhammcValue *v) {
+static bool api_report_values_read_value(Json *j, Str type, uint32_t depth, WhammcValue *v) {
     if (depth == MAX_DEPTH)
         return false;
     if (value_is_tuple(type))
-        return read_tuple(j, type, depth + 1, v);
+        return api_report_values_read_tuple(j, type, depth + 1, v);
     if (value_is_map(type))
-        return read_map(j, type, depth + 1, v);
-    return read_scalar(j, type, v);
+        return api_report_values_read_map(j, type, depth + 1, v);
+    return api_report_values_read_scalar(j, type, v);
 }
 
-static WhammcValue value_of(const ReportRow *row, Arena *arena) {
+static WhammcValue api_report_values_value_of(const ReportRow *row, Arena *arena) {
     WhammcValue v;
     Str type = row->var->type;
     if (!value_is_tuple(type) && !value_is_map(type))
         return scalar_value(arena, row);
     Json j = {arena, row->value.ptr, row->value.ptr + row->value.len};
-    if (read_value(&j, type, 0, &v) && j.at == j.end)
+    if (api_report_values_read_value(&j, type, 0, &v) && j.at == j.end)
         return v;
     return text_value(arena, WHAMMC_VALUE_UNREADABLE, row->value);
 }
@@ -224,7 +228,7 @@ const WhammcValue *whammc_report_value(WhammcReport *r, size_t row) {
     if (!c->values[row]) {
         locale_t before = api_enter(r);
         WhammcValue *v = arena_new(&c->arena, WhammcValue);
-        *v = value_of(&r->report->rows.at[row], &c->arena);
+        *v = api_report_values_value_of(&r->report->rows.at[row], &c->arena);
         c->values[row] = v;
         api_leave(before);
     }
@@ -241,8 +245,9 @@ static void describe_functions(Profile *p, bool tree, WhammcProfile *out) {
     for (uint32_t i = 0; i < p->funcs.len; i++) {
         const ProfileFunc *f = &p->funcs.at[i];
         WhammcProfileFunction *to = &functions[i];
-        *to = (WhammcProfileFunction){
-            .name = text_of(&p->arena, f->name), .fid = f->id, .untimed = f->untimed};
+        *to = (WhammcProfileFunction){.name = api_report_values_text_of(&p->arena, f->name),
+                                      .fid = f->id,
+                                      .untimed = f->untimed};
         if (tree)
             continue;
         const GraphFunc *g = &graph.funcs[i];

@@ -147,7 +147,7 @@ static void leave_out(whammc *w, unsigned without) {
 
 /* Reads the libraries, parses every script and makes the plan; `cells` as for plan_make, `more` the
  * text of one more script, or NULL; `without` as in whammc_options. */
-static whammc_status prepare(whammc *w, bool cells, const char *more, unsigned without) {
+static whammc_status whammc_prepare(whammc *w, bool cells, const char *more, unsigned without) {
     Phase before = phase_begin(PHASE_PLAN);
     api_reset(w);
     for (uint32_t i = 0; i < w->library_sources.len; i++) {
@@ -173,14 +173,14 @@ static whammc_status prepare(whammc *w, bool cells, const char *more, unsigned w
 
 /* The same for work on a program. */
 static whammc_status prepare_for_program(whammc *w, const char *more, unsigned without) {
-    whammc_status status = prepare(w, true, more, without);
+    whammc_status status = whammc_prepare(w, true, more, without);
     if (status == WHAMMC_OK && !statics_start(&w->plan, &w->world, &w->diags))
         status = message_status(w);
     return status;
 }
 
 whammc_status whammc_check(whammc *w) {
-    return prepare(w, false, NULL, 0);
+    return whammc_prepare(w, false, NULL, 0);
 }
 
 const char *whammc_messages(whammc *w, unsigned flags) {
@@ -422,7 +422,7 @@ whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, u
                                      size_t *out_size) {
     *out = NULL;
     *out_size = 0;
-    whammc_status status = prepare(w, false, NULL, options ? options->without : 0);
+    whammc_status status = whammc_prepare(w, false, NULL, options ? options->without : 0);
     if (status != WHAMMC_OK)
         return status;
     RewriteOptions r = api_options(options);
@@ -435,7 +435,7 @@ whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, u
 
 whammc_status whammc_explain_monitor(whammc *w, const whammc_options *options, const char **text) {
     *text = "";
-    whammc_status status = prepare(w, false, NULL, options->without);
+    whammc_status status = whammc_prepare(w, false, NULL, options->without);
     if (status != WHAMMC_OK)
         return status;
     Units units;

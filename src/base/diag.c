@@ -75,7 +75,7 @@ static const char *format_message(Arena *a, const char *format, va_list args) {
     return text;
 }
 
-static bool is_known(const Diags *d, DiagTag tag, Span span) {
+static bool diag_is_known(const Diags *d, DiagTag tag, Span span) {
     if (!span.file)
         return false;
     for (uint32_t i = 0; i < d->list.len; i++) {
@@ -99,7 +99,7 @@ static bool admit(Diags *d, DiagSeverity severity) {
 
 Diag *diag(Diags *d, DiagTag tag, Span span, const char *format, ...) {
     DiagSeverity severity = tags[tag].severity;
-    if (is_known(d, tag, span) || !admit(d, severity))
+    if (diag_is_known(d, tag, span) || !admit(d, severity))
         return &d->spare;
     Diag *g = arena_new(&d->arena, Diag);
     g->tag = tag;
@@ -159,7 +159,7 @@ void diag_free(Diags *d) {
 /* ---- locations ---- */
 
 /* The file of an id, or NULL. */
-static DiagFile *file_of(const Diags *d, DiagFileId id) {
+static DiagFile *diag_file_of(const Diags *d, DiagFileId id) {
     return id && id <= d->files.len ? &d->files.at[id - 1] : NULL;
 }
 
@@ -173,7 +173,7 @@ static void find_lines(DiagFile *f) {
 }
 
 /* The 0-based line of an offset that is inside the file or at its end. */
-static uint32_t line_of(DiagFile *f, uint32_t offset) {
+static uint32_t diag_line_of(DiagFile *f, uint32_t offset) {
     find_lines(f);
     uint32_t low = 0, high = f->lines.len;
     while (high - low > 1) {
@@ -191,13 +191,13 @@ static bool is_continuation(char c) {
 }
 
 void diag_position(Diags *d, DiagFileId file, uint32_t offset, uint32_t *line, uint32_t *column) {
-    DiagFile *f = file_of(d, file);
+    DiagFile *f = diag_file_of(d, file);
     *line = *column = 1;
     if (!f)
         return;
     if (offset > f->len)
         offset = (uint32_t)f->len;
-    uint32_t l = line_of(f, offset);
+    uint32_t l = diag_line_of(f, offset);
     for (uint32_t i = f->lines.at[l]; i < offset; i++)
         *column += !is_continuation(f->text[i]);
     *line = l + 1;
@@ -254,7 +254,7 @@ static void put_cstr(Buf *out, const char *s) {
     buf_bytes(out, s, strlen(s));
 }
 
-static void style(const TextOut *t, const char *escape) {
+static void diag_style(const TextOut *t, const char *escape) {
     if (t->colour)
         put_cstr(t->out, escape);
 }
@@ -305,10 +305,10 @@ static Columns walk_line(Buf *out, const char *line, const char *end, const char
 }
 
 /* The source line of a span with carets below. `numbered`: with its number. */
-static void put_source(const TextOut *t, DiagFile *f, Span span, const char *colour,
-                       bool numbered) {
+static void diag_put_source(const TextOut *t, DiagFile *f, Span span, const char *colour,
+                            bool numbered) {
     uint32_t start = span.start < f->len ? span.start : (uint32_t)f->len;
-    uint32_t l = line_of(f, start);
+    uint32_t l = diag_line_of(f, start);
     const char *line = f->text + f->lines.at[l];
     const char *end = l + 1 < f->lines.len ? f->text + f->lines.at[l + 1] - 1 : f->text + f->len;
     if (end > line && end[-1] == '\r')
@@ -328,9 +328,9 @@ static void put_source(const TextOut *t, DiagFile *f, Span span, const char *col
     char gutter[24];
     int gutter_width = numbered ? snprintf(gutter, sizeof gutter, "%5u", l + 1)
                                 : snprintf(gutter, sizeof gutter, "%5s", "");
-    style(t, "\33[34m");
+    diag_style(t, "\33[34m");
     buf_printf(t->out, "%s | ", gutter);
-    style(t, "\33[0m");
+    diag_style(t, "\33[0m");
     if (first)
         put_cstr(t->out, "...");
     walk_line(t->out, line, end, from, to, first, last);
@@ -340,23 +340,23 @@ static void put_source(const TextOut *t, DiagFile *f, Span span, const char *col
 
     if (col.to > last)
         col.to = last;
-    style(t, "\33[34m");
+    diag_style(t, "\33[34m");
     put_spaces(t->out, (uint32_t)gutter_width, ' ');
     put_cstr(t->out, " | ");
-    style(t, "\33[0m");
+    diag_style(t, "\33[0m");
     put_spaces(t->out, col.from - first + (first ? 3 : 0), ' ');
-    style(t, colour);
+    diag_style(t, colour);
     buf_u8(t->out, '^');
     if (col.to > col.from + 1)
         put_spaces(t->out, col.to - col.from - 1, '~');
-    style(t, "\33[0m");
+    diag_style(t, "\33[0m");
     buf_u8(t->out, '\n');
 }
 
 /* "file:line:column: severity: " */
-static void put_heading(const TextOut *t, Span span, DiagSeverity severity) {
-    DiagFile *f = file_of(t->d, span.file);
-    style(t, "\33[1m");
+static void diag_put_heading(const TextOut *t, Span span, DiagSeverity severity) {
+    DiagFile *f = diag_file_of(t->d, span.file);
+    diag_style(t, "\33[1m");
     if (!f) {
         put_cstr(t->out, "whammc: ");
     } else if (f->binary) {
@@ -366,43 +366,43 @@ static void put_heading(const TextOut *t, Span span, DiagSeverity severity) {
         diag_position(t->d, span.file, span.start, &line, &column);
         buf_printf(t->out, "%s:%u:%u: ", f->name, line, column);
     }
-    style(t, severity_colours[severity]);
+    diag_style(t, severity_colours[severity]);
     buf_printf(t->out, "%s: ", severity_names[severity]);
-    style(t, "\33[0m");
+    diag_style(t, "\33[0m");
 }
 
 /* Text in a binary file. */
 static void put_quote(const TextOut *t, const Diag *g) {
     DiagFile text = {.text = g->quote.ptr, .len = g->quote.len};
     Span span = {0, g->span.start - g->quote_start, g->span.end - g->quote_start};
-    put_source(t, &text, span, severity_colours[g->severity], false);
+    diag_put_source(t, &text, span, severity_colours[g->severity], false);
     vec_free(&text.lines);
 }
 
 static void put_diag(const TextOut *t, const Diag *g) {
-    put_heading(t, g->span, g->severity);
-    style(t, "\33[1m");
+    diag_put_heading(t, g->span, g->severity);
+    diag_style(t, "\33[1m");
     put_cstr(t->out, g->message);
-    style(t, "\33[0m");
+    diag_style(t, "\33[0m");
     buf_printf(t->out, " [%s]\n", tags[g->tag].name);
-    DiagFile *f = file_of(t->d, g->span.file);
+    DiagFile *f = diag_file_of(t->d, g->span.file);
     if (f && !f->binary)
-        put_source(t, f, g->span, severity_colours[g->severity], true);
+        diag_put_source(t, f, g->span, severity_colours[g->severity], true);
     else if (g->quote.len)
         put_quote(t, g);
     for (uint32_t i = 0; i < g->labels.len; i++) {
         const DiagLabel *label = &g->labels.at[i];
-        put_heading(t, label->span, DIAG_NOTE);
+        diag_put_heading(t, label->span, DIAG_NOTE);
         buf_printf(t->out, "%s\n", label->text);
-        f = file_of(t->d, label->span.file);
+        f = diag_file_of(t->d, label->span.file);
         if (f && !f->binary)
-            put_source(t, f, label->span, severity_colours[DIAG_NOTE], true);
+            diag_put_source(t, f, label->span, severity_colours[DIAG_NOTE], true);
     }
     for (uint32_t i = 0; i < g->hints.len; i++) {
         put_cstr(t->out, "      ");
-        style(t, "\33[1;32m");
+        diag_style(t, "\33[1;32m");
         put_cstr(t->out, "hint: ");
-        style(t, "\33[0m");
+        diag_style(t, "\33[0m");
         buf_printf(t->out, "%s\n", g->hints.at[i]);
     }
 }
@@ -455,7 +455,7 @@ void diag_render_text(Diags *d, Buf *out, bool colour) {
 
 /* ---- JSON ---- */
 
-static void json_string(Buf *out, const char *s) {
+static void diag_json_string(Buf *out, const char *s) {
     const char *end = s + strlen(s);
     buf_u8(out, '"');
     while (s < end) {
@@ -476,11 +476,11 @@ static void json_string(Buf *out, const char *s) {
 }
 
 static void json_place(Diags *d, Buf *out, Span span) {
-    const DiagFile *f = file_of(d, span.file);
+    const DiagFile *f = diag_file_of(d, span.file);
     if (!f)
         return;
     put_cstr(out, ",\"file\":");
-    json_string(out, f->name);
+    diag_json_string(out, f->name);
     buf_printf(out, ",\"offset\":%u,\"end_offset\":%u", span.start, span.end);
     if (f->binary)
         return;
@@ -494,12 +494,12 @@ static void json_place(Diags *d, Buf *out, Span span) {
 static void json_diag(Diags *d, Buf *out, const Diag *g) {
     buf_printf(out, "{\"severity\":\"%s\",\"tag\":\"%s\",\"message\":", severity_names[g->severity],
                tags[g->tag].name);
-    json_string(out, g->message);
+    diag_json_string(out, g->message);
     json_place(d, out, g->span);
     put_cstr(out, ",\"labels\":[");
     for (uint32_t i = 0; i < g->labels.len; i++) {
         put_cstr(out, i ? ",{\"message\":" : "{\"message\":");
-        json_string(out, g->labels.at[i].text);
+        diag_json_string(out, g->labels.at[i].text);
         json_place(d, out, g->labels.at[i].span);
         buf_u8(out, '}');
     }
@@ -507,7 +507,7 @@ static void json_diag(Diags *d, Buf *out, const Diag *g) {
     for (uint32_t i = 0; i < g->hints.len; i++) {
         if (i)
             buf_u8(out, ',');
-        json_string(out, g->hints.at[i]);
+        diag_json_string(out, g->hints.at[i]);
     }
     put_cstr(out, "]}\n");
 }

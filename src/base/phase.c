@@ -15,13 +15,13 @@ const char *const phase_names[PHASE_COUNT] = {
 
 static _Thread_local Phases *measured;
 
-static int64_t now(clockid_t clock) {
+static int64_t phase_now(clockid_t clock) {
     struct timespec t;
     return clock_gettime(clock, &t) == 0 ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec : 0;
 }
 
-static void change(Phase phase) {
-    PhaseTime t = {now(CLOCK_MONOTONIC), now(CLOCK_PROCESS_CPUTIME_ID)};
+static void phase_change(Phase phase) {
+    PhaseTime t = {phase_now(CLOCK_MONOTONIC), phase_now(CLOCK_PROCESS_CPUTIME_ID)};
     PhaseTime *spent = &measured->spent[measured->current];
     spent->wall += t.wall - measured->last.wall;
     spent->cpu += t.cpu - measured->last.cpu;
@@ -31,14 +31,14 @@ static void change(Phase phase) {
 
 void phases_start(Phases *p) {
     assert(!measured); /* not nested */
-    *p = (Phases){.last = {now(CLOCK_MONOTONIC), now(CLOCK_PROCESS_CPUTIME_ID)},
+    *p = (Phases){.last = {phase_now(CLOCK_MONOTONIC), phase_now(CLOCK_PROCESS_CPUTIME_ID)},
                   .current = PHASE_OTHER};
     measured = p;
 }
 
 void phases_stop(void) {
     if (measured)
-        change(PHASE_OTHER);
+        phase_change(PHASE_OTHER);
     measured = NULL;
 }
 
@@ -46,11 +46,11 @@ Phase phase_begin(Phase phase) {
     if (!measured)
         return phase;
     Phase before = measured->current;
-    change(phase);
+    phase_change(phase);
     return before;
 }
 
 void phase_end(Phase before) {
     if (measured)
-        change(before);
+        phase_change(before);
 }

@@ -55,7 +55,7 @@ static void do_next(WorkQueue *q, uint32_t worker) {
     q->doing[worker] = nothing;
 }
 
-static void *run_thread(void *arg) {
+static void *work_queue_run_thread(void *arg) {
     const QueueThread *self = arg;
     WorkQueue *q = self->queue;
     pthread_mutex_lock(&q->lock);
@@ -77,7 +77,7 @@ static void start_threads(WorkQueue *q, uint32_t items) {
     for (; q->started < q->threads && q->started < items; q->started++) {
         QueueThread *t = &q->others[q->started];
         *t = (QueueThread){.queue = q, .number = q->started};
-        if (pthread_create(&t->thread, NULL, run_thread, t) != 0) {
+        if (pthread_create(&t->thread, NULL, work_queue_run_thread, t) != 0) {
             q->threads = q->started;
             return;
         }
@@ -122,7 +122,7 @@ void work_queue_wait(WorkQueue *q, uint32_t item) {
 }
 
 /* With the lock. */
-static bool is_idle(const WorkQueue *q) {
+static bool work_queue_is_idle(const WorkQueue *q) {
     for (uint32_t i = 0; i < q->threads; i++)
         if (q->doing[i] != nothing)
             return false;
@@ -132,7 +132,7 @@ static bool is_idle(const WorkQueue *q) {
 uint32_t work_queue_hold(WorkQueue *q) {
     pthread_mutex_lock(&q->lock);
     q->end = q->next;
-    while (!is_idle(q))
+    while (!work_queue_is_idle(q))
         pthread_cond_wait(&q->may_return, &q->lock);
     uint32_t done = q->next;
     pthread_mutex_unlock(&q->lock);

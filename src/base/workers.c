@@ -44,7 +44,7 @@ static void *run_worker(void *arg) {
 }
 
 /* Starts at most so many other threads. */
-static Workers *start(uint32_t others, uint32_t n, WorkerJob *job, void *ctx) {
+static Workers *workers_start(uint32_t others, uint32_t n, WorkerJob *job, void *ctx) {
     Workers *w = mem_zalloc(sizeof *w);
     w->job = job;
     w->ctx = ctx;
@@ -60,7 +60,7 @@ static Workers *start(uint32_t others, uint32_t n, WorkerJob *job, void *ctx) {
 
 Workers *workers_begin(uint32_t threads, uint32_t n, WorkerJob *job, void *ctx) {
     assert(threads);
-    return start(threads - 1 < n ? threads - 1 : n, n, job, ctx);
+    return workers_start(threads - 1 < n ? threads - 1 : n, n, job, ctx);
 }
 
 void workers_finish(Workers *w) {
@@ -72,7 +72,7 @@ void workers_finish(Workers *w) {
 
 void workers_run(uint32_t threads, uint32_t n, WorkerJob *job, void *ctx) {
     uint32_t most = threads < n ? threads : n;
-    workers_finish(start(most ? most - 1 : 0, n, job, ctx));
+    workers_finish(workers_start(most ? most - 1 : 0, n, job, ctx));
 }
 
 /* ---- copying ---- */

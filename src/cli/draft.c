@@ -81,7 +81,7 @@ static void write_back(const DraftState *s, Range r) {
 }
 
 /* The next bytes to be written, at most BLOCK; with the lock. */
-static Range take(DraftState *s) {
+static Range draft_take(DraftState *s) {
     Range *next = &s->todo.at[s->next], r = *next;
     if (r.to - r.from > BLOCK)
         r.to = r.from + BLOCK;
@@ -103,7 +103,7 @@ static void *write_all(void *arg) {
             pthread_cond_wait(&s->changed, &s->lock);
         if (!has_work(s) || s->failed)
             break;
-        Range r = take(s);
+        Range r = draft_take(s);
         const uint8_t *data = s->data;
         s->writing = true;
         pthread_mutex_unlock(&s->lock);
@@ -123,7 +123,7 @@ static void *write_all(void *arg) {
 /* ---- what the sink is told ---- */
 
 /* Makes the file and the thread. */
-static bool start(DraftState *s) {
+static bool draft_start(DraftState *s) {
     s->fd = open(s->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (s->fd >= 0 && pthread_create(&s->thread, NULL, write_all, s) == 0)
         return true;
@@ -135,7 +135,7 @@ static bool start(DraftState *s) {
 }
 
 /* Adds a range to what is to be written. */
-static void enter(DraftState *s, const uint8_t *bytes, size_t from, size_t to) {
+static void draft_enter(DraftState *s, const uint8_t *bytes, size_t from, size_t to) {
     pthread_mutex_lock(&s->lock);
     s->data = bytes;
     if (s->todo.len && vec_last(&s->todo).to == from)
@@ -146,15 +146,15 @@ static void enter(DraftState *s, const uint8_t *bytes, size_t from, size_t to) {
     pthread_mutex_unlock(&s->lock);
 }
 
-static void put(void *ctx, const uint8_t *bytes, size_t from, size_t to) {
+static void draft_put(void *ctx, const uint8_t *bytes, size_t from, size_t to) {
     DraftState *s = ctx;
     s->end = to > s->end ? to : s->end;
     if (s->given_up || from == to)
         return;
     if (s->fd >= 0)
-        enter(s, bytes, from, to);
-    else if (s->end >= LEAST && start(s))
-        enter(s, bytes, 0, s->end);
+        draft_enter(s, bytes, from, to);
+    else if (s->end >= LEAST && draft_start(s))
+        draft_enter(s, bytes, 0, s->end);
 }
 
 static void hold(void *ctx) {
@@ -182,11 +182,11 @@ void draft_begin(Draft *d, const char *path, bool replaces) {
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
     d->state = s;
-    d->sink = (whammc_sink){put, hold, s};
+    d->sink = (whammc_sink){draft_put, hold, s};
 }
 
 /* Lets the thread end when it has nothing left to do; false if it could not write all. */
-static bool join(DraftState *s) {
+static bool draft_join(DraftState *s) {
     pthread_mutex_lock(&s->lock);
     s->ending = true;
     pthread_cond_broadcast(&s->changed);
@@ -197,7 +197,7 @@ static bool join(DraftState *s) {
 }
 
 /* Whether the file has these contents. */
-static bool has(int fd, const Buf *contents) {
+static bool draft_has(int fd, const Buf *contents) {
     struct stat s;
     Buf read = {0};
     bool same = fstat(fd, &s) == 0 && (size_t)s.st_size == contents->len;
@@ -216,10 +216,10 @@ bool draft_complete(Draft *d, const Buf *contents) {
     DraftState *s = d->state;
     if (!s || s->fd < 0 || s->end > contents->len)
         return false;
-    enter(s, contents->data, s->end, contents->len);
-    bool ok = join(s);
-    assert(!ok || has(s->fd, contents));
-    (void)has;
+    draft_enter(s, contents->data, s->end, contents->len);
+    bool ok = draft_join(s);
+    assert(!ok || draft_has(s->fd, contents));
+    (void)draft_has;
     return ok;
 }
 
@@ -237,7 +237,7 @@ void draft_end(Draft *d) {
         return;
     hold(s);
     if (s->fd >= 0 && !s->joined)
-        join(s);
+        draft_join(s);
     if (s->fd >= 0)
         close(s->fd);
     pthread_mutex_destroy(&s->lock);

@@ -97,7 +97,7 @@ typedef struct Parts {
     atomic_bool failed;
 } Parts;
 
-static void read_part(void *ctx, uint32_t worker, uint32_t item) {
+static void file_read_part(void *ctx, uint32_t worker, uint32_t item) {
     Parts *p = ctx;
     size_t at = (size_t)item * PART, end = at + PART < p->size ? at + PART : p->size;
     (void)worker;
@@ -113,7 +113,7 @@ static void read_part(void *ctx, uint32_t worker, uint32_t item) {
 
 /* Reads a regular file up to the size that it has, if it is large. If that fails, nothing is read:
  * who reads it then finds out why. `out` has room for the file. */
-static void read_parts(int fd, size_t size, uint32_t threads, Buf *out) {
+static void file_read_parts(int fd, size_t size, uint32_t threads, Buf *out) {
     off_t from = lseek(fd, 0, SEEK_CUR);
     if (from < 0 || size <= (size_t)from)
         return;
@@ -121,13 +121,13 @@ static void read_parts(int fd, size_t size, uint32_t threads, Buf *out) {
     uint32_t parts = (uint32_t)((p.size + PART - 1) / PART);
     if (parts < 2 || threads < 2)
         return;
-    workers_run(threads, parts, read_part, &p);
+    workers_run(threads, parts, file_read_part, &p);
     if (!p.failed && lseek(fd, (off_t)size, SEEK_SET) >= 0)
         out->len += p.size;
 }
 
 /* False: errno tells why; EFBIG if there is more than `limit`. */
-static bool read_all(int fd, size_t limit, uint32_t threads, Buf *out) {
+static bool file_read_all(int fd, size_t limit, uint32_t threads, Buf *out) {
     struct stat s;
     if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_size > 0) {
         if ((uintmax_t)s.st_size > limit) {
@@ -135,7 +135,7 @@ static bool read_all(int fd, size_t limit, uint32_t threads, Buf *out) {
             return false;
         }
         buf_reserve(out, (size_t)s.st_size + 1);
-        read_parts(fd, (size_t)s.st_size, threads, out);
+        file_read_parts(fd, (size_t)s.st_size, threads, out);
     }
     for (;;) {
         buf_reserve(out, out->cap - out->len ? 1 : CHUNK);
@@ -177,7 +177,7 @@ bool file_read(const Cli *cli, const char *path, Buf *out) {
     }
     standard_input |= is_dash(path);
     int fd = is_dash(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    bool ok = fd >= 0 && read_all(fd, size_limit, workers_threads(cli->threads), out);
+    bool ok = fd >= 0 && file_read_all(fd, size_limit, workers_threads(cli->threads), out);
     if (!ok)
         tell_unreadable(cli, path, errno);
     if (fd >= 0 && fd != STDIN_FILENO)
@@ -200,7 +200,8 @@ bool file_read_module(const Cli *cli, const char *path, Buf *out) {
 bool file_read_source(const char *path, size_t limit, Buf *out) {
     struct stat s;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    bool ok = fd >= 0 && fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && read_all(fd, limit, 1, out);
+    bool ok =
+        fd >= 0 && fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && file_read_all(fd, limit, 1, out);
     if (fd >= 0)
         close(fd);
     return ok;

@@ -195,7 +195,7 @@ void javascript_tag(Buf *module, uint32_t threads, char id[JAVASCRIPT_ID]) {
 /* ---- names ---- */
 
 /* The names of all functions by their number, one a line; then those that are shown otherwise. */
-static void put_names(Buf *out, const Places *places) {
+static void javascript_put_names(Buf *out, const Places *places) {
     Buf text = {0};
     buf_str(out, STR("  names: [\n"));
     for (uint32_t f = 0; f < places->names.len; f++) {
@@ -246,7 +246,7 @@ static const struct {
 };
 
 /* The contents of a section, which are empty if there is none. */
-static Str section(const Buf *module, WasmSectionId id) {
+static Str javascript_section(const Buf *module, WasmSectionId id) {
     enum { HEAD = 8 };
     const uint8_t *at = module->data + HEAD, *end = module->data + module->len;
     while (at < end) {
@@ -259,12 +259,13 @@ static Str section(const Buf *module, WasmSectionId id) {
     return STR("");
 }
 
-static const char *find(Str in, const char *bytes) {
+static const char *javascript_find(Str in, const char *bytes) {
     return memmem(in.ptr, in.len, bytes, strlen(bytes));
 }
 
 bool javascript_lacks_sampler(const Cli *cli, const char *who, const Buf *program) {
-    bool asks = find(section(program, WASM_SEC_IMPORT), "\6whammc\14sample_every");
+    bool asks =
+        javascript_find(javascript_section(program, WASM_SEC_IMPORT), "\6whammc\14sample_every");
     if (asks)
         message_one(
             cli, DIAG_NO_SAMPLER,
@@ -276,7 +277,7 @@ bool javascript_lacks_sampler(const Cli *cli, const char *who, const Buf *progra
 
 /* The type of a map that begins here; it ends at the first '>' unless it has maps in it, which
  * those of calls have not. */
-static Str map_type(Str from) {
+static Str javascript_map_type(Str from) {
     enum { LONGEST = 256 };
     const char *close = memchr(from.ptr, '>', from.len < LONGEST ? from.len : LONGEST);
     return (Str){from.ptr, close ? (uint32_t)(close + 1 - from.ptr) : 0};
@@ -285,13 +286,13 @@ static Str map_type(Str from) {
 /* Whether the module reports maps of which profiles could be made: their types are in the texts of
  * its report, which are data. '<' is rare there. */
 static bool reports_calls(const Buf *module) {
-    Str data = section(module, WASM_SEC_DATA);
+    Str data = javascript_section(module, WASM_SEC_DATA);
     const char *at = data.ptr, *end = data.ptr + data.len;
     for (; at < end && (at = memchr(at, '<', (size_t)(end - at))) != NULL; at++) {
         enum { NAME = 3 };
         if (at - data.ptr < NAME || memcmp(at - NAME, "map", NAME) != 0)
             continue;
-        if (profile_type_fits(map_type((Str){at - NAME, (uint32_t)(end - at + NAME)})))
+        if (profile_type_fits(javascript_map_type((Str){at - NAME, (uint32_t)(end - at + NAME)})))
             return true;
     }
     return false;
@@ -300,7 +301,7 @@ static bool reports_calls(const Buf *module) {
 /* How many of the module's own memories are shared. */
 static unsigned shared_memories(const Buf *module) {
     enum { HAS_MAX = 1, SHARED = 2, PAGE_SIZE = 8 };
-    Str memories = section(module, WASM_SEC_MEMORY);
+    Str memories = javascript_section(module, WASM_SEC_MEMORY);
     const uint8_t *at = (const uint8_t *)memories.ptr;
     unsigned shared = 0;
     for (uint64_t n = memories.len ? wasm_uleb(&at) : 0; n; n--) {
@@ -320,14 +321,16 @@ static bool counts_in_shared_memory(const Buf *module, unsigned parts) {
 
 /* The parts that the program needs. If it is sampled and scripts measure no times, it reads the
  * clock too seldom for a thread; to have one start by chance would only cost. */
-static unsigned parts_of(const Buf *module, bool times) {
+static unsigned javascript_parts_of(const Buf *module, bool times) {
     unsigned parts = reports_calls(module) ? PART_CALLS : 0;
-    Str imports = section(module, WASM_SEC_IMPORT), exports = section(module, WASM_SEC_EXPORT);
+    Str imports = javascript_section(module, WASM_SEC_IMPORT),
+        exports = javascript_section(module, WASM_SEC_EXPORT);
     for (size_t i = 0; i < sizeof part_marks / sizeof *part_marks; i++)
-        if (find(imports, part_marks[i].bytes) || find(exports, part_marks[i].bytes))
+        if (javascript_find(imports, part_marks[i].bytes) ||
+            javascript_find(exports, part_marks[i].bytes))
             parts |= part_marks[i].parts;
     parts |= counts_in_shared_memory(module, parts) ? PART_THREADS | PART_WORKERS : 0;
-    if (!times && find(exports, "\14whammc:stack"))
+    if (!times && javascript_find(exports, "\14whammc:stack"))
         parts &= ~(unsigned)PART_CLOCK;
     return parts;
 }
@@ -339,7 +342,7 @@ typedef struct Files {
     unsigned first, second;
 } Files;
 
-static Files divide(unsigned parts, bool views) {
+static Files javascript_divide(unsigned parts, bool views) {
     enum { SHOW = PART_SAMPLING | PART_CALLS };
     if (!(parts & SHOW))
         return (Files){PART_PROFILER | PART_SAVE | parts, 0};
@@ -350,7 +353,7 @@ static Files divide(unsigned parts, bool views) {
 }
 
 /* Everything up to the parts. */
-static void put_head(Buf *out, const char *what, unsigned parts) {
+static void javascript_put_head(Buf *out, const char *what, unsigned parts) {
     buf_printf(out, "%s for an instrumented program: %s.\n(() => {\n'use strict';\n", head, what);
 #define MODULE_PUT(name, users)                                                                    \
     if (parts & (users))                                                                           \
@@ -373,7 +376,8 @@ static void put_specifier(Buf *out, const char *path) {
 }
 
 /* Tells the first file of the second. */
-static void put_file(Buf *out, const JavascriptJob *job, unsigned second, const char *path) {
+static void javascript_put_file(Buf *out, const JavascriptJob *job, unsigned second,
+                                const char *path) {
     buf_printf(out, "\naddFile({ id: \"%s\", samples: %s, name: ", job->id,
                second & PART_SAMPLING ? "true" : "false");
     put_specifier(out, path);
@@ -383,9 +387,9 @@ static void put_file(Buf *out, const JavascriptJob *job, unsigned second, const 
 }
 
 static void put_script(Buf *out, const JavascriptJob *job, Files files, const char *views) {
-    put_head(out, "load it before that, with <script>, import or require", files.first);
+    javascript_put_head(out, "load it before that, with <script>, import or require", files.first);
     if (files.second)
-        put_file(out, job, files.second, views);
+        javascript_put_file(out, job, files.second, views);
     buf_printf(out, "\nconst profiler = install({\n  id: \"%s\",\n  title: ", job->id);
     escape_json_string(out, str_of(file_base(job->module)));
     char hash[WHAMMC_HASH];
@@ -402,17 +406,17 @@ static void put_views(Buf *out, const JavascriptJob *job, unsigned parts) {
     Places places;
     wasm_load_again(&m, job->app->data, job->app->len);
     places_open(&places, &m);
-    put_head(out, "what shows its profiles; the script beside it loads it when it is needed",
-             parts);
+    javascript_put_head(
+        out, "what shows its profiles; the script beside it loads it when it is needed", parts);
     buf_printf(out, "\naddNames(\"%s\", {\n", job->id);
-    put_names(out, &places);
+    javascript_put_names(out, &places);
     buf_str(out, STR("});\n})();\n"));
     places_free(&places);
     wasm_module_free(&m);
 }
 
 bool javascript_write(const Cli *cli, const char *path, const JavascriptJob *job) {
-    Files files = divide(parts_of(job->program, job->times), job->views);
+    Files files = javascript_divide(javascript_parts_of(job->program, job->times), job->views);
     Buf script = {0}, views = {0};
     char *views_path = javascript_views_path(path);
     put_script(&script, job, files, views_path);

@@ -30,7 +30,7 @@ void metrics_note(Metrics *m, whammc *w, size_t bytes_in, size_t bytes_out) {
     m->bytes_out = bytes_out;
 }
 
-static void put_time(Buf *out, const char *name, PhaseTime t) {
+static void metrics_put_time(Buf *out, const char *name, PhaseTime t) {
     buf_printf(out, "\"%s\": {\"wall_ms\": %.3f, \"cpu_ms\": %.3f}", name, (double)t.wall / 1e6,
                (double)t.cpu / 1e6);
 }
@@ -40,12 +40,12 @@ static void put_phases(const Metrics *m, Buf *out) {
     buf_str(out, STR("  \"phases\": {"));
     for (int i = 0; i < PHASE_COUNT; i++) {
         buf_str(out, i ? STR(",\n    ") : STR("\n    "));
-        put_time(out, phase_names[i], m->phases.spent[i]);
+        metrics_put_time(out, phase_names[i], m->phases.spent[i]);
         total.wall += m->phases.spent[i].wall;
         total.cpu += m->phases.spent[i].cpu;
     }
     buf_str(out, STR("\n  },\n  "));
-    put_time(out, "total", total);
+    metrics_put_time(out, "total", total);
 }
 
 bool metrics_write(const Cli *cli, Metrics *m) {

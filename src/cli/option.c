@@ -270,7 +270,7 @@ Str option_word(const Cli *cli, int key, uint32_t index) {
     return (Str){words, (uint32_t)strcspn(words, "|")};
 }
 
-static void start(Cli *cli) {
+static void option_start(Cli *cli) {
     cli->letters = mem_zalloc(2 * NOPTIONS + 3);
     cli->longs = mem_zalloc((NOPTIONS + 1) * sizeof *cli->longs);
     char *letter = cli->letters;
@@ -317,7 +317,7 @@ static int take_option(Cli *cli, CliSet *set, void *settings, int key) {
 
 int cli_options(Cli *cli, CliSet *set, void *settings) {
     int key, status = STATUS_OK;
-    start(cli);
+    option_start(cli);
     while (status == STATUS_OK &&
            (key = getopt_long(cli->argc, cli->argv, cli->letters, cli->longs, NULL)) != -1)
         status = take_option(cli, set, settings, key);
@@ -366,7 +366,7 @@ void cli_wrap(Buf *out, const char *text, uint32_t indent, uint32_t column, uint
 
 /* Appends a text of the table in lines, without its markup; code of several words, and of dashes
  * alone, is quoted. */
-static void put_text(const char *text, uint32_t indent, Buf *out) {
+static void option_put_text(const char *text, uint32_t indent, Buf *out) {
     Buf plain = {0};
     for (; *text; text++) {
         size_t code = *text == '`' ? strcspn(text + 1, "`") : 0;
@@ -397,13 +397,13 @@ static void help_option(const Option *o, Buf *out) {
         buf_printf(out, "\n%*s", HELP_COLUMN, "");
     else
         buf_printf(out, "%*s", (int)(HELP_COLUMN - used), "");
-    put_text(o->text, HELP_COLUMN, out);
+    option_put_text(o->text, HELP_COLUMN, out);
     buf_u8(out, '\n');
 }
 
 void cli_help(const Command *command, Buf *out) {
     buf_printf(out, "Usage: whammc %s [OPTION]... %s\n", command->name, command->usage);
-    put_text(command->about, 0, out);
+    option_put_text(command->about, 0, out);
     buf_str(out, STR("\n\nOptions:\n"));
     const Option *o = NULL;
     while ((o = next_option(command, o)))

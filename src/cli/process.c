@@ -167,8 +167,8 @@ static _Noreturn void become(const char *const *argv, ProcessStreams streams, co
 }
 
 /* Returns errno. */
-static int spawn(pid_t *pid, const char *const *argv, ProcessStreams streams,
-                 const sigset_t *mask) {
+static int cli_process_spawn(pid_t *pid, const char *const *argv, ProcessStreams streams,
+                             const sigset_t *mask) {
     int ends[2], error = 0;
     if (pipe2(ends, O_CLOEXEC) < 0)
         return errno;
@@ -196,7 +196,7 @@ static void ask_again(void) {
 }
 
 /* Starts a program; false: errno. */
-static bool start(const char *const *argv, ProcessStreams streams, pid_t *pid) {
+static bool process_start(const char *const *argv, ProcessStreams streams, pid_t *pid) {
     fflush(stdout);
     fflush(stderr);
     sigset_t held, mask;
@@ -204,7 +204,7 @@ static bool start(const char *const *argv, ProcessStreams streams, pid_t *pid) {
     for (int i = 0; i < NASKING; i++)
         sigaddset(&held, asking[i]);
     sigprocmask(SIG_BLOCK, &held, &mask);
-    int e = pending ? EINTR : spawn(pid, argv, streams, &mask);
+    int e = pending ? EINTR : cli_process_spawn(pid, argv, streams, &mask);
     interrupt = streams.interrupt;
     if (!e)
         child = *pid;
@@ -231,7 +231,7 @@ static void end_orphans(void) {
 }
 
 /* Waits until it ends. */
-static int finish(pid_t pid) {
+static int process_finish(pid_t pid) {
     int status = 0;
     siginfo_t info;
     while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
@@ -246,7 +246,7 @@ static int finish(pid_t pid) {
 
 int process_run(const char *const *argv, ProcessStreams streams) {
     pid_t pid = 0;
-    return start(argv, streams, &pid) ? finish(pid) : -1;
+    return process_start(argv, streams, &pid) ? process_finish(pid) : -1;
 }
 
 int process_read(const char *const *argv, ProcessStreams streams,
@@ -256,7 +256,7 @@ int process_read(const char *const *argv, ProcessStreams streams,
         return -1;
     pid_t pid = 0;
     streams.out = ends[1];
-    bool started = start(argv, streams, &pid);
+    bool started = process_start(argv, streams, &pid);
     int error = errno;
     close(ends[1]);
     struct sigaction ignore = {.sa_handler = SIG_IGN}, saved;
@@ -266,7 +266,7 @@ int process_read(const char *const *argv, ProcessStreams streams,
         if (n > 0 ? !take(ctx, bytes, (size_t)n) : errno != EINTR)
             break;
     close(ends[0]);
-    int status = started ? finish(pid) : -1;
+    int status = started ? process_finish(pid) : -1;
     sigaction(SIGPIPE, &saved, NULL);
     if (!started)
         errno = error;

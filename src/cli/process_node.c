@@ -36,7 +36,8 @@ mode_t umask(mode_t mask) {
     return (mode_t)process_umask((int)mask);
 }
 
-static int spawn(const char *const *argv, ProcessStreams streams, uint8_t **output, size_t *size) {
+static int process_node_spawn(const char *const *argv, ProcessStreams streams, uint8_t **output,
+                              size_t *size) {
     fflush(stdout);
     fflush(stderr);
     unsigned ms = streams.seconds * PROCESS_PATIENCE * 1000;
@@ -53,14 +54,14 @@ bool process_took_long(int wait_status) {
 }
 
 int process_run(const char *const *argv, ProcessStreams streams) {
-    return spawn(argv, streams, NULL, NULL);
+    return process_node_spawn(argv, streams, NULL, NULL);
 }
 
 int process_read(const char *const *argv, ProcessStreams streams,
                  bool (*take)(void *ctx, const uint8_t *bytes, size_t n), void *ctx) {
     uint8_t *output = NULL;
     size_t size = 0;
-    int status = spawn(argv, streams, &output, &size);
+    int status = process_node_spawn(argv, streams, &output, &size);
     if (size)
         take(ctx, output, size);
     free(output);

@@ -15,7 +15,7 @@ static char line[160];
 static size_t line_len; /* 0 = not started */
 static volatile sig_atomic_t shown;
 
-static void show(int number) {
+static void progress_show(int number) {
     (void)number;
     int saved = errno;
     if (write(STDERR_FILENO, line, line_len) > 0)
@@ -38,7 +38,7 @@ void progress_start(const char *what, const char *name, size_t size) {
     for (size_t i = 0; i < line_len; i++)
         if ((unsigned char)line[i] < 0x20 || (unsigned char)line[i] >= 0x7f)
             line[i] = '?';
-    struct sigaction action = {.sa_handler = show, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = progress_show, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaction(SIGALRM, &action, NULL);
     set_timer(1);

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool put_file(const char *path, const void *data, size_t len) {
+static bool scratch_dir_put_file(const char *path, const void *data, size_t len) {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
@@ -40,7 +40,7 @@ const char *place_path(Place *p, const char *name) {
 
 const char *place_file(Place *p, const char *name, const void *data, size_t len) {
     const char *path = place_path(p, name);
-    return path && put_file(path, data, len) ? path : NULL;
+    return path && scratch_dir_put_file(path, data, len) ? path : NULL;
 }
 
 const char *place_directory(Place *p, const char *name) {

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void report(const Cli *cli, const char *name, const Buf *text, const char *said) {
+static void wat_file_report(const Cli *cli, const char *name, const Buf *text, const char *said) {
     Diags d = {0};
     DiagFileId file = diag_file(&d, name, text->data, text->len, false);
     if (!wat_messages(&d, file, text, said))
@@ -39,8 +39,8 @@ static unsigned seconds_for(const Buf *text) {
 }
 
 /* Returns false, with errno set, if wat2wasm could not be run. */
-static bool run(const char *program, unsigned seconds, FILE *in, FILE *out, FILE *err,
-                int *status) {
+static bool wat_file_run(const char *program, unsigned seconds, FILE *in, FILE *out, FILE *err,
+                         int *status) {
     const char *argv[] = {program, "--enable-all", "--debug-names", "--output=-", "-", NULL};
     ProcessStreams streams = {
         .in = fileno(in), .out = fileno(out), .err = fileno(err), .seconds = seconds};
@@ -60,8 +60,8 @@ bool text_assemble(const Cli *cli, const char *name, const Buf *text, Buf *binar
     int status = 0;
     bool ok = in && out && err && fwrite(text->data, 1, text->len, in) == text->len &&
               fflush(in) == 0 && fseek(in, 0, SEEK_SET) == 0;
-    ok = ok && run(program, seconds_for(text), in, out, err, &status) && slurp(out, binary) &&
-         slurp(err, &said);
+    ok = ok && wat_file_run(program, seconds_for(text), in, out, err, &status) &&
+         slurp(out, binary) && slurp(err, &said);
     if (!ok) {
         message_one(cli, DIAG_TEXT_FORMAT, NULL, "%s: %s", program, strerror(errno));
     } else if (process_took_long(status)) {
@@ -76,7 +76,7 @@ bool text_assemble(const Cli *cli, const char *name, const Buf *text, Buf *binar
                     "%s: wat2wasm was ended by signal %d", name, WTERMSIG(status));
         ok = false;
     } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-        report(cli, name, text, buf_cstr(&said));
+        wat_file_report(cli, name, text, buf_cstr(&said));
         ok = false;
     }
     FILE *files[] = {in, out, err};

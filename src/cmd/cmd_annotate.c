@@ -32,7 +32,7 @@ typedef struct Annotated {
 } Annotated;
 
 /* Adds a program. The name is for people. */
-static bool add_program(Annotated *a, const char *path, const char *name) {
+static bool cmd_annotate_add_program(Annotated *a, const char *path, const char *name) {
     const Settings *s = a->settings;
     if (a->programs.len)
         source_files_also(&a->sources, path);
@@ -63,7 +63,7 @@ static bool is_coloured(const Annotated *a) {
            (s->colour == WHEN_AUTO && to_terminal && message_is_colourful(fd));
 }
 
-static bool deliver(const Annotated *a, const Buf *text) {
+static bool cmd_annotate_deliver(const Annotated *a, const Buf *text) {
     const char *out = a->settings->out;
     if (out)
         return file_write(a->cli, out, text->data, text->len);
@@ -75,7 +75,7 @@ static bool deliver(const Annotated *a, const Buf *text) {
 }
 
 /* Shows what was read. False after a message. */
-static bool show(Annotated *a) {
+static bool cmd_annotate_show(Annotated *a) {
     const Settings *s = a->settings;
     WhammcAnnotateOptions look = {.variable = s->variable,
                                   .html = s->format == PAGE_HTML,
@@ -92,28 +92,28 @@ static bool show(Annotated *a) {
     source_files_end(a->cli, &a->sources);
     bool ok = message_report(a->cli, a->report, status) == STATUS_OK;
     if (text)
-        ok = deliver(a, &(Buf){.data = text, .len = size}) && ok;
+        ok = cmd_annotate_deliver(a, &(Buf){.data = text, .len = size}) && ok;
     whammc_release(text);
     return ok;
 }
 
-static Annotated begin(const Cli *cli, const Settings *s) {
+static Annotated cmd_annotate_begin(const Cli *cli, const Settings *s) {
     return (Annotated){.cli = cli, .settings = s, .report = whammc_report_new()};
 }
 
-static void end(Annotated *a) {
+static void cmd_annotate_end(Annotated *a) {
     whammc_report_free(a->report);
     programs_free(&a->programs);
 }
 
 static int annotate(const Cli *cli, const Settings *s) {
-    Annotated a = begin(cli, s);
+    Annotated a = cmd_annotate_begin(cli, s);
     Buf text = {0};
-    bool ok = add_program(&a, cli->operands[0], cli->operands[0]) &&
+    bool ok = cmd_annotate_add_program(&a, cli->operands[0], cli->operands[0]) &&
               file_read(cli, cli->operands[1], &text) &&
-              read_report(&a, file_title(cli->operands[1]), &text) && show(&a);
+              read_report(&a, file_title(cli->operands[1]), &text) && cmd_annotate_show(&a);
     buf_free(&text);
-    end(&a);
+    cmd_annotate_end(&a);
     return ok ? STATUS_OK : STATUS_ERROR;
 }
 
@@ -124,20 +124,20 @@ static bool add_programs(Annotated *a, const CommandReports *all) {
     const Words *chosen = &a->settings->modules;
     bool ok = true;
     for (uint32_t i = 0; i < chosen->len; i++)
-        ok = add_program(a, chosen->at[i], chosen->at[i]) && ok;
+        ok = cmd_annotate_add_program(a, chosen->at[i], chosen->at[i]) && ok;
     for (uint32_t i = 0; !chosen->len && i < all->modules.len; i++)
-        ok = add_program(a, all->modules.at[i].path, all->modules.at[i].name) && ok;
+        ok = cmd_annotate_add_program(a, all->modules.at[i].path, all->modules.at[i].name) && ok;
     return ok;
 }
 
 /* Shows the counts of all threads and processes of a command. */
-static bool show_of_command(void *ctx, const CommandReports *all) {
+static bool cmd_annotate_show_of_command(void *ctx, const CommandReports *all) {
     Annotated *a = ctx;
     a->has_reports = true;
     if (!read_report(a, "report", &all->text))
         return false;
     bool all_added = add_programs(a, all);
-    return a->added && show(a) && all_added;
+    return a->added && cmd_annotate_show(a) && all_added;
 }
 
 /* In the end as the command ended, unless that is 0 and something else failed. */
@@ -149,22 +149,22 @@ static int annotate_command(const Cli *cli, const Settings *s, const char *progr
     if ((s->debug.file || s->names) && s->modules.len != 1)
         return cli_usage(cli, "--%s is of one program: choose that with --module=APP",
                          s->debug.file ? "debug-file" : "names");
-    Annotated a = begin(cli, s);
+    Annotated a = cmd_annotate_begin(cli, s);
     a.of_command = true;
     CommandJob job = {.program = program,
                       .script = s->script ? s->script : "hotness",
                       .definitions = &none,
-                      .take = show_of_command,
+                      .take = cmd_annotate_show_of_command,
                       .ctx = &a};
     int status = command_run(cli, &job);
-    end(&a);
+    cmd_annotate_end(&a);
     return status == STATUS_OK && !a.has_reports ? STATUS_ERROR : status;
 }
 
 /* ---- the command line ---- */
 
 /* False: wrong usage, which was said. */
-static bool set(const Cli *cli, void *settings, int key, const char *value) {
+static bool cmd_annotate_set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     switch (key) {
     case OPTION_FORMAT: s->format = (PageFormat)option_choice(cli, key, value); break;
@@ -184,7 +184,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
     return true;
 }
 
-static int check(const Cli *cli, const Settings *s) {
+static int cmd_annotate_check(const Cli *cli, const Settings *s) {
     if (cli->noperands < 2)
         return cli_usage(cli, "expected the program APP and its REPORT");
     if (s->script || s->modules.len)
@@ -196,13 +196,13 @@ static int check(const Cli *cli, const Settings *s) {
 }
 
 /* The command, which follows "--"; NULL: the operands are a program and its report. */
-static char *find_command(const Cli *cli) {
+static char *cmd_annotate_find_command(const Cli *cli) {
     bool stopped = cli->noperands && strcmp(cli->operands[-1], "--") == 0;
     return stopped ? command_find(cli->operands[0]) : NULL;
 }
 
 static int annotate_saved(const Cli *cli, Settings *s) {
-    int status = check(cli, s);
+    int status = cmd_annotate_check(cli, s);
     for (int i = 2; i < cli->noperands; i++)
         vec_push(&s->files, cli->operands[i]);
     vec_push(&s->files, NULL);
@@ -212,9 +212,9 @@ static int annotate_saved(const Cli *cli, Settings *s) {
 int cmd_annotate(Cli *cli) {
     Settings s = {0};
     char *command = NULL;
-    int status = cli_options(cli, set, &s);
+    int status = cli_options(cli, cmd_annotate_set, &s);
     if (status == STATUS_OK)
-        command = find_command(cli);
+        command = cmd_annotate_find_command(cli);
     if (command) {
         vec_push(&s.files, NULL);
         status = annotate_command(cli, &s, command);

@@ -14,7 +14,7 @@ typedef struct Settings {
 } Settings;
 
 /* Returns false for wrong usage, after a message. */
-static bool set(const Cli *cli, void *settings, int key, const char *value) {
+static bool cmd_bind_set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     switch (key) {
     case OPTION_JOBS: return cli_count(cli, "jobs", value, &s->options.threads);
@@ -47,7 +47,7 @@ static void show_places(whammc *w) {
 }
 
 /* Where what the monitors print is, if no option says so. */
-static void show_host(const Cli *cli, const Settings *s, whammc *w, const char *name) {
+static void cmd_bind_show_host(const Cli *cli, const Settings *s, whammc *w, const char *name) {
     if (s->options.host == WHAMMC_HOST_AUTO && whammc_hosted(w, NULL) == WHAMMC_HOST_NONE)
         message_one(cli, DIAG_REPORT_IN_MEMORY,
                     "--host=wasi writes it through WASI, --host=js passes it to JavaScript",
@@ -70,7 +70,7 @@ static int bind_app(const Cli *cli, Settings *s, whammc *w, const char *path, co
     whammc_release(out);
     metrics_note(&s->metrics, w, app->len, size);
     if (status == STATUS_OK)
-        show_host(cli, s, w, name);
+        cmd_bind_show_host(cli, s, w, name);
     if (status == STATUS_OK && !metrics_write(cli, &s->metrics))
         status = STATUS_ERROR;
     return message_written_status(cli, status);
@@ -90,7 +90,7 @@ static int read_and_bind(const Cli *cli, Settings *s, const char *path) {
     return status;
 }
 
-static int check_usage(const Cli *cli, const Settings *s) {
+static int cmd_bind_check_usage(const Cli *cli, const Settings *s) {
     if (cli->noperands < 2)
         return cli_usage(cli, cli->noperands ? "expected a program: give APP after the monitors"
                                              : "expected monitors and a program");
@@ -111,9 +111,9 @@ static int check_usage(const Cli *cli, const Settings *s) {
 
 int cmd_bind(Cli *cli) {
     Settings s = {0};
-    int status = cli_options(cli, set, &s);
+    int status = cli_options(cli, cmd_bind_set, &s);
     if (status == STATUS_OK)
-        status = check_usage(cli, &s);
+        status = cmd_bind_check_usage(cli, &s);
     cli->threads = s.options.threads;
     if (status == STATUS_OK) {
         int last = cli->noperands - 1;

@@ -52,13 +52,13 @@ static int check_all(Cli *cli, ScriptOptions *s) {
     return status;
 }
 
-static bool set(const Cli *cli, void *settings, int key, const char *value) {
+static bool cmd_check_set(const Cli *cli, void *settings, int key, const char *value) {
     return script_option(cli, settings, key, value);
 }
 
 int cmd_check(Cli *cli) {
     ScriptOptions s = {0};
-    int status = cli_options(cli, set, &s);
+    int status = cli_options(cli, cmd_check_set, &s);
     if (status == STATUS_OK)
         status = check_all(cli, &s);
     script_options_free(&s);

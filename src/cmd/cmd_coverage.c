@@ -20,8 +20,8 @@ typedef struct Settings {
 /* ---- running ---- */
 
 /* Runs the program; r has its exit status then. */
-static int run_program(const Cli *cli, const Settings *s, const Engine *engine, const Buf *app,
-                       Running *r) {
+static int cmd_coverage_run_program(const Cli *cli, const Settings *s, const Engine *engine,
+                                    const Buf *app, Running *r) {
     whammc_options made;
     static const LibraryOptions none;
     r->cli = cli;
@@ -37,7 +37,7 @@ static int run_program(const Cli *cli, const Settings *s, const Engine *engine, 
 static int run_and_show(const Cli *cli, const Settings *s, const Engine *engine, const Buf *app,
                         WhammcCoverage *c) {
     Running r = {0};
-    int shown = STATUS_OK, status = run_program(cli, s, engine, app, &r);
+    int shown = STATUS_OK, status = cmd_coverage_run_program(cli, s, engine, app, &r);
     if (status == STATUS_OK && !r.report.len) {
         running_explain_silence(&r);
         shown = STATUS_ERROR;
@@ -111,7 +111,7 @@ static bool choose_modules(const Cli *cli, Settings *s, const CommandReports *al
 }
 
 /* Shows the coverage by all threads and processes of a command. */
-static bool show_of_command(void *ctx, const CommandReports *all) {
+static bool cmd_coverage_show_of_command(void *ctx, const CommandReports *all) {
     Commanded *c = ctx;
     Settings *s = c->settings;
     WhammcCoverage *coverage = whammc_coverage_new();
@@ -141,7 +141,7 @@ static int cover_command(const Cli *cli, Settings *s, const char *program) {
     CommandJob job = {.program = program,
                       .script = "coverage",
                       .definitions = &none,
-                      .take = show_of_command,
+                      .take = cmd_coverage_show_of_command,
                       .ctx = &c};
     int status = command_run(cli, &job);
     return status == STATUS_OK && !c.has_reports ? STATUS_ERROR : status;
@@ -160,7 +160,7 @@ static bool set_least(const Cli *cli, Settings *s, const char *value) {
 }
 
 /* False: wrong usage, which was said. */
-static bool set(const Cli *cli, void *settings, int key, const char *value) {
+static bool cmd_coverage_set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     switch (key) {
     case OPTION_FORMAT:
@@ -222,7 +222,7 @@ static uint32_t count_stdin(const Cli *cli, int n) {
 }
 
 /* Whether the options and operands go together: STATUS_OK, or another status after a message. */
-static int check(const Cli *cli, const Settings *s) {
+static int cmd_coverage_check(const Cli *cli, const Settings *s) {
     if (s->request.from.len && s->save)
         return cli_usage(cli, "--save is for a run, but --from=%s takes its report from a file",
                          s->request.from.at[0]);
@@ -263,9 +263,9 @@ static int cover_program(const Cli *cli, Settings *s) {
 int cmd_coverage(Cli *cli) {
     Settings s = {.engine = "node"};
     char *command = NULL;
-    int status = cli_options(cli, set, &s);
+    int status = cli_options(cli, cmd_coverage_set, &s);
     if (status == STATUS_OK)
-        status = check(cli, &s);
+        status = cmd_coverage_check(cli, &s);
     if (!s.format_given)
         s.request.format = format_of(s.request.out);
     if (status == STATUS_OK && !s.request.from.len)

@@ -71,7 +71,7 @@ static void add_event(void *ctx, const whammc_event *e) {
     buf_free(&table);
 }
 
-static void show(const Info *x, Buf *out) {
+static void cmd_info_show(const Info *x, Buf *out) {
     int width = 0;
     for (uint32_t i = 0; i < x->events.len; i++) {
         int w = (int)strlen(x->events.at[i].text);
@@ -115,7 +115,7 @@ static int info_rule(const Cli *cli, Info *x) {
     int status = message_library(cli, w, result);
     if (status == STATUS_OK) {
         Buf out = {0};
-        show(x, &out);
+        cmd_info_show(x, &out);
         message_stdout(&out);
         buf_free(&out);
     }
@@ -143,7 +143,7 @@ static int info_operand(const Cli *cli, Info *x) {
                                              : info_rule(cli, x);
 }
 
-static bool set(const Cli *cli, void *settings, int key, const char *value) {
+static bool cmd_info_set(const Cli *cli, void *settings, int key, const char *value) {
     (void)cli, (void)value;
     Info *x = settings;
     switch (key) {
@@ -156,7 +156,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
 
 int cmd_info(Cli *cli) {
     Info x = {0};
-    int status = cli_options(cli, set, &x);
+    int status = cli_options(cli, cmd_info_set, &x);
     if (status == STATUS_OK)
         status = x.scripts ? info_scripts(cli) : info_operand(cli, &x);
     vec_free(&x.events);

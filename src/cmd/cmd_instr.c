@@ -19,7 +19,7 @@ typedef struct Settings {
 } Settings;
 
 /* Returns false for wrong usage, after a message. */
-static bool set(const Cli *cli, void *settings, int key, const char *value) {
+static bool cmd_instr_set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     switch (key) {
     case OPTION_SCRIPT:
@@ -80,7 +80,7 @@ static bool has_script(whammc_host host) {
 }
 
 /* What the option --host=auto has become, and where the report is if no option says so. */
-static void show_host(const Cli *cli, const Settings *s, whammc *w, const char *name) {
+static void cmd_instr_show_host(const Cli *cli, const Settings *s, whammc *w, const char *name) {
     const char *why;
     whammc_host host = whammc_hosted(w, &why);
     if (!*why)
@@ -141,7 +141,7 @@ static void place_map(Settings *s, Buf *url, Buf *root) {
     s->options.source_map_root = buf_cstr(root);
 }
 
-static bool write_map(const Cli *cli, const Settings *s, whammc *w) {
+static bool cmd_instr_write_map(const Cli *cli, const Settings *s, whammc *w) {
     size_t size;
     const char *map = whammc_source_map(w, &size);
     return !s->source_map || file_write(cli, s->source_map, map, size);
@@ -168,13 +168,13 @@ static int instrument(const Cli *cli, Settings *s, whammc *w, const char *path, 
     bool automatic = s->options.host == WHAMMC_HOST_AUTO;
     whammc_host host = automatic ? whammc_hosted(w, NULL) : s->options.host;
     if (status == STATUS_OK &&
-        (!write_map(cli, s, w) || !write_output(cli, s, w, host, app, &draft, &module)))
+        (!cmd_instr_write_map(cli, s, w) || !write_output(cli, s, w, host, app, &draft, &module)))
         status = STATUS_ERROR;
     draft_end(&draft);
     metrics_note(&s->metrics, w, app->len, size);
     buf_free(&module);
     if (status == STATUS_OK)
-        show_host(cli, s, w, name);
+        cmd_instr_show_host(cli, s, w, name);
     if (status == STATUS_OK && !metrics_write(cli, &s->metrics))
         status = STATUS_ERROR;
     return status;
@@ -204,7 +204,7 @@ static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
 }
 
 /* No output is an input or another output; but the program may be instrumented in place. */
-static int check_outputs(const Cli *cli, const Settings *s) {
+static int cmd_instr_check_outputs(const Cli *cli, const Settings *s) {
     const char *outputs[] = {s->out, s->js, s->runtime, s->source_map, s->metrics.file};
     enum { N = sizeof outputs / sizeof *outputs };
     for (uint32_t i = 0; i < N; i++) {
@@ -222,7 +222,7 @@ static int check_outputs(const Cli *cli, const Settings *s) {
 }
 
 /* Checks the command line; STATUS_OK, or another status after a message. */
-static int check_usage(const Cli *cli, const Settings *s) {
+static int cmd_instr_check_usage(const Cli *cli, const Settings *s) {
     int status = cli_check_inputs(cli, s->scripts.files.at, s->scripts.files.len, true);
     if (status == STATUS_OK)
         status = cli_check_output(cli, s->out);
@@ -238,14 +238,14 @@ static int check_usage(const Cli *cli, const Settings *s) {
         return cli_usage(cli, "--js=FILE needs --host=js or --host=prof");
     if (status == STATUS_OK && s->no_js_views && s->options.host != WHAMMC_HOST_JS)
         return cli_usage(cli, "--no-js-views needs --host=js");
-    return status == STATUS_OK ? check_outputs(cli, s) : status;
+    return status == STATUS_OK ? cmd_instr_check_outputs(cli, s) : status;
 }
 
 int cmd_instr(Cli *cli) {
     Settings s = {0};
-    int status = cli_options(cli, set, &s);
+    int status = cli_options(cli, cmd_instr_set, &s);
     if (status == STATUS_OK)
-        status = check_usage(cli, &s);
+        status = cmd_instr_check_usage(cli, &s);
     cli->threads = s.options.threads;
     if (status == STATUS_OK)
         status = read_and_instrument(cli, &s, cli->operands[0]);

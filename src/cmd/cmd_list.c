@@ -28,7 +28,7 @@ typedef struct List {
 
 /* ---- finding ---- */
 
-static uint32_t text(List *l, const char *s) {
+static uint32_t cmd_list_text(List *l, const char *s) {
     bool added;
     uint32_t index = (uint32_t)*map_put(&l->texts, str_of(s), l->texts.len, &added);
     if (added) {
@@ -42,7 +42,7 @@ static uint32_t text(List *l, const char *s) {
 }
 
 /* FILE:LINE:COLUMN, as far as they are known. */
-static void put_place(Buf *b, const whammc_frame *f) {
+static void cmd_list_put_place(Buf *b, const whammc_frame *f) {
     buf_str(b, str_of(f->file));
     if (f->line)
         buf_printf(b, ":%u", f->line);
@@ -53,14 +53,14 @@ static void put_place(Buf *b, const whammc_frame *f) {
 static uint32_t location(List *l, const whammc_site *s) {
     Buf b = {0};
     if (s->nframes && s->frames[0].line)
-        put_place(&b, &s->frames[0]);
-    uint32_t index = text(l, buf_cstr(&b));
+        cmd_list_put_place(&b, &s->frames[0]);
+    uint32_t index = cmd_list_text(l, buf_cstr(&b));
     buf_free(&b);
     return index;
 }
 
 /* The function, then each that it was inlined into, with the place of the call. */
-static uint32_t source(List *l, const whammc_site *s) {
+static uint32_t cmd_list_source(List *l, const whammc_site *s) {
     Buf b = {0};
     for (size_t i = 0; i < s->nframes; i++) {
         if (i)
@@ -68,16 +68,16 @@ static uint32_t source(List *l, const whammc_site *s) {
         buf_str(&b, str_of(s->frames[i].function));
         if (i) {
             buf_str(&b, STR(" ("));
-            put_place(&b, &s->frames[i]);
+            cmd_list_put_place(&b, &s->frames[i]);
             buf_u8(&b, ')');
         }
     }
-    uint32_t index = text(l, buf_cstr(&b));
+    uint32_t index = cmd_list_text(l, buf_cstr(&b));
     buf_free(&b);
     return index;
 }
 
-static void add_site(void *ctx, const whammc_site *s) {
+static void cmd_list_add_site(void *ctx, const whammc_site *s) {
     List *l = ctx;
     if (l->functions && fnmatch(l->functions, s->fname, 0) != 0)
         return;
@@ -86,12 +86,12 @@ static void add_site(void *ctx, const whammc_site *s) {
     Row row = {.fid = s->fid,
                .pc = s->pc,
                .number = s->number,
-               .function = text(l, s->fname),
-               .instruction = text(l, s->instruction),
-               .event = text(l, s->event)};
+               .function = cmd_list_text(l, s->fname),
+               .instruction = cmd_list_text(l, s->instruction),
+               .event = cmd_list_text(l, s->event)};
     if (l->lines) {
         row.location = location(l, s);
-        row.source = source(l, s);
+        row.source = cmd_list_source(l, s);
     }
     vec_push(&l->probes.at[s->probe].rows, row);
 }
@@ -103,18 +103,18 @@ static const char *const titles[NCOLUMNS] = {
     "function", "fid", "pc", "instruction", "location", "source function", "probe", "event"};
 
 /* Whether a column is to be shown. */
-static bool is_shown(const List *l, int column) {
+static bool cmd_list_is_shown(const List *l, int column) {
     if (column == NUMBER || column == EVENT)
         return l->verbose;
     return l->lines || (column != LOCATION && column != SOURCE);
 }
 
-static bool is_number(int column) {
+static bool cmd_list_is_number(int column) {
     return column == FID || column == PC || column == NUMBER;
 }
 
 /* The number or the text of a column. */
-static uint32_t value(const Row *r, int column) {
+static uint32_t cmd_list_value(const Row *r, int column) {
     switch (column) {
     case FUNCTION: return r->function;
     case INSTRUCTION: return r->instruction;
@@ -127,7 +127,7 @@ static uint32_t value(const Row *r, int column) {
     }
 }
 
-static uint32_t digits(uint32_t n) {
+static uint32_t cmd_list_digits(uint32_t n) {
     uint32_t count = 1;
     while (n >= 10)
         n /= 10, count++;
@@ -141,7 +141,7 @@ static void put_blanks(Buf *out, uint32_t n) {
 }
 
 /* A cell: s has `used` characters. Numbers are right-aligned. */
-static void put_cell(Buf *out, Str s, uint32_t used, uint32_t width, bool right) {
+static void cmd_list_put_cell(Buf *out, Str s, uint32_t used, uint32_t width, bool right) {
     uint32_t blanks = used < width ? width - used : 0;
     put_blanks(out, 2 + (right ? blanks : 0));
     buf_str(out, s);
@@ -149,35 +149,36 @@ static void put_cell(Buf *out, Str s, uint32_t used, uint32_t width, bool right)
         put_blanks(out, blanks);
 }
 
-static void end_row(Buf *out) {
+static void cmd_list_end_row(Buf *out) {
     while (out->data[out->len - 1] == ' ')
         out->len--;
     buf_u8(out, '\n');
 }
 
-static void put_row(const List *l, const Row *r, const uint32_t *widths, Buf *out) {
+static void cmd_list_put_row(const List *l, const Row *r, const uint32_t *widths, Buf *out) {
     for (int i = 0; i < NCOLUMNS; i++) {
-        uint32_t v = value(r, i);
-        if (!is_shown(l, i))
+        uint32_t v = cmd_list_value(r, i);
+        if (!cmd_list_is_shown(l, i))
             continue;
-        if (is_number(i)) {
+        if (cmd_list_is_number(i)) {
             char number[12];
-            uint32_t len = digits(v), rest = v;
+            uint32_t len = cmd_list_digits(v), rest = v;
             for (uint32_t k = len; k > 0; rest /= 10)
                 number[--k] = (char)('0' + rest % 10);
-            put_cell(out, (Str){number, len}, len, widths[i], true);
+            cmd_list_put_cell(out, (Str){number, len}, len, widths[i], true);
         } else {
-            put_cell(out, l->shown.at[v], l->widths.at[v], widths[i], false);
+            cmd_list_put_cell(out, l->shown.at[v], l->widths.at[v], widths[i], false);
         }
     }
-    end_row(out);
+    cmd_list_end_row(out);
 }
 
-static void measure(const List *l, const Row *rows, uint32_t n, uint32_t *widths) {
+static void cmd_list_measure(const List *l, const Row *rows, uint32_t n, uint32_t *widths) {
     for (int i = 0; i < NCOLUMNS; i++) {
         widths[i] = (uint32_t)strlen(titles[i]);
-        for (uint32_t k = 0; is_shown(l, i) && k < n; k++) {
-            uint32_t v = value(&rows[k], i), used = is_number(i) ? digits(v) : l->widths.at[v];
+        for (uint32_t k = 0; cmd_list_is_shown(l, i) && k < n; k++) {
+            uint32_t v = cmd_list_value(&rows[k], i),
+                     used = cmd_list_is_number(i) ? cmd_list_digits(v) : l->widths.at[v];
             if (used > widths[i])
                 widths[i] = used < COLUMN_MAX ? used : COLUMN_MAX;
         }
@@ -189,14 +190,15 @@ static void show_rows(const List *l, uint32_t probe) {
         return;
     uint32_t widths[NCOLUMNS], n = l->probes.at[probe].rows.len;
     const Row *rows = l->probes.at[probe].rows.at;
-    measure(l, rows, n, widths);
+    cmd_list_measure(l, rows, n, widths);
     Buf out = {0};
     for (int i = 0; i < NCOLUMNS; i++)
-        if (is_shown(l, i))
-            put_cell(&out, str_of(titles[i]), (uint32_t)strlen(titles[i]), widths[i], is_number(i));
-    end_row(&out);
+        if (cmd_list_is_shown(l, i))
+            cmd_list_put_cell(&out, str_of(titles[i]), (uint32_t)strlen(titles[i]), widths[i],
+                              cmd_list_is_number(i));
+    cmd_list_end_row(&out);
     for (uint32_t k = 0; k < n; k++) {
-        put_row(l, &rows[k], widths, &out);
+        cmd_list_put_row(l, &rows[k], widths, &out);
         if (out.len > 1 << 16) {
             message_stdout(&out);
             out.len = 0;
@@ -218,7 +220,7 @@ static void show_counting(const whammc_counting *c) {
     buf_free(&line);
 }
 
-static void show(const List *l, whammc *w) {
+static void cmd_list_show(const List *l, whammc *w) {
     size_t n, ncountings;
     const whammc_counting *countings = whammc_countings(w, &ncountings);
     const whammc_probe_stats *p = whammc_probes(w, &n);
@@ -262,11 +264,11 @@ static int list(const Cli *cli, List *l, const char *path) {
     ok = ok && debug_give(cli, &l->debug, w, path, &app, l->lines);
     if (ok) {
         progress_start("reading", file_title(path), app.len);
-        status = message_library(
-            cli, w,
-            whammc_list(w, file_title(path), app.data, app.len, l->count ? NULL : add_site, l));
+        status = message_library(cli, w,
+                                 whammc_list(w, file_title(path), app.data, app.len,
+                                             l->count ? NULL : cmd_list_add_site, l));
         if (status == STATUS_OK)
-            show(l, w);
+            cmd_list_show(l, w);
         if (status == STATUS_OK && l->verbose)
             show_maps(w);
     }
@@ -275,7 +277,7 @@ static int list(const Cli *cli, List *l, const char *path) {
     return status;
 }
 
-static bool set(const Cli *cli, void *settings, int key, const char *value) {
+static bool cmd_list_set(const Cli *cli, void *settings, int key, const char *value) {
     List *l = settings;
     switch (key) {
     case OPTION_SCRIPT:
@@ -294,7 +296,7 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
 
 int cmd_list(Cli *cli) {
     List l = {0};
-    int status = cli_options(cli, set, &l);
+    int status = cli_options(cli, cmd_list_set, &l);
     if (status == STATUS_OK)
         status = cli_check_inputs(cli, l.scripts.files.at, l.scripts.files.len, true);
     if (status == STATUS_OK)

@@ -26,7 +26,7 @@ static char *default_name(const char *script) {
     return (char *)out.data;
 }
 
-static int explain(const Cli *cli, const Settings *s, whammc *w) {
+static int cmd_monitor_explain(const Cli *cli, const Settings *s, whammc *w) {
     const char *text;
     int status = message_library(cli, w, whammc_explain_monitor(w, &s->options, &text));
     if (status == STATUS_OK) {
@@ -78,12 +78,12 @@ static void check_libraries(const Cli *cli, const LibraryOptions *libs) {
     }
 }
 
-static int compile(const Cli *cli, Settings *s) {
+static int cmd_monitor_compile(const Cli *cli, Settings *s) {
     whammc *w = whammc_new();
     bool ok = script_options_give(cli, &s->scripts, w, true);
     int status = ok ? STATUS_OK : STATUS_ERROR;
     if (ok && s->explain)
-        status = explain(cli, s, w);
+        status = cmd_monitor_explain(cli, s, w);
     if (status == STATUS_OK && (s->out || !s->explain)) {
         char *name = s->out ? NULL : default_name(s->scripts.files.at[0]);
         status = write_monitor(cli, s, w, s->out ? s->out : name);
@@ -95,7 +95,7 @@ static int compile(const Cli *cli, Settings *s) {
     return status;
 }
 
-static int check_usage(const Cli *cli, const Settings *s) {
+static int cmd_monitor_check_usage(const Cli *cli, const Settings *s) {
     if (!s->scripts.files.len)
         return cli_usage(cli, "expected a script: give one with --script=SCRIPT");
     if (cli->noperands)
@@ -117,7 +117,7 @@ static int check_usage(const Cli *cli, const Settings *s) {
     return cli_check_other(cli, s->out, s->scripts.files.at, s->scripts.files.len, "a script");
 }
 
-static bool set(const Cli *cli, void *settings, int key, const char *value) {
+static bool cmd_monitor_set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     switch (key) {
     case OPTION_SCRIPT:
@@ -142,11 +142,11 @@ static bool set(const Cli *cli, void *settings, int key, const char *value) {
 
 int cmd_monitor(Cli *cli) {
     Settings s = {0};
-    int status = cli_options(cli, set, &s);
+    int status = cli_options(cli, cmd_monitor_set, &s);
     if (status == STATUS_OK)
-        status = check_usage(cli, &s);
+        status = cmd_monitor_check_usage(cli, &s);
     if (status == STATUS_OK)
-        status = compile(cli, &s);
+        status = cmd_monitor_compile(cli, &s);
     script_options_free(&s.scripts);
     return status;
 }

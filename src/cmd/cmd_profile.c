@@ -61,7 +61,7 @@ typedef struct Profiling {
 /* ---- running ---- */
 
 /* Nanoseconds since 1970. */
-static int64_t now(void) {
+static int64_t cmd_profile_now(void) {
     enum { SECOND = 1000000000 };
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
@@ -103,7 +103,7 @@ static bool is_timed(const Settings *s) {
 }
 
 /* The variables with the times, or of the script heap; NULL = the only ones that there are. */
-static const char *const *variables_of(const Settings *s, bool memory) {
+static const char *const *cmd_profile_variables_of(const Settings *s, bool memory) {
     static const char *const heap[] = {"heap", NULL}, *const arcs[] = {"arcs", "others", NULL};
     return !s->heap.on || !is_timed(s) ? NULL : memory ? heap : arcs;
 }
@@ -137,7 +137,7 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
                                 .times = is_timed(p->settings),
                                 .memory = heap->on,
                                 .tree = !is_timed(p->settings) || style != STYLE_ARCS,
-                                .timed = variables_of(p->settings, false),
+                                .timed = cmd_profile_variables_of(p->settings, false),
                                 .mangled = p->settings->no_demangle,
                                 .labels = p->settings->labels.at};
     bool asks = !counts_only && is_timed(p->settings) &&
@@ -163,7 +163,7 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
     buf_free(&untimed);
     if (heap->on)
         heap_define(p->cli, heap, p->module, r->w);
-    p->began = now();
+    p->began = cmd_profile_now();
     static const LibraryOptions none;
     return running_instrumented(r, &made, &none);
 }
@@ -258,8 +258,8 @@ static bool is_free(const char *path, const Unasked *u) {
 
 /* The report in a format, of times or `memory`; WHAMMC_REPORT_TABLE is a flat profile, or that of
  * what was allocated. False, after a message, if that could not be made. */
-static bool make(const Profiling *p, WhammcReport *report, WhammcReportFormat format, bool memory,
-                 Buf *out) {
+static bool cmd_profile_make(const Profiling *p, WhammcReport *report, WhammcReportFormat format,
+                             bool memory, Buf *out) {
     const Settings *s = p->settings;
     bool plain = format != WHAMMC_REPORT_TABLE && format_has(format, WHAMMC_SHOWS_ROWS);
     WhammcReportFormat table = memory ? WHAMMC_REPORT_HEAP : WHAMMC_REPORT_FLAT;
@@ -270,7 +270,7 @@ static bool make(const Profiling *p, WhammcReport *report, WhammcReportFormat fo
                                 .lines = s->look.lines && !plain,
                                 .time = p->began,
                                 .value = memory ? s->heap.value : NULL,
-                                .variables = variables_of(s, memory),
+                                .variables = cmd_profile_variables_of(s, memory),
                                 .labels = s->labels.at};
     uint8_t *text;
     size_t size;
@@ -285,7 +285,7 @@ static bool write_unasked(const Profiling *p, WhammcReport *report, const Unaske
     const char *out = p->settings->out;
     char *path = out ? strdup(out) : file_for(p, u->suffix);
     Buf made = {0}, line = {0};
-    bool ok = path && make(p, report, u->format, p->settings->heap.on, &made);
+    bool ok = path && cmd_profile_make(p, report, u->format, p->settings->heap.on, &made);
     if (ok && !out && !is_free(path, u)) {
         message_one(p->cli, DIAG_CANNOT_WRITE, "choose another file with --output=OUT",
                     "%s: the file exists and %s", path, u->other);
@@ -308,10 +308,11 @@ static bool show_both(const Profiling *p, const Running *r, WhammcReport *report
     LeftOut left_out = {
         .m = p->module, .untimed = p->untimed, .mangled = s->no_demangle, .top = s->top};
     Buf text = {0}, times = {0};
-    bool ok = !s->heap.on || !is_timed(s) || make(p, report, WHAMMC_REPORT_TABLE, false, &times);
+    bool ok = !s->heap.on || !is_timed(s) ||
+              cmd_profile_make(p, report, WHAMMC_REPORT_TABLE, false, &times);
     message_result(&times);
     buf_free(&times);
-    ok = ok && make(p, report, WHAMMC_REPORT_TABLE, s->heap.on, &text);
+    ok = ok && cmd_profile_make(p, report, WHAMMC_REPORT_TABLE, s->heap.on, &text);
     if (ok && s->style != STYLE_ARCS && p->app.len)
         left_out_untimed(&left_out, &text);
     if (ok && s->style == STYLE_SAMPLE && !s->heap.on && p->app.len)
@@ -327,7 +328,7 @@ static bool show_format(const Profiling *p, WhammcReport *report) {
     if (s->format == WHAMMC_REPORT_PPROF && !s->out)
         return write_unasked(p, report, &pprof_profile);
     Buf text = {0};
-    bool ok = make(p, report, s->format, s->heap.on, &text);
+    bool ok = cmd_profile_make(p, report, s->format, s->heap.on, &text);
     if (ok && s->out)
         ok = file_write(p->cli, s->out, text.data, text.len);
     else if (ok)
@@ -337,7 +338,7 @@ static bool show_format(const Profiling *p, WhammcReport *report) {
 }
 
 /* Reads the report of the run; false if there is none. */
-static bool read_run(const Profiling *p, const Running *r) {
+static bool cmd_profile_read_run(const Profiling *p, const Running *r) {
     const char *name = file_title(p->cli->operands[0]);
     return r->report.len &&
            whammc_report_read(p->report, name, r->report.data, r->report.len, 0) == WHAMMC_OK;
@@ -358,10 +359,10 @@ static void tell_large(const Profiling *p, size_t size) {
 }
 
 /* If something could not be made or written, prints a message and returns false. */
-static bool show(const Profiling *p, const Running *r) {
+static bool cmd_profile_show(const Profiling *p, const Running *r) {
     const Settings *s = p->settings;
     bool ok = true;
-    if (!read_run(p, r))
+    if (!cmd_profile_read_run(p, r))
         running_explain_silence(r);
     else if (s->format == WHAMMC_REPORT_TABLE)
         ok = show_both(p, r, p->report);
@@ -375,7 +376,7 @@ static bool show(const Profiling *p, const Running *r) {
 
 /* ---- */
 
-static bool read_module(Profiling *p, DebugOptions *debug) {
+static bool cmd_profile_read_module(Profiling *p, DebugOptions *debug) {
     const char *path = p->cli->operands[0];
     if (!file_read_module(p->cli, path, &p->app) ||
         !names_give(p->cli, path, p->settings->names, &p->app) ||
@@ -410,7 +411,7 @@ static int profile(const Cli *cli, Settings *s, const Engine *engine) {
                    .engine = engine,
                    .title = file_base(file_title(cli->operands[0]))};
     Running r = {.metrics = &s->metrics};
-    int status = read_module(&p, &s->debug) ? STATUS_OK : STATUS_ERROR;
+    int status = cmd_profile_read_module(&p, &s->debug) ? STATUS_OK : STATUS_ERROR;
     if (status == STATUS_OK && !mark_untimed(&p, NULL))
         status = STATUS_ERROR;
     if (status == STATUS_OK && s->auto_exclude)
@@ -418,7 +419,7 @@ static int profile(const Cli *cli, Settings *s, const Engine *engine) {
     if (status == STATUS_OK && process_asked())
         status = process_imitate(process_asked()); /* the rehearsal has been interrupted */
     else if (status == STATUS_OK && (status = run_with(&p, s->style, s->counts_only, &r)) == 0) {
-        bool shown = show(&p, &r);
+        bool shown = cmd_profile_show(&p, &r);
         shown = metrics_write(cli, &s->metrics) && shown;
         process_unguard();
         status = process_imitate(r.wait_status);
@@ -449,7 +450,7 @@ static const char *command_title(const Cli *cli) {
 }
 
 /* The reports of a command: of each module, all threads are added up. */
-static bool show_of_command(void *ctx, const CommandReports *all) {
+static bool cmd_profile_show_of_command(void *ctx, const CommandReports *all) {
     Profiling *p = ctx;
     const Settings *s = p->settings;
     const Running none = {0};
@@ -475,7 +476,8 @@ static bool show_of_command(void *ctx, const CommandReports *all) {
 
 /* Profiles the modules that a command loads in Node. In the end as the command ended. */
 static int profile_command(const Cli *cli, const Settings *s, const char *program) {
-    Profiling p = {.cli = cli, .settings = s, .title = command_title(cli), .began = now()};
+    Profiling p = {
+        .cli = cli, .settings = s, .title = command_title(cli), .began = cmd_profile_now()};
     DefineOptions constants = {0};
     Arena arena = {0};
     if (s->for_module)
@@ -487,7 +489,7 @@ static int profile_command(const Cli *cli, const Settings *s, const char *progra
     CommandJob job = {.program = program,
                       .script = script_of(s, s->style),
                       .definitions = &constants,
-                      .take = show_of_command,
+                      .take = cmd_profile_show_of_command,
                       .ctx = &p};
     int status = command_run(cli, &job);
     vec_free(&constants);
@@ -531,7 +533,7 @@ static bool set_sample(const Cli *cli, Settings *s, const char *value) {
 }
 
 /* Returns false for wrong usage, after a message. */
-static bool set(const Cli *cli, void *settings, int key, const char *value) {
+static bool cmd_profile_set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     uint32_t depth;
     if (option_is_for_module(key))
@@ -600,7 +602,7 @@ static Style default_style(const Settings *s, bool is_command) {
 }
 
 /* Whether the options and operands go together: STATUS_OK, or another status after a message. */
-static int check(const Cli *cli, const Settings *s) {
+static int cmd_profile_check(const Cli *cli, const Settings *s) {
     if (format_has(s->format, WHAMMC_IS_BINARY) && s->out &&
         cli_check_bytes(cli, s->out) != STATUS_OK)
         return STATUS_USAGE;
@@ -642,7 +644,7 @@ static int check(const Cli *cli, const Settings *s) {
 
 int cmd_profile(Cli *cli) {
     Settings s = {.engine = "node", .clock = "auto"};
-    int status = cli_options(cli, set, &s);
+    int status = cli_options(cli, cmd_profile_set, &s);
     if (!s.format_given && s.out)
         whammc_report_format_of_file(s.out, &s.format);
     vec_push(&s.labels, NULL);
@@ -652,7 +654,7 @@ int cmd_profile(Cli *cli) {
     if (!s.style_given)
         s.style = default_style(&s, command != NULL);
     if (status == STATUS_OK)
-        status = check(cli, &s);
+        status = cmd_profile_check(cli, &s);
     if (s.heap.on && !s.heap.value)
         s.heap.value = "alloc_space";
     if (status == STATUS_OK && command) {

@@ -27,11 +27,11 @@ typedef struct Settings {
 } Settings;
 
 /* The program that the report is about; NULL unless exactly one was given. */
-static const char *module_of(const Settings *s) {
+static const char *cmd_report_module_of(const Settings *s) {
     return s->modules.len == 1 ? s->modules.at[0] : NULL;
 }
 
-static bool read_text(const Cli *cli, const Settings *s, WhammcReport *r) {
+static bool cmd_report_read_text(const Cli *cli, const Settings *s, WhammcReport *r) {
     const char *path = cli->operands[0];
     Buf text = {0};
     if (!file_read(cli, path, &text))
@@ -42,8 +42,8 @@ static bool read_text(const Cli *cli, const Settings *s, WhammcReport *r) {
 }
 
 /* Adds up all that were given. */
-static bool read_all(const Cli *cli, const Settings *s, WhammcReport *r) {
-    bool ok = read_text(cli, s, r);
+static bool cmd_report_read_all(const Cli *cli, const Settings *s, WhammcReport *r) {
+    bool ok = cmd_report_read_text(cli, s, r);
     for (int i = 1; i < cli->noperands && ok; i++) {
         Buf text = {0};
         const char *path = cli->operands[i];
@@ -57,7 +57,7 @@ static bool read_all(const Cli *cli, const Settings *s, WhammcReport *r) {
 }
 
 /* The programs, and the module that is shown. */
-static bool read_modules(const Cli *cli, Settings *s, WhammcReport *r) {
+static bool cmd_report_read_modules(const Cli *cli, Settings *s, WhammcReport *r) {
     bool ok = true;
     for (uint32_t i = 0; ok && i < s->modules.len; i++)
         ok = program_add(cli, &s->programs, s->modules.at[i], s->modules.at[i], s->names, &s->debug,
@@ -67,7 +67,7 @@ static bool read_modules(const Cli *cli, Settings *s, WhammcReport *r) {
 }
 
 /* Appends what the settings ask for. False if that cannot be made, which was said. */
-static bool make(const Cli *cli, const Settings *s, WhammcReport *r, Buf *out) {
+static bool cmd_report_make(const Cli *cli, const Settings *s, WhammcReport *r, Buf *out) {
     bool to_terminal = !s->out || strcmp(s->out, "-") == 0;
     bool table = s->format == WHAMMC_REPORT_TABLE;
     Words variables = {0};
@@ -80,7 +80,8 @@ static bool make(const Cli *cli, const Settings *s, WhammcReport *r, Buf *out) {
     look.time = file_time(cli->operands[0]);
     look.top = table && !s->top_given ? SHOW_TOP : s->top;
     look.base = s->diff ? s->old : NULL;
-    look.title = file_base(file_title(module_of(s) ? module_of(s) : cli->operands[0]));
+    look.title =
+        file_base(file_title(cmd_report_module_of(s) ? cmd_report_module_of(s) : cli->operands[0]));
     look.mangled = s->no_demangle;
     look.width = to_terminal ? show_width(STDOUT_FILENO) : 0;
     look.colour = to_terminal && message_is_colourful(STDOUT_FILENO);
@@ -94,7 +95,7 @@ static bool make(const Cli *cli, const Settings *s, WhammcReport *r, Buf *out) {
 }
 
 /* Reads the report to compare with. NULL after a message. */
-static WhammcReport *read_base(const Cli *cli, const Settings *s) {
+static WhammcReport *cmd_report_read_base(const Cli *cli, const Settings *s) {
     WhammcReport *r = whammc_report_new();
     Buf text = {0};
     whammc_report_by_thread(r, s->by_thread);
@@ -125,14 +126,15 @@ static bool passes(const Cli *cli, const Settings *s, WhammcReport *r) {
     return ok;
 }
 
-static int report(const Cli *cli, Settings *s) {
+static int cmd_report_report(const Cli *cli, Settings *s) {
     WhammcReport *r = whammc_report_new();
     Buf out = {0};
     whammc_report_by_thread(r, s->by_thread);
-    bool ok = (s->suggest || read_all(cli, s, r)) && read_modules(cli, s, r) &&
-              (!s->base || (s->old = read_base(cli, s))) &&
+    bool ok = (s->suggest || cmd_report_read_all(cli, s, r)) &&
+              cmd_report_read_modules(cli, s, r) &&
+              (!s->base || (s->old = cmd_report_read_base(cli, s))) &&
               (s->suggest ? exclude_suggest(cli, cli->operands[0], &s->programs.at[0]->app, &out)
-                          : make(cli, s, r, &out));
+                          : cmd_report_make(cli, s, r, &out));
     if (ok && s->out)
         ok = file_write(cli, s->out, out.data, out.len);
     else if (ok)
@@ -165,7 +167,7 @@ static void set_format(Settings *s, const char *name) {
 }
 
 /* False: wrong usage, which was said. */
-static bool set(const Cli *cli, void *settings, int key, const char *value) {
+static bool cmd_report_set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     switch (key) {
     case OPTION_FORMAT: set_format(s, value); break;
@@ -242,7 +244,7 @@ static int check_coverage(const Cli *cli, const Settings *s) {
                                : status;
 }
 
-static int check(const Cli *cli, const Settings *s) {
+static int cmd_report_check(const Cli *cli, const Settings *s) {
     if (cli->noperands && s->coverage)
         return check_coverage(cli, s);
     if (s->objects.len && !s->coverage)
@@ -261,14 +263,15 @@ static int check(const Cli *cli, const Settings *s) {
                          "both profiles to `go tool pprof -diff_base=OLD NEW`");
     if (s->base && !s->fail_if && !s->diff)
         return cli_usage(cli, "--base=%s needs --fail-if or --diff", s->base);
-    if (s->suggest && (!module_of(s) || cli->noperands > 1 || s->base || s->format_given))
+    if (s->suggest &&
+        (!cmd_report_module_of(s) || cli->noperands > 1 || s->base || s->format_given))
         return cli_usage(cli, "--suggest-exclude needs one report and --module=APP, and cannot be "
                               "combined with --format, --diff or --fail-if");
-    if (s->names && !module_of(s))
+    if (s->names && !cmd_report_module_of(s))
         return cli_usage(cli,
                          "--names=%s needs one --module=APP, the program whose functions it names",
                          s->names);
-    if (s->debug.file && !module_of(s))
+    if (s->debug.file && !cmd_report_module_of(s))
         return cli_usage(cli,
                          "--debug-file=%s needs one --module=APP, the program that it describes",
                          s->debug.file);
@@ -291,14 +294,14 @@ static int check(const Cli *cli, const Settings *s) {
 
 int cmd_report(Cli *cli) {
     Settings s = {0};
-    int status = cli_options(cli, set, &s);
+    int status = cli_options(cli, cmd_report_set, &s);
     if (!s.format_given && s.out)
         whammc_report_format_of_file(s.out, &s.format);
     vec_push(&s.labels, NULL);
     if (status == STATUS_OK)
-        status = check(cli, &s);
+        status = cmd_report_check(cli, &s);
     if (status == STATUS_OK)
-        status = s.coverage ? show_coverage(cli, &s) : report(cli, &s);
+        status = s.coverage ? show_coverage(cli, &s) : cmd_report_report(cli, &s);
     vec_free(&s.variables);
     vec_free(&s.labels);
     vec_free(&s.objects);

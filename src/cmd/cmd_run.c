@@ -29,13 +29,13 @@ typedef struct Settings {
 /* ---- the report ---- */
 
 /* Reads a report of a run; false if there is none, or not so many. */
-static bool read_run(const Running *run, WhammcReport *r, const Buf *text, uint32_t which) {
+static bool cmd_run_read_run(const Running *run, WhammcReport *r, const Buf *text, uint32_t which) {
     whammc_report_read(r, file_title(run->cli->operands[0]), text->data, text->len, which);
     return whammc_report_count(r) > 0;
 }
 
 /* Gives the report the program, if source locations are asked for. */
-static void locate(const Settings *s, const Running *run, WhammcReport *r) {
+static void cmd_run_locate(const Settings *s, const Running *run, WhammcReport *r) {
     const char *name = file_title(run->cli->operands[0]);
     if (!look_asks_lines(&s->look))
         return;
@@ -44,8 +44,8 @@ static void locate(const Settings *s, const Running *run, WhammcReport *r) {
 }
 
 /* Appends the report in a format. False if it could not be made, which was said. */
-static bool put_report(const Cli *cli, WhammcReport *r, WhammcReportFormat format,
-                       const WhammcReportOptions *look, Buf *out) {
+static bool cmd_run_put_report(const Cli *cli, WhammcReport *r, WhammcReportFormat format,
+                               const WhammcReportOptions *look, Buf *out) {
     uint8_t *text;
     size_t size;
     whammc_status status = whammc_report_write(r, format, look, &text, &size);
@@ -68,13 +68,13 @@ static WhammcReportOptions table_look(const Settings *s, const Cli *cli) {
 }
 
 /* Appends the tables of a report. */
-static void show(const Settings *s, const Running *run, WhammcReport *r, Buf *out) {
+static void cmd_run_show(const Settings *s, const Running *run, WhammcReport *r, Buf *out) {
     WhammcReportOptions look = table_look(s, run->cli);
     look.no_instructions = true;
     if (out->len && out->data[out->len - 1] != '\n')
         buf_u8(out, '\n');
-    locate(s, run, r);
-    put_report(run->cli, r, WHAMMC_REPORT_TABLE, &look, out);
+    cmd_run_locate(s, run, r);
+    cmd_run_put_report(run->cli, r, WHAMMC_REPORT_TABLE, &look, out);
 }
 
 /* What --report-format is called for reports that were read. */
@@ -91,9 +91,9 @@ static void put_located(const Settings *s, const Running *run, WhammcReport *r, 
     const WhammcReportOptions look = {.lines = s->look.lines};
     size_t rows;
     whammc_report_rows(r, &rows);
-    locate(s, run, r);
+    cmd_run_locate(s, run, r);
     if (rows)
-        put_report(run->cli, r, saved_format(s), &look, out);
+        cmd_run_put_report(run->cli, r, saved_format(s), &look, out);
 }
 
 static bool write_saved(const Settings *s, const Running *run, Buf *out) {
@@ -109,7 +109,7 @@ static bool deliver_caught(const Settings *s, Running *run) {
     Buf *text = &run->caught.report, out = {0};
     WhammcReport *r = whammc_report_new();
     buf_bytes(text, run->report.data, run->report.len);
-    bool found = read_run(run, r, text, 0);
+    bool found = cmd_run_read_run(run, r, text, 0);
     size_t size;
     const char *rest = whammc_report_rest(r, &size);
     bool written = found ? file_write_fd(STDOUT_FILENO, rest, size)
@@ -124,7 +124,7 @@ static bool deliver_caught(const Settings *s, Running *run) {
                     "--report-format=csv?",
                     "no report on standard output");
     if (!s->out && found)
-        show(s, run, r, &out);
+        cmd_run_show(s, run, r, &out);
     message_result(&out);
     buf_free(&out);
     whammc_report_free(r);
@@ -135,7 +135,8 @@ static bool deliver_caught(const Settings *s, Running *run) {
 static bool save_located(const Settings *s, const Running *run) {
     WhammcReport *r = whammc_report_new();
     Buf out = {0};
-    for (uint32_t i = 1; read_run(run, r, &run->report, i) && i <= whammc_report_count(r); i++)
+    for (uint32_t i = 1; cmd_run_read_run(run, r, &run->report, i) && i <= whammc_report_count(r);
+         i++)
         put_located(s, run, r, &out);
     whammc_report_free(r);
     return write_saved(s, run, &out);
@@ -163,14 +164,15 @@ static bool read_of_command(const Commanded *c, const CommandReports *all, Whamm
 }
 
 /* Shows or writes what all threads and processes of a command have reported. */
-static bool show_of_command(void *ctx, const CommandReports *all) {
+static bool cmd_run_show_of_command(void *ctx, const CommandReports *all) {
     const Commanded *c = ctx;
     const Settings *s = c->settings;
     WhammcReport *r = whammc_report_new();
     WhammcReportOptions look = table_look(s, c->cli);
     Buf made = {0};
-    bool ok = read_of_command(c, all, r) &&
-              put_report(c->cli, r, s->out ? saved_format(s) : WHAMMC_REPORT_TABLE, &look, &made);
+    bool ok =
+        read_of_command(c, all, r) &&
+        cmd_run_put_report(c->cli, r, s->out ? saved_format(s) : WHAMMC_REPORT_TABLE, &look, &made);
     if (ok && s->out)
         ok = file_write(c->cli, s->out, made.data, made.len);
     else if (ok)
@@ -186,24 +188,24 @@ static bool deliver_threads(const Settings *s, const Running *run) {
     const char *title = file_title(run->cli->operands[0]);
     CommandReports all = {.text = run->report};
     vec_push(&all.modules, ((CommandModule){.path = title, .name = title, .bytes = run->app}));
-    bool written = show_of_command((void *)(uintptr_t)&c, &all);
+    bool written = cmd_run_show_of_command((void *)(uintptr_t)&c, &all);
     vec_free(&all.modules);
     return written;
 }
 
 /* Shows the last report as tables on standard error, or writes all of them. False if they could not
  * be written. */
-static bool deliver(const Settings *s, const Running *run) {
+static bool cmd_run_deliver(const Settings *s, const Running *run) {
     WhammcReport *r = whammc_report_new();
     Buf out = {0};
     size_t size;
-    bool found = read_run(run, r, &run->report, 0);
+    bool found = cmd_run_read_run(run, r, &run->report, 0);
     bool threads = found && (whammc_report_threads(r, NULL) || s->by_thread);
     const char *rest = whammc_report_rest(r, &size);
     if (!s->out) /* what scripts have printed */
         buf_bytes(&out, rest, size);
     if (!s->out && found && !threads)
-        show(s, run, r, &out);
+        cmd_run_show(s, run, r, &out);
     else if (!found && !run->report.len)
         running_explain_silence(run);
     message_result(&out);
@@ -295,7 +297,7 @@ static int run_somehow(Running *r, const Settings *s) {
 }
 
 /* Reads everything and runs it; in the end as the program ended. */
-static int run_program(const Cli *cli, Settings *s, const Engine *e) {
+static int cmd_run_run_program(const Cli *cli, Settings *s, const Engine *e) {
     Running r = {.cli = cli,
                  .engine = e,
                  .engine_options = &s->engine_options,
@@ -319,7 +321,7 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
         debug_give(cli, &s->debug, r.w, cli->operands[0], &r.app, false))
         status = run_somehow(&r, s);
     if (status == STATUS_OK) {
-        bool written = s->monitors.len ? deliver_caught(s, &r) : deliver(s, &r);
+        bool written = s->monitors.len ? deliver_caught(s, &r) : cmd_run_deliver(s, &r);
         written = metrics_write(cli, &s->metrics) && written;
         process_unguard();
         status = process_imitate(r.wait_status);
@@ -353,14 +355,14 @@ static int run_command(const Cli *cli, const Settings *s, const char *program) {
     CommandJob job = {.program = program,
                       .script = s->scripts.files.len ? s->scripts.files.at[0] : NULL,
                       .definitions = &s->scripts.definitions,
-                      .take = show_of_command,
+                      .take = cmd_run_show_of_command,
                       .ctx = &c};
     int status = check_command(cli, s);
     return status == STATUS_OK ? command_run(cli, &job) : status;
 }
 
 /* Returns false for wrong usage, after a message. */
-static bool set(const Cli *cli, void *settings, int key, const char *value) {
+static bool cmd_run_set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     if (option_is_for_module(key))
         s->for_module = option_name(key);
@@ -419,7 +421,7 @@ static int check_monitors(const Cli *cli, const Settings *s, const char *out) {
 }
 
 /* No output is an input or another output. */
-static int check_outputs(const Cli *cli, const Settings *s) {
+static int cmd_run_check_outputs(const Cli *cli, const Settings *s) {
     const char *outputs[] = {s->out, s->metrics.file};
     int status = cli_check_outputs(cli, outputs, 2);
     for (uint32_t i = 0; status == STATUS_OK && i < 2; i++) {
@@ -432,7 +434,7 @@ static int check_outputs(const Cli *cli, const Settings *s) {
 }
 
 /* Whether the options and operands go together: STATUS_OK, or another status after a message. */
-static int check(const Cli *cli, const Settings *s) {
+static int cmd_run_check(const Cli *cli, const Settings *s) {
     if (s->scripts.files.len && s->monitors.len)
         return cli_usage(
             cli, "give either scripts or monitors: 'whammc monitor' compiles scripts to monitors");
@@ -447,7 +449,7 @@ static int check(const Cli *cli, const Settings *s) {
             cli, "--http and --push need scripts: monitors cannot report while the program runs");
     int status = http_check(cli, &s->http);
     if (status == STATUS_OK)
-        status = check_outputs(cli, s);
+        status = cmd_run_check_outputs(cli, s);
     if (status != STATUS_OK || s->monitors.len)
         return status;
     status = cli_check_inputs(cli, s->scripts.files.at, s->scripts.files.len, false);
@@ -459,11 +461,11 @@ int cmd_run(Cli *cli) {
     Settings s = {.engine = "node",
                   .top = SHOW_TOP,
                   .options = {.host = WHAMMC_HOST_JS, .link = WHAMMC_LINK_AUTO}};
-    int status = cli_options(cli, set, &s);
+    int status = cli_options(cli, cmd_run_set, &s);
     if (!s.out) /* what tables are made of; maps cannot be taken apart in CSV */
         s.options.format = WHAMMC_FORMAT_JSON;
     if (status == STATUS_OK)
-        status = check(cli, &s);
+        status = cmd_run_check(cli, &s);
     char *command = status == STATUS_OK ? command_find(cli->operands[0]) : NULL;
     if (command) {
         status = run_command(cli, &s, command);
@@ -478,7 +480,7 @@ int cmd_run(Cli *cli) {
                 "--http and --push need node or wasmtime: Wizard cannot report while the program "
                 "runs");
         if (status == STATUS_OK)
-            status = run_program(cli, &s, &engine);
+            status = cmd_run_run_program(cli, &s, &engine);
         free(engine.program);
     }
     free(command);

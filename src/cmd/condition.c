@@ -21,21 +21,21 @@ typedef struct Reading {
     Buf *used;
 } Reading;
 
-static void fail(Reading *x, uint32_t from, uint32_t to, const char *message) {
+static void condition_fail(Reading *x, uint32_t from, uint32_t to, const char *message) {
     if (!x->failed)
         diag(x->diags, DIAG_CONDITION, (Span){x->file, from, to > from ? to : from + 1}, "%s",
              message);
     x->failed = true;
 }
 
-static void blanks(Reading *x) {
+static void condition_blanks(Reading *x) {
     while (isspace((unsigned char)x->text[x->at]))
         x->at++;
 }
 
 /* Passes over an operator, if it is there. */
-static bool take(Reading *x, const char *op) {
-    blanks(x);
+static bool condition_take(Reading *x, const char *op) {
+    condition_blanks(x);
     size_t n = strlen(op);
     if (strncmp(x->text + x->at, op, n) != 0)
         return false;
@@ -46,7 +46,7 @@ static bool take(Reading *x, const char *op) {
 /* ---- names ---- */
 
 /* Adds up numbers; false if there is something else. */
-static bool add_value(const WhammcValue *v, Number *sum) {
+static bool condition_add_value(const WhammcValue *v, Number *sum) {
     switch (v->kind) {
     case WHAMMC_VALUE_UNSIGNED:
     case WHAMMC_VALUE_BOOL: *sum += (Number)v->as.u; return true;
@@ -54,7 +54,8 @@ static bool add_value(const WhammcValue *v, Number *sum) {
     case WHAMMC_VALUE_FLOAT: *sum += (Number)v->as.f; return true;
     case WHAMMC_VALUE_MAP: /* key, value, key, value ... */
         for (size_t i = 1; i < v->size; i += 2)
-            if (v->as.parts[i].kind == WHAMMC_VALUE_MAP || !add_value(&v->as.parts[i], sum))
+            if (v->as.parts[i].kind == WHAMMC_VALUE_MAP ||
+                !condition_add_value(&v->as.parts[i], sum))
                 return false;
         return true;
     default: return false;
@@ -71,7 +72,7 @@ static const char *total(WhammcReport *r, Str name, Number *sum) {
             continue;
         found = true;
         const WhammcValue *v = whammc_report_value(r, i);
-        if (!v || !add_value(v, sum))
+        if (!v || !condition_add_value(v, sum))
             return "expected a number, or a map of numbers, but this variable is something else";
     }
     return found ? NULL : "expected a variable of the report; it has none with this name";
@@ -95,7 +96,7 @@ static Number read_name(Reading *x) {
                             ? "expected --base=REPORT as well: there is no report to compare with"
                             : total(base ? x->base : x->report, name, &sum);
     if (wrong)
-        fail(x, from, x->at, wrong);
+        condition_fail(x, from, x->at, wrong);
     else
         buf_printf(x->used, "%s%.*s = %.17Lg", x->used->len ? ", " : "", (int)(x->at - from),
                    x->text + from, sum);
@@ -107,18 +108,18 @@ static Number read_name(Reading *x) {
 static Number read_or(Reading *x);
 
 static Number read_primary(Reading *x) {
-    blanks(x);
+    condition_blanks(x);
     char c = x->text[x->at];
     uint32_t from = x->at;
     if (x->depth++ > DEPTH_MAX) {
-        fail(x, from, from, "the condition is nested too deeply");
-    } else if (take(x, "(")) {
+        condition_fail(x, from, from, "the condition is nested too deeply");
+    } else if (condition_take(x, "(")) {
         Number v = read_or(x);
-        if (!x->failed && !take(x, ")"))
-            fail(x, x->at, x->at, "expected ')'");
+        if (!x->failed && !condition_take(x, ")"))
+            condition_fail(x, x->at, x->at, "expected ')'");
         x->depth--;
         return v;
-    } else if (take(x, "-")) {
+    } else if (condition_take(x, "-")) {
         Number v = -read_primary(x);
         x->depth--;
         return v;
@@ -127,7 +128,7 @@ static Number read_primary(Reading *x) {
         Number v = strtold(x->text + x->at, &end);
         x->at = (uint32_t)(end - x->text);
         if (is_name(*end))
-            fail(x, from, x->at + 1, "expected a number");
+            condition_fail(x, from, x->at + 1, "expected a number");
         x->depth--;
         return v;
     } else if (is_name(c)) {
@@ -135,7 +136,7 @@ static Number read_primary(Reading *x) {
         x->depth--;
         return v;
     } else {
-        fail(x, from, from, "expected a number, a variable or '('");
+        condition_fail(x, from, from, "expected a number, a variable or '('");
     }
     return 0;
 }
@@ -143,9 +144,9 @@ static Number read_primary(Reading *x) {
 static Number read_product(Reading *x) {
     Number v = read_primary(x);
     while (!x->failed)
-        if (take(x, "*"))
+        if (condition_take(x, "*"))
             v *= read_primary(x);
-        else if (take(x, "/"))
+        else if (condition_take(x, "/"))
             v /= read_primary(x);
         else
             break;
@@ -155,9 +156,9 @@ static Number read_product(Reading *x) {
 static Number read_sum(Reading *x) {
     Number v = read_product(x);
     while (!x->failed)
-        if (take(x, "+"))
+        if (condition_take(x, "+"))
             v += read_product(x);
-        else if (take(x, "-"))
+        else if (condition_take(x, "-"))
             v -= read_product(x);
         else
             break;
@@ -168,24 +169,24 @@ static Number read_comparison(Reading *x) {
     Number a = read_sum(x);
     if (x->failed)
         return 0;
-    if (take(x, "<="))
+    if (condition_take(x, "<="))
         return a <= read_sum(x);
-    if (take(x, ">="))
+    if (condition_take(x, ">="))
         return a >= read_sum(x);
-    if (take(x, "=="))
+    if (condition_take(x, "=="))
         return a == read_sum(x);
-    if (take(x, "!="))
+    if (condition_take(x, "!="))
         return a != read_sum(x);
-    if (take(x, "<"))
+    if (condition_take(x, "<"))
         return a < read_sum(x);
-    if (take(x, ">"))
+    if (condition_take(x, ">"))
         return a > read_sum(x);
     return a;
 }
 
 static Number read_and(Reading *x) {
     Number v = read_comparison(x);
-    while (!x->failed && take(x, "&&")) {
+    while (!x->failed && condition_take(x, "&&")) {
         Number next = read_comparison(x);
         v = v != 0 && next != 0;
     }
@@ -194,7 +195,7 @@ static Number read_and(Reading *x) {
 
 static Number read_or(Reading *x) {
     Number v = read_and(x);
-    while (!x->failed && take(x, "||")) {
+    while (!x->failed && condition_take(x, "||")) {
         Number next = read_and(x);
         v = v != 0 || next != 0;
     }
@@ -211,8 +212,8 @@ bool condition_holds(const char *text, WhammcReport *report, WhammcReport *base,
                  .base = base,
                  .used = used};
     Number v = read_or(&x);
-    blanks(&x);
+    condition_blanks(&x);
     if (!x.failed && x.text[x.at])
-        fail(&x, x.at, x.at, "expected an operator, or the end");
+        condition_fail(&x, x.at, x.at, "expected an operator, or the end");
     return !x.failed && v != 0;
 }

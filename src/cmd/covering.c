@@ -26,7 +26,7 @@ static void free_programs(CoverageRequest *s) {
 }
 
 /* What they are called together. */
-static const char *title_of(const CoverageRequest *s) {
+static const char *covering_title_of(const CoverageRequest *s) {
     return s->title ? s->title : file_title(s->programs.at[0]->name);
 }
 
@@ -39,7 +39,7 @@ int covering_messages(const Cli *cli, WhammcCoverage *c, whammc_status status) {
     return status == WHAMMC_OK ? STATUS_OK : STATUS_ERROR;
 }
 
-static void put_share(const char *what, size_t executed, size_t all, Buf *out) {
+static void covering_put_share(const char *what, size_t executed, size_t all, Buf *out) {
     if (all)
         buf_printf(out, "%s %.1f%% (%zu/%zu)", what, (double)(1000 * executed / all) / 10, executed,
                    all);
@@ -48,9 +48,9 @@ static void put_share(const char *what, size_t executed, size_t all, Buf *out) {
 /* One line, where the result itself is in a file. */
 static void summarise(const CoverageRequest *s, const WhammcCoverageTotals *t) {
     Buf line = {0};
-    put_share("lines", t->lines_executed, t->lines, &line);
-    put_share(", functions", t->functions_executed, t->functions, &line);
-    put_share(", branches", t->branches_executed, t->branches, &line);
+    covering_put_share("lines", t->lines_executed, t->lines, &line);
+    covering_put_share(", functions", t->functions_executed, t->functions, &line);
+    covering_put_share(", branches", t->branches_executed, t->branches, &line);
     buf_printf(&line, "%s: %s\n", line.len ? "" : "no lines", s->out);
     message_stderr(line.data, line.len);
     buf_free(&line);
@@ -64,16 +64,17 @@ static int judge(const Cli *cli, const CoverageRequest *s, const WhammcCoverageT
     if (!t->lines) {
         message_one(cli, DIAG_LOW_COVERAGE, NULL,
                     "%s: expected at least %s%% of the lines to be executed, but no line is shown",
-                    title_of(s), s->fail_under);
+                    covering_title_of(s), s->fail_under);
         return STATUS_ERROR;
     }
     message_one(cli, DIAG_LOW_COVERAGE, NULL,
                 "%s: expected at least %s%% of the lines to be executed, found %.2f%% (%zu of %zu)",
-                title_of(s), s->fail_under, is, t->lines_executed, t->lines);
+                covering_title_of(s), s->fail_under, is, t->lines_executed, t->lines);
     return STATUS_ERROR;
 }
 
-static bool write_out(const Cli *cli, const CoverageRequest *s, const uint8_t *text, size_t size) {
+static bool covering_write_out(const Cli *cli, const CoverageRequest *s, const uint8_t *text,
+                               size_t size) {
     Buf all = {.data = (uint8_t *)text, .len = size};
     if (s->out)
         return file_write(cli, s->out, text, size);
@@ -105,7 +106,7 @@ int covering_show(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c) {
         .exclude = exclude.at,
         .no_markers = s->no_markers,
         .mangled = s->no_demangle,
-        .title = s->format == WHAMMC_COVERAGE_HTML ? file_base(title_of(s)) : NULL,
+        .title = s->format == WHAMMC_COVERAGE_HTML ? file_base(covering_title_of(s)) : NULL,
         .time = (uint64_t)time(NULL),
         .width = s->out ? 0 : show_width(fd)};
     uint8_t *text;
@@ -117,7 +118,7 @@ int covering_show(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c) {
     int status =
         covering_messages(cli, c, whammc_coverage_write(c, s->format, &look, &text, &size));
     source_files_end(cli, &sources);
-    if (status == STATUS_OK && !write_out(cli, s, text, size))
+    if (status == STATUS_OK && !covering_write_out(cli, s, text, size))
         status = STATUS_ERROR;
     if (status == STATUS_OK) {
         WhammcCoverageTotals t = whammc_coverage_totals(c);
@@ -163,8 +164,8 @@ static const CoveredProgram *main_program(const Cli *cli, const CoverageRequest 
     return largest;
 }
 
-static int add_program(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c,
-                       CoveredProgram *p, bool main) {
+static int covering_add_program(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c,
+                                CoveredProgram *p, bool main) {
     for (uint32_t i = 0; i < s->debug.maps.len; i++)
         vec_push(&p->debug.maps, s->debug.maps.at[i]);
     p->debug.file = main ? s->debug.file : NULL;
@@ -184,7 +185,7 @@ int covering_open(const Cli *cli, CoverageRequest *s, WhammcCoverage *c) {
             return STATUS_ERROR;
     const CoveredProgram *main = main_program(cli, s);
     for (uint32_t i = 0; i < s->programs.len && status == STATUS_OK; i++)
-        status = add_program(cli, s, c, s->programs.at[i], s->programs.at[i] == main);
+        status = covering_add_program(cli, s, c, s->programs.at[i], s->programs.at[i] == main);
     return status == STATUS_OK ? give_files(cli, &s->objects, c, whammc_coverage_include_objects)
                                : status;
 }

@@ -122,8 +122,8 @@ static void mark_tiny(const WhammcModule *m, const WhammcProfile *p, bool *marke
 /* ---- a report of an earlier run ---- */
 
 /* The calls in the report, of functions of the program; NULL, or why there are none. */
-static const char *read_calls(WhammcReport *r, const Buf *text, const Buf *app,
-                              const WhammcModule *m, const WhammcProfile **p) {
+static const char *exclude_read_calls(WhammcReport *r, const Buf *text, const Buf *app,
+                                      const WhammcModule *m, const WhammcProfile **p) {
     bool read = whammc_report_read(r, "", text->data, text->len, 0) == WHAMMC_OK;
     if (text->len > UINT32_MAX)
         return "it has 4 GiB or more";
@@ -151,7 +151,7 @@ static bool mark_from(const Cli *cli, const char *path, const Buf *app, const Wh
     WhammcReport *r = whammc_report_new();
     const WhammcProfile *counted;
     bool ok = file_read(cli, path, &text);
-    const char *wrong = ok ? read_calls(r, &text, app, m, &counted) : NULL;
+    const char *wrong = ok ? exclude_read_calls(r, &text, app, m, &counted) : NULL;
     if (wrong)
         message_one(
             cli, DIAG_NOT_A_REPORT,
@@ -167,7 +167,7 @@ static bool mark_from(const Cli *cli, const char *path, const Buf *app, const Wh
 
 /* ---- which functions ---- */
 
-static bool has_name(const Exclusion *x, const char *name) {
+static bool exclude_has_name(const Exclusion *x, const char *name) {
     for (uint32_t i = 0; i < x->globs.len; i++)
         if (fnmatch(x->globs.at[i], name, 0) == 0)
             return true;
@@ -175,11 +175,11 @@ static bool has_name(const Exclusion *x, const char *name) {
 }
 
 /* Whether a glob fits the name that the function has in the program, or in its source. */
-static bool is_named(const Exclusion *x, const char *name) {
+static bool exclude_is_named(const Exclusion *x, const char *name) {
     Buf text = {0};
-    bool found = *name && has_name(x, name);
+    bool found = *name && exclude_has_name(x, name);
     if (!found && demangle(str_of(name), &text))
-        found = has_name(x, buf_cstr(&text));
+        found = exclude_has_name(x, buf_cstr(&text));
     buf_free(&text);
     return found;
 }
@@ -222,13 +222,13 @@ static bool mark_named(const Exclusion *x, WhammcModule *m, bool *marked) {
     uint32_t n = whammc_module_count(m, WHAMMC_FUNC);
     WhammcExtern e;
     for (uint32_t f = 0; f < n; f++)
-        if (is_named(x, whammc_module_shown_name(m, f)))
+        if (exclude_is_named(x, whammc_module_shown_name(m, f)))
             marked[f] = any = true;
     for (uint32_t i = 0; whammc_module_import(m, i, &e); i++)
-        if (e.kind == WHAMMC_FUNC && is_named(x, e.name))
+        if (e.kind == WHAMMC_FUNC && exclude_is_named(x, e.name))
             marked[e.handle] = any = true;
     for (uint32_t i = 0; whammc_module_export(m, i, &e); i++)
-        if (e.kind == WHAMMC_FUNC && is_named(x, e.name))
+        if (e.kind == WHAMMC_FUNC && exclude_is_named(x, e.name))
             marked[e.handle] = any = true;
     return any;
 }
@@ -303,7 +303,7 @@ int exclude_check(const Cli *cli, const Exclusion *x, const DefineOptions *defin
 }
 
 /* A program that cannot be read has no functions: who instruments it says what is wrong. */
-static bool put_functions(const Cli *cli, const Exclusion *x, const Buf *app, Buf *out) {
+static bool exclude_put_functions(const Cli *cli, const Exclusion *x, const Buf *app, Buf *out) {
     WhammcModule *m = whammc_module_read(app->data, app->len, NULL);
     if (!m)
         return true;
@@ -315,7 +315,7 @@ static bool put_functions(const Cli *cli, const Exclusion *x, const Buf *app, Bu
     return ok;
 }
 
-static bool is_constant(whammc *w) {
+static bool exclude_is_constant(whammc *w) {
     size_t n;
     const whammc_constant *constants = whammc_constants(w, &n);
     for (size_t i = 0; i < n; i++)
@@ -327,7 +327,7 @@ static bool is_constant(whammc *w) {
 bool exclude_give(const Cli *cli, const Exclusion *x, const Buf *app, whammc *w) {
     if (!exclude_given(x) || whammc_check(w) != WHAMMC_OK) /* the next call says why */
         return true;
-    if (!is_constant(w)) {
+    if (!exclude_is_constant(w)) {
         message_one(cli, DIAG_BAD_DEFINITION,
                     "those that come with whammc have it: -s profile, -s calltree",
                     "no script has a constant '" UNTIMED
@@ -335,7 +335,7 @@ bool exclude_give(const Cli *cli, const Exclusion *x, const Buf *app, whammc *w)
         return false;
     }
     Buf list = {0};
-    bool ok = put_functions(cli, x, app, &list);
+    bool ok = exclude_put_functions(cli, x, app, &list);
     if (ok)
         whammc_define(w, UNTIMED, buf_cstr(&list));
     buf_free(&list);

@@ -118,7 +118,7 @@ static void print_help(void) {
     buf_free(&text);
 }
 
-static const Command *find_command(const char *name) {
+static const Command *main_find_command(const char *name) {
     for (int i = 0; i < NCOMMANDS; i++)
         if (strcmp(commands[i].name, name) == 0)
             return &commands[i];
@@ -148,7 +148,7 @@ static int dispatch(Cli *cli, int argc, char **argv) {
         print_help();
         return STATUS_OK;
     }
-    cli->command = find_command(word);
+    cli->command = main_find_command(word);
     if (!cli->command)
         return wrong_command(cli, word);
     cli->argc = argc - 1;

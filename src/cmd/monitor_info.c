@@ -43,7 +43,7 @@ bool monitor_is_file(const char *operand) {
 
 /* ---- showing ---- */
 
-static void put_name(Buf *out, const char *name) {
+static void monitor_info_put_name(Buf *out, const char *name) {
     message_clean(out, str_of(name));
 }
 
@@ -82,7 +82,7 @@ static void show_function(Show *s, const whammc_monitor_probe *p, uint32_t funcs
         buf_printf(&s->out, "  function %u", p->fid);
     if (funcs == 1 && *p->fname) {
         buf_str(&s->out, STR(" '"));
-        put_name(&s->out, p->fname);
+        monitor_info_put_name(&s->out, p->fname);
         buf_u8(&s->out, '\'');
     }
     buf_printf(&s->out, " %s", p->type);
@@ -112,13 +112,14 @@ typedef struct Widths {
     int text, type;
 } Widths;
 
-static void measure(Widths *w, const whammc_monitor_value *values, size_t n, int indent) {
+static void monitor_info_measure(Widths *w, const whammc_monitor_value *values, size_t n,
+                                 int indent) {
     for (size_t i = 0; i < n; i++) {
         int text = indent + (int)strlen(values[i].text), type = (int)strlen(values[i].type);
         w->text = text > w->text ? text : w->text;
         w->type = type > w->type ? type : w->type;
         if (values[i].call)
-            measure(w, values[i].call->values, values[i].call->nvalues, indent + 2);
+            monitor_info_measure(w, values[i].call->values, values[i].call->nvalues, indent + 2);
     }
 }
 
@@ -141,8 +142,8 @@ static void values_table(Show *s, const whammc_monitor_value *values, size_t n, 
 static void show_values(Show *s, const whammc_monitor_probe *p) {
     Widths w = {5, 4};
     if (p->predicate)
-        measure(&w, p->predicate->values, p->predicate->nvalues, 2);
-    measure(&w, p->values, p->nvalues, 0);
+        monitor_info_measure(&w, p->predicate->values, p->predicate->nvalues, 2);
+    monitor_info_measure(&w, p->values, p->nvalues, 0);
     if (!p->nvalues && !(p->predicate && p->predicate->nvalues))
         return;
     buf_printf(&s->out, "  %-*s  %-*s  meaning\n", w.text, "value", w.type, "type");
@@ -199,9 +200,9 @@ static void show_imports(Show *s) {
     for (size_t i = 0; i < m->nimports; i++) {
         const whammc_monitor_import *im = &m->imports[i];
         Buf name = {0};
-        put_name(&name, im->module);
+        monitor_info_put_name(&name, im->module);
         buf_u8(&name, '.');
-        put_name(&name, im->name);
+        monitor_info_put_name(&name, im->name);
         buf_printf(&s->out, "  %-*s  from %s: %s\n", width, buf_cstr(&name), im->from, im->type);
         buf_free(&name);
     }

@@ -13,7 +13,7 @@ typedef struct Names {
     Buf *out;
 } Names;
 
-static void put_name(Names *names, uint32_t func) {
+static void profile_left_out_put_name(Names *names, uint32_t func) {
     if (names->n++ >= names->most)
         return;
     Str name = str_of(whammc_module_shown_name(names->l->m, func));
@@ -37,7 +37,7 @@ void left_out_untimed(const LeftOut *l, Buf *out) {
     Names names = {l, "\nnot timed, in self of their callers: ", 0, UINT32_MAX, out};
     for (uint32_t f = 0; f < n; f++)
         if (l->untimed[f])
-            put_name(&names, f);
+            profile_left_out_put_name(&names, f);
     end_names(&names);
 }
 
@@ -73,7 +73,7 @@ void left_out_frames(const LeftOut *l, whammc *w, const Buf *app, Buf *out) {
     if (whammc_list(w, "", app->data, app->len, see_site, &frames) == WHAMMC_OK)
         for (uint32_t f = whammc_module_imports(l->m, WHAMMC_FUNC); f < n; f++)
             if (!frames.has[f] && !l->untimed[f])
-                put_name(&names, f);
+                profile_left_out_put_name(&names, f);
     end_names(&names);
     free(frames.has);
 }

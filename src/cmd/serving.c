@@ -64,7 +64,7 @@ static bool begin_server(const Running *r, Serving *s, Buf *why) {
 }
 
 /* A rejected profile is included in the next one; the program continues. */
-static void tell_failure(void *ctx, const char *why) {
+static void serving_tell_failure(void *ctx, const char *why) {
     const Running *r = ctx;
     message_one(r->cli, DIAG_NOT_PUSHED, NULL, "--push: %s", why); /* URLs can have passwords */
 }
@@ -73,11 +73,11 @@ static bool begin_pushing(const Running *r, Serving *s, Buf *why) {
     PushOptions options = {.url = r->http->push,
                            .seconds = r->http->seconds ? r->http->seconds : PUSH_SECONDS,
                            .of = served_program(r),
-                           .failed = tell_failure,
+                           .failed = serving_tell_failure,
                            .ctx = (void *)(uintptr_t)r};
     s->push = push_start(&options, s->live, why);
     if (!s->push)
-        tell_failure(options.ctx, buf_cstr(why));
+        serving_tell_failure(options.ctx, buf_cstr(why));
     return s->push != NULL;
 }
 

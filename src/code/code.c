@@ -17,28 +17,28 @@ void code_free(CodeModule *c) {
 
 /* ---- names ---- */
 
-static CodeName *name_of(CodeModule *c, const char *text, bool *added) {
+static CodeName *code_name_of(CodeModule *c, const char *text, bool *added) {
     uint64_t n = *map_put(&c->name_numbers, str_of(text), c->names.len, added);
     if (*added)
         vec_push(&c->names, ((CodeName){.text = arena_strndup(&c->arena, text, strlen(text))}));
     return &c->names.at[n];
 }
 
-static uint32_t number_of(const CodeModule *c, const CodeName *name) {
+static uint32_t code_number_of(const CodeModule *c, const CodeName *name) {
     return (uint32_t)(name - c->names.at);
 }
 
 uint32_t code_name(CodeModule *c, const char *text, WasmType type, bool mutable) {
     bool added;
-    CodeName *name = name_of(c, text, &added);
+    CodeName *name = code_name_of(c, text, &added);
     if (added) {
         name->type = type;
         name->mutable = mutable;
     }
-    return number_of(c, name);
+    return code_number_of(c, name);
 }
 
-static void import(CodeModule *c, CodeName *name, const char *module, const char *base) {
+static void code_import(CodeModule *c, CodeName *name, const char *module, const char *base) {
     name->module = arena_strndup(&c->arena, module, strlen(module));
     name->base = arena_strndup(&c->arena, base, strlen(base));
 }
@@ -46,15 +46,15 @@ static void import(CodeModule *c, CodeName *name, const char *module, const char
 void code_import_global(CodeModule *c, const char *text, const char *module, const char *base,
                         WasmType type) {
     bool added;
-    CodeName *name = name_of(c, text, &added);
+    CodeName *name = code_name_of(c, text, &added);
     if (!added)
         return;
     name->type = type;
     name->mutable = true;
-    import(c, name, module, base);
+    code_import(c, name, module, base);
 }
 
-static const WasmType *copy_types(CodeModule *c, const WasmType *types, uint32_t n) {
+static const WasmType *code_copy_types(CodeModule *c, const WasmType *types, uint32_t n) {
     WasmType *copy = arena_array(&c->arena, WasmType, n + 1);
     if (n)
         memcpy(copy, types, n * sizeof *types);
@@ -64,16 +64,16 @@ static const WasmType *copy_types(CodeModule *c, const WasmType *types, uint32_t
 void code_import_func(CodeModule *c, const char *text, const char *module, const char *base,
                       const WasmTypeDef *type) {
     bool added;
-    CodeName *name = name_of(c, text, &added);
+    CodeName *name = code_name_of(c, text, &added);
     if (!added)
         return;
     name->func = true;
     name->type = type->nresults == 1 ? type->results[0] : WASM_NONE;
-    name->params = copy_types(c, type->params, type->nparams);
-    name->results = copy_types(c, type->results, type->nresults);
+    name->params = code_copy_types(c, type->params, type->nparams);
+    name->results = code_copy_types(c, type->results, type->nresults);
     name->nparams = type->nparams;
     name->nresults = type->nresults;
-    import(c, name, module, base);
+    code_import(c, name, module, base);
 }
 
 /* ---- building ---- */
@@ -109,19 +109,20 @@ CodeNode *code_node(CodeModule *c, CodeKind kind, WasmType type, CodeNode *const
 }
 
 /* A node with a number and at most one kid, which may be NULL. */
-static CodeNode *numbered(CodeModule *c, CodeKind kind, WasmType type, uint32_t n, CodeNode *kid) {
+static CodeNode *code_numbered(CodeModule *c, CodeKind kind, WasmType type, uint32_t n,
+                               CodeNode *kid) {
     CodeNode *e = code_node(c, kind, type, &kid, kid ? 1 : 0);
     e->n = n;
     return e;
 }
 
 /* Whether an expression can be an operand of this type. Unreachable code fits any. */
-static bool has_type(const CodeNode *e, WasmType type) {
+static bool code_has_type(const CodeNode *e, WasmType type) {
     return e->leaves || e->type == type;
 }
 
 /* Whether it can be an operand of any type. */
-static bool has_value(const CodeNode *e) {
+static bool code_has_value(const CodeNode *e) {
     return e->leaves || e->type != WASM_NONE;
 }
 
@@ -158,47 +159,47 @@ CodeNode *code_null(CodeModule *c) {
 }
 
 CodeNode *code_get(CodeModule *c, uint32_t local, WasmType type) {
-    return numbered(c, CODE_LOCAL_GET, type, local, NULL);
+    return code_numbered(c, CODE_LOCAL_GET, type, local, NULL);
 }
 
 CodeNode *code_set(CodeModule *c, uint32_t local, CodeNode *value) {
-    assert(has_value(value));
-    return numbered(c, CODE_LOCAL_SET, WASM_NONE, local, value);
+    assert(code_has_value(value));
+    return code_numbered(c, CODE_LOCAL_SET, WASM_NONE, local, value);
 }
 
 CodeNode *code_tee(CodeModule *c, uint32_t local, CodeNode *value) {
-    assert(has_value(value));
-    return numbered(c, CODE_LOCAL_TEE, value->type, local, value);
+    assert(code_has_value(value));
+    return code_numbered(c, CODE_LOCAL_TEE, value->type, local, value);
 }
 
 CodeNode *code_global(CodeModule *c, const char *name, WasmType type) {
     uint32_t n = code_name(c, name, type, true);
     assert(c->names.at[n].type == type && !c->names.at[n].func);
-    return numbered(c, CODE_NAME_GET, type, n, NULL);
+    return code_numbered(c, CODE_NAME_GET, type, n, NULL);
 }
 
 CodeNode *code_set_global(CodeModule *c, const char *name, CodeNode *value) {
     uint32_t n = code_name(c, name, value->type, true);
-    assert(has_type(value, c->names.at[n].type) && c->names.at[n].mutable);
-    return numbered(c, CODE_NAME_SET, WASM_NONE, n, value);
+    assert(code_has_type(value, c->names.at[n].type) && c->names.at[n].mutable);
+    return code_numbered(c, CODE_NAME_SET, WASM_NONE, n, value);
 }
 
 /* A function that was not imported is defined here. */
-static uint32_t called_name(CodeModule *c, const char *text, WasmType result) {
+static uint32_t code_called_name(CodeModule *c, const char *text, WasmType result) {
     bool added;
-    CodeName *name = name_of(c, text, &added);
+    CodeName *name = code_name_of(c, text, &added);
     if (added) {
         name->func = true;
         name->type = result;
     }
     assert(name->func);
-    return number_of(c, name);
+    return code_number_of(c, name);
 }
 
 CodeNode *code_call(CodeModule *c, const char *name, CodeNode *const *args, uint32_t nargs,
                     WasmType result) {
     CodeNode *e = code_node(c, CODE_CALL, result, args, nargs);
-    e->n = called_name(c, name, result);
+    e->n = code_called_name(c, name, result);
     assert(c->names.at[e->n].type == result);
     assert(!c->names.at[e->n].module || c->names.at[e->n].nparams == nargs);
     return e;
@@ -210,10 +211,10 @@ CodeNode *code_call_into(CodeModule *c, const char *name, CodeNode *const *args,
     if (nargs)
         memcpy(kids, args, nargs * sizeof *args);
     for (uint32_t i = nresults; i-- > 0;)
-        kids[nargs + nresults - 1 - i] =
-            numbered(c, CODE_NAME_SET, WASM_NONE, code_name(c, globals[i], types[i], true), NULL);
+        kids[nargs + nresults - 1 - i] = code_numbered(
+            c, CODE_NAME_SET, WASM_NONE, code_name(c, globals[i], types[i], true), NULL);
     CodeNode *e = code_node(c, CODE_CALL, WASM_NONE, kids, nargs + nresults);
-    e->n = called_name(c, name, WASM_NONE);
+    e->n = code_called_name(c, name, WASM_NONE);
     assert(c->names.at[e->n].nresults == nresults);
     return e;
 }
@@ -229,7 +230,7 @@ WasmType code_letter_type(char letter) {
 }
 
 /* The type of an instruction's operand; WASM_NONE = it has fewer. */
-static WasmType operand_type(WasmOp op, uint32_t n) {
+static WasmType code_operand_type(WasmOp op, uint32_t n) {
     const char *operands = wasm_ops[op].operands;
     return strlen(operands) > n ? code_letter_type(operands[n]) : WASM_NONE;
 }
@@ -240,8 +241,8 @@ static WasmType result_type(WasmOp op) {
 
 static CodeNode *plain(CodeModule *c, CodeKind kind, WasmOp op, CodeNode *const *kids, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
-        assert(has_type(kids[i], operand_type(op, i)));
-    assert(operand_type(op, n) == WASM_NONE);
+        assert(code_has_type(kids[i], code_operand_type(op, i)));
+    assert(code_operand_type(op, n) == WASM_NONE);
     CodeNode *e = code_node(c, kind, result_type(op), kids, n);
     e->op = (uint16_t)op;
     return e;
@@ -272,12 +273,12 @@ CodeNode *code_memory(CodeModule *c, WasmOp op, CodeNode *to, CodeNode *from, Co
 }
 
 CodeNode *code_select(CodeModule *c, CodeNode *condition, CodeNode *yes, CodeNode *no) {
-    assert(has_type(condition, WASM_I32) && has_type(no, yes->type));
+    assert(code_has_type(condition, WASM_I32) && code_has_type(no, yes->type));
     return code_node(c, CODE_SELECT, yes->type, (CodeNode *[]){yes, no, condition}, 3);
 }
 
 CodeNode *code_drop(CodeModule *c, CodeNode *x) {
-    assert(has_value(x));
+    assert(code_has_value(x));
     return code_node(c, CODE_DROP, WASM_NONE, &x, 1);
 }
 
@@ -290,20 +291,21 @@ CodeNode *code_block(CodeModule *c, uint32_t label, CodeNode *const *kids, uint3
 }
 
 CodeNode *code_loop(CodeModule *c, uint32_t label, CodeNode *body) {
-    assert(label && has_type(body, WASM_NONE));
-    return numbered(c, CODE_LOOP, WASM_NONE, label, body);
+    assert(label && code_has_type(body, WASM_NONE));
+    return code_numbered(c, CODE_LOOP, WASM_NONE, label, body);
 }
 
 CodeNode *code_if(CodeModule *c, CodeNode *condition, CodeNode *yes, CodeNode *no) {
     CodeNode *kids[] = {condition, yes, no};
     WasmType type = !no ? WASM_NONE : yes->leaves ? no->type : yes->type;
-    assert(has_type(condition, WASM_I32) && has_type(yes, type) && (!no || has_type(no, type)));
+    assert(code_has_type(condition, WASM_I32) && code_has_type(yes, type) &&
+           (!no || code_has_type(no, type)));
     return code_node(c, CODE_IF, type, kids, no ? 3 : 2);
 }
 
 CodeNode *code_branch(CodeModule *c, uint32_t label, CodeNode *condition) {
-    assert(label && (!condition || has_type(condition, WASM_I32)));
-    return numbered(c, CODE_BRANCH, WASM_NONE, label, condition);
+    assert(label && (!condition || code_has_type(condition, WASM_I32)));
+    return code_numbered(c, CODE_BRANCH, WASM_NONE, label, condition);
 }
 
 CodeNode *code_return(CodeModule *c, CodeNode *value) {
@@ -315,10 +317,10 @@ void code_add(CodeModule *c, const char *name, const WasmType *params, uint32_t 
     assert(!code_find(c, str_of(name))); /* names are unique */
     CodeFn f = {.name = arena_strndup(&c->arena, name, strlen(name)),
                 .nparams = nparams,
-                .params = copy_types(c, params, nparams),
+                .params = code_copy_types(c, params, nparams),
                 .result = result,
                 .body = body};
-    assert(has_type(body, result));
+    assert(code_has_type(body, result));
     for (uint32_t i = 0; i < nlocals; i++)
         vec_push(&f.locals, locals[i]);
     map_put(&c->fn_numbers, str_of(name), c->fns.len, NULL);

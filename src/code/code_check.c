@@ -32,7 +32,7 @@ static bool is_local(const Checker *k, uint32_t local, WasmType type) {
 }
 
 /* Kids are of the types that the letters stand for (wasm_ops). */
-static bool check_operands(const CodeNode *e) {
+static bool code_check_check_operands(const CodeNode *e) {
     const char *operands = wasm_ops[e->op].operands;
     for (uint32_t i = 0; i < e->nkids; i++)
         if (!operands[i] || !is_of_type(e->kids[i], code_letter_type(operands[i])))
@@ -40,7 +40,7 @@ static bool check_operands(const CodeNode *e) {
     return !operands[e->nkids];
 }
 
-static bool check_if(const CodeNode *e) {
+static bool code_check_check_if(const CodeNode *e) {
     bool both = e->nkids == 3, value = e->type != WASM_NONE;
     return (both || (e->nkids == 2 && !value)) && is_of_type(e->kids[0], WASM_I32) &&
            is_of_type(e->kids[1], e->type) && (!both || is_of_type(e->kids[2], e->type));
@@ -58,12 +58,12 @@ static bool check_own(const Checker *k, const CodeNode *e) {
     case CODE_PLAIN:
     case CODE_LOAD:
     case CODE_STORE:
-    case CODE_MEMORY: return check_operands(e);
+    case CODE_MEMORY: return code_check_check_operands(e);
     case CODE_SELECT:
         return is_of_type(kid, e->type) && is_of_type(e->kids[1], e->type) &&
                is_of_type(e->kids[2], WASM_I32);
     case CODE_DROP: return kid->leaves || kid->type != WASM_NONE;
-    case CODE_IF: return check_if(e);
+    case CODE_IF: return code_check_check_if(e);
     case CODE_BRANCH: return is_label_around(k, e->n) && (!kid || is_of_type(kid, WASM_I32));
     case CODE_RETURN:
         return k->f->result == WASM_NONE ? !kid : kid && is_of_type(kid, k->f->result);

@@ -5,18 +5,18 @@
 
 static const CodeNode *const nothing = &(const CodeNode){.kind = CODE_NOP, .type = WASM_NONE};
 
-static bool is_plain(const CodeNode *e, WasmOp op) {
+static bool code_fold_is_plain(const CodeNode *e, WasmOp op) {
     return e->kind == CODE_PLAIN && e->op == op;
 }
 
-static bool is_number(const CodeNode *e, uint64_t bits) {
+static bool code_fold_is_number(const CodeNode *e, uint64_t bits) {
     return e->kind == CODE_CONST && (e->type == WASM_I32 || e->type == WASM_I64) && e->bits == bits;
 }
 
 /* ---- constants ---- */
 
 /* The result of an instruction on integers that cannot trap. False: it is not known here. */
-static bool compute(WasmOp op, uint64_t x, uint64_t y, uint64_t *out) {
+static bool code_fold_compute(WasmOp op, uint64_t x, uint64_t y, uint64_t *out) {
     bool divides = y && y != UINT32_MAX && y != UINT64_MAX; /* so that nothing overflows */
     switch (op) {
 #define BOTH(N, i32, i64)                                                                          \
@@ -92,7 +92,7 @@ static bool keeps_with_zero(WasmOp op) {
 /* Its value is 0 or 1. */
 static bool is_bool(const CodeNode *e) {
     switch ((CodeKind)e->kind) {
-    case CODE_CONST: return is_number(e, 0) || is_number(e, 1);
+    case CODE_CONST: return code_fold_is_number(e, 0) || code_fold_is_number(e, 1);
     case CODE_PLAIN:
         if (e->op == WASM_OP_I32_AND || e->op == WASM_OP_I32_OR || e->op == WASM_OP_I32_XOR)
             return is_bool(e->kids[0]) && is_bool(e->kids[1]);
@@ -126,7 +126,7 @@ static WasmOp opposite(uint16_t op) {
 }
 
 static CodeNode * not(CodeModule * c, CodeNode *x) {
-    if (is_plain(x, WASM_OP_I32_EQZ) && is_bool(x->kids[0]))
+    if (code_fold_is_plain(x, WASM_OP_I32_EQZ) && is_bool(x->kids[0]))
         return x->kids[0];
     if (x->kind == CODE_CONST)
         return code_const(c, WASM_I32, x->bits == 0);
@@ -137,9 +137,10 @@ static CodeNode * not(CodeModule * c, CodeNode *x) {
 }
 
 /* Simplifies x to an expression of equal truth, where only truth matters. */
-static CodeNode *condition(CodeNode *x) {
-    while ((is_plain(x, WASM_OP_I32_NE) && is_number(x->kids[1], 0)) ||
-           (is_plain(x, WASM_OP_I32_EQZ) && is_plain(x->kids[0], WASM_OP_I32_EQZ)))
+static CodeNode *code_fold_condition(CodeNode *x) {
+    while (
+        (code_fold_is_plain(x, WASM_OP_I32_NE) && code_fold_is_number(x->kids[1], 0)) ||
+        (code_fold_is_plain(x, WASM_OP_I32_EQZ) && code_fold_is_plain(x->kids[0], WASM_OP_I32_EQZ)))
         x = x->nkids == 2 ? x->kids[0] : x->kids[0]->kids[0];
     return x;
 }
@@ -150,7 +151,8 @@ static CodeNode *fold_unary(CodeModule *c, CodeNode *e) {
     CodeNode *x = e->kids[0];
     if (e->op == WASM_OP_I32_EQZ)
         return not(c, x);
-    bool extends = is_plain(x, WASM_OP_I64_EXTEND_I32_U) || is_plain(x, WASM_OP_I64_EXTEND_I32_S);
+    bool extends = code_fold_is_plain(x, WASM_OP_I64_EXTEND_I32_U) ||
+                   code_fold_is_plain(x, WASM_OP_I64_EXTEND_I32_S);
     if (e->op == WASM_OP_I32_WRAP_I64 && extends)
         return x->kids[0];
     return e;
@@ -162,28 +164,28 @@ static uint32_t exponent(const CodeNode *e) {
     return power ? (uint32_t)__builtin_ctzll(e->bits) : 0;
 }
 
-static CodeNode *fold_binary(CodeModule *c, CodeNode *e) {
+static CodeNode *code_fold_fold_binary(CodeModule *c, CodeNode *e) {
     CodeNode *x = e->kids[0], *y = e->kids[1];
     if (x->kind == CODE_CONST && y->kind != CODE_CONST && commutes((WasmOp)e->op)) {
         e->kids[0] = y;
         e->kids[1] = x;
-        return fold_binary(c, e);
+        return code_fold_fold_binary(c, e);
     }
-    if (keeps_with_zero((WasmOp)e->op) && is_number(y, 0))
+    if (keeps_with_zero((WasmOp)e->op) && code_fold_is_number(y, 0))
         return x;
-    if (e->op == WASM_OP_I32_EQ && is_number(y, 0))
+    if (e->op == WASM_OP_I32_EQ && code_fold_is_number(y, 0))
         return not(c, x);
-    if (e->op == WASM_OP_I64_EQ && is_number(y, 0))
+    if (e->op == WASM_OP_I64_EQ && code_fold_is_number(y, 0))
         return code_op1(c, WASM_OP_I64_EQZ, x);
-    if (e->op == WASM_OP_I32_NE && is_number(y, 0) && is_bool(x))
+    if (e->op == WASM_OP_I32_NE && code_fold_is_number(y, 0) && is_bool(x))
         return x;
-    if ((e->op == WASM_OP_I32_MUL || e->op == WASM_OP_I64_MUL) && is_number(y, 1))
+    if ((e->op == WASM_OP_I32_MUL || e->op == WASM_OP_I64_MUL) && code_fold_is_number(y, 1))
         return x;
     if ((e->op == WASM_OP_I32_MUL || e->op == WASM_OP_I64_MUL) && exponent(y))
         return code_op2(c, e->op == WASM_OP_I32_MUL ? WASM_OP_I32_SHL : WASM_OP_I64_SHL, x,
                         code_const(c, y->type, exponent(y)));
-    bool sums =
-        (e->op == WASM_OP_I32_ADD || e->op == WASM_OP_I64_ADD) && is_plain(x, (WasmOp)e->op);
+    bool sums = (e->op == WASM_OP_I32_ADD || e->op == WASM_OP_I64_ADD) &&
+                code_fold_is_plain(x, (WasmOp)e->op);
     if (sums && y->kind == CODE_CONST && x->kids[1]->kind == CODE_CONST)
         return code_op2(c, (WasmOp)e->op, x->kids[0],
                         code_const(c, y->type, x->kids[1]->bits + y->bits));
@@ -195,10 +197,10 @@ static CodeNode *fold_plain(CodeModule *c, CodeNode *e) {
     for (uint32_t i = 0; i < e->nkids; i++)
         known &= e->kids[i]->kind == CODE_CONST;
     uint64_t bits;
-    if (known &&
-        compute((WasmOp)e->op, e->kids[0]->bits, e->nkids > 1 ? e->kids[1]->bits : 0, &bits))
+    if (known && code_fold_compute((WasmOp)e->op, e->kids[0]->bits,
+                                   e->nkids > 1 ? e->kids[1]->bits : 0, &bits))
         return code_const(c, e->type, bits);
-    return e->nkids == 1 ? fold_unary(c, e) : fold_binary(c, e);
+    return e->nkids == 1 ? fold_unary(c, e) : code_fold_fold_binary(c, e);
 }
 
 /* ---- control flow ---- */
@@ -237,10 +239,10 @@ static bool branches_to(const CodeNode *e, uint32_t label) {
 typedef Vec(CodeNode *) Nodes;
 
 /* Appends the expressions of a block; returns false if control does not go on after it. */
-static bool push_parts(Nodes *parts, CodeNode *e) {
+static bool code_fold_push_parts(Nodes *parts, CodeNode *e) {
     if (e->kind == CODE_BLOCK && !e->n) {
         for (uint32_t i = 0; i < e->nkids; i++)
-            if (!push_parts(parts, e->kids[i]))
+            if (!code_fold_push_parts(parts, e->kids[i]))
                 return false;
         return true;
     }
@@ -283,7 +285,7 @@ static CodeNode *fold_block(CodeModule *c, CodeNode *e) {
         return e; /* all of it was the branch */
     Nodes parts = {0};
     for (uint32_t i = 0; i < e->nkids; i++)
-        if (!push_parts(&parts, e->kids[i]))
+        if (!code_fold_push_parts(&parts, e->kids[i]))
             break;
     CodeNode *r =
         e->n ? labelled(c, e->n, parts.at, parts.len) : code_block(c, 0, parts.at, parts.len);
@@ -307,14 +309,14 @@ static bool is_cheap(const CodeNode *e) {
 /* A choice between two values, as one without branches if they are cheap. */
 static CodeNode *fold_choice(CodeModule *c, CodeNode *e) {
     CodeNode *x = e->kids[0], *yes = e->kids[1], *no = e->kids[2];
-    if (e->type == WASM_I32 && is_number(yes, 1) && is_number(no, 0))
+    if (e->type == WASM_I32 && code_fold_is_number(yes, 1) && code_fold_is_number(no, 0))
         return is_bool(x) ? x : code_op2(c, WASM_OP_I32_NE, x, code_const(c, WASM_I32, 0));
-    if (e->type == WASM_I32 && is_number(yes, 0) && is_number(no, 1))
+    if (e->type == WASM_I32 && code_fold_is_number(yes, 0) && code_fold_is_number(no, 1))
         return not(c, x);
     bool bools = e->type == WASM_I32 && is_bool(x);
-    if (bools && is_number(no, 0) && is_bool(yes) && is_cheap(yes))
+    if (bools && code_fold_is_number(no, 0) && is_bool(yes) && is_cheap(yes))
         return code_op2(c, WASM_OP_I32_AND, x, yes);
-    if (bools && is_number(yes, 1) && is_bool(no) && is_cheap(no))
+    if (bools && code_fold_is_number(yes, 1) && is_bool(no) && is_cheap(no))
         return code_op2(c, WASM_OP_I32_OR, x, no);
     CodeEffects before = {0}, arms = {0};
     code_all_effects(c, x, &before);
@@ -326,7 +328,7 @@ static CodeNode *fold_choice(CodeModule *c, CodeNode *e) {
 }
 
 static CodeNode *fold_if(CodeModule *c, CodeNode *e) {
-    CodeNode *x = e->kids[0] = condition(e->kids[0]);
+    CodeNode *x = e->kids[0] = code_fold_condition(e->kids[0]);
     CodeNode *yes = e->kids[1], *no = e->nkids > 2 ? e->kids[2] : (CodeNode *)nothing;
     if (x->leaves)
         return x;
@@ -338,7 +340,7 @@ static CodeNode *fold_if(CodeModule *c, CodeNode *e) {
         return fold_if(c, code_if(c, not(c, x), no, NULL));
     if (e->nkids > 2 && code_is_nothing(no))
         return fold_if(c, code_if(c, x, yes, NULL));
-    if (e->nkids > 2 && is_plain(x, WASM_OP_I32_EQZ))
+    if (e->nkids > 2 && code_fold_is_plain(x, WASM_OP_I32_EQZ))
         return fold_if(c, code_if(c, x->kids[0], no, yes));
     if (yes->kind == CODE_BRANCH && !yes->nkids) {
         CodeNode *branch = code_node(c, CODE_BRANCH, WASM_NONE, &x, 1);
@@ -370,7 +372,7 @@ CodeNode *code_fold(CodeModule *c, CodeNode *e) {
     case CODE_BLOCK: return fold_block(c, e);
     case CODE_IF: return fold_if(c, e);
     case CODE_DROP: return fold_drop(c, e);
-    case CODE_SELECT: e->kids[2] = condition(e->kids[2]); return e;
+    case CODE_SELECT: e->kids[2] = code_fold_condition(e->kids[2]); return e;
     default: return e;
     }
 }

@@ -10,8 +10,8 @@
 
 /* Adds the global or function of the name; returns its handle. Functions that are defined here
  * follow the imports. */
-static uint32_t add_name(const CodeModule *c, const CodeName *name, WasmModule *m,
-                         uint32_t first_fn) {
+static uint32_t code_module_add_name(const CodeModule *c, const CodeName *name, WasmModule *m,
+                                     uint32_t first_fn) {
     if (name->module && name->func)
         return wasm_add_import_func(
             m, str_of(name->module), str_of(name->base),
@@ -27,7 +27,7 @@ static uint32_t add_name(const CodeModule *c, const CodeName *name, WasmModule *
 }
 
 /* Adds a function. Of equal ones the first is exported under all their names. */
-static void add_fn(const CodeFn *f, const uint32_t *handles, WasmModule *m, Map *same) {
+static void code_module_add_fn(const CodeFn *f, const uint32_t *handles, WasmModule *m, Map *same) {
     Buf code = {0}, key = {0};
     emit_locals(&code, f->locals.at, f->locals.len);
     code_write(f, handles, &code);
@@ -50,9 +50,9 @@ void code_write_module(const CodeModule *c, Buf *out) {
     for (uint32_t i = 0; i < c->names.len; i++)
         imported += c->names.at[i].module && c->names.at[i].func;
     for (uint32_t i = 0; i < c->names.len; i++)
-        handles[i] = add_name(c, &c->names.at[i], &m, imported);
+        handles[i] = code_module_add_name(c, &c->names.at[i], &m, imported);
     for (uint32_t i = 0; i < c->fns.len; i++)
-        add_fn(&c->fns.at[i], handles, &m, &same);
+        code_module_add_fn(&c->fns.at[i], handles, &m, &same);
     wasm_write(&m, &(WasmWriter){0}, out);
     wasm_module_free(&m);
     map_free(&same);

@@ -55,7 +55,7 @@ static void unset(Sharer *s, uint32_t from) {
         s->uses[s->set.at[--s->set.len]].set = false;
 }
 
-static void set(Sharer *s, uint32_t local) {
+static void code_share_set(Sharer *s, uint32_t local) {
     if (s->uses[local].set)
         return;
     s->uses[local].set = true;
@@ -63,7 +63,7 @@ static void set(Sharer *s, uint32_t local) {
 }
 
 /* A way reaches the joint. */
-static void reach(Sharer *s, Joint *j) {
+static void code_share_reach(Sharer *s, Joint *j) {
     uint32_t n = 0;
     if (!j->reached)
         for (uint32_t i = j->from; i < s->set.len; i++)
@@ -76,43 +76,43 @@ static void reach(Sharer *s, Joint *j) {
 }
 
 /* After the joint, which is freed. Whether something reaches it. */
-static bool join(Sharer *s, Joint *j) {
+static bool code_share_join(Sharer *s, Joint *j) {
     unset(s, j->from);
     for (uint32_t i = 0; i < j->set.len; i++)
-        set(s, j->set.at[i]);
+        code_share_set(s, j->set.at[i]);
     vec_free(&j->set);
     return j->reached;
 }
 
 /* ---- the walks ---- */
 
-static bool walk(Sharer *s, CodeNode *e);
+static bool code_share_walk(Sharer *s, CodeNode *e);
 
-static bool walk_if(Sharer *s, CodeNode *e) {
-    if (!walk(s, e->kids[0]))
+static bool code_share_walk_if(Sharer *s, CodeNode *e) {
+    if (!code_share_walk(s, e->kids[0]))
         return false;
     Joint end = {.from = s->set.len};
-    if (walk(s, e->kids[1]))
-        reach(s, &end);
+    if (code_share_walk(s, e->kids[1]))
+        code_share_reach(s, &end);
     unset(s, end.from);
-    if (e->nkids < 3 || walk(s, e->kids[2]))
-        reach(s, &end);
-    return join(s, &end);
+    if (e->nkids < 3 || code_share_walk(s, e->kids[2]))
+        code_share_reach(s, &end);
+    return code_share_join(s, &end);
 }
 
 static bool walk_kids(Sharer *s, CodeNode *e) {
     for (uint32_t i = 0; i < e->nkids; i++)
-        if (!walk(s, e->kids[i]))
+        if (!code_share_walk(s, e->kids[i]))
             return false;
     return true;
 }
 
-static bool walk_block(Sharer *s, CodeNode *e) {
+static bool code_share_walk_block(Sharer *s, CodeNode *e) {
     vec_push(&s->blocks, ((Joint){.label = e->n, .from = s->set.len}));
     if (walk_kids(s, e))
-        reach(s, &vec_last(&s->blocks));
+        code_share_reach(s, &vec_last(&s->blocks));
     Joint end = s->blocks.at[--s->blocks.len];
-    return join(s, &end);
+    return code_share_join(s, &end);
 }
 
 static bool walk_branch(Sharer *s, CodeNode *e) {
@@ -122,7 +122,7 @@ static bool walk_branch(Sharer *s, CodeNode *e) {
     while (s->blocks.at[i].label != e->n)
         i--;
     if (!s->blocks.at[i].begins)
-        reach(s, &s->blocks.at[i]);
+        code_share_reach(s, &s->blocks.at[i]);
     return e->nkids > 0;
 }
 
@@ -131,7 +131,7 @@ static void see(Sharer *s, const CodeNode *e) {
     Use *u = use_of(s, e);
     u->left++;
     if (e->kind != CODE_LOCAL_GET)
-        set(s, e->n - s->f->nparams);
+        code_share_set(s, e->n - s->f->nparams);
     else
         u->zero |= !u->set;
 }
@@ -188,7 +188,7 @@ static bool walk_loop(Sharer *s, CodeNode *e) {
     vec_push(&s->blocks, ((Joint){.label = e->n, .begins = true}));
     uint32_t outer = s->loop;
     s->loop = ++s->opened;
-    bool ends = walk(s, e->kids[0]);
+    bool ends = code_share_walk(s, e->kids[0]);
     s->loop = outer;
     s->blocks.len--;
     release_late(s);
@@ -196,13 +196,13 @@ static bool walk_loop(Sharer *s, CodeNode *e) {
 }
 
 /* False if control does not go on after it. */
-static bool walk(Sharer *s, CodeNode *e) {
+static bool code_share_walk(Sharer *s, CodeNode *e) {
     if (e->kind == CODE_IF)
-        return walk_if(s, e);
+        return code_share_walk_if(s, e);
     if (e->kind == CODE_LOOP)
         return walk_loop(s, e);
     if (e->kind == CODE_BLOCK && e->n)
-        return walk_block(s, e);
+        return code_share_walk_block(s, e);
     if (e->kind == CODE_BRANCH)
         return walk_branch(s, e);
     if (!walk_kids(s, e))
@@ -215,11 +215,11 @@ static bool walk(Sharer *s, CodeNode *e) {
 
 void code_share_locals(CodeModule *c, CodeFn *f) {
     Sharer s = {.f = f, .uses = mem_zalloc((f->locals.len + 1u) * sizeof *s.uses)};
-    walk(&s, f->body);
+    code_share_walk(&s, f->body);
     unset(&s, 0);
     s.renames = true;
     s.opened = 0;
-    walk(&s, f->body);
+    code_share_walk(&s, f->body);
     f->locals.len = 0;
     for (uint32_t i = 0; i < s.slots.len; i++)
         vec_push(&f->locals, s.slots.at[i]);

@@ -41,7 +41,7 @@ static void forget(Sinker *s, uint32_t i) {
 }
 
 /* Something is evaluated now. */
-static void pass(Sinker *s, const CodeEffects *fx) {
+static void code_sink_pass(Sinker *s, const CodeEffects *fx) {
     for (uint32_t i = s->n; i-- > 0;)
         if (code_conflict(&s->pending[i].set.fx, fx))
             forget(s, i);
@@ -59,14 +59,14 @@ static uint32_t pending_of(const Sinker *s, uint32_t local) {
     return i;
 }
 
-static Walked walk(Sinker *s, CodeNode **at);
+static Walked code_sink_walk(Sinker *s, CodeNode **at);
 
 /* An arm, which is evaluated only sometimes, or a loop, which may be evaluated several times:
  * nothing is moved into it, and nothing out of it. */
 static Walked walk_arm(Sinker *s, CodeNode **at) {
     Sinker inner = {.c = s->c, .reads = s->reads};
-    Walked w = walk(&inner, at);
-    pass(s, &w.fx);
+    Walked w = code_sink_walk(&inner, at);
+    code_sink_pass(s, &w.fx);
     return w;
 }
 
@@ -81,7 +81,7 @@ static Walked walk_set(Sinker *s, CodeNode **at, Walked value) {
     }
     CodeEffects own = {0};
     code_add_effects(s->c, e, &own);
-    pass(s, &own);
+    code_sink_pass(s, &own);
     Walked set = {value.fx, value.nodes + 1};
     code_add_effects(s->c, e, &set.fx);
     if (e->leaves || set.nodes > MAX_MOVED)
@@ -112,18 +112,18 @@ static Walked walk_get(Sinker *s, CodeNode **at) {
     } else {
         code_add_effects(s->c, e, &w.fx);
     }
-    pass(s, &w.fx);
+    code_sink_pass(s, &w.fx);
     return w;
 }
 
-static Walked walk(Sinker *s, CodeNode **at) {
+static Walked code_sink_walk(Sinker *s, CodeNode **at) {
     CodeNode *e = *at;
     bool labelled = e->kind == CODE_BLOCK && e->n;
     Walked all = {.nodes = 1};
     s->depth += labelled;
     for (uint32_t i = 0; i < e->nkids; i++) {
         bool apart = (e->kind == CODE_IF && i > 0) || e->kind == CODE_LOOP;
-        Walked w = apart ? walk_arm(s, &e->kids[i]) : walk(s, &e->kids[i]);
+        Walked w = apart ? walk_arm(s, &e->kids[i]) : code_sink_walk(s, &e->kids[i]);
         code_join_effects(&all.fx, &w.fx);
         all.nodes += w.nodes;
     }
@@ -137,7 +137,7 @@ static Walked walk(Sinker *s, CodeNode **at) {
         return walk_set(s, at, all);
     CodeEffects own = {0};
     code_add_effects(s->c, e, &own);
-    pass(s, &own);
+    code_sink_pass(s, &own);
     code_join_effects(&all.fx, &own);
     return all;
 }
@@ -165,7 +165,7 @@ void code_sink(CodeModule *c, CodeFn *f) {
     uint32_t n = f->nparams + f->locals.len;
     Sinker s = {.c = c, .reads = mem_zalloc((n + 1u) * sizeof *s.reads)};
     count_reads(f->body, s.reads);
-    walk(&s, &f->body);
+    code_sink_walk(&s, &f->body);
     drop_unread(c, &f->body, s.reads);
     free(s.reads);
 }

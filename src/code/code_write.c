@@ -14,17 +14,17 @@ typedef struct Writer {
     Vec(uint32_t) labels;    /* of the constructs that are open */
 } Writer;
 
-static bool put(Writer *w, const CodeNode *e);
+static bool code_write_put(Writer *w, const CodeNode *e);
 
 /* False if control does not go on after one of them. */
 static bool put_kids(Writer *w, const CodeNode *e) {
     for (uint32_t i = 0; i < e->nkids; i++)
-        if (!put(w, e->kids[i]))
+        if (!code_write_put(w, e->kids[i]))
             return false;
     return true;
 }
 
-static void open(Writer *w, WasmOp op, WasmType type, uint32_t label) {
+static void code_write_open(Writer *w, WasmOp op, WasmType type, uint32_t label) {
     wasm_put_op(w->out, op);
     wasm_put_type(w->out, type);
     vec_push(&w->labels, label);
@@ -39,21 +39,21 @@ static bool close(Writer *w, bool reached) {
     return reached;
 }
 
-static bool put_if(Writer *w, const CodeNode *e) {
-    if (!put(w, e->kids[0]))
+static bool code_write_put_if(Writer *w, const CodeNode *e) {
+    if (!code_write_put(w, e->kids[0]))
         return false;
-    open(w, WASM_OP_IF, e->type, 0);
-    bool reached = put(w, e->kids[1]);
+    code_write_open(w, WASM_OP_IF, e->type, 0);
+    bool reached = code_write_put(w, e->kids[1]);
     if (e->nkids > 2 && !code_is_nothing(e->kids[2])) {
         wasm_put_op(w->out, WASM_OP_ELSE);
-        reached |= put(w, e->kids[2]);
+        reached |= code_write_put(w, e->kids[2]);
     } else {
         reached = true;
     }
     return close(w, reached);
 }
 
-static bool put_branch(Writer *w, const CodeNode *e) {
+static bool code_write_put_branch(Writer *w, const CodeNode *e) {
     uint32_t depth = 0;
     if (!put_kids(w, e))
         return false;
@@ -63,44 +63,44 @@ static bool put_branch(Writer *w, const CodeNode *e) {
     return e->nkids > 0;
 }
 
-static bool put_block(Writer *w, const CodeNode *e) {
+static bool code_write_put_block(Writer *w, const CodeNode *e) {
     if (!e->n)
         return put_kids(w, e);
-    open(w, WASM_OP_BLOCK, e->type, e->n);
+    code_write_open(w, WASM_OP_BLOCK, e->type, e->n);
     put_kids(w, e);
     return close(w, true);
 }
 
 static bool put_loop(Writer *w, const CodeNode *e) {
-    open(w, WASM_OP_LOOP, WASM_NONE, e->n);
-    return close(w, put(w, e->kids[0]));
+    code_write_open(w, WASM_OP_LOOP, WASM_NONE, e->n);
+    return close(w, code_write_put(w, e->kids[0]));
 }
 
-static void put_name(Writer *w, WasmOp op, const CodeNode *e) {
+static void code_write_put_name(Writer *w, WasmOp op, const CodeNode *e) {
     put_index(w->out, op, w->handles ? w->handles[e->n] : e->n);
 }
 
 /* The call, then the instructions that take its results, the last one first. */
-static bool put_call(Writer *w, const CodeNode *e) {
+static bool code_write_put_call(Writer *w, const CodeNode *e) {
     uint32_t nargs = e->nkids;
     while (nargs && e->kids[nargs - 1]->kind == CODE_NAME_SET && !e->kids[nargs - 1]->nkids)
         nargs--;
     for (uint32_t i = 0; i < nargs; i++)
-        if (!put(w, e->kids[i]))
+        if (!code_write_put(w, e->kids[i]))
             return false;
-    put_name(w, WASM_OP_CALL, e);
+    code_write_put_name(w, WASM_OP_CALL, e);
     for (uint32_t i = nargs; i < e->nkids; i++)
-        put(w, e->kids[i]);
+        code_write_put(w, e->kids[i]);
     return true;
 }
 
-static void put_access(Writer *w, const CodeNode *e) {
+static void code_write_put_access(Writer *w, const CodeNode *e) {
     uint32_t log2 = wasm_ops[e->op].mnemonic[1] == '6' ? 3 : 2;
     wasm_put_op(w->out, (WasmOp)e->op);
     emit_memarg(w->out, e->op == WASM_OP_I32_LOAD8_U ? 0 : log2, 0, e->bits);
 }
 
-static void put_memory(Writer *w, const CodeNode *e) {
+static void code_write_put_memory(Writer *w, const CodeNode *e) {
     wasm_put_op(w->out, (WasmOp)e->op);
     buf_uleb(w->out, 0);
     if (e->op == WASM_OP_MEMORY_COPY)
@@ -108,13 +108,13 @@ static void put_memory(Writer *w, const CodeNode *e) {
 }
 
 /* False if control does not go on after it. */
-static bool put(Writer *w, const CodeNode *e) {
+static bool code_write_put(Writer *w, const CodeNode *e) {
     switch ((CodeKind)e->kind) {
-    case CODE_BLOCK: return put_block(w, e);
-    case CODE_IF: return put_if(w, e);
+    case CODE_BLOCK: return code_write_put_block(w, e);
+    case CODE_IF: return code_write_put_if(w, e);
     case CODE_LOOP: return put_loop(w, e);
-    case CODE_BRANCH: return put_branch(w, e);
-    case CODE_CALL: return put_call(w, e);
+    case CODE_BRANCH: return code_write_put_branch(w, e);
+    case CODE_CALL: return code_write_put_call(w, e);
     default: break;
     }
     if (!put_kids(w, e))
@@ -127,12 +127,12 @@ static bool put(Writer *w, const CodeNode *e) {
     case CODE_LOCAL_GET: put_index(w->out, WASM_OP_LOCAL_GET, e->n); break;
     case CODE_LOCAL_SET: put_index(w->out, WASM_OP_LOCAL_SET, e->n); break;
     case CODE_LOCAL_TEE: put_index(w->out, WASM_OP_LOCAL_TEE, e->n); break;
-    case CODE_NAME_GET: put_name(w, WASM_OP_GLOBAL_GET, e); break;
-    case CODE_NAME_SET: put_name(w, WASM_OP_GLOBAL_SET, e); break;
+    case CODE_NAME_GET: code_write_put_name(w, WASM_OP_GLOBAL_GET, e); break;
+    case CODE_NAME_SET: code_write_put_name(w, WASM_OP_GLOBAL_SET, e); break;
     case CODE_PLAIN: wasm_put_op(w->out, (WasmOp)e->op); break;
     case CODE_LOAD:
-    case CODE_STORE: put_access(w, e); break;
-    case CODE_MEMORY: put_memory(w, e); break;
+    case CODE_STORE: code_write_put_access(w, e); break;
+    case CODE_MEMORY: code_write_put_memory(w, e); break;
     case CODE_SELECT: wasm_put_op(w->out, WASM_OP_SELECT); break;
     case CODE_DROP: wasm_put_op(w->out, WASM_OP_DROP); break;
     default: break;
@@ -144,7 +144,7 @@ void code_write(const CodeFn *f, const uint32_t *handles, Buf *out) {
     assert(f->body);
     Writer w = {.out = out, .handles = handles};
     vec_push(&w.labels, UINT32_MAX);
-    put(&w, f->body);
+    code_write_put(&w, f->body);
     wasm_put_op(out, WASM_OP_END);
     vec_free(&w.labels);
 }

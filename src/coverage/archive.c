@@ -13,13 +13,13 @@ bool archive_is(Str bytes) {
     return str_begins(bytes, STR(MAGIC)) || str_begins(bytes, STR(THIN));
 }
 
-static bool fail(Archive *a, const char *problem) {
+static bool archive_fail(Archive *a, const char *problem) {
     a->problem = problem;
     return false;
 }
 
 /* The decimal number that a field begins with; false if it is none. */
-static bool number_of(Str field, uint32_t *number) {
+static bool archive_number_of(Str field, uint32_t *number) {
     uint64_t n = 0;
     uint32_t i = 0;
     for (; i < field.len && field.ptr[i] >= '0' && field.ptr[i] <= '9'; i++) {
@@ -45,16 +45,17 @@ static Str without_end(Str s, char end) {
 
 /* Replaces a reference to a long name: "/NUMBER" by a name in GNU's table, "#1/NUMBER" by so many
  * bytes at the beginning of the content. */
-static bool find_name(Archive *a, ArchiveMember *m) {
+static bool archive_find_name(Archive *a, ArchiveMember *m) {
     uint32_t n;
-    if (str_begins(m->name, STR("/")) && number_of((Str){m->name.ptr + 1, m->name.len - 1}, &n)) {
+    if (str_begins(m->name, STR("/")) &&
+        archive_number_of((Str){m->name.ptr + 1, m->name.len - 1}, &n)) {
         if (n >= a->names.len)
-            return fail(a, "the name of a member is not in the table of names");
+            return archive_fail(a, "the name of a member is not in the table of names");
         m->name = up_to((Str){a->names.ptr + n, a->names.len - n}, '\n');
     } else if (str_begins(m->name, STR("#1/")) &&
-               number_of((Str){m->name.ptr + 3, m->name.len - 3}, &n)) {
+               archive_number_of((Str){m->name.ptr + 3, m->name.len - 3}, &n)) {
         if (n > m->content.len)
-            return fail(a, "the name of a member is longer than the member");
+            return archive_fail(a, "the name of a member is longer than the member");
         m->name = up_to((Str){m->content.ptr, n}, '\0');
         m->content = (Str){m->content.ptr + n, m->content.len - n};
     }
@@ -67,12 +68,12 @@ static bool read_member(Archive *a, ArchiveMember *m) {
     Str rest = {a->bytes.ptr + a->at, a->bytes.len - a->at};
     uint32_t size;
     if (rest.len < HEADER_SIZE)
-        return fail(a, "the header of a member is cut off");
+        return archive_fail(a, "the header of a member is cut off");
     if (memcmp(rest.ptr + END_AT, "`\n", 2) != 0 ||
-        !number_of((Str){rest.ptr + SIZE_AT, SIZE_SIZE}, &size))
-        return fail(a, "expected the header of a member");
+        !archive_number_of((Str){rest.ptr + SIZE_AT, SIZE_SIZE}, &size))
+        return archive_fail(a, "expected the header of a member");
     if (size > rest.len - HEADER_SIZE)
-        return fail(a, "a member is longer than the archive");
+        return archive_fail(a, "a member is longer than the archive");
     m->name = without_end((Str){rest.ptr, NAME_SIZE}, ' ');
     m->content = (Str){rest.ptr + HEADER_SIZE, size};
     uint32_t all = HEADER_SIZE + size;
@@ -87,7 +88,7 @@ static bool is_symbols(Str name) {
 
 bool archive_next(Archive *a, ArchiveMember *m) {
     if (str_begins(a->bytes, STR(THIN)))
-        return fail(
+        return archive_fail(
             a, "a thin archive has only the names of its members: give the members themselves");
     if (!a->at)
         a->at = MAGIC_SIZE;
@@ -97,7 +98,7 @@ bool archive_next(Archive *a, ArchiveMember *m) {
             return false;
         if (str_is(m->name, "//")) {
             a->names = m->content;
-        } else if (!find_name(a, m)) {
+        } else if (!archive_find_name(a, m)) {
             a->at = start;
             return false;
         } else if (!is_symbols(m->name)) {

@@ -25,7 +25,7 @@ uint32_t coverage_file(CoverageMaker *maker, Str path) {
 }
 
 /* The file with this path. Valid until the next one is added. */
-static CoverageFile *file_of(CoverageMaker *maker, Str path) {
+static CoverageFile *coverage_file_of(CoverageMaker *maker, Str path) {
     uint32_t index = coverage_file(maker, path); /* `files` may move */
     return &maker->c->files.at[index];
 }
@@ -57,13 +57,13 @@ void coverage_function(CoverageMaker *maker, const LocationFrame *f, uint64_t co
     CoveragePlace p = coverage_place(maker, f);
     if (!p.path.len)
         return;
-    CoverageFile *file = file_of(maker, p.path);
+    CoverageFile *file = coverage_file_of(maker, p.path);
     vec_push(&file->functions, ((CoverageFunction){p.line, p.name, count}));
 }
 
 void coverage_idle_line(CoverageMaker *maker, Str path, uint32_t line) {
     assert(path.len);
-    CoverageFile *file = file_of(maker, path);
+    CoverageFile *file = coverage_file_of(maker, path);
     /* Lines come in the order of the code: often the same one again. */
     if (!file->lines.len || vec_last(&file->lines).line != line ||
         vec_last(&file->lines).count != 0)
@@ -82,7 +82,7 @@ static void add_removed_function(void *ctx, const LocationFrame *f) {
 
 /* ---- sorting ---- */
 
-static int by_line(const void *pa, const void *pb) {
+static int coverage_by_line(const void *pa, const void *pb) {
     const CoverageLine *a = pa, *b = pb;
     return a->line < b->line ? -1 : a->line > b->line;
 }
@@ -146,7 +146,7 @@ static bool matches(const char *const *patterns, const char *path) {
 }
 
 /* Whether a file passes the filters; its path ends with a NUL. */
-static bool is_wanted(const CoverageOptions *o, const CoverageFile *f) {
+static bool coverage_is_wanted(const CoverageOptions *o, const CoverageFile *f) {
     bool any = o->include && *o->include;
     return (!any || matches(o->include, f->path.ptr)) && !matches(o->exclude, f->path.ptr);
 }
@@ -191,7 +191,7 @@ void coverage_count_file(CoverageFile *f, CoverageTotals *totals) {
 }
 
 void coverage_settle_lists(CoverageFile *f) {
-    SETTLE(&f->lines, by_line);
+    SETTLE(&f->lines, coverage_by_line);
     settle_ways(f);
     SETTLE(&f->functions, by_function);
 }
@@ -223,14 +223,14 @@ static void join_files(Coverage *c, Sources *sources) {
 }
 
 /* Removes filtered files and sorts the rest. */
-static void settle(CoverageMaker *maker, Sources *sources) {
+static void coverage_settle(CoverageMaker *maker, Sources *sources) {
     Coverage *c = maker->c;
     const CoverageOptions *o = maker->options;
     uint32_t n = 0;
     join_files(c, sources);
     for (uint32_t i = 0; i < c->files.len; i++) {
         CoverageFile *f = &c->files.at[i];
-        bool wanted = is_wanted(o, f);
+        bool wanted = coverage_is_wanted(o, f);
         f->text = wanted ? source_text(sources, f->path) : NULL;
         if (!wanted || (!f->text && !o->without_text)) {
             if (wanted)
@@ -262,7 +262,7 @@ void coverage_make(Coverage *c, const WasmModule *m, const Places *places, Locat
     locations_removed(l, add_removed_line, add_removed_function, &maker);
     if (options->objects && locations_dwarf(l, &(Str){0}))
         coverage_missing(&maker, sources);
-    settle(&maker, sources);
+    coverage_settle(&maker, sources);
     map_free(&maker.files);
 }
 

@@ -37,7 +37,8 @@ typedef struct CopyKey {
     uint32_t zero;
 } CopyKey;
 
-static CopyKey key_of(const LocationFrame *callee, const LocationFrame *caller, uint32_t copy) {
+static CopyKey coverage_code_key_of(const LocationFrame *callee, const LocationFrame *caller,
+                                    uint32_t copy) {
     return (CopyKey){(uint64_t)(uintptr_t)callee->function.ptr,
                      (uint64_t)(uintptr_t)caller->file.ptr,
                      caller->line,
@@ -46,7 +47,7 @@ static CopyKey key_of(const LocationFrame *callee, const LocationFrame *caller, 
                      0};
 }
 
-static void add_line(Walk *w, const LocationFrame *f, uint32_t copy, uint64_t count) {
+static void coverage_code_add_line(Walk *w, const LocationFrame *f, uint32_t copy, uint64_t count) {
     if (f->line && f->file.len)
         vec_push(&w->lines, ((CopiedLine){coverage_file(w->maker, f->file), f->line, copy, count}));
 }
@@ -58,14 +59,15 @@ static Str name_in_module(const Walk *w) {
 }
 
 /* Counts an entry of a function and the line of its declaration. Source maps have no names. */
-static void add_function(Walk *w, const LocationFrame *f, uint32_t copy, uint64_t count) {
+static void coverage_code_add_function(Walk *w, const LocationFrame *f, uint32_t copy,
+                                       uint64_t count) {
     LocationFrame frame = *f;
     if (!f->linkage.len && !f->function.len)
         frame.linkage = name_in_module(w);
     coverage_function(w->maker, &frame, count);
     frame.file = f->declared_file;
     frame.line = f->declared;
-    add_line(w, &frame, copy, count);
+    coverage_code_add_line(w, &frame, copy, count);
 }
 
 /* Returns the copy of the innermost frame. A new copy gets the count of its first instruction,
@@ -74,12 +76,12 @@ static uint32_t find_copy(Walk *w, const LocationFrame *frames, uint32_t n, uint
     uint32_t copy = OWN_CODE;
     for (uint32_t i = n - 1; i-- > 0;) {
         bool added;
-        CopyKey key = key_of(&frames[i], &frames[i + 1], copy);
+        CopyKey key = coverage_code_key_of(&frames[i], &frames[i + 1], copy);
         uint64_t *number =
             map_put(&w->copies, (Str){(const char *)&key, sizeof key}, w->copies.len + 1, &added);
         if (added) {
-            add_line(w, &frames[i + 1], copy, count);
-            add_function(w, &frames[i], (uint32_t)*number, count);
+            coverage_code_add_line(w, &frames[i + 1], copy, count);
+            coverage_code_add_function(w, &frames[i], (uint32_t)*number, count);
         }
         copy = (uint32_t)*number;
     }
@@ -98,7 +100,7 @@ typedef struct TableWays {
     uint32_t n;
 } TableWays;
 
-static TableWays ways_of(const WasmInstr *i) {
+static TableWays coverage_code_ways_of(const WasmInstr *i) {
     TableWays t = {0};
     Map labels = {0};
     const uint8_t *at = i->vec;
@@ -119,14 +121,14 @@ static uint32_t branch_number(Walk *w, BranchKey key) {
 }
 
 /* The branch has the marks [first, w->mark). */
-static void add_branch(Walk *w, const WasmInstr *i, const LocationFrame *f, uint32_t copy,
-                       const CoverageMark *first) {
+static void coverage_code_add_branch(Walk *w, const WasmInstr *i, const LocationFrame *f,
+                                     uint32_t copy, const CoverageMark *first) {
     bool table = i->op == WASM_OP_BR_TABLE;
     TableWays t = {.n = 2};
     if (!f->line || !f->file.len)
         return;
     if (table)
-        t = ways_of(i);
+        t = coverage_code_ways_of(i);
     uint32_t file = coverage_file(w->maker, f->file);
     CoverageWay way = {.line = f->line, .column = f->column};
     way.branch = branch_number(w, (BranchKey){file, f->line, f->column, copy});
@@ -175,7 +177,7 @@ static bool take_marks(Walk *w, const WasmInstr *i, uint64_t *count, bool *branc
     return known;
 }
 
-static void visit(Walk *w, const WasmInstr *i) {
+static void coverage_code_visit(Walk *w, const WasmInstr *i) {
     const LocationFrame *frames;
     const CoverageMark *first = w->mark;
     uint64_t count;
@@ -187,14 +189,14 @@ static void visit(Walk *w, const WasmInstr *i) {
     if (!n)
         return;
     uint32_t copy = find_copy(w, frames, n, count);
-    add_line(w, &frames[0], copy, count);
+    coverage_code_add_line(w, &frames[0], copy, count);
     if (branches)
-        add_branch(w, i, &frames[0], copy, first);
+        coverage_code_add_branch(w, i, &frames[0], copy, first);
 }
 
 /* ---- functions ---- */
 
-static int by_line(const void *pa, const void *pb) {
+static int coverage_code_by_line(const void *pa, const void *pb) {
     const CopiedLine *a = pa, *b = pb;
     if (a->file != b->file)
         return a->file < b->file ? -1 : 1;
@@ -206,10 +208,10 @@ static int by_line(const void *pa, const void *pb) {
 /* Computes line counts: the maximum in each copy, summed over all copies. */
 static void flush_lines(Walk *w) {
     if (w->lines.len)
-        qsort(w->lines.at, w->lines.len, sizeof *w->lines.at, by_line);
+        qsort(w->lines.at, w->lines.len, sizeof *w->lines.at, coverage_code_by_line);
     for (uint32_t i = 0; i < w->lines.len;) {
         CopiedLine line = w->lines.at[i];
-        for (; i < w->lines.len && by_line(&line, &w->lines.at[i]) == 0; i++)
+        for (; i < w->lines.len && coverage_code_by_line(&line, &w->lines.at[i]) == 0; i++)
             if (line.count < w->lines.at[i].count)
                 line.count = w->lines.at[i].count;
         vec_push(&w->maker->c->files.at[line.file].lines, ((CoverageLine){line.line, line.count}));
@@ -228,7 +230,7 @@ static uint32_t first_location(const Walk *w, WasmCode code, const LocationFrame
 
 /* The line of the declaration is executed when the function is entered; one that is inside may be
  * executed less often. */
-static void enter(Walk *w, WasmCode code) {
+static void coverage_code_enter(Walk *w, WasmCode code) {
     const LocationFrame *frames;
     uint64_t count = 0;
     for (const CoverageMark *m = w->mark; m < w->end; m++)
@@ -236,12 +238,12 @@ static void enter(Walk *w, WasmCode code) {
             count = capped_add(count, m->count);
     uint32_t n = locations_at(w->maker->l, w->func, 0, &frames);
     if (n)
-        add_line(w, &frames[n - 1], OWN_CODE, count);
+        coverage_code_add_line(w, &frames[n - 1], OWN_CODE, count);
     else
         n = first_location(w, code, &frames);
     if (!n)
         return;
-    add_function(w, &frames[n - 1], OWN_CODE, count);
+    coverage_code_add_function(w, &frames[n - 1], OWN_CODE, count);
 }
 
 /* Marks [mark, end) are those of the function. */
@@ -255,9 +257,9 @@ static void walk_function(CoverageMaker *maker, uint32_t func, const CoverageMar
         maker->c->misplaced = true;
         return;
     }
-    enter(&w, code);
+    coverage_code_enter(&w, code);
     while (wasm_next(&code, &i))
-        visit(&w, &i);
+        coverage_code_visit(&w, &i);
     maker->c->misplaced |= w.mark < w.end;
     flush_lines(&w);
     map_free(&w.copies);

@@ -37,7 +37,7 @@ static Str shown_path(Missing *w, Str path) {
 }
 
 /* Valid until the next one. */
-static Str key_of(Missing *w, Str path, uint32_t line, Str name) {
+static Str coverage_missing_key_of(Missing *w, Str path, uint32_t line, Str name) {
     w->key.len = 0;
     buf_printf(&w->key, "%u:", line);
     buf_str(&w->key, path);
@@ -50,11 +50,11 @@ static Str key_of(Missing *w, Str path, uint32_t line, Str name) {
  * file alone. */
 static void note_place(Missing *w, Str path, uint32_t line, Str name) {
     Str shown = shown_path(w, path);
-    map_put(&w->had, key_of(w, shown, line, name), 0, NULL);
-    map_put(&w->had, key_of(w, shown, 0, name), 0, NULL);
+    map_put(&w->had, coverage_missing_key_of(w, shown, line, name), 0, NULL);
+    map_put(&w->had, coverage_missing_key_of(w, shown, 0, name), 0, NULL);
 }
 
-static void note(void *ctx, const LocationFrame *f) {
+static void coverage_missing_note(void *ctx, const LocationFrame *f) {
     Missing *w = ctx;
     CoveragePlace p = coverage_place(w->maker, f);
     if (p.path.len)
@@ -62,30 +62,30 @@ static void note(void *ctx, const LocationFrame *f) {
 }
 
 /* Notes the functions that are counted already, and those inlined where nothing of them is left. */
-static void note_all(Missing *w) {
+static void coverage_missing_note_all(Missing *w) {
     Coverage *c = w->maker->c;
     for (uint32_t i = 0; i < c->files.len; i++)
         for (uint32_t k = 0; k < c->files.at[i].functions.len; k++) {
             const CoverageFunction *f = &c->files.at[i].functions.at[k];
             note_place(w, c->files.at[i].path, f->line, f->name);
         }
-    locations_inlined(w->maker->l, note, w);
+    locations_inlined(w->maker->l, coverage_missing_note, w);
 }
 
 /* ---- an object ---- */
 
-static void add_line(Missing *w, Str path, uint32_t line) {
+static void coverage_missing_add_line(Missing *w, Str path, uint32_t line) {
     if (path.len && line)
         coverage_idle_line(w->maker, shown_path(w, path), line);
 }
 
-static void add_function(Missing *w, const LocationFrame *f) {
+static void coverage_missing_add_function(Missing *w, const LocationFrame *f) {
     LocationFrame shown = *f;
     if (f->file.len)
         shown.file = shown_path(w, f->file);
     if (f->declared_file.len)
         shown.declared_file = shown_path(w, f->declared_file);
-    add_line(w, f->declared_file, f->declared);
+    coverage_missing_add_line(w, f->declared_file, f->declared);
     coverage_function(w->maker, &shown, 0);
 }
 
@@ -99,10 +99,10 @@ static bool is_missing(Missing *w, const LocationFrame *f) {
     if (!added)
         return *missing;
     CoveragePlace p = coverage_place(w->maker, f);
-    if (!p.path.len ||
-        map_get(&w->had, key_of(w, shown_path(w, p.path), declared ? p.line : 0, p.name)))
+    if (!p.path.len || map_get(&w->had, coverage_missing_key_of(w, shown_path(w, p.path),
+                                                                declared ? p.line : 0, p.name)))
         return false;
-    add_function(w, f);
+    coverage_missing_add_function(w, f);
     *missing = true;
     return true;
 }
@@ -121,17 +121,17 @@ static void add_lines(Missing *w, const WasmModule *m, Locations *l, uint32_t fu
     uint32_t n = locations_at(l, func, 0, &frames);
     if (!n || !is_missing(w, &frames[n - 1]) || !wasm_func_code(m, func, &code))
         return;
-    add_line(w, frames[n - 1].file, frames[n - 1].line);
+    coverage_missing_add_line(w, frames[n - 1].file, frames[n - 1].line);
     while (wasm_next(&code, &i)) {
         if (wasm_flow_is_structure(wasm_flow(i.op))) /* has no count in a program, either */
             continue;
         n = locations_at(l, func, i.offset, &frames);
         if (n && are_missing(w, frames, n))
-            add_line(w, frames[0].file, frames[0].line);
+            coverage_missing_add_line(w, frames[0].file, frames[0].line);
     }
 }
 
-static void add_object(Missing *w, const CoverageObject *o) {
+static void coverage_missing_add_object(Missing *w, const CoverageObject *o) {
     const CoverageObjects *all = w->maker->options->objects;
     LocationOptions options = {.program = str_of(o->title), .maps = all->maps, .nmaps = all->nmaps};
     Locations *l = locations_open(&o->m, &options, all->diags), *program = w->sources->embedded;
@@ -147,9 +147,9 @@ static void add_object(Missing *w, const CoverageObject *o) {
 void coverage_missing(CoverageMaker *maker, Sources *sources) {
     Missing w = {.maker = maker, .sources = sources};
     const CoverageObjects *objects = maker->options->objects;
-    note_all(&w);
+    coverage_missing_note_all(&w);
     for (uint32_t i = 0; i < objects->all.len; i++)
-        add_object(&w, &objects->all.at[i]);
+        coverage_missing_add_object(&w, &objects->all.at[i]);
     map_free(&w.had);
     map_free(&w.shown);
     vec_free(&w.paths);

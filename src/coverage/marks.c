@@ -13,7 +13,7 @@ static Str rule_of(Str probe) {
 }
 
 /* Decides what a row counts; returns false if it is irrelevant for coverage. */
-static bool kind_of(const ReportRow *row, CoverageMark *mark) {
+static bool marks_kind_of(const ReportRow *row, CoverageMark *mark) {
     Str rule = rule_of(row->probe), name = row->var->name;
     mark->way = 0;
     if (str_begins(rule, STR("wasm:func:entry"))) {
@@ -38,7 +38,7 @@ static bool kind_of(const ReportRow *row, CoverageMark *mark) {
 }
 
 /* A number that is a count; false if it is none. */
-static bool count_of(const ReportRow *row, uint64_t *count) {
+static bool marks_count_of(const ReportRow *row, uint64_t *count) {
     switch (row->class) {
     case REPORT_CLASS_UNSIGNED:
     case REPORT_CLASS_BOOL: *count = row->number.u; return true;
@@ -81,11 +81,11 @@ bool marks_add(CoverageMarks *c, const Report *r) {
     for (uint32_t i = 0; i < r->rows.len; i++) {
         const ReportRow *row = &r->rows.at[i];
         CoverageMark mark = {.fid = row->fid, .pc = row->pc};
-        if (!row->has_place || !row->probe.ptr || !kind_of(row, &mark))
+        if (!row->has_place || !row->probe.ptr || !marks_kind_of(row, &mark))
             continue;
         if (mark.kind != MARK_WAY && is_other_variable(&first[mark.kind], row))
             continue;
-        if (count_of(row, &mark.count))
+        if (marks_count_of(row, &mark.count))
             vec_push(&c->all, mark);
         else if (mark.kind == MARK_WAY)
             add_ways(c, mark, row->value);

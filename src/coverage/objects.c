@@ -8,7 +8,7 @@
 
 /* Adds an object if it has DWARF, and takes the title. Returns whether it does, or is not
  * well-formed, which was said. */
-static bool add_object(CoverageObjects *o, char *title, Str bytes, Diags *diags) {
+static bool objects_add_object(CoverageObjects *o, char *title, Str bytes, Diags *diags) {
     DiagFileId file = diag_file(diags, title, bytes.ptr, bytes.len, true);
     CoverageObject object = {.title = title};
     bool loaded = wasm_load(&object.m, (const uint8_t *)bytes.ptr, bytes.len, file, diags);
@@ -26,7 +26,7 @@ static void say_no_debug(DiagFileId file, const char *which, Diags *diags) {
               "compile with -g, and give the files that the linker read");
 }
 
-static bool is_module(Str bytes) {
+static bool objects_is_module(Str bytes) {
     return bytes.len >= 4 && memcmp(bytes.ptr, "\0asm", 4) == 0;
 }
 
@@ -43,9 +43,9 @@ static void add_archive(CoverageObjects *o, const char *name, Str bytes, Diags *
     uint32_t modules = 0;
     bool any = false;
     for (ArchiveMember m; archive_next(&a, &m);)
-        if (is_module(m.content)) {
+        if (objects_is_module(m.content)) {
             modules++;
-            any |= add_object(o, member_title(name, m.name), m.content, diags);
+            any |= objects_add_object(o, member_title(name, m.name), m.content, diags);
         }
     if (a.problem)
         diag(diags, DIAG_BAD_ARCHIVE, (Span){file, a.at, a.at}, "%s", a.problem);
@@ -63,7 +63,7 @@ void objects_add(CoverageObjects *o, const char *name, Str bytes, Diags *diags) 
         Buf title = {0};
         buf_printf(&title, "%s", name);
         buf_cstr(&title);
-        if (!add_object(o, (char *)title.data, bytes, diags))
+        if (!objects_add_object(o, (char *)title.data, bytes, diags))
             say_no_debug(diag_file(diags, name, bytes.ptr, bytes.len, true),
                          "the object file has no DWARF sections", diags);
     }

@@ -31,7 +31,7 @@ static const struct {
     {".debug_gdb_scripts", -1},
 };
 
-static const char *name_of(AdjustKind kind) {
+static const char *adjust_name_of(AdjustKind kind) {
     for (uint32_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].kind == (int)kind)
             return known[i].name;
@@ -42,7 +42,7 @@ static const char *name_of(AdjustKind kind) {
 
 bool adjust_problem(Adjuster *r, AdjustKind kind, uint64_t offset, const char *what) {
     if (!r->done->problem.section)
-        r->done->problem = (DwarfProblem){name_of(kind), (uint32_t)offset, what};
+        r->done->problem = (DwarfProblem){adjust_name_of(kind), (uint32_t)offset, what};
     return false;
 }
 

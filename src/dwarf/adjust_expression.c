@@ -48,7 +48,8 @@ static void skip_operand(DwarfCursor *c, const DwarfUnit *u, char kind) {
 }
 
 /* The operand of DW_OP_WASM_location. */
-static bool change_place(const Adjuster *r, DwarfCursor *c, Buf *out, bool *lost) {
+static bool adjust_expression_change_place(const Adjuster *r, DwarfCursor *c, Buf *out,
+                                           bool *lost) {
     uint8_t kind = dwarf_u8(c);
     const uint8_t *before = c->at;
     if (kind == IN_LOCAL || kind == IN_OPERANDS)
@@ -67,12 +68,12 @@ static bool change_place(const Adjuster *r, DwarfCursor *c, Buf *out, bool *lost
 }
 
 /* *lost: it names a global that the program does not have, as Binaryen leaves them. */
-static bool change(const Adjuster *r, const DwarfUnit *u, DwarfCursor c, Buf *out, uint32_t depth,
-                   bool *lost) {
+static bool adjust_expression_change(const Adjuster *r, const DwarfUnit *u, DwarfCursor c, Buf *out,
+                                     uint32_t depth, bool *lost) {
     while (c.at < c.end) {
         uint8_t op = dwarf_u8(&c);
         if (op == OP_WASM_LOCATION) {
-            if (!change_place(r, &c, out, lost))
+            if (!adjust_expression_change_place(r, &c, out, lost))
                 return false;
         } else if (op == OP_ENTRY_VALUE || op == OP_GNU_ENTRY_VALUE) {
             DwarfCursor inner = c;
@@ -80,7 +81,8 @@ static bool change(const Adjuster *r, const DwarfUnit *u, DwarfCursor c, Buf *ou
             inner.at = c.at;
             dwarf_skip(&c, length);
             inner.end = c.at;
-            if (c.failed || depth == DEPTH_MAX || !change(r, u, inner, out, depth + 1, lost))
+            if (c.failed || depth == DEPTH_MAX ||
+                !adjust_expression_change(r, u, inner, out, depth + 1, lost))
                 return false;
         } else {
             const char *kinds = operands(op);
@@ -99,7 +101,7 @@ void adjust_expression(Adjuster *r, const DwarfUnit *u, AdjustKind kind, Buf *ou
     const uint8_t *from = out->data + at;
     DwarfCursor c = {.start = from, .at = from, .end = from + length};
     bool lost = false;
-    if (!length || change(r, u, c, out, 0, &lost))
+    if (!length || adjust_expression_change(r, u, c, out, 0, &lost))
         return;
     memset(out->data + at, OP_NOP, length);
     if (!lost)

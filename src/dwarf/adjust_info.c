@@ -98,7 +98,7 @@ static bool is_offset(const DwarfUnit *u, DwarfFormInfo form) {
            (u->version < 4 && (form.encoding == 4 || form.encoding == 8));
 }
 
-static uint8_t bytes_of(const DwarfUnit *u, DwarfFormInfo form) {
+static uint8_t adjust_info_bytes_of(const DwarfUnit *u, DwarfFormInfo form) {
     if (form.encoding == ENCODED_ADDRESS)
         return u->address_size;
     return form.encoding == ENCODED_OFFSET ? u->offset_size : form.encoding;
@@ -108,7 +108,7 @@ static void change_address(Entry *e, DwarfValue v, DwarfFormInfo form, uint32_t 
     if (v.class == CLASS_ADDRESS_INDEX)
         adjust_use_address(e->r, e->u, v.number, returns ? AS_RETURN : AS_CODE);
     else if (v.class == CLASS_ADDRESS)
-        adjust_number(e->out, at, bytes_of(e->u, form),
+        adjust_number(e->out, at, adjust_info_bytes_of(e->u, form),
                       returns ? dwarf_moved_return(e->r->moves, v.number)
                               : dwarf_moved(e->r->moves, v.number));
 }
@@ -127,7 +127,7 @@ static bool change_length(Entry *e, DwarfValue v, DwarfFormInfo form, uint32_t a
     if (form.encoding == ENCODED_IMPLICIT || form.encoding == ENCODED_SLEB)
         return new == v.number;
     if (form.encoding != ENCODED_ULEB)
-        return adjust_number(e->out, at, bytes_of(e->u, form), new);
+        return adjust_number(e->out, at, adjust_info_bytes_of(e->u, form), new);
     return adjust_uleb(e->out, at, end, new);
 }
 
@@ -151,19 +151,19 @@ static void note_list(Entry *e, uint32_t refs, DwarfValue v, DwarfFormInfo form,
     } else if (!is_offset(u, form)) {
         return;
     }
-    ListRef ref = {dwarf_clip(target), e->unit, at, index ? 0 : bytes_of(u, form)};
+    ListRef ref = {dwarf_clip(target), e->unit, at, index ? 0 : adjust_info_bytes_of(u, form)};
     vec_push(&e->r->lists[refs][new], ref);
 }
 
-static void change_expression(Entry *e, DwarfValue v) {
+static void adjust_info_change_expression(Entry *e, DwarfValue v) {
     uint32_t at = (uint32_t)(v.string.ptr - adjust_content(e->r, e->kind).ptr);
     if (v.string.len)
         adjust_expression(e->r, e->u, e->kind, e->out, at, v.string.len);
 }
 
-static void change_place(Entry *e, DwarfValue v, DwarfFormInfo form, uint32_t at) {
+static void adjust_info_change_place(Entry *e, DwarfValue v, DwarfFormInfo form, uint32_t at) {
     if (v.class == CLASS_EXPRESSION || (v.class == CLASS_BLOCK && e->u->version < 4))
-        change_expression(e, v);
+        adjust_info_change_expression(e, v);
     else if (v.class == CLASS_CONSTANT || v.class == CLASS_LOCATION_INDEX)
         note_list(e, REF_LOCATIONS, v, form, at);
 }
@@ -197,18 +197,18 @@ static bool change_attribute(Entry *e, const DwarfSpec *s, DwarfValue v, uint32_
         if (v.class == CLASS_CONSTANT || v.class == CLASS_RANGE_INDEX)
             note_list(e, REF_RANGES, v, form, at);
         return true;
-    case TASK_PLACE: change_place(e, v, form, at); return true;
-    case TASK_EXPRESSION: change_expression(e, v); return true;
+    case TASK_PLACE: adjust_info_change_place(e, v, form, at); return true;
+    case TASK_EXPRESSION: adjust_info_change_expression(e, v); return true;
     case TASK_LINES:
         if (is_offset(e->u, form)) {
             uint32_t lines = adjust_moved_part(&e->r->lines, dwarf_clip(v.number));
-            return adjust_number(e->out, at, bytes_of(e->u, form), lines);
+            return adjust_number(e->out, at, adjust_info_bytes_of(e->u, form), lines);
         }
         return true;
     case TASK_RANGES_BASE:
     case TASK_LOCATIONS_BASE:
         if (is_offset(e->u, form)) {
-            OffsetRef ref = {at, dwarf_clip(v.number), bytes_of(e->u, form)};
+            OffsetRef ref = {at, dwarf_clip(v.number), adjust_info_bytes_of(e->u, form)};
             vec_push(&e->r->bases[task_of(s) == TASK_LOCATIONS_BASE], ref);
         }
         return true;

@@ -78,7 +78,7 @@ static void put_advance(LineWriter *w, uint64_t advance, int64_t lines) {
 }
 
 /* A row, whose address is the new one. */
-static void put_row(LineWriter *w, uint64_t address, const DwarfRow *row) {
+static void adjust_line_put_row(LineWriter *w, uint64_t address, const DwarfRow *row) {
     assert(address >= w->address);
     bool statement = row->flags & ROW_STATEMENT;
     if (row->file != w->file) {
@@ -112,7 +112,7 @@ static void put_row(LineWriter *w, uint64_t address, const DwarfRow *row) {
 static void put_inserted(LineWriter *w, uint64_t address) {
     DwarfRow row = {.file = w->file, .column = w->column};
     if (w->started && w->line)
-        put_row(w, address, &row);
+        adjust_line_put_row(w, address, &row);
 }
 
 /* ---- sequences ---- */
@@ -134,7 +134,7 @@ static bool is_hidden(const Sequence *s, uint32_t i) {
 }
 
 /* The rows before an old address. Returns whether the first is at `start`, a new one. */
-static bool put_rows(Sequence *s, uint32_t end, uint64_t start) {
+static bool adjust_line_put_rows(Sequence *s, uint32_t end, uint64_t start) {
     bool first = false;
     for (; s->next < s->rows->len && s->rows->at[s->next].address < end; s->next++) {
         s->last = s->rows->at[s->next];
@@ -142,14 +142,14 @@ static bool put_rows(Sequence *s, uint32_t end, uint64_t start) {
             continue;
         uint64_t address = dwarf_moved(s->m, s->last.address);
         first |= address == start;
-        put_row(&s->w, address, &s->last);
+        adjust_line_put_row(&s->w, address, &s->last);
     }
     return first;
 }
 
 /* The row of a function's locals, before a gap, if the first instruction has no row: that
  * instruction gets the row's location, too. */
-static void put_locals(Sequence *s, const DwarfRun *locals) {
+static void adjust_line_put_locals(Sequence *s, const DwarfRun *locals) {
     const DwarfRow *rows = s->rows->at;
     uint32_t i = s->next, next = i + 1;
     bool has_row = next < s->rows->len && rows[next].address <= locals->end;
@@ -157,7 +157,7 @@ static void put_locals(Sequence *s, const DwarfRun *locals) {
         return;
     DwarfRow row = s->last = rows[i];
     row.flags = 0;
-    put_row(&s->w, locals->to, &row);
+    adjust_line_put_row(&s->w, locals->to, &row);
     s->next++;
 }
 
@@ -170,11 +170,11 @@ static void put_gap(Sequence *s, const DwarfRun *before, const DwarfRun *r, bool
     if (!of_locals)
         row.flags = 0, row.discriminator = 0;
     if (s->w.started && row.line)
-        put_row(&s->w, r->to, &row);
+        adjust_line_put_row(&s->w, r->to, &row);
 }
 
 /* All runs from the first row on, up to the end of the sequence. */
-static void put_runs(Sequence *s, uint32_t run, uint32_t to, uint32_t end) {
+static void adjust_line_put_runs(Sequence *s, uint32_t run, uint32_t to, uint32_t end) {
     const DwarfMoves *m = s->m;
     uint32_t body = dwarf_moved_body(m, m->runs[run].end);
     bool locals = false;
@@ -188,16 +188,16 @@ static void put_runs(Sequence *s, uint32_t run, uint32_t to, uint32_t end) {
         bool gap = i + 1 < to && r[1].at < m->from[body].end && r->to_end < r[1].to;
         uint32_t before = s->next;
         if (gap && r->at == m->from[body].start)
-            put_locals(s, r);
+            adjust_line_put_locals(s, r);
         locals = s->next > before;
-        put_rows(s, r->end < end ? r->end : end, r->to);
+        adjust_line_put_rows(s, r->end < end ? r->end : end, r->to);
     }
     if (m->runs[to - 1].to_end < dwarf_moved(m, end))
         put_inserted(&s->w, m->runs[to - 1].to_end);
 }
 
 /* Addresses that go back are an error, and dropped. */
-static void sort_rows(DwarfRows *rows, uint64_t end) {
+static void adjust_line_sort_rows(DwarfRows *rows, uint64_t end) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < rows->len; i++)
         if ((!n || rows->at[i].address >= rows->at[n - 1].address) && rows->at[i].address <= end)
@@ -214,7 +214,7 @@ static void put_sequence(Adjuster *r, const DwarfMachine *machine, uint32_t prog
         buf_bytes(out, r->d->s.line.ptr + program, dwarf_tell(&machine->c) - program);
         return;
     }
-    sort_rows(&r->rows, machine->address);
+    adjust_line_sort_rows(&r->rows, machine->address);
     if (!r->rows.len || machine->address > code_end || machine->address <= r->rows.at[0].address)
         return;
     uint32_t start = r->rows.at[0].address, end = (uint32_t)machine->address;
@@ -227,9 +227,9 @@ static void put_sequence(Adjuster *r, const DwarfMachine *machine, uint32_t prog
     put_extended(&s.w, LNE_SET_ADDRESS, s.w.address, size);
     if (run < to && to - run <= r->line_budget) {
         r->line_budget -= to - run;
-        put_runs(&s, run, to, end);
+        adjust_line_put_runs(&s, run, to, end);
     }
-    put_rows(&s, UINT32_MAX, 0);
+    adjust_line_put_rows(&s, UINT32_MAX, 0);
     buf_u8(out, LNS_ADVANCE_PC);
     buf_uleb(out, dwarf_moved(m, end) - s.w.address);
     put_extended(&s.w, LNE_END_SEQUENCE, 0, 0);
@@ -238,7 +238,7 @@ static void put_sequence(Adjuster *r, const DwarfMachine *machine, uint32_t prog
 /* ---- programs ---- */
 
 /* The sequences of a program; none if it has operations that sequences cannot express. */
-static void put_program(Adjuster *r, const DwarfLines *l, Buf *out) {
+static void adjust_line_put_program(Adjuster *r, const DwarfLines *l, Buf *out) {
     DwarfMachine m = dwarf_machine(r->d, l, l->program, &r->rows);
     size_t begin = out->len;
     r->rows.len = 0;
@@ -258,7 +258,7 @@ static void put_program(Adjuster *r, const DwarfLines *l, Buf *out) {
 }
 
 /* One header and its program; false if the rest of the section cannot be read. */
-static bool put_lines(Adjuster *r, DwarfCursor *c, Buf *out) {
+static bool adjust_line_put_lines(Adjuster *r, DwarfCursor *c, Buf *out) {
     Dwarf *d = r->d;
     uint32_t start = dwarf_tell(c), at = (uint32_t)out->len;
     DwarfLines l = {.start = start, .unit = NONE};
@@ -276,7 +276,7 @@ static bool put_lines(Adjuster *r, DwarfCursor *c, Buf *out) {
     uint32_t min_length = at + (uint32_t)(l.lengths - (const uint8_t *)d->s.line.ptr) - start -
                           (l.version >= 4 ? 5 : 4);
     out->data[min_length] = 1;
-    put_program(r, &l, out);
+    adjust_line_put_program(r, &l, out);
     uint32_t field = l.offset_size == 8 ? 4 : 0, after = l.offset_size == 8 ? 12 : 4;
     adjust_number(out, at + field, l.offset_size, out->len - at - after);
     return true;
@@ -289,7 +289,7 @@ void adjust_lines(Adjuster *r) {
     r->line_budget = 4 * (uint64_t)r->moves->nruns + s->content.len;
     for (uint32_t at = 0; at < s->content.len;) {
         DwarfCursor c = dwarf_cursor(s->content, at, s->content.len);
-        if (!put_lines(r, &c, &s->changed))
+        if (!adjust_line_put_lines(r, &c, &s->changed))
             break;
         at = (uint32_t)(c.end - c.start);
     }

@@ -30,7 +30,7 @@ typedef struct List {
     Buf *out;
 } List;
 
-static uint8_t kind_of(const List *l, uint8_t code) {
+static uint8_t adjust_list_kind_of(const List *l, uint8_t code) {
     static const uint8_t of_locations[] = {
         LIST_END,     LIST_BASE_ADDRESSX, LIST_STARTX_ENDX, LIST_STARTX_LENGTH, LIST_OFFSET_PAIR,
         LIST_DEFAULT, LIST_BASE_ADDRESS,  LIST_START_END,   LIST_START_LENGTH,  LIST_VIEWS,
@@ -40,7 +40,7 @@ static uint8_t kind_of(const List *l, uint8_t code) {
     return code < sizeof of_locations ? of_locations[code] : LIST_UNKNOWN;
 }
 
-static uint64_t moved(const List *l, uint64_t address) {
+static uint64_t adjust_list_moved(const List *l, uint64_t address) {
     return dwarf_moved(l->r->moves, address);
 }
 
@@ -48,7 +48,7 @@ static uint64_t moved(const List *l, uint64_t address) {
 static uint64_t moved_length(const List *l, uint64_t start, uint64_t length) {
     if (!start || dwarf_is_removed(l->u, start))
         return length;
-    return moved(l, start + length) - moved(l, start);
+    return adjust_list_moved(l, start + length) - adjust_list_moved(l, start);
 }
 
 /* Copies an index into .debug_addr; returns the address there. */
@@ -60,17 +60,17 @@ static uint64_t copy_index(List *l) {
     return dwarf_address(l->r->d, l->u, v, &address) ? address : UINT64_MAX;
 }
 
-static void put_address(List *l, uint64_t address) {
-    uint64_t new = moved(l, address);
+static void adjust_list_put_address(List *l, uint64_t address) {
+    uint64_t new = adjust_list_moved(l, address);
     for (uint32_t i = 0; i < l->u->address_size; i++)
         buf_u8(l->out, (uint8_t)(new >> 8 * i));
 }
 
-static void put_pair(List *l, uint64_t start, uint64_t end) {
+static void adjust_list_put_pair(List *l, uint64_t start, uint64_t end) {
     bool removed = !l->base ? false : dwarf_is_removed(l->u, l->base);
-    uint64_t base = removed ? 0 : moved(l, l->base);
-    buf_uleb(l->out, removed ? start : moved(l, l->base + start) - base);
-    buf_uleb(l->out, removed ? end : moved(l, l->base + end) - base);
+    uint64_t base = removed ? 0 : adjust_list_moved(l, l->base);
+    buf_uleb(l->out, removed ? start : adjust_list_moved(l, l->base + start) - base);
+    buf_uleb(l->out, removed ? end : adjust_list_moved(l, l->base + end) - base);
 }
 
 static void copy_expression(List *l) {
@@ -86,8 +86,8 @@ static void copy_expression(List *l) {
 }
 
 /* One entry; false at the end of the list, which is not written, and at damage. */
-static bool put_entry(List *l) {
-    uint8_t size = l->u->address_size, code = dwarf_u8(&l->c), kind = kind_of(l, code);
+static bool adjust_list_put_entry(List *l) {
+    uint8_t size = l->u->address_size, code = dwarf_u8(&l->c), kind = adjust_list_kind_of(l, code);
     uint64_t start, end;
     if (l->c.failed || kind == LIST_END)
         return false;
@@ -96,7 +96,7 @@ static bool put_entry(List *l) {
     case LIST_BASE_ADDRESSX: l->base = copy_index(l); return !l->c.failed;
     case LIST_BASE_ADDRESS:
         l->base = dwarf_number(&l->c, size);
-        put_address(l, l->base);
+        adjust_list_put_address(l, l->base);
         return !l->c.failed;
     case LIST_STARTX_ENDX:
         copy_index(l);
@@ -107,18 +107,18 @@ static bool put_entry(List *l) {
         buf_uleb(l->out, moved_length(l, start, dwarf_uleb(&l->c)));
         break;
     case LIST_START_END:
-        put_address(l, dwarf_number(&l->c, size));
-        put_address(l, dwarf_number(&l->c, size));
+        adjust_list_put_address(l, dwarf_number(&l->c, size));
+        adjust_list_put_address(l, dwarf_number(&l->c, size));
         break;
     case LIST_START_LENGTH:
         start = dwarf_number(&l->c, size);
-        put_address(l, start);
+        adjust_list_put_address(l, start);
         buf_uleb(l->out, moved_length(l, start, dwarf_uleb(&l->c)));
         break;
     case LIST_OFFSET_PAIR:
         start = dwarf_uleb(&l->c);
         end = dwarf_uleb(&l->c);
-        put_pair(l, start, end);
+        adjust_list_put_pair(l, start, end);
         break;
     case LIST_VIEWS:
         buf_uleb(l->out, dwarf_uleb(&l->c));
@@ -133,13 +133,14 @@ static bool put_entry(List *l) {
 }
 
 /* Appends a list up to its end; an empty one if it cannot be read. */
-static void put_list(Adjuster *r, const ListRef *ref, AdjustKind kind, Buf *out) {
+static void adjust_list_put_list(Adjuster *r, const ListRef *ref, AdjustKind kind, Buf *out) {
     const DwarfUnit *u = &r->d->units.at[ref->unit];
     Str content = adjust_content(r, kind);
     List l = {r, u, kind, u->low_pc, dwarf_cursor(content, ref->target, content.len), out};
     size_t begin = out->len;
     bool fits = true;
-    for (uint32_t before = ref->target; fits && put_entry(&l); before = dwarf_tell(&l.c)) {
+    for (uint32_t before = ref->target; fits && adjust_list_put_entry(&l);
+         before = dwarf_tell(&l.c)) {
         uint32_t used = dwarf_tell(&l.c) - before;
         fits = used <= r->list_budget;
         r->list_budget -= fits ? used : 0;
@@ -161,7 +162,7 @@ typedef struct Part {
     uint32_t at; /* where it begins now */
 } Part;
 
-static bool read_part(Adjuster *r, AdjustKind kind, uint32_t start, Part *p) {
+static bool adjust_list_read_part(Adjuster *r, AdjustKind kind, uint32_t start, Part *p) {
     Str content = adjust_content(r, kind);
     DwarfCursor c = dwarf_cursor(content, start, content.len);
     if (!dwarf_unit_length(&c, &p->offset_size))
@@ -188,7 +189,7 @@ static uint32_t put_lists(Adjuster *r, const Part *p, uint32_t refs, AdjustKind 
         uint32_t next = adjust_same_list(r, lists, i, &same_base);
         vec_push(moved, ((Moved){lists->at[i].target, (uint32_t)out->len}));
         if (same_base)
-            put_list(r, &lists->at[i], kind, out);
+            adjust_list_put_list(r, &lists->at[i], kind, out);
         else
             buf_u8(out, LIST_END);
         if (!same_base)
@@ -199,7 +200,7 @@ static uint32_t put_lists(Adjuster *r, const Part *p, uint32_t refs, AdjustKind 
 }
 
 /* The table of offsets; lists without references become an empty one. */
-static void put_table(const Part *p, Str content, const MovedParts *moved, Buf *out) {
+static void adjust_list_put_table(const Part *p, Str content, const MovedParts *moved, Buf *out) {
     uint32_t none = UINT32_MAX, table = p->at + (p->table - p->start);
     DwarfCursor c = dwarf_cursor(content, p->table, p->end);
     for (uint32_t i = 0; i < p->count; i++) {
@@ -214,8 +215,8 @@ static void put_table(const Part *p, Str content, const MovedParts *moved, Buf *
     }
 }
 
-static uint32_t put_part(Adjuster *r, Part *p, uint32_t refs, AdjustKind kind, uint32_t i,
-                         MovedParts *moved) {
+static uint32_t adjust_list_put_part(Adjuster *r, Part *p, uint32_t refs, AdjustKind kind,
+                                     uint32_t i, MovedParts *moved) {
     Str content = adjust_content(r, kind);
     Buf *out = &r->sections[kind]->changed;
     p->at = (uint32_t)out->len;
@@ -223,7 +224,7 @@ static uint32_t put_part(Adjuster *r, Part *p, uint32_t refs, AdjustKind kind, u
     buf_bytes(out, content.ptr + p->start,
               p->table - p->start + p->count * (uint32_t)p->offset_size);
     i = put_lists(r, p, refs, kind, i, moved);
-    put_table(p, content, moved, out);
+    adjust_list_put_table(p, content, moved, out);
     uint32_t field = p->offset_size == 8 ? 4 : 0, after = field + p->offset_size;
     adjust_number(out, p->at + field, p->offset_size, out->len - p->at - after);
     return i;
@@ -264,8 +265,9 @@ void adjust_lists(Adjuster *r, uint32_t refs, AdjustKind kind) {
         return;
     r->list_budget = 2 * (uint64_t)s->content.len;
     adjust_sort_refs(&r->lists[refs][true]);
-    for (uint32_t at = 0, i = 0; at < s->content.len && read_part(r, kind, at, &p); at = p.end)
-        i = put_part(r, &p, refs, kind, i, &moved);
+    for (uint32_t at = 0, i = 0; at < s->content.len && adjust_list_read_part(r, kind, at, &p);
+         at = p.end)
+        i = adjust_list_put_part(r, &p, refs, kind, i, &moved);
     fix_entries(r, refs, kind, &moved);
     s->fate = DWARF_CHANGED;
     vec_free(&moved);

@@ -20,7 +20,7 @@ static uint64_t ones_of(const PairList *l) {
     return l->u->address_size == 8 ? UINT64_MAX : UINT32_MAX;
 }
 
-static void put_pair(PairList *l, uint32_t at, uint64_t start, uint64_t end) {
+static void adjust_pairs_put_pair(PairList *l, uint32_t at, uint64_t start, uint64_t end) {
     uint8_t size = l->u->address_size;
     if (!start && !end) /* would end the list; an empty range as well */
         start = end = 1;
@@ -29,7 +29,7 @@ static void put_pair(PairList *l, uint32_t at, uint64_t start, uint64_t end) {
 }
 
 /* Copies the expression after a pair, and changes it. */
-static void change_expression(PairList *l) {
+static void adjust_pairs_change_expression(PairList *l) {
     uint32_t length = dwarf_u16(&l->c), at = dwarf_tell(&l->c);
     const uint8_t *from = l->c.at;
     dwarf_skip(&l->c, length);
@@ -55,11 +55,11 @@ static bool change_pair(PairList *l) {
     }
     if (start != ones - 1 && !dwarf_is_removed(l->u, l->base)) {
         const DwarfMoves *m = l->r->moves;
-        put_pair(l, at, dwarf_moved(m, (l->base + start) & ones) - l->new_base,
-                 dwarf_moved(m, (l->base + end) & ones) - l->new_base);
+        adjust_pairs_put_pair(l, at, dwarf_moved(m, (l->base + start) & ones) - l->new_base,
+                              dwarf_moved(m, (l->base + end) & ones) - l->new_base);
     }
     if (l->kind == ADJUST_LOC)
-        change_expression(l);
+        adjust_pairs_change_expression(l);
     return true;
 }
 

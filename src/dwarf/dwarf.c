@@ -138,8 +138,8 @@ static const DwarfRow *row_at(Dwarf *d, uint32_t address) {
 }
 
 /* The row of an address, whose lines are *lines; NULL if there is none in this body. */
-static const DwarfRow *find_row(Dwarf *d, const DwarfBody *body, uint32_t address,
-                                uint32_t *lines) {
+static const DwarfRow *dwarf_find_row(Dwarf *d, const DwarfBody *body, uint32_t address,
+                                      uint32_t *lines) {
     const DwarfSpan *span = dwarf_span_at(&d->sequence_at, address, &d->hint.sequence);
     if (!span)
         return NULL;
@@ -152,8 +152,8 @@ static const DwarfRow *find_row(Dwarf *d, const DwarfBody *body, uint32_t addres
 
 /* Enters the function with the body in the unit of the line, or else in the unit whose ranges have
  * the address; *unit is NONE if there is neither. */
-static bool find_function(Dwarf *d, uint32_t address, uint32_t lines, uint32_t body,
-                          uint32_t *unit) {
+static bool dwarf_find_function(Dwarf *d, uint32_t address, uint32_t lines, uint32_t body,
+                                uint32_t *unit) {
     uint32_t of_line = lines == NONE ? NONE : d->lines.at[lines].unit;
     *unit = of_line;
     if (of_line != NONE && dwarf_enter_function(d, of_line, body))
@@ -188,7 +188,7 @@ static void add_chain(Dwarf *d, const DwarfUnit *u, uint32_t call, DwarfFrame fr
 }
 
 /* Makes the frames of an answer, unless they are those of the last question. */
-static void answer(Dwarf *d, const DwarfAnswer *a) {
+static void dwarf_answer(Dwarf *d, const DwarfAnswer *a) {
     const DwarfAnswer *last = &d->last;
     if (a->body == last->body && a->row == last->row && a->unit == last->unit &&
         a->call == last->call && a->rows_of == last->rows_of)
@@ -214,13 +214,13 @@ uint32_t dwarf_at(Dwarf *d, uint32_t address, const DwarfFrame **frames) {
     if (d->hint.body == NONE)
         return 0;
     a.body = d->hint.body;
-    a.row = find_row(d, &d->bodies[d->hint.body], address, &a.lines);
+    a.row = dwarf_find_row(d, &d->bodies[d->hint.body], address, &a.lines);
     a.rows_of = d->rows_of;
-    if (find_function(d, address, a.lines, d->hint.body, &a.unit)) {
+    if (dwarf_find_function(d, address, a.lines, d->hint.body, &a.unit)) {
         const DwarfSpan *span = dwarf_span_at(&d->function.call_at, address, &d->function.hint);
         a.call = span ? span->value : NONE;
     }
-    answer(d, &a);
+    dwarf_answer(d, &a);
     *frames = d->frames.at;
     return d->frames.len;
 }

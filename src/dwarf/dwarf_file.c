@@ -41,8 +41,8 @@ static uint32_t read_formats(DwarfCursor *c, Format formats[FORMATS_MAX]) {
 }
 
 /* An entry of version 5: a directory, or a file. */
-static DwarfFileEntry read_entry(const Dwarf *d, const DwarfLines *l, DwarfCursor *c,
-                                 const Format *formats, uint32_t n) {
+static DwarfFileEntry dwarf_file_read_entry(const Dwarf *d, const DwarfLines *l, DwarfCursor *c,
+                                            const Format *formats, uint32_t n) {
     const DwarfUnit *u = &d->units.at[l->unit];
     DwarfFileEntry file = {0};
     for (uint32_t i = 0; i < n; i++) {
@@ -62,7 +62,7 @@ static void read_new_tables(const Dwarf *d, DwarfLines *l, DwarfCursor *c) {
         uint64_t n = dwarf_uleb(c);
         for (uint64_t i = 0; i < n && !c->failed; i++) {
             const uint8_t *before = c->at;
-            DwarfFileEntry entry = read_entry(d, l, c, formats, nformats);
+            DwarfFileEntry entry = dwarf_file_read_entry(d, l, c, formats, nformats);
             if (c->failed || c->at == before) /* entries without bytes could be any number */
                 return;
             if (files)
@@ -108,7 +108,7 @@ static void dwarf_file_append(Buf *path, Str part) {
 }
 
 /* The length of the root, which ".." cannot leave: "/", "C:/", "scheme://", or nothing. */
-static size_t root_length(Str path) {
+static size_t dwarf_file_root_length(Str path) {
     uint32_t n = 0;
     if (is_absolute(path))
         while (n < path.len && path.ptr[n] != '/')
@@ -123,7 +123,7 @@ static bool is_up(const uint8_t *part, size_t len) {
 }
 
 /* The length of the path without its last folder, or `root`; the path ends with a slash. */
-static size_t leave_folder(const Buf *path, size_t root, size_t len) {
+static size_t dwarf_file_leave_folder(const Buf *path, size_t root, size_t len) {
     for (len -= len > root; len > root && path->data[len - 1] != '/';)
         len--;
     return len;
@@ -132,12 +132,12 @@ static size_t leave_folder(const Buf *path, size_t root, size_t len) {
 /* Removes "." and empty parts, and folders that ".." leaves: "/src/./lib.h" and "/src/sub/../lib.h"
  * are "/src/lib.h", which other units may call it. True if there was a "..". */
 static bool make_plain(Buf *path) {
-    size_t root = root_length(buf_view(path)), out = root;
+    size_t root = dwarf_file_root_length(buf_view(path)), out = root;
     bool any_up = false;
     for (size_t i = root; i < path->len;) {
         const uint8_t *part = path->data + i, *slash = memchr(part, '/', path->len - i);
         size_t len = slash ? (size_t)(slash - part) : path->len - i, kept = len + (slash != NULL);
-        size_t before = leave_folder(path, root, out);
+        size_t before = dwarf_file_leave_folder(path, root, out);
         bool up = is_up(part, len);
         any_up |= up;
         i += kept;

@@ -18,7 +18,7 @@ DwarfFormInfo dwarf_form_info(uint32_t form) {
     return (DwarfFormInfo){0};
 }
 
-static Str block(DwarfCursor *c, uint64_t length) {
+static Str dwarf_form_block(DwarfCursor *c, uint64_t length) {
     const uint8_t *at = c->at;
     dwarf_skip(c, length);
     return c->failed ? (Str){0} : (Str){(const char *)at, (uint32_t)length};
@@ -35,10 +35,10 @@ DwarfValue dwarf_value(DwarfCursor *c, DwarfFormInfo form, int64_t implicit, uin
     case ENCODED_ULEB: v.number = dwarf_uleb(c); break;
     case ENCODED_SLEB: v.number = (uint64_t)dwarf_sleb(c); break;
     case ENCODED_STRING: v.string = dwarf_string(c); break;
-    case ENCODED_BLOCK: v.string = block(c, dwarf_uleb(c)); break;
-    case ENCODED_BLOCK1: v.string = block(c, dwarf_u8(c)); break;
-    case ENCODED_BLOCK2: v.string = block(c, dwarf_u16(c)); break;
-    case ENCODED_BLOCK4: v.string = block(c, dwarf_u32(c)); break;
+    case ENCODED_BLOCK: v.string = dwarf_form_block(c, dwarf_uleb(c)); break;
+    case ENCODED_BLOCK1: v.string = dwarf_form_block(c, dwarf_u8(c)); break;
+    case ENCODED_BLOCK2: v.string = dwarf_form_block(c, dwarf_u16(c)); break;
+    case ENCODED_BLOCK4: v.string = dwarf_form_block(c, dwarf_u32(c)); break;
     case ENCODED_DATA16: dwarf_skip(c, 16); break;
     case ENCODED_IMPLICIT: v.number = (uint64_t)implicit; break;
     case ENCODED_INDIRECT: dwarf_fail_read(c); break; /* indirect twice */
@@ -55,7 +55,8 @@ static Str string_at(Str section, uint64_t offset) {
 }
 
 /* The number of `size` bytes with an index in a table that begins at `base`. */
-static bool table_number(Str section, uint64_t base, uint64_t index, uint8_t size, uint64_t *out) {
+static bool dwarf_form_table_number(Str section, uint64_t base, uint64_t index, uint8_t size,
+                                    uint64_t *out) {
     if (index > section.len || base > section.len)
         return false;
     uint64_t at = base + index * size;
@@ -71,7 +72,8 @@ Str dwarf_text(const Dwarf *d, const DwarfUnit *u, DwarfValue v) {
     case CLASS_STR_OFFSET: return string_at(d->s.str, v.number);
     case CLASS_LINE_STR: return string_at(d->s.line_str, v.number);
     case CLASS_STR_INDEX:
-        if (!table_number(d->s.str_offsets, u->str_offsets_base, v.number, u->offset_size, &offset))
+        if (!dwarf_form_table_number(d->s.str_offsets, u->str_offsets_base, v.number,
+                                     u->offset_size, &offset))
             return (Str){0};
         return string_at(d->s.str, offset);
     default: return (Str){0};
@@ -81,7 +83,7 @@ Str dwarf_text(const Dwarf *d, const DwarfUnit *u, DwarfValue v) {
 bool dwarf_address(const Dwarf *d, const DwarfUnit *u, DwarfValue v, uint64_t *address) {
     *address = v.number;
     if (v.class == CLASS_ADDRESS_INDEX)
-        return table_number(d->s.addr, u->addr_base, v.number, u->address_size, address);
+        return dwarf_form_table_number(d->s.addr, u->addr_base, v.number, u->address_size, address);
     return v.class == CLASS_ADDRESS;
 }
 

@@ -65,7 +65,7 @@ static bool is_removed(const Dwarf *d, const DwarfUnit *u, const DwarfExtent *x)
 }
 
 /* Passes on the names of the function that an entry is. */
-static void tell(Dwarf *d, uint32_t entry, DwarfFound *found, void *ctx) {
+static void dwarf_function_tell(Dwarf *d, uint32_t entry, DwarfFound *found, void *ctx) {
     DwarfFrame frame = {0};
     DwarfNames names = dwarf_names(d, entry);
     dwarf_name_frame(&frame, &names);
@@ -78,7 +78,7 @@ static void find_removed(Dwarf *d, const DwarfUnit *u, DwarfFound *found, void *
     uint32_t entry;
     while (next_subprogram(d, u, &c, &entry, &x))
         if (is_removed(d, u, &x))
-            tell(d, entry, found, ctx);
+            dwarf_function_tell(d, entry, found, ctx);
 }
 
 void dwarf_removed_functions(Dwarf *d, DwarfFound *found, void *ctx) {
@@ -106,7 +106,7 @@ static void find_inlined(Dwarf *d, const DwarfUnit *u, DwarfFound *found, void *
         uint32_t entry = dwarf_tell(&c);
         const DwarfAbbrev *a = dwarf_entry(d, u, &c);
         if (a && a->tag == DW_TAG_SUBPROGRAM && read_inlined(d, u, a, &c))
-            tell(d, entry, found, ctx);
+            dwarf_function_tell(d, entry, found, ctx);
         else if (a && a->tag != DW_TAG_SUBPROGRAM)
             dwarf_skip_entry(d, u, a, &c);
     }
@@ -141,7 +141,7 @@ void dwarf_read_functions(Dwarf *d, DwarfUnit *u) {
 }
 
 /* The index of the function of a unit with a body, or NONE. */
-static uint32_t find_function(const DwarfUnit *u, uint32_t start) {
+static uint32_t dwarf_function_find_function(const DwarfUnit *u, uint32_t start) {
     uint32_t low = vec_first(&u->functions, start, start);
     return low < u->functions.len && u->functions.at[low].start == start ? low : NONE;
 }
@@ -176,7 +176,7 @@ static void take_call_value(DwarfCall *call, DwarfExtent *x, const DwarfUnit *u,
 
 /* Whether the code around an inlined call has this range: the caller's, or the whole body. Callers
  * whose own ranges are not all known are passed over. */
-static bool is_inside(const Walk *w, uint32_t parent, const DwarfSpan *range) {
+static bool dwarf_function_is_inside(const Walk *w, uint32_t parent, const DwarfSpan *range) {
     while (parent != NONE && w->d->function.calls.at[parent].incomplete)
         parent = w->d->function.calls.at[parent].parent;
     if (parent == NONE)
@@ -208,7 +208,7 @@ static uint32_t tidy_ranges(Walk *w, uint32_t parent, uint32_t first) {
         qsort(ranges->at + first, ranges->len - first, sizeof *ranges->at, by_address);
     for (uint32_t i = first; i < ranges->len; i++) {
         DwarfSpan r = ranges->at[i];
-        if (!is_inside(w, parent, &r))
+        if (!dwarf_function_is_inside(w, parent, &r))
             continue;
         if (n > first && r.start <= ranges->at[n - 1].end) {
             if (ranges->at[n - 1].end < r.end)
@@ -249,7 +249,7 @@ static uint32_t inside(uint32_t tag, uint32_t parent) {
     return block ? parent : SKIPPED;
 }
 
-static void read_calls(Walk *w) {
+static void dwarf_function_read_calls(Walk *w) {
     while (w->open.len && w->c.at < w->c.end) {
         uint32_t entry = dwarf_tell(&w->c), parent = vec_last(&w->open), in;
         const DwarfAbbrev *a = dwarf_entry(w->d, w->u, &w->c);
@@ -286,7 +286,7 @@ bool dwarf_enter_function(Dwarf *d, uint32_t unit, uint32_t body) {
     if (d->function.unit == unit && d->function.body == body)
         return true;
     dwarf_read_functions(d, u);
-    uint32_t function = find_function(u, d->bodies[body].start);
+    uint32_t function = dwarf_function_find_function(u, d->bodies[body].start);
     if (function == NONE)
         return false;
     d->function.unit = unit;
@@ -301,7 +301,7 @@ bool dwarf_enter_function(Dwarf *d, uint32_t unit, uint32_t body) {
     if (a && a->children) {
         dwarf_skip_entry(d, u, a, &w.c);
         vec_push(&w.open, NONE);
-        read_calls(&w);
+        dwarf_function_read_calls(&w);
     }
     vec_free(&w.open);
     settle_calls(d);

@@ -84,7 +84,7 @@ void dwarf_removed_lines(Dwarf *d, DwarfFound *found, void *ctx) {
 /* ---- rows ---- */
 
 /* Rows whose addresses go back are dropped; of several at one address the last counts. */
-static void sort_rows(DwarfRows *rows) {
+static void dwarf_line_sort_rows(DwarfRows *rows) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < rows->len; i++) {
         if (n && rows->at[i].address < rows->at[n - 1].address)
@@ -103,5 +103,5 @@ void dwarf_read_rows(Dwarf *d, uint32_t sequence, DwarfRows *rows) {
     DwarfMachine m = dwarf_machine(d, l, s->program, rows);
     rows->len = 0;
     dwarf_run_sequence(&m);
-    sort_rows(rows);
+    dwarf_line_sort_rows(rows);
 }

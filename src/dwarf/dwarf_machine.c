@@ -51,7 +51,7 @@ static uint32_t clip(uint64_t v) {
     return v < UINT32_MAX ? (uint32_t)v : 0;
 }
 
-static void put_row(DwarfMachine *m) {
+static void dwarf_machine_put_row(DwarfMachine *m) {
     if (m->first == DWARF_NO_ADDRESS)
         m->first = m->address;
     if (m->rows && (m->removed || m->address < UINT32_MAX))
@@ -88,7 +88,7 @@ static void run_extended(DwarfMachine *m) {
 static void run_standard(DwarfMachine *m, uint8_t opcode) {
     const DwarfLines *l = m->l;
     switch (opcode) {
-    case LNS_COPY: put_row(m); break;
+    case LNS_COPY: dwarf_machine_put_row(m); break;
     case LNS_ADVANCE_PC: m->address += dwarf_uleb(&m->c) * l->min_length; break;
     case LNS_ADVANCE_LINE: m->line += (uint64_t)dwarf_sleb(&m->c); break;
     case LNS_SET_FILE: m->file = dwarf_uleb(&m->c); break;
@@ -123,7 +123,7 @@ bool dwarf_run_sequence(DwarfMachine *m) {
             uint8_t adjusted = opcode - l->opcode_base;
             m->address += (uint64_t)(adjusted / l->line_range) * l->min_length;
             m->line += (uint64_t)(int64_t)(l->line_base + adjusted % l->line_range);
-            put_row(m);
+            dwarf_machine_put_row(m);
         } else if (opcode == LNS_EXTENDED) {
             run_extended(m);
         } else {

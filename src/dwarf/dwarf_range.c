@@ -60,7 +60,7 @@ static void read_pairs(RangeList *l, DwarfCursor *c, uint64_t *budget) {
     }
 }
 
-static uint64_t indexed(const RangeList *l, DwarfCursor *c) {
+static uint64_t dwarf_range_indexed(const RangeList *l, DwarfCursor *c) {
     uint64_t address = 0;
     DwarfValue v = {.class = CLASS_ADDRESS_INDEX, .number = dwarf_uleb(c)};
     return dwarf_address(l->d, l->u, v, &address) ? address : UINT64_MAX;
@@ -72,14 +72,14 @@ static void add_live(RangeList *l, uint64_t start, uint64_t end) {
 }
 
 /* One entry of .debug_rnglists; false at the end of the list. */
-static bool read_entry(RangeList *l, DwarfCursor *c) {
+static bool dwarf_range_read_entry(RangeList *l, DwarfCursor *c) {
     uint8_t size = l->u->address_size, kind = dwarf_u8(c);
     uint64_t start = 0, end = 0;
     switch (c->failed ? RLE_END_OF_LIST : kind) {
-    case RLE_BASE_ADDRESSX: l->base = indexed(l, c); break;
+    case RLE_BASE_ADDRESSX: l->base = dwarf_range_indexed(l, c); break;
     case RLE_BASE_ADDRESS: l->base = dwarf_number(c, size); break;
-    case RLE_STARTX_ENDX: start = indexed(l, c), end = indexed(l, c); break;
-    case RLE_STARTX_LENGTH: start = indexed(l, c), end = start + dwarf_uleb(c); break;
+    case RLE_STARTX_ENDX: start = dwarf_range_indexed(l, c), end = dwarf_range_indexed(l, c); break;
+    case RLE_STARTX_LENGTH: start = dwarf_range_indexed(l, c), end = start + dwarf_uleb(c); break;
     case RLE_START_END: start = dwarf_number(c, size), end = dwarf_number(c, size); break;
     case RLE_START_LENGTH: start = dwarf_number(c, size), end = start + dwarf_uleb(c); break;
     case RLE_OFFSET_PAIR:
@@ -109,7 +109,7 @@ static bool list_offset(const RangeList *l, DwarfValue v, uint64_t *offset) {
     return !c.failed;
 }
 
-static void read_list(RangeList *l, DwarfValue v, uint64_t *budget) {
+static void dwarf_range_read_list(RangeList *l, DwarfValue v, uint64_t *budget) {
     uint64_t offset;
     if (l->u->version < 5) {
         DwarfCursor c = dwarf_cursor(l->d->s.ranges, v.number, l->d->s.ranges.len);
@@ -124,7 +124,7 @@ static void read_list(RangeList *l, DwarfValue v, uint64_t *budget) {
         return;
     }
     DwarfCursor c = dwarf_cursor(l->d->s.rnglists, offset, l->d->s.rnglists.len);
-    while (*budget && read_entry(l, &c))
+    while (*budget && dwarf_range_read_entry(l, &c))
         --*budget;
 }
 
@@ -133,7 +133,7 @@ bool dwarf_ranges(Dwarf *d, const DwarfUnit *u, const DwarfExtent *x, uint32_t v
     RangeList l = {d, u, u->low_pc, value, out, true};
     uint64_t low, high;
     if (x->ranges.class != CLASS_NONE) {
-        read_list(&l, x->ranges, budget);
+        dwarf_range_read_list(&l, x->ranges, budget);
     } else if (dwarf_address(d, u, x->low, &low) && !dwarf_is_removed(u, low)) {
         if (x->high.class == CLASS_CONSTANT)
             dwarf_range_add(&l, low, low + x->high.number);

@@ -18,7 +18,7 @@ typedef struct Ranked {
     uint32_t rank;
 } Ranked;
 
-static int by_start(const void *pa, const void *pb) {
+static int dwarf_span_by_start(const void *pa, const void *pb) {
     const Ranked *a = pa, *b = pb;
     if (a->span.start != b->span.start)
         return a->span.start < b->span.start ? -1 : 1;
@@ -86,7 +86,7 @@ void dwarf_settle(DwarfSpans *spans) {
     Ranked *ranked = mem_alloc(n * sizeof *ranked);
     for (uint32_t i = 0; i < n; i++)
         ranked[i] = (Ranked){spans->at[i], i};
-    qsort(ranked, n, sizeof *ranked, by_start);
+    qsort(ranked, n, sizeof *ranked, dwarf_span_by_start);
     spans->len = 0;
     sweep(ranked, n, spans);
     free(ranked);

@@ -141,7 +141,7 @@ void dwarf_skip_entry(Dwarf *d, const DwarfUnit *u, const DwarfAbbrev *a, DwarfC
 
 /* ---- units ---- */
 
-static uint64_t base_of(DwarfValue v) {
+static uint64_t dwarf_unit_base_of(DwarfValue v) {
     return v.class == CLASS_CONSTANT ? v.number : 0;
 }
 
@@ -157,15 +157,15 @@ static void take_unit_value(DwarfUnit *u, UnitValues *of, uint32_t attribute, Dw
     switch (attribute) {
     case DW_AT_COMP_DIR: of->directory = v; break;
     case DW_AT_STMT_LIST: of->lines = v; break;
-    case DW_AT_STR_OFFSETS_BASE: u->str_offsets_base = base_of(v); break;
+    case DW_AT_STR_OFFSETS_BASE: u->str_offsets_base = dwarf_unit_base_of(v); break;
     case DW_AT_GNU_ADDR_BASE:
-    case DW_AT_ADDR_BASE: u->addr_base = base_of(v); break;
-    case DW_AT_RNGLISTS_BASE: u->rnglists_base = base_of(v); break;
-    case DW_AT_LOCLISTS_BASE: u->loclists_base = base_of(v); break;
+    case DW_AT_ADDR_BASE: u->addr_base = dwarf_unit_base_of(v); break;
+    case DW_AT_RNGLISTS_BASE: u->rnglists_base = dwarf_unit_base_of(v); break;
+    case DW_AT_LOCLISTS_BASE: u->loclists_base = dwarf_unit_base_of(v); break;
     }
 }
 
-static bool has_code(uint32_t tag) {
+static bool dwarf_unit_has_code(uint32_t tag) {
     return tag == DW_TAG_COMPILE_UNIT || tag == DW_TAG_PARTIAL_UNIT || tag == DW_TAG_SKELETON_UNIT;
 }
 
@@ -175,7 +175,7 @@ static void read_unit_entry(Dwarf *d, uint32_t index) {
     UnitValues of = {0};
     DwarfCursor c = dwarf_unit_cursor(d, u, u->first);
     const DwarfAbbrev *a = dwarf_entry(d, u, &c);
-    if (!a || !has_code(a->tag))
+    if (!a || !dwarf_unit_has_code(a->tag))
         return;
     const DwarfSpec *specs = dwarf_specs(d, u, a);
     for (uint32_t i = 0; i < a->count; i++)
@@ -193,7 +193,7 @@ static void read_unit_entry(Dwarf *d, uint32_t index) {
 }
 
 /* The bytes after version and kind: sizes, abbreviations and the fields of single kinds. */
-static bool read_header(Dwarf *d, DwarfCursor *c, DwarfUnit *u, uint64_t *abbrevs) {
+static bool dwarf_unit_read_header(Dwarf *d, DwarfCursor *c, DwarfUnit *u, uint64_t *abbrevs) {
     u->version = dwarf_u16(c);
     if (u->version < 2 || u->version > 5)
         return dwarf_fail(d, INFO, u->start, "the version of a unit is not 2, 3, 4 or 5");
@@ -230,7 +230,7 @@ static bool read_unit(Dwarf *d, DwarfCursor *c, uint32_t start) {
     if (!dwarf_unit_length(c, &u.offset_size))
         return dwarf_fail(d, INFO, start, "a unit is longer than the section");
     u.end = (uint32_t)(c->end - c->start);
-    if (!read_header(d, c, &u, &abbrevs))
+    if (!dwarf_unit_read_header(d, c, &u, &abbrevs))
         return false;
     default_bases(&u);
     u.abbrevs = abbrevs_at(d, abbrevs);
@@ -279,7 +279,7 @@ DwarfUnit *dwarf_unit_of(Dwarf *d, uint64_t offset) {
 
 /* Takes the attributes of an entry, where none were found before. Returns whether it refers to
  * another entry. */
-static bool take_names(Dwarf *d, uint64_t *entry, DwarfNames *names) {
+static bool dwarf_unit_take_names(Dwarf *d, uint64_t *entry, DwarfNames *names) {
     const DwarfUnit *u = dwarf_unit_of(d, *entry);
     if (!u)
         return false;
@@ -319,7 +319,7 @@ DwarfNames dwarf_names(Dwarf *d, uint32_t entry) {
     uint64_t at = entry;
     for (uint32_t i = 0; i < HOPS_MAX && (!names.name.len || !names.linkage.len || !names.line);
          i++)
-        if (!take_names(d, &at, &names))
+        if (!dwarf_unit_take_names(d, &at, &names))
             break;
     return names;
 }

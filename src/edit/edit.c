@@ -83,7 +83,7 @@ static void note_rare(Edit *e, const WasmPatch *p) {
         vec_push(edit->rare_at, at + (edit->rare[low] - p->code));
 }
 
-static inline void put_piece(Edit *e, const WasmPatch *p) {
+static inline void edit_put_piece(Edit *e, const WasmPatch *p) {
     if (!p->len) /* there may be no code at all */
         return;
     if (e->edit->nrare)
@@ -112,7 +112,7 @@ static bool put_pieces(Edit *e, uint32_t from, uint32_t to, WasmWhere where) {
     for (uint32_t k = from; k < to; k++) {
         if (e->edit->patches[k].where != where)
             continue;
-        put_piece(e, &e->edit->patches[k]);
+        edit_put_piece(e, &e->edit->patches[k]);
         any = true;
     }
     return any;
@@ -130,7 +130,7 @@ static void put_exits(Edit *e, uint32_t way) {
     for (uint32_t k = 0; k < e->first; k++) {
         const WasmPatch *p = &e->edit->patches[k];
         if (p->where == WASM_EXIT && (way ? (p->exits & way) : !(p->exits & WASM_EXIT_ONLY)))
-            put_piece(e, p);
+            edit_put_piece(e, p);
     }
 }
 
@@ -175,7 +175,7 @@ static void add_group(const Edit *e, LocalRuns *runs, uint32_t local, LocalRun g
     }
 }
 
-static bool put_locals(Edit *e) {
+static bool edit_put_locals(Edit *e) {
     uint32_t groups, local = e->m->types.at[e->f->type].nparams;
     const WasmBodyEdit *edit = e->edit;
     bool changes = edit && (edit->nlocals || edit->nnullable);
@@ -237,7 +237,7 @@ static void put_handler(Edit *e, WasmExceptions form) {
 }
 
 /* Everything before the first instruction. */
-static bool put_head(Edit *e) {
+static bool edit_put_head(Edit *e) {
     const WasmBodyEdit *edit = e->edit;
     e->code_start = (uint32_t)(e->c.at - e->c.start);
     e->head_done = e->wrap || e->first;
@@ -287,14 +287,14 @@ static int way_out(Edit *e, const WasmInstr *i) {
 
 /* Puts the replacement of the instruction, if it has one; code that runs at exits is put before
  * the points at which it leaves the function. */
-static bool put_replacement(Edit *e, uint32_t to, int way) {
+static bool edit_put_replacement(Edit *e, uint32_t to, int way) {
     bool any = false;
     for (uint32_t k = e->next; k < to; k++) {
         const WasmPatch *p = &e->edit->patches[k];
         if (p->where != WASM_REPLACE)
             continue;
         any = true;
-        put_piece(e, p);
+        edit_put_piece(e, p);
         if (way >= 0 && !p->exits)
             put_exits(e, (uint32_t)way);
     }
@@ -341,7 +341,7 @@ static void open_wraps(Edit *e, uint32_t to) {
         const WasmPatch *p = &e->edit->patches[k];
         if (p->where != WASM_WRAP)
             continue;
-        put_piece(e, p);
+        edit_put_piece(e, p);
         vec_push(&e->wraps, ((Wrap){p->until, e->depth}));
     }
 }
@@ -365,7 +365,7 @@ static void move_mark(Edit *e, const WasmInstr *i) {
 }
 
 /* One instruction, with the patches [next, to) at it. */
-static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
+static void edit_put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
     const uint8_t *bytes = e->c.start + i->offset;
     uint32_t here = to; /* after the patches at this instruction; `to` may move on */
     flush(e, bytes);
@@ -382,7 +382,7 @@ static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
     put_pieces(e, e->next, to, WASM_OPERAND);
     move_hints(e, i);
     move_mark(e, i);
-    if (put_replacement(e, to, way)) {
+    if (edit_put_replacement(e, to, way)) {
         drop_hints(e, i);
         to = skip_region(e, to, &after);
         e->skipped = after != bytes + i->size;
@@ -430,7 +430,7 @@ static bool put_all(Edit *e) {
         e->skipped = false;
         if (to != e->next || way >= 0 || moves || last || is_wrapped(e, &i) ||
             (e->has.nullable && wasm_reads_nullable(e->edit, &i)))
-            put_instr(e, &i, to, way);
+            edit_put_instr(e, &i, to, way);
         else
             move_hints(e, &i);
         e->depth += wasm_flow_opens(wasm_flow(i.op)) && !e->skipped;
@@ -488,7 +488,7 @@ static bool put_beside(Edit *e, uint32_t to) {
             return false;
     for (; e->next < to; e->next++) {
         flush(e, patches[e->next].where == WASM_AFTER ? at + size : at);
-        put_piece(e, &patches[e->next]);
+        edit_put_piece(e, &patches[e->next]);
     }
     return true;
 }
@@ -514,7 +514,7 @@ static bool put_patched(Edit *e) {
         e->c.at = p;
         if (!wasm_next(&e->c, &i))
             return false;
-        put_instr(e, &i, to, -1);
+        edit_put_instr(e, &i, to, -1);
     }
     bool ok = put_refs(e, &refs, size);
     e->c.at = e->c.end;
@@ -527,12 +527,12 @@ static bool may_throw(const Edit *e) {
            wasm_may_have(e->m, func, WASM_OP_THROW_REF);
 }
 
-static bool put_body(Edit *e) {
-    if (!put_locals(e))
+static bool edit_put_body(Edit *e) {
+    if (!edit_put_locals(e))
         return false;
     if (e->exits & WASM_EXIT_THROW && !(may_throw(e) && wasm_handlers_scan(&e->handlers, e->c)))
         e->exits &= ~(uint32_t)WASM_EXIT_THROW;
-    if (!put_head(e))
+    if (!edit_put_head(e))
         return false;
     e->has.nullable = e->edit && e->edit->nnullable;
     /* indices of other spaces change, or the positions of function indices were not recorded */
@@ -546,7 +546,7 @@ static bool put_body(Edit *e) {
 }
 
 /* Which kinds of pieces there are. */
-static void survey(Edit *e) {
+static void edit_survey(Edit *e) {
     const WasmBodyEdit *edit = e->edit;
     if (!edit)
         return;
@@ -585,7 +585,7 @@ static void find_hints(Edit *e, uint32_t func) {
 
 /* Puts the size before the body at `at`, where there are MAX_SIZE bytes of room. */
 enum { MAX_SIZE = 5 };
-static void put_size(const WasmFunc *f, Buf *out, size_t at) {
+static void edit_put_size(const WasmFunc *f, Buf *out, size_t at) {
     size_t size = out->len - at - MAX_SIZE;
     uint32_t width = size == f->body_size ? f->size_width : uleb_size(size);
     memmove(out->data + at + width, out->data + at + MAX_SIZE, size);
@@ -617,9 +617,9 @@ bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit
     e.base = out->len;
     e.c = wasm_code(body, f->body_size, 0);
     e.run = body;
-    survey(&e);
+    edit_survey(&e);
     find_hints(&e, func);
-    bool ok = put_body(&e);
+    bool ok = edit_put_body(&e);
     wasm_handlers_free(&e.handlers);
     vec_free(&e.wraps);
     uint32_t nrare = edit && edit->rare_at ? edit->rare_at->len - rare : 0;
@@ -639,7 +639,7 @@ bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit
         *error_offset = e.c.error_offset;
         return false;
     }
-    put_size(f, out, at);
+    edit_put_size(f, out, at);
     return true;
 }
 

@@ -14,7 +14,7 @@
 
 /* ---- types ---- */
 
-static WasmType map_type(const WasmMerge *g, WasmType t) {
+static WasmType merge_map_type(const WasmMerge *g, WasmType t) {
     if (!WASM_IS_REF(t) || (t & WASM_ABSTRACT_BIT))
         return t;
     uint32_t index = g->handles[WASM_SPACE_TYPE][WASM_HEAP_OF(t)];
@@ -24,7 +24,7 @@ static WasmType map_type(const WasmMerge *g, WasmType t) {
 static const WasmType *map_types(Merge *x, const WasmType *types, uint32_t n) {
     WasmType *copy = arena_array(&x->to->arena, WasmType, n);
     for (uint32_t k = 0; k < n; k++)
-        copy[k] = map_type(x->g, types[k]);
+        copy[k] = merge_map_type(x->g, types[k]);
     return copy;
 }
 
@@ -37,12 +37,12 @@ static void copy_def(Merge *x, const WasmTypeDef *d, uint32_t index, uint32_t gr
     copy.results = map_types(x, d->results, d->nresults);
     WasmField *fields = arena_array(&x->to->arena, WasmField, d->nfields);
     for (uint32_t k = 0; k < d->nfields; k++)
-        fields[k] = (WasmField){map_type(x->g, d->fields[k].type), d->fields[k].mutable};
+        fields[k] = (WasmField){merge_map_type(x->g, d->fields[k].type), d->fields[k].mutable};
     copy.fields = fields;
     vec_push(&x->to->types, copy);
 }
 
-static void copy_types(Merge *x) {
+static void merge_copy_types(Merge *x) {
     const WasmModule *m = x->from;
     uint32_t *handles = x->g->handles[WASM_SPACE_TYPE];
     for (uint32_t first = 0, end; first < m->types.len; first = end) {
@@ -67,7 +67,7 @@ static void copy_types(Merge *x) {
 
 /* ---- imports ---- */
 
-static bool limits_fit(const WasmLimits *have, const WasmLimits *want) {
+static bool merge_limits_fit(const WasmLimits *have, const WasmLimits *want) {
     return have->is64 == want->is64 && have->shared == want->shared &&
            have->page_log2 == want->page_log2 && have->min >= want->min &&
            (!want->has_max || (have->has_max && have->max <= want->max));
@@ -87,7 +87,7 @@ static bool func_types_fit(const WasmModule *m, uint32_t have, uint32_t want) {
 }
 
 /* Whether handle `h` of the target has the type that the import wants. */
-static bool fits(const WasmMerge *g, const WasmImport *im, uint32_t h) {
+static bool merge_fits(const WasmMerge *g, const WasmImport *im, uint32_t h) {
     const WasmModule *to = g->to, *from = g->from;
     const uint32_t *types = g->handles[WASM_SPACE_TYPE];
     switch (im->space) {
@@ -99,18 +99,18 @@ static bool fits(const WasmMerge *g, const WasmImport *im, uint32_t h) {
                func_types_fit(to, to->tags.at[h].type, types[from->tags.at[im->handle].type]);
     case WASM_SPACE_MEMORY:
         return h < to->memories.len &&
-               limits_fit(&to->memories.at[h].limits, &from->memories.at[im->handle].limits);
+               merge_limits_fit(&to->memories.at[h].limits, &from->memories.at[im->handle].limits);
     case WASM_SPACE_TABLE: {
         const WasmTable *want = &from->tables.at[im->handle];
-        return h < to->tables.len && limits_fit(&to->tables.at[h].limits, &want->limits) &&
+        return h < to->tables.len && merge_limits_fit(&to->tables.at[h].limits, &want->limits) &&
                wasm_canonical(to, to->tables.at[h].type) ==
-                   wasm_canonical(to, map_type(g, want->type));
+                   wasm_canonical(to, merge_map_type(g, want->type));
     }
     default: {
         const WasmGlobal *want = &from->globals.at[im->handle];
         if (h >= to->globals.len || to->globals.at[h].mutable != want->mutable)
             return false;
-        WasmType have = to->globals.at[h].type, type = map_type(g, want->type);
+        WasmType have = to->globals.at[h].type, type = merge_map_type(g, want->type);
         return wasm_canonical(to, have) == wasm_canonical(to, type) ||
                (!want->mutable && wasm_subtype(to, have, type));
     }
@@ -127,7 +127,7 @@ int64_t wasm_merge_join(const WasmMerge *g, const WasmImport *im) {
     for (uint32_t k = 0; k < to->imports.len; k++) {
         const WasmImport *have = &to->imports.at[k];
         if (have->space == im->space && str_eq(have->module, im->module) &&
-            str_eq(have->name, im->name) && fits(g, im, have->handle))
+            str_eq(have->name, im->name) && merge_fits(g, im, have->handle))
             return have->handle;
     }
     const uint32_t *types = g->handles[WASM_SPACE_TYPE];
@@ -139,7 +139,7 @@ int64_t wasm_merge_join(const WasmMerge *g, const WasmImport *im) {
         return wasm_add_import_tag(to, im->module, im->name, types[from->tags.at[im->handle].type]);
     case WASM_SPACE_GLOBAL: {
         const WasmGlobal *global = &from->globals.at[im->handle];
-        return wasm_add_import_global(to, im->module, im->name, map_type(g, global->type),
+        return wasm_add_import_global(to, im->module, im->name, merge_map_type(g, global->type),
                                       global->mutable);
     }
     default: return -1;
@@ -166,7 +166,7 @@ static int64_t substitute(Merge *x, const WasmImport *im) {
     }
     if (im->space == WASM_SPACE_TABLE && str_is(im->name, "__indirect_function_table")) {
         const WasmTable *t = &x->from->tables.at[im->handle];
-        WasmType type = map_type(x->g, t->type);
+        WasmType type = merge_map_type(x->g, t->type);
         if (WASM_IS_REF(type) && (type & WASM_NULL_BIT))
             return wasm_add_table(x->to, type, t->limits, (Str){0});
     }
@@ -206,7 +206,7 @@ static bool fail_type(Merge *x, const WasmImport *im, uint32_t at, uint32_t hand
     return false;
 }
 
-static bool resolve(Merge *x, const WasmImport *im) {
+static bool merge_resolve(Merge *x, const WasmImport *im) {
     int64_t handle = x->g->resolve ? x->g->resolve(x->g->ctx, im) : -1;
     uint32_t at = (uint32_t)((const uint8_t *)im->name.ptr - x->from->bytes);
     const char *what = wasm_space_name(im->space);
@@ -228,7 +228,7 @@ static bool resolve(Merge *x, const WasmImport *im) {
     if (handle < 0)
         return false;
     assert((uint64_t)handle < wasm_space_count(x->to, im->space));
-    if (!fits(x->g, im, (uint32_t)handle))
+    if (!merge_fits(x->g, im, (uint32_t)handle))
         return fail_type(x, im, at, (uint32_t)handle);
     x->g->handles[im->space][im->handle] = (uint32_t)handle;
     return true;
@@ -239,7 +239,7 @@ static bool resolve_all(Merge *x, bool memories) {
     for (uint32_t k = 0; k < x->from->imports.len; k++) {
         const WasmImport *im = &x->from->imports.at[k];
         if ((im->space == WASM_SPACE_MEMORY) == memories && x->marked[im->space][im->handle] &&
-            !resolve(x, im))
+            !merge_resolve(x, im))
             return false;
     }
     return true;
@@ -293,7 +293,7 @@ static bool copy_tables(Merge *x) {
         if (init && !check_table_init(x, k))
             return false;
         uint32_t handle =
-            wasm_add_table(x->to, map_type(x->g, t->type), t->limits, prefixed(x, t->name));
+            wasm_add_table(x->to, merge_map_type(x->g, t->type), t->limits, prefixed(x, t->name));
         x->g->handles[WASM_SPACE_TABLE][k] = handle;
         if (init)
             copy_expr(x, t->init, t->init_len, &x->to->tables.at[handle].code);
@@ -356,7 +356,7 @@ static void copy_globals(Merge *x) {
             copy_expr(x, g->init, g->init_len, &init);
         }
         x->g->handles[WASM_SPACE_GLOBAL][k] =
-            wasm_add_global(x->to, map_type(x->g, g->type), g->mutable,
+            wasm_add_global(x->to, merge_map_type(x->g, g->type), g->mutable,
                             prefixed(x, wasm_extra(m, g->extra)->name), &init);
     }
 }
@@ -375,7 +375,7 @@ static void copy_elem(Merge *x, uint32_t k) {
     const WasmElem *e = &x->from->elems.at[k];
     bool kept = merge_keeps(x, WASM_SPACE_ELEM, k);
     WasmElem copy = {.mode = kept ? e->mode : WASM_PASSIVE,
-                     .type = map_type(x->g, e->type),
+                     .type = merge_map_type(x->g, e->type),
                      .count = kept ? e->count : 0,
                      .exprs = e->exprs};
     if (copy.mode == WASM_ACTIVE) {
@@ -426,7 +426,7 @@ static void copy_data(Merge *x, uint32_t k) {
 }
 
 static bool copy_all(Merge *x) {
-    copy_types(x);
+    merge_copy_types(x);
     if (!copy_imports(x))
         return false;
     copy_func_heads(x);
@@ -444,7 +444,7 @@ static bool copy_all(Merge *x) {
 /* ---- the whole ---- */
 
 /* Whether code can use an existing memory. */
-static bool check_memory(Merge *x) {
+static bool merge_check_memory(Merge *x) {
     const WasmModule *m = x->from;
     if (x->g->whole)
         return true;
@@ -499,7 +499,7 @@ static bool merge(WasmMerge *g, WasmSpace root_space, const uint32_t *roots, uin
         x.map.map[space] = space == WASM_SPACE_LOCAL ? NULL : g->handles[space];
         x.map.count[space] = n;
     }
-    bool ok = merge_mark(&x, root_space, roots, nroots) && check_memory(&x);
+    bool ok = merge_mark(&x, root_space, roots, nroots) && merge_check_memory(&x);
     unmark_copied(&x);
     ok = ok && copy_all(&x);
     if (ok)

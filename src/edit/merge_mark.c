@@ -51,7 +51,7 @@ bool merge_const(const Merge *x, uint32_t offset, uint32_t len, uint64_t *v) {
 
 /* ---- code ---- */
 
-static bool mark(Merge *x, WasmSpace space, uint32_t index) {
+static bool merge_mark_mark(Merge *x, WasmSpace space, uint32_t index) {
     if (index >= x->from->input_count[space])
         return merge_fail(x, 0, "unknown %s %u", wasm_space_name(space), index);
     if (x->marked[space][index])
@@ -64,15 +64,16 @@ static bool mark(Merge *x, WasmSpace space, uint32_t index) {
 
 static bool mark_type(Merge *x, WasmType t) {
     if (WASM_IS_REF(t))
-        return (t & WASM_ABSTRACT_BIT) || mark(x, WASM_SPACE_TYPE, WASM_HEAP_OF(t));
-    return !(t & WASM_FUNC_TYPE_BIT) || mark(x, WASM_SPACE_TYPE, t & WASM_MAX_TYPE_INDEX);
+        return (t & WASM_ABSTRACT_BIT) || merge_mark_mark(x, WASM_SPACE_TYPE, WASM_HEAP_OF(t));
+    return !(t & WASM_FUNC_TYPE_BIT) ||
+           merge_mark_mark(x, WASM_SPACE_TYPE, t & WASM_MAX_TYPE_INDEX);
 }
 
 static bool mark_try_table(Merge *x, const WasmInstr *i) {
     const uint8_t *at = i->vec;
     for (uint32_t k = 0; k < i->count; k++) {
         WasmCatch c = wasm_vec_catch(&at);
-        if (c.kind < 2 && !mark(x, WASM_SPACE_TAG, c.tag))
+        if (c.kind < 2 && !merge_mark_mark(x, WASM_SPACE_TAG, c.tag))
             return false;
     }
     return mark_type(x, i->type);
@@ -80,11 +81,11 @@ static bool mark_try_table(Merge *x, const WasmInstr *i) {
 
 static bool mark_resume(Merge *x, const WasmInstr *i) {
     const uint8_t *at = i->vec;
-    bool ok = mark(x, WASM_SPACE_TYPE, i->a);
+    bool ok = merge_mark_mark(x, WASM_SPACE_TYPE, i->a);
     if (wasm_ops[i->op].imm == WASM_IMM_RESUME_TAG)
-        ok = ok && mark(x, WASM_SPACE_TAG, i->b);
+        ok = ok && merge_mark_mark(x, WASM_SPACE_TAG, i->b);
     for (uint32_t k = 0; ok && k < i->count; k++)
-        ok = mark(x, WASM_SPACE_TAG, wasm_vec_handler(&at).tag);
+        ok = merge_mark_mark(x, WASM_SPACE_TAG, wasm_vec_handler(&at).tag);
     return ok;
 }
 
@@ -107,7 +108,8 @@ static bool mark_instr(Merge *x, const WasmInstr *i) {
         return ok;
     default:
         for (uint32_t k = 0, n = wasm_instr_names(i, named); ok && k < n; k++)
-            ok = named[k].space == WASM_SPACE_LOCAL || mark(x, named[k].space, named[k].index);
+            ok = named[k].space == WASM_SPACE_LOCAL ||
+                 merge_mark_mark(x, named[k].space, named[k].index);
         return ok;
     }
 }
@@ -133,7 +135,7 @@ static bool mark_expr(Merge *x, uint32_t offset, uint32_t len) {
 
 static bool mark_func(Merge *x, uint32_t func) {
     const WasmFunc *f = &x->from->funcs.at[func];
-    if (!mark(x, WASM_SPACE_TYPE, f->type))
+    if (!merge_mark_mark(x, WASM_SPACE_TYPE, f->type))
         return false;
     if (f->import >= 0)
         return true;
@@ -152,7 +154,7 @@ static bool mark_func(Merge *x, uint32_t func) {
 /* Marks the types that a definition refers to; references lead to lower indices or stay in the
  * group. */
 static bool mark_def(Merge *x, const WasmTypeDef *d) {
-    bool ok = !d->has_super || mark(x, WASM_SPACE_TYPE, d->super);
+    bool ok = !d->has_super || merge_mark_mark(x, WASM_SPACE_TYPE, d->super);
     for (uint32_t k = 0; k < d->nparams; k++)
         ok = ok && mark_type(x, d->params[k]);
     for (uint32_t k = 0; k < d->nresults; k++)
@@ -202,15 +204,15 @@ static bool mark_elem(Merge *x, uint32_t index) {
     uint32_t func;
     if (!merge_keeps(x, WASM_SPACE_ELEM, index))
         return mark_type(x, e->type);
-    if (e->mode == WASM_ACTIVE &&
-        (!mark_offset(x, e->offset, e->offset_len) || !mark(x, WASM_SPACE_TABLE, e->table)))
+    if (e->mode == WASM_ACTIVE && (!mark_offset(x, e->offset, e->offset_len) ||
+                                   !merge_mark_mark(x, WASM_SPACE_TABLE, e->table)))
         return false;
     if (!mark_type(x, e->type))
         return false;
     if (e->exprs)
         return mark_expr(x, e->items, merge_items_len(x->from, e));
     for (uint32_t k = 0; k < e->count; k++)
-        if (!wasm_get_u32(&c, &func) || !mark(x, WASM_SPACE_FUNC, func))
+        if (!wasm_get_u32(&c, &func) || !merge_mark_mark(x, WASM_SPACE_FUNC, func))
             return false;
     return true;
 }
@@ -230,7 +232,8 @@ static bool mark_table(Merge *x, uint32_t index) {
 static bool mark_data(Merge *x, uint32_t index) {
     const WasmData *d = &x->from->datas.at[index];
     return d->mode != WASM_ACTIVE || !merge_keeps(x, WASM_SPACE_DATA, index) ||
-           (mark_offset(x, d->offset, d->offset_len) && mark(x, WASM_SPACE_MEMORY, d->memory));
+           (mark_offset(x, d->offset, d->offset_len) &&
+            merge_mark_mark(x, WASM_SPACE_MEMORY, d->memory));
 }
 
 /* Whether an entity is marked and was not visited yet (2 = visited). */
@@ -247,7 +250,7 @@ static bool mark_segments(Merge *x) {
     for (uint32_t k = 0; k < m->elems.len; k++) {
         const WasmElem *e = &m->elems.at[k];
         if (e->mode == WASM_ACTIVE && !x->g->keep && x->marked[WASM_SPACE_TABLE][e->table] &&
-            !mark(x, WASM_SPACE_ELEM, k))
+            !merge_mark_mark(x, WASM_SPACE_ELEM, k))
             return false;
         if (fresh(x, WASM_SPACE_ELEM, k) && !mark_elem(x, k))
             return false;
@@ -256,7 +259,7 @@ static bool mark_segments(Merge *x) {
         const WasmData *d = &m->datas.at[k];
         if (d->mode == WASM_ACTIVE && !x->g->keep &&
             (!x->g->whole || x->marked[WASM_SPACE_MEMORY][d->memory]) &&
-            !mark(x, WASM_SPACE_DATA, k))
+            !merge_mark_mark(x, WASM_SPACE_DATA, k))
             return false;
         if (fresh(x, WASM_SPACE_DATA, k) && !mark_data(x, k))
             return false;
@@ -274,7 +277,7 @@ static bool mark_others(Merge *x) {
         if (fresh(x, WASM_SPACE_TABLE, k) && !mark_table(x, k))
             return false;
     for (uint32_t k = 0; k < m->tags.len; k++)
-        if (fresh(x, WASM_SPACE_TAG, k) && !mark(x, WASM_SPACE_TYPE, m->tags.at[k].type))
+        if (fresh(x, WASM_SPACE_TAG, k) && !merge_mark_mark(x, WASM_SPACE_TYPE, m->tags.at[k].type))
             return false;
     return mark_segments(x);
 }
@@ -284,11 +287,11 @@ static bool mark_others(Merge *x) {
 static bool mark_host_memories(Merge *x) {
     for (uint32_t k = 0; x->g->keep && k < x->from->exports.len; k++)
         if (x->from->exports.at[k].space == WASM_SPACE_MEMORY)
-            return mark(x, WASM_SPACE_MEMORY, x->from->exports.at[k].handle);
+            return merge_mark_mark(x, WASM_SPACE_MEMORY, x->from->exports.at[k].handle);
     const WasmExport *e = wasm_find_export(x->from, WASM_SPACE_MEMORY, STR("memory"));
-    if (x->from->memories.len && !mark(x, WASM_SPACE_MEMORY, 0))
+    if (x->from->memories.len && !merge_mark_mark(x, WASM_SPACE_MEMORY, 0))
         return false;
-    return !e || mark(x, WASM_SPACE_MEMORY, e->handle);
+    return !e || merge_mark_mark(x, WASM_SPACE_MEMORY, e->handle);
 }
 
 int64_t merge_initialize(const WasmModule *m) {
@@ -306,10 +309,10 @@ static bool mark_library(Merge *x) {
     if (x->g->keep)
         return true;
     for (uint32_t k = 0; x->g->keep_memories && k < m->memories.len; k++)
-        if (!mark(x, WASM_SPACE_MEMORY, k))
+        if (!merge_mark_mark(x, WASM_SPACE_MEMORY, k))
             return false;
-    return (m->start < 0 || mark(x, WASM_SPACE_FUNC, (uint32_t)m->start)) &&
-           (initialize < 0 || mark(x, WASM_SPACE_FUNC, (uint32_t)initialize));
+    return (m->start < 0 || merge_mark_mark(x, WASM_SPACE_FUNC, (uint32_t)m->start)) &&
+           (initialize < 0 || merge_mark_mark(x, WASM_SPACE_FUNC, (uint32_t)initialize));
 }
 
 static uint64_t count_marks(const Merge *x) {
@@ -338,7 +341,7 @@ static bool mark_reached(Merge *x) {
 
 bool merge_mark(Merge *x, WasmSpace space, const uint32_t *roots, uint32_t nroots) {
     for (uint32_t k = 0; k < nroots; k++)
-        if (!mark(x, space, roots[k]))
+        if (!merge_mark_mark(x, space, roots[k]))
             return false;
     return (!x->g->whole || mark_library(x)) && mark_reached(x) && mark_groups(x);
 }

@@ -9,7 +9,7 @@
 #include <assert.h>
 
 /* Writes the declarations, without the local's. */
-static void put_locals(const WasmNewParam *p, WasmCode *c, Buf *out) {
+static void new_param_put_locals(const WasmNewParam *p, WasmCode *c, Buf *out) {
     Buf groups = {0};
     uint32_t n = 0, local = p->nparams, count = 0, size = 0;
     WasmType type;
@@ -28,7 +28,7 @@ static void put_locals(const WasmNewParam *p, WasmCode *c, Buf *out) {
     buf_free(&groups);
 }
 
-static uint32_t renumber(const WasmNewParam *p, uint32_t local) {
+static uint32_t new_param_renumber(const WasmNewParam *p, uint32_t local) {
     if (local < p->nparams || local > p->local)
         return local;
     return local == p->local ? p->nparams : local + 1;
@@ -68,12 +68,12 @@ void wasm_new_param(const WasmNewParam *p, size_t base, Buf *out) {
     uint32_t *rare_end = p->nrare ? p->rare + p->nrare : p->rare;
     Notes notes = {p->moved, moved_end, p->rare, rare_end, p->hints, p->hints_end};
     WasmInstr i;
-    put_locals(p, &c, out);
+    new_param_put_locals(p, &c, out);
     while (wasm_next(&c, &i)) {
         move_notes(&notes, i.offset, (uint32_t)(out->len - base));
         if (wasm_ops[i.op].category == WASM_CAT_LOCAL) {
             wasm_put_op(out, (WasmOp)i.op);
-            buf_uleb(out, renumber(p, i.a));
+            buf_uleb(out, new_param_renumber(p, i.a));
         } else {
             buf_bytes(out, old.data + i.offset, i.size);
         }

@@ -39,7 +39,7 @@ enum { PIECE = 1 << 10 };
 #endif
 
 /* Hands over the pending bytes, if there are at least so many. */
-static void give(Writer *r, size_t least) {
+static void write_give(Writer *r, size_t least) {
     const Sink *sink = r->w ? r->w->sink : NULL;
     if (!sink || r->out->len - r->given < least)
         return;
@@ -118,7 +118,7 @@ static void put_global_type(Buf *out, const WasmGlobal *g) {
     buf_u8(out, g->mutable);
 }
 
-static void put_types(Buf *out, const WasmType *types, uint32_t n) {
+static void write_put_types(Buf *out, const WasmType *types, uint32_t n) {
     buf_uleb(out, n);
     for (uint32_t i = 0; i < n; i++)
         wasm_put_type(out, types[i]);
@@ -159,13 +159,13 @@ static void put_type_def(Buf *out, const WasmTypeDef *d, uint32_t index) {
     } else if (d->kind != WASM_TYPE_FUNC) {
         put_fields(out, d);
     } else {
-        put_types(out, d->params, d->nparams);
-        put_types(out, d->results, d->nresults);
+        write_put_types(out, d->params, d->nparams);
+        write_put_types(out, d->results, d->nresults);
     }
 }
 
 /* Kinds of imports and exports by space. */
-static uint8_t kind_of(uint8_t space) {
+static uint8_t write_kind_of(uint8_t space) {
     switch (space) {
     case WASM_SPACE_TABLE: return 1;
     case WASM_SPACE_MEMORY: return 2;
@@ -178,7 +178,7 @@ static uint8_t kind_of(uint8_t space) {
 static void put_import(const WasmModule *m, Buf *out, const WasmImport *im) {
     buf_name(out, im->module);
     buf_name(out, im->name);
-    buf_u8(out, kind_of(im->space));
+    buf_u8(out, write_kind_of(im->space));
     switch (im->space) {
     case WASM_SPACE_FUNC: buf_uleb(out, m->funcs.at[im->handle].type); break;
     case WASM_SPACE_TABLE: put_table_type(out, &m->tables.at[im->handle]); break;
@@ -197,7 +197,7 @@ static void put_expr(Writer *r, Buf *out, const Buf *expr) {
 }
 
 /* An added table, with its initial value if it has one. */
-static void put_table(Writer *r, Buf *out, const WasmTable *t) {
+static void write_put_table(Writer *r, Buf *out, const WasmTable *t) {
     if (t->code.len) {
         buf_u8(out, 0x40);
         buf_u8(out, 0);
@@ -206,7 +206,7 @@ static void put_table(Writer *r, Buf *out, const WasmTable *t) {
     put_expr(r, out, &t->code);
 }
 
-static void put_elem(Writer *r, Buf *out, const WasmElem *e) {
+static void write_put_elem(Writer *r, Buf *out, const WasmElem *e) {
     enum { NOT_ACTIVE = 1, EXPLICIT = 2, DECLARED = 2, EXPRS = 4 };
     const WasmModule *m = r->m;
     uint32_t table = wasm_final(m, WASM_SPACE_TABLE, e->table);
@@ -237,7 +237,7 @@ static void put_zero_i64(Buf *out, const WasmGlobal *g) {
     buf_bytes(out, bytes, sizeof bytes);
 }
 
-static void put_global(Writer *r, Buf *out, const WasmGlobal *g) {
+static void write_put_global(Writer *r, Buf *out, const WasmGlobal *g) {
     if (g->type == WASM_I64 && !g->extra) {
         put_zero_i64(out, g);
         return;
@@ -251,7 +251,7 @@ static void put_global(Writer *r, Buf *out, const WasmGlobal *g) {
 }
 
 /* buf_bytes on threads. */
-static void put_bytes(Buf *out, uint32_t threads, const uint8_t *from, size_t n) {
+static void write_put_bytes(Buf *out, uint32_t threads, const uint8_t *from, size_t n) {
     buf_reserve(out, n);
     workers_copy(threads, out->data + out->len, from, n);
     out->len += n;
@@ -268,7 +268,7 @@ static void put_data(Writer *r, Buf *out, const WasmData *d) {
     }
     buf_uleb(out, extra->content.len);
     if (extra->content.len)
-        put_bytes(out, r->threads, extra->content.data, extra->content.len);
+        write_put_bytes(out, r->threads, extra->content.data, extra->content.len);
 }
 
 static void put_added_func(Writer *r, Buf *out, const WasmFunc *f) {
@@ -307,7 +307,7 @@ static void put_added(Writer *r, uint8_t id, Buf *out) {
         break;
     case WASM_SEC_TABLE:
         for (uint32_t i = from[WASM_SPACE_TABLE]; i < m->tables.len; i++)
-            put_table(r, out, &m->tables.at[i]);
+            write_put_table(r, out, &m->tables.at[i]);
         break;
     case WASM_SEC_MEMORY:
         for (uint32_t i = from[WASM_SPACE_MEMORY]; i < m->memories.len; i++)
@@ -326,20 +326,20 @@ static void put_added(Writer *r, uint8_t id, Buf *out) {
         for (uint32_t i = from[WASM_SPACE_GLOBAL]; i < m->globals.len; i++) {
             if (m->globals.at[i].imported)
                 continue;
-            put_global(r, out, &m->globals.at[i]);
+            write_put_global(r, out, &m->globals.at[i]);
         }
         break;
     case WASM_SEC_EXPORT:
         for (uint32_t i = m->input_export_count; i < m->exports.len; i++) {
             const WasmExport *e = &m->exports.at[i];
             buf_name(out, e->name);
-            buf_u8(out, kind_of(e->space));
+            buf_u8(out, write_kind_of(e->space));
             buf_uleb(out, wasm_final(m, e->space, e->handle));
         }
         break;
     case WASM_SEC_ELEMENT:
         for (uint32_t i = from[WASM_SPACE_ELEM]; i < m->elems.len; i++)
-            put_elem(r, out, &m->elems.at[i]);
+            write_put_elem(r, out, &m->elems.at[i]);
         break;
     case WASM_SEC_DATA:
         for (uint32_t i = from[WASM_SPACE_DATA]; i < m->datas.len; i++)
@@ -435,7 +435,7 @@ static void copy_up_to(Copy *c, uint32_t to) {
         c->from = ref->offset + ref->width;
         wasm_put_index(c->out, m->bytes + ref->offset, ref->width, ref->value, index);
     }
-    put_bytes(c->out, c->threads, m->bytes + c->from, to - c->from);
+    write_put_bytes(c->out, c->threads, m->bytes + c->from, to - c->from);
     c->from = to;
 }
 
@@ -510,7 +510,7 @@ static void copy_items(const Writer *r, const WasmSection *s, uint32_t from, Buf
 }
 
 /* A section with contents; the header stays as it was if the length does. */
-static void put_section(Writer *r, uint8_t id, const WasmSection *s, const Buf *content) {
+static void write_put_section(Writer *r, uint8_t id, const WasmSection *s, const Buf *content) {
     const WasmModule *m = r->m;
     if (s) {
         const uint8_t *p = m->bytes + s->header + 1;
@@ -552,19 +552,20 @@ static void end_section(Writer *r, uint8_t id, const WasmSection *s, size_t at) 
     buf_u8(r->out, id);
     buf_uleb_padded(r->out, size, width);
     if (given > at) { /* all but the header has stayed */
-        give(r, 1);
+        write_give(r, 1);
         r->given = given;
     }
     r->out->len += size;
 }
 
 static void copy_section(Writer *r, const WasmSection *s) {
-    put_bytes(r->out, r->threads, r->m->bytes + s->header, s->end - s->header);
+    write_put_bytes(r->out, r->threads, r->m->bytes + s->header, s->end - s->header);
 }
 
 /* The number of items, with the bytes of the input if none are added. Returns where the items
  * begin. */
-static uint32_t put_count(const WasmModule *m, const WasmSection *s, int64_t added, Buf *out) {
+static uint32_t write_put_count(const WasmModule *m, const WasmSection *s, int64_t added,
+                                Buf *out) {
     if (!s) {
         buf_uleb(out, (uint64_t)added);
         return 0;
@@ -580,7 +581,7 @@ static uint32_t put_count(const WasmModule *m, const WasmSection *s, int64_t add
 
 /* ---- code ---- */
 
-static bool put_body(Writer *r, uint32_t func, Buf *out) {
+static bool write_put_body(Writer *r, uint32_t func, Buf *out) {
     const char *error;
     uint32_t offset;
     if (r->w && r->w->body)
@@ -592,12 +593,12 @@ static bool put_bodies(Writer *r, Buf *out) {
     const WasmModule *m = r->m;
     for (uint32_t f = m->input_imports[WASM_SPACE_FUNC]; f < m->input_count[WASM_SPACE_FUNC]; f++) {
         size_t before = out->len;
-        if (!put_body(r, f, out))
+        if (!write_put_body(r, f, out))
             return false;
         const WasmFunc *func = &m->funcs.at[f];
         r->resized[f] = out->len - before != (size_t)func->size_width + func->body_size;
         if (out == r->out)
-            give(r, PIECE);
+            write_give(r, PIECE);
     }
     return true;
 }
@@ -605,7 +606,7 @@ static bool put_bodies(Writer *r, Buf *out) {
 static bool put_code(Writer *r, const WasmSection *s, Buf *out) {
     const WasmModule *m = r->m;
     bool ok = true;
-    uint32_t from = put_count(m, s, added_items(m, WASM_SEC_CODE), out);
+    uint32_t from = write_put_count(m, s, added_items(m, WASM_SEC_CODE), out);
     bool edited = (r->w && r->w->body) || wasm_remap_mask(&r->map);
     if (!edited && s) {
         buf_bytes(out, m->bytes + from, s->end - from);
@@ -629,7 +630,7 @@ static bool put_code_section(Writer *r, const WasmSection *s) {
         return true;
     }
     if (r->has_code) {
-        put_section(r, WASM_SEC_CODE, s, &r->code);
+        write_put_section(r, WASM_SEC_CODE, s, &r->code);
         return true;
     }
     size_t at = begin_section(r, s);
@@ -641,7 +642,7 @@ static bool put_code_section(Writer *r, const WasmSection *s) {
 
 /* ---- custom sections ---- */
 
-static void put_names(Writer *r, const WasmSection *s) {
+static void write_put_names(Writer *r, const WasmSection *s) {
     const WasmModule *m = r->m;
     bool additions = !r->names_done && wasm_names_added(m, s ? r->w : NULL);
     bool same = !additions && !(r->w && r->w->body);
@@ -657,7 +658,7 @@ static void put_names(Writer *r, const WasmSection *s) {
     Buf content = {0};
     buf_name(&content, STR("name"));
     wasm_put_names(m, r->w, s, additions, r->resized, &content);
-    put_section(r, WASM_SEC_CUSTOM, s, &content);
+    write_put_section(r, WASM_SEC_CUSTOM, s, &content);
     buf_free(&content);
 }
 
@@ -693,7 +694,7 @@ static uint32_t put_func_hints(const WasmModule *m, uint32_t section, uint32_t k
     return end;
 }
 
-static void put_hints(Writer *r, uint32_t section) {
+static void write_put_hints(Writer *r, uint32_t section) {
     const WasmModule *m = r->m;
     const WasmSection *s = &m->sections.at[section];
     if (!hints_move(m, section)) {
@@ -707,7 +708,7 @@ static void put_hints(Writer *r, uint32_t section) {
     buf_name(&content, s->name);
     buf_uleb(&content, funcs);
     buf_bytes(&content, items.data, items.len);
-    put_section(r, WASM_SEC_CUSTOM, s, &content);
+    write_put_section(r, WASM_SEC_CUSTOM, s, &content);
     buf_free(&items);
     buf_free(&content);
 }
@@ -734,12 +735,12 @@ static void put_rare(Writer *r) {
     buf_uleb(&content, funcs);
     buf_bytes(&content, items.data, items.len);
     if (funcs)
-        put_section(r, WASM_SEC_CUSTOM, NULL, &content);
+        write_put_section(r, WASM_SEC_CUSTOM, NULL, &content);
     buf_free(&items);
     buf_free(&content);
 }
 
-static bool is_names(const WasmSection *s) {
+static bool write_is_names(const WasmSection *s) {
     return s->id == WASM_SEC_CUSTOM && str_is(s->name, "name");
 }
 
@@ -759,7 +760,7 @@ static void put_items_section(Writer *r, uint8_t id, const WasmSection *s) {
     if (!s && !added)
         return;
     size_t at = begin_section(r, s);
-    uint32_t from = put_count(m, s, (int64_t)added - joined, r->out);
+    uint32_t from = write_put_count(m, s, (int64_t)added - joined, r->out);
     if (types)
         put_func_types(m, r->out);
     else if (s)
@@ -768,7 +769,7 @@ static void put_items_section(Writer *r, uint8_t id, const WasmSection *s) {
     end_section(r, id, s, at);
 }
 
-static void put_start(Writer *r, const WasmSection *s) {
+static void write_put_start(Writer *r, const WasmSection *s) {
     const WasmModule *m = r->m;
     if (m->start < 0)
         return;
@@ -780,7 +781,7 @@ static void put_start(Writer *r, const WasmSection *s) {
             copy_items(r, s, s->payload, &content);
         else
             buf_uleb(&content, wasm_final(m, WASM_SPACE_FUNC, (uint32_t)m->start));
-        put_section(r, WASM_SEC_START, s, &content);
+        write_put_section(r, WASM_SEC_START, s, &content);
     }
     buf_free(&content);
 }
@@ -793,14 +794,14 @@ static void put_data_count(Writer *r, const WasmSection *s) {
     } else if (s || needs_data_count(m)) {
         Buf content = {0};
         buf_uleb(&content, m->datas.len - m->joined_datas);
-        put_section(r, WASM_SEC_DATACOUNT, s, &content);
+        write_put_section(r, WASM_SEC_DATACOUNT, s, &content);
         buf_free(&content);
     }
 }
 
-static bool put_known(Writer *r, uint8_t id, const WasmSection *s) {
+static bool write_put_known(Writer *r, uint8_t id, const WasmSection *s) {
     switch (id) {
-    case WASM_SEC_START: put_start(r, s); return true;
+    case WASM_SEC_START: write_put_start(r, s); return true;
     case WASM_SEC_DATACOUNT: put_data_count(r, s); return true;
     case WASM_SEC_CODE:
         put_rare(r);
@@ -814,7 +815,8 @@ static bool put_known(Writer *r, uint8_t id, const WasmSection *s) {
 static bool put_new_sections(Writer *r, uint32_t *rank, uint32_t limit, uint32_t present) {
     for (; *rank < limit; ++*rank)
         for (uint8_t id = 1; id < WASM_SEC_COUNT; id++)
-            if (wasm_section_rank(id) == *rank && !(present >> id & 1) && !put_known(r, id, NULL))
+            if (wasm_section_rank(id) == *rank && !(present >> id & 1) &&
+                !write_put_known(r, id, NULL))
                 return false;
     return true;
 }
@@ -824,11 +826,11 @@ static bool put_input_section(Writer *r, uint32_t k) {
     if (s->drop)
         return true;
     if (s->id != WASM_SEC_CUSTOM)
-        return put_known(r, s->id, s);
-    if (is_names(s))
-        put_names(r, s);
+        return write_put_known(r, s->id, s);
+    if (write_is_names(s))
+        write_put_names(r, s);
     else if (wasm_is_hint_section(s))
-        put_hints(r, k);
+        write_put_hints(r, k);
     else
         copy_section(r, s);
     return true;
@@ -853,19 +855,19 @@ static bool put_sections(Writer *r) {
         bool known = s->id != WASM_SEC_CUSTOM;
         if (known && !put_new_sections(r, &rank, wasm_section_rank(s->id), present))
             return false;
-        if (!known && !present && is_names(s) &&
+        if (!known && !present && write_is_names(s) &&
             !put_new_sections(r, &rank, WASM_SEC_COUNT, present))
             return false;
         if (!put_input_section(r, k))
             return false;
-        give(r, PIECE);
+        write_give(r, PIECE);
         if (known && !put_new_sections(r, &rank, next_rank(m, k), present))
             return false;
     }
     if (!put_new_sections(r, &rank, WASM_SEC_COUNT, present))
         return false;
     if (!r->names_done)
-        put_names(r, NULL);
+        write_put_names(r, NULL);
     return r->ok;
 }
 
@@ -878,7 +880,7 @@ static bool prepare_code(Writer *r) {
         if (m->sections.at[k].id == WASM_SEC_CODE)
             code = &m->sections.at[k];
         else
-            first |= is_names(&m->sections.at[k]);
+            first |= write_is_names(&m->sections.at[k]);
     }
     if (!first || !code)
         return true;
@@ -899,7 +901,7 @@ bool wasm_write(WasmModule *m, const WasmWriter *w, Buf *out) {
     buf_reserve(out, m->size + m->size / 8);
     bool ok = prepare_code(&r) && put_sections(&r);
     if (ok)
-        give(&r, 1);
+        write_give(&r, 1);
     free(r.resized);
     buf_free(&r.code);
     return ok;

@@ -32,7 +32,7 @@ static const uint8_t name_spaces[NAMES_COUNT] = {
 };
 
 /* The name of entity `handle` of a space; empty if it has none. */
-static Str name_of(const WasmModule *m, uint8_t space, uint32_t handle) {
+static Str write_names_name_of(const WasmModule *m, uint8_t space, uint32_t handle) {
     switch (space) {
     case WASM_SPACE_FUNC: return m->funcs.at[handle].name;
     case WASM_SPACE_TABLE: return m->tables.at[handle].name;
@@ -49,7 +49,8 @@ static Str name_of(const WasmModule *m, uint8_t space, uint32_t handle) {
 static uint32_t next_named(const WasmModule *m, uint8_t space, uint32_t h) {
     uint32_t n = wasm_space_count(m, space);
     for (; h < n; h++)
-        if (!(space == WASM_SPACE_GLOBAL && !m->globals.at[h].extra) && name_of(m, space, h).len)
+        if (!(space == WASM_SPACE_GLOBAL && !m->globals.at[h].extra) &&
+            write_names_name_of(m, space, h).len)
             break;
     return h;
 }
@@ -64,7 +65,7 @@ static bool adds_to_map(const WasmModule *m, uint8_t kind) {
     return next_named(m, space, m->input_count[space]) < wasm_space_count(m, space);
 }
 
-static uint32_t locals_added(const WasmModule *m, const WasmWriter *w, uint32_t func) {
+static uint32_t write_names_locals_added(const WasmModule *m, const WasmWriter *w, uint32_t func) {
     if (!w || !w->locals_added || !w->local_name || m->funcs.at[func].import >= 0)
         return 0;
     return w->locals_added(w->ctx, func);
@@ -72,7 +73,7 @@ static uint32_t locals_added(const WasmModule *m, const WasmWriter *w, uint32_t 
 
 static bool adds_locals(const WasmModule *m, const WasmWriter *w) {
     for (uint32_t f = 0; f < m->input_count[WASM_SPACE_FUNC]; f++)
-        if (locals_added(m, w, f))
+        if (write_names_locals_added(m, w, f))
             return true;
     return false;
 }
@@ -143,7 +144,7 @@ static bool read_item(WasmCode *c, bool inner, Item *item) {
     return true;
 }
 
-static void read_items(const WasmModule *m, uint8_t kind, WasmCode c, Items *items) {
+static void write_names_read_items(const WasmModule *m, uint8_t kind, WasmCode c, Items *items) {
     bool inner = !is_map(kind);
     uint8_t space = name_spaces[kind];
     uint32_t n;
@@ -159,13 +160,13 @@ static void read_items(const WasmModule *m, uint8_t kind, WasmCode c, Items *ite
     }
 }
 
-static void add_names(const WasmModule *m, uint8_t kind, Items *items) {
+static void write_names_add_names(const WasmModule *m, uint8_t kind, Items *items) {
     uint8_t space = name_spaces[kind];
     uint32_t n = wasm_space_count(m, space);
     for (uint32_t h = m->input_count[space]; (h = next_named(m, space, h)) < n; h++)
-        vec_push(
-            items,
-            (Item){.index = wasm_final(m, space, h), .handle = h, .name = name_of(m, space, h)});
+        vec_push(items, (Item){.index = wasm_final(m, space, h),
+                               .handle = h,
+                               .name = write_names_name_of(m, space, h)});
 }
 
 /* Adds an item for each function with added locals that has none. */
@@ -175,7 +176,7 @@ static void add_local_items(const WasmModule *m, const WasmWriter *w, Items *ite
     for (uint32_t k = 0; k < items->len; k++)
         has[items->at[k].handle] = true;
     for (uint32_t f = 0; f < nfuncs; f++)
-        if (!has[f] && locals_added(m, w, f))
+        if (!has[f] && write_names_locals_added(m, w, f))
             vec_push(
                 items,
                 (Item){.index = wasm_final(m, WASM_SPACE_FUNC, f), .handle = f, .inner = true});
@@ -215,7 +216,7 @@ static void put_moved_locals(const WasmModule *m, const WasmWriter *w, const Ite
 }
 
 static void put_added_locals(const WasmModule *m, const WasmWriter *w, const Item *item, Buf *out) {
-    uint32_t n = locals_added(m, w, item->handle), named = 0;
+    uint32_t n = write_names_locals_added(m, w, item->handle), named = 0;
     for (uint32_t k = 0; k < n; k++)
         named += w->local_name(w->ctx, item->handle, k).len > 0;
     uint32_t base = n ? count_locals(m, item->handle) : 0;
@@ -234,8 +235,8 @@ static void put_added_locals(const WasmModule *m, const WasmWriter *w, const Ite
     }
 }
 
-static void put_items(const WasmModule *m, const WasmWriter *w, uint8_t kind, const Items *items,
-                      Buf *out) {
+static void write_names_put_items(const WasmModule *m, const WasmWriter *w, uint8_t kind,
+                                  const Items *items, Buf *out) {
     buf_uleb(out, items->len);
     for (uint32_t k = 0; k < items->len; k++) {
         const Item *item = &items->at[k];
@@ -267,15 +268,15 @@ static void put_subsection(const WasmModule *m, const WasmWriter *w, uint8_t kin
     Items items = {0};
     Buf content = {0};
     if (old)
-        read_items(m, kind, *old, &items);
+        write_names_read_items(m, kind, *old, &items);
     if (additions && is_map(kind))
-        add_names(m, kind, &items);
+        write_names_add_names(m, kind, &items);
     if (additions && kind == NAMES_LOCAL)
         add_local_items(m, w, &items);
     if (kind == NAMES_LABEL && resized)
         drop_labels(&items, resized);
     sort_items(&items);
-    put_items(m, additions ? w : NULL, kind, &items, &content);
+    write_names_put_items(m, additions ? w : NULL, kind, &items, &content);
     buf_u8(out, kind);
     buf_vec(out, &content);
     buf_free(&content);

@@ -66,7 +66,7 @@ static EvalStatus indirect(const EvalStore *s, const EvalTable *t, uint64_t inde
 }
 
 /* Moves the n slots before `sp` down to `to`; returns the slot after them. */
-static inline uint64_t *move(uint64_t *to, const uint64_t *sp, uint32_t n) {
+static inline uint64_t *execute_move(uint64_t *to, const uint64_t *sp, uint32_t n) {
     if (n == 1)
         *to = sp[-1];
     else if (n)
@@ -97,7 +97,7 @@ static EvalStatus bulk(EvalInstance *in, uint32_t op, const uint32_t *imm, const
 }
 
 /* Adds the location to an error that has none yet. */
-static bool note_site(EvalError *error, const EvalFunc *f, const uint32_t *pc) {
+static bool execute_note_site(EvalError *error, const EvalFunc *f, const uint32_t *pc) {
     if (!f || error->module)
         return false;
     error->module = f->instance->module;
@@ -107,7 +107,7 @@ static bool note_site(EvalError *error, const EvalFunc *f, const uint32_t *pc) {
 }
 
 /* Room for a call of a prepared function whose locals start at `base`. */
-static bool has_room(const EvalStore *s, const EvalCode *code, const uint64_t *base) {
+static bool execute_has_room(const EvalStore *s, const EvalCode *code, const uint64_t *base) {
     size_t left = s->limits.stack_slots - (size_t)(base - s->stack);
     return code->slots <= left && s->frames.len < s->limits.call_depth;
 }
@@ -235,7 +235,7 @@ static bool has_room(const EvalStore *s, const EvalCode *code, const uint64_t *b
 /* clang-format on */
 
 /* A table like switch; the three labels before it are a call, a return and a trap. */
-static bool run(EvalStore *s, EvalFunc *callee, EvalError *error) {
+static bool execute_run(EvalStore *s, EvalFunc *callee, EvalError *error) {
     EvalFunc *func = NULL; /* the running function, its instance, its locals and its code */
     EvalInstance *in = NULL;
     uint64_t *base = s->top, *sp = base + callee->nparams; /* `sp`: after the top operand */
@@ -247,7 +247,7 @@ static bool run(EvalStore *s, EvalFunc *callee, EvalError *error) {
 call: /* of `callee`, whose arguments are on top */
     if (tail) {
         BURN(callee->nparams, SLOTS_SHIFT);
-        sp = move(base, sp, callee->nparams);
+        sp = execute_move(base, sp, callee->nparams);
     }
     if (!callee->instance) {
         BURN(HOST_CALL, 0);
@@ -266,7 +266,7 @@ call: /* of `callee`, whose arguments are on top */
     }
     if (!callee->code && !eval_prepare(s, callee, error))
         goto failed;
-    if (!has_room(s, callee->code, sp - callee->nparams))
+    if (!execute_has_room(s, callee->code, sp - callee->nparams))
         TRAP(STACK);
     BURN(callee->code->nlocals, SLOTS_SHIFT);
     if (!tail)
@@ -281,7 +281,7 @@ call: /* of `callee`, whose arguments are on top */
 
 leave:
     BURN(func->nresults, SLOTS_SHIFT);
-    sp = move(base, sp, func->nresults);
+    sp = execute_move(base, sp, func->nresults);
     func = vec_last(&s->frames).func;
     pc = vec_last(&s->frames).pc;
     base = vec_last(&s->frames).base;
@@ -324,14 +324,14 @@ next:
         case EVAL_OP_BR_UNLESS: pc = (uint32_t) * --sp ? pc + 1 : words + *pc; break;
         case EVAL_OP_BR_MOVE:
             BURN(pc[2], SLOTS_SHIFT);
-            sp = move(base + pc[1], sp, pc[2]);
+            sp = execute_move(base + pc[1], sp, pc[2]);
             pc = words + pc[0];
             break;
         case EVAL_OP_BR_TABLE: {
             uint32_t index = (uint32_t) * --sp, n = pc[1];
             const uint32_t *to = pc + 2 + 2 * (size_t)(index < n ? index : n);
             BURN(pc[0], SLOTS_SHIFT);
-            sp = move(base + to[1], sp, pc[0]);
+            sp = execute_move(base + to[1], sp, pc[0]);
             pc = words + to[0];
             break;
         }
@@ -464,7 +464,7 @@ trapped:
     eval_fail(error, status, NULL);
 failed:
     s->fuel = fuel;
-    return note_site(error, func, pc);
+    return execute_note_site(error, func, pc);
 }
 
 bool eval_run(EvalStore *s, EvalFunc *f, EvalError *error) {
@@ -474,7 +474,7 @@ bool eval_run(EvalStore *s, EvalFunc *f, EvalError *error) {
     if (s->nesting >= EVAL_MAX_NESTING)
         return eval_fail(error, EVAL_STACK, NULL);
     s->nesting++;
-    bool ok = run(s, f, error);
+    bool ok = execute_run(s, f, error);
     s->nesting--;
     s->frames.len = depth;
     s->top = top;

@@ -117,7 +117,7 @@ static bool is_opaque(const EvalInstance *in, const WasmGlobal *g) {
 
 /* ---- imports ---- */
 
-static bool limits_fit(const WasmLimits *want, uint64_t size, bool has_max, uint64_t max) {
+static bool instance_limits_fit(const WasmLimits *want, uint64_t size, bool has_max, uint64_t max) {
     return size >= want->min && (!want->has_max || (has_max && max <= want->max));
 }
 
@@ -129,7 +129,7 @@ static bool global_fits(const EvalInstance *in, const WasmGlobal *want, const Ev
 }
 
 /* Binds an import if it fits. */
-static bool bind(EvalInstance *in, const WasmImport *im, const EvalExtern *x) {
+static bool instance_bind(EvalInstance *in, const WasmImport *im, const EvalExtern *x) {
     const WasmModule *m = in->module;
     uint32_t k = im->handle;
     if (x->space != im->space)
@@ -143,13 +143,13 @@ static bool bind(EvalInstance *in, const WasmImport *im, const EvalExtern *x) {
         const WasmTable *t = &m->tables.at[k];
         in->tables[k] = x->table;
         return x->table->type == eval_type(in, t->type) && x->table->is64 == t->limits.is64 &&
-               limits_fit(&t->limits, x->table->size, x->table->has_max, x->table->max);
+               instance_limits_fit(&t->limits, x->table->size, x->table->has_max, x->table->max);
     }
     case WASM_SPACE_MEMORY: {
         const WasmLimits *l = &m->memories.at[k].limits;
         in->memories[k] = x->memory;
         return x->memory->is64 == l->is64 && x->memory->page_log2 == l->page_log2 &&
-               limits_fit(l, eval_pages(x->memory), x->memory->has_max, x->memory->max);
+               instance_limits_fit(l, eval_pages(x->memory), x->memory->has_max, x->memory->max);
     }
     case WASM_SPACE_GLOBAL:
         in->globals[k] = x->global;
@@ -169,7 +169,7 @@ static bool bind_imports(EvalInstance *in, EvalResolve resolve, void *ctx, EvalE
         if (!resolve || !resolve(ctx, im, &x) || !x.func) /* whichever pointer it is */
             return eval_fail(error, EVAL_UNKNOWN_IMPORT, "unknown import %.*s.%.*s", module_len,
                              im->module.ptr, name_len, im->name.ptr);
-        if (!bind(in, im, &x))
+        if (!instance_bind(in, im, &x))
             return eval_fail(error, EVAL_IMPORT_TYPE,
                              "incompatible import type: %.*s.%.*s is not the %s that is imported",
                              module_len, im->module.ptr, name_len, im->name.ptr,
@@ -283,7 +283,7 @@ static EvalInstance *new_instance(EvalStore *s, const WasmModule *m) {
     return in;
 }
 
-static bool fill(EvalInstance *in, EvalError *error) {
+static bool instance_fill(EvalInstance *in, EvalError *error) {
     const WasmModule *m = in->module;
     for (uint32_t k = 0; k < m->elems.len; k++)
         make_elems(in, k);
@@ -297,7 +297,7 @@ EvalInstance *eval_link(EvalStore *s, const WasmModule *m, EvalResolve resolve, 
     if (!eval_supported(m, error))
         return NULL;
     EvalInstance *in = new_instance(s, m);
-    if (bind_imports(in, resolve, ctx, error) && define(in, error) && fill(in, error))
+    if (bind_imports(in, resolve, ctx, error) && define(in, error) && instance_fill(in, error))
         return in;
     if (!error->module)
         error->module = m;

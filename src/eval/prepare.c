@@ -38,42 +38,42 @@ typedef struct Prepare {
 
 /* ---- words ---- */
 
-static void put(Prepare *p, uint32_t word) {
+static void prepare_put(Prepare *p, uint32_t word) {
     vec_push(&p->code->words, word);
 }
 
-static uint32_t here(const Prepare *p) {
+static uint32_t prepare_here(const Prepare *p) {
     return p->code->words.len;
 }
 
 static void put1(Prepare *p, uint32_t op, uint32_t a) {
-    put(p, op);
-    put(p, a);
+    prepare_put(p, op);
+    prepare_put(p, a);
 }
 
 static void put2(Prepare *p, uint32_t op, uint32_t a, uint32_t b) {
     put1(p, op, a);
-    put(p, b);
+    prepare_put(p, b);
 }
 
 /* A word for where a label is. Word 0 is never such a word: an instruction comes before. */
 static void put_target(Prepare *p, Label *l) {
     if (l->op == WASM_OP_LOOP) {
-        put(p, l->start);
+        prepare_put(p, l->start);
     } else {
-        put(p, l->fixups);
-        l->fixups = here(p) - 1;
+        prepare_put(p, l->fixups);
+        l->fixups = prepare_here(p) - 1;
     }
 }
 
 /* The end of a construct: patches all references to it. */
-static void bind(Prepare *p, Label *l) {
+static void prepare_bind(Prepare *p, Label *l) {
     for (uint32_t at = l->fixups, older; at; at = older) {
         older = p->code->words.at[at];
-        p->code->words.at[at] = here(p);
+        p->code->words.at[at] = prepare_here(p);
     }
     if (l->otherwise)
-        p->code->words.at[l->otherwise] = here(p);
+        p->code->words.at[l->otherwise] = prepare_here(p);
     l->fixups = l->otherwise = 0;
 }
 
@@ -89,29 +89,29 @@ static uint32_t slots(const Prepare *p, uint32_t operands) {
 }
 
 /* A branch from where the operand stack has `operands` items. */
-static void put_branch(Prepare *p, Label *l, uint32_t operands) {
+static void prepare_put_branch(Prepare *p, Label *l, uint32_t operands) {
     bool moves = slots(p, operands) - l->arity != l->height;
-    put(p, moves ? EVAL_OP_BR_MOVE : EVAL_OP_BR);
+    prepare_put(p, moves ? EVAL_OP_BR_MOVE : EVAL_OP_BR);
     put_target(p, l);
     if (moves) {
-        put(p, l->height);
-        put(p, l->arity);
+        prepare_put(p, l->height);
+        prepare_put(p, l->arity);
     }
 }
 
 /* A branch that is left out by `skip`, an instruction with a target. */
 static void put_skipped(Prepare *p, uint32_t skip, Label *l, uint32_t operands) {
     put1(p, skip, 0);
-    uint32_t at = here(p) - 1;
-    put_branch(p, l, operands);
-    p->code->words.at[at] = here(p);
+    uint32_t at = prepare_here(p) - 1;
+    prepare_put_branch(p, l, operands);
+    p->code->words.at[at] = prepare_here(p);
 }
 
 static void put_br_if(Prepare *p, Label *l, uint32_t operands) {
     if (slots(p, operands) - l->arity != l->height) {
         put_skipped(p, EVAL_OP_BR_UNLESS, l, operands);
     } else {
-        put(p, EVAL_OP_BR_IF);
+        prepare_put(p, EVAL_OP_BR_IF);
         put_target(p, l);
     }
 }
@@ -122,7 +122,7 @@ static void put_br_table(Prepare *p, const WasmInstr *i) {
     for (uint32_t k = 0; k <= i->count; k++) {
         Label *l = label(p, k < i->count ? wasm_vec_u32(&at) : i->a);
         put_target(p, l);
-        put(p, l->height);
+        prepare_put(p, l->height);
     }
 }
 
@@ -136,7 +136,7 @@ static void open_label(Prepare *p, uint16_t op, bool dead, uint32_t start) {
     l.arity = wasm_frame_label(p->m, f).len;
     if (op == WASM_OP_IF && !dead) {
         put1(p, EVAL_OP_BR_UNLESS, 0);
-        l.otherwise = here(p) - 1;
+        l.otherwise = prepare_here(p) - 1;
     }
     vec_push(&p->labels, l);
 }
@@ -145,25 +145,25 @@ static void open_label(Prepare *p, uint16_t op, bool dead, uint32_t start) {
 static void put_else(Prepare *p, bool dead) {
     Label *l = &vec_last(&p->labels);
     if (!dead) {
-        put(p, EVAL_OP_BR);
+        prepare_put(p, EVAL_OP_BR);
         put_target(p, l);
     }
     if (l->otherwise)
-        p->code->words.at[l->otherwise] = here(p);
+        p->code->words.at[l->otherwise] = prepare_here(p);
     l->otherwise = 0;
 }
 
 /* ---- instructions ---- */
 
-static void put_memory(Prepare *p, const WasmInstr *i) {
+static void prepare_put_memory(Prepare *p, const WasmInstr *i) {
     if (i->c > UINT32_MAX)
-        put(p, EVAL_OP_OUTSIDE);
+        prepare_put(p, EVAL_OP_OUTSIDE);
     else
         put2(p, i->op, i->b, (uint32_t)i->c);
 }
 
 /* Instructions that are neither constructs nor branches, with immediates as in the table. */
-static void put_plain(Prepare *p, const WasmInstr *i) {
+static void prepare_put_plain(Prepare *p, const WasmInstr *i) {
     WasmImm imm = wasm_ops[i->op].imm;
     switch (imm) {
     case WASM_IMM_I32:
@@ -171,12 +171,12 @@ static void put_plain(Prepare *p, const WasmInstr *i) {
     case WASM_IMM_I64:
     case WASM_IMM_F64: put2(p, EVAL_OP_CONST64, (uint32_t)i->c, (uint32_t)(i->c >> 32)); break;
     case WASM_IMM_HEAP: put1(p, EVAL_OP_CONST32, 0); break; /* ref.null */
-    case WASM_IMM_MEMARG: put_memory(p, i); break;
+    case WASM_IMM_MEMARG: prepare_put_memory(p, i); break;
     default:
         switch (wasm_imm_indices(imm)) {
         case 2: put2(p, i->op, i->a, i->b); break;
         case 1: put1(p, i->op, i->a); break;
-        default: put(p, i->op); break;
+        default: prepare_put(p, i->op); break;
         }
     }
 }
@@ -189,12 +189,12 @@ static void put_tail_call(Prepare *p, const WasmInstr *i) {
     case WASM_IMM_TYPE: call.op = WASM_OP_CALL_REF; break;
     default: call.op = WASM_OP_CALL_INDIRECT; break;
     }
-    put(p, EVAL_OP_TAIL);
-    put_plain(p, &call);
+    prepare_put(p, EVAL_OP_TAIL);
+    prepare_put_plain(p, &call);
 }
 
 /* An instruction that can be reached, before the typer's step. */
-static void put_instr(Prepare *p, const WasmInstr *i) {
+static void prepare_put_instr(Prepare *p, const WasmInstr *i) {
     uint32_t operands = p->t->stack.len;
     if (!eval_knows(i)) {
         put1(p, EVAL_OP_UNKNOWN, i->op);
@@ -212,13 +212,13 @@ static void put_instr(Prepare *p, const WasmInstr *i) {
     case WASM_OP_F32_REINTERPRET_I32:
     case WASM_OP_F64_REINTERPRET_I64:
     case WASM_OP_I64_EXTEND_I32_U: break;
-    case WASM_OP_BR: put_branch(p, label(p, i->a), operands); break;
+    case WASM_OP_BR: prepare_put_branch(p, label(p, i->a), operands); break;
     case WASM_OP_BR_IF: put_br_if(p, label(p, i->a), operands - 1); break;
     case WASM_OP_BR_TABLE: put_br_table(p, i); break;
     case WASM_OP_BR_ON_NULL: put_skipped(p, EVAL_OP_BR_VALUE, label(p, i->a), operands - 1); break;
     case WASM_OP_BR_ON_NON_NULL: put_skipped(p, EVAL_OP_BR_NULL, label(p, i->a), operands); break;
-    case WASM_OP_RETURN: put(p, EVAL_OP_RETURN); break;
-    case WASM_OP_TYPED_SELECT: put(p, WASM_OP_SELECT); break;
+    case WASM_OP_RETURN: prepare_put(p, EVAL_OP_RETURN); break;
+    case WASM_OP_TYPED_SELECT: prepare_put(p, WASM_OP_SELECT); break;
     case WASM_OP_GLOBAL_GET:
     case WASM_OP_GLOBAL_SET:
         if (p->in->globals[i->a]->opaque)
@@ -230,14 +230,14 @@ static void put_instr(Prepare *p, const WasmInstr *i) {
         if (wasm_flow(i->op) == WASM_FLOW_TAIL_CALL)
             put_tail_call(p, i);
         else
-            put_plain(p, i);
+            prepare_put_plain(p, i);
         break;
     }
 }
 
 /* ---- bodies ---- */
 
-static void put_count(Prepare *p, const WasmInstr *i) {
+static void prepare_put_count(Prepare *p, const WasmInstr *i) {
     if (!p->counting)
         return;
     put1(p, EVAL_OP_COUNT, p->code->counts.len);
@@ -246,22 +246,22 @@ static void put_count(Prepare *p, const WasmInstr *i) {
 
 /* The end of the innermost construct. It takes no words of its own. */
 static void close_label(Prepare *p, const WasmInstr *i) {
-    bind(p, &vec_last(&p->labels));
+    prepare_bind(p, &vec_last(&p->labels));
     if (p->counting && !vec_last(&p->labels).dead) {
-        vec_push(&p->code->sites, (EvalSite){here(p), i->offset});
-        put_count(p, i);
+        vec_push(&p->code->sites, (EvalSite){prepare_here(p), i->offset});
+        prepare_put_count(p, i);
     }
     p->labels.len--;
 }
 
-static void step(Prepare *p, const WasmInstr *i, uint32_t *deepest) {
+static void prepare_step(Prepare *p, const WasmInstr *i, uint32_t *deepest) {
     bool dead = vec_last(&p->labels).dead || wasm_typer_dead(p->t);
-    uint32_t start = here(p);
+    uint32_t start = prepare_here(p);
     if (!dead && i->op != WASM_OP_END) {
-        vec_push(&p->code->sites, (EvalSite){here(p), i->offset});
-        put_count(p, i);
-        put_instr(p, i);
-        if (vec_last(&p->code->sites).word == here(p))
+        vec_push(&p->code->sites, (EvalSite){prepare_here(p), i->offset});
+        prepare_put_count(p, i);
+        prepare_put_instr(p, i);
+        if (vec_last(&p->code->sites).word == prepare_here(p))
             p->code->sites.len--; /* no words, no site; an `if` gets one below */
     }
     if (i->op == WASM_OP_ELSE)
@@ -270,7 +270,7 @@ static void step(Prepare *p, const WasmInstr *i, uint32_t *deepest) {
     switch (i->op) {
     case WASM_OP_IF:
         if (!dead)
-            vec_push(&p->code->sites, (EvalSite){here(p), i->offset});
+            vec_push(&p->code->sites, (EvalSite){prepare_here(p), i->offset});
         open_label(p, i->op, dead, start);
         break;
     case WASM_OP_TRY: /* these two do not run */
@@ -301,8 +301,8 @@ bool eval_prepare(EvalStore *s, EvalFunc *f, EvalError *error) {
     vec_push(&p.labels,
              (Label){.op = WASM_OP_COUNT, .height = p.code->nlocals, .arity = f->nresults});
     while (p.labels.len && wasm_next(&code, &i))
-        step(&p, &i, &deepest);
-    put(&p, EVAL_OP_RETURN);
+        prepare_step(&p, &i, &deepest);
+    prepare_put(&p, EVAL_OP_RETURN);
     /* Parameters and results have the same location. */
     p.code->slots = p.code->nlocals + deepest;
     vec_free(&p.labels);

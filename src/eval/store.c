@@ -80,39 +80,40 @@ static WasmType group_type(const Group *g, WasmType t) {
 }
 
 /* The key's part for an index: types of the group itself are counted from its start. */
-static void key_index(const Group *g, uint32_t index, Buf *key) {
+static void store_key_index(const Group *g, uint32_t index, Buf *key) {
     bool inside = index - g->first < g->len;
     buf_u8(key, inside);
     buf_u32le(key, inside ? index - g->first : group_index(g, index));
 }
 
-static void key_type(const Group *g, WasmType t, Buf *key) {
+static void store_key_type(const Group *g, WasmType t, Buf *key) {
     uint32_t index;
     bool concrete = wasm_heap_index(t, &index);
     buf_u32le(key, concrete ? t & (WASM_REF_BIT | WASM_NULL_BIT) : t);
     if (concrete)
-        key_index(g, index, key);
+        store_key_index(g, index, key);
 }
 
-static void key_def(const Group *g, const WasmTypeDef *d, Buf *key) {
+static void store_key_def(const Group *g, const WasmTypeDef *d, Buf *key) {
     buf_u8(key, d->kind);
     buf_u8(key, (uint8_t)(d->final | d->has_super << 1));
     if (d->has_super)
-        key_index(g, d->super, key);
+        store_key_index(g, d->super, key);
     buf_u32le(key, d->nparams);
     buf_u32le(key, d->nresults);
     buf_u32le(key, d->nfields);
     for (uint32_t k = 0; k < d->nparams; k++)
-        key_type(g, d->params[k], key);
+        store_key_type(g, d->params[k], key);
     for (uint32_t k = 0; k < d->nresults; k++)
-        key_type(g, d->results[k], key);
+        store_key_type(g, d->results[k], key);
     for (uint32_t k = 0; k < d->nfields; k++) {
-        key_type(g, d->fields[k].type, key);
+        store_key_type(g, d->fields[k].type, key);
         buf_u8(key, d->fields[k].mutable);
     }
 }
 
-static const WasmType *copy_types(Arena *a, const Group *g, const WasmType *types, uint32_t n) {
+static const WasmType *store_copy_types(Arena *a, const Group *g, const WasmType *types,
+                                        uint32_t n) {
     WasmType *copy = arena_array(a, WasmType, n);
     for (uint32_t k = 0; k < n; k++)
         copy[k] = group_type(g, types[k]);
@@ -125,8 +126,8 @@ static void add_def(WasmModule *to, const Group *g, const WasmTypeDef *d) {
     for (uint32_t k = 0; k < d->nfields; k++)
         fields[k] = (WasmField){group_type(g, d->fields[k].type), d->fields[k].mutable};
     copy.fields = fields;
-    copy.params = copy_types(&to->arena, g, d->params, d->nparams);
-    copy.results = copy_types(&to->arena, g, d->results, d->nresults);
+    copy.params = store_copy_types(&to->arena, g, d->params, d->nparams);
+    copy.results = store_copy_types(&to->arena, g, d->results, d->nresults);
     copy.super = d->has_super ? group_index(g, d->super) : 0;
     copy.canonical = to->types.len;
     copy.group = g->base;
@@ -135,11 +136,11 @@ static void add_def(WasmModule *to, const Group *g, const WasmTypeDef *d) {
 }
 
 /* The store's index of the first type of a group. */
-static uint32_t intern(EvalStore *s, Group *g) {
+static uint32_t store_intern(EvalStore *s, Group *g) {
     Buf key = {0};
     g->base = s->types.types.len;
     for (uint32_t k = 0; k < g->len; k++)
-        key_def(g, &g->defs[k], &key);
+        store_key_def(g, &g->defs[k], &key);
     bool added;
     uint64_t first = *map_put(&s->groups, buf_view(&key), g->base, &added);
     for (uint32_t k = 0; added && k < g->len; k++)
@@ -152,7 +153,7 @@ void eval_intern_types(EvalStore *s, const WasmModule *m, uint32_t *ids) {
     for (uint32_t k = 0; k < m->types.len;) {
         uint32_t len = m->types.at[k].group_len ? m->types.at[k].group_len : 1;
         Group g = {.defs = &m->types.at[k], .first = k, .len = len, .ids = ids};
-        uint32_t first = intern(s, &g);
+        uint32_t first = store_intern(s, &g);
         for (uint32_t j = 0; j < len; j++)
             ids[k++] = first + j;
     }
@@ -297,7 +298,7 @@ EvalFunc *eval_host_func(EvalStore *s, const WasmType *params, uint32_t nparams,
                      .params = params,
                      .results = results};
     Group g = {.defs = &d, .first = UINT32_MAX, .len = 1};
-    EvalFunc *f = eval_new_func(s, intern(s, &g));
+    EvalFunc *f = eval_new_func(s, store_intern(s, &g));
     f->host = host;
     f->ctx = ctx;
     return f;
@@ -421,8 +422,8 @@ EvalInstance *eval_func_instance(const EvalFunc *f, uint32_t *index) {
 
 /* ---- calls from outside ---- */
 
-static bool check_call(const EvalStore *s, const EvalFunc *f, const EvalValue *args, uint32_t nargs,
-                       uint32_t nresults, EvalError *error) {
+static bool store_check_call(const EvalStore *s, const EvalFunc *f, const EvalValue *args,
+                             uint32_t nargs, uint32_t nresults, EvalError *error) {
     const WasmTypeDef *type = eval_func_type(s, f);
     char want[32], have[32];
     if (nargs != type->nparams || nresults != type->nresults)
@@ -439,7 +440,7 @@ static bool check_call(const EvalStore *s, const EvalFunc *f, const EvalValue *a
 
 bool eval_call(EvalStore *s, EvalFunc *f, const EvalValue *args, uint32_t nargs, EvalValue *results,
                uint32_t nresults, EvalError *error) {
-    if (!check_call(s, f, args, nargs, nresults, error))
+    if (!store_check_call(s, f, args, nargs, nresults, error))
         return false;
     uint64_t *top = s->top;
     if ((size_t)(s->stack + s->limits.stack_slots - top) < (size_t)nargs + nresults)

@@ -18,11 +18,11 @@ typedef struct Call {
     EvalCall *call;
 } Call;
 
-static uint32_t arg(const Call *c, uint32_t n) {
+static uint32_t wasi_arg(const Call *c, uint32_t n) {
     return (uint32_t)c->args[n].bits;
 }
 
-static bool put(const Call *c, uint32_t at, uint64_t value, uint32_t bytes) {
+static bool wasi_put(const Call *c, uint32_t at, uint64_t value, uint32_t bytes) {
     uint8_t le[8];
     for (uint32_t i = 0; i < bytes; i++)
         le[i] = (uint8_t)(value >> 8 * i);
@@ -44,15 +44,17 @@ static int list_sizes(const Call *c, const char *const *list) {
     uint32_t n = 0, size = 0;
     for (; list && list[n]; n++)
         size += (uint32_t)strlen(list[n]) + 1;
-    return put(c, arg(c, 0), n, 4) && put(c, arg(c, 1), size, 4) ? SUCCESS : FAULT;
+    return wasi_put(c, wasi_arg(c, 0), n, 4) && wasi_put(c, wasi_arg(c, 1), size, 4) ? SUCCESS
+                                                                                     : FAULT;
 }
 
 /* (pointers*, texts*) */
 static int list_get(const Call *c, const char *const *list) {
-    uint32_t at = arg(c, 1);
+    uint32_t at = wasi_arg(c, 1);
     for (uint32_t n = 0; list && list[n]; n++) {
         uint32_t len = (uint32_t)strlen(list[n]) + 1;
-        if (!put(c, arg(c, 0) + 4 * n, at, 4) || !eval_memory_write(c->memory, at, list[n], len))
+        if (!wasi_put(c, wasi_arg(c, 0) + 4 * n, at, 4) ||
+            !eval_memory_write(c->memory, at, list[n], len))
             return FAULT;
         at += len;
     }
@@ -95,24 +97,24 @@ static uint64_t nanoseconds(struct timespec t) {
 static int clock_res_get(const Call *c) {
     clockid_t clock;
     struct timespec t;
-    if (!find_clock(arg(c, 0), &clock) || clock_getres(clock, &t) != 0)
+    if (!find_clock(wasi_arg(c, 0), &clock) || clock_getres(clock, &t) != 0)
         return INVAL;
-    return put(c, arg(c, 1), nanoseconds(t), 8) ? SUCCESS : FAULT;
+    return wasi_put(c, wasi_arg(c, 1), nanoseconds(t), 8) ? SUCCESS : FAULT;
 }
 
 /* (clock, precision, time*) */
 static int clock_time_get(const Call *c) {
     clockid_t clock;
     struct timespec t;
-    if (!find_clock(arg(c, 0), &clock) || clock_gettime(clock, &t) != 0)
+    if (!find_clock(wasi_arg(c, 0), &clock) || clock_gettime(clock, &t) != 0)
         return INVAL;
-    return put(c, arg(c, 2), nanoseconds(t), 8) ? SUCCESS : FAULT;
+    return wasi_put(c, wasi_arg(c, 2), nanoseconds(t), 8) ? SUCCESS : FAULT;
 }
 
 /* (bytes*, count) */
 static int random_get(const Call *c) {
     uint8_t chunk[256]; /* getentropy gives no more at once */
-    uint32_t at = arg(c, 0), left = arg(c, 1);
+    uint32_t at = wasi_arg(c, 0), left = wasi_arg(c, 1);
     if (!eval_burn(c->call, (uint64_t)left * RANDOM_COST))
         return FAULT;
     while (left) {
@@ -131,14 +133,14 @@ static int random_get(const Call *c) {
 
 /* (fd, vectors*, count, written*) */
 static int fd_write(const Call *c) {
-    uint32_t fd = arg(c, 0), total = 0;
+    uint32_t fd = wasi_arg(c, 0), total = 0;
     if (fd != 1 && fd != 2)
         return BADF;
     const uint8_t *memory = eval_memory_data(c->memory);
-    uint64_t size = eval_memory_size(c->memory), vector = arg(c, 1);
-    if ((uint64_t)arg(c, 2) * 8 > size)
+    uint64_t size = eval_memory_size(c->memory), vector = wasi_arg(c, 1);
+    if ((uint64_t)wasi_arg(c, 2) * 8 > size)
         return FAULT;
-    for (uint32_t i = 0; i < arg(c, 2); i++, vector += 8) {
+    for (uint32_t i = 0; i < wasi_arg(c, 2); i++, vector += 8) {
         uint32_t at, len;
         if (!get_u32(c, vector, &at) || !get_u32(c, vector + 4, &len) || (uint64_t)at + len > size)
             return FAULT;
@@ -150,23 +152,23 @@ static int fd_write(const Call *c) {
             c->wasi->write(c->wasi->ctx, (int)fd, memory + at, len);
         total += len;
     }
-    return put(c, arg(c, 3), total, 4) ? SUCCESS : FAULT;
+    return wasi_put(c, wasi_arg(c, 3), total, 4) ? SUCCESS : FAULT;
 }
 
 /* (fd, vectors*, count, read*): standard input is empty */
 static int fd_read(const Call *c) {
-    if (arg(c, 0) != 0)
+    if (wasi_arg(c, 0) != 0)
         return BADF;
-    return put(c, arg(c, 3), 0, 4) ? SUCCESS : FAULT;
+    return wasi_put(c, wasi_arg(c, 3), 0, 4) ? SUCCESS : FAULT;
 }
 
 /* (fd, ...) */
 static int stream_only(const Call *c) {
-    return arg(c, 0) < STREAMS ? SUCCESS : BADF;
+    return wasi_arg(c, 0) < STREAMS ? SUCCESS : BADF;
 }
 
 static int not_seekable(const Call *c) {
-    return arg(c, 0) < STREAMS ? SPIPE : BADF;
+    return wasi_arg(c, 0) < STREAMS ? SPIPE : BADF;
 }
 
 static int no_descriptor(const Call *c) {
@@ -177,10 +179,11 @@ static int no_descriptor(const Call *c) {
 /* (fd, stat*): type, flags, rights */
 static int fd_fdstat_get(const Call *c) {
     static const uint8_t zeros[24];
-    if (arg(c, 0) >= STREAMS)
+    if (wasi_arg(c, 0) >= STREAMS)
         return BADF;
-    bool ok = eval_memory_write(c->memory, arg(c, 1), zeros, sizeof zeros) &&
-              put(c, arg(c, 1), CHARACTER_DEVICE, 1) && put(c, arg(c, 1) + 8, UINT64_MAX, 8);
+    bool ok = eval_memory_write(c->memory, wasi_arg(c, 1), zeros, sizeof zeros) &&
+              wasi_put(c, wasi_arg(c, 1), CHARACTER_DEVICE, 1) &&
+              wasi_put(c, wasi_arg(c, 1) + 8, UINT64_MAX, 8);
     return ok ? SUCCESS : FAULT;
 }
 
@@ -223,7 +226,7 @@ typedef struct Binding {
 } Binding;
 
 /* The memory of the module that calls; NULL if it shows none. */
-static EvalMemory *find_memory(const EvalWasi *wasi, EvalCall *call) {
+static EvalMemory *wasi_find_memory(const EvalWasi *wasi, EvalCall *call) {
     const EvalInstance *caller = call->caller;
     if (!caller)
         return NULL;
@@ -239,7 +242,7 @@ static EvalMemory *find_memory(const EvalWasi *wasi, EvalCall *call) {
 
 static bool call_function(void *ctx, EvalCall *call) {
     const Binding *b = ctx;
-    Call c = {b->wasi, find_memory(b->wasi, call), call->args, call};
+    Call c = {b->wasi, wasi_find_memory(b->wasi, call), call->args, call};
     call->results[0].bits = (uint64_t)(!b->run ? NOSYS : c.memory ? b->run(&c) : FAULT);
     return call->error->status == EVAL_OK; /* else its fuel is used up */
 }
@@ -250,12 +253,12 @@ static bool proc_exit(void *ctx, EvalCall *call) {
                      (unsigned)call->args[0].bits);
 }
 
-static bool no_function(void *ctx, EvalCall *call) {
+static bool wasi_no_function(void *ctx, EvalCall *call) {
     (void)ctx;
     return eval_fail(call->error, EVAL_HOST, "a function of WASI that is not there");
 }
 
-static bool has_type(const WasmTypeDef *t, const char *params) {
+static bool wasi_has_type(const WasmTypeDef *t, const char *params) {
     if (strlen(params) != t->nparams)
         return false;
     for (uint32_t i = 0; i < t->nparams; i++)
@@ -266,15 +269,15 @@ static bool has_type(const WasmTypeDef *t, const char *params) {
 
 EvalFunc *eval_wasi_func(EvalStore *s, Arena *arena, const EvalWasi *wasi, Str name,
                          const WasmTypeDef *t) {
-    EvalHost host = no_function;
+    EvalHost host = wasi_no_function;
     Binding *b = arena_new(arena, Binding);
     b->wasi = wasi;
-    if (str_is(name, "proc_exit") && t->nresults == 0 && has_type(t, "i"))
+    if (str_is(name, "proc_exit") && t->nresults == 0 && wasi_has_type(t, "i"))
         host = proc_exit;
     else if (t->nresults == 1 && t->results[0] == WASM_I32)
         host = call_function;
     for (uint32_t i = 0; i < FUNCTIONS && host == call_function; i++)
-        if (str_is(name, functions[i].name) && has_type(t, functions[i].params))
+        if (str_is(name, functions[i].name) && wasi_has_type(t, functions[i].params))
             b->run = functions[i].run;
     return eval_host_func(s, t->params, t->nparams, t->results, t->nresults, host, b);
 }

@@ -71,7 +71,7 @@ static bool is_same(const Diag *a, const Diag *b) {
            a->span.end == b->span.end;
 }
 
-static void find(const Blame *b, Findings *all) {
+static void blame_find(const Blame *b, Findings *all) {
     for (uint32_t i = 0; i < b->messages.len; i++) {
         for (uint32_t k = 0; k < b->messages.at[i].list.len; k++) {
             const Diag *g = b->messages.at[i].list.at[k];
@@ -115,7 +115,7 @@ static bool is_everywhere(const Blame *b, const Finding *f) {
     return true;
 }
 
-static void copy(const Diag *from, Diags *diags, Diag *to) {
+static void blame_copy(const Diag *from, Diags *diags, Diag *to) {
     for (uint32_t i = 0; i < from->labels.len; i++)
         diag_label(diags, to, from->labels.at[i].span, "%s", from->labels.at[i].text);
     for (uint32_t i = 0; i < from->hints.len; i++)
@@ -123,22 +123,22 @@ static void copy(const Diag *from, Diags *diags, Diag *to) {
 }
 
 /* The rule's part for events, or all of the rule. */
-static Span rule_place(const Rule *r) {
+static Span blame_rule_place(const Rule *r) {
     return r->nparts > 2 && r->parts[2].pattern.len ? r->parts[2].span : r->span;
 }
 
 /* The text of a span in one of the files. */
-static Str text_of(const Diags *diags, Span span) {
+static Str blame_text_of(const Diags *diags, Span span) {
     const DiagFile *f = &diags->files.at[span.file - 1];
     return (Str){f->text + span.start, span.end - span.start};
 }
 
 /* A name that some of the events do not have. */
 static void report_missing(const Finding *f, const char *events, const Rule *rule, Diags *diags) {
-    Str name = text_of(diags, f->first->span);
+    Str name = blame_text_of(diags, f->first->span);
     Diag *d = diag(diags, DIAG_NOT_EVERYWHERE, f->first->span, "'%.*s' does not exist on %s",
                    STR_ARG(name), events);
-    diag_label(diags, d, rule_place(rule), "the body must be valid for each of them");
+    diag_label(diags, d, blame_rule_place(rule), "the body must be valid for each of them");
     diag_hint(diags, d,
               "narrow the rule to the events that have it, and write another probe for the others");
 }
@@ -169,7 +169,7 @@ static void put_other_events(Str name, Buf *out) {
 }
 
 /* The first of the instructions that have the name in some mode; returns how many have it. */
-static uint32_t put_instructions(Str name, Buf *out) {
+static uint32_t blame_put_instructions(Str name, Buf *out) {
     uint32_t n = 0;
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++)
         if (has_in_some_mode((WasmOp)op, name) && n++ < MAX_NAMED)
@@ -196,7 +196,7 @@ static bool has_unwind(const Blame *b) {
  * none anywhere. */
 static bool hint_place(const Blame *b, Str name, Diags *diags, Diag *d) {
     Buf ops = {0}, others = {0};
-    uint32_t n = put_instructions(name, &ops);
+    uint32_t n = blame_put_instructions(name, &ops);
     put_other_events(name, &others);
     bool here = n && is_of_other_mode(b, name);
     if (here && has_unwind(b))
@@ -271,7 +271,7 @@ void blame_report(const Blame *b, const Rule *rule, Diags *diags) {
     assert(b->events.len == b->group_of.len);
     Findings all = {0};
     Buf events = {0};
-    find(b, &all);
+    blame_find(b, &all);
     for (uint32_t i = 0; i < all.len; i++) {
         const Finding *f = &all.at[i];
         bool everywhere = is_everywhere(b, f);
@@ -286,12 +286,12 @@ void blame_report(const Blame *b, const Rule *rule, Diags *diags) {
         }
         Diag *d = diag(diags, f->first->tag, f->first->span, "%s", f->first->message);
         if (!everywhere)
-            diag_label(diags, d, rule_place(rule), "so on %s", buf_cstr(&events));
-        copy(f->first, diags, d);
+            diag_label(diags, d, blame_rule_place(rule), "so on %s", buf_cstr(&events));
+        blame_copy(f->first, diags, d);
         if (f->first->tag == DIAG_UNDECLARED_NAME && f->first->span.file)
-            hint_elsewhere(b, text_of(diags, f->first->span), diags, d);
+            hint_elsewhere(b, blame_text_of(diags, f->first->span), diags, d);
         if (f->first->tag == DIAG_UNKNOWN_FUNCTION && f->first->span.file)
-            hint_alt(b, text_of(diags, f->first->span), diags, d);
+            hint_alt(b, blame_text_of(diags, f->first->span), diags, d);
     }
     for (uint32_t i = 0; i < all.len; i++)
         vec_free(&all.at[i].groups);

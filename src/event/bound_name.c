@@ -48,7 +48,7 @@ bool event_name_is_numbered(NameId id) {
 }
 
 /* Splits "arg12" into the family ("arg") and 12. */
-static bool numbered(Str name, NameId *id, uint32_t *n) {
+static bool bound_name_numbered(Str name, NameId *id, uint32_t *n) {
     static const struct {
         const char *prefix;
         uint32_t len;
@@ -299,9 +299,9 @@ static bool is_newer(uint32_t id) {
 }
 
 /* The name's number, and of a family which of them; false if no event has such a name. */
-static bool find_name(Str name, NameId *id, uint32_t *n) {
+static bool bound_name_find_name(Str name, NameId *id, uint32_t *n) {
     *n = 0;
-    if (numbered(name, id, n))
+    if (bound_name_numbered(name, id, n))
         return true;
     for (uint32_t i = 0; i < NAME_COUNT; i++)
         if (name.len == names[i].len && memcmp(name.ptr, names[i].text, name.len) == 0) {
@@ -315,7 +315,7 @@ bool event_name_exists(Str name) {
     NameId id;
     uint32_t n;
     is_old_name(&name);
-    return find_name(name, &id, &n);
+    return bound_name_find_name(name, &id, &n);
 }
 
 const char *event_name_like(Str name) {
@@ -376,7 +376,7 @@ static bool lookup(Event e, Str name, Bound *out) {
         *out = (Bound){.id = NAME_THREAD, .type = T(U32), .yields = true};
         return true;
     }
-    if (!find_name(name, &id, &n) || (event_is_nowhere(e.kind) && id != NAME_STACK_ID))
+    if (!bound_name_find_name(name, &id, &n) || (event_is_nowhere(e.kind) && id != NAME_STACK_ID))
         return false;
     *out = (Bound){.id = (int)id, .n = n, .is_static = names[id].life == STATIC};
     /* Scripts may have variables called so, which hide these names. */
@@ -510,7 +510,7 @@ bool function_takes_memory(FnId id, uint32_t n) {
     return functions[id].memories >> n & 1;
 }
 
-static bool has_function(Event e, FnId id) {
+static bool bound_name_has_function(Event e, FnId id) {
     const char *name = functions[id].name;
     if (function_is_everywhere(id))
         return true;
@@ -525,7 +525,7 @@ static bool has_function(Event e, FnId id) {
 bool event_function_lookup(Event e, Str name, Bound *out, const Type *const **params,
                            uint32_t *nparams, const Type **result) {
     for (uint32_t id = 0; id < sizeof functions / sizeof *functions; id++) {
-        if (!str_is(name, functions[id].name) || !has_function(e, (FnId)id))
+        if (!str_is(name, functions[id].name) || !bound_name_has_function(e, (FnId)id))
             continue;
         *out = (Bound){.id = (int)id,
                        .is_static = functions[id].is_static,
@@ -541,6 +541,6 @@ bool event_function_lookup(Event e, Str name, Bound *out, const Type *const **pa
 
 void event_function_each(Event e, void (*add)(void *ctx, FnId id), void *ctx) {
     for (uint32_t id = 0; id < sizeof functions / sizeof *functions; id++)
-        if (has_function(e, (FnId)id))
+        if (bound_name_has_function(e, (FnId)id))
             add(ctx, (FnId)id);
 }

@@ -23,7 +23,7 @@ static Expr *node(Build *b, ExprKind kind, const Type *type) {
     return e;
 }
 
-static Expr *integer(Build *b, const Type *type, uint64_t bits) {
+static Expr *derive_integer(Build *b, const Type *type, uint64_t bits) {
     Expr *e = node(b, EXPR_INT, type);
     e->integer = bits;
     e->is_static = true;
@@ -44,7 +44,7 @@ static Expr *truth(Build *b, bool value) {
     return e;
 }
 
-static Expr *name(Build *b, int id, uint32_t n, const Type *type, bool is_static) {
+static Expr *derive_name(Build *b, int id, uint32_t n, const Type *type, bool is_static) {
     Expr *e = node(b, EXPR_NAME, type);
     e->is_bound = true;
     e->bound = (Bound){.id = id, .n = n, .is_static = is_static, .type = type};
@@ -52,8 +52,8 @@ static Expr *name(Build *b, int id, uint32_t n, const Type *type, bool is_static
     return e;
 }
 
-static Expr *arg(Build *b, uint32_t n, const Type *type) {
-    return name(b, NAME_ARG, n, type, false);
+static Expr *derive_arg(Build *b, uint32_t n, const Type *type) {
+    return derive_name(b, NAME_ARG, n, type, false);
 }
 
 static Expr *binary(Build *b, Op op, Expr *x, Expr *y) {
@@ -78,7 +78,7 @@ static Expr *negate(Build *b, Expr *x) {
     return e;
 }
 
-static Expr *cast(Build *b, Expr *x, const Type *to) {
+static Expr *derive_cast(Build *b, Expr *x, const Type *to) {
     Expr *e = node(b, EXPR_CAST, to);
     e->cast = to;
     e->nargs = 1;
@@ -88,7 +88,7 @@ static Expr *cast(Build *b, Expr *x, const Type *to) {
     return e;
 }
 
-static Expr *choose(Build *b, Expr *c, Expr *x, Expr *y) {
+static Expr *derive_choose(Build *b, Expr *c, Expr *x, Expr *y) {
     Expr *e = node(b, EXPR_COND, x->type);
     e->nargs = 3;
     e->args = arena_array(b->arena, Expr *, 3);
@@ -102,8 +102,8 @@ static Expr *choose(Build *b, Expr *c, Expr *x, Expr *y) {
 
 /* Bytes of memory n of the instruction. */
 static Expr *memory_bytes(Build *b, uint32_t n) {
-    return binary(b, OP_MUL, name(b, NAME_PAGES, n, T(U64), false),
-                  name(b, NAME_PAGE_SIZE, n, T(U64), true));
+    return binary(b, OP_MUL, derive_name(b, NAME_PAGES, n, T(U64), false),
+                  derive_name(b, NAME_PAGE_SIZE, n, T(U64), true));
 }
 
 /* start + len > limit in u64, where the sum may wrap. */
@@ -115,15 +115,15 @@ static Expr *out_of_bounds(Build *b, Expr *start, Expr *len, Expr *len_again, Ex
 
 /* Operands are wide: 64-bit memories and tables have 64-bit addresses and lengths. */
 static Expr *wide_arg(Build *b, uint32_t n) {
-    return name(b, NAME_WIDE_ARG, n, T(U64), false);
+    return derive_name(b, NAME_WIDE_ARG, n, T(U64), false);
 }
 
 static Expr *table_elems(Build *b, uint32_t n) {
-    return name(b, NAME_TABLE_ELEMS, n, T(U64), false);
+    return derive_name(b, NAME_TABLE_ELEMS, n, T(U64), false);
 }
 
 static Expr *is_null(Build *b, uint32_t n) {
-    return name(b, NAME_ARG_IS_NULL, n, T(BOOL), false);
+    return derive_name(b, NAME_ARG_IS_NULL, n, T(BOOL), false);
 }
 
 /* Operands `start` and `len` against memory (or table) n. */
@@ -134,7 +134,7 @@ static Expr *range_traps(Build *b, uint32_t start, uint32_t len, bool table, uin
 }
 
 static Expr *segment_size(Build *b) {
-    return name(b, NAME_SEGMENT_SIZE, 0, T(U64), false);
+    return derive_name(b, NAME_SEGMENT_SIZE, 0, T(U64), false);
 }
 
 /* Items from a segment: operand 1 is the first's place, operand 0 their number. */
@@ -145,7 +145,7 @@ static Expr *segment_traps(Build *b) {
 
 /* The same where the items of an array are made of bytes. */
 static Expr *item_bytes(Build *b) {
-    return binary(b, OP_MUL, wide_arg(b, 0), name(b, NAME_ITEM_SIZE, 0, T(U64), true));
+    return binary(b, OP_MUL, wide_arg(b, 0), derive_name(b, NAME_ITEM_SIZE, 0, T(U64), true));
 }
 
 static Expr *data_traps(Build *b) {
@@ -154,7 +154,7 @@ static Expr *data_traps(Build *b) {
 }
 
 static Expr *array_len(Build *b, uint32_t n) {
-    return name(b, NAME_ARRAY_LEN, n, T(U64), false);
+    return derive_name(b, NAME_ARRAY_LEN, n, T(U64), false);
 }
 
 /* One item of an array: the length of null is 0. */
@@ -170,16 +170,17 @@ static Expr *items_trap(Build *b, uint32_t array, uint32_t start) {
 }
 
 static Expr *condition(Build *b, RefCondition which) {
-    return name(b, NAME_REF_CONDITION, which, T(BOOL), false);
+    return derive_name(b, NAME_REF_CONDITION, which, T(BOOL), false);
 }
 
 static Expr *division_traps(Build *b, const Type *type, bool overflow) {
-    Expr *zero = binary(b, OP_EQ, arg(b, 0, type), integer(b, type, 0));
+    Expr *zero = binary(b, OP_EQ, derive_arg(b, 0, type), derive_integer(b, type, 0));
     if (!overflow)
         return zero;
     uint64_t min = type->kind == TYPE_I64 ? (uint64_t)INT64_MIN : (uint64_t)(int64_t)INT32_MIN;
-    Expr *minus_one = binary(b, OP_EQ, arg(b, 0, type), integer(b, type, (uint64_t)-1));
-    Expr *lowest = binary(b, OP_EQ, arg(b, 1, type), integer(b, type, min));
+    Expr *minus_one =
+        binary(b, OP_EQ, derive_arg(b, 0, type), derive_integer(b, type, (uint64_t)-1));
+    Expr *lowest = binary(b, OP_EQ, derive_arg(b, 1, type), derive_integer(b, type, min));
     return binary(b, OP_OR, zero, binary(b, OP_AND, minus_one, lowest));
 }
 
@@ -187,23 +188,23 @@ static Expr *division_traps(Build *b, const Type *type, bool overflow) {
  * comparisons. Where low itself is not representable below the range (f32, i64), low <= x is the
  * exact bound. */
 static Expr *truncation_traps(Build *b, const Type *from, double low, bool low_in, double high) {
-    Expr *above = binary(b, low_in ? OP_GE : OP_GT, arg(b, 0, from), real(b, from, low));
-    Expr *below = binary(b, OP_LT, arg(b, 0, from), real(b, from, high));
+    Expr *above = binary(b, low_in ? OP_GE : OP_GT, derive_arg(b, 0, from), real(b, from, low));
+    Expr *below = binary(b, OP_LT, derive_arg(b, 0, from), real(b, from, high));
     return negate(b, binary(b, OP_AND, above, below));
 }
 
 static Expr *offset(Build *b) {
-    return name(b, NAME_OFFSET, 0, T(U64), true);
+    return derive_name(b, NAME_OFFSET, 0, T(U64), true);
 }
 
 /* Offset + size, or the largest number where that is none of 64 bits: memories with 64-bit
  * addresses have any offset. */
 static Expr *access_end(Build *b, uint32_t size) {
     assert(size > 0 && size <= 16);
-    Expr *sum = binary(b, OP_ADD, offset(b), integer(b, T(U64), size));
-    Expr *wraps = binary(b, OP_GT, offset(b), integer(b, T(U64), UINT64_MAX - size));
+    Expr *sum = binary(b, OP_ADD, offset(b), derive_integer(b, T(U64), size));
+    Expr *wraps = binary(b, OP_GT, offset(b), derive_integer(b, T(U64), UINT64_MAX - size));
     return binary(b, OP_BITOR, sum,
-                  binary(b, OP_SUB, integer(b, T(U64), 0), cast(b, wraps, T(U64))));
+                  binary(b, OP_SUB, derive_integer(b, T(U64), 0), derive_cast(b, wraps, T(U64))));
 }
 
 /* Out of bounds; atomic ones also where the address is not a multiple of the size. */
@@ -218,11 +219,11 @@ static Expr *access_traps(Build *b, WasmOp op) {
     if (wasm_ops[op].category != WASM_CAT_ATOMIC || size == 1)
         return bounds;
     Expr *at = binary(b, OP_ADD, wide_arg(b, addr), offset(b));
-    Expr *low = binary(b, OP_BITAND, at, integer(b, T(U64), size - 1));
-    Expr *fails = binary(b, OP_OR, binary(b, OP_NE, low, integer(b, T(U64), 0)), bounds);
+    Expr *low = binary(b, OP_BITAND, at, derive_integer(b, T(U64), size - 1));
+    Expr *fails = binary(b, OP_OR, binary(b, OP_NE, low, derive_integer(b, T(U64), 0)), bounds);
     if (op != WASM_OP_MEMORY_ATOMIC_WAIT32 && op != WASM_OP_MEMORY_ATOMIC_WAIT64)
         return fails;
-    return binary(b, OP_OR, negate(b, name(b, NAME_MEMORY_SHARED, 0, T(BOOL), true)), fails);
+    return binary(b, OP_OR, negate(b, derive_name(b, NAME_MEMORY_SHARED, 0, T(BOOL), true)), fails);
 }
 
 static Expr *either(Build *b, Expr *x, Expr *y) {
@@ -248,26 +249,28 @@ static Expr *taken(Build *b, WasmOp op) {
     switch (op) {
     case WASM_OP_BR: return truth(b, true);
     case WASM_OP_BR_IF:
-    case WASM_OP_IF: return binary(b, OP_NE, arg(b, 0, T(U32)), integer(b, T(U32), 0));
+    case WASM_OP_IF:
+        return binary(b, OP_NE, derive_arg(b, 0, T(U32)), derive_integer(b, T(U32), 0));
     default: return condition(b, REF_BRANCHES);
     }
 }
 
-static Expr *address(Build *b, Event e) {
+static Expr *derive_address(Build *b, Event e) {
     uint32_t n;
     bool writes;
     op_access(e.op, &n, &writes);
-    return arg(b, n, event_is_wide(e, false, n) ? T(U64) : T(U32));
+    return derive_arg(b, n, event_is_wide(e, false, n) ? T(U64) : T(U32));
 }
 
 static Expr *effective_address(Build *b, Event e) {
-    Expr *at = address(b, e), *more = offset(b);
-    return binary(b, OP_ADD, at, at->type == more->type ? more : cast(b, more, at->type));
+    Expr *at = derive_address(b, e), *more = offset(b);
+    return binary(b, OP_ADD, at, at->type == more->type ? more : derive_cast(b, more, at->type));
 }
 
 /* A size that is -1. */
 static Expr *failed(Build *b, const Type *size) {
-    return binary(b, OP_EQ, name(b, NAME_RES, 0, size, false), integer(b, size, (uint64_t)-1));
+    return binary(b, OP_EQ, derive_name(b, NAME_RES, 0, size, false),
+                  derive_integer(b, size, (uint64_t)-1));
 }
 
 bool derived_is_condition(int id) {
@@ -281,10 +284,11 @@ static bool has_condition(const Expr *e, Event event) {
 }
 
 /* Beyond the last target a br_table takes its default. */
-static Expr *target(Build *b) {
-    Expr *count = name(b, NAME_NUM_TARGETS, 0, T(U32), true);
-    Expr *count_again = name(b, NAME_NUM_TARGETS, 0, T(U32), true);
-    return choose(b, binary(b, OP_LT, arg(b, 0, T(U32)), count), arg(b, 0, T(U32)), count_again);
+static Expr *derive_target(Build *b) {
+    Expr *count = derive_name(b, NAME_NUM_TARGETS, 0, T(U32), true);
+    Expr *count_again = derive_name(b, NAME_NUM_TARGETS, 0, T(U32), true);
+    return derive_choose(b, binary(b, OP_LT, derive_arg(b, 0, T(U32)), count),
+                         derive_arg(b, 0, T(U32)), count_again);
 }
 
 bool derived_depends_on_op(int id) {
@@ -299,11 +303,12 @@ Expr *derive_expr(Arena *a, Expr *e, Event event) {
     if (derived_is_condition(e->bound.id) && !has_condition(e, event))
         return truth(&b, false);
     switch (e->bound.id) {
-    case NAME_ADDR: return address(&b, event);
+    case NAME_ADDR: return derive_address(&b, event);
     case NAME_EFFECTIVE_ADDR: return effective_address(&b, event);
     case NAME_FAILED: return failed(&b, event_is_wide(event, true, 0) ? T(I64) : T(I32));
-    case NAME_TABLE_ENTRY_IDX: return arg(&b, 0, event_is_wide(event, false, 0) ? T(I64) : T(I32));
-    case NAME_TARGET: return target(&b);
+    case NAME_TABLE_ENTRY_IDX:
+        return derive_arg(&b, 0, event_is_wide(event, false, 0) ? T(I64) : T(I32));
+    case NAME_TARGET: return derive_target(&b);
     case NAME_TAKEN: return taken(&b, event.op);
     case NAME_TRAP: return traps(&b, event.op);
     default: return e;

@@ -21,7 +21,7 @@ WasmType type_wasm(const Type *t) {
 }
 
 /* Reduces bits to the kind's width and extends them by its signedness. */
-static uint64_t normalise(TypeKind kind, uint64_t bits) {
+static uint64_t fold_normalise(TypeKind kind, uint64_t bits) {
     switch (kind) {
     case TYPE_U8: return (uint8_t)bits;
     case TYPE_I8: return (uint64_t)(int64_t)(int8_t)bits;
@@ -34,23 +34,23 @@ static uint64_t normalise(TypeKind kind, uint64_t bits) {
     }
 }
 
-static Value integer(TypeKind kind, uint64_t bits) {
-    return (Value){.kind = kind, .bits = normalise(kind, bits)};
+static Value event_fold_integer(TypeKind kind, uint64_t bits) {
+    return (Value){.kind = kind, .bits = fold_normalise(kind, bits)};
 }
 
 static Value floating(TypeKind kind, double real) {
     return (Value){.kind = kind, .real = kind == TYPE_F32 ? (double)(float)real : real};
 }
 
-static Value truth(bool b) {
+static Value fold_truth(bool b) {
     return (Value){.kind = TYPE_BOOL, .bits = b};
 }
 
-static Value text(Str s) {
+static Value fold_text(Str s) {
     return (Value){.kind = TYPE_STR, .text = s};
 }
 
-static bool is_real(TypeKind kind) {
+static bool fold_is_real(TypeKind kind) {
     return kind == TYPE_F32 || kind == TYPE_F64;
 }
 
@@ -84,7 +84,7 @@ static double bits_to_real(TypeKind kind, uint64_t bits) {
 }
 
 /* Immediate n in the order of the binary format. */
-static bool immediate(const WasmInstr *i, uint32_t n, uint64_t *out) {
+static bool fold_immediate(const WasmInstr *i, uint32_t n, uint64_t *out) {
     const WasmOpInfo *info = &wasm_ops[i->op];
     switch (info->imm) {
     case WASM_IMM_NONE:
@@ -120,7 +120,7 @@ static bool immediate(const WasmInstr *i, uint32_t n, uint64_t *out) {
     }
 }
 
-static Str called_name(const WasmModule *m, const WasmFunc *f, NameId id) {
+static Str fold_called_name(const WasmModule *m, const WasmFunc *f, NameId id) {
     const WasmImport *import = f->import >= 0 ? &m->imports.at[f->import] : NULL;
     if (id == NAME_TARGET_FN_NAME)
         return import ? import->name : f->shown;
@@ -229,11 +229,11 @@ static bool located_value(const Site *s, NameId id, Value *out) {
         return false;
     const LocatorPlace *p = locator_place(s->locator, s->m, s->func, s->pc);
     switch (id) {
-    case NAME_FILE: *out = text(p->file); return true;
-    case NAME_LINE: *out = integer(TYPE_U32, p->line); return true;
-    case NAME_COLUMN: *out = integer(TYPE_U32, p->column); return true;
-    case NAME_SRC_FUNCTION: *out = text(p->function); return true;
-    default: *out = integer(TYPE_U32, p->inlined); return true;
+    case NAME_FILE: *out = fold_text(p->file); return true;
+    case NAME_LINE: *out = event_fold_integer(TYPE_U32, p->line); return true;
+    case NAME_COLUMN: *out = event_fold_integer(TYPE_U32, p->column); return true;
+    case NAME_SRC_FUNCTION: *out = fold_text(p->function); return true;
+    default: *out = event_fold_integer(TYPE_U32, p->inlined); return true;
     }
 }
 
@@ -245,45 +245,49 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
     bool writes = false;
     TypeKind kind = name->type ? name->type->kind : TYPE_U32;
     switch ((NameId)name->id) {
-    case NAME_FID: *out = integer(kind, s->func); return true;
-    case NAME_FNAME: *out = text(wasm_shown_name(s->m, s->func)); return true;
+    case NAME_FID: *out = event_fold_integer(kind, s->func); return true;
+    case NAME_FNAME: *out = fold_text(wasm_shown_name(s->m, s->func)); return true;
     case NAME_ESCAPES:
-        *out = truth(s->survey && wasm_survey_escapes(s->survey, s->m, s->func));
+        *out = fold_truth(s->survey && wasm_survey_escapes(s->survey, s->m, s->func));
         return s->survey != NULL;
     case NAME_TAIL_CALLS:
-        *out = truth(s->survey && wasm_survey_tail_calls(s->survey, s->m));
+        *out = fold_truth(s->survey && wasm_survey_tail_calls(s->survey, s->m));
         return s->survey != NULL;
     case NAME_FN_TAIL_CALLS:
-        *out = truth(s->survey && wasm_survey_has_tail_calls(s->survey, s->m, s->func));
+        *out = fold_truth(s->survey && wasm_survey_has_tail_calls(s->survey, s->m, s->func));
         return s->survey != NULL;
     case NAME_FN_CALLS:
-        *out = truth(s->survey && wasm_survey_calls(s->survey, s->m, s->func));
+        *out = fold_truth(s->survey && wasm_survey_calls(s->survey, s->m, s->func));
         return s->survey != NULL;
     case NAME_FN_LOOPS:
-        *out = truth(s->survey && wasm_survey_loops(s->survey, s->m, s->func));
+        *out = fold_truth(s->survey && wasm_survey_loops(s->survey, s->m, s->func));
         return s->survey != NULL;
-    case NAME_FN_SIZE: *out = integer(kind, s->m->funcs.at[s->func].body_size); return true;
-    case NAME_FN_PARAMS: *out = integer(kind, wasm_func_type(s->m, s->func)->nparams); return true;
+    case NAME_FN_SIZE:
+        *out = event_fold_integer(kind, s->m->funcs.at[s->func].body_size);
+        return true;
+    case NAME_FN_PARAMS:
+        *out = event_fold_integer(kind, wasm_func_type(s->m, s->func)->nparams);
+        return true;
     case NAME_RESUMABLE:
-        *out = truth(s->survey && wasm_survey_resumable(s->survey, s->m, s->func));
+        *out = fold_truth(s->survey && wasm_survey_resumable(s->survey, s->m, s->func));
         return s->survey != NULL;
     case NAME_RESUMES:
-        *out = truth(s->survey && wasm_survey_resumes(s->survey, s->m, s->func));
+        *out = fold_truth(s->survey && wasm_survey_resumes(s->survey, s->m, s->func));
         return s->survey != NULL;
-    case NAME_MODULE_ID: *out = integer(kind, s->module_id); return true;
-    case NAME_ASYNCIFY: *out = truth(s->asyncify); return true;
-    case NAME_MODULE_NAME: *out = text(s->module_name); return true;
-    case NAME_PC: *out = integer(kind, s->pc); return true;
-    case NAME_OPIDX: *out = integer(kind, s->opidx); return true;
-    case NAME_INSTR_COUNT: *out = integer(kind, s->instr_count); return true;
+    case NAME_MODULE_ID: *out = event_fold_integer(kind, s->module_id); return true;
+    case NAME_ASYNCIFY: *out = fold_truth(s->asyncify); return true;
+    case NAME_MODULE_NAME: *out = fold_text(s->module_name); return true;
+    case NAME_PC: *out = event_fold_integer(kind, s->pc); return true;
+    case NAME_OPIDX: *out = event_fold_integer(kind, s->opidx); return true;
+    case NAME_INSTR_COUNT: *out = event_fold_integer(kind, s->instr_count); return true;
     case NAME_FILE:
     case NAME_LINE:
     case NAME_COLUMN:
     case NAME_SRC_FUNCTION:
     case NAME_INLINED: return located_value(s, (NameId)name->id, out);
-    case NAME_AT_FUNC_END: *out = truth(s->at_func_end); return true;
-    case NAME_APP_MEMID: *out = integer(kind, app_memory(s->m)); return true;
-    case NAME_HOST: *out = text(s->host); return true;
+    case NAME_AT_FUNC_END: *out = fold_truth(s->at_func_end); return true;
+    case NAME_APP_MEMID: *out = event_fold_integer(kind, app_memory(s->m)); return true;
+    case NAME_HOST: *out = fold_text(s->host); return true;
     default: break;
     }
     if (!i)
@@ -292,73 +296,76 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
     case NAME_ITEM_SIZE:
         if (i->a >= s->m->types.len || s->m->types.at[i->a].kind != WASM_TYPE_ARRAY)
             return false;
-        *out = integer(kind, storage_size(s->m->types.at[i->a].fields[0].type));
+        *out = event_fold_integer(kind, storage_size(s->m->types.at[i->a].fields[0].type));
         return true;
     case NAME_MEMORY_SHARED:
         if (i->b >= s->m->memories.len)
             return false;
-        *out = truth(s->m->memories.at[i->b].limits.shared);
+        *out = fold_truth(s->m->memories.at[i->b].limits.shared);
         return true;
     case NAME_PAGE_SIZE: {
         uint32_t memory = accessed_memory(i, name->n);
         if (memory >= s->m->memories.len)
             return false;
-        *out = integer(kind, (uint64_t)1 << s->m->memories.at[memory].limits.page_log2);
+        *out = event_fold_integer(kind, (uint64_t)1 << s->m->memories.at[memory].limits.page_log2);
         return true;
     }
     case NAME_OPNAME:
-        *out = text(str_of(i->op == WASM_OP_TYPED_SELECT ? "select" : info->mnemonic));
+        *out = fold_text(str_of(i->op == WASM_OP_TYPED_SELECT ? "select" : info->mnemonic));
         return true;
     case NAME_BYTECODE:
     case NAME_CATEGORY_ID:
     case NAME_DATA_SIZE:
         op_constant((WasmOp)i->op, (NameId)name->id, &bits);
-        *out = integer(kind, bits);
+        *out = event_fold_integer(kind, bits);
         return true;
-    case NAME_CATEGORY_NAME: *out = text(str_of(wasm_category_names[info->category])); return true;
+    case NAME_CATEGORY_NAME:
+        *out = fold_text(str_of(wasm_category_names[info->category]));
+        return true;
     case NAME_IMM:
-        if (!immediate(i, name->n, &bits))
+        if (!fold_immediate(i, name->n, &bits))
             return false;
-        *out = is_real(kind) ? floating(kind, bits_to_real(kind, bits)) : integer(kind, bits);
+        *out = fold_is_real(kind) ? floating(kind, bits_to_real(kind, bits))
+                                  : event_fold_integer(kind, bits);
         return true;
-    case NAME_OFFSET: *out = integer(kind, i->c); return true;
-    case NAME_ALIGN: *out = integer(kind, i->a); return true;
-    case NAME_MEMORY: *out = integer(kind, i->b); return true;
+    case NAME_OFFSET: *out = event_fold_integer(kind, i->c); return true;
+    case NAME_ALIGN: *out = event_fold_integer(kind, i->a); return true;
+    case NAME_MEMORY: *out = event_fold_integer(kind, i->b); return true;
     case NAME_IS_WRITE:
         op_access((WasmOp)i->op, &arg, &writes);
-        *out = truth(writes);
+        *out = fold_truth(writes);
         return true;
-    case NAME_NUM_TARGETS: *out = integer(kind, i->count); return true;
-    case NAME_DEFAULT_TARGET: *out = integer(kind, i->a); return true;
+    case NAME_NUM_TARGETS: *out = event_fold_integer(kind, i->count); return true;
+    case NAME_DEFAULT_TARGET: *out = event_fold_integer(kind, i->a); return true;
     case NAME_TARGET_FN_NAME:
     case NAME_TARGET_FN_TYPE:
     case NAME_TARGET_IMP_MODULE:
         if (i->a >= s->m->funcs.len)
             return false;
-        *out = text(called_name(s->m, &s->m->funcs.at[i->a], (NameId)name->id));
+        *out = fold_text(fold_called_name(s->m, &s->m->funcs.at[i->a], (NameId)name->id));
         return true;
     case NAME_TARGET_FN_ESCAPES:
-        *out = truth(s->survey && wasm_survey_escapes(s->survey, s->m, i->a));
+        *out = fold_truth(s->survey && wasm_survey_escapes(s->survey, s->m, i->a));
         return s->survey != NULL;
     case NAME_TARGET_FN_TAIL_CALLS:
-        *out = truth(s->survey && wasm_survey_has_tail_calls(s->survey, s->m, i->a));
+        *out = fold_truth(s->survey && wasm_survey_has_tail_calls(s->survey, s->m, i->a));
         return s->survey != NULL;
     case NAME_TARGET_FN_RESUMABLE:
-        *out = truth(s->survey && wasm_survey_resumable(s->survey, s->m, i->a));
+        *out = fold_truth(s->survey && wasm_survey_resumable(s->survey, s->m, i->a));
         return s->survey != NULL;
     case NAME_LOOP_CALLS:
-        *out = truth(s->survey && wasm_survey_loop_calls(s->survey, s->m, s->func, s->pc));
+        *out = fold_truth(s->survey && wasm_survey_loop_calls(s->survey, s->m, s->func, s->pc));
         return s->survey != NULL;
     case NAME_LOOP_NESTED:
-        *out = truth(s->survey && wasm_survey_loop_nested(s->survey, s->m, s->func, s->pc));
+        *out = fold_truth(s->survey && wasm_survey_loop_nested(s->survey, s->m, s->func, s->pc));
         return s->survey != NULL;
-    case NAME_TID: *out = integer(kind, i->a); return true;
-    case NAME_FIELD_IDX: *out = integer(kind, i->b); return true;
+    case NAME_TID: *out = event_fold_integer(kind, i->a); return true;
+    case NAME_FIELD_IDX: *out = event_fold_integer(kind, i->b); return true;
     case NAME_RESOLVED_FID:
         /* ref.func itself, or a ref.func right before the instruction that takes the reference */
         if (i->op != WASM_OP_REF_FUNC)
             i = s->previous && s->previous->op == WASM_OP_REF_FUNC ? s->previous : NULL;
-        *out = integer(kind, i ? i->a : (uint64_t)-1);
+        *out = event_fold_integer(kind, i ? i->a : (uint64_t)-1);
         return true;
     default: return false;
     }
@@ -375,13 +382,13 @@ static bool fold_cast(const Expr *e, const Site *s, Value *out) {
     if (!fold(e->args[0], s, &v))
         return false;
     TypeKind to = e->cast->kind;
-    if (is_real(v.kind)) {
-        if (is_real(to)) {
+    if (fold_is_real(v.kind)) {
+        if (fold_is_real(to)) {
             *out = floating(to, v.real);
             return true;
         }
         if (to == TYPE_BOOL) {
-            *out = truth(v.real != 0);
+            *out = fold_truth(v.real != 0);
             return true;
         }
         /* The trapping truncation of Wasm: where it would trap there is no value. 8 and 16 bits go
@@ -392,10 +399,10 @@ static bool fold_cast(const Expr *e, const Site *s, Value *out) {
         double t = trunc(v.real);
         if (!(t >= low && t < high))
             return false;
-        *out = integer(to, is_signed(to) ? (uint64_t)(int64_t)t : (uint64_t)t);
+        *out = event_fold_integer(to, is_signed(to) ? (uint64_t)(int64_t)t : (uint64_t)t);
         return true;
     }
-    if (is_real(to)) {
+    if (fold_is_real(to)) {
         bool as_signed = is_signed(v.kind);
         if (to == TYPE_F32) /* one rounding, not two */
             *out = floating(to, as_signed ? (double)(float)(int64_t)v.bits : (double)(float)v.bits);
@@ -403,11 +410,11 @@ static bool fold_cast(const Expr *e, const Site *s, Value *out) {
             *out = floating(to, as_signed ? (double)(int64_t)v.bits : (double)v.bits);
         return true;
     }
-    *out = integer(to, v.bits);
+    *out = event_fold_integer(to, v.bits);
     return true;
 }
 
-static bool compare(Op op, int order, bool unordered) {
+static bool fold_compare(Op op, int order, bool unordered) {
     switch (op) {
     case OP_EQ: return !unordered && order == 0;
     case OP_NE: return unordered || order != 0;
@@ -430,8 +437,8 @@ static bool fold_real(Op op, Value a, Value b, Value *out) {
     case OP_DIV: *out = floating(a.kind, a.real / b.real); return true;
     case OP_REM: *out = floating(a.kind, fmod(a.real, b.real)); return true;
     default:
-        *out =
-            truth(compare(op, sign(a.real<b.real, a.real> b.real), isnan(a.real) || isnan(b.real)));
+        *out = fold_truth(
+            fold_compare(op, sign(a.real<b.real, a.real> b.real), isnan(a.real) || isnan(b.real)));
         return true;
     }
 }
@@ -443,34 +450,35 @@ static bool fold_integer(Op op, Value a, Value b, Value *out) {
     uint64_t shift = y & (k == TYPE_U64 || k == TYPE_I64 ? 63 : 31);
     int64_t min = k == TYPE_I64 ? INT64_MIN : INT32_MIN;
     switch (op) {
-    case OP_ADD: *out = integer(k, x + y); return true;
-    case OP_SUB: *out = integer(k, x - y); return true;
-    case OP_MUL: *out = integer(k, x * y); return true;
+    case OP_ADD: *out = event_fold_integer(k, x + y); return true;
+    case OP_SUB: *out = event_fold_integer(k, x - y); return true;
+    case OP_MUL: *out = event_fold_integer(k, x * y); return true;
     case OP_DIV:
     case OP_REM:
         if (y == 0 || (op == OP_DIV && is_signed(k) && sx == min && sy == -1))
             return false;
         if (op == OP_REM && sy == -1 && is_signed(k))
-            *out = integer(k, 0);
+            *out = event_fold_integer(k, 0);
         else if (is_signed(k))
-            *out = integer(k, (uint64_t)(op == OP_DIV ? sx / sy : sx % sy));
+            *out = event_fold_integer(k, (uint64_t)(op == OP_DIV ? sx / sy : sx % sy));
         else
-            *out = integer(k, op == OP_DIV ? x / y : x % y);
+            *out = event_fold_integer(k, op == OP_DIV ? x / y : x % y);
         return true;
-    case OP_SHL: *out = integer(k, x << shift); return true;
+    case OP_SHL: *out = event_fold_integer(k, x << shift); return true;
     case OP_SHR:
-        *out = integer(k, is_signed(k) ? (uint64_t)(sx >> shift) : x >> shift);
+        *out = event_fold_integer(k, is_signed(k) ? (uint64_t)(sx >> shift) : x >> shift);
         return true;
-    case OP_BITAND: *out = integer(k, x & y); return true;
-    case OP_BITOR: *out = integer(k, x | y); return true;
-    case OP_BITXOR: *out = integer(k, x ^ y); return true;
+    case OP_BITAND: *out = event_fold_integer(k, x & y); return true;
+    case OP_BITOR: *out = event_fold_integer(k, x | y); return true;
+    case OP_BITXOR: *out = event_fold_integer(k, x ^ y); return true;
     default:
-        *out = truth(compare(op, is_signed(k) ? sign(sx<sy, sx> sy) : sign(x<y, x> y), false));
+        *out = fold_truth(
+            fold_compare(op, is_signed(k) ? sign(sx<sy, sx> sy) : sign(x<y, x> y), false));
         return true;
     }
 }
 
-static bool fold_binary(const Expr *e, const Site *s, Value *out) {
+static bool fold_fold_binary(const Expr *e, const Site *s, Value *out) {
     Value a, b;
     if (!fold(e->args[0], s, &a))
         return false;
@@ -484,10 +492,10 @@ static bool fold_binary(const Expr *e, const Site *s, Value *out) {
     if (!fold(e->args[1], s, &b))
         return false;
     if (a.kind == TYPE_STR) {
-        *out = truth(str_eq(a.text, b.text) == (e->op == OP_EQ));
+        *out = fold_truth(str_eq(a.text, b.text) == (e->op == OP_EQ));
         return true;
     }
-    return is_real(a.kind) ? fold_real(e->op, a, b, out) : fold_integer(e->op, a, b, out);
+    return fold_is_real(a.kind) ? fold_real(e->op, a, b, out) : fold_integer(e->op, a, b, out);
 }
 
 static bool has_at(Str s, uint32_t at, Str part) {
@@ -503,7 +511,7 @@ static bool fold_method(const Expr *e, const Site *s, Value *out) {
     uint32_t n = self.text.len, part = arg.text.len;
     bool found = false;
     switch (e->method) {
-    case STR_LEN: *out = integer(TYPE_U32, n); return true;
+    case STR_LEN: *out = event_fold_integer(TYPE_U32, n); return true;
     case STR_STARTS_WITH: found = has_at(self.text, 0, arg.text); break;
     case STR_LISTS:
         found = !(is_signed(arg.kind) && (int64_t)arg.bits < 0) && list_has(e->list, arg.bits);
@@ -513,7 +521,7 @@ static bool fold_method(const Expr *e, const Site *s, Value *out) {
         for (uint32_t i = 0; i + part <= n && !found; i++)
             found = has_at(self.text, i, arg.text);
     }
-    *out = truth(found);
+    *out = fold_truth(found);
     return true;
 }
 
@@ -553,10 +561,10 @@ static bool builtin_value(const Expr *call, const Site *s, Value *out) {
 bool fold(const Expr *e, const Site *s, Value *out) {
     assert(e->type);
     switch (e->kind) {
-    case EXPR_INT: *out = integer(e->type->kind, e->integer); return true;
+    case EXPR_INT: *out = event_fold_integer(e->type->kind, e->integer); return true;
     case EXPR_FLOAT: *out = floating(e->type->kind, e->real); return true;
-    case EXPR_BOOL: *out = truth(e->boolean); return true;
-    case EXPR_STR: *out = text(e->text); return true;
+    case EXPR_BOOL: *out = fold_truth(e->boolean); return true;
+    case EXPR_STR: *out = fold_text(e->text); return true;
     case EXPR_NAME: {
         if (!e->is_bound || !s)
             return false;
@@ -568,17 +576,17 @@ bool fold(const Expr *e, const Site *s, Value *out) {
         Value index;
         if (!e->is_bound || !s || !s->instr || !fold(e->args[0], s, &index))
             return false;
-        *out = integer(TYPE_U32, br_table_depth(s->instr, index.bits));
+        *out = event_fold_integer(TYPE_U32, br_table_depth(s->instr, index.bits));
         return true;
     }
     case EXPR_UNARY:
         if (!fold(e->args[0], s, out))
             return false;
-        *out = e->op == OP_NOT    ? truth(!out->bits)
-               : e->op == OP_LOG2 ? integer(TYPE_U32, log2_of(out->bits))
-                                  : integer(out->kind, ~out->bits);
+        *out = e->op == OP_NOT    ? fold_truth(!out->bits)
+               : e->op == OP_LOG2 ? event_fold_integer(TYPE_U32, log2_of(out->bits))
+                                  : event_fold_integer(out->kind, ~out->bits);
         return true;
-    case EXPR_BINARY: return fold_binary(e, s, out);
+    case EXPR_BINARY: return fold_fold_binary(e, s, out);
     case EXPR_CAST: return fold_cast(e, s, out);
     case EXPR_COND: {
         Value c;

@@ -15,7 +15,7 @@ enum {
 /* ---- facts ---- */
 
 /* A variable that changes only where a body assigns to it. */
-static bool is_followed(const Expr *e) {
+static bool range_flow_is_followed(const Expr *e) {
     if (e->kind != EXPR_NAME || !type_is_integer(e->type))
         return false;
     if (e->var)
@@ -24,7 +24,7 @@ static bool is_followed(const Expr *e) {
     return !e->is_static && (id == NAME_ARG || id == NAME_LOCAL || id == NAME_RES);
 }
 
-static RangeFact *find(const RangeFacts *f, const RangeFact *like) {
+static RangeFact *range_flow_find(const RangeFacts *f, const RangeFact *like) {
     for (uint32_t i = 0; i < f->list.len; i++) {
         RangeFact *fact = &f->list.at[i];
         if (fact->var == like->var && (like->var || (fact->id == like->id && fact->n == like->n)))
@@ -34,8 +34,8 @@ static RangeFact *find(const RangeFacts *f, const RangeFact *like) {
 }
 
 /* Sets the known ranges to a copy of `like`. */
-static void set(RangeFacts *f, RangeFact like) {
-    RangeFact *fact = find(f, &like);
+static void range_flow_set(RangeFacts *f, RangeFact like) {
+    RangeFact *fact = range_flow_find(f, &like);
     if (fact && like.range.known)
         *fact = like;
     else if (fact)
@@ -52,13 +52,13 @@ static RangeFact fact_of(const Expr *name) {
 
 const RangeFact *range_fact(const RangeFacts *f, const Expr *name) {
     RangeFact like = fact_of(name);
-    return is_followed(name) ? find(f, &like) : NULL;
+    return range_flow_is_followed(name) ? range_flow_find(f, &like) : NULL;
 }
 
 static void set_name(RangeFacts *f, const Expr *name, Range r) {
     RangeFact fact = fact_of(name);
     fact.range = r;
-    set(f, fact);
+    range_flow_set(f, fact);
 }
 
 RangeFacts range_copy(const RangeFacts *f) {
@@ -73,7 +73,7 @@ void range_free(RangeFacts *f) {
 }
 
 /* Control may come from a point where `from` is known; takes that over. */
-static void join(RangeFacts *f, RangeFacts *from) {
+static void range_flow_join(RangeFacts *f, RangeFacts *from) {
     if (f->never && !from->never) {
         range_free(f);
         *f = *from;
@@ -81,7 +81,7 @@ static void join(RangeFacts *f, RangeFacts *from) {
     }
     for (uint32_t i = f->list.len; !from->never && i-- > 0;) {
         RangeFact *fact = &f->list.at[i];
-        const RangeFact *other = find(from, fact);
+        const RangeFact *other = range_flow_find(from, fact);
         if (other)
             fact->range = range_join(fact->range, other->range);
         else
@@ -121,7 +121,7 @@ static const Expr *name_in(const RangeFacts *f, const Expr *e) {
             return NULL;
         e = e->args[0];
     }
-    return is_followed(e) ? e : NULL;
+    return range_flow_is_followed(e) ? e : NULL;
 }
 
 /* The values of a number that may be negative, where `x op y` holds. */
@@ -197,9 +197,9 @@ typedef struct Walk {
     bool returns; /* `result`: the range of all values returned so far */
 } Walk;
 
-static void walk_block(Walk *w, RangeFacts *f, const Block *b);
+static void range_flow_walk_block(Walk *w, RangeFacts *f, const Block *b);
 
-static void walk_if(Walk *w, RangeFacts *f, const Stmt *s) {
+static void range_flow_walk_if(Walk *w, RangeFacts *f, const Stmt *s) {
     RangeFacts after = {.never = true, .budget = f->budget};
     for (uint32_t i = 0; i < s->narms && !f->never; i++) {
         RangeFacts in = range_copy(f);
@@ -209,10 +209,10 @@ static void walk_if(Walk *w, RangeFacts *f, const Stmt *s) {
         } else {
             f->never = true;
         }
-        walk_block(w, &in, &s->arms[i].body);
-        join(&after, &in);
+        range_flow_walk_block(w, &in, &s->arms[i].body);
+        range_flow_join(&after, &in);
     }
-    join(&after, f);
+    range_flow_join(&after, f);
     *f = after;
 }
 
@@ -227,7 +227,7 @@ static Range stepped(const Stmt *s, Range r) {
 static void walk_step(Walk *w, RangeFacts *f, Stmt *s) {
     if (w->on)
         w->on(w->ctx, f, s);
-    if (is_followed(s->target))
+    if (range_flow_is_followed(s->target))
         set_name(f, s->target,
                  s->kind == STMT_ASSIGN ? range_of(f, s->value)
                                         : stepped(s, range_of(f, s->target)));
@@ -242,22 +242,22 @@ static void walk_return(Walk *w, RangeFacts *f, const Stmt *s) {
     f->never = true;
 }
 
-static void walk_block(Walk *w, RangeFacts *f, const Block *b) {
+static void range_flow_walk_block(Walk *w, RangeFacts *f, const Block *b) {
     RangeBudget *budget = f->budget;
     budget->active++;
     for (Stmt *s = b->first; s && !f->never; s = s->next) {
         switch (s->kind) {
         case STMT_DECL:
             if (s->var->storage == STORAGE_LOCAL && type_is_integer(s->var->type))
-                set(f, (RangeFact){.var = s->var,
-                                   .range = s->var->init ? range_of(f, s->var->init)
-                                                         : (Range){true, 0, 0}});
+                range_flow_set(f, (RangeFact){.var = s->var,
+                                              .range = s->var->init ? range_of(f, s->var->init)
+                                                                    : (Range){true, 0, 0}});
             break;
         case STMT_INC:
         case STMT_DEC:
         case STMT_ASSIGN: walk_step(w, f, s); break;
         case STMT_RETURN: walk_return(w, f, s); break;
-        case STMT_IF: walk_if(w, f, s); break;
+        case STMT_IF: range_flow_walk_if(w, f, s); break;
         case STMT_CALL: break;
         }
     }
@@ -267,7 +267,7 @@ static void walk_block(Walk *w, RangeFacts *f, const Block *b) {
 /* The range of the function's result; `in` has the known ranges of its parameters, and is freed. */
 static Range of_body(RangeFacts *in, const Fn *fn) {
     Walk w = {0};
-    walk_block(&w, in, &fn->body);
+    range_flow_walk_block(&w, in, &fn->body);
     range_free(in);
     return w.returns ? w.result : range_any_bits(fn->result);
 }
@@ -280,7 +280,8 @@ Range range_of_call(const RangeFacts *f, const Expr *call) {
     RangeFacts in = {.budget = f->budget};
     for (uint32_t i = 0; i < call->nargs && i < fn->nparams; i++)
         if (type_is_integer(fn->params[i]->type))
-            set(&in, (RangeFact){.var = fn->params[i], .range = range_of(f, call->args[i])});
+            range_flow_set(&in,
+                           (RangeFact){.var = fn->params[i], .range = range_of(f, call->args[i])});
     return of_body(&in, fn);
 }
 
@@ -290,6 +291,6 @@ void range_walk(const Expr *predicate, const Block *body, OnRangeStep *on, void 
     Walk w = {.on = on, .ctx = ctx};
     if (predicate)
         range_assume(&f, predicate, true);
-    walk_block(&w, &f, body);
+    range_flow_walk_block(&w, &f, body);
     range_free(&f);
 }

@@ -35,7 +35,7 @@ static bool runs_libraries(const Plan *plan) {
 }
 
 /* Scripts do something in the program. */
-static bool is_used(const Flush *f) {
+static bool flush_is_used(const Flush *f) {
     bool used = f->store->rows.reports;
     for (uint32_t i = 0; !used && i < f->plan->actions.len; i++) {
         const Action *a = &f->plan->actions.at[i];
@@ -46,8 +46,8 @@ static bool is_used(const Flush *f) {
 
 /* The host can keep the memory of a thread that has ended: all that is counted goes there. */
 static bool outlives_threads(const Flush *f) {
-    return flush_has_threads(f->m) && (f->host == HOST_JS || f->host == HOST_PROF) && is_used(f) &&
-           f->options->storage != STORAGE_GLOBALS && !runs_libraries(f->plan);
+    return flush_has_threads(f->m) && (f->host == HOST_JS || f->host == HOST_PROF) &&
+           flush_is_used(f) && f->options->storage != STORAGE_GLOBALS && !runs_libraries(f->plan);
 }
 
 /* Other modules and the host know memory 0: they can grow it, and import it only with its limits.
@@ -106,7 +106,7 @@ static bool choose_storage(Flush *f) {
 
 /* ---- the flush function's surroundings ---- */
 
-static uint32_t add_memory(WasmModule *m, uint64_t bytes, bool shared) {
+static uint32_t flush_add_memory(WasmModule *m, uint64_t bytes, bool shared) {
     enum { MOST = 65536 }; /* shared memories need a maximum */
     WasmLimits limits = {.min = flush_pages(bytes), .page_log2 = 16};
     if (shared)
@@ -162,7 +162,7 @@ static bool place_own(Flush *f) {
         buf_free(&texts);
         return false;
     }
-    f->at.memory = s->memory = add_memory(f->m, places.heap, s->all_in_memory);
+    f->at.memory = s->memory = flush_add_memory(f->m, places.heap, s->all_in_memory);
     store_add(s, f->m);
     if (needs_image)
         wasm_add_data_active(f->m, f->at.memory, f->image.at, &image, text("whammc.image"));
@@ -201,7 +201,7 @@ static bool place_grown(Flush *f) {
 
 /* Under WASI each thread counts for itself, and only the one that ends the program reports, unless
  * the host asks all of them. */
-static void warn_of_threads(Flush *f) {
+static void flush_warn_of_threads(Flush *f) {
     bool asked = f->options->link == LINK_IMPORT && f->options->host_flushes;
     if (f->host != HOST_WASI || asked || !flush_has_threads(f->m))
         return;
@@ -212,7 +212,7 @@ static void warn_of_threads(Flush *f) {
 }
 
 static void find_flush_points(Flush *f) {
-    warn_of_threads(f);
+    flush_warn_of_threads(f);
     f->proc_exit = program_proc_exit(f->m);
     if (f->host == HOST_PROF && f->at.due != UINT32_MAX)
         return; /* the script tells when something is to be sent */
@@ -326,7 +326,7 @@ static void splice_script(Splicer *s, const Template *t, uint32_t script) {
 }
 
 /* The values to the value area, then whammc_report; or that there is no memory for it. */
-static void put_report(Flush *f, Splicer *s, Buf *body) {
+static void flush_put_report(Flush *f, Splicer *s, Buf *body) {
     Chunks dump = {.f = f, .s = s, .name = "whammc.dump", .params = {WASM_I32}, .nparams = 1};
     bool says = f->at.no_memory != UINT32_MAX;
     flush_put_atomics(f, body);
@@ -361,14 +361,14 @@ static void fill_due(Flush *f, Splicer *s) {
 
 /* `wasm:end`, `@exit` calls of sites and of scripts, then the report: the default one, or the
  * bodies of `wasm:report`. */
-static bool add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
+static bool flush_add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
     Buf probes = {0}, report = {0}, exits = {0};
     bool ok = flush_sites(f, s, true, &exits);
     splicer_begin(s, 0);
     if (ok && f->store->rows.reports && f->options->link == LINK_IMPORT)
         ok = flush_import_put(f, s, &report);
     else if (f->store->rows.reports)
-        put_report(f, s, &report);
+        flush_put_report(f, s, &report);
     splicer_begin(s, 0);
     s->out = &probes; /* takes locals, which the functions made so far do not have */
     set_flushing(f, &probes, true);
@@ -416,7 +416,7 @@ bool flush_starts_late(const Flush *f) {
 }
 
 /* Makes start-up code a function that goes on with what the program starts with. */
-static void put_start(Flush *f, Splicer *s, Buf *body) {
+static void flush_put_start(Flush *f, Splicer *s, Buf *body) {
     uint32_t type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
     const WasmExport *e = flush_starts_late(f) ? late_start(f->m) : NULL;
     int64_t next = e ? (int64_t)e->handle : f->m->start;
@@ -457,7 +457,7 @@ static bool add_start(Flush *f, Splicer *s, const Template *const *init, const O
     buf_bytes(&body, site_inits.data, site_inits.len);
     flush_splice_shapes(s, &once->begin, TEMPLATE_BODY);
     if (body.len)
-        put_start(f, s, &body);
+        flush_put_start(f, s, &body);
     buf_free(&body);
     buf_free(&site_inits);
     return ok;
@@ -533,7 +533,7 @@ bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once, co
     fill_functions(f, &s, reach);
     bool ok = add_start(f, &s, init, once);
     if (ok && f->flushes)
-        ok = add_flush(f, &s, once);
+        ok = flush_add_flush(f, &s, once);
     flush_add_thread(f);
     flush_add_stacks(f, &s, once);
     add_getters(f, &s);

@@ -9,7 +9,7 @@
 enum { CHUNK_ITEMS = 1000 };
 
 /* The body with its declarations of locals and its `end`. */
-static Buf finish(const Splicer *s, const Buf *body) {
+static Buf flush_code_finish(const Splicer *s, const Buf *body) {
     Buf code = {0};
     buf_uleb(&code, s->pool.types.len);
     for (uint32_t i = 0; i < s->pool.types.len; i++) {
@@ -22,11 +22,11 @@ static Buf finish(const Splicer *s, const Buf *body) {
 }
 
 void flush_fill(Flush *f, Splicer *s, uint32_t func, const Buf *body) {
-    f->m->funcs.at[func].code = finish(s, body);
+    f->m->funcs.at[func].code = flush_code_finish(s, body);
 }
 
 uint32_t flush_add_code(Flush *f, Splicer *s, uint32_t type, const char *name, const Buf *body) {
-    Buf code = finish(s, body);
+    Buf code = flush_code_finish(s, body);
     return wasm_add_func(f->m, type, text(name), &code, true);
 }
 

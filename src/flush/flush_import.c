@@ -35,7 +35,8 @@ static bool check_options(Flush *f) {
     return flush_fits_globals(f, "--link=merge");
 }
 
-static uint32_t import(WasmModule *m, const char *name, const char *params, const char *result) {
+static uint32_t flush_import_import(WasmModule *m, const char *name, const char *params,
+                                    const char *result) {
     WasmType types[8], gives = wasm_letter_type(result[0]);
     uint32_t n = 0;
     for (; params[n]; n++)
@@ -69,21 +70,21 @@ bool flush_import_link(Flush *f, const bool *used) {
         wanted[start[i]] = true;
     for (uint32_t h = 0; h < HELPER_COUNT; h++)
         if (wanted[h])
-            f->helpers[h] =
-                import(f->m, helper_infos[h].name, helper_infos[h].params, helper_infos[h].result);
+            f->helpers[h] = flush_import_import(f->m, helper_infos[h].name, helper_infos[h].params,
+                                                helper_infos[h].result);
     if (f->plan->asks.values && f->store->maps.count)
-        f->rt.setup = import(f->m, "setup", "i", "");
+        f->rt.setup = flush_import_import(f->m, "setup", "i", "");
     if (!f->writes)
         return true;
-    f->rt.open = import(f->m, "open", "ii", "");
-    f->rt.put64 = import(f->m, "put64", "l", "");
+    f->rt.open = flush_import_import(f->m, "open", "ii", "");
+    f->rt.put64 = flush_import_import(f->m, "put64", "l", "");
     if (f->texts)
-        f->rt.setup_text = import(f->m, "setup_text", "", "");
+        f->rt.setup_text = flush_import_import(f->m, "setup_text", "", "");
     if (!f->store->rows.reports)
         return true;
-    f->rt.put32 = import(f->m, "put32", "i", "");
-    f->rt.skip = import(f->m, "skip", "i", "");
-    f->rt.close = import(f->m, "close", "", "");
+    f->rt.put32 = flush_import_import(f->m, "put32", "i", "");
+    f->rt.skip = flush_import_import(f->m, "skip", "i", "");
+    f->rt.close = flush_import_import(f->m, "close", "", "");
     return true;
 }
 
@@ -111,7 +112,7 @@ static void open_report(Flush *f, Splicer *s, const Buf *image, uint64_t values_
 /* ---- the start ---- */
 
 /* The bytes of a string go over eight at a time. */
-static void put_text(Flush *f, Chunks *c, uint32_t id) {
+static void flush_import_put_text(Flush *f, Chunks *c, uint32_t id) {
     Str text = f->store->texts.list.at[id];
     Buf *b = &c->body;
     uint32_t global = global_index(f, (uint32_t)f->store->texts.at.at[id]);
@@ -152,7 +153,7 @@ bool flush_import_start(Flush *f, Splicer *s, Buf *body) {
         emit(body, "i32.const %u call %u", f->store->maps.count, func_index(f, f->rt.setup));
     for (uint32_t i = 0; i < f->store->texts.list.len; i++)
         if (f->store->texts.list.at[i].len)
-            put_text(f, &c, i);
+            flush_import_put_text(f, &c, i);
     chunks_call(&c, "", body);
     return !f->texts || set_up_text(f, s, body);
 }
@@ -174,7 +175,8 @@ static void pad(Values *v, uint64_t offset) {
     chunks_item(&v->chunks);
 }
 
-static void put_value(void *ctx, WasmType type, const FlushSource *source, uint64_t offset) {
+static void flush_import_put_value(void *ctx, WasmType type, const FlushSource *source,
+                                   uint64_t offset) {
     Values *v = ctx;
     Chunks *c = &v->chunks;
     bool wide = type == WASM_I64 || type == WASM_F64;
@@ -189,7 +191,7 @@ static void put_value(void *ctx, WasmType type, const FlushSource *source, uint6
     chunks_item(c);
 }
 
-static void put_counters(Values *v) {
+static void flush_import_put_counters(Values *v) {
     const Flush *f = v->chunks.f;
     uint32_t n = image_counters(f->store->rows.image);
     if (!n)
@@ -211,8 +213,8 @@ bool flush_import_put(Flush *f, Splicer *s, Buf *body) {
     buf_free(&image);
 
     Values values = {.chunks = {.f = f, .s = s, .name = "whammc.values"}};
-    flush_each_value(f, put_value, &values);
-    put_counters(&values);
+    flush_each_value(f, flush_import_put_value, &values);
+    flush_import_put_counters(&values);
     pad(&values, values_size);
     chunks_call(&values.chunks, "", body);
     emit_calls(body, f->m, &f->rt.close, 1);

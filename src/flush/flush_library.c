@@ -34,7 +34,7 @@ static bool import_bundled(const Flush *f, Plan *plan) {
 
 /* ---- --link=merge ---- */
 
-static int64_t resolve(void *ctx, const WasmImport *import) {
+static int64_t flush_library_resolve(void *ctx, const WasmImport *import) {
     Bridge *b = ctx;
     int64_t handle = bridge_import(b, import);
     return handle == -1 ? wasm_merge_join(b->library, import) : handle;
@@ -65,7 +65,7 @@ static bool merge_library(Flush *f, Plan *plan, Library *lib) {
                    .from = &lib->module,
                    .whole = true,
                    .keep_memories = lib->memory_runs,
-                   .resolve = resolve,
+                   .resolve = flush_library_resolve,
                    .ctx = &bridge,
                    .prefix = str_of(prefix)};
     for (uint32_t i = 0; i < plan->library_fns.len; i++) {

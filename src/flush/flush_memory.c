@@ -106,7 +106,7 @@ static void put_grow(const Flush *f, Buf *b) {
 /* ---- making ready ---- */
 
 /* Counters that are globals, to the value area. */
-static void put_counters(Flush *f, Buf *b) {
+static void flush_memory_put_counters(Flush *f, Buf *b) {
     const Store *store = f->store;
     uint32_t n = store->in_memory ? 0 : image_counters(store->rows.image);
     if (!n)
@@ -124,7 +124,7 @@ void flush_put_ready(Flush *f, Buf *b, const char *leave) {
     if (!f->own)
         emit(b, "global.get %u i32.eqz %s", global_index(f, f->at.base), leave);
     if (!called)
-        put_counters(f, b);
+        flush_memory_put_counters(f, b);
 }
 
 void flush_add_ready(Flush *f) {

@@ -7,8 +7,8 @@
 #include "gen/template.h"
 #include "link/runtime.h"
 
-static bool merge_runtime(Flush *f, RuntimePlace *place, WasmModule *from, const bool *used,
-                          RuntimeHost host) {
+static bool flush_merge_merge_runtime(Flush *f, RuntimePlace *place, WasmModule *from,
+                                      const bool *used, RuntimeHost host) {
     RuntimeFunc wanted[HELPER_COUNT + 5];
     uint32_t n = 0, report[2] = {0};
     if (f->store->rows.reports)
@@ -56,5 +56,5 @@ bool flush_merge(Flush *f, const bool *used) {
     bool file = f->options->report == REPORT_FILE;
     f->at.stack_pointer = place.stack_pointer = wasm_add_global_i32(
         f->m, true, text("whammc.stack"), f->plan->asks.values ? VALUES_STACK : 0);
-    return merge_runtime(f, &place, &from, used, runtime_for(&place, f->host, file));
+    return flush_merge_merge_runtime(f, &place, &from, used, runtime_for(&place, f->host, file));
 }

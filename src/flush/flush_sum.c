@@ -14,7 +14,7 @@
 #include "storage/loop_count.h"
 
 /* Values of small types are kept as if they were wider, without what does not fit. */
-static const char *narrow(const Type *t) {
+static const char *flush_sum_narrow(const Type *t) {
     switch (t->kind) {
     case TYPE_U8: return "i32.const 255 i32.and";
     case TYPE_U16: return "i32.const 65535 i32.and";
@@ -26,13 +26,13 @@ static const char *narrow(const Type *t) {
 
 /* ---- what is counted ---- */
 
-static EmitNumber counter_at(const void *ctx, uint32_t n) {
+static EmitNumber flush_sum_counter_at(const void *ctx, uint32_t n) {
     const Flush *f = ctx;
     return store_counter(f->store, f->m, n);
 }
 
 void flush_push_sum(const Flush *f, const FlushSource *source, Buf *out) {
-    const CounterPlaces places = {counter_at, f};
+    const CounterPlaces places = {flush_sum_counter_at, f};
     if (!source->tabled) {
         counter_push_sum(out, f->m, &places, &source->counted);
         return;
@@ -50,7 +50,7 @@ void flush_combine(const Sum *sum, const Buf *counted, Buf *out) {
         return;
     }
     emit(out, "%p %s %s.add %s", counted, emit_resized(WASM_I64, type), emit_type(type),
-         narrow(sum->type));
+         flush_sum_narrow(sum->type));
 }
 
 void flush_combine_number(EmitNumber place, const Sum *sum, const char *amount, Buf *out) {
@@ -148,7 +148,7 @@ static void put_news(Settling *t, const FlushSource *source) {
     emit_update(b, kept, "local.get 0 i64.add");
 }
 
-static void settle(Settling *t, uint32_t n, const Sum *sum, EmitNumber place) {
+static void flush_sum_settle(Settling *t, uint32_t n, const Sum *sum, EmitNumber place) {
     const Flush *f = t->chunks.f;
     bool cell = n >= f->plan->vars.len;
     FlushSource source = {0};
@@ -175,7 +175,8 @@ static void settle_cell(Settling *t, const MapCell *cell) {
     for (uint32_t k = 0; k <= s->plan->cells.maps.at[cell->map].leaves; k++) {
         const Sum *sum = store_cell_sum(s, cell, k);
         if (sum && sum->type)
-            settle(t, n + k, sum, cell_number(t->chunks.f, cell, k, type_wasm(sum->type)));
+            flush_sum_settle(t, n + k, sum,
+                             cell_number(t->chunks.f, cell, k, type_wasm(sum->type)));
     }
 }
 
@@ -195,7 +196,7 @@ static void add_settling(Flush *f, Splicer *s) {
         const PlanVar *v = &f->plan->vars.at[i];
         bool once = v->decl->storage == STORAGE_SCRIPT || v->decl->storage == STORAGE_SHARED;
         if (once && !v->decl->cells)
-            settle(&t, i, store_sum(store, i), store_variable(store, f->m, v, 0));
+            flush_sum_settle(&t, i, store_sum(store, i), store_variable(store, f->m, v, 0));
     }
     for (uint32_t i = 0; i < store->cells.list.len; i++)
         settle_cell(&t, &store->cells.list.at[i]);
@@ -273,7 +274,7 @@ void flush_add_sums(Flush *f, Splicer *s) {
         return;
     uint32_t n = f->plan->vars.len + f->store->cells.nsums;
     uint32_t *end = arena_array(&f->m->arena, uint32_t, n + 1);
-    const CounterPlaces places = {counter_at, f};
+    const CounterPlaces places = {flush_sum_counter_at, f};
     for (uint32_t i = 0; i < n; i++) {
         if (!f->sums.at || !f->sums.at[i])
             counter_add_functions(f->m, &places, counts_sum(f->store->counts, i), &f->sums.funcs);

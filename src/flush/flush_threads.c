@@ -72,7 +72,7 @@ static uint64_t hash_str(uint64_t hash, Str s) {
 
 /* The number by which all instances know what is theirs: of the program, the scripts and the values
  * of their constants. Not 0. */
-static uint64_t number_of(const Flush *f) {
+static uint64_t flush_threads_number_of(const Flush *f) {
     uint64_t hash = hash_more(HASH_START, f->m->bytes, f->m->size);
     for (uint32_t i = 0; i < f->plan->scripts.len; i++) {
         const Script *s = f->plan->scripts.at[i];
@@ -119,7 +119,7 @@ bool flush_plan_atomics(Flush *f) {
 
 void flush_link_atomics(Flush *f, const AtomicUse *use) {
     if (f->atomics.any)
-        atomics_add(&f->atomics, use, f->m, f->plan, number_of(f));
+        atomics_add(&f->atomics, use, f->m, f->plan, flush_threads_number_of(f));
 }
 
 void flush_put_atomics(const Flush *f, Buf *out) {

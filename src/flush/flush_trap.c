@@ -5,12 +5,12 @@
 #include "flush/flush_code.h"
 #include "inject/trap_record.h"
 
-static bool has_traps(const Store *store) {
+static bool flush_trap_has_traps(const Store *store) {
     return store->counts && store->counts->corrections.table.len;
 }
 
 void flush_trap_plan(Flush *f) {
-    if (has_traps(f->store) && !f->store->all_in_memory)
+    if (flush_trap_has_traps(f->store) && !f->store->all_in_memory)
         f->at.traps = trap_record_add_globals(f->m);
 }
 
@@ -22,7 +22,8 @@ static EmitNumber first_word(const Flush *f) {
 }
 
 void flush_each_trap(const Flush *f, FlushValue *value, void *ctx) {
-    for (uint32_t i = 0; i < TRAP_RECORDS && has_traps(f->store) && !f->store->all_in_memory; i++)
+    for (uint32_t i = 0;
+         i < TRAP_RECORDS && flush_trap_has_traps(f->store) && !f->store->all_in_memory; i++)
         for (uint32_t k = 0; k < TRAP_WORDS; k++) {
             FlushSource source = {.place = trap_record_word(first_word(f), i, k)};
             value(ctx, WASM_I32, &source, image_trap_offset(f->store->rows.image, i) + 4 * k);
@@ -44,7 +45,7 @@ static void put_correction(Chunks *c, uint32_t id) {
     chunks_item(c);
 }
 
-static void add_correct(Flush *f, Splicer *s) {
+static void flush_trap_add_correct(Flush *f, Splicer *s) {
     const Counts *c = f->store->counts;
     Chunks chunks = {
         .f = f, .s = s, .name = "whammc.correct", .params = {WASM_I32, WASM_I64}, .nparams = 2};
@@ -57,9 +58,9 @@ static void add_correct(Flush *f, Splicer *s) {
 }
 
 void flush_add_traps(Flush *f, Splicer *s) {
-    if (!has_traps(f->store) || !f->flushes)
+    if (!flush_trap_has_traps(f->store) || !f->flushes)
         return;
     EmitNumber first = first_word(f);
     trap_record_add_trapped(f->m, &first);
-    add_correct(f, s);
+    flush_trap_add_correct(f, s);
 }

@@ -11,7 +11,7 @@ typedef struct Walk {
     Vec(uint32_t) open; /* functions of scripts that are reached and were not looked at */
 } Walk;
 
-static void visit(Walk *w, const Template *t) {
+static void reach_visit(Walk *w, const Template *t) {
     w->reach->values |= t && t->accesses;
     for (uint32_t i = 0; t && i < t->nholes; i++) {
         uint32_t n = t->holes[i].n;
@@ -48,21 +48,21 @@ Reach reach_find(Plan *plan, const Template *const *init) {
     Walk w = {plan, &reach, arena_array(&plan->arena, bool, plan->library_fns.len + 1), {0}};
     for (uint32_t i = 0; i < plan->shapes.len; i++) {
         const Shape *s = plan->shapes.at[i];
-        visit(&w, s->template);
-        visit(&w, s->predicate);
-        visit(&w, s->init);
-        visit(&w, s->exit);
+        reach_visit(&w, s->template);
+        reach_visit(&w, s->predicate);
+        reach_visit(&w, s->init);
+        reach_visit(&w, s->exit);
         reach.exits |= s->exit != NULL;
     }
     for (uint32_t i = 0; i < plan->probes.len; i++)
-        visit(&w, plan->probes.at[i].init);
+        reach_visit(&w, plan->probes.at[i].init);
     for (uint32_t i = 0; i < plan->scripts.len; i++) {
-        visit(&w, init[i]);
-        visit(&w, plan->at_exit.code[i]);
+        reach_visit(&w, init[i]);
+        reach_visit(&w, plan->at_exit.code[i]);
         reach.exits |= plan->at_exit.code[i] != NULL;
     }
     while (w.open.len)
-        visit(&w, plan->fns.at[w.open.at[--w.open.len]].template);
+        reach_visit(&w, plan->fns.at[w.open.at[--w.open.len]].template);
     for (uint32_t i = 0; i < plan->library_fns.len; i++)
         if (!plan->library_fns.at[i].bundled ||
             bundled_kind(plan->library_fns.at[i].bundled) == BUNDLED_IMPORT)

@@ -48,7 +48,7 @@ typedef struct Writer {
 
 /* ---- names ---- */
 
-static Str shown(Writer *w, Str s) {
+static Str callgrind_shown(Writer *w, Str s) {
     Buf text = {0};
     escape_shown(&text, s);
     Str clean = {arena_strndup(&w->arena, text.data ? (const char *)text.data : "", text.len),
@@ -57,9 +57,9 @@ static Str shown(Writer *w, Str s) {
     return clean;
 }
 
-static uint32_t file_of(Writer *w, Str path) {
+static uint32_t callgrind_file_of(Writer *w, Str path) {
     bool added;
-    Str name = path.len ? shown(w, path) : STR("???");
+    Str name = path.len ? callgrind_shown(w, path) : STR("???");
     uint32_t n = (uint32_t)*map_put(&w->file_index, name, w->files.len, &added);
     if (added)
         vec_push(&w->files, name);
@@ -68,10 +68,10 @@ static uint32_t file_of(Writer *w, Str path) {
 
 /* Readers drop blanks before a name, and take functions with the same name in a file for one: these
  * are distinguished by their index. */
-static Str name_of(Writer *w, const StacksFunc *f, uint32_t file) {
+static Str callgrind_name_of(Writer *w, const StacksFunc *f, uint32_t file) {
     bool added = false;
     uint32_t index = f->fid != PROFILE_NOBODY ? f->fid : w->fns.len;
-    Str name = shown(w, f->name);
+    Str name = callgrind_shown(w, f->name);
     for (; name.len && name.ptr[0] == ' '; name.len--)
         name.ptr++;
     if (!name.len)
@@ -88,15 +88,15 @@ static Str name_of(Writer *w, const StacksFunc *f, uint32_t file) {
 }
 
 /* A function of the program is one function, whatever files its lines are in. */
-static uint32_t add_fn(Writer *w, const StacksFunc *f) {
+static uint32_t callgrind_add_fn(Writer *w, const StacksFunc *f) {
     bool added;
-    uint32_t file = file_of(w, f->file);
+    uint32_t file = callgrind_file_of(w, f->file);
     Str key = f->fid != PROFILE_NOBODY
                   ? str_of(arena_printf(&w->arena, "%u %u", f->module, f->fid))
                   : str_of(arena_printf(&w->arena, "%u:%.*s", file, STR_ARG(f->name)));
     uint32_t n = (uint32_t)*map_put(&w->fn_index, key, w->fns.len, &added);
     if (added)
-        vec_push(&w->fns, ((Fn){name_of(w, f, file), file}));
+        vec_push(&w->fns, ((Fn){callgrind_name_of(w, f, file), file}));
     return n;
 }
 
@@ -110,7 +110,7 @@ static void find_fns(Writer *w) {
             if (f->away != away || (f->inlined && !w->inlined))
                 continue;
             const uint64_t *known = away ? map_get(&own, f->name) : NULL;
-            w->fn_of[i] = known ? (uint32_t)*known : add_fn(w, f);
+            w->fn_of[i] = known ? (uint32_t)*known : callgrind_add_fn(w, f);
             if (!away && f->fid != PROFILE_NOBODY)
                 map_put(&own, f->name, w->fn_of[i], NULL);
         }
@@ -119,7 +119,7 @@ static void find_fns(Writer *w) {
 
 /* ---- events ---- */
 
-static void find_events(Writer *w) {
+static void callgrind_find_events(Writer *w) {
     const Stacks *s = w->s;
     w->events = mem_alloc((s->values.len + 1u) * sizeof *w->events);
     w->order = mem_alloc((s->values.len + 1u) * sizeof *w->order);
@@ -184,7 +184,7 @@ static void add_up(Writer *w) {
 
 /* ---- records ---- */
 
-static int64_t calls_of(const Writer *w, const StacksNode *n) {
+static int64_t callgrind_calls_of(const Writer *w, const StacksNode *n) {
     for (uint32_t i = n->first; i < n->first + n->count; i++)
         if (w->s->numbers.at[i].value == w->calls)
             return cost_of(w, i).n;
@@ -197,13 +197,13 @@ static Record record_at(Writer *w, const StacksPlace *p, uint32_t line) {
     const StacksLine *l = &w->s->lines.at[p->first + line];
     const StacksLine *own = w->inlined ? l : &w->s->lines.at[p->first + p->count - 1];
     return (Record){.fn = w->fn_of[own->func],
-                    .file = file_of(w, w->s->funcs.at[l->func].file),
+                    .file = callgrind_file_of(w, w->s->funcs.at[l->func].file),
                     .callee = NOBODY,
                     .address = p->address,
                     .line = l->line};
 }
 
-static void put_call(Writer *w, Record r, uint32_t node, uint32_t callee, int64_t calls) {
+static void callgrind_put_call(Writer *w, Record r, uint32_t node, uint32_t callee, int64_t calls) {
     r.callee = callee;
     r.value = CALLS;
     r.n = calls;
@@ -227,13 +227,14 @@ static void put_calls(Writer *w, uint32_t node) {
     const Stacks *s = w->s;
     const StacksNode *n = &s->nodes.at[node];
     const StacksPlace *p = &s->places.at[n->place];
-    int64_t calls = calls_of(w, n);
+    int64_t calls = callgrind_calls_of(w, n);
     uint32_t entered = s->lines.at[p->first + p->count - 1].func;
     if (n->parent != STACKS_NONE)
-        put_call(w, record_at(w, &s->places.at[s->nodes.at[n->parent].place], 0), node,
-                 w->fn_of[entered], calls);
+        callgrind_put_call(w, record_at(w, &s->places.at[s->nodes.at[n->parent].place], 0), node,
+                           w->fn_of[entered], calls);
     for (uint32_t i = p->count - 1; w->inlined && i > 0; i--)
-        put_call(w, record_at(w, p, i), node, w->fn_of[s->lines.at[p->first + i - 1].func], 0);
+        callgrind_put_call(w, record_at(w, p, i), node,
+                           w->fn_of[s->lines.at[p->first + i - 1].func], 0);
 }
 
 static void put_costs(Writer *w, const StacksNode *n) {
@@ -248,7 +249,7 @@ static void put_costs(Writer *w, const StacksNode *n) {
     }
 }
 
-static int compare(const void *a, const void *b) {
+static int callgrind_compare(const void *a, const void *b) {
     const Record *x = a, *y = b;
     const uint32_t keys[][2] = {
         {x->fn, y->fn},           {x->callee != NOBODY, y->callee != NOBODY},
@@ -269,7 +270,7 @@ static bool same_line(const Record *a, const Record *b) {
 /* ---- text ---- */
 
 /* An event's name must be a single word. */
-static void put_event(Str name, Buf *out) {
+static void callgrind_put_event(Str name, Buf *out) {
     for (uint32_t i = 0; i < name.len; i++) {
         char c = name.ptr[i];
         bool word = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
@@ -277,27 +278,27 @@ static void put_event(Str name, Buf *out) {
     }
 }
 
-static void put_head(Writer *w, Buf *out) {
+static void callgrind_put_head(Writer *w, Buf *out) {
     const Stacks *s = w->s;
     buf_str(out, STR("# callgrind format\nversion: 1\ncreator: whammc\ncmd: "));
-    buf_str(out, shown(w, s->program));
+    buf_str(out, callgrind_shown(w, s->program));
     for (uint32_t i = 0; i < s->comments.len; i++) {
         buf_str(out, STR("\ndesc: "));
-        buf_str(out, shown(w, s->comments.at[i]));
+        buf_str(out, callgrind_shown(w, s->comments.at[i]));
     }
     buf_str(out, w->addresses ? STR("\npositions: instr line") : STR("\npositions: line"));
     for (uint32_t i = 0; i < w->nvalues; i++) {
         const StacksValue *v = &s->values.at[w->order[i]];
         buf_str(out, STR("\nevent: "));
-        put_event(v->name, out);
+        callgrind_put_event(v->name, out);
         buf_str(out, STR(" : "));
-        buf_str(out, shown(w, v->name));
-        buf_printf(out, " (%.*s)", STR_ARG(shown(w, v->unit)));
+        buf_str(out, callgrind_shown(w, v->name));
+        buf_printf(out, " (%.*s)", STR_ARG(callgrind_shown(w, v->unit)));
     }
     buf_str(out, STR("\nevents:"));
     for (uint32_t i = 0; i < w->nvalues; i++) {
         buf_u8(out, ' ');
-        put_event(s->values.at[w->order[i]].name, out);
+        callgrind_put_event(s->values.at[w->order[i]].name, out);
     }
 }
 
@@ -317,7 +318,7 @@ static void put_sums(const Writer *w, const char *key, Buf *out) {
 }
 
 /* "fn=(3) name", or "fn=(3)" if that was written before. */
-static void put_name(const char *key, uint32_t n, Str name, bool *known, Buf *out) {
+static void callgrind_put_name(const char *key, uint32_t n, Str name, bool *known, Buf *out) {
     buf_printf(out, "%s=(%u)", key, n + 1);
     if (!*known) {
         buf_u8(out, ' ');
@@ -336,13 +337,13 @@ static void put_where(const Writer *w, const Record *r, const Record *before, Kn
     if (!before || before->fn != r->fn) {
         const Fn *fn = &w->fns.at[r->fn];
         buf_u8(out, '\n');
-        put_name("fl", fn->file, w->files.at[fn->file], &k->files[fn->file], out);
-        put_name("fn", r->fn, fn->name, &k->fns[r->fn], out);
+        callgrind_put_name("fl", fn->file, w->files.at[fn->file], &k->files[fn->file], out);
+        callgrind_put_name("fn", r->fn, fn->name, &k->fns[r->fn], out);
         if (r->file != fn->file)
-            put_name("fi", r->file, w->files.at[r->file], &k->files[r->file], out);
+            callgrind_put_name("fi", r->file, w->files.at[r->file], &k->files[r->file], out);
     } else if (before->file != r->file) {
-        put_name(r->file == w->fns.at[r->fn].file ? "fe" : "fi", r->file, w->files.at[r->file],
-                 &k->files[r->file], out);
+        callgrind_put_name(r->file == w->fns.at[r->fn].file ? "fe" : "fi", r->file,
+                           w->files.at[r->file], &k->files[r->file], out);
     }
 }
 
@@ -353,12 +354,14 @@ static void put_position(const Writer *w, uint32_t address, uint32_t line, Buf *
 }
 
 /* The records of a line, which end before `end`: a line of costs, after the call's. */
-static void put_line(const Writer *w, const Record *r, const Record *end, Known *k, Buf *out) {
+static void callgrind_put_line(const Writer *w, const Record *r, const Record *end, Known *k,
+                               Buf *out) {
     if (r->callee != NOBODY) {
         const Fn *callee = &w->fns.at[r->callee];
         uint64_t calls = 0;
-        put_name("cfi", callee->file, w->files.at[callee->file], &k->files[callee->file], out);
-        put_name("cfn", r->callee, callee->name, &k->fns[r->callee], out);
+        callgrind_put_name("cfi", callee->file, w->files.at[callee->file], &k->files[callee->file],
+                           out);
+        callgrind_put_name("cfn", r->callee, callee->name, &k->fns[r->callee], out);
         for (; r < end && r->value == CALLS; r++)
             calls = capped_add(calls, (uint64_t)r->n);
         buf_printf(out, "calls=%" PRIu64 " ", calls);
@@ -380,14 +383,14 @@ static void put_line(const Writer *w, const Record *r, const Record *end, Known 
     free(costs);
 }
 
-static void put_lines(const Writer *w, Buf *out) {
+static void callgrind_put_lines(const Writer *w, Buf *out) {
     Known known = {mem_zalloc(w->files.len + 1u), mem_zalloc(w->fns.len + 1u)};
     for (uint32_t i = 0, end; i < w->records.len; i = end) {
         const Record *r = &w->records.at[i];
         for (end = i + 1; end < w->records.len && same_line(r, &w->records.at[end]);)
             end++;
         put_where(w, r, i ? r - 1 : NULL, &known, out);
-        put_line(w, r, w->records.at + end, &known, out);
+        callgrind_put_line(w, r, w->records.at + end, &known, out);
     }
     free(known.files);
     free(known.fns);
@@ -397,20 +400,20 @@ void format_callgrind(const Stacks *s, Buf *out) {
     assert(stacks_check(s));
     Writer w = {.s = s, .inlined = s->inlined, .addresses = stacks_have_addresses(s)};
     find_fns(&w);
-    find_events(&w);
+    callgrind_find_events(&w);
     add_up(&w);
     for (uint32_t i = 0; i < s->nodes.len; i++) {
         put_costs(&w, &s->nodes.at[i]);
         put_calls(&w, i);
     }
     if (w.records.len)
-        qsort(w.records.at, w.records.len, sizeof *w.records.at, compare);
-    put_head(&w, out);
+        qsort(w.records.at, w.records.len, sizeof *w.records.at, callgrind_compare);
+    callgrind_put_head(&w, out);
     put_sums(&w, "summary", out);
     buf_str(out, STR("\nob=(1) "));
-    buf_str(out, shown(&w, s->program));
+    buf_str(out, callgrind_shown(&w, s->program));
     buf_u8(out, '\n');
-    put_lines(&w, out);
+    callgrind_put_lines(&w, out);
     put_sums(&w, "totals", out);
     free(w.fn_of);
     free(w.events);

@@ -23,7 +23,7 @@ static void put_rates(const CoverageTotals *t, Buf *out) {
     buf_str(out, STR(" complexity=\"0\""));
 }
 
-static void put_text(const char *name, Str text, Buf *out) {
+static void coverage_cobertura_put_text(const char *name, Str text, Buf *out) {
     buf_printf(out, " %s=\"", name);
     escape_xml(out, text);
     buf_u8(out, '"');
@@ -58,7 +58,8 @@ static uint32_t common_folder(const Coverage *c) {
 /* ---- lines ---- */
 
 /* The ways of a line, from *at, and how many of them were taken. */
-static CoverageRatio ways_of(const CoverageFile *f, uint32_t line, uint32_t *at) {
+static CoverageRatio coverage_cobertura_ways_of(const CoverageFile *f, uint32_t line,
+                                                uint32_t *at) {
     CoverageRatio r = {0};
     while (*at < f->ways.len && f->ways.at[*at].line < line)
         ++*at;
@@ -69,7 +70,8 @@ static CoverageRatio ways_of(const CoverageFile *f, uint32_t line, uint32_t *at)
     return r;
 }
 
-static void put_line(const CoverageLine *l, CoverageRatio ways, const char *indent, Buf *out) {
+static void coverage_cobertura_put_line(const CoverageLine *l, CoverageRatio ways,
+                                        const char *indent, Buf *out) {
     buf_printf(out, "%s<line number=\"%u\" hits=\"%" PRIu64 "\"", indent, l->line, l->count);
     if (!ways.all) {
         buf_str(out, STR(" branch=\"false\"/>\n"));
@@ -90,7 +92,7 @@ static void put_methods(const CoverageFile *f, Buf *out) {
         const CoverageFunction *function = &f->functions.at[i];
         CoverageTotals t = {.lines = {1, function->count > 0}};
         buf_str(out, STR("            <method"));
-        put_text("name", function->name, out);
+        coverage_cobertura_put_text("name", function->name, out);
         buf_str(out, STR(" signature=\"\""));
         put_rates(&t, out);
         buf_printf(out,
@@ -104,14 +106,16 @@ static void put_methods(const CoverageFile *f, Buf *out) {
 static void put_class(const CoverageFile *f, uint32_t root, Buf *out) {
     uint32_t at = 0, base = folder(f->path);
     buf_str(out, STR("        <class"));
-    put_text("name", (Str){f->path.ptr + base, f->path.len - base}, out);
-    put_text("filename", (Str){f->path.ptr + root, f->path.len - root}, out);
+    coverage_cobertura_put_text("name", (Str){f->path.ptr + base, f->path.len - base}, out);
+    coverage_cobertura_put_text("filename", (Str){f->path.ptr + root, f->path.len - root}, out);
     put_rates(&f->totals, out);
     buf_str(out, STR(">\n"));
     put_methods(f, out);
     buf_str(out, STR("          <lines>\n"));
     for (uint32_t i = 0; i < f->lines.len; i++)
-        put_line(&f->lines.at[i], ways_of(f, f->lines.at[i].line, &at), "            ", out);
+        coverage_cobertura_put_line(&f->lines.at[i],
+                                    coverage_cobertura_ways_of(f, f->lines.at[i].line, &at),
+                                    "            ", out);
     buf_str(out, STR("          </lines>\n        </class>\n"));
 }
 
@@ -137,7 +141,8 @@ static void put_package(const Coverage *c, uint32_t first, uint32_t end, uint32_
     for (uint32_t i = first; i < end; i++)
         format_cobertura_add(&t, &c->files.at[i].totals);
     buf_str(out, STR("    <package"));
-    put_text("name", n > root ? (Str){path.ptr + root, n - root - 1} : STR("."), out);
+    coverage_cobertura_put_text("name", n > root ? (Str){path.ptr + root, n - root - 1} : STR("."),
+                                out);
     put_rates(&t, out);
     buf_str(out, STR(">\n      <classes>\n"));
     for (uint32_t i = first; i < end; i++)

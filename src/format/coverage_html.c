@@ -13,7 +13,7 @@ static const char sheet[] =
     ".some{background:var(--part)}details{margin:.6em 0}summary{cursor:pointer;font-weight:600}"
     ".code td{padding:0 .7em}.code td.l{text-align:right;color:var(--faint);user-select:none}";
 
-static void put_ratio(CoverageRatio r, Buf *out) {
+static void coverage_html_put_ratio(CoverageRatio r, Buf *out) {
     if (!r.all) {
         buf_str(out, STR("<td class=n>-</td><td></td>"));
         return;
@@ -23,16 +23,16 @@ static void put_ratio(CoverageRatio r, Buf *out) {
     buf_printf(out, "%%</td><td class=n>%u/%u</td>", r.hit, r.all);
 }
 
-static void put_totals(const CoverageTotals *t, Buf *out) {
+static void coverage_html_put_totals(const CoverageTotals *t, Buf *out) {
     if (t->lines.all)
         buf_printf(out,
                    "<td><meter min=0 max=1000 low=500 high=800 optimum=1000 value=%u></meter></td>",
                    coverage_tenths(t->lines));
     else
         buf_str(out, STR("<td></td>"));
-    put_ratio(t->lines, out);
-    put_ratio(t->functions, out);
-    put_ratio(t->ways, out);
+    coverage_html_put_ratio(t->lines, out);
+    coverage_html_put_ratio(t->functions, out);
+    coverage_html_put_ratio(t->ways, out);
     buf_str(out, STR("</tr>\n"));
 }
 
@@ -43,21 +43,21 @@ static void put_summary(const Coverage *c, Buf *out) {
         buf_printf(out, "<tr><td><a href=\"#f%u\">", i);
         html_text(out, c->files.at[i].path);
         buf_str(out, STR("</a></td>"));
-        put_totals(&c->files.at[i].totals, out);
+        coverage_html_put_totals(&c->files.at[i].totals, out);
     }
     buf_str(out, STR("<tr><th>Total</th>"));
-    put_totals(&c->totals, out);
+    coverage_html_put_totals(&c->totals, out);
     buf_str(out, STR("</table>\n"));
 }
 
-static void put_modules(const Coverage *c, Buf *out) {
+static void coverage_html_put_modules(const Coverage *c, Buf *out) {
     buf_str(out, STR("<table>\n<tr><th>Module<th><th colspan=2>Lines<th colspan=2>Functions<th "
                      "colspan=2>Branches</tr>\n"));
     for (uint32_t i = 0; i < c->modules.len; i++) {
         buf_str(out, STR("<tr><td>"));
         html_text(out, c->modules.at[i].title);
         buf_str(out, STR("</td>"));
-        put_totals(&c->modules.at[i].totals, out);
+        coverage_html_put_totals(&c->modules.at[i].totals, out);
     }
     buf_str(out, STR("</table>\n"));
 }
@@ -70,7 +70,8 @@ typedef struct Shown {
 } Shown;
 
 /* The ways of a line: "1/2", with the counts as tooltip. Returns the ratio. */
-static CoverageRatio put_ways(const CoverageFile *f, uint32_t line, Shown *shown, Buf *out) {
+static CoverageRatio coverage_html_put_ways(const CoverageFile *f, uint32_t line, Shown *shown,
+                                            Buf *out) {
     CoverageRatio r = {0};
     Buf counts = {0};
     for (; shown->way < f->ways.len && f->ways.at[shown->way].line <= line; shown->way++) {
@@ -90,14 +91,15 @@ static CoverageRatio put_ways(const CoverageFile *f, uint32_t line, Shown *shown
     return r;
 }
 
-static void put_row(const CoverageFile *f, uint32_t file, uint32_t line, Shown *shown, Buf *out) {
+static void coverage_html_put_row(const CoverageFile *f, uint32_t file, uint32_t line, Shown *shown,
+                                  Buf *out) {
     const CoverageLine *l = NULL;
     while (shown->line < f->lines.len && f->lines.at[shown->line].line < line)
         shown->line++;
     if (shown->line < f->lines.len && f->lines.at[shown->line].line == line)
         l = &f->lines.at[shown->line];
     Buf row = {0};
-    CoverageRatio ways = put_ways(f, line, shown, &row);
+    CoverageRatio ways = coverage_html_put_ways(f, line, shown, &row);
     const char *class = !l                                ? ""
                         : !l->count                       ? " class=miss"
                         : ways.all && ways.hit < ways.all ? " class=some"
@@ -113,7 +115,7 @@ static void put_row(const CoverageFile *f, uint32_t file, uint32_t line, Shown *
     buf_free(&row);
 }
 
-static void put_functions(const CoverageFile *f, uint32_t file, Buf *out) {
+static void coverage_html_put_functions(const CoverageFile *f, uint32_t file, Buf *out) {
     if (!f->functions.len)
         return;
     buf_printf(out, "<details><summary>%u functions</summary>\n<table>\n", f->functions.len);
@@ -127,20 +129,20 @@ static void put_functions(const CoverageFile *f, uint32_t file, Buf *out) {
     buf_str(out, STR("</table>\n</details>\n"));
 }
 
-static void put_file(const Coverage *c, uint32_t file, Buf *out) {
+static void coverage_html_put_file(const Coverage *c, uint32_t file, Buf *out) {
     const CoverageFile *f = &c->files.at[file];
     Shown shown = {0};
     buf_printf(out, "<h2 id=f%u>", file);
     html_text(out, f->path);
     buf_str(out, STR("</h2>\n"));
-    put_functions(f, file, out);
+    coverage_html_put_functions(f, file, out);
     buf_str(out, STR("<table class=code>\n"));
     uint32_t last = f->text ? f->text->lines.len : 0;
     for (uint32_t line = 1; line <= last; line++)
-        put_row(f, file, line, &shown, out);
+        coverage_html_put_row(f, file, line, &shown, out);
     for (uint32_t i = 0; i < f->lines.len; i++) /* files without text */
         if (f->lines.at[i].line > last)
-            put_row(f, file, f->lines.at[i].line, &shown, out);
+            coverage_html_put_row(f, file, f->lines.at[i].line, &shown, out);
     buf_str(out, STR("</table>\n"));
 }
 
@@ -151,8 +153,8 @@ void format_coverage_html(const CoverageView *v, Buf *out) {
     html_element(out, "h1", v->title);
     put_summary(c, out);
     if (c->modules.len)
-        put_modules(c, out);
+        coverage_html_put_modules(c, out);
     for (uint32_t i = 0; i < c->files.len; i++)
-        put_file(c, i, out);
+        coverage_html_put_file(c, i, out);
     html_end(out);
 }

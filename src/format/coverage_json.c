@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
-static void put_ratio(const char *name, CoverageRatio r, Buf *out) {
+static void coverage_json_put_ratio(const char *name, CoverageRatio r, Buf *out) {
     buf_printf(out, "\"%s\":{\"count\":%u,\"covered\":%u,\"percent\":", name, r.all, r.hit);
     if (r.all)
         format_coverage_percent(r, out);
@@ -16,17 +16,17 @@ static void put_ratio(const char *name, CoverageRatio r, Buf *out) {
     buf_u8(out, '}');
 }
 
-static void put_totals(const CoverageTotals *t, Buf *out) {
+static void coverage_json_put_totals(const CoverageTotals *t, Buf *out) {
     buf_u8(out, '{');
-    put_ratio("lines", t->lines, out);
+    coverage_json_put_ratio("lines", t->lines, out);
     buf_u8(out, ',');
-    put_ratio("functions", t->functions, out);
+    coverage_json_put_ratio("functions", t->functions, out);
     buf_u8(out, ',');
-    put_ratio("branches", t->ways, out);
+    coverage_json_put_ratio("branches", t->ways, out);
     buf_u8(out, '}');
 }
 
-static void put_text(const char *name, Str s, Buf *out) {
+static void coverage_json_put_text(const char *name, Str s, Buf *out) {
     buf_printf(out, "\"%s\":\"", name);
     escape_json(out, s);
     buf_u8(out, '"');
@@ -37,11 +37,11 @@ static void put_comma(uint32_t i, Buf *out) {
         buf_u8(out, ',');
 }
 
-static void put_file(const CoverageFile *f, Buf *out) {
+static void coverage_json_put_file(const CoverageFile *f, Buf *out) {
     buf_u8(out, '{');
-    put_text("file", f->path, out);
+    coverage_json_put_text("file", f->path, out);
     buf_str(out, STR(",\"totals\":"));
-    put_totals(&f->totals, out);
+    coverage_json_put_totals(&f->totals, out);
     buf_str(out, STR(",\n \"lines\":["));
     for (uint32_t i = 0; i < f->lines.len; i++) {
         const CoverageLine *l = &f->lines.at[i];
@@ -53,7 +53,7 @@ static void put_file(const CoverageFile *f, Buf *out) {
         const CoverageFunction *function = &f->functions.at[i];
         put_comma(i, out);
         buf_u8(out, '{');
-        put_text("name", function->name, out);
+        coverage_json_put_text("name", function->name, out);
         buf_printf(out, ",\"line\":%u,\"count\":%" PRIu64 "}", function->line, function->count);
     }
     buf_str(out, STR("],\n \"branches\":["));
@@ -70,11 +70,11 @@ static void put_file(const CoverageFile *f, Buf *out) {
     buf_str(out, STR("]}"));
 }
 
-static void put_module(const CoverageModule *m, Buf *out) {
+static void coverage_json_put_module(const CoverageModule *m, Buf *out) {
     buf_u8(out, '{');
-    put_text("module", m->title, out);
+    coverage_json_put_text("module", m->title, out);
     buf_str(out, STR(",\"totals\":"));
-    put_totals(&m->totals, out);
+    coverage_json_put_totals(&m->totals, out);
     buf_str(out, STR(",\n \"files\":["));
     for (uint32_t i = 0; i < m->files.len; i++) {
         put_comma(i, out);
@@ -83,12 +83,12 @@ static void put_module(const CoverageModule *m, Buf *out) {
     buf_str(out, STR("]}"));
 }
 
-static void put_modules(const Coverage *c, Buf *out) {
+static void coverage_json_put_modules(const Coverage *c, Buf *out) {
     buf_str(out, STR(",\n\"modules\":["));
     for (uint32_t i = 0; i < c->modules.len; i++) {
         put_comma(i, out);
         buf_u8(out, '\n');
-        put_module(&c->modules.at[i], out);
+        coverage_json_put_module(&c->modules.at[i], out);
     }
     buf_u8(out, ']');
 }
@@ -97,14 +97,14 @@ void format_coverage_json(const CoverageView *v, Buf *out) {
     assert(coverage_check(v->c));
     const Coverage *c = v->c;
     buf_str(out, STR("{\"totals\":"));
-    put_totals(&c->totals, out);
+    coverage_json_put_totals(&c->totals, out);
     if (c->modules.len)
-        put_modules(c, out);
+        coverage_json_put_modules(c, out);
     buf_str(out, STR(",\n\"files\":["));
     for (uint32_t i = 0; i < c->files.len; i++) {
         put_comma(i, out);
         buf_u8(out, '\n');
-        put_file(&c->files.at[i], out);
+        coverage_json_put_file(&c->files.at[i], out);
     }
     buf_str(out, STR("]}\n"));
 }

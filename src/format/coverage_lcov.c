@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 /* Records are lines: line breaks become '?'. */
-static void put_name(Str name, Buf *out) {
+static void coverage_lcov_put_name(Str name, Buf *out) {
     for (uint32_t i = 0; i < name.len; i++)
         buf_u8(out, (uint8_t)name.ptr[i] < ' ' ? '?' : (uint8_t)name.ptr[i]);
     buf_u8(out, '\n');
@@ -15,33 +15,33 @@ static void put_name(Str name, Buf *out) {
 
 /* Readers identify functions by name: equal names, such as those of closures, get their line
  * appended. */
-static void put_function(const CoverageFunction *f, const Map *seen, Buf *out) {
+static void coverage_lcov_put_function(const CoverageFunction *f, const Map *seen, Buf *out) {
     Buf name = {0};
     buf_str(&name, f->name);
     if (*map_get(seen, f->name) > 1)
         buf_printf(&name, " (line %u)", f->line);
-    put_name(buf_view(&name), out);
+    coverage_lcov_put_name(buf_view(&name), out);
     buf_free(&name);
 }
 
-static void put_functions(const CoverageFile *f, Buf *out) {
+static void coverage_lcov_put_functions(const CoverageFile *f, Buf *out) {
     Map seen = {0}; /* how often each name comes */
     for (uint32_t i = 0; i < f->functions.len; i++)
         ++*map_put(&seen, f->functions.at[i].name, 0, NULL);
     for (uint32_t i = 0; i < f->functions.len; i++) {
         buf_printf(out, "FN:%u,", f->functions.at[i].line);
-        put_function(&f->functions.at[i], &seen, out);
+        coverage_lcov_put_function(&f->functions.at[i], &seen, out);
     }
     for (uint32_t i = 0; i < f->functions.len; i++) {
         buf_printf(out, "FNDA:%" PRIu64 ",", f->functions.at[i].count);
-        put_function(&f->functions.at[i], &seen, out);
+        coverage_lcov_put_function(&f->functions.at[i], &seen, out);
     }
     map_free(&seen);
     buf_printf(out, "FNF:%u\nFNH:%u\n", f->totals.functions.all, f->totals.functions.hit);
 }
 
 /* Branches of a line are numbered as its blocks. */
-static void put_ways(const CoverageFile *f, Buf *out) {
+static void coverage_lcov_put_ways(const CoverageFile *f, Buf *out) {
     uint32_t block = 0;
     for (uint32_t i = 0; i < f->ways.len; i++) {
         const CoverageWay *w = &f->ways.at[i], *last = i ? w - 1 : NULL;
@@ -65,11 +65,11 @@ void format_lcov(const CoverageView *v, Buf *out) {
     for (uint32_t i = 0; i < c->files.len; i++) {
         const CoverageFile *f = &c->files.at[i];
         buf_str(out, STR("TN:"));
-        put_name(v->test, out);
+        coverage_lcov_put_name(v->test, out);
         buf_str(out, STR("SF:"));
-        put_name(f->path, out);
-        put_functions(f, out);
-        put_ways(f, out);
+        coverage_lcov_put_name(f->path, out);
+        coverage_lcov_put_functions(f, out);
+        coverage_lcov_put_ways(f, out);
         for (uint32_t k = 0; k < f->lines.len; k++)
             buf_printf(out, "DA:%u,%" PRIu64 "\n", f->lines.at[k].line, f->lines.at[k].count);
         buf_printf(out, "LF:%u\nLH:%u\nend_of_record\n", f->totals.lines.all, f->totals.lines.hit);

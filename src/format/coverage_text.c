@@ -12,7 +12,7 @@ void format_coverage_percent(CoverageRatio r, Buf *out) {
     buf_printf(out, "%u.%u", tenths / 10, tenths % 10);
 }
 
-static void put_ratio(CoverageRatio r, Buf *out) {
+static void coverage_text_put_ratio(CoverageRatio r, Buf *out) {
     char counts[32];
     Buf percent = {0};
     if (!r.all) {
@@ -25,7 +25,7 @@ static void put_ratio(CoverageRatio r, Buf *out) {
     buf_free(&percent);
 }
 
-static void put_path(Str path, uint32_t width, Buf *out) {
+static void coverage_text_put_path(Str path, uint32_t width, Buf *out) {
     uint32_t n = escape_shown(out, path);
     for (; n < width; n++)
         buf_u8(out, ' ');
@@ -33,7 +33,7 @@ static void put_path(Str path, uint32_t width, Buf *out) {
 
 /* "3-5, 9": ranges of lines that were not executed; lines without code do not interrupt a range. At
  * most `width` columns, 0 = unlimited. */
-static void put_missing(const CoverageFile *f, uint32_t width, Buf *out) {
+static void coverage_text_put_missing(const CoverageFile *f, uint32_t width, Buf *out) {
     size_t start = out->len;
     bool any = false;
     for (uint32_t i = 0; i < f->lines.len; i++) {
@@ -67,19 +67,19 @@ static uint32_t path_width(const Coverage *c) {
 }
 
 /* Ends a row, without blanks at its end. */
-static void end_row(Buf *out) {
+static void coverage_text_end_row(Buf *out) {
     while (out->len && out->data[out->len - 1] == ' ')
         out->len--;
     buf_u8(out, '\n');
 }
 
-static void put_totals(const CoverageTotals *t, Buf *out) {
-    put_ratio(t->lines, out);
-    put_ratio(t->functions, out);
-    put_ratio(t->ways, out);
+static void coverage_text_put_totals(const CoverageTotals *t, Buf *out) {
+    coverage_text_put_ratio(t->lines, out);
+    coverage_text_put_ratio(t->functions, out);
+    coverage_text_put_ratio(t->ways, out);
 }
 
-static void put_modules(const Coverage *c, uint32_t width, Buf *out) {
+static void coverage_text_put_modules(const Coverage *c, uint32_t width, Buf *out) {
     Buf shown = {0};
     for (uint32_t i = 0; i < c->modules.len; i++, shown.len = 0) {
         uint32_t n = escape_shown(&shown, c->modules.at[i].title);
@@ -87,12 +87,12 @@ static void put_modules(const Coverage *c, uint32_t width, Buf *out) {
     }
     buf_free(&shown);
     buf_u8(out, '\n');
-    put_path(STR("module"), width, out);
+    coverage_text_put_path(STR("module"), width, out);
     buf_printf(out, "  %18s  %18s  %18s\n", "lines", "functions", "branches");
     for (uint32_t i = 0; i < c->modules.len; i++) {
-        put_path(c->modules.at[i].title, width, out);
-        put_totals(&c->modules.at[i].totals, out);
-        end_row(out);
+        coverage_text_put_path(c->modules.at[i].title, width, out);
+        coverage_text_put_totals(&c->modules.at[i].totals, out);
+        coverage_text_end_row(out);
     }
 }
 
@@ -104,21 +104,21 @@ void format_coverage_text(const CoverageView *v, Buf *out) {
     uint32_t path = path_width(c), used = path + 3 * RATIO_WIDTH;
     uint32_t width = v->width;
     uint32_t missing = !width ? 0 : width > used + MISSING_MIN ? width - used : MISSING_MIN;
-    put_path(STR("file"), path, out);
+    coverage_text_put_path(STR("file"), path, out);
     buf_printf(out, "  %18s  %18s  %18s  %s\n", "lines", "functions", "branches", "not executed");
     for (uint32_t i = 0; i < c->files.len; i++) {
         const CoverageFile *f = &c->files.at[i];
-        put_path(f->path, path, out);
-        put_totals(&f->totals, out);
-        put_missing(f, missing, out);
-        end_row(out);
+        coverage_text_put_path(f->path, path, out);
+        coverage_text_put_totals(&f->totals, out);
+        coverage_text_put_missing(f, missing, out);
+        coverage_text_end_row(out);
     }
-    put_path(STR("total"), path, out);
-    put_totals(&c->totals, out);
-    end_row(out);
+    coverage_text_put_path(STR("total"), path, out);
+    coverage_text_put_totals(&c->totals, out);
+    coverage_text_end_row(out);
     if (c->left_out.len)
         buf_printf(out, "and %u file%s without a readable source\n", c->left_out.len,
                    c->left_out.len == 1 ? "" : "s");
     if (c->modules.len)
-        put_modules(c, path, out);
+        coverage_text_put_modules(c, path, out);
 }

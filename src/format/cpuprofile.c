@@ -10,7 +10,7 @@
 #include <inttypes.h>
 
 /* Lines count from 0 there; -1 = unknown. */
-static void put_frame(Str name, Str file, uint32_t line, Buf *out) {
+static void cpuprofile_put_frame(Str name, Str file, uint32_t line, Buf *out) {
     buf_str(out, STR("\"callFrame\":{\"functionName\":\""));
     escape_json(out, name);
     buf_str(out, STR("\",\"scriptId\":\"0\",\"url\":\""));
@@ -34,13 +34,13 @@ void format_cpuprofile(const ProfileView *v, Buf *out) {
     assert(profile_check(v->p));
     const Profile *p = v->p;
     buf_str(out, STR("{\"nodes\":[\n{\"id\":1,"));
-    put_frame(STR("(root)"), STR(""), 0, out);
+    cpuprofile_put_frame(STR("(root)"), STR(""), 0, out);
     buf_str(out, STR(",\"hitCount\":0"));
     put_children(p, 0, p->nodes.len, out);
     for (uint32_t i = 0; i < p->nodes.len; i++) {
         buf_printf(out, ",\n{\"id\":%u,", i + 2);
         const ProfileFunc *f = &p->funcs.at[p->nodes.at[i].func];
-        put_frame(f->name, f->file, f->line, out);
+        cpuprofile_put_frame(f->name, f->file, f->line, out);
         buf_printf(out, ",\"hitCount\":%u", p->nodes.at[i].self > 0);
         put_children(p, i + 1, p->nodes.at[i].end, out);
     }

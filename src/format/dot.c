@@ -8,13 +8,13 @@
 
 #include <inttypes.h>
 
-static double share(double part, double whole) {
+static double dot_share(double part, double whole) {
     double s = whole > 0 && part > 0 ? part / whole : 0;
     return s > 1 ? 1 : s;
 }
 
 /* Text in a string of the language dot; a line feed is "\n" there. */
-static void put_text(Str s, Buf *out) {
+static void dot_put_text(Str s, Buf *out) {
     Buf text = {0};
     escape_xml(&text, s);
     for (size_t i = 0; i < text.len; i++) {
@@ -26,7 +26,7 @@ static void put_text(Str s, Buf *out) {
 }
 
 /* From pale yellow to red. */
-static void put_colour(double part, Buf *out) {
+static void dot_put_colour(double part, Buf *out) {
     buf_printf(out, "\"%.3f %.3f 1.000\"", 0.167 * (1 - part), 0.1 + 0.7 * part);
 }
 
@@ -35,23 +35,23 @@ static double weight_of(const Graph *g, uint32_t f) {
     return g->p->timed ? (double)func->total : (double)capped_add(func->calls, func->self_calls);
 }
 
-static void put_func(const Graph *g, uint32_t f, double whole, Buf *out) {
+static void dot_put_func(const Graph *g, uint32_t f, double whole, Buf *out) {
     const GraphFunc *func = &g->funcs[f];
-    double part = share(weight_of(g, f), whole);
+    double part = dot_share(weight_of(g, f), whole);
     buf_printf(out, "  f%u [label=\"", f);
-    put_text(g->p->funcs.at[f].name, out);
+    dot_put_text(g->p->funcs.at[f].name, out);
     if (g->p->timed)
         buf_printf(out, "\\n%.1f%% (self %.1f%%)", 100 * part,
-                   100 * share((double)func->self, whole));
+                   100 * dot_share((double)func->self, whole));
     uint64_t calls = capped_add(func->calls, func->self_calls);
     buf_printf(out, "\\n%" PRIu64 " %s%s\", fontsize=%.1f, fillcolor=", calls,
                g->p->sampled ? "sample" : "call", calls == 1 ? "" : "s", 10 + 10 * part);
-    put_colour(part, out);
+    dot_put_colour(part, out);
     buf_str(out, STR("];\n"));
 }
 
-static void put_arc(const Graph *g, const ProfileArc *arc, double whole, Buf *out) {
-    double part = share(g->p->timed ? (double)arc->ns : (double)arc->calls, whole);
+static void dot_put_arc(const Graph *g, const ProfileArc *arc, double whole, Buf *out) {
+    double part = dot_share(g->p->timed ? (double)arc->ns : (double)arc->calls, whole);
     buf_printf(out, "  f%u -> f%u [label=\"", arc->caller, arc->callee);
     if (g->p->timed)
         buf_printf(out, "%.1f%%\\n", 100 * part);
@@ -61,7 +61,7 @@ static void put_arc(const Graph *g, const ProfileArc *arc, double whole, Buf *ou
 
 /* Whether a function is among the first `top`; callers outside the program are shown with their
  * callees. */
-static bool is_shown(const Graph *g, uint32_t f, uint32_t top) {
+static bool dot_is_shown(const Graph *g, uint32_t f, uint32_t top) {
     return !top || g->funcs[f].index <= top;
 }
 
@@ -74,18 +74,19 @@ void format_dot(const ProfileView *v, Buf *out) {
     buf_str(out, STR("digraph calls {\n"
                      "  node [shape=box, style=filled, fontname=\"Helvetica\"];\n"
                      "  edge [fontname=\"Helvetica\", fontsize=9];\n"));
-    for (uint32_t i = 0; i < g.norder && is_shown(&g, g.order[i], top); i++)
-        put_func(&g, g.order[i], whole, out);
+    for (uint32_t i = 0; i < g.norder && dot_is_shown(&g, g.order[i], top); i++)
+        dot_put_func(&g, g.order[i], whole, out);
     for (uint32_t f = 0; f < p->funcs.len; f++) {
         if (g.funcs[f].index)
             continue;
         buf_printf(out, "  f%u [label=\"", f);
-        put_text(p->funcs.at[f].name, out);
+        dot_put_text(p->funcs.at[f].name, out);
         buf_str(out, STR("\", shape=plaintext, style=\"\"];\n"));
     }
     for (uint32_t i = 0; i < p->arcs.len; i++)
-        if (is_shown(&g, p->arcs.at[i].caller, top) && is_shown(&g, p->arcs.at[i].callee, top))
-            put_arc(&g, &p->arcs.at[i], whole, out);
+        if (dot_is_shown(&g, p->arcs.at[i].caller, top) &&
+            dot_is_shown(&g, p->arcs.at[i].callee, top))
+            dot_put_arc(&g, &p->arcs.at[i], whole, out);
     buf_str(out, STR("}\n"));
     graph_free(&g);
 }

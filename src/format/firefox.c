@@ -50,7 +50,7 @@ static void end_table(Writer *w, uint32_t n) {
 }
 
 /* A table of `n` rows; the last of its columns has no name. */
-static void put_table(Writer *w, const char *name, const Column *columns, uint32_t n) {
+static void firefox_put_table(Writer *w, const char *name, const Column *columns, uint32_t n) {
     buf_printf(w->out, "\"%s\":{", name);
     for (; columns->name; columns++) {
         put_column_of(w, columns, n);
@@ -80,12 +80,12 @@ static void put_false(Writer *w, uint32_t row) {
     buf_str(w->out, STR("false"));
 }
 
-static void put_text(Writer *w, Str text) {
+static void firefox_put_text(Writer *w, Str text) {
     buf_printf(w->out, "%" PRIu64, *map_put(&w->texts, text, w->texts.len, NULL));
 }
 
 /* A number from 1, or null for 0 (unknown). */
-static void put_known(Writer *w, uint32_t n) {
+static void firefox_put_known(Writer *w, uint32_t n) {
     if (n)
         buf_printf(w->out, "%u", n);
     else
@@ -94,7 +94,7 @@ static void put_known(Writer *w, uint32_t n) {
 
 /* ---- frames: one for each line of a place ---- */
 
-static const StacksPlace *place_of(const Writer *w, uint32_t line) {
+static const StacksPlace *firefox_place_of(const Writer *w, uint32_t line) {
     const Stacks *s = w->s;
     uint32_t low = 0, high = s->places.len;
     while (high - low > 1) { /* the last one that begins at or before it */
@@ -107,8 +107,8 @@ static const StacksPlace *place_of(const Writer *w, uint32_t line) {
     return &s->places.at[low];
 }
 
-static void put_address(Writer *w, uint32_t row) {
-    const StacksPlace *p = place_of(w, row);
+static void firefox_put_address(Writer *w, uint32_t row) {
+    const StacksPlace *p = firefox_place_of(w, row);
     if (p->in_program)
         buf_printf(w->out, "%u", p->address);
     else
@@ -116,52 +116,52 @@ static void put_address(Writer *w, uint32_t row) {
 }
 
 static void put_depth(Writer *w, uint32_t row) {
-    const StacksPlace *p = place_of(w, row);
+    const StacksPlace *p = firefox_place_of(w, row);
     buf_printf(w->out, "%u", p->first + p->count - 1 - row);
 }
 
-static bool is_inside(const Writer *w, const StacksFunc *f) {
+static bool firefox_is_inside(const Writer *w, const StacksFunc *f) {
     return f->inlined || (f->fid != PROFILE_NOBODY && w->s->modules.at[f->module].size);
 }
 
 static void put_category(Writer *w, uint32_t row) {
-    const StacksPlace *p = place_of(w, row);
+    const StacksPlace *p = firefox_place_of(w, row);
     bool inside = p->in_program || !w->s->modules.at[p->module].size;
     buf_printf(w->out, "%d", inside ? PROGRAM : OUTSIDE);
 }
 
-static void put_func(Writer *w, uint32_t row) {
+static void firefox_put_func(Writer *w, uint32_t row) {
     buf_printf(w->out, "%u", w->s->lines.at[row].func);
 }
 
-static void put_line(Writer *w, uint32_t row) {
-    put_known(w, w->s->lines.at[row].line);
+static void firefox_put_line(Writer *w, uint32_t row) {
+    firefox_put_known(w, w->s->lines.at[row].line);
 }
 
-static void put_column(Writer *w, uint32_t row) {
-    put_known(w, w->s->lines.at[row].column);
+static void firefox_put_column(Writer *w, uint32_t row) {
+    firefox_put_known(w, w->s->lines.at[row].column);
 }
 
 static void put_frames(Writer *w) {
     static const Column columns[] = {
-        {"address", put_address},    {"inlineDepth", put_depth},
-        {"category", put_category},  {"subcategory", put_zero},
-        {"func", put_func},          {"nativeSymbol", put_null},
-        {"innerWindowID", put_null}, {"line", put_line},
-        {"column", put_column},      {NULL, NULL},
+        {"address", firefox_put_address}, {"inlineDepth", put_depth},
+        {"category", put_category},       {"subcategory", put_zero},
+        {"func", firefox_put_func},       {"nativeSymbol", put_null},
+        {"innerWindowID", put_null},      {"line", firefox_put_line},
+        {"column", firefox_put_column},   {NULL, NULL},
     };
-    put_table(w, "frameTable", columns, w->s->lines.len);
+    firefox_put_table(w, "frameTable", columns, w->s->lines.len);
 }
 
 /* ---- functions ---- */
 
 static void put_func_name(Writer *w, uint32_t row) {
-    put_text(w, w->s->funcs.at[row].name);
+    firefox_put_text(w, w->s->funcs.at[row].name);
 }
 
 static void put_func_resource(Writer *w, uint32_t row) {
     const StacksFunc *f = &w->s->funcs.at[row];
-    if (is_inside(w, f))
+    if (firefox_is_inside(w, f))
         buf_printf(w->out, "%u", f->module);
     else
         buf_str(w->out, STR("-1"));
@@ -176,7 +176,7 @@ static void put_func_source(Writer *w, uint32_t row) {
 }
 
 static void put_func_line(Writer *w, uint32_t row) {
-    put_known(w, w->s->funcs.at[row].line);
+    firefox_put_known(w, w->s->funcs.at[row].line);
 }
 
 static void put_funcs(Writer *w) {
@@ -186,19 +186,19 @@ static void put_funcs(Writer *w) {
         {"source", put_func_source},  {"lineNumber", put_func_line},
         {"columnNumber", put_null},   {NULL, NULL},
     };
-    put_table(w, "funcTable", columns, w->s->funcs.len);
+    firefox_put_table(w, "funcTable", columns, w->s->funcs.len);
 }
 
-static void put_file(Writer *w, uint32_t row) {
-    put_text(w, w->files.entries[row].key);
+static void firefox_put_file(Writer *w, uint32_t row) {
+    firefox_put_text(w, w->files.entries[row].key);
 }
 
-static void put_sources(Writer *w) {
+static void firefox_put_sources(Writer *w) {
     static const Column columns[] = {
-        {"id", put_null},         {"filename", put_file},     {"startLine", put_one},
-        {"startColumn", put_one}, {"sourceMapURL", put_null}, {NULL, NULL},
+        {"id", put_null},         {"filename", firefox_put_file}, {"startLine", put_one},
+        {"startColumn", put_one}, {"sourceMapURL", put_null},     {NULL, NULL},
     };
-    put_table(w, "sources", columns, w->files.len);
+    firefox_put_table(w, "sources", columns, w->files.len);
 }
 
 /* ---- stacks ---- */
@@ -237,23 +237,25 @@ static void put_shared_string(Writer *w, uint32_t row) {
     escape_json_string(w->out, w->texts.entries[row].key);
 }
 
-static void put_index(Writer *w, uint32_t row) {
+static void firefox_put_index(Writer *w, uint32_t row) {
     buf_printf(w->out, "%u", row);
 }
 
 static void put_module_name(Writer *w, uint32_t row) {
-    put_text(w, w->s->modules.at[row].program);
+    firefox_put_text(w, w->s->modules.at[row].program);
 }
 
-static void put_library(Writer *w, uint32_t row) {
+static void firefox_put_library(Writer *w, uint32_t row) {
     (void)row;
     buf_printf(w->out, "%d", RESOURCE_LIBRARY);
 }
 
 /* Each module is a library, and a resource. */
 static void put_resources(Writer *w) {
-    static const Column columns[] = {
-        {"lib", put_index}, {"name", put_module_name}, {"host", put_null}, {"type", put_library}};
+    static const Column columns[] = {{"lib", firefox_put_index},
+                                     {"name", put_module_name},
+                                     {"host", put_null},
+                                     {"type", firefox_put_library}};
     buf_str(w->out, STR("\"resourceTable\":{"));
     for (uint32_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         put_column_of(w, &columns[i], w->s->modules.len);
@@ -267,7 +269,7 @@ static void put_shared(Writer *w) {
     put_frames(w);
     put_funcs(w);
     put_stacks(w);
-    put_sources(w);
+    firefox_put_sources(w);
     put_resources(w);
     buf_str(w->out, STR(",\n\"nativeSymbols\":{\"libIndex\":[],\"address\":[],\"name\":[],"
                         "\"functionSize\":[],\"length\":0},\n"));
@@ -283,7 +285,7 @@ static void put_ms(int64_t ns, Buf *out) {
                (uint32_t)(size % 1000000));
 }
 
-static const StacksNumber *number_of(const Stacks *s, const StacksNode *n, uint32_t value) {
+static const StacksNumber *firefox_number_of(const Stacks *s, const StacksNode *n, uint32_t value) {
     for (uint32_t i = n->first; i < n->first + n->count; i++)
         if (s->numbers.at[i].value == value && s->numbers.at[i].n)
             return &s->numbers.at[i];
@@ -295,7 +297,7 @@ typedef struct Shown {
     uint32_t value, thread;
 } Shown;
 
-static void put_samples(Writer *w, Shown shown) {
+static void firefox_put_samples(Writer *w, Shown shown) {
     const Stacks *s = w->s;
     bool times = str_is(s->values.at[shown.value].unit, "nanoseconds");
     bool bytes = str_is(s->values.at[shown.value].unit, "bytes");
@@ -308,7 +310,7 @@ static void put_samples(Writer *w, Shown shown) {
                        : "samples");
     for (uint32_t i = 0; i < s->nodes.len; i++) {
         const StacksNode *node = &s->nodes.at[i];
-        const StacksNumber *number = number_of(s, node, shown.value);
+        const StacksNumber *number = firefox_number_of(s, node, shown.value);
         if (!number || (s->threads.len && node->thread != shown.thread))
             continue;
         const char *comma = n++ ? "," : "";
@@ -359,12 +361,12 @@ static void put_thread(Writer *w, Shown shown, uint32_t index) {
                "\"markers\":{\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],\"phase\":[],"
                "\"category\":[],\"length\":0},\n",
                index ? "false" : "true", index + 1);
-    put_samples(w, shown);
+    firefox_put_samples(w, shown);
     buf_u8(w->out, '}');
 }
 
 /* Skips inclusive values: samples are added up. */
-static void put_threads(Writer *w) {
+static void firefox_put_threads(Writer *w) {
     const Stacks *s = w->s;
     uint32_t n = 0;
     buf_str(w->out, STR("\"threads\":["));
@@ -442,7 +444,7 @@ void format_firefox(const Stacks *s, Buf *out) {
     Writer w = {.s = s, .out = out};
     put_meta(&w);
     put_shared(&w);
-    put_threads(&w);
+    firefox_put_threads(&w);
     map_free(&w.texts);
     map_free(&w.files);
     vec_free(&w.leaf);

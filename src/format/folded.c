@@ -8,7 +8,7 @@
 #include <inttypes.h>
 
 /* A name without separators of names and lines. */
-static void put_name(Str name, Buf *out) {
+static void folded_put_name(Str name, Buf *out) {
     size_t at = out->len;
     escape_shown(out, name);
     for (; at < out->len; at++)
@@ -30,7 +30,7 @@ void format_folded(const ProfileView *v, Buf *out) {
         vec_push(&starts, path.len);
         if (n->depth)
             buf_u8(&path, ';');
-        put_name(p->funcs.at[n->func].name, &path);
+        folded_put_name(p->funcs.at[n->func].name, &path);
         uint64_t weight = deepest ? n->total : n->self;
         if (weight) {
             buf_bytes(out, path.data, path.len);

@@ -62,7 +62,7 @@ bool format_of_file(const char *path, Format *format) {
 }
 
 /* "1 call", "12 bytes", "3 alloc_objects" */
-static void put_plain(const Profile *p, uint64_t weight, Buf *out) {
+static void format_put_plain(const Profile *p, uint64_t weight, Buf *out) {
     uint32_t at = p->weight ? p->weight : p->values.len;
     const ProfileValue *v = at ? &p->values.at[at - 1] : NULL;
     table_number(out, weight);
@@ -81,7 +81,7 @@ void format_weight(const Profile *p, uint64_t weight, Buf *out) {
         const char *unit;
     } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "µs"}};
     if (!p->timed) {
-        put_plain(p, weight, out);
+        format_put_plain(p, weight, out);
         return;
     }
     for (uint32_t i = 0; i < sizeof units / sizeof *units; i++) {

@@ -18,7 +18,7 @@ static double percent(double part, double whole) {
 }
 
 /* The function's name and its number in the graph. */
-static void put_name(const Graph *g, uint32_t f, Buf *out) {
+static void gprof_put_name(const Graph *g, uint32_t f, Buf *out) {
     escape_shown(out, g->p->funcs.at[f].name);
     if (g->funcs[f].cycle)
         buf_printf(out, " <cycle %u>", g->funcs[f].cycle);
@@ -27,12 +27,12 @@ static void put_name(const Graph *g, uint32_t f, Buf *out) {
     buf_u8(out, '\n');
 }
 
-static uint32_t shown(const Graph *g, uint32_t top) {
+static uint32_t gprof_shown(const Graph *g, uint32_t top) {
     return top && top < g->norder ? top : g->norder;
 }
 
-static void put_rest(const Graph *g, uint32_t top, Buf *out) {
-    uint32_t rest = g->norder - shown(g, top);
+static void gprof_put_rest(const Graph *g, uint32_t top, Buf *out) {
+    uint32_t rest = g->norder - gprof_shown(g, top);
     if (rest)
         buf_printf(out, "and %u more function%s\n", rest, rest == 1 ? "" : "s");
 }
@@ -73,7 +73,7 @@ static void flat_row(const Graph *g, const Flat *row, int64_t sum, Buf *out) {
         else
             buf_printf(out, " %11s  ", "");
     }
-    put_name(g, row->func, out);
+    gprof_put_name(g, row->func, out);
 }
 
 /* Which functions were only counted. */
@@ -92,7 +92,7 @@ static void put_untimed(const Graph *g, Buf *out) {
 }
 
 /* A function with less time than its callees: the report has wrong times, or lacks some. */
-static void put_missing(const Graph *g, Buf *out) {
+static void gprof_put_missing(const Graph *g, Buf *out) {
     uint32_t n = 0;
     int64_t sum = 0;
     for (uint32_t i = 0; i < g->norder; i++) {
@@ -127,7 +127,7 @@ static void sampled_row(const Graph *g, const Flat *row, int64_t sum, Buf *out) 
     else if (g->p->counted) /* an imported function */
         buf_printf(out, " %12s", "");
     buf_str(out, STR("  "));
-    put_name(g, row->func, out);
+    gprof_put_name(g, row->func, out);
 }
 
 enum { FEW_SAMPLES = 50 }; /* with which a share may be wrong by 7 % of the whole, and more */
@@ -168,12 +168,12 @@ static void flat_profile(const Graph *g, uint32_t top, Buf *out) {
                    "     %%       called  name\n",
                    g->calls);
     int64_t sum = 0;
-    for (uint32_t i = 0; i < shown(g, top); i++) {
+    for (uint32_t i = 0; i < gprof_shown(g, top); i++) {
         sum = profile_add_ns(sum, rows[i].self);
         (g->p->sampled ? sampled_row : flat_row)(g, &rows[i], sum, out);
     }
-    put_rest(g, top, out);
-    put_missing(g, out);
+    gprof_put_rest(g, top, out);
+    gprof_put_missing(g, out);
     put_calibrated(g, out);
     put_untimed(g, out);
     free(rows);
@@ -182,7 +182,7 @@ static void flat_profile(const Graph *g, uint32_t top, Buf *out) {
 /* ---- the call graph ---- */
 
 /* The columns before the name of a caller or callee. */
-static void put_arc(const Graph *g, const ProfileArc *arc, bool is_caller, Buf *out) {
+static void gprof_put_arc(const Graph *g, const ProfileArc *arc, bool is_caller, Buf *out) {
     const GraphFunc *callee = &g->funcs[arc->callee];
     bool inner = graph_is_inner(g, arc);
     char called[48];
@@ -206,7 +206,7 @@ static void put_arc(const Graph *g, const ProfileArc *arc, bool is_caller, Buf *
         buf_printf(out, "%13s", "");
     }
     buf_printf(out, " %20s      ", called);
-    put_name(g, is_caller ? arc->caller : arc->callee, out);
+    gprof_put_name(g, is_caller ? arc->caller : arc->callee, out);
 }
 
 static int compare_arcs(const void *pa, const void *pb) {
@@ -229,7 +229,7 @@ static void put_arcs(const Graph *g, const uint32_t *arcs, uint32_t n, bool call
     if (sorted.len)
         qsort(sorted.at, sorted.len, sizeof *sorted.at, compare_arcs);
     for (uint32_t i = 0; i < sorted.len; i++)
-        put_arc(g, sorted.at[callers ? sorted.len - 1 - i : i], callers, out);
+        gprof_put_arc(g, sorted.at[callers ? sorted.len - 1 - i : i], callers, out);
     if (callers && !sorted.len)
         buf_printf(out, "%*s<spontaneous>\n", g->p->timed ? 66 : 40, "");
     vec_free(&sorted);
@@ -248,10 +248,10 @@ static void put_primary(const Graph *g, uint32_t f, Buf *out) {
                    ms(func->children), called);
     else
         buf_printf(out, "%-13s %20s  ", index, called);
-    put_name(g, f, out);
+    gprof_put_name(g, f, out);
 }
 
-static void put_line(const Graph *g, Buf *out) {
+static void gprof_put_line(const Graph *g, Buf *out) {
     uint32_t n = g->p->timed ? 80 : 54;
     while (n--)
         buf_u8(out, '-');
@@ -287,9 +287,9 @@ static void put_cycles(const Graph *g, Buf *out) {
         put_cycle(g, c, out);
         for (uint32_t i = start[c - 1]; i < start[c]; i++) {
             buf_printf(out, "%*s", g->p->timed ? 66 : 40, "");
-            put_name(g, members.at[i], out);
+            gprof_put_name(g, members.at[i], out);
         }
-        put_line(g, out);
+        gprof_put_line(g, out);
     }
     vec_free(&members);
     free(start);
@@ -302,17 +302,17 @@ static void call_graph(const Graph *g, uint32_t top, Buf *out) {
                    g->p->sampled ? "samples" : "called");
     else
         buf_str(out, STR("index                       called  name\n"));
-    put_line(g, out);
-    for (uint32_t i = 0; i < shown(g, top); i++) {
+    gprof_put_line(g, out);
+    for (uint32_t i = 0; i < gprof_shown(g, top); i++) {
         uint32_t f = g->order[i];
         put_arcs(g, g->incoming + g->in_start[f], g->in_start[f + 1] - g->in_start[f], true, out);
         put_primary(g, f, out);
         put_arcs(g, g->outgoing + g->out_start[f], g->out_start[f + 1] - g->out_start[f], false,
                  out);
-        put_line(g, out);
+        gprof_put_line(g, out);
     }
     put_cycles(g, out);
-    put_rest(g, top, out);
+    gprof_put_rest(g, top, out);
 }
 
 void format_flat(const ProfileView *v, Buf *out) {

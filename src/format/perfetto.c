@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
-static void put_time(const Profile *p, uint64_t weight, Buf *out) {
+static void perfetto_put_time(const Profile *p, uint64_t weight, Buf *out) {
     if (p->timed)
         buf_printf(out, "%" PRIu64 ".%03u", weight / 1000, (uint32_t)(weight % 1000));
     else
@@ -31,9 +31,9 @@ static void put_slice(const Profile *p, const ProfileNode *n, uint32_t track, ui
     buf_str(out, STR(",\"cat\":\"wasm\",\"name\":"));
     escape_json_string(out, f->name);
     buf_str(out, STR(",\"ts\":"));
-    put_time(p, begin, out);
+    perfetto_put_time(p, begin, out);
     buf_str(out, STR(",\"dur\":"));
-    put_time(p, n->total, out);
+    perfetto_put_time(p, n->total, out);
     buf_printf(out, ",\"args\":{\"calls\":%" PRIu64, n->calls);
     if (f->file.len) {
         buf_str(out, STR(",\"file\":"));

@@ -66,22 +66,22 @@ enum {
     FUNCTION_START_LINE = 5,
 };
 
-static void put_number(Buf *message, uint32_t field, uint64_t n) {
+static void pprof_put_number(Buf *message, uint32_t field, uint64_t n) {
     if (!n)
         return;
     buf_uleb(message, field << 3 | KIND_NUMBER);
     buf_uleb(message, n);
 }
 
-static void put_bytes(Buf *message, uint32_t field, const Buf *bytes) {
+static void pprof_put_bytes(Buf *message, uint32_t field, const Buf *bytes) {
     buf_uleb(message, field << 3 | KIND_BYTES);
     buf_vec(message, bytes);
 }
 
 /* Several numbers, unless there are none. */
-static void put_list(Buf *message, uint32_t field, const Buf *numbers) {
+static void pprof_put_list(Buf *message, uint32_t field, const Buf *numbers) {
     if (numbers->len)
-        put_bytes(message, field, numbers);
+        pprof_put_bytes(message, field, numbers);
 }
 
 /* Writes the fields of the profile in `b`, which is empty then. */
@@ -92,7 +92,7 @@ static void write_fields(Writer *w, Buf *b) {
 
 /* Writes `part` as a field of the profile; it is empty then. */
 static void write_part(Writer *w, uint32_t field) {
-    put_bytes(&w->field, field, &w->part);
+    pprof_put_bytes(&w->field, field, &w->part);
     w->part.len = 0;
     write_fields(w, &w->field);
 }
@@ -100,7 +100,7 @@ static void write_part(Writer *w, uint32_t field) {
 /* ---- texts ---- */
 
 /* The index of a string, without invalid UTF-8 and control characters. */
-static uint64_t text(Writer *w, Str s) {
+static uint64_t pprof_text(Writer *w, Str s) {
     w->clean.len = 0;
     escape_shown(&w->clean, s);
     return *map_put(&w->texts, buf_view(&w->clean), w->texts.len, NULL);
@@ -108,7 +108,7 @@ static uint64_t text(Writer *w, Str s) {
 
 /* A string that may be empty, as opposed to one of which nothing can be shown. */
 static uint64_t optional(Writer *w, Str s) {
-    return s.len ? text(w, s) : 0;
+    return s.len ? pprof_text(w, s) : 0;
 }
 
 static void put_texts(Writer *w) {
@@ -120,20 +120,20 @@ static void put_texts(Writer *w) {
 
 /* ---- the parts ---- */
 
-static void put_type(Writer *w, Buf *message, const StacksValue *v) {
-    put_number(message, TYPE_TYPE, text(w, v->name));
-    put_number(message, TYPE_UNIT, text(w, v->unit));
+static void pprof_put_type(Writer *w, Buf *message, const StacksValue *v) {
+    pprof_put_number(message, TYPE_TYPE, pprof_text(w, v->name));
+    pprof_put_number(message, TYPE_UNIT, pprof_text(w, v->unit));
 }
 
-static void put_types(Writer *w) {
+static void pprof_put_types(Writer *w) {
     for (uint32_t i = 0; i < w->s->values.len; i++) {
-        put_type(w, &w->part, &w->s->values.at[i]);
+        pprof_put_type(w, &w->part, &w->s->values.at[i]);
         write_part(w, PROFILE_SAMPLE_TYPE);
     }
 }
 
 /* Whether a node has a nonzero value. */
-static bool counts(const Stacks *s, const StacksNode *n) {
+static bool pprof_counts(const Stacks *s, const StacksNode *n) {
     for (uint32_t i = n->first; i < n->first + n->count; i++)
         if (s->numbers.at[i].n)
             return true;
@@ -149,14 +149,14 @@ static void put_values(Writer *w, const StacksNode *n, int64_t *values) {
     w->inner.len = 0;
     for (uint32_t i = 0; i < s->values.len; i++)
         buf_uleb(&w->inner, (uint64_t)values[i]);
-    put_list(&w->part, SAMPLE_VALUE, &w->inner);
+    pprof_put_list(&w->part, SAMPLE_VALUE, &w->inner);
 }
 
 static void put_label(Writer *w, const StacksLabel *label) {
     w->inner.len = 0;
-    put_number(&w->inner, LABEL_KEY, text(w, label->key));
-    put_number(&w->inner, LABEL_STR, text(w, label->text));
-    put_bytes(&w->part, SAMPLE_LABEL, &w->inner);
+    pprof_put_number(&w->inner, LABEL_KEY, pprof_text(w, label->key));
+    pprof_put_number(&w->inner, LABEL_STR, pprof_text(w, label->text));
+    pprof_put_bytes(&w->part, SAMPLE_LABEL, &w->inner);
 }
 
 static void put_sample(Writer *w, const StacksNode *n, int64_t *values) {
@@ -167,7 +167,7 @@ static void put_sample(Writer *w, const StacksNode *n, int64_t *values) {
         if (up->parent == STACKS_NONE)
             break;
     }
-    put_list(&w->part, SAMPLE_LOCATION_ID, &w->inner);
+    pprof_put_list(&w->part, SAMPLE_LOCATION_ID, &w->inner);
     put_values(w, n, values);
     for (uint32_t i = 0; i < n->nlabels; i++)
         put_label(w, &s->labels.at[n->first_label + i]);
@@ -176,11 +176,11 @@ static void put_sample(Writer *w, const StacksNode *n, int64_t *values) {
     write_part(w, PROFILE_SAMPLE);
 }
 
-static void put_samples(Writer *w) {
+static void pprof_put_samples(Writer *w) {
     const Stacks *s = w->s;
     int64_t *values = mem_alloc((s->values.len + 1u) * sizeof *values);
     for (uint32_t i = 0; i < s->nodes.len; i++)
-        if (counts(s, &s->nodes.at[i]))
+        if (pprof_counts(s, &s->nodes.at[i]))
             put_sample(w, &s->nodes.at[i], values);
     free(values);
 }
@@ -190,62 +190,62 @@ static void put_mapping(Writer *w, uint32_t index) {
     bool located = w->s->located;
     if (!m->size && !m->program.len)
         return;
-    put_number(&w->part, MAPPING_ID, index + 1u);
-    put_number(&w->part, MAPPING_MEMORY_LIMIT, m->size);
-    put_number(&w->part, MAPPING_FILENAME, optional(w, m->program));
-    put_number(&w->part, MAPPING_BUILD_ID, optional(w, m->build));
-    put_number(&w->part, MAPPING_HAS_FUNCTIONS, true);
-    put_number(&w->part, MAPPING_HAS_FILENAMES, located);
-    put_number(&w->part, MAPPING_HAS_LINE_NUMBERS, located);
-    put_number(&w->part, MAPPING_HAS_INLINE_FRAMES, located);
+    pprof_put_number(&w->part, MAPPING_ID, index + 1u);
+    pprof_put_number(&w->part, MAPPING_MEMORY_LIMIT, m->size);
+    pprof_put_number(&w->part, MAPPING_FILENAME, optional(w, m->program));
+    pprof_put_number(&w->part, MAPPING_BUILD_ID, optional(w, m->build));
+    pprof_put_number(&w->part, MAPPING_HAS_FUNCTIONS, true);
+    pprof_put_number(&w->part, MAPPING_HAS_FILENAMES, located);
+    pprof_put_number(&w->part, MAPPING_HAS_LINE_NUMBERS, located);
+    pprof_put_number(&w->part, MAPPING_HAS_INLINE_FRAMES, located);
     write_part(w, PROFILE_MAPPING);
 }
 
-static void put_place(Writer *w, uint32_t index) {
+static void pprof_put_place(Writer *w, uint32_t index) {
     const StacksPlace *p = &w->s->places.at[index];
-    put_number(&w->part, LOCATION_ID, index + 1u);
-    put_number(&w->part, LOCATION_MAPPING_ID, p->in_program ? p->module + 1u : 0);
-    put_number(&w->part, LOCATION_ADDRESS, p->address);
+    pprof_put_number(&w->part, LOCATION_ID, index + 1u);
+    pprof_put_number(&w->part, LOCATION_MAPPING_ID, p->in_program ? p->module + 1u : 0);
+    pprof_put_number(&w->part, LOCATION_ADDRESS, p->address);
     for (uint32_t i = 0; i < p->count; i++) {
         const StacksLine *l = &w->s->lines.at[p->first + i];
         w->inner.len = 0;
-        put_number(&w->inner, LINE_FUNCTION_ID, l->func + 1u);
-        put_number(&w->inner, LINE_LINE, l->line);
-        put_number(&w->inner, LINE_COLUMN, l->column);
-        put_bytes(&w->part, LOCATION_LINE, &w->inner);
+        pprof_put_number(&w->inner, LINE_FUNCTION_ID, l->func + 1u);
+        pprof_put_number(&w->inner, LINE_LINE, l->line);
+        pprof_put_number(&w->inner, LINE_COLUMN, l->column);
+        pprof_put_bytes(&w->part, LOCATION_LINE, &w->inner);
     }
     write_part(w, PROFILE_LOCATION);
 }
 
-static void put_function(Writer *w, uint32_t index) {
+static void pprof_put_function(Writer *w, uint32_t index) {
     const StacksFunc *f = &w->s->funcs.at[index];
-    put_number(&w->part, FUNCTION_ID, index + 1u);
-    put_number(&w->part, FUNCTION_NAME, text(w, f->name));
-    put_number(&w->part, FUNCTION_SYSTEM_NAME, text(w, f->symbol));
-    put_number(&w->part, FUNCTION_FILENAME, optional(w, f->file));
-    put_number(&w->part, FUNCTION_START_LINE, f->line);
+    pprof_put_number(&w->part, FUNCTION_ID, index + 1u);
+    pprof_put_number(&w->part, FUNCTION_NAME, pprof_text(w, f->name));
+    pprof_put_number(&w->part, FUNCTION_SYSTEM_NAME, pprof_text(w, f->symbol));
+    pprof_put_number(&w->part, FUNCTION_FILENAME, optional(w, f->file));
+    pprof_put_number(&w->part, FUNCTION_START_LINE, f->line);
     write_part(w, PROFILE_FUNCTION);
 }
 
-static void put_rest(Writer *w) {
+static void pprof_put_rest(Writer *w) {
     const Stacks *s = w->s;
     const StacksValue *shown = s->values.len ? &s->values.at[s->shown] : NULL;
     Buf comments = {0};
     for (uint32_t i = 0; i < s->comments.len; i++)
-        buf_uleb(&comments, text(w, s->comments.at[i]));
-    put_number(&w->field, PROFILE_TIME_NANOS, (uint64_t)s->time);
-    put_number(&w->field, PROFILE_DURATION_NANOS, (uint64_t)s->duration);
+        buf_uleb(&comments, pprof_text(w, s->comments.at[i]));
+    pprof_put_number(&w->field, PROFILE_TIME_NANOS, (uint64_t)s->time);
+    pprof_put_number(&w->field, PROFILE_DURATION_NANOS, (uint64_t)s->duration);
     if (s->period) {
         if (shown)
-            put_type(w, &w->part, shown);
-        put_bytes(&w->field, PROFILE_PERIOD_TYPE, &w->part);
+            pprof_put_type(w, &w->part, shown);
+        pprof_put_bytes(&w->field, PROFILE_PERIOD_TYPE, &w->part);
         w->part.len = 0;
-        put_number(&w->field, PROFILE_PERIOD, (uint64_t)s->period);
+        pprof_put_number(&w->field, PROFILE_PERIOD, (uint64_t)s->period);
     }
-    put_list(&w->field, PROFILE_COMMENT, &comments);
+    pprof_put_list(&w->field, PROFILE_COMMENT, &comments);
     if (shown) {
-        put_number(&w->field, PROFILE_DEFAULT_SAMPLE_TYPE, text(w, shown->name));
-        text(w, shown->unit);
+        pprof_put_number(&w->field, PROFILE_DEFAULT_SAMPLE_TYPE, pprof_text(w, shown->name));
+        pprof_text(w, shown->unit);
     }
     write_fields(w, &w->field);
     buf_free(&comments);
@@ -254,15 +254,15 @@ static void put_rest(Writer *w) {
 void format_pprof(const Stacks *s, Buf *out) {
     Writer w = {.s = s, .zip = gzip_begin(out)};
     map_put(&w.texts, (Str){"", 0}, 0, NULL);
-    put_types(&w);
-    put_samples(&w);
+    pprof_put_types(&w);
+    pprof_put_samples(&w);
     for (uint32_t i = 0; i < s->modules.len; i++)
         put_mapping(&w, i);
     for (uint32_t i = 0; i < s->places.len; i++)
-        put_place(&w, i);
+        pprof_put_place(&w, i);
     for (uint32_t i = 0; i < s->funcs.len; i++)
-        put_function(&w, i);
-    put_rest(&w);
+        pprof_put_function(&w, i);
+    pprof_put_rest(&w);
     put_texts(&w);
     gzip_end(w.zip);
     map_free(&w.texts);

@@ -10,7 +10,7 @@
 #include <inttypes.h>
 
 /* Where the function is in the source, if that is known. */
-static void put_place(const ProfileFunc *f, Buf *out) {
+static void speedscope_put_place(const ProfileFunc *f, Buf *out) {
     if (f->file.len) {
         buf_str(out, STR(",\"file\":"));
         escape_json_string(out, f->file);
@@ -24,7 +24,7 @@ typedef struct Events {
     bool any;
 } Events;
 
-static void put_event(Events *e, char type, uint32_t frame, uint64_t at) {
+static void speedscope_put_event(Events *e, char type, uint32_t frame, uint64_t at) {
     buf_printf(e->out, "%s{\"type\":\"%c\",\"frame\":%u,\"at\":%" PRIu64 "}", e->any ? ",\n" : "",
                type, frame, at);
     e->any = true;
@@ -42,17 +42,17 @@ static void put_profile(const Profile *p, Str name, uint32_t from, uint32_t end,
     Events e = {.out = out};
     for (uint32_t i = from; i < end; i++) {
         const ProfileNode *n = &p->nodes.at[i];
-        put_event(&e, 'O', n->func, at);
+        speedscope_put_event(&e, 'O', n->func, at);
         at = capped_add(at, n->self);
         for (uint32_t up = i; up != PROFILE_NONE && up >= from && p->nodes.at[up].end == i + 1;
              up = p->nodes.at[up].parent)
-            put_event(&e, 'C', p->nodes.at[up].func, at);
+            speedscope_put_event(&e, 'C', p->nodes.at[up].func, at);
     }
     buf_str(out, STR("]}"));
 }
 
 /* One for each thread, without the node that stands for it. */
-static void put_threads(const Profile *p, Buf *out) {
+static void speedscope_put_threads(const Profile *p, Buf *out) {
     for (uint32_t i = 0; i < p->nodes.len; i = p->nodes.at[i].end) {
         const ProfileNode *thread = &p->nodes.at[i];
         buf_str(out, i ? STR(",\n") : STR(""));
@@ -70,12 +70,12 @@ void format_speedscope(const ProfileView *v, Buf *out) {
     for (uint32_t i = 0; i < p->funcs.len; i++) {
         buf_str(out, i ? STR(",\n{\"name\":") : STR("\n{\"name\":"));
         escape_json_string(out, p->funcs.at[i].name);
-        put_place(&p->funcs.at[i], out);
+        speedscope_put_place(&p->funcs.at[i], out);
         buf_u8(out, '}');
     }
     buf_str(out, STR("]},\n\"profiles\":["));
     if (p->by_thread)
-        put_threads(p, out);
+        speedscope_put_threads(p, out);
     else
         put_profile(p, v->title, 0, p->nodes.len, out);
     buf_str(out, STR("]}\n"));

@@ -34,12 +34,12 @@ typedef struct Picture {
     uint32_t left_out;
 } Picture;
 
-static double part_of(const Picture *s, uint64_t weight) {
+static double svg_part_of(const Picture *s, uint64_t weight) {
     return s->p->total ? (double)weight / (double)s->p->total : 0;
 }
 
 /* A warm colour that depends on the name only. */
-static void put_colour(Str name, Buf *out) {
+static void svg_put_colour(Str name, Buf *out) {
     uint32_t hash = format_hash(name);
     buf_printf(out, "#%02x%02x%02x", 205 + hash % 51, 80 + (hash >> 8) % 130, (hash >> 16) % 60);
 }
@@ -98,7 +98,7 @@ static void put_title(const Picture *s, const ProfileNode *n, Buf *out) {
     escape_xml(out, p->funcs.at[n->func].name);
     buf_str(out, STR(" ("));
     format_weight(p, n->total, out);
-    buf_printf(out, ", %.2f%%", 100 * part_of(s, n->total));
+    buf_printf(out, ", %.2f%%", 100 * svg_part_of(s, n->total));
     if (n->self != n->total) {
         buf_str(out, STR(", itself "));
         format_weight(p, n->self, out);
@@ -114,19 +114,19 @@ static void put_title(const Picture *s, const ProfileNode *n, Buf *out) {
 }
 
 /* `before`: the weight to the left of it. */
-static void put_frame(const Picture *s, const ProfileNode *n, uint64_t before) {
+static void svg_put_frame(const Picture *s, const ProfileNode *n, uint64_t before) {
     Buf *out = s->out;
     Str name = s->p->funcs.at[n->func].name;
-    double width = part_of(s, n->total);
+    double width = svg_part_of(s, n->total);
     uint32_t level = s->levels - 1 - n->depth; /* from above */
     buf_printf(out, "<svg class=\"f\" x=\"%.4f%%\" y=\"%u\" width=\"%.4f%%\" height=\"%u\"><title>",
-               100 * part_of(s, before), HEAD + level * FRAME, 100 * width, FRAME - 1);
+               100 * svg_part_of(s, before), HEAD + level * FRAME, 100 * width, FRAME - 1);
     put_title(s, n, out);
     buf_str(out, STR("</title><rect width=\"100%\" height=\"100%\" rx=\"2\" fill=\""));
     if (s->before)
         put_change_colour(s, n, out);
     else
-        put_colour(name, out);
+        svg_put_colour(name, out);
     buf_str(out, STR("\"/>"));
     if (width * WIDTH >= LEAST_TEXT) {
         buf_printf(out, "<text x=\"3\" y=\"%u\">", TEXT_AT);
@@ -138,7 +138,7 @@ static void put_frame(const Picture *s, const ProfileNode *n, uint64_t before) {
 
 /* Calls put_frame for nodes that are wide enough and not too deep, with the weight to their left.
  * Returns the number of levels. */
-static uint32_t walk(Picture *s, bool draw) {
+static uint32_t svg_walk(Picture *s, bool draw) {
     const Profile *p = s->p;
     Vec(uint64_t) free_from = {0}; /* by depth: where the next frame begins */
     uint32_t levels = 0;
@@ -147,13 +147,13 @@ static uint32_t walk(Picture *s, bool draw) {
         const ProfileNode *n = &p->nodes.at[i];
         uint64_t before = free_from.at[n->depth];
         free_from.at[n->depth] = capped_add(before, n->total);
-        if (part_of(s, n->total) < least || n->depth >= FORMAT_DEPTH) {
+        if (svg_part_of(s, n->total) < least || n->depth >= FORMAT_DEPTH) {
             s->left_out += draw ? n->end - i : 0;
             i = n->end;
             continue;
         }
         if (draw)
-            put_frame(s, n, before);
+            svg_put_frame(s, n, before);
         levels = n->depth + 1 > levels ? n->depth + 1 : levels;
         free_from.len = n->depth + 1;
         vec_push(&free_from, before); /* after the children: self time comes last */
@@ -163,7 +163,7 @@ static uint32_t walk(Picture *s, bool draw) {
     return levels;
 }
 
-static void put_head(const Picture *s, Str title, uint32_t height) {
+static void svg_put_head(const Picture *s, Str title, uint32_t height) {
     Buf *out = s->out;
     buf_printf(out,
                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -193,10 +193,10 @@ void format_svg(const ProfileView *v, Buf *out) {
     uint64_t *before = v->base ? weights_before(v->p, v->base) : NULL;
     s.before = before;
     s.most = before ? most_change(v->p, before) : 0;
-    s.levels = walk(&s, false);
-    put_head(&s, v->title, HEAD + s.levels * FRAME + FOOT);
+    s.levels = svg_walk(&s, false);
+    svg_put_head(&s, v->title, HEAD + s.levels * FRAME + FOOT);
     buf_str(out, STR("<svg id=\"frames\" width=\"100%\" height=\"100%\">\n"));
-    walk(&s, true);
+    svg_walk(&s, true);
     buf_str(out, STR("</svg>\n"));
     if (s.left_out)
         buf_printf(out,

@@ -7,7 +7,7 @@
 
 #include <assert.h>
 
-static const CellMap *map_of(const Body *b, const Expr *e) {
+static const CellMap *element_map_of(const Body *b, const Expr *e) {
     return &b->plan->cells.maps.at[e->var->cells - 1];
 }
 
@@ -19,22 +19,22 @@ static uint32_t hole(const Expr *e, uint32_t leaf) {
     return (e->slot - 1) * HOLE_LEAVES + leaf;
 }
 
-static Ref address(Body *b, const Expr *e) {
+static Ref element_address(Body *b, const Expr *e) {
     return hole_get(b, HOLE_ELEMENT_ADDR, e->slot - 1, WASM_I32);
 }
 
-static Ref get(Body *b, const Expr *e, uint32_t leaf) {
+static Ref element_get(Body *b, const Expr *e, uint32_t leaf) {
     const Type *t = type_leaf(e->var->type->value, leaf);
     if (b->options->cells_in_memory)
-        return gen_load_leaf(b, t, address(b, e), leaf * LEAF);
+        return gen_load_leaf(b, t, element_address(b, e), leaf * LEAF);
     return hole_call(b, HOLE_ELEMENT, hole(e, leaf), NULL, NULL, gen_type(t));
 }
 
 /* `leaf`: HOLE_MARK or a leaf, which has that type. */
-static Ref set(Body *b, const Expr *e, uint32_t leaf, const Type *t, Ref value) {
+static Ref element_set(Body *b, const Expr *e, uint32_t leaf, const Type *t, Ref value) {
     if (b->options->cells_in_memory) {
-        uint32_t place = leaf == HOLE_MARK ? map_of(b, e)->leaves : leaf;
-        return gen_store_leaf(b, t, address(b, e), place * LEAF, value);
+        uint32_t place = leaf == HOLE_MARK ? element_map_of(b, e)->leaves : leaf;
+        return gen_store_leaf(b, t, element_address(b, e), place * LEAF, value);
     }
     WasmType type = gen_type(t);
     Refs args = {0};
@@ -48,20 +48,21 @@ static Ref set(Body *b, const Expr *e, uint32_t leaf, const Type *t, Ref value) 
 
 static Ref get_mark(Body *b, const Expr *e) {
     if (b->options->cells_in_memory)
-        return gen_load_leaf(b, &type_scalar[TYPE_U32], address(b, e), map_of(b, e)->leaves * LEAF);
+        return gen_load_leaf(b, &type_scalar[TYPE_U32], element_address(b, e),
+                             element_map_of(b, e)->leaves * LEAF);
     return hole_call(b, HOLE_ELEMENT, hole(e, HOLE_MARK), NULL, NULL, WASM_I32);
 }
 
 /* Whether the element exists, as a condition. */
 static Ref is_there(Body *b, const Expr *e) {
-    const CellMap *m = map_of(b, e);
+    const CellMap *m = element_map_of(b, e);
     Ref any = m->marked ? get_mark(b, e) : NULL;
     for (uint32_t i = 0; i < m->leaves; i++) {
         if (!m->counts[i])
             continue;
         const Type *t = type_leaf(e->var->type->value, i);
         WasmOp differs = type_wasm(t) == WASM_I64 ? WASM_OP_I64_NE : WASM_OP_I32_NE;
-        Ref counted = code_op2(b->module, differs, get(b, e, i), gen_zero(b, t));
+        Ref counted = code_op2(b->module, differs, element_get(b, e, i), gen_zero(b, t));
         any = any ? code_op2(b->module, WASM_OP_I32_OR, any, counted) : counted;
     }
     return any ? any : const_i32(b, 0);
@@ -69,8 +70,8 @@ static Ref is_there(Body *b, const Expr *e) {
 
 /* An element that is written is in the map from then on. */
 static void put_mark(Body *b, const Expr *target, Refs *code) {
-    if (!target->present && map_of(b, target)->tracked)
-        vec_push(code, set(b, target, HOLE_MARK, &type_scalar[TYPE_U32], const_i32(b, 1)));
+    if (!target->present && element_map_of(b, target)->tracked)
+        vec_push(code, element_set(b, target, HOLE_MARK, &type_scalar[TYPE_U32], const_i32(b, 1)));
 }
 
 /* ---- */
@@ -79,7 +80,7 @@ void gen_cell_leaves(Body *b, const Expr *e, Refs *out) {
     assert(gen_is_cell(e));
     uint32_t n = type_leaves(e->type), first = gen_first_leaf(e);
     for (uint32_t i = 0; i < n; i++)
-        vec_push(out, get(b, e, first + i));
+        vec_push(out, element_get(b, e, first + i));
     if (!n || e->present || e->var->type->value->kind != TYPE_TUPLE)
         return;
     /* a tuple that is not there cannot be read */
@@ -91,15 +92,16 @@ void gen_cell_leaves(Body *b, const Expr *e, Refs *out) {
 void gen_cell_set(Body *b, const Expr *target, const Refs *leaves, Refs *code) {
     uint32_t first = gen_first_leaf(target);
     for (uint32_t i = 0; i < leaves->len; i++)
-        vec_push(code, set(b, target, first + i, type_leaf(target->type, i), leaves->at[i]));
+        vec_push(code,
+                 element_set(b, target, first + i, type_leaf(target->type, i), leaves->at[i]));
     put_mark(b, target, code);
 }
 
 Ref gen_cell_step(Body *b, const Expr *target, Op op) {
     Refs code = {0};
     uint32_t leaf = gen_first_leaf(target);
-    vec_push(&code, set(b, target, leaf, target->type,
-                        gen_stepped(b, target->type, op, get(b, target, leaf))));
+    vec_push(&code, element_set(b, target, leaf, target->type,
+                                gen_stepped(b, target->type, op, element_get(b, target, leaf))));
     put_mark(b, target, &code);
     return gen_block_of(b, &code);
 }
@@ -118,7 +120,7 @@ static bool is_long(const Type *t) {
 }
 
 /* The address of the element's words, to a local. */
-static Ref place(Body *b, const Expr *e, const MapTally *t, uint32_t var, uint32_t at) {
+static Ref element_place(Body *b, const Expr *e, const MapTally *t, uint32_t var, uint32_t at) {
     CodeModule *m = b->module;
     Ref key = gen_expr(b, e->args[0]);
     if (is_long(e->args[0]->type))
@@ -138,7 +140,7 @@ static Ref element_add(Body *b, const Expr *e, Op op, Ref amount) {
     WasmOp adds = op == OP_ADD ? WASM_OP_I64_ADD : WASM_OP_I64_SUB;
     Ref sum = amount ? code_op2(m, adds, old, amount) : gen_stepped(b, word, op, old);
     Refs code = {0};
-    vec_push(&code, place(b, e, t, var, at));
+    vec_push(&code, element_place(b, e, t, var, at));
     vec_push(&code, gen_store_leaf(b, word, code_get(m, at, i32), 0, sum));
     if (t->marked)
         vec_push(&code, gen_store_leaf(b, word, code_get(m, at, i32), LEAF, code_i64(m, 1)));

@@ -2,7 +2,7 @@
  * gen/expr.c - operators, casts, bound names and calls that the splicer fills in.
  *
  * Integers of 8 and 16 bits live in an i32, always extended by their signedness; operations that
- * can leave the range are followed by normalise().
+ * can leave the range are followed by expr_normalise().
  */
 #include "gen/expr.h"
 #include "gen/template.h"
@@ -128,11 +128,11 @@ Ref const_i32(Body *b, uint32_t v) {
     return code_i32(b->module, v);
 }
 
-static Ref unary(Body *b, WasmOp op, Ref x) {
+static Ref expr_unary(Body *b, WasmOp op, Ref x) {
     return code_op1(b->module, op, x);
 }
 
-static Ref binary(Body *b, WasmOp op, Ref x, Ref y) {
+static Ref expr_binary(Body *b, WasmOp op, Ref x, Ref y) {
     return code_op2(b->module, op, x, y);
 }
 
@@ -150,12 +150,12 @@ Ref gen_zero(Body *b, const Type *t) {
 
 /* Brings an i32 back into the range of an 8- or 16-bit type. Not of a bool: only values of the
  * program are others than 0 and 1. */
-static Ref normalise(Body *b, const Type *t, Ref x) {
+static Ref expr_normalise(Body *b, const Type *t, Ref x) {
     switch (t->kind) {
-    case TYPE_U8: return binary(b, WASM_OP_I32_AND, x, const_i32(b, 0xff));
-    case TYPE_U16: return binary(b, WASM_OP_I32_AND, x, const_i32(b, 0xffff));
-    case TYPE_I8: return unary(b, WASM_OP_I32_EXTEND8_S, x);
-    case TYPE_I16: return unary(b, WASM_OP_I32_EXTEND16_S, x);
+    case TYPE_U8: return expr_binary(b, WASM_OP_I32_AND, x, const_i32(b, 0xff));
+    case TYPE_U16: return expr_binary(b, WASM_OP_I32_AND, x, const_i32(b, 0xffff));
+    case TYPE_I8: return expr_unary(b, WASM_OP_I32_EXTEND8_S, x);
+    case TYPE_I16: return expr_unary(b, WASM_OP_I32_EXTEND16_S, x);
     default: return x;
     }
 }
@@ -195,9 +195,9 @@ Ref gen_bound_get(Body *b, const Expr *e) {
     HoleKind kind = bound_hole(e->bound.id);
     Ref x = hole_get(b, kind, e->bound.n, gen_type(e->type));
     if (e->type->kind == TYPE_BOOL && is_program_value(kind))
-        return binary(b, WASM_OP_I32_NE, x, const_i32(b, 0));
+        return expr_binary(b, WASM_OP_I32_NE, x, const_i32(b, 0));
     /* a bound of 8 or 16 bits reads the low bits of the program's i32 */
-    return normalise(b, e->type, x);
+    return expr_normalise(b, e->type, x);
 }
 
 Ref gen_bound_set(Body *b, const Expr *target, Ref value) {
@@ -233,10 +233,10 @@ static WasmOp wasm_operator(Op op, const Type *t) {
 /* Floats have no remainder instruction. */
 static Ref gen_fmod(Body *b, const Type *t, Ref x, Ref y) {
     bool single = t->kind == TYPE_F32;
-    Ref args[] = {single ? unary(b, WASM_OP_F64_PROMOTE_F32, x) : x,
-                  single ? unary(b, WASM_OP_F64_PROMOTE_F32, y) : y};
+    Ref args[] = {single ? expr_unary(b, WASM_OP_F64_PROMOTE_F32, x) : x,
+                  single ? expr_unary(b, WASM_OP_F64_PROMOTE_F32, y) : y};
     Ref r = helper_call(b, HELPER_FMOD, args);
-    return single ? unary(b, WASM_OP_F32_DEMOTE_F64, r) : r;
+    return single ? expr_unary(b, WASM_OP_F32_DEMOTE_F64, r) : r;
 }
 
 static bool leaves_range(Op op) {
@@ -248,7 +248,7 @@ Ref gen_truth(Body *b, const Expr *e) {
     Ref x = gen_expr(b, e);
     bool is_truth = (e->kind == EXPR_BINARY && e->op >= OP_EQ && e->op <= OP_LT) ||
                     e->kind == EXPR_UNARY || e->kind == EXPR_BOOL || (e->slot && e->is_static);
-    return is_truth ? x : binary(b, WASM_OP_I32_NE, x, const_i32(b, 0));
+    return is_truth ? x : expr_binary(b, WASM_OP_I32_NE, x, const_i32(b, 0));
 }
 
 /* A condition of a function or at script scope. */
@@ -293,8 +293,8 @@ static Ref gen_binary(Body *b, const Expr *e) {
     if (rest)
         return rest;
     if (logic && b->ops && gen_is_plain(e->args[1]))
-        return binary(b, e->op == OP_AND ? WASM_OP_I32_AND : WASM_OP_I32_OR,
-                      gen_truth(b, e->args[0]), gen_truth(b, e->args[1]));
+        return expr_binary(b, e->op == OP_AND ? WASM_OP_I32_AND : WASM_OP_I32_OR,
+                           gen_truth(b, e->args[0]), gen_truth(b, e->args[1]));
     Ref x = gen_expr(b, e->args[0]), y = gen_expr(b, e->args[1]);
     if (e->op == OP_AND)
         return code_if(b->module, x, y, const_i32(b, 0));
@@ -304,32 +304,35 @@ static Ref gen_binary(Body *b, const Expr *e) {
         return gen_fmod(b, e->type, x, y);
     if (e->args[0]->type->kind == TYPE_STR) {
         Ref equal = gen_str_equal(b, x, y);
-        return e->op == OP_EQ ? equal : unary(b, WASM_OP_I32_EQZ, equal);
+        return e->op == OP_EQ ? equal : expr_unary(b, WASM_OP_I32_EQZ, equal);
     }
-    Ref r = binary(b, wasm_operator(e->op, e->args[0]->type), x, y);
-    return leaves_range(e->op) ? normalise(b, e->type, r) : r;
+    Ref r = expr_binary(b, wasm_operator(e->op, e->args[0]->type), x, y);
+    return leaves_range(e->op) ? expr_normalise(b, e->type, r) : r;
 }
 
 Ref gen_stepped(Body *b, const Type *t, Op op, Ref x) {
     assert(op == OP_ADD || op == OP_SUB);
     Value one = {.kind = t->kind, .bits = 1, .real = 1};
-    return normalise(b, t, binary(b, wasm_operator(op, t), x, gen_number(b, t, one)));
+    return expr_normalise(b, t, expr_binary(b, wasm_operator(op, t), x, gen_number(b, t, one)));
 }
 
 Ref gen_added(Body *b, const Type *t, Op op, Ref x, Ref condition) {
     assert(op == OP_ADD || op == OP_SUB);
     if (type_wasm(t) == WASM_I64)
-        condition = unary(b, WASM_OP_I64_EXTEND_I32_U, condition);
-    return normalise(b, t, binary(b, wasm_operator(op, t), x, condition));
+        condition = expr_unary(b, WASM_OP_I64_EXTEND_I32_U, condition);
+    return expr_normalise(b, t, expr_binary(b, wasm_operator(op, t), x, condition));
 }
 
 /* The number of the highest bit, from the number of zeros above it; as if bit 0 was always set. */
 static Ref gen_log2(Body *b, const Type *t, Ref x) {
     if (type_wasm(t) != WASM_I64)
-        return binary(b, WASM_OP_I32_SUB, const_i32(b, 31),
-                      unary(b, WASM_OP_I32_CLZ, binary(b, WASM_OP_I32_OR, x, const_i32(b, 1))));
-    Ref zeros = unary(b, WASM_OP_I64_CLZ, binary(b, WASM_OP_I64_OR, x, code_i64(b->module, 1)));
-    return binary(b, WASM_OP_I32_SUB, const_i32(b, 63), unary(b, WASM_OP_I32_WRAP_I64, zeros));
+        return expr_binary(
+            b, WASM_OP_I32_SUB, const_i32(b, 31),
+            expr_unary(b, WASM_OP_I32_CLZ, expr_binary(b, WASM_OP_I32_OR, x, const_i32(b, 1))));
+    Ref zeros =
+        expr_unary(b, WASM_OP_I64_CLZ, expr_binary(b, WASM_OP_I64_OR, x, code_i64(b->module, 1)));
+    return expr_binary(b, WASM_OP_I32_SUB, const_i32(b, 63),
+                       expr_unary(b, WASM_OP_I32_WRAP_I64, zeros));
 }
 
 static Ref gen_unary(Body *b, const Expr *e) {
@@ -337,30 +340,30 @@ static Ref gen_unary(Body *b, const Expr *e) {
     if (e->op == OP_LOG2)
         return gen_log2(b, e->args[0]->type, x);
     if (e->op == OP_NOT)
-        return unary(b, WASM_OP_I32_EQZ, x);
+        return expr_unary(b, WASM_OP_I32_EQZ, x);
     if (type_wasm(e->type) == WASM_I64)
-        return binary(b, WASM_OP_I64_XOR, x, code_i64(b->module, -1));
-    return normalise(b, e->type, binary(b, WASM_OP_I32_XOR, x, const_i32(b, UINT32_MAX)));
+        return expr_binary(b, WASM_OP_I64_XOR, x, code_i64(b->module, -1));
+    return expr_normalise(b, e->type, expr_binary(b, WASM_OP_I32_XOR, x, const_i32(b, UINT32_MAX)));
 }
 
 static Ref cast_from_float(Body *b, const Type *from, const Type *to, Ref x) {
     bool single = from->kind == TYPE_F32, s = type_is_signed(to);
     switch (to->kind) {
-    case TYPE_F32: return single ? x : unary(b, WASM_OP_F32_DEMOTE_F64, x);
-    case TYPE_F64: return single ? unary(b, WASM_OP_F64_PROMOTE_F32, x) : x;
+    case TYPE_F32: return single ? x : expr_unary(b, WASM_OP_F32_DEMOTE_F64, x);
+    case TYPE_F64: return single ? expr_unary(b, WASM_OP_F64_PROMOTE_F32, x) : x;
     case TYPE_BOOL:
-        return binary(b, single ? WASM_OP_F32_NE : WASM_OP_F64_NE, x, gen_zero(b, from));
+        return expr_binary(b, single ? WASM_OP_F32_NE : WASM_OP_F64_NE, x, gen_zero(b, from));
     case TYPE_I64:
     case TYPE_U64:
         if (single)
-            return unary(b, s ? WASM_OP_I64_TRUNC_F32_S : WASM_OP_I64_TRUNC_F32_U, x);
-        return unary(b, s ? WASM_OP_I64_TRUNC_F64_S : WASM_OP_I64_TRUNC_F64_U, x);
+            return expr_unary(b, s ? WASM_OP_I64_TRUNC_F32_S : WASM_OP_I64_TRUNC_F32_U, x);
+        return expr_unary(b, s ? WASM_OP_I64_TRUNC_F64_S : WASM_OP_I64_TRUNC_F64_U, x);
     default:
         if (single)
-            x = unary(b, s ? WASM_OP_I32_TRUNC_F32_S : WASM_OP_I32_TRUNC_F32_U, x);
+            x = expr_unary(b, s ? WASM_OP_I32_TRUNC_F32_S : WASM_OP_I32_TRUNC_F32_U, x);
         else
-            x = unary(b, s ? WASM_OP_I32_TRUNC_F64_S : WASM_OP_I32_TRUNC_F64_U, x);
-        return normalise(b, to, x);
+            x = expr_unary(b, s ? WASM_OP_I32_TRUNC_F64_S : WASM_OP_I32_TRUNC_F64_U, x);
+        return expr_normalise(b, to, x);
     }
 }
 
@@ -368,12 +371,12 @@ static Ref cast_to_float(Body *b, const Type *from, const Type *to, Ref x) {
     bool single = to->kind == TYPE_F32, s = from->kind != TYPE_BOOL && type_is_signed(from);
     if (type_wasm(from) == WASM_I64) {
         if (single)
-            return unary(b, s ? WASM_OP_F32_CONVERT_I64_S : WASM_OP_F32_CONVERT_I64_U, x);
-        return unary(b, s ? WASM_OP_F64_CONVERT_I64_S : WASM_OP_F64_CONVERT_I64_U, x);
+            return expr_unary(b, s ? WASM_OP_F32_CONVERT_I64_S : WASM_OP_F32_CONVERT_I64_U, x);
+        return expr_unary(b, s ? WASM_OP_F64_CONVERT_I64_S : WASM_OP_F64_CONVERT_I64_U, x);
     }
     if (single)
-        return unary(b, s ? WASM_OP_F32_CONVERT_I32_S : WASM_OP_F32_CONVERT_I32_U, x);
-    return unary(b, s ? WASM_OP_F64_CONVERT_I32_S : WASM_OP_F64_CONVERT_I32_U, x);
+        return expr_unary(b, s ? WASM_OP_F32_CONVERT_I32_S : WASM_OP_F32_CONVERT_I32_U, x);
+    return expr_unary(b, s ? WASM_OP_F64_CONVERT_I32_S : WASM_OP_F64_CONVERT_I32_U, x);
 }
 
 static Ref gen_cast(Body *b, const Expr *e) {
@@ -385,15 +388,15 @@ static Ref gen_cast(Body *b, const Expr *e) {
         return cast_to_float(b, from, to, x);
     bool wide = type_wasm(from) == WASM_I64;
     if (to->kind == TYPE_BOOL)
-        return wide ? binary(b, WASM_OP_I64_NE, x, gen_zero(b, from))
-                    : binary(b, WASM_OP_I32_NE, x, const_i32(b, 0));
+        return wide ? expr_binary(b, WASM_OP_I64_NE, x, gen_zero(b, from))
+                    : expr_binary(b, WASM_OP_I32_NE, x, const_i32(b, 0));
     if (type_wasm(to) == WASM_I64) {
         if (wide)
             return x;
         bool s = from->kind != TYPE_BOOL && type_is_signed(from);
-        return unary(b, s ? WASM_OP_I64_EXTEND_I32_S : WASM_OP_I64_EXTEND_I32_U, x);
+        return expr_unary(b, s ? WASM_OP_I64_EXTEND_I32_S : WASM_OP_I64_EXTEND_I32_U, x);
     }
-    return normalise(b, to, wide ? unary(b, WASM_OP_I32_WRAP_I64, x) : x);
+    return expr_normalise(b, to, wide ? expr_unary(b, WASM_OP_I32_WRAP_I64, x) : x);
 }
 
 /* Instructions that act on the program's stack: the optimiser sees a call of an import. */
@@ -432,7 +435,7 @@ static Ref gen_bundled_call(Body *b, const Expr *e, const BundledFn *f) {
     if (f->result[0] != 'd' || helper_infos[h].result[0] != 'l')
         return call;
     Ref million = code_f64(b->module, 1e6);
-    return binary(b, WASM_OP_F64_DIV, unary(b, WASM_OP_F64_CONVERT_I64_U, call), million);
+    return expr_binary(b, WASM_OP_F64_DIV, expr_unary(b, WASM_OP_F64_CONVERT_I64_U, call), million);
 }
 
 /* An operation on the shadow stack, which becomes a few instructions. */
@@ -570,7 +573,7 @@ static Ref gen_cut(Body *b, const Expr *e) {
 }
 
 /* A leaf of a value that is known at each site, by computing it there (HoleOps). */
-static bool is_known(const Expr *e) {
+static bool expr_is_known(const Expr *e) {
     bool bound = e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_CALL;
     return e->is_static && e->is_bound && bound;
 }
@@ -581,7 +584,7 @@ Ref gen_expr(Body *b, const Expr *e) {
         return e->slot || !b->ops ? gen_text(b, e->slot - 1) : b->ops->text(b, e->text);
     if (e->slot && e->is_static)
         return gen_cut(b, e);
-    if (b->ops && is_known(e))
+    if (b->ops && expr_is_known(e))
         return b->ops->known(b, e);
     switch (e->kind) {
     case EXPR_INT:

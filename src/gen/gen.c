@@ -5,15 +5,14 @@
 #include "config.h"
 #endif
 #include "gen/gen.h"
+
 #include "base/phase.h"
-
-#include <assert.h>
-
 #include "code/code.h"
 #include "gen/scratch.h"
 #include "gen/template.h"
 #include "valid/valid.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 /* ---- functions ---- */
@@ -90,7 +89,7 @@ static void build_shape(Scratch *x, const Shape *s, const char *name) {
 }
 
 /* The predicate of an alt probe, by itself. */
-static void build_predicate(Scratch *x, const Shape *s, const char *name) {
+static void gen_build_predicate(Scratch *x, const Shape *s, const char *name) {
     const Variant *v = s->variant;
     Body b = scratch_body(x, v, s->atoms);
     gen_declare_locals(&b, v->probe->vars, v->probe->nvars);
@@ -177,7 +176,7 @@ typedef struct Decoder {
 } Decoder;
 
 /* Loads and stores go to the real memory. */
-static void put_access(const Decoder *d, Buf *code, const WasmInstr *i) {
+static void gen_put_access(const Decoder *d, Buf *code, const WasmInstr *i) {
     wasm_put_op(code, (WasmOp)i->op);
     bool other = d->options->memory_index != 0;
     buf_uleb(code, i->a | (other ? 0x40u : 0));
@@ -187,7 +186,7 @@ static void put_access(const Decoder *d, Buf *code, const WasmInstr *i) {
 }
 
 /* Each name in the code is a hole. */
-static bool put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const WasmInstr *i) {
+static bool gen_put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const WasmInstr *i) {
     const Decoder *d = ctx;
     Hole h = {0};
     if (i->op == WASM_OP_GLOBAL_GET || i->op == WASM_OP_GLOBAL_SET || i->op == WASM_OP_CALL) {
@@ -196,7 +195,7 @@ static bool put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const W
         h.access = i->op == WASM_OP_GLOBAL_SET ? HOLE_SET : HOLE_GET;
         template_add_hole(t, h);
     } else if (wasm_ops[i->op].imm == WASM_IMM_MEMARG) {
-        put_access(d, &t->code, i);
+        gen_put_access(d, &t->code, i);
         t->accesses = true;
     } else {
         buf_bytes(&t->code, bytes, i->size);
@@ -205,13 +204,13 @@ static bool put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const W
 }
 
 /* The template of a function; NULL if there is none. */
-static void *decode(Decoder *d, const char *name) {
+static void *gen_decode(Decoder *d, const char *name) {
     CodeFn *f = code_find(d->code, str_of(name));
     if (!f)
         return NULL;
     Buf bytes = {0};
     code_write(f, NULL, &bytes);
-    TemplateMaker t = {.put = put_instr, .ctx = d, .zeros = f->zeros, .nparams = f->nparams};
+    TemplateMaker t = {.put = gen_put_instr, .ctx = d, .zeros = f->zeros, .nparams = f->nparams};
     for (uint32_t i = 0; i < f->locals.len; i++)
         template_add_temp(&t, f->locals.at[i]);
     const Template *template = template_of_code(&t, &bytes, f->result, d->arena);
@@ -223,7 +222,7 @@ static void *decode(Decoder *d, const char *name) {
 
 /* ---- */
 
-static bool fault(Diags *diags, const char *what) {
+static bool gen_fault(Diags *diags, const char *what) {
     diag(diags, DIAG_INTERNAL, NO_SPAN, "internal error in code generation: %s", what);
     return false;
 }
@@ -238,35 +237,35 @@ static bool decode_all(Scratch *x, Plan *plan, const Template **init, Diags *dia
         snprintf(name, sizeof name, "s%u", i);
         if (!has_template(s))
             continue;
-        s->template = decode(&d, name);
+        s->template = gen_decode(&d, name);
         name[0] = 'q';
         if (s->variant->alt.guarded)
-            s->predicate = decode(&d, name);
+            s->predicate = gen_decode(&d, name);
         name[0] = 'd';
         if (s->variant->starts_dynamic)
-            s->init = decode(&d, name);
+            s->init = gen_decode(&d, name);
         name[0] = 'x';
         if (s->variant->exits)
-            s->exit = decode(&d, name);
-        ok = s->template || fault(diags, "a template cannot be decoded");
+            s->exit = gen_decode(&d, name);
+        ok = s->template || gen_fault(diags, "a template cannot be decoded");
     }
     for (uint32_t i = 0; ok && i < plan->fns.len; i++) {
         hole_name(name, HOLE_FN, i, WASM_I32);
-        plan->fns.at[i].template = decode(&d, name);
-        ok = plan->fns.at[i].template || fault(diags, "a function cannot be decoded");
+        plan->fns.at[i].template = gen_decode(&d, name);
+        ok = plan->fns.at[i].template || gen_fault(diags, "a function cannot be decoded");
     }
     for (uint32_t i = 0; ok && i < plan->probes.len; i++) {
         snprintf(name, sizeof name, "o%u", i);
         if (plan->probes.at[i].shared_from)
-            plan->probes.at[i].init = decode(&d, name);
+            plan->probes.at[i].init = gen_decode(&d, name);
     }
     for (uint32_t i = 0; ok && i < plan->scripts.len; i++) {
         snprintf(name, sizeof name, "i%u", i);
-        init[i] = decode(&d, name);
+        init[i] = gen_decode(&d, name);
         name[0] = 'e';
-        plan->at_exit.code[i] = decode(&d, name);
+        plan->at_exit.code[i] = gen_decode(&d, name);
     }
-    ok = ok && (!d.failed || fault(diags, "a function is no template"));
+    ok = ok && (!d.failed || gen_fault(diags, "a function is no template"));
     return ok;
 }
 
@@ -281,7 +280,7 @@ static void build_all(Scratch *x) {
         build_shape(x, s, name);
         name[0] = 'q';
         if (s->variant->alt.guarded)
-            build_predicate(x, s, name);
+            gen_build_predicate(x, s, name);
         name[0] = 'd';
         if (s->variant->starts_dynamic)
             build_site_code(x, s, false, name);
@@ -307,7 +306,7 @@ static void build_all(Scratch *x) {
 }
 
 /* Whether anything of a plan becomes code of its own: most scripts that count have nothing. */
-static bool has_code(const Plan *plan) {
+static bool gen_has_code(const Plan *plan) {
     for (uint32_t i = 0; i < plan->shapes.len; i++)
         if (has_template(plan->shapes.at[i]))
             return true;
@@ -325,7 +324,7 @@ bool gen_templates(Plan *plan, const GenOptions *options, const Template **init,
     Scratch x = {.plan = plan, .options = options};
     for (uint32_t i = 0; i < plan->scripts.len; i++)
         init[i] = NULL;
-    if (!has_code(plan))
+    if (!gen_has_code(plan))
         return true;
     Phase before = phase_begin(PHASE_COMPILE);
     build_all(&x);

@@ -60,12 +60,12 @@ static Ref leaf_bits(Body *b, const Search *s, uint32_t i) {
     return code_op1(b->module, WASM_OP_I64_EXTEND_I32_U, leaf);
 }
 
-static Ref const_i64(Body *b, uint64_t v) {
+static Ref page_const_i64(Body *b, uint64_t v) {
     return code_i64(b->module, v);
 }
 
 /* The word of the key: the last leaf lowest, but a bool above the number before it. */
-static Ref word(Body *b, const Search *s) {
+static Ref gen_page_word(Body *b, const Search *s) {
     uint32_t n = type_leaves(s->key), below = 0;
     bool flagged = is_flagged(s->key);
     Ref all = NULL;
@@ -73,7 +73,7 @@ static Ref word(Body *b, const Search *s) {
         uint32_t i = flagged && k + 2 >= n ? 2 * n - 3 - k : k;
         Ref leaf = leaf_bits(b, s, i);
         if (below)
-            leaf = code_op2(b->module, WASM_OP_I64_SHL, leaf, const_i64(b, below));
+            leaf = code_op2(b->module, WASM_OP_I64_SHL, leaf, page_const_i64(b, below));
         all = all ? code_op2(b->module, WASM_OP_I64_OR, all, leaf) : leaf;
         below += bits_of_leaf(s->key, i);
     }
@@ -87,15 +87,15 @@ static uint32_t lowest(const Type *key) {
 
 /* The lower or the upper 32 bits of the word. Those of all words of a page have the same upper
  * ones. */
-static Ref half(Body *b, const Search *s, bool upper) {
+static Ref page_half(Body *b, const Search *s, bool upper) {
     CodeModule *m = b->module;
     uint32_t n = type_leaves(s->key), low = lowest(s->key);
     if (n <= 2 && bits_of_leaf(s->key, low) == 32)
         return upper ? code_op1(m, WASM_OP_I32_WRAP_I64, leaf_bits(b, s, 1 - low))
                      : get_leaf(b, s, low);
-    Ref all = word(b, s);
+    Ref all = gen_page_word(b, s);
     if (upper)
-        all = code_op2(m, WASM_OP_I64_SHR_U, all, const_i64(b, 32));
+        all = code_op2(m, WASM_OP_I64_SHR_U, all, page_const_i64(b, 32));
     return code_op1(m, WASM_OP_I32_WRAP_I64, all);
 }
 
@@ -107,14 +107,15 @@ static Ref page_word(Body *b, const Search *s, uint32_t field) {
 static Ref head_half(Body *b, const Search *s, bool upper) {
     Ref head = code_get(b->module, s->head, WASM_I64);
     if (upper)
-        head = code_op2(b->module, WASM_OP_I64_SHR_U, head, const_i64(b, 32));
+        head = code_op2(b->module, WASM_OP_I64_SHR_U, head, page_const_i64(b, 32));
     return code_op1(b->module, WASM_OP_I32_WRAP_I64, head);
 }
 
 /* The slot of the key, if it is in the page. The lower five bits of a rotation's amount count; they
  * are the shift. */
 static Ref slot_number(Body *b, const Search *s) {
-    Ref distance = code_op2(b->module, WASM_OP_I32_SUB, half(b, s, false), head_half(b, s, false));
+    Ref distance =
+        code_op2(b->module, WASM_OP_I32_SUB, page_half(b, s, false), head_half(b, s, false));
     return code_op2(b->module, WASM_OP_I32_ROTR, distance, get_i32(b, s->shape));
 }
 
@@ -137,8 +138,8 @@ static Ref is_other_page(Body *b, const Search *s, const Var *v) {
         other = code_op2(m, WASM_OP_I32_OR, other,
                          differs(b, gen_var_get(b, v, 0), s, VALUES_PAGE_MAP));
     if (s->wide)
-        other =
-            code_op2(m, WASM_OP_I32_OR, other, differs(b, half(b, s, true), s, VALUES_PAGE_HIGH));
+        other = code_op2(m, WASM_OP_I32_OR, other,
+                         differs(b, page_half(b, s, true), s, VALUES_PAGE_HIGH));
     return other;
 }
 
@@ -177,7 +178,7 @@ Ref gen_page_element(Body *b, const Expr *e, uint32_t first, Ref look_up, uint32
         code_branch(m, miss, is_other_page(b, &s, e->var)),
         code_set(m, at, slot_address(b, &s, wide_value)),
         code_branch(m, done,
-                    wide_value ? code_op2(m, WASM_OP_I64_NE, slot, const_i64(b, 0)) : slot),
+                    wide_value ? code_op2(m, WASM_OP_I64_NE, slot, page_const_i64(b, 0)) : slot),
     };
     Ref code[] = {
         code_block(m, miss, in_page, 6),

@@ -263,7 +263,7 @@ static bool has_return(const Block *block) {
 }
 
 /* The results of a body that does not end with Wasm's `return`. */
-static void give(Body *b, Refs *code) {
+static void stmt_give(Body *b, Refs *code) {
     uint32_t n = type_leaves(b->result);
     for (uint32_t i = 0; i < n && !b->variant->alt.gives; i++) {
         WasmType type = gen_type(type_leaf(b->result, i));
@@ -298,6 +298,6 @@ Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars) {
             vec_push(&code, helper_call(b, HELPER_MAP_FREE,
                                         (Ref[]){code_get(b->module, b->local_of[vars[i]->index],
                                                          WASM_I32)}));
-    give(b, &code);
+    stmt_give(b, &code);
     return gen_block_of(b, &code);
 }

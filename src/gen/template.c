@@ -78,7 +78,7 @@ void template_add(TemplateMaker *t, const Template *inner) {
 }
 
 /* Whether a branch goes to the function's own label. */
-static bool leaves(const TemplateMaker *t, const WasmInstr *i) {
+static bool template_leaves(const TemplateMaker *t, const WasmInstr *i) {
     uint32_t outermost = t->open.len - 1;
     if (!wasm_has_labels(i))
         return false;
@@ -89,7 +89,7 @@ static bool leaves(const TemplateMaker *t, const WasmInstr *i) {
     return out;
 }
 
-static bool put(TemplateMaker *t, const uint8_t *body, const WasmInstr *i) {
+static bool template_put(TemplateMaker *t, const uint8_t *body, const WasmInstr *i) {
     if (t->put)
         return t->put(t->ctx, t, body + i->offset, i);
     buf_bytes(&t->code, body + i->offset, i->size);
@@ -104,11 +104,11 @@ static bool put_temp(TemplateMaker *t, const WasmInstr *i) {
     return true;
 }
 
-static bool take(TemplateMaker *t, const uint8_t *body, const WasmInstr *i) {
+static bool template_take(TemplateMaker *t, const uint8_t *body, const WasmInstr *i) {
     switch (i->op) {
     case WASM_OP_LOCAL_GET:
     case WASM_OP_LOCAL_SET:
-    case WASM_OP_LOCAL_TEE: return i->a < t->nparams ? put(t, body, i) : put_temp(t, i);
+    case WASM_OP_LOCAL_TEE: return i->a < t->nparams ? template_put(t, body, i) : put_temp(t, i);
     case WASM_OP_RETURN:
         t->jumps = true;
         wasm_put_op(&t->code, WASM_OP_BR);
@@ -123,9 +123,9 @@ static bool take(TemplateMaker *t, const uint8_t *body, const WasmInstr *i) {
         if (!t->open.len)
             return true;
         break;
-    default: t->jumps |= leaves(t, i); break;
+    default: t->jumps |= template_leaves(t, i); break;
     }
-    return put(t, body, i);
+    return template_put(t, body, i);
 }
 
 /* Leaves of a tuple that the template returns. */
@@ -186,7 +186,7 @@ static const Template *take_all(TemplateMaker *t, WasmCode code, const uint8_t *
     WasmInstr i;
     bool ok = true;
     while (ok && wasm_next(&code, &i))
-        ok = t->open.len && take(t, body, &i);
+        ok = t->open.len && template_take(t, body, &i);
     return ok && !code.error ? template_close(t, result, arena) : NULL;
 }
 

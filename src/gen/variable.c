@@ -50,7 +50,7 @@ static Ref local_get(Body *b, uint32_t local, const Type *leaf) {
 
 /* ---- memory ---- */
 
-static bool is_wide(const Type *leaf) {
+static bool variable_is_wide(const Type *leaf) {
     return type_wasm(leaf) == WASM_I64 || type_wasm(leaf) == WASM_F64;
 }
 
@@ -60,7 +60,7 @@ static Ref plus(Body *b, Ref at, uint32_t offset) {
 
 /* Memory of an imported module is read and written by calls. */
 static Ref imported_get(Body *b, const Type *leaf, Ref at) {
-    Ref x = helper_call(b, is_wide(leaf) ? HELPER_LOAD64 : HELPER_LOAD32, &at);
+    Ref x = helper_call(b, variable_is_wide(leaf) ? HELPER_LOAD64 : HELPER_LOAD32, &at);
     switch (leaf->kind) {
     case TYPE_F32: return code_op1(b->module, WASM_OP_F32_REINTERPRET_I32, x);
     case TYPE_F64: return code_op1(b->module, WASM_OP_F64_REINTERPRET_I64, x);
@@ -86,7 +86,7 @@ static Ref memory_get(Body *b, const Type *leaf, Ref at, uint32_t offset) {
 static Ref memory_set(Body *b, const Type *leaf, Ref at, uint32_t offset, Ref value) {
     if (b->options->imported) {
         Ref args[] = {plus(b, at, offset), bits_of(b, leaf, value)};
-        return helper_call(b, is_wide(leaf) ? HELPER_STORE64 : HELPER_STORE32, args);
+        return helper_call(b, variable_is_wide(leaf) ? HELPER_STORE64 : HELPER_STORE32, args);
     }
     return code_store(b->module, emit_store_op(gen_type(leaf)), at, offset, value);
 }
@@ -170,7 +170,7 @@ static Ref gen_fetch_add(Body *b, const Expr *e) {
         return atomic_call(b, v, ATOMIC_ADD, by);
     WasmType type = gen_type(v->type);
     uint32_t operand = gen_temp(b, type), old = gen_temp(b, type);
-    Ref sum = code_op2(b->module, is_wide(v->type) ? WASM_OP_I64_ADD : WASM_OP_I32_ADD,
+    Ref sum = code_op2(b->module, variable_is_wide(v->type) ? WASM_OP_I64_ADD : WASM_OP_I32_ADD,
                        code_get(b->module, old, type), code_get(b->module, operand, type));
     Refs code = {0};
     vec_push(&code, code_set(b->module, operand, by));
@@ -213,7 +213,7 @@ static Ref leaf_set(Body *b, const Var *v, uint32_t leaf, Ref value) {
 
 /* Moves leaves of the type into new locals, whose values become the leaves, so that later code
  * cannot change them. Appends the code to `code`; returns the first local. */
-static uint32_t settle(Body *b, const Type *t, Refs *leaves, Refs *code) {
+static uint32_t variable_settle(Body *b, const Type *t, Refs *leaves, Refs *code) {
     uint32_t first = gen_leaf_temps(b, t);
     for (uint32_t i = 0; i < leaves->len; i++) {
         vec_push(code, code_set(b->module, first + i, leaves->at[i]));
@@ -228,7 +228,7 @@ static Ref set_part(Body *b, const Var *v, const Type *part, uint32_t first, con
     for (uint32_t i = 0; i < leaves->len; i++)
         vec_push(&values, leaves->at[i]);
     if (values.len > 1)
-        settle(b, part, &values, &code); /* t = (t.1, t.0) */
+        variable_settle(b, part, &values, &code); /* t = (t.1, t.0) */
     for (uint32_t i = 0; i < values.len; i++)
         vec_push(&code, leaf_set(b, v, first + i, values.at[i]));
     vec_free(&values);
@@ -276,7 +276,7 @@ static Ref search_get(Body *b, uint32_t local) {
 
 /* The half in which the number must be: `side` compares it with a bound of the range in the middle,
  * at `offset`, and one of `low` and `high` moves there. */
-static Ref half(Body *b, const Search *s, WasmOp side, uint32_t offset, uint32_t moves) {
+static Ref variable_half(Body *b, const Search *s, WasmOp side, uint32_t offset, uint32_t moves) {
     static const Type *const u64 = &type_scalar[TYPE_U64];
     Ref bound = memory_get(b, u64, search_get(b, s->at), offset);
     Ref beyond = code_op2(b->module, side, code_get(b->module, s->number, WASM_I64), bound);
@@ -300,7 +300,8 @@ static Ref in_list(Body *b, uint32_t number, const NumberList *list) {
     Ref at = code_op2(b->module, WASM_OP_I32_ADD, search_get(b, s.low), middle);
     Ref empty = code_op2(b->module, WASM_OP_I32_EQ, search_get(b, s.low), search_get(b, s.high));
     Ref body[] = {code_branch(b->module, s.found, empty), code_set(b->module, s.at, at),
-                  half(b, &s, WASM_OP_I64_LT_U, 0, s.high), half(b, &s, WASM_OP_I64_GT_U, 8, s.low),
+                  variable_half(b, &s, WASM_OP_I64_LT_U, 0, s.high),
+                  variable_half(b, &s, WASM_OP_I64_GT_U, 8, s.low),
                   code_set(b->module, s.low, const_i32(b, 0))};
     Ref loop = code_loop(b->module, s.next, code_block(b->module, 0, body, 5));
     Ref code[] = {code_set(b->module, s.high, plus(b, low, list->n * 16)),
@@ -313,7 +314,7 @@ static Ref in_list(Body *b, uint32_t number, const NumberList *list) {
 static Ref gen_lists(Body *b, const Expr *e) {
     const Type *t = e->args[1]->type;
     Ref number = gen_expr(b, e->args[1]);
-    if (!is_wide(t))
+    if (!variable_is_wide(t))
         number = code_op1(b->module,
                           type_is_signed(t) ? WASM_OP_I64_EXTEND_I32_S : WASM_OP_I64_EXTEND_I32_U,
                           number);
@@ -352,12 +353,12 @@ Ref gen_method(Body *b, const Expr *e) {
 /* ---- maps ---- */
 
 /* A leaf of a key as 64 bits. */
-static Ref key_word(Body *b, const Type *leaf, Ref x) {
+static Ref variable_key_word(Body *b, const Type *leaf, Ref x) {
     x = bits_of(b, leaf, x);
-    return is_wide(leaf) ? x : code_op1(b->module, WASM_OP_I64_EXTEND_I32_U, x);
+    return variable_is_wide(leaf) ? x : code_op1(b->module, WASM_OP_I64_EXTEND_I32_U, x);
 }
 
-static Ref put_key(Body *b, uint32_t n, Ref word) {
+static Ref variable_put_key(Body *b, uint32_t n, Ref word) {
     return helper_call(b, HELPER_KEY, (Ref[]){const_i32(b, n), word});
 }
 
@@ -366,11 +367,12 @@ Ref gen_missing(Body *b) {
 }
 
 /* Looks whether the key whose leaves are in these locals exists before it is looked up. */
-static void put_test(Body *b, const Expr *e, uint32_t first, Refs *code) {
+static void variable_put_test(Body *b, const Expr *e, uint32_t first, Refs *code) {
     const Type *key = e->var->type->key;
     for (uint32_t i = 0; i < type_leaves(key); i++) {
         const Type *leaf = type_leaf(key, i);
-        vec_push(code, put_key(b, i, key_word(b, leaf, local_get(b, first + i, leaf))));
+        vec_push(code,
+                 variable_put_key(b, i, variable_key_word(b, leaf, local_get(b, first + i, leaf))));
     }
     Ref map = gen_var_get(b, e->var, 0);
     Ref there = helper_call(b, HELPER_MAP_HAS, &map);
@@ -389,16 +391,16 @@ static Ref element(Body *b, const Expr *e, bool insert, uint32_t *old) {
     bool direct = n >= 1 && n <= 3;
     bool test = b->skip && e->var->type->value->kind > TYPE_BOOL, pages = gen_has_pages(b, e);
     if (!direct || test || pages)
-        first = settle(b, key, &leaves, &code);
+        first = variable_settle(b, key, &leaves, &code);
     if (test)
-        put_test(b, e, first, &code);
+        variable_put_test(b, e, first, &code);
     Ref args[5] = {gen_var_get(b, e->var, 0), gen_text(b, e->slot - 1)};
     for (uint32_t i = 0; i < n; i++) {
-        Ref word = key_word(b, type_leaf(key, i), leaves.at[i]);
+        Ref word = variable_key_word(b, type_leaf(key, i), leaves.at[i]);
         if (direct)
             args[2 + i] = word;
         else
-            vec_push(&code, put_key(b, i, word));
+            vec_push(&code, variable_put_key(b, i, word));
     }
     vec_free(&leaves);
     Helper h = (insert ? HELPER_MAP_AT1 : HELPER_MAP_FIND1) + (direct ? n - 1 : 3);
@@ -433,7 +435,7 @@ static Ref set_element(Body *b, const Expr *target, const Expr *value) {
     Refs code = {0}, leaves = {0};
     uint32_t first = gen_first_leaf(target);
     gen_leaves(b, value, &leaves);
-    settle(b, target->type, &leaves, &code);
+    variable_settle(b, target->type, &leaves, &code);
     if (gen_is_cell(target)) {
         gen_cell_set(b, target, &leaves, &code);
         vec_free(&leaves);

@@ -45,7 +45,7 @@ static uint64_t positive(int64_t n) {
     return n < 0 ? 0 : (uint64_t)n;
 }
 
-static bool numbers_of(const Heap *h, const ProfileNode *node, Numbers *n) {
+static bool heap_numbers_of(const Heap *h, const ProfileNode *node, Numbers *n) {
     bool any = false;
     for (uint32_t v = 0; v < VALUES && node->first != PROFILE_NONE; v++) {
         n->of[v] = h->p->numbers.at[node->first + h->index[v]];
@@ -54,7 +54,7 @@ static bool numbers_of(const Heap *h, const ProfileNode *node, Numbers *n) {
     return any;
 }
 
-static void add_numbers(Numbers *sum, const Numbers *n) {
+static void heap_add_numbers(Numbers *sum, const Numbers *n) {
     for (uint32_t v = 0; v < VALUES; v++)
         sum->of[v] = profile_add_ns(sum->of[v], n->of[v]);
 }
@@ -67,14 +67,14 @@ static const ReportRow *row_of(const Report *r, const char *name) {
 }
 
 /* A number that the script reports; 0 if it does not. */
-static uint64_t scalar_of(const Report *r, const char *name) {
+static uint64_t heap_scalar_of(const Report *r, const char *name) {
     const ReportRow *row = row_of(r, name);
     return row && row->class == REPORT_CLASS_UNSIGNED ? row->number.u : 0;
 }
 
 bool heap_has_objects(const Profile *p, const Report *report) {
     uint32_t objects;
-    bool any = report && scalar_of(report, "unknown_frees") > 0;
+    bool any = report && heap_scalar_of(report, "unknown_frees") > 0;
     for (uint32_t i = 0; i < p->nodes.len && profile_find_value(p, "alloc_objects", &objects); i++)
         any |= p->nodes.at[i].first != PROFILE_NONE &&
                p->numbers.at[p->nodes.at[i].first + objects] != 0;
@@ -84,22 +84,22 @@ bool heap_has_objects(const Profile *p, const Report *report) {
 /* ---- lines ---- */
 
 /* The largest first; of equal ones in their order. */
-static int compare_lines(const void *x, const void *y) {
+static int heap_compare_lines(const void *x, const void *y) {
     const Line *a = x, *b = y;
     if (a->key != b->key)
         return a->key > b->key ? -1 : 1;
     return (a->at > b->at) - (a->at < b->at);
 }
 
-static void sort(Lines *lines, uint32_t by) {
+static void heap_sort(Lines *lines, uint32_t by) {
     for (uint32_t i = 0; i < lines->len; i++)
         lines->at[i].key = lines->at[i].n.of[by];
     if (lines->len)
-        qsort(lines->at, lines->len, sizeof *lines->at, compare_lines);
+        qsort(lines->at, lines->len, sizeof *lines->at, heap_compare_lines);
 }
 
 /* How many lines are shown. */
-static uint32_t shown(const Heap *h, const Lines *lines) {
+static uint32_t heap_shown(const Heap *h, const Lines *lines) {
     return h->view->top && h->view->top < lines->len ? h->view->top : lines->len;
 }
 
@@ -110,16 +110,16 @@ static void put_more(const Heap *h, uint32_t hidden, const char *what) {
 
 /* ---- text ---- */
 
-static void put_count(Buf *out, uint64_t n, const char *what) {
+static void heap_put_count(Buf *out, uint64_t n, const char *what) {
     table_number(out, n);
     buf_printf(out, " %s%s", what, n == 1 ? "" : "s");
 }
 
-static void put_name(const Heap *h, uint32_t func) {
+static void heap_put_name(const Heap *h, uint32_t func) {
     escape_shown(h->out, h->p->funcs.at[func].name);
 }
 
-static void put_cell(Buf *out, int64_t n, uint32_t width) {
+static void heap_put_cell(Buf *out, int64_t n, uint32_t width) {
     Buf text = {0};
     if (n < 0)
         buf_u8(&text, '-');
@@ -132,7 +132,7 @@ static void put_cell(Buf *out, int64_t n, uint32_t width) {
 static void put_caller(const Heap *h, uint32_t func, uint32_t pc) {
     const ProfileFunc *f = &h->p->funcs.at[func];
     const LocationFrame *frames;
-    put_name(h, func);
+    heap_put_name(h, func);
     if (!h->view->locator || pc == PROFILE_NONE || !pc || f->id >= h->view->m->funcs.len ||
         !locator_at(h->view->locator, h->view->m, f->id, pc, &frames) || !frames[0].file.len)
         return;
@@ -167,33 +167,34 @@ static void put_unseen(const Heap *h) {
                       "programs with 32-bit memory; --alloc adds others\n"));
 }
 
-static void put_totals(const Heap *h, const Numbers *all) {
+static void heap_put_totals(const Heap *h, const Numbers *all) {
     const Report *r = h->view->report;
     Buf *out = h->out;
-    uint64_t sampled = scalar_of(r, "sampled"), peak = scalar_of(r, "peak");
-    uint64_t unknown = scalar_of(r, "unknown_frees");
+    uint64_t sampled = heap_scalar_of(r, "sampled"), peak = heap_scalar_of(r, "peak");
+    uint64_t unknown = heap_scalar_of(r, "unknown_frees");
     buf_str(out, STR("Heap profile: "));
-    put_count(out, positive(all->of[ALLOC_SPACE]), "byte");
+    heap_put_count(out, positive(all->of[ALLOC_SPACE]), "byte");
     buf_str(out, STR(" in "));
-    put_count(out, positive(all->of[ALLOC_OBJECTS]), "object");
+    heap_put_count(out, positive(all->of[ALLOC_OBJECTS]), "object");
     buf_str(out, STR(" allocated, "));
-    put_count(out, positive(all->of[INUSE_SPACE]), "byte");
+    heap_put_count(out, positive(all->of[INUSE_SPACE]), "byte");
     buf_str(out, STR(" in "));
-    put_count(out, positive(all->of[INUSE_OBJECTS]), "object");
+    heap_put_count(out, positive(all->of[INUSE_OBJECTS]), "object");
     buf_str(out, STR(" in use at the end\n"));
     if (!all->of[ALLOC_OBJECTS])
         put_unseen(h);
     if (unknown) {
         buf_str(out, STR("up to "));
-        put_count(out, unknown, "object");
+        heap_put_count(out, unknown, "object");
         buf_str(out, STR(" fewer are in use: threads or modules have freed objects of others\n"));
     }
     if (peak) {
         buf_str(out, STR("at most "));
-        put_count(out, peak, "byte");
+        heap_put_count(out, peak, "byte");
         buf_str(out, STR(" in "));
-        put_count(out, scalar_of(r, "peak_objects"), "object");
-        buf_printf(out, " in use, first after %.3f ms\n", (double)scalar_of(r, "peak_ns") / 1e6);
+        heap_put_count(out, heap_scalar_of(r, "peak_objects"), "object");
+        buf_printf(out, " in use, first after %.3f ms\n",
+                   (double)heap_scalar_of(r, "peak_ns") / 1e6);
     }
     if (sampled)
         buf_printf(out, "estimated from about one sample in %" PRIu64 " bytes\n", sampled);
@@ -202,7 +203,7 @@ static void put_totals(const Heap *h, const Numbers *all) {
 /* ---- tables ---- */
 
 /* The allocations of each function. */
-static void put_functions(const Heap *h) {
+static void heap_put_functions(const Heap *h) {
     const Profile *p = h->p;
     Lines lines = {0};
     Numbers *sums = mem_zalloc((p->funcs.len + 1u) * sizeof *sums), all = {0};
@@ -210,38 +211,38 @@ static void put_functions(const Heap *h) {
     for (uint32_t i = 0; i < p->nodes.len; i++) {
         const ProfileNode *node = &p->nodes.at[i];
         Numbers n = {0};
-        if (!numbers_of(h, node, &n))
+        if (!heap_numbers_of(h, node, &n))
             continue;
         uint32_t func = node->parent == PROFILE_NONE ? node->func : p->nodes.at[node->parent].func;
-        add_numbers(&sums[func], &n);
-        add_numbers(&all, &n);
+        heap_add_numbers(&sums[func], &n);
+        heap_add_numbers(&all, &n);
         seen[func] = true;
     }
     for (uint32_t f = 0; f < p->funcs.len; f++)
         if (seen[f])
             vec_push(&lines, ((Line){.at = f, .n = sums[f]}));
-    sort(&lines, h->by);
-    put_totals(h, &all);
+    heap_sort(&lines, h->by);
+    heap_put_totals(h, &all);
     buf_printf(h->out, "\n%14s %14s %14s %14s  %s\n", value_names[ALLOC_SPACE],
                value_names[ALLOC_OBJECTS], value_names[INUSE_SPACE], value_names[INUSE_OBJECTS],
                "allocated by");
-    for (uint32_t i = 0; i < shown(h, &lines); i++) {
+    for (uint32_t i = 0; i < heap_shown(h, &lines); i++) {
         static const uint8_t order[VALUES] = {ALLOC_SPACE, ALLOC_OBJECTS, INUSE_SPACE,
                                               INUSE_OBJECTS};
         for (uint32_t v = 0; v < VALUES; v++)
-            put_cell(h->out, lines.at[i].n.of[order[v]], v ? 15 : 14);
+            heap_put_cell(h->out, lines.at[i].n.of[order[v]], v ? 15 : 14);
         buf_str(h->out, STR("  "));
-        put_name(h, lines.at[i].at);
+        heap_put_name(h, lines.at[i].at);
         buf_u8(h->out, '\n');
     }
-    put_more(h, lines.len - shown(h, &lines), "function");
+    put_more(h, lines.len - heap_shown(h, &lines), "function");
     vec_free(&lines);
     free(seen);
     free(sums);
 }
 
 /* The functions that called each other up to the allocation, the innermost first. */
-static void put_stack(const Heap *h, const ProfileNode *node) {
+static void heap_put_stack(const Heap *h, const ProfileNode *node) {
     enum { FRAMES = 8 };
     const Profile *p = h->p;
     uint32_t pc = node->pc, depth = 0;
@@ -261,20 +262,20 @@ static void put_in_use(const Heap *h) {
     Lines lines = {0};
     for (uint32_t i = 0; i < h->p->nodes.len; i++) {
         Line line = {.at = i};
-        if (numbers_of(h, &h->p->nodes.at[i], &line.n) && line.n.of[INUSE_OBJECTS] > 0)
+        if (heap_numbers_of(h, &h->p->nodes.at[i], &line.n) && line.n.of[INUSE_OBJECTS] > 0)
             vec_push(&lines, line);
     }
-    sort(&lines, INUSE_SPACE);
+    heap_sort(&lines, INUSE_SPACE);
     if (lines.len)
         buf_printf(h->out, "\n%14s %14s  %s\n", value_names[INUSE_SPACE],
                    value_names[INUSE_OBJECTS], "in use at the end, allocated by");
-    for (uint32_t i = 0; i < shown(h, &lines); i++) {
-        put_cell(h->out, lines.at[i].n.of[INUSE_SPACE], 14);
-        put_cell(h->out, lines.at[i].n.of[INUSE_OBJECTS], 15);
-        put_stack(h, &h->p->nodes.at[lines.at[i].at]);
+    for (uint32_t i = 0; i < heap_shown(h, &lines); i++) {
+        heap_put_cell(h->out, lines.at[i].n.of[INUSE_SPACE], 14);
+        heap_put_cell(h->out, lines.at[i].n.of[INUSE_OBJECTS], 15);
+        heap_put_stack(h, &h->p->nodes.at[lines.at[i].at]);
         buf_u8(h->out, '\n');
     }
-    put_more(h, lines.len - shown(h, &lines), "context");
+    put_more(h, lines.len - heap_shown(h, &lines), "context");
     vec_free(&lines);
 }
 
@@ -295,8 +296,8 @@ static void put_sizes(const Heap *h) {
     for (bool first = true; next_size(&j, first, &bound, &objects); first = false) {
         if (first)
             buf_printf(h->out, "\n%14s %14s\n", "bytes up to", "objects");
-        put_cell(h->out, (int64_t)bound, 14);
-        put_cell(h->out, (int64_t)objects, 15);
+        heap_put_cell(h->out, (int64_t)bound, 14);
+        heap_put_cell(h->out, (int64_t)objects, 15);
         buf_u8(h->out, '\n');
     }
     arena_free(&arena);
@@ -311,7 +312,7 @@ bool view_heap(const Profile *p, const HeapView *view, Buf *out) {
         if (view->value && strcmp(view->value, value_names[v]) == 0)
             h.by = v;
     }
-    put_functions(&h);
+    heap_put_functions(&h);
     put_in_use(&h);
     put_sizes(&h);
     return true;

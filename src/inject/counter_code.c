@@ -63,7 +63,8 @@ void counter_parts(const CountSum *sum, CountParts *parts) {
 }
 
 /* Counters of the same weight are added before they are multiplied. */
-static void push_parts(Buf *b, const CounterPlaces *at, const CountPart *parts, uint32_t n) {
+static void counter_code_push_parts(Buf *b, const CounterPlaces *at, const CountPart *parts,
+                                    uint32_t n) {
     for (uint32_t i = 0, k; i < n; i = k) {
         for (k = i; k < n && parts[k].weight == parts[i].weight; k++) {
             emit_get(b, at->at(at->ctx, parts[k].counter));
@@ -86,8 +87,8 @@ void counter_add_functions(WasmModule *m, const CounterPlaces *at, const CountSu
     counter_parts(sum, &parts);
     for (uint32_t i = 0; i < parts.len; i += PARTS_FUNCTION) {
         code.len = 0;
-        push_parts(&code, at, parts.at + i,
-                   parts.len - i < PARTS_FUNCTION ? parts.len - i : PARTS_FUNCTION);
+        counter_code_push_parts(&code, at, parts.at + i,
+                                parts.len - i < PARTS_FUNCTION ? parts.len - i : PARTS_FUNCTION);
         vec_push(funcs, emit_function(m, "whammc.sum", "result i64 %p", &code));
     }
     vec_free(&parts);
@@ -98,7 +99,7 @@ void counter_push_sum(Buf *b, const WasmModule *m, const CounterPlaces *at, cons
     CountParts parts = {0};
     if (sum->parts)
         counter_parts(sum->parts, &parts);
-    push_parts(b, at, parts.at, parts.len);
+    counter_code_push_parts(b, at, parts.at, parts.len);
     vec_free(&parts);
     for (uint32_t i = 0; i < sum->nfuncs; i++)
         emit(b, "call %u %s", emit_index(m, WASM_SPACE_FUNC, sum->funcs[i]), i ? "i64.add" : "");

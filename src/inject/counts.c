@@ -226,8 +226,8 @@ static inline uint32_t stage_of(Counts *c, uint32_t key) {
 }
 
 /* What no trap comes between is one share. There is room for one more of the variable. */
-static inline void put_share(CountsHere *h, uint32_t var, uint32_t segment, uint32_t key,
-                             uint32_t stage, uint64_t amount) {
+static inline void counts_put_share(CountsHere *h, uint32_t var, uint32_t segment, uint32_t key,
+                                    uint32_t stage, uint64_t amount) {
     uint32_t last = h->last_share.at[var]; /* from 1; 0 = there is none */
     h->nshares++;
     if (last && h->shares.at[last - 1].segment == segment &&
@@ -254,14 +254,14 @@ static __attribute__((noinline)) void make_share(CountsHere *h, uint32_t var, ui
         vec_push(&h->last_share, 0);
     vec_reserve(&h->vars, 1);
     vec_reserve(&h->shares, 1);
-    put_share(h, var, segment, key, stage, amount);
+    counts_put_share(h, var, segment, key, stage, amount);
 }
 
 /* The same; there is room mostly, and then no other function is called. */
-static inline void add_share(CountsHere *h, uint32_t var, uint32_t segment, uint32_t key,
-                             uint32_t stage, uint64_t amount) {
+static inline void counts_add_share(CountsHere *h, uint32_t var, uint32_t segment, uint32_t key,
+                                    uint32_t stage, uint64_t amount) {
     if (var < h->last_share.len && h->vars.len < h->vars.cap && h->shares.len < h->shares.cap)
-        put_share(h, var, segment, key, stage, amount);
+        counts_put_share(h, var, segment, key, stage, amount);
     else
         make_share(h, var, segment, key, stage, amount);
 }
@@ -274,16 +274,16 @@ void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint6
         return;
     CountsHere *h = &c->here;
     uint32_t own = segment & ~COUNT_LEFT;
-    add_share(h, var, own, key, stage_of(c, key), amount);
+    counts_add_share(h, var, own, key, stage_of(c, key), amount);
     if (segment & COUNT_LEFT)
-        add_share(h, var, own + 1, key + 1, stage_of(c, key + 1), 0 - amount);
+        counts_add_share(h, var, own + 1, key + 1, stage_of(c, key + 1), 0 - amount);
 }
 
 void counts_add_now_(Counts *c, uint32_t var, uint32_t offset, uint64_t amount) {
     CountsHere *h = &c->here;
     uint32_t segment = counts_segment_now(c);
     if (segment != COUNT_NONE && amount)
-        add_share(h, var, segment, 2 * offset, h->segments.traps.len, amount);
+        counts_add_share(h, var, segment, 2 * offset, h->segments.traps.len, amount);
 }
 
 uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, uint32_t last) {
@@ -337,7 +337,7 @@ static void mark_asked(Counts *c) {
 
 /* Whether going through the equations for each variable would take too long, or each instruction
  * that can trap would have too many deficits to record. */
-static bool too_many(const Counts *c, uint32_t vars) {
+static bool counts_too_many(const Counts *c, uint32_t vars) {
     const Segments *s = &c->here.segments;
     uint64_t each = (uint64_t)s->equations.len + s->traps.len;
     return vars * each > 64 * ((uint64_t)s->at.len + c->here.nshares);
@@ -365,7 +365,7 @@ static uint32_t follow_local(Counts *c, const Segment *s) {
     return c->loops.len;
 }
 
-static void add_counters(Counts *c, CountFunc *f, bool derives) {
+static void counts_add_counters(Counts *c, CountFunc *f, bool derives) {
     for (uint32_t i = 0; i < c->here.segments.at.len; i++) {
         const Segment *s = &c->here.segments.at.at[i];
         if (!c->here.of.needed.at[i] || (derives && !s->counted))
@@ -473,7 +473,7 @@ static void add_equations(Counts *c) {
 }
 
 /* What is derived of all ways out of the function. */
-static CountRef add_exits(Counts *c) {
+static CountRef counts_add_exits(Counts *c) {
     put_derived(c, c->here.exits.len, 0, false);
     for (uint32_t i = 0; i < c->here.exits.len; i++)
         put_term(c, c->here.of.refs.at[c->here.exits.at[i]], false);
@@ -504,7 +504,7 @@ static void set_values(Counts *c) {
         } else if (segment != COUNT_EXITS) {
             v->ref = c->here.of.refs.at[segment];
         } else {
-            exits = exits.index == COUNT_EXITS ? add_exits(c) : exits;
+            exits = exits.index == COUNT_EXITS ? counts_add_exits(c) : exits;
             v->ref = exits;
         }
     }
@@ -554,7 +554,7 @@ void count_sum_add(CountSum *sum, uint32_t counter, uint64_t weight) {
     put_sum_part(sum, counter, weight);
 }
 
-static CountSum *sum_of(Counts *c, uint32_t var) {
+static CountSum *counts_sum_of(Counts *c, uint32_t var) {
     while (c->sums.len <= var)
         vec_push(&c->sums, ((CountSum){0}));
     return &c->sums.at[var];
@@ -573,10 +573,10 @@ static void add_block(CountsHere *h, CountSum *sum, uint32_t from, uint32_t to) 
 
 /* The parts of a variable, whose weights have been added. Terms of an equation have equations
  * before it, if any: so the last ones come first. */
-static void add_parts(Counts *c, uint32_t var, bool derives) {
+static void counts_add_parts(Counts *c, uint32_t var, bool derives) {
     CountsHere *h = &c->here;
     const Segments *s = &h->segments;
-    CountSum *sum = sum_of(c, var);
+    CountSum *sum = counts_sum_of(c, var);
     for (uint32_t k = derives ? s->equations.len : 0; k-- > 0;)
         if (h->of.weights.at[s->equations.at[k].segment])
             spread_weight(h, var, &s->equations.at[k]);
@@ -588,7 +588,7 @@ static void add_parts(Counts *c, uint32_t var, bool derives) {
     }
 }
 
-static int by_number(const void *a, const void *b) {
+static int counts_by_number(const void *a, const void *b) {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return x < y ? -1 : x > y;
 }
@@ -600,18 +600,18 @@ static void add_shares(Counts *c, bool derives) {
         return;
     vec_zero(&h->of.weights, h->segments.at.len);
     vec_zero(&h->weighed, h->segments.at.len / BLOCK + 1);
-    qsort(h->vars.at, h->vars.len, sizeof *h->vars.at, by_number);
+    qsort(h->vars.at, h->vars.len, sizeof *h->vars.at, counts_by_number);
     for (uint32_t i = 0; i < h->vars.len; i++) {
         uint32_t var = h->vars.at[i];
         for (uint32_t k = h->last_share.at[var]; k; k = shares[k - 1].before)
             add_weight(h, shares[k - 1].segment, shares[k - 1].amount);
-        add_parts(c, var, derives);
+        counts_add_parts(c, var, derives);
     }
 }
 
 /* ---- traps ---- */
 
-static int by_key(const void *a, const void *b) {
+static int counts_by_key(const void *a, const void *b) {
     const CountShare *x = a, *y = b;
     if (x->segment != y->segment)
         return x->segment < y->segment ? -1 : 1;
@@ -625,9 +625,9 @@ static void sort_by_key(Counts *c) {
     CountShare *at = c->here.shares.at;
     bool sorted = true;
     for (uint32_t i = 1; i < c->here.shares.len && sorted; i++)
-        sorted = by_key(&at[i - 1], &at[i]) <= 0;
+        sorted = counts_by_key(&at[i - 1], &at[i]) <= 0;
     if (!sorted)
-        qsort(at, c->here.shares.len, sizeof *at, by_key);
+        qsort(at, c->here.shares.len, sizeof *at, counts_by_key);
 }
 
 /* Sorts the deficits by class; they come by variable. Afterwards `starts` has where each class
@@ -666,7 +666,7 @@ static inline void place_var(CountsHere *h, uint32_t var) {
 }
 
 /* The sum for the variable at the current trap. */
-static inline uint64_t *amount_of(CountsHere *h, uint32_t var) {
+static inline uint64_t *counts_amount_of(CountsHere *h, uint32_t var) {
     return &h->amounts.at[h->place_of.at[var] - 1];
 }
 
@@ -706,17 +706,17 @@ static void put_corrections(Counts *c, const SegmentTrap *traps, uint32_t n, uin
     vec_zero(&h->amounts, h->to_correct.len);
     const struct CountDeficit *end, *d = deficits_of(h, class, &end);
     for (; d < end; d++)
-        *amount_of(h, d->var) += d->amount;
+        *counts_amount_of(h, d->var) += d->amount;
     while (from < to && shares[from].key <= 2 * traps[0].offset)
         from++;
     for (uint32_t i = from; i < to; i++)
-        *amount_of(h, shares[i].var) -= shares[i].amount;
+        *counts_amount_of(h, shares[i].var) -= shares[i].amount;
     size_t most = (size_t)LONGEST_LEB * h->amounts.len;
     uint32_t width = uleb_size(most);
     buf_reserve(&c->corrections.table, n * (width + most));
     for (uint32_t t = 0, before = from; t < n; t++, before = from) {
         for (; from < to && shares[from].key <= 2 * traps[t].offset; from++)
-            *amount_of(h, shares[from].var) += shares[from].amount;
+            *counts_amount_of(h, shares[from].var) += shares[from].amount;
         if (t && from == before)
             buf_u8(&c->corrections.table, 0);
         else
@@ -810,7 +810,7 @@ static bool choose_derived(Counts *c) {
     if (!segments_may_derive(s, c->here.of.needed.at))
         return false;
     segments_solve(s);
-    return !too_many(c, c->here.vars.len) && segments_choose(s, c->here.of.needed.at);
+    return !counts_too_many(c, c->here.vars.len) && segments_choose(s, c->here.of.needed.at);
 }
 
 static void close_function(Counts *c) {
@@ -827,7 +827,7 @@ static void close_function(Counts *c) {
     mark_asked(c);
     bool derives = choose_derived(c);
     find_deficits(c);
-    add_counters(c, &f, derives);
+    counts_add_counters(c, &f, derives);
     add_shares(c, derives);
     if (derives)
         add_equations(c);
@@ -853,7 +853,7 @@ const CountFunc *counts_func(const Counts *c, uint32_t func) {
 }
 
 uint32_t counts_add_part(Counts *c, uint32_t var) {
-    count_sum_add(sum_of(c, var), c->ncounters, 1);
+    count_sum_add(counts_sum_of(c, var), c->ncounters, 1);
     return c->ncounters++;
 }
 

@@ -21,11 +21,11 @@ static bool is_stale(const WasmSection *s) {
            str_is(s->name, "whammc") || str_is(s->name, "whammc.traps"); /* other tools kept them */
 }
 
-static Span whole(const DebugInfo *d) {
+static Span debug_whole(const DebugInfo *d) {
     return (Span){d->m->file, 0, 0};
 }
 
-static void add_name(Buf *names, Str name) {
+static void debug_add_name(Buf *names, Str name) {
     buf_printf(names, "%s%.*s", names->len ? ", " : "", STR_ARG(name));
 }
 
@@ -47,7 +47,7 @@ static void find_dwarf(DebugInfo *d) {
 }
 
 /* Whether the section will be replaced by what is adjusted. */
-static bool is_replaced(const DebugInfo *d, Str name) {
+static bool debug_is_replaced(const DebugInfo *d, Str name) {
     bool dwarf = starts(name, ".debug_") || str_is(name, "external_debug_info");
     return d->dwarf.len ? dwarf : false;
 }
@@ -61,15 +61,15 @@ bool debug_begin(DebugInfo *d, WasmModule *m) {
         if (!is_stale(s))
             continue;
         s->drop = true;
-        if (is_replaced(d, s->name) || (d->has_map && !d->keep) ||
+        if (debug_is_replaced(d, s->name) || (d->has_map && !d->keep) ||
             (d->has_map && str_is(s->name, "sourceMappingURL")))
             continue;
-        add_name(&names, s->name);
+        debug_add_name(&names, s->name);
         dwarf |= starts(s->name, ".debug_") || str_is(s->name, "external_debug_info");
         map |= str_is(s->name, "sourceMappingURL");
     }
     if (names.len) {
-        Diag *g = diag(d->diags, DIAG_STALE_SECTION, whole(d),
+        Diag *g = diag(d->diags, DIAG_STALE_SECTION, debug_whole(d),
                        "dropped custom sections that describe the old code: %s", buf_cstr(&names));
         if (dwarf && !d->keep)
             diag_hint(d->diags, g, "--keep-debug keeps DWARF, adjusted to the new code");
@@ -90,7 +90,7 @@ static void add_section(void *ctx, Str name, Str content) {
         vec_push(sections, ((DwarfSection){.name = name, .content = content}));
 }
 
-static void put_section(const DwarfSection *s, Buf *out) {
+static void debug_put_section(const DwarfSection *s, Buf *out) {
     bool changed = s->fate == DWARF_CHANGED;
     size_t size = changed ? s->changed.len : s->content.len;
     buf_u8(out, WASM_SEC_CUSTOM);
@@ -100,21 +100,22 @@ static void put_section(const DwarfSection *s, Buf *out) {
 }
 
 /* What could not be adjusted. */
-static void warn(const DebugInfo *d, const DwarfSectionList *sections, const DwarfAdjusted *done) {
+static void debug_warn(const DebugInfo *d, const DwarfSectionList *sections,
+                       const DwarfAdjusted *done) {
     const DwarfProblem *p = &done->problem;
     Buf names = {0};
     for (uint32_t i = 0; i < sections->len; i++)
         if (sections->at[i].fate == DWARF_DROPPED)
-            add_name(&names, sections->at[i].name);
+            debug_add_name(&names, sections->at[i].name);
     if (names.len)
-        diag(d->diags, DIAG_STALE_SECTION, whole(d),
+        diag(d->diags, DIAG_STALE_SECTION, debug_whole(d),
              "dropped custom sections that describe the old code: %s", buf_cstr(&names));
     if (p->section)
-        diag(d->diags, DIAG_DAMAGED_DEBUG, whole(d),
+        diag(d->diags, DIAG_DAMAGED_DEBUG, debug_whole(d),
              "section %s cannot be adjusted as a whole: at offset 0x%x %s", p->section, p->offset,
              p->what);
     if (done->split)
-        diag(d->diags, DIAG_STALE_DEBUG, whole(d),
+        diag(d->diags, DIAG_STALE_DEBUG, debug_whole(d),
              "separate files (.dwo) describe the old code: the program does not refer to them any "
              "more, and has lines alone");
     buf_free(&names);
@@ -130,8 +131,8 @@ void debug_put(DebugInfo *d, const Moves *moves, const WasmModule *written, Buf 
     moved_code_free(&code);
     for (uint32_t i = 0; i < sections.len; i++)
         if (sections.at[i].fate != DWARF_DROPPED)
-            put_section(&sections.at[i], out);
-    warn(d, &sections, &done);
+            debug_put_section(&sections.at[i], out);
+    debug_warn(d, &sections, &done);
     for (uint32_t i = 0; i < sections.len; i++)
         buf_free(&sections.at[i].changed);
     vec_free(&sections);

@@ -66,7 +66,7 @@ static uint32_t code_start(const WasmModule *m) {
 }
 
 /* Appends what was at [at, end), or continues the last run. */
-static void add_run(MovedCode *c, DwarfRun run) {
+static void moves_add_run(MovedCode *c, DwarfRun run) {
     DwarfRun *last = c->runs.len ? &vec_last(&c->runs) : NULL;
     if (last && last->end == run.at && last->to_end == run.to &&
         last->end - last->at == last->to_end - last->to &&
@@ -85,8 +85,8 @@ static void add_runs(MovedCode *c, const MovedFunc *moved, DwarfBody from, Dwarf
     WasmInstr i;
     bool more = wasm_next(written, &i);
     uint32_t locals = more ? i.offset : after;
-    add_run(c, (DwarfRun){from.start, from.start + (moved->n ? moved->at[0] : 0), to.start,
-                          to.start + locals});
+    moves_add_run(c, (DwarfRun){from.start, from.start + (moved->n ? moved->at[0] : 0), to.start,
+                                to.start + locals});
     for (uint32_t at = locals; more; at = i.offset) {
         more = wasm_next(written, &i);
         while (k < moved->n && (moved->to[k] == WASM_NOWHERE || moved->to[k] < at))
@@ -95,12 +95,12 @@ static void add_runs(MovedCode *c, const MovedFunc *moved, DwarfBody from, Dwarf
             return;
         uint32_t end = k + 1 < moved->n ? moved->at[k + 1] : from.end - from.start;
         if (moved->to[k] == at)
-            add_run(c, (DwarfRun){from.start + moved->at[k], from.start + end, to.start + at,
-                                  to.start + (more ? i.offset : after)});
+            moves_add_run(c, (DwarfRun){from.start + moved->at[k], from.start + end, to.start + at,
+                                        to.start + (more ? i.offset : after)});
     }
 }
 
-static DwarfBody body_of(const WasmFunc *f, uint32_t code) {
+static DwarfBody moves_body_of(const WasmFunc *f, uint32_t code) {
     return (DwarfBody){f->body - code, f->body - code + f->body_size};
 }
 
@@ -115,8 +115,8 @@ void moves_code(const Moves *v, const WasmModule *written, MovedCode *c) {
     for (uint32_t i = 0; i < n; i++) {
         uint32_t final = wasm_final(m, WASM_SPACE_FUNC, first + i);
         WasmCode code;
-        c->from[i] = body_of(&m->funcs.at[first + i], old);
-        c->to[i] = body_of(&written->funcs.at[final], new);
+        c->from[i] = moves_body_of(&m->funcs.at[first + i], old);
+        c->to[i] = moves_body_of(&written->funcs.at[final], new);
         if (wasm_func_code(written, final, &code))
             add_runs(c, &v->funcs[first + i], c->from[i], c->to[i], &code);
     }
@@ -154,7 +154,7 @@ static void put_vlq(Buf *out, int64_t v) {
     } while (bits);
 }
 
-static void put_column(MapWriter *w, uint32_t column) {
+static void moves_put_column(MapWriter *w, uint32_t column) {
     if (w->mappings.len)
         buf_u8(&w->mappings, ',');
     put_vlq(&w->mappings, (int64_t)column - w->column);
@@ -164,7 +164,7 @@ static void put_column(MapWriter *w, uint32_t column) {
 /* Nothing is known from this column on. */
 static void put_unknown(MapWriter *w, uint32_t column) {
     if (w->mapped)
-        put_column(w, column);
+        moves_put_column(w, column);
     w->mapped = false;
 }
 
@@ -176,7 +176,7 @@ static void put_location(MapWriter *w, uint32_t column, const LocationFrame *f) 
         vec_push(&w->paths, f->file);
     if (w->mapped && source == w->source && line == w->line && source_column == w->source_column)
         return;
-    put_column(w, column);
+    moves_put_column(w, column);
     put_vlq(&w->mappings, (int64_t)source - w->source);
     put_vlq(&w->mappings, (int64_t)line - w->line);
     put_vlq(&w->mappings, (int64_t)source_column - w->source_column);
@@ -186,7 +186,7 @@ static void put_location(MapWriter *w, uint32_t column, const LocationFrame *f) 
     w->mapped = true;
 }
 
-static void put_place(MapWriter *w, uint32_t func, uint32_t pc, uint32_t column) {
+static void moves_put_place(MapWriter *w, uint32_t func, uint32_t pc, uint32_t column) {
     const LocationFrame *f;
     if (locations_at(w->l, func, pc, &f) && f->file.len && f->line)
         put_location(w, column, f);
@@ -195,25 +195,25 @@ static void put_place(MapWriter *w, uint32_t func, uint32_t pc, uint32_t column)
 }
 
 /* The instructions of a function as it is now: those that were there have their location. */
-static void put_func(MapWriter *w, const MovedFunc *moved, uint32_t func, const WasmModule *written,
-                     uint32_t final) {
+static void moves_put_func(MapWriter *w, const MovedFunc *moved, uint32_t func,
+                           const WasmModule *written, uint32_t final) {
     uint32_t body = written->funcs.at[final].body, k = 0;
     WasmCode code;
     WasmInstr i;
-    put_place(w, func, 0, body); /* the locals */
+    moves_put_place(w, func, 0, body); /* the locals */
     if (!wasm_func_code(written, final, &code))
         return;
     while (wasm_next(&code, &i)) {
         while (k < moved->n && (moved->to[k] == WASM_NOWHERE || moved->to[k] < i.offset))
             k++;
         if (k < moved->n && moved->to[k] == i.offset)
-            put_place(w, func, moved->at[k], body + i.offset);
+            moves_put_place(w, func, moved->at[k], body + i.offset);
         else
             put_unknown(w, body + i.offset);
     }
 }
 
-static void put_path(Str root, Str path, Buf *json) {
+static void moves_put_path(Str root, Str path, Buf *json) {
     Buf whole = {0};
     if (root.len && path.len && !url_is_absolute(path))
         url_resolve(root, path, &whole);
@@ -223,11 +223,11 @@ static void put_path(Str root, Str path, Buf *json) {
     buf_free(&whole);
 }
 
-static void put_sources(const MapWriter *w, Str root, Buf *json) {
+static void moves_put_sources(const MapWriter *w, Str root, Buf *json) {
     buf_str(json, STR("\"sources\":["));
     for (uint32_t i = 0; i < w->paths.len; i++) {
         buf_str(json, i ? STR(",\"") : STR("\""));
-        put_path(root, w->paths.at[i], json);
+        moves_put_path(root, w->paths.at[i], json);
         buf_u8(json, '"');
     }
     buf_str(json, STR("],\"sourcesContent\":["));
@@ -249,13 +249,13 @@ void moves_source_map(const Moves *v, const WasmModule *written, Locations *l, S
     MapWriter w = {.l = l};
     for (uint32_t f = v->m->input_imports[WASM_SPACE_FUNC]; f < v->m->input_count[WASM_SPACE_FUNC];
          f++)
-        put_func(&w, &v->funcs[f], f, written, wasm_final(v->m, WASM_SPACE_FUNC, f));
+        moves_put_func(&w, &v->funcs[f], f, written, wasm_final(v->m, WASM_SPACE_FUNC, f));
     if (v->m->input_count[WASM_SPACE_FUNC]) { /* additions come after the program's own */
         uint32_t last = wasm_final(v->m, WASM_SPACE_FUNC, v->m->input_count[WASM_SPACE_FUNC] - 1);
         put_unknown(&w, written->funcs.at[last].body + written->funcs.at[last].body_size);
     }
     buf_str(json, STR("{\"version\":3,"));
-    put_sources(&w, root, json);
+    moves_put_sources(&w, root, json);
     buf_str(json, STR(",\"names\":[],\"mappings\":\""));
     buf_bytes(json, w.mappings.data, w.mappings.len);
     buf_str(json, STR("\"}\n"));

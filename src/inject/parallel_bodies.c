@@ -18,7 +18,7 @@ struct ApartPart {
     bool ok;
 };
 
-static void make_part(void *ctx, uint32_t worker, AheadPart *at) {
+static void parallel_bodies_make_part(void *ctx, uint32_t worker, AheadPart *at) {
     ParallelBodies *a = ctx;
     ApartPart *part = &a->parts[at->slot];
     part->out.len = part->sizes.len = part->taken = 0;
@@ -39,7 +39,7 @@ void parallel_init(ParallelBodies *a, const WasmModule *m, uint32_t threads) {
                        .part = PART,
                        .first = AHEAD * threads,
                        .most = AHEAD * threads,
-                       .job = make_part,
+                       .job = parallel_bodies_make_part,
                        .ctx = a};
     a->parts = mem_zalloc(sizeof *a->parts * ahead_slots(&a->ahead));
     a->pieces = mem_zalloc(sizeof *a->pieces * threads);

@@ -32,7 +32,7 @@ static inline int order(const WasmPatch *a, const WasmPatch *b) {
 }
 
 /* Stable merge sort, bottom up: equal pieces stay in the order in which they were made. */
-static void sort(Pieces *p) {
+static void pieces_sort(Pieces *p) {
     uint32_t n = p->at.len;
     WasmPatch *from = p->at.at, *to = mem_alloc(n * sizeof *to + 1), *spare = to;
     for (uint32_t width = 1; width < n; width *= 2) {
@@ -156,7 +156,7 @@ static bool is_sorted(const Pieces *p) {
 
 void pieces_finish(Pieces *p, WasmBodyEdit *edit) {
     if (p->unsorted)
-        sort(p);
+        pieces_sort(p);
     assert(is_sorted(p));
     for (uint32_t i = 0; i < p->at.len && p->around.len; i++)
         vec_push(&p->around, p->at.at[i]);

@@ -17,7 +17,7 @@
 #include "valid/valid.h"
 #include "wasm/emit.h"
 
-static Span whole(const Program *p) {
+static Span program_whole(const Program *p) {
     return (Span){p->file, 0, 0};
 }
 
@@ -209,11 +209,11 @@ void program_splice_all(Program *p, const Site *site, const Match *matches, uint
     }
 }
 
-static bool check_locals(Program *p, uint32_t func, uint32_t own) {
+static bool program_check_locals(Program *p, uint32_t func, uint32_t own) {
     uint32_t added = p->splicer.pool.types.len;
     if (own + added <= WASM_MAX_LOCALS || !added)
         return true;
-    Diag *d = diag(p->diags, DIAG_CANNOT_STORE, whole(p),
+    Diag *d = diag(p->diags, DIAG_CANNOT_STORE, program_whole(p),
                    "function %u would have %u locals, but engines allow at most %d", func,
                    own + added, WASM_MAX_LOCALS);
     diag_hint(p->diags, d, "it has %u; the others are frame variables and saved operands", own);
@@ -250,7 +250,7 @@ static bool edit_func(Program *p, uint32_t func, bool ends, WasmBodyEdit *edit) 
     edit->nnullable = p->splicer.func.nullable.len;
     edit->rare = p->splicer.rare.at;
     edit->nrare = p->splicer.rare.len;
-    return check_locals(p, func, own);
+    return program_check_locals(p, func, own);
 }
 
 /* Nothing but counters goes into the body. */
@@ -267,8 +267,8 @@ static void edit_counts(const Program *p, Pieces *pieces, uint32_t func, WasmBod
     pieces_finish(pieces, edit);
 }
 
-static bool put_body(const Program *p, uint32_t func, WasmBodyEdit *edit, Buf *out,
-                     const char **error, uint32_t *error_offset) {
+static bool program_put_body(const Program *p, uint32_t func, WasmBodyEdit *edit, Buf *out,
+                             const char **error, uint32_t *error_offset) {
     edit->calls_wrapped = p->touched[func] & TOUCHED_ENDS;
     if (p->moves)
         moves_mark(p->moves, func, edit);
@@ -289,7 +289,7 @@ static bool make_apart(void *ctx, Pieces *pieces, uint32_t func, Buf *out) {
     uint32_t offset;
     if (p->touched[func])
         edit_counts(p, pieces, func, &edit);
-    return put_body(p, func, &edit, out, &error, &offset);
+    return program_put_body(p, func, &edit, out, &error, &offset);
 }
 
 /* Makes the pieces of a function that is edited. */
@@ -317,7 +317,7 @@ static bool write_body(void *ctx, uint32_t func, Buf *out) {
     *kept = p->pieces.only_counts && !wrapped && !edit.nlocals && !edit.nnullable && !edit.param;
     p->rare_at.len = 0;
     edit.rare_at = &p->rare_at;
-    if (put_body(p, func, &edit, out, &p->matcher.error, &p->matcher.error_offset)) {
+    if (program_put_body(p, func, &edit, out, &p->matcher.error, &p->matcher.error_offset)) {
         for (uint32_t k = 0; k < p->rare_at.len; k++)
             vec_push(&p->m.rare, ((WasmRare){func, p->rare_at.at[k]}));
         return true;
@@ -325,7 +325,7 @@ static bool write_body(void *ctx, uint32_t func, Buf *out) {
     return walk_failed(&p->matcher, func, p->file, p->diags);
 }
 
-static uint32_t locals_added(void *ctx, uint32_t func) {
+static uint32_t program_locals_added(void *ctx, uint32_t func) {
     Program *p = ctx;
     return p->added[func];
 }
@@ -353,21 +353,21 @@ static void add_exit_types(Program *p) {
 /* ---- checking what was written ---- */
 
 /* Reports that the output is invalid: since the input is valid, an internal error. */
-static void blame(Program *p, const Diags *found) {
+static void program_blame(Program *p, const Diags *found) {
     const char *why = found->list.len ? found->list.at[0]->message : "unknown";
-    Diag *d = diag(p->diags, DIAG_INTERNAL, whole(p),
+    Diag *d = diag(p->diags, DIAG_INTERNAL, program_whole(p),
                    "the instrumented module would be invalid; nothing was written: %s", why);
     p->target->blame(p->self, d);
 }
 
-static bool check_output(Program *p, DebugInfo *debug, Buf *out) {
+static bool program_check_output(Program *p, DebugInfo *debug, Buf *out) {
     Diags found = {0};
     WasmModule m;
     WasmKept kept = {&p->m, p->kept, wasm_writes_datas_as_read(&p->m)};
     bool ok = wasm_load_output(&m, out->data, out->len, &kept, p->threads, &found);
     if (!ok)
-        blame(p, &found);
-    ok = ok && limits_check(&m, out->len, &p->m, whole(p), p->diags);
+        program_blame(p, &found);
+    ok = ok && limits_check(&m, out->len, &p->m, program_whole(p), p->diags);
     Buf sections = {0}; /* m is in `out` */
     if (ok && debug->dwarf.len)
         debug_put(debug, p->moves, &m, &sections);
@@ -392,7 +392,7 @@ static bool check_output(Program *p, DebugInfo *debug, Buf *out) {
 static bool already_instrumented(Program *p) {
     if (!wasm_find_export(&p->m, WASM_SPACE_FUNC, STR("whammc:flush")))
         return false;
-    Diag *d = diag(p->diags, DIAG_INSTRUMENTED, whole(p),
+    Diag *d = diag(p->diags, DIAG_INSTRUMENTED, program_whole(p),
                    "the program is already instrumented (it exports 'whammc:flush')");
     diag_hint(p->diags, d,
               "instrument the original program: several scripts (-s one -s two) or several "
@@ -420,7 +420,7 @@ static void end_sink(const Sink *sink, bool ok, size_t given, const Buf *out) {
     buf_watch(NULL, NULL, NULL);
 }
 
-static bool write(Program *p, Buf *out) {
+static bool program_write(Program *p, Buf *out) {
     Moves moves = {0};
     DebugInfo debug = {.m = &p->m,
                        .diags = p->diags,
@@ -445,7 +445,7 @@ static bool write(Program *p, Buf *out) {
     WasmWriter writer = {.body = write_body,
                          .ctx = p,
                          .local_name = added_local_name,
-                         .locals_added = locals_added,
+                         .locals_added = program_locals_added,
                          .threads = p->threads,
                          .sink = p->output.sink};
     if (p->output.sink)
@@ -457,7 +457,7 @@ static bool write(Program *p, Buf *out) {
         freeing = workers_begin(2, 1, free_written, p);
     else
         free_written(p, 0, 0); /* before more is needed */
-    ok = ok && check_output(p, &debug, out);
+    ok = ok && program_check_output(p, &debug, out);
     if (p->output.sink)
         end_sink(p->output.sink, ok, given, out);
     if (freeing)
@@ -491,7 +491,7 @@ static void map_kept(const Program *p) {
 }
 
 /* The output is the input, which then does not name its source map. */
-static bool keep(const Program *p, const uint8_t *bytes, size_t size, Buf *out) {
+static bool program_keep(const Program *p, const uint8_t *bytes, size_t size, Buf *out) {
     buf_bytes(out, bytes, size);
     if (p->output.map_url.len)
         map_kept(p);
@@ -519,7 +519,7 @@ bool program_instrument(Program *p, const uint8_t *bytes, size_t size, Buf *out)
     phase_begin(PHASE_STORAGE);
     ok = ok && p->target->link(p->self);
     phase_begin(PHASE_WRITE);
-    ok = ok && (is_unchanged(p) ? keep(p, bytes, size, out) : write(p, out));
+    ok = ok && (is_unchanged(p) ? program_keep(p, bytes, size, out) : program_write(p, out));
     phase_end(before);
     if (!ok)
         out->len = 0;

@@ -140,7 +140,8 @@ static void need(Need *n, const Operands *list, bool may_assign) {
 }
 
 /* Operand (or result) k from the top: from the site's types, else fixed by the opcode. */
-static WasmType operand_type(const Site *site, const SiteTypes *types, bool result, uint32_t k) {
+static WasmType splice_operand_type(const Site *site, const SiteTypes *types, bool result,
+                                    uint32_t k) {
     if (types->known) {
         const WasmTypes *list = result ? &types->results : &types->operands;
         WasmType t = k < list->len ? list->at[list->len - 1 - k] : WASM_BOT;
@@ -167,7 +168,7 @@ static void save(Splicer *s, const Site *site, const SiteTypes *types, bool resu
     Saved *v = result ? &s->site.results : &s->site.args;
     v->local.len = v->type.len = 0;
     for (uint32_t k = 0; k < n; k++) {
-        WasmType type = operand_type(site, types, result, k);
+        WasmType type = splice_operand_type(site, types, result, k);
         uint32_t local = add_saved(&s->pool, v, type, keep);
         hole_put_local(s, k + 1 == n && tee ? HOLE_TEE : HOLE_SET, local);
     }
@@ -287,7 +288,7 @@ WasmType splice_result_type(WasmModule *m, const WasmTypes *results) {
 }
 
 /* The block type of code that leaves such values; the type was added in pass 1. */
-static WasmType block_type(const WasmModule *m, const WasmTypes *results) {
+static WasmType splice_block_type(const WasmModule *m, const WasmTypes *results) {
     if (results->len < 2)
         return results->len ? results->at[0] : WASM_NONE;
     return WASM_FUNC_TYPE_BIT |
@@ -399,7 +400,7 @@ static void splice_body(Splicer *s, const Site *site, const SiteTypes *types, co
     if (v->alt.gives)
         hole_push_given(s);
     if (v->alt.returns && wasm_ops[op].results[0] == 'a' &&
-        operand_type(site, types, true, 0) == WASM_I64)
+        splice_operand_type(site, types, true, 0) == WASM_I64)
         wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_S); /* a size */
     for (uint32_t n = alt_carries(v, op, types), k = s->site.args.local.len; n > 0; n--)
         hole_put_local(s, HOLE_GET, s->site.args.local.at[--k]);
@@ -418,7 +419,7 @@ static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, con
     emit_drops(s->out, hole_operand_count(site, types) - saved);
     if (guarded) {
         splice_predicate(s, site, matches, alt);
-        emit_if(s->out, diverges ? WASM_NONE : block_type(s->m, &types->supplies));
+        emit_if(s->out, diverges ? WASM_NONE : splice_block_type(s->m, &types->supplies));
     }
     splice_body(s, site, types, matches, alt);
     if (guarded) {
@@ -570,7 +571,7 @@ static void splice_construct(Splicer *s, const Site *site, const Match *matches,
 }
 
 /* Runs before the instruction and needs nothing of it. */
-static bool is_plain(const Match *m) {
+static bool splice_is_plain(const Match *m) {
     const Variant *v = m->shape->variant;
     return m->action->event.mode == MODE_BEFORE && !v->operands.args.len && !v->asks.reference;
 }
@@ -620,7 +621,7 @@ static void splice_wrap(Splicer *s, const Site *site, const SiteTypes *types, co
                         const Match *alt, SpliceRegion *region, void *ctx) {
     size_t from = s->out->len;
     splice_predicate(s, site, matches, alt);
-    emit_if(s->out, block_type(s->m, &types->supplies));
+    emit_if(s->out, splice_block_type(s->m, &types->supplies));
     splice_match(s, site, matches, (uint32_t)(alt - matches));
     wasm_put_op(s->out, WASM_OP_ELSE);
     hole_restore(s, &s->site.args, s->site.args.local.len);
@@ -630,8 +631,8 @@ static void splice_wrap(Splicer *s, const Site *site, const SiteTypes *types, co
 
 /* The replacement of the instruction, cut where it leaves the function or ends the program: what
  * runs at exits is inserted there. */
-static void put_replacement(Splicer *s, const Site *site, size_t from, SplicePiece *piece,
-                            void *ctx) {
+static void splice_put_replacement(Splicer *s, const Site *site, size_t from, SplicePiece *piece,
+                                   void *ctx) {
     for (uint32_t i = 0; i < s->site.leaves.len; i++) {
         const Leave *l = &s->site.leaves.at[i];
         uint32_t rank = RANK_LEAVES + 2 * i;
@@ -664,7 +665,7 @@ static uint32_t count_before_loop(const Match *matches, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         if (!in_mode(&matches[i], MODE_BEFORE))
             continue;
-        if (!is_entering(&matches[i]) || !is_plain(&matches[i]))
+        if (!is_entering(&matches[i]) || !splice_is_plain(&matches[i]))
             break;
         before = i + 1;
     }
@@ -733,7 +734,7 @@ static void splice_instead(Splicer *s, const Site *site, const SiteTypes *types,
                            SplicePiece *piece, void *ctx) {
     size_t from = s->out->len;
     splice_call(s, site, types, matches, n, nargs, unwinds);
-    put_replacement(s, site, from, piece, ctx);
+    splice_put_replacement(s, site, from, piece, ctx);
     from = s->out->len;
     if (unwinds && s->func.one_region) {
         splice_caught(s, site, matches, n);
@@ -754,8 +755,8 @@ static void splice_block(Splicer *s, const Site *site, const SiteTypes *types, c
 }
 
 /* A piece, if there is code. */
-static void put_piece(const Splicer *s, WasmWhere where, uint32_t at, PieceRank rank, size_t from,
-                      SplicePiece *piece, void *ctx) {
+static void splice_put_piece(const Splicer *s, WasmWhere where, uint32_t at, PieceRank rank,
+                             size_t from, SplicePiece *piece, void *ctx) {
     if (s->out->len > from)
         piece(ctx, where, at, rank, from, s->out->len);
 }
@@ -770,7 +771,8 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
         return; /* counted, but nothing to run */
     s->site.before_loop = 0;
     bool leaves = splice_leaves_stack(s, site);
-    if (n == 1 && is_plain(&matches[0]) && !matches[0].action->variant->asks.back && !leaves) {
+    if (n == 1 && splice_is_plain(&matches[0]) && !matches[0].action->variant->asks.back &&
+        !leaves) {
         splice_plain(s, site, matches, piece, ctx);
         return;
     }
@@ -795,7 +797,7 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
         put_landing_flag(s);
     if (!popped && w.args.count)
         hole_restore(s, &s->site.args, keep_on_stack ? w.args.count - 1 : w.args.count);
-    put_piece(s, here, site->pc, RANK_PROBE, from, piece, ctx);
+    splice_put_piece(s, here, site->pc, RANK_PROBE, from, piece, ctx);
     if (loop && wraps)
         splice_again(s, site, matches, n, piece, ctx);
     if (w.alt || w.unwind || leaves) {
@@ -808,7 +810,7 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     if (w.after && !site->at_func_end) {
         from = s->out->len;
         splice_after(s, site, types, matches, n, w.results);
-        put_piece(s, WASM_AFTER, site->pc, RANK_AFTER, from, piece, ctx);
+        splice_put_piece(s, WASM_AFTER, site->pc, RANK_AFTER, from, piece, ctx);
     }
     if (leaves && s->func.left != UINT32_MAX)
         splice_arrivals(s, site, piece, ctx);

@@ -74,7 +74,7 @@ void hole_take_leaves(Splicer *s, const Type *result) {
 }
 
 /* memory.size or table.size of what the instruction accesses, as i64. */
-static void put_size(Splicer *s, const Hole *h, const WasmInstr *i) {
+static void splice_hole_put_size(Splicer *s, const Hole *h, const WasmInstr *i) {
     WasmType type;
     if (h->kind == HOLE_PAGES) {
         uint32_t memory = accessed_memory(i, h->n);
@@ -110,27 +110,28 @@ static void put_entry_fails(Splicer *s, const WasmInstr *i) {
 }
 
 /* Whether operand 0 is of a type; or is not, with `negation`. */
-static void put_test(Splicer *s, WasmType type, const char *negation) {
+static void splice_hole_put_test(Splicer *s, WasmType type, const char *negation) {
     emit(s->out, "local.get %u %s %u %s", s->site.args.local.at[0],
          type & WASM_NULL_BIT ? "ref.test_null" : "ref.test", type, negation);
 }
 
 /* What can be told from operand 0. */
-static void put_condition(Splicer *s, const WasmInstr *i, RefCondition which) {
+static void splice_hole_put_condition(Splicer *s, const WasmInstr *i, RefCondition which) {
     bool negated = i->op == WASM_OP_BR_ON_NON_NULL || i->op == WASM_OP_BR_ON_CAST_FAIL;
     const char *negation = negated ? "i32.eqz" : "";
     if (which == ENTRY_FAILS)
         put_entry_fails(s, i);
     else if (which == REF_CAST_FAILS)
-        put_test(s, i->op == WASM_OP_REF_CAST_NULL ? i->type : i->type & ~WASM_NULL_BIT, "i32.eqz");
+        splice_hole_put_test(s, i->op == WASM_OP_REF_CAST_NULL ? i->type : i->type & ~WASM_NULL_BIT,
+                             "i32.eqz");
     else if (i->op == WASM_OP_BR_ON_NULL || i->op == WASM_OP_BR_ON_NON_NULL)
         emit(s->out, "local.get %u ref.is_null %s", s->site.args.local.at[0], negation);
     else
-        put_test(s, i->type2, negation);
+        splice_hole_put_test(s, i->type2, negation);
 }
 
 /* The entry of a table of functions that operand 0 names; null where there is none. */
-static void put_entry(Splicer *s, const WasmInstr *i) {
+static void splice_hole_put_entry(Splicer *s, const WasmInstr *i) {
     uint32_t table = accessed_table(i);
     bool functions = wasm_subtype(s->m, s->m->tables.at[table].type, WASM_FUNCREF);
     if (functions)
@@ -217,14 +218,14 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
     case HOLE_CONST: put_constant(s, h->type, v->consts.at[h->n], site); break;
     case HOLE_WORD: put_word(s, h); break;
     case HOLE_PAGES:
-    case HOLE_ELEMS: put_size(s, h, site->instr); break;
+    case HOLE_ELEMS: splice_hole_put_size(s, h, site->instr); break;
     case HOLE_WIDE: hole_put_operand_as(s, h->n, true); break;
     case HOLE_NULL: emit(s->out, "local.get %u ref.is_null", s->site.args.local.at[h->n]); break;
     case HOLE_ALT_CALL: put_alt_call(s, &v->calls.alts.at[h->n], site); break;
-    case HOLE_CONDITION: put_condition(s, site->instr, (RefCondition)h->n); break;
+    case HOLE_CONDITION: splice_hole_put_condition(s, site->instr, (RefCondition)h->n); break;
     case HOLE_RARE: vec_push(&s->rare, (uint32_t)s->out->len); break;
     case HOLE_LENGTH: put_length(s->out, s->site.args.local.at[h->n]); break;
-    case HOLE_ENTRY: put_entry(s, site->instr); break;
+    case HOLE_ENTRY: splice_hole_put_entry(s, site->instr); break;
     case HOLE_GLOBAL:
         emit(s->out, "global.get %u", wasm_final(s->m, WASM_SPACE_GLOBAL, h->n));
         break;

@@ -46,7 +46,7 @@ static uint32_t shift_of(const Counts *c, uint32_t trap) {
     return c->corrections.moved[trap] - c->corrections.points.at[trap];
 }
 
-static inline void put_run(Section *s, const Run *run) {
+static inline void trap_section_put_run(Section *s, const Run *run) {
     enum { LONGEST = 3 * 10 };
     const Counts *c = s->c;
     uint32_t first = c->corrections.moved[run->from], last = c->corrections.moved[run->to - 1];
@@ -66,13 +66,13 @@ static inline void put_run(Section *s, const Run *run) {
 }
 
 /* The runs of n instructions; how many they are. */
-static uint32_t put_runs(Section *s, uint32_t n, bool corrects) {
+static uint32_t trap_section_put_runs(Section *s, uint32_t n, bool corrects) {
     Run run = {s->trap, s->trap, {0}};
     uint32_t runs = 1;
     for (uint32_t end = s->trap + n; s->trap < end; run.to = ++s->trap) {
         uint32_t size = corrects ? (uint32_t)wasm_uleb(&s->traps) : 0;
         if (run.to > run.from && (size || shift_of(s->c, s->trap) != shift_of(s->c, run.from))) {
-            put_run(s, &run);
+            trap_section_put_run(s, &run);
             run.from = s->trap;
             runs++;
         }
@@ -80,7 +80,7 @@ static uint32_t put_runs(Section *s, uint32_t n, bool corrects) {
             run.amounts = (Str){(const char *)s->traps, size};
         s->traps += size;
     }
-    put_run(s, &run);
+    trap_section_put_run(s, &run);
     return runs;
 }
 
@@ -96,7 +96,7 @@ static void put_segment(Section *s, const CountFunc *f) {
     size_t size = (size_t)(*at - vars);
     uint64_t to = wasm_uleb(at);
     s->runs.len = 0;
-    uint64_t runs = put_runs(s, n, corrects);
+    uint64_t runs = trap_section_put_runs(s, n, corrects);
     buf_uleb(s->out, runs << 2 | (head & 3));
     if (deficit)
         buf_uleb(s->out, number);
@@ -121,7 +121,7 @@ typedef struct Parts {
 } Parts;
 
 /* Where the new body of a function begins. */
-static uint32_t body_of(const Parts *p, const CountFunc *f) {
+static uint32_t trap_section_body_of(const Parts *p, const CountFunc *f) {
     return p->written->funcs.at[wasm_final(p->m, WASM_SPACE_FUNC, f->func)].body;
 }
 
@@ -132,8 +132,9 @@ static const CountFunc *func_before(const Counts *c, uint32_t i) {
     return i ? &c->funcs.at[i - 1] : NULL;
 }
 
-static void put_func(Section *s, const Parts *p, const CountFunc *f, const CountFunc *before) {
-    buf_uleb(s->out, body_of(p, f) - (before ? body_of(p, before) : 0));
+static void trap_section_put_func(Section *s, const Parts *p, const CountFunc *f,
+                                  const CountFunc *before) {
+    buf_uleb(s->out, trap_section_body_of(p, f) - (before ? trap_section_body_of(p, before) : 0));
     buf_uleb(s->out, f->func - (before ? before->func : 0));
     buf_uleb(s->out, f->nsegments);
     s->offset = s->shift = 0;
@@ -143,26 +144,26 @@ static void put_func(Section *s, const Parts *p, const CountFunc *f, const Count
         put_segment(s, f);
 }
 
-static void put_part(const Parts *p, const Part *part, Buf *out) {
+static void trap_section_put_part(const Parts *p, const Part *part, Buf *out) {
     Section s = {.c = p->c, .out = out};
     const CountFunc *before = func_before(p->c, part->from);
     for (uint32_t i = part->from; i < part->to; i++) {
         const CountFunc *f = &p->c->funcs.at[i];
         if (!f->nsegments)
             continue;
-        put_func(&s, p, f, before);
+        trap_section_put_func(&s, p, f, before);
         before = f;
     }
     buf_free(&s.runs);
 }
 
-static void make_part(void *ctx, uint32_t worker, uint32_t item) {
+static void trap_section_make_part(void *ctx, uint32_t worker, uint32_t item) {
     const Parts *p = ctx;
     (void)worker;
-    put_part(p, &p->at.at[item], &p->at.at[item].out);
+    trap_section_put_part(p, &p->at.at[item], &p->at.at[item].out);
 }
 
-static void divide(Parts *p) {
+static void trap_section_divide(Parts *p) {
 #ifdef NDEBUG
     enum { PART = 32 << 10 }; /* bytes of Counts.traps */
 #else
@@ -187,10 +188,10 @@ static void place_part(void *ctx, uint32_t worker, uint32_t item) {
 }
 
 /* Appends the size and contents of the section, which threads write. */
-static void put_parts(Parts *p, uint32_t threads, const Buf *head, Buf *out) {
+static void trap_section_put_parts(Parts *p, uint32_t threads, const Buf *head, Buf *out) {
     size_t size = head->len;
-    divide(p);
-    workers_run(threads, p->at.len, make_part, p);
+    trap_section_divide(p);
+    workers_run(threads, p->at.len, trap_section_make_part, p);
     for (uint32_t i = 0; i < p->at.len; i++)
         size += p->at.at[i].out.len;
     buf_uleb(out, size);
@@ -210,7 +211,7 @@ static void put_whole(const Parts *p, const Buf *head, Buf *out) {
     size_t at = out->len;
     buf_uleb_padded(out, 0, WIDTH);
     buf_bytes(out, head->data, head->len);
-    put_part(p, &(Part){.to = p->c->funcs.len}, out);
+    trap_section_put_part(p, &(Part){.to = p->c->funcs.len}, out);
     size_t size = out->len - at - WIDTH;
     memmove(out->data + at + uleb_size(size), out->data + at + WIDTH, size);
     out->len = at;
@@ -226,7 +227,7 @@ void trap_section_put(const Counts *c, const WasmModule *m, const WasmModule *wr
     buf_u8(&head, VERSION);
     buf_u8(out, WASM_SEC_CUSTOM);
     if (threads > 1)
-        put_parts(&parts, threads, &head, out);
+        trap_section_put_parts(&parts, threads, &head, out);
     else
         put_whole(&parts, &head, out);
     buf_free(&head);

@@ -25,8 +25,8 @@ static void region_types(const UnwindCall *u, WasmTypes *params, WasmTypes *resu
 }
 
 /* The block type; added to `add` unless that is NULL. */
-static WasmType block_type(const UnwindCall *u, WasmModule *add, const WasmTypes *params,
-                           const WasmType *results, uint32_t n) {
+static WasmType unwind_block_type(const UnwindCall *u, WasmModule *add, const WasmTypes *params,
+                                  const WasmType *results, uint32_t n) {
     if (!params->len && n < 2)
         return n ? results[0] : WASM_NONE;
     if (add)
@@ -44,7 +44,7 @@ static WasmType region_type(const UnwindCall *u, WasmModule *add) {
     }
     WasmTypes params = {0}, results = {0};
     region_types(u, &params, &results);
-    WasmType type = block_type(u, add, &params, results.at, results.len);
+    WasmType type = unwind_block_type(u, add, &params, results.at, results.len);
     vec_free(&params);
     vec_free(&results);
     return type;
@@ -54,7 +54,7 @@ static WasmType caught_type(const UnwindCall *u, WasmModule *add) {
     static const WasmType exception = WASM_EXNREF;
     WasmTypes params = {0}, results = {0};
     region_types(u, &params, &results);
-    WasmType type = block_type(u, add, &params, &exception, 1);
+    WasmType type = unwind_block_type(u, add, &params, &exception, 1);
     vec_free(&params);
     vec_free(&results);
     return type;

@@ -31,17 +31,17 @@ static void *list_array(Parse *p, const List *list, uint32_t *n) {
     return items;
 }
 
-static Str source(const Parse *p, Span span) {
+static Str build_source(const Parse *p, Span span) {
     return (Str){p->text + span.start, span.end - span.start};
 }
 
 Word build_word(Parse *p, Span span) {
-    return (Word){source(p, span), span};
+    return (Word){build_source(p, span), span};
 }
 
 /* ---- expressions ---- */
 
-static Expr *new_expr(Parse *p, ExprKind kind, Span span) {
+static Expr *build_new_expr(Parse *p, ExprKind kind, Span span) {
     Expr *e = arena_new(&p->script->arena, Expr);
     e->kind = kind;
     e->span = span;
@@ -60,7 +60,7 @@ static Expr *with_args(Parse *p, Expr *e, Expr **args, uint32_t n) {
                         "this expression is nested too deeply: more than %d levels",
                         LANG_MAX_DEPTH);
         p->failed = p->too_deep = true;
-        return new_expr(p, EXPR_BROKEN, e->span);
+        return build_new_expr(p, EXPR_BROKEN, e->span);
     }
     e->nargs = n;
     e->args = arena_array(&p->script->arena, Expr *, n);
@@ -69,8 +69,8 @@ static Expr *with_args(Parse *p, Expr *e, Expr **args, uint32_t n) {
     return e;
 }
 
-static Expr *named(Parse *p, ExprKind kind, Span span, Word name) {
-    Expr *e = new_expr(p, kind, span);
+static Expr *build_named(Parse *p, ExprKind kind, Span span, Word name) {
+    Expr *e = build_new_expr(p, kind, span);
     e->name = name.text;
     e->name_span = name.span;
     return e;
@@ -81,8 +81,8 @@ static uint32_t digit_value(char c) {
 }
 
 Expr *build_int(Parse *p, Span span) {
-    Expr *e = new_expr(p, EXPR_INT, span);
-    Str s = source(p, span);
+    Expr *e = build_new_expr(p, EXPR_INT, span);
+    Str s = build_source(p, span);
     uint32_t i = 0, base = 10;
     if (s.len && s.ptr[0] == '-')
         e->negative = true, i = 1;
@@ -104,26 +104,26 @@ Expr *build_int(Parse *p, Span span) {
 
 /* The value is computed by the checker, at the width that the context wants. */
 Expr *build_float(Parse *p, Span span) {
-    Expr *e = new_expr(p, EXPR_FLOAT, span);
-    e->text = source(p, span);
+    Expr *e = build_new_expr(p, EXPR_FLOAT, span);
+    e->text = build_source(p, span);
     return e;
 }
 
 Expr *build_string(Parse *p, Span span) {
-    Expr *e = new_expr(p, EXPR_STR, span);
+    Expr *e = build_new_expr(p, EXPR_STR, span);
     e->text.len = (uint32_t)p->string.len;
     e->text.ptr = arena_strndup(&p->script->arena, (const char *)p->string.data, p->string.len);
     return e;
 }
 
 Expr *build_bool(Parse *p, Span span, bool value) {
-    Expr *e = new_expr(p, EXPR_BOOL, span);
+    Expr *e = build_new_expr(p, EXPR_BOOL, span);
     e->boolean = value;
     return e;
 }
 
 Expr *build_name(Parse *p, Word name) {
-    return named(p, EXPR_NAME, name.span, name);
+    return build_named(p, EXPR_NAME, name.span, name);
 }
 
 /* The numbers after the dots. */
@@ -139,50 +139,50 @@ static void set_path(Parse *p, Expr *e, const List *path) {
 }
 
 Expr *build_index(Parse *p, Span span, Word name, Expr *key, List *path) {
-    Expr *e = named(p, EXPR_INDEX, span, name);
+    Expr *e = build_named(p, EXPR_INDEX, span, name);
     if (path)
         set_path(p, e, path);
     return with_args(p, e, &key, 1);
 }
 
 Expr *build_field(Parse *p, Span span, Word name, List *path) {
-    Expr *e = named(p, EXPR_FIELD, span, name);
+    Expr *e = build_named(p, EXPR_FIELD, span, name);
     set_path(p, e, path);
     return e;
 }
 
 Expr *build_unary(Parse *p, Span span, Op op, Expr *a) {
-    Expr *e = new_expr(p, EXPR_UNARY, span);
+    Expr *e = build_new_expr(p, EXPR_UNARY, span);
     e->op = op;
     return with_args(p, e, &a, 1);
 }
 
 Expr *build_binary(Parse *p, Span span, Op op, Expr *a, Expr *b) {
-    Expr *e = new_expr(p, EXPR_BINARY, span);
+    Expr *e = build_new_expr(p, EXPR_BINARY, span);
     e->op = op;
     return with_args(p, e, (Expr *[]){a, b}, 2);
 }
 
 Expr *build_cast(Parse *p, Span span, Expr *a, const Type *to) {
-    Expr *e = new_expr(p, EXPR_CAST, span);
+    Expr *e = build_new_expr(p, EXPR_CAST, span);
     e->cast = to;
     return with_args(p, e, &a, 1);
 }
 
 Expr *build_cond(Parse *p, Span span, Expr *cond, Expr *yes, Expr *no) {
-    return with_args(p, new_expr(p, EXPR_COND, span), (Expr *[]){cond, yes, no}, 3);
+    return with_args(p, build_new_expr(p, EXPR_COND, span), (Expr *[]){cond, yes, no}, 3);
 }
 
 Expr *build_call(Parse *p, Span span, Word name, List *args) {
     uint32_t n;
     Expr **array = list_array(p, args, &n);
-    return with_args(p, named(p, EXPR_CALL, span, name), array, n);
+    return with_args(p, build_named(p, EXPR_CALL, span, name), array, n);
 }
 
 Expr *build_method(Parse *p, Span span, Word receiver, Word name, List *args) {
     uint32_t n;
     Expr **array = list_array(p, args, &n);
-    Expr *e = named(p, EXPR_METHOD, span, name);
+    Expr *e = build_named(p, EXPR_METHOD, span, name);
     e->recv = receiver.text;
     e->recv_span = receiver.span;
     return with_args(p, e, array, n);
@@ -206,7 +206,7 @@ Expr *build_annotated(Parse *p, Span span, Word annotation, Expr *call) {
 Expr *build_tuple(Parse *p, Span span, List *entries) {
     uint32_t n;
     Expr **array = list_array(p, entries, &n);
-    return with_args(p, new_expr(p, EXPR_TUPLE, span), array, n);
+    return with_args(p, build_new_expr(p, EXPR_TUPLE, span), array, n);
 }
 
 Expr *build_parens(Span span, Expr *inner) {
@@ -243,7 +243,7 @@ const Type *build_map_type(Parse *p, Span span, const Type *key, const Type *val
 
 Decorators build_decorator(Parse *p, Decorators so_far, uint32_t bit, Span span) {
     if (so_far.bits & bit) {
-        Str word = source(p, span);
+        Str word = build_source(p, span);
         parse_error(p, DIAG_DECORATOR, span, "'%.*s' is repeated here", STR_ARG(word));
     }
     return (Decorators){so_far.bits | bit, so_far.bits ? span_join(so_far.span, span) : span};

@@ -179,7 +179,7 @@ static Expr *receiver(Check *c, Expr *e) {
 }
 
 /* Reads the list in a constant's value; reports mistakes in it. */
-static void read_list(Check *c, const Expr *e, Var *v) {
+static void check_call_read_list(Check *c, const Expr *e, Var *v) {
     uint32_t wrong = 0;
     const Expr *value = v->init;
     NumberList *list = arena_new(&c->script->arena, NumberList);
@@ -214,7 +214,7 @@ static const Type *check_lists(Check *c, Expr *e, const Expr *self) {
         diag_hint(c->diags, g,
                   "a constant is declared at script scope: const list: str = \"3, 17\";");
     } else if (!self->var->list) {
-        read_list(c, e, self->var);
+        check_call_read_list(c, e, self->var);
     }
     if (e->nargs != 2) {
         report_count(c, e, e->nargs - 1, &(Callee){e->name, number, 1, NULL});

@@ -3,7 +3,7 @@
  */
 #include "lang/check.h"
 
-static const char *describe(const Check *c) {
+static const char *check_explain_describe(const Check *c) {
     return c->scope->describe ? c->scope->describe : "this place";
 }
 
@@ -41,7 +41,7 @@ void check_explain_name(Check *c, Diag *g, const Expr *e) {
                    t->text);
     else
         diag_label(c->diags, g, e->name_span, "'%.*s' is %s in %s", STR_ARG(e->name), t->text,
-                   describe(c));
+                   check_explain_describe(c));
 }
 
 void check_explain(Check *c, Diag *g, const Expr *e) {

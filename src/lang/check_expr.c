@@ -74,7 +74,7 @@ void check_condition(Check *c, Expr *e, const char *what) {
 /* ---- operators ---- */
 
 /* The operand that a unary operator takes, or the alternative to write. */
-static bool takes(Op op, const Type *t) {
+static bool check_expr_takes(Op op, const Type *t) {
     return op == OP_NOT ? t->kind == TYPE_BOOL
                         : type_is_integer(t) && (op != OP_LOG2 || !type_is_signed(t));
 }
@@ -95,7 +95,7 @@ static void report_unary(Check *c, const Expr *e, const Type *t) {
 const Type *check_unary(Check *c, Expr *e, const Type *want) {
     const Type *t = check_value(c, e->args[0], e->op == OP_COMPLEMENT ? want : NULL);
     e->is_static = e->args[0]->is_static;
-    if (takes(e->op, t))
+    if (check_expr_takes(e->op, t))
         return e->op == OP_LOG2 ? &type_scalar[TYPE_U32] : t;
     if (t->kind != TYPE_ERROR)
         report_unary(c, e, t);
@@ -145,7 +145,7 @@ static bool in_class(const Type *t, Class class) {
 }
 
 /* Types both operands; a literal takes the type of the other side. */
-static void check_operands(Check *c, Expr *a, Expr *b, const Type *want) {
+static void check_expr_check_operands(Check *c, Expr *a, Expr *b, const Type *want) {
     bool a_flexible = check_is_flexible(c, a), b_flexible = check_is_flexible(c, b);
     if (a_flexible && !b_flexible) {
         check_value(c, b, want);
@@ -176,7 +176,7 @@ static void report_operand(Check *c, const Expr *e, const Expr *operand, Class c
         hint_add(c->diags, g, HINT_STR_OPERATOR, str_of(op_text(e->op)));
 }
 
-static bool is_zero(const Expr *e) {
+static bool check_expr_is_zero(const Expr *e) {
     return e->kind == EXPR_INT && e->integer == 0;
 }
 
@@ -189,7 +189,7 @@ static const Type *check_binary(Check *c, Expr *e, const Type *want) {
         e->is_static = a->is_static && b->is_static;
         return boolean;
     }
-    check_operands(c, a, b, compares ? NULL : want);
+    check_expr_check_operands(c, a, b, compares ? NULL : want);
     e->is_static = a->is_static && b->is_static;
     const Type *ta = a->type, *tb = b->type;
     if (ta->kind == TYPE_ERROR || tb->kind == TYPE_ERROR)
@@ -206,7 +206,7 @@ static const Type *check_binary(Check *c, Expr *e, const Type *want) {
         check_explain(c, g, b);
         cast_hint(c, g, b, ta);
     } else {
-        if ((e->op == OP_DIV || e->op == OP_REM) && is_zero(b))
+        if ((e->op == OP_DIV || e->op == OP_REM) && check_expr_is_zero(b))
             check_error(c, DIAG_ZERO_DIVISOR, b->span, "'%s' by zero", op_text(e->op));
         return compares ? boolean : ta;
     }
@@ -216,7 +216,7 @@ static const Type *check_binary(Check *c, Expr *e, const Type *want) {
 static const Type *check_cond(Check *c, Expr *e, const Type *want) {
     Expr *a = e->args[1], *b = e->args[2];
     check_condition(c, e->args[0], "the condition before '?'");
-    check_operands(c, a, b, want);
+    check_expr_check_operands(c, a, b, want);
     e->is_static = e->args[0]->is_static && a->is_static && b->is_static;
     if (type_fits(a->type, b->type))
         return a->type->kind == TYPE_ERROR ? b->type : a->type;
@@ -268,7 +268,7 @@ static const Type *check_path(Check *c, const Expr *e, const Type *t) {
     return t;
 }
 
-static const Type *check_index(Check *c, Expr *e) {
+static const Type *check_expr_check_index(Check *c, Expr *e) {
     const Type *t = check_name(c, e);
     if (t->kind == TYPE_ERROR) {
         check_value(c, e->args[0], NULL);
@@ -369,7 +369,7 @@ static const Type *check_kind(Check *c, Expr *e, const Type *want) {
     case EXPR_BOOL: e->is_static = true; return boolean;
     case EXPR_STR: e->is_static = true; return &type_scalar[TYPE_STR];
     case EXPR_NAME: return check_plain_name(c, e, want);
-    case EXPR_INDEX: return check_index(c, e);
+    case EXPR_INDEX: return check_expr_check_index(c, e);
     case EXPR_FIELD: return check_field(c, e);
     case EXPR_UNARY: return check_unary(c, e, want);
     case EXPR_BINARY: return check_binary(c, e, want);

@@ -66,7 +66,7 @@ bool check_can_be(const Check *c, const Expr *e, const Type *want) {
 }
 
 /* Of several literals together, the type that comes last here wins. */
-static int rank(const Type *t) {
+static int check_literal_rank(const Type *t) {
     switch (t->kind) {
     case TYPE_I32: return 0;
     case TYPE_I64: return 3;
@@ -78,7 +78,7 @@ static int rank(const Type *t) {
     }
 }
 
-static bool fits(const Expr *e, const Type *t) {
+static bool check_literal_fits(const Expr *e, const Type *t) {
     if (e->too_big)
         return false;
     uint32_t bits = type_bits(t);
@@ -91,7 +91,7 @@ static bool fits(const Expr *e, const Type *t) {
 static const Type *natural_int(const Expr *e) {
     static const TypeKind kinds[] = {TYPE_I32, TYPE_I64, TYPE_U64};
     for (int i = 0; i < 3; i++)
-        if (fits(e, &type_scalar[kinds[i]]))
+        if (check_literal_fits(e, &type_scalar[kinds[i]]))
             return &type_scalar[kinds[i]];
     return &type_scalar[e->negative ? TYPE_I64 : TYPE_U64];
 }
@@ -147,7 +147,7 @@ const Type *check_natural_type(const Check *c, const Expr *e) {
     const Type *t = &type_scalar[TYPE_I32];
     for (uint32_t i = e->kind == EXPR_COND; i < e->nargs; i++) {
         const Type *arg = check_natural_type(c, e->args[i]);
-        if (rank(arg) > rank(t))
+        if (check_literal_rank(arg) > check_literal_rank(t))
             t = arg;
     }
     return t;
@@ -180,7 +180,7 @@ static uint64_t wrap(uint64_t value, const Type *t) {
 
 /* A number that its type does not have. A negative one of a type without sign counts from the end,
  * as in C: scripts write -1 for the highest. */
-static bool check_range(Check *c, Expr *e, const Type *t) {
+static bool check_literal_check_range(Check *c, Expr *e, const Type *t) {
     if (is_pattern(e, t))
         return true;
     if (e->negative && e->integer <= (uint64_t)1 << (type_bits(t) - 1)) {
@@ -210,14 +210,14 @@ const Type *check_int(Check *c, Expr *e, const Type *want) {
         return want;
     }
     const Type *t = want && type_is_integer(want) ? want : natural_int(e);
-    if (!fits(e, t) && !check_range(c, e, t))
+    if (!check_literal_fits(e, t) && !check_literal_check_range(c, e, t))
         return &type_error;
     e->integer = wrap(e->negative ? 0 - e->integer : e->integer, t);
     return t;
 }
 
 /* Makes e, of type t, `e as want`. */
-static const Type *convert(Check *c, Expr *e, const Type *t, const Type *want) {
+static const Type *check_literal_convert(Check *c, Expr *e, const Type *t, const Type *want) {
     Expr *name = arena_new(&c->script->arena, Expr);
     *name = *e;
     name->type = t;
@@ -249,13 +249,13 @@ const Type *check_constant_name(Check *c, Expr *e, const Type *t, const Type *wa
     if (!type_is_numeric(want) || want == t)
         return t;
     if (e->bound.widens)
-        return widens_to(t, want) ? convert(c, e, t, want) : t;
+        return widens_to(t, want) ? check_literal_convert(c, e, t, want) : t;
     if (type_is_float(want))
-        return convert(c, e, t, want);
-    if (fits(&(Expr){.integer = e->bound.value}, want))
+        return check_literal_convert(c, e, t, want);
+    if (check_literal_fits(&(Expr){.integer = e->bound.value}, want))
         return want;
     report_narrowing(c, e, want);
-    return convert(c, e, t, want);
+    return check_literal_convert(c, e, t, want);
 }
 
 const Type *check_float(Check *c, Expr *e, const Type *want) {

@@ -86,7 +86,7 @@ typedef struct Best {
     char name[MAX_NEAR][NAME_SIZE]; /* copies: the scope may make names up as it goes */
 } Best;
 
-static void consider(void *ctx, Str name) {
+static void check_name_consider(void *ctx, Str name) {
     Best *best = ctx;
     uint32_t d = str_distance(best->wanted, name, best->distance + 1);
     bool same = d == 0; /* the name exists, but not as the kind that is needed here */
@@ -110,20 +110,20 @@ bool check_suggest(Check *c, Diag *g, Str name, Near what) {
     Best best = {.wanted = name, .distance = (name.len + 1) / 3};
     bool functions = what == NEAR_FUNCTIONS;
     for (uint32_t i = 0; what == NEAR_LIBRARIES && i < c->script->uses.len; i++)
-        consider(&best, c->script->uses.at[i].name);
+        check_name_consider(&best, c->script->uses.at[i].name);
     if (functions) {
         for (uint32_t i = 0; i < c->script->fns.len; i++)
-            consider(&best, c->script->fns.at[i]->name);
+            check_name_consider(&best, c->script->fns.at[i]->name);
     } else {
         for (uint32_t i = 0; i < c->locals.len; i++)
-            consider(&best, c->locals.at[i]->name);
+            check_name_consider(&best, c->locals.at[i]->name);
         for (uint32_t i = 0; i < c->script->vars.len; i++)
-            consider(&best, c->script->vars.at[i]->name);
+            check_name_consider(&best, c->script->vars.at[i]->name);
         for (uint32_t i = 0; i < c->script->constants.len; i++)
-            consider(&best, c->script->constants.at[i]->name);
+            check_name_consider(&best, c->script->constants.at[i]->name);
     }
     if (c->scope->suggest)
-        c->scope->suggest(c->scope->ctx, functions, consider, &best);
+        c->scope->suggest(c->scope->ctx, functions, check_name_consider, &best);
     Buf text = {0};
     for (uint32_t i = 0; i < best.n; i++)
         buf_printf(&text, "%s'%.*s'",
@@ -181,12 +181,12 @@ static bool is_part_of_event(const Check *c, Str name) {
     }
 }
 
-static const char *describe(const Check *c) {
+static const char *check_name_describe(const Check *c) {
     return c->scope->describe ? c->scope->describe : "this place";
 }
 
 const char *check_places(const Check *c) {
-    return c->scope->describe_all ? c->scope->describe_all : describe(c);
+    return c->scope->describe_all ? c->scope->describe_all : check_name_describe(c);
 }
 
 static bool is_exported(const Check *c, Str name, Str *library) {
@@ -211,7 +211,7 @@ static bool may_declare(Check *c, Str name, Span span) {
     } else if (c->place != PLACE_FN && check_bound_name(c, name, &bound) && !bound.yields) {
         check_error(c, DIAG_RESERVED_NAME, span,
                     "'%.*s' cannot be declared: it is a bound name in %s", STR_ARG(name),
-                    describe(c));
+                    check_name_describe(c));
     } else if (scope_has_function(c, name)) {
         check_error(c, DIAG_RESERVED_NAME, span,
                     "'%.*s' cannot be declared: it is a built-in function", STR_ARG(name));
@@ -221,7 +221,7 @@ static bool may_declare(Check *c, Str name, Span span) {
                     STR_ARG(name), STR_ARG(library));
     } else if (is_part_of_event(c, name)) {
         check_error(c, DIAG_RESERVED_NAME, span, "'%.*s' cannot be declared: it is a part of %s",
-                    STR_ARG(name), describe(c));
+                    STR_ARG(name), check_name_describe(c));
     } else {
         return true;
     }
@@ -305,7 +305,8 @@ static void decide_storage(Check *c, Var *v) {
         c->place == PLACE_PROBE && !c->lenient && d && !check_bound_name(c, STR("fid"), &bound);
     if (nowhere && (d & DECO_FRAME))
         check_error(c, DIAG_DECORATOR, v->decorator_span,
-                    "'frame' has no meaning in %s: no function is running there", describe(c));
+                    "'frame' has no meaning in %s: no function is running there",
+                    check_name_describe(c));
     if (c->place == PLACE_SCRIPT)
         v->storage = STORAGE_SCRIPT;
     else if (d & DECO_SHARED)
@@ -332,7 +333,7 @@ static void check_frame_type(Check *c, const Var *v) {
 }
 
 /* Enters the name of a variable or a constant; reports an earlier declaration. */
-static void declare(Check *c, Var *v) {
+static void check_name_declare(Check *c, Var *v) {
     Var *first = check_find_var(c, v->name);
     if (first) {
         Diag *g = check_error(c, DIAG_DUPLICATE_NAME, v->span, "'%.*s' is already declared",
@@ -372,7 +373,7 @@ static void check_constant(Check *c, Var *v) {
 enum { MAX_LOCALS = 40000 };
 
 /* The variables of a body are locals of one function. Tells of the first that goes beyond. */
-static void check_locals(Check *c, const Var *v) {
+static void check_name_check_locals(Check *c, const Var *v) {
     if (v->storage != STORAGE_LOCAL || c->words > MAX_LOCALS)
         return;
     c->words += type_leaves(v->type);
@@ -388,7 +389,7 @@ static void check_locals(Check *c, const Var *v) {
 void check_declare_var(Check *c, Var *v) {
     if (v->constant) {
         check_constant(c, v);
-        declare(c, v);
+        check_name_declare(c, v);
         return;
     }
     decide_storage(c, v);
@@ -401,8 +402,8 @@ void check_declare_var(Check *c, Var *v) {
     }
     if (v->storage == STORAGE_FRAME)
         check_frame_type(c, v);
-    declare(c, v);
-    check_locals(c, v);
+    check_name_declare(c, v);
+    check_name_check_locals(c, v);
     bool script = c->place == PLACE_SCRIPT;
     v->index = script ? c->script->vars.len : c->locals.len;
     if (script)
@@ -443,7 +444,7 @@ static bool is_glob(Str pattern) {
     return pattern.len == 0;
 }
 
-static bool is_inside(Span inner, Span outer) {
+static bool check_name_is_inside(Span inner, Span outer) {
     return inner.file == outer.file && inner.start >= outer.start && inner.end <= outer.end;
 }
 
@@ -480,7 +481,7 @@ static void check_early_use(Check *c, const Expr *e, const Var *v, bool is_stati
 static const Type *resolve_var(Check *c, Expr *e, Var *v) {
     Bound bound;
     e->var = v;
-    bool own = v->init && is_inside(e->name_span, v->init->span);
+    bool own = v->init && check_name_is_inside(e->name_span, v->init->span);
     if (e->name_span.start < v->span.start || own) {
         Diag *g = check_error(c, DIAG_USE_BEFORE_DECLARATION, e->name_span, "'%.*s' is used %s",
                               STR_ARG(e->name),
@@ -493,7 +494,7 @@ static const Type *resolve_var(Check *c, Expr *e, Var *v) {
         const char *kind = v->constant ? "constant" : "variable";
         Diag *g = check_error(c, DIAG_DUPLICATE_NAME, e->name_span,
                               "'%.*s' is a %s and also a bound name in %s", STR_ARG(e->name),
-                              v->constant ? "constant" : "script variable", describe(c));
+                              v->constant ? "constant" : "script variable", check_name_describe(c));
         diag_label(c->diags, g, v->span, "the %s is declared here", kind);
         diag_hint(c->diags, g, "give the %s another name", kind);
         return &type_error;
@@ -508,7 +509,7 @@ static const Type *open_type(Check *c, const Expr *e) {
         return &type_error;
     Diag *g = check_error(c, DIAG_OPEN_TYPE, e->name_span,
                           "the type of '%.*s' varies in %s and must be given by a bound",
-                          STR_ARG(e->name), describe(c));
+                          STR_ARG(e->name), check_name_describe(c));
     const Rule *r = &c->probe->rule;
     Str part = r->parts[r->nparts > 2 ? 2 : r->nparts - 1].pattern;
     if (!part.len)
@@ -535,7 +536,8 @@ static const Type *resolve_bound(Check *c, Expr *e, Bound bound) {
 
 /* Hints for words of other languages. */
 static bool hint_name(Check *c, Diag *g, Str name) {
-    bool of_func = c->place == PLACE_PROBE && strncmp(describe(c), "wasm:func:", 10) == 0;
+    bool of_func =
+        c->place == PLACE_PROBE && strncmp(check_name_describe(c), "wasm:func:", 10) == 0;
     return (of_func && hint_add(c->diags, g, HINT_FUNC_NAME, name)) ||
            hint_add(c->diags, g, HINT_NAME, name);
 }
@@ -583,12 +585,12 @@ static void check_bound(Check *c, const TypeBound *b, uint32_t index) {
                     "a mode cannot have type bounds; write them after the event");
     } else if (!check_bound_name(c, b->name, &bound) && !bound.only_bound) {
         Diag *g = check_error(c, DIAG_BAD_BOUND, b->span, "'%.*s' is not a bound name in %s",
-                              STR_ARG(b->name), describe(c));
+                              STR_ARG(b->name), check_name_describe(c));
         check_suggest(c, g, b->name, NEAR_NAMES);
     } else if (bound.type && bound.is_static && !bound.boundable) {
         check_error(c, DIAG_BAD_BOUND, b->span,
                     "'%.*s' is a constant of type %s in %s and cannot have a bound",
-                    STR_ARG(b->name), bound.type->text, describe(c));
+                    STR_ARG(b->name), bound.type->text, check_name_describe(c));
     } else if (!type_wasm_class(b->type)) {
         check_error(c, DIAG_BAD_BOUND, b->type_span,
                     "expected a type that a WebAssembly value can have, found %s", b->type->text);
@@ -597,7 +599,7 @@ static void check_bound(Check *c, const TypeBound *b, uint32_t index) {
                !is_glob(r->parts[2].pattern)) {
         check_error(c, DIAG_BAD_BOUND, b->type_span,
                     "this bound never holds: '%.*s' is %s in %s, not %s", STR_ARG(b->name),
-                    bound.type->text, describe(c), b->type->text);
+                    bound.type->text, check_name_describe(c), b->type->text);
     }
 }
 

@@ -255,7 +255,7 @@ static void check_call_stmt(Check *c, Expr *e) {
              STR_ARG(e->name), t->text);
 }
 
-static void check_if(Check *c, Stmt *s) {
+static void check_stmt_check_if(Check *c, Stmt *s) {
     for (uint32_t i = 0; i < s->narms; i++) {
         if (s->arms[i].cond)
             check_condition(c, s->arms[i].cond,
@@ -271,7 +271,7 @@ static void check_stmt(Check *c, Stmt *s) {
     case STMT_INC:
     case STMT_DEC: check_step(c, s); break;
     case STMT_RETURN: check_return(c, s); break;
-    case STMT_IF: check_if(c, s); break;
+    case STMT_IF: check_stmt_check_if(c, s); break;
     case STMT_CALL: check_call_stmt(c, s->value); break;
     }
 }

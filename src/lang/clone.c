@@ -61,31 +61,31 @@ typedef struct Walk {
     void *ctx;
 } Walk;
 
-static void walk_expr(const Walk *w, Expr *e) {
+static void clone_walk_expr(const Walk *w, Expr *e) {
     if (!e)
         return;
     w->visit(w->ctx, e);
     for (uint32_t i = 0; i < e->nargs; i++)
-        walk_expr(w, e->args[i]);
+        clone_walk_expr(w, e->args[i]);
 }
 
-static void walk_block(const Walk *w, Block b) {
+static void clone_walk_block(const Walk *w, Block b) {
     for (const Stmt *stmt = b.first; stmt; stmt = stmt->next) {
         if (stmt->var)
-            walk_expr(w, stmt->var->init);
-        walk_expr(w, stmt->target);
-        walk_expr(w, stmt->value);
+            clone_walk_expr(w, stmt->var->init);
+        clone_walk_expr(w, stmt->target);
+        clone_walk_expr(w, stmt->value);
         for (uint32_t i = 0; i < stmt->narms; i++) {
-            walk_expr(w, stmt->arms[i].cond);
-            walk_block(w, stmt->arms[i].body);
+            clone_walk_expr(w, stmt->arms[i].cond);
+            clone_walk_block(w, stmt->arms[i].body);
         }
     }
 }
 
 void ast_walk_probe(const Probe *p, void (*visit)(void *ctx, Expr *e), void *ctx) {
     Walk w = {visit, ctx};
-    walk_expr(&w, p->predicate);
-    walk_block(&w, p->body);
+    clone_walk_expr(&w, p->predicate);
+    clone_walk_block(&w, p->body);
 }
 
 bool ast_is_removal(const Expr *e) {
@@ -106,7 +106,7 @@ const Expr *atomic_operand(const Stmt *s) {
 }
 
 #ifndef NDEBUG
-static void check_expr(void *ctx, Expr *e) {
+static void clone_check_expr(void *ctx, Expr *e) {
     (void)ctx;
     assert(e->kind != EXPR_BROKEN && e->type && e->type->kind != TYPE_ERROR);
     assert(e->kind != EXPR_CALL || !e->fn != !e->is_bound);
@@ -119,7 +119,7 @@ bool ast_check_probe(const Probe *p) {
     assert(!p->predicate || p->predicate->type->kind == TYPE_BOOL);
     for (uint32_t i = 0; i < p->nvars; i++)
         assert(p->vars[i]->index == i && p->vars[i]->type);
-    ast_walk_probe(p, check_expr, NULL);
+    ast_walk_probe(p, clone_check_expr, NULL);
     return true;
 }
 #endif

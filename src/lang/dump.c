@@ -18,7 +18,7 @@ const char *op_text(Op op) {
     return op_texts[op];
 }
 
-static void put_text(Buf *out, Str s) {
+static void dump_put_text(Buf *out, Str s) {
     buf_u8(out, '"');
     for (uint32_t i = 0; i < s.len; i++) {
         unsigned char c = (unsigned char)s.ptr[i];
@@ -32,7 +32,7 @@ static void put_text(Buf *out, Str s) {
     buf_u8(out, '"');
 }
 
-static void put_type(Buf *out, const Expr *e) {
+static void dump_put_type(Buf *out, const Expr *e) {
     if (e->type)
         buf_printf(out, ":%s", e->type->text);
 }
@@ -61,7 +61,7 @@ static void dump_int(const Expr *e, Buf *out) {
 /* "(head:type a b)" */
 static void dump_node(const Expr *e, const char *head, Str name, Buf *out) {
     buf_printf(out, "(%s%.*s", head, STR_ARG(name));
-    put_type(out, e);
+    dump_put_type(out, e);
     dump_args(e, out);
 }
 
@@ -82,12 +82,12 @@ static void dump_expr(const Expr *e, Buf *out) {
         break;
     case EXPR_BROKEN: buf_str(out, STR("broken")); break;
     case EXPR_BOOL: buf_printf(out, "%s", e->boolean ? "true" : "false"); break;
-    case EXPR_STR: put_text(out, e->text); break;
+    case EXPR_STR: dump_put_text(out, e->text); break;
     case EXPR_NAME: buf_str(out, e->name); break;
     case EXPR_INDEX:
         buf_printf(out, "(index %.*s", STR_ARG(e->name));
         dump_path(e, ".", out);
-        put_type(out, e);
+        dump_put_type(out, e);
         dump_args(e, out);
         return;
     case EXPR_FIELD:
@@ -103,12 +103,12 @@ static void dump_expr(const Expr *e, Buf *out) {
     case EXPR_METHOD:
         buf_printf(out, "(%s%.*s.%.*s", annotations[e->annotation], STR_ARG(e->recv),
                    STR_ARG(e->name));
-        put_type(out, e);
+        dump_put_type(out, e);
         dump_args(e, out);
         return;
     case EXPR_TUPLE: dump_node(e, "tuple", STR(""), out); return;
     }
-    put_type(out, e);
+    dump_put_type(out, e);
 }
 
 static void indent(Buf *out, uint32_t level) {

@@ -17,7 +17,7 @@ static void skip_blanks(Reader *r) {
 }
 
 /* Consumes a character, with the blanks after it, if it comes next. */
-static bool take(Reader *r, char c) {
+static bool list_take(Reader *r, char c) {
     if (r->at == r->text.len || r->text.ptr[r->at] != c)
         return false;
     r->at++;
@@ -26,7 +26,7 @@ static bool take(Reader *r, char c) {
 }
 
 /* Reads a number and the blanks after it. Returns NULL, or what was expected. */
-static const char *number(Reader *r, uint64_t *out) {
+static const char *list_number(Reader *r, uint64_t *out) {
     uint32_t start = r->at;
     *out = 0;
     for (; r->at < r->text.len; r->at++) {
@@ -45,7 +45,7 @@ static const char *number(Reader *r, uint64_t *out) {
     return NULL;
 }
 
-static int by_start(const void *a, const void *b) {
+static int list_by_start(const void *a, const void *b) {
     const NumberRange *x = a, *y = b;
     return (x->from > y->from) - (x->from < y->from);
 }
@@ -54,7 +54,7 @@ static int by_start(const void *a, const void *b) {
 static void tidy(NumberList *list) {
     uint32_t n = 0;
     if (list->n)
-        qsort(list->ranges, list->n, sizeof *list->ranges, by_start);
+        qsort(list->ranges, list->n, sizeof *list->ranges, list_by_start);
     for (uint32_t i = 0; i < list->n; i++) {
         NumberRange r = list->ranges[i];
         NumberRange *last = n ? &list->ranges[n - 1] : NULL;
@@ -76,10 +76,10 @@ const char *list_parse(Arena *arena, Str text, NumberList *out, uint32_t *wrong)
     while (r.at < text.len || out->n) {
         NumberRange *range = &out->ranges[out->n++];
         uint32_t start = r.at;
-        const char *expected = number(&r, &range->from);
+        const char *expected = list_number(&r, &range->from);
         range->to = range->from;
-        if (!expected && take(&r, '-'))
-            expected = number(&r, &range->to);
+        if (!expected && list_take(&r, '-'))
+            expected = list_number(&r, &range->to);
         if (!expected && range->to < range->from) {
             r.at = start;
             expected = "an ascending range";
@@ -89,7 +89,7 @@ const char *list_parse(Arena *arena, Str text, NumberList *out, uint32_t *wrong)
         *wrong = r.at;
         if (expected)
             return expected;
-        if (!take(&r, ','))
+        if (!list_take(&r, ','))
             break;
     }
     tidy(out);

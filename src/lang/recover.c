@@ -4,7 +4,7 @@
  */
 #include "lang/parse.h"
 
-static bool is_blank(char c) {
+static bool recover_is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
@@ -17,7 +17,7 @@ Stmt *build_broken(Parse *p, Span span) {
         while (at < span.end && parse_is_word(p->text[at]))
             at++;
         uint32_t end = at;
-        while (at < p->len && is_blank(p->text[at]))
+        while (at < p->len && recover_is_blank(p->text[at]))
             at++;
         if (end == start) {
             after_word = after_word && at > start;

@@ -248,7 +248,7 @@ static int slash(Parse *p) {
 }
 
 /* `const` and `atomic` at the start of a statement, before another word: else they are names. */
-static int word(const Parse *p, Span span) {
+static int scan_word(const Parse *p, Span span) {
     bool starts = !p->token.prev || p->token.prev == ';' || p->token.prev == '{' ||
                   p->token.prev == '}' || (p->token.prev >= REPORT && p->token.prev <= FRAME) ||
                   p->token.prev == ATOMIC;
@@ -264,7 +264,7 @@ static int word(const Parse *p, Span span) {
 /* Follows the brackets and turns tokens into their meaning in this context. */
 static int in_context(Parse *p, Span span, int token) {
     switch (token) {
-    case ID: return word(p, span);
+    case ID: return scan_word(p, span);
     case '{': return open_brace(p, span);
     case '}':
     case ';': return leave_statement(p, token);

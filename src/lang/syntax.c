@@ -89,7 +89,7 @@ typedef struct Expected {
     uint32_t n;
 } Expected;
 
-static bool expects(const Expected *e, const char *name) {
+static bool syntax_expects(const Expected *e, const char *name) {
     for (uint32_t i = 0; i < e->n; i++)
         if (strcmp(e->names[i], name) == 0)
             return true;
@@ -107,36 +107,37 @@ static void list_expected(const Expected *e, char *text, size_t size) {
 }
 
 /* Names of the grammar's tokens and items, for readers. */
-static void describe_expected(const Expected *e, char *text, size_t size) {
-    bool expression = expects(e, "a string");
+static void syntax_describe_expected(const Expected *e, char *text, size_t size) {
+    bool expression = syntax_expects(e, "a string");
     const char *words = NULL;
     if (expression)
-        words = expects(e, "';'")   ? "an expression or ';'"
-                : expects(e, "')'") ? "an expression or ')'"
-                                    : "an expression";
-    else if (expects(e, "'use'"))
+        words = syntax_expects(e, "';'")   ? "an expression or ';'"
+                : syntax_expects(e, "')'") ? "an expression or ')'"
+                                           : "an expression";
+    else if (syntax_expects(e, "'use'"))
         words = "a declaration, a statement or a probe";
-    else if (expects(e, "'if'"))
+    else if (syntax_expects(e, "'if'"))
         words = "a statement or '}'";
-    else if (expects(e, "';'"))
-        words = expects(e, "'='") ? "';' after this declaration" : "';' after this statement";
-    else if (expects(e, "'/' after the predicate"))
-        words = "'/' and a block after this predicate";
-    else if (expects(e, "'map'"))
-        words = expects(e, "')'") ? "a type or ')'" : "a type";
-    else if (expects(e, "')'"))
-        words = expects(e, "','") ? "',' or ')'" : "')'";
-    else if (expects(e, "']'"))
-        words = "']'";
-    else if (expects(e, "'/' before a predicate"))
-        words = expects(e, "':'") ? "':', '/' and a predicate, or '{'" : "'{'";
-    else if (expects(e, "'++'"))
-        words = "an assignment or a call";
-    else if (expects(e, "'var'"))
-        words = "'var' or another decorator";
-    else if (expects(e, "':'"))
+    else if (syntax_expects(e, "';'"))
         words =
-            expects(e, "'=='") ? "':' and the other value of this conditional" : "':' and a type";
+            syntax_expects(e, "'='") ? "';' after this declaration" : "';' after this statement";
+    else if (syntax_expects(e, "'/' after the predicate"))
+        words = "'/' and a block after this predicate";
+    else if (syntax_expects(e, "'map'"))
+        words = syntax_expects(e, "')'") ? "a type or ')'" : "a type";
+    else if (syntax_expects(e, "')'"))
+        words = syntax_expects(e, "','") ? "',' or ')'" : "')'";
+    else if (syntax_expects(e, "']'"))
+        words = "']'";
+    else if (syntax_expects(e, "'/' before a predicate"))
+        words = syntax_expects(e, "':'") ? "':', '/' and a predicate, or '{'" : "'{'";
+    else if (syntax_expects(e, "'++'"))
+        words = "an assignment or a call";
+    else if (syntax_expects(e, "'var'"))
+        words = "'var' or another decorator";
+    else if (syntax_expects(e, "':'"))
+        words = syntax_expects(e, "'=='") ? "':' and the other value of this conditional"
+                                          : "':' and a type";
     if (words)
         snprintf(text, size, "%s", words);
     else
@@ -166,7 +167,7 @@ static bool is_keyword_name(const char *found) {
     return found[0] == '\'' && found[1] >= 'a' && found[1] <= 'z';
 }
 
-static Str text_of(const Parse *p, Span span) {
+static Str syntax_text_of(const Parse *p, Span span) {
     return (Str){p->text + span.start, span.end - span.start};
 }
 
@@ -182,65 +183,66 @@ static bool hint_statement(Parse *p, Diag *g, const char *found) {
     bool second =
         p->token.before_span.end && p->token.before_span.start == p->token.first_span.start;
     return (second || found_is(found, "'{'")) &&
-           hint_add(p->diags, g, HINT_STATEMENT, text_of(p, p->token.first_span));
+           hint_add(p->diags, g, HINT_STATEMENT, syntax_text_of(p, p->token.first_span));
 }
 
 /* Habits from other languages, in one place: by the token's text, or by its name. */
-static bool hint_at(Parse *p, Diag *g, HintPlace place, Span span, const char *found) {
+static bool syntax_hint_at(Parse *p, Diag *g, HintPlace place, Span span, const char *found) {
     return hint_add_longest(p->diags, g, place, (Str){p->text + span.start, p->len - span.start}) ||
            hint_add(p->diags, g, place, str_of(found));
 }
 
 static bool hint_operator(Parse *p, Diag *g, Span span, const char *found) {
-    return hint_at(p, g, HINT_OPERATOR, span, found) ||
-           hint_add(p->diags, g, HINT_PREFIX, text_of(p, p->token.before_span));
+    return syntax_hint_at(p, g, HINT_OPERATOR, span, found) ||
+           hint_add(p->diags, g, HINT_PREFIX, syntax_text_of(p, p->token.before_span));
 }
 
 /* Habits from other languages (hint.def). */
 static bool add_habit(Parse *p, Diag *g, Span span, const char *found, const Expected *e) {
     if (hint_statement(p, g, found))
         return true;
-    if (is_after_at_sign(p) && !expects(e, "'('"))
+    if (is_after_at_sign(p) && !syntax_expects(e, "'('"))
         return hint_add(p->diags, g, HINT_AT_SIGN, STR(""));
-    if (expects(e, "'=='"))
+    if (syntax_expects(e, "'=='"))
         return hint_operator(p, g, span, found);
-    if (expects(e, "a string"))
-        return hint_at(p, g, HINT_OPERAND, span, found);
-    if (expects(e, "'if'"))
-        return hint_at(p, g, HINT_START, span, found);
-    if (expects(e, "'map'"))
-        return hint_at(p, g, HINT_TYPE, span, found);
-    if (expects(e, "';'") && expects(e, "'='"))
-        return hint_at(p, g, HINT_DECLARATION, span, found);
-    if (expects(e, "'->'"))
-        return hint_at(p, g, HINT_RESULT, span, found);
-    if (expects(e, "'++'"))
-        return hint_at(p, g, HINT_TARGET, span, found);
-    if (e->n == 1 && expects(e, "':'"))
-        return hint_at(p, g, HINT_UNTYPED, span, found);
-    if (e->n == 1 && expects(e, "'{'"))
-        return hint_at(p, g, HINT_BLOCK, span, found) || hint_add(p->diags, g, HINT_BLOCK, STR(""));
+    if (syntax_expects(e, "a string"))
+        return syntax_hint_at(p, g, HINT_OPERAND, span, found);
+    if (syntax_expects(e, "'if'"))
+        return syntax_hint_at(p, g, HINT_START, span, found);
+    if (syntax_expects(e, "'map'"))
+        return syntax_hint_at(p, g, HINT_TYPE, span, found);
+    if (syntax_expects(e, "';'") && syntax_expects(e, "'='"))
+        return syntax_hint_at(p, g, HINT_DECLARATION, span, found);
+    if (syntax_expects(e, "'->'"))
+        return syntax_hint_at(p, g, HINT_RESULT, span, found);
+    if (syntax_expects(e, "'++'"))
+        return syntax_hint_at(p, g, HINT_TARGET, span, found);
+    if (e->n == 1 && syntax_expects(e, "':'"))
+        return syntax_hint_at(p, g, HINT_UNTYPED, span, found);
+    if (e->n == 1 && syntax_expects(e, "'{'"))
+        return syntax_hint_at(p, g, HINT_BLOCK, span, found) ||
+               hint_add(p->diags, g, HINT_BLOCK, STR(""));
     return false;
 }
 
 static void add_hints(Parse *p, Diag *g, Span span, const char *found, const Expected *e) {
     Diags *d = p->diags;
     char next = span.end < p->len ? p->text[span.end] : 0;
-    bool want_name = expects(e, "a name");
+    bool want_name = syntax_expects(e, "a name");
     if (add_habit(p, g, span, found, e))
         return;
-    if (next == '=' && found[1] && strchr("+-*/%&|^", found[1]) && expects(e, "'='"))
+    if (next == '=' && found[1] && strchr("+-*/%&|^", found[1]) && syntax_expects(e, "'='"))
         diag_hint(d, g, "there is no '%c=': write 'x = x %c ...'", found[1], found[1]);
     else if ((found_is(found, "'!'") || found_is(found, "'~'")) && want_name)
         diag_hint(d, g, "an operand can have only one prefix operator; use parentheses");
-    else if (found_is(found, "'as'") && expects(e, "'+'"))
+    else if (found_is(found, "'as'") && syntax_expects(e, "'+'"))
         diag_hint(d, g, "an operand can have only one cast; use parentheses");
     else if ((is_keyword_name(found) || found_is(found, "a scalar type")) && want_name)
         diag_hint(d, g, "'%.*s' is a reserved word", (int)(span.end - span.start),
                   p->text + span.start);
-    else if (found_is(found, "'='") && e->n == 1 && expects(e, "'('"))
+    else if (found_is(found, "'='") && e->n == 1 && syntax_expects(e, "'('"))
         diag_hint(d, g, "the fields of a tuple have numbers: t.0, t.1");
-    else if (found_is(found, "'map'") || (e->n == 1 && expects(e, "'<'")))
+    else if (found_is(found, "'map'") || (e->n == 1 && syntax_expects(e, "'<'")))
         diag_hint(d, g, "'map' is a reserved word; the type is written map<key, value>");
 }
 
@@ -251,7 +253,7 @@ void syntax_error(Parse *p, Span span, const char *found, const char *const *nam
         return; /* already reported */
     Expected e = {names, n};
     char wanted[256], got[128];
-    describe_expected(&e, wanted, sizeof wanted);
+    syntax_describe_expected(&e, wanted, sizeof wanted);
     describe_found(p, span, found, got, sizeof got);
     /* A missing ';' belongs after what comes before it. */
     Span place = strncmp(wanted, "';'", 3) == 0

@@ -98,7 +98,7 @@ struct TypeTable {
     Map by_text;
 };
 
-static const Type *intern(Script *s, Buf *text, const Type *like) {
+static const Type *type_intern(Script *s, Buf *text, const Type *like) {
     if (!s->types)
         s->types = mem_zalloc(sizeof *s->types);
     const Type *result = &type_error;
@@ -141,7 +141,7 @@ const Type *type_tuple(Script *s, const Type **fields, uint32_t n) {
             buf_printf(&text, "%s%s", i ? "," : "", fields[i]->text);
     }
     buf_u8(&text, ')');
-    return intern(s, &text, &like);
+    return type_intern(s, &text, &like);
 }
 
 const Type *type_map(Script *s, const Type *key, const Type *value) {
@@ -153,7 +153,7 @@ const Type *type_map(Script *s, const Type *key, const Type *value) {
                  .depth = max_u32(key->depth, value->depth) + 1};
     Buf text = {0};
     buf_printf(&text, "map<%s,%s>", key->text, value->text);
-    return intern(s, &text, &like);
+    return type_intern(s, &text, &like);
 }
 
 void type_table_free(Script *s) {

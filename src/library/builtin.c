@@ -27,18 +27,18 @@ static bool is_memid(const Expr *e) {
 }
 
 /* Whether a static number has a value at each site: it divides by nothing, and calls nothing. */
-static bool has_value(const Expr *e) {
+static bool builtin_has_value(const Expr *e) {
     bool has = e->kind == EXPR_INT || e->kind == EXPR_BOOL || e->kind == EXPR_UNARY ||
                e->kind == EXPR_NAME ||
                (e->kind == EXPR_BINARY && e->op != OP_DIV && e->op != OP_REM) ||
                (e->kind == EXPR_CAST && !type_is_float(e->args[0]->type)) || e->kind == EXPR_COND;
     for (uint32_t i = 0; i < e->nargs && has; i++)
-        has = has_value(e->args[i]);
+        has = builtin_has_value(e->args[i]);
     return has;
 }
 
 bool builtin_names_memory(const Expr *memory) {
-    return is_memid(memory) || (memory->is_static && has_value(memory));
+    return is_memid(memory) || (memory->is_static && builtin_has_value(memory));
 }
 
 MemoryRef builtin_memory(const Libraries *libraries, const Expr *memory, const Site *s) {

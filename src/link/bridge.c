@@ -32,9 +32,9 @@ static const char *const plain[] = {
     "sock_shutdown",
 };
 
-static int64_t fail(Bridge *b, const WasmImport *im, const char *format, ...)
+static int64_t bridge_fail(Bridge *b, const WasmImport *im, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static int64_t fail(Bridge *b, const WasmImport *im, const char *format, ...) {
+static int64_t bridge_fail(Bridge *b, const WasmImport *im, const char *format, ...) {
     const WasmModule *from = b->library->from;
     const WasmImport *own = &from->imports.at[from->funcs.at[im->handle].import];
     uint32_t at = (uint32_t)((const uint8_t *)own->name.ptr - from->bytes);
@@ -54,7 +54,7 @@ static int64_t fail(Bridge *b, const WasmImport *im, const char *format, ...) {
 /* ---- functions that the adapters import ---- */
 
 /* load (address) -> i32, store (address, i32), or size () -> i64, in bytes. */
-static void put_access(Buf *code, const WasmModule *m, uint32_t memory, Str name) {
+static void bridge_put_access(Buf *code, const WasmModule *m, uint32_t memory, Str name) {
     WasmType address = wasm_memory_address(m, memory);
     const char *widen = emit_resized(WASM_I32, address);
     if (str_is(name, "load"))
@@ -67,7 +67,7 @@ static void put_access(Buf *code, const WasmModule *m, uint32_t memory, Str name
 }
 
 /* The memory that a part of an import's name denotes. */
-static uint32_t memory_of(const Bridge *b, Str name, const char *at) {
+static uint32_t bridge_memory_of(const Bridge *b, Str name, const char *at) {
     Str word = {name.ptr + (at - name.ptr), 3};
     if (str_is(word, "app"))
         return (uint32_t)b->app;
@@ -77,17 +77,17 @@ static uint32_t memory_of(const Bridge *b, Str name, const char *at) {
 }
 
 /* Resolver of the adapters' own imports. */
-static int64_t resolve(void *ctx, const WasmImport *im) {
+static int64_t bridge_resolve(void *ctx, const WasmImport *im) {
     Bridge *b = ctx;
     WasmModule *to = b->adapters.to;
     if (str_is(im->module, WASI_MODULE))
         return wasm_merge_join(&b->adapters, im);
     Buf code = {0};
     if (str_is(im->module, "copy"))
-        emit_copy(&code, to, memory_of(b, im->name, im->name.ptr),
-                  memory_of(b, im->name, im->name.ptr + 4));
+        emit_copy(&code, to, bridge_memory_of(b, im->name, im->name.ptr),
+                  bridge_memory_of(b, im->name, im->name.ptr + 4));
     else
-        put_access(&code, to, memory_of(b, im->module, im->module.ptr), im->name);
+        bridge_put_access(&code, to, bridge_memory_of(b, im->module, im->module.ptr), im->name);
     const char *name = arena_printf(&to->arena, "%.*s%.*s.%.*s", STR_ARG(b->adapters.prefix),
                                     STR_ARG(im->module), STR_ARG(im->name));
     return wasm_merge_func(&b->adapters, im, name, &code);
@@ -95,7 +95,7 @@ static int64_t resolve(void *ctx, const WasmImport *im) {
 
 /* ---- the library's imports ---- */
 
-static bool is_plain(Str name) {
+static bool bridge_is_plain(Str name) {
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (str_is(name, plain[i]))
             return true;
@@ -115,7 +115,7 @@ static int64_t find_memories(Bridge *b, const WasmImport *im) {
     const WasmExport *own = wasm_find_export(from, WASM_SPACE_MEMORY, STR("memory"));
     const WasmExport *e = find_any_export(b->library->to, "memory");
     if (!from->memories.len)
-        return fail(b, im, "but has no memory for it");
+        return bridge_fail(b, im, "but has no memory for it");
     b->lib = b->memory >= 0
                  ? b->memory
                  : (int64_t)b->library->handles[WASM_SPACE_MEMORY][own ? own->handle : 0];
@@ -125,19 +125,20 @@ static int64_t find_memories(Bridge *b, const WasmImport *im) {
         return 0;
     }
     if (e->space != WASM_SPACE_MEMORY)
-        return fail(b, im,
-                    "which looks at the exported 'memory', but what the program exports under that "
-                    "name is a %s",
-                    wasm_space_name(e->space));
+        return bridge_fail(
+            b, im,
+            "which looks at the exported 'memory', but what the program exports under that "
+            "name is a %s",
+            wasm_space_name(e->space));
     if (b->library->to->memories.at[e->handle].limits.shared && e->handle != b->lib)
-        return fail(b, im,
-                    "for which bytes of the program's memory have to be borrowed, but other "
-                    "threads use that memory too");
+        return bridge_fail(b, im,
+                           "for which bytes of the program's memory have to be borrowed, but other "
+                           "threads use that memory too");
     b->app = e->handle;
     return 0;
 }
 
-static bool load(Bridge *b) {
+static bool bridge_load(Bridge *b) {
     if (b->loaded)
         return true;
     RuntimeModule rt = runtime_adapters();
@@ -145,7 +146,7 @@ static bool load(Bridge *b) {
     b->adapters = (WasmMerge){.to = b->library->to,
                               .from = &b->from,
                               .whole = true,
-                              .resolve = resolve,
+                              .resolve = bridge_resolve,
                               .ctx = b,
                               .prefix = STR("whammc.wasi.")};
     return wasm_load_own(&b->from, rt.bytes, rt.len, b->diags);
@@ -156,11 +157,11 @@ static int64_t adapter(Bridge *b, const WasmImport *im) {
         return -2;
     if (b->app == b->lib)
         return wasm_merge_join(b->library, im);
-    if (!load(b))
+    if (!bridge_load(b))
         return -2;
     const WasmExport *e = wasm_find_export(&b->from, WASM_SPACE_FUNC, im->name);
     if (!e)
-        return fail(b, im, "which a library that is part of a program cannot call");
+        return bridge_fail(b, im, "which a library that is part of a program cannot call");
     if (!wasm_merge(&b->adapters, &e->handle, 1, b->diags))
         return -2;
     return b->adapters.handles[WASM_SPACE_FUNC][e->handle];
@@ -179,16 +180,17 @@ int64_t bridge_import(Bridge *b, const WasmImport *im) {
     if (str_is(im->module, "env") && str_is(im->name, "abort"))
         return add_abort(b, im);
     if (str_is(im->module, "wasi_unstable"))
-        return fail(b, im, "of an old version of WASI; it has to be compiled for " WASI_MODULE);
+        return bridge_fail(b, im,
+                           "of an old version of WASI; it has to be compiled for " WASI_MODULE);
     if (!str_is(im->module, WASI_MODULE))
         return -1;
-    return is_plain(im->name) ? wasm_merge_join(b->library, im) : adapter(b, im);
+    return bridge_is_plain(im->name) ? wasm_merge_join(b->library, im) : adapter(b, im);
 }
 
 /* ---- entries ---- */
 
 /* The function that makes the calls that the library needs first. */
-static void add_begin(Bridge *b) {
+static void bridge_add_begin(Bridge *b) {
     const WasmMerge *g = b->library;
     Buf calls = {0};
     b->begun = wasm_add_global_i32(g->to, true, STR("whammc.begun"), 0);
@@ -207,7 +209,7 @@ uint32_t bridge_entry(Bridge *b, uint32_t func) {
     if (g->start < 0 && g->initialize < 0)
         return func;
     if (b->begun < 0)
-        add_begin(b);
+        bridge_add_begin(b);
     Buf begin = {0};
     emit(&begin, "global.get %u i32.eqz if call %u end", (uint32_t)b->begun, b->begin);
     uint32_t entry = emit_wrapper(g->to, g->to->funcs.at[func].name, func, &begin, NULL);

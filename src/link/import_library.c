@@ -21,12 +21,12 @@ uint32_t library_import_bundled(WasmModule *m, const BundledFn *fn) {
 }
 
 /* OUT.js, of --host=js, has all of them. */
-static bool has_function(HostChoice host, const BundledFn *fn) {
+static bool import_library_has_function(HostChoice host, const BundledFn *fn) {
     return host == HOST_JS || host == HOST_NONE || (host == HOST_PROF && !bundled_is_ours(fn));
 }
 
 bool library_check_host(const BundledFn *fn, HostChoice host, Span span, Diags *diags) {
-    if (has_function(host, fn))
+    if (import_library_has_function(host, fn))
         return true;
     Diag *d = diag(diags, DIAG_CANNOT_HOST, span, "the host %.*s has no function `%s.%s`",
                    STR_ARG(host_name(host)), fn->library, fn->name);

@@ -11,7 +11,7 @@
 
 /* app.copy_in (into the runtime's memory) and app.copy_out: memory.copy between that and the memory
  * that the host sees. */
-static uint32_t add_copy(const RuntimePlace *p, Str name) {
+static uint32_t runtime_add_copy(const RuntimePlace *p, Str name) {
     WasmModule *to = p->to;
     bool in = str_is(name, "copy_in");
     Buf code = {0};
@@ -27,7 +27,7 @@ int64_t runtime_resolve(void *ctx, const WasmImport *import) {
     if (str_is(import->module, "env"))
         return str_is(import->name, "memory") ? p->memory : p->stack_pointer;
     if (str_is(import->module, "app"))
-        return add_copy(p, import->name);
+        return runtime_add_copy(p, import->name);
     bool wasi = str_is(import->module, "wasi_snapshot_preview1");
     Str module = wasi ? str_of(host_wasi_module(p->to)) : import->module;
     return wasm_need_import_func(p->to, module, import->name,

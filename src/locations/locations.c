@@ -33,13 +33,13 @@ struct Locations {
 
 /* ---- modules ---- */
 
-static Str bytes_of(const WasmModule *m) {
+static Str locations_bytes_of(const WasmModule *m) {
     return (Str){(const char *)m->bytes, (uint32_t)m->size};
 }
 
 static void find_bodies(Locations *l) {
     const WasmModule *m = l->m;
-    Str code = section_find(bytes_of(m), NULL);
+    Str code = section_find(locations_bytes_of(m), NULL);
     uint32_t first = m->input_imports[WASM_SPACE_FUNC], n = m->input_count[WASM_SPACE_FUNC] - first;
     l->code = code.len ? (uint32_t)((const uint8_t *)code.ptr - m->bytes) : 0;
     l->bodies = mem_alloc((n + 1) * sizeof *l->bodies);
@@ -51,7 +51,7 @@ static void find_bodies(Locations *l) {
     l->nbodies = n;
 }
 
-static bool is_module(Str bytes) {
+static bool locations_is_module(Str bytes) {
     return bytes.len >= 8 && memcmp(bytes.ptr, "\0asm", 4) == 0;
 }
 
@@ -132,13 +132,13 @@ static void take_map(Locations *l, Str json, Str url, DiagFileId file, Diags *di
 /* A file beside the program: a module with the same code, or a source map. */
 static void take_file(Locations *l, const LocationFile *f, Diags *diags) {
     const char *name = f->title;
-    bool module = is_module(f->bytes);
+    bool module = locations_is_module(f->bytes);
     DiagFileId file = diag_file(diags, name, f->bytes.ptr, f->bytes.len, true);
     if (!module) {
         take_map(l, f->bytes, f->name, file, diags);
         return;
     }
-    Str code = section_find(f->bytes, NULL), own = section_find(bytes_of(l->m), NULL);
+    Str code = section_find(f->bytes, NULL), own = section_find(locations_bytes_of(l->m), NULL);
     if (code.len && !str_eq(code, own))
         diag(diags, DIAG_STALE_DEBUG, (Span){file, 0, 0},
              "the module has other code than the program");
@@ -156,7 +156,7 @@ static void say_missing(const Locations *l, Diags *diags) {
     const LocationOptions *o = l->options;
     Span at = {l->m->file, 0, 0};
     Str name;
-    if (locations_named(bytes_of(l->m), &name)) {
+    if (locations_named(locations_bytes_of(l->m), &name)) {
         if (o->named.title)
             name = str_of(o->named.title);
         diag_hint(diags,
@@ -171,14 +171,14 @@ static void say_missing(const Locations *l, Diags *diags) {
     }
 }
 
-static void choose(Locations *l, Diags *diags) {
+static void locations_choose(Locations *l, Diags *diags) {
     const LocationOptions *o = l->options;
-    Str url = section_string(bytes_of(l->m), "sourceMappingURL");
+    Str url = section_string(locations_bytes_of(l->m), "sourceMappingURL");
     if (o->debug.bytes.ptr) {
         take_file(l, &o->debug, diags);
         return;
     }
-    bool any = take_dwarf(l, bytes_of(l->m), l->m->file, diags);
+    bool any = take_dwarf(l, locations_bytes_of(l->m), l->m->file, diags);
     if (!l->dwarf && o->named.bytes.ptr)
         take_file(l, &o->named, diags);
     else if (!l->dwarf && url_is_data(url))
@@ -193,7 +193,7 @@ Locations *locations_open(const WasmModule *m, const LocationOptions *options, D
     l->options = options;
     find_bodies(l);
     uint32_t before = diags->list.len;
-    choose(l, diags);
+    locations_choose(l, diags);
     if (!locations_any(l) && options->without && diags->list.len > before)
         diag_hint(diags, vec_last(&diags->list), "%s", options->without);
     return l;
@@ -344,7 +344,7 @@ static uint32_t file_offset(const Locations *l, const char *section, uint32_t of
     return (uint32_t)(content.ptr - l->bytes.ptr) + offset;
 }
 
-static void warn(const Locations *l, Diags *diags) {
+static void locations_warn(const Locations *l, Diags *diags) {
     const DwarfProblem *p = l->dwarf ? dwarf_problem(l->dwarf) : NULL;
     const char *of_map = l->map ? source_map_problem(l->map) : NULL;
     if (p && p->section) {
@@ -358,7 +358,7 @@ static void warn(const Locations *l, Diags *diags) {
 }
 
 void locations_close(Locations *l, Diags *diags) {
-    warn(l, diags);
+    locations_warn(l, diags);
     dwarf_free(l->dwarf);
     source_map_free(l->map);
     vec_free(&l->frames);

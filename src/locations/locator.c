@@ -6,16 +6,16 @@
 
 #include <assert.h>
 
-static void prepare(Locator *l) {
+static void locator_prepare(Locator *l) {
     if (!l->prepared)
         l->prepare(l->ctx, &l->options);
     l->prepared = true;
 }
 
-static void open(Locator *l, const WasmModule *m, const char *without) {
+static void locations_locator_open(Locator *l, const WasmModule *m, const char *without) {
     if (l->locations)
         return;
-    prepare(l);
+    locator_prepare(l);
     l->options.without = without;
     l->locations = locations_open(m, &l->options, l->diags);
 }
@@ -23,17 +23,17 @@ static void open(Locator *l, const WasmModule *m, const char *without) {
 uint32_t locator_at(Locator *l, const WasmModule *m, uint32_t func, uint32_t pc,
                     const LocationFrame **frames) {
     assert(func < m->funcs.len);
-    open(l, m, NULL);
+    locations_locator_open(l, m, NULL);
     return locations_at(l->locations, func, pc, frames);
 }
 
 bool locator_has_file(Locator *l) {
-    prepare(l);
+    locator_prepare(l);
     return l->options.debug.bytes.ptr || l->options.named.bytes.ptr;
 }
 
 Locations *locator_open(Locator *l, const WasmModule *m) {
-    open(l, m, NULL);
+    locations_locator_open(l, m, NULL);
     return l->locations;
 }
 
@@ -63,7 +63,7 @@ Str locator_function(Locator *l, const LocationFrame *frame) {
 const LocatorPlace *locator_place(Locator *l, const WasmModule *m, uint32_t func, uint32_t pc) {
     if (l->asked && l->func == func && l->pc == pc)
         return &l->place;
-    open(l, m, l->without);
+    locations_locator_open(l, m, l->without);
     const LocationFrame *f;
     uint32_t n = locator_at(l, m, func, pc, &f);
     l->asked = true;

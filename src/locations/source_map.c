@@ -32,7 +32,7 @@ struct SourceMap {
     const char *problem;
 };
 
-static void note(SourceMap *map, const char *problem) {
+static void source_map_note(SourceMap *map, const char *problem) {
     if (!map->problem)
         map->problem = problem;
 }
@@ -63,7 +63,7 @@ typedef struct Position {
     int64_t column, source, line, source_column;
 } Position;
 
-static bool in_range(int64_t v) {
+static bool source_map_in_range(int64_t v) {
     return v >= 0 && v < INT32_MAX;
 }
 
@@ -96,14 +96,14 @@ static void read_mappings(SourceMap *map, Str text, const Place *place) {
             continue;
         }
         if (!read_segment(&at, end, &p, &fields)) {
-            note(map, "a mapping is malformed");
+            source_map_note(map, "a mapping is malformed");
             return;
         }
         SourceMapping m = {.source = NONE};
-        bool fits = in_range(p.column) && in_range(p.column + place->column);
+        bool fits = source_map_in_range(p.column) && source_map_in_range(p.column + place->column);
         if (fields > 1) {
-            fits = fits && in_range(p.source) && p.source < place->nsources && in_range(p.line) &&
-                   in_range(p.source_column);
+            fits = fits && source_map_in_range(p.source) && p.source < place->nsources &&
+                   source_map_in_range(p.line) && source_map_in_range(p.source_column);
             m.source = place->first_source + (uint32_t)p.source;
             m.line = (uint32_t)p.line + 1;
             m.source_column = (uint32_t)p.source_column + 1;
@@ -112,7 +112,7 @@ static void read_mappings(SourceMap *map, Str text, const Place *place) {
         if (fits)
             vec_push(&map->mappings, m);
         else
-            note(map, "a mapping has a column, a source or a line that does not exist");
+            source_map_note(map, "a mapping has a column, a source or a line that does not exist");
     }
 }
 
@@ -203,7 +203,7 @@ static bool read_object(SourceMap *map, Str text, Members *m) {
     return json_char(&j, '}');
 }
 
-static uint32_t number(Str text) {
+static uint32_t source_map_number(Str text) {
     uint64_t v = 0;
     for (uint32_t i = 0; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9'; i++)
         v = v < UINT32_MAX ? v * 10 + (uint64_t)(text.ptr[i] - '0') : v;
@@ -240,13 +240,13 @@ static bool read_plain(SourceMap *map, const Members *m, uint32_t column) {
 }
 
 /* A section of an index map; those on other lines than the first say nothing about a module. */
-static bool read_section(SourceMap *map, Str text) {
+static bool source_map_read_section(SourceMap *map, Str text) {
     Members section, offset, plain;
     if (!read_object(map, text, &section) || !read_object(map, section.offset, &offset) ||
         !read_object(map, section.map, &plain))
         return false;
-    uint32_t column = number(offset.column), n = map->mappings.len;
-    if (number(offset.line))
+    uint32_t column = source_map_number(offset.column), n = map->mappings.len;
+    if (source_map_number(offset.line))
         return true;
     while (n && map->mappings.at[n - 1].column >= column) /* a section ends where the next begins */
         n--;
@@ -254,7 +254,7 @@ static bool read_section(SourceMap *map, Str text) {
     return read_plain(map, &plain, column);
 }
 
-static bool read_index(SourceMap *map, Str sections) {
+static bool source_map_read_index(SourceMap *map, Str sections) {
     Json j = {&map->arena, sections.ptr, sections.ptr + sections.len};
     if (!json_char(&j, '['))
         return false;
@@ -263,7 +263,7 @@ static bool read_index(SourceMap *map, Str sections) {
     do {
         Str text;
         json_blanks(&j);
-        if (!json_value(&j, &text) || !read_section(map, text))
+        if (!json_value(&j, &text) || !source_map_read_section(map, text))
             return false;
     } while (json_char(&j, ','));
     return json_char(&j, ']');
@@ -287,7 +287,7 @@ SourceMap *source_map_read(Str json, Str url, const char **error) {
         *error = "this is no object in JSON";
     else if (!str_is(m.version, "3"))
         *error = "its version is not 3";
-    else if (m.sections.ptr ? !read_index(map, m.sections) : !read_plain(map, &m, 0))
+    else if (m.sections.ptr ? !source_map_read_index(map, m.sections) : !read_plain(map, &m, 0))
         *error = "its sources or mappings are missing or malformed";
     if (*error) {
         source_map_free(map);
@@ -358,7 +358,7 @@ Str source_map_path(SourceMap *map, uint32_t source) {
 
 /* ---- texts ---- */
 
-static void read_contents(SourceMap *map, Contents *c) {
+static void source_map_read_contents(SourceMap *map, Contents *c) {
     Json j = {&map->arena, c->list.ptr, c->list.ptr + c->list.len};
     c->known = true;
     if (!json_char(&j, '[') || json_char(&j, ']'))
@@ -385,7 +385,7 @@ bool source_map_text(SourceMap *map, uint32_t source, Str *text) {
         return false;
     Contents *c = &map->contents.at[i - 1];
     if (!c->known)
-        read_contents(map, c);
+        source_map_read_contents(map, c);
     *text = source - c->first < c->texts.len ? c->texts.at[source - c->first] : (Str){0};
     return text->ptr != NULL;
 }

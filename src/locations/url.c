@@ -92,7 +92,7 @@ bool url_is_absolute(Str url) {
 }
 
 /* The root, which ".." cannot leave: "scheme://host/", "/", or nothing. */
-static uint32_t root_length(Str s) {
+static uint32_t url_root_length(Str s) {
     uint32_t n = scheme_length(s);
     if (s.len - n >= 2 && s.ptr[n] == '/' && s.ptr[n + 1] == '/') {
         n += 2;
@@ -103,7 +103,7 @@ static uint32_t root_length(Str s) {
 }
 
 /* Removes the last folder after the root; false if there is none, or it is ".." itself. */
-static bool leave_folder(Buf *out, size_t root) {
+static bool url_leave_folder(Buf *out, size_t root) {
     size_t n = out->len;
     if (n > root && out->data[n - 1] == '/')
         n--;
@@ -122,8 +122,8 @@ static void append_parts(Str path, size_t root, Buf *out) {
         const char *at = path.ptr + i, *slash = memchr(at, '/', path.len - i);
         uint32_t len = slash ? (uint32_t)(slash - at) : path.len - i;
         bool up = len == 2 && memcmp(at, "..", 2) == 0;
-        bool nothing =
-            len == 0 || (len == 1 && *at == '.') || (up && leave_folder(out, root)) || (up && root);
+        bool nothing = len == 0 || (len == 1 && *at == '.') ||
+                       (up && url_leave_folder(out, root)) || (up && root);
         if (!nothing) {
             buf_bytes(out, at, len);
             if (slash)
@@ -137,7 +137,7 @@ void url_resolve(Str base, Str reference, Buf *out) {
     assert(!out->len);
     bool whole = scheme_length(reference), from_root = reference.len && *reference.ptr == '/';
     Str top = whole || (from_root && !scheme_length(base)) ? reference : base;
-    uint32_t root = root_length(top), skipped = top.ptr == reference.ptr ? root : from_root;
+    uint32_t root = url_root_length(top), skipped = top.ptr == reference.ptr ? root : from_root;
     buf_bytes(out, top.ptr, root);
     if (!whole && !from_root) {
         while (base.len > root && base.ptr[base.len - 1] != '/')

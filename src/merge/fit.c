@@ -56,7 +56,7 @@ static void compare_map(Names *n, const Places *places, const ReportRow *row) {
 }
 
 /* The names of functions of rows: each function once, as its rows stand together. */
-static void compare_rows(Names *n, const Places *places, const Report *r) {
+static void fit_compare_rows(Names *n, const Places *places, const Report *r) {
     enum { MOST = 1 << 16 };
     Buf text = {0};
     uint32_t last = UINT32_MAX;
@@ -74,7 +74,7 @@ static void compare_rows(Names *n, const Places *places, const Report *r) {
 
 static Fit fit_names(const Report *r, const Places *places, Buf *why) {
     Names n = {0};
-    compare_rows(&n, places, r);
+    fit_compare_rows(&n, places, r);
     for (uint32_t i = 0; i < r->rows.len; i++)
         if (profile_is_names(r->rows.at[i].var))
             compare_map(&n, places, &r->rows.at[i]);

@@ -55,7 +55,7 @@ static const ReportRow *find_rules(const Report *r) {
     return NULL;
 }
 
-static Str next_word(Str *text) {
+static Str merge_reports_next_word(Str *text) {
     uint32_t i = 0, from;
     while (i < text->len && text->ptr[i] == ' ')
         i++;
@@ -77,7 +77,8 @@ static uint32_t tree_named(const Merge *m, Str name) {
 
 /* "NAME RULE" or "NAME nodes TREE". */
 static bool set_rule(Merge *m, Str text) {
-    Str name = next_word(&text), rule = next_word(&text), tree = next_word(&text);
+    Str name = merge_reports_next_word(&text), rule = merge_reports_next_word(&text),
+        tree = merge_reports_next_word(&text);
     uint32_t nodes = str_is(rule, "nodes") ? tree_named(m, tree) : 0, which = 0;
     bool known = nodes != 0;
     for (uint32_t i = 0; i < sizeof rule_names / sizeof *rule_names && !known; i++)
@@ -91,7 +92,7 @@ static bool set_rule(Merge *m, Str text) {
             m->rows[i].names = false; /* the script says how to merge it */
             m->rows[i].tree = nodes ? nodes : m->rows[i].tree;
         }
-    return found && !next_word(&text).len;
+    return found && !merge_reports_next_word(&text).len;
 }
 
 /* The hash of program and scripts (whammc_options.build_id). */
@@ -119,13 +120,13 @@ static bool set_rules(Merge *m, Buf *why) {
 /* ---- trees ---- */
 
 /* The number in a field or key; ~0 if it is not a number. */
-static uint64_t number_in(const MergeValue *v) {
+static uint64_t merge_reports_number_in(const MergeValue *v) {
     return v->kind == MERGE_UNSIGNED ? v->of.u
            : v->kind == MERGE_SIGNED ? (uint64_t)v->of.i
                                      : UINT64_MAX;
 }
 
-static uint64_t number_of(Str key) {
+static uint64_t merge_reports_number_of(Str key) {
     uint64_t n = 0;
     for (uint32_t i = 0; i < key.len; i++)
         n = 10 * n + (uint64_t)(key.ptr[i] - '0');
@@ -138,8 +139,8 @@ static Str number_text(uint64_t n, char text[24]) {
 
 static NodeKey node_key(const Tree *t, const MergeValue *node, uint64_t parent) {
     const MergeValue *fields = node->of.parts;
-    uint64_t place = t->identity == 3 ? number_in(&fields[2]) : 0;
-    return (NodeKey){parent, number_in(&fields[1]), place};
+    uint64_t place = t->identity == 3 ? merge_reports_number_in(&fields[2]) : 0;
+    return (NodeKey){parent, merge_reports_number_in(&fields[1]), place};
 }
 
 /* Nodes whose parent is not in the map are top-level nodes, too: no later node may get that number.
@@ -148,7 +149,7 @@ static void drop_parents(const MergeEntries *e) {
     for (uint32_t i = 0; i < e->values.len; i++) {
         MergeValue *parent = &e->values.at[i].of.parts[0];
         char text[24];
-        if (!map_get(&e->index, number_text(number_in(parent), text)))
+        if (!map_get(&e->index, number_text(merge_reports_number_in(parent), text)))
             parent->of.u = 0;
     }
 }
@@ -156,8 +157,9 @@ static void drop_parents(const MergeEntries *e) {
 /* Enters the nodes of a map into the index. */
 static void enter_nodes(Tree *t, const MergeEntries *e) {
     for (uint32_t i = 0; i < e->values.len; i++) {
-        NodeKey key = node_key(t, &e->values.at[i], number_in(&e->values.at[i].of.parts[0]));
-        uint64_t number = number_of(e->index.entries[i].key);
+        NodeKey key =
+            node_key(t, &e->values.at[i], merge_reports_number_in(&e->values.at[i].of.parts[0]));
+        uint64_t number = merge_reports_number_of(e->index.entries[i].key);
         map_put(&t->nodes, (Str){(const char *)&key, sizeof key}, i, NULL);
         t->last = number > t->last ? number : t->last;
     }
@@ -186,7 +188,7 @@ static uint64_t enter_node(Merge *m, Tree *t, const MergeValue *node, uint64_t p
         for (uint32_t i = t->identity; i < known->nparts; i++)
             merge_value_combine(&known->of.parts[i], &node->of.parts[i], rule, &m->arena);
     }
-    return number_of(ours->index.entries[at].key);
+    return merge_reports_number_of(ours->index.entries[at].key);
 }
 
 /* Enters a node after its ancestors. False if the node is its own ancestor. */
@@ -197,7 +199,7 @@ static bool enter_path(Merge *m, Tree *t, const MergeEntries *e, uint32_t at, Me
     for (;;) {
         vec_push(&path, at);
         char text[24];
-        uint64_t parent = number_in(&e->values.at[at].of.parts[0]);
+        uint64_t parent = merge_reports_number_in(&e->values.at[at].of.parts[0]);
         ours = parent ? map_get(&t->renumbered, number_text(parent, text)) : &zero;
         const uint64_t *next = ours ? NULL : map_get(&e->index, number_text(parent, text));
         if (!ours && !next)
@@ -217,7 +219,7 @@ static bool enter_path(Merge *m, Tree *t, const MergeEntries *e, uint32_t at, Me
     return ok;
 }
 
-static bool add_tree(Merge *m, Tree *t, const MergeEntries *e, MergeRule rule) {
+static bool merge_reports_add_tree(Merge *m, Tree *t, const MergeEntries *e, MergeRule rule) {
     map_free(&t->renumbered);
     t->renumbered = (Map){0};
     bool ok = true;
@@ -228,7 +230,7 @@ static bool add_tree(Merge *m, Tree *t, const MergeEntries *e, MergeRule rule) {
 }
 
 /* Replaces node numbers by ours. */
-static bool renumber(const Tree *t, MergeValue *v) {
+static bool merge_reports_renumber(const Tree *t, MergeValue *v) {
     MergeEntries *e = v->of.entries;
     Map index = {0};
     bool added = true;
@@ -264,7 +266,7 @@ static bool is_tree_value(const MergeValue *v, uint32_t identity) {
 
 /* Ends them at the time of the report, which differs between reports, so that `ended` cannot be
  * added up. `row` is a row of `r`. */
-static void close_calls(const Report *r, const ReportRow *row, MergeValue *v) {
+static void merge_reports_close_calls(const Report *r, const ReportRow *row, MergeValue *v) {
     uint64_t ended;
     if (v->kind != MERGE_MAP || !profile_is_open(r, row->var, &ended))
         return;
@@ -304,7 +306,7 @@ static bool open_row(Merge *m, uint32_t i) {
     MergeValue v;
     r->composite = merge_value_read(row->var->type, row->value, &v);
     if (r->composite) {
-        close_calls(m->report, row, &v);
+        merge_reports_close_calls(m->report, row, &v);
         r->value = merge_value_copy(&v, &m->arena);
     }
     r->names = profile_is_names(row->var);
@@ -320,7 +322,7 @@ static bool open_row(Merge *m, uint32_t i) {
     return r->composite || row->unreadable;
 }
 
-static void put_place(const ReportRow *row, Buf *out) {
+static void merge_reports_put_place(const ReportRow *row, Buf *out) {
     buf_printf(out, "'%.*s'", STR_ARG(row->var->name));
     if (row->has_place)
         buf_printf(out, " at %.*s:%u", STR_ARG(row->fname), row->pc);
@@ -328,7 +330,7 @@ static void put_place(const ReportRow *row, Buf *out) {
 
 static void put_unreadable(const ReportRow *row, Buf *why) {
     buf_str(why, STR("the value of "));
-    put_place(row, why);
+    merge_reports_put_place(row, why);
     buf_str(why, STR(" cannot be read, or has a key twice"));
 }
 
@@ -348,7 +350,7 @@ Merge *merge_begin(Report *r, Buf *why) {
     return NULL;
 }
 
-static void put_rows(uint32_t n, Buf *out) {
+static void merge_reports_put_rows(uint32_t n, Buf *out) {
     if (n)
         buf_printf(out, "%u row%s", n, n == 1 ? "" : "s");
     else
@@ -356,7 +358,7 @@ static void put_rows(uint32_t n, Buf *out) {
 }
 
 /* Whether the report has the same rows as the first one. */
-static bool fits(const Merge *m, const Report *other, Buf *why) {
+static bool merge_reports_fits(const Merge *m, const Report *other, Buf *why) {
     uint32_t n = m->report->rows.len, i = 0;
     while (i < n && i < other->rows.len &&
            report_same_row(&m->report->rows.at[i], &other->rows.at[i]))
@@ -367,18 +369,18 @@ static bool fits(const Merge *m, const Report *other, Buf *why) {
     buf_str(why, ends && other->cut ? STR("it is cut off: expected ")
                                     : STR("it is of another program or script: expected "));
     if (i < n)
-        put_place(&m->report->rows.at[i], why);
+        merge_reports_put_place(&m->report->rows.at[i], why);
     else
-        put_rows(n, why);
+        merge_reports_put_rows(n, why);
     buf_str(why, ends && i ? STR(", found only ") : STR(", found "));
     if (ends)
-        put_rows(i, why);
+        merge_reports_put_rows(i, why);
     else
-        put_place(&other->rows.at[i], why);
+        merge_reports_put_place(&other->rows.at[i], why);
     return false;
 }
 
-static MergeValue scalar_of(const ReportRow *row) {
+static MergeValue merge_reports_scalar_of(const ReportRow *row) {
     switch ((ReportClass)row->class) {
     case REPORT_CLASS_UNSIGNED: return (MergeValue){MERGE_UNSIGNED, 0, {.u = row->number.u}};
     case REPORT_CLASS_SIGNED: return (MergeValue){MERGE_SIGNED, 0, {.i = row->number.i}};
@@ -401,8 +403,8 @@ static void write_row(ReportRow *row, MergeRow *r, const MergeValue *v) {
 static bool add_composite(Merge *m, MergeRow *r, bool is_tree, MergeValue *v, MergeRule rule) {
     Tree *t = r->tree ? &m->trees.at[r->tree - 1] : NULL;
     if (is_tree)
-        return is_tree_value(v, t->identity) && add_tree(m, t, v->of.entries, rule);
-    if (t && (v->kind != MERGE_MAP || !renumber(t, v)))
+        return is_tree_value(v, t->identity) && merge_reports_add_tree(m, t, v->of.entries, rule);
+    if (t && (v->kind != MERGE_MAP || !merge_reports_renumber(t, v)))
         return false;
     return merge_value_combine(&r->value, v, rule, &m->arena);
 }
@@ -428,7 +430,7 @@ static bool merge_reports_add_row(Merge *m, uint32_t i, const Report *from, bool
     if (r->is_end || (r->rule == MERGE_FIRST && r->composite))
         return true;
     if (!r->composite) {
-        MergeValue into = scalar_of(row), more = scalar_of(other);
+        MergeValue into = merge_reports_scalar_of(row), more = merge_reports_scalar_of(other);
         ok = merge_value_combine(&into, &more, rule, &m->arena);
         if (ok && into.kind != MERGE_TEXT)
             write_row(row, r, &into);
@@ -436,7 +438,7 @@ static bool merge_reports_add_row(Merge *m, uint32_t i, const Report *from, bool
     }
     ok = merge_value_read(row->var->type, other->value, &v);
     if (ok)
-        close_calls(from, other, &v);
+        merge_reports_close_calls(from, other, &v);
     ok = ok && (!r->names || same_names(&r->value, &v)) &&
          add_composite(m, r, r->tree && m->trees.at[r->tree - 1].row == i, &v, rule);
     merge_value_free(&v);
@@ -448,7 +450,7 @@ static bool merge_reports_add_row(Merge *m, uint32_t i, const Report *from, bool
 bool merge_add(Merge *m, const Report *other, bool less, Buf *why) {
     assert(m->report != other && !why->len);
     uint32_t wrong = UINT32_MAX;
-    if (!fits(m, other, why))
+    if (!merge_reports_fits(m, other, why))
         return false;
     for (uint32_t pass = 0; pass < 2; pass++) /* trees first: other maps refer to their nodes */
         for (uint32_t i = 0; i < other->rows.len && wrong == UINT32_MAX; i++) {
@@ -468,7 +470,7 @@ bool merge_add(Merge *m, const Report *other, bool less, Buf *why) {
         return false;
     }
     buf_str(why, STR("the value of "));
-    put_place(&other->rows.at[wrong], why);
+    merge_reports_put_place(&other->rows.at[wrong], why);
     if (m->rows[wrong].names)
         buf_str(why,
                 STR(" has other names of functions than the first report, or cannot be read: it "

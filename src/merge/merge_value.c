@@ -50,7 +50,7 @@ static bool pass_value(Json *j) {
     return true;
 }
 
-static bool read_parts(Json *j, Str types, uint32_t depth, MergeValue *v) {
+static bool merge_value_read_parts(Json *j, Str types, uint32_t depth, MergeValue *v) {
     Vec(MergeValue) parts = {0};
     Str type;
     bool ok = json_char(j, '[');
@@ -65,7 +65,7 @@ static bool read_parts(Json *j, Str types, uint32_t depth, MergeValue *v) {
     return ok && json_char(j, ']');
 }
 
-static bool read_entry(Json *j, Str value, uint32_t depth, MergeEntries *e) {
+static bool merge_value_read_entry(Json *j, Str value, uint32_t depth, MergeEntries *e) {
     if (!json_char(j, '{') || !json_member(j, "key"))
         return false;
     Str key = raw_of(j, pass_value);
@@ -82,7 +82,7 @@ static bool read_entry(Json *j, Str value, uint32_t depth, MergeEntries *e) {
     return added;
 }
 
-static bool read_map(Json *j, Str value, uint32_t depth, MergeValue *v) {
+static bool merge_value_read_map(Json *j, Str value, uint32_t depth, MergeValue *v) {
     v->kind = MERGE_MAP;
     v->of.entries = mem_zalloc(sizeof *v->of.entries);
     if (!json_char(j, '['))
@@ -90,14 +90,14 @@ static bool read_map(Json *j, Str value, uint32_t depth, MergeValue *v) {
     if (json_char(j, ']'))
         return true;
     do {
-        if (!read_entry(j, value, depth, v->of.entries))
+        if (!merge_value_read_entry(j, value, depth, v->of.entries))
             return false;
     } while (json_char(j, ','));
     return json_char(j, ']');
 }
 
 /* A number or boolean; everything else becomes a string, which rules do not change. */
-static void read_scalar(Str type, Str raw, MergeValue *v) {
+static void merge_value_read_scalar(Str type, Str raw, MergeValue *v) {
     ReportVar var = {.type = type};
     bool quoted = raw.len >= 2 && raw.ptr[0] == '"';
     ReportRow row = {.var = &var, .value = quoted ? (Str){raw.ptr + 1, raw.len - 2} : raw};
@@ -117,12 +117,12 @@ static bool read_one(Json *j, Str type, uint32_t depth, MergeValue *v) {
     if (depth == DEPTH_MAX)
         return false;
     if (value_is_tuple(type))
-        return read_parts(j, value_tuple_types(type), depth + 1, v);
+        return merge_value_read_parts(j, value_tuple_types(type), depth + 1, v);
     if (value_map_types(type, &key, &value))
-        return read_map(j, value, depth + 1, v);
+        return merge_value_read_map(j, value, depth + 1, v);
     Str raw = raw_of(j, pass_value);
     if (raw.ptr)
-        read_scalar(type, raw, v);
+        merge_value_read_scalar(type, raw, v);
     return raw.ptr != NULL;
 }
 

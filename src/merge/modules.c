@@ -15,7 +15,7 @@
 enum { NEW = UINT32_MAX };
 
 /* Adds a report of a module that is there, or else NEW. */
-static ModuleReport *add_module(Modules *m, const ModuleReport *new, uint32_t module) {
+static ModuleReport *modules_add_module(Modules *m, const ModuleReport *new, uint32_t module) {
     run_index_add(&m->origins, &new->origin, m->all.len);
     vec_push(&m->all, *new);
     vec_last(&m->all).module = module == NEW ? m->all.len - 1 : module;
@@ -32,13 +32,13 @@ static ModuleReport *find_module(Modules *m, const RunOrigin *origin) {
     return at == RUN_NONE ? NULL : &m->all.at[at];
 }
 
-static ModuleReport *module_of(Modules *m, const RunOrigin *origin) {
+static ModuleReport *modules_module_of(Modules *m, const RunOrigin *origin) {
     ModuleReport *known = find_module(m, origin);
     if (known)
         return known;
     uint32_t module = run_index_find(&m->modules, origin);
-    return add_module(m, &(ModuleReport){.origin = *origin},
-                      module == RUN_NONE ? NEW : m->all.at[module].module);
+    return modules_add_module(m, &(ModuleReport){.origin = *origin},
+                              module == RUN_NONE ? NEW : m->all.at[module].module);
 }
 
 /* The record of a thread of a module. */
@@ -83,7 +83,7 @@ static void sort_threads(Modules *m) {
     m->all.len = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t module = first[moved[i].report.module];
-        add_module(m, &moved[i].report, module == i ? NEW : module);
+        modules_add_module(m, &moved[i].report, module == i ? NEW : module);
     }
     free(moved);
     free(first);
@@ -91,21 +91,21 @@ static void sort_threads(Modules *m) {
 
 /* ---- sums ---- */
 
-static bool open(ModuleReport *m, Buf *why) {
+static bool merge_modules_open(ModuleReport *m, Buf *why) {
     if (!m->merge)
         m->merge = merge_begin(m->report, why);
     return m->merge;
 }
 
-static bool combine(ModuleReport *to, const Report *from, bool less, Buf *why) {
-    return open(to, why) && merge_add(to->merge, from, less, why);
+static bool modules_combine(ModuleReport *to, const Report *from, bool less, Buf *why) {
+    return merge_modules_open(to, why) && merge_add(to->merge, from, less, why);
 }
 
 bool modules_open(Modules *m, Buf *why) {
     assert(!why->len);
     bool ok = true;
     for (uint32_t i = 0; ok && i < m->all.len; i++)
-        ok = open(&m->all.at[i], why);
+        ok = merge_modules_open(&m->all.at[i], why);
     return ok;
 }
 
@@ -122,19 +122,19 @@ static bool modules_add_part(Modules *m, ReportPart *part, const RunIndex *whole
     bool has_whole = run_index_find(whole, &part->origin) != RUN_NONE;
     if ((part->origin.less && !has_whole) || (part->report.cut && has_whole && m->by_thread))
         return true;
-    ModuleReport *to = module_of(m, &part->origin);
+    ModuleReport *to = modules_module_of(m, &part->origin);
     if (part->report.cut && (to->report || has_whole)) {
         to->left_out++;
         return true;
     }
     to->instances += !part->origin.less;
     if (to->report)
-        return combine(to, &part->report, part->origin.less, why);
+        return modules_combine(to, &part->report, part->origin.less, why);
     to->report = &part->report;
     return true;
 }
 
-static void add_parts(Modules *m, Buf *why) {
+static void modules_add_parts(Modules *m, Buf *why) {
     RunIndex whole = {0};
     find_whole(m, &whole);
     for (uint32_t i = 0; i < m->parts.all.len && !why->len; i++)
@@ -157,7 +157,7 @@ static bool has_names(const Report *r) {
 }
 
 /* Adds the variables of the origin, as if the program had reported them. */
-static void add_names(ModuleReport *m) {
+static void modules_add_names(ModuleReport *m) {
     static const ReportVar names = {
         {"map_id", 6}, {"names", 5}, {"map<u32,str>", 12}, {"i32", 3}, {"script0", 7}};
     if (m->origin.module.names.ptr && !has_names(m->report))
@@ -174,7 +174,7 @@ static bool is_title(const Map *titles, Str title) {
 }
 
 /* Its name, with a suffix if others before it have the same title. */
-static Str title_of(Modules *m, uint32_t i, const Map *titles) {
+static Str modules_title_of(Modules *m, uint32_t i, const Map *titles) {
     enum { SHORT = 8 };
     const RunOrigin *o = &m->all.at[i].origin;
     if (!o->module.name.len)
@@ -199,7 +199,7 @@ static void set_titles(Modules *m) {
             continue;
         }
         m->several |= i > 0;
-        one->title = title_of(m, i, &titles);
+        one->title = modules_title_of(m, i, &titles);
         map_put(&titles, one->title, i, NULL);
     }
     map_free(&titles);
@@ -213,9 +213,9 @@ bool modules_read(Modules *m, Str text, uint32_t which, Buf *why) {
     for (uint32_t i = 0; found && i < m->parts.all.len; i++)
         value_unify(&m->parts.all.at[i].report);
     if (found)
-        add_parts(m, why);
+        modules_add_parts(m, why);
     for (uint32_t i = 0; found && i < m->all.len; i++)
-        add_names(&m->all.at[i]);
+        modules_add_names(&m->all.at[i]);
     sort_threads(m);
     set_titles(m);
     return found && m->all.len;
@@ -296,7 +296,7 @@ static void add_other(Modules *m, Modules *other, ModuleReport *from, bool less,
     bool told = from->origin.told && m->all.at[0].origin.told;
     if (!to && !less && (told || module != NEW)) {
         uint32_t known = run_index_find(&m->modules, &from->origin);
-        add_module(m, from, known == RUN_NONE ? module : m->all.at[known].module);
+        modules_add_module(m, from, known == RUN_NONE ? module : m->all.at[known].module);
         *from = (ModuleReport){.report = from->report}; /* its sum is ours now */
         return;
     }
@@ -306,7 +306,7 @@ static void add_other(Modules *m, Modules *other, ModuleReport *from, bool less,
     }
     if (!to)
         to = &m->all.at[0]; /* which will name the difference */
-    if (combine(to, from->report, less, why))
+    if (modules_combine(to, from->report, less, why))
         to->instances += from->instances;
 }
 
@@ -392,7 +392,7 @@ void modules_select(Modules *m, const ModuleReport *one) {
     for (uint32_t i = 0; i < n; i++) {
         ModuleReport kept = m->all.at[i];
         if (kept.module == module)
-            add_module(m, &kept, m->all.len ? 0 : NEW);
+            modules_add_module(m, &kept, m->all.len ? 0 : NEW);
         else
             merge_free(kept.merge);
     }
@@ -402,7 +402,7 @@ void modules_select(Modules *m, const ModuleReport *one) {
 /* ---- warnings ---- */
 
 /* The threads whose counts are missing. */
-static void warn_of_threads(const RunThreads *t, const char *name, Diags *diags) {
+static void modules_warn_of_threads(const RunThreads *t, const char *name, Diags *diags) {
     if (t->complete < t->began)
         diag_hint(diags,
                   diag(diags, DIAG_NO_REPORT, NO_SPAN,
@@ -440,7 +440,7 @@ void modules_warn(const Modules *m, const char *name, Str text, Diags *diags) {
                  m->all.at[i].left_out == 1 ? "is" : "are");
     if (m->parts.torn)
         diag(diags, DIAG_CUT_REPORT, NO_SPAN, "%s: it ends where a report should begin", name);
-    warn_of_threads(&m->parts.threads, name, diags);
+    modules_warn_of_threads(&m->parts.threads, name, diags);
 }
 
 void modules_free(Modules *m) {

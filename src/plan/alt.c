@@ -84,7 +84,7 @@ void alt_find_supplies(const WasmTyper *t, const WasmInstr *i, const SiteTypes *
         vec_push(out, list[k]);
 }
 
-static bool fits(const Type *returns, const WasmTypes *needed, bool is_address) {
+static bool alt_fits(const Type *returns, const WasmTypes *needed, bool is_address) {
     if (type_leaves(returns) != needed->len)
         return false;
     for (uint32_t k = 0; k < needed->len; k++) {
@@ -120,7 +120,7 @@ static const Type *script_types(Plan *plan, uint32_t script, const WasmTypes *ne
 /* The variant of the same probe that returns values of these types. It may be `impossible`. */
 static Variant *variant_returning(Plan *plan, Variant *v, const WasmTypes *needed) {
     for (uint32_t i = 0; i < v->alt.others.len; i++)
-        if (fits(v->alt.others.at[i]->alt.wanted, needed, false))
+        if (alt_fits(v->alt.others.at[i]->alt.wanted, needed, false))
             return v->alt.others.at[i];
     const Type *wanted = script_types(plan, v->script, needed);
     if (!wanted)
@@ -132,7 +132,7 @@ static Variant *variant_returning(Plan *plan, Variant *v, const WasmTypes *neede
 
 /* ---- sites that do not fit ---- */
 
-static void put_types(Buf *out, const WasmTypes *list) {
+static void alt_put_types(Buf *out, const WasmTypes *list) {
     char text[32];
     if (!list->len)
         buf_str(out, STR("nothing"));
@@ -144,8 +144,8 @@ static void put_types(Buf *out, const WasmTypes *list) {
         buf_u8(out, ')');
 }
 
-static void note(Plan *plan, const Variant *v, AltProblem problem, const Site *s,
-                 const WasmTypes *types, const char *reason) {
+static void alt_note(Plan *plan, const Variant *v, AltProblem problem, const Site *s,
+                     const WasmTypes *types, const char *reason) {
     for (uint32_t i = 0; i < plan->faults.misfits.len; i++) {
         Misfit *m = &plan->faults.misfits.at[i];
         if (m->variant->source == v->source && m->problem == problem) {
@@ -154,7 +154,7 @@ static void note(Plan *plan, const Variant *v, AltProblem problem, const Site *s
         }
     }
     Buf text = {0};
-    put_types(&text, types);
+    alt_put_types(&text, types);
     vec_push(&plan->faults.misfits,
              ((Misfit){.variant = v,
                        .problem = problem,
@@ -180,7 +180,7 @@ static AltProblem problem_at(const Variant *v, const Site *s, const SiteTypes *t
         return v->alt.supply == SUPPLY_NEVER ? ALT_SUPPLIES_NOTHING : ALT_SUPPLIES_SOMETIMES;
     bool is_address = wasm_ops[op].results[0] == 'a';
     if (v->alt.returns &&
-        (v->alt.returns_differ || !fits(v->alt.returns, &types->supplies, is_address)))
+        (v->alt.returns_differ || !alt_fits(v->alt.returns, &types->supplies, is_address)))
         return ALT_RETURNS_OTHERS;
     return ALT_FITS;
 }
@@ -211,12 +211,12 @@ Shape *alt_fit(Plan *plan, Shape *shape, const Site *s, const SiteTypes *types) 
         }
     }
     if (problem != ALT_FITS) {
-        note(plan, v, problem, s,
-             problem == ALT_LEAVES_OPERANDS ? &types->operands : &types->supplies, reason);
+        alt_note(plan, v, problem, s,
+                 problem == ALT_LEAVES_OPERANDS ? &types->operands : &types->supplies, reason);
         return NULL;
     }
     if (traps_after(v, s, types))
-        note(plan, v, ALT_TRAPS_AFTER, s, &types->supplies, NULL);
+        alt_note(plan, v, ALT_TRAPS_AFTER, s, &types->supplies, NULL);
     plan->probes.at[v->source].fits++;
     return shape;
 }
@@ -254,7 +254,7 @@ static void put_problem(Buf *out, const Misfit *f) {
     }
 }
 
-static void put_hints(const Misfit *f, bool warns, Diags *diags, Diag *d) {
+static void alt_put_hints(const Misfit *f, bool warns, Diags *diags, Diag *d) {
     if (f->reason)
         diag_hint(diags, d, "there: %s", f->reason);
     if (f->problem == ALT_LEAVES_OPERANDS)
@@ -286,14 +286,14 @@ static void put_misfit(const WasmModule *m, const Misfit *f, bool warns, Buf *ou
 }
 
 /* One message for a probe, of each severity; it is about the first problem. */
-static void report(const Plan *plan, const WasmModule *m, uint32_t first, Diags *diags) {
+static void plan_alt_report(const Plan *plan, const WasmModule *m, uint32_t first, Diags *diags) {
     const Misfit *f = &plan->faults.misfits.at[first];
     bool warns = is_warning(plan, f);
     Buf text = {0};
     put_misfit(m, f, warns, &text);
     Diag *d = diag(diags, warns ? DIAG_ALT_SITE : DIAG_ALT_RESULT, f->variant->probe->rule.span,
                    "%s", buf_cstr(&text));
-    put_hints(f, warns, diags, d);
+    alt_put_hints(f, warns, diags, d);
     for (uint32_t i = first + 1; i < plan->faults.misfits.len; i++) {
         const Misfit *next = &plan->faults.misfits.at[i];
         if (next->variant->source != f->variant->source || is_warning(plan, next) != warns)
@@ -313,7 +313,7 @@ void alt_report(Plan *plan, const WasmModule *m, Diags *diags) {
             told = plan->faults.misfits.at[k].variant->source == f->variant->source &&
                    is_warning(plan, &plan->faults.misfits.at[k]) == is_warning(plan, f);
         if (!told)
-            report(plan, m, i, diags);
+            plan_alt_report(plan, m, i, diags);
     }
     plan->faults.misfits.len = 0;
 }

@@ -75,7 +75,7 @@ void cells_choose(Plan *plan) {
     }
 }
 
-static CellMap *map_of(Plan *plan, const Expr *e) {
+static CellMap *cell_map_of(Plan *plan, const Expr *e) {
     bool element = e && e->kind == EXPR_INDEX && e->var && e->var->cells;
     return element ? &plan->cells.maps.at[e->var->cells - 1] : NULL;
 }
@@ -88,7 +88,7 @@ typedef struct LeafWrites {
 } LeafWrites;
 
 static void note_write(Plan *plan, const Stmt *s, LeafWrites **writes) {
-    const CellMap *m = map_of(plan, s->target);
+    const CellMap *m = cell_map_of(plan, s->target);
     if (!m)
         return;
     const Type *field;
@@ -164,7 +164,7 @@ static void key_leaves(Plan *plan, Variant *v, Expr *e, CellKey *key) {
 }
 
 /* The number of the element's key in its variant. */
-static uint32_t key_of(Walk *w, Expr *e) {
+static uint32_t cell_key_of(Walk *w, Expr *e) {
     Variant *v = w->v;
     bool added;
     Buf identity = {0};
@@ -192,38 +192,40 @@ static void forget_writes(Walk *w, uint32_t from) {
         w->v->keys.list.at[w->written.at[--w->written.len]].writes--;
 }
 
-static void walk_expr(Walk *w, Expr *e);
+static void cell_walk_expr(Walk *w, Expr *e);
 
 static void walk_apart(Walk *w, Expr *e) {
     bool apart = w->apart;
     w->apart = true;
-    walk_expr(w, e);
+    cell_walk_expr(w, e);
     w->apart = apart;
 }
 
-static void walk_expr(Walk *w, Expr *e) {
+static void cell_walk_expr(Walk *w, Expr *e) {
     for (uint32_t i = 0; i < e->nargs; i++) {
         if (e->annotation == ANN_INIT || e->annotation == ANN_EXIT)
             walk_apart(w, e->args[i]);
         else
-            walk_expr(w, e->args[i]);
+            cell_walk_expr(w, e->args[i]);
     }
-    if (!map_of(w->plan, e))
+    if (!cell_map_of(w->plan, e))
         return;
-    uint32_t key = key_of(w, e);
+    uint32_t key = cell_key_of(w, e);
     e->slot = key + 1;
     e->present = is_present(w, key);
 }
 
 static void walk_write(Walk *w, const Stmt *s) {
     Expr *e = s->target;
-    CellMap *m = map_of(w->plan, e);
+    CellMap *m = cell_map_of(w->plan, e);
     for (uint32_t i = 0; e && i < e->nargs; i++)
-        walk_expr(w, e->args[i]); /* there may be cells in the key of an element of another map */
+        cell_walk_expr(w,
+                       e->args[i]); /* there may be cells in the key of an element of another map */
     if (!m)
         return;
     const Type *field;
-    uint32_t key = key_of(w, e), leaf = type_path(e->var->type->value, e->path, e->npath, &field);
+    uint32_t key = cell_key_of(w, e),
+             leaf = type_path(e->var->type->value, e->path, e->npath, &field);
     e->slot = key + 1;
     e->present = is_present(w, key) || (s->kind == STMT_INC && m->counts[leaf]);
     if (!e->present && m->tracked)
@@ -232,20 +234,20 @@ static void walk_write(Walk *w, const Stmt *s) {
     vec_push(&w->written, key);
 }
 
-static void walk_block(Walk *w, const Block *b) {
+static void cell_walk_block(Walk *w, const Block *b) {
     for (const Stmt *s = b->first; s; s = s->next) {
         if (s->kind == STMT_DECL && s->var->init) {
             bool now = s->var->storage == STORAGE_LOCAL || s->var->storage == STORAGE_SCRIPT;
-            (now ? walk_expr : walk_apart)(w, s->var->init);
+            (now ? cell_walk_expr : walk_apart)(w, s->var->init);
         }
         if (s->value)
-            walk_expr(w, s->value);
+            cell_walk_expr(w, s->value);
         walk_write(w, s);
         for (uint32_t i = 0; i < s->narms; i++) {
             uint32_t before = w->written.len;
             if (s->arms[i].cond)
-                walk_expr(w, s->arms[i].cond);
-            walk_block(w, &s->arms[i].body);
+                cell_walk_expr(w, s->arms[i].cond);
+            cell_walk_block(w, &s->arms[i].body);
             forget_writes(w, before);
         }
     }
@@ -254,8 +256,8 @@ static void walk_block(Walk *w, const Block *b) {
 static void walk_body(Plan *plan, Variant *v, Expr *predicate, const Block *body) {
     Walk w = {.plan = plan, .v = v};
     if (predicate)
-        walk_expr(&w, predicate);
-    walk_block(&w, body);
+        cell_walk_expr(&w, predicate);
+    cell_walk_block(&w, body);
     forget_writes(&w, 0);
     vec_free(&w.written);
 }

@@ -31,13 +31,13 @@ void counting_put_reason(const Counting *c, Buf *out) {
 
 /* ---- variables and cells ---- */
 
-static bool is_kept(const Var *v) {
+static bool counter_is_kept(const Var *v) {
     return v->storage == STORAGE_UNSHARED || v->storage == STORAGE_SHARED ||
            v->storage == STORAGE_SCRIPT;
 }
 
 static bool is_variable(const Expr *e) {
-    return e->kind == EXPR_NAME && e->var && is_kept(e->var);
+    return e->kind == EXPR_NAME && e->var && counter_is_kept(e->var);
 }
 
 static bool is_cell(const Expr *e) {
@@ -84,10 +84,10 @@ typedef struct Term {
 typedef Vec(Term) Terms;
 
 /* The terms of a sum except the assigned place itself, which occurs so often. */
-static uint32_t find_terms(const Expr *e, const Expr *place, bool minus, Terms *out) {
+static uint32_t counter_find_terms(const Expr *e, const Expr *place, bool minus, Terms *out) {
     if (e->kind == EXPR_BINARY && (e->op == OP_ADD || e->op == OP_SUB)) {
-        uint32_t n = find_terms(e->args[0], place, minus, out);
-        return n + find_terms(e->args[1], place, minus != (e->op == OP_SUB), out);
+        uint32_t n = counter_find_terms(e->args[0], place, minus, out);
+        return n + counter_find_terms(e->args[1], place, minus != (e->op == OP_SUB), out);
     }
     if (!minus && is_value_of(e, place))
         return 1;
@@ -106,7 +106,7 @@ static bool is_addition(const Stmt *s, Terms *out) {
         vec_push(out, ((Term){NULL, s->kind == STMT_DEC}));
         return true;
     }
-    if (s->value->kind == EXPR_BINARY && find_terms(s->value, s->target, false, out) == 1)
+    if (s->value->kind == EXPR_BINARY && counter_find_terms(s->value, s->target, false, out) == 1)
         return true;
     out->len = 0;
     return false;
@@ -126,11 +126,11 @@ typedef struct Look {
 } Look;
 
 /* The sum of a variable or of the first leaf of a cell; UINT32_MAX: there is none. */
-static uint32_t sum_of(const Counters *c, const Variant *v, const Expr *e) {
+static uint32_t counter_sum_of(const Counters *c, const Variant *v, const Expr *e) {
     uint32_t n;
     if (is_cell(e))
         return c->map_sums[e->var->cells - 1] + cell_leaves(e, &n);
-    return e->var && is_kept(e->var) ? plan_var_id(c->plan, v, e->var) : UINT32_MAX;
+    return e->var && counter_is_kept(e->var) ? plan_var_id(c->plan, v, e->var) : UINT32_MAX;
 }
 
 static void rule_out(Counters *c, uint32_t sum, WhyNot why, Span span) {
@@ -153,7 +153,7 @@ static void touch(Look *l, uint32_t sum, WhyNot why, Span span) {
 }
 
 static void touch_place(Look *l, const Expr *e, WhyNot why, Span span) {
-    uint32_t sum = sum_of(l->c, l->v, e), n = 1;
+    uint32_t sum = counter_sum_of(l->c, l->v, e), n = 1;
     if (sum == UINT32_MAX)
         return;
     if (is_cell(e))
@@ -162,7 +162,7 @@ static void touch_place(Look *l, const Expr *e, WhyNot why, Span span) {
         touch(l, sum + i, why, span);
 }
 
-static void read_place(Look *l, const Expr *e) {
+static void counter_read_place(Look *l, const Expr *e) {
     touch_place(l, e, WHY_READ, e->span);
     if (!is_cell(e) || !reads_entry(e))
         return;
@@ -201,7 +201,7 @@ static void look_at_expr(Look *l, const Expr *e) {
         l->c->splits_tables |= l->v->event.op == WASM_OP_BR_TABLE;
     }
     if (e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_FIELD)
-        read_place(l, e);
+        counter_read_place(l, e);
     if (e->kind == EXPR_CALL && e->fn)
         look_at_call(l, e->fn);
     for (uint32_t i = 0; i < e->nargs; i++)
@@ -221,7 +221,7 @@ static bool is_set_to(const Stmt *s, uint64_t *bits) {
 
 /* An assignment that is no sum, while the program runs. */
 static void look_at_assignment(Look *l, const Stmt *s) {
-    uint32_t sum = sum_of(l->c, l->v, s->target);
+    uint32_t sum = counter_sum_of(l->c, l->v, s->target);
     Sum *to = sum == UINT32_MAX ? NULL : &l->c->sums.at[sum];
     uint64_t bits = 0;
     bool may = to && l->when == WHEN_RUNS && l->c->can & COUNTERS_FLAGS && s->kind == STMT_ASSIGN &&
@@ -238,7 +238,7 @@ static void look_at_assignment(Look *l, const Stmt *s) {
 }
 
 static void look_at_addition(Look *l, const Stmt *s, const Terms *terms) {
-    uint32_t sum = sum_of(l->c, l->v, s->target);
+    uint32_t sum = counter_sum_of(l->c, l->v, s->target);
     Sum *to = &l->c->sums.at[sum];
     if (l->when == WHEN_RUNS && to->flag)
         rule_out(l->c, sum, WHY_ASSIGNED, s->span);
@@ -455,7 +455,7 @@ typedef struct Reading {
 } Reading;
 
 /* `var`: the reason is about it; NULL if not. */
-static bool refuse(Reading *r, WhyNot why, const Var *var, Span span) {
+static bool counter_refuse(Reading *r, WhyNot why, const Var *var, Span span) {
     r->out.why_not = why;
     r->out.var = var;
     r->out.span = span;
@@ -486,7 +486,7 @@ static bool read_if(Reading *r, const Stmt *s) {
         const Expr *cond = s->arms[i].cond;
         r->ways = rest;
         if (cond && !decide_ways(r, cond, rest, &r->ways))
-            return refuse(r, WHY_CONDITION, NULL, cond->span);
+            return counter_refuse(r, WHY_CONDITION, NULL, cond->span);
         rest &= ~r->ways;
         if (!read_block(r, &s->arms[i].body))
             return false;
@@ -498,7 +498,7 @@ static bool read_if(Reading *r, const Stmt *s) {
 
 static bool check_sum(Reading *r, uint32_t sum) {
     const Sum *s = &r->c->sums.at[sum];
-    return !s->why_not || refuse(r, s->why_not, s->var, s->span);
+    return !s->why_not || counter_refuse(r, s->why_not, s->var, s->span);
 }
 
 /* The key of Counters.first_additions. */
@@ -526,7 +526,7 @@ static void put_addition(Reading *r, Addition a) {
 /* Adds, or sets a flag; of cells the mark, too, where it is not set yet. */
 static bool read_change(Reading *r, const Stmt *s, const Terms *terms) {
     const Expr *e = s->target;
-    uint32_t n, sum = sum_of(r->c, r->shape->variant, e);
+    uint32_t n, sum = counter_sum_of(r->c, r->shape->variant, e);
     Addition a = {.sum = sum, .key = ADDITION_NO_KEY};
     if (!check_sum(r, sum))
         return false;
@@ -547,7 +547,7 @@ static bool read_change(Reading *r, const Stmt *s, const Terms *terms) {
         a.by = terms->at[i].by;
         a.minus = terms->at[i].minus;
         if (a.by && !a.by->is_static)
-            return refuse(r, WHY_AMOUNT, NULL, a.by->span);
+            return counter_refuse(r, WHY_AMOUNT, NULL, a.by->span);
         put_addition(r, a);
     }
     return true;
@@ -559,7 +559,7 @@ static bool is_setting(const Reading *r, const Stmt *s, Terms *out) {
         s->value->type->kind > TYPE_BOOL)
         return false;
     vec_push(out, ((Term){s->value, false}));
-    return r->c->sums.at[sum_of(r->c, r->shape->variant, s->target)].flag;
+    return r->c->sums.at[counter_sum_of(r->c, r->shape->variant, s->target)].flag;
 }
 
 /* Why a statement that changes something does not count. */
@@ -567,11 +567,11 @@ static bool refuse_change(Reading *r, const Stmt *s) {
     const Expr *e = s->target;
     bool map = e && e->kind == EXPR_INDEX && e->var && e->var->type->kind == TYPE_MAP;
     if (map && !is_cell(e))
-        return refuse(r, WHY_MAP, e->var, e->span);
-    uint32_t sum = e ? sum_of(r->c, r->shape->variant, e) : UINT32_MAX;
+        return counter_refuse(r, WHY_MAP, e->var, e->span);
+    uint32_t sum = e ? counter_sum_of(r->c, r->shape->variant, e) : UINT32_MAX;
     if (sum != UINT32_MAX && !check_sum(r, sum))
         return false;
-    return refuse(r, WHY_STATEMENT, NULL, s->span);
+    return counter_refuse(r, WHY_STATEMENT, NULL, s->span);
 }
 
 static bool read_stmt(Reading *r, const Stmt *s) {
@@ -579,7 +579,7 @@ static bool read_stmt(Reading *r, const Stmt *s) {
     bool elsewhere = s->kind == STMT_CALL &&
                      (s->value->annotation == ANN_INIT || s->value->annotation == ANN_EXIT);
     bool ok = true;
-    if (elsewhere || (s->kind == STMT_DECL && is_kept(s->var)))
+    if (elsewhere || (s->kind == STMT_DECL && counter_is_kept(s->var)))
         return true; /* runs at start-up, or before the report */
     if (s->kind == STMT_IF)
         return read_if(r, s);
@@ -601,7 +601,7 @@ static bool read_block(Reading *r, const Block *b) {
 }
 
 /* Variables of the sites that are no sums have values of their own. */
-static bool check_vars(Reading *r) {
+static bool counter_check_vars(Reading *r) {
     const Variant *v = r->shape->variant;
     for (uint32_t i = 0; i < v->probe->nvars; i++) {
         const Var *var = v->probe->vars[i];
@@ -618,7 +618,7 @@ static bool check_ways(Reading *r) {
         const Addition *a = &r->c->additions.at[i];
         const Sum *s = &r->c->sums.at[a->sum];
         if (s->of_sites && a->next && r->c->additions.at[a->next].ways != a->ways)
-            return refuse(r, WHY_WAYS, s->var, s->span);
+            return counter_refuse(r, WHY_WAYS, s->var, s->span);
     }
     return true;
 }
@@ -628,11 +628,11 @@ static Counting read_shape(Counters *c, const Shape *shape) {
     Reading r = {.c = c, .shape = shape, .out.first = c->additions.len, .ways = WAY_BOTH};
     const Expr *predicate = v->probe->predicate;
     if (!is_countable(c, v->event))
-        refuse(&r, WHY_EVENT, NULL, v->probe->rule.span);
+        counter_refuse(&r, WHY_EVENT, NULL, v->probe->rule.span);
     else if (predicate && (!decide_ways(&r, predicate, WAY_BOTH, &r.ways) ||
                            (shape->atoms & SHAPE_ENTERING && !v->asks.entering)))
-        refuse(&r, WHY_PREDICATE, NULL, predicate->span);
-    else if (check_vars(&r) && read_block(&r, &v->probe->body))
+        counter_refuse(&r, WHY_PREDICATE, NULL, predicate->span);
+    else if (counter_check_vars(&r) && read_block(&r, &v->probe->body))
         check_ways(&r);
     map_free(&r.last);
     return r.out;

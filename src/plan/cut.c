@@ -46,7 +46,7 @@ static Operands *list_of(Variant *v, int id) {
 }
 
 /* Of an instruction: results at a function's exits are known by its type. */
-static bool is_operand(Event e, int id) {
+static bool cut_is_operand(Event e, int id) {
     return id == NAME_ARG || (id == NAME_RES && e.kind == EVENT_OPCODE);
 }
 
@@ -55,7 +55,7 @@ static bool has_list(int id) {
 }
 
 static void use_operand(Variant *v, const Bound *b, const Type *type, Dependence use) {
-    bool result = b->id == NAME_RES, operand = is_operand(v->event, b->id);
+    bool result = b->id == NAME_RES, operand = cut_is_operand(v->event, b->id);
     Operands *list = list_of(v, b->id);
     bool fixed = operand && cut_fixed_type(v->event, result, b->n) == type_wasm(type);
     Operand *o = NULL;
@@ -144,7 +144,7 @@ static uint32_t text_slot(Cut *c, Str text) {
 
 static void cut_expr(Cut *c, Expr **slot);
 
-static bool is_target(const Expr *e) {
+static bool cut_is_target(const Expr *e) {
     return e->kind == EXPR_NAME && e->is_bound && e->bound.id == NAME_TARGET;
 }
 
@@ -154,7 +154,7 @@ static void cut_real_element(Cut *c, Expr *e) {
     describe_map(e->var->type, &text);
     e->slot = text_slot(c, buf_view(&text));
     buf_free(&text);
-    e->targets = is_target(e->args[0]);
+    e->targets = cut_is_target(e->args[0]);
     c->v->nelements++;
     c->plan->asks.elements = true;
     cut_expr(c, &e->args[0]);

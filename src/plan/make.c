@@ -256,7 +256,7 @@ static bool is_at_sites(const Variant *v) {
 }
 
 /* Checks a variant and makes it ready; `all` describes all events of the probe. */
-static bool make_variant(Plan *plan, Variant *v, const char *all, Diags *diags) {
+static bool make_make_variant(Plan *plan, Variant *v, const char *all, Diags *diags) {
     Script *script = plan->scripts.at[v->script];
     Event e = v->event;
     Buf text = {0};
@@ -294,7 +294,7 @@ Variant *plan_retyped(Plan *plan, const Variant *v, const Type *wanted) {
     uint32_t deferred = plan->cells.elements.len;
     Diags found = {0};
     other->alt.wanted = wanted;
-    bool ok = make_variant(plan, other, NULL, &found);
+    bool ok = make_make_variant(plan, other, NULL, &found);
     if (ok) {
         ok = cut_elements(plan, deferred, &found);
         cells_variant(plan, other);
@@ -333,7 +333,7 @@ Variant *plan_widened(Plan *plan, Variant *v, const Site *s, uint8_t wide) {
     e.wide = wide;
     Variant *other = add_variant(plan, plan->scripts.at[v->script], v->source, e);
     uint32_t deferred = plan->cells.elements.len, first = plan->faults.diags->list.len;
-    if (make_variant(plan, other, NULL, plan->faults.diags) &&
+    if (make_make_variant(plan, other, NULL, plan->faults.diags) &&
         cut_elements(plan, deferred, plan->faults.diags)) {
         cells_variant(plan, other);
     } else {
@@ -365,7 +365,7 @@ static bool has_bound_names(const Rule *rule, Event e) {
 }
 
 /* The probe number of an event: the next one, or that of `select` in the same mode. */
-static uint32_t number_of(const Plan *plan, const Rule *rule, Event e, uint32_t *number) {
+static uint32_t make_number_of(const Plan *plan, const Rule *rule, Event e, uint32_t *number) {
     if (e.kind != EVENT_OPCODE || !rule_means_select(rule, e.op))
         return (*number)++;
     uint32_t i = plan->actions.len - 1;
@@ -398,12 +398,12 @@ static bool plan_events(Plan *plan, uint32_t source, const Events *events, uint3
             Variant *made = add_variant(plan, plan->scripts.at[script], source, e);
             Diags *messages = blame_group(&blame);
             made->impossible = impossible;
-            ok &= impossible || make_variant(plan, made, buf_cstr(&all), messages);
+            ok &= impossible || make_make_variant(plan, made, buf_cstr(&all), messages);
         }
         Variant *v = plan->variants.at[*group];
         v->branches = v->branches && branches_alike(v->event, e);
         blame_event(&blame, e, (uint32_t)*group - first);
-        uint32_t own = number_of(plan, &probe->rule, e, number);
+        uint32_t own = make_number_of(plan, &probe->rule, e, number);
         vec_push(&plan->actions, ((Action){.variant = v, .event = e, .number = own}));
     }
     blame_report(&blame, &probe->rule, diags);
@@ -417,7 +417,7 @@ static bool plan_events(Plan *plan, uint32_t source, const Events *events, uint3
 
 /* The events that a rule matches. Rules of equal text match the same events, so each text is
  * expanded once. */
-static bool find_events(Plan *plan, uint32_t source, Events *out, Diags *diags) {
+static bool make_find_events(Plan *plan, uint32_t source, Events *out, Diags *diags) {
     const Rule *rule = &plan->probes.at[source].probe->rule;
     Buf text = {0};
     for (uint32_t i = 0; i < rule->nparts; i++) {
@@ -448,7 +448,7 @@ static bool plan_probe(Plan *plan, uint32_t script, Probe *probe, uint32_t *numb
                                          .script = script,
                                          .first_action = plan->actions.len,
                                          .nvars = UINT32_MAX}));
-    bool known = find_events(plan, source, &events, diags);
+    bool known = make_find_events(plan, source, &events, diags);
     plan->probes.at[source].events = events;
     bool ok = known ? plan_events(plan, source, &events, number, diags)
                     : check_without_events(plan, script, probe, diags);
@@ -481,7 +481,7 @@ static void index_actions(Plan *plan) {
 
 /* Two alt probes cannot both replace an instruction: found as soon as their events overlap and no
  * predicate tells them apart. (With static predicates it is found when matching.) */
-static bool check_alts(const Plan *plan, Diags *diags) {
+static bool make_check_alts(const Plan *plan, Diags *diags) {
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
         const Probe *first = NULL;
         for (uint32_t i = 0; i < plan->by_op[op].len; i++) {
@@ -568,7 +568,7 @@ bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, const Libraries *
     ok = cut_elements(plan, 0, diags);
     cells_finish(plan);
     assert(plan_check(plan));
-    return ok && check_alts(plan, diags);
+    return ok && make_check_alts(plan, diags);
 }
 
 static void free_variant(Variant *v) {

@@ -55,7 +55,7 @@ static void list_actions(Matcher *w) {
     }
 }
 
-static void prepare(Matcher *w) {
+static void match_prepare(Matcher *w) {
     if (w->prepared)
         return;
     w->prepared = true;
@@ -141,7 +141,7 @@ static bool results_fit(const WasmModule *m, uint32_t func, const Operands *resu
 }
 
 /* The bounds of the variant hold at the current instruction. */
-static bool types_fit(Matcher *w, const Variant *v, const Site *s) {
+static bool match_types_fit(Matcher *w, const Variant *v, const Site *s) {
     for (uint32_t k = 0; k < v->operands.locals.len; k++) {
         const Operand *o = &v->operands.locals.at[k];
         if (o->n >= w->locals.len || !compatible(w->locals.at[o->n], o->type))
@@ -168,24 +168,24 @@ static bool types_fit(Matcher *w, const Variant *v, const Site *s) {
 }
 
 /* Nothing is thrown to the location: the call cannot throw. */
-static bool is_quiet(Matcher *w, const Action *a, const Site *s) {
+static bool match_is_quiet(Matcher *w, const Action *a, const Site *s) {
     return a->event.mode == MODE_UNWIND && !wasm_survey_call_throws(&w->survey, w->m, s->instr);
 }
 
 /* The shape of an action at a site; NULL: it does not match. */
-static Shape *shape_of(Matcher *w, Action *a, const Site *s) {
+static Shape *match_shape_of(Matcher *w, Action *a, const Site *s) {
     Variant *v = a->variant;
-    if (is_quiet(w, a, s))
+    if (match_is_quiet(w, a, s))
         return NULL;
     if (v->asks.addresses && !w->hooks.accept)
         v = plan_widened(w->plan, v, s, wide_at(w, (WasmOp)s->instr->op));
     bool fits = w->hooks.accept ? w->hooks.accept(w->hooks.ctx, w, a, s)
-                                : !asks_for_types(v) || types_fit(w, v, s);
+                                : !asks_for_types(v) || match_types_fit(w, v, s);
     Shape *shape = fits ? plan_shape(w->plan, v, s) : NULL;
     return shape && v->alt.is ? alt_fit(w->plan, shape, s, &w->types) : shape;
 }
 
-static inline void add_match(Matcher *w, Action *a, Shape *shape) {
+static inline void match_add_match(Matcher *w, Action *a, Shape *shape) {
     if (shape)
         vec_push(&w->matches, ((Match){a, shape}));
 }
@@ -194,7 +194,7 @@ static void match_kind(Matcher *w, const ActionList *list, const Site *s) {
     w->matches.len = 0;
     for (uint32_t i = 0; i < list->len; i++) {
         Action *a = &w->plan->actions.at[list->at[i]];
-        add_match(w, a, shape_of(w, a, s));
+        match_add_match(w, a, match_shape_of(w, a, s));
     }
 }
 
@@ -206,10 +206,10 @@ static void match_listed(Matcher *w, const Site *s) {
         if (listed->opidx != UINT32_MAX && listed->opidx != s->opidx)
             continue;
         Action *a = &w->plan->actions.at[listed->action];
-        Shape *shape = listed->shape ? listed->shape : shape_of(w, a, s);
+        Shape *shape = listed->shape ? listed->shape : match_shape_of(w, a, s);
         if (listed->decided)
             listed->shape = shape;
-        add_match(w, a, shape);
+        match_add_match(w, a, shape);
     }
 }
 
@@ -233,7 +233,7 @@ static bool goes_on(const Matcher *w, const Site *s, const Match *matches, uint3
 }
 
 /* Matches at an instruction and shows it. Whether code after it can be reached only now. */
-static bool at_instr(Matcher *w, Site *s, bool watched) {
+static bool match_at_instr(Matcher *w, Site *s, bool watched) {
     const struct SameMatches *same = &w->index.same[s->instr->op];
     s->decided = same->decided;
     if (!same->found) {
@@ -266,7 +266,7 @@ static bool needs_types(Matcher *w, WasmCode code) {
     return false;
 }
 
-static bool fail(Matcher *w, const char *error, uint32_t offset) {
+static bool match_fail(Matcher *w, const char *error, uint32_t offset) {
     w->error = error;
     w->error_offset = offset;
     return false;
@@ -295,7 +295,7 @@ bool matcher_watches(const Matcher *w, const WasmInstr *i) {
 /* Parts of constructs are numbered in the order of the body, as by constructs_find. Returns the one
  * that the instruction opens. The instruction itself is inside the surrounding part: enter_part
  * enters its own, after it. */
-static const Construct *next_part(Matcher *w, WasmOp op) {
+static const Construct *match_next_part(Matcher *w, WasmOp op) {
     bool further = wasm_flow(op) == WASM_FLOW_ARM;
     if ((further || op == WASM_OP_END || op == WASM_OP_DELEGATE) && w->open.len)
         w->open.len--;
@@ -368,18 +368,18 @@ bool match_func(Matcher *w, uint32_t func) {
     assert(func >= w->m->input_imports[WASM_SPACE_FUNC] &&
            func < w->m->input_count[WASM_SPACE_FUNC]);
     const WasmFunc *f = &w->m->funcs.at[func];
-    prepare(w);
+    match_prepare(w);
     statics_function(w->plan, w->m, func);
     w->locals.len = w->body.at.len = 0;
     uint32_t first = wasm_func_locals(w->m, func, &w->locals, &w->error);
     if (!first)
-        return fail(w, w->error, 0);
+        return match_fail(w, w->error, 0);
     WasmCode code = wasm_code(wasm_func_body(w->m, func), f->body_size, first);
     if (f->body_size <= WASM_MAX_DECODED && !wasm_decode(&w->body, func, &code))
-        return fail(w, code.error, code.error_offset);
+        return match_fail(w, code.error, code.error_offset);
     bool typed = needs_types(w, code);
     if (typed && !wasm_typer_begin(&w->typer, w->m, func, &code))
-        return fail(w, w->typer.error, w->typer.error_offset);
+        return match_fail(w, w->typer.error, w->typer.error_offset);
     w->types.known = typed;
     w->types.dead = w->types.falls_through = false;
 
@@ -405,7 +405,7 @@ bool match_func(Matcher *w, uint32_t func) {
         bool matched = may_match(w, i, index), watched = matcher_watches(w, i);
         uint8_t next = code.at == code.end ? 0 : *code.at;
         FlowStep step = w->uses_flow ? flow_step(&w->flow, i, next) : (FlowStep){0};
-        const Construct *part = w->uses_constructs ? next_part(w, (WasmOp)i->op) : NULL;
+        const Construct *part = w->uses_constructs ? match_next_part(w, (WasmOp)i->op) : NULL;
         bool revived = false;
         bool block = (step.first && w->plan->by_kind[EVENT_BLOCK_START].len) ||
                      (step.last && w->plan->by_kind[EVENT_BLOCK_END].len);
@@ -417,7 +417,7 @@ bool match_func(Matcher *w, uint32_t func) {
             set_site(w, &s, i, &step);
             if (typed)
                 find_types(w, i, &code);
-            revived = at_instr(w, &s, watched) && typed;
+            revived = match_at_instr(w, &s, watched) && typed;
             if (step.first)
                 at_kind(w, EVENT_BLOCK_START, &s);
             if (step.last)
@@ -427,13 +427,13 @@ bool match_func(Matcher *w, uint32_t func) {
         if (revived)
             w->typer.stack.len -= w->types.operands.len;
         else if (typed && !wasm_typer_step(&w->typer, i))
-            return fail(w, w->typer.error, w->typer.error_offset);
+            return match_fail(w, w->typer.error, w->typer.error_offset);
         index++;
     }
     if (code.error)
-        return fail(w, code.error, code.error_offset);
+        return match_fail(w, code.error, code.error_offset);
     if (!index)
-        return fail(w, "the body has no instructions", first);
+        return match_fail(w, "the body has no instructions", first);
     s.instr = &buffer[(index - 1) & 1];
     s.pc = s.instr->offset;
     s.opidx = index - 1;

@@ -75,7 +75,7 @@ void action_text(const Plan *plan, const Action *a, Buf *out) {
 }
 
 #ifndef NDEBUG
-static void check_variant(const Plan *plan, const Variant *v) {
+static void plan_check_variant(const Plan *plan, const Variant *v) {
     assert(v->source < plan->probes.len && v->script == plan->probes.at[v->source].script);
     assert(v->probe && (!v->off || v->impossible));
     assert(v->atoms.len <= MAX_ATOMS);
@@ -87,7 +87,7 @@ static void check_variant(const Plan *plan, const Variant *v) {
         assert(v->keys.list.at[i].map < plan->cells.maps.len);
 }
 
-static void check_probe(const Plan *plan, uint32_t index) {
+static void plan_check_probe(const Plan *plan, uint32_t index) {
     const PlanProbe *p = &plan->probes.at[index];
     assert(p->script < plan->scripts.len && p->nvars <= plan->vars.len);
     assert(p->first_action + p->nactions <= plan->actions.len);
@@ -107,7 +107,7 @@ static uint32_t check_list(const Plan *plan, const ActionList *list, EventKind k
     return list->len;
 }
 
-static void check_vars(const Plan *plan) {
+static void plan_check_vars(const Plan *plan) {
     for (uint32_t i = 0; i < plan->vars.len; i++) {
         const PlanVar *v = &plan->vars.at[i];
         assert(v->id == i && v->script < plan->scripts.len);
@@ -122,11 +122,11 @@ static void check_vars(const Plan *plan) {
 bool plan_check(const Plan *plan) {
     uint32_t listed = 0, nops = WASM_OP_COUNT;
     assert(plan->scopes.len == plan->scripts.len && plan->first_fn.len == plan->scripts.len);
-    check_vars(plan);
+    plan_check_vars(plan);
     for (uint32_t i = 0; i < plan->probes.len; i++)
-        check_probe(plan, i);
+        plan_check_probe(plan, i);
     for (uint32_t i = 0; i < plan->variants.len; i++)
-        check_variant(plan, plan->variants.at[i]);
+        plan_check_variant(plan, plan->variants.at[i]);
     for (uint32_t i = 0; i < plan->shapes.len; i++)
         assert(plan->shapes.at[i]->index == i && plan->shapes.at[i]->variant->probe);
     for (uint32_t i = 0; i < plan->fns.len; i++)

@@ -11,7 +11,7 @@ typedef struct Nearest {
     uint32_t distance;
 } Nearest;
 
-static void consider(void *ctx, Str name) {
+static void plan_library_consider(void *ctx, Str name) {
     Nearest *best = ctx;
     uint32_t d = str_distance(best->wanted, name, best->distance);
     if (d < best->distance) {
@@ -67,8 +67,8 @@ bool plan_uses(Plan *plan, uint32_t script, Diags *diags) {
                        STR_ARG(use->name));
         Nearest best = {.wanted = use->name, .distance = (use->name.len + 4) / 3};
         for (uint32_t k = 0; k < plan->libraries->list.len; k++)
-            consider(&best, plan->libraries->list.at[k]->name);
-        bundled_libraries(consider, &best);
+            plan_library_consider(&best, plan->libraries->list.at[k]->name);
+        bundled_libraries(plan_library_consider, &best);
         if (best.name.len)
             diag_hint(diags, g, "did you mean '%.*s'?", STR_ARG(best.name));
         diag_hint(diags, g, "name its module with --lib %.*s=FILE", STR_ARG(use->name));
@@ -79,15 +79,15 @@ bool plan_uses(Plan *plan, uint32_t script, Diags *diags) {
 /* ---- functions ---- */
 
 /* `lib` NULL: the library is bundled. */
-static int64_t no_function(const Library *lib, const Expr *call, Diags *diags) {
+static int64_t plan_library_no_function(const Library *lib, const Expr *call, Diags *diags) {
     Nearest best = {.wanted = call->name, .distance = (call->name.len + 4) / 3};
     Diag *g = diag(diags, DIAG_UNKNOWN_FUNCTION, call->name_span,
                    "the library '%.*s' exports no function '%.*s'", STR_ARG(call->recv),
                    STR_ARG(call->name));
     if (lib)
-        library_each(lib, consider, &best);
+        library_each(lib, plan_library_consider, &best);
     else
-        bundled_each(call->recv, consider, &best);
+        bundled_each(call->recv, plan_library_consider, &best);
     if (best.name.len)
         diag_hint(diags, g, "did you mean '%.*s'?", STR_ARG(best.name));
     return -1;
@@ -166,7 +166,7 @@ static int64_t no_removal(const Expr *call, Diags *diags) {
 static int64_t bundled_call(Plan *plan, uint32_t script, const Expr *call, Diags *diags) {
     const BundledFn *b = bundled_function(call->recv, call->name);
     if (!b)
-        return no_function(NULL, call, diags);
+        return plan_library_no_function(NULL, call, diags);
     if (bundled_kind(b) == BUNDLED_REMOVE)
         return no_removal(call, diags);
     if (call->annotation == ANN_STATIC) {
@@ -200,7 +200,7 @@ int64_t plan_library_call(Plan *plan, uint32_t script, const Expr *call, Diags *
         return -1; /* reported at `use` */
     int64_t func = library_function(lib, call->name);
     if (func < 0)
-        return no_function(lib, call, diags);
+        return plan_library_no_function(lib, call, diags);
     int64_t known = known_function(plan, script, lib, NULL, call);
     if (known >= 0)
         return known;

@@ -9,32 +9,32 @@
 /* ---- expressions ---- */
 
 /* The same everywhere: made of literals alone. */
-static bool is_constant(const Expr *e) {
+static bool prune_is_constant(const Expr *e) {
     bool value = e->kind <= EXPR_STR;
     bool method = e->kind == EXPR_METHOD && e->method;
     bool operation = e->kind >= EXPR_UNARY && e->kind <= EXPR_COND;
     if (!value && !method && !operation)
         return false;
     for (uint32_t i = 0; i < e->nargs; i++)
-        if (!is_constant(e->args[i]))
+        if (!prune_is_constant(e->args[i]))
             return false;
     return e->is_static;
 }
 
-static Tri decided(const Expr *e) {
+static Tri prune_decided(const Expr *e) {
     return e->kind == EXPR_BOOL ? tri_of(e->boolean) : TRI_UNKNOWN;
 }
 
 /* `a && b` with one side decided; NULL if neither decides anything. `a || true` stays: where a has
  * no value nothing matches. */
-static Expr *rest_of(Expr *e) {
+static Expr *prune_rest_of(Expr *e) {
     Expr *a = e->args[0], *b = e->args[1];
     Tri decisive = tri_decisive(e->op);
-    if (decided(a) != TRI_UNKNOWN)
-        return decided(a) == decisive ? a : b;
-    if (decided(b) == TRI_UNKNOWN)
+    if (prune_decided(a) != TRI_UNKNOWN)
+        return prune_decided(a) == decisive ? a : b;
+    if (prune_decided(b) == TRI_UNKNOWN)
         return NULL;
-    if (decided(b) != decisive)
+    if (prune_decided(b) != decisive)
         return a;
     return e->op == OP_AND && !expr_has_effect(a) ? b : NULL;
 }
@@ -45,11 +45,11 @@ static void prune_expr(Script *s, Expr **at) {
     Value v;
     for (uint32_t i = 0; i < e->nargs; i++)
         prune_expr(s, &e->args[i]);
-    if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR) && rest_of(e)) {
-        *at = rest_of(e);
-    } else if (e->kind == EXPR_COND && decided(e->args[0]) != TRI_UNKNOWN) {
-        *at = e->args[decided(e->args[0]) == TRI_YES ? 1 : 2];
-    } else if (e->kind != EXPR_BOOL && e->type->kind == TYPE_BOOL && is_constant(e) &&
+    if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR) && prune_rest_of(e)) {
+        *at = prune_rest_of(e);
+    } else if (e->kind == EXPR_COND && prune_decided(e->args[0]) != TRI_UNKNOWN) {
+        *at = e->args[prune_decided(e->args[0]) == TRI_YES ? 1 : 2];
+    } else if (e->kind != EXPR_BOOL && e->type->kind == TYPE_BOOL && prune_is_constant(e) &&
                fold(e, NULL, &v)) {
         Expr *literal = arena_new(&s->arena, Expr);
         *literal = (Expr){.kind = EXPR_BOOL,
@@ -69,7 +69,7 @@ typedef struct Out {
     Stmt **end;
 } Out;
 
-static void put(Out *out, Stmt *s) {
+static void prune_put(Out *out, Stmt *s) {
     *out->end = s;
     out->end = &s->next;
 }
@@ -80,7 +80,7 @@ static void put_declarations(Out *out, Stmt *s) {
         Stmt *next = s->next;
         if (s->kind == STMT_DECL) {
             s->var->init = NULL;
-            put(out, s);
+            prune_put(out, s);
         }
         for (uint32_t i = 0; i < s->narms; i++)
             put_declarations(out, s->arms[i].body.first);
@@ -88,11 +88,11 @@ static void put_declarations(Out *out, Stmt *s) {
     }
 }
 
-static void put_block(Out *out, Stmt *s);
+static void prune_put_block(Out *out, Stmt *s);
 
 /* The arms that may be executed. One that is always executed is the last, and if it is the only
  * one, its statements replace the whole. */
-static void put_if(Out *out, Stmt *s) {
+static void prune_put_if(Out *out, Stmt *s) {
     uint32_t n = 0;
     Block always = {0};
     bool ends = false;
@@ -100,7 +100,7 @@ static void put_if(Out *out, Stmt *s) {
         IfArm *arm = &s->arms[i];
         if (arm->cond && !ends)
             prune_expr(out->script, &arm->cond);
-        Tri c = ends ? TRI_NO : arm->cond ? decided(arm->cond) : TRI_YES;
+        Tri c = ends ? TRI_NO : arm->cond ? prune_decided(arm->cond) : TRI_YES;
         if (c == TRI_NO) {
             put_declarations(out, arm->body.first);
         } else if (c == TRI_YES && !n) {
@@ -112,12 +112,12 @@ static void put_if(Out *out, Stmt *s) {
         ends |= c == TRI_YES;
     }
     s->narms = n;
-    put_block(out, always.first);
+    prune_put_block(out, always.first);
     if (n)
-        put(out, s);
+        prune_put(out, s);
 }
 
-static void put_block(Out *out, Stmt *s) {
+static void prune_put_block(Out *out, Stmt *s) {
     while (s) {
         Stmt *next = s->next;
         if (s->var && s->var->init && !s->var->constant)
@@ -127,23 +127,23 @@ static void put_block(Out *out, Stmt *s) {
         if (s->value)
             prune_expr(out->script, &s->value);
         if (s->kind == STMT_IF)
-            put_if(out, s);
+            prune_put_if(out, s);
         else if (s->kind != STMT_DECL || !s->var->constant)
-            put(out, s);
+            prune_put(out, s);
         s = next;
     }
 }
 
 void prune_block(Script *s, Block *b) {
     Out out = {s, &b->first};
-    put_block(&out, b->first);
+    prune_put_block(&out, b->first);
     *out.end = NULL;
 }
 
 bool prune_probe(Script *s, Probe *p) {
     if (p->predicate)
         prune_expr(s, &p->predicate);
-    Tri c = p->predicate ? decided(p->predicate) : TRI_YES;
+    Tri c = p->predicate ? prune_decided(p->predicate) : TRI_YES;
     if (c == TRI_NO)
         return true;
     if (c == TRI_YES)
@@ -167,14 +167,14 @@ static void collect_number(void *ctx, Expr *e) {
     vec_push(found, e);
 }
 
-static bool takes(const Fn *fn, const Exprs *args) {
+static bool prune_takes(const Fn *fn, const Exprs *args) {
     bool same = fn->nparams == args->len;
     for (uint32_t i = 0; same && i < args->len; i++)
         same = fn->params[i]->type == args->at[i]->type;
     return same;
 }
 
-static Fn *add_empty(Plan *plan, uint32_t script, const Exprs *args) {
+static Fn *prune_add_empty(Plan *plan, uint32_t script, const Exprs *args) {
     Fn *fn = arena_new(&plan->arena, Fn);
     *fn = (Fn){.name = STR("empty"), .span = NO_SPAN, .result = &type_unit};
     fn->index = plan->fns.len - plan->first_fn.at[script];
@@ -193,9 +193,9 @@ static Fn *add_empty(Plan *plan, uint32_t script, const Exprs *args) {
 static Fn *empty_for(Plan *plan, uint32_t script, const Exprs *args) {
     uint32_t first = plan->first_fn.at[script] + plan->scripts.at[script]->fns.len;
     for (uint32_t i = first; i < plan->fns.len; i++)
-        if (takes(plan->fns.at[i].fn, args))
+        if (prune_takes(plan->fns.at[i].fn, args))
             return (Fn *)plan->fns.at[i].fn;
-    return add_empty(plan, script, args);
+    return prune_add_empty(plan, script, args);
 }
 
 static Stmt *call_of(Script *s, const Probe *p, Fn *fn, const Exprs *args) {
@@ -219,7 +219,7 @@ static void put_lasting(Out *out, Stmt *s) {
     while (s) {
         Stmt *next = s->next;
         if (s->kind == STMT_DECL && s->var->storage != STORAGE_LOCAL)
-            put(out, s);
+            prune_put(out, s);
         for (uint32_t i = 0; i < s->narms; i++)
             put_lasting(out, s->arms[i].body.first);
         s = next;
@@ -234,7 +234,7 @@ void prune_to_call(Plan *plan, uint32_t script, Probe *p) {
     ast_walk_probe(&body, collect_number, &args);
     Out out = {s, &p->body.first};
     put_lasting(&out, p->body.first);
-    put(&out, call_of(s, p, empty_for(plan, script, &args), &args));
+    prune_put(&out, call_of(s, p, empty_for(plan, script, &args), &args));
     *out.end = NULL;
     vec_free(&args);
     uint32_t n = 0;

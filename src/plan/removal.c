@@ -18,7 +18,7 @@ bool removal_is_engine(const Libraries *libraries, Str library) {
     return str_is(library, "dyninstr") && (!given || str_is(given->import_as, REMOVAL_MODULE));
 }
 
-static Expr *new_expr(Removal *r, ExprKind kind, Span span) {
+static Expr *removal_new_expr(Removal *r, ExprKind kind, Span span) {
     Expr *e = arena_new(&r->script->arena, Expr);
     e->kind = kind;
     e->span = e->name_span = span;
@@ -28,7 +28,7 @@ static Expr *new_expr(Removal *r, ExprKind kind, Span span) {
 
 /* No script can have this name. */
 static Expr *flag_name(Removal *r, Span span) {
-    Expr *e = new_expr(r, EXPR_NAME, span);
+    Expr *e = removal_new_expr(r, EXPR_NAME, span);
     e->name = r->flag->name;
     return e;
 }
@@ -42,7 +42,7 @@ static Var *new_flag(Removal *r, Span span) {
     return v;
 }
 
-static bool is_used(const Script *s, Str library) {
+static bool removal_is_used(const Script *s, Str library) {
     for (uint32_t i = 0; i < s->uses.len; i++)
         if (str_eq(s->uses.at[i].name, library))
             return true;
@@ -52,7 +52,7 @@ static bool is_used(const Script *s, Str library) {
 static bool is_removal(const Removal *r, const Stmt *s) {
     const Expr *e = s->kind == STMT_CALL ? s->value : NULL;
     return e && ast_is_removal(e) && e->annotation == ANN_NONE &&
-           removal_is_engine(r->libraries, e->recv) && is_used(r->script, e->recv);
+           removal_is_engine(r->libraries, e->recv) && removal_is_used(r->script, e->recv);
 }
 
 static void replace_in(Removal *r, Block b) {
@@ -68,7 +68,7 @@ static void replace_in(Removal *r, Block b) {
                 r->flag = new_flag(r, r->rule);
             s->kind = STMT_ASSIGN;
             s->target = flag_name(r, span);
-            s->value = new_expr(r, EXPR_BOOL, span);
+            s->value = removal_new_expr(r, EXPR_BOOL, span);
             s->value->boolean = true;
         }
         for (uint32_t i = 0; i < s->narms; i++)
@@ -80,7 +80,7 @@ static void replace_in(Removal *r, Block b) {
 /* !flag, !flag && predicate */
 static Expr *still_there(Removal *r, Expr *predicate) {
     Span span = predicate ? predicate->span : r->flag->span;
-    Expr *negated = new_expr(r, EXPR_UNARY, span);
+    Expr *negated = removal_new_expr(r, EXPR_UNARY, span);
     negated->op = OP_NOT;
     negated->nargs = 1;
     negated->args = arena_array(&r->script->arena, Expr *, 1);
@@ -88,7 +88,7 @@ static Expr *still_there(Removal *r, Expr *predicate) {
     negated->depth = 2;
     if (!predicate)
         return negated;
-    Expr *and = new_expr(r, EXPR_BINARY, span);
+    Expr *and = removal_new_expr(r, EXPR_BINARY, span);
     and->op = OP_AND;
     and->nargs = 2;
     and->args = arena_array(&r->script->arena, Expr *, 2);

@@ -12,7 +12,7 @@ typedef struct StaticLimits {
     uint64_t fuel, fuel_of_byte, memory;
 } StaticLimits;
 
-static const StaticLimits *limits(void) {
+static const StaticLimits *statics_limits(void) {
     static const StaticLimits usual = {1000000000, 5000, 256 << 20};
     static const StaticLimits fuzzed = {100000, 100, 16 << 20};
     return eval_is_fuzzed() ? &fuzzed : &usual;
@@ -55,7 +55,7 @@ typedef struct Walk {
 
 /* ---- messages ---- */
 
-static void put_place(Buf *out, const Site *s) {
+static void statics_put_place(Buf *out, const Site *s) {
     Str name = wasm_known_name(s->m, s->func);
     if (s->instr)
         buf_printf(out, " at offset %u of function %u", s->pc, s->func);
@@ -65,12 +65,12 @@ static void put_place(Buf *out, const Site *s) {
         buf_printf(out, " (%.*s)", name.len > 80 ? 80 : (int)name.len, name.ptr);
 }
 
-static void report(Walk *w, const Expr *e, const char *what, EvalError *error) {
+static void statics_report(Walk *w, const Expr *e, const char *what, EvalError *error) {
     Buf place = {0};
     if (error->status == EVAL_FUEL)
         eval_say_budget(error, w->statics->budget, "all static calls together");
     if (w->somewhere)
-        put_place(&place, w->site);
+        statics_put_place(&place, w->site);
     Diag *g = diag(w->statics->diags, DIAG_STATIC_CALL, e->span, "%s%s: %s", what, buf_cstr(&place),
                    error->text);
     buf_free(&place);
@@ -97,7 +97,7 @@ typedef struct Resolve {
     const Library *library;
 } Resolve;
 
-static bool resolve(void *ctx, const WasmImport *import, EvalExtern *what) {
+static bool statics_resolve(void *ctx, const WasmImport *import, EvalExtern *what) {
     const Resolve *r = ctx;
     if (import->space != WASM_SPACE_FUNC)
         return false;
@@ -113,10 +113,10 @@ static bool resolve(void *ctx, const WasmImport *import, EvalExtern *what) {
 }
 
 /* Makes an instance and lets it initialise itself. */
-static EvalInstance *instantiate(Statics *s, const Library *library, EvalError *error) {
+static EvalInstance *statics_instantiate(Statics *s, const Library *library, EvalError *error) {
     Resolve r = {s, library};
     EvalExtern init;
-    EvalInstance *i = eval_instantiate(s->store, &library->module, resolve, &r, error);
+    EvalInstance *i = eval_instantiate(s->store, &library->module, statics_resolve, &r, error);
     bool has_init = i && eval_export(i, STR("_initialize"), &init) &&
                     init.space == WASM_SPACE_FUNC &&
                     eval_func_type(s->store, init.func)->nparams == 0 &&
@@ -132,12 +132,12 @@ static EvalInstance *instance_of(Walk *w, const Expr *e, const Library *library)
         if (s->instances.at[i].library == library)
             return s->instances.at[i].instance;
     EvalError error = {0};
-    EvalInstance *made = instantiate(s, library, &error);
+    EvalInstance *made = statics_instantiate(s, library, &error);
     if (!made) {
         char what[128];
         snprintf(what, sizeof what, "the library '%.*s' cannot be started",
                  library->name.len > 60 ? 60 : (int)library->name.len, library->name.ptr);
-        report(w, e, what, &error);
+        statics_report(w, e, what, &error);
     }
     vec_push(&s->instances, ((Instance){library, made}));
     return made;
@@ -160,8 +160,8 @@ static void fold_args(Walk *w, const Expr *e, const WasmTypeDef *t, EvalValues *
 
 /* Calls the function and records the bits of its results, `count` of them. 0 after an error, which
  * was reported. */
-static void call(Walk *w, const Expr *e, const LibraryFn *f, const EvalValues *args,
-                 uint32_t count) {
+static void statics_call(Walk *w, const Expr *e, const LibraryFn *f, const EvalValues *args,
+                         uint32_t count) {
     Statics *s = w->statics;
     EvalInstance *i = s->failed ? NULL : instance_of(w, e, f->library);
     const WasmTypeDef *t = wasm_func_type(&f->library->module, f->func);
@@ -170,13 +170,13 @@ static void call(Walk *w, const Expr *e, const LibraryFn *f, const EvalValues *a
     bool ok = i && eval_call(s->store, eval_func(i, f->func), args->at, args->len, results,
                              t->nresults, &error);
     if (i && !ok)
-        report(w, e, "this call fails", &error);
+        statics_report(w, e, "this call fails", &error);
     for (uint32_t k = 0; k < count; k++)
         vec_push(&s->record, ok ? results[k].bits : 0);
     free(results);
 }
 
-static Value value_of(const Type *t, uint64_t bits) {
+static Value statics_value_of(const Type *t, uint64_t bits) {
     Value v = {.kind = t->kind, .bits = bits};
     if (t->kind == TYPE_I32)
         v.bits = (uint64_t)(int64_t)(int32_t)(uint32_t)bits;
@@ -198,26 +198,27 @@ static void evaluate(Walk *w, Expr *e) {
         s->next += n;
     } else if (!w->lacks) { /* else nothing matches here */
         from = s->record.len;
-        call(w, e, f, &args, n);
+        statics_call(w, e, f, &args, n);
     }
     vec_free(&args);
     if (!e->known)
         e->known = arena_array(&s->arena, Value, n + 1);
     for (uint32_t i = 0; i < n; i++)
-        e->known[i] = value_of(type_leaf(e->type, i),
-                               !w->lacks && from + i < s->record.len ? s->record.at[from + i] : 0);
+        e->known[i] =
+            statics_value_of(type_leaf(e->type, i),
+                             !w->lacks && from + i < s->record.len ? s->record.at[from + i] : 0);
 }
 
 /* ---- evaluation ---- */
 
-static Tri truth(const Walk *w, const Expr *e) {
+static Tri statics_truth(const Walk *w, const Expr *e) {
     Value v;
     if (!e->is_static || !fold(e, w->site, &v))
         return TRI_UNKNOWN;
     return tri_of(v.bits);
 }
 
-static void walk_expr(Walk *w, Expr *e);
+static void statics_walk_expr(Walk *w, Expr *e);
 
 /* A condition: makes its calls and tells its value if it is static. */
 static Tri walk_condition(Walk *w, Expr *e) {
@@ -231,11 +232,11 @@ static Tri walk_condition(Walk *w, Expr *e) {
     }
     if (e->kind == EXPR_UNARY && e->op == OP_NOT)
         return tri_not(walk_condition(w, e->args[0]));
-    walk_expr(w, e);
-    return truth(w, e);
+    statics_walk_expr(w, e);
+    return statics_truth(w, e);
 }
 
-static void walk_expr(Walk *w, Expr *e) {
+static void statics_walk_expr(Walk *w, Expr *e) {
     if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR)) {
         walk_condition(w, e);
         return;
@@ -244,38 +245,38 @@ static void walk_expr(Walk *w, Expr *e) {
         Tri c = walk_condition(w, e->args[0]);
         for (uint32_t i = 1; i < 3; i++)
             if (c != (i == 1 ? TRI_NO : TRI_YES))
-                walk_expr(w, e->args[i]);
+                statics_walk_expr(w, e->args[i]);
         return;
     }
     for (uint32_t i = 0; i < e->nargs; i++)
-        walk_expr(w, e->args[i]);
+        statics_walk_expr(w, e->args[i]);
     if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC)
         evaluate(w, e);
 }
 
-static void walk_block(Walk *w, const Block *b);
+static void statics_walk_block(Walk *w, const Block *b);
 
-static void walk_if(Walk *w, const Stmt *s) {
+static void statics_walk_if(Walk *w, const Stmt *s) {
     for (uint32_t i = 0; i < s->narms; i++) {
         Tri c = s->arms[i].cond ? walk_condition(w, s->arms[i].cond) : TRI_YES;
         if (c != TRI_NO)
-            walk_block(w, &s->arms[i].body);
+            statics_walk_block(w, &s->arms[i].body);
         if (c == TRI_YES)
             return;
     }
 }
 
-static void walk_block(Walk *w, const Block *b) {
+static void statics_walk_block(Walk *w, const Block *b) {
     for (const Stmt *s = b->first; s; s = s->next) {
         bool shared = s->kind == STMT_DECL && s->var->storage == STORAGE_SHARED;
         if (s->kind == STMT_DECL && s->var->init && !shared)
-            walk_expr(w, s->var->init);
+            statics_walk_expr(w, s->var->init);
         if (s->target)
-            walk_expr(w, s->target);
+            statics_walk_expr(w, s->target);
         if (s->value)
-            walk_expr(w, s->value);
+            statics_walk_expr(w, s->value);
         if (s->kind == STMT_IF)
-            walk_if(w, s);
+            statics_walk_if(w, s);
     }
 }
 
@@ -306,19 +307,19 @@ bool statics_start(Plan *plan, const EvalWasi *wasi, Diags *diags) {
         return true;
     Statics *s = mem_zalloc(sizeof *s);
     plan->statics = s;
-    s->store = eval_store_new(&(EvalLimits){.memory_bytes = limits()->memory});
+    s->store = eval_store_new(&(EvalLimits){.memory_bytes = statics_limits()->memory});
     s->wasi = wasi;
     s->diags = diags;
-    add_fuel(s, limits()->fuel);
+    add_fuel(s, statics_limits()->fuel);
     Walk w = {.plan = plan, .statics = s};
     for (uint32_t i = 0; i < plan->scripts.len; i++)
-        walk_block(&w, &plan->scripts.at[i]->init);
+        statics_walk_block(&w, &plan->scripts.at[i]->init);
     for (uint32_t i = 0; i < plan->fns.len; i++)
-        walk_block(&w, &plan->fns.at[i].fn->body);
+        statics_walk_block(&w, &plan->fns.at[i].fn->body);
     for (uint32_t i = 0; i < plan->vars.len; i++) {
         const Var *v = plan->vars.at[i].decl;
         if (v->storage == STORAGE_SHARED && v->init)
-            walk_expr(&w, v->init);
+            statics_walk_expr(&w, v->init);
     }
     return !s->failed;
 }
@@ -345,7 +346,7 @@ void statics_function(Plan *plan, const WasmModule *m, uint32_t func) {
     s->next = *map_put(&s->functions, key, s->record.len, &added);
     s->replays = !added;
     if (added)
-        add_fuel(s, limits()->fuel_of_byte * m->funcs.at[func].body_size);
+        add_fuel(s, statics_limits()->fuel_of_byte * m->funcs.at[func].body_size);
 }
 
 void statics_copy(Plan *plan, Expr *to, const Expr *from) {
@@ -364,13 +365,13 @@ bool statics_site(Plan *plan, Variant *v, const Site *site) {
     for (uint32_t i = 0; i < v->statics.len; i++) {
         const Expr *e = v->statics.at[i];
         for (uint32_t k = 0; e->known && k < type_leaves(e->type); k++)
-            e->known[k] = value_of(type_leaf(e->type, k), 0);
+            e->known[k] = statics_value_of(type_leaf(e->type, k), 0);
     }
     EventKind kind = v->event.kind;
     Walk w = {.plan = plan, .statics = s, .site = site};
     w.somewhere = !event_is_nowhere(kind);
     if (v->probe->predicate && walk_condition(&w, v->probe->predicate) == TRI_NO)
         return false;
-    walk_block(&w, &v->probe->body);
+    statics_walk_block(&w, &v->probe->body);
     return !w.lacks;
 }

@@ -40,7 +40,7 @@ typedef struct Search {
 } Search;
 
 /* The functions on the stack down to f are one component. */
-static void take_part(Search *s, uint32_t f) {
+static void graph_take_part(Search *s, uint32_t f) {
     bool single = s->stack[s->depth - 1] == f;
     uint32_t cycle = single ? 0 : ++s->g->ncycles, taken;
     do {
@@ -50,7 +50,7 @@ static void take_part(Search *s, uint32_t f) {
     } while (taken != f);
 }
 
-static void enter(Search *s, uint32_t f, uint32_t from) {
+static void graph_enter(Search *s, uint32_t f, uint32_t from) {
     s->at[f] = (Visit){++s->count, s->count, s->g->out_start[f], from, true};
     s->at[f].low = s->at[f].number;
     s->stack[s->depth++] = f;
@@ -61,22 +61,22 @@ static void lower(Visit *v, uint32_t number) {
 }
 
 /* Whether the arc can be part of a cycle: it has time. */
-static bool is_followed(const Profile *p, const ProfileArc *arc) {
+static bool graph_is_followed(const Profile *p, const ProfileArc *arc) {
     return !p->timed || arc->ns;
 }
 
 static void search_from(Search *s, uint32_t root) {
     const Graph *g = s->g;
-    enter(s, root, root);
+    graph_enter(s, root, root);
     for (uint32_t f = root;;) {
         Visit *v = &s->at[f];
         if (v->next < g->out_start[f + 1]) {
             const ProfileArc *arc = &g->p->arcs.at[g->outgoing[v->next++]];
             uint32_t callee = arc->callee;
-            if (!is_followed(g->p, arc))
+            if (!graph_is_followed(g->p, arc))
                 continue;
             if (!s->at[callee].number) {
-                enter(s, callee, f);
+                graph_enter(s, callee, f);
                 f = callee;
             } else if (s->at[callee].on_stack) {
                 lower(v, s->at[callee].number);
@@ -84,7 +84,7 @@ static void search_from(Search *s, uint32_t root) {
             continue;
         }
         if (v->low == v->number)
-            take_part(s, f);
+            graph_take_part(s, f);
         if (f == root)
             return;
         lower(&s->at[v->from], v->low);
@@ -112,7 +112,7 @@ bool graph_is_inner(const Graph *g, const ProfileArc *arc) {
 
 /* ---- times ---- */
 
-static void compute(Graph *g) {
+static void graph_compute(Graph *g) {
     const Profile *p = g->p;
     typedef struct Flow {
         int64_t in, out; /* from and to other functions */
@@ -203,7 +203,7 @@ void graph_make(Graph *g, const Profile *p) {
     sort_arcs(p, true, &g->incoming, &g->in_start);
     find_cycles(g);
     g->cycles = mem_zalloc((g->ncycles + 1u) * sizeof *g->cycles);
-    compute(g);
+    graph_compute(g);
     put_in_order(g);
 }
 

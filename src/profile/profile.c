@@ -51,7 +51,7 @@ typedef struct Shape {
     uint32_t keys, values;
 } Shape;
 
-static Shape shape_of(Str type) {
+static Shape profile_shape_of(Str type) {
     Str key, value;
     if (!value_map_types(type, &key, &value))
         return (Shape){0, 0};
@@ -79,37 +79,37 @@ enum { PARENT_AND_FUNCTION = 2, PLAIN = 4 }; /* fields of trees */
 
 static bool is_arcs(const Report *r, const ReportVar *var) {
     (void)r;
-    return profile_type_fits(var->type) && shape_of(var->type).keys == 2;
+    return profile_type_fits(var->type) && profile_shape_of(var->type).keys == 2;
 }
 
 /* With the number of calls that have not returned; their start times are subtracted from the
  * time. */
 static bool is_open_arcs(const ReportVar *var) {
-    Shape s = shape_of(var->type);
+    Shape s = profile_shape_of(var->type);
     return s.keys == 2 && s.values == 3;
 }
 
 /* The same from functions of other modules: (module_id, caller, callee). */
 static bool is_crossing_arcs(const ReportVar *var) {
-    Shape s = shape_of(var->type);
+    Shape s = profile_shape_of(var->type);
     return s.keys == 3 && s.values == 3;
 }
 
 static bool is_tree(const Report *r, const ReportVar *var) {
-    Shape s = shape_of(var->type);
+    Shape s = profile_shape_of(var->type);
     return s.keys == 1 && s.values > PARENT_AND_FUNCTION &&
            (s.values <= PLAIN || find_values(r, var->name));
 }
 
 bool profile_type_fits(Str type) {
-    Shape s = shape_of(type);
+    Shape s = profile_shape_of(type);
     return (s.keys == 2 && s.values >= 1 && s.values <= 3) ||
            (s.keys == 1 && s.values > PARENT_AND_FUNCTION);
 }
 
 typedef bool Fits(const Report *r, const ReportVar *var);
 
-static const ReportRow *find_row(const Report *r, Fits *fits, const char *variable) {
+static const ReportRow *profile_find_row(const Report *r, Fits *fits, const char *variable) {
     for (uint32_t i = 0; i < r->rows.len; i++) {
         const ReportRow *row = &r->rows.at[i];
         if ((!variable || str_is(row->var->name, variable)) && fits(r, row->var))
@@ -119,7 +119,7 @@ static const ReportRow *find_row(const Report *r, Fits *fits, const char *variab
 }
 
 bool profile_fits(const Report *r, bool tree, const char *variable) {
-    return find_row(r, tree ? is_tree : is_arcs, variable) != NULL;
+    return profile_find_row(r, tree ? is_tree : is_arcs, variable) != NULL;
 }
 
 /* ---- entries of maps ---- */
@@ -143,7 +143,7 @@ typedef struct Entries {
 
 static Entries entries_of(const ReportRow *row, Arena *arena) {
     Entries e = {.json = {arena, row->value.ptr, row->value.ptr + row->value.len},
-                 .shape = shape_of(row->var->type)};
+                 .shape = profile_shape_of(row->var->type)};
     e.broken = !json_char(&e.json, '[');
     return e;
 }
@@ -171,7 +171,7 @@ typedef struct FuncKey {
 #define FUNC_KEY(key) ((Str){(const char *)&(key), sizeof(key)})
 
 /* `caller`: the function is a caller, which makes a difference if it is none of the program's. */
-static uint32_t add_func(Profile *p, uint64_t number, bool caller, uint32_t module_id) {
+static uint32_t profile_add_func(Profile *p, uint64_t number, bool caller, uint32_t module_id) {
     uint32_t id = (uint32_t)number;
     bool added, outside = id == PROFILE_NOBODY;
     FuncKey key = {id, outside && caller, outside ? 0 : module_id};
@@ -188,12 +188,12 @@ static uint32_t add_func(Profile *p, uint64_t number, bool caller, uint32_t modu
     return (uint32_t)*kept;
 }
 
-static uint32_t func_index(Profile *p, uint64_t number, bool caller) {
-    return add_func(p, number, caller, 0);
+static uint32_t profile_func_index(Profile *p, uint64_t number, bool caller) {
+    return profile_add_func(p, number, caller, 0);
 }
 
 uint32_t profile_func(Profile *p, uint32_t fid) {
-    return func_index(p, fid, false);
+    return profile_func_index(p, fid, false);
 }
 
 /* ---- the tree ---- */
@@ -245,7 +245,7 @@ Str profile_unit(Str name) {
     return STR("count");
 }
 
-static void add_value(Profile *p, Str text) {
+static void profile_add_value(Profile *p, Str text) {
     const char *slash = memchr(text.ptr, '/', text.len);
     ProfileValue v = {.name = {text.ptr, slash ? (uint32_t)(slash - text.ptr) : text.len}};
     v.unit = slash ? (Str){slash + 1, text.len - v.name.len - 1} : profile_unit(v.name);
@@ -260,7 +260,7 @@ static void add_values(Profile *p, Str list) {
         for (from = i; i < list.len && list.ptr[i] != ' ' && list.ptr[i] != ',';)
             i++;
         if (i > from)
-            add_value(p, (Str){list.ptr + from, i - from});
+            profile_add_value(p, (Str){list.ptr + from, i - from});
     }
 }
 
@@ -288,9 +288,9 @@ static bool read_values(Profile *p, const Report *r, const ReportRow *row, uint3
         return false;
     }
     *pc = false;
-    add_value(p, STR("calls"));
+    profile_add_value(p, STR("calls"));
     if (fields == PLAIN)
-        add_value(p, STR("time"));
+        profile_add_value(p, STR("time"));
     return true;
 }
 
@@ -303,7 +303,7 @@ uint32_t profile_tree_identity(const Report *r, const ReportVar *var) {
         add_values(&p, named->value);
     uint32_t values = p.values.len;
     profile_free(&p);
-    return named && shape_of(var->type).values > PARENT_AND_FUNCTION + values
+    return named && profile_shape_of(var->type).values > PARENT_AND_FUNCTION + values
                ? PARENT_AND_FUNCTION + 1
                : PARENT_AND_FUNCTION;
 }
@@ -326,14 +326,14 @@ static void drop_no_time(Profile *p) {
 
 /* How often functions were called, in a map beside a tree of samples. */
 static void read_called(Profile *p, const ReportRow *row) {
-    Shape shape = row ? shape_of(row->var->type) : (Shape){0, 0};
+    Shape shape = row ? profile_shape_of(row->var->type) : (Shape){0, 0};
     if (shape.keys != 1 || shape.values != 1)
         return;
     Arena arena = {0};
     Entries e = entries_of(row, &arena);
     uint64_t function, calls;
     while (next_entry(&e, &function, &calls)) {
-        uint32_t f = func_index(p, function, false);
+        uint32_t f = profile_func_index(p, function, false);
         p->funcs.at[f].called = calls;
         p->counted = true;
     }
@@ -383,14 +383,14 @@ static void sort_raws(Raws *raws) {
 }
 
 /* The calls of a node: its first value that is a number of something. */
-static uint64_t calls_of(const Profile *p, const int64_t *numbers) {
+static uint64_t profile_calls_of(const Profile *p, const int64_t *numbers) {
     for (uint32_t i = 0; i < p->values.len; i++)
         if (str_is(p->values.at[i].unit, "count"))
             return (uint64_t)numbers[i];
     return 0;
 }
 
-static int64_t *numbers_of(const Profile *p, const Raw *raw) {
+static int64_t *profile_numbers_of(const Profile *p, const Raw *raw) {
     return &p->numbers.at[raw->numbers * p->values.len];
 }
 
@@ -408,7 +408,7 @@ typedef struct Above {
 
 static Step step_of(const Profile *p, const Raw *raw, Step parent) {
     bool below = parent == STEP_MARK || parent == STEP_MODULE;
-    if (below && raw->func != PROFILE_NOBODY && !calls_of(p, numbers_of(p, raw)))
+    if (below && raw->func != PROFILE_NOBODY && !profile_calls_of(p, profile_numbers_of(p, raw)))
         return parent == STEP_MARK ? STEP_MODULE : STEP_ELSEWHERE;
     return raw->func == PROFILE_ELSEWHERE ? STEP_MARK : STEP_HERE;
 }
@@ -438,9 +438,9 @@ static void find_funcs(Profile *p, Raws *raws) {
         if (above->stays != above->parent)
             raw->parent = above->stays == PROFILE_NONE ? 0 : raws->at[above->stays].id;
         bool away = above->step == STEP_ELSEWHERE;
-        raw->func = add_func(p, raw->func, false, away ? raws->at[above->parent].func : 0);
+        raw->func = profile_add_func(p, raw->func, false, away ? raws->at[above->parent].func : 0);
         if (away)
-            memset(numbers_of(p, raw), 0, p->values.len * sizeof(int64_t));
+            memset(profile_numbers_of(p, raw), 0, p->values.len * sizeof(int64_t));
     }
     for (uint32_t i = 0; i < raws->len; i++)
         if (all[i].step != STEP_MARK && all[i].step != STEP_MODULE)
@@ -470,7 +470,7 @@ static void add_node(Profile *p, Raw *raw, uint32_t parent) {
                      .depth = parent == PROFILE_NONE ? 0 : p->nodes.at[parent].depth + 1,
                      .func = raw->func,
                      .pc = raw->pc,
-                     .calls = calls_of(p, numbers),
+                     .calls = profile_calls_of(p, numbers),
                      .self = (uint64_t)numbers[p->values.len - 1],
                      .first = first};
     n.total = n.self;
@@ -478,7 +478,7 @@ static void add_node(Profile *p, Raw *raw, uint32_t parent) {
 }
 
 /* Depth first, without recursion: trees can be as deep as the program's stack was. */
-static void order_nodes(Profile *p, Raws *raws, const Raw *roots) {
+static void profile_order_nodes(Profile *p, Raws *raws, const Raw *roots) {
     uint32_t at = roots->first, parent = PROFILE_NONE; /* of Raws */
     while (at != PROFILE_NONE || parent != PROFILE_NONE) {
         if (at == PROFILE_NONE) { /* all children are done: the next brother */
@@ -543,7 +543,7 @@ static const char *wanted(ProfileVariables v, uint32_t i) {
 
 bool profile_read_tree(Profile *p, const Report *r, ProfileVariables variables) {
     assert(!p->funcs.len && !p->nodes.len);
-    const ReportRow *row = find_row(r, is_tree, wanted(variables, 0));
+    const ReportRow *row = profile_find_row(r, is_tree, wanted(variables, 0));
     Raws raws = {0};
     Raw roots = {.first = PROFILE_NONE, .last = PROFILE_NONE};
     bool ok = row && read_raws(p, r, row, &raws);
@@ -551,7 +551,7 @@ bool profile_read_tree(Profile *p, const Report *r, ProfileVariables variables) 
         sort_raws(&raws);
         find_funcs(p, &raws);
         link_raws(&raws, &roots);
-        order_nodes(p, &raws, &roots);
+        profile_order_nodes(p, &raws, &roots);
         ok = p->nodes.len == raws.len; /* else some are their own ancestors */
         if (!ok)
             p->problem = "a node is its own ancestor";
@@ -564,7 +564,7 @@ bool profile_read_tree(Profile *p, const Report *r, ProfileVariables variables) 
 
 /* ---- arcs ---- */
 
-static void add_arc(Profile *p, Map *known, ProfileArc arc) {
+static void profile_add_arc(Profile *p, Map *known, ProfileArc arc) {
     struct {
         uint32_t caller, callee;
     } key = {arc.caller, arc.callee};
@@ -587,7 +587,7 @@ void profile_arcs_of_tree(Profile *p, uint32_t outside) {
         const ProfileNode n = p->nodes.at[i];
         ProfileArc arc = {.callee = n.func, .calls = n.calls, .ns = p->timed ? to_ns(n.total) : 0};
         arc.caller = n.parent == PROFILE_NONE ? outside : p->nodes.at[n.parent].func;
-        add_arc(p, &known, arc);
+        profile_add_arc(p, &known, arc);
     }
     map_free(&known);
 }
@@ -620,7 +620,7 @@ bool profile_is_open(const Report *r, const ReportVar *var, uint64_t *ended) {
 }
 
 /* The time of calls that may not have returned at the time `ended`. */
-static int64_t close_calls(const uint64_t *value, uint64_t ended) {
+static int64_t profile_close_calls(const uint64_t *value, uint64_t ended) {
     return (int64_t)(value[1] + value[2] * ended);
 }
 
@@ -633,15 +633,15 @@ static bool read_arcs(Profile *p, const Report *r, const ReportRow *row, Map *kn
     while (next_entry(&e, key, v)) {
         ProfileArc arc = {.calls = v[0], .ns = e.shape.values == 2 ? to_ns(v[1]) : 0};
         if (open) {
-            arc.ns = close_calls(v, ended);
+            arc.ns = profile_close_calls(v, ended);
             p->timed = p->timed || v[1] || v[2];
             if (v[2] && !has_end)
                 p->problem = "calls are open, but the report has no variable 'ended'";
         }
         bool crosses = e.shape.keys == 3;
-        arc.caller = add_func(p, key[crosses], true, crosses ? (uint32_t)key[0] : 0);
-        arc.callee = func_index(p, key[1 + crosses], false);
-        add_arc(p, known, arc);
+        arc.caller = profile_add_func(p, key[crosses], true, crosses ? (uint32_t)key[0] : 0);
+        arc.callee = profile_func_index(p, key[1 + crosses], false);
+        profile_add_arc(p, known, arc);
     }
     arena_free(&arena);
     if (e.broken)
@@ -665,9 +665,9 @@ static bool read_wanted(Profile *p, const Report *r, const ReportRow *first,
                         ProfileVariables variables, Map *known) {
     bool ok = true;
     for (uint32_t i = 1; ok && i < variables.count; i++) {
-        const ReportRow *row = find_row(r, is_arcs, variables.names[i]);
-        bool fits = row && (shape_of(row->var->type).values == 1) ==
-                               (shape_of(first->var->type).values == 1);
+        const ReportRow *row = profile_find_row(r, is_arcs, variables.names[i]);
+        bool fits = row && (profile_shape_of(row->var->type).values == 1) ==
+                               (profile_shape_of(first->var->type).values == 1);
         if (row && !fits)
             p->problem = "some of the variables have times, others have not";
         ok = fits && read_arcs(p, r, row, known);
@@ -676,11 +676,11 @@ static bool read_wanted(Profile *p, const Report *r, const ReportRow *first,
 }
 
 bool profile_read_arcs(Profile *p, const Report *r, ProfileVariables variables) {
-    const ReportRow *row = find_row(r, is_arcs, wanted(variables, 0));
+    const ReportRow *row = profile_find_row(r, is_arcs, wanted(variables, 0));
     if (!row && variables.count < 2) {
         bool ok = profile_read_tree(p, r, variables);
         if (ok) {
-            profile_arcs_of_tree(p, func_index(p, PROFILE_NOBODY, true));
+            profile_arcs_of_tree(p, profile_func_index(p, PROFILE_NOBODY, true));
             read_calibrated(p, r);
         }
         return ok;
@@ -699,8 +699,8 @@ bool profile_read_arcs(Profile *p, const Report *r, ProfileVariables variables) 
 }
 
 const ReportVar *profile_other(const Report *r, bool tree) {
-    Fits *fits = tree || !find_row(r, is_arcs, NULL) ? is_tree : is_arcs;
-    const ReportRow *first = find_row(r, fits, NULL);
+    Fits *fits = tree || !profile_find_row(r, is_arcs, NULL) ? is_tree : is_arcs;
+    const ReportRow *first = profile_find_row(r, fits, NULL);
     for (uint32_t i = 0; first && i < r->rows.len; i++) {
         const ReportVar *var = r->rows.at[i].var;
         bool added = !tree && is_open_arcs(first->var) && is_open_arcs(var);
@@ -712,7 +712,7 @@ const ReportVar *profile_other(const Report *r, bool tree) {
 
 /* ---- names ---- */
 
-static bool is_names(const Report *r, const ReportVar *var) {
+static bool profile_profile_is_names(const Report *r, const ReportVar *var) {
     (void)r;
     Str key, value;
     return value_map_types(var->type, &key, &value) && (str_is(key, "u32") || str_is(key, "i32")) &&
@@ -720,7 +720,7 @@ static bool is_names(const Report *r, const ReportVar *var) {
 }
 
 bool profile_is_names(const ReportVar *var) {
-    return is_names(NULL, var);
+    return profile_profile_is_names(NULL, var);
 }
 
 static void name_func(Profile *p, uint64_t id, Str name) {
@@ -751,7 +751,7 @@ void profile_name(Profile *p, const Report *r, const Places *places, const Profi
                   bool demangled) {
     assert(profile_check(p));
     Buf text = {0};
-    const ReportRow *names = find_row(r, is_names, NULL);
+    const ReportRow *names = profile_find_row(r, profile_profile_is_names, NULL);
     if (names)
         names_of_map(p, names);
     for (uint32_t i = 0; i < r->rows.len; i++) {

@@ -11,7 +11,7 @@ static void give_name(Profile *p, ProfileFunc *f, const ProfileFunc *named, Str 
 }
 
 /* Not only by its number. */
-static bool is_named(const ProfileFunc *f) {
+static bool profile_homes_is_named(const ProfileFunc *f) {
     return f->name.len && f->name.ptr[0] != '#';
 }
 
@@ -27,13 +27,14 @@ static void name_those_of(Profile *p, const ProfileModule *module, bool demangle
     if (theirs.len)
         profile_name(&own, module->report, module->places, NULL, demangled);
     for (uint32_t i = 0; i < theirs.len; i++)
-        if (is_named(&own.funcs.at[i]))
+        if (profile_homes_is_named(&own.funcs.at[i]))
             give_name(p, &p->funcs.at[theirs.at[i]], &own.funcs.at[i], module->title);
     vec_free(&theirs);
     profile_free(&own);
 }
 
-static const char *title_of(Profile *p, const ProfileHomes *homes, const ProfileFunc *f) {
+static const char *profile_homes_title_of(Profile *p, const ProfileHomes *homes,
+                                          const ProfileFunc *f) {
     for (uint32_t i = 0; homes && i < homes->all.len; i++)
         if (homes->all.at[i].module_id == f->home.module_id)
             return arena_printf(&p->arena, "%.*s", STR_ARG(homes->all.at[i].title));
@@ -50,8 +51,8 @@ void homes_name(Profile *p, const ProfileHomes *homes, bool demangled) {
     for (uint32_t i = 0; any && i < p->funcs.len; i++) {
         ProfileFunc *f = &p->funcs.at[i];
         if (f->home.module_id && !f->name.ptr)
-            f->name =
-                str_of(arena_printf(&p->arena, "#%u (%s)", f->home.func, title_of(p, homes, f)));
+            f->name = str_of(arena_printf(&p->arena, "#%u (%s)", f->home.func,
+                                          profile_homes_title_of(p, homes, f)));
     }
 }
 

@@ -50,13 +50,13 @@ static void add_no_time(Profile *p, ProfileValue time) {
     p->total = p->weight ? p->total : 0;
 }
 
-static bool is_empty(const Profile *p) {
+static bool profile_join_is_empty(const Profile *p) {
     return !p->funcs.len && !p->values.len;
 }
 
 /* State that profiles of the same module, and of other modules that know its functions, share in
  * all threads. */
-static void put_key(const ProfileFunc *f, const ProfilePart *part, Buf *key) {
+static void profile_join_put_key(const ProfileFunc *f, const ProfilePart *part, Buf *key) {
     bool own = part->module_id && f->id != PROFILE_NOBODY;
     ProfileHome home = own ? (ProfileHome){part->module_id, f->id} : f->home;
     if (home.module_id) {
@@ -85,10 +85,10 @@ static ProfileFunc joined(Profile *p, const ProfileFunc *f, const ProfilePart *p
 
 /* A function that was counted in one thread may be timed in another; its own module knows more of
  * it than others do. */
-static uint32_t add_func(Profile *p, const ProfileFunc *f, const ProfilePart *part) {
+static uint32_t profile_join_add_func(Profile *p, const ProfileFunc *f, const ProfilePart *part) {
     bool added;
     Buf key = {0};
-    put_key(f, part, &key);
+    profile_join_put_key(f, part, &key);
     uint32_t n = (uint32_t)*map_put(&p->index, buf_view(&key), p->funcs.len, &added);
     buf_free(&key);
     if (added) {
@@ -184,7 +184,7 @@ static Family find_family(const Profile *p) {
 }
 
 /* Puts the nodes in the order of ProfileNode. */
-static void order_nodes(Profile *p) {
+static void profile_join_order_nodes(Profile *p) {
     Family f = find_family(p);
     uint32_t n = p->nodes.len, *to = mem_alloc((n + 1u) * sizeof *to);
     Profile ordered = {0};
@@ -236,7 +236,7 @@ void profile_join_end(Profile *p) {
     if (!p->paths.len)
         return;
     map_free(&p->paths);
-    order_nodes(p);
+    profile_join_order_nodes(p);
     profile_sum_up(p);
     uint32_t outside = 0;
     while (outside < p->funcs.len &&
@@ -250,7 +250,7 @@ void profile_join_end(Profile *p) {
 /* The node of a thread; added if the last profile was of another one. */
 static uint32_t thread_node(Profile *p, const ProfilePart *part) {
     const ProfileFunc thread = {.id = PROFILE_NOBODY, .outside = true, .name = *part->thread};
-    uint32_t func = add_func(p, &thread, part), last = last_root(p);
+    uint32_t func = profile_join_add_func(p, &thread, part), last = last_root(p);
     if (last != PROFILE_NONE && p->nodes.at[last].func == func)
         return last;
     vec_push(
@@ -299,13 +299,13 @@ bool profile_join(Profile *into, Profile *from, const ProfilePart *part) {
         add_no_time(into, vec_last(&from->values));
     else if (lacks_time(from, into))
         add_no_time(from, vec_last(&into->values));
-    if (is_empty(into))
+    if (profile_join_is_empty(into))
         profile_join_begin(into, from);
     else if (!same_values(into, from))
         return false;
     uint32_t *funcs = mem_alloc((from->funcs.len + 1u) * sizeof *funcs);
     for (uint32_t i = 0; i < from->funcs.len; i++)
-        funcs[i] = add_func(into, &from->funcs.at[i], part);
+        funcs[i] = profile_join_add_func(into, &from->funcs.at[i], part);
     for (uint32_t i = 0; i < from->arcs.len; i++) {
         ProfileArc a = from->arcs.at[i];
         vec_push(&into->arcs, ((ProfileArc){funcs[a.caller], funcs[a.callee], a.calls, a.ns}));

@@ -31,14 +31,14 @@ typedef struct Inliner {
     Arena arena;
 } Inliner;
 
-static Str keep(Profile *p, Str s) {
+static Str profile_source_keep(Profile *p, Str s) {
     return (Str){arena_strndup(&p->arena, s.ptr, s.len), s.len};
 }
 
 /* ---- the calls in a function ---- */
 
 /* The function of the profile that stands for an inlined one; PROFILE_NONE: it has no name. */
-static uint32_t inlined_func(Inliner *x, const LocationFrame *f) {
+static uint32_t profile_source_inlined_func(Inliner *x, const LocationFrame *f) {
     bool added;
     x->text.len = 0;
     if (!x->demangled || !f->linkage.len || !demangle(f->linkage, &x->text))
@@ -51,12 +51,12 @@ static uint32_t inlined_func(Inliner *x, const LocationFrame *f) {
     buf_str(&x->text, f->file);
     uint64_t n = *map_put(&x->inlined, buf_view(&x->text), x->p->funcs.len, &added);
     if (added)
-        vec_push(
-            &x->p->funcs,
-            ((ProfileFunc){.id = PROFILE_NOBODY,
-                           .inlined = true,
-                           .name = keep(x->p, (Str){(const char *)x->text.data, (uint32_t)name}),
-                           .file = keep(x->p, f->file)}));
+        vec_push(&x->p->funcs,
+                 ((ProfileFunc){.id = PROFILE_NOBODY,
+                                .inlined = true,
+                                .name = profile_source_keep(
+                                    x->p, (Str){(const char *)x->text.data, (uint32_t)name}),
+                                .file = profile_source_keep(x->p, f->file)}));
     return (uint32_t)n;
 }
 
@@ -66,7 +66,7 @@ static uint32_t chain_at(Inliner *x, uint32_t func, uint32_t pc, uint32_t chain[
     bool inside = func < x->m->funcs.len && x->m->funcs.at[func].import < 0;
     uint32_t n = inside ? locator_at(x->l, x->m, func, pc, &frames) : 0, len = 0;
     for (uint32_t i = n; i-- > 1 && len < CHAIN_MAX; len++) {
-        chain[len] = inlined_func(x, &frames[i - 1]);
+        chain[len] = profile_source_inlined_func(x, &frames[i - 1]);
         if (chain[len] == PROFILE_NONE)
             break;
     }
@@ -114,7 +114,7 @@ typedef struct Tree {
     Map inlined;          /* parent, function -> the branch of an inlined function */
 } Tree;
 
-static uint32_t add_branch(Tree *t, uint32_t parent, const ProfileNode *node) {
+static uint32_t profile_source_add_branch(Tree *t, uint32_t parent, const ProfileNode *node) {
     uint32_t n = t->at.len;
     vec_push(&t->at, ((Branch){*node, PROFILE_NONE, PROFILE_NONE, PROFILE_NONE}));
     t->at.at[n].node.parent = parent;
@@ -134,8 +134,8 @@ static uint32_t inlined_branch(Tree *t, uint32_t parent, uint32_t func, const Pr
     uint32_t key[2] = {parent, func};
     uint64_t *n = map_put(&t->inlined, (Str){(const char *)key, sizeof key}, t->at.len, &added);
     if (added)
-        add_branch(t, parent,
-                   &(ProfileNode){.func = func, .pc = PROFILE_NONE, .first = PROFILE_NONE});
+        profile_source_add_branch(
+            t, parent, &(ProfileNode){.func = func, .pc = PROFILE_NONE, .first = PROFILE_NONE});
     ProfileNode *b = &t->at.at[*n].node;
     b->calls = capped_add(b->calls, node->calls);
     b->total = capped_add(b->total, node->total);
@@ -188,7 +188,7 @@ static void inline_tree(Inliner *x) {
             for (uint32_t k = 0; k < chain.len; k++)
                 parent = inlined_branch(&t, parent, chain.funcs[k], node);
         }
-        branches[i] = add_branch(&t, parent, node);
+        branches[i] = profile_source_add_branch(&t, parent, node);
     }
     write_tree(p, &t);
     free(branches);
@@ -203,7 +203,8 @@ typedef struct Arcs {
     Map index; /* caller, callee -> the arc */
 } Arcs;
 
-static void add_arc(Arcs *arcs, uint32_t caller, uint32_t callee, const ProfileArc *arc) {
+static void profile_source_add_arc(Arcs *arcs, uint32_t caller, uint32_t callee,
+                                   const ProfileArc *arc) {
     bool added;
     uint32_t key[2] = {caller, callee};
     uint64_t n = *map_put(&arcs->index, (Str){(const char *)key, sizeof key}, arcs->at.len, &added);
@@ -222,8 +223,8 @@ static void inline_arcs(Inliner *x) {
         Chain chain = chain_of(x, arc->caller, arc->callee);
         uint32_t caller = arc->caller;
         for (uint32_t k = 0; k < chain.len; caller = chain.funcs[k++])
-            add_arc(&arcs, caller, chain.funcs[k], arc);
-        add_arc(&arcs, caller, arc->callee, arc);
+            profile_source_add_arc(&arcs, caller, chain.funcs[k], arc);
+        profile_source_add_arc(&arcs, caller, arc->callee, arc);
     }
     p->arcs.len = 0;
     for (uint32_t i = 0; i < arcs.at.len; i++)
@@ -249,14 +250,14 @@ void profile_inline(Profile *p, const Report *r, const Places *places, Locator *
 
 /* ---- places ---- */
 
-static Str base_of(Str path) {
+static Str profile_source_base_of(Str path) {
     const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
     uint32_t skip = slash ? (uint32_t)(slash + 1 - path.ptr) : 0;
     return (Str){path.ptr + skip, path.len - skip};
 }
 
 static void put_in_name(Profile *p, ProfileFunc *f) {
-    Str base = base_of(f->file);
+    Str base = profile_source_base_of(f->file);
     const char *text =
         f->line
             ? arena_printf(&p->arena, "%.*s (%.*s:%u)", STR_ARG(f->name), STR_ARG(base), f->line)
@@ -275,7 +276,7 @@ void profile_locate(Profile *p, const Places *places, Locator *l, bool in_names)
             if (n) {
                 Str file;
                 locations_beginning(&frames[n - 1], &file, &f->line);
-                f->file = keep(p, file);
+                f->file = profile_source_keep(p, file);
             }
         }
         if (in_names && f->file.len)

@@ -13,7 +13,7 @@ Str untimed_list(const Report *r) {
     return (Str){"", 0};
 }
 
-static void mark(Profile *p, Str text) {
+static void profile_untimed_mark(Profile *p, Str text) {
     Arena arena = {0};
     NumberList list = {0};
     uint32_t wrong;
@@ -25,5 +25,5 @@ static void mark(Profile *p, Str text) {
 
 void untimed_mark(Profile *p, const Report *r) {
     p->untimed = untimed_list(r);
-    mark(p, p->untimed);
+    profile_untimed_mark(p, p->untimed);
 }

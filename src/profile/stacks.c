@@ -59,7 +59,7 @@ static uint32_t node_below(Reading *x, uint32_t parent, uint32_t place) {
 
 /* The stacks of a tree: for each node, the node where it is a leaf, and the location of its call.
  * */
-static void add_tree(Reading *x) {
+static void stacks_add_tree(Reading *x) {
     const Profile *p = &x->tree;
     Stacks *s = x->s;
     uint32_t *calls = mem_alloc((p->nodes.len + 1u) * sizeof *calls); /* where each was called */
@@ -155,7 +155,7 @@ static Times *times_of(const Reading *x) {
 
 /* The share of the callee's self time that belongs to an arc, in proportion to the arc's time. The
  * last arc gets the remainder, so that nothing is lost. */
-static int64_t take_part(Times *t, const ProfileArc *a) {
+static int64_t stacks_take_part(Times *t, const ProfileArc *a) {
     if (a->caller == a->callee || a->ns <= 0 || t->in <= 0)
         return 0;
     double share = (double)a->ns / (double)t->in;
@@ -165,7 +165,8 @@ static int64_t take_part(Times *t, const ProfileArc *a) {
     return part;
 }
 
-static void add_arc(Reading *x, const ProfileArc *a, Times *times, const uint32_t columns[3]) {
+static void stacks_add_arc(Reading *x, const ProfileArc *a, Times *times,
+                           const uint32_t columns[3]) {
     const Profile *p = &x->arcs;
     Stacks *s = x->s;
     bool outside = p->funcs.at[a->caller].outside;
@@ -176,7 +177,7 @@ static void add_arc(Reading *x, const ProfileArc *a, Times *times, const uint32_
     add_number(s, callee, columns[0], capped(a->calls));
     if (!p->timed)
         return;
-    add_number(s, callee, columns[1], take_part(&times[a->callee], a));
+    add_number(s, callee, columns[1], stacks_take_part(&times[a->callee], a));
     add_number(s, callee, columns[2], a->ns);
     if (outside)
         s->duration = profile_add_ns(s->duration, a->ns);
@@ -192,7 +193,7 @@ static void add_arcs(Reading *x) {
         x->s->values.at[columns[2]].inclusive = true;
     }
     for (uint32_t i = 0; i < p->arcs.len; i++)
-        add_arc(x, &p->arcs.at[i], times, columns);
+        stacks_add_arc(x, &p->arcs.at[i], times, columns);
     if (!x->tree.values.len && x->first)
         x->s->shown = columns[p->timed];
     free(times);
@@ -204,7 +205,7 @@ static bool has_number(const ReportRow *row) {
     return row->class != REPORT_CLASS_TEXT;
 }
 
-static int64_t number_of(const ReportRow *row) {
+static int64_t stacks_number_of(const ReportRow *row) {
     static const double most = 9223372036854775808.0;
     switch ((ReportClass)row->class) {
     case REPORT_CLASS_SIGNED: return row->number.i;
@@ -220,32 +221,32 @@ static int64_t number_of(const ReportRow *row) {
     }
 }
 
-static bool is_wanted(const StacksSource *from, Str name) {
+static bool stacks_is_wanted(const StacksSource *from, Str name) {
     for (uint32_t i = 0; i < from->variables.count; i++)
         if (str_is(name, from->variables.names[i]))
             return true;
     return !from->variables.count;
 }
 
-static bool is_site(const StacksSource *from, const ReportRow *row) {
-    return row->has_place && has_number(row) && is_wanted(from, row->var->name);
+static bool stacks_is_site(const StacksSource *from, const ReportRow *row) {
+    return row->has_place && has_number(row) && stacks_is_wanted(from, row->var->name);
 }
 
 /* The functions that have sites. */
 static void find_sites(Reading *x) {
     const Report *r = x->part->report;
     for (uint32_t i = 0; i < r->rows.len; i++)
-        if (is_site(x->from, &r->rows.at[i])) {
+        if (stacks_is_site(x->from, &r->rows.at[i])) {
             profile_func(&x->sites, r->rows.at[i].fid);
             x->any = true;
         }
 }
 
-static void add_site(Reading *x, const ReportRow *row) {
+static void stacks_add_site(Reading *x, const ReportRow *row) {
     enum { OWN = 2 };
     const StacksSource *from = x->from;
     uint32_t value = builder_value(x->b, row->var->name, profile_unit(row->var->name));
-    if (!number_of(row)) /* as most sites have, in many programs */
+    if (!stacks_number_of(row)) /* as most sites have, in many programs */
         return;
     StacksLabel *labels = mem_alloc((from->nlabels + OWN) * sizeof *labels);
     uint32_t n = 0;
@@ -256,15 +257,15 @@ static void add_site(Reading *x, const ReportRow *row) {
         labels[n++] = from->labels[i];
     uint32_t func = profile_func(&x->sites, row->fid);
     uint32_t node = builder_node(x->b, STACKS_NONE, builder_row_place(x->b, func, row), labels, n);
-    add_number(x->s, node, value, number_of(row));
+    add_number(x->s, node, value, stacks_number_of(row));
     free(labels);
 }
 
 static void add_sites(Reading *x) {
     const Report *r = x->part->report;
     for (uint32_t i = 0; i < r->rows.len && x->s->values.len <= STACKS_VALUES; i++)
-        if (is_site(x->from, &r->rows.at[i]))
-            add_site(x, &r->rows.at[i]);
+        if (stacks_is_site(x->from, &r->rows.at[i]))
+            stacks_add_site(x, &r->rows.at[i]);
 }
 
 /* ---- the rest of the report ---- */
@@ -278,7 +279,7 @@ static bool is_trivial(const ReportRow *row) {
            (row->class == REPORT_CLASS_REAL && row->number.real == 0);
 }
 
-static bool is_called(const ReportRow *row, const char *name) {
+static bool stacks_is_called(const ReportRow *row, const char *name) {
     return !row->has_place && str_is(row->var->name, name) && has_number(row);
 }
 
@@ -289,8 +290,8 @@ static void add_comments(Reading *x) {
     Stacks *s = x->s;
     for (uint32_t i = 0; i < r->rows.len; i++) {
         const ReportRow *row = &r->rows.at[i];
-        if (is_called(row, "period"))
-            s->period = number_of(row);
+        if (stacks_is_called(row, "period"))
+            s->period = stacks_number_of(row);
         bool text = str_is(row->var->type, "str");
         if (row->has_place || (!has_number(row) && !text) || is_trivial(row) ||
             row->value.len > LONGEST)
@@ -317,7 +318,7 @@ static Str build_of(Stacks *s, const WasmModule *m) {
     return build;
 }
 
-static void add_module(Stacks *s, const StacksSource *from) {
+static void stacks_add_module(Stacks *s, const StacksSource *from) {
     const WasmModule *m = from->places->m;
     Str title = from->module ? *from->module : s->program;
     StacksModule *module = vec_add(&s->modules);
@@ -339,7 +340,7 @@ bool stacks_have_addresses(const Stacks *s) {
 /* ---- reading ---- */
 
 /* The names of variables that are trees, or calls; all of them if none is requested. */
-static ProfileVariables pick(const Reading *x, bool tree, const char **names) {
+static ProfileVariables stacks_pick(const Reading *x, bool tree, const char **names) {
     const StacksSource *from = x->from;
     ProfileVariables v = {.names = names};
     for (uint32_t i = 0; i < from->variables.count; i++)
@@ -349,14 +350,14 @@ static ProfileVariables pick(const Reading *x, bool tree, const char **names) {
 }
 
 /* Reports a requested variable that cannot be shown. */
-static const char *unfit(const Reading *x) {
+static const char *stacks_unfit(const Reading *x) {
     const StacksSource *from = x->from;
     const Report *r = x->part->report;
     for (uint32_t i = 0; i < from->variables.count; i++) {
         const char *name = from->variables.names[i];
         bool fits = profile_fits(r, true, name) || profile_fits(r, false, name);
         for (uint32_t k = 0; !fits && k < r->rows.len; k++)
-            fits = is_site(from, &r->rows.at[k]) && str_is(r->rows.at[k].var->name, name);
+            fits = stacks_is_site(from, &r->rows.at[k]) && str_is(r->rows.at[k].var->name, name);
         if (!fits)
             return name;
     }
@@ -364,17 +365,17 @@ static const char *unfit(const Reading *x) {
 }
 
 /* The tree and the calls of the report. */
-static bool read_calls(Reading *x) {
+static bool stacks_read_calls(Reading *x) {
     const StacksSource *from = x->from;
     const char **names = mem_alloc((from->variables.count + 1u) * sizeof *names);
-    ProfileVariables trees = pick(x, true, names);
+    ProfileVariables trees = stacks_pick(x, true, names);
     bool all = !from->variables.count, ok = trees.count <= 1;
     if (!ok)
         x->why->text = "expected one variable with a call tree, found two";
     bool tree = ok && (all ? profile_fits(x->part->report, true, NULL) : trees.count > 0);
     if (tree)
         ok = profile_read_tree(&x->tree, x->part->report, trees);
-    ProfileVariables arcs = pick(x, false, names);
+    ProfileVariables arcs = stacks_pick(x, false, names);
     bool calls = ok && (all ? !tree && profile_fits(x->part->report, false, NULL) : arcs.count > 0);
     if (calls)
         ok = profile_read_arcs(&x->arcs, x->part->report, arcs);
@@ -385,17 +386,17 @@ static bool read_calls(Reading *x) {
     return ok;
 }
 
-static void name(Reading *x, Profile *p) {
+static void stacks_name(Reading *x, Profile *p) {
     profile_name(p, x->part->report, x->from->places, x->from->homes, x->from->demangled);
 }
 
-static void build(Reading *x) {
+static void stacks_build(Reading *x) {
     Profile *const parts[] = {&x->tree, &x->arcs, &x->sites};
-    static void (*const add[])(Reading *) = {add_tree, add_arcs, add_sites};
+    static void (*const add[])(Reading *) = {stacks_add_tree, add_arcs, add_sites};
     for (uint32_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (!parts[i]->funcs.len && !parts[i]->values.len)
             continue;
-        name(x, parts[i]);
+        stacks_name(x, parts[i]);
         builder_use(x->b, parts[i]);
         add[i](x);
     }
@@ -404,22 +405,22 @@ static void build(Reading *x) {
 }
 
 /* Adds the report of a module, in a thread; opens the builder if there is something. */
-static bool read_part(Reading *x, bool *open) {
-    const char *variable = unfit(x);
-    bool ok = !variable && read_calls(x);
+static bool stacks_read_part(Reading *x, bool *open) {
+    const char *variable = stacks_unfit(x);
+    bool ok = !variable && stacks_read_calls(x);
     if (variable)
         x->why->variable = variable;
     if (ok)
         find_sites(x);
     ok = ok && x->any;
     if (ok && !*open) {
-        add_module(x->s, x->from);
+        stacks_add_module(x->s, x->from);
         builder_open(x->b, x->s, x->from);
         *open = true;
     }
     if (ok) {
         builder_thread(x->b, x->part->thread);
-        build(x);
+        stacks_build(x);
     }
     profile_free(&x->tree);
     profile_free(&x->arcs);
@@ -438,7 +439,7 @@ bool stacks_read(Stacks *s, const StacksSource *from, StacksProblem *why) {
                      .part = &from->parts[i],
                      .why = why,
                      .first = !s->values.len};
-        read_part(&x, &open);
+        stacks_read_part(&x, &open);
     }
     if (open)
         builder_free(&b);

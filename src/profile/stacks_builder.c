@@ -66,25 +66,25 @@ Str builder_keep(Builder *b, Str s) {
     return (Str){(const char *)(uintptr_t)*kept, s.len};
 }
 
-static Str key_of(const Builder *b) {
+static Str stacks_builder_key_of(const Builder *b) {
     return buf_view(&b->key);
 }
 
-static uint64_t *indexed(Map *map, uint32_t a, uint32_t b, bool *added) {
+static uint64_t *stacks_builder_indexed(Map *map, uint32_t a, uint32_t b, bool *added) {
     uint32_t key[2] = {a, b};
     return map_put(map, (Str){(const char *)key, sizeof key}, 0, added);
 }
 
 /* ---- functions ---- */
 
-static uint32_t add_func(Builder *b, const StacksFunc *f) {
+static uint32_t stacks_builder_add_func(Builder *b, const StacksFunc *f) {
     bool added;
     b->key.len = 0;
     buf_bytes(&b->key, &f->fid, sizeof f->fid);
     buf_name(&b->key, f->name);
     buf_name(&b->key, f->symbol);
     buf_name(&b->key, f->file);
-    uint32_t n = (uint32_t)*map_put(&b->funcs, key_of(b), b->s->funcs.len, &added);
+    uint32_t n = (uint32_t)*map_put(&b->funcs, stacks_builder_key_of(b), b->s->funcs.len, &added);
     if (added) {
         StacksFunc kept = *f;
         const Str *module = b->from->module;
@@ -100,7 +100,7 @@ static uint32_t add_func(Builder *b, const StacksFunc *f) {
     return n;
 }
 
-static bool is_inside(const Builder *b, const ProfileFunc *f) {
+static bool stacks_builder_is_inside(const Builder *b, const ProfileFunc *f) {
     const WasmModule *m = b->from->places->m;
     return m && !f->outside && f->id < m->funcs.len && m->funcs.at[f->id].import < 0;
 }
@@ -109,7 +109,8 @@ static bool is_inside(const Builder *b, const ProfileFunc *f) {
 static uint32_t frames_at(const Builder *b, const ProfileFunc *f, uint32_t pc,
                           const LocationFrame **frames) {
     const WasmModule *m = b->from->places->m;
-    bool known = b->from->locator && is_inside(b, f) && pc < m->funcs.at[f->id].body_size;
+    bool known =
+        b->from->locator && stacks_builder_is_inside(b, f) && pc < m->funcs.at[f->id].body_size;
     return known ? locator_at(b->from->locator, m, f->id, pc, frames) : 0;
 }
 
@@ -122,13 +123,13 @@ static uint32_t whole_func(Builder *b, const ProfileFunc *f, Str file, uint32_t 
                        .symbol = f->symbol.len ? f->symbol : f->name,
                        .file = file,
                        .line = line};
-    return add_func(b, &func);
+    return stacks_builder_add_func(b, &func);
 }
 
 /* The function in the file where it begins. */
 static uint32_t beginning(Builder *b, const ProfileFunc *f) {
     bool added;
-    uint64_t *func = indexed(&b->begun, (uint32_t)(f - b->p->funcs.at), 0, &added);
+    uint64_t *func = stacks_builder_indexed(&b->begun, (uint32_t)(f - b->p->funcs.at), 0, &added);
     if (!added)
         return (uint32_t)*func;
     const LocationFrame *frames;
@@ -140,7 +141,7 @@ static uint32_t beginning(Builder *b, const ProfileFunc *f) {
     return (uint32_t)*func;
 }
 
-static uint32_t inlined_func(Builder *b, const LocationFrame *frame) {
+static uint32_t stacks_builder_inlined_func(Builder *b, const LocationFrame *frame) {
     Buf text = {0};
     Str name = locator_function(b->from->locator, frame);
     if (!b->from->demangled && frame->linkage.len)
@@ -156,7 +157,7 @@ static uint32_t inlined_func(Builder *b, const LocationFrame *frame) {
                        .symbol = frame->linkage.len ? frame->linkage : name,
                        .file = frame->file,
                        .line = declared ? frame->declared : 0};
-    uint32_t n = add_func(b, &func);
+    uint32_t n = stacks_builder_add_func(b, &func);
     buf_free(&text);
     return n;
 }
@@ -165,9 +166,11 @@ static uint32_t inlined_func(Builder *b, const LocationFrame *frame) {
 
 typedef Vec(StacksLine) Lines;
 
-static uint32_t add_place(Builder *b, const ProfileFunc *f, uint32_t pc, const Lines *lines) {
+static uint32_t stacks_builder_add_place(Builder *b, const ProfileFunc *f, uint32_t pc,
+                                         const Lines *lines) {
     bool added;
-    StacksPlace place = {.module = b->module, .in_program = is_inside(b, f), .count = lines->len};
+    StacksPlace place = {
+        .module = b->module, .in_program = stacks_builder_is_inside(b, f), .count = lines->len};
     if (place.in_program) {
         const WasmFunc *func = &b->from->places->m->funcs.at[f->id];
         place.address = func->body + (pc < func->body_size ? pc : 0);
@@ -176,7 +179,7 @@ static uint32_t add_place(Builder *b, const ProfileFunc *f, uint32_t pc, const L
     buf_bytes(&b->key, &place.address, sizeof place.address);
     for (uint32_t i = 0; i < lines->len; i++)
         buf_bytes(&b->key, &lines->at[i], sizeof lines->at[i]);
-    uint32_t n = (uint32_t)*map_put(&b->places, key_of(b), b->s->places.len, &added);
+    uint32_t n = (uint32_t)*map_put(&b->places, stacks_builder_key_of(b), b->s->places.len, &added);
     if (added) {
         place.first = b->s->lines.len;
         for (uint32_t i = 0; i < lines->len; i++)
@@ -192,7 +195,7 @@ static void lines_of(Builder *b, const ProfileFunc *f, const LocationFrame *fram
     for (uint32_t i = 0; i < n; i++) {
         const LocationFrame *frame = &frames[i];
         bool declared = str_eq(frame->declared_file, frame->file);
-        uint32_t func = i + 1 < n ? inlined_func(b, frame)
+        uint32_t func = i + 1 < n ? stacks_builder_inlined_func(b, frame)
                                   : whole_func(b, f, frame->file, declared ? frame->declared : 0);
         vec_push(out, ((StacksLine){func, frame->line, frame->column}));
     }
@@ -209,13 +212,13 @@ static void read_lines(Builder *b, const ProfileFunc *f, uint32_t pc, Lines *out
 uint32_t builder_place(Builder *b, uint32_t func, uint32_t pc) {
     assert(func < b->p->funcs.len);
     bool added;
-    uint64_t *place = indexed(&b->at, func, pc, &added);
+    uint64_t *place = stacks_builder_indexed(&b->at, func, pc, &added);
     if (!added)
         return (uint32_t)*place;
     const ProfileFunc *f = &b->p->funcs.at[func];
     Lines lines = {0};
     read_lines(b, f, pc, &lines);
-    *place = add_place(b, f, pc, &lines);
+    *place = stacks_builder_add_place(b, f, pc, &lines);
     vec_free(&lines);
     return (uint32_t)*place;
 }
@@ -249,14 +252,15 @@ uint32_t builder_call_place(Builder *b, uint32_t caller, uint32_t callee) {
     assert(caller < b->p->funcs.len && callee < b->p->funcs.len);
     bool added;
     const ProfileFunc *f = &b->p->funcs.at[caller];
-    uint64_t *place = indexed(&b->between, caller, callee, &added);
+    uint64_t *place = stacks_builder_indexed(&b->between, caller, callee, &added);
     uint32_t pc, at = 0, n = 0;
     if (!added)
         return (uint32_t)*place;
     uint32_t found = PROFILE_NONE; /* the only one */
     Lines common = {0}, lines = {0};
-    while (is_inside(b, f) && (pc = call_sites_next(&b->sites, f->id, b->p->funcs.at[callee].id,
-                                                    &at)) != CALL_SITES_END) {
+    while (stacks_builder_is_inside(b, f) &&
+           (pc = call_sites_next(&b->sites, f->id, b->p->funcs.at[callee].id, &at)) !=
+               CALL_SITES_END) {
         found = n ? PROFILE_NONE : pc;
         lines.len = 0;
         read_lines(b, f, pc, n ? &lines : &common);
@@ -264,7 +268,8 @@ uint32_t builder_call_place(Builder *b, uint32_t caller, uint32_t callee) {
             keep_common(&common, &lines);
     }
     fill_lines(b, &common);
-    *place = common.len ? add_place(b, f, found, &common) : builder_place(b, caller, PROFILE_NONE);
+    *place = common.len ? stacks_builder_add_place(b, f, found, &common)
+                        : builder_place(b, caller, PROFILE_NONE);
     vec_free(&common);
     vec_free(&lines);
     return (uint32_t)*place;
@@ -274,11 +279,11 @@ uint32_t builder_row_place(Builder *b, uint32_t func, const ReportRow *row) {
     assert(func < b->p->funcs.len && row->has_place);
     const RowLocation *l = row->location;
     const ProfileFunc *f = &b->p->funcs.at[func];
-    if (!l || is_inside(b, f))
+    if (!l || stacks_builder_is_inside(b, f))
         return builder_place(b, func, row->pc);
     Lines lines = {0};
     vec_push(&lines, ((StacksLine){whole_func(b, f, l->file, 0), l->line, l->column}));
-    uint32_t place = add_place(b, f, row->pc, &lines);
+    uint32_t place = stacks_builder_add_place(b, f, row->pc, &lines);
     vec_free(&lines);
     return place;
 }
@@ -296,7 +301,7 @@ uint32_t builder_node(Builder *b, uint32_t parent, uint32_t place, const StacksL
         buf_name(&b->key, labels[i].key);
         buf_name(&b->key, labels[i].text);
     }
-    uint32_t n = (uint32_t)*map_put(&b->nodes, key_of(b), b->s->nodes.len, &added);
+    uint32_t n = (uint32_t)*map_put(&b->nodes, stacks_builder_key_of(b), b->s->nodes.len, &added);
     if (!added)
         return n;
     StacksNode node = {

@@ -133,7 +133,7 @@ void image_free(Image *img) {
     free(img);
 }
 
-static Str keep(Image *img, Str s) {
+static Str image_keep(Image *img, Str s) {
     return (Str){arena_strndup(&img->arena, s.ptr, s.len), s.len};
 }
 
@@ -144,7 +144,8 @@ static uint32_t tuple_group(Image *img, Str description, Str type) {
     if (!added)
         return (uint32_t)*index;
     const uint8_t *d = (const uint8_t *)description.ptr;
-    ImageGroup g = {.kind = REPORT_TUPLE, .type = type, .description = keep(img, description)};
+    ImageGroup g = {
+        .kind = REPORT_TUPLE, .type = type, .description = image_keep(img, description)};
     g.row_bytes = 8 * format_leaves(d, description.len);
     g.id_stride = RECORD_HEAD;
     for (uint32_t i = 0; i < description.len; i++) {
@@ -161,10 +162,10 @@ uint32_t image_var(Image *img, ReportKind kind, Str description, Str name, Str w
                    Str wasm_type, Str script) {
     ImageVar v = {kind,
                   kind,
-                  keep(img, name),
-                  keep(img, whamm_type),
-                  keep(img, wasm_type),
-                  keep(img, script)};
+                  image_keep(img, name),
+                  image_keep(img, whamm_type),
+                  image_keep(img, wasm_type),
+                  image_keep(img, script)};
     if (kind == REPORT_TUPLE)
         v.group = tuple_group(img, description, v.whamm_type);
     vec_push(&img->vars, v);
@@ -177,7 +178,7 @@ uint32_t image_group(const Image *img, uint32_t var) {
 }
 
 uint32_t image_probe(Image *img, Str id) {
-    ImageProbe p = {.id = keep(img, id)};
+    ImageProbe p = {.id = image_keep(img, id)};
     vec_push(&img->probes, p);
     return img->probes.len - 1;
 }
@@ -190,7 +191,7 @@ void image_place(Image *img, uint32_t probe, int32_t place) {
 void image_func(Image *img, uint32_t fid, Str name) {
     if (name.len == 0)
         return;
-    ImageFunc f = {fid, img->funcs.len, keep(img, name)};
+    ImageFunc f = {fid, img->funcs.len, image_keep(img, name)};
     vec_push(&img->funcs, f);
 }
 
@@ -237,8 +238,8 @@ static ImageGroup *group_of(Image *img, uint32_t var) {
 }
 
 /* Puts down one more row; of a group's first one the pair is `other`. */
-static void put_row(ImageRows *rows, uint32_t pair, bool other, uint32_t fid, uint32_t pc,
-                    bool same) {
+static void image_put_row(ImageRows *rows, uint32_t pair, bool other, uint32_t fid, uint32_t pc,
+                          bool same) {
     bool jump = fid != rows->fid || pc < rows->pc;
     uint32_t forward = jump ? pc : pc - rows->pc;
     buf_uleb(&rows->bytes,
@@ -259,7 +260,7 @@ bool image_encode_row(const uint32_t *next, ImageRows *rows, uint32_t pair, uint
                       uint32_t pc, bool same) {
     uint32_t expected = next[rows->pair];
     if (expected)
-        put_row(rows, pair, expected != pair + 1, fid, pc, same);
+        image_put_row(rows, pair, expected != pair + 1, fid, pc, same);
     return expected;
 }
 
@@ -284,11 +285,11 @@ static uint32_t image_add_row(Image *img, uint32_t var, uint32_t probe, uint32_t
     bool other = is_other_pair(img, rows, pair);
     if (!rows->n || fid != rows->fid)
         image_func_has_rows(img, fid);
-    put_row(rows, pair, other, fid, pc, same);
+    image_put_row(rows, pair, other, fid, pc, same);
     return rows->n - 1;
 }
 
-static void put_run(const ImageRun *run, Buf *out) {
+static void image_put_run(const ImageRun *run, Buf *out) {
     buf_uleb(out, run->rows << FORMAT_RUN_SHIFT | (run->flag ? FORMAT_FLAG : 0) |
                       (run->counted ? FORMAT_COUNTED : 0));
     buf_uleb(out, run->amount);
@@ -297,7 +298,7 @@ static void put_run(const ImageRun *run, Buf *out) {
 static void add_to_run(ImageGroup *g, bool counted, uint64_t amount, bool flag) {
     ImageRun *run = &g->run;
     if (run->rows && (run->counted != counted || run->amount != amount || run->flag != flag)) {
-        put_run(run, &g->counts);
+        image_put_run(run, &g->counts);
         run->rows = 0;
     }
     *run = (ImageRun){run->rows + 1, amount, counted, flag};
@@ -518,18 +519,18 @@ static void put_field(Writer *w, FormatField field, uint64_t v) {
         w->out->data[w->start + field + i] = (uint8_t)(v >> 8 * i);
 }
 
-static size_t here(const Writer *w) {
+static size_t image_here(const Writer *w) {
     return w->out->len - w->start;
 }
 
-static void put_text(Writer *w, FormatField field, Str text) {
-    put_field(w, field, here(w));
+static void image_put_text(Writer *w, FormatField field, Str text) {
+    put_field(w, field, image_here(w));
     buf_name(w->out, text);
 }
 
 /* The scratch buffer's contents as text; returns its offset and empties the buffer. */
 static size_t put_scratch(Writer *w) {
-    size_t at = here(w);
+    size_t at = image_here(w);
     buf_vec(w->out, &w->scratch);
     w->scratch.len = 0;
     return at;
@@ -591,12 +592,12 @@ static void put_fixed_part(Writer *w) {
         buf_str(&w->scratch, l->first);
     buf_str(&w->scratch, l->head);
     put_field(w, FORMAT_HEAD, put_scratch(w));
-    put_text(w, FORMAT_PATH, w->options->path);
+    image_put_text(w, FORMAT_PATH, w->options->path);
     put_message(w);
-    put_text(w, FORMAT_ROW, l->row);
-    put_text(w, FORMAT_SEP_FID, l->sep_fid);
-    put_text(w, FORMAT_SEP_PC, l->sep_pc);
-    put_text(w, FORMAT_ROW_END, l->row_end);
+    image_put_text(w, FORMAT_ROW, l->row);
+    image_put_text(w, FORMAT_SEP_FID, l->sep_fid);
+    image_put_text(w, FORMAT_SEP_PC, l->sep_pc);
+    image_put_text(w, FORMAT_ROW_END, l->row_end);
 }
 
 static void put_pairs(Writer *w) {
@@ -614,7 +615,7 @@ static void put_pairs(Writer *w) {
         before_value(w);
         vec_push(&probes, (uint32_t)put_scratch(w));
     }
-    put_field(w, FORMAT_PAIRS, here(w));
+    put_field(w, FORMAT_PAIRS, image_here(w));
     put_field(w, FORMAT_NPAIRS, img->pairs.len);
     for (uint32_t i = 0; i < img->pairs.len; i++) {
         const ImagePair *p = &img->pairs.at[i];
@@ -640,9 +641,9 @@ static int compare_func(const void *a, const void *b) {
 }
 
 /* The names of the functions that have rows, ascending. */
-static void put_names(Writer *w) {
+static void image_put_names(Writer *w) {
     const Image *img = w->img;
-    put_field(w, FORMAT_NAMES, here(w));
+    put_field(w, FORMAT_NAMES, image_here(w));
     if (img->fids.len == 0 || img->funcs.len == 0 || w->skeleton)
         return;
     uint32_t *fids = mem_alloc(img->fids.len * sizeof *fids);
@@ -672,7 +673,7 @@ static void put_descriptions(Writer *w) {
     const Image *img = w->img;
     w->descriptions = mem_zalloc(img->groups.len * sizeof *w->descriptions);
     for (uint32_t g = REPORT_KINDS; g < img->groups.len; g++) {
-        w->descriptions[g] = (uint32_t)here(w);
+        w->descriptions[g] = (uint32_t)image_here(w);
         buf_name(w->out, img->groups.at[g].description);
     }
 }
@@ -688,7 +689,7 @@ static uint32_t list_groups(const Writer *w, const ImageGroup **groups) {
 }
 
 static void put_groups(Writer *w, const ImageGroup **groups, uint32_t n) {
-    put_field(w, FORMAT_GROUPS, here(w));
+    put_field(w, FORMAT_GROUPS, image_here(w));
     put_field(w, FORMAT_NGROUPS, n);
     for (uint32_t g = 0; g < n; g++) {
         bool counts = has_counts(groups[g]) && !w->skeleton;
@@ -768,25 +769,25 @@ static void put_rows_make_words(Writer *w, const ImageGroup **groups, uint32_t n
     workers_finish(copying);
 }
 
-static void put_rows(Writer *w) {
+static void image_put_rows(Writer *w) {
     const ImageGroup **groups = mem_alloc(w->img->groups.len * sizeof *groups);
     uint32_t n = list_groups(w, groups);
     Buf words = {0};
     put_groups(w, groups, n);
     n = w->skeleton ? 0 : n;
-    put_field(w, FORMAT_ROWS, here(w));
+    put_field(w, FORMAT_ROWS, image_here(w));
     put_rows_make_words(w, groups, n, &words);
-    put_field(w, FORMAT_COUNTS, here(w));
+    put_field(w, FORMAT_COUNTS, image_here(w));
     for (uint32_t g = 0; g < n; g++) {
         if (!has_counts(groups[g]))
             continue;
         buf_bytes(w->out, groups[g]->counts.data, groups[g]->counts.len);
-        put_run(&groups[g]->run, w->out);
+        image_put_run(&groups[g]->run, w->out);
     }
-    put_field(w, FORMAT_WORDS, here(w));
+    put_field(w, FORMAT_WORDS, image_here(w));
     buf_bytes(w->out, words.data, words.len);
     buf_free(&words);
-    put_field(w, FORMAT_SUMS, here(w));
+    put_field(w, FORMAT_SUMS, image_here(w));
     if (!w->skeleton && w->img->counts.derived)
         buf_bytes(w->out, w->img->counts.derived->data, w->img->counts.derived->len);
     free(groups);
@@ -800,7 +801,7 @@ static void put_counts(Writer *w) {
 }
 
 /* How many WebAssembly types a variable takes: "i32" or "(i32; i64)". */
-static uint32_t wasm_types(const ImageVar *v) {
+static uint32_t image_wasm_types(const ImageVar *v) {
     Str s = v->wasm_type;
     if (s.len < 2 || s.ptr[0] != '(')
         return 1;
@@ -831,11 +832,11 @@ static void tail_id(Writer *w, const ImageTail *row, uint64_t id) {
     bool several = !row->shared && !json && v->wasm_type.len && v->wasm_type.ptr[0] == '(';
     Buf types = {0};
     if (several)
-        put_several(&types, wasm_types(v), 0, "global_id");
+        put_several(&types, image_wasm_types(v), 0, "global_id");
     if (!printed)
         buf_str(&w->scratch, layout(w)->row);
     if (several)
-        put_several(&w->scratch, wasm_types(v), id, NULL);
+        put_several(&w->scratch, image_wasm_types(v), id, NULL);
     else if (!printed)
         buf_printf(&w->scratch, "%llu", (unsigned long long)id);
     Str id_type = row->shared ? STR("memaddr")
@@ -860,7 +861,7 @@ static void tail_text(Writer *w, const ImageTail *row, uint64_t id) {
 
 static void put_tail(Writer *w) {
     const Image *img = w->img;
-    put_field(w, FORMAT_TAIL, here(w));
+    put_field(w, FORMAT_TAIL, image_here(w));
     put_field(w, FORMAT_NTAIL, img->tail.len);
     uint64_t address = 4, global = 0;
     for (uint32_t g = 0; g < img->groups.len; g++)
@@ -881,7 +882,7 @@ static void put_tail(Writer *w) {
         if (row->shared)
             address += g->id_stride;
         else if (!own_id)
-            global += wasm_types(v);
+            global += image_wasm_types(v);
     }
 }
 
@@ -906,7 +907,8 @@ static bool check_image(const Image *img) {
 }
 #endif
 
-static bool finish(const Image *img, const ImageOptions *options, bool skeleton, Buf *out) {
+static bool report_image_finish(const Image *img, const ImageOptions *options, bool skeleton,
+                                Buf *out) {
     if (options->path.len > IMAGE_PATH_MAX || image_values_size(img) > UINT32_MAX)
         return false;
     assert(check_image(img));
@@ -915,14 +917,14 @@ static bool finish(const Image *img, const ImageOptions *options, bool skeleton,
     put_fixed_part(&w);
     put_descriptions(&w);
     put_pairs(&w);
-    put_names(&w);
-    put_rows(&w);
+    image_put_names(&w);
+    image_put_rows(&w);
     put_tail(&w);
     put_field(&w, FORMAT_VALUES, image_values_size(img));
     put_counts(&w);
     buf_free(&w.scratch);
     free(w.descriptions);
-    if (here(&w) > UINT32_MAX) {
+    if (image_here(&w) > UINT32_MAX) {
         out->len = w.start;
         return false;
     }
@@ -942,13 +944,13 @@ void image_finished(Image *img) {
 }
 
 bool image_finish(const Image *img, const ImageOptions *options, Buf *out) {
-    return finish(img, options, false, out);
+    return report_image_finish(img, options, false, out);
 }
 
 /* ---- monitors ---- */
 
 bool image_skeleton(const Image *img, const ImageOptions *options, Buf *out) {
-    return finish(img, options, true, out);
+    return report_image_finish(img, options, true, out);
 }
 
 /* The place of a group among all, in the order of the report. */

@@ -14,7 +14,7 @@ static const uint8_t *skip_tuples(const uint8_t *d) {
     return d;
 }
 
-static int compare_texts(Str a, Str b) {
+static int image_cells_compare_texts(Str a, Str b) {
     uint32_t n = a.len < b.len ? a.len : b.len;
     int order = n ? memcmp(a.ptr, b.ptr, n) : 0;
     return order ? order : (a.len > b.len) - (a.len < b.len);
@@ -27,7 +27,8 @@ int image_compare_keys(Str description, const ImageKeyLeaf *a, const ImageKeyLea
         d = skip_tuples(d);
         uint8_t kind = *d++;
         uint64_t x = format_key_order(kind, a[i].word), y = format_key_order(kind, b[i].word);
-        int order = kind == REPORT_STR ? compare_texts(a[i].text, b[i].text) : (x > y) - (x < y);
+        int order = kind == REPORT_STR ? image_cells_compare_texts(a[i].text, b[i].text)
+                                       : (x > y) - (x < y);
         if (order)
             return order;
     }
@@ -77,7 +78,7 @@ typedef struct Pattern {
     Buf text; /* before the next leaf */
 } Pattern;
 
-static void put_text(Buf *out, Buf *text) {
+static void image_cells_put_text(Buf *out, Buf *text) {
     buf_vec(out, text);
     text->len = 0;
 }
@@ -93,7 +94,7 @@ static void put_scalar(Pattern *p, uint8_t kind, uint64_t word) {
     format_flush(&o);
 }
 
-static void put_string(Pattern *p, Str s) {
+static void image_cells_put_string(Pattern *p, Str s) {
     switch (p->format) {
     case IMAGE_JSON: escape_json_string(&p->text, s); break;
     case IMAGE_CSV_RFC4180: escape_in_quotes(&p->text, s); break;
@@ -101,24 +102,24 @@ static void put_string(Pattern *p, Str s) {
     }
 }
 
-static void put_leaf(Pattern *p, uint8_t kind) {
+static void image_cells_put_leaf(Pattern *p, uint8_t kind) {
     if (!p->key) {
         buf_u8(p->out, (uint8_t)(kind | (*p->counts++ ? FORMAT_LEAF_COUNTS : 0)));
-        put_text(p->out, &p->text);
+        image_cells_put_text(p->out, &p->text);
         return;
     }
     if (kind == REPORT_STR)
-        put_string(p, p->key->text);
+        image_cells_put_string(p, p->key->text);
     else
         put_scalar(p, kind, p->key->word);
     p->key++;
 }
 
-static void put_value(Pattern *p) {
+static void image_cells_put_value(Pattern *p) {
     bool json = p->format == IMAGE_JSON;
     uint8_t kind = *p->d++;
     if (kind != REPORT_TUPLE) {
-        put_leaf(p, kind);
+        image_cells_put_leaf(p, kind);
         return;
     }
     uint32_t fields = *p->d++;
@@ -126,7 +127,7 @@ static void put_value(Pattern *p) {
     for (uint32_t i = 0; i < fields; i++) {
         if (i)
             buf_u8(&p->text, ',');
-        put_value(p);
+        image_cells_put_value(p);
     }
     buf_u8(&p->text, json ? ']' : ')');
 }
@@ -156,7 +157,7 @@ void cells_put(const ImageCells *cells, ImageFormat format, Buf *out) {
                  .d = (const uint8_t *)cells->value.ptr,
                  .counts = cells->counts};
     buf_str(&p.text, str_of(f->value));
-    put_value(&p); /* the text after the last leaf is left */
+    image_cells_put_value(&p); /* the text after the last leaf is left */
     /* A key that is text begins the field of the first entry. */
     bool guarded = format == IMAGE_CSV_RFC4180 && *cells->key.ptr == REPORT_STR;
     buf_u8(out, (uint8_t)((cells->marked ? FORMAT_CELLS_MARKED : 0) |
@@ -174,8 +175,8 @@ void cells_put(const ImageCells *cells, ImageFormat format, Buf *out) {
         p.key = cells->keys + (size_t)i * cells->leaves;
         if (guarded)
             buf_u8(&p.text, escape_is_guarded(p.key->text, *f->value) ? '\'' : 0);
-        put_value(&p);
-        put_text(out, &p.text);
+        image_cells_put_value(&p);
+        image_cells_put_text(out, &p.text);
     }
     buf_free(&p.text);
     buf_free(&leaves);

@@ -18,10 +18,10 @@ typedef struct Entry {
 
 typedef Vec(Entry) Entries;
 
-static bool show(Json *j, Buf *out, uint32_t depth, bool in_map, Entries *entries);
+static bool report_maps_show(Json *j, Buf *out, uint32_t depth, bool in_map, Entries *entries);
 
 /* The value of an entry if it is a number; else 0. */
-static double number_at(const Json *j) {
+static double maps_number_at(const Json *j) {
     Json ahead = *j;
     Str text;
     char copy[32];
@@ -37,13 +37,14 @@ static double number_at(const Json *j) {
 static bool show_entries(Json *j, Buf *out, uint32_t depth, Entries *entries) {
     do {
         Entry e = {.from = out->len, .at = entries ? entries->len : 0};
-        if (!json_char(j, '{') || !json_member(j, "key") || !show(j, out, depth, true, NULL))
+        if (!json_char(j, '{') || !json_member(j, "key") ||
+            !report_maps_show(j, out, depth, true, NULL))
             return false;
         buf_str(out, STR("->"));
         if (!json_char(j, ',') || !json_member(j, "value"))
             return false;
-        e.value = entries ? number_at(j) : 0;
-        if (!show(j, out, depth, true, NULL) || !json_char(j, '}'))
+        e.value = entries ? maps_number_at(j) : 0;
+        if (!report_maps_show(j, out, depth, true, NULL) || !json_char(j, '}'))
             return false;
         e.to = out->len;
         if (entries)
@@ -81,13 +82,13 @@ static void order_entries(Buf *out, size_t from, Entries *entries, MapsEnds *end
 /* After the '[': fields up to the ']'. */
 static bool show_fields(Json *j, Buf *out, uint32_t depth, bool in_map) {
     buf_u8(out, '(');
-    while (show(j, out, depth, in_map, NULL) && json_char(j, ','))
+    while (report_maps_show(j, out, depth, in_map, NULL) && json_char(j, ','))
         buf_str(out, in_map ? STR(",") : STR("; "));
     buf_u8(out, ')');
     return json_char(j, ']');
 }
 
-static bool show(Json *j, Buf *out, uint32_t depth, bool in_map, Entries *entries) {
+static bool report_maps_show(Json *j, Buf *out, uint32_t depth, bool in_map, Entries *entries) {
     if (depth == MAX_DEPTH)
         return false;
     if (!json_char(j, '[')) {
@@ -118,7 +119,7 @@ bool maps_show(Str json, Buf *out, MapsEnds *ends) {
     Json j = {&arena, json.ptr, json.ptr + json.len};
     Entries entries = {0};
     size_t from = out->len;
-    bool ok = show(&j, out, 0, false, &entries) && j.at == j.end;
+    bool ok = report_maps_show(&j, out, 0, false, &entries) && j.at == j.end;
     if (ok && entries.len)
         order_entries(out, from, &entries, ends);
     vec_free(&entries);
@@ -127,7 +128,7 @@ bool maps_show(Str json, Buf *out, MapsEnds *ends) {
 }
 
 /* The V of "map<K,V>". */
-static Str value_type(Str type) {
+static Str maps_value_type(Str type) {
     uint32_t depth = 0;
     for (uint32_t i = 4; i < type.len; i++) {
         char c = type.ptr[i];
@@ -149,16 +150,17 @@ bool maps_read(const ReportRow *row, Report *entries) {
     assert(maps_is_table(row));
     ReportVar *var = arena_new(&entries->arena, ReportVar);
     *var = *row->var;
-    var->type = value_type(row->var->type);
+    var->type = maps_value_type(row->var->type);
     Json j = {&entries->arena, row->value.ptr, row->value.ptr + row->value.len};
     Buf key = {0};
     bool ok = json_char(&j, '[');
     while (ok) {
         ReportRow entry = {.var = var, .id = row->id, .probe = row->probe};
         key.len = 0;
-        ok = json_char(&j, '{') && json_member(&j, "key") && show(&j, &key, 0, true, NULL) &&
-             json_char(&j, ',') && json_member(&j, "value") && json_value(&j, &entry.value) &&
-             entry.value.ptr && json_char(&j, '}');
+        ok = json_char(&j, '{') && json_member(&j, "key") &&
+             report_maps_show(&j, &key, 0, true, NULL) && json_char(&j, ',') &&
+             json_member(&j, "value") && json_value(&j, &entry.value) && entry.value.ptr &&
+             json_char(&j, '}');
         if (!ok)
             break;
         entry.fname = (Str){arena_strndup(&entries->arena, (const char *)key.data, key.len),

@@ -71,7 +71,7 @@ static bool is_flush_of(const ReportPart *part, const Report *r) {
 
 /* ---- reports of unknown origin, by their rows ---- */
 
-static void mark(ReportParts *p, uint32_t node, uint32_t part, bool ends_cut) {
+static void parts_mark(ReportParts *p, uint32_t node, uint32_t part, bool ends_cut) {
     while (p->marks.len <= node)
         vec_add(&p->marks);
     PartMark *m = &p->marks.at[node];
@@ -83,10 +83,10 @@ static void mark(ReportParts *p, uint32_t node, uint32_t part, bool ends_cut) {
 static void index_part(ReportParts *p, uint32_t number) {
     const Report *r = &p->all.at[number - 1].report;
     uint32_t node = FORMS_ROOT;
-    mark(p, node, number, r->cut && !r->rows.len);
+    parts_mark(p, node, number, r->cut && !r->rows.len);
     for (uint32_t i = 0; i < r->rows.len; i++) {
         node = forms_add(&p->forms, node, &r->rows.at[i]);
-        mark(p, node, number, r->cut && i + 1 == r->rows.len);
+        parts_mark(p, node, number, r->cut && i + 1 == r->rows.len);
     }
 }
 
@@ -144,7 +144,7 @@ static ReportPart *told_part(ReportParts *p, const RunOrigin *o) {
 }
 
 /* A ReportTaker's. */
-static void take(void *ctx, const RunOrigin *origin, Report *r) {
+static void parts_take(void *ctx, const RunOrigin *origin, Report *r) {
     ReportParts *p = ctx;
     ReportPart *part = origin->told ? told_part(p, origin) : untold_part(p, r);
     const Report *before = &part->report;
@@ -170,7 +170,7 @@ static void take(void *ctx, const RunOrigin *origin, Report *r) {
 
 bool parts_read(ReportParts *p, Str text, uint32_t which) {
     assert(!p->all.len);
-    ReportTaker taker = {&p->arena, &p->vars, &p->threads, take, p};
+    ReportTaker taker = {&p->arena, &p->vars, &p->threads, parts_take, p};
     p->which = which;
     p->torn = !report_read(text, &taker, &p->rest);
     return which ? p->flushes >= which : p->flushes > 0;

@@ -35,7 +35,7 @@ void places_name_rows(const Places *p, Report *r) {
 
 /* ---- in the order of the code ---- */
 
-static int compare_places(const void *pa, const void *pb) {
+static int places_compare_places(const void *pa, const void *pb) {
     const ReportRow *a = *(const ReportRow *const *)pa, *b = *(const ReportRow *const *)pb;
     if (a->fid != b->fid)
         return a->fid < b->fid ? -1 : 1;
@@ -51,7 +51,7 @@ static Rows rows_by_place(Report *r) {
         if (r->rows.at[i].has_place)
             vec_push(&rows, &r->rows.at[i]);
     if (rows.len)
-        qsort(rows.at, rows.len, sizeof *rows.at, compare_places);
+        qsort(rows.at, rows.len, sizeof *rows.at, places_compare_places);
     return rows;
 }
 
@@ -76,7 +76,7 @@ void places_locate(const Places *p, Locator *l, Report *r) {
     Map known = {0};
     for (uint32_t i = 0; i < rows.len; i++) {
         ReportRow *row = rows.at[i];
-        bool again = i && !compare_places(&rows.at[i - 1], &rows.at[i]);
+        bool again = i && !places_compare_places(&rows.at[i - 1], &rows.at[i]);
         row->location = again ? rows.at[i - 1]->location : NULL;
         if (again || row->fid >= p->m->funcs.len || p->m->funcs.at[row->fid].import >= 0 ||
             row->pc >= p->m->funcs.at[row->fid].body_size)

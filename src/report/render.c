@@ -61,11 +61,11 @@ bool image_render_within(const uint8_t *image, uint32_t len, uint8_t *values, si
 
 enum { MOST_TRAPS = 64 }; /* programs have room for fewer */
 
-static uint32_t field(const uint8_t *image, uint32_t at) {
+static uint32_t render_field(const uint8_t *image, uint32_t at) {
     return load32(image + at);
 }
 
-static bool get_text(WasmCode *c, const uint8_t **bytes, uint32_t *len) {
+static bool render_get_text(WasmCode *c, const uint8_t **bytes, uint32_t *len) {
     return wasm_get_u32(c, len) && wasm_get_bytes(c, *len, bytes);
 }
 
@@ -74,7 +74,7 @@ static bool skip_texts(WasmCode *c, uint32_t n) {
     uint32_t len;
     bool ok = true;
     for (; ok && n; n--)
-        ok = get_text(c, &bytes, &len);
+        ok = render_get_text(c, &bytes, &len);
     return ok;
 }
 
@@ -94,7 +94,7 @@ static bool is_in_values(const uint8_t *description, uint32_t len) {
 static bool is_kind_in_values(uint8_t kind, WasmCode *c) {
     const uint8_t *description = &kind;
     uint32_t len = 1;
-    return (kind != REPORT_TUPLE || get_text(c, &description, &len)) &&
+    return (kind != REPORT_TUPLE || render_get_text(c, &description, &len)) &&
            is_in_values(description, len);
 }
 
@@ -115,14 +115,14 @@ static bool skip_rows(WasmCode *c, uint32_t n) {
 }
 
 static bool are_groups_whole(const uint8_t *image, uint32_t size) {
-    uint32_t ngroups = field(image, FORMAT_NGROUPS), filled = 0;
-    WasmCode c = wasm_code(image, size, field(image, FORMAT_GROUPS));
-    WasmCode all_rows = wasm_code(image, size, field(image, FORMAT_ROWS));
+    uint32_t ngroups = render_field(image, FORMAT_NGROUPS), filled = 0;
+    WasmCode c = wasm_code(image, size, render_field(image, FORMAT_GROUPS));
+    WasmCode all_rows = wasm_code(image, size, render_field(image, FORMAT_ROWS));
     const uint8_t *group;
     for (uint32_t g = 0; g < ngroups; g++) {
         if (!wasm_get_bytes(&c, FORMAT_GROUP, &group))
             return false;
-        uint32_t rows = field(group, 4), at = field(group, 8);
+        uint32_t rows = render_field(group, 4), at = render_field(group, 8);
         if (!rows)
             continue;
         WasmCode description = wasm_code(image, size, at < size ? at : size);
@@ -131,9 +131,9 @@ static bool are_groups_whole(const uint8_t *image, uint32_t size) {
         filled++;
     }
     /* Names are read for each group, records of traps for each row. */
-    uint32_t start = field(image, FORMAT_NAMES), end = field(image, FORMAT_GROUPS);
+    uint32_t start = render_field(image, FORMAT_NAMES), end = render_field(image, FORMAT_GROUPS);
     uint64_t names = start < end ? end - start : 0;
-    return filled * names < UINT32_MAX && field(image, FORMAT_TRAPS) <= MOST_TRAPS;
+    return filled * names < UINT32_MAX && render_field(image, FORMAT_TRAPS) <= MOST_TRAPS;
 }
 
 /* Passes over a map whose keys are known. */
@@ -147,9 +147,9 @@ static bool skip_cells(WasmCode *c) {
 }
 
 static bool is_tail_whole(const uint8_t *image, uint32_t size) {
-    WasmCode c = wasm_code(image, size, field(image, FORMAT_TAIL));
+    WasmCode c = wasm_code(image, size, render_field(image, FORMAT_TAIL));
     bool ok = true;
-    for (uint32_t n = field(image, FORMAT_NTAIL); ok && n; n--) {
+    for (uint32_t n = render_field(image, FORMAT_NTAIL); ok && n; n--) {
         uint8_t kind;
         if (!wasm_get_u8(&c, &kind))
             return false;
@@ -163,13 +163,13 @@ static bool is_tail_whole(const uint8_t *image, uint32_t size) {
 
 bool image_is_whole(const uint8_t *image, uint32_t len) {
     return len >= FORMAT_HEADER && image[0] == FORMAT_VERSION &&
-           field(image, FORMAT_GROUPS) <= len && field(image, FORMAT_ROWS) <= len &&
-           field(image, FORMAT_TAIL) <= len && are_groups_whole(image, len) &&
+           render_field(image, FORMAT_GROUPS) <= len && render_field(image, FORMAT_ROWS) <= len &&
+           render_field(image, FORMAT_TAIL) <= len && are_groups_whole(image, len) &&
            is_tail_whole(image, len);
 }
 
 uint32_t image_values_wanted(const uint8_t *image) {
-    return field(image, FORMAT_VALUES);
+    return render_field(image, FORMAT_VALUES);
 }
 
 /* ---- the rest of a host ---- */

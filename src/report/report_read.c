@@ -47,7 +47,7 @@ typedef struct Parser {
 
 /* ---- slices ---- */
 
-static Str slice(Str s, uint32_t from, uint32_t to) {
+static Str report_read_slice(Str s, uint32_t from, uint32_t to) {
     return (Str){s.ptr + from, to - from};
 }
 
@@ -55,8 +55,8 @@ static Str slice(Str s, uint32_t from, uint32_t to) {
 static bool take_column(Str *s, Str *column) {
     for (uint32_t i = 0; i + 1 < s->len; i++) {
         if (s->ptr[i] == ',' && s->ptr[i + 1] == ' ') {
-            *column = slice(*s, 0, i);
-            *s = slice(*s, i + 2, s->len);
+            *column = report_read_slice(*s, 0, i);
+            *s = report_read_slice(*s, i + 2, s->len);
             return true;
         }
     }
@@ -64,7 +64,7 @@ static bool take_column(Str *s, Str *column) {
 }
 
 /* A decimal number that is all of s. */
-static bool decimal(Str s, uint64_t max, uint64_t *value) {
+static bool report_read_decimal(Str s, uint64_t max, uint64_t *value) {
     uint64_t v = 0;
     if (s.len == 0)
         return false;
@@ -81,7 +81,7 @@ static bool decimal(Str s, uint64_t max, uint64_t *value) {
 static bool take_u32(Str *s, uint32_t *value) {
     Str column;
     uint64_t v;
-    if (!take_column(s, &column) || !decimal(column, UINT32_MAX, &v))
+    if (!take_column(s, &column) || !report_read_decimal(column, UINT32_MAX, &v))
         return false;
     *value = (uint32_t)v;
     return true;
@@ -107,7 +107,8 @@ static bool read_real(Str s, double *value) {
 static bool read_signed(Str s, int64_t *value) {
     uint64_t v;
     bool negative = s.len && s.ptr[0] == '-';
-    if (!decimal(negative ? slice(s, 1, s.len) : s, (uint64_t)INT64_MAX + negative, &v))
+    if (!report_read_decimal(negative ? report_read_slice(s, 1, s.len) : s,
+                             (uint64_t)INT64_MAX + negative, &v))
         return false;
     *value = (int64_t)(negative ? 0 - v : v);
     return true;
@@ -126,7 +127,7 @@ void report_classify(ReportRow *row) {
     static const char *const reals[] = {"f32", "f64", NULL};
     Str type = row->var->type, value = row->value;
     row->class = REPORT_CLASS_TEXT;
-    if (is_one_of(type, unsigneds) && decimal(value, UINT64_MAX, &row->number.u))
+    if (is_one_of(type, unsigneds) && report_read_decimal(value, UINT64_MAX, &row->number.u))
         row->class = REPORT_CLASS_UNSIGNED;
     else if (is_one_of(type, signeds) && read_signed(value, &row->number.i))
         row->class = REPORT_CLASS_SIGNED;
@@ -150,7 +151,7 @@ static bool same_var(const ReportVar *a, const ReportVar *b) {
 
 /* The one ReportVar that equals `var`. Rows of one variable stand together, so the last is tried
  * first. */
-static const ReportVar *intern(Parser *p, const ReportVar *var) {
+static const ReportVar *report_read_intern(Parser *p, const ReportVar *var) {
     if (p->last_var && same_var(p->last_var, var))
         return p->last_var;
     Str columns[] = {var->id_type, var->name, var->type, var->wasm_type, var->script};
@@ -176,9 +177,11 @@ enum { LOCATION_FILE, LOCATION_LINE, LOCATION_COLUMN, LOCATION_FUNCTION, LOCATIO
 /* The columns of a location; rows of one place stand together. */
 static const RowLocation *read_location(Parser *p, const Str columns[LOCATION_COLUMNS]) {
     uint64_t line = 0, column = 0;
-    if (columns[LOCATION_LINE].len && !decimal(columns[LOCATION_LINE], UINT32_MAX, &line))
+    if (columns[LOCATION_LINE].len &&
+        !report_read_decimal(columns[LOCATION_LINE], UINT32_MAX, &line))
         return NULL;
-    if (columns[LOCATION_COLUMN].len && !decimal(columns[LOCATION_COLUMN], UINT32_MAX, &column))
+    if (columns[LOCATION_COLUMN].len &&
+        !report_read_decimal(columns[LOCATION_COLUMN], UINT32_MAX, &column))
         return NULL;
     Str file = columns[LOCATION_FILE], function = columns[LOCATION_FUNCTION];
     if (!file.len && !function.len && !line)
@@ -190,7 +193,7 @@ static const RowLocation *read_location(Parser *p, const Str columns[LOCATION_CO
 
 /* The content of the column `module` or `thread`. Rows whose text equals *last follow each
  * other. */
-static const Str *read_part(Parser *p, const Str **last, Str text) {
+static const Str *report_read_read_part(Parser *p, const Str **last, Str text) {
     if (*last && str_eq(**last, text))
         return *last;
     Str *kept = arena_new(p->arena, Str);
@@ -203,8 +206,8 @@ static const Str *read_part(Parser *p, const Str **last, Str text) {
 static bool take_last_column(Str *s, Str *column) {
     for (uint32_t i = s->len; i-- > 1;) {
         if (s->ptr[i - 1] == ',' && s->ptr[i] == ' ') {
-            *column = slice(*s, i + 1, s->len);
-            *s = slice(*s, 0, i - 1);
+            *column = report_read_slice(*s, i + 1, s->len);
+            *s = report_read_slice(*s, 0, i - 1);
             return true;
         }
     }
@@ -216,9 +219,9 @@ static bool take_last_column(Str *s, Str *column) {
 static void split_value(Parser *p, ReportRow *row) {
     Str columns[LOCATION_COLUMNS], value = row->value, module, thread;
     if (p->by_thread && take_last_column(&value, &thread))
-        row->thread = read_part(p, &p->last_thread, thread);
+        row->thread = report_read_read_part(p, &p->last_thread, thread);
     if (p->by_module && take_last_column(&value, &module))
-        row->module = read_part(p, &p->last_module, module);
+        row->module = report_read_read_part(p, &p->last_module, module);
     for (uint32_t i = p->report.located ? LOCATION_COLUMNS : 0; i-- > 0;)
         if (!take_last_column(&value, &columns[i]))
             return;
@@ -243,10 +246,10 @@ static bool csv_place(Str rest, ReportRow *row) {
     for (uint32_t i = 0; i + 1 < rest.len; i++) {
         if (rest.ptr[i] != ',' || rest.ptr[i + 1] != ' ')
             continue;
-        Str tail = slice(rest, i + 2, rest.len);
+        Str tail = report_read_slice(rest, i + 2, rest.len);
         if (take_u32(&tail, &row->fid) && take_u32(&tail, &row->pc) && is_probe_id(tail) &&
             take_column(&tail, &row->probe)) {
-            row->fname = slice(rest, 0, i);
+            row->fname = report_read_slice(rest, 0, i);
             row->value = tail;
             row->has_place = true;
             return true;
@@ -255,7 +258,7 @@ static bool csv_place(Str rest, ReportRow *row) {
     return false;
 }
 
-static bool csv_row(Parser *p, Str line, ReportRow *row) {
+static bool report_read_csv_row(Parser *p, Str line, ReportRow *row) {
     memset(row, 0, sizeof *row);
     ReportVar var;
     Str *columns[] = {&row->id, &var.id_type, &var.name, &var.type, &var.wasm_type, &var.script};
@@ -268,14 +271,14 @@ static bool csv_row(Parser *p, Str line, ReportRow *row) {
         if (!csv_place(line, row))
             return false;
     } else {
-        line = slice(line, 6, line.len);
+        line = report_read_slice(line, 6, line.len);
         if (!take_column(&line, &row->probe))
             return false;
         if (row->probe.len == 0)
             row->probe.ptr = NULL;
         row->value = line;
     }
-    row->var = intern(p, &var);
+    row->var = report_read_intern(p, &var);
     report_classify(row);
     return true;
 }
@@ -333,7 +336,7 @@ static bool quoted_contents(Parser *p, Str text, uint32_t *at, Str *field) {
     if (i >= text.len)
         return false;
     *at = i + 1;
-    *field = slice(text, start, i);
+    *field = report_read_slice(text, start, i);
     if (!doubled)
         return true;
     char *copy = arena_alloc(p->arena, field->len), *to = copy;
@@ -347,7 +350,7 @@ static bool quoted_contents(Parser *p, Str text, uint32_t *at, Str *field) {
 
 /* A field without the apostrophe that guards it. */
 static Str unguarded(Str s) {
-    Str rest = s.len && s.ptr[0] == '\'' ? slice(s, 1, s.len) : s;
+    Str rest = s.len && s.ptr[0] == '\'' ? report_read_slice(s, 1, s.len) : s;
     return escape_is_guarded(rest, 0) ? rest : s;
 }
 
@@ -371,7 +374,7 @@ static bool quoted_row(Parser *p, Str text, uint32_t *at, bool *whole, ReportRow
             while (i < text.len && text.ptr[i] != ',' && text.ptr[i] != '\n')
                 i++;
             bool cr = i > start && i < text.len && text.ptr[i] == '\n' && text.ptr[i - 1] == '\r';
-            f[n++] = slice(text, start, i - cr);
+            f[n++] = report_read_slice(text, start, i - cr);
         }
         if (i < text.len && text.ptr[i] == '\r')
             i++;
@@ -384,8 +387,8 @@ static bool quoted_row(Parser *p, Str text, uint32_t *at, bool *whole, ReportRow
         f[k] = unguarded(f[k]);
     uint64_t fid = 0, pc = 0;
     bool has_place = f[6].len || f[QUOTED_FID].len || f[QUOTED_PC].len;
-    if (has_place &&
-        (!decimal(f[QUOTED_FID], UINT32_MAX, &fid) || !decimal(f[QUOTED_PC], UINT32_MAX, &pc)))
+    if (has_place && (!report_read_decimal(f[QUOTED_FID], UINT32_MAX, &fid) ||
+                      !report_read_decimal(f[QUOTED_PC], UINT32_MAX, &pc)))
         return false;
     *whole = i < text.len;
     *at = i + *whole;
@@ -402,10 +405,10 @@ static bool quoted_row(Parser *p, Str text, uint32_t *at, bool *whole, ReportRow
     if (p->located)
         row->location = read_location(p, &f[QUOTED_LOCATION]);
     if (p->by_thread)
-        row->thread = read_part(p, &p->last_thread, f[--n]);
+        row->thread = report_read_read_part(p, &p->last_thread, f[--n]);
     if (p->by_module)
-        row->module = read_part(p, &p->last_module, f[--n]);
-    row->var = intern(p, &var);
+        row->module = report_read_read_part(p, &p->last_module, f[--n]);
+    row->var = report_read_intern(p, &var);
     report_classify(row);
     return true;
 }
@@ -422,7 +425,7 @@ enum {
     JSON_COLUMNS
 };
 
-static bool json_row(Parser *p, Str line, ReportRow *row) {
+static bool report_read_json_row(Parser *p, Str line, ReportRow *row) {
     static const char *const names[JSON_COLUMNS] = {
         "id", "id_type", "name", "type", "wasm_type", "script",       "fname",  "probe", "fid",
         "pc", "value",   "file", "line", "column",    "src_function", "module", "thread"};
@@ -435,25 +438,25 @@ static bool json_row(Parser *p, Str line, ReportRow *row) {
     ReportVar var = {v[1], v[2], v[3], v[4], v[5]};
     *row = (ReportRow){.id = v[0], .fname = v[6], .probe = v[7], .value = v[JSON_VALUE]};
     row->has_place = v[JSON_FID].ptr || v[JSON_PC].ptr;
-    if (row->has_place &&
-        (!decimal(v[JSON_FID], UINT32_MAX, &fid) || !decimal(v[JSON_PC], UINT32_MAX, &pc)))
+    if (row->has_place && (!report_read_decimal(v[JSON_FID], UINT32_MAX, &fid) ||
+                           !report_read_decimal(v[JSON_PC], UINT32_MAX, &pc)))
         return false;
     row->fid = (uint32_t)fid;
     row->pc = (uint32_t)pc;
     row->location = read_location(p, &v[JSON_LOCATION]);
     p->located |= v[JSON_LOCATION].ptr || v[JSON_LOCATION + LOCATION_LINE].ptr;
     if (v[JSON_MODULE].ptr)
-        row->module = read_part(p, &p->last_module, v[JSON_MODULE]);
+        row->module = report_read_read_part(p, &p->last_module, v[JSON_MODULE]);
     if (v[JSON_THREAD].ptr)
-        row->thread = read_part(p, &p->last_thread, v[JSON_THREAD]);
-    row->var = intern(p, &var);
+        row->thread = report_read_read_part(p, &p->last_thread, v[JSON_THREAD]);
+    row->var = report_read_intern(p, &var);
     report_classify(row);
     return true;
 }
 
 /* ---- the reports of the text ---- */
 
-static void take(Parser *p, Report *r) {
+static void report_read_take(Parser *p, Report *r) {
     const Str *module = r->rows.len ? r->rows.at[0].module : NULL;
     const Str *thread = r->rows.len ? r->rows.at[0].thread : NULL;
     RunOrigin origin = p->origin;
@@ -487,7 +490,7 @@ static void take_by_part(Parser *p) {
             r.ends_early = all->ends_early;
             r.wrong = all->wrong;
         }
-        take(p, &r);
+        report_read_take(p, &r);
     }
     report_free(all);
 }
@@ -505,7 +508,7 @@ static void end_report(Parser *p, bool cut) {
     if (r->rows.len && !same_part(&vec_last(&r->rows), &r->rows.at[0]))
         take_by_part(p);
     else
-        take(p, r);
+        report_read_take(p, r);
     *r = (Report){0};
 }
 
@@ -533,7 +536,8 @@ static bool is_late_row(Parser *p, Str text, uint32_t at, Str line) {
     ReportRow row;
     bool whole;
     return p->end.ptr && !p->in &&
-           (p->quoted ? quoted_row(p, text, &at, &whole, &row) : csv_row(p, line, &row));
+           (p->quoted ? quoted_row(p, text, &at, &whole, &row)
+                      : report_read_csv_row(p, line, &row));
 }
 
 static void report_read_add_row(Parser *p, const ReportRow *row, bool whole) {
@@ -598,7 +602,7 @@ static void read_json(Parser *p, Str line, bool whole) {
     ReportRow row;
     bool located = p->located;
     p->located = false;
-    if (!json_row(p, line, &row)) {
+    if (!report_read_json_row(p, line, &row)) {
         p->located = located;
         bool begins = str_begins(line, STR("{\"id\":"));
         if (begins && p->first_id.ptr && !whole && p->begun) {
@@ -653,7 +657,7 @@ static void read_other(Parser *p, Str line, bool whole) {
 }
 
 /* `whole`: the line ends in a line feed. */
-static void read_line(Parser *p, Str line, bool whole) {
+static void report_read_read_line(Parser *p, Str line, bool whole) {
     ReportRow row;
     More more = {0};
     if (line.len && line.ptr[0] == '=' && is_csv_start(line)) {
@@ -665,7 +669,7 @@ static void read_line(Parser *p, Str line, bool whole) {
         p->torn = true;
     } else if (line.len > 5 && line.ptr[0] == '{') {
         read_json(p, line, whole);
-    } else if (p->in == IN_CSV && csv_row(p, line, &row)) {
+    } else if (p->in == IN_CSV && report_read_csv_row(p, line, &row)) {
         report_read_add_row(p, &row, whole);
     } else if (p->in && str_begins(line, STR("id, id_type, "))) {
         p->by_thread = take_end(&line, STR(", thread"));
@@ -695,10 +699,10 @@ static bool continues_value(Parser *p, Str text, uint32_t at, uint32_t *end) {
         const char *lf = memchr(text.ptr + at, '\n', text.len - at);
         uint32_t line_end = lf ? (uint32_t)(lf - text.ptr) : text.len;
         ReportRow row;
-        Str line = slice(text, at, line_end);
+        Str line = report_read_slice(text, at, line_end);
         if (is_csv_start(line) || run_is_line(line))
             return false;
-        if (csv_row(p, line, &row)) {
+        if (report_read_csv_row(p, line, &row)) {
             *end = at;
             return n > 0;
         }
@@ -711,7 +715,7 @@ static bool continues_value(Parser *p, Str text, uint32_t at, uint32_t *end) {
 static uint32_t read_next(Parser *p, Str text, uint32_t at) {
     const char *start = text.ptr + at, *lf = memchr(start, '\n', text.len - at);
     uint32_t end = lf ? (uint32_t)(lf - text.ptr) : text.len, next;
-    Str line = slice(text, at, end);
+    Str line = report_read_slice(text, at, end);
     if (line.len && line.ptr[line.len - 1] == '\r')
         line.len--;
     ReportRow row;
@@ -731,7 +735,7 @@ static uint32_t read_next(Parser *p, Str text, uint32_t at) {
         note_wrong(p, p->end, true);
         p->end.ptr = NULL;
     }
-    read_line(p, line, lf != NULL);
+    report_read_read_line(p, line, lf != NULL);
     return end + (lf != NULL);
 }
 
@@ -766,13 +770,13 @@ static const char *excerpt(Str s, Buf *out) {
         for (n = MOST; n && ((uint8_t)s.ptr[n] & 0xc0) == 0x80;)
             n--;
     out->len = 0;
-    escape_shown(out, slice(s, 0, n));
+    escape_shown(out, report_read_slice(s, 0, n));
     buf_str(out, n < s.len ? STR("...") : STR(""));
     return buf_cstr(out);
 }
 
 /* "line N", if s is a part of the text; else "the report". */
-static const char *line_of(Str s, Str text, char buf[24]) {
+static const char *report_read_line_of(Str s, Str text, char buf[24]) {
     uint32_t line = 1;
     if (s.ptr < text.ptr || s.ptr > text.ptr + text.len)
         return "the report";
@@ -796,7 +800,7 @@ static void warn_of_value(const Report *r, const char *name, Str text, Diags *di
     if (first) {
         Diag *g = diag(diags, DIAG_BAD_VALUE, NO_SPAN,
                        "%s: %s: expected a value of type %s for '%s', found '%s'", name,
-                       line_of(first->id, text, line), excerpt(first->var->type, &type),
+                       report_read_line_of(first->id, text, line), excerpt(first->var->type, &type),
                        excerpt(first->var->name, &variable), excerpt(first->value, &value));
         if (n > 1)
             diag_hint(diags, g, "%u more values are not of the types of their variables", n - 1);
@@ -812,7 +816,7 @@ void report_warn(const Report *r, const char *name, Str text, Diags *diags) {
     if (r->wrong.ptr) {
         Diag *g =
             diag(diags, DIAG_BAD_ROW, NO_SPAN, "%s: %s: expected a row of the report, found '%s'",
-                 name, line_of(r->wrong, text, line), excerpt(r->wrong, &found));
+                 name, report_read_line_of(r->wrong, text, line), excerpt(r->wrong, &found));
         diag_hint(diags, g, r->ends_early ? "the rows after it are left out" : "it is left out");
     }
     warn_of_value(r, name, text, diags);

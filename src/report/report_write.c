@@ -29,7 +29,7 @@ static uint32_t count_parts(Str wasm_type) {
     return n;
 }
 
-static bool decimal(Str s, uint64_t *v) {
+static bool report_write_decimal(Str s, uint64_t *v) {
     *v = 0;
     for (uint32_t i = 0; i < s.len; i++) {
         if (s.ptr[i] < '0' || s.ptr[i] > '9' || i == 18)
@@ -44,7 +44,7 @@ static void csv_ids(const ReportRow *row, Buf *ids, Buf *types) {
     uint64_t id;
     Str wasm_type = row->var->wasm_type;
     bool several = str_is(row->var->id_type, "global_id") && wasm_type.len &&
-                   wasm_type.ptr[0] == '(' && decimal(row->id, &id);
+                   wasm_type.ptr[0] == '(' && report_write_decimal(row->id, &id);
     ids->len = types->len = 0;
     if (!several) {
         buf_str(ids, row->id);
@@ -84,7 +84,7 @@ static void csv_value(const ReportRow *row, bool plain, Buf *out) {
 }
 
 /* The value of a tuple or map; one that begins with text is guarded as text is. */
-static void put_parts(Buf *out, Str type, Str s) {
+static void report_write_put_parts(Buf *out, Str type, Str s) {
     Str key, value;
     bool text = value_map_types(type, &key, &value) && str_is(key, "str");
     buf_str(out, text && escape_is_guarded(s, 0) ? STR("\"'") : STR("\""));
@@ -130,7 +130,7 @@ static void csv_location(const Csv *c, const RowLocation *location, Buf *out) {
     csv_text(c, l->function, out);
 }
 
-static void csv_row(Csv *c, const ReportRow *row, Buf *out) {
+static void report_write_csv_row(Csv *c, const ReportRow *row, Buf *out) {
     csv_ids(row, &c->ids, &c->types);
     c->value.len = 0;
     csv_value(row, c->plain, &c->value);
@@ -160,7 +160,7 @@ static void csv_row(Csv *c, const ReportRow *row, Buf *out) {
     if (c->plain)
         buf_str(out, buf_view(&c->value));
     else if (has_parts(row))
-        put_parts(out, row->var->type, buf_view(&c->value));
+        report_write_put_parts(out, row->var->type, buf_view(&c->value));
     else if (row->class == REPORT_CLASS_TEXT)
         escape_quoted(out, buf_view(&c->value));
     else
@@ -184,7 +184,7 @@ static bool has_threads(const Report *r) {
     return r->rows.len && r->rows.at[0].thread;
 }
 
-static void write_csv(const Report *r, bool plain, bool lines, Buf *out) {
+static void report_write_write_csv(const Report *r, bool plain, bool lines, Buf *out) {
     Csv c = {.plain = plain, .lines = lines, .modules = has_modules(r), .threads = has_threads(r)};
     if (plain)
         buf_str(out, STR("\n================================= REPORT CSV FLUSH "
@@ -203,7 +203,7 @@ static void write_csv(const Report *r, bool plain, bool lines, Buf *out) {
         buf_str(out, plain ? STR(", thread") : STR(",thread"));
     buf_str(out, plain ? STR("\n") : STR("\r\n"));
     for (uint32_t i = 0; i < r->rows.len; i++)
-        csv_row(&c, &r->rows.at[i], out);
+        report_write_csv_row(&c, &r->rows.at[i], out);
     buf_free(&c.ids);
     buf_free(&c.types);
     buf_free(&c.value);
@@ -211,7 +211,7 @@ static void write_csv(const Report *r, bool plain, bool lines, Buf *out) {
 
 /* ---- JSON ---- */
 
-static void put_string(Buf *out, const char *name, Str s) {
+static void report_write_put_string(Buf *out, const char *name, Str s) {
     buf_str(out, str_of(name));
     if (!s.ptr) {
         buf_str(out, STR("null"));
@@ -231,36 +231,36 @@ static void json_location(const RowLocation *location, Buf *out) {
     static const RowLocation unknown = {0};
     const RowLocation *l = location ? location : &unknown;
     Str none = {NULL, 0};
-    put_string(out, ",\"file\":", l->file.len ? l->file : none);
+    report_write_put_string(out, ",\"file\":", l->file.len ? l->file : none);
     json_count(out, ",\"line\":", l->line);
     json_count(out, ",\"column\":", l->line ? l->column : 0);
-    put_string(out, ",\"src_function\":", l->function.len ? l->function : none);
+    report_write_put_string(out, ",\"src_function\":", l->function.len ? l->function : none);
 }
 
-static void json_row(const ReportRow *row, bool lines, Buf *out) {
+static void report_write_json_row(const ReportRow *row, bool lines, Buf *out) {
     uint64_t n;
     Str id = first_of(row->id), id_type = first_of(row->var->id_type);
     if (!id.len && !id_type.len) { /* an empty tuple's, "()" */
         id = STR("0");
         id_type = STR("global_id");
     }
-    if (decimal(id, &n))
+    if (report_write_decimal(id, &n))
         buf_printf(out, "{\"id\":%.*s", STR_ARG(id));
     else
-        put_string(out, "{\"id\":", id);
-    put_string(out, ",\"id_type\":", id_type);
-    put_string(out, ",\"name\":", row->var->name);
-    put_string(out, ",\"type\":", row->var->type);
-    put_string(out, ",\"wasm_type\":", row->var->wasm_type);
-    put_string(out, ",\"script\":", row->var->script);
-    put_string(out, ",\"fname\":", row->fname);
+        report_write_put_string(out, "{\"id\":", id);
+    report_write_put_string(out, ",\"id_type\":", id_type);
+    report_write_put_string(out, ",\"name\":", row->var->name);
+    report_write_put_string(out, ",\"type\":", row->var->type);
+    report_write_put_string(out, ",\"wasm_type\":", row->var->wasm_type);
+    report_write_put_string(out, ",\"script\":", row->var->script);
+    report_write_put_string(out, ",\"fname\":", row->fname);
     if (row->has_place)
         buf_printf(out, ",\"fid\":%u,\"pc\":%u", row->fid, row->pc);
     else
         buf_str(out, STR(",\"fid\":null,\"pc\":null"));
-    put_string(out, ",\"probe\":", row->probe);
+    report_write_put_string(out, ",\"probe\":", row->probe);
     if (row->class == REPORT_CLASS_TEXT && (!has_parts(row) || row->unreadable)) {
-        put_string(out, ",\"value\":", row->value.ptr ? row->value : (Str){"", 0});
+        report_write_put_string(out, ",\"value\":", row->value.ptr ? row->value : (Str){"", 0});
     } else {
         buf_str(out, STR(",\"value\":"));
         if (row->class == REPORT_CLASS_TEXT || row->class == REPORT_CLASS_BOOL)
@@ -271,20 +271,20 @@ static void json_row(const ReportRow *row, bool lines, Buf *out) {
     if (lines)
         json_location(row->location, out);
     if (row->module)
-        put_string(out, ",\"module\":", *row->module);
+        report_write_put_string(out, ",\"module\":", *row->module);
     if (row->thread)
-        put_string(out, ",\"thread\":", *row->thread);
+        report_write_put_string(out, ",\"thread\":", *row->thread);
     buf_str(out, STR("}\n"));
 }
 
-static void write_json(const Report *r, bool lines, Buf *out) {
+static void report_write_write_json(const Report *r, bool lines, Buf *out) {
     for (uint32_t i = 0; i < r->rows.len; i++)
-        json_row(&r->rows.at[i], lines, out);
+        report_write_json_row(&r->rows.at[i], lines, out);
 }
 
 void write_report(const Report *r, WriteForm form, bool lines, Buf *out) {
     if (form == WRITE_JSON)
-        write_json(r, lines, out);
+        report_write_write_json(r, lines, out);
     else
-        write_csv(r, form == WRITE_CSV, lines, out);
+        report_write_write_csv(r, form == WRITE_CSV, lines, out);
 }

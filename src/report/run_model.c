@@ -58,7 +58,7 @@ RunLine run_read_line(Str line, Arena *arena, RunOrigin *origin, RunThreads *thr
     return RUN_ORIGIN;
 }
 
-static void put_text(Buf *out, const char *key, Str value) {
+static void run_model_put_text(Buf *out, const char *key, Str value) {
     if (!value.ptr)
         return;
     buf_printf(out, ",\"%s\":", key);
@@ -67,11 +67,11 @@ static void put_text(Buf *out, const char *key, Str value) {
 
 void run_put_origin(const RunOrigin *o, Buf *out) {
     buf_printf(out, "{\"whammc\":%d", RUN_FORMAT);
-    put_text(out, "module", o->module.id);
-    put_text(out, "name", o->module.name);
-    put_text(out, "hash", o->module.hash);
-    put_text(out, "run", o->run);
-    put_text(out, "thread", o->thread);
+    run_model_put_text(out, "module", o->module.id);
+    run_model_put_text(out, "name", o->module.name);
+    run_model_put_text(out, "hash", o->module.hash);
+    run_model_put_text(out, "run", o->run);
+    run_model_put_text(out, "thread", o->thread);
     if (o->instance.ptr)
         buf_printf(out, ",\"instance\":%.*s", STR_ARG(o->instance));
     buf_printf(out, "}\n");
@@ -89,7 +89,7 @@ Str run_thread(const RunOrigin *o) {
 }
 
 /* The text, after the thread where these are told apart; in `room`. */
-static Str key_of(const RunIndex *all, const RunOrigin *o, Str text, Buf *room) {
+static Str run_model_key_of(const RunIndex *all, const RunOrigin *o, Str text, Buf *room) {
     if (!all->by_thread)
         return text;
     room->len = 0;
@@ -101,17 +101,17 @@ static Str key_of(const RunIndex *all, const RunOrigin *o, Str text, Buf *room) 
 void run_index_add(RunIndex *all, const RunOrigin *o, uint32_t number) {
     Buf room = {0};
     if (o->told && o->module.id.len)
-        map_put(&all->modules, key_of(all, o, o->module.id, &room), number, NULL);
+        map_put(&all->modules, run_model_key_of(all, o, o->module.id, &room), number, NULL);
     if (o->told && o->module.name.ptr)
-        map_put(&all->names, key_of(all, o, o->module.name, &room), number, NULL);
+        map_put(&all->names, run_model_key_of(all, o, o->module.name, &room), number, NULL);
     if (o->told && o->module.name.ptr && !o->module.id.len)
-        map_put(&all->bare, key_of(all, o, o->module.name, &room), number, NULL);
+        map_put(&all->bare, run_model_key_of(all, o, o->module.name, &room), number, NULL);
     buf_free(&room);
 }
 
 static uint32_t first(const RunIndex *all, const Map *m, const RunOrigin *o, Str text) {
     Buf room = {0};
-    const uint64_t *number = text.ptr ? map_get(m, key_of(all, o, text, &room)) : NULL;
+    const uint64_t *number = text.ptr ? map_get(m, run_model_key_of(all, o, text, &room)) : NULL;
     buf_free(&room);
     return number ? (uint32_t)*number : RUN_NONE;
 }

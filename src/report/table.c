@@ -37,7 +37,7 @@ typedef struct Table {
 
 typedef enum Style { STYLE_NONE, STYLE_HEAD, STYLE_DIM, STYLE_BAR } Style;
 
-static void style(Table *t, Style s) {
+static void table_style(Table *t, Style s) {
     static const char *const codes[] = {"\033[0m", "\033[1m", "\033[2m", "\033[36m"};
     if (t->options->colour)
         buf_str(t->out, str_of(codes[s]));
@@ -82,7 +82,7 @@ static void fit(Table *t, Str s, uint32_t width, bool left, Cut cut) {
     buf_free(&text);
 }
 
-static void field(Table *t, Str s, uint32_t width, bool left) {
+static void table_field(Table *t, Str s, uint32_t width, bool left) {
     fit(t, s, width, left, CUT_MIDDLE);
 }
 
@@ -99,7 +99,7 @@ static uint32_t text_width(Str s) {
 }
 
 /* Ends a line: no blanks at its end. */
-static void end_line(Table *t) {
+static void table_end_line(Table *t) {
     while (t->out->len && t->out->data[t->out->len - 1] == ' ')
         t->out->len--;
     buf_u8(t->out, '\n');
@@ -229,21 +229,21 @@ static double magnitude(const ReportRow *row) {
 }
 
 /* A number that is 0. `false` is not: coverage needs it. */
-static bool is_zero(const ReportRow *row) {
+static bool table_is_zero(const ReportRow *row) {
     return row->class != REPORT_CLASS_BOOL && row->class != REPORT_CLASS_TEXT &&
            magnitude(row) == 0;
 }
 
 /* <0 if a comes before b: numbers before text, larger values first, then NaN, then 0 (also after
  * negative values), then report order. */
-static int compare_rows(const void *pa, const void *pb) {
+static int table_compare_rows(const void *pa, const void *pb) {
     const ReportRow *a = *(const ReportRow *const *)pa, *b = *(const ReportRow *const *)pb;
     bool text_a = a->class == REPORT_CLASS_TEXT, text_b = b->class == REPORT_CLASS_TEXT;
     double x = magnitude(a), y = magnitude(b);
     if (text_a != text_b)
         return text_a ? 1 : -1;
-    if (is_zero(a) != is_zero(b))
-        return is_zero(a) ? 1 : -1;
+    if (table_is_zero(a) != table_is_zero(b))
+        return table_is_zero(a) ? 1 : -1;
     if (isnan(x) || isnan(y)) {
         if (isnan(x) != isnan(y))
             return isnan(x) ? 1 : -1;
@@ -277,12 +277,12 @@ typedef struct Group {
     double largest;
 } Group;
 
-static bool is_site(const ReportRow *row) {
+static bool table_is_site(const ReportRow *row) {
     return row->fname.ptr != NULL;
 }
 
 /* Nothing was put into it: an empty string or map. */
-static bool is_empty(const ReportRow *row) {
+static bool table_is_empty(const ReportRow *row) {
     return row->class == REPORT_CLASS_TEXT &&
            (row->value.len == 0 ||
             (row->var->type.len > 4 && memcmp(row->var->type.ptr, "map<", 4) == 0 &&
@@ -290,16 +290,16 @@ static bool is_empty(const ReportRow *row) {
 }
 
 /* Texts that are not empty come first, else in report order. */
-static int compare_texts(const void *pa, const void *pb) {
+static int table_compare_texts(const void *pa, const void *pb) {
     const ReportRow *a = *(const ReportRow *const *)pa, *b = *(const ReportRow *const *)pb;
-    if (is_empty(a) != is_empty(b))
-        return is_empty(a) ? 1 : -1;
+    if (table_is_empty(a) != table_is_empty(b))
+        return table_is_empty(a) ? 1 : -1;
     return a < b ? -1 : a > b;
 }
 
 /* Whether the row is one of the list of variables. */
 static bool is_single(const ReportRow *row) {
-    return !is_site(row) && !maps_is_table(row);
+    return !table_is_site(row) && !maps_is_table(row);
 }
 
 static void group_sum_up(const Table *t, Group *g) {
@@ -317,16 +317,16 @@ static void group_sum_up(const Table *t, Group *g) {
         else
             total_add(&g->whole, row->number.u, is_signed && row->number.i < 0);
         g->total += v;
-        zeros += is_zero(row) ||
+        zeros += table_is_zero(row) ||
                  (t->options->nonzero && row->class == REPORT_CLASS_BOOL && !row->number.u);
-        empties += is_empty(row);
+        empties += table_is_empty(row);
         g->largest = v > g->largest ? v : g->largest;
     }
     g->blanks = g->numeric ? zeros : empties;
     g->countable = g->countable && g->numeric && g->total > 0 && isfinite(g->total);
 }
 
-static uint32_t wider(uint32_t width, uint32_t other) {
+static uint32_t table_wider(uint32_t width, uint32_t other) {
     return width > other ? width : other;
 }
 
@@ -348,16 +348,16 @@ static void print_singles(Table *t, const Report *r) {
         names = n > names ? n : names;
         types = y > types ? y : types;
         values = row->class != REPORT_CLASS_TEXT && v > values ? v : values;
-        modules = row->module ? wider(modules, text_width(*row->module)) : 0;
-        threads = row->thread ? wider(threads, text_width(*row->thread)) : 0;
+        modules = row->module ? table_wider(modules, text_width(*row->module)) : 0;
+        threads = row->thread ? table_wider(threads, text_width(*row->thread)) : 0;
         count++;
     }
     if (count) {
-        style(t, STYLE_HEAD);
+        table_style(t, STYLE_HEAD);
         buf_str(t->out, STR("Variables\n"));
-        style(t, STYLE_NONE);
+        table_style(t, STYLE_NONE);
         names = names > t->width / 2 ? t->width / 2 : names;
-        modules = modules > t->width / 4 ? wider(t->width / 4, 6) : modules;
+        modules = modules > t->width / 4 ? table_wider(t->width / 4, 6) : modules;
     }
     for (uint32_t i = 0; i < r->rows.len && count; i++) {
         const ReportRow *row = &r->rows.at[i];
@@ -368,32 +368,33 @@ static void print_singles(Table *t, const Report *r) {
         Str value = buf_view(&text);
         buf_str(t->out, STR("  "));
         if (row->module) {
-            field(t, *row->module, modules, false);
+            table_field(t, *row->module, modules, false);
             buf_str(t->out, STR("  "));
         }
         if (row->thread) {
             buf_str(t->out, STR(of_thread));
-            field(t, *row->thread, threads, true);
+            table_field(t, *row->thread, threads, true);
             buf_str(t->out, STR("  "));
         }
-        field(t, row->var->name, names, false);
+        table_field(t, row->var->name, names, false);
         buf_str(t->out, STR("  "));
-        style(t, STYLE_DIM);
-        field(t, row->var->type, types, false);
-        style(t, STYLE_NONE);
+        table_style(t, STYLE_DIM);
+        table_field(t, row->var->type, types, false);
+        table_style(t, STYLE_NONE);
         buf_str(t->out, STR("  "));
         uint32_t used = names + types + 6 + (modules ? modules + 2 : 0) +
                         (threads ? threads + (uint32_t)sizeof of_thread + 1 : 0),
                  rest = t->width > used ? t->width - used : 0;
         uint32_t all = row->class == REPORT_CLASS_TEXT ? text_width(value) : values;
-        field(t, value, all > rest && all > TEXT_MIN ? wider(rest, TEXT_MIN) : all, true);
+        table_field(t, value, all > rest && all > TEXT_MIN ? table_wider(rest, TEXT_MIN) : all,
+                    true);
         if (row->probe.ptr) {
             buf_str(t->out, STR("  "));
-            style(t, STYLE_DIM);
-            field(t, row->probe, text_width(row->probe), false);
-            style(t, STYLE_NONE);
+            table_style(t, STYLE_DIM);
+            table_field(t, row->probe, text_width(row->probe), false);
+            table_style(t, STYLE_NONE);
         }
-        end_line(t);
+        table_end_line(t);
     }
     if (count)
         buf_u8(t->out, '\n');
@@ -444,7 +445,7 @@ static Str instruction(const Table *t, const Group *g, const ReportRow *row) {
                                                         : (Str){"", 0};
 }
 
-static Columns lay_out(const Table *t, const Group *g, uint32_t shown) {
+static Columns table_lay_out(const Table *t, const Group *g, uint32_t shown) {
     Columns c = {.value = 5,
                  .function = text_width(str_of(nouns[g->by].one)),
                  .pc = g->by ? 5 : 2,
@@ -454,36 +455,37 @@ static Columns lay_out(const Table *t, const Group *g, uint32_t shown) {
         const ReportRow *row = g->rows.at[i];
         text.len = 0;
         value_text(t, row, &text);
-        c.value = wider(c.value, text_width(buf_view(&text)));
+        c.value = table_wider(c.value, text_width(buf_view(&text)));
         text.len = 0;
         place_text(t, g, row, &text);
-        c.pc = wider(c.pc, (uint32_t)text.len);
-        c.function = wider(c.function, text_width(row->fname));
+        c.pc = table_wider(c.pc, (uint32_t)text.len);
+        c.function = table_wider(c.function, text_width(row->fname));
         if (row->module)
-            c.module = wider(c.module, wider(6, text_width(*row->module)));
+            c.module = table_wider(c.module, table_wider(6, text_width(*row->module)));
         if (row->thread)
-            c.thread = wider(c.thread, wider(6, text_width(*row->thread)));
+            c.thread = table_wider(c.thread, table_wider(6, text_width(*row->thread)));
         uint32_t width = text_width(instruction(t, g, row));
         if (width)
-            c.instruction = wider(c.instruction, wider(INSTRUCTION_MIN, width));
+            c.instruction = table_wider(c.instruction, table_wider(INSTRUCTION_MIN, width));
         text.len = 0;
         location_text(t, g, row, &text);
         if (text.len)
-            c.location = wider(wider(c.location, LOCATION_MIN), text_width(buf_view(&text)));
+            c.location =
+                table_wider(table_wider(c.location, LOCATION_MIN), text_width(buf_view(&text)));
         if (!g->one_probe && !g->by)
-            c.probe = wider(c.probe, wider(5, text_width(row->probe)));
+            c.probe = table_wider(c.probe, table_wider(5, text_width(row->probe)));
     }
     buf_free(&text);
     c.value = c.value > t->width / 2 ? t->width / 2 : c.value;
     c.share = g->countable;
     c.bar = g->countable && t->width >= BAR_FROM;
     c.pc = g->entries ? 0 : c.pc;
-    c.module = c.module > t->width / 4 ? wider(t->width / 4, 6) : c.module;
+    c.module = c.module > t->width / 4 ? table_wider(t->width / 4, 6) : c.module;
     if (c.instruction > t->width / 3)
-        c.instruction = wider(t->width / 3, INSTRUCTION_MIN);
+        c.instruction = table_wider(t->width / 3, INSTRUCTION_MIN);
     uint32_t location_max = g->by ? t->width / 4 : t->width / 3; /* of lines it is the function */
     if (c.location > location_max)
-        c.location = wider(location_max, LOCATION_MIN);
+        c.location = table_wider(location_max, LOCATION_MIN);
     uint32_t place = 2 + (c.module ? 2 + c.module : 0) + (c.thread ? 2 + c.thread : 0) +
                      (c.pc ? 2 + c.pc : 0) + (c.instruction ? 2 + c.instruction : 0) +
                      (c.location ? 2 + c.location : 0);
@@ -491,10 +493,10 @@ static Columns lay_out(const Table *t, const Group *g, uint32_t shown) {
     uint32_t rest = t->width > used ? t->width - used : 0;
     uint32_t probe_max = rest > FUNCTION_MIN + 2 ? rest - FUNCTION_MIN - 2 : 0;
     if (c.probe && c.function + 2 + c.probe > rest)
-        c.probe = c.probe > probe_max ? wider(probe_max, FUNCTION_MIN) : c.probe;
+        c.probe = c.probe > probe_max ? table_wider(probe_max, FUNCTION_MIN) : c.probe;
     uint32_t left = c.probe ? (rest > c.probe + 2 ? rest - c.probe - 2 : 0) : rest;
     if (c.function > left)
-        c.function = wider(left, FUNCTION_MIN);
+        c.function = table_wider(left, FUNCTION_MIN);
     return c;
 }
 
@@ -502,7 +504,7 @@ static Columns lay_out(const Table *t, const Group *g, uint32_t shown) {
 static void print_bar(Table *t, double part) {
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     uint32_t units = (uint32_t)(part * BAR_WIDTH * 8 + 0.5), full = units / 8, rest = units % 8;
-    style(t, STYLE_BAR);
+    table_style(t, STYLE_BAR);
     if (t->options->ascii) {
         full = (units + 4) / 8;
         rest = 0;
@@ -511,7 +513,7 @@ static void print_bar(Table *t, double part) {
         repeat(t, "█", full);
         buf_str(t->out, str_of(eighths[rest]));
     }
-    style(t, STYLE_NONE);
+    table_style(t, STYLE_NONE);
     repeat(t, " ", BAR_WIDTH - full - (rest != 0));
 }
 
@@ -519,7 +521,7 @@ static void print_row(Table *t, const Group *g, const Columns *c, const ReportRo
     Buf text = {0};
     short_text(t, row, c->value, &text);
     buf_str(t->out, STR("  "));
-    field(t, buf_view(&text), c->value, row->class != REPORT_CLASS_TEXT);
+    table_field(t, buf_view(&text), c->value, row->class != REPORT_CLASS_TEXT);
     if (c->share)
         buf_printf(t->out, "  %5.1f%%", 100 * magnitude(row) / g->total);
     if (c->bar) {
@@ -528,83 +530,83 @@ static void print_row(Table *t, const Group *g, const Columns *c, const ReportRo
     }
     buf_str(t->out, STR("  "));
     if (c->module) {
-        field(t, *row->module, c->module, false);
+        table_field(t, *row->module, c->module, false);
         buf_str(t->out, STR("  "));
     }
     if (c->thread) {
-        field(t, *row->thread, c->thread, true);
+        table_field(t, *row->thread, c->thread, true);
         buf_str(t->out, STR("  "));
     }
     if (g->by == TOTALS_LINE || g->by == TOTALS_FILE)
         path_field(t, row->fname, c->function);
     else
-        field(t, row->fname, c->function, false);
+        table_field(t, row->fname, c->function, false);
     if (c->pc) {
         text.len = 0;
         place_text(t, g, row, &text);
         buf_str(t->out, STR("  "));
-        field(t, buf_view(&text), c->pc, true);
+        table_field(t, buf_view(&text), c->pc, true);
     }
     if (c->instruction) {
         buf_str(t->out, STR("  "));
-        field(t, instruction(t, g, row), c->instruction, false);
+        table_field(t, instruction(t, g, row), c->instruction, false);
     }
     if (c->location) {
         text.len = 0;
         location_text(t, g, row, &text);
         buf_str(t->out, STR("  "));
         if (g->by)
-            field(t, buf_view(&text), c->location, false);
+            table_field(t, buf_view(&text), c->location, false);
         else
             path_field(t, buf_view(&text), c->location);
     }
     if (c->probe) {
         buf_str(t->out, STR("  "));
-        style(t, STYLE_DIM);
-        field(t, row->probe, c->probe, false);
-        style(t, STYLE_NONE);
+        table_style(t, STYLE_DIM);
+        table_field(t, row->probe, c->probe, false);
+        table_style(t, STYLE_NONE);
     }
-    end_line(t);
+    table_end_line(t);
     buf_free(&text);
 }
 
 static void print_columns(Table *t, const Group *g, const Columns *c) {
-    style(t, STYLE_DIM);
+    table_style(t, STYLE_DIM);
     buf_str(t->out, STR("  "));
-    field(t, STR("value"), c->value, true);
+    table_field(t, STR("value"), c->value, true);
     if (c->share)
         buf_str(t->out, STR("   share"));
     if (c->bar)
         repeat(t, " ", 2 + BAR_WIDTH);
     buf_str(t->out, STR("  "));
     if (c->module) {
-        field(t, STR("module"), c->module, false);
+        table_field(t, STR("module"), c->module, false);
         buf_str(t->out, STR("  "));
     }
     if (c->thread) {
-        field(t, STR("thread"), c->thread, true);
+        table_field(t, STR("thread"), c->thread, true);
         buf_str(t->out, STR("  "));
     }
-    field(t, g->entries ? STR("key") : str_of(nouns[g->by].one), c->function, false);
+    table_field(t, g->entries ? STR("key") : str_of(nouns[g->by].one), c->function, false);
     if (c->pc) {
         buf_str(t->out, STR("  "));
-        field(t, g->by ? STR("sites") : STR("pc"), c->pc, true);
+        table_field(t, g->by ? STR("sites") : STR("pc"), c->pc, true);
     }
     if (c->instruction) {
         buf_str(t->out, STR("  "));
-        field(t, STR("instruction"), c->instruction, false);
+        table_field(t, STR("instruction"), c->instruction, false);
     }
     if (c->location) {
         buf_str(t->out, STR("  "));
-        field(t, g->by ? STR("function") : STR("location"), c->location, false);
+        table_field(t, g->by ? STR("function") : STR("location"), c->location, false);
     }
     if (c->probe)
         buf_str(t->out, STR("  probe"));
-    style(t, STYLE_NONE);
-    end_line(t);
+    table_style(t, STYLE_NONE);
+    table_end_line(t);
 }
 
-static void number(Table *t, uint64_t v, const char *what, const char *many) {
+static void report_table_number(Table *t, uint64_t v, const char *what, const char *many) {
     table_number(t->out, v);
     buf_printf(t->out, " %s", v == 1 ? what : many);
 }
@@ -623,9 +625,9 @@ static void print_total(Table *t, const Group *g) {
 /* `var` is of the type that is shown. */
 static void print_heading(Table *t, const Group *g, const ReportVar *var) {
     const ReportRow *first = g->rows.at[0];
-    style(t, STYLE_HEAD);
+    table_style(t, STYLE_HEAD);
     escape_shown(t->out, var->name);
-    style(t, STYLE_NONE);
+    table_style(t, STYLE_NONE);
     buf_str(t->out, STR(": "));
     escape_shown(t->out, var->type);
     if (g->one_probe && first->probe.ptr) {
@@ -642,8 +644,8 @@ static void print_heading(Table *t, const Group *g, const ReportVar *var) {
         escape_shown(t->out, *g->thread);
     }
     buf_str(t->out, STR(", "));
-    number(t, g->rows.len, g->entries ? "entry" : nouns[g->by].shown,
-           g->entries ? "entries" : nouns[g->by].many);
+    report_table_number(t, g->rows.len, g->entries ? "entry" : nouns[g->by].shown,
+                        g->entries ? "entries" : nouns[g->by].many);
     print_total(t, g);
     buf_u8(t->out, '\n');
 }
@@ -661,10 +663,10 @@ static uint32_t rows_shown(const Table *t, const Group *g) {
 /* The closing line, for rows that are not shown. */
 static void print_hidden(Table *t, const Group *g, uint32_t hidden) {
     uint32_t blanks = g->blanks < hidden ? g->blanks : hidden;
-    style(t, STYLE_DIM);
+    table_style(t, STYLE_DIM);
     buf_str(t->out, STR("  and "));
-    number(t, hidden, g->entries ? "more entry" : nouns[g->by].more,
-           g->entries ? "more entries" : nouns[g->by].more_many);
+    report_table_number(t, hidden, g->entries ? "more entry" : nouns[g->by].more,
+                        g->entries ? "more entries" : nouns[g->by].more_many);
     if (blanks && blanks < hidden) {
         buf_str(t->out, STR(", "));
         table_number(t->out, blanks);
@@ -674,7 +676,7 @@ static void print_hidden(Table *t, const Group *g, uint32_t hidden) {
         buf_str(t->out, !g->numeric                                 ? STR(" that are empty")
                         : g->rows.at[0]->class == REPORT_CLASS_BOOL ? STR(" with false")
                                                                     : STR(" with 0"));
-    style(t, STYLE_NONE);
+    table_style(t, STYLE_NONE);
     buf_u8(t->out, '\n');
 }
 
@@ -691,10 +693,11 @@ static int compare_names(const void *pa, const void *pb) {
 }
 
 /* Moves the rows that are shown to the front, in the requested order; returns their number. */
-static uint32_t sort_rows(const Table *t, Group *g) {
+static uint32_t table_sort_rows(const Table *t, Group *g) {
     static int (*const orders[])(const void *, const void *) = {
         [TABLE_BY_PLACE] = compare_order, [TABLE_BY_NAME] = compare_names};
-    qsort(g->rows.at, g->rows.len, sizeof *g->rows.at, g->numeric ? compare_rows : compare_texts);
+    qsort(g->rows.at, g->rows.len, sizeof *g->rows.at,
+          g->numeric ? table_compare_rows : table_compare_texts);
     uint32_t shown = rows_shown(t, g);
     if (t->options->sort != TABLE_BY_VALUE)
         qsort(g->rows.at, shown, sizeof *g->rows.at, orders[t->options->sort]);
@@ -703,10 +706,10 @@ static uint32_t sort_rows(const Table *t, Group *g) {
 
 static void print_group(Table *t, Group *g, const ReportVar *var) {
     group_sum_up(t, g);
-    uint32_t shown = sort_rows(t, g);
+    uint32_t shown = table_sort_rows(t, g);
     if (!shown && t->options->nonzero)
         return;
-    Columns c = lay_out(t, g, shown);
+    Columns c = table_lay_out(t, g, shown);
     print_heading(t, g, var);
     if (shown)
         print_columns(t, g, &c);
@@ -725,7 +728,7 @@ static void print_groups(Table *t, const Report *r) {
     uint64_t g = 0;
     for (uint32_t i = 0; i < r->rows.len; i++) {
         const ReportRow *row = &r->rows.at[i];
-        if (!is_site(row))
+        if (!table_is_site(row))
             continue;
         if (row->var != last) {
             bool added;
@@ -748,7 +751,7 @@ static void print_groups(Table *t, const Report *r) {
 static void print_maps(Table *t, const Report *r) {
     for (uint32_t i = 0; i < r->rows.len; i++) {
         const ReportRow *row = &r->rows.at[i];
-        if (is_site(row) || is_single(row))
+        if (table_is_site(row) || is_single(row))
             continue;
         Report entries = {0};
         Group g = {.entries = true, .module = row->module, .thread = row->thread};

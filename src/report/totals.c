@@ -52,7 +52,7 @@ static const RowLocation *location_of(const ReportRow *row) {
 }
 
 /* Properties that rows with the same total share. */
-static void put_key(Totals *t, const ReportRow *row) {
+static void totals_put_key(Totals *t, const ReportRow *row) {
     const RowLocation *l = location_of(row);
     buf_bytes(&t->key, &row->var, sizeof row->var);
     buf_u8(&t->key, row->class);
@@ -73,7 +73,7 @@ static void put_key(Totals *t, const ReportRow *row) {
     }
 }
 
-static Str name_of(Totals *t, const ReportRow *row) {
+static Str totals_name_of(Totals *t, const ReportRow *row) {
     const RowLocation *l = location_of(row);
     if (t->by == TOTALS_FUNCTION)
         return row->fname;
@@ -85,7 +85,7 @@ static Str name_of(Totals *t, const ReportRow *row) {
     return str_of(text);
 }
 
-static uint32_t number_of(Totals *t, const ReportVar *var) {
+static uint32_t totals_number_of(Totals *t, const ReportVar *var) {
     Str key = {(const char *)&var, sizeof var};
     return (uint32_t)*map_put(&t->variables, key, t->variables.len, NULL);
 }
@@ -93,16 +93,16 @@ static uint32_t number_of(Totals *t, const ReportVar *var) {
 static ReportRow *total_of(Totals *t, const ReportRow *row) {
     bool added;
     t->key.len = 0;
-    put_key(t, row);
+    totals_put_key(t, row);
     Str key = buf_view(&t->key);
     uint64_t n = *map_put(&t->index, key, t->sums.len, &added);
     if (added) {
         bool known_line = t->by != TOTALS_LINE || location_of(row)->line;
         bool counts = row->class == REPORT_CLASS_BOOL;
         Total *total = vec_add(&t->sums);
-        total->variable = number_of(t, row->var);
+        total->variable = totals_number_of(t, row->var);
         total->row = (ReportRow){.var = row->var,
-                                 .fname = name_of(t, row),
+                                 .fname = totals_name_of(t, row),
                                  .probe = row->probe,
                                  .module = row->module,
                                  .thread = row->thread,
@@ -115,7 +115,7 @@ static ReportRow *total_of(Totals *t, const ReportRow *row) {
 
 /* ---- order ---- */
 
-static int compare_texts(Str a, Str b) {
+static int totals_compare_texts(Str a, Str b) {
     int order = memcmp(a.ptr, b.ptr, a.len < b.len ? a.len : b.len);
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
@@ -128,7 +128,7 @@ static int compare_totals(const void *pa, const void *pb) {
         return x->variable < y->variable ? -1 : 1;
     if (!a->file.len != !b->file.len)
         return a->file.len ? -1 : 1;
-    int order = a->file.len ? compare_texts(a->file, b->file) : 0;
+    int order = a->file.len ? totals_compare_texts(a->file, b->file) : 0;
     return order ? order : (a->line > b->line) - (a->line < b->line);
 }
 

@@ -12,7 +12,7 @@ enum { MAX_DEPTH = 40 }; /* types of scripts are not nested that deeply */
 
 /* ---- types ---- */
 
-static Str slice(Str s, uint32_t from, uint32_t to) {
+static Str value_slice(Str s, uint32_t from, uint32_t to) {
     return (Str){s.ptr + from, to - from};
 }
 
@@ -26,7 +26,7 @@ bool value_is_map(Str type) {
 
 Str value_tuple_types(Str type) {
     assert(value_is_tuple(type));
-    return slice(type, 1, type.len - 1);
+    return value_slice(type, 1, type.len - 1);
 }
 
 bool value_next_type(Str *list, Str *type) {
@@ -40,22 +40,22 @@ bool value_next_type(Str *list, Str *type) {
     }
     if (!list->len)
         return false;
-    *type = slice(*list, 0, i);
-    *list = slice(*list, i < list->len ? i + 1 : i, list->len);
+    *type = value_slice(*list, 0, i);
+    *list = value_slice(*list, i < list->len ? i + 1 : i, list->len);
     while (list->len && list->ptr[0] == ' ')
-        *list = slice(*list, 1, list->len);
+        *list = value_slice(*list, 1, list->len);
     return true;
 }
 
 bool value_map_types(Str type, Str *key, Str *value) {
     if (!value_is_map(type))
         return false;
-    Str parts = slice(type, 4, type.len - 1);
+    Str parts = value_slice(type, 4, type.len - 1);
     return value_next_type(&parts, key) && value_next_type(&parts, value) && !parts.len &&
            !memmem(key->ptr, key->len, "map<", 4); /* maps are no keys */
 }
 
-static bool is_real(Str type) {
+static bool value_is_real(Str type) {
     return str_is(type, "f32") || str_is(type, "f64");
 }
 
@@ -81,7 +81,7 @@ static bool stands(const Reader *r, const char *at, const char *word) {
     return (size_t)(r->end - at) >= n && memcmp(at, word, n) == 0;
 }
 
-static bool take(Reader *r, const char *word) {
+static bool value_take(Reader *r, const char *word) {
     bool there = stands(r, r->at, word);
     r->at += there ? strlen(word) : 0;
     return there;
@@ -99,12 +99,12 @@ static bool could_begin(const Reader *r, const char *at, Str type) {
     if (str_is(type, "bool"))
         return stands(r, at, "true") || stands(r, at, "false");
     bool digit = c >= '0' && c <= '9';
-    if (is_real(type))
+    if (value_is_real(type))
         return digit || c == '+' || c == '-' || stands(r, at, "NaN");
     return digit || c == '-';
 }
 
-static bool may_end(const Reader *r, const char *at, const Follow *f) {
+static bool value_may_end(const Reader *r, const char *at, const Follow *f) {
     for (; f; f = f->outer) {
         if (f->separator && stands(r, at, f->separator) &&
             could_begin(r, at + strlen(f->separator), f->next))
@@ -116,14 +116,14 @@ static bool may_end(const Reader *r, const char *at, const Follow *f) {
     return at == r->end;
 }
 
-static bool read_value(Reader *r, Str type, bool in_map, uint32_t depth, const Follow *f);
+static bool value_read_value(Reader *r, Str type, bool in_map, uint32_t depth, const Follow *f);
 
-static bool read_tuple(Reader *r, Str type, bool in_map, uint32_t depth, const Follow *f) {
+static bool value_read_tuple(Reader *r, Str type, bool in_map, uint32_t depth, const Follow *f) {
     Str types = value_tuple_types(type), part;
-    if (!take(r, "("))
+    if (!value_take(r, "("))
         return false;
     buf_u8(r->out, '[');
-    if (!types.len && !take(r, ")"))
+    if (!types.len && !value_take(r, ")"))
         return false;
     while (value_next_type(&types, &part)) {
         Follow inner = {.outer = f};
@@ -132,42 +132,42 @@ static bool read_tuple(Reader *r, Str type, bool in_map, uint32_t depth, const F
             inner.separator = in_map ? "," : "; ";
         else
             inner.close = ")";
-        if (!read_value(r, part, in_map, depth, &inner))
+        if (!value_read_value(r, part, in_map, depth, &inner))
             return false;
         if (types.len)
             buf_u8(r->out, ',');
-        if (!take(r, types.len ? inner.separator : ")"))
+        if (!value_take(r, types.len ? inner.separator : ")"))
             return false;
     }
     buf_u8(r->out, ']');
     return true;
 }
 
-static bool read_map(Reader *r, Str type, bool in_map, uint32_t depth, const Follow *f) {
+static bool value_read_map(Reader *r, Str type, bool in_map, uint32_t depth, const Follow *f) {
     Str key, value;
-    if (!value_map_types(type, &key, &value) || (in_map && !take(r, "{")))
+    if (!value_map_types(type, &key, &value) || (in_map && !value_take(r, "{")))
         return false;
     Follow after_key = {.separator = "->", .next = value};
     Follow after_value = {.separator = ";", .next = key, .close = in_map ? "}" : "", .outer = f};
     buf_u8(r->out, '[');
-    bool empty = in_map ? stands(r, r->at, "}") : take(r, "empty map");
+    bool empty = in_map ? stands(r, r->at, "}") : value_take(r, "empty map");
     while (!empty) {
         buf_str(r->out, STR("{\"key\":"));
-        if (!read_value(r, key, true, depth, &after_key) || !take(r, "->"))
+        if (!value_read_value(r, key, true, depth, &after_key) || !value_take(r, "->"))
             return false;
         buf_str(r->out, STR(",\"value\":"));
-        if (!read_value(r, value, true, depth, &after_value))
+        if (!value_read_value(r, value, true, depth, &after_value))
             return false;
         buf_u8(r->out, '}');
-        if (!take(r, ";"))
+        if (!value_take(r, ";"))
             break;
         buf_u8(r->out, ',');
     }
     buf_u8(r->out, ']');
-    return !in_map || take(r, "}");
+    return !in_map || value_take(r, "}");
 }
 
-static size_t digits(Str s, size_t at) {
+static size_t value_digits(Str s, size_t at) {
     size_t from = at;
     while (at < s.len && s.ptr[at] >= '0' && s.ptr[at] <= '9')
         at++;
@@ -176,18 +176,18 @@ static size_t digits(Str s, size_t at) {
 
 /* Whether s is a number as JSON has it: "2.5e0", "1e-7". */
 static bool is_json_number(Str s) {
-    size_t at = s.len && s.ptr[0] == '-', n = digits(s, at);
+    size_t at = s.len && s.ptr[0] == '-', n = value_digits(s, at);
     bool ok = n == 1 || (n && s.ptr[at] != '0');
     at += n;
     if (at < s.len && s.ptr[at] == '.') {
-        n = digits(s, ++at);
+        n = value_digits(s, ++at);
         at += n;
         ok = ok && n;
     }
     if (at < s.len && (s.ptr[at] | 0x20) == 'e') {
         at++;
         at += at < s.len && (s.ptr[at] == '+' || s.ptr[at] == '-');
-        n = digits(s, at);
+        n = value_digits(s, at);
         at += n;
         ok = ok && n;
     }
@@ -195,7 +195,7 @@ static bool is_json_number(Str s) {
 }
 
 void value_number_to_json(Str text, Buf *out) {
-    Str number = text.len && text.ptr[0] == '+' ? slice(text, 1, text.len) : text;
+    Str number = text.len && text.ptr[0] == '+' ? value_slice(text, 1, text.len) : text;
     if (is_json_number(number)) {
         buf_str(out, number);
         return;
@@ -217,15 +217,15 @@ static bool is_scalar(Str type, Str text) {
     return row.class != REPORT_CLASS_TEXT;
 }
 
-static bool read_value(Reader *r, Str type, bool in_map, uint32_t depth, const Follow *f) {
+static bool value_read_value(Reader *r, Str type, bool in_map, uint32_t depth, const Follow *f) {
     if (depth == MAX_DEPTH)
         return false;
     if (value_is_tuple(type))
-        return read_tuple(r, type, in_map, depth + 1, f);
+        return value_read_tuple(r, type, in_map, depth + 1, f);
     if (value_is_map(type))
-        return read_map(r, type, in_map, depth + 1, f);
+        return value_read_map(r, type, in_map, depth + 1, f);
     const char *start = r->at;
-    while (r->at < r->end && !may_end(r, r->at, f))
+    while (r->at < r->end && !value_may_end(r, r->at, f))
         r->at++;
     Str text = {start, (uint32_t)(r->at - start)};
     if (str_is(type, "str")) {
@@ -245,8 +245,8 @@ static bool read_value(Reader *r, Str type, bool in_map, uint32_t depth, const F
 
 bool value_to_json(Str type, Str text, Buf *out) {
     Reader r = {text.ptr, text.ptr + text.len, out};
-    return (value_is_tuple(type) || value_is_map(type)) && read_value(&r, type, false, 0, NULL) &&
-           r.at == r.end;
+    return (value_is_tuple(type) || value_is_map(type)) &&
+           value_read_value(&r, type, false, 0, NULL) && r.at == r.end;
 }
 
 /* ---- from JSON ---- */
@@ -260,7 +260,7 @@ typedef struct Writer {
 static bool write_value(Writer *w, Str type, bool in_map, uint32_t depth);
 
 /* Copies a token of the output's syntax. */
-static void put(Writer *w, const char *json, const char *csv) {
+static void value_put(Writer *w, const char *json, const char *csv) {
     buf_str(w->out, str_of(w->to_json ? json : csv));
 }
 
@@ -268,7 +268,7 @@ static bool write_tuple(Writer *w, Str type, bool in_map, uint32_t depth) {
     Str types = value_tuple_types(type), part;
     if (!json_char(&w->json, '['))
         return false;
-    put(w, "[", "(");
+    value_put(w, "[", "(");
     while (value_next_type(&types, &part)) {
         if (!write_value(w, part, in_map, depth))
             return false;
@@ -276,40 +276,40 @@ static bool write_tuple(Writer *w, Str type, bool in_map, uint32_t depth) {
             break;
         if (!json_char(&w->json, ','))
             return false;
-        put(w, ",", in_map ? "," : "; ");
+        value_put(w, ",", in_map ? "," : "; ");
     }
-    put(w, "]", ")");
+    value_put(w, "]", ")");
     return json_char(&w->json, ']');
 }
 
 static bool write_entry(Writer *w, Str key, Str value, uint32_t depth) {
     Json *j = &w->json;
-    put(w, "{\"key\":", "");
+    value_put(w, "{\"key\":", "");
     if (!json_char(j, '{') || !json_member(j, "key") || !write_value(w, key, true, depth))
         return false;
-    put(w, ",\"value\":", "->");
+    value_put(w, ",\"value\":", "->");
     if (!json_char(j, ',') || !json_member(j, "value") || !write_value(w, value, true, depth))
         return false;
-    put(w, "}", "");
+    value_put(w, "}", "");
     return json_char(j, '}');
 }
 
-static bool write_map(Writer *w, Str type, bool in_map, uint32_t depth) {
+static bool value_write_map(Writer *w, Str type, bool in_map, uint32_t depth) {
     Json *j = &w->json;
     Str key, value;
     if (!value_map_types(type, &key, &value) || !json_char(j, '['))
         return false;
     if (json_char(j, ']')) {
-        put(w, "[]", in_map ? "{}" : "empty map");
+        value_put(w, "[]", in_map ? "{}" : "empty map");
         return true;
     }
-    put(w, "[", in_map ? "{" : "");
+    value_put(w, "[", in_map ? "{" : "");
     while (write_entry(w, key, value, depth)) {
         if (!json_char(j, ',')) {
-            put(w, "]", in_map ? "}" : "");
+            value_put(w, "]", in_map ? "}" : "");
             return json_char(j, ']');
         }
-        put(w, ",", ";");
+        value_put(w, ",", ";");
     }
     return false;
 }
@@ -328,7 +328,7 @@ static bool write_scalar(Writer *w, Str type) {
         escape_csv(w->out, text);
     else if (w->to_json && !str_is(type, "bool"))
         value_number_to_json(text, w->out);
-    else if (!w->to_json && is_real(type) && text.ptr[0] >= '0' && text.ptr[0] <= '9')
+    else if (!w->to_json && value_is_real(type) && text.ptr[0] >= '0' && text.ptr[0] <= '9')
         buf_printf(w->out, "+%.*s", STR_ARG(text));
     else
         buf_str(w->out, text);
@@ -341,7 +341,7 @@ static bool write_value(Writer *w, Str type, bool in_map, uint32_t depth) {
     if (value_is_tuple(type))
         return write_tuple(w, type, in_map, depth + 1);
     if (value_is_map(type))
-        return write_map(w, type, in_map, depth + 1);
+        return value_write_map(w, type, in_map, depth + 1);
     return write_scalar(w, type);
 }
 

@@ -16,7 +16,8 @@ static bool alts_begin(Rewrite *r, void *self) {
 }
 
 /* Only one probe can replace an instruction. */
-static void check_alts(Rewrite *r, Alts *a, const Site *site, const Match *matches, uint32_t n) {
+static void alts_check_alts(Rewrite *r, Alts *a, const Site *site, const Match *matches,
+                            uint32_t n) {
     const Match *first = NULL;
     for (uint32_t i = 0; i < n; i++) {
         if (!matches[i].shape->variant->alt.is)
@@ -84,7 +85,7 @@ static void alts_note(Rewrite *r, void *self, const Site *site, const SiteTypes 
         check_dups(r, site, matches[i].shape->variant);
     }
     if (n > 1)
-        check_alts(r, self, site, matches, n);
+        alts_check_alts(r, self, site, matches, n);
 }
 
 static void alts_free(Rewrite *r, void *self) {

@@ -72,7 +72,7 @@ static void find_rare(const Template *t, Places *places) {
 }
 
 /* The template with marks. */
-static const Template *mark(const Template *t, const Places *places, Arena *arena) {
+static const Template *branch_hints_mark(const Template *t, const Places *places, Arena *arena) {
     Template *marked = arena_new(arena, Template);
     Hole *holes = arena_array(arena, Hole, t->nholes + places->len);
     uint32_t n = 0, next = 0;
@@ -117,7 +117,7 @@ static void branch_hints_shape(Rewrite *r, void *self) {
             find_rare(s->template, &places);
         if (!places.len)
             continue;
-        s->template = (void *)(uintptr_t)mark(s->template, &places, &plan->arena);
+        s->template = (void *)(uintptr_t)branch_hints_mark(s->template, &places, &plan->arena);
         r->p.m.hints_rare = true;
     }
     vec_free(&places);

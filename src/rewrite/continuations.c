@@ -87,7 +87,7 @@ typedef struct Numbers {
     uint32_t current, free, last; /* globals, final indices */
 } Numbers;
 
-static Numbers add_numbers(WasmModule *m) {
+static Numbers continuations_add_numbers(WasmModule *m) {
     Buf zero = {0};
     uint32_t current = wasm_add_global_i32(m, true, STR("whammc.stack"), 0);
     uint32_t free = wasm_add_global(m, WASM_I64, true, STR("whammc.free_stacks"), &zero);
@@ -102,7 +102,7 @@ static uint32_t index_of(const WasmModule *m, uint32_t func) {
 }
 
 /* A stack begins, unless the current one is known. */
-static uint32_t add_begin(WasmModule *m, const Numbers *n, const Buf *resume) {
+static uint32_t continuations_add_begin(WasmModule *m, const Numbers *n, const Buf *resume) {
     return index_of(m,
                     emit_function(m, "whammc.begin_stack",
                                   "$current=%u $free=%u $last=%u"
@@ -175,9 +175,9 @@ static void continuations_finish(Rewrite *r, void *self, const Reach *reach) {
     WasmModule *m = &r->p.m;
     StackCalls *calls = &r->stacks;
     Buf suspend = told(m, r->flush.at.suspend), resume = told(m, r->flush.at.resume);
-    Numbers n = add_numbers(m);
+    Numbers n = continuations_add_numbers(m);
     c->current = n.current;
-    c->begin = add_begin(m, &n, &resume);
+    c->begin = continuations_add_begin(m, &n, &resume);
     calls->leave = add_leave(m, &n, c->begin, &suspend);
     calls->back = add_back(m, &n, &resume);
     calls->ended = add_ended(m, &n, calls->back);

@@ -68,7 +68,7 @@ static void put_otherwise(Rewrite *r, uint32_t func, uint32_t n, Pieces *pieces)
 }
 
 /* Counter n, which is in the function. */
-static void put_count(Rewrite *r, uint32_t func, uint32_t n, Pieces *pieces) {
+static void counting_put_count(Rewrite *r, uint32_t func, uint32_t n, Pieces *pieces) {
     Buf *code = &pieces->code;
     size_t from = code->len;
     const CountPoint *p = &r->store.counts->points.at[n];
@@ -91,7 +91,7 @@ static void counting_enter(Rewrite *r, void *self, uint32_t func, Pieces *pieces
     (void)self;
     const CountFunc *f = counts_func(r->store.counts, func);
     for (uint32_t i = f ? f->point : 0; f && i < f->point + f->npoints; i++)
-        put_count(r, func, i, pieces);
+        counting_put_count(r, func, i, pieces);
 }
 
 static void counting_free(Rewrite *r, void *self) {

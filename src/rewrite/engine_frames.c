@@ -39,7 +39,7 @@ static bool engine_frames_begin(Rewrite *r, void *self) {
     return e->frames->engine;
 }
 
-static bool is_import(const WasmModule *m, uint32_t func) {
+static bool engine_frames_is_import(const WasmModule *m, uint32_t func) {
     return m->funcs.at[func].import >= 0;
 }
 
@@ -63,7 +63,7 @@ static void engine_frames_fill(Rewrite *r, void *self) {
     EngineFrames *e = self;
     WasmModule *m = &r->p.m;
     uint32_t n = m->input_count[WASM_SPACE_FUNC];
-    while (e->imports < n && is_import(m, e->imports))
+    while (e->imports < n && engine_frames_is_import(m, e->imports))
         e->imports++;
     e->through = mem_zalloc(sizeof *e->through * (e->imports + 1u));
     for (uint32_t k = 0; k < e->imports; k++) {
@@ -94,7 +94,7 @@ static uint32_t zigzag(uint32_t to, uint32_t from) {
     return (uint32_t)distance << 1 ^ (distance < 0 ? UINT32_MAX : 0);
 }
 
-static int by_number(const void *a, const void *b) {
+static int engine_frames_by_number(const void *a, const void *b) {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
 }
@@ -109,13 +109,13 @@ static bool find_callees(Putter *p, uint32_t func) {
     p->named.len = 0;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t to = calls[k].to;
-        bool has_body = to != indirect && (!is_import(p->m, to) || p->e->through[to]);
+        bool has_body = to != indirect && (!engine_frames_is_import(p->m, to) || p->e->through[to]);
         others |= !has_body || wasm_survey_has_tail_calls(s, p->m, to);
         if (has_body)
             vec_push(&p->named, to);
     }
     if (p->named.len)
-        qsort(p->named.at, p->named.len, sizeof *p->named.at, by_number);
+        qsort(p->named.at, p->named.len, sizeof *p->named.at, engine_frames_by_number);
     return others;
 }
 
@@ -133,7 +133,7 @@ static void put_callees(Putter *p, uint32_t func) {
 }
 
 /* The function `func`, whose body is that of `handle`. */
-static void put_function(Putter *p, uint32_t handle, uint32_t func) {
+static void engine_frames_put_function(Putter *p, uint32_t handle, uint32_t func) {
     WasmSurvey *s = p->e->frames->survey;
     uint32_t body = p->written->funcs.at[wasm_final(p->m, WASM_SPACE_FUNC, handle)].body;
     uint32_t flags = frames_has(p->e->frames, func) ? 0 : NO_FRAME;
@@ -151,7 +151,7 @@ static void put_function(Putter *p, uint32_t handle, uint32_t func) {
 /* Where the bodies end that are the program's own. */
 static uint32_t end_of_own(const WasmModule *m, const WasmModule *written) {
     uint32_t n = m->input_count[WASM_SPACE_FUNC];
-    if (!n || is_import(m, n - 1))
+    if (!n || engine_frames_is_import(m, n - 1))
         return 0;
     const WasmFunc *last = &written->funcs.at[wasm_final(m, WASM_SPACE_FUNC, n - 1)];
     return last->body + last->body_size;
@@ -166,10 +166,10 @@ static void engine_frames_append(Rewrite *r, void *self, const WasmModule *writt
     buf_u8(&content, VERSION);
     buf_uleb(&content, end_of_own(m, written));
     for (uint32_t f = e->imports; f < m->input_count[WASM_SPACE_FUNC]; f++)
-        put_function(&p, f, f);
+        engine_frames_put_function(&p, f, f);
     for (uint32_t k = 0; k < e->imports; k++)
         if (e->through[k])
-            put_function(&p, e->through[k], k);
+            engine_frames_put_function(&p, e->through[k], k);
     buf_u8(out, WASM_SEC_CUSTOM);
     buf_uleb(out, content.len);
     buf_bytes(out, content.data, content.len);

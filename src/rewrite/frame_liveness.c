@@ -83,7 +83,7 @@ static bool branch_ends(const Liveness *s, uint32_t k, uint32_t left, uint32_t *
 }
 
 /* The instruction after the arm of an `if` that is not executed. */
-static uint32_t other_arm(const Liveness *s, uint32_t k) {
+static uint32_t frame_liveness_other_arm(const Liveness *s, uint32_t k) {
     for (uint32_t arm = k + 1; arm < s->end[k]; arm++)
         if (s->body.at.at[arm].op == WASM_OP_ELSE && s->outer[arm] == k)
             return arm + 1;
@@ -110,7 +110,7 @@ static bool ends_from(const Liveness *s, uint32_t k, uint32_t left, uint32_t *st
                 return false;
             continue;
         case WASM_OP_IF:
-            if (!ends_from(s, other_arm(s, k), left, steps))
+            if (!ends_from(s, frame_liveness_other_arm(s, k), left, steps))
                 return false;
             continue;
         case WASM_OP_ELSE: k = s->end[k]; continue;
@@ -139,7 +139,8 @@ uint32_t liveness_fork(const Liveness *s, uint32_t k) {
                 break;
             continue;
         }
-        uint32_t to = i->op == WASM_OP_IF ? other_arm(s, k) - 1 : liveness_target(s, k, i->a);
+        uint32_t to =
+            i->op == WASM_OP_IF ? frame_liveness_other_arm(s, k) - 1 : liveness_target(s, k, i->a);
         if (two && (to == LIVENESS_FUNCTION || ends_from(s, to + 1, left, &steps))) {
             fork = k;
             continue;

@@ -74,7 +74,7 @@ bool frames_has(const Frames *f, uint32_t func) {
     return f->funcs[func] & FRAME;
 }
 
-static bool is_import(const Frames *f, uint32_t func) {
+static bool frames_is_import(const Frames *f, uint32_t func) {
     return f->m->funcs.at[func].import >= 0;
 }
 
@@ -91,11 +91,11 @@ static void frames_note(Rewrite *r, void *self, const Site *site, const SiteType
         Mode mode = matches[k].action->event.mode;
         if (v->asks.frame)
             f->funcs[site->func] |= FRAME;
-        if (v->asks.callee && direct && is_import(f, i->a))
+        if (v->asks.callee && direct && frames_is_import(f, i->a))
             f->funcs[i->a] |= FRAME;
         f->asked |= !f->engine && (v->asks.frame || v->asks.callee);
         f->cuts |= v->asks.cuts;
-        f->keeps |= v->alt.is || (mode == MODE_UNWIND && !(direct && is_import(f, i->a)));
+        f->keeps |= v->alt.is || (mode == MODE_UNWIND && !(direct && frames_is_import(f, i->a)));
     }
     if (looks && i)
         f->funcs[site->func] |= EXACT;
@@ -162,7 +162,7 @@ static bool tables_cover(const Frames *f) {
     for (uint32_t func = 0; all && func < m->input_count[WASM_SPACE_FUNC]; func++) {
         bool is_short =
             !wasm_survey_calls(f->survey, m, func) && !wasm_survey_loops(f->survey, m, func);
-        bool covers = !is_import(f, func) && (is_short || f->funcs[func] & FRAME);
+        bool covers = !frames_is_import(f, func) && (is_short || f->funcs[func] & FRAME);
         all = covers || !wasm_survey_escapes(f->survey, m, func);
     }
     return all;
@@ -189,7 +189,8 @@ static void frames_decide(Rewrite *r, void *self) {
     if (f->engine)
         wasm_survey_tail_calls(f->survey, m); /* now, as it looks at the input */
     for (uint32_t func = 0; f->engine && func < m->input_count[WASM_SPACE_FUNC]; func++)
-        touched[func] |= is_import(f, func) ? 0 : TOUCHED_ENDS; /* wrapped: see engine_frames.c */
+        touched[func] |=
+            frames_is_import(f, func) ? 0 : TOUCHED_ENDS; /* wrapped: see engine_frames.c */
     if (!f->asked)
         return;
     f->order = wasm_survey_order(f->survey, m);
@@ -198,7 +199,7 @@ static void frames_decide(Rewrite *r, void *self) {
     for (uint32_t func = 0; func < m->input_count[WASM_SPACE_FUNC]; func++) {
         uint8_t *bits = &f->funcs[func];
         bool calls = wasm_survey_calls(f->survey, m, func);
-        if (is_import(f, func) || (!(*bits & FRAME) && !calls))
+        if (frames_is_import(f, func) || (!(*bits & FRAME) && !calls))
             continue;
         *bits |= place_bits(f, func);
         touched[func] |= TOUCHED | TOUCHED_LOCALS;
@@ -261,7 +262,7 @@ static void put_call_inside(const Frames *f, uint32_t func, uint32_t place, Buf 
         stack_put_leave(f->stack, f->m, place, out);
 }
 
-static void add_entry(Frames *f, uint32_t func) {
+static void frames_add_entry(Frames *f, uint32_t func) {
     Buf call = {0}, top = {0}, body = {0};
     uint32_t place = wasm_func_type(f->m, func)->nparams;
     stack_put_top(f->stack, f->m, &top);
@@ -279,7 +280,7 @@ static void frames_fill(Rewrite *r, void *self) {
     Frames *f = self;
     for (uint32_t func = 0; f->asked && func < f->m->input_count[WASM_SPACE_FUNC]; func++)
         if (f->funcs[func] & ENTRY)
-            add_entry(f, func);
+            frames_add_entry(f, func);
 }
 
 /* ---- pass 2 ---- */
@@ -294,12 +295,13 @@ typedef struct Put {
     bool *cut; /* by instruction: what calls have left has been taken off after it */
 } Put;
 
-static void put_piece(const Put *p, WasmWhere where, uint32_t at, PieceRank rank, size_t from) {
+static void frames_put_piece(const Put *p, WasmWhere where, uint32_t at, PieceRank rank,
+                             size_t from) {
     if (p->pieces->code.len > from)
         pieces_add(p->pieces, where, at, rank, from, p->pieces->code.len);
 }
 
-static void put_entry(const Put *p, uint32_t at) {
+static void frames_put_entry(const Put *p, uint32_t at) {
     Buf *out = &p->pieces->code;
     size_t from = out->len;
     if (!(p->bits & PARAM)) {
@@ -308,7 +310,7 @@ static void put_entry(const Put *p, uint32_t at) {
     }
     if (p->bits & FRAME)
         stack_put_frame(p->f->stack, p->f->m, p->place, 0, p->func + 1, out);
-    put_piece(p, WASM_BEFORE, at, RANK_PROBE, from);
+    frames_put_piece(p, WASM_BEFORE, at, RANK_PROBE, from);
 }
 
 /* Whether what calls leave stays until the script takes it off. */
@@ -317,16 +319,16 @@ static bool is_lazy(const Frames *f) {
 }
 
 /* Takes off what is above the function's own frame. */
-static void put_cut(const Put *p, uint32_t at, PieceRank rank) {
+static void frames_put_cut(const Put *p, uint32_t at, PieceRank rank) {
     if (is_lazy(p->f))
         return;
     size_t from = p->pieces->code.len;
     stack_put_frame(p->f->stack, p->f->m, p->place, p->step, 0, &p->pieces->code);
-    put_piece(p, WASM_AFTER, at, rank, from);
+    frames_put_piece(p, WASM_AFTER, at, rank, from);
 }
 
 /* The place that is `step` above the function's own, as an operand. */
-static void put_place(const Put *p, uint32_t step, uint32_t callee, Buf *out) {
+static void frames_put_place(const Put *p, uint32_t step, uint32_t callee, Buf *out) {
     assert(p->place != UINT32_MAX && p->f->order);
     emit(out, "local.get %u", p->place);
     if (step)
@@ -336,7 +338,7 @@ static void put_place(const Put *p, uint32_t step, uint32_t callee, Buf *out) {
 }
 
 /* What a call finds: the callee's place as its last operand, or at the top. */
-static void put_call(const Put *p, const WasmInstr *i) {
+static void frames_put_call(const Put *p, const WasmInstr *i) {
     const Frames *f = p->f;
     Buf *out = &p->pieces->code;
     size_t from = out->len;
@@ -345,7 +347,7 @@ static void put_call(const Put *p, const WasmInstr *i) {
     bool tail = wasm_flow(i->op) == WASM_FLOW_TAIL_CALL;
     uint8_t callee = direct ? f->funcs[i->a] : PLACE;
     uint32_t step = tail ? 0 : p->step;
-    if (direct && is_import(f, i->a)) {
+    if (direct && frames_is_import(f, i->a)) {
         if (callee & FRAME && !tail) {
             stack_put_frame(f->stack, f->m, p->place, step, i->a + 1, out);
             step += STACK_STEP;
@@ -356,22 +358,22 @@ static void put_call(const Put *p, const WasmInstr *i) {
     }
     if (callee & PARAM) {
         where = WASM_OPERAND;
-        put_place(p, step, i->a, out);
+        frames_put_place(p, step, i->a, out);
     } else if (callee & PLACE) {
         stack_put_set_top(f->stack, f->m, p->place, step, out);
     }
     if (tail && !(callee & PARAM))
         stack_put_frame(f->stack, f->m, p->place, 0, 0, out);
-    put_piece(p, where, i->offset, RANK_REPLACED, from);
+    frames_put_piece(p, where, i->offset, RANK_REPLACED, from);
 }
 
 /* Whether a call leaves something above the frame of its caller. */
-static bool leaves(const Frames *f, const WasmInstr *i) {
+static bool frames_leaves(const Frames *f, const WasmInstr *i) {
     if (wasm_flow(i->op) != WASM_FLOW_CALL)
         return false;
     if (i->op != WASM_OP_CALL)
         return true;
-    if (is_import(f, i->a))
+    if (frames_is_import(f, i->a))
         return f->funcs[i->a] & FRAME;
     return f->funcs[i->a] & PLACE && !puts_back(f, i->a);
 }
@@ -381,33 +383,33 @@ static bool covers(const void *ctx, const WasmInstr *i) {
     const Frames *f = ctx;
     if (i->op != WASM_OP_CALL)
         return f->tables && wasm_flow(i->op) == WASM_FLOW_CALL;
-    return !is_import(f, i->a) && f->funcs[i->a] & FRAME;
+    return !frames_is_import(f, i->a) && f->funcs[i->a] & FRAME;
 }
 
 /* Takes off what call k has left, where that would be there for long. The frame of an import is
  * still there when code after the call looks. */
 static void put_cut_after(const Put *p, const Liveness *soon, uint32_t k) {
     const WasmInstr *call = &soon->body.at.at[k];
-    bool import = call->op == WASM_OP_CALL && is_import(p->f, call->a);
+    bool import = call->op == WASM_OP_CALL && frames_is_import(p->f, call->a);
     if (!import && !(p->bits & EXACT) && !p->f->stack->runtime) {
         if (liveness_ends(soon, k))
             return;
         k = liveness_fork(soon, k);
     }
     if (!p->cut[k])
-        put_cut(p, soon->body.at.at[k].offset, import ? RANK_REPLACED : RANK_PROBE);
+        frames_put_cut(p, soon->body.at.at[k].offset, import ? RANK_REPLACED : RANK_PROBE);
     p->cut[k] = true;
 }
 
 /* Where the handlers of a try_table begin: after the ends of the blocks that they lead to, or at
  * the heads of loops. */
-static void put_handlers(const Put *p, const Liveness *soon, uint32_t k) {
+static void frames_put_handlers(const Put *p, const Liveness *soon, uint32_t k) {
     const WasmInstr *i = &soon->body.at.at[k];
     const uint8_t *at = i->vec;
     for (uint32_t c = 0; c < i->count; c++) {
         uint32_t target = liveness_target(soon, k, wasm_vec_catch(&at).label);
         if (target != LIVENESS_FUNCTION)
-            put_cut(p, soon->body.at.at[target].offset, RANK_PROBE);
+            frames_put_cut(p, soon->body.at.at[target].offset, RANK_PROBE);
     }
 }
 
@@ -419,21 +421,21 @@ static void put_resumed(const Put *p, const Liveness *soon, uint32_t k) {
         WasmHandler h = wasm_vec_handler(&at);
         uint32_t target = h.switches ? LIVENESS_FUNCTION : liveness_target(soon, k, h.label);
         if (target != LIVENESS_FUNCTION)
-            put_cut(p, soon->body.at.at[target].offset, RANK_PROBE);
+            frames_put_cut(p, soon->body.at.at[target].offset, RANK_PROBE);
     }
 }
 
-static void put_instr(const Put *p, Liveness *soon, uint32_t k) {
+static void frames_put_instr(const Put *p, Liveness *soon, uint32_t k) {
     const WasmInstr *i = &soon->body.at.at[k];
     WasmFlow flow = wasm_flow(i->op);
     if (flow == WASM_FLOW_CALL || flow == WASM_FLOW_TAIL_CALL)
-        put_call(p, i);
-    if (leaves(p->f, i))
+        frames_put_call(p, i);
+    if (frames_leaves(p->f, i))
         put_cut_after(p, soon, k);
     if (i->op == WASM_OP_CATCH || i->op == WASM_OP_CATCH_ALL)
-        put_cut(p, i->offset, RANK_PROBE);
+        frames_put_cut(p, i->offset, RANK_PROBE);
     if (i->op == WASM_OP_TRY_TABLE)
-        put_handlers(p, soon, k);
+        frames_put_handlers(p, soon, k);
     if (wasm_has_handlers(i->op))
         put_resumed(p, soon, k);
 }
@@ -456,9 +458,9 @@ static void frames_enter(Rewrite *r, void *self, uint32_t func, Pieces *pieces) 
     Liveness soon = {.covers = covers, .ctx = f};
     liveness_begin(&soon, f->m, func);
     p.cut = mem_zalloc(soon.n + 1u);
-    put_entry(&p, soon.body.at.at[0].offset);
+    frames_put_entry(&p, soon.body.at.at[0].offset);
     for (uint32_t k = 0; k < soon.n && f->stack->left; k++)
-        put_instr(&p, &soon, k);
+        frames_put_instr(&p, &soon, k);
     free(p.cut);
     liveness_free(&soon);
 }

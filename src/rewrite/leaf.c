@@ -37,12 +37,12 @@ static bool may_be_in_leaf(WasmOp op) {
     }
 }
 
-static uint64_t size_of(const Template *t) {
+static uint64_t leaf_size_of(const Template *t) {
     return t->len + (uint64_t)HOLE_BYTES * t->nholes;
 }
 
 /* Copies an instruction of a function of the module; TemplateMaker.put. */
-static bool put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const WasmInstr *i) {
+static bool leaf_put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const WasmInstr *i) {
     const Leaves *x = ctx;
     if (!may_be_in_leaf(i->op))
         return false;
@@ -65,7 +65,8 @@ static const Template *make_leaf(const Leaves *x, uint32_t func) {
         !has_plain_result(wasm_func_type(m, func)) || !template_takes_locals(m, func))
         return &no_leaf;
     Buf code = {0};
-    TemplateMaker t = {.m = m, .func = func, .put = put_instr, .ctx = (void *)x, .source = &code};
+    TemplateMaker t = {
+        .m = m, .func = func, .put = leaf_put_instr, .ctx = (void *)x, .source = &code};
     const Template *leaf = NULL;
     if (template_begin(&t)) {
         buf_bytes(&code, f->code.data + t.first, f->code.len - t.first);
@@ -73,7 +74,7 @@ static const Template *make_leaf(const Leaves *x, uint32_t func) {
     }
     template_maker_free(&t);
     buf_free(&code);
-    return leaf && size_of(leaf) <= MAX_LEAF ? leaf : &no_leaf;
+    return leaf && leaf_size_of(leaf) <= MAX_LEAF ? leaf : &no_leaf;
 }
 
 /* A function of the module that was added to it; NULL = it is no leaf. */
@@ -93,7 +94,7 @@ static bool is_same_inlined(HoleKind kind) {
 
 /* A function of a script. */
 static const Template *leaf_of_fn(const Template *t) {
-    bool is = t && size_of(t) <= MAX_LEAF && !t->ngives;
+    bool is = t && leaf_size_of(t) <= MAX_LEAF && !t->ngives;
     for (uint32_t i = 0; is && i < t->nholes; i++)
         is = is_same_inlined((HoleKind)t->holes[i].kind);
     WasmCode code = wasm_code(t->code, is ? t->len : 0, 0);
@@ -171,7 +172,7 @@ static ParamUse find_use(const Template *leaf) {
 }
 
 /* The code that runs in place of the call, with the arguments on the stack. */
-static void put_leaf(TemplateMaker *to, const Template *leaf, const WasmTypes *params) {
+static void leaf_put_leaf(TemplateMaker *to, const Template *leaf, const WasmTypes *params) {
     uint32_t n = params->len;
     Inlined x = {to, leaf, to->temps.len, to->temps.len + n, 0};
     for (uint32_t i = 0; i < n; i++)
@@ -203,13 +204,13 @@ static uint64_t growth_of(const Leaves *x, const Template *t, WasmTypes *params)
     uint64_t bytes = 0;
     for (uint32_t i = 0; t && i < t->nholes; i++) {
         const Template *leaf = find_leaf(x, &t->holes[i], params);
-        bytes += leaf ? size_of(leaf) + 2 * (uint64_t)params->len : 0;
+        bytes += leaf ? leaf_size_of(leaf) + 2 * (uint64_t)params->len : 0;
     }
     return bytes;
 }
 
 /* The template with the code of leaves in place of calls. */
-static const Template *inlined(const Leaves *x, const Template *t, WasmTypes *params) {
+static const Template *leaf_inlined(const Leaves *x, const Template *t, WasmTypes *params) {
     TemplateMaker to = {.nparams = t->nparams};
     uint32_t at = 0;
     for (uint32_t i = 0; i < t->ntemps; i++)
@@ -220,7 +221,7 @@ static const Template *inlined(const Leaves *x, const Template *t, WasmTypes *pa
         at = h->at;
         const Template *leaf = find_leaf(x, h, params);
         if (leaf)
-            put_leaf(&to, leaf, params);
+            leaf_put_leaf(&to, leaf, params);
         else
             template_add_hole(&to, *h);
     }
@@ -236,7 +237,7 @@ static void inline_in(Leaves *x, void **template, uint32_t sites, WasmTypes *par
     if (!growth || growth > *x->growth)
         return;
     *x->growth -= growth;
-    *template = (void *)(uintptr_t)inlined(x, *template, params);
+    *template = (void *)(uintptr_t)leaf_inlined(x, *template, params);
 }
 
 /* ---- the pass ---- */

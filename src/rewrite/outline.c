@@ -17,7 +17,7 @@ enum {
 
 /* ---- whether elements of maps are to be in memory ---- */
 
-static void note_call(void *ctx, Expr *e) {
+static void outline_note_call(void *ctx, Expr *e) {
     *(bool *)ctx |= e->kind == EXPR_CALL && e->fn;
 }
 
@@ -27,7 +27,7 @@ static bool wants_memory(const Plan *plan) {
         const Shape *s = plan->shapes.at[i];
         bool calls = false;
         if (s->sites && s->variant->keys.list.len)
-            ast_walk_probe(s->variant->probe, note_call, &calls);
+            ast_walk_probe(s->variant->probe, outline_note_call, &calls);
         sites += calls ? s->sites : 0;
     }
     return sites >= MANY_SITES;
@@ -66,7 +66,7 @@ static bool is_kept_once(const Plan *plan, uint32_t var) {
 }
 
 /* Whether a hole is filled in the same way wherever it is. */
-static bool is_same_everywhere(const Outline *o, const Hole *h) {
+static bool outline_is_same_everywhere(const Outline *o, const Hole *h) {
     switch ((HoleKind)h->kind) {
     case HOLE_VAR: return is_kept_once(o->plan, h->n / HOLE_LEAVES);
     case HOLE_VAR_ADDR:
@@ -112,7 +112,7 @@ static bool look_at_holes(Outline *o, const Template *t) {
         return false;
     for (uint32_t i = 0; i < t->nholes; i++) {
         const Hole *h = &t->holes[i];
-        if (is_param(h) ? !find_param(o, h, &param) : !is_same_everywhere(o, h))
+        if (is_param(h) ? !find_param(o, h, &param) : !outline_is_same_everywhere(o, h))
             return false;
     }
     return always_calls(t);
@@ -125,7 +125,7 @@ static bool is_shorter(const Outline *o, const Shape *s, const Template *t) {
 }
 
 /* The function's code: that of the template, with parameters. */
-static Template *make_body(Outline *o, const Template *t) {
+static Template *outline_make_body(Outline *o, const Template *t) {
     Arena *arena = &o->plan->arena;
     Template *body = arena_new(arena, Template);
     Hole *holes = arena_array(arena, Hole, t->nholes + 1);
@@ -173,7 +173,7 @@ static const Type *param_type(WasmType type) {
     }
 }
 
-static const Fn *declare(Outline *o) {
+static const Fn *outline_declare(Outline *o) {
     Arena *arena = &o->plan->arena;
     Fn *fn = arena_new(arena, Fn);
     *fn = (Fn){.name = STR("whammc.probe"), .nparams = o->nparams, .result = &type_unit};
@@ -191,7 +191,8 @@ static void outline(Plan *plan, Shape *s) {
     if (!t || s->predicate || s->variant->alt.is || !look_at_holes(&o, t) || !is_shorter(&o, s, t))
         return;
     s->template = make_call(&o, plan->fns.len);
-    vec_push(&plan->fns, ((PlanFn){declare(&o), s->variant->script, make_body(&o, t)}));
+    vec_push(&plan->fns,
+             ((PlanFn){outline_declare(&o), s->variant->script, outline_make_body(&o, t)}));
 }
 
 /* ---- the pass ---- */

@@ -29,7 +29,7 @@ static bool polls_begin(Rewrite *r, void *self) {
 }
 
 /* Calls functions that may go on for long: imports come back at once, or are the host's. */
-static bool calls(const WasmModule *m, const WasmInstr *i) {
+static bool polls_calls(const WasmModule *m, const WasmInstr *i) {
     WasmFlow flow = wasm_flow(i->op);
     if (flow != WASM_FLOW_CALL && flow != WASM_FLOW_TAIL_CALL)
         return false;
@@ -52,14 +52,14 @@ typedef struct Found {
     bool loop, call, wait;
 } Found;
 
-static Found find(const WasmModule *m, uint32_t func) {
+static Found polls_find(const WasmModule *m, uint32_t func) {
     WasmCode code;
     WasmInstr i;
     Found found = {0};
     wasm_func_code(m, func, &code); /* the module is valid */
     while (wasm_next(&code, &i)) {
         found.loop |= i.op == WASM_OP_LOOP;
-        found.call |= calls(m, &i);
+        found.call |= polls_calls(m, &i);
         found.wait |= waits(m, &i);
     }
     return found;
@@ -71,7 +71,7 @@ static void polls_decide(Rewrite *r, void *self) {
     for (uint32_t f = 0; f < r->p.m.input_count[WASM_SPACE_FUNC]; f++) {
         Found found = {0};
         if (r->p.m.funcs.at[f].import < 0)
-            found = find(&r->p.m, f);
+            found = polls_find(&r->p.m, f);
         if (found.loop || found.call || found.wait)
             r->p.touched[f] |= TOUCHED;
     }
@@ -111,7 +111,7 @@ static void polls_free(Rewrite *r, void *self) {
     buf_free(&p->code);
 }
 
-static void put(const Polls *p, WasmWhere where, uint32_t at, Pieces *pieces) {
+static void polls_put(const Polls *p, WasmWhere where, uint32_t at, Pieces *pieces) {
     size_t from = pieces->code.len;
     buf_bytes(&pieces->code, p->code.data, p->code.len);
     pieces_add_count(pieces, where, at, from, pieces->code.len);
@@ -128,15 +128,15 @@ static void put_wait(const Polls *p, const WasmModule *m, uint32_t at, Pieces *p
 static void polls_enter(Rewrite *r, void *self, uint32_t func, Pieces *pieces) {
     const Polls *p = self;
     const WasmModule *m = &r->p.m;
-    Found found = find(m, func);
+    Found found = polls_find(m, func);
     WasmCode code;
     WasmInstr i;
     wasm_func_code(m, func, &code);
     if (found.call)
-        put(p, WASM_BEFORE, (uint32_t)(code.at - code.start), pieces);
+        polls_put(p, WASM_BEFORE, (uint32_t)(code.at - code.start), pieces);
     while ((found.loop || found.wait) && wasm_next(&code, &i)) {
         if (i.op == WASM_OP_LOOP)
-            put(p, WASM_AFTER, i.offset, pieces);
+            polls_put(p, WASM_AFTER, i.offset, pieces);
         if (waits(m, &i))
             put_wait(p, m, i.offset, pieces);
     }

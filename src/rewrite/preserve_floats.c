@@ -70,7 +70,7 @@ static uint32_t find_call(const Plan *plan, const Template *t) {
 }
 
 /* The template with the call as HOLE_KEEP, and HOLE_KEPT before the `end` that follows. */
-static const Template *mark(const Template *t, uint32_t call, Arena *arena) {
+static const Template *preserve_floats_mark(const Template *t, uint32_t call, Arena *arena) {
     Template *marked = arena_new(arena, Template);
     Hole *holes = arena_array(arena, Hole, t->nholes + 1);
     uint32_t end = call;
@@ -111,7 +111,7 @@ static void use_local(OpenLoop *o, uint32_t local) {
 }
 
 /* Notes the floats of the loop that ends; they are those of the loop around it, too. */
-static void close_construct(Keep *k, OpenLoops *open, const WasmTypes *types) {
+static void preserve_floats_close_construct(Keep *k, OpenLoops *open, const WasmTypes *types) {
     OpenLoop o = vec_last(open);
     open->len--;
     for (uint32_t i = 0; open->len && i < o.n; i++)
@@ -160,14 +160,14 @@ static void find_loops(Keep *k, const WasmModule *m, WasmSurvey *survey, uint32_
         if (open.len && is_float(&types, &i))
             use_local(&vec_last(&open), i.a);
         if ((i.op == WASM_OP_END || i.op == WASM_OP_DELEGATE) && open.len)
-            close_construct(k, &open, &types);
+            preserve_floats_close_construct(k, &open, &types);
     }
     vec_free(&open);
     vec_free(&types);
 }
 
 /* The loop, if floats are kept there. */
-static const KeepLoop *loop_at(const Keep *k, uint32_t func, uint32_t at) {
+static const KeepLoop *preserve_floats_loop_at(const Keep *k, uint32_t func, uint32_t at) {
     uint32_t low = 0, high = k->loops.len;
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
@@ -192,7 +192,7 @@ static const Keeper *keeper_of(const Keep *k, uint32_t fn, const KeepLoop *l) {
 }
 
 /* Parameters: the floats. Results: the same, and what the function returns. */
-static const Fn *declare(Plan *plan, const Fn *called, const KeepLoop *l) {
+static const Fn *preserve_floats_declare(Plan *plan, const Fn *called, const KeepLoop *l) {
     Arena *arena = &plan->arena;
     uint32_t n = l->nf32 + l->nf64;
     Fn *fn = arena_new(arena, Fn);
@@ -212,7 +212,7 @@ static const Fn *declare(Plan *plan, const Fn *called, const KeepLoop *l) {
     return fn;
 }
 
-static const Template *make_body(Plan *plan, uint32_t fn, uint32_t n) {
+static const Template *preserve_floats_make_body(Plan *plan, uint32_t fn, uint32_t n) {
     Template *body = arena_new(&plan->arena, Template);
     Hole *hole = arena_new(&plan->arena, Hole);
     Buf code = {0};
@@ -233,8 +233,8 @@ static void add_keepers(Keep *k, Plan *plan, uint32_t fn) {
         if (!n || keeper_of(k, fn, l))
             continue;
         const PlanFn *called = &plan->fns.at[fn];
-        PlanFn own = {declare(plan, called->fn, l), called->script,
-                      (void *)(uintptr_t)make_body(plan, fn, n)};
+        PlanFn own = {preserve_floats_declare(plan, called->fn, l), called->script,
+                      (void *)(uintptr_t)preserve_floats_make_body(plan, fn, n)};
         vec_push(&k->keepers, ((Keeper){fn, l->nf32, l->nf64, plan->fns.len}));
         vec_push(&plan->fns, own);
     }
@@ -261,7 +261,7 @@ static void preserve_floats_shape(Rewrite *r, void *self) {
         if (call == UINT32_MAX)
             continue;
         note_fn(k, t->holes[call].n);
-        s->template = (void *)(uintptr_t)mark(t, call, &plan->arena);
+        s->template = (void *)(uintptr_t)preserve_floats_mark(t, call, &plan->arena);
     }
     for (uint32_t f = 0; k->fns.len && f < m->input_count[WASM_SPACE_FUNC]; f++)
         if (r->p.touched[f] & TOUCHED_CODE && m->funcs.at[f].import < 0 &&
@@ -286,7 +286,7 @@ static void preserve_floats_before(Rewrite *r, void *self, const Site *site, con
     *floats = (FillFloats){0};
     if (!k->keepers.len || !site->instr || site->instr->op != WASM_OP_LOOP)
         return;
-    const KeepLoop *l = loop_at(k, site->func, site->pc);
+    const KeepLoop *l = preserve_floats_loop_at(k, site->func, site->pc);
     for (uint32_t i = 0; l && i < n && !floats->n; i++) {
         const Template *t = matches[i].shape->template;
         for (uint32_t h = 0; t && h < t->nholes; h++)

@@ -71,8 +71,8 @@ static void free_passes(Rewrite *r) {
 /* ---- pass 1 ---- */
 
 /* What scripts may know of the program before its sites are known. */
-static void describe(Plan *plan, const WasmModule *m, const WasmAsyncify *asyncify, HostChoice host,
-                     const char *file, uint32_t module_id) {
+static void rewrite_describe(Plan *plan, const WasmModule *m, const WasmAsyncify *asyncify,
+                             HostChoice host, const char *file, uint32_t module_id) {
     plan->program.host = host_name(host);
     plan->program.module_id = module_id;
     plan->program.asyncify = stacks_are_asyncifys(asyncify);
@@ -116,15 +116,15 @@ static bool must_save_frames(const Plan *plan, const WasmAsyncify *asyncify) {
 }
 
 /* Decides what does not depend on sites. */
-static void begin(Rewrite *r) {
+static void rewrite_begin(Rewrite *r) {
     Plan *plan = r->p.plan;
     const WasmModule *m = &r->p.m;
     WasmAsyncify *asyncify = &r->p.matcher.survey.asyncify;
     const RewriteOptions *options = r->given;
     wasm_asyncify_find(asyncify, m);
     r->host = flush_host(m, plan, options);
-    describe(plan, m, asyncify, r->host, diag_file_name(r->p.diags, r->p.file),
-             options->alone ? 0 : stacks_module_id(m, r->host, options->several));
+    rewrite_describe(plan, m, asyncify, r->host, diag_file_name(r->p.diags, r->p.file),
+                     options->alone ? 0 : stacks_module_id(m, r->host, options->several));
     plan_find_alone(plan);
     r->saves_frames = must_save_frames(plan, asyncify);
     r->sets_aside =
@@ -156,10 +156,10 @@ static void note_once(Rewrite *r) {
     }
 }
 
-static bool match(void *self) {
+static bool rewrite_match(void *self) {
     Rewrite *r = self;
     uint32_t errors = r->p.diags->errors;
-    begin(r);
+    rewrite_begin(r);
     begin_passes(r);
     r->p.matcher.hooks.at = sites_count;
     if (r->store.counts)
@@ -182,7 +182,7 @@ static bool match(void *self) {
 
 /* ---- between the passes ---- */
 
-static bool compile(Rewrite *r, const Template **init) {
+static bool rewrite_compile(Rewrite *r, const Template **init) {
     GenOptions gen = {.optimise = !r->options->no_optimise,
                       .in_memory = r->store.var_in_memory,
                       .cells_in_memory = r->store.cells.in_memory};
@@ -202,7 +202,7 @@ static bool drop_values(Rewrite *r, const Template **init) {
     Plan *plan = r->p.plan;
     if (r->host != HOST_PROF || !plan->asks.values || r->saves_frames)
         return true;
-    if (!compile(r, init))
+    if (!rewrite_compile(r, init))
         return false;
     plan->asks.values = reach_find(plan, init).values;
     for (uint32_t i = 0; i < plan->shapes.len; i++) {
@@ -213,7 +213,7 @@ static bool drop_values(Rewrite *r, const Template **init) {
 }
 
 /* Decides where everything lives, and makes the templates. */
-static bool place(Rewrite *r, const Template **init) {
+static bool rewrite_place(Rewrite *r, const Template **init) {
     Plan *plan = r->p.plan;
     uint32_t errors = r->p.diags->errors;
     r->flush = (Flush){.m = &r->p.m,
@@ -232,7 +232,7 @@ static bool place(Rewrite *r, const Template **init) {
     if (plan->faults.lack.call)
         builtin_report(&plan->faults.lack, &r->p.m, r->p.diags);
     if (r->p.diags->errors > errors || !drop_values(r, init) || !flush_plan(&r->flush) ||
-        !compile(r, init))
+        !rewrite_compile(r, init))
         return false;
     REWRITE_EACH(r, k, shape)
     rewrite_passes[k]->shape(r, r->passes.state[k]);
@@ -286,11 +286,11 @@ static void begin_splicing(Rewrite *r) {
     r->p.ends.flush = at->flush == UINT32_MAX ? -1 : (int64_t)at->flush;
 }
 
-static bool link(void *self) {
+static bool rewrite_link(void *self) {
     Rewrite *r = self;
     const Template **init =
         arena_array(&r->p.plan->arena, const Template *, r->p.plan->scripts.len + 1);
-    if (!place(r, init))
+    if (!rewrite_place(r, init))
         return false;
     Reach reach = reach_find(r->p.plan, init);
     if (!add(r, &reach))
@@ -311,13 +311,13 @@ static bool link(void *self) {
 
 /* ---- pass 2 ---- */
 
-static void enter(void *self, uint32_t func, Pieces *pieces) {
+static void rewrite_enter(void *self, uint32_t func, Pieces *pieces) {
     Rewrite *r = self;
     REWRITE_EACH(r, k, enter)
     rewrite_passes[k]->enter(r, r->passes.state[k], func, pieces);
 }
 
-static void leave(void *self, uint32_t func, Pieces *pieces) {
+static void rewrite_leave(void *self, uint32_t func, Pieces *pieces) {
     Rewrite *r = self;
     REWRITE_EACH(r, k, leave)
     rewrite_passes[k]->leave(r, r->passes.state[k], func, pieces);
@@ -339,7 +339,7 @@ static void append(void *self, const WasmModule *written, Buf *out) {
     atomics_put_section(&r->flush.atomics, &r->store, out);
 }
 
-static void blame(void *self, Diag *d) {
+static void rewrite_blame(void *self, Diag *d) {
     const Rewrite *r = self;
     for (uint32_t i = 0; i < r->p.plan->probes.len; i++) {
         const PlanProbe *p = &r->p.plan->probes.at[i];
@@ -374,16 +374,16 @@ static void tell_host(const Rewrite *r, const RewriteOptions *options) {
         h->why = runtime_host_reason(&r->p.m, r->host, &r->p.plan->arena);
 }
 
-static const Target target = {.match = match,
+static const Target target = {.match = rewrite_match,
                               .count = sites_count_func,
-                              .link = link,
-                              .enter = enter,
-                              .leave = leave,
+                              .link = rewrite_link,
+                              .enter = rewrite_enter,
+                              .leave = rewrite_leave,
                               .enters_apart = true,
                               .splice = sites_splice,
                               .append = append,
                               .written = written,
-                              .blame = blame};
+                              .blame = rewrite_blame};
 
 /* Whether the scripts need no engine. */
 static bool needs_no_engine(const Plan *plan, Diags *diags) {
@@ -441,8 +441,8 @@ bool rewrite_list(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file
     if (ok) {
         HostChoice host = flush_host(&m, plan, &options);
         wasm_asyncify_find(&w.survey.asyncify, &m);
-        describe(plan, &m, &w.survey.asyncify, host, diag_file_name(diags, file),
-                 stacks_module_id(&m, host, false));
+        rewrite_describe(plan, &m, &w.survey.asyncify, host, diag_file_name(diags, file),
+                         stacks_module_id(&m, host, false));
     }
     for (uint32_t f = 0; ok && f < m.funcs.len; f++)
         if (m.funcs.at[f].import < 0 && !match_func(&w, f))

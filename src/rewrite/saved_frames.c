@@ -23,13 +23,13 @@ typedef struct Saver {
     Buf *out;
 } Saver;
 
-static void open(const Saver *s, uint32_t state) {
+static void saved_frames_open(const Saver *s, uint32_t state) {
     emit(s->out, "global.get %u i32.const %u i32.eq if",
          wasm_final(s->fill->m, WASM_SPACE_GLOBAL, s->asyncify->state), state);
 }
 
 /* Pushes the number of the stack: where its data is. */
-static void put_stack(const Saver *s) {
+static void saved_frames_put_stack(const Saver *s) {
     emit(s->out, "global.get %u", wasm_final(s->fill->m, WASM_SPACE_GLOBAL, s->asyncify->data));
     emit_resize(s->out, s->fill->m->globals.at[s->asyncify->data].type, WASM_I32);
 }
@@ -43,7 +43,7 @@ static const char *to_bits(WasmType type) {
     }
 }
 
-static const char *of_bits(WasmType type) {
+static const char *saved_frames_of_bits(WasmType type) {
     switch (type) {
     case WASM_I32: return "i32.wrap_i64";
     case WASM_F32: return "i32.wrap_i64 f32.reinterpret_i32";
@@ -52,19 +52,19 @@ static const char *of_bits(WasmType type) {
     }
 }
 
-static void push(void *ctx, uint32_t local, WasmType type) {
+static void saved_frames_push(void *ctx, uint32_t local, WasmType type) {
     const Saver *s = ctx;
-    put_stack(s);
+    saved_frames_put_stack(s);
     emit(s->out, "local.get %u", local);
     emit(s->out, "%s", to_bits(type));
     emit_calls(s->out, s->fill->m, &s->fill->helpers[HELPER_FRAME_PUSH], 1);
 }
 
-static void pop(void *ctx, uint32_t local, WasmType type) {
+static void saved_frames_pop(void *ctx, uint32_t local, WasmType type) {
     const Saver *s = ctx;
-    put_stack(s);
+    saved_frames_put_stack(s);
     emit_calls(s->out, s->fill->m, &s->fill->helpers[HELPER_FRAME_POP], 1);
-    emit(s->out, "%s", of_bits(type));
+    emit(s->out, "%s", saved_frames_of_bits(type));
     emit(s->out, "local.set %u", local);
 }
 
@@ -77,13 +77,13 @@ static void saved_frames_leave(Rewrite *r, void *self, uint32_t func, Pieces *pi
     if (!wasm_asyncify_spans(asyncify, func) || !fill->frame.used.len)
         return;
     size_t from = s.out->len;
-    open(&s, ASYNCIFY_UNWINDING);
-    fill_each_frame_local(fill, false, push, &s);
+    saved_frames_open(&s, ASYNCIFY_UNWINDING);
+    fill_each_frame_local(fill, false, saved_frames_push, &s);
     emit(s.out, "end");
     pieces_add_exit(pieces, from, PIECE_RETURNS);
     from = s.out->len;
-    open(&s, ASYNCIFY_REWINDING);
-    fill_each_frame_local(fill, true, pop, &s);
+    saved_frames_open(&s, ASYNCIFY_REWINDING);
+    fill_each_frame_local(fill, true, saved_frames_pop, &s);
     emit(s.out, "end");
     pieces_add_around(pieces, WASM_HEAD, from);
 }

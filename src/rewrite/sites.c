@@ -101,7 +101,7 @@ static void splice_function_event(Rewrite *r, const Site *site, const Match *mat
 }
 
 /* Control comes there once, however often the function goes on. */
-static void splice_entry(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
+static void sites_splice_entry(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
     Pieces *pieces = &r->p.pieces;
     size_t from = pieces->code.len;
     bool apart = site_is_apart(site, &matches[0].action->event);
@@ -190,7 +190,7 @@ void sites_splice(void *self, const Site *site, const SiteTypes *types, const Ma
     if (!n && !at_instr)
         return;
     if (n && matches[0].action->event.kind == EVENT_FUNC_ENTRY) {
-        splice_entry(r, site, matches, n);
+        sites_splice_entry(r, site, matches, n);
         return;
     }
     if (n && matches[0].action->event.kind == EVENT_FUNC_EXIT) {

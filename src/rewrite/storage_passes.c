@@ -69,7 +69,7 @@ static void memories_add(Rewrite *r, void *self, const Reach *reach) {
     memory_add(&r->memories, &at);
 }
 
-static bool is_replaced(const Match *matches, uint32_t n) {
+static bool storage_passes_is_replaced(const Match *matches, uint32_t n) {
     bool is = false;
     for (uint32_t i = 0; i < n; i++)
         is |= matches[i].action->event.mode == MODE_ALT;
@@ -82,7 +82,7 @@ static void memories_after(Rewrite *r, void *self, const Site *site, const Match
     (void)self;
     Buf *code = &r->p.pieces.code;
     size_t from = code->len;
-    if (!is_replaced(matches, n) && fill_put_memory(&r->fill, site->instr, code))
+    if (!storage_passes_is_replaced(matches, n) && fill_put_memory(&r->fill, site->instr, code))
         pieces_add(&r->p.pieces, WASM_REPLACE, site->pc, RANK_PROBE, from, code->len);
 }
 
@@ -156,7 +156,7 @@ static void shadow_pass_after(Rewrite *r, void *self, const Site *site, const Ma
     (void)self;
     Buf *code = &r->p.pieces.code;
     size_t from = code->len;
-    if (!is_replaced(matches, n) && shadow_put_instr(&r->shadow, site, code))
+    if (!storage_passes_is_replaced(matches, n) && shadow_put_instr(&r->shadow, site, code))
         pieces_add(&r->p.pieces, WASM_REPLACE, site->pc, RANK_PROBE, from, code->len);
 }
 

@@ -22,7 +22,7 @@ extern const unsigned long host_register_mjs_size;
 
 /* ---- what is a command ---- */
 
-static bool is_module(const char *path) {
+static bool command_is_module(const char *path) {
     char head[4] = {0};
     size_t len = strlen(path);
     bool named = (len > 5 && strcmp(path + len - 5, ".wasm") == 0) ||
@@ -36,7 +36,7 @@ static bool is_module(const char *path) {
 
 char *command_find(const char *name) {
     bool here = access(name, F_OK) == 0;
-    if (!*name || is_module(name) || (here && !strchr(name, '/')))
+    if (!*name || command_is_module(name) || (here && !strchr(name, '/')))
         return NULL;
     return process_find(NULL, name);
 }
@@ -64,7 +64,7 @@ static const char *prepare_hook(Place *place, Arena *arena) {
 }
 
 /* "a=1;b=2". */
-static const char *join(const DefineOptions *definitions, Arena *arena) {
+static const char *command_join(const DefineOptions *definitions, Arena *arena) {
     const char *all = "";
     for (uint32_t i = 0; i < definitions->len; i++)
         all = arena_printf(arena, "%s%s%s", all, i ? ";" : "", definitions->at[i]);
@@ -78,14 +78,14 @@ static bool set_environment(const CommandJob *job, const char *hook, const char 
         arena_printf(arena, "%s%s--import=%s", before ? before : "", before ? " " : "", hook);
     return setenv("NODE_OPTIONS", options, 1) == 0 &&
            setenv("WHAMMC_SCRIPT", job->script, 1) == 0 &&
-           setenv("WHAMMC_DEFINE", join(job->definitions, arena), 1) == 0 &&
+           setenv("WHAMMC_DEFINE", command_join(job->definitions, arena), 1) == 0 &&
            setenv("WHAMMC_OUT", out, 1) == 0 && setenv("WHAMMC_WRITTEN", index, 1) == 0 &&
            unsetenv("WHAMMC_ROOT") == 0 && unsetenv("WHAMMC_REGISTER") == 0;
 }
 
 /* ---- its reports ---- */
 
-static bool exists(const char *path) {
+static bool command_exists(const char *path) {
     return access(path, F_OK) == 0;
 }
 
@@ -113,8 +113,8 @@ typedef struct Index {
 } Index;
 
 /* Reads all that processes and threads have said, each in lines of its own. */
-static bool read_index(const Cli *cli, const char *path, Index *index) {
-    if (!exists(path))
+static bool command_read_index(const Cli *cli, const char *path, Index *index) {
+    if (!command_exists(path))
         return true;
     if (!file_read(cli, path, &index->text))
         return false;
@@ -139,7 +139,7 @@ static Str name_part(const char *name, const char *mark) {
 }
 
 /* The line before a report. The name of its file tells the process and the thread. */
-static void put_head(const Entry *e, const Buf *module, uint32_t number, Buf *out) {
+static void command_put_head(const Entry *e, const Buf *module, uint32_t number, Buf *out) {
     const char *which = file_base(e->path) + sizeof "report" - 1;
     Str process = name_part(which, "."), thread = name_part(which, ".thread");
     bool first = !process.len || process.ptr[0] < '0' || process.ptr[0] > '9';
@@ -165,11 +165,11 @@ static const Buf *take_module(const Cli *cli, const Entry *e, Index *index, Comm
     if (added)
         vec_push(&r->modules, ((CommandModule){.path = path, .name = e->name}));
     Buf *module = &r->modules.at[number].bytes;
-    return added && exists(path) && !file_read(cli, path, module) ? NULL : module;
+    return added && command_exists(path) && !file_read(cli, path, module) ? NULL : module;
 }
 
-static bool take_report(const Cli *cli, Place *place, uint32_t number, Index *index,
-                        CommandReports *r) {
+static bool command_take_report(const Cli *cli, Place *place, uint32_t number, Index *index,
+                                CommandReports *r) {
     const Entry *e = &index->entries.at[number];
     const Buf *module = NULL;
     Buf text = {0};
@@ -179,7 +179,7 @@ static bool take_report(const Cli *cli, Place *place, uint32_t number, Index *in
     bool ok = !text.len || (module = take_module(cli, e, index, r));
     bool several = text.len && index->entries.len > 1;
     if (ok && several)
-        put_head(e, module, number, &r->text);
+        command_put_head(e, module, number, &r->text);
     if (ok)
         buf_bytes(&r->text, text.data, text.len);
     if (ok && several)
@@ -216,12 +216,13 @@ static bool hand_over(const Cli *cli, const CommandJob *job, const RunThreads *t
     return job->take(job->ctx, r);
 }
 
-static bool take_reports(const Cli *cli, const CommandJob *job, Place *place, const char *path) {
+static bool command_take_reports(const Cli *cli, const CommandJob *job, Place *place,
+                                 const char *path) {
     Index index = {0};
     CommandReports r = {0};
-    bool ok = read_index(cli, path, &index);
+    bool ok = command_read_index(cli, path, &index);
     for (uint32_t i = 0; ok && i < index.entries.len; i++)
-        ok = take_report(cli, place, i, &index, &r);
+        ok = command_take_report(cli, place, i, &index, &r);
     ok = ok && hand_over(cli, job, &index.threads, &r);
     for (uint32_t i = 0; i < r.modules.len; i++)
         buf_free(&r.modules.at[i].bytes);
@@ -283,7 +284,7 @@ int command_run(const Cli *cli, const CommandJob *job) {
     if (status < 0)
         message_one(cli, DIAG_CANNOT_RUN, NULL, "%s: %s", made ? job->program : "temporary files",
                     strerror(errno));
-    bool ok = status >= 0 && take_reports(cli, job, &place, index);
+    bool ok = status >= 0 && command_take_reports(cli, job, &place, index);
     process_unguard();
     vec_free(&argv);
     place_remove(&place);

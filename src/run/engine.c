@@ -44,7 +44,7 @@ static bool has_wasmtime(const char *python) {
 }
 
 /* The kind of an engine, by the name of its executable. */
-static EngineKind kind_of(const char *path) {
+static EngineKind engine_kind_of(const char *path) {
     const char *name = file_base(path);
     if (strncmp(name, "python", 6) == 0)
         return ENGINE_PYTHON;
@@ -55,7 +55,7 @@ EngineKind engine_kind(const char *asked) {
     for (int i = 0; i < NENGINES; i++)
         if (strcmp(asked, engines[i].name) == 0)
             return engines[i].kind;
-    return kind_of(asked);
+    return engine_kind_of(asked);
 }
 
 static int check_clock(const Cli *cli, const char *clock, EngineKind engine) {
@@ -81,7 +81,7 @@ int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e)
             asked);
     }
     if (!known.hint)
-        known.kind = kind_of(asked);
+        known.kind = engine_kind_of(asked);
     *e = (Engine){known.kind, process_find(known.variable, known.program)};
     if (e->program && (e->kind != ENGINE_PYTHON || has_wasmtime(e->program)))
         return check_clock(cli, clock, e->kind);

@@ -16,7 +16,7 @@ static const char marker[] = "\n================================= REPORT CSV FLU
  * input (PARTIAL), or something else. */
 typedef enum Match { MATCH_NONE, MATCH_PARTIAL, MATCH_ALL } Match;
 
-static Match match(const uint8_t *p, size_t n, bool line_start) {
+static Match report_catch_match(const uint8_t *p, size_t n, bool line_start) {
     const char *want = marker;
     size_t len = sizeof marker - 1;
     if (line_start && n && *p == '=') {
@@ -28,7 +28,7 @@ static Match match(const uint8_t *p, size_t n, bool line_start) {
     return n < len ? MATCH_PARTIAL : MATCH_ALL;
 }
 
-static void pass(Catch *c, size_t n) {
+static void report_catch_pass(Catch *c, size_t n) {
     if (!n)
         return;
     c->inside = c->held.data[n - 1] != '\n';
@@ -39,12 +39,12 @@ static void pass(Catch *c, size_t n) {
 
 /* Passes on everything but reports; holds back a possible beginning of one, unless the input has
  * ended. */
-static void pump(Catch *c, bool end) {
+static void report_catch_pump(Catch *c, bool end) {
     size_t i = 0;
     while (i < c->held.len) {
         const uint8_t *p = c->held.data + i;
         size_t n = c->held.len - i;
-        Match m = match(p, n, !i && !c->inside);
+        Match m = report_catch_match(p, n, !i && !c->inside);
         if (m == MATCH_ALL) {
             buf_bytes(&c->report, p, n);
             c->held.len = i;
@@ -56,18 +56,18 @@ static void pump(Catch *c, bool end) {
             i = eol ? i + (size_t)(eol - p) : c->held.len;
         }
     }
-    pass(c, i);
+    report_catch_pass(c, i);
 }
 
 bool catch_take(void *ctx, const uint8_t *bytes, size_t n) {
     Catch *c = ctx;
     buf_bytes(c->found ? &c->report : &c->held, bytes, n);
     if (!c->found)
-        pump(c, false);
+        report_catch_pump(c, false);
     return !c->closed;
 }
 
 void catch_end(Catch *c) {
-    pump(c, true);
+    report_catch_pump(c, true);
     buf_free(&c->held);
 }

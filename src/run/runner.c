@@ -31,7 +31,7 @@ typedef struct Files {
 #ifdef __EMSCRIPTEN__
 
 /* A file, and its path. NULL: errno. */
-static const char *put_file(Files *f, const char *name, const void *bytes, size_t len) {
+static const char *runner_put_file(Files *f, const char *name, const void *bytes, size_t len) {
     (void)name;
     if (!f->place.directory && !place_make(&f->place, NULL))
         return NULL;
@@ -42,7 +42,7 @@ static const char *put_file(Files *f, const char *name, const void *bytes, size_
 
 /* A file in memory, which exists as long as somebody has it open, and its path in the child. NULL:
  * errno. */
-static const char *put_file(Files *f, const char *name, const void *bytes, size_t len) {
+static const char *runner_put_file(Files *f, const char *name, const void *bytes, size_t len) {
     int fd = memfd_create(name, 0);
     if (fd < 0)
         return NULL;
@@ -52,8 +52,8 @@ static const char *put_file(Files *f, const char *name, const void *bytes, size_
 
 #endif
 
-static bool put_library(Files *f, const char *name, const void *bytes, size_t len) {
-    const char *path = put_file(f, name, bytes, len);
+static bool runner_put_library(Files *f, const char *name, const void *bytes, size_t len) {
+    const char *path = runner_put_file(f, name, bytes, len);
     if (!path)
         return false;
     Buf word = {0};
@@ -67,22 +67,24 @@ static bool put_library(Files *f, const char *name, const void *bytes, size_t le
 static bool put_libraries(Files *f, const LibraryOptions *libs) {
     for (uint32_t i = 0; i < libs->len; i++) {
         const LibraryOption *o = &libs->at[i];
-        if (!put_library(f, o->import_as ? o->import_as : o->name, o->module.data, o->module.len))
+        if (!runner_put_library(f, o->import_as ? o->import_as : o->name, o->module.data,
+                                o->module.len))
             return false;
     }
     size_t size;
     const void *runtime = whammc_runtime(&size);
-    return put_library(f, "whammc_runtime", runtime, size);
+    return runner_put_library(f, "whammc_runtime", runtime, size);
 }
 
-static bool put_files(Files *f, const RunnerJob *job) {
+static bool runner_put_files(Files *f, const RunnerJob *job) {
     bool python = job->engine->kind == ENGINE_PYTHON;
-    f->module = put_file(f, "app.wasm", job->module, job->len);
+    f->module = runner_put_file(f, "app.wasm", job->module, job->len);
     if (python)
-        f->runner = put_file(f, "run-wasmtime.py", host_run_wasmtime_py, host_run_wasmtime_py_size);
-    f->report = put_file(f, "report", "", 0);
+        f->runner =
+            runner_put_file(f, "run-wasmtime.py", host_run_wasmtime_py, host_run_wasmtime_py_size);
+    f->report = runner_put_file(f, "report", "", 0);
     if (job->measured)
-        f->measured = put_file(f, "metrics", "", 0);
+        f->measured = runner_put_file(f, "metrics", "", 0);
     return f->module && (f->runner || !python) && f->report && (f->measured || !job->measured) &&
            (!job->libs || put_libraries(f, job->libs));
 }
@@ -146,7 +148,7 @@ int runner_run(const Cli *cli, const RunnerJob *job, Buf *report) {
     Files files = {0};
     Phase before = phase_begin(PHASE_RUN);
     process_guard();
-    bool made = put_files(&files, job);
+    bool made = runner_put_files(&files, job);
     int error = errno, status = -1;
     if (made) {
         status = call_runner(cli, job, &files);

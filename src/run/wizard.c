@@ -54,7 +54,7 @@ typedef struct Filter {
     Catch *caught; /* as in WizardJob */
 } Filter;
 
-static void write_out(Filter *f, const void *bytes, size_t n) {
+static void wizard_write_out(Filter *f, const void *bytes, size_t n) {
     bool open = n && !f->closed;
     if (open && f->caught)
         f->closed = !catch_take(f->caught, bytes, n);
@@ -63,19 +63,19 @@ static void write_out(Filter *f, const void *bytes, size_t n) {
 }
 
 /* Bytes that do not belong to a message of the engine. */
-static void pass(Filter *f, const uint8_t *bytes, size_t n) {
+static void wizard_pass(Filter *f, const uint8_t *bytes, size_t n) {
     if (!n)
         return;
-    write_out(f, f->last.data, f->last.len);
+    wizard_write_out(f, f->last.data, f->last.len);
     f->last.len = 0;
     f->expected = MESSAGE_NONE;
     f->wrote = true;
     f->inside = bytes[n - 1] != '\n';
-    write_out(f, bytes, n);
+    wizard_write_out(f, bytes, n);
 }
 
 /* Each message once: the engine tries again at the end. */
-static void add_error(Filter *f, const char *text, size_t n) {
+static void wizard_add_error(Filter *f, const char *text, size_t n) {
     for (uint32_t i = 0; i < f->errors.len; i++)
         if (strlen(f->errors.at[i]) == n && memcmp(f->errors.at[i], text, n) == 0)
             return;
@@ -118,7 +118,7 @@ static void take_mark(Filter *f, Str line) {
     Buf b = {0};
     Str why = text_after(line, "^");
     buf_printf(&b, "the engine does not know the export name '%s': %.*s", f->name, STR_ARG(why));
-    add_error(f, (const char *)b.data, b.len);
+    wizard_add_error(f, (const char *)b.data, b.len);
     buf_free(&b);
     free(f->name);
     f->name = NULL;
@@ -130,18 +130,18 @@ static void take_message(Filter *f, Message m, Str line) {
     switch (m) {
     case MESSAGE_LINK:
         line = text_after(line, ": ");
-        add_error(f, line.ptr, line.len);
+        wizard_add_error(f, line.ptr, line.len);
         f->unlinked = true;
         f->expected = MESSAGE_BLANK;
         break;
     case MESSAGE_ATTACH:
     case MESSAGE_OPTION:
-        write_out(f, f->last.data, f->last.len);
+        wizard_write_out(f, f->last.data, f->last.len);
         f->last.len = 0;
         buf_str(&f->last, line);
         buf_u8(&f->last, '\n');
         break;
-    case MESSAGE_START_TRAP: add_error(f, line.ptr, line.len); break;
+    case MESSAGE_START_TRAP: wizard_add_error(f, line.ptr, line.len); break;
     case MESSAGE_NAME: f->expected = MESSAGE_NAME_TEXT; break;
     case MESSAGE_NAME_TEXT:
         f->name = strndup(line.ptr, line.len);
@@ -154,7 +154,7 @@ static void take_message(Filter *f, Message m, Str line) {
 
 /* Passes on everything but messages; holds back a possible beginning of one, unless the input has
  * ended. */
-static void pump(Filter *f, bool end) {
+static void wizard_pump(Filter *f, bool end) {
     const uint8_t *p = f->held.data;
     size_t n = f->held.len, from = 0, i = 0;
     while (i < n) {
@@ -167,38 +167,38 @@ static void pump(Filter *f, bool end) {
             i++;
             continue;
         }
-        pass(f, p + from, i - from);
+        wizard_pass(f, p + from, i - from);
         size_t to = eol ? (size_t)(eol - p) : n;
         take_message(f, m, (Str){(const char *)p + i, (uint32_t)(to - i)});
         i = from = eol ? to + 1 : n;
         f->inside = false;
     }
     if (from < i)
-        pass(f, p + from, i - from);
+        wizard_pass(f, p + from, i - from);
     if (i < n)
         memmove(f->held.data, p + i, n - i);
     f->held.len = n - i;
 }
 
-static bool take(void *ctx, const uint8_t *bytes, size_t n) {
+static bool wizard_take(void *ctx, const uint8_t *bytes, size_t n) {
     Filter *f = ctx;
     buf_bytes(&f->held, bytes, n);
-    pump(f, false);
+    wizard_pump(f, false);
     return !f->closed;
 }
 
 /* Ends the input; returns whether no message was an error. */
 static bool filter_end(const Cli *cli, Filter *f, int wait_status) {
-    pump(f, true);
+    wizard_pump(f, true);
     bool failed = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) != 0;
     Str last = buf_view(&f->last);
     if (last.len && failed) {
         last.len--; /* the line feed */
         if (last.ptr[0] == 'm')
             last = text_after(last, "error inserting Whamm! probe");
-        add_error(f, last.ptr, last.len);
+        wizard_add_error(f, last.ptr, last.len);
     } else {
-        write_out(f, last.ptr, last.len);
+        wizard_write_out(f, last.ptr, last.len);
     }
     for (uint32_t i = 0; i < f->errors.len; i++)
         message_one(cli, DIAG_NOT_ATTACHED,
@@ -288,7 +288,7 @@ typedef struct Files {
     Buf prefix;   /* of paths of monitors */
 } Files;
 
-static bool put_files(const Cli *cli, Place *p, Files *f, const WizardJob *job) {
+static bool wizard_put_files(const Cli *cli, Place *p, Files *f, const WizardJob *job) {
     if (!place_make(p, SPECIAL))
         return false;
     buf_printf(&f->prefix, "%s/m", p->directory);
@@ -344,8 +344,8 @@ static int call_engine(const Cli *cli, const WizardJob *job, const Place *p, con
     vec_push(&argv, f->app);
     for (int i = 1; i <= cli->noperands; i++)
         vec_push(&argv, cli->operands[i]); /* and the NULL after them */
-    int status =
-            process_read(argv.at, (ProcessStreams){.in = -1, .out = -1, .err = -1}, take, filter),
+    int status = process_read(argv.at, (ProcessStreams){.in = -1, .out = -1, .err = -1},
+                              wizard_take, filter),
         error = errno;
     for (uint32_t i = 0; i < options.len; i++)
         free((char *)options.at[i]);
@@ -360,7 +360,7 @@ int wizard_run(const Cli *cli, const WizardJob *job, Buf *report, bool *failed) 
     Files files = {0};
     Filter filter = {0};
     process_guard();
-    bool made = put_files(cli, &place, &files, job);
+    bool made = wizard_put_files(cli, &place, &files, job);
     int error = errno, status = -1;
     if (made) {
         filter.monitors = (const char *)files.prefix.data;

@@ -60,7 +60,7 @@ Client *client_add(Clients *all, int fd) {
     return c;
 }
 
-static void change(Clients *all, Client *c, bool working) {
+static void clients_change(Clients *all, Client *c, bool working) {
     pthread_mutex_lock(&all->lock);
     c->working = working;
     take_out(all, c);
@@ -69,11 +69,11 @@ static void change(Clients *all, Client *c, bool working) {
 }
 
 void client_working(Clients *all, Client *c) {
-    change(all, c, true);
+    clients_change(all, c, true);
 }
 
 void client_idle(Clients *all, Client *c) {
-    change(all, c, false);
+    clients_change(all, c, false);
 }
 
 void client_leaves(Clients *all, Client *c) {

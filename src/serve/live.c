@@ -39,7 +39,7 @@ struct Live {
     int64_t arrived; /* when it came, by the clock that nobody sets */
 };
 
-static int64_t now(clockid_t clock) {
+static int64_t live_now(clockid_t clock) {
     enum { SECOND = 1000000000 };
     struct timespec t;
     clock_gettime(clock, &t);
@@ -48,7 +48,7 @@ static int64_t now(clockid_t clock) {
 
 /* ---- the pipe ---- */
 
-static bool read_all(int fd, void *to, size_t n) {
+static bool live_read_all(int fd, void *to, size_t n) {
     for (uint8_t *at = to; n;) {
         ssize_t got = read(fd, at, n);
         if (got == 0 || (got < 0 && errno != EINTR))
@@ -65,18 +65,18 @@ static void *read_reports(void *ctx) {
         uint32_t number, good;
         uint64_t size;
     } head;
-    while (read_all(l->from, &head, sizeof head) && head.size <= LARGEST) {
+    while (live_read_all(l->from, &head, sizeof head) && head.size <= LARGEST) {
         Buf text = {0};
         buf_reserve(&text, head.size + 1);
-        if (!read_all(l->from, text.data, head.size)) {
+        if (!live_read_all(l->from, text.data, head.size)) {
             buf_free(&text);
             break;
         }
         text.len = head.size;
         pthread_mutex_lock(&l->lock);
         buf_free(&l->last.text);
-        l->last = (LiveReport){text, now(CLOCK_REALTIME)};
-        l->arrived = now(CLOCK_MONOTONIC);
+        l->last = (LiveReport){text, live_now(CLOCK_REALTIME)};
+        l->arrived = live_now(CLOCK_MONOTONIC);
         l->answered = head.number;
         l->good = head.good;
         l->any = true;
@@ -133,7 +133,7 @@ void live_end(Live *l, const Buf *report) {
     if (report->len) {
         l->last.text.len = 0;
         buf_bytes(&l->last.text, report->data, report->len);
-        l->last.time = now(CLOCK_REALTIME);
+        l->last.time = live_now(CLOCK_REALTIME);
         l->any = l->good = true;
     }
     l->ended = true;
@@ -158,7 +158,7 @@ void live_close(Live *l) {
 /* The time so many milliseconds from now. */
 static struct timespec later(int64_t ms) {
     enum { SECOND = 1000000000, MILLISECOND = 1000000 };
-    int64_t until = now(CLOCK_MONOTONIC) + ms * MILLISECOND;
+    int64_t until = live_now(CLOCK_MONOTONIC) + ms * MILLISECOND;
     return (struct timespec){until / SECOND, until % SECOND};
 }
 
@@ -185,7 +185,7 @@ bool live_take(Live *l, LiveReport *report, const char **why) {
     enum { MILLISECOND = 1000000 };
     *report = (LiveReport){0};
     pthread_mutex_lock(&l->lock);
-    bool fresh = l->any && now(CLOCK_MONOTONIC) - l->arrived < (int64_t)FRESH_MS * MILLISECOND;
+    bool fresh = l->any && live_now(CLOCK_MONOTONIC) - l->arrived < (int64_t)FRESH_MS * MILLISECOND;
     if (!fresh && !l->ended) {
         uint32_t request = ++l->asked;
         if (pwrite(l->wanted, &request, sizeof request, 0) == sizeof request)

@@ -32,13 +32,13 @@ struct Push {
 
 static const LateCurl *curl; /* once there is a URL */
 
-static int64_t now(void) {
+static int64_t push_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
 }
 
-static void tell_failure(Push *p, const char *why) {
+static void push_tell_failure(Push *p, const char *why) {
     if (!p->failing)
         p->options.failed(p->options.ctx, why);
     p->failing = true;
@@ -75,7 +75,7 @@ bool push_check(const char *url, Buf *why) {
     return u != NULL;
 }
 
-static bool has_name(CURLU *u) {
+static bool push_has_name(CURLU *u) {
     char *query = NULL;
     bool found = !curl->url_get(u, CURLUPART_QUERY, &query, 0) &&
                  (strncmp(query, "name=", strlen("name=")) == 0 || strstr(query, "&name="));
@@ -89,7 +89,7 @@ static void put_query(CURLU *u, const char *text) {
 }
 
 /* The program's name without ".wasm", and its labels: "app{thread=3}". */
-static void put_name(CURLU *u, const ServedProgram *program) {
+static void push_put_name(CURLU *u, const ServedProgram *program) {
     Buf name = {0};
     size_t len = strlen(program->title);
     const char *dot = strrchr(program->title, '.');
@@ -112,8 +112,8 @@ static bool make_url(Push *p, Buf *why) {
     char *url = NULL;
     curl->url_set(u, CURLUPART_FRAGMENT, NULL,
                   0); /* a fragment is not sent, and would end the query */
-    if (!has_name(u))
-        put_name(u, &p->options.of);
+    if (!push_has_name(u))
+        push_put_name(u, &p->options.of);
     put_query(u, "format=pprof");
     put_query(u, "spyName=whammc");
     CURLUcode error = curl->url_get(u, CURLUPART_URL, &url, 0);
@@ -205,7 +205,7 @@ static void read_kinds(const Buf *profile, Kinds *k) {
 
 /* {"time":{"units":"nanoseconds","display-name":"time","aggregation":"sum"}}: collectors drop
  * values that are not described. */
-static void describe(const Buf *profile, Buf *out) {
+static void push_describe(const Buf *profile, Buf *out) {
     Buf plain = {0};
     Kinds k = {0};
     if (unpack(profile, &plain))
@@ -268,7 +268,7 @@ static Answer post(Push *p, const char *url, const Buf *profile) {
     long status = 0;
     CURL *c = curl->easy_init();
     curl_mime *form = curl->mime_init(c);
-    describe(profile, &types);
+    push_describe(profile, &types);
     push_add_part(form, "profile", "profile.pprof", "application/octet-stream", profile);
     push_add_part(form, "sample_type_config", "sample_type_config.json", "application/json",
                   &types);
@@ -285,7 +285,7 @@ static Answer post(Push *p, const char *url, const Buf *profile) {
         escape_shown(&why, buf_view(&answer));
     }
     if (!ok)
-        tell_failure(p, buf_cstr(&why));
+        push_tell_failure(p, buf_cstr(&why));
     curl->mime_free(form);
     curl->easy_cleanup(c);
     buf_free(&answer);
@@ -295,7 +295,7 @@ static Answer post(Push *p, const char *url, const Buf *profile) {
 }
 
 /* Sends the profile up to a report; if it is accepted, the next profile begins there. */
-static Answer push(Push *p, const Buf *text, int64_t time) {
+static Answer push_push(Push *p, const Buf *text, int64_t time) {
     const ServedProgram *of = &p->options.of;
     Answer got = REFUSED;
     Buf profile = {0}, url = {0};
@@ -313,7 +313,7 @@ static Answer push(Push *p, const Buf *text, int64_t time) {
             p->failing = false;
         }
     } else {
-        tell_failure(p, whammc_report_messages(report, 0));
+        push_tell_failure(p, whammc_report_messages(report, 0));
     }
     whammc_report_free(report);
     buf_free(&profile);
@@ -327,7 +327,7 @@ static void *push_from_time_to_time(void *ctx) {
         LiveReport report;
         const char *why;
         if (live_take(p->live, &report, &why))
-            push(p, &report.text, report.time);
+            push_push(p, &report.text, report.time);
         live_report_free(&report);
     }
     return NULL;
@@ -342,7 +342,7 @@ static void free_push(Push *p) {
 Push *push_start(const PushOptions *options, Live *live, Buf *why) {
     sigset_t all, before;
     Push *p = mem_zalloc(sizeof *p);
-    *p = (Push){.options = *options, .live = live, .since = now()};
+    *p = (Push){.options = *options, .live = live, .since = push_now()};
     bool ok = make_url(p, why);
     if (ok) { /* the thread blocks all signals: they are for the running program */
         sigfillset(&all);
@@ -364,9 +364,9 @@ void push_finish(Push *p, const Buf *report) {
     if (!p)
         return;
     enum { TRIES = 4 };
-    int64_t end = now();
+    int64_t end = push_now();
     pthread_join(p->thread, NULL);
-    for (int i = 0; report->len && i < TRIES && push(p, report, end) == LATER; i++)
+    for (int i = 0; report->len && i < TRIES && push_push(p, report, end) == LATER; i++)
         sleep(1);
     free_push(p);
 }

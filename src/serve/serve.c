@@ -243,7 +243,7 @@ static void answer_text(Answer *a, unsigned status, const char *text) {
     buf_printf(&a->body, "%s\n", text);
 }
 
-static void put_link(const Serve *s, const Route *r, Buf *out) {
+static void serve_put_link(const Serve *s, const Route *r, Buf *out) {
     const char *token = s->options.token;
     buf_printf(out, "<li><a href=\"%s%s", r->path, token && *token ? "?token=" : "");
     if (token && *token)
@@ -256,8 +256,8 @@ static void put_link(const Serve *s, const Route *r, Buf *out) {
     buf_str(out, STR("\n"));
 }
 
-static bool write_view(const Serve *s, WhammcReport *report, const Route *r, int64_t time,
-                       Buf *out) {
+static bool serve_write_view(const Serve *s, WhammcReport *report, const Route *r, int64_t time,
+                             Buf *out) {
     const ServedProgram *p = &s->options.of;
     bool memory = r->whose == ROUTE_MEMORY || (r->whose == ROUTE_TREE && !p->times);
     return served_write(p, report, &(ServedView){r->format, r->value, memory}, time, out);
@@ -269,7 +269,7 @@ static bool can_write(const Serve *s, const LiveReport *live, const Route *r) {
         return true;
     WhammcReport *report = served_report(&s->options.of, &live->text, NULL); /* without errors */
     Buf view = {0};
-    bool ok = write_view(s, report, r, live->time, &view);
+    bool ok = serve_write_view(s, report, r, live->time, &view);
     whammc_report_free(report);
     buf_free(&view);
     return ok;
@@ -287,7 +287,7 @@ static void answer_index(const Serve *s, Answer *a) {
         live.text.len = 0; /* it may come to have all of them */
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
         if (has_route(s, &routes[i]) && can_write(s, &live, &routes[i]))
-            put_link(s, &routes[i], &a->body);
+            serve_put_link(s, &routes[i], &a->body);
     live_report_free(&live);
     buf_str(&a->body, STR("</ul>\n"));
     html_end(&a->body);
@@ -360,7 +360,7 @@ static void answer_report(Serve *s, const Route *r, uint32_t seconds, Answer *a)
         live_report_free(&live);
         return;
     }
-    if (write_view(s, report, r, live.time, &a->body)) {
+    if (serve_write_view(s, report, r, live.time, &a->body)) {
         a->status = MHD_HTTP_OK;
         a->type = r->type;
         a->time = live.time;
@@ -371,7 +371,7 @@ static void answer_report(Serve *s, const Route *r, uint32_t seconds, Answer *a)
     live_report_free(&live);
 }
 
-static void answer(Serve *s, struct MHD_Connection *c, const char *path, Answer *a) {
+static void serve_answer(Serve *s, struct MHD_Connection *c, const char *path, Answer *a) {
     uint32_t seconds;
     if (strcmp(path, "/") == 0 || strcmp(path, "/debug/pprof/") == 0 ||
         strcmp(path, "/debug/pprof") == 0) {
@@ -476,7 +476,7 @@ static const char *unclear(struct MHD_Connection *c, void *state) {
 }
 
 /* Refuses a request before its body, whose end may not be where we think. */
-static enum MHD_Result refuse(struct MHD_Connection *c, const char *why) {
+static enum MHD_Result serve_refuse(struct MHD_Connection *c, const char *why) {
     Answer a = {0};
     answer_text(&a, MHD_HTTP_BAD_REQUEST, why);
     a.last = true;
@@ -494,7 +494,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
     const char *bad = unclear(c, *state);
     if (bad) {
         *state = &seen;
-        return refuse(c, bad);
+        return serve_refuse(c, bad);
     }
     if (!*state) {
         *state = &seen;
@@ -514,7 +514,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
     else if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
         answer_text(&a, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
     else
-        answer(s, c, url, &a);
+        serve_answer(s, c, url, &a);
     enum MHD_Result result = send_answer(c, &a);
     client_idle(&s->clients, client_of(c));
     buf_free(&a.body);

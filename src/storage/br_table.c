@@ -11,7 +11,7 @@
 #include "wasm/emit.h"
 
 /* The bytes of the targets in the program. */
-static Str key_of(const WasmInstr *i) {
+static Str br_table_key_of(const WasmInstr *i) {
     const uint8_t *end = i->vec;
     for (uint32_t k = 0; k < i->count; k++)
         wasm_vec_u32(&end);
@@ -20,7 +20,7 @@ static Str key_of(const WasmInstr *i) {
 
 void br_tables_note(BrTables *t, const WasmInstr *i) {
     bool added;
-    map_put(&t->known, key_of(i), t->lists.len, &added);
+    map_put(&t->known, br_table_key_of(i), t->lists.len, &added);
     if (!added)
         return;
     TargetList list = {0};
@@ -36,7 +36,7 @@ typedef struct Ranks {
 } Ranks;
 
 /* Numbers the different depths in the order in which they occur. */
-static Ranks rank(const TargetList *list) {
+static Ranks br_table_rank(const TargetList *list) {
     Ranks r = {.of = mem_alloc(sizeof *r.of * (list->depths.len + 1u))};
     Map seen = {0};
     for (uint32_t k = 0; k < list->depths.len; k++) {
@@ -51,8 +51,8 @@ static Ranks rank(const TargetList *list) {
     return r;
 }
 
-static uint32_t add_function(WasmModule *m, const TargetList *list) {
-    Ranks r = rank(list);
+static uint32_t br_table_add_function(WasmModule *m, const TargetList *list) {
+    Ranks r = br_table_rank(list);
     Buf blocks = {0}, results = {0};
     emit(&results, "local.get 0");
     emit_br_table(&results, r.of, list->depths.len, r.depths.len);
@@ -71,11 +71,11 @@ static uint32_t add_function(WasmModule *m, const TargetList *list) {
 
 void br_tables_add(BrTables *t, WasmModule *m) {
     for (uint32_t k = 0; k < t->lists.len; k++)
-        t->lists.at[k].func = add_function(m, &t->lists.at[k]);
+        t->lists.at[k].func = br_table_add_function(m, &t->lists.at[k]);
 }
 
 uint32_t br_table_function(const BrTables *t, const WasmInstr *i) {
-    const uint64_t *index = map_get(&t->known, key_of(i));
+    const uint64_t *index = map_get(&t->known, br_table_key_of(i));
     assert(index); /* pass 1 has noted all whose targets pass 2 asks for */
     return t->lists.at[*index].func;
 }

@@ -104,7 +104,7 @@ typedef struct SharePlace {
     const Action *action;
 } SharePlace;
 
-static void add_share(void *ctx, uint32_t var, uint64_t amount, unsigned ways) {
+static void coalesce_add_share(void *ctx, uint32_t var, uint64_t amount, unsigned ways) {
     const SharePlace *p = ctx;
     CountEvent event = counts_event(p->action, ways);
     counts_share(p->counts, var, counts_segment(p->counts, p->site, event),
@@ -113,7 +113,7 @@ static void add_share(void *ctx, uint32_t var, uint64_t amount, unsigned ways) {
 
 void coalesce_note(Coalesce *c, MapCells *cells, const Site *site, const Match *match) {
     SharePlace place = {&c->counts, site, match->action};
-    coalesce_each_share(c, cells, site, match, add_share, &place);
+    coalesce_each_share(c, cells, site, match, coalesce_add_share, &place);
 }
 
 CountedAmount coalesce_amount(Coalesce *c, const Site *site, const Match *match, uint32_t var) {

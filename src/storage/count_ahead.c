@@ -101,7 +101,7 @@ static bool is_possible(const CountAhead *a) {
            matcher_sees_instrs_only(a->walk) && (a->seen < SEEN || a->taken >= a->seen / FEW);
 }
 
-static bool prepare(void *ctx) {
+static bool count_ahead_prepare(void *ctx) {
     CountAhead *a = ctx;
     if (!is_possible(a))
         return false;
@@ -119,7 +119,7 @@ void count_ahead_init(CountAhead *a, uint32_t threads) {
                        .first = FIRST,
                        .most = AHEAD * threads,
                        .job = count_part,
-                       .prepare = prepare,
+                       .prepare = count_ahead_prepare,
                        .ctx = a};
     a->parts = mem_zalloc(sizeof *a->parts * ahead_slots(&a->ahead));
     a->here = mem_zalloc(sizeof *a->here * threads);
@@ -128,7 +128,7 @@ void count_ahead_init(CountAhead *a, uint32_t threads) {
 /* ---- in the order of functions ---- */
 
 /* Puts a run that begins with the function where it belongs. */
-static void join(CountAhead *a, const CountedRun *run) {
+static void count_ahead_join(CountAhead *a, const CountedRun *run) {
     kinds_join(a->kinds, a->store, a->walk->m, &run->tally);
     for (uint32_t f = run->from; f < run->to; f++)
         statics_function(a->walk->plan, a->walk->m, f);
@@ -147,7 +147,7 @@ bool count_ahead(CountAhead *a, uint32_t func, bool *any) {
     const CountedRun *run = &part->runs.at[part->run];
     assert(is_counted(a, func)); /* also by what is known now */
     if (func == run->from)
-        join(a, run);
+        count_ahead_join(a, run);
     a->taken++;
     *any = run->tally.funcs.at[func - run->from].any;
     return true;

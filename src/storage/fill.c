@@ -216,7 +216,7 @@ static uint32_t kept_page(Fill *f, const Site *site, uint32_t element) {
 
 /* ---- the back end ---- */
 
-static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const Site *site) {
+static void fill_fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const Site *site) {
     Fill *f = ctx;
     switch ((HoleKind)h->kind) {
     case HOLE_VAR: put_variable(f, s, h); break;
@@ -287,7 +287,7 @@ static bool instead(void *ctx, const Site *site, Buf *out) {
     return fill_put_memory(f, site->instr, out) || shadow_put_instr(f->shadow, site, out);
 }
 
-static const SpliceBackend backend = {words, fill, push_text, fill_begin, instead};
+static const SpliceBackend backend = {words, fill_fill, push_text, fill_begin, instead};
 
 void fill_init(Fill *f, Splicer *s, const WasmModule *m, const Plan *plan, const Store *store) {
     *f = (Fill){.m = m,

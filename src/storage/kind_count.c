@@ -14,7 +14,7 @@ static bool all_same(const Store *s, const Expr *const *list, uint32_t n, WasmOp
 
 /* Whether what a variant does at a site depends only on the kind of the instruction; its conditions
  * are decided. */
-static bool is_same_everywhere(const Store *s, const Variant *v, WasmOp op) {
+static bool kind_count_is_same_everywhere(const Store *s, const Variant *v, WasmOp op) {
     if (!all_same(s, (const Expr *const *)v->consts.at, v->consts.len, op))
         return false;
     for (uint32_t i = 0; i < v->keys.list.len; i++)
@@ -33,12 +33,12 @@ static bool adds_the_same(const Store *s, const Counting *counting, WasmOp op) {
     return true;
 }
 
-static void add_share(void *ctx, uint32_t var, uint64_t amount, unsigned ways) {
+static void kind_count_add_share(void *ctx, uint32_t var, uint64_t amount, unsigned ways) {
     KindCounts *k = ctx;
     vec_push(&k->shares, ((KindShare){var, ways, amount}));
 }
 
-static void add_rows(KindCounts *k, Store *s, const Site *site, const Match *match) {
+static void kind_count_add_rows(KindCounts *k, Store *s, const Site *site, const Match *match) {
     const Variant *v = match->shape->variant;
     for (uint32_t i = 0; i < v->probe->nvars; i++) {
         const Var *var = v->probe->vars[i];
@@ -54,15 +54,15 @@ static void add_rows(KindCounts *k, Store *s, const Site *site, const Match *mat
     }
 }
 
-static void add_match(KindCounts *k, Store *s, const Site *site, const Match *match) {
+static void kind_count_add_match(KindCounts *k, Store *s, const Site *site, const Match *match) {
     KindMatch m = {.action = match->action,
                    .event = counts_event(match->action, WAY_BOTH),
                    .before = match->action->event.mode == MODE_BEFORE,
                    .first_share = k->shares.len,
                    .first_row = k->rows.len};
     store_note_constants(s, site, match->shape->variant);
-    coalesce_each_share(s->coalesce, &s->cells, site, match, add_share, k);
-    add_rows(k, s, site, match);
+    coalesce_each_share(s->coalesce, &s->cells, site, match, kind_count_add_share, k);
+    kind_count_add_rows(k, s, site, match);
     m.nshares = k->shares.len - m.first_share;
     m.nrows = k->rows.len - m.first_row;
     m.before = m.before && !m.event.entering;
@@ -115,17 +115,18 @@ static void find_skims(KindCounts *k) {
         k->skims[byte] = find_skim(k, &wasm_short_ops[byte]);
 }
 
-static void find(KindCounts *k, Store *s, const Site *site, const Match *matches, uint32_t n) {
+static void kind_count_find(KindCounts *k, Store *s, const Site *site, const Match *matches,
+                            uint32_t n) {
     WasmOp op = (WasmOp)site->instr->op;
     KindCount *kind = &k->of[op];
     *kind = (KindCount){.found = true, .all = true, .first = k->matches.len, .n = n};
     for (uint32_t i = 0; i < n && kind->all; i++) {
         const Counting *counting = counters_shape(&s->coalesce->counters, matches[i].shape);
         kind->all = counting->why_not == WHY_NOTHING && adds_the_same(s, counting, op) &&
-                    is_same_everywhere(s, matches[i].shape->variant, op);
+                    kind_count_is_same_everywhere(s, matches[i].shape->variant, op);
     }
     for (uint32_t i = 0; i < n && kind->all; i++)
-        add_match(k, s, site, &matches[i]);
+        kind_count_add_match(k, s, site, &matches[i]);
     if (kind->all && n)
         sum_up(k, kind);
     find_skims(k);
@@ -142,7 +143,7 @@ typedef struct Counter {
     const uint32_t *next_pairs;
 } Counter;
 
-static inline void note_site(const Counter *c, uint32_t match) {
+static inline void kind_count_note_site(const Counter *c, uint32_t match) {
     if (c->tally) {
         c->tally->sites.at[match]++;
         return;
@@ -240,7 +241,7 @@ static inline void count_all(const Counter *c, const Site *site) {
     const KindCount *kind = &c->k->of[site->instr->op];
     for (uint32_t i = kind->first; i < kind->first + kind->n; i++) {
         const KindMatch *m = &c->k->matches.at[i];
-        note_site(c, i);
+        kind_count_note_site(c, i);
         if (m->ways)
             count_ways(c, site, m);
         else
@@ -253,7 +254,7 @@ bool kinds_count(KindCounts *k, Store *s, const Site *site, const Match *matches
     if (!coalesce_allows(s->coalesce, site->func))
         return false;
     if (!kind->found)
-        find(k, s, site, matches, n);
+        kind_count_find(k, s, site, matches, n);
     if (!kind->all)
         return false;
     counts_find(&s->coalesce->counts);
@@ -265,13 +266,13 @@ bool kinds_count(KindCounts *k, Store *s, const Site *site, const Match *matches
 
 static void count_more_now(const Counter *c, const Site *site, const KindCount *kind) {
     if (kind->only == KIND_ROW) {
-        note_site(c, kind->first);
+        kind_count_note_site(c, kind->first);
         count_row(c, site, kind->row, counts_segment_now(c->counts));
         return;
     }
     for (uint32_t i = kind->first; i < kind->first + kind->n; i++) {
         const KindMatch *m = &c->k->matches.at[i];
-        note_site(c, i);
+        kind_count_note_site(c, i);
         for (uint32_t k = m->first_share; k < m->first_share + m->nshares; k++)
             counts_share_now(c->counts, c->k->shares.at[k].var, site->pc,
                              c->k->shares.at[k].amount);
@@ -283,7 +284,7 @@ static void count_more_now(const Counter *c, const Site *site, const KindCount *
 /* Counts at an instruction of which only the offset matters (counts_skims). */
 static inline void count_now(const Counter *c, const Site *site, const KindCount *kind) {
     if (kind->only == KIND_SHARE) {
-        note_site(c, kind->first);
+        kind_count_note_site(c, kind->first);
         counts_share_now(c->counts, kind->share.var, site->pc, kind->share.amount);
     } else {
         count_more_now(c, site, kind);
@@ -294,7 +295,7 @@ static inline void count_now(const Counter *c, const Site *site, const KindCount
 static inline void skim_one(const Counter *c, Site *site, const KindSkim *is, uint32_t offset,
                             uint32_t next) {
     if (is->does & SKIM_SHARE) {
-        note_site(c, is->match);
+        kind_count_note_site(c, is->match);
         counts_share_now(c->counts, is->var, offset, is->amount);
     } else if (is->does & SKIM_MORE) {
         site->pc = offset;

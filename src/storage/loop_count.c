@@ -15,7 +15,7 @@ void loop_counts_add(Store *s, WasmModule *m) {
     }
 }
 
-static EmitNumber number(const Store *s, const WasmModule *m, uint32_t n) {
+static EmitNumber loop_count_number(const Store *s, const WasmModule *m, uint32_t n) {
     if (s->all_in_memory)
         return store_number(s, m, WASM_I32, s->counters.loops_at + 4 * (uint64_t)n);
     return emit_global(WASM_I32, wasm_final(m, WASM_SPACE_GLOBAL, s->counters.loops + n));
@@ -23,11 +23,11 @@ static EmitNumber number(const Store *s, const WasmModule *m, uint32_t n) {
 
 /* The two numbers of a loop. */
 static EmitNumber last_value(const Store *s, const WasmModule *m, uint32_t n) {
-    return number(s, m, 2 * n);
+    return loop_count_number(s, m, 2 * n);
 }
 
 static EmitNumber value_before(const Store *s, const WasmModule *m, uint32_t n) {
-    return number(s, m, 2 * n + 1);
+    return loop_count_number(s, m, 2 * n + 1);
 }
 
 /* Adds what `last` and `before` tell to the loop's counter. */

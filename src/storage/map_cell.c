@@ -41,7 +41,7 @@ void cells_free(MapCells *c) {
 /* ---- keys ---- */
 
 /* A leaf of a key as the runtime keeps it: all zeros are the same. */
-static uint64_t key_word(Value v) {
+static uint64_t map_cell_key_word(Value v) {
     uint64_t bits = value_wasm_bits(v);
     switch (v.kind) {
     case TYPE_U64:
@@ -63,7 +63,7 @@ static bool key_bytes(const CellKey *key, const Site *site, Buf *b) {
         if (v.kind == TYPE_STR)
             buf_name(b, v.text);
         else
-            buf_u64le(b, key_word(v));
+            buf_u64le(b, map_cell_key_word(v));
     }
     return true;
 }
@@ -76,7 +76,7 @@ static void keep_leaves(MapCells *c, const CellKey *key, const Site *site) {
         if (v.kind == TYPE_STR)
             leaf.text = (Str){arena_strndup(&c->arena, v.text.ptr, v.text.len), v.text.len};
         else
-            leaf.word = key_word(v);
+            leaf.word = map_cell_key_word(v);
         vec_push(&c->leaves, leaf);
     }
 }
@@ -120,7 +120,7 @@ typedef struct Sorted {
     uint32_t at;
 } Sorted;
 
-static int by_key(const void *a, const void *b) {
+static int map_cell_by_key(const void *a, const void *b) {
     const Sorted *x = a, *y = b;
     const MapCells *c = x->cells;
     const MapCell *p = &c->list.at[x->at], *q = &c->list.at[y->at];
@@ -131,7 +131,7 @@ static void sort_row(MapCells *c, CellRow *row, Sorted *list) {
     for (uint32_t i = 0; i < row->n; i++)
         list[i] = (Sorted){c, row->sorted[i]};
     if (row->n)
-        qsort(list, row->n, sizeof *list, by_key);
+        qsort(list, row->n, sizeof *list, map_cell_by_key);
     for (uint32_t i = 0; i < row->n; i++) {
         row->sorted[i] = list[i].at;
         c->list.at[list[i].at].rank = i;

@@ -61,7 +61,7 @@ static bool reads_number(uint32_t op, Number *out) {
 
 /* ---- which operations there are ---- */
 
-static uint32_t find_op(const MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b) {
+static uint32_t memory_find_op(const MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b) {
     uint32_t key[] = {op, a.kind, a.n, b.kind, b.n};
     uint64_t *id = map_get(&x->ids, (Str){(const char *)key, sizeof key});
     return id ? (uint32_t)*id : UINT32_MAX;
@@ -81,7 +81,7 @@ static uint32_t add_op(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b) {
 /* The number after those of the program is that of the runtime's memory, if there is one: scripts
  * use it for addresses from addr() of a str. In a monitor, where there are none before it, that is
  * 0. */
-static MemoryRef resolve(const MemoryOps *x, MemoryRef r) {
+static MemoryRef memory_resolve(const MemoryOps *x, MemoryRef r) {
     bool after_last = r.kind == MEMORY_PROGRAM && r.n == x->m->input_count[WASM_SPACE_MEMORY];
     return after_last && (x->plan->asks.values || x->monitor) ? (MemoryRef){MEMORY_RUNTIME, 0} : r;
 }
@@ -99,21 +99,22 @@ static void memories_of(const MemoryOps *x, const MemoryCall *c, const Site *sit
     }
     if (c->fn == FN_MEMID)
         of[0] = builtin_memory(x->plan->libraries, c->call, site);
-    of[0] = resolve(x, of[0]);
-    of[1] = c->fn == FN_MEMCPY ? resolve(x, of[1]) : of[0];
+    of[0] = memory_resolve(x, of[0]);
+    of[1] = c->fn == FN_MEMCPY ? memory_resolve(x, of[1]) : of[0];
 }
 
 /* Whether the program has it. Those of libraries were checked before. */
-static bool exists(const MemoryOps *x, MemoryRef r) {
+static bool storage_memory_exists(const MemoryOps *x, MemoryRef r) {
     return r.kind != MEMORY_PROGRAM || r.n < x->m->input_count[WASM_SPACE_MEMORY];
 }
 
-static bool note_call(MemoryOps *x, const MemoryCall *c, const Site *site, Diags *diags) {
+static bool storage_memory_note_call(MemoryOps *x, const MemoryCall *c, const Site *site,
+                                     Diags *diags) {
     MemoryRef of[2];
     bool first;
     memories_of(x, c, site, of);
     bool many = c->by_number && x->m->input_count[WASM_SPACE_MEMORY] > MAX_NUMBERED;
-    if (!many && exists(x, of[0]) && exists(x, of[1])) {
+    if (!many && storage_memory_exists(x, of[0]) && storage_memory_exists(x, of[1])) {
         add_op(x, c->fn, of[0], of[1]);
         return true;
     }
@@ -129,13 +130,13 @@ static bool note_call(MemoryOps *x, const MemoryCall *c, const Site *site, Diags
 }
 
 bool memory_named(const MemoryOps *x, const Expr *memory, const Site *site, bool imported) {
-    MemoryRef r = resolve(x, builtin_memory(x->plan->libraries, memory, site));
-    return exists(x, r) && !(imported && r.kind == MEMORY_RUNTIME);
+    MemoryRef r = memory_resolve(x, builtin_memory(x->plan->libraries, memory, site));
+    return storage_memory_exists(x, r) && !(imported && r.kind == MEMORY_RUNTIME);
 }
 
 bool memory_note_call(MemoryOps *x, const Site *site, uint32_t call, Diags *diags) {
     assert(call < x->plan->memory_calls.len);
-    return note_call(x, &x->plan->memory_calls.at[call], site, diags);
+    return storage_memory_note_call(x, &x->plan->memory_calls.at[call], site, diags);
 }
 
 bool memory_note(MemoryOps *x, const Site *site, const Variant *v, Diags *diags) {
@@ -197,7 +198,7 @@ typedef struct Place {
     uint8_t page_log2;
 } Place;
 
-static Place place(const MemoryOps *x, MemoryRef r) {
+static Place memory_place(const MemoryOps *x, MemoryRef r) {
     if (r.kind == MEMORY_RUNTIME && x->at.runtime < 0)
         return (Place){.calls = true, .page_log2 = 16};
     uint32_t handle = r.kind == MEMORY_RUNTIME   ? (uint32_t)x->at.runtime
@@ -208,11 +209,12 @@ static Place place(const MemoryOps *x, MemoryRef r) {
 }
 
 uint32_t memory_handle(const MemoryOps *x, const Expr *memory, const Site *site) {
-    return place(x, resolve(x, builtin_memory(x->plan->libraries, memory, site))).handle;
+    return memory_place(x, memory_resolve(x, builtin_memory(x->plan->libraries, memory, site)))
+        .handle;
 }
 
-static uint32_t number_of(const MemoryOps *x, MemoryRef r) {
-    Place p = place(x, r);
+static uint32_t memory_number_of(const MemoryOps *x, MemoryRef r) {
+    Place p = memory_place(x, r);
     return p.calls ? x->m->memories.len : p.handle;
 }
 
@@ -226,7 +228,7 @@ static const char *widen(const Place *p) {
 }
 
 /* Code that replaces an address, an i32, by the number of 1, 4 or 8 bytes there. */
-static const char *load(const MemoryOps *x, const Place *p, uint32_t bytes) {
+static const char *memory_load(const MemoryOps *x, const Place *p, uint32_t bytes) {
     Helper helper = bytes == 8 ? HELPER_LOAD64 : bytes == 4 ? HELPER_LOAD32 : HELPER_LOAD8;
     if (p->calls)
         return arena_printf(&x->m->arena, "call %u", x->at.helpers[helper]);
@@ -238,12 +240,12 @@ static const char *load(const MemoryOps *x, const Place *p, uint32_t bytes) {
 }
 
 static const char *load_runtime(const MemoryOps *x, uint32_t bytes) {
-    Place p = place(x, runtime);
-    return load(x, &p, bytes);
+    Place p = memory_place(x, runtime);
+    return memory_load(x, &p, bytes);
 }
 
 /* Consumes an address and a number of 1 or 8 bytes. */
-static const char *store(const MemoryOps *x, const Place *p, uint32_t bytes) {
+static const char *memory_store(const MemoryOps *x, const Place *p, uint32_t bytes) {
     if (p->calls)
         return arena_printf(&x->m->arena, "call %u",
                             x->at.helpers[bytes == 8 ? HELPER_STORE64 : HELPER_STORE8]);
@@ -264,7 +266,7 @@ static const char *load_number(const MemoryOps *x, const Place *p, Number n) {
                             : n.is_signed ? "_s"
                                           : "_u",
                             p->handle);
-    const char *raw = load(x, p, n.bytes == 2 ? 1 : n.bytes);
+    const char *raw = memory_load(x, p, n.bytes == 2 ? 1 : n.bytes);
     if (n.bytes == 2)
         raw = arena_printf(&x->m->arena,
                            "%s local.get $at i32.const 1 i32.add %s i32.const 8 i32.shl i32.or",
@@ -278,7 +280,7 @@ static const char *load_number(const MemoryOps *x, const Place *p, Number n) {
 /* ---- bytes ---- */
 
 static uint32_t build_clip(MemoryOps *x, MemoryRef a) {
-    Place p = place(x, a);
+    Place p = memory_place(x, a);
     const char *pages = p.calls ? "call" : "memory.size";
     return emit_function(x->m, "whammc.clip",
                          "param $at i32 $len i32 result i32 local $left i64"
@@ -293,7 +295,7 @@ static uint32_t build_clip(MemoryOps *x, MemoryRef a) {
 }
 
 static uint32_t build_same(MemoryOps *x, MemoryRef a) {
-    Place p = place(x, a);
+    Place p = memory_place(x, a);
     return emit_function(x->m, "whammc.same",
                          "param $at i32 $from i32 $len i32 result i32 local $i i32"
                          " block loop"
@@ -304,16 +306,17 @@ static uint32_t build_same(MemoryOps *x, MemoryRef a) {
                          "   local.get $i i32.const 1 i32.add local.set $i br 0"
                          " end end"
                          " i32.const 1",
-                         load(x, &p, 1), load_runtime(x, 1));
+                         memory_load(x, &p, 1), load_runtime(x, 1));
 }
 
 /* to[index] = from[index], this many bytes; index: a local */
-static const char *moved(const MemoryOps *x, const Place *from, const Place *to, const char *index,
-                         uint32_t bytes) {
+static const char *memory_moved(const MemoryOps *x, const Place *from, const Place *to,
+                                const char *index, uint32_t bytes) {
     return arena_printf(&x->m->arena,
                         "local.get $to local.get %s i32.add %s"
                         " local.get $from local.get %s i32.add %s %s",
-                        index, widen(to), index, load(x, from, bytes), store(x, to, bytes));
+                        index, widen(to), index, memory_load(x, from, bytes),
+                        memory_store(x, to, bytes));
 }
 
 /* Within one memory: from the end if the destination is after the source. */
@@ -325,7 +328,7 @@ static const char *backward(const MemoryOps *x, const Place *p) {
                         "   local.get $len i32.const -1 i32.add local.set $len"
                         "   %s br 0"
                         " end end end",
-                        moved(x, p, p, "$len", 1));
+                        memory_moved(x, p, p, "$len", 1));
 }
 
 /* While this many bytes are left. */
@@ -336,11 +339,11 @@ static const char *forward(const MemoryOps *x, const Place *from, const Place *t
                         "   %s"
                         "   local.get $i i32.const %u i32.add local.set $i br 0"
                         " end end",
-                        bytes, moved(x, from, to, "$i", bytes), bytes);
+                        bytes, memory_moved(x, from, to, "$i", bytes), bytes);
 }
 
 static uint32_t build_move(MemoryOps *x, MemoryRef from, MemoryRef to) {
-    Place source = place(x, from), target = place(x, to);
+    Place source = memory_place(x, from), target = memory_place(x, to);
     return emit_function(x->m, "whammc.move",
                          "param $from i32 $to i32 $len i32 local $i i32 %s %s %s",
                          source.calls && target.calls ? backward(x, &source) : "",
@@ -354,8 +357,8 @@ typedef struct At {
 } At;
 
 /* Copies the number of bytes in local $len, all of which exist. */
-static const char *move(MemoryOps *x, At from, At to) {
-    Place source = place(x, from.memory), target = place(x, to.memory);
+static const char *memory_move(MemoryOps *x, At from, At to) {
+    Place source = memory_place(x, from.memory), target = memory_place(x, to.memory);
     if (source.calls || target.calls)
         return arena_printf(&x->m->arena, "%s %s local.get $len call %u", from.address, to.address,
                             func_of(x, OP_MOVE, from.memory, to.memory));
@@ -370,7 +373,7 @@ static const char *move(MemoryOps *x, At from, At to) {
 /* ---- the operations of scripts ---- */
 
 static uint32_t build_number(MemoryOps *x, MemoryRef a, Number n) {
-    Place p = place(x, a);
+    Place p = memory_place(x, a);
     const char *type = n.bytes == 8 ? "i64" : "i32";
     return emit_function(x->m, "whammc.read",
                          "param $at i32 result %s"
@@ -392,7 +395,8 @@ static uint32_t build_memcpy(MemoryOps *x, MemoryRef from, MemoryRef to) {
         " local.get $from local.get $len call %u local.get $len i32.ne if return end"
         " local.get $to local.get $len call %u local.get $len i32.ne if return end"
         " %s",
-        clip_from, clip_to, move(x, (At){from, "local.get $from"}, (At){to, "local.get $to"}));
+        clip_from, clip_to,
+        memory_move(x, (At){from, "local.get $from"}, (At){to, "local.get $to"}));
 }
 
 /* A str is the address of its length, the bytes after that. */
@@ -407,7 +411,7 @@ static uint32_t build_read(MemoryOps *x, MemoryRef a) {
                          " %s"
                          " local.get $s call %u",
                          clip, x->at.helpers[HELPER_STR_NEW],
-                         move(x, (At){a, "local.get $at"}, str_bytes),
+                         memory_move(x, (At){a, "local.get $at"}, str_bytes),
                          x->at.helpers[HELPER_STR_INTERN]);
 }
 
@@ -418,7 +422,8 @@ static uint32_t build_write(MemoryOps *x, MemoryRef a) {
                          " local.get $s %s local.set $len"
                          " local.get $at local.get $len call %u local.get $len i32.ne if return end"
                          " %s",
-                         load_runtime(x, 4), clip, move(x, str_bytes, (At){a, "local.get $at"}));
+                         load_runtime(x, 4), clip,
+                         memory_move(x, str_bytes, (At){a, "local.get $at"}));
 }
 
 static uint32_t build_strcmp(MemoryOps *x, MemoryRef a) {
@@ -452,26 +457,26 @@ static uint32_t build_strcontains(MemoryOps *x, MemoryRef a) {
 }
 
 /* The instruction that converts the size of a memory in pages to an i32, or none. */
-static const char *narrow(const Place *p) {
+static const char *memory_narrow(const Place *p) {
     return emit_resized(p->wide ? WASM_I64 : WASM_I32, WASM_I32);
 }
 
 static uint32_t build_size(MemoryOps *x, MemoryRef a) {
-    Place p = place(x, a);
+    Place p = memory_place(x, a);
     if (p.calls)
         return x->at.helpers[HELPER_MEM_PAGES];
     return emit_function(x->m, "whammc.mem_size", "result i32 memory.size %u %s", p.handle,
-                         narrow(&p));
+                         memory_narrow(&p));
 }
 
 static uint32_t build_memid(MemoryOps *x, MemoryRef a) {
-    return emit_function(x->m, "whammc.memid", "result i32 i32.const %u", number_of(x, a));
+    return emit_function(x->m, "whammc.memid", "result i32 i32.const %u", memory_number_of(x, a));
 }
 
 /* ---- memories by number ---- */
 
 /* The value of a function that is static if the memory is known. */
-static bool static_value(const MemoryOps *x, uint32_t fn, MemoryRef r, uint64_t *v) {
+static bool memory_static_value(const MemoryOps *x, uint32_t fn, MemoryRef r, uint64_t *v) {
     switch (r.kind) {
     case MEMORY_PROGRAM: return memory_value((FnId)fn, x->m, r.n, v);
     case MEMORY_LIBRARY: {
@@ -492,10 +497,10 @@ static uint32_t build_by_number(MemoryOps *x, uint32_t op, uint32_t more, const 
     for (uint32_t i = 0; i < x->numbered.len; i++) {
         MemoryRef r = x->numbered.at[i];
         uint64_t v;
-        if (is_static && !static_value(x, op, r, &v))
+        if (is_static && !memory_static_value(x, op, r, &v))
             continue;
-        emit(&cases, "local.get 0 i32.const %u i32.eq if %s %s %u return end", number_of(x, r),
-             args[more], is_static ? "i32.const" : "call",
+        emit(&cases, "local.get 0 i32.const %u i32.eq if %s %s %u return end",
+             memory_number_of(x, r), args[more], is_static ? "i32.const" : "call",
              is_static ? (uint32_t)v : func_of(x, op, r, r));
     }
     uint32_t func = emit_function(x->m, "whammc.memory", "param i32 %s %s %p unreachable",
@@ -512,10 +517,10 @@ static uint32_t build_memcpy_by_number(MemoryOps *x) {
             emit(&targets,
                  "$a $from $b $to $len local.get $b i32.const %u i32.eq"
                  " if local.get $from local.get $to local.get $len call %u return end",
-                 number_of(x, x->numbered.at[k]),
+                 memory_number_of(x, x->numbered.at[k]),
                  func_of(x, FN_MEMCPY, x->numbered.at[i], x->numbered.at[k]));
-        emit(&sources, "local.get 0 i32.const %u i32.eq if %p end", number_of(x, x->numbered.at[i]),
-             &targets);
+        emit(&sources, "local.get 0 i32.const %u i32.eq if %p end",
+             memory_number_of(x, x->numbered.at[i]), &targets);
     }
     uint32_t func =
         emit_function(x->m, "whammc.memory", "param i32 i32 i32 i32 i32 %p unreachable", &sources);
@@ -526,7 +531,7 @@ static uint32_t build_memcpy_by_number(MemoryOps *x) {
 
 /* ---- */
 
-static uint32_t build(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b) {
+static uint32_t memory_build(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b) {
     bool by_number = a.kind == MEMORY_BY_NUMBER;
     const char *i32 = "result i32";
     Number n;
@@ -553,17 +558,17 @@ static uint32_t build(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b) {
 static uint32_t func_of(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b) {
     uint32_t id = add_op(x, op, a, b);
     if (x->list.at[id].func == UINT32_MAX) {
-        uint32_t func = build(x, op, a, b);
+        uint32_t func = memory_build(x, op, a, b);
         x->list.at[id].func = func;
     }
     return x->list.at[id].func;
 }
 
 /* Its code is one instruction where the memory is known. */
-static bool is_direct(const MemoryOps *x, const MemoryOp *o) {
+static bool memory_is_direct(const MemoryOps *x, const MemoryOp *o) {
     bool instruction =
         o->op == FN_MEMID ||
-        (o->op == FN_MEM_SIZE && o->a.kind != MEMORY_BY_NUMBER && !place(x, o->a).calls);
+        (o->op == FN_MEM_SIZE && o->a.kind != MEMORY_BY_NUMBER && !memory_place(x, o->a).calls);
     return instruction && !x->monitor;
 }
 
@@ -573,7 +578,7 @@ void memory_add(MemoryOps *x, const MemoryPlaces *at) {
     list_numbered(x);
     for (uint32_t i = 0; i < n; i++) {
         MemoryOp o = x->list.at[i];
-        if (!is_direct(x, &o))
+        if (!memory_is_direct(x, &o))
             func_of(x, o.op, o.a, o.b);
     }
 }
@@ -583,7 +588,7 @@ static const MemoryOp *operation(const MemoryOps *x, uint32_t call, const Site *
     const MemoryCall *c = &x->plan->memory_calls.at[call];
     MemoryRef of[2];
     memories_of(x, c, site, of);
-    return &x->list.at[find_op(x, c->fn, of[0], of[1])];
+    return &x->list.at[memory_find_op(x, c->fn, of[0], of[1])];
 }
 
 uint32_t memory_function(const MemoryOps *x, uint32_t call, const Site *site) {
@@ -594,10 +599,11 @@ void memory_put_call(const MemoryOps *x, uint32_t call, const Site *site, Buf *o
     assert(call < x->plan->memory_calls.len);
     const MemoryOp *o = operation(x, call, site);
     if (o->op == FN_MEMID) {
-        emit(out, "i32.const %u", number_of(x, o->a));
-    } else if (is_direct(x, o)) {
-        Place p = place(x, o->a);
-        emit(out, "memory.size %u %s", wasm_final(x->m, WASM_SPACE_MEMORY, p.handle), narrow(&p));
+        emit(out, "i32.const %u", memory_number_of(x, o->a));
+    } else if (memory_is_direct(x, o)) {
+        Place p = memory_place(x, o->a);
+        emit(out, "memory.size %u %s", wasm_final(x->m, WASM_SPACE_MEMORY, p.handle),
+             memory_narrow(&p));
     } else {
         emit(out, "call %u", wasm_final(x->m, WASM_SPACE_FUNC, o->func));
     }

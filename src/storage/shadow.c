@@ -192,7 +192,7 @@ static uint32_t add_set(Shadow *s, uint32_t t) {
 
 /* ---- what the tables start with ---- */
 
-static uint32_t known(Shadow *s, uint32_t func) {
+static uint32_t shadow_known(Shadow *s, uint32_t func) {
     if (func == UINT32_MAX)
         return s->unknown;
     if (s->known[func] == UINT32_MAX)
@@ -201,7 +201,7 @@ static uint32_t known(Shadow *s, uint32_t func) {
 }
 
 /* Reads a constant expression up to its `end`: a function, UINT32_MAX = anything else. */
-static uint32_t read_function(WasmCode *c) {
+static uint32_t shadow_read_function(WasmCode *c) {
     WasmInstr i;
     uint32_t func = UINT32_MAX, n = 0;
     while (wasm_next(c, &i) && i.op != WASM_OP_END) {
@@ -218,8 +218,9 @@ static void known_items(Shadow *s, const WasmElem *e, Handles *out) {
     const uint8_t *at = s->m->bytes + e->items;
     WasmCode c = wasm_code(s->m->bytes, s->m->size, e->items);
     for (uint32_t k = 0; k < e->count; k++) {
-        uint32_t func = e->exprs ? read_function(&c) : wasm_vec_u32(&at);
-        vec_push(out, known(s, func < s->m->input_count[WASM_SPACE_FUNC] ? func : UINT32_MAX));
+        uint32_t func = e->exprs ? shadow_read_function(&c) : wasm_vec_u32(&at);
+        vec_push(out,
+                 shadow_known(s, func < s->m->input_count[WASM_SPACE_FUNC] ? func : UINT32_MAX));
     }
 }
 
@@ -250,7 +251,7 @@ static bool starts_late(const Shadow *s, uint32_t t) {
 
 /* Whether entries beginning at a local, $count of them, are in the shadow of a table: a
  * condition. */
-static const char *fits(const Shadow *s, const char *start, uint32_t t, WasmType count) {
+static const char *shadow_fits(const Shadow *s, const char *start, uint32_t t, WasmType count) {
     WasmType at = wasm_table_address(s->m, t);
     return arena_printf(&s->m->arena,
                         "local.get %s %s local.get $count %s i64.add table.size %u %s i64.le_u",
@@ -259,7 +260,7 @@ static const char *fits(const Shadow *s, const char *start, uint32_t t, WasmType
 }
 
 /* (a start, i32 first, i32 count): items of a segment of `items` into the shadow. */
-static uint32_t add_place(Shadow *s, uint32_t t, const Handles *items) {
+static uint32_t shadow_add_place(Shadow *s, uint32_t t, const Handles *items) {
     WasmType at = wasm_table_address(s->m, t);
     uint32_t segment = wasm_add_elem_passive(s->m, items->at, items->len);
     return emit_function(s->m, "whammc.place",
@@ -267,14 +268,14 @@ static uint32_t add_place(Shadow *s, uint32_t t, const Handles *items) {
                          " call %u %s"
                          " if local.get $start local.get $first local.get $count table.init %u %u"
                          " else local.get $start local.get $count %s call %u end",
-                         at, s->table[t].sync, fits(s, "$start", t, WASM_I32), segment,
+                         at, s->table[t].sync, shadow_fits(s, "$start", t, WASM_I32), segment,
                          s->table[t].handle, emit_resized(WASM_I32, at), s->table[t].clear);
 }
 
 static uint32_t add_init(Shadow *s, uint32_t t, uint32_t segment) {
     Handles items = {0};
     known_items(s, &s->m->elems.at[segment], &items);
-    uint32_t place = add_place(s, t, &items);
+    uint32_t place = shadow_add_place(s, t, &items);
     vec_free(&items);
     return emit_function(s->m, "whammc.init",
                          "param $start %u $first i32 $count i32"
@@ -283,7 +284,7 @@ static uint32_t add_init(Shadow *s, uint32_t t, uint32_t segment) {
                          wasm_table_address(s->m, t), segment, t, place);
 }
 
-static uint32_t add_copy(Shadow *s, uint32_t to, uint32_t from) {
+static uint32_t shadow_add_copy(Shadow *s, uint32_t to, uint32_t from) {
     WasmType a = wasm_table_address(s->m, to), b = wasm_table_address(s->m, from);
     WasmType count = a == WASM_I64 && b == WASM_I64 ? WASM_I64 : WASM_I32;
     return emit_function(s->m, "whammc.copy",
@@ -293,7 +294,7 @@ static uint32_t add_copy(Shadow *s, uint32_t to, uint32_t from) {
                          " if local.get $to local.get $from local.get $count table.copy %u %u"
                          " else local.get $to local.get $count %s call %u end",
                          a, b, count, to, from, s->table[to].sync, s->table[from].sync,
-                         fits(s, "$to", to, count), fits(s, "$from", from, count),
+                         shadow_fits(s, "$to", to, count), shadow_fits(s, "$from", from, count),
                          s->table[to].handle, s->table[from].handle, emit_resized(count, a),
                          s->table[to].clear);
 }
@@ -311,7 +312,7 @@ static uint32_t add_fill(Shadow *s, uint32_t t) {
 enum { MAX_ENTRIES = 10000000 };
 
 /* The second table: as large as the first, and as active segments need it. */
-static void add_table(Shadow *s, uint32_t t) {
+static void shadow_add_table(Shadow *s, uint32_t t) {
     const WasmModule *m = s->m;
     uint64_t at;
     WasmLimits limits = {.min = m->tables.at[t].limits.min, .is64 = m->tables.at[t].limits.is64};
@@ -334,7 +335,7 @@ static void add_segments(Shadow *s, uint32_t t) {
         Handles items = {0};
         known_items(s, &s->m->elems.at[k], &items);
         if (late)
-            vec_push(&s->late, ((ShadowLate){t, k, add_place(s, t, &items)}));
+            vec_push(&s->late, ((ShadowLate){t, k, shadow_add_place(s, t, &items)}));
         else if (constant_offset(s->m, &s->m->elems.at[k], &at) &&
                  at + items.len <= s->m->tables.at[s->table[t].handle].limits.min)
             wasm_add_elem_active(s->m, s->table[t].handle, at, items.at, items.len);
@@ -344,7 +345,7 @@ static void add_segments(Shadow *s, uint32_t t) {
 
 static void add_shadow(Shadow *s, uint32_t t) {
     ShadowTable *table = &s->table[t];
-    add_table(s, t);
+    shadow_add_table(s, t);
     table->sync = add_sync(s, t);
     table->clear = add_clear(s, t);
     table->lookup = add_lookup(s, t);
@@ -370,17 +371,17 @@ static void close_over_copies(Shadow *s) {
 static uint32_t initial_function(const Shadow *s, uint32_t t) {
     const WasmTable *table = &s->m->tables.at[t];
     WasmCode c = wasm_code(s->m->bytes, (size_t)table->init + table->init_len, table->init);
-    return table->init_len ? read_function(&c) : UINT32_MAX;
+    return table->init_len ? shadow_read_function(&c) : UINT32_MAX;
 }
 
 /* Declares the functions that ref.func puts into a shadow. */
-static void declare(Shadow *s, uint32_t ntables) {
+static void shadow_declare(Shadow *s, uint32_t ntables) {
     Handles funcs = {0};
     for (uint32_t i = 0; i < s->named.len; i++)
-        vec_push(&funcs, known(s, s->named.at[i]));
+        vec_push(&funcs, shadow_known(s, s->named.at[i]));
     for (uint32_t t = 0; t < ntables; t++)
         if (s->table[t].asked && initial_function(s, t) != UINT32_MAX)
-            vec_push(&funcs, known(s, initial_function(s, t)));
+            vec_push(&funcs, shadow_known(s, initial_function(s, t)));
     if (funcs.len)
         wasm_add_elem_declared(s->m, funcs.at, funcs.len);
     vec_free(&funcs);
@@ -407,9 +408,9 @@ void shadow_add(Shadow *s) {
     for (uint32_t i = 0; i < s->moves.len; i++) {
         ShadowMove *v = &s->moves.at[i];
         if (s->table[v->to].asked)
-            v->func = v->init ? add_init(s, v->to, v->from) : add_copy(s, v->to, v->from);
+            v->func = v->init ? add_init(s, v->to, v->from) : shadow_add_copy(s, v->to, v->from);
     }
-    declare(s, ntables);
+    shadow_declare(s, ntables);
 }
 
 /* ---- code with final indices ---- */

@@ -9,7 +9,7 @@
 #include "wasm/emit.h"
 
 /* A function of the library that code calls at run time. */
-static bool calls(const Plan *plan, const char *name) {
+static bool storage_stack_calls(const Plan *plan, const char *name) {
     for (uint32_t i = 0; i < plan->library_fns.len; i++) {
         const LibraryFn *f = &plan->library_fns.at[i];
         if (f->runs && f->bundled && bundled_kind(f->bundled) == BUNDLED_STACK &&
@@ -20,32 +20,33 @@ static bool calls(const Plan *plan, const char *name) {
 }
 
 bool stack_is_engines(const Plan *plan) {
-    return calls(plan, "engine");
+    return storage_stack_calls(plan, "engine");
 }
 
 bool stack_is_read(const Plan *plan) {
-    return stack_is_engines(plan) || calls(plan, "share") || calls(plan, "collect") ||
-           calls(plan, "tell");
+    return stack_is_engines(plan) || storage_stack_calls(plan, "share") ||
+           storage_stack_calls(plan, "collect") || storage_stack_calls(plan, "tell");
 }
 
 bool stack_is_in_program(const Plan *plan, bool imported) {
-    return calls(plan, NULL) && (!imported || stack_is_read(plan));
+    return storage_stack_calls(plan, NULL) && (!imported || stack_is_read(plan));
 }
 
 bool stack_switches(const Plan *plan) {
-    return (calls(plan, "suspend") || calls(plan, "resume")) && !stack_is_engines(plan);
+    return (storage_stack_calls(plan, "suspend") || storage_stack_calls(plan, "resume")) &&
+           !stack_is_engines(plan);
 }
 
 void stack_helpers(const Plan *plan, bool imported, bool switches, bool *used) {
     bool inside = stack_is_in_program(plan, imported);
     if (switches)
         used[HELPER_FRAME_PUSH] = used[HELPER_FRAME_POP] = true;
-    if (calls(plan, NULL) && !inside)
+    if (storage_stack_calls(plan, NULL) && !inside)
         used[HELPER_STACK_TOP] = used[HELPER_STACK_SET_TOP] = used[HELPER_STACK_PUT] = true;
-    if (!inside || (!calls(plan, "sample") && !calls(plan, "collect")))
+    if (!inside || (!storage_stack_calls(plan, "sample") && !storage_stack_calls(plan, "collect")))
         return;
     used[HELPER_TREE_GO_UNTIMED] = used[HELPER_TREE_DESCEND] = used[HELPER_TREE_ADD] = true;
-    used[HELPER_TREE_HERE] |= calls(plan, "collect");
+    used[HELPER_TREE_HERE] |= storage_stack_calls(plan, "collect");
 }
 
 /* Adds the stack as it is to the calling-context tree. */
@@ -117,7 +118,7 @@ static void add_engine(StackPlaces *at, const Plan *plan, WasmModule *m, const u
     at->engine = true;
     at->every = wasm_add_import_func(m, STR("whammc"), STR(STACK_EVERY_IMPORT), one);
     m->funcs.at[at->every].name = STR("whammc." STACK_EVERY_IMPORT);
-    if (!calls(plan, "collect"))
+    if (!storage_stack_calls(plan, "collect"))
         return;
     at->collect = wasm_add_import_func(m, STR("whammc"), STR(STACK_SAMPLES_IMPORT), none);
     m->funcs.at[at->collect].name = STR("whammc." STACK_SAMPLES_IMPORT);
@@ -185,17 +186,17 @@ void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, bool switches,
     WasmLimits limits = {.min = pages,
                          .max = pages,
                          .has_max = true,
-                         .shared = calls(plan, "share"),
+                         .shared = storage_stack_calls(plan, "share"),
                          .page_log2 = 16};
     at->memory = wasm_add_memory(m, limits, STR("whammc.stack"));
     at->top = wasm_add_global_zero(m, WASM_I32, true, STR("whammc.stack_top"));
     wasm_add_export(m, STR(STACK_EXPORT), WASM_SPACE_MEMORY, at->memory);
     wasm_add_export(m, STR(STACK_RESET_EXPORT), WASM_SPACE_FUNC, add_reset(at, m));
-    if (calls(plan, "sample"))
+    if (storage_stack_calls(plan, "sample"))
         at->sample = add_sample(at, m, helpers);
-    if (calls(plan, "tell"))
+    if (storage_stack_calls(plan, "tell"))
         at->tell = add_tell(m);
-    if (calls(plan, "collect"))
+    if (storage_stack_calls(plan, "collect"))
         at->collect = add_collect(at, m, helpers);
     if (switches)
         add_switches(at, m, helpers);
@@ -205,7 +206,7 @@ void stack_import(StackPlaces *at, const uint32_t *helpers) {
     *at = (StackPlaces){.helpers = helpers, .runtime = true, .place = UINT32_MAX};
 }
 
-static uint32_t memory_of(const StackPlaces *at, const WasmModule *m) {
+static uint32_t stack_memory_of(const StackPlaces *at, const WasmModule *m) {
     return wasm_final(m, WASM_SPACE_MEMORY, at->memory);
 }
 
@@ -242,9 +243,10 @@ void stack_put_frame(const StackPlaces *at, const WasmModule *m, uint32_t local,
         emit(out, "i32.const %u i32.add i32.const %u call %u", step, frame,
              helper(at, m, HELPER_STACK_PUT));
     else if (frame)
-        emit(out, "i64.const %u i64.store %u %u", frame, memory_of(at, m), STACK_FRAMES + step);
+        emit(out, "i64.const %u i64.store %u %u", frame, stack_memory_of(at, m),
+             STACK_FRAMES + step);
     else
-        emit(out, "i32.const 0 i32.store %u %u", memory_of(at, m), STACK_FRAMES + step);
+        emit(out, "i32.const 0 i32.store %u %u", stack_memory_of(at, m), STACK_FRAMES + step);
 }
 
 void stack_put_leave(const StackPlaces *at, const WasmModule *m, uint32_t local, Buf *out) {
@@ -257,7 +259,7 @@ static void put_leave(const StackPlaces *at, const WasmModule *m, Buf *out) {
         stack_put_leave(at, m, at->place, out);
 }
 
-static void put_cut(const StackPlaces *at, const WasmModule *m, Buf *out) {
+static void stack_put_cut(const StackPlaces *at, const WasmModule *m, Buf *out) {
     if (at->place != UINT32_MAX && at->left)
         stack_put_frame(at, m, at->place, at->step, 0, out);
 }
@@ -306,8 +308,10 @@ void stack_put(const StackPlaces *at, const WasmModule *m, StackOp op, Buf *out)
     switch (op) {
     case STACK_LEAVE: put_leave(at, m, out); break;
     case STACK_OUTERMOST: put_outermost(at, out); break;
-    case STACK_CUT: put_cut(at, m, out); break;
-    case STACK_SET_INTERVAL: emit(out, "i64.store %u %d", memory_of(at, m), STACK_INTERVAL); break;
+    case STACK_CUT: stack_put_cut(at, m, out); break;
+    case STACK_SET_INTERVAL:
+        emit(out, "i64.store %u %d", stack_memory_of(at, m), STACK_INTERVAL);
+        break;
     case STACK_SAMPLE: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->sample)); break;
     case STACK_TELL: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->tell)); break;
     case STACK_COLLECT: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->collect)); break;

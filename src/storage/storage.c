@@ -13,7 +13,7 @@ _Static_assert((int)TYPE_U8 == (int)REPORT_U8 && (int)TYPE_BOOL == (int)REPORT_B
                    (int)TYPE_F32 == (int)REPORT_F32 && (int)TYPE_I64 == (int)REPORT_I64,
                "report kinds are in the order of types");
 
-static ReportKind kind_of(const PlanVar *v) {
+static ReportKind storage_kind_of(const PlanVar *v) {
     return (ReportKind)v->decl->type->kind;
 }
 
@@ -28,7 +28,7 @@ static const char *wasm_name(const Type *leaf) {
 }
 
 /* The column wasm_type, where a str is an address and a length. */
-static void wasm_types(const Type *t, Buf *out) {
+static void storage_wasm_types(const Type *t, Buf *out) {
     uint32_t n = type_leaves(t);
     if (t->kind != TYPE_TUPLE && t->kind != TYPE_STR) {
         buf_str(out, str_of(wasm_name(t)));
@@ -48,9 +48,9 @@ static void describe_var(Store *s, const PlanVar *v) {
     char script[32];
     snprintf(script, sizeof script, "script%u", v->script);
     describe_type(v->decl->type, &description);
-    wasm_types(v->decl->type, &types);
+    storage_wasm_types(v->decl->type, &types);
     s->rows.of_var[v->id] =
-        image_var(s->rows.image, kind_of(v), buf_view(&description), v->decl->name,
+        image_var(s->rows.image, storage_kind_of(v), buf_view(&description), v->decl->name,
                   str_of(v->decl->type->text), buf_view(&types), str_of(script));
     buf_free(&description);
     buf_free(&types);
@@ -192,20 +192,20 @@ static SlotGroup *group_of_row(Store *s, const CountedRow *row) {
     return &s->groups.at[s->group_of[row->var]];
 }
 
-static ImageCount count_of(const Counts *counts, uint32_t value) {
+static ImageCount storage_count_of(const Counts *counts, uint32_t value) {
     const CountValue *v = &counts->values.at[value];
     return (ImageCount){v->amount, v->flag, value};
 }
 
-static void put_row(Store *s, const WasmModule *m, uint32_t func, uint32_t pc,
-                    const CountedRow *row, uint32_t value) {
+static void storage_put_row(Store *s, const WasmModule *m, uint32_t func, uint32_t pc,
+                            const CountedRow *row, uint32_t value) {
     SlotGroup *g = group_of_row(s, row);
     name_function(s, m, func);
     if (value == g->last) { /* often the value of the row before */
         image_same_row(s->rows.image, s->rows.of_var[row->var], row->probe, func, pc);
         return;
     }
-    ImageCount count = count_of(s->counts, value);
+    ImageCount count = storage_count_of(s->counts, value);
     image_count_row(s->rows.image, s->rows.of_var[row->var], row->probe, func, pc, &count);
     g->last = value;
 }
@@ -213,8 +213,9 @@ static void put_row(Store *s, const WasmModule *m, uint32_t func, uint32_t pc,
 void store_count_row(Store *s, const Site *site, const CountedRow *row) {
     assert(row->var < s->plan->vars.len);
     uint32_t last = group_of_row(s, row)->last;
-    put_row(s, site->m, site->func, site->pc, row,
-            counts_value(&s->coalesce->counts, row->segment, row->k.amount, row->k.flag, last));
+    storage_put_row(
+        s, site->m, site->func, site->pc, row,
+        counts_value(&s->coalesce->counts, row->segment, row->k.amount, row->k.flag, last));
 }
 
 /* Whether what is counted can only be 0. */
@@ -226,7 +227,7 @@ void store_join_row(Store *s, const WasmModule *m, uint32_t func, uint32_t pc,
                     const CountedRow *row, uint32_t value) {
     uint32_t last = group_of_row(s, row)->last;
     bool same = is_never(s->counts, value) && is_never(s->counts, last); /* counts_value's rule */
-    put_row(s, m, func, pc, row, same ? last : value);
+    storage_put_row(s, m, func, pc, row, same ? last : value);
 }
 
 void store_join_rows(Store *s, uint32_t group, const ImageRows *rows, const uint32_t *values,
@@ -235,7 +236,7 @@ void store_join_rows(Store *s, uint32_t group, const ImageRows *rows, const uint
     SlotGroup *g = &s->groups.at[group];
     image_append_rows(s->rows.image, g->rows, rows);
     for (uint32_t i = 0; i < nvalues; i++) {
-        ImageCount count = count_of(s->counts, first + values[i]);
+        ImageCount count = storage_count_of(s->counts, first + values[i]);
         image_append_value(s->rows.image, g->rows, &count);
         g->last = count.number;
     }
@@ -486,7 +487,7 @@ uint64_t store_words(const Store *s) {
 }
 
 /* A variable of a probe without sites, or for other programs, which nothing reads or writes. */
-static bool is_idle(const Store *s, const PlanVar *v) {
+static bool storage_is_idle(const Store *s, const PlanVar *v) {
     const Plan *plan = s->plan;
     if (plan_is_for_modules(plan, v))
         return true;
@@ -500,13 +501,13 @@ static bool is_idle(const Store *s, const PlanVar *v) {
 }
 
 /* Whether it is a script or shared variable that the program has. */
-static bool is_kept(const Store *s, const PlanVar *v) {
+static bool storage_is_kept(const Store *s, const PlanVar *v) {
     bool once = v->decl->storage == STORAGE_SCRIPT || v->decl->storage == STORAGE_SHARED;
-    return once && !v->decl->cells && !is_idle(s, v);
+    return once && !v->decl->cells && !storage_is_idle(s, v);
 }
 
 static bool goes_to_memory(const Store *s, const PlanVar *v) {
-    return s->all_in_memory && v->decl->type->kind != TYPE_FUNCREF && is_kept(s, v);
+    return s->all_in_memory && v->decl->type->kind != TYPE_FUNCREF && storage_is_kept(s, v);
 }
 
 /* Offset of variables and loops after what is hidden of sites. */
@@ -686,7 +687,7 @@ static uint32_t add_count_function(const Store *s, WasmModule *m) {
                          s->memory, (uint32_t)s->counters.at + 8u * MIDDLE_COUNTER);
 }
 
-static void add_counters(Store *s, WasmModule *m) {
+static void storage_add_counters(Store *s, WasmModule *m) {
     s->counters.global = m->globals.len;
     if (!s->in_memory)
         wasm_add_globals_zero(m, WASM_I64, true, counter_words(s));
@@ -710,7 +711,7 @@ void store_add(Store *s, WasmModule *m) {
             s->var_in_memory[i] = s->groups.at[s->group_of[i]].in_memory;
         else if (goes_to_memory(s, v))
             s->var_in_memory[i] = true;
-        else if (is_kept(s, v))
+        else if (storage_is_kept(s, v))
             add_variable(s, m, v);
     }
     place_variables(s, m);
@@ -723,7 +724,7 @@ void store_add(Store *s, WasmModule *m) {
         add_initial_data(s, m);
     add_slots(s, m);
     if (s->counts)
-        add_counters(s, m);
+        storage_add_counters(s, m);
 }
 
 /* ---- counters ---- */

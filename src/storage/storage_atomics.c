@@ -16,17 +16,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static bool is_wide(const PlanVar *v) {
+static bool storage_atomics_is_wide(const PlanVar *v) {
     return type_wasm(v->decl->type) == WASM_I64;
 }
 
 void atomics_note(AtomicUse *use, const Plan *plan, uint32_t hole) {
     const PlanVar *v = &plan->vars.at[hole / ATOMIC_OPS];
-    use->ops[hole % ATOMIC_OPS][is_wide(v)] = true;
+    use->ops[hole % ATOMIC_OPS][storage_atomics_is_wide(v)] = true;
 }
 
 /* Its place in the block: value, reported. */
-static uint32_t place_of(const Plan *plan, uint32_t var) {
+static uint32_t storage_atomics_place_of(const Plan *plan, uint32_t var) {
     uint32_t before = 0;
     for (uint32_t i = 0; i < var; i++)
         before += plan->vars.at[i].decl->atomic;
@@ -55,7 +55,7 @@ static uint32_t add_find(WasmModule *m, uint32_t memory, uint32_t block, uint64_
 }
 
 /* What pushes the address of local $at, a place. */
-static void put_address(Buf *out, uint32_t block, uint32_t find, uint32_t local) {
+static void storage_atomics_put_address(Buf *out, uint32_t block, uint32_t find, uint32_t local) {
     emit(out, "global.get %u i32.eqz if call %u end global.get %u local.get %u i32.add", block,
          find, block, local);
 }
@@ -83,13 +83,13 @@ void atomics_add(Atomics *a, const AtomicUse *use, WasmModule *m, const Plan *pl
         WasmType w = wide ? WASM_I64 : WASM_I32;
         uint32_t align = wide ? 8 : 4;
         Buf at0 = {0}, at1 = {0};
-        put_address(&at0, block, find, 0);
-        put_address(&at1, block, find, 1);
+        storage_atomics_put_address(&at0, block, find, 0);
+        storage_atomics_put_address(&at1, block, find, 1);
         bool exists = false, reports = false;
         for (uint32_t i = 0; i < plan->vars.len; i++) {
             const PlanVar *v = &plan->vars.at[i];
-            exists |= v->decl->atomic && is_wide(v) == wide;
-            reports |= v->decl->atomic && is_wide(v) == wide && v->decl->report;
+            exists |= v->decl->atomic && storage_atomics_is_wide(v) == wide;
+            reports |= v->decl->atomic && storage_atomics_is_wide(v) == wide && v->decl->report;
         }
         if (exists) /* there are exports that tell the values */
             a->ops[ATOMIC_LOAD][wide] = emit_function(
@@ -125,8 +125,9 @@ void atomics_put(const Atomics *a, const WasmModule *m, const Plan *plan, uint32
     uint32_t var = hole / ATOMIC_OPS;
     emit_call_on(
         out,
-        wasm_final(m, WASM_SPACE_FUNC, a->ops[hole % ATOMIC_OPS][is_wide(&plan->vars.at[var])]),
-        (int32_t)place_of(plan, var));
+        wasm_final(m, WASM_SPACE_FUNC,
+                   a->ops[hole % ATOMIC_OPS][storage_atomics_is_wide(&plan->vars.at[var])]),
+        (int32_t)storage_atomics_place_of(plan, var));
 }
 
 void atomics_put_load(const Atomics *a, const WasmModule *m, const Plan *plan, uint32_t var,
@@ -139,9 +140,9 @@ void atomics_put_report(const Atomics *a, const Store *s, const WasmModule *m, c
     EmitNumber own = store_variable(s, m, v, 0);
     emit_begin_set(out, own);
     emit_get(out, own);
-    emit_call_on(out, wasm_final(m, WASM_SPACE_FUNC, a->unreported[is_wide(v)]),
-                 (int32_t)place_of(s->plan, v->id));
-    emit(out, "%s.add", is_wide(v) ? "i64" : "i32");
+    emit_call_on(out, wasm_final(m, WASM_SPACE_FUNC, a->unreported[storage_atomics_is_wide(v)]),
+                 (int32_t)storage_atomics_place_of(s->plan, v->id));
+    emit(out, "%s.add", storage_atomics_is_wide(v) ? "i64" : "i32");
     emit_set(out, own);
 }
 

@@ -51,7 +51,7 @@ void tallies_count(Tallies *t, uint32_t var, const Site *site, uint32_t map) {
                                     .keys = keys_of(&t->plan->tallies[var], targets_of(site))}));
 }
 
-static uint64_t words_of(const Tallies *t, const Tally *tally) {
+static uint64_t tally_words_of(const Tallies *t, const Tally *tally) {
     return (uint64_t)tally->keys << t->plan->tallies[tally->var].marked;
 }
 
@@ -75,7 +75,7 @@ void tallies_choose(Tallies *t, bool can) {
         Tally *tally = &t->list.at[i];
         if (i < t->once)
             tally->keys = keys_of(&t->plan->tallies[tally->var], t->targets);
-        words[tally->var] += words_of(t, tally);
+        words[tally->var] += tally_words_of(t, tally);
     }
     choose_vars(t, n, words);
     for (uint32_t i = 0; i < t->list.len; i++) {
@@ -85,7 +85,7 @@ void tallies_choose(Tallies *t, bool can) {
         else
             tally->first = words[tally->var];
         if (tally->keys)
-            words[tally->var] += words_of(t, tally);
+            words[tally->var] += tally_words_of(t, tally);
     }
     free(words);
 }

@@ -50,11 +50,11 @@ static MapUses *uses_of(const Finding *f, const Var *v) {
 
 /* Its value is the same wherever it is evaluated in a statement, and evaluating it has no effect.
  */
-static bool is_pure(const Expr *e) {
+static bool tally_find_is_pure(const Expr *e) {
     bool plain = e->kind <= EXPR_BOOL || e->kind == EXPR_NAME || e->kind == EXPR_FIELD ||
                  (e->kind >= EXPR_UNARY && e->kind <= EXPR_COND);
     for (uint32_t i = 0; plain && i < e->nargs; i++)
-        plain = is_pure(e->args[i]);
+        plain = tally_find_is_pure(e->args[i]);
     return plain;
 }
 
@@ -78,13 +78,13 @@ static bool is_element(const Expr *e, const Expr *m) {
 }
 
 /* What m[k] = m[k] + n, = n + m[k] or = m[k] - n adds or subtracts; NULL = it is something else. */
-static const Expr *amount_of(const Stmt *s) {
+static const Expr *tally_find_amount_of(const Stmt *s) {
     const Expr *m = s->target, *sum = s->value;
     bool adds = sum->kind == EXPR_BINARY && (sum->op == OP_ADD || sum->op == OP_SUB);
-    if (!adds || !is_pure(m->args[0]))
+    if (!adds || !tally_find_is_pure(m->args[0]))
         return NULL;
     for (uint32_t i = 0; i < (sum->op == OP_ADD ? 2 : 1); i++)
-        if (is_element(sum->args[i], m) && is_pure(sum->args[1 - i]))
+        if (is_element(sum->args[i], m) && tally_find_is_pure(sum->args[1 - i]))
             return sum->args[1 - i];
     return NULL;
 }
@@ -94,7 +94,7 @@ static MapUses *counted_by(const Finding *f, Stmt *s, uint32_t *uses) {
     bool element = s->target && s->target->kind == EXPR_INDEX && !s->target->npath;
     MapUses *map = element ? uses_of(f, s->target->var) : NULL;
     if (map && s->kind == STMT_ASSIGN)
-        s->added = amount_of(s);
+        s->added = tally_find_amount_of(s);
     *uses = s->kind == STMT_ASSIGN ? 2 : 1;
     bool counts = s->kind == STMT_INC || s->kind == STMT_DEC || s->added;
     return counts ? map : NULL;
@@ -164,20 +164,20 @@ static void note_tally(const Finding *f, const RangeFacts *facts, Stmt *s) {
 }
 
 /* The statement adds to an element of a tally. */
-static bool counts(const Finding *f, Stmt *s) {
+static bool tally_find_counts(const Finding *f, Stmt *s) {
     uint32_t n;
     const MapUses *u = counted_by(f, s, &n);
     return u && u->all == u->counted && !u->escapes;
 }
 
 static void on_step(void *ctx, const RangeFacts *facts, Stmt *s) {
-    if (counts(ctx, s))
+    if (tally_find_counts(ctx, s))
         note_tally(ctx, facts, s);
 }
 
 static bool any_counts(const Finding *f, const Block *b) {
     for (Stmt *s = b->first; s; s = s->next) {
-        if (counts(f, s))
+        if (tally_find_counts(f, s))
             return true;
         for (uint32_t i = 0; i < s->narms; i++)
             if (any_counts(f, &s->arms[i].body))
@@ -197,7 +197,7 @@ typedef struct ReportCalls {
     Vec(const Fn *) next; /* those whose own calls have not been looked at */
 } ReportCalls;
 
-static void note_call(void *ctx, Expr *e) {
+static void tally_find_note_call(void *ctx, Expr *e) {
     ReportCalls *c = ctx;
     if (e->kind != EXPR_CALL || !e->fn)
         return;
@@ -211,9 +211,9 @@ static void on_calls(Plan *plan, Variant *v, Expr *predicate, const Block *body,
     if (!is_of_report(v))
         return;
     ReportCalls c = {.plan = plan, .v = v, .called = ctx};
-    ast_walk_probe(&(Probe){.predicate = predicate, .body = *body}, note_call, &c);
+    ast_walk_probe(&(Probe){.predicate = predicate, .body = *body}, tally_find_note_call, &c);
     while (c.next.len)
-        ast_walk_probe(&(Probe){.body = c.next.at[--c.next.len]->body}, note_call, &c);
+        ast_walk_probe(&(Probe){.body = c.next.at[--c.next.len]->body}, tally_find_note_call, &c);
     vec_free(&c.next);
 }
 

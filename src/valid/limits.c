@@ -64,7 +64,7 @@ static uint32_t first_added(const WasmModule *m, const WasmModule *from) {
 }
 
 /* Only the input counts. */
-static void measure(const WasmModule *m, uint64_t *sizes, uint32_t *largest) {
+static void limits_measure(const WasmModule *m, uint64_t *sizes, uint32_t *largest) {
     static const WasmLimit of_space[WASM_SPACE_COUNT] = {
         [WASM_SPACE_TYPE] = WASM_LIMIT_TYPES,     [WASM_SPACE_FUNC] = WASM_LIMIT_FUNCS,
         [WASM_SPACE_TABLE] = WASM_LIMIT_TABLES,   [WASM_SPACE_MEMORY] = WASM_LIMIT_MEMORIES,
@@ -85,7 +85,7 @@ static void measure(const WasmModule *m, uint64_t *sizes, uint32_t *largest) {
     measure_names(m, sizes);
 }
 
-static void report(const Limits *x, WasmLimit k, Span place, Diags *diags) {
+static void limits_report(const Limits *x, WasmLimit k, Span place, Diags *diags) {
     char func[160] = "";
     if (k == WASM_LIMIT_BODY) {
         Str name = wasm_func_name(x->m, x->func);
@@ -107,11 +107,11 @@ bool limits_check(const WasmModule *m, size_t size, const WasmModule *from, Span
     Limits x = {.m = m, .from = from};
     bool ok = true;
     uint32_t ignored;
-    measure(m, x.now, &x.func);
+    limits_measure(m, x.now, &x.func);
     x.now[WASM_LIMIT_SIZE] = size;
     measure_code(m, first_added(m, from), x.now);
     if (from) {
-        measure(from, x.before, &ignored);
+        limits_measure(from, x.before, &ignored);
         x.before[WASM_LIMIT_SIZE] = from->size;
     }
     if (from && x.now[WASM_LIMIT_LABELS] > limits[WASM_LIMIT_LABELS].most)
@@ -119,7 +119,7 @@ bool limits_check(const WasmModule *m, size_t size, const WasmModule *from, Span
     for (uint32_t k = 0; k < WASM_LIMIT_COUNT; k++) {
         if (x.now[k] <= limits[k].most || x.before[k] > limits[k].most)
             continue;
-        report(&x, (WasmLimit)k, place, diags);
+        limits_report(&x, (WasmLimit)k, place, diags);
         ok = false;
     }
     return ok;

@@ -33,7 +33,7 @@ void wasm_sig_put(WasmTypes *to, const WasmType *types, uint32_t n) {
     to->len += n;
 }
 
-static void put_list(WasmTypes *to, WasmTypeList l) {
+static void signature_put_list(WasmTypes *to, WasmTypeList l) {
     wasm_sig_put(to, l.at, l.len);
 }
 
@@ -84,7 +84,7 @@ static bool simple(WasmSig *s) {
 
 /* ---- control ---- */
 
-static bool block(WasmSig *s) {
+static bool signature_block(WasmSig *s) {
     WasmType type = s->i->type;
     WasmFrame f = {.block_type = type};
     if (!(type & WASM_REF_BIT) && (type & WASM_FUNC_TYPE_BIT)) {
@@ -94,8 +94,8 @@ static bool block(WasmSig *s) {
         return false;
     }
     WasmTypeList params = wasm_frame_params(s->t->m, &f);
-    put_list(s->params, params);
-    put_list(s->results, params);
+    signature_put_list(s->params, params);
+    signature_put_list(s->results, params);
     if (s->i->op == WASM_OP_IF)
         wasm_sig_param(s, WASM_I32);
     return true;
@@ -131,7 +131,7 @@ static bool catch_clause(WasmSig *s, const WasmCatch *c) {
 }
 
 static bool try_table(WasmSig *s) {
-    if (!block(s))
+    if (!signature_block(s))
         return false;
     const uint8_t *at = s->i->vec;
     for (uint32_t k = 0; k < s->i->count; k++) {
@@ -176,20 +176,20 @@ static bool rethrow(WasmSig *s) {
 }
 
 /* br, br_if, br_table: the (default) label's types, and the condition. */
-static bool branch(WasmSig *s) {
+static bool signature_branch(WasmSig *s) {
     WasmTypeList label;
     if (!wasm_sig_label(s, s->i->a, &label))
         return false;
-    put_list(s->params, label);
+    signature_put_list(s->params, label);
     if (s->i->op != WASM_OP_BR)
         wasm_sig_param(s, WASM_I32);
     if (s->i->op == WASM_OP_BR_IF)
-        put_list(s->results, label);
+        signature_put_list(s->results, label);
     return true;
 }
 
 /* A call of a function of this type, with whatever else it pops after the arguments. */
-static bool call_type(WasmSig *s, const WasmTypeDef *d, WasmType extra) {
+static bool signature_call_type(WasmSig *s, const WasmTypeDef *d, WasmType extra) {
     wasm_sig_put(s->params, d->params, d->nparams);
     if (extra != WASM_NONE)
         wasm_sig_param(s, extra);
@@ -202,15 +202,15 @@ static bool call_type(WasmSig *s, const WasmTypeDef *d, WasmType extra) {
            wasm_sig_fail(s, "the callee's results are not those of the caller");
 }
 
-static bool call(WasmSig *s) {
+static bool signature_call(WasmSig *s) {
     const WasmModule *m = s->t->m;
     if (!wasm_sig_exists(s, "function", s->i->a, m->funcs.len))
         return false;
     const WasmTypeDef *d = wasm_sig_def(s, m->funcs.at[s->i->a].type, WASM_TYPE_FUNC);
-    return d && call_type(s, d, WASM_NONE);
+    return d && signature_call_type(s, d, WASM_NONE);
 }
 
-static bool call_indirect(WasmSig *s) {
+static bool signature_call_indirect(WasmSig *s) {
     const WasmModule *m = s->t->m;
     const WasmTypeDef *d = wasm_sig_def(s, s->i->a, WASM_TYPE_FUNC);
     if (!d || !table_exists(s, s->i->b))
@@ -220,22 +220,22 @@ static bool call_indirect(WasmSig *s) {
     if (!wasm_subtype(m, type, WASM_FUNCREF))
         return wasm_sig_fail(s, "expected a table of functions, table %u has %s", s->i->b,
                              wasm_type_words(type, text));
-    return call_type(s, d, wasm_table_address(m, s->i->b));
+    return signature_call_type(s, d, wasm_table_address(m, s->i->b));
 }
 
 static bool call_ref(WasmSig *s) {
     const WasmTypeDef *d = wasm_sig_def(s, s->i->a, WASM_TYPE_FUNC);
-    return d && call_type(s, d, WASM_REF(1, s->i->a));
+    return d && signature_call_type(s, d, WASM_REF(1, s->i->a));
 }
 
-static bool control(WasmSig *s) {
+static bool signature_control(WasmSig *s) {
     switch (s->i->op) {
     case WASM_OP_UNREACHABLE:
     case WASM_OP_END: return true;
     case WASM_OP_BLOCK:
     case WASM_OP_LOOP:
     case WASM_OP_IF:
-    case WASM_OP_TRY: return block(s);
+    case WASM_OP_TRY: return signature_block(s);
     case WASM_OP_TRY_TABLE: return try_table(s);
     case WASM_OP_ELSE:
     case WASM_OP_CATCH_ALL:
@@ -246,14 +246,14 @@ static bool control(WasmSig *s) {
     case WASM_OP_THROW_REF: wasm_sig_param(s, WASM_REF(1, WASM_HEAP(WASM_HEAP_EXN))); return true;
     case WASM_OP_BR:
     case WASM_OP_BR_IF:
-    case WASM_OP_BR_TABLE: return branch(s);
+    case WASM_OP_BR_TABLE: return signature_branch(s);
     case WASM_OP_RETURN:
-        put_list(s->params, wasm_frame_results(s->t->m, &s->t->frames.at[0]));
+        signature_put_list(s->params, wasm_frame_results(s->t->m, &s->t->frames.at[0]));
         return true;
     case WASM_OP_CALL:
-    case WASM_OP_RETURN_CALL: return call(s);
+    case WASM_OP_RETURN_CALL: return signature_call(s);
     case WASM_OP_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_INDIRECT: return call_indirect(s);
+    case WASM_OP_RETURN_CALL_INDIRECT: return signature_call_indirect(s);
     default: return call_ref(s);
     }
 }
@@ -451,5 +451,5 @@ bool wasm_sig(WasmSig *s) {
     return (op >= WASM_OP_STRUCT_NEW && op <= WASM_OP_I31_GET_U) ||
                    (op >= WASM_OP_REF_NULL && op <= WASM_OP_BR_ON_NON_NULL)
                ? wasm_sig_gc(s)
-               : control(s);
+               : signature_control(s);
 }

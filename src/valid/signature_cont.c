@@ -12,7 +12,7 @@ static WasmTypeList results_of(const WasmTypeDef *d) {
     return (WasmTypeList){d->results, d->nresults};
 }
 
-static void put_list(WasmTypes *to, WasmTypeList l) {
+static void signature_cont_put_list(WasmTypes *to, WasmTypeList l) {
     wasm_sig_put(to, l.at, l.len);
 }
 
@@ -51,7 +51,7 @@ static bool cont_bind(WasmSig *s) {
                              to->nparams, from->nparams, s->i->a);
     WasmTypeList rest = params_of(from);
     rest.len = from->nparams - to->nparams;
-    put_list(s->params, rest);
+    signature_cont_put_list(s->params, rest);
     rest = (WasmTypeList){rest.at + rest.len, to->nparams};
     wasm_sig_param(s, WASM_REF(1, s->i->a));
     wasm_sig_result(s, WASM_REF(0, s->i->b));
@@ -64,8 +64,8 @@ static bool suspend(WasmSig *s) {
     const WasmTypeDef *d = wasm_sig_tag(s, s->i->a);
     if (!d)
         return false;
-    put_list(s->params, params_of(d));
-    put_list(s->results, results_of(d));
+    signature_cont_put_list(s->params, params_of(d));
+    signature_cont_put_list(s->results, results_of(d));
     return true;
 }
 
@@ -89,7 +89,7 @@ static bool on_label(WasmSig *s, const WasmHandler *h, const WasmTypeDef *tag,
                          h->tag);
 }
 
-static bool handlers(WasmSig *s, WasmTypeList results) {
+static bool signature_cont_handlers(WasmSig *s, WasmTypeList results) {
     const uint8_t *at = s->i->vec;
     for (uint32_t k = 0; k < s->i->count; k++) {
         WasmHandler h = wasm_vec_handler(&at);
@@ -108,17 +108,17 @@ static bool resume(WasmSig *s) {
     if (!d)
         return false;
     switch (s->i->op) {
-    case WASM_OP_RESUME: put_list(s->params, params_of(d)); break;
+    case WASM_OP_RESUME: signature_cont_put_list(s->params, params_of(d)); break;
     case WASM_OP_RESUME_THROW:
         if (!(tag = wasm_sig_tag(s, s->i->b)))
             return false;
-        put_list(s->params, params_of(tag));
+        signature_cont_put_list(s->params, params_of(tag));
         break;
     default: wasm_sig_param(s, WASM_EXNREF); break;
     }
     wasm_sig_param(s, WASM_REF(1, s->i->a));
-    put_list(s->results, results_of(d));
-    return handlers(s, results_of(d));
+    signature_cont_put_list(s->results, results_of(d));
+    return signature_cont_handlers(s, results_of(d));
 }
 
 /* The other continuation gets this one as its last argument. */
@@ -130,9 +130,9 @@ static bool switch_to(WasmSig *s) {
         return false;
     WasmTypeList passed = params_of(to);
     passed.len--;
-    put_list(s->params, passed);
+    signature_cont_put_list(s->params, passed);
     wasm_sig_param(s, WASM_REF(1, s->i->a));
-    put_list(s->results, params_of(own));
+    signature_cont_put_list(s->results, params_of(own));
     if (tag->nparams)
         return wasm_sig_fail(s, "a tag to switch has no parameters, tag %u has %u", s->i->b,
                              tag->nparams);

@@ -120,7 +120,7 @@ static bool ref_cast(WasmSig *s) {
 }
 
 /* any.convert_extern, extern.convert_any: nullable if the operand is. */
-static bool convert(WasmSig *s, uint32_t from, uint32_t to) {
+static bool signature_gc_convert(WasmSig *s, uint32_t from, uint32_t to) {
     WasmType t = wasm_sig_operand(s, 0);
     bool nullable = !WASM_IS_REF(t) ? t != WASM_BOT : (t & WASM_NULL_BIT) != 0;
     return one_to_one(s, WASM_REF(nullable, WASM_HEAP(from)), WASM_REF(nullable, WASM_HEAP(to)));
@@ -281,8 +281,10 @@ bool wasm_sig_gc(WasmSig *s) {
     case WASM_OP_REF_TEST_NULL:
     case WASM_OP_REF_CAST:
     case WASM_OP_REF_CAST_NULL: return ref_cast(s);
-    case WASM_OP_ANY_CONVERT_EXTERN: return convert(s, WASM_HEAP_EXTERN, WASM_HEAP_ANY);
-    case WASM_OP_EXTERN_CONVERT_ANY: return convert(s, WASM_HEAP_ANY, WASM_HEAP_EXTERN);
+    case WASM_OP_ANY_CONVERT_EXTERN:
+        return signature_gc_convert(s, WASM_HEAP_EXTERN, WASM_HEAP_ANY);
+    case WASM_OP_EXTERN_CONVERT_ANY:
+        return signature_gc_convert(s, WASM_HEAP_ANY, WASM_HEAP_EXTERN);
     case WASM_OP_REF_I31: return one_to_one(s, WASM_I32, WASM_REF(0, WASM_HEAP(WASM_HEAP_I31)));
     case WASM_OP_I31_GET_S:
     case WASM_OP_I31_GET_U: return one_to_one(s, WASM_REF(1, WASM_HEAP(WASM_HEAP_I31)), WASM_I32);

@@ -47,7 +47,8 @@ static inline bool check_operand(WasmTyper *t, const WasmInstr *i, WasmType want
 }
 
 /* Checks operands from `depth` below the top downwards: types in order, deepest first. */
-static bool check_operands(WasmTyper *t, const WasmInstr *i, WasmTypeList types, uint32_t depth) {
+static bool typer_check_operands(WasmTyper *t, const WasmInstr *i, WasmTypeList types,
+                                 uint32_t depth) {
     for (uint32_t k = types.len; k-- > 0; depth++)
         if (!check_operand(t, i, types.at[k], depth))
             return false;
@@ -72,7 +73,7 @@ static bool push_all(WasmTyper *t, const WasmInstr *i, WasmTypeList types) {
 
 /* ---- constructs ---- */
 
-static void push_frame(WasmTyper *t, const WasmInstr *i) {
+static void typer_push_frame(WasmTyper *t, const WasmInstr *i) {
     wasm_open_frame(t, i->op, i->type, t->stack.len, i->offset);
 }
 
@@ -99,7 +100,7 @@ static void reset_inits(WasmTyper *t, uint32_t to) {
 static bool check_finished(WasmTyper *t, const WasmInstr *i) {
     const WasmFrame *f = &vec_last(&t->frames);
     WasmTypeList results = wasm_frame_results(t->m, f);
-    if (!check_operands(t, i, results, 0))
+    if (!typer_check_operands(t, i, results, 0))
         return false;
     uint32_t have = t->stack.len - f->height;
     if (have <= results.len)
@@ -112,7 +113,7 @@ static bool check_finished(WasmTyper *t, const WasmInstr *i) {
 }
 
 /* `else`, `catch`, `catch_all`: the next part of a construct. */
-static bool next_part(WasmTyper *t, const WasmInstr *i, WasmTypeList start) {
+static bool typer_next_part(WasmTyper *t, const WasmInstr *i, WasmTypeList start) {
     if (!check_finished(t, i))
         return false;
     WasmFrame *f = &vec_last(&t->frames);
@@ -123,7 +124,7 @@ static bool next_part(WasmTyper *t, const WasmInstr *i, WasmTypeList start) {
     return push_all(t, i, start);
 }
 
-static bool end(WasmTyper *t, const WasmInstr *i) {
+static bool typer_end(WasmTyper *t, const WasmInstr *i) {
     if (!check_finished(t, i))
         return false;
     WasmFrame f = vec_last(&t->frames);
@@ -153,7 +154,7 @@ static bool check_br_table(WasmTyper *t, const WasmInstr *i) {
         if (label.len != arity)
             return wasm_typer_fail(t, i, "label %u expects %u operands, the default label %u",
                                    depth, label.len, arity);
-        if (!check_operands(t, i, label, 1))
+        if (!typer_check_operands(t, i, label, 1))
             return false;
     }
     return true;
@@ -191,19 +192,20 @@ static inline bool step_simple(WasmTyper *t, const WasmInstr *i, const WasmSimpl
 }
 
 /* Updates the constructs, once the operands are popped. */
-static bool apply(WasmTyper *t, const WasmInstr *i) {
+static bool typer_apply(WasmTyper *t, const WasmInstr *i) {
     WasmTypeList results = {t->results.at, t->results.len};
     WasmFlow flow = wasm_flow(i->op);
     if (flow == WASM_FLOW_NEXT) {
         if (t->tracks_inits && (i->op == WASM_OP_LOCAL_SET || i->op == WASM_OP_LOCAL_TEE))
             set_local(t, i->a);
     } else if (wasm_flow_opens(flow)) {
-        push_frame(t, i);
+        typer_push_frame(t, i);
     } else if (flow == WASM_FLOW_ARM) {
         bool other = i->op == WASM_OP_ELSE;
-        return next_part(t, i, other ? wasm_frame_params(t->m, &vec_last(&t->frames)) : results);
+        return typer_next_part(t, i,
+                               other ? wasm_frame_params(t->m, &vec_last(&t->frames)) : results);
     } else if (flow == WASM_FLOW_END) {
-        return end(t, i);
+        return typer_end(t, i);
     } else if (wasm_flow_stops(flow)) {
         unreachable(t);
         return true;
@@ -218,18 +220,18 @@ static bool step_other(WasmTyper *t, const WasmInstr *i) {
         t->error_offset = i->offset;
         return false;
     }
-    if (!check_operands(t, i, (WasmTypeList){t->params.at, t->params.len}, 0))
+    if (!typer_check_operands(t, i, (WasmTypeList){t->params.at, t->params.len}, 0))
         return false;
     if (i->op == WASM_OP_BR_TABLE && !check_br_table(t, i))
         return false;
     drop_operands(t, t->params.len);
-    return apply(t, i);
+    return typer_apply(t, i);
 }
 
 /* ---- the short way of frequent instructions ---- */
 
 /* The operand on top is of type `want` exactly. */
-static inline bool top_is(const WasmTyper *t, WasmType want) {
+static inline bool typer_top_is(const WasmTyper *t, WasmType want) {
     return t->stack.len > vec_last(&t->frames).height && t->stack.at[t->stack.len - 1] == want;
 }
 
@@ -241,7 +243,7 @@ static inline bool short_local(WasmTyper *t, const WasmInstr *i) {
         vec_push(&t->stack, type);
         return true;
     }
-    if (!top_is(t, type))
+    if (!typer_top_is(t, type))
         return false;
     t->stack.len -= i->op == WASM_OP_LOCAL_SET;
     return true;
@@ -255,7 +257,7 @@ static inline bool short_branch(WasmTyper *t, const WasmInstr *i) {
         unreachable(t);
         return true;
     }
-    if (!top_is(t, WASM_I32))
+    if (!typer_top_is(t, WASM_I32))
         return false;
     t->stack.len--;
     return true;
@@ -294,7 +296,7 @@ static inline bool step_short(WasmTyper *t, const WasmInstr *i) {
     case WASM_OP_LOOP:
         if (i->type != WASM_NONE)
             return false;
-        push_frame(t, i);
+        typer_push_frame(t, i);
         return true;
     case WASM_OP_GLOBAL_GET:
         if (i->a >= t->m->globals.len)
@@ -303,7 +305,7 @@ static inline bool step_short(WasmTyper *t, const WasmInstr *i) {
         return true;
     case WASM_OP_GLOBAL_SET:
         if (i->a >= t->m->globals.len || !t->m->globals.at[i->a].mutable ||
-            !top_is(t, t->m->globals.at[i->a].type))
+            !typer_top_is(t, t->m->globals.at[i->a].type))
             return false;
         t->stack.len--;
         return true;
@@ -318,7 +320,7 @@ bool wasm_typer_step(WasmTyper *t, const WasmInstr *i) {
     if (g->kind != WASM_SIG_OTHER)
         return step_simple(t, i, g);
     if (i->op == WASM_OP_END)
-        return end(t, i);
+        return typer_end(t, i);
     return step_short(t, i) || step_other(t, i);
 }
 

@@ -30,7 +30,7 @@ bool wasm_typer_fail(WasmTyper *t, const WasmInstr *i, const char *format, ...) 
 }
 
 /* Finds out which locals need a value before they are read. */
-static bool check_locals(WasmTyper *t, uint32_t nparams) {
+static bool typer_body_check_locals(WasmTyper *t, uint32_t nparams) {
     WasmType any = 0;
     for (uint32_t k = nparams; k < t->locals.len; k++)
         any |= t->locals.at[k];
@@ -62,7 +62,7 @@ bool wasm_typer_begin(WasmTyper *t, const WasmModule *m, uint32_t func, WasmCode
     if (start == 0)
         return wasm_typer_fail(t, NULL, "%s",
                                error ? error : "the local declarations are malformed");
-    if (!check_locals(t, wasm_func_type(m, func)->nparams))
+    if (!typer_body_check_locals(t, wasm_func_type(m, func)->nparams))
         return false;
     vec_push(&t->frames,
              (WasmFrame){.op = WASM_OP_COUNT, .block_type = WASM_FUNC_TYPE_BIT | f->type});

@@ -108,57 +108,58 @@ typedef struct Run {
 } Run;
 
 /* Where an instruction is in the body. */
-static inline uint32_t offset_of(const Run *r, const uint8_t *at) {
+static inline uint32_t typer_run_offset_of(const Run *r, const uint8_t *at) {
     return r->offset + (uint32_t)(at - r->from);
 }
 
 /* The operand on top is of this type exactly. */
-static inline bool top_is(const Run *r, WasmType type) {
+static inline bool typer_run_top_is(const Run *r, WasmType type) {
     return r->len > r->height && r->stack[r->len - 1] == type;
 }
 
 /* Whether there are n operands. */
-static inline bool has(const Run *r, uint32_t n) {
+static inline bool typer_run_has(const Run *r, uint32_t n) {
     return r->len - r->height >= n;
 }
 
 /* A number more. */
-static inline bool push(Run *r, WasmType type) {
+static inline bool typer_run_push(Run *r, WasmType type) {
     r->stack[r->len++] = type;
     return true;
 }
 
 /* From operands of fixed types to a result; the first one of a load is an address. */
-static inline bool unary(Run *r, WasmType from, WasmType to) {
-    if (!top_is(r, from))
+static inline bool typer_run_unary(Run *r, WasmType from, WasmType to) {
+    if (!typer_run_top_is(r, from))
         return false;
     r->stack[r->len - 1] = to;
     return true;
 }
 
-static inline bool binary(Run *r, const WasmSimpleSig *g) {
-    if (!has(r, 2) || r->stack[r->len - 2] != g->params[0] || r->stack[r->len - 1] != g->params[1])
+static inline bool typer_run_binary(Run *r, const WasmSimpleSig *g) {
+    if (!typer_run_has(r, 2) || r->stack[r->len - 2] != g->params[0] ||
+        r->stack[r->len - 1] != g->params[1])
         return false;
     r->len--;
     r->stack[r->len - 1] = g->results[0];
     return true;
 }
 
-static inline bool store(Run *r, WasmType value) {
-    if (!has(r, 2) || r->stack[r->len - 2] != r->address || r->stack[r->len - 1] != value)
+static inline bool typer_run_store(Run *r, WasmType value) {
+    if (!typer_run_has(r, 2) || r->stack[r->len - 2] != r->address || r->stack[r->len - 1] != value)
         return false;
     r->len -= 2;
     return true;
 }
 
-static inline bool get(Run *r, const WasmTypes *locals, uint32_t local) {
+static inline bool typer_run_get(Run *r, const WasmTypes *locals, uint32_t local) {
     if (local >= locals->len)
         return false;
-    return push(r, locals->at[local]);
+    return typer_run_push(r, locals->at[local]);
 }
 
-static inline bool set(Run *r, const WasmTypes *locals, uint32_t local, bool pops) {
-    if (local >= locals->len || !top_is(r, locals->at[local]))
+static inline bool typer_run_set(Run *r, const WasmTypes *locals, uint32_t local, bool pops) {
+    if (local >= locals->len || !typer_run_top_is(r, locals->at[local]))
         return false;
     r->len -= pops;
     return true;
@@ -167,24 +168,24 @@ static inline bool set(Run *r, const WasmTypes *locals, uint32_t local, bool pop
 static inline bool get_global(Run *r, const WasmModule *m, uint32_t global) {
     if (global >= m->globals.len)
         return false;
-    return push(r, m->globals.at[global].type);
+    return typer_run_push(r, m->globals.at[global].type);
 }
 
 static inline bool set_global(Run *r, const WasmModule *m, uint32_t global) {
     if (global >= m->globals.len || !m->globals.at[global].mutable ||
-        !top_is(r, m->globals.at[global].type))
+        !typer_run_top_is(r, m->globals.at[global].type))
         return false;
     r->len--;
     return true;
 }
 
 /* A construct without parameters and results, whose condition (if it has one) is popped. */
-static inline bool open(Run *r, uint16_t op, const uint8_t *at, bool pops) {
-    if (pops && !top_is(r, WASM_I32))
+static inline bool typer_run_open(Run *r, uint16_t op, const uint8_t *at, bool pops) {
+    if (pops && !typer_run_top_is(r, WASM_I32))
         return false;
     r->len -= pops;
     r->height = r->len;
-    wasm_open_frame(r->t, op, WASM_NONE, r->len, offset_of(r, at));
+    wasm_open_frame(r->t, op, WASM_NONE, r->len, typer_run_offset_of(r, at));
     return true;
 }
 
@@ -197,13 +198,13 @@ static inline bool is_finished(const Run *r, const WasmFrame *f) {
 static inline bool end_body(Run *r, const uint8_t *at) {
     WasmTypeList results = wasm_frame_results(r->t->m, &r->t->frames.at[0]);
     if (at + 1 != r->end || results.len > 1 || r->len != results.len ||
-        (results.len && !top_is(r, results.at[0])))
+        (results.len && !typer_run_top_is(r, results.at[0])))
         return false;
     r->t->frames.len = 0;
     return true;
 }
 
-static inline bool end(Run *r, const uint8_t *at) {
+static inline bool typer_run_end(Run *r, const uint8_t *at) {
     if (r->t->frames.len == 1)
         return end_body(r, at);
     if (!is_finished(r, &vec_last(&r->t->frames)))
@@ -213,7 +214,7 @@ static inline bool end(Run *r, const uint8_t *at) {
     return true;
 }
 
-static inline bool other_arm(Run *r) {
+static inline bool typer_run_other_arm(Run *r) {
     WasmFrame *f = &vec_last(&r->t->frames);
     if (f->op != WASM_OP_IF || !is_finished(r, f))
         return false;
@@ -228,9 +229,9 @@ static inline void stop(Run *r) {
 }
 
 /* Branches to labels without operands. */
-static inline bool branch(Run *r, uint32_t depth, bool always) {
+static inline bool typer_run_branch(Run *r, uint32_t depth, bool always) {
     if (depth >= r->t->frames.len || wasm_label(r->t, depth)->block_type != WASM_NONE ||
-        !(always || top_is(r, WASM_I32)))
+        !(always || typer_run_top_is(r, WASM_I32)))
         return false;
     if (always)
         stop(r);
@@ -240,50 +241,50 @@ static inline bool branch(Run *r, uint32_t depth, bool always) {
 }
 
 /* From functions of one result at most. */
-static inline bool leave(Run *r) {
+static inline bool typer_run_leave(Run *r) {
     WasmTypeList results = wasm_frame_results(r->t->m, &r->t->frames.at[0]);
-    if (results.len > 1 || (results.len && !top_is(r, results.at[0])))
+    if (results.len > 1 || (results.len && !typer_run_top_is(r, results.at[0])))
         return false;
     stop(r);
     return true;
 }
 
 /* Takes the operands of a function from the stack and puts its result there, one at most. */
-static inline bool call_type(Run *r, const WasmTypeDef *d) {
-    if (!has(r, d->nparams) || d->nresults > 1)
+static inline bool typer_run_call_type(Run *r, const WasmTypeDef *d) {
+    if (!typer_run_has(r, d->nparams) || d->nresults > 1)
         return false;
     const WasmType *operands = r->stack + (r->len - d->nparams);
     for (uint32_t k = 0; k < d->nparams; k++)
         if (operands[k] != d->params[k])
             return false;
     r->len -= d->nparams;
-    return !d->nresults || push(r, d->results[0]);
+    return !d->nresults || typer_run_push(r, d->results[0]);
 }
 
-static inline bool call(Run *r, uint32_t func, const uint8_t *at) {
+static inline bool typer_run_call(Run *r, uint32_t func, const uint8_t *at) {
     const WasmModule *m = r->t->m;
-    if (func >= m->funcs.len || !call_type(r, wasm_func_type(m, func)))
+    if (func >= m->funcs.len || !typer_run_call_type(r, wasm_func_type(m, func)))
         return false;
-    wasm_note_ref(r->notes, offset_of(r, at));
+    wasm_note_ref(r->notes, typer_run_offset_of(r, at));
     return true;
 }
 
-static inline bool call_indirect(Run *r, uint32_t type, uint32_t table) {
+static inline bool typer_run_call_indirect(Run *r, uint32_t type, uint32_t table) {
     const WasmModule *m = r->t->m;
     if (type >= m->types.len || m->types.at[type].kind != WASM_TYPE_FUNC ||
         table >= m->tables.len || m->tables.at[table].type != WASM_FUNCREF ||
-        !top_is(r, wasm_table_address(m, table)))
+        !typer_run_top_is(r, wasm_table_address(m, table)))
         return false;
     r->len--;
-    if (call_type(r, &m->types.at[type]))
+    if (typer_run_call_type(r, &m->types.at[type]))
         return true;
     r->len++;
     return false;
 }
 
 /* Of numbers and vectors. */
-static inline bool choose(Run *r) {
-    if (!has(r, 3) || !top_is(r, WASM_I32))
+static inline bool typer_run_choose(Run *r) {
+    if (!typer_run_has(r, 3) || !typer_run_top_is(r, WASM_I32))
         return false;
     const WasmType *operands = r->stack + (r->len - 3);
     if (operands[0] != operands[1] || operands[0] == WASM_BOT || WASM_IS_REF(operands[0]))
@@ -293,7 +294,7 @@ static inline bool choose(Run *r) {
 }
 
 /* How many bytes a number of 32 bits has; 0 = it is not one. */
-static inline uint32_t number(const uint8_t *at, uint32_t *v) {
+static inline uint32_t typer_run_number(const uint8_t *at, uint32_t *v) {
     uint64_t wide = *at;
     uint32_t n = wide < 0x80 ? 1 : wasm_uleb_of_5(at, &wide);
     *v = (uint32_t)wide;
@@ -317,48 +318,64 @@ static inline uint32_t long_number(const uint8_t *at) {
 /* How many bytes a memory argument has; 0 = it is another one. */
 static inline uint32_t memory_argument(const uint8_t *at, const WasmSimpleSig *g) {
     uint32_t v, n;
-    return at[0] <= g->align && (n = number(at + 1, &v)) ? 1 + n : 0;
+    return at[0] <= g->align && (n = typer_run_number(at + 1, &v)) ? 1 + n : 0;
 }
 
 /* Applies the instruction at `at`; returns its size, 0 = it is not taken. */
-static inline uint32_t apply(Run *r, const RunOp *is, const uint8_t *at) {
+static inline uint32_t typer_run_apply(Run *r, const RunOp *is, const uint8_t *at) {
     const WasmTyper *t = r->t;
     uint32_t v, w, n, k;
     switch ((RunForm)is->form) {
     case RUN_OTHER: return 0;
     case RUN_NOTHING: return 1;
-    case RUN_UNARY: return unary(r, sig(is)->params[0], sig(is)->results[0]);
-    case RUN_BINARY: return binary(r, sig(is));
-    case RUN_NUMBER: return (n = signed_number(at + 1)) && push(r, sig(is)->results[0]) ? 1 + n : 0;
-    case RUN_LONG: return (n = long_number(at + 1)) && push(r, sig(is)->results[0]) ? 1 + n : 0;
-    case RUN_NUMBER_4: return r->end - at >= 5 && push(r, sig(is)->results[0]) ? 5 : 0;
-    case RUN_NUMBER_8: return r->end - at >= 9 && push(r, sig(is)->results[0]) ? 9 : 0;
+    case RUN_UNARY: return typer_run_unary(r, sig(is)->params[0], sig(is)->results[0]);
+    case RUN_BINARY: return typer_run_binary(r, sig(is));
+    case RUN_NUMBER:
+        return (n = signed_number(at + 1)) && typer_run_push(r, sig(is)->results[0]) ? 1 + n : 0;
+    case RUN_LONG:
+        return (n = long_number(at + 1)) && typer_run_push(r, sig(is)->results[0]) ? 1 + n : 0;
+    case RUN_NUMBER_4: return r->end - at >= 5 && typer_run_push(r, sig(is)->results[0]) ? 5 : 0;
+    case RUN_NUMBER_8: return r->end - at >= 9 && typer_run_push(r, sig(is)->results[0]) ? 9 : 0;
     case RUN_LOAD:
-        return (n = memory_argument(at + 1, sig(is))) && unary(r, r->address, sig(is)->results[0])
+        return (n = memory_argument(at + 1, sig(is))) &&
+                       typer_run_unary(r, r->address, sig(is)->results[0])
                    ? 1 + n
                    : 0;
     case RUN_STORE:
-        return (n = memory_argument(at + 1, sig(is))) && store(r, sig(is)->params[1]) ? 1 + n : 0;
-    case RUN_GET: return (n = number(at + 1, &v)) && get(r, &t->locals, v) ? 1 + n : 0;
-    case RUN_SET: return (n = number(at + 1, &v)) && set(r, &t->locals, v, true) ? 1 + n : 0;
-    case RUN_TEE: return (n = number(at + 1, &v)) && set(r, &t->locals, v, false) ? 1 + n : 0;
-    case RUN_GLOBAL_GET: return (n = number(at + 1, &v)) && get_global(r, t->m, v) ? 1 + n : 0;
-    case RUN_GLOBAL_SET: return (n = number(at + 1, &v)) && set_global(r, t->m, v) ? 1 + n : 0;
+        return (n = memory_argument(at + 1, sig(is))) && typer_run_store(r, sig(is)->params[1])
+                   ? 1 + n
+                   : 0;
+    case RUN_GET:
+        return (n = typer_run_number(at + 1, &v)) && typer_run_get(r, &t->locals, v) ? 1 + n : 0;
+    case RUN_SET:
+        return (n = typer_run_number(at + 1, &v)) && typer_run_set(r, &t->locals, v, true) ? 1 + n
+                                                                                           : 0;
+    case RUN_TEE:
+        return (n = typer_run_number(at + 1, &v)) && typer_run_set(r, &t->locals, v, false) ? 1 + n
+                                                                                            : 0;
+    case RUN_GLOBAL_GET:
+        return (n = typer_run_number(at + 1, &v)) && get_global(r, t->m, v) ? 1 + n : 0;
+    case RUN_GLOBAL_SET:
+        return (n = typer_run_number(at + 1, &v)) && set_global(r, t->m, v) ? 1 + n : 0;
     case RUN_DROP: return r->len > r->height ? r->len--, 1 : 0;
-    case RUN_OPEN: return at[1] == WASM_NONE && open(r, is->op, at, false) ? 2 : 0;
-    case RUN_IF: return at[1] == WASM_NONE && open(r, is->op, at, true) ? 2 : 0;
-    case RUN_ELSE: return other_arm(r);
-    case RUN_END: return end(r, at);
-    case RUN_BR: return (n = number(at + 1, &v)) && branch(r, v, true) ? 1 + n : 0;
-    case RUN_BR_IF: return (n = number(at + 1, &v)) && branch(r, v, false) ? 1 + n : 0;
-    case RUN_RETURN: return leave(r);
+    case RUN_OPEN: return at[1] == WASM_NONE && typer_run_open(r, is->op, at, false) ? 2 : 0;
+    case RUN_IF: return at[1] == WASM_NONE && typer_run_open(r, is->op, at, true) ? 2 : 0;
+    case RUN_ELSE: return typer_run_other_arm(r);
+    case RUN_END: return typer_run_end(r, at);
+    case RUN_BR:
+        return (n = typer_run_number(at + 1, &v)) && typer_run_branch(r, v, true) ? 1 + n : 0;
+    case RUN_BR_IF:
+        return (n = typer_run_number(at + 1, &v)) && typer_run_branch(r, v, false) ? 1 + n : 0;
+    case RUN_RETURN: return typer_run_leave(r);
     case RUN_TRAP: stop(r); return 1;
-    case RUN_CALL: return (n = number(at + 1, &v)) && call(r, v, at) ? 1 + n : 0;
+    case RUN_CALL:
+        return (n = typer_run_number(at + 1, &v)) && typer_run_call(r, v, at) ? 1 + n : 0;
     case RUN_CALL_INDIRECT:
-        return (n = number(at + 1, &v)) && (k = number(at + 1 + n, &w)) && call_indirect(r, v, w)
+        return (n = typer_run_number(at + 1, &v)) && (k = typer_run_number(at + 1 + n, &w)) &&
+                       typer_run_call_indirect(r, v, w)
                    ? 1 + n + k
                    : 0;
-    case RUN_SELECT: return choose(r);
+    case RUN_SELECT: return typer_run_choose(r);
     }
     __builtin_unreachable(); /* all forms of run_ops are above */
 }
@@ -374,12 +391,12 @@ enum {
 
 /* Takes instructions that begin before `to`, after which there are LONGEST bytes more. Returns
  * where the next one is. */
-static const uint8_t *run(Run *state, const uint8_t *to) {
+static const uint8_t *typer_run_run(Run *state, const uint8_t *to) {
     Run r = *state; /* in registers */
     const uint8_t *at = r.from;
     while (at < to) {
         const RunOp *is = &run_ops[*at];
-        uint32_t size = apply(&r, is, at);
+        uint32_t size = typer_run_apply(&r, is, at);
         if (!size)
             break;
         r.notes->seen[is->op] = 1;
@@ -401,7 +418,7 @@ static const uint8_t *run_last(Run *r) {
     memset(bytes + n, NOTHING, LONGEST);
     r->from = bytes;
     r->end = bytes + n;
-    return from + (run(r, r->end) - bytes);
+    return from + (typer_run_run(r, r->end) - bytes);
 }
 
 void wasm_typer_run(WasmTyper *t, WasmCode *code, WasmNotes *notes) {
@@ -420,7 +437,7 @@ void wasm_typer_run(WasmTyper *t, WasmCode *code, WasmNotes *notes) {
              .height = vec_last(&t->frames).height,
              .address = t->m->memories.len ? wasm_memory_address(t->m, 0) : WASM_NONE};
     if (left > LONGEST)
-        code->at = run(&r, whole ? r.end - LONGEST : r.from + AT_ONCE - LONGEST);
+        code->at = typer_run_run(&r, whole ? r.end - LONGEST : r.from + AT_ONCE - LONGEST);
     r.offset += (uint32_t)(code->at - r.from);
     r.from = code->at;
     if (r.end - r.from <= LONGEST)

@@ -30,9 +30,10 @@ typedef struct Valid {
 
 /* ---- messages ---- */
 
-static void report(Valid *v, DiagTag tag, uint32_t offset, uint32_t len, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
-static void report(Valid *v, DiagTag tag, uint32_t offset, uint32_t len, const char *format, ...) {
+static void valid_report(Valid *v, DiagTag tag, uint32_t offset, uint32_t len, const char *format,
+                         ...) __attribute__((format(printf, 5, 6)));
+static void valid_report(Valid *v, DiagTag tag, uint32_t offset, uint32_t len, const char *format,
+                         ...) {
     char text[320];
     va_list ap;
     va_start(ap, format);
@@ -80,7 +81,7 @@ static bool def_fits(const WasmModule *m, const WasmTypeDef *sub, const WasmType
     return true;
 }
 
-static bool is_func_type(const WasmModule *m, WasmType ref) {
+static bool valid_is_func_type(const WasmModule *m, WasmType ref) {
     uint32_t index;
     return wasm_heap_index(ref, &index) && m->types.at[index].kind == WASM_TYPE_FUNC;
 }
@@ -91,32 +92,34 @@ static void check_def(Valid *v, uint32_t index, uint32_t *depth) {
     uint32_t at = section_offset(m, WASM_SEC_TYPE);
     char text[32];
     if (d->nparams > WASM_MAX_ARITY || d->nresults > WASM_MAX_ARITY)
-        report(v, DIAG_INVALID, at, 0,
-               "type %u has %u parameters and %u results, engines allow %d of each", index,
-               d->nparams, d->nresults, WASM_MAX_ARITY);
+        valid_report(v, DIAG_INVALID, at, 0,
+                     "type %u has %u parameters and %u results, engines allow %d of each", index,
+                     d->nparams, d->nresults, WASM_MAX_ARITY);
     if (d->nfields > WASM_MAX_FIELDS)
-        report(v, DIAG_INVALID, at, 0, "type %u has %u fields, engines allow %d", index, d->nfields,
-               WASM_MAX_FIELDS);
-    if (d->kind == WASM_TYPE_CONT && !is_func_type(m, d->fields[0].type))
-        report(v, DIAG_INVALID, at, 0,
-               "type %u: expected the type of a function for a continuation, found %s", index,
-               wasm_type_words(d->fields[0].type, text));
+        valid_report(v, DIAG_INVALID, at, 0, "type %u has %u fields, engines allow %d", index,
+                     d->nfields, WASM_MAX_FIELDS);
+    if (d->kind == WASM_TYPE_CONT && !valid_is_func_type(m, d->fields[0].type))
+        valid_report(v, DIAG_INVALID, at, 0,
+                     "type %u: expected the type of a function for a continuation, found %s", index,
+                     wasm_type_words(d->fields[0].type, text));
     depth[index] = 0;
     if (!d->has_super)
         return;
     const WasmTypeDef *super = &m->types.at[d->super];
     depth[index] = depth[d->super] + 1;
     if (super->final)
-        report(v, DIAG_INVALID, at, 0, "type %u has the supertype %u, which is final", index,
-               d->super);
+        valid_report(v, DIAG_INVALID, at, 0, "type %u has the supertype %u, which is final", index,
+                     d->super);
     else if (depth[index] > WASM_MAX_SUBTYPE_DEPTH)
-        report(v, DIAG_INVALID, at, 0, "type %u has more than the %d supertypes that engines allow",
-               index, WASM_MAX_SUBTYPE_DEPTH);
+        valid_report(v, DIAG_INVALID, at, 0,
+                     "type %u has more than the %d supertypes that engines allow", index,
+                     WASM_MAX_SUBTYPE_DEPTH);
     else if (!def_fits(m, d, super))
-        report(v, DIAG_INVALID, at, 0, "type %u does not match its supertype %u", index, d->super);
+        valid_report(v, DIAG_INVALID, at, 0, "type %u does not match its supertype %u", index,
+                     d->super);
 }
 
-static void check_types(Valid *v) {
+static void valid_check_types(Valid *v) {
     uint32_t *depth = mem_zalloc((v->m->types.len + 1) * sizeof *depth);
     for (uint32_t k = 0; k < v->m->types.len; k++)
         check_def(v, k, depth);
@@ -163,8 +166,8 @@ static const char *not_constant(const WasmModule *m, const WasmInstr *i, uint32_
 
 /* Checks the expression at file offset `at` and returns the offset after its end; 0 if it is not
  * valid. */
-static uint32_t check_expr(Valid *v, uint32_t at, WasmType type, uint32_t globals, const char *what,
-                           uint32_t index) {
+static uint32_t valid_check_expr(Valid *v, uint32_t at, WasmType type, uint32_t globals,
+                                 const char *what, uint32_t index) {
     WasmModule *m = v->m;
     WasmTyper *t = &v->typer;
     WasmCode code = wasm_code(m->bytes, m->size, at);
@@ -173,22 +176,22 @@ static uint32_t check_expr(Valid *v, uint32_t at, WasmType type, uint32_t global
     while (t->frames.len && wasm_next(&code, &i)) {
         const char *why = not_constant(m, &i, globals);
         if (why) {
-            report(v, DIAG_INVALID, i.offset, i.size, "%s %u: constant expression: %s: %s", what,
-                   index, wasm_ops[i.op].mnemonic, why);
+            valid_report(v, DIAG_INVALID, i.offset, i.size, "%s %u: constant expression: %s: %s",
+                         what, index, wasm_ops[i.op].mnemonic, why);
             return 0;
         }
         if (!wasm_typer_step(t, &i)) {
-            report(v, DIAG_INVALID, i.offset, i.size, "%s %u: constant expression: %s", what, index,
-                   t->error);
+            valid_report(v, DIAG_INVALID, i.offset, i.size, "%s %u: constant expression: %s", what,
+                         index, t->error);
             return 0;
         }
         if (i.op == WASM_OP_REF_FUNC)
             m->declared[i.a] = 1;
     }
     if (t->frames.len) {
-        report(v, DIAG_MALFORMED, code.error ? code.error_offset : at, 0,
-               "%s %u: constant expression: %s", what, index,
-               code.error ? code.error : "unexpected end");
+        valid_report(v, DIAG_MALFORMED, code.error ? code.error_offset : at, 0,
+                     "%s %u: constant expression: %s", what, index,
+                     code.error ? code.error : "unexpected end");
         return 0;
     }
     return (uint32_t)(code.at - code.start);
@@ -199,30 +202,32 @@ static uint32_t check_expr(Valid *v, uint32_t at, WasmType type, uint32_t global
 static void check_limits(Valid *v, const WasmLimits *l, uint64_t bound, uint32_t at,
                          const char *what, uint32_t index) {
     if (l->has_max && l->max < l->min)
-        report(v, DIAG_INVALID, at, 0,
-               "%s %u: the minimum size %llu is greater than the maximum %llu", what, index,
-               (unsigned long long)l->min, (unsigned long long)l->max);
+        valid_report(v, DIAG_INVALID, at, 0,
+                     "%s %u: the minimum size %llu is greater than the maximum %llu", what, index,
+                     (unsigned long long)l->min, (unsigned long long)l->max);
     uint64_t most = l->has_max && l->max > l->min ? l->max : l->min;
     if (most > bound)
-        report(v, DIAG_INVALID, at, 0, "%s %u: size %llu, at most %llu is possible", what, index,
-               (unsigned long long)most, (unsigned long long)bound);
+        valid_report(v, DIAG_INVALID, at, 0, "%s %u: size %llu, at most %llu is possible", what,
+                     index, (unsigned long long)most, (unsigned long long)bound);
 }
 
-static void check_memories(Valid *v) {
+static void valid_check_memories(Valid *v) {
     const WasmModule *m = v->m;
     for (uint32_t k = 0; k < m->memories.len; k++) {
         const WasmLimits *l = &m->memories.at[k].limits;
         uint32_t at = entity_offset(m, m->memories.at[k].import, WASM_SEC_MEMORY);
         if (l->page_log2 != 0 && l->page_log2 != 16) {
-            report(v, DIAG_INVALID, at, 0,
-                   "memory %u: page size 2^%u, only 1 and 65536 are possible", k, l->page_log2);
+            valid_report(v, DIAG_INVALID, at, 0,
+                         "memory %u: page size 2^%u, only 1 and 65536 are possible", k,
+                         l->page_log2);
             continue;
         }
         uint64_t bytes = l->is64 ? UINT64_MAX : UINT32_MAX; /* the highest address */
         uint64_t pages = l->page_log2 ? (bytes >> 16) + 1 : bytes;
         check_limits(v, l, pages, at, "memory", k);
         if (l->shared && !l->has_max)
-            report(v, DIAG_INVALID, at, 0, "memory %u: a shared memory needs a maximum size", k);
+            valid_report(v, DIAG_INVALID, at, 0, "memory %u: a shared memory needs a maximum size",
+                         k);
     }
 }
 
@@ -234,21 +239,22 @@ static void check_tables(Valid *v) {
         check_limits(v, &t->limits, t->limits.is64 ? UINT64_MAX : UINT32_MAX, at, "table", k);
         char text[32];
         if (t->init)
-            check_expr(v, t->init, t->type, m->input_imports[WASM_SPACE_GLOBAL], "table", k);
+            valid_check_expr(v, t->init, t->type, m->input_imports[WASM_SPACE_GLOBAL], "table", k);
         else if (t->import < 0 && !wasm_defaultable(t->type))
-            report(v, DIAG_INVALID, at, 0, "table %u: elements of type %s need an initial value", k,
-                   wasm_type_words(t->type, text));
+            valid_report(v, DIAG_INVALID, at, 0,
+                         "table %u: elements of type %s need an initial value", k,
+                         wasm_type_words(t->type, text));
     }
 }
 
 /* ---- the other sections ---- */
 
-static void check_globals(Valid *v) {
+static void valid_check_globals(Valid *v) {
     const WasmModule *m = v->m;
     for (uint32_t k = 0; k < m->globals.len; k++) {
         const WasmGlobal *g = &m->globals.at[k];
         if (!g->imported && g->init && !g->constant)
-            check_expr(v, g->init, g->type, k, "global", k);
+            valid_check_expr(v, g->init, g->type, k, "global", k);
     }
 }
 
@@ -260,9 +266,9 @@ static void check_exports(Valid *v) {
         bool added;
         map_put(&names, e->name, k, &added);
         if (!added)
-            report(v, DIAG_INVALID, (uint32_t)((const uint8_t *)e->name.ptr - m->bytes),
-                   e->name.len, "two exports have the name \"%.*s\"",
-                   e->name.len > 100 ? 100 : (int)e->name.len, e->name.ptr);
+            valid_report(v, DIAG_INVALID, (uint32_t)((const uint8_t *)e->name.ptr - m->bytes),
+                         e->name.len, "two exports have the name \"%.*s\"",
+                         e->name.len > 100 ? 100 : (int)e->name.len, e->name.ptr);
         if (e->space == WASM_SPACE_FUNC)
             m->declared[e->handle] = 1;
     }
@@ -275,9 +281,10 @@ static void check_start(Valid *v) {
         return;
     const WasmTypeDef *d = wasm_func_type(m, (uint32_t)m->start);
     if (d->nparams || d->nresults)
-        report(v, DIAG_INVALID, section_offset(m, WASM_SEC_START), 0,
-               "the start function %u must have neither parameters nor results, it has %u and %u",
-               (uint32_t)m->start, d->nparams, d->nresults);
+        valid_report(
+            v, DIAG_INVALID, section_offset(m, WASM_SEC_START), 0,
+            "the start function %u must have neither parameters nor results, it has %u and %u",
+            (uint32_t)m->start, d->nparams, d->nresults);
 }
 
 static void check_elem(Valid *v, uint32_t index) {
@@ -287,29 +294,30 @@ static void check_elem(Valid *v, uint32_t index) {
     if (e->mode == WASM_ACTIVE) {
         const WasmTable *t = &m->tables.at[e->table];
         if (!wasm_subtype(m, e->type, t->type))
-            report(v, DIAG_INVALID, e->offset, e->offset_len,
-                   "element segment %u: expected elements of type %s as in table %u, found %s",
-                   index, wasm_type_words(t->type, a), e->table, wasm_type_words(e->type, b));
-        check_expr(v, e->offset, wasm_table_address(m, e->table), m->globals.len, "element segment",
-                   index);
+            valid_report(
+                v, DIAG_INVALID, e->offset, e->offset_len,
+                "element segment %u: expected elements of type %s as in table %u, found %s", index,
+                wasm_type_words(t->type, a), e->table, wasm_type_words(e->type, b));
+        valid_check_expr(v, e->offset, wasm_table_address(m, e->table), m->globals.len,
+                         "element segment", index);
     }
     uint32_t at = e->items;
     const uint8_t *p = m->bytes + e->items;
     for (uint32_t k = 0; k < e->count && at; k++) {
         if (e->exprs)
-            at = check_expr(v, at, e->type, m->globals.len, "element segment", index);
+            at = valid_check_expr(v, at, e->type, m->globals.len, "element segment", index);
         else
             m->declared[wasm_vec_u32(&p)] = 1;
     }
 }
 
-static void check_datas(Valid *v) {
+static void valid_check_datas(Valid *v) {
     const WasmModule *m = v->m;
     for (uint32_t k = 0; k < m->datas.len; k++) {
         const WasmData *d = &m->datas.at[k];
         if (d->mode == WASM_ACTIVE && d->constant != wasm_memory_address(m, d->memory))
-            check_expr(v, d->offset, wasm_memory_address(m, d->memory), m->globals.len,
-                       "data segment", k);
+            valid_check_expr(v, d->offset, wasm_memory_address(m, d->memory), m->globals.len,
+                             "data segment", k);
     }
 }
 
@@ -330,11 +338,11 @@ static const char *func_words(const WasmModule *m, uint32_t func, char buf[120])
 static void report_code(Valid *v, DiagTag tag, uint32_t func, uint32_t offset, uint32_t len,
                         const char *what) {
     char name[120];
-    report(v, tag, v->m->funcs.at[func].body + offset, len, "%s at code offset %u: %s",
-           func_words(v->m, func, name), offset, what);
+    valid_report(v, tag, v->m->funcs.at[func].body + offset, len, "%s at code offset %u: %s",
+                 func_words(v->m, func, name), offset, what);
 }
 
-static inline void note(WasmNotes *n, const WasmInstr *i) {
+static inline void valid_note(WasmNotes *n, const WasmInstr *i) {
     n->seen[i->op] = 1;
     if (wasm_op_spaces[i->op] & 1u << WASM_SPACE_FUNC)
         wasm_note_ref(n, i->offset);
@@ -357,7 +365,7 @@ static void check_body(Valid *v, uint32_t func) {
     WasmNotes notes = {.refs = &v->refs};
     uint32_t body = m->funcs.at[func].body;
     if (!wasm_typer_begin(t, m, func, &code)) {
-        report(v, DIAG_MALFORMED, body, 0, "%s: %s", func_words(m, func, name), t->error);
+        valid_report(v, DIAG_MALFORMED, body, 0, "%s: %s", func_words(m, func, name), t->error);
         return;
     }
     m->funcs.at[func].refs = (uint32_t)v->refs.len;
@@ -366,7 +374,7 @@ static void check_body(Valid *v, uint32_t func) {
             report_code(v, DIAG_INVALID, func, i.offset, i.size, t->error);
             return;
         }
-        note(&notes, &i);
+        valid_note(&notes, &i);
     }
     m->funcs.at[func].refs_end = (uint32_t)v->refs.len;
     if (m->ops)
@@ -395,7 +403,8 @@ static const bool *kept_bodies(const Valid *v, uint32_t *n) {
 }
 
 /* The bodies of functions [from, to); stops after as many errors as are shown. */
-static void check_range(Valid *v, const bool *kept, uint32_t nkept, uint32_t from, uint32_t to) {
+static void valid_check_range(Valid *v, const bool *kept, uint32_t nkept, uint32_t from,
+                              uint32_t to) {
     uint32_t limit = v->diags->max_errors ? v->diags->max_errors : 20;
     uint32_t imports = v->m->input_imports[WASM_SPACE_FUNC];
     for (uint32_t k = from; k < to && v->diags->errors < limit; k++)
@@ -404,15 +413,15 @@ static void check_range(Valid *v, const bool *kept, uint32_t nkept, uint32_t fro
 }
 
 /* All but bodies and data segments; v->ok tells. */
-static void check_sections(Valid *v) {
+static void valid_check_sections(Valid *v) {
     WasmModule *m = v->m;
     m->declared = mem_zalloc(m->funcs.len + 1);
     if (!v->kept)
         m->ops = mem_zalloc((m->funcs.len + 1) * sizeof *m->ops);
-    check_types(v);
-    check_memories(v);
+    valid_check_types(v);
+    valid_check_memories(v);
     check_tables(v);
-    check_globals(v);
+    valid_check_globals(v);
     check_exports(v);
     check_start(v);
     for (uint32_t k = 0; k < m->elems.len; k++)
@@ -423,7 +432,7 @@ static void check_sections(Valid *v) {
 static void check_bodies(Valid *v) {
     uint32_t nkept;
     const bool *kept = kept_bodies(v, &nkept);
-    check_range(v, kept, nkept, 0, v->m->funcs.len);
+    valid_check_range(v, kept, nkept, 0, v->m->funcs.len);
     v->m->func_refs = v->refs;
     v->m->has_func_refs = v->ok && !kept;
 }
@@ -455,8 +464,8 @@ static bool load_here(WasmUnvalidated *u, const uint8_t *bytes, size_t size, Dia
     phase_begin(PHASE_VALIDATE);
     Valid v = {.m = &u->m, .diags = diags, .kept = kept, .ok = ok};
     if (ok) {
-        check_sections(&v);
-        check_datas(&v);
+        valid_check_sections(&v);
+        valid_check_datas(&v);
     }
     if (v.ok)
         check_bodies(&v);
@@ -493,14 +502,14 @@ static void check_part(void *ctx, uint32_t worker, uint32_t item) {
     Part *part = &parts->at.at[item - 1];
     Diags first = {.max_errors = 1}; /* whoever finds one starts again to tell of all */
     Valid v = {.m = &parts->u->m, .diags = &first, .ok = true};
-    check_range(&v, parts->kept, parts->nkept, part->from, part->to);
+    valid_check_range(&v, parts->kept, parts->nkept, part->from, part->to);
     wasm_typer_free(&v.typer);
     diag_free(&first);
     part->refs = v.refs;
     part->ok = v.ok;
 }
 
-static void divide(Parts *parts) {
+static void valid_divide(Parts *parts) {
     enum { PART = 256 << 10 }; /* bytes of code: so many need no further thread */
     const WasmModule *m = &parts->u->m;
     uint32_t size = PART;
@@ -533,11 +542,11 @@ static bool check_on(WorkQueue *q, Parts *parts, Valid *v) {
     bool ok = wasm_read_code(parts->u);
     phase_begin(PHASE_VALIDATE);
     if (ok)
-        check_sections(v);
+        valid_check_sections(v);
     ok &= v->ok;
     if (ok) {
         parts->kept = kept_bodies(v, &parts->nkept);
-        divide(parts);
+        valid_divide(parts);
         work_queue_allow(q, 1 + parts->at.len);
     }
     for (uint32_t i = 0; i < 1 + parts->at.len; i++)
@@ -546,7 +555,7 @@ static bool check_on(WorkQueue *q, Parts *parts, Valid *v) {
         ok &= parts->at.at[i].ok;
     if (!ok || !parts->datas || !wasm_read_rest(parts->u))
         return false;
-    check_datas(v);
+    valid_check_datas(v);
     join_refs(parts, &v->m->func_refs);
     v->m->has_func_refs = !parts->kept;
     return v->ok;
@@ -578,8 +587,8 @@ static bool load_on(uint32_t threads, WasmUnvalidated *u, const uint8_t *bytes, 
 
 /* ---- the interface ---- */
 
-static bool load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file,
-                 const WasmKept *kept, uint32_t threads, Diags *diags) {
+static bool valid_load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file,
+                       const WasmKept *kept, uint32_t threads, Diags *diags) {
 #ifdef NDEBUG
     enum { LARGE = 1 << 20 };
 #else
@@ -602,25 +611,25 @@ static bool load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId fi
 }
 
 bool wasm_load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags) {
-    return load(m, bytes, size, file, NULL, 1, diags);
+    return valid_load(m, bytes, size, file, NULL, 1, diags);
 }
 
 bool wasm_load_program(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file,
                        uint32_t threads, Diags *diags) {
-    return load(m, bytes, size, file, NULL, threads, diags);
+    return valid_load(m, bytes, size, file, NULL, threads, diags);
 }
 
 bool wasm_load_output(WasmModule *m, const uint8_t *bytes, size_t size, const WasmKept *kept,
                       uint32_t threads, Diags *diags) {
 #ifndef NDEBUG
-    bool all = load(m, bytes, size, 0, NULL, threads, diags);
+    bool all = valid_load(m, bytes, size, 0, NULL, threads, diags);
     wasm_module_free(m);
     if (!all) {
         wasm_module_init(m);
         return false;
     }
 #endif
-    return load(m, bytes, size, 0, kept, threads, diags);
+    return valid_load(m, bytes, size, 0, kept, threads, diags);
 }
 
 bool wasm_load_own(WasmModule *m, const uint8_t *bytes, size_t size, Diags *diags) {

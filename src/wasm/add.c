@@ -60,7 +60,7 @@ typedef struct Range {
     uint64_t from, to;
 } Range;
 
-static bool range_of(const WasmModule *m, const WasmData *d, Range *range) {
+static bool add_range_of(const WasmModule *m, const WasmData *d, Range *range) {
     if (d->mode != WASM_ACTIVE ||
         !wasm_const_value(m, d->offset, d->offset_len, NULL, NULL, &range->from))
         return false;
@@ -71,7 +71,7 @@ static bool range_of(const WasmModule *m, const WasmData *d, Range *range) {
 }
 
 /* Whether nothing but zeros is there when segment k is written. */
-static bool is_empty(const WasmModule *m, uint32_t k, Range gap) {
+static bool add_is_empty(const WasmModule *m, uint32_t k, Range gap) {
     uint32_t memory = m->datas.at[k].memory;
     Range range;
     if (m->memories.at[memory].import >= 0)
@@ -80,7 +80,7 @@ static bool is_empty(const WasmModule *m, uint32_t k, Range gap) {
         const WasmData *d = &m->datas.at[i];
         if (d->mode != WASM_ACTIVE || d->memory != memory || !d->size)
             continue;
-        if (!range_of(m, d, &range) || (range.from < gap.to && gap.from < range.to))
+        if (!add_range_of(m, d, &range) || (range.from < gap.to && gap.from < range.to))
             return false;
     }
     return true;
@@ -92,7 +92,7 @@ static bool can_join(const WasmModule *m, uint32_t k, uint64_t most, uint32_t *t
                      uint32_t *gap) {
     const WasmData *a = &m->datas.at[k], *b = &m->datas.at[k + 1];
     Range first, second;
-    if (a->memory != b->memory || !range_of(m, a, &first) || !range_of(m, b, &second) ||
+    if (a->memory != b->memory || !add_range_of(m, a, &first) || !add_range_of(m, b, &second) ||
         second.from < first.to || second.from - first.to > most)
         return false;
     const WasmLimits *l = &m->memories.at[a->memory].limits;
@@ -101,7 +101,7 @@ static bool can_join(const WasmModule *m, uint32_t k, uint64_t most, uint32_t *t
     if (second.to >> l->page_log2 >= l->min || (*gap && !*tries))
         return false;
     *tries -= *gap != 0;
-    return !*gap || is_empty(m, k, between);
+    return !*gap || add_is_empty(m, k, between);
 }
 
 /* Joins at most n segments to those before them, the last ones first. Returns how many. */
@@ -178,13 +178,13 @@ static uint32_t added(WasmModule *m, WasmSpace space, uint32_t handle) {
     return handle;
 }
 
-static Str copy(WasmModule *m, Str s) {
+static Str wasm_add_copy(WasmModule *m, Str s) {
     if (!s.len)
         return (Str){0};
     return (Str){arena_strndup(&m->arena, s.ptr, s.len), s.len};
 }
 
-static Buf take(Buf *b) {
+static Buf add_take(Buf *b) {
     Buf taken = *b;
     *b = (Buf){0};
     return taken;
@@ -196,14 +196,14 @@ static bool same_types(const WasmType *a, const WasmType *b, uint32_t n) {
     return n == 0 || memcmp(a, b, n * sizeof *a) == 0;
 }
 
-static bool is_func_type(const WasmTypeDef *d, const WasmType *params, uint32_t nparams,
-                         const WasmType *results, uint32_t nresults) {
+static bool add_is_func_type(const WasmTypeDef *d, const WasmType *params, uint32_t nparams,
+                             const WasmType *results, uint32_t nresults) {
     return d->kind == WASM_TYPE_FUNC && d->final && !d->has_super && d->group_len == 1 &&
            d->nparams == nparams && d->nresults == nresults &&
            same_types(d->params, params, nparams) && same_types(d->results, results, nresults);
 }
 
-static const WasmType *copy_types(WasmModule *m, const WasmType *types, uint32_t n) {
+static const WasmType *add_copy_types(WasmModule *m, const WasmType *types, uint32_t n) {
     WasmType *t = arena_array(&m->arena, WasmType, n);
     if (n)
         memcpy(t, types, n * sizeof *t);
@@ -213,7 +213,7 @@ static const WasmType *copy_types(WasmModule *m, const WasmType *types, uint32_t
 int64_t wasm_find_func_type(const WasmModule *m, const WasmType *params, uint32_t nparams,
                             const WasmType *results, uint32_t nresults) {
     for (uint32_t i = 0; i < m->types.len; i++)
-        if (is_func_type(&m->types.at[i], params, nparams, results, nresults))
+        if (add_is_func_type(&m->types.at[i], params, nparams, results, nresults))
             return i;
     return -1;
 }
@@ -231,8 +231,8 @@ uint32_t wasm_add_func_type(WasmModule *m, const WasmType *params, uint32_t npar
                      .group_len = 1,
                      .nparams = nparams,
                      .nresults = nresults,
-                     .params = copy_types(m, params, nparams),
-                     .results = copy_types(m, results, nresults)};
+                     .params = add_copy_types(m, params, nparams),
+                     .results = add_copy_types(m, results, nresults)};
     vec_push(&m->types, d);
     return index;
 }
@@ -241,7 +241,8 @@ uint32_t wasm_add_func_type(WasmModule *m, const WasmType *params, uint32_t npar
 
 static int32_t add_import(WasmModule *m, Str module, Str name, WasmSpace space, uint32_t handle) {
     assert(!m->layout.done);
-    vec_push(&m->imports, (WasmImport){copy(m, module), copy(m, name), (uint8_t)space, handle});
+    vec_push(&m->imports, (WasmImport){wasm_add_copy(m, module), wasm_add_copy(m, name),
+                                       (uint8_t)space, handle});
     return (int32_t)m->imports.len - 1;
 }
 
@@ -291,9 +292,9 @@ uint32_t wasm_add_func(WasmModule *m, uint32_t type, Str name, Buf *code, bool c
     assert(type < m->types.len && m->types.at[type].kind == WASM_TYPE_FUNC);
     vec_push(&m->funcs, (WasmFunc){.type = type,
                                    .import = -1,
-                                   .name = copy(m, name),
+                                   .name = wasm_add_copy(m, name),
                                    .added = true,
-                                   .code = take(code),
+                                   .code = add_take(code),
                                    .code_final = code_final});
     return added(m, WASM_SPACE_FUNC, m->funcs.len - 1);
 }
@@ -301,7 +302,8 @@ uint32_t wasm_add_func(WasmModule *m, uint32_t type, Str name, Buf *code, bool c
 uint32_t wasm_add_global(WasmModule *m, WasmType type, bool mutable, Str name, Buf *init) {
     WasmGlobal g = {.type = type, .mutable = mutable};
     if (name.len || init->len)
-        *wasm_global_extra(m, &g) = (WasmExtra){.name = copy(m, name), .code = take(init)};
+        *wasm_global_extra(m, &g) =
+            (WasmExtra){.name = wasm_add_copy(m, name), .code = add_take(init)};
     vec_push(&m->globals, g);
     return added(m, WASM_SPACE_GLOBAL, m->globals.len - 1);
 }
@@ -357,19 +359,21 @@ uint32_t wasm_add_global_zero(WasmModule *m, WasmType type, bool mutable, Str na
 }
 
 uint32_t wasm_add_memory(WasmModule *m, WasmLimits limits, Str name) {
-    vec_push(&m->memories, (WasmMemory){.limits = limits, .import = -1, .name = copy(m, name)});
+    vec_push(&m->memories,
+             (WasmMemory){.limits = limits, .import = -1, .name = wasm_add_copy(m, name)});
     return added(m, WASM_SPACE_MEMORY, m->memories.len - 1);
 }
 
 uint32_t wasm_add_table(WasmModule *m, WasmType type, WasmLimits limits, Str name) {
-    vec_push(&m->tables,
-             (WasmTable){.type = type, .limits = limits, .import = -1, .name = copy(m, name)});
+    vec_push(
+        &m->tables,
+        (WasmTable){.type = type, .limits = limits, .import = -1, .name = wasm_add_copy(m, name)});
     return added(m, WASM_SPACE_TABLE, m->tables.len - 1);
 }
 
 uint32_t wasm_add_tag(WasmModule *m, uint32_t type, Str name) {
     assert(type < m->types.len);
-    vec_push(&m->tags, (WasmTag){.type = type, .import = -1, .name = copy(m, name)});
+    vec_push(&m->tags, (WasmTag){.type = type, .import = -1, .name = wasm_add_copy(m, name)});
     return added(m, WASM_SPACE_TAG, m->tags.len - 1);
 }
 
@@ -409,7 +413,8 @@ uint32_t wasm_add_elem_declared(WasmModule *m, const uint32_t *funcs, uint32_t n
 
 uint32_t wasm_add_data_passive(WasmModule *m, Buf *content, Str name) {
     WasmData d = {.mode = WASM_PASSIVE};
-    *wasm_need_extra(m, &d.extra) = (WasmExtra){.content = take(content), .name = copy(m, name)};
+    *wasm_need_extra(m, &d.extra) =
+        (WasmExtra){.content = add_take(content), .name = wasm_add_copy(m, name)};
     vec_push(&m->datas, d);
     if (m->joined_datas)
         set_final(m, WASM_SPACE_DATA, m->datas.len - 1, m->datas.len - 1 - m->joined_datas);
@@ -428,7 +433,7 @@ uint32_t wasm_add_data_active(WasmModule *m, uint32_t memory, uint64_t at, Buf *
 
 void wasm_add_export(WasmModule *m, Str name, WasmSpace space, uint32_t handle) {
     assert(handle < wasm_space_count(m, space));
-    vec_push(&m->exports, (WasmExport){copy(m, name), (uint8_t)space, handle});
+    vec_push(&m->exports, (WasmExport){wasm_add_copy(m, name), (uint8_t)space, handle});
 }
 
 void wasm_set_export(WasmModule *m, uint32_t export, uint32_t handle) {

@@ -15,7 +15,7 @@ typedef struct Constant {
 
 static bool global_value(const Constant *x, uint32_t index, uint64_t *v);
 
-static bool value(const Constant *x, WasmCode c, bool globals, uint64_t *v) {
+static bool constant_value(const Constant *x, WasmCode c, bool globals, uint64_t *v) {
     uint64_t stack[STACK] = {0};
     uint32_t n = 0;
     WasmInstr i;
@@ -48,7 +48,7 @@ static bool global_value(const Constant *x, uint32_t index, uint64_t *v) {
         return false;
     const WasmGlobal *g = &m->globals.at[index];
     if (!g->imported)
-        return value(x, wasm_code(m->bytes + g->init, g->init_len, 0), false, v);
+        return constant_value(x, wasm_code(m->bytes + g->init, g->init_len, 0), false, v);
     return x->imported && x->imported(x->ctx, &m->imports.at[g->import], v);
 }
 
@@ -63,7 +63,7 @@ bool wasm_const_value(const WasmModule *m, uint32_t offset, uint32_t len,
         *v = (uint64_t)constant;
         return true;
     }
-    return value(&x, wasm_code(m->bytes + offset, len, 0), true, v);
+    return constant_value(&x, wasm_code(m->bytes + offset, len, 0), true, v);
 }
 
 void wasm_note_data(WasmModule *m, const WasmData *d) {

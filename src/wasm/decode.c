@@ -167,7 +167,7 @@ bool wasm_get_type(WasmCode *c, bool packed, WasmType *t) {
 
 /* ---- instructions ---- */
 
-static bool block_type(WasmCode *c, WasmType *t) {
+static bool decode_block_type(WasmCode *c, WasmType *t) {
     const uint8_t *from = c->at;
     if (from == c->end)
         return wasm_code_fail(c, c->end, "unexpected end");
@@ -226,16 +226,16 @@ static bool clauses(WasmCode *c, WasmInstr *i, uint8_t kinds, uint8_t tagged) {
     return true;
 }
 
-static bool catches(WasmCode *c, WasmInstr *i) {
-    return block_type(c, &i->type) && clauses(c, i, CATCHES, 2);
+static bool decode_catches(WasmCode *c, WasmInstr *i) {
+    return decode_block_type(c, &i->type) && clauses(c, i, CATCHES, 2);
 }
 
-static bool handlers(WasmCode *c, WasmInstr *i, bool throws) {
+static bool decode_handlers(WasmCode *c, WasmInstr *i, bool throws) {
     return wasm_get_u32(c, &i->a) && (!throws || wasm_get_u32(c, &i->b)) &&
            clauses(c, i, HANDLERS, 1);
 }
 
-static bool br_table(WasmCode *c, WasmInstr *i) {
+static bool decode_br_table(WasmCode *c, WasmInstr *i) {
     if (!wasm_get_u32(c, &i->count))
         return false;
     i->vec = c->at;
@@ -261,7 +261,7 @@ static bool select_types(WasmCode *c, WasmInstr *i) {
     return true;
 }
 
-static bool cast(WasmCode *c, WasmInstr *i) {
+static bool decode_cast(WasmCode *c, WasmInstr *i) {
     uint8_t flags;
     if (!wasm_get_u8(c, &flags))
         return false;
@@ -293,15 +293,15 @@ static bool lane(WasmCode *c, uint32_t *v) {
 }
 
 /* The immediates of instruction i at c->at. */
-static bool immediates(WasmCode *c, WasmInstr *i, uint8_t imm) {
+static bool decode_immediates(WasmCode *c, WasmInstr *i, uint8_t imm) {
     int64_t v;
     switch ((WasmImm)imm) {
     case WASM_IMM_NONE: return true;
-    case WASM_IMM_BLOCK: return block_type(c, &i->type);
-    case WASM_IMM_TRY_TABLE: return catches(c, i);
+    case WASM_IMM_BLOCK: return decode_block_type(c, &i->type);
+    case WASM_IMM_TRY_TABLE: return decode_catches(c, i);
     case WASM_IMM_RESUME:
-    case WASM_IMM_RESUME_TAG: return handlers(c, i, imm == WASM_IMM_RESUME_TAG);
-    case WASM_IMM_BR_TABLE: return br_table(c, i);
+    case WASM_IMM_RESUME_TAG: return decode_handlers(c, i, imm == WASM_IMM_RESUME_TAG);
+    case WASM_IMM_BR_TABLE: return decode_br_table(c, i);
     case WASM_IMM_MEMARG: return memarg(c, i);
     case WASM_IMM_MEMARG_LANE: return memarg(c, i) && lane(c, &i->count);
     case WASM_IMM_LANE: return lane(c, &i->a);
@@ -317,7 +317,7 @@ static bool immediates(WasmCode *c, WasmInstr *i, uint8_t imm) {
     case WASM_IMM_F64: return fixed(c, i, 8);
     case WASM_IMM_HEAP: return wasm_get_heap(c, &i->type);
     case WASM_IMM_SELECT: return select_types(c, i);
-    case WASM_IMM_CAST: return cast(c, i);
+    case WASM_IMM_CAST: return decode_cast(c, i);
     case WASM_IMM_ZERO:
         if (!lane(c, &i->a))
             return false;
@@ -350,7 +350,7 @@ static bool opcode(WasmCode *c, WasmInstr *i) {
 bool wasm_next_long(WasmCode *c, WasmInstr *i) {
     const uint8_t *from = c->at;
     *i = (WasmInstr){.offset = (uint32_t)(from - c->start)};
-    if (!opcode(c, i) || !immediates(c, i, wasm_imm(i->op))) {
+    if (!opcode(c, i) || !decode_immediates(c, i, wasm_imm(i->op))) {
         c->at = from;
         return false;
     }

@@ -24,7 +24,7 @@ static uint32_t hash(const char *s, size_t n) {
     return h & (SLOTS - 1);
 }
 
-static void fill(void) {
+static void emit_fill(void) {
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
         const char *name = wasm_ops[op].mnemonic;
         uint32_t at = hash(name, strlen(name));
@@ -34,8 +34,8 @@ static void fill(void) {
     }
 }
 
-static WasmOp find_op(const char *s, size_t n) {
-    call_once(&filled, fill);
+static WasmOp emit_find_op(const char *s, size_t n) {
+    call_once(&filled, emit_fill);
     uint32_t at = hash(s, n);
     for (; slots[at]; at = (at + 1) & (SLOTS - 1)) {
         const char *name = wasm_ops[slots[at] - 1].mnemonic;
@@ -72,22 +72,22 @@ static void emit_begin(Emit *e, Buf *out, const char *code) {
     e->nnames = 0;
 }
 
-static bool is_blank(char c) {
+static bool emit_is_blank(char c) {
     return c == ' ' || c == '\n';
 }
 
 /* Words are so short that strcspn would take longer. */
 static size_t word_length(const char *at) {
     size_t n = 0;
-    while (at[n] && !is_blank(at[n]))
+    while (at[n] && !emit_is_blank(at[n]))
         n++;
     return n;
 }
 
 /* Moves to the next word, which may be in a %s; its length, 0 at the end. */
-static size_t next_word(Emit *e) {
+static size_t emit_next_word(Emit *e) {
     for (;;) {
-        while (is_blank(*e->at))
+        while (emit_is_blank(*e->at))
             e->at++;
         size_t n = word_length(e->at);
         if (n == 2 && memcmp(e->at, "%s", 2) == 0) {
@@ -104,14 +104,14 @@ static size_t next_word(Emit *e) {
 }
 
 static bool take_word(Emit *e, const char *word) {
-    size_t n = next_word(e);
+    size_t n = emit_next_word(e);
     bool is = n == strlen(word) && memcmp(e->at, word, n) == 0;
     e->at += is ? n : 0;
     return is;
 }
 
 /* The value of a name. */
-static uint64_t named(const Emit *e, const char *name, size_t n) {
+static uint64_t emit_named(const Emit *e, const char *name, size_t n) {
     for (uint32_t i = 0; i < e->nnames; i++)
         if (e->names[i].len == n && memcmp(e->names[i].at, name, n) == 0)
             return e->names[i].value;
@@ -120,12 +120,12 @@ static uint64_t named(const Emit *e, const char *name, size_t n) {
 }
 
 /* A number, or a name for one. */
-static uint64_t number(Emit *e) {
-    size_t n = next_word(e);
+static uint64_t emit_number(Emit *e) {
+    size_t n = emit_next_word(e);
     const char *word = e->at;
     e->at += n;
     if (*word == '$')
-        return named(e, word + 1, n - 1);
+        return emit_named(e, word + 1, n - 1);
     if (*word != '%') {
         assert(n && strspn(word, "-0123456789") == n);
         return (uint64_t)strtoll(word, NULL, 10);
@@ -141,7 +141,7 @@ static uint64_t number(Emit *e) {
 /* Reads a name at the beginning, if there is one: its number, or `local`, one more than the last
  * local, which it then names. */
 static bool take_name(Emit *e, uint32_t *local) {
-    if (next_word(e) == 0 || *e->at != '$')
+    if (emit_next_word(e) == 0 || *e->at != '$')
         return false;
     assert(e->nnames < MAX_NAMES);
     Name *name = &e->names[e->nnames++];
@@ -150,7 +150,7 @@ static bool take_name(Emit *e, uint32_t *local) {
     e->at = name->at + name->len;
     if (*e->at == '=') {
         e->at++;
-        name->value = number(e);
+        name->value = emit_number(e);
     } else {
         name->value = (*local)++;
     }
@@ -180,8 +180,8 @@ static bool take_type(Emit *e, WasmType *type) {
     return false;
 }
 
-static void put_number(Emit *e) {
-    buf_uleb(e->out, number(e));
+static void emit_put_number(Emit *e) {
+    buf_uleb(e->out, emit_number(e));
 }
 
 /* A result of a construct, if one is given. */
@@ -192,13 +192,13 @@ static void put_block_type(Emit *e) {
 }
 
 /* A memory, an offset, and maybe align=N. */
-static void put_access(Emit *e) {
-    uint64_t memory = number(e), offset = number(e), align = 1;
+static void emit_put_access(Emit *e) {
+    uint64_t memory = emit_number(e), offset = emit_number(e), align = 1;
     uint32_t log2 = 0;
-    next_word(e);
+    emit_next_word(e);
     if (strncmp(e->at, "align=", 6) == 0) {
         e->at += 6;
-        align = number(e);
+        align = emit_number(e);
     }
     while (1u << log2 < align)
         log2++;
@@ -206,7 +206,7 @@ static void put_access(Emit *e) {
 }
 
 /* The heap type of a reference type: of `func`, or of %u. */
-static void put_heap(Emit *e) {
+static void emit_put_heap(Emit *e) {
     WasmType type = WASM_FUNCREF;
     bool known = take_word(e, "func") || take_type(e, &type);
     assert(known);
@@ -218,16 +218,16 @@ static void put_immediates(Emit *e, WasmImm imm) {
     switch (imm) {
     case WASM_IMM_NONE: break;
     case WASM_IMM_BLOCK: put_block_type(e); break;
-    case WASM_IMM_I32: buf_sleb(e->out, (int32_t)(uint32_t)number(e)); break;
-    case WASM_IMM_I64: buf_sleb(e->out, (int64_t)number(e)); break;
-    case WASM_IMM_F32: buf_u32le(e->out, (uint32_t)number(e)); break;
-    case WASM_IMM_F64: buf_u64le(e->out, number(e)); break;
-    case WASM_IMM_MEMARG: put_access(e); break;
-    case WASM_IMM_HEAP: put_heap(e); break;
+    case WASM_IMM_I32: buf_sleb(e->out, (int32_t)(uint32_t)emit_number(e)); break;
+    case WASM_IMM_I64: buf_sleb(e->out, (int64_t)emit_number(e)); break;
+    case WASM_IMM_F32: buf_u32le(e->out, (uint32_t)emit_number(e)); break;
+    case WASM_IMM_F64: buf_u64le(e->out, emit_number(e)); break;
+    case WASM_IMM_MEMARG: emit_put_access(e); break;
+    case WASM_IMM_HEAP: emit_put_heap(e); break;
     default:
         assert(wasm_imm_indices(imm));
         for (uint32_t i = 0; i < wasm_imm_indices(imm); i++)
-            put_number(e);
+            emit_put_number(e);
     }
 }
 
@@ -245,13 +245,13 @@ static bool take_op(Emit *e, size_t n, WasmOp *op) {
         n = (size_t)len;
     }
     if (n)
-        *op = find_op(word, n);
+        *op = emit_find_op(word, n);
     return n > 0;
 }
 
-static void put_instructions(Emit *e) {
+static void emit_put_instructions(Emit *e) {
     WasmOp op;
-    for (size_t n; (n = next_word(e)) > 0;) {
+    for (size_t n; (n = emit_next_word(e)) > 0;) {
         if (n == 2 && memcmp(e->at, "%p", 2) == 0) {
             const Buf *code = va_arg(e->ap, const Buf *);
             buf_bytes(e->out, code->data, code->len);
@@ -270,7 +270,7 @@ void emit(Buf *b, const char *code, ...) {
     va_start(e.ap, code);
     while (take_name(&e, &nlocals)) {
     }
-    put_instructions(&e);
+    emit_put_instructions(&e);
     va_end(e.ap);
 }
 
@@ -330,10 +330,10 @@ void emit_locals(Buf *b, const WasmType *types, uint32_t n) {
     }
 }
 
-static void put_function(Emit *e, Head *head) {
+static void emit_put_function(Emit *e, Head *head) {
     take_head(e, head);
     emit_locals(e->out, head->locals.at, head->locals.n);
-    put_instructions(e);
+    emit_put_instructions(e);
     wasm_put_op(e->out, WASM_OP_END);
 }
 
@@ -343,7 +343,7 @@ uint32_t emit_function(WasmModule *m, const char *name, const char *code, ...) {
     emit_begin(&e, &body, code);
     Head head;
     va_start(e.ap, code);
-    put_function(&e, &head);
+    emit_put_function(&e, &head);
     va_end(e.ap);
     uint32_t type =
         wasm_add_func_type(m, head.params.at, head.params.n, head.results.at, head.results.n);
@@ -355,7 +355,7 @@ void emit_body(Buf *b, const char *code, ...) {
     emit_begin(&e, b, code);
     Head head;
     va_start(e.ap, code);
-    put_function(&e, &head);
+    emit_put_function(&e, &head);
     va_end(e.ap);
 }
 
@@ -533,7 +533,7 @@ void emit_update(Buf *b, EmitNumber n, const char *code, ...) {
     emit_begin_set(b, n);
     emit_get(b, n);
     va_start(e.ap, code);
-    put_instructions(&e);
+    emit_put_instructions(&e);
     va_end(e.ap);
     emit_set(b, n);
 }

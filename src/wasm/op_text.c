@@ -9,7 +9,7 @@
 
 enum { LIST_MAX = 8 }; /* of longer lists only the beginning is shown */
 
-static void put_type(Buf *out, WasmType t) {
+static void op_text_put_type(Buf *out, WasmType t) {
     char buf[32];
     if (WASM_IS_REF(t) || !(t & WASM_FUNC_TYPE_BIT))
         buf_printf(out, " %s", wasm_type_text(t, buf));
@@ -18,14 +18,14 @@ static void put_type(Buf *out, WasmType t) {
 }
 
 /* A block's type: a result, or a function type. */
-static void put_block(Buf *out, const WasmInstr *i) {
+static void op_text_put_block(Buf *out, const WasmInstr *i) {
     char buf[32];
     if (i->type == WASM_NONE)
         return;
     if (WASM_IS_REF(i->type) || !(i->type & WASM_FUNC_TYPE_BIT))
         buf_printf(out, " (result %s)", wasm_type_text(i->type, buf));
     else
-        put_type(out, i->type);
+        op_text_put_type(out, i->type);
 }
 
 static void put_catches(Buf *out, const WasmInstr *i) {
@@ -42,7 +42,7 @@ static void put_catches(Buf *out, const WasmInstr *i) {
         buf_printf(out, " ... (%u)", i->count);
 }
 
-static void put_handlers(Buf *out, const WasmInstr *i) {
+static void op_text_put_handlers(Buf *out, const WasmInstr *i) {
     const uint8_t *at = i->vec;
     buf_printf(out, " %u", i->a);
     if (wasm_ops[i->op].imm == WASM_IMM_RESUME_TAG)
@@ -67,7 +67,7 @@ static void put_select_types(Buf *out, const WasmInstr *i) {
     buf_u8(out, ')');
 }
 
-static void put_memarg(Buf *out, const WasmInstr *i) {
+static void op_text_put_memarg(Buf *out, const WasmInstr *i) {
     unsigned long long align = 1ull << (i->a & 63);
     if (i->b)
         buf_printf(out, " %u", i->b);
@@ -103,24 +103,24 @@ void wasm_instr_text(Buf *out, const WasmInstr *i) {
     switch ((WasmImm)wasm_ops[i->op].imm) {
     case WASM_IMM_NONE:
     case WASM_IMM_ZERO: break;
-    case WASM_IMM_BLOCK: put_block(out, i); break;
+    case WASM_IMM_BLOCK: op_text_put_block(out, i); break;
     case WASM_IMM_TRY_TABLE:
-        put_block(out, i);
+        op_text_put_block(out, i);
         put_catches(out, i);
         break;
     case WASM_IMM_RESUME:
-    case WASM_IMM_RESUME_TAG: put_handlers(out, i); break;
+    case WASM_IMM_RESUME_TAG: op_text_put_handlers(out, i); break;
     case WASM_IMM_SELECT: put_select_types(out, i); break;
-    case WASM_IMM_HEAP: put_type(out, i->type); break;
+    case WASM_IMM_HEAP: op_text_put_type(out, i->type); break;
     case WASM_IMM_CAST:
         buf_printf(out, " %u", i->a);
-        put_type(out, i->type);
-        put_type(out, i->type2);
+        op_text_put_type(out, i->type);
+        op_text_put_type(out, i->type2);
         break;
     case WASM_IMM_BR_TABLE: put_labels(out, i); break;
-    case WASM_IMM_MEMARG: put_memarg(out, i); break;
+    case WASM_IMM_MEMARG: op_text_put_memarg(out, i); break;
     case WASM_IMM_MEMARG_LANE:
-        put_memarg(out, i);
+        op_text_put_memarg(out, i);
         buf_printf(out, " %u", i->count);
         break;
     case WASM_IMM_I32:

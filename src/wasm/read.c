@@ -58,7 +58,7 @@ bool wasm_read_flag(WasmReader *r, uint8_t limit, const char *what, uint8_t *v) 
 }
 
 /* Well-formed UTF-8: no overlong forms, surrogates or code points past U+10FFFF. */
-static bool is_utf8(const uint8_t *p, const uint8_t *end) {
+static bool read_is_utf8(const uint8_t *p, const uint8_t *end) {
     while (p < end) {
         uint8_t b = *p++;
         if (b < 0x80)
@@ -84,7 +84,7 @@ bool wasm_read_name(WasmReader *r, Str *name) {
         return false;
     if (!wasm_get_bytes(&r->c, n, &p))
         return wasm_read_error(r);
-    if (!is_utf8(p, p + n))
+    if (!read_is_utf8(p, p + n))
         return wasm_read_fail(r, DIAG_MALFORMED, p, "malformed UTF-8 encoding");
     *name = (Str){(const char *)p, n};
     return true;
@@ -107,7 +107,7 @@ bool wasm_read_ref_type(WasmReader *r, WasmType *t) {
 }
 
 /* An index that the writer may have to patch. Its range is checked at the end. */
-static bool read_index(WasmReader *r, WasmSpace space, uint32_t *v) {
+static bool read_read_index(WasmReader *r, WasmSpace space, uint32_t *v) {
     const uint8_t *at = r->c.at;
     if (!wasm_read_u32(r, v))
         return false;
@@ -131,7 +131,7 @@ static bool read_func_type(WasmReader *r, uint32_t *v) {
 }
 
 /* The space of an index immediate that may move, or WASM_SPACE_COUNT. */
-static WasmSpace space_of(uint8_t imm) {
+static WasmSpace read_space_of(uint8_t imm) {
     switch (imm) {
     case WASM_IMM_FUNC: return WASM_SPACE_FUNC;
     case WASM_IMM_GLOBAL: return WASM_SPACE_GLOBAL;
@@ -154,7 +154,7 @@ static bool read_expr(WasmReader *r, uint32_t *offset, uint32_t *len) {
         return true;
     }
     while (wasm_next(&r->c, &i)) {
-        WasmSpace space = space_of(wasm_ops[i.op].imm);
+        WasmSpace space = read_space_of(wasm_ops[i.op].imm);
         if (space != WASM_SPACE_COUNT)
             vec_push(&r->m->refs, (WasmIndexRef){.offset = i.offset + i.opcode_size,
                                                  .width = (uint8_t)(i.size - i.opcode_size),
@@ -328,7 +328,7 @@ static bool read_import(WasmReader *r) {
     return read_import_type(r, im);
 }
 
-static bool read_function(WasmReader *r) {
+static bool read_read_function(WasmReader *r) {
     return read_func_entry(r, -1);
 }
 
@@ -370,7 +370,7 @@ static bool read_short_global(WasmReader *r) {
     return true;
 }
 
-static bool read_global(WasmReader *r) {
+static bool read_read_global(WasmReader *r) {
     if (read_short_global(r))
         return true;
     if (!read_global_type(r, -1))
@@ -389,7 +389,7 @@ static bool read_export(WasmReader *r) {
     if (!wasm_read_name(r, &e.name) || !wasm_read_flag(r, 5, "export kind", &kind))
         return false;
     e.space = kind_spaces[kind];
-    if (!read_index(r, e.space, &e.handle))
+    if (!read_read_index(r, e.space, &e.handle))
         return false;
     vec_push(&r->m->exports, e);
     return true;
@@ -407,7 +407,7 @@ static bool read_elem(WasmReader *r) {
     e.mode = !(flags & 1) ? WASM_ACTIVE : flags & 2 ? WASM_DECLARATIVE : WASM_PASSIVE;
     e.exprs = flags & 4;
     if (e.mode == WASM_ACTIVE) {
-        if ((flags & 2) && !read_index(r, WASM_SPACE_TABLE, &e.table))
+        if ((flags & 2) && !read_read_index(r, WASM_SPACE_TABLE, &e.table))
             return false;
         if (!read_expr(r, &e.offset, &e.offset_len))
             return false;
@@ -423,7 +423,7 @@ static bool read_elem(WasmReader *r) {
         return false;
     e.items = (uint32_t)(r->c.at - r->m->bytes);
     for (uint32_t i = 0, item, len; i < e.count; i++)
-        if (e.exprs ? !read_expr(r, &item, &len) : !read_index(r, WASM_SPACE_FUNC, &item))
+        if (e.exprs ? !read_expr(r, &item, &len) : !read_read_index(r, WASM_SPACE_FUNC, &item))
             return false;
     vec_push(&r->m->elems, e);
     return true;
@@ -463,7 +463,7 @@ static bool read_data(WasmReader *r) {
         return wasm_read_fail(r, DIAG_MALFORMED, at, "malformed data segment kind %u", flags);
     d.mode = flags == 1 ? WASM_PASSIVE : WASM_ACTIVE;
     d.implicit = flags == 0 ? (uint8_t)(r->c.at - at) : 0;
-    if (flags == 2 && !read_index(r, WASM_SPACE_MEMORY, &d.memory))
+    if (flags == 2 && !read_read_index(r, WASM_SPACE_MEMORY, &d.memory))
         return false;
     if (flags != 1 && !read_expr(r, &d.offset, &d.offset_len))
         return false;
@@ -495,7 +495,7 @@ static bool skip_datas(WasmReader *r, uint32_t *n) {
 
 /* A section that is a vector of items. Each has a byte at least, a function another for its body.
  */
-static bool read_items(WasmReader *r, uint8_t section, bool (*item)(WasmReader *)) {
+static bool read_read_items(WasmReader *r, uint8_t section, bool (*item)(WasmReader *)) {
     const uint8_t *at = r->c.at, *end = r->m->bytes + r->m->size;
     uint32_t n;
     if (!wasm_read_count(r, &n))
@@ -522,7 +522,7 @@ static bool read_items(WasmReader *r, uint8_t section, bool (*item)(WasmReader *
 
 static bool read_start(WasmReader *r) {
     uint32_t func;
-    if (!read_index(r, WASM_SPACE_FUNC, &func))
+    if (!read_read_index(r, WASM_SPACE_FUNC, &func))
         return false;
     r->m->start = func;
     return true;
@@ -565,11 +565,11 @@ static const SectionInfo section_infos[WASM_SEC_COUNT] = {
     [WASM_SEC_CUSTOM] = {"custom", 0, NULL},
     [WASM_SEC_TYPE] = {"type", 1, NULL},
     [WASM_SEC_IMPORT] = {"import", 2, read_import},
-    [WASM_SEC_FUNCTION] = {"function", 3, read_function},
+    [WASM_SEC_FUNCTION] = {"function", 3, read_read_function},
     [WASM_SEC_TABLE] = {"table", 4, read_table},
     [WASM_SEC_MEMORY] = {"memory", 5, read_memory},
     [WASM_SEC_TAG] = {"tag", 6, read_tag},
-    [WASM_SEC_GLOBAL] = {"global", 7, read_global},
+    [WASM_SEC_GLOBAL] = {"global", 7, read_read_global},
     [WASM_SEC_EXPORT] = {"export", 8, read_export},
     [WASM_SEC_START] = {"start", 9, NULL},
     [WASM_SEC_ELEMENT] = {"element", 10, read_elem},
@@ -586,7 +586,7 @@ uint8_t wasm_section_rank(uint8_t id) {
     return section_infos[id].rank;
 }
 
-static bool read_contents(WasmReader *r, WasmSection *s) {
+static bool read_read_contents(WasmReader *r, WasmSection *s) {
     switch (s->id) {
     case WASM_SEC_CUSTOM:
         if (!wasm_read_name(r, &s->name))
@@ -600,7 +600,7 @@ static bool read_contents(WasmReader *r, WasmSection *s) {
     case WASM_SEC_DATACOUNT:
         r->m->has_data_count = true;
         return wasm_read_u32(r, &r->m->data_count);
-    default: return read_items(r, s->id, section_infos[s->id].item);
+    default: return read_read_items(r, s->id, section_infos[s->id].item);
     }
 }
 
@@ -610,7 +610,7 @@ typedef struct Progress {
 } Progress;
 
 /* Leaves the contents of a section for later. */
-static void leave(WasmReader *r, WasmReader *later, WasmModule *m) {
+static void read_leave(WasmReader *r, WasmReader *later, WasmModule *m) {
     *later = *r;
     later->m = m;
     later->diags = &r->apart->diags;
@@ -618,7 +618,7 @@ static void leave(WasmReader *r, WasmReader *later, WasmModule *m) {
 }
 
 /* One section, from the header at r->c.at; `file` is the cursor over the file. */
-static bool read_section(WasmReader *r, WasmCode *file, Progress *p) {
+static bool read_read_section(WasmReader *r, WasmCode *file, Progress *p) {
     WasmModule *m = r->m;
     WasmSection s = {.id = *file->at, .header = (uint32_t)(file->at - m->bytes)};
     const uint8_t *at = file->at++;
@@ -645,10 +645,10 @@ static bool read_section(WasmReader *r, WasmCode *file, Progress *p) {
     s.payload = (uint32_t)(r->c.at - m->bytes);
     s.end = (uint32_t)(r->c.end - m->bytes);
     if (s.id == WASM_SEC_CODE && r->apart)
-        leave(r, &r->apart->code, m);
+        read_leave(r, &r->apart->code, m);
     else if (s.id == WASM_SEC_DATA && r->apart)
-        leave(r, &r->apart->data, &r->apart->datas);
-    else if (!read_contents(r, &s))
+        read_leave(r, &r->apart->data, &r->apart->datas);
+    else if (!read_read_contents(r, &s))
         return false;
     if (r->c.at != r->c.end)
         return wasm_read_fail(r, DIAG_MALFORMED, r->c.at,
@@ -703,7 +703,7 @@ static bool not_wasm(WasmReader *r) {
     return false;
 }
 
-static bool read_header(WasmReader *r) {
+static bool read_read_header(WasmReader *r) {
     WasmModule *m = r->m;
     const uint8_t *b = m->bytes;
     Span span = {m->file, 4, 8};
@@ -763,7 +763,7 @@ static bool check_refs(WasmReader *r, uint32_t from) {
 }
 
 /* Checks that need all sections but the data segments. */
-static bool check_sections(WasmReader *r, const Progress *p) {
+static bool read_check_sections(WasmReader *r, const Progress *p) {
     WasmModule *m = r->m;
     r->section = NULL;
     uint32_t defined = m->funcs.len - m->input_imports[WASM_SPACE_FUNC];
@@ -783,7 +783,7 @@ static bool check_sections(WasmReader *r, const Progress *p) {
 }
 
 /* The same for these; their indices are [refs, ...) of m->refs. */
-static bool check_datas(WasmReader *r, uint32_t refs) {
+static bool read_check_datas(WasmReader *r, uint32_t refs) {
     WasmModule *m = r->m;
     uint32_t count = wasm_space_count(m, WASM_SPACE_DATA);
     r->section = NULL;
@@ -810,7 +810,7 @@ static bool check_datas(WasmReader *r, uint32_t refs) {
 static bool read_sections(WasmReader *r, Progress *p) {
     WasmCode code = wasm_code(r->m->bytes, r->m->size, 8);
     while (code.at < code.end)
-        if (!read_section(r, &code, p))
+        if (!read_read_section(r, &code, p))
             return false;
     return true;
 }
@@ -852,8 +852,8 @@ bool wasm_read(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId
     Progress p = {0};
     if (kept)
         r.datas = *kept;
-    if (!read_header(&r) || !read_sections(&r, &p) || !check_sections(&r, &p) ||
-        !check_datas(&r, 0))
+    if (!read_read_header(&r) || !read_sections(&r, &p) || !read_check_sections(&r, &p) ||
+        !read_check_datas(&r, 0))
         return false;
     read_custom(&u->m);
     return true;
@@ -866,7 +866,7 @@ bool wasm_read_apart(WasmUnvalidated *u, const uint8_t *bytes, size_t size, Diag
     Progress p = {0};
     if (kept)
         r.datas = *kept;
-    if (!read_header(&r) || !read_sections(&r, &p) || !check_sections(&r, &p))
+    if (!read_read_header(&r) || !read_sections(&r, &p) || !read_check_sections(&r, &p))
         return false;
     u->datas.memories = u->m.memories; /* receives the range of the data */
     return true;
@@ -879,7 +879,7 @@ bool wasm_read_code(WasmUnvalidated *u) {
 
 bool wasm_read_datas(WasmUnvalidated *u) {
     WasmReader *r = &u->data;
-    return !r->m || (read_items(r, WASM_SEC_DATA, read_data) && r->c.at == r->c.end);
+    return !r->m || (read_read_items(r, WASM_SEC_DATA, read_data) && r->c.at == r->c.end);
 }
 
 bool wasm_read_rest(WasmUnvalidated *u) {
@@ -891,7 +891,7 @@ bool wasm_read_rest(WasmUnvalidated *u) {
     m->datas = u->datas.datas;
     m->skipped_datas = u->datas.skipped_datas;
     memset(&u->datas.datas, 0, sizeof u->datas.datas);
-    if (!check_datas(&r, refs))
+    if (!read_check_datas(&r, refs))
         return false;
     read_custom(m);
     return true;

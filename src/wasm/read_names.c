@@ -29,7 +29,7 @@ static Str *name_slot(WasmModule *m, uint8_t kind, uint32_t index) {
     }
 }
 
-static void read_map(WasmModule *m, uint8_t kind, WasmCode c) {
+static void read_names_read_map(WasmModule *m, uint8_t kind, WasmCode c) {
     uint32_t n, index;
     if (!wasm_get_u32(&c, &n))
         return;
@@ -52,7 +52,7 @@ void wasm_read_names(WasmModule *m, const WasmSection *s) {
         if (kind == 0)
             get_name(&sub, &m->name);
         else
-            read_map(m, kind, sub);
+            read_names_read_map(m, kind, sub);
     }
 }
 

@@ -12,35 +12,36 @@ typedef struct Canon {
     Buf key;
 } Canon;
 
-static void key_index(Canon *k, const WasmModule *m, uint32_t index, uint32_t group) {
+static void read_types_key_index(Canon *k, const WasmModule *m, uint32_t index, uint32_t group) {
     bool inside = index >= group;
     buf_u8(&k->key, inside);
     buf_u32le(&k->key, inside ? index - group : m->types.at[index].canonical);
 }
 
-static void key_type(Canon *k, const WasmModule *m, WasmType t, uint32_t group) {
+static void read_types_key_type(Canon *k, const WasmModule *m, WasmType t, uint32_t group) {
     if (!WASM_IS_REF(t) || (t & WASM_ABSTRACT_BIT)) {
         buf_u8(&k->key, 2);
         buf_u32le(&k->key, t);
         return;
     }
     buf_u8(&k->key, t & WASM_NULL_BIT ? 3 : 4);
-    key_index(k, m, WASM_HEAP_OF(t), group);
+    read_types_key_index(k, m, WASM_HEAP_OF(t), group);
 }
 
 static void key_types(Canon *k, const WasmModule *m, const WasmType *t, uint32_t n,
                       uint32_t group) {
     buf_u32le(&k->key, n);
     for (uint32_t i = 0; i < n; i++)
-        key_type(k, m, t[i], group);
+        read_types_key_type(k, m, t[i], group);
 }
 
-static void key_def(Canon *k, const WasmModule *m, const WasmTypeDef *d, uint32_t group) {
+static void read_types_key_def(Canon *k, const WasmModule *m, const WasmTypeDef *d,
+                               uint32_t group) {
     buf_u8(&k->key, d->kind);
     buf_u8(&k->key, d->final);
     buf_u8(&k->key, d->has_super);
     if (d->has_super)
-        key_index(k, m, d->super, group);
+        read_types_key_index(k, m, d->super, group);
     if (d->kind == WASM_TYPE_FUNC) {
         key_types(k, m, d->params, d->nparams, group);
         key_types(k, m, d->results, d->nresults, group);
@@ -49,7 +50,7 @@ static void key_def(Canon *k, const WasmModule *m, const WasmTypeDef *d, uint32_
     buf_u32le(&k->key, d->nfields);
     for (uint32_t i = 0; i < d->nfields; i++) {
         buf_u8(&k->key, d->fields[i].mutable);
-        key_type(k, m, d->fields[i].type, group);
+        read_types_key_type(k, m, d->fields[i].type, group);
     }
 }
 
@@ -57,7 +58,7 @@ static void key_def(Canon *k, const WasmModule *m, const WasmTypeDef *d, uint32_
 static void canonicalise(Canon *k, WasmModule *m, uint32_t first) {
     k->key.len = 0;
     for (uint32_t i = first; i < m->types.len; i++)
-        key_def(k, m, &m->types.at[i], first);
+        read_types_key_def(k, m, &m->types.at[i], first);
     Str key = buf_view(&k->key);
     uint32_t same = (uint32_t)*map_put(&k->groups, key, first, NULL);
     for (uint32_t i = first; i < m->types.len; i++) {
@@ -68,7 +69,7 @@ static void canonicalise(Canon *k, WasmModule *m, uint32_t first) {
 }
 
 /* An index below `limit` (the end of the recursion group). */
-static bool check_index(WasmReader *r, WasmType t, uint32_t limit, const uint8_t *at) {
+static bool read_types_check_index(WasmReader *r, WasmType t, uint32_t limit, const uint8_t *at) {
     if (WASM_IS_REF(t) && !(t & WASM_ABSTRACT_BIT) && WASM_HEAP_OF(t) >= limit)
         return wasm_read_fail(r, DIAG_INVALID, at, "unknown type %u", WASM_HEAP_OF(t));
     return true;
@@ -83,7 +84,7 @@ static bool read_types(WasmReader *r, uint32_t limit, uint32_t *n, const WasmTyp
         const uint8_t *at = r->c.at;
         if (!wasm_get_type(&r->c, false, &t[i]))
             return wasm_read_error(r);
-        if (!check_index(r, t[i], limit, at))
+        if (!read_types_check_index(r, t[i], limit, at))
             return false;
     }
     return true;
@@ -101,7 +102,8 @@ static bool read_fields(WasmReader *r, uint32_t limit, WasmTypeDef *d) {
         uint8_t mutable;
         if (!wasm_get_type(&r->c, true, &f[i].type))
             return wasm_read_error(r);
-        if (!check_index(r, f[i].type, limit, at) || !wasm_read_flag(r, 2, "mutability", &mutable))
+        if (!read_types_check_index(r, f[i].type, limit, at) ||
+            !wasm_read_flag(r, 2, "mutability", &mutable))
             return false;
         f[i].mutable = mutable;
     }
@@ -116,7 +118,7 @@ static bool read_cont(WasmReader *r, uint32_t limit, WasmTypeDef *d) {
     d->fields = f;
     d->nfields = 1;
     return (wasm_get_heap(&r->c, &f->type) || wasm_read_error(r)) &&
-           check_index(r, f->type, limit, at);
+           read_types_check_index(r, f->type, limit, at);
 }
 
 static bool read_super(WasmReader *r, WasmTypeDef *d) {

@@ -99,7 +99,7 @@ void wasm_put_index(Buf *out, const uint8_t *old, uint32_t width, uint32_t was, 
 }
 
 /* Copies the index at *at. */
-static void put(const WasmRemap *map, WasmSpace space, const uint8_t **at, Buf *out) {
+static void remap_put(const WasmRemap *map, WasmSpace space, const uint8_t **at, Buf *out) {
     const uint8_t *from = *at;
     uint32_t v = (uint32_t)wasm_uleb(at);
     wasm_put_index(out, from, (uint32_t)(*at - from), v, mapped(map, space, v));
@@ -118,7 +118,7 @@ static WasmType mapped_type(const WasmRemap *map, WasmType t) {
     return (t & (WASM_REF_BIT | WASM_NULL_BIT)) | mapped(map, WASM_SPACE_TYPE, WASM_HEAP_OF(t));
 }
 
-static void put_heap(const WasmRemap *map, WasmType t, Buf *out) {
+static void remap_put_heap(const WasmRemap *map, WasmType t, Buf *out) {
     t = mapped_type(map, t);
     if (t & WASM_ABSTRACT_BIT)
         buf_u8(out, (uint8_t)t);
@@ -126,8 +126,8 @@ static void put_heap(const WasmRemap *map, WasmType t, Buf *out) {
         buf_sleb(out, WASM_HEAP_OF(t));
 }
 
-static void put_memarg(const WasmRemap *map, const WasmInstr *i, const uint8_t *p,
-                       const uint8_t *end, Buf *out) {
+static void remap_put_memarg(const WasmRemap *map, const WasmInstr *i, const uint8_t *p,
+                             const uint8_t *end, Buf *out) {
     uint32_t memory = mapped(map, WASM_SPACE_MEMORY, i->b);
     if (memory == i->b) {
         buf_bytes(out, p, (size_t)(end - p));
@@ -150,7 +150,7 @@ static void put_try_table(const WasmRemap *map, const WasmInstr *i, Buf *out) {
         uint8_t kind = *p++;
         buf_u8(out, kind);
         if (kind < 2)
-            put(map, WASM_SPACE_TAG, &p, out);
+            remap_put(map, WASM_SPACE_TAG, &p, out);
         const uint8_t *label = p;
         wasm_uleb(&p);
         buf_bytes(out, label, (size_t)(p - label));
@@ -229,8 +229,8 @@ void wasm_copy_instr(const uint8_t *bytes, const WasmInstr *i, const WasmRemap *
     case WASM_IMM_RESUME:
     case WASM_IMM_RESUME_TAG: put_resume(map, i, same_label, NULL, out); break;
     case WASM_IMM_MEMARG:
-    case WASM_IMM_MEMARG_LANE: put_memarg(map, i, p, end, out); break;
-    case WASM_IMM_HEAP: put_heap(map, i->type, out); break;
+    case WASM_IMM_MEMARG_LANE: remap_put_memarg(map, i, p, end, out); break;
+    case WASM_IMM_HEAP: remap_put_heap(map, i->type, out); break;
     case WASM_IMM_SELECT: {
         const uint8_t *at = i->vec;
         buf_uleb(out, i->count);
@@ -241,13 +241,13 @@ void wasm_copy_instr(const uint8_t *bytes, const WasmInstr *i, const WasmRemap *
     case WASM_IMM_CAST:
         buf_u8(out, *p++);
         buf_uleb(out, i->a);
-        put_heap(map, i->type, out);
-        put_heap(map, i->type2, out);
+        remap_put_heap(map, i->type, out);
+        remap_put_heap(map, i->type2, out);
         break;
     default:
-        put(map, index_spaces[imm][0], &p, out);
+        remap_put(map, index_spaces[imm][0], &p, out);
         if (p < end && index_spaces[imm][1] != WASM_SPACE_COUNT)
-            put(map, index_spaces[imm][1], &p, out);
+            remap_put(map, index_spaces[imm][1], &p, out);
         buf_bytes(out, p, (size_t)(end - p));
     }
 }
@@ -272,8 +272,8 @@ void wasm_copy_branch(const uint8_t *bytes, const WasmInstr *i, const WasmRemap 
     case WASM_IMM_CAST:
         buf_u8(out, *p);
         buf_uleb(out, label(ctx, i->a));
-        put_heap(map, i->type, out);
-        put_heap(map, i->type2, out);
+        remap_put_heap(map, i->type, out);
+        remap_put_heap(map, i->type2, out);
         break;
     case WASM_IMM_TRY_TABLE:
         wasm_put_type(out, mapped_type(map, i->type));

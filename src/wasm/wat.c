@@ -21,7 +21,7 @@ bool wat_is_module(const char *path, const Buf *content) {
 }
 
 /* The offset of a line and column, both from 1. */
-static uint32_t offset_of(const Buf *text, uint32_t line, uint32_t column) {
+static uint32_t wat_offset_of(const Buf *text, uint32_t line, uint32_t column) {
     size_t at = 0;
     while (line > 1 && at < text->len)
         line -= text->data[at++] == '\n';
@@ -37,7 +37,7 @@ static bool add_message(Diags *d, DiagFileId file, const Buf *text, const char *
     if (sscanf(line, "-:%u:%u: error: %n", &row, &column, &used) != 2 || !used)
         return false;
     const char *what = line + used;
-    uint32_t at = offset_of(text, row, column), width = 0;
+    uint32_t at = wat_offset_of(text, row, column), width = 0;
     const char *carets = strchr(what, '\n');
     if (carets && (carets = strchr(carets + 1, '\n')))
         width = (uint32_t)strspn(carets + 1 + strspn(carets + 1, " "), "^");

@@ -21,7 +21,7 @@
 #include "valid/valid.h"
 #include "wasm/emit.h"
 
-static Span whole(const Bind *b) {
+static Span attach_whole(const Bind *b) {
     return (Span){b->p.file, 0, 0};
 }
 
@@ -88,7 +88,7 @@ static bool tell_monitor(Diags *diags, BindState *s, int64_t func, const char *n
     return false;
 }
 
-static bool attach(Bind *b, uint32_t k) {
+static bool attach_attach(Bind *b, uint32_t k) {
     BindState *s = &b->states[k];
     BindHostOptions options = {.app = &b->p.m,
                                .app_path = str_of(b->app->path),
@@ -110,7 +110,7 @@ static bool has_sites(const Bind *b, const BindState *s) {
 }
 
 /* Notes whether anything of a monitor runs with the program. */
-static void note_attached(Bind *b, BindState *s) {
+static void attach_note_attached(Bind *b, BindState *s) {
     bool attached = has_sites(b, s);
     b->p.matched |= attached || s->monitor.exit >= 0;
     if (!attached && s->nrules)
@@ -136,7 +136,7 @@ static bool check_hits(const Bind *b) {
 }
 #endif
 
-static bool match(void *self) {
+static bool attach_attach_match(void *self) {
     Bind *b = self;
     uint32_t errors = b->p.diags->errors;
     if (!read_monitors(b))
@@ -146,10 +146,10 @@ static bool match(void *self) {
     b->p.matcher.hooks.accept = bind_accept;
     bool ok = true;
     for (uint32_t k = 0; k < b->nstates && ok; k++)
-        ok = attach(b, k);
+        ok = attach_attach(b, k);
     ok = bind_faults(b) && ok && b->p.diags->errors == errors;
     for (uint32_t k = 0; k < b->nstates && ok; k++)
-        note_attached(b, &b->states[k]);
+        attach_note_attached(b, &b->states[k]);
     assert(!ok || check_hits(b));
     return ok;
 }
@@ -202,7 +202,7 @@ static void call_if(Buf *b, const WasmModule *m, int64_t func) {
 }
 
 /* Runs wasm:exit of all monitors, once. */
-static uint32_t add_flush(Bind *b) {
+static uint32_t attach_add_flush(Bind *b) {
     WasmModule *m = &b->p.m;
     Buf calls = {0};
     uint32_t done = wasm_add_global_i32(m, true, STR("whammc.done"), 0);
@@ -225,7 +225,7 @@ static uint32_t add_flush(Bind *b) {
 }
 
 /* A function like `func` that then flushes. */
-static uint32_t add_entry(WasmModule *m, uint32_t func, uint32_t flush) {
+static uint32_t attach_add_entry(WasmModule *m, uint32_t func, uint32_t flush) {
     Buf after = {0};
     emit_calls(&after, m, &flush, 1);
     uint32_t entry = emit_wrapper(m, STR("whammc.entry"), func, NULL, &after);
@@ -244,13 +244,14 @@ static void wrap_entries(Bind *b, uint32_t flush) {
         if (!e)
             continue;
         any = true;
-        wasm_set_export(m, (uint32_t)(e - m->exports.at), add_entry(&b->p.m, e->handle, flush));
+        wasm_set_export(m, (uint32_t)(e - m->exports.at),
+                        attach_add_entry(&b->p.m, e->handle, flush));
     }
     int64_t start = any ? -1 : program_main(m);
     if (start >= 0)
-        wasm_set_start(m, add_entry(&b->p.m, (uint32_t)start, flush));
+        wasm_set_start(m, attach_add_entry(&b->p.m, (uint32_t)start, flush));
     if (!any && start < 0)
-        diag(b->p.diags, DIAG_NO_FLUSH_POINT, whole(b),
+        diag(b->p.diags, DIAG_NO_FLUSH_POINT, attach_whole(b),
              "no main, _start or start function: wasm:exit runs when the host calls "
              "'whammc:flush'");
 }
@@ -278,7 +279,8 @@ static bool merge_part(Bind *b, BindState *s) {
 
 /* ---- holes of templates: recorded values, and counters in globals ---- */
 
-static const uint64_t *words_of(void *ctx, const Site *site, const Match *match, uint32_t *n) {
+static const uint64_t *attach_words_of(void *ctx, const Site *site, const Match *match,
+                                       uint32_t *n) {
     Bind *b = ctx;
     uint32_t rule = (uint32_t)(match->action - b->plan.actions.at);
     BindState *s = &b->states[b->rules.at[rule].monitor];
@@ -288,7 +290,7 @@ static const uint64_t *words_of(void *ctx, const Site *site, const Match *match,
     return s->words.at + h->words;
 }
 
-static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const Site *site) {
+static void attach_fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const Site *site) {
     uint64_t global = wasm_final(s->m, WASM_SPACE_GLOBAL, bind_cell(ctx, s->site.words, h->n));
     (void)v;
     (void)site;
@@ -296,10 +298,10 @@ static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const S
     hole_put_global(s, h->access, global);
 }
 
-static const SpliceBackend backend = {.words = words_of, .fill = fill};
+static const SpliceBackend backend = {.words = attach_words_of, .fill = attach_fill};
 
 /* Functions without code that take the parameters of probes. */
-static void add_empty(Bind *b) {
+static void attach_add_empty(Bind *b) {
     WasmModule *m = &b->p.m;
     for (uint32_t i = 0; i < b->rules.len; i++) {
         BindRule *r = &b->rules.at[i];
@@ -326,14 +328,14 @@ static bool link_parts(Bind *b) {
     for (uint32_t k = 0; k < b->nstates; k++)
         if (!merge_part(b, &b->states[k]))
             return false;
-    add_empty(b);
+    attach_add_empty(b);
     bool ok = bind_shim_finish(&b->shim);
     if (b->options->hosted)
         *b->options->hosted = bind_shim_host(&b->shim);
     return ok;
 }
 
-static bool link(void *self) {
+static bool attach_link(void *self) {
     Bind *b = self;
     if (!b->p.matched)
         return true; /* the output is the input */
@@ -345,7 +347,7 @@ static bool link(void *self) {
         return false;
     if (b->counts.corrections.table.len)
         b->p.counts = &b->counts;
-    uint32_t flush = add_flush(b);
+    uint32_t flush = attach_add_flush(b);
     wrap_entries(b, flush);
     wasm_layout(&b->p.m);
     program_wrap_ends(&b->p, -1, program_proc_exit(&b->p.m));
@@ -358,7 +360,7 @@ static bool link(void *self) {
 /* ---- pass 2 ---- */
 
 /* At the function's entry. */
-static void splice_entry(Bind *b, const Site *site, const Match *matches, uint32_t n) {
+static void attach_splice_entry(Bind *b, const Site *site, const Match *matches, uint32_t n) {
     Pieces *pieces = &b->p.pieces;
     WasmCode code;
     wasm_func_code(&b->p.m, site->func, &code);
@@ -372,7 +374,7 @@ static void splice_at(void *self, const Site *site, const SiteTypes *types, cons
                       uint32_t n) {
     Bind *b = self;
     if (!site->instr) {
-        splice_entry(b, site, matches, n);
+        attach_splice_entry(b, site, matches, n);
         return;
     }
     program_splice_site(&b->p, site, types, matches, n);
@@ -380,7 +382,7 @@ static void splice_at(void *self, const Site *site, const SiteTypes *types, cons
 
 /* ---- */
 
-static void blame(void *self, Diag *d) {
+static void attach_blame(void *self, Diag *d) {
     Bind *b = self;
     for (uint32_t i = 0; i < b->rules.len; i++) {
         const BindState *s = &b->states[b->rules.at[i].monitor];
@@ -396,13 +398,16 @@ static void blame(void *self, Diag *d) {
         "this is an internal error of whammc; please report it with the monitor and the program");
 }
 
-static void enter(void *self, uint32_t func, Pieces *pieces) {
+static void attach_enter(void *self, uint32_t func, Pieces *pieces) {
     (void)pieces; /* it is the program's */
     bind_put_counters(self, func);
 }
 
-static const Target target = {
-    .match = match, .link = link, .enter = enter, .splice = splice_at, .blame = blame};
+static const Target target = {.match = attach_attach_match,
+                              .link = attach_link,
+                              .enter = attach_enter,
+                              .splice = splice_at,
+                              .blame = attach_blame};
 
 static void tell_attached(const Bind *b) {
     for (uint32_t i = 0; i < b->rules.len && b->options->attached; i++)

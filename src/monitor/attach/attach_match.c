@@ -93,7 +93,7 @@ bool bind_faults(Bind *b) {
 
 /* ---- strings ---- */
 
-static bool read_global(const BindState *s, const char *name, uint64_t *v) {
+static bool attach_match_read_global(const BindState *s, const char *name, uint64_t *v) {
     EvalExtern e;
     if (!eval_export(bind_host_monitor(s->host), str_of(name), &e) || e.space != WASM_SPACE_GLOBAL)
         return false;
@@ -102,7 +102,7 @@ static bool read_global(const BindState *s, const char *name, uint64_t *v) {
     return value.type == WASM_I32;
 }
 
-static EvalMemory *find_memory(const BindState *s, const char *name) {
+static EvalMemory *attach_match_find_memory(const BindState *s, const char *name) {
     EvalExtern e;
     bool found = eval_export(bind_host_monitor(s->host), str_of(name), &e);
     return found && e.space == WASM_SPACE_MEMORY ? e.memory : NULL;
@@ -114,16 +114,17 @@ static void find_strings(BindState *s) {
     if (x->found)
         return;
     x->found = true;
-    x->memory = find_memory(s, "whamm_buffer");
-    if (x->memory && read_global(s, "whamm_buffer:start", &x->start) &&
-        read_global(s, "whamm_buffer:max", &x->size))
+    x->memory = attach_match_find_memory(s, "whamm_buffer");
+    if (x->memory && attach_match_read_global(s, "whamm_buffer:start", &x->start) &&
+        attach_match_read_global(s, "whamm_buffer:max", &x->size))
         return;
     x->older = true;
-    x->memory = find_memory(s, "engine:data");
+    x->memory = attach_match_find_memory(s, "engine:data");
 }
 
 /* Returns address and length of a string, which is cut where there is no room. */
-static Outcome put_string(Attempt *a, const char *text, size_t len, MonitorValue out[2]) {
+static Outcome attach_match_put_string(Attempt *a, const char *text, size_t len,
+                                       MonitorValue out[2]) {
     BindStrings *x = &a->s->strings;
     if (!x->memory)
         return because(a, FAULT,
@@ -147,13 +148,13 @@ static Outcome put_string(Attempt *a, const char *text, size_t len, MonitorValue
 static Outcome func_name(Attempt *a, MonitorValue out[2]) {
     Str name = wasm_func_name(&a->b->p.m, a->site->func);
     if (!a->s->strings.older)
-        return put_string(a, name.ptr, name.len, out);
+        return attach_match_put_string(a, name.ptr, name.len, out);
     Buf text = {0};
     if (name.len)
         buf_printf(&text, "\"%.*s\"", STR_ARG(name));
     else
         buf_printf(&text, "#%u", a->site->func);
-    Outcome o = put_string(a, buf_cstr(&text), text.len, out);
+    Outcome o = attach_match_put_string(a, buf_cstr(&text), text.len, out);
     buf_free(&text);
     return o;
 }
@@ -166,7 +167,7 @@ static Outcome op_name(Attempt *a, MonitorValue out[2]) {
         const char *older = rule_mnemonic(op, true);
         text = a->s->strings.older && older ? older : rule_mnemonic(op, false);
     }
-    return put_string(a, text, strlen(text), out);
+    return attach_match_put_string(a, text, strlen(text), out);
 }
 
 /* ---- static values ---- */
@@ -187,12 +188,12 @@ static uint32_t place_id(Attempt *a) {
     return s->ids.n - 1;
 }
 
-static Outcome number(MonitorValue *out, WasmType type, uint64_t v) {
+static Outcome attach_match_number(MonitorValue *out, WasmType type, uint64_t v) {
     *out = (MonitorValue){type, {v, 0}};
     return BOUND;
 }
 
-static bool at_instr(const Attempt *a) {
+static bool attach_match_at_instr(const Attempt *a) {
     MonitorEvent event = a->r->probe->rule.event;
     return event == MONITOR_OPCODE || event == MONITOR_ANY;
 }
@@ -207,37 +208,37 @@ static const char *event_words(const Attempt *a) {
     }
 }
 
-static Outcome immediate(Attempt *a, uint32_t n, MonitorValue *out) {
-    if (at_instr(a) && monitor_imm(a->site->instr, n, out))
+static Outcome attach_match_immediate(Attempt *a, uint32_t n, MonitorValue *out) {
+    if (attach_match_at_instr(a) && monitor_imm(a->site->instr, n, out))
         return BOUND;
-    uint16_t op = at_instr(a) ? a->site->instr->op : (uint16_t)WASM_OP_COUNT;
+    uint16_t op = attach_match_at_instr(a) ? a->site->instr->op : (uint16_t)WASM_OP_COUNT;
     if (op == WASM_OP_BR_TABLE || op == WASM_OP_TRY_TABLE)
         return UNMATCHED;
     return because(a, FAULT, "%s has no imm%u", event_words(a), n);
 }
 
-static Outcome static_value(Attempt *a, const MonitorParam *p, MonitorValue *out) {
-    const WasmInstr *i = at_instr(a) ? a->site->instr : NULL;
+static Outcome attach_match_static_value(Attempt *a, const MonitorParam *p, MonitorValue *out) {
+    const WasmInstr *i = attach_match_at_instr(a) ? a->site->instr : NULL;
     uint8_t imm = i ? wasm_ops[i->op].imm : WASM_IMM_NONE;
     switch (p->kind) {
-    case PARAM_PC: return number(out, WASM_I32, a->site->pc);
-    case PARAM_FID: return number(out, WASM_I32, a->site->func);
-    case PARAM_PROBE_ID: return number(out, WASM_I32, place_id(a));
+    case PARAM_PC: return attach_match_number(out, WASM_I32, a->site->pc);
+    case PARAM_FID: return attach_match_number(out, WASM_I32, a->site->func);
+    case PARAM_PROBE_ID: return attach_match_number(out, WASM_I32, place_id(a));
     case PARAM_AT_FUNC_END:
-    case PARAM_IS_FUNC_END: return number(out, WASM_I32, a->site->at_func_end);
-    case PARAM_IMM: return immediate(a, p->n, out);
+    case PARAM_IS_FUNC_END: return attach_match_number(out, WASM_I32, a->site->at_func_end);
+    case PARAM_IMM: return attach_match_immediate(a, p->n, out);
     case PARAM_NUM_TARGETS:
         if (!i || i->op != WASM_OP_BR_TABLE)
             return because(a, FAULT, "%s has no num_targets", event_words(a));
-        return number(out, WASM_I32, i->count);
+        return attach_match_number(out, WASM_I32, i->count);
     case PARAM_OFFSET:
         if (imm != WASM_IMM_MEMARG && imm != WASM_IMM_MEMARG_LANE)
             return because(a, FAULT, "%s has no offset", event_words(a));
-        return number(out, WASM_I64, i->c);
+        return attach_match_number(out, WASM_I64, i->c);
     case PARAM_INSTR_COUNT:
         if (a->r->probe->rule.event != MONITOR_BLOCK_END)
             return because(a, FAULT, "instr_count is known only at block:end");
-        return number(out, WASM_I32, a->site->instr_count);
+        return attach_match_number(out, WASM_I32, a->site->instr_count);
     default:
         return because(a, FAULT,
                        "a callback cannot receive a value that is known only at run time");
@@ -256,7 +257,7 @@ static Outcome call_arguments(Attempt *a, const MonitorCall *call, MonitorValue 
             find_strings(a->s);
         Outcome o = p->kind == PARAM_FNAME ? func_name(a, args + *n)
                     : two                  ? op_name(a, args + *n)
-                                           : static_value(a, p, args + *n);
+                                           : attach_match_static_value(a, p, args + *n);
         if (o != BOUND)
             return o;
         *n += two ? 2 : 1;
@@ -264,7 +265,8 @@ static Outcome call_arguments(Attempt *a, const MonitorCall *call, MonitorValue 
     return BOUND;
 }
 
-static Outcome check_call(Attempt *a, const MonitorFunc *f, const MonitorValue *args, uint32_t n) {
+static Outcome attach_match_check_call(Attempt *a, const MonitorFunc *f, const MonitorValue *args,
+                                       uint32_t n) {
     char want[32], have[32];
     const WasmTypeDef *type = wasm_func_type(&a->s->monitor.m, f->func);
     Str name = f->call->name;
@@ -284,13 +286,14 @@ static Outcome check_call(Attempt *a, const MonitorFunc *f, const MonitorValue *
     return BOUND;
 }
 
-static Outcome call(Attempt *a, const MonitorFunc *f, WasmType wanted, uint64_t *result) {
+static Outcome attach_match_call(Attempt *a, const MonitorFunc *f, WasmType wanted,
+                                 uint64_t *result) {
     char want[32], have[32];
     MonitorValue *args = mem_alloc(sizeof *args * (2 * (size_t)f->call->nparams + 1));
     uint32_t n;
     Outcome o = call_arguments(a, f->call, args, &n);
     if (o == BOUND)
-        o = check_call(a, f, args, n);
+        o = attach_match_check_call(a, f, args, n);
     WasmType type = o == BOUND ? wasm_func_type(&a->s->monitor.m, f->func)->results[0] : wanted;
     if (type != wanted)
         o = because(a, FAULT, "%.*s returns an %s; expected an %s", STR_ARG(f->call->name),
@@ -317,7 +320,7 @@ static Outcome call(Attempt *a, const MonitorFunc *f, WasmType wanted, uint64_t 
 /* ---- values of the run ---- */
 
 /* Types of different modules: those with indices cannot be compared. */
-static bool same_type(WasmType a, WasmType b) {
+static bool attach_match_same_type(WasmType a, WasmType b) {
     return a == b && !(WASM_IS_REF(a) && !(a & WASM_ABSTRACT_BIT));
 }
 
@@ -334,7 +337,7 @@ static uint32_t shown_operands(const WasmInstr *i, uint32_t n) {
 /* Operand n exists and has the type. In unreachable code it may not exist. */
 static Outcome bind_arg(Attempt *a, uint32_t n, WasmType wanted) {
     char want[32], have[32];
-    if (!at_instr(a))
+    if (!attach_match_at_instr(a))
         return because(a, FAULT, "%s has no arg%u", event_words(a), n);
     const WasmInstr *i = a->site->instr;
     const WasmTypes *list = &a->w->types.operands;
@@ -344,7 +347,7 @@ static Outcome bind_arg(Attempt *a, uint32_t n, WasmType wanted) {
     if (n >= shown_operands(i, list->len))
         return lenient ? UNMATCHED : because(a, LEFT_OUT, "%s has no arg%u", event_words(a), n);
     WasmType type = list->at[list->len - 1 - n];
-    if (same_type(type, wanted))
+    if (attach_match_same_type(type, wanted))
         return BOUND;
     return lenient || type == WASM_BOT
                ? UNMATCHED
@@ -354,7 +357,7 @@ static Outcome bind_arg(Attempt *a, uint32_t n, WasmType wanted) {
 
 static Outcome bind_local(const Attempt *a, uint32_t n, WasmType wanted) {
     const WasmTypes *locals = &a->w->locals;
-    return n < locals->len && same_type(locals->at[n], wanted) ? BOUND : UNMATCHED;
+    return n < locals->len && attach_match_same_type(locals->at[n], wanted) ? BOUND : UNMATCHED;
 }
 
 /* ---- attaching ---- */
@@ -382,7 +385,7 @@ static Outcome bind_param(Attempt *a, uint32_t k) {
         return BOUND;
     default: break;
     }
-    Outcome o = static_value(a, p, &v);
+    Outcome o = attach_match_static_value(a, p, &v);
     if (o == BOUND && v.type != f->type)
         return because(a, FAULT, "value %u is an %s, but the function expects an %s", k + 1,
                        wasm_type_text(v.type, have), wasm_type_text(f->type, want));
@@ -396,19 +399,19 @@ static Outcome call_back(Attempt *a, uint32_t k) {
     MonitorValue v = {.type = f->type};
     if (f->kind != PARAM_CALL)
         return BOUND;
-    Outcome o = call(a, &a->r->probe->callbacks[k], f->type, &v.bits[0]);
+    Outcome o = attach_match_call(a, &a->r->probe->callbacks[k], f->type, &v.bits[0]);
     if (o == BOUND)
         record(a, f, &v);
     return o;
 }
 
-static Outcome attach(Attempt *a) {
+static Outcome attach_match_attach(Attempt *a) {
     const MonitorProbe *probe = a->r->probe;
     uint32_t n = probe->rule.nparams;
     uint64_t yes = 1;
     Outcome o = BOUND;
     if (probe->predicate.call)
-        o = call(a, &probe->predicate, WASM_I32, &yes);
+        o = attach_match_call(a, &probe->predicate, WASM_I32, &yes);
     if (o == BOUND && !(uint32_t)yes)
         return UNMATCHED;
     if (o == BOUND && a->r->fault)
@@ -451,7 +454,7 @@ static bool starts_block(const Site *site) {
 }
 
 /* The event happens at the location, which is in its list. */
-static bool happens(const BindRule *r, const Site *site) {
+static bool attach_match_happens(const BindRule *r, const Site *site) {
     switch (r->probe->rule.event) {
     case MONITOR_BLOCK_START: return starts_block(site);
     case MONITOR_BLOCK_END: return site->block_last;
@@ -494,7 +497,7 @@ bool bind_accept(void *self, const Matcher *w, const Action *action, const Site 
     BindState *s = &b->states[r->monitor];
     if (b->current == b->nstates)
         return take_hit(s, rule, site);
-    if (b->current != r->monitor || s->spent || !happens(r, site))
+    if (b->current != r->monitor || s->spent || !attach_match_happens(r, site))
         return false;
     if (s->place_func != site->func || s->place_pc != site->pc)
         s->strings.used = 0;
@@ -502,7 +505,7 @@ bool bind_accept(void *self, const Matcher *w, const Action *action, const Site 
     s->place_pc = site->pc;
     Attempt a = {.b = b, .s = s, .r = r, .rule = rule, .w = w, .site = site};
     vec_reserve(&b->scratch, r->nwords + 1);
-    Outcome o = attach(&a);
+    Outcome o = attach_match_attach(&a);
     if (o >= LEFT_OUT)
         note_fault(&a, o == FAULT);
     if (o != BOUND)

@@ -60,7 +60,7 @@ static void add_formals(Bind *b, BindRule *r) {
 }
 
 /* The splicer saves operands that variants name. The exact types are those of the holes. */
-static Variant *make_variant(Bind *b, const BindRule *r) {
+static Variant *attach_plan_make_variant(Bind *b, const BindRule *r) {
     Variant *v = arena_new(&b->plan.arena, Variant);
     v->event = (Event){.kind = EVENT_OPCODE, .op = WASM_OP_NOP, .mode = MODE_BEFORE};
     v->shapes.only = arena_new(&b->plan.arena, Shape);
@@ -86,7 +86,7 @@ static void add_rules(Bind *b, uint32_t monitor) {
     for (uint32_t i = 0; i < s->nrules; i++) {
         BindRule r = {.probe = &s->monitor.probes.at[i], .monitor = monitor};
         add_formals(b, &r);
-        Variant *v = make_variant(b, &r);
+        Variant *v = attach_plan_make_variant(b, &r);
         vec_push(&b->rules, r);
         vec_push(&b->plan.actions, ((Action){.variant = v, .event = v->event, .number = i}));
     }

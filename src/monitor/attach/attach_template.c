@@ -69,7 +69,7 @@ static void put_formal(TemplateMaker *t, const BindFormal *f) {
 }
 
 /* Whether the instruction is part of a change of a cell that is in a global. */
-static bool put_cell(const Inliner *x, TemplateMaker *t, const WasmInstr *i) {
+static bool attach_template_put_cell(const Inliner *x, TemplateMaker *t, const WasmInstr *i) {
     BindRole role = x->r->source->role[i->offset];
     if (role.kind == CELL_NONE)
         return false;
@@ -80,10 +80,11 @@ static bool put_cell(const Inliner *x, TemplateMaker *t, const WasmInstr *i) {
     return true;
 }
 
-static bool put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const WasmInstr *i) {
+static bool attach_template_put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes,
+                                      const WasmInstr *i) {
     const Inliner *x = ctx;
     const uint32_t *temp = x->r->source->temp;
-    if (x->s->in_globals && put_cell(x, t, i))
+    if (x->s->in_globals && attach_template_put_cell(x, t, i))
         return true;
     bool param = wasm_ops[i->op].category == WASM_CAT_LOCAL; /* others are temporaries already */
     if (param && temp[i->a] != UINT32_MAX)
@@ -98,7 +99,8 @@ static bool put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const W
 /* BindAddress.holds: the address is a constant, or constant at each location; memories do not
  * shrink.
  */
-static bool is_inside(void *ctx, const WasmInstr *address, const WasmInstr *access, uint32_t size) {
+static bool attach_template_is_inside(void *ctx, const WasmInstr *address, const WasmInstr *access,
+                                      uint32_t size) {
     const Inliner *x = ctx;
     const WasmMerge *g = &x->b->states[x->r->monitor].part->monitor->merge;
     const WasmLimits *l = &g->to->memories.at[g->handles[WASM_SPACE_MEMORY][access->b]].limits;
@@ -113,12 +115,12 @@ static bool is_inside(void *ctx, const WasmInstr *address, const WasmInstr *acce
     return f->is_static && f->max <= bytes - end;
 }
 
-static const Template *inlined(Inliner *x, Arena *arena) {
+static const Template *attach_template_inlined(Inliner *x, Arena *arena) {
     const BindRule *r = x->r;
     uint32_t *temp = r->source->temp;
     TemplateMaker t = {.m = &x->s->monitor.m,
                        .func = r->probe->func,
-                       .put = put_instr,
+                       .put = attach_template_put_instr,
                        .ctx = x,
                        .source = &r->source->code};
     bool ok = template_begin(&t);
@@ -197,7 +199,7 @@ static void find_largest(const Bind *b, const BindState *s) {
     }
 }
 
-static void prepare(Inliner *x, Arena *arena) {
+static void attach_template_prepare(Inliner *x, Arena *arena) {
     const WasmModule *m = &x->s->monitor.m;
     const WasmFunc *f = &m->funcs.at[x->r->probe->func];
     uint32_t n = x->r->probe->rule.nparams;
@@ -207,7 +209,7 @@ static void prepare(Inliner *x, Arena *arena) {
         return;
     x->r->source = arena_new(arena, BindSource);
     x->r->source->temp = temp;
-    const BindAddress in_bounds = {is_inside, x};
+    const BindAddress in_bounds = {attach_template_is_inside, x};
     Buf *code = &x->r->source->code;
     if (bind_counts(m, x->r->probe->func, &in_bounds, code))
         return;
@@ -222,14 +224,14 @@ static void prepare(Inliner *x, Arena *arena) {
 void bind_inline(Bind *b) {
     assert(b->rules.len == b->plan.actions.len);
     Inliner x = {.b = b};
-    const BindAddress in_bounds = {is_inside, &x};
+    const BindAddress in_bounds = {attach_template_is_inside, &x};
     for (uint32_t k = 0; k < b->nstates; k++) {
         const BindState *s = x.s = &b->states[k];
         find_largest(b, s);
         for (uint32_t i = 0; i < s->nrules; i++) {
             x.r = &b->rules.at[s->first_rule + i];
             if (b->plan.actions.at[s->first_rule + i].sites)
-                prepare(&x, &b->plan.arena);
+                attach_template_prepare(&x, &b->plan.arena);
         }
     }
     if (b->options->coalesce && !b->options->no_optimise && !b->options->empty_bodies)
@@ -253,7 +255,8 @@ bool bind_templates(Bind *b) {
             x.r = &b->rules.at[s->first_rule + i];
             if (!x.r->coded)
                 continue;
-            const Template *t = x.r->source ? inlined(&x, arena) : called(&x, arena);
+            const Template *t =
+                x.r->source ? attach_template_inlined(&x, arena) : called(&x, arena);
             if (t && x.r->id_word != UINT32_MAX && s->ids.flags >= 0)
                 t = guarded(&x, t, arena);
             if (!t) {

@@ -55,22 +55,22 @@ typedef struct Follow {
     bool lost;    /* it does something else */
 } Follow;
 
-static Term known(uint64_t bits) {
+static Term effects_known(uint64_t bits) {
     return (Term){TERM_KNOWN, bits, 0};
 }
 
-static void push(Follow *f, Term t) {
+static void effects_push(Follow *f, Term t) {
     if (f->height < MAX_STACK)
         f->stack[f->height++] = t;
     else
         f->lost = true;
 }
 
-static Term pop(Follow *f) {
+static Term effects_pop(Follow *f) {
     return f->stack[--f->height]; /* the code is valid */
 }
 
-static uint32_t handle_of(const Follow *f, WasmSpace space, uint32_t index) {
+static uint32_t effects_handle_of(const Follow *f, WasmSpace space, uint32_t index) {
     return f->s->part->monitor->merge.handles[space][index];
 }
 
@@ -88,10 +88,10 @@ static Done *find_done(Follow *f, BindPlace place) {
     return &f->done[f->ndone++];
 }
 
-static void read_place(Follow *f, BindPlace place) {
+static void effects_read_place(Follow *f, BindPlace place) {
     Done *d = find_done(f, place);
     if (d && !d->set)
-        push(f, (Term){TERM_HELD, d->amount, (uint32_t)(d - f->done)});
+        effects_push(f, (Term){TERM_HELD, d->amount, (uint32_t)(d - f->done)});
     else
         f->lost = true;
 }
@@ -120,10 +120,10 @@ static uint32_t integer_bytes(WasmOp op, bool store) {
 static void follow_access(Follow *f, const WasmInstr *i) {
     bool store = wasm_ops[i->op].category == WASM_CAT_STORE;
     uint32_t size = integer_bytes((WasmOp)i->op, store);
-    Term value = store && size ? pop(f) : known(0);
-    Term address = size ? pop(f) : (Term){TERM_UNKNOWN, 0, 0};
+    Term value = store && size ? effects_pop(f) : effects_known(0);
+    Term address = size ? effects_pop(f) : (Term){TERM_UNKNOWN, 0, 0};
     const WasmModule *to = &f->b->p.m;
-    uint32_t memory = handle_of(f, WASM_SPACE_MEMORY, i->b);
+    uint32_t memory = effects_handle_of(f, WASM_SPACE_MEMORY, i->b);
     const WasmLimits *l = &to->memories.at[memory].limits;
     uint64_t at = (uint32_t)address.bits + i->c, bytes = l->min << l->page_log2;
     if (address.kind != TERM_KNOWN || l->is64 || at > bytes || bytes - at < size) {
@@ -134,36 +134,36 @@ static void follow_access(Follow *f, const WasmInstr *i) {
     if (store)
         write_place(f, place, value);
     else
-        read_place(f, place);
+        effects_read_place(f, place);
 }
 
 static void follow_global(Follow *f, const WasmInstr *i) {
     EvalGlobal *g = eval_global(bind_host_monitor(f->s->host), i->a);
     WasmType type = f->s->monitor.m.globals.at[i->a].type;
     uint8_t size = type == WASM_I32 ? 2 : 3;
-    BindPlace place = {WASM_SPACE_GLOBAL, size, handle_of(f, WASM_SPACE_GLOBAL, i->a), 0};
+    BindPlace place = {WASM_SPACE_GLOBAL, size, effects_handle_of(f, WASM_SPACE_GLOBAL, i->a), 0};
     if ((type != WASM_I32 && type != WASM_I64) || eval_global_opaque(g))
         f->lost = true;
     else if (!eval_global_mutable(g))
-        push(f, known(eval_global_get(g).bits));
+        effects_push(f, effects_known(eval_global_get(g).bits));
     else if (i->op == WASM_OP_GLOBAL_GET)
-        read_place(f, place);
+        effects_read_place(f, place);
     else
-        write_place(f, place, pop(f));
+        write_place(f, place, effects_pop(f));
 }
 
 static Term param(const Follow *f, uint32_t n) {
     const BindFormal *formal = &f->r->formals[n];
     if (f->way && formal->kind == PARAM_ARG && !formal->n && formal->type == WASM_I32)
-        return f->way == WAY_TAKEN ? (Term){TERM_NONZERO, 0, 0} : known(0);
+        return f->way == WAY_TAKEN ? (Term){TERM_NONZERO, 0, 0} : effects_known(0);
     if (!formal->is_static || (formal->type != WASM_I32 && formal->type != WASM_I64))
         return (Term){TERM_UNKNOWN, 0, 0};
     uint64_t bits = f->words[formal->word];
-    return known(formal->type == WASM_I32 ? (uint32_t)bits : bits);
+    return effects_known(formal->type == WASM_I32 ? (uint32_t)bits : bits);
 }
 
 /* Arithmetic on known integers, as the interpreter does it; false if it is something else. */
-static bool compute(uint16_t op, uint64_t x, uint64_t y, uint64_t *result) {
+static bool effects_compute(uint16_t op, uint64_t x, uint64_t y, uint64_t *result) {
     switch (op) {
 #define I32(op, value)                                                                             \
     case WASM_OP_##op: {                                                                           \
@@ -213,24 +213,25 @@ static bool compare_nonzero(uint16_t op, Term x, Term y, Term *result) {
     case WASM_OP_I32_EQZ:
     case WASM_OP_I64_EQZ:
     case WASM_OP_I32_EQ:
-    case WASM_OP_I64_EQ: *result = known(0); return left || right;
+    case WASM_OP_I64_EQ: *result = effects_known(0); return left || right;
     case WASM_OP_I32_NE:
-    case WASM_OP_I64_NE: *result = known(1); return left || right;
+    case WASM_OP_I64_NE: *result = effects_known(1); return left || right;
     case WASM_OP_I32_GT_U:
-    case WASM_OP_I64_GT_U: *result = known(1); return left;
+    case WASM_OP_I64_GT_U: *result = effects_known(1); return left;
     case WASM_OP_I32_LE_U:
-    case WASM_OP_I64_LE_U: *result = known(0); return left;
+    case WASM_OP_I64_LE_U: *result = effects_known(0); return left;
     case WASM_OP_I32_LT_U:
-    case WASM_OP_I64_LT_U: *result = known(1); return right;
+    case WASM_OP_I64_LT_U: *result = effects_known(1); return right;
     case WASM_OP_I32_GE_U:
-    case WASM_OP_I64_GE_U: *result = known(0); return right;
+    case WASM_OP_I64_GE_U: *result = effects_known(0); return right;
     default: return false;
     }
 }
 
 static void follow_arithmetic(Follow *f, const WasmInstr *i) {
     uint32_t n = (uint32_t)strlen(wasm_ops[i->op].operands);
-    Term y = n == 2 ? pop(f) : known(0), x = pop(f), result = {TERM_UNKNOWN, 0, 0};
+    Term y = n == 2 ? effects_pop(f) : effects_known(0), x = effects_pop(f),
+         result = {TERM_UNKNOWN, 0, 0};
     bool add = i->op == WASM_OP_I32_ADD || i->op == WASM_OP_I64_ADD;
     bool sub = i->op == WASM_OP_I32_SUB || i->op == WASM_OP_I64_SUB;
     if (add && y.kind == TERM_HELD && x.kind == TERM_KNOWN)
@@ -238,11 +239,11 @@ static void follow_arithmetic(Follow *f, const WasmInstr *i) {
     else if ((add || sub) && x.kind == TERM_HELD && y.kind == TERM_KNOWN)
         result = (Term){TERM_HELD, add ? x.bits + y.bits : x.bits - y.bits, x.of};
     else if (x.kind == TERM_KNOWN && y.kind == TERM_KNOWN &&
-             compute(i->op, x.bits, y.bits, &result.bits))
+             effects_compute(i->op, x.bits, y.bits, &result.bits))
         result.kind = TERM_KNOWN;
     else if (!compare_nonzero(i->op, x, y, &result))
         result = (Term){TERM_UNKNOWN, 0, 0};
-    push(f, result);
+    effects_push(f, result);
 }
 
 /* From instruction k, inside, to the `end` of the construct that is `depth` further out; or, if
@@ -277,9 +278,9 @@ static uint32_t jump(Follow *f, uint32_t k, uint32_t depth) {
 /* Control flow; returns the instruction before the next. */
 static uint32_t follow_control(Follow *f, uint32_t k) {
     const WasmInstr *i = &f->code[k];
-    Term condition = known(1);
+    Term condition = effects_known(1);
     if (i->op == WASM_OP_IF || i->op == WASM_OP_BR_IF)
-        condition = pop(f);
+        condition = effects_pop(f);
     f->lost |= condition.kind != TERM_KNOWN && condition.kind != TERM_NONZERO;
     bool yes = condition.kind == TERM_NONZERO || (uint32_t)condition.bits != 0;
     switch (i->op) {
@@ -308,26 +309,26 @@ static uint32_t follow_control(Follow *f, uint32_t k) {
 }
 
 static void follow_select(Follow *f) {
-    Term condition = pop(f), b = pop(f), a = pop(f);
+    Term condition = effects_pop(f), b = effects_pop(f), a = effects_pop(f);
     Term result = {TERM_UNKNOWN, 0, 0};
     if (condition.kind == TERM_KNOWN)
         result = (uint32_t)condition.bits ? a : b;
     else if (condition.kind == TERM_NONZERO)
         result = a;
-    push(f, result);
+    effects_push(f, result);
 }
 
 static void follow_instr(Follow *f, uint32_t *k) {
     const WasmInstr *i = &f->code[*k];
     switch (i->op) {
-    case WASM_OP_LOCAL_GET: push(f, f->locals.at[i->a]); return;
-    case WASM_OP_LOCAL_SET: f->locals.at[i->a] = pop(f); return;
+    case WASM_OP_LOCAL_GET: effects_push(f, f->locals.at[i->a]); return;
+    case WASM_OP_LOCAL_SET: f->locals.at[i->a] = effects_pop(f); return;
     case WASM_OP_LOCAL_TEE: f->locals.at[i->a] = f->stack[f->height - 1]; return;
     case WASM_OP_GLOBAL_GET:
     case WASM_OP_GLOBAL_SET: follow_global(f, i); return;
-    case WASM_OP_I32_CONST: push(f, known((uint32_t)i->c)); return;
-    case WASM_OP_I64_CONST: push(f, known(i->c)); return;
-    case WASM_OP_DROP: pop(f); return;
+    case WASM_OP_I32_CONST: effects_push(f, effects_known((uint32_t)i->c)); return;
+    case WASM_OP_I64_CONST: effects_push(f, effects_known(i->c)); return;
+    case WASM_OP_DROP: effects_pop(f); return;
     case WASM_OP_SELECT: follow_select(f); return;
     default: break;
     }
@@ -338,7 +339,7 @@ static void follow_instr(Follow *f, uint32_t *k) {
     case WASM_CAT_COMPARE:
     case WASM_CAT_CONVERT: {
         uint64_t ignored;
-        if (compute(i->op, 0, 0, &ignored))
+        if (effects_compute(i->op, 0, 0, &ignored))
             follow_arithmetic(f, i);
         else
             f->lost = true; /* it may trap, or has two results */
@@ -350,13 +351,13 @@ static void follow_instr(Follow *f, uint32_t *k) {
 
 /* Follows the rule's code at a location, on a way of the branch there if not 0; false if it does
  * not only add or set. */
-static bool follow(Follow *f, const uint64_t *words, unsigned way) {
+static bool effects_follow(Follow *f, const uint64_t *words, unsigned way) {
     f->words = words;
     f->way = way;
     f->height = f->nopen = f->ndone = 0;
     f->lost = false;
     for (uint32_t i = 0; i < f->locals.len; i++)
-        f->locals.at[i] = i < f->r->probe->rule.nparams ? param(f, i) : known(0);
+        f->locals.at[i] = i < f->r->probe->rule.nparams ? param(f, i) : effects_known(0);
     for (uint32_t k = 0; k < f->ncode && !f->lost; k++)
         follow_instr(f, &k);
     for (uint32_t i = 0; i < f->ndone; i++)
@@ -378,11 +379,11 @@ static bool adds_nothing(const Done *d) {
 static bool follow_ways(Follow *f, const uint64_t *words) {
     Done taken[MAX_ADDITIONS], both[2 * MAX_ADDITIONS];
     uint32_t ntaken, n = 0;
-    if (!follow(f, words, WAY_TAKEN))
+    if (!effects_follow(f, words, WAY_TAKEN))
         return false;
     ntaken = f->ndone;
     memcpy(taken, f->done, ntaken * sizeof *taken);
-    if (!follow(f, words, WAY_NOT_TAKEN))
+    if (!effects_follow(f, words, WAY_NOT_TAKEN))
         return false;
     for (uint32_t k = 0; k < ntaken; k++) {
         const Done *t = &taken[k];
@@ -432,7 +433,7 @@ typedef struct Decision {
     bool *spoilt_memories, *spoilt_globals, *spoilt_states;
 } Decision;
 
-static void decode(Decision *x, const BindState *s, uint32_t rule) {
+static void effects_decode(Decision *x, const BindState *s, uint32_t rule) {
     const BindRule *r = &x->b->rules.at[rule];
     const WasmModule *m = &s->monitor.m;
     const WasmFunc *f = &m->funcs.at[r->probe->func];
@@ -455,7 +456,7 @@ static void decode(Decision *x, const BindState *s, uint32_t rule) {
     vec_free(&locals);
 }
 
-static BindSum *sum_of(Bind *b, uint32_t monitor, BindPlace place) {
+static BindSum *effects_sum_of(Bind *b, uint32_t monitor, BindPlace place) {
     bool added;
     Str key = {(const char *)&place, sizeof place};
     uint64_t at = *map_put(&b->sum_at, key, b->sums.len, &added);
@@ -465,7 +466,7 @@ static BindSum *sum_of(Bind *b, uint32_t monitor, BindPlace place) {
 }
 
 static void add_done(Bind *b, BindHit *h, const Done *d) {
-    BindSum *sum = sum_of(b, b->rules.at[h->rule].monitor, d->place);
+    BindSum *sum = effects_sum_of(b, b->rules.at[h->rule].monitor, d->place);
     sum->spoilt |= sum->hits && (d->set || sum->set); /* more than one location sets it */
     sum->set = d->set;
     sum->hits++;
@@ -492,12 +493,12 @@ static bool is_at_branch(const Bind *b, const BindHit *h) {
 }
 
 /* Follows the probes of a monitor at all their places. */
-static void follow_all(Decision *x, BindState *s) {
+static void effects_follow_all(Decision *x, BindState *s) {
     Bind *b = x->b;
     Follow f = {.b = b, .s = s};
     for (uint32_t k = 0; k < s->nrules; k++)
         if (b->plan.actions.at[s->first_rule + k].sites)
-            decode(x, s, s->first_rule + k);
+            effects_decode(x, s, s->first_rule + k);
     for (uint32_t i = 0; i < s->hits.len; i++) {
         BindHit *h = &s->hits.at[i];
         const Decoded *d = &x->rules[h->rule];
@@ -508,9 +509,9 @@ static void follow_all(Decision *x, BindState *s) {
         f.ncode = d->n;
         f.locals.len = 0;
         for (uint32_t k = 0; k < d->nlocals; k++)
-            vec_push(&f.locals, known(0));
+            vec_push(&f.locals, effects_known(0));
         const uint64_t *words = s->words.at + h->words;
-        h->counted = follow(&f, words, 0) || (is_at_branch(b, h) && follow_ways(&f, words));
+        h->counted = effects_follow(&f, words, 0) || (is_at_branch(b, h) && follow_ways(&f, words));
         h->first_addition = b->additions.len;
         for (uint32_t k = 0; k < f.ndone && h->counted; k++)
             add_done(b, h, &f.done[k]);
@@ -555,7 +556,7 @@ static void spoil_memories(Decision *x, const Frozen *module) {
         spoil_all(x, WASM_SPACE_MEMORY, module->merge.handles[WASM_SPACE_MEMORY][k]);
 }
 
-static void reach(Decision *x, EvalFunc *f) {
+static void effects_reach(Decision *x, EvalFunc *f) {
     for (uint32_t k = 0; k < x->reached.len; k++)
         if (x->reached.at[k] == f)
             return;
@@ -583,7 +584,7 @@ static void spoil_by_instr(Decision *x, const BindState *s, const Frozen *module
     if (i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL) {
         if (!eval_func_instance(eval_func(module->instance, i->a), &(uint32_t){0}))
             spoil_memories(x, module); /* a function of the engine takes the caller's memory */
-        reach(x, eval_func(module->instance, i->a));
+        effects_reach(x, eval_func(module->instance, i->a));
     } else {
         spoil_state(x, s);
     }
@@ -592,7 +593,7 @@ static void spoil_by_instr(Decision *x, const BindState *s, const Frozen *module
 /* How a function and its callees may change numbers. */
 static void spoil_by_code(Decision *x, const BindState *s, uint32_t func) {
     x->reached.len = 0;
-    reach(x, eval_func(bind_host_monitor(s->host), func));
+    effects_reach(x, eval_func(bind_host_monitor(s->host), func));
     for (uint32_t k = 0; k < x->reached.len; k++) {
         uint32_t index;
         const EvalInstance *instance = eval_func_instance(x->reached.at[k], &index);
@@ -615,7 +616,7 @@ static bool may_trap(const WasmInstr *i) {
 
 /* A rule that does more than count somewhere: its possible effects there. Returns whether it only
  * changes cells. */
-static bool look_at(Decision *x, BindState *s, uint32_t rule) {
+static bool effects_look_at(Decision *x, BindState *s, uint32_t rule) {
     Decoded *d = &x->rules[rule];
     BindRule *r = &x->b->rules.at[rule];
     *x->current = r;
@@ -645,11 +646,11 @@ static void spoil_others(Decision *x, BindState *s) {
         if (h->gone || h->counted)
             continue;
         const BindSource *source = b->rules.at[h->rule].source;
-        bool changes = look_at(x, s, h->rule);
+        bool changes = effects_look_at(x, s, h->rule);
         x->uncounted[h->func] |= x->rules[h->rule].may_end;
         for (uint32_t k = 0; changes && k < source->ncells; k++)
-            sum_of(b, b->rules.at[h->rule].monitor,
-                   bind_place(b, s->words.at + h->words, source->first_cell + k))
+            effects_sum_of(b, b->rules.at[h->rule].monitor,
+                           bind_place(b, s->words.at + h->words, source->first_cell + k))
                 ->spoilt = true;
     }
 }
@@ -709,10 +710,10 @@ static bool keep_some(Decision *x, BindState *s) {
     return changed;
 }
 
-static void decide(Decision *x) {
+static void effects_decide(Decision *x) {
     Bind *b = x->b;
     for (uint32_t k = 0; k < b->nstates; k++)
-        follow_all(x, &b->states[k]);
+        effects_follow_all(x, &b->states[k]);
     for (uint32_t k = 0; k < b->nstates; k++)
         spoil_others(x, &b->states[k]);
     spoil_overlaps(b);
@@ -751,7 +752,7 @@ typedef struct Located {
 } Located;
 
 /* Whether something in the segment can trap; *cursor goes with the segments. */
-static bool has_traps(const Segments *s, uint32_t segment, uint32_t *cursor) {
+static bool effects_has_traps(const Segments *s, uint32_t segment, uint32_t *cursor) {
     if (segment == COUNT_NONE)
         return false;
     while (*cursor && s->traps.at[*cursor - 1].segment >= segment)
@@ -761,7 +762,7 @@ static bool has_traps(const Segments *s, uint32_t segment, uint32_t *cursor) {
     return *cursor < s->traps.len && s->traps.at[*cursor].segment == segment;
 }
 
-static Located locate(Bind *b, const BindHit *h, unsigned ways, uint32_t *cursor) {
+static Located effects_locate(Bind *b, const BindHit *h, unsigned ways, uint32_t *cursor) {
     CountEvent e = {{.kind = EVENT_OPCODE, .op = WASM_OP_NOP, .mode = MODE_BEFORE},
                     .ways = (uint8_t)ways};
     Site site = {.m = &b->p.m, .func = h->func, .pc = h->pc};
@@ -776,7 +777,7 @@ static Located locate(Bind *b, const BindHit *h, unsigned ways, uint32_t *cursor
     uint32_t segment = counts_segment(&b->counts, &site, e);
     uint32_t number = segment == COUNT_NONE ? COUNT_NONE : segment & ~COUNT_LEFT;
     return (Located){segment, counts_key(&site, e),
-                     has_traps(&b->counts.here.segments, number, cursor)};
+                     effects_has_traps(&b->counts.here.segments, number, cursor)};
 }
 
 static bool extends(const BindRun *run, const BindSum *sum, const BindAddition *a) {
@@ -786,7 +787,7 @@ static bool extends(const BindRun *run, const BindSum *sum, const BindAddition *
            (run->n == 1 || run->step == step);
 }
 
-static void add_run(Bind *b, const BindHit *h, const BindAddition *a, Located at) {
+static void effects_add_run(Bind *b, const BindHit *h, const BindAddition *a, Located at) {
     BindState *s = &b->states[b->rules.at[h->rule].monitor];
     const BindSum *sum = &b->sums.at[a->sum];
     uint64_t amount = sum->set ? 1 : a->amount;
@@ -812,13 +813,13 @@ static void note_hit(Bind *b, const BindHit *h, uint32_t *cursor) {
     for (uint32_t k = 0; k < h->nadditions; k++) {
         const BindAddition *a = &b->additions.at[h->first_addition + k];
         if (a->ways != ways)
-            at = locate(b, h, a->ways, cursor);
+            at = effects_locate(b, h, a->ways, cursor);
         ways = a->ways;
         if (at.segment == COUNT_NONE)
             return;
         BindSum *sum = &b->sums.at[a->sum];
         if (sum->hits == 1 && sum->place.space == WASM_SPACE_MEMORY) {
-            add_run(b, h, a, at);
+            effects_add_run(b, h, a, at);
             continue;
         }
         if (sum->var == UINT32_MAX) {
@@ -831,7 +832,7 @@ static void note_hit(Bind *b, const BindHit *h, uint32_t *cursor) {
 }
 
 /* Tells Bind.counts the required counts. */
-static void note_all(Bind *b) {
+static void effects_note_all(Bind *b) {
     uint32_t *next = mem_zalloc(sizeof *next * (b->nstates + 1u));
     uint32_t monitor = 0, func = COUNT_NONE, cursor = 0;
     const BindHit *h;
@@ -856,11 +857,11 @@ void bind_sums(Bind *b, const BindAddress *in_bounds, BindRule **current) {
     x.spoilt_memories = mem_zalloc(b->p.m.memories.len + 1u);
     x.spoilt_globals = mem_zalloc(b->p.m.globals.len + 1u);
     x.spoilt_states = mem_zalloc(b->nstates + 1u);
-    decide(&x);
+    effects_decide(&x);
     counts_init(&b->counts, &b->p.m, b->options->exact_traps);
     for (uint32_t k = 0; k < b->additions.len; k++)
         b->counts.options.asks_ways |= b->additions.at[k].ways != WAY_BOTH;
-    note_all(b);
+    effects_note_all(b);
     for (uint32_t k = 0; k < b->counts.funcs.len; k++) {
         const CountFunc *f = &b->counts.funcs.at[k];
         b->p.touched[f->func] |= f->last ? TOUCHED_END : 0;

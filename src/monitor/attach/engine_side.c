@@ -35,7 +35,7 @@ int64_t bind_host_memory(const WasmModule *m) {
 }
 
 /* The memory that the caller shows; NULL with the error of the call. */
-static EvalMemory *memory_of(EvalCall *call) {
+static EvalMemory *engine_side_memory_of(EvalCall *call) {
     const WasmModule *m = call->caller ? eval_module(call->caller) : NULL;
     if (m && !eval_burn(call, m->exports.len * sizeof *m->exports.at))
         return NULL;
@@ -47,8 +47,8 @@ static EvalMemory *memory_of(EvalCall *call) {
 
 /* The bytes at (address, length), two arguments from `first` on; there may be none. False with the
  * error of the call. */
-static bool range(EvalCall *call, uint32_t first, uint8_t **bytes, uint32_t *len) {
-    EvalMemory *memory = memory_of(call);
+static bool engine_side_range(EvalCall *call, uint32_t first, uint8_t **bytes, uint32_t *len) {
+    EvalMemory *memory = engine_side_memory_of(call);
     uint32_t at = (uint32_t)call->args[first].bits;
     if (!memory)
         return false;
@@ -67,7 +67,7 @@ static bool range(EvalCall *call, uint32_t first, uint8_t **bytes, uint32_t *len
 
 enum { STANDARD_OUTPUT = 1 };
 
-static bool print(const BindHost *h, EvalCall *call, const void *bytes, size_t n) {
+static bool engine_side_print(const BindHost *h, EvalCall *call, const void *bytes, size_t n) {
     if (!eval_burn(call, EVAL_WRITE_COST + n))
         return false;
     if (n && h->options.write)
@@ -78,25 +78,25 @@ static bool print(const BindHost *h, EvalCall *call, const void *bytes, size_t n
 static bool wizeng_puti(void *ctx, EvalCall *call) {
     char text[16];
     int n = snprintf(text, sizeof text, "%d", (int32_t)(uint32_t)call->args[0].bits);
-    return print(ctx, call, text, (size_t)n);
+    return engine_side_print(ctx, call, text, (size_t)n);
 }
 
 static bool wizeng_putc(void *ctx, EvalCall *call) {
     uint8_t c = (uint8_t)call->args[0].bits;
-    return print(ctx, call, &c, 1);
+    return engine_side_print(ctx, call, &c, 1);
 }
 
 static bool wizeng_puts(void *ctx, EvalCall *call) {
     uint32_t len;
     uint8_t *at;
-    return range(call, 0, &at, &len) && print(ctx, call, at, len);
+    return engine_side_range(call, 0, &at, &len) && engine_side_print(ctx, call, at, len);
 }
 
 static bool wizeng_error(void *ctx, EvalCall *call) {
     (void)ctx;
     uint32_t len;
     uint8_t *at;
-    return range(call, 0, &at, &len) &&
+    return engine_side_range(call, 0, &at, &len) &&
            eval_fail(call->error, EVAL_HOST, "it calls wizeng.error: %.*s",
                      len > 120 ? 120 : (int)len, len ? (const char *)at : "");
 }
@@ -171,7 +171,7 @@ static bool reflect(void *ctx, EvalCall *call) {
     }
     Str bytes = reflect_bytes(answers, r->fn, index);
     uint8_t *to;
-    if (!range(call, first, &to, &len))
+    if (!engine_side_range(call, first, &to, &len))
         return false;
     len = bytes.len < len ? bytes.len : len;
     if (!eval_burn(call, len))
@@ -243,7 +243,7 @@ static EvalFunc *engine_function(const Link *l, const WasmImport *im) {
     return NULL;
 }
 
-static bool resolve(void *ctx, const WasmImport *im, EvalExtern *what) {
+static bool engine_side_resolve(void *ctx, const WasmImport *im, EvalExtern *what) {
     Link *l = ctx;
     l->import = im;
     if (im->space == WASM_SPACE_FUNC) {
@@ -264,7 +264,7 @@ static bool resolve(void *ctx, const WasmImport *im, EvalExtern *what) {
 
 #define CALLS "all calls of the monitor together" /* the purpose of the fuel, for messages */
 
-static const char *kind_of(const BindHost *h, const Running *r, Arena *a) {
+static const char *engine_side_kind_of(const BindHost *h, const Running *r, Arena *a) {
     if (r == &h->modules.at[h->modules.len - 1])
         return "the monitor";
     return arena_printf(a, "the library '%.*s'", STR_ARG(r->module->name));
@@ -285,7 +285,7 @@ static bool is_engine(Str module) {
 }
 
 /* Where an unknown import could come from. */
-static void hint_at(const Link *l, Diags *diags, Diag *d) {
+static void engine_side_hint_at(const Link *l, Diags *diags, Diag *d) {
     Str module = l->import->module;
     if (is_engine(module))
         return;
@@ -304,18 +304,18 @@ static void hint_at(const Link *l, Diags *diags, Diag *d) {
               STR_ARG(module), STR_ARG(module));
 }
 
-static bool instantiate(BindHost *h, Running *r, Diags *diags) {
+static bool engine_side_instantiate(BindHost *h, Running *r, Diags *diags) {
     EvalError error = {.func = EVAL_NOWHERE};
     Link l = {h, r->module->module, NULL};
-    EvalInstance *i = eval_link(h->store, r->module->module, resolve, &l, &error);
+    EvalInstance *i = eval_link(h->store, r->module->module, engine_side_resolve, &l, &error);
     if (!i) {
-        Diag *d = eval_report(
-            &error, diags, DIAG_CANNOT_BIND,
-            arena_printf(&h->arena, "%s cannot be instantiated", kind_of(h, r, &h->arena)));
+        Diag *d = eval_report(&error, diags, DIAG_CANNOT_BIND,
+                              arena_printf(&h->arena, "%s cannot be instantiated",
+                                           engine_side_kind_of(h, r, &h->arena)));
         if (error.status == EVAL_UNKNOWN_IMPORT || error.status == EVAL_IMPORT_TYPE)
             d->span = import_span(&l);
         if (error.status == EVAL_UNKNOWN_IMPORT)
-            hint_at(&l, diags, d);
+            engine_side_hint_at(&l, diags, d);
         return false;
     }
     r->instance = i;
@@ -324,9 +324,9 @@ static bool instantiate(BindHost *h, Running *r, Diags *diags) {
     bool endless = error.status == EVAL_FUEL;
     if (endless)
         eval_say_budget(&error, h->options.fuel, CALLS);
-    eval_report(
-        &error, diags, endless ? DIAG_CANNOT_BIND : DIAG_MONITOR_START,
-        arena_printf(&h->arena, "the start function of %s fails", kind_of(h, r, &h->arena)));
+    eval_report(&error, diags, endless ? DIAG_CANNOT_BIND : DIAG_MONITOR_START,
+                arena_printf(&h->arena, "the start function of %s fails",
+                             engine_side_kind_of(h, r, &h->arena)));
     return !endless;
 }
 
@@ -336,7 +336,7 @@ uint64_t bind_fuel(const WasmModule *app) {
 }
 
 /* Whether some module asks about the program. */
-static bool asks(const BindModule *modules, uint32_t nmodules) {
+static bool engine_side_asks(const BindModule *modules, uint32_t nmodules) {
     for (uint32_t k = 0; k < nmodules; k++)
         for (uint32_t i = 0; i < modules[k].module->imports.len; i++)
             if (str_is(modules[k].module->imports.at[i].module, REFLECT_MODULE))
@@ -353,13 +353,13 @@ BindHost *bind_host_new(const BindHostOptions *options, const BindModule *module
     h->wasi = (EvalWasi){.write = options->write, .ctx = options->ctx, .first_memory = true};
     h->store = eval_store_new(NULL);
     eval_set_fuel(h->store, h->options.fuel);
-    if (asks(modules, nmodules))
+    if (engine_side_asks(modules, nmodules))
         reflect_init(&h->reflect, options->app, options->app_path);
     for (uint32_t k = 0; k < nmodules; k++)
         vec_push(&h->modules, (Running){&modules[k], NULL});
     bool ok = true;
     for (uint32_t k = 0; ok && k < nmodules; k++)
-        ok = instantiate(h, &h->modules.at[k], diags);
+        ok = engine_side_instantiate(h, &h->modules.at[k], diags);
     if (ok)
         return h;
     bind_host_free(h);

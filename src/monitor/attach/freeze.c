@@ -55,7 +55,7 @@ static Frozen *find_importer(const Freeze *f, const EvalFunc *func, uint32_t *in
     return NULL;
 }
 
-static Frozen *find_func(const Freeze *f, const EvalFunc *func, uint32_t *index) {
+static Frozen *freeze_find_func(const Freeze *f, const EvalFunc *func, uint32_t *index) {
     Frozen *owner = find_owner(f, WASM_SPACE_FUNC, func, index);
     return owner ? owner : find_importer(f, func, index);
 }
@@ -67,7 +67,7 @@ static bool null_fits(WasmType t) {
 }
 
 /* WasmMerge.keep: true for objects whose state the interpreter does not hold. */
-static bool keep(void *ctx, WasmSpace space, uint32_t index) {
+static bool freeze_keep(void *ctx, WasmSpace space, uint32_t index) {
     const Frozen *x = ctx;
     switch (space) {
     case WASM_SPACE_GLOBAL: return eval_global_opaque(eval_global(x->instance, index));
@@ -81,15 +81,15 @@ static bool keep(void *ctx, WasmSpace space, uint32_t index) {
 
 /* The handle in the program of anything of an instance, which is copied if need be: UINT32_MAX with
  * a message if that cannot be done. */
-static uint32_t handle_of(Freeze *f, Frozen *module, WasmSpace space, uint32_t index);
+static uint32_t freeze_handle_of(Freeze *f, Frozen *module, WasmSpace space, uint32_t index);
 
-static int64_t resolve(void *ctx, const WasmImport *im) {
+static int64_t freeze_resolve(void *ctx, const WasmImport *im) {
     Frozen *x = ctx;
     uint32_t index;
     const void *what = object(x->instance, im->space, im->handle);
     Frozen *owner = find_owner(x->freeze, im->space, what, &index);
     if (owner) {
-        uint32_t handle = handle_of(x->freeze, owner, im->space, index);
+        uint32_t handle = freeze_handle_of(x->freeze, owner, im->space, index);
         return handle == UINT32_MAX ? -2 : (int64_t)handle;
     }
     if (im->space != WASM_SPACE_FUNC || !x->freeze->resolve)
@@ -109,8 +109,8 @@ Frozen *freeze_add(Freeze *f, EvalInstance *instance, Str prefix) {
     x->merge = (WasmMerge){.to = f->to,
                            .from = eval_module(instance),
                            .whole = true,
-                           .resolve = resolve,
-                           .keep = keep,
+                           .resolve = freeze_resolve,
+                           .keep = freeze_keep,
                            .ctx = x,
                            .prefix = prefix};
     vec_push(&f->modules, x);
@@ -141,7 +141,7 @@ bool freeze_merge(Freeze *f, Frozen *x, const uint32_t *roots, uint32_t nroots) 
     return true;
 }
 
-static uint32_t handle_of(Freeze *f, Frozen *x, WasmSpace space, uint32_t index) {
+static uint32_t freeze_handle_of(Freeze *f, Frozen *x, WasmSpace space, uint32_t index) {
     uint32_t *const *handles = x->merge.handles;
     if (handles[space] && handles[space][index] != UINT32_MAX)
         return handles[space][index];
@@ -170,7 +170,7 @@ static void want(Finish *c, const Frozen *x, EvalValue v) {
     uint32_t index;
     if (!v.bits)
         return;
-    Frozen *owner = find_func(c->f, eval_as_func(v), &index);
+    Frozen *owner = freeze_find_func(c->f, eval_as_func(v), &index);
     for (uint32_t k = 0; owner && k < c->f->modules.len; k++) {
         Reach *r = &c->reach[k];
         if (c->f->modules.at[k] != owner || r->seen[WASM_SPACE_FUNC][index])
@@ -188,7 +188,7 @@ static void want(Finish *c, const Frozen *x, EvalValue v) {
 }
 
 /* References in copied objects. */
-static void follow(Finish *c, uint32_t module, WasmSpace space, uint32_t index) {
+static void freeze_follow(Finish *c, uint32_t module, WasmSpace space, uint32_t index) {
     const Frozen *x = c->f->modules.at[module];
     uint8_t *seen = c->reach[module].seen[space];
     EvalValue v = {0};
@@ -208,7 +208,7 @@ static void follow(Finish *c, uint32_t module, WasmSpace space, uint32_t index) 
     }
 }
 
-static void follow_all(Finish *c, uint32_t module) {
+static void freeze_follow_all(Finish *c, uint32_t module) {
     static const uint8_t spaces[] = {WASM_SPACE_GLOBAL, WASM_SPACE_TABLE, WASM_SPACE_ELEM};
     const WasmMerge *g = &c->f->modules.at[module]->merge;
     if (!g->handles[WASM_SPACE_FUNC])
@@ -216,7 +216,7 @@ static void follow_all(Finish *c, uint32_t module) {
     for (uint32_t s = 0; s < sizeof spaces; s++)
         for (uint32_t k = g->from->input_imports[spaces[s]]; k < g->from->input_count[spaces[s]];
              k++)
-            follow(c, module, spaces[s], k);
+            freeze_follow(c, module, spaces[s], k);
 }
 
 /* Until nothing more is reached. */
@@ -225,7 +225,7 @@ static bool reach_all(Finish *c) {
     for (bool more = true; more && c->ok;) {
         more = false;
         for (uint32_t k = 0; k < f->modules.len; k++)
-            follow_all(c, k);
+            freeze_follow_all(c, k);
         for (uint32_t k = 0; c->ok && k < f->modules.len; k++) {
             Reach *r = &c->reach[k];
             more |= r->roots.len > 0;
@@ -242,7 +242,7 @@ static bool reach_all(Finish *c) {
 /* The program's function that a reference is. */
 static uint32_t func_handle(const Freeze *f, EvalValue v) {
     uint32_t index = 0;
-    const Frozen *owner = find_func(f, eval_as_func(v), &index);
+    const Frozen *owner = freeze_find_func(f, eval_as_func(v), &index);
     return owner->merge.handles[WASM_SPACE_FUNC][index];
 }
 
@@ -254,7 +254,7 @@ static void put_reference(const Freeze *f, Buf *out, WasmType type, EvalValue v)
         wasm_put_init(out, type, 0);
 }
 
-static void put_global(const Freeze *f, WasmGlobal *to, const EvalGlobal *from) {
+static void freeze_put_global(const Freeze *f, WasmGlobal *to, const EvalGlobal *from) {
     EvalValue v = eval_global_get(from);
     if (eval_global_opaque(from))
         return;
@@ -267,8 +267,8 @@ static void put_global(const Freeze *f, WasmGlobal *to, const EvalGlobal *from) 
 }
 
 /* Items [from, end) of a table as an active segment. */
-static void put_items(const Freeze *f, uint32_t table, const EvalTable *t, uint64_t from,
-                      uint64_t end, bool exprs) {
+static void freeze_put_items(const Freeze *f, uint32_t table, const EvalTable *t, uint64_t from,
+                             uint64_t end, bool exprs) {
     const WasmTable *to = &f->to->tables.at[table];
     WasmElem e = {.mode = WASM_ACTIVE,
                   .type = exprs ? to->type : WASM_REF(0, WASM_HEAP(WASM_HEAP_FUNC)),
@@ -293,7 +293,7 @@ static void put_items(const Freeze *f, uint32_t table, const EvalTable *t, uint6
 /* More runs of items than this are one segment with nulls in it. */
 enum { MAX_RUNS = 1000 };
 
-static void put_table(const Freeze *f, uint32_t table, const EvalTable *t) {
+static void freeze_put_table(const Freeze *f, uint32_t table, const EvalTable *t) {
     WasmTable *to = &f->to->tables.at[table];
     uint64_t size = eval_table_size(t), first = size, last = 0, runs = 0;
     EvalValue v = {0}, before = {0};
@@ -310,19 +310,19 @@ static void put_table(const Freeze *f, uint32_t table, const EvalTable *t) {
         put_reference(f, &to->code, to->type, v);
     }
     if (runs > MAX_RUNS) {
-        put_items(f, table, t, first, last + 1, true);
+        freeze_put_items(f, table, t, first, last + 1, true);
         return;
     }
     for (uint64_t k = first, end; runs && k <= last; k = end + 1) {
         for (end = k; eval_table_get(t, end, &v) && v.bits; end++) {
         }
         if (end > k)
-            put_items(f, table, t, k, end, to->type != WASM_FUNCREF);
+            freeze_put_items(f, table, t, k, end, to->type != WASM_FUNCREF);
     }
 }
 
 /* A passive segment; the merge has added it empty. */
-static void put_elem(const Freeze *f, uint32_t elem, const EvalInstance *i, uint32_t index) {
+static void freeze_put_elem(const Freeze *f, uint32_t elem, const EvalInstance *i, uint32_t index) {
     WasmElem *to = &f->to->elems.at[elem];
     uint32_t n = eval_elem_size(i, index);
     uint32_t *funcs = to->exprs ? NULL : arena_array(&f->to->arena, uint32_t, n);
@@ -369,7 +369,7 @@ static uint64_t skip_run(const uint8_t *data, uint64_t at, uint64_t end) {
     return zero ? (uint64_t)(zero - data) : end;
 }
 
-static uint32_t log2_of(uint64_t n) {
+static uint32_t freeze_log2_of(uint64_t n) {
     uint32_t k = 0;
     while (n >>= 1)
         k++;
@@ -382,7 +382,7 @@ static Gaps choose_gaps(const uint8_t *data, uint64_t size, uint64_t segments) {
         uint64_t run = skip_run(data, at, size);
         at = skip_zeros(data, run, size);
         if (at < size)
-            counts[log2_of(at - run)]++;
+            counts[freeze_log2_of(at - run)]++;
     }
     Gaps g = {.log2 = 63, .equal = 0};
     for (; g.log2 > MIN_GAP_LOG2 && counts[g.log2] <= segments; g.log2--)
@@ -400,7 +400,7 @@ static bool ends_run(Gaps *g, uint64_t gap) {
     return true;
 }
 
-static void put_memory(const Freeze *f, uint32_t memory, EvalMemory *from) {
+static void freeze_put_memory(const Freeze *f, uint32_t memory, EvalMemory *from) {
     const uint8_t *data = eval_memory_data(from);
     uint64_t size = eval_memory_size(from);
     Gaps gaps = choose_gaps(data, size,
@@ -425,16 +425,17 @@ static void put_contents(const Freeze *f, const Frozen *x) {
         return;
     for (uint32_t k = m->input_imports[WASM_SPACE_GLOBAL]; k < m->globals.len; k++)
         if (h[WASM_SPACE_GLOBAL][k] != UINT32_MAX)
-            put_global(f, &f->to->globals.at[h[WASM_SPACE_GLOBAL][k]], eval_global(x->instance, k));
+            freeze_put_global(f, &f->to->globals.at[h[WASM_SPACE_GLOBAL][k]],
+                              eval_global(x->instance, k));
     for (uint32_t k = m->input_imports[WASM_SPACE_TABLE]; k < m->tables.len; k++)
         if (h[WASM_SPACE_TABLE][k] != UINT32_MAX)
-            put_table(f, h[WASM_SPACE_TABLE][k], eval_table(x->instance, k));
+            freeze_put_table(f, h[WASM_SPACE_TABLE][k], eval_table(x->instance, k));
     for (uint32_t k = 0; k < m->elems.len; k++)
         if (h[WASM_SPACE_ELEM][k] != UINT32_MAX)
-            put_elem(f, h[WASM_SPACE_ELEM][k], x->instance, k);
+            freeze_put_elem(f, h[WASM_SPACE_ELEM][k], x->instance, k);
     for (uint32_t k = m->input_imports[WASM_SPACE_MEMORY]; k < m->memories.len; k++)
         if (h[WASM_SPACE_MEMORY][k] != UINT32_MAX)
-            put_memory(f, h[WASM_SPACE_MEMORY][k], eval_memory(x->instance, k));
+            freeze_put_memory(f, h[WASM_SPACE_MEMORY][k], eval_memory(x->instance, k));
 }
 
 bool freeze_finish(Freeze *f) {

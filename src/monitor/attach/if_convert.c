@@ -35,13 +35,13 @@ typedef struct Counter {
     Buf *out;
 } Counter;
 
-static void copy(const Counter *x, uint32_t from, uint32_t end) {
+static void if_convert_copy(const Counter *x, uint32_t from, uint32_t end) {
     for (uint32_t i = from; i < end; i++)
         buf_bytes(x->out, x->body + x->instrs.at[i].offset, x->instrs.at[i].size);
 }
 
 /* Instructions without effects but on locals. */
-static bool is_pure(const WasmInstr *i) {
+static bool if_convert_is_pure(const WasmInstr *i) {
     uint8_t category = wasm_ops[i->op].category;
     return (category == WASM_CAT_ARITH && !op_can_trap((WasmOp)i->op)) ||
            category == WASM_CAT_COMPARE || category == WASM_CAT_CONST ||
@@ -113,7 +113,7 @@ static bool find_count(const Counter *x, uint32_t at, Count *c) {
             return is_condition(x, c->condition, k, c);
         const WasmInstr *next = &x->instrs.at[k];
         bool tee = next->op == WASM_OP_LOCAL_TEE && next->a != i->a;
-        if (!tee && !is_pure(next))
+        if (!tee && !if_convert_is_pure(next))
             return false;
         height += growth(next);
         if (height < 1)
@@ -124,9 +124,9 @@ static bool find_count(const Counter *x, uint32_t at, Count *c) {
 
 /* A, A, load, 1, add, store. */
 static void emit_count(const Counter *x, const Count *c) {
-    copy(x, c->from, c->from + 3);
+    if_convert_copy(x, c->from, c->from + 3);
     emit(x->out, "%s.const 1", c->wide ? "i64" : "i32");
-    copy(x, c->condition_end + c->wide, c->end);
+    if_convert_copy(x, c->condition_end + c->wide, c->end);
 }
 
 /* Follows which locals hold conditions. */
@@ -142,7 +142,7 @@ static uint32_t emit_branch(Counter *x, const Count *first) {
     Count next;
     uint32_t end = first->end;
     bool otherwise = false;
-    copy(x, first->condition, first->condition_end);
+    if_convert_copy(x, first->condition, first->condition_end);
     for (uint32_t k = first->condition; k < first->condition_end; k++)
         note_local(x, k);
     emit(x->out, "if");
@@ -188,7 +188,7 @@ bool bind_counts(const WasmModule *m, uint32_t func, const BindAddress *in_bound
             k = emit_branch(&x, &c);
         } else {
             note_local(&x, k);
-            copy(&x, k, k + 1);
+            if_convert_copy(&x, k, k + 1);
             k++;
         }
     }

@@ -38,7 +38,7 @@ typedef struct Finder {
 
 /* ---- code ---- */
 
-static uint32_t size_of(WasmType t) {
+static uint32_t promote_size_of(WasmType t) {
     return t == WASM_I64 || t == WASM_F64 ? 8 : 4;
 }
 
@@ -49,7 +49,7 @@ static WasmType accessed(const WasmInstr *i, WasmCategory category) {
     if (op->category != category)
         return WASM_NONE;
     WasmType t = wasm_letter_type(category == WASM_CAT_STORE ? op->operands[1] : op->results[0]);
-    return wasm_access_bytes((WasmOp)i->op) == size_of(t) ? t : WASM_NONE;
+    return wasm_access_bytes((WasmOp)i->op) == promote_size_of(t) ? t : WASM_NONE;
 }
 
 /* Other instructions of a probe that do not reveal where its cells are. */
@@ -101,7 +101,8 @@ static uint32_t find_change(const Finder *x, uint32_t at) {
         i[1].op != i->op || i[1].a != i->a || i[1].c != i->c)
         return 0;
     WasmType type = accessed(&i[2], WASM_CAT_LOAD);
-    if (type == WASM_NONE || !x->in_bounds->holds(x->in_bounds->ctx, i, &i[2], size_of(type)))
+    if (type == WASM_NONE ||
+        !x->in_bounds->holds(x->in_bounds->ctx, i, &i[2], promote_size_of(type)))
         return 0;
     uint32_t local = i->op == WASM_OP_LOCAL_GET ? i->a : UINT32_MAX;
     int32_t height = 1, growth;
@@ -129,7 +130,7 @@ static uint32_t first_index(const Finder *x, uint32_t memory) {
 }
 
 /* Marks a change in the rule's code. */
-static void mark(const Finder *x, uint32_t at, uint32_t store) {
+static void promote_mark(const Finder *x, uint32_t at, uint32_t store) {
     const WasmInstr *i = x->instrs.at + at;
     BindSource *s = x->r->source;
     BindCell cell = {.monitor = x->r->monitor,
@@ -160,7 +161,7 @@ static bool scan(Finder *x) {
     for (uint32_t k = 0; k < x->instrs.len; k++) {
         uint32_t store = find_change(x, k);
         if (store) {
-            mark(x, k, store);
+            promote_mark(x, k, store);
             k = store;
         } else if (!is_harmless(&x->instrs.at[k])) {
             return false;
@@ -193,7 +194,7 @@ static int promote_by_place(const void *a, const void *b) {
 }
 
 /* All cells once, in order; false if some overlap or there are too many. */
-static bool collect(const Bind *b, const BindState *s, Cells *cells) {
+static bool promote_collect(const Bind *b, const BindState *s, Cells *cells) {
     for (uint32_t i = 0; i < s->hits.len; i++) {
         const BindHit *h = &s->hits.at[i];
         const BindSource *source = b->rules.at[h->rule].source;
@@ -210,7 +211,7 @@ static bool collect(const Bind *b, const BindState *s, Cells *cells) {
     uint32_t n = 1;
     for (uint32_t i = 1; i < cells->len; i++) {
         const Cell *last = &cells->at[n - 1], *c = &cells->at[i];
-        if (c->memory != last->memory || c->at >= last->at + size_of(last->type))
+        if (c->memory != last->memory || c->at >= last->at + promote_size_of(last->type))
             cells->at[n++] = *c;
         else if (c->at != last->at || c->type != last->type)
             return false;
@@ -219,7 +220,7 @@ static bool collect(const Bind *b, const BindState *s, Cells *cells) {
     return n <= MAX_CELLS;
 }
 
-static Str key_of(const Cell *c) {
+static Str promote_key_of(const Cell *c) {
     return (Str){(const char *)c, sizeof *c};
 }
 
@@ -227,13 +228,13 @@ static void add_global(WasmModule *m, BindState *s, const Cell *c) {
     Buf init = {0};
     uint8_t bytes[8] = {0};
     eval_memory_read(eval_memory(bind_host_monitor(s->host), c->memory), c->at, bytes,
-                     size_of(c->type));
+                     promote_size_of(c->type));
     uint64_t bits = 0;
     for (uint32_t k = 0; k < 8; k++)
         bits |= (uint64_t)bytes[k] << 8 * k;
     wasm_put_init(&init, c->type, bits);
     uint32_t handle = wasm_add_global(m, c->type, true, STR(""), &init);
-    map_put(&s->cells, key_of(c), handle, NULL);
+    map_put(&s->cells, promote_key_of(c), handle, NULL);
 }
 
 /* Stores cells[from..end) into memory. */
@@ -242,7 +243,7 @@ static void add_dump(WasmModule *m, BindState *s, const Cell *cells, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         const Cell *c = &cells[i];
         emit(&code, "i32.const %" PRIu64 " global.get %u %s.store %u 0", c->at,
-             (uint32_t)*map_get(&s->cells, key_of(c)), emit_type(c->type),
+             (uint32_t)*map_get(&s->cells, promote_key_of(c)), emit_type(c->type),
              s->part->monitor->merge.handles[WASM_SPACE_MEMORY][c->memory]);
     }
     vec_push(&s->dumps, emit_function(m, "whammc.dump", "%p", &code));
@@ -258,7 +259,7 @@ void bind_cells(Bind *b, BindState *s, const BindAddress *in_bounds, BindRule **
         BindRule *r = *current = &b->rules.at[s->first_rule + i];
         all = !r->coded || (r->source && bind_changes(b, s, r, in_bounds));
     }
-    if (all && collect(b, s, &cells)) {
+    if (all && promote_collect(b, s, &cells)) {
         s->in_globals = true;
         for (uint32_t i = 0; i < cells.len; i++)
             add_global(&b->p.m, s, &cells.at[i]);
@@ -273,7 +274,7 @@ BindPlace bind_place(const Bind *b, const uint64_t *words, uint32_t n) {
     assert(n < b->cells.len);
     const BindCell *c = &b->cells.at[n];
     const uint32_t *handles = b->states[c->monitor].part->monitor->merge.handles[WASM_SPACE_MEMORY];
-    return (BindPlace){WASM_SPACE_MEMORY, size_of(c->type) == 8 ? 3 : 2, handles[c->memory],
+    return (BindPlace){WASM_SPACE_MEMORY, promote_size_of(c->type) == 8 ? 3 : 2, handles[c->memory],
                        (uint32_t)cell_at(c, words)};
 }
 
@@ -282,5 +283,5 @@ uint32_t bind_cell(const Bind *b, const uint64_t *words, uint32_t n) {
     const BindCell *c = &b->cells.at[n];
     const BindState *s = &b->states[c->monitor];
     Cell cell = {c->memory, c->type, cell_at(c, words)};
-    return (uint32_t)*map_get(&s->cells, key_of(&cell));
+    return (uint32_t)*map_get(&s->cells, promote_key_of(&cell));
 }

@@ -76,7 +76,7 @@ static void add_item(void *ctx, uint8_t section, Str bytes) {
     vec_push(&r->items[lists[section] - 1], bytes);
 }
 
-static Str slice(const uint8_t *from, const uint8_t *to) {
+static Str reflect_slice(const uint8_t *from, const uint8_t *to) {
     return (Str){(const char *)from, (uint32_t)(to - from)};
 }
 
@@ -84,7 +84,7 @@ static Str slice(const uint8_t *from, const uint8_t *to) {
 static Str custom(const Reflect *r, const WasmSection *s) {
     const uint8_t *at = r->m->bytes + s->header + 1;
     wasm_uleb(&at); /* the size */
-    return slice(at, r->m->bytes + s->end);
+    return reflect_slice(at, r->m->bytes + s->end);
 }
 
 void reflect_init(Reflect *r, const WasmModule *m, Str path) {
@@ -121,11 +121,11 @@ uint32_t reflect_count(const Reflect *r, const ReflectFn *fn) {
 }
 
 /* The contents of a section, if monitors may read it. */
-static Str section(const Reflect *r, uint32_t id) {
+static Str reflect_section(const Reflect *r, uint32_t id) {
     for (uint32_t k = 0; k < r->m->sections.len; k++) {
         const WasmSection *s = &r->m->sections.at[k];
         if (s->id == id && lists[id])
-            return slice(r->m->bytes + s->payload, r->m->bytes + s->end);
+            return reflect_slice(r->m->bytes + s->payload, r->m->bytes + s->end);
     }
     return (Str){0};
 }
@@ -133,11 +133,11 @@ static Str section(const Reflect *r, uint32_t id) {
 Str reflect_bytes(const Reflect *r, const ReflectFn *fn, uint32_t index) {
     const WasmModule *m = r->m;
     if (fn->kind == REFLECT_SECTION)
-        return section(r, index);
+        return reflect_section(r, index);
     switch (fn->list) {
     case REFLECT_PATH: return r->path;
     case REFLECT_NAME: return m->name;
-    case REFLECT_BYTES: return slice(m->bytes, m->bytes + m->size);
+    case REFLECT_BYTES: return reflect_slice(m->bytes, m->bytes + m->size);
     case REFLECT_NAMES: return wasm_func_name(m, index);
     case REFLECT_BODIES:
         if (m->funcs.at[index].import >= 0)

@@ -45,7 +45,7 @@ static Bridge *bridge_of(BindPart *p, const Frozen *module) {
     return b;
 }
 
-static int64_t resolve(void *ctx, const Frozen *module, const WasmImport *im) {
+static int64_t shim_resolve(void *ctx, const Frozen *module, const WasmImport *im) {
     BindPart *p = ctx;
     BindShim *s = p->shim;
     if (str_is(im->module, "wizeng"))
@@ -71,7 +71,7 @@ BindPart *bind_part_new(BindShim *s, BindHost *host, Str prefix) {
     BindPart *p = mem_zalloc(sizeof *p);
     p->shim = s;
     p->host = host;
-    p->freeze = (Freeze){.to = s->to, .resolve = resolve, .ctx = p, .diags = s->diags};
+    p->freeze = (Freeze){.to = s->to, .resolve = shim_resolve, .ctx = p, .diags = s->diags};
     for (uint32_t k = 0; k < bind_host_count(host); k++)
         p->monitor = freeze_add(&p->freeze, bind_host_instance(host, k), prefix);
     vec_push(&s->parts, p);

@@ -38,7 +38,7 @@ static void align(Buf *b) {
 }
 
 /* The table of a function's answers; made on first use. */
-static Table add_table(BindReflect *a, const Reflect *r, const ReflectFn *fn) {
+static Table shim_reflect_add_table(BindReflect *a, const Reflect *r, const ReflectFn *fn) {
     for (uint32_t k = 0; k < a->tables.len; k++)
         if (a->tables.at[k].fn == fn)
             return a->tables.at[k];
@@ -138,7 +138,7 @@ int64_t bind_answer(BindShim *s, const Frozen *module, const Reflect *r, const W
     } else if (memory < 0) {
         emit_body(&code, "unreachable");
     } else {
-        Table t = add_table(shim_reflect_begin(s), r, fn);
+        Table t = shim_reflect_add_table(shim_reflect_begin(s), r, fn);
         emit_read(&code, s->to, s->reflect, &t, (uint32_t)memory);
     }
     return bind_add_func(module, im, &code);

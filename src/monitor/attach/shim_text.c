@@ -43,7 +43,7 @@ typedef struct BindText {
 /* ---- where text goes ---- */
 
 /* The WASI functions of bind_wasi. */
-static bool is_replaced(const WasmImport *im) {
+static bool shim_text_is_replaced(const WasmImport *im) {
     return str_is(im->module, "wasi_snapshot_preview1") &&
            (str_is(im->name, "fd_write") || str_is(im->name, "clock_time_get"));
 }
@@ -51,7 +51,7 @@ static bool is_replaced(const WasmImport *im) {
 /* Whether a module uses more of WASI. */
 static bool module_needs_wasi(const WasmModule *m) {
     for (uint32_t i = 0; i < m->input_import_count; i++)
-        if (wasm_is_wasi(m->imports.at[i].module) && !is_replaced(&m->imports.at[i]))
+        if (wasm_is_wasi(m->imports.at[i].module) && !shim_text_is_replaced(&m->imports.at[i]))
             return true;
     return false;
 }
@@ -76,7 +76,7 @@ bool bind_replaces_wasi(const BindShim *s, const Frozen *module) {
 
 /* The memory: the runtime's state, room for a chunk, an image that says where text goes, the heap.
  */
-static void add_memory(BindText *t) {
+static void shim_text_add_memory(BindText *t) {
     WasmModule *to = t->shim->to;
     WasmLimits limits = {.min = 1, .page_log2 = 16};
     Image *image = image_new();
@@ -122,7 +122,7 @@ static bool shim_text_begin(BindShim *s) {
     t->shim = s;
     t->host = choose_host(s);
     t->place = (RuntimePlace){.to = s->to, .from = &t->from, .prefix = STR("whammc.text.")};
-    add_memory(t);
+    shim_text_add_memory(t);
     if (!runtime_show(&t->place, t->host, s->diags))
         return false;
     RuntimeModule rt = runtime_module(runtime_for(&t->place, t->host, false), true);
@@ -202,7 +202,7 @@ static int64_t add_puts(BindShim *s, const Frozen *module, const WasmImport *im)
 }
 
 /* (address, length): prints the text as a line, then traps. */
-static int64_t add_error(BindShim *s, const Frozen *module, const WasmImport *im) {
+static int64_t shim_text_add_error(BindShim *s, const Frozen *module, const WasmImport *im) {
     if (bind_memory(module) < 0)
         return add_trap(module, im);
     int64_t puts = add_puts(s, module, im);
@@ -234,7 +234,7 @@ int64_t bind_wizeng(BindShim *s, const Frozen *module, const WasmImport *im) {
     if (str_is(im->name, "force_gc"))
         return add_nothing(module, im);
     if (str_is(im->name, "error"))
-        return add_error(s, module, im);
+        return shim_text_add_error(s, module, im);
     if (str_is(im->name, "crash"))
         return add_trap(module, im);
     return -1;

@@ -84,7 +84,7 @@ static uint32_t add_change(Maker *x) {
     return func;
 }
 
-static int64_t resolve(void *ctx, const WasmImport *import) {
+static int64_t sums_resolve(void *ctx, const WasmImport *import) {
     Maker *x = ctx;
     if (str_is(import->name, "change"))
         return x->change;
@@ -98,7 +98,7 @@ static bool add_runtime(Maker *x, uint32_t *func) {
     WasmModule from;
     WasmMerge g = {.to = x->m,
                    .memory = x->b->total.memory,
-                   .resolve = resolve,
+                   .resolve = sums_resolve,
                    .ctx = x,
                    .prefix = STR("whammc.")};
     const RuntimeFunc sums = {"whammc_sums", func};
@@ -112,7 +112,7 @@ static void write_signed(Buf *b, int64_t v) {
     buf_uleb(b, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
 }
 
-static uint32_t word_of(const Maker *x, CountRef ref) {
+static uint32_t sums_word_of(const Maker *x, CountRef ref) {
     return ref.index + (ref.derived ? x->b->counts.ncounters : 0);
 }
 
@@ -156,7 +156,7 @@ static void write_memory(Maker *x, uint32_t memory, Position *p) {
         const BindRun *r = &b->runs.at[i];
         const CountValue *v = &b->counts.values.at[r->value];
         if (r->place.handle == memory && v->amount)
-            write_numbers(x, r, word_of(x, v->ref), r->set ? r->to : v->amount, p);
+            write_numbers(x, r, sums_word_of(x, v->ref), r->set ? r->to : v->amount, p);
     }
     for (uint32_t i = 0; i < b->vars.len; i++) {
         const BindPlace *place = &b->sums.at[b->vars.at[i]].place;
@@ -172,7 +172,7 @@ static void write_memory(Maker *x, uint32_t memory, Position *p) {
 
 /* ---- all ---- */
 
-static EmitNumber counter_at(const void *ctx, uint32_t n) {
+static EmitNumber sums_counter_at(const void *ctx, uint32_t n) {
     const Bind *b = ctx;
     const BindTotal *t = &b->total;
     const WasmModule *m = &b->p.m;
@@ -186,7 +186,7 @@ static EmitNumber counter_at(const void *ctx, uint32_t n) {
 }
 
 /* A number of a monitor; its own if that is a global, else i64. */
-static EmitNumber number_at(const BindPlace *p) {
+static EmitNumber sums_number_at(const BindPlace *p) {
     bool in_memory = p->space == WASM_SPACE_MEMORY;
     return (EmitNumber){.in_memory = in_memory,
                         .size_log2 = (uint8_t)p->size_log2,
@@ -197,8 +197,8 @@ static EmitNumber number_at(const BindPlace *p) {
 
 /* Adds a variable's sum to its global, or sets that if the sum is not 0. */
 static void emit_sum(Maker *x, const BindSum *sum, const CountSum *parts) {
-    const CounterPlaces places = {counter_at, x->b};
-    EmitNumber number = number_at(&sum->place);
+    const CounterPlaces places = {sums_counter_at, x->b};
+    EmitNumber number = sums_number_at(&sum->place);
     CounterFuncs funcs = {0};
     Buf counted = {0};
     counter_add_functions(x->m, &places, parts, &funcs);
@@ -229,7 +229,7 @@ static void emit_globals(Maker *x) {
 /* if (variable == n) its number += amount; for a flag, its count */
 static void emit_correction(const Maker *x, Buf *b, uint32_t n) {
     const BindSum *sum = &x->b->sums.at[x->b->vars.at[n]];
-    EmitNumber number = number_at(&sum->place);
+    EmitNumber number = sums_number_at(&sum->place);
     if (sum->set && !number.in_memory)
         number = emit_global(WASM_I64, x->corrections[n]);
     emit(b, "local.get 0 i32.const %u i32.eq if", n);
@@ -238,7 +238,7 @@ static void emit_correction(const Maker *x, Buf *b, uint32_t n) {
     emit(b, "end");
 }
 
-static void add_correct(Maker *x) {
+static void sums_add_correct(Maker *x) {
     const Counts *c = &x->b->counts;
     Buf b = {0};
     for (uint32_t i = 0; i < c->corrections.corrected.len; i++)
@@ -248,7 +248,7 @@ static void add_correct(Maker *x) {
 }
 
 /* The memory's contents after the words, which are zero at first: Bound, then the tables. */
-static void fill_memory(Maker *x) {
+static void sums_fill_memory(Maker *x) {
     const Counts *c = &x->b->counts;
     uint64_t at = WORDS_AT + 8 * (uint64_t)x->nwords, derived = at + 4 * BOUND_WORDS;
     uint64_t numbers = derived + c->derived.len, end = numbers + x->numbers.len;
@@ -280,7 +280,7 @@ static bool emit_memories(Maker *x) {
         trap_record_put_copy(&x->code, x->m, x->traps, x->b->total.memory, TRAPS_AT);
     }
     emit(&x->code, "i32.const %" PRIu64 " call %u", WORDS_AT + 8 * (uint64_t)x->nwords, func);
-    fill_memory(x);
+    sums_fill_memory(x);
     return ok;
 }
 
@@ -308,7 +308,7 @@ bool bind_total(Bind *b) {
     if (b->counts.corrections.table.len) {
         EmitNumber traps = emit_global(WASM_I32, x.traps);
         trap_record_add_trapped(x.m, memories ? &traps : NULL);
-        add_correct(&x);
+        sums_add_correct(&x);
     }
     t->func = emit_function(x.m, "whammc.sums", "%p", &x.code);
     buf_free(&x.code);
@@ -325,7 +325,7 @@ void bind_put_counters(Bind *b, uint32_t func) {
     for (uint32_t i = f ? f->point : 0; f && i < f->point + f->npoints; i++) {
         const CountPoint *p = &c->points.at[i];
         size_t from = pieces->code.len;
-        emit_increment(&pieces->code, counter_at(b, i), 1);
+        emit_increment(&pieces->code, sums_counter_at(b, i), 1);
         pieces_add(pieces, p->after ? WASM_AFTER : WASM_BEFORE, p->offset, RANK_PROBE, from,
                    pieces->code.len);
     }

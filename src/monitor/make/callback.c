@@ -43,7 +43,7 @@ void callback_begin(Code *c, const Code *from) {
     c->b.nparams = 2;
 }
 
-static void end(Code *c, const char *name, WasmType result, Ref body) {
+static void callback_end(Code *c, const char *name, WasmType result, Ref body) {
     WasmType params[] = {WASM_I32, WASM_I32};
     scratch_add(&c->g->x, &c->b, name, params, result, body);
 }
@@ -81,10 +81,10 @@ static void key_event(Buf *key, const Code *c) {
 
 /* ---- whether static expressions have a value ---- */
 
-static Ref exists(Code *c, const Expr *e);
+static Ref callback_exists(Code *c, const Expr *e);
 
 /* A truncation that is in range (event/fold.c). */
-static Ref in_range(Code *c, const Expr *e) {
+static Ref callback_in_range(Code *c, const Expr *e) {
     CodeModule *m = c->b.module;
     bool wide = type_wasm(e->cast) == WASM_I64, is_signed = type_is_signed(e->cast);
     double high = is_signed ? (wide ? 0x1p63 : 0x1p31) : (wide ? 0x1p64 : 0x1p32);
@@ -95,8 +95,8 @@ static Ref in_range(Code *c, const Expr *e) {
         x = code_op1(m, WASM_OP_F64_PROMOTE_F32, x);
     x = code_op1(m, WASM_OP_F64_TRUNC, x);
     Ref again = code_get(m, local, WASM_F64);
-    Ref above = binary(c, WASM_OP_F64_GE, code_tee(m, local, x), code_f64(m, low));
-    Ref below = binary(c, WASM_OP_F64_LT, again, code_f64(m, high));
+    Ref above = monitor_binary(c, WASM_OP_F64_GE, code_tee(m, local, x), code_f64(m, low));
+    Ref below = monitor_binary(c, WASM_OP_F64_LT, again, code_f64(m, high));
     return both(c, above, below);
 }
 
@@ -113,24 +113,26 @@ static Ref divides(Code *c, const Expr *e) {
     Value min = {.kind = e->type->kind, .bits = wide ? (uint64_t)INT64_MIN : 0x80000000u};
     Value minus = {.kind = e->type->kind, .bits = (uint64_t)-1};
     WasmOp eq = wide ? WASM_OP_I64_EQ : WASM_OP_I32_EQ;
-    Ref lowest = binary(c, eq, gen_known(&c->b, e->args[0]), gen_number(&c->b, e->type, min));
-    Ref minus_one = binary(c, eq, gen_known(&c->b, e->args[1]), gen_number(&c->b, e->type, minus));
+    Ref lowest =
+        monitor_binary(c, eq, gen_known(&c->b, e->args[0]), gen_number(&c->b, e->type, min));
+    Ref minus_one =
+        monitor_binary(c, eq, gen_known(&c->b, e->args[1]), gen_number(&c->b, e->type, minus));
     return both(c, some, is_zero(c, both(c, lowest, minus_one)));
 }
 
 static Ref exists_logic(Code *c, const Expr *e) {
-    Ref second = exists(c, e->args[1]);
+    Ref second = callback_exists(c, e->args[1]);
     if (!second)
-        return exists(c, e->args[0]);
+        return callback_exists(c, e->args[0]);
     Ref decides = gen_known(&c->b, e->args[0]);
     if (e->op == OP_AND)
         decides = is_zero(c, decides);
-    return then(c, exists(c, e->args[0]),
+    return then(c, callback_exists(c, e->args[0]),
                 code_if(c->b.module, decides, const_i32(&c->b, 1), second));
 }
 
 /* Whether a static expression has a value at the location; NULL = it has one everywhere. */
-static Ref exists(Code *c, const Expr *e) {
+static Ref callback_exists(Code *c, const Expr *e) {
     Value v;
     if (known_value(c->event, e, &v))
         return NULL;
@@ -141,33 +143,33 @@ static Ref exists(Code *c, const Expr *e) {
     if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR))
         return exists_logic(c, e);
     if (e->kind == EXPR_COND) {
-        Ref x = exists(c, e->args[1]), y = exists(c, e->args[2]);
+        Ref x = callback_exists(c, e->args[1]), y = callback_exists(c, e->args[2]);
         Ref arm = x || y ? code_if(c->b.module, gen_known(&c->b, e->args[0]),
                                    x ? x : const_i32(&c->b, 1), y ? y : const_i32(&c->b, 1))
                          : NULL;
-        return then(c, exists(c, e->args[0]), arm);
+        return then(c, callback_exists(c, e->args[0]), arm);
     }
     Ref all = NULL;
     for (uint32_t i = 0; i < e->nargs; i++)
-        all = then(c, all, exists(c, e->args[i]));
+        all = then(c, all, callback_exists(c, e->args[i]));
     if (e->kind == EXPR_BINARY && (e->op == OP_DIV || e->op == OP_REM))
         return then(c, all, divides(c, e));
     if (e->kind == EXPR_CAST && type_is_float(e->args[0]->type) && !type_is_float(e->cast) &&
         e->cast->kind != TYPE_BOOL)
-        return then(c, all, in_range(c, e));
+        return then(c, all, callback_in_range(c, e));
     return all;
 }
 
 static Ref all_exist(Code *c, const UnitAtom *a) {
     Ref all = NULL;
     for (uint32_t i = 0; i < a->n; i++)
-        all = then(c, all, exists(c, a->exprs[i]));
+        all = then(c, all, callback_exists(c, a->exprs[i]));
     return all ? all : const_i32(&c->b, 1);
 }
 
 /* ---- operand types ---- */
 
-static Ref operand_type(Code *c, bool local, uint32_t n) {
+static Ref callback_operand_type(Code *c, bool local, uint32_t n) {
     Ref args[] = {place_fid(c), place_pc(c), const_i32(&c->b, n)};
     if (!local)
         return runtime_call(c, "site_arg", "iii", "i", args);
@@ -176,22 +178,23 @@ static Ref operand_type(Code *c, bool local, uint32_t n) {
 }
 
 /* A type that is as wanted, or not known. */
-static Ref type_fits(Code *c, const UnitType *t) {
+static Ref callback_type_fits(Code *c, const UnitType *t) {
     enum { FUNCREF_BYTE = 0x70 };
     CodeModule *m = c->b.module;
     WasmType i32 = WASM_I32;
     uint32_t local = gen_temp(&c->b, i32);
     uint32_t want = t->type == WASM_FUNCREF ? FUNCREF_BYTE : t->type;
-    Ref tee = code_tee(m, local, operand_type(c, t->local, t->n));
-    Ref is = binary(c, WASM_OP_I32_EQ, tee, const_i32(&c->b, want));
-    Ref any = binary(c, WASM_OP_I32_EQ, code_get(m, local, i32), const_i32(&c->b, SITE_ANY));
-    return binary(c, WASM_OP_I32_OR, is, any);
+    Ref tee = code_tee(m, local, callback_operand_type(c, t->local, t->n));
+    Ref is = monitor_binary(c, WASM_OP_I32_EQ, tee, const_i32(&c->b, want));
+    Ref any =
+        monitor_binary(c, WASM_OP_I32_EQ, code_get(m, local, i32), const_i32(&c->b, SITE_ANY));
+    return monitor_binary(c, WASM_OP_I32_OR, is, any);
 }
 
-static Ref types_fit(Code *c, const UnitAtom *a) {
+static Ref callback_types_fit(Code *c, const UnitAtom *a) {
     Ref all = NULL;
     for (uint32_t i = 0; i < a->n; i++)
-        all = then(c, all, type_fits(c, &a->types[i]));
+        all = then(c, all, callback_type_fits(c, &a->types[i]));
     return all ? all : const_i32(&c->b, 1);
 }
 
@@ -200,11 +203,12 @@ static Ref types_fit(Code *c, const UnitAtom *a) {
 static Ref compute_atom(Code *c, const UnitAtom *a) {
     switch (a->kind) {
     case ATOM_CONDITION: return gen_known(&c->b, a->expr);
-    case ATOM_TYPES: return types_fit(c, a);
+    case ATOM_TYPES: return callback_types_fit(c, a);
     case ATOM_CONSTS: return all_exist(c, a);
     case ATOM_LIVE: return at_place(c, "site_live");
     case ATOM_WIDE:
-        return binary(c, WASM_OP_I32_EQ, operand_type(c, false, a->n), const_i32(&c->b, WASM_I64));
+        return monitor_binary(c, WASM_OP_I32_EQ, callback_operand_type(c, false, a->n),
+                              const_i32(&c->b, WASM_I64));
     case ATOM_LAST: return at_place(c, "site_last");
     case ATOM_BLOCK_FIRST: return at_place(c, "site_block_first");
     case ATOM_BLOCK_LAST: return at_place(c, "site_block_last");
@@ -212,8 +216,8 @@ static Ref compute_atom(Code *c, const UnitAtom *a) {
     case ATOM_TO_LOOP: return at_place(c, "site_goes_to_loop");
     case ATOM_IN_TRY: return at_place(c, "site_in_try");
     case ATOM_TYPED_SELECT:
-        return binary(c, WASM_OP_I32_EQ, at_place(c, "site_op"),
-                      const_i32(&c->b, WASM_OP_TYPED_SELECT));
+        return monitor_binary(c, WASM_OP_I32_EQ, at_place(c, "site_op"),
+                              const_i32(&c->b, WASM_OP_TYPED_SELECT));
     }
     return const_i32(&c->b, 0);
 }
@@ -227,10 +231,10 @@ static Ref once_a_function(Code *c, const void *what, Ref value, WasmType type) 
     const char *kept = arena_printf(c->g->arena, "once%u", (uint32_t)n);
     const char *func = arena_printf(c->g->arena, "once%u.of", (uint32_t)n);
     WasmType i32 = WASM_I32;
-    Ref number = binary(c, WASM_OP_I32_ADD, place_fid(c), const_i32(&c->b, 1));
-    Ref again = binary(c, WASM_OP_I32_ADD, place_fid(c), const_i32(&c->b, 1));
+    Ref number = monitor_binary(c, WASM_OP_I32_ADD, place_fid(c), const_i32(&c->b, 1));
+    Ref again = monitor_binary(c, WASM_OP_I32_ADD, place_fid(c), const_i32(&c->b, 1));
     Ref made[] = {own_set(c, func, again), own_set(c, kept, value)};
-    Ref stale = binary(c, WASM_OP_I32_NE, own_get(c, func, i32), number);
+    Ref stale = monitor_binary(c, WASM_OP_I32_NE, own_get(c, func, i32), number);
     Ref code[] = {code_if(m, stale, code_block(m, 0, made, 2), NULL), own_get(c, kept, type)};
     return code_block(m, 0, code, 2);
 }
@@ -278,9 +282,9 @@ static Ref place_number(Code *c) {
     CodeModule *m = c->b.module;
     Ref fid = code_op1(m, WASM_OP_I64_EXTEND_I32_U, code_get(m, 0, WASM_I32));
     Ref pc = code_op1(m, WASM_OP_I64_EXTEND_I32_U, code_get(m, 1, WASM_I32));
-    Ref high = binary(c, WASM_OP_I64_SHL, fid, const_i64(c, 32));
-    Ref number = binary(c, WASM_OP_I64_OR, high, pc);
-    return binary(c, WASM_OP_I64_ADD, number, const_i64(c, 1));
+    Ref high = monitor_binary(c, WASM_OP_I64_SHL, fid, const_i64(c, 32));
+    Ref number = monitor_binary(c, WASM_OP_I64_OR, high, pc);
+    return monitor_binary(c, WASM_OP_I64_ADD, number, const_i64(c, 1));
 }
 
 /* The global with atoms from 64 * word on. */
@@ -297,7 +301,8 @@ static void set_words(Code *c, uint32_t first, Refs *code) {
         for (uint32_t i = word * BITS; i < u->natoms && i < (word + 1) * BITS; i++) {
             Ref bit = code_op1(m, WASM_OP_I64_EXTEND_I32_U, code_get(m, first + i, WASM_I32));
             Ref by = const_i64(c, i % BITS);
-            bits = binary(c, WASM_OP_I64_OR, bits, binary(c, WASM_OP_I64_SHL, bit, by));
+            bits = monitor_binary(c, WASM_OP_I64_OR, bits,
+                                  monitor_binary(c, WASM_OP_I64_SHL, bit, by));
         }
         vec_push(code, own_set(c, word_name(c->g, u, word), bits));
     }
@@ -314,11 +319,12 @@ Ref atoms_update(const Code *from) {
         Refs code = {0};
         callback_begin(&c, from);
         const char *seen = arena_printf(g->arena, "seen%u", number);
-        Ref stale = binary(&c, WASM_OP_I64_NE, own_get(&c, seen, WASM_I64), place_number(&c));
+        Ref stale =
+            monitor_binary(&c, WASM_OP_I64_NE, own_get(&c, seen, WASM_I64), place_number(&c));
         vec_push(&code, own_set(&c, seen, place_number(&c)));
         set_words(&c, set_atoms(&c, &code), &code);
         Ref body = gen_block_of(&c.b, &code);
-        end(&c, name, WASM_NONE, code_if(c.b.module, stale, body, NULL));
+        callback_end(&c, name, WASM_NONE, code_if(c.b.module, stale, body, NULL));
     }
     Ref args[] = {code_get(from->b.module, 0, WASM_I32), code_get(from->b.module, 1, WASM_I32)};
     return code_call(from->b.module, name, args, 2, WASM_NONE);
@@ -326,7 +332,7 @@ Ref atoms_update(const Code *from) {
 
 /* Atom bits of a unit that is not split: in a callback the globals, which must be up to date, in a
  * probe a parameter. */
-static Ref word_of(Code *c, uint32_t word) {
+static Ref callback_word_of(Code *c, uint32_t word) {
     return c->at_match ? own_get(c, word_name(c->g, c->unit, word), WASM_I64)
                        : ask_callback(c, callback_bits(c, word * BITS), NULL, WASM_I64);
 }
@@ -334,9 +340,9 @@ static Ref word_of(Code *c, uint32_t word) {
 Ref atom_bit(Code *c, uint32_t atom, bool value) {
     CodeModule *m = c->b.module;
     Ref by = const_i64(c, atom % BITS);
-    Ref bits = binary(c, WASM_OP_I64_SHR_U, word_of(c, atom / BITS), by);
-    Ref bit =
-        binary(c, WASM_OP_I32_AND, code_op1(m, WASM_OP_I32_WRAP_I64, bits), const_i32(&c->b, 1));
+    Ref bits = monitor_binary(c, WASM_OP_I64_SHR_U, callback_word_of(c, atom / BITS), by);
+    Ref bit = monitor_binary(c, WASM_OP_I32_AND, code_op1(m, WASM_OP_I32_WRAP_I64, bits),
+                             const_i32(&c->b, 1));
     return value ? bit : is_zero(c, bit);
 }
 
@@ -359,8 +365,8 @@ Str callback_bits(Code *from, uint32_t first) {
         return name;
     Code c;
     callback_begin(&c, from);
-    Ref code[] = {atoms_update(&c), word_of(&c, first / BITS)};
-    end(&c, name.ptr, WASM_I64, code_block(c.b.module, 0, code, 2));
+    Ref code[] = {atoms_update(&c), callback_word_of(&c, first / BITS)};
+    callback_end(&c, name.ptr, WASM_I64, code_block(c.b.module, 0, code, 2));
     return name;
 }
 
@@ -392,8 +398,8 @@ static Ref may_be(Code *c, const UnitPart *part, const Expr *e, bool value) {
             return x;
         Ref y = may_be(c, part, e->args[1], value);
         if (stays) /* evaluated, whatever the other side, unless it is known */
-            y = binary(c, WASM_OP_I32_OR, y, may_be(c, part, e->args[0], decisive));
-        return binary(c, value == decisive ? WASM_OP_I32_OR : WASM_OP_I32_AND, x, y);
+            y = monitor_binary(c, WASM_OP_I32_OR, y, may_be(c, part, e->args[0], decisive));
+        return monitor_binary(c, value == decisive ? WASM_OP_I32_OR : WASM_OP_I32_AND, x, y);
     }
     if (e->kind == EXPR_UNARY && e->op == OP_NOT)
         return may_be(c, part, e->args[0], !value);
@@ -420,10 +426,10 @@ Ref atoms_hold(Code *c) {
         if (!t.mask)
             return NULL;
         Ref bits = own_get(c, word_name(c->g, c->unit, 0), WASM_I64);
-        bits = binary(c, WASM_OP_I32_AND, code_op1(m, WASM_OP_I32_WRAP_I64, bits),
-                      const_i32(&c->b, t.mask));
-        Ref holds = binary(c, WASM_OP_I32_EQ, bits, const_i32(&c->b, t.bits));
-        any = any ? binary(c, WASM_OP_I32_OR, any, holds) : holds;
+        bits = monitor_binary(c, WASM_OP_I32_AND, code_op1(m, WASM_OP_I32_WRAP_I64, bits),
+                              const_i32(&c->b, t.mask));
+        Ref holds = monitor_binary(c, WASM_OP_I32_EQ, bits, const_i32(&c->b, t.bits));
+        any = any ? monitor_binary(c, WASM_OP_I32_OR, any, holds) : holds;
     }
     return any ? any : const_i32(&c->b, 0);
 }
@@ -436,7 +442,7 @@ static const UnitPart *refusing_part(const Code *c, uint32_t *i) {
 }
 
 /* Says why the monitor cannot be attached, and traps. */
-static Ref refuse(Code *c, const UnitPart *part) {
+static Ref callback_refuse(Code *c, const UnitPart *part) {
     uint32_t why = c->g->in->text_at(c->g->in->ctx, str_of(part->why));
     Ref args[] = {code_get(c->b.module, 0, WASM_I32), code_get(c->b.module, 1, WASM_I32),
                   const_i32(&c->b, why)};
@@ -453,7 +459,7 @@ Str callback_predicate(const Code *from) {
     if (c.unit->dynamic) {
         Ref any = const_i32(&c.b, 0);
         for (uint32_t i = 0; i < c.residue->nparts; i++)
-            any = binary(&c, WASM_OP_I32_OR, any, part_holds(&c, &c.residue->parts[i]));
+            any = monitor_binary(&c, WASM_OP_I32_OR, any, part_holds(&c, &c.residue->parts[i]));
         holds = both(&c, holds, any);
     }
     if (!holds && !refusal) {
@@ -467,7 +473,7 @@ Str callback_predicate(const Code *from) {
         Ref when = atoms_hold(&c);
         if (c.unit->dynamic)
             when = both(&c, when, part_holds(&c, refusal));
-        Ref stop = refuse(&c, refusal);
+        Ref stop = callback_refuse(&c, refusal);
         vec_push(&code, when ? code_if(c.b.module, when, stop, NULL) : stop);
     }
     vec_push(&code, holds ? holds : const_i32(&c.b, 1));
@@ -476,7 +482,7 @@ Str callback_predicate(const Code *from) {
     buf_u8(&key, 'p');
     key_pointer(&key, c.residue);
     Str name = name_for(c.g, &key, 'p', &made);
-    end(&c, name.ptr, WASM_I32, gen_block_of(&c.b, &code));
+    callback_end(&c, name.ptr, WASM_I32, gen_block_of(&c.b, &code));
     return name;
 }
 
@@ -508,7 +514,7 @@ Str callback_value(Code *from, const Expr *e) {
     Ref value = gen_known(&c.b, e);
     if (from->at_end && expr_calls_at_match(e))
         value = once_a_function(&c, e, value, type);
-    end(&c, name.ptr, type, if_part_holds(&c, value, type));
+    callback_end(&c, name.ptr, type, if_part_holds(&c, value, type));
     return name;
 }
 
@@ -522,7 +528,7 @@ static Str callback_at_place(Code *from, char letter, const char *function) {
         return name;
     Code c;
     callback_begin(&c, from);
-    end(&c, name.ptr, WASM_I32, at_place(&c, function));
+    callback_end(&c, name.ptr, WASM_I32, at_place(&c, function));
     return name;
 }
 
@@ -573,11 +579,12 @@ static Ref set_link(Code *c, const MonitorRecord *record, uint32_t n, Ref value)
 }
 
 static Ref link_address(Code *c, const MonitorRecord *record) {
-    return binary(c, WASM_OP_I32_ADD, record_get(c), const_i32(&c->b, (uint32_t)record->link));
+    return monitor_binary(c, WASM_OP_I32_ADD, record_get(c),
+                          const_i32(&c->b, (uint32_t)record->link));
 }
 
 /* Appends the record to the list of records that have code to run at the end. */
-static void put_link(Code *c, const MonitorRecord *record, Refs *code) {
+static void callback_put_link(Code *c, const MonitorRecord *record, Refs *code) {
     CodeModule *m = c->b.module;
     WasmType i32 = WASM_I32;
     vec_push(code, set_link(c, record, 1, place_fid(c)));
@@ -593,12 +600,12 @@ static void put_link(Code *c, const MonitorRecord *record, Refs *code) {
  * of them: the last `end` is always one, and the last one. */
 static Ref start_once(Code *c, const MonitorRecord *record, Refs *start) {
     if (record->link >= 0)
-        put_link(c, record, start);
+        callback_put_link(c, record, start);
     Ref code = gen_block_of(&c->b, start);
     if (!c->at_end)
         return code;
     Ref pc = code_get(c->b.module, 1, WASM_I32);
-    return code_if(c->b.module, binary(c, WASM_OP_I32_EQ, pc, place_pc(c)), code, NULL);
+    return code_if(c->b.module, monitor_binary(c, WASM_OP_I32_EQ, pc, place_pc(c)), code, NULL);
 }
 
 /* Records that parts have of their own belong to several residues, whose decisions the code may
@@ -641,7 +648,7 @@ Str callback_record(Code *from, const MonitorRecord *record) {
         vec_push(&code, start_once(&c, record, &start));
     vec_push(&code, code_get(m, (uint32_t)c.record, i32));
     Ref body = gen_block_of(&c.b, &code);
-    end(&c, name.ptr, i32, only ? if_part_holds(&c, body, i32) : body);
+    callback_end(&c, name.ptr, i32, only ? if_part_holds(&c, body, i32) : body);
     return name;
 }
 
@@ -694,10 +701,10 @@ void ends_put(Gen *g, Code *c, Refs *code) {
         build_end(g, e, name);
         Ref args[] = {gen_load_word(&c->b, code_get(m, link, i32), 4),
                       gen_load_word(&c->b, code_get(m, link, i32), 8),
-                      binary(c, WASM_OP_I32_SUB, code_get(m, link, i32),
-                             const_i32(&c->b, (uint32_t)e->record->link))};
-        Ref is = binary(c, WASM_OP_I32_EQ, gen_load_word(&c->b, code_get(m, link, i32), 12),
-                        const_i32(&c->b, i));
+                      monitor_binary(c, WASM_OP_I32_SUB, code_get(m, link, i32),
+                                     const_i32(&c->b, (uint32_t)e->record->link))};
+        Ref is = monitor_binary(c, WASM_OP_I32_EQ, gen_load_word(&c->b, code_get(m, link, i32), 12),
+                                const_i32(&c->b, i));
         vec_push(&loop, code_if(m, is, code_call(m, name, args, 3, WASM_NONE), NULL));
     }
     vec_push(&loop, code_set(m, link, gen_load_word(&c->b, code_get(m, link, i32), 0)));

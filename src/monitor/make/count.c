@@ -26,7 +26,7 @@ enum { MATCH_OP = 2, MATCH_PARAMS };
 
 /* ---- additions at a location ---- */
 
-static const Sum *sum_of(const Code *c, const Addition *a) {
+static const Sum *count_sum_of(const Code *c, const Addition *a) {
     return &c->g->in->units->counters->sums.at[a->sum];
 }
 
@@ -34,23 +34,23 @@ static const Sum *sum_of(const Code *c, const Addition *a) {
  * value of an unshared flag. */
 static Ref addition(Code *c, const Addition *a) {
     CodeModule *m = c->b.module;
-    const Sum *sum = sum_of(c, a);
+    const Sum *sum = count_sum_of(c, a);
     Value v = {.bits = 1};
     if (!a->by || (sum->flag && !sum->of_sites) || known_value(c->event, a->by, &v))
         return const_i64(c, a->minus ? 0 - v.bits : v.bits);
     Ref by = gen_known(&c->b, a->by);
     if (gen_type(a->by->type) == WASM_I32)
         by = code_op1(m, WASM_OP_I64_EXTEND_I32_S, by);
-    return a->minus ? binary(c, WASM_OP_I64_SUB, const_i64(c, 0), by) : by;
+    return a->minus ? monitor_binary(c, WASM_OP_I64_SUB, const_i64(c, 0), by) : by;
 }
 
 /* All that a counter adds to a variable, from its first addition on. */
 static Ref additions(Code *c, const Addition *first) {
     const Counters *counters = c->g->in->units->counters;
-    bool flag = sum_of(c, first)->flag;
+    bool flag = count_sum_of(c, first)->flag;
     Ref sum = addition(c, first);
     for (const Addition *a = first; (a = counters_next(counters, a));)
-        sum = flag ? addition(c, a) : binary(c, WASM_OP_I64_ADD, sum, addition(c, a));
+        sum = flag ? addition(c, a) : monitor_binary(c, WASM_OP_I64_ADD, sum, addition(c, a));
     return sum;
 }
 
@@ -91,7 +91,7 @@ static void put_additions(Code *c, Refs *code) {
         }
         int64_t offset = field_of(c, var);
         Ref record = code_get(c->b.module, (uint32_t)c->record, WASM_I32);
-        Ref slot = binary(c, WASM_OP_I32_ADD, record, const_i32(&c->b, (uint32_t)offset));
+        Ref slot = monitor_binary(c, WASM_OP_I32_ADD, record, const_i32(&c->b, (uint32_t)offset));
         vec_push(code, runtime_call(c, "site_count_row", "ili", "", (Ref[]){slot, amount, how}));
     }
 }
@@ -106,7 +106,7 @@ static Ref record_of(Code *c, const MonitorRecord *record) {
 }
 
 /* The additions of the current residue. Its parts have one record, or one each. */
-static Ref put_residue(Code *c) {
+static Ref count_put_residue(Code *c) {
     Refs code = {0};
     const MonitorRecord *last = NULL;
     for (uint32_t i = 0; i < c->residue->nparts; i++) {
@@ -136,7 +136,7 @@ static Ref put_unit(Code *c, uint32_t first_number) {
         Ref holds = atoms_hold(c);
         if (holds && !code.len)
             vec_push(&code, atoms_update(c));
-        Ref body = put_residue(c);
+        Ref body = count_put_residue(c);
         vec_push(&code, holds ? code_if(c->b.module, holds, body, NULL) : body);
     }
     return code.len ? gen_block_of(&c->b, &code) : NULL;
@@ -165,15 +165,15 @@ typedef struct Case {
 
 /* The code of one of the cases, which are in order of `op`, found by binary search: interpreters,
  * which run this too, would step through the hundreds of blocks of a br_table. */
-static Ref choose(Code *c, const Case *cases, uint32_t n) {
+static Ref count_choose(Code *c, const Case *cases, uint32_t n) {
     CodeModule *m = c->b.module;
     Ref op = code_get(m, MATCH_OP, WASM_I32);
     if (n == 1)
-        return code_if(m, binary(c, WASM_OP_I32_EQ, op, const_i32(&c->b, cases->op)), cases->code,
-                       NULL);
+        return code_if(m, monitor_binary(c, WASM_OP_I32_EQ, op, const_i32(&c->b, cases->op)),
+                       cases->code, NULL);
     uint32_t half = n / 2;
-    Ref below = binary(c, WASM_OP_I32_LT_U, op, const_i32(&c->b, cases[half].op));
-    return code_if(m, below, choose(c, cases, half), choose(c, cases + half, n - half));
+    Ref below = monitor_binary(c, WASM_OP_I32_LT_U, op, const_i32(&c->b, cases[half].op));
+    return code_if(m, below, count_choose(c, cases, half), count_choose(c, cases + half, n - half));
 }
 
 static bool build_match(Gen *g) {
@@ -194,7 +194,7 @@ static bool build_match(Gen *g) {
     bool any = cases.len > 0;
     WasmType params[] = {WASM_I32, WASM_I32, WASM_I32};
     scratch_add(&g->x, &c.b, match, params, WASM_NONE,
-                any ? choose(&c, cases.at, cases.len) : code_nop(c.b.module));
+                any ? count_choose(&c, cases.at, cases.len) : code_nop(c.b.module));
     vec_free(&cases);
     return any;
 }
@@ -205,12 +205,12 @@ static Ref match_call(Code *c, Ref pc, Ref op) {
 }
 
 /* Walks through the function if it is another one than before. */
-static Ref walk(Code *c, Places p) {
+static Ref count_walk(Code *c, Places p) {
     CodeModule *m = c->b.module;
     WasmType i32 = WASM_I32;
     uint32_t op = gen_temp(&c->b, i32), again = code_label(m);
     Ref next = code_tee(m, op, runtime_call(c, "site_count_next", "", "i", NULL));
-    Ref more = binary(c, WASM_OP_I32_NE, next, const_i32(&c->b, UINT32_MAX));
+    Ref more = monitor_binary(c, WASM_OP_I32_NE, next, const_i32(&c->b, UINT32_MAX));
     Ref step[] = {
         match_call(c, runtime_call(c, "site_count_pc", "", "i", NULL), code_get(m, op, i32)),
         code_branch(m, again, NULL)};
@@ -259,10 +259,10 @@ static uint32_t trapping_places(Gen *g) {
 /* ---- rules ---- */
 
 /* A callback that is a predicate as well: the address of a counter, or 0. */
-static void build_predicate(Gen *g, const char *name, const char *runtime, Places p) {
+static void count_build_predicate(Gen *g, const char *name, const char *runtime, Places p) {
     Code c;
     count_begin(&c, g);
-    Ref code[2] = {walk(&c, p)};
+    Ref code[2] = {count_walk(&c, p)};
     code[1] = runtime_call(&c, runtime, "i", "i", (Ref[]){place_pc(&c)});
     WasmType params[] = {WASM_I32, WASM_I32};
     scratch_add(&g->x, &c.b, name, params, WASM_I32, code_block(c.b.module, 0, code, 2));
@@ -284,8 +284,8 @@ static void build_counter(Gen *g, const char *name, WasmOp op) {
         by = code_op1(m, WASM_OP_I64_EXTEND_I32_U, op == WASM_OP_IF ? is_zero(&c, arg) : arg);
     }
     Ref now = gen_load_leaf(&c.b, count, code_get(m, 0, i32), 0);
-    Ref body =
-        gen_store_leaf(&c.b, count, code_get(m, 0, i32), 0, binary(&c, WASM_OP_I64_ADD, now, by));
+    Ref body = gen_store_leaf(&c.b, count, code_get(m, 0, i32), 0,
+                              monitor_binary(&c, WASM_OP_I64_ADD, now, by));
     scratch_add(&g->x, &c.b, name, params, WASM_NONE, body);
 }
 
@@ -325,13 +325,13 @@ void count_build(Gen *g) {
     g->counts = true;
     Places p = {busy_places(g), trapping_places(g), 0};
     p.how = (g->in->exact_traps ? SITE_COUNT_EXACT : 0) | (falling ? SITE_COUNT_FALLS : 0);
-    build_predicate(g, predicate, "site_count_at", p);
+    count_build_predicate(g, predicate, "site_count_at", p);
     build_counter(g, "count.1", WASM_OP_COUNT);
     add_rule(g, "count.1", predicate, MONITOR_ANY, WASM_OP_COUNT);
     add_rule(g, "count.1", predicate, MONITOR_FUNC_ENTRY, WASM_OP_COUNT);
     if (!falling)
         return;
-    build_predicate(g, falls, "site_count_falls", p);
+    count_build_predicate(g, falls, "site_count_falls", p);
     build_counter(g, "count.br_if", WASM_OP_BR_IF);
     build_counter(g, "count.if", WASM_OP_IF);
     add_rule(g, "count.br_if", falls, MONITOR_OPCODE, WASM_OP_BR_IF);
@@ -362,7 +362,7 @@ void count_finish(Code *c, Refs *code) {
             value = code_select(m, never, now, gen_number(&c->b, sum->type, to));
         } else {
             by = wide ? by : code_op1(m, WASM_OP_I32_WRAP_I64, by);
-            value = binary(c, wide ? WASM_OP_I64_ADD : WASM_OP_I32_ADD, now, by);
+            value = monitor_binary(c, wide ? WASM_OP_I64_ADD : WASM_OP_I32_ADD, now, by);
         }
         vec_push(code, hole_set(&c->b, HOLE_VAR, var * HOLE_LEAVES, type, value));
     }

@@ -84,7 +84,7 @@ static bool cannot_store(MonitorTarget *t, const char *what) {
     return false;
 }
 
-static bool fault(MonitorTarget *t, const char *what) {
+static bool emit_monitor_fault(MonitorTarget *t, const char *what) {
     diag(t->diags, DIAG_INTERNAL, NO_SPAN, "the monitor would be invalid; nothing was written: %s",
          what);
     return false;
@@ -93,7 +93,7 @@ static bool fault(MonitorTarget *t, const char *what) {
 /* ---- layout ---- */
 
 /* Strings get their places on first use. */
-static uint32_t text_at(void *ctx, Str text) {
+static uint32_t emit_monitor_text_at(void *ctx, Str text) {
     MonitorTarget *t = ctx;
     bool added;
     uint64_t *at = map_put(&t->at.text, text, 0, &added);
@@ -150,7 +150,7 @@ static bool make_image(MonitorTarget *t) {
     return ok || cannot_store(t, "the report's path is too long");
 }
 
-static bool lay_out(MonitorTarget *t) {
+static bool emit_monitor_lay_out(MonitorTarget *t) {
     MonitorInput *in = &t->in;
     store_close(&t->store, &t->m);
     place_frame(t);
@@ -165,7 +165,7 @@ static bool lay_out(MonitorTarget *t) {
                          .own_records = t->records.own,
                          .frame_at = in->frame_at,
                          .frame_bytes = in->frame_bytes,
-                         .text_at = text_at,
+                         .text_at = emit_monitor_text_at,
                          .ctx = t,
                          .once = plan_once(t->plan, &t->m),
                          .exact_traps = t->options->exact_traps,
@@ -218,7 +218,7 @@ static bool asks_places(const WasmModule *code) {
 }
 
 /* The parts of the memory that do not start at zero; then its size is known. */
-static void fill_memory(MonitorTarget *t, const WasmModule *code) {
+static void emit_monitor_fill_memory(MonitorTarget *t, const WasmModule *code) {
     uint32_t table_at = next_address((uint64_t)t->at.texts + t->texts.len);
     if (asks_places(code)) {
         Buf state = {0};
@@ -250,7 +250,7 @@ static const WasmExport *runtime_function(const MonitorTarget *t, Str name) {
     return wasm_find_export(&t->runtime, WASM_SPACE_FUNC, str_of(full));
 }
 
-static uint32_t number_in(Str name) {
+static uint32_t emit_monitor_number_in(Str name) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < name.len; i++)
         n = 10 * n + (uint32_t)(name.ptr[i] - '0');
@@ -268,8 +268,8 @@ static bool note_memories(MonitorTarget *t, const WasmModule *code) {
     t->memories.monitor = true;
     for (uint32_t i = 0; i < code->imports.len; i++)
         if (str_is(code->imports.at[i].module, "mem"))
-            ok &= memory_note_call(&t->memories, &nowhere, number_in(code->imports.at[i].name),
-                                   t->diags);
+            ok &= memory_note_call(&t->memories, &nowhere,
+                                   emit_monitor_number_in(code->imports.at[i].name), t->diags);
     for (uint32_t i = 0; libraries && i < libraries->list.len; i++)
         if (memory_uses_library(&t->memories, i))
             library_import_memory(&t->m, libraries->list.at[i]);
@@ -282,7 +282,7 @@ static void add_memories(MonitorTarget *t) {
                &(MemoryPlaces){.runtime = (int64_t)t->place.memory, .helpers = t->helpers});
 }
 
-static bool merge_runtime(MonitorTarget *t, const WasmModule *code) {
+static bool emit_monitor_merge_runtime(MonitorTarget *t, const WasmModule *code) {
     RuntimeModule rt = runtime_module(
         t->options->report == REPORT_FILE ? RUNTIME_MONITOR_FILE : RUNTIME_MONITOR, true);
     if (!wasm_load_own(&t->runtime, rt.bytes, rt.len, t->diags))
@@ -299,8 +299,9 @@ static bool merge_runtime(MonitorTarget *t, const WasmModule *code) {
         else if (str_is(import->name, "fmod"))
             ok = runtime_add_fmod(&t->m, &t->fmod, t->diags);
         else
-            ok = fault(t, arena_printf(&t->plan->arena, "the runtime has no function %.*s",
-                                       STR_ARG(import->name)));
+            ok = emit_monitor_fault(t, arena_printf(&t->plan->arena,
+                                                    "the runtime has no function %.*s",
+                                                    STR_ARG(import->name)));
     }
     if (asks_places(code))
         vec_push(&roots, runtime_function(t, done_function(code))->handle);
@@ -347,7 +348,7 @@ static int64_t resolve_code(void *ctx, const WasmImport *import) {
         return wasm_need_import_func(
             &t->m, import->module, import->name,
             &(WasmTypeDef){.params = (WasmType[]){WASM_I32}, .nparams = 1});
-    n = number_in(import->name);
+    n = emit_monitor_number_in(import->name);
     if (str_is(import->module, "mem")) {
         Site nowhere = plan_nowhere(t->plan, &t->m);
         return memory_function(&t->memories, n, &nowhere);
@@ -407,11 +408,12 @@ static uint32_t code_function(const WasmModule *code, const char *name) {
 }
 
 /* A library that functions of the monitor call. */
-static bool is_called(const MonitorTarget *t, const WasmModule *code, const Library *library) {
+static bool emit_monitor_is_called(const MonitorTarget *t, const WasmModule *code,
+                                   const Library *library) {
     for (uint32_t i = 0; i < code->imports.len; i++) {
         const WasmImport *import = &code->imports.at[i];
         if (str_is(import->module, "lib") &&
-            t->plan->library_fns.at[number_in(import->name)].library == library)
+            t->plan->library_fns.at[emit_monitor_number_in(import->name)].library == library)
             return true;
     }
     return false;
@@ -429,7 +431,7 @@ static void set_start(MonitorTarget *t, const WasmModule *code, int64_t start) {
         const WasmExport *e =
             wasm_find_export(&library->module, WASM_SPACE_FUNC, STR("_initialize"));
         const WasmTypeDef *type = e ? wasm_func_type(&library->module, e->handle) : NULL;
-        if (!e || type->nparams || type->nresults || !is_called(t, code, library))
+        if (!e || type->nparams || type->nresults || !emit_monitor_is_called(t, code, library))
             continue;
         uint32_t func = wasm_need_import_func(&t->m, library->import_as, e->name, type);
         vec_push(&calls, func);
@@ -478,7 +480,7 @@ static bool check_functions(const MonitorTarget *t, const WasmModule *code) {
         const WasmImport *import = &code->imports.at[i];
         if (!str_is(import->module, "lib"))
             continue;
-        const LibraryFn *fn = &t->plan->library_fns.at[number_in(import->name)];
+        const LibraryFn *fn = &t->plan->library_fns.at[emit_monitor_number_in(import->name)];
         if (fn->bundled)
             ok &= library_check_host(fn->bundled, HOST_WASI, fn->called, t->diags);
     }
@@ -486,11 +488,12 @@ static bool check_functions(const MonitorTarget *t, const WasmModule *code) {
 }
 
 /* The compiled code becomes part of the module, with its runtime functions. */
-static bool link(MonitorTarget *t) {
+static bool emit_monitor_link(MonitorTarget *t) {
     WasmModule code;
     Vec(uint32_t) roots = {0};
     bool ok = wasm_load_own(&code, t->code.module.data, t->code.module.len, t->diags) &&
-              check_functions(t, &code) && note_memories(t, &code) && merge_runtime(t, &code);
+              check_functions(t, &code) && note_memories(t, &code) &&
+              emit_monitor_merge_runtime(t, &code);
     if (ok)
         add_memories(t);
     for (uint32_t i = 0; ok && i < t->code.probes.len; i++)
@@ -502,7 +505,7 @@ static bool link(MonitorTarget *t) {
     if (ok && t->code.ends)
         vec_push(&roots, code_function(&code, "exit"));
     for (uint32_t i = 0; ok && i < roots.len; i++)
-        ok = roots.at[i] != UINT32_MAX || fault(t, "a function is missing");
+        ok = roots.at[i] != UINT32_MAX || emit_monitor_fault(t, "a function is missing");
     WasmMerge g = {.to = &t->m,
                    .from = &code,
                    .memory = t->place.memory,
@@ -512,7 +515,7 @@ static bool link(MonitorTarget *t) {
     ok = ok && wasm_merge(&g, roots.at, roots.len, t->diags);
     if (ok) {
         export_all(t, &code, g.handles[WASM_SPACE_FUNC]);
-        fill_memory(t, &code);
+        emit_monitor_fill_memory(t, &code);
         wasm_merge_free(&g);
     }
     wasm_module_free(&code);
@@ -522,7 +525,7 @@ static bool link(MonitorTarget *t) {
 
 /* ---- */
 
-static bool compile(MonitorTarget *t) {
+static bool emit_monitor_compile(MonitorTarget *t) {
     uint32_t n = t->plan->vars.len;
     bool *in_memory = mem_zalloc(n + 1u);
     for (uint32_t i = 0; i < n; i++) {
@@ -540,7 +543,7 @@ static bool compile(MonitorTarget *t) {
 }
 
 /* Reads the output as engines do. */
-static bool check_output(MonitorTarget *t, const Buf *out) {
+static bool emit_monitor_check_output(MonitorTarget *t, const Buf *out) {
     Diags found = {0};
     Monitor monitor;
     bool empty = !t->code.probes.len && !t->code.ends;
@@ -549,27 +552,27 @@ static bool check_output(MonitorTarget *t, const Buf *out) {
         diag(t->diags, DIAG_MONITOR_EMPTY, NO_SPAN,
              "the monitor has no probes: nothing in the scripts is for an engine");
     if (!ok)
-        fault(t, found.list.len ? found.list.at[0]->message : "it cannot be read");
+        emit_monitor_fault(t, found.list.len ? found.list.at[0]->message : "it cannot be read");
     ok = ok && limits_check(&monitor.m, out->len, NULL, NO_SPAN, t->diags);
     monitor_free(&monitor);
     diag_free(&found);
     return ok;
 }
 
-static bool write(MonitorTarget *t, Buf *out) {
+static bool emit_monitor_write(MonitorTarget *t, Buf *out) {
     Phase before = phase_begin(PHASE_WRITE);
     bool ok = wasm_write(&t->m, &(WasmWriter){0}, out);
     phase_end(before);
     return ok;
 }
 
-static bool make(MonitorTarget *t, Buf *out) {
+static bool emit_monitor_make(MonitorTarget *t, Buf *out) {
     counters_init(&t->counters, t->plan, COUNTERS_MONITOR);
     Counters *counters = t->options->coalesce ? &t->counters : NULL;
     Phase before = phase_begin(PHASE_PLAN);
     bool planned = units_make(t->plan, counters, &t->units, t->diags);
     phase_end(before);
-    if (!planned || !lay_out(t) || !compile(t))
+    if (!planned || !emit_monitor_lay_out(t) || !emit_monitor_compile(t))
         return false;
     WasmLimits limits = {.min = 1, .page_log2 = 16};
     t->place = (RuntimePlace){.to = &t->m, .from = &t->runtime, .prefix = STR("whammc.")};
@@ -578,7 +581,7 @@ static bool make(MonitorTarget *t, Buf *out) {
                     t->place.memory); /* the first one */
     t->place.stack_pointer = wasm_add_global_i32(&t->m, true, str_of("whammc.stack"), VALUES_STACK);
     store_add(&t->store, &t->m);
-    return link(t) && write(t, out) && check_output(t, out);
+    return emit_monitor_link(t) && emit_monitor_write(t, out) && emit_monitor_check_output(t, out);
 }
 
 bool monitor_module(Plan *plan, const MonitorOptions *options, Buf *out, Diags *diags) {
@@ -588,7 +591,7 @@ bool monitor_module(Plan *plan, const MonitorOptions *options, Buf *out, Diags *
     store_init(&t.store, plan);
     memory_init(&t.memories, plan, &t.m);
     Phase before = phase_begin(PHASE_STORAGE);
-    bool ok = make(&t, out);
+    bool ok = emit_monitor_make(&t, out);
     phase_end(before);
     if (!ok)
         out->len = 0;

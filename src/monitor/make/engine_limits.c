@@ -59,10 +59,10 @@ static bool is_new(Engine *g, Reason reason) {
     return !told;
 }
 
-static void refuse(Engine *g, Reason reason, Span span, const char *format, ...)
+static void engine_limits_refuse(Engine *g, Reason reason, Span span, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-static void refuse(Engine *g, Reason reason, Span span, const char *format, ...) {
+static void engine_limits_refuse(Engine *g, Reason reason, Span span, const char *format, ...) {
     char text[256];
     va_list args;
     g->ok = false;
@@ -95,8 +95,9 @@ static void check_modes(Engine *g, const PlanProbe *p, bool (*happens)(const Act
             buf_printf(&list, "%s%s", list.len ? ", " : "", mode_surface(mode));
     }
     if (list.len)
-        refuse(g, REASON_MODE, span,
-               "an engine runs probes only before instructions; it has no '%s'", buf_cstr(&list));
+        engine_limits_refuse(g, REASON_MODE, span,
+                             "an engine runs probes only before instructions; it has no '%s'",
+                             buf_cstr(&list));
     buf_free(&list);
 }
 
@@ -126,23 +127,24 @@ static void check_entry(Engine *g, const Action *a) {
     }
     if (op != WASM_OP_BLOCK && op != WASM_OP_LOOP && op != WASM_OP_IF && op != WASM_OP_TRY &&
         op != WASM_OP_TRY_TABLE)
-        refuse(g, REASON_ENTRY, span,
-               "engines have no event for the start of the body of '%s': a jump leads there, past "
-               "the instruction",
-               wasm_ops[op].mnemonic);
+        engine_limits_refuse(
+            g, REASON_ENTRY, span,
+            "engines have no event for the start of the body of '%s': a jump leads there, past "
+            "the instruction",
+            wasm_ops[op].mnemonic);
 }
 
 /* Without a default: the compiler asks about each new event. */
 static void check_event(Engine *g, const Action *a) {
     switch (a->event.kind) {
     case EVENT_FUNC_UNWIND:
-        refuse(g, REASON_UNWIND, a->variant->probe->rule.span,
-               "engines have no event for an exception that leaves a function");
+        engine_limits_refuse(g, REASON_UNWIND, a->variant->probe->rule.span,
+                             "engines have no event for an exception that leaves a function");
         break;
     case EVENT_STACK_SUSPEND:
     case EVENT_STACK_RESUME:
-        refuse(g, REASON_STACKS, a->variant->probe->rule.span,
-               "engines have no event for a stack that is left or resumed");
+        engine_limits_refuse(g, REASON_STACKS, a->variant->probe->rule.span,
+                             "engines have no event for a stack that is left or resumed");
         break;
     case EVENT_BEGIN:
     case EVENT_END:
@@ -161,27 +163,30 @@ static void check_exit(Engine *g, const Action *a) {
     const Variant *v = a->variant;
     for (uint32_t i = 0; i < v->operands.locals.len && a->event.kind == EVENT_FUNC_EXIT; i++)
         if (v->operands.locals.at[i].used)
-            refuse(g, REASON_EXIT_LOCALS, v->probe->rule.span,
-                   "'local%u' is not available at the end of a function: engines that compile have "
-                   "overwritten it there",
-                   v->operands.locals.at[i].n);
+            engine_limits_refuse(
+                g, REASON_EXIT_LOCALS, v->probe->rule.span,
+                "'local%u' is not available at the end of a function: engines that compile have "
+                "overwritten it there",
+                v->operands.locals.at[i].n);
     if (v->operands.results.len && a->event.kind == EVENT_FUNC_EXIT)
-        refuse(g, REASON_EXIT_RESULTS, v->probe->rule.span,
-               "'res%u' is not available at the end of a function: engines do not pass results to "
-               "probes there",
-               v->operands.results.at[0].n);
+        engine_limits_refuse(
+            g, REASON_EXIT_RESULTS, v->probe->rule.span,
+            "'res%u' is not available at the end of a function: engines do not pass results to "
+            "probes there",
+            v->operands.results.at[0].n);
 }
 
-static void check_globals(Engine *g, const Action *a) {
+static void engine_limits_check_globals(Engine *g, const Action *a) {
     const Variant *v = a->variant;
     if (v->operands.globals.len)
-        refuse(g, REASON_GLOBALS, v->probe->rule.span,
-               "'global%u' is a global of the program, and engines do not show those to monitors",
-               v->operands.globals.at[0].n);
+        engine_limits_refuse(
+            g, REASON_GLOBALS, v->probe->rule.span,
+            "'global%u' is a global of the program, and engines do not show those to monitors",
+            v->operands.globals.at[0].n);
 }
 
 /* Of branches an engine shows only the condition or index, at `catch` nothing. */
-static void check_operands(Engine *g, const Action *a) {
+static void engine_limits_check_operands(Engine *g, const Action *a) {
     const Variant *v = a->variant;
     WasmType type;
     if (a->event.kind != EVENT_OPCODE)
@@ -189,9 +194,9 @@ static void check_operands(Engine *g, const Action *a) {
     for (uint32_t i = 0; i < v->operands.args.len; i++) {
         const Operand *o = &v->operands.args.at[i];
         if (o->used && value_arg(a->event.op, o->n, &type) == VALUE_NONE)
-            refuse(g, REASON_OPERAND, v->probe->rule.span,
-                   "engines do not pass arg%u of '%s' to probes", o->n,
-                   wasm_ops[a->event.op].mnemonic);
+            engine_limits_refuse(g, REASON_OPERAND, v->probe->rule.span,
+                                 "engines do not pass arg%u of '%s' to probes", o->n,
+                                 wasm_ops[a->event.op].mnemonic);
     }
 }
 
@@ -207,7 +212,7 @@ static void refuse_source(Engine *g, const Expr *e) {
     diag_hint(g->diags, d, "compile with `whammc instr`");
 }
 
-static void check_name(Engine *g, const Expr *e) {
+static void engine_limits_check_name(Engine *g, const Expr *e) {
     const char *op =
         g->v->event.kind == EVENT_OPCODE ? wasm_ops[g->v->event.op].mnemonic : "this event";
     if (!e->is_bound)
@@ -217,9 +222,9 @@ static void check_name(Engine *g, const Expr *e) {
     case NAME_TARGET_FUNCREF:
         if (e->is_static)
             break;
-        refuse(g, REASON_TABLES, e->span,
-               "'%s' needs the program's tables, which an engine does not show",
-               name_infos[e->bound.id].text);
+        engine_limits_refuse(g, REASON_TABLES, e->span,
+                             "'%s' needs the program's tables, which an engine does not show",
+                             name_infos[e->bound.id].text);
         break;
     case NAME_ESCAPES:
     case NAME_TAIL_CALLS:
@@ -228,19 +233,21 @@ static void check_name(Engine *g, const Expr *e) {
     case NAME_TARGET_FN_ESCAPES:
     case NAME_TARGET_FN_TAIL_CALLS:
     case NAME_TARGET_FN_RESUMABLE:
-        refuse(g, REASON_ESCAPES, e->span,
-               "'%s' depends on the whole program; a monitor sees only the function that it is "
-               "attached to",
-               name_infos[e->bound.id].text);
+        engine_limits_refuse(
+            g, REASON_ESCAPES, e->span,
+            "'%s' depends on the whole program; a monitor sees only the function that it is "
+            "attached to",
+            name_infos[e->bound.id].text);
         break;
     case NAME_THREAD:
-        refuse(g, REASON_THREAD, e->span, "engines do not tell a monitor the number of the thread");
+        engine_limits_refuse(g, REASON_THREAD, e->span,
+                             "engines do not tell a monitor the number of the thread");
         break;
     case NAME_LOOP_CALLS:
     case NAME_LOOP_NESTED:
-        refuse(g, REASON_ESCAPES, e->span,
-               "'%s' depends on the whole loop; a monitor sees only the instruction",
-               name_infos[e->bound.id].text);
+        engine_limits_refuse(g, REASON_ESCAPES, e->span,
+                             "'%s' depends on the whole loop; a monitor sees only the instruction",
+                             name_infos[e->bound.id].text);
         break;
     case NAME_FILE:
     case NAME_LINE:
@@ -248,25 +255,27 @@ static void check_name(Engine *g, const Expr *e) {
     case NAME_SRC_FUNCTION:
     case NAME_INLINED: refuse_source(g, e); break;
     case NAME_PAGES:
-        refuse(g, REASON_MEMORY_SIZE, e->span,
-               "whether %s traps depends on the size of the program's memory, which an engine does "
-               "not tell",
-               op);
+        engine_limits_refuse(
+            g, REASON_MEMORY_SIZE, e->span,
+            "whether %s traps depends on the size of the program's memory, which an engine does "
+            "not tell",
+            op);
         break;
     case NAME_TABLE_ELEMS:
-        refuse(g, REASON_TABLE_SIZE, e->span,
-               "whether %s traps depends on the size of the program's table, which an engine does "
-               "not tell",
-               op);
+        engine_limits_refuse(
+            g, REASON_TABLE_SIZE, e->span,
+            "whether %s traps depends on the size of the program's table, which an engine does "
+            "not tell",
+            op);
         break;
     case NAME_SEGMENT_SIZE:
-        refuse(g, REASON_SEGMENT, e->span,
-               "whether %s traps depends on the rest of a segment, which an engine does not tell",
-               op);
+        engine_limits_refuse(
+            g, REASON_SEGMENT, e->span,
+            "whether %s traps depends on the rest of a segment, which an engine does not tell", op);
         break;
     case NAME_REF_CONDITION:
         if (e->bound.n == ENTRY_FAILS) {
-            refuse(
+            engine_limits_refuse(
                 g, REASON_TABLES, e->span,
                 "whether %s traps depends on the program's tables, which an engine does not show",
                 op);
@@ -280,8 +289,8 @@ static void check_name(Engine *g, const Expr *e) {
     case NAME_ARG:
     case NAME_LOCAL:
         if (e->type->kind == TYPE_FUNCREF)
-            refuse(g, REASON_REFERENCE, e->span,
-                   "engines pass only numbers to probes, no references");
+            engine_limits_refuse(g, REASON_REFERENCE, e->span,
+                                 "engines pass only numbers to probes, no references");
         break;
     default: break;
     }
@@ -293,78 +302,84 @@ static bool runs_once(const Engine *g) {
     return g->at < g->plan->probes.len && event_is_nowhere(kind);
 }
 
-static void check_call(Engine *g, const Expr *e) {
+static void engine_limits_check_call(Engine *g, const Expr *e) {
     if (!e->is_bound)
         return;
     const char *name = function_name((FnId)e->bound.id);
     switch (function_monitor((FnId)e->bound.id)) {
     case FUNCTION_NO_TABLES:
-        refuse(g, REASON_TABLES, e->span,
-               "'%s' needs the program's tables, which an engine does not show", name);
+        engine_limits_refuse(g, REASON_TABLES, e->span,
+                             "'%s' needs the program's tables, which an engine does not show",
+                             name);
         break;
     case FUNCTION_NO_CHANGE:
-        refuse(g, REASON_INSTRUCTION, e->span,
-               "'%s' changes what the program does, which a monitor cannot do", name);
+        engine_limits_refuse(g, REASON_INSTRUCTION, e->span,
+                             "'%s' changes what the program does, which a monitor cannot do", name);
         break;
     case FUNCTION_NO_DATA:
-        refuse(g, REASON_DATA, e->span,
-               "'%s' needs the program's data segments, which a monitor does not look at", name);
+        engine_limits_refuse(
+            g, REASON_DATA, e->span,
+            "'%s' needs the program's data segments, which a monitor does not look at", name);
         break;
     case FUNCTION_PAGES:
         if (runs_once(g) && !builtin_library_value(g->plan->libraries, e, &(uint64_t){0}))
-            refuse(g, REASON_MEMORY, e->span,
-                   "'%s' of the program's memory is not known to a monitor here: call it at script "
-                   "scope and keep the result in a variable",
-                   name);
+            engine_limits_refuse(
+                g, REASON_MEMORY, e->span,
+                "'%s' of the program's memory is not known to a monitor here: call it at script "
+                "scope and keep the result in a variable",
+                name);
         break;
     case FUNCTION_YES:
     case FUNCTION_OWN: break; /* check_memories */
     }
 }
 
-static void check_expr(Engine *g, const Expr *e) {
+static void engine_limits_check_expr(Engine *g, const Expr *e) {
     if (e->kind == EXPR_NAME)
-        check_name(g, e);
+        engine_limits_check_name(g, e);
     else if (e->kind == EXPR_CALL)
-        check_call(g, e);
+        engine_limits_check_call(g, e);
     else if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC && e->type->kind == TYPE_TUPLE)
-        refuse(g, REASON_STATIC, e->span,
-               "an '@static' call in a monitor can return only one value, not a tuple");
+        engine_limits_refuse(
+            g, REASON_STATIC, e->span,
+            "an '@static' call in a monitor can return only one value, not a tuple");
     for (uint32_t i = 0; i < e->nargs; i++)
-        check_expr(g, e->args[i]);
+        engine_limits_check_expr(g, e->args[i]);
 }
 
-static void check_block(Engine *g, const Block *b) {
+static void engine_limits_check_block(Engine *g, const Block *b) {
     for (const Stmt *s = b->first; s; s = s->next) {
         if (s->kind == STMT_DECL && s->var->init)
-            check_expr(g, s->var->init);
+            engine_limits_check_expr(g, s->var->init);
         if (s->kind == STMT_CALL && s->value->annotation == ANN_STATIC)
-            refuse(g, REASON_STATIC, s->value->span,
-                   "engines request values when they attach a probe; an '@static' call without a "
-                   "result is never made");
+            engine_limits_refuse(
+                g, REASON_STATIC, s->value->span,
+                "engines request values when they attach a probe; an '@static' call without a "
+                "result is never made");
         if (s->target && s->target->is_bound)
-            refuse(g, REASON_ASSIGN, s->target->span,
-                   "engines pass copies to probes: assignments to them are lost");
+            engine_limits_refuse(g, REASON_ASSIGN, s->target->span,
+                                 "engines pass copies to probes: assignments to them are lost");
         else if (s->target)
-            check_expr(g, s->target);
+            engine_limits_check_expr(g, s->target);
         if (s->value)
-            check_expr(g, s->value);
+            engine_limits_check_expr(g, s->value);
         for (uint32_t i = 0; i < s->narms; i++) {
             if (s->arms[i].cond)
-                check_expr(g, s->arms[i].cond);
-            check_block(g, &s->arms[i].body);
+                engine_limits_check_expr(g, s->arms[i].cond);
+            engine_limits_check_block(g, &s->arms[i].body);
         }
     }
 }
 
 /* Numbers are those of the monitor's memories: its own is 0, as scripts for other compilers have
  * it. */
-static void check_memory(Engine *g, const MemoryCall *m, const Expr *memory) {
+static void engine_limits_check_memory(Engine *g, const MemoryCall *m, const Expr *memory) {
     Value v;
     Diag *d = NULL;
     if (memory->is_static && !(fold(memory, NULL, &v) && v.bits == 0))
-        refuse(g, REASON_MEMORY, memory->span,
-               "'%s' cannot reach the program's memory from a monitor", function_name(m->fn));
+        engine_limits_refuse(g, REASON_MEMORY, memory->span,
+                             "'%s' cannot reach the program's memory from a monitor",
+                             function_name(m->fn));
     else if (memory->is_static && is_new(g, WARN_ZERO))
         d = diag(g->diags, DIAG_MONITOR_MEMORY, memory->span,
                  "memory 0 is the monitor's own here: it cannot reach the program's");
@@ -376,7 +391,7 @@ static void check_memory(Engine *g, const MemoryCall *m, const Expr *memory) {
         diag_hint(g->diags, d, "the memory of the script's strings is SCRIPT_MEMID everywhere");
 }
 
-static void check_memories(Engine *g, const Variant *v) {
+static void engine_limits_check_memories(Engine *g, const Variant *v) {
     for (uint32_t i = 0; i < v->calls.memory.len; i++) {
         const MemoryCall *m = &g->plan->memory_calls.at[v->calls.memory.at[i]];
         bool compares = m->fn == FN_STRCMP || m->fn == FN_STRCONTAINS;
@@ -391,16 +406,16 @@ static void check_memories(Engine *g, const Variant *v) {
         }
         for (uint32_t k = 0; k < m->call->nargs; k++)
             if (function_takes_memory(m->fn, k))
-                check_memory(g, m, m->call->args[k]);
+                engine_limits_check_memory(g, m, m->call->args[k]);
     }
 }
 
-static void check_variant(Engine *g, const Variant *v) {
+static void engine_limits_check_variant(Engine *g, const Variant *v) {
     g->v = v;
     if (v->probe->predicate)
-        check_expr(g, v->probe->predicate);
-    check_block(g, &v->probe->body);
-    check_memories(g, v);
+        engine_limits_check_expr(g, v->probe->predicate);
+    engine_limits_check_block(g, &v->probe->body);
+    engine_limits_check_memories(g, v);
 }
 
 /* The requirements of the events of a probe. If some events depend on references and others do not,
@@ -415,12 +430,12 @@ static void check_actions(Engine *g, const PlanProbe *probe, bool (*happens)(con
             continue;
         check_entry(g, a);
         check_exit(g, a);
-        check_globals(g, a);
+        engine_limits_check_globals(g, a);
         check_event(g, a);
-        check_operands(g, a);
+        engine_limits_check_operands(g, a);
         if (a->variant != last) {
             g->unseen = NULL;
-            check_variant(g, a->variant);
+            engine_limits_check_variant(g, a->variant);
         }
         last = a->variant;
         a->unseen = g->unseen;
@@ -428,10 +443,11 @@ static void check_actions(Engine *g, const PlanProbe *probe, bool (*happens)(con
         unseen = unseen || !a->unseen ? unseen : a;
     }
     if (unseen && !seen)
-        refuse(g, REASON_REFERENCE, unseen->unseen->span,
-               "this depends on a reference operand of %s; engines pass only numbers to probes",
-               unseen->event.kind == EVENT_OPCODE ? wasm_ops[unseen->event.op].mnemonic
-                                                  : "this event");
+        engine_limits_refuse(
+            g, REASON_REFERENCE, unseen->unseen->span,
+            "this depends on a reference operand of %s; engines pass only numbers to probes",
+            unseen->event.kind == EVENT_OPCODE ? wasm_ops[unseen->event.op].mnemonic
+                                               : "this event");
 }
 
 bool engine_can(Plan *plan, bool (*happens)(const Action *a), Diags *diags) {
@@ -448,10 +464,10 @@ bool engine_can(Plan *plan, bool (*happens)(const Action *a), Diags *diags) {
         const Script *script = plan->scripts.at[i];
         g.at = plan->probes.len + i;
         g.v = plan->scopes.at[i];
-        check_memories(&g, plan->scopes.at[i]);
-        check_block(&g, &script->init);
+        engine_limits_check_memories(&g, plan->scopes.at[i]);
+        engine_limits_check_block(&g, &script->init);
         for (uint32_t k = 0; k < script->fns.len; k++)
-            check_block(&g, &script->fns.at[k]->body);
+            engine_limits_check_block(&g, &script->fns.at[k]->body);
     }
     free(g.told);
     return g.ok;

@@ -60,7 +60,7 @@ bool known_value(Event event, const Expr *e, Value *out) {
            fold(e, &w.site, out);
 }
 
-static Expr *literal(Arena *a, const Expr *e, Value v) {
+static Expr *known_literal(Arena *a, const Expr *e, Value v) {
     Expr *x = arena_new(a, Expr);
     *x = (Expr){.span = e->span, .type = e->type, .is_static = true};
     switch (v.kind) {
@@ -109,7 +109,7 @@ static Expr *shorten(Event event, Expr *e) {
 Expr *known_simplify(Arena *a, Event event, const Expr *e) {
     Value v;
     if (known_value(event, e, &v))
-        return literal(a, e, v);
+        return known_literal(a, e, v);
     Expr *x = arena_new(a, Expr);
     *x = *e;
     x->slot = 0;
@@ -119,7 +119,7 @@ Expr *known_simplify(Arena *a, Event event, const Expr *e) {
     return shorten(event, x);
 }
 
-static Tri both(Tri a, Tri b) {
+static Tri known_both(Tri a, Tri b) {
     return a == TRI_NO || b == TRI_NO ? TRI_NO : a == TRI_YES ? b : a;
 }
 
@@ -155,13 +155,13 @@ Tri known_exists(Event event, const Expr *e) {
         bool may_be_skipped =
             i > 0 && (e->kind == EXPR_COND ||
                       (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR)));
-        exists = both(exists, part == TRI_NO && may_be_skipped ? TRI_UNKNOWN : part);
+        exists = known_both(exists, part == TRI_NO && may_be_skipped ? TRI_UNKNOWN : part);
     }
     if (e->kind == EXPR_BINARY && (e->op == OP_DIV || e->op == OP_REM))
-        exists = both(exists, quotient_exists(event, e));
+        exists = known_both(exists, quotient_exists(event, e));
     if (e->kind == EXPR_CAST && type_is_float(e->args[0]->type) && !type_is_float(e->cast) &&
         e->cast->kind != TYPE_BOOL)
-        exists = both(exists, known_value(event, e, &v) ? TRI_YES : TRI_UNKNOWN);
+        exists = known_both(exists, known_value(event, e, &v) ? TRI_YES : TRI_UNKNOWN);
     return exists;
 }
 

@@ -222,9 +222,10 @@ static bool engine_gives(const Code *c, const Expr *e) {
 }
 
 /* A number that the engine supplies, perhaps converted. */
-static bool is_direct(const Code *c, const Expr *e) {
+static bool monitor_body_is_direct(const Code *c, const Expr *e) {
     if (e->kind == EXPR_CAST)
-        return e->type->kind <= TYPE_BOOL && is_direct(c, e->args[0]) && gen_is_plain(e);
+        return e->type->kind <= TYPE_BOOL && monitor_body_is_direct(c, e->args[0]) &&
+               gen_is_plain(e);
     return e->type->kind <= TYPE_BOOL && engine_gives(c, e);
 }
 
@@ -233,13 +234,13 @@ static bool is_fixed(const Code *c, const Expr *e, Value *v) {
     return known_value(c->event, e, v);
 }
 
-static Ref put_value(Code *c, const Type *type, Value v) {
+static Ref monitor_body_put_value(Code *c, const Type *type, Value v) {
     if (v.kind == TYPE_STR)
         return const_i32(&c->b, c->g->in->text_at(c->g->in->ctx, v.text));
     return gen_number(&c->b, type, v);
 }
 
-static Ref fail(Code *c, const char *what) {
+static Ref monitor_body_fail(Code *c, const char *what) {
     c->g->failed = what;
     return code_trap(c->b.module);
 }
@@ -256,7 +257,7 @@ static Ref get_known(Body *b, const Expr *e) {
     Code *c = b->ctx;
     Value v;
     if (is_fixed(c, e, &v))
-        return put_value(c, e->type, v);
+        return monitor_body_put_value(c, e->type, v);
     if (e->kind == EXPR_INDEX) {
         Ref args[] = {place_fid(c), place_pc(c), gen_known(b, e->args[0])};
         return from_bits(c, e->type, runtime_call(c, "site_table_target", "iii", "l", args), 'l');
@@ -281,8 +282,8 @@ static Ref get_const(Body *b, uint32_t n) {
     const Expr *e = b->variant->consts.at[n];
     Value v;
     if (is_fixed(c, e, &v))
-        return put_value(c, e->type, v);
-    if (!c->asks || is_direct(c, e))
+        return monitor_body_put_value(c, e->type, v);
+    if (!c->asks || monitor_body_is_direct(c, e))
         return gen_known(b, e);
     return ask_callback(c, callback_value(c, e), e, gen_type(e->type));
 }
@@ -328,7 +329,7 @@ static Ref get_hole(Body *b, HoleKind kind, uint32_t n, WasmType type) {
     case HOLE_PAGE: return const_i32(b, values_kept_page(n));
     case HOLE_GOT: return own_get(c, leaf_name(c, n, type), type);
     case HOLE_MEMORY: return call_memory(b, n, NULL, NULL, type);
-    default: return fail(c, "a hole");
+    default: return monitor_body_fail(c, "a hole");
     }
 }
 
@@ -337,7 +338,7 @@ static Ref set_hole(Body *b, HoleKind kind, uint32_t n, WasmType type, Ref value
     switch (kind) {
     case HOLE_VAR: return code_set_global(b->module, variable_name(c, n, type), value);
     case HOLE_GIVE: return own_set(c, leaf_name(c, n, type), value);
-    default: return fail(c, "a hole that is set");
+    default: return monitor_body_fail(c, "a hole that is set");
     }
 }
 
@@ -415,7 +416,7 @@ static Ref call_hole(Body *b, HoleKind kind, uint32_t n, const Refs *args, const
     case HOLE_STACK: return fail_stack(c);
     case HOLE_MEMORY: return call_memory(b, n, args, params, result);
     case HOLE_DEPTH: return target_depth(b, args->at[0]);
-    default: return fail(c, "a function");
+    default: return monitor_body_fail(c, "a function");
     }
 }
 
@@ -429,7 +430,7 @@ static Ref get_atom(Body *b, uint32_t n) {
     return atom_bit(c, bit->atom, bit->value);
 }
 
-static Ref get_text(Body *b, Str s) {
+static Ref monitor_body_get_text(Body *b, Str s) {
     Code *c = b->ctx;
     return const_i32(b, c->g->in->text_at(c->g->in->ctx, s));
 }
@@ -469,7 +470,7 @@ static Ref get_address(Body *b, uint32_t var, uint32_t *offset) {
         return c->record >= 0 ? code_get(b->module, (uint32_t)c->record, WASM_I32)
                               : ask_record(c, r);
     }
-    return fail(c, "a variable");
+    return monitor_body_fail(c, "a variable");
 }
 
 static bool get_decided(const Expr *e, Value *v) {
@@ -482,6 +483,6 @@ const HoleOps attach_ops = {.get = get_hole,
                             .atom = get_atom,
                             .known = get_known,
                             .decided = get_decided,
-                            .text = get_text,
+                            .text = monitor_body_get_text,
                             .called = get_called,
                             .address = get_address};

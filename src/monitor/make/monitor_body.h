@@ -70,7 +70,7 @@ typedef struct Code {
 extern const HoleOps attach_ops;
 
 /* Short forms: a binary operation, an i64, whether an i32 is 0. */
-static inline Ref binary(Code *c, WasmOp op, Ref x, Ref y) {
+static inline Ref monitor_binary(Code *c, WasmOp op, Ref x, Ref y) {
     return code_op2(c->b.module, op, x, y);
 }
 static inline Ref const_i64(Code *c, uint64_t v) {
@@ -81,7 +81,7 @@ static inline Ref is_zero(Code *c, Ref x) {
 }
 /* Two conditions, each 0 or 1 or NULL = it holds. */
 static inline Ref both(Code *c, Ref x, Ref y) {
-    return !x ? y : !y ? x : binary(c, WASM_OP_I32_AND, x, y);
+    return !x ? y : !y ? x : monitor_binary(c, WASM_OP_I32_AND, x, y);
 }
 
 /* Starts a function; `v` NULL: without a variant. */

@@ -9,6 +9,7 @@
 #include "config.h"
 #endif
 #include "monitor/make/monitor_code.h"
+
 #include "base/phase.h"
 #include "gen/template.h"
 #include "monitor/make/monitor_body.h"
@@ -20,7 +21,7 @@
 /* ---- the flag that branches set ---- */
 
 static Ref arg_is_not_zero(Code *c) {
-    return binary(c, WASM_OP_I32_NE, ask(c, PARAM_ARG, 0, WASM_I32), const_i32(&c->b, 0));
+    return monitor_binary(c, WASM_OP_I32_NE, ask(c, PARAM_ARG, 0, WASM_I32), const_i32(&c->b, 0));
 }
 
 /* Bit min(arg0, number of targets) of the runtime's map of a br_table, a str. */
@@ -32,15 +33,17 @@ static Ref table_goes_back(Code *c) {
     Ref map = ask_callback(c, callback_to_loop(c), monitor_back, i32);
     Ref count = ask(c, PARAM_NUM_TARGETS, 0, i32), count_again = ask(c, PARAM_NUM_TARGETS, 0, i32);
     Ref index = ask(c, PARAM_ARG, 0, i32), index_again = ask(c, PARAM_ARG, 0, i32);
-    Ref inside = binary(c, WASM_OP_I32_LT_U, index, count);
+    Ref inside = monitor_binary(c, WASM_OP_I32_LT_U, index, count);
     Ref chosen = code_select(m, inside, index_again, count_again);
-    Ref byte = binary(c, WASM_OP_I32_SHR_U, code_tee(m, target, chosen), const_i32(&c->b, 3));
-    byte = gen_load_byte(&c->b, binary(c, WASM_OP_I32_ADD, map, byte), STR_BYTES);
-    Ref bit = binary(c, WASM_OP_I32_AND, code_get(m, target, i32), const_i32(&c->b, 7));
-    return binary(c, WASM_OP_I32_AND, binary(c, WASM_OP_I32_SHR_U, byte, bit), const_i32(&c->b, 1));
+    Ref byte =
+        monitor_binary(c, WASM_OP_I32_SHR_U, code_tee(m, target, chosen), const_i32(&c->b, 3));
+    byte = gen_load_byte(&c->b, monitor_binary(c, WASM_OP_I32_ADD, map, byte), STR_BYTES);
+    Ref bit = monitor_binary(c, WASM_OP_I32_AND, code_get(m, target, i32), const_i32(&c->b, 7));
+    return monitor_binary(c, WASM_OP_I32_AND, monitor_binary(c, WASM_OP_I32_SHR_U, byte, bit),
+                          const_i32(&c->b, 1));
 }
 
-static Ref set_back(Code *c, UnitBack how) {
+static Ref monitor_code_set_back(Code *c, UnitBack how) {
     Ref value;
     switch (how) {
     case BACK_ALWAYS: value = const_i32(&c->b, 1); break;
@@ -90,40 +93,43 @@ static void build_frame_grow(Gen *g) {
     code_begin(&c, g, NULL);
     CodeModule *m = c.b.module;
     uint32_t size = gen_temp(&c.b, i32), to = gen_temp(&c.b, i32);
-    Ref have =
-        binary(&c, WASM_OP_I32_SUB, own_get(&c, frame_end, i32), own_get(&c, frame_base, i32));
-    Ref twice = binary(&c, WASM_OP_I32_SHL, have, const_i32(&c.b, 1));
+    Ref have = monitor_binary(&c, WASM_OP_I32_SUB, own_get(&c, frame_end, i32),
+                              own_get(&c, frame_base, i32));
+    Ref twice = monitor_binary(&c, WASM_OP_I32_SHL, have, const_i32(&c.b, 1));
     vec_push(&code,
-             code_set(m, size, binary(&c, WASM_OP_I32_ADD, twice, const_i32(&c.b, FRAME_MEMORY))));
+             code_set(m, size,
+                      monitor_binary(&c, WASM_OP_I32_ADD, twice, const_i32(&c.b, FRAME_MEMORY))));
     Ref bytes = code_get(m, size, i32);
     vec_push(&code, code_set(m, to, helper_call(&c.b, HELPER_MEM_ALLOC, &bytes)));
     vec_push(&code, code_if(m, is_zero(&c, code_get(m, to, i32)), code_trap(m), NULL));
-    Ref used = binary(&c, WASM_OP_I32_SUB, frame_get(&c), own_get(&c, frame_base, i32));
-    Ref with_this = binary(&c, WASM_OP_I32_ADD, used, const_i32(&c.b, g->in->frame_bytes));
+    Ref used = monitor_binary(&c, WASM_OP_I32_SUB, frame_get(&c), own_get(&c, frame_base, i32));
+    Ref with_this = monitor_binary(&c, WASM_OP_I32_ADD, used, const_i32(&c.b, g->in->frame_bytes));
     vec_push(&code,
              gen_memory_copy(&c.b, code_get(m, to, i32), own_get(&c, frame_base, i32), with_this));
-    Ref used_again = binary(&c, WASM_OP_I32_SUB, frame_get(&c), own_get(&c, frame_base, i32));
-    vec_push(&code,
-             own_set(&c, frame, binary(&c, WASM_OP_I32_ADD, code_get(m, to, i32), used_again)));
+    Ref used_again =
+        monitor_binary(&c, WASM_OP_I32_SUB, frame_get(&c), own_get(&c, frame_base, i32));
+    vec_push(&code, own_set(&c, frame,
+                            monitor_binary(&c, WASM_OP_I32_ADD, code_get(m, to, i32), used_again)));
     vec_push(&code, own_set(&c, frame_base, code_get(m, to, i32)));
-    vec_push(&code,
-             own_set(&c, frame_end,
-                     binary(&c, WASM_OP_I32_ADD, code_get(m, to, i32), code_get(m, size, i32))));
+    vec_push(&code, own_set(&c, frame_end,
+                            monitor_binary(&c, WASM_OP_I32_ADD, code_get(m, to, i32),
+                                           code_get(m, size, i32))));
     Ref body = gen_block_of(&c.b, &code);
     scratch_add(&g->x, &c.b, frame_grow, NULL, WASM_NONE, body);
 }
 
 /* frame points to the current set, from base + one set on. */
-static Ref push_frame(Code *c) {
+static Ref monitor_code_push_frame(Code *c) {
     CodeModule *m = c->b.module;
     WasmType i32 = WASM_I32;
     uint32_t bytes = c->g->in->frame_bytes;
     Refs code = {0};
-    Ref end = binary(c, WASM_OP_I32_ADD, frame_get(c), const_i32(&c->b, 3 * bytes));
-    Ref full = binary(c, WASM_OP_I32_GT_U, end, own_get(c, frame_end, i32));
+    Ref end = monitor_binary(c, WASM_OP_I32_ADD, frame_get(c), const_i32(&c->b, 3 * bytes));
+    Ref full = monitor_binary(c, WASM_OP_I32_GT_U, end, own_get(c, frame_end, i32));
     vec_push(&code, code_if(m, full, code_call(m, frame_grow, NULL, 0, WASM_NONE), NULL));
     vec_push(&code,
-             own_set(c, frame, binary(c, WASM_OP_I32_ADD, frame_get(c), const_i32(&c->b, bytes))));
+             own_set(c, frame,
+                     monitor_binary(c, WASM_OP_I32_ADD, frame_get(c), const_i32(&c->b, bytes))));
     for (uint32_t at = 0; at < bytes && bytes <= 64; at += 8)
         vec_push(&code,
                  gen_store_leaf(&c->b, &type_scalar[TYPE_I64], frame_get(c), at, const_i64(c, 0)));
@@ -136,7 +142,7 @@ static Ref push_frame(Code *c) {
 static Ref pop_frame(Code *c) {
     return own_set(
         c, frame,
-        binary(c, WASM_OP_I32_SUB, frame_get(c), const_i32(&c->b, c->g->in->frame_bytes)));
+        monitor_binary(c, WASM_OP_I32_SUB, frame_get(c), const_i32(&c->b, c->g->in->frame_bytes)));
 }
 
 /* ---- parts ---- */
@@ -149,7 +155,7 @@ static Ref remove_at_engine(Code *c) {
     return code_if(c->b.module, removed, engine_remove(c), NULL);
 }
 
-static Ref body_of(Code *c) {
+static Ref monitor_code_body_of(Code *c) {
     const Probe *p = c->b.variant->probe;
     Ref body = gen_body(&c->b, &p->body, p->vars, p->nvars);
     if (!p->removed || c->residue->nparts > 1)
@@ -162,14 +168,14 @@ static Ref guarded_body(Code *c, Ref condition, Ref predicate) {
     const Probe *p = c->b.variant->probe;
     CodeModule *m = c->b.module;
     if (!condition && !predicate)
-        return body_of(c);
+        return monitor_code_body_of(c);
     if (predicate && condition && !gen_is_plain(p->predicate)) {
-        Ref inner = code_if(m, predicate, body_of(c), NULL);
+        Ref inner = code_if(m, predicate, monitor_code_body_of(c), NULL);
         return code_if(m, condition, inner, NULL);
     }
     condition = both(c, condition, predicate);
     if (!gen_only_counts(&p->body))
-        return code_if(m, condition, body_of(c), NULL);
+        return code_if(m, condition, monitor_code_body_of(c), NULL);
     uint32_t local = gen_temp(&c->b, WASM_I32);
     Ref steps[] = {code_set(m, local, condition), gen_counts(&c->b, &p->body, local, false)};
     return code_block(m, 0, steps, 2);
@@ -182,7 +188,7 @@ static void ask_for_record(Code *c) {
         ask_record(c, r);
 }
 
-static void put_action(Code *c, const UnitPart *part, Refs *code) {
+static void monitor_code_put_action(Code *c, const UnitPart *part, Refs *code) {
     code_part(c, part);
     ask_for_record(c);
     const Expr *p = c->b.variant->probe->predicate;
@@ -204,15 +210,17 @@ static Ref if_gates(Code *c, const UnitPart *part, Ref code) {
     return gates ? code_if(c->b.module, gates, code, NULL) : code;
 }
 
-static void put_part(Code *c, const UnitPart *part, Refs *code) {
+static void monitor_code_put_part(Code *c, const UnitPart *part, Refs *code) {
     switch (part->kind) {
     case PART_ACTION:
-    case PART_ROW: put_action(c, part, code); break;
-    case PART_SET_BACK: vec_push(code, if_gates(c, part, set_back(c, part->back))); break;
+    case PART_ROW: monitor_code_put_action(c, part, code); break;
+    case PART_SET_BACK:
+        vec_push(code, if_gates(c, part, monitor_code_set_back(c, part->back)));
+        break;
     case PART_CLEAR_BACK:
         vec_push(code, if_gates(c, part, own_set(c, monitor_back, const_i32(&c->b, 0))));
         break;
-    case PART_PUSH_FRAME: vec_push(code, if_gates(c, part, push_frame(c))); break;
+    case PART_PUSH_FRAME: vec_push(code, if_gates(c, part, monitor_code_push_frame(c))); break;
     case PART_POP_FRAME: vec_push(code, if_gates(c, part, pop_frame(c))); break;
     case PART_REFUSE:
     case PART_COUNT: break;
@@ -242,7 +250,7 @@ static Ref probe_body(Code *c, const Code *from, Asks *asks) {
         c->event = (Event){.kind = EVENT_OPCODE, .op = from->unit->op};
         c->at_end = false;
         c->part = NULL;
-        put_part(c, &r->parts[i], &code);
+        monitor_code_put_part(c, &r->parts[i], &code);
     }
     return gen_block_of(&c->b, &code);
 }
@@ -327,7 +335,7 @@ static bool can_take(Gen *g, const Code *from, const Asks *asks) {
 }
 
 /* One probe: the function of its form (NULL = it has its own), and its rule. */
-static void build_probe(Gen *g, const Code *from, Shared *shared) {
+static void monitor_code_build_probe(Gen *g, const Code *from, Shared *shared) {
     Asks asks = {0};
     if (!find_asks(g, from, &asks) || !can_take(g, from, &asks)) {
         vec_free(&asks);
@@ -379,7 +387,7 @@ static void build_probes(Gen *g) {
             if (!r->probes)
                 continue;
             Code from = code_for(g, u, r, number);
-            build_probe(g, &from, refuses(r) || u->dynamic ? NULL : &shared[r->form]);
+            monitor_code_build_probe(g, &from, refuses(r) || u->dynamic ? NULL : &shared[r->form]);
         }
     }
     for (uint32_t i = 0; i < forms; i++)
@@ -411,7 +419,7 @@ static void put_once(Code *c, const ShapeList *list, OnceKind kind, Refs *code) 
     }
 }
 
-static void put_call(Code *c, const char *name, Refs *code) {
+static void monitor_code_put_call(Code *c, const char *name, Refs *code) {
     vec_push(code, code_call(c->b.module, name, NULL, 0, WASM_NONE));
 }
 
@@ -454,7 +462,7 @@ static void build_start(Gen *g) {
     for (uint32_t i = 0; i < plan->scripts.len; i++) {
         snprintf(name, sizeof name, "i%u", i);
         if (scratch_init(&g->x, i, name))
-            put_call(&c, name, &code);
+            monitor_code_put_call(&c, name, &code);
     }
     put_statics(&c, &code);
     for (uint32_t i = 0; i < plan->probes.len; i++) {
@@ -462,7 +470,7 @@ static void build_start(Gen *g) {
             continue;
         snprintf(name, sizeof name, "o%u", i);
         scratch_shared(&g->x, plan->probes.at[i].shared_from, name);
-        put_call(&c, name, &code);
+        monitor_code_put_call(&c, name, &code);
     }
     put_once(&c, &g->in->once.begin, ONCE_START, &code);
     put_once(&c, &g->in->once.end, ONCE_START, &code);
@@ -475,7 +483,7 @@ static void build_start(Gen *g) {
         body_free(&c.b);
 }
 
-static void put_report(Code *c, Refs *code) {
+static void monitor_code_put_report(Code *c, Refs *code) {
     const MonitorInput *in = c->g->in;
     for (uint32_t i = 0; i < in->ntail; i++) {
         const Type *type = in->plan->vars.at[in->tail[i].id].decl->type;
@@ -510,11 +518,11 @@ static void build_exit(Gen *g) {
     for (uint32_t i = 0; i < plan->scripts.len; i++) {
         snprintf(name, sizeof name, "e%u", i);
         if (scratch_exit(&g->x, i, name))
-            put_call(&c, name, &code);
+            monitor_code_put_call(&c, name, &code);
     }
     put_once(&c, &g->in->once.report, ONCE_BODY, &code);
     if (g->in->reports)
-        put_report(&c, &code);
+        monitor_code_put_report(&c, &code);
     if (g->text)
         vec_push(&code, helper_call(&c.b, HELPER_FLUSH, NULL));
     g->out->ends = code.len > finished; /* else nothing reads the counts */

@@ -65,7 +65,8 @@ static void record_add_part(Making *m, const UnitPart *part, bool own) {
 }
 
 /* Describes the record; NULL if nothing is kept or done for the location. */
-static MonitorRecord *finish(Making *m, RowsRank rank, bool starts, uint32_t at, Buf *classes) {
+static MonitorRecord *record_finish(Making *m, RowsRank rank, bool starts, uint32_t at,
+                                    Buf *classes) {
     MonitorRecord *record = m->record;
     uint32_t n = record->fields.len;
     record->link = -1;
@@ -102,7 +103,7 @@ static MonitorRecord *make_own(Records *r, const Unit *u, const UnitPart *part, 
     Making m = record_begin(r);
     record_add_part(&m, part, true);
     MonitorRecord *record =
-        finish(&m, rank_of(u, part), part->action->variant->starts_dynamic, at, classes);
+        record_finish(&m, rank_of(u, part), part->action->variant->starts_dynamic, at, classes);
     vec_free(&m.fields);
     return record;
 }
@@ -124,7 +125,7 @@ static MonitorRecord *make_shared(Records *r, const Unit *u, const Residue *resi
         rank = rank_of(u, parts.at[i]);
     }
     vec_free(&parts);
-    MonitorRecord *record = finish(&m, rank, starts, at, classes);
+    MonitorRecord *record = record_finish(&m, rank, starts, at, classes);
     vec_free(&m.fields);
     return record;
 }

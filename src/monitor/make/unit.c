@@ -265,7 +265,7 @@ static void add_refuse(Maker *m, Gates gates, const char *why) {
 }
 
 /* Whether an action can happen anywhere, as far as its event tells. */
-static bool happens(const Action *a) {
+static bool unit_happens(const Action *a) {
     const Variant *v = a->variant;
     uint64_t known = 0, atoms = 0;
     Arena scratch = {0};
@@ -283,7 +283,7 @@ static bool happens(const Action *a) {
 }
 
 /* Whether code uses some of these operands or locals. */
-static bool asks(const Operands *list) {
+static bool unit_asks(const Operands *list) {
     for (uint32_t i = 0; i < list->len; i++)
         if (list->at[i].used)
             return true;
@@ -344,7 +344,7 @@ static void add_action(Maker *m, Action *a, UnitPart how, Gates gates) {
                                          "and engines pass only numbers to probes";
     const Variant *v = a->variant;
     uint32_t types, consts;
-    if (!happens(a) || !types_atom(m, v, a->event, &types) ||
+    if (!unit_happens(a) || !types_atom(m, v, a->event, &types) ||
         !consts_atom(m, v, a->event, how.at_end, &consts))
         return;
     gates = with(with(gates, types, true), consts, true);
@@ -367,13 +367,13 @@ static void add_action(Maker *m, Action *a, UnitPart how, Gates gates) {
         add_running(m, how, gates, simple_atom(m, ATOM_LAST), false);
         return;
     }
-    if (asks(&v->operands.locals) && m->op == WASM_OP_END) {
+    if (unit_asks(&v->operands.locals) && m->op == WASM_OP_END) {
         uint32_t last = simple_atom(m, ATOM_LAST);
         UnitPart refuse = {.kind = PART_REFUSE, .action = a, .bits = how.bits, .why = locals};
         unit_add_part(m, refuse, with(gates, last, true));
         gates = with(gates, last, false);
     }
-    if (!asks(&v->operands.args) &&
+    if (!unit_asks(&v->operands.args) &&
         !how.if_taken) { /* else it needs to be reached: there are operands */
         unit_add_part(m, how, gates);
         return;
@@ -395,7 +395,7 @@ static void add_list(Maker *m, const ActionList *list, Mode mode, UnitPart how, 
 static bool list_happens(const Plan *plan, const ActionList *list, Mode mode) {
     for (uint32_t i = 0; i < list->len; i++) {
         const Action *a = &plan->actions.at[list->at[i]];
-        if (a->event.mode == mode && happens(a))
+        if (a->event.mode == mode && unit_happens(a))
             return true;
     }
     return false;
@@ -415,7 +415,7 @@ static void add_blocks(Maker *m, Gates gates) {
     }
 }
 
-static void add_exits(Maker *m, Gates gates) {
+static void unit_add_exits(Maker *m, Gates gates) {
     UnitPart how = {.at_end = true};
     add_list(m, &m->plan->by_kind[EVENT_FUNC_EXIT], MODE_NONE, how, gates);
 }
@@ -427,7 +427,7 @@ static void add_pop(Maker *m, Gates gates) {
 
 /* ---- the flag ---- */
 
-static void set_back(Maker *m, UnitBack back) {
+static void unit_set_back(Maker *m, UnitBack back) {
     Gates gates = with((Gates){0}, simple_atom(m, ATOM_TO_LOOP), true);
     if (back != BACK_ALWAYS) /* it uses an operand */
         gates = with(gates, simple_atom(m, ATOM_LIVE), true);
@@ -435,7 +435,7 @@ static void set_back(Maker *m, UnitBack back) {
 }
 
 /* Branches to loops, where some probe uses `back_edge`. */
-static void add_branch(Maker *m) {
+static void unit_add_branch(Maker *m) {
     static const char *const reference =
         "whether it branches depends on a reference, which an engine does not show";
     static const char *const exception =
@@ -445,11 +445,11 @@ static void add_branch(Maker *m) {
     if (!m->units->uses_back)
         return;
     switch (wasm_flow(m->op)) {
-    case WASM_FLOW_BRANCH: set_back(m, BACK_ALWAYS); break;
-    case WASM_FLOW_BRANCH_TABLE: set_back(m, BACK_TO_LOOP); break;
+    case WASM_FLOW_BRANCH: unit_set_back(m, BACK_ALWAYS); break;
+    case WASM_FLOW_BRANCH_TABLE: unit_set_back(m, BACK_TO_LOOP); break;
     case WASM_FLOW_BRANCH_IF:
         if (m->op == WASM_OP_BR_IF)
-            set_back(m, BACK_IF_ARG);
+            unit_set_back(m, BACK_IF_ARG);
         else
             add_refuse(m, with((Gates){0}, simple_atom(m, ATOM_TO_LOOP), true), reference);
         break;
@@ -476,7 +476,7 @@ static void begin_unit(Maker *m, MonitorEvent event, WasmOp op) {
 }
 
 /* Types and the like must be known where a probe is attached. */
-static void too_many(Maker *m, const Unit *u) {
+static void unit_too_many(Maker *m, const Unit *u) {
     m->ok = false;
     for (uint32_t i = 0; i < u->nparts; i++) {
         if (!u->parts[i].action)
@@ -510,7 +510,7 @@ static void end_unit(Maker *m, Splitter *s) {
         return;
     Unit u = unit_of(m);
     if (!unit_split(s, &u))
-        too_many(m, &u);
+        unit_too_many(m, &u);
     if (u.nresidues)
         vec_push(&m->units->list, u);
 }
@@ -526,7 +526,7 @@ static void add_end(Maker *m) {
     if (m->at_function_exit || !m->exits)
         return;
     Gates last = with(none, simple_atom(m, ATOM_LAST), true);
-    add_exits(m, last);
+    unit_add_exits(m, last);
     add_pop(m, last);
 }
 
@@ -542,20 +542,20 @@ static void add_leaving(Maker *m) {
         if (m->at_function_exit)
             break; /* fall through */
     case WASM_FLOW_TAIL_CALL:
-        add_exits(m, none);
+        unit_add_exits(m, none);
         add_pop(m, none);
         break;
-    case WASM_FLOW_TRAP: add_exits(m, none); break;
+    case WASM_FLOW_TRAP: unit_add_exits(m, none); break;
     case WASM_FLOW_THROW:
         if (!list_happens(m->plan, &m->plan->by_kind[EVENT_FUNC_EXIT], MODE_NONE))
             break;
-        add_exits(m, with(none, simple_atom(m, ATOM_IN_TRY), false));
+        unit_add_exits(m, with(none, simple_atom(m, ATOM_IN_TRY), false));
         add_refuse(m, with(none, simple_atom(m, ATOM_IN_TRY), true), caught);
         break;
     case WASM_FLOW_CALL:
         if (m->op == WASM_OP_CALL &&
             list_happens(m->plan, &m->plan->by_kind[EVENT_FUNC_EXIT], MODE_NONE))
-            add_exits(m, with(none, simple_atom(m, ATOM_ENDS_PROGRAM), true));
+            unit_add_exits(m, with(none, simple_atom(m, ATOM_ENDS_PROGRAM), true));
         break;
     default: break;
     }
@@ -579,7 +579,7 @@ static void make_instruction(Maker *m, Splitter *s, WasmOp op) {
     add_list(m, list, MODE_ENTRY, (UnitPart){.if_taken = op == WASM_OP_IF}, none);
     if (op == WASM_OP_LOOP && m->units->uses_back)
         unit_add_part(m, (UnitPart){.kind = PART_CLEAR_BACK}, none);
-    add_branch(m);
+    unit_add_branch(m);
     end_unit(m, s);
 }
 
@@ -592,7 +592,7 @@ static void make_function(Maker *m, Splitter *s) {
     if (!m->at_function_exit)
         return;
     begin_unit(m, MONITOR_FUNC_EXIT, WASM_OP_COUNT);
-    add_exits(m, (Gates){0});
+    unit_add_exits(m, (Gates){0});
     add_pop(m, (Gates){0});
     end_unit(m, s);
 }
@@ -606,7 +606,7 @@ static bool uses_frame(const Plan *plan) {
 }
 
 /* Whether code of libraries runs, which may end the program in the middle of a segment. */
-static bool may_end(const Plan *plan, const Counters *counters) {
+static bool unit_may_end(const Plan *plan, const Counters *counters) {
     for (uint32_t i = 0; i < plan->variants.len; i++)
         if (counters->tells[i])
             return true;
@@ -675,11 +675,11 @@ static bool check_units(const Units *units) {
 bool units_make(Plan *plan, Counters *counters, Units *units, Diags *diags) {
     assert(plan_check(plan));
     Maker m = {.plan = plan, .units = units, .diags = diags, .ok = true};
-    if (counters && may_end(plan, counters))
+    if (counters && unit_may_end(plan, counters))
         counters = NULL;
     Splitter s = {.plan = plan, .counters = counters};
     *units = (Units){.counters = counters};
-    if (!engine_can(plan, happens, diags))
+    if (!engine_can(plan, unit_happens, diags))
         return false;
     units->uses_frame = uses_frame(plan);
     m.blocks = list_happens(plan, &plan->by_kind[EVENT_BLOCK_START], MODE_NONE) ||

@@ -54,7 +54,7 @@ static void put_gates(const Unit *u, const UnitPart *p, Buf *out) {
         buf_printf(out, ": ");
 }
 
-static void put_action(const Plan *plan, const UnitPart *p, Buf *out) {
+static void unit_print_put_action(const Plan *plan, const UnitPart *p, Buf *out) {
     buf_printf(out, "probe %u", plan->probes.at[p->action->variant->source].probe->index);
     if (plan->scripts.len > 1)
         buf_printf(out, " of script %u", p->action->variant->script);
@@ -71,7 +71,7 @@ static void put_action(const Plan *plan, const UnitPart *p, Buf *out) {
                     out);
 }
 
-static void put_part(const Plan *plan, const Unit *u, const UnitPart *p, Buf *out) {
+static void unit_print_put_part(const Plan *plan, const Unit *u, const UnitPart *p, Buf *out) {
     static const char *const backs[] = {
         [BACK_ALWAYS] = "1", [BACK_IF_ARG] = "arg0 != 0", [BACK_TO_LOOP] = "target is a loop"};
     put_gates(u, p, out);
@@ -79,7 +79,7 @@ static void put_part(const Plan *plan, const Unit *u, const UnitPart *p, Buf *ou
     switch (p->kind) {
     case PART_ACTION:
     case PART_ROW:
-    case PART_COUNT: put_action(plan, p, out); break;
+    case PART_COUNT: unit_print_put_action(plan, p, out); break;
     case PART_SET_BACK: buf_printf(out, "back = %s", backs[p->back]); break;
     case PART_CLEAR_BACK: buf_printf(out, "back = 0"); break;
     case PART_PUSH_FRAME: buf_printf(out, "push frame"); break;
@@ -88,7 +88,7 @@ static void put_part(const Plan *plan, const Unit *u, const UnitPart *p, Buf *ou
     }
 }
 
-static void put_residue(const Plan *plan, const Unit *u, const Residue *r, Buf *out) {
+static void unit_print_put_residue(const Plan *plan, const Unit *u, const Residue *r, Buf *out) {
     buf_printf(out, "  ");
     put_terms(u, r, out);
     if (u->dynamic)
@@ -96,7 +96,7 @@ static void put_residue(const Plan *plan, const Unit *u, const Residue *r, Buf *
     buf_printf(out, "\n");
     for (uint32_t i = 0; i < r->nparts; i++) {
         buf_printf(out, "    ");
-        put_part(plan, u, &r->parts[i], out);
+        unit_print_put_part(plan, u, &r->parts[i], out);
         buf_printf(out, "\n");
     }
 }
@@ -128,7 +128,7 @@ void units_print(const Plan *plan, const Units *units, Buf *out) {
         const Unit *u = &units->list.at[i];
         text.len = 0;
         for (uint32_t k = 0; k < u->nresidues; k++)
-            put_residue(plan, u, &u->residues[k], &text);
+            unit_print_put_residue(plan, u, &u->residues[k], &text);
         bool added;
         uint64_t id = *map_put(&ids, buf_view(&text), groups.len, &added);
         if (added)

@@ -14,7 +14,8 @@ void splitter_free(Splitter *s) {
 }
 
 /* The value of the first atom of a kind; `otherwise` if there is none. */
-static bool value_of(const Unit *u, uint32_t assignment, UnitAtomKind kind, bool otherwise) {
+static bool unit_split_value_of(const Unit *u, uint32_t assignment, UnitAtomKind kind,
+                                bool otherwise) {
     for (uint32_t k = 0; k < u->ntable; k++)
         if (u->atoms[k].kind == kind)
             return assignment >> k & 1;
@@ -42,7 +43,7 @@ static bool clash(const UnitAtom *a, const UnitAtom *b, bool live) {
 
 /* Whether the atoms can have these values together, as far as their kinds tell. */
 static bool possible(const Unit *u, uint32_t a) {
-    bool live = value_of(u, a, ATOM_LIVE, false);
+    bool live = unit_split_value_of(u, a, ATOM_LIVE, false);
     for (uint32_t k = 0; k < u->ntable; k++) {
         if (!(a >> k & 1))
             continue;
@@ -54,17 +55,17 @@ static bool possible(const Unit *u, uint32_t a) {
     }
     if (u->event != MONITOR_OPCODE)
         return true;
-    bool first = value_of(u, a, ATOM_BLOCK_FIRST, false);
-    bool last = value_of(u, a, ATOM_BLOCK_LAST, false);
-    bool not_last = !value_of(u, a, ATOM_BLOCK_LAST, true);
+    bool first = unit_split_value_of(u, a, ATOM_BLOCK_FIRST, false);
+    bool last = unit_split_value_of(u, a, ATOM_BLOCK_LAST, false);
+    bool not_last = !unit_split_value_of(u, a, ATOM_BLOCK_LAST, true);
     if (u->op == WASM_OP_END) /* branches may lead to one after which nothing could be reached */
-        return !(first && not_last && value_of(u, a, ATOM_LAST, false));
-    if ((first || last) && !value_of(u, a, ATOM_LIVE, true))
+        return !(first && not_last && unit_split_value_of(u, a, ATOM_LAST, false));
+    if ((first || last) && !unit_split_value_of(u, a, ATOM_LIVE, true))
         return false;
     return !(first && not_last && flow_ends_block(u->op));
 }
 
-static bool gates_hold(const UnitPart *p, uint32_t assignment) {
+static bool unit_split_gates_hold(const UnitPart *p, uint32_t assignment) {
     for (uint32_t i = 0; i < p->ngates; i++)
         if ((assignment >> p->gates[i].atom & 1) != p->gates[i].value)
             return false;
@@ -99,7 +100,7 @@ static uint32_t probe_text(Splitter *s, Variant *v, Event event, uint64_t atoms)
 }
 
 /* Whether monitors can make an addition at the end: records have only reported variables. */
-static bool is_kept(const Splitter *s, const Addition *a) {
+static bool unit_split_is_kept(const Splitter *s, const Addition *a) {
     const Sum *sum = &s->counters->sums.at[a->sum];
     return !sum->of_sites || !sum->late || sum->var->report;
 }
@@ -115,7 +116,7 @@ static bool only_counts(const Splitter *s, const UnitPart *p) {
     Counting k = *counters_shape(s->counters, p->shape);
     bool only = k.why_not == WHY_NOTHING && k.n;
     for (uint32_t i = k.first; only && i < k.first + k.n; i++)
-        only = is_kept(s, &s->counters->additions.at[i]);
+        only = unit_split_is_kept(s, &s->counters->additions.at[i]);
     return only;
 }
 
@@ -123,13 +124,13 @@ typedef Vec(UnitPart) Parts;
 
 /* The residue of the unit: its parts, and two texts that identify residues, with and without the
  * actions. */
-static void decide(Splitter *s, const Unit *u, uint32_t assignment, Parts *parts, Buf *key,
-                   Buf *form) {
+static void unit_split_decide(Splitter *s, const Unit *u, uint32_t assignment, Parts *parts,
+                              Buf *key, Buf *form) {
     parts->len = 0;
     key->len = form->len = 0;
     for (uint32_t i = 0; i < u->nparts; i++) {
         UnitPart p = u->parts[i];
-        if (!gates_hold(&p, assignment))
+        if (!unit_split_gates_hold(&p, assignment))
             continue;
         uint32_t text = 0;
         const void *variant = NULL;
@@ -160,7 +161,7 @@ static void decide(Splitter *s, const Unit *u, uint32_t assignment, Parts *parts
     buf_bytes(key, form->data, form->len);
 }
 
-static void find_terms(Splitter *s, uint32_t natoms, const uint64_t any[4], Residue *r) {
+static void unit_split_find_terms(Splitter *s, uint32_t natoms, const uint64_t any[4], Residue *r) {
     uint64_t key[9] = {natoms};
     memcpy(key + 1, r->when, sizeof r->when);
     memcpy(key + 5, any, sizeof r->when);
@@ -276,7 +277,7 @@ static bool tabulate(Splitter *s, const Unit *u, Residues *residues, uint64_t an
             any[a >> 6] |= bit;
             continue;
         }
-        decide(s, u, a, &parts, &key, &form);
+        unit_split_decide(s, u, a, &parts, &key, &form);
         if (!parts.len)
             continue;
         Residue *r = residue_for(s, residues, &keys, &key, &parts);
@@ -310,7 +311,7 @@ bool unit_split(Splitter *s, Unit *u) {
     s->nresidues += residues.len;
     for (uint32_t i = 0; i < residues.len; i++) {
         u->residues[i] = residues.at[i];
-        find_terms(s, u->ntable, any, &u->residues[i]);
+        unit_split_find_terms(s, u->ntable, any, &u->residues[i]);
     }
     vec_free(&residues);
     return true;

@@ -20,7 +20,7 @@ typedef struct Terms {
     uint8_t mask[CUBES], bits[CUBES];
 } Terms;
 
-static bool has(const uint64_t set[4], uint32_t a) {
+static bool unit_terms_has(const uint64_t set[4], uint32_t a) {
     return set[a >> 6] >> (a & 63) & 1;
 }
 
@@ -42,7 +42,7 @@ static void find_cubes(Terms *t, const uint64_t when[4], const uint64_t any[4]) 
             t->bits[c] |= (uint8_t)(d << k);
         }
         if (wide == UNIT_ATOMS)
-            t->holds[c] = has(when, t->bits[c]) || has(any, t->bits[c]);
+            t->holds[c] = unit_terms_has(when, t->bits[c]) || unit_terms_has(any, t->bits[c]);
         else
             t->holds[c] = t->holds[c - t->power[wide]] && t->holds[c - 2 * t->power[wide]];
     }
@@ -59,7 +59,7 @@ static bool is_prime(const Terms *t, uint32_t c) {
 static uint32_t covered(const Terms *t, uint32_t c, const uint64_t set[4]) {
     uint32_t n = 0;
     for (uint32_t a = 0; a < 1u << t->n; a++)
-        n += (a & t->mask[c]) == t->bits[c] && has(set, a);
+        n += (a & t->mask[c]) == t->bits[c] && unit_terms_has(set, a);
     return n;
 }
 

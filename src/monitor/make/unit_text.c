@@ -7,7 +7,7 @@
 
 #include <assert.h>
 
-static void put_text(Buf *out, Str s) {
+static void unit_text_put_text(Buf *out, Str s) {
     buf_u8(out, '"');
     for (uint32_t i = 0; i < s.len; i++) {
         unsigned char c = (unsigned char)s.ptr[i];
@@ -19,10 +19,10 @@ static void put_text(Buf *out, Str s) {
     buf_u8(out, '"');
 }
 
-static void put_value(Value v, Buf *out) {
+static void unit_text_put_value(Value v, Buf *out) {
     switch (v.kind) {
     case TYPE_BOOL: buf_printf(out, v.bits ? "true" : "false"); break;
-    case TYPE_STR: put_text(out, v.text); break;
+    case TYPE_STR: unit_text_put_text(out, v.text); break;
     case TYPE_F32:
     case TYPE_F64: buf_printf(out, "%.17g", v.real); break;
     case TYPE_I8:
@@ -48,7 +48,7 @@ static void put_bound(const Expr *e, Buf *out) {
 }
 
 /* The condition is decided: its value. */
-static Tri decided(const Decided *d, const Expr *e) {
+static Tri unit_text_decided(const Decided *d, const Expr *e) {
     Value v;
     if (e->type->kind != TYPE_BOOL)
         return TRI_UNKNOWN;
@@ -57,79 +57,81 @@ static Tri decided(const Decided *d, const Expr *e) {
     return d->variant ? shape_decide(d->variant, d->known, d->atoms, e) : TRI_UNKNOWN;
 }
 
-static void put(const Decided *d, const Expr *e, bool nested, Buf *out);
+static void unit_text_put(const Decided *d, const Expr *e, bool nested, Buf *out);
 
-static void put_list(const Decided *d, const Expr *e, uint32_t from, Buf *out) {
+static void unit_text_put_list(const Decided *d, const Expr *e, uint32_t from, Buf *out) {
     buf_u8(out, '(');
     for (uint32_t i = from; i < e->nargs; i++) {
         if (i > from)
             buf_printf(out, ", ");
-        put(d, e->args[i], false, out);
+        unit_text_put(d, e->args[i], false, out);
     }
     buf_u8(out, ')');
 }
 
 /* `a && b` with one side decided is the other side. */
-static const Expr *rest_of(const Decided *d, const Expr *e) {
+static const Expr *unit_text_rest_of(const Decided *d, const Expr *e) {
     Tri neutral = tri_not(tri_decisive(e->op));
     for (uint32_t i = 0; i < 2; i++)
-        if (decided(d, e->args[i]) == neutral)
+        if (unit_text_decided(d, e->args[i]) == neutral)
             return e->args[1 - i];
     return NULL;
 }
 
 static void put_binary(const Decided *d, const Expr *e, bool nested, Buf *out) {
-    const Expr *rest = e->op == OP_AND || e->op == OP_OR ? rest_of(d, e) : NULL;
+    const Expr *rest = e->op == OP_AND || e->op == OP_OR ? unit_text_rest_of(d, e) : NULL;
     if (rest) {
-        put(d, rest, nested, out);
+        unit_text_put(d, rest, nested, out);
         return;
     }
     if (nested)
         buf_u8(out, '(');
-    put(d, e->args[0], true, out);
+    unit_text_put(d, e->args[0], true, out);
     buf_printf(out, " %s ", op_text(e->op));
-    put(d, e->args[1], true, out);
+    unit_text_put(d, e->args[1], true, out);
     if (nested)
         buf_u8(out, ')');
 }
 
-static void put_condition(const Decided *d, const Expr *e, bool nested, Buf *out) {
-    Tri c = decided(d, e->args[0]);
+static void unit_text_put_condition(const Decided *d, const Expr *e, bool nested, Buf *out) {
+    Tri c = unit_text_decided(d, e->args[0]);
     if (c != TRI_UNKNOWN) {
-        put(d, e->args[c == TRI_YES ? 1 : 2], nested, out);
+        unit_text_put(d, e->args[c == TRI_YES ? 1 : 2], nested, out);
         return;
     }
     buf_u8(out, '(');
     for (uint32_t i = 0; i < 3; i++) {
         buf_printf(out, "%s", i == 0 ? "" : i == 1 ? " ? " : " : ");
-        put(d, e->args[i], true, out);
+        unit_text_put(d, e->args[i], true, out);
     }
     buf_u8(out, ')');
 }
 
 /* The fields that e names. */
-static void put_path(const Expr *e, Buf *out) {
+static void unit_text_put_path(const Expr *e, Buf *out) {
     for (uint32_t i = 0; i < e->npath; i++)
         buf_printf(out, ".%u", e->path[i]);
 }
 
-static void put(const Decided *d, const Expr *e, bool nested, Buf *out) {
+static void unit_text_put(const Decided *d, const Expr *e, bool nested, Buf *out) {
     static const char *const annotations[] = {"", "@static ", "@init ", "@exit "};
     Value v;
-    Tri t = decided(d, e);
+    Tri t = unit_text_decided(d, e);
     if (t != TRI_UNKNOWN) {
-        put_value((Value){.kind = TYPE_BOOL, .bits = t == TRI_YES}, out);
+        unit_text_put_value((Value){.kind = TYPE_BOOL, .bits = t == TRI_YES}, out);
         return;
     }
     if (known_value(d->event, e, &v)) {
-        put_value(v, out);
+        unit_text_put_value(v, out);
         return;
     }
     switch (e->kind) {
-    case EXPR_INT: put_value((Value){.kind = e->type->kind, .bits = e->integer}, out); break;
-    case EXPR_FLOAT: put_value((Value){.kind = TYPE_F64, .real = e->real}, out); break;
+    case EXPR_INT:
+        unit_text_put_value((Value){.kind = e->type->kind, .bits = e->integer}, out);
+        break;
+    case EXPR_FLOAT: unit_text_put_value((Value){.kind = TYPE_F64, .real = e->real}, out); break;
     case EXPR_BOOL: buf_printf(out, e->boolean ? "true" : "false"); break;
-    case EXPR_STR: put_text(out, e->text); break;
+    case EXPR_STR: unit_text_put_text(out, e->text); break;
     case EXPR_NAME:
         if (e->is_bound)
             put_bound(e, out);
@@ -138,71 +140,71 @@ static void put(const Decided *d, const Expr *e, bool nested, Buf *out) {
         break;
     case EXPR_INDEX:
         buf_printf(out, "%.*s[", STR_ARG(e->name));
-        put(d, e->args[0], false, out);
+        unit_text_put(d, e->args[0], false, out);
         buf_u8(out, ']');
-        put_path(e, out);
+        unit_text_put_path(e, out);
         break;
     case EXPR_FIELD:
         buf_str(out, e->name);
-        put_path(e, out);
+        unit_text_put_path(e, out);
         break;
     case EXPR_UNARY:
         buf_printf(out, e->op == OP_LOG2 ? "%s " : "%s", op_text(e->op));
-        put(d, e->args[0], true, out);
+        unit_text_put(d, e->args[0], true, out);
         break;
     case EXPR_BINARY: put_binary(d, e, nested, out); break;
     case EXPR_CAST:
         buf_u8(out, '(');
-        put(d, e->args[0], true, out);
+        unit_text_put(d, e->args[0], true, out);
         buf_printf(out, " as %s)", e->cast->text);
         break;
-    case EXPR_COND: put_condition(d, e, nested, out); break;
+    case EXPR_COND: unit_text_put_condition(d, e, nested, out); break;
     case EXPR_CALL:
         buf_str(out, e->name);
-        put_list(d, e, 0, out);
+        unit_text_put_list(d, e, 0, out);
         break;
     case EXPR_METHOD:
         if (e->method) {
-            put(d, e->args[0], true, out);
+            unit_text_put(d, e->args[0], true, out);
             buf_printf(out, ".%.*s", STR_ARG(e->name));
-            put_list(d, e, 1, out);
+            unit_text_put_list(d, e, 1, out);
             break;
         }
         buf_printf(out, "%s%.*s.%.*s", annotations[e->annotation], STR_ARG(e->recv),
                    STR_ARG(e->name));
-        put_list(d, e, 0, out);
+        unit_text_put_list(d, e, 0, out);
         if (e->annotation == ANN_STATIC) /* each call is one of its own */
             buf_printf(out, "@%u.%u.%d", e->span.file, e->span.start, (int)d->event.kind);
         break;
-    case EXPR_TUPLE: put_list(d, e, 0, out); break;
+    case EXPR_TUPLE: unit_text_put_list(d, e, 0, out); break;
     case EXPR_BROKEN: assert(!"only scripts without errors have terms"); break;
     }
 }
 
 void unit_text_expr(const Decided *d, const Expr *e, Buf *out) {
-    put(d, e, false, out);
+    unit_text_put(d, e, false, out);
 }
 
-static void put_block(const Decided *d, const Block *b, Buf *out);
+static void unit_text_put_block(const Decided *d, const Block *b, Buf *out);
 
 /* Arms that cannot be taken are left out; one that is always taken is the last. */
-static void put_if(const Decided *d, const Stmt *s, Buf *out) {
+static void unit_text_put_if(const Decided *d, const Stmt *s, Buf *out) {
     bool first = true;
     for (uint32_t i = 0; i < s->narms; i++) {
         const Expr *cond = s->arms[i].cond;
-        Tri c = cond ? decided(d, cond) : TRI_YES;
+        Tri c = cond ? unit_text_decided(d, cond) : TRI_YES;
         if (c == TRI_NO)
             continue;
         if (c == TRI_UNKNOWN) {
             buf_printf(out, first ? " if (" : " elif (");
-            put(d, cond, false, out);
+            unit_text_put(d, cond, false, out);
             buf_printf(out, ") ");
         } else if (first) {
             buf_u8(out, ' ');
         } else {
             buf_printf(out, " else ");
         }
-        put_block(d, &s->arms[i].body, out);
+        unit_text_put_block(d, &s->arms[i].body, out);
         if (c == TRI_YES)
             return;
         first = false;
@@ -211,7 +213,7 @@ static void put_if(const Decided *d, const Stmt *s, Buf *out) {
 
 static void put_stmt(const Decided *d, const Stmt *s, Buf *out) {
     if (s->kind == STMT_IF) {
-        put_if(d, s, out);
+        unit_text_put_if(d, s, out);
         return;
     }
     buf_u8(out, ' ');
@@ -220,27 +222,27 @@ static void put_stmt(const Decided *d, const Stmt *s, Buf *out) {
         buf_printf(out, "var %.*s", STR_ARG(s->var->name));
         if (s->var->init) {
             buf_printf(out, " = ");
-            put(d, s->var->init, false, out);
+            unit_text_put(d, s->var->init, false, out);
         }
         break;
     case STMT_ASSIGN:
-        put(d, s->target, false, out);
+        unit_text_put(d, s->target, false, out);
         buf_printf(out, " = ");
-        put(d, s->value, false, out);
+        unit_text_put(d, s->value, false, out);
         break;
     case STMT_INC:
     case STMT_DEC:
-        put(d, s->target, false, out);
+        unit_text_put(d, s->target, false, out);
         buf_printf(out, s->kind == STMT_INC ? "++" : "--");
         break;
     case STMT_RETURN: buf_printf(out, "return"); break;
-    case STMT_CALL: put(d, s->value, false, out); break;
+    case STMT_CALL: unit_text_put(d, s->value, false, out); break;
     default: break;
     }
     buf_u8(out, ';');
 }
 
-static void put_block(const Decided *d, const Block *b, Buf *out) {
+static void unit_text_put_block(const Decided *d, const Block *b, Buf *out) {
     buf_printf(out, "{");
     for (const Stmt *s = b->first; s; s = s->next)
         put_stmt(d, s, out);
@@ -249,10 +251,10 @@ static void put_block(const Decided *d, const Block *b, Buf *out) {
 
 void unit_text_probe(const Decided *d, Buf *out) {
     const Expr *predicate = d->variant->probe->predicate;
-    if (predicate && decided(d, predicate) != TRI_YES) {
+    if (predicate && unit_text_decided(d, predicate) != TRI_YES) {
         buf_printf(out, "/ ");
-        put(d, predicate, false, out);
+        unit_text_put(d, predicate, false, out);
         buf_printf(out, " / ");
     }
-    put_block(d, &d->variant->probe->body, out);
+    unit_text_put_block(d, &d->variant->probe->body, out);
 }

@@ -9,7 +9,7 @@ static bool i32(MonitorValue *out, uint64_t v) {
 }
 
 /* Immediates that are numbers of 32 bits. */
-static bool pick(MonitorValue *out, uint32_t n, const uint32_t *list, uint32_t count) {
+static bool imm_pick(MonitorValue *out, uint32_t n, const uint32_t *list, uint32_t count) {
     return n < count && i32(out, list[n]);
 }
 
@@ -34,7 +34,7 @@ static uint32_t block_number(WasmType t) {
     return short_form(nullable ? 0x63 : 0x64);
 }
 
-static bool br_table(const WasmInstr *i, uint32_t n, MonitorValue *out) {
+static bool imm_br_table(const WasmInstr *i, uint32_t n, MonitorValue *out) {
     const uint8_t *at = i->vec;
     uint32_t label = i->count;
     if (n > i->count)
@@ -44,18 +44,18 @@ static bool br_table(const WasmInstr *i, uint32_t n, MonitorValue *out) {
     return i32(out, label);
 }
 
-static uint64_t word(const uint8_t *p) {
+static uint64_t imm_word(const uint8_t *p) {
     uint64_t v = 0;
     for (uint32_t k = 0; k < 8; k++)
         v |= (uint64_t)p[k] << 8 * k;
     return v;
 }
 
-static bool constant(const WasmInstr *i, WasmType type, uint32_t n, MonitorValue *out) {
+static bool imm_constant(const WasmInstr *i, WasmType type, uint32_t n, MonitorValue *out) {
     uint64_t bits = type == WASM_I32 || type == WASM_F32 ? (uint32_t)i->c : i->c;
     *out = (MonitorValue){type, {bits, 0}};
     if (type == WASM_V128)
-        *out = (MonitorValue){type, {word(i->vec), word(i->vec + 8)}};
+        *out = (MonitorValue){type, {imm_word(i->vec), imm_word(i->vec + 8)}};
     return n == 0;
 }
 
@@ -68,20 +68,20 @@ bool monitor_imm(const WasmInstr *i, uint32_t n, MonitorValue *out) {
     case WASM_IMM_ZERO: return n == 0 && i32(out, 0);
     case WASM_IMM_BLOCK:
     case WASM_IMM_TRY_TABLE: return n == 0 && i32(out, block_number(i->type));
-    case WASM_IMM_BR_TABLE: return br_table(i, n, out);
+    case WASM_IMM_BR_TABLE: return imm_br_table(i, n, out);
     case WASM_IMM_LANE: return n == 0 && i32(out, i->a);
-    case WASM_IMM_MEMARG: return pick(out, n, (uint32_t[]){i->a, i->b, (uint32_t)i->c}, 3);
+    case WASM_IMM_MEMARG: return imm_pick(out, n, (uint32_t[]){i->a, i->b, (uint32_t)i->c}, 3);
     case WASM_IMM_MEMARG_LANE:
-        return pick(out, n, (uint32_t[]){i->a, i->b, (uint32_t)i->c, i->count}, 4);
+        return imm_pick(out, n, (uint32_t[]){i->a, i->b, (uint32_t)i->c, i->count}, 4);
     case WASM_IMM_LANES16: return n < 16 && i32(out, i->vec[n]);
-    case WASM_IMM_I32: return constant(i, WASM_I32, n, out);
-    case WASM_IMM_I64: return constant(i, WASM_I64, n, out);
-    case WASM_IMM_F32: return constant(i, WASM_F32, n, out);
-    case WASM_IMM_F64: return constant(i, WASM_F64, n, out);
-    case WASM_IMM_V128: return constant(i, WASM_V128, n, out);
+    case WASM_IMM_I32: return imm_constant(i, WASM_I32, n, out);
+    case WASM_IMM_I64: return imm_constant(i, WASM_I64, n, out);
+    case WASM_IMM_F32: return imm_constant(i, WASM_F32, n, out);
+    case WASM_IMM_F64: return imm_constant(i, WASM_F64, n, out);
+    case WASM_IMM_V128: return imm_constant(i, WASM_V128, n, out);
     case WASM_IMM_HEAP: return n == 0 && i32(out, heap_number(i->type));
     case WASM_IMM_RESUME: return n == 0 && i32(out, i->a);
-    case WASM_IMM_RESUME_TAG: return pick(out, n, (uint32_t[]){i->a, i->b}, 2);
-    default: return pick(out, n, (uint32_t[]){i->a, i->b}, wasm_imm_indices(imm));
+    case WASM_IMM_RESUME_TAG: return imm_pick(out, n, (uint32_t[]){i->a, i->b}, 2);
+    default: return imm_pick(out, n, (uint32_t[]){i->a, i->b}, wasm_imm_indices(imm));
     }
 }

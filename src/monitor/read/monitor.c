@@ -35,7 +35,7 @@ enum {
 };
 
 /* A name as it is shown in a message: control characters replaced, long ones cut. */
-static const char *shown(Arena *arena, Str name) {
+static const char *monitor_shown(Arena *arena, Str name) {
     bool cut = name.len > SHOWN_NAME;
     uint32_t len = cut ? SHOWN_NAME : name.len;
     while (cut && len && ((unsigned char)name.ptr[len] & 0xc0) == 0x80) /* between characters */
@@ -48,10 +48,10 @@ static const char *shown(Arena *arena, Str name) {
 }
 
 /* A message about a part of an export's name. */
-static Diag *tell(const Place *p, DiagTag tag, uint32_t start, uint32_t end, const char *format,
-                  ...) __attribute__((format(printf, 5, 6)));
-static Diag *tell(const Place *p, DiagTag tag, uint32_t start, uint32_t end, const char *format,
-                  ...) {
+static Diag *monitor_tell(const Place *p, DiagTag tag, uint32_t start, uint32_t end,
+                          const char *format, ...) __attribute__((format(printf, 5, 6)));
+static Diag *monitor_tell(const Place *p, DiagTag tag, uint32_t start, uint32_t end,
+                          const char *format, ...) {
     const Monitor *mon = p->r->monitor;
     Diags *d = p->r->diags;
     char text[400];
@@ -63,20 +63,20 @@ static Diag *tell(const Place *p, DiagTag tag, uint32_t start, uint32_t end, con
     uint32_t errors = d->errors;
     bool unseen = p->r->told++ > MAX_TOLD;
     Diag *g = diag(d, tag, (Span){mon->file, at + start, at + end}, "export \"%s\": %s",
-                   unseen ? "" : shown(&p->r->monitor->arena, p->name), text);
+                   unseen ? "" : monitor_shown(&p->r->monitor->arena, p->name), text);
     diag_quote(d, g, at, p->name);
     p->r->errors += d->errors - errors;
     return g;
 }
 
 /* Whether further messages would not be shown anyway. */
-static bool is_quiet(const Reader *r) {
+static bool monitor_is_quiet(const Reader *r) {
     return r->errors > 100;
 }
 
 /* ---- looking functions up ---- */
 
-static bool find_func(const Reader *r, Str name, uint32_t *func) {
+static bool monitor_find_func(const Reader *r, Str name, uint32_t *func) {
     const uint64_t *found = map_get(&r->funcs, name);
     if (found)
         *func = (uint32_t)*found;
@@ -131,7 +131,7 @@ static bool exists_at_event(const Place *p, ParamKind kind) {
     }
 }
 
-static const char *event_text(const Place *p, Buf *buf) {
+static const char *monitor_event_text(const Place *p, Buf *buf) {
     buf->len = 0;
     rule_print_event(p->rule, buf);
     return buf_cstr(buf);
@@ -174,21 +174,21 @@ static void check_exists(const Place *p, const MonitorParam *param, bool nested)
     rule_print_param(param, &buf);
     const char *text = arena_printf(&p->r->monitor->arena, "%s", buf_cstr(&buf));
     if (nested && info->life == PARAM_DYNAMIC) {
-        Diag *g = tell(p, DIAG_MONITOR_VALUE, param->start, param->end,
-                       "'%s' is only known when the probe runs", text);
+        Diag *g = monitor_tell(p, DIAG_MONITOR_VALUE, param->start, param->end,
+                               "'%s' is only known when the probe runs", text);
         diag_hint(d, g,
                   "predicates and callbacks are called earlier; they can receive only what is "
                   "static at a location");
     } else if (!nested && info->life == PARAM_NESTED) {
-        tell(p, DIAG_MONITOR_VALUE, param->start, param->end,
-             "'%s' is for predicates and callbacks only", text);
+        monitor_tell(p, DIAG_MONITOR_VALUE, param->start, param->end,
+                     "'%s' is for predicates and callbacks only", text);
     } else if (*info->type == '*' ? value_at_event(p, param, &type) == VALUE_NONE
                                   : !exists_at_event(p, param->kind)) {
-        tell(p, value_tag(p, param->kind, DIAG_MONITOR_VALUE), param->start, param->end,
-             "there is no '%s' at %s", text, event_text(p, &buf));
+        monitor_tell(p, value_tag(p, param->kind, DIAG_MONITOR_VALUE), param->start, param->end,
+                     "there is no '%s' at %s", text, monitor_event_text(p, &buf));
     } else if (info->life == PARAM_NESTED && !has_text_memory(p->r, (RuleEngines)info->engines)) {
-        Diag *g = tell(p, DIAG_MONITOR_VALUE, param->start, param->end,
-                       "'%s' needs memory that the monitor reserves for it", text);
+        Diag *g = monitor_tell(p, DIAG_MONITOR_VALUE, param->start, param->end,
+                               "'%s' needs memory that the monitor reserves for it", text);
         if (info->engines != ENGINES_Y2025)
             diag_hint(d, g,
                       "export a memory 'whamm_buffer' and i32 globals 'whamm_buffer:start' "
@@ -214,7 +214,7 @@ static uint32_t param_types(const Place *p, const MonitorParam *param, WasmType 
     types[0] = types[1] = WASM_BOT;
     if (param->kind == PARAM_CALL) {
         uint32_t func;
-        if (find_func(p->r, param->call->name, &func) && type_of(p->r, func)->nresults == 1)
+        if (monitor_find_func(p->r, param->call->name, &func) && type_of(p->r, func)->nresults == 1)
             types[0] = type_of(p->r, func)->results[0];
         return 1;
     }
@@ -229,7 +229,7 @@ static uint32_t param_types(const Place *p, const MonitorParam *param, WasmType 
     return n;
 }
 
-static bool type_fits(const Reader *r, WasmType formal, WasmType wanted, bool address) {
+static bool monitor_type_fits(const Reader *r, WasmType formal, WasmType wanted, bool address) {
     const WasmModule *m = &r->monitor->m;
     if (address)
         return formal == WASM_I32 || formal == WASM_I64;
@@ -244,14 +244,15 @@ static uint32_t check_param(const Place *p, const MonitorParam *param, const Was
     char wanted[32], found[32];
     uint32_t n = param_types(p, param, types, &address);
     for (uint32_t i = 0; i < n && slot + i < t->nparams; i++)
-        if (!type_fits(p->r, t->params[slot + i], types[i], address)) {
+        if (!monitor_type_fits(p->r, t->params[slot + i], types[i], address)) {
             bool of_op = *param_letters(param) == '*';
-            tell(p, of_op ? value_tag(p, param->kind, DIAG_MONITOR_TYPE) : DIAG_MONITOR_TYPE,
-                 param->start, param->end, "parameter %u of %s%.*s%s is %s, but '%.*s' is %s",
-                 slot + i, callee.len ? "'" : "its function", STR_ARG(callee),
-                 callee.len ? "'" : "", wasm_type_text(t->params[slot + i], found),
-                 (int)(param->end - param->start), p->name.ptr + param->start,
-                 address ? "i32 or i64" : wasm_type_text(types[i], wanted));
+            monitor_tell(
+                p, of_op ? value_tag(p, param->kind, DIAG_MONITOR_TYPE) : DIAG_MONITOR_TYPE,
+                param->start, param->end, "parameter %u of %s%.*s%s is %s, but '%.*s' is %s",
+                slot + i, callee.len ? "'" : "its function", STR_ARG(callee), callee.len ? "'" : "",
+                wasm_type_text(t->params[slot + i], found), (int)(param->end - param->start),
+                p->name.ptr + param->start,
+                address ? "i32 or i64" : wasm_type_text(types[i], wanted));
             break;
         }
     return n;
@@ -263,63 +264,63 @@ static void check_params(const Place *p, const MonitorParam *params, uint32_t np
                          uint32_t func, const MonitorCall *call) {
     const WasmTypeDef *t = type_of(p->r, func);
     uint32_t slot = 0;
-    for (uint32_t i = 0; i < nparams && !is_quiet(p->r); i++) {
+    for (uint32_t i = 0; i < nparams && !monitor_is_quiet(p->r); i++) {
         check_exists(p, &params[i], call != NULL);
         slot += check_param(p, &params[i], t, slot, call ? call->name : (Str){0});
     }
-    if (slot == t->nparams || is_quiet(p->r))
+    if (slot == t->nparams || monitor_is_quiet(p->r))
         return;
     if (call) {
-        tell(p, DIAG_MONITOR_TYPE, call->start, call->end,
-             "'%.*s' has %u parameter%s, but receives %u value%s", STR_ARG(call->name), t->nparams,
-             t->nparams == 1 ? "" : "s", slot, slot == 1 ? "" : "s");
+        monitor_tell(p, DIAG_MONITOR_TYPE, call->start, call->end,
+                     "'%.*s' has %u parameter%s, but receives %u value%s", STR_ARG(call->name),
+                     t->nparams, t->nparams == 1 ? "" : "s", slot, slot == 1 ? "" : "s");
     } else if (nparams) {
-        tell(p, DIAG_MONITOR_TYPE, params[0].start, params[nparams - 1].end,
-             "its function has %u parameter%s, but %u value%s asked for", t->nparams,
-             t->nparams == 1 ? "" : "s", slot, slot == 1 ? " is" : "s are");
+        monitor_tell(p, DIAG_MONITOR_TYPE, params[0].start, params[nparams - 1].end,
+                     "its function has %u parameter%s, but %u value%s asked for", t->nparams,
+                     t->nparams == 1 ? "" : "s", slot, slot == 1 ? " is" : "s are");
     } else {
-        Diag *g = tell(p, DIAG_MONITOR_TYPE, p->name.len, p->name.len,
-                       "its function has %u parameter%s, but nothing is asked for", t->nparams,
-                       t->nparams == 1 ? "" : "s");
+        Diag *g = monitor_tell(p, DIAG_MONITOR_TYPE, p->name.len, p->name.len,
+                               "its function has %u parameter%s, but nothing is asked for",
+                               t->nparams, t->nparams == 1 ? "" : "s");
         diag_hint(p->r->diags, g, "engines do not check this and pass arbitrary values");
     }
 }
 
 /* A predicate or callback. */
-static MonitorFunc check_call(const Place *p, const MonitorCall *call, bool predicate) {
+static MonitorFunc monitor_check_call(const Place *p, const MonitorCall *call, bool predicate) {
     MonitorFunc f = {.call = call};
     char type[32];
     uint32_t end = call->start + call->name.len;
-    if (!find_func(p->r, call->name, &f.func)) {
-        Diag *g =
-            tell(p, DIAG_MONITOR_CALL, call->start, end, "the monitor exports no function '%s'",
-                 shown(&p->r->monitor->arena, call->name));
+    if (!monitor_find_func(p->r, call->name, &f.func)) {
+        Diag *g = monitor_tell(p, DIAG_MONITOR_CALL, call->start, end,
+                               "the monitor exports no function '%s'",
+                               monitor_shown(&p->r->monitor->arena, call->name));
         suggest_func(p, g, call->name);
         return f;
     }
     const WasmTypeDef *t = type_of(p->r, f.func);
     if (t->nresults != 1)
-        tell(p, DIAG_MONITOR_CALL, call->start, end, "'%.*s' has %u results, not one",
-             STR_ARG(call->name), t->nresults);
+        monitor_tell(p, DIAG_MONITOR_CALL, call->start, end, "'%.*s' has %u results, not one",
+                     STR_ARG(call->name), t->nresults);
     else if (predicate && t->results[0] != WASM_I32)
-        tell(p, DIAG_MONITOR_CALL, call->start, end, "the predicate '%.*s' is %s, not i32",
-             STR_ARG(call->name), wasm_type_text(t->results[0], type));
+        monitor_tell(p, DIAG_MONITOR_CALL, call->start, end, "the predicate '%.*s' is %s, not i32",
+                     STR_ARG(call->name), wasm_type_text(t->results[0], type));
     check_params(p, call->params, call->nparams, f.func, call);
     return f;
 }
 
 /* ---- exports ---- */
 
-static void check_probe(const Place *p) {
+static void monitor_check_probe(const Place *p) {
     const MonitorRule *rule = p->rule;
     MonitorProbe *probe = p->probe;
     if (rule->predicate)
-        probe->predicate = check_call(p, rule->predicate, true);
+        probe->predicate = monitor_check_call(p, rule->predicate, true);
     if (rule->nparams)
         probe->callbacks = arena_array(&p->r->monitor->arena, MonitorFunc, rule->nparams);
-    for (uint32_t i = 0; i < rule->nparams && !is_quiet(p->r); i++)
+    for (uint32_t i = 0; i < rule->nparams && !monitor_is_quiet(p->r); i++)
         if (rule->params[i].kind == PARAM_CALL)
-            probe->callbacks[i] = check_call(p, rule->params[i].call, false);
+            probe->callbacks[i] = monitor_check_call(p, rule->params[i].call, false);
     check_params(p, rule->params, rule->nparams, probe->func, NULL);
 }
 
@@ -331,7 +332,7 @@ static void tell_error(const Place *p, RuleStatus status, const RuleError *e) {
     };
     if (status == RULE_UNKNOWN && ++p->r->unknown > MAX_UNKNOWN)
         return;
-    Diag *g = tell(p, tags[status], e->start, e->end, "%s", e->text);
+    Diag *g = monitor_tell(p, tags[status], e->start, e->end, "%s", e->text);
     if (e->hint[0])
         diag_hint(p->r->diags, g, "%s", e->hint);
 }
@@ -352,25 +353,27 @@ static void read_probe(Reader *r, const WasmExport *e) {
     if (rest < e->name.len) {
         Buf buf = {0};
         rule_print(&rule, &buf);
-        Diag *g = tell(&p, DIAG_MONITOR_REST, rest, e->name.len,
-                       "engines stop reading here; what follows has no effect");
+        Diag *g = monitor_tell(&p, DIAG_MONITOR_REST, rest, e->name.len,
+                               "engines stop reading here; what follows has no effect");
         diag_hint(r->diags, g, "it means %s", buf_cstr(&buf));
         buf_free(&buf);
     }
     if (rule.engines == (ENGINES_Y2025 | ENGINES_Y2026)) {
-        tell(&p, DIAG_MONITOR_NAME, 0, e->name.len,
-             "it mixes names of engines from 2025 with names of engines from 2026; no engine knows "
-             "both");
+        monitor_tell(
+            &p, DIAG_MONITOR_NAME, 0, e->name.len,
+            "it mixes names of engines from 2025 with names of engines from 2026; no engine knows "
+            "both");
         return;
     }
     if (rule.bare_predicate) {
         const MonitorCall *call = rule.predicate;
-        Diag *g = tell(&p, DIAG_MONITOR_NAME, call->start, call->end,
-                       "engines require parentheses after the name of a predicate and ignore this "
-                       "probe; 'whammc bind' attaches it");
+        Diag *g = monitor_tell(
+            &p, DIAG_MONITOR_NAME, call->start, call->end,
+            "engines require parentheses after the name of a predicate and ignore this "
+            "probe; 'whammc bind' attaches it");
         diag_hint(r->diags, g, "write %.*s()", STR_ARG(call->name));
     }
-    check_probe(&p);
+    monitor_check_probe(&p);
     vec_push(&mon->probes, probe);
 }
 
@@ -386,9 +389,9 @@ static void read_exit(Reader *r, const WasmExport *e) {
     Place p = {.r = r, .name = e->name};
     r->monitor->exit = e->handle;
     if (type_of(r, e->handle)->nparams) {
-        Diag *g =
-            tell(&p, DIAG_MONITOR_EXIT, 0, e->name.len, "the function has %u parameter%s",
-                 type_of(r, e->handle)->nparams, type_of(r, e->handle)->nparams == 1 ? "" : "s");
+        Diag *g = monitor_tell(&p, DIAG_MONITOR_EXIT, 0, e->name.len,
+                               "the function has %u parameter%s", type_of(r, e->handle)->nparams,
+                               type_of(r, e->handle)->nparams == 1 ? "" : "s");
         diag_hint(r->diags, g, "no values are passed to it; engines abort");
     }
 }
@@ -420,7 +423,7 @@ bool monitor_read(Monitor *monitor, const uint8_t *bytes, size_t size, DiagFileI
     for (uint32_t i = 0; i < m->exports.len; i++)
         if (m->exports.at[i].space == WASM_SPACE_FUNC)
             map_put(&r.funcs, m->exports.at[i].name, m->exports.at[i].handle, NULL);
-    for (uint32_t i = 0; i < m->exports.len && !is_quiet(&r); i++) {
+    for (uint32_t i = 0; i < m->exports.len && !monitor_is_quiet(&r); i++) {
         const WasmExport *e = &m->exports.at[i];
         if (e->space != WASM_SPACE_FUNC)
             continue;

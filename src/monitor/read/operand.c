@@ -97,7 +97,7 @@ ValueIs value_arg(WasmOp op, uint32_t n, WasmType *type) {
 }
 
 /* The types of immediates by WasmImm; a trailing * = and any number more. */
-static const char *immediates(WasmImm imm) {
+static const char *operand_immediates(WasmImm imm) {
     switch (imm) {
     case WASM_IMM_NONE:
     case WASM_IMM_SELECT:
@@ -123,7 +123,7 @@ static const char *immediates(WasmImm imm) {
 }
 
 ValueIs value_imm(WasmOp op, uint32_t n, WasmType *type) {
-    const char *letters = immediates((WasmImm)wasm_ops[op].imm);
+    const char *letters = operand_immediates((WasmImm)wasm_ops[op].imm);
     size_t count = strlen(letters);
     bool more = count && letters[count - 1] == '*';
     count -= more;

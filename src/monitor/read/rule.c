@@ -104,13 +104,13 @@ uint32_t rule_numbered(Str word, MonitorParam *param) {
     return at;
 }
 
-static Str text_at(const RuleParse *p, RuleSpan span) {
+static Str rule_text_at(const RuleParse *p, RuleSpan span) {
     return (Str){p->name.ptr + span.start, span.end - span.start};
 }
 
 /* What was found at a location, in words. */
-static const char *describe(const RuleParse *p, RuleSpan span, char text[64]) {
-    Str s = text_at(p, span);
+static const char *rule_describe(const RuleParse *p, RuleSpan span, char text[64]) {
+    Str s = rule_text_at(p, span);
     if (s.len == 0)
         return "the end";
     for (uint32_t i = 0; i < s.len; i++) {
@@ -146,7 +146,7 @@ static Closest closest(const RuleParse *p, Str to) {
     return (Closest){to, NULL, p->hints && to.len <= 40 ? distance : 0};
 }
 
-static void consider(Closest *c, const char *text) {
+static void rule_consider(Closest *c, const char *text) {
     if (!text || !c->distance)
         return;
     uint32_t d = str_distance(c->to, str_of(text), c->distance);
@@ -158,11 +158,11 @@ void rule_unknown_event(RuleParse *p, uint32_t at, bool op) {
     static const char *const events[] = {"opcode:", "func:entry", "func:exit", "block:start",
                                          "block:end"};
     RuleSpan span = event_word(p, at);
-    Str word = text_at(p, span);
+    Str word = rule_text_at(p, span);
     char found[64];
     rule_fail(p, RULE_UNKNOWN, span, "unknown %s%s%s", op ? "instruction" : "event",
               span.end > span.start ? " " : "",
-              span.end > span.start ? describe(p, span, found) : "");
+              span.end > span.start ? rule_describe(p, span, found) : "");
     if (op) {
         if (word.len && memchr(word.ptr, '*', word.len))
             rule_hint(p, "the only pattern is wasm:opcode:*, every instruction");
@@ -172,13 +172,13 @@ void rule_unknown_event(RuleParse *p, uint32_t at, bool op) {
         rule_hint(p, "the export that runs at the end is called wasm:exit");
     Closest c = closest(p, word);
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-        consider(&c, events[i]);
+        rule_consider(&c, events[i]);
     if (c.text)
         rule_hint(p, "did you mean 'wasm:%s'?", c.text);
 }
 
 bool rule_find_op(RuleParse *p, RuleSpan span, WasmOp *op) {
-    Str name = text_at(p, span);
+    Str name = rule_text_at(p, span);
     RuleEngines engines;
     if (rule_op(name, op, &engines)) {
         p->rule->engines |= (uint8_t)engines;
@@ -186,9 +186,9 @@ bool rule_find_op(RuleParse *p, RuleSpan span, WasmOp *op) {
         return true;
     }
     span = event_word(p, span.start);
-    name = text_at(p, span);
+    name = rule_text_at(p, span);
     char found[64];
-    rule_fail(p, RULE_UNKNOWN, span, "unknown instruction %s", describe(p, span, found));
+    rule_fail(p, RULE_UNKNOWN, span, "unknown instruction %s", rule_describe(p, span, found));
     Closest c = closest(p, name);
     for (uint32_t i = 0; i < WASM_OP_COUNT && p->hints; i++) {
         const char *text = rule_mnemonic((WasmOp)i, false);
@@ -199,7 +199,7 @@ bool rule_find_op(RuleParse *p, RuleSpan span, WasmOp *op) {
                 rule_hint(p, "engines have no name for it; wasm:opcode:* matches it");
             return false;
         }
-        consider(&c, text);
+        rule_consider(&c, text);
     }
     if (name.len && memchr(name.ptr, '*', name.len))
         rule_hint(p, "the only pattern is wasm:opcode:*, every instruction");
@@ -211,12 +211,13 @@ bool rule_find_op(RuleParse *p, RuleSpan span, WasmOp *op) {
 /* ---- constructors ---- */
 
 static void unknown_value(RuleParse *p, RuleSpan span) {
-    Str name = text_at(p, span);
+    Str name = rule_text_at(p, span);
     char found[64];
-    rule_fail(p, RULE_BAD, span, "%s is not a value that engines supply", describe(p, span, found));
+    rule_fail(p, RULE_BAD, span, "%s is not a value that engines supply",
+              rule_describe(p, span, found));
     Closest c = closest(p, name);
     for (uint32_t i = 0; i < PARAM_CALL; i++)
-        consider(&c, param_info[i].text);
+        rule_consider(&c, param_info[i].text);
     if (c.text)
         rule_hint(p, "did you mean '%s'?", c.text);
     else
@@ -224,7 +225,7 @@ static void unknown_value(RuleParse *p, RuleSpan span) {
 }
 
 bool rule_build_value(RuleParse *p, RuleSpan span, MonitorParam *out) {
-    Str name = text_at(p, span);
+    Str name = rule_text_at(p, span);
     for (uint32_t i = 0; i < PARAM_CALL; i++)
         if (str_is(name, param_info[i].text) && !numbered_stem((ParamKind)i).len) {
             *out = (MonitorParam){.kind = (ParamKind)i, .start = span.start, .end = span.end};
@@ -255,7 +256,7 @@ MonitorParam rule_build_call(RuleParse *p, RuleSpan span, RuleSpan name, ParamLi
             p->nesting = (RuleSpan){n->param.start, n->param.end};
         }
     MonitorCall *call = arena_new(p->arena, MonitorCall);
-    *call = (MonitorCall){.name = text_at(p, name),
+    *call = (MonitorCall){.name = rule_text_at(p, name),
                           .params = rule_list(p, params),
                           .nparams = params.len,
                           .start = span.start,
@@ -323,7 +324,7 @@ void rule_yyerror(const RuleSpan *span, RuleParse *p, const char *message) {
     rule_fail(p, RULE_FATAL, *span, "calls are nested too deeply");
 }
 
-static bool expects(const char *const *expected, uint32_t n, const char *name) {
+static bool rule_expects(const char *const *expected, uint32_t n, const char *name) {
     for (uint32_t i = 0; i < n; i++)
         if (strcmp(expected[i], name) == 0)
             return true;
@@ -331,11 +332,11 @@ static bool expects(const char *const *expected, uint32_t n, const char *name) {
 }
 
 /* The grammar's tokens and items, in the words of a reader. */
-static const char *describe_expected(const char *const *expected, uint32_t n) {
-    bool close = expects(expected, n, "')'");
-    if (expects(expected, n, "argN, immN or localN"))
+static const char *rule_describe_expected(const char *const *expected, uint32_t n) {
+    bool close = rule_expects(expected, n, "')'");
+    if (rule_expects(expected, n, "argN, immN or localN"))
         return close ? "a value or ')'" : "a value";
-    if (expects(expected, n, "a name"))
+    if (rule_expects(expected, n, "a name"))
         return "a call of a predicate, such as $p()";
     if (close)
         return "',' or ')'";
@@ -344,9 +345,9 @@ static const char *describe_expected(const char *const *expected, uint32_t n) {
 
 void rule_syntax_error(RuleParse *p, RuleSpan span, const char *const *expected, uint32_t n) {
     char found[64];
-    bool call = n == 1 && expects(expected, n, "'('");
-    const char *wanted = describe_expected(expected, n);
-    rule_fail(p, RULE_BAD, span, "expected %s, found %s", wanted, describe(p, span, found));
+    bool call = n == 1 && rule_expects(expected, n, "'('");
+    const char *wanted = rule_describe_expected(expected, n);
+    rule_fail(p, RULE_BAD, span, "expected %s, found %s", wanted, rule_describe(p, span, found));
     if (call)
         rule_hint(p, "a call needs parentheses, even if empty");
     else if (span.end > span.start && memchr(".-:@#!", p->name.ptr[span.start], 6))
