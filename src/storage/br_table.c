@@ -76,7 +76,7 @@ void br_tables_add(BrTables *t, WasmModule *m) {
 
 uint32_t br_table_function(const BrTables *t, const WasmInstr *i) {
     const uint64_t *index = map_get(&t->known, br_table_key_of(i));
-    assert(index); /* pass 1 has noted all whose targets pass 2 asks for */
+    assert(index); /* pass 1 has noted every br_table that pass 2 asks for */
     return t->lists.at[*index].func;
 }
 

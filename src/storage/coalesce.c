@@ -1,5 +1,5 @@
 /*
- * storage/coalesce.c - which matches are counted by segments, and what they count.
+ * storage/coalesce.c - decides which matches are counted by segments, and by which amounts.
  */
 #include "storage/coalesce.h"
 
@@ -74,7 +74,7 @@ bool coalesce_takes(Coalesce *c, const Site *site, const Match *match) {
            !site_silent_state(site, e) && coalesce_allows(c, site->func);
 }
 
-/* The number of the variable that is added to; COUNT_NONE: there is none. */
+/* Returns the number of the variable that is added to; COUNT_NONE = none. */
 static uint32_t variable_of(const Coalesce *c, MapCells *cells, const Site *site,
                             const Match *match, const Addition *a) {
     if (a->key == ADDITION_NO_KEY)
@@ -97,7 +97,7 @@ void coalesce_each_share(Coalesce *c, MapCells *cells, const Site *site, const M
     }
 }
 
-/* Where shares are added. */
+/* The destination of shares. */
 typedef struct SharePlace {
     Counts *counts;
     const Site *site;

@@ -37,8 +37,8 @@ bool coalesce_allows(Coalesce *c, uint32_t func);
 /* Whether a match is counted by segments, so that no code is inserted at its site. */
 bool coalesce_takes(Coalesce *c, const Site *site, const Match *match);
 
-/* Pass 1: records what an accepted match adds to shared variables, script variables and existing
- * map cells. */
+/* Pass 1: records the additions of an accepted match to shared variables, script variables and
+ * existing map cells. */
 void coalesce_note(Coalesce *c, MapCells *cells, const Site *site, const Match *match);
 
 /* Calls add() with each such variable and amount, and the ways of a branch (WAY_...) on which it is
@@ -47,7 +47,7 @@ void coalesce_each_share(Coalesce *c, MapCells *cells, const Site *site, const M
                          void (*add)(void *ctx, uint32_t var, uint64_t amount, unsigned ways),
                          void *ctx);
 
-/* ... what each execution adds to an unshared variable, or sets it to. */
+/* The amount that each execution adds to an unshared variable, or sets it to. */
 typedef struct CountedAmount {
     uint64_t amount;
     bool flag;

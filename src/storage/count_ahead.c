@@ -7,7 +7,7 @@
 
 #include "plan/statics.h"
 
-/* Bytes of code: a part; what each thread has ahead; what all have at first, as the first
+/* Bytes of code: in a part; ahead of the walk per thread; ahead in all at first, as the first
  * instructions of each kind are not counted ahead. */
 #ifdef NDEBUG
 enum { PART = 64 << 10, AHEAD = 8 * PART, FIRST = 4 << 10 };
@@ -40,7 +40,7 @@ static bool names_watched(const CountAhead *a, uint32_t func) {
     return false;
 }
 
-/* Whether all that matches in a function is counted, so that it need not be walked. */
+/* Whether all matches in a function are counted here, so that it need not be walked. */
 static bool is_counted(const CountAhead *a, uint32_t func) {
     const WasmModule *m = a->walk->m;
     return m->funcs.at[func].import < 0 && !wasm_asyncify_spans(&a->walk->survey.asyncify, func) &&
@@ -58,7 +58,7 @@ static CountedRun *begin_run(const CountAhead *a, CountedPart *part, CountsHere 
     return run;
 }
 
-/* Counts the functions of a part from `func` on that can be. Returns the first other one. */
+/* Counts functions of a part from `func` on, up to the first that must be walked; returns that. */
 static uint32_t count_run(const CountAhead *a, CountedPart *part, CountsHere *here, uint32_t func,
                           uint32_t to) {
     CountedRun *run = begin_run(a, part, here, func);
@@ -127,7 +127,7 @@ void count_ahead_init(CountAhead *a, uint32_t threads) {
 
 /* ---- in the order of functions ---- */
 
-/* Puts a run that begins with the function where it belongs. */
+/* Joins a run when the walk arrives at its first function. */
 static void count_ahead_join(CountAhead *a, const CountedRun *run) {
     kinds_join(a->kinds, a->store, a->walk->m, &run->tally);
     for (uint32_t f = run->from; f < run->to; f++)
@@ -145,7 +145,7 @@ bool count_ahead(CountAhead *a, uint32_t func, bool *any) {
     if (part->run == part->nruns || func < part->runs.at[part->run].from)
         return false;
     const CountedRun *run = &part->runs.at[part->run];
-    assert(is_counted(a, func)); /* also by what is known now */
+    assert(is_counted(a, func)); /* also with the kinds known now */
     if (func == run->from)
         count_ahead_join(a, run);
     a->taken++;

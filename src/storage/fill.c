@@ -38,7 +38,7 @@ static const uint64_t *words(void *ctx, const Site *site, const Match *match, ui
 
 /* ---- variables ---- */
 
-/* The local of the first leaf; those of the others follow. */
+/* Returns the local of the first leaf; the locals of the other leaves follow. */
 static uint32_t frame_local(Fill *f, Splicer *s, uint32_t var) {
     uint32_t id = f->store->frame_of[var];
     if (f->frame.local[id] == UINT32_MAX) {

@@ -27,7 +27,6 @@ typedef struct LastElement {
     const MapCell *cell;
 } LastElement;
 
-/* The state of the back end, for one splicer. */
 /* Floats of a loop that calls of function `fn` hand back: those calls are of `keeper`, another
  * function (rewrite/preserve_floats.c). Indices into Plan.fns. */
 typedef struct FillFloats {
@@ -36,6 +35,7 @@ typedef struct FillFloats {
     uint32_t n; /* 0 = there are none */
 } FillFloats;
 
+/* The state of the back end, for one splicer. */
 typedef struct Fill {
     const WasmModule *m; /* laid out */
     const Plan *plan;

@@ -1,5 +1,5 @@
 /*
- * storage/kind_count.c - what is counted at the instructions of one kind.
+ * storage/kind_count.c - counts the probes at all instructions of one kind.
  */
 #include "storage/kind_count.h"
 
@@ -12,8 +12,8 @@ static bool all_same(const Store *s, const Expr *const *list, uint32_t n, WasmOp
     return true;
 }
 
-/* Whether what a variant does at a site depends only on the kind of the instruction; its conditions
- * are decided. */
+/* Whether the effect of a variant depends only on the kind of the instruction; its conditions are
+ * decided. */
 static bool kind_count_is_same_everywhere(const Store *s, const Variant *v, WasmOp op) {
     if (!all_same(s, (const Expr *const *)v->consts.at, v->consts.len, op))
         return false;
@@ -23,7 +23,7 @@ static bool kind_count_is_same_everywhere(const Store *s, const Variant *v, Wasm
     return true;
 }
 
-/* Whether the amounts that it adds depend only on that. */
+/* Whether the amounts added depend only on the kind of the instruction. */
 static bool adds_the_same(const Store *s, const Counting *counting, WasmOp op) {
     for (uint32_t i = counting->first; i < counting->first + counting->n; i++) {
         const Expr *by = s->coalesce->counters.additions.at[i].by;
@@ -73,7 +73,7 @@ static void kind_count_add_match(KindCounts *k, Store *s, const Site *site, cons
     vec_push(&k->matches, m);
 }
 
-/* What is the same for all matches of a kind, now that they are listed. */
+/* Summarises the matches of a kind, once they are listed. */
 static void sum_up(const KindCounts *k, KindCount *kind) {
     const KindMatch *first = &k->matches.at[kind->first];
     for (uint32_t i = 0; i < kind->n; i++)
@@ -85,11 +85,11 @@ static void sum_up(const KindCounts *k, KindCount *kind) {
     kind->share = first->nshares ? k->shares.at[first->first_share] : (KindShare){0};
 }
 
-/* What is to be done at an instruction that need not be decoded. */
+/* Actions at an instruction, determined by its first byte. */
 enum {
-    SKIM_NOT = 1,   /* it is to be decoded */
-    SKIM_SHARE = 2, /* there is one share to be counted, */
-    SKIM_MORE = 4,  /* or something else */
+    SKIM_NOT = 1,   /* it must be decoded */
+    SKIM_SHARE = 2, /* count one share */
+    SKIM_MORE = 4,  /* count anything else */
     SKIM_TRAP = 8,  /* it can trap */
 };
 
@@ -109,7 +109,7 @@ static KindSkim find_skim(const KindCounts *k, const WasmShortOp *op) {
     return skim;
 }
 
-/* Works that out for each first byte, once there is a new kind. */
+/* Determines the actions for each first byte, after a new kind is found. */
 static void find_skims(KindCounts *k) {
     for (uint32_t byte = 0; byte < 256; byte++)
         k->skims[byte] = find_skim(k, &wasm_short_ops[byte]);
@@ -134,7 +134,7 @@ static void kind_count_find(KindCounts *k, Store *s, const Site *site, const Mat
 
 /* ---- at each ---- */
 
-/* Where it is counted: in the store, or in a tally. */
+/* The destination of counts: the store, or a tally. */
 typedef struct Counter {
     const KindCounts *k;
     Store *store;
@@ -172,7 +172,7 @@ static void add_first(KindTally *t, KindGroup *g, uint32_t row, const KindRow *r
     g->rows.pc = site->pc;
 }
 
-/* A row of a tally, whichever. */
+/* Adds any row to a tally. */
 static void tally_any_row(const Counter *c, const Site *site, uint32_t row, uint32_t segment) {
     const KindRow *r = &c->k->rows.at[row];
     KindGroup *g = &c->tally->groups.at[r->group];
@@ -189,7 +189,7 @@ static void tally_any_row(const Counter *c, const Site *site, uint32_t row, uint
         vec_push(&g->values, g->last);
 }
 
-/* The same; most rows have the value of the row before in their group. */
+/* The same, fast for most rows: they have the value of the row before in their group. */
 static inline void tally_row(const Counter *c, const Site *site, uint32_t row, uint32_t segment) {
     const KindRow *r = &c->k->rows.at[row];
     KindGroup *g = &c->tally->groups.at[r->group];
@@ -209,7 +209,7 @@ static inline void count_row(const Counter *c, const Site *site, uint32_t row, u
     store_count_row(c->store, site, &counted);
 }
 
-/* ... where some of it happens only on one way of a branch. */
+/* Counts a match with parts that happen only on one way of a branch. */
 static void count_ways(const Counter *c, const Site *site, const KindMatch *m) {
     CountEvent event = m->event;
     for (uint32_t i = m->first_share; i < m->first_share + m->nshares; i++) {
@@ -281,7 +281,7 @@ static void count_more_now(const Counter *c, const Site *site, const KindCount *
     }
 }
 
-/* Counts at an instruction of which only the offset matters (counts_skims). */
+/* Counts at an instruction for which only the offset matters (counts_skims). */
 static inline void count_now(const Counter *c, const Site *site, const KindCount *kind) {
     if (kind->only == KIND_SHARE) {
         kind_count_note_site(c, kind->first);
@@ -305,8 +305,8 @@ static inline void skim_one(const Counter *c, Site *site, const KindSkim *is, ui
         counts_step_trap(c->counts, offset, next);
 }
 
-/* Counts at the instructions from the cursor on that need not be decoded, as most need not; moves
- * the cursor to the next other one. */
+/* Counts at the instructions from the cursor on that need not be decoded (most need not), and moves
+ * the cursor to the first that must be. */
 static void skim(const Counter *c, Site *site, WasmCode *code) {
     const uint8_t *at = code->at, *end = code->end;
     const KindSkim *skims = c->k->skims;
@@ -319,7 +319,7 @@ static void skim(const Counter *c, Site *site, WasmCode *code) {
     code->at = at;
 }
 
-/* The same for one that is decoded. */
+/* The same for one decoded instruction. */
 static void count_step(const Counter *c, const Site *site) {
     const KindCount *kind = &c->k->of[site->instr->op];
     bool label = site->instr->op == WASM_OP_LOOP || site->instr->op == WASM_OP_END;
@@ -335,7 +335,7 @@ static void count_step(const Counter *c, const Site *site) {
     }
 }
 
-/* Steps over a call of which no more matters than where it is; false if it is not one. */
+/* Steps over a call for which only the offset matters; false if the instruction is not one. */
 static inline bool next_call(const KindCounts *k, WasmCode *code, WasmInstr *i) {
     const uint8_t *from = code->at;
     if (from == code->end || *from != wasm_ops[WASM_OP_CALL].code || k->of[WASM_OP_CALL].decoded)
@@ -438,7 +438,7 @@ static void join_rows(Store *s, uint32_t group, const KindGroup *g, const KindMa
     store_join_rows(s, group, &rows, nvalues ? &g->values.at[from->values] : NULL, nvalues, values);
 }
 
-/* The rows of all groups. */
+/* Puts the rows of all groups into the store. */
 static void join_groups(const KindCounts *k, Store *s, const WasmModule *m, const KindTally *t,
                         uint32_t values) {
     KindMark *joined = mem_zalloc(sizeof *joined * t->groups.len);

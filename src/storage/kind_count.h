@@ -1,6 +1,7 @@
 /*
- * storage/kind_count.h - what is counted at the instructions of one kind, if it is the same at all
- * of them (Site.decided). It is determined at the first one; of the others only the offset matters.
+ * storage/kind_count.h - counts probes by kind of instruction, if their effect is the same at all
+ * instructions of a kind (Site.decided). It is determined at the first one; for the others only the
+ * offset matters.
  */
 #ifndef WHAMMC_STORAGE_KIND_COUNT_H
 #define WHAMMC_STORAGE_KIND_COUNT_H
@@ -25,20 +26,20 @@ typedef struct KindMatch {
 /* The probes at a kind of instruction. */
 typedef struct KindCount {
     bool found;
-    bool all;          /* all that they do is counted by segments, the same everywhere */
-    bool decoded;      /* ... and of some it matters more than what is before the instruction */
+    bool all;          /* their effect is counted by segments, the same everywhere */
+    bool decoded;      /* ... but some need more than the segment before the instruction */
     uint32_t first, n; /* of KindCounts.matches */
-    enum { KIND_MORE, KIND_SHARE, KIND_ROW } only; /* if none is `decoded`, that may be all: */
+    enum { KIND_MORE, KIND_SHARE, KIND_ROW } only; /* if not `decoded`; the only share or row: */
     uint32_t row;                                  /* ... of KindCounts.rows */
     KindShare share;
 } KindCount;
 
-/* What is done at the instructions that begin with a byte. */
+/* The actions at instructions that begin with a given byte. */
 typedef struct KindSkim {
     uint8_t does;   /* SKIM_... */
     uint8_t plain;  /* WasmPlain */
     uint16_t op;    /* WasmOp */
-    uint32_t match; /* SKIM_SHARE: of KindCounts.matches, whose only share is this: */
+    uint32_t match; /* SKIM_SHARE: of KindCounts.matches; its only share: */
     uint32_t var;
     uint64_t amount;
 } KindSkim;
@@ -64,18 +65,18 @@ typedef struct KindCounts {
  * store_count is to be called for each. */
 bool kinds_count(KindCounts *k, Store *s, const Site *site, const Match *matches, uint32_t n);
 
-/* The same for all instructions of a body, for which the walk knows what matches; the site has the
+/* The same for all instructions of a body with matches that the walk knows; the site has the
  * function. */
 bool kinds_count_body(KindCounts *k, Store *s, const Matcher *w, const Site *site,
                       const WasmDecoded *body);
 
 /*
- * What is counted in a run of functions, before anything of it is in the store. Rows are encoded as
- * in the image. A row whose encoding depends on a row before the run, such as the first of each
+ * The counts of a run of functions, before the run is joined to the store. Rows are encoded as in
+ * the image. A row whose encoding depends on a row before the run, such as the first of each
  * group, is a *first*: the store adds it.
  */
 
-/* How far the rows of a group have got. */
+/* The state of a group's rows at some point. */
 typedef struct KindMark {
     uint32_t n;             /* rows after the last first */
     uint32_t pair, fid, pc; /* of the last row */
@@ -91,8 +92,8 @@ typedef struct KindFirst {
 /* Rows of a SlotGroup. */
 typedef struct KindGroup {
     uint32_t first;       /* 1 + the last first in KindTally.firsts; 0 = none */
-    ImageRows rows;       /* after firsts; all but its bytes is of those after the last one */
-    Vec(uint32_t) values; /* of the rows that do not have the value of the row before */
+    ImageRows rows;       /* after firsts; members except bytes: since the last first */
+    Vec(uint32_t) values; /* of rows that differ in value from the row before */
     uint32_t last;        /* value of a row, or COUNT_NONE */
     uint32_t segment;     /* of that row, */
     CountedAmount k;      /* and how it is counted */
@@ -110,7 +111,7 @@ typedef struct KindTally {
     Vec(uint32_t) sites; /* by KindCounts.matches */
 } KindTally;
 
-/* Comes before runs that threads count, while none does. They can count several at a time, and
+/* Prepares for runs on threads, while none counts. They can count several runs at a time, also
  * while others are joined, as long as no further kinds are found. */
 void kinds_before_runs(KindCounts *k, const Store *s);
 /* Begins a run with a zeroed tally, or one that was joined. The store does not change until the run
@@ -119,12 +120,12 @@ void kinds_begin(const KindCounts *k, const Store *s, KindTally *t);
 /* Counts at all instructions of the next function; at all their kinds, everything is counted by
  * segments. `any`: there is something to count. */
 void kinds_tally(const KindCounts *k, Store *s, KindTally *t, const Site *func, bool any);
-/* Puts the run into the store, after what is there. */
+/* Appends the run to the store. */
 void kinds_join(const KindCounts *k, Store *s, const WasmModule *m, const KindTally *t);
 /* Frees a tally. */
 void kinds_tally_free(KindTally *t);
 
-/* Frees what was found about all kinds. */
+/* Frees the data about all kinds. */
 void kinds_free(KindCounts *k);
 
 #endif

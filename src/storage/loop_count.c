@@ -30,7 +30,7 @@ static EmitNumber value_before(const Store *s, const WasmModule *m, uint32_t n) 
     return loop_count_number(s, m, 2 * n + 1);
 }
 
-/* Adds what `last` and `before` tell to the loop's counter. */
+/* Adds the iterations between `before` and `last` to the loop's counter. */
 static void put_sum(const Store *s, const WasmModule *m, uint32_t n, bool enters, Buf *out) {
     const CountLoop *loop = &s->counts->loops.at[n];
     EmitNumber counter = store_counter(s, m, loop->counter);

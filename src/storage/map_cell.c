@@ -114,7 +114,7 @@ const MapCell *cells_find(const MapCells *c, const Variant *v, uint32_t n, const
 
 /* ---- order ---- */
 
-/* What qsort compares. */
+/* An element for qsort. */
 typedef struct Sorted {
     const MapCells *cells;
     uint32_t at;

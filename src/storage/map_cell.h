@@ -16,9 +16,9 @@ typedef struct MapCell {
     uint32_t map;          /* index into PlanCells.maps */
     uint32_t key;          /* index of its first leaf in MapCells.leaves */
     bool marked;           /* some site sets its mark */
-    uint32_t first_sum;    /* numbers its leaves, and its mark, among those of all cells */
+    uint32_t first_sum;    /* number of its first leaf among the leaves and marks of all cells */
     uint32_t rank;         /* by ascending keys of its map */
-    uint32_t first_global; /* handle; the mark's is after those of the leaves */
+    uint32_t first_global; /* handle; the mark follows the leaves */
 } MapCell;
 
 /* The cells of a map. */
@@ -48,14 +48,13 @@ typedef struct MapCells {
 void cells_init(MapCells *c, const Plan *plan);
 void cells_free(MapCells *c);
 
-/* Pass 1: makes the cells that a variant's code uses at a site. Returns the number of new globals.
- * */
+/* Pass 1: makes the cells that a variant uses at a site. Returns the number of new globals. */
 uint32_t cells_count(MapCells *c, const Variant *v, const Site *site);
 
 /* Sorts the cells, once all are known. */
 void cells_close(MapCells *c);
 
-/* Adds the row of a reported map, whose number is `id`. */
+/* Adds the row of a reported map with number `id`. */
 void cells_add_row(MapCells *c, Image *image, uint32_t image_var, uint32_t map, uint32_t id);
 
 /* Bytes in memory of the maps that are not reported. */

@@ -1,24 +1,24 @@
 /*
  * storage/memory.c - functions for memory operations of scripts.
  *
- * The functions, of i32 but for what some return, where A and B are memories and s is a str (an
- * address in the runtime's memory):
+ * The functions, with i32 parameters and, unless noted, results; A and B are memories, s is a str
+ * (an address in the runtime's memory):
  *
  *   clip A       (at, len) -> how many of these bytes exist
- *   same A       (at, from, len) -> whether the bytes are those of the runtime's memory
+ *   same A       (at, from, len) -> whether the bytes equal those in the runtime's memory
  *   move A B     (from, to, len) copies bytes that exist; a loop where the runtime's memory is
  *                reached by calls, else memory.copy is used instead
  *
  *   mem_size A   () -> pages
  *   memcpy A B   (from, to, len)
- *   read_u8 A ...  (at) -> the number, which may be an i64; 0 if it is not all there
+ *   read_u8 A ...  (at) -> the number, possibly an i64; 0 if it is not all in bounds
  *   read_str A   (at, len) -> s
  *   write_str A  (at, s)
  *   strcmp A     (at, len, s) -> bool
  *   strcontains  likewise
  *
- * Where memories are known by number alone, each number is an argument more, before the
- * address; the function finds the one that does it, or traps.
+ * Where memories are known by number only, each number is one more argument, before the address;
+ * the function dispatches on it, or traps.
  */
 #include "storage/memory.h"
 
@@ -45,7 +45,7 @@ void memory_free(MemoryOps *x) {
     map_free(&x->wrong);
 }
 
-/* What read_u8 and the others read. */
+/* The format of the number that read_u8 or the like reads. */
 typedef struct Number {
     uint32_t bytes;
     bool is_signed;
@@ -59,7 +59,7 @@ static bool reads_number(uint32_t op, Number *out) {
     return true;
 }
 
-/* ---- which operations there are ---- */
+/* ---- the list of operations ---- */
 
 static uint32_t memory_find_op(const MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b) {
     uint32_t key[] = {op, a.kind, a.n, b.kind, b.n};
@@ -67,7 +67,7 @@ static uint32_t memory_find_op(const MemoryOps *x, uint32_t op, MemoryRef a, Mem
     return id ? (uint32_t)*id : UINT32_MAX;
 }
 
-/* Its index in the list. */
+/* Returns the index of an operation in the list, to which it is added if new. */
 static uint32_t add_op(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b) {
     uint32_t key[] = {op, a.kind, a.n, b.kind, b.n};
     bool added;
@@ -78,9 +78,9 @@ static uint32_t add_op(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b) {
     return result;
 }
 
-/* The number after those of the program is that of the runtime's memory, if there is one: scripts
- * use it for addresses from addr() of a str. In a monitor, where there are none before it, that is
- * 0. */
+/* Resolves the number after the program's memories to the runtime's memory, if there is one:
+ * scripts use it for addresses from addr() of a str. In a monitor, with none before it, it is 0.
+ */
 static MemoryRef memory_resolve(const MemoryOps *x, MemoryRef r) {
     bool after_last = r.kind == MEMORY_PROGRAM && r.n == x->m->input_count[WASM_SPACE_MEMORY];
     return after_last && (x->plan->asks.values || x->monitor) ? (MemoryRef){MEMORY_RUNTIME, 0} : r;
@@ -103,7 +103,7 @@ static void memories_of(const MemoryOps *x, const MemoryCall *c, const Site *sit
     of[1] = c->fn == FN_MEMCPY ? memory_resolve(x, of[1]) : of[0];
 }
 
-/* Whether the program has it. Those of libraries were checked before. */
+/* Whether a memory of the program exists. Memories of libraries were checked before. */
 static bool storage_memory_exists(const MemoryOps *x, MemoryRef r) {
     return r.kind != MEMORY_PROGRAM || r.n < x->m->input_count[WASM_SPACE_MEMORY];
 }
@@ -356,7 +356,7 @@ typedef struct At {
     const char *address;
 } At;
 
-/* Copies the number of bytes in local $len, all of which exist. */
+/* Copies $len bytes (a local), which all exist. */
 static const char *memory_move(MemoryOps *x, At from, At to) {
     Place source = memory_place(x, from.memory), target = memory_place(x, to.memory);
     if (source.calls || target.calls)

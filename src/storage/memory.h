@@ -1,8 +1,8 @@
 /*
  * storage/memory.h - memory operations of scripts: memcpy, read_str and the like.
  *
- * Numbers of memories in scripts: those of the program have their indices, those of libraries and
- * the runtime's the ones after them, in the order in which they became part of the module; with
+ * Numbers of memories in scripts: the program's memories have their indices; the memories of
+ * libraries and of the runtime follow, in the order in which they became part of the module. With
  * --link=import, where the runtime's memory is in another module, it comes last.
  *
  * Each operation becomes a function, once for each combination of memories. Accesses out of bounds
@@ -16,11 +16,11 @@
 /* An operation on certain memories. */
 typedef struct MemoryOp {
     uint32_t op;    /* FnId, or one of memory.c */
-    MemoryRef a, b; /* b: of what copies */
+    MemoryRef a, b; /* b: the other memory of copies */
     uint32_t func;  /* handle; UINT32_MAX = none */
 } MemoryOp;
 
-/* What linking has determined (besides Library.memory). */
+/* The results of linking (besides Library.memory). */
 typedef struct MemoryPlaces {
     int64_t runtime;         /* handle of the runtime's memory; -1 = it is in another module */
     const uint32_t *helpers; /* handles, by Helper */
@@ -41,8 +41,8 @@ typedef struct MemoryOps {
 void memory_init(MemoryOps *x, const Plan *plan, WasmModule *m);
 void memory_free(MemoryOps *x);
 
-/* Pass 1: records what the calls of a variant need at a site (for code without a site: a Site with
- * only m set). False if the program lacks a memory, which is reported once per call. */
+/* Pass 1: records the operations of a variant's calls at a site (for code without a site: a Site
+ * with only m set). False if the program lacks a memory, which is reported once per call. */
 bool memory_note(MemoryOps *x, const Site *site, const Variant *v, Diags *diags);
 /* The same for one call, an index into Plan.memory_calls. */
 bool memory_note_call(MemoryOps *x, const Site *site, uint32_t call, Diags *diags);
@@ -62,8 +62,8 @@ void memory_helpers(const MemoryOps *x, bool imported, bool *used);
 /* Adds the functions, after everything has been linked and before the layout. */
 void memory_add(MemoryOps *x, const MemoryPlaces *at);
 
-/* The same for code whose calls are imports (monitor/make/monitor_code.h): the handle of the function that a
- * call stands for, after memory_add. */
+/* Returns the handle of the function that a call stands for, in code with calls as imports
+ * (monitor/make/monitor_code.h); after memory_add. */
 uint32_t memory_function(const MemoryOps *x, uint32_t call, const Site *site);
 
 /* Appends the code of a call (index into Plan.memory_calls) at a site: its arguments are on the

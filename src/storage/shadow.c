@@ -3,7 +3,7 @@
  *
  * The functions that replace instructions, T a table and S its shadow; a = its address type:
  *
- *   lookup  (a index) -> i32      what S says about the entry, -1 if T has nothing there
+ *   lookup  (a index) -> i32      the entry's function according to S, -1 if T has none
  *   sync    ()                    lets S follow the growth of T
  *   clear   (a start, a count)    these entries become unknown
  *   set     (a, value, funcref)   table.set, then the same in S
@@ -21,7 +21,7 @@
 #include "valid/subtype.h"
 #include "wasm/emit.h"
 
-/* The program's; the module gets more. */
+/* Returns the number of the program's segments; the module gets more. */
 static uint32_t segments_of(const WasmModule *m, bool data) {
     return m->input_count[data ? WASM_SPACE_DATA : WASM_SPACE_ELEM];
 }
@@ -190,7 +190,7 @@ static uint32_t add_set(Shadow *s, uint32_t t) {
                          emit_type(at));
 }
 
-/* ---- what the tables start with ---- */
+/* ---- initial contents of tables ---- */
 
 static uint32_t shadow_known(Shadow *s, uint32_t func) {
     if (func == UINT32_MAX)
@@ -311,7 +311,7 @@ static uint32_t add_fill(Shadow *s, uint32_t t) {
 /* More entries than engines allow in a table. */
 enum { MAX_ENTRIES = 10000000 };
 
-/* The second table: as large as the first, and as active segments need it. */
+/* Adds the second table: as large as the first, and as active segments need it. */
 static void shadow_add_table(Shadow *s, uint32_t t) {
     const WasmModule *m = s->m;
     uint64_t at;

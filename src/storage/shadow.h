@@ -1,16 +1,15 @@
 /*
- * storage/shadow.h - what an instrumented program tracks about its own tables and segments, because
- * no instruction tells it:
+ * storage/shadow.h - the state of its own tables and segments that an instrumented program tracks,
+ * because no instruction queries it:
  *
- *   which function is in an entry of a table (resolved_fid). Beside the table there is a
- *   second one, of functions without parameters that return the index of the function; null = not
- *   known
- *   whether a segment was dropped (trap of memory.init and the like): a global beside it
+ *   the function in an entry of a table (resolved_fid): a second table, of functions without
+ *   parameters that return the index of the function; null = unknown
+ *   whether a segment was dropped (trap of memory.init and the like): a global
  *
- * Instructions that change a table or drop a segment are replaced by code that does it and then
- * keeps the shadow in step, so nothing is kept if they trap. Entries that are written without a
- * ref.func right before it, and those beyond what is known of an imported table, read as unknown.
- * What the host puts into a table is not seen.
+ * Instructions that change a table or drop a segment are replaced by code that executes them and
+ * then updates the shadow, which stays unchanged if they trap. Entries written without a ref.func
+ * right before, and entries beyond the known part of an imported table, read as unknown. Writes to
+ * a table by the host are not seen.
  */
 #ifndef WHAMMC_STORAGE_SHADOW_H
 #define WHAMMC_STORAGE_SHADOW_H
@@ -39,7 +38,7 @@ typedef struct ShadowLate {
 
 typedef struct Shadow {
     WasmModule *m;
-    bool tables, segments; /* what is tracked */
+    bool tables, segments; /* are tracked */
     bool trusted;          /* no probe changes a reference between ref.func and table.set */
     ShadowTable *table;    /* by handle */
     uint32_t *known;       /* by function: handle of the function that returns its index */
@@ -52,11 +51,11 @@ typedef struct Shadow {
     uint32_t fid_type;    /* [] -> i32 */
 } Shadow;
 
-/* The module has been read. `watch_op` is told which instructions pass 1 and 2 must show. */
+/* The module has been read. Marks in `watch_op` the instructions that passes 1 and 2 must show. */
 void shadow_init(Shadow *s, WasmModule *m, const Plan *plan, bool *watch_op);
 void shadow_free(Shadow *s);
 
-/* Pass 1: notes what happens at an instruction that is watched or matched. */
+/* Pass 1: notes the use of tables and segments by an instruction that is watched or matched. */
 void shadow_note(Shadow *s, const Site *site, const Match *matches, uint32_t n);
 
 /* Adds tables, globals and functions; pass 1 is over, the module not laid out. */
@@ -64,7 +63,7 @@ void shadow_add(Shadow *s);
 
 /* ---- the module is laid out; code gets final indices ---- */
 
-/* Code that the start function executes first: entries whose offset is only known then. */
+/* Appends code that the start function executes first: entries whose offset is only known then. */
 void shadow_put_start(const Shadow *s, Buf *out);
 
 /* Appends the code that replaces the instruction. False if there is none. */

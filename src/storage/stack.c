@@ -133,8 +133,8 @@ static void add_engine(StackPlaces *at, const Plan *plan, WasmModule *m, const u
     wasm_add_export(m, STR(STACK_ADD_EXPORT), WASM_SPACE_FUNC, add);
 }
 
-/* Stacks of which the host says when they are left: their frames are set aside, the outermost one
- * first, how many bytes they are, and the top. */
+/* Adds the functions for stacks that the host says are left or resumed: they set aside the frames,
+ * the outermost first, their size in bytes, and the top. */
 static void add_switches(StackPlaces *at, WasmModule *m, const uint32_t *helpers) {
     at->suspend = emit_function(
         m, "whammc.stack_suspend",

@@ -18,10 +18,10 @@
  * and returns 1, or returns 0 if there are no more. The parameter is the handle of the previous
  * node, by which its children refer to it. */
 #define STACK_IMPORT "next_sample"
-/* With `stack.engine()` the stack is the engine's, and its profiler takes the samples. These two of
- * module whammc begin that, given nanoseconds between samples (param i64), and store what has been
- * found by calling the export for each node, parents first: (param i32 i32 i64 i64) (result i32),
- * the handle of the parent, 0 if it has none, the function, samples, nanoseconds -> the handle. */
+/* With `stack.engine()` the stack is the engine's, and its profiler takes the samples. These
+ * imports from module whammc start that, given nanoseconds between samples (param i64), and store
+ * the samples by calling the export for each node, parents first: (param i32 i32 i64 i64) (result
+ * i32): handle of the parent (0 = none), function, samples, nanoseconds -> handle of the node. */
 #define STACK_EVERY_IMPORT   "sample_every"
 #define STACK_SAMPLES_IMPORT "collect_samples"
 #define STACK_ADD_EXPORT     "whammc:add_samples"

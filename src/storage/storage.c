@@ -56,7 +56,7 @@ static void describe_var(Store *s, const PlanVar *v) {
     buf_free(&types);
 }
 
-/* Groups are those of the report: one per type of tuples, else one per kind. */
+/* Returns the variable's group. As in the report: one per type of tuples, else one per kind. */
 static uint32_t group_for(Store *s, const PlanVar *v, Map *groups) {
     const Type *type = v->decl->type;
     bool added, hidden = !v->decl->report;
@@ -78,7 +78,7 @@ static uint32_t group_for(Store *s, const PlanVar *v, Map *groups) {
     return group;
 }
 
-/* The first frame variable of the same name in the script. */
+/* Returns the first frame variable of the same name in the script. */
 static uint32_t first_of_frame(const PlanVar *v, Map *frames) {
     if (v->decl->storage != STORAGE_FRAME)
         return v->id;
@@ -159,7 +159,7 @@ uint32_t store_action_row(Store *s, const Action *a, unsigned ways) {
     return *id - 1;
 }
 
-/* A slot whose initial value is known now. */
+/* Records the initial value of a slot, if it is known now. */
 static void note_init(Store *s, const Site *site, const Var *var, uint32_t group, uint32_t slot) {
     uint64_t bits = 0;
     Value v;
@@ -171,7 +171,7 @@ static void note_init(Store *s, const Site *site, const Var *var, uint32_t group
         vec_push(&s->inits, ((SlotInit){group, slot, bits}));
 }
 
-/* The strings that the match's code needs at this site. */
+/* Notes the strings that the match's code needs at this site. */
 static void note_texts(Store *s, const Site *site, const Variant *v) {
     for (uint32_t i = 0; i < v->consts.len; i++) {
         Value value;
@@ -218,7 +218,7 @@ void store_count_row(Store *s, const Site *site, const CountedRow *row) {
         counts_value(&s->coalesce->counts, row->segment, row->k.amount, row->k.flag, last));
 }
 
-/* Whether what is counted can only be 0. */
+/* Whether a count can only be 0. */
 static bool is_never(const Counts *counts, uint32_t value) {
     return value != COUNT_NONE && !counts->values.at[value].amount;
 }
@@ -308,8 +308,8 @@ void store_count_once(Store *s, const ShapeList *shapes, const WasmModule *m) {
     }
 }
 
-/* The id of a probe as a whole, for shared variables: that of its actions if they have the same,
- * else its first number and its rule. */
+/* Returns the id of a whole probe, for shared variables: the id of its actions if they share one,
+ * else an id of its first number and its rule. */
 static uint32_t probe_row_id(Store *s, const PlanProbe *p) {
     const Action *first = p->nactions ? &s->plan->actions.at[p->first_action] : NULL;
     if (first && first[p->nactions - 1].number == first->number)
@@ -335,7 +335,7 @@ static int by_name(const void *a, const void *b) {
                : (x->decl->name.len > y->decl->name.len) - (x->decl->name.len < y->decl->name.len);
 }
 
-/* The variables of a storage: those of script scope by name, shared ones in order. */
+/* Lists the variables of a storage, script scope by name, shared in order; returns their number. */
 static uint32_t list_vars(const Plan *plan, Storage storage, const PlanVar **list) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < plan->vars.len; i++)
@@ -347,7 +347,7 @@ static uint32_t list_vars(const Plan *plan, Storage storage, const PlanVar **lis
     return n;
 }
 
-/* Maps that live for the whole run, other than those of sites: script scope first. */
+/* Numbers the maps that live for the whole run, except per-site ones: script scope first. */
 static void number_maps(Store *s) {
     const PlanVar **list = mem_alloc(sizeof *list * (s->plan->vars.len + 1u));
     for (uint32_t k = 0; k < 2; k++) {
@@ -364,8 +364,7 @@ static ImageWord count_word(void *ctx, uint32_t number) {
     return (ImageWord){ref.index, ref.derived};
 }
 
-/* Whether rows or sums are made of counters by the runtime: then the image has these among its
- * values. */
+/* Whether the runtime computes rows or sums from counters: then the image's values include them. */
 static bool counters_in_image(const Store *s) {
     return s->counts && (s->counts->values.len || s->counters.added_up);
 }
@@ -500,7 +499,7 @@ static bool storage_is_idle(const Store *s, const PlanVar *v) {
     return !p->shared_from;
 }
 
-/* Whether it is a script or shared variable that the program has. */
+/* Whether it is a script or shared variable present in the program. */
 static bool storage_is_kept(const Store *s, const PlanVar *v) {
     bool once = v->decl->storage == STORAGE_SCRIPT || v->decl->storage == STORAGE_SHARED;
     return once && !v->decl->cells && !storage_is_idle(s, v);
@@ -510,7 +509,7 @@ static bool goes_to_memory(const Store *s, const PlanVar *v) {
     return s->all_in_memory && v->decl->type->kind != TYPE_FUNCREF && storage_is_kept(s, v);
 }
 
-/* Offset of variables and loops after what is hidden of sites. */
+/* Offset of variables and loops, after the hidden values of sites. */
 static uint64_t once_offset(const Store *s) {
     uint64_t at = hidden_offset(s, s->groups.len);
     return s->cells.in_memory ? align8(at + cells_hidden_size(&s->cells)) : at;
@@ -650,7 +649,7 @@ static void add_initial_data(Store *s, WasmModule *m) {
     if (!s->inits.len)
         return;
     Buf bytes = {0};
-    uint64_t size = tallies_offset(s); /* what follows starts at zero */
+    uint64_t size = tallies_offset(s); /* the rest starts at zero */
     buf_reserve(&bytes, size);
     memset(bytes.data, 0, size);
     bytes.len = size;
@@ -670,7 +669,7 @@ static void add_initial_data(Store *s, WasmModule *m) {
 /* Counters are numbered from this one on for the function that increments them, so that twice as
  * many numbers are constants of three bytes. */
 enum { MIDDLE_COUNTER = 1 << 20 };
-/* So many counters in memory, 20 bytes of code each, that calls are worth it. */
+/* From this many counters in memory (20 bytes of code each), calls are worth it. */
 #ifdef NDEBUG
 enum { VERY_MANY_COUNTERS = 200000 };
 #else

@@ -2,14 +2,12 @@
  * storage/storage_atomics.c - atomic variables of programs with threads.
  *
  * They are in a shared memory that the host gives to all threads (stdlib/host/node/atomics.js).
- * Other programs of the process have the same memory: it consists of blocks, the first word of
- * which is the number of the program that has taken it, or 0. A program looks for its block when it
- * needs it for the first time. The block has, for each variable, its value and how much of that has
- * been reported.
+ * Other programs of the process have the same memory: it consists of blocks, each beginning with
+ * the number of the program that has taken it, or 0. A program looks for its block on first use.
+ * The block has, for each variable, its value and the amount reported so far.
  *
- * Each instance reports what no other one has reported before, and adds that to what it has
- * reported itself, in the variable's place in its own memory. So the sum of all reports is the
- * value.
+ * Each instance reports the amount that no other one has reported, and adds it to the variable's
+ * place in its own memory, which sums up its own reports. So the sum of all reports is the value.
  */
 #include "storage/storage.h"
 
@@ -25,7 +23,7 @@ void atomics_note(AtomicUse *use, const Plan *plan, uint32_t hole) {
     use->ops[hole % ATOMIC_OPS][storage_atomics_is_wide(v)] = true;
 }
 
-/* Its place in the block: value, reported. */
+/* Returns a variable's place in the block: value, reported. */
 static uint32_t storage_atomics_place_of(const Plan *plan, uint32_t var) {
     uint32_t before = 0;
     for (uint32_t i = 0; i < var; i++)
@@ -33,8 +31,8 @@ static uint32_t storage_atomics_place_of(const Plan *plan, uint32_t var) {
     return before * 16;
 }
 
-/* Finds the program's block, and takes one if there is none. Where all are taken by other programs
- * it is the last one that was looked at. */
+/* Adds the function that finds the program's block or takes a free one. If other programs have
+ * taken all, it is the last one that was looked at. */
 static uint32_t add_find(WasmModule *m, uint32_t memory, uint32_t block, uint64_t number) {
     enum { SIZE = ATOMICS_PAGES * 65536 };
     return emit_function(
@@ -54,7 +52,7 @@ static uint32_t add_find(WasmModule *m, uint32_t memory, uint32_t block, uint64_
         (unsigned)(SIZE / ATOMICS_BLOCK), (unsigned)ATOMICS_BLOCK, SIZE - 1u);
 }
 
-/* What pushes the address of local $at, a place. */
+/* Appends code that pushes the address of the place in a local. */
 static void storage_atomics_put_address(Buf *out, uint32_t block, uint32_t find, uint32_t local) {
     emit(out, "global.get %u i32.eqz if call %u end global.get %u local.get %u i32.add", block,
          find, block, local);

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* Words of arrays whose size does not follow from the program's own tables: 8 MB. */
+/* Limit in words for arrays with sizes not bounded by the program's own tables: 8 MB. */
 enum { MAX_WORDS = 1 << 20 };
 
 void tallies_init(Tallies *t, const Plan *plan, const uint32_t *maps) {
@@ -29,7 +29,7 @@ void tallies_free(Tallies *t) {
     free(t->chosen);
 }
 
-/* How many targets the site has, with the default. */
+/* Returns the number of targets of the site, with the default. */
 static uint32_t targets_of(const Site *site) {
     return site->instr && site->instr->op == WASM_OP_BR_TABLE ? site->instr->count + 1 : 0;
 }
@@ -55,7 +55,7 @@ static uint64_t tally_words_of(const Tallies *t, const Tally *tally) {
     return (uint64_t)tally->keys << t->plan->tallies[tally->var].marked;
 }
 
-/* Decides which variables have arrays, and where those of each begin. */
+/* Decides which variables have arrays, and where each variable's arrays begin. */
 static void choose_vars(Tallies *t, uint32_t n, uint64_t *words) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < n; i++) {

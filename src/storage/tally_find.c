@@ -10,7 +10,7 @@
 /* Keys from 0 on that an array may have. */
 enum { MAX_KEYS = 1 << 16 };
 
-/* What happens to a map while the program runs. */
+/* Uses of a map while the program runs. */
 typedef struct MapUses {
     bool candidate, escapes;
     uint32_t all, counted;
@@ -18,7 +18,7 @@ typedef struct MapUses {
 
 typedef struct Finding {
     Plan *plan;
-    const Variant *v; /* of the body that is looked at */
+    const Variant *v; /* of the current body */
     MapUses *uses;    /* by PlanVar.id */
     bool *called;     /* by index into Plan.fns: when a report is made */
 } Finding;
@@ -31,7 +31,7 @@ static bool may_be_tally(const Var *v) {
            type_bits(t->value) >= 32 && (type_is_integer(t->key) || t->key->kind == TYPE_BOOL);
 }
 
-/* Without candidates, there is nothing to look for. */
+/* Marks the candidates; false if there are none. */
 static bool find_candidates(const Plan *plan, MapUses *uses) {
     bool any = false;
     for (uint32_t i = 0; i < plan->vars.len; i++)
@@ -46,10 +46,9 @@ static MapUses *uses_of(const Finding *f, const Var *v) {
     return u->candidate ? u : NULL;
 }
 
-/* ---- what only adds ---- */
+/* ---- statements that only add ---- */
 
-/* Its value is the same wherever it is evaluated in a statement, and evaluating it has no effect.
- */
+/* Whether the value is the same anywhere in a statement, and its evaluation has no effect. */
 static bool tally_find_is_pure(const Expr *e) {
     bool plain = e->kind <= EXPR_BOOL || e->kind == EXPR_NAME || e->kind == EXPR_FIELD ||
                  (e->kind >= EXPR_UNARY && e->kind <= EXPR_COND);
@@ -77,7 +76,7 @@ static bool is_element(const Expr *e, const Expr *m) {
     return e->kind == EXPR_INDEX && e->var == m->var && are_equal(e->args[0], m->args[0]);
 }
 
-/* What m[k] = m[k] + n, = n + m[k] or = m[k] - n adds or subtracts; NULL = it is something else. */
+/* Returns the amount n of m[k] = m[k] + n, = n + m[k] or = m[k] - n; NULL = another statement. */
 static const Expr *tally_find_amount_of(const Stmt *s) {
     const Expr *m = s->target, *sum = s->value;
     bool adds = sum->kind == EXPR_BINARY && (sum->op == OP_ADD || sum->op == OP_SUB);
@@ -89,7 +88,7 @@ static const Expr *tally_find_amount_of(const Stmt *s) {
     return NULL;
 }
 
-/* The map of a statement that only adds to an element; *uses of it. */
+/* Returns the map of a statement that only adds to an element; *uses: how often it names that. */
 static MapUses *counted_by(const Finding *f, Stmt *s, uint32_t *uses) {
     bool element = s->target && s->target->kind == EXPR_INDEX && !s->target->npath;
     MapUses *map = element ? uses_of(f, s->target->var) : NULL;
@@ -123,7 +122,7 @@ static bool is_of_report(const Variant *v) {
     return v->probe && (v->event.kind == EVENT_END || v->event.kind == EVENT_REPORT);
 }
 
-/* A reference to the map may be anywhere: that is not followed. */
+/* Notes maps that may be referenced from anywhere: references are not followed. */
 static void note_escapes(Finding *f, const Block *b) {
     for (const Stmt *s = b->first; s; s = s->next) {
         MapUses *u = s->kind == STMT_DECL ? uses_of(f, s->var) : NULL;
@@ -147,7 +146,7 @@ static void on_uses(Plan *plan, Variant *v, Expr *predicate, const Block *body, 
 
 /* ---- tallies ---- */
 
-/* An element that an array may count. */
+/* Notes an element that an array may count. */
 static void note_tally(const Finding *f, const RangeFacts *facts, Stmt *s) {
     Expr *e = s->target;
     MapTally *t = &f->plan->tallies[plan_var_id(f->plan, f->v, e->var)];
@@ -163,7 +162,7 @@ static void note_tally(const Finding *f, const RangeFacts *facts, Stmt *s) {
         t->keys = (uint32_t)keys.most + 1;
 }
 
-/* The statement adds to an element of a tally. */
+/* Whether the statement adds to an element of a tally. */
 static bool tally_find_counts(const Finding *f, Stmt *s) {
     uint32_t n;
     const MapUses *u = counted_by(f, s, &n);
@@ -188,13 +187,12 @@ static bool any_counts(const Finding *f, const Block *b) {
 
 /* ---- functions ---- */
 
-/* Functions that are called when a report is made, after what arrays have counted was added to
- * maps. */
+/* Functions called when a report is made, after the arrays have been added to the maps. */
 typedef struct ReportCalls {
     const Plan *plan;
     const Variant *v;
     bool *called;         /* by index into Plan.fns */
-    Vec(const Fn *) next; /* those whose own calls have not been looked at */
+    Vec(const Fn *) next; /* their own calls have not been visited */
 } ReportCalls;
 
 static void tally_find_note_call(void *ctx, Expr *e) {
@@ -221,7 +219,7 @@ static void on_calls(Plan *plan, Variant *v, Expr *predicate, const Block *body,
 static bool runs_before(const Plan *plan, const Block *body, const bool *called) {
     for (uint32_t i = 0; i < plan->fns.len; i++)
         if (&plan->fns.at[i].fn->body == body)
-            return !called[i] && !plan->at_exit.any; /* whose arguments may call it */
+            return !called[i] && !plan->at_exit.any; /* its arguments may call the function */
     return true;
 }
 
