@@ -16,7 +16,7 @@
 
 /* ---- deciding ---- */
 
-/* A library that becomes a part of the program wants WASI. */
+/* Whether a library that becomes part of the program uses WASI. */
 static bool libraries_use_wasi(const Plan *plan) {
     for (uint32_t i = 0; i < plan->library_fns.len; i++) {
         const LibraryFn *fn = &plan->library_fns.at[i];
@@ -26,7 +26,7 @@ static bool libraries_use_wasi(const Plan *plan) {
     return false;
 }
 
-/* Another module's code runs in the program, with state of its own. */
+/* Whether another module's code runs in the program, with state of its own. */
 static bool runs_libraries(const Plan *plan) {
     for (uint32_t i = 0; i < plan->library_fns.len; i++)
         if (plan->library_fns.at[i].runs && plan->library_fns.at[i].library)
@@ -34,7 +34,7 @@ static bool runs_libraries(const Plan *plan) {
     return false;
 }
 
-/* Scripts do something in the program. */
+/* Whether scripts do something in the program. */
 static bool flush_is_used(const Flush *f) {
     bool used = f->store->rows.reports;
     for (uint32_t i = 0; !used && i < f->plan->actions.len; i++) {
@@ -44,14 +44,13 @@ static bool flush_is_used(const Flush *f) {
     return used;
 }
 
-/* The host can keep the memory of a thread that has ended: all that is counted goes there. */
+/* Whether the host can keep the memory of an ended thread: then all counts go to memory. */
 static bool outlives_threads(const Flush *f) {
     return flush_has_threads(f->m) && (f->host == HOST_JS || f->host == HOST_PROF) &&
            flush_is_used(f) && f->options->storage != STORAGE_GLOBALS && !runs_libraries(f->plan);
 }
 
-/* Other modules and the host know memory 0: they can grow it, and import it only with its limits.
- */
+/* Whether other modules or the host know memory 0: they can grow it, and rely on its limits. */
 static bool is_known_outside(const WasmModule *m) {
     for (uint32_t i = 0; i < m->exports.len; i++)
         if (m->exports.at[i].space == WASM_SPACE_MEMORY)
@@ -81,7 +80,7 @@ bool flush_fits_globals(const Flush *f, const char *instead) {
     return false;
 }
 
-/* Whether per-site variables go to memory. False with a message if the choice cannot be had. */
+/* Decides whether per-site variables go to memory. False with a message if they do not fit. */
 static bool choose_storage(Flush *f) {
     Store *s = f->store;
     uint64_t cells = store_words(s);
@@ -126,7 +125,7 @@ static void raise_maximum(Flush *f) {
     mem->relimited = true;
 }
 
-/* What lies after the image: strings, headers of maps, the heap. Addresses. */
+/* Addresses after the image: strings, headers of maps, the heap. */
 typedef struct Places {
     uint64_t texts, maps, heap;
 } Places;
@@ -225,7 +224,7 @@ static void find_flush_points(Flush *f) {
     }
 }
 
-/* Where the runtime will be that becomes part of the program. */
+/* Decides the place of a runtime that becomes part of the program. */
 static bool plan_merge(Flush *f) {
     Store *s = f->store;
     if (!choose_storage(f))
@@ -259,7 +258,7 @@ bool flush_plan(Flush *f) {
     return f->options->link == LINK_IMPORT ? flush_import_plan(f) : plan_merge(f);
 }
 
-/* What scripts call when a report is due; its code comes later. */
+/* Adds the function that scripts call when a report is due; its code comes later. */
 static void add_due(Flush *f) {
     Buf none = {0};
     uint32_t type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
@@ -291,8 +290,8 @@ bool flush_link(Flush *f, const Reach *reach, const OnceShapes *once) {
 
 /* ---- the functions ---- */
 
-/* A value -> value area: local 0 is the area's address. There may be one for each site, so this is
- * not written as text. */
+/* Appends code that copies a value to the value area, at the address in local 0. There may be one
+ * for each site, so this is not written as text. */
 static void put_dump(void *ctx, WasmType type, const FlushSource *source, uint64_t offset) {
     enum { ALIGN_LOG2 = 2 };
     Chunks *c = ctx;
@@ -317,7 +316,7 @@ void flush_splice_shapes(Splicer *s, const ShapeList *list, TemplateKind kind) {
     }
 }
 
-/* What a script has at script scope; t may be NULL. */
+/* Splices a script's code at script scope; t may be NULL. */
 static void splice_script(Splicer *s, const Template *t, uint32_t script) {
     Site nowhere = plan_nowhere(s->plan, s->m);
     if (t)
@@ -325,7 +324,8 @@ static void splice_script(Splicer *s, const Template *t, uint32_t script) {
     pool_release(&s->pool);
 }
 
-/* The values to the value area, then whammc_report; or that there is no memory for it. */
+/* Appends code that copies the values to the value area and calls whammc_report, or that says that
+ * memory is lacking. */
 static void flush_put_report(Flush *f, Splicer *s, Buf *body) {
     Chunks dump = {.f = f, .s = s, .name = "whammc.dump", .params = {WASM_I32}, .nparams = 1};
     bool says = f->at.no_memory != UINT32_MAX;
@@ -399,7 +399,7 @@ static bool flush_add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
     return ok;
 }
 
-/* The program's `_start`, if nothing of the program runs before it. */
+/* Returns the program's `_start`, if no code of the program runs before it. */
 static const WasmExport *late_start(const WasmModule *m) {
     const WasmExport *e = wasm_find_export(m, WASM_SPACE_FUNC, text("_start"));
     if (!e || m->start >= 0 || m->funcs.at[e->handle].import >= 0)
@@ -415,7 +415,7 @@ bool flush_starts_late(const Flush *f) {
     return calls && late_start(f->m);
 }
 
-/* Makes start-up code a function that goes on with what the program starts with. */
+/* Makes start-up code a function that then calls the program's own start function or `_start`. */
 static void flush_put_start(Flush *f, Splicer *s, Buf *body) {
     uint32_t type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
     const WasmExport *e = flush_starts_late(f) ? late_start(f->m) : NULL;
@@ -429,8 +429,8 @@ static void flush_put_start(Flush *f, Splicer *s, Buf *body) {
         wasm_set_start(f->m, func);
 }
 
-/* Libraries, script-scope statements, what sites have for start-up, `wasm:begin`, then the
- * program's own start function. */
+/* Adds start-up code: libraries, script-scope statements, start-up code of sites, `wasm:begin`,
+ * then the program's own start function. */
 static bool add_start(Flush *f, Splicer *s, const Template *const *init, const OnceShapes *once) {
     Buf body = {0}, site_inits = {0};
     Site nowhere = plan_nowhere(f->plan, f->m);

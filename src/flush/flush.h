@@ -32,7 +32,7 @@ typedef struct FlushHandles {
     uint32_t sum;                 /* whammc_sum */
     uint32_t ready;               /* the function that makes ready for it */
     uint32_t traps;               /* the first global of records of traps */
-    Vec(uint32_t) library_starts; /* what libraries want called first, in order */
+    Vec(uint32_t) library_starts; /* functions that libraries need called first, in order */
 } FlushHandles;
 
 /* The image of the report. */
@@ -48,14 +48,13 @@ typedef struct FlushImports {
     uint32_t open, put32, put64, skip, close, setup, setup_text;
 } FlushImports;
 
-/* What is made of counters. */
+/* Sums of counters. */
 typedef struct FlushSums {
-    CounterFuncs funcs; /* that return parts of what is counted by segments */
-    uint32_t *end;      /* by variable of Counts: of `funcs` */
-    Buf table;          /* of the sums that the runtime adds up (stdlib/runtime/sums.h) */
-    uint32_t *at;       /* by variable of Counts: 1 + the offset of its sum there, 0 = none */
-    Vec(uint32_t)
-        settle; /* handles: what brings up to date what code looks at when a report is due */
+    CounterFuncs funcs;   /* return parts of sums that are counted by segments */
+    uint32_t *end;        /* by variable of Counts: of `funcs` */
+    Buf table;            /* of the sums that the runtime adds up (stdlib/runtime/sums.h) */
+    uint32_t *at;         /* by variable of Counts: 1 + the offset of its sum there, 0 = none */
+    Vec(uint32_t) settle; /* handles of functions that update values that code reads at a report */
 } FlushSums;
 
 typedef struct Flush {
@@ -85,12 +84,11 @@ typedef struct Flush {
     int64_t main;      /* function at whose exits the report is flushed, -1 = none */
 } Flush;
 
-/* Memory 0 can be grown at the flush and hold the runtime, which is code for 32-bit memories, and
- * there will be room for it. Then it may become larger than the program declares; but the maximum
- * that others know is not raised. */
+/* Whether memory 0 can be grown at the flush, with room for the runtime (code for 32-bit memories).
+ * It may become larger than the program declares, but a maximum known to others is not raised. */
 bool flush_can_grow(const WasmModule *m);
 
-/* The program has threads: it imports a shared memory, so that each can have an instance. */
+/* Whether the program has threads: it imports a shared memory, so each can have an instance. */
 bool flush_has_threads(const WasmModule *m);
 
 /* Decides HOST_AUTO by the program and the libraries. */
@@ -103,8 +101,8 @@ bool flush_plan(Flush *f);
  * `once`: whether a report involves more than writing it. */
 bool flush_link(Flush *f, const Reach *reach, const OnceShapes *once);
 
-/* Start-up code runs when the program's `_start` is called, not at instantiation, which is too
- * early for calls of WASI and for writing. */
+/* Whether start-up code runs when the program's `_start` is called, not at instantiation, which is
+ * too early for calls of WASI and for writing. */
 bool flush_starts_late(const Flush *f);
 
 /* Adds the start and the flush function and exports; after the layout. */

@@ -1,5 +1,5 @@
 /*
- * flush/flush_code.c - what the flush*.c files write functions with.
+ * flush/flush_code.c - writes functions for the flush*.c files.
  */
 #include "flush/flush_code.h"
 #include "base/workers.h"
@@ -125,7 +125,7 @@ static int flush_code_by_place(const void *a, const void *b) {
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Groups with values that are not in the value area, in its order. */
+/* Lists the groups with values outside the value area, in its order; returns their number. */
 static uint32_t reported_groups(const Store *s, PlacedGroup *list) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->groups.len; i++) {
@@ -138,7 +138,7 @@ static uint32_t reported_groups(const Store *s, PlacedGroup *list) {
     return n;
 }
 
-/* The cells of a map, whose values are at `offset`. */
+/* Calls `value` for the cells of a map, with values at `offset`. */
 static void each_cell(const Flush *f, uint32_t map, uint64_t offset, FlushValue *value, void *ctx) {
     const MapCells *c = &f->store->cells;
     const Type *type = f->plan->vars.at[f->plan->cells.maps.at[map].var].decl->type->value;

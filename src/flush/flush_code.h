@@ -27,7 +27,7 @@ static inline uint32_t global_index(const Flush *f, uint32_t handle) {
 /* Sets the body of a function that was added without code. */
 void flush_fill(Flush *f, Splicer *s, uint32_t func, const Buf *body);
 
-/* Adds a function of `body` with the locals that the splicer took and the `end`; its handle. */
+/* Adds a function of `body` with the splicer's locals and the `end`; returns its handle. */
 uint32_t flush_add_code(Flush *f, Splicer *s, uint32_t type, const char *name, const Buf *body);
 
 /*
@@ -67,9 +67,9 @@ bool flush_make_image(Flush *f, const Image *image, Buf *bytes);
 
 /* Where a value of the report comes from. */
 typedef struct FlushSource {
-    EmitNumber place; /* what is stored */
-    const Sum *sum;   /* NULL, or how what is counted is added to that: */
-    uint32_t tabled;  /* 1 + the offset of what is counted in FlushSums.table, or 0: */
+    EmitNumber place; /* the stored value */
+    const Sum *sum;   /* how the counted part is added to it; NULL = none */
+    uint32_t tabled;  /* 1 + the offset of the counted part in FlushSums.table, or 0: */
     CounterSum counted;
 } FlushSource;
 
@@ -83,11 +83,11 @@ FlushSource flush_cell(const Flush *f, const MapCell *cell, uint32_t n);
 /* ---- sums (flush_sum.c) ---- */
 
 /* Decides which sums the runtime adds up, and makes their table; the storage of cells is decided.
- * These are the long ones, if there is a runtime in the program: but for those that are settled if
- * memory may be lacking, as code then still must see what they are. */
+ * These are the long sums, if the program contains a runtime; except settled ones if memory may be
+ * lacking, since code must still read their values then. */
 void flush_plan_sums(Flush *f);
 
-/* Adds the functions that compute sums of segment counts, and those that settle sums. */
+/* Adds the functions that compute sums of segment counts, and the functions that settle sums. */
 void flush_add_sums(Flush *f, Splicer *s);
 
 /* Appends calls of the latter, which bring the variables up to date. */
@@ -99,11 +99,10 @@ bool flush_settles(const Flush *f, uint32_t n, const Sum *sum, bool cell);
 /* Sets the counted part of a source, variable n of Counts; nothing if it is settled. */
 void flush_counted(const Flush *f, uint32_t n, const Sum *sum, bool cell, FlushSource *source);
 
-/* Appends code for the value of a variable, whose stored value is on the stack; `counted` is code
- * that pushes its counted part, as i64. */
+/* Appends code that combines the stored value of a variable, on the stack, with its counted part;
+ * the code `counted` pushes that as i64. */
 void flush_combine(const Sum *sum, const Buf *counted, Buf *out);
-/* Appends code that does so and stores the result; `amount` is code that pushes the counted part.
- * */
+/* Appends code that does so and stores the result; the code `amount` pushes the counted part. */
 void flush_combine_number(EmitNumber place, const Sum *sum, const char *amount, Buf *out);
 
 /* Appends code that pushes the counted part of a source, as i64. */
@@ -116,15 +115,15 @@ void flush_each_value(const Flush *f, FlushValue *value, void *ctx);
 
 /* ---- threads (flush_threads.c) ---- */
 
-/* Imports the memory of atomic variables, if there are any. It comes before our own, the index of
- * which code has already. False after a message if they are impossible. */
+/* Imports the memory of atomic variables, if any. It precedes our own memory, whose index is
+ * already in code. False after a message if they are impossible. */
 bool flush_plan_atomics(Flush *f);
-/* Adds the functions for what code does with them; before the layout. */
+/* Adds the functions for the operations used on them; before the layout. */
 void flush_link_atomics(Flush *f, const AtomicUse *use);
-/* Appends code for the reported ones: what the instance tells of them. */
+/* Appends code that adds the unreported amounts of the reported ones to their own places. */
 void flush_put_atomics(const Flush *f, Buf *out);
 
-/* Adds what tells the number of the thread, if it is not always 0; before the layout. False after a
+/* Adds the source of the thread's number, if it is not always 0; before the layout. False after a
  * message if the host cannot tell it. */
 bool flush_link_thread(Flush *f);
 /* Fills the functions for it; after the layout. */
@@ -132,48 +131,48 @@ void flush_add_thread(Flush *f);
 
 /* ---- the runtime's part of memory (flush_memory.c) ---- */
 
-/* How many pages so many bytes take. */
+/* Returns the number of pages that `bytes` bytes take. */
 static inline uint64_t flush_pages(uint64_t bytes) {
     return (bytes + 65535) / 65536;
 }
 
-/* How many pages the program's memory is grown by. */
+/* Returns the number of pages by which the program's memory is grown. */
 uint64_t flush_grown_pages(const Flush *f);
-/* Adds the functions that stand for the program's memory.size and memory.grow, to which it is as if
- * these pages were not there: they stay the last ones. The limits are still the program's. */
+/* Adds the functions that replace the program's memory.size and memory.grow and hide these pages,
+ * which stay the last ones. The limits are still the program's. */
 void flush_hide_grown(Flush *f);
-/* Code that pushes an address of it. */
+/* Returns code that pushes the address at an offset in the runtime's part. */
 const char *flush_address(const Flush *f, uint64_t offset);
 /* Offsets of the value area, of the image and of the table of sums in it. */
 uint64_t flush_values_at(const Flush *f);
 uint64_t flush_image_at(const Flush *f);
 /* Appends code that makes it ready: grows the program's memory if there is no such part yet, then
- * brings the counters there that the report or sums are made of. If there is no room, the
+ * copies there the counters needed for the report or for sums. If there is no room, the
  * instructions `leave` leave the code: they find on the stack whether to do so. */
 void flush_put_ready(Flush *f, Buf *b, const char *leave);
-/* Adds the function that does so, if sums may be asked for without a report. */
+/* Adds a function with that code, if sums may be needed without a report. */
 void flush_add_ready(Flush *f);
 
 /* ---- traps in segments (flush_trap.c) ---- */
 
 /* Adds the globals of trap records. */
 void flush_trap_plan(Flush *f);
-/* Adds the exports whammc:trapped and whammc:correct. */
-/* The code of shapes, one after the other: what happens, or what is done at the start or end. */
+/* Appends the code of shapes, in order: their bodies, or their start-up or exit code. */
 typedef enum TemplateKind { TEMPLATE_BODY, TEMPLATE_INIT, TEMPLATE_EXIT } TemplateKind;
 void flush_splice_shapes(Splicer *s, const ShapeList *list, TemplateKind kind);
 
 /* Adds the functions FlushHandles.suspend and resume, if scripts ask for these events. */
 void flush_add_stacks(Flush *f, Splicer *s, const OnceShapes *once);
 
+/* Adds the exports whammc:trapped and whammc:correct. */
 void flush_add_traps(Flush *f, Splicer *s);
 /* Calls `value` for the trap records among the report's values. */
 void flush_each_trap(const Flush *f, FlushValue *value, void *ctx);
 
 /* ---- --link=merge (flush_merge.c) ---- */
 
-/* Copies the needed parts of the runtime into the program: those for the report, and the used
- * helpers (by Helper), whose handles it sets. */
+/* Copies the needed parts of the runtime into the program: the report functions, and the used
+ * helpers (by Helper); sets their handles. */
 bool flush_merge(Flush *f, const bool *used);
 
 /* ---- --host=prof (flush_prof.c) ---- */

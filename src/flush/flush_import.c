@@ -60,7 +60,7 @@ bool flush_import_plan(Flush *f) {
 }
 
 bool flush_import_link(Flush *f, const bool *used) {
-    /* what flush_import_start needs */
+    /* needed by flush_import_start */
     static const Helper start[] = {HELPER_STR_NEW, HELPER_STR_INTERN, HELPER_STORE64,
                                    HELPER_STORE8};
     bool wanted[HELPER_COUNT] = {false};
@@ -100,7 +100,7 @@ static void put_image(Chunks *c, const Buf *image) {
     }
 }
 
-/* Begins a report: the image, to be followed by so many bytes of values. */
+/* Begins a report: passes the image, to be followed by so many bytes of values. */
 static void open_report(Flush *f, Splicer *s, const Buf *image, uint64_t values_size, Buf *body) {
     Chunks words = {.f = f, .s = s, .name = "whammc.image"};
     emit(body, "i32.const %u i32.const %u call %u", (uint32_t)image->len, (uint32_t)values_size,
@@ -111,7 +111,7 @@ static void open_report(Flush *f, Splicer *s, const Buf *image, uint64_t values_
 
 /* ---- the start ---- */
 
-/* The bytes of a string go over eight at a time. */
+/* Passes the bytes of a string, eight at a time. */
 static void flush_import_put_text(Flush *f, Chunks *c, uint32_t id) {
     Str text = f->store->texts.list.at[id];
     Buf *b = &c->body;
@@ -133,7 +133,7 @@ static void flush_import_put_text(Flush *f, Chunks *c, uint32_t id) {
     chunks_item(c);
 }
 
-/* Where text goes says an image without rows. */
+/* Passes an image without rows, which says where text goes. */
 static bool set_up_text(Flush *f, Splicer *s, Buf *body) {
     Buf bytes = {0};
     Image *image = image_new();
@@ -165,7 +165,7 @@ typedef struct Values {
     uint64_t at; /* in the value area */
 } Values;
 
-/* Zeros up to `offset`. */
+/* Passes zeros up to `offset`. */
 static void pad(Values *v, uint64_t offset) {
     if (v->at == offset)
         return;

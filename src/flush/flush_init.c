@@ -1,7 +1,7 @@
 /*
- * flush/flush_init.c - what runs once per site: at start-up, after the script-scope statements,
- * '@init' calls and the initial values of per-site variables that depend on script variables;
- * before a report, '@exit' calls.
+ * flush/flush_init.c - code that runs once per site: at start-up, after the script-scope
+ * statements, '@init' calls and the initial values of per-site variables that depend on script
+ * variables; before a report, '@exit' calls.
  */
 #include "flush/flush_code.h"
 #include "gen/template.h"
@@ -14,7 +14,7 @@ typedef struct Sites {
     Arena arena; /* of it */
 } Sites;
 
-/* The code after `from` is there already. */
+/* Whether the code after `from` was already appended. */
 static bool is_repeated(Sites *x, const Variant *v, size_t from) {
     const Buf *b = &x->chunks.body;
     if (!x->at_exit || v->exits_count)
@@ -26,7 +26,7 @@ static bool is_repeated(Sites *x, const Variant *v, size_t from) {
     return false;
 }
 
-/* What a shape does at start-up, or before a report, for each of its sites; NULL = nothing. */
+/* Returns a shape's code for each of its sites at start-up, or before a report; NULL = none. */
 static const Template *site_code(const Shape *shape, bool at_exit) {
     const Template *t = at_exit ? shape->exit : shape->init;
     return t && (t->len || t->nholes) ? t : NULL;

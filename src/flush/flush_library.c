@@ -19,7 +19,7 @@ static void import_functions(WasmModule *m, Plan *plan) {
     }
 }
 
-/* Functions that are imports whatever the link. False after a message if the host has none. */
+/* Adds functions that are imports with any --link. False after a message if the host lacks one. */
 static bool import_bundled(const Flush *f, Plan *plan) {
     bool ok = true;
     for (uint32_t i = 0; i < plan->library_fns.len; i++) {
@@ -40,8 +40,8 @@ static int64_t flush_library_resolve(void *ctx, const WasmImport *import) {
     return handle == -1 ? wasm_merge_join(b->library, import) : handle;
 }
 
-/* The library's functions that are called, as parts of the program. What the library wants called
- * first is called when the program starts or, if that is too early for WASI, by its first call. */
+/* Sets the handles of the library's called functions. Functions that the library needs called first
+ * run when the program starts or, if that is too early for WASI, at its first call. */
 static void take_functions(Flush *f, Plan *plan, Library *lib, const WasmMerge *g, Bridge *bridge) {
     bool late = flush_starts_late(f);
     for (uint32_t i = 0; i < plan->library_fns.len; i++) {

@@ -40,8 +40,7 @@ static bool has_op(const WasmModule *m, WasmOp op) {
     return found;
 }
 
-/* () -> how many pages at the end are not the program's; 0 if the host has grown the memory, too.
- */
+/* () -> number of pages at the end not of the program; 0 if the host has grown the memory, too. */
 static uint32_t add_above(const Flush *f) {
     return emit_function(f->m, "whammc.above",
                          "result i32 $base=%u $pages=%u"
@@ -84,7 +83,8 @@ void flush_hide_grown(Flush *f) {
             emit_function(f->m, "whammc.size", "result i32 memory.size 0 call %u i32.sub", above);
 }
 
-/* memory.grow, and the image into the new pages; done once. Without room, base stays 0. */
+/* Appends code that, once, grows the memory and copies the image to the new pages. Without room,
+ * base stays 0. */
 static void put_grow(const Flush *f, Buf *b) {
     uint64_t image_at = flush_image_at(f);
     emit(b,
@@ -105,7 +105,7 @@ static void put_grow(const Flush *f, Buf *b) {
 
 /* ---- making ready ---- */
 
-/* Counters that are globals, to the value area. */
+/* Appends code that copies counters in globals to the value area. */
 static void flush_memory_put_counters(Flush *f, Buf *b) {
     const Store *store = f->store;
     uint32_t n = store->in_memory ? 0 : image_counters(store->rows.image);

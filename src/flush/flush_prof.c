@@ -1,6 +1,6 @@
 /*
  * flush/flush_prof.c - --host=prof: the program imports the five functions of module `prof`, all
- * of them and no others, and sends what it has counted with these. There is no report.
+ * of them and no others, and sends its counts with these. There is no report.
  */
 #include "flush/flush_code.h"
 

@@ -1,5 +1,5 @@
 /*
- * flush/flush_stack.c - the functions that run what scripts do when a stack is left or resumed.
+ * flush/flush_stack.c - the functions that run probes when a stack is left or resumed.
  */
 #include "flush/flush_code.h"
 

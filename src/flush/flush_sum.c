@@ -1,11 +1,11 @@
 /*
- * flush/flush_sum.c - variables of which a part is counted by segments: their values when a report
- * is due.
+ * flush/flush_sum.c - values, when a report is due, of variables partly counted by segments.
  *
- * What is counted never goes back to zero, as rows of sites are made of it, too. So the value of a
- * sum is that of its place and what is counted; a flag is set if anything is. Where code looks at
- * the place when a report is due, or the place is in the value area, it is *settled* first: gets
- * what has been counted since it was settled last, which is kept after the counters.
+ * Counters are never reset, as rows of sites are made of them, too. So the value of a sum is the
+ * value in its place plus the counted part; a flag is set if the counted part is not zero. If code
+ * reads the place when a report is due, or the place is in the value area, it is *settled* first:
+ * it gets the counts since the last settlement. The counts at that time are kept after the
+ * counters.
  */
 #include "flush/flush_code.h"
 
@@ -13,7 +13,7 @@
 
 #include "storage/loop_count.h"
 
-/* Values of small types are kept as if they were wider, without what does not fit. */
+/* Returns code that truncates a value, kept in a wider type, to its small type. */
 static const char *flush_sum_narrow(const Type *t) {
     switch (t->kind) {
     case TYPE_U8: return "i32.const 255 i32.and";
@@ -24,7 +24,7 @@ static const char *flush_sum_narrow(const Type *t) {
     }
 }
 
-/* ---- what is counted ---- */
+/* ---- counted parts ---- */
 
 static EmitNumber flush_sum_counter_at(const void *ctx, uint32_t n) {
     const Flush *f = ctx;
@@ -69,8 +69,7 @@ bool flush_settles(const Flush *f, uint32_t n, const Sum *sum, bool cell) {
 
 /* ---- the table ---- */
 
-/* Puts the sum of a variable of Counts into the table, if it is long; how many parts it then has.
- */
+/* Puts the sum of a variable of Counts into the table if it is long; returns its parts there. */
 static uint32_t table_sum(Flush *f, uint32_t n, const Sum *sum, bool cell) {
     const CountSum *counted = counts_sum(f->store->counts, n);
     if (counted->n <= COUNTER_PARTS_INLINE || (!f->own && flush_settles(f, n, sum, cell)))
@@ -110,7 +109,7 @@ void flush_plan_sums(Flush *f) {
 
 /* ---- where parts are ---- */
 
-/* Also of what is settled. */
+/* Finds the counted part of a variable of Counts, even if it is settled. */
 static void find_parts(const Flush *f, uint32_t n, const Sum *sum, FlushSource *source) {
     uint32_t from = n ? f->sums.end[n - 1] : 0;
     source->sum = sum;
@@ -134,10 +133,10 @@ void flush_counted(const Flush *f, uint32_t n, const Sum *sum, bool cell, FlushS
 /* Settling sums, one after the other. */
 typedef struct Settling {
     Chunks chunks;
-    uint32_t kept; /* the counter after the counters that is next */
+    uint32_t kept; /* the next slot after the counters */
 } Settling;
 
-/* What was counted since, to the local; and what is counted, to where it is kept. */
+/* Sets the local to the counts since the last settlement, and updates the kept counts. */
 static void put_news(Settling *t, const FlushSource *source) {
     const Flush *f = t->chunks.f;
     Buf *b = &t->chunks.body;
@@ -180,7 +179,7 @@ static void settle_cell(Settling *t, const MapCell *cell) {
     }
 }
 
-/* These functions take part in settling. */
+/* Adds these functions to the settling functions. */
 static void settle_by(Flush *f, Chunks *chunks) {
     chunks_end(chunks);
     for (uint32_t i = 0; i < chunks->funcs.len; i++)
@@ -203,7 +202,7 @@ static void add_settling(Flush *f, Splicer *s) {
     settle_by(f, &t.chunks);
 }
 
-/* Counters of loops that are counted by what they do to a local get what was executed. */
+/* Updates the counters of loops that are counted by an induction variable. */
 static void add_loops(Flush *f, Splicer *s) {
     Chunks chunks = {.f = f, .s = s, .name = "whammc.loops"};
     for (uint32_t i = 0; i < f->store->counts->loops.len; i++) {
@@ -213,7 +212,7 @@ static void add_loops(Flush *f, Splicer *s) {
     settle_by(f, &chunks);
 }
 
-/* Arrays of one variable, one after the other, for maps whose numbers are `step` apart. */
+/* Consecutive arrays of one variable, for maps with numbers `step` apart. */
 typedef struct TallyRun {
     uint32_t map, step, times, keys;
     uint64_t at;
@@ -243,7 +242,7 @@ static bool extend_tally_run(TallyRun *r, const Tally *tally, uint64_t at, uint3
     return true;
 }
 
-/* Maps get what arrays have counted for them. */
+/* Adds the counts in arrays to their maps. */
 static void add_tallies(Flush *f, Splicer *s) {
     const Tallies *t = &f->store->tallies;
     Chunks chunks = {.f = f, .s = s, .name = "whammc.tallies"};

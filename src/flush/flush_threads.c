@@ -1,9 +1,9 @@
 /*
- * flush/flush_threads.c - programs with threads, which have an instance in each: which thread it
- * is, and the variables that all of them share.
+ * flush/flush_threads.c - programs with threads, which have an instance in each: the thread's
+ * number and the variables that all threads share.
  *
- * In JavaScript the host tells it, by a global that is imported. Under WASI the number is what the
- * host passes to `wasi_thread_start`, which therefore becomes a function of ours.
+ * In JavaScript the host gives the number in an imported global. Under WASI the host passes it to
+ * `wasi_thread_start`, which therefore becomes a function of ours.
  */
 #include "flush/flush_code.h"
 
@@ -14,7 +14,7 @@ bool flush_has_threads(const WasmModule *m) {
     return false;
 }
 
-/* The export of the function in which a thread begins: (number, argument); NULL = there is none. */
+/* Returns the export of the start function of threads, (number, argument); NULL = none. */
 static WasmExport *find_start(WasmModule *m) {
     static const WasmType params[] = {WASM_I32, WASM_I32};
     int64_t type = wasm_find_func_type(m, params, 2, NULL, 0);
@@ -70,8 +70,8 @@ static uint64_t hash_str(uint64_t hash, Str s) {
     return hash_more(hash_more(hash, &s.len, sizeof s.len), s.ptr, s.len);
 }
 
-/* The number by which all instances know what is theirs: of the program, the scripts and the values
- * of their constants. Not 0. */
+/* Returns the number by which all instances find their block: a hash of the program, the scripts
+ * and the values of their constants. Not 0. */
 static uint64_t flush_threads_number_of(const Flush *f) {
     uint64_t hash = hash_more(HASH_START, f->m->bytes, f->m->size);
     for (uint32_t i = 0; i < f->plan->scripts.len; i++) {

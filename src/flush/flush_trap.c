@@ -1,6 +1,6 @@
 /*
- * flush/flush_trap.c - what the host tells of traps in the middle of segments
- * (inject/trap_record.h), and what the report makes of it.
+ * flush/flush_trap.c - traps in the middle of segments, which the host reports
+ * (inject/trap_record.h), and their effect on the report.
  */
 #include "flush/flush_code.h"
 #include "inject/trap_record.h"
@@ -30,7 +30,7 @@ void flush_each_trap(const Flush *f, FlushValue *value, void *ctx) {
         }
 }
 
-/* if (variable == id) it += amount, or what it is corrected by */
+/* Appends code: if (variable == id) it, or its counter of corrections, += amount. */
 static void put_correction(Chunks *c, uint32_t id) {
     const Flush *f = c->f;
     const Store *s = f->store;

@@ -1,5 +1,5 @@
 /*
- * flush/reach.c - what the compiled code of a plan calls.
+ * flush/reach.c - finds the functions that the compiled code of a plan calls.
  */
 #include "flush/reach.h"
 #include "gen/template.h"
@@ -8,7 +8,7 @@ typedef struct Walk {
     const Plan *plan;
     Reach *reach;
     bool *libraries;    /* by index into Plan.library_fns */
-    Vec(uint32_t) open; /* functions of scripts that are reached and were not looked at */
+    Vec(uint32_t) open; /* reached functions of scripts that were not visited */
 } Walk;
 
 static void reach_visit(Walk *w, const Template *t) {
