@@ -66,7 +66,7 @@ static void bridge_put_access(Buf *code, const WasmModule *m, uint32_t memory, S
                   emit_resized(address, WASM_I64), m->memories.at[memory].limits.page_log2);
 }
 
-/* The memory that a part of an import's name denotes. */
+/* Returns the memory that a part of an import's name denotes. */
 static uint32_t bridge_memory_of(const Bridge *b, Str name, const char *at) {
     Str word = {name.ptr + (at - name.ptr), 3};
     if (str_is(word, "app"))
@@ -167,7 +167,7 @@ static int64_t adapter(Bridge *b, const WasmImport *im) {
     return b->adapters.handles[WASM_SPACE_FUNC][e->handle];
 }
 
-/* AssemblyScript's way to stop: abort(message, file, line, column). */
+/* Adds AssemblyScript's abort(message, file, line, column), as a trap. */
 static int64_t add_abort(Bridge *b, const WasmImport *im) {
     Buf code = {0};
     emit_body(&code, "unreachable");
@@ -189,7 +189,7 @@ int64_t bridge_import(Bridge *b, const WasmImport *im) {
 
 /* ---- entries ---- */
 
-/* The function that makes the calls that the library needs first. */
+/* Adds the function that makes the calls needed before the library's first one. */
 static void bridge_add_begin(Bridge *b) {
     const WasmMerge *g = b->library;
     Buf calls = {0};

@@ -7,14 +7,14 @@
 #include "library/library.h"
 #include "link/host.h"
 
-/* The memory of a library becomes an import: sets Library.memory. */
+/* Makes the memory of a library an import: sets Library.memory. */
 void library_import_memory(WasmModule *m, Library *lib);
 
-/* The import for a bundled function that the host implements, added if it does not exist. Call it
- * before the layout. */
+/* Returns the import for a bundled function that the host implements, which is added if new. Call
+ * it before the layout. */
 uint32_t library_import_bundled(WasmModule *m, const BundledFn *fn);
 
-/* Whether a host may implement that function; whoever embeds a program without a host can do so.
+/* Whether a host may implement that function; the embedder of a program without a host can.
  * False after a message. `span`: where a script calls it. */
 bool library_check_host(const BundledFn *fn, HostChoice host, Span span, Diags *diags);
 

@@ -33,16 +33,16 @@ typedef struct RewriteOptions {
     bool host_flushes;   /* HOST_JS: the host calls whammc:flush at the end */
     bool polls;          /* the program calls whammc.poll at intervals, where reports can be made */
     bool several;        /* the program is one of several modules that call each other */
-    bool alone;          /* it is not, whatever its sections say */
+    bool alone;          /* it is not, regardless of its sections */
     bool no_optimise;    /* do not optimise their code */
     bool coalesce;       /* count by segments, not at each site */
     bool exact_traps;    /* ... and end segments at instructions that can trap */
     uint32_t threads;    /* at most so many; 0 = one for each processor */
     bool keep_debug;     /* keep DWARF, adjusted to the new code */
-    const char *map_url; /* where the output's source map will be; NULL = it gets none */
+    const char *map_url; /* URL of the output's source map; NULL = none */
     const char *map_root; /* its sourceRoot; NULL = none */
-    Buf *map;             /* gets it */
-    const Sink *sink;     /* gets the output as it is made, before it is validated; may be NULL */
+    Buf *map;             /* receives the source map */
+    const Sink *sink;     /* receives the output as it is made, before validation; may be NULL */
 } RewriteOptions;
 
 #endif
