@@ -22,7 +22,7 @@ static int by_weight(const void *a, const void *b) {
     return x->counter < y->counter ? -1 : x->counter > y->counter;
 }
 
-/* The position of a weight among those that are near 0, in the order of by_weight; else WEIGHTS. */
+/* Returns the position of a weight near 0 in the order of by_weight; WEIGHTS for others. */
 enum { NEAR = 4096, WEIGHTS = 2 * NEAR };
 static uint32_t near_weight(uint64_t weight) {
     return weight < NEAR        ? (uint32_t)weight

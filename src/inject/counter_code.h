@@ -26,7 +26,7 @@ typedef Vec(CountPart) CountParts;
 /* Sums with more parts are made by functions. */
 enum { COUNTER_PARTS_INLINE = 8 };
 
-/* Lists the parts of a sum: those of the same weight follow one another. */
+/* Lists the parts of a sum, grouped by weight. */
 void counter_parts(const CountSum *sum, CountParts *parts);
 
 /* A sum of counters: its parts if they are few, else the results of these functions; or nothing. */

@@ -1,5 +1,5 @@
 /*
- * inject/counts.c - which counters a program gets, and how values follow from them.
+ * inject/counts.c - chooses the counters of a program and derives values from them.
  */
 #include "inject/counts.h"
 
@@ -7,13 +7,13 @@
 
 #include "../../stdlib/runtime/sums.h" /* the table of derived counts */
 
-/* What each trap in a segment that ends in a class adds to a variable: a share of the deficit. */
+/* The share of a deficit that each trap in a segment ending in a class adds to a variable. */
 struct CountDeficit {
     uint32_t class, var;
     uint64_t amount;
 };
 
-/* Makes a list n zeroed items. */
+/* Sets a list to n zeroed items. */
 #define vec_zero(v, n)                                                                             \
     ((v)->len = 0, vec_reserve(v, n), (v)->len = (uint32_t)(n),                                    \
      (void)((v)->len && memset((v)->at, 0, (v)->len * sizeof *(v)->at)))
@@ -103,7 +103,7 @@ void counts_enter(Counts *c, uint32_t func) {
     c->here.cursor = 0;
 }
 
-/* How the segments of the function are to be found. */
+/* Configures the search for the function's segments. */
 static void prepare_segments(Counts *c, WasmCode code) {
     Segments *s = &c->here.segments;
     if (c->cuts_exits) {
@@ -126,7 +126,7 @@ static void list_exits(Counts *c) {
     }
 }
 
-/* The code of the current function, which the walk has found well formed. */
+/* Returns the code of the current function, which the walk has found well formed. */
 static WasmCode code_here(const Counts *c) {
     WasmCode code;
     wasm_func_code(c->m, c->here.func, &code);
@@ -159,17 +159,17 @@ void counts_walked(Counts *c) {
     list_exits(c);
 }
 
-/* What happens after the instruction; at the start of a construct that is after its opener. */
+/* Whether the event is after the instruction; at the start of a construct: after its opener. */
 static bool happens_after(Event e) {
     return e.kind == EVENT_OPCODE && (e.mode == MODE_AFTER || e.mode == MODE_ENTRY);
 }
 
-/* Whether that is the way to the code after the instruction, the next segment. */
+/* Whether the event's way leads to the next segment, the code after the instruction. */
 static bool is_way_on(CountEvent what) {
     return what.ways == (what.event.op == WASM_OP_IF ? WAY_TAKEN : WAY_NOT_TAKEN);
 }
 
-/* The one where the function begins to run: see site_is_apart. */
+/* Returns the segment in which the function's execution begins: see site_is_apart. */
 static uint32_t entry_segment(const Counts *c, const Site *site, Event e) {
     uint32_t start = site_is_apart(site, &e) ? wasm_go_start(c->m, site->func) : 0, k = 0;
     if (start)
@@ -213,8 +213,7 @@ uint32_t counts_key(const Site *site, CountEvent what) {
     return 2 * site->pc + (uint32_t)counts_place(what);
 }
 
-/* How many instructions of the function that can trap come before `key`; from where it was asked
- * last. */
+/* Counts the function's instructions that can trap before `key`, searching from the last result. */
 static inline uint32_t stage_of(Counts *c, uint32_t key) {
     const SegmentTrap *traps = c->here.segments.traps.at;
     uint32_t stage = c->here.stage, n = c->here.segments.traps.len;
@@ -225,10 +224,11 @@ static inline uint32_t stage_of(Counts *c, uint32_t key) {
     return c->here.stage = stage;
 }
 
-/* What no trap comes between is one share. There is room for one more of the variable. */
+/* Adds a share, merged with the variable's last one if no trap comes between. There is room for one
+ * more of the variable. */
 static inline void counts_put_share(CountsHere *h, uint32_t var, uint32_t segment, uint32_t key,
                                     uint32_t stage, uint64_t amount) {
-    uint32_t last = h->last_share.at[var]; /* from 1; 0 = there is none */
+    uint32_t last = h->last_share.at[var]; /* from 1; 0 = none */
     h->nshares++;
     if (last && h->shares.at[last - 1].segment == segment &&
         h->shares.at[last - 1].stage == stage) {
@@ -247,7 +247,7 @@ static inline void counts_put_share(CountsHere *h, uint32_t var, uint32_t segmen
     h->last_share.at[var] = h->shares.len;
 }
 
-/* The same, once room is made. */
+/* Does the same after making room. */
 static __attribute__((noinline)) void make_share(CountsHere *h, uint32_t var, uint32_t segment,
                                                  uint32_t key, uint32_t stage, uint64_t amount) {
     while (h->last_share.len <= var)
@@ -257,7 +257,7 @@ static __attribute__((noinline)) void make_share(CountsHere *h, uint32_t var, ui
     counts_put_share(h, var, segment, key, stage, amount);
 }
 
-/* The same; there is room mostly, and then no other function is called. */
+/* Does the same; usually there is room, and no other function is called. */
 static inline void counts_add_share(CountsHere *h, uint32_t var, uint32_t segment, uint32_t key,
                                     uint32_t stage, uint64_t amount) {
     if (var < h->last_share.len && h->vars.len < h->vars.cap && h->shares.len < h->shares.cap)
@@ -313,7 +313,7 @@ static void clear_work(Counts *c) {
     vec_zero(&c->here.of.refs, n);
 }
 
-/* Segments whose counts are asked for. */
+/* Marks segments whose counts are requested or needed. */
 static void mark_asked(Counts *c) {
     clear_work(c);
     bool exits = false;
@@ -343,9 +343,8 @@ static bool counts_too_many(const Counts *c, uint32_t vars) {
     return vars * each > 64 * ((uint64_t)s->at.len + c->here.nshares);
 }
 
-/* The number of the loop that begins the segment, if a local tells how often it is executed; else
- * 0.
- */
+/* Returns the number of the loop that begins the segment, if a local gives its execution count;
+ * else 0. */
 static uint32_t follow_local(Counts *c, const Segment *s) {
     WasmCode code;
     WasmInstr loop;
@@ -384,13 +383,13 @@ static void counts_add_counters(Counts *c, CountFunc *f, bool derives) {
     }
 }
 
-/* What comes next in `derived` is a number that changes when the run is joined. */
+/* Notes that joining the run changes the number that is appended to `derived` next. */
 static void note_number(Counts *c) {
     if (c->run.is)
         vec_push(&c->run.numbered, (uint32_t)c->derived.len);
 }
 
-/* A term of derived count c->nderived. */
+/* Appends a term of derived count c->nderived. */
 static void put_term(Counts *c, CountRef ref, bool subtracted) {
     uint32_t distance = c->nderived - ref.index;
     if (!ref.derived) {
@@ -420,7 +419,7 @@ static void find_deficits(Counts *c) {
         c->here.deficit_of.at[s->at.at[s->traps.at[i].segment].out] = 1;
 }
 
-/* The number of the class's deficit, from 1; 0 = there is none. */
+/* Returns the number of the class's deficit, from 1; 0 = none. */
 static uint32_t number_deficit(Counts *c, uint32_t class) {
     uint32_t *deficit = &c->here.deficit_of.at[class];
     if (*deficit == 1)
@@ -428,7 +427,7 @@ static uint32_t number_deficit(Counts *c, uint32_t class) {
     return *deficit ? *deficit - 1 : 0;
 }
 
-/* What a derived count begins with. */
+/* Appends the header of a derived count. */
 static void put_derived(Counts *c, uint32_t terms, uint32_t deficit, bool subtracted) {
     buf_uleb(&c->derived, (uint64_t)terms << SUMS_TERMS_SHIFT | (deficit ? SUMS_DEFICIT : 0));
     if (!deficit)
@@ -441,9 +440,9 @@ static CountRef next_derived(Counts *c) {
     return (CountRef){c->nderived++ & 0x7fffffff, 1};
 }
 
-/* The segments whose counts values need: those that are asked for, and the terms of their
- * equations, which come before. What only variables need is not derived: they are sums of counters.
- */
+/* Marks the segments whose counts values need: the requested ones, and the terms of their
+ * equations, which come before. Counts needed only by variables are not derived: variables are sums
+ * of counters. */
 static void mark_derived(Counts *c) {
     const Segments *s = &c->here.segments;
     c->here.of.derived.len = 0;
@@ -457,7 +456,7 @@ static void mark_derived(Counts *c) {
     }
 }
 
-/* The derived counts that values need. */
+/* Adds the derived counts that values need. */
 static void add_equations(Counts *c) {
     const Segments *s = &c->here.segments;
     mark_derived(c);
@@ -472,7 +471,7 @@ static void add_equations(Counts *c) {
     }
 }
 
-/* What is derived of all ways out of the function. */
+/* Adds the derived count of all ways out of the function. */
 static CountRef counts_add_exits(Counts *c) {
     put_derived(c, c->here.exits.len, 0, false);
     for (uint32_t i = 0; i < c->here.exits.len; i++)
@@ -480,7 +479,7 @@ static CountRef counts_add_exits(Counts *c) {
     return next_derived(c);
 }
 
-/* What is left of a segment's count when that of the next one is subtracted. */
+/* Adds the derived difference between a segment's count and that of the next one. */
 static CountRef add_left(Counts *c, uint32_t segment) {
     put_derived(c, 2, 0, false);
     put_term(c, c->here.of.refs.at[segment], false);
@@ -488,10 +487,10 @@ static CountRef add_left(Counts *c, uint32_t segment) {
     return next_derived(c);
 }
 
-/* What the values of the function are made of. */
+/* Sets the counts that the function's values refer to. */
 static void set_values(Counts *c) {
     CountRef exits = {COUNT_EXITS, 0}, left = {0};
-    uint32_t left_of = COUNT_NONE; /* the last one: often it is asked for again */
+    uint32_t left_of = COUNT_NONE; /* the last one, often requested again */
     for (uint32_t i = c->here.first_value; i < c->values.len; i++) {
         CountValue *v = &c->values.at[i];
         if (!v->amount)
@@ -520,7 +519,7 @@ static inline void add_weight(CountsHere *h, uint32_t segment, uint64_t weight) 
     h->weighed.at[segment / BLOCK] = true;
 }
 
-/* What a derived count weighs, its terms do. */
+/* Moves the weight of a derived count to its terms. */
 static void spread_weight(CountsHere *h, uint32_t var, const SegmentEquation *e) {
     const Segments *s = &h->segments;
     uint64_t weight = h->of.weights.at[e->segment];
@@ -560,7 +559,7 @@ static CountSum *counts_sum_of(Counts *c, uint32_t var) {
     return &c->sums.at[var];
 }
 
-/* The parts of a variable that are counters of segments [from, to). */
+/* Adds the parts of a variable that are counters of segments [from, to). */
 static void add_block(CountsHere *h, CountSum *sum, uint32_t from, uint32_t to) {
     buf_reserve(&sum->parts, MAX_PART * (size_t)(to - from));
     for (uint32_t i = from; i < to; i++) {
@@ -571,8 +570,8 @@ static void add_block(CountsHere *h, CountSum *sum, uint32_t from, uint32_t to) 
     }
 }
 
-/* The parts of a variable, whose weights have been added. Terms of an equation have equations
- * before it, if any: so the last ones come first. */
+/* Adds the parts of a variable, whose weights have been added. Equations of terms precede the
+ * equations that use them, so these are processed from last to first. */
 static void counts_add_parts(Counts *c, uint32_t var, bool derives) {
     CountsHere *h = &c->here;
     const Segments *s = &h->segments;
@@ -630,9 +629,8 @@ static void sort_by_key(Counts *c) {
         qsort(at, c->here.shares.len, sizeof *at, counts_by_key);
 }
 
-/* Sorts the deficits by class; they come by variable. Afterwards `starts` has where each class
- * ends.
- */
+/* Sorts the deficits, which come by variable, by class. Afterwards `starts` has the end of each
+ * class. */
 static void sort_deficits(Counts *c) {
     uint32_t n = c->here.deficits.len;
     vec_zero(&c->here.starts, c->here.segments.merged.len + 1);
@@ -648,7 +646,7 @@ static void sort_deficits(Counts *c) {
     memcpy(c->here.deficits.at, c->here.by_class.at, n * sizeof *c->here.by_class.at);
 }
 
-/* The deficits of a class, once they are sorted: from the result up to *end. */
+/* Returns the deficits of a class, once sorted: from the result up to *end. */
 static const struct CountDeficit *deficits_of(const CountsHere *h, uint32_t class,
                                               const struct CountDeficit **end) {
     if (!h->deficits.len)
@@ -665,18 +663,18 @@ static inline void place_var(CountsHere *h, uint32_t var) {
     h->place_of.at[var] = h->to_correct.len;
 }
 
-/* The sum for the variable at the current trap. */
+/* Returns the sum for the variable at the current trap. */
 static inline uint64_t *counts_amount_of(CountsHere *h, uint32_t var) {
     return &h->amounts.at[h->place_of.at[var] - 1];
 }
 
-/* The amounts at an instruction, in Counts.traps. */
+/* The amounts at an instruction, in Counts.corrections.table. */
 typedef struct TrapAmounts {
     size_t at, size;
 } TrapAmounts;
 
-/* Appends the current amounts, or only that they are the same as the last ones. `width`: bytes that
- * their size can take. There is room. */
+/* Appends the current amounts, or a mark that they equal the last ones. `width`: bytes reserved for
+ * their size. There is room. */
 static TrapAmounts put_amounts(const CountsHere *h, TrapAmounts last, uint32_t width, Buf *out) {
     uint8_t *at = out->data + out->len, *to = at + width;
     for (uint32_t k = 0; k < h->amounts.len; k++)
@@ -692,8 +690,8 @@ static TrapAmounts put_amounts(const CountsHere *h, TrapAmounts last, uint32_t w
     return now;
 }
 
-/* What must be subtracted after each of n traps of a segment: the amounts of all its shares,
- * [from, to), with keys above the trap's. */
+/* Appends the corrections for each of n traps of a segment, which subtract the amounts of its
+ * shares, [from, to), with keys above the trap's. */
 static void put_corrections(Counts *c, const SegmentTrap *traps, uint32_t n, uint32_t from,
                             uint32_t to) {
     enum { LONGEST_LEB = 10 };
@@ -724,7 +722,7 @@ static void put_corrections(Counts *c, const SegmentTrap *traps, uint32_t n, uin
     }
 }
 
-/* The first key that is not in the segment. */
+/* Returns the first key after the segment. */
 static uint32_t end_key(const Segments *s, uint32_t segment) {
     if (segment + 1 == s->at.len)
         return UINT32_MAX;
@@ -753,7 +751,7 @@ void counts_correct(Counts *c, uint32_t var) {
     c->corrections.corrects.at[var] = true;
 }
 
-/* The n traps of a segment, whose shares are [from, to). */
+/* Adds the n traps of a segment, whose shares are [from, to). */
 static void add_segment_traps(Counts *c, CountFunc *f, const SegmentTrap *traps, uint32_t n,
                               uint32_t from, uint32_t to) {
     CountsHere *h = &c->here;
@@ -804,7 +802,7 @@ static void add_traps(Counts *c, CountFunc *f) {
 
 /* ---- */
 
-/* Whether counts are derived; then marks what is needed for that. */
+/* Returns whether counts are derived; if so, marks the segments that need counters. */
 static bool choose_derived(Counts *c) {
     Segments *s = &c->here.segments;
     if (!segments_may_derive(s, c->here.of.needed.at))

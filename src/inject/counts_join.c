@@ -1,9 +1,9 @@
 /*
  * inject/counts_join.c - runs of functions that were counted by themselves become one.
  *
- * A run numbers its counters, derived counts, deficits and loops from 0. After others, all of them
- * move by as many as these have. The table of derived counts has mostly distances, which stay; what
- * changes in it is noted as it is written (Counts.numbered).
+ * A run numbers its counters, derived counts, deficits and loops from 0. Joined after others, their
+ * numbers shift by the totals so far. The table of derived counts has mostly distances, which stay;
+ * numbers in it that change are noted as it is written (CountRun.numbered).
  */
 #include "inject/counts.h"
 
@@ -48,7 +48,8 @@ void counts_exchange_here(Counts *run, CountsHere *here) {
         (to)->len += (from)->len;                                                                  \
     } while (0)
 
-/* Loops are limited in number: those beyond are counted like others. */
+/* Appends counters. The number of loops is limited: further ones are counted like other
+ * segments. */
 static void join_points(Counts *c, const Counts *run) {
     uint32_t first = c->points.len, loops = c->loops.len, room = COUNT_MAX_LOOPS - loops;
     append(&c->points, &run->points);
@@ -62,8 +63,7 @@ static void join_points(Counts *c, const Counts *run) {
     }
 }
 
-/* The first term that is a counter, which is stored as a distance from the last one of the table.
- */
+/* Returns the first term that is a counter, moved: it is a distance from the table's last one. */
 static uint64_t moved_term(const Counts *c, uint64_t term) {
     uint32_t distance = (uint32_t)(term >> SUMS_TERM_SHIFT);
     uint32_t counter = c->ncounters + (distance >> 1 ^ (0 - (distance & 1)));
@@ -100,7 +100,7 @@ static void join_values(Counts *c, const Counts *run) {
     }
 }
 
-/* Of the parts, which have distances, only the first one changes. */
+/* Appends a run's parts: as they store distances, only the first one changes. */
 static void join_sum(CountSum *sum, const CountSum *run, uint32_t ncounters) {
     const uint8_t *at = run->parts.data;
     uint32_t counter = 0;

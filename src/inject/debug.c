@@ -1,5 +1,5 @@
 /*
- * inject/debug.c - what becomes of custom sections that describe the old code.
+ * inject/debug.c - drops or adjusts custom sections that describe the old code.
  */
 #include "inject/debug.h"
 
@@ -31,7 +31,7 @@ static void debug_add_name(Buf *names, Str name) {
 
 /* ---- before the module is written ---- */
 
-/* The module with DWARF for the old code: the program, or a file beside it. */
+/* Finds the module with DWARF for the old code: the program, or a file beside it. */
 static void find_dwarf(DebugInfo *d) {
     if (!d->keep)
         return;
@@ -46,7 +46,7 @@ static void find_dwarf(DebugInfo *d) {
     locations_dwarf(d->own ? d->own : locator_open(d->locator, d->m), &d->dwarf);
 }
 
-/* Whether the section will be replaced by what is adjusted. */
+/* Whether the section will be replaced by an adjusted one. */
 static bool debug_is_replaced(const DebugInfo *d, Str name) {
     bool dwarf = starts(name, ".debug_") || str_is(name, "external_debug_info");
     return d->dwarf.len ? dwarf : false;
@@ -99,7 +99,7 @@ static void debug_put_section(const DwarfSection *s, Buf *out) {
     buf_bytes(out, changed ? s->changed.data : (const uint8_t *)s->content.ptr, size);
 }
 
-/* What could not be adjusted. */
+/* Warns of sections that could not be adjusted. */
 static void debug_warn(const DebugInfo *d, const DwarfSectionList *sections,
                        const DwarfAdjusted *done) {
     const DwarfProblem *p = &done->problem;

@@ -33,7 +33,7 @@ void moves_mark(const Moves *v, uint32_t func, WasmBodyEdit *edit) {
     edit->nmarks = f->n;
 }
 
-/* The number of the first of n offsets that is at least `key`. */
+/* Returns the index of the first of n offsets that is at least `key`. */
 static uint32_t first_from(const uint32_t *offsets, uint32_t n, uint32_t key) {
     return n ? vec_first_(offsets, n, sizeof *offsets, key) : 0;
 }
@@ -57,7 +57,7 @@ void moves_free(Moves *v) {
 
 /* ---- all code ---- */
 
-/* Where the contents of the code section begin. */
+/* Returns the offset of the code section's contents. */
 static uint32_t code_start(const WasmModule *m) {
     for (uint32_t i = 0; i < m->sections.len; i++)
         if (m->sections.at[i].id == WASM_SEC_CODE)
@@ -65,7 +65,7 @@ static uint32_t code_start(const WasmModule *m) {
     return 0;
 }
 
-/* Appends what was at [at, end), or continues the last run. */
+/* Appends a run, or extends the last one. */
 static void moves_add_run(MovedCode *c, DwarfRun run) {
     DwarfRun *last = c->runs.len ? &vec_last(&c->runs) : NULL;
     if (last && last->end == run.at && last->to_end == run.to &&
@@ -78,7 +78,7 @@ static void moves_add_run(MovedCode *c, DwarfRun run) {
     }
 }
 
-/* The runs of a function whose bodies are `from` and `to`. */
+/* Adds the runs of a function whose bodies are `from` and `to`. */
 static void add_runs(MovedCode *c, const MovedFunc *moved, DwarfBody from, DwarfBody to,
                      WasmCode *written) {
     uint32_t k = 0, after = to.end - to.start;
@@ -161,7 +161,7 @@ static void moves_put_column(MapWriter *w, uint32_t column) {
     w->column = column;
 }
 
-/* Nothing is known from this column on. */
+/* Marks the code from this column on as having no location. */
 static void put_unknown(MapWriter *w, uint32_t column) {
     if (w->mapped)
         moves_put_column(w, column);
@@ -194,7 +194,7 @@ static void moves_put_place(MapWriter *w, uint32_t func, uint32_t pc, uint32_t c
         put_unknown(w, column);
 }
 
-/* The instructions of a function as it is now: those that were there have their location. */
+/* Maps the instructions of a written function: original ones keep their location. */
 static void moves_put_func(MapWriter *w, const MovedFunc *moved, uint32_t func,
                            const WasmModule *written, uint32_t final) {
     uint32_t body = written->funcs.at[final].body, k = 0;

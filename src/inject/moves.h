@@ -2,7 +2,7 @@
  * inject/moves.h - where the instructions of a program moved to, for its DWARF and for a source map
  * of the instrumented program.
  *
- * An instruction keeps its location; inserted code has none. Locations are those of the innermost
+ * An instruction keeps its location; inserted code has none. Locations refer to the innermost
  * function, from DWARF or a source map.
  */
 #ifndef WHAMMC_INJECT_MOVES_H
@@ -19,7 +19,7 @@ typedef struct MovedFunc {
     uint32_t n;
 } MovedFunc;
 
-/* Of all functions of a program. */
+/* The moved instructions of all functions of a program. */
 typedef struct Moves {
     const WasmModule *m;
     MovedFunc *funcs; /* by function; without a body: empty */
@@ -30,16 +30,16 @@ void moves_begin(Moves *v, const WasmModule *m);
 /* Makes wasm_edit_body fill in where the instructions of a function go. Thread-safe for different
  * functions. */
 void moves_mark(const Moves *v, uint32_t func, WasmBodyEdit *edit);
-/* Where an instruction of a function went, or WASM_NOWHERE. */
+/* Returns the new offset of an instruction of a function, or WASM_NOWHERE. */
 uint32_t moves_find(const Moves *v, uint32_t func, uint32_t at);
 /* Frees the lists of all functions. */
 void moves_free(Moves *v);
 
-/* Appends the source map of the module that was written, in JSON. Relative paths of sources get
- * the prefix `root`: empty, or a folder that ends in '/'. */
+/* Appends the source map of the written module, in JSON. Relative paths of sources get the prefix
+ * `root`: empty, or a folder that ends in '/'. */
 void moves_source_map(const Moves *v, const WasmModule *written, Locations *l, Str root, Buf *json);
 
-/* Where all code went, in offsets of the code section's contents. */
+/* The moves of all code, in offsets of the code section's contents. */
 typedef struct MovedCode {
     DwarfMoves moves; /* borrows the rest */
     DwarfBody *from, *to;
@@ -47,7 +47,7 @@ typedef struct MovedCode {
     uint32_t *globals;
 } MovedCode;
 
-/* Compares the module that was written with the program. Release with moved_code_free. */
+/* Compares the written module with the program. Release with moved_code_free. */
 void moves_code(const Moves *v, const WasmModule *written, MovedCode *code);
 void moved_code_free(MovedCode *code);
 

@@ -3,7 +3,7 @@
  */
 #include "inject/parallel_bodies.h"
 
-/* Bytes of code: a part; what each thread has ahead. */
+/* Bytes of code: per part, and ahead per thread. */
 #ifdef NDEBUG
 enum { PART = 64 << 10, AHEAD = 8 * PART };
 #else

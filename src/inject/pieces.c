@@ -31,7 +31,7 @@ static inline int order(const WasmPatch *a, const WasmPatch *b) {
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* Stable merge sort, bottom up: equal pieces stay in the order in which they were made. */
+/* Sorts pieces by a stable bottom-up merge sort: equal ones stay in the order they were made in. */
 static void pieces_sort(Pieces *p) {
     uint32_t n = p->at.len;
     WasmPatch *from = p->at.at, *to = mem_alloc(n * sizeof *to + 1), *spare = to;

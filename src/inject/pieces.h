@@ -21,12 +21,12 @@ typedef struct Pieces {
     Vec(WasmPatch) at;
     Vec(WasmPatch) around; /* entry and exit pieces */
     Vec(ProgramEnd) ends;
-    size_t exit_from, exit_to; /* what runs at the function's exits, in `code` */
-    uint32_t left;  /* a local that becomes 1 where the function is about to be left by an exit from
-                       which an exception may come, UINT32_MAX = none */
-    uint32_t param; /* a local that becomes a parameter, UINT32_MAX = none */
-    bool unsorted;  /* `at` is not sorted */
-    bool only_counts; /* there are no others but those of pieces_add_count */
+    size_t exit_from, exit_to; /* the exit code, in `code` */
+    uint32_t left;    /* a local set to 1 before the function is left by an exit that may throw,
+                         UINT32_MAX = none */
+    uint32_t param;   /* a local that becomes a parameter, UINT32_MAX = none */
+    bool unsorted;    /* `at` is not sorted */
+    bool only_counts; /* all are from pieces_add_count */
 } Pieces;
 
 /* Empties the lists, for the next function. */
@@ -38,29 +38,29 @@ void pieces_add(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t 
 void pieces_add_region(void *ctx, WasmWhere where, uint32_t at, uint32_t until, size_t from,
                        size_t to);
 
-/* The same for a counter: code that takes no operands, leaves no results, and is valid wherever an
- * instruction may be. */
+/* Does the same for a counter: code that takes no operands, leaves no results, and is valid
+ * wherever an instruction may be. */
 void pieces_add_count(Pieces *p, WasmWhere where, uint32_t at, size_t from, size_t to);
 
 /* Adds the code from `from` on at the function's entry (WASM_ENTRY), before all else (WASM_HEAD),
  * or at its exits (WASM_EXIT). */
 void pieces_add_around(Pieces *p, WasmWhere where, size_t from);
 
-/* The same only at exits where the function returns its results, or only at the others. */
+/* Only exits where the function returns its results, or only the others. */
 typedef enum PieceExits { PIECE_RETURNS, PIECE_OTHERS } PieceExits;
 void pieces_add_exit(Pieces *p, size_t from, PieceExits exits);
 
-/* Makes `local` the one that becomes 1, before whatever else runs at these exits. */
+/* Makes `local` Pieces.left; it is set before all other code at these exits. */
 void pieces_note_left(Pieces *p, uint32_t local);
 
-/* Adds a call (final index) where the function throws what it does not catch, after what is there.
- */
+/* Adds a call (final index) where the function throws uncaught exceptions, after the existing
+ * code. */
 void pieces_call_at_throws(Pieces *p, uint32_t func);
 
-/* Inserts what runs at exits at each of `ends`, after all else. */
+/* Inserts the exit code at each of `ends`, after all other pieces. */
 void pieces_end_program(Pieces *p);
 
-/* All pieces in their order; owned by the Pieces. */
+/* Gives the edit all pieces in their order; owned by the Pieces. */
 void pieces_finish(Pieces *p, WasmBodyEdit *edit);
 
 #endif

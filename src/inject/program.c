@@ -1,6 +1,6 @@
 /*
- * inject/program.c - a program while it is instrumented: what the targets share that change a
- * program.
+ * inject/program.c - a program under instrumentation: the code shared by the targets that change
+ * a program.
  */
 #include "inject/program.h"
 
@@ -27,7 +27,7 @@ int64_t program_proc_exit(const WasmModule *m) {
     return wasm_find_import(m, str_of(host_wasi_module(m)), STR("proc_exit"));
 }
 
-/* A function of the program under this export, or -1. */
+/* Returns the function of the program under this export, or -1. */
 static int64_t exported(const WasmModule *m, const char *name) {
     const WasmExport *e = wasm_find_export(m, WASM_SPACE_FUNC, str_of(name));
     return e && m->funcs.at[e->handle].import < 0 ? (int64_t)e->handle : -1;
@@ -45,7 +45,7 @@ static bool body_names(const WasmModule *m, uint32_t body, uint32_t func) {
     return false;
 }
 
-/* Whether only the host can call a function: nothing but exports names it, and itself. */
+/* Whether only the host can call a function: only exports, and itself, refer to it. */
 static bool only_exported(const WasmModule *m, uint32_t func) {
     uint32_t named = 0, exports = 0;
     for (uint32_t i = 0; i < m->refs.len; i++)
@@ -77,7 +77,7 @@ int64_t program_main(const WasmModule *m) {
     return start ? m->start : -1;
 }
 
-/* A function of the same type, still without code, that is called instead of `func`. */
+/* Adds a function of the same type, still without code, that is called instead of `func`. */
 static uint32_t add_wrapper(Program *p, int64_t func, const char *name) {
     if (func < 0)
         return UINT32_MAX;
@@ -96,7 +96,7 @@ void program_wrap_ends(Program *p, int64_t main, int64_t proc_exit) {
     p->ends.exit_wrapper = add_wrapper(p, proc_exit, "whammc.proc_exit");
 }
 
-/* The code of a wrapper, if there is one. */
+/* Writes the code of a wrapper, if there is one. */
 static void fill_wrapper(Program *p, int64_t func, uint32_t wrapper) {
     Buf flush = {0};
     if (func < 0)
@@ -190,7 +190,7 @@ void program_note_replaced(Program *p, const Site *site) {
     p->unset.at[at] = new;
 }
 
-/* The locals of a function that are made nullable; the walk goes by functions. */
+/* Finds the locals of a function that are made nullable; the walk goes by functions. */
 static void find_unset(Program *p, uint32_t func) {
     p->splicer.func.nullable.len = 0;
     while (p->next_unset < p->unset.len && p->unset.at[p->next_unset].func < func)
@@ -253,14 +253,14 @@ static bool edit_func(Program *p, uint32_t func, bool ends, WasmBodyEdit *edit) 
     return program_check_locals(p, func, own);
 }
 
-/* Nothing but counters goes into the body. */
+/* Whether only counters go into the body. */
 static bool is_apart(const void *ctx, uint32_t func) {
     const Program *p = ctx;
     return p->target->enters_apart && !(p->touched[func] & (TOUCHED_SITE | TOUCHED_LOCALS)) &&
            (int64_t)func != p->ends.main && !p->unset.len;
 }
 
-/* The counters of such a body. */
+/* Makes the pieces of such a body: its counters. */
 static void edit_counts(const Program *p, Pieces *pieces, uint32_t func, WasmBodyEdit *edit) {
     pieces_begin(pieces);
     p->target->enter(p->self, func, pieces);
@@ -281,7 +281,7 @@ static bool program_put_body(const Program *p, uint32_t func, WasmBodyEdit *edit
     return true;
 }
 
-/* On several threads. */
+/* Makes such a body; called on several threads. */
 static bool make_apart(void *ctx, Pieces *pieces, uint32_t func, Buf *out) {
     const Program *p = ctx;
     WasmBodyEdit edit = {0};
@@ -337,7 +337,7 @@ static Str added_local_name(void *ctx, uint32_t func, uint32_t n) {
     return str_of(name);
 }
 
-/* The block that wraps a body with exit code has a type: adds it before pass 2 while the module may
+/* Adds the type of the block that wraps a body with exit code: before pass 2, while the module may
  * still change. */
 static void add_exit_types(Program *p) {
     const ActionList *kinds = p->plan->by_kind;
@@ -350,7 +350,7 @@ static void add_exit_types(Program *p) {
             wasm_exit_block_type(&p->m, f);
 }
 
-/* ---- checking what was written ---- */
+/* ---- checking the output ---- */
 
 /* Reports that the output is invalid: since the input is valid, an internal error. */
 static void program_blame(Program *p, const Diags *found) {
@@ -400,7 +400,7 @@ static bool already_instrumented(Program *p) {
     return true;
 }
 
-/* Frees what only writing needed. */
+/* Frees data needed only for writing. */
 static void free_written(void *ctx, uint32_t worker, uint32_t item) {
     Program *p = ctx;
     (void)worker;
@@ -411,7 +411,7 @@ static void free_written(void *ctx, uint32_t worker, uint32_t item) {
         p->target->written(p->self);
 }
 
-/* What comes after the bytes that the sink has; nothing if there is no output. */
+/* Gives the sink the remaining bytes of the output, or takes all back if there is no output. */
 static void end_sink(const Sink *sink, bool ok, size_t given, const Buf *out) {
     if (ok)
         sink->put(sink->ctx, out->data, given, out->len);
@@ -468,7 +468,7 @@ static bool program_write(Program *p, Buf *out) {
     return ok;
 }
 
-/* Nothing was injected: neither into bodies nor beside them. */
+/* Whether nothing was injected, neither into bodies nor beside them. */
 static bool is_unchanged(const Program *p) {
     const WasmModule *m = &p->m;
     bool same = !m->start_changed && m->imports.len == m->input_import_count &&
@@ -478,7 +478,7 @@ static bool is_unchanged(const Program *p) {
     return same && !p->matched;
 }
 
-/* A source map of the program as it is. */
+/* Writes a source map of the program as it is. */
 static void map_kept(const Program *p) {
     Moves moves = {0};
     moves_begin(&moves, &p->m);
@@ -490,7 +490,7 @@ static void map_kept(const Program *p) {
     moves_free(&moves);
 }
 
-/* The output is the input, which then does not name its source map. */
+/* Makes the input the output, which then does not name its source map. */
 static bool program_keep(const Program *p, const uint8_t *bytes, size_t size, Buf *out) {
     buf_bytes(out, bytes, size);
     if (p->output.map_url.len)

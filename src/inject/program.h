@@ -1,12 +1,12 @@
 /*
- * inject/program.h - a program while it is instrumented: what the targets share that change a
- * program.
+ * inject/program.h - a program under instrumentation: the code shared by the targets that change
+ * a program.
  *
  *   1. read the program
  *   2. pass 1 (Target.match): find the sites
- *   3. Target.link: add what the code at the sites needs, lay the module out
+ *   3. Target.link: add the definitions that code at the sites needs, lay the module out
  *   4. pass 2: find the sites again; Target.splice makes pieces of code; write the module
- *   5. read back what was written and validate it
+ *   5. read back the output and validate it
  */
 #ifndef WHAMMC_INJECT_PROGRAM_H
 #define WHAMMC_INJECT_PROGRAM_H
@@ -39,24 +39,23 @@ typedef struct Target {
     void (*leave)(void *self, uint32_t func, Pieces *pieces);
     bool enters_apart; /* `enter` may be called on several threads */
     SiteHook *splice;
-    /* Appends custom sections to the output, which has been read again as `written`; may be NULL.
-     */
+    /* Appends custom sections to the output, read again as `written`; may be NULL. */
     void (*append)(void *self, const WasmModule *written, Buf *out);
-    /* Everything is written: frees what only writing needed, before the output is read or, on
+    /* Everything is written: frees data needed only for that, before the output is read or, on
      * another thread, meanwhile; may be NULL. */
     void (*written)(void *self);
     /* Labels for the message that says that the output would be invalid. */
     void (*blame)(void *self, Diag *d);
 } Target;
 
-/* What pass 1 found in a function. */
+/* Findings of pass 1 in a function. */
 enum {
     TOUCHED = 1,
     TOUCHED_END = 2,     /* code before the body's `end`, which branches reach */
-    TOUCHED_SITE = 4,    /* something is to be done at a site; else all is counted by segments */
+    TOUCHED_SITE = 4,    /* a site needs code; else all is counted by segments */
     TOUCHED_ENDS = 8,    /* it names a function that is wrapped, as the program ends there */
     TOUCHED_CODE = 16,   /* probes have code in it */
-    TOUCHED_LOCALS = 32, /* what counts in it needs locals */
+    TOUCHED_LOCALS = 32, /* its counting code needs locals */
 };
 
 /* A local whose type has no null, and which a probe may leave unset: it is made nullable. */
@@ -69,10 +68,10 @@ typedef struct ProgramEnds {
     int64_t main;                        /* function at whose exits it does, -1 = none */
     int64_t proc_exit;                   /* the import that ends it, -1 = none */
     int64_t flush;                       /* handle of the function to call then, -1 = none */
-    uint32_t main_wrapper, exit_wrapper; /* handles of what is called instead of the first two */
+    uint32_t main_wrapper, exit_wrapper; /* handles of functions called instead of these two */
 } ProgramEnds;
 
-/* How it is written. */
+/* Options of the output. */
 typedef struct ProgramOutput {
     bool keep_debug;  /* keep DWARF, adjusted to the new code */
     Str map_root;     /* prefix of relative paths in the source map */
@@ -120,8 +119,8 @@ void program_free(Program *p);
 /* Walks all functions with p->matcher. False with a message if one is malformed. */
 bool program_walk(Program *p);
 
-/* Pass 1: records that something happens at a site; `code`: that pass 2 has to come to it, since it
- * is not only counted by segments. */
+/* Pass 1: records an event at a site; `code`: pass 2 must visit the site, as the event is not only
+ * counted by segments. */
 void program_touch(Program *p, const Site *site, bool code);
 
 /* Pass 1: an alt probe may replace the instruction of a site, which may set a local. */
@@ -130,21 +129,20 @@ void program_note_replaced(Program *p, const Site *site);
 /* Splices the matches of a site other than an instruction, one after the other. */
 void program_splice_all(Program *p, const Site *site, const Match *matches, uint32_t n);
 
-/* Splices the matches of a site that is an instruction. Where the program ends there, what has to
- * run then goes before the call that ends it: the instruction, or one that an alt probe makes.
- */
+/* Splices the matches of a site that is an instruction. If the program ends there, its final code
+ * goes before the call that ends it: the instruction, or a call that an alt probe makes. */
 void program_splice_site(Program *p, const Site *site, const SiteTypes *types, const Match *matches,
                          uint32_t n);
 
-/* Where a program ends: its import proc_exit, or -1, and the function `_start` or `main`, else the
- * start function if nothing else can be called, or -1. */
+/* Return where a program ends: its import proc_exit, or -1, and the function `_start` or `main`,
+ * else the start function if nothing else can be called, or -1. */
 int64_t program_proc_exit(const WasmModule *m);
 int64_t program_main(const WasmModule *m);
 
 /* Sets main and proc_exit of Program.ends, and wraps both: ends.flush is called when the first
- * returns and before the second is called, whoever calls them. The wrappers get their code later.
- * The program's own functions get none: engines compile their loops worse if there is one more
- * call. After the layout, and after pass 1, which notes who calls the two. */
+ * returns and before the second is called, by any caller. The wrappers get their code later. The
+ * program's own functions are not extended: engines compile their loops worse with one more call.
+ * Called after the layout, and after pass 1, which notes the callers of the two. */
 void program_wrap_ends(Program *p, int64_t main, int64_t proc_exit);
 
 /* Reports a decoding error; returns false. */

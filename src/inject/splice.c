@@ -1,5 +1,5 @@
 /*
- * inject/splice.c - templates at their sites: saving and restoring operands and results, what goes
+ * inject/splice.c - templates at their sites: saving and restoring operands and results, code
  * before, after and instead of instructions and constructs.
  */
 #include "inject/splice.h"
@@ -123,7 +123,8 @@ void splice_words(Splicer *s, const Site *site, const Match *matches, uint32_t n
 
 /* ---- sites at instructions ---- */
 
-/* How many operands (or results) from the top the matches use, and whether one is assigned. */
+/* The number of operands (or results) from the top that matches use, and whether one is
+ * assigned. */
 typedef struct Need {
     uint32_t count;
     bool assigned;
@@ -139,7 +140,8 @@ static void need(Need *n, const Operands *list, bool may_assign) {
     }
 }
 
-/* Operand (or result) k from the top: from the site's types, else fixed by the opcode. */
+/* Returns the type of operand (or result) k from the top: from the site's types, else fixed by the
+ * opcode. */
 static WasmType splice_operand_type(const Site *site, const SiteTypes *types, bool result,
                                     uint32_t k) {
     if (types->known) {
@@ -176,7 +178,7 @@ static void save(Splicer *s, const Site *site, const SiteTypes *types, bool resu
 
 /* ---- results of functions ---- */
 
-/* NULL = scripts do not see values of the type. */
+/* Returns code for a zero of the type; NULL = scripts do not see its values. */
 static const char *zero_of(WasmType type) {
     switch (type) {
     case WASM_I32: return "i32.const 0";
@@ -219,8 +221,8 @@ static bool in_mode(const Match *m, Mode mode) {
     return m->action->event.mode == mode;
 }
 
-/* The state of Asyncify in which a match does not happen, or 0. Places on the shadow stack are put
- * back however a function ends. */
+/* Returns the state of Asyncify in which a match does not happen, or 0. Places on the shadow stack
+ * are put back however a function ends. */
 static uint32_t silent_state(const Splicer *s, const Site *site, const Match *match) {
     if (s->state == UINT32_MAX || match->shape->variant->asks.leaves)
         return 0;
@@ -254,7 +256,7 @@ static void splice_mode(Splicer *s, const Site *site, const Match *matches, uint
     }
 }
 
-/* What the matches of a site need. */
+/* The requirements of a site's matches. */
 typedef struct Wanted {
     Need args, results;
     bool before, after, alt, unwind;
@@ -287,7 +289,7 @@ WasmType splice_result_type(WasmModule *m, const WasmTypes *results) {
     return WASM_FUNC_TYPE_BIT | wasm_add_func_type(m, NULL, 0, results->at, results->len);
 }
 
-/* The block type of code that leaves such values; the type was added in pass 1. */
+/* Returns the block type of code that leaves such values; the type was added in pass 1. */
 static WasmType splice_block_type(const WasmModule *m, const WasmTypes *results) {
     if (results->len < 2)
         return results->len ? results->at[0] : WASM_NONE;
@@ -298,11 +300,11 @@ static WasmType splice_block_type(const WasmModule *m, const WasmTypes *results)
 typedef struct Relabel {
     const Splicer *s;
     const Site *site;
-    uint32_t blocks; /* that it is copied into */
+    uint32_t blocks; /* number of blocks around the copy */
 } Relabel;
 
-/* The depth of a label in an instruction that is copied into blocks: one more for each of these,
- * and for each wrapped construct that the branch leaves. */
+/* Returns the depth of a label in an instruction that is copied into blocks: one more for each of
+ * these, and for each wrapped construct that the branch leaves. */
 static uint32_t label_inside(void *ctx, uint32_t depth) {
     const Relabel *r = ctx;
     const Site *site = r->site;
@@ -324,15 +326,14 @@ static void put_leave_stack(Splicer *s) {
     emit(s->out, "call %u local.set %u", s->stacks.leave, s->func.left);
 }
 
-/* The stack is the current one again, if it was left; the one that it has resumed may have ended.
- */
+/* Makes the stack current again, if it was left; the one that it has resumed may have ended. */
 static void put_back_on_stack(Splicer *s, bool ended) {
     emit_if_set(s->out, s->func.left);
     emit(s->out, "local.get %u call %u i32.const 0 local.set %u end", s->func.left,
          ended ? s->stacks.ended : s->stacks.back, s->func.left);
 }
 
-/* Where the handlers of a resume lead to. */
+/* Adds code at the targets of a resume's handlers. */
 static void splice_arrivals(Splicer *s, const Site *site, SplicePiece *piece, void *ctx) {
     const uint8_t *at = site->instr->vec;
     for (uint32_t k = 0; wasm_has_handlers(site->instr->op) && k < site->instr->count; k++) {
@@ -345,7 +346,7 @@ static void splice_arrivals(Splicer *s, const Site *site, SplicePiece *piece, vo
     }
 }
 
-/* The original instruction inside so many more blocks. */
+/* Appends the original instruction inside `blocks` more blocks. */
 static void put_original(Splicer *s, const Site *site, uint32_t blocks) {
     const WasmInstr *i = site->instr;
     const uint8_t *bytes = wasm_func_body(s->m, site->func) + i->offset;
@@ -380,8 +381,8 @@ static void splice_predicate(Splicer *s, const Site *site, const Match *matches,
     splice_template(s, alt->shape->predicate, alt->shape->variant, site);
 }
 
-/* Before the branch of the site, if there are at_target probes: sets the flag that control comes
- * from it. */
+/* Sets, before the branch of the site, the flag that control comes from it, if there are at_target
+ * probes. */
 static void put_landing_flag(Splicer *s) {
     if (!s->site.landing)
         return;
@@ -390,7 +391,7 @@ static void put_landing_flag(Splicer *s) {
     emit_assign(s->out, s->func.landing_flag, (int32_t)s->site.landing);
 }
 
-/* The body of an alt probe and what it supplies. */
+/* Appends the body of an alt probe and the values it supplies. */
 static void splice_body(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                         const Match *alt) {
     const Variant *v = alt->shape->variant;
@@ -410,7 +411,7 @@ static void splice_body(Splicer *s, const Site *site, const SiteTypes *types, co
     }
 }
 
-/* The body instead of the instruction; with a dynamic predicate, one or the other. */
+/* Appends the body instead of the instruction; with a dynamic predicate, one or the other. */
 static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                        uint32_t n, uint32_t saved, uint32_t blocks) {
     const Match *alt = alt_of(matches, n, MODE_ALT);
@@ -443,12 +444,12 @@ static void splice_after(Splicer *s, const Site *site, const SiteTypes *types, c
         hole_restore(s, &s->site.results, results.assigned ? results.count : results.count - 1);
 }
 
-/* The alt body calls, with the operands: the same function or another one. */
+/* Whether the alt body makes a call with the operands, of the same function or another one. */
 static bool alt_calls(const Match *alt) {
     return alt->shape->variant->alt.guarded || alt->shape->variant->calls.alts.len;
 }
 
-/* Operands that may be needed again after they have been popped: for a call that the alt body
+/* Whether operands may be needed again after they have been popped: for a call that the alt body
  * makes, or for the values of the branch that it replaces. */
 static bool needs_operands(const Match *alt, const Site *site, const SiteTypes *types) {
     return alt_calls(alt) || alt_carries(alt->shape->variant, (WasmOp)site->instr->op, types);
@@ -482,7 +483,7 @@ static void put_under_way(Splicer *s, uint32_t n) {
     emit_assign(s->out, s->func.active_call, (int32_t)n);
 }
 
-/* In the handler of the whole function: the bodies of the unwind probes of the call that was
+/* Appends to the handler of the whole function the bodies of the unwind probes of the call that was
  * numbered last. */
 static void splice_caught(Splicer *s, const Site *site, const Match *matches, uint32_t n) {
     emit_if_equal(s->out, s->func.active_call, (int32_t)s->func.nways);
@@ -490,8 +491,8 @@ static void splice_caught(Splicer *s, const Site *site, const Match *matches, ui
     wasm_put_op(s->out, WASM_OP_END);
 }
 
-/* The call, or its replacement, with the bodies of its unwind probes, unless these go into the
- * handler of the whole function. */
+/* Appends the call, or its replacement, with the bodies of its unwind probes, unless these go into
+ * the handler of the whole function. */
 static void splice_call(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                         uint32_t n, uint32_t saved, bool unwinds) {
     const Match *alt = alt_of(matches, n, MODE_ALT);
@@ -518,7 +519,7 @@ static void splice_call(Splicer *s, const Site *site, const SiteTypes *types, co
     unwind_close(&u, s->out);
 }
 
-/* The bodies of at_target probes, if the flag says that control comes from the branch. */
+/* Adds the bodies of at_target probes, run if the flag says that control comes from the branch. */
 static void put_landing(Splicer *s, const Site *site, const Match *matches, uint32_t n, uint32_t at,
                         SplicePiece *piece, void *ctx) {
     size_t from = s->out->len;
@@ -529,8 +530,8 @@ static void put_landing(Splicer *s, const Site *site, const Match *matches, uint
     piece(ctx, WASM_AFTER, at, RANK_CONSTRUCT, from, s->out->len);
 }
 
-/* Landing code after the end of each target (at the head of a loop); a br_if that falls through
- * lands after itself. */
+/* Adds landing code after the end of each target (at the head of a loop); a br_if that falls
+ * through lands after itself. */
 static void splice_landings(Splicer *s, const Site *site, const Match *matches, uint32_t n,
                             SplicePiece *piece, void *ctx) {
     const WasmInstr *i = site->instr;
@@ -552,7 +553,7 @@ static void splice_landings(Splicer *s, const Site *site, const Match *matches, 
     vec_free(&places);
 }
 
-/* Pieces at the top of a construct, before what closes it, and after its end. */
+/* Adds pieces at the top of a construct, before its closing instruction, and after its end. */
 static void splice_construct(Splicer *s, const Site *site, const Match *matches, uint32_t n,
                              SplicePiece *piece, void *ctx) {
     static const struct {
@@ -570,13 +571,13 @@ static void splice_construct(Splicer *s, const Site *site, const Match *matches,
     }
 }
 
-/* Runs before the instruction and needs nothing of it. */
+/* Whether the match runs before the instruction and needs nothing of it. */
 static bool splice_is_plain(const Match *m) {
     const Variant *v = m->shape->variant;
     return m->action->event.mode == MODE_BEFORE && !v->operands.args.len && !v->asks.reference;
 }
 
-/* The offset after the `end` (or `delegate` and its label) of a construct. */
+/* Returns the offset after the `end` (or `delegate` and its label) of a construct. */
 static uint32_t after_construct(const WasmModule *m, const Site *site) {
     const uint8_t *end = wasm_func_body(m, site->func) + site->construct->end, *p = end + 1;
     if (*end == 0x18) /* delegate */
@@ -584,8 +585,8 @@ static uint32_t after_construct(const WasmModule *m, const Site *site) {
     return site->construct->end + (uint32_t)(p - end);
 }
 
-/* The body instead of a whole construct, or instead of what is in an arm; the `else` or `catch`
- * stays, and what it finds on the stack is dropped. */
+/* Adds the body instead of a whole construct, or of the contents of an arm; the `else` or `catch`
+ * stays, and its values on the stack are dropped. */
 static void splice_block_alt(Splicer *s, const Site *site, const SiteTypes *types,
                              const Match *matches, uint32_t n, SpliceRegion *region, void *ctx) {
     const WasmInstr *i = site->instr;
@@ -603,8 +604,8 @@ static void splice_block_alt(Splicer *s, const Site *site, const SiteTypes *type
            arm ? site->construct->part_end : after_construct(s->m, site), from, s->out->len);
 }
 
-/* With a dynamic predicate: at the top of an arm, the body and then a branch out of the construct,
- * with the construct's results. */
+/* Adds, with a dynamic predicate, at the top of an arm: the body, then a branch out of the
+ * construct with the construct's results. */
 static void splice_guarded_arm(Splicer *s, const Site *site, const Match *matches, const Match *alt,
                                SplicePiece *piece, void *ctx) {
     size_t from = s->out->len;
@@ -616,7 +617,8 @@ static void splice_guarded_arm(Splicer *s, const Site *site, const Match *matche
     piece(ctx, WASM_AFTER, site->pc, RANK_PROBE, from, s->out->len);
 }
 
-/* The body, or else the construct, which is wrapped in the else-arm. Its operands are in locals. */
+/* Adds the body, or else the construct, which is wrapped in the else-arm. Its operands are in
+ * locals. */
 static void splice_wrap(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                         const Match *alt, SpliceRegion *region, void *ctx) {
     size_t from = s->out->len;
@@ -629,8 +631,8 @@ static void splice_wrap(Splicer *s, const Site *site, const SiteTypes *types, co
     vec_push(&s->func.wrapped, ((Wrapped){site->pc, site->construct->end}));
 }
 
-/* The replacement of the instruction, cut where it leaves the function or ends the program: what
- * runs at exits is inserted there. */
+/* Adds the replacement of the instruction, cut where it leaves the function or ends the program:
+ * exit code is inserted there. */
 static void splice_put_replacement(Splicer *s, const Site *site, size_t from, SplicePiece *piece,
                                    void *ctx) {
     for (uint32_t i = 0; i < s->site.leaves.len; i++) {
@@ -646,10 +648,10 @@ static void splice_put_replacement(Splicer *s, const Site *site, size_t from, Sp
 }
 
 /*
- * The code of a loop's probes is after its opcode, where branches arrive. What depends on whether a
- * branch did reads a local that all loops of a function share: it is 0 from before a loop to the
- * end of its head, else 1. Bodies that run only where control enters the loop are before it, if
- * they are the first and need no operands.
+ * The code of a loop's probes is after its opcode, where branches arrive. Code that depends on
+ * whether a branch arrived reads a local shared by all loops of a function: it is 0 from before a
+ * loop to the end of its head, else 1. Bodies that run only where control enters the loop are
+ * before it, if they are the first and need no operands.
  */
 
 static bool asks_back(const Match *m) {
@@ -672,7 +674,7 @@ static uint32_t count_before_loop(const Match *matches, uint32_t n) {
     return before;
 }
 
-/* Code before a loop. Returns whether the head reads the local, which is known if `asks`. */
+/* Adds code before a loop. Returns whether the head reads the local, which is known if `asks`. */
 static bool splice_before_loop(Splicer *s, const Site *site, const Match *matches, uint32_t n,
                                bool asks, SplicePiece *piece, void *ctx) {
     size_t from = s->out->len;
@@ -693,8 +695,8 @@ static bool splice_before_loop(Splicer *s, const Site *site, const Match *matche
     return asks;
 }
 
-/* The head of a loop that its alt probe may replace: what ran before the alternative runs again
- * after each branch back, with the operands that this branch passes. */
+/* Adds the head of a loop that its alt probe may replace: code before the alternative runs again
+ * after each branch back, with the operands of this branch. */
 static void splice_again(Splicer *s, const Site *site, const Match *matches, uint32_t n,
                          SplicePiece *piece, void *ctx) {
     size_t from = s->out->len;
@@ -713,12 +715,13 @@ static void splice_head_end(Splicer *s, const Site *site, SplicePiece *piece, vo
     piece(ctx, WASM_AFTER, site->pc, RANK_CONSTRUCT, from, s->out->len);
 }
 
-/* Control may come to the instruction, or after it, other than from the one before it. */
+/* Whether control may reach the instruction, or the code after it, other than from the one
+ * before. */
 static bool entered(WasmOp op) {
     return op == WASM_OP_END || op == WASM_OP_DELEGATE || is_arm(op);
 }
 
-/* The only match of an instruction, which needs nothing of it. */
+/* Splices the only match of an instruction, which needs nothing of it. */
 static void splice_plain(Splicer *s, const Site *site, const Match *match, SplicePiece *piece,
                          void *ctx) {
     size_t from = s->out->len;
@@ -728,7 +731,8 @@ static void splice_plain(Splicer *s, const Site *site, const Match *match, Splic
     piece(ctx, site->at_label ? WASM_AFTER : WASM_BEFORE, site->pc, RANK_PROBE, from, s->out->len);
 }
 
-/* What is executed in place of the instruction; `unwinds`: exceptions that leave it are caught. */
+/* Adds the code executed in place of the instruction; `unwinds`: exceptions that leave it are
+ * caught. */
 static void splice_instead(Splicer *s, const Site *site, const SiteTypes *types,
                            const Match *matches, uint32_t n, uint32_t nargs, bool unwinds,
                            SplicePiece *piece, void *ctx) {
@@ -742,7 +746,8 @@ static void splice_instead(Splicer *s, const Site *site, const SiteTypes *types,
     }
 }
 
-/* Where an alt probe replaces a construct, or an arm of one. `wraps`: its condition decides. */
+/* Splices an alt probe that replaces a construct, or an arm of one. `wraps`: its condition
+ * decides. */
 static void splice_block(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                          uint32_t n, const Match *alt, bool wraps, SplicePiece *piece,
                          SpliceRegion *region, void *ctx) {
@@ -754,7 +759,7 @@ static void splice_block(Splicer *s, const Site *site, const SiteTypes *types, c
         splice_block_alt(s, site, types, matches, n, region, ctx);
 }
 
-/* A piece, if there is code. */
+/* Adds a piece, if there is code. */
 static void splice_put_piece(const Splicer *s, WasmWhere where, uint32_t at, PieceRank rank,
                              size_t from, SplicePiece *piece, void *ctx) {
     if (s->out->len > from)

@@ -9,29 +9,29 @@
 #include "edit/edit.h"
 #include "gen/template.h"
 
-/* Locals added to the function being edited; those of one site can be reused at the next. */
+/* Locals added to the function being edited; the next site can reuse those of a site. */
 typedef struct LocalPool {
     uint32_t first; /* index of the first added local */
     WasmTypes types;
     Vec(uint8_t) state;  /* free, taken or kept */
-    Vec(uint32_t) taken; /* those that may be */
+    Vec(uint32_t) taken; /* the locals that may be taken */
     uint32_t lowest;     /* none is free below it */
 } LocalPool;
 
 /* Empties the pool, for a function in which added locals begin at `first`. */
 void pool_reset(LocalPool *p, uint32_t first);
-/* A local of the type that is free, or a new one. */
+/* Returns a free local of the type, or a new one. */
 uint32_t pool_take(LocalPool *p, WasmType type);
 /* Frees a local that pool_take has returned. */
 void pool_free_local(LocalPool *p, uint32_t local);
-void pool_release(LocalPool *p); /* all but those that pool_keep took */
-/* A new local, which stays until pool_reset. */
+void pool_release(LocalPool *p); /* frees all but those of pool_keep */
+/* Returns a new local, which stays until pool_reset. */
 uint32_t pool_keep(LocalPool *p, WasmType type);
 void pool_free(LocalPool *p);
 
-/* Whether exceptions that leave the calls of a function are better caught by one region: there are
- * many calls, and a region for each would be too much for some compilers; and what a call throws
- * leaves the function. */
+/* Whether one region should catch the exceptions that leave a function's calls: there are many
+ * calls, a region for each would overload some compilers, and exceptions of calls leave the
+ * function. */
 bool splice_wants_one_region(const WasmModule *m, uint32_t func);
 
 /* Where a leaf of a tuple is while it is passed to or from a template. */
@@ -89,30 +89,30 @@ typedef struct SpliceSite {
     const SiteTypes *types;
     Saved args, results;     /* operands and results that were saved, by number */
     const uint64_t *words;   /* of the current match: slots of its unshared variables, by Var.index,
-                                or  what was recorded for it */
+                                or its recorded data */
     Vec(uint64_t) all_words; /* of all matches */
     Vec(uint32_t) words_at;  /* where each match's begin */
     LeafLocals got, gives;   /* of the current template */
     bool ends;               /* it calls Splicer.proc_exit, unless its alt probe replaces it */
     Vec(Leave) leaves;       /* of the code that replaces it */
-    Vec(uint32_t) ends_after; /* where that ends the program: after the pieces of these ranks */
+    Vec(uint32_t) ends_after; /* where that ends the program: after pieces of these ranks */
     uint32_t landing;         /* its number, if it has at_target probes; else 0 */
-    uint32_t before_loop;     /* how many matches (in mode before) run before the loop, not in its
-                                 head */
+    uint32_t before_loop; /* number of matches (in mode before) that run before the loop, not in its
+                             head */
 } SpliceSite;
 
-/* The current function. Locals are UINT32_MAX if there is none yet. */
+/* The current function. Locals are UINT32_MAX if they do not exist yet. */
 typedef struct SpliceFunc {
     Vec(Wrapped) wrapped;
     Vec(uint32_t) nullable; /* its locals that are made nullable, ascending */
     bool one_region;        /* one handler for all its calls catches the exceptions; */
     uint32_t active_call;   /* then: a local with the number of the active call */
     uint32_t nways;         /* numbers of calls so far */
-    uint32_t nlandings;     /* how many sites with at_target probes there are so far */
+    uint32_t nlandings;     /* number of sites with at_target probes so far */
     uint32_t landing_flag;  /* a local: the number of the branch that control comes from */
     uint32_t back;          /* a local that is 1 where a branch may have led to a loop */
-    uint32_t left;          /* a local: what StackCalls.leave said of the stack that is left, 0 = it
-                               is the current one */
+    uint32_t left; /* a local: the result of StackCalls.leave for the stack that was left, 0 = it is
+                      current */
 } SpliceFunc;
 
 /* The state of splicing templates into functions. */
@@ -121,14 +121,14 @@ typedef struct Splicer {
     const Plan *plan;
     const SpliceBackend *backend;
     void *ctx;                 /* the back end's */
-    WasmExceptions exceptions; /* what calls with unwind probes are wrapped in */
+    WasmExceptions exceptions; /* form of the regions around calls with unwind probes */
     LocalPool pool;
     Buf *out; /* code with final indices */
     Vec(uint32_t) temps;
     WasmOffsets rare;  /* where in `out` an `if` follows that is rarely executed */
     int64_t proc_exit; /* the import that ends the program: a handle; -1 = none */
     StackCalls stacks;
-    uint32_t state; /* the global with the state of Asyncify; UINT32_MAX = there is none */
+    uint32_t state; /* the global with the state of Asyncify; UINT32_MAX = none */
     SpliceFunc func;
     SpliceSite site;
 } Splicer;
@@ -145,8 +145,7 @@ void splicer_free(Splicer *s);
 /* Begins a function that has `locals` parameters and locals of its own. */
 void splicer_begin(Splicer *s, uint32_t locals);
 
-/* Reads the words of a site's matches, in order; must be called for every site that pass 1 counted.
- */
+/* Reads the words of a site's matches, in order; called for every site that pass 1 counted. */
 void splice_words(Splicer *s, const Site *site, const Match *matches, uint32_t n);
 
 /* At the exits of a function, if some match uses its results: the code that pops them into locals,
@@ -162,8 +161,8 @@ void splice_match(Splicer *s, const Site *site, const Match *matches, uint32_t n
 /* Appends a template that has no site and no words (start-up, flush); v may be NULL. */
 void splice_template(Splicer *s, const Template *t, const Variant *v, const Site *site);
 
-/* The block type of code with the results of a replaced instruction; adds the type if needed, so
- * call it before the module is written. */
+/* Returns the block type of code with the results of a replaced instruction; adds the type if
+ * needed, so call it before the module is written. */
 WasmType splice_result_type(WasmModule *m, const WasmTypes *results);
 
 /* Adds the types for the region around a call that has unwind probes; before the module is laid
@@ -172,7 +171,7 @@ WasmType splice_result_type(WasmModule *m, const WasmTypes *results);
 void splice_unwind_types(WasmModule *m, WasmExceptions form, const WasmInstr *call,
                          const Match *matches, uint32_t n);
 
-/* The handle of the function that an alt call names; -1 = none. */
+/* Returns the handle of the function that an alt call names; -1 = none. */
 int64_t alt_call_target(const WasmModule *m, const AltCall *call);
 
 /* The order of pieces at one location. */
@@ -181,11 +180,11 @@ typedef enum PieceRank {
     RANK_PROBE,   /* probes of the instruction itself */
     RANK_BLOCK,   /* block:start, block:end */
     RANK_AFTER,   /* `after` code of instructions whose other probes are also inserted after them */
-    RANK_CONSTRUCT,   /* code that belongs to a construct, or to a branch */
-    RANK_END,         /* of the program */
-    RANK_LEAVES = 16, /* from here on: pieces that replace an instruction up to where they leave the
-                         function or end the program, with even ranks; what runs there comes after
-                         one of them */
+    RANK_CONSTRUCT, /* code that belongs to a construct, or to a branch */
+    RANK_END,       /* of the program */
+    /* From here on, even: pieces that replace an instruction up to where they leave the function
+     * or end the program; code that runs there follows one of them. */
+    RANK_LEAVES = 16,
     RANK_REPLACED = INT32_MAX, /* the last of them */
 } PieceRank;
 

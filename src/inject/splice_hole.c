@@ -43,7 +43,7 @@ static void put_word(Splicer *s, const Hole *h) {
     buf_u64le(s->out, words[1]);
 }
 
-/* A local of the template for leaf n of a tuple that a call returned, or that it returns. */
+/* Returns the template's local for leaf n of a tuple that a call returned, or that it returns. */
 static uint32_t leaf_local(LocalPool *pool, LeafLocals *list, uint32_t n, WasmType type) {
     for (uint32_t i = 0; i < list->len; i++)
         if (list->at[i].n == n && list->at[i].type == type)
@@ -52,7 +52,7 @@ static uint32_t leaf_local(LocalPool *pool, LeafLocals *list, uint32_t n, WasmTy
     return vec_last(list).local;
 }
 
-/* The local of result i of the instruction that an alt body replaces (Variant.gives). */
+/* Returns the local of result i of the instruction that an alt body replaces (Variant.gives). */
 static uint32_t given_local(Splicer *s, uint32_t i) {
     return leaf_local(&s->pool, &s->site.gives, i, wasm_nullable(s->site.types->supplies.at[i]));
 }
@@ -73,7 +73,7 @@ void hole_take_leaves(Splicer *s, const Type *result) {
     }
 }
 
-/* memory.size or table.size of what the instruction accesses, as i64. */
+/* Pushes the size of the memory or table that the instruction accesses, as i64. */
 static void splice_hole_put_size(Splicer *s, const Hole *h, const WasmInstr *i) {
     WasmType type;
     if (h->kind == HOLE_PAGES) {
@@ -89,8 +89,8 @@ static void splice_hole_put_size(Splicer *s, const Hole *h, const WasmInstr *i) 
     emit_resize(s->out, type, WASM_I64);
 }
 
-/* Pushes the entry of a table that operand 0 names, in the arm of an `if` (of that result) that is
- * taken if there is one. */
+/* Pushes the table entry selected by operand 0, in the arm of an `if` (of that result) that is
+ * taken if the entry exists. */
 static void put_if_entry(Splicer *s, uint32_t table, WasmType result) {
     emit(s->out,
          "$index=%u $table=%u"
@@ -115,7 +115,7 @@ static void splice_hole_put_test(Splicer *s, WasmType type, const char *negation
          type & WASM_NULL_BIT ? "ref.test_null" : "ref.test", type, negation);
 }
 
-/* What can be told from operand 0. */
+/* Pushes a condition on operand 0. */
 static void splice_hole_put_condition(Splicer *s, const WasmInstr *i, RefCondition which) {
     bool negated = i->op == WASM_OP_BR_ON_NON_NULL || i->op == WASM_OP_BR_ON_CAST_FAIL;
     const char *negation = negated ? "i32.eqz" : "";
@@ -130,7 +130,7 @@ static void splice_hole_put_condition(Splicer *s, const WasmInstr *i, RefConditi
         splice_hole_put_test(s, i->type2, negation);
 }
 
-/* The entry of a table of functions that operand 0 names; null where there is none. */
+/* Pushes the function table's entry selected by operand 0; null if it does not exist. */
 static void splice_hole_put_entry(Splicer *s, const WasmInstr *i) {
     uint32_t table = accessed_table(i);
     bool functions = wasm_subtype(s->m, s->m->tables.at[table].type, WASM_FUNCREF);
@@ -144,7 +144,7 @@ void hole_put_operand_as(Splicer *s, uint32_t n, bool wide) {
     emit_resize(s->out, s->site.args.type.at[n], wide ? WASM_I64 : WASM_I32);
 }
 
-/* The length of an array, 0 of null. */
+/* Pushes the length of an array, 0 for null. */
 static void put_length(Buf *out, uint32_t local) {
     emit(out,
          "$array=%u local.get $array ref.is_null"
@@ -194,7 +194,7 @@ void hole_put_leave(Splicer *s, bool ends) {
     vec_push(&s->site.leaves, ((Leave){s->out->len, ends}));
 }
 
-/* Accesses the local that a hole is about; false if it is about something else. */
+/* Accesses the local of a hole; false if the hole has none. */
 static bool put_own_local(Splicer *s, const Hole *h) {
     uint32_t local;
     switch ((HoleKind)h->kind) {

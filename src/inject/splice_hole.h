@@ -6,9 +6,9 @@
 
 #include "inject/splice.h"
 
-/* local.get, local.set or local.tee, by HoleAccess. */
+/* Appends local.get, local.set or local.tee, by HoleAccess. */
 void hole_put_local(Splicer *s, uint8_t access, uint32_t local);
-/* global.get or global.set. */
+/* Appends global.get or global.set. */
 void hole_put_global(Splicer *s, uint8_t access, uint64_t global);
 /* Calls a function, a handle. */
 void hole_put_call(Splicer *s, uint32_t func);
@@ -18,7 +18,7 @@ void hole_take_leaves(Splicer *s, const Type *result);
 void hole_put_operand_as(Splicer *s, uint32_t n, bool wide);
 /* Pushes the top `n` saved values back, deepest first. */
 void hole_restore(Splicer *s, const Saved *v, uint32_t n);
-/* The operand count of the replaced instruction. */
+/* Returns the operand count of the replaced instruction. */
 uint32_t hole_operand_count(const Site *site, const SiteTypes *types);
 
 /* Pushes the results that an alt body has left in locals (Variant.gives). */

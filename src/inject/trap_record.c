@@ -20,7 +20,7 @@ EmitNumber trap_record_word(EmitNumber first, uint32_t n, uint32_t k) {
     return first;
 }
 
-/* What whammc:trapped gets, in the order of its parameters. */
+/* The arguments of whammc:trapped, in order. */
 static const uint32_t told[] = {TRAP_DEFICIT, TRAP_FID, TRAP_FROM, TRAP_TO};
 enum { TOLD = sizeof told / sizeof *told };
 

@@ -8,7 +8,7 @@
  * instruction. Returns 0 if there is no room for another location.
  *
  * whammc:correct(variable: i32, amount: i64): for each variable with an amount. Variable -1 traps,
- * so that the host sees what the engine calls the module.
+ * so that the host sees the engine's name for the module.
  */
 #ifndef WHAMMC_INJECT_TRAP_RECORD_H
 #define WHAMMC_INJECT_TRAP_RECORD_H
@@ -19,11 +19,10 @@
 enum { TRAP_FID, TRAP_FROM, TRAP_TO, TRAP_TIMES, TRAP_DEFICIT, TRAP_WORDS };
 enum { TRAP_RECORDS = 8 };
 
-/* Adds the globals of all records; the handle of the first. They are in the order of the records.
- */
+/* Adds the globals of all records, in their order, and returns the handle of the first. */
 uint32_t trap_record_add_globals(WasmModule *m);
 
-/* Word k of record n; `first`: word 0 of record 0, a global or in memory. */
+/* Returns word k of record n; `first`: word 0 of record 0, a global or in memory. */
 EmitNumber trap_record_word(EmitNumber first, uint32_t n, uint32_t k);
 
 /* Adds the export whammc:trapped for the records whose first word this is. With NULL its arguments

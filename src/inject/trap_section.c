@@ -31,15 +31,15 @@ typedef struct Section {
     const Counts *c;
     Buf *out;
     Buf runs;               /* of the current segment */
-    const uint8_t *traps;   /* next in Counts.traps */
-    uint32_t trap;          /* next in Counts.trap_points */
+    const uint8_t *traps;   /* next in Counts.corrections.table */
+    uint32_t trap;          /* next in Counts.corrections.points */
     uint32_t offset, shift; /* of the instruction before, in the new body */
 } Section;
 
 /* Instructions of a segment, [from, to), that are one run. */
 typedef struct Run {
     uint32_t from, to;
-    Str amounts; /* at each of them */
+    Str amounts; /* at each of these instructions */
 } Run;
 
 static uint32_t shift_of(const Counts *c, uint32_t trap) {
@@ -65,7 +65,7 @@ static inline void trap_section_put_run(Section *s, const Run *run) {
     s->shift = shift;
 }
 
-/* The runs of n instructions; how many they are. */
+/* Appends the runs of n instructions and returns their number. */
 static uint32_t trap_section_put_runs(Section *s, uint32_t n, bool corrects) {
     Run run = {s->trap, s->trap, {0}};
     uint32_t runs = 1;
@@ -111,7 +111,7 @@ static void put_segment(Section *s, const CountFunc *f) {
 typedef struct Part {
     uint32_t from, to;
     Buf out;
-    uint8_t *place; /* of that in the output */
+    uint8_t *place; /* of `out` in the output */
 } Part;
 
 typedef struct Parts {
@@ -120,12 +120,12 @@ typedef struct Parts {
     Vec(Part) at;
 } Parts;
 
-/* Where the new body of a function begins. */
+/* Returns the offset of a function's new body. */
 static uint32_t trap_section_body_of(const Parts *p, const CountFunc *f) {
     return p->written->funcs.at[wasm_final(p->m, WASM_SPACE_FUNC, f->func)].body;
 }
 
-/* The last function of the section before the one with a number, or NULL. */
+/* Returns the last function of the section before the one with a number, or NULL. */
 static const CountFunc *func_before(const Counts *c, uint32_t i) {
     while (i && !c->funcs.at[i - 1].nsegments)
         i--;
@@ -165,7 +165,7 @@ static void trap_section_make_part(void *ctx, uint32_t worker, uint32_t item) {
 
 static void trap_section_divide(Parts *p) {
 #ifdef NDEBUG
-    enum { PART = 32 << 10 }; /* bytes of Counts.traps */
+    enum { PART = 32 << 10 }; /* bytes of Counts.corrections.table */
 #else
     enum { PART = 256 };
 #endif
@@ -205,7 +205,7 @@ static void trap_section_put_parts(Parts *p, uint32_t threads, const Buf *head, 
     vec_free(&p->at);
 }
 
-/* The same on one thread, with the contents where they belong, before their size is known. */
+/* Does the same on one thread, with the contents in their place before their size is known. */
 static void put_whole(const Parts *p, const Buf *head, Buf *out) {
     enum { WIDTH = 5 }; /* of a size, at most */
     size_t at = out->len;

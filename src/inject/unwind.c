@@ -1,6 +1,6 @@
 /*
- * inject/unwind.c - the region around a call that catches what leaves it. (Functions with many
- * calls have one region for all of them: splice_wants_one_region in splice.h.)
+ * inject/unwind.c - the region around a call that catches exceptions leaving it. (Functions with
+ * many calls have one region for all of them: splice_wants_one_region in splice.h.)
  *
  *     try (P -> R)  call  catch_all  ...handler...  rethrow 0  end
  *
@@ -24,7 +24,7 @@ static void region_types(const UnwindCall *u, WasmTypes *params, WasmTypes *resu
         params->len = 0;
 }
 
-/* The block type; added to `add` unless that is NULL. */
+/* Returns the block type; adds it to `add` unless that is NULL. */
 static WasmType unwind_block_type(const UnwindCall *u, WasmModule *add, const WasmTypes *params,
                                   const WasmType *results, uint32_t n) {
     if (!params->len && n < 2)

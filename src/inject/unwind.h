@@ -7,8 +7,8 @@
 #include "edit/catch_all.h"
 #include "wasm/module.h"
 
-/* A call (call, call_indirect, call_ref, or what leaves the stack) of the program and the region
- * around it. */
+/* A call of the program (call, call_indirect, call_ref, or an instruction that leaves the stack)
+ * and the region around it. */
 typedef struct UnwindCall {
     const WasmModule *m;
     const WasmInstr *instr;
@@ -19,7 +19,7 @@ typedef struct UnwindCall {
 /* Adds the types that the region needs to u->m, which is `m`; before it is laid out. */
 void unwind_add_types(const UnwindCall *u, WasmModule *m);
 
-/* How many constructs are open in the region. */
+/* Returns the number of constructs that are open in the region. */
 uint32_t unwind_blocks(const UnwindCall *u);
 
 /* The region is the code appended between open and caught, the handler the code appended after
