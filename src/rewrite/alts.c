@@ -1,5 +1,5 @@
 /*
- * rewrite/alts.c - what `alt` probes and `dup_at` name in the program: functions, memories.
+ * rewrite/alts.c - functions and memories of the program that `alt` probes and `dup_at` name.
  */
 #include "plan/alt.h"
 #include "rewrite/pass.h"
@@ -15,7 +15,7 @@ static bool alts_begin(Rewrite *r, void *self) {
     return true;
 }
 
-/* Only one probe can replace an instruction. */
+/* Checks that only one probe replaces an instruction. */
 static void alts_check_alts(Rewrite *r, Alts *a, const Site *site, const Match *matches,
                             uint32_t n) {
     const Match *first = NULL;
@@ -64,7 +64,7 @@ static void check_alt_calls(Rewrite *r, const Site *site, const SiteTypes *types
     }
 }
 
-/* The memories that dup_at writes to are there. */
+/* Checks that the memories that dup_at writes to exist. */
 static void check_dups(Rewrite *r, const Site *site, const Variant *v) {
     for (uint32_t i = 0; i < v->calls.dups.len; i++) {
         const Expr *memory = v->calls.dups.at[i].memory;

@@ -6,7 +6,7 @@
 
 typedef Vec(uint32_t) Places;
 
-/* The first hole after an offset of a template. */
+/* Returns the first hole after an offset of a template. */
 static uint32_t hole_after(const Template *t, uint32_t at) {
     uint32_t low = 0, high = t->nholes;
     while (low < high) {
@@ -47,7 +47,7 @@ static bool is_outermost(const Template *t, uint32_t at) {
 }
 
 /*
- * The offsets of each `if` after one of
+ * Finds the offset of each `if` after one of
  *
  *   i32.const 0  i32.lt_s
  *   i32.sub  local.tee N  i32.eqz    (or: local.set N  local.get N; or a global)
@@ -71,7 +71,7 @@ static void find_rare(const Template *t, Places *places) {
     }
 }
 
-/* The template with marks. */
+/* Returns the template with marks. */
 static const Template *branch_hints_mark(const Template *t, const Places *places, Arena *arena) {
     Template *marked = arena_new(arena, Template);
     Hole *holes = arena_array(arena, Hole, t->nholes + places->len);

@@ -1,11 +1,11 @@
 /*
- * rewrite/continuations.c - which stack is the current one in a program with continuations (the
+ * rewrite/continuations.c - tracks the current stack of a program with continuations (the
  * stack-switching proposal), for `wasm:stack:suspend` and `wasm:stack:resume`.
  *
  * A global has the number of the current stack; 0 is that of the host's calls. An instruction that
- * leaves its stack puts NO_STACK there. Whoever finds that has become current: a function that
- * begins has a new stack, and gets a number; the instruction that had left its stack has kept the
- * number in a local. What the instructions need is in inject/splice.h (StackCalls).
+ * leaves its stack puts NO_STACK there. Code that finds NO_STACK has become current: a function
+ * that begins has a new stack, and gets a number; an instruction that had left its stack has kept
+ * the number in a local. The functions that instructions call are in inject/splice.h (StackCalls).
  */
 #include "rewrite/pass.h"
 #include "rewrite/suspend.h"
@@ -15,7 +15,7 @@
 
 #include <assert.h>
 
-enum { NO_STACK = -1 }; /* the number of no stack: one is about to become current */
+enum { NO_STACK = -1 }; /* no stack is current: one is about to become so */
 
 typedef struct Continuations {
     uint8_t *begins;  /* by function: a stack may begin with it */
@@ -23,7 +23,7 @@ typedef struct Continuations {
     uint32_t begin;   /* final index of the function that gives the stack a number */
 } Continuations;
 
-/* Pass 1 is to show the instructions that leave stacks. */
+/* Makes pass 1 report the instructions that leave stacks. */
 static bool continuations_begin(Rewrite *r, void *self) {
     (void)self;
     const Plan *plan = r->p.plan;
@@ -32,7 +32,7 @@ static bool continuations_begin(Rewrite *r, void *self) {
     bool followed = asked && stacks_are_continuations(&r->p.m);
     for (uint32_t op = 0; followed && op < WASM_OP_COUNT; op++)
         matcher->watch_op[op] |= wasm_leaves_stack(op);
-    matcher->uses_constructs |= followed; /* which labels name */
+    matcher->uses_constructs |= followed; /* which are named by labels */
     r->stacks.followed = followed;
     return followed;
 }
@@ -54,7 +54,7 @@ static void continuations_note(Rewrite *r, void *self, const Site *site, const S
     }
 }
 
-/* A continuation may be made of a function of this type. */
+/* Whether a continuation may be made of a function of this type. */
 static bool is_continued(const WasmModule *m, uint32_t type) {
     for (uint32_t k = 0; k < m->types.len; k++)
         if (m->types.at[k].kind == WASM_TYPE_CONT &&
@@ -81,8 +81,8 @@ static void continuations_decide(Rewrite *r, void *self) {
 
 /* ---- numbers ---- */
 
-/* Those up to 63 of stacks that have ended are a set, which new ones take theirs from; of others
- * only the last one is free again. */
+/* Numbers up to 63 of ended stacks form a set from which new stacks take theirs; of higher numbers
+ * only the last one becomes free again. */
 typedef struct Numbers {
     uint32_t current, free, last; /* globals, final indices */
 } Numbers;
@@ -101,7 +101,7 @@ static uint32_t index_of(const WasmModule *m, uint32_t func) {
     return emit_index(m, WASM_SPACE_FUNC, func);
 }
 
-/* A stack begins, unless the current one is known. */
+/* Adds the function that begins a stack, unless the current one is known. */
 static uint32_t continuations_add_begin(WasmModule *m, const Numbers *n, const Buf *resume) {
     return index_of(m,
                     emit_function(m, "whammc.begin_stack",
@@ -120,7 +120,7 @@ static uint32_t continuations_add_begin(WasmModule *m, const Numbers *n, const B
                                   n->current, n->free, n->last, NO_STACK, resume));
 }
 
-/* The current stack is left; its number + 1. */
+/* Adds the function that leaves the current stack and returns its number + 1. */
 static uint32_t add_leave(WasmModule *m, const Numbers *n, uint32_t begin, const Buf *suspend) {
     return index_of(m, emit_function(m, "whammc.leave_stack",
                                      "result i32 local $left i32 $current=%u"
@@ -131,7 +131,7 @@ static uint32_t add_leave(WasmModule *m, const Numbers *n, uint32_t begin, const
                                      n->current, begin, suspend, NO_STACK));
 }
 
-/* A stack is the current one again. */
+/* Adds the function that makes a stack current again. */
 static uint32_t add_back(WasmModule *m, const Numbers *n, const Buf *resume) {
     return index_of(m, emit_function(m, "whammc.back_on_stack",
                                      "param $left i32 $current=%u"
@@ -140,7 +140,7 @@ static uint32_t add_back(WasmModule *m, const Numbers *n, const Buf *resume) {
                                      n->current, resume));
 }
 
-/* The same after the current one has ended. */
+/* Adds the function that does the same after the current one has ended. */
 static uint32_t add_ended(WasmModule *m, const Numbers *n, uint32_t back) {
     return index_of(m, emit_function(m, "whammc.stack_ended",
                                      "param $left i32 $current=%u $free=%u $last=%u"
@@ -158,7 +158,7 @@ static uint32_t add_ended(WasmModule *m, const Numbers *n, uint32_t back) {
                                      n->current, n->free, n->last, back));
 }
 
-/* What is done with a number on the stack. */
+/* Returns code that passes a number on the stack to a function, or drops it. */
 static Buf told(const WasmModule *m, uint32_t func) {
     Buf code = {0};
     if (func == UINT32_MAX)
@@ -168,7 +168,7 @@ static Buf told(const WasmModule *m, uint32_t func) {
     return code;
 }
 
-/* The functions that sites call, which call those that run what scripts do. */
+/* Adds the functions that sites call, which call those with the scripts' code. */
 static void continuations_finish(Rewrite *r, void *self, const Reach *reach) {
     (void)reach;
     Continuations *c = self;

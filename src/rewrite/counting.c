@@ -29,7 +29,7 @@ static void counting_decide(Rewrite *r, void *self) {
             r->p.touched[f->func] |= TOUCHED_END;
         if (f->otherwise)
             r->p.touched[f->func] |= TOUCHED_LOCALS;
-        bool keeps = !(r->p.touched[f->func] & TOUCHED_CODE); /* which may change locals */
+        bool keeps = !(r->p.touched[f->func] & TOUCHED_CODE); /* probes' code may change locals */
         for (uint32_t i = f->point; !keeps && i < f->point + f->npoints; i++)
             counts->points.at[i].loop = 0;
     }
@@ -41,14 +41,15 @@ static void counting_add(Rewrite *r, void *self, const Reach *reach) {
     loop_counts_add(&r->store, &r->p.m);
 }
 
-/* The start and the flush function have their code: sums and values are not looked at any more. */
+/* Frees sums and values, which are not used any more: the start and the flush function have their
+ * code. */
 static void counting_finish(Rewrite *r, void *self, const Reach *reach) {
     (void)self, (void)reach;
     counts_free_sums(&r->coalesce.counts);
     counts_free_values(&r->coalesce.counts);
 }
 
-/* Before a br_table: adds one if its operand is beyond its targets. Needs no branch. */
+/* Adds one, before a br_table, if its operand is beyond its targets. Needs no branch. */
 static void put_otherwise(Rewrite *r, uint32_t func, uint32_t n, Pieces *pieces) {
     Buf *code = &pieces->code;
     size_t from = code->len;
@@ -67,7 +68,7 @@ static void put_otherwise(Rewrite *r, uint32_t func, uint32_t n, Pieces *pieces)
     pieces_add(pieces, WASM_BEFORE, p->offset, RANK_PROBE, from, code->len);
 }
 
-/* Counter n, which is in the function. */
+/* Adds the code of counter n, which is in the function. */
 static void counting_put_count(Rewrite *r, uint32_t func, uint32_t n, Pieces *pieces) {
     Buf *code = &pieces->code;
     size_t from = code->len;

@@ -1,5 +1,5 @@
 /*
- * rewrite/engine_frames.c - what the samples of the engine's own profiler need (`stack.engine()`):
+ * rewrite/engine_frames.c - support for samples of the engine's own profiler (`stack.engine()`):
  * the custom section whammc.functions, by which the host finds the functions that have frames, and
  * functions through which imports are called.
  *
@@ -14,9 +14,9 @@
  *     ULEB  the functions that its calls name, ascending: distance of the first from its own index,
  *           zigzag, and of others from the one before
  *
- * V8's profiler tells that offset for each frame. Of imported functions it tells nothing, so a
- * program calls them through functions of their own, which are in the section instead. V8 does not
- * inline functions as large as these. By who calls whom the host finds out where V8 has missed a
+ * V8's profiler reports that offset for each frame. It does not report imported functions, so a
+ * program calls them through functions of its own, which are in the section instead. V8 does not
+ * inline functions as large as these. From the call graph the host detects where V8 has missed a
  * caller.
  */
 #include "rewrite/frames.h"
@@ -43,7 +43,7 @@ static bool engine_frames_is_import(const WasmModule *m, uint32_t func) {
     return m->funcs.at[func].import >= 0;
 }
 
-/* A function that only calls the import, and is too large to be inlined. */
+/* Adds a function that only calls the import, and is too large to be inlined. */
 static uint32_t add_through(WasmModule *m, uint32_t import) {
     enum { SIZE = 512 }; /* V8 inlines up to 500 bytes */
     uint32_t type = m->funcs.at[import].type;
@@ -58,7 +58,7 @@ static uint32_t add_through(WasmModule *m, uint32_t import) {
     return wasm_add_func(m, type, STR("whammc.through"), &body, true);
 }
 
-/* The functions through which imports are called. */
+/* Adds the functions through which imports are called. */
 static void engine_frames_fill(Rewrite *r, void *self) {
     EngineFrames *e = self;
     WasmModule *m = &r->p.m;
@@ -99,8 +99,8 @@ static int engine_frames_by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Finds the functions that its calls name. Returns whether it may call others. What a function
- * calls at its end, in its place, seems to be called by its caller. */
+/* Finds the functions that a function's calls name. Returns whether it may call others. A function
+ * that is tail-called seems to be called by the caller's caller. */
 static bool find_callees(Putter *p, uint32_t func) {
     WasmSurvey *s = p->e->frames->survey;
     uint32_t n, indirect = p->m->input_count[WASM_SPACE_FUNC];
@@ -132,7 +132,7 @@ static void put_callees(Putter *p, uint32_t func) {
     buf_bytes(p->out, p->callees.data, p->callees.len);
 }
 
-/* The function `func`, whose body is that of `handle`. */
+/* Appends the function `func`, whose body is that of `handle`. */
 static void engine_frames_put_function(Putter *p, uint32_t handle, uint32_t func) {
     WasmSurvey *s = p->e->frames->survey;
     uint32_t body = p->written->funcs.at[wasm_final(p->m, WASM_SPACE_FUNC, handle)].body;
@@ -148,7 +148,7 @@ static void engine_frames_put_function(Putter *p, uint32_t handle, uint32_t func
     p->func = func;
 }
 
-/* Where the bodies end that are the program's own. */
+/* Returns the offset of the end of the program's own bodies. */
 static uint32_t end_of_own(const WasmModule *m, const WasmModule *written) {
     uint32_t n = m->input_count[WASM_SPACE_FUNC];
     if (!n || engine_frames_is_import(m, n - 1))

@@ -1,16 +1,16 @@
 /*
- * rewrite/frame_liveness.c - whether control, after an instruction, soon comes to a call or to the
- * end of the function.
+ * rewrite/frame_liveness.c - whether control, after an instruction, soon reaches a call or the end
+ * of the function.
  */
 #include "rewrite/frame_liveness.h"
 
 enum {
     SIMPLE = 32, /* simple instructions on one way */
-    AHEAD = 16,  /* as many of them are left where liveness_fork stops */
-    STEPS = 192, /* instructions that are looked at, on all ways together */
+    AHEAD = 16,  /* remaining simple instructions where liveness_fork stops */
+    STEPS = 192, /* instructions examined, on all ways together */
 };
 
-/* Constructs, from their openers to their ends; a `delegate` is one. */
+/* Finds constructs, from their openers to their ends; a `delegate` is one. */
 static void find_constructs(Liveness *s) {
     Vec(uint32_t) open = {0}, arms = {0};
     for (uint32_t k = 0; k < s->n; k++) {
@@ -57,7 +57,7 @@ uint32_t liveness_target(const Liveness *s, uint32_t k, uint32_t label) {
     return s->end[to];
 }
 
-/* What takes about as long as any other such instruction, and cannot come to other code. */
+/* Whether an instruction takes about as long as other simple ones, and cannot branch. */
 static bool is_simple(const WasmInstr *i) {
     switch ((WasmCategory)wasm_ops[i->op].category) {
     case WASM_CAT_ARITH:
@@ -74,7 +74,7 @@ static bool is_simple(const WasmInstr *i) {
 
 static bool ends_from(const Liveness *s, uint32_t k, uint32_t left, uint32_t *steps);
 
-/* The way that a branch takes from instruction k. */
+/* Whether the way that a branch takes from instruction k soon ends. */
 static bool branch_ends(const Liveness *s, uint32_t k, uint32_t left, uint32_t *steps) {
     uint32_t to = liveness_target(s, k, s->body.at.at[k].a);
     if (to == LIVENESS_FUNCTION)
@@ -82,7 +82,7 @@ static bool branch_ends(const Liveness *s, uint32_t k, uint32_t left, uint32_t *
     return ends_from(s, to + 1, left, steps);
 }
 
-/* The instruction after the arm of an `if` that is not executed. */
+/* Returns the instruction after the arm of an `if` that is not executed. */
 static uint32_t frame_liveness_other_arm(const Liveness *s, uint32_t k) {
     for (uint32_t arm = k + 1; arm < s->end[k]; arm++)
         if (s->body.at.at[arm].op == WASM_OP_ELSE && s->outer[arm] == k)
@@ -90,7 +90,7 @@ static uint32_t frame_liveness_other_arm(const Liveness *s, uint32_t k) {
     return s->end[k] + 1;
 }
 
-/* From instruction k on, with so many simple ones left. */
+/* Whether ways from instruction k soon end, with `left` simple instructions remaining. */
 static bool ends_from(const Liveness *s, uint32_t k, uint32_t left, uint32_t *steps) {
     for (; k < s->n; k++) {
         const WasmInstr *i = &s->body.at.at[k];

@@ -1,27 +1,26 @@
 /*
- * rewrite/frames.c - frames of functions on the shadow stack, where scripts ask for them
+ * rewrite/frames.c - frames of functions on the shadow stack, for scripts that use them
  * (`stack.frame()`, `stack.callee()`).
  *
  * A function knows its *place*: the offset of its frame. It puts its frame there when it begins,
- * and calls others with the place above its own; after a call it takes off what that has left
- * (a zero above its frame), only on ways that do not soon call again or end. So nothing is done at
- * the end of a function, however it ends; after a call, or in a handler, the stack is right again.
+ * and calls others with the place above its own; after a call it removes the callee's frames (by a
+ * zero above its own), only on ways that do not soon call again or end. So functions need no code
+ * at their ends, however they end; after a call, or in a handler, the stack is right again.
  *
  *   PARAM   The place is one more parameter, if all calls of the function are known.
- *   ENTRY   It is, too: tables and hosts have another function, which finds the place as others do,
- *           and calls this one.
- *   others  find it in a global, where whoever calls them has put it. Those
- *           that the host can call put it back, by `stack.leave()` at their ends: the host calls
- *           the next one with what is there.
+ *   ENTRY   The same, but tables and hosts get another function, which finds the place as others
+ *           do, and calls this one.
+ *   others  find it in a global, set by their callers. Functions that the host can call restore
+ *           it, by `stack.leave()` at their ends: the host leaves it as it is for its next call.
  *
  * Places are kept within the memory where functions take them from the top, and where a call passes
  * one that may close a cycle of calls: as many frames as there are functions fit in beyond.
  *
- * If the script cuts the stack itself before it looks at it (`stack.cut()`), and nobody else does
- * look, nothing is taken off after calls.
+ * If the script cuts the stack itself before it reads it (`stack.cut()`), and there is no other
+ * reader, nothing is removed after calls.
  *
- * A function without a frame of its own hands its place on. Functions without frames that call
- * nothing know no place.
+ * A function without a frame of its own passes its place on. Functions without frames and calls
+ * know no place.
  */
 #include "rewrite/frames.h"
 
@@ -38,7 +37,7 @@ enum {
     PARAM = 4, /* by a parameter */
     ENTRY = 8, /* ... and has an entry for other calls than by `call` */
     HOST = 16, /* the host can call it */
-    EXACT = 32 /* code may look at the stack after it has begun */
+    EXACT = 32 /* code may read the stack after it has begun */
 };
 
 static bool asks_for_frames(const Plan *plan) {
@@ -48,13 +47,13 @@ static bool asks_for_frames(const Plan *plan) {
     return asks;
 }
 
-/* No function has a frame at first. */
+/* Sets up the state, in which no function has a frame. */
 static bool frames_begin(Rewrite *r, void *self) {
     Frames *f = r->frames = self;
     const Plan *plan = r->p.plan;
     *f = (Frames){.m = &r->p.m, .survey = &r->p.matcher.survey, .stack = &r->stack};
     f->funcs = mem_zalloc(r->p.m.funcs.len + 1u);
-    f->keeps = r->p.output.keep_debug; /* which has the numbers of locals */
+    f->keeps = r->p.output.keep_debug; /* DWARF has the numbers of locals */
     f->engine = stack_is_engines(plan);
     f->watched = r->given->polls || stack_is_read(plan);
     return f->engine || asks_for_frames(plan);
@@ -78,7 +77,7 @@ static bool frames_is_import(const Frames *f, uint32_t func) {
     return f->m->funcs.at[func].import >= 0;
 }
 
-/* Notes who is to have a frame. */
+/* Notes the functions that get frames. */
 static void frames_note(Rewrite *r, void *self, const Site *site, const SiteTypes *types,
                         const Match *matches, uint32_t n, bool code) {
     (void)r, (void)types;
@@ -101,9 +100,9 @@ static void frames_note(Rewrite *r, void *self, const Site *site, const SiteType
         f->funcs[site->func] |= EXACT;
 }
 
-/* ---- who knows its place, and how ---- */
+/* ---- functions that know their place, and how ---- */
 
-/* It leaves nothing above its caller's frame, and puts the top back. */
+/* Whether the function leaves nothing above its caller's frame, and restores the top. */
 static bool puts_back(const Frames *f, uint32_t func) {
     return (f->funcs[func] & (HOST | ENTRY)) == HOST;
 }
@@ -132,7 +131,7 @@ static bool passes_functions(const WasmModule *m, WasmSpace space, uint32_t hand
     }
 }
 
-/* Whether the host may come by references to the program's functions. */
+/* Whether the host may obtain references to the program's functions. */
 static bool host_has_references(const WasmModule *m) {
     bool has = false;
     for (uint32_t k = 0; k < m->input_import_count; k++)
@@ -142,7 +141,8 @@ static bool host_has_references(const WasmModule *m) {
     return has;
 }
 
-/* Functions that tail calls call end in place of one that the host may have called. */
+/* Marks the functions that the host can call. Those reached by tail calls end in place of one that
+ * the host may have called. */
 static void find_host(Frames *f) {
     const WasmModule *m = f->m;
     bool all = wasm_survey_tail_calls(f->survey, m) || host_has_references(m);
@@ -155,7 +155,7 @@ static void find_host(Frames *f) {
         f->funcs[m->start] |= HOST;
 }
 
-/* Whether indirect calls put a frame above that of their caller, or do not take long. */
+/* Whether indirect calls put a frame above their caller's, or do not take long. */
 static bool tables_cover(const Frames *f) {
     const WasmModule *m = f->m;
     bool all = !host_has_references(m);
@@ -168,7 +168,7 @@ static bool tables_cover(const Frames *f) {
     return all;
 }
 
-/* How it knows its place, and by what. */
+/* Returns bits for how a function knows its place. */
 static uint8_t place_bits(const Frames *f, uint32_t func) {
     enum { MAX_PARAMS = 1000 }; /* of engines */
     const WasmModule *m = f->m;
@@ -206,7 +206,7 @@ static void frames_decide(Rewrite *r, void *self) {
     }
 }
 
-/* The types of functions with one more parameter. */
+/* Adds the types of functions with one more parameter. */
 static void frames_add(Rewrite *r, void *self, const Reach *reach) {
     (void)reach;
     (void)r;
@@ -230,8 +230,8 @@ static void frames_add(Rewrite *r, void *self, const Reach *reach) {
 
 /* ---- entries ---- */
 
-/* The call of a function by its entry, whose local `place` has the place; then the host's is put
- * back, also if an exception leaves it. */
+/* Appends the call of a function by its entry, whose local `place` has the place; then restores the
+ * host's, also if an exception leaves the call. */
 static void put_call_inside(const Frames *f, uint32_t func, uint32_t place, Buf *out) {
     const WasmTypeDef *t = wasm_func_type(f->m, func);
     WasmExceptions form = wasm_survey_exceptions(f->survey, f->m);
@@ -274,7 +274,7 @@ static void frames_add_entry(Frames *f, uint32_t func) {
     buf_free(&top);
 }
 
-/* What is called instead of such functions other than by `call`. */
+/* Adds the entries, called instead of such functions other than by `call`. */
 static void frames_fill(Rewrite *r, void *self) {
     (void)r;
     Frames *f = self;
@@ -290,9 +290,9 @@ typedef struct Put {
     Pieces *pieces;
     uint32_t func;
     uint32_t place; /* the local */
-    uint32_t step;  /* what its own frame takes */
+    uint32_t step;  /* size of its own frame */
     uint8_t bits;
-    bool *cut; /* by instruction: what calls have left has been taken off after it */
+    bool *cut; /* by instruction: frames left by calls have been removed after it */
 } Put;
 
 static void frames_put_piece(const Put *p, WasmWhere where, uint32_t at, PieceRank rank,
@@ -313,12 +313,12 @@ static void frames_put_entry(const Put *p, uint32_t at) {
     frames_put_piece(p, WASM_BEFORE, at, RANK_PROBE, from);
 }
 
-/* Whether what calls leave stays until the script takes it off. */
+/* Whether frames left by calls stay until the script removes them. */
 static bool is_lazy(const Frames *f) {
     return f->cuts && !f->watched;
 }
 
-/* Takes off what is above the function's own frame. */
+/* Removes everything above the function's own frame. */
 static void frames_put_cut(const Put *p, uint32_t at, PieceRank rank) {
     if (is_lazy(p->f))
         return;
@@ -327,7 +327,7 @@ static void frames_put_cut(const Put *p, uint32_t at, PieceRank rank) {
     frames_put_piece(p, WASM_AFTER, at, rank, from);
 }
 
-/* The place that is `step` above the function's own, as an operand. */
+/* Pushes the place that is `step` above the function's own, as an operand. */
 static void frames_put_place(const Put *p, uint32_t step, uint32_t callee, Buf *out) {
     assert(p->place != UINT32_MAX && p->f->order);
     emit(out, "local.get %u", p->place);
@@ -337,7 +337,7 @@ static void frames_put_place(const Put *p, uint32_t step, uint32_t callee, Buf *
         emit(out, "i32.const %u i32.and", STACK_MASK);
 }
 
-/* What a call finds: the callee's place as its last operand, or at the top. */
+/* Passes a call the callee's place: as its last operand, or at the top. */
 static void frames_put_call(const Put *p, const WasmInstr *i) {
     const Frames *f = p->f;
     Buf *out = &p->pieces->code;
@@ -378,7 +378,7 @@ static bool frames_leaves(const Frames *f, const WasmInstr *i) {
     return f->funcs[i->a] & PLACE && !puts_back(f, i->a);
 }
 
-/* A call that puts a frame above that of its caller, whatever is there. */
+/* Whether a call puts a frame above that of its caller in any case. */
 static bool covers(const void *ctx, const WasmInstr *i) {
     const Frames *f = ctx;
     if (i->op != WASM_OP_CALL)
@@ -386,8 +386,8 @@ static bool covers(const void *ctx, const WasmInstr *i) {
     return !frames_is_import(f, i->a) && f->funcs[i->a] & FRAME;
 }
 
-/* Takes off what call k has left, where that would be there for long. The frame of an import is
- * still there when code after the call looks. */
+/* Removes frames left by call k where they would stay for long. The frame of an import is still
+ * there when code after the call reads the stack. */
 static void put_cut_after(const Put *p, const Liveness *soon, uint32_t k) {
     const WasmInstr *call = &soon->body.at.at[k];
     bool import = call->op == WASM_OP_CALL && frames_is_import(p->f, call->a);
@@ -401,8 +401,8 @@ static void put_cut_after(const Put *p, const Liveness *soon, uint32_t k) {
     p->cut[k] = true;
 }
 
-/* Where the handlers of a try_table begin: after the ends of the blocks that they lead to, or at
- * the heads of loops. */
+/* Adds cuts where the handlers of a try_table begin: after the ends of the blocks that they lead
+ * to, or at the heads of loops. */
 static void frames_put_handlers(const Put *p, const Liveness *soon, uint32_t k) {
     const WasmInstr *i = &soon->body.at.at[k];
     const uint8_t *at = i->vec;
@@ -413,7 +413,7 @@ static void frames_put_handlers(const Put *p, const Liveness *soon, uint32_t k) 
     }
 }
 
-/* The same of a resume. */
+/* Does the same for a resume. */
 static void put_resumed(const Put *p, const Liveness *soon, uint32_t k) {
     const WasmInstr *i = &soon->body.at.at[k];
     const uint8_t *at = i->vec;

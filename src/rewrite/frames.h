@@ -1,5 +1,5 @@
 /*
- * rewrite/frames.h - which functions have frames on the shadow stack (frames.c).
+ * rewrite/frames.h - the functions with frames on the shadow stack (frames.c).
  */
 #ifndef WHAMMC_REWRITE_FRAMES_H
 #define WHAMMC_REWRITE_FRAMES_H
@@ -13,15 +13,15 @@ typedef struct Frames {
     StackPlaces *stack;
     uint8_t *funcs;  /* by input function: bits (frames.c) */
     uint32_t *order; /* wasm_survey_order; NULL if no function has a frame */
-    bool asked;      /* some function has a frame, for which code is added */
-    bool engine;     /* frames are those of the engine's own stack: none is */
+    bool asked;      /* some function has a frame that needs code */
+    bool engine;     /* frames are those of the engine's stack: none is on this one */
     bool keeps;      /* parameters stay as they are */
     bool cuts;       /* the script cuts the stack */
-    bool watched;    /* the stack is looked at while other code runs */
-    bool tables;     /* functions that are called indirectly have frames, or are short */
+    bool watched;    /* the stack may be read while other code runs */
+    bool tables;     /* functions called indirectly have frames, or are short */
 } Frames;
 
-/* Whether the function has one; an import: while it runs. */
+/* Whether the function has a frame; an import: while it runs. */
 bool frames_has(const Frames *f, uint32_t func);
 
 #endif

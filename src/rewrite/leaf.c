@@ -1,7 +1,7 @@
 /*
  * rewrite/leaf.c - calls of small functions become the functions' code.
  *
- * Around a call, engines keep in memory what they otherwise have in registers. So a function that
+ * Around a call, engines keep values in memory that are otherwise in registers. So a function that
  * probes call is inlined if it is a *leaf*: small, without calls and loops. Functions of scripts,
  * of libraries and of the runtime can be that.
  */
@@ -9,7 +9,7 @@
 
 enum {
     MAX_LEAF = 128,       /* bytes of a function's code, with HOLE_BYTES for each hole */
-    HOLE_BYTES = 4,       /* what a hole becomes, about */
+    HOLE_BYTES = 4,       /* approximate size of a filled hole */
     MIN_GROWTH = 1 << 16, /* bytes that any program may grow by */
     GROWTH_SHARE = 8,     /* ... or this part of its size */
 };
@@ -19,13 +19,13 @@ typedef struct Leaves {
     const WasmModule *m;
     const uint32_t *helpers; /* NULL = the module is not laid out */
     WasmRemap map;           /* handles to final indices */
-    const Template **of; /* by handle: what was found out about a function; NULL = nothing yet */
-    uint64_t *growth;    /* bytes that there may be more at sites */
+    const Template **of;     /* by handle: a function's leaf, or &no_leaf; NULL = not examined */
+    uint64_t *growth;        /* bytes by which sites may still grow */
 } Leaves;
 
 static const Template no_leaf;
 
-/* ---- which functions are leaves ---- */
+/* ---- finding leaves ---- */
 
 static bool may_be_in_leaf(WasmOp op) {
     switch (wasm_flow(op)) {
@@ -53,7 +53,7 @@ static bool leaf_put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, co
     return true;
 }
 
-/* One result at most, whose type is no index. */
+/* Whether there is at most one result, whose type is no index. */
 static bool has_plain_result(const WasmTypeDef *type) {
     return !type->nresults || (type->nresults == 1 && !WASM_IS_REF(type->results[0]));
 }
@@ -77,7 +77,7 @@ static const Template *make_leaf(const Leaves *x, uint32_t func) {
     return leaf && leaf_size_of(leaf) <= MAX_LEAF ? leaf : &no_leaf;
 }
 
-/* A function of the module that was added to it; NULL = it is no leaf. */
+/* Returns the leaf of a function that was added to the module; NULL = it is none. */
 static const Template *leaf_of_func(const Leaves *x, uint32_t func) {
     const Template **of = &x->of[func];
     if (!*of)
@@ -92,7 +92,7 @@ static bool is_same_inlined(HoleKind kind) {
            kind == HOLE_TEXT || kind == HOLE_GLOBAL;
 }
 
-/* A function of a script. */
+/* Returns the leaf of a script's function; NULL = it is none. */
 static const Template *leaf_of_fn(const Template *t) {
     bool is = t && leaf_size_of(t) <= MAX_LEAF && !t->ngives;
     for (uint32_t i = 0; is && i < t->nholes; i++)
@@ -110,7 +110,7 @@ static void list_params(const Fn *fn, WasmTypes *params) {
             vec_push(params, type_wasm(type_leaf(fn->params[i]->type, k)));
 }
 
-/* What a hole calls, if it is a leaf, and the types of its parameters; else NULL. */
+/* Returns the leaf that a hole calls, or NULL; lists the types of the callee's parameters. */
 static const Template *find_leaf(const Leaves *x, const Hole *h, WasmTypes *params) {
     const Plan *plan = x->plan;
     params->len = 0;
@@ -142,7 +142,7 @@ static void put_param(const Inlined *x, uint32_t param, HoleAccess access) {
     template_add_hole(x->to, (Hole){0, HOLE_TEMP, (uint8_t)access, x->params + param, type});
 }
 
-/* The leaf's holes up to an offset of its code. */
+/* Adds the leaf's holes up to an offset of its code. */
 static void put_holes(Inlined *x, uint32_t at) {
     for (; x->hole < x->leaf->nholes && x->leaf->holes[x->hole].at <= at; x->hole++) {
         Hole h = x->leaf->holes[x->hole];
@@ -153,8 +153,8 @@ static void put_holes(Inlined *x, uint32_t at) {
 
 /* How a leaf's code names its parameters. */
 typedef struct ParamUse {
-    uint32_t pushed; /* how many instructions at the beginning push them in order */
-    uint32_t named;  /* how many instructions name one */
+    uint32_t pushed; /* number of instructions at the beginning that push them in order */
+    uint32_t named;  /* number of instructions that name one */
 } ParamUse;
 
 static ParamUse find_use(const Template *leaf) {
@@ -171,7 +171,7 @@ static ParamUse find_use(const Template *leaf) {
     return use;
 }
 
-/* The code that runs in place of the call, with the arguments on the stack. */
+/* Adds the code that runs in place of the call, with the arguments on the stack. */
 static void leaf_put_leaf(TemplateMaker *to, const Template *leaf, const WasmTypes *params) {
     uint32_t n = params->len;
     Inlined x = {to, leaf, to->temps.len, to->temps.len + n, 0};
@@ -199,7 +199,7 @@ static void leaf_put_leaf(TemplateMaker *to, const Template *leaf, const WasmTyp
     put_holes(&x, leaf->len);
 }
 
-/* The bytes that a template grows by. */
+/* Returns the number of bytes by which a template grows. */
 static uint64_t growth_of(const Leaves *x, const Template *t, WasmTypes *params) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; t && i < t->nholes; i++) {
@@ -209,7 +209,7 @@ static uint64_t growth_of(const Leaves *x, const Template *t, WasmTypes *params)
     return bytes;
 }
 
-/* The template with the code of leaves in place of calls. */
+/* Returns the template with the code of leaves in place of calls. */
 static const Template *leaf_inlined(const Leaves *x, const Template *t, WasmTypes *params) {
     TemplateMaker to = {.nparams = t->nparams};
     uint32_t at = 0;
@@ -231,7 +231,7 @@ static const Template *leaf_inlined(const Leaves *x, const Template *t, WasmType
     return result;
 }
 
-/* A template that will be at `sites` places. */
+/* Inlines leaves in a template that will be at `sites` places. */
 static void inline_in(Leaves *x, void **template, uint32_t sites, WasmTypes *params) {
     uint64_t growth = growth_of(x, *template, params) * sites;
     if (!growth || growth > *x->growth)
@@ -245,7 +245,7 @@ static void inline_in(Leaves *x, void **template, uint32_t sites, WasmTypes *par
 /* Inlines calls in the templates of shapes and of Plan.fns. A template whose sites would take more
  * than *growth bytes stays as it is. */
 static void inline_all(Plan *plan, const WasmModule *m, const uint32_t *helpers, uint64_t *growth) {
-    if (plan->empty_bodies) /* to measure what calls cost */
+    if (plan->empty_bodies) /* to measure the cost of calls */
         return;
     Leaves x = {.plan = plan, .m = m, .helpers = helpers, .growth = growth};
     if (helpers)
@@ -269,12 +269,13 @@ static bool leaf_begin(Rewrite *r, void *self) {
     return !r->options->no_optimise;
 }
 
-/* Only functions of scripts: those that nothing calls any more need not be added to the module. */
+/* Inlines only functions of scripts: functions without remaining calls need not be added to the
+ * module. */
 static void leaf_shape(Rewrite *r, void *self) {
     inline_all(r->p.plan, &r->p.m, NULL, self);
 }
 
-/* The functions of the runtime and of libraries are there. */
+/* Inlines functions of the runtime and of libraries, which are there now. */
 static void leaf_fill(Rewrite *r, void *self) {
     inline_all(r->p.plan, &r->p.m, r->helpers, self);
 }

@@ -11,11 +11,11 @@
 enum {
     MAX_PARAMS = 8,
     MANY_SITES = 16,     /* for which elements of maps are put into memory */
-    HOLE_BYTES = 4,      /* what a hole becomes, about: an index, an address */
+    HOLE_BYTES = 4,      /* approximate size of a filled hole: an index, an address */
     FUNCTION_BYTES = 16, /* of a function beside its code: type, index, name, locals */
 };
 
-/* ---- whether elements of maps are to be in memory ---- */
+/* ---- whether elements of maps go into memory ---- */
 
 static void outline_note_call(void *ctx, Expr *e) {
     *(bool *)ctx |= e->kind == EXPR_CALL && e->fn;
@@ -37,11 +37,11 @@ static bool wants_memory(const Plan *plan) {
 
 typedef struct Outline {
     Plan *plan;
-    Hole params[MAX_PARAMS]; /* what sites push */
+    Hole params[MAX_PARAMS]; /* pushed by sites */
     uint32_t nparams;
 } Outline;
 
-/* The parameter that stands for a hole. False if there would be too many. */
+/* Finds the parameter that stands for a hole. False if there would be too many. */
 static bool find_param(Outline *o, const Hole *h, uint32_t *param) {
     uint32_t i = 0;
     while (i < o->nparams && (o->params[i].kind != h->kind || o->params[i].n != h->n))
@@ -124,7 +124,7 @@ static bool is_shorter(const Outline *o, const Shape *s, const Template *t) {
     return bytes * s->sites > call * s->sites + bytes + FUNCTION_BYTES;
 }
 
-/* The function's code: that of the template, with parameters. */
+/* Returns the function's code: that of the template, with parameters. */
 static Template *outline_make_body(Outline *o, const Template *t) {
     Arena *arena = &o->plan->arena;
     Template *body = arena_new(arena, Template);
@@ -153,7 +153,7 @@ static Template *outline_make_body(Outline *o, const Template *t) {
     return body;
 }
 
-/* What remains at the sites: the parameters and the call. */
+/* Returns the code that remains at the sites: the parameters and the call. */
 static Template *make_call(const Outline *o, uint32_t fn) {
     Template *call = arena_new(&o->plan->arena, Template);
     Hole *holes = arena_array(&o->plan->arena, Hole, o->nparams + 1);

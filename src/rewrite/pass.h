@@ -15,15 +15,15 @@ struct Frames;
 
 /* The passes, by their places in rewrite_passes. */
 typedef struct RewriteRun {
-    bool runs[REWRITE_MAX_PASSES]; /* what `begin` returned */
+    bool runs[REWRITE_MAX_PASSES]; /* results of `begin` */
     void *state[REWRITE_MAX_PASSES];
-    uint32_t noting[REWRITE_MAX_PASSES], nnoting; /* those with a hook `note` */
+    uint32_t noting[REWRITE_MAX_PASSES], nnoting; /* passes with a hook `note` */
 } RewriteRun;
 
-/* A program that is rewritten: what several passes use. */
+/* A program that is rewritten: state shared by several passes. */
 typedef struct Rewrite {
     Program p;
-    const RewriteOptions *given;   /* the options as they were given */
+    const RewriteOptions *given;   /* the options as given */
     const RewriteOptions *options; /* `decided` */
     RewriteOptions decided;        /* without LINK_AUTO */
     HostChoice host;               /* without HOST_AUTO */
@@ -45,7 +45,7 @@ typedef struct Rewrite {
     Fill fill;                      /* pass 2 */
     StackCalls stacks;              /* of continuations_pass */
     Vec(Match) coded;               /* the matches of a site that have code there */
-    uint32_t region_func;           /* the function that Splicer.one_region is about */
+    uint32_t region_func;           /* the function of Splicer.one_region */
     uint32_t helpers[HELPER_COUNT]; /* handles of the runtime's functions */
     uint32_t *fns;                  /* ... of the script's */
 
@@ -57,31 +57,31 @@ typedef struct RewritePass {
     const char *name;
     size_t size; /* of its state, which is zeroed at first */
 
-    /* The program has been read: sets up what the pass tracks. Returns false if the scripts and the
-     * program do not need it; then `free` is the only other hook that is called. */
+    /* The program has been read: sets up the pass's state. Returns false if the scripts and the
+     * program do not need the pass; then `free` is the only other hook that is called. */
     bool (*begin)(Rewrite *r, void *self);
 
-    /* Pass 1, at a site or a watched instruction. `code`: the matches have code there, since not
-     * all that they do is counted by segments. */
+    /* Pass 1, at a site or a watched instruction. `code`: the matches have code there, as their
+     * effects are not all counted by segments. */
     void (*note)(Rewrite *r, void *self, const Site *site, const SiteTypes *types,
                  const Match *matches, uint32_t n, bool code);
     bool notes_kinds; /* `note` is called for kinds that are counted, too (storage/kind_count.h) */
     /* After pass 1: marks the functions that the pass changes in Program.touched. */
     void (*decide)(Rewrite *r, void *self);
 
-    /* The templates of shapes are there: changes them. */
+    /* The templates of shapes exist: changes them. */
     void (*shape)(Rewrite *r, void *self);
-    /* Marks the functions that its code calls. */
+    /* Marks the functions that the pass's code calls. */
     void (*reach)(Rewrite *r, void *self, Reach *reach);
     /* Adds types, functions, globals, memories. */
     void (*add)(Rewrite *r, void *self, const Reach *reach);
-    /* The module is laid out: writes the code of what was added. */
+    /* The module is laid out: writes the code of added functions. */
     void (*fill)(Rewrite *r, void *self);
-    /* The start and the flush function are there. */
+    /* The start and the flush function exist. */
     void (*finish)(Rewrite *r, void *self, const Reach *reach);
 
-    /* Pass 2: a function into which code goes, before its sites; may be called by several threads
-     * if only counters go into it. */
+    /* Pass 2: a function that gets code, before its sites; may be called by several threads if it
+     * gets only counters. */
     void (*enter)(Rewrite *r, void *self, uint32_t func, Pieces *pieces);
     /* An instruction with matches, or a watched one, before and after their code. */
     void (*before)(Rewrite *r, void *self, const Site *site, const Match *matches, uint32_t n);
@@ -89,15 +89,14 @@ typedef struct RewritePass {
     /* The function, after its sites. */
     void (*leave)(Rewrite *r, void *self, uint32_t func, Pieces *pieces);
 
-    /* Appends custom sections to the output, which has been read again as `written`. */
+    /* Appends custom sections to the output, read again as `written`. */
     void (*append)(Rewrite *r, void *self, const WasmModule *written, Buf *out);
-    /* Releases what the state owns. */
+    /* Releases the contents of the state. */
     void (*free)(Rewrite *r, void *self);
 } RewritePass;
 
-/* All passes, in the order in which the hooks of each phase are called (rewrite.c); NULL at the
- * end.
- */
+/* All passes, in the order in which the hooks of each phase are called (rewrite.c); ends with
+ * NULL. */
 extern const RewritePass *const rewrite_passes[];
 
 /* A loop over the passes that run and have the hook: `k` is the pass. */

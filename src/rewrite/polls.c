@@ -1,13 +1,13 @@
 /*
- * rewrite/polls.c - the places of a program where its host can have a report while it runs, however
- * long it computes: safepoints, as those of garbage collectors.
+ * rewrite/polls.c - safepoints, as for garbage collectors: places of a program where its host can
+ * get a report while it runs, however long it computes.
  *
  * No iteration of a loop begins, and no function that calls others, without a poll: it counts down,
- * and calls the host at zero. Whatever runs for long comes to one of these places, as leaves
- * without loops do not. Polls come before all probes of their places, but for func:entry, so none
- * is half done; and before the counter of the segment that begins there, so counts are exact if
- * such segments begin at the class EXIT (Segments.polls). The host is also called before each call
- * of WASI that may wait, after the probes at that location.
+ * and calls the host at zero. All code that runs for long reaches one of these places; leaves
+ * without loops do not run for long. Polls come before all probes of their places, but for
+ * func:entry, so none is half done; and before the counter of the segment that begins there, so
+ * counts are exact if such segments begin at the class EXIT (Segments.polls). The host is also
+ * called before each call of WASI that may wait, after the probes at that location.
  */
 #include "rewrite/pass.h"
 
@@ -18,8 +18,8 @@ enum { FIRST = 1000 }; /* polls until the host is called for the first time */
 /* Handles. */
 typedef struct Polls {
     uint32_t host; /* the import */
-    uint32_t poll; /* what is called at zero */
-    uint32_t left; /* a global: how many polls until then */
+    uint32_t poll; /* the function called at zero */
+    uint32_t left; /* a global: number of polls until then */
     Buf code;      /* of a poll */
 } Polls;
 
@@ -28,7 +28,8 @@ static bool polls_begin(Rewrite *r, void *self) {
     return r->options->polls;
 }
 
-/* Calls functions that may go on for long: imports come back at once, or are the host's. */
+/* Whether the instruction calls functions that may run for long: imports return at once, or are the
+ * host's. */
 static bool polls_calls(const WasmModule *m, const WasmInstr *i) {
     WasmFlow flow = wasm_flow(i->op);
     if (flow != WASM_FLOW_CALL && flow != WASM_FLOW_TAIL_CALL)
@@ -47,7 +48,7 @@ static bool waits(const WasmModule *m, const WasmInstr *i) {
            (str_is(import->name, "poll_oneoff") || str_is(import->name, "fd_read"));
 }
 
-/* What there is in a function. */
+/* Instructions found in a function. */
 typedef struct Found {
     bool loop, call, wait;
 } Found;
@@ -65,7 +66,7 @@ static Found polls_find(const WasmModule *m, uint32_t func) {
     return found;
 }
 
-/* All functions with places for polls are changed. */
+/* Marks all functions with places for polls as changed. */
 static void polls_decide(Rewrite *r, void *self) {
     (void)self;
     for (uint32_t f = 0; f < r->p.m.input_count[WASM_SPACE_FUNC]; f++) {
@@ -78,7 +79,7 @@ static void polls_decide(Rewrite *r, void *self) {
     r->p.matched = true;
 }
 
-/* The import, the function and the global. */
+/* Adds the import, the function and the global. */
 static void polls_add(Rewrite *r, void *self, const Reach *reach) {
     (void)reach;
     Polls *p = self;
@@ -92,7 +93,7 @@ static void polls_add(Rewrite *r, void *self, const Reach *reach) {
     p->left = wasm_add_global_i32(m, true, STR("whammc.left"), FIRST);
 }
 
-/* The code of the function and of polls. */
+/* Writes the code of the function and of polls. */
 static void polls_fill(Rewrite *r, void *self) {
     Polls *p = self;
     WasmModule *m = &r->p.m;
@@ -117,14 +118,14 @@ static void polls_put(const Polls *p, WasmWhere where, uint32_t at, Pieces *piec
     pieces_add_count(pieces, where, at, from, pieces->code.len);
 }
 
-/* After all probes that come before the call. */
+/* Adds a poll after all probes that come before the call. */
 static void put_wait(const Polls *p, const WasmModule *m, uint32_t at, Pieces *pieces) {
     size_t from = pieces->code.len;
     emit(&pieces->code, "i32.const 1 call %u", wasm_final(m, WASM_SPACE_FUNC, p->poll));
     pieces_add(pieces, WASM_BEFORE, at, RANK_END, from, pieces->code.len);
 }
 
-/* Before all other pieces of the function. */
+/* Adds polls before all other pieces of the function. */
 static void polls_enter(Rewrite *r, void *self, uint32_t func, Pieces *pieces) {
     const Polls *p = self;
     const WasmModule *m = &r->p.m;

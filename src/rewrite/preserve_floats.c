@@ -1,7 +1,7 @@
 /*
  * rewrite/preserve_floats.c - calls that are rarely executed in loops hand back the loop's floats.
  *
- * A call destroys the registers of floats, so compilers keep what is alive at it in memory, and
+ * A call destroys the registers of floats, so compilers keep live floats in memory around it, and
  * some (Cranelift) do so at each iteration. So where the code under a rare condition
  * (branch_hints.c) at the head of a loop without other calls is the call of a function without
  * parameters,
@@ -32,14 +32,14 @@ typedef struct Keeper {
 typedef struct Keep {
     Vec(KeepLoop) loops;  /* by function, then by offset */
     Vec(uint32_t) locals; /* of all loops */
-    Vec(uint32_t) fns;    /* that are called so */
+    Vec(uint32_t) fns;    /* functions called so */
     Vec(Keeper) keepers;
 } Keep;
 
 /* ---- templates ---- */
 
-/* Whether hole i and those after it, before the `end` at this offset, call a function and set
- * variables to what it returns. */
+/* Whether hole i and the following ones, before the `end` at this offset, call a function and set
+ * variables to its results. */
 static bool is_simple_call(const Plan *plan, const Template *t, uint32_t i, uint32_t end) {
     if (i >= t->nholes || t->holes[i].kind != HOLE_FN || t->holes[i].at != end)
         return false;
@@ -52,7 +52,7 @@ static bool is_simple_call(const Plan *plan, const Template *t, uint32_t i, uint
     return true;
 }
 
-/* The hole of such a call under a rare condition; UINT32_MAX = there is none. */
+/* Returns the hole of such a call under a rare condition; UINT32_MAX = none. */
 static uint32_t find_call(const Plan *plan, const Template *t) {
     WasmCode code = wasm_code(t->code, t->len, 0);
     WasmInstr i;
@@ -69,7 +69,7 @@ static uint32_t find_call(const Plan *plan, const Template *t) {
     return UINT32_MAX;
 }
 
-/* The template with the call as HOLE_KEEP, and HOLE_KEPT before the `end` that follows. */
+/* Returns the template with the call as HOLE_KEEP, and HOLE_KEPT before the `end` that follows. */
 static const Template *preserve_floats_mark(const Template *t, uint32_t call, Arena *arena) {
     Template *marked = arena_new(arena, Template);
     Hole *holes = arena_array(arena, Hole, t->nholes + 1);
@@ -110,7 +110,7 @@ static void use_local(OpenLoop *o, uint32_t local) {
         o->locals[o->n++] = local;
 }
 
-/* Notes the floats of the loop that ends; they are those of the loop around it, too. */
+/* Notes the floats of the loop that ends; they belong to the loop around it, too. */
 static void preserve_floats_close_construct(Keep *k, OpenLoops *open, const WasmTypes *types) {
     OpenLoop o = vec_last(open);
     open->len--;
@@ -166,7 +166,7 @@ static void find_loops(Keep *k, const WasmModule *m, WasmSurvey *survey, uint32_
     vec_free(&types);
 }
 
-/* The loop, if floats are kept there. */
+/* Returns the loop, if floats are kept there, else NULL. */
 static const KeepLoop *preserve_floats_loop_at(const Keep *k, uint32_t func, uint32_t at) {
     uint32_t low = 0, high = k->loops.len;
     while (low < high) {
@@ -191,7 +191,8 @@ static const Keeper *keeper_of(const Keep *k, uint32_t fn, const KeepLoop *l) {
     return NULL;
 }
 
-/* Parameters: the floats. Results: the same, and what the function returns. */
+/* Declares a function whose parameters are the floats, and whose results are the same and those of
+ * the called function. */
 static const Fn *preserve_floats_declare(Plan *plan, const Fn *called, const KeepLoop *l) {
     Arena *arena = &plan->arena;
     uint32_t n = l->nf32 + l->nf64;
@@ -278,7 +279,7 @@ static void preserve_floats_reach(Rewrite *r, void *self, Reach *reach) {
         reach->fns[k->keepers.at[i].own] = true;
 }
 
-/* What the code at a site keeps. */
+/* Sets the floats that the code at a site keeps. */
 static void preserve_floats_before(Rewrite *r, void *self, const Site *site, const Match *matches,
                                    uint32_t n) {
     const Keep *k = self;

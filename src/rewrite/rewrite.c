@@ -1,7 +1,7 @@
 /*
- * rewrite/rewrite.c - a program and a plan go in, an instrumented program comes out.
+ * rewrite/rewrite.c - compiles a plan into a program.
  *
- * The steps are in inject/program.h. What this target does in them:
+ * The steps are in inject/program.h. This target's parts:
  *
  *   match   each site gets its storage and its row of the report (sites.c, storage/storage.h)
  *   link    decide where storage and runtime live, add them to the module (flush/flush.h); compile
@@ -9,7 +9,7 @@
  *           flush function
  *   splice  templates go in (sites.c, inject/splice.h)
  *
- * What else is done, and what is tracked for it, is done by the passes.
+ * All other changes, and their bookkeeping, are made by the passes.
  */
 #include "rewrite/rewrite.h"
 
@@ -30,7 +30,7 @@ const RewritePass *const rewrite_passes[] = {
     &alts_pass,
     &continuations_pass, /* a function that begins a stack does so first of all */
     &stack_pass,         /* before frames, which are on it */
-    &polls_pass,         /* a poll finds nothing half done: neither a frame nor a counter */
+    &polls_pass,         /* at a poll nothing is half done: neither a frame nor a counter */
     &frames_pass,
     &memories_pass,
     &functions_pass,
@@ -40,9 +40,9 @@ const RewritePass *const rewrite_passes[] = {
     &saved_frames_pass, /* before stacks_pass: frames are saved, then the stack is left */
     &stacks_pass,
     &engine_frames_pass, /* after frames_pass, whose frames it describes */
-    &leaf_pass,          /* before outline_pass: it may remove the call that makes that pay */
+    &leaf_pass,          /* before outline_pass: may remove the call that makes that pay */
     &outline_pass,
-    &branch_hints_pass,    /* after what changes templates: its holes are in their code */
+    &branch_hints_pass,    /* after passes that change templates: its holes are in their code */
     &preserve_floats_pass, /* after branch_hints_pass, whose conditions it looks for */
     NULL};
 
@@ -70,7 +70,7 @@ static void free_passes(Rewrite *r) {
 
 /* ---- pass 1 ---- */
 
-/* What scripts may know of the program before its sites are known. */
+/* Sets the properties of the program that scripts may know before its sites are known. */
 static void rewrite_describe(Plan *plan, const WasmModule *m, const WasmAsyncify *asyncify,
                              HostChoice host, const char *file, uint32_t module_id) {
     plan->program.host = host_name(host);
@@ -81,11 +81,11 @@ static void rewrite_describe(Plan *plan, const WasmModule *m, const WasmAsyncify
     plan->program.nameless = !wasm_names_funcs(m);
 }
 
-/* Whether the runtime, or a library, makes an engine with multi-memory necessary that the program
- * could do without. dup_at may write to the runtime's memory, which cannot be imported. */
+/* Whether the runtime, or a library, requires an engine with multi-memory that the program could do
+ * without. dup_at may write to the runtime's memory, which cannot be imported. */
 static bool import_helps(const Rewrite *r) {
     const Plan *plan = r->p.plan;
-    bool memory = plan->asks.values || r->options->polls; /* which a running program must not see */
+    bool memory = plan->asks.values || r->options->polls; /* hidden from a running program */
     for (uint32_t i = 0; plan->libraries && i < plan->libraries->list.len; i++)
         memory |= plan->libraries->list.at[i]->module.memories.len > 0;
     for (uint32_t i = 0; i < plan->variants.len; i++)
@@ -93,7 +93,7 @@ static bool import_helps(const Rewrite *r) {
     return memory && r->p.m.memories.len == 1 && !stack_is_read(plan);
 }
 
-/* Pass 1 must know what LINK_AUTO means; many slots, which it finds, need a memory after all. */
+/* Resolves LINK_AUTO, which pass 1 needs; many slots, found by it, need a memory after all. */
 static void decide_link(Rewrite *r) {
     const RewriteOptions *options = r->given;
     r->decided.link = options->link;
@@ -104,7 +104,7 @@ static void decide_link(Rewrite *r) {
                   import_helps(r);
     r->decided.link = import ? LINK_IMPORT : LINK_MERGE;
     if (import)
-        r->decided.host = r->host = HOST_WASI; /* scripts have been told what it is with merge */
+        r->decided.host = r->host = HOST_WASI; /* scripts have been told the host for merge */
 }
 
 /* Whether functions of the program may have frame variables to keep while they are left. */
@@ -115,7 +115,7 @@ static bool must_save_frames(const Plan *plan, const WasmAsyncify *asyncify) {
     return any && asyncify->found;
 }
 
-/* Decides what does not depend on sites. */
+/* Makes the decisions that do not depend on sites. */
 static void rewrite_begin(Rewrite *r) {
     Plan *plan = r->p.plan;
     const WasmModule *m = &r->p.m;
@@ -137,7 +137,8 @@ static void rewrite_begin(Rewrite *r) {
     decide_link(r);
 }
 
-/* What happens once: at the beginning, at the end, for a report, where stacks are left. */
+/* Notes events that happen once: at the beginning, at the end, for a report, where stacks are
+ * left. */
 static void note_once(Rewrite *r) {
     Plan *plan = r->p.plan;
     OnceShapes *once = &r->once;
@@ -196,8 +197,8 @@ static bool rewrite_compile(Rewrite *r, const Template **init) {
     return gen_templates(r->p.plan, &gen, init, r->p.diags);
 }
 
-/* Strings and maps that only a report would show need no memory where there is none: compiles to
- * see whether code looks at them. */
+/* Drops strings and maps that only a report would show, as they need no memory where there is none:
+ * compiles to see whether code reads them. */
 static bool drop_values(Rewrite *r, const Template **init) {
     Plan *plan = r->p.plan;
     if (r->host != HOST_PROF || !plan->asks.values || r->saves_frames)
@@ -212,7 +213,7 @@ static bool drop_values(Rewrite *r, const Template **init) {
     return true;
 }
 
-/* Decides where everything lives, and makes the templates. */
+/* Decides where everything is stored, and makes the templates. */
 static bool rewrite_place(Rewrite *r, const Template **init) {
     Plan *plan = r->p.plan;
     uint32_t errors = r->p.diags->errors;
@@ -239,7 +240,7 @@ static bool rewrite_place(Rewrite *r, const Template **init) {
     return true;
 }
 
-/* Adds to the module what code at sites refers to, and lays it out. */
+/* Adds to the module the definitions that code at sites refers to, and lays it out. */
 static bool add(Rewrite *r, Reach *reach) {
     REWRITE_EACH(r, k, reach)
     rewrite_passes[k]->reach(r, r->passes.state[k], reach);
@@ -261,7 +262,7 @@ static void begin_splicing(Rewrite *r) {
     Splicer *s = &r->p.splicer;
     Fill *f = &r->fill;
     fill_init(f, s, &r->p.m, r->p.plan, &r->store);
-    f->kept = r->flush.kept; /* which code at sites shares with no other code */
+    f->kept = r->flush.kept; /* code at sites shares it with no other code */
     f->helpers = r->helpers;
     f->fns = r->fns;
     f->shadow = &r->shadow;
@@ -280,7 +281,7 @@ static void begin_splicing(Rewrite *r) {
         s->exceptions = r->p.exceptions = wasm_survey_exceptions(survey, &r->p.m);
     r->region_func = UINT32_MAX;
     bool traps = r->store.counts && r->store.counts->corrections.table.len;
-    assert(!traps || r->flush.host != HOST_PROF); /* nobody corrects them there */
+    assert(!traps || r->flush.host != HOST_PROF); /* they are not corrected there */
     if (r->flush.flushes && traps)
         r->p.counts = &r->coalesce.counts;
     r->p.ends.flush = at->flush == UINT32_MAX ? -1 : (int64_t)at->flush;
@@ -323,7 +324,7 @@ static void rewrite_leave(void *self, uint32_t func, Pieces *pieces) {
     rewrite_passes[k]->leave(r, r->passes.state[k], func, pieces);
 }
 
-/* Of what is counted only the section whammc.traps is still to be written. */
+/* Frees the counts, except for the section whammc.traps, which is still to be written. */
 static void written(void *self) {
     Rewrite *r = self;
     image_free(r->store.rows.image);

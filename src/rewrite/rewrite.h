@@ -13,7 +13,7 @@
 bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file,
                     const RewriteOptions *options, Buf *out, Diags *diags);
 
-/* Only finds the sites: calls `at` as Matcher does. False if the module is malformed. */
+/* Finds the sites only: calls `at` as Matcher does. False if the module is malformed. */
 bool rewrite_list(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file,
                   void (*at)(void *ctx, const Site *site, const SiteTypes *types,
                              const Match *matches, uint32_t n),

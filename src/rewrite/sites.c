@@ -10,13 +10,13 @@
 
 /* ---- pass 1 ---- */
 
-/* Nothing is to be noted of a variant that only counts. */
+/* Whether a variant that only counts has no requirements to note. */
 static bool has_no_needs(const Variant *v) {
     return !v->calls.alts.len && !v->calls.dups.len && !v->calls.memory.len && !v->asks.targets &&
            !v->asks.entry && !v->alt.is;
 }
 
-/* Counts what is the same at all instructions of the kind. */
+/* Counts matches that are the same at all instructions of the kind. */
 static bool count_kind(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
     if (!site->decided || !r->store.coalesce ||
         wasm_asyncify_spans(&site->survey->asyncify, site->func))
@@ -27,7 +27,7 @@ static bool count_kind(Rewrite *r, const Site *site, const Match *matches, uint3
     return kinds_count(&r->kinds, &r->store, site, matches, n);
 }
 
-/* What the code of a match needs of its function, and of the types of the module. */
+/* Notes the requirements of a match's code on its function and on the types of the module. */
 static void note_code(Rewrite *r, const Site *site, const SiteTypes *types, const Match *matches,
                       uint32_t n, const Match *match) {
     const Variant *v = match->shape->variant;
@@ -66,7 +66,7 @@ void sites_count(void *self, const Site *site, const SiteTypes *types, const Mat
     }
 }
 
-/* Counts a function in which all that matches only counts. */
+/* Counts a function whose matches all only count. */
 bool sites_count_func(void *self, uint32_t func) {
     Rewrite *r = self;
     bool any;
@@ -100,7 +100,7 @@ static void splice_function_event(Rewrite *r, const Site *site, const Match *mat
     pieces_add_around(pieces, where, from);
 }
 
-/* Control comes there once, however often the function goes on. */
+/* Splices code at the entry, which control reaches once, however often the function goes on. */
 static void sites_splice_entry(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
     Pieces *pieces = &r->p.pieces;
     size_t from = pieces->code.len;
@@ -114,7 +114,7 @@ static void sites_splice_entry(Rewrite *r, const Site *site, const Match *matche
     pieces_add(pieces, WASM_BEFORE, start, RANK_PROBE, from, pieces->code.len);
 }
 
-/* Where the function is left in the middle, it returns at once. */
+/* Adds code so that the function returns at once where it is left in the middle. */
 static void pass_exit(Rewrite *r, const Site *site) {
     Pieces *pieces = &r->p.pieces;
     size_t from = pieces->code.len;
@@ -125,7 +125,8 @@ static void pass_exit(Rewrite *r, const Site *site) {
     pieces_add(pieces, WASM_BEFORE, left, RANK_END, from, pieces->code.len);
 }
 
-/* Where the function ends without results, by a trap or a tail call, they are 0. */
+/* Splices code at exits; where the function ends without results, by a trap or a tail call, they
+ * are 0. */
 static void splice_exit(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
     Pieces *pieces = &r->p.pieces;
     Splicer *s = &r->p.splicer;
@@ -146,8 +147,8 @@ static void splice_exit(Rewrite *r, const Site *site, const Match *matches, uint
     }
 }
 
-/* Not for what has left by an exit: throws that no handler catches, and calls that end the program.
- */
+/* Splices unwind code, not run where control has left by an exit: by throws that no handler
+ * catches, and by calls that end the program. */
 static void splice_unwind(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
     Pieces *pieces = &r->p.pieces;
     bool leaves = true; /* the stack, and nothing else */
@@ -168,7 +169,7 @@ static void splice_unwind(Rewrite *r, const Site *site, const Match *matches, ui
     pieces_add_around(pieces, WASM_UNWIND, from);
 }
 
-/* Leaves out what is counted by segments. */
+/* Returns the matches that are not counted by segments. */
 static const Match *coded_matches(Rewrite *r, const Site *site, const Match *matches, uint32_t *n) {
     if (!r->store.counts)
         return matches;

@@ -1,6 +1,6 @@
 /*
- * rewrite/storage_passes.c - the passes of what storage/ adds to a program, and of the scripts'
- * functions.
+ * rewrite/storage_passes.c - the passes for the additions of storage/ to a program, and for the
+ * scripts' functions.
  */
 #include "rewrite/pass.h"
 
@@ -38,7 +38,7 @@ static void memories_note(Rewrite *r, void *self, const Site *site, const SiteTy
         memory_note(&r->memories, site, matches[i].shape->variant, r->p.diags);
 }
 
-/* Code that runs at no site. */
+/* Notes code that runs at no site. */
 static void memories_decide(Rewrite *r, void *self) {
     (void)self;
     Plan *plan = r->p.plan;
@@ -76,7 +76,8 @@ static bool storage_passes_is_replaced(const Match *matches, uint32_t n) {
     return is;
 }
 
-/* What asks for the size of the memory, or grows it, does not see pages that the report takes. */
+/* Hides pages that the report takes from instructions that query the size of the memory or grow
+ * it. */
 static void memories_after(Rewrite *r, void *self, const Site *site, const Match *matches,
                            uint32_t n) {
     (void)self;
@@ -109,7 +110,7 @@ static void add_leaves(WasmTypes *list, const Type *t) {
         vec_push(list, type_wasm(type_leaf(t, i)));
 }
 
-/* Without code at first: calls of them need their indices. */
+/* Adds the scripts' functions, without code at first: calls of them need their indices. */
 static void functions_add(Rewrite *r, void *self, const Reach *reach) {
     (void)self;
     r->flush.fns = r->fns = arena_array(&r->p.plan->arena, uint32_t, r->p.plan->fns.len + 1);
@@ -150,7 +151,7 @@ static void shadow_pass_add(Rewrite *r, void *self, const Reach *reach) {
     shadow_add(&r->shadow);
 }
 
-/* What changes a table or drops a segment keeps the shadow in step. */
+/* Keeps the shadow in step after instructions that change a table or drop a segment. */
 static void shadow_pass_after(Rewrite *r, void *self, const Site *site, const Match *matches,
                               uint32_t n) {
     (void)self;

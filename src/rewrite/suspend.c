@@ -34,7 +34,7 @@ static const struct {
                         {HELPER_TREE_GO_UNTIMED, "whammc:tree_go_untimed"}};
 enum { CALLED_BY_OTHERS = sizeof called_by_others / sizeof *called_by_others };
 
-/* As the tools' convention for dynamic linking has it
+/* Whether the module is linked dynamically, by the tools' convention
  * (https://github.com/WebAssembly/tool-conventions/blob/main/DynamicLinking.md). */
 static bool is_linked(const WasmModule *m) {
     for (uint32_t i = 0; i < m->sections.len; i++)
@@ -95,7 +95,7 @@ static void stacks_reach(Rewrite *r, void *self, Reach *reach) {
 }
 
 /* Exports `whammc:suspend` and `whammc:resume` to the host, unless functions of the program call
- * these; to other modules in any case, and the helpers that they call. */
+ * these; always to other modules, with the helpers that they call. */
 static void stacks_finish(Rewrite *r, void *self, const Reach *reach) {
     (void)self;
     WasmModule *m = &r->p.m;
@@ -113,7 +113,7 @@ static void stacks_finish(Rewrite *r, void *self, const Reach *reach) {
                         r->helpers[called_by_others[i].helper]);
 }
 
-/* Calls what scripts do from the functions that set Asyncify's state. */
+/* Calls the scripts' code from the functions that set Asyncify's state. */
 static void stacks_leave(Rewrite *r, void *self, uint32_t func, Pieces *pieces) {
     (void)self;
     const WasmAsyncify *asyncify = &r->p.matcher.survey.asyncify;
