@@ -12,8 +12,8 @@
  *     whammc_release(out);
  *     whammc_coverage_free(c);
  *
- * What is counted, and the formats, are in docs/coverage.md. Ownership, errors and threads are as
- * in whammc/report.h.
+ * docs/coverage.md describes the counts and the formats. Ownership, errors and threads are as in
+ * whammc/report.h.
  */
 #ifndef WHAMMC_COVERAGE_H
 #define WHAMMC_COVERAGE_H
@@ -30,50 +30,46 @@ extern "C" {
 
 typedef struct WhammcCoverage WhammcCoverage;
 
-/* Without a program and without counts; never NULL. whammc_coverage_free accepts NULL. */
+/* Returns an object without programs and counts; never NULL. whammc_coverage_free accepts NULL. */
 WhammcCoverage *whammc_coverage_new(void);
 void whammc_coverage_free(WhammcCoverage *c);
 
-/* Sets the program, as it was before it was instrumented (a binary module). It is validated; if it
- * is not valid, there is no program. */
+/* Sets the program, as it was before instrumentation (a binary module). It is validated; if it is
+ * invalid, there is no program. */
 whammc_status whammc_coverage_set_module(WhammcCoverage *c, const char *name, const void *bytes,
                                          size_t size);
 
 /*
- * Adds another program to those that were set or added: what several programs have executed is
- * shown together. Of source files that several of them have, counts are added up; formats that know
- * of modules (text, HTML, JSON) also have the totals of each. Reports are those of the programs
- * whose hashes they have (docs/reports.md, "Parts"), or else of those that they fit. A program that
- * is not valid is not added.
+ * Adds a further program, for combined coverage. Counts of source files that several programs share
+ * are added up; formats that distinguish modules (text, HTML, JSON) also have the totals of each.
+ * Reports are assigned to programs by hash (docs/reports.md, "Parts"), or else to the programs that
+ * they fit. An invalid program is not added.
  */
 whammc_status whammc_coverage_add_module(WhammcCoverage *c, const char *name, const void *bytes,
                                          size_t size);
 
-/* Where source locations are, besides in the program; NULL: nowhere else: of the program that was
- * set or added last, and of the next one. `info` is borrowed, and must outlive all further uses of
- * `c`.
- */
+/* Sets an additional source of locations for the program set or added last, and for the next one;
+ * NULL: the program alone. `info` is borrowed, and must outlive all further uses of `c`. */
 void whammc_coverage_locate(WhammcCoverage *c, const whammc_debug_info *info);
 
 /*
  * Adds an object file with DWARF, as the compiler wrote it for the linker, or an archive of such
- * files (.a, .rlib). Functions in it that the program does not have, since the linker found no use
- * for them, are functions that were not executed. Counts of functions that the program has do not
- * change.
+ * files (.a, .rlib). Functions in it that the linker left out of the program count as not executed.
+ * Counts of the program's functions do not change.
  */
 whammc_status whammc_coverage_include_objects(WhammcCoverage *c, const char *name,
                                               const void *bytes, size_t size);
 
 /*
  * Adds the counts of a report in any of the formats of whammc_format, the last one in the text.
- * Counts of several reports, of the same program and script, are added up. A text without a report,
- * a report without counts, or one of none of the programs is an error; then nothing is added. All
- * programs are set and added before.
+ * Counts of several reports of the same program and script are added up. A text without a report, a
+ * report without counts, or a report of none of the programs is an error; then nothing is added.
+ * All programs must be set and added before.
  */
 whammc_status whammc_coverage_add(WhammcCoverage *c, const char *name, const void *bytes,
                                   size_t size);
 
-/* The errors, warnings and notes of the last call of one of these functions: see whammc_messages.
+/* Returns the errors, warnings and notes of the last call of these functions: see whammc_messages.
  * "" if there are none. Valid until the next call of one of them. */
 const char *whammc_coverage_messages(WhammcCoverage *c, unsigned flags);
 
@@ -88,9 +84,9 @@ typedef enum WhammcCoverageFormat {
 /* All zero = the defaults. */
 typedef struct WhammcCoverageOptions {
     /*
-     * Returns the text of a source file, *size bytes that stay valid until the next call; NULL:
-     * there is none. Paths are those of locations, after path maps; relative ones are first passed
-     * as they are, then in the program's folder. If the function is NULL, no file has a text.
+     * Returns the text of a source file, *size bytes that stay valid until the next call; NULL if
+     * there is none. Paths are as in locations, after path maps; relative paths are first passed as
+     * they are, then in the program's folder. If the function is NULL, no file has a text.
      */
     const void *(*source)(void *ctx, const char *path, size_t *size);
     void *ctx;
@@ -108,22 +104,22 @@ typedef struct WhammcCoverageOptions {
 } WhammcCoverageOptions;
 
 /*
- * Writes the coverage of all that was added. options NULL = the defaults. On success *out is a new
- * buffer of *size bytes, released with whammc_release. On failure *out is NULL: there is no
- * program, or the reports are of another one.
+ * Writes the combined coverage. options NULL = the defaults. On success *out is a new buffer of
+ * *size bytes, released with whammc_release. On failure *out is NULL: there is no program, or the
+ * reports are of another program.
  */
 whammc_status whammc_coverage_write(WhammcCoverage *c, WhammcCoverageFormat format,
                                     const WhammcCoverageOptions *options, uint8_t **out,
                                     size_t *size);
 
-/* Numbers of all, and of those that were executed. */
+/* Total numbers, and numbers of executed items. */
 typedef struct WhammcCoverageTotals {
     size_t lines, lines_executed;
     size_t functions, functions_executed;
     size_t branches, branches_executed; /* each way of a branch */
 } WhammcCoverageTotals;
 
-/* The totals of what was last written; all 0 before. */
+/* Returns the totals of the last whammc_coverage_write; all 0 before. */
 WhammcCoverageTotals whammc_coverage_totals(const WhammcCoverage *c);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 /*
  * whammc/module.h - instrument WebAssembly modules from C, without a script.
  *
- * Read a module, look at its functions and instructions, attach code to them, add what that code
- * needs, write the module. Unchanged code keeps its bytes; all indices are adjusted to what is
- * added.
+ * Read a module, inspect its functions and instructions, attach code to them, add the entities that
+ * this code needs, write the module. Unchanged code keeps its bytes; all indices are adjusted to
+ * the additions.
  *
  *     WhammcModule *m = whammc_module_read(bytes, size, &error);
  *     uint32_t counter = whammc_module_add_global(m, WHAMMC_I64, true, "counter", 0);
@@ -15,17 +15,17 @@
  *     whammc_module_attach(m, func, offset, WHAMMC_BEFORE, code);
  *     whammc_module_write(m, &out, &out_size);
  *
- * HANDLES. Functions, globals, memories and so on are named by handles. In what was read, the
- * handle is the index in the input; additions, imports included, get the next numbers. Handles
- * never change, and code that is attached or added uses handles; whammc_module_write replaces them
- * by the final indices.
+ * HANDLES. Functions, globals, memories and so on are named by handles. The handle of an entity of
+ * the input is its index; additions, imports included, get the next numbers. Handles never change,
+ * and code that is attached or added uses handles; whammc_module_write replaces them by the final
+ * indices.
  *
  * ERRORS. Functions that can fail return false, NULL or WHAMMC_NONE; whammc_module_error has the
  * text. For functions that only read, handles that do not exist are no error: the result is empty
  * ("", 0, WHAMMC_VOID).
  *
  * OWNERSHIP. Arguments are copied. Returned texts belong to the module, code and walks to the
- * caller, who frees them; a walk before its module.
+ * caller, which must free them; a walk before its module.
  *
  * THREADS. Nothing here prints, exits or has global state; different modules can be used by
  * different threads at the same time, one module, with its walks, by one thread at a time.
@@ -82,7 +82,7 @@ void whammc_module_free(WhammcModule *m);
  * if attached code was wrong. */
 bool whammc_module_write(WhammcModule *m, uint8_t **bytes, size_t *size);
 
-/* The text of the last failure. Valid until the next call with this module. */
+/* Returns the text of the last failure. Valid until the next call with this module. */
 const char *whammc_module_error(const WhammcModule *m);
 
 /* Releases memory that this library has allocated for the caller. */
@@ -90,30 +90,31 @@ void whammc_release(void *p);
 
 /* ---- looking ---- */
 
-/* The number of entities of a kind, additions included; how many of them the input imports (they
- * come first). */
+/* Returns the number of entities of a kind, additions included, and the number that the input
+ * imports (they come first). */
 uint32_t whammc_module_count(const WhammcModule *m, WhammcKind kind);
 uint32_t whammc_module_imports(const WhammcModule *m, WhammcKind kind);
 
-/* The name of a function from the name section, an export or an import, in this order; "" if there
- * is none. Owned by the module. */
+/* Returns the name of a function from the name section, an export or an import, in this order; ""
+ * if there is none. Owned by the module. */
 const char *whammc_module_func_name(WhammcModule *m, uint32_t func);
 
-/* The name that reports show and scripts match: from the name section, a (first) export, an import
- * ("module.name"), or the number, "#12"; "" if there is no such function. Owned by the module. */
+/* Returns the name that reports show and scripts match: from the name section, a (first) export, an
+ * import ("module.name"), or the number, "#12"; "" if there is no such function. Owned by the
+ * module. */
 const char *whammc_module_shown_name(WhammcModule *m, uint32_t func);
 
-/* The bytes of a function's body in the input, with its declarations of locals; 0 if it has none.
- */
+/* Returns the size of a function's body in the input, with its declarations of locals; 0 if it has
+ * none. */
 uint32_t whammc_module_func_size(const WhammcModule *m, uint32_t func);
 
-/* The type of a function: the numbers of parameters and results, and each of them. */
+/* Returns the type of a function: the numbers of parameters and results, and each of them. */
 uint32_t whammc_module_func_params(const WhammcModule *m, uint32_t func);
 uint32_t whammc_module_func_results(const WhammcModule *m, uint32_t func);
 WhammcType whammc_module_func_param(const WhammcModule *m, uint32_t func, uint32_t k);
 WhammcType whammc_module_func_result(const WhammcModule *m, uint32_t func, uint32_t k);
 
-/* The handle of the export with this name, or WHAMMC_NONE. */
+/* Returns the handle of the export with this name, or WHAMMC_NONE. */
 uint32_t whammc_module_find_export(const WhammcModule *m, WhammcKind kind, const char *name);
 
 /* An import or an export. The texts are owned by the module. */
@@ -124,8 +125,8 @@ typedef struct WhammcExtern {
     uint32_t handle;
 } WhammcExtern;
 
-/* Fills *out with the nth import or export of the input, in the order of the module. False if there
- * are not so many. */
+/* Fills *out with the nth import or export of the input, in the order of the module. Returns false
+ * if n is out of range. */
 bool whammc_module_import(WhammcModule *m, uint32_t n, WhammcExtern *out);
 bool whammc_module_export(WhammcModule *m, uint32_t n, WhammcExtern *out);
 
@@ -173,7 +174,7 @@ uint32_t whammc_module_add_local(WhammcModule *m, uint32_t func, WhammcType type
 
 /* These return the new handle, or WHAMMC_NONE. */
 
-/* A function type; an existing equal one may be returned. */
+/* Adds a function type, or returns an existing equal one. */
 uint32_t whammc_module_add_type(WhammcModule *m, const WhammcType *params, uint32_t nparams,
                                 const WhammcType *results, uint32_t nresults);
 uint32_t whammc_module_import_func(WhammcModule *m, const char *module, const char *name,
@@ -183,27 +184,27 @@ uint32_t whammc_module_import_global(WhammcModule *m, const char *module, const 
 /* Sizes in pages of 64 KiB; max UINT32_MAX = none. */
 uint32_t whammc_module_import_memory(WhammcModule *m, const char *module, const char *name,
                                      uint32_t min, uint32_t max);
-/* `code` without the final `end`. Names may be NULL. */
+/* Adds a function; `code` is without the final `end`. Names may be NULL. */
 uint32_t whammc_module_add_func(WhammcModule *m, uint32_t type, const char *name,
                                 const WhammcType *locals, uint32_t nlocals, const WhammcCode *code);
-/* `value`: an integer, or the bits of a float; references start as null. */
+/* Adds a global; `value`: an integer, or the bits of a float; references start as null. */
 uint32_t whammc_module_add_global(WhammcModule *m, WhammcType type, bool mutable_, const char *name,
                                   uint64_t value);
 uint32_t whammc_module_add_memory(WhammcModule *m, uint32_t min, uint32_t max, const char *name);
-/* A data segment that is copied to `offset` of a memory when the module is instantiated. */
+/* Adds a data segment that is copied to `offset` of a memory when the module is instantiated. */
 uint32_t whammc_module_add_data(WhammcModule *m, uint32_t memory, uint64_t offset,
                                 const void *bytes, size_t size);
-/* One for memory.init. */
+/* Adds a passive data segment, for memory.init. */
 uint32_t whammc_module_add_passive_data(WhammcModule *m, const void *bytes, size_t size);
 /* Exports the entity with this handle. False if there is an export of this name. */
 bool whammc_module_add_export(WhammcModule *m, const char *name, WhammcKind kind, uint32_t handle);
-/* The function that runs when the module is instantiated; WHAMMC_NONE if there is none. */
+/* Returns or sets the function that runs when the module is instantiated; WHAMMC_NONE: none. */
 uint32_t whammc_module_start(const WhammcModule *m);
 void whammc_module_set_start(WhammcModule *m, uint32_t func);
 
 /* ---- building code ---- */
 
-/* Code without instructions; never NULL. */
+/* Returns code without instructions; never NULL. */
 WhammcCode *whammc_code_new(void);
 void whammc_code_clear(WhammcCode *c); /* removes all instructions */
 void whammc_code_free(WhammcCode *c);  /* accepts NULL */
@@ -221,13 +222,13 @@ void whammc_code_local_get(WhammcCode *c, uint32_t local);
 void whammc_code_local_set(WhammcCode *c, uint32_t local);
 void whammc_code_local_tee(WhammcCode *c, uint32_t local);
 /*
- * Any instruction by its mnemonic, with its immediates as numbers: indices and labels; for blocks
- * the type (a WhammcType); for memory accesses alignment (log2), memory, offset, and the lane if
- * there is one. False (and nothing is appended) if there is no such instruction, the number of
- * immediates is wrong, or its immediates are lists (use whammc_code_bytes).
+ * Appends any instruction by its mnemonic, with its immediates as numbers: indices and labels; for
+ * blocks the type (a WhammcType); for memory accesses alignment (log2), memory, offset, and the
+ * lane if there is one. False (and nothing is appended) if there is no such instruction, the number
+ * of immediates is wrong, or its immediates are lists (use whammc_code_bytes).
  */
 bool whammc_code_op(WhammcCode *c, const char *mnemonic, const uint64_t *imms, uint32_t nimms);
-/* Bytes of the binary format, with handles as indices. */
+/* Appends bytes of the binary format, with handles as indices. */
 void whammc_code_bytes(WhammcCode *c, const void *bytes, size_t size);
 
 #ifdef __cplusplus

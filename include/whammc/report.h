@@ -1,6 +1,6 @@
 /*
- * whammc/report.h - read reports of instrumented programs, look at their values, and convert them:
- * to other formats of reports, to tables, profiles and pictures.
+ * whammc/report.h - read reports of instrumented programs, access their values, and convert them to
+ * other report formats, tables, profiles and pictures.
  *
  *     WhammcReport *r = whammc_report_new();
  *     uint8_t *out = NULL;
@@ -11,7 +11,7 @@
  *     whammc_release(out);
  *     whammc_report_free(r);
  *
- * What the formats are, and what the columns of a report mean, is in docs/reports.md.
+ * docs/reports.md describes the formats and the columns of reports.
  *
  * OWNERSHIP. Arguments are copied. Results belong to the WhammcReport, except for the buffers of
  * whammc_report_write, which are released with whammc_release.
@@ -38,24 +38,23 @@ extern "C" {
 
 typedef struct WhammcReport WhammcReport;
 
-/* An empty report; never NULL. whammc_report_free accepts NULL. */
+/* Returns an empty report; never NULL. whammc_report_free accepts NULL. */
 WhammcReport *whammc_report_new(void);
 void whammc_report_free(WhammcReport *r);
 
 /* ---- reading ---- */
 
 /*
- * Reads a report from a text in any of the formats of whammc_format, which is recognised. The text
- * may be the whole output of a program: lines that are not part of a report are skipped. It can
- * have reports of several instances and modules (docs/reports.md, "Parts"): those of the instances
- * of a module are added up, and modules stand side by side. Of several reports of an instance
- * `which` is the number of the one to read, from 1; an instance with fewer reports counts with its
- * last one. 0 = the last. `name` is the text's name in messages.
+ * Reads a report from a text; its format, one of whammc_format, is detected. The text may be the
+ * whole output of a program: lines that are not part of a report are skipped. It can have reports
+ * of several instances and modules (docs/reports.md, "Parts"): instances of a module are added up,
+ * modules are kept apart. `which` selects among several reports of an instance, from 1; an instance
+ * with fewer reports contributes its last one. 0 = the last. `name` is the text's name in messages.
  *
- * A text without a report, or without the one that is wanted, is an error; then the report has no
- * rows. So is a text of 4 GiB or more. An empty text, or one of line ends only, is a report without
- * rows, as it is in JSON. Of a report that is cut off an earlier one of the instance is read
- * instead; or else its whole rows, if it is the only report of its module; there is a warning.
+ * A text without a report, or without the requested one, is an error; then the report has no rows.
+ * So is a text of 4 GiB or more. An empty text, or one of line ends only, is a report without rows,
+ * as in JSON. A truncated report is replaced by an earlier one of the instance, or reduced to its
+ * complete rows if it is the only report of its module, with a warning.
  *
  * Reading again replaces everything but the programs.
  *
@@ -67,20 +66,19 @@ whammc_status whammc_report_read(WhammcReport *r, const char *name, const void *
 
 /*
  * Adds up the reports of several runs of a program that was instrumented with the same scripts:
- * reads another one, as whammc_report_read does, and adds its values to those of r. Numbers are
- * added; the sum of truth values is true if one is true, that of texts is the first text. A script
- * can request otherwise in a text `merge` (docs/reports.md). Nodes of call trees are those with the
- * same callers. Memory use depends on the number of keys and nodes, not on that of reports. A
- * module that r does not have is added to it if both texts tell of their modules. Otherwise it is
- * an error if the report does not have the same variables at the same sites; then r must be read
- * again.
+ * reads another report, as whammc_report_read does, and adds its values to r. Numbers are added,
+ * truth values are or'ed, the first of several texts is kept; a script can request otherwise in a
+ * text `merge` (docs/reports.md). Call tree nodes with the same callers are merged. Memory use
+ * depends on the number of keys and nodes, not of reports. A module that r lacks is added to it if
+ * both texts identify their modules. Otherwise it is an error if the report does not have the same
+ * variables at the same sites; then r must be read again.
  */
 whammc_status whammc_report_add(WhammcReport *r, const char *name, const void *bytes, size_t size,
                                 uint32_t which);
 
-/* The same, but subtracts the values: if they are those of an earlier report of the same run, the
- * result is what happened in between. Maxima, minima, truth values and texts stay those of r.
- * Unsigned numbers do not become less than 0. */
+/* Subtracts the values of another report, read as by whammc_report_add: with an earlier report of
+ * the same run, the result covers the time in between. r keeps its maxima, minima, truth values and
+ * texts. Unsigned numbers do not become less than 0. */
 whammc_status whammc_report_subtract(WhammcReport *r, const char *name, const void *bytes,
                                      size_t size, uint32_t which);
 
@@ -88,68 +86,68 @@ whammc_status whammc_report_subtract(WhammcReport *r, const char *name, const vo
  * Reads the report of a program instrumented with WHAMMC_LINK_IMPORT from its image and its values.
  * The program passes these to the functions `open`, `put64`, `put32`, `skip` and `close` of the
  * module "whammc_runtime" (docs/linking.md): instead of the module of whammc_runtime, a host can
- * supply functions of its own, which collect the bytes, and a `setup` that does nothing. The image
- * does not include the padding to a multiple of 8. It must come from this version of whammc. The
- * strings and maps of a script are in the memory of whammc's runtime, not among the values: a
- * report that has some is an error, except for maps whose keys are known (`cells` of whammc_map).
+ * supply its own functions, which collect the bytes, and a `setup` that does nothing. The image
+ * does not include the padding to a multiple of 8. It must come from this version of whammc.
+ * Strings and maps of scripts are in the memory of whammc's runtime, not among the values: a report
+ * with any is an error, except for maps with known keys (`cells` of whammc_map).
  */
 whammc_status whammc_report_read_image(WhammcReport *r, const char *name, const void *image,
                                        size_t size, const void *values, size_t values_size);
 
 /*
- * Whether the reports that are read into r from now on keep threads apart: what all instances of a
- * module in one thread have counted is added up, and threads stand side by side, in the order of
- * their numbers; the main thread has the number 0. Threads of several processes or texts that have
- * the same number are one. At first it is not so, and all threads are added up.
+ * Sets whether reports read into r from now on keep threads apart: the counts of all instances of a
+ * module in one thread are added up, and threads are listed in the order of their numbers; the main
+ * thread has the number 0. Threads with the same number in several processes or texts are one. By
+ * default all threads are added up.
  */
 void whammc_report_by_thread(WhammcReport *r, bool by_thread);
 
-/* The number of reports in the text; of several instances, of that which has made the most. */
+/* Returns the number of reports in the text; with several instances, the largest number of any. */
 size_t whammc_report_count(const WhammcReport *r);
-/* How many threads have begun, as the text says, and unless `complete` is NULL how many of them
- * have reported all that they counted. 0: it says nothing of threads. */
+/* Returns the number of threads that began, according to the text; sets *complete, unless NULL, to
+ * the number of them that reported all their counts. 0: the text does not mention threads. */
 size_t whammc_report_threads(const WhammcReport *r, size_t *complete);
-/* Whether the report ends in the middle of a row, or is known to end too early. */
+/* Returns whether the report ends in the middle of a row, or is known to end too early. */
 bool whammc_report_is_cut(const WhammcReport *r);
-/* The lines of the text that belong to no report: the output of the program itself. *size bytes,
- * and a NUL after them. Valid until the next whammc_report_read. */
+/* Returns the lines of the text that belong to no report: the output of the program itself. *size
+ * bytes, and a NUL after them. Valid until the next whammc_report_read. */
 const char *whammc_report_rest(WhammcReport *r, size_t *size);
 
 /*
- * Sets the program that the report is about, as it was before it was instrumented (a binary
- * module). Functions for which the report has only a number get their names from it, and sites
- * their instructions. It is validated; if it is not valid, the report has no module. For a program
- * that has lost its names see whammc_name_functions.
+ * Sets the program of the report, as it was before instrumentation (a binary module). It supplies
+ * the names of functions for which the report has only a number, and the instructions at sites. It
+ * is validated; if it is invalid, the report has no module. For a program without names see
+ * whammc_name_functions.
  */
 whammc_status whammc_report_set_module(WhammcReport *r, const char *name, const void *bytes,
                                        size_t size);
 
 /*
- * The same for a report of several modules (docs/reports.md, "Parts"): adds a program to those that
- * were set or added. Each is the program of the module that names it by its hash, or else of those
- * that it fits: that have no other functions and sites, and mostly the same names. A program that
- * fits none is a warning when the report is written.
+ * Adds a further program, for a report of several modules (docs/reports.md, "Parts"). Each is the
+ * program of the module with its hash, or else of the modules that it fits: that have no other
+ * functions and sites, and mostly the same names. A program that fits none causes a warning when
+ * the report is written.
  */
 whammc_status whammc_report_add_module(WhammcReport *r, const char *name, const void *bytes,
                                        size_t size);
 
 enum { WHAMMC_HASH = 17 }; /* with a NUL */
-/* The hash by which the line before a report names the program: the member `hash` (docs/reports.md,
- * "Parts"). */
+/* Computes the hash that identifies the program in the line before a report: the member `hash`
+ * (docs/reports.md, "Parts"). */
 void whammc_program_hash(const void *bytes, size_t size, char hash[WHAMMC_HASH]);
 
-/* Leaves only one module of the report: the one whose name, identity or hash is this or begins so;
- * NULL: the module of the program that was set or added last. An error if there is none. */
+/* Reduces the report to the module whose name, identity or hash is `module` or begins with it;
+ * NULL: the module of the program set or added last. An error if there is none. */
 whammc_status whammc_report_select(WhammcReport *r, const char *module);
 
-/* Where the source locations of the program are, besides in the program itself, as for
- * whammc_locate: of the program that was set or added last, and of the next one. `info` must
- * outlive all calls that use locations; NULL: in the program alone. */
+/* Sets an additional source of locations, as whammc_locate does, for the program set or added last,
+ * and for the next one. `info` must outlive all calls that use locations; NULL: the program
+ * alone. */
 void whammc_report_locate(WhammcReport *r, const whammc_debug_info *info);
 
-/* The errors, warnings and notes of the last call that returned a whammc_status: see
- * whammc_messages.
- * "" if there are none. Valid until the next such call, or the next call of this function. */
+/* Returns the errors, warnings and notes of the last call that returned a whammc_status, "" if
+ * there are none: see whammc_messages. Valid until the next such call, or the next call of this
+ * function. */
 const char *whammc_report_messages(WhammcReport *r, unsigned flags);
 size_t whammc_report_error_count(const WhammcReport *r);
 size_t whammc_report_warning_count(const WhammcReport *r);
@@ -178,18 +176,18 @@ typedef enum WhammcReportFormat {
     /* Of a report with a call tree: */
     WHAMMC_REPORT_PERFETTO, /* Chrome's trace events, for Perfetto; totals, not a course of time */
     /* Of a report of the bundled script heap: */
-    WHAMMC_REPORT_HEAP, /* tables of what was allocated */
+    WHAMMC_REPORT_HEAP, /* tables of allocations */
 } WhammcReportFormat;
 
-/* The format with this name, as `whammc report --format` knows it: "svg", "pprof". False if there
+/* Finds the format with this name, as for `whammc report --format`: "svg", "pprof". False if there
  * is none. */
 bool whammc_report_format(const char *name, WhammcReportFormat *format);
 
-/* The format that is not text and whose ending this path has: PPROF for "a.pb.gz". False if there
- * is none. */
+/* Finds the binary format with the file name extension of this path: PPROF for "a.pb.gz". False if
+ * there is none. */
 bool whammc_report_format_of_file(const char *path, WhammcReportFormat *format);
 
-/* What a format shows, and how. */
+/* The traits of formats. */
 enum {
     WHAMMC_SHOWS_ROWS = 1,        /* all values, as they are */
     WHAMMC_SHOWS_TREE = 2,        /* the call tree that one variable has */
@@ -198,10 +196,10 @@ enum {
     WHAMMC_IS_BINARY = 16,        /* it is not text */
 };
 
-/* These, or'ed. */
+/* Returns the traits of a format, or'ed. */
 unsigned whammc_report_format_traits(WhammcReportFormat format);
 
-/* What the rows of tables are. */
+/* The items that the rows of tables stand for. */
 typedef enum WhammcReportBy {
     WHAMMC_REPORT_BY_SITE,
     /* Totals of the sites of a line, a function or a file: */
@@ -219,15 +217,15 @@ typedef enum WhammcReportSort {
 
 /* All zero = the defaults. */
 typedef struct WhammcReportOptions {
-    /* Names of the variables that have the calls or the call tree; ends with NULL. NULL, or none:
-     * the first variable that can be one. The counts of several variables with calls are added; a
-     * call tree is one variable. For formats of profiles only. */
+    /* Names of the variables with the calls or the call tree; ends with NULL. NULL or empty: the
+     * first suitable variable. The counts of several variables with calls are added; a call tree is
+     * one variable. For formats of profiles only. */
     const char *const *variables;
-    /* TABLE: rows of each variable, the largest values first. GPROF, DOT, FLAT: functions, those
-     * with the most time first. 0 = all. */
+    /* The maximum number of rows of each variable, the largest values first (TABLE), or of
+     * functions, the most time first (GPROF, DOT, FLAT). 0 = all. */
     uint32_t top;
-    const char *title; /* of SVG, SPEEDSCOPE, PERFETTO and FIREFOX, and what PPROF, FIREFOX and
-                          CALLGRIND call the program; NULL = the name of the module or the report */
+    const char *title; /* of SVG, SPEEDSCOPE, PERFETTO and FIREFOX; the program's name in PPROF,
+                          FIREFOX and CALLGRIND; NULL = the name of the module or the report */
     bool mangled;      /* names of C++ and Rust functions stay as they are in the program */
     /* For TABLE only: */
     uint32_t width; /* columns; 0 = 100 */
@@ -238,39 +236,38 @@ typedef struct WhammcReportOptions {
     bool nonzero;         /* leave out rows that are 0, false or empty */
     bool hex;             /* whole values and code offsets in hexadecimal */
     bool no_instructions; /* without the instructions at sites, even if the program is known */
-    /* Of formats that show calls: with the functions that were inlined, if calls come from them.
-     * Needs the program. */
+    /* Formats with calls: show inlined functions if calls come from them. Needs the program. */
     bool inlined;
-    /* For TABLE, CSV and JSON: with source locations, in CSV and JSON as further columns. They are
-     * those of the program (whammc_report_set_module), or else those that the report has; if there
-     * are neither, that is an error. The same holds for BY_LINE and BY_FILE. Formats that show
-     * calls: with the files and lines of functions, of the program. PPROF, FIREFOX and CALLGRIND
-     * have those of functions and calls, and PPROF and FIREFOX inlined functions, whenever the
-     * program knows them. */
+    /* TABLE, CSV and JSON: show source locations, in CSV and JSON as further columns. They come
+     * from the program (whammc_report_set_module), or else from the report; it is an error if
+     * neither has any. The same holds for BY_LINE and BY_FILE. Formats with calls: show the files
+     * and lines of functions, from the program. PPROF, FIREFOX and CALLGRIND always have the
+     * locations of functions and calls, PPROF and FIREFOX also inlined functions, if the program
+     * has this information. */
     bool lines;
     /* For PPROF and FIREFOX: when the report was made, in nanoseconds since 1970; 0 = unknown. */
     int64_t time;
     /* For PPROF: labels of all stacks, as "thread=3"; ends with NULL. NULL = none. */
     const char *const *labels;
-    /* Of formats that show a call tree: which of its values is shown, or shown first; HEAP: what
-     * functions are ordered by. NULL = the last one. */
+    /* Formats with a call tree: the value that is shown, or shown first; HEAP: the sort key of
+     * functions. NULL = the last one. */
     const char *value;
     /* TABLE and SVG: the report to compare with, of the program or of another build of it; NULL =
-     * none. Functions are the same if they have the same name, stacks if they have the same names.
-     */
+     * none. Functions and stacks are matched by names. */
     struct WhammcReport *base;
 } WhammcReportOptions;
 
 /*
  * Writes the report in a format; options NULL = the defaults. On success *out is a new buffer of
- * *size bytes, released with whammc_release. On failure *out is NULL: the report does not have what
- * the format shows. There is a note if the report has more than one variable that the format could
- * show, and none was chosen. The report itself does not change.
+ * *size bytes, released with whammc_release. On failure *out is NULL: the report lacks the data for
+ * the format. There is a note if the format could show more than one variable, and none was chosen.
+ * The report itself does not change.
  */
 whammc_status whammc_report_write(WhammcReport *r, WhammcReportFormat format,
                                   const WhammcReportOptions *options, uint8_t **out, size_t *size);
 
-/* The same, but passes the text to `write`, in one or more pieces; not on failure. */
+/* Writes the report like whammc_report_write, but passes the text to `write`, in one or more
+ * pieces; not on failure. */
 whammc_status whammc_report_write_to(WhammcReport *r, WhammcReportFormat format,
                                      const WhammcReportOptions *options,
                                      void (*write)(void *ctx, const void *bytes, size_t size),
@@ -282,12 +279,12 @@ whammc_status whammc_report_write_to(WhammcReport *r, WhammcReportFormat format,
 typedef struct WhammcAnnotateOptions {
     const char *variable; /* with the counts; NULL = the one that has numbers at the most sites */
     bool html;            /* a self-contained page, instead of text */
-    bool instructions;    /* the program's instructions instead of its sources; also those of
-                             programs without source locations */
+    bool instructions;    /* the program's instructions instead of its sources; also works without
+                             source locations */
     bool colour;          /* of text: ANSI colours */
     bool mangled;         /* names of C++ and Rust functions stay as they are in the program */
-    /* What is shown: names of files, ends of paths or shell patterns; of instructions, names of
-     * functions. Ends with NULL. NULL, or none: all. */
+    /* The files to show: names, ends of paths or shell patterns; with `instructions`, names of
+     * functions. Ends with NULL. NULL or empty: all. */
     const char *const *files;
     const char *title; /* of a page with several programs; NULL = the name of the report */
     /* The texts of sources, as for WhammcCoverageOptions. */
@@ -296,11 +293,11 @@ typedef struct WhammcAnnotateOptions {
 } WhammcAnnotateOptions;
 
 /*
- * Writes the sources of the programs that were set or added, with counts beside their lines: how
- * often each line was executed, and the sum of the counts of its instructions. Options NULL = the
+ * Writes the sources of the programs that were set or added, with counts beside their lines: the
+ * executions of each line, and the sum of the counts of its instructions. Options NULL = the
  * defaults. *out is a new buffer of *size bytes, released with whammc_release; NULL if there is
- * nothing to show. Of several programs those without counts are left out, and one that fits no
- * module of the report is an error; *out has the others then.
+ * nothing to show. With several programs, programs without counts are left out, and a program that
+ * fits no module of the report is an error; *out then has the others.
  */
 whammc_status whammc_report_annotate(WhammcReport *r, const WhammcAnnotateOptions *options,
                                      uint8_t **out, size_t *size);
@@ -319,17 +316,17 @@ typedef struct WhammcVariable {
     const char *wasm_type; /* "i64" */
     const char *id_type;   /* "memaddr", "global_id", "map_id" */
     const char *script;    /* "script0" */
-    size_t rows;           /* that the report has of it */
+    size_t rows;           /* the number of its rows in the report */
 } WhammcVariable;
 
-/* The variables in the order in which the report has them; *n of them. */
+/* Returns the variables in the order of the report; *n of them. */
 const WhammcVariable *whammc_report_variables(WhammcReport *r, size_t *n);
 
 /* One value of a variable: of a site (with location and probe), of a probe (without location) or
  * of the script (with neither). */
 typedef struct WhammcRow {
     size_t variable;         /* index into whammc_report_variables */
-    const char *module;      /* what its module is called; NULL: the report has only one */
+    const char *module;      /* the name of its module; NULL: the report has only one */
     const char *thread;      /* the number of its thread: whammc_report_by_thread; else NULL */
     const char *id;          /* "36", in CSV also "(4; 5)" */
     const char *fname;       /* the function's name in the report; NULL: the row has no function */
@@ -341,7 +338,7 @@ typedef struct WhammcRow {
     uint32_t fid, pc;        /* the function's index, the byte offset in its body */
 } WhammcRow;
 
-/* The rows in the order of the report; *n of them. */
+/* Returns the rows in the order of the report; *n of them. */
 const WhammcRow *whammc_report_rows(WhammcReport *r, size_t *n);
 
 typedef enum WhammcValueKind {
@@ -352,12 +349,12 @@ typedef enum WhammcValueKind {
     WHAMMC_VALUE_STRING,     /* as.text: a str, which need not be UTF-8 */
     WHAMMC_VALUE_TUPLE,      /* as.parts: the fields */
     WHAMMC_VALUE_MAP,        /* as.parts: key, value, key, value ..., in the order of the report */
-    WHAMMC_VALUE_UNREADABLE, /* as.text: what the report has, which is no value of the type */
+    WHAMMC_VALUE_UNREADABLE, /* as.text: the text in the report, not a value of the type */
 } WhammcValueKind;
 
 typedef struct WhammcValue {
     WhammcValueKind kind;
-    size_t size; /* of text: bytes, without the NUL after them; of parts: how many there are */
+    size_t size; /* of text: bytes, without the NUL after them; of parts: their number */
     union {
         uint64_t u;
         int64_t i;
@@ -367,13 +364,13 @@ typedef struct WhammcValue {
     } as;
 } WhammcValue;
 
-/* The value of a row, which is parsed on first use; NULL if there is no such row. */
+/* Returns the value of a row, which is parsed on first use; NULL if there is no such row. */
 const WhammcValue *whammc_report_value(WhammcReport *r, size_t row);
 
 /* ---- profiles ---- */
 
-/* Functions that a profile has, but the program has not: the caller of calls from outside, the
- * callee of calls to unknown functions. */
+/* Stands for functions outside the program: the caller of calls from outside, the callee of calls
+ * to unknown functions. */
 #define WHAMMC_OUTSIDE UINT32_MAX
 
 typedef struct WhammcProfileFunction {
@@ -384,11 +381,11 @@ typedef struct WhammcProfileFunction {
     uint64_t calls;           /* by other functions */
     uint64_t recursive_calls; /* by itself */
     int64_t self;             /* nanoseconds in the function itself */
-    int64_t total;            /* ... and in everything that it called */
+    int64_t total;            /* ... and in its callees */
     uint32_t cycle;           /* from 1: the same for functions that call each other; 0 = none */
 } WhammcProfileFunction;
 
-/* A function calls another. There is one of these for each pair. */
+/* The calls from one function to another; one for each pair. */
 typedef struct WhammcProfileArc {
     uint32_t caller, callee; /* indices into `functions` */
     uint64_t calls;
@@ -398,17 +395,17 @@ typedef struct WhammcProfileArc {
 /* A function that was called in a certain context. */
 typedef struct WhammcProfileNode {
     uint32_t parent;   /* an index into `nodes`, less than its own; UINT32_MAX = none */
-    uint32_t end;      /* the index after that of its last descendant */
+    uint32_t end;      /* the index after its last descendant */
     uint32_t depth;    /* 0 = no parent */
     uint32_t function; /* an index into `functions` */
     uint64_t calls;
     uint64_t self;  /* nanoseconds in the function itself; calls if the profile has no times */
-    uint64_t total; /* ... and in everything that it called */
+    uint64_t total; /* ... and in its callees */
 } WhammcProfileNode;
 
 typedef enum WhammcProfileKind {
-    WHAMMC_PROFILE_CALLS, /* who calls whom: `arcs`; of a call tree if there are no calls */
-    WHAMMC_PROFILE_TREE,  /* in which contexts: `nodes` */
+    WHAMMC_PROFILE_CALLS, /* the call graph: `arcs`; from the call tree if there are no calls */
+    WHAMMC_PROFILE_TREE,  /* the call tree: `nodes` */
 } WhammcProfileKind;
 
 typedef struct WhammcProfile {
@@ -423,10 +420,10 @@ typedef struct WhammcProfile {
 } WhammcProfile;
 
 /*
- * Reads the calls or the call tree of a report: what the formats GPROF to FLAT show. Of the options
- * `variables` and `mangled` count. Sums that do not fit are the nearest number that does. On
- * success *out is owned by r and valid until the next call of this function, whammc_report_read or
- * whammc_report_set_module; on failure it is NULL.
+ * Reads the calls or the call tree of a report, which the formats GPROF to FLAT show. Only the
+ * options `variables` and `mangled` have an effect. Sums saturate. On success *out is owned by r
+ * and valid until the next call of this function, whammc_report_read or whammc_report_set_module;
+ * on failure it is NULL.
  */
 whammc_status whammc_report_profile(WhammcReport *r, WhammcProfileKind kind,
                                     const WhammcReportOptions *options, const WhammcProfile **out);

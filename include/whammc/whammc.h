@@ -34,10 +34,10 @@ typedef enum whammc_status {
     WHAMMC_INTERNAL = 2 /* an internal error of whammc: the output would have been invalid */
 } whammc_status;
 
-/* The version, "1.2.3". */
+/* Returns the version, "1.2.3". */
 const char *whammc_version(void);
 
-/* A compiler without scripts; never NULL. whammc_free accepts NULL. */
+/* Returns a compiler without scripts; never NULL. whammc_free accepts NULL. */
 whammc *whammc_new(void);
 void whammc_free(whammc *w);
 
@@ -45,17 +45,17 @@ void whammc_free(whammc *w);
 void whammc_add_script(whammc *w, const char *name, const char *text, size_t len);
 
 /*
- * The text, of *len bytes, of a bundled script such as "profile"; NULL if there is none of that
- * name. The name of the nth bundled script; NULL after the last. Static storage.
+ * Returns the text, of *len bytes, of a bundled script such as "profile", NULL if there is none of
+ * that name; and the name of the nth bundled script, NULL after the last. Static storage.
  */
 const char *whammc_bundled_script(const char *name, size_t *len);
 const char *whammc_bundled_name(size_t n);
 
 /*
  * Gives the constant `name` of scripts another value: for a str the text itself, else as in scripts
- * ("false", "-5", "0x10"). All scripts that have such a constant get it. If none has, or the value
- * does not have its type, calls that read the scripts fail. Both are copied; of several values for
- * one name the last counts.
+ * ("false", "-5", "0x10"). All scripts that have such a constant get it. If no script has it, or
+ * the value does not have its type, calls that read the scripts fail. Both are copied; of several
+ * values for one name the last counts.
  */
 void whammc_define(whammc *w, const char *name, const char *value);
 
@@ -73,7 +73,7 @@ void whammc_add_library(whammc *w, const char *name, const char *import_as, cons
  * must outlive w.
  */
 typedef struct whammc_world {
-    /* Receives what they write to standard output (stream 1) and error (2). May be NULL. */
+    /* Receives their standard output (stream 1) and error (2). May be NULL. */
     void (*write)(void *ctx, int stream, const void *bytes, size_t size);
     void *ctx;
     const char *const *args;        /* end with NULL; may be NULL */
@@ -89,20 +89,18 @@ typedef struct whammc_constant {
     const char *script; /* the script's name */
     const char *name;
     const char *type;  /* "bool" */
-    const char *value; /* its value as in scripts, but the text itself of a str; NULL = none that is
-                          valid */
+    const char *value; /* as in scripts, but the text itself of a str; NULL = no valid value */
 } whammc_constant;
-/* The constants of all scripts in the order of the text, as the last call read them. *n of them,
- * owned by w, valid until its next use. */
+/* Returns the constants of all scripts in the order of the text, as the last call read them. *n of
+ * them, owned by w, valid until its next use. */
 const whammc_constant *whammc_constants(whammc *w, size_t *n);
 
 /* ---- messages of the last call ---- */
 
 enum { WHAMMC_COLOUR = 1, WHAMMC_JSON = 2 };
 
-/* All errors and warnings of the last call, as text with carets (ANSI colours on request) or one
- * JSON object a line.
- * "" if there are none. Owned by w, valid until its next use. */
+/* Returns all errors and warnings of the last call, as text with carets (ANSI colours on request)
+ * or one JSON object a line; "" if there are none. Owned by w, valid until its next use. */
 const char *whammc_messages(whammc *w, unsigned flags);
 size_t whammc_error_count(const whammc *w);
 size_t whammc_warning_count(const whammc *w);
@@ -160,7 +158,7 @@ typedef struct whammc_options {
     int host_flushes; /* with WHAMMC_HOST_JS: the host calls whammc:flush at the end, so there is no
                          warning if nothing else does; with WHAMMC_LINK_IMPORT: in each thread */
     /* The path or URL of the output's source map (whammc_source_map), which is written into the
-     * output; NULL: it gets none. For whammc_instrument. */
+     * output; NULL: none. For whammc_instrument. */
     const char *source_map_url;
     unsigned threads; /* the maximal number of threads; 0: one for each processor. The output does
                          not depend on it */
@@ -171,26 +169,27 @@ typedef struct whammc_options {
      * then at points where no probe is active: before a loop's next iteration, and at the entry of
      * functions that call others. There the host may call whammc:flush, and all counts are exact.
      * The parameter is 0, or 1 before each call of WASI that may wait (poll_oneoff, fd_read). The
-     * result is the number of such points, at least 1, until the next call; the first call is
-     * after 1,000. If scripts print text, the exported function whammc:text writes what is still
-     * buffered. Not with WHAMMC_HOST_PROF. */
+     * result is the number of such points, at least 1, until the next call; the first call is after
+     * 1,000. If scripts print text, the exported function whammc:text flushes the buffered text.
+     * Not with WHAMMC_HOST_PROF. */
     int polls;
     /* For whammc_instrument: one more script reports a text `build_id`, a hash of the program, the
      * scripts and the defined constants. Reports with different ones cannot be added up
      * (whammc_report_add). */
     int build_id;
-    /* To measure what parts of a script cost: WHAMMC_WITHOUT_..., or'ed. whammc_bind knows only
+    /* To measure the cost of parts of a script: WHAMMC_WITHOUT_..., or'ed. whammc_bind knows only
      * WHAMMC_WITHOUT_BODIES. */
     unsigned without;
     /* For whammc_instrument with WHAMMC_HOST_JS: the program is one of several modules that call
-     * each other, and are all instrumented. Functions that others call are then called by these,
-     * and not from outside. Programs that are linked dynamically (with a section `dylink.0`) are
-     * known to be; a negative number says that no other module is loaded. */
+     * each other, and are all instrumented. Calls between them then have their real callers,
+     * instead of coming from outside. Programs that are linked dynamically (with a section
+     * `dylink.0`) are known to be; a negative number says that no other module is loaded. */
     int linked;
 } whammc_options;
 
-/* The module that programs instrumented with WHAMMC_LINK_IMPORT import. It imports WASI and exports
- * its memory; hosts instantiate it as "whammc_runtime" before the program. Static storage. */
+/* Returns the module that programs instrumented with WHAMMC_LINK_IMPORT import. It imports WASI and
+ * exports its memory; hosts instantiate it as "whammc_runtime" before the program. Static
+ * storage. */
 const void *whammc_runtime(size_t *size);
 
 /* How often each probe matched; filled by whammc_instrument and whammc_list. */
@@ -209,26 +208,27 @@ typedef struct whammc_probe_stats {
 whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, size_t size,
                                 const whammc_options *options, uint8_t **out, size_t *out_size);
 /*
- * The source map of the last module that was instrumented with options.source_map_url: the
+ * Returns the source map of the last module that was instrumented with options.source_map_url: the
  * program's instructions have their locations, as given by whammc_locate and the program; inserted
  * code has none. *size bytes, and a NUL after them; owned by w, valid until its next use.
  */
 const char *whammc_source_map(whammc *w, size_t *size);
 
-/* Reads the output of whammc_instrument while it is made, such as to write it to a file on another
- * thread. Whether the output is valid is not known yet. */
+/* Receives the output of whammc_instrument while it is made, such as to write it to a file on
+ * another thread. It has not been validated yet. */
 typedef struct whammc_sink {
     /* The bytes [from, to) of the output are complete; `bytes` points to its beginning. They may be
-     * read until `hold` is called; those that were not read by then, once `put` has been called
-     * again. What was put may be put once more, with other bytes. */
+     * read until `hold` is called, and the rest after the next call of `put`. A range may be put
+     * again, with other bytes. */
     void (*put)(void *ctx, const uint8_t *bytes, size_t from, size_t to);
-    /* What was put is about to change or to move. Returns when nobody reads it any more. */
+    /* The bytes put so far are about to change or to move. Returns when nobody reads them any
+     * more. */
     void (*hold)(void *ctx);
     void *ctx;
 } whammc_sink;
-/* For all further calls of whammc_instrument; NULL = none. `sink` is copied. If such a call
- * succeeds, all of the output was put, and must not be released as long as it is read; otherwise
- * nothing may be read any more. */
+/* Sets the sink of all further calls of whammc_instrument; NULL = none. `sink` is copied. If such a
+ * call succeeds, all of the output was put, and must not be released as long as it is read;
+ * otherwise nothing may be read any more. */
 void whammc_set_sink(whammc *w, const whammc_sink *sink);
 
 /* Releases a buffer that this library has returned; accepts NULL. */
@@ -246,23 +246,23 @@ whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, u
  * until its next use. */
 whammc_status whammc_explain_monitor(whammc *w, const whammc_options *options, const char **text);
 
-/* How the last module was linked: WHAMMC_LINK_MERGE or WHAMMC_LINK_IMPORT. */
+/* Returns how the last module was linked: WHAMMC_LINK_MERGE or WHAMMC_LINK_IMPORT. */
 whammc_link whammc_linked(const whammc *w);
 
 /*
- * The host of the last module that was instrumented or bound: what WHAMMC_HOST_AUTO was resolved to. *why,
- * unless why is NULL, is the reason ("the program imports WASI"; "" if the host was requested, and for bound ones).
- * WHAMMC_HOST_AUTO: the program needs no host, as it reports and prints nothing. Owned by w, valid until its
- * next use.
+ * Returns the host of the last module that was instrumented or bound, after WHAMMC_HOST_AUTO was
+ * resolved. *why, unless why is NULL, is the reason ("the program imports WASI"; "" if the host was
+ * requested, and for bound modules). WHAMMC_HOST_AUTO: the program needs no host, as it reports and
+ * prints nothing. Owned by w, valid until its next use.
  */
 whammc_host whammc_hosted(whammc *w, const char **why);
 
-/* Whether a script of the last whammc_instrument measures times: it reads the clock, and not only
- * to take samples, for which a slow clock will do. */
+/* Returns whether a script of the last whammc_instrument measures times: it reads the clock, and
+ * not only to take samples, for which a slow clock will do. */
 int whammc_measures_times(const whammc *w);
 
-/* The probes of the scripts in order, with the site counts of the last instrument or list call. *n
- * of them; owned by w. */
+/* Returns the probes of the scripts in order, with the site counts of the last instrument or list
+ * call. *n of them; owned by w. */
 const whammc_probe_stats *whammc_probes(whammc *w, size_t *n);
 
 /* ---- source locations ---- */
@@ -280,10 +280,10 @@ typedef struct whammc_path_map {
     const char *from, *to;
 } whammc_path_map;
 
-/* Where the locations of a program are, besides in the program itself. All is borrowed. */
+/* Additional sources of the locations of a program. All is borrowed. */
 typedef struct whammc_debug_info {
-    /* A file to use instead of what the program has: a module with DWARF sections and the same
-     * code, or a source map. NULL = none. */
+    /* A file to use instead of the program's own information: a module with DWARF sections and the
+     * same code, or a source map. NULL = none. */
     const char *file_name;
     const void *file;
     size_t file_size;
@@ -303,12 +303,13 @@ typedef struct whammc_debug_info {
 
 /* Sets where whammc_instrument and whammc_list find the values of the names `file`, `line`,
  * `column`, `src_function` and `inlined`, and makes whammc_list return source locations; `info`
- * must outlive those calls. NULL: whammc_list returns none, and scripts use what is in the
- * program. */
+ * must outlive these calls. NULL: whammc_list returns no locations, and scripts use the program's
+ * own. */
 void whammc_locate(whammc *w, const whammc_debug_info *info);
 
-/* The file with debug information that a module names: a path relative to the module or a URL.
- * *name points into the module. Returns the name's length, 0 = it names none, or needs none. */
+/* Finds the file with debug information that a module names: a path relative to the module or a
+ * URL. *name points into the module. Returns the name's length, 0 = it names none, or needs
+ * none. */
 size_t whammc_debug_reference(const void *bytes, size_t size, const char **name);
 
 /* ---- listing ---- */
@@ -339,20 +340,21 @@ typedef struct whammc_map {
     int cells; /* its keys are known when a program is instrumented: there is no map at run time */
 } whammc_map;
 
-/* These variables, in the order of the scripts, after an instrument or list call. *n of them; owned
- * by w. */
+/* Returns the variables that are maps, in the order of the scripts, after an instrument or list
+ * call. *n of them; owned by w. */
 const whammc_map *whammc_maps(whammc *w, size_t *n);
 
 /* Whether a probe only counts, so that its sites need no code. */
 typedef struct whammc_counting {
-    int counts; /* 1: at all its sites, of which there are some */
-    int partly; /* at some sites it does */
+    int counts; /* 1: at all its sites, at least one */
+    int partly; /* 1: at some sites */
     const char
         *why; /* if not: the reason, and its location in the script; NULL = it matched nowhere */
     uint32_t line, column;
 } whammc_counting;
 
-/* One for each of whammc_probes, after an instrument or list call. *n of them; owned by w. */
+/* Returns one for each of whammc_probes, after an instrument or list call. *n of them; owned by
+ * w. */
 const whammc_counting *whammc_countings(whammc *w, size_t *n);
 
 /* ---- names ---- */
@@ -360,7 +362,7 @@ const whammc_counting *whammc_countings(whammc *w, size_t *n);
 /*
  * Adds function names to a program without a name section: from a symbol map, as Emscripten writes
  * it (`emcc --emit-symbol-map`, lines "NUMBER:NAME"), or from another build of the program, a
- * module that differs only in names. They become its name section; functions that have none there
+ * module that differs only in names. They become its name section; functions without a name there
  * keep theirs. `names_name` is the title of the names in messages. Output as with
  * whammc_instrument; names that do not fit the program are an error.
  */
@@ -379,7 +381,7 @@ void whammc_add_monitor(whammc *w, const char *path, const void *bytes, size_t s
 void whammc_add_monitor_library(whammc *w, const char *path, const void *bytes, size_t size);
 
 /*
- * Attaches the monitors, in their order, to a program, as an engine would that loads both.
+ * Attaches the monitors, in their order, to a program, as an engine that loads both would.
  * Meanwhile parts of the monitors run (start functions, predicates, callbacks); their output goes
  * where whammc_set_world says. Of the options, host, no_optimise and keep_debug have an effect. The
  * output is as for whammc_instrument.
@@ -393,7 +395,7 @@ typedef struct whammc_attached {
     const char *name;    /* the export's */
     uint64_t places;
 } whammc_attached;
-/* In the order of monitors and exports; *n of them, owned by w. */
+/* Returns these in the order of monitors and exports; *n of them, owned by w. */
 const whammc_attached *whammc_attachments(whammc *w, size_t *n);
 
 /* ---- asking about rules ---- */
@@ -440,7 +442,7 @@ typedef struct whammc_monitor_call {
 typedef struct whammc_monitor_value {
     const char *text;                /* "arg0", "$alloc(fid, pc)" */
     const char *type;                /* of the parameter; "i32, i32" if there are two */
-    const char *doc;                 /* what it is; "" for the result of a callback */
+    const char *doc;                 /* its meaning; "" for the result of a callback */
     const whammc_monitor_call *call; /* the callback; NULL for other values */
 } whammc_monitor_value;
 
@@ -457,7 +459,7 @@ typedef struct whammc_monitor_probe {
     uint32_t size; /* bytes of its body; 0 = it is imported */
     /* Why engines with the limits of Wizard's do not inline it: "branches"; NULL = they do. */
     const char *not_inlined;
-    int is_older; /* this is the name by which engines from 2025 know another probe of the list */
+    int is_older;   /* this is the name by which engines from 2025 know another probe of the list */
     uint32_t group; /* from 0; the same for probes with the same code, predicate and values */
 } whammc_monitor_probe;
 
@@ -465,7 +467,7 @@ typedef struct whammc_monitor_probe {
 typedef struct whammc_monitor_import {
     const char *module, *name;
     const char *type; /* "(i32) -> ()", "memory" ... */
-    const char *from; /* who has it: "the engine", "WASI", "a library" */
+    const char *from; /* the provider: "the engine", "WASI", "a library" */
 } whammc_monitor_import;
 
 typedef struct whammc_monitor {
@@ -473,11 +475,11 @@ typedef struct whammc_monitor {
     size_t nprobes;
     const whammc_monitor_import *imports;
     size_t nimports;
-    int has_exit; /* wasm:exit is there, to run at the end */
+    int has_exit; /* wasm:exit is exported, to run at the end */
     uint32_t exit_fid;
 } whammc_monitor;
 
-/* Reads a monitor module and checks what can be checked without a program. *out is owned by w and
+/* Reads a monitor module and checks it as far as possible without a program. *out is owned by w and
  * valid until its next use; NULL on failure. */
 whammc_status whammc_read_monitor(whammc *w, const char *name, const void *bytes, size_t size,
                                   const whammc_monitor **out);
