@@ -16,16 +16,16 @@ typedef struct Settings {
     bool instructions, no_demangle;
     DebugOptions debug;
     Words modules; /* of a command; none = all */
-    Words files;   /* what is shown, NULL at the end; none = all */
+    Words files;   /* to be shown, NULL at the end; none = all */
 } Settings;
 
-/* A report and the programs that it is about. */
+/* A report and its programs. */
 typedef struct Annotated {
     const Cli *cli;
     const Settings *settings;
     WhammcReport *report;
     ProgramFiles programs;
-    uint32_t added; /* of these, to the report */
+    uint32_t added; /* the number of these in the report */
     SourceFiles sources;
     bool of_command;  /* the result goes to standard error */
     bool has_reports; /* of a command */
@@ -74,7 +74,7 @@ static bool cmd_annotate_deliver(const Annotated *a, const Buf *text) {
     return true;
 }
 
-/* Shows what was read. False after a message. */
+/* Shows the report that was read. On failure, prints a message and returns false. */
 static bool cmd_annotate_show(Annotated *a) {
     const Settings *s = a->settings;
     WhammcAnnotateOptions look = {.variable = s->variable,
@@ -119,7 +119,7 @@ static int annotate(const Cli *cli, const Settings *s) {
 
 /* ---- commands ---- */
 
-/* Adds the programs that are chosen, or all that the command has loaded. */
+/* Adds the chosen programs, or all that the command has loaded. */
 static bool add_programs(Annotated *a, const CommandReports *all) {
     const Words *chosen = &a->settings->modules;
     bool ok = true;
@@ -140,7 +140,7 @@ static bool cmd_annotate_show_of_command(void *ctx, const CommandReports *all) {
     return a->added && cmd_annotate_show(a) && all_added;
 }
 
-/* In the end as the command ended, unless that is 0 and something else failed. */
+/* Runs the command and ends as it did, unless its status is 0 and something else failed. */
 static int annotate_command(const Cli *cli, const Settings *s, const char *program) {
     static const DefineOptions none;
     if (s->flush)
@@ -163,7 +163,7 @@ static int annotate_command(const Cli *cli, const Settings *s, const char *progr
 
 /* ---- the command line ---- */
 
-/* False: wrong usage, which was said. */
+/* Returns false for wrong usage, after a message. */
 static bool cmd_annotate_set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     switch (key) {
@@ -195,7 +195,7 @@ static int cmd_annotate_check(const Cli *cli, const Settings *s) {
     return status == STATUS_OK ? cli_check_other(cli, s->out, inputs, 2, "an input") : status;
 }
 
-/* The command, which follows "--"; NULL: the operands are a program and its report. */
+/* Returns the command, which follows "--"; NULL: the operands are a program and its report. */
 static char *cmd_annotate_find_command(const Cli *cli) {
     bool stopped = cli->noperands && strcmp(cli->operands[-1], "--") == 0;
     return stopped ? command_find(cli->operands[0]) : NULL;

@@ -46,7 +46,7 @@ static void show_places(whammc *w) {
     buf_free(&text);
 }
 
-/* Where what the monitors print is, if no option says so. */
+/* Reports where the output of the monitors goes, if no option says so. */
 static void cmd_bind_show_host(const Cli *cli, const Settings *s, whammc *w, const char *name) {
     if (s->options.host == WHAMMC_HOST_AUTO && whammc_hosted(w, NULL) == WHAMMC_HOST_NONE)
         message_one(cli, DIAG_REPORT_IN_MEMORY,

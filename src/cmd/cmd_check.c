@@ -3,18 +3,18 @@
  */
 #include "cli/cli.h"
 
-/* One script that is checked. */
+/* A script to be checked. */
 typedef struct Checked {
     whammc *w;
     bool ok; /* it could be read */
 } Checked;
 
-/* Values for constants: it is enough that one of several scripts has such a constant. */
+/* Sets the values of constants; each constant must exist in at least one script. */
 static bool define_all(const Cli *cli, const ScriptOptions *s, const Checked *scripts, uint32_t n) {
     bool ok = true;
     for (uint32_t i = 0; i < n && n > 1; i++)
         if (scripts[i].ok)
-            whammc_check(scripts[i].w); /* tells which constants there are */
+            whammc_check(scripts[i].w); /* finds its constants */
     for (uint32_t k = 0; k < s->definitions.len && n > 1; k++) {
         bool known = false;
         for (uint32_t i = 0; i < n; i++)

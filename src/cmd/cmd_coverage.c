@@ -1,8 +1,8 @@
 /*
  * cmd/cmd_coverage.c - `whammc coverage`: which lines of the source a program executes.
  *
- * The program is run with stdlib/coverage.whamm (running.c), or was before; coverage/ makes the
- * formats.
+ * The program is run with stdlib/coverage.whamm (running.c), or its reports were saved; coverage/
+ * makes the formats.
  */
 #include "cli/process.h"
 #include "cmd/cmd.h"
@@ -12,14 +12,14 @@ typedef struct Settings {
     CoverageRequest request;
     Words engine_options, world;
     const char *engine, *save;
-    Words modules;          /* which ones of a command; none = all */
-    const char *for_module; /* the last option that commands cannot have; NULL = none */
+    Words modules;          /* the chosen ones of a command; none = all */
+    const char *for_module; /* the last option that commands do not allow; NULL = none */
     bool format_given;
 } Settings;
 
 /* ---- running ---- */
 
-/* Runs the program; r has its exit status then. */
+/* Runs the program; r then has its exit status. */
 static int cmd_coverage_run_program(const Cli *cli, const Settings *s, const Engine *engine,
                                     const Buf *app, Running *r) {
     whammc_options made;
@@ -28,12 +28,12 @@ static int cmd_coverage_run_program(const Cli *cli, const Settings *s, const Eng
     r->engine = engine;
     r->engine_options = &s->engine_options;
     r->world = &s->world;
-    r->clock = "host"; /* nobody asks */
+    r->clock = "host"; /* it is not read */
     running_bundled(r, "coverage", app, &made);
     return running_instrumented(r, &made, &none);
 }
 
-/* The exit status: the program's, unless that is 0 and something else failed. */
+/* Returns the program's exit status, or another if that is 0 and something else failed. */
 static int run_and_show(const Cli *cli, const Settings *s, const Engine *engine, const Buf *app,
                         WhammcCoverage *c) {
     Running r = {0};
@@ -75,7 +75,7 @@ typedef struct Commanded {
     bool has_reports;
 } Commanded;
 
-/* Whether the command has run this module, as far as is known; if not, says so. */
+/* Returns whether the command has run this module, as far as is known; if not, prints a message. */
 static bool has_run(const Cli *cli, const char *path, const CommandReports *all) {
     Buf asked = {0};
     bool ok = file_read_module(cli, path, &asked), found = false;
@@ -90,7 +90,8 @@ static bool has_run(const Cli *cli, const char *path, const CommandReports *all)
     return found;
 }
 
-/* Chooses the modules that are shown: those that were asked for, or all. False after a message. */
+/* Chooses the modules to show: the requested ones, or all. On failure, prints a message and returns
+ * false. */
 static bool choose_modules(const Cli *cli, Settings *s, const CommandReports *all) {
     bool ok = true;
     for (uint32_t i = 0; i < s->modules.len; i++) {
@@ -131,7 +132,7 @@ static bool cmd_coverage_show_of_command(void *ctx, const CommandReports *all) {
     return status == STATUS_OK;
 }
 
-/* In the end as the command ended, unless that is 0 and something else failed. */
+/* Runs the command and ends as it did, unless its status is 0 and something else failed. */
 static int cover_command(const Cli *cli, Settings *s, const char *program) {
     static const DefineOptions none;
     Commanded c = {.cli = cli, .settings = s};
@@ -159,7 +160,7 @@ static bool set_least(const Cli *cli, Settings *s, const char *value) {
     return false;
 }
 
-/* False: wrong usage, which was said. */
+/* Returns false for wrong usage, after a message. */
 static bool cmd_coverage_set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     switch (key) {
@@ -197,7 +198,7 @@ static bool cmd_coverage_set(const Cli *cli, void *settings, int key, const char
     return true;
 }
 
-/* The format of an output file, by its extension. */
+/* Returns the format of an output file, by its extension. */
 static WhammcCoverageFormat format_of(const char *out) {
     static const struct {
         const char *suffix;
@@ -213,7 +214,7 @@ static WhammcCoverageFormat format_of(const char *out) {
     return WHAMMC_COVERAGE_TEXT;
 }
 
-/* How many of the first operands are standard input. */
+/* Returns how many of the first n operands are standard input. */
 static uint32_t count_stdin(const Cli *cli, int n) {
     uint32_t found = 0;
     for (int i = 0; i < n && cli->operands[i]; i++)
@@ -221,7 +222,8 @@ static uint32_t count_stdin(const Cli *cli, int n) {
     return found;
 }
 
-/* Whether the options and operands go together: STATUS_OK, or another status after a message. */
+/* Checks that the options and operands go together: STATUS_OK, or another status after a
+ * message. */
 static int cmd_coverage_check(const Cli *cli, const Settings *s) {
     if (s->request.from.len && s->save)
         return cli_usage(cli, "--save is for a run, but --from=%s takes its report from a file",

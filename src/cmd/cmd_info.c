@@ -1,6 +1,6 @@
 /*
- * cmd/cmd_info.c - `whammc info`: what a rule matches and which names it binds; for monitors see
- * monitor_info.c.
+ * cmd/cmd_info.c - `whammc info`: the events that a rule matches and the names that they bind; for
+ * monitors see monitor_info.c.
  */
 #include "cmd/cmd.h"
 
@@ -26,7 +26,7 @@ static const char *kind_text(const whammc_name *n) {
     return n->assignable ? "dynamic, assignable" : "dynamic";
 }
 
-/* The names as a table, a line each. */
+/* Appends the names as a table, a line each. */
 static void names_table(const whammc_event *e, Buf *out) {
     int name = 4, type = 4, kind = 4;
     for (size_t i = 0; i < e->nnames; i++) {
@@ -87,7 +87,7 @@ static void cmd_info_show(const Info *x, Buf *out) {
     }
 }
 
-/* An operand without a colon: perhaps a script, of which only rules can be shown. */
+/* Rejects an operand without a colon, perhaps a script; only rules can be shown. */
 static int no_rule(const Cli *cli, const char *operand) {
     Buf shown = {0}, hint = {0};
     size_t len;

@@ -74,12 +74,12 @@ static void show_sites(whammc *w) {
     buf_free(&text);
 }
 
-/* Whether JavaScript runs the program. */
+/* Returns whether JavaScript runs the program. */
 static bool has_script(whammc_host host) {
     return host == WHAMMC_HOST_JS || host == WHAMMC_HOST_PROF;
 }
 
-/* What the option --host=auto has become, and where the report is if no option says so. */
+/* Reports the host chosen for --host=auto, and where the report is if no option says so. */
 static void cmd_instr_show_host(const Cli *cli, const Settings *s, whammc *w, const char *name) {
     const char *why;
     whammc_host host = whammc_hosted(w, &why);
@@ -103,8 +103,8 @@ static void cmd_instr_show_host(const Cli *cli, const Settings *s, whammc *w, co
                     name);
 }
 
-/* The script beside the program, NULL = none, on the heap. If there is a file that must not be
- * overwritten, prints a message and returns false. */
+/* Sets *js to the path of the script beside the program, on the heap, or NULL. If a file is there
+ * that must not be overwritten, prints a message and returns false. */
 static bool choose_script(const Cli *cli, const Settings *s, whammc_host host, char **js) {
     *js = NULL;
     if (s->no_js || !has_script(host))
@@ -113,7 +113,7 @@ static bool choose_script(const Cli *cli, const Settings *s, whammc_host host, c
     return s->js || !*js || javascript_may_write(cli, *js);
 }
 
-/* The program, and the script beside it if there is to be one. */
+/* Writes the program, and the script beside it, if any. */
 static bool write_output(const Cli *cli, const Settings *s, const whammc *w, whammc_host host,
                          const Buf *app, Draft *draft, Buf *module) {
     char id[JAVASCRIPT_ID], *js;
@@ -130,8 +130,8 @@ static bool write_output(const Cli *cli, const Settings *s, const whammc *w, wha
     return ok;
 }
 
-/* How the output names its source map, and the map the folder that relative paths count from: both
- * from where they are themselves. */
+/* Computes the output's reference to its source map, and the map's to the base folder of relative
+ * paths: each relative to its own location. */
 static void place_map(Settings *s, Buf *url, Buf *root) {
     if (!s->source_map)
         return;
@@ -164,7 +164,7 @@ static int instrument(const Cli *cli, Settings *s, whammc *w, const char *path, 
     const void *runtime = whammc_runtime(&runtime_size);
     if (status == STATUS_OK && s->runtime && !file_write(cli, s->runtime, runtime, runtime_size))
         status = STATUS_ERROR;
-    Buf module = {out, size, size}; /* what whammc_release would free */
+    Buf module = {out, size, size}; /* freed instead of whammc_release */
     bool automatic = s->options.host == WHAMMC_HOST_AUTO;
     whammc_host host = automatic ? whammc_hosted(w, NULL) : s->options.host;
     if (status == STATUS_OK &&
@@ -203,7 +203,8 @@ static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
     return status;
 }
 
-/* No output is an input or another output; but the program may be instrumented in place. */
+/* Checks that no output is an input or another output; but the program may be instrumented in
+ * place. */
 static int cmd_instr_check_outputs(const Cli *cli, const Settings *s) {
     const char *outputs[] = {s->out, s->js, s->runtime, s->source_map, s->metrics.file};
     enum { N = sizeof outputs / sizeof *outputs };

@@ -7,7 +7,7 @@
 
 enum { COLUMN_MAX = 64 };
 
-/* Strings are stored once, sanitised for terminals, and referred to by number. */
+/* A site. Strings are stored once, sanitised for terminals, and referred to by number. */
 typedef struct Row {
     uint32_t fid, pc, number;
     uint32_t function, instruction, event, location, source; /* texts */
@@ -41,7 +41,7 @@ static uint32_t cmd_list_text(List *l, const char *s) {
     return index;
 }
 
-/* FILE:LINE:COLUMN, as far as they are known. */
+/* Appends FILE:LINE:COLUMN, as far as known. */
 static void cmd_list_put_place(Buf *b, const whammc_frame *f) {
     buf_str(b, str_of(f->file));
     if (f->line)
@@ -59,7 +59,8 @@ static uint32_t location(List *l, const whammc_site *s) {
     return index;
 }
 
-/* The function, then each that it was inlined into, with the place of the call. */
+/* Returns the index of a text: the function, then each function it was inlined into, with the
+ * location of the call. */
 static uint32_t cmd_list_source(List *l, const whammc_site *s) {
     Buf b = {0};
     for (size_t i = 0; i < s->nframes; i++) {
@@ -102,7 +103,7 @@ enum { FUNCTION, FID, PC, INSTRUCTION, LOCATION, SOURCE, NUMBER, EVENT, NCOLUMNS
 static const char *const titles[NCOLUMNS] = {
     "function", "fid", "pc", "instruction", "location", "source function", "probe", "event"};
 
-/* Whether a column is to be shown. */
+/* Returns whether to show a column. */
 static bool cmd_list_is_shown(const List *l, int column) {
     if (column == NUMBER || column == EVENT)
         return l->verbose;
@@ -113,7 +114,7 @@ static bool cmd_list_is_number(int column) {
     return column == FID || column == PC || column == NUMBER;
 }
 
-/* The number or the text of a column. */
+/* Returns the number or the text of a column. */
 static uint32_t cmd_list_value(const Row *r, int column) {
     switch (column) {
     case FUNCTION: return r->function;
@@ -140,7 +141,7 @@ static void put_blanks(Buf *out, uint32_t n) {
     out->len += n;
 }
 
-/* A cell: s has `used` characters. Numbers are right-aligned. */
+/* Appends a cell: s has `used` characters. Numbers are right-aligned. */
 static void cmd_list_put_cell(Buf *out, Str s, uint32_t used, uint32_t width, bool right) {
     uint32_t blanks = used < width ? width - used : 0;
     put_blanks(out, 2 + (right ? blanks : 0));

@@ -52,13 +52,13 @@ static int write_monitor(const Cli *cli, Settings *s, whammc *w, const char *pat
     return status;
 }
 
-/* The engine itself has these functions. */
+/* Returns whether the engine itself provides the library. */
 static bool is_of_engine(const LibraryOption *o) {
     return strcmp(o->name, "dyninstr") == 0 && o->import_as &&
            strcmp(o->import_as, "whamm:dyninstr") == 0;
 }
 
-/* Engines know a library by the name of its file. */
+/* Warns about libraries whose name differs from the file name by which engines know them. */
 static void check_libraries(const Cli *cli, const LibraryOptions *libs) {
     for (uint32_t i = 0; i < libs->len; i++) {
         const LibraryOption *o = &libs->at[i];

@@ -2,9 +2,8 @@
  * cmd/cmd_profile.c - `whammc profile`: instruments a program with one of the bundled profilers,
  * runs it, and shows where its time goes.
  *
- * There is nothing here that scripts and `whammc report` could not do: the profilers are
- * stdlib/calltree.whamm, profile.whamm and sample.whamm, running.c runs, the library makes the
- * formats.
+ * Scripts and `whammc report` can do the same: the profilers are stdlib/calltree.whamm,
+ * profile.whamm and sample.whamm, running.c runs, the library makes the formats.
  */
 #include "base/demangle.h"
 #include "cli/metrics.h"
@@ -35,24 +34,24 @@ typedef struct Settings {
     WhammcReportFormat format;
     uint32_t top;
     char interval[24]; /* nanoseconds; empty = not given */
-    char sample[12];   /* one in so many; empty = not given */
+    char sample[12];   /* the N of 1/N; empty = not given */
     bool style_given, clock_given, sampler_given, counts;
     bool memories; /* the engine allows several */
     bool top_given, format_given, counts_only, auto_exclude, no_calibrate, no_demangle, guest,
         by_thread;
-    const char *for_module; /* the last option that commands cannot have; NULL = none */
+    const char *for_module; /* the last option that commands do not allow; NULL = none */
     Look look;
     DebugOptions debug;
 } Settings;
 
-/* A program and what is known of it. */
+/* A program to profile, and the results. */
 typedef struct Profiling {
     const Cli *cli;
     const Settings *settings;
     const Engine *engine;
-    const char *title; /* of the program, by which files are named */
+    const char *title; /* of the program, used in file names */
     Buf app;
-    WhammcReport *report; /* of the program, from when it was read */
+    WhammcReport *report; /* of the program, once read */
     WhammcModule *module;
     bool *untimed; /* by function */
     int64_t began;
@@ -68,7 +67,8 @@ static int64_t cmd_profile_now(void) {
     return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
 }
 
-/* The constants of the script `sample`; `javascript`: in a host that can only share memories. */
+/* Lists the constants of the script `sample`; `javascript`: in a host that can only share
+ * memories. */
 static void list_sampling(const Settings *s, bool javascript, DefineOptions *out, Arena *arena) {
     vec_push(out, s->sampler == SAMPLER_PROGRAM ? "outside=false" : "outside=true");
     if (s->sampler == SAMPLER_ENGINE)
@@ -80,7 +80,7 @@ static void list_sampling(const Settings *s, bool javascript, DefineOptions *out
         vec_push(out, "counts=true");
 }
 
-/* The constants of the script that do not depend on the program. */
+/* Lists the constants of the script that do not depend on the program. */
 static void list_constants(const Settings *s, Style style, bool counts_only, DefineOptions *out,
                            Arena *arena) {
     if (counts_only)
@@ -97,32 +97,32 @@ static void list_constants(const Settings *s, Style style, bool counts_only, Def
         vec_push(out, arena_printf(arena, "max_depth=%s", s->max_depth));
 }
 
-/* Whether time is measured, perhaps besides memory. */
+/* Returns whether time is measured, perhaps besides memory. */
 static bool is_timed(const Settings *s) {
     return !s->heap.on || s->style_given;
 }
 
-/* The variables with the times, or of the script heap; NULL = the only ones that there are. */
+/* Returns the variables with the times, or of the script heap; NULL = there are no others. */
 static const char *const *cmd_profile_variables_of(const Settings *s, bool memory) {
     static const char *const heap[] = {"heap", NULL}, *const arcs[] = {"arcs", "others", NULL};
     return !s->heap.on || !is_timed(s) ? NULL : memory ? heap : arcs;
 }
 
-/* The bundled script. */
+/* Returns the bundled script. */
 static const char *script_of(const Settings *s, Style style) {
     static const char *const names[] = {"sample", "calltree", "profile"}; /* by Style */
     return is_timed(s) ? names[style] : "heap";
 }
 
-/* Adds the script for memory to that for times. */
+/* Adds the script for memory to the one for times. */
 static void add_heap(Running *r) {
     size_t len;
     const char *text = whammc_bundled_script("heap", &len);
     whammc_add_script(r->w, "heap", text, len);
 }
 
-/* Runs the program with a profiler; r has the report then. The exit status, as running_made gives
- * it. */
+/* Runs the program with a profiler; r then has the report. Returns the exit status, as
+ * running_made. */
 static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
     const HeapOptions *heap = &p->settings->heap;
     DefineOptions constants = {0};
@@ -141,7 +141,7 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
                                 .mangled = p->settings->no_demangle,
                                 .labels = p->settings->labels.at};
     bool asks = !counts_only && is_timed(p->settings) &&
-                style != STYLE_SAMPLE; /* else hardly anybody does */
+                style != STYLE_SAMPLE; /* else clock reads are rare */
     r->clock = asks ? p->settings->clock : "host";
     running_bundled(r, script_of(p->settings, style), &p->app, &made);
     if (heap->on && is_timed(p->settings))
@@ -150,7 +150,7 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
     if (style == STYLE_SAMPLE) {
         bool merge = p->settings->memories;
         made.link = merge ? WHAMMC_LINK_MERGE : WHAMMC_LINK_IMPORT;
-        made.host = merge ? WHAMMC_HOST_JS : WHAMMC_HOST_WASI; /* which all runners are */
+        made.host = merge ? WHAMMC_HOST_JS : WHAMMC_HOST_WASI; /* supported by all runners */
         list_sampling(p->settings, p->engine->kind == ENGINE_NODE, &constants, &arena);
     }
     define_give(&constants, r->w, false);
@@ -168,8 +168,8 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
     return running_instrumented(r, &made, &none);
 }
 
-/* Standard input is read twice: unless it is a file or a terminal, it is copied to a temporary file
- * first. False: errno. */
+/* Prepares standard input to be read twice: unless it is a file or a terminal, copies it to a
+ * temporary file. False: errno. */
 static bool keep_input(void) {
     if (lseek(STDIN_FILENO, 0, SEEK_CUR) >= 0 || isatty(STDIN_FILENO) || errno == EBADF)
         return true;
@@ -186,14 +186,14 @@ static bool keep_input(void) {
     return ok;
 }
 
-/* Marks the functions that are not timed, as exclude_mark does. */
+/* Marks the functions to leave untimed, as exclude_mark does. */
 static bool mark_untimed(Profiling *p, const WhammcProfile *counted) {
     free(p->untimed);
     p->untimed = mem_zalloc(whammc_module_count(p->module, WHAMMC_FUNC) + 1u);
     return exclude_mark(p->cli, &p->settings->exclusion, &p->app, p->module, counted, p->untimed);
 }
 
-/* Runs the program once to see which functions are not worth timing. */
+/* Runs the program once to find the functions that are not worth timing. */
 static int rehearse(Profiling *p) {
     if (!keep_input()) {
         message_one(p->cli, DIAG_CANNOT_READ, NULL, "standard input: %s", strerror(errno));
@@ -218,7 +218,7 @@ static int rehearse(Profiling *p) {
 
 /* ---- showing ---- */
 
-/* "dir/app.wasm": "app" and the suffix. On the heap. */
+/* Returns "app" and the suffix, on the heap, for "dir/app.wasm". */
 static char *file_for(const Profiling *p, const char *suffix) {
     static const char *const endings[] = {".wasm", ".wat", ".mjs", ".cjs", ".js"};
     const char *base = strcmp(p->title, "<stdin>") == 0 ? "stdin" : p->title;
@@ -235,9 +235,9 @@ static char *file_for(const Profiling *p, const char *suffix) {
 typedef struct Unasked {
     WhammcReportFormat format;
     const char *suffix, *what;
-    const char *mark; /* what such a file has in its first bytes */
+    const char *mark; /* the first bytes of such files */
     uint32_t len;
-    const char *other; /* a message if the file has something else */
+    const char *other; /* a message if the file starts differently */
 } Unasked;
 
 static const Unasked flame_graph = {WHAMMC_REPORT_SVG,    ".flame.svg", "flame graph",
@@ -245,7 +245,7 @@ static const Unasked flame_graph = {WHAMMC_REPORT_SVG,    ".flame.svg", "flame g
 static const Unasked pprof_profile = {WHAMMC_REPORT_PPROF, ".pb.gz", "profile for pprof",
                                       "\x1f\x8b\x08",      3,        "is not a compressed profile"};
 
-/* Whether the file may be overwritten: it does not exist, or is of the same kind. */
+/* Returns whether the file may be overwritten: it does not exist, or is of the same kind. */
 static bool is_free(const char *path, const Unasked *u) {
     FILE *f = fopen(path, "re");
     if (!f)
@@ -256,8 +256,8 @@ static bool is_free(const char *path, const Unasked *u) {
     return memmem(head, n, u->mark, u->len) != NULL;
 }
 
-/* The report in a format, of times or `memory`; WHAMMC_REPORT_TABLE is a flat profile, or that of
- * what was allocated. False, after a message, if that could not be made. */
+/* Writes the report in a format, of times or `memory`; WHAMMC_REPORT_TABLE is a flat profile, or
+ * the table of allocations. On failure, prints a message and returns false. */
 static bool cmd_profile_make(const Profiling *p, WhammcReport *report, WhammcReportFormat format,
                              bool memory, Buf *out) {
     const Settings *s = p->settings;
@@ -280,7 +280,7 @@ static bool cmd_profile_make(const Profiling *p, WhammcReport *report, WhammcRep
     return message_report(p->cli, report, status) == STATUS_OK;
 }
 
-/* Writes such a file, or the requested one instead, and prints its path. */
+/* Writes a default file, or the requested one instead, and prints its path. */
 static bool write_unasked(const Profiling *p, WhammcReport *report, const Unasked *u) {
     const char *out = p->settings->out;
     char *path = out ? strdup(out) : file_for(p, u->suffix);
@@ -302,7 +302,7 @@ static bool write_unasked(const Profiling *p, WhammcReport *report, const Unaske
     return ok;
 }
 
-/* The flat profile and the flame graph. */
+/* Shows the flat profile and writes the flame graph. */
 static bool show_both(const Profiling *p, const Running *r, WhammcReport *report) {
     const Settings *s = p->settings;
     LeftOut left_out = {
@@ -322,7 +322,7 @@ static bool show_both(const Profiling *p, const Running *r, WhammcReport *report
     return ok && (p->settings->style == STYLE_ARCS || write_unasked(p, report, &flame_graph));
 }
 
-/* The output of --format. */
+/* Writes the output of --format. */
 static bool show_format(const Profiling *p, WhammcReport *report) {
     const Settings *s = p->settings;
     if (s->format == WHAMMC_REPORT_PPROF && !s->out)
@@ -344,7 +344,7 @@ static bool cmd_profile_read_run(const Profiling *p, const Running *r) {
            whammc_report_read(p->report, name, r->report.data, r->report.len, 0) == WHAMMC_OK;
 }
 
-/* Names what there is instead of a call tree that makes a report of so many bytes. */
+/* Suggests alternatives to a call tree with a large report, of `size` bytes. */
 static void tell_large(const Profiling *p, size_t size) {
     enum { LARGE_MB = 8, MB = 1000000 };
     const Settings *s = p->settings;
@@ -358,7 +358,7 @@ static void tell_large(const Profiling *p, size_t size) {
                 size / MB);
 }
 
-/* If something could not be made or written, prints a message and returns false. */
+/* Shows the profile. On failure, prints a message and returns false. */
 static bool cmd_profile_show(const Profiling *p, const Running *r) {
     const Settings *s = p->settings;
     bool ok = true;
@@ -404,7 +404,7 @@ static int choose_sampler(const Cli *cli, Settings *s, const Engine *engine) {
     return STATUS_OK;
 }
 
-/* In the end as the program ended. */
+/* Profiles the program, and ends as it did. */
 static int profile(const Cli *cli, Settings *s, const Engine *engine) {
     Profiling p = {.cli = cli,
                    .settings = s,
@@ -437,8 +437,8 @@ static int profile(const Cli *cli, Settings *s, const Engine *engine) {
 
 /* ---- commands ---- */
 
-/* What is run: "node --flag dir/program.mjs" is called program.mjs, other commands by their names.
- */
+/* Returns the title of a command: "node --flag dir/program.mjs" is called program.mjs, other
+ * commands by their names. */
 static const char *command_title(const Cli *cli) {
     const char *title = file_base(cli->operands[0]);
     if (strncmp(title, "node", 4) != 0)
@@ -449,7 +449,7 @@ static const char *command_title(const Cli *cli) {
     return title;
 }
 
-/* The reports of a command: of each module, all threads are added up. */
+/* Shows the reports of a command; all threads of a module are added up. */
 static bool cmd_profile_show_of_command(void *ctx, const CommandReports *all) {
     Profiling *p = ctx;
     const Settings *s = p->settings;
@@ -474,7 +474,7 @@ static bool cmd_profile_show_of_command(void *ctx, const CommandReports *all) {
     return ok;
 }
 
-/* Profiles the modules that a command loads in Node. In the end as the command ended. */
+/* Profiles the modules that a command loads in Node, and ends as the command did. */
 static int profile_command(const Cli *cli, const Settings *s, const char *program) {
     Profiling p = {
         .cli = cli, .settings = s, .title = command_title(cli), .began = cmd_profile_now()};
@@ -499,7 +499,7 @@ static int profile_command(const Cli *cli, const Settings *s, const char *progra
 
 /* ---- the command line ---- */
 
-/* "250us", "1ms", "2s" to nanoseconds: 20 us to 10 s. */
+/* Converts "250us", "1ms", "2s" to nanoseconds: 20 us to 10 s. */
 static bool set_interval(const Cli *cli, Settings *s, const char *value) {
     static const struct {
         const char *name;
@@ -521,7 +521,7 @@ static bool set_interval(const Cli *cli, Settings *s, const char *value) {
     return true;
 }
 
-/* "1/100". */
+/* Accepts "1/100". */
 static bool set_sample(const Cli *cli, Settings *s, const char *value) {
     unsigned n = 0;
     int end = 0;
@@ -591,17 +591,18 @@ static bool cmd_profile_set(const Cli *cli, void *settings, int key, const char 
     return true;
 }
 
-/* The style if none is given: tree where an option or the format needs measured calls. */
+/* Returns the default style: tree where an option or the format needs measured calls. */
 static Style default_style(const Settings *s, bool is_command) {
     bool samples = *s->interval || s->sampler_given || s->counts;
     bool shows_pairs = format_has(s->format, WHAMMC_SHOWS_PAIRS);
     bool measures = s->counts_only || s->auto_exclude || s->no_calibrate || s->clock_given ||
                     s->guest || *s->sample || s->max_depth || s->heap.on;
-    bool others = is_command || shows_pairs; /* unless samples are asked for */
+    bool others = is_command || shows_pairs; /* unless samples are requested */
     return measures || (others && !samples) ? STYLE_TREE : STYLE_SAMPLE;
 }
 
-/* Whether the options and operands go together: STATUS_OK, or another status after a message. */
+/* Checks that the options and operands go together: STATUS_OK, or another status after a
+ * message. */
 static int cmd_profile_check(const Cli *cli, const Settings *s) {
     if (format_has(s->format, WHAMMC_IS_BINARY) && s->out &&
         cli_check_bytes(cli, s->out) != STATUS_OK)

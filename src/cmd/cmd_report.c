@@ -1,6 +1,5 @@
 /*
- * cmd/cmd_report.c - `whammc report`: shows a report that was saved, or writes it in another
- * format.
+ * cmd/cmd_report.c - `whammc report`: shows a saved report, or writes it in another format.
  */
 #include "cmd/cmd.h"
 #include "cmd/condition.h"
@@ -12,7 +11,7 @@ typedef struct Settings {
     Words modules;
     ProgramFiles programs; /* by module */
     bool diff, by_thread;
-    WhammcReport *old; /* that of `base` */
+    WhammcReport *old; /* the report of `base` */
     Words variables;
     Words labels;  /* in the end with a NULL */
     Words objects; /* for coverage */
@@ -26,7 +25,7 @@ typedef struct Settings {
     DebugOptions debug;
 } Settings;
 
-/* The program that the report is about; NULL unless exactly one was given. */
+/* Returns the program of the report; NULL unless exactly one was given. */
 static const char *cmd_report_module_of(const Settings *s) {
     return s->modules.len == 1 ? s->modules.at[0] : NULL;
 }
@@ -41,7 +40,7 @@ static bool cmd_report_read_text(const Cli *cli, const Settings *s, WhammcReport
     return message_report(cli, r, status) == STATUS_OK;
 }
 
-/* Adds up all that were given. */
+/* Adds up all given reports. */
 static bool cmd_report_read_all(const Cli *cli, const Settings *s, WhammcReport *r) {
     bool ok = cmd_report_read_text(cli, s, r);
     for (int i = 1; i < cli->noperands && ok; i++) {
@@ -56,7 +55,7 @@ static bool cmd_report_read_all(const Cli *cli, const Settings *s, WhammcReport 
     return ok;
 }
 
-/* The programs, and the module that is shown. */
+/* Reads the programs, and selects the module to show. */
 static bool cmd_report_read_modules(const Cli *cli, Settings *s, WhammcReport *r) {
     bool ok = true;
     for (uint32_t i = 0; ok && i < s->modules.len; i++)
@@ -66,7 +65,7 @@ static bool cmd_report_read_modules(const Cli *cli, Settings *s, WhammcReport *r
                   message_report(cli, r, whammc_report_select(r, s->only)) == STATUS_OK);
 }
 
-/* Appends what the settings ask for. False if that cannot be made, which was said. */
+/* Appends the requested output. On failure, prints a message and returns false. */
 static bool cmd_report_make(const Cli *cli, const Settings *s, WhammcReport *r, Buf *out) {
     bool to_terminal = !s->out || strcmp(s->out, "-") == 0;
     bool table = s->format == WHAMMC_REPORT_TABLE;
@@ -111,7 +110,7 @@ static WhammcReport *cmd_report_read_base(const Cli *cli, const Settings *s) {
     return NULL;
 }
 
-/* Whether the condition of --fail-if is not true; else says so. */
+/* Returns whether the condition of --fail-if is false; if not, prints a message. */
 static bool passes(const Cli *cli, const Settings *s, WhammcReport *r) {
     Diags diags = {0};
     Buf used = {0};
@@ -149,7 +148,7 @@ static int cmd_report_report(const Cli *cli, Settings *s) {
 
 /* ---- the command line ---- */
 
-/* The formats of reports, and those of coverage. */
+/* Sets the format, of a report or of coverage. */
 static void set_format(Settings *s, const char *name) {
     static const struct {
         const char *name;
@@ -166,7 +165,7 @@ static void set_format(Settings *s, const char *name) {
             s->coverage_format = of_coverage[i].format;
 }
 
-/* False: wrong usage, which was said. */
+/* Returns false for wrong usage, after a message. */
 static bool cmd_report_set(const Cli *cli, void *settings, int key, const char *value) {
     Settings *s = settings;
     switch (key) {
@@ -201,7 +200,7 @@ static bool cmd_report_set(const Cli *cli, void *settings, int key, const char *
     return true;
 }
 
-/* Coverage of one or more reports. */
+/* Shows the coverage of one or more reports. */
 static int show_coverage(const Cli *cli, Settings *s) {
     CoverageRequest q = {.out = s->out,
                          .names = s->names,
@@ -220,7 +219,7 @@ static int show_coverage(const Cli *cli, Settings *s) {
     return status;
 }
 
-/* Whether one of the files is standard input. */
+/* Returns whether one of the files is standard input. */
 static bool is_stdin(const Words *files) {
     for (uint32_t i = 0; i < files->len; i++)
         if (strcmp(files->at[i], "-") == 0)
@@ -228,7 +227,7 @@ static bool is_stdin(const Words *files) {
     return false;
 }
 
-/* Whether the options suit coverage: STATUS_OK, or another status after a message. */
+/* Checks that the options suit coverage: STATUS_OK, or another status after a message. */
 static int check_coverage(const Cli *cli, const Settings *s) {
     if (!s->modules.len)
         return cli_usage(cli, "that format shows lines of programs: give them with --module=APP");

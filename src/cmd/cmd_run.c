@@ -22,19 +22,19 @@ typedef struct Settings {
     whammc_options options;
     uint32_t top;
     bool no_demangle, by_thread;
-    const char *for_module; /* the last option that commands cannot have; NULL = none */
+    const char *for_module; /* the last option that commands do not allow; NULL = none */
     Look look;
 } Settings;
 
 /* ---- the report ---- */
 
-/* Reads a report of a run; false if there is none, or not so many. */
+/* Reads a report of a run; false if there are fewer than `which`, or none. */
 static bool cmd_run_read_run(const Running *run, WhammcReport *r, const Buf *text, uint32_t which) {
     whammc_report_read(r, file_title(run->cli->operands[0]), text->data, text->len, which);
     return whammc_report_count(r) > 0;
 }
 
-/* Gives the report the program, if source locations are asked for. */
+/* Sets the program of the report, if source locations are requested. */
 static void cmd_run_locate(const Settings *s, const Running *run, WhammcReport *r) {
     const char *name = file_title(run->cli->operands[0]);
     if (!look_asks_lines(&s->look))
@@ -43,7 +43,7 @@ static void cmd_run_locate(const Settings *s, const Running *run, WhammcReport *
     whammc_report_locate(r, &s->debug.info);
 }
 
-/* Appends the report in a format. False if it could not be made, which was said. */
+/* Appends the report in a format. On failure, prints a message and returns false. */
 static bool cmd_run_put_report(const Cli *cli, WhammcReport *r, WhammcReportFormat format,
                                const WhammcReportOptions *look, Buf *out) {
     uint8_t *text;
@@ -56,7 +56,7 @@ static bool cmd_run_put_report(const Cli *cli, WhammcReport *r, WhammcReportForm
     return ok;
 }
 
-/* How tables on standard error look. */
+/* Returns the appearance of tables on standard error. */
 static WhammcReportOptions table_look(const Settings *s, const Cli *cli) {
     WhammcReportOptions look = s->look;
     look.top = s->top;
@@ -77,7 +77,7 @@ static void cmd_run_show(const Settings *s, const Running *run, WhammcReport *r,
     cmd_run_put_report(run->cli, r, WHAMMC_REPORT_TABLE, &look, out);
 }
 
-/* What --report-format is called for reports that were read. */
+/* Returns the format of reports that corresponds to --report-format. */
 static WhammcReportFormat saved_format(const Settings *s) {
     static const WhammcReportFormat forms[] = {
 #define PRINTED(NAME, name) [WHAMMC_FORMAT_##NAME] = WHAMMC_REPORT_##NAME,
@@ -102,9 +102,9 @@ static bool write_saved(const Settings *s, const Running *run, Buf *out) {
     return written;
 }
 
-/* The reports of monitors are in what these print, or in what the runtime has printed for programs
- * without WASI. The rest is passed to standard output. Without a report, the file that --output
- * names is empty, as scripts without one leave it. */
+/* Separates the reports of monitors from their output, or from the output of the runtime for
+ * programs without WASI, and passes the rest to standard output. Without a report, the file of
+ * --output becomes empty, as with scripts. */
 static bool deliver_caught(const Settings *s, Running *run) {
     Buf *text = &run->caught.report, out = {0};
     WhammcReport *r = whammc_report_new();
@@ -147,7 +147,8 @@ typedef struct Commanded {
     const Settings *settings;
 } Commanded;
 
-/* Reads it, and the modules if their source locations are asked for. False after a message. */
+/* Reads the reports, and the modules if source locations are requested. On failure, prints a
+ * message and returns false. */
 static bool read_of_command(const Commanded *c, const CommandReports *all, WhammcReport *r) {
     whammc_report_by_thread(r, c->settings->by_thread);
     whammc_status status =
@@ -163,7 +164,7 @@ static bool read_of_command(const Commanded *c, const CommandReports *all, Whamm
     return ok;
 }
 
-/* Shows or writes what all threads and processes of a command have reported. */
+/* Shows or writes the reports of all threads and processes of a command. */
 static bool cmd_run_show_of_command(void *ctx, const CommandReports *all) {
     const Commanded *c = ctx;
     const Settings *s = c->settings;
@@ -182,7 +183,7 @@ static bool cmd_run_show_of_command(void *ctx, const CommandReports *all) {
     return ok;
 }
 
-/* The sum of the threads of a program, or each of them. */
+/* Shows or writes the sum of the threads of a program, or each of them. */
 static bool deliver_threads(const Settings *s, const Running *run) {
     const Commanded c = {run->cli, s};
     const char *title = file_title(run->cli->operands[0]);
@@ -193,7 +194,7 @@ static bool deliver_threads(const Settings *s, const Running *run) {
     return written;
 }
 
-/* Shows the last report as tables on standard error, or writes all of them. False if they could not
+/* Shows the last report as tables on standard error, or writes all reports. False if they could not
  * be written. */
 static bool cmd_run_deliver(const Settings *s, const Running *run) {
     WhammcReport *r = whammc_report_new();
@@ -202,7 +203,7 @@ static bool cmd_run_deliver(const Settings *s, const Running *run) {
     bool found = cmd_run_read_run(run, r, &run->report, 0);
     bool threads = found && (whammc_report_threads(r, NULL) || s->by_thread);
     const char *rest = whammc_report_rest(r, &size);
-    if (!s->out) /* what scripts have printed */
+    if (!s->out) /* text printed by scripts */
         buf_bytes(&out, rest, size);
     if (!s->out && found && !threads)
         cmd_run_show(s, run, r, &out);
@@ -235,7 +236,7 @@ static int bind_and_run(Running *r, const Settings *s) {
     return status;
 }
 
-/* Runs the program as it is in an engine that attaches monitors itself. */
+/* Runs the unchanged program in an engine that attaches monitors itself. */
 static int attach_and_run(Running *r, const MonitorOptions *monitors, bool reports) {
     WizardJob job = {.engine = r->engine,
                      .options = r->engine_options,
@@ -252,8 +253,8 @@ static int attach_and_run(Running *r, const MonitorOptions *monitors, bool repor
     return r->wait_status < 0 || failed ? STATUS_ERROR : STATUS_OK;
 }
 
-/* The libraries of scripts as those of their monitor: what it imports them as is their file name.
- */
+/* Adds the libraries of scripts to those of their monitor, which imports them by their file
+ * names. */
 static void add_libraries(const LibraryOptions *libs, MonitorOption *m) {
     for (uint32_t i = 0; i < libs->len; i++) {
         const LibraryOption *o = &libs->at[i];
@@ -265,7 +266,7 @@ static void add_libraries(const LibraryOptions *libs, MonitorOption *m) {
     }
 }
 
-/* Makes a monitor of the scripts first. */
+/* Compiles the scripts to a monitor, and runs the program with it. */
 static int compile_and_run(Running *r, const Settings *s) {
     uint8_t *out;
     size_t size;
@@ -288,7 +289,7 @@ static int compile_and_run(Running *r, const Settings *s) {
     return status;
 }
 
-/* Runs the program by the way that there is for its engine. */
+/* Runs the program in the way its engine requires. */
 static int run_somehow(Running *r, const Settings *s) {
     if (r->engine->kind == ENGINE_WIZARD)
         return s->monitors.len ? attach_and_run(r, &s->monitors, false) : compile_and_run(r, s);
@@ -296,7 +297,7 @@ static int run_somehow(Running *r, const Settings *s) {
                            : running_instrumented(r, &s->options, &s->scripts.libs);
 }
 
-/* Reads everything and runs it; in the end as the program ended. */
+/* Reads all inputs and runs the program; ends as the program did. */
 static int cmd_run_run_program(const Cli *cli, Settings *s, const Engine *e) {
     Running r = {.cli = cli,
                  .engine = e,
@@ -335,7 +336,7 @@ static int cmd_run_run_program(const Cli *cli, Settings *s, const Engine *e) {
 
 /* ---- commands ---- */
 
-/* Whether the options suit a command: STATUS_OK, or another status after a message. */
+/* Checks that the options suit a command: STATUS_OK, or another status after a message. */
 static int check_command(const Cli *cli, const Settings *s) {
     if (s->for_module)
         return cli_usage(cli, "--%s is for a program in WebAssembly, and '%s' is a command",
@@ -349,7 +350,7 @@ static int check_command(const Cli *cli, const Settings *s) {
     return STATUS_OK;
 }
 
-/* In the end as the command ended. */
+/* Runs the command, and ends as it did. */
 static int run_command(const Cli *cli, const Settings *s, const char *program) {
     Commanded c = {cli, s};
     CommandJob job = {.program = program,
@@ -408,7 +409,7 @@ static bool cmd_run_set(const Cli *cli, void *settings, int key, const char *val
     return true;
 }
 
-/* The output is no monitor, nor a library of one. */
+/* Checks that the output is no monitor, nor a library of one. */
 static int check_monitors(const Cli *cli, const Settings *s, const char *out) {
     int status = STATUS_OK;
     for (uint32_t i = 0; i < s->monitors.len; i++) {
@@ -420,7 +421,7 @@ static int check_monitors(const Cli *cli, const Settings *s, const char *out) {
     return status;
 }
 
-/* No output is an input or another output. */
+/* Checks that no output is an input or another output. */
 static int cmd_run_check_outputs(const Cli *cli, const Settings *s) {
     const char *outputs[] = {s->out, s->metrics.file};
     int status = cli_check_outputs(cli, outputs, 2);
@@ -433,7 +434,8 @@ static int cmd_run_check_outputs(const Cli *cli, const Settings *s) {
     return status;
 }
 
-/* Whether the options and operands go together: STATUS_OK, or another status after a message. */
+/* Checks that the options and operands go together: STATUS_OK, or another status after a
+ * message. */
 static int cmd_run_check(const Cli *cli, const Settings *s) {
     if (s->scripts.files.len && s->monitors.len)
         return cli_usage(
@@ -462,7 +464,7 @@ int cmd_run(Cli *cli) {
                   .top = SHOW_TOP,
                   .options = {.host = WHAMMC_HOST_JS, .link = WHAMMC_LINK_AUTO}};
     int status = cli_options(cli, cmd_run_set, &s);
-    if (!s.out) /* what tables are made of; maps cannot be taken apart in CSV */
+    if (!s.out) /* for tables; maps cannot be taken apart in CSV */
         s.options.format = WHAMMC_FORMAT_JSON;
     if (status == STATUS_OK)
         status = cmd_run_check(cli, &s);

@@ -33,7 +33,7 @@ static void condition_blanks(Reading *x) {
         x->at++;
 }
 
-/* Passes over an operator, if it is there. */
+/* Skips an operator; false if it is not there. */
 static bool condition_take(Reading *x, const char *op) {
     condition_blanks(x);
     size_t n = strlen(op);
@@ -45,7 +45,7 @@ static bool condition_take(Reading *x, const char *op) {
 
 /* ---- names ---- */
 
-/* Adds up numbers; false if there is something else. */
+/* Adds up numbers; false if there is another value. */
 static bool condition_add_value(const WhammcValue *v, Number *sum) {
     switch (v->kind) {
     case WHAMMC_VALUE_UNSIGNED:

@@ -4,7 +4,7 @@
  *   instructions > 1.02 * base.instructions && calls > 0
  *
  * A name is a variable of the report: the sum of its values at all sites, or of all values of a
- * map. base.NAME is that of another report.
+ * map. base.NAME is a variable of another report.
  */
 #ifndef WHAMMC_CMD_CONDITION_H
 #define WHAMMC_CMD_CONDITION_H

@@ -1,6 +1,5 @@
 /*
- * cmd/covering.c - coverage for the commands that show it: from reports that were saved or just
- * made.
+ * cmd/covering.c - coverage for several commands: from saved or new reports.
  */
 #include "cmd/cmd.h"
 
@@ -25,7 +24,7 @@ static void free_programs(CoverageRequest *s) {
     vec_free(&s->programs);
 }
 
-/* What they are called together. */
+/* Returns the title of the programs together. */
 static const char *covering_title_of(const CoverageRequest *s) {
     return s->title ? s->title : file_title(s->programs.at[0]->name);
 }
@@ -45,7 +44,7 @@ static void covering_put_share(const char *what, size_t executed, size_t all, Bu
                    all);
 }
 
-/* One line, where the result itself is in a file. */
+/* Prints the totals in one line, if the result itself is in a file. */
 static void summarise(const CoverageRequest *s, const WhammcCoverageTotals *t) {
     Buf line = {0};
     covering_put_share("lines", t->lines_executed, t->lines, &line);
@@ -56,7 +55,7 @@ static void summarise(const CoverageRequest *s, const WhammcCoverageTotals *t) {
     buf_free(&line);
 }
 
-/* STATUS_ERROR after a message if too little was executed; no lines are too little. */
+/* Returns STATUS_ERROR, after a message, if too little was executed; no lines are too little. */
 static int judge(const Cli *cli, const CoverageRequest *s, const WhammcCoverageTotals *t) {
     double is = t->lines ? 100.0 * (double)t->lines_executed / (double)t->lines : 0;
     if (!s->fail_under || is >= s->least)
@@ -85,7 +84,7 @@ static bool covering_write_out(const Cli *cli, const CoverageRequest *s, const u
     return true;
 }
 
-/* A list with a NULL at its end. */
+/* Copies a list, with a NULL at the end. */
 static void end_list(const Words *words, Words *copy) {
     for (uint32_t i = 0; i < words->len; i++)
         vec_push(copy, words->at[i]);
@@ -134,7 +133,7 @@ int covering_show(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c) {
 
 /* ---- inputs ---- */
 
-/* What the coverage takes of a file. */
+/* Adds the contents of a file to the coverage. */
 typedef whammc_status Taker(WhammcCoverage *c, const char *name, const void *bytes, size_t size);
 
 static int give_files(const Cli *cli, const Words *paths, WhammcCoverage *c, Taker *take) {
@@ -150,7 +149,8 @@ static int give_files(const Cli *cli, const Words *paths, WhammcCoverage *c, Tak
     return status;
 }
 
-/* Which one --debug-file and --names are for: the only one, or else the largest, which is said. */
+/* Returns the program that --debug-file and --names are for: the only one, or else the largest,
+ * with a message. */
 static const CoveredProgram *main_program(const Cli *cli, const CoverageRequest *s) {
     const CoveredProgram *largest = s->programs.at[0];
     for (uint32_t i = 1; i < s->programs.len; i++)

@@ -10,20 +10,20 @@
 
 #include <fnmatch.h>
 
-/* What the scripts call it. */
+/* The name of the constant. */
 #define UNTIMED "untimed"
 
-/* What --auto-exclude and --exclude-from consider many and tiny. */
+/* The limits for many calls and tiny functions, of --auto-exclude and --exclude-from. */
 enum {
-    MANY_CALLS = 10000, /* a function has been called so often ... */
-    MANY_SHARE = 1000,  /* ... and not less than this part of all calls */
-    RARELY = 1000,      /* less than one call in so many */
+    MANY_CALLS = 10000, /* the minimum of calls ... */
+    MANY_SHARE = 1000,  /* ... and as a fraction of all calls, 1/1000 */
+    RARELY = 1000,      /* at most one call in 1000 */
     TINY_BODY = 128,    /* bytes */
 };
 
 /* ---- tiny functions ---- */
 
-/* Whether a function is short and has no loop. */
+/* Returns whether a function is short and has no loop. */
 static bool is_short(const WhammcModule *m, uint32_t func) {
     WhammcWalk *walk =
         whammc_module_func_size(m, func) <= TINY_BODY ? whammc_walk_new(m, func) : NULL;
@@ -35,10 +35,10 @@ static bool is_short(const WhammcModule *m, uint32_t func) {
     return walk && !loops;
 }
 
-/* What is known of each function of the profile. */
+/* The state of each function of the profile. */
 typedef struct Counted {
-    uint64_t calls;       /* of it */
-    uint64_t large, over; /* calls by it, of functions that are not tiny; over: times 2^64 */
+    uint64_t calls;       /* of the function */
+    uint64_t large, over; /* its calls of functions that are not tiny; over: times 2^64 */
     bool is_short, tiny;
 } Counted;
 
@@ -52,7 +52,7 @@ static void remove_large(Counted *c, uint64_t calls) {
     c->large -= calls;
 }
 
-/* The arcs of a profile by callee: those of f are arcs[first[f]] to arcs[first[f + 1] - 1]. */
+/* The arcs of a profile by callee; function f has arcs[first[f]] to arcs[first[f + 1] - 1]. */
 typedef struct Callers {
     uint32_t *first;
     const WhammcProfileArc **arcs;
@@ -79,8 +79,8 @@ static void note_if_tiny(Counted *c, uint32_t f, Functions *found) {
     c->tiny |= tiny;
 }
 
-/* Short functions are tiny if they hardly ever call one that is not. As none is to begin with,
- * those that call each other in a circle never are. */
+/* Finds the tiny functions: short ones that hardly ever call a function that is not tiny. As none
+ * is tiny initially, functions in a cycle of calls never become so. */
 static void find_tiny(const WhammcProfile *p, Counted *of) {
     Callers callers = callers_of(p);
     Functions found = {0};
@@ -121,7 +121,8 @@ static void mark_tiny(const WhammcModule *m, const WhammcProfile *p, bool *marke
 
 /* ---- a report of an earlier run ---- */
 
-/* The calls in the report, of functions of the program; NULL, or why there are none. */
+/* Reads the calls of functions of the program from the report; returns NULL, or why there are
+ * none. */
 static const char *exclude_read_calls(WhammcReport *r, const Buf *text, const Buf *app,
                                       const WhammcModule *m, const WhammcProfile **p) {
     bool read = whammc_report_read(r, "", text->data, text->len, 0) == WHAMMC_OK;
@@ -143,8 +144,8 @@ static const char *exclude_read_calls(WhammcReport *r, const Buf *text, const Bu
     return NULL;
 }
 
-/* Marks what is tiny and has many calls in that report; false if it cannot be used, which was said.
- */
+/* Marks the tiny functions with many calls in that report; returns false, after a message, if it
+ * cannot be used. */
 static bool mark_from(const Cli *cli, const char *path, const Buf *app, const WhammcModule *m,
                       bool *marked) {
     Buf text = {0};
@@ -174,7 +175,7 @@ static bool exclude_has_name(const Exclusion *x, const char *name) {
     return false;
 }
 
-/* Whether a glob fits the name that the function has in the program, or in its source. */
+/* Returns whether a glob matches the name of the function in the program, or in its source. */
 static bool exclude_is_named(const Exclusion *x, const char *name) {
     Buf text = {0};
     bool found = *name && exclude_has_name(x, name);
@@ -184,12 +185,12 @@ static bool exclude_is_named(const Exclusion *x, const char *name) {
     return found;
 }
 
-/* "3,17-20": appends those from..to. */
+/* Appends the range from..to: "3,17-20". */
 static void put_range(Buf *out, uint32_t from, uint32_t to) {
     buf_printf(out, from == to ? "%s%u" : "%s%u-%u", out->len ? "," : "", from, to);
 }
 
-/* A glob that fits this name alone. */
+/* Appends a glob that matches this name alone. */
 static void put_glob(Buf *out, Str name) {
     for (uint32_t i = 0; i < name.len; i++) {
         if (memchr("*?[]\\", name.ptr[i], 5))
@@ -215,8 +216,8 @@ bool exclude_suggest(const Cli *cli, const char *report, const Buf *app, Buf *ou
     return ok;
 }
 
-/* Marks the functions of which some name matches: the one that is shown, their export names, and
- * for an import its own name, without the module's. Returns whether there are any. */
+/* Marks the functions with a matching name: the shown name, an export name, or for an import its
+ * own name, without the module's. Returns whether there are any. */
 static bool mark_named(const Exclusion *x, WhammcModule *m, bool *marked) {
     bool any = false;
     uint32_t n = whammc_module_count(m, WHAMMC_FUNC);
@@ -251,7 +252,7 @@ bool exclude_named(const Exclusion *x, WhammcModule *m, Buf *out) {
     return any;
 }
 
-/* Marks the functions that the globs fit; warns of those that fit none. */
+/* Marks the functions that match the globs; warns about globs that match none. */
 static void mark_globs(const Cli *cli, const Exclusion *x, WhammcModule *m, bool warn,
                        bool *marked) {
     for (uint32_t i = 0; i < x->globs.len; i++) {
@@ -302,7 +303,8 @@ int exclude_check(const Cli *cli, const Exclusion *x, const DefineOptions *defin
     return STATUS_OK;
 }
 
-/* A program that cannot be read has no functions: who instruments it says what is wrong. */
+/* Appends the functions to leave untimed; none if the program cannot be read, which instrumenting
+ * it reports. */
 static bool exclude_put_functions(const Cli *cli, const Exclusion *x, const Buf *app, Buf *out) {
     WhammcModule *m = whammc_module_read(app->data, app->len, NULL);
     if (!m)

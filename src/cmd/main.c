@@ -49,27 +49,29 @@
  *
  *   1. parse the scripts                                  lang/parse.c, lang/scan.c
  *   2. expand rules into events, check each probe for     event/event.c, lang/check.c,
- *      each, cut out what is static there                 plan/make.c, plan/prune.c, plan/cut.c
+ *      each, cut out its static parts                     plan/make.c, plan/prune.c, plan/cut.c
  *   3. read and validate the program                      wasm/read.c, valid/valid.c
  *   4. find the sites, give each its storage              plan/match.c, storage/storage.c,
  *                                                         inject/counts.c
- *   5. compile what occurred to templates                 gen/gen.c, gen/template.c
- *   6. add what the code reaches of libraries and         flush/reach.c, storage/memory.c,
- *      runtime, start and flush function                  flush/flush.c, edit/merge.c
+ *   5. compile the matched shapes to templates            gen/gen.c, gen/template.c
+ *   6. add reachable code of libraries and runtime,       flush/reach.c, storage/memory.c,
+ *      start and flush function                           flush/flush.c, edit/merge.c
  *   7. splice the templates in, write the module          inject/splice.c, storage/fill.c,
  *                                                         edit/write.c
  *   8. read it back and validate it                       valid/valid.c
  *
  * Steps 3 to 8 are driven by inject/program.c. `whammc bind` does the same with monitor modules
  * instead of scripts: it reads them (monitor/read/monitor.c), runs them to find the sites
- * (monitor/attach/attach_match.c) and makes them part of the program (monitor/attach/freeze.c, monitor/attach/shim.c).
+ * (monitor/attach/attach_match.c) and makes them part of the program (monitor/attach/freeze.c,
+ * monitor/attach/shim.c).
  *
  * `whammc monitor` has no program. It continues after step 2 with:
  *
- *   3. one list of what happens for each instruction,     monitor/make/unit.c, monitor/make/unit_split.c
- *      split by what is static
+ *   3. list the actions at each kind of location,         monitor/make/unit.c,
+ *      split by static conditions                         monitor/make/unit_split.c
  *   4. lay out the monitor's memory, compile, link with   monitor/make/emit_monitor.c,
- *      the runtime (stdlib/runtime/rows.c, site/site.c)   monitor/make/monitor_code.c, monitor/make/callback.c
+ *      the runtime (stdlib/runtime/rows.c, site/site.c)   monitor/make/monitor_code.c,
+ *                                                         monitor/make/callback.c
  *   5. read it back as engines do                         monitor/read/monitor.c
  */
 #include "base/demangle.h"
@@ -157,7 +159,7 @@ static int dispatch(Cli *cli, int argc, char **argv) {
     return status == STATUS_HELP ? STATUS_OK : status;
 }
 
-/* Closed standard streams stay unusable, instead of being what is opened next. */
+/* Keeps closed standard streams unusable, so that no file opened later takes their place. */
 static void reserve_standard_streams(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0)

@@ -1,6 +1,6 @@
 /*
- * cmd/monitor_info.c - shows a monitor module for `whammc info`: its probes as match rules and what
- * they ask for.
+ * cmd/monitor_info.c - shows a monitor module for `whammc info`: its probes as match rules and the
+ * values that they request.
  */
 #include "cmd/cmd.h"
 
@@ -8,8 +8,8 @@
 
 enum {
     WIDTH = 100,      /* columns of the output */
-    SHOWN_OTHER = 6,  /* further places of a probe that are shown without -v */
-    MANY_VALUES = 50, /* among the first so many callbacks are shown once */
+    SHOWN_OTHER = 6,  /* further places of a probe shown without -v */
+    MANY_VALUES = 50, /* repeated callbacks are recognised among the first values */
 };
 
 typedef struct Show {
@@ -61,7 +61,7 @@ static void link_groups(Show *s) {
     vec_free(&last);
 }
 
-/* The number of probes of a group, and of their functions. */
+/* Counts the probes of a group, and their functions. */
 static void count_group(const Show *s, uint32_t first, uint32_t *probes, uint32_t *funcs) {
     Map seen = {0};
     *probes = 0;
@@ -74,7 +74,7 @@ static void count_group(const Show *s, uint32_t first, uint32_t *probes, uint32_
     map_free(&seen);
 }
 
-/* "function 7 'count' (i32, i32), 23 bytes, can be inlined" */
+/* Shows "function 7 'count' (i32, i32), 23 bytes, can be inlined". */
 static void show_function(Show *s, const whammc_monitor_probe *p, uint32_t funcs) {
     if (funcs > 1)
         buf_printf(&s->out, "  %u equal functions", funcs);
@@ -138,7 +138,7 @@ static void values_table(Show *s, const whammc_monitor_value *values, size_t n, 
     }
 }
 
-/* Everything that the probe asks for, with what it means. */
+/* Shows the values that the probe requests, with their meanings. */
 static void show_values(Show *s, const whammc_monitor_probe *p) {
     Widths w = {5, 4};
     if (p->predicate)
@@ -155,7 +155,7 @@ static void show_values(Show *s, const whammc_monitor_probe *p) {
     values_table(s, p->values, p->nvalues, w, 0);
 }
 
-/* Further events of a group of n probes. */
+/* Shows further events of a group of n probes. */
 static void show_others(Show *s, uint32_t first, uint32_t n) {
     Buf text = {0};
     uint32_t shown = s->verbose ? UINT32_MAX : SHOWN_OTHER, k = 0;

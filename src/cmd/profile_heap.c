@@ -1,5 +1,5 @@
 /*
- * cmd/profile_heap.c - options of `whammc profile --memory`: what they define in the bundled script
+ * cmd/profile_heap.c - options of `whammc profile --memory`, as constants of the bundled script
  * heap.
  */
 #include "cmd/cmd.h"
@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
-/* What an argument of an allocator can be; the script has a constant for each argument. */
+/* The roles of arguments of allocators; the script has a constant for each argument. */
 typedef enum Role { ROLE_SIZE, ROLE_COUNT, ROLE_OLD, ROLE_OUT, ROLE_FREE, ROLES } Role;
 enum { ARGUMENTS = 4 };
 
@@ -15,7 +15,7 @@ static const char *const roles[ROLES] = {"size", "count", "old", "out", "free"};
 
 /* ---- NAME:size@0,count@1 ---- */
 
-/* One "size@0"; false: it is none. `*text` is advanced after it and a comma. */
+/* Reads one "size@0"; false: it is none. Advances *text past it and a comma. */
 static bool next_role(const char **text, Role *role, uint32_t *argument) {
     for (uint32_t r = 0; r < ROLES; r++) {
         size_t len = strlen(roles[r]);
@@ -34,7 +34,7 @@ static bool next_role(const char **text, Role *role, uint32_t *argument) {
     return false;
 }
 
-/* Where the roles begin; NULL: there is no name before them. Names may have colons. */
+/* Returns where the roles begin; NULL: there is no name before them. Names may have colons. */
 static const char *roles_of(const char *value) {
     const char *colon = strrchr(value, ':');
     return colon && colon > value ? colon + 1 : NULL;
@@ -63,7 +63,7 @@ bool heap_option_alloc(const Cli *cli, HeapOptions *h, const char *value) {
 
 /* ---- defining ---- */
 
-/* The functions that an option names. */
+/* Lists the functions that an option names. */
 static void list_named(const Cli *cli, const char *value, WhammcModule *m, Buf *out) {
     Exclusion named = {0};
     char *name = strndup(value, (size_t)(roles_of(value) - 1 - value));

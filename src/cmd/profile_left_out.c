@@ -1,5 +1,5 @@
 /*
- * cmd/profile_left_out.c - the functions that a profile does not show separately: their time is
+ * cmd/profile_left_out.c - functions without entries of their own in profiles: their time is
  * attributed to their callers.
  */
 #include "base/demangle.h"
@@ -43,7 +43,7 @@ void left_out_untimed(const LeftOut *l, Buf *out) {
 
 /* ---- frames ---- */
 
-/* The functions that have a frame: those with a site of the probe that pushes it. */
+/* The functions with a frame: with a site of the probe that pushes frames. */
 typedef struct Frames {
     size_t probe;
     bool *has; /* by function */
@@ -55,7 +55,7 @@ static void see_site(void *ctx, const whammc_site *site) {
         f->has[site->fid] = true;
 }
 
-/* The first probe at entries of functions. */
+/* Returns the first probe at function entries, which pushes frames. */
 static size_t pushing_probe(whammc *w) {
     static const char entry[] = "wasm:func:entry";
     size_t n, i = 0;

@@ -1,5 +1,5 @@
 /*
- * cmd/running.c - instruments a program and runs it, for the commands that do so.
+ * cmd/running.c - instruments a program and runs it, for several commands.
  */
 #include "cmd/cmd.h"
 #include "run/run.h"
@@ -8,11 +8,11 @@
 #include <sys/wait.h>
 
 enum {
-    NOT_LOADED = 126, /* what the runners say */
-    CRASHED = 254     /* what Wizard says, and 255, also for programs that trap */
+    NOT_LOADED = 126, /* the status of the runners */
+    CRASHED = 254     /* Wizard's status, or 255; also for programs that trap */
 };
 
-/* How many messages of the library have this tag. */
+/* Returns how many messages of the library have this tag. */
 static size_t count_messages(whammc *w, const char *tag) {
     Buf member = {0};
     buf_printf(&member, "\"tag\":\"%s\"", tag);
@@ -24,7 +24,7 @@ static size_t count_messages(whammc *w, const char *tag) {
     return n;
 }
 
-/* Whether there is anything to run; else says so. */
+/* Returns whether there is anything to run; else prints a message. */
 static bool can_run(const Running *r) {
     if (!count_messages(r->w, "no-flush-point"))
         return true;
@@ -40,7 +40,7 @@ static bool can_run(const Running *r) {
 
 int running_made(Running *r, whammc_status result, const uint8_t *module, size_t size,
                  const LibraryOptions *imports) {
-    /* The module is not kept, so what was dropped from it does not matter. */
+    /* The module is not kept, so dropped sections do not matter. */
     bool quiet = result == WHAMMC_OK &&
                  (r->silent || count_messages(r->w, "stale-section") == whammc_warning_count(r->w));
     int status = quiet ? STATUS_OK : message_library(r->cli, r->w, result);
@@ -78,15 +78,15 @@ int running_made(Running *r, whammc_status result, const uint8_t *module, size_t
     return status;
 }
 
-/* Whether a program for WASI starts threads: it has this import. Another one may contain the bytes
- * by chance, and runs as well. */
+/* Returns whether a program for WASI starts threads: it has this import. A program that contains
+ * the bytes by chance runs as well. */
 static bool spawns_threads(const Buf *app) {
     static const char import[] = "\4wasi\14thread-spawn";
     return memmem(app->data, app->len, import, sizeof import - 1);
 }
 
-/* The runner for Node puts the reports of all threads together. What is counted in memory is there
- * even if a thread is ended. */
+/* Sets options for threads: the runner for Node combines the reports of all threads. Counts in
+ * memory survive the end of a thread. */
 static void prepare_threads(const Running *r, whammc_options *made) {
     made->host_flushes = true;
     if (made->link == WHAMMC_LINK_AUTO && engine_has_memories(r->engine)) {
@@ -95,7 +95,7 @@ static void prepare_threads(const Running *r, whammc_options *made) {
     }
 }
 
-/* The import of a function of `prof`, which only OUT.js and hosts of their own have. */
+/* Returns the import of a function of `prof`, which only OUT.js and custom hosts provide. */
 static const char *prof_import(const void *module, size_t size) {
     static const char *const names[] = {"getTime", "addArcData", "setArcData", "clearResults",
                                         "printResults"};
@@ -108,7 +108,7 @@ static const char *prof_import(const void *module, size_t size) {
     return NULL;
 }
 
-/* False after a message if the scripts call functions that no runner has. */
+/* Returns false, after a message, if the scripts call functions that no runner provides. */
 static bool check_imports(const Running *r, const void *module, size_t size) {
     const char *name = prof_import(r->app.data, r->app.len) ? NULL : prof_import(module, size);
     if (name)
@@ -186,7 +186,7 @@ void running_explain_silence(const Running *r) {
 
 bool running_save(const Running *r, const char *path, whammc_format format) {
     const Buf *text = &r->report;
-    /* Programs print an empty line before it, for streams that have other things in them. */
+    /* Programs print an empty line before the report, for streams with other output. */
     uint32_t skip = 0;
     if (format == WHAMMC_FORMAT_JSON && text->len && text->data[0] == '\n')
         skip = 1;

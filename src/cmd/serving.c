@@ -38,7 +38,7 @@ int http_check(const Cli *cli, const HttpOptions *o) {
     return status;
 }
 
-/* What is known of the program. */
+/* Returns the description of the program. */
 static ServedProgram served_program(const Running *r) {
     ServedProgram of = r->served;
     of.title = file_base(file_title(r->cli->operands[0]));
@@ -63,7 +63,7 @@ static bool begin_server(const Running *r, Serving *s, Buf *why) {
     return true;
 }
 
-/* A rejected profile is included in the next one; the program continues. */
+/* Reports a rejected profile. It is included in the next one; the program continues. */
 static void serving_tell_failure(void *ctx, const char *why) {
     const Running *r = ctx;
     message_one(r->cli, DIAG_NOT_PUSHED, NULL, "--push: %s", why); /* URLs can have passwords */

@@ -1,6 +1,6 @@
 /*
- * cmd/source_files.c - programs that reports are about; their source files, and whether these have
- * changed since the program was compiled.
+ * cmd/source_files.c - programs of reports; their source files, and whether these have changed
+ * since the program was compiled.
  */
 #include "cmd/cmd.h"
 
