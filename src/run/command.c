@@ -20,7 +20,7 @@
 extern const unsigned char host_register_mjs[];
 extern const unsigned long host_register_mjs_size;
 
-/* ---- what is a command ---- */
+/* ---- finding the command ---- */
 
 static bool command_is_module(const char *path) {
     char head[4] = {0};
@@ -43,7 +43,7 @@ char *command_find(const char *name) {
 
 /* ---- its environment ---- */
 
-/* This program. False: errno. */
+/* Tells the hook the path of this program. False: errno. */
 static bool set_native(void) {
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -53,7 +53,8 @@ static bool set_native(void) {
     return setenv("WHAMMC_NATIVE", self, 1) == 0;
 }
 
-/* Where the hook is, and who instruments for it. NULL: errno. */
+/* Returns the URL of the hook, and tells it the program that instruments, unless it was given.
+ * NULL: errno. */
 static const char *prepare_hook(Place *place, Arena *arena) {
     const char *given = getenv(HOOK);
     if (given && *given)
@@ -63,7 +64,7 @@ static const char *prepare_hook(Place *place, Arena *arena) {
     return path && set_native() ? arena_printf(arena, "file://%s", path) : NULL;
 }
 
-/* "a=1;b=2". */
+/* Joins definitions: "a=1;b=2". */
 static const char *command_join(const DefineOptions *definitions, Arena *arena) {
     const char *all = "";
     for (uint32_t i = 0; i < definitions->len; i++)
@@ -98,7 +99,7 @@ static char *next_line(char **text) {
     return end ? line : NULL;
 }
 
-/* What the hook says of a report. */
+/* The hook's entry for a report. */
 typedef struct Entry {
     const char *path;   /* ".../report.4711.thread1.module2.json" */
     const char *module; /* a file, if it is still there */
@@ -112,7 +113,7 @@ typedef struct Index {
     RunThreads threads;
 } Index;
 
-/* Reads all that processes and threads have said, each in lines of its own. */
+/* Reads the index that processes and threads have written, each in lines of its own. */
 static bool command_read_index(const Cli *cli, const char *path, Index *index) {
     if (!command_exists(path))
         return true;
@@ -130,15 +131,15 @@ static bool command_read_index(const Cli *cli, const char *path, Index *index) {
     return true;
 }
 
-/* What follows a mark in the name of a file, up to the next dot: ".thread1"; empty: it is not
- * there. */
+/* Returns the part of a file name after a mark, up to the next dot: ".thread1"; empty if the mark
+ * is missing. */
 static Str name_part(const char *name, const char *mark) {
     const char *at = strstr(name, mark);
     at = at ? at + strlen(mark) : "";
     return (Str){at, (uint32_t)strcspn(at, ".")};
 }
 
-/* The line before a report. The name of its file tells the process and the thread. */
+/* Appends the line before a report. The name of its file tells the process and the thread. */
 static void command_put_head(const Entry *e, const Buf *module, uint32_t number, Buf *out) {
     const char *which = file_base(e->path) + sizeof "report" - 1;
     Str process = name_part(which, "."), thread = name_part(which, ".thread");
@@ -157,7 +158,7 @@ static void command_put_head(const Entry *e, const Buf *module, uint32_t number,
                    out);
 }
 
-/* The module of a report, read if it is new. NULL after a message. */
+/* Returns the module of a report, read if it is new. NULL after a message. */
 static const Buf *take_module(const Cli *cli, const Entry *e, Index *index, CommandReports *r) {
     const char *path = e->module;
     bool added;
@@ -188,7 +189,7 @@ static bool command_take_report(const Cli *cli, Place *place, uint32_t number, I
     return ok;
 }
 
-/* Says why there is no report. */
+/* Prints why there is no report. */
 static void tell_nothing(const Cli *cli, const RunThreads *t) {
     if (!t->began)
         message_one(
@@ -204,7 +205,7 @@ static void tell_nothing(const Cli *cli, const RunThreads *t) {
         message_one(cli, DIAG_NO_REPORT, "do the scripts declare 'report' variables?", "no report");
 }
 
-/* Hands over what there is. Whoever reads it says what is missing. */
+/* Passes the reports to the job, which reports missing ones. */
 static bool hand_over(const Cli *cli, const CommandJob *job, const RunThreads *threads,
                       CommandReports *r) {
     if (!r->text.len) {

@@ -28,10 +28,10 @@ static const Known engines[] = {
 };
 enum { NENGINES = sizeof engines / sizeof *engines };
 
-/* The CPU time for a question to an engine. */
+/* The maximal CPU time of a query to an engine. */
 enum { MAX_SECONDS = 30 };
 
-/* Whether this Python has the package. */
+/* Returns whether this Python has the package. */
 static bool has_wasmtime(const char *python) {
     const char *argv[] = {
         python, "-c",
@@ -43,7 +43,7 @@ static bool has_wasmtime(const char *python) {
     return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* The kind of an engine, by the name of its executable. */
+/* Returns the kind of an engine, by the name of its executable. */
 static EngineKind engine_kind_of(const char *path) {
     const char *name = file_base(path);
     if (strncmp(name, "python", 6) == 0)
@@ -93,7 +93,7 @@ int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e)
     return STATUS_NO_ENGINE;
 }
 
-/* Appends what an engine prints (ctx is a Buf). */
+/* Appends the output of an engine (ctx is a Buf). */
 static bool take_output(void *ctx, const uint8_t *bytes, size_t n) {
     buf_bytes(ctx, bytes, n);
     return true;

@@ -1,10 +1,10 @@
 /*
- * run/report_catch.c - separates the reports of monitors from what a program prints.
+ * run/report_catch.c - separates the reports of monitors from the output of a program.
  *
- * Monitors usually print to standard output. From the line on that begins a report everything is
- * kept, and separated from other output when the program has ended (report/report_read.c). The line
- * feed before a report belongs to the report; one by itself is passed on at once: it could be an
- * empty line that somebody waits for.
+ * Monitors usually print to standard output. Everything from the first line of a report on is kept,
+ * and separated from other output when the program has ended (report/report_read.c). The line feed
+ * before a report belongs to the report; a line feed alone is passed on at once: it could be an
+ * empty line that a reader waits for.
  */
 #include "run/run.h"
 
@@ -12,8 +12,8 @@
 
 static const char marker[] = "\n================================= REPORT CSV FLUSH ";
 
-/* Whether the marker is at p, where a line may begin: all of it, a prefix up to the end of the
- * input (PARTIAL), or something else. */
+/* The match of the marker with the input, where a line may begin: all of it, a prefix up to the end
+ * of the input (PARTIAL), or none. */
 typedef enum Match { MATCH_NONE, MATCH_PARTIAL, MATCH_ALL } Match;
 
 static Match report_catch_match(const uint8_t *p, size_t n, bool line_start) {
@@ -37,8 +37,8 @@ static void report_catch_pass(Catch *c, size_t n) {
     c->held.len -= n;
 }
 
-/* Passes on everything but reports; holds back a possible beginning of one, unless the input has
- * ended. */
+/* Passes on everything but reports; holds back a possible beginning of a report, unless the input
+ * has ended. */
 static void report_catch_pump(Catch *c, bool end) {
     size_t i = 0;
     while (i < c->held.len) {

@@ -24,67 +24,67 @@ typedef struct Engine {
 /* Finds the requested engine, by name or path, and checks that it supports the requested clock (see
  * RunnerJob). STATUS_OK, or another status after a message. */
 int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e);
-/* The kind of an engine by what the user has asked for, whether it is there or not. */
+/* Returns the kind of the requested engine, whether it is installed or not. */
 EngineKind engine_kind(const char *asked);
-/* Whether programs can have several memories there: not in Node before version 22. */
+/* Returns whether the engine supports several memories: not Node before version 22. */
 bool engine_has_memories(const Engine *e);
-/* Reports that it could not be run (errno `error`); NULL: what it needs could not be made at the
- * place. */
+/* Reports that the engine could not be run (errno `error`); NULL: the files for it could not be
+ * made at the place. */
 void engine_failed(const Cli *cli, const Engine *e, const Place *place, int error);
 
 typedef Vec(const char *) Words;
 
-/* Separates what a program prints from the reports of monitors (report_catch.c). */
+/* Separates the output of a program from the reports of monitors (report_catch.c). */
 typedef struct Catch {
-    Buf held;    /* what may be the beginning of a report */
-    Buf report;  /* all from there on */
-    bool found;  /* there is one */
+    Buf held;    /* the possible beginning of a report */
+    Buf report;  /* all output from the first report on */
+    bool found;  /* there is a report */
     bool inside; /* a line is not complete */
     bool closed; /* standard output cannot be written to any more */
 } Catch;
 
 /* Receives printed bytes (a callback for process_read; ctx is a Catch). */
 bool catch_take(void *ctx, const uint8_t *bytes, size_t n);
-/* Nothing more comes. */
+/* Ends the input. */
 void catch_end(Catch *c);
 
 /* A program to be run with the operands after APP. */
 typedef struct RunnerJob {
     const Engine *engine;
     const Words *options; /* for the engine */
-    const char *clock;    /* where Node gets the time from: an option's choice; NULL = its own */
+    const char *clock;    /* Node's clock: an option's choice; NULL = its own */
     const Words *world;   /* options of the runner: --dir, --env */
-    bool unseen;          /* what the program prints goes nowhere */
-    Catch *caught;        /* reports in what it prints; NULL: all goes where ours goes */
+    bool unseen;          /* the program's output is discarded */
+    Catch *caught;        /* reports in its output; NULL: all output goes to our streams */
     const void *module;
     size_t len;
-    const LibraryOptions *libs; /* what it imports besides the runtime; NULL: not even that */
-    Buf *measured;    /* gets what the runner has measured (cli/metrics.h); NULL: it need not */
-    const char *live; /* an option of the runner (serve/live.h); NULL: it is asked for no reports */
+    const LibraryOptions *libs; /* its imports besides the runtime; NULL: no runtime either */
+    Buf *measured;              /* gets the runner's measurements (cli/metrics.h); NULL: none */
+    const char *live; /* an option of the runner (serve/live.h); NULL: no reports are requested */
 } RunnerJob;
 
 /* Runs it and reads its report. Returns the status of waitpid(), or -1 after a message. */
 int runner_run(const Cli *cli, const RunnerJob *job, Buf *report);
 
-/* ---- what programs see (world.c) ---- */
+/* ---- the world of programs (world.c) ---- */
 
-/* Takes the argument of --dir or --env, as an option for runners and engines; false if it is wrong,
- * which was said. */
+/* Accepts the argument of --dir or --env, as an option for runners and engines; on failure, prints
+ * a message and returns false. */
 bool world_option(const Cli *cli, Words *world, int key, const char *value);
-/* STATUS_OK unless the engine cannot do it, which was said. */
+/* Checks that the engine supports it: STATUS_OK, or another status after a message. */
 int world_check(const Cli *cli, const Words *world, const Engine *e);
 void world_free(Words *world);
 
-/* ---- commands of which Node runs something (command.c) ---- */
+/* ---- commands that run modules in Node (command.c) ---- */
 
-/* A module that was instrumented. */
+/* An instrumented module. */
 typedef struct CommandModule {
     const char *path; /* of a copy */
     const char *name; /* for people; others can have the same */
-    Buf bytes;        /* empty if that is gone */
+    Buf bytes;        /* empty if the copy is gone */
 } CommandModule;
 
-/* What all processes and threads of a command have reported. */
+/* The reports of all processes and threads of a command. */
 typedef struct CommandReports {
     Buf text;                   /* JSON; if there are several reports, with a line before each;
                                    if there were several threads, with one about them */
@@ -96,19 +96,19 @@ typedef struct CommandJob {
     const char *program;              /* its path */
     const char *script;               /* a bundled one */
     const DefineOptions *definitions; /* its constants */
-    /* Gets what was reported, unless that is nothing; false: it has failed, which was said. */
+    /* Gets the reports, if there are any; false: it has failed, after a message. */
     bool (*take)(void *ctx, const CommandReports *r);
     void *ctx;
 } CommandJob;
 
-/* The path of the command, on the heap; NULL if `name` is none, but the file of a module or
- * nothing. */
+/* Returns the path of the command, on the heap; NULL if `name` is the file of a module, or not
+ * found. */
 char *command_find(const char *name);
-/* Runs it with the modules instrumented that Node loads in it. Returns its exit status, or ends as
- * it did; another status after a message if it could not be run or take() failed. */
+/* Runs it, instrumenting the modules that Node loads in it. Returns its exit status, or ends as it
+ * did; another status, after a message, if it could not be run or take() failed. */
 int command_run(const Cli *cli, const CommandJob *job);
-/* Whether an option is about a program in WebAssembly or the engine that runs it: commands cannot
- * have it. */
+/* Returns whether an option is about a WebAssembly program or its engine, so that commands do not
+ * allow it. */
 bool option_is_for_module(int key);
 
 /* ---- Wizard (wizard.c) ---- */
@@ -120,17 +120,17 @@ typedef struct WizardJob {
     const MonitorOptions *monitors;
     const Buf *app;
     bool reports;  /* a monitor writes its report to WIZARD_REPORT */
-    Catch *caught; /* reports in what is printed; NULL: they are left there */
+    Catch *caught; /* reports in the output; NULL: they are left there */
 } WizardJob;
 
-/* Where a monitor has to write its report (relative to some preopened directory) for wizard_run to
- * find it. */
+/* The path, relative to a preopened directory, to which a monitor must write its report for
+ * wizard_run to find it. */
 #define WIZARD_REPORT "whammc-report.tmp/report"
 
 /*
  * Runs a program with monitors in Wizard. The engine's messages about monitors that it could not
- * attach are taken out of its standard output: *failed if the program ran without one of them, or
- * not at all, which was said. Otherwise like runner_run.
+ * attach are removed from its standard output; sets *failed, after a message, if the program ran
+ * without one of them, or not at all. Otherwise like runner_run.
  */
 int wizard_run(const Cli *cli, const WizardJob *job, Buf *report, bool *failed);
 

@@ -30,7 +30,7 @@ typedef struct Files {
 
 #ifdef __EMSCRIPTEN__
 
-/* A file, and its path. NULL: errno. */
+/* Makes a file, and returns its path. NULL: errno. */
 static const char *runner_put_file(Files *f, const char *name, const void *bytes, size_t len) {
     (void)name;
     if (!f->place.directory && !place_make(&f->place, NULL))
@@ -40,8 +40,8 @@ static const char *runner_put_file(Files *f, const char *name, const void *bytes
 
 #else
 
-/* A file in memory, which exists as long as somebody has it open, and its path in the child. NULL:
- * errno. */
+/* Makes a file in memory, which exists as long as a process has it open; returns its path in the
+ * child. NULL: errno. */
 static const char *runner_put_file(Files *f, const char *name, const void *bytes, size_t len) {
     int fd = memfd_create(name, 0);
     if (fd < 0)
@@ -63,7 +63,7 @@ static bool runner_put_library(Files *f, const char *name, const void *bytes, si
     return true;
 }
 
-/* What the program imports. */
+/* Makes files of the libraries that the program imports. */
 static bool put_libraries(Files *f, const LibraryOptions *libs) {
     for (uint32_t i = 0; i < libs->len; i++) {
         const LibraryOption *o = &libs->at[i];
@@ -89,8 +89,8 @@ static bool runner_put_files(Files *f, const RunnerJob *job) {
            (!job->libs || put_libraries(f, job->libs));
 }
 
-/* How an engine gets the runner: Node as text, since it accepts modules only from files whose name
- * ends in .mjs. */
+/* Appends the runner: for Node as text, since it accepts modules only from files whose name ends in
+ * .mjs. */
 static void push_runner(Files *f, const RunnerJob *job, Words *argv) {
     if (job->engine->kind == ENGINE_PYTHON) {
         vec_push(argv, f->runner);

@@ -4,9 +4,8 @@
  * If Wizard cannot link a monitor, it prints a message on standard output and runs the program
  * without it, with the program's exit status. So its standard output is piped through us: the
  * engine's messages are filtered out and become errors. Monitors are in a temporary directory,
- * whose name distinguishes the engine's messages about them from everything that the program could
- * print, and which keeps characters that are special on the engine's command line out of their
- * paths.
+ * whose name distinguishes the engine's messages about them from the program's output, and which
+ * keeps characters that are special on the engine's command line out of their paths.
  */
 #include "cli/process.h"
 #include "cli/scratch_dir.h"
@@ -20,14 +19,14 @@
 
 extern char **environ;
 
-/* Characters that mean something in the engine's options. */
+/* Characters with a special meaning in the engine's options. */
 #define SPECIAL ",+{"
 
-/* ---- what the engine says ---- */
+/* ---- messages of the engine ---- */
 
 typedef enum Message {
     MESSAGE_NONE,
-    MESSAGE_PARTIAL,    /* more has to be seen */
+    MESSAGE_PARTIAL,    /* more input is needed */
     MESSAGE_LINK,       /* a monitor that cannot be linked; anywhere in a line */
     MESSAGE_ATTACH,     /* a probe that cannot be attached: the program does not run */
     MESSAGE_OPTION,     /* wrong options, files that are not modules: nothing runs */
@@ -42,15 +41,15 @@ enum { CANNOT_ATTACH = 3 }; /* the engine's exit status then */
 
 typedef struct Filter {
     const char *monitors; /* the path that messages about a monitor begin with */
-    Buf held;             /* what may be the beginning of a message */
-    Message expected;     /* what the next line is, whatever it says */
+    Buf held;             /* the possible beginning of a message */
+    Message expected;     /* the kind of the next line, regardless of its text */
     bool inside;          /* a line of the program's is not complete */
     bool wrote;           /* the program, or a monitor, has written something */
     bool closed;          /* standard output cannot be written to any more */
     Buf last;             /* a line that is a message if nothing follows it */
     char *name;           /* MESSAGE_NAME_TEXT */
     Vec(char *) errors;
-    bool unlinked; /* one of them is that a monitor was left out */
+    bool unlinked; /* one of them: a monitor was left out */
     Catch *caught; /* as in WizardJob */
 } Filter;
 
@@ -62,7 +61,7 @@ static void wizard_write_out(Filter *f, const void *bytes, size_t n) {
         f->closed = !file_write_fd(STDOUT_FILENO, bytes, n);
 }
 
-/* Bytes that do not belong to a message of the engine. */
+/* Passes on bytes that do not belong to a message of the engine. */
 static void wizard_pass(Filter *f, const uint8_t *bytes, size_t n) {
     if (!n)
         return;
@@ -74,7 +73,7 @@ static void wizard_pass(Filter *f, const uint8_t *bytes, size_t n) {
     wizard_write_out(f, bytes, n);
 }
 
-/* Each message once: the engine tries again at the end. */
+/* Adds each message once: the engine tries again at the end. */
 static void wizard_add_error(Filter *f, const char *text, size_t n) {
     for (uint32_t i = 0; i < f->errors.len; i++)
         if (strlen(f->errors.at[i]) == n && memcmp(f->errors.at[i], text, n) == 0)
@@ -82,7 +81,7 @@ static void wizard_add_error(Filter *f, const char *text, size_t n) {
     vec_push(&f->errors, strndup(text, n));
 }
 
-/* The part of a line after a text; the whole line if it does not contain the text. */
+/* Returns the part of a line after a text; the whole line if it does not contain the text. */
 static Str text_after(Str line, const char *text) {
     const char *found = memmem(line.ptr, line.len, text, strlen(text));
     size_t skip = found ? (size_t)(found - line.ptr) + strlen(text) : 0;
@@ -98,7 +97,8 @@ static Message begins(const uint8_t *p, size_t n, const char *text, Message m) {
     return memcmp(p, text, n) == 0 ? MESSAGE_PARTIAL : MESSAGE_NONE;
 }
 
-/* Which message begins here, if any; `more`: after bytes that were not passed on yet. */
+/* Returns the kind of message that begins here, if any; `more`: after bytes that were not passed on
+ * yet. */
 static Message message_at(const Filter *f, const uint8_t *p, size_t n, bool line_start, bool more) {
     Message m = begins(p, n, f->monitors, MESSAGE_LINK);
     if (m || !line_start)
@@ -124,7 +124,7 @@ static void take_mark(Filter *f, Str line) {
     f->name = NULL;
 }
 
-/* A complete line. */
+/* Handles a complete line of a message. */
 static void take_message(Filter *f, Message m, Str line) {
     f->expected = MESSAGE_NONE;
     switch (m) {
@@ -152,8 +152,8 @@ static void take_message(Filter *f, Message m, Str line) {
     }
 }
 
-/* Passes on everything but messages; holds back a possible beginning of one, unless the input has
- * ended. */
+/* Passes on everything but messages; holds back a possible beginning of a message, unless the input
+ * has ended. */
 static void wizard_pump(Filter *f, bool end) {
     const uint8_t *p = f->held.data;
     size_t n = f->held.len, from = 0, i = 0;
@@ -216,9 +216,10 @@ static void filter_free(Filter *f) {
     buf_free(&f->last);
 }
 
-/* ---- what the engine is given ---- */
+/* ---- inputs of the engine ---- */
 
-/* The last part of a path with the ending that the engine wants. Libraries are imported by it. */
+/* Appends the last part of a path with the extension that the engine expects. Libraries are
+ * imported by it. */
 static void file_name(const char *path, Buf *out) {
     const char *base = file_base(path);
     const char *dot = strrchr(base, '.');
@@ -228,7 +229,7 @@ static void file_name(const char *path, Buf *out) {
     buf_cstr(out);
 }
 
-/* Whether a library has the monitor's name: engines would then link the monitor itself. */
+/* Returns whether a library has the monitor's name: engines would then link the monitor itself. */
 static bool is_shadowed(const MonitorOption *m, const Buf *name) {
     bool same = false;
     for (uint32_t k = 1; k < m->files.len; k++) {
@@ -268,7 +269,7 @@ static bool put_monitors(Place *p, const MonitorOptions *monitors, Buf *value) {
     return true;
 }
 
-/* Whether the engine can read the file by itself: it is a module, and not text. */
+/* Returns whether the engine can read the file by itself: it is a module, and not text. */
 static bool is_module_file(const char *path) {
     char magic[4] = {0};
     size_t len = strlen(path);
@@ -305,8 +306,8 @@ static bool wizard_put_files(const Cli *cli, Place *p, Files *f, const WizardJob
     return made && f->app && f->report && put_monitors(p, job->monitors, &f->monitors);
 }
 
-/* The options are owned by `out`. The environment is that of Node and wasmtime's runners: ours,
- * but the engine cannot be given values with commas. */
+/* Appends an option, owned by `out`. The environment is ours, as for the runners of Node and
+ * wasmtime, but without values with commas, which the engine does not accept. */
 static void put_option(Words *out, const char *name, const char *value) {
     Buf word = {0};
     buf_printf(&word, "%s%s", name, value);

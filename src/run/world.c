@@ -6,7 +6,8 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-/* "HOST::GUEST", else both. If there is no such directory, prints a message and returns false. */
+/* Checks "HOST::GUEST", or a directory for both. If it does not exist, prints a message and returns
+ * false. */
 static bool check_directory(const Cli *cli, const char *value) {
     const char *guest = strstr(value, "::");
     struct stat s;
