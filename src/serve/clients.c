@@ -1,5 +1,5 @@
 /*
- * serve/clients.c - who is connected to the server.
+ * serve/clients.c - connections of the server.
  */
 #include "serve/clients.h"
 

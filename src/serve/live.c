@@ -36,7 +36,7 @@ struct Live {
     uint32_t asked, answered; /* numbers of requests */
     bool any, good, ended;
     LiveReport last; /* or a message, if not good */
-    int64_t arrived; /* when it came, by the clock that nobody sets */
+    int64_t arrived; /* its time of arrival, by the monotonic clock */
 };
 
 static int64_t live_now(clockid_t clock) {
@@ -155,7 +155,7 @@ void live_close(Live *l) {
     free(l);
 }
 
-/* The time so many milliseconds from now. */
+/* Returns the time `ms` milliseconds from now. */
 static struct timespec later(int64_t ms) {
     enum { SECOND = 1000000000, MILLISECOND = 1000000 };
     int64_t until = live_now(CLOCK_MONOTONIC) + ms * MILLISECOND;

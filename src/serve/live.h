@@ -3,7 +3,7 @@
  *
  * The runner looks for requests when the program reaches a poll (rewrite/polls.c). So a program
  * that waits, or computes without reaching a poll, does not respond. Before WASI calls that wait,
- * the runner sends a report without being asked.
+ * the runner sends a report without a request.
  */
 #ifndef WHAMMC_SERVE_LIVE_H
 #define WHAMMC_SERVE_LIVE_H
@@ -12,27 +12,27 @@
 
 typedef struct Live Live;
 
-/* A report as the program writes it. */
+/* A report, as written by the program. */
 typedef struct LiveReport {
     Buf text;
     int64_t time; /* when it was made, nanoseconds since 1970 */
 } LiveReport;
 
-/* NULL: errno. */
+/* Returns NULL on failure, with errno. */
 Live *live_open(void);
-/* The value of the runner's option --live; file descriptors that it inherits. */
+/* Returns the value of the runner's option --live; file descriptors that it inherits. */
 const char *live_option(const Live *l);
-/* Call live_begin before the runner starts, and live_end when it has ended. That wakes all waiting
- * threads; from then on, the program's report is the last one, unless it is empty. */
+/* Call live_begin before the runner starts, and live_end when it has ended. The latter wakes all
+ * waiting threads; from then on, `report` is the last report, unless it is empty. */
 void live_begin(Live *l);
 void live_end(Live *l, const Buf *report);
-/* NULL does nothing. */
+/* Closes and frees it; NULL does nothing. */
 void live_close(Live *l);
 
 /*
  * Copies a report that is at most FRESH_MS older than this call into *report; if none arrives in
  * time, the last one. Returns false if there is none yet, or if it could not be made: *why is then
- * a static message, and report->text the engine's. Thread-safe.
+ * a static message, and report->text the engine's message. Thread-safe.
  */
 bool live_take(Live *l, LiveReport *report, const char **why);
 void live_report_free(LiveReport *report);

@@ -88,7 +88,7 @@ static void put_query(CURLU *u, const char *text) {
     curl->url_set(u, CURLUPART_QUERY, text, CURLU_APPENDQUERY | CURLU_URLENCODE);
 }
 
-/* The program's name without ".wasm", and its labels: "app{thread=3}". */
+/* Appends the program's name without ".wasm", and its labels: "app{thread=3}". */
 static void push_put_name(CURLU *u, const ServedProgram *program) {
     Buf name = {0};
     size_t len = strlen(program->title);
@@ -126,7 +126,7 @@ static bool make_url(Push *p, Buf *why) {
     return !error;
 }
 
-/* ---- what the numbers of a profile are ---- */
+/* ---- the description of values ---- */
 
 static bool unpack(const Buf *zipped, Buf *out) {
     enum { GZIP = 16, ROOM = 1 << 16 };
@@ -163,7 +163,7 @@ static bool take_number(Str *message, uint64_t *n) {
     return false;
 }
 
-/* Takes the next one; false at the end. */
+/* Takes the next field; false at the end. */
 static bool take_field(Str *message, Field *f) {
     enum { KIND_BYTES = 2 };
     uint64_t tag, size;
@@ -203,8 +203,8 @@ static void read_kinds(const Buf *profile, Kinds *k) {
     }
 }
 
-/* {"time":{"units":"nanoseconds","display-name":"time","aggregation":"sum"}}: collectors drop
- * values that are not described. */
+/* Appends {"time":{"units":"nanoseconds","display-name":"time","aggregation":"sum"}}: collectors
+ * drop undescribed values. */
 static void push_describe(const Buf *profile, Buf *out) {
     Buf plain = {0};
     Kinds k = {0};

@@ -29,7 +29,7 @@ typedef struct PushOptions {
 
 typedef struct Push Push;
 
-/* Whether the URL is valid; if not, a message is appended to `why`. */
+/* Returns whether the URL is valid; if not, appends a message to `why`. */
 bool push_check(const char *url, Buf *why);
 /* Starts pushing. The caller keeps the arguments alive until push_finish. On failure returns NULL
  * and appends a message to `why`. */

@@ -24,12 +24,12 @@
 
 enum {
     CONNECTIONS = 128,
-    CROWD = 96,     /* from here on, a new client replaces one that is idle */
+    CROWD = 96,     /* the number of clients from which a new one replaces an idle one */
     WAITING = 32,   /* clients that wait for the reports of some seconds */
     TIMEOUT_S = 60, /* of idle connections */
     MEMORY = 32768, /* per connection: bounds the size of request headers */
     SECONDS_MAX = 3600,
-    LAST_MS = 1000, /* when the program has ended: for the answers to those who wait */
+    LAST_MS = 1000, /* after the end of the program, to answer waiting clients */
 };
 
 struct Serve {
@@ -41,7 +41,7 @@ struct Serve {
     Buf url;
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t answered;
-    uint32_t answering; /* requests whose answers have not been sent, from before the end */
+    uint32_t answering; /* requests from before the end, with unsent answers */
     uint32_t waiting;   /* clients that wait for the reports of some seconds */
     bool ending;
 };
@@ -75,7 +75,7 @@ static bool has_route(const Serve *s, const Route *r) {
 
 /* ---- addresses ---- */
 
-/* "HOST:PORT", "[HOST]:PORT", ":PORT" or "PORT". */
+/* Splits "HOST:PORT", "[HOST]:PORT", ":PORT" or "PORT". */
 static void split_address(const char *address, Buf *host, const char **port) {
     const char *colon = strrchr(address, ':');
     *port = colon ? colon + 1 : address;
@@ -96,7 +96,7 @@ static bool is_loopback(const struct sockaddr *a) {
     return a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
 }
 
-/* Returns a list, freed with freeaddrinfo, or NULL after a message. */
+/* Returns a list, freed with freeaddrinfo; or NULL, with a message in `why`. */
 static struct addrinfo *find_address(const char *address, Buf *why) {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV},
                     *found = NULL;
@@ -142,7 +142,7 @@ static bool same_secret(const char *a, const char *b) {
     return !differ;
 }
 
-/* Whether a Host header names this machine. All of 127.0.0.0/8 does. */
+/* Returns whether a Host header names this machine, as all of 127.0.0.0/8 does. */
 static bool names_loopback(const char *host) {
     static const char *const names[] = {"localhost", "[::1]"};
     struct in_addr ip;
@@ -159,7 +159,7 @@ static bool names_loopback(const char *host) {
     return false;
 }
 
-/* NULL if the request is allowed, otherwise the reason why not. */
+/* Returns NULL if the request is allowed, otherwise the reason why not. */
 static const char *refusal(const Serve *s, struct MHD_Connection *c) {
     const char *token = s->options.token;
     if (token && *token) {
@@ -179,9 +179,9 @@ static const char *refusal(const Serve *s, struct MHD_Connection *c) {
     return NULL;
 }
 
-/* ---- requests that proxies and we could understand differently ---- */
+/* ---- requests that proxies could interpret differently ---- */
 
-/* How often a request has each of these headers. */
+/* The number of occurrences of each of these headers in a request. */
 typedef struct HeaderCounts {
     unsigned host, length, encoding;
 } HeaderCounts;
@@ -196,7 +196,7 @@ static enum MHD_Result count_header(void *ctx, enum MHD_ValueKind kind, const ch
     return MHD_YES;
 }
 
-/* NULL if the headers are clear, otherwise why they are not. */
+/* Returns NULL if the headers are unambiguous, otherwise why not. */
 static const char *unclear_headers(struct MHD_Connection *c) {
     HeaderCounts n = {0};
     mhd->get_connection_values(c, MHD_HEADER_KIND, count_header, &n);
@@ -209,9 +209,9 @@ static const char *unclear_headers(struct MHD_Connection *c) {
 
 static int unclear_target; /* a state of a request, as `seen` below */
 
-/* microhttpd calls this with what a request asks for, before it decodes that. Returns the first
- * state of the request: unclear_target if control characters are encoded there, which would end
- * strings, or a slash in the path. */
+/* Called by microhttpd with the target of a request, before decoding it. Returns the first state of
+ * the request: unclear_target if it has encoded control characters, which would end strings, or an
+ * encoded slash in the path. */
 static void *look_at_target(void *ctx, const char *target, struct MHD_Connection *c) {
     bool query = false;
     (void)ctx, (void)c;
@@ -263,7 +263,7 @@ static bool serve_write_view(const Serve *s, WhammcReport *report, const Route *
     return served_write(p, report, &(ServedView){r->format, r->value, memory}, time, out);
 }
 
-/* Whether there is a view of this report at a route; if there is no report, there may be. */
+/* Returns whether a route has a view of this report; true if there is no report yet. */
 static bool can_write(const Serve *s, const LiveReport *live, const Route *r) {
     if (!live->text.len || r->whose == ROUTE_ALL)
         return true;
@@ -284,7 +284,7 @@ static void answer_index(const Serve *s, Answer *a) {
     LiveReport live = {0};
     const char *why;
     if (s->options.of.unsure && !live_take(s->live, &live, &why))
-        live.text.len = 0; /* it may come to have all of them */
+        live.text.len = 0; /* later reports may have any view */
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
         if (has_route(s, &routes[i]) && can_write(s, &live, &routes[i]))
             serve_put_link(s, &routes[i], &a->body);
@@ -293,7 +293,7 @@ static void answer_index(const Serve *s, Answer *a) {
     html_end(&a->body);
 }
 
-/* The program's command line, in the form of Go's servers. */
+/* Answers with the program's command line, in the form of Go's servers. */
 static void answer_command_line(const Serve *s, Answer *a) {
     a->status = MHD_HTTP_OK;
     a->type = "text/plain; charset=utf-8";
@@ -310,7 +310,7 @@ static bool read_seconds(struct MHD_Connection *c, uint32_t *seconds) {
     return !text || (end && !*end && n <= SECONDS_MAX);
 }
 
-/* Waits as live_sleep does. False: too many others are waiting already. */
+/* Waits as live_sleep does. False: too many clients are waiting already. */
 static bool wait_for(Serve *s, uint32_t seconds, bool *ended) {
     pthread_mutex_lock(&s->lock);
     bool may = s->waiting < WAITING;
@@ -325,7 +325,7 @@ static bool wait_for(Serve *s, uint32_t seconds, bool *ended) {
     return true;
 }
 
-/* The difference of reports over the next seconds. */
+/* Returns the difference of reports over the next seconds. */
 static WhammcReport *report_of(Serve *s, uint32_t seconds, LiveReport *live, const char **why) {
     LiveReport before = {0};
     bool ended = false, good = true;
@@ -435,14 +435,14 @@ static bool begin_answer(Serve *s) {
 /* States of a request. */
 static int seen, counted;
 
-/* Who is at the other end of a connection. */
+/* Returns the client of a connection. */
 static Client *client_of(struct MHD_Connection *c) {
     const union MHD_ConnectionInfo *info =
         mhd->get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info->socket_context;
 }
 
-/* microhttpd calls this at the beginning and at the end of a connection. */
+/* Called by microhttpd at the beginning and at the end of a connection. */
 static void come_and_go(void *ctx, struct MHD_Connection *c, void **client,
                         enum MHD_ConnectionNotificationCode code) {
     Serve *s = ctx;
@@ -454,7 +454,7 @@ static void come_and_go(void *ctx, struct MHD_Connection *c, void **client,
         client_leaves(&s->clients, *client);
 }
 
-/* microhttpd calls this when an answer has been sent, or nobody is there any more. */
+/* Called by microhttpd when an answer has been sent, or the connection has ended. */
 static void end_answer(void *ctx, struct MHD_Connection *c, void **state,
                        enum MHD_RequestTerminationCode why) {
     Serve *s = ctx;
@@ -468,14 +468,14 @@ static void end_answer(void *ctx, struct MHD_Connection *c, void **state,
     pthread_mutex_unlock(&s->lock);
 }
 
-/* What is wrong with a request at its beginning, or NULL. */
+/* Returns the error at the beginning of a request, or NULL. */
 static const char *unclear(struct MHD_Connection *c, void *state) {
     if (state == &unclear_target)
         return "control characters, and slashes in the path, must not be encoded";
     return state ? NULL : unclear_headers(c);
 }
 
-/* Refuses a request before its body, whose end may not be where we think. */
+/* Refuses a request before its body, whose length is uncertain. */
 static enum MHD_Result serve_refuse(struct MHD_Connection *c, const char *why) {
     Answer a = {0};
     answer_text(&a, MHD_HTTP_BAD_REQUEST, why);
@@ -485,7 +485,7 @@ static enum MHD_Result serve_refuse(struct MHD_Connection *c, const char *why) {
     return result;
 }
 
-/* microhttpd calls this first before the body of a request. */
+/* Called by microhttpd, first before the body of a request. */
 static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *url,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_size, void **state) {
@@ -555,7 +555,7 @@ static void put_url(int fd, Buf *url) {
     buf_printf(url, "http://%s%s%s:%s/", six ? "[" : "", host, six ? "]" : "", port);
 }
 
-/* The server's threads block all signals: they are for the running program. */
+/* Starts the server; its threads block all signals, which are for the running program. */
 static struct MHD_Daemon *start_daemon(Serve *s, int fd) {
     sigset_t all, before;
     sigfillset(&all);
@@ -604,7 +604,7 @@ const char *serve_url(const Serve *s) {
     return buf_cstr((Buf *)&s->url);
 }
 
-/* Waits until those who were waiting have their answers, but not for slow clients. */
+/* Waits until all waiting clients have their answers, but not for slow ones. */
 static void answer_last(Serve *s) {
     enum { SECOND = 1000000000, MILLISECOND = 1000000 };
     struct timespec end;

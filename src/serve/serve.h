@@ -22,14 +22,14 @@ typedef struct ServeOptions {
 
 typedef struct Serve Serve;
 
-/* Whether `address` and `token` are valid; if not, a message is appended to `why`. */
+/* Returns whether `address` and `token` are valid; if not, appends a message to `why`. */
 bool serve_check(const char *address, const char *token, Buf *why);
 /* Starts the server. The caller keeps the arguments alive until serve_stop. On failure returns NULL
  * and appends a message to `why`. */
 Serve *serve_start(const ServeOptions *options, Live *live, Buf *why);
-/* Its URL, with a slash at the end. */
+/* Returns its URL, with a slash at the end. */
 const char *serve_url(const Serve *s);
-/* After live_end(): waits a moment for the answers that are being sent, closes all connections and
+/* Waits a moment, after live_end(), for the answers that are being sent, closes all connections and
  * frees the server. NULL does nothing. */
 void serve_stop(Serve *s);
 
