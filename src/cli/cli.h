@@ -1,5 +1,5 @@
 /*
- * cli/cli.h - what the subcommands share: option tables, messages, files, child processes.
+ * cli/cli.h - shared by the subcommands: option tables, messages, files, child processes.
  *
  * Only this folder prints, reads argv and exits; cmd/main.c has the map of the whole compiler.
  */
@@ -20,7 +20,7 @@ enum {
     STATUS_ERROR = 1, /* errors in a script or a module; a file that cannot be read or written */
     STATUS_USAGE = 2, /* wrong options or operands */
     STATUS_INTERNAL = 70,   /* whammc is at fault */
-    STATUS_NO_ENGINE = 127, /* run: the engine is not there */
+    STATUS_NO_ENGINE = 127, /* run: the engine was not found */
 };
 
 /* ---- commands and options (option.c, commands.def) ---- */
@@ -31,7 +31,7 @@ typedef enum CommandNumber {
     NCOMMANDS
 } CommandNumber;
 
-/* What the functions that enter options get, a number above all letters. */
+/* The keys of options, passed to CliSet, above all letters. */
 typedef enum OptionKey {
     OPTION_FIRST = 256,
 #define OPTION(KEY, letter, name, argument, commands, value, text) OPTION_##KEY,
@@ -58,7 +58,7 @@ struct Cli {
     const Command *command;
     bool json;       /* --message-format=json */
     bool colour;     /* standard error is a terminal that shows colours */
-    char **operands; /* what cli_options leaves; ends with NULL */
+    char **operands; /* the arguments after the options; ends with NULL */
     int noperands;
     uint32_t threads; /* read large files; 0 = one for each processor */
     /* For cli_options alone. */
@@ -68,44 +68,44 @@ struct Cli {
     struct option *longs; /* ... and of the long ones */
 };
 
-/* Enters an option's argument into a command's settings. Returns false if it makes no sense, after
- * a message. */
+/* Stores an option's argument in a command's settings. Returns false, after a message, if it is
+ * invalid. */
 typedef bool CliSet(const Cli *cli, void *settings, int key, const char *value);
 
-/* Calls `set` for each option but --help and --message-format, which it handles itself. STATUS_OK
- * if the command is to go on; otherwise the status with which it ends. */
+/* Calls `set` for each option but --help and --message-format, which it handles itself. Returns
+ * STATUS_OK if the command is to continue, otherwise its exit status. */
 int cli_options(Cli *cli, CliSet *set, void *settings);
-/* The index of the value among the option's choices (cli_options has checked that it is one). */
+/* Returns the index of the value among the option's choices (cli_options has checked that it is
+ * one). */
 uint32_t option_choice(const Cli *cli, int key, const char *value);
-/* The choice with this index. */
+/* Returns the choice with this index. */
 Str option_word(const Cli *cli, int key, uint32_t index);
-/* The name of the long form. */
+/* Returns the name of the long form. */
 const char *option_name(int key);
-/* A count in decimal; if it is none, prints a message and returns false. */
+/* Parses a decimal count; on failure, prints a message and returns false. */
 bool cli_count(const Cli *cli, const char *option, const char *value, uint32_t *out);
-/* Prints what is wrong with the command line on standard error; returns STATUS_USAGE. */
+/* Prints an error of the command line on standard error; returns STATUS_USAGE. */
 int cli_usage(const Cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Whether scripts and the operand APP are given and make sense: STATUS_OK, or another status after
- * a message. */
+/* Checks that scripts and the operand APP are given and valid: STATUS_OK, or another status after a
+ * message. */
 int cli_check_inputs(const Cli *cli, const char *const *scripts, uint32_t n, bool one_app);
 /* Checks the file for a module: it is given, and is not a terminal. */
 int cli_check_output(const Cli *cli, const char *out);
 /* Checks a file for a binary format: it is not a terminal. */
 int cli_check_bytes(const Cli *cli, const char *out);
-/* ... of an output, which may be NULL: it is none of these files, of which some may be NULL; `what`
- * they are. */
+/* Checks that an output is none of these files, described by `what`; each may be NULL. */
 int cli_check_other(const Cli *cli, const char *out, const char *const *paths, uint32_t n,
                     const char *what);
-/* ... of the outputs, of which some may be NULL: none is the operand APP, or another of them, and
- * all can be written, so that what takes long is not lost at the end. */
+/* Checks that no output is the operand APP or another output, and that all can be written, so that
+ * no long work is lost at the end; each may be NULL. */
 int cli_check_outputs(const Cli *cli, const char *const *outputs, uint32_t n);
-/* ... of files of which at most one can be standard input; `others` more are it. */
+/* Checks that at most one input is standard input, of these files and `others` more that are. */
 int cli_check_stdin(const Cli *cli, const char *const *paths, uint32_t n, uint32_t others);
-/* ... of the operand APP alone. */
+/* Checks the operand APP alone. */
 int cli_check_app(const Cli *cli);
-/* The member of names[0..n) that was probably meant, or NULL. */
+/* Returns the member of names[0..n) that was probably meant, or NULL. */
 const char *cli_guess(const char *word, const char *const *names, size_t n);
-/* Appends what --help prints. */
+/* Appends the text of --help. */
 void cli_help(const Command *command, Buf *out);
 /* Appends text in lines of at most `width` columns that begin at `indent`; the first goes on at
  * `column`. Line feeds are kept. */
@@ -113,71 +113,72 @@ void cli_wrap(Buf *out, const char *text, uint32_t indent, uint32_t column, uint
 
 /* ---- messages (message.c) ---- */
 
-/* Settles how messages look: NO_COLOR, terminals. */
+/* Determines the appearance of messages: NO_COLOR, terminals. */
 void message_setup(Cli *cli);
-/* Whether a descriptor is a terminal that shall show colours. */
+/* Returns whether a descriptor is a terminal that shall show colours. */
 bool message_is_colourful(int fd);
-/* The library's messages of its last call; returns the exit status for `status`. */
+/* Prints the library's messages of its last call; returns the exit status for `status`. */
 int message_library(const Cli *cli, whammc *w, whammc_status status);
 int message_report(const Cli *cli, WhammcReport *r, whammc_status status);
-/* Messages that the command line has collected. */
+/* Prints collected messages of the program itself. */
 void message_diags(const Cli *cli, Diags *d);
-/* One message without a location, with a hint unless that is NULL. */
+/* Prints a message without a location, with a hint unless that is NULL. */
 void message_one(const Cli *cli, DiagTag tag, const char *hint, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* Writes to a stream of the process. If standard output cannot be written, that is an error: see
  * message_written_status. */
 void message_stderr(const void *text, size_t len);
 void message_stdout(const Buf *text);
-/* The same for the result of a command on standard error, as standard output is the program's. */
+/* Writes the result of a command to standard error, as standard output is the program's. */
 void message_result(const Buf *text);
-/* `status`, or STATUS_ERROR if something could not be written to standard output, which it says, or
- * a result not to standard error. */
+/* Returns `status`; or STATUS_ERROR if something could not be written to standard output, after a
+ * message, or a result not to standard error. */
 int message_written_status(const Cli *cli, int status);
 
 /* Appends s, with '?' for characters that a terminal should not get; returns the number of
  * characters. */
 uint32_t message_clean(Buf *out, Str s);
-/* "1,234". */
+/* Appends "1,234". */
 void message_number(Buf *out, uint64_t n);
-/* "site", "sites". */
+/* Returns `one` or `many`: "site", "sites". */
 const char *message_plural(uint64_t n, const char *one, const char *many);
 
 /* ---- progress (progress.c) ---- */
 
-/* After one second, shows on a terminal that `what` is being done to `name`, of `size` bytes. */
+/* Shows the activity `what` on `name`, of `size` bytes, on a terminal after one second. */
 void progress_start(const char *what, const char *name, size_t size);
-/* Removes it. Messages must come after. */
+/* Removes it; to be called before messages. */
 void progress_end(void);
 
 /* ---- files (file.c) ---- */
 
 /* Reads a whole file, "-" being standard input. On failure, prints a message and returns false. */
 bool file_read(const Cli *cli, const char *path, Buf *out);
-/* What messages call the file: the path, or "<stdin>". */
+/* Returns the name of the file in messages: the path, or "<stdin>". */
 const char *file_title(const char *path);
-/* Appends how `to` is named from the folder that the file `from` is in: from the root if they share
- * nothing else. A folder is named with a '/' at its end. */
+/* Appends the path of `to` relative to the folder of the file `from`; absolute if they share only
+ * the root. Paths of folders end with '/'. */
 void file_relative(const char *from, const char *to, Buf *out);
-/* What is after the last '/'. */
+/* Returns the part after the last '/'. */
 const char *file_base(const char *path);
 /*
  * Writes a whole file, "-" being standard output. A regular file is written completely or, on
  * failure, left as it was. On failure, prints a message and returns false.
  */
 bool file_write(const Cli *cli, const char *path, const void *data, size_t len);
-/* Whether file_write could begin, as far as that can be known before there is something to write;
- * otherwise prints its message. */
+/* Returns whether file_write could begin, as far as can be known in advance; otherwise prints its
+ * message. */
 bool file_check_writable(const Cli *cli, const char *path);
 /* Begins the draft (cli/draft.h) of a file whose contents are still being made, if it is a regular
  * one and there are threads. */
 struct Draft;
 void file_draft(const Cli *cli, const char *path, struct Draft *d);
-/* As file_write; takes what the draft has. */
+/* Writes a file as file_write does, using the draft. */
 bool file_write_draft(const Cli *cli, const char *path, struct Draft *d, const Buf *contents);
-/* When a regular file was written, in nanoseconds since 1970; 0 = unknown. */
+/* Returns when a regular file was written, in nanoseconds since 1970; 0 = unknown. */
 int64_t file_time(const char *path);
-/* Whether two paths are one regular file, or will be when it is written; also through links. */
+/* Returns whether two paths are one regular file, or will be when it is written; also through
+ * links. */
 bool file_same(const char *a, const char *b);
 /* Writes all bytes to a descriptor. False: errno. */
 bool file_write_fd(int fd, const void *data, size_t len);
@@ -189,8 +190,8 @@ bool file_read_source(const char *path, size_t limit, Buf *out);
 
 /* ---- names for programs without (names_file.c) ---- */
 
-/* Gives the module of `app_path` the names in the file at `path`; NULL: it keeps its own. False if
- * they do not fit, or the module is not valid, which was said. */
+/* Gives the module of `app_path` the names in the file at `path`; NULL: it keeps its own. Returns
+ * false, after a message, if they do not fit, or the module is invalid. */
 bool names_give(const Cli *cli, const char *app_path, const char *path, Buf *app);
 
 /* ---- source locations (debug_option.c) ---- */
@@ -210,8 +211,8 @@ typedef struct DebugOptions {
 bool debug_option(const Cli *cli, DebugOptions *o, int key, const char *value);
 /* Fills in o->info for this program, as debug_give does. */
 bool debug_prepare(const Cli *cli, DebugOptions *o, const char *app_path, const Buf *app);
-/* Says where w finds source locations of this program, and if `frames` asks whammc_list for them.
- * Reads the file that was given; without one, the file that the program names is read when it is
+/* Sets where w finds source locations of this program, with `frames` also for the results of
+ * whammc_list. Reads the given file; without one, the file that the program names is read when
  * needed. On failure, prints a message and returns false. The options and the program must live
  * until w is freed. */
 bool debug_give(const Cli *cli, DebugOptions *o, whammc *w, const char *app_path, const Buf *app,
@@ -220,37 +221,38 @@ void debug_free(DebugOptions *o);
 
 /* ---- scripts (script_files.c) ---- */
 
-/* Reads a script and adds it to w; where there is no such file, a name without folder may be that
- * of a script which comes with whammc. On failure, prints a message and returns false. */
+/* Reads a script and adds it to w; if there is no such file, a name without folder may be the name
+ * of a bundled script. On failure, prints a message and returns false. */
 bool script_add(const Cli *cli, whammc *w, const char *path);
 
-/* The scripts that come with whammc, a line each: the name and what the script does. */
+/* Appends the bundled scripts, a line each: name and purpose. */
 void script_list(Buf *out);
 
 /* ---- the scripts beside an instrumented program (javascript.c) ---- */
 
-/* OUT.js for OUT.wasm, on the heap; NULL if OUT is not a regular file. */
+/* Returns OUT.js for OUT.wasm, on the heap; NULL if OUT is not a regular file. */
 char *javascript_path(const char *module);
-/* OUT.views.js for OUT.js, on the heap. */
+/* Returns OUT.views.js for OUT.js, on the heap. */
 char *javascript_views_path(const char *script);
-/* Whether neither file exists, or only files that javascript_write has made. Otherwise prints a
- * message and returns false. */
+/* Returns whether neither file exists, or only files that javascript_write has made. Otherwise
+ * prints a message and returns false. */
 bool javascript_may_write(const Cli *cli, const char *path);
 
 enum { JAVASCRIPT_ID = 17 }; /* characters, with the NUL */
-/* Appends a custom section with an identifier to a module, by which its script knows it,
- * computed on so many threads. */
+/* Appends a custom section to a module, with an identifier by which its script recognises it,
+ * computed on `threads` threads. */
 void javascript_tag(Buf *module, uint32_t threads, char id[JAVASCRIPT_ID]);
 
-/* Whether the program wants samples of the engine's profiler (`stack.engine()`), which neither
- * scripts beside it nor other engines than Node can give. If so, prints a message: `who` cannot. */
+/* Returns whether the program requests samples of the engine's profiler (`stack.engine()`), which
+ * neither scripts beside it nor engines other than Node provide. If so, prints a message: `who`
+ * cannot. */
 bool javascript_lacks_sampler(const Cli *cli, const char *who, const Buf *program);
 
 typedef struct JavascriptJob {
     const char *module; /* the path of the instrumented program, "-" = standard output */
     const char *id;     /* of javascript_tag */
-    const Buf *app;     /* the program before, which was read and is valid */
-    const Buf *program; /* the program after */
+    const Buf *app;     /* the original program, read and valid */
+    const Buf *program; /* the instrumented program */
     bool views;         /* WasmProf has profiles */
     bool times;         /* scripts read the clock, not only to sample */
 } JavascriptJob;
@@ -274,10 +276,10 @@ typedef Vec(LibraryOption) LibraryOptions;
 bool library_option(const Cli *cli, LibraryOptions *libs, const char *value);
 /* Reads the modules. On failure, prints a message and returns false. */
 bool library_read(const Cli *cli, LibraryOptions *libs);
-/* Adds them to w, with what they may do at compile time; `quiet`: they write to standard error,
- * since standard output is for something else. */
+/* Adds them to w, with their environment at compile time; `quiet`: they write to standard error,
+ * since standard output has another use. */
 void library_give(const Cli *cli, const LibraryOptions *libs, whammc *w, bool quiet);
-/* Tells w what code may do that runs at compile time, without libraries. */
+/* Sets the environment of code that w runs at compile time, without libraries. */
 void world_give(const Cli *cli, whammc *w, bool quiet);
 void library_free(LibraryOptions *libs);
 
@@ -287,11 +289,11 @@ typedef Vec(const char *) DefineOptions;
 
 /* Accepts the option's argument; if it is wrong, prints a message and returns false. */
 bool define_option(const Cli *cli, DefineOptions *definitions, const char *value);
-/* Passes the values to w; `known_only`: those for constants that w has met in its last call. */
+/* Passes the values to w; `known_only`: only for constants that w has met in its last call. */
 void define_give(const DefineOptions *definitions, whammc *w, bool known_only);
-/* Whether w has met the constant that is given a value, in its last call. */
+/* Returns whether w has met the constant of a definition in its last call. */
 bool define_is_known(whammc *w, const char *definition);
-/* Reports that there is none. */
+/* Reports that there is no such constant. */
 void define_unknown(const Cli *cli, const char *definition);
 
 /* ---- scripts with their libraries and constants (script_option.c) ---- */
@@ -316,7 +318,7 @@ void script_options_free(ScriptOptions *o);
  */
 bool text_assemble(const Cli *cli, const char *name, const Buf *text, Buf *binary);
 
-/* ---- monitor modules that are bound or run (monitor_files.c) ---- */
+/* ---- monitor modules to bind or run (monitor_files.c) ---- */
 
 /* A monitor and its libraries: "MON.wasm+LIB.wasm". */
 typedef struct MonitorFile {
@@ -328,7 +330,7 @@ typedef struct MonitorOption {
 } MonitorOption;
 typedef Vec(MonitorOption) MonitorOptions;
 
-/* Takes the option's argument. */
+/* Accepts the option's argument. */
 void monitors_add(MonitorOptions *monitors, const char *value);
 /* Reads the modules; text is assembled. On failure, prints a message and returns false. */
 bool monitors_read(const Cli *cli, MonitorOptions *monitors);

@@ -19,8 +19,8 @@ bool debug_option(const Cli *cli, DebugOptions *o, int key, const char *value) {
     return true;
 }
 
-/* The path of a file that the program at `app_path` names: "file:///PATH", or relative to it. NULL:
- * another URL. */
+/* Returns the path of a file that the program at `app_path` names: "file:///PATH", or relative to
+ * it. NULL: another URL. */
 static const char *path_of(Arena *texts, const char *app_path, const char *name) {
     if (strncmp(name, "file://", 7) == 0)
         return name + 7;

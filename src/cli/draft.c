@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- without anything to write to ---- */
+/* ---- drafts without a file ---- */
 
 static void nothing_put(void *ctx, const uint8_t *bytes, size_t from, size_t to) {
     (void)ctx;
@@ -29,8 +29,8 @@ static void nothing_held(void *ctx) {
 
 #if defined(O_TMPFILE) && defined(SYNC_FILE_RANGE_WRITE) && !defined(__EMSCRIPTEN__)
 
-/* Bytes that are written in one go: `hold` waits so long. And the contents for which it is worth
- * it. */
+/* The bytes per write, which `hold` waits for, and the minimum size of contents that are worth a
+ * draft. */
 #ifdef NDEBUG
 enum { BLOCK = 1 << 20, LEAST = 1 << 20 };
 #else
@@ -47,22 +47,22 @@ struct DraftState {
     bool replaces;
     int fd; /* -1: not begun */
     bool given_up;
-    size_t end; /* of what was put */
+    size_t end; /* of the bytes that were put */
     pthread_t thread;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* of the following */
     pthread_cond_t changed;
     const uint8_t *data; /* NULL: it is held */
     Vec(Range) todo;
     uint32_t next; /* of `todo` */
     bool writing;
     bool failed;
-    bool ending; /* the thread ends when there is nothing left to do */
+    bool ending; /* the thread ends when nothing is left to do */
     bool joined; /* it has ended */
 };
 
 /* ---- the thread ---- */
 
-/* Writes bytes at their place. */
+/* Writes bytes at their offset. */
 static bool write_at(int fd, const uint8_t *data, Range r) {
     while (r.from < r.to) {
         ssize_t n = pwrite(fd, data + r.from, r.to - r.from, (off_t)r.from);
@@ -73,14 +73,14 @@ static bool write_at(int fd, const uint8_t *data, Range r) {
     return true;
 }
 
-/* File systems write the contents to the disk before the file replaces another one, so that one of
- * the two is there after a crash: lets them begin now. */
+/* Starts writing the contents to the disk, which file systems otherwise do just before the file
+ * replaces another one, so that one of the two survives a crash. */
 static void write_back(const DraftState *s, Range r) {
     if (s->replaces)
         sync_file_range(s->fd, (off_t)r.from, (off_t)(r.to - r.from), SYNC_FILE_RANGE_WRITE);
 }
 
-/* The next bytes to be written, at most BLOCK; with the lock. */
+/* Takes the next bytes to be written, at most BLOCK; with the lock held. */
 static Range draft_take(DraftState *s) {
     Range *next = &s->todo.at[s->next], r = *next;
     if (r.to - r.from > BLOCK)
@@ -120,7 +120,7 @@ static void *write_all(void *arg) {
     return NULL;
 }
 
-/* ---- what the sink is told ---- */
+/* ---- the functions of the sink ---- */
 
 /* Makes the file and the thread. */
 static bool draft_start(DraftState *s) {
@@ -134,7 +134,7 @@ static bool draft_start(DraftState *s) {
     return false;
 }
 
-/* Adds a range to what is to be written. */
+/* Adds a range to be written. */
 static void draft_enter(DraftState *s, const uint8_t *bytes, size_t from, size_t to) {
     pthread_mutex_lock(&s->lock);
     s->data = bytes;
@@ -196,7 +196,7 @@ static bool draft_join(DraftState *s) {
     return !s->failed && !s->todo.len;
 }
 
-/* Whether the file has these contents. */
+/* Returns whether the file has these contents. */
 static bool draft_has(int fd, const Buf *contents) {
     struct stat s;
     Buf read = {0};
@@ -248,7 +248,7 @@ void draft_end(Draft *d) {
     d->state = NULL;
 }
 
-#else /* there are no files without names */
+#else /* no unnamed files */
 
 void draft_begin(Draft *d, const char *path, bool replaces) {
     (void)path;

@@ -1,9 +1,9 @@
 /*
  * cli/draft.h - writes a file while its contents are still being made, on a thread of its own.
  *
- * The file has no name until it is complete and wanted: whatever happens before, and however this
- * process ends, nothing is left of it. Whether the file system can do that shows at the first
- * bytes. A draft that fails is not an error: whoever wanted it writes the file in the usual way.
+ * The file has no name until it is complete and requested: if this process fails or is killed
+ * before, nothing is left of it. Whether the file system supports that shows at the first bytes. A
+ * draft that fails is not an error: the caller writes the file in the usual way.
  */
 #ifndef WHAMMC_CLI_DRAFT_H
 #define WHAMMC_CLI_DRAFT_H
@@ -15,20 +15,20 @@
 
 typedef struct Draft {
     whammc_sink sink;
-    struct DraftState *state; /* NULL: there is nothing to write to */
+    struct DraftState *state; /* NULL: no file */
 } Draft;
 
-/* Begins a draft in the folder of `path`, which is a file's or will be; `replaces`: there is one. A
- * NULL path: without anything to write to. The draft must not move. */
+/* Begins a draft in the folder of the file `path`; `replaces`: the file exists. A NULL path:
+ * without a file. The draft must not move. */
 void draft_begin(Draft *d, const char *path, bool replaces);
 
-/* Waits until all is written, and what `contents` has beyond what was put. False if it cannot be.
- */
+/* Writes the rest of `contents` that was not put, and waits until all is written. False if that
+ * fails. */
 bool draft_complete(Draft *d, const Buf *contents);
-/* Gives a complete file its mode and a name in the folder. False: errno, EEXIST if there is one of
- * that name. */
+/* Gives a complete file its mode and a name in the folder. False: errno, EEXIST if the name
+ * exists. */
 bool draft_name(const Draft *d, mode_t mode, const char *name);
-/* Ends a draft, in whatever state it is. */
+/* Ends a draft in any state. */
 void draft_end(Draft *d);
 
 #endif

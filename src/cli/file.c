@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum { CHUNK = 1 << 16 };
-static const size_t size_limit = INT32_MAX; /* what the library reads of modules */
+static const size_t size_limit = INT32_MAX; /* the library's maximum size of modules */
 
 static bool is_dash(const char *path) {
     return strcmp(path, "-") == 0;
@@ -32,7 +32,8 @@ const char *file_base(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-/* The folders of a path, each with its '/', counted from the root; then the rest. */
+/* Appends the absolute form of a path: its folders from the root, each with its '/', then the
+ * rest. */
 static void add_absolute(const char *path, Buf *out) {
     for (const char *at = path; *at;) {
         size_t n = strcspn(at, "/");
@@ -71,7 +72,7 @@ void file_relative(const char *from, const char *to, Buf *out) {
         for (size_t i = 0; i < base.len && i < path.len && base.data[i] == path.data[i]; i++)
             if (base.data[i] == '/')
                 same = i + 1;
-        same = same > 1 ? same : 0; /* they share the root alone */
+        same = same > 1 ? same : 0; /* they share only the root */
         for (size_t i = same; same && i < base.len; i++)
             if (base.data[i] == '/')
                 buf_str(out, STR("../"));
@@ -83,7 +84,7 @@ void file_relative(const char *from, const char *to, Buf *out) {
 
 /* ---- reading ---- */
 
-/* What threads read of a regular file, a part each at a time. */
+/* The size of the parts of a regular file that threads read. */
 #ifdef NDEBUG
 enum { PART = 1 << 20 };
 #else
@@ -111,8 +112,8 @@ static void file_read_part(void *ctx, uint32_t worker, uint32_t item) {
     }
 }
 
-/* Reads a regular file up to the size that it has, if it is large. If that fails, nothing is read:
- * who reads it then finds out why. `out` has room for the file. */
+/* Reads a large regular file up to its current size. If that fails, nothing is read; the caller
+ * reads it then and finds out why. `out` has room for the file. */
 static void file_read_parts(int fd, size_t size, uint32_t threads, Buf *out) {
     off_t from = lseek(fd, 0, SEEK_CUR);
     if (from < 0 || size <= (size_t)from)
@@ -126,7 +127,7 @@ static void file_read_parts(int fd, size_t size, uint32_t threads, Buf *out) {
         out->len += p.size;
 }
 
-/* False: errno tells why; EFBIG if there is more than `limit`. */
+/* Reads a whole file. False: errno tells why; EFBIG if it has more than `limit` bytes. */
 static bool file_read_all(int fd, size_t limit, uint32_t threads, Buf *out) {
     struct stat s;
     if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_size > 0) {
@@ -152,7 +153,7 @@ static bool file_read_all(int fd, size_t limit, uint32_t threads, Buf *out) {
     }
 }
 
-/* Some subcommands run commands; whoever gives one to another learns which do. */
+/* Reports an unreadable file; if it is a command, with a hint which subcommands run commands. */
 static void tell_unreadable(const Cli *cli, const char *path, int error) {
     Buf hint = {0};
     char *program = error == ENOENT && !strchr(path, '/') ? process_find(NULL, path) : NULL;
@@ -274,7 +275,8 @@ static bool write_and_rename(const char *path, mode_t mode, const void *data, si
     return ok;
 }
 
-/* What a symbolic link leads to, on the heap, whether that exists or not. NULL: errno tells why. */
+/* Returns the target of a symbolic link, on the heap, whether it exists or not. NULL: errno tells
+ * why. */
 static char *through_links(const char *path) {
     enum { MOST_LINKS = 40 };
     char target[PATH_MAX], *at = strdup(path);
@@ -296,8 +298,8 @@ static char *through_links(const char *path) {
     return NULL;
 }
 
-/* The file that the contents of a path become, on the heap, and its mode. NULL: errno tells why; 0:
- * it is no regular file. A dangling link creates its target. */
+/* Returns the file to write for a path, on the heap, and its mode. NULL: errno tells why; 0: it is
+ * no regular file. A dangling link creates its target. */
 static char *find_target(const char *path, mode_t *mode) {
     struct stat s;
     *mode = new_file_mode();
@@ -321,7 +323,7 @@ static bool write_file(const char *path, const void *data, size_t len) {
     return ok;
 }
 
-/* The folder of a path, on the heap. NULL: errno. */
+/* Returns the folder of a path, on the heap. NULL: errno. */
 static char *folder_of(const char *path) {
     char *folder;
     return asprintf(&folder, "%.*s.", (int)(file_base(path) - path), path) < 0 ? NULL : folder;
@@ -338,7 +340,7 @@ static bool same_inode(const struct stat *a, const struct stat *b) {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Two paths, neither of which exists. */
+/* Returns whether two paths that do not exist name the same file. */
 static bool will_be_same(const char *a, const char *b) {
     struct stat x, y;
     char *to_a = through_links(a), *to_b = through_links(b);
@@ -401,7 +403,7 @@ void file_draft(const Cli *cli, const char *path, Draft *d) {
     free(real);
 }
 
-/* Gives a complete draft a temporary name that is free, on the heap; NULL: there is none. */
+/* Gives a complete draft a free temporary name, returned on the heap; NULL: none was free. */
 static char *name_draft(const Draft *d, mode_t mode, const char *path) {
     enum { TRIES = 100 };
     int folder = (int)(file_base(path) - path);

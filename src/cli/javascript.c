@@ -1,8 +1,7 @@
 /*
  * cli/javascript.c - the scripts beside an instrumented program, for pages and for Node: OUT.js has
- * what the program imports, and WasmProf with the parts that the program needs; OUT.views.js has
- * what shows profiles, which OUT.js loads when somebody wants to see one, and the names of the
- * program's functions.
+ * the program's imports, and WasmProf with the parts that the program needs; OUT.views.js has the
+ * views of profiles, which OUT.js loads on demand, and the names of the program's functions.
  *
  * The program and its scripts identify each other by a hash in a custom section of the program.
  */
@@ -22,8 +21,8 @@
 typedef enum Part {
     PART_TRAPS = 1,       /* corrects counts after traps */
     PART_CLOCK = 2,       /* the time */
-    PART_SAMPLER = 4,     /* samples that a thread takes */
-    PART_SAMPLING = 8,    /* what is done with samples */
+    PART_SAMPLER = 4,     /* samples taken by a thread */
+    PART_SAMPLING = 8,    /* processes samples */
     PART_TABLE = 16,      /* the functions of the module prof */
     PART_LOADER = 32,     /* loads the second file */
     PART_SAVE = 64,       /* the file of WASMPROF, in Node */
@@ -31,16 +30,16 @@ typedef enum Part {
     PART_NAMES = 256,     /* the names of the program's functions */
     PART_PROFILER = 512,  /* WasmProf itself: the first file */
     PART_STACKS = 1024,   /* stacks that wait for promises */
-    PART_THREADS = 2048,  /* threads of Node that are ended */
+    PART_THREADS = 2048,  /* terminated threads of Node */
     PART_MODULES = 4096,  /* programs of several modules */
-    PART_WORKERS = 8192,  /* workers of pages that count in memories of their own */
+    PART_WORKERS = 8192,  /* workers of pages with counts in their own memories */
     PART_NUMBER = 16384,  /* the number of the thread */
     PART_ATOMICS = 32768, /* the memory of atomic variables */
     PART_ALL = 65535
 } Part;
 
-/* The modules of stdlib/host that are embedded, in the order in which they make one script:
- * M(name, the parts that use it). */
+/* The embedded modules of stdlib/host, in their order in the script: M(name, the parts that use
+ * it). */
 #define MODULES(M)                                                                                 \
     M(parts, PART_ALL)                                                                             \
     M(number, PART_NUMBER)                                                                         \
@@ -106,8 +105,8 @@ char *javascript_views_path(const char *script) {
     return (char *)path.data;
 }
 
-/* Whether there is no such file, or only one that javascript_write has made. Otherwise prints a
- * message and returns false. */
+/* Returns whether there is no such file, or only one that javascript_write has made. Otherwise
+ * prints a message and returns false. */
 static bool may_write(const Cli *cli, const char *path) {
     FILE *file = fopen(path, "re");
     if (!file)
@@ -137,8 +136,8 @@ static inline uint64_t hash_word(uint64_t hash, uint64_t word) {
     return (hash ^ word) * HASH_FACTOR;
 }
 
-/* FNV-1a, of words of eight bytes: of every fourth one in turn, so that none waits for the one
- * before it; then of these hashes, and of the bytes that are left. */
+/* Computes FNV-1a of words of eight bytes, in four interleaved hashes, so that none waits for the
+ * one before it; then of these hashes and the remaining bytes. */
 static uint64_t hash_bytes(const uint8_t *at, size_t size) {
     enum { WORD = 8, STEP = 4 * WORD };
     uint64_t a = 0, b = 1, c = 2, d = 3;
@@ -151,10 +150,10 @@ static uint64_t hash_bytes(const uint8_t *at, size_t size) {
     }
     uint64_t hash = hash_word(hash_word(hash_word(hash_word(HASH_START, a), b), c), d);
     hash = hash_more(hash, at, (size_t)(end - at));
-    return hash ^ hash >> 32; /* the low bits depend on those alone */
+    return hash ^ hash >> 32; /* without this, low bits would depend on low bits only */
 }
 
-/* Hashes of a module's blocks, which threads compute. */
+/* The hashes of a module's blocks, computed by threads. */
 enum { BLOCK = 1 << 20 };
 typedef struct Hashes {
     const Buf *module;
@@ -168,7 +167,7 @@ static void hash_block(void *ctx, uint32_t worker, uint32_t item) {
     h->at.at[item] = hash_bytes(h->module->data + from, left < BLOCK ? left : BLOCK);
 }
 
-/* The hash of the hashes of its blocks. */
+/* Returns the hash of the hashes of its blocks. */
 static uint64_t hash_module(const Buf *module, uint32_t threads) {
     Hashes h = {.module = module};
     uint64_t hash = HASH_START;
@@ -194,7 +193,7 @@ void javascript_tag(Buf *module, uint32_t threads, char id[JAVASCRIPT_ID]) {
 
 /* ---- names ---- */
 
-/* The names of all functions by their number, one a line; then those that are shown otherwise. */
+/* Appends the names of all functions by number, one a line; then the demangled names. */
 static void javascript_put_names(Buf *out, const Places *places) {
     Buf text = {0};
     buf_str(out, STR("  names: [\n"));
@@ -223,8 +222,8 @@ static void javascript_put_names(Buf *out, const Places *places) {
 
 /* ---- the parts of a program ---- */
 
-/* What the imports and exports of modules contain that need a part. Others may contain it by
- * chance; their scripts are larger then, and work. */
+/* Byte strings in imports and exports of modules that need a part. Other modules may contain them
+ * by chance; their scripts are then larger, but work. */
 static const struct {
     const char *bytes;
     unsigned parts;
@@ -245,7 +244,7 @@ static const struct {
     {"\4prof\14printResults", PART_CALLS},
 };
 
-/* The contents of a section, which are empty if there is none. */
+/* Returns the contents of a section; empty if there is none. */
 static Str javascript_section(const Buf *module, WasmSectionId id) {
     enum { HEAD = 8 };
     const uint8_t *at = module->data + HEAD, *end = module->data + module->len;
@@ -275,15 +274,15 @@ bool javascript_lacks_sampler(const Cli *cli, const char *who, const Buf *progra
     return asks;
 }
 
-/* The type of a map that begins here; it ends at the first '>' unless it has maps in it, which
- * those of calls have not. */
+/* Returns the type of a map that begins here; it ends at the first '>' unless it contains maps,
+ * which maps of calls do not. */
 static Str javascript_map_type(Str from) {
     enum { LONGEST = 256 };
     const char *close = memchr(from.ptr, '>', from.len < LONGEST ? from.len : LONGEST);
     return (Str){from.ptr, close ? (uint32_t)(close + 1 - from.ptr) : 0};
 }
 
-/* Whether the module reports maps of which profiles could be made: their types are in the texts of
+/* Returns whether the module reports maps suitable for profiles: their types are in the texts of
  * its report, which are data. '<' is rare there. */
 static bool reports_calls(const Buf *module) {
     Str data = javascript_section(module, WASM_SEC_DATA);
@@ -298,7 +297,7 @@ static bool reports_calls(const Buf *module) {
     return false;
 }
 
-/* How many of the module's own memories are shared. */
+/* Returns how many of the module's own memories are shared. */
 static unsigned shared_memories(const Buf *module) {
     enum { HAS_MAX = 1, SHARED = 2, PAGE_SIZE = 8 };
     Str memories = javascript_section(module, WASM_SEC_MEMORY);
@@ -313,14 +312,14 @@ static unsigned shared_memories(const Buf *module) {
     return shared;
 }
 
-/* Whether the program has threads, so that what it counts is in a shared memory (flush/flush.c). A
- * thread that takes samples has another one. */
+/* Returns whether the program has threads, so that its counts are in a shared memory
+ * (flush/flush.c). A sampling thread has another one. */
 static bool counts_in_shared_memory(const Buf *module, unsigned parts) {
     return shared_memories(module) > !!(parts & PART_SAMPLER);
 }
 
-/* The parts that the program needs. If it is sampled and scripts measure no times, it reads the
- * clock too seldom for a thread; to have one start by chance would only cost. */
+/* Returns the parts that the program needs. A sampled program whose scripts measure no times reads
+ * the clock too seldom to need a clock thread, which would only cost. */
 static unsigned javascript_parts_of(const Buf *module, bool times) {
     unsigned parts = reports_calls(module) ? PART_CALLS : 0;
     Str imports = javascript_section(module, WASM_SEC_IMPORT),
@@ -337,7 +336,7 @@ static unsigned javascript_parts_of(const Buf *module, bool times) {
 
 /* ---- the scripts ---- */
 
-/* The parts of the first and of the second file; of the second, 0 if there is to be none. */
+/* The parts of the first and of the second file; 0: no second file. */
 typedef struct Files {
     unsigned first, second;
 } Files;
@@ -352,7 +351,7 @@ static Files javascript_divide(unsigned parts, bool views) {
                    PART_SAVE | PART_THREADS | PART_NAMES | (parts & SHOW)};
 }
 
-/* Everything up to the parts. */
+/* Appends everything before the parts. */
 static void javascript_put_head(Buf *out, const char *what, unsigned parts) {
     buf_printf(out, "%s for an instrumented program: %s.\n(() => {\n'use strict';\n", head, what);
 #define MODULE_PUT(name, users)                                                                    \
@@ -361,7 +360,7 @@ static void javascript_put_head(Buf *out, const char *what, unsigned parts) {
     MODULES(MODULE_PUT)
 }
 
-/* The name of the file beside the script, as import() takes it: a relative URL, in quotes. */
+/* Appends the name of the file beside the script for import(): a relative URL, in quotes. */
 static void put_specifier(Buf *out, const char *path) {
     Buf url = {0};
     buf_str(&url, STR("./"));
@@ -375,7 +374,7 @@ static void put_specifier(Buf *out, const char *path) {
     buf_free(&url);
 }
 
-/* Tells the first file of the second. */
+/* Appends the description of the second file to the first. */
 static void javascript_put_file(Buf *out, const JavascriptJob *job, unsigned second,
                                 const char *path) {
     buf_printf(out, "\naddFile({ id: \"%s\", samples: %s, name: ", job->id,

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-/* NAME=FILE or NAME(MODULE)=FILE. */
+/* Accepts NAME=FILE or NAME(MODULE)=FILE. */
 bool library_option(const Cli *cli, LibraryOptions *libs, const char *value) {
     const char *equals = strchr(value, '='), *open = strchr(value, '(');
     size_t name = strcspn(value, "(=");
@@ -36,9 +36,8 @@ bool library_read(const Cli *cli, LibraryOptions *libs) {
     return ok;
 }
 
-/* Output of libraries at compile time. ctx is not NULL if standard output is used for something
- * else.
- */
+/* Writes the output of libraries at compile time. A ctx that is not NULL: to standard error, since
+ * standard output has another use. */
 static void write_stream(void *ctx, int stream, const void *bytes, size_t size) {
     if (stream == 2 || ctx) {
         message_stderr(bytes, size);

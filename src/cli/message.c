@@ -1,5 +1,5 @@
 /*
- * cli/message.c - what goes to standard error and standard output.
+ * cli/message.c - output to standard error and standard output.
  */
 #include "base/escape.h"
 #include "cli/cli.h"
@@ -22,15 +22,15 @@ void message_setup(Cli *cli) {
 void message_stderr(const void *text, size_t len) {
     progress_end();
     if (len)
-        fwrite(text, 1, len, stderr); /* if this fails there is nowhere to report it */
+        fwrite(text, 1, len, stderr); /* a failure here could not be reported */
 }
 
-/* How the library shall render messages. */
+/* Returns the flags for messages of the library. */
 static unsigned message_flags(const Cli *cli) {
     return (cli->json ? WHAMMC_JSON : 0) | (cli->colour ? WHAMMC_COLOUR : 0);
 }
 
-/* Messages of the library, and the exit status. */
+/* Prints messages of the library, and returns the exit status. */
 static int message_rendered(const char *text, whammc_status status) {
     message_stderr(text, strlen(text));
     switch (status) {

@@ -1,5 +1,5 @@
 /*
- * cli/metrics.c - --metrics: what a command has spent, as JSON.
+ * cli/metrics.c - --metrics: time and memory used by a command, as JSON.
  */
 #include "cli/metrics.h"
 

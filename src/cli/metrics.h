@@ -1,5 +1,5 @@
 /*
- * cli/metrics.h - --metrics: what a command has spent, as JSON.
+ * cli/metrics.h - --metrics: time and memory used by a command, as JSON.
  */
 #ifndef WHAMMC_CLI_METRICS_H
 #define WHAMMC_CLI_METRICS_H
@@ -7,24 +7,24 @@
 #include "base/phase.h"
 #include "cli/cli.h"
 
-/* Of one command; zeroed: not asked for. */
+/* The metrics of a command; zeroed: not requested. */
 typedef struct Metrics {
     bool wanted;
     const char *file; /* NULL = standard error */
     Phases phases;
     uint64_t sites, bytes_in, bytes_out;
-    Buf run; /* what the runner has measured, a JSON object; empty: nothing was run */
+    Buf run; /* the runner's measurements, a JSON object; empty: nothing was run */
 } Metrics;
 
-/* Accepts the option, and begins to measure; `file` may be NULL. */
+/* Accepts the option, and starts measuring; `file` may be NULL. */
 void metrics_want(Metrics *m, const char *file);
-/* Whether the file is neither the output, which may be NULL, nor one of the inputs: STATUS_OK, or
- * another status after a message. */
+/* Checks that the file is neither the output, which may be NULL, nor one of the inputs: STATUS_OK,
+ * or another status after a message. */
 int metrics_check(const Cli *cli, const Metrics *m, const char *out, const char *const *inputs,
                   uint32_t n);
-/* Notes what came out of w, and how large that and the program are. */
+/* Records the results of w, and the sizes of its output and the program. */
 void metrics_note(Metrics *m, whammc *w, size_t bytes_in, size_t bytes_out);
-/* Writes them, if they are wanted, and frees them; false after a message. */
+/* Writes them, if requested, and frees them. On failure, prints a message and returns false. */
 bool metrics_write(const Cli *cli, Metrics *m);
 
 #endif

@@ -66,7 +66,7 @@ static const Option options[] = {
 };
 enum { NOPTIONS = sizeof options / sizeof *options };
 
-/* The option of a command after `o`, which is NULL at first; NULL after the last. */
+/* Returns the option of a command after `o`, which is NULL at first; NULL after the last. */
 static const Option *next_option(const Command *c, const Option *o) {
     for (o = o ? o + 1 : options; o < options + NOPTIONS; o++)
         if (o->commands & 1 << c->number)
@@ -74,7 +74,7 @@ static const Option *next_option(const Command *c, const Option *o) {
     return NULL;
 }
 
-/* `key` may also be a letter. */
+/* Returns the option with this key or letter. */
 static const Option *option_with_key(const Command *c, int key) {
     const Option *o = NULL;
     while ((o = next_option(c, o)))
@@ -90,7 +90,7 @@ const char *option_name(int key) {
     return o->name;
 }
 
-/* Whether it may be given without its argument. */
+/* Returns whether it may be given without its argument. */
 static bool is_optional(const Option *o) {
     return o->argument && *o->argument == '[' && o->argument[strlen(o->argument) - 1] == ']';
 }
@@ -101,7 +101,7 @@ static int argument_kind(const Option *o) {
 
 /* ---- wrong usage ---- */
 
-/* Whether one of the two is the beginning of the other. */
+/* Returns whether one of the two is the beginning of the other. */
 static bool is_beginning(const char *a, const char *b) {
     size_t m = strlen(a), n = strlen(b), least = m < n ? m : n;
     return least >= 2 && strncmp(a, b, least) == 0;
@@ -139,7 +139,7 @@ int cli_usage(const Cli *cli, const char *format, ...) {
     return STATUS_USAGE;
 }
 
-/* A long option that getopt_long did not find, or found twice; `word` as it was given. */
+/* Reports a long option that getopt_long did not find, or found twice; `word` as given. */
 static void wrong_long_option(const Cli *cli, const char *word) {
     size_t n = 0, len = strcspn(word + 2, "=");
     Str given = {word + 2, (uint32_t)len};
@@ -244,7 +244,7 @@ int cli_check_inputs(const Cli *cli, const char *const *scripts, uint32_t n, boo
 
 /* ---- parsing ---- */
 
-/* Whether choices, "one|two", has the value; its number. */
+/* Returns whether choices, "one|two", has the value, and its number. */
 static bool find_choice(const char *choices, const char *value, uint32_t *number) {
     size_t len = strlen(value);
     for (*number = 0;; ++*number) {
@@ -298,7 +298,7 @@ static int show_help(const Cli *cli) {
     return STATUS_HELP;
 }
 
-/* What getopt has found. */
+/* Handles a result of getopt. */
 static int take_option(Cli *cli, CliSet *set, void *settings, int key) {
     if (key == '?' || key == ':')
         return wrong_option(cli, key);

@@ -25,15 +25,15 @@ static const int asking[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 enum { NASKING = sizeof asking / sizeof *asking };
 
 enum {
-    AGAIN_MS = 100,  /* a child that must be interrupted is until it ends */
+    AGAIN_MS = 100,  /* between repeated interrupts of a child, until it ends */
     TWICE_MS = 1000, /* signals closer to each other are one request: a terminal's or timeout's */
 };
 
-static volatile sig_atomic_t child;     /* the pid of what runs, else 0 */
+static volatile sig_atomic_t child;     /* the pid of the running child, else 0 */
 static volatile sig_atomic_t interrupt; /* ... and it takes SIGINT for all of them */
-static volatile sig_atomic_t pending;   /* a signal that came while nothing ran */
-static volatile sig_atomic_t asked;     /* the first that came while it ran */
-static volatile sig_atomic_t forced;    /* a second one has ended it */
+static volatile sig_atomic_t pending;   /* a signal that came while no child ran */
+static volatile sig_atomic_t asked;     /* the first signal that came while it ran */
+static volatile sig_atomic_t forced;    /* a second signal has ended it */
 static int64_t asked_at;                /* when, in milliseconds */
 static bool guarded;
 static struct sigaction before[NASKING], alarm_before;
@@ -49,7 +49,7 @@ static void set_alarm(long ms) {
     setitimer(ITIMER_REAL, &t, NULL);
 }
 
-/* The child may not have been ready for it before. */
+/* Interrupts the child again, as it may not have been ready before. */
 static void on_alarm(int number) {
     (void)number;
     int saved = errno;
@@ -58,9 +58,9 @@ static void on_alarm(int number) {
     errno = saved;
 }
 
-/* A terminal's signal has already reached the child, which is in our process group. A second
- * request ends the child without waiting for its reaction to the first: it may be unable to react.
- */
+/* Forwards a signal to the child. A terminal's signal has already reached it, as it is in our
+ * process group. A second request ends the child without waiting for its reaction to the first: it
+ * may be unable to react. */
 static void on_signal(int number, siginfo_t *info, void *context) {
     (void)context;
     int saved = errno;
@@ -83,7 +83,7 @@ static void on_signal(int number, siginfo_t *info, void *context) {
     errno = saved;
 }
 
-/* Whether the signal is ignored, as under nohup: that stays so. */
+/* Returns whether the signal is ignored, as under nohup; it then stays ignored. */
 static bool is_ignored(const struct sigaction *action) {
     return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_IGN;
 }
@@ -125,7 +125,7 @@ int process_asked(void) {
 
 /* ---- running ---- */
 
-/* In the child: what its limits of time are. Both go on after exec. */
+/* Sets the limits of time, in the child. Both remain after exec. */
 static void limit_time(unsigned seconds) {
     struct rlimit limit = {seconds, seconds + 1}; /* SIGXCPU, then SIGKILL */
     signal(SIGXCPU, SIG_DFL);
@@ -139,12 +139,12 @@ bool process_took_long(int wait_status) {
            (WTERMSIG(wait_status) == SIGXCPU || WTERMSIG(wait_status) == SIGALRM);
 }
 
-/* In the child: becomes the program. Only calls that are allowed between fork and exec. */
+/* Becomes the program, in the child. Uses only calls that are allowed between fork and exec. */
 static _Noreturn void become(const char *const *argv, ProcessStreams streams, const sigset_t *mask,
                              pid_t parent, int failed) {
     const int given[] = {streams.in, streams.out, streams.err};
     bool ok = true;
-    /* Nobody is left to read what it reports if we are killed. */
+    /* If we are killed, no reader of its output is left. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(127);
@@ -186,8 +186,8 @@ static int cli_process_spawn(pid_t *pid, const char *const *argv, ProcessStreams
     return error;
 }
 
-/* Other threads receive signals while this one blocks them: a signal that arrived
- * before the child was known is forwarded to it. */
+/* Forwards a signal that arrived before the child was known: other threads receive signals while
+ * this one blocks them. */
 static void ask_again(void) {
     int number = pending;
     pending = 0;
@@ -215,7 +215,7 @@ static bool process_start(const char *const *argv, ProcessStreams streams, pid_t
     return e == 0;
 }
 
-/* Ends what a child has started that was ended by force: it belongs to us now. */
+/* Ends the processes started by a child that was killed: they are our children now. */
 static void end_orphans(void) {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
@@ -230,7 +230,7 @@ static void end_orphans(void) {
     }
 }
 
-/* Waits until it ends. */
+/* Waits for the end of a child; returns its status. */
 static int process_finish(pid_t pid) {
     int status = 0;
     siginfo_t info;

@@ -1,8 +1,8 @@
 /*
  * cli/process_node.c - runs other programs when whammc itself runs in Node, as WebAssembly.
  *
- * Node starts them and waits for them (bindings/js/lib/node.mjs), so signals come in when they have
- * ended: what a terminal sends reaches them as it reaches us.
+ * Node starts them and waits for them (bindings/js/lib/node.mjs), so signals arrive when they have
+ * ended: signals of a terminal reach them as they reach us.
  */
 #include "cli/process.h"
 
@@ -21,8 +21,8 @@ extern char **environ;
 /*
  * Imported from JavaScript. Runs a program to its end in this environment and gives its status as
  * waitpid() does, or an error as a negative number. After `ms` milliseconds, if that is not 0, it
- * is ended, and the status is that of SIGALRM. With `output`, what it writes to standard output is
- * there, to be freed.
+ * is ended, and the status is that of SIGALRM. With `output`, its standard output is there, to be
+ * freed.
  */
 IMPORT(process_spawn)
 int process_spawn(const char *const *argv, char *const *environment, int in, int out, int err,
@@ -31,7 +31,7 @@ int process_spawn(const char *const *argv, char *const *environment, int in, int
 IMPORT(process_raise) void process_raise(int number);
 IMPORT(process_umask) int process_umask(int mask);
 
-/* The C library does not ask the system. */
+/* Replaces the C library's umask, which does not ask the system. */
 mode_t umask(mode_t mask) {
     return (mode_t)process_umask((int)mask);
 }

@@ -1,5 +1,5 @@
 /*
- * cli/progress.c - a line on the terminal while something takes longer than a second.
+ * cli/progress.c - a line on the terminal during work of more than a second.
  *
  * A timer's signal writes the line, so that the work itself knows nothing of it.
  */
@@ -23,7 +23,7 @@ static void progress_show(int number) {
     errno = saved;
 }
 
-/* One shot after the given time; 0 = never. */
+/* Sets a one-shot timer; 0 = never. */
 static void set_timer(time_t seconds) {
     struct itimerval timer = {.it_value = {.tv_sec = seconds}};
     setitimer(ITIMER_REAL, &timer, NULL);

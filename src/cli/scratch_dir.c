@@ -1,5 +1,5 @@
 /*
- * cli/scratch_dir.c - a temporary directory for what other programs read and write.
+ * cli/scratch_dir.c - a temporary directory for files of other programs.
  */
 #include "cli/scratch_dir.h"
 
@@ -51,7 +51,7 @@ const char *place_directory(Place *p, const char *name) {
 void place_remove(Place *p) {
     while (p->made.len) {
         char *path = p->made.at[--p->made.len];
-        remove(path); /* what was never made is not there */
+        remove(path); /* fails if it was never made */
         free(path);
     }
     vec_free(&p->made);

@@ -14,15 +14,15 @@ typedef struct Place {
 } Place;
 
 /* Makes it, at a path without the characters in `unwanted` (NULL = any). False: errno; place_remove
- * may be called all the same. */
+ * may still be called. */
 bool place_make(Place *p, const char *unwanted);
-/* The path of a file or directory in it that somebody else makes; owned by the place. NULL: errno.
- */
+/* Returns the path, owned by the place, of a file or directory in it that the caller or another
+ * program makes. NULL: errno. */
 const char *place_path(Place *p, const char *name);
 /* Makes a file, a directory. */
 const char *place_file(Place *p, const char *name, const void *data, size_t len);
 const char *place_directory(Place *p, const char *name);
-/* Removes it and all paths that were asked for. */
+/* Removes it and all requested paths. */
 void place_remove(Place *p);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * cli/script_files.c - scripts of the command line: files, or scripts that come with whammc.
+ * cli/script_files.c - scripts of the command line: files, or bundled scripts.
  */
 #include "cli/cli.h"
 
@@ -21,7 +21,7 @@ void script_list(Buf *out) {
     }
 }
 
-/* The script that comes with whammc and was probably meant by this name, or NULL. */
+/* Returns the bundled script that was probably meant by this name, or NULL. */
 static const char *guess(const char *word) {
     Vec(const char *) names = {0};
     const char *name;
@@ -32,7 +32,7 @@ static const char *guess(const char *word) {
     return name;
 }
 
-/* A script that is not there. What looks like a name, not like a file, may be one of ours. */
+/* Reports a missing script; a name, unlike a path, may be meant as a bundled script. */
 static void missing(const Cli *cli, const char *path) {
     const char *ending = strrchr(path, '.');
     bool is_name = !ending;
@@ -51,8 +51,8 @@ static void missing(const Cli *cli, const char *path) {
     buf_free(&hint);
 }
 
-/* False for what may be the name of a script that comes with whammc: no file is called that, at
- * most a folder. */
+/* Returns false for the possible name of a bundled script: there is no file of that name, at most a
+ * folder. */
 static bool is_file(const char *path) {
     struct stat s;
     if (strchr(path, '/') || strcmp(path, "-") == 0)

@@ -22,7 +22,7 @@ static void wat_file_report(const Cli *cli, const char *name, const Buf *text, c
 
 /* ---- running it ---- */
 
-/* The whole content of a temporary file. */
+/* Reads the whole content of a temporary file. */
 static bool slurp(FILE *f, Buf *out) {
     rewind(f);
     for (size_t n = 1; n;) {
@@ -33,7 +33,8 @@ static bool slurp(FILE *f, Buf *out) {
     return !ferror(f);
 }
 
-/* The CPU time that wat2wasm may take; it needs less than a second for several megabytes. */
+/* Returns the CPU time that wat2wasm may take; it needs less than a second for several
+ * megabytes. */
 static unsigned seconds_for(const Buf *text) {
     return 5 + (unsigned)(text->len >> 20);
 }
