@@ -96,16 +96,18 @@ static uint32_t id_of(const WhammcReport *r, uint32_t module) {
 }
 
 static void find_homes(WhammcReport *r) {
+    Map first = {0}; /* by the id of a module: its number */
     r->homes.all.len = 0;
     for (uint32_t i = 0; i < r->modules.all.len; i++) {
         const ModuleReport *m = &r->modules.all.at[i];
         uint32_t id = r->modules.all.len > 1 ? id_of(r, i) : 0; /* one alone is nobody's home */
-        for (uint32_t k = 0; k < i; k++) /* of the same program, instrumented twice, the first is */
-            if (r->homes.all.at[k].module_id == id && r->modules.all.at[k].module != m->module)
-                id = 0;
+        Str key = {(const char *)&id, sizeof id};
+        if (*map_put(&first, key, m->module, NULL) != m->module)
+            id = 0; /* of the same program, instrumented twice, the first is */
         vec_push(&r->homes.all,
                  ((ProfileModule){id, m->title, m->report, api_places(r, i), m->thread}));
     }
+    map_free(&first);
 }
 
 const Places *api_places(const WhammcReport *r, uint32_t module) {

@@ -145,7 +145,9 @@ void wasm_name_funcs(WasmModule *m) {
 }
 
 bool wasm_func_code(const WasmModule *m, uint32_t func, WasmCode *code) {
-    assert(func < m->funcs.len && m->funcs.at[func].import < 0);
+    assert(func < m->funcs.len);
+    if (m->funcs.at[func].import >= 0)
+        return false;
     *code = wasm_code(wasm_func_body(m, func), m->funcs.at[func].body_size, 0);
     uint32_t groups, n;
     WasmType type;

@@ -359,8 +359,8 @@ static inline uint32_t wasm_ref_func(const WasmRefs *r, const uint8_t *body) {
  * the offset of the first instruction in the body, or 0 with *error set if the declarations are
  * malformed. */
 uint32_t wasm_func_locals(const WasmModule *m, uint32_t func, WasmTypes *out, const char **error);
-/* A cursor at the first instruction of an input function's body. False if the declarations of its
- * locals are malformed. */
+/* A cursor at the first instruction of an input function's body. False for an import, or if the
+ * declarations of the locals are malformed. */
 bool wasm_func_code(const WasmModule *m, uint32_t func, WasmCode *code);
 /* The export called `name` in `space`, or NULL. */
 const WasmExport *wasm_find_export(const WasmModule *m, WasmSpace space, Str name);
