@@ -516,7 +516,6 @@ static void fill_functions(Flush *f, Splicer *s, const Reach *reach) {
 }
 
 bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once, const Reach *reach) {
-    assert(f->m->funcs.len >= f->m->input_count[WASM_SPACE_FUNC] + (f->flushes ? 1u : 0));
     Splicer s;
     Fill fill;
     fill_init(&fill, &s, f->m, f->plan, f->store);
