@@ -10,6 +10,8 @@
 
 WasmCode wasm_code(const uint8_t *bytes, size_t size, size_t from) {
     assert(from <= size);
+    if (!size)
+        return (WasmCode){.start = bytes, .at = bytes, .end = bytes}; /* maybe NULL */
     return (WasmCode){.start = bytes, .at = bytes + from, .end = bytes + size};
 }
 
