@@ -11,8 +11,13 @@ typedef struct Alts {
 
 static bool alts_begin(Rewrite *r, void *self) {
     Alts *a = self;
+    bool any = false;
+    for (uint32_t i = 0; i < r->p.plan->variants.len; i++) {
+        const Variant *v = r->p.plan->variants.at[i];
+        any |= v->alt.is || v->calls.alts.len || v->calls.dups.len;
+    }
     a->seen = mem_zalloc(r->p.plan->probes.len + 1u);
-    return true;
+    return any;
 }
 
 /* Checks that only one probe replaces an instruction. */

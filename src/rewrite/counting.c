@@ -36,8 +36,7 @@ static void counting_decide(Rewrite *r, void *self) {
 }
 
 static void counting_add(Rewrite *r, void *self, const Reach *reach) {
-    (void)reach;
-    (void)self;
+    (void)self, (void)reach;
     loop_counts_add(&r->store, &r->p.m);
 }
 

@@ -83,9 +83,11 @@ typedef struct RewritePass {
     /* Pass 2: a function that gets code, before its sites; may be called by several threads if it
      * gets only counters. */
     void (*enter)(Rewrite *r, void *self, uint32_t func, Pieces *pieces);
-    /* An instruction with matches, or a watched one, before and after their code. */
+    /* An instruction with matches, or a watched one, before their code is made. */
     void (*before)(Rewrite *r, void *self, const Site *site, const Match *matches, uint32_t n);
-    void (*after)(Rewrite *r, void *self, const Site *site, const Match *matches, uint32_t n);
+    /* Appends the code that replaces such an instruction, unless an alt probe does; false if there
+     * is none. */
+    bool (*replace)(Rewrite *r, void *self, const Site *site, Buf *out);
     /* The function, after its sites. */
     void (*leave)(Rewrite *r, void *self, uint32_t func, Pieces *pieces);
 

@@ -284,7 +284,6 @@ static void preserve_floats_before(Rewrite *r, void *self, const Site *site, con
                                    uint32_t n) {
     const Keep *k = self;
     FillFloats *floats = &r->fill.floats;
-    *floats = (FillFloats){0};
     if (!k->keepers.len || !site->instr || site->instr->op != WASM_OP_LOOP)
         return;
     const KeepLoop *l = preserve_floats_loop_at(k, site->func, site->pc);
@@ -295,12 +294,6 @@ static void preserve_floats_before(Rewrite *r, void *self, const Site *site, con
                 *floats = (FillFloats){t->holes[h].n, keeper_of(k, t->holes[h].n, l)->own,
                                        k->locals.at + l->first, l->nf32 + l->nf64};
     }
-}
-
-static void preserve_floats_after(Rewrite *r, void *self, const Site *site, const Match *matches,
-                                  uint32_t n) {
-    (void)self, (void)site, (void)matches, (void)n;
-    r->fill.floats.n = 0;
 }
 
 static void preserve_floats_free(Rewrite *r, void *self) {
@@ -319,6 +312,5 @@ const RewritePass preserve_floats_pass = {
     .shape = preserve_floats_shape,
     .reach = preserve_floats_reach,
     .before = preserve_floats_before,
-    .after = preserve_floats_after,
     .free = preserve_floats_free,
 };

@@ -172,8 +172,8 @@ static bool rewrite_match(void *self) {
     alt_report(r->p.plan, &r->p.m, r->p.diags);
     if (ok) {
         note_once(r);
-        REWRITE_EACH(r, k, decide)
-        rewrite_passes[k]->decide(r, r->passes.state[k]);
+        REWRITE_EACH (r, k, decide)
+            rewrite_passes[k]->decide(r, r->passes.state[k]);
         store_close(&r->store, &r->p.m);
     }
     decide_link(r);
@@ -235,22 +235,22 @@ static bool rewrite_place(Rewrite *r, const Template **init) {
     if (r->p.diags->errors > errors || !drop_values(r, init) || !flush_plan(&r->flush) ||
         !rewrite_compile(r, init))
         return false;
-    REWRITE_EACH(r, k, shape)
-    rewrite_passes[k]->shape(r, r->passes.state[k]);
+    REWRITE_EACH (r, k, shape)
+        rewrite_passes[k]->shape(r, r->passes.state[k]);
     return true;
 }
 
 /* Adds to the module the definitions that code at sites refers to, and lays it out. */
 static bool add(Rewrite *r, Reach *reach) {
-    REWRITE_EACH(r, k, reach)
-    rewrite_passes[k]->reach(r, r->passes.state[k], reach);
+    REWRITE_EACH (r, k, reach)
+        rewrite_passes[k]->reach(r, r->passes.state[k], reach);
     if (!flush_link(&r->flush, reach, &r->once) ||
         (reach->helpers[HELPER_FMOD] &&
          !runtime_add_fmod(&r->p.m, &r->helpers[HELPER_FMOD], r->p.diags)) ||
         !libraries_link(&r->flush))
         return false;
-    REWRITE_EACH(r, k, add)
-    rewrite_passes[k]->add(r, r->passes.state[k], reach);
+    REWRITE_EACH (r, k, add)
+        rewrite_passes[k]->add(r, r->passes.state[k], reach);
     wasm_layout(&r->p.m);
     return true;
 }
@@ -298,14 +298,14 @@ static bool rewrite_link(void *self) {
         return false;
     store_laid_out(&r->store, &r->p.m);
     program_wrap_ends(&r->p, r->flush.main, r->flush.proc_exit);
-    REWRITE_EACH(r, k, fill)
-    rewrite_passes[k]->fill(r, r->passes.state[k]);
+    REWRITE_EACH (r, k, fill)
+        rewrite_passes[k]->fill(r, r->passes.state[k]);
     if (!flush_add(&r->flush, init, &r->once, &reach)) {
         map_free(&r->flush.kept);
         return false;
     }
-    REWRITE_EACH(r, k, finish)
-    rewrite_passes[k]->finish(r, r->passes.state[k], &reach);
+    REWRITE_EACH (r, k, finish)
+        rewrite_passes[k]->finish(r, r->passes.state[k], &reach);
     begin_splicing(r);
     return true;
 }
@@ -314,14 +314,14 @@ static bool rewrite_link(void *self) {
 
 static void rewrite_enter(void *self, uint32_t func, Pieces *pieces) {
     Rewrite *r = self;
-    REWRITE_EACH(r, k, enter)
-    rewrite_passes[k]->enter(r, r->passes.state[k], func, pieces);
+    REWRITE_EACH (r, k, enter)
+        rewrite_passes[k]->enter(r, r->passes.state[k], func, pieces);
 }
 
 static void rewrite_leave(void *self, uint32_t func, Pieces *pieces) {
     Rewrite *r = self;
-    REWRITE_EACH(r, k, leave)
-    rewrite_passes[k]->leave(r, r->passes.state[k], func, pieces);
+    REWRITE_EACH (r, k, leave)
+        rewrite_passes[k]->leave(r, r->passes.state[k], func, pieces);
 }
 
 /* Frees the counts, except for the section whammc.traps, which is still to be written. */
@@ -335,8 +335,8 @@ static void written(void *self) {
 
 static void append(void *self, const WasmModule *written, Buf *out) {
     Rewrite *r = self;
-    REWRITE_EACH(r, k, append)
-    rewrite_passes[k]->append(r, r->passes.state[k], written, out);
+    REWRITE_EACH (r, k, append)
+        rewrite_passes[k]->append(r, r->passes.state[k], written, out);
     atomics_put_section(&r->flush.atomics, &r->store, out);
 }
 

@@ -181,6 +181,23 @@ static const Match *coded_matches(Rewrite *r, const Site *site, const Match *mat
     return r->coded.at;
 }
 
+static bool is_replaced(const Match *matches, uint32_t n) {
+    bool is = false;
+    for (uint32_t i = 0; i < n; i++)
+        is |= matches[i].action->event.mode == MODE_ALT;
+    return is;
+}
+
+static void put_pass_replacement(Rewrite *r, const Site *site) {
+    Buf *code = &r->p.pieces.code;
+    size_t from = code->len;
+    bool any = false;
+    REWRITE_EACH (r, k, replace)
+        any = any || rewrite_passes[k]->replace(r, r->passes.state[k], site, code);
+    if (any)
+        pieces_add(&r->p.pieces, WASM_REPLACE, site->pc, RANK_PROBE, from, code->len);
+}
+
 void sites_splice(void *self, const Site *site, const SiteTypes *types, const Match *matches,
                   uint32_t n) {
     assert(site->func < ((Rewrite *)self)->p.m.input_count[WASM_SPACE_FUNC]);
@@ -216,9 +233,10 @@ void sites_splice(void *self, const Site *site, const SiteTypes *types, const Ma
         r->p.splicer.func.one_region =
             !r->stacks.followed && splice_wants_one_region(&r->p.m, site->func);
     }
-    REWRITE_EACH(r, k, before)
-    rewrite_passes[k]->before(r, r->passes.state[k], site, matches, n);
+    REWRITE_EACH (r, k, before)
+        rewrite_passes[k]->before(r, r->passes.state[k], site, matches, n);
     program_splice_site(&r->p, site, types, matches, n);
-    REWRITE_EACH(r, k, after)
-    rewrite_passes[k]->after(r, r->passes.state[k], site, matches, n);
+    r->fill.floats = (FillFloats){0}; /* of this site only */
+    if (!is_replaced(matches, n))
+        put_pass_replacement(r, site);
 }

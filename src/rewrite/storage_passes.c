@@ -69,22 +69,11 @@ static void memories_add(Rewrite *r, void *self, const Reach *reach) {
     memory_add(&r->memories, &at);
 }
 
-static bool storage_passes_is_replaced(const Match *matches, uint32_t n) {
-    bool is = false;
-    for (uint32_t i = 0; i < n; i++)
-        is |= matches[i].action->event.mode == MODE_ALT;
-    return is;
-}
-
 /* Hides pages that the report takes from instructions that query the size of the memory or grow
  * it. */
-static void memories_after(Rewrite *r, void *self, const Site *site, const Match *matches,
-                           uint32_t n) {
+static bool memories_replace(Rewrite *r, void *self, const Site *site, Buf *out) {
     (void)self;
-    Buf *code = &r->p.pieces.code;
-    size_t from = code->len;
-    if (!storage_passes_is_replaced(matches, n) && fill_put_memory(&r->fill, site->instr, code))
-        pieces_add(&r->p.pieces, WASM_REPLACE, site->pc, RANK_PROBE, from, code->len);
+    return fill_put_memory(&r->fill, site->instr, out);
 }
 
 static void memories_free(Rewrite *r, void *self) {
@@ -99,7 +88,7 @@ const RewritePass memories_pass = {
     .decide = memories_decide,
     .reach = memories_reach,
     .add = memories_add,
-    .after = memories_after,
+    .replace = memories_replace,
     .free = memories_free,
 };
 
@@ -152,13 +141,9 @@ static void shadow_pass_add(Rewrite *r, void *self, const Reach *reach) {
 }
 
 /* Keeps the shadow in step after instructions that change a table or drop a segment. */
-static void shadow_pass_after(Rewrite *r, void *self, const Site *site, const Match *matches,
-                              uint32_t n) {
+static bool shadow_pass_replace(Rewrite *r, void *self, const Site *site, Buf *out) {
     (void)self;
-    Buf *code = &r->p.pieces.code;
-    size_t from = code->len;
-    if (!storage_passes_is_replaced(matches, n) && shadow_put_instr(&r->shadow, site, code))
-        pieces_add(&r->p.pieces, WASM_REPLACE, site->pc, RANK_PROBE, from, code->len);
+    return shadow_put_instr(&r->shadow, site, out);
 }
 
 static void shadow_pass_free(Rewrite *r, void *self) {
@@ -172,7 +157,7 @@ const RewritePass shadow_pass = {
     .note = shadow_pass_note,
     .notes_kinds = true,
     .add = shadow_pass_add,
-    .after = shadow_pass_after,
+    .replace = shadow_pass_replace,
     .free = shadow_pass_free,
 };
 
