@@ -24,6 +24,20 @@ bool str_ends(Str s, Str with) {
            (!with.len || memcmp(s.ptr + s.len - with.len, with.ptr, with.len) == 0);
 }
 
+bool str_decimal(Str s, uint64_t max, uint64_t *value) {
+    uint64_t v = 0;
+    if (s.len == 0)
+        return false;
+    for (uint32_t i = 0; i < s.len; i++) {
+        uint32_t digit = (uint32_t)(uint8_t)s.ptr[i] - '0';
+        if (digit > 9 || v > (max - digit) / 10)
+            return false;
+        v = v * 10 + digit;
+    }
+    *value = v;
+    return true;
+}
+
 static uint32_t min3(uint32_t a, uint32_t b, uint32_t c) {
     uint32_t m = a < b ? a : b;
     return m < c ? m : c;

@@ -21,6 +21,8 @@ bool str_eq(Str a, Str b);
 /* Whether s begins with the text, or ends with it. */
 bool str_begins(Str s, Str with);
 bool str_ends(Str s, Str with);
+/* A decimal number of at most `max` that is all of s; false if it is none. */
+bool str_decimal(Str s, uint64_t max, uint64_t *value);
 /* Whether it is this text; b may be NULL: the empty one. Inline, as most texts differ at once. */
 static inline bool str_is(Str a, const char *b) {
     uint32_t i = 0;

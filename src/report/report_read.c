@@ -63,25 +63,10 @@ static bool take_column(Str *s, Str *column) {
     return false;
 }
 
-/* A decimal number that is all of s. */
-static bool report_read_decimal(Str s, uint64_t max, uint64_t *value) {
-    uint64_t v = 0;
-    if (s.len == 0)
-        return false;
-    for (uint32_t i = 0; i < s.len; i++) {
-        uint32_t digit = (uint32_t)(uint8_t)s.ptr[i] - '0';
-        if (digit > 9 || v > (max - digit) / 10)
-            return false;
-        v = v * 10 + digit;
-    }
-    *value = v;
-    return true;
-}
-
 static bool take_u32(Str *s, uint32_t *value) {
     Str column;
     uint64_t v;
-    if (!take_column(s, &column) || !report_read_decimal(column, UINT32_MAX, &v))
+    if (!take_column(s, &column) || !str_decimal(column, UINT32_MAX, &v))
         return false;
     *value = (uint32_t)v;
     return true;
@@ -107,8 +92,8 @@ static bool read_real(Str s, double *value) {
 static bool read_signed(Str s, int64_t *value) {
     uint64_t v;
     bool negative = s.len && s.ptr[0] == '-';
-    if (!report_read_decimal(negative ? report_read_slice(s, 1, s.len) : s,
-                             (uint64_t)INT64_MAX + negative, &v))
+    if (!str_decimal(negative ? report_read_slice(s, 1, s.len) : s, (uint64_t)INT64_MAX + negative,
+                     &v))
         return false;
     *value = (int64_t)(negative ? 0 - v : v);
     return true;
@@ -127,7 +112,7 @@ void report_classify(ReportRow *row) {
     static const char *const reals[] = {"f32", "f64", NULL};
     Str type = row->var->type, value = row->value;
     row->class = REPORT_CLASS_TEXT;
-    if (is_one_of(type, unsigneds) && report_read_decimal(value, UINT64_MAX, &row->number.u))
+    if (is_one_of(type, unsigneds) && str_decimal(value, UINT64_MAX, &row->number.u))
         row->class = REPORT_CLASS_UNSIGNED;
     else if (is_one_of(type, signeds) && read_signed(value, &row->number.i))
         row->class = REPORT_CLASS_SIGNED;
@@ -177,11 +162,9 @@ enum { LOCATION_FILE, LOCATION_LINE, LOCATION_COLUMN, LOCATION_FUNCTION, LOCATIO
 /* The columns of a location; rows of one place stand together. */
 static const RowLocation *read_location(Parser *p, const Str columns[LOCATION_COLUMNS]) {
     uint64_t line = 0, column = 0;
-    if (columns[LOCATION_LINE].len &&
-        !report_read_decimal(columns[LOCATION_LINE], UINT32_MAX, &line))
+    if (columns[LOCATION_LINE].len && !str_decimal(columns[LOCATION_LINE], UINT32_MAX, &line))
         return NULL;
-    if (columns[LOCATION_COLUMN].len &&
-        !report_read_decimal(columns[LOCATION_COLUMN], UINT32_MAX, &column))
+    if (columns[LOCATION_COLUMN].len && !str_decimal(columns[LOCATION_COLUMN], UINT32_MAX, &column))
         return NULL;
     Str file = columns[LOCATION_FILE], function = columns[LOCATION_FUNCTION];
     if (!file.len && !function.len && !line)
@@ -387,8 +370,8 @@ static bool quoted_row(Parser *p, Str text, uint32_t *at, bool *whole, ReportRow
         f[k] = unguarded(f[k]);
     uint64_t fid = 0, pc = 0;
     bool has_place = f[6].len || f[QUOTED_FID].len || f[QUOTED_PC].len;
-    if (has_place && (!report_read_decimal(f[QUOTED_FID], UINT32_MAX, &fid) ||
-                      !report_read_decimal(f[QUOTED_PC], UINT32_MAX, &pc)))
+    if (has_place && (!str_decimal(f[QUOTED_FID], UINT32_MAX, &fid) ||
+                      !str_decimal(f[QUOTED_PC], UINT32_MAX, &pc)))
         return false;
     *whole = i < text.len;
     *at = i + *whole;
@@ -438,8 +421,8 @@ static bool report_read_json_row(Parser *p, Str line, ReportRow *row) {
     ReportVar var = {v[1], v[2], v[3], v[4], v[5]};
     *row = (ReportRow){.id = v[0], .fname = v[6], .probe = v[7], .value = v[JSON_VALUE]};
     row->has_place = v[JSON_FID].ptr || v[JSON_PC].ptr;
-    if (row->has_place && (!report_read_decimal(v[JSON_FID], UINT32_MAX, &fid) ||
-                           !report_read_decimal(v[JSON_PC], UINT32_MAX, &pc)))
+    if (row->has_place &&
+        (!str_decimal(v[JSON_FID], UINT32_MAX, &fid) || !str_decimal(v[JSON_PC], UINT32_MAX, &pc)))
         return false;
     row->fid = (uint32_t)fid;
     row->pc = (uint32_t)pc;

@@ -22,6 +22,8 @@ static Str first_of(Str s) {
     return (Str){s.ptr + 1, end - 1};
 }
 
+#define MAX_ID UINT64_C(999999999999999999)
+
 static uint32_t count_parts(Str wasm_type) {
     uint32_t n = wasm_type.len > 2;
     for (uint32_t i = 0; i < wasm_type.len; i++)
@@ -29,22 +31,12 @@ static uint32_t count_parts(Str wasm_type) {
     return n;
 }
 
-static bool report_write_decimal(Str s, uint64_t *v) {
-    *v = 0;
-    for (uint32_t i = 0; i < s.len; i++) {
-        if (s.ptr[i] < '0' || s.ptr[i] > '9' || i == 18)
-            return false;
-        *v = *v * 10 + (uint64_t)(s.ptr[i] - '0');
-    }
-    return s.len > 0;
-}
-
 /* The ids and their types in CSV, of a row that was read from JSON, too. */
 static void csv_ids(const ReportRow *row, Buf *ids, Buf *types) {
     uint64_t id;
     Str wasm_type = row->var->wasm_type;
     bool several = str_is(row->var->id_type, "global_id") && wasm_type.len &&
-                   wasm_type.ptr[0] == '(' && report_write_decimal(row->id, &id);
+                   wasm_type.ptr[0] == '(' && str_decimal(row->id, MAX_ID, &id);
     ids->len = types->len = 0;
     if (!several) {
         buf_str(ids, row->id);
@@ -244,7 +236,7 @@ static void report_write_json_row(const ReportRow *row, bool lines, Buf *out) {
         id = STR("0");
         id_type = STR("global_id");
     }
-    if (report_write_decimal(id, &n))
+    if (str_decimal(id, MAX_ID, &n))
         buf_printf(out, "{\"id\":%.*s", STR_ARG(id));
     else
         report_write_put_string(out, "{\"id\":", id);

@@ -12,23 +12,9 @@ bool run_is_line(Str line) {
     return str_begins(line, STR("{\"whammc\":"));
 }
 
-/* A decimal number of up to 32 bits. */
-static bool read_count(Str s, uint64_t *n) {
-    uint64_t value = 0;
-    for (uint32_t i = 0; i < s.len; i++) {
-        if (s.ptr[i] < '0' || s.ptr[i] > '9')
-            return false;
-        value = value * 10 + (uint64_t)(s.ptr[i] - '0');
-        if (value > UINT32_MAX)
-            return false;
-    }
-    *n = value;
-    return s.len > 0;
-}
-
 static RunLine read_threads(Str began, Str complete, RunThreads *t) {
-    bool ok = read_count(began, &t->began) && read_count(complete, &t->complete) &&
-              t->complete <= t->began;
+    bool ok = str_decimal(began, UINT32_MAX, &t->began) &&
+              str_decimal(complete, UINT32_MAX, &t->complete) && t->complete <= t->began;
     return ok ? RUN_THREADS : RUN_WRONG;
 }
 
@@ -52,7 +38,7 @@ RunLine run_read_line(Str line, Arena *arena, RunOrigin *origin, RunThreads *thr
     for (uint32_t i = TEXTS; i < COLUMNS; i++)
         *texts[i - TEXTS] = v[i];
     o.less = str_is(v[LESS], "true");
-    if (read_count(v[MARK], &format))
+    if (str_decimal(v[MARK], UINT32_MAX, &format))
         o.format = (uint32_t)format;
     *origin = o;
     return RUN_ORIGIN;
