@@ -9,7 +9,7 @@
 
 static const Range unknown = {0};
 
-static Range range_range(uint64_t least, uint64_t most) {
+static Range range_between(uint64_t least, uint64_t most) {
     return (Range){true, least, most};
 }
 
@@ -17,7 +17,7 @@ Range range_join(Range a, Range b) {
     assert((!a.known || a.least <= a.most) && (!b.known || b.least <= b.most));
     if (!a.known || !b.known)
         return unknown;
-    return range_range(a.least < b.least ? a.least : b.least, a.most > b.most ? a.most : b.most);
+    return range_between(a.least < b.least ? a.least : b.least, a.most > b.most ? a.most : b.most);
 }
 
 static bool range_is_wide(const Type *t) {
@@ -27,13 +27,13 @@ static bool range_is_wide(const Type *t) {
 Range range_any_bits(const Type *t) {
     if (t->kind != TYPE_BOOL && (!type_is_integer(t) || type_is_signed(t)))
         return unknown;
-    return range_range(0, range_is_wide(t) ? UINT64_MAX : UINT32_MAX);
+    return range_between(0, range_is_wide(t) ? UINT64_MAX : UINT32_MAX);
 }
 
 Range range_any_value(const Type *t) {
     switch (t->kind) {
-    case TYPE_U8: return range_range(0, UINT8_MAX);
-    case TYPE_U16: return range_range(0, UINT16_MAX);
+    case TYPE_U8: return range_between(0, UINT8_MAX);
+    case TYPE_U16: return range_between(0, UINT16_MAX);
     default: return range_any_bits(t);
     }
 }
@@ -52,7 +52,7 @@ static Range range_literal(const Expr *e) {
     if (!fold(e, NULL, &v))
         return unknown;
     bool negative = e->kind == EXPR_INT && type_is_signed(e->type) && (int64_t)v.bits < 0;
-    return negative ? unknown : range_range(v.bits, v.bits);
+    return negative ? unknown : range_between(v.bits, v.bits);
 }
 
 static Range of_name(const RangeFacts *f, const Expr *e) {
@@ -60,14 +60,14 @@ static Range of_name(const RangeFacts *f, const Expr *e) {
     if (fact)
         return fact->range;
     if (e->is_bound && e->is_static && e->type->kind == TYPE_BOOL)
-        return range_range(0, 1);
+        return range_between(0, 1);
     return e->is_bound ? range_any_value(e->type) : range_any_bits(e->type);
 }
 
 static Range of_cast(const RangeFacts *f, const Expr *e) {
     const Type *from = e->args[0]->type, *to = e->cast;
     if (to->kind == TYPE_BOOL)
-        return type_is_float(from) ? range_any_bits(to) : range_range(0, 1);
+        return type_is_float(from) ? range_any_bits(to) : range_between(0, 1);
     if (!type_is_integer(to))
         return unknown;
     return range_fit(to, range_of(f, e->args[0]));
@@ -85,9 +85,9 @@ static Range of_shift(const Expr *e, Range a, Range by) {
     if (!a.known)
         return unknown;
     if (e->op == OP_SHR)
-        return fixed ? range_range(a.least >> n, a.most >> n) : range_range(0, a.most);
+        return fixed ? range_between(a.least >> n, a.most >> n) : range_between(0, a.most);
     bool fits = fixed && a.most <= UINT64_MAX >> n;
-    return range_fit(e->type, fits ? range_range(a.least << n, a.most << n) : unknown);
+    return range_fit(e->type, fits ? range_between(a.least << n, a.most << n) : unknown);
 }
 
 static Range of_sum(const Expr *e, Range a, Range b) {
@@ -95,12 +95,12 @@ static Range of_sum(const Expr *e, Range a, Range b) {
     uint64_t least, most;
     bool both = a.known && b.known;
     if (both && e->op == OP_SUB && a.least >= b.most)
-        r = range_range(a.least - b.most, a.most - b.least);
+        r = range_between(a.least - b.most, a.most - b.least);
     if (both && e->op == OP_ADD && !__builtin_add_overflow(a.most, b.most, &most))
-        r = range_range(a.least + b.least, most);
+        r = range_between(a.least + b.least, most);
     if (both && e->op == OP_MUL && !__builtin_mul_overflow(a.most, b.most, &most) &&
         !__builtin_mul_overflow(a.least, b.least, &least))
-        r = range_range(least, most);
+        r = range_between(least, most);
     return range_fit(e->type, r);
 }
 
@@ -108,28 +108,28 @@ static Range of_quotient(const Expr *e, Range a, Range b) {
     if (!a.known || !b.known)
         return unknown;
     if (e->op == OP_DIV)
-        return range_fit(
-            e->type, range_range(b.most ? a.least / b.most : 0, a.most / (b.least ? b.least : 1)));
-    return range_fit(e->type, range_range(0, b.most && b.most <= a.most ? b.most - 1 : a.most));
+        return range_fit(e->type, range_between(b.most ? a.least / b.most : 0,
+                                                a.most / (b.least ? b.least : 1)));
+    return range_fit(e->type, range_between(0, b.most && b.most <= a.most ? b.most - 1 : a.most));
 }
 
 static Range range_of_bits(const Expr *e, Range a, Range b) {
     if (e->op != OP_BITAND)
-        return a.known && b.known ? range_range(0, bits_below(a.most | b.most)) : unknown;
+        return a.known && b.known ? range_between(0, bits_below(a.most | b.most)) : unknown;
     if (!a.known && !b.known)
         return unknown;
     uint64_t most = a.known ? a.most : b.most;
-    return range_range(0, b.known && b.most < most ? b.most : most);
+    return range_between(0, b.known && b.most < most ? b.most : most);
 }
 
 /* a && b and a || b: the code has the value of b where a does not decide. */
 static Range of_logic(Op op, Range a, Range b) {
     if (a.known && op == OP_AND && a.most == 0)
-        return range_range(0, 0);
+        return range_between(0, 0);
     if (a.known && op == OP_OR && a.least > 0)
-        return range_range(1, 1);
+        return range_between(1, 1);
     bool decided = a.known && (op == OP_AND ? a.least > 0 : a.most == 0);
-    return decided ? b : range_join(range_range(0, 1), b);
+    return decided ? b : range_join(range_between(0, 1), b);
 }
 
 static Range of_comparison(const Expr *e, Range a, Range b) {
@@ -137,7 +137,7 @@ static Range of_comparison(const Expr *e, Range a, Range b) {
     if (e->args[0]->type->kind == TYPE_STR)
         return range_any_bits(e->type);
     if (!a.known || !b.known)
-        return range_range(0, 1);
+        return range_between(0, 1);
     switch (e->op) {
     case OP_LT: yes = a.most < b.least, no = a.least >= b.most; break;
     case OP_LE: yes = a.most <= b.least, no = a.least > b.most; break;
@@ -147,9 +147,9 @@ static Range of_comparison(const Expr *e, Range a, Range b) {
         no = a.most < b.least || b.most < a.least;
         yes = a.least == a.most && b.least == b.most && !no;
         if (e->op == OP_NE)
-            return range_range(no, !yes);
+            return range_between(no, !yes);
     }
-    return range_range(yes, !no);
+    return range_between(yes, !no);
 }
 
 static Range of_binary(const RangeFacts *f, const Expr *e) {
@@ -194,8 +194,8 @@ static Range of_choice(const RangeFacts *f, const Expr *e) {
 }
 
 static Range of_log2(Range n, const Type *t) {
-    return n.known ? range_range(log2_of(n.least), log2_of(n.most))
-                   : range_range(0, type_bits(t) - 1u);
+    return n.known ? range_between(log2_of(n.least), log2_of(n.most))
+                   : range_between(0, type_bits(t) - 1u);
 }
 
 static Range of_operation(const RangeFacts *f, const Expr *e) {
@@ -208,7 +208,7 @@ static Range of_operation(const RangeFacts *f, const Expr *e) {
     case EXPR_COND: return of_choice(f, e);
     case EXPR_BINARY: return of_binary(f, e);
     case EXPR_UNARY:
-        return e->op == OP_NOT    ? range_range(0, 1)
+        return e->op == OP_NOT    ? range_between(0, 1)
                : e->op == OP_LOG2 ? of_log2(range_of(f, e->args[0]), e->args[0]->type)
                                   : range_any_value(e->type);
     case EXPR_CALL:

@@ -11,6 +11,7 @@
 #include "base/escape.h"
 #include "serve/late.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -212,6 +213,7 @@ static void push_describe(const Buf *profile, Buf *out) {
         read_kinds(&plain, &k);
     buf_str(out, STR("{"));
     for (uint32_t i = 0; i < k.all.len; i++) {
+        assert(k.all.at[i].name < k.texts.len && k.all.at[i].unit < k.texts.len); /* it is ours */
         Str name = k.texts.at[k.all.at[i].name], unit = k.texts.at[k.all.at[i].unit];
         buf_str(out, i ? STR(",") : STR(""));
         escape_json_string(out, name);
@@ -295,7 +297,7 @@ static Answer post(Push *p, const char *url, const Buf *profile) {
 }
 
 /* Sends the profile up to a report; if it is accepted, the next profile begins there. */
-static Answer push_push(Push *p, const Buf *text, int64_t time) {
+static Answer push_profile(Push *p, const Buf *text, int64_t time) {
     const ServedProgram *of = &p->options.of;
     Answer got = REFUSED;
     Buf profile = {0}, url = {0};
@@ -327,7 +329,7 @@ static void *push_from_time_to_time(void *ctx) {
         LiveReport report;
         const char *why;
         if (live_take(p->live, &report, &why))
-            push_push(p, &report.text, report.time);
+            push_profile(p, &report.text, report.time);
         live_report_free(&report);
     }
     return NULL;
@@ -366,7 +368,7 @@ void push_finish(Push *p, const Buf *report) {
     enum { TRIES = 4 };
     int64_t end = push_now();
     pthread_join(p->thread, NULL);
-    for (int i = 0; report->len && i < TRIES && push_push(p, report, end) == LATER; i++)
+    for (int i = 0; report->len && i < TRIES && push_profile(p, report, end) == LATER; i++)
         sleep(1);
     free_push(p);
 }

@@ -1,7 +1,6 @@
 /*
- * lacking.c - what whammc has and views have not: programs, whose code and source locations could
- * be asked for; zlib; libiberty, in place of which JavaScript knows the names. What needs a program
- * is never called.
+ * lacking.c - replaces parts of whammc that views lack: programs, with their code and source
+ * locations (these functions are never called), zlib, and libiberty: JavaScript demangles names.
  */
 #include "../runtime/format.h"
 #include "analysis/call_sites.h"

@@ -1,6 +1,6 @@
 /*
- * views.c - reports as profiles and in other formats, for pages and Node: what OUT.views.js has of
- * whammc, compiled to WebAssembly. stdlib/host/views.js calls the exports.
+ * views.c - the part of whammc in OUT.views.js, compiled to WebAssembly: shows reports as profiles
+ * and in other formats, in pages and Node. stdlib/host/views.js calls the exports.
  *
  * An instance serves one view: JavaScript makes it, copies the text of a report to views_room(),
  * calls one of the functions that return whether they have made something, and copies that, or a
@@ -61,7 +61,7 @@ static bool read_text(WhammcReport *r, size_t from) {
     return !whammc_report_error_count(r) || fail(r);
 }
 
-/* Whether some of what was counted is subtracted. */
+/* Whether a part of the report is subtracted. */
 static bool is_difference(const WhammcReport *r) {
     bool less = false;
     for (uint32_t i = 0; i < r->modules.parts.all.len; i++)
@@ -69,7 +69,7 @@ static bool is_difference(const WhammcReport *r) {
     return less;
 }
 
-/* Leaves out calls that have not happened, and functions without calls. */
+/* Removes arcs without calls, and functions without arcs. */
 static void drop_nothing(Profile *p) {
     uint32_t *to = mem_zalloc((p->funcs.len + 1u) * sizeof *to), arcs = 0, funcs = 0;
     for (uint32_t i = 0; i < p->arcs.len; i++) {
@@ -232,8 +232,8 @@ static bool is_told(const ReportRow *row, const Profile *p) {
            (str_is(row->var->name, "not_timed") && !p->nodes.len);
 }
 
-/* The calls of one module as JSON lines: names, what else there is to know of them, and the call
- * tree, unless it is a difference, or arcs. */
+/* The calls of one module as JSON lines: the names of functions, variables about the calls, and the
+ * call tree, or arcs if there is none or the report is a difference. */
 bool views_calls(void) {
     static const ReportVar no_names = {
         {"map_id", 6}, {"names", 5}, {"map<u32,str>", 12}, {"i32", 3}, {"script0", 7}};
@@ -262,8 +262,7 @@ bool views_calls(void) {
     return true;
 }
 
-/* The numbers of the functions that calls are of and that have no names, as "1,2,3,"; nothing if
- * there are no calls. */
+/* The numbers of the called functions without names, as "1,2,3,"; nothing if there are no calls. */
 bool views_nameless(void) {
     Profile p = {0};
     if (!read_calls(whammc_report_new(), true, &p))
