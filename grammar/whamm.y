@@ -40,6 +40,7 @@
 %token ARROW "'->'"
 %token CONST "'const'"   /* a word like any other elsewhere */
 %token ATOMIC "'atomic'" /* likewise */
+%token AGGREGATE "an aggregation" /* likewise */
 %token PREDICATE        "'/' before a predicate"
 %token PREDICATE_END    "'/' after the predicate"
 /* Made up where a rule, or on a new line a word, starts though the statement before has no end. */
@@ -60,7 +61,8 @@
 %type <Word> word pattern
 %type <Expr *> expr operand atom call condition assignable
 %type <List *> args arg_list exprs path params param_list types arms bounds broken
-%type <const Type *> type
+%type <const Type *> type type_argument
+%type <List *> type_arguments
 %type <const Type *> result
 %type <Var *> declaration constant param
 %type <Decorators> decorators
@@ -173,6 +175,18 @@ type:
   | '(' ')'                             { $$ = build_tuple_type(p, @$, NULL); }
   | '(' types ')'                       { $$ = build_tuple_type(p, @$, $2); }
   | MAP '<' type ',' type '>'           { $$ = build_map_type(p, @$, $3, $5); }
+  | AGGREGATE                           { $$ = build_aggregate(p, @$, @1, NULL); }
+  | AGGREGATE '(' type_arguments ')'    { $$ = build_aggregate(p, @$, @1, $3); }
+;
+
+type_arguments:
+    type_argument                       { $$ = list_add(p, NULL, (void *)$1, @1); }
+  | type_arguments ',' type_argument    { $$ = list_add(p, $1, (void *)$3, @3); }
+;
+
+type_argument:
+    type
+  | INT                                 { $$ = NULL; }
 ;
 
 types:
@@ -308,6 +322,7 @@ path:
 call:
     word args                           { $$ = build_call(p, @$, $1, $2); }
   | word '.' word args                  { $$ = build_method(p, @$, $1, $3, $4); }
+  | word '[' expr ']' '.' word args     { $$ = build_element_method(p, @$, build_index(p, span_join(@1, @4), $1, $3, NULL), $6, $7); }
   | '@' word word '.' word args         { $$ = build_annotated(p, @$, $2, build_method(p, span_join(@3, @6), $3, $5, $6)); }
 ;
 
@@ -322,6 +337,7 @@ arg_list:
 
 word:
     ID                                  { $$ = build_word(p, @1); }
+  | AGGREGATE                           { $$ = build_word(p, @1); }
 ;
 
 %%

@@ -584,6 +584,8 @@ bool fold(const Expr *e, const Site *s, Value *out) {
             return false;
         *out = e->op == OP_NOT    ? fold_truth(!out->bits)
                : e->op == OP_LOG2 ? event_fold_integer(TYPE_U32, log2_of(out->bits))
+               : e->op == OP_BUCKET
+                   ? event_fold_integer(e->type->kind, type_bucket(e->cast, out->bits))
                                   : event_fold_integer(out->kind, ~out->bits);
         return true;
     case EXPR_BINARY: return fold_fold_binary(e, s, out);

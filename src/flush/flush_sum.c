@@ -226,7 +226,7 @@ static void put_tally_run(Chunks *c, uint32_t var, const TallyRun *r) {
     emit(&c->body, "i32.const %u i32.const %u i32.const %u", r->map, r->step, r->times);
     store_push_text(f->store, f->m, m->text - 1, &c->body);
     emit(&c->body, "i32.const %u i32.const %u i32.const %u call %u", (uint32_t)r->at, r->keys,
-         m->marked, func_index(f, f->helpers[HELPER_MAP_TALLY]));
+         m->marked | m->buckets << 1, func_index(f, f->helpers[HELPER_MAP_TALLY]));
     chunks_item(c);
 }
 

@@ -81,7 +81,7 @@ void gen_cell_leaves(Body *b, const Expr *e, Refs *out) {
     uint32_t n = type_leaves(e->type), first = gen_first_leaf(e);
     for (uint32_t i = 0; i < n; i++)
         vec_push(out, element_get(b, e, first + i));
-    if (!n || e->present || e->var->type->value->kind != TYPE_TUPLE)
+    if (!n || e->present || e->inserts || e->var->type->value->kind != TYPE_TUPLE)
         return;
     /* a tuple that is not there cannot be read */
     Ref missing = code_op1(b->module, WASM_OP_I32_EQZ, is_there(b, e));
@@ -122,9 +122,17 @@ static bool is_long(const Type *t) {
 /* The address of the element's words, to a local. */
 static Ref element_place(Body *b, const Expr *e, const MapTally *t, uint32_t var, uint32_t at) {
     CodeModule *m = b->module;
-    Ref key = gen_expr(b, e->args[0]);
-    if (is_long(e->args[0]->type))
-        key = code_op1(m, WASM_OP_I32_WRAP_I64, key);
+    const Expr *number = e->args[0];
+    Ref key;
+    if (e->var->type->aggregate == AGG_HIST || e->var->type->aggregate == AGG_LHIST) {
+        bool bucket = number->kind == EXPR_UNARY && !(number->slot && number->is_static);
+        number = bucket ? number->args[0] : number; /* the lower bound is in the bucket, too */
+        key = gen_bucket_index(b, e->var->type, number->type, gen_expr(b, number));
+    } else {
+        key = gen_expr(b, number);
+        if (is_long(number->type))
+            key = code_op1(m, WASM_OP_I32_WRAP_I64, key);
+    }
     Ref offset = code_op2(m, WASM_OP_I32_SHL, key, const_i32(b, t->marked ? 4 : 3));
     Ref address = code_op2(m, WASM_OP_I32_ADD, offset, hole_get(b, HOLE_TALLY, var, WASM_I32));
     return code_set(m, at, address);

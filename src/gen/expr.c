@@ -335,10 +335,120 @@ static Ref gen_log2(Body *b, const Type *t, Ref x) {
                        expr_unary(b, WASM_OP_I32_WRAP_I64, zeros));
 }
 
+/* ---- buckets of histograms ---- */
+
+/* A number of 64 bits in a local, and code for its bucket. */
+typedef struct Bucket {
+    Body *b;
+    const Type *histogram;
+    uint32_t number; /* a local */
+} Bucket;
+
+static Ref bucket_number(const Bucket *k) {
+    return code_get(k->b->module, k->number, WASM_I64);
+}
+
+static Ref bucket_op(const Bucket *k, WasmOp op, Ref x, uint64_t y) {
+    return expr_binary(k->b, op, x, code_i64(k->b->module, y));
+}
+
+/* `begin`, which sets the local, before a value. */
+static Ref bucket_after(const Bucket *k, Ref begin, Ref value) {
+    Ref both[] = {begin, value};
+    return code_block(k->b->module, 0, both, 2);
+}
+
+static Bucket bucket_begin(Body *b, const Type *histogram, const Type *t, Ref x, Ref *begin) {
+    if (type_wasm(t) != WASM_I64)
+        x = expr_unary(b, type_is_signed(t) ? WASM_OP_I64_EXTEND_I32_S : WASM_OP_I64_EXTEND_I32_U,
+                       x);
+    Bucket k = {b, histogram, gen_temp(b, WASM_I64)};
+    *begin = code_set(b->module, k.number, x);
+    return k;
+}
+
+/* `in` for numbers within the bounds of an lhist. */
+static Ref bucket_within(const Bucket *k, Ref below, Ref above, Ref in) {
+    CodeModule *m = k->b->module;
+    const int64_t *steps = k->histogram->steps;
+    Ref is_below = bucket_op(k, WASM_OP_I64_LT_S, bucket_number(k), (uint64_t)steps[0]);
+    Ref is_above = bucket_op(k, WASM_OP_I64_GE_S, bucket_number(k), (uint64_t)steps[1]);
+    return code_if(m, is_below, below, code_if(m, is_above, above, in));
+}
+
+/* The distance from the least number of an lhist. */
+static Ref bucket_distance(const Bucket *k) {
+    return bucket_op(k, WASM_OP_I64_SUB, bucket_number(k), (uint64_t)k->histogram->steps[0]);
+}
+
+/* The highest bit of a number in a local. */
+static Ref bucket_bit(const Bucket *k) {
+    CodeModule *m = k->b->module;
+    Ref bit = expr_binary(k->b, WASM_OP_I64_SHR_U, code_i64(m, UINT64_C(1) << 63),
+                          expr_unary(k->b, WASM_OP_I64_CLZ, bucket_number(k)));
+    return expr_binary(k->b, WASM_OP_I64_AND, bit, bucket_number(k)); /* 0 has none */
+}
+
+/* Sets the local to its distance from 0. */
+static Ref bucket_absolute(const Bucket *k) {
+    return code_set(
+        k->b->module, k->number,
+        expr_binary(k->b, WASM_OP_I64_SUB, code_i64(k->b->module, 0), bucket_number(k)));
+}
+
+Ref gen_bucket(Body *b, const Type *histogram, const Type *t, Ref x) {
+    Ref begin;
+    Bucket k = bucket_begin(b, histogram, t, x, &begin);
+    CodeModule *m = b->module;
+    if (histogram->aggregate == AGG_LHIST) {
+        const int64_t *steps = histogram->steps;
+        Ref rest = bucket_op(&k, WASM_OP_I64_REM_U, bucket_distance(&k), (uint64_t)steps[2]);
+        Ref in = expr_binary(b, WASM_OP_I64_SUB, bucket_number(&k), rest);
+        return bucket_after(&k, begin,
+                            bucket_within(&k, code_i64(m, (uint64_t)INT64_MIN),
+                                          code_i64(m, (uint64_t)steps[1]), in));
+    }
+    if (!type_is_signed(t))
+        return bucket_after(&k, begin, bucket_bit(&k));
+    Ref negated = expr_binary(b, WASM_OP_I64_SUB, code_i64(m, 0), bucket_bit(&k));
+    return bucket_after(&k, begin,
+                        code_if(m, bucket_op(&k, WASM_OP_I64_LT_S, bucket_number(&k), 0),
+                                bucket_after(&k, bucket_absolute(&k), negated), bucket_bit(&k)));
+}
+
+Ref gen_bucket_index(Body *b, const Type *histogram, const Type *t, Ref x) {
+    Ref begin;
+    Bucket k = bucket_begin(b, histogram, t, x, &begin);
+    CodeModule *m = b->module;
+    if (histogram->aggregate == AGG_LHIST) {
+        Ref steps = bucket_distance(&k);
+        if (histogram->steps[2] > 1)
+            steps = bucket_op(&k, WASM_OP_I64_DIV_U, steps, (uint64_t)histogram->steps[2]);
+        Ref in = expr_binary(b, WASM_OP_I32_ADD, expr_unary(b, WASM_OP_I32_WRAP_I64, steps),
+                             const_i32(b, 1));
+        return bucket_after(
+            &k, begin,
+            bucket_within(&k, const_i32(b, 0), const_i32(b, type_buckets(histogram) - 1), in));
+    }
+    Ref zeros =
+        expr_unary(b, WASM_OP_I32_WRAP_I64, expr_unary(b, WASM_OP_I64_CLZ, bucket_number(&k)));
+    uint32_t last = type_is_signed(histogram->added) ? 128 : 64; /* that of numbers without zeros */
+    Ref index = expr_binary(b, WASM_OP_I32_SUB, const_i32(b, last), zeros);
+    if (!type_is_signed(t))
+        return bucket_after(&k, begin, index);
+    Ref negated =
+        expr_unary(b, WASM_OP_I32_WRAP_I64, expr_unary(b, WASM_OP_I64_CLZ, bucket_number(&k)));
+    return bucket_after(&k, begin,
+                        code_if(m, bucket_op(&k, WASM_OP_I64_LT_S, bucket_number(&k), 0),
+                                bucket_after(&k, bucket_absolute(&k), negated), index));
+}
+
 static Ref gen_unary(Body *b, const Expr *e) {
     Ref x = gen_expr(b, e->args[0]);
     if (e->op == OP_LOG2)
         return gen_log2(b, e->args[0]->type, x);
+    if (e->op == OP_BUCKET)
+        return gen_bucket(b, e->cast, e->args[0]->type, x);
     if (e->op == OP_NOT)
         return expr_unary(b, WASM_OP_I32_EQZ, x);
     if (type_wasm(e->type) == WASM_I64)

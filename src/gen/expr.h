@@ -162,6 +162,11 @@ bool gen_has_pages(const Body *b, const Expr *e);
 /* The address of its value. The leaves of the key are in locals from `first` on; `look_up` is the
  * call that finds or inserts the key. Sets *old to a local that then has the bits of the value. */
 Ref gen_page_element(Body *b, const Expr *e, uint32_t first, Ref look_up, uint32_t *old);
+/* The lower bound of the bucket of a number of type t, and the number of the bucket, counted from
+ * the lowest. */
+Ref gen_bucket(Body *b, const Type *histogram, const Type *t, Ref x);
+Ref gen_bucket_index(Body *b, const Type *histogram, const Type *t, Ref x);
+
 /* The element is counted in an array. */
 bool gen_has_tally(const Body *b, const Expr *target);
 /* ++ and -- of it; `op` an amount. */

@@ -53,7 +53,8 @@ typedef enum HoleKind {
     HOLE_ATOMIC, /* call AtomicOp n % ATOMIC_OPS on plan variable n / ATOMIC_OPS */
     HOLE_KINDS,
     /* added to templates: */
-    HOLE_RARE = HOLE_KINDS, /* no code: the `if` that follows is rarely executed (rewrite/branch_hints.c) */
+    HOLE_RARE =
+        HOLE_KINDS, /* no code: the `if` that follows is rarely executed (rewrite/branch_hints.c) */
     HOLE_KEEP, /* call function n of the plan, or one that calls it and returns floats of the loop,
                   which are pushed before (rewrite/preserve_floats.c) */
     HOLE_KEPT, /* set these floats */

@@ -415,6 +415,20 @@ uint32_t gen_first_leaf(const Expr *e) {
     return type_path(e->var->type->value, e->path, e->npath, &field);
 }
 
+/* The map that is the value of an element, which is made if there is none. It is none of the
+ * script's variables, of which the first has the number 0. */
+static Ref inserted_map(Body *b, const Expr *e, uint32_t at) {
+    CodeModule *m = b->module;
+    uint32_t map = gen_temp(b, WASM_I32);
+    Ref none = code_op1(m, WASM_OP_I32_EQZ,
+                        code_tee(m, map, gen_load_word(b, code_get(m, at, WASM_I32), 0)));
+    Ref make = code_tee(m, map, helper_call(b, HELPER_MAP_NEW, NULL));
+    Ref store = gen_store_word(b, code_get(m, at, WASM_I32), 0, make);
+    Ref code[] = {code_if(m, none, store, NULL), code_get(m, map, WASM_I32)};
+    assert(e->inserts && !e->npath);
+    return code_block(m, 0, code, 2);
+}
+
 static void index_leaves(Body *b, const Expr *e, Refs *out) {
     if (gen_is_cell(e)) {
         gen_cell_leaves(b, e, out);
@@ -422,7 +436,12 @@ static void index_leaves(Body *b, const Expr *e, Refs *out) {
     }
     uint32_t n = type_leaves(e->type), first = gen_first_leaf(e);
     uint32_t at = gen_temp(b, WASM_I32), old;
-    Ref place = code_tee(b->module, at, element(b, e, false, &old));
+    Ref place = code_tee(b->module, at, element(b, e, e->inserts, &old));
+    if (e->inserts && e->type->kind == TYPE_MAP) {
+        Ref both[] = {code_drop(b->module, place), inserted_map(b, e, at)};
+        vec_push(out, code_block(b->module, 0, both, 2));
+        return;
+    }
     for (uint32_t i = 0; i < n; i++) {
         Ref from = i ? code_get(b->module, at, WASM_I32) : place;
         vec_push(out, memory_get(b, type_leaf(e->type, i), from, (first + i) * LEAF));

@@ -46,14 +46,24 @@ typedef enum TypeKind {
     TYPE_ERROR, /* already reported; fits everything */
 } TypeKind;
 
+/* The aggregations of type.def, in its order. */
+typedef enum AggregateId {
+    AGG_NONE,
+#define AGGREGATE(id, name, text, doc) AGG_##id,
+#include "lang/type.def"
+} AggregateId;
+
 /* Types are interned: equal types are the same pointer. */
 typedef struct Type {
-    TypeKind kind;
+    TypeKind kind;    /* of an aggregation that of its representation: a number, a tuple or a map */
     const char *text; /* as written, no blanks: "map<(u32,u32),i32>" */
     uint32_t nfields; /* TYPE_TUPLE */
     const struct Type **fields;
     const struct Type *key, *value; /* TYPE_MAP */
     uint32_t depth; /* 0 of scalars; limited, so walking over a type needs no care */
+    AggregateId aggregate;
+    const struct Type *added; /* of an aggregation: the type of what is added; count: NULL */
+    int64_t steps[3];         /* lhist: least, most, step; top: the N */
 } Type;
 
 extern const Type type_scalar[TYPE_FUNCREF + 1]; /* by kind */
@@ -78,6 +88,14 @@ const Type *type_leaf(const Type *t, uint32_t n);
 uint32_t type_path(const Type *t, const uint32_t *path, uint32_t npath, const Type **field);
 /* A scalar type by its name ("u8" ... "funcref"), or NULL. */
 const Type *type_by_name(Str name);
+/* An aggregation by its name, or AGG_NONE; its name. */
+AggregateId aggregate_by_name(Str name);
+const char *aggregate_name(AggregateId id);
+/* The buckets of a hist or lhist: those outside of an lhist's bounds included. */
+uint32_t type_buckets(const Type *t);
+/* The lower bound of the bucket of a number of 64 bits; the smallest one of the type if there is
+ * none. */
+uint64_t type_bucket(const Type *t, uint64_t number);
 
 /* ---- variables ---- */
 
@@ -141,6 +159,7 @@ typedef enum Op {
     OP_NOT,
     OP_COMPLEMENT, /* unary ! ~ */
     OP_LOG2,       /* log2(n), a function to scripts */
+    OP_BUCKET,     /* the lower bound of the bucket of a number; `cast` is the hist or lhist */
     OP_AND,
     OP_OR, /* && || */
     OP_BITOR,
@@ -163,12 +182,13 @@ typedef enum Op {
 /* The operator as scripts write it. */
 const char *op_text(Op op);
 
-/* The methods of str, and of an atomic variable. */
+/* The methods of str, of an atomic variable, of aggregations. */
 typedef enum StrMethod {
     STR_NO_METHOD,
 #define METHOD(id, name, argument, result, reserved, doc) STR_##id,
 #include "lang/function.def"
     ATOMIC_FETCH_ADD,
+    AGGREGATE_ADD, /* a statement that the checker replaces */
 } StrMethod;
 
 typedef enum Annotation { ANN_NONE, ANN_STATIC, ANN_INIT, ANN_EXIT } Annotation;
@@ -229,6 +249,7 @@ typedef struct Expr {
     uint32_t
         slot; /* for later layers: 1 + index of the site constant that stands for it; 0 = none */
     struct Value *known; /* for later layers: the value that an '@static' call has had */
+    bool inserts;        /* INDEX: reading the element inserts it, as zeros or as an empty map */
     bool present; /* for later layers: an element that must be in its map already, or is without
                      more when it is written */
     /* For later layers: an element that only counts. */
@@ -353,6 +374,8 @@ typedef struct Script {
 /* Interned composite types of a script; &type_error if they are too large or nested too deeply. */
 const Type *type_tuple(Script *s, const Type **fields, uint32_t n);
 const Type *type_map(Script *s, const Type *key, const Type *value);
+/* An aggregation. `added`: T, the K of top, NULL of count; `steps`: of lhist and top, else NULL. */
+const Type *type_aggregate(Script *s, AggregateId id, const Type *added, const int64_t *steps);
 void type_table_free(Script *s); /* script_free() does it */
 
 /* A deep copy of a probe, unresolved, in the script's arena. Only for probes that were not checked.

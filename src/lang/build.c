@@ -188,6 +188,16 @@ Expr *build_method(Parse *p, Span span, Word receiver, Word name, List *args) {
     return with_args(p, e, array, n);
 }
 
+Expr *build_element_method(Parse *p, Span span, Expr *element, Word name, List *args) {
+    uint32_t n;
+    Expr **array = list_array(p, args, &n);
+    Expr **all = arena_array(&p->script->arena, Expr *, n + 1u);
+    all[0] = element;
+    if (n)
+        memcpy(all + 1, array, sizeof *array * n);
+    return with_args(p, build_named(p, EXPR_METHOD, span, name), all, n + 1);
+}
+
 Expr *build_annotated(Parse *p, Span span, Word annotation, Expr *call) {
     call->span = span;
     if (str_is(annotation.text, "static"))
@@ -237,6 +247,70 @@ const Type *build_map_type(Parse *p, Span span, const Type *key, const Type *val
         return &type_error;
     const Type *t = type_map(p->script, key, value);
     return t->kind == TYPE_ERROR ? report_type(p, span) : t;
+}
+
+/* The number that an argument of a type is. */
+static bool type_number(Parse *p, const ListNode *node, int64_t *out) {
+    const Expr *e = node->item ? NULL : build_int(p, node->span);
+    bool fits = e && !e->too_big && e->integer <= (uint64_t)INT64_MAX + e->negative;
+    *out = fits ? (int64_t)(e->negative ? 0 - e->integer : e->integer) : 0;
+    return fits;
+}
+
+static const Type *bad_aggregate(Parse *p, Span span, AggregateId id, const char *expected) {
+    parse_error(p, DIAG_BAD_TYPE, span, "%s: expected %s", aggregate_name(id), expected);
+    return &type_error;
+}
+
+/* lhist(least, most, step) */
+static const Type *build_lhist(Parse *p, Span span, const List *args) {
+    enum { MAX_BUCKETS = 10000 };
+    int64_t steps[3];
+    uint32_t n = 0;
+    for (const ListNode *node = args ? args->head : NULL; node; node = node->next)
+        if (n == 3 || !type_number(p, node, &steps[n++]))
+            n = 4;
+    if (n != 3 || steps[0] >= steps[1] || steps[2] <= 0)
+        return bad_aggregate(p, span, AGG_LHIST,
+                             "a least and a greater most number and a positive step, as in "
+                             "lhist(0, 100, 10)");
+    if (((uint64_t)steps[1] - (uint64_t)steps[0] - 1) / (uint64_t)steps[2] >= MAX_BUCKETS)
+        return bad_aggregate(p, span, AGG_LHIST, "at most 10,000 buckets: a larger step");
+    return type_aggregate(p->script, AGG_LHIST, &type_scalar[TYPE_I64], steps);
+}
+
+/* top(N, K) */
+static const Type *build_top(Parse *p, Span span, const List *args) {
+    int64_t steps[3] = {0};
+    const ListNode *first = args && args->len == 2 ? args->head : NULL;
+    const Type *key = first ? first->next->item : NULL;
+    if (!key || !type_number(p, first, &steps[0]) || steps[0] < 1)
+        return bad_aggregate(p, span, AGG_TOP,
+                             "how many keys are shown, and their type, as in top(10, str)");
+    const Type *t = type_aggregate(p->script, AGG_TOP, key, steps);
+    return t->kind == TYPE_ERROR && key->kind != TYPE_ERROR ? report_type(p, span) : t;
+}
+
+const Type *build_aggregate(Parse *p, Span span, Span name, List *args) {
+    AggregateId id = aggregate_by_name(build_source(p, name));
+    const Type *added = args && args->len == 1 ? args->head->item : NULL;
+    bool number = added && (added == &type_scalar[TYPE_I64] || added == &type_scalar[TYPE_U64] ||
+                            added == &type_scalar[TYPE_F64]);
+    switch (id) {
+    case AGG_LHIST: return build_lhist(p, span, args);
+    case AGG_TOP: return build_top(p, span, args);
+    case AGG_COUNT:
+        return args ? bad_aggregate(p, span, id, "nothing in parentheses")
+                    : type_aggregate(p->script, id, NULL, NULL);
+    case AGG_HIST:
+        if (args && (!number || type_is_float(added)))
+            return bad_aggregate(p, span, id, "i64 or u64, the type of the numbers");
+        break;
+    default:
+        if (args && !number)
+            return bad_aggregate(p, span, id, "i64, u64 or f64, the type of the numbers");
+    }
+    return type_aggregate(p->script, id, args ? added : &type_scalar[TYPE_I64], NULL);
 }
 
 /* ---- declarations and statements ---- */

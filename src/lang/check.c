@@ -55,6 +55,8 @@ static void check_fn(Check *c, Fn *fn) {
         check_declare_var(c, fn->params[i]);
     check_declare_block(c, fn->body);
     check_storable(c, fn->result, fn->result_span);
+    if (fn->result->aggregate)
+        check_error(c, DIAG_BAD_TYPE, fn->result_span, "a %s cannot be a result", fn->result->text);
     check_block(c, fn->body);
     if (fn->result->kind != TYPE_UNIT && !check_returns(fn->body)) {
         Diag *g = check_error(c, DIAG_MISSING_RETURN, fn->span,

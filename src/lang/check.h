@@ -7,6 +7,7 @@
  *   check_literal.c  literals and the types they take from their context
  *   check_explain.c  where types come from, for messages
  *   check_call.c     calls: functions, built-ins, libraries, string methods
+ *   lower.c          what is added to aggregations, as plainer statements
  *   check_name.c     declarations, resolution, "did you mean"
  *
  * Types flow in two directions: check_expr() is told the type that the context wants (or NULL) and
@@ -85,6 +86,8 @@ void check_storable(Check *c, const Type *t, Span span);
 
 /* Types e and all below it; the result is e->type. A call without result has &type_unit. */
 const Type *check_expr(Check *c, Expr *e, const Type *want);
+/* The same of what stands before '=' or '.': aggregations keep their type. */
+const Type *check_receiver(Check *c, Expr *e);
 /* The same, but the expression must have a value. */
 const Type *check_value(Check *c, Expr *e, const Type *want);
 /* Checks a value of exactly type `want`; `what` names its place ("'x'", "argument 1 of 'f'").
@@ -124,5 +127,13 @@ const Type *check_method(Check *c, Expr *e, bool bare);
 void check_block(Check *c, Block b);
 /* True if every way through the block returns. */
 bool check_returns(Block b);
+
+/* ---- aggregations ---- */
+
+/* Checks x.add(...) and x.clear() of an aggregation, whose receiver has been checked: it is the
+ * first argument. */
+const Type *check_aggregate(Check *c, Expr *e, const Type *t);
+/* Replaces such a call, without errors, by statements that do it. Returns the last of them. */
+Stmt *lower_aggregate(Check *c, Stmt *s);
 
 #endif

@@ -253,15 +253,17 @@ static const Type *check_atomic_method(Check *c, Expr *e, const Expr *self) {
     return t;
 }
 
-static const Type *check_str_method(Check *c, Expr *e) {
+static const Type *check_value_method(Check *c, Expr *e) {
     if (e->annotation != ANN_NONE) {
         check_error(c, DIAG_ANNOTATION, e->span,
                     "annotations apply only to library calls; '%.*s' is a variable",
                     STR_ARG(e->recv));
         return give_up(c, e);
     }
-    Expr *self = receiver(c, e);
-    const Type *t = check_value(c, self, NULL);
+    Expr *self = e->recv.ptr ? receiver(c, e) : e->args[0];
+    const Type *t = check_receiver(c, self);
+    if (t->aggregate)
+        return check_aggregate(c, e, t);
     if (self->var && self->var->atomic)
         return check_atomic_method(c, e, self);
     if (t->kind != TYPE_STR) {
@@ -402,7 +404,7 @@ static const Type *check_library_call(Check *c, Expr *e, bool bare) {
 
 const Type *check_method(Check *c, Expr *e, bool bare) {
     Bound bound;
-    if (check_find_var(c, e->recv) || check_bound_name(c, e->recv, &bound))
-        return check_str_method(c, e);
+    if (!e->recv.ptr || check_find_var(c, e->recv) || check_bound_name(c, e->recv, &bound))
+        return check_value_method(c, e);
     return check_library_call(c, e, bare);
 }

@@ -250,12 +250,13 @@ static const Type *check_cast(Check *c, Expr *e) {
 /* The type of the field that e names of a value of type t; of t itself if it names none. */
 static const Type *check_path(Check *c, const Expr *e, const Type *t) {
     for (uint32_t i = 0; i < e->npath && t->kind != TYPE_ERROR; i++) {
-        if (t->kind == TYPE_TUPLE && e->path[i] < t->nfields) {
+        bool tuple = t->kind == TYPE_TUPLE && !t->aggregate;
+        if (tuple && e->path[i] < t->nfields) {
             t = t->fields[e->path[i]];
             continue;
         }
         Diag *g;
-        if (t->kind != TYPE_TUPLE)
+        if (!tuple)
             g = check_error(c, DIAG_NOT_A_TUPLE, e->span, "expected a tuple before '.%u', found %s",
                             e->path[i], t->text);
         else
@@ -274,7 +275,7 @@ static const Type *check_expr_check_index(Check *c, Expr *e) {
         check_value(c, e->args[0], NULL);
         return t;
     }
-    if (t->kind != TYPE_MAP) {
+    if (t->kind != TYPE_MAP || t->aggregate) {
         Diag *g =
             check_error(c, DIAG_NOT_A_MAP, e->span, "expected a map before '[', found %s", t->text);
         check_explain_name(c, g, e);
@@ -383,12 +384,32 @@ static const Type *check_kind(Check *c, Expr *e, const Type *want) {
     return &type_error;
 }
 
+/* The number that a count or a sum has; a reference to a map, where one is wanted. */
+static const Type *aggregate_value(Check *c, const Expr *e, const Type *t, const Type *want) {
+    if (t->kind != TYPE_TUPLE && t->kind != TYPE_MAP)
+        return &type_scalar[t->kind];
+    if (t->kind == TYPE_MAP && t == want && e->kind == EXPR_NAME)
+        return t;
+    Diag *g =
+        check_error(c, DIAG_OPERAND_TYPE, e->span, "'%.*s' is a %s, which has no value as a whole",
+                    STR_ARG(e->name), t->text);
+    check_explain_name(c, g, e);
+    diag_hint(c->diags, g, "numbers are added with add(x); the report shows what they amount to");
+    return &type_error;
+}
+
+const Type *check_receiver(Check *c, Expr *e) {
+    return e->type = check_kind(c, e, NULL);
+}
+
 const Type *check_expr(Check *c, Expr *e, const Type *want) {
     bool adapts = e->kind == EXPR_UNARY || e->kind == EXPR_BINARY || e->kind == EXPR_COND;
     if (adapts && check_is_flexible(c, e) &&
         (!want || !type_is_numeric(want) || !check_can_be(c, e, want)))
         want = check_natural_type(c, e);
     e->type = check_kind(c, e, want);
+    if (e->type->aggregate)
+        e->type = aggregate_value(c, e, e->type, want);
     return e->type;
 }
 

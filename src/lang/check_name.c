@@ -243,9 +243,10 @@ void check_storable(Check *c, const Type *t, Span span) {
         return;
     }
     if (t->kind == TYPE_MAP) {
-        if (t->key->kind == TYPE_MAP || t->key->kind == TYPE_FUNCREF)
+        bool map = t->key->kind == TYPE_MAP && !t->key->aggregate;
+        if (t->key->kind == TYPE_MAP || t->key->kind == TYPE_FUNCREF || t->key->aggregate)
             check_error(c, DIAG_BAD_TYPE, span, "%s: a %s cannot be the key of a map", t->text,
-                        t->key->kind == TYPE_MAP ? "map" : "funcref");
+                        map ? "map" : t->key->text);
         else if (t->value->kind == TYPE_FUNCREF)
             check_error(c, DIAG_BAD_TYPE, span, "%s: a funcref cannot be the value of a map",
                         t->text);
@@ -255,12 +256,29 @@ void check_storable(Check *c, const Type *t, Span span) {
         }
     }
     for (uint32_t i = 0; t->kind == TYPE_TUPLE && i < t->nfields; i++) {
-        if (t->fields[i]->kind == TYPE_MAP)
+        if (t->fields[i]->aggregate)
+            check_error(c, DIAG_BAD_TYPE, span, "%s: a %s cannot be in a tuple", t->text,
+                        t->fields[i]->text);
+        else if (t->fields[i]->kind == TYPE_MAP)
             check_error(c, DIAG_BAD_TYPE, span, "%s: a map cannot be in a tuple", t->text);
         else if (t->fields[i]->kind == TYPE_FUNCREF)
             check_error(c, DIAG_BAD_TYPE, span, "%s: a funcref cannot be in a tuple", t->text);
         else
             check_storable(c, t->fields[i], span);
+    }
+}
+
+/* Aggregations are kept: there is none in a tuple or a key, and no copy of one. */
+static void check_aggregate_place(Check *c, const Var *v) {
+    const Type *t = v->type;
+    if (v->param && t->aggregate && t->kind != TYPE_MAP) {
+        check_error(c, DIAG_BAD_TYPE, v->type_span,
+                    "a %s cannot be a parameter: the function would add to a copy", t->text);
+    } else if (v->storage == STORAGE_LOCAL && !v->param && t->kind == TYPE_MAP &&
+               t->value->kind == TYPE_MAP && t->value->aggregate) {
+        Diag *g = check_error(c, DIAG_BAD_TYPE, v->type_span,
+                              "a map of %s cannot be made anew at each execution", t->value->text);
+        diag_hint(c->diags, g, "declare it 'unshared', 'shared' or at script scope");
     }
 }
 
@@ -355,7 +373,7 @@ static void check_name_declare(Check *c, Var *v) {
 
 /* Checks the value of a constant: a literal. */
 static void check_constant(Check *c, Var *v) {
-    bool simple = type_is_numeric(v->type) || v->type->kind == TYPE_BOOL ||
+    bool simple = (type_is_numeric(v->type) && !v->type->aggregate) || v->type->kind == TYPE_BOOL ||
                   v->type->kind == TYPE_STR || v->type->kind == TYPE_ERROR;
     v->storage = STORAGE_SCRIPT;
     if (v->decorators & DECO_REPORT)
@@ -394,6 +412,7 @@ void check_declare_var(Check *c, Var *v) {
     }
     decide_storage(c, v);
     check_storable(c, v->type, v->type_span);
+    check_aggregate_place(c, v);
     if (v->report && v->type->kind == TYPE_FUNCREF)
         check_error(c, DIAG_BAD_TYPE, v->type_span, "a funcref cannot be reported");
     if (v->storage == STORAGE_FRAME && v->type->kind == TYPE_MAP) {

@@ -14,6 +14,13 @@ static const char *quoted(char *text, size_t size, Str name) {
 static void check_decl(Check *c, Var *v) {
     if (!v->init)
         return;
+    if (v->type->aggregate) {
+        Diag *g =
+            check_error(c, DIAG_DECORATOR, v->init->span,
+                        "a %s is empty at first; it cannot have an initialiser", v->type->text);
+        diag_hint(c->diags, g, "numbers are added to it with %.*s.add(x)", STR_ARG(v->name));
+        return;
+    }
     if (v->storage == STORAGE_FRAME) {
         check_error(
             c, DIAG_DECORATOR, v->init->span,
@@ -45,7 +52,14 @@ static void check_decl(Check *c, Var *v) {
 
 /* The type of the target of an assignment or step; reports targets that are not assignable. */
 static const Type *check_target(Check *c, Expr *e) {
-    const Type *t = check_expr(c, e, NULL);
+    const Type *t = check_receiver(c, e);
+    if (t->aggregate) {
+        Diag *g = check_error(c, DIAG_NOT_ASSIGNABLE, e->span,
+                              "'%.*s' cannot be assigned: it is a %s", STR_ARG(e->name), t->text);
+        check_explain_name(c, g, e);
+        diag_hint(c->diags, g, "numbers are added with add(x)");
+        return &type_error;
+    }
     if (e->var && e->var->constant && t->kind != TYPE_ERROR) {
         Diag *g = check_error(c, DIAG_NOT_ASSIGNABLE, e->span,
                               "'%.*s' cannot be assigned: it is a constant", STR_ARG(e->name));
@@ -244,7 +258,9 @@ bool check_returns(Block b) {
 
 /* ---- all ---- */
 
-static void check_call_stmt(Check *c, Expr *e) {
+/* Returns the last of the statements that it becomes. */
+static Stmt *check_call_stmt(Check *c, Stmt *s) {
+    Expr *e = s->value;
     const Type *t;
     if (e->kind == EXPR_METHOD)
         t = e->type = check_method(c, e, true);
@@ -253,6 +269,7 @@ static void check_call_stmt(Check *c, Expr *e) {
     if (t->kind != TYPE_UNIT && t->kind != TYPE_ERROR && e->annotation == ANN_NONE)
         diag(c->diags, DIAG_UNUSED_RESULT, e->span, "the result of '%.*s' (%s) is not used",
              STR_ARG(e->name), t->text);
+    return t->kind == TYPE_UNIT && e->method == AGGREGATE_ADD ? lower_aggregate(c, s) : s;
 }
 
 static void check_stmt_check_if(Check *c, Stmt *s) {
@@ -264,7 +281,8 @@ static void check_stmt_check_if(Check *c, Stmt *s) {
     }
 }
 
-static void check_stmt(Check *c, Stmt *s) {
+/* Returns the last of the statements that it becomes. */
+static Stmt *check_stmt(Check *c, Stmt *s) {
     switch (s->kind) {
     case STMT_DECL: check_decl(c, s->var); break;
     case STMT_ASSIGN: check_assign(c, s); break;
@@ -272,13 +290,14 @@ static void check_stmt(Check *c, Stmt *s) {
     case STMT_DEC: check_step(c, s); break;
     case STMT_RETURN: check_return(c, s); break;
     case STMT_IF: check_stmt_check_if(c, s); break;
-    case STMT_CALL: check_call_stmt(c, s->value); break;
+    case STMT_CALL: return check_call_stmt(c, s);
     }
+    return s;
 }
 
 void check_block(Check *c, Block b) {
     for (Stmt *s = b.first; s; s = s->next) {
-        check_stmt(c, s);
+        s = check_stmt(c, s);
         if (s->kind == STMT_RETURN && s->next) {
             Diag *g = diag(c->diags, DIAG_UNREACHABLE, s->next->span, "this is never reached");
             diag_label(c->diags, g, s->span, "the body ends here");

@@ -4,7 +4,6 @@
 #include "lang/parse.h"
 #include "whamm-parse.h"
 
-
 /* Declarations of flex for the prefix lang_yy. */
 int lang_yylex_init_extra(struct Parse *extra, void **scanner);
 struct yy_buffer_state *lang_yy_scan_bytes(const char *bytes, int len, void *scanner);

@@ -7,11 +7,12 @@
 #include <stdio.h>
 
 static const char *const op_texts[] = {
-    [OP_NOT] = "!",   [OP_COMPLEMENT] = "~", [OP_LOG2] = "log2", [OP_AND] = "&&", [OP_OR] = "||",
-    [OP_BITOR] = "|", [OP_BITXOR] = "^",     [OP_BITAND] = "&",  [OP_EQ] = "==",  [OP_NE] = "!=",
-    [OP_GE] = ">=",   [OP_GT] = ">",         [OP_LE] = "<=",     [OP_LT] = "<",   [OP_SHL] = "<<",
-    [OP_SHR] = ">>",  [OP_ADD] = "+",        [OP_SUB] = "-",     [OP_MUL] = "*",  [OP_DIV] = "/",
-    [OP_REM] = "%",
+    [OP_NOT] = "!",    [OP_COMPLEMENT] = "~", [OP_LOG2] = "log2", [OP_BUCKET] = "bucket",
+    [OP_AND] = "&&",   [OP_OR] = "||",        [OP_BITOR] = "|",   [OP_BITXOR] = "^",
+    [OP_BITAND] = "&", [OP_EQ] = "==",        [OP_NE] = "!=",     [OP_GE] = ">=",
+    [OP_GT] = ">",     [OP_LE] = "<=",        [OP_LT] = "<",      [OP_SHL] = "<<",
+    [OP_SHR] = ">>",   [OP_ADD] = "+",        [OP_SUB] = "-",     [OP_MUL] = "*",
+    [OP_DIV] = "/",    [OP_REM] = "%",
 };
 
 const char *op_text(Op op) {

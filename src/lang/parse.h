@@ -143,6 +143,8 @@ Expr *build_cast(Parse *p, Span span, Expr *a, const Type *to);
 Expr *build_cond(Parse *p, Span span, Expr *cond, Expr *yes, Expr *no);
 Expr *build_call(Parse *p, Span span, Word name, List *args);
 Expr *build_method(Parse *p, Span span, Word receiver, Word name, List *args);
+/* The same of an element of a map. */
+Expr *build_element_method(Parse *p, Span span, Expr *element, Word name, List *args);
 Expr *build_annotated(Parse *p, Span span, Word annotation, Expr *call);
 Expr *build_tuple(Parse *p, Span span, List *entries);
 Expr *build_parens(Span span, Expr *inner);
@@ -150,6 +152,8 @@ Expr *build_parens(Span span, Expr *inner);
 /* Types; type_error after an error. */
 const Type *build_tuple_type(Parse *p, Span span, List *fields);
 const Type *build_map_type(Parse *p, Span span, const Type *key, const Type *value);
+/* An aggregation; arguments are types, or NULL for numbers. */
+const Type *build_aggregate(Parse *p, Span span, Span name, List *args);
 
 /* Decorators: a bit set and the span of all. */
 typedef struct Decorators {

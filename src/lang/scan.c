@@ -129,6 +129,7 @@ static bool ends_operand(int token) {
     case TRUE:
     case FALSE:
     case SCALAR:
+    case AGGREGATE:
     case ')':
     case ']': return true;
     default: return false;
@@ -247,12 +248,17 @@ static int slash(Parse *p) {
     return '/';
 }
 
-/* `const` and `atomic` at the start of a statement, before another word: else they are names. */
+/* Names that mean something only in their places: `const` and `atomic` at the start of a statement,
+ * before another word; aggregations where a type can stand. */
 static int scan_word(const Parse *p, Span span) {
+    static const int before_type[] = {':', '<', ',', '(', ARROW};
     bool starts = !p->token.prev || p->token.prev == ';' || p->token.prev == '{' ||
                   p->token.prev == '}' || (p->token.prev >= REPORT && p->token.prev <= FRAME) ||
                   p->token.prev == ATOMIC;
     Str text = {p->text + span.start, span.end - span.start};
+    for (size_t i = 0; i < sizeof before_type / sizeof *before_type; i++)
+        if (p->token.prev == before_type[i] && aggregate_by_name(text) != AGG_NONE)
+            return AGGREGATE;
     int keyword = str_is(text, "const") ? CONST : str_is(text, "atomic") ? ATOMIC : ID;
     if (!starts || keyword == ID)
         return ID;

@@ -251,7 +251,11 @@ void syntax_error(Parse *p, Span span, const char *found, const char *const *nam
     bool made_up = span.start == span.end && found_is(found, "'}'");
     if (p->too_deep || made_up || strcmp(found, "an unreadable token") == 0)
         return; /* already reported */
-    Expected e = {names, n};
+    const char *kept[64];
+    Expected e = {kept, 0};
+    for (uint32_t i = 0; i < n && e.n < sizeof kept / sizeof *kept; i++)
+        if (strcmp(names[i], "an aggregation") != 0) /* a name, or listed with the types */
+            kept[e.n++] = names[i];
     char wanted[256], got[128];
     syntax_describe_expected(&e, wanted, sizeof wanted);
     describe_found(p, span, found, got, sizeof got);

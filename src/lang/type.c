@@ -7,7 +7,7 @@
 
 enum { MAX_TYPE_DEPTH = 32, MAX_TYPE_TEXT = 4096 };
 
-#define SCALAR(kind, name) [kind] = {kind, name, 0, NULL, NULL, NULL, 0}
+#define SCALAR(scalar, name) [scalar] = {.kind = scalar, .text = name}
 const Type type_scalar[TYPE_FUNCREF + 1] = {
     SCALAR(TYPE_U8, "u8"),           SCALAR(TYPE_I8, "i8"),     SCALAR(TYPE_U16, "u16"),
     SCALAR(TYPE_I16, "i16"),         SCALAR(TYPE_U32, "u32"),   SCALAR(TYPE_I32, "i32"),
@@ -15,8 +15,8 @@ const Type type_scalar[TYPE_FUNCREF + 1] = {
     SCALAR(TYPE_F64, "f64"),         SCALAR(TYPE_BOOL, "bool"), SCALAR(TYPE_STR, "str"),
     SCALAR(TYPE_FUNCREF, "funcref"),
 };
-const Type type_unit = {TYPE_UNIT, "no value", 0, NULL, NULL, NULL, 0};
-const Type type_error = {TYPE_ERROR, "?", 0, NULL, NULL, NULL, 0};
+const Type type_unit = {.kind = TYPE_UNIT, .text = "no value"};
+const Type type_error = {.kind = TYPE_ERROR, .text = "?"};
 #undef SCALAR
 
 bool type_is_integer(const Type *t) {
@@ -153,6 +153,114 @@ const Type *type_map(Script *s, const Type *key, const Type *value) {
                  .depth = max_u32(key->depth, value->depth) + 1};
     Buf text = {0};
     buf_printf(&text, "map<%s,%s>", key->text, value->text);
+    return type_intern(s, &text, &like);
+}
+
+/* ---- aggregations ---- */
+
+static const struct {
+    AggregateId id;
+    const char *name;
+} aggregates[] = {
+#define AGGREGATE(id, name, text, doc) {AGG_##id, name},
+#include "lang/type.def"
+};
+
+/* What fields have as their type. */
+typedef enum FieldType { FIELD_T, FIELD_U64, FIELD_F64 } FieldType;
+
+static const struct {
+    AggregateId id;
+    FieldType type;
+} fields[] = {
+#define FIELD(id, field, type, merge) {AGG_##id, FIELD_##type},
+#include "lang/type.def"
+};
+
+AggregateId aggregate_by_name(Str name) {
+    for (size_t i = 0; i < sizeof aggregates / sizeof *aggregates; i++)
+        if (str_is(name, aggregates[i].name))
+            return aggregates[i].id;
+    return AGG_NONE;
+}
+
+const char *aggregate_name(AggregateId id) {
+    assert(id > AGG_NONE && (size_t)id <= sizeof aggregates / sizeof *aggregates);
+    return aggregates[id - 1].name;
+}
+
+uint32_t type_buckets(const Type *t) {
+    assert(t->aggregate == AGG_HIST || t->aggregate == AGG_LHIST);
+    if (t->aggregate == AGG_HIST) /* bits of a number, of negative ones too, and 0 */
+        return type_is_signed(t->added) ? 128 : 65;
+    uint64_t width = (uint64_t)t->steps[1] - (uint64_t)t->steps[0];
+    return (uint32_t)((width - 1) / (uint64_t)t->steps[2] + 3);
+}
+
+/* The highest bit of a number. */
+static uint64_t highest_bit(uint64_t n) {
+    return n ? UINT64_C(1) << (63 - __builtin_clzll(n)) : 0;
+}
+
+uint64_t type_bucket(const Type *t, uint64_t number) {
+    assert(t->aggregate == AGG_HIST || t->aggregate == AGG_LHIST);
+    bool negative = (int64_t)number < 0;
+    if (t->aggregate == AGG_HIST)
+        return negative && type_is_signed(t->added) ? 0 - highest_bit(0 - number)
+                                                    : highest_bit(number);
+    if ((int64_t)number < t->steps[0])
+        return (uint64_t)INT64_MIN;
+    if ((int64_t)number >= t->steps[1])
+        return (uint64_t)t->steps[1];
+    return number - (number - (uint64_t)t->steps[0]) % (uint64_t)t->steps[2];
+}
+
+/* "stats(u64)", "lhist(0,100,10)", "top(10,str)" */
+static void put_aggregate(AggregateId id, const Type *added, const int64_t *steps, Buf *text) {
+    buf_str(text, str_of(aggregate_name(id)));
+    if (id == AGG_LHIST)
+        buf_printf(text, "(%lld,%lld,%lld)", (long long)steps[0], (long long)steps[1],
+                   (long long)steps[2]);
+    else if (id == AGG_TOP)
+        buf_printf(text, "(%lld,%s)", (long long)steps[0], added->text);
+    else if (added && added->kind != TYPE_I64)
+        buf_printf(text, "(%s)", added->text);
+}
+
+/* Makes it what its fields are. */
+static void set_fields(Type *like, const Type **all) {
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (fields[i].id == like->aggregate)
+            all[like->nfields++] = fields[i].type == FIELD_T     ? like->added
+                                   : fields[i].type == FIELD_U64 ? &type_scalar[TYPE_U64]
+                                                                 : &type_scalar[TYPE_F64];
+    like->kind = TYPE_TUPLE;
+    like->fields = all;
+    like->depth = 1;
+    if (like->nfields == 1) {
+        like->kind = all[0]->kind;
+        like->nfields = like->depth = 0;
+    }
+}
+
+const Type *type_aggregate(Script *s, AggregateId id, const Type *added, const int64_t *steps) {
+    assert((added != NULL) == (id != AGG_COUNT));
+    assert((steps != NULL) == (id == AGG_LHIST || id == AGG_TOP));
+    const Type *all[8];
+    Type like = {.kind = TYPE_MAP, .aggregate = id, .added = added};
+    Buf text = {0};
+    if (added && added->kind == TYPE_ERROR)
+        return &type_error;
+    if (steps)
+        memcpy(like.steps, steps, sizeof like.steps);
+    if (id == AGG_HIST || id == AGG_LHIST || id == AGG_TOP) {
+        like.key = added;
+        like.value = &type_scalar[TYPE_U64];
+        like.depth = added->depth + 1;
+    } else {
+        set_fields(&like, all);
+    }
+    put_aggregate(id, added, steps, &text);
     return type_intern(s, &text, &like);
 }
 

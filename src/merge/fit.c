@@ -4,8 +4,8 @@
 #include "merge/fit.h"
 
 #include "base/escape.h"
-#include "merge/merge_value.h"
 #include "profile/profile.h"
+#include "report/merge_value.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -3,8 +3,8 @@
  */
 #include "merge/merge_reports.h"
 
-#include "merge/merge_value.h"
 #include "profile/profile.h"
+#include "report/merge_value.h"
 #include "report/value.h"
 
 #include <assert.h>
@@ -382,11 +382,13 @@ static bool merge_reports_fits(const Merge *m, const Report *other, Buf *why) {
 
 static MergeValue merge_reports_scalar_of(const ReportRow *row) {
     switch ((ReportClass)row->class) {
-    case REPORT_CLASS_UNSIGNED: return (MergeValue){MERGE_UNSIGNED, 0, {.u = row->number.u}};
-    case REPORT_CLASS_SIGNED: return (MergeValue){MERGE_SIGNED, 0, {.i = row->number.i}};
-    case REPORT_CLASS_REAL: return (MergeValue){MERGE_REAL, 0, {.real = row->number.real}};
-    case REPORT_CLASS_BOOL: return (MergeValue){MERGE_BOOL, 0, {.u = row->number.u}};
-    default: return (MergeValue){MERGE_TEXT, 0, {.text = row->value}};
+    case REPORT_CLASS_UNSIGNED:
+        return (MergeValue){.kind = MERGE_UNSIGNED, .of = {.u = row->number.u}};
+    case REPORT_CLASS_SIGNED: return (MergeValue){.kind = MERGE_SIGNED, .of = {.i = row->number.i}};
+    case REPORT_CLASS_REAL:
+        return (MergeValue){.kind = MERGE_REAL, .of = {.real = row->number.real}};
+    case REPORT_CLASS_BOOL: return (MergeValue){.kind = MERGE_BOOL, .of = {.u = row->number.u}};
+    default: return (MergeValue){.kind = MERGE_TEXT, .of = {.text = row->value}};
     }
 }
 

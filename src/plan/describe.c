@@ -37,4 +37,11 @@ void describe_map(const Type *map, Buf *out) {
     describe_type(map->value, out);
     put_csv_type(map->key, out);
     put_csv_type(map->value, out);
+    if (map->aggregate == AGG_HIST || map->aggregate == AGG_LHIST) { /* values_map_tally() */
+        bool from_zero = map->aggregate == AGG_HIST && !type_is_signed(map->added);
+        uint64_t least = from_zero ? 64 : (uint64_t)map->steps[0];
+        buf_u64le(out, least);
+        buf_u64le(out, (uint64_t)map->steps[1]);
+        buf_u64le(out, (uint64_t)map->steps[2]);
+    }
 }

@@ -306,6 +306,7 @@ typedef struct MapTally {
     uint32_t keys; /* from 0 on, that an array has */
     bool targets;  /* and as many as a br_table has targets, with the default */
     bool marked;   /* amounts may be zero, so that a mark records the entry's presence */
+    bool buckets;  /* keys are indices of the buckets of a histogram */
 } MapTally;
 
 /* Mistakes that show only at sites. */

@@ -3,6 +3,7 @@
  */
 #include "report/maps.h"
 #include "base/json.h"
+#include "report/value.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -127,22 +128,8 @@ bool maps_show(Str json, Buf *out, MapsEnds *ends) {
     return ok;
 }
 
-/* The V of "map<K,V>". */
-static Str maps_value_type(Str type) {
-    uint32_t depth = 0;
-    for (uint32_t i = 4; i < type.len; i++) {
-        char c = type.ptr[i];
-        depth += c == '(' || c == '<';
-        depth -= (c == ')' || c == '>') && depth;
-        if (c == ',' && depth == 0)
-            return (Str){type.ptr + i + 1, type.len - i - 2};
-    }
-    return (Str){type.ptr, 0};
-}
-
 bool maps_is_table(const ReportRow *row) {
-    return !row->unreadable && row->var->type.len > 5 &&
-           memcmp(row->var->type.ptr, "map<", 4) == 0 && row->value.len > 2 &&
+    return !row->unreadable && value_is_map(row->var->type) && row->value.len > 2 &&
            memcmp(row->value.ptr, "[{", 2) == 0;
 }
 
@@ -150,7 +137,9 @@ bool maps_read(const ReportRow *row, Report *entries) {
     assert(maps_is_table(row));
     ReportVar *var = arena_new(&entries->arena, ReportVar);
     *var = *row->var;
-    var->type = maps_value_type(row->var->type);
+    Str key_type;
+    if (!value_map_types(row->var->type, &key_type, &var->type))
+        return false;
     Json j = {&entries->arena, row->value.ptr, row->value.ptr + row->value.len};
     Buf key = {0};
     bool ok = json_char(&j, '[');

@@ -15,6 +15,7 @@
 #include "report/report_read.h"
 #include "base/escape.h"
 #include "base/json.h"
+#include "report/aggregate.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -110,8 +111,11 @@ void report_classify(ReportRow *row) {
     static const char *const unsigneds[] = {"u8", "u16", "u32", "u64", NULL};
     static const char *const signeds[] = {"i8", "i16", "i32", "i64", NULL};
     static const char *const reals[] = {"f32", "f64", NULL};
+    AggregateType aggregate;
     Str type = row->var->type, value = row->value;
     row->class = REPORT_CLASS_TEXT;
+    if (aggregate_read(type, &aggregate) && aggregate_number(&aggregate).ptr)
+        type = aggregate_number(&aggregate);
     if (is_one_of(type, unsigneds) && str_decimal(value, UINT64_MAX, &row->number.u))
         row->class = REPORT_CLASS_UNSIGNED;
     else if (is_one_of(type, signeds) && read_signed(value, &row->number.i))

@@ -8,7 +8,9 @@
  */
 #include "report/table.h"
 #include "base/escape.h"
+#include "report/aggregate.h"
 #include "report/maps.h"
+#include "report/value.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -156,14 +158,19 @@ static void total_text(Total total, Buf *out) {
 /* Tuples and maps in the form of CSV, whatever the report's form was; and strings. */
 static void nested_text(const ReportRow *row, Buf *out, MapsEnds *ends) {
     Str type = row->var->type, value = row->value;
-    bool map = type.len > 4 && memcmp(type.ptr, "map<", 4) == 0;
+    bool map = value_is_map(type), tuple = !map && value_is_tuple(type);
     size_t before = out->len;
+    AggregateType aggregate;
     if (map && str_is(value, "[]")) {
         buf_str(out, STR("empty map"));
         return;
     }
-    if (!row->unreadable && (map || (type.len && type.ptr[0] == '(')) && value.len &&
-        value.ptr[0] == '[' && maps_show(value, out, ends))
+    if (!row->unreadable && tuple && aggregate_read(type, &aggregate) &&
+        aggregate_show(&aggregate, value, out))
+        return;
+    out->len = before;
+    if (!row->unreadable && (map || tuple) && value.len && value.ptr[0] == '[' &&
+        maps_show(value, out, ends))
         return;
     out->len = before;
     buf_str(out, value);
@@ -267,6 +274,8 @@ typedef struct Group {
         countable;     /* numeric: a total makes sense; countable: and shares of it */
     bool exact;        /* all values are whole, `whole` is the total */
     bool entries;      /* the rows are the entries of a map, their functions are the keys */
+    bool buckets;      /* ... of a histogram: all are shown, in their order */
+    uint32_t top;      /* the most rows that the type shows; 0 = any number */
     TotalsBy by;       /* the rows are totals */
     const Str *module; /* of all entries; NULL = there is only one */
     const Str *thread; /* of all entries; NULL = of all threads */
@@ -281,20 +290,35 @@ static bool table_is_site(const ReportRow *row) {
     return row->fname.ptr != NULL;
 }
 
-/* Nothing was put into it: an empty string or map. */
+/* The values that were added to an aggregation of several fields, of which it is the first; 1 of
+ * other texts. */
+static uint64_t table_added(const ReportRow *row) {
+    AggregateType t;
+    uint64_t n = 0;
+    if (row->unreadable || !aggregate_read(row->var->type, &t) || !aggregate_fields(&t).ptr ||
+        row->value.len < 2)
+        return 1;
+    for (uint32_t i = 1; i < row->value.len && row->value.ptr[i] >= '0' && row->value.ptr[i] <= '9';
+         i++)
+        n = 10 * n + (uint64_t)(row->value.ptr[i] - '0');
+    return n;
+}
+
+/* Nothing was put into it: an empty string or map, an aggregation of nothing. */
 static bool table_is_empty(const ReportRow *row) {
     return row->class == REPORT_CLASS_TEXT &&
-           (row->value.len == 0 ||
-            (row->var->type.len > 4 && memcmp(row->var->type.ptr, "map<", 4) == 0 &&
+           (row->value.len == 0 || !table_added(row) ||
+            (value_is_map(row->var->type) &&
              (str_is(row->value, "[]") || str_is(row->value, "empty map"))));
 }
 
-/* Texts that are not empty come first, else in report order. */
+/* Texts that are not empty come first, with the most values first, else in report order. */
 static int table_compare_texts(const void *pa, const void *pb) {
     const ReportRow *a = *(const ReportRow *const *)pa, *b = *(const ReportRow *const *)pb;
+    uint64_t x = table_added(a), y = table_added(b);
     if (table_is_empty(a) != table_is_empty(b))
         return table_is_empty(a) ? 1 : -1;
-    return a < b ? -1 : a > b;
+    return x != y ? (x > y ? -1 : 1) : a < b ? -1 : a > b;
 }
 
 /* Whether the row is one of the list of variables. */
@@ -476,7 +500,10 @@ static Columns table_lay_out(const Table *t, const Group *g, uint32_t shown) {
             c.probe = table_wider(c.probe, table_wider(5, text_width(row->probe)));
     }
     buf_free(&text);
-    c.value = c.value > t->width / 2 ? t->width / 2 : c.value;
+    AggregateType aggregate;
+    bool wide = shown && aggregate_read(g->rows.at[0]->var->type, &aggregate);
+    uint32_t value_max = wide ? 3 * t->width / 4 : t->width / 2;
+    c.value = c.value > value_max ? value_max : c.value;
     c.share = g->countable;
     c.bar = g->countable && t->width >= BAR_FROM;
     c.pc = g->entries ? 0 : c.pc;
@@ -587,7 +614,11 @@ static void print_columns(Table *t, const Group *g, const Columns *c) {
         table_field(t, STR("thread"), c->thread, true);
         buf_str(t->out, STR("  "));
     }
-    table_field(t, g->entries ? STR("key") : str_of(nouns[g->by].one), c->function, false);
+    table_field(t,
+                g->buckets   ? STR("bucket")
+                : g->entries ? STR("key")
+                             : str_of(nouns[g->by].one),
+                c->function, false);
     if (c->pc) {
         buf_str(t->out, STR("  "));
         table_field(t, g->by ? STR("sites") : STR("pc"), c->pc, true);
@@ -644,9 +675,13 @@ static void print_heading(Table *t, const Group *g, const ReportVar *var) {
         escape_shown(t->out, *g->thread);
     }
     buf_str(t->out, STR(", "));
-    report_table_number(t, g->rows.len, g->entries ? "entry" : nouns[g->by].shown,
-                        g->entries ? "entries" : nouns[g->by].many);
-    print_total(t, g);
+    if (g->buckets)
+        report_table_number(t, g->whole.low, "value", "values");
+    else
+        report_table_number(t, g->rows.len, g->entries ? "entry" : nouns[g->by].shown,
+                            g->entries ? "entries" : nouns[g->by].many);
+    if (!g->buckets)
+        print_total(t, g);
     buf_u8(t->out, '\n');
 }
 
@@ -654,6 +689,10 @@ static void print_heading(Table *t, const Group *g, const ReportVar *var) {
  * there are others, or if they are to be left out. */
 static uint32_t rows_shown(const Table *t, const Group *g) {
     uint32_t top = t->options->top, all = g->rows.len;
+    if (g->buckets)
+        return all;
+    if (g->top && (!top || g->top < top))
+        top = g->top;
     uint32_t filled = g->blanks < all ? all - g->blanks : all;
     if (t->options->nonzero)
         all = filled = all - g->blanks;
@@ -696,6 +735,8 @@ static int compare_names(const void *pa, const void *pb) {
 static uint32_t table_sort_rows(const Table *t, Group *g) {
     static int (*const orders[])(const void *, const void *) = {
         [TABLE_BY_PLACE] = compare_order, [TABLE_BY_NAME] = compare_names};
+    if (g->buckets)
+        return g->rows.len;
     qsort(g->rows.at, g->rows.len, sizeof *g->rows.at,
           g->numeric ? table_compare_rows : table_compare_texts);
     uint32_t shown = rows_shown(t, g);
@@ -720,6 +761,116 @@ static void print_group(Table *t, Group *g, const ReportVar *var) {
     buf_u8(t->out, '\n');
 }
 
+/* ---- histograms ---- */
+
+/* Buckets between two filled ones are shown, too, up to this many. */
+enum { MAX_GAP = 100 };
+
+static int compare_bounds(const void *pa, const void *pb) {
+    const ReportRow *a = pa, *b = pb;
+    double x = strtod(a->fname.ptr, NULL), y = strtod(b->fname.ptr, NULL);
+    return x < y ? -1 : x > y;
+}
+
+/* Appends the buckets from one that is filled to the next, `until` (NULL = none). */
+static void fill_gap(const AggregateType *type, const ReportRow *from, const ReportRow *until,
+                     Report *out) {
+    Str bound = from->fname;
+    ReportRow zero = *from;
+    uint32_t first = out->rows.len;
+    zero.number.u = 0;
+    zero.value = STR("0");
+    for (uint32_t n = 0; until; n++) {
+        Buf next = {0};
+        bool more = aggregate_next_bucket(type, bound, &next);
+        if (!more || n > MAX_GAP || str_eq(buf_view(&next), until->fname)) {
+            if (n > MAX_GAP || !more)
+                out->rows.len = first;
+            buf_free(&next);
+            return;
+        }
+        bound = (Str){arena_strndup(&out->arena, (const char *)next.data, next.len),
+                      (uint32_t)next.len};
+        zero.fname = bound;
+        vec_push(&out->rows, zero);
+        buf_free(&next);
+    }
+}
+
+/* All buckets of a row, in their order, with their bounds as texts. */
+static void read_buckets(const AggregateType *type, const ReportRow *row, Report *out) {
+    Report filled = {0};
+    maps_read(row, &filled);
+    if (filled.rows.len)
+        qsort(filled.rows.at, filled.rows.len, sizeof *filled.rows.at, compare_bounds);
+    for (uint32_t i = 0; i < filled.rows.len; i++) {
+        vec_push(&out->rows, filled.rows.at[i]);
+        fill_gap(type, &filled.rows.at[i], i + 1 < filled.rows.len ? &filled.rows.at[i + 1] : NULL,
+                 out);
+    }
+    for (uint32_t i = 0; i < out->rows.len; i++) {
+        Buf label = {0};
+        aggregate_put_bucket(type, out->rows.at[i].fname, &label);
+        out->rows.at[i].fname = (Str){
+            arena_strndup(&out->arena, (const char *)label.data, label.len), (uint32_t)label.len};
+        buf_free(&label);
+    }
+    for (uint32_t i = 0; i < out->rows.len; i++) /* of texts that are gone */
+        out->rows.at[i].value = STR("");
+    report_free(&filled);
+}
+
+/* A histogram under a name. */
+static void print_histogram(Table *t, const ReportRow *row, Str name) {
+    AggregateType type;
+    Report buckets = {0};
+    ReportVar var = *row->var;
+    Group g = {.entries = true, .buckets = true, .module = row->module, .thread = row->thread};
+    var.name = name;
+    if (!maps_is_table(row) || !aggregate_read(var.type, &type))
+        return;
+    read_buckets(&type, row, &buckets);
+    for (uint32_t i = 0; i < buckets.rows.len; i++) {
+        buckets.rows.at[i].var = &var;
+        buckets.rows.at[i].probe = row->probe;
+        vec_push(&g.rows, &buckets.rows.at[i]);
+    }
+    if (g.rows.len)
+        print_group(t, &g, &var);
+    vec_free(&g.rows);
+    report_free(&buckets);
+}
+
+static bool is_histogram(const ReportVar *var) {
+    AggregateType type;
+    return aggregate_read(var->type, &type) && aggregate_is_histogram(&type);
+}
+
+/* The histograms of several places or keys, each under the name of the variable and its own. */
+static void print_histograms(Table *t, const Group *g) {
+    uint32_t top = t->options->top, hidden = 0;
+    for (uint32_t i = 0; i < g->rows.len; i++) {
+        const ReportRow *row = g->rows.at[i];
+        Buf name = {0};
+        if (!maps_is_table(row))
+            continue;
+        if (top && i >= top) {
+            hidden++;
+            continue;
+        }
+        buf_printf(&name, g->entries ? "%.*s[%.*s]" : "%.*s, %.*s", STR_ARG(row->var->name),
+                   STR_ARG(row->fname));
+        if (row->has_place)
+            buf_printf(&name, " pc %u", row->pc);
+        print_histogram(t, row, buf_view(&name));
+        buf_free(&name);
+    }
+    if (hidden) {
+        print_hidden(t, g, hidden);
+        buf_u8(t->out, '\n');
+    }
+}
+
 /* Puts the site rows into groups, in the order in which the variables come. */
 static void print_groups(Table *t, const Report *r) {
     Vec(Group) groups = {0};
@@ -740,7 +891,11 @@ static void print_groups(Table *t, const Report *r) {
         vec_push(&groups.at[g].rows, row);
     }
     for (uint32_t i = 0; i < groups.len; i++) {
-        print_group(t, &groups.at[i], groups.at[i].rows.at[0]->var);
+        const ReportVar *var = groups.at[i].rows.at[0]->var;
+        if (is_histogram(var))
+            print_histograms(t, &groups.at[i]);
+        else
+            print_group(t, &groups.at[i], var);
         vec_free(&groups.at[i].rows);
     }
     vec_free(&groups);
@@ -755,10 +910,18 @@ static void print_maps(Table *t, const Report *r) {
             continue;
         Report entries = {0};
         Group g = {.entries = true, .module = row->module, .thread = row->thread};
+        AggregateType type;
+        if (is_histogram(row->var)) {
+            print_histogram(t, row, row->var->name);
+            continue;
+        }
+        g.top = aggregate_read(row->var->type, &type) ? type.shown : 0;
         maps_read(row, &entries);
         for (uint32_t k = 0; k < entries.rows.len; k++)
             vec_push(&g.rows, &entries.rows.at[k]);
-        if (g.rows.len)
+        if (g.rows.len && is_histogram(g.rows.at[0]->var))
+            print_histograms(t, &g);
+        else if (g.rows.len)
             print_group(t, &g, row->var);
         vec_free(&g.rows);
         report_free(&entries);

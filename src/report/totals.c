@@ -3,6 +3,7 @@
  */
 #include "report/totals.h"
 #include "base/capped.h"
+#include "report/merge_value.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 typedef struct Total {
     ReportRow row;
     uint32_t variable; /* in the order of the report */
+    MergeValue value;  /* of an aggregation that is no number; its text is made at the end */
 } Total;
 
 typedef struct Totals {
@@ -90,7 +92,7 @@ static uint32_t totals_number_of(Totals *t, const ReportVar *var) {
     return (uint32_t)*map_put(&t->variables, key, t->variables.len, NULL);
 }
 
-static ReportRow *total_of(Totals *t, const ReportRow *row) {
+static Total *total_of(Totals *t, const ReportRow *row) {
     bool added;
     t->key.len = 0;
     totals_put_key(t, row);
@@ -101,6 +103,7 @@ static ReportRow *total_of(Totals *t, const ReportRow *row) {
         bool counts = row->class == REPORT_CLASS_BOOL;
         Total *total = vec_add(&t->sums);
         total->variable = totals_number_of(t, row->var);
+        total->value.kind = MERGE_TEXT;
         total->row = (ReportRow){.var = row->var,
                                  .fname = totals_name_of(t, row),
                                  .probe = row->probe,
@@ -110,7 +113,41 @@ static ReportRow *total_of(Totals *t, const ReportRow *row) {
                                  .fid = row->fid,
                                  .location = known_line ? row->location : NULL};
     }
-    return &t->sums.at[n].row;
+    return &t->sums.at[n];
+}
+
+/* ---- aggregations ---- */
+
+/* Whether it is an aggregation that is no number, and its value can be read. */
+static bool read_aggregate(const ReportRow *row, MergeValue *v) {
+    AggregateType type;
+    *v = (MergeValue){.kind = MERGE_TEXT};
+    if (row->class != REPORT_CLASS_TEXT || !aggregate_read(row->var->type, &type) ||
+        aggregate_number(&type).ptr)
+        return false;
+    if (merge_value_read(row->var->type, row->value, v))
+        return true;
+    merge_value_free(v);
+    return false;
+}
+
+static void add_aggregate(Totals *t, Total *total, MergeValue *v) {
+    if (total->value.kind == MERGE_TEXT) {
+        total->value = *v;
+        return;
+    }
+    merge_value_combine(&total->value, v, MERGE_SUM, &t->out->arena);
+    merge_value_free(v);
+}
+
+static void write_aggregate(Totals *t, Total *total) {
+    if (total->value.kind == MERGE_TEXT)
+        return;
+    t->key.len = 0;
+    merge_value_put(&total->value, &t->key);
+    total->row.value = (Str){arena_strndup(&t->out->arena, (const char *)t->key.data, t->key.len),
+                             (uint32_t)t->key.len};
+    merge_value_free(&total->value);
 }
 
 /* ---- order ---- */
@@ -137,18 +174,26 @@ void totals_make(const Report *r, TotalsBy by, Report *out) {
     Totals t = {.by = by, .out = out};
     for (uint32_t i = 0; i < r->rows.len; i++) {
         const ReportRow *row = &r->rows.at[i];
-        if (!row->has_place || row->class == REPORT_CLASS_TEXT)
+        MergeValue v;
+        bool aggregate = row->has_place && read_aggregate(row, &v);
+        if (!row->has_place || (row->class == REPORT_CLASS_TEXT && !aggregate))
             continue;
-        ReportRow *sum = total_of(&t, row);
-        totals_add(sum, row);
+        Total *total = total_of(&t, row);
+        ReportRow *sum = &total->row;
+        if (aggregate)
+            add_aggregate(&t, total, &v);
+        else
+            totals_add(sum, row);
         sum->pc++;
         if (!str_eq(sum->probe, row->probe))
             sum->probe = (Str){NULL, 0};
     }
     if (by != TOTALS_FUNCTION && t.sums.len)
         qsort(t.sums.at, t.sums.len, sizeof *t.sums.at, compare_totals);
-    for (uint32_t i = 0; i < t.sums.len; i++)
+    for (uint32_t i = 0; i < t.sums.len; i++) {
+        write_aggregate(&t, &t.sums.at[i]);
         vec_push(&out->rows, t.sums.at[i].row);
+    }
     vec_free(&t.sums);
     map_free(&t.index);
     map_free(&t.variables);

@@ -5,6 +5,7 @@
 #include "report/value.h"
 #include "base/escape.h"
 #include "base/json.h"
+#include "report/aggregate.h"
 
 #include <assert.h>
 
@@ -16,17 +17,31 @@ static Str value_slice(Str s, uint32_t from, uint32_t to) {
     return (Str){s.ptr + from, to - from};
 }
 
-bool value_is_tuple(Str type) {
+static bool is_plain_tuple(Str type) {
     return type.len > 1 && type.ptr[0] == '(' && type.ptr[type.len - 1] == ')';
 }
 
-bool value_is_map(Str type) {
+bool value_is_tuple(Str type) {
+    AggregateType t;
+    return is_plain_tuple(type) || (aggregate_read(type, &t) && aggregate_fields(&t).ptr);
+}
+
+static bool is_plain_map(Str type) {
     return type.len > 5 && memcmp(type.ptr, "map<", 4) == 0 && type.ptr[type.len - 1] == '>';
+}
+
+bool value_is_map(Str type) {
+    AggregateType t;
+    return is_plain_map(type) ||
+           (aggregate_read(type, &t) && (t.kind == AGGREGATE_TOP || aggregate_is_histogram(&t)));
 }
 
 Str value_tuple_types(Str type) {
     assert(value_is_tuple(type));
-    return value_slice(type, 1, type.len - 1);
+    AggregateType t;
+    if (is_plain_tuple(type))
+        return value_slice(type, 1, type.len - 1);
+    return aggregate_read(type, &t) ? aggregate_fields(&t) : (Str){0};
 }
 
 bool value_next_type(Str *list, Str *type) {
@@ -48,8 +63,14 @@ bool value_next_type(Str *list, Str *type) {
 }
 
 bool value_map_types(Str type, Str *key, Str *value) {
+    AggregateType t;
     if (!value_is_map(type))
         return false;
+    if (!is_plain_map(type) && aggregate_read(type, &t)) {
+        *key = t.added;
+        *value = STR("u64");
+        return true;
+    }
     Str parts = value_slice(type, 4, type.len - 1);
     return value_next_type(&parts, key) && value_next_type(&parts, value) && !parts.len &&
            !memmem(key->ptr, key->len, "map<", 4); /* maps are no keys */

@@ -146,16 +146,25 @@ static void on_uses(Plan *plan, Variant *v, Expr *predicate, const Block *body, 
 
 /* ---- tallies ---- */
 
+/* The numbers that an array would have for the keys of an element: of buckets their indices. */
+static Range tally_keys(const RangeFacts *facts, const Expr *e) {
+    const Type *t = e->var->type;
+    if (t->aggregate == AGG_HIST || t->aggregate == AGG_LHIST)
+        return (Range){.known = true, .most = type_buckets(t) - 1};
+    return range_of(facts, e->args[0]);
+}
+
 /* Notes an element that an array may count. */
 static void note_tally(const Finding *f, const RangeFacts *facts, Stmt *s) {
     Expr *e = s->target;
     MapTally *t = &f->plan->tallies[plan_var_id(f->plan, f->v, e->var)];
-    Range keys = range_of(facts, e->args[0]);
+    Range keys = tally_keys(facts, e);
     bool small = keys.known && keys.most < MAX_KEYS;
     e->tally = small || e->targets;
     if (!e->tally)
         return;
     t->text = e->slot;
+    t->buckets = e->var->type->aggregate == AGG_HIST || e->var->type->aggregate == AGG_LHIST;
     t->marked |= s->kind != STMT_INC;
     t->targets |= !small;
     if (small && t->keys <= keys.most)

@@ -253,7 +253,21 @@ uint32_t values_map_find(uint32_t map, uint32_t type) {
     return look_up(map, type, false);
 }
 
-static void add_counts(uint32_t map, uint32_t type, uint32_t counts, uint32_t n, uint32_t size) {
+/* The lower bound of bucket k of a histogram, whose type ends with three numbers: the least and
+ * the most of its steps and their size, which is 0 where buckets are powers of two: from bucket 64
+ * on of positive numbers, unless the first one is 64, too. */
+static uint64_t bucket_bound(uint32_t type, uint32_t k, uint32_t n) {
+    uint32_t steps = type + 4 + get32(type) - 24;
+    uint64_t least = get64(steps), most = get64(steps + 8), step = get64(steps + 16);
+    if (!step) {
+        k += (uint32_t)least;
+        return k > 64 ? (uint64_t)1 << (k - 65) : k == 64 ? 0 : 0 - ((uint64_t)1 << (63 - k));
+    }
+    return k == 0 ? (uint64_t)1 << 63 : k == n - 1 ? most : least + (k - 1) * step;
+}
+
+static void add_counts(uint32_t map, uint32_t type, uint32_t counts, uint32_t n, uint32_t marked) {
+    uint32_t size = marked & 1 ? 16 : 8;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t count = counts + size * k, mark = count + size - 8;
         if (!get64(mark))
@@ -261,7 +275,8 @@ static void add_counts(uint32_t map, uint32_t type, uint32_t counts, uint32_t n,
         uint64_t sum = get64(count);
         set64(count, 0);
         set64(mark, 0);
-        uint32_t value = values_map_at1(map, type, k);
+        uint64_t key = marked & 2 ? bucket_bound(type, k, n) : k;
+        uint32_t value = values_map_at1(map, type, key);
         if (header_of(map)->slot_log == 3)
             set64(value, get64(value) + sum);
         else
@@ -272,9 +287,8 @@ static void add_counts(uint32_t map, uint32_t type, uint32_t counts, uint32_t n,
 VALUES_EXPORT(map_tally)
 void values_map_tally(uint32_t map, uint32_t step, uint32_t times, uint32_t type, uint32_t counts,
                       uint32_t n, uint32_t marked) {
-    uint32_t size = marked ? 16 : 8;
-    for (; times; times--, map += step, counts += size * n)
-        add_counts(map, type, counts, n, size);
+    for (; times; times--, map += step, counts += (marked & 1 ? 16 : 8) * n)
+        add_counts(map, type, counts, n, marked);
 }
 
 VALUES_EXPORT(map_has)

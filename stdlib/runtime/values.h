@@ -129,8 +129,9 @@ uint32_t values_map_find2(uint32_t map, uint32_t type, uint64_t k0, uint64_t k1)
 uint32_t values_map_find3(uint32_t map, uint32_t type, uint64_t k0, uint64_t k1, uint64_t k2);
 uint32_t values_map_find(uint32_t map, uint32_t type);
 /* Adds n numbers of 64 bits, at `counts`, which become zero, to what the keys 0, 1 ... n - 1 have;
- * values are integers of 32 or 64 bits. A number that is zero adds no key; if they are marked, each
- * has another one after it, which tells that instead. So many times, with the numbers that follow
+ * values are integers of 32 or 64 bits. A number that is zero adds no key; if they are marked (1),
+ * each has another one after it, which tells that instead. With 2 in `marked` they are those of the
+ * buckets of a histogram, whose keys are their lower bounds. So many times, with the numbers that follow
  * and the map whose number is larger by `step`. */
 void values_map_tally(uint32_t map, uint32_t step, uint32_t times, uint32_t type, uint32_t counts,
                       uint32_t n, uint32_t marked);

@@ -150,6 +150,8 @@ static void unit_text_put(const Decided *d, const Expr *e, bool nested, Buf *out
         break;
     case EXPR_UNARY:
         buf_printf(out, e->op == OP_LOG2 ? "%s " : "%s", op_text(e->op));
+        if (e->op == OP_BUCKET)
+            buf_printf(out, " %s ", e->cast->text);
         unit_text_put(d, e->args[0], true, out);
         break;
     case EXPR_BINARY: put_binary(d, e, nested, out); break;

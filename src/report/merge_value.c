@@ -1,7 +1,7 @@
 /*
- * merge/merge_value.c - reading, combining and writing values.
+ * report/merge_value.c - reading, combining and writing values.
  */
-#include "merge/merge_value.h"
+#include "report/merge_value.h"
 
 #include "base/capped.h"
 #include "base/json.h"
@@ -103,11 +103,17 @@ static void merge_value_read_scalar(Str type, Str raw, MergeValue *v) {
     ReportRow row = {.var = &var, .value = quoted ? (Str){raw.ptr + 1, raw.len - 2} : raw};
     report_classify(&row);
     switch ((ReportClass)row.class) {
-    case REPORT_CLASS_UNSIGNED: *v = (MergeValue){MERGE_UNSIGNED, 0, {.u = row.number.u}}; break;
-    case REPORT_CLASS_SIGNED: *v = (MergeValue){MERGE_SIGNED, 0, {.i = row.number.i}}; break;
-    case REPORT_CLASS_REAL: *v = (MergeValue){MERGE_REAL, 0, {.real = row.number.real}}; break;
-    case REPORT_CLASS_BOOL: *v = (MergeValue){MERGE_BOOL, 0, {.u = row.number.u}}; break;
-    default: *v = (MergeValue){MERGE_TEXT, 0, {.text = raw}};
+    case REPORT_CLASS_UNSIGNED:
+        *v = (MergeValue){.kind = MERGE_UNSIGNED, .of = {.u = row.number.u}};
+        break;
+    case REPORT_CLASS_SIGNED:
+        *v = (MergeValue){.kind = MERGE_SIGNED, .of = {.i = row.number.i}};
+        break;
+    case REPORT_CLASS_REAL:
+        *v = (MergeValue){.kind = MERGE_REAL, .of = {.real = row.number.real}};
+        break;
+    case REPORT_CLASS_BOOL: *v = (MergeValue){.kind = MERGE_BOOL, .of = {.u = row.number.u}}; break;
+    default: *v = (MergeValue){.kind = MERGE_TEXT, .of = {.text = raw}};
     }
 }
 
@@ -116,8 +122,12 @@ static bool read_one(Json *j, Str type, uint32_t depth, MergeValue *v) {
     *v = (MergeValue){.kind = MERGE_TEXT};
     if (depth == DEPTH_MAX)
         return false;
-    if (value_is_tuple(type))
-        return merge_value_read_parts(j, value_tuple_types(type), depth + 1, v);
+    if (value_is_tuple(type)) {
+        AggregateType t;
+        bool ok = merge_value_read_parts(j, value_tuple_types(type), depth + 1, v);
+        v->aggregate = aggregate_read(type, &t) ? t.kind : AGGREGATE_NONE;
+        return ok;
+    }
     if (value_map_types(type, &key, &value))
         return merge_value_read_map(j, value, depth + 1, v);
     Str raw = raw_of(j, pass_value);
@@ -236,6 +246,38 @@ static bool combine_maps(MergeValue *into, const MergeValue *from, MergeRule rul
     return same;
 }
 
+/* A mean and the sum of the squares of the distances from it, of two numbers of values: see
+ * lang/type.def. Taking values away is the same with a negative number. */
+static void combine_moments(MergeValue *mean, MergeValue *squares, const MergeValue *from_mean,
+                            const MergeValue *from_squares, double n, double by) {
+    double distance = from_mean->of.real - mean->of.real, all = n + by;
+    if (by == 0)
+        return;
+    squares->of.real += (by < 0 ? -from_squares->of.real : from_squares->of.real) +
+                        (all == 0 ? 0 : distance * distance * n * by / all);
+    mean->of.real = all == 0 ? 0 : mean->of.real + distance * by / all;
+}
+
+/* The number of values is the first field. */
+static void combine_aggregate(MergeValue *into, const MergeValue *from, MergeRule rule,
+                              Arena *arena) {
+    MergeValue *a = into->of.parts;
+    const MergeValue *b = from->of.parts;
+    uint64_t n = a->of.u, by = b->of.u;
+    AggregateMerge merge;
+    for (uint32_t i = 0; i < into->nparts && aggregate_field(into->aggregate, i, &merge); i++) {
+        bool least = merge == AGGREGATE_LEAST;
+        if (merge == AGGREGATE_ADD)
+            merge_value_combine(&a[i], &b[i], rule, arena);
+        else if (merge == AGGREGATE_MEAN)
+            combine_moments(&a[i], &a[i + 1], &b[i], &b[i + 1], (double)n,
+                            rule == MERGE_LESS ? -(double)by : (double)by);
+        else if (merge != AGGREGATE_SQUARES && by && rule == MERGE_SUM)
+            n ? (void)merge_value_combine(&a[i], &b[i], least ? MERGE_MIN : MERGE_MAX, arena)
+              : (void)(a[i] = b[i]);
+    }
+}
+
 bool merge_value_combine(MergeValue *into, const MergeValue *from, MergeRule rule, Arena *arena) {
     assert(into != from);
     bool same = true;
@@ -255,6 +297,10 @@ bool merge_value_combine(MergeValue *into, const MergeValue *from, MergeRule rul
         break;
     case MERGE_TEXT: break;
     case MERGE_TUPLE:
+        if (into->aggregate && (rule == MERGE_SUM || rule == MERGE_LESS)) {
+            combine_aggregate(into, from, rule, arena);
+            break;
+        }
         for (uint32_t i = 0; i < into->nparts; i++)
             same = merge_value_combine(&into->of.parts[i], &from->of.parts[i], rule, arena) && same;
         break;

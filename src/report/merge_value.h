@@ -1,11 +1,11 @@
 /*
- * merge/merge_value.h - parsed values of reports, which can be combined.
+ * report/merge_value.h - parsed values of reports, which can be combined.
  */
-#ifndef WHAMMC_MERGE_MERGE_VALUE_H
-#define WHAMMC_MERGE_MERGE_VALUE_H
+#ifndef WHAMMC_REPORT_MERGE_VALUE_H
+#define WHAMMC_REPORT_MERGE_VALUE_H
 
 #include "base/vec.h"
-#include "report/report_read.h"
+#include "report/aggregate.h"
 
 /* How two values are combined. */
 typedef enum MergeRule {
@@ -29,7 +29,8 @@ typedef enum MergeKind {
 
 typedef struct MergeValue {
     MergeKind kind;
-    uint32_t nparts; /* TUPLE, MAP */
+    AggregateKind aggregate; /* TUPLE: its fields are those of one */
+    uint32_t nparts;         /* TUPLE, MAP */
     union {
         uint64_t u; /* UNSIGNED, BOOL */
         int64_t i;

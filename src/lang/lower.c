@@ -1,0 +1,408 @@
+/*
+ * lang/lower.c - what is added to aggregations, as plainer statements.
+ *
+ * After checking, `s.add(x);` is a list of assignments to the fields of s, or an element that is
+ * counted, with variables of the body that scripts cannot name. Later layers know no aggregations
+ * but their representations: numbers, tuples and maps.
+ */
+#include "lang/check.h"
+
+#include <assert.h>
+
+#define T(K) (&type_scalar[TYPE_##K])
+
+/* ---- checking ---- */
+
+static bool is_counted_by_key(const Type *t) {
+    return t->kind == TYPE_MAP;
+}
+
+/* Whether a number of type t becomes one of the type `added` without loss. */
+static bool can_add(const Type *t, const Type *added) {
+    switch (added->kind) {
+    case TYPE_F64: return type_is_numeric(t);
+    case TYPE_U64: return type_is_integer(t) && !type_is_signed(t);
+    default: return type_is_integer(t) && t->kind != TYPE_U64;
+    }
+}
+
+static void check_added_number(Check *c, Expr *arg, const Type *aggregate) {
+    const Type *added = aggregate->added;
+    const Type *t = check_value(c, arg, check_is_flexible(c, arg) ? added : NULL);
+    if (t->kind == TYPE_ERROR || can_add(t, added))
+        return;
+    const char *name = aggregate_name(aggregate->aggregate);
+    Diag *g = check_error(c, DIAG_TYPE_MISMATCH, arg->span, "%s adds numbers of type %s, found %s",
+                          aggregate->text, added->text, t->text);
+    check_explain(c, g, arg);
+    if (!type_is_numeric(t))
+        return;
+    bool as_declared = aggregate->aggregate != AGG_LHIST &&
+                       (!type_is_float(t) || aggregate->aggregate != AGG_HIST);
+    if (as_declared)
+        diag_hint(c->diags, g, "convert it with 'as %s', or declare %s(%s)", added->text, name,
+                  type_is_float(t)    ? "f64"
+                  : type_is_signed(t) ? "i64"
+                                      : "u64");
+    else
+        diag_hint(c->diags, g, "convert it with 'as %s'", added->text);
+}
+
+/* The amount in top.add(key, amount). */
+static void check_amount(Check *c, Expr *arg) {
+    const Type *t = check_value(c, arg, check_is_flexible(c, arg) ? T(U64) : NULL);
+    if (t->kind == TYPE_ERROR || can_add(t, T(U64)))
+        return;
+    Diag *g = check_error(c, DIAG_TYPE_MISMATCH, arg->span,
+                          "an amount is an unsigned integer, found %s", t->text);
+    check_explain(c, g, arg);
+    if (type_is_numeric(t))
+        diag_hint(c->diags, g, "convert it with 'as u64'");
+}
+
+static const Type *wrong_count(Check *c, const Expr *e, const Type *t, const char *expected) {
+    check_error(c, DIAG_ARGUMENT_COUNT, e->span, "add() of %s takes %s, found %u argument%s",
+                t->text, expected, e->nargs - 1, e->nargs == 2 ? "" : "s");
+    return &type_error;
+}
+
+static const Type *check_add(Check *c, Expr *e, const Type *t) {
+    uint32_t n = e->nargs - 1;
+    e->method = AGGREGATE_ADD;
+    if (t->aggregate == AGG_COUNT)
+        return n ? wrong_count(c, e, t, "no arguments") : &type_unit;
+    if (n < 1 || n > 1u + (t->aggregate == AGG_TOP)) {
+        for (uint32_t i = 1; i <= n; i++)
+            check_value(c, e->args[i], NULL);
+        return wrong_count(c, e, t,
+                           t->aggregate == AGG_TOP ? "a key and perhaps an amount" : "one number");
+    }
+    bool before = c->ok;
+    c->ok = true;
+    if (t->aggregate == AGG_TOP)
+        check_expect(c, e->args[1], t->added, "the key that is added");
+    else
+        check_added_number(c, e->args[1], t);
+    if (n == 2)
+        check_amount(c, e->args[2]);
+    bool ok = c->ok;
+    c->ok = before && ok;
+    return ok ? &type_unit : &type_error;
+}
+
+/* The field of this name: its number; -1 = there is none. */
+static int find_field(const Type *t, Str name) {
+    static const struct {
+        AggregateId id;
+        const char *name;
+    } fields[] = {
+#define FIELD(id, field, type, merge) {AGG_##id, field},
+#include "lang/type.def"
+    };
+    int n = 0;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (fields[i].id != t->aggregate)
+            continue;
+        if (str_is(name, fields[i].name))
+            return n;
+        n++;
+    }
+    return -1;
+}
+
+/* s.count() and the like: the field of a variable. */
+static const Type *check_read(Check *c, Expr *e, const Type *t) {
+    Expr *self = e->args[0];
+    int field = find_field(t, e->name);
+    if (field < 0) {
+        Diag *g = check_error(c, DIAG_UNKNOWN_FUNCTION, e->name_span, "%s has no method '%.*s'",
+                              t->text, STR_ARG(e->name));
+        diag_hint(
+            c->diags, g,
+            "the methods of aggregations are add and, of variables, the fields that they have");
+        return &type_error;
+    }
+    if (self->kind != EXPR_NAME || e->nargs != 1) {
+        Diag *g = check_error(c, DIAG_UNKNOWN_FUNCTION, e->span,
+                              "'%.*s' is read of a variable, without arguments", STR_ARG(e->name));
+        diag_hint(c->diags, g, "elements of maps can only be added to: m[k].add(x)");
+        return &type_error;
+    }
+    Var *v = self->var;
+    uint32_t *path = arena_array(&c->script->arena, uint32_t, 1);
+    *path = (uint32_t)field;
+    *e = (Expr){.kind = t->kind == TYPE_TUPLE ? EXPR_FIELD : EXPR_NAME,
+                .span = e->span,
+                .name = self->name,
+                .name_span = self->name_span,
+                .var = v,
+                .npath = t->kind == TYPE_TUPLE,
+                .path = path};
+    return t->kind == TYPE_TUPLE ? t->fields[field] : &type_scalar[t->kind];
+}
+
+const Type *check_aggregate(Check *c, Expr *e, const Type *t) {
+    assert(t->aggregate && e->nargs);
+    if (!str_is(e->name, "add"))
+        return check_read(c, e, t);
+    const Type *result = check_add(c, e, t);
+    if (c->place != PLACE_SCRIPT || result->kind == TYPE_ERROR)
+        return result;
+    Diag *g =
+        check_error(c, DIAG_FN_AT_SCRIPT_SCOPE, e->span, "add() cannot be called at script scope");
+    diag_hint(c->diags, g, "call it in a probe, such as wasm:begin");
+    return &type_error;
+}
+
+/* ---- trees ---- */
+
+typedef struct Lower {
+    Check *c;
+    Span span;  /* of the call */
+    Stmt *into; /* the statement that becomes the first one; NULL = it has */
+    Stmt *last;
+} Lower;
+
+static void lower_put(Lower *l, Stmt stmt) {
+    Stmt *s = l->into;
+    if (s) {
+        stmt.next = s->next;
+        l->into = NULL;
+    } else {
+        s = arena_new(&l->c->script->arena, Stmt);
+        stmt.next = l->last->next;
+        l->last->next = s;
+    }
+    stmt.span = l->span;
+    *s = stmt;
+    l->last = s;
+}
+
+static Expr *lower_expr(Lower *l, ExprKind kind, const Type *type, Expr *a, Expr *b) {
+    Expr *e = arena_new(&l->c->script->arena, Expr);
+    uint32_t below = a ? a->depth : 0, other = b ? b->depth : 0;
+    *e = (Expr){.kind = kind,
+                .span = l->span,
+                .type = type,
+                .nargs = (a != NULL) + (b != NULL),
+                .depth = 1 + (below > other ? below : other),
+                .is_static = a && a->is_static && (!b || b->is_static)};
+    e->args = arena_array(&l->c->script->arena, Expr *, 2);
+    e->args[0] = a;
+    e->args[1] = b;
+    return e;
+}
+
+static Expr *lower_op(Lower *l, Op op, const Type *type, Expr *a, Expr *b) {
+    Expr *e = lower_expr(l, b ? EXPR_BINARY : EXPR_UNARY, type, a, b);
+    e->op = op;
+    return e;
+}
+
+static Expr *lower_name(Lower *l, Var *v) {
+    Expr *e = lower_expr(l, EXPR_NAME, v->type, NULL, NULL);
+    e->name = v->name;
+    e->var = v;
+    return e;
+}
+
+/* A field of a variable. */
+static Expr *lower_field(Lower *l, Var *v, uint32_t n) {
+    Expr *e = lower_name(l, v);
+    e->kind = EXPR_FIELD;
+    e->type = v->type->fields[n];
+    e->npath = 1;
+    e->path = arena_array(&l->c->script->arena, uint32_t, 1);
+    e->path[0] = n;
+    return e;
+}
+
+static Expr *lower_element(Lower *l, Var *map, Expr *key) {
+    Expr *e = lower_expr(l, EXPR_INDEX, map->type->value, key, NULL);
+    e->name = map->name;
+    e->var = map;
+    e->is_static = false;
+    return e;
+}
+
+static Expr *lower_cast(Lower *l, const Type *to, Expr *a) {
+    if (a->type == to)
+        return a;
+    Expr *e = lower_expr(l, EXPR_CAST, to, a, NULL);
+    e->cast = to;
+    return e;
+}
+
+static Expr *lower_zero(Lower *l, const Type *type) {
+    Expr *e = lower_expr(l, type_is_float(type) ? EXPR_FLOAT : EXPR_INT, type, NULL, NULL);
+    e->text = STR("0");
+    e->is_static = true;
+    return e;
+}
+
+static void lower_assign(Lower *l, Expr *target, Expr *value) {
+    lower_put(l, (Stmt){.kind = STMT_ASSIGN, .target = target, .value = value});
+}
+
+static void lower_add(Lower *l, Expr *target, Expr *same, Expr *by) {
+    lower_assign(l, target, lower_op(l, OP_ADD, target->type, same, by));
+}
+
+static void lower_step(Lower *l, Expr *target) {
+    lower_put(l, (Stmt){.kind = STMT_INC, .target = target});
+}
+
+/* A variable of the body that scripts cannot name. */
+static Var *lower_temp(Lower *l, const Type *type, Expr *init) {
+    Check *c = l->c;
+    Var *v = arena_new(&c->script->arena, Var);
+    const char *name =
+        arena_printf(&c->script->arena, "$%u", c->locals.len); /* no word of scripts */
+    *v = (Var){.name = str_of(name),
+               .span = l->span,
+               .type_span = l->span,
+               .type = type,
+               .storage = STORAGE_LOCAL,
+               .init = init,
+               .index = c->locals.len};
+    vec_push(&c->locals, v);
+    c->words += type_leaves(type);
+    lower_put(l, (Stmt){.kind = STMT_DECL, .var = v});
+    return v;
+}
+
+/* The value, which can be used any number of times: a literal, or a variable. */
+static Expr *lower_again(Lower *l, const Expr *e) {
+    Expr *copy = arena_new(&l->c->script->arena, Expr);
+    *copy = *e;
+    assert(!e->nargs);
+    return copy;
+}
+
+static Expr *lower_once(Lower *l, Expr *e) {
+    bool plain =
+        e->kind <= EXPR_STR || (e->kind == EXPR_NAME && e->var && e->var->storage == STORAGE_LOCAL);
+    return plain ? e : lower_name(l, lower_temp(l, e->type, e));
+}
+
+/* ---- numbers and tuples ---- */
+
+/* if (s.0 == 0 || x < s.n) { s.n = x; } */
+static void lower_extreme(Lower *l, Var *s, uint32_t n, Op op, const Expr *x) {
+    Expr *first = lower_op(l, OP_EQ, T(BOOL), lower_field(l, s, 0), lower_zero(l, T(U64)));
+    Expr *beyond = lower_op(l, op, T(BOOL), lower_again(l, x), lower_field(l, s, n));
+    Stmt *set = arena_new(&l->c->script->arena, Stmt);
+    *set = (Stmt){.kind = STMT_ASSIGN,
+                  .span = l->span,
+                  .target = lower_field(l, s, n),
+                  .value = lower_again(l, x)};
+    IfArm *arm = arena_new(&l->c->script->arena, IfArm);
+    *arm = (IfArm){.cond = lower_op(l, OP_OR, T(BOOL), first, beyond), .body = {.first = set}};
+    lower_put(l, (Stmt){.kind = STMT_IF, .narms = 1, .arms = arm});
+}
+
+static void lower_add_field(Lower *l, Var *s, uint32_t n, Expr *by) {
+    lower_add(l, lower_field(l, s, n), lower_field(l, s, n), by);
+}
+
+static Expr *distance_from_mean(Lower *l, Var *s, const Expr *x) {
+    return lower_op(l, OP_SUB, T(F64), lower_cast(l, T(F64), lower_again(l, x)),
+                    lower_field(l, s, 4));
+}
+
+/* Welford, "Note on a method for calculating corrected sums of squares and products" (1962). */
+static void lower_moments(Lower *l, Var *s, const Expr *x) {
+    Var *d = lower_temp(l, T(F64), distance_from_mean(l, s, x));
+    Expr *n = lower_cast(l, T(F64), lower_field(l, s, 0));
+    lower_add_field(l, s, 4, lower_op(l, OP_DIV, T(F64), lower_name(l, d), n));
+    lower_add_field(l, s, 5,
+                    lower_op(l, OP_MUL, T(F64), lower_name(l, d), distance_from_mean(l, s, x)));
+}
+
+/* The field numbers are those of type.def. */
+static void lower_fields(Lower *l, Var *s, const Expr *x) {
+    AggregateId id = s->type->aggregate;
+    if (id == AGG_MIN || id == AGG_STATS)
+        lower_extreme(l, s, id == AGG_MIN ? 1 : 2, OP_LT, x);
+    if (id == AGG_MAX || id == AGG_STATS)
+        lower_extreme(l, s, id == AGG_MAX ? 1 : 3, OP_GT, x);
+    lower_step(l, lower_field(l, s, 0));
+    if (id == AGG_AVG || id == AGG_STATS)
+        lower_add_field(l, s, 1, lower_again(l, x));
+    if (id == AGG_STATS)
+        lower_moments(l, s, x);
+}
+
+/* Of an element, a copy of its fields is changed and stored. */
+static void lower_tuple(Lower *l, Expr *self, Expr *arg) {
+    Expr *key = self->nargs ? lower_once(l, self->args[0]) : NULL;
+    Expr *x = lower_once(l, lower_cast(l, self->type->added, arg));
+    Var *s = self->var;
+    if (key) {
+        Expr *old = lower_element(l, self->var, key);
+        old->inserts = true;
+        s = lower_temp(l, self->type, old);
+    }
+    lower_fields(l, s, x);
+    if (key)
+        lower_assign(l, lower_element(l, self->var, lower_again(l, key)), lower_name(l, s));
+}
+
+/* ---- maps ---- */
+
+/* The map whose elements are counted: that of the element of a map is made with it. */
+static Var *lower_map(Lower *l, Expr *self) {
+    if (!self->nargs)
+        return self->var;
+    Expr *inner = lower_element(l, self->var, self->args[0]);
+    inner->inserts = true;
+    return lower_temp(l, self->type, inner);
+}
+
+static void lower_counted(Lower *l, Expr *self, Expr *call) {
+    const Type *t = self->type;
+    Expr *amount = call->nargs > 2 ? lower_cast(l, T(U64), call->args[2]) : NULL;
+    Expr *key = call->args[1];
+    if (t->aggregate == AGG_HIST || t->aggregate == AGG_LHIST) {
+        key = lower_op(l, OP_BUCKET, t->key, key, NULL);
+        key->cast = t;
+    } else if (amount) {
+        key = lower_once(l, key);
+    }
+    Var *map = lower_map(l, self);
+    if (!amount) {
+        lower_step(l, lower_element(l, map, key));
+        return;
+    }
+    lower_add(l, lower_element(l, map, key), lower_element(l, map, lower_again(l, key)), amount);
+}
+
+/* ---- all ---- */
+
+Stmt *lower_aggregate(Check *c, Stmt *s) {
+    Expr *call = s->value, *self = call->args[0];
+    const Type *t = self->type;
+    Lower l = {.c = c, .span = s->span, .into = s, .last = s};
+    assert(call->method == AGGREGATE_ADD && c->place != PLACE_SCRIPT);
+    if (is_counted_by_key(t)) {
+        lower_counted(&l, self, call);
+        return l.last;
+    }
+    if (t->kind == TYPE_TUPLE) {
+        lower_tuple(&l, self, call->args[1]);
+        return l.last;
+    }
+    self->type = &type_scalar[t->kind];
+    if (t->aggregate == AGG_COUNT) {
+        lower_step(&l, self);
+        return l.last;
+    }
+    Expr *x = lower_cast(&l, self->type, call->args[1]);
+    if (self->nargs)
+        self->args[0] = lower_once(&l, self->args[0]);
+    Expr *same = self->nargs ? lower_element(&l, self->var, lower_again(&l, self->args[0]))
+                             : lower_name(&l, self->var);
+    same->type = self->type;
+    lower_add(&l, self, same, x);
+    return l.last;
+}
