@@ -99,7 +99,8 @@ int cli_check_other(const Cli *cli, const char *out, const char *const *paths, u
 /* Checks that no output is the operand APP or another output, and that all can be written, so that
  * no long work is lost at the end; each may be NULL. */
 int cli_check_outputs(const Cli *cli, const char *const *outputs, uint32_t n);
-/* Checks that at most one input is standard input, of these files and `others` more that are. */
+/* Checks that at most one input is standard input, of these files, each of which may be NULL, and
+ * `others` more that are. */
 int cli_check_stdin(const Cli *cli, const char *const *paths, uint32_t n, uint32_t others);
 /* Checks the operand APP alone. */
 int cli_check_app(const Cli *cli);
@@ -299,14 +300,17 @@ void define_unknown(const Cli *cli, const char *definition);
 /* ---- scripts with their libraries and constants (script_option.c) ---- */
 
 typedef struct ScriptOptions {
-    Vec(const char *) files;
+    Vec(const char *) files; /* paths; NULL = the script is the text of the same index */
+    Vec(const char *) texts; /* of --eval */
     LibraryOptions libs;
     DefineOptions definitions;
 } ScriptOptions;
 
-/* Accepts one of --script, --lib and --define; if it is wrong, prints a message and returns false.
- */
+/* Accepts one of --script, --eval, --lib and --define; if it is wrong, prints a message and returns
+ * false. */
 bool script_option(const Cli *cli, ScriptOptions *o, int key, const char *value);
+/* Adds the i-th script to w, as script_add does; a text is named "<command line>". */
+bool script_options_add(const Cli *cli, const ScriptOptions *o, uint32_t i, whammc *w);
 /* Reads libraries and scripts, and passes all to w; `quiet`: as library_give. If one of them fails,
  * prints a message and returns false. */
 bool script_options_give(const Cli *cli, ScriptOptions *o, whammc *w, bool quiet);

@@ -188,7 +188,7 @@ int cli_check_app(const Cli *cli) {
 
 int cli_check_stdin(const Cli *cli, const char *const *paths, uint32_t n, uint32_t others) {
     for (uint32_t i = 0; i < n; i++)
-        others += strcmp(paths[i], "-") == 0;
+        others += paths[i] && strcmp(paths[i], "-") == 0;
     if (others > 1)
         return cli_usage(cli, "only one file can be '-', standard input");
     return STATUS_OK;
@@ -234,7 +234,8 @@ int cli_check_outputs(const Cli *cli, const char *const *outputs, uint32_t n) {
 
 int cli_check_inputs(const Cli *cli, const char *const *scripts, uint32_t n, bool one_app) {
     if (!n)
-        return cli_usage(cli, "expected a script: give one with --script=SCRIPT");
+        return cli_usage(cli, "expected a script: give one with --script=SCRIPT, or its text with "
+                              "--eval=TEXT");
     if (cli_check_app(cli) != STATUS_OK)
         return STATUS_USAGE;
     if (one_app && cli->noperands > 1)

@@ -3,12 +3,34 @@
  */
 #include "cli/cli.h"
 
+#include <stdio.h>
+
 bool script_option(const Cli *cli, ScriptOptions *o, int key, const char *value) {
     switch (key) {
-    case OPTION_SCRIPT: vec_push(&o->files, value); return true;
+    case OPTION_SCRIPT:
+        vec_push(&o->files, value);
+        vec_push(&o->texts, NULL);
+        return true;
+    case OPTION_EVAL:
+        vec_push(&o->files, NULL);
+        vec_push(&o->texts, value);
+        return true;
     case OPTION_DEFINE: return define_option(cli, &o->definitions, value);
     default: return library_option(cli, &o->libs, value);
     }
+}
+
+bool script_options_add(const Cli *cli, const ScriptOptions *o, uint32_t i, whammc *w) {
+    if (o->files.at[i])
+        return script_add(cli, w, o->files.at[i]);
+    uint32_t number = 1;
+    for (uint32_t k = 0; k < i; k++)
+        number += !o->files.at[k];
+    char name[40] = "<command line>";
+    if (number > 1)
+        snprintf(name, sizeof name, "<command line %u>", number);
+    whammc_add_script(w, name, o->texts.at[i], strlen(o->texts.at[i]));
+    return true;
 }
 
 bool script_options_give(const Cli *cli, ScriptOptions *o, whammc *w, bool quiet) {
@@ -16,12 +38,13 @@ bool script_options_give(const Cli *cli, ScriptOptions *o, whammc *w, bool quiet
     bool ok = library_read(cli, &o->libs);
     library_give(cli, &o->libs, w, quiet);
     for (uint32_t i = 0; i < o->files.len; i++)
-        ok &= script_add(cli, w, o->files.at[i]);
+        ok &= script_options_add(cli, o, i, w);
     return ok;
 }
 
 void script_options_free(ScriptOptions *o) {
     vec_free(&o->files);
+    vec_free(&o->texts);
     vec_free(&o->definitions);
     library_free(&o->libs);
 }

@@ -29,16 +29,18 @@ static bool define_all(const Cli *cli, const ScriptOptions *s, const Checked *sc
 }
 
 static int check_all(Cli *cli, ScriptOptions *s) {
-    if (!cli->noperands)
+    for (int i = 0; i < cli->noperands; i++)
+        script_option(cli, s, OPTION_SCRIPT, cli->operands[i]);
+    uint32_t n = s->files.len;
+    if (!n)
         return cli_usage(cli, "which SCRIPT?");
     if (!library_read(cli, &s->libs))
         return STATUS_ERROR;
-    uint32_t n = (uint32_t)cli->noperands;
     Checked *scripts = mem_zalloc(sizeof *scripts * n);
     for (uint32_t i = 0; i < n; i++) {
         scripts[i].w = whammc_new();
         library_give(cli, &s->libs, scripts[i].w, false);
-        scripts[i].ok = script_add(cli, scripts[i].w, cli->operands[i]);
+        scripts[i].ok = script_options_add(cli, s, i, scripts[i].w);
     }
     int status = !s->definitions.len || define_all(cli, s, scripts, n) ? STATUS_OK : STATUS_ERROR;
     for (uint32_t i = 0; i < n; i++) {

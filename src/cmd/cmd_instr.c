@@ -23,6 +23,7 @@ static bool cmd_instr_set(const Cli *cli, void *settings, int key, const char *v
     Settings *s = settings;
     switch (key) {
     case OPTION_SCRIPT:
+    case OPTION_EVAL:
     case OPTION_DEFINE:
     case OPTION_LIBRARY: return script_option(cli, &s->scripts, key, value);
     case OPTION_EXCLUDE:

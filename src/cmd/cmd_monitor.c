@@ -97,7 +97,8 @@ static int cmd_monitor_compile(const Cli *cli, Settings *s) {
 
 static int cmd_monitor_check_usage(const Cli *cli, const Settings *s) {
     if (!s->scripts.files.len)
-        return cli_usage(cli, "expected a script: give one with --script=SCRIPT");
+        return cli_usage(cli, "expected a script: give one with --script=SCRIPT, or its text with "
+                              "--eval=TEXT");
     if (cli->noperands)
         return cli_usage(cli,
                          "unexpected operand '%s': a monitor is compiled without a program; give "
@@ -105,7 +106,8 @@ static int cmd_monitor_check_usage(const Cli *cli, const Settings *s) {
                          cli->operands[0]);
     if (cli_check_stdin(cli, s->scripts.files.at, s->scripts.files.len, 0) != STATUS_OK)
         return STATUS_USAGE;
-    if (strcmp(s->scripts.files.at[0], "-") == 0 && !s->out && !s->explain)
+    const char *first = s->scripts.files.at[0];
+    if ((!first || strcmp(first, "-") == 0) && !s->out && !s->explain)
         return cli_usage(cli, "expected an output file: give it with --output=MON");
     if (s->out && strcmp(s->out, "-") == 0 && (isatty(STDOUT_FILENO) || s->explain))
         return cli_usage(
@@ -121,6 +123,7 @@ static bool cmd_monitor_set(const Cli *cli, void *settings, int key, const char 
     Settings *s = settings;
     switch (key) {
     case OPTION_SCRIPT:
+    case OPTION_EVAL:
     case OPTION_DEFINE:
     case OPTION_LIBRARY: return script_option(cli, &s->scripts, key, value);
     case OPTION_OUTPUT: s->out = value; break;

@@ -355,6 +355,7 @@ static int run_command(const Cli *cli, const Settings *s, const char *program) {
     Commanded c = {cli, s};
     CommandJob job = {.program = program,
                       .script = s->scripts.files.len ? s->scripts.files.at[0] : NULL,
+                      .text = s->scripts.files.len ? s->scripts.texts.at[0] : NULL,
                       .definitions = &s->scripts.definitions,
                       .take = cmd_run_show_of_command,
                       .ctx = &c};
@@ -369,6 +370,7 @@ static bool cmd_run_set(const Cli *cli, void *settings, int key, const char *val
         s->for_module = option_name(key);
     switch (key) {
     case OPTION_SCRIPT:
+    case OPTION_EVAL:
     case OPTION_DEFINE:
     case OPTION_LIBRARY: return script_option(cli, &s->scripts, key, value);
     case OPTION_EXCLUDE:

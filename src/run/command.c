@@ -72,16 +72,22 @@ static const char *command_join(const DefineOptions *definitions, Arena *arena) 
     return all;
 }
 
-static bool set_environment(const CommandJob *job, const char *hook, const char *out,
-                            const char *index, Arena *arena) {
+static bool set_environment(const CommandJob *job, const char *script, const char *hook,
+                            const char *out, const char *index, Arena *arena) {
     const char *before = getenv("NODE_OPTIONS");
     const char *options =
         arena_printf(arena, "%s%s--import=%s", before ? before : "", before ? " " : "", hook);
-    return setenv("NODE_OPTIONS", options, 1) == 0 &&
-           setenv("WHAMMC_SCRIPT", job->script, 1) == 0 &&
+    return setenv("NODE_OPTIONS", options, 1) == 0 && setenv("WHAMMC_SCRIPT", script, 1) == 0 &&
            setenv("WHAMMC_DEFINE", command_join(job->definitions, arena), 1) == 0 &&
            setenv("WHAMMC_OUT", out, 1) == 0 && setenv("WHAMMC_WRITTEN", index, 1) == 0 &&
            unsetenv("WHAMMC_ROOT") == 0 && unsetenv("WHAMMC_REGISTER") == 0;
+}
+
+/* Returns what names the script to the hook. NULL: errno. */
+static const char *command_script(const CommandJob *job, Place *place) {
+    if (job->script)
+        return job->script;
+    return place_file(place, "command-line.whamm", job->text, strlen(job->text));
 }
 
 /* ---- its reports ---- */
@@ -268,11 +274,12 @@ bool option_is_for_module(int key) {
 int command_run(const Cli *cli, const CommandJob *job) {
     Place place = {0};
     Arena arena = {0};
-    const char *hook, *out, *index;
+    const char *hook, *out, *index, *script;
     int status = -1;
     bool made = place_make(&place, "?#%") && (out = place_path(&place, "report.json")) &&
                 (index = place_path(&place, "written")) && (hook = prepare_hook(&place, &arena)) &&
-                set_environment(job, hook, out, index, &arena);
+                (script = command_script(job, &place)) &&
+                set_environment(job, script, hook, out, index, &arena);
     Words argv = {0};
     vec_push(&argv, job->program);
     for (int i = 1; i < cli->noperands; i++)

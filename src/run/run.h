@@ -94,7 +94,8 @@ typedef struct CommandReports {
 /* A command: the operands. */
 typedef struct CommandJob {
     const char *program;              /* its path */
-    const char *script;               /* a bundled one */
+    const char *script;               /* a path or the name of a bundled one; NULL = `text` */
+    const char *text;                 /* of the script */
     const DefineOptions *definitions; /* its constants */
     /* Gets the reports, if there are any; false: it has failed, after a message. */
     bool (*take)(void *ctx, const CommandReports *r);
