@@ -210,6 +210,7 @@ statements:
 statement:
     simple ';'                          { $$ = $1; }
   | if_stmt
+  | '@' word block                      { $$ = build_annotated_block(p, @$, $2, $3); }
   | simple NEW_RULE                     { $$ = $1; missing_semicolon(p, $1, @2); }
   | simple NEW_STATEMENT                { $$ = $1; missing_semicolon(p, $1, @2); }
   | error ';'                           { $$ = build_broken(p, @1); yyerrok; }

@@ -529,6 +529,7 @@ bool event_function_lookup(Event e, Str name, Bound *out, const Type *const **pa
             continue;
         *out = (Bound){.id = (int)id,
                        .is_static = functions[id].is_static,
+                       .of_code = !function_is_everywhere((FnId)id),
                        .yields = functions[id].where == WHERE_YIELDS,
                        .reads = functions[id].reads};
         *params = functions[id].params;

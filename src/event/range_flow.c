@@ -258,7 +258,8 @@ static void range_flow_walk_block(Walk *w, RangeFacts *f, const Block *b) {
         case STMT_ASSIGN: walk_step(w, f, s); break;
         case STMT_RETURN: walk_return(w, f, s); break;
         case STMT_IF: range_flow_walk_if(w, f, s); break;
-        case STMT_CALL: break;
+        case STMT_CALL:
+        case STMT_ANNOTATED: break; /* runs at another time */
         }
     }
     budget->active--;

@@ -123,7 +123,7 @@ static bool starts_with_code(const Script *s) {
         any |= st->kind == STMT_DECL ? !var_starts_constant(st->var)
                : st->kind == STMT_CALL
                    ? st->value->annotation <= ANN_INIT && st->value->annotation != ANN_STATIC
-                   : true;
+                   : st->annotation != ANN_EXIT;
     return any;
 }
 

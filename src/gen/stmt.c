@@ -146,6 +146,52 @@ static bool runs_here(const Body *b, const Expr *call) {
     return call->annotation == ANN_NONE || (call->annotation == ANN_INIT && !b->variant->probe);
 }
 
+/* Makes the maps of a block's own variables, or frees them. */
+static void gen_own_maps(Body *b, const Stmt *block, bool make, Refs *code) {
+    const Probe *p = b->variant->probe;
+    for (uint32_t i = 0; p && i < p->nvars; i++) {
+        if (p->vars[i]->within != block || !is_own_map(p->vars[i]))
+            continue;
+        uint32_t local = b->local_of[p->vars[i]->index];
+        Ref map =
+            make ? code_set(b->module, local, helper_call(b, HELPER_MAP_NEW, NULL))
+                 : helper_call(b, HELPER_MAP_FREE, (Ref[]){code_get(b->module, local, WASM_I32)});
+        vec_push(code, map);
+    }
+}
+
+/* The locals of a block's own variables. */
+static uint32_t *gen_own_locals(Body *b, const Stmt *block) {
+    const Probe *p = b->variant->probe;
+    uint32_t *local_of = mem_zalloc(sizeof *local_of * (p ? p->nvars + 1u : 1u));
+    for (uint32_t i = 0; p && i < p->nvars; i++)
+        if (p->vars[i]->within == block && p->vars[i]->storage == STORAGE_LOCAL)
+            local_of[p->vars[i]->index] = gen_leaf_temps(b, p->vars[i]->type);
+    return local_of;
+}
+
+/* An '@init' or '@exit' block; `return` and, in the latter, elements that are not there end it. */
+static Ref gen_annotated(Body *b, const Stmt *s) {
+    Body outer = *b;
+    Refs code = {0};
+    b->local_of = gen_own_locals(b, s);
+    b->leaves = true;
+    b->end_label = code_label(b->module);
+    b->result = &type_unit;
+    b->skip = s->annotation == ANN_EXIT ? b->end_label : 0;
+    gen_own_maps(b, s, true, &code);
+    Ref inner = gen_block(b, &s->arms[0].body);
+    vec_push(&code, code_block(b->module, b->end_label, &inner, 1));
+    gen_own_maps(b, s, false, &code);
+    free(b->local_of);
+    b->local_of = outer.local_of;
+    b->leaves = outer.leaves;
+    b->end_label = outer.end_label;
+    b->result = outer.result;
+    b->skip = outer.skip;
+    return gen_block_of(b, &code);
+}
+
 static Ref gen_stmt(Body *b, const Stmt *s) {
     switch (s->kind) {
     case STMT_DECL: return gen_decl(b, s->var);
@@ -158,6 +204,8 @@ static Ref gen_stmt(Body *b, const Stmt *s) {
     case STMT_RETURN: return gen_return(b, s);
     case STMT_IF: return gen_if(b, s, 0);
     case STMT_CALL: return runs_here(b, s->value) ? gen_dropped(b, s->value) : NULL;
+    case STMT_ANNOTATED:
+        return s->annotation == ANN_INIT && !b->variant->probe ? gen_annotated(b, s) : NULL;
     }
     return NULL;
 }
@@ -206,6 +254,8 @@ static Ref site_start(Body *b, const Block *block, bool runs) {
             vec_push(&list, var_init(b, v));
         if (runs && s->kind == STMT_CALL && s->value->annotation == ANN_INIT)
             vec_push(&list, gen_dropped(b, s->value));
+        if (runs && s->kind == STMT_ANNOTATED && s->annotation == ANN_INIT)
+            vec_push(&list, gen_annotated(b, s));
         bool others = !runs;
         for (uint32_t i = 0; i < s->narms; i++)
             vec_push(&list, site_start(b, &s->arms[i].body, !arm_is_off(b, s, i, &others)));
@@ -223,7 +273,9 @@ Ref gen_exit_calls(Body *b, const Block *block) {
         bool others = false;
         if (s->kind == STMT_CALL && s->value->annotation == ANN_EXIT)
             vec_push(&list, gen_exit_call(b, s->value));
-        for (uint32_t i = 0; i < s->narms; i++) {
+        if (s->kind == STMT_ANNOTATED && s->annotation == ANN_EXIT)
+            vec_push(&list, gen_annotated(b, s));
+        for (uint32_t i = 0; i < s->narms && s->kind == STMT_IF; i++) {
             if (arm_is_off(b, s, i, &others))
                 continue;
             Ref inner = gen_exit_calls(b, &s->arms[i].body);
@@ -255,7 +307,7 @@ static bool has_return(const Block *block) {
     for (const Stmt *s = block->first; s; s = s->next) {
         if (s->kind == STMT_RETURN)
             return true;
-        for (uint32_t i = 0; i < s->narms; i++)
+        for (uint32_t i = 0; i < s->narms && s->kind == STMT_IF; i++)
             if (has_return(&s->arms[i].body))
                 return true;
     }
@@ -280,7 +332,7 @@ Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars) {
     if (!b->part)
         b->end_label = code_label(b->module);
     for (uint32_t i = 0; i < nvars; i++) {
-        if (!is_own_map(vars[i]))
+        if (!is_own_map(vars[i]) || vars[i]->within)
             continue;
         b->leaves = true;
         vec_push(&code, code_set(b->module, b->local_of[vars[i]->index],
@@ -294,7 +346,7 @@ Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars) {
     Ref inner = gen_block(b, block);
     vec_push(&code, code_block(b->module, b->end_label, &inner, 1));
     for (uint32_t i = 0; i < nvars; i++)
-        if (is_own_map(vars[i]))
+        if (is_own_map(vars[i]) && !vars[i]->within)
             vec_push(&code, helper_call(b, HELPER_MAP_FREE,
                                         (Ref[]){code_get(b->module, b->local_of[vars[i]->index],
                                                          WASM_I32)}));

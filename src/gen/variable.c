@@ -389,7 +389,8 @@ static Ref element(Body *b, const Expr *e, bool insert, uint32_t *old) {
     gen_leaves(b, e->args[0], &leaves);
     uint32_t n = leaves.len, first = 0;
     bool direct = n >= 1 && n <= 3;
-    bool test = b->skip && e->var->type->value->kind > TYPE_BOOL, pages = gen_has_pages(b, e);
+    bool test = b->skip && !insert && e->var->type->value->kind > TYPE_BOOL;
+    bool pages = gen_has_pages(b, e);
     if (!direct || test || pages)
         first = variable_settle(b, key, &leaves, &code);
     if (test)

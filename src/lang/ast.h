@@ -130,6 +130,8 @@ typedef struct Var {
     struct NumberList *list; /* of a constant: its numbers (list.h), if anything uses them */
     uint32_t
         index; /* 0.. among variables of its scope (script, fn, probe), in order of declaration */
+    /* The '@init' or '@exit' block that declares it, or NULL. */
+    const struct Stmt *within;
 } Var;
 
 /* ---- expressions ---- */
@@ -207,6 +209,7 @@ typedef struct Bound {
     uint64_t value;   /* of a literal */
     bool boundable;   /* typed, but a type bound may state another type */
     bool only_bound;  /* it has no value: only type bounds may speak of it */
+    bool of_code;     /* a function that acts on the instruction where it is called */
     bool yields;      /* a variable of the script may have this name, and hides it */
     bool reads;       /* a function that reads the program's memory when it is called */
     const Type *type; /* NULL = open: needs a type bound in the rule */
@@ -266,7 +269,8 @@ typedef enum StmtKind {
     STMT_DEC,
     STMT_RETURN,
     STMT_IF,
-    STMT_CALL
+    STMT_CALL,
+    STMT_ANNOTATED, /* @init { }, @exit { }: one arm without a condition */
 } StmtKind;
 
 typedef struct Block {
@@ -288,9 +292,10 @@ typedef struct Stmt {
     Expr *value;  /* ASSIGN, RETURN (NULL = none), CALL */
     const Expr
         *added;     /* for later layers: ASSIGN: the amount added to an element (storage/tally.h) */
-    uint32_t narms; /* IF */
+    uint32_t narms; /* IF, ANNOTATED */
     IfArm *arms;
-    bool broken; /* IF: blocks of something unreadable; the conditions mean nothing */
+    Annotation annotation; /* ANNOTATED; ANN_NONE after an error */
+    bool broken;           /* IF: blocks of something unreadable; the conditions mean nothing */
 } Stmt;
 
 /* ---- functions, rules, probes ---- */

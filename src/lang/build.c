@@ -198,18 +198,23 @@ Expr *build_element_method(Parse *p, Span span, Expr *element, Word name, List *
     return with_args(p, build_named(p, EXPR_METHOD, span, name), all, n + 1);
 }
 
+/* The annotation of a call, or (`block`) of a block; ANN_NONE if it is not known. */
+static Annotation build_annotation(Parse *p, Word word, bool block) {
+    if (!block && str_is(word.text, "static"))
+        return ANN_STATIC;
+    if (str_is(word.text, "init"))
+        return ANN_INIT;
+    if (str_is(word.text, "exit"))
+        return ANN_EXIT;
+    parse_error(p, DIAG_ANNOTATION, word.span, "expected %s, found '@%.*s'",
+                block ? "'@init' or '@exit' before a block" : "'@static', '@init' or '@exit'",
+                word.text.len > 40 ? 40 : (int)word.text.len, word.text.ptr);
+    return ANN_NONE;
+}
+
 Expr *build_annotated(Parse *p, Span span, Word annotation, Expr *call) {
     call->span = span;
-    if (str_is(annotation.text, "static"))
-        call->annotation = ANN_STATIC;
-    else if (str_is(annotation.text, "init"))
-        call->annotation = ANN_INIT;
-    else if (str_is(annotation.text, "exit"))
-        call->annotation = ANN_EXIT;
-    else
-        parse_error(p, DIAG_ANNOTATION, annotation.span,
-                    "expected '@static', '@init' or '@exit', found '@%.*s'",
-                    annotation.text.len > 40 ? 40 : (int)annotation.text.len, annotation.text.ptr);
+    call->annotation = build_annotation(p, annotation, false);
     return call;
 }
 
@@ -383,6 +388,14 @@ IfArm *build_arm(Parse *p, Expr *cond, Block body) {
     IfArm *arm = arena_new(&p->script->arena, IfArm);
     *arm = (IfArm){cond, body};
     return arm;
+}
+
+Stmt *build_annotated_block(Parse *p, Span span, Word annotation, Block body) {
+    Stmt *s = new_stmt(p, STMT_ANNOTATED, span);
+    s->annotation = build_annotation(p, annotation, true);
+    s->narms = 1;
+    s->arms = build_arm(p, NULL, body);
+    return s;
 }
 
 Stmt *build_if(Parse *p, Span span, List *arms, const Block *otherwise) {

@@ -36,10 +36,12 @@ typedef struct Check {
     /* Set while an expression is checked that runs apart from the body: the initialiser of a kept
      * variable, or the arguments of an annotated call. */
     const Var *init_of;
-    const Expr *early; /* the annotated call */
-    bool lenient;      /* the set of names is not known: an unknown one is no error */
-    Map told;          /* unknown names that were reported */
+    Annotation early; /* of the call, or of `within` */
+    bool lenient;     /* the set of names is not known: an unknown one is no error */
+    Map told;         /* unknown names that were reported */
     bool ok;
+    /* The '@init' or '@exit' block that is checked, or NULL. */
+    const Stmt *within;
 } Check;
 
 /* An error of the checker: the result of the run is false. */
@@ -69,6 +71,8 @@ bool check_uses(const Check *c, Str library);
 /* Whether an unknown name is worth a message: not if unreadable text may have declared it, and not
  * more than once. */
 bool check_tell(Check *c, Str name, Span span, bool function);
+/* When the code with an annotation runs, for messages. */
+const char *check_when(Annotation annotation);
 /* Where a name must exist, for messages. */
 const char *check_places(const Check *c);
 /* The bound (name: type) of the rule for a name, or NULL. */

@@ -86,7 +86,7 @@ static const Type *give_up(Check *c, Expr *e) {
 
 static const Type *check_fn_call(Check *c, Expr *e, Fn *fn) {
     e->fn = fn;
-    if (c->place == PLACE_SCRIPT) {
+    if (c->place == PLACE_SCRIPT && c->early != ANN_EXIT) {
         Diag *g = check_error(c, DIAG_FN_AT_SCRIPT_SCOPE, e->span,
                               "'%.*s' cannot be called at script scope", STR_ARG(e->name));
         diag_label(c->diags, g, fn->span, "it is a function of the script");
@@ -129,6 +129,10 @@ const Type *check_call(Check *c, Expr *e) {
                                                  &callee.nparams, &result)) {
         e->is_bound = true;
         check_early_read(c, e);
+        if (e->bound.of_code && c->within)
+            check_error(c, DIAG_EARLY_VALUE, e->span,
+                        "'%.*s' acts on the instruction of a site; this block runs %s",
+                        STR_ARG(e->name), check_when(c->early));
         e->is_static = check_args(c, e, e->args, e->nargs, &callee) && e->bound.is_static;
         return result ? result : &type_unit;
     }
@@ -304,11 +308,12 @@ static const Type *check_value_method(Check *c, Expr *e) {
 
 static void check_annotation(Check *c, const Expr *e, bool bare) {
     if ((e->annotation == ANN_INIT || e->annotation == ANN_EXIT) &&
-        (!bare || c->place == PLACE_FN)) {
+        (!bare || c->place == PLACE_FN || c->within)) {
         const char *word = e->annotation == ANN_INIT ? "@init" : "@exit";
         check_error(c, DIAG_ANNOTATION, e->span,
-                    bare ? "'%s' is not allowed in a function"
-                         : "a call with '%s' is a statement of its own; it has no value here",
+                    !bare       ? "a call with '%s' is a statement of its own; it has no value here"
+                    : c->within ? "'%s' is not allowed in an '@init' or '@exit' block"
+                                : "'%s' is not allowed in a function",
                     word);
     }
 }
@@ -390,9 +395,9 @@ static const Type *check_library_call(Check *c, Expr *e, bool bare) {
         return give_up(c, e);
     }
     e->is_bound = true;
-    const Expr *outer = c->early;
+    Annotation outer = c->early;
     if (e->annotation != ANN_NONE)
-        c->early = e;
+        c->early = e->annotation;
     bool all_static = check_library_args(c, e, &callee, result);
     c->early = outer;
     if (e->annotation == ANN_STATIC && !all_static && c->ok)

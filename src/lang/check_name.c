@@ -431,9 +431,10 @@ void check_declare_var(Check *c, Var *v) {
         vec_push(&c->locals, v);
 }
 
-static void declare_block(Check *c, Block b, bool nested) {
+static void declare_block(Check *c, Block b, bool nested, const Stmt *within) {
     for (Stmt *s = b.first; s; s = s->next) {
         if (s->kind == STMT_DECL) {
+            s->var->within = within;
             check_declare_var(c, s->var);
             if (s->var->constant && (nested || c->place != PLACE_SCRIPT) && !c->lenient) {
                 Diag *g = check_error(c, DIAG_BAD_CONSTANT, s->var->span,
@@ -442,12 +443,12 @@ static void declare_block(Check *c, Block b, bool nested) {
             }
         }
         for (uint32_t i = 0; i < s->narms; i++)
-            declare_block(c, s->arms[i].body, true);
+            declare_block(c, s->arms[i].body, true, s->kind == STMT_ANNOTATED ? s : within);
     }
 }
 
 void check_declare_block(Check *c, Block b) {
-    declare_block(c, b, false);
+    declare_block(c, b, false, NULL);
 }
 
 void check_fn_name(Check *c, const Fn *fn) {
@@ -465,6 +466,12 @@ static bool is_glob(Str pattern) {
 
 static bool check_name_is_inside(Span inner, Span outer) {
     return inner.file == outer.file && inner.start >= outer.start && inner.end <= outer.end;
+}
+
+const char *check_when(Annotation annotation) {
+    static const char *const when[] = {"", "at compile time", "when the program starts",
+                                       "when the report is written"};
+    return when[annotation];
 }
 
 /* Code that runs once per site, at start-up or at the end, cannot use values of one execution. */
@@ -487,13 +494,18 @@ static void check_early_use(Check *c, const Expr *e, const Var *v, bool is_stati
                   shared ? "" : "static names, unshared and ");
     } else if (c->early) {
         bool kept = v && v->storage != STORAGE_LOCAL && v->storage != STORAGE_FRAME;
-        if (is_static || (kept && c->early->annotation != ANN_STATIC))
+        bool own = v && v->within && v->within == c->within;
+        if (is_static || ((kept || own) && c->early != ANN_STATIC))
             return;
-        static const char *const when[] = {"", "at compile time", "when the program starts",
-                                           "when the report is written"};
-        check_error(c, DIAG_EARLY_VALUE, e->span, "'%.*s' is a %s; this call runs %s",
+        check_error(c, DIAG_EARLY_VALUE, e->span, "'%.*s' is a %s; this %s runs %s",
                     STR_ARG(e->name), v && v->storage == STORAGE_SCRIPT ? "variable" : kind,
-                    when[c->early->annotation]);
+                    c->within && c->early == c->within->annotation ? "block" : "call",
+                    check_when(c->early));
+    } else if (v && v->within && v->storage == STORAGE_LOCAL) {
+        Diag *g = check_error(c, DIAG_EARLY_VALUE, e->span,
+                              "'%.*s' is a variable of a block that runs %s", STR_ARG(e->name),
+                              check_when(v->within->annotation));
+        diag_label(c->diags, g, v->span, "declared here");
     }
 }
 

@@ -229,7 +229,11 @@ static void check_probe_return(Check *c, Stmt *s) {
 }
 
 static void check_return(Check *c, Stmt *s) {
-    if (c->place == PLACE_FN) {
+    if (c->within) {
+        if (s->value)
+            check_error(c, DIAG_BAD_RETURN, s->value->span, "a block that runs %s returns no value",
+                        check_when(c->early));
+    } else if (c->place == PLACE_FN) {
         check_fn_return(c, s);
     } else if (c->place == PLACE_PROBE) {
         check_probe_return(c, s);
@@ -281,6 +285,22 @@ static void check_stmt_check_if(Check *c, Stmt *s) {
     }
 }
 
+static void check_annotated(Check *c, Stmt *s) {
+    if (s->annotation == ANN_NONE)
+        return;
+    if (c->within || c->place == PLACE_FN) {
+        check_error(c, DIAG_ANNOTATION, s->span, "'%s' is not allowed in %s",
+                    s->annotation == ANN_INIT ? "@init" : "@exit",
+                    c->within ? "an '@init' or '@exit' block" : "a function");
+        return;
+    }
+    c->within = s;
+    c->early = s->annotation;
+    check_block(c, s->arms[0].body);
+    c->within = NULL;
+    c->early = ANN_NONE;
+}
+
 /* Returns the last of the statements that it becomes. */
 static Stmt *check_stmt(Check *c, Stmt *s) {
     switch (s->kind) {
@@ -291,6 +311,7 @@ static Stmt *check_stmt(Check *c, Stmt *s) {
     case STMT_RETURN: check_return(c, s); break;
     case STMT_IF: check_stmt_check_if(c, s); break;
     case STMT_CALL: return check_call_stmt(c, s);
+    case STMT_ANNOTATED: check_annotated(c, s); break;
     }
     return s;
 }

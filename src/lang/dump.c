@@ -162,6 +162,10 @@ static void dump_stmt(const Stmt *s, Buf *out, uint32_t level) {
         buf_printf(out, "(do ");
         dump_expr(s->value, out);
         break;
+    case STMT_ANNOTATED:
+        buf_printf(out, s->annotation == ANN_INIT ? "(@init" : "(@exit");
+        dump_block(s->arms[0].body, out, level + 1);
+        break;
     case STMT_IF:
         buf_printf(out, "(if");
         for (uint32_t i = 0; i < s->narms; i++) {

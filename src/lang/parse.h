@@ -170,6 +170,7 @@ Stmt *build_assign(Parse *p, Span span, Expr *target, Expr *value);
 Stmt *build_step(Parse *p, Span span, StmtKind kind, Expr *target);
 Stmt *build_return(Parse *p, Span span, Expr *value);
 Stmt *build_call_stmt(Parse *p, Span span, Expr *call);
+Stmt *build_annotated_block(Parse *p, Span span, Word annotation, Block body);
 Stmt *build_if(Parse *p, Span span, List *arms, const Block *otherwise);
 IfArm *build_arm(Parse *p, Expr *cond, Block body);
 /* A block under construction: `last` is its end. */

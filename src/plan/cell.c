@@ -245,10 +245,13 @@ static void cell_walk_block(Walk *w, const Block *b) {
         walk_write(w, s);
         for (uint32_t i = 0; i < s->narms; i++) {
             uint32_t before = w->written.len;
+            bool apart = w->apart;
+            w->apart |= s->kind == STMT_ANNOTATED;
             if (s->arms[i].cond)
                 cell_walk_expr(w, s->arms[i].cond);
             cell_walk_block(w, &s->arms[i].body);
             forget_writes(w, before);
+            w->apart = apart;
         }
     }
 }

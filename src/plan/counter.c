@@ -191,10 +191,14 @@ static void look_at_call(Look *l, const Fn *fn) {
     vec_push(&l->fns, index << 2 | l->when);
 }
 
+/* When code with this annotation runs, in code that runs at l->when. */
+static When annotated_when(const Look *l, Annotation a) {
+    return a == ANN_INIT ? WHEN_START : a == ANN_EXIT ? WHEN_REPORT : l->when;
+}
+
 static void look_at_expr(Look *l, const Expr *e) {
     When when = l->when;
-    if (e->annotation == ANN_INIT || e->annotation == ANN_EXIT)
-        l->when = e->annotation == ANN_INIT ? WHEN_START : WHEN_REPORT;
+    l->when = annotated_when(l, e->annotation);
     l->tells |= is_telling(l->c, e);
     if (l->v->branches && branch_way(l->v->event, e)) {
         l->c->asks_ways = true;
@@ -283,6 +287,11 @@ static void look_at_stmt(Look *l, const Stmt *s) {
     case STMT_CALL:
         if (s->value)
             look_at_expr(l, s->value);
+        break;
+    case STMT_ANNOTATED:
+        l->when = annotated_when(l, s->annotation);
+        look_at_block(l, &s->arms[0].body);
+        l->when = when;
         break;
     case STMT_IF:
         for (uint32_t i = 0; i < s->narms; i++) {
@@ -576,8 +585,9 @@ static bool refuse_change(Reading *r, const Stmt *s) {
 
 static bool read_stmt(Reading *r, const Stmt *s) {
     Terms terms = {0};
-    bool elsewhere = s->kind == STMT_CALL &&
-                     (s->value->annotation == ANN_INIT || s->value->annotation == ANN_EXIT);
+    bool elsewhere = s->kind == STMT_ANNOTATED ||
+                     (s->kind == STMT_CALL &&
+                      (s->value->annotation == ANN_INIT || s->value->annotation == ANN_EXIT));
     bool ok = true;
     if (elsewhere || (s->kind == STMT_DECL && counter_is_kept(s->var)))
         return true; /* runs at start-up, or before the report */

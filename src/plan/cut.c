@@ -465,6 +465,12 @@ static void cut_stmt(Cut *c, Stmt *s) {
             cut_exit(c, s->value);
         cut_call(c, &s->value);
         break;
+    case STMT_ANNOTATED:
+        c->v->starts_dynamic |= s->annotation == ANN_INIT;
+        if (s->annotation == ANN_EXIT)
+            c->v->exits = c->v->exits_count = c->plan->at_exit.any = true;
+        cut_block(c, &s->arms[0].body);
+        break;
     }
 }
 

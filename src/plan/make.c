@@ -511,7 +511,8 @@ static bool plan_fn(Plan *plan, uint32_t script, Fn *fn, Diags *diags) {
 
 static bool has_exit(const Block *b) {
     for (const Stmt *s = b->first; s; s = s->next) {
-        if (s->kind == STMT_CALL && s->value->annotation == ANN_EXIT)
+        if (s->kind == STMT_ANNOTATED ? s->annotation == ANN_EXIT
+                                      : s->kind == STMT_CALL && s->value->annotation == ANN_EXIT)
             return true;
         for (uint32_t i = 0; i < s->narms; i++)
             if (has_exit(&s->arms[i].body))

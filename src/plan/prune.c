@@ -126,6 +126,8 @@ static void prune_put_block(Out *out, Stmt *s) {
             prune_expr(out->script, &s->target);
         if (s->value)
             prune_expr(out->script, &s->value);
+        if (s->kind == STMT_ANNOTATED)
+            prune_block(out->script, &s->arms[0].body);
         if (s->kind == STMT_IF)
             prune_put_if(out, s);
         else if (s->kind != STMT_DECL || !s->var->constant)

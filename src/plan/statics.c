@@ -275,7 +275,7 @@ static void statics_walk_block(Walk *w, const Block *b) {
             statics_walk_expr(w, s->target);
         if (s->value)
             statics_walk_expr(w, s->value);
-        if (s->kind == STMT_IF)
+        if (s->kind == STMT_IF || s->kind == STMT_ANNOTATED)
             statics_walk_if(w, s);
     }
 }

@@ -218,6 +218,11 @@ static void put_stmt(const Decided *d, const Stmt *s, Buf *out) {
         unit_text_put_if(d, s, out);
         return;
     }
+    if (s->kind == STMT_ANNOTATED) {
+        buf_printf(out, s->annotation == ANN_INIT ? " @init " : " @exit ");
+        unit_text_put_block(d, &s->arms[0].body, out);
+        return;
+    }
     buf_u8(out, ' ');
     switch (s->kind) {
     case STMT_DECL:

@@ -22,6 +22,10 @@ class Leave(Exception):
     """`return`."""
 
 
+class Missing(Trap):
+    """An element that is not in its map."""
+
+
 class Map:
     def __init__(self):
         self.items = {}
@@ -176,7 +180,7 @@ class Evaluator:
             t = self.map_type(e.name)[2]
             if t in sc.NUMBERS or t == "bool":
                 return zero(t)
-            raise Trap
+            raise Missing
         return at_path(m.items[key_of(k)], e.path)
 
     def eval_unary(self, e):
@@ -238,6 +242,21 @@ class Evaluator:
 
     do_const = do_var
 
+    def do_annotated(self, s):
+        """Runs at another time."""
+
+    def annotated(self, statements, when):
+        """Runs the blocks with this annotation; those in `if` are more than the oracle knows."""
+        for s in statements:
+            if s.kind == "annotated" and s.when == when:
+                try:
+                    self.execute(s.body)
+                except Leave:
+                    pass
+                except Missing:
+                    if when != "exit":
+                        raise
+
     def do_do(self, s):
         self.value(s.call)
 
@@ -293,6 +312,9 @@ class Activation(Evaluator):
             self.locals[s.name] = self.value(s.init) if s.init else zero(s.type)
         elif s.init:
             self.run.globals[s.name] = self.value(s.init)
+
+    def do_annotated(self, s):
+        self.annotated([s], "init")
 
 
 # ---- matching ----
@@ -431,6 +453,10 @@ class Variant:
                 kept = [w for w in s.words if w != "report"]
                 self.words[s.name] = (kept[0] if kept else "unshared" if s.words else "local", "report" in s.words)
                 self.inits.append(s)
+            if s.kind == "annotated":
+                self.declare(s.body)
+                if s.when == "init":
+                    self.inits.append(s)
             if s.kind == "if":
                 for _, body in s.arms:
                     self.declare(body)
@@ -793,7 +819,7 @@ class Run(wasm.Listener):
         for v in self.variants:
             if v.event in ("begin", "end", "report"):
                 for s in v.inits:
-                    if v.words[s.name][0] != "local":
+                    if s.kind == "var" and v.words[s.name][0] != "local":
                         self.shared[id(v.origin), s.name] = zero(s.type)
                 continue
             for site in self.places(v):
@@ -808,10 +834,11 @@ class Run(wasm.Listener):
                     self.shared[id(v.origin), name] = zero(v.vars[name])
         for v in self.variants:
             for s in v.inits:
-                word = v.words[s.name][0]
-                if s.init and (word == "shared" or (word == "unshared" and v.event in ("begin", "end", "report"))):
+                word = v.words[s.name][0] if s.kind == "var" else ""
+                if word and s.init and (word == "shared" or (word == "unshared" and v.event in ("begin", "end", "report"))):
                     self.shared[id(v.origin), s.name] = Visit(self, v, None, None, None, None).value(s.init)
         found.sort(key=lambda x: (x[1].fid, x[1].i, x[0].number))
+        self.found = found
         if self.monitor:
             self.nowhere("begin")
         for v, site, dynamic in found:
@@ -819,7 +846,9 @@ class Run(wasm.Listener):
             self.at.setdefault((kind, site.fid, site.i), []).append((v, site, dynamic))
             visit = Visit(self, v, site, None, None, None)
             for s in v.inits:
-                if v.words[s.name][0] == "unshared":
+                if s.kind == "annotated":
+                    visit.annotated([s], "init")
+                elif v.words[s.name][0] == "unshared":
                     key = (v.number, site.fid, site.i, s.name)
                     self.sites[key] = visit.value(s.init) if s.init else zero(s.type)
                     if v.words[s.name][1]:
@@ -906,6 +935,13 @@ class Run(wasm.Listener):
         self.machine = machine = wasm.Machine(self.program, self)
         machine.run()
         self.nowhere("end")
+        for event in ("begin", "end", "report"):
+            for v in self.variants:
+                if v.event == event:
+                    Visit(self, v, None, None, None, None).annotated(v.probe.body, "exit")
+        for v, site, _ in self.found:
+            Visit(self, v, site, None, None, None).annotated(v.probe.body, "exit")
+        Activation(self, {}).annotated(self.script.init, "exit")
         return machine
 
     def rows(self):

@@ -239,6 +239,7 @@ class Scripts:
         self.r, self.p, self.engine = r, program, engine
         self.vars, self.bound, self.fns, self.depth = {}, {}, {}, 0
         self.assignable, self.static_only, self.frames, self.words = [], False, {}, {}
+        self.kept = set()  # variables of probes that outlive an execution
 
     # -- expressions --
 
@@ -634,8 +635,25 @@ class Scripts:
                     self.vars[name] = t
                     writable.append(name)
         text += self.body(writable, list(self.acc.items()), 1, 0, r.randrange(1, 5))
+        if r.random() < 0.3:
+            text += self.annotated_block(k, [n for n in writable if n in self.kept or n in self.free], list(self.acc.items()))
         self.vars, self.bound, self.assignable = outer, {}, []
         return f"{rule}{predicate} {{\n{text}}}"
+
+    def annotated_block(self, k, writable, accumulators):
+        """Statements at the end of a site, or (unless it has no place) when the program starts."""
+        r = self.r
+        visible = {*self.free, *self.kept, *self.acc}
+        self.vars = {n: t for n, t in self.vars.items() if n in visible or n[0] == "c"}
+        self.bound = {n: t for n, t in self.bound.items() if n in STATIC or n.startswith("imm")}
+        words, self.assignable, self.words = self.words, [], {}
+        t = self.any_type()
+        when = "init" if self.bound and r.random() < 0.2 else "exit"
+        text = f"    @{when} {{\n        var x_{k}: {type_text(t)}{'' if t[0] == 'map' else f' = {self.expr(t, 2)}'};\n"
+        self.vars[f"x_{k}"] = t
+        text += self.body([*writable, f"x_{k}"], accumulators, 2, 1, r.randrange(1, 4))
+        self.words = words
+        return f"{text}    }}\n"
 
     # -- code where functions begin and end, and inside nothing that is not counted by segments --
 
@@ -737,6 +755,8 @@ class Scripts:
         self.vars[name] = t
         if words == "frame ":
             self.frames[name] = t
+        elif words:
+            self.kept.add(name)
         return f"    {words}var {name}: {type_text(t)}{init};\n"
 
 

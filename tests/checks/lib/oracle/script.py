@@ -256,6 +256,8 @@ class Reader:
                     return Node("if", arms=arms, orelse=self.block())
                 if not self.accept("elif"):
                     return Node("if", arms=arms, orelse=[])
+        if self.accept("@"):
+            return Node("annotated", when=self.name(), body=self.block())
         s = self.simple()
         self.expect(";")
         return s
@@ -337,7 +339,7 @@ class Reader:
                 params = self.params()
                 result = self.type() if self.accept("->") else None
                 s.fns[name] = Node("fn", name=name, params=params, result=result, body=self.block())
-            elif kind == "op" or re.match(r"[A-Za-z0-9_.*+\\?|!\[\]]+\s*(\([^()]*\)\s*)?:", rest):
+            elif (kind == "op" and text != "@") or re.match(r"[A-Za-z0-9_.*+\\?|!\[\]]+\s*(\([^()]*\)\s*)?:", rest):
                 s.probes.append(self.probe())
             else:
                 s.init.append(self.statement())
@@ -603,6 +605,8 @@ class Typer:
                     self.want(condition, "bool")
                     self.body(body, result)
                 self.body(s.orelse, result)
+            elif s.kind == "annotated":
+                self.body(s.body)
             elif s.kind == "return" and s.value:
                 self.want(s.value, result)
             elif s.kind == "do":
