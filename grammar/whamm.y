@@ -41,6 +41,9 @@
 %token CONST "'const'"   /* a word like any other elsewhere */
 %token ATOMIC "'atomic'" /* likewise */
 %token AGGREGATE "an aggregation" /* likewise */
+%token SHADOW "'shadow'" /* likewise */
+%token UNITS            "'[' before 'per'"
+%token PER "'per'"       /* likewise, there */
 %token PREDICATE        "'/' before a predicate"
 %token PREDICATE_END    "'/' after the predicate"
 /* Made up where a rule, or on a new line a word, starts though the statement before has no end. */
@@ -160,10 +163,13 @@ decorators:
   | decorators SHARED                   { $$ = build_decorator(p, $1, DECO_SHARED, @2); }
   | decorators FRAME                    { $$ = build_decorator(p, $1, DECO_FRAME, @2); }
   | decorators ATOMIC                   { $$ = build_decorator(p, $1, DECO_ATOMIC, @2); }
+  | decorators SHADOW                   { $$ = build_decorator(p, $1, DECO_SHADOW, @2); }
 ;
 
 declaration:
     decorators VAR word ':' type        { $$ = build_var(p, $1, $3, $5, @5); }
+  | decorators VAR word ':' SCALAR UNITS PER INT ']'
+                                        { $$ = build_shadow(p, $1, $3, $5, span_join(@5, @9), @8); }
 ;
 
 constant:

@@ -89,9 +89,26 @@ static uint64_t flush_threads_number_of(const Flush *f) {
     return hash ? hash : 1;
 }
 
+/* The shadow memory of a thread would not know what the others do to the memory that they share. */
+static bool has_shadow_alone(const Flush *f) {
+    for (uint32_t i = 0; i < f->plan->vars.len && f->plan->program.threads; i++) {
+        const Var *v = f->plan->vars.at[i].decl;
+        if (!v->element)
+            continue;
+        diag(f->diags, DIAG_CANNOT_HOST, v->span,
+             "the program has threads, which share a memory, but each would have a shadow memory "
+             "'%.*s' of its own",
+             STR_ARG(v->name));
+        return false;
+    }
+    return true;
+}
+
 bool flush_plan_atomics(Flush *f) {
     const Var *first = NULL;
     uint32_t n = 0;
+    if (!has_shadow_alone(f))
+        return false;
     for (uint32_t i = 0; i < f->plan->vars.len && f->plan->program.threads; i++) {
         const Var *v = f->plan->vars.at[i].decl;
         n += v->atomic;

@@ -109,7 +109,14 @@ typedef enum Storage {
 } Storage;
 
 /* Decorators as written; the checker decides their meaning, which depends on the scope. */
-enum { DECO_REPORT = 1, DECO_UNSHARED = 2, DECO_SHARED = 4, DECO_FRAME = 8, DECO_ATOMIC = 16 };
+enum {
+    DECO_REPORT = 1,
+    DECO_UNSHARED = 2,
+    DECO_SHARED = 4,
+    DECO_FRAME = 8,
+    DECO_ATOMIC = 16,
+    DECO_SHADOW = 32
+};
 
 typedef struct Var {
     Str name;
@@ -119,8 +126,10 @@ typedef struct Var {
     const Type *type;
     Storage storage;
     bool report;
-    bool atomic;       /* all threads of a program have one value */
-    bool param;        /* a parameter of a fn */
+    bool atomic;         /* all threads of a program have one value */
+    const Type *element; /* of a shadow memory, whose value is a number of the runtime; else NULL */
+    uint8_t unit_log;    /* ... with one element for 1 << unit_log bytes */
+    bool param;          /* a parameter of a fn */
     bool constant;     /* `const`: where it is used the checker puts its value, a literal (init) */
     bool escapes;      /* for later layers: a map that is used as a whole */
     bool computed;     /* ... a map with keys that are known only at run time */

@@ -339,6 +339,19 @@ Var *build_var(Parse *p, Decorators decorators, Word name, const Type *type, Spa
     return v;
 }
 
+Var *build_shadow(Parse *p, Decorators decorators, Word name, const Type *element, Span type_span,
+                  Span bytes) {
+    Var *v = build_var(p, decorators, name, &type_scalar[TYPE_I32], type_span);
+    uint64_t n = build_int(p, bytes)->integer;
+    v->element = element;
+    while (v->unit_log < 4 && n > (uint64_t)1 << v->unit_log)
+        v->unit_log++;
+    if (n != (uint64_t)1 << v->unit_log)
+        parse_error(p, DIAG_BAD_TYPE, bytes,
+                    "a shadow memory has one element per 1, 2, 4, 8 or 16 bytes");
+    return v;
+}
+
 Var *build_constant(Parse *p, Decorators decorators, Word name, const Type *type, Span type_span) {
     Var *v = build_var(p, decorators, name, type, type_span);
     v->constant = true;

@@ -9,6 +9,7 @@
  *   check_call.c     calls: functions, built-ins, libraries, string methods
  *   lower.c          what is added to aggregations, as plainer statements
  *   check_name.c     declarations, resolution, "did you mean"
+ *   check_shadow.c   shadow memories, which become calls of the runtime
  *
  * Types flow in two directions: check_expr() is told the type that the context wants (or NULL) and
  * returns the type that the expression has. Only literals (and bound constants that behave like
@@ -36,9 +37,10 @@ typedef struct Check {
     /* Set while an expression is checked that runs apart from the body: the initialiser of a kept
      * variable, or the arguments of an annotated call. */
     const Var *init_of;
-    Annotation early; /* of the call, or of `within` */
-    bool lenient;     /* the set of names is not known: an unknown one is no error */
-    Map told;         /* unknown names that were reported */
+    Annotation early;   /* of the call, or of `within` */
+    const Expr *target; /* what the statement being checked assigns to */
+    bool lenient;       /* the set of names is not known: an unknown one is no error */
+    Map told;           /* unknown names that were reported */
     bool ok;
     /* The '@init' or '@exit' block that is checked, or NULL. */
     const Stmt *within;
@@ -121,6 +123,22 @@ const Type *check_float(Check *c, Expr *e, const Type *want);
 /* The bound constant e, of type t, which behaves like a literal, where `want` is wanted. */
 const Type *check_constant_name(Check *c, Expr *e, const Type *t, const Type *want);
 
+/* ---- shadow memories ---- */
+
+/* Reports a declaration whose decorators or elements are wrong. */
+void check_shadow_var(Check *c, const Var *v);
+/* Reports a shadow memory without an address. */
+const Type *check_shadow_whole(Check *c, const Expr *e);
+/* Checks the address of an element, e (INDEX); the type of the element. */
+const Type *check_shadow_address(Check *c, Expr *e);
+/* Makes e, an element that is read, a call. */
+void check_shadow_read(Check *c, Expr *e);
+/* Checks a method, and makes it a call. */
+const Type *check_shadow_method(Check *c, Expr *e, Var *v);
+/* Makes a declaration, or an assignment or step of an element, a statement with calls. */
+void check_shadow_declare(Check *c, Stmt *s);
+void check_shadow_write(Check *c, Stmt *s);
+
 /* ---- calls and statements ---- */
 
 /* An expression with a unary operator; `want` as for check_expr. */
@@ -137,7 +155,7 @@ bool check_returns(Block b);
 /* Checks x.add(...) and x.clear() of an aggregation, whose receiver has been checked: it is the
  * first argument. */
 const Type *check_aggregate(Check *c, Expr *e, const Type *t);
-/* Replaces such a call, without errors, by statements that do it. Returns the last of them. */
-Stmt *lower_aggregate(Check *c, Stmt *s);
+/* Replaces such a call, without errors, by statements that do it. */
+void lower_aggregate(Check *c, Stmt *s);
 
 #endif

@@ -409,7 +409,10 @@ static const Type *check_library_call(Check *c, Expr *e, bool bare) {
 
 const Type *check_method(Check *c, Expr *e, bool bare) {
     Bound bound;
-    if (!e->recv.ptr || check_find_var(c, e->recv) || check_bound_name(c, e->recv, &bound))
+    Var *v = check_find_var(c, e->recv);
+    if (v && v->element)
+        return check_shadow_method(c, e, v);
+    if (!e->recv.ptr || v || check_bound_name(c, e->recv, &bound))
         return check_value_method(c, e);
     return check_library_call(c, e, bare);
 }

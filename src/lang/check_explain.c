@@ -28,8 +28,10 @@ static const Expr *deciding(const Check *c, const Expr *e) {
 
 void check_explain_name(Check *c, Diag *g, const Expr *e) {
     if (e->var) {
-        diag_label(c->diags, g, e->var->type_span, "'%.*s' is declared as %s", STR_ARG(e->name),
-                   e->var->type->text);
+        const Type *t = e->var->element;
+        diag_label(c->diags, g, e->var->type_span,
+                   t ? "the elements of '%.*s' are %s" : "'%.*s' is declared as %s",
+                   STR_ARG(e->name), t ? t->text : e->var->type->text);
         return;
     }
     const TypeBound *said = check_type_bound(c, e->name);

@@ -275,6 +275,12 @@ static const Type *check_expr_check_index(Check *c, Expr *e) {
         check_value(c, e->args[0], NULL);
         return t;
     }
+    if (e->var && e->var->element) {
+        t = check_path(c, e, check_shadow_address(c, e));
+        if (t->kind != TYPE_ERROR && c->target != e)
+            check_shadow_read(c, e);
+        return t;
+    }
     if (t->kind != TYPE_MAP || t->aggregate) {
         Diag *g =
             check_error(c, DIAG_NOT_A_MAP, e->span, "expected a map before '[', found %s", t->text);

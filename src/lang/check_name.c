@@ -302,9 +302,11 @@ static void check_atomic(Check *c, const Var *v, uint32_t kinds) {
 static void decide_storage(Check *c, Var *v) {
     static const char *const none = "a variable of a function cannot have a decorator";
     uint32_t d = v->decorators, kinds = d & (DECO_UNSHARED | DECO_SHARED | DECO_FRAME);
-    v->report = d & DECO_REPORT;
+    v->report = d & DECO_REPORT && !v->element;
     v->atomic = d & DECO_ATOMIC && c->place == PLACE_SCRIPT && !v->constant;
-    if (d & DECO_ATOMIC)
+    if (v->element || d & DECO_SHADOW)
+        check_shadow_var(c, v);
+    else if (d & DECO_ATOMIC)
         check_atomic(c, v, kinds);
     else if (c->place == PLACE_FN && d)
         check_error(c, DIAG_DECORATOR, v->decorator_span, "%s", none);
@@ -530,6 +532,8 @@ static const Type *resolve_var(Check *c, Expr *e, Var *v) {
         diag_hint(c->diags, g, "give the %s another name", kind);
         return &type_error;
     }
+    if (v->element && e->kind != EXPR_INDEX)
+        return check_shadow_whole(c, e);
     if (!v->constant)
         check_early_use(c, e, v, false);
     return v->type;

@@ -52,7 +52,9 @@ static void check_decl(Check *c, Var *v) {
 
 /* The type of the target of an assignment or step; reports targets that are not assignable. */
 static const Type *check_target(Check *c, Expr *e) {
+    c->target = e;
     const Type *t = check_receiver(c, e);
+    c->target = NULL;
     if (t->aggregate) {
         Diag *g = check_error(c, DIAG_NOT_ASSIGNABLE, e->span,
                               "'%.*s' cannot be assigned: it is a %s", STR_ARG(e->name), t->text);
@@ -143,6 +145,8 @@ static void check_assign(Check *c, Stmt *s) {
     Diag *g = check_expect(c, s->value, t, what);
     if (g)
         check_explain_name(c, g, target);
+    else if (target->var && target->var->element)
+        check_shadow_write(c, s);
     else if (target->kind == EXPR_NAME && target->var && target->var->atomic)
         check_one_step(c, s);
 }
@@ -152,6 +156,8 @@ static void check_step(Check *c, Stmt *s) {
     const Var *v = s->target->kind == EXPR_NAME ? s->target->var : NULL;
     if (v && v->atomic && type_is_integer(t))
         check_reported(c, v, s->kind == STMT_INC, s->kind == STMT_DEC, s->span);
+    if (s->target->var && s->target->var->element && type_is_numeric(t))
+        check_shadow_write(c, s);
     if (t->kind == TYPE_ERROR || type_is_numeric(t))
         return;
     Diag *g = check_error(c, DIAG_OPERAND_TYPE, s->span, "'%s' works on numbers, found %s",
@@ -262,8 +268,7 @@ bool check_returns(Block b) {
 
 /* ---- all ---- */
 
-/* Returns the last of the statements that it becomes. */
-static Stmt *check_call_stmt(Check *c, Stmt *s) {
+static void check_call_stmt(Check *c, Stmt *s) {
     Expr *e = s->value;
     const Type *t;
     if (e->kind == EXPR_METHOD)
@@ -273,7 +278,8 @@ static Stmt *check_call_stmt(Check *c, Stmt *s) {
     if (t->kind != TYPE_UNIT && t->kind != TYPE_ERROR && e->annotation == ANN_NONE)
         diag(c->diags, DIAG_UNUSED_RESULT, e->span, "the result of '%.*s' (%s) is not used",
              STR_ARG(e->name), t->text);
-    return t->kind == TYPE_UNIT && e->method == AGGREGATE_ADD ? lower_aggregate(c, s) : s;
+    if (t->kind == TYPE_UNIT && e->method == AGGREGATE_ADD)
+        lower_aggregate(c, s);
 }
 
 static void check_stmt_check_if(Check *c, Stmt *s) {
@@ -301,26 +307,30 @@ static void check_annotated(Check *c, Stmt *s) {
     c->early = ANN_NONE;
 }
 
-/* Returns the last of the statements that it becomes. */
-static Stmt *check_stmt(Check *c, Stmt *s) {
+static void check_stmt(Check *c, Stmt *s) {
     switch (s->kind) {
-    case STMT_DECL: check_decl(c, s->var); break;
+    case STMT_DECL:
+        if (s->var->element)
+            check_shadow_declare(c, s);
+        else
+            check_decl(c, s->var);
+        break;
     case STMT_ASSIGN: check_assign(c, s); break;
     case STMT_INC:
     case STMT_DEC: check_step(c, s); break;
     case STMT_RETURN: check_return(c, s); break;
     case STMT_IF: check_stmt_check_if(c, s); break;
-    case STMT_CALL: return check_call_stmt(c, s);
+    case STMT_CALL: check_call_stmt(c, s); break;
     case STMT_ANNOTATED: check_annotated(c, s); break;
     }
-    return s;
 }
 
 void check_block(Check *c, Block b) {
-    for (Stmt *s = b.first; s; s = s->next) {
-        s = check_stmt(c, s);
-        if (s->kind == STMT_RETURN && s->next) {
-            Diag *g = diag(c->diags, DIAG_UNREACHABLE, s->next->span, "this is never reached");
+    for (Stmt *s = b.first, *next; s; s = next) {
+        next = s->next; /* what checking inserts before it is checked */
+        check_stmt(c, s);
+        if (s->kind == STMT_RETURN && next) {
+            Diag *g = diag(c->diags, DIAG_UNREACHABLE, next->span, "this is never reached");
             diag_label(c->diags, g, s->span, "the body ends here");
         }
     }

@@ -119,11 +119,11 @@ static void indent(Buf *out, uint32_t level) {
 }
 
 static void dump_decorators(const Var *v, Buf *out) {
-    buf_printf(out, "%s%s%s%s%s", v->decorators & DECO_REPORT ? " report" : "",
-               v->decorators & DECO_ATOMIC ? " atomic" : "",
-               v->decorators & DECO_UNSHARED ? " unshared" : "",
-               v->decorators & DECO_SHARED ? " shared" : "",
-               v->decorators & DECO_FRAME ? " frame" : "");
+    buf_printf(
+        out, "%s%s%s%s%s%s", v->decorators & DECO_REPORT ? " report" : "",
+        v->decorators & DECO_ATOMIC ? " atomic" : "", v->decorators & DECO_SHADOW ? " shadow" : "",
+        v->decorators & DECO_UNSHARED ? " unshared" : "",
+        v->decorators & DECO_SHARED ? " shared" : "", v->decorators & DECO_FRAME ? " frame" : "");
 }
 
 static void dump_block(Block b, Buf *out, uint32_t level);
@@ -135,6 +135,8 @@ static void dump_stmt(const Stmt *s, Buf *out, uint32_t level) {
         buf_printf(out, s->var->constant ? "(const" : "(var");
         dump_decorators(s->var, out);
         buf_printf(out, " %.*s:%s", STR_ARG(s->var->name), s->var->type->text);
+        if (s->var->element)
+            buf_printf(out, "[%s per %u]", s->var->element->text, 1u << s->var->unit_log);
         if (s->var->init) {
             buf_u8(out, ' ');
             dump_expr(s->var->init, out);

@@ -379,23 +379,23 @@ static void lower_counted(Lower *l, Expr *self, Expr *call) {
 
 /* ---- all ---- */
 
-Stmt *lower_aggregate(Check *c, Stmt *s) {
+void lower_aggregate(Check *c, Stmt *s) {
     Expr *call = s->value, *self = call->args[0];
     const Type *t = self->type;
     Lower l = {.c = c, .span = s->span, .into = s, .last = s};
     assert(call->method == AGGREGATE_ADD && c->place != PLACE_SCRIPT);
     if (is_counted_by_key(t)) {
         lower_counted(&l, self, call);
-        return l.last;
+        return;
     }
     if (t->kind == TYPE_TUPLE) {
         lower_tuple(&l, self, call->args[1]);
-        return l.last;
+        return;
     }
     self->type = &type_scalar[t->kind];
     if (t->aggregate == AGG_COUNT) {
         lower_step(&l, self);
-        return l.last;
+        return;
     }
     Expr *x = lower_cast(&l, self->type, call->args[1]);
     if (self->nargs)
@@ -404,5 +404,4 @@ Stmt *lower_aggregate(Check *c, Stmt *s) {
                              : lower_name(&l, self->var);
     same->type = self->type;
     lower_add(&l, self, same, x);
-    return l.last;
 }

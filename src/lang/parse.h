@@ -164,6 +164,9 @@ typedef struct Decorators {
 Decorators build_decorator(Parse *p, Decorators so_far, uint32_t bit, Span span);
 /* Declarations and statements. */
 Var *build_var(Parse *p, Decorators decorators, Word name, const Type *type, Span type_span);
+/* Elements of a type, one `per` so many bytes of a memory. */
+Var *build_shadow(Parse *p, Decorators decorators, Word name, const Type *element, Span type_span,
+                  Span bytes);
 Var *build_constant(Parse *p, Decorators decorators, Word name, const Type *type, Span type_span);
 Stmt *build_decl(Parse *p, Span span, Var *var, Expr *init);
 Stmt *build_assign(Parse *p, Span span, Expr *target, Expr *value);

@@ -248,23 +248,35 @@ static int slash(Parse *p) {
     return '/';
 }
 
-/* Names that mean something only in their places: `const` and `atomic` at the start of a statement,
- * before another word; aggregations where a type can stand. */
+/* Names that mean something only in their places: `const`, `atomic` and `shadow` at the start of a
+ * statement, before another word; aggregations where a type can stand. */
 static int scan_word(const Parse *p, Span span) {
     static const int before_type[] = {':', '<', ',', '(', ARROW};
     bool starts = !p->token.prev || p->token.prev == ';' || p->token.prev == '{' ||
                   p->token.prev == '}' || (p->token.prev >= REPORT && p->token.prev <= FRAME) ||
-                  p->token.prev == ATOMIC;
+                  p->token.prev == ATOMIC || p->token.prev == SHADOW;
     Str text = {p->text + span.start, span.end - span.start};
     for (size_t i = 0; i < sizeof before_type / sizeof *before_type; i++)
         if (p->token.prev == before_type[i] && aggregate_by_name(text) != AGG_NONE)
             return AGGREGATE;
-    int keyword = str_is(text, "const") ? CONST : str_is(text, "atomic") ? ATOMIC : ID;
+    if (p->token.prev == UNITS)
+        return PER;
+    int keyword = str_is(text, "const")    ? CONST
+                  : str_is(text, "atomic") ? ATOMIC
+                  : str_is(text, "shadow") ? SHADOW
+                                           : ID;
     if (!starts || keyword == ID)
         return ID;
     uint32_t next = skip_blank(p, p->pos);
     bool digit = next < p->len && p->text[next] >= '0' && p->text[next] <= '9';
     return next < p->len && parse_is_word(p->text[next]) && !digit ? keyword : ID;
+}
+
+/* Whether the word "per" comes next. */
+static bool before_per(const Parse *p) {
+    uint32_t at = skip_blank(p, p->pos);
+    return p->len - at > 3 && memcmp(p->text + at, "per", 3) == 0 &&
+           !parse_is_word(p->text[at + 3]);
 }
 
 /* Follows the brackets and turns tokens into their meaning in this context. */
@@ -275,7 +287,7 @@ static int in_context(Parse *p, Span span, int token) {
     case '}':
     case ';': return leave_statement(p, token);
     case '(':
-    case '[': return open_paren(p, span, token);
+    case '[': return open_paren(p, span, p->token.prev == SCALAR && before_per(p) ? UNITS : token);
     case ')':
     case ']': return close_paren(p, token);
     case '/': return slash(p);

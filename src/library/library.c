@@ -107,7 +107,8 @@ const Type *bundled_type(char letter) {
 
 void bundled_libraries(void (*add)(void *ctx, Str name), void *ctx) {
     for (uint32_t i = 0; i < BUNDLED_COUNT; i++)
-        if (i == 0 || strcmp(bundled[i].library, bundled[i - 1].library) != 0)
+        if (bundled[i].library[0] != '.' &&
+            (i == 0 || strcmp(bundled[i].library, bundled[i - 1].library) != 0))
             add(ctx, str_of(bundled[i].library));
 }
 

@@ -75,7 +75,8 @@ bool bundled_library(Str name);
 const BundledFn *bundled_function(Str library, Str name);
 /* The language's type for a letter, NULL for none. */
 const Type *bundled_type(char letter);
-/* Calls add() with the name of every bundled library, of every function of one. */
+/* Calls add() with the name of every bundled library that scripts can name, of every function of
+ * one. */
 void bundled_libraries(void (*add)(void *ctx, Str name), void *ctx);
 void bundled_each(Str library, void (*add)(void *ctx, Str name), void *ctx);
 

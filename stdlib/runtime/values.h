@@ -203,6 +203,56 @@ void values_frame_push(uint32_t id, uint64_t value);
 /* Takes the last one from it; 0 if there is none. */
 uint64_t values_frame_pop(uint32_t id);
 
+/* ---- shadow memories (shadow_memory.c) ---- */
+
+/*
+ * An element for each unit of 1, 2, 4, 8 or 16 bytes of a memory of the program. The elements of
+ * 65,536 units are a page, which exists once one of them is not zero. A directory has the address
+ * of each page, 0 if there is none; a shadow memory is the address of its directory. If there is no
+ * memory for a page, the elements that were to be written there are lost, and counted.
+ *
+ * Functions without calls and loops become part of the code that calls them (rewrite/leaf.c), so
+ * reading and writing an element of a page that exists takes a few instructions.
+ */
+
+/* A new shadow memory: elements of 1 << element_log bytes, units of 1 << unit_log bytes. Traps if
+ * there is no memory for the directory. */
+uint32_t values_shadow_new(uint32_t element_log, uint32_t unit_log);
+
+/* The unit of an address of a 64-bit memory: addresses from 4 GiB on have the last one together. */
+uint32_t values_shadow_unit(uint64_t address, uint32_t unit_log);
+
+/* The element of a unit, by its size in bits. */
+uint32_t values_shadow_get8(uint32_t shadow, uint32_t unit);
+uint32_t values_shadow_get16(uint32_t shadow, uint32_t unit);
+uint32_t values_shadow_get32(uint32_t shadow, uint32_t unit);
+uint64_t values_shadow_get64(uint32_t shadow, uint32_t unit);
+
+/* Sets the element of a unit, or adds to it. 1 = there is no page: the caller has to call
+ * values_shadow_begin_page next. */
+uint32_t values_shadow_set8(uint32_t shadow, uint32_t value, uint32_t unit);
+uint32_t values_shadow_set16(uint32_t shadow, uint32_t value, uint32_t unit);
+uint32_t values_shadow_set32(uint32_t shadow, uint32_t value, uint32_t unit);
+uint32_t values_shadow_set64(uint32_t shadow, uint64_t value, uint32_t unit);
+uint32_t values_shadow_add8(uint32_t shadow, uint32_t value, uint32_t unit);
+uint32_t values_shadow_add16(uint32_t shadow, uint32_t value, uint32_t unit);
+uint32_t values_shadow_add32(uint32_t shadow, uint32_t value, uint32_t unit);
+uint32_t values_shadow_add64(uint32_t shadow, uint64_t value, uint32_t unit);
+/* Makes the page for which one of these returned 1, with the value in it. */
+void values_shadow_begin_page(uint32_t shadow);
+
+/* Sets the elements of n bytes from an address on; whether one of them is not zero; copies them,
+ * also where the ranges overlap. They concern each unit that has one of the bytes, below 4 GiB. */
+void values_shadow_fill(uint32_t shadow, uint64_t address, uint64_t n, uint64_t value);
+uint32_t values_shadow_any(uint32_t shadow, uint64_t address, uint64_t n);
+void values_shadow_copy(uint32_t shadow, uint64_t to, uint64_t from, uint64_t n);
+/* Sets all elements to zero. */
+void values_shadow_clear(uint32_t shadow);
+
+/* The number of elements that were lost; and a line of text that says so, if there are any. */
+uint64_t values_shadow_lost(uint32_t shadow);
+void values_shadow_tell(uint32_t shadow);
+
 /* ---- clock: monotonic; 0 where the host has none (--host=none) ---- */
 
 /* Nanoseconds since some moment. */

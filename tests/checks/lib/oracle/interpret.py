@@ -31,12 +31,58 @@ class Map:
         self.items = {}
 
 
+class Shadow:
+    """The elements of a shadow memory that are not zero, by unit; addresses are below 4 GiB."""
+
+    END = 1 << 32
+
+    def __init__(self, element, size):
+        self.zero, self.size, self.items = zero(element), size, {}
+
+    def unit(self, address):
+        return min(address, self.END - 1) // self.size
+
+    def units(self, address, n):
+        last = min(address + n, self.END) - 1
+        return range(self.unit(address), last // self.size + 1) if n and address < self.END else range(0)
+
+    def get(self, unit):
+        return self.items.get(unit, self.zero)
+
+    def set(self, unit, value):
+        if value == self.zero:
+            self.items.pop(unit, None)
+        else:
+            self.items[unit] = value
+
+    def fill(self, address, n, value):
+        for unit in self.units(address, n):
+            self.set(unit, value)
+
+    def any(self, address, n):
+        units = self.units(address, n)
+        return any(unit in units for unit in self.items)
+
+    def copy(self, to, source, n):
+        values = [self.get(unit) for unit in self.units(source, n)]
+        for unit, value in zip(self.units(to, n), values):
+            self.set(unit, value)
+
+    def clear(self):
+        self.items = {}
+
+    def lost(self):
+        return 0
+
+
 # ---- values ----
 
 
 def zero(t):
     if isinstance(t, str):
         return False if t == "bool" else b"" if t == "str" else 0.0 if t in FLOATS else 0
+    if t[0] == "shadow":
+        return Shadow(*t[1:])
     return tuple(zero(x) for x in t[1:]) if t[0] == "tuple" else Map()
 
 
@@ -104,6 +150,11 @@ def with_field(value, path, new):
         return new
     n = path[0]
     return value[:n] + (with_field(value[n], path[1:], new),) + value[n + 1:]
+
+
+def address_of(e, x):
+    """Addresses are unsigned."""
+    return x & ((1 << sc.bits_of(e.type)) - 1)
 
 
 def at_path(value, path):
@@ -176,6 +227,8 @@ class Evaluator:
         m = self.eval_name(e)
         if m is UNKNOWN or k is UNKNOWN:
             return UNKNOWN
+        if isinstance(m, Shadow):
+            return m.get(m.unit(address_of(e.args[0], k)))
         if key_of(k) not in m.items:
             t = self.map_type(e.name)[2]
             if t in sc.NUMBERS or t == "bool":
@@ -215,8 +268,11 @@ class Evaluator:
         return UNKNOWN if UNKNOWN in values else values
 
     def eval_method(self, e):
-        s = self.value(e.receiver)
+        s = self.value(e.receiver) if hasattr(e, "receiver") else self.eval_name(e)
         args = [self.value(a) for a in e.args]
+        if isinstance(s, Shadow) and UNKNOWN not in args:
+            addresses = {"fill": 2, "any": 2, "copy": 3}.get(e.method, 0)
+            return getattr(s, e.method)(*[address_of(a, x) if i < addresses else x for i, (a, x) in enumerate(zip(e.args, args))])
         if s is UNKNOWN or UNKNOWN in args:
             return UNKNOWN
         if e.method == "len":
@@ -278,6 +334,11 @@ class Evaluator:
         self.store(s.target, lambda old: arithmetic(s.op, s.target.type, old, one))
 
     def store(self, e, change):
+        if e.kind == "index" and isinstance(self.eval_name(e), Shadow):
+            m = self.eval_name(e)
+            unit = m.unit(address_of(e.args[0], self.value(e.args[0])))
+            m.set(unit, change(m.get(unit)))
+            return
         if e.kind == "index":
             m, k = self.eval_name(e), key_of(self.value(e.args[0]))
             old = m.items.get(k, zero(self.map_type(e.name)[2]))

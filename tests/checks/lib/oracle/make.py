@@ -238,7 +238,7 @@ class Scripts:
     def __init__(self, r, program, engine):
         self.r, self.p, self.engine = r, program, engine
         self.vars, self.bound, self.fns, self.depth = {}, {}, {}, 0
-        self.assignable, self.static_only, self.frames, self.words = [], False, {}, {}
+        self.assignable, self.static_only, self.frames, self.words, self.shadows = [], False, {}, {}, {}
         self.kept = set()  # variables of probes that outlive an execution
 
     # -- expressions --
@@ -267,6 +267,8 @@ class Scripts:
             out += self.fields(name, u, t)
             if not isinstance(u, str) and u[0] == "map" and name in self.vars and t in NUMBERS + ("bool",) and u[2] == t:
                 out.append(("map", name, u))
+        if not self.static_only:
+            out += [("shadow", name, u) for name, u in self.shadows.items() if u[1] == t]
         if t == "u32" and "targets" in self.bound:
             out.append(("map", "targets", ("map", "u32", "u32")))
         return out
@@ -293,6 +295,8 @@ class Scripts:
             found = self.places(t)
             if found and r.random() < 0.8:
                 kind, name, u = r.choice(found)
+                if kind == "shadow":
+                    return f"{name}[{self.address_in_shadow()}]"
                 return name if kind == "name" else f"{name}[{self.expr(u[1], depth + 2)}]"
             return self.literal(t)
         return self.boolean(depth) if t == "bool" else self.string(depth) if t == "str" else self.number(t, depth)
@@ -385,6 +389,8 @@ class Scripts:
         pad = "    " * indent
         if self.words and r.random() < 0.3:
             return f"{pad}step++;\n{pad}{self.word_statement()}\n" * r.choice([1, 1, 4, 12])
+        if self.shadows and r.random() < 0.3:
+            return f"{pad}{self.shadow_statement()}\n"
         choice = r.random()
         if choice < 0.15 and depth < 2:
             body = self.body(writable, accumulators, indent + 1, depth + 1, r.randrange(1, 3))
@@ -437,6 +443,8 @@ class Scripts:
             t = r.choice(INTS)
             out.append(f"report var acc{k}: {t};")
             self.acc[f"acc{k}"] = t
+        if r.random() < 0.2:
+            out += self.shadow_memories()
         if r.random() < 0.3:
             out.append(self.statement(list(self.free), [], 0, 2).rstrip())
         if r.random() < 0.3:
@@ -452,6 +460,28 @@ class Scripts:
         for k in range(r.choice([0, 0, 0, 1, 2])):
             out.append(self.branch_probe(k))
         return "\n".join(out) + "\n"
+
+    def shadow_memories(self):
+        for k in range(self.r.randrange(1, 3)):
+            self.shadows[f"sh{k}"] = ("shadow", self.r.choice(INTS + ("bool",)), self.r.choice([1, 1, 2, 4, 8, 16]))
+        return [f"shadow var {name}: {t[1]}[per {t[2]}];" for name, t in self.shadows.items()]
+
+    def address_in_shadow(self):
+        """Often the same; at ends of pages, in the last one, beyond."""
+        r = self.r
+        t = r.choice(["u32", "u32", "i32", "u64"])
+        base = r.choice([0, 0, 65530, 65536 * 16 - 20, 0x7FFFFFF0 if t == "i32" else 0xFFFFFFF0])
+        some = f"({self.expr(t, 3)}) as {t}"
+        return f"({some} & 63) + {base}" if r.random() < 0.9 else some
+
+    def shadow_statement(self):
+        r = self.r
+        name, (_, element, _) = r.choice(list(self.shadows.items()))
+        at, n = self.address_in_shadow(), r.choice([1, 4, 8, 33, 70000])
+        steps = [] if element == "bool" else [f"{name}[{at}]++;", f"{name}[{at}]--;"]
+        return r.choice(steps * 2 + [f"{name}[{at}] = {self.expr(element, 2)};"] * 4 + [
+            f"{name}.fill({at}, {n}, {self.literal(element)});", f"{name}.copy({at}, {self.address_in_shadow()}, {n});", f"{name}.clear();",
+            f"if ({name}.any({at}, {n})) {{ {name}[{at}] = {self.expr(element, 3)}; }}"])
 
     def maps_of_words(self):
         """Maps from numbers to numbers with keys that are dense, sparse, negative or huge, as `step` goes on."""
@@ -613,8 +643,9 @@ class Scripts:
         r = self.r
         rule, kind, names, self.assignable = event
         apart = kind in APART
-        outer = dict(self.vars)
+        outer, shadows = dict(self.vars), self.shadows
         if apart:
+            self.shadows = {}
             for name in self.free:
                 del self.vars[name]
         self.bound = {n: t for n, t in names.items() if not n.startswith("local") or not apart}
@@ -637,7 +668,7 @@ class Scripts:
         text += self.body(writable, list(self.acc.items()), 1, 0, r.randrange(1, 5))
         if r.random() < 0.3:
             text += self.annotated_block(k, [n for n in writable if n in self.kept or n in self.free], list(self.acc.items()))
-        self.vars, self.bound, self.assignable = outer, {}, []
+        self.vars, self.bound, self.assignable, self.shadows = outer, {}, [], shadows
         return f"{rule}{predicate} {{\n{text}}}"
 
     def annotated_block(self, k, writable, accumulators):

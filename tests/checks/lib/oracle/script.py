@@ -1,6 +1,6 @@
 """Whamm scripts as trees with types: a scanner, a parser and the typing rules, as docs/language.md has them.
 
-Types are strings ("u32"), ("tuple", type...) and ("map", key, value).
+Types are strings ("u32"), ("tuple", type...), ("map", key, value) and ("shadow", element, bytes of a unit).
 """
 
 import re
@@ -264,12 +264,16 @@ class Reader:
 
     def simple(self):
         words = []
-        while self.peek()[1] in ("report", "unshared", "shared", "frame"):
+        while self.peek()[1] in ("report", "unshared", "shared", "frame") or re.match(r"shadow\s+[A-Za-z_]", self.text[self.at:]):
             words.append(self.name())
         if self.accept("var"):
             name = self.name()
             self.expect(":")
             t = self.type()
+            if self.accept("["):
+                self.expect("per")
+                t = ("shadow", t, int(self.next()[1]))
+                self.expect("]")
             return Node("var", name=name, type=t, words=words, init=self.expr() if self.accept("=") else None)
         if re.match(r"const\s+[A-Za-z_]", self.text[self.at:]):
             self.next()
@@ -399,6 +403,7 @@ class Scope:
 
 
 FLEXIBLE = ("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^")
+SHADOW_METHODS = {"fill": ("anv", None), "any": ("an", "bool"), "copy": ("aan", None), "clear": ("", None), "lost": ("", "u64")}
 STRING_METHODS = {"len": "u32", "starts_with": "bool", "ends_with": "bool", "contains": "bool", "lists": "bool"}
 
 
@@ -527,10 +532,17 @@ class Typer:
 
     def type_index(self, e, want):
         t = self.s.vars.get(e.name) or self.s.bound(e.name)
+        if t and t[0] == "shadow":
+            self.address(e.args[0])
+            return self.follow(t[1], e.path)
         if not t or t[0] != "map":
             raise Bad(f"{e.name} is no map")
         self.want(e.args[0], t[1])
         return self.follow(t[2], e.path)
+
+    def address(self, e):
+        if self.check(e, "u32" if self.flexible(e) else None) not in ("u32", "i32", "u64", "i64"):
+            raise Bad("address")
 
     def type_unary(self, e, want):
         t = self.check(e.args[0], want if e.op == "~" else None)
@@ -580,6 +592,14 @@ class Typer:
         return fn.result
 
     def type_method(self, e, want):
+        shadow = self.s.vars.get(e.name)
+        if shadow and shadow[0] == "shadow":
+            params, result = SHADOW_METHODS[e.method]
+            if len(params) != len(e.args):
+                raise Bad(f"{e.name}.{e.method}")
+            for k, arg in enumerate(e.args):
+                self.want(arg, shadow[1]) if e.method == "fill" and k == 2 else self.address(arg)
+            return result
         e.receiver = Node("name", name=e.name, args=[])
         if self.check(e.receiver) != "str" or e.method not in STRING_METHODS:
             raise Bad(f"{e.name}.{e.method}")

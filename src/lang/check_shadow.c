@@ -1,0 +1,282 @@
+/*
+ * lang/check_shadow.c - shadow memories: what is checked becomes calls of the library ".shadow"
+ * (library/bundled.def), so that nothing after the checker knows of them.
+ *
+ *   shadow var tag: u8[per 4];     var tag: i32 = .shadow.new(0, 2); @exit .shadow.tell(tag);
+ *   tag[a]                         .shadow.get8(tag, a >> 2)
+ *   tag[a] = v;                    if (.shadow.set8(tag, v, a >> 2) != 0) {
+ * .shadow.begin_page(tag); } tag.any(a, n)                  .shadow.any(tag, a, n)
+ */
+#include "lang/check.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#define SCALAR(K) (&type_scalar[TYPE_##K])
+
+/* ---- declarations ---- */
+
+void check_shadow_var(Check *c, const Var *v) {
+    if (!v->element) {
+        Diag *g = check_error(c, DIAG_BAD_TYPE, v->type_span,
+                              "expected the elements of the shadow memory '%.*s', found %s",
+                              STR_ARG(v->name), v->type->text);
+        diag_hint(c->diags, g, "one u8 for each byte is written u8[per 1], one for 8 u8[per 8]");
+    } else if (!(v->decorators & DECO_SHADOW)) {
+        Diag *g = check_error(c, DIAG_DECORATOR, v->span,
+                              "elements per byte are those of a shadow memory");
+        diag_hint(c->diags, g, "declare it with 'shadow var'");
+    } else if (v->decorators & DECO_REPORT) {
+        Diag *g = check_error(c, DIAG_DECORATOR, v->decorator_span,
+                              "a shadow memory cannot be reported: it has an element for each "
+                              "address");
+        diag_hint(c->diags, g, "report a variable or a map in which its elements are counted");
+    } else if (c->place != PLACE_SCRIPT || v->decorators != DECO_SHADOW) {
+        check_error(c, DIAG_DECORATOR, v->decorator_span,
+                    "a shadow memory is declared at script scope, with 'shadow' alone");
+    } else if (!type_is_integer(v->element) && v->element->kind != TYPE_BOOL) {
+        check_error(c, DIAG_BAD_TYPE, v->type_span,
+                    "the elements of a shadow memory are integers or bool, not %s",
+                    v->element->text);
+    }
+}
+
+const Type *check_shadow_whole(Check *c, const Expr *e) {
+    Diag *g =
+        check_error(c, DIAG_OPERAND_TYPE, e->span,
+                    "'%.*s' is a shadow memory: only its elements have values", STR_ARG(e->name));
+    diag_label(c->diags, g, e->var->span, "declared here");
+    diag_hint(c->diags, g, "the element of an address is %.*s[address]", STR_ARG(e->name));
+    return &type_error;
+}
+
+/* ---- calls ---- */
+
+static Expr *new_expr(Check *c, ExprKind kind, Span span, const Type *type) {
+    Expr *e = arena_new(&c->script->arena, Expr);
+    *e = (Expr){.kind = kind, .span = span, .name_span = span, .type = type};
+    return e;
+}
+
+static Expr *shadow_args(Check *c, Expr *e, uint32_t n, Expr *const *args) {
+    e->nargs = n;
+    e->args = arena_array(&c->script->arena, Expr *, n);
+    for (uint32_t i = 0; i < n; i++) {
+        e->args[i] = args[i];
+        if (e->depth <= args[i]->depth)
+            e->depth = args[i]->depth + 1;
+    }
+    return e;
+}
+
+static Expr *number(Check *c, Span span, const Type *type, uint64_t n) {
+    Expr *e = new_expr(c, EXPR_INT, span, type);
+    e->integer = n;
+    e->is_static = true;
+    return e;
+}
+
+static Expr *converted(Check *c, Expr *e, const Type *to) {
+    if (e->type == to)
+        return e;
+    Expr *cast = new_expr(c, EXPR_CAST, e->span, to);
+    cast->cast = to;
+    cast->is_static = e->is_static;
+    return shadow_args(c, cast, 1, &e);
+}
+
+static Expr *shadow_handle(Check *c, Span span, Var *v) {
+    Expr *e = new_expr(c, EXPR_NAME, span, v->type);
+    e->name = v->name;
+    e->var = v;
+    return e;
+}
+
+/* Makes e a call of a function of the runtime. `type` is that of the result. */
+static Expr *shadow_call(Check *c, Expr *e, Str function, const Type *type, uint32_t n,
+                         Expr *const *args) {
+    const Type *const *params;
+    const Type *result;
+    uint32_t nparams;
+    *e = (Expr){.kind = EXPR_METHOD,
+                .span = e->span,
+                .name_span = e->name_span,
+                .recv_span = e->name_span,
+                .recv = STR(".shadow"),
+                .name = function,
+                .type = type};
+    e->is_bound = c->scope->library &&
+                  c->scope->library(c->scope->ctx, e, &e->bound, &params, &nparams, &result);
+    if (c->scope->library && !e->is_bound)
+        c->ok = false; /* reported by the scope */
+    assert(!e->is_bound || nparams == n);
+    return shadow_args(c, e, n, args);
+}
+
+/* "get16" */
+static Str sized(Check *c, const char *name, const Var *v) {
+    char text[16];
+    int len = snprintf(text, sizeof text, "%s%u", name, type_bits(v->element));
+    return (Str){arena_strndup(&c->script->arena, text, (size_t)len), (uint32_t)len};
+}
+
+/* ---- elements ---- */
+
+/* An address as part of a program: of 32 or 64 bits. */
+static bool check_address(Check *c, Expr *e, Str of) {
+    const Type *t = check_value(c, e, check_is_flexible(c, e) ? SCALAR(U32) : NULL);
+    if (type_is_integer(t) && type_bits(t) >= 32)
+        return true;
+    if (t->kind != TYPE_ERROR) {
+        Diag *g =
+            check_error(c, DIAG_TYPE_MISMATCH, e->span,
+                        "expected an address in the shadow memory '%.*s', u32 or u64, found %s",
+                        STR_ARG(of), t->text);
+        check_explain(c, g, e);
+    }
+    return false;
+}
+
+const Type *check_shadow_address(Check *c, Expr *e) {
+    return check_address(c, e->args[0], e->name) ? e->var->element : &type_error;
+}
+
+/* The number of an address' unit. */
+static Expr *shadow_unit(Check *c, Expr *address, const Var *v) {
+    Expr *log = number(c, address->span, SCALAR(I32), v->unit_log);
+    if (type_bits(address->type) == 64) {
+        Expr *args[] = {converted(c, address, SCALAR(I64)), log};
+        return shadow_call(c, new_expr(c, EXPR_METHOD, address->span, NULL), STR("unit"),
+                           SCALAR(I32), 2, args);
+    }
+    if (!v->unit_log)
+        return address;
+    Expr *shift = new_expr(c, EXPR_BINARY, address->span, SCALAR(U32));
+    shift->op = OP_SHR;
+    log->type = SCALAR(U32);
+    Expr *both[] = {converted(c, address, SCALAR(U32)), log};
+    shift->is_static = both[0]->is_static;
+    return shadow_args(c, shift, 2, both);
+}
+
+void check_shadow_read(Check *c, Expr *e) {
+    Var *v = e->var;
+    Expr *args[] = {shadow_handle(c, e->name_span, v), shadow_unit(c, e->args[0], v)};
+    TypeKind kind = v->element->kind;
+    if (kind != TYPE_I8 && kind != TYPE_I16) {
+        shadow_call(c, e, sized(c, "get", v), v->element, 2, args);
+        return;
+    }
+    Expr *call = shadow_call(c, new_expr(c, EXPR_METHOD, e->span, NULL), sized(c, "get", v),
+                             SCALAR(I32), 2, args);
+    *e = (Expr){.kind = EXPR_CAST, .span = e->span, .cast = v->element};
+    shadow_args(c, e, 1, &call);
+}
+
+void check_shadow_write(Check *c, Stmt *s) {
+    Var *v = s->target->var;
+    const Type *wide = type_bits(v->element) == 64 ? v->element : SCALAR(I32);
+    bool sets = s->kind == STMT_ASSIGN;
+    Expr *value = sets ? s->value : number(c, s->span, wide, s->kind == STMT_INC ? 1 : UINT64_MAX);
+    Span span = s->target->name_span;
+    Expr *args[] = {shadow_handle(c, span, v), value, shadow_unit(c, s->target->args[0], v)};
+    Expr *none[] = {shadow_call(c, new_expr(c, EXPR_METHOD, s->span, NULL),
+                                sized(c, sets ? "set" : "add", v), SCALAR(I32), 3, args),
+                    number(c, s->span, SCALAR(I32), 0)};
+    Expr *condition = new_expr(c, EXPR_BINARY, s->span, SCALAR(BOOL));
+    condition->op = OP_NE;
+    Stmt *begin = arena_new(&c->script->arena, Stmt);
+    Expr *again = shadow_handle(c, span, v);
+    *begin = (Stmt){.kind = STMT_CALL, .span = s->span};
+    begin->value = shadow_call(c, new_expr(c, EXPR_METHOD, s->span, NULL), STR("begin_page"),
+                               &type_unit, 1, &again);
+    IfArm *arm = arena_new(&c->script->arena, IfArm);
+    *arm = (IfArm){shadow_args(c, condition, 2, none), {begin, false}};
+    *s = (Stmt){.kind = STMT_IF, .span = s->span, .next = s->next, .narms = 1, .arms = arm};
+}
+
+void check_shadow_declare(Check *c, Stmt *s) {
+    Var *v = s->var;
+    uint64_t bytes = type_bits(v->element) / 8;
+    if (v->init)
+        check_error(c, DIAG_DECORATOR, v->init->span,
+                    "a shadow memory is zero at first; it cannot have an initialiser");
+    if (c->place != PLACE_SCRIPT || !type_bits(v->element) || v->init)
+        return;
+    Expr *sizes[] = {number(c, v->span, SCALAR(I32), bytes == 8 ? 3 : bytes / 2),
+                     number(c, v->span, SCALAR(I32), v->unit_log)};
+    v->init =
+        shadow_call(c, new_expr(c, EXPR_METHOD, v->span, NULL), STR("new"), SCALAR(I32), 2, sizes);
+    Stmt *tell = arena_new(&c->script->arena, Stmt);
+    Expr *handle = shadow_handle(c, v->span, v);
+    *tell = (Stmt){.kind = STMT_CALL, .span = s->span, .next = s->next};
+    tell->value = shadow_call(c, new_expr(c, EXPR_METHOD, v->span, NULL), STR("tell"), &type_unit,
+                              1, &handle);
+    tell->value->annotation = ANN_EXIT;
+    s->next = tell;
+}
+
+/* ---- methods ---- */
+
+static const struct {
+    const char *name, *params; /* a: an address, n: a number of bytes, v: an element */
+    TypeKind result;
+} shadow_methods[] = {
+    {"fill", "anv", TYPE_UNIT}, {"any", "an", TYPE_BOOL}, {"copy", "aan", TYPE_UNIT},
+    {"clear", "", TYPE_UNIT},   {"lost", "", TYPE_U64},
+};
+enum { MAX_SHADOW_PARAMS = 3 };
+
+/* Checks the arguments, each of which becomes a u64. */
+static void check_arguments(Check *c, Expr *e, const Var *v, const char *params, Expr **out) {
+    for (uint32_t i = 0; i < e->nargs; i++) {
+        Expr *arg = e->args[i];
+        if (params[i] == 'v') {
+            char what[64];
+            snprintf(what, sizeof what, "argument %u of '%.*s'", i + 1, (int)e->name.len,
+                     e->name.ptr);
+            Diag *g = check_expect(c, arg, v->element, what);
+            if (g)
+                diag_label(c->diags, g, v->type_span, "the elements are %s", v->element->text);
+        } else {
+            check_address(c, arg, v->name);
+        }
+        /* 32 bits are unsigned, as addresses are */
+        bool narrow = params[i] != 'v' && type_is_integer(arg->type) && type_bits(arg->type) == 32;
+        if (arg->type->kind != TYPE_ERROR)
+            out[i] = converted(c, narrow ? converted(c, arg, SCALAR(U32)) : arg, SCALAR(I64));
+    }
+}
+
+const Type *check_shadow_method(Check *c, Expr *e, Var *v) {
+    Expr *args[1 + MAX_SHADOW_PARAMS] = {shadow_handle(c, e->recv_span, v)};
+    args[0]->kind = EXPR_INDEX; /* it is not used as a whole */
+    if (check_name(c, args[0])->kind == TYPE_ERROR)
+        return &type_error;
+    args[0]->kind = EXPR_NAME;
+    for (size_t i = 0; i < sizeof shadow_methods / sizeof *shadow_methods; i++) {
+        const char *params = shadow_methods[i].params;
+        uint32_t n = (uint32_t)strlen(params);
+        if (!str_is(e->name, shadow_methods[i].name))
+            continue;
+        if (e->annotation != ANN_NONE || e->nargs != n) {
+            check_error(c, e->annotation ? DIAG_ANNOTATION : DIAG_ARGUMENT_COUNT, e->span,
+                        e->annotation
+                            ? "annotations apply only to library calls; '%.*s' is a method"
+                            : "'%.*s' of a shadow memory takes %u argument%s, found %u",
+                        STR_ARG(e->name), n, n == 1 ? "" : "s", e->nargs);
+            return &type_error;
+        }
+        check_arguments(c, e, v, params, args + 1);
+        const Type *result = shadow_methods[i].result == TYPE_UNIT
+                                 ? &type_unit
+                                 : &type_scalar[shadow_methods[i].result];
+        if (c->ok)
+            shadow_call(c, e, e->name, result, 1 + n, args);
+        return result;
+    }
+    Diag *g = check_error(c, DIAG_UNKNOWN_FUNCTION, e->name_span,
+                          "a shadow memory has no method '%.*s'", STR_ARG(e->name));
+    diag_hint(c->diags, g, "the methods are fill, any, copy, clear and lost");
+    return &type_error;
+}
