@@ -57,6 +57,45 @@ static void take_functions(Flush *f, Plan *plan, Library *lib, const WasmMerge *
         vec_push(&f->at.library_starts, (uint32_t)g->initialize);
 }
 
+/* Exports an entity of the library as "NAME:X". */
+static bool add_host_export(Flush *f, const Library *lib, Str x, WasmSpace space, uint32_t handle) {
+    Str name = str_of(arena_printf(&f->m->arena, "%.*s:%.*s", STR_ARG(lib->name), STR_ARG(x)));
+    for (uint32_t i = 0; i < f->m->exports.len; i++)
+        if (str_eq(f->m->exports.at[i].name, name)) {
+            diag(f->diags, DIAG_CANNOT_MERGE, (Span){lib->module.file, 0, 0},
+                 "the library exports 'host:%.*s', but there is an export '%.*s' already",
+                 STR_ARG(x), STR_ARG(name));
+            return false;
+        }
+    wasm_add_export(f->m, name, space, handle);
+    return true;
+}
+
+/* Exports what the library exports as "host:X", and then its memory, too. */
+static bool export_to_host(Flush *f, const Library *lib, WasmMerge *g, Bridge *bridge) {
+    const Str mark = STR("host:");
+    const WasmExport *memory = NULL;
+    for (uint32_t i = 0; i < lib->module.exports.len; i++) {
+        const WasmExport *e = &lib->module.exports.at[i];
+        if (!str_begins(e->name, mark))
+            continue;
+        if (!wasm_merge_one(g, e->space, e->handle, f->diags))
+            return false;
+        uint32_t handle = g->handles[e->space][e->handle];
+        if (e->space == WASM_SPACE_FUNC && !flush_starts_late(f))
+            handle = bridge_entry(bridge, handle);
+        Str x = {e->name.ptr + mark.len, e->name.len - mark.len};
+        if (!add_host_export(f, lib, x, e->space, handle))
+            return false;
+        memory = library_memory(lib);
+    }
+    if (!memory)
+        return true;
+    return wasm_merge_one(g, WASM_SPACE_MEMORY, memory->handle, f->diags) &&
+           add_host_export(f, lib, STR("memory"), WASM_SPACE_MEMORY,
+                           g->handles[WASM_SPACE_MEMORY][memory->handle]);
+}
+
 static bool merge_library(Flush *f, Plan *plan, Library *lib) {
     Vec(uint32_t) roots = {0};
     Bridge bridge;
@@ -78,8 +117,10 @@ static bool merge_library(Flush *f, Plan *plan, Library *lib) {
     bridge_init(&bridge, &g, f->diags);
     bool any = roots.len || lib->memory_runs;
     bool ok = !any || wasm_merge(&g, roots.at, roots.len, f->diags);
-    if (ok && any)
+    if (ok && any) {
         take_functions(f, plan, lib, &g, &bridge);
+        ok = export_to_host(f, lib, &g, &bridge);
+    }
     if (ok && lib->memory_runs)
         lib->memory = g.handles[WASM_SPACE_MEMORY][library_memory(lib)->handle];
     bridge_free(&bridge);
