@@ -44,6 +44,8 @@
 %token SHADOW "'shadow'" /* likewise */
 %token UNITS            "'[' before 'per'"
 %token PER "'per'"       /* likewise, there */
+%token DELETE "'delete'" /* likewise */
+%token IN "'in'"         /* likewise */
 %token PREDICATE        "'/' before a predicate"
 %token PREDICATE_END    "'/' after the predicate"
 /* Made up where a rule, or on a new line a word, starts though the statement before has no end. */
@@ -56,7 +58,7 @@
 %left '|'
 %left '^'
 %left '&'
-%left EQ NE GE '>' LE '<'
+%left EQ NE GE '>' LE '<' IN
 %left SHL SHR
 %left '+' '-'
 %left '*' '/' '%'
@@ -242,6 +244,7 @@ simple:
   | RETURN                              { $$ = build_return(p, @$, NULL); }
   | RETURN expr                         { $$ = build_return(p, @$, $2); }
   | call                                { $$ = build_call_stmt(p, @$, $1); }
+  | DELETE word '[' expr ']'            { $$ = build_call_stmt(p, @$, build_map_call(p, @$, build_name(p, $2), "delete", $4)); }
 ;
 
 if_stmt:
@@ -278,6 +281,7 @@ expr:
   | expr '>' expr                       { $$ = build_binary(p, @$, OP_GT, $1, $3); }
   | expr LE expr                        { $$ = build_binary(p, @$, OP_LE, $1, $3); }
   | expr '<' expr                       { $$ = build_binary(p, @$, OP_LT, $1, $3); }
+  | expr IN assignable                  { $$ = build_map_call(p, @$, $3, "in", $1); }
   | expr SHL expr                       { $$ = build_binary(p, @$, OP_SHL, $1, $3); }
   | expr SHR expr                       { $$ = build_binary(p, @$, OP_SHR, $1, $3); }
   | expr '+' expr                       { $$ = build_binary(p, @$, OP_ADD, $1, $3); }

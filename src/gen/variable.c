@@ -128,6 +128,7 @@ static Ref var_address(Body *b, uint32_t id, uint32_t *offset) {
 }
 
 static Ref leaf_set(Body *b, const Var *v, uint32_t leaf, Ref value);
+static Ref gen_map_method(Body *b, const Expr *e);
 
 /* Whether a variable is shared by the threads of the program; where there are none it is like any
  * other. */
@@ -333,6 +334,8 @@ static Ref gen_lists(Body *b, const Expr *e) {
 
 Ref gen_method(Body *b, const Expr *e) {
     assert(e->kind == EXPR_METHOD);
+    if (ast_is_map_method(e))
+        return gen_map_method(b, e);
     static const Type *const u32 = &type_scalar[TYPE_U32];
     if (e->method == ATOMIC_FETCH_ADD)
         return gen_fetch_add(b, e);
@@ -366,14 +369,36 @@ Ref gen_missing(Body *b) {
     return b->skip ? code_branch(b->module, b->skip, NULL) : code_trap(b->module);
 }
 
-/* Looks whether the key whose leaves are in these locals exists before it is looked up. */
-static void variable_put_test(Body *b, const Expr *e, uint32_t first, Refs *code) {
-    const Type *key = e->var->type->key;
+/* Makes a key, whose leaves are in these locals, that of the next call. */
+static void put_key_locals(Body *b, const Type *key, uint32_t first, Refs *code) {
     for (uint32_t i = 0; i < type_leaves(key); i++) {
         const Type *leaf = type_leaf(key, i);
         vec_push(code,
                  variable_put_key(b, i, variable_key_word(b, leaf, local_get(b, first + i, leaf))));
     }
+}
+
+static Ref gen_map_method(Body *b, const Expr *e) {
+    static const Helper helpers[] = {HELPER_MAP_HAS, HELPER_MAP_DELETE, HELPER_MAP_LEN,
+                                     HELPER_MAP_CLEAR};
+    Helper h = helpers[e->method - MAP_HAS];
+    if (e->nargs == 1)
+        return helper_call(b, h, (Ref[]){gen_expr(b, e->args[0])});
+    const Type *key = e->args[0]->type->key;
+    Refs code = {0}, leaves = {0};
+    gen_leaves(b, e->args[1], &leaves);
+    uint32_t first = variable_settle(b, key, &leaves, &code);
+    vec_free(&leaves);
+    uint32_t map = gen_temp(b, WASM_I32); /* looking it up may take a key, too */
+    vec_push(&code, code_set(b->module, map, gen_expr(b, e->args[0])));
+    put_key_locals(b, key, first, &code);
+    vec_push(&code, helper_call(b, h, (Ref[]){code_get(b->module, map, WASM_I32)}));
+    return gen_block_of(b, &code);
+}
+
+/* Looks whether the key whose leaves are in these locals exists before it is looked up. */
+static void variable_put_test(Body *b, const Expr *e, uint32_t first, Refs *code) {
+    put_key_locals(b, e->var->type->key, first, code);
     Ref map = gen_var_get(b, e->var, 0);
     Ref there = helper_call(b, HELPER_MAP_HAS, &map);
     vec_push(code,

@@ -194,12 +194,15 @@ typedef enum Op {
 const char *op_text(Op op);
 
 /* The methods of str, of an atomic variable, of aggregations. */
+/* The methods of str, of an atomic variable, and of maps. */
 typedef enum StrMethod {
     STR_NO_METHOD,
 #define METHOD(id, name, argument, result, reserved, doc) STR_##id,
 #include "lang/function.def"
     ATOMIC_FETCH_ADD,
     AGGREGATE_ADD, /* a statement that the checker replaces */
+#define MAP_METHOD(id, name, takes_key, result, changes, doc) MAP_##id,
+#include "lang/function.def"
 } StrMethod;
 
 typedef enum Annotation { ANN_NONE, ANN_STATIC, ANN_INIT, ANN_EXIT } Annotation;
@@ -234,8 +237,9 @@ typedef struct Expr {
     Span name_span;
     Str recv; /* METHOD: the part before the dot: a library, or a name of type str */
     Span recv_span;
-    StrMethod method; /* METHOD of a str or an atomic variable, set by the checker, which also puts
-                         the receiver before the arguments (a[0]) */
+    StrMethod method; /* METHOD of a str, a map or an atomic variable, set by the checker, which
+                         also puts the receiver before the arguments (a[0]) */
+    bool received;    /* METHOD: the parser has put it there */
     const struct NumberList *list; /* METHOD: STR_LISTS: the numbers of the list a[0] (list.h) */
     Annotation annotation;
     Op op;
@@ -395,6 +399,10 @@ void type_table_free(Script *s); /* script_free() does it */
 /* A deep copy of a probe, unresolved, in the script's arena. Only for probes that were not checked.
  */
 Probe *ast_clone_probe(Script *s, const Probe *p);
+
+/* Whether it is a method of a map; whether that changes the map. */
+bool ast_is_map_method(const Expr *e);
+bool ast_changes_map(const Expr *e);
 
 /* Whether it is a call remove_probe(probe_id) of some library. */
 bool ast_is_removal(const Expr *e);

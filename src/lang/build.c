@@ -188,16 +188,6 @@ Expr *build_method(Parse *p, Span span, Word receiver, Word name, List *args) {
     return with_args(p, e, array, n);
 }
 
-Expr *build_element_method(Parse *p, Span span, Expr *element, Word name, List *args) {
-    uint32_t n;
-    Expr **array = list_array(p, args, &n);
-    Expr **all = arena_array(&p->script->arena, Expr *, n + 1u);
-    all[0] = element;
-    if (n)
-        memcpy(all + 1, array, sizeof *array * n);
-    return with_args(p, build_named(p, EXPR_METHOD, span, name), all, n + 1);
-}
-
 /* The annotation of a call, or (`block`) of a block; ANN_NONE if it is not known. */
 static Annotation build_annotation(Parse *p, Word word, bool block) {
     if (!block && str_is(word.text, "static"))
@@ -210,6 +200,29 @@ static Annotation build_annotation(Parse *p, Word word, bool block) {
                 block ? "'@init' or '@exit' before a block" : "'@static', '@init' or '@exit'",
                 word.text.len > 40 ? 40 : (int)word.text.len, word.text.ptr);
     return ANN_NONE;
+}
+
+/* A method whose receiver is its first argument already. */
+static Expr *received(Parse *p, Expr *e, Expr *receiver, Expr *const *args, uint32_t n) {
+    Expr **all = arena_array(&p->script->arena, Expr *, n + 1);
+    all[0] = receiver;
+    for (uint32_t i = 0; i < n; i++)
+        all[i + 1] = args[i];
+    e->received = true;
+    e->recv = receiver->name;
+    e->recv_span = receiver->span;
+    return with_args(p, e, all, n + 1);
+}
+
+Expr *build_element_method(Parse *p, Span span, Expr *receiver, Word name, List *args) {
+    uint32_t n;
+    Expr **array = list_array(p, args, &n);
+    return received(p, build_named(p, EXPR_METHOD, span, name), receiver, array, n);
+}
+
+Expr *build_map_call(Parse *p, Span span, Expr *map, const char *name, Expr *key) {
+    Expr *e = build_named(p, EXPR_METHOD, span, (Word){str_of(name), map->name_span});
+    return received(p, e, map, &key, 1);
 }
 
 Expr *build_annotated(Parse *p, Span span, Word annotation, Expr *call) {

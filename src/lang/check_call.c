@@ -1,6 +1,6 @@
 /*
- * lang/check_call.c - calls: functions of the script, built-in functions, libraries, string
- * methods.
+ * lang/check_call.c - calls: functions of the script, built-in functions, libraries, methods of
+ * strings and maps.
  */
 #include "lang/check.h"
 #include "lang/list.h"
@@ -257,6 +257,67 @@ static const Type *check_atomic_method(Check *c, Expr *e, const Expr *self) {
     return t;
 }
 
+static const struct {
+    const char *name;
+    bool takes_key;
+    const Type *result;
+} map_methods[] = {
+#define MAP_METHOD(id, name, takes_key, result, changes, doc)                                      \
+    {name, takes_key, TYPE_##result == TYPE_UNIT ? &type_unit : &type_scalar[TYPE_##result]},
+#include "lang/function.def"
+};
+
+/* m.len(), m.clear(); `k in m` and `delete m[k]`, of which the parser has made calls. */
+static const Type *check_map_method(Check *c, Expr *e, const Type *map) {
+    for (size_t i = 0; i < sizeof map_methods / sizeof *map_methods; i++) {
+        const Type *const *key = &map->key;
+        if (!str_is(e->name, map_methods[i].name) || (map_methods[i].takes_key && !e->received))
+            continue;
+        e->method = (StrMethod)(ATOMIC_FETCH_ADD + 1 + i);
+        if (!map_methods[i].takes_key) {
+            check_args(c, e, e->args + 1, e->nargs - 1, &(Callee){e->name, key, 0, NULL});
+            return map_methods[i].result;
+        }
+        char what[80];
+        snprintf(what, sizeof what, "the key of '%.*s'", e->recv.len > 50 ? 50 : (int)e->recv.len,
+                 e->recv.ptr);
+        Diag *g = check_expect(c, e->args[1], *key, what);
+        if (g)
+            check_explain_name(c, g, e->args[0]);
+        return map_methods[i].result;
+    }
+    Diag *g = check_error(c, DIAG_UNKNOWN_FUNCTION, e->name_span, "a map has no method '%.*s'",
+                          STR_ARG(e->name));
+    hint_add(c->diags, g, HINT_MAP_METHOD, e->name);
+    diag_hint(c->diags, g, "the methods are len and clear");
+    for (uint32_t i = 1; i < e->nargs; i++)
+        check_value(c, e->args[i], NULL);
+    return &type_error;
+}
+
+/* What stands before a method must be a str or a map; of `in` and `delete`, a map. */
+static const Type *wrong_receiver(Check *c, Expr *e, const Expr *self) {
+    const Type *t = self->type;
+    bool map = e->received && self->kind != EXPR_INDEX;
+    for (uint32_t i = 1; i < e->nargs; i++)
+        check_value(c, e->args[i], NULL);
+    if (t->kind == TYPE_ERROR)
+        return t;
+    Diag *g;
+    if (str_is(e->name, "delete") && e->received)
+        g = check_error(c, DIAG_NOT_A_MAP, self->span, "expected a map before '[', found %s",
+                        t->text);
+    else if (map || (e->received && str_is(e->name, "in")))
+        g = check_error(c, DIAG_NOT_A_MAP, self->span, "expected a map after 'in', found %s",
+                        t->text);
+    else
+        g = check_error(c, DIAG_UNKNOWN_FUNCTION, e->span,
+                        "expected a str or a map before '.%.*s', found %s", STR_ARG(e->name),
+                        t->text);
+    check_explain(c, g, self);
+    return &type_error;
+}
+
 static const Type *check_value_method(Check *c, Expr *e) {
     if (e->annotation != ANN_NONE) {
         check_error(c, DIAG_ANNOTATION, e->span,
@@ -264,25 +325,17 @@ static const Type *check_value_method(Check *c, Expr *e) {
                     STR_ARG(e->recv));
         return give_up(c, e);
     }
-    Expr *self = e->recv.ptr ? receiver(c, e) : e->args[0];
+    Expr *self = e->received ? e->args[0] : receiver(c, e);
     const Type *t = check_receiver(c, self);
     if (t->aggregate)
         return check_aggregate(c, e, t);
     if (self->var && self->var->atomic)
         return check_atomic_method(c, e, self);
-    if (t->kind != TYPE_STR) {
-        if (t->kind != TYPE_ERROR) {
-            Diag *g =
-                check_error(c, DIAG_UNKNOWN_FUNCTION, e->span,
-                            "expected a str before '.%.*s', found %s", STR_ARG(e->name), t->text);
-            check_explain(c, g, self);
-            if (t->kind == TYPE_MAP)
-                hint_add(c->diags, g, HINT_MAP_METHOD, e->name);
-        }
-        for (uint32_t i = 1; i < e->nargs; i++)
-            check_value(c, e->args[i], NULL);
-        return &type_error;
-    }
+    if (t->kind == TYPE_MAP)
+        return check_map_method(c, e, t);
+    if (t->kind != TYPE_STR || (e->received && str_is(e->name, "in")) ||
+        (e->received && str_is(e->name, "delete")))
+        return wrong_receiver(c, e, self);
     for (size_t i = 0; i < sizeof str_methods / sizeof *str_methods; i++) {
         if (!str_is(e->name, str_methods[i].name))
             continue;
@@ -412,7 +465,7 @@ const Type *check_method(Check *c, Expr *e, bool bare) {
     Var *v = check_find_var(c, e->recv);
     if (v && v->element)
         return check_shadow_method(c, e, v);
-    if (!e->recv.ptr || v || check_bound_name(c, e->recv, &bound))
+    if (e->received || v || check_bound_name(c, e->recv, &bound))
         return check_value_method(c, e);
     return check_library_call(c, e, bare);
 }

@@ -93,6 +93,18 @@ bool ast_is_removal(const Expr *e) {
            e->args[0]->kind == EXPR_NAME && str_is(e->args[0]->name, "probe_id");
 }
 
+bool ast_is_map_method(const Expr *e) {
+    return e->kind == EXPR_METHOD && e->method > ATOMIC_FETCH_ADD;
+}
+
+bool ast_changes_map(const Expr *e) {
+    static const bool changes[] = {
+#define MAP_METHOD(id, name, takes_key, result, changes, doc) changes,
+#include "lang/function.def"
+    };
+    return ast_is_map_method(e) && changes[e->method - ATOMIC_FETCH_ADD - 1];
+}
+
 const Expr *atomic_operand(const Stmt *s) {
     const Expr *e = s->value, *x = s->target;
     if (s->kind != STMT_ASSIGN || e->kind != EXPR_BINARY)

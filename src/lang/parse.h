@@ -144,7 +144,9 @@ Expr *build_cond(Parse *p, Span span, Expr *cond, Expr *yes, Expr *no);
 Expr *build_call(Parse *p, Span span, Word name, List *args);
 Expr *build_method(Parse *p, Span span, Word receiver, Word name, List *args);
 /* The same of an element of a map. */
-Expr *build_element_method(Parse *p, Span span, Expr *element, Word name, List *args);
+Expr *build_element_method(Parse *p, Span span, Expr *receiver, Word name, List *args);
+/* `delete m[k]`, `k in m`: a method of the map. */
+Expr *build_map_call(Parse *p, Span span, Expr *map, const char *name, Expr *key);
 Expr *build_annotated(Parse *p, Span span, Word annotation, Expr *call);
 Expr *build_tuple(Parse *p, Span span, List *entries);
 Expr *build_parens(Span span, Expr *inner);

@@ -144,6 +144,12 @@ static bool has_newline(const Parse *p, uint32_t from, uint32_t to) {
     return memchr(p->text + from, '\n', to - from) != NULL;
 }
 
+/* Whether a word comes next that is no number. */
+static bool word_follows(const Parse *p, uint32_t at) {
+    at = skip_blank(p, at);
+    return at < p->len && parse_is_word(p->text[at]) && !(p->text[at] >= '0' && p->text[at] <= '9');
+}
+
 /* A block has no end before the token `what`: supplies the missing braces. */
 static void close_blocks(Parse *p, uint32_t at, const char *what) {
     Span open = p->open.braces[p->open.nbraces - 1];
@@ -154,13 +160,16 @@ static void close_blocks(Parse *p, uint32_t at, const char *what) {
     diag_label(p->diags, g, open, "the block that begins here is not closed");
 }
 
-/* The length of the word at `at` if it can start a statement; "as" continues an expression. */
+/* The length of the word at `at` if it can start a statement; "as" and "in" continue an
+ * expression. */
 static uint32_t statement_word(const Parse *p, uint32_t at) {
     uint32_t len = 0;
     while (at + len < p->len && parse_is_word(p->text[at + len]))
         len++;
     bool digit = len && p->text[at] >= '0' && p->text[at] <= '9';
-    return digit || str_eq((Str){p->text + at, len}, STR("as")) ? 0 : len;
+    Str word = {p->text + at, len};
+    return digit || str_is(word, "as") || (str_is(word, "in") && word_follows(p, at + len)) ? 0
+                                                                                            : len;
 }
 
 /* Looks whether a match rule comes next, or a new line's statement though the one before has no
@@ -248,28 +257,32 @@ static int slash(Parse *p) {
     return '/';
 }
 
-/* Names that mean something only in their places: `const`, `atomic` and `shadow` at the start of a
- * statement, before another word; aggregations where a type can stand. */
+/* Words that are names, except where no name can be: `const`, `atomic`, `shadow` and `delete` at
+ * the start of a statement and `in` after an operand, before another word; aggregations where a
+ * type can stand, `per` after its bracket. */
 static int scan_word(const Parse *p, Span span) {
     static const int before_type[] = {':', '<', ',', '(', ARROW};
-    bool starts = !p->token.prev || p->token.prev == ';' || p->token.prev == '{' ||
-                  p->token.prev == '}' || (p->token.prev >= REPORT && p->token.prev <= FRAME) ||
-                  p->token.prev == ATOMIC || p->token.prev == SHADOW;
+    bool starts =
+        !p->token.prev || p->token.prev == ';' || p->token.prev == '{' || p->token.prev == '}';
+    bool declares = starts || (p->token.prev >= REPORT && p->token.prev <= FRAME) ||
+                    p->token.prev == ATOMIC || p->token.prev == SHADOW;
     Str text = {p->text + span.start, span.end - span.start};
+    int keyword = ID;
     for (size_t i = 0; i < sizeof before_type / sizeof *before_type; i++)
         if (p->token.prev == before_type[i] && aggregate_by_name(text) != AGG_NONE)
             return AGGREGATE;
     if (p->token.prev == UNITS)
         return PER;
-    int keyword = str_is(text, "const")    ? CONST
+    if (declares)
+        keyword = str_is(text, "const")    ? CONST
                   : str_is(text, "atomic") ? ATOMIC
                   : str_is(text, "shadow") ? SHADOW
                                            : ID;
-    if (!starts || keyword == ID)
-        return ID;
-    uint32_t next = skip_blank(p, p->pos);
-    bool digit = next < p->len && p->text[next] >= '0' && p->text[next] <= '9';
-    return next < p->len && parse_is_word(p->text[next]) && !digit ? keyword : ID;
+    if (starts && str_is(text, "delete"))
+        keyword = DELETE;
+    if (ends_operand(p->token.prev) && !p->token.after_at && str_is(text, "in"))
+        keyword = IN;
+    return keyword != ID && word_follows(p, p->pos) ? keyword : ID;
 }
 
 /* Whether the word "per" comes next. */

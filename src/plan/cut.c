@@ -250,6 +250,18 @@ static bool has_strings(const Type *t) {
     return false;
 }
 
+/* A method of a map, which has to exist as a whole. */
+static void cut_map_method(Cut *c, Expr *e) {
+    Expr *map = e->args[0];
+    c->plan->asks.values = true;
+    if (map->kind == EXPR_NAME && map->var)
+        map->var->computed = true;
+    else
+        cut_expr(c, &e->args[0]);
+    if (e->nargs > 1)
+        cut_expr(c, &e->args[1]);
+}
+
 static void cut_expr(Cut *c, Expr **slot) {
     Expr *e = *slot;
     switch (e->kind) {
@@ -264,6 +276,10 @@ static void cut_expr(Cut *c, Expr **slot) {
             cut_builtin(c, e); /* others have no value, they are statements (cut_call) */
         return;
     case EXPR_METHOD:
+        if (ast_is_map_method(e)) {
+            cut_map_method(c, e);
+            return;
+        }
         if (e->annotation == ANN_STATIC && e->type->kind == TYPE_TUPLE) {
             cut_static_tuple(c, e);
             return;

@@ -12,7 +12,7 @@
 
 bool expr_has_effect(const Expr *e) {
     bool method = e->kind == EXPR_METHOD && (!e->method || e->method == ATOMIC_FETCH_ADD);
-    if (e->kind == EXPR_CALL || (method && !e->is_static))
+    if (e->kind == EXPR_CALL || (method && !e->is_static) || ast_changes_map(e))
         return true;
     for (uint32_t i = 0; i < e->nargs; i++)
         if (expr_has_effect(e->args[i]))

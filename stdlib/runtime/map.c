@@ -1,10 +1,10 @@
 /*
  * runtime/map.c - maps.
  *
- * Maps from numbers to numbers are those of words (word_map.c). All others keep their entries in
- * the order of insertion, and find them through an index with open addressing, whose slots are
- * addresses of entries. So a look-up reads one slot and one key, and multiplies nothing. Both
- * tables double together.
+ * Maps from numbers to numbers are those of words (word_map.c). All others keep their entries in an
+ * array, in the order of insertion until one is deleted, and find them through an index with open
+ * addressing, whose slots are addresses of entries. So a look-up reads one slot and one key, and
+ * multiplies nothing. Both tables double together.
  */
 #include "memory.h"
 
@@ -298,6 +298,62 @@ uint32_t values_map_has(uint32_t map) {
     if (!h->type)
         return false;
     return h->words ? words_seek(map, h, words_pack(h), false) != 0 : seek(h, &hash) != 0;
+}
+
+VALUES_EXPORT(map_len)
+uint32_t values_map_len(uint32_t map) {
+    return header_of(map)->count;
+}
+
+/* Frees a slot of the index: entries that it kept from their first slots move up. */
+static void free_place(const MapHeader *h, uint64_t place) {
+    uint64_t hole = place & h->mask;
+    for (uint64_t next = (hole + 1) & h->mask;; next = (next + 1) & h->mask) {
+        uint32_t entry = get32(slot_address(h, next));
+        if (!entry)
+            break;
+        uint64_t first = hash_key(h, key_at(entry)) >> h->shift;
+        if (((next - first) & h->mask) < ((next - hole) & h->mask))
+            continue; /* it may not move before its first slot */
+        set32(slot_address(h, hole), entry);
+        hole = next;
+    }
+    set32(slot_address(h, hole), 0);
+}
+
+/* The slot of the index that has an entry, which is in the map. */
+static uint64_t place_of(const MapHeader *h, uint32_t entry) {
+    uint64_t place = hash_key(h, key_at(entry)) >> h->shift;
+    while (get32(slot_address(h, place)) != entry)
+        place = (place + 1) & h->mask;
+    return place;
+}
+
+/* The last entry takes the place of the deleted one: no reader depends on the order of entries. */
+static void delete_entry(MapHeader *h, uint32_t entry) {
+    uint64_t each = entry_size(h);
+    uint32_t last = (uint32_t)(h->entries + (h->count - 1) * each);
+    free_place(h, place_of(h, entry));
+    if (entry != last) {
+        set32(slot_address(h, place_of(h, last)), entry);
+        __builtin_memcpy(at(entry), at(last), (size_t)each);
+    }
+    h->count--;
+}
+
+VALUES_EXPORT(map_delete)
+void values_map_delete(uint32_t map) {
+    uint64_t hash;
+    MapHeader *h = header_of(map);
+    if (!h->count)
+        return;
+    if (h->words) {
+        words_delete(h, words_pack(h));
+        return;
+    }
+    uint32_t value = seek(h, &hash);
+    if (value)
+        delete_entry(h, value - 8 * h->key_leaves);
 }
 
 VALUES_EXPORT(key)

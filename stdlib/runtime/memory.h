@@ -51,7 +51,8 @@ typedef struct Values {
  * map it is: one of words (word_map.c) or one of entries (map.c). */
 typedef struct MapHeader {
     uint32_t index;   /* mask + 1 addresses of pages or entries; 0 = free */
-    uint32_t entries; /* in the order of insertion: leaves of the key, leaves of the value */
+    uint32_t entries; /* in the order of insertion until one is deleted: leaves of the key, leaves
+                         of the value */
     uint32_t count;   /* of keys */
     uint32_t type;
     uint32_t mask;
@@ -213,6 +214,8 @@ INLINE uint32_t words_quick(const MapHeader *h, uint64_t word) {
     return slot;
 }
 
+/* Deletes a key, if it is there. */
+void words_delete(MapHeader *h, uint64_t word);
 /* Frees all memory; the map is empty then. */
 void words_free(MapHeader *h);
 

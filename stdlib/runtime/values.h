@@ -137,7 +137,11 @@ void values_map_tally(uint32_t map, uint32_t step, uint32_t times, uint32_t type
                       uint32_t n, uint32_t marked);
 /* Whether the map has a key. */
 uint32_t values_map_has(uint32_t map);
-/* Leaf n of the key for values_map_at, values_map_find and values_map_has. */
+/* Deletes a key, if it is there. */
+void values_map_delete(uint32_t map);
+/* The number of keys. */
+uint32_t values_map_len(uint32_t map);
+/* Leaf n of the key for values_map_at, values_map_find, values_map_has and values_map_delete. */
 void values_key(uint32_t n, uint64_t leaf);
 
 /*

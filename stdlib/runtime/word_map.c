@@ -507,6 +507,31 @@ uint32_t words_seek(uint32_t map, MapHeader *h, uint64_t word, bool insert_it) {
     return slot_at(h, page_at(item), (uint32_t)slot_of(page_at(item), word));
 }
 
+/* Takes a page without keys out of the map. */
+static void drop_page(MapHeader *h, uint32_t item) {
+    uint64_t place = first_place(h, base_of(page_at(item)), page_at(item)->level);
+    while (get32(place_at(h, place)) != item)
+        place++;
+    set32(place_at(h, place), WORD_GONE);
+    free_page(h, item);
+}
+
+void words_delete(MapHeader *h, uint64_t word) {
+    uint32_t item = find_page(h, word);
+    Page *page = page_at(item);
+    uint32_t n = item ? (uint32_t)slot_of(page, word) : 0;
+    if (!item || !is_there(page, n))
+        return;
+    /* Code that keeps the page looks no further where the slot is not zero. */
+    __builtin_memset(at(slot_at(h, page, n)), 0, 1u << h->slot_log);
+    if (slots_of(page) > 1)
+        *marks_of(page, n) &= ~((uint64_t)1 << (n & 63));
+    page->keys--;
+    h->count--;
+    if (!page->keys)
+        drop_page(h, item);
+}
+
 void words_free(MapHeader *h) {
     for (uint64_t i = 0; h->index && i <= h->mask; i++)
         if (get32(place_at(h, i)) > WORD_GONE)

@@ -149,7 +149,13 @@ static uint64_t leaf_of(uint8_t kind, uint64_t v) {
     }
 }
 
-/* Random updates and reads of two maps of a type, against maps of the compiler. */
+static void put_key(uint32_t n, const uint64_t *leaf) {
+    for (uint32_t i = 0; i < n; i++)
+        values_key(i, leaf[i]);
+}
+
+/* Random updates, reads and deletions in two maps of a type, against maps of the compiler, where a
+ * deleted key has the value `gone`. */
 static void check_maps(const uint8_t *key_desc, const uint8_t *value_desc, uint32_t range,
                        uint32_t rounds) {
     start();
@@ -164,8 +170,9 @@ static void check_maps(const uint8_t *key_desc, const uint8_t *value_desc, uint3
         else
             kinds[i++] = *d;
     }
+    const uint64_t gone = UINT64_MAX;
     Map model[2] = {{0}};
-    uint32_t maps[2] = {1, values_map_new()};
+    uint32_t maps[2] = {1, values_map_new()}, len[2] = {0};
     for (uint32_t round = 0; round < rounds; round++) {
         uint64_t leaf[8] = {0}, r = next_random();
         Buf key = {0};
@@ -173,11 +180,23 @@ static void check_maps(const uint8_t *key_desc, const uint8_t *value_desc, uint3
             leaf[i] = leaf_of(kinds[i], (r >> 8 * i) % range);
             model_leaf(&key, kinds[i], leaf[i]);
         }
-        uint32_t m = r >> 63, op = (r >> 56) % 4;
+        uint32_t m = r >> 63, op = (r >> 56) % 6;
         Str k = {(const char *)key.data, (uint32_t)key.len};
         uint64_t *have = map_get(&model[m], k);
+        have = have && *have != gone ? have : NULL;
         bool number = *value_desc <= REPORT_BOOL;
         bool wide = is_wide_value(value_desc);
+        if (op == 4 || (op == 5 && round % 3 == 0)) { /* one in nine */
+            put_key(nk, leaf);
+            values_map_delete(maps[m]);
+            if (have)
+                *have = gone;
+            len[m] -= have != NULL;
+            have = NULL;
+        }
+        put_key(nk, leaf);
+        assert_true(values_map_has(maps[m]) == (have != NULL));
+        assert_true(values_map_len(maps[m]) == len[m]);
         if (op && (have || number)) {
             uint32_t at = at_n(maps[m], type, nk, leaf, false, op == 1);
             for (uint32_t i = 0; i < nv; i++)
@@ -187,6 +206,8 @@ static void check_maps(const uint8_t *key_desc, const uint8_t *value_desc, uint3
             bool added;
             uint32_t at = at_n(maps[m], type, nk, leaf, true, op == 2);
             uint64_t *now = map_put(&model[m], k, 0, &added);
+            added |= *now == gone;
+            len[m] += added;
             for (uint32_t i = 0; i < nv; i++) {
                 assert_true(load_leaf(at + 8 * i, wide) == (added ? 0 : *now + i));
                 store_leaf(at + 8 * i, wide, round + i);
@@ -196,7 +217,7 @@ static void check_maps(const uint8_t *key_desc, const uint8_t *value_desc, uint3
         buf_free(&key);
     }
     for (uint32_t m = 0; m < 2; m++) {
-        assert_true(range < 100 || model[m].len > 100);
+        assert_true(range < 100 || len[m] > 100);
         map_free(&model[m]);
         values_map_free(maps[m]);
     }
@@ -276,6 +297,31 @@ static void test_map_reuse(void **state) {
     assert_int_equal(values_load32(values_map_find1(0, type, 7)), 0);
     assert_int_not_equal(values_map_new(), 0);
     end();
+}
+
+/* Keys that come and go take no more memory than those that are there at one time. */
+static void test_map_window(void **state) {
+    (void)state;
+    const uint8_t *keys[] = {DESC(REPORT_U64), DESC(REPORT_F64)};
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        start();
+        uint32_t type = map_type(keys[kind], DESC(REPORT_U64)), early = 0;
+        for (uint64_t k = 0; k < 200000; k++) {
+            uint64_t in = (k + 1001) * 24, out = (k + 1) * 24;
+            values_store64(values_map_at1(0, type, in), k);
+            if (k < 1000)
+                continue;
+            put_key(1, &out);
+            values_map_delete(0);
+            assert_true(values_map_len(0) == 1000);
+            if (k == 100000)
+                early = values_str_new(0);
+        }
+        assert_int_equal(values_str_new(0), early);
+        values_map_clear(0);
+        assert_true(values_map_len(0) == 0);
+        end();
+    }
 }
 
 /* Keys that differ in few bits, wherever those are, do not make long searches. */
@@ -451,12 +497,12 @@ static void test_core_script_maps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks),           cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_interning),        cmocka_unit_test(test_map_shapes),
-        cmocka_unit_test(test_map_large),        cmocka_unit_test(test_map_reuse),
-        cmocka_unit_test(test_map_spread),       cmocka_unit_test(test_map_memory),
-        cmocka_unit_test(test_core_types),       cmocka_unit_test(test_core_maps),
-        cmocka_unit_test(test_core_script_maps),
+        cmocka_unit_test(test_blocks),     cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_interning),  cmocka_unit_test(test_map_shapes),
+        cmocka_unit_test(test_map_large),  cmocka_unit_test(test_map_reuse),
+        cmocka_unit_test(test_map_window), cmocka_unit_test(test_map_spread),
+        cmocka_unit_test(test_map_memory), cmocka_unit_test(test_core_types),
+        cmocka_unit_test(test_core_maps),  cmocka_unit_test(test_core_script_maps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

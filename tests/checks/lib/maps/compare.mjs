@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 
 const { key, value, steps, seed } = JSON.parse(process.argv[2]);
-const OPERATIONS = 4;
+const OPERATIONS = 7;
 
 let state = BigInt(seed) * 0x9e3779b97f4a7c15n + 88172645463325252n;
 function random() {
@@ -62,6 +62,12 @@ function apply(operation, local0, local1) {
   const entry = model.get(name), now = entry ? entry.value : 0n;
   if (operation === 3) {
     seen = BigInt.asIntN(64, seen + BigInt.asIntN(64, now));
+    return;
+  }
+  if (operation > 3) {
+    if (operation === 4) model.delete(name);
+    if (operation === 6 && local1 % 500n === 0n) model.clear();
+    seen = BigInt.asIntN(64, seen + (operation === 5 ? BigInt(Boolean(entry)) : operation === 6 ? BigInt(model.size) : 0n));
     return;
   }
   const next = as(value, operation === 0 ? now + 1n : operation === 1 ? now - 1n : local1);

@@ -275,11 +275,17 @@ class Evaluator:
             return getattr(s, e.method)(*[address_of(a, x) if i < addresses else x for i, (a, x) in enumerate(zip(e.args, args))])
         if s is UNKNOWN or UNKNOWN in args:
             return UNKNOWN
+        if isinstance(s, Map) and e.method == "clear":
+            return s.items.clear()
         if e.method == "len":
-            return len(s)
+            return len(s.items if isinstance(s, Map) else s)
         if e.method == "lists":
             return in_list(s.decode(), args[0])
         return {"starts_with": s.startswith, "ends_with": s.endswith, "contains": lambda x: x in s}[e.method](args[0])
+
+    def eval_contains(self, e):
+        k, m = self.value(e.args[0]), self.value(e.map)
+        return UNKNOWN if UNKNOWN in (k, m) else key_of(k) in m.items
 
     def eval_call(self, e):
         args = [self.value(a) for a in e.args]
@@ -328,6 +334,10 @@ class Evaluator:
     def do_assign(self, s):
         new = self.value(s.value)
         self.store(s.target, lambda old: new)
+
+    def do_delete(self, s):
+        k = key_of(self.value(s.args[0]))
+        self.value(s.map).items.pop(k, None)
 
     def do_step(self, s):
         one = 1.0 if s.target.type in FLOATS else 1

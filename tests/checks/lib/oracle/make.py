@@ -301,8 +301,15 @@ class Scripts:
             return self.literal(t)
         return self.boolean(depth) if t == "bool" else self.string(depth) if t == "str" else self.number(t, depth)
 
+    def maps(self):
+        """Maps that can be read here: (text, type)."""
+        return [] if self.static_only else [(name, u) for name, u in self.vars.items() if not isinstance(u, str) and u[0] == "map"]
+
     def boolean(self, depth):
         r = self.r
+        if self.maps() and r.random() < 0.1:
+            name, u = r.choice(self.maps())
+            return f"({self.expr(u[1], depth + 2)} in {name})"
         choice = r.randrange(9)
         if choice < 4:
             t = r.choice(NUMBERS)
@@ -362,6 +369,8 @@ class Scripts:
             f = r.choice(calls)
             return f"{f}({', '.join(self.expr(p, depth + 2) for p in self.fns[f][0])})"
         texts = [name for name, u in {**self.vars, **self.bound}.items() if u == "str"]
+        if t == "u32" and self.maps() and r.random() < 0.5:
+            return f"{r.choice(self.maps())[0]}.len()"
         if t == "u32" and texts:
             return f"{r.choice(texts)}.len()"
         return self.expr(t, 4)
@@ -391,6 +400,10 @@ class Scripts:
             return f"{pad}step++;\n{pad}{self.word_statement()}\n" * r.choice([1, 1, 4, 12])
         if self.shadows and r.random() < 0.3:
             return f"{pad}{self.shadow_statement()}\n"
+        maps = [(name, u) for name, u in self.maps() if name in writable]
+        if maps and r.random() < 0.08:
+            name, u = r.choice(maps)
+            return pad + (f"delete {name}[{self.expr(u[1], 2)}];" if r.random() < 0.8 else f"{name}.clear();") + "\n"
         choice = r.random()
         if choice < 0.15 and depth < 2:
             body = self.body(writable, accumulators, indent + 1, depth + 1, r.randrange(1, 3))
@@ -501,6 +514,8 @@ class Scripts:
             leaves[0] = leaves[0] if fields[0] == "bool" else "1"
             leaves[0] = f"step as {fields[0]}" if leaves[0] == "1" and r.random() < 0.3 else f"(step - step) as {fields[0]}"
         at = f"{name}[{leaves[0] if len(leaves) == 1 else '(' + ', '.join(leaves) + ')'}]"
+        if r.random() < 0.1:
+            return f"delete {at};"
         if value == "bool":
             return f"{at} = {r.choice(['true', 'false', 'step % 2 == 0'])};"
         return r.choice([f"{at}++;"] * 4 + [f"{at}--;", f"{at} = {at};", f"{at} = {at} + {at};", f"{at} = step as {value};"])

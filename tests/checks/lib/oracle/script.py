@@ -158,6 +158,10 @@ class Reader:
         e = self.level(n + 1)
         while True:
             kind, text = self.peek()
+            if n == 4 and (kind, text) == ("name", "in"):
+                self.next()
+                e = Node("contains", args=[e], map=self.atom())
+                continue
             if kind != "op" or text not in LEVELS[n] or (text == "/" and self.in_predicate and not self.slash_divides()):
                 return e
             self.next()
@@ -224,7 +228,11 @@ class Reader:
             key = self.expr()
             self.expect("]")
             self.in_predicate = outer
-            return Node("index", name=text, args=[key], path=self.path())
+            e = Node("index", name=text, args=[key], path=self.path())
+            if self.peek() == ("op", "."):
+                self.next()
+                return Node("method", name=text, method=self.name(), receiver=e, args=self.arguments())
+            return e
         path = self.path()
         if path:
             return Node("field", name=text, path=path, args=[])
@@ -284,6 +292,10 @@ class Reader:
             return Node("const", name=name, type=t, init=self.expr())
         if self.accept("return"):
             return Node("return", value=None if self.peek()[1] == ";" else self.expr())
+        if re.match(r"delete\s+[A-Za-z_]", self.text[self.at:]):
+            self.next()
+            e = self.atom()
+            return Node("delete", map=Node("name", name=e.name, args=[]), args=e.args)
         e = self.atom()
         if self.accept("++"):
             return Node("step", target=e, op="+")
@@ -405,6 +417,7 @@ class Scope:
 FLEXIBLE = ("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^")
 SHADOW_METHODS = {"fill": ("anv", None), "any": ("an", "bool"), "copy": ("aan", None), "clear": ("", None), "lost": ("", "u64")}
 STRING_METHODS = {"len": "u32", "starts_with": "bool", "ends_with": "bool", "contains": "bool", "lists": "bool"}
+MAP_METHODS = {"len": "u32", "clear": None}
 
 
 
@@ -600,12 +613,22 @@ class Typer:
             for k, arg in enumerate(e.args):
                 self.want(arg, shadow[1]) if e.method == "fill" and k == 2 else self.address(arg)
             return result
-        e.receiver = Node("name", name=e.name, args=[])
-        if self.check(e.receiver) != "str" or e.method not in STRING_METHODS:
+        e.receiver = getattr(e, "receiver", None) or Node("name", name=e.name, args=[])
+        t = self.check(e.receiver)
+        if t[0] == "map" and e.method in MAP_METHODS and not e.args:
+            return MAP_METHODS[e.method]
+        if t != "str" or e.method not in STRING_METHODS:
             raise Bad(f"{e.name}.{e.method}")
         for arg in e.args:
             self.check(arg) if e.method == "lists" else self.want(arg, "str")
         return STRING_METHODS[e.method]
+
+    def type_contains(self, e, want):
+        t = self.check(e.map)
+        if t[0] != "map":
+            raise Bad("in")
+        self.want(e.args[0], t[1])
+        return "bool"
 
     # -- statements --
 
@@ -629,6 +652,8 @@ class Typer:
                 self.body(s.body)
             elif s.kind == "return" and s.value:
                 self.want(s.value, result)
+            elif s.kind == "delete":
+                self.type_contains(s, None)
             elif s.kind == "do":
                 self.check(s.call)
 
