@@ -193,14 +193,14 @@ typedef enum Op {
 /* The operator as scripts write it. */
 const char *op_text(Op op);
 
-/* The methods of str, of an atomic variable, of aggregations. */
-/* The methods of str, of an atomic variable, and of maps. */
+/* The methods of str, of an atomic variable, of maps and of aggregations. */
 typedef enum StrMethod {
     STR_NO_METHOD,
 #define METHOD(id, name, argument, result, reserved, doc) STR_##id,
 #include "lang/function.def"
     ATOMIC_FETCH_ADD,
-    AGGREGATE_ADD, /* a statement that the checker replaces */
+    AGGREGATE_ADD, /* statements that the checker replaces */
+    AGGREGATE_CLEAR,
 #define MAP_METHOD(id, name, takes_key, result, changes, doc) MAP_##id,
 #include "lang/function.def"
 } StrMethod;

@@ -273,7 +273,7 @@ static const Type *check_map_method(Check *c, Expr *e, const Type *map) {
         const Type *const *key = &map->key;
         if (!str_is(e->name, map_methods[i].name) || (map_methods[i].takes_key && !e->received))
             continue;
-        e->method = (StrMethod)(ATOMIC_FETCH_ADD + 1 + i);
+        e->method = (StrMethod)(MAP_HAS + i);
         if (!map_methods[i].takes_key) {
             check_args(c, e, e->args + 1, e->nargs - 1, &(Callee){e->name, key, 0, NULL});
             return map_methods[i].result;

@@ -278,7 +278,7 @@ static void check_call_stmt(Check *c, Stmt *s) {
     if (t->kind != TYPE_UNIT && t->kind != TYPE_ERROR && e->annotation == ANN_NONE)
         diag(c->diags, DIAG_UNUSED_RESULT, e->span, "the result of '%.*s' (%s) is not used",
              STR_ARG(e->name), t->text);
-    if (t->kind == TYPE_UNIT && e->method == AGGREGATE_ADD)
+    if (t->kind == TYPE_UNIT && (e->method == AGGREGATE_ADD || e->method == AGGREGATE_CLEAR))
         lower_aggregate(c, s);
 }
 

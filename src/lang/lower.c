@@ -117,9 +117,8 @@ static const Type *check_read(Check *c, Expr *e, const Type *t) {
     if (field < 0) {
         Diag *g = check_error(c, DIAG_UNKNOWN_FUNCTION, e->name_span, "%s has no method '%.*s'",
                               t->text, STR_ARG(e->name));
-        diag_hint(
-            c->diags, g,
-            "the methods of aggregations are add and, of variables, the fields that they have");
+        diag_hint(c->diags, g,
+                  "the methods of aggregations are add and clear, and, of variables, their fields");
         return &type_error;
     }
     if (self->kind != EXPR_NAME || e->nargs != 1) {
@@ -141,15 +140,25 @@ static const Type *check_read(Check *c, Expr *e, const Type *t) {
     return t->kind == TYPE_TUPLE ? t->fields[field] : &type_scalar[t->kind];
 }
 
+static const Type *check_clear(Check *c, Expr *e, const Type *t) {
+    e->method = AGGREGATE_CLEAR;
+    if (e->nargs == 1)
+        return &type_unit;
+    check_error(c, DIAG_ARGUMENT_COUNT, e->span, "clear() of %s takes no arguments, found %u",
+                t->text, e->nargs - 1);
+    return &type_error;
+}
+
 const Type *check_aggregate(Check *c, Expr *e, const Type *t) {
     assert(t->aggregate && e->nargs);
-    if (!str_is(e->name, "add"))
+    bool adds = str_is(e->name, "add");
+    if (!adds && !str_is(e->name, "clear"))
         return check_read(c, e, t);
-    const Type *result = check_add(c, e, t);
+    const Type *result = adds ? check_add(c, e, t) : check_clear(c, e, t);
     if (c->place != PLACE_SCRIPT || result->kind == TYPE_ERROR)
         return result;
-    Diag *g =
-        check_error(c, DIAG_FN_AT_SCRIPT_SCOPE, e->span, "add() cannot be called at script scope");
+    Diag *g = check_error(c, DIAG_FN_AT_SCRIPT_SCOPE, e->span,
+                          "%s() cannot be called at script scope", adds ? "add" : "clear");
     diag_hint(c->diags, g, "call it in a probe, such as wasm:begin");
     return &type_error;
 }
@@ -377,13 +386,41 @@ static void lower_counted(Lower *l, Expr *self, Expr *call) {
     lower_add(l, lower_element(l, map, key), lower_element(l, map, lower_again(l, key)), amount);
 }
 
+/* ---- clear() ---- */
+
+static void lower_clear(Lower *l, Expr *self, Expr *call) {
+    const Type *t = self->type;
+    if (is_counted_by_key(t)) {
+        call->method = MAP_CLEAR;
+        call->args[0] = lower_name(l, lower_map(l, self));
+        call->type = &type_unit;
+        lower_put(l, (Stmt){.kind = STMT_CALL, .value = call});
+    } else if (t->kind != TYPE_TUPLE) {
+        self->type = &type_scalar[t->kind];
+        lower_assign(l, self, lower_zero(l, self->type));
+    } else {
+        Expr *zeros = lower_expr(l, EXPR_TUPLE, t, NULL, NULL);
+        zeros->args = arena_array(&l->c->script->arena, Expr *, t->nfields);
+        zeros->nargs = t->nfields;
+        zeros->depth = 2;
+        zeros->is_static = true;
+        for (uint32_t i = 0; i < t->nfields; i++)
+            zeros->args[i] = lower_zero(l, t->fields[i]);
+        lower_assign(l, self, zeros);
+    }
+}
+
 /* ---- all ---- */
 
 void lower_aggregate(Check *c, Stmt *s) {
     Expr *call = s->value, *self = call->args[0];
     const Type *t = self->type;
     Lower l = {.c = c, .span = s->span, .into = s, .last = s};
-    assert(call->method == AGGREGATE_ADD && c->place != PLACE_SCRIPT);
+    assert(c->place != PLACE_SCRIPT);
+    if (call->method == AGGREGATE_CLEAR) {
+        lower_clear(&l, self, call);
+        return;
+    }
     if (is_counted_by_key(t)) {
         lower_counted(&l, self, call);
         return;
