@@ -52,6 +52,9 @@
 %token NEW_RULE         "a match rule"
 %token NEW_STATEMENT    "a new statement"
 %token BAD_TOKEN        "an unreadable token"
+%token EVERY "'every'" LIMIT "'limit'" /* words like any other elsewhere */
+/* Made up where an expression begins that is read by itself: a part of a text (lang/print.c). */
+%token PART             "a part"
 
 %right '?' ':'
 %left AND OR
@@ -84,6 +87,7 @@
 
 script:
     items                               { build_script_end(p, @$); }
+  | PART expr                           { p->part = $2; }
 ;
 
 items:
@@ -245,6 +249,8 @@ simple:
   | RETURN expr                         { $$ = build_return(p, @$, $2); }
   | call                                { $$ = build_call_stmt(p, @$, $1); }
   | DELETE word '[' expr ']'            { $$ = build_call_stmt(p, @$, build_map_call(p, @$, build_name(p, $2), "delete", $4)); }
+  | call EVERY atom                     { $$ = build_paced(p, @$, $1, true, $3); }
+  | call LIMIT atom                     { $$ = build_paced(p, @$, $1, false, $3); }
 ;
 
 if_stmt:

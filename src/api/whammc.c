@@ -385,6 +385,10 @@ int whammc_measures_times(const whammc *w) {
     return plan_measures_times(&w->plan);
 }
 
+int whammc_prints(const whammc *w) {
+    return plan_prints(&w->plan);
+}
+
 void whammc_set_sink(whammc *w, const whammc_sink *sink) {
     w->sink = sink ? (Sink){sink->put, sink->hold, sink->ctx} : (Sink){0};
 }

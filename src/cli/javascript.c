@@ -35,7 +35,8 @@ typedef enum Part {
     PART_WORKERS = 8192,  /* workers of pages with counts in their own memories */
     PART_NUMBER = 16384,  /* the number of the thread */
     PART_ATOMICS = 32768, /* the memory of atomic variables */
-    PART_ALL = 65535
+    PART_LINES = 65536,   /* lines that scripts print */
+    PART_ALL = 131071
 } Part;
 
 /* The embedded modules of stdlib/host, in their order in the script: M(name, the parts that use
@@ -43,6 +44,7 @@ typedef enum Part {
 #define MODULES(M)                                                                                 \
     M(parts, PART_ALL)                                                                             \
     M(number, PART_NUMBER)                                                                         \
+    M(lines, PART_LINES)                                                                           \
     M(atomics, PART_ATOMICS)                                                                       \
     M(reader, PART_TRAPS | PART_SAMPLING | PART_NAMES)                                             \
     M(traps, PART_TRAPS)                                                                           \
@@ -235,6 +237,7 @@ static const struct {
     {"\6whammc\3now", PART_CLOCK},
     {"\6whammc\6thread", PART_NUMBER},
     {"\6whammc\7atomics", PART_ATOMICS},
+    {"\6whammc\5print", PART_LINES},
     {"\6whammc\13next_sample", PART_SAMPLER | PART_SAMPLING},
     {"\6whammc\7sampled", PART_SAMPLING},
     {"\4prof\7getTime", PART_CLOCK},

@@ -266,12 +266,28 @@ static void add_due(Flush *f) {
     f->at.flushing = wasm_add_global_i32(f->m, true, text("whammc.flushing"), 0);
 }
 
+/* Whether the host shows lines while the program runs; reports it if not. */
+static bool can_print(const Flush *f) {
+    if (f->host != HOST_NONE && f->host != HOST_PROF)
+        return true;
+    Diag *d =
+        diag(f->diags, DIAG_CANNOT_HOST, (Span){f->file, 0, 0},
+             "a script prints, but the host '%.*s' cannot show lines", STR_ARG(host_name(f->host)));
+    diag_hint(f->diags, d,
+              "use --host=wasi or --host=js, or print only there: / HOST != \"%.*s\" /",
+              STR_ARG(host_name(f->host)));
+    return false;
+}
+
 bool flush_link(Flush *f, const Reach *reach, const OnceShapes *once) {
     bool used[HELPER_COUNT];
     memcpy(used, reach->helpers, sizeof used);
     used[HELPER_MAP_TALLY] |= f->store->tallies.words != 0;
-    f->texts = used[HELPER_FLUSH];
-    f->writes = f->texts || f->store->rows.reports;
+    f->writes.text = used[HELPER_FLUSH];
+    f->writes.lines = used[HELPER_PRINT_FLUSH];
+    f->writes.any = f->writes.text || f->writes.lines || f->store->rows.reports;
+    if (f->writes.lines && !can_print(f))
+        return false;
     if (f->host == HOST_PROF && !flush_prof_link(f, used))
         return false;
     if (!(f->options->link == LINK_IMPORT ? flush_import_link(f, used) : flush_merge(f, used)))
@@ -279,7 +295,7 @@ bool flush_link(Flush *f, const Reach *reach, const OnceShapes *once) {
     if (reach->thread && !flush_link_thread(f))
         return false;
     flush_link_atomics(f, &reach->atomics);
-    f->flushes = f->writes || reach->exits || once->end.len || once->report.len;
+    f->flushes = f->writes.any || reach->exits || once->end.len || once->report.len;
     if (!f->flushes)
         return true;
     if (reach->flushes)
@@ -372,6 +388,7 @@ static bool flush_add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
     splicer_begin(s, 0);
     s->out = &probes; /* takes locals, which the functions made so far do not have */
     set_flushing(f, &probes, true);
+    emit_calls(&probes, f->m, &f->helpers[HELPER_PRINT_FLUSH], f->writes.lines);
     flush_settle(f, &probes);
     flush_splice_shapes(s, &once->end, TEMPLATE_BODY);
     flush_splice_shapes(s, &once->begin, TEMPLATE_EXIT);
@@ -383,15 +400,16 @@ static bool flush_add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
     for (uint32_t i = 0; i < f->plan->scripts.len; i++)
         splice_script(s, f->plan->at_exit.code[i], i);
     flush_splice_shapes(s, &once->report, TEMPLATE_BODY);
+    emit_calls(&probes, f->m, &f->helpers[HELPER_PRINT_FLUSH], f->writes.lines);
     buf_bytes(&probes, report.data, report.len);
-    emit_calls(&probes, f->m, &f->helpers[HELPER_FLUSH], f->texts);
+    emit_calls(&probes, f->m, &f->helpers[HELPER_FLUSH], f->writes.text);
     set_flushing(f, &probes, false);
     f->at.flush =
         flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, NULL, 0), "whammc.flush", &probes);
     wasm_add_export(f->m, text("whammc:flush"), WASM_SPACE_FUNC, f->at.flush);
     if (f->at.due != UINT32_MAX)
         fill_due(f, s);
-    if (f->options->polls && f->texts)
+    if (f->options->polls && f->writes.text)
         wasm_add_export(f->m, text("whammc:text"), WASM_SPACE_FUNC, f->helpers[HELPER_FLUSH]);
     buf_free(&probes);
     buf_free(&report);
@@ -409,7 +427,7 @@ static const WasmExport *late_start(const WasmModule *m) {
 }
 
 bool flush_starts_late(const Flush *f) {
-    bool calls = f->texts;
+    bool calls = f->writes.text || f->writes.lines;
     for (uint32_t i = 0; i < f->plan->library_fns.len; i++)
         calls |= f->plan->library_fns.at[i].runs;
     return calls && late_start(f->m);
@@ -472,7 +490,7 @@ static void add_getters(Flush *f, Splicer *s) {
     for (uint32_t i = 0; i < f->plan->vars.len; i++) {
         const PlanVar *v = &f->plan->vars.at[i];
         if (v->decl->storage != STORAGE_SCRIPT || v->decl->type->kind > TYPE_BOOL ||
-            plan_is_for_modules(f->plan, v))
+            plan_is_for_modules(f->plan, v) || v->decl->name.ptr[0] == '(') /* not the script's */
             continue;
         const char *name = arena_printf(&f->m->arena, "get_%.*s", STR_ARG(v->decl->name));
         bool added;

@@ -57,6 +57,13 @@ typedef struct FlushSums {
     Vec(uint32_t) settle; /* handles of functions that update values that code reads at a report */
 } FlushSums;
 
+/* What the program writes. */
+typedef struct FlushWrites {
+    bool text;  /* with whamm_core */
+    bool lines; /* with `print` */
+    bool any;   /* one of them, or a report */
+} FlushWrites;
+
 typedef struct Flush {
     WasmModule *m;
     Store *store;
@@ -70,10 +77,10 @@ typedef struct Flush {
     const uint32_t *fns; /* handles of script functions, by index into Plan.fns */
     Diags *diags;
     DiagFileId file;
-    HostChoice host;    /* decided: not HOST_AUTO */
-    bool flushes;       /* there is something to do at the flush points */
-    bool texts, writes; /* it writes text; text or a report */
-    bool own;           /* the runtime has its own memory */
+    HostChoice host; /* decided: not HOST_AUTO */
+    bool flushes;    /* there is something to do at the flush points */
+    FlushWrites writes;
+    bool own; /* the runtime has its own memory */
     FlushHandles at;
     FlushImage image;
     FlushImports rt;

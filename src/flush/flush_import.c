@@ -74,11 +74,11 @@ bool flush_import_link(Flush *f, const bool *used) {
                                                 helper_infos[h].result);
     if (f->plan->asks.values && f->store->maps.count)
         f->rt.setup = flush_import_import(f->m, "setup", "i", "");
-    if (!f->writes)
+    if (!f->writes.text && !f->store->rows.reports)
         return true;
     f->rt.open = flush_import_import(f->m, "open", "ii", "");
     f->rt.put64 = flush_import_import(f->m, "put64", "l", "");
-    if (f->texts)
+    if (f->writes.text)
         f->rt.setup_text = flush_import_import(f->m, "setup_text", "", "");
     if (!f->store->rows.reports)
         return true;
@@ -155,7 +155,7 @@ bool flush_import_start(Flush *f, Splicer *s, Buf *body) {
         if (f->store->texts.list.at[i].len)
             flush_import_put_text(f, &c, i);
     chunks_call(&c, "", body);
-    return !f->texts || set_up_text(f, s, body);
+    return !f->writes.text || set_up_text(f, s, body);
 }
 
 /* ---- the flush ---- */

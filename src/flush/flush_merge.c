@@ -21,7 +21,7 @@ static bool flush_merge_merge_runtime(Flush *f, RuntimePlace *place, WasmModule 
         if (h != HELPER_FMOD && used[h])
             wanted[n++] = (RuntimeFunc){
                 arena_printf(&f->m->arena, "whammc_%s", helper_infos[h].name), &f->helpers[h]};
-    bool kept = f->writes && host == RUNTIME_NONE; /* the report, in memory */
+    bool kept = f->writes.any && host == RUNTIME_NONE; /* the report, in memory */
     if (kept) {
         wanted[n++] = (RuntimeFunc){"whammc_report_ptr", &report[0]};
         wanted[n++] = (RuntimeFunc){"whammc_report_len", &report[1]};
@@ -41,7 +41,7 @@ static bool flush_merge_merge_runtime(Flush *f, RuntimePlace *place, WasmModule 
 }
 
 bool flush_merge(Flush *f, const bool *used) {
-    bool any = f->store->rows.reports, shows = f->writes || used[HELPER_NOW_NS];
+    bool any = f->store->rows.reports, shows = f->writes.any || used[HELPER_NOW_NS];
     for (uint32_t h = 0; h < HELPER_COUNT; h++)
         any |= h != HELPER_FMOD && used[h];
     if (f->store->all_in_memory && !(any && shows))

@@ -26,7 +26,7 @@ bool flush_prof_link(Flush *f, bool *used) {
     if (used[HELPER_NOW_NS])
         f->helpers[HELPER_NOW_NS] = add_now_ns(f->m);
     used[HELPER_NOW_NS] = false;
-    if (!f->texts)
+    if (!f->writes.text)
         return true;
     Diag *d = diag(f->diags, DIAG_CANNOT_HOST, (Span){f->file, 0, 0},
                    "--host=prof cannot transfer text, but a script prints some");

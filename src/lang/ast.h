@@ -227,6 +227,18 @@ typedef struct Bound {
     const Type *type; /* NULL = open: needs a type bound in the rule */
 } Bound;
 
+/* An argument of a call whose text has values in braces, "{n:x}" (print.c). */
+typedef struct TextPart {
+    bool literal;     /* text as it is */
+    bool zero;        /* the width is filled up with zeros */
+    bool prefix;      /* 0x and so on */
+    char align;       /* '<' '>' '^'; 0 = that of the type */
+    char form;        /* 'x' 'X' 'b' 'o' 'e' '?'; 0 = the plain one */
+    uint8_t width;
+    int8_t precision; /* -1 = none */
+    Span format;      /* empty: none */
+} TextPart;
+
 typedef struct Expr {
     ExprKind kind;
     Span span;
@@ -252,7 +264,8 @@ typedef struct Expr {
     bool boolean; /* BOOL */
     uint32_t nargs;
     struct Expr **args; /* operands, arguments, tuple entries */
-    uint32_t npath;     /* FIELD, INDEX (0 = the element as a whole) */
+    const TextPart *parts; /* CALL: what the arguments are, made of a text; NULL = it has none */
+    uint32_t npath;        /* FIELD, INDEX (0 = the element as a whole) */
     uint32_t *path;
     /* Resolution. At most one is set. */
     Var *var; /* of a literal: the constant that it is the value of; of the argument of

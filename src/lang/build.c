@@ -410,6 +410,97 @@ Stmt *build_call_stmt(Parse *p, Span span, Expr *call) {
     return s;
 }
 
+/* A variable of the script for the statement at `span`; no script can name it. */
+static Word pace_variable(Parse *p, Span span) {
+    Word name = {str_of(arena_printf(&p->script->arena, "(printed %u)", span.start)), span};
+    Var *v = build_var(p, (Decorators){0}, name, &type_scalar[TYPE_U64], span);
+    build_script_stmt(p, build_decl(p, span, v, NULL));
+    return name;
+}
+
+static Expr *new_number(Parse *p, Span span, uint64_t n) {
+    Expr *e = build_new_expr(p, EXPR_INT, span);
+    e->integer = n;
+    return e;
+}
+
+static Block block_of(Stmt *first, Stmt *second) {
+    StmtList list = build_stmts((StmtList){0}, first);
+    return build_block(second ? build_stmts(list, second) : list);
+}
+
+/* The number as u64. */
+static Expr *build_wide(Parse *p, const Expr *n) {
+    Expr *copy = arena_new(&p->script->arena, Expr);
+    *copy = *n;
+    return build_cast(p, n->span, copy, &type_scalar[TYPE_U64]);
+}
+
+static Stmt *choose(Parse *p, Span span, Expr *first, Block then, const Block *otherwise) {
+    List *arms = list_add(p, NULL, build_arm(p, first, then), span);
+    return build_if(p, span, arms, otherwise);
+}
+
+/* When the program ends, tells how many lines `limit` has left out since that was told. */
+static void tell_left_out(Parse *p, Span span, Word name, const Expr *n) {
+    Script *s = p->script;
+    Expr *call = build_call(p, span, (Word){STR("print"), span}, NULL);
+    TextPart *parts = arena_array(&s->arena, TextPart, 2);
+    Expr *args[] = {build_new_expr(p, EXPR_STR, span),
+                    build_binary(p, span, OP_SUB, build_name(p, name), build_wide(p, n))};
+    uint32_t line, column;
+    diag_position(p->diags, p->file, span.start, &line, &column);
+    args[0]->text = str_of(arena_printf(
+        &s->arena,
+        "whammc: lines that the limit of 'print' in line %u of the script left out: ", line));
+    for (uint32_t i = 0; i < 2; i++)
+        parts[i] = (TextPart){.literal = i == 0, .precision = -1};
+    call->parts = parts;
+    with_args(p, call, args, 2);
+    Stmt *told = build_assign(p, span, build_name(p, name), build_wide(p, n));
+    Expr *more = build_binary(p, span, OP_GT, build_name(p, name), build_wide(p, n));
+    Probe *probe = arena_new(&s->arena, Probe);
+    probe->rule = (Rule){.span = span, .nparts = 2};
+    probe->rule.parts[0] = (RulePart){STR("wasm"), span};
+    probe->rule.parts[1] = (RulePart){STR("end"), span};
+    probe->body =
+        block_of(choose(p, span, more, block_of(build_call_stmt(p, span, call), told), NULL), NULL);
+    probe->span = span;
+    vec_push(&p->told, probe);
+}
+
+/*
+ * With a variable of its own, which counts:
+ *   every n: if (v > 0) { v--; } else { call; v = n - 1; }
+ *   limit n: if (v < n) { call; v++; } else { v++; }
+ */
+Stmt *build_paced(Parse *p, Span span, Expr *call, bool every, Expr *n) {
+    const char *word = every ? "every" : "limit";
+    if (call->kind != EXPR_CALL || !str_is(call->name, "print"))
+        parse_error(p, DIAG_BAD_FORMAT, span, "'%s' can follow only a call of 'print'", word);
+    else if (n->kind != EXPR_NAME && (n->kind != EXPR_INT || n->negative || !n->integer))
+        parse_error(p, DIAG_BAD_FORMAT, n->span, "expected a number from 1, or a constant, after '%s'",
+                    word);
+    if (p->failed)
+        return build_call_stmt(p, span, call);
+    Word name = pace_variable(p, span);
+    Expr *v = build_name(p, name);
+    Stmt *made = build_call_stmt(p, span, call);
+    if (every) {
+        Expr *rest = build_binary(p, span, OP_SUB, build_wide(p, n), new_number(p, span, 1));
+        Stmt *again = build_assign(p, span, v, rest);
+        Stmt *wait = build_step(p, span, STMT_DEC, build_name(p, name));
+        Expr *waits = build_binary(p, span, OP_GT, build_name(p, name), new_number(p, span, 0));
+        Block print = block_of(made, again);
+        return choose(p, span, waits, block_of(wait, NULL), &print);
+    }
+    tell_left_out(p, span, name, n);
+    Expr *within = build_binary(p, span, OP_LT, v, build_wide(p, n));
+    Stmt *count = build_step(p, span, STMT_INC, build_name(p, name));
+    Block left_out = block_of(build_step(p, span, STMT_INC, build_name(p, name)), NULL);
+    return choose(p, span, within, block_of(made, count), &left_out);
+}
+
 IfArm *build_arm(Parse *p, Expr *cond, Block body) {
     IfArm *arm = arena_new(&p->script->arena, IfArm);
     *arm = (IfArm){cond, body};
@@ -590,7 +681,12 @@ Rule *build_rule(Parse *p, Span span, Rule *first, Rule *next) {
 }
 
 void build_script_end(Parse *p, Span span) {
-    if (p->script->probes.len || p->failed)
+    bool none = !p->script->probes.len;
+    for (uint32_t i = 0; i < p->told.len; i++) {
+        p->told.at[i]->index = p->script->probes.len;
+        vec_push(&p->script->probes, p->told.at[i]);
+    }
+    if (!none || p->failed)
         return;
     Diag *g = parse_error(p, DIAG_NO_PROBE, (Span){p->file, span.end, span.end},
                           "expected at least one probe, found none");

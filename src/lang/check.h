@@ -8,6 +8,7 @@
  *   check_explain.c  where types come from, for messages
  *   check_call.c     calls: functions, built-ins, libraries, string methods
  *   lower.c          what is added to aggregations, as plainer statements
+ *   print.c          statements that print
  *   check_name.c     declarations, resolution, "did you mean"
  *   check_shadow.c   shadow memories, which become calls of the runtime
  *
@@ -146,6 +147,9 @@ const Type *check_unary(Check *c, Expr *e, const Type *want);
 /* `bare`: the call is a statement, so @init and @exit are allowed. */
 const Type *check_call(Check *c, Expr *e);
 const Type *check_method(Check *c, Expr *e, bool bare);
+/* A call of print, as a statement: replaces it by calls of the runtime. False if it is another
+ * call. */
+bool check_print(Check *c, Stmt *s);
 void check_block(Check *c, Block b);
 /* True if every way through the block returns. */
 bool check_returns(Block b);

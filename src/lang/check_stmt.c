@@ -269,8 +269,10 @@ bool check_returns(Block b) {
 /* ---- all ---- */
 
 static void check_call_stmt(Check *c, Stmt *s) {
-    Expr *e = s->value;
     const Type *t;
+    Expr *e = s->value;
+    if (check_print(c, s))
+        return;
     if (e->kind == EXPR_METHOD)
         t = e->type = check_method(c, e, true);
     else

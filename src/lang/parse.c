@@ -23,6 +23,24 @@ static bool is_text(Parse *p) {
     return false;
 }
 
+Expr *parse_part(Parse *p, uint32_t from, uint32_t to) {
+    Parse part = {.script = p->script,
+                  .diags = p->diags,
+                  .text = p->text,
+                  .len = to,
+                  .file = p->file,
+                  .pos = from,
+                  .is_part = true,
+                  .open.nparens = 1};
+    lang_yylex_init_extra(&part, &part.scanner);
+    lang_yy_scan_bytes(part.text + from, (int)(to - from), part.scanner);
+    bool ok = lang_yyparse(&part) == 0 && !part.failed;
+    p->failed |= !ok;
+    lang_yylex_destroy(part.scanner);
+    buf_free(&part.string);
+    return ok ? part.part : NULL;
+}
+
 bool lang_parse(Script *s, const char *text, size_t len, DiagFileId file, Diags *diags) {
     assert(!s->probes.len && !s->types);
     Parse p = {.script = s, .diags = diags, .text = text, .len = (uint32_t)len, .file = file};
@@ -38,10 +56,13 @@ bool lang_parse(Script *s, const char *text, size_t len, DiagFileId file, Diags 
     lang_yy_scan_bytes(text, (int)len, p.scanner);
     if (lang_yyparse(&p) != 0)
         p.failed = true;
+    if (!p.failed)
+        interpolate(&p);
     s->broken = p.failed;
     s->cut_off = p.stop || p.too_deep;
     lang_yylex_destroy(p.scanner);
     buf_free(&p.string);
+    vec_free(&p.told);
     return !p.failed;
 }
 

@@ -9,6 +9,7 @@
  *                    which braces are open
  *   grammar/whamm.y  the grammar; each action is one call of a constructor
  *   lang/build.c     the constructors
+ *   lang/print.c     the parts of texts to print
  *   lang/syntax.c    messages for syntax errors
  */
 #ifndef WHAMMC_LANG_PARSE_H
@@ -80,8 +81,11 @@ typedef struct Parse {
     Buf string;          /* the string literal that is being read */
     Stmt *last_stmt;     /* of the script scope */
     List *salvaged;      /* arms of an if before an error */
+    Vec(Probe *) told;   /* probes that tell what `limit` has left out; they come last */
     uint32_t last_block; /* where the last probe or function ended */
     bool failed, too_deep;
+    bool is_part; /* only an expression is read, up to `len`: a part of a text */
+    Expr *part;   /* that */
 } Parse;
 
 /* ---- scanner ---- */
@@ -108,6 +112,12 @@ void token_open_string(Parse *p);
 
 /* A character of words: a letter, a digit or '_'. */
 bool parse_is_word(char c);
+
+/* Parses the expression that is the text from `from` to `to`, which is no expression of the script
+ * by itself. NULL after an error. */
+Expr *parse_part(Parse *p, uint32_t from, uint32_t to);
+/* Finds the parts of texts to print, when the script has been read. */
+void interpolate(Parse *p);
 
 /* ---- messages ---- */
 
@@ -176,6 +186,8 @@ Stmt *build_step(Parse *p, Span span, StmtKind kind, Expr *target);
 Stmt *build_return(Parse *p, Span span, Expr *value);
 Stmt *build_call_stmt(Parse *p, Span span, Expr *call);
 Stmt *build_annotated_block(Parse *p, Span span, Word annotation, Block body);
+/* A call of print that is made every n times, or at most n times. */
+Stmt *build_paced(Parse *p, Span span, Expr *call, bool every, Expr *n);
 Stmt *build_if(Parse *p, Span span, List *arms, const Block *otherwise);
 IfArm *build_arm(Parse *p, Expr *cond, Block body);
 /* A block under construction: `last` is its end. */

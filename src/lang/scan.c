@@ -160,16 +160,17 @@ static void close_blocks(Parse *p, uint32_t at, const char *what) {
     diag_label(p->diags, g, open, "the block that begins here is not closed");
 }
 
-/* The length of the word at `at` if it can start a statement; "as" and "in" continue an
- * expression. */
+/* The length of the word at `at` if it can start a statement; "as" and "in" continue an expression,
+ * "every" and "limit" a call. */
 static uint32_t statement_word(const Parse *p, uint32_t at) {
     uint32_t len = 0;
     while (at + len < p->len && parse_is_word(p->text[at + len]))
         len++;
     bool digit = len && p->text[at] >= '0' && p->text[at] <= '9';
     Str word = {p->text + at, len};
-    return digit || str_is(word, "as") || (str_is(word, "in") && word_follows(p, at + len)) ? 0
-                                                                                            : len;
+    bool continues = str_is(word, "as") || (str_is(word, "in") && word_follows(p, at + len));
+    continues |= p->token.prev == ')' && (str_is(word, "every") || str_is(word, "limit"));
+    return digit || continues ? 0 : len;
 }
 
 /* Looks whether a match rule comes next, or a new line's statement though the one before has no
@@ -292,10 +293,17 @@ static bool before_per(const Parse *p) {
            !parse_is_word(p->text[at + 3]);
 }
 
+/* `every` and `limit` after a call that is a statement: else they are names. */
+static int scan_pace(const Parse *p, Span span) {
+    Str text = {p->text + span.start, span.end - span.start};
+    int word = str_is(text, "every") ? EVERY : str_is(text, "limit") ? LIMIT : ID;
+    return p->token.prev == ')' && p->open.nparens == 0 && !p->in_predicate ? word : ID;
+}
+
 /* Follows the brackets and turns tokens into their meaning in this context. */
 static int in_context(Parse *p, Span span, int token) {
     switch (token) {
-    case ID: return scan_word(p, span);
+    case ID: return p->token.prev == ')' ? scan_pace(p, span) : scan_word(p, span);
     case '{': return open_brace(p, span);
     case '}':
     case ';': return leave_statement(p, token);
@@ -314,8 +322,8 @@ static int in_context(Parse *p, Span span, int token) {
 int lang_yylex(union LANG_YYSTYPE *value, Span *span, Parse *p) {
     *span = (Span){p->file, p->pos, p->pos};
     bool ended = p->stop || p->at_end;
-    int token = 0;
-    if (!ended && !p->open.closing)
+    int token = p->is_part && !p->token.prev ? PART : 0;
+    if (!ended && !p->open.closing && !token)
         token = look_ahead(p, span);
     if (!ended && !p->open.closing && !token) {
         token = lang_scan(value, span, p->scanner);

@@ -114,6 +114,8 @@ static void syntax_describe_expected(const Expected *e, char *text, size_t size)
         words = syntax_expects(e, "';'")   ? "an expression or ';'"
                 : syntax_expects(e, "')'") ? "an expression or ')'"
                                            : "an expression";
+    else if (syntax_expects(e, "end of file") && syntax_expects(e, "'=='"))
+        words = "an operator or '}'"; /* after a value in a text to print */
     else if (syntax_expects(e, "'use'"))
         words = "a declaration, a statement or a probe";
     else if (syntax_expects(e, "'if'"))
@@ -146,7 +148,9 @@ static void syntax_describe_expected(const Expected *e, char *text, size_t size)
 
 static void describe_found(const Parse *p, Span span, const char *found, char *text, size_t size) {
     uint32_t len = span.end - span.start;
-    if (strcmp(found, "end of file") == 0)
+    if (strcmp(found, "end of file") == 0 && p->is_part)
+        snprintf(text, size, "the end of the braces");
+    else if (strcmp(found, "end of file") == 0)
         snprintf(text, size, "the end of the file");
     else if (strcmp(found, "a match rule") == 0)
         snprintf(text, size, "the match rule of the next probe");
@@ -263,7 +267,8 @@ void syntax_error(Parse *p, Span span, const char *found, const char *const *nam
     Span place = strncmp(wanted, "';'", 3) == 0
                      ? (Span){p->file, p->token.before_span.end, p->token.before_span.end}
                      : span;
-    Diag *g = parse_error(p, DIAG_SYNTAX, place, "expected %s, found %s", wanted, got);
+    DiagTag tag = p->is_part ? DIAG_BAD_FORMAT : DIAG_SYNTAX;
+    Diag *g = parse_error(p, tag, place, "expected %s, found %s", wanted, got);
     add_hints(p, g, span, found, &e);
 }
 

@@ -32,6 +32,20 @@ bool host_uses_wasi(const WasmModule *m) {
     return imports_from(m, "wasi_snapshot_preview1") || imports_from(m, "wasi_unstable");
 }
 
+bool host_is_quiet(const WasmImport *im) {
+    static const struct {
+        const char *module, *name;
+    } quiet[] = {
+#define QUIET(module, name) {module, name},
+#include "link/quiet.def"
+    };
+    Str module = wasm_is_wasi(im->module) ? STR("wasi_snapshot_preview1") : im->module;
+    for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++)
+        if (str_is(module, quiet[i].module) && (!*quiet[i].name || str_is(im->name, quiet[i].name)))
+            return true;
+    return false;
+}
+
 const char *host_wasi_module(const WasmModule *m) {
     bool old = imports_from(m, "wasi_unstable") && !imports_from(m, "wasi_snapshot_preview1");
     return old ? "wasi_unstable" : "wasi_snapshot_preview1";

@@ -17,6 +17,10 @@ bool host_uses_wasi(const WasmModule *m);
  * "wasi_..."), so that it needs a host of its own, usually JavaScript; NULL = none. */
 const WasmImport *host_foreign_import(const WasmModule *m);
 
+/* Whether the function certainly writes nothing that people see, does not wait, and does not end the
+ * program. */
+bool host_is_quiet(const WasmImport *im);
+
 /* The module that the program's WASI functions come from. */
 const char *host_wasi_module(const WasmModule *m);
 

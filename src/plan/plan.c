@@ -45,6 +45,14 @@ bool plan_measures_times(const Plan *plan) {
     return false;
 }
 
+bool plan_prints(const Plan *plan) {
+    static const char *const ends[] = {"end", NULL};
+    for (uint32_t i = 0; i < plan->scripts.len; i++)
+        if (runs_any(plan, i, ".print", ends))
+            return true;
+    return false;
+}
+
 void plan_each_body(Plan *plan, OnBody *on, void *ctx) {
     for (uint32_t i = 0; i < plan->scripts.len; i++) {
         Script *s = plan->scripts.at[i];

@@ -442,6 +442,8 @@ uint32_t plan_var_id(const Plan *plan, const Variant *v, const Var *var);
 bool plan_takes_numbers(const Plan *plan);
 /* Whether a script that takes no samples of the shadow stack reads the clock. */
 bool plan_measures_times(const Plan *plan);
+/* Whether a script has a statement `print`. */
+bool plan_prints(const Plan *plan);
 
 /* Calls `on` for the code of each script: its script scope, its functions, then the predicates
  * (NULL = none) and bodies of all variants that were checked. */

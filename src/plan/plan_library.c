@@ -148,6 +148,8 @@ static const Type *bundled_param(Script *s, char letter) {
     const Type *number = &type_scalar[TYPE_U32];
     return letter == 't'   ? tree_type(s)
            : letter == 's' ? type_map(s, number, number)
+           : letter == 'z' ? &type_scalar[TYPE_STR]
+           : letter == 'B' ? &type_scalar[TYPE_BOOL]
                            : bundled_type(letter);
 }
 

@@ -108,7 +108,7 @@ extern const RewritePass *const rewrite_passes[];
 
 extern const RewritePass alts_pass, continuations_pass, polls_pass, frames_pass, stack_pass;
 extern const RewritePass memories_pass, functions_pass, shadow_pass, br_tables_pass, counting_pass;
-extern const RewritePass saved_frames_pass, stacks_pass, engine_frames_pass;
+extern const RewritePass saved_frames_pass, stacks_pass, engine_frames_pass, print_order_pass;
 extern const RewritePass leaf_pass, outline_pass, branch_hints_pass, preserve_floats_pass;
 
 #endif

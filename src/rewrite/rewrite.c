@@ -40,6 +40,7 @@ const RewritePass *const rewrite_passes[] = {
     &saved_frames_pass, /* before stacks_pass: frames are saved, then the stack is left */
     &stacks_pass,
     &engine_frames_pass, /* after frames_pass, whose frames it describes */
+    &print_order_pass,   /* after engine_frames_pass, whose functions its own ones call */
     &leaf_pass,          /* before outline_pass: may remove the call that makes that pay */
     &outline_pass,
     &branch_hints_pass,    /* after passes that change templates: its holes are in their code */

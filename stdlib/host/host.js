@@ -5,6 +5,7 @@ import './clock.js';
 import './modules.js';
 import './sampler.js';
 import './number.js';
+import './lines.js';
 import './node/atomics.js';
 import { asksFor, isErrorOf, parts } from './parts.js';
 
@@ -72,9 +73,9 @@ export function programClock() {
 
 /**
  * The host of one instance. `onReport(text, bytes)` is called with each complete report, or instead of it `onChunks(list of Uint8Array)`;
- * `clock()` returns what programs import as whammc.now; `engine` is the program of a sampler in engine-sampler.js.
+ * `onLines(bytes)` gets what scripts print while the program runs, whole lines; `clock()` returns what programs import as whammc.now; `engine` is the program of a sampler in engine-sampler.js.
  */
-export function createHost({ onReport = logReport, onChunks = chunks => giveText(chunks, onReport), clock = programClock, engine } = {}) {
+export function createHost({ onReport = logReport, onChunks = chunks => giveText(chunks, onReport), clock = programClock, engine, onLines = bytes => parts.lines?.(bytes) } = {}) {
   if (!isOffered) parts.hosts.byHand = true;
   const among = parts.modules?.createProgram();
   let instance = null, traps = null, sampler = null, source = null, chunks = [], missed = false, isTold = false;
@@ -95,6 +96,13 @@ export function createHost({ onReport = logReport, onChunks = chunks => giveText
     if (!instance) missed = true; // in the start function: nothing is exported yet, attach() makes up for it
     else if (len === 0) ptr === -1 ? tellLost('no memory for a report') : finish();
     else chunks.push(new Uint8Array(instance.exports[MEMORY].buffer, ptr >>> 0, len >>> 0).slice());
+  }
+
+  // Lines that scripts print. 0: not yet.
+  function print(ptr, len) {
+    if (!instance) missed = true;
+    else onLines(new Uint8Array(instance.exports[MEMORY].buffer, ptr >>> 0, len >>> 0).slice());
+    return instance ? 1 : 0;
   }
 
   // Samples of the program, if it asks for any: by a thread, or when it says that it has taken one.
@@ -118,6 +126,7 @@ export function createHost({ onReport = logReport, onChunks = chunks => giveText
       whammc: {
         __proto__: parts.imports, // what only some programs ask for
         write,
+        print,
         get now() { return clock(); }, // when a program asks for it
         next_sample: place => sampler?.next(place) ?? 0,
         sampled: () => source?.sampled?.(),

@@ -14,13 +14,14 @@
 // SIGINT ends the program as a trap does, with a report, and then Node.
 // The program gets WASI (arguments, the environment, standard streams, the current directory as '.' and by its name) and
 // whammc.write, whose output is put into the file REPORT ('-': standard error); of several reports the file
-// gets all. whammc.now is a clock, in milliseconds. Exports tried: _start, else main. Exit status: the
+// gets all. whammc.print writes to standard error. whammc.now is a clock, in milliseconds. Exports tried: _start, else main. Exit status: the
 // program's; 134 if it trapped (after the engine's message on standard error and a last flush); 126 if it could
 // not be loaded; 2 for wrong usage.
 import { appendFileSync, readFileSync, readSync, realpathSync, writeFileSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import './node/atomics.js';
+import './lines.js';
 import { createPoll } from './node/live.js';
 import { CLOCK, createThreadClock } from './clock.js';
 import { createEngineSampler } from './node/engine-sampler.js';
@@ -111,6 +112,12 @@ function makeReporter(out, stopwatch) {
     if (!instance) missed = true;
     else if (len) put(new Uint8Array(instance.exports['whammc:memory'].buffer, ptr >>> 0, len >>> 0));
   }
+  // False: not yet.
+  function print(ptr, len) {
+    if (!instance) missed = true;
+    else parts.lines(new Uint8Array(instance.exports['whammc:memory'].buffer, ptr >>> 0, len >>> 0));
+    return instance ? 1 : 0;
+  }
   function flush() {
     if (!instance?.exports['whammc:flush']) return;
     instance.exports['whammc:flush']();
@@ -143,7 +150,7 @@ function makeReporter(out, stopwatch) {
       aside = null;
     }
   }
-  return { put, write, flush, flushAfter, readMemory, attach, snapshot };
+  return { put, write, print, flush, flushAfter, readMemory, attach, snapshot };
 }
 
 // Calls an export with zeros for its parameters.
@@ -262,14 +269,14 @@ async function createClock(wanted) {
 
 // ---- libraries ----
 
-// The standard output of the runtime is the report.
+// The standard output of the runtime is the report, its standard error what it says.
 function reportWrite(memory, put) {
   return (fd, vectors, count, written) => {
     const view = new DataView(memory().buffer);
     let all = 0;
     for (let i = 0; i < count; i++) {
       const at = view.getUint32(vectors + 8 * i, true), len = view.getUint32(vectors + 8 * i + 4, true);
-      put(new Uint8Array(view.buffer, at, len));
+      (fd === 2 ? parts.lines : put)(new Uint8Array(view.buffer, at, len));
       all += len;
     }
     view.setUint32(written, all, true);
@@ -332,7 +339,7 @@ function reportOf(module, type, settings, left, id) {
   const stubs = {}, memory = new WebAssembly.Memory({ initial: type.initial, maximum: type.maximum, shared: true });
   for (const { module: from, name, kind } of WebAssembly.Module.imports(module))
     if (kind === 'function') stubs[from] = { ...stubs[from], [name]: () => 0 };
-  const own = { whammc: { write: reporter.write, thread: id, ...atomicsFor(module) }, [type.module]: { [type.name]: memory } };
+  const own = { whammc: { write: reporter.write, print: reporter.print, thread: id, ...atomicsFor(module) }, [type.module]: { [type.name]: memory } };
   const instance = instantiate(module, joinImports(stubs, own));
   reporter.attach(instance, module);
   pieces.length = 0;
@@ -394,7 +401,7 @@ async function runThread() {
   };
   try {
     const imported = loadLibraries(libraries, WASI, options, reporter, clock);
-    const own = { whammc: { write: reporter.write, now: clock.now, thread: id, ...atomicsFor(module), ...sampling.imports }, wasi: { 'thread-spawn': spawn } };
+    const own = { whammc: { write: reporter.write, print: reporter.print, now: clock.now, thread: id, ...atomicsFor(module), ...sampling.imports }, wasi: { 'thread-spawn': spawn } };
     const instance = imported && instantiate(module, joinImports(imported, wasiImports(wasi), own, { [type.module]: { [type.name]: memory } }));
     if (!instance) return tellEnded({ status: NOT_LOADED }, finish);
     reporter.attach(instance, module);
@@ -503,7 +510,7 @@ async function main(words) {
     const loaded = load(bytes, args[0], made => {
       sampling = makeSampling(made, !live);
       const polls = poll && (waits => { sampling.look(); return poll(waits); });
-      return { ...imported, ...wasiImports(wasi), whammc: { write: reporter.write, now: clock.now, poll: polls, thread: 0, ...sampling.imports } };
+      return { ...imported, ...wasiImports(wasi), whammc: { write: reporter.write, print: reporter.print, now: clock.now, poll: polls, thread: 0, ...sampling.imports } };
     }, () => stopwatch.begin('instantiate'));
     if (!loaded) return NOT_LOADED;
     const { instance, module } = loaded;

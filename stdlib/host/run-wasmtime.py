@@ -290,6 +290,16 @@ class Stopwatch:
         self.current, self.wall, self.cpu = name, wall, cpu
 
 
+def show_lines(data):
+    """Writes lines that scripts print."""
+    rest = bytes(data)
+    try:
+        while rest:
+            rest = rest[os.write(2, rest) :]
+    except OSError:  # nobody reads them
+        pass
+
+
 class Reporter:
     """Takes what the runtime writes, or reads the report from memory with --host=none.
 
@@ -312,6 +322,15 @@ class Reporter:
         elif length:
             at = ptr & 0xFFFFFFFF
             self.put(memory.read(self.store, at, at + (length & 0xFFFFFFFF)))
+
+    def print(self, ptr, length):
+        memory = self.get("whammc:memory")
+        if memory is None:
+            self.missed = True
+            return 0
+        at = ptr & 0xFFFFFFFF
+        show_lines(memory.read(self.store, at, at + (length & 0xFFFFFFFF)))
+        return 1
 
     def put(self, data):
         if self.stopwatch.current == "run":
@@ -505,6 +524,7 @@ def make_linker(engine, store, reporter, sampler):
     linker.define_wasi()
     i32 = wasmtime.ValType.i32()
     linker.define_func("whammc", "write", wasmtime.FuncType([i32, i32], []), reporter.write)
+    linker.define_func("whammc", "print", wasmtime.FuncType([i32, i32], [i32]), reporter.print)
     define_clock(engine, store, linker)
     linker.define_func("whammc", "next_sample", wasmtime.FuncType([i32], [i32]), sampler.next)
     linker.define_func("whammc", "sampled", wasmtime.FuncType([], []), lambda: None)  # nobody here asks for single samples
@@ -514,7 +534,7 @@ def make_linker(engine, store, reporter, sampler):
 def report_linker(engine, reporter):
     """A linker for the runtime, whose standard output is the report."""
 
-    def fd_write(caller, _fd, vectors, count, written):
+    def fd_write(caller, fd, vectors, count, written):
         memory = caller["memory"]
 
         def word(at):
@@ -523,7 +543,8 @@ def report_linker(engine, reporter):
         total = 0
         for at in range(vectors, vectors + 8 * count, 8):
             start, length = word(at), word(at + 4)
-            reporter.put(memory.read(caller, start, start + length))
+            show = show_lines if fd == 2 else reporter.put
+            show(memory.read(caller, start, start + length))
             total += length
         memory.write(caller, total.to_bytes(4, "little"), written)
         return 0

@@ -31,7 +31,7 @@ bridge.c)
 esac
 
 case " $* " in
-*" -DVALUES "*) files="$files values.c map.c word_map.c core.c print.c tree.c shadow_memory.c" ;;
+*" -DVALUES "*) files="$files values.c map.c word_map.c core.c print.c lines.c tree.c shadow_memory.c" ;;
 esac
 
 case " $* " in

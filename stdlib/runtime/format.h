@@ -202,6 +202,13 @@ void format_i64(FormatOut *o, int64_t v);
  * the nearest; one digit, '.', the rest, 'e', exponent: +2.5e0 -0e0 +inf NaN.
  */
 void format_float(FormatOut *o, uint64_t bits, bool is_f64, bool json);
+/*
+ * The same number as people write it: 2.5, 1e-7, -inf, nan. With so many digits after the point, if
+ * `precision` is not -1: correctly rounded, of ties to even. `exponent`: as one digit before the
+ * point and an exponent. Writes to `text`, returns the length.
+ */
+enum { FORMAT_MAX_PRECISION = 40, FORMAT_DECIMAL = 360 };
+uint32_t format_decimal(uint8_t *text, uint64_t bits, bool is_f64, int precision, bool exponent);
 
 /* Any value (print.c) with this description, whose leaves are at `leaves`, 8 bytes each. Reads
  * nothing from `end` on. */

@@ -33,6 +33,8 @@ void whammc_no_memory(void);
 /* The text that scripts print: a structure of the host that begins with a FormatOut; zero at
  * start. */
 FormatOut *host_text(void);
+/* Shows complete lines that scripts print (lines.c). False if the host cannot take them yet. */
+bool host_print(const uint8_t *text, uint32_t len);
 /* A line is complete: shows it, if somebody is waiting. */
 void host_text_line(void);
 /* Sends the remaining text before a report, which begins on a line of its own (print.c). */

@@ -45,6 +45,7 @@ typedef struct Values {
     uint32_t free_page;                  /* headers of pages of maps from nmaps, linked by `own` */
     uint32_t frames;                     /* the first stack of values; 0 = none */
     uint64_t key[VALUES_MAX_LEAVES + 1]; /* values_key */
+    uint32_t lines;                      /* the buffer of lines.c; 0 = none */
 } Values;
 
 /* At the address of a map's header; all zero = empty. Its first use decides which of two kinds of

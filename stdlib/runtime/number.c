@@ -198,3 +198,182 @@ void format_float(FormatOut *o, uint64_t bits, bool is_f64, bool json) {
     if (quoted)
         format_byte(o, '"');
 }
+
+#if defined VALUES || !defined __wasm__
+/* ---- floats for people ---- */
+
+typedef struct Decimal {
+    uint8_t digits[FORMAT_MAX_PRECISION + 330]; /* without leading zeros */
+    uint32_t n;
+    int exponent; /* of the first digit */
+} Decimal;
+
+/* A finite number other than 0, without its sign. */
+static void decimal_shortest(Decimal *d, Conversion *c) {
+    for (bool last = false; !last;)
+        d->digits[d->n++] = conversion_digit(c, &last);
+    d->exponent = c->exponent;
+}
+
+/* Adds one to the last digit. */
+static void decimal_round_up(Decimal *d) {
+    uint32_t i = d->n;
+    while (i && d->digits[i - 1] == '9')
+        d->digits[--i] = '0';
+    if (i) {
+        d->digits[i - 1]++;
+        return;
+    }
+    d->digits[0] = '1'; /* the zeros after it are as many as before, with one digit fewer */
+    d->exponent++;
+}
+
+/* n digits, rounded. */
+static void decimal_some(Decimal *d, Conversion *c, uint32_t n) {
+    d->exponent = c->exponent;
+    while (d->n < n) {
+        uint8_t digit = '0';
+        for (big_mul(&c->r, 10); big_compare_sum(&c->r, NULL, &c->s) >= 0; digit++)
+            big_sub(&c->r, &c->s);
+        if (d->n || digit != '0')
+            d->digits[d->n++] = digit;
+        else
+            d->exponent--;
+    }
+    int half = big_compare_sum(&c->r, &c->r, &c->s);
+    if (half > 0 || (half == 0 && d->digits[n - 1] & 1))
+        decimal_round_up(d);
+}
+
+/* Divides by ten; returns the remainder. */
+static uint8_t big_take_digit(Big *b) {
+    uint64_t rest = 0;
+    for (uint32_t i = b->len; i-- > 0;) {
+        rest = rest << 32 | b->limb[i];
+        b->limb[i] = (uint32_t)(rest / 10);
+        rest %= 10;
+    }
+    while (b->len && b->limb[b->len - 1] == 0)
+        b->len--;
+    return (uint8_t)('0' + rest);
+}
+
+/* Divides by 2^bits, rounding to the nearest, of ties to even. */
+static void big_shift_right(Big *b, uint32_t bits) {
+    bool half = false, more = false;
+    for (; bits; bits--) {
+        more |= half;
+        half = b->len && b->limb[0] & 1;
+        for (uint32_t i = 0; i < b->len; i++)
+            b->limb[i] = b->limb[i] >> 1 | (i + 1 < b->len ? b->limb[i + 1] << 31 : 0);
+        while (b->len && b->limb[b->len - 1] == 0)
+            b->len--;
+    }
+    if (!half || (!more && !(b->len && b->limb[0] & 1)))
+        return;
+    uint32_t i = 0;
+    while (i < b->len && ++b->limb[i] == 0)
+        i++;
+    if (i == b->len)
+        b->limb[b->len++] = 1;
+}
+
+/* With so many digits after the point. Returns their number, with at least one before the point. */
+static uint32_t decimal_fixed(uint8_t *digits, uint64_t mantissa, int power, uint32_t precision) {
+    enum { MOST = FORMAT_MAX_PRECISION + 330 };
+    Big b;
+    big_set(&b, mantissa);
+    big_mul_pow10(&b, precision);
+    if (power > 0)
+        big_shift(&b, (uint32_t)power);
+    else
+        big_shift_right(&b, (uint32_t)-power);
+    uint32_t n = 0;
+    while (n < MOST && (b.len || n <= precision))
+        digits[n++] = big_take_digit(&b);
+    for (uint32_t i = 0; i < n / 2; i++) {
+        uint8_t digit = digits[i];
+        digits[i] = digits[n - 1 - i];
+        digits[n - 1 - i] = digit;
+    }
+    return n;
+}
+
+/* Appends digits, with a point after so many of them. */
+static uint32_t put_digits(uint8_t *to, const uint8_t *digits, uint32_t n, uint32_t point) {
+    uint32_t len = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (i == point)
+            to[len++] = '.';
+        to[len++] = digits[i];
+    }
+    return len;
+}
+
+static uint32_t put_exponent(uint8_t *to, int exponent) {
+    uint32_t len = 0, e = (uint32_t)(exponent < 0 ? -exponent : exponent);
+    to[len++] = 'e';
+    if (exponent < 0)
+        to[len++] = '-';
+    if (e >= 100)
+        to[len++] = (uint8_t)('0' + e / 100);
+    if (e >= 10)
+        to[len++] = (uint8_t)('0' + e / 10 % 10);
+    to[len++] = (uint8_t)('0' + e % 10);
+    return len;
+}
+
+/* The digits before and after the point, if there are few zeros beside them. */
+static uint32_t put_plain(uint8_t *to, const Decimal *d) {
+    uint32_t len = 0, n = d->n;
+    for (int e = d->exponent; e < 0; e++) {
+        to[len++] = '0';
+        if (len == 1)
+            to[len++] = '.';
+    }
+    len += put_digits(to + len, d->digits, n, d->exponent < 0 ? n : (uint32_t)d->exponent + 1);
+    for (int e = (int)n; e <= d->exponent; e++)
+        to[len++] = '0';
+    return len;
+}
+
+static uint32_t put_word(uint8_t *to, uint8_t a, uint8_t b, uint8_t c) {
+    to[0] = a, to[1] = b, to[2] = c;
+    return 3;
+}
+
+uint32_t format_decimal(uint8_t *text, uint64_t bits, bool is_f64, int precision, bool exponent) {
+    enum { LEAST = -5, MOST = 16 }; /* exponents of numbers that are written without one */
+    uint32_t width = is_f64 ? 52 : 23, top = is_f64 ? 2047 : 255, len = 0;
+    uint64_t hidden = (uint64_t)1 << width, mantissa = bits & (hidden - 1);
+    uint32_t biased = (uint32_t)(bits >> width) & top;
+    if (biased == top && mantissa)
+        return put_word(text, 'n', 'a', 'n');
+    if (bits >> (is_f64 ? 63 : 31) & 1)
+        text[len++] = '-';
+    if (biased == top)
+        return len + put_word(text + len, 'i', 'n', 'f');
+    int power = (int)(biased ? biased : 1) - (int)(top / 2 + width);
+    bool closer = biased > 1 && mantissa == 0;
+    mantissa |= biased ? hidden : 0;
+    Decimal d = {.n = 0};
+    if (precision >= 0 && !exponent) {
+        d.n = decimal_fixed(d.digits, mantissa, power, (uint32_t)precision);
+        return len + put_digits(text + len, d.digits, d.n, d.n - (uint32_t)precision);
+    }
+    Conversion c;
+    if (mantissa)
+        conversion_start(&c, mantissa, power, closer);
+    if (mantissa && precision < 0)
+        decimal_shortest(&d, &c);
+    else if (mantissa)
+        decimal_some(&d, &c, (uint32_t)precision + 1);
+    else
+        for (int i = 0; i <= (precision < 0 ? 0 : precision); i++)
+            d.digits[d.n++] = '0';
+    if (!exponent && d.exponent >= LEAST && d.exponent < MOST)
+        return len + put_plain(text + len, &d);
+    len += put_digits(text + len, d.digits, d.n, 1);
+    return len + put_exponent(text + len, d.exponent);
+}
+#endif

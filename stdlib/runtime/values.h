@@ -194,6 +194,45 @@ void values_print_map(uint32_t map);
 void values_print_map_as_csv(uint32_t map);
 void values_flush(void);
 
+/* ---- lines (lines.c) ---- */
+
+/* How a value is printed: a number of these parts; 0 is the plain form. */
+enum {
+    LINES_WIDTH = 255,         /* the least number of columns */
+    LINES_PRECISION_SHIFT = 8, /* of floats: 1 + the digits after the point; 0 = as many as needed */
+    LINES_PRECISION = 255,
+    LINES_FORM_SHIFT = 16,
+    LINES_FORM = 15,
+    LINES_ALIGN_SHIFT = 20,
+    LINES_ALIGN = 3,
+    LINES_ZERO = 1 << 22,   /* zeros fill up the width */
+    LINES_PREFIX = 1 << 23, /* 0x, 0b, 0o */
+    LINES_SIGNED = 1 << 24, /* an integer that may be negative */
+    LINES_F32 = 1 << 25,    /* a float of 32 bits, made wider */
+};
+typedef enum LinesForm {
+    LINES_PLAIN,
+    LINES_HEX,
+    LINES_UPPER,
+    LINES_BINARY,
+    LINES_OCTAL,
+    LINES_EXPONENT, /* of floats */
+    LINES_QUOTED,   /* of strings: in quotes, with escapes */
+} LinesForm;
+typedef enum LinesAlign { LINES_OWN, LINES_LEFT, LINES_RIGHT, LINES_CENTRE } LinesAlign;
+
+/* Appends to the line: a str as it is, values in a format. Integers have 64 bits; in other forms
+ * than the plain one they are unsigned. */
+void values_print_text(uint32_t s);
+void values_print_int(uint64_t v, uint32_t format);
+void values_print_float(double v, uint32_t format);
+void values_print_bool(uint32_t v, uint32_t format);
+void values_print_str(uint32_t s, uint32_t format);
+/* Appends a str, and ends the line. */
+void values_print_end(uint32_t s);
+/* Writes the complete lines. */
+void values_print_flush(void);
+
 /* Memory for scripts and libraries: an address in our memory, a multiple of 8; 0 = none left. */
 uint32_t values_mem_alloc(uint32_t n);
 void values_mem_free(uint32_t at);

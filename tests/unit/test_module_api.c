@@ -144,17 +144,27 @@ static void test_sink(void **state) {
     whammc_free(w);
 }
 
-static int measures(const char *script) {
+static int answer(const char *script, int (*question)(const whammc *w)) {
     whammc *w = with_script(script);
     uint8_t *out;
     size_t size;
     const whammc_options options = {.host = WHAMMC_HOST_JS, .host_flushes = 1};
     assert_int_equal(whammc_instrument(w, "app", app, sizeof app, &options, &out, &size),
                      WHAMMC_OK);
-    int result = whammc_measures_times(w);
+    int result = question(w);
     whammc_release(out);
     whammc_free(w);
     return result;
+}
+
+static int measures(const char *script) {
+    return answer(script, whammc_measures_times);
+}
+
+static void test_prints(void **state) {
+    (void)state;
+    assert_true(answer("wasm:func:entry { print(\"x\"); }", whammc_prints));
+    assert_false(answer("wasm:func:entry { report var n: u32; n++; }", whammc_prints));
 }
 
 static void test_measures_times(void **state) {
@@ -171,7 +181,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),          cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_externs),        cmocka_unit_test(test_sink),
-        cmocka_unit_test(test_measures_times),
+        cmocka_unit_test(test_measures_times), cmocka_unit_test(test_prints),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

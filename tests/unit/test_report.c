@@ -604,6 +604,62 @@ static void test_floats_shortest(void **state) {
     }
 }
 
+static const char *decimal_text(uint64_t bits, bool is_f64, int precision, bool exponent) {
+    static uint8_t text[FORMAT_DECIMAL + 1];
+    text[format_decimal(text, bits, is_f64, precision, exponent)] = 0;
+    return (const char *)text;
+}
+
+/* printf rounds as format_decimal does; it writes exponents as e+05. */
+static void check_rounded(uint64_t bits, bool is_f64, int precision) {
+    static char plain[400], text[400];
+    double v;
+    float f;
+    uint32_t bits32 = (uint32_t)bits;
+    memcpy(&v, &bits, 8);
+    memcpy(&f, &bits32, 4);
+    if (!is_f64)
+        v = (double)f;
+    if (v != v || v - v != 0)
+        return;
+    snprintf(plain, sizeof plain, "%.*f", precision, v);
+    assert_string_equal(decimal_text(bits, is_f64, precision, false), plain);
+    snprintf(plain, sizeof plain, "%.*e", precision, v);
+    size_t e = strcspn(plain, "e");
+    snprintf(text, sizeof text, "%.*se%d", (int)e, plain, atoi(plain + e + 1));
+    assert_string_equal(decimal_text(bits, is_f64, precision, true), text);
+    snprintf(text, sizeof text, "%s", decimal_text(bits, is_f64, -1, precision & 1));
+    assert_true(is_f64 ? strtod(text, NULL) == v : (double)strtof(text, NULL) == v);
+}
+
+static void test_floats_rounded(void **state) {
+    (void)state;
+    static const double ties[] = {0.5, 1.5,  2.5,  0.125,  9.5,    99.5,
+                                  0.0, -0.0, 1e23, 5e-324, 0.99999};
+    for (uint32_t i = 0; i < sizeof ties / sizeof *ties; i++)
+        for (int precision = 0; precision <= FORMAT_MAX_PRECISION; precision++) {
+            uint64_t bits;
+            memcpy(&bits, &ties[i], 8);
+            check_rounded(bits, true, precision);
+        }
+    for (uint32_t i = 0; i < 20000; i++) {
+        double plain = (double)(next_random() % 100000000) / 1000;
+        uint64_t bits;
+        memcpy(&bits, &plain, 8);
+        check_rounded(bits, true, (int)(i % 5));
+        check_rounded(next_random(), true, (int)(i % (FORMAT_MAX_PRECISION + 1)));
+        check_rounded(next_random() >> 32, false, (int)(i % (FORMAT_MAX_PRECISION + 1)));
+    }
+    assert_string_equal(decimal_text(0x4059000000000000, true, -1, false), "100");
+    assert_string_equal(decimal_text(0xbff8000000000000, true, -1, false), "-1.5");
+    assert_string_equal(decimal_text(0x3ee4f8b588e368f1, true, -1, false), "0.00001");
+    assert_string_equal(decimal_text(0x3eb0c6f7a0b5ed8d, true, -1, false), "1e-6");
+    assert_string_equal(decimal_text(0x4341c37937e08000, true, -1, false), "1e16");
+    assert_string_equal(decimal_text(0x430c6bf526340000, true, -1, false), "1000000000000000");
+    assert_string_equal(decimal_text(0xfff0000000000000, true, -1, false), "-inf");
+    assert_string_equal(decimal_text(0x7ff8000000000000, true, 3, true), "nan");
+}
+
 /* ---- the reader ---- */
 
 static const char two_reports[] =
@@ -912,6 +968,7 @@ int main(void) {
         cmocka_unit_test(test_damaged_image),
         cmocka_unit_test(test_floats),
         cmocka_unit_test(test_floats_shortest),
+        cmocka_unit_test(test_floats_rounded),
         cmocka_unit_test(test_read_csv),
         cmocka_unit_test(test_read_json),
         cmocka_unit_test(test_read_damaged),

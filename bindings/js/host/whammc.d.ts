@@ -20,6 +20,8 @@ export interface HostOptions {
   onReport?(text: string, bytes?: Uint8Array): void;
   /** Instead of onReport: takes each complete report in chunks, also those that are too long for a string (in V8, more than 512 MB). */
   onChunks?(chunks: Uint8Array[]): void;
+  /** Takes what scripts print while the program runs, whole lines; standard error or the console does if it is missing. */
+  onLines?(bytes: Uint8Array): void;
 }
 
 /** The host of one instance. */

@@ -4,7 +4,7 @@
  * The pointer is into the memory that the runtime lives in, exported as "whammc:memory". An empty
  * piece ends the report; at the address -1 it says that there was no memory for the report. Text
  * goes the same way: when the buffer is full, before a report, and at values_flush, which ends it
- * with an empty piece.
+ * with an empty piece. Lines of `print` go to whammc.print(ptr, len).
  */
 #include "../host.h"
 
@@ -42,6 +42,13 @@ FormatOut *host_text(void) {
 }
 
 void host_text_line(void) {}
+
+/* 0 = there is no instance yet whose memory could be read. */
+IMPORT("whammc", "print") uint32_t host_print_piece(const uint8_t *p, uint32_t len);
+
+bool host_print(const uint8_t *text, uint32_t len) {
+    return host_print_piece(text, len);
+}
 
 EXPORT("whammc_flush")
 void values_flush(void) {

@@ -13,7 +13,7 @@
  *   MONITOR      part of a monitor module, with what runtime/rows.h and site/site.h declare
  *   VALUES       text of scripts, and the clock. Text goes out line by line; into a file when there
  *                is a bufferful, before a report, and at values_flush, and the file is open only
- *                then
+ *                then. Lines of `print` go to standard error
  */
 #include "../host.h"
 #ifdef VALUES
@@ -276,6 +276,30 @@ FormatOut *host_text(void) {
 #else
     return (FormatOut *)VALUES_TEXT;
 #endif
+}
+
+bool host_print(const uint8_t *text, uint32_t len) {
+#ifdef HOST_BORROW
+    State s;
+    s.fd = REPORT_STDERR;
+    write_all(&s, text, len);
+#else
+    struct {
+        uint32_t at, len, written;
+    } v = {(uint32_t)(uintptr_t)text, len, 0};
+    while (v.len) {
+        uint32_t at = (uint32_t)(uintptr_t)&v;
+        uint32_t error = wasi_fd_write(REPORT_STDERR, at, 1, at + 8);
+        __asm__ volatile("" : : "r"(&v) : "memory"); /* it has read and written v */
+        if (error == ERROR_AGAIN || error == ERROR_INTERRUPTED)
+            continue;
+        if (error || v.written == 0)
+            break; /* nobody reads it */
+        v.at += v.written;
+        v.len -= v.written < v.len ? v.written : v.len;
+    }
+#endif
+    return true;
 }
 
 void host_text_line(void) {
