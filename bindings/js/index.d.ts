@@ -405,11 +405,11 @@ export interface CoverageTotals {
 
 /** The coverage of a program's source by one or more runs. */
 export function coverage(program: Bytes, reports: string | Bytes | (string | Bytes)[], options?: CoverageOptions & {
-  format?: 'text' | 'lcov' | 'cobertura' | 'html' | 'json';
+  format?: 'text' | 'lcov' | 'cobertura' | 'html' | 'json' | 'drcov';
   name?: string;
   locations?: Locations;
   /** Other programs of which the reports are, too; what all have executed is shown together. */
   modules?: (Bytes | { name: string; bytes: Bytes })[];
   /** Object files, or archives of them, whose functions the linker may have left out: these are then not executed. */
   objects?: (Bytes | { name: string; bytes: Bytes })[];
-}): Promise<{ text: string; totals: CoverageTotals; warnings: Diagnostic[] }>;
+}): Promise<{ text: string; /** The same; drcov is no text. */ bytes: Uint8Array; totals: CoverageTotals; warnings: Diagnostic[] }>;

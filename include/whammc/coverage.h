@@ -79,6 +79,8 @@ typedef enum WhammcCoverageFormat {
     WHAMMC_COVERAGE_COBERTURA, /* Cobertura's XML */
     WHAMMC_COVERAGE_HTML,      /* one page with the sources */
     WHAMMC_COVERAGE_JSON,      /* all numbers */
+    WHAMMC_COVERAGE_DRCOV,     /* executed basic blocks, as DynamoRIO's drcov; binary, and without
+                                  totals, as it needs no sources */
 } WhammcCoverageFormat;
 
 /* All zero = the defaults. */

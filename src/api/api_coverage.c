@@ -279,7 +279,7 @@ static void warn_of_program(WhammcCoverage *c, const CoverageProgram *p, const C
 static void warn_of_nothing(WhammcCoverage *c, const Coverage *made) {
     const char *name = c->programs.at[0]->name;
     bool several = c->programs.len > 1;
-    if (made->files.len || c->diags.errors)
+    if (made->files.len || made->code.len || c->diags.errors)
         return;
     if (made->left_out.len) {
         Diag *g =
@@ -407,6 +407,16 @@ static void make_of_several(WhammcCoverage *c, const WhammcCoverageOptions *opti
 
 /* ---- all of it ---- */
 
+/* Finds what all programs have executed, without sources. */
+static void find_code(WhammcCoverage *c, Coverage *all) {
+    for (uint32_t i = 0; i < c->programs.len; i++) {
+        const CoverageProgram *p = c->programs.at[i];
+        all->misplaced = false;
+        coverage_add_code(all, str_of(p->name), &p->module, &c->marks.at[i]);
+        warn_of_program(c, p, all);
+    }
+}
+
 static void write_made(WhammcCoverage *c, CoverageFormat format,
                        const WhammcCoverageOptions *options, const Coverage *made, uint8_t **out,
                        size_t *size) {
@@ -437,11 +447,15 @@ whammc_status whammc_coverage_write(WhammcCoverage *c, WhammcCoverageFormat form
     }
     MadeCoverage *made = mem_zalloc(n * sizeof *made);
     Coverage all = {0};
-    if (n == 1)
+    bool code = format == WHAMMC_COVERAGE_DRCOV;
+    if (code)
+        find_code(c, &all);
+    else if (n == 1)
         make_of_program(c, 0, options, &made[0]);
     else
         make_of_several(c, options, made, &all);
-    write_made(c, (CoverageFormat)format, options, n == 1 ? &made[0].coverage : &all, out, size);
+    write_made(c, (CoverageFormat)format, options, n == 1 && !code ? &made[0].coverage : &all, out,
+               size);
     coverage_free(&all);
     for (uint32_t i = 0; i < n; i++) {
         coverage_free(&made[i].coverage);

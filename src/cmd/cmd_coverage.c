@@ -228,6 +228,8 @@ static int cmd_coverage_check(const Cli *cli, const Settings *s) {
     if (s->request.from.len && s->save)
         return cli_usage(cli, "--save is for a run, but --from=%s takes its report from a file",
                          s->request.from.at[0]);
+    if (s->request.format == WHAMMC_COVERAGE_DRCOV && !s->request.out && !s->request.from.len)
+        return cli_usage(cli, "--format=drcov is no text: give it a file with --output=OUT");
     int status = cli_check_outputs(cli, (const char *[]){s->request.out, s->save}, 2);
     if (status == STATUS_OK)
         status = cli_check_stdin(cli, s->request.from.at, s->request.from.len,

@@ -50,7 +50,8 @@ static void summarise(const CoverageRequest *s, const WhammcCoverageTotals *t) {
     covering_put_share("lines", t->lines_executed, t->lines, &line);
     covering_put_share(", functions", t->functions_executed, t->functions, &line);
     covering_put_share(", branches", t->branches_executed, t->branches, &line);
-    buf_printf(&line, "%s: %s\n", line.len ? "" : "no lines", s->out);
+    const char *none = s->format == WHAMMC_COVERAGE_DRCOV ? "executed blocks" : "no lines";
+    buf_printf(&line, "%s: %s\n", line.len ? "" : none, s->out);
     message_stderr(line.data, line.len);
     buf_free(&line);
 }

@@ -271,8 +271,11 @@ void coverage_free(Coverage *c) {
         free_file(&c->files.at[i]);
     for (uint32_t i = 0; i < c->modules.len; i++)
         vec_free(&c->modules.at[i].files);
+    for (uint32_t i = 0; i < c->code.len; i++)
+        vec_free(&c->code.at[i].blocks);
     vec_free(&c->files);
     vec_free(&c->modules);
+    vec_free(&c->code);
     vec_free(&c->left_out);
     map_free(&c->paths);
     arena_free(&c->arena);

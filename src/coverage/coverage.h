@@ -73,12 +73,26 @@ typedef struct CoverageModule {
     Vec(Str) files; /* the paths of its files */
 } CoverageModule;
 
+/* A basic block that was executed, or the part of it before a call that did not return: bytes of
+ * the program's file. */
+typedef struct CoverageBlock {
+    uint32_t offset, size;
+} CoverageBlock;
+
+/* The executed code of a program, in the order of the file. */
+typedef struct CoverageCode {
+    Str path;
+    uint32_t size; /* of the file */
+    Vec(CoverageBlock) blocks;
+} CoverageCode;
+
 /* A zeroed one is valid and empty. Release with coverage_free. Paths end with a NUL. */
 typedef struct Coverage {
     Arena arena;
     Vec(CoverageFile) files;     /* sorted by path */
     Map paths;                   /* of coverage_join, until its end: path -> index */
     Vec(CoverageModule) modules; /* of coverage_join; else there are none */
+    Vec(CoverageCode) code;      /* of coverage_add_code; else there is none */
     CoverageTotals totals;
     Vec(Str) left_out; /* files without a text */
     Str unwanted;      /* a file that --include or --exclude leaves out */
@@ -92,6 +106,11 @@ typedef struct Coverage {
  */
 void coverage_make(Coverage *c, const WasmModule *m, const Places *places, Locations *l,
                    const CoverageMarks *marks, Sources *sources, const CoverageOptions *options);
+/*
+ * Adds the executed code of a program, with this path, which needs no locations. The marks must be
+ * settled.
+ */
+void coverage_add_code(Coverage *c, Str path, const WasmModule *m, const CoverageMarks *marks);
 /*
  * Adds the coverage of another program to a joined one, which is empty at first: counts of files
  * with the same path are added up. If the texts of such files differ, they are different files: the

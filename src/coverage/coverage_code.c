@@ -1,6 +1,6 @@
 /*
  * coverage/coverage_code.c - walks over the code of a program, counting lines, functions and
- * branches.
+ * branches, or finding the basic blocks that were executed.
  */
 #include "analysis/flow.h"
 #include "coverage/coverage_parts.h"
@@ -246,25 +246,59 @@ static void coverage_code_enter(Walk *w, WasmCode code) {
     coverage_code_add_function(w, &frames[n - 1], OWN_CODE, count);
 }
 
+static void count_function(Walk *w, WasmCode code) {
+    WasmInstr i;
+    coverage_code_enter(w, code);
+    while (wasm_next(&code, &i))
+        coverage_code_visit(w, &i);
+    flush_lines(w);
+    map_free(&w->copies);
+    map_free(&w->branches);
+    vec_free(&w->lines);
+}
+
+/* Adds the executed blocks of a function. */
+static void find_blocks(Walk *w, WasmCode code) {
+    CoverageCode *to = &vec_last(&w->maker->c->code);
+    uint32_t body = w->maker->m->funcs.at[w->func].body;
+    bool within = false; /* the last block continues */
+    WasmInstr i;
+    while (wasm_next(&code, &i)) {
+        const CoverageMark *first = w->mark;
+        uint64_t count;
+        bool branches;
+        bool executed = take_marks(w, &i, &count, &branches) && count;
+        for (; first < w->mark; first++)
+            within &= first->kind != MARK_BLOCK;
+        if (executed && within)
+            vec_last(&to->blocks).size += i.size;
+        else if (executed)
+            vec_push(&to->blocks, ((CoverageBlock){body + i.offset, i.size}));
+        within = executed && w->known;
+    }
+}
+
 /* Marks [mark, end) are those of the function. */
 static void walk_function(CoverageMaker *maker, uint32_t func, const CoverageMark *mark,
                           const CoverageMark *end) {
     Walk w = {.maker = maker, .func = func, .mark = mark, .end = end};
     WasmCode code;
-    WasmInstr i;
     if (func >= maker->m->funcs.len || maker->m->funcs.at[func].import >= 0 ||
         !wasm_func_code(maker->m, func, &code)) {
         maker->c->misplaced = true;
         return;
     }
-    coverage_code_enter(&w, code);
-    while (wasm_next(&code, &i))
-        coverage_code_visit(&w, &i);
+    if (maker->l)
+        count_function(&w, code);
+    else
+        find_blocks(&w, code);
     maker->c->misplaced |= w.mark < w.end;
-    flush_lines(&w);
-    map_free(&w.copies);
-    map_free(&w.branches);
-    vec_free(&w.lines);
+}
+
+void coverage_add_code(Coverage *c, Str path, const WasmModule *m, const CoverageMarks *marks) {
+    CoverageMaker maker = {.c = c, .m = m, .marks = marks};
+    vec_push(&c->code, ((CoverageCode){.path = path, .size = (uint32_t)m->size}));
+    coverage_walk(&maker);
 }
 
 void coverage_walk(CoverageMaker *maker) {

@@ -13,7 +13,7 @@ typedef struct CoverageMaker {
     Coverage *c;
     const WasmModule *m;
     const Places *places;
-    Locations *l;
+    Locations *l; /* NULL = only executed blocks are wanted */
     const CoverageMarks *marks;
     const CoverageOptions *options;
     Map files;     /* path -> index */
@@ -38,7 +38,8 @@ void coverage_function(CoverageMaker *maker, const LocationFrame *f, uint64_t co
 /* Adds a line that was not executed. */
 void coverage_idle_line(CoverageMaker *maker, Str path, uint32_t line);
 
-/* coverage_code.c: adds the counts of the program's functions. */
+/* coverage_code.c: adds the counts of the program's functions; without locations the executed
+ * blocks to the last code. */
 void coverage_walk(CoverageMaker *maker);
 
 /* coverage_missing.c: adds the functions of object files that the program does not have, which only

@@ -31,6 +31,8 @@ void format_cobertura(const CoverageView *v, Buf *out);
 void format_coverage_html(const CoverageView *v, Buf *out);
 /* All numbers, one object. */
 void format_coverage_json(const CoverageView *v, Buf *out);
+/* The executed blocks, which must be there, as a log of DynamoRIO's drcov. */
+void format_drcov(const CoverageView *v, Buf *out);
 
 /* "87.5", of coverage_tenths. */
 void format_coverage_percent(CoverageRatio r, Buf *out);

@@ -24,7 +24,7 @@ const LOADED = Symbol.for('whammc.register');
 const FORMATS = {
   '.txt': 'table', '.csv': 'csv', '.json': 'json', '.gprof': 'gprof', '.dot': 'dot', '.folded': 'folded', '.svg': 'svg',
   '.speedscope.json': 'speedscope', '.cpuprofile': 'cpuprofile', '.perfetto.json': 'perfetto', '.pb.gz': 'pprof', '.callgrind': 'callgrind',
-  '.info': 'lcov', '.xml': 'cobertura', '.html': 'html', '.lcov': 'lcov',
+  '.info': 'lcov', '.xml': 'cobertura', '.html': 'html', '.drcov': 'drcov', '.lcov': 'lcov',
 };
 const ENDINGS = Object.keys(FORMATS).sort((a, b) => b.length - a.length); // .speedscope.json before .json
 const OPTIONS = ['--host=js', '--no-js'], TOLD_FILES = 3;
@@ -256,7 +256,7 @@ function writeReports(settings, store, run, groups) {
   groups.forEach(({ key, threads, url, size }, number) => {
     for (const [thread, files] of threads)
       for (const output of settings.outputs) {
-        const place = placeOf(output, number, settings.isRoot, thread), module = ['lcov', 'html', 'cobertura'].includes(output.format);
+        const place = placeOf(output, number, settings.isRoot, thread), module = ['lcov', 'html', 'cobertura', 'drcov'].includes(output.format);
         const problem = run(['report', `--format=${output.format}`, '-o', place, ...module ? ['--module', store.originalPath(key)] : [], ...files]);
         if (problem) say(`${place} is not written: ${problem}`);
         else if (settings.written) note(settings, 'report', place, store.originalPath(key), titleOf(store, key, url, size));

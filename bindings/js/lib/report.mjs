@@ -11,7 +11,7 @@ export const REPORT_ENUMERATIONS = {
   by: ['site', 'line', 'function', 'file'],
   sort: ['value', 'place', 'name'],
 };
-export const COVERAGE_FORMATS = ['text', 'lcov', 'cobertura', 'html', 'json'];
+export const COVERAGE_FORMATS = ['text', 'lcov', 'cobertura', 'html', 'json', 'drcov'];
 const KINDS = ['unsigned', 'signed', 'float', 'bool', 'string', 'tuple', 'map', 'unreadable'];
 
 export const REPORT_OPTIONS = ['variables', 'top', 'title', 'mangled', 'width', 'colour', 'ascii', 'by', 'sort', 'nonzero', 'hex',
@@ -306,10 +306,10 @@ export async function coverage(program, reports, { format = 'lcov', name = 'prog
         exports.whammc_coverage_add(c, scope.text(`report${texts.length > 1 ? i + 1 : ''}`), scope.bytes(text), text.length))));
       warnings.push(...finish(exports.whammc_coverage_write(c, kind, settings, out, out + 4)));
       exports.js_coverage_totals(c, totals);
-      const text = decode(engine.take(engine.u32(out), engine.u32(out + 4)));
+      const written = engine.take(engine.u32(out), engine.u32(out + 4));
       const counts = renamed(engine.read('WhammcCoverageTotals', totals));
       exports.whammc_coverage_free(c);
-      return { text, totals: counts, warnings };
+      return { text: decode(written), bytes: written, totals: counts, warnings };
     } catch (error) {
       if (error.keepsEngine) exports.whammc_coverage_free(c);
       throw error;
