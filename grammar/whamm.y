@@ -38,6 +38,8 @@
 %token <const Type *> SCALAR "a scalar type"
 %token INC "'++'" DEC "'--'" AND "'&&'" OR "'||'" EQ "'=='" NE "'!='" GE "'>='" LE "'<='" SHL "'<<'" SHR "'>>'"
 %token ARROW "'->'"
+%token ADD_SET "'+='" SUB_SET "'-='" MUL_SET "'*='" DIV_SET "'/='" REM_SET "'%='"
+%token BITAND_SET "'&='" BITOR_SET "'|='" BITXOR_SET "'^='" SHL_SET "'<<='" SHR_SET "'>>='"
 %token CONST "'const'"   /* a word like any other elsewhere */
 %token ATOMIC "'atomic'" /* likewise */
 %token AGGREGATE "an aggregation" /* likewise */
@@ -67,6 +69,7 @@
 %left '*' '/' '%'
 
 %type <Word> word pattern
+%type <Op> update
 %type <Expr *> expr operand atom call condition assignable
 %type <List *> args arg_list exprs path params param_list types arms bounds broken
 %type <const Type *> type type_argument
@@ -236,6 +239,7 @@ broken:
     error block                         { $$ = build_broken_arm(p, NULL, @1, $2); yyerrok; }
   | broken ELSE block                   { $$ = build_broken_arm(p, $1, @2, $3); }
   | broken ELIF condition block         { $$ = list_add(p, $1, build_arm(p, $3, $4), @2); }
+  | broken ELSE IF condition block      { $$ = list_add(p, $1, build_arm(p, $4, $5), @2); }
 ;
 
 simple:
@@ -243,6 +247,7 @@ simple:
   | declaration '=' expr                { $$ = build_decl(p, @$, $1, $3); }
   | constant '=' expr                   { $$ = build_decl(p, @$, $1, $3); }
   | assignable '=' expr                 { $$ = build_assign(p, @$, $1, $3); }
+  | assignable update expr              { $$ = build_update(p, @$, $1, $2, $3); }
   | assignable INC                      { $$ = build_step(p, @$, STMT_INC, $1); }
   | assignable DEC                      { $$ = build_step(p, @$, STMT_DEC, $1); }
   | RETURN                              { $$ = build_return(p, @$, NULL); }
@@ -253,6 +258,19 @@ simple:
   | call LIMIT atom                     { $$ = build_paced(p, @$, $1, false, $3); }
 ;
 
+update:
+    ADD_SET                             { $$ = OP_ADD; }
+  | SUB_SET                             { $$ = OP_SUB; }
+  | MUL_SET                             { $$ = OP_MUL; }
+  | DIV_SET                             { $$ = OP_DIV; }
+  | REM_SET                             { $$ = OP_REM; }
+  | BITAND_SET                          { $$ = OP_BITAND; }
+  | BITOR_SET                           { $$ = OP_BITOR; }
+  | BITXOR_SET                          { $$ = OP_BITXOR; }
+  | SHL_SET                             { $$ = OP_SHL; }
+  | SHR_SET                             { $$ = OP_SHR; }
+;
+
 if_stmt:
     arms otherwise                      { $$ = build_if(p, @$, $1, @2.start < @2.end ? &$2 : NULL); }
 ;
@@ -260,6 +278,7 @@ if_stmt:
 arms:
     IF condition block                  { $$ = list_add(p, NULL, build_arm(p, $2, $3), @$); }
   | arms ELIF condition block           { $$ = list_add(p, $1, build_arm(p, $3, $4), @$); }
+  | arms ELSE IF condition block        { $$ = list_add(p, $1, build_arm(p, $4, $5), @$); }
 ;
 
 otherwise:
@@ -302,8 +321,10 @@ operand:
   | atom AS SCALAR                      { $$ = build_cast(p, @$, $1, $3); }
   | '!' atom                            { $$ = build_unary(p, @$, OP_NOT, $2); }
   | '~' atom                            { $$ = build_unary(p, @$, OP_COMPLEMENT, $2); }
+  | '-' atom                            { $$ = build_minus(p, @1, $2); }
   | '!' atom AS SCALAR                  { $$ = build_unary(p, @$, OP_NOT, build_cast(p, span_join(@2, @4), $2, $4)); }
   | '~' atom AS SCALAR                  { $$ = build_unary(p, @$, OP_COMPLEMENT, build_cast(p, span_join(@2, @4), $2, $4)); }
+  | '-' atom AS SCALAR                  { $$ = build_minus(p, @1, build_cast(p, span_join(@2, @4), $2, $4)); }
 ;
 
 atom:

@@ -244,6 +244,13 @@ static bool leaves_range(Op op) {
            op == OP_SHL;
 }
 
+Ref gen_applied(Body *b, const Type *t, Op op, Ref x, Ref y) {
+    if (op == OP_REM && type_is_float(t))
+        return gen_fmod(b, t, x, y);
+    Ref r = expr_binary(b, wasm_operator(op, t), x, y);
+    return leaves_range(op) ? expr_normalise(b, t, r) : r;
+}
+
 Ref gen_truth(Body *b, const Expr *e) {
     Ref x = gen_expr(b, e);
     bool is_truth = (e->kind == EXPR_BINARY && e->op >= OP_EQ && e->op <= OP_LT) ||
@@ -300,27 +307,24 @@ static Ref gen_binary(Body *b, const Expr *e) {
         return code_if(b->module, x, y, const_i32(b, 0));
     if (e->op == OP_OR)
         return code_if(b->module, x, const_i32(b, 1), y);
-    if (e->op == OP_REM && type_is_float(e->type))
-        return gen_fmod(b, e->type, x, y);
     if (e->args[0]->type->kind == TYPE_STR) {
         Ref equal = gen_str_equal(b, x, y);
         return e->op == OP_EQ ? equal : expr_unary(b, WASM_OP_I32_EQZ, equal);
     }
-    Ref r = expr_binary(b, wasm_operator(e->op, e->args[0]->type), x, y);
-    return leaves_range(e->op) ? expr_normalise(b, e->type, r) : r;
+    return gen_applied(b, e->args[0]->type, e->op, x, y);
 }
 
 Ref gen_stepped(Body *b, const Type *t, Op op, Ref x) {
     assert(op == OP_ADD || op == OP_SUB);
     Value one = {.kind = t->kind, .bits = 1, .real = 1};
-    return expr_normalise(b, t, expr_binary(b, wasm_operator(op, t), x, gen_number(b, t, one)));
+    return gen_applied(b, t, op, x, gen_number(b, t, one));
 }
 
 Ref gen_added(Body *b, const Type *t, Op op, Ref x, Ref condition) {
     assert(op == OP_ADD || op == OP_SUB);
     if (type_wasm(t) == WASM_I64)
         condition = expr_unary(b, WASM_OP_I64_EXTEND_I32_U, condition);
-    return expr_normalise(b, t, expr_binary(b, wasm_operator(op, t), x, condition));
+    return gen_applied(b, t, op, x, condition);
 }
 
 /* The number of the highest bit, from the number of zeros above it; as if bit 0 was always set. */

@@ -111,6 +111,8 @@ void gen_leaves(Body *b, const Expr *e, Refs *out);
 Ref gen_block_of(Body *b, Refs *list); /* takes over the list */
 /* x + 1 or x - 1 of a number */
 Ref gen_stepped(Body *b, const Type *t, Op op, Ref x);
+/* x op y of numbers of type t, of which neither is a comparison or a logical operation. */
+Ref gen_applied(Body *b, const Type *t, Op op, Ref x, Ref y);
 /* x plus or minus a condition, which is 0 or 1, of an integer */
 Ref gen_added(Body *b, const Type *t, Op op, Ref x, Ref condition);
 /* Sets, gets a bound name. */

@@ -495,21 +495,32 @@ static Ref set_element(Body *b, const Expr *target, const Expr *value) {
     return gen_block_of(b, &code);
 }
 
-static Ref step_element(Body *b, const Expr *target, Op op) {
-    if (gen_is_cell(target))
-        return gen_cell_step(b, target, op);
-    if (gen_has_tally(b, target))
-        return gen_tally_step(b, target, op);
+/* m[k] op= by; NULL = 1. */
+static Ref change_element(Body *b, const Expr *target, Op op, const Expr *by) {
     Refs code = {0};
+    WasmType type = gen_type(target->type);
+    uint32_t amount = by ? gen_temp(b, type) : 0;
+    if (by)
+        vec_push(&code, code_set(b->module, amount, gen_expr(b, by)));
     uint32_t at = gen_temp(b, WASM_I32);
     uint32_t offset = gen_first_leaf(target) * LEAF, bits;
     vec_push(&code, code_set(b->module, at, element(b, target, true, &bits)));
     bool known = bits != UINT32_MAX && !type_is_float(target->type);
     Ref old = known ? local_get(b, bits, target->type)
                     : memory_get(b, target->type, code_get(b->module, at, WASM_I32), offset);
-    vec_push(&code, memory_set(b, target->type, code_get(b->module, at, WASM_I32), offset,
-                               gen_stepped(b, target->type, op, old)));
+    Ref changed = by ? gen_applied(b, target->type, op, old, code_get(b->module, amount, type))
+                     : gen_stepped(b, target->type, op, old);
+    vec_push(&code,
+             memory_set(b, target->type, code_get(b->module, at, WASM_I32), offset, changed));
     return gen_block_of(b, &code);
+}
+
+static Ref step_element(Body *b, const Expr *target, Op op) {
+    if (gen_is_cell(target))
+        return gen_cell_step(b, target, op);
+    if (gen_has_tally(b, target))
+        return gen_tally_step(b, target, op);
+    return change_element(b, target, op, NULL);
 }
 
 /* ---- leaves of expressions ---- */
@@ -616,6 +627,9 @@ static uint32_t first_leaf_of(const Expr *target, const Type **part) {
 }
 
 Ref gen_assign(Body *b, const Expr *target, const Expr *value) {
+    if (target->kind == EXPR_INDEX && !gen_is_cell(target) && value->nargs &&
+        value->args[0]->inserts)
+        return change_element(b, target, value->op, value->args[1]);
     if (target->kind == EXPR_INDEX)
         return set_element(b, target, value);
     if (!target->var)

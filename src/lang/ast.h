@@ -229,11 +229,11 @@ typedef struct Bound {
 
 /* An argument of a call whose text has values in braces, "{n:x}" (print.c). */
 typedef struct TextPart {
-    bool literal;     /* text as it is */
-    bool zero;        /* the width is filled up with zeros */
-    bool prefix;      /* 0x and so on */
-    char align;       /* '<' '>' '^'; 0 = that of the type */
-    char form;        /* 'x' 'X' 'b' 'o' 'e' '?'; 0 = the plain one */
+    bool literal; /* text as it is */
+    bool zero;    /* the width is filled up with zeros */
+    bool prefix;  /* 0x and so on */
+    char align;   /* '<' '>' '^'; 0 = that of the type */
+    char form;    /* 'x' 'X' 'b' 'o' 'e' '?'; 0 = the plain one */
     uint8_t width;
     int8_t precision; /* -1 = none */
     Span format;      /* empty: none */
@@ -263,7 +263,7 @@ typedef struct Expr {
     Str text;     /* FLOAT: as written; STR: decoded bytes */
     bool boolean; /* BOOL */
     uint32_t nargs;
-    struct Expr **args; /* operands, arguments, tuple entries */
+    struct Expr **args;    /* operands, arguments, tuple entries */
     const TextPart *parts; /* CALL: what the arguments are, made of a text; NULL = it has none */
     uint32_t npath;        /* FIELD, INDEX (0 = the element as a whole) */
     uint32_t *path;
@@ -278,7 +278,8 @@ typedef struct Expr {
     uint32_t
         slot; /* for later layers: 1 + index of the site constant that stands for it; 0 = none */
     struct Value *known; /* for later layers: the value that an '@static' call has had */
-    bool inserts;        /* INDEX: reading the element inserts it, as zeros or as an empty map */
+    bool inserts; /* INDEX: reading the element inserts it, as zeros or as an empty map; in the
+                     first operand of an assigned value: the target itself, as x op= e reads it */
     bool present; /* for later layers: an element that must be in its map already, or is without
                      more when it is written */
     /* For later layers: an element that only counts. */
@@ -316,6 +317,8 @@ typedef struct Stmt {
     Var *var;     /* DECL */
     Expr *target; /* ASSIGN, INC, DEC: NAME, INDEX or FIELD */
     Expr *value;  /* ASSIGN, RETURN (NULL = none), CALL */
+    bool updates; /* ASSIGN before checking: `target op= e`, as target = target op e with one target
+                   */
     const Expr
         *added;     /* for later layers: ASSIGN: the amount added to an element (storage/tally.h) */
     uint32_t narms; /* IF, ANNOTATED */
@@ -416,6 +419,8 @@ Probe *ast_clone_probe(Script *s, const Probe *p);
 /* Whether it is a method of a map; whether that changes the map. */
 bool ast_is_map_method(const Expr *e);
 bool ast_changes_map(const Expr *e);
+/* A deep copy of an expression in the script's arena. */
+Expr *ast_clone_expr(Script *s, const Expr *e);
 
 /* Whether it is a call remove_probe(probe_id) of some library. */
 bool ast_is_removal(const Expr *e);

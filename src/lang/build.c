@@ -163,6 +163,25 @@ Expr *build_binary(Parse *p, Span span, Op op, Expr *a, Expr *b) {
     return with_args(p, e, (Expr *[]){a, b}, 2);
 }
 
+/* -x is -0 - x: of floats the zero keeps its sign, so that the result has the sign it should have.
+ */
+Expr *build_minus(Parse *p, Span minus, Expr *a) {
+    Span span = span_join(minus, a->span);
+    if ((a->kind != EXPR_INT && a->kind != EXPR_FLOAT) || a->parens || a->text.ptr[0] == '-') {
+        Expr *zero = build_new_expr(p, EXPR_INT, minus);
+        zero->negative = true;
+        zero->text = STR("-0");
+        return build_binary(p, span, OP_SUB, zero, a);
+    }
+    char *text = arena_array(&p->script->arena, char, a->text.len + 1u);
+    text[0] = '-';
+    memcpy(text + 1, a->text.ptr, a->text.len);
+    a->text = (Str){text, a->text.len + 1u};
+    a->span = span;
+    a->negative = a->kind == EXPR_INT;
+    return a;
+}
+
 Expr *build_cast(Parse *p, Span span, Expr *a, const Type *to) {
     Expr *e = build_new_expr(p, EXPR_CAST, span);
     e->cast = to;
@@ -392,6 +411,12 @@ Stmt *build_assign(Parse *p, Span span, Expr *target, Expr *value) {
     return s;
 }
 
+Stmt *build_update(Parse *p, Span span, Expr *target, Op op, Expr *by) {
+    Stmt *s = build_assign(p, span, target, build_binary(p, span, op, target, by));
+    s->updates = s->value->kind == EXPR_BINARY;
+    return s;
+}
+
 Stmt *build_step(Parse *p, Span span, StmtKind kind, Expr *target) {
     Stmt *s = new_stmt(p, kind, span);
     s->target = target;
@@ -479,8 +504,8 @@ Stmt *build_paced(Parse *p, Span span, Expr *call, bool every, Expr *n) {
     if (call->kind != EXPR_CALL || !str_is(call->name, "print"))
         parse_error(p, DIAG_BAD_FORMAT, span, "'%s' can follow only a call of 'print'", word);
     else if (n->kind != EXPR_NAME && (n->kind != EXPR_INT || n->negative || !n->integer))
-        parse_error(p, DIAG_BAD_FORMAT, n->span, "expected a number from 1, or a constant, after '%s'",
-                    word);
+        parse_error(p, DIAG_BAD_FORMAT, n->span,
+                    "expected a number from 1, or a constant, after '%s'", word);
     if (p->failed)
         return build_call_stmt(p, span, call);
     Word name = pace_variable(p, span);

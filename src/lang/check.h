@@ -58,6 +58,9 @@ Diag *check_error(Check *c, DiagTag tag, Span span, const char *format, ...)
 void check_declare_block(Check *c, Block b);
 /* Enters a variable; reports if its name is taken or its type cannot be stored. */
 void check_declare_var(Check *c, Var *v);
+/* Makes and enters a variable without a name that a script could use, for a value of the statement
+ * at span. */
+Var *check_hidden_var(Check *c, const Type *type, Span span);
 /* Reports a function whose name is taken. */
 void check_fn_name(Check *c, const Fn *fn);
 /* Resolves e->name (NAME, INDEX, FIELD): sets var or bound, and e->is_static. The type of the
@@ -144,6 +147,8 @@ void check_shadow_write(Check *c, Stmt *s);
 
 /* An expression with a unary operator; `want` as for check_expr. */
 const Type *check_unary(Check *c, Expr *e, const Type *want);
+/* The value of `x op= e`, of which the first operand, x, was checked before. */
+const Type *check_updated(Check *c, Expr *e);
 /* `bare`: the call is a statement, so @init and @exit are allowed. */
 const Type *check_call(Check *c, Expr *e);
 const Type *check_method(Check *c, Expr *e, bool bare);

@@ -180,20 +180,18 @@ static bool check_expr_is_zero(const Expr *e) {
     return e->kind == EXPR_INT && e->integer == 0;
 }
 
-static const Type *check_binary(Check *c, Expr *e, const Type *want) {
+static bool compares(Op op) {
+    return op_class(op) == CLASS_EQUAL || op_class(op) == CLASS_ORDER;
+}
+
+/* The result of an operation on operands that have their types. */
+static const Type *check_operation(Check *c, Expr *e) {
     Expr *a = e->args[0], *b = e->args[1];
     Class class = op_class(e->op);
-    bool compares = class == CLASS_EQUAL || class == CLASS_ORDER;
-    if (e->op == OP_AND || e->op == OP_OR) {
-        check_logical(c, e);
-        e->is_static = a->is_static && b->is_static;
-        return boolean;
-    }
-    check_expr_check_operands(c, a, b, compares ? NULL : want);
     e->is_static = a->is_static && b->is_static;
     const Type *ta = a->type, *tb = b->type;
     if (ta->kind == TYPE_ERROR || tb->kind == TYPE_ERROR)
-        return compares ? boolean : &type_error;
+        return compares(e->op) ? boolean : &type_error;
     if (!in_class(ta, class)) {
         report_operand(c, e, a, class);
     } else if (!in_class(tb, class)) {
@@ -208,9 +206,24 @@ static const Type *check_binary(Check *c, Expr *e, const Type *want) {
     } else {
         if ((e->op == OP_DIV || e->op == OP_REM) && check_expr_is_zero(b))
             check_error(c, DIAG_ZERO_DIVISOR, b->span, "'%s' by zero", op_text(e->op));
-        return compares ? boolean : ta;
+        return compares(e->op) ? boolean : ta;
     }
-    return compares ? boolean : &type_error;
+    return compares(e->op) ? boolean : &type_error;
+}
+
+static const Type *check_binary(Check *c, Expr *e, const Type *want) {
+    if (e->op != OP_AND && e->op != OP_OR) {
+        check_expr_check_operands(c, e->args[0], e->args[1], compares(e->op) ? NULL : want);
+        return check_operation(c, e);
+    }
+    check_logical(c, e);
+    e->is_static = e->args[0]->is_static && e->args[1]->is_static;
+    return boolean;
+}
+
+const Type *check_updated(Check *c, Expr *e) {
+    check_value(c, e->args[1], e->args[0]->type);
+    return e->type = check_operation(c, e);
 }
 
 static const Type *check_cond(Check *c, Expr *e, const Type *want) {

@@ -167,7 +167,8 @@ static void range_hint(Check *c, Diag *g, const Type *t) {
 
 /* 0x… and 0b… say bits: of any number that is as wide. */
 static bool is_pattern(const Expr *e, const Type *t) {
-    bool prefixed = e->text.len > 2 && e->text.ptr[0] == '0' && e->text.ptr[1] > '9';
+    const char *digits = e->text.ptr + e->negative;
+    bool prefixed = e->text.len > 2u + e->negative && digits[0] == '0' && digits[1] > '9';
     return prefixed && (type_bits(t) == 64 || e->integer >> type_bits(t) == 0);
 }
 

@@ -433,6 +433,25 @@ void check_declare_var(Check *c, Var *v) {
         vec_push(&c->locals, v);
 }
 
+Var *check_hidden_var(Check *c, const Type *type, Span span) {
+    bool script = c->place == PLACE_SCRIPT;
+    uint32_t index = script ? c->script->vars.len : c->locals.len;
+    Var *v = arena_new(&c->script->arena, Var);
+    *v = (Var){.name = str_of(arena_printf(&c->script->arena, "$%u", index)),
+               .span = span,
+               .type_span = span,
+               .type = type,
+               .storage = script ? STORAGE_SCRIPT : STORAGE_LOCAL,
+               .within = c->within,
+               .index = index};
+    check_name_check_locals(c, v);
+    if (script)
+        vec_push(&c->script->vars, v);
+    else
+        vec_push(&c->locals, v);
+    return v;
+}
+
 static void declare_block(Check *c, Block b, bool nested, const Stmt *within) {
     for (Stmt *s = b.first; s; s = s->next) {
         if (s->kind == STMT_DECL) {

@@ -151,6 +151,95 @@ static void check_assign(Check *c, Stmt *s) {
         check_one_step(c, s);
 }
 
+/* ---- updates ---- */
+
+/* Whether code of the script, or of a library, runs to compute e. At most one value is that of a
+ * '@static' call, which is made as often as it is in the tree. */
+static bool runs_code(const Expr *e, bool statics) {
+    bool library = e->kind == EXPR_METHOD && (!e->method || e->method == ATOMIC_FETCH_ADD);
+    if ((e->kind == EXPR_CALL && !e->is_static) ||
+        (library && (statics || e->annotation != ANN_STATIC)))
+        return true;
+    for (uint32_t i = 0; i < e->nargs; i++)
+        if (runs_code(e->args[i], statics))
+            return true;
+    return false;
+}
+
+/* Computes the value of e before the statement, in a variable of its own, for which `uses` stand
+ * afterwards. Returns the statement in its new place. */
+static Stmt *compute_before(Check *c, Stmt *s, Expr *e, Expr **const *uses, uint32_t n) {
+    Var *v = check_hidden_var(c, e->type, e->span);
+    v->init = e;
+    Stmt *moved = arena_new(&c->script->arena, Stmt);
+    *moved = *s;
+    *s = (Stmt){.kind = STMT_DECL, .span = e->span, .var = v, .next = moved};
+    for (uint32_t i = 0; i < n; i++) {
+        *uses[i] = arena_new(&c->script->arena, Expr);
+        **uses[i] = (Expr){.kind = EXPR_NAME,
+                           .span = e->span,
+                           .name_span = e->span,
+                           .name = v->name,
+                           .type = e->type,
+                           .var = v};
+    }
+    return moved;
+}
+
+static bool is_one(const Expr *e) {
+    return (e->kind == EXPR_INT && e->integer == 1) || (e->kind == EXPR_FLOAT && e->real == 1);
+}
+
+static bool is_shadow_element(const Check *c, const Expr *e) {
+    const Var *v = e->kind == EXPR_INDEX ? check_find_var(c, e->name) : NULL;
+    return v && v->element;
+}
+
+static bool has_call(const Expr *e) {
+    bool has = e->kind == EXPR_CALL || e->kind == EXPR_METHOD;
+    for (uint32_t i = 0; i < e->nargs && !has; i++)
+        has = has_call(e->args[i]);
+    return has;
+}
+
+/*
+ * x op= e becomes x = x op e, where e is computed first, then the key of an element, once, and then
+ * x is read. Where the order can be told, the values are computed before the assignment.
+ */
+static void check_update(Check *c, Stmt *s) {
+    Expr *target = s->target, *sum = s->value;
+    s->updates = false;
+    if (is_shadow_element(c, target)) {
+        sum->args[0] = ast_clone_expr(c->script, target);
+        if (has_call(target))
+            check_error(c, DIAG_NOT_ASSIGNABLE, target->span,
+                        "the address would be computed twice: put it into a variable first");
+        check_assign(c, s);
+        return;
+    }
+    if (check_target(c, target)->kind == TYPE_ERROR) {
+        check_value(c, sum->args[1], NULL);
+        return;
+    }
+    sum->args[0] = ast_clone_expr(c->script, target);
+    sum->args[0]->inserts = target->kind == EXPR_INDEX;
+    if (check_updated(c, sum)->kind == TYPE_ERROR)
+        return;
+    if (target->kind == EXPR_NAME && target->var && target->var->atomic)
+        check_one_step(c, s);
+    Expr *by = sum->args[1], *key = target->kind == EXPR_INDEX ? target->args[0] : NULL;
+    if ((sum->op == OP_ADD || sum->op == OP_SUB) && is_one(by)) {
+        s->kind = sum->op == OP_ADD ? STMT_INC : STMT_DEC;
+        s->value = NULL;
+        return;
+    }
+    bool key_runs = key && runs_code(key, true);
+    if (runs_code(by, false) || (key_runs && !by->is_static))
+        s = compute_before(c, s, by, (Expr * *[]){&sum->args[1]}, 1);
+    if (key_runs)
+        s = compute_before(c, s, key, (Expr * *[]){&target->args[0], &sum->args[0]->args[0]}, 2);
+}
+
 static void check_step(Check *c, Stmt *s) {
     const Type *t = check_target(c, s->target);
     const Var *v = s->target->kind == EXPR_NAME ? s->target->var : NULL;
@@ -317,7 +406,12 @@ static void check_stmt(Check *c, Stmt *s) {
         else
             check_decl(c, s->var);
         break;
-    case STMT_ASSIGN: check_assign(c, s); break;
+    case STMT_ASSIGN:
+        if (s->updates)
+            check_update(c, s);
+        else
+            check_assign(c, s);
+        break;
     case STMT_INC:
     case STMT_DEC: check_step(c, s); break;
     case STMT_RETURN: check_return(c, s); break;

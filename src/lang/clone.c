@@ -7,21 +7,21 @@
 
 #include <assert.h>
 
-static Expr *clone_expr(Script *s, const Expr *e) {
+Expr *ast_clone_expr(Script *s, const Expr *e) {
     if (!e)
         return NULL;
     Expr *c = arena_new(&s->arena, Expr);
     *c = *e;
     c->args = arena_array(&s->arena, Expr *, e->nargs);
     for (uint32_t i = 0; i < e->nargs; i++)
-        c->args[i] = clone_expr(s, e->args[i]);
+        c->args[i] = ast_clone_expr(s, e->args[i]);
     return c;
 }
 
 static Var *clone_var(Script *s, const Var *v) {
     Var *c = arena_new(&s->arena, Var);
     *c = *v;
-    c->init = clone_expr(s, v->init);
+    c->init = ast_clone_expr(s, v->init);
     return c;
 }
 
@@ -33,12 +33,12 @@ static Block clone_block(Script *s, Block b) {
         *c = *stmt;
         c->next = NULL;
         c->var = stmt->var ? clone_var(s, stmt->var) : NULL;
-        c->target = clone_expr(s, stmt->target);
-        c->value = clone_expr(s, stmt->value);
+        c->target = ast_clone_expr(s, stmt->target);
+        c->value = ast_clone_expr(s, stmt->value);
         c->arms = arena_array(&s->arena, IfArm, stmt->narms);
         for (uint32_t i = 0; i < stmt->narms; i++)
             c->arms[i] =
-                (IfArm){clone_expr(s, stmt->arms[i].cond), clone_block(s, stmt->arms[i].body)};
+                (IfArm){ast_clone_expr(s, stmt->arms[i].cond), clone_block(s, stmt->arms[i].body)};
         *end = c;
         end = &c->next;
     }
@@ -49,7 +49,7 @@ Probe *ast_clone_probe(Script *s, const Probe *p) {
     assert(!p->nvars); /* not checked yet */
     Probe *c = arena_new(&s->arena, Probe);
     *c = *p;
-    c->predicate = clone_expr(s, p->predicate);
+    c->predicate = ast_clone_expr(s, p->predicate);
     c->body = clone_block(s, p->body);
     return c;
 }

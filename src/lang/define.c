@@ -16,16 +16,23 @@ static Expr *read_literal(Parse *p) {
     lang_yylex_init_extra(p, &p->scanner);
     lang_yy_scan_bytes(p->text + p->pos, (int)(p->len - p->pos), p->scanner);
     int token = lang_yylex(&value, &span, p);
+    Span minus = span;
+    bool negative = token == '-'; /* of -0x1 and the like: else it is a part of the literal */
+    if (negative)
+        token = lang_yylex(&value, &span, p);
     bool alone = token != END && lang_yylex(&value, &end, p) == END;
     lang_yylex_destroy(p->scanner);
     buf_free(&p->string);
     if (!alone || p->failed)
         return NULL;
     switch (token) {
-    case INT: return build_int(p, span);
-    case FLOAT: return build_float(p, span);
+    case INT:
+    case FLOAT: {
+        Expr *e = token == INT ? build_int(p, span) : build_float(p, span);
+        return negative ? build_minus(p, minus, e) : e;
+    }
     case TRUE:
-    case FALSE: return build_bool(p, span, token == TRUE);
+    case FALSE: return negative ? NULL : build_bool(p, span, token == TRUE);
     default: return NULL;
     }
 }

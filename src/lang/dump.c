@@ -143,10 +143,10 @@ static void dump_stmt(const Stmt *s, Buf *out, uint32_t level) {
         }
         break;
     case STMT_ASSIGN:
-        buf_printf(out, "(= ");
+        buf_printf(out, "(%s= ", s->updates ? op_text(s->value->op) : "");
         dump_expr(s->target, out);
         buf_u8(out, ' ');
-        dump_expr(s->value, out);
+        dump_expr(s->updates ? s->value->args[1] : s->value, out);
         break;
     case STMT_INC:
     case STMT_DEC:

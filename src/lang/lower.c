@@ -263,19 +263,8 @@ static void lower_step(Lower *l, Expr *target) {
 
 /* A variable of the body that scripts cannot name. */
 static Var *lower_temp(Lower *l, const Type *type, Expr *init) {
-    Check *c = l->c;
-    Var *v = arena_new(&c->script->arena, Var);
-    const char *name =
-        arena_printf(&c->script->arena, "$%u", c->locals.len); /* no word of scripts */
-    *v = (Var){.name = str_of(name),
-               .span = l->span,
-               .type_span = l->span,
-               .type = type,
-               .storage = STORAGE_LOCAL,
-               .init = init,
-               .index = c->locals.len};
-    vec_push(&c->locals, v);
-    c->words += type_leaves(type);
+    Var *v = check_hidden_var(l->c, type, l->span);
+    v->init = init;
     lower_put(l, (Stmt){.kind = STMT_DECL, .var = v});
     return v;
 }

@@ -149,6 +149,8 @@ Expr *build_index(Parse *p, Span span, Word name, Expr *key, List *path);
 Expr *build_field(Parse *p, Span span, Word name, List *path);
 Expr *build_unary(Parse *p, Span span, Op op, Expr *a);
 Expr *build_binary(Parse *p, Span span, Op op, Expr *a, Expr *b);
+/* -a; `minus` is the place of the sign. */
+Expr *build_minus(Parse *p, Span minus, Expr *a);
 Expr *build_cast(Parse *p, Span span, Expr *a, const Type *to);
 Expr *build_cond(Parse *p, Span span, Expr *cond, Expr *yes, Expr *no);
 Expr *build_call(Parse *p, Span span, Word name, List *args);
@@ -182,6 +184,8 @@ Var *build_shadow(Parse *p, Decorators decorators, Word name, const Type *elemen
 Var *build_constant(Parse *p, Decorators decorators, Word name, const Type *type, Span type_span);
 Stmt *build_decl(Parse *p, Span span, Var *var, Expr *init);
 Stmt *build_assign(Parse *p, Span span, Expr *target, Expr *value);
+/* `target op= by` */
+Stmt *build_update(Parse *p, Span span, Expr *target, Op op, Expr *by);
 Stmt *build_step(Parse *p, Span span, StmtKind kind, Expr *target);
 Stmt *build_return(Parse *p, Span span, Expr *value);
 Stmt *build_call_stmt(Parse *p, Span span, Expr *call);

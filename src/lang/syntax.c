@@ -231,13 +231,11 @@ static bool add_habit(Parse *p, Diag *g, Span span, const char *found, const Exp
 
 static void add_hints(Parse *p, Diag *g, Span span, const char *found, const Expected *e) {
     Diags *d = p->diags;
-    char next = span.end < p->len ? p->text[span.end] : 0;
     bool want_name = syntax_expects(e, "a name");
     if (add_habit(p, g, span, found, e))
         return;
-    if (next == '=' && found[1] && strchr("+-*/%&|^", found[1]) && syntax_expects(e, "'='"))
-        diag_hint(d, g, "there is no '%c=': write 'x = x %c ...'", found[1], found[1]);
-    else if ((found_is(found, "'!'") || found_is(found, "'~'")) && want_name)
+    bool prefix = found_is(found, "'!'") || found_is(found, "'~'") || found_is(found, "'-'");
+    if (prefix && want_name)
         diag_hint(d, g, "an operand can have only one prefix operator; use parentheses");
     else if (found_is(found, "'as'") && syntax_expects(e, "'+'"))
         diag_hint(d, g, "an operand can have only one cast; use parentheses");

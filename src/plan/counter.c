@@ -54,7 +54,7 @@ static uint32_t cell_leaves(const Expr *e, uint32_t *n) {
 
 /* Reading it needs the entry to be there. */
 static bool reads_entry(const Expr *e) {
-    return e->var->type->value->kind == TYPE_TUPLE && !e->present;
+    return e->var->type->value->kind == TYPE_TUPLE && !e->present && !e->inserts;
 }
 
 static bool same_path(const Expr *a, const Expr *b) {

@@ -139,7 +139,7 @@ static void unit_text_put(const Decided *d, const Expr *e, bool nested, Buf *out
             buf_str(out, e->name);
         break;
     case EXPR_INDEX:
-        buf_printf(out, "%.*s[", STR_ARG(e->name));
+        buf_printf(out, "%s%.*s[", e->inserts ? "=" : "", STR_ARG(e->name));
         unit_text_put(d, e->args[0], false, out);
         buf_u8(out, ']');
         unit_text_put_path(e, out);

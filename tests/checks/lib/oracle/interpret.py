@@ -240,7 +240,9 @@ class Evaluator:
         x = self.value(e.args[0])
         if x is UNKNOWN:
             return x
-        return not x if e.op == "!" else sc.reduce_int(e.type, ~x)
+        if e.type in FLOATS:
+            return -x
+        return not x if e.op == "!" else sc.reduce_int(e.type, ~x if e.op == "~" else -x)
 
     def eval_binary(self, e):
         x = self.value(e.args[0])
@@ -338,6 +340,9 @@ class Evaluator:
     def do_delete(self, s):
         k = key_of(self.value(s.args[0]))
         self.value(s.map).items.pop(k, None)
+    def do_update(self, s):
+        by = self.value(s.value)
+        self.store(s.target, lambda old: arithmetic(s.op, s.target.type, old, by))
 
     def do_step(self, s):
         one = 1.0 if s.target.type in FLOATS else 1

@@ -353,8 +353,8 @@ class Scripts:
             return f"({out})"
         if choice == 5 and t in INTS:
             return f"({self.expr(t, depth + 1)} {r.choice(['/', '%'])} ({self.value(t, depth + 1)} | {r.choice([1, 3, 5])}))"
-        if choice == 6 and t in INTS:
-            return f"(~{self.value(t, depth + 1)})"
+        if choice == 6:
+            return f"({r.choice('~-') if t in INTS else '-'}{self.value(t, depth + 1)})"
         if choice in (7, 8):
             if t in INTS and r.random() < 0.2:  # a float that is in range
                 source = r.choice(["u8", "u16"])
@@ -409,7 +409,7 @@ class Scripts:
             body = self.body(writable, accumulators, indent + 1, depth + 1, r.randrange(1, 3))
             out = f"{pad}if ({self.expr('bool', 1)}) {{\n{body}{pad}}}"
             if r.random() < 0.3:
-                out += f" elif ({self.expr('bool', 1)}) {{\n{self.body(writable, accumulators, indent + 1, depth + 1, 1)}{pad}}}"
+                out += f" {r.choice(['elif', 'else if'])} ({self.expr('bool', 1)}) {{\n{self.body(writable, accumulators, indent + 1, depth + 1, 1)}{pad}}}"
             if r.random() < 0.5:
                 out += f" else {{\n{self.body(writable, accumulators, indent + 1, depth + 1, r.randrange(1, 3))}{pad}}}"
             return out + "\n"
@@ -418,13 +418,17 @@ class Scripts:
         if choice < 0.4 and accumulators:
             name, t = r.choice(accumulators)
             amount = self.literal(t) if r.random() < 0.5 else self.expr(t, 3)
-            return pad + r.choice([f"{name}++;", f"{name}--;", f"{name} = {name} + {amount};", f"{name} = {amount} + {name};"]) + "\n"
+            return pad + r.choice([f"{name}++;", f"{name}--;", f"{name} {r.choice(['+=', '+=', '-='])} {amount};",
+                                   f"{name} = {name} + {amount};", f"{name} = {amount} + {name};"]) + "\n"
         found = self.targets(writable)
         if not found:
             return pad + "if (false) { }\n"
         text, t = r.choice(found)
         if t in NUMBERS and r.random() < 0.4:
             return f"{pad}{text}{r.choice(['++', '++', '--'])};\n"
+        if t in NUMBERS and r.random() < 0.4:
+            ops = ["+", "+", "-", "*"] + (["&", "|", "^", "<<", ">>"] if t in INTS else [])
+            return f"{pad}{text} {r.choice(ops)}= {self.expr(t, 1)};\n"
         if not isinstance(t, str) and t[0] == "map":
             return pad + "if (false) { }\n"
         return f"{pad}{text} = {self.expr(t)};\n"
@@ -518,7 +522,7 @@ class Scripts:
             return f"delete {at};"
         if value == "bool":
             return f"{at} = {r.choice(['true', 'false', 'step % 2 == 0'])};"
-        return r.choice([f"{at}++;"] * 4 + [f"{at}--;", f"{at} = {at};", f"{at} = {at} + {at};", f"{at} = step as {value};"])
+        return r.choice([f"{at}++;"] * 4 + [f"{at}--;", f"{at} = {at};", f"{at} = {at} + {at};", f"{at} += {at};", f"{at} -= step as {value};", f"{at} = step as {value};"])
 
     def maps_with_names(self):
         """Maps that functions change and that are values of another one."""
@@ -713,13 +717,13 @@ class Scripts:
         r = self.r
         present = sorted({i[0] for f in self.p.funcs for i in f.body})
         rule = r.choice(["opcode:*:before", "block:start", "block:end"] + [f"opcode:{r.choice(present)}:before"] * 4)
-        counts = [f"{name}{r.choice(['++', '--', ' = ' + name + ' + 3'])};" for name in self.acc] + [f"kinds{k}[({r.choice(['fid', 'pc'])}, {r.randrange(3)})]++;"]
+        counts = [f"{name}{r.choice(['++', '--', ' = ' + name + ' + 3', ' += 3'])};" for name in self.acc] + [f"kinds{k}[({r.choice(['fid', 'pc'])}, {r.randrange(3)})]++;"]
         declared = ""
         for i in range(r.randrange(1, 4)):
             name, words = f"n{i}_{k}", r.choice(["report", "report", "report shared", "shared", "report unshared"])
             t = r.choice(INTS + ("bool",))
             declared += f"    {words} var {name}: {t};\n"
-            counts.append(f"{name} = true;" if t == "bool" else f"{name}{r.choice(['++', '++', '--', f' = {name} + 5'])};")
+            counts.append(f"{name} = true;" if t == "bool" else f"{name}{r.choice(['++', '++', '--', f' = {name} + 5', ' -= 5'])};")
         body = "".join(f"    {r.choice(counts)}\n" for _ in range(r.randrange(1, 5)))
         predicate = f" / {r.choice(['pc % 2 == 0', 'fid == 1', 'opidx < 9', 'fid != 1 && pc > 3'])} /" if r.random() < 0.4 else ""
         return f"report var kinds{k}: map<(u32, u32), {r.choice(INTS)}>;\nwasm:{rule}{predicate} {{\n{declared}{body}}}"
@@ -744,7 +748,7 @@ class Scripts:
                 t = r.choice(INTS)
                 body += f"    {words} var {name}: {t};\n"
                 amount = r.choice(["3", "pc" if t == "u32" else "2"])
-                counts.append(r.choice([f"{name}++;", f"{name}--;", f"{name} = {name} + {amount};"]))
+                counts.append(r.choice([f"{name}++;", f"{name}--;", f"{name} = {name} + {amount};", f"{name} += {amount};"]))
         body += "".join(self.branch_statement(conditions, counts, 1) for _ in range(r.randrange(1, 4)))
         return "\n".join(out + [f"wasm:opcode:{rule}:before{predicate} {{\n{body}}}"])
 
@@ -753,7 +757,7 @@ class Scripts:
         if depth > 2 or r.random() < 0.4:
             return pad + ("return;" if depth > 1 and r.random() < 0.15 else r.choice(counts)) + "\n"
         out = pad
-        for word in ["if"] + ["elif"] * r.choice([0, 0, 1]):
+        for word in ["if"] + [r.choice(["elif", "else if"])] * r.choice([0, 0, 1]):
             out += f"{word} ({self.way(conditions)}) {{\n{self.branch_statement(conditions, counts, depth + 1)}{pad}}} "
         if r.random() < 0.5:
             out += f"else {{\n{self.branch_statement(conditions, counts, depth + 1)}{pad}}}"

@@ -16,10 +16,10 @@ ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "'": "'", "\\": "\\", "0":
 TOKEN = re.compile(r"""
     (?P<blank>[ \t\r\n]+|//[^\n]*) |
     (?P<float>-?[0-9][0-9_]*(\.[0-9_]*([eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)|-inf|-nan) |
-    (?P<int>0[xX][0-9a-fA-F]+|0[bB][01]+|-?[0-9][0-9_]*) |
+    (?P<int>0[xX][0-9a-fA-F]+|0[bB][01]+|-?[0-9][0-9_]*(?![0-9_xXbB])) |
     (?P<name>[A-Za-z_][A-Za-z0-9_]*) |
     (?P<str>"(?:[^"\\]|\\.)*") |
-    (?P<op>\+\+|--|->|&&|\|\||==|!=|>=|<=|<<|>>|[-+*/%&|^!~<>=?:;,.(){}\[\]@])
+    (?P<op><<=|>>=|[-+*/%&|^]=|\+\+|--|->|&&|\|\||==|!=|>=|<=|<<|>>|[-+*/%&|^!~<>=?:;,.(){}\[\]@])
 """, re.X | re.S)
 PATTERN = re.compile(r"[A-Za-z0-9_.*+\\?|!\[\]]+")
 
@@ -83,7 +83,7 @@ class Reader:
         if not m:
             raise Bad(f"at {self.text[self.at:self.at + 20]!r}")
         kind = next(k for k in ("float", "int", "name", "str", "op") if m.group(k) is not None)
-        if self.previous and m[0][0] == "-" and kind in ("int", "float"):
+        if (self.previous or m[0] == "-0") and m[0][0] == "-" and kind in ("int", "float"):
             return "op", "--" if m[0].startswith("--") else "-"
         return kind, m[0]
 
@@ -150,7 +150,7 @@ class Reader:
         rest = Reader(self.text)
         rest.at = self.at + 1
         kind, text = rest.peek()
-        return kind not in ("op", "end") or text in ("(", "!", "~", "@")
+        return kind not in ("op", "end") or text in ("(", "!", "~", "-", "@")
 
     def level(self, n):
         if n == len(LEVELS):
@@ -169,7 +169,7 @@ class Reader:
 
     def operand(self):
         self.previous = None
-        op = "!" if self.accept("!") else "~" if self.accept("~") else None
+        op = "!" if self.accept("!") else "~" if self.accept("~") else "-" if self.accept("-") else None
         e = self.atom()
         if self.peek() == ("name", "as"):
             self.next()
@@ -260,9 +260,10 @@ class Reader:
                 condition = self.expr()
                 self.expect(")")
                 arms.append((condition, self.block()))
-                if self.accept("else"):
+                other = self.accept("else")
+                if other and not self.accept("if"):
                     return Node("if", arms=arms, orelse=self.block())
-                if not self.accept("elif"):
+                if not other and not self.accept("elif"):
                     return Node("if", arms=arms, orelse=[])
         if self.accept("@"):
             return Node("annotated", when=self.name(), body=self.block())
@@ -303,6 +304,8 @@ class Reader:
             return Node("step", target=e, op="-")
         if self.accept("="):
             return Node("assign", target=e, value=self.expr())
+        if self.peek()[1] in UPDATES:
+            return Node("update", target=e, op=self.next()[1][:-1], value=self.expr())
         return Node("do", call=e)
 
     def params(self):
@@ -414,6 +417,7 @@ class Scope:
         self.vars, self.bound, self.fns, self.consts = variables, bound, fns, consts
 
 
+UPDATES = ("+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=")
 FLEXIBLE = ("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^")
 SHADOW_METHODS = {"fill": ("anv", None), "any": ("an", "bool"), "copy": ("aan", None), "clear": ("", None), "lost": ("", "u64")}
 STRING_METHODS = {"len": "u32", "starts_with": "bool", "ends_with": "bool", "contains": "bool", "lists": "bool"}
@@ -441,7 +445,7 @@ class Typer:
         if e.kind == "name":
             return self.constant(e) is not None
         if e.kind == "unary":
-            return e.op == "~" and self.flexible(e.args[0])
+            return e.op != "!" and self.flexible(e.args[0])
         if e.kind == "binary":
             return e.op in FLEXIBLE and all(map(self.flexible, e.args))
         return e.kind == "cond" and all(map(self.flexible, e.args[1:]))
@@ -558,8 +562,8 @@ class Typer:
             raise Bad("address")
 
     def type_unary(self, e, want):
-        t = self.check(e.args[0], want if e.op == "~" else None)
-        if (t != "bool") if e.op == "!" else (t not in INTS):
+        t = self.check(e.args[0], want if e.op != "!" else None)
+        if (t != "bool") if e.op == "!" else (t not in (NUMBERS if e.op == "-" else INTS)):
             raise Bad("operand of " + e.op)
         return t
 
@@ -640,6 +644,10 @@ class Typer:
                     self.want(s.init, s.type)
             elif s.kind == "assign":
                 self.want(s.value, self.check(s.target))
+            elif s.kind == "update":
+                self.want(s.value, self.check(s.target))
+                if s.target.type not in (NUMBERS if s.op in ("+", "-", "*", "/", "%") else INTS):
+                    raise Bad("update")
             elif s.kind == "step":
                 if self.check(s.target) not in NUMBERS:
                     raise Bad("step")
