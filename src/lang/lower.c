@@ -154,13 +154,7 @@ const Type *check_aggregate(Check *c, Expr *e, const Type *t) {
     bool adds = str_is(e->name, "add");
     if (!adds && !str_is(e->name, "clear"))
         return check_read(c, e, t);
-    const Type *result = adds ? check_add(c, e, t) : check_clear(c, e, t);
-    if (c->place != PLACE_SCRIPT || result->kind == TYPE_ERROR)
-        return result;
-    Diag *g = check_error(c, DIAG_FN_AT_SCRIPT_SCOPE, e->span,
-                          "%s() cannot be called at script scope", adds ? "add" : "clear");
-    diag_hint(c->diags, g, "call it in a probe, such as wasm:begin");
-    return &type_error;
+    return adds ? check_add(c, e, t) : check_clear(c, e, t);
 }
 
 /* ---- trees ---- */
@@ -261,7 +255,7 @@ static void lower_step(Lower *l, Expr *target) {
     lower_put(l, (Stmt){.kind = STMT_INC, .target = target});
 }
 
-/* A variable of the body that scripts cannot name. */
+/* A variable that scripts cannot name. */
 static Var *lower_temp(Lower *l, const Type *type, Expr *init) {
     Var *v = check_hidden_var(l->c, type, l->span);
     v->init = init;
@@ -405,7 +399,6 @@ void lower_aggregate(Check *c, Stmt *s) {
     Expr *call = s->value, *self = call->args[0];
     const Type *t = self->type;
     Lower l = {.c = c, .span = s->span, .into = s, .last = s};
-    assert(c->place != PLACE_SCRIPT);
     if (call->method == AGGREGATE_CLEAR) {
         lower_clear(&l, self, call);
         return;
