@@ -429,6 +429,14 @@ static int sign(bool less, bool greater) {
     return greater - less;
 }
 
+/* As WebAssembly's f64.min and f64.max: NaN if one is, and -0 is less than 0. */
+static double extreme(Op op, double x, double y) {
+    if (isnan(x) || isnan(y))
+        return NAN;
+    bool less = x < y || (x == y && signbit(x));
+    return less == (op == OP_MIN) ? x : y;
+}
+
 static bool fold_real(Op op, Value a, Value b, Value *out) {
     switch (op) {
     case OP_ADD: *out = floating(a.kind, a.real + b.real); return true;
@@ -436,6 +444,8 @@ static bool fold_real(Op op, Value a, Value b, Value *out) {
     case OP_MUL: *out = floating(a.kind, a.real * b.real); return true;
     case OP_DIV: *out = floating(a.kind, a.real / b.real); return true;
     case OP_REM: *out = floating(a.kind, fmod(a.real, b.real)); return true;
+    case OP_MIN:
+    case OP_MAX: *out = floating(a.kind, extreme(op, a.real, b.real)); return true;
     default:
         *out = fold_truth(
             fold_compare(op, sign(a.real<b.real, a.real> b.real), isnan(a.real) || isnan(b.real)));
@@ -471,10 +481,31 @@ static bool fold_integer(Op op, Value a, Value b, Value *out) {
     case OP_BITAND: *out = event_fold_integer(k, x & y); return true;
     case OP_BITOR: *out = event_fold_integer(k, x | y); return true;
     case OP_BITXOR: *out = event_fold_integer(k, x ^ y); return true;
+    case OP_MIN:
+    case OP_MAX: *out = (is_signed(k) ? sx < sy : x < y) == (op == OP_MIN) ? a : b; return true;
     default:
         *out = fold_truth(
             fold_compare(op, is_signed(k) ? sign(sx<sy, sx> sy) : sign(x<y, x> y), false));
         return true;
+    }
+}
+
+static Value fold_fold_unary(const Expr *e, Value v) {
+    uint32_t bits = type_bits(e->type);
+    uint64_t pattern = v.bits << (64 - bits) >> (64 - bits); /* without the bits of the sign */
+    switch (e->op) {
+    case OP_NOT: return fold_truth(!v.bits);
+    case OP_LOG2: return event_fold_integer(TYPE_U32, log2_of(v.bits));
+    case OP_BUCKET: return event_fold_integer(e->type->kind, type_bucket(e->cast, v.bits));
+    case OP_ABS:
+        if (fold_is_real(v.kind))
+            return floating(v.kind, fabs(v.real));
+        return event_fold_integer(v.kind, (int64_t)v.bits < 0 ? 0 - v.bits : v.bits);
+    case OP_CLZ: return event_fold_integer(v.kind, pattern ? bits - 1 - log2_of(pattern) : bits);
+    case OP_CTZ:
+        return event_fold_integer(v.kind, pattern ? (uint64_t)__builtin_ctzll(pattern) : bits);
+    case OP_POPCNT: return event_fold_integer(v.kind, (uint64_t)__builtin_popcountll(pattern));
+    default: return event_fold_integer(v.kind, ~v.bits);
     }
 }
 
@@ -582,11 +613,7 @@ bool fold(const Expr *e, const Site *s, Value *out) {
     case EXPR_UNARY:
         if (!fold(e->args[0], s, out))
             return false;
-        *out = e->op == OP_NOT    ? fold_truth(!out->bits)
-               : e->op == OP_LOG2 ? event_fold_integer(TYPE_U32, log2_of(out->bits))
-               : e->op == OP_BUCKET
-                   ? event_fold_integer(e->type->kind, type_bucket(e->cast, out->bits))
-                                  : event_fold_integer(out->kind, ~out->bits);
+        *out = fold_fold_unary(e, *out);
         return true;
     case EXPR_BINARY: return fold_fold_binary(e, s, out);
     case EXPR_CAST: return fold_cast(e, s, out);

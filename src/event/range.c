@@ -152,6 +152,18 @@ static Range of_comparison(const Expr *e, Range a, Range b) {
     return range_between(yes, !no);
 }
 
+/* Known values are not negative, so that one of them bounds max. */
+static Range of_extreme(const Expr *e, Range a, Range b) {
+    if (a.known && b.known) {
+        bool least = (a.least < b.least) == (e->op == OP_MIN);
+        bool most = (a.most < b.most) == (e->op == OP_MIN);
+        return range_between(least ? a.least : b.least, most ? a.most : b.most);
+    }
+    if (e->op == OP_MIN || (!a.known && !b.known))
+        return unknown;
+    return range_between(a.known ? a.least : b.least, largest(e->type));
+}
+
 static Range of_binary(const RangeFacts *f, const Expr *e) {
     Range a = range_of(f, e->args[0]), b = range_of(f, e->args[1]);
     switch (e->op) {
@@ -173,6 +185,8 @@ static Range of_binary(const RangeFacts *f, const Expr *e) {
     case OP_MUL: return of_sum(e, a, b);
     case OP_DIV:
     case OP_REM: return of_quotient(e, a, b);
+    case OP_MIN:
+    case OP_MAX: return of_extreme(e, a, b);
     default: return unknown;
     }
 }
@@ -198,6 +212,19 @@ static Range of_log2(Range n, const Type *t) {
                    : range_between(0, type_bits(t) - 1u);
 }
 
+static Range of_unary(const RangeFacts *f, const Expr *e) {
+    const Expr *x = e->args[0];
+    switch (e->op) {
+    case OP_NOT: return range_between(0, 1);
+    case OP_LOG2: return of_log2(range_of(f, x), x->type);
+    case OP_ABS: return range_of(f, x); /* unknown: the smallest number has no absolute value */
+    case OP_CLZ:
+    case OP_CTZ:
+    case OP_POPCNT: return range_between(0, type_bits(e->type));
+    default: return range_any_value(e->type);
+    }
+}
+
 static Range of_operation(const RangeFacts *f, const Expr *e) {
     bool read = e->is_bound && (e->bound.id == FN_READ_U8 || e->bound.id == FN_READ_U16);
     switch (e->kind) {
@@ -207,10 +234,7 @@ static Range of_operation(const RangeFacts *f, const Expr *e) {
     case EXPR_CAST: return of_cast(f, e);
     case EXPR_COND: return of_choice(f, e);
     case EXPR_BINARY: return of_binary(f, e);
-    case EXPR_UNARY:
-        return e->op == OP_NOT    ? range_between(0, 1)
-               : e->op == OP_LOG2 ? of_log2(range_of(f, e->args[0]), e->args[0]->type)
-                                  : range_any_value(e->type);
+    case EXPR_UNARY: return of_unary(f, e);
     case EXPR_CALL:
         return e->fn  ? range_of_call(f, e)
                : read ? range_any_value(e->type)

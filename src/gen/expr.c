@@ -215,12 +215,24 @@ static WasmOp wasm_operator(Op op, const Type *t) {
 #define SU(N) WASM_OP_I32_##N##_S, WASM_OP_I32_##N##_U, WASM_OP_I64_##N##_S, WASM_OP_I64_##N##_U
 #define F(N)  WASM_OP_F32_##N, WASM_OP_F64_##N
     static const WasmOp table[][6] = {
-        [OP_BITOR] = {I(OR)},         [OP_BITXOR] = {I(XOR)},      [OP_BITAND] = {I(AND)},
-        [OP_EQ] = {I(EQ), F(EQ)},     [OP_NE] = {I(NE), F(NE)},    [OP_GE] = {SU(GE), F(GE)},
-        [OP_GT] = {SU(GT), F(GT)},    [OP_LE] = {SU(LE), F(LE)},   [OP_LT] = {SU(LT), F(LT)},
-        [OP_SHL] = {I(SHL)},          [OP_SHR] = {SU(SHR)},        [OP_ADD] = {I(ADD), F(ADD)},
-        [OP_SUB] = {I(SUB), F(SUB)},  [OP_MUL] = {I(MUL), F(MUL)}, [OP_REM] = {SU(REM)},
+        [OP_BITOR] = {I(OR)},
+        [OP_BITXOR] = {I(XOR)},
+        [OP_BITAND] = {I(AND)},
+        [OP_EQ] = {I(EQ), F(EQ)},
+        [OP_NE] = {I(NE), F(NE)},
+        [OP_GE] = {SU(GE), F(GE)},
+        [OP_GT] = {SU(GT), F(GT)},
+        [OP_LE] = {SU(LE), F(LE)},
+        [OP_LT] = {SU(LT), F(LT)},
+        [OP_SHL] = {I(SHL)},
+        [OP_SHR] = {SU(SHR)},
+        [OP_ADD] = {I(ADD), F(ADD)},
+        [OP_SUB] = {I(SUB), F(SUB)},
+        [OP_MUL] = {I(MUL), F(MUL)},
+        [OP_REM] = {SU(REM)},
         [OP_DIV] = {SU(DIV), F(DIV)},
+        [OP_MIN] = {0, 0, 0, 0, F(MIN)},
+        [OP_MAX] = {0, 0, 0, 0, F(MAX)},
     };
     WasmType w = type_wasm(t);
     uint32_t column = w == WASM_F32   ? 4
@@ -239,6 +251,18 @@ static Ref gen_fmod(Body *b, const Type *t, Ref x, Ref y) {
     return single ? expr_unary(b, WASM_OP_F32_DEMOTE_F64, r) : r;
 }
 
+/* The smaller or the larger one of two integers. */
+static Ref gen_extreme(Body *b, const Type *t, Op op, Ref x, Ref y) {
+    WasmType type = gen_type(t);
+    uint32_t first = gen_temp(b, type), second = gen_temp(b, type);
+    Ref before = expr_binary(b, wasm_operator(op == OP_MIN ? OP_LT : OP_GT, t),
+                             code_get(b->module, first, type), code_get(b->module, second, type));
+    Ref code[] = {code_set(b->module, first, x), code_set(b->module, second, y),
+                  code_if(b->module, before, code_get(b->module, first, type),
+                          code_get(b->module, second, type))};
+    return code_block(b->module, 0, code, 3);
+}
+
 static bool leaves_range(Op op) {
     return op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_DIV || op == OP_REM ||
            op == OP_SHL;
@@ -247,6 +271,8 @@ static bool leaves_range(Op op) {
 Ref gen_applied(Body *b, const Type *t, Op op, Ref x, Ref y) {
     if (op == OP_REM && type_is_float(t))
         return gen_fmod(b, t, x, y);
+    if ((op == OP_MIN || op == OP_MAX) && type_is_integer(t))
+        return gen_extreme(b, t, op, x, y);
     Ref r = expr_binary(b, wasm_operator(op, t), x, y);
     return leaves_range(op) ? expr_normalise(b, t, r) : r;
 }
@@ -447,8 +473,42 @@ Ref gen_bucket_index(Body *b, const Type *histogram, const Type *t, Ref x) {
                                 bucket_after(&k, bucket_absolute(&k), negated), index));
 }
 
+static Ref gen_abs(Body *b, const Type *t, Ref x) {
+    if (type_is_float(t))
+        return expr_unary(b, t->kind == TYPE_F32 ? WASM_OP_F32_ABS : WASM_OP_F64_ABS, x);
+    WasmType type = gen_type(t);
+    uint32_t n = gen_temp(b, type);
+    Ref negative =
+        expr_binary(b, wasm_operator(OP_LT, t), code_get(b->module, n, type), gen_zero(b, t));
+    Ref negated = gen_applied(b, t, OP_SUB, gen_zero(b, t), code_get(b->module, n, type));
+    Ref code[] = {code_set(b->module, n, x),
+                  code_if(b->module, negative, negated, code_get(b->module, n, type))};
+    return code_block(b->module, 0, code, 2);
+}
+
+/* clz, ctz and popcnt in the width of the type: small ones are in an i32, with the bits of the
+ * sign above them. */
+static Ref gen_bits(Body *b, Op op, const Type *t, Ref x) {
+    bool wide = type_wasm(t) == WASM_I64;
+    uint32_t bits = type_bits(t);
+    if (bits < 32 && op == OP_CTZ)
+        x = expr_binary(b, WASM_OP_I32_OR, x, const_i32(b, 1u << bits));
+    else if (bits < 32 && type_is_signed(t))
+        x = expr_binary(b, WASM_OP_I32_AND, x, const_i32(b, (1u << bits) - 1));
+    switch (op) {
+    case OP_CTZ: return expr_unary(b, wide ? WASM_OP_I64_CTZ : WASM_OP_I32_CTZ, x);
+    case OP_POPCNT: return expr_unary(b, wide ? WASM_OP_I64_POPCNT : WASM_OP_I32_POPCNT, x);
+    default: x = expr_unary(b, wide ? WASM_OP_I64_CLZ : WASM_OP_I32_CLZ, x);
+    }
+    return bits < 32 ? expr_binary(b, WASM_OP_I32_SUB, x, const_i32(b, 32 - bits)) : x;
+}
+
 static Ref gen_unary(Body *b, const Expr *e) {
     Ref x = gen_expr(b, e->args[0]);
+    if (e->op == OP_ABS)
+        return gen_abs(b, e->type, x);
+    if (e->op == OP_CLZ || e->op == OP_CTZ || e->op == OP_POPCNT)
+        return gen_bits(b, e->op, e->type, x);
     if (e->op == OP_LOG2)
         return gen_log2(b, e->args[0]->type, x);
     if (e->op == OP_BUCKET)

@@ -170,7 +170,11 @@ typedef enum Op {
     OP_NOT,
     OP_COMPLEMENT, /* unary ! ~ */
     OP_LOG2,       /* log2(n), a function to scripts */
-    OP_BUCKET,     /* the lower bound of the bucket of a number; `cast` is the hist or lhist */
+    OP_ABS,        /* these are functions, too */
+    OP_CLZ,
+    OP_CTZ,
+    OP_POPCNT,
+    OP_BUCKET, /* the lower bound of the bucket of a number; `cast` is the hist or lhist */
     OP_AND,
     OP_OR, /* && || */
     OP_BITOR,
@@ -189,6 +193,8 @@ typedef enum Op {
     OP_MUL,
     OP_DIV,
     OP_REM,
+    OP_MIN, /* functions to scripts */
+    OP_MAX,
 } Op;
 /* The operator as scripts write it. */
 const char *op_text(Op op);

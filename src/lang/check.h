@@ -145,12 +145,13 @@ void check_shadow_write(Check *c, Stmt *s);
 
 /* ---- calls and statements ---- */
 
-/* An expression with a unary operator; `want` as for check_expr. */
+/* An expression with an operator; `want` as for check_expr. */
 const Type *check_unary(Check *c, Expr *e, const Type *want);
+const Type *check_binary(Check *c, Expr *e, const Type *want);
 /* The value of `x op= e`, of which the first operand, x, was checked before. */
 const Type *check_updated(Check *c, Expr *e);
 /* `bare`: the call is a statement, so @init and @exit are allowed. */
-const Type *check_call(Check *c, Expr *e);
+const Type *check_call(Check *c, Expr *e, const Type *want);
 const Type *check_method(Check *c, Expr *e, bool bare);
 /* A call of print, as a statement: replaces it by calls of the runtime. False if it is another
  * call. */

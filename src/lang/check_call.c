@@ -40,7 +40,7 @@ static void check_arg(Check *c, Expr *arg, const Callee *callee, uint32_t i) {
 /* "(i32, bool)" */
 static void put_params(Buf *out, const Callee *callee) {
     buf_u8(out, '(');
-    for (uint32_t i = 0; i < callee->nparams; i++)
+    for (uint32_t i = 0; callee->params && i < callee->nparams; i++)
         buf_printf(out, "%s%s", i ? ", " : "",
                    callee->params[i]->kind == TYPE_UNIT ? "library" : callee->params[i]->text);
     buf_u8(out, ')');
@@ -55,7 +55,7 @@ static void report_count(Check *c, const Expr *e, uint32_t n, const Callee *call
     if (callee->fn)
         diag_label(c->diags, g, callee->fn->span, "it is defined here, with the parameters %s",
                    buf_cstr(&params));
-    else if (callee->nparams)
+    else if (callee->params && callee->nparams)
         diag_hint(c->diags, g, "its parameters are %s", buf_cstr(&params));
     buf_free(&params);
 }
@@ -114,17 +114,36 @@ static void check_early_read(Check *c, const Expr *e) {
               STR_ARG(v->name));
 }
 
-const Type *check_call(Check *c, Expr *e) {
+/* Functions that are operators to the compiler. */
+static const struct {
+    const char *name;
+    Op op;
+    uint32_t operands;
+} operators[] = {
+#define OPERATOR(id, name, text, operands, doc) {name, OP_##id, operands},
+#include "lang/function.def"
+};
+
+static const Type *check_operator(Check *c, Expr *e, size_t which, const Type *want) {
+    uint32_t n = operators[which].operands;
+    if (e->nargs != n) {
+        report_count(c, e, e->nargs, &(Callee){.name = e->name, .nparams = n});
+        return give_up(c, e);
+    }
+    e->op = operators[which].op;
+    e->kind = n == 1 ? EXPR_UNARY : EXPR_BINARY;
+    return n == 1 ? check_unary(c, e, want) : check_binary(c, e, want);
+}
+
+const Type *check_call(Check *c, Expr *e, const Type *want) {
     Fn *fn = check_find_fn(c, e->name);
     if (fn)
         return check_fn_call(c, e, fn);
     Callee callee = {.name = e->name};
     const Type *result = NULL;
-    if (str_is(e->name, "log2") && e->nargs == 1) { /* like an operator: of any unsigned type */
-        e->kind = EXPR_UNARY;
-        e->op = OP_LOG2;
-        return check_unary(c, e, NULL);
-    }
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+        if (str_is(e->name, operators[i].name))
+            return check_operator(c, e, i, want);
     if (c->scope->function && c->scope->function(c->scope->ctx, e->name, &e->bound, &callee.params,
                                                  &callee.nparams, &result)) {
         e->is_bound = true;

@@ -75,13 +75,18 @@ void check_condition(Check *c, Expr *e, const char *what) {
 
 /* The operand that a unary operator takes, or the alternative to write. */
 static bool check_expr_takes(Op op, const Type *t) {
-    return op == OP_NOT ? t->kind == TYPE_BOOL
-                        : type_is_integer(t) && (op != OP_LOG2 || !type_is_signed(t));
+    switch (op) {
+    case OP_NOT: return t->kind == TYPE_BOOL;
+    case OP_LOG2: return type_is_integer(t) && !type_is_signed(t);
+    case OP_ABS: return type_is_numeric(t) && type_is_signed(t);
+    default: return type_is_integer(t);
+    }
 }
 
 static void report_unary(Check *c, const Expr *e, const Type *t) {
     const char *expected = e->op == OP_NOT    ? "bool"
                            : e->op == OP_LOG2 ? "an unsigned integer"
+                           : e->op == OP_ABS  ? "a signed integer or a float"
                                               : "an integer";
     Diag *g = check_error(c, DIAG_OPERAND_TYPE, e->span, "expected %s after '%s', found %s",
                           expected, op_text(e->op), t->text);
@@ -93,7 +98,8 @@ static void report_unary(Check *c, const Expr *e, const Type *t) {
 }
 
 const Type *check_unary(Check *c, Expr *e, const Type *want) {
-    const Type *t = check_value(c, e->args[0], e->op == OP_COMPLEMENT ? want : NULL);
+    bool same = e->op != OP_NOT && e->op != OP_LOG2; /* the result has the operand's type */
+    const Type *t = check_value(c, e->args[0], same ? want : NULL);
     e->is_static = e->args[0]->is_static;
     if (check_expr_takes(e->op, t))
         return e->op == OP_LOG2 ? &type_scalar[TYPE_U32] : t;
@@ -131,7 +137,9 @@ static Class op_class(Op op) {
     case OP_SUB:
     case OP_MUL:
     case OP_DIV:
-    case OP_REM: return CLASS_NUMBER;
+    case OP_REM:
+    case OP_MIN:
+    case OP_MAX: return CLASS_NUMBER;
     default: return CLASS_INTEGER;
     }
 }
@@ -211,7 +219,7 @@ static const Type *check_operation(Check *c, Expr *e) {
     return compares(e->op) ? boolean : &type_error;
 }
 
-static const Type *check_binary(Check *c, Expr *e, const Type *want) {
+const Type *check_binary(Check *c, Expr *e, const Type *want) {
     if (e->op != OP_AND && e->op != OP_OR) {
         check_expr_check_operands(c, e->args[0], e->args[1], compares(e->op) ? NULL : want);
         return check_operation(c, e);
@@ -395,7 +403,7 @@ static const Type *check_kind(Check *c, Expr *e, const Type *want) {
     case EXPR_BINARY: return check_binary(c, e, want);
     case EXPR_CAST: return check_cast(c, e);
     case EXPR_COND: return check_cond(c, e, want);
-    case EXPR_CALL: return check_call(c, e);
+    case EXPR_CALL: return check_call(c, e, want);
     case EXPR_METHOD: return check_method(c, e, false);
     case EXPR_TUPLE: return check_tuple(c, e, want);
     case EXPR_BROKEN: c->ok = false; return &type_error;

@@ -8,11 +8,12 @@
 
 static const char *const op_texts[] = {
     [OP_NOT] = "!",    [OP_COMPLEMENT] = "~", [OP_LOG2] = "log2", [OP_BUCKET] = "bucket",
+    [OP_ABS] = "abs",  [OP_CLZ] = "clz",      [OP_CTZ] = "ctz",   [OP_POPCNT] = "popcnt",
     [OP_AND] = "&&",   [OP_OR] = "||",        [OP_BITOR] = "|",   [OP_BITXOR] = "^",
     [OP_BITAND] = "&", [OP_EQ] = "==",        [OP_NE] = "!=",     [OP_GE] = ">=",
     [OP_GT] = ">",     [OP_LE] = "<=",        [OP_LT] = "<",      [OP_SHL] = "<<",
     [OP_SHR] = ">>",   [OP_ADD] = "+",        [OP_SUB] = "-",     [OP_MUL] = "*",
-    [OP_DIV] = "/",    [OP_REM] = "%",
+    [OP_DIV] = "/",    [OP_REM] = "%",        [OP_MIN] = "min",   [OP_MAX] = "max",
 };
 
 const char *op_text(Op op) {

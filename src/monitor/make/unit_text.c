@@ -149,7 +149,7 @@ static void unit_text_put(const Decided *d, const Expr *e, bool nested, Buf *out
         unit_text_put_path(e, out);
         break;
     case EXPR_UNARY:
-        buf_printf(out, e->op == OP_LOG2 ? "%s " : "%s", op_text(e->op));
+        buf_printf(out, "%s%s", op_text(e->op), *op_text(e->op) >= 'a' ? " " : "");
         if (e->op == OP_BUCKET)
             buf_printf(out, " %s ", e->cast->text);
         unit_text_put(d, e->args[0], true, out);

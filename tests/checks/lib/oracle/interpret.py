@@ -132,6 +132,19 @@ def arithmetic(op, t, x, y):
                              "|": lambda: x | y, "^": lambda: x ^ y, "<<": lambda: x << k, ">>": lambda: x >> k}[op]())
 
 
+def math_function(name, t, x, y=None):
+    if name in ("min", "max") and t in FLOATS:
+        key = lambda v: (v, math.copysign(1, v))
+        return math.nan if x != x or y != y else {"min": min, "max": max}[name](x, y, key=key)
+    if name == "abs" and t in FLOATS:
+        return math.copysign(x, 1)
+    if name in ("min", "max", "abs"):
+        return sc.reduce_int(t, {"min": min, "max": max}[name](x, y) if y is not None else abs(x))
+    bits = format(x & ((1 << sc.bits_of(t)) - 1), f"0{sc.bits_of(t)}b")
+    n = {"clz": bits.find("1"), "ctz": bits[::-1].find("1"), "popcnt": bits.count("1")}[name]
+    return sc.reduce_int(t, n if n >= 0 else len(bits))
+
+
 def compare(op, x, y):
     return {"==": x == y, "!=": x != y, "<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y}[op]
 
@@ -288,6 +301,10 @@ class Evaluator:
     def eval_contains(self, e):
         k, m = self.value(e.args[0]), self.value(e.map)
         return UNKNOWN if UNKNOWN in (k, m) else key_of(k) in m.items
+
+    def eval_math(self, e):
+        args = [self.value(a) for a in e.args]
+        return UNKNOWN if UNKNOWN in args else math_function(e.name, e.type, *args)
 
     def eval_call(self, e):
         args = [self.value(a) for a in e.args]

@@ -363,6 +363,10 @@ class Scripts:
             return f"({self.value(source, depth + 1)} as {t})"
         if choice == 9:
             return f"({self.expr('bool', depth + 1)} ? {self.expr(t, depth + 1)} : {self.expr(t, depth + 1)})"
+        if choice == 10:
+            name = r.choice(["min", "max"] + (["abs"] if t in FLOATS or is_signed(t) else []) + (["clz", "ctz", "popcnt"] if t in INTS else []))
+            other = f", {self.expr(t, depth + 2)}" if name in ("min", "max") else ""
+            return f"{name}({self.value(t, depth + 1)}{other})"
         maps = INNER in self.vars.values()
         calls = [f for f, (params, result) in self.fns.items() if result == t and (maps or INNER not in params)]
         if calls and not self.static_only:

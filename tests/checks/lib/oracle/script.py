@@ -425,6 +425,7 @@ MAP_METHODS = {"len": "u32", "clear": None}
 
 
 
+MATH = ("min", "max", "abs", "clz", "ctz", "popcnt")
 READS = {f"read_{t}": t for t in ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64")}
 
 
@@ -596,7 +597,16 @@ class Typer:
         fields = want[1:] if want and want[0] == "tuple" and len(want) == len(e.args) + 1 else [None] * len(e.args)
         return ("tuple", *[self.check(a, w) for a, w in zip(e.args, fields)])
 
+    def type_math(self, e, want):
+        t = self.two(*e.args, want) if e.name in ("min", "max") else self.check(e.args[0], want)
+        if t not in (NUMBERS if e.name in ("min", "max") else FLOATS + INTS[1::2] if e.name == "abs" else INTS):
+            raise Bad(f"{e.name} of {t}")
+        return t
+
     def type_call(self, e, want):
+        if e.name in MATH and e.name not in self.s.fns:
+            e.kind = "math"
+            return self.type_math(e, want)
         if e.name in READS:
             for arg in e.args:
                 self.want(arg, "u32")
