@@ -48,6 +48,7 @@
 %token PER "'per'"       /* likewise, there */
 %token DELETE "'delete'" /* likewise */
 %token IN "'in'"         /* likewise */
+%token INCLUDE "'include'" /* likewise, unless a string follows */
 %token PREDICATE        "'/' before a predicate"
 %token PREDICATE_END    "'/' after the predicate"
 /* Made up where a rule, or on a new line a word, starts though the statement before has no end. */
@@ -70,7 +71,7 @@
 
 %type <Word> word pattern
 %type <Op> update
-%type <Expr *> expr operand atom call condition assignable
+%type <Expr *> expr operand atom string call condition assignable
 %type <List *> args arg_list exprs path params param_list types arms bounds broken
 %type <const Type *> type type_argument
 %type <List *> type_arguments
@@ -100,6 +101,7 @@ items:
 
 item:
     USE word ';'                        { build_use(p, $2); }
+  | INCLUDE string ';'                  { build_include(p, @$, $2); }
   | statement                           { build_script_stmt(p, $1); }
   | FN word '(' params ')' result block { build_fn(p, @$, $2, $4, $6, @6, $7); }
   | rule predicate block                { build_probe(p, @$, $1, $2, $3); }
@@ -332,12 +334,16 @@ atom:
   | call
   | INT                                 { $$ = build_int(p, @1); }
   | FLOAT                               { $$ = build_float(p, @1); }
-  | STRING_LITERAL                      { $$ = build_string(p, @1); }
+  | string
   | TRUE                                { $$ = build_bool(p, @1, true); }
   | FALSE                               { $$ = build_bool(p, @1, false); }
   | '(' expr ')'                        { $$ = build_parens(@$, $2); }
   | '(' ')'                             { $$ = build_tuple(p, @$, NULL); }
   | '(' exprs ',' expr ')'              { $$ = build_tuple(p, @$, list_add(p, $2, $4, @4)); }
+;
+
+string:
+    STRING_LITERAL                      { $$ = build_string(p, @1); }
 ;
 
 exprs:

@@ -67,6 +67,8 @@ export interface CompileOptions {
   /** Values of the scripts' constants. */
   define?: Record<string, string | number | bigint | boolean>;
   libraries?: Library[] | Record<string, Bytes>;
+  /** Texts that scripts `include`, by their names. */
+  files?: Record<string, string>;
   /** Receives output of library functions at compile time; stream 1 is standard output, 2 standard error. */
   write?(stream: 1 | 2, text: string): void;
   /** Their arguments and environment. */

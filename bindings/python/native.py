@@ -15,6 +15,7 @@ HEADERS = ("whammc.h", "report.h")
 # Functions in Python that C calls; see _library.py.
 CALLBACKS = """
 extern "Python" void on_site(void *ctx, const whammc_site *site);
+extern "Python" int on_find(void *ctx, const char *from, const char *path, whammc_file *file);
 extern "Python" void on_event(void *ctx, const whammc_event *event);
 """
 

@@ -45,6 +45,30 @@ void whammc_free(whammc *w);
 void whammc_add_script(whammc *w, const char *name, const char *text, size_t len);
 
 /*
+ * Adds a file that scripts can include: `include "lib/heap.whamm";`. Of the names of files and
+ * scripts that were added, the path is one relative to the folder of the including one; or the
+ * function of whammc_set_files finds it; or it is a name as it stands; or that of a bundled script,
+ * "hotness.whamm". Name and text are copied.
+ */
+void whammc_add_file(whammc *w, const char *name, const char *text, size_t len);
+
+/* A file that scripts include. */
+typedef struct whammc_file {
+    const char *name; /* for messages. It identifies the file, which scripts include only once: that
+                         of an added script is the script */
+    const char *text; /* of `len` bytes */
+    size_t len;
+    const char *problem; /* why it cannot be read, for a message; NULL: there is no such file */
+} whammc_file;
+/* Finds the file that `from`, the name of a script or an included file, includes by this path. It
+ * fills in *file, which is all zero, with what is valid until the next call, and returns 1; 0 =
+ * there is none, or it cannot be read (`name` and `problem`). */
+typedef int whammc_find(void *ctx, const char *from, const char *path, whammc_file *file);
+/* Sets the function that finds included files; NULL = none. `hint` says in messages where it looks;
+ * borrowed. */
+void whammc_set_files(whammc *w, whammc_find *find, void *ctx, const char *hint);
+
+/*
  * Returns the text, of *len bytes, of a bundled script such as "profile", NULL if there is none of
  * that name; and the name of the nth bundled script, NULL after the last. Static storage.
  */

@@ -38,8 +38,18 @@ typedef struct MonitorRead {
     Arena names; /* of `attached` and `constants` */
 } MonitorRead;
 
+/* Files that scripts include. */
+typedef struct ApiFiles {
+    Vec(Source) given; /* of whammc_add_file */
+    Vec(Source) found; /* of whammc_set_files, in the order in which scripts include them */
+    whammc_find *find; /* NULL = none */
+    void *find_ctx;
+    Includer includer;
+} ApiFiles;
+
 struct whammc {
     Vec(Source) sources;
+    ApiFiles include;
     Vec(LibrarySource) library_sources;
     Vec(char *) definitions; /* "NAME=VALUE" */
     EvalWasi world;
@@ -66,6 +76,10 @@ struct whammc {
     Sink sink;                      /* of whammc_instrument; zeroed = none */
 };
 
+/* Finds the files that scripts include. */
+const Includer *api_includer(whammc *w);
+/* Frees the copies of files. */
+void api_free_files(whammc *w);
 /* Renders the messages, with the flags of whammc_messages; the text is owned by *rendered. */
 const char *api_messages(Diags *diags, Buf *rendered, unsigned flags);
 /* Frees the results of the last call. */
@@ -74,8 +88,6 @@ void api_reset(whammc *w);
 whammc_status api_output(const whammc *w, bool ok, Buf *buf, uint8_t **out, size_t *out_size);
 /* A copy with a NUL, on the heap. */
 char *api_copy(const void *s, size_t len);
-/* The name and text of a script of the last call. */
-const DiagFile *api_script(const whammc *w, uint32_t script);
 /* The options of one call of whammc_instrument; NULL = the defaults. */
 RewriteOptions api_options(const whammc_options *o);
 /* Gives the constants of the parsed scripts the values of whammc_define. */

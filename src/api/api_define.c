@@ -75,8 +75,8 @@ const whammc_constant *whammc_constants(whammc *w, size_t *n) {
             const Var *v = s->constants.at[k];
             const char *name = arena_strndup(&w->read.names, v->name.ptr, v->name.len);
             vec_push(&w->read.constants,
-                     ((whammc_constant){api_script(w, i)->name, name, v->type->text,
-                                        api_define_value_of(w, v)}));
+                     ((whammc_constant){diag_file_name(&w->diags, v->span.file), name,
+                                        v->type->text, api_define_value_of(w, v)}));
         }
     }
     *n = w->read.constants.len;

@@ -59,6 +59,7 @@ void whammc_free(whammc *w) {
         free(w->sources.at[i].name);
         free(w->sources.at[i].text);
     }
+    api_free_files(w);
     for (uint32_t i = 0; i < w->library_sources.len; i++) {
         free(w->library_sources.at[i].name);
         free(w->library_sources.at[i].import_as);
@@ -83,11 +84,6 @@ void whammc_free(whammc *w) {
     buf_free(&w->why_hosted);
     buf_free(&w->build_id);
     free(w);
-}
-
-const DiagFile *api_script(const whammc *w, uint32_t script) {
-    assert(script < w->files.len && w->files.at[script]);
-    return &w->diags.files.at[w->files.at[script] - 1];
 }
 
 void whammc_add_script(whammc *w, const char *name, const char *text, size_t len) {
@@ -130,6 +126,7 @@ whammc_status api_output(const whammc *w, bool ok, Buf *buf, uint8_t **out, size
 
 static void parse_script(whammc *w, const char *name, const char *text, size_t len) {
     Script *script = mem_zalloc(sizeof *script);
+    script->includer = api_includer(w);
     vec_push(&w->scripts, script);
     vec_push(&w->files, diag_file(&w->diags, name, text, len, false));
     lang_parse(script, text, len, vec_last(&w->files), &w->diags);
@@ -145,9 +142,25 @@ static void leave_out(whammc *w, unsigned without) {
     }
 }
 
-/* Reads the libraries, parses every script and makes the plan; `cells` as for plan_make, `more` the
- * text of one more script, or NULL; `without` as in whammc_options. */
-static whammc_status whammc_prepare(whammc *w, bool cells, const char *more, unsigned without) {
+/* A script that reports a hash of the program, the scripts and their constants. Static storage of
+ * w. */
+static const char *identify(whammc *w, Str program) {
+    uint64_t hash = hash_more(HASH_START, program.ptr, program.len);
+    for (uint32_t i = 0; i < w->sources.len; i++) /* with the NUL after each */
+        hash = hash_more(hash, w->sources.at[i].text, w->sources.at[i].len + 1);
+    for (uint32_t i = 0; i < w->include.found.len; i++)
+        hash = hash_more(hash, w->include.found.at[i].text, w->include.found.at[i].len + 1);
+    for (uint32_t i = 0; i < w->definitions.len; i++)
+        hash = hash_more(hash, w->definitions.at[i], strlen(w->definitions.at[i]) + 1);
+    w->build_id.len = 0;
+    buf_printf(&w->build_id, "report var build_id: str = \"%016llx\"; wasm:begin { }\n",
+               (unsigned long long)hash);
+    return buf_cstr(&w->build_id);
+}
+
+/* Reads the libraries, parses every script and makes the plan; `cells` as for plan_make; `program`:
+ * empty, or with its hash one more script is made; `without` as in whammc_options. */
+static whammc_status whammc_prepare(whammc *w, bool cells, Str program, unsigned without) {
     Phase before = phase_begin(PHASE_PLAN);
     api_reset(w);
     for (uint32_t i = 0; i < w->library_sources.len; i++) {
@@ -160,8 +173,10 @@ static whammc_status whammc_prepare(whammc *w, bool cells, const char *more, uns
         const Source *s = &w->sources.at[i];
         parse_script(w, s->name, s->text, s->len);
     }
-    if (more)
+    if (program.len) {
+        const char *more = identify(w, program);
         parse_script(w, "build-id", more, strlen(more));
+    }
     api_define(w);
     leave_out(w, without);
     PlanOptions options = {cells, (without & WHAMMC_WITHOUT_BODIES) != 0};
@@ -172,15 +187,15 @@ static whammc_status whammc_prepare(whammc *w, bool cells, const char *more, uns
 }
 
 /* The same for work on a program. */
-static whammc_status prepare_for_program(whammc *w, const char *more, unsigned without) {
-    whammc_status status = whammc_prepare(w, true, more, without);
+static whammc_status prepare_for_program(whammc *w, Str identified, unsigned without) {
+    whammc_status status = whammc_prepare(w, true, identified, without);
     if (status == WHAMMC_OK && !statics_start(&w->plan, &w->world, &w->diags))
         status = message_status(w);
     return status;
 }
 
 whammc_status whammc_check(whammc *w) {
-    return whammc_prepare(w, false, NULL, 0);
+    return whammc_prepare(w, false, (Str){0}, 0);
 }
 
 const char *whammc_messages(whammc *w, unsigned flags) {
@@ -220,10 +235,10 @@ const whammc_probe_stats *whammc_probes(whammc *w, size_t *n) {
         const PlanProbe *p = &w->plan.probes.at[i];
         whammc_probe_stats *s = vec_add(&w->probes);
         uint32_t column;
-        s->script = api_script(w, p->script)->name;
+        Span span = p->probe->rule.span;
+        s->script = diag_file_name(&w->diags, span.file);
         s->rule = (const char *)w->rules.data + at.at[i];
-        diag_position(&w->diags, w->files.at[p->script], p->probe->rule.span.start, &s->line,
-                      &column);
+        diag_position(&w->diags, span.file, span.start, &s->line, &column);
         s->sites = sites_of(&w->plan, p);
     }
     vec_free(&at);
@@ -240,11 +255,11 @@ const whammc_map *whammc_maps(whammc *w, size_t *n) {
             continue;
         whammc_map *m = vec_add(&w->maps);
         uint32_t column;
-        m->script = api_script(w, v->script)->name;
+        m->script = diag_file_name(&w->diags, var->span.file);
         m->name = arena_strndup(&w->plan.arena, var->name.ptr, var->name.len);
         m->type = var->type->text;
         m->cells = var->cells != 0;
-        diag_position(&w->diags, w->files.at[v->script], var->span.start, &m->line, &column);
+        diag_position(&w->diags, var->span.file, var->span.start, &m->line, &column);
     }
     *n = w->maps.len;
     return w->maps.at;
@@ -304,7 +319,7 @@ static void hint_names(whammc *w, const PlanProbe *p, Diag *d) {
 static void warn_unmatched(whammc *w) {
     for (uint32_t i = 0; i < w->plan.probes.len; i++) {
         const PlanProbe *p = &w->plan.probes.at[i];
-        const DiagFile *source = api_script(w, p->script);
+        const DiagFile *source = &w->diags.files.at[p->probe->rule.span.file - 1];
         EventKind kind =
             p->nactions ? w->plan.actions.at[p->first_action].event.kind : EVENT_REPORT;
         if (!event_is_nowhere(kind) && !sites_of(&w->plan, p) && !plan_is_off(&w->plan, p) &&
@@ -367,20 +382,6 @@ static void scripts_have_asked(whammc *w, ApiLocator *l) {
     api_locator_end(l);
 }
 
-/* A script that reports a hash of the program, the scripts and their constants. Static storage of
- * w. */
-static const char *identify(whammc *w, const void *bytes, size_t size) {
-    uint64_t hash = hash_more(HASH_START, bytes, size);
-    for (uint32_t i = 0; i < w->sources.len; i++) /* with the NUL after each */
-        hash = hash_more(hash, w->sources.at[i].text, w->sources.at[i].len + 1);
-    for (uint32_t i = 0; i < w->definitions.len; i++)
-        hash = hash_more(hash, w->definitions.at[i], strlen(w->definitions.at[i]) + 1);
-    w->build_id.len = 0;
-    buf_printf(&w->build_id, "report var build_id: str = \"%016llx\"; wasm:begin { }\n",
-               (unsigned long long)hash);
-    return buf_cstr(&w->build_id);
-}
-
 int whammc_measures_times(const whammc *w) {
     return plan_measures_times(&w->plan);
 }
@@ -398,8 +399,8 @@ whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, 
     *out = NULL;
     *out_size = 0;
     bool identified = options && options->build_id;
-    whammc_status status = prepare_for_program(w, identified ? identify(w, bytes, size) : NULL,
-                                               options ? options->without : 0);
+    Str program = {bytes, identified ? (uint32_t)size : 0};
+    whammc_status status = prepare_for_program(w, program, options ? options->without : 0);
     if (status != WHAMMC_OK)
         return status;
     RewriteOptions r = api_options(options);
@@ -426,7 +427,7 @@ whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, u
                                      size_t *out_size) {
     *out = NULL;
     *out_size = 0;
-    whammc_status status = whammc_prepare(w, false, NULL, options ? options->without : 0);
+    whammc_status status = whammc_prepare(w, false, (Str){0}, options ? options->without : 0);
     if (status != WHAMMC_OK)
         return status;
     RewriteOptions r = api_options(options);
@@ -439,7 +440,7 @@ whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, u
 
 whammc_status whammc_explain_monitor(whammc *w, const whammc_options *options, const char **text) {
     *text = "";
-    whammc_status status = whammc_prepare(w, false, NULL, options->without);
+    whammc_status status = whammc_prepare(w, false, (Str){0}, options->without);
     if (status != WHAMMC_OK)
         return status;
     Units units;
@@ -521,7 +522,7 @@ static void list_site(void *ctx, const Site *site, const SiteTypes *types, const
 
 whammc_status whammc_list(whammc *w, const char *name, const void *bytes, size_t size,
                           void (*site)(void *ctx, const whammc_site *s), void *ctx) {
-    whammc_status status = prepare_for_program(w, NULL, 0);
+    whammc_status status = prepare_for_program(w, (Str){0}, 0);
     if (status != WHAMMC_OK)
         return status;
     Listing l = {.w = w, .site = site, .ctx = ctx};

@@ -58,6 +58,16 @@ DiagFileId diag_file(Diags *d, const char *name, const void *text, size_t len, b
     return d->files.len;
 }
 
+/* The file of an id, or NULL. */
+static DiagFile *diag_file_of(const Diags *d, DiagFileId id) {
+    return id && id <= d->files.len ? &d->files.at[id - 1] : NULL;
+}
+
+void diag_included(Diags *d, DiagFileId file, Span where) {
+    assert(where.file < file); /* so that the way outwards ends */
+    diag_file_of(d, file)->included = where;
+}
+
 const char *diag_file_name(const Diags *d, DiagFileId file) {
     assert(file <= d->files.len);
     return file ? d->files.at[file - 1].name : "";
@@ -110,6 +120,9 @@ Diag *diag(Diags *d, DiagTag tag, Span span, const char *format, ...) {
     g->message = format_message(&d->arena, format, args);
     va_end(args);
     vec_push(&d->list, g);
+    for (const DiagFile *f = diag_file_of(d, span.file); f && f->included.file;
+         f = diag_file_of(d, f->included.file))
+        diag_label(d, g, f->included, "%s is included here", f->name);
     return g;
 }
 
@@ -157,11 +170,6 @@ void diag_free(Diags *d) {
 }
 
 /* ---- locations ---- */
-
-/* The file of an id, or NULL. */
-static DiagFile *diag_file_of(const Diags *d, DiagFileId id) {
-    return id && id <= d->files.len ? &d->files.at[id - 1] : NULL;
-}
 
 static void find_lines(DiagFile *f) {
     if (f->lines.len)

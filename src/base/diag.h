@@ -56,6 +56,7 @@ typedef struct DiagFile {
     const char *text;
     size_t len;
     bool binary;
+    Span included;       /* where another file includes it; no file = it is not included */
     Vec(uint32_t) lines; /* offsets of line starts; made when first needed */
 } DiagFile;
 
@@ -71,6 +72,8 @@ typedef struct Diags {
 
 /* Registers a file; the name is copied, the text borrowed. Text: spans show lines and carets. */
 DiagFileId diag_file(Diags *d, const char *name, const void *text, size_t len, bool binary);
+/* A file is read where another one includes it, at `where`: messages about it say so. */
+void diag_included(Diags *d, DiagFileId file, Span where);
 /* The name that a file was registered with; "" for no file. */
 const char *diag_file_name(const Diags *d, DiagFileId file);
 

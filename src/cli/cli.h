@@ -297,20 +297,38 @@ bool define_is_known(whammc *w, const char *definition);
 /* Reports that there is no such constant. */
 void define_unknown(const Cli *cli, const char *definition);
 
+/* ---- files that scripts include (script_files.c) ---- */
+
+typedef struct IncludeOptions {
+    Vec(const char *) folders; /* of --include-dir */
+    Vec(const char *) known;   /* scripts, and files found */
+    Arena texts;               /* of paths */
+    Buf text;                  /* of the last file */
+} IncludeOptions;
+
+/* Lets w find the files that its scripts include. `script` is the path of one, or NULL. The options
+ * must live until w is freed. */
+void include_give(IncludeOptions *o, const char *script, whammc *w);
+/* Returns the value of WHAMMC_PATH with which another process finds the same files; `here`: and the
+ * script's folder is the current one. NULL: errno. */
+const char *include_path(const IncludeOptions *o, bool here, Arena *arena);
+void include_free(IncludeOptions *o);
+
 /* ---- scripts with their libraries and constants (script_option.c) ---- */
 
 typedef struct ScriptOptions {
     Vec(const char *) files; /* paths; NULL = the script is the text of the same index */
     Vec(const char *) texts; /* of --eval */
+    IncludeOptions include;
     LibraryOptions libs;
     DefineOptions definitions;
 } ScriptOptions;
 
-/* Accepts one of --script, --eval, --lib and --define; if it is wrong, prints a message and returns
- * false. */
+/* Accepts one of --script, --eval, --include-dir, --lib and --define; if it is wrong, prints a
+ * message and returns false. */
 bool script_option(const Cli *cli, ScriptOptions *o, int key, const char *value);
 /* Adds the i-th script to w, as script_add does; a text is named "<command line>". */
-bool script_options_add(const Cli *cli, const ScriptOptions *o, uint32_t i, whammc *w);
+bool script_options_add(const Cli *cli, ScriptOptions *o, uint32_t i, whammc *w);
 /* Reads libraries and scripts, and passes all to w; `quiet`: as library_give. If one of them fails,
  * prints a message and returns false. */
 bool script_options_give(const Cli *cli, ScriptOptions *o, whammc *w, bool quiet);

@@ -15,12 +15,14 @@ bool script_option(const Cli *cli, ScriptOptions *o, int key, const char *value)
         vec_push(&o->files, NULL);
         vec_push(&o->texts, value);
         return true;
+    case OPTION_INCLUDE_DIR: vec_push(&o->include.folders, value); return true;
     case OPTION_DEFINE: return define_option(cli, &o->definitions, value);
     default: return library_option(cli, &o->libs, value);
     }
 }
 
-bool script_options_add(const Cli *cli, const ScriptOptions *o, uint32_t i, whammc *w) {
+bool script_options_add(const Cli *cli, ScriptOptions *o, uint32_t i, whammc *w) {
+    include_give(&o->include, o->files.at[i], w);
     if (o->files.at[i])
         return script_add(cli, w, o->files.at[i]);
     uint32_t number = 1;
@@ -45,6 +47,7 @@ bool script_options_give(const Cli *cli, ScriptOptions *o, whammc *w, bool quiet
 void script_options_free(ScriptOptions *o) {
     vec_free(&o->files);
     vec_free(&o->texts);
+    include_free(&o->include);
     vec_free(&o->definitions);
     library_free(&o->libs);
 }

@@ -283,6 +283,7 @@ static bool cmd_list_set(const Cli *cli, void *settings, int key, const char *va
     switch (key) {
     case OPTION_SCRIPT:
     case OPTION_EVAL:
+    case OPTION_INCLUDE_DIR:
     case OPTION_DEFINE:
     case OPTION_LIBRARY: return script_option(cli, &l->scripts, key, value);
     case OPTION_COUNT: l->count = true; break;

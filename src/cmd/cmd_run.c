@@ -356,6 +356,7 @@ static int run_command(const Cli *cli, const Settings *s, const char *program) {
     CommandJob job = {.program = program,
                       .script = s->scripts.files.len ? s->scripts.files.at[0] : NULL,
                       .text = s->scripts.files.len ? s->scripts.texts.at[0] : NULL,
+                      .include = &s->scripts.include,
                       .definitions = &s->scripts.definitions,
                       .take = cmd_run_show_of_command,
                       .ctx = &c};
@@ -371,6 +372,7 @@ static bool cmd_run_set(const Cli *cli, void *settings, int key, const char *val
     switch (key) {
     case OPTION_SCRIPT:
     case OPTION_EVAL:
+    case OPTION_INCLUDE_DIR:
     case OPTION_DEFINE:
     case OPTION_LIBRARY: return script_option(cli, &s->scripts, key, value);
     case OPTION_EXCLUDE:

@@ -389,9 +389,20 @@ typedef struct Use {
     Span span;
 } Use;
 
+/* A file that is read where another one includes it. */
+typedef struct Inclusion {
+    DiagFileId file;
+    Span where;
+    Str text;
+} Inclusion;
+
 typedef struct Script {
     Arena arena;
     DiagFileId file;
+    const struct Includer *includer; /* finds included files; NULL = there are none */
+    Map files;                       /* by name: the script and what it includes */
+    Vec(Inclusion) inclusions;       /* in the order in which files are read */
+    uint32_t bytes;                  /* of all of them */
     Vec(Use) uses;
     Block init;      /* script-scope statements and declarations in order */
     Vec(Var *) vars; /* script-scope variables in order */
@@ -410,6 +421,10 @@ typedef struct Script {
                      be missing */
     bool cut_off; /* the end of the text was not read */
 } Script;
+
+/* Whether `a` is before `b` in the text, where included files stand in place of what includes them.
+ */
+bool script_precedes(const Script *s, Span a, Span b);
 
 /* Interned composite types of a script; &type_error if they are too large or nested too deeply. */
 const Type *type_tuple(Script *s, const Type **fields, uint32_t n);

@@ -578,10 +578,10 @@ Block build_block(StmtList list) {
 
 void build_use(Parse *p, Word name) {
     Script *s = p->script;
-    if (s->probes.len) {
+    if (p->first_probe) {
         Diag *g =
             parse_error(p, DIAG_USE_PLACE, name.span, "'use' must come before the first probe");
-        diag_label(p->diags, g, s->probes.at[0]->rule.span, "the first probe is here");
+        diag_label(p->diags, g, p->first_probe->rule.span, "the first probe is here");
     }
     vec_push(&s->uses, (Use){name.text, name.span});
 }
@@ -657,6 +657,8 @@ void build_probe(Parse *p, Span span, Rule *rule, Expr *predicate, Block body) {
     probe->span = span;
     probe->index = p->script->probes.len;
     p->last_block = span.end;
+    if (!p->first_probe)
+        p->first_probe = probe;
     vec_push(&p->script->probes, probe);
 }
 
@@ -711,7 +713,7 @@ void build_script_end(Parse *p, Span span) {
         p->told.at[i]->index = p->script->probes.len;
         vec_push(&p->script->probes, p->told.at[i]);
     }
-    if (!none || p->failed)
+    if (!none || p->failed || p->outer)
         return;
     Diag *g = parse_error(p, DIAG_NO_PROBE, (Span){p->file, span.end, span.end},
                           "expected at least one probe, found none");

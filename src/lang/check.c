@@ -20,8 +20,8 @@ static void declare_uses(Check *c) {
     for (uint32_t i = 0; i < s->uses.len; i++) {
         bool added;
         map_put(&s->use_names, s->uses.at[i].name, i, &added);
-        if (!added) {
-            const Use *first = &s->uses.at[*map_get(&s->use_names, s->uses.at[i].name)];
+        const Use *first = &s->uses.at[*map_get(&s->use_names, s->uses.at[i].name)];
+        if (!added && first->span.file == s->uses.at[i].span.file) {
             Diag *g = check_error(c, DIAG_DUPLICATE_NAME, s->uses.at[i].span,
                                   "'%.*s' is already used", STR_ARG(first->name));
             diag_label(c->diags, g, first->span, "first used here");

@@ -198,7 +198,7 @@ static bool may_declare(Check *c, Str name, Span span) {
     Bound bound;
     Str library;
     const Fn *fn = check_find_fn(c, name);
-    if (fn && fn->span.start != span.start) {
+    if (fn && (fn->span.start != span.start || fn->span.file != span.file)) {
         Diag *g =
             check_error(c, DIAG_DUPLICATE_NAME, span, "'%.*s' is already declared", STR_ARG(name));
         diag_label(c->diags, g, fn->span, "first declared here, as a function");
@@ -534,7 +534,7 @@ static const Type *resolve_var(Check *c, Expr *e, Var *v) {
     Bound bound;
     e->var = v;
     bool own = v->init && check_name_is_inside(e->name_span, v->init->span);
-    if (e->name_span.start < v->span.start || own) {
+    if (script_precedes(c->script, e->name_span, v->span) || own) {
         Diag *g = check_error(c, DIAG_USE_BEFORE_DECLARATION, e->name_span, "'%.*s' is used %s",
                               STR_ARG(e->name),
                               own ? "in its own initialiser" : "before its declaration");

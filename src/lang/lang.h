@@ -7,12 +7,30 @@
 #include "lang/ast.h"
 
 /*
- * Parses a script. `text` is borrowed and must outlive the script. Several syntax errors are
- * reported in one run (recovery at ';' and '}'). Always returns a script, which can be checked even
- * if a part of it is missing; release with script_free. False if there was a syntax error.
+ * Parses a script, of which at most `includer` is set. `text` is borrowed and must outlive the
+ * script. Several syntax errors are reported in one run (recovery at ';' and '}'). Always returns a
+ * script, which can be checked even if a part of it is missing; release with script_free. False if
+ * there was a syntax error.
  */
 bool lang_parse(Script *s, const char *text, size_t len, DiagFileId file, Diags *diags);
 void script_free(Script *s);
+
+/* A file that a script includes. */
+typedef struct IncludedFile {
+    const char *name; /* for messages; the same name is the same file */
+    const char *text;
+    size_t len;
+    const char *problem; /* why it cannot be read; NULL = it is not there */
+} IncludedFile;
+
+/* Finds the files that scripts include; Script.includer. */
+typedef struct Includer {
+    /* The file that `from`, the name of a script or file, includes by this path. Name and text must
+     * outlive the script. False: there is none. */
+    bool (*find)(void *ctx, const char *from, const char *path, IncludedFile *out);
+    void *ctx;
+    const char *hint; /* where it looks; NULL = it has no files */
+} Includer;
 
 /*
  * Sets a constant of a parsed, unchecked script to another value: `definition` is NAME=VALUE, the

@@ -41,6 +41,26 @@ Expr *parse_part(Parse *p, uint32_t from, uint32_t to) {
     return ok ? part.part : NULL;
 }
 
+void parse_file(Parse *p) {
+    Script *s = p->script;
+    s->bytes += p->len;
+    if (is_text(p)) {
+        lang_yylex_init_extra(p, &p->scanner);
+        lang_yy_scan_bytes(p->text, (int)p->len, p->scanner);
+        if (lang_yyparse(p) != 0)
+            p->failed = true;
+        lang_yylex_destroy(p->scanner);
+        s->cut_off |= p->stop || p->too_deep;
+    }
+    s->broken |= p->failed;
+    if (p->outer) {
+        p->outer->failed |= p->failed;
+        p->outer->last_stmt = p->last_stmt;
+    }
+    buf_free(&p->string);
+    vec_free(&p->told);
+}
+
 bool lang_parse(Script *s, const char *text, size_t len, DiagFileId file, Diags *diags) {
     assert(!s->probes.len && !s->types);
     Parse p = {.script = s, .diags = diags, .text = text, .len = (uint32_t)len, .file = file};
@@ -50,19 +70,11 @@ bool lang_parse(Script *s, const char *text, size_t len, DiagFileId file, Diags 
                     "the script has %zu bytes, more than %d", len, PARSE_MAX_BYTES);
         return false;
     }
-    if (!is_text(&p))
-        return false;
-    lang_yylex_init_extra(&p, &p.scanner);
-    lang_yy_scan_bytes(text, (int)len, p.scanner);
-    if (lang_yyparse(&p) != 0)
-        p.failed = true;
+    map_put(&s->files, str_of(diag_file_name(diags, file)), 0, NULL);
+    parse_file(&p);
     if (!p.failed)
         interpolate(&p);
-    s->broken = p.failed;
-    s->cut_off = p.stop || p.too_deep;
-    lang_yylex_destroy(p.scanner);
-    buf_free(&p.string);
-    vec_free(&p.told);
+    s->broken |= p.failed;
     return !p.failed;
 }
 
@@ -73,6 +85,8 @@ void script_free(Script *s) {
     vec_free(&s->constants);
     vec_free(&s->fns);
     vec_free(&s->probes);
+    map_free(&s->files);
+    vec_free(&s->inclusions);
     map_free(&s->var_names);
     map_free(&s->fn_names);
     map_free(&s->use_names);

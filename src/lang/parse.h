@@ -67,6 +67,7 @@ typedef struct Parse {
     const char *text;
     uint32_t len;
     DiagFileId file;
+    struct Parse *outer; /* of the file that includes this one, or NULL */
     void *scanner;
     uint32_t pos; /* offset of the next byte that the scanner reads */
 
@@ -78,11 +79,12 @@ typedef struct Parse {
     bool at_end; /* the text ended inside a block */
 
     uint32_t comment_depth, string_start;
-    Buf string;          /* the string literal that is being read */
-    Stmt *last_stmt;     /* of the script scope */
-    List *salvaged;      /* arms of an if before an error */
-    Vec(Probe *) told;   /* probes that tell what `limit` has left out; they come last */
-    uint32_t last_block; /* where the last probe or function ended */
+    Buf string;               /* the string literal that is being read */
+    Stmt *last_stmt;          /* of the script scope */
+    List *salvaged;           /* arms of an if before an error */
+    Vec(Probe *) told;        /* probes that tell what `limit` has left out; they come last */
+    uint32_t last_block;      /* where the last probe or function ended */
+    const Probe *first_probe; /* of this file, or NULL */
     bool failed, too_deep;
     bool is_part; /* only an expression is read, up to `len`: a part of a text */
     Expr *part;   /* that */
@@ -205,7 +207,11 @@ StmtList build_stmts(StmtList list, Stmt *stmt);
 StmtList build_unended(Parse *p, StmtList list, Stmt *stmt, Span brace);
 Block build_block(StmtList list);
 
+/* Parses one file of a script; `p` says which. */
+void parse_file(Parse *p);
+
 /* Adds an item at script scope to the script. */
+void build_include(Parse *p, Span span, const Expr *path);
 void build_use(Parse *p, Word name);
 void build_script_stmt(Parse *p, Stmt *stmt);
 void build_fn(Parse *p, Span span, Word name, List *params, const Type *result, Span result_span,

@@ -256,10 +256,22 @@ static void interpolate_call(Parse *p, Expr *call) {
     if (call->kind != EXPR_CALL || call->parts || !str_is(call->name, "print") ||
         call->nargs != 1 || interpolate_is_own(p, call->name))
         return;
-    if (call->args[0]->kind == EXPR_STR)
-        interpolate_text(p, call, call->args[0]);
-    else
+    if (call->args[0]->kind != EXPR_STR) {
         call->parts = &no_format;
+        return;
+    }
+    Parse in = {
+        .script = p->script, .diags = p->diags, .text = p->text, .len = p->len, .file = p->file};
+    for (uint32_t i = 0; i < p->script->inclusions.len; i++) {
+        const Inclusion *file = &p->script->inclusions.at[i];
+        if (file->file != call->span.file)
+            continue;
+        in.file = file->file;
+        in.text = file->text.ptr;
+        in.len = file->text.len;
+    }
+    interpolate_text(&in, call, call->args[0]);
+    p->failed |= in.failed;
 }
 
 static void interpolate_block(Parse *p, Block b) {

@@ -89,7 +89,7 @@ void build_broken_probe(Parse *p, Span span, Rule *rule, Span error, Block body)
 void build_stray_brace(Parse *p, Span error) {
     build_broken(p, error);
     Stmt **link = &p->script->init.first, *last = NULL;
-    while (*link && (*link)->span.start < p->last_block) {
+    while (*link && ((*link)->span.file != p->file || (*link)->span.start < p->last_block)) {
         last = *link;
         link = &last->next;
     }

@@ -274,6 +274,9 @@ static int scan_word(const Parse *p, Span span) {
             return AGGREGATE;
     if (p->token.prev == UNITS)
         return PER;
+    if (starts && !p->open.nbraces && str_is(text, "include") &&
+        char_is(p, skip_blank(p, p->pos), '"'))
+        return INCLUDE;
     if (declares)
         keyword = str_is(text, "const")    ? CONST
                   : str_is(text, "atomic") ? ATOMIC

@@ -490,7 +490,8 @@ static bool make_check_alts(const Plan *plan, Diags *diags) {
             if ((a->event.mode != MODE_ALT && a->event.mode != MODE_BLOCK_ALT) || p->predicate ||
                 a->variant->impossible)
                 continue;
-            if (first && first->rule.span.start != p->rule.span.start) {
+            if (first && (first->rule.span.start != p->rule.span.start ||
+                          first->rule.span.file != p->rule.span.file)) {
                 Diag *d = diag(diags, DIAG_ALT_CLASH, p->rule.span,
                                "a second alt probe replaces %s", wasm_ops[op].mnemonic);
                 diag_label(diags, d, first->rule.span, "the first one is here");

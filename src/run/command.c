@@ -77,10 +77,13 @@ static bool set_environment(const CommandJob *job, const char *script, const cha
     const char *before = getenv("NODE_OPTIONS");
     const char *options =
         arena_printf(arena, "%s%s--import=%s", before ? before : "", before ? " " : "", hook);
-    return setenv("NODE_OPTIONS", options, 1) == 0 && setenv("WHAMMC_SCRIPT", script, 1) == 0 &&
+    const char *path = job->include ? include_path(job->include, job->text, arena) : NULL;
+    return (path || !job->include) && setenv("NODE_OPTIONS", options, 1) == 0 &&
+           setenv("WHAMMC_SCRIPT", script, 1) == 0 &&
            setenv("WHAMMC_DEFINE", command_join(job->definitions, arena), 1) == 0 &&
-           setenv("WHAMMC_OUT", out, 1) == 0 && setenv("WHAMMC_WRITTEN", index, 1) == 0 &&
-           unsetenv("WHAMMC_ROOT") == 0 && unsetenv("WHAMMC_REGISTER") == 0;
+           (!path || setenv("WHAMMC_PATH", path, 1) == 0) && setenv("WHAMMC_OUT", out, 1) == 0 &&
+           setenv("WHAMMC_WRITTEN", index, 1) == 0 && unsetenv("WHAMMC_ROOT") == 0 &&
+           unsetenv("WHAMMC_REGISTER") == 0;
 }
 
 /* Returns what names the script to the hook. NULL: errno. */

@@ -96,6 +96,7 @@ typedef struct CommandJob {
     const char *program;              /* its path */
     const char *script;               /* a path or the name of a bundled one; NULL = `text` */
     const char *text;                 /* of the script */
+    const IncludeOptions *include;    /* NULL = it includes nothing */
     const DefineOptions *definitions; /* its constants */
     /* Gets the reports, if there are any; false: it has failed, after a message. */
     bool (*take)(void *ctx, const CommandReports *r);

@@ -1,6 +1,7 @@
 /*
  * test_libraries_api.c - libraries of scripts through the public interface: all is copied, what
- * they write while compiling goes to the caller, names to import from can be given.
+ * they write while compiling goes to the caller, names to import from can be given. Files that
+ * scripts include.
  */
 #include "whammc/whammc.h"
 
@@ -128,11 +129,57 @@ static void test_import_as(void **state) {
     whammc_free(w);
 }
 
+/* Files that were added, relative to the including one; those of a function; neither; the name of a
+ * script is the script. */
+static int find(void *ctx, const char *from, const char *path, whammc_file *file) {
+    static char text[] = "include \"a.whamm\"; const b: u32 = 1;";
+    ++*(int *)ctx;
+    file->name = path;
+    if (strcmp(path, "locked.whamm") == 0)
+        file->problem = "it is locked";
+    if (strcmp(path, "b.whamm") != 0)
+        return 0;
+    assert_string_equal(from, "lib/c.whamm");
+    file->text = text;
+    file->len = strlen(text);
+    return 1;
+}
+
+static void test_include(void **state) {
+    (void)state;
+    static const char main[] = "include \"./lib/c.whamm\"; wasm:begin / b == c / { }";
+    static const char c[] = "include \"b.whamm\"; include \"../a.whamm\"; const c: u32 = 1;";
+    int calls = 0;
+    whammc *w = whammc_new();
+    whammc_add_script(w, "a.whamm", main, strlen(main));
+    assert_int_equal(whammc_check(w), WHAMMC_ERROR);
+    assert_non_null(strstr(whammc_messages(w, 0), "this script was given as text"));
+    whammc_add_file(w, "lib/c.whamm", c, strlen(c));
+    assert_int_equal(whammc_check(w), WHAMMC_ERROR);
+    assert_non_null(strstr(whammc_messages(w, 0), "lib/c.whamm:1:9: error: expected the file"));
+    assert_non_null(
+        strstr(whammc_messages(w, 0), "a.whamm:1:1: note: lib/c.whamm is included here"));
+    whammc_set_files(w, find, &calls, "in the test");
+    assert_int_equal(whammc_check(w), WHAMMC_OK);
+    assert_int_equal(calls, 1); /* b.whamm */
+    size_t n;
+    const whammc_constant *constants = whammc_constants(w, &n);
+    assert_int_equal(n, 2);
+    assert_string_equal(constants[0].script, "b.whamm");
+    assert_string_equal(constants[1].script, "lib/c.whamm");
+    static const char locked[] = "include \"locked.whamm\"; wasm:begin { }";
+    whammc_add_script(w, "locked", locked, strlen(locked));
+    assert_int_equal(whammc_check(w), WHAMMC_ERROR);
+    assert_non_null(strstr(whammc_messages(w, 0), "found locked.whamm: it is locked [include]"));
+    whammc_free(w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_missing),
         cmocka_unit_test(test_writes),
         cmocka_unit_test(test_import_as),
+        cmocka_unit_test(test_include),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,9 +172,9 @@ function setWorld(engine, scope, w, { write, args, env }) {
 
 /** What a compiler is made of: scripts, and options of compile() and bind(). */
 function makeSource(scripts, options) {
-  expectOptions(options, ['define', 'libraries', 'write', 'args', 'env']);
+  expectOptions(options, ['define', 'libraries', 'files', 'write', 'args', 'env']);
   return {
-    scripts: toScripts(scripts), define: Object.entries(options.define ?? {}), libraries: toLibraries(options.libraries),
+    scripts: toScripts(scripts), files: Object.entries(options.files ?? {}), define: Object.entries(options.define ?? {}), libraries: toLibraries(options.libraries),
     world: { write: options.write, args: options.args, env: options.env },
   };
 }
@@ -185,6 +185,10 @@ function withCompiler(source, work) {
     const { exports } = engine, w = exports.whammc_new();
     try {
       for (const script of source.scripts) addScript(engine, scope, w, script);
+      for (const [name, text] of source.files) {
+        const bytes = textBytes(text, name);
+        exports.whammc_add_file(w, scope.text(name), scope.bytes(bytes), bytes.length);
+      }
       for (const [name, value] of source.define) exports.whammc_define(w, scope.text(name), scope.text(value));
       for (const { name, importAs, module } of source.libraries)
         exports.whammc_add_library(w, scope.text(name), scope.text(importAs), scope.bytes(module), module.length);

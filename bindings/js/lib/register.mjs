@@ -27,6 +27,7 @@ const FORMATS = {
   '.info': 'lcov', '.xml': 'cobertura', '.html': 'html', '.drcov': 'drcov', '.lcov': 'lcov',
 };
 const ENDINGS = Object.keys(FORMATS).sort((a, b) => b.length - a.length); // .speedscope.json before .json
+const INCLUDES = /\binclude\s*"|\buse\s+\w+\s*\./; // in a script
 const OPTIONS = ['--host=js', '--no-js'], TOLD_FILES = 3;
 const CACHE_SIZE = 1000; // MB
 
@@ -62,7 +63,8 @@ function readSettings(env) {
     scriptText: isFile ? fs.readFileSync(script) : '',
     define: (env.WHAMMC_DEFINE ?? '').split(';').filter(Boolean),
     outputs: parseOutputs(env.WHAMMC_OUT || (script === 'calltree' ? 'whammc.svg' : 'whammc.csv')),
-    cache: ['off', 'no'].includes(cache) ? null : resolve(cache),
+    // Scripts that include files are compiled anew, since those may have changed.
+    cache: ['off', 'no'].includes(cache) || (isFile && INCLUDES.test(fs.readFileSync(script, 'utf8'))) ? null : resolve(cache),
     cacheSize: (Number(env.WHAMMC_CACHE_SIZE) || CACHE_SIZE) * 1e6,
     strict: env.WHAMMC_STRICT === '1',
     hasMain: !isMainThread && env.WHAMMC_MAIN === String(process.pid), // the main thread of this process has the hook, too

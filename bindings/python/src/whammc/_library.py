@@ -87,3 +87,8 @@ def on_site(context: Any, site: Any) -> None:
 @ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
 def on_event(context: Any, event: Any) -> None:
     ffi.from_handle(context)(event)
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
+def on_find(context: Any, including: Any, path: Any, file: Any) -> int:
+    return int(ffi.from_handle(context)(text(including), text(path), file))

@@ -182,20 +182,59 @@ def _options(keep: Texts, given: Mapping[str, Any]) -> Any:
     return keep.keep(ffi.new("whammc_options *", made))
 
 
+WHERE = ffi.new("char[]", b"files are looked for in the folder of the including one, and in `files`")
+
+
+class _Finder:
+    """Finds the files that scripts include on disk: on_find of _library.py."""
+
+    def __init__(self, paths: Sequence[tuple[str, str]]) -> None:
+        self.paths = dict(paths)  # of scripts and files, by name
+        self.kept: list[Any] = []  # what C borrows
+
+    def __call__(self, including: str, path: str, file: Any) -> bool:
+        if including not in self.paths:
+            return False
+        found = os.path.realpath(os.path.join(os.path.dirname(self.paths[including]), path))
+        if not os.path.isfile(found):
+            return False
+        name = next((name for name, known in self.paths.items() if known == found), os.path.relpath(found))
+        self.paths[name] = found
+        self.kept = [ffi.new("char[]", _library.encoded(name))]
+        file.name = self.kept[0]
+        try:
+            with open(found, "rb") as opened:
+                text = opened.read()
+        except OSError as error:
+            self.kept.append(ffi.new("char[]", _library.encoded(error.strerror)))
+            file.problem = self.kept[1]
+            return False
+        self.kept.append(ffi.from_buffer(text))
+        file.text, file.len = self.kept[1], len(text)
+        return True
+
+
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs of a compiler. `libraries` has (name, name to import it as, module)."""
+    """The inputs of a compiler. `libraries` has (name, name to import it as, module); `paths` the names and paths of scripts."""
 
     scripts: tuple[tuple[str, bytes], ...] = ()
     define: tuple[tuple[str, str], ...] = ()
     libraries: tuple[tuple[str, str, bytes], ...] = ()
     callbacks: tuple[callbacks.Callback, ...] = ()
+    files: tuple[tuple[str, bytes], ...] = ()
+    paths: tuple[tuple[str, str], ...] = ()
 
     @contextlib.contextmanager
     def compiler(self) -> Iterator[Any]:
         """A C object `whammc` with these inputs. Each call has its own, so that threads share none."""
         w = lib.whammc_new()
         try:
+            for name, text in self.files:
+                lib.whammc_add_file(w, _library.encoded(name), text, len(text))
+            finder = ffi.new_handle(_Finder(self.paths))
+            if self.paths:
+                lib.whammc_set_files(w, lib.on_find, finder, WHERE)
             for name, text in self.scripts:
                 lib.whammc_add_script(w, _library.encoded(name), text, len(text))
             for name, value in self.define:
@@ -259,19 +298,20 @@ def bundled_text(name: str) -> Optional[bytes]:
     return bytes(ffi.buffer(found, size[0])) if found else None
 
 
-def _source(source: Union[str, "os.PathLike[str]"], index: int) -> tuple[str, bytes]:
+def _source(source: Union[str, "os.PathLike[str]"], index: int) -> tuple[str, bytes, Optional[str]]:
+    """The name of a script, its text, and its path if it is a file."""
     if isinstance(source, str) and "{" in source:  # every script has a probe, and every probe has a body
-        return f"script{index}.whamm", source.encode("utf-8", "surrogateescape")
+        return f"script{index}.whamm", source.encode("utf-8", "surrogateescape"), None
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"a script is a text, a path, or the name of a bundled script, not {type(source).__name__}")
     if isinstance(source, str) and re.fullmatch(r"[\w-]+", source) and not os.path.exists(source):
         found = bundled_text(source)
         if found is None:
             raise WhammError(f"there is no bundled script {source!r}, and no such file; bundled are {', '.join(bundled_names())}")
-        return f"{source}.whamm", found
+        return f"{source}.whamm", found, None
     path = os.fspath(source)
     with open(path, "rb") as file:
-        return os.path.basename(path), file.read()
+        return os.path.basename(path), file.read(), path
 
 
 def bundled_names() -> list[str]:
@@ -300,6 +340,7 @@ class Script:
             with a brace in it is a text. Nothing, if there are only callbacks (see `on`).
         define: values of the scripts' constants.
         libraries: the modules that scripts `use`: name -> path or bytes. "NAME(MODULE)" is imported from MODULE with link="import".
+        files: texts that scripts `include`, by their names. Scripts that are files find those in their folder, too.
         name: what messages call the script, if it is a single one.
 
     Raises:
@@ -325,9 +366,10 @@ class Script:
         define: Mapping[str, Value] = {},
         *,
         libraries: Mapping[str, Input] = {},
+        files: Mapping[str, str] = {},
         name: Optional[str] = None,
     ) -> None:
-        self._take(inputs(source, define, libraries, name))
+        self._take(inputs(source, define, libraries, name, files))
 
     def _take(self, given: Inputs) -> None:
         with given.compiler() as w:
@@ -370,7 +412,12 @@ class Script:
         functions = [one.callback for one in made]
         self._take(
             Inputs(
-                (*before.scripts, *texts), before.define, (*before.libraries, *libraries), (*before.callbacks, *functions)
+                (*before.scripts, *texts),
+                before.define,
+                (*before.libraries, *libraries),
+                (*before.callbacks, *functions),
+                before.files,
+                before.paths,
             )
         )
         return self
@@ -500,34 +547,49 @@ def _checked_options(keep: Texts, options: Mapping[str, Any], known: frozenset[s
     return _options(keep, options)
 
 
-def inputs(source: Scripts, define: Mapping[str, Value], libraries: Mapping[str, Input], name: Optional[str] = None) -> Inputs:
+def inputs(
+    source: Scripts,
+    define: Mapping[str, Value],
+    libraries: Mapping[str, Input],
+    name: Optional[str] = None,
+    files: Mapping[str, str] = {},
+) -> Inputs:
     """The inputs of a compiler; Script objects have theirs."""
     sources = [source] if isinstance(source, (str, os.PathLike, Script)) else list(source)
     scripts: list[tuple[str, bytes]] = []
     defined: list[tuple[str, str]] = []
     modules: list[tuple[str, str, bytes]] = []
     functions: list[callbacks.Callback] = []
+    included = [(title, text.encode("utf-8", "surrogateescape")) for title, text in files.items()]
+    paths: list[tuple[str, str]] = []
     for one in sources:
         if isinstance(one, Script):
             scripts += one._inputs.scripts
             defined += one._inputs.define
             modules += one._inputs.libraries
             functions += one._inputs.callbacks
+            included += one._inputs.files
+            paths += one._inputs.paths
         else:
-            title, text = _source(one, len(scripts))
-            scripts.append((name if name and len(sources) == 1 else title, text))
+            title, text, path = _source(one, len(scripts))
+            title = name if name and len(sources) == 1 else title
+            scripts.append((title, text))
+            if path is not None:
+                paths.append((title, os.path.realpath(path)))
     defined += [(constant, _defined(value)) for constant, value in define.items()]
     modules += _library_files(libraries)
-    return Inputs(tuple(scripts), tuple(defined), tuple(modules), tuple(functions))
+    return Inputs(tuple(scripts), tuple(defined), tuple(modules), tuple(functions), tuple(included), tuple(paths))
 
 
-def check(source: Scripts, define: Mapping[str, Value] = {}, *, libraries: Mapping[str, Input] = {}) -> tuple[Diagnostic, ...]:
+def check(
+    source: Scripts, define: Mapping[str, Value] = {}, *, libraries: Mapping[str, Input] = {}, files: Mapping[str, str] = {}
+) -> tuple[Diagnostic, ...]:
     """Checks scripts without a program, and returns all errors, warnings and notes without raising them.
 
     >>> [(d.severity, d.code, d.range.start.column) for d in check("wasm:opcode:call:before { x = 1; }")]
     [('error', 'undeclared-name', 27)]
     """
-    with inputs(source, define, libraries).compiler() as w:
+    with inputs(source, define, libraries, files=files).compiler() as w:
         lib.whammc_check(w)
         return diagnostics.parse(_library.text(lib.whammc_messages(w, _library.JSON)))
 

@@ -138,6 +138,10 @@ await test('diagnostics', async () => {
   assert.deepEqual(error.diagnostics, found);
   assert.match(error.message, /^a\.whamm:2:3: error: /);
   assert.deepEqual(await whammc.check('hotness'), []);
+  const files = { 'lib/a.whamm': 'include "b.whamm";', 'lib/b.whamm': 'const b: u32 = 1;' };
+  assert.deepEqual(await whammc.check('include "lib/a.whamm"; wasm:begin / b == 1 / { }', { files }), []);
+  const [missing] = await whammc.check('include "a.whamm"; wasm:begin { }', { files });
+  assert.equal(missing.tag, 'include');
   await assert.rejects(whammc.check('hotnes'), { name: 'WhammcError', message: /no bundled script 'hotnes'; did you mean 'hotness'\?$/ });
   await assert.rejects(whammc.check('something'), { name: 'WhammcError', message: /no bundled script 'something'; there are .*calltree/ });
 });

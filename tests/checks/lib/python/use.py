@@ -338,6 +338,14 @@ def _():
     same(whammc.check(text)[0].message, found.message)
     raises(whammc.WhammError, lambda: whammc.Script(CALLS).instrument(b"\0asm\1\0\0\0\xff"), "program.wasm")
     raises(whammc.WhammError, lambda: whammc.Script("nope"), "bundled")
+    os.makedirs("scripts", exist_ok=True)
+    with open("scripts/a.whamm", "w") as file:
+        file.write('include "b.whamm"; include "c.whamm"; wasm:begin / b == c / { }')
+    with open("scripts/b.whamm", "w") as file:
+        file.write('include "a.whamm"; const b: u32 = 1;')
+    script = whammc.Script("scripts/a.whamm", files={"c.whamm": "const c: u32 = 1;"})
+    assert [(c.script, c.name) for c in script.constants] == [(os.path.join("scripts", "b.whamm"), "b"), ("c.whamm", "c")]
+    raises(whammc.WhammError, lambda: whammc.Script("scripts/a.whamm"), 'include "c.whamm"')
     raises(TypeError, lambda: whammc.Script(CALLS).instrument(FIB, hots="js"), "no option 'hots'")
     raises(ValueError, lambda: whammc.Script(CALLS).instrument(FIB, host="nowhere"), "'wasi'")
     raises(FileNotFoundError, lambda: whammc.Script(CALLS).instrument("missing.wasm"))
