@@ -190,18 +190,6 @@ static bool is_one(const Expr *e) {
     return (e->kind == EXPR_INT && e->integer == 1) || (e->kind == EXPR_FLOAT && e->real == 1);
 }
 
-static bool is_shadow_element(const Check *c, const Expr *e) {
-    const Var *v = e->kind == EXPR_INDEX ? check_find_var(c, e->name) : NULL;
-    return v && v->element;
-}
-
-static bool has_call(const Expr *e) {
-    bool has = e->kind == EXPR_CALL || e->kind == EXPR_METHOD;
-    for (uint32_t i = 0; i < e->nargs && !has; i++)
-        has = has_call(e->args[i]);
-    return has;
-}
-
 /*
  * x op= e becomes x = x op e, where e is computed first, then the key of an element, once, and then
  * x is read. Where the order can be told, the values are computed before the assignment.
@@ -209,35 +197,33 @@ static bool has_call(const Expr *e) {
 static void check_update(Check *c, Stmt *s) {
     Expr *target = s->target, *sum = s->value;
     s->updates = false;
-    if (is_shadow_element(c, target)) {
-        sum->args[0] = ast_clone_expr(c->script, target);
-        if (has_call(target))
-            check_error(c, DIAG_NOT_ASSIGNABLE, target->span,
-                        "the address would be computed twice: put it into a variable first");
-        check_assign(c, s);
-        return;
-    }
-    if (check_target(c, target)->kind == TYPE_ERROR) {
+    const Type *t = check_target(c, target);
+    if (t->kind == TYPE_ERROR) {
         check_value(c, sum->args[1], NULL);
         return;
     }
-    sum->args[0] = ast_clone_expr(c->script, target);
-    sum->args[0]->inserts = target->kind == EXPR_INDEX;
+    Expr *old = sum->args[0] = ast_clone_expr(c->script, target);
+    bool shadow = target->var && target->var->element;
+    old->inserts = target->kind == EXPR_INDEX && !shadow;
     if (check_updated(c, sum)->kind == TYPE_ERROR)
         return;
     if (target->kind == EXPR_NAME && target->var && target->var->atomic)
         check_one_step(c, s);
     Expr *by = sum->args[1], *key = target->kind == EXPR_INDEX ? target->args[0] : NULL;
-    if ((sum->op == OP_ADD || sum->op == OP_SUB) && is_one(by)) {
-        s->kind = sum->op == OP_ADD ? STMT_INC : STMT_DEC;
-        s->value = NULL;
-        return;
-    }
-    bool key_runs = key && runs_code(key, true);
+    bool step = (sum->op == OP_ADD || sum->op == OP_SUB) && is_one(by);
+    bool key_runs = key && !step && runs_code(key, true);
     if (runs_code(by, false) || (key_runs && !by->is_static))
         s = compute_before(c, s, by, (Expr * *[]){&sum->args[1]}, 1);
     if (key_runs)
-        s = compute_before(c, s, key, (Expr * *[]){&target->args[0], &sum->args[0]->args[0]}, 2);
+        s = compute_before(c, s, key, (Expr * *[]){&target->args[0], &old->args[0]}, 2);
+    if (step) {
+        s->kind = sum->op == OP_ADD ? STMT_INC : STMT_DEC;
+        s->value = NULL;
+    } else if (shadow) {
+        check_shadow_read(c, old);
+    }
+    if (shadow)
+        check_shadow_write(c, s);
 }
 
 static void check_step(Check *c, Stmt *s) {
