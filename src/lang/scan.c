@@ -296,17 +296,18 @@ static bool before_per(const Parse *p) {
            !parse_is_word(p->text[at + 3]);
 }
 
-/* `every` and `limit` after a call that is a statement: else they are names. */
+/* The same, and `every` and `limit` after a call that is a statement. */
 static int scan_pace(const Parse *p, Span span) {
     Str text = {p->text + span.start, span.end - span.start};
     int word = str_is(text, "every") ? EVERY : str_is(text, "limit") ? LIMIT : ID;
-    return p->token.prev == ')' && p->open.nparens == 0 && !p->in_predicate ? word : ID;
+    bool paces = p->token.prev == ')' && p->open.nparens == 0 && !p->in_predicate;
+    return paces && word != ID ? word : scan_word(p, span);
 }
 
 /* Follows the brackets and turns tokens into their meaning in this context. */
 static int in_context(Parse *p, Span span, int token) {
     switch (token) {
-    case ID: return p->token.prev == ')' ? scan_pace(p, span) : scan_word(p, span);
+    case ID: return scan_pace(p, span);
     case '{': return open_brace(p, span);
     case '}':
     case ';': return leave_statement(p, token);
