@@ -60,7 +60,7 @@ static void flow_next_part(Flow *f, uint16_t op) {
 
 /* Returns whether branches lead to its end, too. */
 static bool flow_close_construct(Flow *f) {
-    bool targeted = flow_end_is_targeted_(f);
+    bool targeted = flow_end_is_targeted_(f, 0);
     if (f->frames.len)
         f->frames.len--;
     f->live |= targeted;
@@ -102,12 +102,29 @@ static bool flow_control(Flow *f, const WasmInstr *i) {
 
 FlowStep flow_control_(Flow *f, const WasmInstr *i, uint8_t next) {
     assert(f->frames.len); /* begun */
-    FlowStep s = {.branched_end = i->op == WASM_OP_END && flow_end_is_targeted_(f)};
+    FlowStep s = {.branched_end = i->op == WASM_OP_END && flow_end_is_targeted_(f, 0)};
     s.live = f->live || s.branched_end;
     s.first = s.live && (f->starts || s.branched_end);
     bool ends = flow_control(f, i) || !f->frames.len;
-    flow_count_(f, &s, ends || flow_starts_block_(f, next));
+    flow_count_(f, &s, ends || flow_starts_block_(f, 0, next));
     return s;
+}
+
+uint32_t flow_block_length(const Flow *f, WasmCode code) {
+    uint32_t count = 1, opened = 0, closed = 0; /* no branch leads to what is opened in the block */
+    bool ends = false;
+    WasmInstr i;
+    while (!ends && code.at < code.end &&
+           !flow_starts_block_(f, opened ? UINT32_MAX : closed, *code.at) && wasm_next(&code, &i)) {
+        bool closes = wasm_flow(i.op) == WASM_FLOW_END;
+        ends = flow_ends_block((WasmOp)i.op) ||
+               (i.op == WASM_OP_DELEGATE && !opened && flow_end_is_targeted_(f, closed));
+        count++;
+        opened += wasm_flow(i.op) == WASM_FLOW_OPEN;
+        closed += closes && !opened;
+        opened -= closes && opened;
+    }
+    return count;
 }
 
 bool flow_ends_block(WasmOp op) {

@@ -37,19 +37,20 @@ typedef struct FlowStep {
     bool branched_end; /* an `end` that branches lead to, too */
 } FlowStep;
 
-/* Whether branches lead to the end of the innermost construct: all branches that can lead there
- * have been seen. The false edge of an `if` without `else` is one. */
-static inline bool flow_end_is_targeted_(const Flow *f) {
-    if (!f->frames.len)
+/* Whether branches lead to the end of the construct at a depth, 0 = the innermost: all branches
+ * that can lead there have been seen. The false edge of an `if` without `else` is one. */
+static inline bool flow_end_is_targeted_(const Flow *f, uint32_t depth) {
+    if (depth >= f->frames.len)
         return false;
-    const FlowFrame *frame = &f->frames.at[f->frames.len - 1];
+    const FlowFrame *frame = &f->frames.at[f->frames.len - 1 - depth];
     return frame->targeted || (frame->op == WASM_OP_IF && frame->live);
 }
 
-/* Whether a block starts at an instruction of this opcode, whatever is before it. */
-static inline bool flow_starts_block_(const Flow *f, uint8_t opcode) {
+/* Whether a block starts at an instruction of this opcode, whatever is before it; an `end` closes
+ * the construct at the depth. */
+static inline bool flow_starts_block_(const Flow *f, uint32_t depth, uint8_t opcode) {
     enum { LOOP = 0x03, END = 0x0b };
-    return opcode == LOOP || (opcode == END && flow_end_is_targeted_(f));
+    return opcode == LOOP || (opcode == END && flow_end_is_targeted_(f, depth));
 }
 
 /* Counts the instructions of blocks. */
@@ -69,10 +70,13 @@ static inline FlowStep flow_step(Flow *f, const WasmInstr *i, uint8_t next) {
     if (wasm_flow(i->op) != WASM_FLOW_NEXT)
         return flow_control_(f, i, next);
     FlowStep s = {.live = f->live, .first = f->live && f->starts};
-    flow_count_(f, &s, flow_starts_block_(f, next));
+    flow_count_(f, &s, flow_starts_block_(f, 0, next));
     return s;
 }
 void flow_free(Flow *f);
+/* The number of instructions of a block whose first one was the last step of f, and is not its
+ * last; `code` stands after it. */
+uint32_t flow_block_length(const Flow *f, WasmCode code);
 
 /* Whether basic blocks always end with such an instruction. */
 bool flow_ends_block(WasmOp op);

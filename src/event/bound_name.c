@@ -395,8 +395,12 @@ static bool lookup(Event e, Str name, Bound *out) {
     }
     if (id == NAME_STACK_ID)
         return e.kind == EVENT_STACK_SUSPEND || e.kind == EVENT_STACK_RESUME;
+    if (id == NAME_INSTR_COUNT) {
+        out->yields = e.kind == EVENT_BLOCK_START; /* which did not have it at first */
+        return e.kind == EVENT_BLOCK_START || e.kind == EVENT_BLOCK_END;
+    }
     if (e.kind != EVENT_OPCODE)
-        return id == NAME_INSTR_COUNT && e.kind == EVENT_BLOCK_END;
+        return false;
     out->literal = op_constant(e.op, id, &out->value);
     switch (id) {
     case NAME_ARG:

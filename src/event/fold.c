@@ -279,7 +279,10 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
     case NAME_MODULE_NAME: *out = fold_text(s->module_name); return true;
     case NAME_PC: *out = event_fold_integer(kind, s->pc); return true;
     case NAME_OPIDX: *out = event_fold_integer(kind, s->opidx); return true;
-    case NAME_INSTR_COUNT: *out = event_fold_integer(kind, s->instr_count); return true;
+    case NAME_INSTR_COUNT:
+        *out = event_fold_integer(kind, s->block_last ? s->instr_count
+                                                      : flow_block_length(s->flow, s->after));
+        return true;
     case NAME_FILE:
     case NAME_LINE:
     case NAME_COLUMN:

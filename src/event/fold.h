@@ -36,7 +36,9 @@ typedef struct Site {
     uint32_t nopen;
     bool block_first, block_last; /* of a basic block, if the walk follows them */
     uint32_t instr_count;         /* block:end: instructions in the basic block */
-    const WasmInstr *previous;    /* the instruction before it, NULL = none */
+    const Flow *flow;             /* block:start: the state after the instruction, and the code */
+    WasmCode after;
+    const WasmInstr *previous; /* the instruction before it, NULL = none */
 } Site;
 
 /* A constant. Integers: `bits` holds the value extended to 64 bits by the type's signedness; bool:

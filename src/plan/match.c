@@ -415,6 +415,8 @@ bool match_func(Matcher *w, uint32_t func) {
             s.construct = part;
             s.at_func_end = i->offset + i->size == f->body_size;
             set_site(w, &s, i, &step);
+            s.flow = &w->flow;
+            s.after = code;
             if (typed)
                 find_types(w, i, &code);
             revived = match_at_instr(w, &s, watched) && typed;

@@ -215,6 +215,7 @@ static bool expect_function(Checker *c, uint32_t func) {
     flow_begin(&c->flow);
     Site s = {.m = c->m, .func = func};
     WasmInstr buffer[2];
+    uint32_t first = 0; /* of the block */
     for (uint32_t index = 0; wasm_next(&code, &buffer[index & 1]); index++) {
         const WasmInstr *i = &buffer[index & 1];
         Answers a = {.pc = i->offset, .op = i->op, .opidx = index};
@@ -234,6 +235,10 @@ static bool expect_function(Checker *c, uint32_t func) {
         s.previous = index ? &buffer[(index + 1) & 1] : NULL;
         expect_values(&s, &a);
         vec_push(&c->expected, a);
+        if (step.first)
+            first = index;
+        if (step.last)
+            c->expected.at[first].count = step.count;
         c->seen[i->op] = true;
         if (!wasm_typer_step(&c->typer, i))
             return false;
@@ -316,7 +321,7 @@ static void check_instruction(Checker *c, uint32_t func, const Answers *a, int64
     SAME("last", site_last(func, pc), a->last);
     SAME("block_first", site_block_first(func, pc), a->first_of_block);
     SAME("block_last", site_block_last(func, pc), a->last_of_block);
-    if (a->last_of_block)
+    if (a->first_of_block || a->last_of_block)
         SAME("instr_count", site_instr_count(func, pc), a->count);
     SAME("in_try", site_in_try(func, pc), a->in_try);
     SAME("goes_to_loop", site_goes_to_loop(func, pc), a->to_loop);

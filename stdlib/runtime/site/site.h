@@ -78,7 +78,7 @@ uint32_t site_block_first(uint32_t fid,
 uint32_t site_block_last(uint32_t fid, uint32_t pc);
 /* 1: inside the body of a try or try_table of the function, not inside a catch of it */
 uint32_t site_in_try(uint32_t fid, uint32_t pc);
-uint32_t site_instr_count(uint32_t fid, uint32_t pc); /* of the block that ends here */
+uint32_t site_instr_count(uint32_t fid, uint32_t pc); /* of the block that starts or ends here */
 /* 1: a branch, or a try_table, one of whose targets is a loop */
 uint32_t site_goes_to_loop(uint32_t fid, uint32_t pc);
 /* Which targets of a branch are loops, as a str: target k is bit k & 7 of byte k / 8. The default

@@ -63,8 +63,12 @@ uint32_t site_block_last(uint32_t fid, uint32_t pc) {
 
 SITE_EXPORT(instr_count)
 uint32_t site_instr_count(uint32_t fid, uint32_t pc) {
-    site_flow(fid, pc);
-    return S->block_count;
+    const WasmInstr *i = site_flow(fid, pc);
+    if (S->last)
+        return S->block_count;
+    WasmCode rest = site_body(fid);
+    rest.at = rest.start + i->offset + i->size;
+    return flow_block_length(&site_model()->flow, rest);
 }
 
 SITE_EXPORT(in_try)

@@ -522,7 +522,7 @@ class Variant:
                 self.names.update({f"imm{n}": "u32" for n in range(20)})
             if op.name in ("br", "br_if", "if"):
                 self.names["taken"] = "bool"
-        elif event == "block:end":
+        elif event in ("block:start", "block:end"):
             self.names["instr_count"] = "u32"
         self.static = {n for n in self.names if n in STATIC or n.startswith("imm") or n == "instr_count" or
                        (op and n in op.names and op.names[n][1])}

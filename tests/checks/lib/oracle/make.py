@@ -572,7 +572,7 @@ class Scripts:
             return self.at_function(names)
         if choice < 0.2:
             event = r.choice(["block:start", "block:end"])
-            return f"wasm:{event}", event, {**names, **({"instr_count": "u32"} if event == "block:end" else {})}, []
+            return f"wasm:{event}", event, {**names, "instr_count": "u32"}, []
         if choice < 0.24:
             return f"wasm:{r.choice(['begin', 'end'])}", "nowhere", {}, []
         names.update(opname="str", category_name="str")
