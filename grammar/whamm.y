@@ -49,6 +49,11 @@
 %token DELETE "'delete'" /* likewise */
 %token IN "'in'"         /* likewise */
 %token INCLUDE "'include'" /* likewise, unless a string follows */
+%token FOR "'for'"       /* likewise */
+%token BREAK "'break'"   /* likewise */
+%token CONTINUE "'continue'" /* likewise */
+%token DOTS "'..'"
+%token FOR_CLAUSES "'for (;;)'" /* of other languages */
 %token PREDICATE        "'/' before a predicate"
 %token PREDICATE_END    "'/' after the predicate"
 /* Made up where a rule, or on a new line a word, starts though the statement before has no end. */
@@ -78,7 +83,7 @@
 %type <const Type *> result
 %type <Var *> declaration constant param
 %type <Decorators> decorators
-%type <Stmt *> statement simple if_stmt
+%type <Stmt *> statement simple if_stmt loop
 %type <StmtList> statements
 %type <Block> block otherwise
 %type <Rule *> rule part
@@ -228,6 +233,7 @@ statement:
     simple ';'                          { $$ = $1; }
   | if_stmt
   | '@' word block                      { $$ = build_annotated_block(p, @$, $2, $3); }
+  | loop
   | simple NEW_RULE                     { $$ = $1; missing_semicolon(p, $1, @2); }
   | simple NEW_STATEMENT                { $$ = $1; missing_semicolon(p, $1, @2); }
   | error ';'                           { $$ = build_broken(p, @1); yyerrok; }
@@ -255,6 +261,8 @@ simple:
   | RETURN                              { $$ = build_return(p, @$, NULL); }
   | RETURN expr                         { $$ = build_return(p, @$, $2); }
   | call                                { $$ = build_call_stmt(p, @$, $1); }
+  | BREAK                               { $$ = build_jump(p, @$, STMT_BREAK); }
+  | CONTINUE                            { $$ = build_jump(p, @$, STMT_CONTINUE); }
   | DELETE word '[' expr ']'            { $$ = build_call_stmt(p, @$, build_map_call(p, @$, build_name(p, $2), "delete", $4)); }
   | call EVERY atom                     { $$ = build_paced(p, @$, $1, true, $3); }
   | call LIMIT atom                     { $$ = build_paced(p, @$, $1, false, $3); }
@@ -275,6 +283,11 @@ update:
 
 if_stmt:
     arms otherwise                      { $$ = build_if(p, @$, $1, @2.start < @2.end ? &$2 : NULL); }
+;
+
+loop:
+    WHILE condition block               { $$ = build_while(p, @$, $2, $3); }
+  | FOR '(' word IN expr DOTS expr ')' block { $$ = build_for(p, @$, $3, $5, $7, $9); }
 ;
 
 arms:

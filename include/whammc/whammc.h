@@ -84,6 +84,12 @@ const char *whammc_bundled_name(size_t n);
 void whammc_define(whammc *w, const char *name, const char *value);
 
 /*
+ * How many steps (iterations of loops, calls of recursive functions) an execution of a probe may take;
+ * one that takes more is left, and the probe does nothing any more. 0: 10,000,000.
+ */
+void whammc_set_steps(whammc *w, unsigned steps);
+
+/*
  * Adds a library: a module whose exported functions scripts call after `use NAME;`. With
  * WHAMMC_LINK_IMPORT the output imports them from the module `import_as`, NULL = `name`. Everything
  * is copied, and checked when it is used.

@@ -52,6 +52,7 @@ struct whammc {
     ApiFiles include;
     Vec(LibrarySource) library_sources;
     Vec(char *) definitions; /* "NAME=VALUE" */
+    uint32_t steps; /* PlanOptions.steps */
     EvalWasi world;
     Diags diags;
     Buf explained; /* the result of whammc_explain_monitor */

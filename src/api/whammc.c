@@ -179,7 +179,7 @@ static whammc_status whammc_prepare(whammc *w, bool cells, Str program, unsigned
     }
     api_define(w);
     leave_out(w, without);
-    PlanOptions options = {cells, (without & WHAMMC_WITHOUT_BODIES) != 0};
+    PlanOptions options = {cells, w->steps, (without & WHAMMC_WITHOUT_BODIES) != 0};
     /* Scripts that could be read in part are checked too. */
     plan_make(&w->plan, w->scripts.at, w->scripts.len, &w->libraries, &options, &w->diags);
     phase_end(before);
@@ -339,6 +339,10 @@ static ImageFormat image_format(whammc_format format) {
     };
     assert(format < sizeof formats / sizeof *formats);
     return formats[format];
+}
+
+void whammc_set_steps(whammc *w, unsigned steps) {
+    w->steps = steps;
 }
 
 RewriteOptions api_options(const whammc_options *o) {

@@ -322,6 +322,7 @@ typedef struct ScriptOptions {
     IncludeOptions include;
     LibraryOptions libs;
     DefineOptions definitions;
+    unsigned steps; /* 0 = not given */
 } ScriptOptions;
 
 /* Accepts one of --script, --eval, --include-dir, --lib and --define; if it is wrong, prints a

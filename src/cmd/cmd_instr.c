@@ -26,6 +26,7 @@ static bool cmd_instr_set(const Cli *cli, void *settings, int key, const char *v
     case OPTION_EVAL:
     case OPTION_INCLUDE_DIR:
     case OPTION_DEFINE:
+    case OPTION_STEPS:
     case OPTION_LIBRARY: return script_option(cli, &s->scripts, key, value);
     case OPTION_EXCLUDE:
     case OPTION_MIN_SIZE:

@@ -126,6 +126,7 @@ static bool cmd_monitor_set(const Cli *cli, void *settings, int key, const char 
     case OPTION_EVAL:
     case OPTION_INCLUDE_DIR:
     case OPTION_DEFINE:
+    case OPTION_STEPS:
     case OPTION_LIBRARY: return script_option(cli, &s->scripts, key, value);
     case OPTION_OUTPUT: s->out = value; break;
     case OPTION_REPORT: s->options.report = value; break;

@@ -30,7 +30,10 @@ typedef struct Settings {
 
 /* Reads a report of a run; false if there are fewer than `which`, or none. */
 static bool cmd_run_read_run(const Running *run, WhammcReport *r, const Buf *text, uint32_t which) {
-    whammc_report_read(r, file_title(run->cli->operands[0]), text->data, text->len, which);
+    whammc_status status =
+        whammc_report_read(r, file_title(run->cli->operands[0]), text->data, text->len, which);
+    if (!which && status == WHAMMC_OK)
+        message_report(run->cli, r, status);
     return whammc_report_count(r) > 0;
 }
 
@@ -374,6 +377,7 @@ static bool cmd_run_set(const Cli *cli, void *settings, int key, const char *val
     case OPTION_EVAL:
     case OPTION_INCLUDE_DIR:
     case OPTION_DEFINE:
+    case OPTION_STEPS:
     case OPTION_LIBRARY: return script_option(cli, &s->scripts, key, value);
     case OPTION_EXCLUDE:
     case OPTION_MIN_SIZE:

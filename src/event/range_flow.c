@@ -216,6 +216,32 @@ static void range_flow_walk_if(Walk *w, RangeFacts *f, const Stmt *s) {
     *f = after;
 }
 
+static void forget_changes(RangeFacts *f, const Block *b) {
+    for (const Stmt *s = b->first; s; s = s->next) {
+        if (s->target && range_flow_is_followed(s->target))
+            set_name(f, s->target, range_any_value(s->target->type));
+        if (s->kind == STMT_DECL && s->var->storage == STORAGE_LOCAL &&
+            type_is_integer(s->var->type))
+            range_flow_set(f, (RangeFact){.var = s->var, .range = range_any_value(s->var->type)});
+        for (uint32_t i = 0; i < s->narms; i++)
+            forget_changes(f, &s->arms[i].body);
+    }
+}
+
+/* What changes in a loop may have any value wherever an iteration begins, and after the loop. */
+static void range_flow_walk_loop(Walk *w, RangeFacts *f, const Stmt *s) {
+    range_flow_walk_block(w, f, &s->arms[LOOP_INIT].body);
+    for (uint32_t i = LOOP_BODY; i < LOOP_ARMS; i++)
+        forget_changes(f, &s->arms[i].body);
+    for (uint32_t i = LOOP_BODY; i < LOOP_ARMS; i++) {
+        RangeFacts in = range_copy(f);
+        if (i == LOOP_BODY)
+            range_assume(&in, s->arms[i].cond, true);
+        range_flow_walk_block(w, &in, &s->arms[i].body);
+        range_free(&in);
+    }
+}
+
 static Range stepped(const Stmt *s, Range r) {
     if (!r.known || (s->kind == STMT_DEC && !r.least) ||
         (s->kind == STMT_INC && r.most == UINT64_MAX))
@@ -258,6 +284,9 @@ static void range_flow_walk_block(Walk *w, RangeFacts *f, const Block *b) {
         case STMT_ASSIGN: walk_step(w, f, s); break;
         case STMT_RETURN: walk_return(w, f, s); break;
         case STMT_IF: range_flow_walk_if(w, f, s); break;
+        case STMT_LOOP: range_flow_walk_loop(w, f, s); break;
+        case STMT_BREAK:
+        case STMT_CONTINUE: f->never = true; break;
         case STMT_CALL:
         case STMT_ANNOTATED: break; /* runs at another time */
         }

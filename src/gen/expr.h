@@ -6,6 +6,7 @@
  *   element.c   elements of maps that are cells, or counted in arrays
  *   page.c      elements of maps from numbers to numbers
  *   stmt.c      statements and bodies
+ *   steps.c     loops, and calls of functions that take steps
  *
  * A value is a list of leaves (type_leaves). Most values have one; a tuple is several expressions,
  * which must be evaluated once each, in order, without calls between them.
@@ -21,6 +22,10 @@ typedef CodeNode *Ref; /* code that is being made */
 typedef Vec(Ref) Refs;
 
 struct HoleOps;
+
+/* Whose steps are counted (lang/check_steps.c): of each call, of a function whose caller counts
+ * them, of a body. */
+typedef enum Budget { BUDGET_CALLS, BUDGET_FN, BUDGET_BODY } Budget;
 
 /* The state of compiling one body to a function of the scratch module. */
 typedef struct Body {
@@ -39,7 +44,12 @@ typedef struct Body {
     uint32_t given;     /* then: the first local of the result's leaves */
     uint32_t end_label; /* ... and its label */
     uint32_t skip; /* in an '@exit' call: the label to go to if an element is not there; else 0 */
-    bool part;     /* something follows the body in its function */
+    const Fn *fn;  /* the function that the body is of; NULL = another one */
+    const struct LoopLabels *loop; /* of the loop around; NULL = none */
+    Budget budget;
+    uint32_t steps; /* BUDGET_BODY: the local that has what is left of it; UINT32_MAX = the
+                       script's variable has */
+    bool part;      /* something follows the body in its function */
     const struct HoleOps *ops; /* NULL = holes are those of templates */
     void *ctx;                 /* for them */
 } Body;
@@ -118,6 +128,20 @@ Ref gen_added(Body *b, const Type *t, Op op, Ref x, Ref condition);
 /* Sets, gets a bound name. */
 Ref gen_bound_set(Body *b, const Expr *target, Ref value);
 Ref gen_bound_get(Body *b, const Expr *e);
+/* A block of statements. */
+Ref gen_block(Body *b, const Block *block);
+/* Leaves the body, with zeros as its results. */
+Ref gen_leave(Body *b);
+/* A loop; `break` and `continue` in it. */
+Ref gen_loop(Body *b, const Stmt *s);
+Ref gen_jump(Body *b, const Stmt *s);
+/* The steps of a body that begins or ends; appends what it has to begin with. */
+void gen_steps_begin(Body *b, const Block *block, Refs *code);
+void gen_steps_end(Body *b);
+/* The body may be left before its end for having taken too many steps. */
+bool gen_steps_leave(const Block *block);
+/* A call of a function that takes steps. */
+Ref gen_steps_call(Body *b, const Fn *fn, Ref call);
 /* A call of a library's function. */
 Ref gen_library_call(Body *b, const Expr *e);
 

@@ -65,6 +65,7 @@ void scratch_fn(Scratch *x, const PlanFn *f, const char *name) {
         for (uint32_t k = 0; k < type_leaves(fn->params[i]->type); k++)
             vec_push(&params, gen_type(type_leaf(fn->params[i]->type, k)));
     b.nparams = params.len;
+    b.fn = fn;
     b.result = fn->result;
     gen_declare_locals(&b, fn->vars, fn->nvars);
     Ref body = gen_body(&b, &fn->body, fn->vars, fn->nvars);

@@ -26,12 +26,10 @@ Ref gen_fn_call(Body *b, const Expr *e) {
         gen_leaves(b, e->args[i], &args);
     Ref call = code_call(b->module, name, args.at, args.len, gen_result(e->fn->result));
     vec_free(&args);
-    return call;
+    return e->fn->steps ? gen_steps_call(b, e->fn, call) : call;
 }
 
 /* ---- statements ---- */
-
-static Ref gen_block(Body *b, const Block *block);
 
 /* A variable, or a field of one, that is counted up or down. */
 static bool is_count(const Stmt *s) {
@@ -103,10 +101,15 @@ static bool is_own_map(const Var *v) {
     return v->type->kind == TYPE_MAP && v->storage == STORAGE_LOCAL && !v->param && !v->escapes;
 }
 
+/* The variables of a block start anew wherever it is executed, though only in a loop that may be
+ * more than once. */
 static Ref gen_decl(Body *b, const Var *v) {
-    if (v->storage == STORAGE_SCRIPT)
+    bool again = b->loop || v->loop, map = v->type->kind == TYPE_MAP;
+    if (v->storage == STORAGE_SCRIPT && (!again || (map && !v->init)))
         return var_starts_constant(v) ? NULL : var_init(b, v);
-    if (v->storage != STORAGE_LOCAL || is_own_map(v))
+    if (is_own_map(v))
+        return b->loop ? helper_call(b, HELPER_MAP_CLEAR, (Ref[]){gen_var_get(b, v, 0)}) : NULL;
+    if (v->storage != STORAGE_LOCAL && v->storage != STORAGE_SCRIPT)
         return NULL;
     if (v->init)
         return var_init(b, v);
@@ -119,12 +122,9 @@ static Ref gen_decl(Body *b, const Var *v) {
     return r;
 }
 
-static Ref gen_return(Body *b, const Stmt *s) {
-    if (!b->leaves)
-        return code_return(b->module, s->value ? gen_expr(b, s->value) : NULL);
-    Refs leaves = {0}, code = {0};
-    if (s->value)
-        gen_leaves(b, s->value, &leaves);
+/* Returns the values, which are as many as the result has leaves, or none. */
+static Ref gen_return_leaves(Body *b, Refs leaves) {
+    Refs code = {0};
     for (uint32_t i = 0; i < leaves.len; i++)
         vec_push(&code,
                  b->variant->alt.gives
@@ -133,6 +133,26 @@ static Ref gen_return(Body *b, const Stmt *s) {
     vec_free(&leaves);
     vec_push(&code, code_branch(b->module, b->end_label, NULL));
     return gen_block_of(b, &code);
+}
+
+static Ref gen_return(Body *b, const Stmt *s) {
+    if (!b->leaves)
+        return code_return(b->module, s->value ? gen_expr(b, s->value) : NULL);
+    Refs leaves = {0};
+    if (s->value)
+        gen_leaves(b, s->value, &leaves);
+    return gen_return_leaves(b, leaves);
+}
+
+Ref gen_leave(Body *b) {
+    Refs zeros = {0};
+    for (uint32_t i = 0; i < type_leaves(b->result); i++)
+        vec_push(&zeros, gen_zero(b, type_leaf(b->result, i)));
+    if (b->leaves)
+        return gen_return_leaves(b, zeros);
+    Ref r = code_return(b->module, zeros.len ? zeros.at[0] : NULL);
+    vec_free(&zeros);
+    return r;
 }
 
 /* A call whose result is not wanted. */
@@ -203,6 +223,9 @@ static Ref gen_stmt(Body *b, const Stmt *s) {
     case STMT_DEC: return gen_step(b, s->target, OP_SUB);
     case STMT_RETURN: return gen_return(b, s);
     case STMT_IF: return gen_if(b, s, 0);
+    case STMT_LOOP: return gen_loop(b, s);
+    case STMT_BREAK:
+    case STMT_CONTINUE: return gen_jump(b, s);
     case STMT_CALL: return runs_here(b, s->value) ? gen_dropped(b, s->value) : NULL;
     case STMT_ANNOTATED:
         return s->annotation == ANN_INIT && !b->variant->probe ? gen_annotated(b, s) : NULL;
@@ -210,7 +233,7 @@ static Ref gen_stmt(Body *b, const Stmt *s) {
     return NULL;
 }
 
-static Ref gen_block(Body *b, const Block *block) {
+Ref gen_block(Body *b, const Block *block) {
     Refs list = {0};
     for (const Stmt *s = block->first; s; s = s->next) {
         Ref r = gen_stmt(b, s);
@@ -237,8 +260,11 @@ static Ref gen_exit_call(Body *b, const Expr *call) {
     return r;
 }
 
-/* Whether a static condition leaves out an arm of an if, or (`others`) all arms after it. */
+/* Whether a static condition leaves out an arm of an if, or (`others`) all arms after it; or the
+ * body of a loop. */
 static bool arm_is_off(Body *b, const Stmt *s, uint32_t arm, bool *others) {
+    if (s->kind == STMT_LOOP)
+        return *others || (s->arms[arm].cond && gen_decided(b, s->arms[arm].cond) == TRI_NO);
     Tri decided = s->arms[arm].cond ? gen_decided(b, s->arms[arm].cond) : TRI_YES;
     bool off = *others || decided == TRI_NO;
     *others |= decided == TRI_YES;
@@ -328,7 +354,8 @@ Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars) {
     assert(b->local_of);
     uint32_t n = type_leaves(b->result);
     Refs code = {0};
-    b->leaves = n > 1 || b->variant->alt.gives || (b->part && has_return(block));
+    b->leaves = n > 1 || b->variant->alt.gives ||
+                (b->part && (has_return(block) || gen_steps_leave(block)));
     if (!b->part)
         b->end_label = code_label(b->module);
     for (uint32_t i = 0; i < nvars; i++) {
@@ -338,12 +365,19 @@ Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars) {
         vec_push(&code, code_set(b->module, b->local_of[vars[i]->index],
                                  helper_call(b, HELPER_MAP_NEW, NULL)));
     }
-    if (!b->leaves) {
-        vec_free(&code);
-        return gen_block(b, block);
-    }
-    b->given = gen_leaf_temps(b, b->result);
+    gen_steps_begin(b, block, &code);
+    if (b->leaves)
+        b->given = gen_leaf_temps(b, b->result);
     Ref inner = gen_block(b, block);
+    gen_steps_end(b);
+    if (!b->leaves && !code.len) {
+        vec_free(&code);
+        return inner;
+    }
+    if (!b->leaves) {
+        vec_push(&code, inner);
+        return gen_block_of(b, &code);
+    }
     vec_push(&code, code_block(b->module, b->end_label, &inner, 1));
     for (uint32_t i = 0; i < nvars; i++)
         if (is_own_map(vars[i]) && !vars[i]->within)

@@ -130,6 +130,7 @@ typedef struct Var {
     const Type *element; /* of a shadow memory, whose value is a number of the runtime; else NULL */
     uint8_t unit_log;    /* ... with one element for 1 << unit_log bytes */
     bool param;          /* a parameter of a fn */
+    bool loop;           /* of a loop: visible in it, and assigned by it alone */
     bool constant;     /* `const`: where it is used the checker puts its value, a literal (init) */
     bool escapes;      /* for later layers: a map that is used as a whole */
     bool computed;     /* ... a map with keys that are known only at run time */
@@ -205,8 +206,8 @@ typedef enum StrMethod {
 #define METHOD(id, name, argument, result, reserved, doc) STR_##id,
 #include "lang/function.def"
     ATOMIC_FETCH_ADD,
-    AGGREGATE_ADD, /* statements that the checker replaces */
-    AGGREGATE_CLEAR,
+    METHOD_ADD, /* statements that the checker replaces */
+    METHOD_CLEAR,
 #define MAP_METHOD(id, name, takes_key, result, changes, doc) MAP_##id,
 #include "lang/function.def"
 } StrMethod;
@@ -304,7 +305,14 @@ typedef enum StmtKind {
     STMT_IF,
     STMT_CALL,
     STMT_ANNOTATED, /* @init { }, @exit { }: one arm without a condition */
+    STMT_LOOP,
+    STMT_BREAK,
+    STMT_CONTINUE
 } StmtKind;
+
+/* The arms of a loop. Only the second has a condition: while it holds, that arm and then the third
+ * are executed. */
+enum { LOOP_INIT, LOOP_BODY, LOOP_STEP, LOOP_ARMS };
 
 typedef struct Block {
     struct Stmt *first; /* linked by next */
@@ -327,7 +335,7 @@ typedef struct Stmt {
                    */
     const Expr
         *added;     /* for later layers: ASSIGN: the amount added to an element (storage/tally.h) */
-    uint32_t narms; /* IF, ANNOTATED */
+    uint32_t narms; /* IF, ANNOTATED, LOOP */
     IfArm *arms;
     Annotation annotation; /* ANNOTATED; ANN_NONE after an error */
     bool broken;           /* IF: blocks of something unreadable; the conditions mean nothing */
@@ -347,6 +355,8 @@ typedef struct Fn {
     uint32_t nvars; /* parameters and locals, in order of declaration; set by the checker */
     Var **vars;
     uint32_t index;
+    bool recursive; /* it may call itself, through others, too; set by the checker */
+    bool steps; /* so it takes steps (check_steps.c), or has loops, or calls functions that do */
 } Fn;
 
 /* `(name: type)` after a part of a rule. */
@@ -377,8 +387,10 @@ typedef struct Probe {
     Expr *predicate; /* NULL = true */
     Block body;
     Span span;
-    Var *removed;   /* for later layers: a hidden variable, which the predicate may use too: the
-                       probe is gone from the site; NULL = it never is */
+    Var *removed; /* for later layers: a hidden variable, which the predicate may use too: the
+                     probe is gone from the site; NULL = it never is */
+    Var *stopped; /* of a probe that takes steps: a variable of script scope that counts executions
+                     which took too many; NULL = it takes none */
     uint32_t nvars; /* set by the checker */
     Var **vars;     /* `removed`, then every variable declared in the body, in order */
     uint32_t index; /* 0.. in the script */
@@ -412,6 +424,10 @@ typedef struct Script {
     /* Made by the checker; values are addresses. frame_names: the first variable of each name in
      * all checked probes. */
     Map var_names, fn_names, use_names, frame_names;
+    /* Variables of script scope, if anything takes steps (check_steps.c): what is left of them,
+     * UINT32_MAX = nothing; active recursive functions; Probe.stopped for statements at script
+     * scope. */
+    Var *steps, *depth, *stopped;
     struct TypeTable *types;
     /* Effects of syntax errors. lost_names: words of unreadable text that may have been
      * declarations; told_names: unknown names that were reported. */
@@ -442,6 +458,11 @@ bool ast_is_map_method(const Expr *e);
 bool ast_changes_map(const Expr *e);
 /* A deep copy of an expression in the script's arena. */
 Expr *ast_clone_expr(Script *s, const Expr *e);
+
+/* Whether an expression, a block calls a function that takes steps; whether a block has loops. */
+bool ast_calls_steps(const Expr *e);
+bool ast_block_calls_steps(Block b);
+bool ast_block_loops(Block b);
 
 /* Whether it is a call remove_probe(probe_id) of some library. */
 bool ast_is_removal(const Expr *e);

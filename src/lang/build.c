@@ -553,6 +553,41 @@ Stmt *build_if(Parse *p, Span span, List *arms, const Block *otherwise) {
     return s;
 }
 
+Stmt *build_jump(Parse *p, Span span, StmtKind kind) {
+    return new_stmt(p, kind, span);
+}
+
+static Stmt *new_loop(Parse *p, Span span, Stmt *init, Expr *condition, Block body, Stmt *step) {
+    Stmt *s = new_stmt(p, STMT_LOOP, span);
+    s->narms = LOOP_ARMS;
+    s->arms = arena_array(&p->script->arena, IfArm, LOOP_ARMS);
+    s->arms[LOOP_INIT].body.first = init;
+    s->arms[LOOP_BODY] = (IfArm){condition, body};
+    s->arms[LOOP_STEP].body.first = step;
+    return s;
+}
+
+Stmt *build_while(Parse *p, Span span, Expr *condition, Block body) {
+    return new_loop(p, span, NULL, condition, body, NULL);
+}
+
+/* The checker finds its type. */
+static Stmt *build_loop_var(Parse *p, Word name, Expr *init) {
+    Var *v = build_var(p, (Decorators){0}, name, &type_error, init->span);
+    v->loop = true;
+    return build_decl(p, name.span, v, init);
+}
+
+Stmt *build_for(Parse *p, Span span, Word name, Expr *from, Expr *to, Block body) {
+    Word limit = {STR("(limit)"), to->span};
+    Stmt *init = build_loop_var(p, name, from);
+    init->next = build_loop_var(p, limit, to);
+    Expr *below = build_binary(p, span_join(from->span, to->span), OP_LT, build_name(p, name),
+                               build_name(p, limit));
+    return new_loop(p, span, init, below, body,
+                    build_step(p, name.span, STMT_INC, build_name(p, name)));
+}
+
 StmtList build_stmts(StmtList list, Stmt *stmt) {
     list.incomplete |= !stmt || stmt->broken;
     if (!stmt)

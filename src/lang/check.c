@@ -10,6 +10,7 @@ static Var **keep_locals(Check *c, uint32_t *n) {
     if (*n)
         memcpy(vars, c->locals.at, sizeof *vars * *n);
     vec_free(&c->locals);
+    vec_free(&c->loops);
     c->words = 0;
     map_free(&c->local_names);
     return vars;
@@ -73,9 +74,12 @@ bool lang_check_script(Script *s, const Scope *scope, Diags *diags) {
     declare_fns(&c);
     check_declare_block(&c, s->init);
     check_block(&c, s->init);
+    vec_free(&c.loops);
     for (uint32_t i = 0; i < s->fns.len; i++)
         check_fn(&c, s->fns.at[i]);
     map_free(&c.told);
+    if (c.ok)
+        check_find_steps(&c);
     s->faulty = !c.ok;
     return c.ok;
 }
@@ -93,6 +97,8 @@ bool lang_check_probe(Script *s, Probe *p, const Scope *scope, Diags *diags) {
         check_condition(&c, p->predicate, "the predicate");
     check_declare_block(&c, p->body);
     check_block(&c, p->body);
+    if (c.ok)
+        check_guard(&c, p);
     p->vars = keep_locals(&c, &p->nvars);
     map_free(&c.told);
     return c.ok;

@@ -9,6 +9,7 @@
  *   check_call.c     calls: functions, built-ins, libraries, string methods
  *   lower.c          what is added to aggregations, as plainer statements
  *   print.c          statements that print
+ *   check_steps.c    loops and recursive functions, which take steps
  *   check_name.c     declarations, resolution, "did you mean"
  *   check_shadow.c   shadow memories, which become calls of the runtime
  *
@@ -35,6 +36,8 @@ typedef struct Check {
     Vec(Var *) locals;  /* of the fn or probe, parameters first */
     uint32_t words;     /* WebAssembly's locals that they take */
     Map local_names;    /* name to Var */
+    Vec(Var *) loops;   /* variables of the loops around, outermost first */
+    uint32_t nloops;    /* how many loops there are around */
     /* Set while an expression is checked that runs apart from the body: the initialiser of a kept
      * variable, or the arguments of an annotated call. */
     const Var *init_of;
@@ -61,6 +64,8 @@ void check_declare_var(Check *c, Var *v);
 /* Makes and enters a variable without a name that a script could use, for a value of the statement
  * at span. */
 Var *check_hidden_var(Check *c, const Type *type, Span span);
+/* Enters a variable of the loop that begins here: its name means something until the loop ends. */
+void check_declare_loop(Check *c, Var *v);
 /* Reports a function whose name is taken. */
 void check_fn_name(Check *c, const Fn *fn);
 /* Resolves e->name (NAME, INDEX, FIELD): sets var or bound, and e->is_static. The type of the
@@ -146,6 +151,9 @@ void check_shadow_write(Check *c, Stmt *s);
 /* ---- calls and statements ---- */
 
 /* An expression with an operator; `want` as for check_expr. */
+/* Types both operands; a literal takes the type of the other side. */
+void check_operands(Check *c, Expr *a, Expr *b, const Type *want);
+/* An expression with a unary operator; `want` as for check_expr. */
 const Type *check_unary(Check *c, Expr *e, const Type *want);
 const Type *check_binary(Check *c, Expr *e, const Type *want);
 /* The value of `x op= e`, of which the first operand, x, was checked before. */
@@ -157,6 +165,10 @@ const Type *check_method(Check *c, Expr *e, bool bare);
  * call. */
 bool check_print(Check *c, Stmt *s);
 void check_block(Check *c, Block b);
+/* Declares the variables that count steps, where a checked script and its functions take any. */
+void check_find_steps(Check *c);
+/* Lets a checked probe that has taken too many steps do nothing any more. */
+void check_guard(Check *c, Probe *p);
 /* True if every way through the block returns. */
 bool check_returns(Block b);
 

@@ -152,8 +152,7 @@ static bool in_class(const Type *t, Class class) {
     }
 }
 
-/* Types both operands; a literal takes the type of the other side. */
-static void check_expr_check_operands(Check *c, Expr *a, Expr *b, const Type *want) {
+void check_operands(Check *c, Expr *a, Expr *b, const Type *want) {
     bool a_flexible = check_is_flexible(c, a), b_flexible = check_is_flexible(c, b);
     if (a_flexible && !b_flexible) {
         check_value(c, b, want);
@@ -221,7 +220,7 @@ static const Type *check_operation(Check *c, Expr *e) {
 
 const Type *check_binary(Check *c, Expr *e, const Type *want) {
     if (e->op != OP_AND && e->op != OP_OR) {
-        check_expr_check_operands(c, e->args[0], e->args[1], compares(e->op) ? NULL : want);
+        check_operands(c, e->args[0], e->args[1], compares(e->op) ? NULL : want);
         return check_operation(c, e);
     }
     check_logical(c, e);
@@ -237,7 +236,7 @@ const Type *check_updated(Check *c, Expr *e) {
 static const Type *check_cond(Check *c, Expr *e, const Type *want) {
     Expr *a = e->args[1], *b = e->args[2];
     check_condition(c, e->args[0], "the condition before '?'");
-    check_expr_check_operands(c, a, b, want);
+    check_operands(c, a, b, want);
     e->is_static = e->args[0]->is_static && a->is_static && b->is_static;
     if (type_fits(a->type, b->type))
         return a->type->kind == TYPE_ERROR ? b->type : a->type;

@@ -3,6 +3,7 @@
  */
 #include "lang/check.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -27,6 +28,9 @@ static void *look_up(const Map *m, Str name) {
 }
 
 Var *check_find_var(const Check *c, Str name) {
+    for (uint32_t i = c->loops.len; i-- > 0;)
+        if (str_eq(c->loops.at[i]->name, name))
+            return c->loops.at[i];
     Var *local = look_up(&c->local_names, name);
     return local ? local : look_up(&c->script->var_names, name);
 }
@@ -352,8 +356,8 @@ static void check_frame_type(Check *c, const Var *v) {
     diag_label(c->diags, g, other->type_span, "the same variable is %s here", other->type->text);
 }
 
-/* Enters the name of a variable or a constant; reports an earlier declaration. */
-static void check_name_declare(Check *c, Var *v) {
+/* Reports an earlier declaration of the name, or a meaning that it has. */
+static void check_name_is_new(Check *c, const Var *v) {
     Var *first = check_find_var(c, v->name);
     if (first) {
         Diag *g = check_error(c, DIAG_DUPLICATE_NAME, v->span, "'%.*s' is already declared",
@@ -368,7 +372,12 @@ static void check_name_declare(Check *c, Var *v) {
     } else {
         may_declare(c, v->name, v->span);
     }
+}
+
+/* Enters the name of a variable or a constant. */
+static void check_name_declare(Check *c, Var *v) {
     bool script = c->place == PLACE_SCRIPT;
+    check_name_is_new(c, v);
     map_put(script ? &c->script->var_names : &c->local_names, v->name, (uint64_t)(uintptr_t)v,
             NULL);
 }
@@ -406,6 +415,16 @@ static void check_name_check_locals(Check *c, const Var *v) {
     diag_hint(c->diags, g, "'shared' variables and those of script scope do not count");
 }
 
+static void enter_var(Check *c, Var *v) {
+    bool script = c->place == PLACE_SCRIPT;
+    check_name_check_locals(c, v);
+    v->index = script ? c->script->vars.len : c->locals.len;
+    if (script)
+        vec_push(&c->script->vars, v);
+    else
+        vec_push(&c->locals, v);
+}
+
 void check_declare_var(Check *c, Var *v) {
     if (v->constant) {
         check_constant(c, v);
@@ -424,13 +443,16 @@ void check_declare_var(Check *c, Var *v) {
     if (v->storage == STORAGE_FRAME)
         check_frame_type(c, v);
     check_name_declare(c, v);
-    check_name_check_locals(c, v);
-    bool script = c->place == PLACE_SCRIPT;
-    v->index = script ? c->script->vars.len : c->locals.len;
-    if (script)
-        vec_push(&c->script->vars, v);
-    else
-        vec_push(&c->locals, v);
+    enter_var(c, v);
+}
+
+void check_declare_loop(Check *c, Var *v) {
+    assert(v->loop);
+    v->storage = c->place == PLACE_SCRIPT ? STORAGE_SCRIPT : STORAGE_LOCAL;
+    if (v->name.ptr[0] != '(') /* hidden */
+        check_name_is_new(c, v);
+    enter_var(c, v);
+    vec_push(&c->loops, v);
 }
 
 Var *check_hidden_var(Check *c, const Type *type, Span span) {
@@ -454,7 +476,7 @@ Var *check_hidden_var(Check *c, const Type *type, Span span) {
 
 static void declare_block(Check *c, Block b, bool nested, const Stmt *within) {
     for (Stmt *s = b.first; s; s = s->next) {
-        if (s->kind == STMT_DECL) {
+        if (s->kind == STMT_DECL && !s->var->loop) { /* those of loops are entered there */
             s->var->within = within;
             check_declare_var(c, s->var);
             if (s->var->constant && (nested || c->place != PLACE_SCRIPT) && !c->lenient) {
@@ -533,7 +555,7 @@ static void check_early_use(Check *c, const Expr *e, const Var *v, bool is_stati
 static const Type *resolve_var(Check *c, Expr *e, Var *v) {
     Bound bound;
     e->var = v;
-    bool own = v->init && check_name_is_inside(e->name_span, v->init->span);
+    bool own = v->init && !v->loop && check_name_is_inside(e->name_span, v->init->span);
     if (script_precedes(c->script, e->name_span, v->span) || own) {
         Diag *g = check_error(c, DIAG_USE_BEFORE_DECLARATION, e->name_span, "'%.*s' is used %s",
                               STR_ARG(e->name),

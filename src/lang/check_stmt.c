@@ -68,6 +68,13 @@ static const Type *check_target(Check *c, Expr *e) {
         diag_label(c->diags, g, e->var->span, "declared here");
         return &type_error;
     }
+    if (e->var && e->var->loop && e->kind != EXPR_INDEX && t->kind != TYPE_ERROR) {
+        Diag *g = check_error(c, DIAG_NOT_ASSIGNABLE, e->span,
+                              "'%.*s' cannot be assigned: it is the variable of a loop",
+                              STR_ARG(e->name));
+        diag_label(c->diags, g, e->var->span, "the loop sets it");
+        return &type_error;
+    }
     if (!e->is_bound || t->kind == TYPE_ERROR)
         return t;
     if (e->kind == EXPR_NAME && e->bound.assignable)
@@ -355,7 +362,7 @@ static void check_call_stmt(Check *c, Stmt *s) {
     if (t->kind != TYPE_UNIT && t->kind != TYPE_ERROR && e->annotation == ANN_NONE)
         diag(c->diags, DIAG_UNUSED_RESULT, e->span, "the result of '%.*s' (%s) is not used",
              STR_ARG(e->name), t->text);
-    if (t->kind == TYPE_UNIT && (e->method == AGGREGATE_ADD || e->method == AGGREGATE_CLEAR))
+    if (t->kind == TYPE_UNIT && (e->method == METHOD_ADD || e->method == METHOD_CLEAR))
         lower_aggregate(c, s);
 }
 
@@ -384,6 +391,55 @@ static void check_annotated(Check *c, Stmt *s) {
     c->early = ANN_NONE;
 }
 
+/* ---- loops ---- */
+
+/* for (i in from..to): both are integers of one type, which i has, too. */
+static const Type *check_range(Check *c, Expr *from, Expr *to) {
+    check_operands(c, from, to, NULL);
+    const Type *a = from->type, *b = to->type;
+    if (a->kind == TYPE_ERROR || b->kind == TYPE_ERROR)
+        return &type_error;
+    const Expr *wrong = !type_is_integer(a) ? from : !type_is_integer(b) ? to : NULL;
+    if (wrong) {
+        Diag *g = check_error(c, DIAG_OPERAND_TYPE, wrong->span, "'..' works on integers, found %s",
+                              wrong->type->text);
+        check_explain(c, g, wrong);
+    } else if (a != b) {
+        Diag *g = check_error(c, DIAG_TYPE_MISMATCH, span_join(from->span, to->span),
+                              "expected one type on both sides of '..', found %s and %s", a->text,
+                              b->text);
+        check_explain(c, g, from);
+        check_explain(c, g, to);
+    }
+    return wrong || a != b ? &type_error : a;
+}
+
+static void check_loop(Check *c, Stmt *s) {
+    uint32_t outer = c->loops.len;
+    Stmt *first = s->arms[LOOP_INIT].body.first;
+    const Stmt *step = s->arms[LOOP_STEP].body.first;
+    if (first) {
+        const Type *t = check_range(c, first->var->init, first->next->var->init);
+        for (Stmt *d = first; d; d = d->next) {
+            d->var->type = t;
+            check_declare_loop(c, d->var);
+        }
+    }
+    check_condition(c, s->arms[LOOP_BODY].cond, "the condition of 'while'");
+    if (step)
+        check_expr(c, step->target, NULL);
+    c->nloops++;
+    check_block(c, s->arms[LOOP_BODY].body);
+    c->nloops--;
+    c->loops.len = outer;
+}
+
+static void check_jump(Check *c, const Stmt *s) {
+    if (!c->nloops && !c->lenient)
+        check_error(c, DIAG_BAD_JUMP, s->span, "'%s' is allowed only in a loop",
+                    s->kind == STMT_BREAK ? "break" : "continue");
+}
+
 static void check_stmt(Check *c, Stmt *s) {
     switch (s->kind) {
     case STMT_DECL:
@@ -404,6 +460,9 @@ static void check_stmt(Check *c, Stmt *s) {
     case STMT_IF: check_stmt_check_if(c, s); break;
     case STMT_CALL: check_call_stmt(c, s); break;
     case STMT_ANNOTATED: check_annotated(c, s); break;
+    case STMT_LOOP: check_loop(c, s); break;
+    case STMT_BREAK:
+    case STMT_CONTINUE: check_jump(c, s); break;
     }
 }
 
@@ -411,9 +470,11 @@ void check_block(Check *c, Block b) {
     for (Stmt *s = b.first, *next; s; s = next) {
         next = s->next; /* what checking inserts before it is checked */
         check_stmt(c, s);
-        if (s->kind == STMT_RETURN && next) {
+        bool jumps = s->kind == STMT_BREAK || s->kind == STMT_CONTINUE;
+        if ((s->kind == STMT_RETURN || jumps) && next) {
             Diag *g = diag(c->diags, DIAG_UNREACHABLE, next->span, "this is never reached");
-            diag_label(c->diags, g, s->span, "the body ends here");
+            diag_label(c->diags, g, s->span,
+                       jumps ? "control leaves the block here" : "the body ends here");
         }
     }
 }

@@ -129,6 +129,17 @@ static void dump_decorators(const Var *v, Buf *out) {
 
 static void dump_block(Block b, Buf *out, uint32_t level);
 
+/* An arm of a loop, if there is anything in it. */
+static void dump_arm(const Stmt *s, uint32_t arm, Buf *out, uint32_t level) {
+    static const char *const names[] = {"init", "body", "step"};
+    if (!s->arms[arm].body.first)
+        return;
+    indent(out, level + 1);
+    buf_printf(out, "(%s", names[arm]);
+    dump_block(s->arms[arm].body, out, level + 2);
+    buf_u8(out, ')');
+}
+
 static void dump_stmt(const Stmt *s, Buf *out, uint32_t level) {
     indent(out, level);
     switch (s->kind) {
@@ -182,6 +193,14 @@ static void dump_stmt(const Stmt *s, Buf *out, uint32_t level) {
             buf_u8(out, ')');
         }
         break;
+    case STMT_LOOP:
+        buf_printf(out, "(while ");
+        dump_expr(s->arms[LOOP_BODY].cond, out);
+        for (uint32_t i = 0; i < LOOP_ARMS; i++)
+            dump_arm(s, i, out, level);
+        break;
+    case STMT_BREAK: buf_printf(out, "(break"); break;
+    case STMT_CONTINUE: buf_printf(out, "(continue"); break;
     }
     buf_u8(out, ')');
 }

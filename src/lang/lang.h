@@ -126,4 +126,10 @@ bool hint_add(Diags *d, Diag *g, HintPlace place, Str word);
 /* The same for the longest word or operator of the table with which the text begins. */
 bool hint_add_longest(Diags *d, Diag *g, HintPlace place, Str text);
 
+/* How the names of variables begin that report which probes took too many steps (check_steps.c);
+ * then comes the rule, and where it is: "(stopped) wasm:func:entry 12:1". Of statements at script
+ * scope,
+ * "(stopped) script scope". No script can declare such a name. */
+#define STOPPED "(stopped) "
+
 #endif

@@ -68,7 +68,7 @@ static const Type *wrong_count(Check *c, const Expr *e, const Type *t, const cha
 
 static const Type *check_add(Check *c, Expr *e, const Type *t) {
     uint32_t n = e->nargs - 1;
-    e->method = AGGREGATE_ADD;
+    e->method = METHOD_ADD;
     if (t->aggregate == AGG_COUNT)
         return n ? wrong_count(c, e, t, "no arguments") : &type_unit;
     if (n < 1 || n > 1u + (t->aggregate == AGG_TOP)) {
@@ -141,7 +141,7 @@ static const Type *check_read(Check *c, Expr *e, const Type *t) {
 }
 
 static const Type *check_clear(Check *c, Expr *e, const Type *t) {
-    e->method = AGGREGATE_CLEAR;
+    e->method = METHOD_CLEAR;
     if (e->nargs == 1)
         return &type_unit;
     check_error(c, DIAG_ARGUMENT_COUNT, e->span, "clear() of %s takes no arguments, found %u",
@@ -399,7 +399,7 @@ void lower_aggregate(Check *c, Stmt *s) {
     Expr *call = s->value, *self = call->args[0];
     const Type *t = self->type;
     Lower l = {.c = c, .span = s->span, .into = s, .last = s};
-    if (call->method == AGGREGATE_CLEAR) {
+    if (call->method == METHOD_CLEAR) {
         lower_clear(&l, self, call);
         return;
     }

@@ -195,6 +195,11 @@ Stmt *build_annotated_block(Parse *p, Span span, Word annotation, Block body);
 /* A call of print that is made every n times, or at most n times. */
 Stmt *build_paced(Parse *p, Span span, Expr *call, bool every, Expr *n);
 Stmt *build_if(Parse *p, Span span, List *arms, const Block *otherwise);
+/* `break`, `continue`. */
+Stmt *build_jump(Parse *p, Span span, StmtKind kind);
+Stmt *build_while(Parse *p, Span span, Expr *condition, Block body);
+/* for (name in from..to): of a loop with a variable and its limit. */
+Stmt *build_for(Parse *p, Span span, Word name, Expr *from, Expr *to, Block body);
 IfArm *build_arm(Parse *p, Expr *cond, Block body);
 /* A block under construction: `last` is its end. */
 typedef struct StmtList {

@@ -258,9 +258,39 @@ static int slash(Parse *p) {
     return '/';
 }
 
-/* Words that are names, except where no name can be: `const`, `atomic`, `shadow` and `delete` at
- * the start of a statement and `in` after an operand, before another word; aggregations where a
- * type can stand, `per` after its bracket. */
+/* `(i in` or `(k, v in`. */
+static bool is_head_of_for(const Parse *p, uint32_t at) {
+    uint32_t words = 0, len;
+    at = skip_blank(p, at);
+    for (char before = '('; words < 2 && char_is(p, at, before); before = ',', words++) {
+        at = skip_blank(p, at + 1);
+        for (len = 0; at + len < p->len && parse_is_word(p->text[at + len]);)
+            len++;
+        if (!len)
+            return false;
+        at = skip_blank(p, at + len);
+    }
+    return words && p->len - at > 2 && memcmp(p->text + at, "in", 2) == 0 &&
+           !parse_is_word(p->text[at + 2]);
+}
+
+/* The keyword that a word at the start of a statement is; ID = it is a name. */
+static int scan_first_word(const Parse *p, Str text) {
+    char next = 0;
+    uint32_t at = skip_blank(p, p->pos);
+    if (at < p->len)
+        next = p->text[at];
+    if (str_is(text, "delete"))
+        return word_follows(p, p->pos) ? DELETE : ID;
+    if (str_is(text, "for"))
+        return is_head_of_for(p, p->pos) ? FOR : ID;
+    if (next == ';' || next == '}')
+        return str_is(text, "break") ? BREAK : str_is(text, "continue") ? CONTINUE : ID;
+    return ID;
+}
+
+/* Words that are names, except where no name can be: those that begin a statement, `in` after an
+ * operand, aggregations where a type can stand, `per` after its bracket. */
 static int scan_word(const Parse *p, Span span) {
     static const int before_type[] = {':', '<', ',', '(', ARROW};
     bool starts =
@@ -268,7 +298,6 @@ static int scan_word(const Parse *p, Span span) {
     bool declares = starts || (p->token.prev >= REPORT && p->token.prev <= FRAME) ||
                     p->token.prev == ATOMIC || p->token.prev == SHADOW;
     Str text = {p->text + span.start, span.end - span.start};
-    int keyword = ID;
     for (size_t i = 0; i < sizeof before_type / sizeof *before_type; i++)
         if (p->token.prev == before_type[i] && aggregate_by_name(text) != AGG_NONE)
             return AGGREGATE;
@@ -277,16 +306,17 @@ static int scan_word(const Parse *p, Span span) {
     if (starts && !p->open.nbraces && str_is(text, "include") &&
         char_is(p, skip_blank(p, p->pos), '"'))
         return INCLUDE;
-    if (declares)
-        keyword = str_is(text, "const")    ? CONST
-                  : str_is(text, "atomic") ? ATOMIC
-                  : str_is(text, "shadow") ? SHADOW
-                                           : ID;
-    if (starts && str_is(text, "delete"))
-        keyword = DELETE;
+    if (declares && word_follows(p, p->pos)) {
+        int keyword = str_is(text, "const")    ? CONST
+                      : str_is(text, "atomic") ? ATOMIC
+                      : str_is(text, "shadow") ? SHADOW
+                                               : ID;
+        if (keyword != ID)
+            return keyword;
+    }
     if (ends_operand(p->token.prev) && !p->token.after_at && str_is(text, "in"))
-        keyword = IN;
-    return keyword != ID && word_follows(p, p->pos) ? keyword : ID;
+        return IN;
+    return starts ? scan_first_word(p, text) : ID;
 }
 
 /* Whether the word "per" comes next. */

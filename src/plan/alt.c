@@ -48,8 +48,12 @@ static unsigned ways_through(const Block *b, unsigned ways, unsigned *ended) {
             *ended |= s->value ? WITH : ways;
             return 0;
         }
+        if (s->kind == STMT_BREAK || s->kind == STMT_CONTINUE)
+            return ways; /* no call of alt is in a loop, so these are those of its end, too */
         if (is_alt_call(s))
             ways = WITH;
+        if (s->kind == STMT_LOOP)
+            ways |= ways_through(&s->arms[LOOP_BODY].body, ways, ended);
         if (s->kind != STMT_IF)
             continue;
         unsigned after = s->arms[s->narms - 1].cond ? ways : 0;

@@ -293,7 +293,10 @@ static void look_at_stmt(Look *l, const Stmt *s) {
         look_at_block(l, &s->arms[0].body);
         l->when = when;
         break;
+    case STMT_BREAK:
+    case STMT_CONTINUE: break;
     case STMT_IF:
+    case STMT_LOOP:
         for (uint32_t i = 0; i < s->narms; i++) {
             if (s->arms[i].cond)
                 look_at_expr(l, s->arms[i].cond);

@@ -32,6 +32,7 @@ typedef struct Cut {
     Diags *diags;
     bool ok;
     uint32_t depth; /* of blocks */
+    uint32_t loops; /* around the statement */
 } Cut;
 
 /* How the variant uses an operand, result, local or global: reads it, writes it, or depends only on
@@ -342,6 +343,12 @@ static void cut_dup(Cut *c, Expr *call) {
 /* alt_call_by_id(3), alt_call_by_name("f"): the argument is a constant. */
 static void cut_alt_call(Cut *c, Expr *call) {
     Value v;
+    if (c->loops) {
+        diag(c->diags, DIAG_ALT_RESULT, call->span,
+             "'%.*s' is not allowed in a loop: it would leave results at each iteration",
+             STR_ARG(call->name));
+        c->ok = false;
+    }
     if (call->nargs != 1 || !fold(call->args[0], NULL, &v)) {
         Diag *d = diag(c->diags, DIAG_EARLY_VALUE, call->span,
                        "the function to call must be known at compile time");
@@ -475,6 +482,16 @@ static void cut_stmt(Cut *c, Stmt *s) {
             cut_block(c, &s->arms[i].body);
         }
         break;
+    case STMT_LOOP:
+        cut_block(c, &s->arms[LOOP_INIT].body);
+        c->loops++;
+        cut_expr(c, &s->arms[LOOP_BODY].cond);
+        cut_block(c, &s->arms[LOOP_BODY].body);
+        cut_block(c, &s->arms[LOOP_STEP].body);
+        c->loops--;
+        break;
+    case STMT_BREAK:
+    case STMT_CONTINUE: break;
     case STMT_CALL:
         c->v->starts_dynamic |= s->value->annotation == ANN_INIT;
         if (s->value->annotation == ANN_EXIT)
@@ -537,7 +554,7 @@ static bool only_calls(const Plan *plan, const Block *b, const char *name) {
 
 bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
     assert(!v->atoms.len && !v->consts.len && ast_check_probe(v->probe));
-    Cut c = {plan, v, diags, true, 0};
+    Cut c = {plan, v, diags, true, 0, 0};
     if (v->probe->predicate)
         cut_expr(&c, &v->probe->predicate);
     v->asks.entering = v->asks.back && v->probe->predicate &&
@@ -555,13 +572,13 @@ bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
 
 bool cut_common(Plan *plan, Variant *scope, Block *block, Diags *diags) {
     assert(!scope->probe);
-    Cut c = {plan, scope, diags, true, 0};
+    Cut c = {plan, scope, diags, true, 0, 0};
     cut_block(&c, block);
     return c.ok;
 }
 
 static bool cut_element(Plan *plan, Variant *v, Expr *e, Diags *diags) {
-    Cut c = {plan, v, diags, true, 0};
+    Cut c = {plan, v, diags, true, 0, 0};
     cut_real_element(&c, e);
     return c.ok;
 }

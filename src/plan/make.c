@@ -556,8 +556,11 @@ bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, const Libraries *
     *plan = (Plan){.libraries = libraries,
                    .faults.diags = diags,
                    .cells.wanted = options->cells,
+                   .steps = options->steps < UINT32_MAX ? options->steps : UINT32_MAX - 1,
                    .empty_bodies = options->empty_bodies};
     bool ok = true;
+    if (!plan->steps)
+        plan->steps = 10 * 1000 * 1000;
     for (uint32_t i = 0; i < n; i++)
         vec_push(&plan->scripts, scripts[i]);
     plan->at_exit.code = arena_array(&plan->arena, void *, n + 1);

@@ -351,6 +351,7 @@ typedef struct Plan {
     PlanCells cells;
     MapTally *tallies; /* by PlanVar.id; NULL = there are none */
     PlanAlone alone;
+    uint32_t steps;                  /* that an execution of a probe may take (gen/steps.c) */
     bool empty_bodies;               /* bodies at sites only call a function that does nothing */
     struct Statics *statics;         /* statics.h; NULL = there is no '@static' call */
     ActionList by_op[WASM_OP_COUNT]; /* actions in script order */

@@ -117,6 +117,19 @@ static void prune_put_if(Out *out, Stmt *s) {
         prune_put(out, s);
 }
 
+static void prune_put_loop(Out *out, Stmt *s) {
+    prune_expr(out->script, &s->arms[LOOP_BODY].cond);
+    bool never = prune_decided(s->arms[LOOP_BODY].cond) == TRI_NO;
+    for (uint32_t i = 0; i < LOOP_ARMS; i++) {
+        if (never)
+            put_declarations(out, s->arms[i].body.first);
+        else
+            prune_block(out->script, &s->arms[i].body);
+    }
+    if (!never)
+        prune_put(out, s);
+}
+
 static void prune_put_block(Out *out, Stmt *s) {
     while (s) {
         Stmt *next = s->next;
@@ -130,6 +143,8 @@ static void prune_put_block(Out *out, Stmt *s) {
             prune_block(out->script, &s->arms[0].body);
         if (s->kind == STMT_IF)
             prune_put_if(out, s);
+        else if (s->kind == STMT_LOOP)
+            prune_put_loop(out, s);
         else if (s->kind != STMT_DECL || !s->var->constant)
             prune_put(out, s);
         s = next;

@@ -266,6 +266,14 @@ static void statics_walk_if(Walk *w, const Stmt *s) {
     }
 }
 
+static void statics_walk_loop(Walk *w, const Stmt *s) {
+    statics_walk_block(w, &s->arms[LOOP_INIT].body);
+    if (walk_condition(w, s->arms[LOOP_BODY].cond) == TRI_NO)
+        return;
+    statics_walk_block(w, &s->arms[LOOP_BODY].body);
+    statics_walk_block(w, &s->arms[LOOP_STEP].body);
+}
+
 static void statics_walk_block(Walk *w, const Block *b) {
     for (const Stmt *s = b->first; s; s = s->next) {
         bool shared = s->kind == STMT_DECL && s->var->storage == STORAGE_SHARED;
@@ -277,6 +285,8 @@ static void statics_walk_block(Walk *w, const Block *b) {
             statics_walk_expr(w, s->value);
         if (s->kind == STMT_IF || s->kind == STMT_ANNOTATED)
             statics_walk_if(w, s);
+        if (s->kind == STMT_LOOP)
+            statics_walk_loop(w, s);
     }
 }
 

@@ -15,6 +15,7 @@
 #include "report/report_read.h"
 #include "base/escape.h"
 #include "base/json.h"
+#include "lang/lang.h"
 #include "report/aggregate.h"
 
 #include <errno.h>
@@ -797,6 +798,29 @@ static void warn_of_value(const Report *r, const char *name, Str text, Diags *di
     buf_free(&type);
 }
 
+bool report_is_stopped(const ReportRow *row) {
+    return str_begins(row->var->name, STR(STOPPED));
+}
+
+static void warn_of_stopped(const Report *r, const char *name, Diags *diags) {
+    Diag *last = NULL;
+    Buf script = {0}, rule = {0};
+    for (uint32_t i = 0; i < r->rows.len; i++) {
+        const ReportRow *row = &r->rows.at[i];
+        if (!report_is_stopped(row) || row->class != REPORT_CLASS_UNSIGNED || !row->number.u)
+            continue;
+        Str place = report_read_slice(row->var->name, sizeof STOPPED - 1, row->var->name.len);
+        last = diag(diags, DIAG_STOPPED, NO_SPAN,
+                    "%s: '%s' of %s took too many steps and was switched off", name,
+                    excerpt(place, &rule), excerpt(row->var->script, &script));
+    }
+    if (last)
+        diag_hint(diags, last,
+                  "--steps gives an execution more iterations of loops and recursive calls");
+    buf_free(&script);
+    buf_free(&rule);
+}
+
 void report_warn(const Report *r, const char *name, Str text, Diags *diags) {
     char line[24];
     Buf found = {0};
@@ -807,6 +831,7 @@ void report_warn(const Report *r, const char *name, Str text, Diags *diags) {
         diag_hint(diags, g, r->ends_early ? "the rows after it are left out" : "it is left out");
     }
     warn_of_value(r, name, text, diags);
+    warn_of_stopped(r, name, diags);
     if (r->cut)
         diag(diags, DIAG_CUT_REPORT, NO_SPAN, "%s: the report ends in the middle of a row", name);
     buf_free(&found);

@@ -78,6 +78,10 @@ typedef struct ReportTaker {
  */
 bool report_read(Str text, const ReportTaker *taker, Buf *rest);
 
+/* Whether the row tells of a probe that is switched off when it takes too many steps: how often
+ * that was (more than once: in several instances). */
+bool report_is_stopped(const ReportRow *row);
+
 /* Whether the rows are of the same variable at the same place. */
 bool report_same_row(const ReportRow *a, const ReportRow *b);
 

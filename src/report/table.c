@@ -358,12 +358,17 @@ static uint32_t table_wider(uint32_t width, uint32_t other) {
 
 static const char of_thread[] = "thread ";
 
+/* A single value that is of interest: that a probe was never stopped is not. */
+static bool is_shown(const ReportRow *row) {
+    return is_single(row) && !(report_is_stopped(row) && !row->number.u);
+}
+
 static void print_singles(Table *t, const Report *r) {
     uint32_t names = 0, types = 0, count = 0, values = 0, modules = 0, threads = 0;
     Buf text = {0};
     for (uint32_t i = 0; i < r->rows.len; i++) {
         const ReportRow *row = &r->rows.at[i];
-        if (!is_single(row))
+        if (!is_shown(row))
             continue;
         text.len = 0;
         value_text(t, row, &text);
@@ -385,7 +390,7 @@ static void print_singles(Table *t, const Report *r) {
     }
     for (uint32_t i = 0; i < r->rows.len && count; i++) {
         const ReportRow *row = &r->rows.at[i];
-        if (!is_single(row))
+        if (!is_shown(row))
             continue;
         text.len = 0;
         value_text(t, row, &text);

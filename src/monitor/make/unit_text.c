@@ -213,7 +213,20 @@ static void unit_text_put_if(const Decided *d, const Stmt *s, Buf *out) {
     }
 }
 
+static void unit_text_put_loop(const Decided *d, const Stmt *s, Buf *out) {
+    unit_text_put_block(d, &s->arms[LOOP_INIT].body, out);
+    buf_printf(out, " while (");
+    unit_text_put(d, s->arms[LOOP_BODY].cond, false, out);
+    buf_printf(out, ") ");
+    unit_text_put_block(d, &s->arms[LOOP_BODY].body, out);
+    unit_text_put_block(d, &s->arms[LOOP_STEP].body, out);
+}
+
 static void put_stmt(const Decided *d, const Stmt *s, Buf *out) {
+    if (s->kind == STMT_LOOP) {
+        unit_text_put_loop(d, s, out);
+        return;
+    }
     if (s->kind == STMT_IF) {
         unit_text_put_if(d, s, out);
         return;
@@ -243,6 +256,8 @@ static void put_stmt(const Decided *d, const Stmt *s, Buf *out) {
         buf_printf(out, s->kind == STMT_INC ? "++" : "--");
         break;
     case STMT_RETURN: buf_printf(out, "return"); break;
+    case STMT_BREAK: buf_printf(out, "break"); break;
+    case STMT_CONTINUE: buf_printf(out, "continue"); break;
     case STMT_CALL: unit_text_put(d, s->value, false, out); break;
     default: break;
     }

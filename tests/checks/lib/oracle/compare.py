@@ -50,7 +50,8 @@ def rows(text):
             line = line[line.index(")") + 3:]
         else:
             line = line[line.index(", ") + 2:]
-        out.append(line)
+        if "(stopped)" not in line or not line.endswith(", 0"):  # no probe takes too many steps
+            out.append(line)
     return out
 
 

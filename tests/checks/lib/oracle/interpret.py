@@ -24,6 +24,12 @@ class Leave(Exception):
 
 class Missing(Trap):
     """An element that is not in its map."""
+class Break(Exception):
+    """`break`."""
+
+
+class Continue(Exception):
+    """`continue`."""
 
 
 class Map:
@@ -212,7 +218,7 @@ class Evaluator:
     def bound_set(self, name, value, t):
         raise Bad(f"{name} cannot be assigned")
 
-    fns, consts, steps = {}, {}, 0
+    fns, consts, steps, loop_values = {}, {}, 0, {}
 
     def value(self, e):
         return getattr(self, "eval_" + e.kind)(e)
@@ -223,6 +229,8 @@ class Evaluator:
     eval_float = eval_bool = eval_str = eval_int
 
     def eval_name(self, e):
+        if e.name in self.loop_values:
+            return self.loop_values[e.name]
         place = self.variable(e.name)
         if place:
             return place[0][place[1]]
@@ -349,6 +357,35 @@ class Evaluator:
             if self.value(condition):
                 return self.execute(body)
         return self.execute(s.orelse)
+
+    def do_break(self, s):
+        raise Break
+
+    def do_continue(self, s):
+        raise Continue
+
+    def iteration(self, body):
+        """Whether the loop goes on."""
+        try:
+            self.execute(body)
+        except Break:
+            return False
+        except Continue:
+            pass
+        return True
+
+    def do_loop(self, s):
+        while self.value(s.condition) and self.iteration(s.body):
+            pass
+
+    def do_range(self, s):
+        first, limit = [self.value(a) for a in s.args]
+        if not self.loop_values:
+            self.loop_values = {}  # of this activation
+        for self.loop_values[s.name] in range(first, limit):
+            if not self.iteration(s.body):
+                break
+        self.loop_values.pop(s.name, None)
 
     def do_assign(self, s):
         new = self.value(s.value)
@@ -554,6 +591,8 @@ class Variant:
                 for _, body in s.arms:
                     self.declare(body)
                 self.declare(s.orelse)
+            if s.kind in ("loop", "range"):
+                self.declare(s.body)
 
     def prepare(self, script):
         self.declare(self.probe.body)

@@ -240,6 +240,7 @@ class Scripts:
         self.vars, self.bound, self.fns, self.depth = {}, {}, {}, 0
         self.assignable, self.static_only, self.frames, self.words, self.shadows = [], False, {}, {}, {}
         self.kept = set()  # variables of probes that outlive an execution
+        self.nloops = self.in_loop = 0
 
     # -- expressions --
 
@@ -418,7 +419,9 @@ class Scripts:
                 out += f" else {{\n{self.body(writable, accumulators, indent + 1, depth + 1, r.randrange(1, 3))}{pad}}}"
             return out + "\n"
         if choice < 0.2 and depth and indent:
-            return f"{pad}return;\n"
+            return f"{pad}{r.choice(['return', 'break', 'continue']) if self.in_loop else 'return'};\n"
+        if choice < 0.26 and depth < 2 and indent:
+            return self.loop(writable, accumulators, indent, depth)
         if choice < 0.4 and accumulators:
             name, t = r.choice(accumulators)
             amount = self.literal(t) if r.random() < 0.5 else self.expr(t, 3)
@@ -436,6 +439,29 @@ class Scripts:
         if not isinstance(t, str) and t[0] == "map":
             return pad + "if (false) { }\n"
         return f"{pad}{text} = {self.expr(t)};\n"
+
+    def loop(self, writable, accumulators, indent, depth):
+        """A loop of a few iterations."""
+        r, pad, outer = self.r, "    " * indent, dict(self.vars)
+        self.nloops += 1
+        self.in_loop += 1
+        if r.random() < 0.6:
+            name, t = f"i{self.nloops}", r.choice(INTS)
+            out = f"{pad}for ({name} in {r.randrange(3)} as {t}..{self.expr(t, 3)} & {r.choice([3, 7])}) {{\n"
+            self.vars[name] = t
+        else:
+            name, also = f"left{self.nloops}", r.choice(["", f" && {self.expr('bool', 2)}"])
+            out = f"{pad}var {name}: u32 = {self.expr('u32', 3)} & 7;\n{pad}while ({name} > 0{also}) {{\n{pad}    {name}--;\n"
+            self.vars[name] = "u32"
+        local = f"own{self.nloops}"
+        if r.random() < 0.4:
+            self.vars[local] = t = self.any_type()
+            out += f"{pad}    var {local}: {type_text(t)};\n"
+            writable = [*writable, local]
+        out += self.body(writable, accumulators, indent + 1, depth + 1, r.randrange(1, 3)) + pad + "}\n"
+        self.vars = outer
+        self.in_loop -= 1
+        return out
 
     def body(self, writable, accumulators, indent, depth, n):
         return "".join(self.statement(writable, accumulators, indent, depth) for _ in range(n))

@@ -15,11 +15,11 @@ ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "'": "'", "\\": "\\", "0":
 
 TOKEN = re.compile(r"""
     (?P<blank>[ \t\r\n]+|//[^\n]*) |
-    (?P<float>-?[0-9][0-9_]*(\.[0-9_]*([eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)|-inf|-nan) |
+    (?P<float>(?!-?[0-9][0-9_]*\.\.)-?[0-9][0-9_]*(\.[0-9_]*([eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)|-inf|-nan) |
     (?P<int>0[xX][0-9a-fA-F]+|0[bB][01]+|-?[0-9][0-9_]*(?![0-9_xXbB])) |
     (?P<name>[A-Za-z_][A-Za-z0-9_]*) |
     (?P<str>"(?:[^"\\]|\\.)*") |
-    (?P<op><<=|>>=|[-+*/%&|^]=|\+\+|--|->|&&|\|\||==|!=|>=|<=|<<|>>|[-+*/%&|^!~<>=?:;,.(){}\[\]@])
+    (?P<op>\.\.|<<=|>>=|[-+*/%&|^]=|\+\+|--|->|&&|\|\||==|!=|>=|<=|<<|>>|[-+*/%&|^!~<>=?:;,.(){}\[\]@])
 """, re.X | re.S)
 PATTERN = re.compile(r"[A-Za-z0-9_.*+\\?|!\[\]]+")
 
@@ -267,7 +267,23 @@ class Reader:
                     return Node("if", arms=arms, orelse=[])
         if self.accept("@"):
             return Node("annotated", when=self.name(), body=self.block())
-        s = self.simple()
+        if self.accept("while"):
+            self.expect("(")
+            condition = self.expr()
+            self.expect(")")
+            return Node("loop", condition=condition, body=self.block())
+        if re.match(r"for\s*\(\s*\w+\s+in\b", self.text[self.at:]):
+            self.next()
+            self.expect("(")
+            name = self.name()
+            self.next()
+            first = self.expr()
+            self.expect("..")
+            limit = self.expr()
+            self.expect(")")
+            return Node("range", name=name, args=[first, limit], body=self.block())
+        jump = re.match(r"(break|continue)\s*;", self.text[self.at:])
+        s = Node(self.name()) if jump else self.simple()
         self.expect(";")
         return s
 
@@ -670,6 +686,17 @@ class Typer:
                 self.body(s.body)
             elif s.kind == "return" and s.value:
                 self.want(s.value, result)
+            elif s.kind == "loop":
+                self.want(s.condition, "bool")
+                self.body(s.body, result)
+            elif s.kind == "range":
+                s.type = self.two(*s.args, None)
+                outer = self.s.vars.get(s.name)
+                self.s.vars[s.name] = s.type
+                self.body(s.body, result)
+                del self.s.vars[s.name]
+                if outer:
+                    self.s.vars[s.name] = outer
             elif s.kind == "delete":
                 self.type_contains(s, None)
             elif s.kind == "do":
