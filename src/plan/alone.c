@@ -20,10 +20,10 @@ static void mention_expr(const Plan *plan, const Variant *v, const Expr *e, bool
         uint32_t id = plan_var_id(plan, v, e->var);
         to->any[id] = true;
         to->lives[id] |= !off;
-        if (e->kind == EXPR_INDEX && e->slot && !e->var->cells) {
-            to->told[e->slot - 1] = true;
-            to->texts[e->slot - 1] |= !off;
-        }
+    }
+    if (e && e->var && e->kind == EXPR_INDEX && e->slot && !e->var->cells) {
+        to->told[e->slot - 1] = true;
+        to->texts[e->slot - 1] |= !off;
     }
     if (e && e->fn && !off)
         to->called[plan_fn_id(plan, v, e->fn)] = true;
