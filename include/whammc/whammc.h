@@ -63,10 +63,10 @@ typedef struct whammc_file {
 /* Finds the file that `from`, the name of a script or an included file, includes by this path. It
  * fills in *file, which is all zero, with what is valid until the next call, and returns 1; 0 =
  * there is none, or it cannot be read (`name` and `problem`). */
-typedef int whammc_find(void *ctx, const char *from, const char *path, whammc_file *file);
+typedef int (*whammc_find)(void *ctx, const char *from, const char *path, whammc_file *file);
 /* Sets the function that finds included files; NULL = none. `hint` says in messages where it looks;
  * borrowed. */
-void whammc_set_files(whammc *w, whammc_find *find, void *ctx, const char *hint);
+void whammc_set_files(whammc *w, whammc_find find, void *ctx, const char *hint);
 
 /*
  * Returns the text, of *len bytes, of a bundled script such as "profile", NULL if there is none of

@@ -42,7 +42,7 @@ typedef struct MonitorRead {
 typedef struct ApiFiles {
     Vec(Source) given; /* of whammc_add_file */
     Vec(Source) found; /* of whammc_set_files, in the order in which scripts include them */
-    whammc_find *find; /* NULL = none */
+    whammc_find find;  /* NULL = none */
     void *find_ctx;
     Includer includer;
 } ApiFiles;

@@ -8,7 +8,7 @@ void whammc_add_file(whammc *w, const char *name, const char *text, size_t len) 
     vec_push(&w->include.given, ((Source){api_copy(name, strlen(name)), api_copy(text, len), len}));
 }
 
-void whammc_set_files(whammc *w, whammc_find *find, void *ctx, const char *hint) {
+void whammc_set_files(whammc *w, whammc_find find, void *ctx, const char *hint) {
     w->include.find = find;
     w->include.find_ctx = ctx;
     w->include.includer.hint = hint;

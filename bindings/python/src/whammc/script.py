@@ -206,7 +206,7 @@ class _Finder:
             with open(found, "rb") as opened:
                 text = opened.read()
         except OSError as error:
-            self.kept.append(ffi.new("char[]", _library.encoded(error.strerror)))
+            self.kept.append(ffi.new("char[]", _library.encoded(str(error.strerror))))
             file.problem = self.kept[1]
             return False
         self.kept.append(ffi.from_buffer(text))
