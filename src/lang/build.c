@@ -611,12 +611,21 @@ Block build_block(StmtList list) {
 
 /* ---- the script ---- */
 
+/* The first probe of this file, or NULL. */
+static const Probe *first_probe(const Parse *p) {
+    for (uint32_t i = 0; i < p->script->probes.len; i++)
+        if (p->script->probes.at[i]->rule.span.file == p->file)
+            return p->script->probes.at[i];
+    return NULL;
+}
+
 void build_use(Parse *p, Word name) {
     Script *s = p->script;
-    if (p->first_probe) {
+    const Probe *first = first_probe(p);
+    if (first) {
         Diag *g =
             parse_error(p, DIAG_USE_PLACE, name.span, "'use' must come before the first probe");
-        diag_label(p->diags, g, p->first_probe->rule.span, "the first probe is here");
+        diag_label(p->diags, g, first->rule.span, "the first probe is here");
     }
     vec_push(&s->uses, (Use){name.text, name.span});
 }
@@ -692,8 +701,6 @@ void build_probe(Parse *p, Span span, Rule *rule, Expr *predicate, Block body) {
     probe->span = span;
     probe->index = p->script->probes.len;
     p->last_block = span.end;
-    if (!p->first_probe)
-        p->first_probe = probe;
     vec_push(&p->script->probes, probe);
 }
 

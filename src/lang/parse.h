@@ -79,12 +79,11 @@ typedef struct Parse {
     bool at_end; /* the text ended inside a block */
 
     uint32_t comment_depth, string_start;
-    Buf string;               /* the string literal that is being read */
-    Stmt *last_stmt;          /* of the script scope */
-    List *salvaged;           /* arms of an if before an error */
-    Vec(Probe *) told;        /* probes that tell what `limit` has left out; they come last */
-    uint32_t last_block;      /* where the last probe or function ended */
-    const Probe *first_probe; /* of this file, or NULL */
+    Buf string;          /* the string literal that is being read */
+    Stmt *last_stmt;     /* of the script scope */
+    List *salvaged;      /* arms of an if before an error */
+    Vec(Probe *) told;   /* probes that tell what `limit` has left out; they come last */
+    uint32_t last_block; /* where the last probe or function ended */
     bool failed, too_deep;
     bool is_part; /* only an expression is read, up to `len`: a part of a text */
     Expr *part;   /* that */
