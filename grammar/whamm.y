@@ -96,7 +96,7 @@
 
 script:
     items                               { build_script_end(p, @$); }
-  | PART expr                           { p->part = $2; }
+  | PART expr                           { *p->part = $2; }
 ;
 
 items:

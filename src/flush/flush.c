@@ -212,7 +212,9 @@ static void flush_warn_of_threads(Flush *f) {
 
 static void find_flush_points(Flush *f) {
     flush_warn_of_threads(f);
-    f->proc_exit = program_proc_exit(f->m);
+    int64_t ends = program_proc_exit(f->m);
+    bool own = ends < (int64_t)f->m->input_count[WASM_SPACE_FUNC]; /* not only the runtime's */
+    f->proc_exit = own ? ends : -1;
     if (f->host == HOST_PROF && f->at.due != UINT32_MAX)
         return; /* the script tells when something is to be sent */
     f->main = program_main(f->m);
@@ -270,11 +272,11 @@ static void add_due(Flush *f) {
 static bool can_print(const Flush *f) {
     if (f->host != HOST_NONE && f->host != HOST_PROF)
         return true;
-    Diag *d =
-        diag(f->diags, DIAG_CANNOT_HOST, (Span){f->file, 0, 0},
-             "a script prints, but the host '%.*s' cannot show lines", STR_ARG(host_name(f->host)));
+    Diag *d = diag(f->diags, DIAG_CANNOT_HOST, (Span){f->file, 0, 0},
+                   "a script prints or ends the program, which the host '%.*s' cannot do",
+                   STR_ARG(host_name(f->host)));
     diag_hint(f->diags, d,
-              "use --host=wasi or --host=js, or print only there: / HOST != \"%.*s\" /",
+              "use --host=wasi or --host=js, or do so only there: / HOST != \"%.*s\" /",
               STR_ARG(host_name(f->host)));
     return false;
 }

@@ -41,7 +41,7 @@ static void reach_visit(Walk *w, const Template *t) {
 static void flush_text(bool *helpers) {
     for (uint32_t h = HELPER_PUTC; h < HELPER_FLUSH; h++)
         helpers[HELPER_FLUSH] |= helpers[h];
-    helpers[HELPER_PRINT_FLUSH] |= helpers[HELPER_PRINT_END];
+    helpers[HELPER_PRINT_FLUSH] |= helpers[HELPER_PRINT_END] || helpers[HELPER_PRINT_EXIT];
 }
 
 Reach reach_find(Plan *plan, const Template *const *init) {

@@ -24,13 +24,14 @@ static bool is_text(Parse *p) {
 }
 
 Expr *parse_part(Parse *p, uint32_t from, uint32_t to) {
+    Expr *expression = NULL;
     Parse part = {.script = p->script,
                   .diags = p->diags,
                   .text = p->text,
                   .len = to,
                   .file = p->file,
                   .pos = from,
-                  .is_part = true,
+                  .part = &expression,
                   .open.nparens = 1};
     lang_yylex_init_extra(&part, &part.scanner);
     lang_yy_scan_bytes(part.text + from, (int)(to - from), part.scanner);
@@ -38,7 +39,7 @@ Expr *parse_part(Parse *p, uint32_t from, uint32_t to) {
     p->failed |= !ok;
     lang_yylex_destroy(part.scanner);
     buf_free(&part.string);
-    return ok ? part.part : NULL;
+    return ok ? expression : NULL;
 }
 
 void parse_file(Parse *p) {

@@ -85,8 +85,8 @@ typedef struct Parse {
     Vec(Probe *) told;   /* probes that tell what `limit` has left out; they come last */
     uint32_t last_block; /* where the last probe or function ended */
     bool failed, too_deep;
-    bool is_part; /* only an expression is read, up to `len`: a part of a text */
-    Expr *part;   /* that */
+    Expr *
+        *part; /* gets the expression that is read by itself, a part of a text; NULL: all is read */
 } Parse;
 
 /* ---- scanner ---- */

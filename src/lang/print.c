@@ -1,5 +1,6 @@
 /*
- * lang/print.c - statements that print: print("alloc {size} at {addr:x}").
+ * lang/print.c - statements that print, print("alloc {size} at {addr:x}"), and those that end the
+ * program with a text: trap, assert, exit.
  *
  * When the script has been read, the text becomes the arguments of its call, "alloc ", size, " at
  * ", addr, with their formats; not earlier, since a script may have a function of this name. An
@@ -63,7 +64,7 @@ static void end_literal(Text *t) {
     if (!t->literal.len)
         return;
     Expr *e = arena_new(&t->p->script->arena, Expr);
-    *e = *t->string;
+    *e = (Expr){.kind = EXPR_STR, .span = t->string->span, .depth = 1};
     e->text.len = (uint32_t)t->literal.len;
     e->text.ptr = arena_strndup(&t->p->script->arena, (const char *)t->literal.data, e->text.len);
     TextPart part = no_format;
@@ -220,15 +221,39 @@ static bool take_apart(Text *t) {
 
 /* ---- calls ---- */
 
-/* Makes the parts of the text the arguments of the call. */
-static void interpolate_text(Parse *p, Expr *call, const Expr *string) {
-    Text t = {.p = p, .string = string, .at = string->span.start + 1, .end = string->span.end - 1};
-    if (string->parens) /* the span has them, too */
-        while (p->text[t.at - 1] != '"')
-            t.at++;
-    while (p->text[t.end] != '"')
-        t.end--;
-    if (take_apart(&t)) {
+/* Begins the text with the place in the script, "script.whamm:12: ". */
+static void put_place(Text *t, Span span) {
+    uint32_t line, column;
+    diag_position(t->p->diags, t->p->file, span.start, &line, &column);
+    buf_printf(&t->literal, "%s:%u: ", diag_file_name(t->p->diags, t->p->file), line);
+}
+
+/* Sets where the source of a string begins and ends, without quotes and parentheses. */
+static void find_quotes(Text *t) {
+    t->at = t->string->span.start + 1;
+    t->end = t->string->span.end - 1;
+    while (t->p->text[t->at - 1] != '"')
+        t->at++;
+    while (t->p->text[t->end] != '"')
+        t->end--;
+}
+
+/* Makes the parts of the text the arguments of the call, in the place of its last one. */
+static void interpolate_text(Parse *p, Expr *call) {
+    Expr *string = call->args[call->nargs - 1];
+    Text t = {.p = p, .string = string};
+    bool literal = string->kind == EXPR_STR;
+    if (literal)
+        find_quotes(&t);
+    for (uint32_t i = 0; i + 1 < call->nargs; i++)
+        add_part(&t, call->args[i], no_format);
+    if (!str_is(call->name, "print"))
+        put_place(&t, call->span);
+    if (!literal) {
+        end_literal(&t);
+        add_part(&t, string, no_format);
+    }
+    if (!literal || take_apart(&t)) {
         TextPart *parts = arena_array(&p->script->arena, TextPart, t.parts.len + 1);
         Expr **args = arena_array(&p->script->arena, Expr *, t.args.len + 1);
         for (uint32_t i = 0; i < t.parts.len; i++) {
@@ -252,14 +277,16 @@ static bool interpolate_is_own(const Parse *p, Str name) {
     return false;
 }
 
+/* Whether a call has a text: print(text), trap(text), assert(condition, text). */
+static bool has_text(const Expr *call) {
+    bool prints = str_is(call->name, "print") || str_is(call->name, "trap");
+    return (prints && call->nargs == 1) || (str_is(call->name, "assert") && call->nargs == 2);
+}
+
 static void interpolate_call(Parse *p, Expr *call) {
-    if (call->kind != EXPR_CALL || call->parts || !str_is(call->name, "print") ||
-        call->nargs != 1 || interpolate_is_own(p, call->name))
+    if (call->kind != EXPR_CALL || call->parts || !has_text(call) ||
+        interpolate_is_own(p, call->name))
         return;
-    if (call->args[0]->kind != EXPR_STR) {
-        call->parts = &no_format;
-        return;
-    }
     Parse in = {
         .script = p->script, .diags = p->diags, .text = p->text, .len = p->len, .file = p->file};
     for (uint32_t i = 0; i < p->script->inclusions.len; i++) {
@@ -270,7 +297,7 @@ static void interpolate_call(Parse *p, Expr *call) {
         in.text = file->text.ptr;
         in.len = file->text.len;
     }
-    interpolate_text(&in, call, call->args[0]);
+    interpolate_text(&in, call);
     p->failed |= in.failed;
 }
 
@@ -528,18 +555,18 @@ static bool is_simple_tuple(const Expr *e) {
            e->kind == EXPR_FIELD;
 }
 
-static void keep_values(Printing *p, const Expr *call) {
+static void keep_values(Printing *p, const Expr *call, uint32_t first) {
     bool all = false;
-    for (uint32_t i = 0; i < call->nargs; i++)
+    for (uint32_t i = first; i < call->nargs; i++)
         all |= may_print(call->args[i]);
-    for (uint32_t i = 0; i < call->nargs; i++) {
+    for (uint32_t i = first; i < call->nargs; i++) {
         Expr **e = &call->args[i];
         if (!(*e)->is_static && (all || !is_simple_tuple(*e)))
             *e = keep(p, *e);
     }
 }
 
-/* ---- the statement ---- */
+/* ---- texts ---- */
 
 static bool check_printable(Check *c, const Expr *e) {
     TypeKind kind = e->type->kind;
@@ -556,9 +583,9 @@ static bool check_printable(Check *c, const Expr *e) {
     return false;
 }
 
-static bool check_parts(Check *c, const Expr *call) {
+static bool check_parts(Check *c, const Expr *call, uint32_t first) {
     bool ok = true;
-    for (uint32_t i = 0; i < call->nargs; i++) {
+    for (uint32_t i = first; i < call->nargs; i++) {
         check_value(c, call->args[i], NULL);
         ok &= check_printable(c, call->args[i]) &&
               (call->parts[i].literal || fits_format(c, &call->parts[i], call->args[i]));
@@ -566,38 +593,139 @@ static bool check_parts(Check *c, const Expr *call) {
     return ok;
 }
 
-static bool print_wrong_count(Check *c, const Expr *call) {
-    Diag *g = check_error(c, DIAG_ARGUMENT_COUNT, call->span,
-                          "'print' takes one text, found %u arguments", call->nargs);
-    diag_hint(c->diags, g, "values are written in the text: print(\"{a} and {b:x}\")");
+static void print_parts(Printing *p, const Expr *call, uint32_t first) {
+    for (uint32_t i = first; i < call->nargs; i++)
+        print_value(p, call->args[i], &call->parts[i]);
+}
+
+static void end_line(Printing *p) {
+    Expr *last = literal_text(p);
+    put_call(p, "end", &last, 1);
+}
+
+static void wrong_call(Check *c, Expr *call, const char *takes, const char *hint) {
+    Diag *g =
+        check_error(c, DIAG_ARGUMENT_COUNT, call->span, "'%.*s' takes %s, found %u argument%s",
+                    STR_ARG(call->name), takes, call->nargs, call->nargs == 1 ? "" : "s");
+    diag_hint(c->diags, g, "%s", hint);
     for (uint32_t i = 0; i < call->nargs; i++)
         check_value(c, call->args[i], NULL);
-    return false;
+}
+
+/* ---- the end of the program ---- */
+
+/* A report that is being made would be lost. */
+static bool may_end(Check *c, const Expr *call) {
+    const char *place = c->place == PLACE_PROBE ? c->scope->describe : NULL;
+    bool reports = place && (strcmp(place, "wasm:end") == 0 || strcmp(place, "wasm:report") == 0);
+    if (reports)
+        check_error(c, DIAG_ENDS_EARLY, call->span,
+                    "'%.*s' cannot end the program in %s, while its report is made",
+                    STR_ARG(call->name), place);
+    return !reports;
+}
+
+/* Prints the text, after the place in the script, and the function: script.whamm:12: text (in
+ * main). */
+static void check_print_trap(Check *c, const Expr *call, Printing *p, uint32_t first) {
+    Bound bound;
+    keep_values(p, call, first);
+    print_parts(p, call, first);
+    if (c->place == PLACE_PROBE && !check_find_var(c, STR("fname")) &&
+        check_bound_name(c, STR("fname"), &bound)) {
+        Expr *name = check_print_expr(c, EXPR_NAME, p->span, NULL);
+        name->name = STR("fname");
+        buf_str(&p->literal, STR(" (in "));
+        check_value(c, name, NULL);
+        print_value(p, name, &no_format);
+        buf_str(&p->literal, STR(")"));
+    }
+    end_line(p);
+    put_call(p, "report", NULL, 0);
+    put_call(p, "trap", NULL, 0);
+}
+
+/* exit(status) */
+static void check_print_exit(Printing *p, Expr *const *status) {
+    put_call(p, "report", NULL, 0);
+    put_call(p, "exit", status, 1);
+}
+
+/* ---- all ---- */
+
+typedef enum Printed {
+    PRINTED_NOT,
+    PRINTED_LINE,
+    PRINTED_TRAP,
+    PRINTED_ASSERT,
+    PRINTED_EXIT
+} Printed;
+
+static Printed print_kind(Str name) {
+    return str_is(name, "print")    ? PRINTED_LINE
+           : str_is(name, "trap")   ? PRINTED_TRAP
+           : str_is(name, "assert") ? PRINTED_ASSERT
+           : str_is(name, "exit")   ? PRINTED_EXIT
+                                    : PRINTED_NOT;
+}
+
+/* Whether the arguments are right; reports it if not. */
+static bool check_print_arguments(Check *c, Expr *call, Printed kind) {
+    if (kind == PRINTED_EXIT) {
+        if (call->nargs == 1)
+            return !check_expect(c, call->args[0], &type_scalar[TYPE_I32], "the status") &&
+                   may_end(c, call);
+        wrong_call(c, call, "the exit status", "0 says that all is well: exit(0);");
+        return false;
+    }
+    if (!call->parts) {
+        if (!c->script->broken && kind == PRINTED_ASSERT)
+            wrong_call(c, call, "a condition and a text", "assert(n < 10, \"n is {n}\");");
+        else if (!c->script->broken)
+            wrong_call(c, call, "one text", "values are written in the text: \"{a} and {b:x}\"");
+        return false;
+    }
+    bool asserts = kind == PRINTED_ASSERT, ok = check_parts(c, call, asserts);
+    if (asserts)
+        check_condition(c, call->args[0], "the condition of 'assert'");
+    ok = ok && (!asserts || call->args[0]->type->kind == TYPE_BOOL);
+    return ok && (kind == PRINTED_LINE || may_end(c, call));
 }
 
 bool check_print(Check *c, Stmt *s) {
     Expr *call = s->value;
-    if (call->kind != EXPR_CALL || !str_is(call->name, "print") || check_find_fn(c, call->name))
+    Printed kind = call->kind == EXPR_CALL ? print_kind(call->name) : PRINTED_NOT;
+    if (kind == PRINTED_NOT || check_find_fn(c, call->name))
         return false;
-    if (!call->parts && !c->script->broken)
-        print_wrong_count(c, call);
-    if (!call->parts || !check_parts(c, call)) {
+    if (!check_print_arguments(c, call, kind)) {
         call->type = &type_error;
         return true;
     }
     Block body = {0};
     Printing p = {.c = c, .span = s->span, .end = &body.first};
-    keep_values(&p, call);
-    for (uint32_t i = 0; i < call->nargs; i++)
-        print_value(&p, call->args[i], &call->parts[i]);
-    Expr *last = literal_text(&p);
-    put_call(&p, "end", &last, 1);
+    Expr *cond = check_print_expr(c, EXPR_BOOL, s->span, &type_scalar[TYPE_BOOL]);
+    cond->boolean = true; /* the statements themselves remain (plan/prune.c) */
+    switch (kind) {
+    case PRINTED_LINE:
+        keep_values(&p, call, 0);
+        print_parts(&p, call, 0);
+        end_line(&p);
+        break;
+    case PRINTED_ASSERT:
+        cond = check_print_expr(c, EXPR_UNARY, s->span, &type_scalar[TYPE_BOOL]);
+        cond->op = OP_NOT;
+        cond->is_static = call->args[0]->is_static;
+        check_print_args(c, cond, call->args, 1);
+        check_print_trap(c, call, &p, 1);
+        break;
+    case PRINTED_TRAP: check_print_trap(c, call, &p, 0); break;
+    default: check_print_exit(&p, call->args); break;
+    }
     buf_free(&p.literal);
-    s->kind = STMT_IF; /* of literals: becomes the statements themselves (plan/prune.c) */
+    s->kind = STMT_IF;
     s->value = NULL;
     s->narms = 1;
     s->arms = arena_array(&c->script->arena, IfArm, 1);
-    s->arms[0] = (IfArm){check_print_expr(c, EXPR_BOOL, s->span, &type_scalar[TYPE_BOOL]), body};
-    s->arms[0].cond->boolean = true;
+    s->arms[0] = (IfArm){cond, body};
     return true;
 }

@@ -356,7 +356,7 @@ static int in_context(Parse *p, Span span, int token) {
 int lang_yylex(union LANG_YYSTYPE *value, Span *span, Parse *p) {
     *span = (Span){p->file, p->pos, p->pos};
     bool ended = p->stop || p->at_end;
-    int token = p->is_part && !p->token.prev ? PART : 0;
+    int token = p->part && !p->token.prev ? PART : 0;
     if (!ended && !p->open.closing && !token)
         token = look_ahead(p, span);
     if (!ended && !p->open.closing && !token) {

@@ -148,7 +148,7 @@ static void syntax_describe_expected(const Expected *e, char *text, size_t size)
 
 static void describe_found(const Parse *p, Span span, const char *found, char *text, size_t size) {
     uint32_t len = span.end - span.start;
-    if (strcmp(found, "end of file") == 0 && p->is_part)
+    if (strcmp(found, "end of file") == 0 && p->part)
         snprintf(text, size, "the end of the braces");
     else if (strcmp(found, "end of file") == 0)
         snprintf(text, size, "the end of the file");
@@ -265,7 +265,7 @@ void syntax_error(Parse *p, Span span, const char *found, const char *const *nam
     Span place = strncmp(wanted, "';'", 3) == 0
                      ? (Span){p->file, p->token.before_span.end, p->token.before_span.end}
                      : span;
-    DiagTag tag = p->is_part ? DIAG_BAD_FORMAT : DIAG_SYNTAX;
+    DiagTag tag = p->part ? DIAG_BAD_FORMAT : DIAG_SYNTAX;
     Diag *g = parse_error(p, tag, place, "expected %s, found %s", wanted, got);
     add_hints(p, g, span, found, &e);
 }

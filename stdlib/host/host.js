@@ -105,6 +105,13 @@ export function createHost({ onReport = logReport, onChunks = chunks => giveText
     return instance ? 1 : 0;
   }
 
+  // The program ends itself; the report has been made.
+  function exit(status) {
+    const { process } = globalThis;
+    if (process?.versions?.node) process.exit(status);
+    throw Object.assign(new Error(`the program has ended itself with status ${status}`), { name: 'WhammcExit', status });
+  }
+
   // Samples of the program, if it asks for any: by a thread, or when it says that it has taken one.
   function startSampling(module, url) {
     const threaded = asksFor(module, 'next_sample'), memory = instance.exports['whammc:stack'];
@@ -127,6 +134,7 @@ export function createHost({ onReport = logReport, onChunks = chunks => giveText
         __proto__: parts.imports, // what only some programs ask for
         write,
         print,
+        exit,
         get now() { return clock(); }, // when a program asks for it
         next_sample: place => sampler?.next(place) ?? 0,
         sampled: () => source?.sampled?.(),

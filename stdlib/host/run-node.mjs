@@ -153,6 +153,18 @@ function makeReporter(out, stopwatch) {
   return { put, write, print, flush, flushAfter, readMemory, attach, snapshot };
 }
 
+// What ends a program that ends itself.
+class ProgramExit extends Error {
+  constructor(status) {
+    super(`exit(${status})`);
+    this.status = status;
+  }
+}
+
+function exit(status) {
+  throw new ProgramExit(status & 255);
+}
+
 // Calls an export with zeros for its parameters.
 function callWithZeros(fn) {
   const zeros = Array(fn.length).fill(0);
@@ -297,7 +309,7 @@ function loadLibraries(libraries, WASI, options, reporter, clock) {
     const given = wasiImports(wasi);
     let memory;
     if (name === 'whammc_runtime')
-      given.wasi_snapshot_preview1.fd_write = reportWrite(() => memory, reporter.put);
+      Object.assign(given.wasi_snapshot_preview1, { fd_write: reportWrite(() => memory, reporter.put), proc_exit: exit });
     const loaded = load(readFileSync(file), name, { ...given, ...imports });
     if (!loaded) return null;
     const { instance } = loaded;
@@ -339,7 +351,7 @@ function reportOf(module, type, settings, left, id) {
   const stubs = {}, memory = new WebAssembly.Memory({ initial: type.initial, maximum: type.maximum, shared: true });
   for (const { module: from, name, kind } of WebAssembly.Module.imports(module))
     if (kind === 'function') stubs[from] = { ...stubs[from], [name]: () => 0 };
-  const own = { whammc: { write: reporter.write, print: reporter.print, thread: id, ...atomicsFor(module) }, [type.module]: { [type.name]: memory } };
+  const own = { whammc: { write: reporter.write, print: reporter.print, exit, thread: id, ...atomicsFor(module) }, [type.module]: { [type.name]: memory } };
   const instance = instantiate(module, joinImports(stubs, own));
   reporter.attach(instance, module);
   pieces.length = 0;
@@ -401,7 +413,7 @@ async function runThread() {
   };
   try {
     const imported = loadLibraries(libraries, WASI, options, reporter, clock);
-    const own = { whammc: { write: reporter.write, print: reporter.print, now: clock.now, thread: id, ...atomicsFor(module), ...sampling.imports }, wasi: { 'thread-spawn': spawn } };
+    const own = { whammc: { write: reporter.write, print: reporter.print, exit, now: clock.now, thread: id, ...atomicsFor(module), ...sampling.imports }, wasi: { 'thread-spawn': spawn } };
     const instance = imported && instantiate(module, joinImports(imported, wasiImports(wasi), own, { [type.module]: { [type.name]: memory } }));
     if (!instance) return tellEnded({ status: NOT_LOADED }, finish);
     reporter.attach(instance, module);
@@ -413,6 +425,7 @@ async function runThread() {
     const status = id ? begin(id, argument) : (_start ?? callWithZeros.bind(null, other))();
     return tellEnded(id ? null : { status: typeof status === 'number' ? status & 255 : 0 }, () => finish());
   } catch (error) {
+    if (error instanceof ProgramExit) return tellEnded({ status: error.status }, () => finish());
     if (typeof error === 'symbol') return tellEnded({ status: wasi[error] }, () => finish()); // proc_exit
     const isProgram = error instanceof WebAssembly.RuntimeError || error instanceof WebAssembly.Exception || error instanceof RangeError;
     return tellEnded({ status: isProgram ? TRAPPED : NOT_LOADED, said: describe(error) }, () => finish(error));
@@ -510,7 +523,7 @@ async function main(words) {
     const loaded = load(bytes, args[0], made => {
       sampling = makeSampling(made, !live);
       const polls = poll && (waits => { sampling.look(); return poll(waits); });
-      return { ...imported, ...wasiImports(wasi), whammc: { write: reporter.write, print: reporter.print, now: clock.now, poll: polls, thread: 0, ...sampling.imports } };
+      return { ...imported, ...wasiImports(wasi), whammc: { write: reporter.write, print: reporter.print, exit, now: clock.now, poll: polls, thread: 0, ...sampling.imports } };
     }, () => stopwatch.begin('instantiate'));
     if (!loaded) return NOT_LOADED;
     const { instance, module } = loaded;
@@ -528,6 +541,10 @@ async function main(words) {
     stopWatching = watchInterrupts();
     return await interruptibly(loadAndExecute);
   } catch (error) {
+    if (error instanceof ProgramExit) {
+      reporter.readMemory();
+      return error.status;
+    }
     interrupted = error?.code === 'ERR_SCRIPT_EXECUTION_INTERRUPTED';
     if (!interrupted) say(describe(error));
     try {

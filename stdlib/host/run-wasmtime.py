@@ -290,6 +290,14 @@ class Stopwatch:
         self.current, self.wall, self.cpu = name, wall, cpu
 
 
+class ProgramExit(Exception):
+    """The program ends itself; its report has been made."""
+
+
+def end_program(status):
+    raise ProgramExit(status & 255)
+
+
 def show_lines(data):
     """Writes lines that scripts print."""
     rest = bytes(data)
@@ -524,6 +532,7 @@ def make_linker(engine, store, reporter, sampler):
     linker.define_wasi()
     i32 = wasmtime.ValType.i32()
     linker.define_func("whammc", "write", wasmtime.FuncType([i32, i32], []), reporter.write)
+    linker.define_func("whammc", "exit", wasmtime.FuncType([i32], []), end_program)
     linker.define_func("whammc", "print", wasmtime.FuncType([i32, i32], [i32]), reporter.print)
     define_clock(engine, store, linker)
     linker.define_func("whammc", "next_sample", wasmtime.FuncType([i32], [i32]), sampler.next)
@@ -655,6 +664,10 @@ def run(engine, binary, words, libraries, directories, variables, interrupt, sam
         status = execute(store, exports)
         reporter.read_memory()
         return status
+    except ProgramExit as end:
+        if reporter.exports is not None:
+            reporter.read_memory()
+        return end.args[0]
     except wasmtime.ExitTrap as end:
         if reporter.exports is not None:
             reporter.read_memory()

@@ -35,6 +35,8 @@ void whammc_no_memory(void);
 FormatOut *host_text(void);
 /* Shows complete lines that scripts print (lines.c). False if the host cannot take them yet. */
 bool host_print(const uint8_t *text, uint32_t len);
+/* Ends the program with a status, if the host can. */
+void host_exit(uint32_t status);
 /* A line is complete: shows it, if somebody is waiting. */
 void host_text_line(void);
 /* Sends the remaining text before a report, which begins on a line of its own (print.c). */

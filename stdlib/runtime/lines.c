@@ -270,3 +270,14 @@ void values_print_str(uint32_t s, uint32_t format) {
     }
     pad_since(from, columns, format);
 }
+
+VALUES_EXPORT(print_trap)
+void values_print_trap(void) {
+    __builtin_trap();
+}
+
+VALUES_EXPORT(print_exit)
+void values_print_exit(uint32_t status) {
+    host_exit(status);
+    __builtin_trap();
+}

@@ -232,6 +232,9 @@ void values_print_str(uint32_t s, uint32_t format);
 void values_print_end(uint32_t s);
 /* Writes the complete lines. */
 void values_print_flush(void);
+/* End the program, by a trap or with an exit status; the report has been made. */
+void values_print_trap(void);
+void values_print_exit(uint32_t status);
 
 /* Memory for scripts and libraries: an address in our memory, a multiple of 8; 0 = none left. */
 uint32_t values_mem_alloc(uint32_t n);

@@ -365,8 +365,12 @@ static Ref call_library(Body *b, uint32_t n, const Refs *args, const WasmType *p
 
 /* The data of a report is collected once, when the program has ended. */
 static Ref fail_flush(Code *c, uint32_t n) {
-    Diag *d = diag(c->g->diags, DIAG_MONITOR_CANNOT, c->g->in->plan->library_fns.at[n].called,
-                   "a monitor reports only once, when the engine signals the end of the program");
+    const LibraryFn *f = &c->g->in->plan->library_fns.at[n];
+    bool ends = f->bundled && strcmp(f->bundled->library, ".print") == 0; /* lang/print.c */
+    Diag *d =
+        diag(c->g->diags, DIAG_MONITOR_CANNOT, f->called,
+             ends ? "a monitor cannot end the program"
+                  : "a monitor reports only once, when the engine signals the end of the program");
     diag_hint(c->g->diags, d, "compile with `whammc instr`");
     return code_trap(c->b.module);
 }

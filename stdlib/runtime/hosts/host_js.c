@@ -46,6 +46,12 @@ void host_text_line(void) {}
 /* 0 = there is no instance yet whose memory could be read. */
 IMPORT("whammc", "print") uint32_t host_print_piece(const uint8_t *p, uint32_t len);
 
+IMPORT("whammc", "exit") void host_exit_with(uint32_t status);
+
+void host_exit(uint32_t status) {
+    host_exit_with(status);
+}
+
 bool host_print(const uint8_t *text, uint32_t len) {
     return host_print_piece(text, len);
 }

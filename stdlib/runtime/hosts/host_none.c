@@ -106,7 +106,11 @@ FormatOut *host_text(void) {
 
 void host_text_line(void) {}
 
-/* The compiler refuses `print` for this host. */
+/* The compiler refuses `print` and `exit` for this host. */
+void host_exit(uint32_t status) {
+    (void)status;
+}
+
 bool host_print(const uint8_t *text, uint32_t len) {
     (void)text, (void)len;
     return true;

@@ -35,6 +35,7 @@ WASI("fd_close") uint32_t wasi_fd_close(uint32_t fd);
 #endif
 
 #ifdef VALUES
+WASI("proc_exit") void wasi_proc_exit(uint32_t status);
 WASI("clock_time_get")
 uint32_t wasi_clock_time_get(uint32_t clock, uint64_t precision, uint32_t time);
 #endif
@@ -276,6 +277,10 @@ FormatOut *host_text(void) {
 #else
     return (FormatOut *)VALUES_TEXT;
 #endif
+}
+
+void host_exit(uint32_t status) {
+    wasi_proc_exit(status);
 }
 
 bool host_print(const uint8_t *text, uint32_t len) {

@@ -57,9 +57,10 @@ function instantiate(host, p, { canOpen = true } = {}) {
   const stack = new WebAssembly.Global({ value: 'i32', mutable: true }, STACK);
   const instance = new WebAssembly.Instance(modules[`${host}_values`], {
     env: { memory: p.memory, __stack_pointer: stack, __memory_base: 0 },
-    whammc: { write: (ptr, len) => { if (len) put('js', p.memory, ptr, len); else log.ends++; }, now: () => 1234.5, print: () => 1 },
+    whammc: { write: (ptr, len) => { if (len) put('js', p.memory, ptr, len); else log.ends++; }, now: () => 1234.5, print: () => 1, exit() {} },
     app: { copy_in: (d, s, n) => own().set(its().subarray(s, s + n), d), copy_out: (d, s, n) => its().set(own().subarray(s, s + n), d) },
     wasi_snapshot_preview1: {
+      proc_exit() {},
       fd_write(fd, iovs, count, written) {
         const ptr = view().getUint32(iovs, true), len = view().getUint32(iovs + 4, true);
         put(fd, app, ptr, len);
@@ -289,7 +290,7 @@ function testImport() {
     written[fd] = (written[fd] ?? '') + Buffer.from(memory(), ptr, len).toString();
     view.setUint32(result, len, true);
     return 0;
-  }, fd_prestat_get: () => 8, path_open: () => 44, fd_close: () => 0, clock_time_get: (c, p, at) => { new DataView(memory()).setBigUint64(at, 77n, true); return 0; } };
+  }, proc_exit() {}, fd_prestat_get: () => 8, path_open: () => 44, fd_close: () => 0, clock_time_get: (c, p, at) => { new DataView(memory()).setBigUint64(at, 77n, true); return 0; } };
   ({ exports } = new WebAssembly.Instance(modules.import, { wasi_snapshot_preview1: wasi }));
   const f = exports;
   check('import: address 0 is the empty string', f.load32(0) === 0 && f.load64(8) === 0n);
