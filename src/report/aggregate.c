@@ -49,7 +49,7 @@ static const struct {
 #undef OF
 };
 
-static bool take_number(Str *list, int64_t *out) {
+static bool take_step(Str *list, int64_t *out) {
     Str text;
     char copy[24], *end;
     if (!value_next_type(list, &text) || text.len >= sizeof copy)
@@ -65,10 +65,10 @@ static bool read_arguments(Str list, AggregateType *t) {
     switch (t->kind) {
     case AGGREGATE_COUNT: return !list.ptr;
     case AGGREGATE_LHIST:
-        return take_number(&list, &t->least) && take_number(&list, &t->most) &&
-               take_number(&list, &t->step) && !list.len && t->step > 0 && t->least < t->most;
+        return take_step(&list, &t->least) && take_step(&list, &t->most) &&
+               take_step(&list, &t->step) && !list.len && t->step > 0 && t->least < t->most;
     case AGGREGATE_TOP:
-        if (!take_number(&list, &shown) || shown < 1 || !value_next_type(&list, &t->added))
+        if (!take_step(&list, &shown) || shown < 1 || !value_next_type(&list, &t->added))
             return false;
         t->shown = shown > UINT32_MAX ? UINT32_MAX : (uint32_t)shown;
         return !list.len;
