@@ -370,7 +370,7 @@ void annotate_name(const AnnotateOptions *options, uint32_t fid, Buf *out) {
 
 void annotate_share(uint64_t part, uint64_t all, Buf *out) {
     assert(part <= all || !all);
-    table_number(out, part);
+    buf_grouped(out, part);
     if (all)
         buf_printf(out, " (%.1f %%)", 100 * (double)part / (double)all);
 }

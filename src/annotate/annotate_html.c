@@ -19,7 +19,7 @@ static const char sheet[] = ".code td{padding:0 .7em}.zero{background:var(--bad)
 
 static void cell(const Page *p, uint64_t v) {
     buf_str(p->out, STR("<td class=n>"));
-    table_number(p->out, v);
+    buf_grouped(p->out, v);
     buf_str(p->out, STR("</td>"));
 }
 
@@ -85,7 +85,7 @@ static void annotate_html_put_line(void *ctx, uint32_t number, Str text,
     buf_printf(p->out, " id=\"s%uL%u\">", p->section, number);
     if (line && line->timed) {
         buf_str(p->out, line->times ? STR("<td class=n>") : STR("<td class=\"n zero\">"));
-        table_number(p->out, line->times);
+        buf_grouped(p->out, line->times);
         buf_str(p->out, STR("</td>"));
     } else {
         buf_str(p->out, STR("<td></td>"));
@@ -146,7 +146,7 @@ static void annotate_html_put_instruction(void *ctx, uint32_t pc, uint32_t depth
     begin_row(p, place ? place->total : 0);
     buf_str(p->out, place && !place->total ? STR("><td class=\"n zero\">") : STR("><td class=n>"));
     if (place)
-        table_number(p->out, place->total);
+        buf_grouped(p->out, place->total);
     buf_str(p->out, STR("</td>"));
     share_cell(p, place ? place->total : 0);
     buf_printf(p->out, "<td class=\"n faint\">%u</td><td class=t>%*s", pc,
@@ -206,7 +206,7 @@ uint32_t annotate_html(const Annotation *a, const AnnotateOptions *options, uint
     buf_str(out, STR("<p>"));
     html_text(out, options->variable);
     buf_str(out, STR(": total "));
-    table_number(out, a->total);
+    buf_grouped(out, a->total);
     buf_str(out, STR("</p>\n"));
     return first +
            (options->instructions ? annotate_html_put_functions(&p) : annotate_html_put_files(&p));

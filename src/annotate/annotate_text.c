@@ -24,7 +24,7 @@ static void annotate_text_style(const Margin *m, const char *code) {
 
 static uint32_t annotate_text_digits(uint64_t v) {
     Buf text = {0};
-    table_number(&text, v);
+    buf_grouped(&text, v);
     uint32_t n = (uint32_t)text.len;
     buf_free(&text);
     return n;
@@ -41,7 +41,7 @@ static void annotate_text_blanks(const Margin *m, uint32_t n) {
 
 static void annotate_text_put_number(const Margin *m, uint64_t v, uint32_t width) {
     annotate_text_blanks(m, 2 + width - annotate_text_digits(v));
-    table_number(m->out, v);
+    buf_grouped(m->out, v);
 }
 
 /* A line of a source without control characters. */
@@ -213,7 +213,7 @@ void annotate_text(const Annotation *a, const AnnotateOptions *options, Buf *out
     escape_shown(out, options->variable);
     annotate_text_style(&m, "0");
     buf_str(out, STR(": total "));
-    table_number(out, a->total);
+    buf_grouped(out, a->total);
     buf_str(out, STR("\n\n"));
     if (options->instructions)
         annotate_text_put_functions(&m);

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -221,4 +222,14 @@ void map_free(Map *m) {
     free(m->entries);
     free(m->slots);
     *m = (Map){0};
+}
+
+void buf_grouped(Buf *out, uint64_t v) {
+    char digits[24];
+    int n = snprintf(digits, sizeof digits, "%" PRIu64, v);
+    for (int i = 0; i < n; i++) {
+        if (i && (n - i) % 3 == 0)
+            buf_u8(out, ',');
+        buf_u8(out, (uint8_t)digits[i]);
+    }
 }

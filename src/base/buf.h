@@ -171,4 +171,7 @@ uint64_t *map_get(const Map *m, Str key);
 uint64_t *map_put(Map *m, Str key, uint64_t value, bool *added);
 void map_free(Map *m);
 
+/* Appends a number with commas between groups of three digits. */
+void buf_grouped(Buf *out, uint64_t v);
+
 #endif

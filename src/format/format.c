@@ -65,7 +65,7 @@ bool format_of_file(const char *path, Format *format) {
 static void format_put_plain(const Profile *p, uint64_t weight, Buf *out) {
     uint32_t at = p->weight ? p->weight : p->values.len;
     const ProfileValue *v = at ? &p->values.at[at - 1] : NULL;
-    table_number(out, weight);
+    buf_grouped(out, weight);
     buf_u8(out, ' ');
     if (!v || str_is(v->name, "calls"))
         buf_str(out, weight == 1 ? STR("call") : STR("calls"));

@@ -111,7 +111,7 @@ static void put_more(const Heap *h, uint32_t hidden, const char *what) {
 /* ---- text ---- */
 
 static void heap_put_count(Buf *out, uint64_t n, const char *what) {
-    table_number(out, n);
+    buf_grouped(out, n);
     buf_printf(out, " %s%s", what, n == 1 ? "" : "s");
 }
 
@@ -123,7 +123,7 @@ static void heap_put_cell(Buf *out, int64_t n, uint32_t width) {
     Buf text = {0};
     if (n < 0)
         buf_u8(&text, '-');
-    table_number(&text, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
+    buf_grouped(&text, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
     buf_printf(out, "%*s", (int)width, buf_cstr(&text));
     buf_free(&text);
 }

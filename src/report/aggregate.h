@@ -6,7 +6,7 @@
 #ifndef WHAMMC_REPORT_AGGREGATE_H
 #define WHAMMC_REPORT_AGGREGATE_H
 
-#include "report/report_read.h"
+#include "base/buf.h"
 
 typedef enum AggregateKind {
     AGGREGATE_NONE,
@@ -42,13 +42,7 @@ Str aggregate_fields(const AggregateType *t);
 /* A field of it: its name, and how it is merged. */
 const char *aggregate_field(AggregateKind kind, uint32_t n, AggregateMerge *merge);
 
-/* Appends a tuple, which is JSON, for people: "count 3, sum 12, min 2, ...". False if it is
- * damaged. */
-bool aggregate_show(const AggregateType *t, Str json, Buf *out);
-
-/* Appends the bucket with this lower bound: "[4K, 8K)", "0", "[10, 20)", "< 0", ">= 100". */
-void aggregate_put_bucket(const AggregateType *t, Str bound, Buf *out);
-/* The lower bound of the next bucket; false after the last one. */
-bool aggregate_next_bucket(const AggregateType *t, Str bound, Buf *next);
+/* Takes the next type of a list "A,B,C"; false if there is none. */
+bool value_next_type(Str *list, Str *type);
 
 #endif

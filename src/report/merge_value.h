@@ -6,6 +6,7 @@
 
 #include "base/vec.h"
 #include "report/aggregate.h"
+#include "report/report_read.h"
 
 /* How two values are combined. */
 typedef enum MergeRule {

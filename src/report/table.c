@@ -9,6 +9,7 @@
 #include "report/table.h"
 #include "base/escape.h"
 #include "report/aggregate.h"
+#include "report/bucket.h"
 #include "report/maps.h"
 #include "report/value.h"
 
@@ -109,16 +110,6 @@ static void table_end_line(Table *t) {
 
 /* ---- values ---- */
 
-void table_number(Buf *out, uint64_t v) {
-    char digits[24];
-    int n = snprintf(digits, sizeof digits, "%" PRIu64, v);
-    for (int i = 0; i < n; i++) {
-        if (i && (n - i) % 3 == 0)
-            buf_u8(out, ',');
-        buf_u8(out, (uint8_t)digits[i]);
-    }
-}
-
 /* The total of whole numbers, 128 bits in two's complement: 2^64 values of 64 bits do not leave it.
  */
 typedef struct Total {
@@ -180,7 +171,7 @@ static void whole_number(const Table *t, uint64_t v, Buf *out) {
     if (t->options->hex)
         buf_printf(out, "0x%" PRIx64, v);
     else
-        table_number(out, v);
+        buf_grouped(out, v);
 }
 
 /* How the table shows the row's value; appended to *out. `ends` as for maps_show. */
@@ -643,7 +634,7 @@ static void print_columns(Table *t, const Group *g, const Columns *c) {
 }
 
 static void report_table_number(Table *t, uint64_t v, const char *what, const char *many) {
-    table_number(t->out, v);
+    buf_grouped(t->out, v);
     buf_printf(t->out, " %s", v == 1 ? what : many);
 }
 
@@ -713,7 +704,7 @@ static void print_hidden(Table *t, const Group *g, uint32_t hidden) {
                         g->entries ? "more entries" : nouns[g->by].more_many);
     if (blanks && blanks < hidden) {
         buf_str(t->out, STR(", "));
-        table_number(t->out, blanks);
+        buf_grouped(t->out, blanks);
         buf_str(t->out, STR(" of them"));
     }
     if (blanks)

@@ -33,7 +33,4 @@ typedef struct TableOptions {
  */
 void table_print(const Report *r, const TableOptions *options, Buf *out);
 
-/* "1,234". */
-void table_number(Buf *out, uint64_t v);
-
 #endif

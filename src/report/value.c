@@ -44,24 +44,6 @@ Str value_tuple_types(Str type) {
     return aggregate_read(type, &t) ? aggregate_fields(&t) : (Str){0};
 }
 
-bool value_next_type(Str *list, Str *type) {
-    uint32_t depth = 0, i = 0;
-    for (; i < list->len; i++) {
-        char c = list->ptr[i];
-        if (c == ',' && depth == 0)
-            break;
-        depth += c == '(' || c == '<';
-        depth -= (c == ')' || c == '>') && depth;
-    }
-    if (!list->len)
-        return false;
-    *type = value_slice(*list, 0, i);
-    *list = value_slice(*list, i < list->len ? i + 1 : i, list->len);
-    while (list->len && list->ptr[0] == ' ')
-        *list = value_slice(*list, 1, list->len);
-    return true;
-}
-
 bool value_map_types(Str type, Str *key, Str *value) {
     AggregateType t;
     if (!value_is_map(type))

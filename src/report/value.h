@@ -6,6 +6,7 @@
 #ifndef WHAMMC_REPORT_VALUE_H
 #define WHAMMC_REPORT_VALUE_H
 
+#include "report/aggregate.h"
 #include "report/report_read.h"
 
 /* Whether values of the type have parts. */
@@ -13,8 +14,6 @@ bool value_is_tuple(Str type);
 bool value_is_map(Str type);
 /* The K and V of "map<K,V>"; false if it is another type. */
 bool value_map_types(Str type, Str *key, Str *value);
-/* Takes the next type of a list "A,B,C"; false if there is none. */
-bool value_next_type(Str *list, Str *type);
 /* The part between the parentheses of a tuple's type. */
 Str value_tuple_types(Str type);
 

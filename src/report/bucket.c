@@ -1,0 +1,161 @@
+/*
+ * report/bucket.c - aggregations for people.
+ */
+#include "report/bucket.h"
+
+#include "base/json.h"
+#include "report/report_read.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+/* ---- values ---- */
+
+static void put_number(Str type, Str text, Buf *out) {
+    ReportVar var = {.type = type};
+    ReportRow row = {.var = &var, .value = text};
+    report_classify(&row);
+    if (row.class == REPORT_CLASS_UNSIGNED)
+        buf_grouped(out, row.number.u);
+    else if (row.class == REPORT_CLASS_SIGNED) {
+        buf_str(out, row.number.i < 0 ? STR("-") : STR(""));
+        buf_grouped(out, row.number.i < 0 ? 0 - (uint64_t)row.number.i : (uint64_t)row.number.i);
+    } else if (row.class == REPORT_CLASS_REAL)
+        buf_printf(out, "%.6g", row.number.real);
+    else
+        buf_str(out, text);
+}
+
+static double number_of(Str text) {
+    char copy[40];
+    if (text.len >= sizeof copy)
+        return 0;
+    memcpy(copy, text.ptr, text.len);
+    copy[text.len] = '\0';
+    return strtod(copy, NULL);
+}
+
+bool aggregate_show(const AggregateType *t, Str json, Buf *out) {
+    Arena arena = {0};
+    Json j = {&arena, json.ptr, json.ptr + json.len};
+    Str types = aggregate_fields(t), type, text;
+    double count = 0, sum = 0;
+    AggregateMerge merge;
+    const char *name;
+    bool ok = json_char(&j, '[');
+    for (uint32_t i = 0; ok && value_next_type(&types, &type); i++) {
+        ok = (!i || json_char(&j, ',')) && json_value(&j, &text) && text.ptr;
+        if (!ok)
+            break;
+        double v = number_of(text);
+        name = aggregate_field(t->kind, i, &merge);
+        count = i == 0 ? v : count;
+        sum = i == 1 ? v : sum;
+        if (i && count == 0)
+            continue; /* there is none */
+        buf_str(out, i ? STR(", ") : STR(""));
+        if (merge == AGGREGATE_SQUARES) {
+            buf_printf(out, "deviation %.6g", sqrt(v / count));
+            continue;
+        }
+        buf_printf(out, "%s ", name);
+        put_number(type, text, out);
+    }
+    if (ok && t->kind == AGGREGATE_AVG && count > 0)
+        buf_printf(out, ", mean %.6g", sum / count);
+    ok = ok && json_char(&j, ']') && j.at == j.end;
+    arena_free(&arena);
+    return ok;
+}
+
+/* ---- buckets ---- */
+
+/* A bound as a number of 64 bits; false if it is none. */
+static bool read_bound(const AggregateType *t, Str text, int64_t *out) {
+    ReportVar var = {.type = t->added};
+    ReportRow row = {.var = &var, .value = text};
+    report_classify(&row);
+    *out = row.number.i; /* of unsigned ones the same bits */
+    return row.class == REPORT_CLASS_UNSIGNED || row.class == REPORT_CLASS_SIGNED;
+}
+
+/* "4K" of a power of two, or of a number near to one. */
+static void put_power(uint64_t n, Buf *out) {
+    static const char units[] = "KMGTPE";
+    uint32_t unit = 0;
+    while (n && n % 1024 == 0 && unit < sizeof units - 1) {
+        n /= 1024;
+        unit++;
+    }
+    buf_printf(out, "%" PRIu64, n);
+    if (unit)
+        buf_u8(out, (uint8_t)units[unit - 1]);
+}
+
+/* [2^k, 2^(k+1)), or (-2^(k+1), -2^k] */
+static void put_power_bucket(uint64_t bound, bool negative, Buf *out) {
+    uint64_t size = negative ? 0 - bound : bound;
+    if (size <= 1) {
+        buf_printf(out, "%s%" PRIu64, negative ? "-" : "", size);
+        return;
+    }
+    buf_str(out, negative ? STR("(-") : STR("["));
+    if (!negative) {
+        put_power(size, out);
+        buf_str(out, STR(", "));
+    }
+    if (size >> 63)
+        buf_str(out, STR("16E"));
+    else
+        put_power(2 * size, out);
+    if (negative) {
+        buf_str(out, STR(", -"));
+        put_power(size, out);
+    }
+    buf_str(out, negative ? STR("]") : STR(")"));
+}
+
+void aggregate_put_bucket(const AggregateType *t, Str bound, Buf *out) {
+    int64_t n;
+    if (!read_bound(t, bound, &n)) {
+        buf_str(out, bound);
+    } else if (t->kind == AGGREGATE_HIST) {
+        put_power_bucket((uint64_t)n, n < 0 && !str_is(t->added, "u64"), out);
+    } else if (n < t->least) {
+        buf_printf(out, "< %" PRId64, t->least);
+    } else if (n >= t->most) {
+        buf_printf(out, ">= %" PRId64, t->most);
+    } else {
+        uint64_t next = (uint64_t)n + (uint64_t)t->step;
+        bool last = (uint64_t)t->most - (uint64_t)n <= (uint64_t)t->step;
+        buf_printf(out, "[%" PRId64 ", %" PRId64 ")", n, last ? t->most : (int64_t)next);
+    }
+}
+
+bool aggregate_next_bucket(const AggregateType *t, Str bound, Buf *next) {
+    int64_t n;
+    if (!read_bound(t, bound, &n))
+        return false;
+    if (t->kind == AGGREGATE_LHIST) {
+        if (n >= t->most)
+            return false;
+        bool last = n >= t->least && (uint64_t)t->most - (uint64_t)n <= (uint64_t)t->step;
+        int64_t after = n < t->least ? t->least
+                        : last       ? t->most
+                                     : (int64_t)((uint64_t)n + (uint64_t)t->step);
+        buf_printf(next, "%" PRId64, after);
+        return true;
+    }
+    if (str_is(t->added, "u64")) {
+        uint64_t u = (uint64_t)n;
+        if (u >> 63)
+            return false;
+        buf_printf(next, "%" PRIu64, u ? 2 * u : 1);
+        return true;
+    }
+    if (n >= INT64_MAX / 2 + 1)
+        return false;
+    buf_printf(next, "%" PRId64, n > 0 ? 2 * n : n == 0 ? 1 : n == -1 ? 0 : n / 2);
+    return true;
+}
