@@ -16,7 +16,7 @@ KINDS = {
     "WORD": re.compile(r"[A-Za-z_]\w*(?!\w)", re.A),
     "PATTERN": re.compile(r"[A-Za-z0-9_.*+\\?|!\[\]]+"),
     "DIGITS": re.compile(r"[0-9][0-9_]*"),
-    "INTEGER": re.compile(r"(?:0|-?[1-9][0-9_]*|0[xX][0-9A-Fa-f]+|0[bB][01]+)(?![\w.])", re.A),
+    "INTEGER": re.compile(r"(?:0|-?[1-9][0-9_]*|0[xX][0-9A-Fa-f]+|0[bB][01]+)(?!\w|\.(?!\.))", re.A),
     "FLOAT": re.compile(
         r"(?:-?[0-9][0-9_]*(?:\.[0-9]*)?[eE][+-]?[0-9]+|-?[0-9][0-9_]*\.[0-9]*|-(?:[iI][nN][fF]|[nN][aA][nN]))(?![\w.])", re.A
     ),
