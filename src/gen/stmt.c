@@ -199,7 +199,9 @@ static Ref gen_annotated(Body *b, const Stmt *s) {
     b->end_label = code_label(b->module);
     b->result = &type_unit;
     b->skip = s->annotation == ANN_EXIT ? b->end_label : 0;
+    b->loop = NULL;
     gen_own_maps(b, s, true, &code);
+    gen_steps_begin(b, &s->arms[0].body, &code);
     Ref inner = gen_block(b, &s->arms[0].body);
     vec_push(&code, code_block(b->module, b->end_label, &inner, 1));
     gen_own_maps(b, s, false, &code);
@@ -209,6 +211,9 @@ static Ref gen_annotated(Body *b, const Stmt *s) {
     b->end_label = outer.end_label;
     b->result = outer.result;
     b->skip = outer.skip;
+    b->loop = outer.loop;
+    b->budget = outer.budget;
+    b->steps = outer.steps;
     return gen_block_of(b, &code);
 }
 
@@ -301,7 +306,7 @@ Ref gen_exit_calls(Body *b, const Block *block) {
             vec_push(&list, gen_exit_call(b, s->value));
         if (s->kind == STMT_ANNOTATED && s->annotation == ANN_EXIT)
             vec_push(&list, gen_annotated(b, s));
-        for (uint32_t i = 0; i < s->narms && s->kind == STMT_IF; i++) {
+        for (uint32_t i = 0; i < s->narms && s->kind != STMT_ANNOTATED; i++) {
             if (arm_is_off(b, s, i, &others))
                 continue;
             Ref inner = gen_exit_calls(b, &s->arms[i].body);

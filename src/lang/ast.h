@@ -424,7 +424,7 @@ typedef struct Script {
     /* Made by the checker; values are addresses. frame_names: the first variable of each name in
      * all checked probes. */
     Map var_names, fn_names, use_names, frame_names;
-    /* Variables of script scope, if anything takes steps (check_steps.c): what is left of them,
+    /* Variables of script scope, if functions take steps (check_steps.c): what is left of them,
      * UINT32_MAX = nothing; active recursive functions; Probe.stopped for statements at script
      * scope. */
     Var *steps, *depth, *stopped;

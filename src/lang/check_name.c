@@ -449,6 +449,7 @@ void check_declare_var(Check *c, Var *v) {
 void check_declare_loop(Check *c, Var *v) {
     assert(v->loop);
     v->storage = c->place == PLACE_SCRIPT ? STORAGE_SCRIPT : STORAGE_LOCAL;
+    v->within = c->within;
     if (v->name.ptr[0] != '(') /* hidden */
         check_name_is_new(c, v);
     enter_var(c, v);

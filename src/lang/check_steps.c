@@ -150,19 +150,18 @@ static Var *stopped_var(Check *c, const Probe *p) {
 
 void check_find_steps(Check *c) {
     Script *s = c->script;
-    bool any = ast_block_loops(s->init);
     find_functions(s);
+    bool outside = ast_block_loops(s->init) || ast_block_calls_steps(s->init), any = false;
+    for (uint32_t i = 0; i < s->fns.len; i++)
+        any |= s->fns.at[i]->steps; /* it is compiled even if nothing calls it */
     for (uint32_t i = 0; i < s->probes.len; i++) {
         Probe *p = s->probes.at[i];
         if (!p->rule.broken && takes_steps(c, p))
             p->stopped = stopped_var(c, p);
-        any |= p->stopped != NULL;
     }
-    if (!any)
-        return;
-    s->steps = hidden_var(s, "(steps)", NO_SPAN, false);
-    s->depth = hidden_var(s, "(depth)", NO_SPAN, false);
-    if (ast_block_loops(s->init))
+    s->steps = any ? hidden_var(s, "(steps)", NO_SPAN, false) : NULL;
+    s->depth = any ? hidden_var(s, "(depth)", NO_SPAN, false) : NULL;
+    if (outside)
         s->stopped = hidden_var(s, STOPPED "script scope", NO_SPAN, true);
 }
 

@@ -384,9 +384,12 @@ static void check_annotated(Check *c, Stmt *s) {
                     c->within ? "an '@init' or '@exit' block" : "a function");
         return;
     }
+    uint32_t nloops = c->nloops;
+    c->nloops = 0;
     c->within = s;
     c->early = s->annotation;
     check_block(c, s->arms[0].body);
+    c->nloops = nloops;
     c->within = NULL;
     c->early = ANN_NONE;
 }

@@ -24,7 +24,7 @@ KINDS = {
 }
 
 EXAMPLES = {
-    "NAME": ["x", "count", "lib", "arg0", "mapping", "iff", "_a9", "const", "delete", "in"],
+    "NAME": ["x", "count", "lib", "arg0", "mapping", "iff", "_a9", "const", "delete", "in", "for", "break"],
     "WORD": ["f", "len", "map", "if", "u32"],
     "PATTERN": ["wasm", "*load*|*store*", "i32.add", "call", "?f", "[abc]", "before", "9", "if", "a+b\\"],
     "DIGITS": ["0", "1", "12", "1_0", "007"],

@@ -9,7 +9,7 @@ import tempfile
 from ..commands import call
 from ..world import GOLDEN, SOURCE, WHAMMC, read
 
-TOKEN = re.compile(r'\s+|//[^\n]*|/\*(?s:.*?)\*/|"(?s:\\.|[^"\\])*"|\d[\w.]*|\w+|\+\+|--|&&|\|\||<<=|>>=|[-+*/%&|^=!<>]=|<<|>>|->|(?s:.)')
+TOKEN = re.compile(r'\s+|//[^\n]*|/\*(?s:.*?)\*/|"(?s:\\.|[^"\\])*"|\d(?:\w|\.(?!\.))*|\w+|\.\.|\+\+|--|&&|\|\||<<=|>>=|[-+*/%&|^=!<>]=|<<|>>|->|(?s:.)')
 
 
 def tokens(text):
