@@ -288,6 +288,8 @@ if_stmt:
 loop:
     WHILE condition block               { $$ = build_while(p, @$, $2, $3); }
   | FOR '(' word IN expr DOTS expr ')' block { $$ = build_for(p, @$, $3, $5, $7, $9); }
+  | FOR '(' word IN assignable ')' block { $$ = build_for_keys(p, @$, $3, NULL, $5, $7); }
+  | FOR '(' word ',' word IN assignable ')' block { $$ = build_for_keys(p, @$, $3, &$5, $7, $9); }
 ;
 
 arms:

@@ -112,7 +112,8 @@ static bool code_share_walk_block(Sharer *s, CodeNode *e) {
     if (walk_kids(s, e))
         code_share_reach(s, &vec_last(&s->blocks));
     Joint end = s->blocks.at[--s->blocks.len];
-    return code_share_join(s, &end);
+    code_share_join(s, &end);
+    return true; /* what follows is written, even if no way leads to it */
 }
 
 static bool walk_branch(Sharer *s, CodeNode *e) {

@@ -132,6 +132,8 @@ Ref gen_bound_get(Body *b, const Expr *e);
 Ref gen_block(Body *b, const Block *block);
 /* Leaves the body, with zeros as its results. */
 Ref gen_leave(Body *b);
+/* Appends what has to happen to leave the loops around: their keys are freed. */
+void gen_loop_exits(Body *b, Refs *code);
 /* A loop; `break` and `continue` in it. */
 Ref gen_loop(Body *b, const Stmt *s);
 Ref gen_jump(Body *b, const Stmt *s);

@@ -15,6 +15,8 @@ static const uint32_t EXHAUSTED = UINT32_MAX;
 
 typedef struct LoopLabels {
     uint32_t end, next;
+    const struct LoopLabels *outer;
+    const Var *keys; /* of the map over which it goes; NULL = over none */
 } LoopLabels;
 
 static const Script *gen_script_of(const Body *b) {
@@ -133,11 +135,29 @@ Ref gen_jump(Body *b, const Stmt *s) {
     return code_branch(b->module, s->kind == STMT_BREAK ? b->loop->end : b->loop->next, NULL);
 }
 
+static Ref free_keys(Body *b, const Var *keys) {
+    return helper_call(b, HELPER_KEYS_FREE, (Ref[]){gen_var_get(b, keys, 0)});
+}
+
+void gen_loop_exits(Body *b, Refs *code) {
+    for (const LoopLabels *l = b->loop; l; l = l->outer)
+        if (l->keys)
+            vec_push(code, free_keys(b, l->keys));
+}
+
+/* The variable of the keys. */
+static const Var *loop_keys_of(const Stmt *loop) {
+    for (const Stmt *s = loop->arms[LOOP_INIT].body.first; s; s = s->next)
+        if (s->var->init->kind == EXPR_METHOD && s->var->init->method == MAP_KEYS)
+            return s->var;
+    return NULL;
+}
+
 Ref gen_loop(Body *b, const Stmt *s) {
     assert(s->kind == STMT_LOOP && s->narms == LOOP_ARMS);
     const IfArm *arms = s->arms;
     const LoopLabels *outer = b->loop;
-    LoopLabels labels = {code_label(b->module), code_label(b->module)};
+    LoopLabels labels = {code_label(b->module), code_label(b->module), outer, loop_keys_of(s)};
     uint32_t again = code_label(b->module);
     Refs code = {0}, loop = {0};
     vec_push(&code, gen_block(b, &arms[LOOP_INIT].body));
@@ -157,5 +177,7 @@ Ref gen_loop(Body *b, const Stmt *s) {
     b->loop = outer;
     Ref whole = code_loop(b->module, again, gen_block_of(b, &loop));
     vec_push(&code, code_block(b->module, labels.end, &whole, 1));
+    if (labels.keys)
+        vec_push(&code, free_keys(b, labels.keys));
     return gen_block_of(b, &code);
 }

@@ -122,6 +122,26 @@ static Ref gen_decl(Body *b, const Var *v) {
     return r;
 }
 
+/* Wasm's return. */
+static Ref gen_plain_return(Body *b, Ref value) {
+    Refs code = {0}, exits = {0};
+    gen_loop_exits(b, &exits);
+    if (exits.len && value) {
+        uint32_t local = gen_temp(b, value->type);
+        WasmType type = value->type;
+        vec_push(&code, code_set(b->module, local, value));
+        value = code_get(b->module, local, type);
+    }
+    for (uint32_t i = 0; i < exits.len; i++)
+        vec_push(&code, exits.at[i]);
+    vec_free(&exits);
+    Ref leave = code_return(b->module, value);
+    if (!code.len)
+        return leave;
+    vec_push(&code, leave);
+    return gen_block_of(b, &code);
+}
+
 /* Returns the values, which are as many as the result has leaves, or none. */
 static Ref gen_return_leaves(Body *b, Refs leaves) {
     Refs code = {0};
@@ -131,13 +151,14 @@ static Ref gen_return_leaves(Body *b, Refs leaves) {
                      ? hole_set(b, HOLE_GIVE, i, gen_type(type_leaf(b->result, i)), leaves.at[i])
                      : code_set(b->module, b->given + i, leaves.at[i]));
     vec_free(&leaves);
+    gen_loop_exits(b, &code);
     vec_push(&code, code_branch(b->module, b->end_label, NULL));
     return gen_block_of(b, &code);
 }
 
 static Ref gen_return(Body *b, const Stmt *s) {
     if (!b->leaves)
-        return code_return(b->module, s->value ? gen_expr(b, s->value) : NULL);
+        return gen_plain_return(b, s->value ? gen_expr(b, s->value) : NULL);
     Refs leaves = {0};
     if (s->value)
         gen_leaves(b, s->value, &leaves);
@@ -150,7 +171,7 @@ Ref gen_leave(Body *b) {
         vec_push(&zeros, gen_zero(b, type_leaf(b->result, i)));
     if (b->leaves)
         return gen_return_leaves(b, zeros);
-    Ref r = code_return(b->module, zeros.len ? zeros.at[0] : NULL);
+    Ref r = gen_plain_return(b, zeros.len ? zeros.at[0] : NULL);
     vec_free(&zeros);
     return r;
 }

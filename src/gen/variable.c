@@ -366,7 +366,12 @@ static Ref variable_put_key(Body *b, uint32_t n, Ref word) {
 }
 
 Ref gen_missing(Body *b) {
-    return b->skip ? code_branch(b->module, b->skip, NULL) : code_trap(b->module);
+    Refs code = {0};
+    if (!b->skip)
+        return code_trap(b->module);
+    gen_loop_exits(b, &code);
+    vec_push(&code, code_branch(b->module, b->skip, NULL));
+    return gen_block_of(b, &code);
 }
 
 /* Makes a key, whose leaves are in these locals, that of the next call. */
@@ -378,7 +383,26 @@ static void put_key_locals(Body *b, const Type *key, uint32_t first, Refs *code)
     }
 }
 
+/* The current key of a loop. */
+static void gen_key_leaves(Body *b, const Expr *e, Refs *out) {
+    uint32_t at = gen_temp(b, WASM_I32);
+    Ref place = code_tee(b->module, at, gen_load_word(b, gen_expr(b, e->args[0]), 0));
+    for (uint32_t i = 0; i < type_leaves(e->type); i++)
+        vec_push(out, memory_get(b, type_leaf(e->type, i),
+                                 i ? code_get(b->module, at, WASM_I32) : place, i * LEAF));
+}
+
 static Ref gen_map_method(Body *b, const Expr *e) {
+    if (e->method == MAP_KEY) {
+        Refs leaves = {0};
+        gen_key_leaves(b, e, &leaves);
+        return gen_block_of(b, &leaves);
+    }
+    if (e->method == MAP_NEXT)
+        return helper_call(b, HELPER_KEYS_NEXT,
+                           (Ref[]){gen_expr(b, e->args[0]), gen_expr(b, e->args[1])});
+    if (e->method == MAP_KEYS)
+        return helper_call(b, HELPER_MAP_KEYS, (Ref[]){gen_expr(b, e->args[0])});
     static const Helper helpers[] = {HELPER_MAP_HAS, HELPER_MAP_DELETE, HELPER_MAP_LEN,
                                      HELPER_MAP_CLEAR};
     Helper h = helpers[e->method - MAP_HAS];
@@ -572,6 +596,10 @@ static bool is_bundled_call(const Body *b, const Expr *e) {
 void gen_leaves(Body *b, const Expr *e, Refs *out) {
     bool tuple = e->type->kind == TYPE_TUPLE;
     const Type *field;
+    if (e->kind == EXPR_METHOD && e->method == MAP_KEY) {
+        gen_key_leaves(b, e, out);
+        return;
+    }
     switch (e->kind) {
     case EXPR_TUPLE:
         for (uint32_t i = 0; i < e->nargs; i++)

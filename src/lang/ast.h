@@ -210,7 +210,11 @@ typedef enum StrMethod {
     METHOD_CLEAR,
 #define MAP_METHOD(id, name, takes_key, result, changes, doc) MAP_##id,
 #include "lang/function.def"
+    MAP_KEYS, /* of loops: the keys of a map; whether there is a next one of args[1]; it */
+    MAP_NEXT,
+    MAP_KEY,
 } StrMethod;
+#define MAP_KEYS_TEXT "(keys)" /* the name of MAP_KEYS before it is checked */
 
 typedef enum Annotation { ANN_NONE, ANN_STATIC, ANN_INIT, ANN_EXIT } Annotation;
 
@@ -453,7 +457,7 @@ void type_table_free(Script *s); /* script_free() does it */
  */
 Probe *ast_clone_probe(Script *s, const Probe *p);
 
-/* Whether it is a method of a map; whether that changes the map. */
+/* Whether it is a method of a map (MAP_...); whether that changes the map. */
 bool ast_is_map_method(const Expr *e);
 bool ast_changes_map(const Expr *e);
 /* A deep copy of an expression in the script's arena. */

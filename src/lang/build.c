@@ -588,6 +588,37 @@ Stmt *build_for(Parse *p, Span span, Word name, Expr *from, Expr *to, Block body
                     build_step(p, name.span, STMT_INC, build_name(p, name)));
 }
 
+/* An internal method of the map, or of its keys. */
+static Expr *build_loop_call(Parse *p, Expr *self, const char *name, Expr *arg) {
+    Expr *e = build_named(p, EXPR_METHOD, self->span, (Word){str_of(name), self->span});
+    return received(p, e, self, &arg, arg != NULL);
+}
+
+/* The keys are found before the first iteration; each begins with the next one, and its value. A
+ * map that is no variable is one of the loop. */
+Stmt *build_for_keys(Parse *p, Span span, Word key, const Word *value, Expr *map, Block body) {
+    Word name = {map->kind == EXPR_NAME ? map->name : STR("(map)"), map->span};
+    Word keys = {STR("(keys)"), map->span};
+    Stmt *made =
+        build_loop_var(p, keys, build_loop_call(p, build_name(p, name), MAP_KEYS_TEXT, NULL));
+    Stmt *init = made;
+    if (map->kind != EXPR_NAME) {
+        init = build_loop_var(p, name, map);
+        init->next = made;
+    }
+    Stmt *first = build_loop_var(p, key, build_loop_call(p, build_name(p, keys), "(key)", NULL));
+    Stmt *last = first;
+    if (value) {
+        last = build_loop_var(p, *value, build_index(p, map->span, name, build_name(p, key), NULL));
+        first->next = last;
+    }
+    last->next = body.first;
+    body.first = first;
+    return new_loop(p, span, init,
+                    build_loop_call(p, build_name(p, name), "(next)", build_name(p, keys)), body,
+                    NULL);
+}
+
 StmtList build_stmts(StmtList list, Stmt *stmt) {
     list.incomplete |= !stmt || stmt->broken;
     if (!stmt)

@@ -481,6 +481,8 @@ static const Type *check_library_call(Check *c, Expr *e, bool bare) {
 
 const Type *check_method(Check *c, Expr *e, bool bare) {
     Bound bound;
+    if (e->method >= MAP_KEYS) /* its loop has typed it */
+        return e->type;
     Var *v = check_find_var(c, e->recv);
     if (v && v->element)
         return check_shadow_method(c, e, v);

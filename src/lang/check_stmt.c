@@ -417,20 +417,66 @@ static const Type *check_range(Check *c, Expr *from, Expr *to) {
     return wrong || a != b ? &type_error : a;
 }
 
+static void check_declare_typed(Check *c, Var *v, const Type *t) {
+    v->type = t;
+    check_declare_loop(c, v);
+}
+
+/* Gives a call that the parser has made its meaning. */
+static void check_made_call(Check *c, Expr *e, StrMethod method, const Type *t) {
+    for (uint32_t i = 0; i < e->nargs; i++)
+        check_expr(c, e->args[i], NULL);
+    e->method = method;
+    e->type = t;
+}
+
+/* for (k in m), for (k, v in m). */
+static void check_for_keys(Check *c, Stmt *s) {
+    Stmt *made = s->arms[LOOP_INIT].body.first, *key = s->arms[LOOP_BODY].body.first;
+    Stmt *value =
+        key->next && key->next->kind == STMT_DECL && key->next->var->loop ? key->next : NULL;
+    Expr *map = made->next ? made->var->init : made->var->init->args[0];
+    const Type *t = check_expr(c, map, NULL);
+    if (t->kind != TYPE_MAP || t->aggregate) {
+        if (t->kind != TYPE_ERROR) {
+            Diag *g = check_error(c, DIAG_NOT_A_MAP, map->span,
+                                  "expected a map or a range after 'in', found %s", t->text);
+            check_explain(c, g, map);
+        }
+        t = &type_error;
+    }
+    bool ok = t->kind == TYPE_MAP;
+    if (made->next) {
+        check_declare_typed(c, made->var, t);
+        made = made->next;
+    }
+    const Type *u32 = &type_scalar[TYPE_U32];
+    check_made_call(c, made->var->init, MAP_KEYS, ok ? u32 : t);
+    check_declare_typed(c, made->var, ok ? u32 : t);
+    check_made_call(c, s->arms[LOOP_BODY].cond, MAP_NEXT, &type_scalar[TYPE_BOOL]);
+    check_made_call(c, key->var->init, MAP_KEY, ok ? t->key : t);
+    check_declare_typed(c, key->var, ok ? t->key : t);
+    if (value)
+        check_declare_typed(c, value->var, ok ? t->value : t);
+}
+
+static void check_for_range(Check *c, Stmt *s) {
+    Stmt *first = s->arms[LOOP_INIT].body.first;
+    const Type *t = check_range(c, first->var->init, first->next->var->init);
+    for (Stmt *d = first; d; d = d->next)
+        check_declare_typed(c, d->var, t);
+    check_condition(c, s->arms[LOOP_BODY].cond, "the condition of 'for'");
+    check_expr(c, s->arms[LOOP_STEP].body.first->target, NULL);
+}
+
 static void check_loop(Check *c, Stmt *s) {
     uint32_t outer = c->loops.len;
-    Stmt *first = s->arms[LOOP_INIT].body.first;
-    const Stmt *step = s->arms[LOOP_STEP].body.first;
-    if (first) {
-        const Type *t = check_range(c, first->var->init, first->next->var->init);
-        for (Stmt *d = first; d; d = d->next) {
-            d->var->type = t;
-            check_declare_loop(c, d->var);
-        }
-    }
-    check_condition(c, s->arms[LOOP_BODY].cond, "the condition of 'while'");
-    if (step)
-        check_expr(c, step->target, NULL);
+    if (s->arms[LOOP_STEP].body.first)
+        check_for_range(c, s);
+    else if (s->arms[LOOP_INIT].body.first)
+        check_for_keys(c, s);
+    else
+        check_condition(c, s->arms[LOOP_BODY].cond, "the condition of 'while'");
     c->nloops++;
     check_block(c, s->arms[LOOP_BODY].body);
     c->nloops--;

@@ -94,7 +94,7 @@ bool ast_is_removal(const Expr *e) {
 }
 
 bool ast_is_map_method(const Expr *e) {
-    return e->kind == EXPR_METHOD && e->method > ATOMIC_FETCH_ADD;
+    return e->kind == EXPR_METHOD && e->method >= MAP_HAS;
 }
 
 bool ast_changes_map(const Expr *e) {
@@ -102,7 +102,7 @@ bool ast_changes_map(const Expr *e) {
 #define MAP_METHOD(id, name, takes_key, result, changes, doc) changes,
 #include "lang/function.def"
     };
-    return ast_is_map_method(e) && changes[e->method - ATOMIC_FETCH_ADD - 1];
+    return ast_is_map_method(e) && e->method < MAP_KEYS && changes[e->method - MAP_HAS];
 }
 
 const Expr *atomic_operand(const Stmt *s) {

@@ -199,6 +199,8 @@ Stmt *build_jump(Parse *p, Span span, StmtKind kind);
 Stmt *build_while(Parse *p, Span span, Expr *condition, Block body);
 /* for (name in from..to): of a loop with a variable and its limit. */
 Stmt *build_for(Parse *p, Span span, Word name, Expr *from, Expr *to, Block body);
+/* for (key in map), for (key, value in map); value: NULL = there is none. */
+Stmt *build_for_keys(Parse *p, Span span, Word key, const Word *value, Expr *map, Block body);
 IfArm *build_arm(Parse *p, Expr *cond, Block body);
 /* A block under construction: `last` is its end. */
 typedef struct StmtList {

@@ -255,7 +255,7 @@ static bool has_strings(const Type *t) {
 static void cut_map_method(Cut *c, Expr *e) {
     Expr *map = e->args[0];
     c->plan->asks.values = true;
-    if (map->kind == EXPR_NAME && map->var)
+    if (map->kind == EXPR_NAME && map->var && map->type->kind == TYPE_MAP)
         map->var->computed = true;
     else
         cut_expr(c, &e->args[0]);

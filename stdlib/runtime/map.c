@@ -356,6 +356,60 @@ void values_map_delete(uint32_t map) {
         delete_entry(h, value - 8 * h->key_leaves);
 }
 
+/* The header of the keys of a loop, which follow. */
+typedef struct Keys {
+    uint32_t current, next, end; /* addresses */
+    uint32_t leaves;             /* of a key */
+} Keys;
+
+/* The bytes of a key; one without leaves has some, too. */
+static uint32_t key_size(uint32_t leaves) {
+    return leaves ? 8 * leaves : 8;
+}
+
+static void copy_keys(MapHeader *h, uint32_t to) {
+    WordCursor c;
+    if (h->words) {
+        words_first(h, &c);
+        for (uint32_t i = 0; i < h->count; i++, to += key_size(h->key_leaves))
+            words_next(h, &c, (uint64_t *)at(to));
+        return;
+    }
+    values_map_sort(h);
+    for (uint32_t i = 0; i < h->count; i++, to += key_size(h->key_leaves))
+        __builtin_memcpy(at(to), at(get32(h->index + 4 * i)), 8 * (size_t)h->key_leaves);
+    values_map_reindex(h);
+}
+
+VALUES_EXPORT(map_keys)
+uint32_t values_map_keys(uint32_t map) {
+    MapHeader *h = header_of(map);
+    uint64_t size = (uint64_t)key_size(h->key_leaves) * h->count;
+    uint32_t keys = values_block(sizeof(Keys) + size), first = keys + sizeof(Keys);
+    *(Keys *)at(keys) = (Keys){0, first, first + (uint32_t)size, h->key_leaves};
+    if (h->count)
+        copy_keys(h, first);
+    return keys;
+}
+
+VALUES_EXPORT(keys_next)
+uint32_t values_keys_next(uint32_t map, uint32_t keys) {
+    Keys *k = (Keys *)at(keys);
+    while (k->next != k->end) {
+        k->current = k->next;
+        k->next += key_size(k->leaves);
+        __builtin_memcpy(V->key, at(k->current), 8 * (size_t)k->leaves);
+        if (values_map_has(map))
+            return true;
+    }
+    return false;
+}
+
+VALUES_EXPORT(keys_free)
+void values_keys_free(uint32_t keys) {
+    values_block_free(keys, ((const Keys *)at(keys))->end - keys);
+}
+
 VALUES_EXPORT(key)
 void values_key(uint32_t n, uint64_t leaf) {
     V->key[n & VALUES_MAX_LEAVES] = leaf;

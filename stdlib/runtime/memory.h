@@ -130,6 +130,8 @@ void values_block_free(uint32_t block, uint64_t n);
 
 /* The header of a map; NULL if there is none of this number. */
 MapHeader *values_map_header(uint32_t map);
+/* Puts the addresses of the entries into the index by ascending keys; values_map_reindex then. */
+void values_map_sort(const MapHeader *h);
 /* Rebuilds the index from the entries, after it was used for something else. */
 void values_map_reindex(MapHeader *h);
 

@@ -155,8 +155,7 @@ static void sift(const MapHeader *h, uint32_t i, uint32_t n) {
     set32(h->index + 4 * i, entry);
 }
 
-/* Puts the entries into the index by ascending keys. */
-static void sort_entries(const MapHeader *h) {
+void values_map_sort(const MapHeader *h) {
     uint32_t each = 8 * ((uint32_t)h->key_leaves + h->value_leaves);
     for (uint32_t i = 0; i < h->count; i++)
         set32(h->index + 4 * i, h->entries + i * each);
@@ -218,7 +217,7 @@ static void print_sorted(Printer *p, MapHeader *h, const MapText *t) {
         print_words(p, h, t);
         return;
     }
-    sort_entries(h);
+    values_map_sort(h);
     for (uint32_t i = 0; i < h->count; i++) {
         p->d = at(h->type + 4 + 2);
         p->d_end = at(h->type + 4) + get32(h->type);

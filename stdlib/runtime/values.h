@@ -131,8 +131,8 @@ uint32_t values_map_find(uint32_t map, uint32_t type);
 /* Adds n numbers of 64 bits, at `counts`, which become zero, to what the keys 0, 1 ... n - 1 have;
  * values are integers of 32 or 64 bits. A number that is zero adds no key; if they are marked (1),
  * each has another one after it, which tells that instead. With 2 in `marked` they are those of the
- * buckets of a histogram, whose keys are their lower bounds. So many times, with the numbers that follow
- * and the map whose number is larger by `step`. */
+ * buckets of a histogram, whose keys are their lower bounds. So many times, with the numbers that
+ * follow and the map whose number is larger by `step`. */
 void values_map_tally(uint32_t map, uint32_t step, uint32_t times, uint32_t type, uint32_t counts,
                       uint32_t n, uint32_t marked);
 /* Whether the map has a key. */
@@ -141,6 +141,14 @@ uint32_t values_map_has(uint32_t map);
 void values_map_delete(uint32_t map);
 /* The number of keys. */
 uint32_t values_map_len(uint32_t map);
+/*
+ * The keys that a map has now, for a loop, in the order of reports: an address, where the address
+ * of the current key's leaves is. values_keys_next makes the next key that the map still has the
+ * current one; false at the end. To be freed by values_keys_free.
+ */
+uint32_t values_map_keys(uint32_t map);
+uint32_t values_keys_next(uint32_t map, uint32_t keys);
+void values_keys_free(uint32_t keys);
 /* Leaf n of the key for values_map_at, values_map_find, values_map_has and values_map_delete. */
 void values_key(uint32_t n, uint64_t leaf);
 
@@ -198,8 +206,9 @@ void values_flush(void);
 
 /* How a value is printed: a number of these parts; 0 is the plain form. */
 enum {
-    LINES_WIDTH = 255,         /* the least number of columns */
-    LINES_PRECISION_SHIFT = 8, /* of floats: 1 + the digits after the point; 0 = as many as needed */
+    LINES_WIDTH = 255, /* the least number of columns */
+    LINES_PRECISION_SHIFT =
+        8, /* of floats: 1 + the digits after the point; 0 = as many as needed */
     LINES_PRECISION = 255,
     LINES_FORM_SHIFT = 16,
     LINES_FORM = 15,

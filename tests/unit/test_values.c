@@ -217,6 +217,16 @@ static void check_maps(const uint8_t *key_desc, const uint8_t *value_desc, uint3
         buf_free(&key);
     }
     for (uint32_t m = 0; m < 2; m++) {
+        uint32_t keys = values_map_keys(maps[m]), n = 0;
+        for (; values_keys_next(maps[m], keys); n++)
+            if (n % 3 == 1) { /* the current one; those to come stay */
+                for (uint32_t i = 0; i < nk; i++)
+                    values_key(i, values_load64(values_load32(keys) + 8 * i));
+                values_map_delete(maps[m]);
+            }
+        assert_int_equal(n, len[m]);
+        assert_int_equal(values_map_len(maps[m]), n - (n + 1) / 3);
+        values_keys_free(keys);
         assert_true(range < 100 || len[m] > 100);
         map_free(&model[m]);
         values_map_free(maps[m]);

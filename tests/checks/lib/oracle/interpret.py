@@ -387,6 +387,18 @@ class Evaluator:
                 break
         self.loop_values.pop(s.name, None)
 
+    def do_each(self, s):
+        m = self.value(s.map)
+        if not self.loop_values:
+            self.loop_values = {}
+        for key in sorted(m.items):
+            if key in m.items:
+                self.loop_values.update(zip(s.names, (key, m.items[key])))
+                if not self.iteration(s.body):
+                    break
+        for name in s.names:
+            self.loop_values.pop(name, None)
+
     def do_assign(self, s):
         new = self.value(s.value)
         self.store(s.target, lambda old: new)
@@ -591,7 +603,7 @@ class Variant:
                 for _, body in s.arms:
                     self.declare(body)
                 self.declare(s.orelse)
-            if s.kind in ("loop", "range"):
+            if s.kind in ("loop", "range", "each"):
                 self.declare(s.body)
 
     def prepare(self, script):

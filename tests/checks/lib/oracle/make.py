@@ -445,7 +445,15 @@ class Scripts:
         r, pad, outer = self.r, "    " * indent, dict(self.vars)
         self.nloops += 1
         self.in_loop += 1
-        if r.random() < 0.6:
+        over = [(name, u) for name, u in self.maps() if u[1] not in FLOATS]  # which may be NaN
+        if over and r.random() < 0.4:
+            (name, u), key, value = r.choice(over), f"key{self.nloops}", f"value{self.nloops}"
+            names = r.choice([[key], [key, value]])
+            out = f"{pad}for ({', '.join(names)} in {name}) {{\n"
+            self.vars.update(zip(names, u[1:]))
+            if name in writable and r.random() < 0.3:
+                out += f"{pad}    {r.choice(['if (' + self.expr('bool', 3) + ') { delete ' + name + '[' + key + ']; }', f'delete {name}[{self.expr(u[1], 3)}];'])}\n"
+        elif r.random() < 0.6:
             name, t = f"i{self.nloops}", r.choice(INTS)
             out = f"{pad}for ({name} in {r.randrange(3)} as {t}..{self.expr(t, 3)} & {r.choice([3, 7])}) {{\n"
             self.vars[name] = t

@@ -278,10 +278,19 @@ class Reader:
             name = self.name()
             self.next()
             first = self.expr()
+            if self.accept(")"):
+                return Node("each", names=[name], map=first, body=self.block())
             self.expect("..")
             limit = self.expr()
             self.expect(")")
             return Node("range", name=name, args=[first, limit], body=self.block())
+        pair = re.match(r"for\s*\(\s*(\w+)\s*,\s*(\w+)\s+in\b", self.text[self.at:])
+        if pair:
+            self.at += pair.end()
+            self.previous = None
+            over = self.expr()
+            self.expect(")")
+            return Node("each", names=[pair[1], pair[2]], map=over, body=self.block())
         jump = re.match(r"(break|continue)\s*;", self.text[self.at:])
         s = Node(self.name()) if jump else self.simple()
         self.expect(";")
@@ -689,6 +698,18 @@ class Typer:
             elif s.kind == "loop":
                 self.want(s.condition, "bool")
                 self.body(s.body, result)
+            elif s.kind == "each":
+                t = self.check(s.map)
+                if t[0] != "map":
+                    raise Bad("for")
+                outer = dict(self.s.vars)
+                for name, of in zip(s.names, t[1:]):
+                    self.s.vars[name] = of
+                self.body(s.body, result)
+                for name in s.names:
+                    del self.s.vars[name]
+                    if name in outer:
+                        self.s.vars[name] = outer[name]
             elif s.kind == "range":
                 s.type = self.two(*s.args, None)
                 outer = self.s.vars.get(s.name)
