@@ -247,7 +247,7 @@ function testRuntime() {
     written[fd] += Buffer.from(memory.buffer, ptr, len).toString();
     view.setUint32(result, len, true);
     return 0;
-  }, fd_prestat_get: () => 8, path_open: () => 44, fd_close: () => 0, clock_time_get: () => 0 };
+  }, fd_prestat_get: () => 8, path_open: () => 44, fd_close: () => 0, clock_time_get: () => 0, proc_exit: () => 0 };
   const module = new WebAssembly.Module(readFileSync(path('runtime.wasm')));
   const { exports } = new WebAssembly.Instance(module, { wasi_snapshot_preview1: wasi });
   memory = exports.memory;

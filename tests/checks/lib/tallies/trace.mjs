@@ -29,6 +29,7 @@ function run({ module, runtime, calls, polls, memory }) {
     fd_prestat_get: () => 8,
     path_open: () => 8,
     clock_time_get: () => 0,
+    proc_exit: () => 0,
   });
   function flush() {
     exports['whammc:flush']();
