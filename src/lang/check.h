@@ -10,6 +10,7 @@
  *   lower.c          what is added to aggregations, as plainer statements
  *   print.c          statements that print
  *   check_steps.c    loops and recursive functions, which take steps
+ *   check_node.c     nodes that the checker makes
  *   check_name.c     declarations, resolution, "did you mean"
  *   check_shadow.c   shadow memories, which become calls of the runtime
  *
@@ -131,6 +132,21 @@ const Type *check_int(Check *c, Expr *e, const Type *want);
 const Type *check_float(Check *c, Expr *e, const Type *want);
 /* The bound constant e, of type t, which behaves like a literal, where `want` is wanted. */
 const Type *check_constant_name(Check *c, Expr *e, const Type *t, const Type *want);
+
+/* ---- nodes that the checker makes; they have their types ---- */
+
+/* A node without operands; literals are static. */
+Expr *check_new_node(Check *c, ExprKind kind, const Type *type, Span span);
+/* Gives it these operands, and the depth that follows; an operation is static if they are. Returns
+ * e. */
+Expr *check_node_args(Check *c, Expr *e, Expr *const *args, uint32_t n);
+Expr *check_node_int(Check *c, const Type *type, uint64_t n, Span span);
+/* The value of a variable. */
+Expr *check_node_name(Check *c, Var *v, Span span);
+/* An operation on a and b, or (b NULL) on a. */
+Expr *check_node_op(Check *c, Op op, const Type *type, Expr *a, Expr *b);
+/* e as another type, or as it is. */
+Expr *check_node_cast(Check *c, Expr *e, const Type *to);
 
 /* ---- shadow memories ---- */
 

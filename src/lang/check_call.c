@@ -286,6 +286,17 @@ static const struct {
 #include "lang/function.def"
 };
 
+static const Type *unknown_method(Check *c, Expr *e, const char *of, HintPlace place,
+                                  const char *methods) {
+    Diag *g = check_error(c, DIAG_UNKNOWN_FUNCTION, e->name_span, "a %s has no method '%.*s'", of,
+                          STR_ARG(e->name));
+    hint_add(c->diags, g, place, e->name);
+    diag_hint(c->diags, g, "the methods are %s", methods);
+    for (uint32_t i = 1; i < e->nargs; i++)
+        check_value(c, e->args[i], NULL);
+    return &type_error;
+}
+
 /* m.len(), m.clear(); `k in m` and `delete m[k]`, of which the parser has made calls. */
 static const Type *check_map_method(Check *c, Expr *e, const Type *map) {
     for (size_t i = 0; i < sizeof map_methods / sizeof *map_methods; i++) {
@@ -305,13 +316,7 @@ static const Type *check_map_method(Check *c, Expr *e, const Type *map) {
             check_explain_name(c, g, e->args[0]);
         return map_methods[i].result;
     }
-    Diag *g = check_error(c, DIAG_UNKNOWN_FUNCTION, e->name_span, "a map has no method '%.*s'",
-                          STR_ARG(e->name));
-    hint_add(c->diags, g, HINT_MAP_METHOD, e->name);
-    diag_hint(c->diags, g, "the methods are len and clear");
-    for (uint32_t i = 1; i < e->nargs; i++)
-        check_value(c, e->args[i], NULL);
-    return &type_error;
+    return unknown_method(c, e, "map", HINT_MAP_METHOD, "len and clear");
 }
 
 /* What stands before a method must be a str or a map; of `in` and `delete`, a map. */
@@ -367,13 +372,8 @@ static const Type *check_value_method(Check *c, Expr *e) {
         e->is_static = all_static && self->is_static && e->method != STR_ADDR;
         return &type_scalar[str_methods[i].result];
     }
-    Diag *g = check_error(c, DIAG_UNKNOWN_FUNCTION, e->name_span, "a str has no method '%.*s'",
-                          STR_ARG(e->name));
-    hint_add(c->diags, g, HINT_STR_METHOD, e->name);
-    diag_hint(c->diags, g, "the methods are len, addr, starts_with, ends_with, contains and lists");
-    for (uint32_t i = 1; i < e->nargs; i++)
-        check_value(c, e->args[i], NULL);
-    return &type_error;
+    return unknown_method(c, e, "str", HINT_STR_METHOD,
+                          "len, addr, starts_with, ends_with, contains and lists");
 }
 
 /* ---- libraries ---- */

@@ -4,8 +4,8 @@
  *
  *   shadow var tag: u8[per 4];     var tag: i32 = .shadow.new(0, 2); @exit .shadow.tell(tag);
  *   tag[a]                         .shadow.get8(tag, a >> 2)
- *   tag[a] = v;                    if (.shadow.set8(tag, v, a >> 2) != 0) {
- * .shadow.begin_page(tag); } tag.any(a, n)                  .shadow.any(tag, a, n)
+ *   tag[a] = v;                    if (.shadow.set8(tag, v, a >> 2) != 0) .shadow.begin_page(tag);
+ *   tag.any(a, n)                  .shadow.any(tag, a, n)
  */
 #include "lang/check.h"
 
@@ -52,46 +52,6 @@ const Type *check_shadow_whole(Check *c, const Expr *e) {
 
 /* ---- calls ---- */
 
-static Expr *new_expr(Check *c, ExprKind kind, Span span, const Type *type) {
-    Expr *e = arena_new(&c->script->arena, Expr);
-    *e = (Expr){.kind = kind, .span = span, .name_span = span, .type = type};
-    return e;
-}
-
-static Expr *shadow_args(Check *c, Expr *e, uint32_t n, Expr *const *args) {
-    e->nargs = n;
-    e->args = arena_array(&c->script->arena, Expr *, n);
-    for (uint32_t i = 0; i < n; i++) {
-        e->args[i] = args[i];
-        if (e->depth <= args[i]->depth)
-            e->depth = args[i]->depth + 1;
-    }
-    return e;
-}
-
-static Expr *number(Check *c, Span span, const Type *type, uint64_t n) {
-    Expr *e = new_expr(c, EXPR_INT, span, type);
-    e->integer = n;
-    e->is_static = true;
-    return e;
-}
-
-static Expr *converted(Check *c, Expr *e, const Type *to) {
-    if (e->type == to)
-        return e;
-    Expr *cast = new_expr(c, EXPR_CAST, e->span, to);
-    cast->cast = to;
-    cast->is_static = e->is_static;
-    return shadow_args(c, cast, 1, &e);
-}
-
-static Expr *shadow_handle(Check *c, Span span, Var *v) {
-    Expr *e = new_expr(c, EXPR_NAME, span, v->type);
-    e->name = v->name;
-    e->var = v;
-    return e;
-}
-
 /* Makes e a call of a function of the runtime. `type` is that of the result. */
 static Expr *shadow_call(Check *c, Expr *e, Str function, const Type *type, uint32_t n,
                          Expr *const *args) {
@@ -110,7 +70,7 @@ static Expr *shadow_call(Check *c, Expr *e, Str function, const Type *type, uint
     if (c->scope->library && !e->is_bound)
         c->ok = false; /* reported by the scope */
     assert(!e->is_bound || nparams == n);
-    return shadow_args(c, e, n, args);
+    return check_node_args(c, e, args, n);
 }
 
 /* "get16" */
@@ -143,55 +103,50 @@ const Type *check_shadow_address(Check *c, Expr *e) {
 
 /* The number of an address' unit. */
 static Expr *shadow_unit(Check *c, Expr *address, const Var *v) {
-    Expr *log = number(c, address->span, SCALAR(I32), v->unit_log);
+    Expr *log = check_node_int(c, SCALAR(I32), v->unit_log, address->span);
     if (type_bits(address->type) == 64) {
-        Expr *args[] = {converted(c, address, SCALAR(I64)), log};
-        return shadow_call(c, new_expr(c, EXPR_METHOD, address->span, NULL), STR("unit"),
+        Expr *args[] = {check_node_cast(c, address, SCALAR(I64)), log};
+        return shadow_call(c, check_new_node(c, EXPR_METHOD, NULL, address->span), STR("unit"),
                            SCALAR(I32), 2, args);
     }
     if (!v->unit_log)
         return address;
-    Expr *shift = new_expr(c, EXPR_BINARY, address->span, SCALAR(U32));
-    shift->op = OP_SHR;
     log->type = SCALAR(U32);
-    Expr *both[] = {converted(c, address, SCALAR(U32)), log};
-    shift->is_static = both[0]->is_static;
-    return shadow_args(c, shift, 2, both);
+    return check_node_op(c, OP_SHR, SCALAR(U32), check_node_cast(c, address, SCALAR(U32)), log);
 }
 
 void check_shadow_read(Check *c, Expr *e) {
     Var *v = e->var;
-    Expr *args[] = {shadow_handle(c, e->name_span, v), shadow_unit(c, e->args[0], v)};
+    Expr *args[] = {check_node_name(c, v, e->name_span), shadow_unit(c, e->args[0], v)};
     TypeKind kind = v->element->kind;
     if (kind != TYPE_I8 && kind != TYPE_I16) {
         shadow_call(c, e, sized(c, "get", v), v->element, 2, args);
         return;
     }
-    Expr *call = shadow_call(c, new_expr(c, EXPR_METHOD, e->span, NULL), sized(c, "get", v),
+    Expr *call = shadow_call(c, check_new_node(c, EXPR_METHOD, NULL, e->span), sized(c, "get", v),
                              SCALAR(I32), 2, args);
     *e = (Expr){.kind = EXPR_CAST, .span = e->span, .cast = v->element};
-    shadow_args(c, e, 1, &call);
+    check_node_args(c, e, &call, 1);
 }
 
 void check_shadow_write(Check *c, Stmt *s) {
     Var *v = s->target->var;
     const Type *wide = type_bits(v->element) == 64 ? v->element : SCALAR(I32);
     bool sets = s->kind == STMT_ASSIGN;
-    Expr *value = sets ? s->value : number(c, s->span, wide, s->kind == STMT_INC ? 1 : UINT64_MAX);
+    Expr *value =
+        sets ? s->value : check_node_int(c, wide, s->kind == STMT_INC ? 1 : UINT64_MAX, s->span);
     Span span = s->target->name_span;
-    Expr *args[] = {shadow_handle(c, span, v), value, shadow_unit(c, s->target->args[0], v)};
-    Expr *none[] = {shadow_call(c, new_expr(c, EXPR_METHOD, s->span, NULL),
-                                sized(c, sets ? "set" : "add", v), SCALAR(I32), 3, args),
-                    number(c, s->span, SCALAR(I32), 0)};
-    Expr *condition = new_expr(c, EXPR_BINARY, s->span, SCALAR(BOOL));
-    condition->op = OP_NE;
+    Expr *args[] = {check_node_name(c, v, span), value, shadow_unit(c, s->target->args[0], v)};
+    Expr *lacks = shadow_call(c, check_new_node(c, EXPR_METHOD, NULL, s->span),
+                              sized(c, sets ? "set" : "add", v), SCALAR(I32), 3, args);
+    Expr *zero = check_node_int(c, SCALAR(I32), 0, s->span);
     Stmt *begin = arena_new(&c->script->arena, Stmt);
-    Expr *again = shadow_handle(c, span, v);
+    Expr *again = check_node_name(c, v, span);
     *begin = (Stmt){.kind = STMT_CALL, .span = s->span};
-    begin->value = shadow_call(c, new_expr(c, EXPR_METHOD, s->span, NULL), STR("begin_page"),
+    begin->value = shadow_call(c, check_new_node(c, EXPR_METHOD, NULL, s->span), STR("begin_page"),
                                &type_unit, 1, &again);
     IfArm *arm = arena_new(&c->script->arena, IfArm);
-    *arm = (IfArm){shadow_args(c, condition, 2, none), {begin, false}};
+    *arm = (IfArm){check_node_op(c, OP_NE, SCALAR(BOOL), lacks, zero), {begin, false}};
     *s = (Stmt){.kind = STMT_IF, .span = s->span, .next = s->next, .narms = 1, .arms = arm};
 }
 
@@ -203,15 +158,15 @@ void check_shadow_declare(Check *c, Stmt *s) {
                     "a shadow memory is zero at first; it cannot have an initialiser");
     if (c->place != PLACE_SCRIPT || !type_bits(v->element) || v->init)
         return;
-    Expr *sizes[] = {number(c, v->span, SCALAR(I32), bytes == 8 ? 3 : bytes / 2),
-                     number(c, v->span, SCALAR(I32), v->unit_log)};
-    v->init =
-        shadow_call(c, new_expr(c, EXPR_METHOD, v->span, NULL), STR("new"), SCALAR(I32), 2, sizes);
+    Expr *sizes[] = {check_node_int(c, SCALAR(I32), bytes == 8 ? 3 : bytes / 2, v->span),
+                     check_node_int(c, SCALAR(I32), v->unit_log, v->span)};
+    v->init = shadow_call(c, check_new_node(c, EXPR_METHOD, NULL, v->span), STR("new"), SCALAR(I32),
+                          2, sizes);
     Stmt *tell = arena_new(&c->script->arena, Stmt);
-    Expr *handle = shadow_handle(c, v->span, v);
+    Expr *handle = check_node_name(c, v, v->span);
     *tell = (Stmt){.kind = STMT_CALL, .span = s->span, .next = s->next};
-    tell->value = shadow_call(c, new_expr(c, EXPR_METHOD, v->span, NULL), STR("tell"), &type_unit,
-                              1, &handle);
+    tell->value = shadow_call(c, check_new_node(c, EXPR_METHOD, NULL, v->span), STR("tell"),
+                              &type_unit, 1, &handle);
     tell->value->annotation = ANN_EXIT;
     s->next = tell;
 }
@@ -244,12 +199,13 @@ static void check_arguments(Check *c, Expr *e, const Var *v, const char *params,
         /* 32 bits are unsigned, as addresses are */
         bool narrow = params[i] != 'v' && type_is_integer(arg->type) && type_bits(arg->type) == 32;
         if (arg->type->kind != TYPE_ERROR)
-            out[i] = converted(c, narrow ? converted(c, arg, SCALAR(U32)) : arg, SCALAR(I64));
+            out[i] = check_node_cast(c, narrow ? check_node_cast(c, arg, SCALAR(U32)) : arg,
+                                     SCALAR(I64));
     }
 }
 
 const Type *check_shadow_method(Check *c, Expr *e, Var *v) {
-    Expr *args[1 + MAX_SHADOW_PARAMS] = {shadow_handle(c, e->recv_span, v)};
+    Expr *args[1 + MAX_SHADOW_PARAMS] = {check_node_name(c, v, e->recv_span)};
     args[0]->kind = EXPR_INDEX; /* it is not used as a whole */
     if (check_name(c, args[0])->kind == TYPE_ERROR)
         return &type_error;

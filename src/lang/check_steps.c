@@ -167,37 +167,18 @@ void check_find_steps(Check *c) {
 
 /* ---- probes that are stopped ---- */
 
-static Expr *new_node(Check *c, ExprKind kind, const Type *type, Span span) {
-    Expr *e = arena_new(&c->script->arena, Expr);
-    *e = (Expr){.kind = kind, .type = type, .span = span, .name_span = span, .depth = 1};
-    return e;
-}
-
-static Expr *steps_operation(Check *c, Op op, Expr *a, Expr *b) {
-    Expr *e = new_node(c, EXPR_BINARY, &type_scalar[TYPE_BOOL], a->span);
-    e->op = op;
-    e->nargs = 2;
-    e->args = arena_array(&c->script->arena, Expr *, 2);
-    e->args[0] = a;
-    e->args[1] = b;
-    e->depth = (a->depth > b->depth ? a->depth : b->depth) + 1;
-    return e;
-}
-
 void check_guard(Check *c, Probe *p) {
     if (!p->stopped)
         return;
     const Type *u32 = &type_scalar[TYPE_U32];
-    Expr *stopped = new_node(c, EXPR_NAME, u32, p->rule.span);
-    stopped->name = p->stopped->name;
-    stopped->var = p->stopped;
-    Expr *zero = new_node(c, EXPR_INT, u32, p->rule.span);
-    zero->is_static = true;
-    Expr *runs = steps_operation(c, OP_EQ, stopped, zero);
+    const Type *boolean = &type_scalar[TYPE_BOOL];
+    Expr *stopped = check_node_name(c, p->stopped, p->rule.span);
+    Expr *zero = check_node_int(c, u32, 0, p->rule.span);
+    Expr *runs = check_node_op(c, OP_EQ, boolean, stopped, zero);
     if (!p->predicate)
         p->predicate = runs;
     else if (ast_calls_steps(p->predicate))
-        p->predicate = steps_operation(c, OP_AND, runs, p->predicate);
+        p->predicate = check_node_op(c, OP_AND, boolean, runs, p->predicate);
     else
-        p->predicate = steps_operation(c, OP_AND, p->predicate, runs);
+        p->predicate = check_node_op(c, OP_AND, boolean, p->predicate, runs);
 }

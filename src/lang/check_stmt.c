@@ -181,15 +181,8 @@ static Stmt *compute_before(Check *c, Stmt *s, Expr *e, Expr **const *uses, uint
     Stmt *moved = arena_new(&c->script->arena, Stmt);
     *moved = *s;
     *s = (Stmt){.kind = STMT_DECL, .span = e->span, .var = v, .next = moved};
-    for (uint32_t i = 0; i < n; i++) {
-        *uses[i] = arena_new(&c->script->arena, Expr);
-        **uses[i] = (Expr){.kind = EXPR_NAME,
-                           .span = e->span,
-                           .name_span = e->span,
-                           .name = v->name,
-                           .type = e->type,
-                           .var = v};
-    }
+    for (uint32_t i = 0; i < n; i++)
+        *uses[i] = check_node_name(c, v, e->span);
     return moved;
 }
 

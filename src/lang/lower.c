@@ -181,32 +181,12 @@ static void lower_put(Lower *l, Stmt stmt) {
     l->last = s;
 }
 
-static Expr *lower_expr(Lower *l, ExprKind kind, const Type *type, Expr *a, Expr *b) {
-    Expr *e = arena_new(&l->c->script->arena, Expr);
-    uint32_t below = a ? a->depth : 0, other = b ? b->depth : 0;
-    *e = (Expr){.kind = kind,
-                .span = l->span,
-                .type = type,
-                .nargs = (a != NULL) + (b != NULL),
-                .depth = 1 + (below > other ? below : other),
-                .is_static = a && a->is_static && (!b || b->is_static)};
-    e->args = arena_array(&l->c->script->arena, Expr *, 2);
-    e->args[0] = a;
-    e->args[1] = b;
-    return e;
-}
-
 static Expr *lower_op(Lower *l, Op op, const Type *type, Expr *a, Expr *b) {
-    Expr *e = lower_expr(l, b ? EXPR_BINARY : EXPR_UNARY, type, a, b);
-    e->op = op;
-    return e;
+    return check_node_op(l->c, op, type, a, b);
 }
 
 static Expr *lower_name(Lower *l, Var *v) {
-    Expr *e = lower_expr(l, EXPR_NAME, v->type, NULL, NULL);
-    e->name = v->name;
-    e->var = v;
-    return e;
+    return check_node_name(l->c, v, l->span);
 }
 
 /* A field of a variable. */
@@ -221,26 +201,14 @@ static Expr *lower_field(Lower *l, Var *v, uint32_t n) {
 }
 
 static Expr *lower_element(Lower *l, Var *map, Expr *key) {
-    Expr *e = lower_expr(l, EXPR_INDEX, map->type->value, key, NULL);
-    e->name = map->name;
-    e->var = map;
-    e->is_static = false;
-    return e;
-}
-
-static Expr *lower_cast(Lower *l, const Type *to, Expr *a) {
-    if (a->type == to)
-        return a;
-    Expr *e = lower_expr(l, EXPR_CAST, to, a, NULL);
-    e->cast = to;
-    return e;
+    Expr *e = lower_name(l, map);
+    e->kind = EXPR_INDEX;
+    e->type = map->type->value;
+    return check_node_args(l->c, e, &key, 1);
 }
 
 static Expr *lower_zero(Lower *l, const Type *type) {
-    Expr *e = lower_expr(l, type_is_float(type) ? EXPR_FLOAT : EXPR_INT, type, NULL, NULL);
-    e->text = STR("0");
-    e->is_static = true;
-    return e;
+    return check_new_node(l->c, type_is_float(type) ? EXPR_FLOAT : EXPR_INT, type, l->span);
 }
 
 static void lower_assign(Lower *l, Expr *target, Expr *value) {
@@ -298,14 +266,14 @@ static void lower_add_field(Lower *l, Var *s, uint32_t n, Expr *by) {
 }
 
 static Expr *distance_from_mean(Lower *l, Var *s, const Expr *x) {
-    return lower_op(l, OP_SUB, T(F64), lower_cast(l, T(F64), lower_again(l, x)),
+    return lower_op(l, OP_SUB, T(F64), check_node_cast(l->c, lower_again(l, x), T(F64)),
                     lower_field(l, s, 4));
 }
 
 /* Welford, "Note on a method for calculating corrected sums of squares and products" (1962). */
 static void lower_moments(Lower *l, Var *s, const Expr *x) {
     Var *d = lower_temp(l, T(F64), distance_from_mean(l, s, x));
-    Expr *n = lower_cast(l, T(F64), lower_field(l, s, 0));
+    Expr *n = check_node_cast(l->c, lower_field(l, s, 0), T(F64));
     lower_add_field(l, s, 4, lower_op(l, OP_DIV, T(F64), lower_name(l, d), n));
     lower_add_field(l, s, 5,
                     lower_op(l, OP_MUL, T(F64), lower_name(l, d), distance_from_mean(l, s, x)));
@@ -328,7 +296,7 @@ static void lower_fields(Lower *l, Var *s, const Expr *x) {
 /* Of an element, a copy of its fields is changed and stored. */
 static void lower_tuple(Lower *l, Expr *self, Expr *arg) {
     Expr *key = self->nargs ? lower_once(l, self->args[0]) : NULL;
-    Expr *x = lower_once(l, lower_cast(l, self->type->added, arg));
+    Expr *x = lower_once(l, check_node_cast(l->c, arg, self->type->added));
     Var *s = self->var;
     if (key) {
         Expr *old = lower_element(l, self->var, key);
@@ -353,7 +321,7 @@ static Var *lower_map(Lower *l, Expr *self) {
 
 static void lower_counted(Lower *l, Expr *self, Expr *call) {
     const Type *t = self->type;
-    Expr *amount = call->nargs > 2 ? lower_cast(l, T(U64), call->args[2]) : NULL;
+    Expr *amount = call->nargs > 2 ? check_node_cast(l->c, call->args[2], T(U64)) : NULL;
     Expr *key = call->args[1];
     if (t->aggregate == AGG_HIST || t->aggregate == AGG_LHIST) {
         key = lower_op(l, OP_BUCKET, t->key, key, NULL);
@@ -382,14 +350,11 @@ static void lower_clear(Lower *l, Expr *self, Expr *call) {
         self->type = &type_scalar[t->kind];
         lower_assign(l, self, lower_zero(l, self->type));
     } else {
-        Expr *zeros = lower_expr(l, EXPR_TUPLE, t, NULL, NULL);
-        zeros->args = arena_array(&l->c->script->arena, Expr *, t->nfields);
-        zeros->nargs = t->nfields;
-        zeros->depth = 2;
-        zeros->is_static = true;
+        Expr **zeros = arena_array(&l->c->script->arena, Expr *, t->nfields);
         for (uint32_t i = 0; i < t->nfields; i++)
-            zeros->args[i] = lower_zero(l, t->fields[i]);
-        lower_assign(l, self, zeros);
+            zeros[i] = lower_zero(l, t->fields[i]);
+        Expr *tuple = check_new_node(l->c, EXPR_TUPLE, t, l->span);
+        lower_assign(l, self, check_node_args(l->c, tuple, zeros, t->nfields));
     }
 }
 
@@ -416,7 +381,7 @@ void lower_aggregate(Check *c, Stmt *s) {
         lower_step(&l, self);
         return;
     }
-    Expr *x = lower_cast(&l, self->type, call->args[1]);
+    Expr *x = check_node_cast(l.c, call->args[1], self->type);
     if (self->nargs)
         self->args[0] = lower_once(&l, self->args[0]);
     Expr *same = self->nargs ? lower_element(&l, self->var, lower_again(&l, self->args[0]))

@@ -329,35 +329,6 @@ typedef struct Printing {
     Buf literal; /* text before the next value */
 } Printing;
 
-static Expr *check_print_expr(Check *c, ExprKind kind, Span span, const Type *type) {
-    Expr *e = arena_new(&c->script->arena, Expr);
-    e->kind = kind;
-    e->span = e->name_span = span;
-    e->type = type;
-    e->depth = 1;
-    e->is_static = kind <= EXPR_STR;
-    return e;
-}
-
-static void check_print_args(Check *c, Expr *e, Expr *const *args, uint32_t n) {
-    e->nargs = n;
-    e->args = arena_array(&c->script->arena, Expr *, n);
-    for (uint32_t i = 0; i < n; i++) {
-        e->args[i] = args[i];
-        e->depth = args[i]->depth >= e->depth ? args[i]->depth + 1 : e->depth;
-    }
-}
-
-static Expr *cast_to(Check *c, Expr *e, TypeKind kind) {
-    Expr *cast = check_print_expr(c, EXPR_CAST, e->span, &type_scalar[kind]);
-    if (e->type->kind == kind)
-        return e;
-    cast->cast = cast->type;
-    cast->is_static = e->is_static;
-    check_print_args(c, cast, &e, 1);
-    return cast;
-}
-
 /* ---- calls ---- */
 
 static void print_put_stmt(Printing *p, StmtKind kind, Expr *value, Var *var) {
@@ -375,18 +346,18 @@ static void put_call(Printing *p, const char *name, Expr *const *args, uint32_t 
     Check *c = p->c;
     const Type *const *params = NULL, *result = NULL;
     uint32_t nparams = 0;
-    Expr *call = check_print_expr(c, EXPR_METHOD, p->span, &type_unit);
+    Expr *call = check_new_node(c, EXPR_METHOD, &type_unit, p->span);
     call->recv = STR(".print");
     call->recv_span = p->span;
     call->name = str_of(name);
-    check_print_args(c, call, args, n);
+    check_node_args(c, call, args, n);
     call->is_bound = c->scope->library && c->scope->library(c->scope->ctx, call, &call->bound,
                                                             &params, &nparams, &result);
     print_put_stmt(p, STMT_CALL, call, NULL);
 }
 
 static Expr *literal_text(Printing *p) {
-    Expr *e = check_print_expr(p->c, EXPR_STR, p->span, &type_scalar[TYPE_STR]);
+    Expr *e = check_new_node(p->c, EXPR_STR, &type_scalar[TYPE_STR], p->span);
     e->text.len = (uint32_t)p->literal.len;
     e->text.ptr =
         arena_strndup(&p->c->script->arena, (const char *)p->literal.data, p->literal.len);
@@ -396,8 +367,7 @@ static Expr *literal_text(Printing *p) {
 
 /* Appends a call for a value, after one for the text before it. */
 static void put_value(Printing *p, const char *name, Expr *value, uint32_t format) {
-    Expr *number = check_print_expr(p->c, EXPR_INT, value->span, &type_scalar[TYPE_I32]);
-    number->integer = format;
+    Expr *number = check_node_int(p->c, &type_scalar[TYPE_I32], format, value->span);
     if (p->literal.len) {
         Expr *text = literal_text(p);
         put_call(p, "text", &text, 1);
@@ -476,16 +446,18 @@ static void print_integer(Printing *p, Expr *e, const TextPart *f) {
     uint32_t n = type_bits(e->type), log = n == 8 ? 0 : n == 16 ? 1 : n == 32 ? 2 : 3;
     bool is_signed = type_is_signed(e->type);
     if (is_signed && !f->form) {
-        put_value(p, "int", cast_to(p->c, e, TYPE_I64), print_format(f) | LINES_SIGNED);
+        put_value(p, "int", check_node_cast(p->c, e, &type_scalar[TYPE_I64]),
+                  print_format(f) | LINES_SIGNED);
         return;
     }
-    Expr *plain = cast_to(p->c, e, bits[log]); /* -1 as x: as many digits as it has bits */
-    put_value(p, "int", cast_to(p->c, plain, TYPE_U64), print_format(f));
+    Expr *plain = check_node_cast(
+        p->c, e, &type_scalar[bits[log]]); /* -1 as x: as many digits as it has bits */
+    put_value(p, "int", check_node_cast(p->c, plain, &type_scalar[TYPE_U64]), print_format(f));
 }
 
 /* The field of a tuple that is in a variable. */
 static Expr *printed_field(Check *c, const Expr *e, uint32_t n) {
-    Expr *field = check_print_expr(c, EXPR_FIELD, e->span, e->type->fields[n]);
+    Expr *field = check_new_node(c, EXPR_FIELD, e->type->fields[n], e->span);
     field->name = e->name;
     field->var = e->var;
     field->npath = e->npath + 1;
@@ -511,7 +483,7 @@ static void print_value(Printing *p, Expr *e, const TextPart *f) {
     if (type_is_integer(t))
         print_integer(p, e, f);
     else if (type_is_float(t))
-        put_value(p, "float", cast_to(p->c, e, TYPE_F64),
+        put_value(p, "float", check_node_cast(p->c, e, &type_scalar[TYPE_F64]),
                   print_format(f) | (t->kind == TYPE_F32 ? LINES_F32 : 0));
     else if (t->kind == TYPE_BOOL)
         put_value(p, "bool", e, print_format(f));
@@ -535,19 +507,10 @@ static bool may_print(const Expr *e) {
 
 /* Puts the value into a variable of the statement's own, before anything is printed. */
 static Expr *keep(Printing *p, Expr *e) {
-    Check *c = p->c;
-    Var *v = arena_new(&c->script->arena, Var);
-    v->name = str_of(arena_printf(&c->script->arena, "(value %u %u)", e->span.start,
-                                  c->locals.len + c->script->vars.len));
-    v->type = e->type;
-    v->span = v->type_span = v->decorator_span = e->span;
-    check_declare_var(c, v);
+    Var *v = check_hidden_var(p->c, e->type, e->span);
     v->init = e;
     print_put_stmt(p, STMT_DECL, NULL, v);
-    Expr *name = check_print_expr(c, EXPR_NAME, e->span, e->type);
-    name->name = v->name;
-    name->var = v;
-    return name;
+    return check_node_name(p->c, v, e->span);
 }
 
 static bool is_simple_tuple(const Expr *e) {
@@ -633,7 +596,7 @@ static void check_print_trap(Check *c, const Expr *call, Printing *p, uint32_t f
     print_parts(p, call, first);
     if (c->place == PLACE_PROBE && !check_find_var(c, STR("fname")) &&
         check_bound_name(c, STR("fname"), &bound)) {
-        Expr *name = check_print_expr(c, EXPR_NAME, p->span, NULL);
+        Expr *name = check_new_node(c, EXPR_NAME, NULL, p->span);
         name->name = STR("fname");
         buf_str(&p->literal, STR(" (in "));
         check_value(c, name, NULL);
@@ -703,7 +666,7 @@ bool check_print(Check *c, Stmt *s) {
     }
     Block body = {0};
     Printing p = {.c = c, .span = s->span, .end = &body.first};
-    Expr *cond = check_print_expr(c, EXPR_BOOL, s->span, &type_scalar[TYPE_BOOL]);
+    Expr *cond = check_new_node(c, EXPR_BOOL, &type_scalar[TYPE_BOOL], s->span);
     cond->boolean = true; /* the statements themselves remain (plan/prune.c) */
     switch (kind) {
     case PRINTED_LINE:
@@ -712,10 +675,7 @@ bool check_print(Check *c, Stmt *s) {
         end_line(&p);
         break;
     case PRINTED_ASSERT:
-        cond = check_print_expr(c, EXPR_UNARY, s->span, &type_scalar[TYPE_BOOL]);
-        cond->op = OP_NOT;
-        cond->is_static = call->args[0]->is_static;
-        check_print_args(c, cond, call->args, 1);
+        cond = check_node_op(c, OP_NOT, &type_scalar[TYPE_BOOL], call->args[0], NULL);
         check_print_trap(c, call, &p, 1);
         break;
     case PRINTED_TRAP: check_print_trap(c, call, &p, 0); break;

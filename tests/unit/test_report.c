@@ -554,16 +554,19 @@ static void test_floats(void **state) {
     assert_string_equal(float_text(0xff800000, false, false), "-inf");
 }
 
-/* Reads back as the same number, and no shorter text of printf does. */
-static void check_shortest(uint64_t bits, bool is_f64) {
-    char text[64], trial[64];
+static double float_value(uint64_t bits, bool is_f64) {
     double v;
     float f;
     uint32_t bits32 = (uint32_t)bits;
     memcpy(&v, &bits, 8);
     memcpy(&f, &bits32, 4);
-    if (!is_f64)
-        v = (double)f;
+    return is_f64 ? v : (double)f;
+}
+
+/* Reads back as the same number, and no shorter text of printf does. */
+static void check_shortest(uint64_t bits, bool is_f64) {
+    char text[64], trial[64];
+    double v = float_value(bits, is_f64);
     if (v != v || v - v != 0)
         return;
     strcpy(text, float_text(bits, is_f64, false));
@@ -613,13 +616,7 @@ static const char *decimal_text(uint64_t bits, bool is_f64, int precision, bool 
 /* printf rounds as format_decimal does; it writes exponents as e+05. */
 static void check_rounded(uint64_t bits, bool is_f64, int precision) {
     static char plain[400], text[400];
-    double v;
-    float f;
-    uint32_t bits32 = (uint32_t)bits;
-    memcpy(&v, &bits, 8);
-    memcpy(&f, &bits32, 4);
-    if (!is_f64)
-        v = (double)f;
+    double v = float_value(bits, is_f64);
     if (v != v || v - v != 0)
         return;
     snprintf(plain, sizeof plain, "%.*f", precision, v);
