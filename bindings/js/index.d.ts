@@ -69,6 +69,8 @@ export interface CompileOptions {
   libraries?: Library[] | Record<string, Bytes>;
   /** Texts that scripts `include`, by their names. */
   files?: Record<string, string>;
+  /** Iterations of loops and calls of recursive functions that an execution of a probe may take. Default: 10,000,000. */
+  steps?: number;
   /** Receives output of library functions at compile time; stream 1 is standard output, 2 standard error. */
   write?(stream: 1 | 2, text: string): void;
   /** Their arguments and environment. */

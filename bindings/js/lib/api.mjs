@@ -172,10 +172,10 @@ function setWorld(engine, scope, w, { write, args, env }) {
 
 /** What a compiler is made of: scripts, and options of compile() and bind(). */
 function makeSource(scripts, options) {
-  expectOptions(options, ['define', 'libraries', 'files', 'write', 'args', 'env']);
+  expectOptions(options, ['define', 'libraries', 'files', 'steps', 'write', 'args', 'env']);
   return {
     scripts: toScripts(scripts), files: Object.entries(options.files ?? {}), define: Object.entries(options.define ?? {}), libraries: toLibraries(options.libraries),
-    world: { write: options.write, args: options.args, env: options.env },
+    steps: options.steps ?? 0, world: { write: options.write, args: options.args, env: options.env },
   };
 }
 
@@ -192,6 +192,7 @@ function withCompiler(source, work) {
       for (const [name, value] of source.define) exports.whammc_define(w, scope.text(name), scope.text(value));
       for (const { name, importAs, module } of source.libraries)
         exports.whammc_add_library(w, scope.text(name), scope.text(importAs), scope.bytes(module), module.length);
+      exports.whammc_set_steps(w, source.steps);
       setWorld(engine, scope, w, source.world);
       const result = work(engine, scope, w);
       exports.whammc_free(w);

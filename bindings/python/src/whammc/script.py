@@ -224,6 +224,7 @@ class Inputs:
     callbacks: tuple[callbacks.Callback, ...] = ()
     files: tuple[tuple[str, bytes], ...] = ()
     paths: tuple[tuple[str, str], ...] = ()
+    steps: int = 0
 
     @contextlib.contextmanager
     def compiler(self) -> Iterator[Any]:
@@ -239,6 +240,7 @@ class Inputs:
                 lib.whammc_add_script(w, _library.encoded(name), text, len(text))
             for name, value in self.define:
                 lib.whammc_define(w, _library.encoded(name), _library.encoded(value))
+            lib.whammc_set_steps(w, self.steps)
             for name, imported, module in self.libraries:
                 lib.whammc_add_library(w, _library.encoded(name), _library.encoded(imported), module, len(module))
             yield w
@@ -341,6 +343,7 @@ class Script:
         define: values of the scripts' constants.
         libraries: the modules that scripts `use`: name -> path or bytes. "NAME(MODULE)" is imported from MODULE with link="import".
         files: texts that scripts `include`, by their names. Scripts that are files find those in their folder, too.
+        steps: how many iterations of loops and calls of recursive functions an execution of a probe may take; 0 is 10,000,000.
         name: what messages call the script, if it is a single one.
 
     Raises:
@@ -367,9 +370,10 @@ class Script:
         *,
         libraries: Mapping[str, Input] = {},
         files: Mapping[str, str] = {},
+        steps: int = 0,
         name: Optional[str] = None,
     ) -> None:
-        self._take(inputs(source, define, libraries, name, files))
+        self._take(inputs(source, define, libraries, name, files, steps))
 
     def _take(self, given: Inputs) -> None:
         with given.compiler() as w:
@@ -418,6 +422,7 @@ class Script:
                 (*before.callbacks, *functions),
                 before.files,
                 before.paths,
+                before.steps,
             )
         )
         return self
@@ -553,6 +558,7 @@ def inputs(
     libraries: Mapping[str, Input],
     name: Optional[str] = None,
     files: Mapping[str, str] = {},
+    steps: int = 0,
 ) -> Inputs:
     """The inputs of a compiler; Script objects have theirs."""
     sources = [source] if isinstance(source, (str, os.PathLike, Script)) else list(source)
@@ -570,6 +576,7 @@ def inputs(
             functions += one._inputs.callbacks
             included += one._inputs.files
             paths += one._inputs.paths
+            steps = steps or one._inputs.steps
         else:
             title, text, path = _source(one, len(scripts))
             title = name if name and len(sources) == 1 else title
@@ -578,7 +585,7 @@ def inputs(
                 paths.append((title, os.path.realpath(path)))
     defined += [(constant, _defined(value)) for constant, value in define.items()]
     modules += _library_files(libraries)
-    return Inputs(tuple(scripts), tuple(defined), tuple(modules), tuple(functions), tuple(included), tuple(paths))
+    return Inputs(tuple(scripts), tuple(defined), tuple(modules), tuple(functions), tuple(included), tuple(paths), steps)
 
 
 def check(

@@ -159,6 +159,8 @@ await test('programs that are none', async () => {
   await assert.rejects(whammc.compile('hotness', { defines: {} }), /there is no option defines/);
   await assert.rejects(whammc.compile(3), TypeError);
   await assert.rejects(whammc.compile({ name: 'a\0b', text: '' }), /NUL/);
+  const looped = async options => (await whammc.compile('report var n: u32; wasm:begin { while (true) { n++; } }', options)).instrument(app).module;
+  assert.notDeepEqual(await looped({ steps: 5 }), await looped());
   assert.ok(compiler.instrument(app).module.length > app.length / 2);
 });
 

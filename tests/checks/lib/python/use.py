@@ -343,6 +343,8 @@ def _():
         file.write('include "b.whamm"; include "c.whamm"; wasm:begin / b == c / { }')
     with open("scripts/b.whamm", "w") as file:
         file.write('include "a.whamm"; const b: u32 = 1;')
+    endless = "report var n: u32; wasm:begin { while (true) { n++; } }"
+    assert whammc.Script(endless, steps=5).instrument(FIB) != whammc.Script(endless).instrument(FIB)
     script = whammc.Script("scripts/a.whamm", files={"c.whamm": "const c: u32 = 1;"})
     assert [(c.script, c.name) for c in script.constants] == [(os.path.join("scripts", "b.whamm"), "b"), ("c.whamm", "c")]
     raises(whammc.WhammError, lambda: whammc.Script("scripts/a.whamm"), 'include "c.whamm"')
