@@ -32,17 +32,18 @@ export function rows(table, name) {
   return found;
 }
 
-/** The words that the scanner (grammar/whamm.l) returns as tokens of their own, and the names of scalar types. */
-function scannerWords(scanner) {
-  const keywords = [...scanner.matchAll(/^"([a-z]+)".*\{ return [A-Z]+;/gm)].map(match => match[1]), types = [];
+/** The words that are tokens of the grammar (grammar/whamm.y), and the names of scalar types. */
+function scannerWords(grammar, scanner) {
+  const tokens = grammar.match(/^%token .*/gm) ?? [];
+  const keywords = tokens.flatMap(line => [...line.matchAll(/"'([a-z]+)'"/g)].map(match => match[1])), types = [];
   const scalars = scanner.match(/^(\[ui\]\(.*\S) \{\n.*\n\s*return SCALAR;/m);
-  if (!scalars || !keywords.includes('if')) throw new Error('grammar/whamm.l: the keywords were not found');
+  if (!scalars || !keywords.includes('if')) throw new Error('grammar/: the keywords were not found');
   for (const piece of scalars[1].split(/\|(?![^(]*\))/)) {
     const group = piece.match(/^\[(\w+)\]\(([\w|]+)\)$/);
     if (group) for (const letter of group[1]) types.push(...group[2].split('|').map(size => letter + size));
     else types.push(piece);
   }
-  return { keywords: [...new Set([...keywords, 'const', 'atomic'])].sort(), types }; // these two are names to the scanner, and words of the grammar
+  return { keywords: keywords.sort(), types };
 }
 
 /** T(STR) and U32 of a table, as scripts write them. */
@@ -56,12 +57,13 @@ export function makeWords(source) {
     (libraries[library] ??= []).push({ name, detail: `(${types(parameters)})${result ? ` -> ${types(result)}` : ''}` });
   }
   return {
-    ...scannerWords(read('grammar/whamm.l')),
+    ...scannerWords(read('grammar/whamm.y'), read('grammar/whamm.l')),
     events: rows(events, 'EVENT').map(([, group, event, , doc]) => ({ text: ['wasm', group, event].filter(Boolean).join(':'), doc })),
     instructions: rows(read('src/wasm/opcode.def'), 'OP')
       .map(([, text, , , category, operands, results]) => ({ text, detail: `${category.toLowerCase()} ${operands} → ${results}`.trim() })),
     names: rows(events, 'NAME').map(([, text, , , , doc]) => ({ text, doc })),
-    functions: rows(functions, 'FUNCTION').map(([, name, text, , , , , , , , doc]) => ({ name, text, doc: doc ?? '' })),
+    functions: [...rows(functions, 'FUNCTION').map(([, name, text, , , , , , , , doc]) => ({ name, text, doc: doc ?? '' })),
+      ...rows(functions, 'OPERATOR').map(([, name, text, , doc]) => ({ name, text, doc }))],
     methods: rows(functions, 'METHOD').map(([, name, argument, result, , doc]) => ({ name, detail: `(${scalar(argument)}) -> ${scalar(result)}`, doc })),
     libraries,
   };

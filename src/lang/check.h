@@ -145,6 +145,9 @@ Expr *check_node_int(Check *c, const Type *type, uint64_t n, Span span);
 Expr *check_node_name(Check *c, Var *v, Span span);
 /* An operation on a and b, or (b NULL) on a. */
 Expr *check_node_op(Check *c, Op op, const Type *type, Expr *a, Expr *b);
+/* Makes e a call of a function of a bundled library, with a result of the type. Returns e. */
+Expr *check_bundled_call(Check *c, Expr *e, Str library, Str function, const Type *type,
+                         Expr *const *args, uint32_t n);
 /* e as another type, or as it is. */
 Expr *check_node_cast(Check *c, Expr *e, const Type *to);
 

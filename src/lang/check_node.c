@@ -3,6 +3,8 @@
  */
 #include "lang/check.h"
 
+#include <assert.h>
+
 Expr *check_new_node(Check *c, ExprKind kind, const Type *type, Span span) {
     Expr *e = arena_new(&c->script->arena, Expr);
     *e = (Expr){.kind = kind, .type = type, .span = span, .name_span = span, .depth = 1};
@@ -48,4 +50,25 @@ Expr *check_node_cast(Check *c, Expr *e, const Type *to) {
     Expr *cast = check_new_node(c, EXPR_CAST, to, e->span);
     cast->cast = to;
     return check_node_args(c, cast, &e, 1);
+}
+
+Expr *check_bundled_call(Check *c, Expr *e, Str library, Str function, const Type *type,
+                         Expr *const *args, uint32_t n) {
+    const Type *const *params;
+    const Type *result;
+    uint32_t nparams;
+    *e = (Expr){.kind = EXPR_METHOD,
+                .span = e->span,
+                .name_span = e->name_span,
+                .recv_span = e->name_span,
+                .recv = library,
+                .name = function,
+                .depth = 1,
+                .type = type};
+    e->is_bound = c->scope->library &&
+                  c->scope->library(c->scope->ctx, e, &e->bound, &params, &nparams, &result);
+    if (c->scope->library && !e->is_bound)
+        c->ok = false; /* reported by the scope */
+    assert(!e->is_bound || nparams == n);
+    return check_node_args(c, e, args, n);
 }

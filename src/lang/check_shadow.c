@@ -52,27 +52,6 @@ const Type *check_shadow_whole(Check *c, const Expr *e) {
 
 /* ---- calls ---- */
 
-/* Makes e a call of a function of the runtime. `type` is that of the result. */
-static Expr *shadow_call(Check *c, Expr *e, Str function, const Type *type, uint32_t n,
-                         Expr *const *args) {
-    const Type *const *params;
-    const Type *result;
-    uint32_t nparams;
-    *e = (Expr){.kind = EXPR_METHOD,
-                .span = e->span,
-                .name_span = e->name_span,
-                .recv_span = e->name_span,
-                .recv = STR(".shadow"),
-                .name = function,
-                .type = type};
-    e->is_bound = c->scope->library &&
-                  c->scope->library(c->scope->ctx, e, &e->bound, &params, &nparams, &result);
-    if (c->scope->library && !e->is_bound)
-        c->ok = false; /* reported by the scope */
-    assert(!e->is_bound || nparams == n);
-    return check_node_args(c, e, args, n);
-}
-
 /* "get16" */
 static Str sized(Check *c, const char *name, const Var *v) {
     char text[16];
@@ -106,8 +85,8 @@ static Expr *shadow_unit(Check *c, Expr *address, const Var *v) {
     Expr *log = check_node_int(c, SCALAR(I32), v->unit_log, address->span);
     if (type_bits(address->type) == 64) {
         Expr *args[] = {check_node_cast(c, address, SCALAR(I64)), log};
-        return shadow_call(c, check_new_node(c, EXPR_METHOD, NULL, address->span), STR("unit"),
-                           SCALAR(I32), 2, args);
+        return check_bundled_call(c, check_new_node(c, EXPR_METHOD, NULL, address->span),
+                                  STR(".shadow"), STR("unit"), SCALAR(I32), args, 2);
     }
     if (!v->unit_log)
         return address;
@@ -120,11 +99,11 @@ void check_shadow_read(Check *c, Expr *e) {
     Expr *args[] = {check_node_name(c, v, e->name_span), shadow_unit(c, e->args[0], v)};
     TypeKind kind = v->element->kind;
     if (kind != TYPE_I8 && kind != TYPE_I16) {
-        shadow_call(c, e, sized(c, "get", v), v->element, 2, args);
+        check_bundled_call(c, e, STR(".shadow"), sized(c, "get", v), v->element, args, 2);
         return;
     }
-    Expr *call = shadow_call(c, check_new_node(c, EXPR_METHOD, NULL, e->span), sized(c, "get", v),
-                             SCALAR(I32), 2, args);
+    Expr *call = check_bundled_call(c, check_new_node(c, EXPR_METHOD, NULL, e->span),
+                                    STR(".shadow"), sized(c, "get", v), SCALAR(I32), args, 2);
     *e = (Expr){.kind = EXPR_CAST, .span = e->span, .cast = v->element};
     check_node_args(c, e, &call, 1);
 }
@@ -137,14 +116,15 @@ void check_shadow_write(Check *c, Stmt *s) {
         sets ? s->value : check_node_int(c, wide, s->kind == STMT_INC ? 1 : UINT64_MAX, s->span);
     Span span = s->target->name_span;
     Expr *args[] = {check_node_name(c, v, span), value, shadow_unit(c, s->target->args[0], v)};
-    Expr *lacks = shadow_call(c, check_new_node(c, EXPR_METHOD, NULL, s->span),
-                              sized(c, sets ? "set" : "add", v), SCALAR(I32), 3, args);
+    Expr *lacks =
+        check_bundled_call(c, check_new_node(c, EXPR_METHOD, NULL, s->span), STR(".shadow"),
+                           sized(c, sets ? "set" : "add", v), SCALAR(I32), args, 3);
     Expr *zero = check_node_int(c, SCALAR(I32), 0, s->span);
     Stmt *begin = arena_new(&c->script->arena, Stmt);
     Expr *again = check_node_name(c, v, span);
     *begin = (Stmt){.kind = STMT_CALL, .span = s->span};
-    begin->value = shadow_call(c, check_new_node(c, EXPR_METHOD, NULL, s->span), STR("begin_page"),
-                               &type_unit, 1, &again);
+    begin->value = check_bundled_call(c, check_new_node(c, EXPR_METHOD, NULL, s->span),
+                                      STR(".shadow"), STR("begin_page"), &type_unit, &again, 1);
     IfArm *arm = arena_new(&c->script->arena, IfArm);
     *arm = (IfArm){check_node_op(c, OP_NE, SCALAR(BOOL), lacks, zero), {begin, false}};
     *s = (Stmt){.kind = STMT_IF, .span = s->span, .next = s->next, .narms = 1, .arms = arm};
@@ -160,13 +140,13 @@ void check_shadow_declare(Check *c, Stmt *s) {
         return;
     Expr *sizes[] = {check_node_int(c, SCALAR(I32), bytes == 8 ? 3 : bytes / 2, v->span),
                      check_node_int(c, SCALAR(I32), v->unit_log, v->span)};
-    v->init = shadow_call(c, check_new_node(c, EXPR_METHOD, NULL, v->span), STR("new"), SCALAR(I32),
-                          2, sizes);
+    v->init = check_bundled_call(c, check_new_node(c, EXPR_METHOD, NULL, v->span), STR(".shadow"),
+                                 STR("new"), SCALAR(I32), sizes, 2);
     Stmt *tell = arena_new(&c->script->arena, Stmt);
     Expr *handle = check_node_name(c, v, v->span);
     *tell = (Stmt){.kind = STMT_CALL, .span = s->span, .next = s->next};
-    tell->value = shadow_call(c, check_new_node(c, EXPR_METHOD, NULL, v->span), STR("tell"),
-                              &type_unit, 1, &handle);
+    tell->value = check_bundled_call(c, check_new_node(c, EXPR_METHOD, NULL, v->span),
+                                     STR(".shadow"), STR("tell"), &type_unit, &handle, 1);
     tell->value->annotation = ANN_EXIT;
     s->next = tell;
 }
@@ -228,7 +208,7 @@ const Type *check_shadow_method(Check *c, Expr *e, Var *v) {
                                  ? &type_unit
                                  : &type_scalar[shadow_methods[i].result];
         if (c->ok)
-            shadow_call(c, e, e->name, result, 1 + n, args);
+            check_bundled_call(c, e, STR(".shadow"), e->name, result, args, 1 + n);
         return result;
     }
     Diag *g = check_error(c, DIAG_UNKNOWN_FUNCTION, e->name_span,

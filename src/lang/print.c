@@ -343,16 +343,8 @@ static void print_put_stmt(Printing *p, StmtKind kind, Expr *value, Var *var) {
 
 /* Appends a call of the library ".print". */
 static void put_call(Printing *p, const char *name, Expr *const *args, uint32_t n) {
-    Check *c = p->c;
-    const Type *const *params = NULL, *result = NULL;
-    uint32_t nparams = 0;
-    Expr *call = check_new_node(c, EXPR_METHOD, &type_unit, p->span);
-    call->recv = STR(".print");
-    call->recv_span = p->span;
-    call->name = str_of(name);
-    check_node_args(c, call, args, n);
-    call->is_bound = c->scope->library && c->scope->library(c->scope->ctx, call, &call->bound,
-                                                            &params, &nparams, &result);
+    Expr *call = check_new_node(p->c, EXPR_METHOD, &type_unit, p->span);
+    check_bundled_call(p->c, call, STR(".print"), str_of(name), &type_unit, args, n);
     print_put_stmt(p, STMT_CALL, call, NULL);
 }
 

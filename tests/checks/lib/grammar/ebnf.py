@@ -14,6 +14,7 @@ OPERATORS = ("+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++",
 KINDS = {
     "NAME": re.compile(r"[A-Za-z_]\w*(?!\w)", re.A),
     "WORD": re.compile(r"[A-Za-z_]\w*(?!\w)", re.A),
+    "AGGREGATION": re.compile(r"(?:count|sum|min|max|avg|stats|hist|lhist|top)(?!\w)", re.A),
     "PATTERN": re.compile(r"[A-Za-z0-9_.*+\\?|!\[\]]+"),
     "DIGITS": re.compile(r"[0-9][0-9_]*"),
     "INTEGER": re.compile(r"(?:0|-?[1-9][0-9_]*|0[xX][0-9A-Fa-f]+|0[bB][01]+)(?!\w|\.(?!\.))", re.A),
@@ -26,6 +27,7 @@ KINDS = {
 EXAMPLES = {
     "NAME": ["x", "count", "lib", "arg0", "mapping", "iff", "_a9", "const", "delete", "in", "for", "break"],
     "WORD": ["f", "len", "map", "if", "u32"],
+    "AGGREGATION": ["count", "hist", "lhist", "top"],
     "PATTERN": ["wasm", "*load*|*store*", "i32.add", "call", "?f", "[abc]", "before", "9", "if", "a+b\\"],
     "DIGITS": ["0", "1", "12", "1_0", "007"],
     "INTEGER": ["0", "5", "-5", "1_000", "0xFF", "0b01"],

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { end, makeFolder, removeFolder, result } from '../tap.mjs';
 
 const whammc = resolve(process.argv[2]), esbuild = resolve(process.argv[3], 'esbuild-wasm/bin/esbuild'), work = makeFolder('size');
-const MINIFIED = 21700, RAW = 37400; // bytes
+const MINIFIED = 22100, RAW = 38000; // bytes
 
 const CASES = {
   hotness: ['-s', 'hotness'],
