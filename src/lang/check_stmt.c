@@ -417,10 +417,24 @@ static void check_declare_typed(Check *c, Var *v, const Type *t) {
 
 /* Gives a call that the parser has made its meaning. */
 static void check_made_call(Check *c, Expr *e, StrMethod method, const Type *t) {
-    for (uint32_t i = 0; i < e->nargs; i++)
+    for (uint32_t i = 0; i < e->nargs && t->kind != TYPE_ERROR; i++)
         check_expr(c, e->args[i], NULL);
     e->method = method;
     e->type = t;
+}
+
+/* What the variable for the values of a map is. */
+static const Type *check_for_value(Check *c, const Var *v, const Expr *map) {
+    const Type *t = map->type->value;
+    if (!t->aggregate)
+        return t;
+    if (t->kind != TYPE_TUPLE && t->kind != TYPE_MAP)
+        return &type_scalar[t->kind];
+    Diag *g = check_error(c, DIAG_OPERAND_TYPE, v->span,
+                          "the values of the map are %s, which have no value as a whole", t->text);
+    check_explain(c, g, map);
+    diag_hint(c->diags, g, "for (k in m) goes over the keys");
+    return &type_error;
 }
 
 /* for (k in m), for (k, v in m). */
@@ -429,7 +443,7 @@ static void check_for_keys(Check *c, Stmt *s) {
     Stmt *value =
         key->next && key->next->kind == STMT_DECL && key->next->var->loop ? key->next : NULL;
     Expr *map = made->next ? made->var->init : made->var->init->args[0];
-    const Type *t = check_expr(c, map, NULL);
+    const Type *t = check_receiver(c, map);
     if (t->kind != TYPE_MAP || t->aggregate) {
         if (t->kind != TYPE_ERROR) {
             Diag *g = check_error(c, DIAG_NOT_A_MAP, map->span,
@@ -446,11 +460,15 @@ static void check_for_keys(Check *c, Stmt *s) {
     const Type *u32 = &type_scalar[TYPE_U32];
     check_made_call(c, made->var->init, MAP_KEYS, ok ? u32 : t);
     check_declare_typed(c, made->var, ok ? u32 : t);
-    check_made_call(c, s->arms[LOOP_BODY].cond, MAP_NEXT, &type_scalar[TYPE_BOOL]);
+    check_made_call(c, s->arms[LOOP_BODY].cond, MAP_NEXT,
+                    ok ? &type_scalar[TYPE_BOOL] : t);
     check_made_call(c, key->var->init, MAP_KEY, ok ? t->key : t);
     check_declare_typed(c, key->var, ok ? t->key : t);
-    if (value)
-        check_declare_typed(c, value->var, ok ? t->value : t);
+    if (!value)
+        return;
+    check_declare_typed(c, value->var, ok ? check_for_value(c, value->var, map) : t);
+    if (value->var->type->kind == TYPE_ERROR)
+        value->var->init = NULL; /* it was reported */
 }
 
 static void check_for_range(Check *c, Stmt *s) {
