@@ -387,5 +387,6 @@ void lower_aggregate(Check *c, Stmt *s) {
     Expr *same = self->nargs ? lower_element(&l, self->var, lower_again(&l, self->args[0]))
                              : lower_name(&l, self->var);
     same->type = self->type;
+    same->inserts = self->nargs != 0; /* one look-up */
     lower_add(&l, self, same, x);
 }
