@@ -231,18 +231,25 @@ static Var *lower_temp(Lower *l, const Type *type, Expr *init) {
     return v;
 }
 
-/* The value, which can be used any number of times: a literal, or a variable. */
-static Expr *lower_again(Lower *l, const Expr *e) {
-    Expr *copy = arena_new(&l->c->script->arena, Expr);
-    *copy = *e;
-    assert(!e->nargs);
-    return copy;
+/* Whether it can be computed again and gives the same: literals, variables of the body, and what is
+ * known at each site (maps may be cells by that), but for calls. */
+static bool can_repeat(const Expr *e) {
+    bool plain = e->kind <= EXPR_STR || e->is_static ||
+                 (e->kind == EXPR_NAME && e->var && e->var->storage == STORAGE_LOCAL);
+    plain &= e->kind != EXPR_CALL && e->kind != EXPR_METHOD;
+    for (uint32_t i = 0; i < e->nargs && plain; i++)
+        plain = can_repeat(e->args[i]);
+    return plain;
 }
 
+static Expr *lower_again(Lower *l, const Expr *e) {
+    assert(can_repeat(e));
+    return ast_clone_expr(l->c->script, e);
+}
+
+/* The value as an expression that can be repeated. */
 static Expr *lower_once(Lower *l, Expr *e) {
-    bool plain =
-        e->kind <= EXPR_STR || (e->kind == EXPR_NAME && e->var && e->var->storage == STORAGE_LOCAL);
-    return plain ? e : lower_name(l, lower_temp(l, e->type, e));
+    return can_repeat(e) ? e : lower_name(l, lower_temp(l, e->type, e));
 }
 
 /* ---- numbers and tuples ---- */
