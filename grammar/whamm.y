@@ -43,6 +43,7 @@
 %token CONST "'const'"   /* a word like any other elsewhere */
 %token ATOMIC "'atomic'" /* likewise */
 %token AGGREGATE "an aggregation" /* likewise */
+%token ARRAY "'array'"   /* likewise */
 %token SHADOW "'shadow'" /* likewise */
 %token UNITS            "'[' before 'per'"
 %token PER "'per'"       /* likewise, there */
@@ -197,6 +198,7 @@ type:
   | '(' ')'                             { $$ = build_tuple_type(p, @$, NULL); }
   | '(' types ')'                       { $$ = build_tuple_type(p, @$, $2); }
   | MAP '<' type ',' type '>'           { $$ = build_map_type(p, @$, $3, $5); }
+  | ARRAY '<' type ',' INT '>'          { $$ = build_array_type(p, $3, @5); }
   | AGGREGATE                           { $$ = build_aggregate(p, @$, @1, NULL); }
   | AGGREGATE '(' type_arguments ')'    { $$ = build_aggregate(p, @$, @1, $3); }
 ;

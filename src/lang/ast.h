@@ -60,6 +60,7 @@ typedef struct Type {
     uint32_t nfields; /* TYPE_TUPLE */
     const struct Type **fields;
     const struct Type *key, *value; /* TYPE_MAP */
+    uint32_t length;                /* ... of an array, which is a map from u32; else 0 */
     uint32_t depth; /* 0 of scalars; limited, so walking over a type needs no care */
     AggregateId aggregate;
     const struct Type *added; /* of an aggregation: the type of what is added; count: NULL */
@@ -449,6 +450,7 @@ bool script_precedes(const Script *s, Span a, Span b);
 /* Interned composite types of a script; &type_error if they are too large or nested too deeply. */
 const Type *type_tuple(Script *s, const Type **fields, uint32_t n);
 const Type *type_map(Script *s, const Type *key, const Type *value);
+const Type *type_array(Script *s, const Type *value, uint32_t length);
 /* An aggregation. `added`: T, the K of top, NULL of count; `steps`: of lhist and top, else NULL. */
 const Type *type_aggregate(Script *s, AggregateId id, const Type *added, const int64_t *steps);
 void type_table_free(Script *s); /* script_free() does it */

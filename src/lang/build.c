@@ -279,6 +279,15 @@ const Type *build_tuple_type(Parse *p, Span span, List *fields) {
     return t->kind == TYPE_ERROR ? report_type(p, span) : t;
 }
 
+const Type *build_array_type(Parse *p, const Type *value, Span length) {
+    enum { MAX_LENGTH = 1 << 20 };
+    const Expr *n = build_int(p, length);
+    if (!n->negative && !n->too_big && n->integer && n->integer <= MAX_LENGTH)
+        return type_array(p->script, value, (uint32_t)n->integer);
+    parse_error(p, DIAG_BAD_TYPE, length, "an array has 1 to %d elements", MAX_LENGTH);
+    return &type_error;
+}
+
 const Type *build_map_type(Parse *p, Span span, const Type *key, const Type *value) {
     if (key->kind == TYPE_ERROR || value->kind == TYPE_ERROR)
         return &type_error;
@@ -304,7 +313,7 @@ static const Type *build_lhist(Parse *p, Span span, const List *args) {
     enum { MAX_BUCKETS = 10000 };
     int64_t steps[3];
     uint32_t n = 0;
-    for (const ListNode *node = args ? args->head : NULL; node; node = node->next)
+    for (const ListNode *node = args ? args->head : NULL; node && n <= 3; node = node->next)
         if (n == 3 || !type_number(p, node, &steps[n++]))
             n = 4;
     if (n != 3 || steps[0] >= steps[1] || steps[2] <= 0)

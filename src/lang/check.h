@@ -167,6 +167,9 @@ const Type *check_shadow_method(Check *c, Expr *e, Var *v);
 void check_shadow_declare(Check *c, Stmt *s);
 void check_shadow_write(Check *c, Stmt *s);
 
+/* Makes a change of an array's element one that happens if there is such an element. */
+void lower_array(Check *c, Stmt *s);
+
 /* ---- calls and statements ---- */
 
 /* An expression with an operator; `want` as for check_expr. */

@@ -288,7 +288,7 @@ static const struct {
 
 static const Type *unknown_method(Check *c, Expr *e, const char *of, HintPlace place,
                                   const char *methods) {
-    Diag *g = check_error(c, DIAG_UNKNOWN_FUNCTION, e->name_span, "a %s has no method '%.*s'", of,
+    Diag *g = check_error(c, DIAG_UNKNOWN_FUNCTION, e->name_span, "%s has no method '%.*s'", of,
                           STR_ARG(e->name));
     hint_add(c->diags, g, place, e->name);
     diag_hint(c->diags, g, "the methods are %s", methods);
@@ -297,8 +297,31 @@ static const Type *unknown_method(Check *c, Expr *e, const char *of, HintPlace p
     return &type_error;
 }
 
+/* a.len(), a number, and a.clear(). */
+static const Type *check_array_method(Check *c, Expr *e, const Type *array) {
+    const Type *const *none = &array->key;
+    bool len = str_is(e->name, "len");
+    if (e->received) {
+        Diag *g =
+            check_error(c, DIAG_UNKNOWN_FUNCTION, e->span, "an array always has all its elements");
+        diag_hint(c->diags, g, "assign 0 to one");
+        return &type_error;
+    }
+    if (!len && !str_is(e->name, "clear"))
+        return unknown_method(c, e, "an array", HINT_ARRAY_METHOD, "len and clear");
+    check_args(c, e, e->args + 1, e->nargs - 1, &(Callee){e->name, none, 0, NULL});
+    e->method = MAP_CLEAR;
+    if (len) {
+        *e = (Expr){.kind = EXPR_INT, .span = e->span, .is_static = true};
+        e->integer = array->length;
+    }
+    return len ? &type_scalar[TYPE_U32] : &type_unit;
+}
+
 /* m.len(), m.clear(); `k in m` and `delete m[k]`, of which the parser has made calls. */
 static const Type *check_map_method(Check *c, Expr *e, const Type *map) {
+    if (map->length)
+        return check_array_method(c, e, map);
     for (size_t i = 0; i < sizeof map_methods / sizeof *map_methods; i++) {
         const Type *const *key = &map->key;
         if (!str_is(e->name, map_methods[i].name) || (map_methods[i].takes_key && !e->received))
@@ -316,7 +339,7 @@ static const Type *check_map_method(Check *c, Expr *e, const Type *map) {
             check_explain_name(c, g, e->args[0]);
         return map_methods[i].result;
     }
-    return unknown_method(c, e, "map", HINT_MAP_METHOD, "len and clear");
+    return unknown_method(c, e, "a map", HINT_MAP_METHOD, "len and clear");
 }
 
 /* What stands before a method must be a str or a map; of `in` and `delete`, a map. */
@@ -372,7 +395,7 @@ static const Type *check_value_method(Check *c, Expr *e) {
         e->is_static = all_static && self->is_static && e->method != STR_ADDR;
         return &type_scalar[str_methods[i].result];
     }
-    return unknown_method(c, e, "str", HINT_STR_METHOD,
+    return unknown_method(c, e, "a str", HINT_STR_METHOD,
                           "len, addr, starts_with, ends_with, contains and lists");
 }
 

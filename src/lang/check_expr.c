@@ -312,9 +312,13 @@ static const Type *check_expr_check_index(Check *c, Expr *e) {
     snprintf(what, sizeof what, "the key of '%.*s'", e->name.len > 50 ? 50 : (int)e->name.len,
              e->name.ptr);
     Diag *g = check_expect(c, e->args[0], t->key, what);
+    const Expr *key = e->args[0];
     if (g)
         check_explain_name(c, g, e);
-    e->is_static = e->is_static && e->args[0]->is_static;
+    else if (t->length && key->kind == EXPR_INT && key->integer >= t->length)
+        check_error(c, DIAG_FIELD_RANGE, key->span, "'%.*s' has %u elements, numbered from 0",
+                    STR_ARG(e->name), t->length);
+    e->is_static = e->is_static && key->is_static;
     return check_path(c, e, t->value);
 }
 

@@ -251,6 +251,14 @@ void check_storable(Check *c, const Type *t, Span span) {
         if (t->key->kind == TYPE_MAP || t->key->kind == TYPE_FUNCREF || t->key->aggregate)
             check_error(c, DIAG_BAD_TYPE, span, "%s: a %s cannot be the key of a map", t->text,
                         map ? "map" : t->key->text);
+        else if (t->length && !type_is_numeric(t->value) && t->value->kind != TYPE_BOOL)
+            check_error(c, DIAG_BAD_TYPE, span,
+                        "the elements of an array are numbers or bool, not %s", t->value->text);
+        else if (t->length && t->value->aggregate)
+            check_error(c, DIAG_BAD_TYPE, span, "a %s cannot be in an array", t->value->text);
+        else if (t->value->length)
+            check_error(c, DIAG_BAD_TYPE, span, "%s: an array cannot be the value of a map",
+                        t->text);
         else if (t->value->kind == TYPE_FUNCREF)
             check_error(c, DIAG_BAD_TYPE, span, "%s: a funcref cannot be the value of a map",
                         t->text);

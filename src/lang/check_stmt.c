@@ -154,6 +154,8 @@ static void check_assign(Check *c, Stmt *s) {
         check_explain_name(c, g, target);
     else if (target->var && target->var->element)
         check_shadow_write(c, s);
+    else if (target->kind == EXPR_INDEX && target->var && target->var->type->length)
+        lower_array(c, s);
     else if (target->kind == EXPR_NAME && target->var && target->var->atomic)
         check_one_step(c, s);
 }
@@ -204,7 +206,8 @@ static void check_update(Check *c, Stmt *s) {
     }
     Expr *old = sum->args[0] = ast_clone_expr(c->script, target);
     bool shadow = target->var && target->var->element;
-    old->inserts = target->kind == EXPR_INDEX && !shadow;
+    bool array = target->kind == EXPR_INDEX && target->var && target->var->type->length;
+    old->inserts = target->kind == EXPR_INDEX && !shadow && !array;
     if (check_updated(c, sum)->kind == TYPE_ERROR)
         return;
     if (target->kind == EXPR_NAME && target->var && target->var->atomic)
@@ -224,6 +227,8 @@ static void check_update(Check *c, Stmt *s) {
     }
     if (shadow)
         check_shadow_write(c, s);
+    else if (array)
+        lower_array(c, s);
 }
 
 static void check_step(Check *c, Stmt *s) {
@@ -231,8 +236,11 @@ static void check_step(Check *c, Stmt *s) {
     const Var *v = s->target->kind == EXPR_NAME ? s->target->var : NULL;
     if (v && v->atomic && type_is_integer(t))
         check_reported(c, v, s->kind == STMT_INC, s->kind == STMT_DEC, s->span);
-    if (s->target->var && s->target->var->element && type_is_numeric(t))
+    const Var *of = s->target->kind == EXPR_INDEX ? s->target->var : NULL;
+    if (of && of->element && type_is_numeric(t))
         check_shadow_write(c, s);
+    else if (of && of->type->length && type_is_numeric(t))
+        lower_array(c, s);
     if (t->kind == TYPE_ERROR || type_is_numeric(t))
         return;
     Diag *g = check_error(c, DIAG_OPERAND_TYPE, s->span, "'%s' works on numbers, found %s",

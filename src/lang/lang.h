@@ -108,6 +108,7 @@ typedef enum HintPlace {
     HINT_LIBRARY,      /* before a dot */
     HINT_STR_METHOD,   /* a method that str does not have */
     HINT_MAP_METHOD,   /* a method of a map */
+    HINT_ARRAY_METHOD, /* ... of an array */
     HINT_ARGUMENT,     /* a built-in function that takes no str here */
     HINT_STR_OPERATOR, /* an operator on str */
     HINT_CONSTANT,     /* "value": no literal; "block": in a block */

@@ -1,9 +1,10 @@
 /*
- * lang/lower.c - what is added to aggregations, as plainer statements.
+ * lang/lower.c - what is added to aggregations, and changes of arrays, as plainer statements.
  *
  * After checking, `s.add(x);` is a list of assignments to the fields of s, or an element that is
  * counted, with variables of the body that scripts cannot name. Later layers know no aggregations
- * but their representations: numbers, tuples and maps.
+ * but their representations: numbers, tuples and maps. An array is a map from u32, whose elements
+ * are written only if their index is below its length; so one beyond reads as 0.
  */
 #include "lang/check.h"
 
@@ -363,6 +364,39 @@ static void lower_clear(Lower *l, Expr *self, Expr *call) {
         Expr *tuple = check_new_node(l->c, EXPR_TUPLE, t, l->span);
         lower_assign(l, self, check_node_args(l->c, tuple, zeros, t->nfields));
     }
+}
+
+/* ---- arrays ---- */
+
+/* At script scope, where there are no variables of a body: an index that can be written twice. */
+static bool has_plain_index(Check *c, const Expr *index) {
+    if (c->place != PLACE_SCRIPT || index->kind == EXPR_NAME)
+        return true;
+    Diag *g = check_error(c, DIAG_FN_AT_SCRIPT_SCOPE, index->span,
+                          "at script scope an index is a number or a variable");
+    diag_hint(c->diags, g, "assign it to a variable first, or write the statement in wasm:begin");
+    return false;
+}
+
+void lower_array(Check *c, Stmt *s) {
+    Stmt change = *s;
+    Expr *element = s->target;
+    Lower l = {.c = c, .span = s->span, .into = s, .last = s};
+    if (element->args[0]->kind == EXPR_INT || !has_plain_index(c, element->args[0]))
+        return;
+    bool twice = c->place == PLACE_SCRIPT;
+    if (change.kind == STMT_ASSIGN && !twice)
+        change.value = lower_once(&l, change.value);
+    Expr *index = twice ? element->args[0] : lower_once(&l, element->args[0]);
+    Expr *length = lower_zero(&l, T(U32));
+    length->integer = element->var->type->length;
+    change.target = lower_element(&l, element->var, lower_again(&l, index));
+    change.next = NULL;
+    Stmt *changes = arena_new(&c->script->arena, Stmt);
+    *changes = change;
+    IfArm *arm = arena_new(&c->script->arena, IfArm);
+    *arm = (IfArm){.cond = lower_op(&l, OP_LT, T(BOOL), index, length), .body = {.first = changes}};
+    lower_put(&l, (Stmt){.kind = STMT_IF, .narms = 1, .arms = arm});
 }
 
 /* ---- all ---- */

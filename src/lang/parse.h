@@ -166,6 +166,7 @@ Expr *build_parens(Span span, Expr *inner);
 
 /* Types; type_error after an error. */
 const Type *build_tuple_type(Parse *p, Span span, List *fields);
+const Type *build_array_type(Parse *p, const Type *value, Span length);
 const Type *build_map_type(Parse *p, Span span, const Type *key, const Type *value);
 /* An aggregation; arguments are types, or NULL for numbers. */
 const Type *build_aggregate(Parse *p, Span span, Span name, List *args);

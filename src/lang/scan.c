@@ -290,7 +290,7 @@ static int scan_first_word(const Parse *p, Str text) {
 }
 
 /* Words that are names, except where no name can be: those that begin a statement, `in` after an
- * operand, aggregations where a type can stand, `per` after its bracket. */
+ * operand, aggregations and `array` where a type can stand, `per` after its bracket. */
 static int scan_word(const Parse *p, Span span) {
     static const int before_type[] = {':', '<', ',', '(', ARROW};
     bool starts =
@@ -298,9 +298,14 @@ static int scan_word(const Parse *p, Span span) {
     bool declares = starts || (p->token.prev >= REPORT && p->token.prev <= FRAME) ||
                     p->token.prev == ATOMIC || p->token.prev == SHADOW;
     Str text = {p->text + span.start, span.end - span.start};
-    for (size_t i = 0; i < sizeof before_type / sizeof *before_type; i++)
-        if (p->token.prev == before_type[i] && aggregate_by_name(text) != AGG_NONE)
+    for (size_t i = 0; i < sizeof before_type / sizeof *before_type; i++) {
+        if (p->token.prev != before_type[i])
+            continue;
+        if (aggregate_by_name(text) != AGG_NONE)
             return AGGREGATE;
+        if (str_is(text, "array") && char_is(p, skip_blank(p, p->pos), '<'))
+            return ARRAY;
+    }
     if (p->token.prev == UNITS)
         return PER;
     if (starts && !p->open.nbraces && str_is(text, "include") &&
@@ -346,7 +351,7 @@ static int in_context(Parse *p, Span span, int token) {
     case ')':
     case ']': return close_paren(p, token);
     case '/': return slash(p);
-    case '<': p->open.nangles += p->token.prev == MAP; return token;
+    case '<': p->open.nangles += p->token.prev == MAP || p->token.prev == ARRAY; return token;
     case '>': p->open.nangles -= p->open.nangles > 0; return token;
     case '=': p->open.nangles = 0; return token;
     default: return p->token.prev == '.' && is_keyword(token) ? ID : token;

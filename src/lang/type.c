@@ -156,6 +156,19 @@ const Type *type_map(Script *s, const Type *key, const Type *value) {
     return type_intern(s, &text, &like);
 }
 
+const Type *type_array(Script *s, const Type *value, uint32_t length) {
+    if (value->kind == TYPE_ERROR)
+        return &type_error;
+    Type like = {.kind = TYPE_MAP,
+                 .key = &type_scalar[TYPE_U32],
+                 .value = value,
+                 .length = length,
+                 .depth = value->depth + 1};
+    Buf text = {0};
+    buf_printf(&text, "array<%s,%u>", value->text, length);
+    return type_intern(s, &text, &like);
+}
+
 /* ---- aggregations ---- */
 
 static const struct {

@@ -26,13 +26,18 @@ bool value_is_tuple(Str type) {
     return is_plain_tuple(type) || (aggregate_read(type, &t) && aggregate_fields(&t).ptr);
 }
 
+/* array<T,N> */
+static bool is_array(Str type) {
+    return type.len > 7 && memcmp(type.ptr, "array<", 6) == 0 && type.ptr[type.len - 1] == '>';
+}
+
 static bool is_plain_map(Str type) {
     return type.len > 5 && memcmp(type.ptr, "map<", 4) == 0 && type.ptr[type.len - 1] == '>';
 }
 
 bool value_is_map(Str type) {
     AggregateType t;
-    return is_plain_map(type) ||
+    return is_plain_map(type) || is_array(type) ||
            (aggregate_read(type, &t) && (t.kind == AGGREGATE_TOP || aggregate_is_histogram(&t)));
 }
 
@@ -48,6 +53,11 @@ bool value_map_types(Str type, Str *key, Str *value) {
     AggregateType t;
     if (!value_is_map(type))
         return false;
+    if (is_array(type)) {
+        Str list = value_slice(type, 6, type.len - 1);
+        *key = STR("u32");
+        return value_next_type(&list, value);
+    }
     if (!is_plain_map(type) && aggregate_read(type, &t)) {
         *key = t.added;
         *value = STR("u64");

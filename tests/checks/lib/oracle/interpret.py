@@ -298,6 +298,8 @@ class Evaluator:
             return getattr(s, e.method)(*[address_of(a, x) if i < addresses else x for i, (a, x) in enumerate(zip(e.args, args))])
         if s is UNKNOWN or UNKNOWN in args:
             return UNKNOWN
+        if e.method == "len" and isinstance(s, Map) and len(self.map_type(e.name)) == 4:
+            return self.map_type(e.name)[3]
         if isinstance(s, Map) and e.method == "clear":
             return s.items.clear()
         if e.method == "len":
@@ -422,6 +424,8 @@ class Evaluator:
             return
         if e.kind == "index":
             m, k = self.eval_name(e), key_of(self.value(e.args[0]))
+            if len(self.map_type(e.name)) == 4 and k >= self.map_type(e.name)[3]:
+                return
             old = m.items.get(k, zero(self.map_type(e.name)[2]))
             m.items[k] = with_field(old, e.path, change(at_path(old, e.path)))
             return

@@ -238,7 +238,7 @@ class Scripts:
     def __init__(self, r, program, engine):
         self.r, self.p, self.engine = r, program, engine
         self.vars, self.bound, self.fns, self.depth = {}, {}, {}, 0
-        self.assignable, self.static_only, self.frames, self.words, self.shadows = [], False, {}, {}, {}
+        self.assignable, self.static_only, self.frames, self.words, self.shadows, self.arrays = [], False, {}, {}, {}, {}
         self.kept = set()  # variables of probes that outlive an execution
         self.nloops = self.in_loop = 0
 
@@ -269,6 +269,7 @@ class Scripts:
             if not isinstance(u, str) and u[0] == "map" and name in self.vars and t in NUMBERS + ("bool",) and u[2] == t:
                 out.append(("map", name, u))
         if not self.static_only:
+            out += [("array", name, u) for name, u in self.arrays.items() if u[2] == t]
             out += [("shadow", name, u) for name, u in self.shadows.items() if u[1] == t]
         if t == "u32" and "targets" in self.bound:
             out.append(("map", "targets", ("map", "u32", "u32")))
@@ -296,6 +297,8 @@ class Scripts:
             found = self.places(t)
             if found and r.random() < 0.8:
                 kind, name, u = r.choice(found)
+                if kind == "array":
+                    return f"{name}[{self.index_in(u)}]"
                 if kind == "shadow":
                     return f"{name}[{self.address_in_shadow()}]"
                 return name if kind == "name" else f"{name}[{self.expr(u[1], depth + 2)}]"
@@ -403,6 +406,8 @@ class Scripts:
         pad = "    " * indent
         if self.words and r.random() < 0.3:
             return f"{pad}step++;\n{pad}{self.word_statement()}\n" * r.choice([1, 1, 4, 12])
+        if self.arrays and r.random() < 0.25:
+            return f"{pad}{self.array_statement(indent)}\n"
         if self.shadows and r.random() < 0.3:
             return f"{pad}{self.shadow_statement()}\n"
         maps = [(name, u) for name, u in self.maps() if name in writable]
@@ -499,6 +504,8 @@ class Scripts:
             out.append(f"report var acc{k}: {t};")
             self.acc[f"acc{k}"] = t
         if r.random() < 0.2:
+            out += [r.choice(["", "report "]) + self.array(f"ar{k}") for k in range(r.randrange(1, 3))]
+        if r.random() < 0.2:
             out += self.shadow_memories()
         if r.random() < 0.3:
             out.append(self.statement(list(self.free), [], 0, 2).rstrip())
@@ -515,6 +522,24 @@ class Scripts:
         for k in range(r.choice([0, 0, 0, 1, 2])):
             out.append(self.branch_probe(k))
         return "\n".join(out) + "\n"
+
+    def array(self, name):
+        t = ("map", "u32", self.r.choice(NUMBERS + ("bool",)), self.r.choice([1, 2, 7, 33]))
+        self.arrays[name] = t
+        return f"var {name}: {type_text(t)};"
+
+    def index_in(self, t):
+        """At script scope, where there is no other, a number."""
+        if self.r.random() < 0.3 or self.static_only:
+            return str(self.r.randrange(t[3]))
+        return f"({self.expr('u32', 3)}) % {t[3] + 2}"
+
+    def array_statement(self, indent):
+        r = self.r
+        name, t = r.choice(list(self.arrays.items()))
+        at = f"{name}[{self.index_in(t) if indent else r.randrange(t[3])}]"
+        steps = [] if t[2] == "bool" else [f"{at}++;"] * 4 + [f"{at}--;", f"{at} = {at} + {self.literal(t[2])};"]
+        return r.choice(steps + [f"{at} = {self.expr(t[2], 2)};"] * 4 + [f"{name}.clear();", f"if ({name}.len() == {t[3]}) {{ {at} = {self.literal(t[2])}; }}"])
 
     def shadow_memories(self):
         for k in range(self.r.randrange(1, 3)):
@@ -700,9 +725,9 @@ class Scripts:
         r = self.r
         rule, kind, names, self.assignable = event
         apart = kind in APART
-        outer, shadows = dict(self.vars), self.shadows
+        outer, shadows, arrays = dict(self.vars), self.shadows, dict(self.arrays)
         if apart:
-            self.shadows = {}
+            self.shadows, self.arrays = {}, {}
             for name in self.free:
                 del self.vars[name]
         self.bound = {n: t for n, t in names.items() if not n.startswith("local") or not apart}
@@ -722,10 +747,14 @@ class Scripts:
                     text += f"    frame var {name}: {type_text(t)};\n"
                     self.vars[name] = t
                     writable.append(name)
+        if not apart and r.random() < 0.1:
+            text += f"    {r.choice(['', 'report ', 'report unshared ', 'shared ', 'report shared '])}{self.array(f'own{k}')}\n"
         text += self.body(writable, list(self.acc.items()), 1, 0, r.randrange(1, 5))
+        self.arrays = {} if apart else arrays
         if r.random() < 0.3:
             text += self.annotated_block(k, [n for n in writable if n in self.kept or n in self.free], list(self.acc.items()))
         self.vars, self.bound, self.assignable, self.shadows = outer, {}, [], shadows
+        self.arrays = arrays
         return f"{rule}{predicate} {{\n{text}}}"
 
     def annotated_block(self, k, writable, accumulators):

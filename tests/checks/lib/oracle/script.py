@@ -1,6 +1,6 @@
 """Whamm scripts as trees with types: a scanner, a parser and the typing rules, as docs/language.md has them.
 
-Types are strings ("u32"), ("tuple", type...), ("map", key, value) and ("shadow", element, bytes of a unit).
+Types are strings ("u32"), ("tuple", type...), ("map", key, value), ("map", "u32", element, length), an array, and ("shadow", element, bytes of a unit).
 """
 
 import re
@@ -121,6 +121,13 @@ class Reader:
                     break
             return ("tuple", *fields)
         word = self.name()
+        if word == "array":
+            self.expect("<")
+            element = self.type()
+            self.expect(",")
+            length = int(self.next()[1])
+            self.expect(">")
+            return ("map", "u32", element, length)
         if word == "map":
             self.expect("<")
             key = self.type()
@@ -406,6 +413,8 @@ def unescape(text):
 def type_text(t):
     if isinstance(t, str):
         return t
+    if len(t) == 4 and t[0] == "map":
+        return f"array<{type_text(t[2])},{t[3]}>"
     inner = ",".join(type_text(x) for x in t[1:])
     return f"({inner})" if t[0] == "tuple" else f"map<{inner}>"
 
