@@ -390,7 +390,7 @@ void lower_array(Check *c, Stmt *s) {
     Expr *index = twice ? element->args[0] : lower_once(&l, element->args[0]);
     Expr *length = lower_zero(&l, T(U32));
     length->integer = element->var->type->length;
-    change.target = lower_element(&l, element->var, lower_again(&l, index));
+    change.target = lower_element(&l, element->var, ast_clone_expr(c->script, index));
     change.next = NULL;
     Stmt *changes = arena_new(&c->script->arena, Stmt);
     *changes = change;
