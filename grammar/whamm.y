@@ -62,7 +62,7 @@
 %token NEW_STATEMENT    "a new statement"
 %token BAD_TOKEN        "an unreadable token"
 %token EVERY "'every'" LIMIT "'limit'" /* words like any other elsewhere */
-/* Made up where an expression begins that is read by itself: a part of a text (lang/print.c). */
+/* Made up where an expression begins that is read by itself: a part of a text (lang/interpolate.c). */
 %token PART             "a part"
 
 %right '?' ':'

@@ -6,9 +6,10 @@
  *
  *    a script                                     a program
  *        |                                            |
- *     lang/      text to checked trees             wasm/      bytes to a model of the module
- *     event/     rules to events, bound names      valid/     types, validation
- *     library/   libraries of scripts              analysis/  control flow, segments, exits
+ *     lang/      text to trees                     wasm/      bytes to a model of the module
+ *     check/     names and types of trees          valid/     types, validation
+ *     event/     rules to events, bound names      analysis/  control flow, segments, exits
+ *     library/   libraries of scripts
  *        |                                            |
  *        +-----------------+--------------------------+
  *                          |
@@ -48,7 +49,7 @@
  * What `whammc instr` does, and where:
  *
  *   1. parse the scripts                                  lang/parse.c, lang/scan.c
- *   2. expand rules into events, check each probe for     event/event.c, lang/check.c,
+ *   2. expand rules into events, check each probe for     event/event.c, check/check.c,
  *      each, cut out its static parts                     plan/make.c, plan/prune.c, plan/cut.c
  *   3. read and validate the program                      wasm/read.c, valid/valid.c
  *   4. find the sites, give each its storage              plan/match.c, storage/storage.c,

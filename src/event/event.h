@@ -4,7 +4,7 @@
 #ifndef WHAMMC_EVENT_EVENT_H
 #define WHAMMC_EVENT_EVENT_H
 
-#include "lang/lang.h"
+#include "check/check.h"
 #include "wasm/op.h"
 
 typedef enum EventKind {

@@ -23,7 +23,7 @@ typedef Vec(Ref) Refs;
 
 struct HoleOps;
 
-/* Whose steps are counted (lang/check_steps.c): of each call, of a function whose caller counts
+/* Whose steps are counted (check/check_steps.c): of each call, of a function whose caller counts
  * them, of a body. */
 typedef enum Budget { BUDGET_CALLS, BUDGET_FN, BUDGET_BODY } Budget;
 

@@ -42,7 +42,7 @@ void scratch_finish(Scratch *x) {
         if (x->options->optimise)
             code_optimise(&x->code, f);
         code_share_locals(&x->code, f);
-        /* variables are fewer (lang/check_name.c), and intermediate results share locals */
+        /* variables are fewer (check/check_name.c), and intermediate results share locals */
         assert(f->nparams + f->locals.len <= WASM_MAX_LOCALS);
     }
     phase_end(before);

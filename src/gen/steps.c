@@ -1,5 +1,5 @@
 /*
- * gen/steps.c - loops, and what they and recursive functions take: steps (lang/check_steps.c).
+ * gen/steps.c - loops, and what they and recursive functions take: steps (check/check_steps.c).
  *
  * A body counts down the steps that are left of its budget, in a local, or, if it calls functions
  * that take steps, in a variable of the script, where the functions count, too. Where none is left

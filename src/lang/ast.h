@@ -5,9 +5,9 @@
  *
  *   - Only the parser makes nodes; each has the span of its source text. All live in the script's
  *     arena.
- *   - After parsing, types are NULL and names unresolved. lang_check_script() resolves and types
+ *   - After parsing, types are NULL and names unresolved. check_script() resolves and types
  *     script-scope statements and functions in place.
- *   - Probe bodies and predicates are typed by lang_check_probe(), which works on a *clone* of the
+ *   - Probe bodies and predicates are typed by check_probe(), which works on a *clone* of the
  *     probe, since a glob can match events on which the same name has different types: one clone
  *     per combination of types.
  *   - Where the text does not follow the grammar, the tree has the readable parts; `broken` and
@@ -239,7 +239,7 @@ typedef struct Bound {
     const Type *type; /* NULL = open: needs a type bound in the rule */
 } Bound;
 
-/* An argument of a call whose text has values in braces, "{n:x}" (print.c). */
+/* An argument of a call whose text has values in braces, "{n:x}" (interpolate.c). */
 typedef struct TextPart {
     bool literal; /* text as it is */
     bool zero;    /* the width is filled up with zeros */
@@ -361,7 +361,8 @@ typedef struct Fn {
     Var **vars;
     uint32_t index;
     bool recursive; /* it may call itself, through others, too; set by the checker */
-    bool steps; /* so it takes steps (check_steps.c), or has loops, or calls functions that do */
+    bool steps; /* so it takes steps (check/check_steps.c), or has loops, or calls functions that do
+                 */
 } Fn;
 
 /* `(name: type)` after a part of a rule. */
@@ -429,9 +430,9 @@ typedef struct Script {
     /* Made by the checker; values are addresses. frame_names: the first variable of each name in
      * all checked probes. */
     Map var_names, fn_names, use_names, frame_names;
-    /* Variables of script scope, if functions take steps (check_steps.c): what is left of them,
-     * UINT32_MAX = nothing; active recursive functions; Probe.stopped for statements at script
-     * scope. */
+    /* Variables of script scope, if functions take steps (check/check_steps.c): what is left of
+     * them, UINT32_MAX = nothing; active recursive functions; Probe.stopped for statements at
+     * script scope. */
     Var *steps, *depth, *stopped;
     struct TypeTable *types;
     /* Effects of syntax errors. lost_names: words of unreadable text that may have been

@@ -1,5 +1,5 @@
 /*
- * lang/lang.h - the front end: parse and check scripts. See ast.h for the tree.
+ * lang/lang.h - the front end: parse scripts. See ast.h for the tree; check/ checks it.
  */
 #ifndef WHAMMC_LANG_LANG_H
 #define WHAMMC_LANG_LANG_H
@@ -48,40 +48,6 @@ bool lang_define(Script *s, Str definition, DiagFileId file, Diags *diags);
 void lang_leave_out_predicates(Script *s);
 void lang_leave_out_reports(Script *s);
 
-/*
- * The names that a probe's surroundings define; implemented by event/. The checker calls it for
- * each name that is not a variable, and for each called function that is not a fn of the script.
- */
-typedef struct Scope {
-    void *ctx;
-    /* A bound name or constant; false = unknown. */
-    bool (*name)(void *ctx, Str name, Bound *out);
-    /* A bound or built-in function `name`: its id, parameter types and result (NULL = none); false
-     * = unknown. A parameter of type &type_unit is the name of a library in use. */
-    bool (*function)(void *ctx, Str name, Bound *out, const Type *const **params, uint32_t *nparams,
-                     const Type **result);
-    /* Calls add() for every name that could be meant, for "did you mean". */
-    void (*suggest)(void *ctx, bool functions, void (*add)(void *add_ctx, Str name), void *add_ctx);
-    /* A library function; false = the library or the function is unknown (reported by the scope
-     * itself). May be NULL. */
-    bool (*library)(void *ctx, const Expr *call, Bound *out, const Type *const **params,
-                    uint32_t *nparams, const Type **result);
-    bool can_return_value;    /* `return e;` is allowed: an alt probe */
-    const Type *return_type;  /* its type, NULL = numbers, as many as there are */
-    const char *describe;     /* "wasm:opcode:call:before" for messages */
-    const char *describe_all; /* all places that a name must exist at; NULL = `describe` */
-    bool unknown;             /* the defined names are unknown, so unknown names are no errors */
-    /* Whether a library in use exports a function of this name; which one. May be NULL. */
-    bool (*exported)(void *ctx, Str name, Str *library);
-} Scope;
-
-/* Resolves and types script-scope statements and functions (in any order of definition). `scope`
- * has the names of script scope. False if there were errors. */
-bool lang_check_script(Script *s, const Scope *scope, Diags *diags);
-
-/* Resolves and types one probe (a clone) in place: fills vars, types, is_static. */
-bool lang_check_probe(Script *s, Probe *p, const Scope *scope, Diags *diags);
-
 /* Writes the tree as an S-expression, for tests and debugging (typed if checked). */
 void lang_dump(const Script *s, Buf *out);
 /* The same for one probe, such as a checked clone. */
@@ -126,11 +92,5 @@ bool hint_exists(HintPlace place, Str word);
 bool hint_add(Diags *d, Diag *g, HintPlace place, Str word);
 /* The same for the longest word or operator of the table with which the text begins. */
 bool hint_add_longest(Diags *d, Diag *g, HintPlace place, Str text);
-
-/* How the names of variables begin that report which probes took too many steps (check_steps.c);
- * then comes the rule, and where it is: "(stopped) wasm:func:entry 12:1". Of statements at script
- * scope,
- * "(stopped) script scope". No script can declare such a name. */
-#define STOPPED "(stopped) "
 
 #endif

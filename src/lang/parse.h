@@ -9,7 +9,8 @@
  *                    which braces are open
  *   grammar/whamm.y  the grammar; each action is one call of a constructor
  *   lang/build.c     the constructors
- *   lang/print.c     the parts of texts to print
+ *   lang/interpolate.c
+ *                    the parts of texts to print
  *   lang/syntax.c    messages for syntax errors
  */
 #ifndef WHAMMC_LANG_PARSE_H

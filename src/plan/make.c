@@ -269,7 +269,7 @@ static bool make_make_variant(Plan *plan, Variant *v, const char *all, Diags *di
     Bound place;
     if (event_name_lookup(e, STR("fid"), &place))
         removal_prepare(script, plan->libraries, v->probe);
-    bool ok = lang_check_probe(script, v->probe, &scope, diags);
+    bool ok = check_probe(script, v->probe, &scope, diags);
     buf_free(&text);
     if (!ok || script->broken || script->faulty)
         return false;
@@ -351,7 +351,7 @@ static bool check_without_events(Plan *plan, uint32_t script, const Probe *probe
     Script *s = plan->scripts.at[script];
     Probe *copy = ast_clone_probe(s, probe);
     removal_prepare(s, plan->libraries, copy);
-    lang_check_probe(s, copy, &unknown, diags);
+    check_probe(s, copy, &unknown, diags);
     return false;
 }
 
@@ -528,7 +528,7 @@ static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
     ScopeCtx ctx = {{.kind = EVENT_BEGIN}, plan, index, diags, NULL};
     Scope scope = scope_of(&ctx, "script scope");
     bool ok = plan_uses(plan, index, diags);
-    ok &= lang_check_script(s, &scope, diags) && !s->broken;
+    ok &= check_script(s, &scope, diags) && !s->broken;
     Variant *common = arena_new(&plan->arena, Variant);
     common->script = index;
     common->vars = arena_array(&plan->arena, uint32_t, s->vars.len + 1);

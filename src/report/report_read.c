@@ -15,7 +15,7 @@
 #include "report/report_read.h"
 #include "base/escape.h"
 #include "base/json.h"
-#include "lang/lang.h"
+#include "check/check.h"
 #include "report/aggregate.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 #ifndef WHAMMC_TESTS_FAKE_SCOPE_H
 #define WHAMMC_TESTS_FAKE_SCOPE_H
 
-#include "lang/lang.h"
+#include "check/check.h"
 
 typedef struct FakeScope {
     Script *script;
@@ -140,11 +140,11 @@ static Scope fake_scope(FakeScope *f, const Probe *p) {
 static bool fake_check(Script *s, Diags *diags) {
     FakeScope f = {s, diags, true};
     Scope scope = fake_scope(&f, NULL);
-    bool ok = lang_check_script(s, &scope, diags);
+    bool ok = check_script(s, &scope, diags);
     for (uint32_t i = 0; i < s->probes.len; i++) {
         Probe *clone = ast_clone_probe(s, s->probes.at[i]);
         scope = fake_scope(&f, clone);
-        ok &= lang_check_probe(s, clone, &scope, diags);
+        ok &= check_probe(s, clone, &scope, diags);
         s->probes.at[i] = clone;
     }
     return ok;

@@ -366,7 +366,7 @@ static Ref call_library(Body *b, uint32_t n, const Refs *args, const WasmType *p
 /* The data of a report is collected once, when the program has ended. */
 static Ref fail_flush(Code *c, uint32_t n) {
     const LibraryFn *f = &c->g->in->plan->library_fns.at[n];
-    bool ends = f->bundled && strcmp(f->bundled->library, ".print") == 0; /* lang/print.c */
+    bool ends = f->bundled && strcmp(f->bundled->library, ".print") == 0; /* check/print.c */
     Diag *d =
         diag(c->g->diags, DIAG_MONITOR_CANNOT, f->called,
              ends ? "a monitor cannot end the program"

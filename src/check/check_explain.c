@@ -1,7 +1,7 @@
 /*
- * lang/check_explain.c - second places of messages about types: where a type comes from.
+ * check/check_explain.c - second places of messages about types: where a type comes from.
  */
-#include "lang/check.h"
+#include "check/checker.h"
 
 static const char *check_explain_describe(const Check *c) {
     return c->scope->describe ? c->scope->describe : "this place";

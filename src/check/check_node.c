@@ -1,7 +1,7 @@
 /*
- * lang/check_node.c - nodes that the checker makes: they have their types and need no checking.
+ * check/check_node.c - nodes that the checker makes: they have their types and need no checking.
  */
-#include "lang/check.h"
+#include "check/checker.h"
 
 #include <assert.h>
 

@@ -1,7 +1,7 @@
 /*
- * lang/check.c - entry points of the checker: script scope and functions, and one probe at a time.
+ * check/check.c - entry points of the checker: script scope and functions, and one probe at a time.
  */
-#include "lang/check.h"
+#include "check/checker.h"
 
 /* Returns the collected locals to the arena. */
 static Var **keep_locals(Check *c, uint32_t *n) {
@@ -68,7 +68,7 @@ static void check_fn(Check *c, Fn *fn) {
     c->lenient = false;
 }
 
-bool lang_check_script(Script *s, const Scope *scope, Diags *diags) {
+bool check_script(Script *s, const Scope *scope, Diags *diags) {
     Check c = {.script = s, .scope = scope, .diags = diags, .place = PLACE_SCRIPT, .ok = true};
     declare_uses(&c);
     declare_fns(&c);
@@ -84,7 +84,7 @@ bool lang_check_script(Script *s, const Scope *scope, Diags *diags) {
     return c.ok;
 }
 
-bool lang_check_probe(Script *s, Probe *p, const Scope *scope, Diags *diags) {
+bool check_probe(Script *s, Probe *p, const Scope *scope, Diags *diags) {
     Check c = {
         .script = s, .scope = scope, .diags = diags, .place = PLACE_PROBE, .probe = p, .ok = true};
     c.lenient = p->rule.broken || scope->unknown;

@@ -1,7 +1,7 @@
 /*
- * lang/check_stmt.c - statements.
+ * check/check_stmt.c - statements.
  */
-#include "lang/check.h"
+#include "check/checker.h"
 
 #include <stdio.h>
 
@@ -468,8 +468,7 @@ static void check_for_keys(Check *c, Stmt *s) {
     const Type *u32 = &type_scalar[TYPE_U32];
     check_made_call(c, made->var->init, MAP_KEYS, ok ? u32 : t);
     check_declare_typed(c, made->var, ok ? u32 : t);
-    check_made_call(c, s->arms[LOOP_BODY].cond, MAP_NEXT,
-                    ok ? &type_scalar[TYPE_BOOL] : t);
+    check_made_call(c, s->arms[LOOP_BODY].cond, MAP_NEXT, ok ? &type_scalar[TYPE_BOOL] : t);
     check_made_call(c, key->var->init, MAP_KEY, ok ? t->key : t);
     check_declare_typed(c, key->var, ok ? t->key : t);
     if (!value)

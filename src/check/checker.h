@@ -1,5 +1,5 @@
 /*
- * lang/check.h - interfaces between the parts of the checker. Private to it.
+ * check/checker.h - interfaces between the parts of the checker. Private to it.
  *
  *   check.c          entry points: scripts, functions, probes
  *   check_stmt.c     statements
@@ -20,10 +20,10 @@
  * expression that was reported has &type_error, which fits everything, so that one mistake causes
  * one message.
  */
-#ifndef WHAMMC_LANG_CHECK_H
-#define WHAMMC_LANG_CHECK_H
+#ifndef WHAMMC_CHECK_CHECKER_H
+#define WHAMMC_CHECK_CHECKER_H
 
-#include "lang/lang.h"
+#include "check/check.h"
 
 typedef enum Place { PLACE_SCRIPT, PLACE_FN, PLACE_PROBE } Place;
 

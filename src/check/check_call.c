@@ -1,8 +1,8 @@
 /*
- * lang/check_call.c - calls: functions of the script, built-in functions, libraries, methods of
+ * check/check_call.c - calls: functions of the script, built-in functions, libraries, methods of
  * strings and maps.
  */
-#include "lang/check.h"
+#include "check/checker.h"
 #include "lang/list.h"
 
 #include <stdio.h>

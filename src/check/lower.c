@@ -1,12 +1,12 @@
 /*
- * lang/lower.c - what is added to aggregations, and changes of arrays, as plainer statements.
+ * check/lower.c - what is added to aggregations, and changes of arrays, as plainer statements.
  *
  * After checking, `s.add(x);` is a list of assignments to the fields of s, or an element that is
  * counted, with variables of the body that scripts cannot name. Later layers know no aggregations
  * but their representations: numbers, tuples and maps. An array is a map from u32, whose elements
  * are written only if their index is below its length; so one beyond reads as 0.
  */
-#include "lang/check.h"
+#include "check/checker.h"
 
 #include <assert.h>
 
@@ -287,7 +287,7 @@ static void lower_moments(Lower *l, Var *s, const Expr *x) {
                     lower_op(l, OP_MUL, T(F64), lower_name(l, d), distance_from_mean(l, s, x)));
 }
 
-/* The field numbers are those of type.def. */
+/* The field numbers are those of lang/type.def. */
 static void lower_fields(Lower *l, Var *s, const Expr *x) {
     AggregateId id = s->type->aggregate;
     if (id == AGG_MIN || id == AGG_STATS)

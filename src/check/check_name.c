@@ -1,7 +1,7 @@
 /*
- * lang/check_name.c - names: declarations, resolution, suggestions.
+ * check/check_name.c - names: declarations, resolution, suggestions.
  */
-#include "lang/check.h"
+#include "check/checker.h"
 
 #include <assert.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * lang/check_shadow.c - shadow memories: what is checked becomes calls of the library ".shadow"
+ * check/check_shadow.c - shadow memories: what is checked becomes calls of the library ".shadow"
  * (library/bundled.def), so that nothing after the checker knows of them.
  *
  *   shadow var tag: u8[per 4];     var tag: i32 = .shadow.new(0, 2); @exit .shadow.tell(tag);
@@ -7,7 +7,7 @@
  *   tag[a] = v;                    if (.shadow.set8(tag, v, a >> 2) != 0) .shadow.begin_page(tag);
  *   tag.any(a, n)                  .shadow.any(tag, a, n)
  */
-#include "lang/check.h"
+#include "check/checker.h"
 
 #include <assert.h>
 #include <stdio.h>

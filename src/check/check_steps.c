@@ -1,5 +1,5 @@
 /*
- * lang/check_steps.c - loops and recursive functions, which take steps.
+ * check/check_steps.c - loops and recursive functions, which take steps.
  *
  * An iteration of a loop is a step, and so is the call of a recursive function. An execution of a
  * probe, with all functions that it calls, may take so many; one that takes more is left
@@ -7,7 +7,7 @@
  * script scope, Probe.stopped, is zero. That is reported under a name that no script can declare,
  * from which report/ makes a message.
  */
-#include "lang/check.h"
+#include "check/checker.h"
 
 #include <assert.h>
 

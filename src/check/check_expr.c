@@ -1,7 +1,7 @@
 /*
- * lang/check_expr.c - the types of expressions.
+ * check/check_expr.c - the types of expressions.
  */
-#include "lang/check.h"
+#include "check/checker.h"
 
 #include <stdio.h>
 

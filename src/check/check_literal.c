@@ -1,7 +1,8 @@
 /*
- * lang/check_literal.c - literals: the type they take from their context, their range, their value.
+ * check/check_literal.c - literals: the type they take from their context, their range, their
+ * value.
  */
-#include "lang/check.h"
+#include "check/checker.h"
 
 #include <locale.h>
 #include <math.h>
