@@ -1,7 +1,7 @@
 /*
  * check/check.c - entry points of the checker: script scope and functions, and one probe at a time.
  */
-#include "check/checker.h"
+#include "check/check_parts.h"
 
 /* Returns the collected locals to the arena. */
 static Var **keep_locals(Check *c, uint32_t *n) {

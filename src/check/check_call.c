@@ -2,7 +2,7 @@
  * check/check_call.c - calls: functions of the script, built-in functions, libraries, methods of
  * strings and maps.
  */
-#include "check/checker.h"
+#include "check/check_parts.h"
 #include "lang/list.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
  * check/check_explain.c - second places of messages about types: where a type comes from.
  */
-#include "check/checker.h"
+#include "check/check_parts.h"
 
 static const char *check_explain_describe(const Check *c) {
     return c->scope->describe ? c->scope->describe : "this place";

@@ -1,7 +1,7 @@
 /*
  * check/check_expr.c - the types of expressions.
  */
-#include "check/checker.h"
+#include "check/check_parts.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
  * check/check_literal.c - literals: the type they take from their context, their range, their
  * value.
  */
-#include "check/checker.h"
+#include "check/check_parts.h"
 
 #include <locale.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /*
  * check/check_name.c - names: declarations, resolution, suggestions.
  */
-#include "check/checker.h"
+#include "check/check_parts.h"
 
 #include <assert.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
  * check/check_node.c - nodes that the checker makes: they have their types and need no checking.
  */
-#include "check/checker.h"
+#include "check/check_parts.h"
 
 #include <assert.h>
 

@@ -7,7 +7,7 @@
  *   tag[a] = v;                    if (.shadow.set8(tag, v, a >> 2) != 0) .shadow.begin_page(tag);
  *   tag.any(a, n)                  .shadow.any(tag, a, n)
  */
-#include "check/checker.h"
+#include "check/check_parts.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  * script scope, Probe.stopped, is zero. That is reported under a name that no script can declare,
  * from which report/ makes a message.
  */
-#include "check/checker.h"
+#include "check/check_parts.h"
 
 #include <assert.h>
 

@@ -1,7 +1,7 @@
 /*
  * check/check_stmt.c - statements.
  */
-#include "check/checker.h"
+#include "check/check_parts.h"
 
 #include <stdio.h>
 

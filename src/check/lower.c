@@ -6,7 +6,7 @@
  * but their representations: numbers, tuples and maps. An array is a map from u32, whose elements
  * are written only if their index is below its length; so one beyond reads as 0.
  */
-#include "check/checker.h"
+#include "check/check_parts.h"
 
 #include <assert.h>
 

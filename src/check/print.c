@@ -7,7 +7,7 @@
  * library ".print"): one for each run of text and each value, the last one ends the line. So no
  * later layer knows of printing.
  */
-#include "check/checker.h"
+#include "check/check_parts.h"
 
 #include "../../stdlib/runtime/values.h" /* formats */
 
@@ -282,7 +282,7 @@ static void check_print_trap(Check *c, const Expr *call, Printing *p, uint32_t f
         name->name = STR("fname");
         buf_str(&p->literal, STR(" (in "));
         check_value(c, name, NULL);
-        print_value(p, name, &no_format);
+        print_value(p, name, &(TextPart){.precision = -1});
         buf_str(&p->literal, STR(")"));
     }
     end_line(p);

@@ -20,7 +20,7 @@ typedef struct Text {
     Vec(Expr *) args;
 } Text;
 
-static const TextPart no_format = {.precision = -1};
+static const TextPart plain_part = {.precision = -1};
 
 static char interpolate_char(const Text *t, uint32_t at) {
     return at < t->end ? t->p->text[at] : 0;
@@ -58,7 +58,7 @@ static void end_literal(Text *t) {
     *e = (Expr){.kind = EXPR_STR, .span = t->string->span, .depth = 1};
     e->text.len = (uint32_t)t->literal.len;
     e->text.ptr = arena_strndup(&t->p->script->arena, (const char *)t->literal.data, e->text.len);
-    TextPart part = no_format;
+    TextPart part = plain_part;
     part.literal = true;
     add_part(t, e, part);
     t->literal.len = 0;
@@ -155,7 +155,7 @@ static void bad_value(Text *t, Span span, const char *what) {
 static bool add_value(Text *t) {
     uint32_t open = t->at, colon, close = end_of_value(t, open + 1, &colon);
     uint32_t end = colon ? colon : close;
-    TextPart part = no_format;
+    TextPart part = plain_part;
     Span whole = {t->p->file, open, close < t->end ? close + 1 : t->end};
     if (close == t->end) {
         bad_value(t, (Span){t->p->file, open, open + 1}, "expected '}' after this value");
@@ -237,12 +237,12 @@ static void interpolate_text(Parse *p, Expr *call) {
     if (literal)
         find_quotes(&t);
     for (uint32_t i = 0; i + 1 < call->nargs; i++)
-        add_part(&t, call->args[i], no_format);
+        add_part(&t, call->args[i], plain_part);
     if (!str_is(call->name, "print"))
         put_place(&t, call->span);
     if (!literal) {
         end_literal(&t);
-        add_part(&t, string, no_format);
+        add_part(&t, string, plain_part);
     }
     if (!literal || take_apart(&t)) {
         TextPart *parts = arena_array(&p->script->arena, TextPart, t.parts.len + 1);

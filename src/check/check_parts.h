@@ -1,5 +1,5 @@
 /*
- * check/checker.h - interfaces between the parts of the checker. Private to it.
+ * check/check_parts.h - interfaces between the parts of the checker. Private to it.
  *
  *   check.c          entry points: scripts, functions, probes
  *   check_stmt.c     statements
@@ -20,8 +20,8 @@
  * expression that was reported has &type_error, which fits everything, so that one mistake causes
  * one message.
  */
-#ifndef WHAMMC_CHECK_CHECKER_H
-#define WHAMMC_CHECK_CHECKER_H
+#ifndef WHAMMC_CHECK_CHECK_PARTS_H
+#define WHAMMC_CHECK_CHECK_PARTS_H
 
 #include "check/check.h"
 
