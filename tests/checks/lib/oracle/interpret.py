@@ -408,6 +408,7 @@ class Evaluator:
     def do_delete(self, s):
         k = key_of(self.value(s.args[0]))
         self.value(s.map).items.pop(k, None)
+
     def do_update(self, s):
         by = self.value(s.value)
         self.store(s.target, lambda old: arithmetic(s.op, s.target.type, old, by))
@@ -1069,13 +1070,14 @@ class Run(wasm.Listener):
     def close(self, frame, i):
         self.fire("exit", frame, i)
 
-    def arrive(self, frame, i, label):
+    def landed(self, frame, i):
         self.fire("semantic_after", frame, i, frame.saved)
 
-    def behind(self, frame, i):
-        self.fire("semantic_after", frame, i)
-        if i in frame.func.orelse:
-            self.fire("semantic_after", frame, frame.func.orelse[i])
+    def behind(self, frame, i, branch):
+        """What ends here, and the branch, are in the order of the program."""
+        places = {i: None, frame.func.orelse.get(i, i): None}
+        for place, operands in sorted({**places, **({} if branch is None else {branch: frame.saved})}.items()):
+            self.fire("semantic_after", frame, place, operands)
 
     # -- the report --
 

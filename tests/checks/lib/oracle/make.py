@@ -294,7 +294,7 @@ class Scripts:
                 return f"({self.expr('bool', depth + 1)} ? {self.expr(t, depth + 1)} : {self.expr(t, depth + 1)})"
             return "(" + ", ".join(self.expr(f, depth + 1) for f in t[1:]) + ")"
         if depth > 3 or r.random() < 0.35:
-            found = self.places(t)
+            found = [place for place in self.places(t) if depth < 9 or place[0] == "name"]
             if found and r.random() < 0.8:
                 kind, name, u = r.choice(found)
                 if kind == "array":
@@ -551,7 +551,9 @@ class Scripts:
         r = self.r
         t = r.choice(["u32", "u32", "i32", "u64"])
         base = r.choice([0, 0, 65530, 65536 * 16 - 20, 0x7FFFFFF0 if t == "i32" else 0xFFFFFFF0])
+        shadows, self.shadows = self.shadows, {}  # of addresses in addresses there is no end
         some = f"({self.expr(t, 3)}) as {t}"
+        self.shadows = shadows
         return f"({some} & 63) + {base}" if r.random() < 0.9 else some
 
     def shadow_statement(self):

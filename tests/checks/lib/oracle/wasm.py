@@ -317,6 +317,7 @@ class Frame:
         self.fid, self.func, self.locals, self.stack = fid, func, values, []
         self.labels = []  # (index of the construct or None, height of the stack)
         self.jumped = False  # to the `end` that comes
+        self.landing = None  # the branch that control comes from
         self.own = {}     # what a listener keeps for this activation
 
 
@@ -329,10 +330,9 @@ class Listener:
     def before(self, frame, i): pass
     def after(self, frame, i, operands): pass  # operands: what was popped, the last one last
     def inside(self, frame, i): pass           # at the start of a construct, or of an arm
-    def arrive(self, frame, i, label): pass    # branch i of the function goes to that label
-    def landed(self, frame, i): pass           # ... and its values are on the stack
+    def landed(self, frame, i): pass           # at the head of a loop or the end of the function, by branch i
     def close(self, frame, i): pass            # a construct's body ends by falling through; i is the construct or the else
-    def behind(self, frame, i): pass           # after construct i, whichever way control leaves it
+    def behind(self, frame, i, branch): pass   # after construct i, whichever way control leaves it; by which branch, or None
 
 
 class Machine:
@@ -375,6 +375,7 @@ class Machine:
                 first = False
             name = f.body[i][0]
             if (name == "end" and f.begin[i] is None) or name == "return":
+                self.land(frame)
                 self.on.leave(frame, i)
             i = self.step(frame, i, *f.body[i])
 
@@ -389,18 +390,22 @@ class Machine:
     def branch(self, frame, i, depth):
         """Where control goes on."""
         f = frame.func
+        frame.landing = i
         target, height = frame.labels[-1 - depth]
         if target is not None and f.body[target][0] == "loop":
             del frame.stack[height:]
             del frame.labels[len(frame.labels) - 1 - depth:]
-            self.on.arrive(frame, i, target)
             return target
         values = self.pop(frame, 1) if self.result_of(frame, target) else []
         frame.stack[height:] = values
         del frame.labels[len(frame.labels) - depth:]
         frame.jumped = True
-        self.on.arrive(frame, i, target)
         return len(f.body) - 1 if target is None else f.end[target]
+
+    def land(self, frame):
+        if frame.landing is not None:
+            self.on.landed(frame, frame.landing)
+            frame.landing = None
 
     def step(self, frame, i, name, *imms):
         f, s = frame.func, frame.stack
@@ -415,6 +420,7 @@ class Machine:
                 self.on.inside(frame, f.orelse[i])
                 return f.orelse[i] + 1
             self.on.inside(frame, i)
+            self.land(frame)
             return i + 1
         if name == "else":
             self.on.close(frame, frame.labels[-1][0])
@@ -452,7 +458,8 @@ class Machine:
         if start is None:
             return None
         self.on.after(frame, i, [])
-        self.on.behind(frame, start)
+        self.on.behind(frame, start, frame.landing)
+        frame.landing = None
         return i + 1
 
     def plain(self, frame, name, imms):
