@@ -308,7 +308,7 @@ export interface ReportOptions {
 }
 
 export type TextFormat = 'table' | 'csv' | 'csv-rfc4180' | 'json' | 'flat' | 'gprof' | 'dot' | 'folded' | 'svg' | 'speedscope' |
-  'cpuprofile' | 'perfetto' | 'firefox' | 'callgrind' | 'heap';
+  'cpuprofile' | 'perfetto' | 'firefox' | 'callgrind' | 'cachegrind' | 'heap';
 
 export interface ProfileFunction {
   name: string;

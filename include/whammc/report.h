@@ -177,6 +177,8 @@ typedef enum WhammcReportFormat {
     WHAMMC_REPORT_PERFETTO, /* Chrome's trace events, for Perfetto; totals, not a course of time */
     /* Of a report of the bundled script heap: */
     WHAMMC_REPORT_HEAP, /* tables of allocations */
+    /* Of a report with calls, a call tree, or numbers at sites, again: */
+    WHAMMC_REPORT_CACHEGRIND, /* for cg_annotate: costs of lines */
 } WhammcReportFormat;
 
 /* Finds the format with this name, as for `whammc report --format`: "svg", "pprof". False if there
@@ -224,9 +226,10 @@ typedef struct WhammcReportOptions {
     /* The maximum number of rows of each variable, the largest values first (TABLE), or of
      * functions, the most time first (GPROF, DOT, FLAT). 0 = all. */
     uint32_t top;
-    const char *title; /* of SVG, SPEEDSCOPE, PERFETTO and FIREFOX; the program's name in PPROF,
-                          FIREFOX and CALLGRIND; NULL = the name of the module or the report */
-    bool mangled;      /* names of C++ and Rust functions stay as they are in the program */
+    const char
+        *title;   /* of SVG, SPEEDSCOPE, PERFETTO and FIREFOX; the program's name in PPROF,
+                     FIREFOX, CALLGRIND and CACHEGRIND; NULL = the name of the module or the report */
+    bool mangled; /* names of C++ and Rust functions stay as they are in the program */
     /* For TABLE only: */
     uint32_t width; /* columns; 0 = 100 */
     bool colour;    /* ANSI colours */

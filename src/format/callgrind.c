@@ -1,6 +1,7 @@
 /*
  * format/callgrind.c - callgrind's format, for KCachegrind and callgrind_annotate: costs of
- * instructions and lines, and calls with their counts and inclusive costs.
+ * instructions and lines, and calls with their counts and inclusive costs. And cachegrind's, for
+ * cg_annotate: costs of lines.
  *
  * Each value is an event. Costs become records, which are sorted and added up when they are
  * written.
@@ -278,6 +279,14 @@ static void callgrind_put_event(Str name, Buf *out) {
     }
 }
 
+static void callgrind_put_names(const Writer *w, Buf *out) {
+    buf_str(out, STR("\nevents:"));
+    for (uint32_t i = 0; i < w->nvalues; i++) {
+        buf_u8(out, ' ');
+        callgrind_put_event(w->s->values.at[w->order[i]].name, out);
+    }
+}
+
 static void callgrind_put_head(Writer *w, Buf *out) {
     const Stacks *s = w->s;
     buf_str(out, STR("# callgrind format\nversion: 1\ncreator: whammc\ncmd: "));
@@ -295,11 +304,7 @@ static void callgrind_put_head(Writer *w, Buf *out) {
         buf_str(out, callgrind_shown(w, v->name));
         buf_printf(out, " (%.*s)", STR_ARG(callgrind_shown(w, v->unit)));
     }
-    buf_str(out, STR("\nevents:"));
-    for (uint32_t i = 0; i < w->nvalues; i++) {
-        buf_u8(out, ' ');
-        callgrind_put_event(s->values.at[w->order[i]].name, out);
-    }
+    callgrind_put_names(w, out);
 }
 
 /* The sums of exclusive costs. */
@@ -353,7 +358,8 @@ static void put_position(const Writer *w, uint32_t address, uint32_t line, Buf *
     buf_printf(out, "%u", line);
 }
 
-/* The records of a line, which end before `end`: a line of costs, after the call's. */
+/* The records of a line, which end before `end`: a line of costs, after the call's. Zeros at its
+ * end are left out, unless `k` is NULL, for cachegrind. */
 static void callgrind_put_line(const Writer *w, const Record *r, const Record *end, Known *k,
                                Buf *out) {
     if (r->callee != NOBODY) {
@@ -371,7 +377,7 @@ static void callgrind_put_line(const Writer *w, const Record *r, const Record *e
     }
     put_position(w, r->address, r->line, out);
     int64_t *costs = mem_zalloc((w->nvalues + 1u) * sizeof *costs);
-    uint32_t n = 0;
+    uint32_t n = k ? 0 : w->nvalues;
     for (; r < end; r++)
         if (r->value != CALLS) {
             costs[r->value] = profile_add_ns(costs[r->value], r->n);
@@ -396,11 +402,30 @@ static void callgrind_put_lines(const Writer *w, Buf *out) {
     free(known.fns);
 }
 
-void format_callgrind(const Stacks *s, Buf *out) {
+static Writer callgrind_begin(const Stacks *s) {
     assert(stacks_check(s));
     Writer w = {.s = s, .inlined = s->inlined, .addresses = stacks_have_addresses(s)};
     find_fns(&w);
     callgrind_find_events(&w);
+    return w;
+}
+
+static void callgrind_end(Writer *w) {
+    free(w->fn_of);
+    free(w->events);
+    free(w->order);
+    free(w->totals);
+    vec_free(&w->files);
+    vec_free(&w->fns);
+    vec_free(&w->records);
+    map_free(&w->file_index);
+    map_free(&w->fn_index);
+    map_free(&w->names);
+    arena_free(&w->arena);
+}
+
+void format_callgrind(const Stacks *s, Buf *out) {
+    Writer w = callgrind_begin(s);
     add_up(&w);
     for (uint32_t i = 0; i < s->nodes.len; i++) {
         put_costs(&w, &s->nodes.at[i]);
@@ -415,15 +440,64 @@ void format_callgrind(const Stacks *s, Buf *out) {
     buf_u8(out, '\n');
     callgrind_put_lines(&w, out);
     put_sums(&w, "totals", out);
-    free(w.fn_of);
-    free(w.events);
-    free(w.order);
-    free(w.totals);
-    vec_free(&w.files);
-    vec_free(&w.fns);
-    vec_free(&w.records);
-    map_free(&w.file_index);
-    map_free(&w.fn_index);
-    map_free(&w.names);
-    arena_free(&w.arena);
+    callgrind_end(&w);
+}
+
+/* ---- cachegrind ---- */
+
+/* Puts the events of cachegrind into its order; others follow. */
+static void cachegrind_order_events(Writer *w) {
+    static const char *const usual[] = {"Ir",   "I1mr", "ILmr", "Dr",  "D1mr",
+                                        "DLmr", "Dw",   "D1mw", "DLmw"};
+    const uint32_t n = w->nvalues;
+    uint32_t *order = mem_alloc((n + 1u) * sizeof *order),
+             *event = mem_alloc((n + 1u) * sizeof *event);
+    uint32_t done = 0;
+    for (uint32_t k = 0; k <= sizeof usual / sizeof *usual; k++)
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t rank = 0;
+            while (rank < sizeof usual / sizeof *usual &&
+                   !str_is(w->s->values.at[w->order[i]].name, usual[rank]))
+                rank++;
+            if (rank == k) {
+                event[i] = done;
+                order[done++] = w->order[i];
+            }
+        }
+    for (uint32_t i = 0; i < w->s->values.len; i++)
+        w->events[i] = event[w->events[i]];
+    free(event);
+    free(w->order);
+    w->order = order;
+}
+
+static void cachegrind_put_where(const Writer *w, const Record *r, Buf *out) {
+    buf_printf(out, "fl=%.*s\nfn=%.*s\n", STR_ARG(w->files.at[r->file]),
+               STR_ARG(w->fns.at[r->fn].name));
+}
+
+void format_cachegrind(const Stacks *s, Buf *out) {
+    Writer w = callgrind_begin(s);
+    w.addresses = false;
+    cachegrind_order_events(&w);
+    for (uint32_t i = 0; i < s->nodes.len; i++)
+        put_costs(&w, &s->nodes.at[i]);
+    for (uint32_t i = 0; i < w.records.len; i++)
+        w.records.at[i].address = 0;
+    if (w.records.len)
+        qsort(w.records.at, w.records.len, sizeof *w.records.at, callgrind_compare);
+    buf_str(out, STR("desc: counted by whammc\ncmd: "));
+    buf_str(out, callgrind_shown(&w, s->program));
+    callgrind_put_names(&w, out);
+    buf_u8(out, '\n');
+    for (uint32_t i = 0, end; i < w.records.len; i = end) {
+        const Record *r = &w.records.at[i];
+        for (end = i + 1; end < w.records.len && same_line(r, &w.records.at[end]);)
+            end++;
+        if (!i || r[-1].fn != r->fn || r[-1].file != r->file)
+            cachegrind_put_where(&w, r, out);
+        callgrind_put_line(&w, r, w.records.at + end, NULL, out);
+    }
+    put_sums(&w, "summary", out);
+    callgrind_end(&w);
 }

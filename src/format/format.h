@@ -53,6 +53,8 @@ void format_pprof(const Stacks *s, Buf *out);
 void format_firefox(const Stacks *s, Buf *out);
 /* For KCachegrind and callgrind_annotate. */
 void format_callgrind(const Stacks *s, Buf *out);
+/* For cg_annotate: costs of lines, without calls. */
+void format_cachegrind(const Stacks *s, Buf *out);
 
 /* ---- formats ---- */
 

@@ -658,10 +658,15 @@ static void test_format_names(void **state) {
     static const struct {
         const char *name;
         WhammcReportFormat format;
-    } names[] = {{"table", WHAMMC_REPORT_TABLE},       {"csv-rfc4180", WHAMMC_REPORT_CSV_RFC4180},
-                 {"flat", WHAMMC_REPORT_FLAT},         {"folded", WHAMMC_REPORT_FOLDED},
-                 {"collapsed", WHAMMC_REPORT_FOLDED},  {"pprof", WHAMMC_REPORT_PPROF},
-                 {"perfetto", WHAMMC_REPORT_PERFETTO}, {"callgrind", WHAMMC_REPORT_CALLGRIND}};
+    } names[] = {{"table", WHAMMC_REPORT_TABLE},
+                 {"csv-rfc4180", WHAMMC_REPORT_CSV_RFC4180},
+                 {"flat", WHAMMC_REPORT_FLAT},
+                 {"folded", WHAMMC_REPORT_FOLDED},
+                 {"collapsed", WHAMMC_REPORT_FOLDED},
+                 {"pprof", WHAMMC_REPORT_PPROF},
+                 {"perfetto", WHAMMC_REPORT_PERFETTO},
+                 {"callgrind", WHAMMC_REPORT_CALLGRIND},
+                 {"cachegrind", WHAMMC_REPORT_CACHEGRIND}};
     WhammcReportFormat format = WHAMMC_REPORT_SVG;
     assert_false(whammc_report_format("pproff", &format));
     assert_false(whammc_report_format("", &format));
@@ -672,7 +677,7 @@ static void test_format_names(void **state) {
     }
     assert_false(whammc_report_format_of_file("a.svg", &format));
     assert_false(whammc_report_format_of_file(".pb.gz", &format));
-    assert_int_equal(format, WHAMMC_REPORT_CALLGRIND);
+    assert_int_equal(format, WHAMMC_REPORT_CACHEGRIND);
     assert_true(whammc_report_format_of_file("dir/a.pb.gz", &format));
     assert_int_equal(format, WHAMMC_REPORT_PPROF);
 }
@@ -711,6 +716,7 @@ static void test_views_for_tools(void **state) {
     assert_writes(r, WHAMMC_REPORT_FIREFOX, &titled, "\"product\":\"<a & \\\"b\\\">\"");
     assert_writes(r, WHAMMC_REPORT_FIREFOX, &titled, "\"startTime\":1500.000001");
     assert_writes(r, WHAMMC_REPORT_CALLGRIND, NULL, "\nsummary: 1500 ");
+    assert_writes(r, WHAMMC_REPORT_CACHEGRIND, NULL, "\nsummary: 1500 ");
     assert_writes(r, WHAMMC_REPORT_PERFETTO, NULL, "\"dur\":1.500");
     assert_cannot(r, WHAMMC_REPORT_PPROF, &wrong, "the variable 'missing' is not in the report");
     assert_cannot(r, WHAMMC_REPORT_PPROF, &lines,

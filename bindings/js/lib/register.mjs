@@ -24,7 +24,7 @@ const LOADED = Symbol.for('whammc.register');
 const FORMATS = {
   '.txt': 'table', '.csv': 'csv', '.json': 'json', '.gprof': 'gprof', '.dot': 'dot', '.folded': 'folded', '.svg': 'svg',
   '.speedscope.json': 'speedscope', '.cpuprofile': 'cpuprofile', '.perfetto.json': 'perfetto', '.pb.gz': 'pprof', '.callgrind': 'callgrind',
-  '.info': 'lcov', '.xml': 'cobertura', '.html': 'html', '.drcov': 'drcov', '.lcov': 'lcov',
+  '.cachegrind': 'cachegrind', '.info': 'lcov', '.xml': 'cobertura', '.html': 'html', '.drcov': 'drcov', '.lcov': 'lcov',
 };
 const ENDINGS = Object.keys(FORMATS).sort((a, b) => b.length - a.length); // .speedscope.json before .json
 const INCLUDES = /\binclude\s*"|\buse\s+\w+\s*\./; // in a script

@@ -25,7 +25,7 @@ SORT = ("value", "place", "name")
 ENDINGS = {
     ".txt": "table", ".csv": "csv-rfc4180", ".json": "json", ".gprof": "gprof", ".dot": "dot", ".folded": "folded", ".svg": "svg",
     ".speedscope.json": "speedscope", ".cpuprofile": "cpuprofile", ".perfetto.json": "perfetto", ".pb.gz": "pprof",
-    ".callgrind": "callgrind",
+    ".callgrind": "callgrind", ".cachegrind": "cachegrind",
 }  # fmt: skip
 PLACES = ("function", "pc", "instruction", "probe")  # what notebooks show of a row
 SHOWN = 10  # rows of a variable in a notebook
@@ -357,7 +357,7 @@ class Report:
 
     def convert(self, format: str, **options: Any) -> bytes:
         """The report in another format of `whammc report --format`: "table", "csv", "csv-rfc4180", "json", "flat", "gprof", "dot",
-        "folded", "svg", "speedscope", "cpuprofile", "perfetto", "pprof", "firefox", "callgrind", "heap".
+        "folded", "svg", "speedscope", "cpuprofile", "perfetto", "pprof", "firefox", "callgrind", "cachegrind", "heap".
 
         Args:
             variables: names of those that have the calls or the tree; else the first that can.
