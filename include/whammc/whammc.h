@@ -291,8 +291,9 @@ whammc_host whammc_hosted(whammc *w, const char **why);
  * not only to take samples, for which a slow clock will do. */
 int whammc_measures_times(const whammc *w);
 
-/* Returns whether one of these scripts prints lines while the program runs. */
-int whammc_prints(const whammc *w);
+/* Returns whether one of these scripts does anything that is seen without a report: it prints lines,
+ * ends the program or changes what it does. */
+int whammc_acts(const whammc *w);
 
 /* Returns the probes of the scripts in order, with the site counts of the last instrument or list
  * call. *n of them; owned by w. */

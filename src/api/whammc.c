@@ -390,8 +390,8 @@ int whammc_measures_times(const whammc *w) {
     return plan_measures_times(&w->plan);
 }
 
-int whammc_prints(const whammc *w) {
-    return plan_prints(&w->plan);
+int whammc_acts(const whammc *w) {
+    return plan_acts(&w->plan);
 }
 
 void whammc_set_sink(whammc *w, const whammc_sink *sink) {

@@ -177,7 +177,7 @@ void running_explain_silence(const Running *r) {
                     "where Wizard's compiler fails it may help to interpret: "
                     "--engine-option=--mode=int",
                     "no report: the engine ended with status %d", WEXITSTATUS(wait_status));
-    else if (!whammc_prints(r->w))
+    else if (!whammc_acts(r->w))
         message_one(r->cli, DIAG_NO_REPORT,
                     "do the scripts declare 'report' variables? has the program left memory for "
                     "the report?",

@@ -53,6 +53,31 @@ bool plan_prints(const Plan *plan) {
     return false;
 }
 
+/* Whether it assigns to a value of the program. */
+static bool changes_values(const Block *b) {
+    for (const Stmt *s = b->first; s; s = s->next) {
+        if (s->target && s->target->kind == EXPR_NAME && !s->target->var)
+            return true;
+        for (uint32_t i = 0; i < s->narms; i++)
+            if (changes_values(&s->arms[i].body))
+                return true;
+    }
+    return false;
+}
+
+bool plan_acts(const Plan *plan) {
+    static const char *const ends[] = {"end", "exit", NULL};
+    for (uint32_t i = 0; i < plan->scripts.len; i++)
+        if (runs_any(plan, i, ".print", ends))
+            return true;
+    for (uint32_t i = 0; i < plan->variants.len; i++) {
+        const Variant *v = plan->variants.at[i];
+        if (v->vars && (v->alt.is || changes_values(&v->probe->body)))
+            return true;
+    }
+    return false;
+}
+
 void plan_each_body(Plan *plan, OnBody *on, void *ctx) {
     for (uint32_t i = 0; i < plan->scripts.len; i++) {
         Script *s = plan->scripts.at[i];

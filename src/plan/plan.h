@@ -445,6 +445,8 @@ bool plan_takes_numbers(const Plan *plan);
 bool plan_measures_times(const Plan *plan);
 /* Whether a script has a statement `print`. */
 bool plan_prints(const Plan *plan);
+/* Whether they do anything that is seen without a report: print, end or change the program. */
+bool plan_acts(const Plan *plan);
 
 /* Calls `on` for the code of each script: its script scope, its functions, then the predicates
  * (NULL = none) and bodies of all variants that were checked. */

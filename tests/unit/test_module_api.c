@@ -161,10 +161,14 @@ static int measures(const char *script) {
     return answer(script, whammc_measures_times);
 }
 
-static void test_prints(void **state) {
+static void test_acts(void **state) {
     (void)state;
-    assert_true(answer("wasm:func:entry { print(\"x\"); }", whammc_prints));
-    assert_false(answer("wasm:func:entry { report var n: u32; n++; }", whammc_prints));
+    assert_true(answer("wasm:func:entry { print(\"x\"); }", whammc_acts));
+    assert_true(answer("wasm:func:entry { exit(1); }", whammc_acts));
+    assert_true(answer("wasm:opcode:*:before { if (true) { trap(\"x\"); } }", whammc_acts));
+    assert_true(answer("wasm:opcode:i32.add:alt { return arg0; }", whammc_acts));
+    assert_true(answer("wasm:opcode:i32.add:after { if (fid > 0) { res0++; } }", whammc_acts));
+    assert_false(answer("wasm:func:entry { report var n: u32; n++; }", whammc_acts));
 }
 
 static void test_measures_times(void **state) {
@@ -181,7 +185,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),          cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_externs),        cmocka_unit_test(test_sink),
-        cmocka_unit_test(test_measures_times), cmocka_unit_test(test_prints),
+        cmocka_unit_test(test_measures_times), cmocka_unit_test(test_acts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
