@@ -10,8 +10,18 @@
 
 #include <assert.h>
 
+/* What reads a shadow memory is a call for all layers after the checker. */
+static bool reads_shadow(const Expr *e) {
+    static const char *const reads[] = {"get8", "get16", "get32", "get64", "unit", "any", "lost"};
+    bool found = false;
+    for (size_t i = 0; str_is(e->recv, ".shadow") && i < sizeof reads / sizeof *reads; i++)
+        found |= str_is(e->name, reads[i]);
+    return found;
+}
+
 bool expr_has_effect(const Expr *e) {
-    bool method = e->kind == EXPR_METHOD && (!e->method || e->method == ATOMIC_FETCH_ADD);
+    bool method =
+        e->kind == EXPR_METHOD && (e->method ? e->method == ATOMIC_FETCH_ADD : !reads_shadow(e));
     if (e->kind == EXPR_CALL || (method && !e->is_static) || ast_changes_map(e))
         return true;
     for (uint32_t i = 0; i < e->nargs; i++)

@@ -855,6 +855,8 @@ class Static(Evaluator):
         return ({name: UNKNOWN}, name) if name in self.v.vars or name in self.run.script.vars else None
 
     def bound(self, e):
+        if e.name == "taken" and self.site.op.name == "br":
+            return True
         return static_name(self.site, self.v, e) if e.name in self.v.static else UNKNOWN
 
     def is_static(self, e):
@@ -863,7 +865,8 @@ class Static(Evaluator):
         return all(map(self.is_static, getattr(e, "args", [])))
 
     def is_known(self, name):
-        return name in self.consts or (name in self.v.static and not self.variable(name))
+        known = name in self.v.static or (name == "taken" and self.site.op.name == "br")
+        return name in self.consts or (known and not self.variable(name))
 
     def eval_binary(self, e):
         """Only && and || (and !) are decided by a part of what they are made of."""
