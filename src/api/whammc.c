@@ -322,8 +322,8 @@ static void warn_unmatched(whammc *w) {
         const DiagFile *source = &w->diags.files.at[p->probe->rule.span.file - 1];
         EventKind kind =
             p->nactions ? w->plan.actions.at[p->first_action].event.kind : EVENT_REPORT;
-        if (!event_is_nowhere(kind) && !sites_of(&w->plan, p) && !plan_is_off(&w->plan, p) &&
-            !script_is_for_all(source->text, source->len))
+        if (!p->probe->made && !event_is_nowhere(kind) && !sites_of(&w->plan, p) &&
+            !plan_is_off(&w->plan, p) && !script_is_for_all(source->text, source->len))
             hint_names(w, p,
                        diag(&w->diags, DIAG_NO_SITES, p->probe->rule.span,
                             "this probe matches nothing in the program"));
@@ -572,7 +572,11 @@ whammc_status whammc_explain(whammc *w, const char *rule,
     DiagFileId file = diag_file(&w->diags, "rule", text.data, strlen(rule), false);
     Events events = {0};
     bool parsed = lang_parse(&script, (const char *)text.data, text.len, file, &w->diags);
-    if (parsed && script.probes.len == 1)
+    if (parsed && ast_first_interval(&script)) {
+#define TIMED(package, time, what)                                                                 \
+    event(ctx, &(whammc_event){.text = "wasm:" package ":" time, .doc = what});
+#include "event/event.def"
+    } else if (parsed && script.probes.len == 1)
         rule_expand(&script.probes.at[0]->rule, &events, &w->diags);
     else if (parsed)
         diag(&w->diags, DIAG_RULE_SHAPE, (Span){file, 0, 0},

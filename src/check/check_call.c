@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+#define T(K) &type_scalar[TYPE_##K]
+
 /* The called function, for messages and for checking the arguments. */
 typedef struct Callee {
     Str name;
@@ -139,6 +141,8 @@ const Type *check_call(Check *c, Expr *e, const Type *want) {
     Fn *fn = check_find_fn(c, e->name);
     if (fn)
         return check_fn_call(c, e, fn);
+    if (str_is(e->name, CLOCK_TEXT))
+        return check_bundled_call(c, e, STR("time"), STR("now_ns"), T(I64), NULL, 0)->type;
     Callee callee = {.name = e->name};
     const Type *result = NULL;
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
@@ -173,8 +177,6 @@ const Type *check_call(Check *c, Expr *e, const Type *want) {
 }
 
 /* ---- string methods ---- */
-
-#define T(K) &type_scalar[TYPE_##K]
 
 static const struct {
     const char *name;

@@ -190,6 +190,8 @@ static const char *check_name_describe(const Check *c) {
 }
 
 const char *check_places(const Check *c) {
+    if (c->place == PLACE_FN)
+        return c->fn->interval ? "wasm:interval" : "";
     return c->scope->describe_all ? c->scope->describe_all : check_name_describe(c);
 }
 
@@ -312,7 +314,10 @@ static void check_atomic(Check *c, const Var *v, uint32_t kinds) {
 
 /* Decorators to storage: reports the combinations that make no sense. */
 static void decide_storage(Check *c, Var *v) {
-    static const char *const none = "a variable of a function cannot have a decorator";
+    const char *none = c->place == PLACE_FN && c->fn->interval
+                           ? "a variable of wasm:interval cannot have a decorator; declare it at "
+                             "script scope"
+                           : "a variable of a function cannot have a decorator";
     uint32_t d = v->decorators, kinds = d & (DECO_UNSHARED | DECO_SHARED | DECO_FRAME);
     v->report = d & DECO_REPORT && !v->element;
     v->atomic = d & DECO_ATOMIC && c->place == PLACE_SCRIPT && !v->constant;
@@ -642,10 +647,10 @@ const Type *check_name(Check *c, Expr *e) {
         check_error(c, DIAG_UNDECLARED_NAME, e->name_span, "'%.*s' is a library, not a variable",
                     STR_ARG(e->name));
     } else if (check_tell(c, e->name, e->name_span, false)) {
-        Diag *g =
-            check_error(c, DIAG_UNDECLARED_NAME, e->name_span, "'%.*s' is not declared%s%s",
-                        STR_ARG(e->name), c->place == PLACE_PROBE ? " and no bound name in " : "",
-                        c->place == PLACE_PROBE ? check_places(c) : "");
+        Diag *g = check_error(
+            c, DIAG_UNDECLARED_NAME, e->name_span, "'%.*s' is not declared%s%s", STR_ARG(e->name),
+            c->place == PLACE_SCRIPT || !*check_places(c) ? "" : " and no bound name in ",
+            c->place == PLACE_SCRIPT ? "" : check_places(c));
         if (!hint_name(c, g, e->name))
             check_suggest(c, g, e->name, NEAR_NAMES);
     }

@@ -265,8 +265,11 @@ static void check_fn_return(Check *c, Stmt *s) {
         diag_label(c->diags, g, c->fn->result_span, "the function returns %s", want->text);
     } else if (s->value && want->kind == TYPE_UNIT) {
         check_value(c, s->value, NULL);
-        Diag *g = check_error(c, DIAG_BAD_RETURN, s->value->span, "'%.*s' returns no value",
-                              STR_ARG(c->fn->name));
+        Diag *g =
+            check_error(c, DIAG_BAD_RETURN, s->value->span, "%s returns no value",
+                        c->fn->interval ? "wasm:interval" : quoted(text, sizeof text, c->fn->name));
+        if (c->fn->interval)
+            return;
         diag_label(c->diags, g, c->fn->span, "the function has no result type");
         diag_hint(c->diags, g, "a result type is written fn %.*s(...) -> i32 { ... }",
                   STR_ARG(c->fn->name));
@@ -382,7 +385,9 @@ static void check_annotated(Check *c, Stmt *s) {
     if (c->within || c->place == PLACE_FN) {
         check_error(c, DIAG_ANNOTATION, s->span, "'%s' is not allowed in %s",
                     s->annotation == ANN_INIT ? "@init" : "@exit",
-                    c->within ? "an '@init' or '@exit' block" : "a function");
+                    c->within         ? "an '@init' or '@exit' block"
+                    : c->fn->interval ? "wasm:interval"
+                                      : "a function");
         return;
     }
     uint32_t nloops = c->nloops;

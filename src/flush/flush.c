@@ -268,6 +268,20 @@ static void add_due(Flush *f) {
     f->at.flushing = wasm_add_global_i32(f->m, true, text("whammc.flushing"), 0);
 }
 
+/* Whether the host has a clock for all intervals; reports it if not. */
+static bool has_clock(const Flush *f) {
+    for (uint32_t i = 0; i < f->plan->scripts.len && f->host == HOST_NONE; i++) {
+        const Fn *body = ast_first_interval(f->plan->scripts.at[i]);
+        if (!body)
+            continue;
+        Diag *d = diag(f->diags, DIAG_CANNOT_HOST, body->span,
+                       "wasm:interval needs a clock, which the host 'none' does not have");
+        diag_hint(f->diags, d, "use --host=wasi or --host=js");
+        return false;
+    }
+    return true;
+}
+
 /* Whether the host shows lines while the program runs; reports it if not. */
 static bool can_print(const Flush *f) {
     if (f->host != HOST_NONE && f->host != HOST_PROF)
@@ -288,7 +302,7 @@ bool flush_link(Flush *f, const Reach *reach, const OnceShapes *once) {
     f->writes.text = used[HELPER_FLUSH];
     f->writes.lines = used[HELPER_PRINT_FLUSH];
     f->writes.any = f->writes.text || f->writes.lines || f->store->rows.reports;
-    if (f->writes.lines && !can_print(f))
+    if (!has_clock(f) || (f->writes.lines && !can_print(f)))
         return false;
     if (f->host == HOST_PROF && !flush_prof_link(f, used))
         return false;

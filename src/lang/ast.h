@@ -215,7 +215,8 @@ typedef enum StrMethod {
     MAP_NEXT,
     MAP_KEY,
 } StrMethod;
-#define MAP_KEYS_TEXT "(keys)" /* the name of MAP_KEYS before it is checked */
+#define MAP_KEYS_TEXT "(keys)"  /* the name of MAP_KEYS before it is checked */
+#define CLOCK_TEXT    "(clock)" /* likewise of a call of time.now_ns */
 
 typedef enum Annotation { ANN_NONE, ANN_STATIC, ANN_INIT, ANN_EXIT } Annotation;
 
@@ -354,6 +355,7 @@ typedef struct Fn {
     uint32_t nparams;
     Var **params;
     bool broken;        /* its head is unreadable: there may be parameters and a result */
+    uint64_t interval;  /* nanoseconds: it is the body of a probe of wasm:interval; else 0 */
     const Type *result; /* &type_unit = none */
     Span result_span;
     Block body;
@@ -400,6 +402,7 @@ typedef struct Probe {
     uint32_t nvars; /* set by the checker */
     Var **vars;     /* `removed`, then every variable declared in the body, in order */
     uint32_t index; /* 0.. in the script */
+    bool made;      /* not by the script: it may match nothing */
 } Probe;
 
 typedef struct Use {
@@ -459,6 +462,9 @@ void type_table_free(Script *s); /* script_free() does it */
 /* A deep copy of a probe, unresolved, in the script's arena. Only for probes that were not checked.
  */
 Probe *ast_clone_probe(Script *s, const Probe *p);
+
+/* The body of the first probe of wasm:interval, or NULL. */
+const Fn *ast_first_interval(const Script *s);
 
 /* Whether it is a method of a map (MAP_...); whether that changes the map. */
 bool ast_is_map_method(const Expr *e);

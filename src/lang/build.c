@@ -452,13 +452,13 @@ static Word pace_variable(Parse *p, Span span) {
     return name;
 }
 
-static Expr *new_number(Parse *p, Span span, uint64_t n) {
+Expr *build_integer(Parse *p, Span span, uint64_t n) {
     Expr *e = build_new_expr(p, EXPR_INT, span);
     e->integer = n;
     return e;
 }
 
-static Block block_of(Stmt *first, Stmt *second) {
+Block build_block_of(Stmt *first, Stmt *second) {
     StmtList list = build_stmts((StmtList){0}, first);
     return build_block(second ? build_stmts(list, second) : list);
 }
@@ -470,7 +470,7 @@ static Expr *build_wide(Parse *p, const Expr *n) {
     return build_cast(p, n->span, copy, &type_scalar[TYPE_U64]);
 }
 
-static Stmt *choose(Parse *p, Span span, Expr *first, Block then, const Block *otherwise) {
+Stmt *build_choice(Parse *p, Span span, Expr *first, Block then, const Block *otherwise) {
     List *arms = list_add(p, NULL, build_arm(p, first, then), span);
     return build_if(p, span, arms, otherwise);
 }
@@ -497,8 +497,9 @@ static void tell_left_out(Parse *p, Span span, Word name, const Expr *n) {
     probe->rule = (Rule){.span = span, .nparts = 2};
     probe->rule.parts[0] = (RulePart){STR("wasm"), span};
     probe->rule.parts[1] = (RulePart){STR("end"), span};
-    probe->body =
-        block_of(choose(p, span, more, block_of(build_call_stmt(p, span, call), told), NULL), NULL);
+    probe->body = build_block_of(
+        build_choice(p, span, more, build_block_of(build_call_stmt(p, span, call), told), NULL),
+        NULL);
     probe->span = span;
     vec_push(&p->told, probe);
 }
@@ -521,18 +522,18 @@ Stmt *build_paced(Parse *p, Span span, Expr *call, bool every, Expr *n) {
     Expr *v = build_name(p, name);
     Stmt *made = build_call_stmt(p, span, call);
     if (every) {
-        Expr *rest = build_binary(p, span, OP_SUB, build_wide(p, n), new_number(p, span, 1));
+        Expr *rest = build_binary(p, span, OP_SUB, build_wide(p, n), build_integer(p, span, 1));
         Stmt *again = build_assign(p, span, v, rest);
         Stmt *wait = build_step(p, span, STMT_DEC, build_name(p, name));
-        Expr *waits = build_binary(p, span, OP_GT, build_name(p, name), new_number(p, span, 0));
-        Block print = block_of(made, again);
-        return choose(p, span, waits, block_of(wait, NULL), &print);
+        Expr *waits = build_binary(p, span, OP_GT, build_name(p, name), build_integer(p, span, 0));
+        Block print = build_block_of(made, again);
+        return build_choice(p, span, waits, build_block_of(wait, NULL), &print);
     }
     tell_left_out(p, span, name, n);
     Expr *within = build_binary(p, span, OP_LT, v, build_wide(p, n));
     Stmt *count = build_step(p, span, STMT_INC, build_name(p, name));
-    Block left_out = block_of(build_step(p, span, STMT_INC, build_name(p, name)), NULL);
-    return choose(p, span, within, block_of(made, count), &left_out);
+    Block left_out = build_block_of(build_step(p, span, STMT_INC, build_name(p, name)), NULL);
+    return build_choice(p, span, within, build_block_of(made, count), &left_out);
 }
 
 IfArm *build_arm(Parse *p, Expr *cond, Block body) {
@@ -733,6 +734,10 @@ static void check_short_rule(Parse *p, Rule *rule) {
 }
 
 void build_probe(Parse *p, Span span, Rule *rule, Expr *predicate, Block body) {
+    if (build_interval(p, rule, predicate, body)) {
+        p->last_block = span.end;
+        return;
+    }
     Probe *probe = arena_new(&p->script->arena, Probe);
     check_short_rule(p, rule);
     probe->rule = *rule;
@@ -791,6 +796,8 @@ Rule *build_rule(Parse *p, Span span, Rule *first, Rule *next) {
 
 void build_script_end(Parse *p, Span span) {
     bool none = !p->script->probes.len;
+    if (!p->outer)
+        build_intervals(p);
     for (uint32_t i = 0; i < p->told.len; i++) {
         p->told.at[i]->index = p->script->probes.len;
         vec_push(&p->script->probes, p->told.at[i]);

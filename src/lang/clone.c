@@ -88,6 +88,13 @@ void ast_walk_probe(const Probe *p, void (*visit)(void *ctx, Expr *e), void *ctx
     clone_walk_block(&w, p->body);
 }
 
+const Fn *ast_first_interval(const Script *s) {
+    for (uint32_t i = 0; i < s->fns.len; i++)
+        if (s->fns.at[i]->interval)
+            return s->fns.at[i];
+    return NULL;
+}
+
 bool ast_is_removal(const Expr *e) {
     return e->kind == EXPR_METHOD && str_is(e->name, "remove_probe") && e->nargs == 1 &&
            e->args[0]->kind == EXPR_NAME && str_is(e->args[0]->name, "probe_id");

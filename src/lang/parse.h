@@ -11,6 +11,7 @@
  *   lang/build.c     the constructors
  *   lang/interpolate.c
  *                    the parts of texts to print
+ *   lang/interval.c  probes that run at intervals
  *   lang/syntax.c    messages for syntax errors
  */
 #ifndef WHAMMC_LANG_PARSE_H
@@ -143,6 +144,8 @@ List *list_add(Parse *p, List *list, void *item, Span span);
 Word build_word(Parse *p, Span span);
 Expr *build_int(Parse *p, Span span);
 Expr *build_float(Parse *p, Span span);
+/* A number that is not in the text. */
+Expr *build_integer(Parse *p, Span span, uint64_t n);
 Expr *build_string(Parse *p, Span span);
 Expr *build_bool(Parse *p, Span span, bool value);
 Expr *build_name(Parse *p, Word name);
@@ -204,6 +207,8 @@ Stmt *build_for(Parse *p, Span span, Word name, Expr *from, Expr *to, Block body
 /* for (key in map), for (key, value in map); value: NULL = there is none. */
 Stmt *build_for_keys(Parse *p, Span span, Word key, const Word *value, Expr *map, Block body);
 IfArm *build_arm(Parse *p, Expr *cond, Block body);
+/* An if with one condition; otherwise: NULL = nothing. */
+Stmt *build_choice(Parse *p, Span span, Expr *first, Block then, const Block *otherwise);
 /* A block under construction: `last` is its end. */
 typedef struct StmtList {
     Stmt *first, *last;
@@ -214,6 +219,8 @@ StmtList build_stmts(StmtList list, Stmt *stmt);
 /* Adds a last statement that has no ';' before the '}' at `brace`. */
 StmtList build_unended(Parse *p, StmtList list, Stmt *stmt, Span brace);
 Block build_block(StmtList list);
+/* A block of one statement, or (`second` not NULL) two. */
+Block build_block_of(Stmt *first, Stmt *second);
 
 /* Parses one file of a script; `p` says which. */
 void parse_file(Parse *p);
@@ -225,6 +232,11 @@ void build_script_stmt(Parse *p, Stmt *stmt);
 void build_fn(Parse *p, Span span, Word name, List *params, const Type *result, Span result_span,
               Block body);
 void build_probe(Parse *p, Span span, Rule *rule, Expr *predicate, Block body);
+/* A probe of wasm:interval: keeps its body as a function, which polls call. False: the rule is for
+ * other events. */
+bool build_interval(Parse *p, const Rule *rule, Expr *predicate, Block body);
+/* When the whole script has been read: what polls do. */
+void build_intervals(Parse *p);
 Rule *build_rule(Parse *p, Span span, Rule *first, Rule *next);
 Rule *build_part(Parse *p, Span span, Word pattern, List *bounds);
 
