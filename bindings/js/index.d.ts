@@ -307,8 +307,8 @@ export interface ReportOptions {
   base?: string | Bytes;
 }
 
-export type TextFormat = 'table' | 'csv' | 'csv-rfc4180' | 'json' | 'flat' | 'gprof' | 'dot' | 'folded' | 'svg' | 'speedscope' |
-  'cpuprofile' | 'perfetto' | 'firefox' | 'callgrind' | 'cachegrind' | 'heap';
+export type TextFormat = 'table' | 'csv' | 'csv-rfc4180' | 'json' | 'prometheus' | 'flat' | 'gprof' | 'dot' | 'folded' | 'svg' |
+  'speedscope' | 'cpuprofile' | 'perfetto' | 'firefox' | 'callgrind' | 'cachegrind' | 'heap';
 
 export interface ProfileFunction {
   name: string;

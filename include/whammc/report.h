@@ -179,6 +179,8 @@ typedef enum WhammcReportFormat {
     WHAMMC_REPORT_HEAP, /* tables of allocations */
     /* Of a report with calls, a call tree, or numbers at sites, again: */
     WHAMMC_REPORT_CACHEGRIND, /* for cg_annotate: costs of lines */
+    /* Of any report: */
+    WHAMMC_REPORT_PROMETHEUS, /* its numbers, for Prometheus */
 } WhammcReportFormat;
 
 /* Finds the format with this name, as for `whammc report --format`: "svg", "pprof". False if there
@@ -241,12 +243,12 @@ typedef struct WhammcReportOptions {
     bool no_instructions; /* without the instructions at sites, even if the program is known */
     /* Formats with calls: show inlined functions if calls come from them. Needs the program. */
     bool inlined;
-    /* TABLE, CSV and JSON: show source locations, in CSV and JSON as further columns. They come
-     * from the program (whammc_report_set_module), or else from the report; it is an error if
-     * neither has any. The same holds for BY_LINE and BY_FILE. Formats with calls: show the files
-     * and lines of functions, from the program. PPROF, FIREFOX and CALLGRIND always have the
-     * locations of functions and calls, PPROF and FIREFOX also inlined functions, if the program
-     * has this information. */
+    /* TABLE, CSV, JSON and PROMETHEUS: show source locations, in CSV and JSON as further columns.
+     * They come from the program (whammc_report_set_module), or else from the report; it is an
+     * error if neither has any. The same holds for BY_LINE and BY_FILE. Formats with calls: show
+     * the files and lines of functions, from the program. PPROF, FIREFOX and CALLGRIND always have
+     * the locations of functions and calls, PPROF and FIREFOX also inlined functions, if the
+     * program has this information. */
     bool lines;
     /* For PPROF and FIREFOX: when the report was made, in nanoseconds since 1970; 0 = unknown. */
     int64_t time;

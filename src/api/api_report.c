@@ -815,6 +815,13 @@ static void write_json(WhammcReport *r, const WhammcReportOptions *options, Buf 
     write_rows(r, WRITE_JSON, options->lines, out);
 }
 
+static void write_prometheus(WhammcReport *r, const WhammcReportOptions *options, Buf *out) {
+    Report shown;
+    api_copy_report(r, options->mangled, &shown);
+    format_prometheus(&shown, out);
+    report_free(&shown);
+}
+
 /* Tables, or their differences from those of the base. */
 static void write_table(WhammcReport *r, const WhammcReportOptions *options, Buf *out) {
     if (!options->base) {

@@ -56,6 +56,11 @@ void format_callgrind(const Stacks *s, Buf *out);
 /* For cg_annotate: costs of lines, without calls. */
 void format_cachegrind(const Stacks *s, Buf *out);
 
+/* ---- made from rows ---- */
+
+/* For Prometheus: the numbers of all variables. */
+void format_prometheus(const Report *r, Buf *out);
+
 /* ---- formats ---- */
 
 /* Those of formats.def, with the values of WhammcReportFormat. */

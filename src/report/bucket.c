@@ -80,6 +80,54 @@ static bool read_bound(const AggregateType *t, Str text, int64_t *out) {
     return row.class == REPORT_CLASS_UNSIGNED || row.class == REPORT_CLASS_SIGNED;
 }
 
+/* The end of the lhist bucket that begins with n. */
+static int64_t step_end(const AggregateType *t, int64_t n) {
+    if (n < t->least)
+        return t->least;
+    bool last = (uint64_t)t->most - (uint64_t)n <= (uint64_t)t->step;
+    return last ? t->most : (int64_t)((uint64_t)n + (uint64_t)t->step);
+}
+
+/* The bucket of the numbers with the highest bit of `bound`: negative ones end with it. */
+static void power_bucket(uint64_t bound, AggregateBucket *b) {
+    bool negative = b->is_signed && bound >> 63;
+    uint64_t size = negative ? 0 - bound : bound;
+    if (negative) {
+        b->has_low = b->has_high = true;
+        b->low = size >> 63 ? bound : 1 - 2 * size; /* no number is below -2^63 */
+        b->high = bound + 1;
+        return;
+    }
+    b->has_low = true;
+    b->low = bound;
+    b->high = size ? 2 * size : 1;
+    b->has_high = b->is_signed ? size < (uint64_t)1 << 62 : !(size >> 63);
+}
+
+bool aggregate_bucket(const AggregateType *t, Str bound, AggregateBucket *out) {
+    int64_t n;
+    *out = (AggregateBucket){.is_signed = !str_is(t->added, "u64")};
+    if (!read_bound(t, bound, &n))
+        return false;
+    if (t->kind == AGGREGATE_HIST) {
+        power_bucket((uint64_t)n, out);
+        return true;
+    }
+    out->has_low = n >= t->least;
+    out->has_high = n < t->most;
+    out->low = out->has_low ? (uint64_t)n : 0;
+    out->high = out->has_high ? (uint64_t)step_end(t, n) : 0;
+    return true;
+}
+
+int aggregate_compare_buckets(const AggregateBucket *a, const AggregateBucket *b) {
+    if (!a->has_low || !b->has_low)
+        return a->has_low - b->has_low;
+    if (a->is_signed)
+        return ((int64_t)a->low > (int64_t)b->low) - ((int64_t)a->low < (int64_t)b->low);
+    return (a->low > b->low) - (a->low < b->low);
+}
+
 /* "4K" of a power of two, or of a number near to one. */
 static void put_power(uint64_t n, Buf *out) {
     static const char units[] = "KMGTPE";
@@ -127,9 +175,7 @@ void aggregate_put_bucket(const AggregateType *t, Str bound, Buf *out) {
     } else if (n >= t->most) {
         buf_printf(out, ">= %" PRId64, t->most);
     } else {
-        uint64_t next = (uint64_t)n + (uint64_t)t->step;
-        bool last = (uint64_t)t->most - (uint64_t)n <= (uint64_t)t->step;
-        buf_printf(out, "[%" PRId64 ", %" PRId64 ")", n, last ? t->most : (int64_t)next);
+        buf_printf(out, "[%" PRId64 ", %" PRId64 ")", n, step_end(t, n));
     }
 }
 
@@ -140,11 +186,7 @@ bool aggregate_next_bucket(const AggregateType *t, Str bound, Buf *next) {
     if (t->kind == AGGREGATE_LHIST) {
         if (n >= t->most)
             return false;
-        bool last = n >= t->least && (uint64_t)t->most - (uint64_t)n <= (uint64_t)t->step;
-        int64_t after = n < t->least ? t->least
-                        : last       ? t->most
-                                     : (int64_t)((uint64_t)n + (uint64_t)t->step);
-        buf_printf(next, "%" PRId64, after);
+        buf_printf(next, "%" PRId64, step_end(t, n));
         return true;
     }
     if (str_is(t->added, "u64")) {

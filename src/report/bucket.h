@@ -10,6 +10,18 @@
  * damaged. */
 bool aggregate_show(const AggregateType *t, Str json, Buf *out);
 
+/* The whole numbers of a bucket: those from `low` up to, but without `high`. */
+typedef struct AggregateBucket {
+    bool is_signed;         /* the bits of `low` and `high` are those of an i64 */
+    bool has_low, has_high; /* false: it has no end there, or one that 64 bits do not hold */
+    uint64_t low, high;
+} AggregateBucket;
+
+/* The bucket that a report names by this bound; false if the text is no number of its type. */
+bool aggregate_bucket(const AggregateType *t, Str bound, AggregateBucket *out);
+/* < 0 if a comes before b. */
+int aggregate_compare_buckets(const AggregateBucket *a, const AggregateBucket *b);
+
 /* Appends the bucket with this lower bound: "[4K, 8K)", "0", "[10, 20)", "< 0", ">= 100". */
 void aggregate_put_bucket(const AggregateType *t, Str bound, Buf *out);
 /* The lower bound of the next bucket; false after the last one. */

@@ -22,9 +22,10 @@ import { allCustomSections, appendKey, createSizes, moduleName, namedSections } 
 const LOADED = Symbol.for('whammc.register');
 // Endings of files, and the formats of `whammc report`.
 const FORMATS = {
-  '.txt': 'table', '.csv': 'csv', '.json': 'json', '.gprof': 'gprof', '.dot': 'dot', '.folded': 'folded', '.svg': 'svg',
-  '.speedscope.json': 'speedscope', '.cpuprofile': 'cpuprofile', '.perfetto.json': 'perfetto', '.pb.gz': 'pprof', '.callgrind': 'callgrind',
-  '.cachegrind': 'cachegrind', '.info': 'lcov', '.xml': 'cobertura', '.html': 'html', '.drcov': 'drcov', '.lcov': 'lcov',
+  '.txt': 'table', '.csv': 'csv', '.json': 'json', '.prom': 'prometheus', '.gprof': 'gprof', '.dot': 'dot', '.folded': 'folded',
+  '.svg': 'svg', '.speedscope.json': 'speedscope', '.cpuprofile': 'cpuprofile', '.perfetto.json': 'perfetto', '.pb.gz': 'pprof',
+  '.callgrind': 'callgrind', '.cachegrind': 'cachegrind', '.info': 'lcov', '.xml': 'cobertura', '.html': 'html', '.drcov': 'drcov',
+  '.lcov': 'lcov',
 };
 const ENDINGS = Object.keys(FORMATS).sort((a, b) => b.length - a.length); // .speedscope.json before .json
 const INCLUDES = /\binclude\s*"|\buse\s+\w+\s*\./; // in a script

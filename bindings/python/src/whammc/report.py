@@ -23,8 +23,8 @@ BY = ("site", "line", "function", "file")
 SORT = ("value", "place", "name")
 # The formats of files by their endings.
 ENDINGS = {
-    ".txt": "table", ".csv": "csv-rfc4180", ".json": "json", ".gprof": "gprof", ".dot": "dot", ".folded": "folded", ".svg": "svg",
-    ".speedscope.json": "speedscope", ".cpuprofile": "cpuprofile", ".perfetto.json": "perfetto", ".pb.gz": "pprof",
+    ".txt": "table", ".csv": "csv-rfc4180", ".json": "json", ".prom": "prometheus", ".gprof": "gprof", ".dot": "dot", ".folded": "folded",
+    ".svg": "svg", ".speedscope.json": "speedscope", ".cpuprofile": "cpuprofile", ".perfetto.json": "perfetto", ".pb.gz": "pprof",
     ".callgrind": "callgrind", ".cachegrind": "cachegrind",
 }  # fmt: skip
 PLACES = ("function", "pc", "instruction", "probe")  # what notebooks show of a row
@@ -356,8 +356,8 @@ class Report:
     # ---- other formats ----
 
     def convert(self, format: str, **options: Any) -> bytes:
-        """The report in another format of `whammc report --format`: "table", "csv", "csv-rfc4180", "json", "flat", "gprof", "dot",
-        "folded", "svg", "speedscope", "cpuprofile", "perfetto", "pprof", "firefox", "callgrind", "cachegrind", "heap".
+        """The report in another format of `whammc report --format`: "table", "csv", "csv-rfc4180", "json", "prometheus", "flat", "gprof",
+        "dot", "folded", "svg", "speedscope", "cpuprofile", "perfetto", "pprof", "firefox", "callgrind", "cachegrind", "heap".
 
         Args:
             variables: names of those that have the calls or the tree; else the first that can.
