@@ -136,14 +136,20 @@ static bool is_blank_until(const Text *t, uint32_t at, uint32_t end) {
     return at == end;
 }
 
-/* The source with the backslashes before quotes as blanks, if there are some. */
+/* The source without the backslashes before quotes, if there are some: blanks are outside of these
+ * strings. */
 static const char *without_escapes(const Text *t, uint32_t from, uint32_t to) {
     if (!memchr(t->p->text + from, '\\', to - from))
         return t->p->text;
     char *copy = arena_strndup(&t->p->script->arena, t->p->text, to);
-    for (uint32_t i = from; i + 1 < to; i++)
-        if (copy[i] == '\\' && copy[i + 1] == '"')
-            copy[i] = ' ';
+    bool quoted = false;
+    for (uint32_t i = from; i + 1 < to; i++) {
+        if (copy[i] != '\\' || copy[i + 1] != '"')
+            continue;
+        copy[i] = quoted ? '"' : ' ';
+        copy[i + 1] = quoted ? ' ' : '"';
+        quoted = !quoted;
+    }
     return copy;
 }
 
