@@ -45,6 +45,7 @@
 %token AGGREGATE "an aggregation" /* likewise */
 %token ARRAY "'array'"   /* likewise */
 %token SHADOW "'shadow'" /* likewise */
+%token VALUE  "'value'"  /* likewise, after 'shadow' */
 %token UNITS            "'[' before 'per'"
 %token PER "'per'"       /* likewise, there */
 %token DELETE "'delete'" /* likewise */
@@ -187,6 +188,7 @@ declaration:
     decorators VAR word ':' type        { $$ = build_var(p, $1, $3, $5, @5); }
   | decorators VAR word ':' SCALAR UNITS PER INT ']'
                                         { $$ = build_shadow(p, $1, $3, $5, span_join(@5, @9), @8); }
+  | decorators VALUE word ':' type      { $$ = build_shadow_value(p, $1, $3, $5, @5); }
 ;
 
 constant:
@@ -373,6 +375,7 @@ assignable:
   | word '[' expr ']'                   { $$ = build_index(p, @$, $1, $3, NULL); }
   | word '[' expr ']' path              { $$ = build_index(p, @$, $1, $3, $5); }
   | word path                           { $$ = build_field(p, @$, $1, $2); }
+  | word '.' word                       { $$ = build_tag(p, @$, $1, $3); }
 ;
 
 path:

@@ -633,6 +633,8 @@ static bool hint_name(Check *c, Diag *g, Str name) {
 }
 
 const Type *check_name(Check *c, Expr *e) {
+    if (e->kind == EXPR_NAME && e->recv.len)
+        return check_shadow_tag(c, e);
     Var *v = check_find_var(c, e->name);
     if (v)
         return resolve_var(c, e, v);

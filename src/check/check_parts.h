@@ -157,6 +157,8 @@ Expr *check_node_cast(Check *c, Expr *e, const Type *to);
 void check_shadow_var(Check *c, const Var *v);
 /* Reports a shadow memory without an address. */
 const Type *check_shadow_whole(Check *c, const Expr *e);
+/* Resolves the tag of a value, e (NAME); the type of the tags. */
+const Type *check_shadow_tag(Check *c, Expr *e);
 /* Checks the address of an element, e (INDEX); the type of the element. */
 const Type *check_shadow_address(Check *c, Expr *e);
 /* Makes e, an element that is read, a call. */

@@ -34,6 +34,9 @@ void check_shadow_var(Check *c, const Var *v) {
     } else if (c->place != PLACE_SCRIPT || v->decorators != DECO_SHADOW) {
         check_error(c, DIAG_DECORATOR, v->decorator_span,
                     "a shadow memory is declared at script scope, with 'shadow' alone");
+    } else if (v->tags && v->element->kind != TYPE_U8 && v->element->kind != TYPE_U32) {
+        check_error(c, DIAG_BAD_TYPE, v->type_span, "the tags of values are u8 or u32, not %s",
+                    v->element->text);
     } else if (!type_is_integer(v->element) && v->element->kind != TYPE_BOOL) {
         check_error(c, DIAG_BAD_TYPE, v->type_span,
                     "the elements of a shadow memory are integers or bool, not %s",
@@ -48,6 +51,39 @@ const Type *check_shadow_whole(Check *c, const Expr *e) {
     diag_label(c->diags, g, e->var->span, "declared here");
     diag_hint(c->diags, g, "the element of an address is %.*s[address]", STR_ARG(e->name));
     return &type_error;
+}
+
+/* ---- tags of values ---- */
+
+const Type *check_shadow_tag(Check *c, Expr *e) {
+    Str value = e->recv, tag = {e->name.ptr + value.len + 1, e->name.len - value.len - 1};
+    const Var *v = check_find_var(c, tag);
+    Bound bound;
+    if (!v || !v->tags) {
+        Diag *g = check_error(c, DIAG_UNDECLARED_NAME, e->name_span,
+                              "'%.*s' has no '%.*s', as no shadow value is called so",
+                              STR_ARG(value), STR_ARG(tag));
+        diag_hint(c->diags, g,
+                  "the fields of a tuple have numbers, t.0, t.1; methods are called, with "
+                  "parentheses; tags of values are declared: shadow value %.*s: u8;",
+                  STR_ARG(tag));
+        return &type_error;
+    }
+    const char *name = arena_printf(&c->script->arena, "%.*s.tag", STR_ARG(value));
+    if (!check_bound_name(c, str_of(name), &bound)) {
+        Diag *g = check_error(c, DIAG_UNDECLARED_NAME, e->name_span, "there is no '%.*s' in %s",
+                              STR_ARG(e->name), c->scope->describe);
+        if (check_find_var(c, value))
+            diag_hint(c->diags, g,
+                      "argN.%.*s are those of operands before an instruction, resN.%.*s of results "
+                      "after it and at func:exit, localN.%.*s of locals",
+                      STR_ARG(tag), STR_ARG(tag), STR_ARG(tag));
+        return &type_error;
+    }
+    e->is_bound = true;
+    e->bound = bound;
+    e->bound.type = v->element;
+    return v->element;
 }
 
 /* ---- calls ---- */
@@ -130,8 +166,24 @@ void check_shadow_write(Check *c, Stmt *s) {
     *s = (Stmt){.kind = STMT_IF, .span = s->span, .next = s->next, .narms = 1, .arms = arm};
 }
 
+/* There is one kind of tags: reports a second declaration. */
+static void check_shadow_one(Check *c, const Var *v) {
+    for (uint32_t i = 0; i < c->script->vars.len && v->tags; i++) {
+        const Var *other = c->script->vars.at[i];
+        if (other == v || !other->tags || other->span.start > v->span.start)
+            continue;
+        Diag *g = check_error(c, DIAG_DUPLICATE_NAME, v->span,
+                              "a script has one shadow value, '%.*s' would be a second one",
+                              STR_ARG(v->name));
+        diag_label(c->diags, g, other->span, "the first one is declared here");
+        diag_hint(c->diags, g, "the bits of a u32 can be 32 tags");
+        return;
+    }
+}
+
 void check_shadow_declare(Check *c, Stmt *s) {
     Var *v = s->var;
+    check_shadow_one(c, v);
     uint64_t bytes = type_bits(v->element) / 8;
     if (v->init)
         check_error(c, DIAG_DECORATOR, v->init->span,

@@ -198,11 +198,12 @@ static bool hint_place(const Blame *b, Str name, Diags *diags, Diag *d) {
     Buf ops = {0}, others = {0};
     uint32_t n = blame_put_instructions(name, &ops);
     put_other_events(name, &others);
-    bool here = n && is_of_other_mode(b, name);
+    bool here = n && is_of_other_mode(b, name), tag = memchr(name.ptr, '.', name.len);
     if (here && has_unwind(b))
         diag_hint(diags, d, "'unwind' probes have no operands or results");
     else if (here)
-        diag_hint(diags, d, "'%.*s' exists only in 'after' probes", STR_ARG(name));
+        diag_hint(diags, d, "'%.*s' exists only in '%s' probes", STR_ARG(name),
+                  tag && name.ptr[0] == 'a' ? "before" : "after");
     else if (n == WASM_OP_COUNT)
         diag_hint(diags, d, "'%.*s' exists only in probes at a location in the code",
                   STR_ARG(name));

@@ -242,9 +242,36 @@ static bool is_old_name(Str *name) {
     return true;
 }
 
+/* The tag of an operand, a result or a local. Those of operands are gone after the instruction. */
+static bool tag_lookup(Event e, Str name, Bound *out) {
+    NameId id;
+    uint32_t n;
+    const Type *type;
+    Str suffix = STR(".tag");
+    uint32_t len = name.len > suffix.len ? name.len - suffix.len : 0;
+    if (!str_eq((Str){name.ptr + len, name.len - len}, suffix) ||
+        !bound_name_numbered((Str){name.ptr, len}, &id, &n) || event_is_nowhere(e.kind))
+        return false;
+    bool code = e.kind == EVENT_OPCODE, after = e.mode == MODE_AFTER;
+    bool has = id == NAME_LOCAL ||
+               (id == NAME_ARG && code && (e.mode == MODE_BEFORE || e.mode == MODE_ALT) &&
+                operand_lookup(e, false, n, &type)) ||
+               (id == NAME_RES && (e.kind == EVENT_FUNC_EXIT ||
+                                   (code && after && operand_lookup(e, true, n, &type))));
+    *out = (Bound){.id = id == NAME_ARG   ? NAME_ARG_TAG
+                         : id == NAME_RES ? NAME_RES_TAG
+                                          : NAME_LOCAL_TAG,
+                   .n = n,
+                   .assignable = true,
+                   .type = T(U32)};
+    return has;
+}
+
 /* After an exception has left a call there are no operands, nor names derived from them. */
 static bool lookup(Event e, Str name, Bound *out);
 bool event_name_lookup(Event e, Str name, Bound *out) {
+    if (memchr(name.ptr, '.', name.len))
+        return tag_lookup(e, name, out);
     if (!lookup(e, name, out))
         return false;
     bool listed = names[out->id].where == LISTED;

@@ -34,6 +34,10 @@ typedef enum NameId {
     NAME_ITEM_SIZE,          /* u64, static: bytes of an item of the instruction's array type */
     NAME_MEMORY_SHARED,      /* bool, static: the accessed memory is shared */
     NAME_REF_CONDITION,      /* bool: n = RefCondition, of operand 0 */
+    /* argN.tag, resN.tag, localN.tag (bound_name.c): the tags of values (storage/tags.h). */
+    NAME_ARG_TAG,
+    NAME_RES_TAG,
+    NAME_LOCAL_TAG,
 } NameId;
 
 /* Conditions on operand 0, a reference or an index of a table. */

@@ -29,7 +29,7 @@ WasmType gen_type(const Type *t) {
 /* ---- holes ---- */
 
 static const char hole_letters[] =
-    "karlvmtpehfwnzcbgsi8uoyqjd012345679BxACDE"; /* in the order of HoleKind */
+    "karlvmtpehfwnzcbgsi8uoyqjd012345679BxACDEF"; /* in the order of HoleKind */
 _Static_assert(sizeof hole_letters == HOLE_KINDS + 1, "a letter for each kind of hole");
 
 char gen_type_letter(WasmType type) {
@@ -180,8 +180,18 @@ static HoleKind bound_hole(int id) {
     case NAME_BACK_EDGE: return HOLE_BACK;
     case NAME_PROBE_ID: return HOLE_NUMBER;
     case NAME_THREAD: return HOLE_THREAD;
+    case NAME_ARG_TAG:
+    case NAME_RES_TAG:
+    case NAME_LOCAL_TAG: return HOLE_TAG;
     default: return HOLE_CONDITION;
     }
+}
+
+static uint32_t bound_index(const Bound *b) {
+    return b->id == NAME_ARG_TAG     ? b->n * TAGGED_KINDS + TAGGED_ARG
+           : b->id == NAME_RES_TAG   ? b->n * TAGGED_KINDS + TAGGED_RESULT
+           : b->id == NAME_LOCAL_TAG ? b->n * TAGGED_KINDS + TAGGED_LOCAL
+                                     : b->n;
 }
 
 static bool is_program_value(HoleKind kind) {
@@ -193,7 +203,7 @@ Ref gen_bound_get(Body *b, const Expr *e) {
     if (e->bound.id == NAME_BACK_EDGE && b->atoms & SHAPE_ENTERING)
         return const_i32(b, 0);
     HoleKind kind = bound_hole(e->bound.id);
-    Ref x = hole_get(b, kind, e->bound.n, gen_type(e->type));
+    Ref x = hole_get(b, kind, bound_index(&e->bound), gen_type(e->type));
     if (e->type->kind == TYPE_BOOL && is_program_value(kind))
         return expr_binary(b, WASM_OP_I32_NE, x, const_i32(b, 0));
     /* a bound of 8 or 16 bits reads the low bits of the program's i32 */
@@ -202,8 +212,8 @@ Ref gen_bound_get(Body *b, const Expr *e) {
 
 Ref gen_bound_set(Body *b, const Expr *target, Ref value) {
     assert(target->is_bound);
-    return hole_set(b, bound_hole(target->bound.id), target->bound.n, gen_type(target->type),
-                    value);
+    return hole_set(b, bound_hole(target->bound.id), bound_index(&target->bound),
+                    gen_type(target->type), value);
 }
 
 /* ---- operators ---- */

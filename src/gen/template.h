@@ -51,6 +51,7 @@ typedef enum HoleKind {
     HOLE_NUMBER, /* of monitors: push the engine's number of the location */
     HOLE_THREAD, /* push the number of the thread */
     HOLE_ATOMIC, /* call AtomicOp n % ATOMIC_OPS on plan variable n / ATOMIC_OPS */
+    HOLE_TAG,    /* read or write the tag of a value: n = index * TAGGED_KINDS + Tagged */
     HOLE_KINDS,
     /* added to templates: */
     HOLE_RARE =
@@ -59,6 +60,9 @@ typedef enum HoleKind {
                   which are pushed before (rewrite/preserve_floats.c) */
     HOLE_KEPT, /* set these floats */
 } HoleKind;
+
+/* Values that have tags, with an index: operands and results as they are counted by scripts. */
+typedef enum Tagged { TAGGED_ARG, TAGGED_RESULT, TAGGED_LOCAL, TAGGED_KINDS } Tagged;
 
 /* Operations on the shadow stack (runtime/stack.h). */
 typedef enum StackOp {

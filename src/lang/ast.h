@@ -130,6 +130,7 @@ typedef struct Var {
     bool atomic;         /* all threads of a program have one value */
     const Type *element; /* of a shadow memory, whose value is a number of the runtime; else NULL */
     uint8_t unit_log;    /* ... with one element for 1 << unit_log bytes */
+    bool tags;           /* ... and one for each value of the program */
     bool param;          /* a parameter of a fn */
     bool loop;           /* of a loop: visible in it, and assigned by it alone */
     bool constant;     /* `const`: where it is used the checker puts its value, a literal (init) */

@@ -151,6 +151,16 @@ Expr *build_field(Parse *p, Span span, Word name, List *path) {
     return e;
 }
 
+Expr *build_tag(Parse *p, Span span, Word value, Word tag) {
+    Word name = {str_of(arena_printf(&p->script->arena, "%.*s.%.*s", STR_ARG(value.text),
+                                     STR_ARG(tag.text))),
+                 span};
+    Expr *e = build_named(p, EXPR_NAME, span, name);
+    e->recv = value.text;
+    e->recv_span = value.span;
+    return e;
+}
+
 Expr *build_unary(Parse *p, Span span, Op op, Expr *a) {
     Expr *e = build_new_expr(p, EXPR_UNARY, span);
     e->op = op;
@@ -390,6 +400,14 @@ Var *build_shadow(Parse *p, Decorators decorators, Word name, const Type *elemen
     if (n != (uint64_t)1 << v->unit_log)
         parse_error(p, DIAG_BAD_TYPE, bytes,
                     "a shadow memory has one element per 1, 2, 4, 8 or 16 bytes");
+    return v;
+}
+
+Var *build_shadow_value(Parse *p, Decorators decorators, Word name, const Type *element,
+                        Span type_span) {
+    Var *v = build_var(p, decorators, name, &type_scalar[TYPE_I32], type_span);
+    v->element = element;
+    v->tags = true;
     return v;
 }
 

@@ -152,6 +152,8 @@ Expr *build_name(Parse *p, Word name);
 /* path: the fields after it, or NULL. */
 Expr *build_index(Parse *p, Span span, Word name, Expr *key, List *path);
 Expr *build_field(Parse *p, Span span, Word name, List *path);
+/* The tag of a value, arg0.tag. */
+Expr *build_tag(Parse *p, Span span, Word value, Word tag);
 Expr *build_unary(Parse *p, Span span, Op op, Expr *a);
 Expr *build_binary(Parse *p, Span span, Op op, Expr *a, Expr *b);
 /* -a; `minus` is the place of the sign. */
@@ -187,6 +189,9 @@ Var *build_var(Parse *p, Decorators decorators, Word name, const Type *type, Spa
 /* Elements of a type, one `per` so many bytes of a memory. */
 Var *build_shadow(Parse *p, Decorators decorators, Word name, const Type *element, Span type_span,
                   Span bytes);
+/* Elements for each byte of memory 0 and for each value. */
+Var *build_shadow_value(Parse *p, Decorators decorators, Word name, const Type *element,
+                        Span type_span);
 Var *build_constant(Parse *p, Decorators decorators, Word name, const Type *type, Span type_span);
 Stmt *build_decl(Parse *p, Span span, Var *var, Expr *init);
 Stmt *build_assign(Parse *p, Span span, Expr *target, Expr *value);

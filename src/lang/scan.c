@@ -312,10 +312,11 @@ static int scan_word(const Parse *p, Span span) {
         char_is(p, skip_blank(p, p->pos), '"'))
         return INCLUDE;
     if (declares && word_follows(p, p->pos)) {
-        int keyword = str_is(text, "const")    ? CONST
-                      : str_is(text, "atomic") ? ATOMIC
-                      : str_is(text, "shadow") ? SHADOW
-                                               : ID;
+        int keyword = str_is(text, "const")                              ? CONST
+                      : str_is(text, "atomic")                           ? ATOMIC
+                      : str_is(text, "shadow")                           ? SHADOW
+                      : str_is(text, "value") && p->token.prev == SHADOW ? VALUE
+                                                                         : ID;
         if (keyword != ID)
             return keyword;
     }

@@ -107,7 +107,8 @@ extern const RewritePass *const rewrite_passes[];
         if ((r)->passes.runs[k] && rewrite_passes[k]->hook)
 
 extern const RewritePass alts_pass, continuations_pass, polls_pass, frames_pass, stack_pass;
-extern const RewritePass memories_pass, functions_pass, shadow_pass, br_tables_pass, counting_pass;
+extern const RewritePass memories_pass, functions_pass, tags_pass, shadow_pass, br_tables_pass,
+    counting_pass;
 extern const RewritePass saved_frames_pass, stacks_pass, engine_frames_pass, print_order_pass;
 extern const RewritePass leaf_pass, outline_pass, branch_hints_pass, preserve_floats_pass;
 

@@ -36,6 +36,7 @@ const RewritePass *const rewrite_passes[] = {
     &functions_pass,
     &shadow_pass,
     &br_tables_pass,
+    &tags_pass,         /* after all passes that begin a function */
     &counting_pass,     /* after polls and frames, before probes */
     &saved_frames_pass, /* before stacks_pass: frames are saved, then the stack is left */
     &stacks_pass,

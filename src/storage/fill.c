@@ -251,6 +251,7 @@ static void fill_fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, co
     case HOLE_TALLY: put_tally_address(f, s, h->n, v); break;
     case HOLE_PAGE: put_i32(s->out, (int32_t)kept_page(f, site, h->n)); break;
     case HOLE_MEMORY: memory_put_call(f->memories, h->n, site, s->out); break;
+    case HOLE_TAG: tags_put(&f->tags, f->m, h, v, site, s->out); break;
     case HOLE_STACK: stack_put(f->stack, f->m, (StackOp)h->n, s->out); break;
     case HOLE_THREAD:
         if (f->thread == UINT32_MAX)
@@ -303,6 +304,7 @@ void fill_init(Fill *f, Splicer *s, const WasmModule *m, const Plan *plan, const
 }
 
 void fill_free(Fill *f) {
+    tags_free(&f->tags);
     free(f->frame.local);
     vec_free(&f->frame.used);
     vec_free(&f->cursor.next);

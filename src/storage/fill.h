@@ -11,6 +11,7 @@
 #include "storage/shadow.h"
 #include "storage/stack.h"
 #include "storage/storage.h"
+#include "storage/tags.h"
 
 /* The frame variables of the function being edited, by PlanVar.id: the local of the first leaf;
  * UINT32_MAX = none yet. */
@@ -50,6 +51,7 @@ typedef struct Fill {
     const Atomics *atomics;
     uint32_t thread;     /* handle of a global, the number of the thread; UINT32_MAX = it is 0 */
     uint32_t grow, size; /* handles of functions that stand for memory.grow, memory.size */
+    TagPlaces tags;      /* of the current function */
     FillFloats floats;   /* at the current site */
     FrameLocals frame;
     SlotCursor cursor;

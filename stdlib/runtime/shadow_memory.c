@@ -195,6 +195,60 @@ static bool any_byte(uint32_t from, uint32_t end) {
     return false;
 }
 
+/* ---- accesses of the program ---- */
+
+INLINE uint32_t or_bytes(uint32_t from, uint32_t n) {
+    uint64_t word;
+    switch (n) {
+    case 1: return *at(from);
+    case 2: word = *(uint16_t *)(void *)at(from); break;
+    case 4: word = get32(from); break;
+    case 8: word = get64(from); break;
+    default: word = get64(from) | get64(from + 8); break;
+    }
+    word |= word >> 32;
+    word |= word >> 16;
+    return (word | word >> 8) & 0xff;
+}
+
+/* Of elements that are not all in one page. */
+static uint32_t or_apart(uint32_t shadow, uint32_t unit, uint32_t n) {
+    uint32_t bits = 0;
+    for (; n && unit != UINT32_MAX; n--, unit++) {
+        if (head(shadow)->element_log)
+            bits |= values_shadow_get32(shadow, unit);
+        else
+            bits |= values_shadow_get8(shadow, unit);
+    }
+    return bits;
+}
+
+VALUES_EXPORT(shadow_or)
+uint32_t values_shadow_or(uint32_t shadow, uint32_t unit, uint32_t n) {
+    uint32_t page = get32(entry(shadow, unit)), first = unit % PAGE_UNITS, bits = 0;
+    if (first + n > PAGE_UNITS)
+        return or_apart(shadow, unit, n);
+    if (!page)
+        return 0;
+    if (!head(shadow)->element_log)
+        return or_bytes(page + first, n);
+    for (uint32_t k = 0; k < n; k++)
+        bits |= get32(page + 4 * (first + k));
+    return bits;
+}
+
+VALUES_EXPORT(shadow_put)
+void values_shadow_put(uint32_t shadow, uint32_t value, uint32_t unit, uint32_t n) {
+    uint32_t page = get32(entry(shadow, unit)), first = unit % PAGE_UNITS;
+    if (first + n > PAGE_UNITS || (!page && value))
+        values_shadow_fill(shadow, unit, n, value);
+    else if (page && !head(shadow)->element_log)
+        fill_few(page + first, n, value);
+    else
+        for (uint32_t k = 0; page && k < n; k++)
+            set32(page + 4 * (first + k), value);
+}
+
 /* Whether one of the elements of a page is not zero. */
 static bool any_of(const Head *h, Part part, uint32_t units) {
     uint32_t page = get32(part.entry), from = page + part.begin;

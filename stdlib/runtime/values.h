@@ -293,6 +293,10 @@ uint32_t values_shadow_add8(uint32_t shadow, uint32_t value, uint32_t unit);
 uint32_t values_shadow_add16(uint32_t shadow, uint32_t value, uint32_t unit);
 uint32_t values_shadow_add32(uint32_t shadow, uint32_t value, uint32_t unit);
 uint32_t values_shadow_add64(uint32_t shadow, uint64_t value, uint32_t unit);
+/* The bits that are set in any of n elements of 8 or 32 bits, and setting these; n is 1, 2, 4, 8 or
+ * 16. Elements from the last unit on are zero, and stay so. */
+uint32_t values_shadow_or(uint32_t shadow, uint32_t unit, uint32_t n);
+void values_shadow_put(uint32_t shadow, uint32_t value, uint32_t unit, uint32_t n);
 /* Makes the page for which one of these returned 1, with the value in it. */
 void values_shadow_begin_page(uint32_t shadow);
 

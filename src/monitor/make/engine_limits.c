@@ -349,6 +349,10 @@ static void engine_limits_check_expr(Engine *g, const Expr *e) {
 
 static void engine_limits_check_block(Engine *g, const Block *b) {
     for (const Stmt *s = b->first; s; s = s->next) {
+        if (s->kind == STMT_DECL && s->var->tags)
+            engine_limits_refuse(g, REASON_INSTRUCTION, s->var->span,
+                                 "tags of values are moved by code of the program, to which a "
+                                 "monitor adds none");
         if (s->kind == STMT_DECL && s->var->init)
             engine_limits_check_expr(g, s->var->init);
         if (s->kind == STMT_CALL && s->value->annotation == ANN_STATIC)
