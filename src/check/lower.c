@@ -232,11 +232,16 @@ static Var *lower_temp(Lower *l, const Type *type, Expr *init) {
     return v;
 }
 
+/* Of the body, or one that scripts cannot name (check_hidden_var). */
+static bool is_own(const Var *v) {
+    return v->storage == STORAGE_LOCAL || v->name.ptr[0] == '$';
+}
+
 /* Whether it can be computed again and gives the same: literals, variables of the body, and what is
  * known at each site (maps may be cells by that), but for calls. */
 static bool can_repeat(const Expr *e) {
-    bool plain = e->kind <= EXPR_STR || e->is_static ||
-                 (e->kind == EXPR_NAME && e->var && e->var->storage == STORAGE_LOCAL);
+    bool plain =
+        e->kind <= EXPR_STR || e->is_static || (e->kind == EXPR_NAME && e->var && is_own(e->var));
     plain &= e->kind != EXPR_CALL && e->kind != EXPR_METHOD;
     for (uint32_t i = 0; i < e->nargs && plain; i++)
         plain = can_repeat(e->args[i]);

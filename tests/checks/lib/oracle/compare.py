@@ -60,7 +60,7 @@ class Both:
 
     def __init__(self, text, program):
         self.instr = Expected(text, program)
-        self.bind = Expected(text, program, True) if "wasm:begin" in text or "func:entry" in text else self.instr
+        self.bind = Expected(text, program, True) if re.search("wasm:begin|func:entry|print", text) else self.instr
         self.trap = self.instr.trap or self.bind.trap
 
     def of(self, form):
@@ -75,7 +75,8 @@ class Expected:
         try:
             run = interpret.Run(sc.read(text), program, monitor)
             machine = run.run()
-            self.rows = [", ".join(row) for row in run.rows()]
+            self.rows, self.ended = [", ".join(row) for row in run.rows()], run.ended
+            self.printed = b"".join(line + b"\n" for line in run.lines).decode("latin1")
             self.globals = [str(value if t[0] == "f" else wasm.as_signed(value, wasm.BITS[t]))
                             for (t, _), value in zip(program.globals, machine.globals)]
         except wasm.Trap:
@@ -85,8 +86,11 @@ class Expected:
 def differences(expected, given):
     """What is not as expected, as lines."""
     out = []
-    if "error" in given:
-        return [f"! {given['error']}"]
+    if given.get("ended") != expected.ended:
+        return [f"! {given.get('ended')}, not {expected.ended}"]
+    told = re.sub(r"\S*/(script\.whamm:)", r"\1", given["text"].split("\n" + BANNER)[0])
+    if told != expected.printed:
+        out += [f"! printed {told!r}, not {expected.printed!r}"]
     for i, (x, y) in enumerate(zip(expected.globals, given["globals"])):
         if float(x) != float(y):
             out.append(f"! global g{i} is {y}, not {x}")

@@ -7,6 +7,7 @@ import copy
 import decimal
 import fnmatch
 import math
+import re
 
 from . import script as sc, wasm
 from .script import Bad, Constant, INTS, FLOATS
@@ -24,6 +25,12 @@ class Leave(Exception):
 
 class Missing(Trap):
     """An element that is not in its map."""
+
+
+class Ended(Exception):
+    """The script has ended the program: "trap", or "exit N"."""
+
+
 class Break(Exception):
     """`break`."""
 
@@ -89,6 +96,8 @@ def zero(t):
         return False if t == "bool" else b"" if t == "str" else 0.0 if t in FLOATS else 0
     if t[0] == "shadow":
         return Shadow(*t[1:])
+    if t[0] == "agg":
+        return zero(sc.stored(t))
     return tuple(zero(x) for x in t[1:]) if t[0] == "tuple" else Map()
 
 
@@ -149,6 +158,33 @@ def math_function(name, t, x, y=None):
     bits = format(x & ((1 << sc.bits_of(t)) - 1), f"0{sc.bits_of(t)}b")
     n = {"clz": bits.find("1"), "ctz": bits[::-1].find("1"), "popcnt": bits.count("1")}[name]
     return sc.reduce_int(t, n if n >= 0 else len(bits))
+
+
+LOWEST = -(1 << 63)
+
+
+def power_bucket(x):
+    return (1 if x > 0 else -1) << (abs(x).bit_length() - 1) if x else 0
+
+
+def step_bucket(x, least, most, step):
+    return LOWEST if x < least else most if x >= most else x - (x - least) % step
+
+
+def added(t, old, x=None, amount=1):
+    """An aggregation to which x was added."""
+    _, kind, number, params, _ = t
+    if kind in ("hist", "lhist", "top"):
+        key = x if kind == "top" else power_bucket(x) if kind == "hist" else step_bucket(x, *params)
+        old.items[key_of(key)] = sc.reduce_int("u64", old.items.get(key_of(key), 0) + amount)
+        return old
+    if kind == "count":
+        return arithmetic("+", "u64", old, 1)
+    if kind == "sum":
+        return arithmetic("+", number, old, x)
+    n, y = old
+    new = arithmetic("+", number, y, x) if kind == "avg" else x if not n else {"min": min, "max": max}[kind](x, y)
+    return (n + 1, new)
 
 
 def compare(op, x, y):
@@ -308,6 +344,18 @@ class Evaluator:
             return in_list(s.decode(), args[0])
         return {"starts_with": s.startswith, "ends_with": s.endswith, "contains": lambda x: x in s}[e.method](args[0])
 
+    def eval_aggregate(self, e):
+        return at_path(self.eval_name(e), e.path)
+
+    def eval_added(self, e):
+        x = [self.value(a) for a in e.args]
+        if x and e.of[1] != "top":
+            x = [convert(x[0], e.args[0].type, e.of[2])]
+        self.store(e.receiver, lambda old: added(e.of, old, *x))
+
+    def eval_emptied(self, e):
+        self.store(e.receiver, lambda old: old.items.clear() or old if isinstance(old, Map) else zero(e.of))
+
     def eval_contains(self, e):
         k, m = self.value(e.args[0]), self.value(e.map)
         return UNKNOWN if UNKNOWN in (k, m) else key_of(k) in m.items
@@ -347,6 +395,28 @@ class Evaluator:
                 except Missing:
                     if when != "exit":
                         raise
+
+    def text_of(self, s):
+        parts = [x if isinstance(x, str) else printed(x[0].type, self.value(x[0]), x[1]) for x in s.parts]
+        return b"".join(x.encode() if isinstance(x, str) else x for x in parts)
+
+    def do_print(self, s):
+        n = self.run.printed[s.place] = self.run.printed.get(s.place, 0) + 1
+        if n <= (s.limit or n) and (n - 1) % (s.every or 1) == 0:
+            self.run.lines.append(self.text_of(s))
+        elif s.limit:
+            self.run.left_out[s.place] = n - s.limit
+
+    def do_trap(self, s):
+        self.run.lines.append(b"script.whamm:%d: %s (in %s)" % (s.place[0], self.text_of(s), self.run.program.shown(self.site.fid).encode()))
+        raise Ended("trap")
+
+    def do_assert(self, s):
+        if not self.value(s.args[0]):
+            self.do_trap(s)
+
+    def do_exit(self, s):
+        raise Ended(f"exit {self.value(s.args[0])}")
 
     def do_do(self, s):
         self.value(s.call)
@@ -895,6 +965,7 @@ class Run(wasm.Listener):
     def __init__(self, script, program, monitor=False):
         self.script, self.program, self.monitor = script, program, monitor
         self.globals, self.shared, self.sites, self.depth = {}, {}, {}, 0
+        self.lines, self.printed, self.left_out, self.ended = [], {}, {}, None
         self.machine = None
         self.at = {}  # (kind, fid, instruction): [(variant, site, dynamic predicate or not)]
         self.rows_of = []  # (variant, site or None, variable)
@@ -1086,7 +1157,12 @@ class Run(wasm.Listener):
 
     def run(self):
         self.machine = machine = wasm.Machine(self.program, self)
-        machine.run()
+        if self.monitor:
+            self.lines = []  # what was printed when it was attached
+        try:
+            machine.run()
+        except Ended as end:
+            self.ended = end.args[0]
         self.nowhere("end")
         for event in ("begin", "end", "report"):
             for v in self.variants:
@@ -1095,6 +1171,8 @@ class Run(wasm.Listener):
         for v, site, _ in self.found:
             Visit(self, v, site, None, None, None).annotated(v.probe.body, "exit")
         Activation(self, {}).annotated(self.script.init, "exit")
+        self.lines += [b"whammc: lines that the limit of 'print' in line %d of the script left out: %d" % (line, n)
+                       for (line, _), n in sorted(self.left_out.items())]
         return machine
 
     def rows(self):
@@ -1117,9 +1195,9 @@ class Run(wasm.Listener):
             out.append(["memaddr", name, sc.type_text(t), wasm_text(t), "script0", "", "", "", f"{v.number}_{v.written(self.variants)}",
                         text(t, self.shared[id(v.origin), name])])
         reported = [s for s in self.script.init if s.kind == "var" and "report" in s.words]
-        for s in sorted(reported, key=lambda s: (s.type[0] == "map", s.name)):
-            kind = "map_id" if s.type[0] == "map" else "global_id"
-            if s.type == "str" or s.type[0] == "tuple":
+        for s in sorted(reported, key=lambda s: (sc.stored(s.type)[0] == "map", s.name)):
+            kind = "map_id" if sc.stored(s.type)[0] == "map" else "global_id"
+            if s.type == "str" or sc.stored(s.type)[0] == "tuple":
                 kind = "(" + "; ".join([kind] * len(wasm_types(s.type))) + ")"
             out.append([kind, s.name, sc.type_text(s.type), wasm_text(s.type), "script0", "", "", "", "",
                         text(s.type, self.globals[s.name])])
@@ -1135,12 +1213,14 @@ class Run(wasm.Listener):
 
 
 def order_of(t):
+    t = sc.stored(t)
     if isinstance(t, str):
         return (GROUPS.index(t), "")
     return (len(GROUPS), sc.type_text(t)) if t[0] == "tuple" else (len(GROUPS) + 1, "")
 
 
 def wasm_types(t):
+    t = sc.stored(t)
     if isinstance(t, tuple) and t[0] == "tuple":
         return [w for x in t[1:] for w in wasm_types(x)]
     if t == "str":
@@ -1149,7 +1229,7 @@ def wasm_types(t):
 
 
 def wasm_text(t):
-    types = wasm_types(t)
+    types, t = wasm_types(t), sc.stored(t)
     return types[0] if len(types) == 1 and not (isinstance(t, tuple) and t[0] == "tuple") else "(" + "; ".join(types) + ")"
 
 
@@ -1168,7 +1248,48 @@ def float_text(t, x):
     return f"{mantissa}e{int(exponent)}"
 
 
+def printed(t, x, how):
+    """A value as `print` writes it, in bytes."""
+    align, prefix, zeros, width, digits, letter = re.fullmatch(r"([<>^]?)(#?)(0?)([0-9]*)(?:\.([0-9]+))?(.?)", how).groups()
+    if isinstance(t, tuple):
+        return b"(" + b", ".join(printed(u, y, "") for u, y in zip(t[1:], x)) + b")"
+    if t == "str":
+        out = x.decode("utf-8", "surrogateescape")
+        if letter:
+            out = '"' + "".join({"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}.get(c, c) for c in out) + '"'
+    elif t == "bool":
+        out = "true" if x else "false"
+    elif t in FLOATS:
+        out = decimal_text(t, x, digits, letter)
+    elif letter:
+        sign = f"0{letter.lower()}" if prefix else ""
+        out = sign + format(x & ((1 << sc.bits_of(t)) - 1), letter)
+        if zeros and not align:
+            out = sign + out[len(sign):].rjust(int(width or 0) - len(sign), "0")
+    else:
+        out = str(x)
+    if zeros and not align and not letter or t in FLOATS and zeros and not align:
+        out = "-" * (out[0] == "-") + out.lstrip("-").rjust(int(width or 0) - (out[0] == "-"), "0")
+    pad = int(width or 0) - len(out)
+    left = {"": 0 if t in ("str", "bool") else pad, "<": 0, ">": pad, "^": pad // 2}[align]
+    return (" " * left + out + " " * (pad - left)).encode("utf-8", "surrogateescape")
+
+
+def decimal_text(t, x, digits, letter):
+    if x != x:
+        return "nan"
+    if math.isinf(x):
+        return "inf" if x > 0 else "-inf"
+    if digits:
+        out = format(x, f".{digits}{letter or 'f'}")
+        return re.sub(r"e(.*)", lambda m: f"e{int(m[1])}", out)
+    out = float_text(t, x).lstrip("+")
+    mantissa, exponent = out.split("e")
+    return f"{decimal.Decimal(out):f}" if not letter and -5 <= int(exponent) < 16 else out
+
+
 def text(t, x, inside=False):
+    t = sc.stored(t)
     if t in FLOATS:
         return float_text(t, x)
     if t == "bool":

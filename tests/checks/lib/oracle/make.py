@@ -222,6 +222,14 @@ WORDS = ("u8", "i8", "u16", "i16", "u32", "u32", "i32", "u64", "i64", ("tuple", 
 VALUES = ("u32", "i32", "u64", "i8", "f64", "bool", ("tuple", "u32", "i64"), ("tuple", "i8", ("tuple", "f32", "u32")))
 TUPLES = (("tuple", "u32", "i64"), ("tuple", "f64", "u32", "u8"), ("tuple", "bool", ("tuple", "i16", "f32"), "str"), ("tuple", "i8", "i8"))
 INNER = ("map", "u32", "i32")
+# type: (the type of what is added, fields that can be read with their types)
+AGGREGATES = {"count": (None, {}), "sum": ("i64", {}), "sum(u64)": ("u64", {}), "sum(f64)": ("f64", {}),
+              "min": ("i64", {"count": "u64", "min": "i64"}), "max(u64)": ("u64", {"count": "u64", "max": "u64"}),
+              "max": ("i64", {"count": "u64", "max": "i64"}), "avg": ("i64", {"count": "u64", "sum": "i64"}), "hist": ("i64", {}), "hist(u64)": ("u64", {}),
+              "lhist(-5, 40, 7)": ("i64", {}), "lhist(0, 1000, 100)": ("i64", {}), "top(3, u32)": ("u32", {}), "top(2, str)": ("str", {})}
+NARROWER = {"i64": ("i64", "i32", "u32", "u8", "i16"), "u64": ("u64", "u32", "u16"), "f64": ("f64", "f32", "u8", "i64"), "u32": ("u32",), "str": ("str",)}
+FORMATS = {"f": ["", "", ".3", ".0", "e", ".2e", ">12.1", "010.2"], "i": ["", "", "x", "#x", "08b", "o", ">9", "<9", "^7", "#010x", "05", "X"],
+           "s": ["", "?", ">8", "^9", "4"], "b": ["", ">7"]}
 ALL = NUMBERS + ("bool", "str") + TUPLES
 STRINGS = ['""', '"a"', '"i32.add"', '"f0"', '"control"', '"\\x41\\u{e9}"', '"local"', '"f"']
 STATIC = ("fid", "fname", "pc", "opidx", "at_func_end", "opname", "category_name", "offset", "align", "memory", "is_write",
@@ -241,6 +249,8 @@ class Scripts:
         self.assignable, self.static_only, self.frames, self.words, self.shadows, self.arrays = [], False, {}, {}, {}, {}
         self.kept = set()  # variables of probes that outlive an execution
         self.nloops = self.in_loop = 0
+        self.aggregates = {}  # their types as text
+        self.tells = self.fuse = self.apart = False  # may print; may end the program; is at a place with other probes
 
     # -- expressions --
 
@@ -271,6 +281,10 @@ class Scripts:
         if not self.static_only:
             out += [("array", name, u) for name, u in self.arrays.items() if u[2] == t]
             out += [("shadow", name, u) for name, u in self.shadows.items() if u[1] == t]
+        if not self.static_only and not self.apart:
+            for name, u in self.aggregates.items():
+                out += [("name", f"{name}.{field}()", t) for field, v in AGGREGATES[u][1].items() if v == t and name[0] == "g"]
+                out += [("name", name, t)] if name[0] == "g" and (u, t) in (("count", "u64"), ("sum", "i64")) else []
         if t == "u32" and "targets" in self.bound:
             out.append(("map", "targets", ("map", "u32", "u32")))
         return out
@@ -410,6 +424,12 @@ class Scripts:
             return f"{pad}{self.array_statement(indent)}\n"
         if self.shadows and r.random() < 0.3:
             return f"{pad}{self.shadow_statement()}\n"
+        if self.aggregates and r.random() < 0.2:
+            return f"{pad}{self.aggregate_statement()}\n"
+        if self.tells and not self.apart and r.random() < 0.08:
+            return f"{pad}{self.print_statement()}\n"
+        if self.fuse and self.bound and not self.apart and r.random() < 0.1:
+            return pad + f"\n{pad}".join(self.ending()) + "\n"
         maps = [(name, u) for name, u in self.maps() if name in writable]
         if maps and r.random() < 0.08:
             name, u = r.choice(maps)
@@ -508,11 +528,18 @@ class Scripts:
         if r.random() < 0.2:
             out += self.shadow_memories()
         if r.random() < 0.3:
+            out += [f"report var {self.aggregate(k)};" for k in range(r.randrange(1, 5))]
+        self.tells = r.random() < 0.25
+        ends = r.random() < 0.12 and not self.engine
+        if ends:
+            out.append("var fuse: i32;")
+        if r.random() < 0.3:
             out.append(self.statement(list(self.free), [], 0, 2).rstrip())
         if r.random() < 0.3:
             out += self.maps_with_names()
         for k in range(r.randrange(3)):
             out.append(self.function(k))
+        self.fuse = ends
         if r.random() < 0.4:
             out += self.maps_of_words()
         if r.random() < 0.3:
@@ -540,6 +567,43 @@ class Scripts:
         at = f"{name}[{self.index_in(t) if indent else r.randrange(t[3])}]"
         steps = [] if t[2] == "bool" else [f"{at}++;"] * 4 + [f"{at}--;", f"{at} = {at} + {self.literal(t[2])};"]
         return r.choice(steps + [f"{at} = {self.expr(t[2], 2)};"] * 4 + [f"{name}.clear();", f"if ({name}.len() == {t[3]}) {{ {at} = {self.literal(t[2])}; }}"])
+
+    def aggregate_statement(self):
+        r = self.r
+        name, t = r.choice(list(self.aggregates.items()))
+        added = AGGREGATES[t][0]
+        if r.random() < 0.05 and not self.apart and name[0] == "g":
+            return f"{name}.clear();"
+        target = f"{name}[{self.expr('u32', 3)} & 3]" if name[0] == "m" else name
+        if not added:
+            return f"{target}.add();"
+        if added == "f64" and self.apart:
+            return f"{target}.add(2.5);"  # what is rounded has an order
+        x = self.literal(added) if r.random() < 0.4 else f"({self.expr(r.choice(NARROWER[added]), 2)})"
+        return f"{target}.add({x}{', 3' if t.startswith('top') and r.random() < 0.3 else ''});"
+
+    def print_statement(self):
+        """A line with values and formats."""
+        r, out = self.r, ""
+        for _ in range(r.randrange(4)):
+            t = r.choice(NUMBERS + ("bool", "str"))
+            text = self.value(t, 3) if r.random() < 0.5 or t not in NUMBERS else f"({self.expr(t, 3)}) as {t}"
+            if not set(text) & set('?:"'):
+                how = r.choice(FORMATS["f" if t in FLOATS else "i" if t in INTS else t[0]])
+                out += f"{r.choice(['', ' ', 'x=', '{{', 'é'])}{{{text}{':' if how else ''}{how}}}"
+        last = r.choice(["", "", "", f" every {r.randrange(1, 5)}", f" limit {r.randrange(1, 5)}"])
+        return f'print("{out or "line"}"){last};'
+
+    def aggregate(self, k):
+        """A declaration: of one, or of a map of them."""
+        name, t = f"{self.r.choice('gm')}{k}", self.r.choice(list(AGGREGATES))
+        self.aggregates[name] = t
+        return f"{name}: {t if name[0] == 'g' else f'map<u32, {t}>'}"
+
+    def ending(self):
+        r = self.r
+        end = r.choice(['trap("ends: {fuse}");', f"exit({r.randrange(-1, 200)});", 'assert(fuse < 0, "{fname} {fuse}");'])
+        return ["fuse++;", f"if (fuse == {r.choice([1, 2, 3, 9, 40])}) {{ {end} }}"]
 
     def shadow_memories(self):
         for k in range(self.r.randrange(1, 3)):
@@ -602,6 +666,7 @@ class Scripts:
     def function(self, k):
         r = self.r
         outer, words, self.words = dict(self.vars), self.words, {}
+        tells, self.tells = self.tells, False
         params = {f"p{i}": r.choice(ALL) for i in range(r.randrange(1, 4))}
         result = r.choice(NUMBERS)
         self.vars.update(params)
@@ -613,7 +678,7 @@ class Scripts:
         if r.random() < 0.5:
             text += f"    if ({self.expr('bool', 2)}) {{ return {self.expr(result, 1)}; }}\n"
         text += f"    return {self.expr(result, 1)};\n}}"
-        self.vars, self.words = outer, words
+        self.vars, self.words, self.tells = outer, words, tells
         self.fns[f"fn{k}"] = (list(params.values()), result)
         return text
 
@@ -726,8 +791,8 @@ class Scripts:
     def probe(self, k, event):
         r = self.r
         rule, kind, names, self.assignable = event
-        apart = kind in APART
-        outer, shadows, arrays = dict(self.vars), self.shadows, dict(self.arrays)
+        self.apart = apart = kind in APART
+        outer, shadows, arrays, aggregates = dict(self.vars), self.shadows, dict(self.arrays), dict(self.aggregates)
         if apart:
             self.shadows, self.arrays = {}, {}
             for name in self.free:
@@ -750,13 +815,15 @@ class Scripts:
                     self.vars[name] = t
                     writable.append(name)
         if not apart and r.random() < 0.1:
-            text += f"    {r.choice(['', 'report ', 'report unshared ', 'shared ', 'report shared '])}{self.array(f'own{k}')}\n"
+            text += f"    {r.choice(['', 'report ', 'report unshared ', 'shared ', 'report shared '])}{self.array(f'own_{k}')}\n"
+        if kind != "nowhere" and r.random() < 0.12:
+            text += f"    {r.choice(['report ', 'report shared '])}var {self.aggregate(f'p{k}')};\n"
         text += self.body(writable, list(self.acc.items()), 1, 0, r.randrange(1, 5))
         self.arrays = {} if apart else arrays
         if r.random() < 0.3:
             text += self.annotated_block(k, [n for n in writable if n in self.kept or n in self.free], list(self.acc.items()))
         self.vars, self.bound, self.assignable, self.shadows = outer, {}, [], shadows
-        self.arrays = arrays
+        self.arrays, self.aggregates, self.apart = arrays, aggregates, False
         return f"{rule}{predicate} {{\n{text}}}"
 
     def annotated_block(self, k, writable, accumulators):
@@ -766,12 +833,13 @@ class Scripts:
         self.vars = {n: t for n, t in self.vars.items() if n in visible or n[0] == "c"}
         self.bound = {n: t for n, t in self.bound.items() if n in STATIC or n.startswith("imm")}
         words, self.assignable, self.words = self.words, [], {}
+        fuse, self.fuse = self.fuse, False
         t = self.any_type()
         when = "init" if self.bound and r.random() < 0.2 else "exit"
         text = f"    @{when} {{\n        var x_{k}: {type_text(t)}{'' if t[0] == 'map' else f' = {self.expr(t, 2)}'};\n"
         self.vars[f"x_{k}"] = t
         text += self.body([*writable, f"x_{k}"], accumulators, 2, 1, r.randrange(1, 4))
-        self.words = words
+        self.words, self.fuse = words, fuse
         return f"{text}    }}\n"
 
     # -- code where functions begin and end, and inside nothing that is not counted by segments --

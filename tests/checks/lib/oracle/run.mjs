@@ -1,10 +1,10 @@
 // Runs many modules one after the other: reads their paths, one a line, and answers each with a line of JSON: what the module printed,
-// the globals g0, g1 ... after the run, and what went wrong.
+// the globals g0, g1 ... after the run, and how it ended if not by returning: "trap", "exit N" or another error.
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 function run(path) {
-    let text = '', memory, instance;
+    let text = '', memory, instance, ended;
     const env = new Proxy({}, { get: (_, name) => name.startsWith('v') ? () => {} : x => (x + 3) | 0 });
     const wasi = new Proxy({
         fd_write(fd, at, n, written) {
@@ -18,6 +18,10 @@ function run(path) {
             view.setUint32(written, total, true);
             return 0;
         },
+        proc_exit(status) {
+            ended = `exit ${status}`;
+            throw new Error(ended);
+        },
     }, { get: (target, name) => target[name] ?? (() => 0) });
     try {
         const module = new WebAssembly.Module(readFileSync(path));
@@ -25,12 +29,12 @@ function run(path) {
         memory = () => instance.exports.memory;
         instance.exports._start();
     } catch (error) {
-        return { error: `${error.name}: ${error.message}`, text };
+        ended ??= error.message === 'unreachable' ? 'trap' : `${error.name}: ${error.message}`;
     }
     const globals = [];
-    for (let i = 0; instance.exports[`g${i}`]; i++)
+    for (let i = 0; instance?.exports[`g${i}`]; i++)
         globals.push(String(instance.exports[`g${i}`].value));
-    return { text, globals };
+    return { text, globals, ended };
 }
 
 for await (const line of createInterface({ input: process.stdin }))

@@ -1,6 +1,6 @@
 """Whamm scripts as trees with types: a scanner, a parser and the typing rules, as docs/language.md has them.
 
-Types are strings ("u32"), ("tuple", type...), ("map", key, value), ("map", "u32", element, length), an array, and ("shadow", element, bytes of a unit).
+Types are strings ("u32"), ("agg", kind, type of its numbers, parameters, text), ("tuple", type...), ("map", key, value), ("map", "u32", element, length), an array, and ("shadow", element, bytes of a unit).
 """
 
 import re
@@ -138,9 +138,21 @@ class Reader:
                 raise Bad("expected '>'")
             self.at += 1
             return ("map", key, value)
+        if word in AGGREGATES:
+            return self.aggregation(word)
         if word not in SCALARS:
             raise Bad(f"type {word}")
         return word
+
+    def aggregation(self, word):
+        args = []
+        if self.accept("("):
+            while not self.accept(")"):
+                args.append(int(self.next()[1]) if self.peek()[0] == "int" else self.type())
+                self.accept(",")
+        text = word + (f"({','.join(a if isinstance(a, str) else type_text(a) if isinstance(a, tuple) else str(a) for a in args)})" if args else "")
+        number = args[0] if args and isinstance(args[0], str) else "i64"
+        return ("agg", word, args[1] if word == "top" else number, tuple(args), text)
 
     # -- expressions --
 
@@ -329,7 +341,11 @@ class Reader:
             self.next()
             e = self.atom()
             return Node("delete", map=Node("name", name=e.name, args=[]), args=e.args)
+        self.blank()
+        place = (self.text.count("\n", 0, self.at) + 1, self.at)
         e = self.atom()
+        if e.kind == "call" and e.name in ("print", "trap", "assert", "exit"):
+            return self.telling(e, place)
         if self.accept("++"):
             return Node("step", target=e, op="+")
         if self.accept("--"):
@@ -339,6 +355,16 @@ class Reader:
         if self.peek()[1] in UPDATES:
             return Node("update", target=e, op=self.next()[1][:-1], value=self.expr())
         return Node("do", call=e)
+
+    def telling(self, e, place):
+        """A call of print, trap, assert or exit."""
+        text = e.args[-1]
+        parts = [] if e.name == "exit" else parts_of(text.value.decode()) if text.kind == "str" else [(text, "")]
+        s = Node(e.name, parts=parts, args=[] if e.name in ("print", "trap") else e.args[:1], place=place, every=None, limit=None)
+        for word in ("every", "limit"):
+            if self.accept(word):
+                setattr(s, word, int(self.next()[1]))
+        return s
 
     def params(self):
         self.expect("(")
@@ -397,6 +423,25 @@ class Reader:
         return s
 
 
+def parts_of(text):
+    """Text, and (expression, format), of what is printed."""
+    out, at = [], 0
+    while at < len(text):
+        if text[at:at + 2] in ("{{", "}}"):
+            out.append(text[at])
+            at += 2
+        elif text[at] == "{":
+            end = text.index("}", at)
+            inner = text[at + 1:end]
+            found = re.fullmatch(r"(.*):([<>^]?#?0?[0-9]*(?:\.[0-9]+)?[xXboe?]?)", inner, re.S)
+            out.append((Reader(found[1] if found else inner).expr(), found[2] if found else ""))
+            at = end + 1
+        else:
+            out.append(text[at])
+            at += 1
+    return out
+
+
 def unescape(text):
     def one(m):
         if m[1]:
@@ -415,8 +460,21 @@ def type_text(t):
         return t
     if len(t) == 4 and t[0] == "map":
         return f"array<{type_text(t[2])},{t[3]}>"
+    if t[0] == "agg":
+        return t[4]
     inner = ",".join(type_text(x) for x in t[1:])
     return f"({inner})" if t[0] == "tuple" else f"map<{inner}>"
+
+
+def stored(t):
+    """What an aggregation is made of."""
+    if isinstance(t, str) or t[0] != "agg":
+        return t
+    _, kind, number, *_ = t
+    fields = {"count": ["u64"], "sum": [number], "min": ["u64", number], "max": ["u64", number], "avg": ["u64", number]}.get(kind)
+    if not fields:
+        return ("map", number, "u64")
+    return fields[0] if len(fields) == 1 else ("tuple", *fields)
 
 
 def bits_of(t):
@@ -456,6 +514,8 @@ FLEXIBLE = ("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^")
 SHADOW_METHODS = {"fill": ("anv", None), "any": ("an", "bool"), "copy": ("aan", None), "clear": ("", None), "lost": ("", "u64")}
 STRING_METHODS = {"len": "u32", "starts_with": "bool", "ends_with": "bool", "contains": "bool", "lists": "bool"}
 MAP_METHODS = {"len": "u32", "clear": None}
+AGGREGATES = {"count": ["count"], "sum": ["sum"], "min": ["count", "min"], "max": ["count", "max"], "avg": ["count", "sum"],
+              "hist": [], "lhist": [], "top": []}  # and their fields
 
 
 
@@ -557,7 +617,8 @@ class Typer:
 
     def type_name(self, e, want):
         if e.name in self.s.vars:
-            return self.s.vars[e.name]
+            t = self.s.vars[e.name]
+            return stored(t) if t[0] == "agg" and t[1] in ("count", "sum") else t
         if e.name in self.s.consts:
             return self.s.consts[e.name].type
         b = self.s.bound(e.name)
@@ -662,7 +723,9 @@ class Typer:
                 self.want(arg, shadow[1]) if e.method == "fill" and k == 2 else self.address(arg)
             return result
         e.receiver = getattr(e, "receiver", None) or Node("name", name=e.name, args=[])
-        t = self.check(e.receiver)
+        t = self.check(e.receiver) if e.receiver.kind == "index" or not shadow or shadow[0] != "agg" else shadow
+        if t[0] == "agg":
+            return self.type_aggregation(e, t)
         if t[0] == "map" and e.method in MAP_METHODS and not e.args:
             return MAP_METHODS[e.method]
         if t != "str" or e.method not in STRING_METHODS:
@@ -670,6 +733,24 @@ class Typer:
         for arg in e.args:
             self.check(arg) if e.method == "lists" else self.want(arg, "str")
         return STRING_METHODS[e.method]
+
+    def type_aggregation(self, e, t):
+        _, kind, number, *_ = t
+        e.of = t
+        if e.method in AGGREGATES[kind]:
+            e.kind, e.path = "aggregate", [AGGREGATES[kind].index(e.method)]
+            return stored(t)[1 + e.path[0]]
+        e.kind = "added" if e.method == "add" else "emptied"
+        for k, arg in enumerate(e.args):
+            wanted = "u64" if k else number
+            t = self.check(arg, wanted if self.flexible(arg) else None)
+            fits_in = t == wanted or (t in NUMBERS if wanted == "f64" else t in INTS and is_signed(wanted) >= is_signed(t) and
+                                      (t != "u64" or wanted == "u64"))
+            if kind == "top" and not k:
+                fits_in = t == wanted
+            if not fits_in:
+                raise Bad(f"{kind} of {t}")
+        return None
 
     def type_contains(self, e, want):
         t = self.check(e.map)
@@ -729,6 +810,12 @@ class Typer:
                     self.s.vars[s.name] = outer
             elif s.kind == "delete":
                 self.type_contains(s, None)
+            elif s.kind in ("print", "trap", "assert", "exit"):
+                for arg in s.args:
+                    self.want(arg, "bool" if s.kind == "assert" else "i32")
+                for part in s.parts:
+                    if not isinstance(part, str):
+                        self.check(part[0])
             elif s.kind == "do":
                 self.check(s.call)
 
