@@ -511,15 +511,12 @@ static void tell_left_out(Parse *p, Span span, Word name, const Expr *n) {
     with_args(p, call, args, 2);
     Stmt *told = build_assign(p, span, build_name(p, name), build_wide(p, n));
     Expr *more = build_binary(p, span, OP_GT, build_name(p, name), build_wide(p, n));
-    Probe *probe = arena_new(&s->arena, Probe);
-    probe->rule = (Rule){.span = span, .nparts = 2};
-    probe->rule.parts[0] = (RulePart){STR("wasm"), span};
-    probe->rule.parts[1] = (RulePart){STR("end"), span};
-    probe->body = build_block_of(
-        build_choice(p, span, more, build_block_of(build_call_stmt(p, span, call), told), NULL),
-        NULL);
-    probe->span = span;
-    vec_push(&p->told, probe);
+    Stmt *tell =
+        build_choice(p, span, more, build_block_of(build_call_stmt(p, span, call), told), NULL);
+    while (p->outer)
+        p = p->outer;
+    Block block = build_block_of(tell, NULL);
+    vec_push(&p->told, build_annotated_block(p, span, (Word){STR("exit"), span}, block));
 }
 
 /*
@@ -816,10 +813,8 @@ void build_script_end(Parse *p, Span span) {
     bool none = !p->script->probes.len;
     if (!p->outer)
         build_intervals(p);
-    for (uint32_t i = 0; i < p->told.len; i++) {
-        p->told.at[i]->index = p->script->probes.len;
-        vec_push(&p->script->probes, p->told.at[i]);
-    }
+    for (uint32_t i = 0; i < p->told.len; i++)
+        build_script_stmt(p, p->told.at[i]);
     if (!none || p->failed || p->outer)
         return;
     Diag *g = parse_error(p, DIAG_NO_PROBE, (Span){p->file, span.end, span.end},

@@ -84,7 +84,8 @@ typedef struct Parse {
     Buf string;          /* the string literal that is being read */
     Stmt *last_stmt;     /* of the script scope */
     List *salvaged;      /* arms of an if before an error */
-    Vec(Probe *) told;   /* probes that tell what `limit` has left out; they come last */
+    Vec(Stmt *) told;    /* of the outermost file: blocks that tell what `limit` has left out; they
+                            come last */
     uint32_t last_block; /* where the last probe or function ended */
     bool failed, too_deep;
     Expr *
