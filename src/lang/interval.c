@@ -217,7 +217,7 @@ bool build_interval(Parse *p, const Rule *rule, Expr *predicate, Block body) {
     Span at = rule->nparts > 2 ? rule->parts[2].span : rule->span;
     uint64_t interval = rule->nparts == 3 ? interval_read(time) : 0;
     if (!interval) {
-        Diag *g = parse_error(p, DIAG_RULE_SHAPE, rule->nparts > 3 ? rule->parts[3].span : at,
+        Diag *g = parse_error(p, DIAG_RULE_PARTS, rule->nparts > 3 ? rule->parts[3].span : at,
                               rule->nparts > 3 ? "wasm:interval has no modes"
                                                : "expected a time from 1us to 86400s after "
                                                  "'wasm:interval:', found '%.*s'",
@@ -226,7 +226,7 @@ bool build_interval(Parse *p, const Rule *rule, Expr *predicate, Block body) {
         return true;
     }
     if (rule->nbounds)
-        parse_error(p, DIAG_RULE_SHAPE, rule->bounds[0].span,
+        parse_error(p, DIAG_RULE_PARTS, rule->bounds[0].span,
                     "wasm:interval cannot have type bounds: it happens at no instruction");
     Maker k = {.p = p, .at = rule->span};
     if (!ast_first_interval(s))
