@@ -141,8 +141,6 @@ const Type *check_call(Check *c, Expr *e, const Type *want) {
     Fn *fn = check_find_fn(c, e->name);
     if (fn)
         return check_fn_call(c, e, fn);
-    if (str_is(e->name, CLOCK_TEXT))
-        return check_bundled_call(c, e, STR("time"), STR("now_ns"), T(I64), NULL, 0)->type;
     Callee callee = {.name = e->name};
     const Type *result = NULL;
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
@@ -467,7 +465,7 @@ static bool check_library_args(Check *c, Expr *e, const Callee *callee, const Ty
 }
 
 static const Type *check_library_call(Check *c, Expr *e, bool bare) {
-    if (!check_uses(c, e->recv)) {
+    if (!e->bundled && !check_uses(c, e->recv)) {
         if (!check_tell(c, e->recv, e->recv_span, false))
             return give_up(c, e);
         Diag *g =
@@ -508,6 +506,8 @@ const Type *check_method(Check *c, Expr *e, bool bare) {
     Bound bound;
     if (e->method >= MAP_KEYS) /* its loop has typed it */
         return e->type;
+    if (e->bundled)
+        return check_library_call(c, e, bare);
     Var *v = check_find_var(c, e->recv);
     if (v && v->element)
         return check_shadow_method(c, e, v);

@@ -216,8 +216,7 @@ typedef enum StrMethod {
     MAP_NEXT,
     MAP_KEY,
 } StrMethod;
-#define MAP_KEYS_TEXT "(keys)"  /* the name of MAP_KEYS before it is checked */
-#define CLOCK_TEXT    "(clock)" /* likewise of a call of time.now_ns */
+#define MAP_KEYS_TEXT "(keys)" /* the name of MAP_KEYS before it is checked */
 
 typedef enum Annotation { ANN_NONE, ANN_STATIC, ANN_INIT, ANN_EXIT } Annotation;
 
@@ -266,6 +265,7 @@ typedef struct Expr {
     StrMethod method; /* METHOD of a str, a map or an atomic variable, set by the checker, which
                          also puts the receiver before the arguments (a[0]) */
     bool received;    /* METHOD: the parser has put it there */
+    bool bundled;     /* METHOD: the parser has made it, of a bundled library */
     const struct NumberList *list; /* METHOD: STR_LISTS: the numbers of the list a[0] (list.h) */
     Annotation annotation;
     Op op;

@@ -35,8 +35,12 @@ static Str build_source(const Parse *p, Span span) {
     return (Str){p->text + span.start, span.end - span.start};
 }
 
+/* Names that end with '_' are no script's, in text of our own: "(n)" for n_. */
 Word build_word(Parse *p, Span span) {
-    return (Word){build_source(p, span), span};
+    Str text = build_source(p, span);
+    if (p->made && text.len && text.ptr[text.len - 1] == '_')
+        text = str_of(arena_printf(&p->script->arena, "(%.*s)", (int)text.len - 1, text.ptr));
+    return (Word){text, span};
 }
 
 /* ---- expressions ---- */
@@ -214,6 +218,7 @@ Expr *build_method(Parse *p, Span span, Word receiver, Word name, List *args) {
     Expr *e = build_named(p, EXPR_METHOD, span, name);
     e->recv = receiver.text;
     e->recv_span = receiver.span;
+    e->bundled = p->made;
     return with_args(p, e, array, n);
 }
 
@@ -470,13 +475,13 @@ static Word pace_variable(Parse *p, Span span) {
     return name;
 }
 
-Expr *build_integer(Parse *p, Span span, uint64_t n) {
+static Expr *new_number(Parse *p, Span span, uint64_t n) {
     Expr *e = build_new_expr(p, EXPR_INT, span);
     e->integer = n;
     return e;
 }
 
-Block build_block_of(Stmt *first, Stmt *second) {
+static Block block_of(Stmt *first, Stmt *second) {
     StmtList list = build_stmts((StmtList){0}, first);
     return build_block(second ? build_stmts(list, second) : list);
 }
@@ -488,7 +493,7 @@ static Expr *build_wide(Parse *p, const Expr *n) {
     return build_cast(p, n->span, copy, &type_scalar[TYPE_U64]);
 }
 
-Stmt *build_choice(Parse *p, Span span, Expr *first, Block then, const Block *otherwise) {
+static Stmt *choose(Parse *p, Span span, Expr *first, Block then, const Block *otherwise) {
     List *arms = list_add(p, NULL, build_arm(p, first, then), span);
     return build_if(p, span, arms, otherwise);
 }
@@ -511,11 +516,10 @@ static void tell_left_out(Parse *p, Span span, Word name, const Expr *n) {
     with_args(p, call, args, 2);
     Stmt *told = build_assign(p, span, build_name(p, name), build_wide(p, n));
     Expr *more = build_binary(p, span, OP_GT, build_name(p, name), build_wide(p, n));
-    Stmt *tell =
-        build_choice(p, span, more, build_block_of(build_call_stmt(p, span, call), told), NULL);
+    Stmt *tell = choose(p, span, more, block_of(build_call_stmt(p, span, call), told), NULL);
     while (p->outer)
         p = p->outer;
-    Block block = build_block_of(tell, NULL);
+    Block block = block_of(tell, NULL);
     vec_push(&p->told, build_annotated_block(p, span, (Word){STR("exit"), span}, block));
 }
 
@@ -537,18 +541,18 @@ Stmt *build_paced(Parse *p, Span span, Expr *call, bool every, Expr *n) {
     Expr *v = build_name(p, name);
     Stmt *made = build_call_stmt(p, span, call);
     if (every) {
-        Expr *rest = build_binary(p, span, OP_SUB, build_wide(p, n), build_integer(p, span, 1));
+        Expr *rest = build_binary(p, span, OP_SUB, build_wide(p, n), new_number(p, span, 1));
         Stmt *again = build_assign(p, span, v, rest);
         Stmt *wait = build_step(p, span, STMT_DEC, build_name(p, name));
-        Expr *waits = build_binary(p, span, OP_GT, build_name(p, name), build_integer(p, span, 0));
-        Block print = build_block_of(made, again);
-        return build_choice(p, span, waits, build_block_of(wait, NULL), &print);
+        Expr *waits = build_binary(p, span, OP_GT, build_name(p, name), new_number(p, span, 0));
+        Block print = block_of(made, again);
+        return choose(p, span, waits, block_of(wait, NULL), &print);
     }
     tell_left_out(p, span, name, n);
     Expr *within = build_binary(p, span, OP_LT, v, build_wide(p, n));
     Stmt *count = build_step(p, span, STMT_INC, build_name(p, name));
-    Block left_out = build_block_of(build_step(p, span, STMT_INC, build_name(p, name)), NULL);
-    return build_choice(p, span, within, build_block_of(made, count), &left_out);
+    Block left_out = block_of(build_step(p, span, STMT_INC, build_name(p, name)), NULL);
+    return choose(p, span, within, block_of(made, count), &left_out);
 }
 
 IfArm *build_arm(Parse *p, Expr *cond, Block body) {
@@ -760,6 +764,7 @@ void build_probe(Parse *p, Span span, Rule *rule, Expr *predicate, Block body) {
     probe->body = body;
     probe->span = span;
     probe->index = p->script->probes.len;
+    probe->made = p->made;
     p->last_block = span.end;
     vec_push(&p->script->probes, probe);
 }

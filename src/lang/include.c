@@ -71,6 +71,27 @@ static bool include_fits(Parse *p, const IncludedFile *file, Span span) {
     return false;
 }
 
+/* Reads text in the place of `span`. */
+static void include_text(Parse *p, Span span, DiagFileId id, const char *text, size_t len,
+                         bool made) {
+    vec_push(&p->script->inclusions, ((Inclusion){id, span, {text, (uint32_t)len}}));
+    parse_file(&(Parse){.script = p->script,
+                        .diags = p->diags,
+                        .text = text,
+                        .len = (uint32_t)len,
+                        .file = id,
+                        .made = made,
+                        .outer = p,
+                        .last_stmt = p->last_stmt});
+}
+
+void build_made(Parse *p, Span where, const char *text) {
+    size_t len = strlen(text);
+    DiagFileId id = diag_file(p->diags, diag_file_name(p->diags, where.file), text, len, false);
+    include_text(p, where, id, text, len, true);
+    assert(!p->failed);
+}
+
 void build_include(Parse *p, Span span, const Expr *path) {
     IncludedFile file;
     bool added;
@@ -87,12 +108,5 @@ void build_include(Parse *p, Span span, const Expr *path) {
         return;
     DiagFileId id = diag_file(p->diags, file.name, file.text, file.len, false);
     diag_included(p->diags, id, span);
-    vec_push(&p->script->inclusions, ((Inclusion){id, span, {file.text, (uint32_t)file.len}}));
-    parse_file(&(Parse){.script = p->script,
-                        .diags = p->diags,
-                        .text = file.text,
-                        .len = (uint32_t)file.len,
-                        .file = id,
-                        .outer = p,
-                        .last_stmt = p->last_stmt});
+    include_text(p, span, id, file.text, file.len, false);
 }

@@ -70,6 +70,7 @@ typedef struct Parse {
     uint32_t len;
     DiagFileId file;
     struct Parse *outer; /* of the file that includes this one, or NULL */
+    bool made;           /* the text is our own, not the user's (build_made) */
     void *scanner;
     uint32_t pos; /* offset of the next byte that the scanner reads */
 
@@ -145,8 +146,6 @@ List *list_add(Parse *p, List *list, void *item, Span span);
 Word build_word(Parse *p, Span span);
 Expr *build_int(Parse *p, Span span);
 Expr *build_float(Parse *p, Span span);
-/* A number that is not in the text. */
-Expr *build_integer(Parse *p, Span span, uint64_t n);
 Expr *build_string(Parse *p, Span span);
 Expr *build_bool(Parse *p, Span span, bool value);
 Expr *build_name(Parse *p, Word name);
@@ -213,8 +212,6 @@ Stmt *build_for(Parse *p, Span span, Word name, Expr *from, Expr *to, Block body
 /* for (key in map), for (key, value in map); value: NULL = there is none. */
 Stmt *build_for_keys(Parse *p, Span span, Word key, const Word *value, Expr *map, Block body);
 IfArm *build_arm(Parse *p, Expr *cond, Block body);
-/* An if with one condition; otherwise: NULL = nothing. */
-Stmt *build_choice(Parse *p, Span span, Expr *first, Block then, const Block *otherwise);
 /* A block under construction: `last` is its end. */
 typedef struct StmtList {
     Stmt *first, *last;
@@ -225,14 +222,15 @@ StmtList build_stmts(StmtList list, Stmt *stmt);
 /* Adds a last statement that has no ';' before the '}' at `brace`. */
 StmtList build_unended(Parse *p, StmtList list, Stmt *stmt, Span brace);
 Block build_block(StmtList list);
-/* A block of one statement, or (`second` not NULL) two. */
-Block build_block_of(Stmt *first, Stmt *second);
 
 /* Parses one file of a script; `p` says which. */
 void parse_file(Parse *p);
 
 /* Adds an item at script scope to the script. */
 void build_include(Parse *p, Span span, const Expr *path);
+/* Reads text of our own as if the script had it at `where`; the text lives as long as the script.
+ * Names in it that end with '_' are no script's; methods are functions of bundled libraries. */
+void build_made(Parse *p, Span where, const char *text);
 void build_use(Parse *p, Word name);
 void build_script_stmt(Parse *p, Stmt *stmt);
 void build_fn(Parse *p, Span span, Word name, List *params, const Type *result, Span result_span,
