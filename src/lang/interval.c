@@ -34,7 +34,7 @@ static uint64_t interval_read(Str text) {
     return 0;
 }
 
-static const char *keep_text(Parse *p, Buf *text) {
+static const char *interval_keep(Parse *p, Buf *text) {
     const char *kept = arena_strndup(&p->script->arena, buf_cstr(text), text->len);
     buf_free(text);
     return kept;
@@ -77,7 +77,7 @@ void build_intervals(Parse *p) {
                        i, i, interval, i, i, interval, i, interval, i);
     }
     buf_str(&text, STR("}\n"));
-    build_made(p, first->span, keep_text(p, &text));
+    build_made(p, first->span, interval_keep(p, &text));
 }
 
 bool build_interval(Parse *p, const Rule *rule, Expr *predicate, Block body) {

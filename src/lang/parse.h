@@ -12,6 +12,8 @@
  *   lang/interpolate.c
  *                    the parts of texts to print
  *   lang/interval.c  probes that run at intervals
+ *   lang/stack_value.c
+ *                    the value `stack`, name_of()
  *   lang/syntax.c    messages for syntax errors
  */
 #ifndef WHAMMC_LANG_PARSE_H
@@ -241,6 +243,8 @@ void build_probe(Parse *p, Span span, Rule *rule, Expr *predicate, Block body);
 bool build_interval(Parse *p, const Rule *rule, Expr *predicate, Block body);
 /* When the whole script has been read: what polls do. */
 void build_intervals(Parse *p);
+/* Then, too: calls in place of the value `stack` and of name_of(), and what keeps them. */
+void build_stack(Parse *p);
 Rule *build_rule(Parse *p, Span span, Rule *first, Rule *next);
 Rule *build_part(Parse *p, Span span, Word pattern, List *bounds);
 

@@ -101,6 +101,7 @@ const Type *bundled_type(char letter) {
     case 'l': return &type_scalar[TYPE_I64];
     case 'f': return &type_scalar[TYPE_F32];
     case 'd': return &type_scalar[TYPE_F64];
+    case 'z': return &type_scalar[TYPE_STR];
     default: return NULL;
     }
 }

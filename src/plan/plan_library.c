@@ -148,7 +148,7 @@ static const Type *bundled_param(Script *s, char letter) {
     const Type *number = &type_scalar[TYPE_U32];
     return letter == 't'   ? tree_type(s)
            : letter == 's' ? type_map(s, number, number)
-           : letter == 'z' ? &type_scalar[TYPE_STR]
+           : letter == 'n' ? type_map(s, number, &type_scalar[TYPE_STR])
            : letter == 'B' ? &type_scalar[TYPE_BOOL]
                            : bundled_type(letter);
 }

@@ -411,6 +411,41 @@ uint32_t tree_site(uint32_t place) {
     return node_at(place)->site;
 }
 
+/* ---- the current stack as text ---- */
+
+/* The name of a function in a map<u32, str>. */
+static uint32_t name_in(uint32_t names, uint32_t function) {
+    const MapHeader *h = values_map_header(names);
+    return h && h->type ? get32(values_map_find1(names, h->type, function)) : 0;
+}
+
+static uint32_t length_of(uint32_t name) {
+    return name ? get32(name) : 0;
+}
+
+VALUES_EXPORT(tree_text)
+uint32_t tree_text(uint32_t names) {
+    enum { DOTS = 4 };
+    uint32_t outermost = 0, bytes = 0, frames = 0;
+    for (uint32_t n = current(); n != ROOT && frames < TREE_TEXT_FRAMES; n = node(n)->parent) {
+        bytes += length_of(name_in(names, node(n)->function)) + 1;
+        outermost = node(n)->parent;
+        frames++;
+    }
+    bool cut = frames && outermost != ROOT;
+    uint32_t s = values_str_new(bytes + (cut ? DOTS : frames ? 0 : 1) - 1), to = s + 4 + get32(s);
+    for (uint32_t n = current(); n != outermost && frames; n = node(n)->parent) {
+        uint32_t name = name_in(names, node(n)->function);
+        to -= length_of(name);
+        __builtin_memcpy(at(to), at(name + 4), length_of(name));
+        if (to > s + 4)
+            *at(--to) = ';';
+    }
+    if (cut)
+        __builtin_memset(at(s + 4), '.', DOTS - 1);
+    return values_str_intern(s);
+}
+
 VALUES_EXPORT(tree_lost)
 uint64_t tree_lost(void) {
     return TREE->lost;

@@ -84,6 +84,11 @@ uint32_t tree_number(uint32_t place);
 uint32_t tree_parent(uint32_t place);
 uint32_t tree_function(uint32_t place);
 uint32_t tree_site(uint32_t place);
+/* A str: the functions on the way from the root to the current node, "main;f;g", by their names in
+ * a map<u32, str>, which has them all. Of more than TREE_TEXT_FRAMES, "...;" stands for the outer
+ * ones. */
+enum { TREE_TEXT_FRAMES = 128 };
+uint32_t tree_text(uint32_t names);
 /* The number of lost calls. */
 uint64_t tree_lost(void);
 
