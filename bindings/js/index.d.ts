@@ -253,8 +253,25 @@ export function runtime(): Promise<Uint8Array>;
 
 // ---- reports ----
 
-/** Tuples are arrays; maps are arrays of pairs of key and value. */
-export type Value = number | bigint | boolean | string | Value[];
+/** A bucket of a histogram: how many whole numbers n with low <= n < high were added; null where it has no end. */
+export interface Bucket {
+  low: number | bigint | null;
+  high: number | bigint | null;
+  count: Count;
+}
+
+/** What `min`, `max` (count and the number), `avg` (count, sum, mean) and `stats` have; null if no number was added. */
+export interface Aggregation {
+  count: Count;
+  sum?: number | bigint;
+  min?: number | bigint | null;
+  max?: number | bigint | null;
+  mean?: number | null;
+  deviation?: number | null;
+}
+
+/** Tuples are arrays; maps and `top` are arrays of pairs of key and value; `hist` and `lhist` are arrays of buckets. */
+export type Value = number | bigint | boolean | string | Aggregation | Bucket[] | Value[];
 
 export interface Variable {
   name: string;

@@ -52,15 +52,16 @@ static size_t column_numbers(const WhammcValue *const *values, size_t n, uint64_
 static size_t column_texts(const WhammcValue *const *values, size_t n, int64_t *out, uint8_t *there,
                            char *bytes);
 
-/* The same of tuples: their fields number `k`. */
+/* The same of tuples and records: their fields number `k`. */
 static size_t column_fields(const WhammcValue *const *values, size_t n, size_t k,
                             const WhammcValue **out, uint8_t *there);
 
-/* The same of maps: offsets of entries, which are at most INT32_MAX (else the result is SIZE_MAX);
- * and then their keys and values. */
-static size_t column_maps(const WhammcValue *const *values, size_t n, int32_t *out, uint8_t *there);
-static void column_entries(const WhammcValue *const *values, size_t n, const WhammcValue **keys,
-                           const WhammcValue **items);
+/* The same of maps, whose entries have 2 parts, or of buckets, which have 3: offsets of entries,
+ * which are at most INT32_MAX (else the result is SIZE_MAX); and then their parts number `k`. */
+static size_t column_lists(const WhammcValue *const *values, size_t n, size_t nparts, int32_t *out,
+                           uint8_t *there);
+static void column_parts(const WhammcValue *const *values, size_t n, size_t nparts, size_t k,
+                         const WhammcValue **out);
 
 /* The union of a value, whose name is a keyword of Python. */
 static uint64_t value_u(const WhammcValue *v);
@@ -177,36 +178,40 @@ static size_t column_fields(const WhammcValue *const *values, size_t n, size_t k
                             const WhammcValue **out, uint8_t *there) {
     size_t found = 0;
     for (size_t i = 0; i < n; i++) {
-        bool has = is(values[i], WHAMMC_VALUE_TUPLE) && k < values[i]->size;
-        out[i] = has ? &values[i]->as.parts[k] : NULL;
-        found += set_bit(there, i, is(values[i], WHAMMC_VALUE_TUPLE));
+        bool record = is(values[i], WHAMMC_VALUE_RECORD); /* name, value, name, value ... */
+        bool any = record || is(values[i], WHAMMC_VALUE_TUPLE);
+        size_t at = record ? 2 * k + 1 : k;
+        out[i] = any && at < values[i]->size ? &values[i]->as.parts[at] : NULL;
+        found += set_bit(there, i, any);
     }
     return found;
 }
 
-static size_t column_maps(const WhammcValue *const *values, size_t n, int32_t *out,
-                          uint8_t *there) {
+/* Whether it is a list of entries with so many parts. */
+static bool is_list(const WhammcValue *v, size_t nparts) {
+    return is(v, nparts == 3 ? WHAMMC_VALUE_BUCKETS : WHAMMC_VALUE_MAP);
+}
+
+static size_t column_lists(const WhammcValue *const *values, size_t n, size_t nparts, int32_t *out,
+                           uint8_t *there) {
     size_t found = 0;
     out[0] = 0;
     for (size_t i = 0; i < n; i++) {
-        bool map = is(values[i], WHAMMC_VALUE_MAP);
-        size_t size = map ? values[i]->size / 2 : 0;
+        bool list = is_list(values[i], nparts);
+        size_t size = list ? values[i]->size / nparts : 0;
         if (size > (size_t)(INT32_MAX - out[i]))
             return SIZE_MAX;
         out[i + 1] = out[i] + (int32_t)size;
-        found += set_bit(there, i, map);
+        found += set_bit(there, i, list);
     }
     return found;
 }
 
-static void column_entries(const WhammcValue *const *values, size_t n, const WhammcValue **keys,
-                           const WhammcValue **items) {
-    size_t at = 0;
+static void column_parts(const WhammcValue *const *values, size_t n, size_t nparts, size_t k,
+                         const WhammcValue **out) {
     for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; is(values[i], WHAMMC_VALUE_MAP) && k + 1 < values[i]->size; k += 2) {
-            keys[at] = &values[i]->as.parts[k];
-            items[at++] = &values[i]->as.parts[k + 1];
-        }
+        for (size_t at = k; is_list(values[i], nparts) && at < values[i]->size; at += nparts)
+            *out++ = &values[i]->as.parts[at];
 }
 
 static double number_of(const WhammcValue *v) {

@@ -32,11 +32,15 @@ static void print_value(const WhammcValue *v) {
     case WHAMMC_VALUE_SIGNED: printf("%" PRId64, v->as.i); break;
     case WHAMMC_VALUE_FLOAT: printf("%.17g", v->as.f); break;
     case WHAMMC_VALUE_BOOL: printf("%s", v->as.u ? "true" : "false"); break;
+    case WHAMMC_VALUE_NONE: printf("none"); break;
     case WHAMMC_VALUE_TUPLE:
     case WHAMMC_VALUE_MAP:
+    case WHAMMC_VALUE_RECORD:
+    case WHAMMC_VALUE_BUCKETS:
         printf("[");
         for (size_t i = 0; i < v->size; i++) {
-            printf("%s", !i ? "" : v->kind == WHAMMC_VALUE_MAP && i % 2 ? " -> " : ", ");
+            bool pairs = v->kind == WHAMMC_VALUE_MAP || v->kind == WHAMMC_VALUE_RECORD;
+            printf("%s", !i ? "" : pairs && i % 2 ? " -> " : ", ");
             print_value(&v->as.parts[i]);
         }
         printf("]");

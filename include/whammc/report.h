@@ -347,13 +347,21 @@ typedef struct WhammcRow {
 const WhammcRow *whammc_report_rows(WhammcReport *r, size_t *n);
 
 typedef enum WhammcValueKind {
-    WHAMMC_VALUE_UNSIGNED,   /* as.u: u8, u16, u32, u64 */
-    WHAMMC_VALUE_SIGNED,     /* as.i: i8, i16, i32, i64 */
-    WHAMMC_VALUE_FLOAT,      /* as.f: f64; f32, cast to float */
-    WHAMMC_VALUE_BOOL,       /* as.u: 0 or 1 */
-    WHAMMC_VALUE_STRING,     /* as.text: a str, which need not be UTF-8 */
-    WHAMMC_VALUE_TUPLE,      /* as.parts: the fields */
-    WHAMMC_VALUE_MAP,        /* as.parts: key, value, key, value ..., in the order of the report */
+    WHAMMC_VALUE_UNSIGNED, /* as.u: u8, u16, u32, u64 */
+    WHAMMC_VALUE_SIGNED,   /* as.i: i8, i16, i32, i64 */
+    WHAMMC_VALUE_FLOAT,    /* as.f: f64; f32, cast to float */
+    WHAMMC_VALUE_BOOL,     /* as.u: 0 or 1 */
+    WHAMMC_VALUE_STRING,   /* as.text: a str, which need not be UTF-8 */
+    WHAMMC_VALUE_TUPLE,    /* as.parts: the fields */
+    WHAMMC_VALUE_MAP,      /* as.parts: key, value, key, value ..., in the order of the report */
+    /* Aggregations; `count`, `sum` and `top` are numbers and a map. */
+    WHAMMC_VALUE_RECORD,  /* as.parts: name, value, name, value ...: min and max (count and the
+                             number), avg (count, sum, mean), stats (count, sum, min, max, mean,
+                             deviation) */
+    WHAMMC_VALUE_BUCKETS, /* as.parts: low, high, count, low, high, count ..., ascending: how many
+                             numbers n with low <= n < high were added, to hist and lhist */
+    WHAMMC_VALUE_NONE,    /* there is no value: the minimum of no numbers, the end of a bucket
+                             that has none */
     WHAMMC_VALUE_UNREADABLE, /* as.text: the text in the report, not a value of the type */
 } WhammcValueKind;
 

@@ -6,9 +6,12 @@
 
 #include "base/json.h"
 #include "profile/graph.h"
+#include "report/bucket.h"
 #include "report/value.h"
 
 #include <assert.h>
+#include <math.h>
+#include <stdlib.h>
 
 static_assert((uint32_t)WHAMMC_OUTSIDE == (uint32_t)PROFILE_NOBODY &&
                   (uint32_t)PROFILE_NONE == UINT32_MAX,
@@ -199,14 +202,100 @@ static bool api_report_values_read_map(Json *j, Str type, uint32_t depth, Whammc
     return ok;
 }
 
+/* ---- aggregations ---- */
+
+static WhammcValue api_report_values_number(double v) {
+    return (WhammcValue){WHAMMC_VALUE_FLOAT, 0, {.f = v}};
+}
+
+static double api_report_values_real(const WhammcValue *v) {
+    return v->kind == WHAMMC_VALUE_FLOAT    ? v->as.f
+           : v->kind == WHAMMC_VALUE_SIGNED ? (double)v->as.i
+                                            : (double)v->as.u;
+}
+
+/* The fields with their names; nothing but the count and the sum if there were no numbers. */
+static WhammcValue api_report_values_record(const AggregateType *t, const WhammcValue *fields,
+                                            Arena *arena) {
+    bool average = t->kind == AGGREGATE_AVG;
+    size_t n = fields->size + average;
+    WhammcValue *parts = arena_array(arena, WhammcValue, 2 * n);
+    double count = api_report_values_real(&fields->as.parts[0]);
+    for (uint32_t i = 0; i < n; i++) {
+        AggregateMerge merge = AGGREGATE_MEAN;
+        const char *name = i < fields->size ? aggregate_field(t->kind, i, &merge) : "mean";
+        WhammcValue v =
+            i < fields->size
+                ? fields->as.parts[i]
+                : api_report_values_number(api_report_values_real(&fields->as.parts[1]) / count);
+        if (merge == AGGREGATE_SQUARES) {
+            name = "deviation";
+            v = api_report_values_number(sqrt(v.as.f / count));
+        }
+        if (count == 0 && merge != AGGREGATE_ADD)
+            v = (WhammcValue){.kind = WHAMMC_VALUE_NONE};
+        parts[2 * i] = text_value(arena, WHAMMC_VALUE_STRING, str_of(name));
+        parts[2 * i + 1] = v;
+    }
+    return (WhammcValue){WHAMMC_VALUE_RECORD, 2 * n, {.parts = parts}};
+}
+
+typedef struct Bucket {
+    AggregateBucket ends;
+    WhammcValue count;
+} Bucket;
+
+static int api_report_values_compare_buckets(const void *a, const void *b) {
+    return aggregate_compare_buckets(&((const Bucket *)a)->ends, &((const Bucket *)b)->ends);
+}
+
+static WhammcValue bucket_end(const AggregateBucket *b, bool has, uint64_t end) {
+    return (WhammcValue){!has           ? WHAMMC_VALUE_NONE
+                         : b->is_signed ? WHAMMC_VALUE_SIGNED
+                                        : WHAMMC_VALUE_UNSIGNED,
+                         0,
+                         {.u = has ? end : 0}};
+}
+
+/* The buckets of a map from their bounds to counts. */
+static WhammcValue api_report_values_buckets(const AggregateType *t, const WhammcValue *map,
+                                             Arena *arena) {
+    size_t n = map->size / 2;
+    Bucket *all = arena_array(arena, Bucket, n + 1);
+    WhammcValue *parts = arena_array(arena, WhammcValue, 3 * n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const WhammcValue *bound = &map->as.parts[2 * i];
+        aggregate_bucket_at(t, bound->as.u, &all[i].ends); /* of signed ones the same bits */
+        all[i].count = bound[1];
+    }
+    qsort(all, n, sizeof *all, api_report_values_compare_buckets);
+    for (size_t i = 0; i < n; i++) {
+        const AggregateBucket *b = &all[i].ends;
+        parts[3 * i] = bucket_end(b, b->has_low, b->low);
+        parts[3 * i + 1] = bucket_end(b, b->has_high, b->high);
+        parts[3 * i + 2] = all[i].count;
+    }
+    return (WhammcValue){WHAMMC_VALUE_BUCKETS, 3 * n, {.parts = parts}};
+}
+
 /* A value in JSON; its parts are in the arena. False if it is not of the type. */
 static bool api_report_values_read_value(Json *j, Str type, uint32_t depth, WhammcValue *v) {
+    AggregateType t = {.kind = AGGREGATE_NONE};
+    bool aggregate = aggregate_read(type, &t), ok;
     if (depth == MAX_DEPTH)
         return false;
-    if (value_is_tuple(type))
-        return api_report_values_read_tuple(j, type, depth + 1, v);
-    if (value_is_map(type))
-        return api_report_values_read_map(j, type, depth + 1, v);
+    if (value_is_tuple(type)) {
+        ok = api_report_values_read_tuple(j, type, depth + 1, v);
+        *v = ok && aggregate ? api_report_values_record(&t, v, j->arena) : *v;
+        return ok;
+    }
+    if (value_is_map(type)) {
+        ok = api_report_values_read_map(j, type, depth + 1, v);
+        *v = ok && aggregate && aggregate_is_histogram(&t)
+                 ? api_report_values_buckets(&t, v, j->arena)
+                 : *v;
+        return ok;
+    }
     return api_report_values_read_scalar(j, type, v);
 }
 

@@ -58,6 +58,10 @@ static bool condition_add_value(const WhammcValue *v, Number *sum) {
                 !condition_add_value(&v->as.parts[i], sum))
                 return false;
         return true;
+    case WHAMMC_VALUE_BUCKETS: /* low, high, count ... */
+        for (size_t i = 2; i < v->size; i += 3)
+            condition_add_value(&v->as.parts[i], sum);
+        return true;
     default: return false;
     }
 }

@@ -104,19 +104,24 @@ static void power_bucket(uint64_t bound, AggregateBucket *b) {
     b->has_high = b->is_signed ? size < (uint64_t)1 << 62 : !(size >> 63);
 }
 
-bool aggregate_bucket(const AggregateType *t, Str bound, AggregateBucket *out) {
-    int64_t n;
+void aggregate_bucket_at(const AggregateType *t, uint64_t bound, AggregateBucket *out) {
+    int64_t n = (int64_t)bound;
     *out = (AggregateBucket){.is_signed = !str_is(t->added, "u64")};
-    if (!read_bound(t, bound, &n))
-        return false;
     if (t->kind == AGGREGATE_HIST) {
-        power_bucket((uint64_t)n, out);
-        return true;
+        power_bucket(bound, out);
+        return;
     }
     out->has_low = n >= t->least;
     out->has_high = n < t->most;
     out->low = out->has_low ? (uint64_t)n : 0;
     out->high = out->has_high ? (uint64_t)step_end(t, n) : 0;
+}
+
+bool aggregate_bucket(const AggregateType *t, Str bound, AggregateBucket *out) {
+    int64_t n;
+    if (!read_bound(t, bound, &n))
+        return false;
+    aggregate_bucket_at(t, (uint64_t)n, out);
     return true;
 }
 

@@ -19,6 +19,8 @@ typedef struct AggregateBucket {
 
 /* The bucket that a report names by this bound; false if the text is no number of its type. */
 bool aggregate_bucket(const AggregateType *t, Str bound, AggregateBucket *out);
+/* The same of a bound that was read; of signed ones the same bits. */
+void aggregate_bucket_at(const AggregateType *t, uint64_t bound, AggregateBucket *out);
 /* < 0 if a comes before b. */
 int aggregate_compare_buckets(const AggregateBucket *a, const AggregateBucket *b);
 

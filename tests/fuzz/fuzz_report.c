@@ -33,7 +33,7 @@ static void print(const uint8_t *image, uint32_t len, uint8_t fill, Buf *out) {
 
 static uint64_t count_parts(const WhammcValue *v) {
     uint64_t n = 1;
-    if (v->kind == WHAMMC_VALUE_TUPLE || v->kind == WHAMMC_VALUE_MAP)
+    if (v->kind >= WHAMMC_VALUE_TUPLE && v->kind <= WHAMMC_VALUE_BUCKETS)
         for (size_t i = 0; i < v->size; i++)
             n += count_parts(&v->as.parts[i]);
     return n;

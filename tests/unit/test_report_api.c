@@ -812,7 +812,7 @@ static void test_callback(void **state) {
 /* All that can be asked of a report; sums up what there is. */
 static uint64_t sum_values(const WhammcValue *v) {
     uint64_t sum = v->size;
-    bool parts = v->kind == WHAMMC_VALUE_TUPLE || v->kind == WHAMMC_VALUE_MAP;
+    bool parts = v->kind >= WHAMMC_VALUE_TUPLE && v->kind <= WHAMMC_VALUE_BUCKETS;
     for (size_t i = 0; parts && i < v->size; i++)
         sum += sum_values(&v->as.parts[i]);
     if (v->kind == WHAMMC_VALUE_STRING || v->kind == WHAMMC_VALUE_UNREADABLE)

@@ -12,7 +12,7 @@ export const REPORT_ENUMERATIONS = {
   sort: ['value', 'place', 'name'],
 };
 export const COVERAGE_FORMATS = ['text', 'lcov', 'cobertura', 'html', 'json', 'drcov'];
-const KINDS = ['unsigned', 'signed', 'float', 'bool', 'string', 'tuple', 'map', 'unreadable'];
+const KINDS = ['unsigned', 'signed', 'float', 'bool', 'string', 'tuple', 'map', 'record', 'buckets', 'none', 'unreadable'];
 
 export const REPORT_OPTIONS = ['variables', 'top', 'title', 'mangled', 'width', 'colour', 'ascii', 'by', 'sort', 'nonzero', 'hex',
   'noInstructions', 'inlined', 'lines', 'time', 'labels', 'value', 'base'];
@@ -45,11 +45,17 @@ function readValue(engine, at) {
     case 'signed': return member('i');
     case 'float': return member('f');
     case 'bool': return Number(member('u')) !== 0;
+    case 'none': return null;
     case 'tuple':
-    case 'map': {
+    case 'map':
+    case 'record':
+    case 'buckets': {
       const parts = member('parts'), step = engine.size('WhammcValue');
       const values = Array.from({ length: size }, (_, i) => readValue(engine, parts + i * step));
-      return kind === 'tuple' ? values : values.flatMap((key, i) => (i % 2 ? [] : [[key, values[i + 1]]]));
+      if (kind === 'tuple') return values;
+      if (kind === 'buckets') return values.flatMap((low, i) => (i % 3 ? [] : [{ low, high: values[i + 1], count: values[i + 2] }]));
+      const pairs = values.flatMap((key, i) => (i % 2 ? [] : [[key, values[i + 1]]]));
+      return kind === 'map' ? pairs : Object.fromEntries(pairs);
     }
     default: {
       const text = engine.view.getUint32(at + 8, true);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Optional, Sequence
 
 from . import _library
 from ._native import ffi, lib
@@ -10,6 +10,12 @@ from .diagnostics import WhammError
 
 NONE = 0xFFFFFFFF
 DEEPEST = 200  # brackets in a type
+# The fields of aggregations (WHAMMC_VALUE_RECORD), where T is the type of their numbers.
+RECORDS = {
+    "min": {"count": "u64", "min": "T"}, "max": {"count": "u64", "max": "T"}, "avg": {"count": "u64", "sum": "T", "mean": "f64"},
+    "stats": {"count": "u64", "sum": "T", "min": "T", "max": "T", "mean": "f64", "deviation": "f64"},
+}  # fmt: skip
+BUCKETS = ("low", "high", "count")
 SCALARS = "u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool str funcref".split()
 
 
@@ -36,15 +42,43 @@ def split_types(text: str) -> list[str]:
     return [*parts, last] if last else parts
 
 
+def aggregation(kind: str) -> Optional[tuple[str, list[str]]]:
+    """The name of an aggregation and the types and numbers in its parentheses; None for other types."""
+    name, _, rest = kind.partition("(")
+    arguments = split_types(rest[:-1])
+    known = name in RECORDS or name in ("count", "sum", "hist", "lhist", "top")
+    return (name, arguments) if known and rest[-1:] in ("", ")") else None
+
+
+def plain(kind: str) -> str:
+    """The type of the numbers that `count` and `sum` are; other types as they are."""
+    found = aggregation(kind.strip())
+    if found is None or found[0] not in ("count", "sum"):
+        return kind.strip()
+    return "u64" if found[0] == "count" else (found[1] or ["i64"])[0]
+
+
 def parts_of(kind: str) -> Optional[tuple[str, list[str]]]:
-    """("tuple", types of the fields), ("map", [key, value]), or None for other types.
+    """("tuple", types of the fields), ("map", [key, value]), the name of an aggregation with fields and their types, ("buckets", types of
+    their fields), or None for other types.
 
     >>> parts_of("map<(u32,str),u64>")
     ('map', ['(u32,str)', 'u64'])
+    >>> parts_of("max(u64)")
+    ('max', ['u64', 'u64'])
     """
     kind = kind.strip()
     if kind.count("(") + kind.count("<") > DEEPEST:  # then nothing can read its values
         return None
+    found = aggregation(kind)
+    if found is not None:
+        name, arguments = found
+        number = "i64" if name == "lhist" or not arguments else arguments[0]
+        if name in RECORDS:
+            return name, [number if field == "T" else field for field in RECORDS[name].values()]
+        if name in ("hist", "lhist"):
+            return "buckets", [number, number, "u64"]
+        return ("map", [arguments[1], "u64"]) if name == "top" and len(arguments) == 2 else None
     if kind.startswith("(") and kind.endswith(")"):
         return "tuple", split_types(kind[1:-1])
     if kind.startswith("map<") and kind.endswith(">"):
@@ -54,7 +88,8 @@ def parts_of(kind: str) -> Optional[tuple[str, list[str]]]:
 
 
 def arrow_type(kind: str) -> Any:
-    """The Arrow type of a type of scripts: integers and floats keep their widths, tuples are structs with the fields "0", "1" ..."""
+    """The Arrow type of a type of scripts: integers and floats keep their widths, tuples are structs with the fields "0", "1" ...,
+    aggregations structs with theirs, or lists of buckets."""
     pa = pyarrow()
     known = {
         "u8": pa.uint8, "i8": pa.int8, "u16": pa.uint16, "i16": pa.int16, "u32": pa.uint32, "i32": pa.int32,
@@ -62,11 +97,17 @@ def arrow_type(kind: str) -> Any:
     }  # fmt: skip
     parts = parts_of(kind)
     if parts is None:
-        return known.get(kind.strip(), pa.large_string)()
+        return known.get(plain(kind), pa.large_string)()
     types = [arrow_type(part) for part in parts[1]]
     if parts[0] == "map":
         return pa.map_(*types)
-    return pa.struct([pa.field(str(k), one) for k, one in enumerate(types)])
+    struct = pa.struct([pa.field(*field) for field in zip(field_names(*parts), types)])
+    return pa.list_(struct) if parts[0] == "buckets" else struct
+
+
+def field_names(name: str, types: list[str]) -> Sequence[str]:
+    """The names of the fields of what parts_of() has found."""
+    return BUCKETS if name == "buckets" else [*RECORDS[name]] if name in RECORDS else [str(k) for k in range(len(types))]
 
 
 # ---- columns ----
@@ -110,7 +151,7 @@ def _texts(values: Any, n: int) -> Any:
     return _array(pa.large_string(), n, there, found, out, data)
 
 
-def _tuples(values: Any, n: int, types: list[str]) -> Any:
+def _tuples(values: Any, n: int, types: list[str], names: Sequence[str]) -> Any:
     pa = pyarrow()
     fields, there = [], _bits(n)
     parts = ffi.new("const WhammcValue *[]", n or 1)
@@ -118,22 +159,28 @@ def _tuples(values: Any, n: int, types: list[str]) -> Any:
     for k, kind in enumerate(types):
         lib.column_fields(values, n, k, parts, _bits(n))
         fields.append(column(parts, n, kind))
-    kinds = pa.struct([pa.field(str(k), field.type) for k, field in enumerate(fields)])
+    kinds = pa.struct([pa.field(name, field.type) for name, field in zip(names, fields)])
     return _array(kinds, n, there, found, children=fields)
 
 
-def _maps(values: Any, n: int, types: list[str]) -> Any:
+def _lists(values: Any, n: int, types: list[str]) -> Any:
+    """Of maps, whose entries have two parts, or of buckets, which have three."""
     pa = pyarrow()
     offsets, there = ffi.new("int32_t[]", n + 1), _bits(n)
-    found = lib.column_maps(values, n, offsets, there)
+    found = lib.column_lists(values, n, len(types), offsets, there)
     if found > n:
         raise OverflowError("a column has more than 2,147,483,647 entries of maps")
-    entries = offsets[n]
-    keys, items = (ffi.new("const WhammcValue *[]", entries or 1) for _ in range(2))
-    lib.column_entries(values, n, keys, items)
-    columns = [column(keys, entries, types[0]), column(items, entries, types[1])]
-    kind = pa.map_(columns[0].type, columns[1].type)
-    fields = [pa.field("key", columns[0].type, nullable=False), pa.field("value", columns[1].type)]
+    entries, columns = offsets[n], []
+    for k, type_ in enumerate(types):
+        parts = ffi.new("const WhammcValue *[]", entries or 1)
+        lib.column_parts(values, n, len(types), k, parts)
+        columns.append(column(parts, entries, type_))
+    if len(types) == 2:
+        kind = pa.map_(columns[0].type, columns[1].type)
+        fields = [pa.field("key", columns[0].type, nullable=False), pa.field("value", columns[1].type)]
+    else:
+        fields = [pa.field(name, each.type) for name, each in zip(BUCKETS, columns)]
+        kind = pa.list_(pa.struct(fields))
     struct = pa.StructArray.from_arrays(columns, fields=fields)
     return _array(kind, n, there, found, offsets, children=[struct])
 
@@ -142,7 +189,8 @@ def column(values: Any, n: int, kind: str) -> Any:
     """An Arrow array of n values of a type; those that are missing or unreadable are null."""
     parts = parts_of(kind)
     if parts is not None:
-        return (_maps if parts[0] == "map" else _tuples)(values, n, parts[1])
+        return _lists(values, n, parts[1]) if parts[0] in ("map", "buckets") else _tuples(values, n, parts[1], field_names(*parts))
+    kind = plain(kind)
     return _numbers(values, n, kind) if kind in SCALARS[:11] else _texts(values, n)
 
 

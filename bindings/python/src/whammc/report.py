@@ -63,7 +63,10 @@ class ReportRow(Row):
         function: the function's name, or None.
         fid, pc: its index, and the offset in its body in bytes; None without a site.
         instruction: at the site; None if it is unknown, because the report has no module.
-        value: int, float, bool or str; a tuple; a dict for a map; None if the report has something unreadable.
+        value: int, float, bool or str; a tuple; a dict for a map; None if the report has something unreadable. Of aggregations: a dict
+            for min and max (count and the number), avg (count, sum, mean) and stats (count, sum, min, max, mean, deviation), with None
+            if no number was added; a list of (low, high, count) for hist and lhist: how many numbers n with low <= n < high were added,
+            where None is no end.
         module: what its module is called; None if the report has only one.
         thread: the number of its thread, "0" for the main thread; None if threads were added up.
     """
@@ -95,9 +98,11 @@ def _value(v: Any) -> Any:
         return bool(lib.value_u(v))
     if kind == lib.WHAMMC_VALUE_STRING:
         return bytes(ffi.buffer(lib.value_text(v), v.size)).decode("utf-8", "replace")
-    if kind == lib.WHAMMC_VALUE_UNREADABLE:
+    if kind in (lib.WHAMMC_VALUE_UNREADABLE, lib.WHAMMC_VALUE_NONE):
         return None
     parts = [_value(lib.value_part(v, k)) for k in range(v.size)]
+    if kind == lib.WHAMMC_VALUE_BUCKETS:
+        return list(zip(parts[::3], parts[1::3], parts[2::3]))
     return tuple(parts) if kind == lib.WHAMMC_VALUE_TUPLE else dict(zip(parts[::2], parts[1::2]))
 
 
@@ -326,7 +331,8 @@ class Report:
 
         Columns: `module` (if the report has several), `thread` (if they are kept apart), `script`, `probe`, `function` and `instruction` (dictionary-encoded; the last one needs the module), `fid` and
         `pc` (uint32), with `lines` also `file`, `line`, `column` and `src_function`, and one for each variable. These have
-        their types: u64 is uint64, f32 is float, tuples are structs with the fields "0", "1" ..., maps are maps. What does not apply is
+        their types: u64 is uint64, f32 is float, tuples are structs with the fields "0", "1" ..., maps are maps. Of aggregations, min, max,
+        avg and stats are structs, hist and lhist lists of structs with `low`, `high` and `count`, as ReportRow.value has them. What does not apply is
         null: the fid of a script variable, the values of other probes' variables.
 
         Args:
@@ -468,7 +474,7 @@ class Report:
         """The largest values of a variable."""
         shown, total, numeric = self._largest(variable)
         kind = next(each.type for each in self.variables if each.name == variable)
-        if total == 1 and isinstance(shown[0].value, dict):
+        if total == 1 and isinstance(shown[0].value, (dict, list)):
             return _html_of_map(f"{variable}: {kind}", shown[0].value)
         columns = [name for name in PLACES if any(getattr(row, name) is not None for row in shown)]
         lines = [[row.value, *(getattr(row, name) for name in columns)] for row in shown]
@@ -477,7 +483,19 @@ class Report:
         return html_table(f"{variable}: {kind}", names, lines, 0 if numeric else None, f"and {more:,} more" if more else "")
 
 
-def _html_of_map(caption: str, entries: dict[Any, Any]) -> str:
+def _bucket_name(low: Optional[int], high: Optional[int]) -> str:
+    if low is None or high is None:
+        return f"< {high}" if low is None else f">= {low}"
+    return str(low) if high == low + 1 else f"[{low}, {high})"
+
+
+def _html_of_map(caption: str, entries: Union[dict[Any, Any], list[Any]]) -> str:
+    """The largest entries of a map; the fields of an aggregation, or its buckets, as they are."""
+    if isinstance(entries, list):
+        buckets: list[list[Any]] = [[count, _bucket_name(low, high)] for low, high, count in entries]
+        return html_table(caption, ["value", "bucket"], buckets, 0)
+    if _arrow.aggregation(caption.partition(": ")[2]) is not None and "count" in entries:
+        return html_table(caption, ["value", "field"], [[value, name] for name, value in entries.items()], None)
     numeric = all(isinstance(value, (bool, int, float)) for value in entries.values())
     pairs = list(entries.items())
     shown = heapq.nlargest(SHOWN, pairs, key=lambda pair: pair[1]) if numeric else pairs[:SHOWN]

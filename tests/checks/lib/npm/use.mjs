@@ -80,6 +80,22 @@ await testRun('threads are added up, or kept apart', async () => {
   assert.deepEqual(rowsOf(await whammc.readReport(text)), [[null, 12]]);
 });
 
+await testRun('aggregations are objects, and arrays of buckets', async () => {
+  const values = {
+    s: ['stats', [4, 8, -1, 5, 2, 36], { count: 4, sum: 8, min: -1, max: 5, mean: 2, deviation: 3 }],
+    a: ['avg', [0, 0], { count: 0, sum: 0, mean: null }],
+    h: ['hist', [{ key: 4, value: 1 }, { key: 0, value: 2 }], [{ low: 0, high: 1, count: 2 }, { low: 4, high: 8, count: 1 }]],
+    l: ['lhist(0,6,4)', [{ key: 6, value: 1 }], [{ low: 6, high: null, count: 1 }]],
+    t: ['top(1,str)', [{ key: 'f', value: 2 }], [['f', 2]]],
+    m: ['map<u8,max>', [{ key: 1, value: [2, 3] }], [[1, { count: 2, max: 3 }]]],
+  };
+  const text = Object.entries(values).map(([name, [type, value]], id) => `${JSON.stringify({ id, id_type: 'global_id', name, type, wasm_type: 'i32',
+    script: 'script0', fname: null, fid: null, pc: null, probe: null, value })}\n`).join('');
+  const report = await whammc.readReport(text);
+  for (const { variable, value } of report.rows) assert.deepEqual(value, values[variable][2], variable);
+  report.close();
+});
+
 await testRun('several modules and instances in one text', async () => {
   const part = (name, instance, value) => [{ whammc: 1, name, instance }, { id: 0, id_type: 'global_id', name: 'n', type: 'u8', wasm_type: 'i32',
     script: 'script0', fname: null, fid: null, pc: null, probe: null, value }, { whammc: 'end' }].map(each => `${JSON.stringify(each)}\n`).join('');

@@ -149,6 +149,50 @@ def _():
         compared(text, report)
 
 
+@test("aggregations: values, and columns of Arrow, pandas and polars")
+def _():
+    site = {"fname": "f", "fid": 1, "pc": 2, "probe": "1_wasm:opcode:nop:before"}
+    hist, top = '[{"key":4,"value":1},{"key":0,"value":2}]', '[{"key":"g","value":5}]'
+    cases = {  # type, value in a report, value, type of Arrow; map<str, type> as well
+        "s": ("stats", "[4,8,-1,5,2e0,36e0]", {"count": 4, "sum": 8, "min": -1, "max": 5, "mean": 2.0, "deviation": 3.0},
+              "struct<count: uint64, sum: int64, min: int64, max: int64, mean: double, deviation: double>"),
+        "none": ("stats(f64)", "[0,0e0,0e0,0e0,0e0,0e0]", {"count": 0, "sum": 0.0, "min": None, "max": None, "mean": None, "deviation": None},
+                 "struct<count: uint64, sum: double, min: double, max: double, mean: double, deviation: double>"),
+        "a": ("avg(u64)", "[2,3]", {"count": 2, "sum": 3, "mean": 1.5}, "struct<count: uint64, sum: uint64, mean: double>"),
+        "m": ("min", "[1,-3]", {"count": 1, "min": -3}, "struct<count: uint64, min: int64>"),
+        "h": ("hist", hist, [(0, 1, 2), (4, 8, 1)], "list<item: struct<low: int64, high: int64, count: uint64>>"),
+        "u": ("hist(u64)", hist, [(0, 1, 2), (4, 8, 1)], "list<item: struct<low: uint64, high: uint64, count: uint64>>"),
+        "l": ("lhist(0,6,4)", '[{"key":4,"value":1},{"key":-9223372036854775808,"value":2}]', [(None, 0, 2), (4, 6, 1)],
+              "list<item: struct<low: int64, high: int64, count: uint64>>"),
+        "t": ("top(3,str)", top, {"g": 5}, "map<large_string, uint64>"),
+        "c": ("count", "7", 7, "uint64"),
+        "n": ("sum(f64)", "7.5e0", 7.5, "double"),
+    }  # fmt: skip
+    rows = [row(name, kind, value, k, **site) for k, (name, (kind, value, *_)) in enumerate(cases.items())]
+    rows += [row("in_" + name, f"map<str,{kind}>", f'[{{"key":"k","value":{value}}}]', k) for k, (name, (kind, value, *_)) in enumerate(cases.items())]
+    report = whammc.Report.read("\n".join([*rows, ""]).encode())
+    table = report.to_arrow()
+    for name, (_, _, value, arrow) in cases.items():
+        same(report.value(name), value, name)
+        same(report.value("in_" + name), {"k": value}, name)
+        same(str(table.schema.field(name).type), arrow)
+        column = table[name].to_pylist()[0]
+        shown = [tuple(each.values()) for each in column] if arrow.startswith("list") else dict(column) if name == "t" else column
+        same(shown, value, name)
+        same(len(table["in_" + name].to_pylist()[1]), 1)
+    frame = report.to_pandas("s", "h")
+    same((frame["s"][0]["max"], frame["h"][0][1]["count"]), (5, 1))
+    same(report.to_polars("s").unnest("s")["deviation"].to_list(), [3.0])
+    assert "[4, 8)" in report._repr_html_() and "deviation" in report._repr_html_()
+
+
+@test("the fields of aggregations are those of the compiler")
+def _():
+    rows = [row(kind, kind, "[1,2,2,2,2e0,0e0]" if kind == "stats" else "[1,2]", 0) for kind in _arrow.RECORDS]
+    for each in whammc.Report.read("\n".join([*rows, ""]).encode()).rows():
+        same(list(each.value), list(_arrow.RECORDS[each.variable]))
+
+
 @test("one table of variables with different places, twice the same place, two types of one name")
 def _():
     site = {"fname": "f", "fid": 1, "pc": 2, "probe": "1_wasm:opcode:nop:before"}
