@@ -12,6 +12,7 @@
  *
  * Tags move before an instruction, after the code of `before` probes, or after it, before that of
  * `after` probes: where the instruction must have succeeded, and where a call has given results.
+ * Alt probes pop the operands: there, operands that are needed are copied before.
  */
 #include "rewrite/pass.h"
 
@@ -21,12 +22,18 @@
 
 enum { NO_LOCAL = UINT32_MAX };
 
+/* An instruction that an alt probe may replace. */
+typedef struct TagAlt {
+    uint32_t func, offset;
+} TagAlt;
+
 /* Handles, each of the first global of its kind. */
 typedef struct TagPass {
     uint32_t var; /* PlanVar.id of the declaration */
     uint32_t arg, result, payload, global;
     bool shadows; /* the program has a memory */
     WasmTyper typer;
+    Vec(TagAlt) alts; /* in order */
 } TagPass;
 
 static bool tags_begin(Rewrite *r, void *self) {
@@ -44,9 +51,22 @@ static void tags_end(Rewrite *r, void *self) {
     (void)r;
     TagPass *p = self;
     wasm_typer_free(&p->typer);
+    vec_free(&p->alts);
 }
 
 /* ---- pass 1 ---- */
+
+static void tags_note(Rewrite *r, void *self, const Site *site, const SiteTypes *types,
+                      const Match *matches, uint32_t n, bool code) {
+    (void)r, (void)types, (void)code;
+    TagPass *p = self;
+    for (uint32_t k = 0; k < n; k++) {
+        if (matches[k].action->event.mode != MODE_ALT)
+            continue;
+        vec_push(&p->alts, ((TagAlt){site->func, site->instr->offset}));
+        return;
+    }
+}
 
 /* Whether a handler of a try_table returns from the function, at whose label are `depth` constructs
  * in between. */
@@ -169,6 +189,29 @@ static void end_before(const Walk *w, size_t from) {
     end_piece(w, WASM_OPERAND, RANK_REPLACED, from);
 }
 
+/* Whether an alt probe may replace the instruction. */
+static bool has_alt(const Walk *w) {
+    uint32_t low = 0, high = w->p->alts.len;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        const TagAlt *a = &w->p->alts.at[mid];
+        if (a->func < w->func || (a->func == w->func && a->offset < w->i->offset))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    const TagAlt *a = &w->p->alts.at[low];
+    return low < w->p->alts.len && a->func == w->func && a->offset == w->i->offset;
+}
+
+/* Ends code that copies operands. */
+static void end_copy(const Walk *w, size_t from) {
+    if (has_alt(w))
+        end_piece(w, WASM_BEFORE, RANK_PROBE, from);
+    else
+        end_before(w, from);
+}
+
 static void end_after(const Walk *w, size_t from) {
     end_piece(w, WASM_AFTER, RANK_PROBE, from);
 }
@@ -267,6 +310,8 @@ static void put_select(Walk *w) {
     size_t from = w->out->len;
     uint32_t condition = tag_keep(w, 0, WASM_I32);
     put_index(w->out, WASM_OP_LOCAL_TEE, condition);
+    end_copy(w, from);
+    from = w->out->len;
     get_slot(w, w->base);
     get_slot(w, w->base + 1);
     get(w, condition);
@@ -359,7 +404,7 @@ static void put_access(Walk *w, uint32_t bytes, bool writes) {
         return;
     }
     keep_operands(w);
-    end_before(w, from);
+    end_copy(w, from);
     from = w->out->len;
     if (w->nresults) {
         push_shadow(w);
@@ -398,7 +443,7 @@ static void put_bulk(Walk *w) {
     if (accessed_memory(w->i, 0) != 0)
         return;
     keep_operands(w);
-    end_before(w, from);
+    end_copy(w, from);
     from = w->out->len;
     push_shadow(w);
     push_wide(w, 0);
@@ -431,7 +476,7 @@ static void put_call_tags(const Walk *w) {
     size_t from = w->out->len;
     if (!import)
         to_globals(w, w->p->arg, w->base, type->nparams);
-    if (tail ? import || !direct : !direct)
+    if (!direct || has_alt(w) || (tail && import))
         clear_globals(w, w->places->result, type->nresults);
     for (uint32_t k = 0; import && !tail && k < type->nresults; k++)
         clear_slot(w, w->base + k);
@@ -440,6 +485,8 @@ static void put_call_tags(const Walk *w) {
     else
         end_before(w, from);
     from = w->out->len;
+    if (has_alt(w))
+        clear_globals(w, w->p->arg, type->nparams);
     if (!import && !tail)
         from_globals(w, w->places->result, w->base, type->nresults);
     end_after(w, from);
@@ -576,6 +623,8 @@ static void put_branch_table(Walk *w) {
         labels[k] = arm[label];
     }
     put_index(w->out, WASM_OP_LOCAL_TEE, index);
+    end_piece(w, WASM_BEFORE, has_alt(w) ? RANK_PROBE : RANK_REPLACED, from);
+    from = w->out->len;
     for (uint32_t k = 0; k <= arms.len; k++)
         emit(w->out, "block");
     get(w, index);
@@ -794,6 +843,7 @@ const RewritePass tags_pass = {
     .name = "tags",
     .size = sizeof(TagPass),
     .begin = tags_begin,
+    .note = tags_note,
     .decide = tags_decide,
     .reach = tags_reach,
     .add = tags_add,
