@@ -79,7 +79,7 @@
 %type <Word> word pattern
 %type <Op> update
 %type <Expr *> expr operand atom string call condition assignable
-%type <List *> args arg_list exprs path params param_list types arms bounds broken
+%type <List *> args arg_list exprs path package params param_list types arms bounds broken
 %type <const Type *> type type_argument
 %type <List *> type_arguments
 %type <const Type *> result
@@ -108,6 +108,8 @@ items:
 
 item:
     USE word ';'                        { build_use(p, $2); }
+  | USE package ';'                     { build_use_package(p, @$, $2, NULL); }
+  | USE package AS word ';'             { build_use_package(p, @$, $2, &$4); }
   | INCLUDE string ';'                  { build_include(p, @$, $2); }
   | statement                           { build_script_stmt(p, $1); }
   | FN word '(' params ')' result block { build_fn(p, @$, $2, $4, $6, @6, $7); }
@@ -117,6 +119,11 @@ item:
   | FN word error lost                  { build_broken(p, @$); yyerrok; }
   | rule error block                    { build_broken_probe(p, @$, $1, @2, $3); yyerrok; }
   | rule error lost                     { build_broken(p, @$); yyerrok; }
+;
+
+package:
+    word '.' word                       { $$ = list_add(p, list_add(p, NULL, NULL, @1), NULL, @3); }
+  | package '.' word                    { $$ = list_add(p, $1, NULL, @3); }
 ;
 
 /* Where a function or probe without a readable head ends, if no block follows. */
@@ -400,7 +407,7 @@ arg_list:
 ;
 
 word:
-    ID                                  { $$ = build_word(p, @1); }
+    ID                                  { $$ = build_id(p, @1); }
   | AGGREGATE                           { $$ = build_word(p, @1); }
 ;
 

@@ -48,7 +48,8 @@ void whammc_add_script(whammc *w, const char *name, const char *text, size_t len
  * Adds a file that scripts can include: `include "lib/heap.whamm";`. Of the names of files and
  * scripts that were added, the path is one relative to the folder of the including one; or the
  * function of whammc_set_files finds it; or it is a name as it stands; or that of a bundled script,
- * "hotness.whamm". Name and text are copied.
+ * "hotness.whamm". The file of a package is found so, too: for `use std.alloc;` "std/alloc.whamm".
+ * Name and text are copied.
  */
 void whammc_add_file(whammc *w, const char *name, const char *text, size_t len);
 
@@ -84,8 +85,8 @@ const char *whammc_bundled_name(size_t n);
 void whammc_define(whammc *w, const char *name, const char *value);
 
 /*
- * How many steps (iterations of loops, calls of recursive functions) an execution of a probe may take;
- * one that takes more is left, and the probe does nothing any more. 0: 10,000,000.
+ * How many steps (iterations of loops, calls of recursive functions) an execution of a probe may
+ * take; one that takes more is left, and the probe does nothing any more. 0: 10,000,000.
  */
 void whammc_set_steps(whammc *w, unsigned steps);
 
@@ -461,6 +462,10 @@ typedef struct whammc_event {
  * matches, in the order of probe numbers. Strings are valid during the call. */
 whammc_status whammc_explain(whammc *w, const char *rule,
                              void (*event)(void *ctx, const whammc_event *e), void *ctx);
+
+/* Describes, as text, a package of scripts such as "std.alloc": its comment, and what it declares.
+ * It is found as scripts find it. Owned by w, valid until its next use. */
+whammc_status whammc_explain_package(whammc *w, const char *name, const char **text);
 
 /* ---- reading monitor modules ---- */
 

@@ -3,6 +3,7 @@
  * the library's user finds, and bundled scripts.
  */
 #include "api/api.h"
+#include "api/bundled_scripts.h"
 
 void whammc_add_file(whammc *w, const char *name, const char *text, size_t len) {
     vec_push(&w->include.given, ((Source){api_copy(name, strlen(name)), api_copy(text, len), len}));
@@ -87,7 +88,7 @@ static bool found_file(whammc *w, const char *from, const char *path, IncludedFi
     return take(&vec_last(&w->include.found), out);
 }
 
-/* A bundled script, by the name of its file. */
+/* A bundled script or package, by the name of its file. */
 static bool bundled_file(whammc *w, const char *path, IncludedFile *out) {
     static const char ending[] = ".whamm";
     size_t len = strlen(path), end = sizeof ending - 1;
@@ -95,6 +96,8 @@ static bool bundled_file(whammc *w, const char *path, IncludedFile *out) {
         return false;
     const char *name = arena_strndup(&w->diags.arena, path, len - end);
     out->text = whammc_bundled_script(name, &out->len);
+    if (!out->text)
+        out->text = bundled_package(name, &out->len);
     out->name = arena_strndup(&w->diags.arena, path, len);
     return out->text != NULL;
 }

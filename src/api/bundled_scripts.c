@@ -7,14 +7,22 @@
 
 #include <string.h>
 
-const char *whammc_bundled_script(const char *name, size_t *len) {
-    for (const BundledScript *s = bundled_scripts; s->name; s++) {
+static const char *bundled_find(const BundledScript *s, const char *name, size_t *len) {
+    for (; s->name; s++) {
         if (strcmp(s->name, name) != 0)
             continue;
         *len = *s->size;
         return (const char *)s->text;
     }
     return NULL;
+}
+
+const char *whammc_bundled_script(const char *name, size_t *len) {
+    return bundled_find(bundled_scripts, name, len);
+}
+
+const char *bundled_package(const char *path, size_t *len) {
+    return bundled_find(bundled_packages, path, len);
 }
 
 const char *whammc_bundled_name(size_t n) {

@@ -15,8 +15,12 @@ typedef struct BundledScript {
     bool for_all; /* it fits all programs: a probe without sites is not reported */
 } BundledScript;
 
-/* In alphabetical order; the last one has no name. */
-extern const BundledScript bundled_scripts[];
+/* In alphabetical order; the last one has no name. Packages, "std/alloc", are those in stdlib/std/.
+ */
+extern const BundledScript bundled_scripts[], bundled_packages[];
+
+/* The text of a package, by the path of its file without ".whamm"; NULL if there is none. */
+const char *bundled_package(const char *path, size_t *len);
 
 /* Whether this is the text of a script that is `for_all`. */
 bool script_is_for_all(const char *text, size_t len);

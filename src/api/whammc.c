@@ -315,6 +315,21 @@ static void hint_names(whammc *w, const PlanProbe *p, Diag *d) {
         "-g, or link without -O");
 }
 
+/* Whether the probe is one of a package, of which it is enough that some probe matches; of those
+ * that all do not, the first one is reported. */
+static bool is_spare(const whammc *w, const PlanProbe *p) {
+    DiagFileId file = p->probe->rule.span.file;
+    if (!script_package(w->plan.scripts.at[p->script], file))
+        return false;
+    for (uint32_t i = 0; i < w->plan.probes.len; i++) {
+        const PlanProbe *other = &w->plan.probes.at[i];
+        if (other->script == p->script && other->probe->rule.span.file == file &&
+            (other < p || sites_of(&w->plan, other)))
+            return true;
+    }
+    return false;
+}
+
 /* Not for bundled scripts that fit all programs. */
 static void warn_unmatched(whammc *w) {
     for (uint32_t i = 0; i < w->plan.probes.len; i++) {
@@ -323,7 +338,8 @@ static void warn_unmatched(whammc *w) {
         EventKind kind =
             p->nactions ? w->plan.actions.at[p->first_action].event.kind : EVENT_REPORT;
         if (!p->probe->made && !event_is_nowhere(kind) && !sites_of(&w->plan, p) &&
-            !plan_is_off(&w->plan, p) && !script_is_for_all(source->text, source->len))
+            !plan_is_off(&w->plan, p) && !is_spare(w, p) &&
+            !script_is_for_all(source->text, source->len))
             hint_names(w, p,
                        diag(&w->diags, DIAG_NO_SITES, p->probe->rule.span,
                             "this probe matches nothing in the program"));

@@ -20,8 +20,9 @@ static void declare_uses(Check *c) {
     Script *s = c->script;
     for (uint32_t i = 0; i < s->uses.len; i++) {
         bool added;
-        map_put(&s->use_names, s->uses.at[i].name, i, &added);
-        const Use *first = &s->uses.at[*map_get(&s->use_names, s->uses.at[i].name)];
+        Str name =
+            script_own_name(s, script_package(s, s->uses.at[i].span.file), s->uses.at[i].name);
+        const Use *first = &s->uses.at[*map_put(&s->use_names, name, i, &added)];
         if (!added && first->span.file == s->uses.at[i].span.file) {
             Diag *g = check_error(c, DIAG_DUPLICATE_NAME, s->uses.at[i].span,
                                   "'%.*s' is already used", STR_ARG(first->name));
@@ -35,6 +36,7 @@ static void declare_fns(Check *c) {
     for (uint32_t i = 0; i < s->fns.len; i++) {
         Fn *fn = s->fns.at[i];
         bool added;
+        c->package = script_package(s, fn->span.file);
         uint64_t *at = map_put(&s->fn_names, fn->name, (uint64_t)(uintptr_t)fn, &added);
         const Fn *first = (const Fn *)(uintptr_t)*at;
         if (added) {
@@ -50,6 +52,7 @@ static void declare_fns(Check *c) {
 static void check_fn(Check *c, Fn *fn) {
     c->place = PLACE_FN;
     c->fn = fn;
+    c->package = script_package(c->script, fn->span.file);
     c->lenient = fn->broken;
     map_free(&c->told);
     for (uint32_t i = 0; i < fn->nparams; i++)
@@ -88,6 +91,7 @@ bool check_probe(Script *s, Probe *p, const Scope *scope, Diags *diags) {
     Check c = {
         .script = s, .scope = scope, .diags = diags, .place = PLACE_PROBE, .probe = p, .ok = true};
     c.lenient = p->rule.broken || scope->unknown;
+    c.package = script_package(s, p->rule.span.file);
     check_bounds(&c);
     if (p->removed)
         check_declare_var(&c, p->removed);

@@ -27,20 +27,25 @@ static void *look_up(const Map *m, Str name) {
     return at ? (void *)(uintptr_t)*at : NULL;
 }
 
+/* The name at script scope that a word means here. */
+static Str own_name(const Check *c, Str name) {
+    return script_own_name(c->script, c->package, name);
+}
+
 Var *check_find_var(const Check *c, Str name) {
     for (uint32_t i = c->loops.len; i-- > 0;)
         if (str_eq(c->loops.at[i]->name, name))
             return c->loops.at[i];
     Var *local = look_up(&c->local_names, name);
-    return local ? local : look_up(&c->script->var_names, name);
+    return local ? local : look_up(&c->script->var_names, own_name(c, name));
 }
 
 Fn *check_find_fn(const Check *c, Str name) {
-    return look_up(&c->script->fn_names, name);
+    return look_up(&c->script->fn_names, own_name(c, name));
 }
 
 bool check_uses(const Check *c, Str library) {
-    return map_get(&c->script->use_names, library) != NULL;
+    return map_get(&c->script->use_names, own_name(c, library)) != NULL;
 }
 
 const TypeBound *check_type_bound(const Check *c, Str name) {
@@ -58,10 +63,21 @@ bool check_bound_name(const Check *c, Str name, Bound *out) {
     return c->scope->name && c->scope->name(c->scope->ctx, name, out) && !out->only_bound;
 }
 
+static bool is_in_missing_package(const Script *s, Str name) {
+    for (uint32_t i = 0; i < s->files.packages.len; i++) {
+        Str package = s->files.packages.at[i].name;
+        if (s->files.packages.at[i].missing && name.len > package.len &&
+            name.ptr[package.len] == '.' && memcmp(name.ptr, package.ptr, package.len) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool check_tell(Check *c, Str name, Span span, bool function) {
     Script *s = c->script;
     c->ok = false;
-    if (c->lenient || map_get(&s->lost_names, name) || (function && s->cut_off))
+    if (c->lenient || map_get(&s->lost_names, name) || (function && s->cut_off) ||
+        is_in_missing_package(s, name))
         return false;
     /* The same place is met again in each group of a probe's events. */
     uint64_t *at = map_put(s->broken ? &s->told_names : &c->told, name, span.start, NULL);
@@ -108,25 +124,47 @@ static void check_name_consider(void *ctx, Str name) {
     memcpy(best->name[best->n++], name.ptr, name.len);
 }
 
+/* The part of a name after the package, of which the length is given. */
+static Str after_package(Str name, uint32_t len) {
+    return len ? (Str){name.ptr + len + 1, name.len - len - 1} : name;
+}
+
+static uint32_t package_length(Str name) {
+    uint32_t n = name.len;
+    while (n && name.ptr[n - 1] != '.')
+        n--;
+    return n ? n - 1 : 0;
+}
+
+/* Considers a name of script scope, if it is of the package of the wanted one. */
+static void consider_own(Best *best, Str package, Str name) {
+    if (package_length(name) == package.len && memcmp(name.ptr, package.ptr, package.len) == 0)
+        check_name_consider(best, after_package(name, package.len));
+}
+
 bool check_suggest(Check *c, Diag *g, Str name, Near what) {
     if (g == &c->diags->spare)
         return true;
+    Str package = own_name(c, name);
+    package.len = package_length(package);
+    bool elsewhere = package_length(name);
+    name = after_package(name, package_length(name));
     Best best = {.wanted = name, .distance = (name.len + 1) / 3};
     bool functions = what == NEAR_FUNCTIONS;
     for (uint32_t i = 0; what == NEAR_LIBRARIES && i < c->script->uses.len; i++)
         check_name_consider(&best, c->script->uses.at[i].name);
     if (functions) {
         for (uint32_t i = 0; i < c->script->fns.len; i++)
-            check_name_consider(&best, c->script->fns.at[i]->name);
+            consider_own(&best, package, c->script->fns.at[i]->name);
     } else {
-        for (uint32_t i = 0; i < c->locals.len; i++)
+        for (uint32_t i = 0; i < c->locals.len && !elsewhere; i++)
             check_name_consider(&best, c->locals.at[i]->name);
         for (uint32_t i = 0; i < c->script->vars.len; i++)
-            check_name_consider(&best, c->script->vars.at[i]->name);
+            consider_own(&best, package, c->script->vars.at[i]->name);
         for (uint32_t i = 0; i < c->script->constants.len; i++)
-            check_name_consider(&best, c->script->constants.at[i]->name);
+            consider_own(&best, package, c->script->constants.at[i]->name);
     }
-    if (c->scope->suggest)
+    if (c->scope->suggest && !elsewhere)
         c->scope->suggest(c->scope->ctx, functions, check_name_consider, &best);
     Buf text = {0};
     for (uint32_t i = 0; i < best.n; i++)
@@ -214,6 +252,9 @@ static bool may_declare(Check *c, Str name, Span span) {
     } else if (check_uses(c, name)) {
         check_error(c, DIAG_RESERVED_NAME, span,
                     "'%.*s' cannot be declared: it is the name of a library", STR_ARG(name));
+    } else if (script_package_use(c->script, c->package, name)) {
+        check_error(c, DIAG_RESERVED_NAME, span,
+                    "'%.*s' cannot be declared: it is the name of a package", STR_ARG(name));
     } else if (c->place != PLACE_FN && check_bound_name(c, name, &bound) && !bound.yields) {
         check_error(c, DIAG_RESERVED_NAME, span,
                     "'%.*s' cannot be declared: it is a bound name in %s", STR_ARG(name),
@@ -390,9 +431,12 @@ static void check_name_is_new(Check *c, const Var *v) {
 /* Enters the name of a variable or a constant. */
 static void check_name_declare(Check *c, Var *v) {
     bool script = c->place == PLACE_SCRIPT;
+    Str name = v->name;
     check_name_is_new(c, v);
-    map_put(script ? &c->script->var_names : &c->local_names, v->name, (uint64_t)(uintptr_t)v,
-            NULL);
+    if (script || v->storage == STORAGE_FRAME) /* the same name is the same in all probes */
+        v->name = own_name(c, name);
+    map_put(script ? &c->script->var_names : &c->local_names, script ? v->name : name,
+            (uint64_t)(uintptr_t)v, NULL);
 }
 
 /* Checks the value of a constant: a literal. */
@@ -453,9 +497,9 @@ void check_declare_var(Check *c, Var *v) {
         Diag *g = check_error(c, DIAG_BAD_TYPE, v->type_span, "a frame variable cannot be a map");
         diag_hint(c->diags, g, "declare the map 'unshared', 'shared' or at script scope");
     }
+    check_name_declare(c, v);
     if (v->storage == STORAGE_FRAME)
         check_frame_type(c, v);
-    check_name_declare(c, v);
     enter_var(c, v);
 }
 
@@ -490,6 +534,8 @@ Var *check_hidden_var(Check *c, const Type *type, Span span) {
 
 static void declare_block(Check *c, Block b, bool nested, const Stmt *within) {
     for (Stmt *s = b.first; s; s = s->next) {
+        if (c->place == PLACE_SCRIPT && s->span.file)
+            c->package = script_package(c->script, s->span.file);
         if (s->kind == STMT_DECL && !s->var->loop) { /* those of loops are entered there */
             s->var->within = within;
             check_declare_var(c, s->var);
@@ -509,7 +555,9 @@ void check_declare_block(Check *c, Block b) {
 }
 
 void check_fn_name(Check *c, const Fn *fn) {
-    may_declare(c, fn->name, fn->span);
+    Str name = fn->name;
+    uint32_t prefix = c->package ? c->script->files.packages.at[c->package - 1].name.len + 1 : 0;
+    may_declare(c, (Str){name.ptr + prefix, name.len - prefix}, fn->span);
 }
 
 /* ---- resolving ---- */
@@ -645,9 +693,9 @@ const Type *check_name(Check *c, Expr *e) {
         Diag *g = check_error(c, DIAG_UNDECLARED_NAME, e->name_span,
                               "'%.*s' is a function, not a variable", STR_ARG(e->name));
         diag_hint(c->diags, g, "call it: %.*s(...)", STR_ARG(e->name));
-    } else if (check_uses(c, e->name)) {
-        check_error(c, DIAG_UNDECLARED_NAME, e->name_span, "'%.*s' is a library, not a variable",
-                    STR_ARG(e->name));
+    } else if (check_uses(c, e->name) || script_package_use(c->script, c->package, e->name)) {
+        check_error(c, DIAG_UNDECLARED_NAME, e->name_span, "'%.*s' is a %s, not a variable",
+                    STR_ARG(e->name), check_uses(c, e->name) ? "library" : "package");
     } else if (check_tell(c, e->name, e->name_span, false)) {
         Diag *g = check_error(
             c, DIAG_UNDECLARED_NAME, e->name_span, "'%.*s' is not declared%s%s", STR_ARG(e->name),

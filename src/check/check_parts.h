@@ -32,6 +32,7 @@ typedef struct Check {
     const Scope *scope;
     Diags *diags;
     Place place;
+    uint32_t package;   /* that the statement, the function or the probe belongs to, 0 = none */
     const Fn *fn;       /* PLACE_FN */
     const Probe *probe; /* PLACE_PROBE */
     Vec(Var *) locals;  /* of the fn or probe, parameters first */
@@ -78,7 +79,7 @@ bool check_bound_name(const Check *c, Str name, Bound *out);
 Var *check_find_var(const Check *c, Str name);
 /* The function of the script with this name, or NULL. */
 Fn *check_find_fn(const Check *c, Str name);
-/* Whether the script has `use` of a library. */
+/* Whether the script, or the package that is checked, has `use` of a library. */
 bool check_uses(const Check *c, Str library);
 /* Whether an unknown name is worth a message: not if unreadable text may have declared it, and not
  * more than once. */

@@ -129,6 +129,7 @@ static void note_unchecked(void *ctx, Expr *e) {
 
 static bool takes_steps(Check *c, const Probe *p) {
     c->nloops = ast_block_loops(p->body);
+    c->package = script_package(c->script, p->rule.span.file);
     ast_walk_probe(p, note_unchecked, c);
     bool takes = c->nloops;
     c->nloops = 0;

@@ -513,6 +513,8 @@ static void check_jump(Check *c, const Stmt *s) {
 }
 
 static void check_stmt(Check *c, Stmt *s) {
+    if (c->place == PLACE_SCRIPT && s->span.file)
+        c->package = script_package(c->script, s->span.file);
     switch (s->kind) {
     case STMT_DECL:
         if (s->var->element)

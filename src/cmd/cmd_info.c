@@ -1,6 +1,6 @@
 /*
- * cmd/cmd_info.c - `whammc info`: the events that a rule matches and the names that they bind; for
- * monitors see monitor_info.c.
+ * cmd/cmd_info.c - `whammc info`: the events that a rule matches and the names that they bind;
+ * packages of scripts; for monitors see monitor_info.c.
  */
 #include "cmd/cmd.h"
 
@@ -133,14 +133,40 @@ static int info_scripts(const Cli *cli) {
     return STATUS_OK;
 }
 
+/* Whether it has the form of a package's name, "std.alloc", and none of a file's. */
+static bool names_package(const char *operand) {
+    const char *ending = strrchr(operand, '.');
+    return ending && !strpbrk(operand, ":/") && strcmp(ending, ".whamm") != 0 &&
+           strcmp(ending, ".wasm") != 0 && strcmp(ending, ".wat") != 0;
+}
+
+static int info_package(const Cli *cli, const char *name) {
+    IncludeOptions include = {0};
+    const char *text;
+    whammc *w = whammc_new();
+    include_give(&include, NULL, w);
+    whammc_status result = whammc_explain_package(w, name, &text);
+    Buf out = {0};
+    buf_str(&out, str_of(text));
+    int status = message_library(cli, w, result);
+    if (status == STATUS_OK)
+        message_stdout(&out);
+    buf_free(&out);
+    whammc_free(w);
+    include_free(&include);
+    return status;
+}
+
 static int info_operand(const Cli *cli, Info *x) {
     if (!cli->noperands)
         return cli_usage(cli, "expected a RULE, such as 'wasm:opcode:br_if:before'");
     if (cli->noperands > 1)
-        return cli_usage(cli, "expected only one RULE or MONITOR, found also '%s'",
+        return cli_usage(cli, "expected only one RULE, MONITOR or PACKAGE, found also '%s'",
                          cli->operands[1]);
-    return monitor_is_file(cli->operands[0]) ? monitor_show(cli, cli->operands[0], x->verbose)
-                                             : info_rule(cli, x);
+    if (monitor_is_file(cli->operands[0]))
+        return monitor_show(cli, cli->operands[0], x->verbose);
+    return names_package(cli->operands[0]) ? info_package(cli, cli->operands[0])
+                                           : info_rule(cli, x);
 }
 
 static bool cmd_info_set(const Cli *cli, void *settings, int key, const char *value) {

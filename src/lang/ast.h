@@ -411,20 +411,43 @@ typedef struct Use {
     Span span;
 } Use;
 
-/* A file that is read where another one includes it. */
+/* A file that is read where another one includes it, or uses it as a package. */
 typedef struct Inclusion {
     DiagFileId file;
     Span where;
     Str text;
+    uint32_t package;
 } Inclusion;
+
+/* A package that is read: `use std.alloc;`. */
+typedef struct Package {
+    Str name;         /* "std.alloc": what its names of script scope begin with, and a dot */
+    const char *path; /* of its file */
+    Span span;        /* where it was used first */
+    bool missing;     /* there is no such file: any name may be in it */
+} Package;
+
+/* What a package is called in the script (within = 0), or in package number `within`. */
+typedef struct PackageUse {
+    Str alias;
+    uint32_t within, package; /* package: 1.. */
+    Span span;
+} PackageUse;
+
+/* The files of a script. */
+typedef struct ScriptFiles {
+    Map read;                  /* by package and name: the script and what it includes */
+    Vec(Inclusion) inclusions; /* in the order in which they are read */
+    uint32_t bytes;            /* of all of them */
+    Vec(Package) packages;
+    Vec(PackageUse) package_uses;
+} ScriptFiles;
 
 typedef struct Script {
     Arena arena;
     DiagFileId file;
     const struct Includer *includer; /* finds included files; NULL = there are none */
-    Map files;                       /* by name: the script and what it includes */
-    Vec(Inclusion) inclusions;       /* in the order in which files are read */
-    uint32_t bytes;                  /* of all of them */
+    ScriptFiles files;
     Vec(Use) uses;
     Block init;      /* script-scope statements and declarations in order */
     Vec(Var *) vars; /* script-scope variables in order */
@@ -447,6 +470,13 @@ typedef struct Script {
                      be missing */
     bool cut_off; /* the end of the text was not read */
 } Script;
+
+/* The number of the package that a file belongs to, 0 = none; what a name of script scope that
+ * stands in that package is called in the tree: one with a dot is as it is. */
+uint32_t script_package(const Script *s, DiagFileId file);
+Str script_own_name(Script *s, uint32_t package, Str name);
+/* What a word is called in a package: the package of that name, or NULL. */
+const PackageUse *script_package_use(const Script *s, uint32_t within, Str alias);
 
 /* Whether `a` is before `b` in the text, where included files stand in place of what includes them.
  */

@@ -43,6 +43,24 @@ Word build_word(Parse *p, Span span) {
     return (Word){text, span};
 }
 
+Word build_id(Parse *p, Span span) {
+    Word word = build_word(p, span);
+    const char *dot = memchr(word.text.ptr, '.', word.text.len);
+    if (!dot)
+        return word;
+    Script *s = p->script;
+    uint32_t len = (uint32_t)(dot - word.text.ptr);
+    const PackageUse *use = script_package_use(s, p->package, (Str){word.text.ptr, len});
+    assert(use); /* the scanner has joined the words */
+    Str name = {dot + 1, word.text.len - len - 1};
+    if (name.ptr[0] == '_') {
+        Diag *g = parse_error(p, DIAG_PRIVATE_NAME, span, "'%.*s' is private to the package '%.*s'",
+                              STR_ARG(name), STR_ARG(s->files.packages.at[use->package - 1].name));
+        diag_hint(p->diags, g, "names that begin with '_' can be used in their package only");
+    }
+    return (Word){script_own_name(s, use->package, name), span};
+}
+
 /* ---- expressions ---- */
 
 static Expr *build_new_expr(Parse *p, ExprKind kind, Span span) {
@@ -679,15 +697,32 @@ static const Probe *first_probe(const Parse *p) {
     return NULL;
 }
 
-void build_use(Parse *p, Word name) {
-    Script *s = p->script;
+static void build_check_use(Parse *p, Span span) {
     const Probe *first = first_probe(p);
-    if (first) {
-        Diag *g =
-            parse_error(p, DIAG_USE_PLACE, name.span, "'use' must come before the first probe");
-        diag_label(p->diags, g, first->rule.span, "the first probe is here");
+    if (!first)
+        return;
+    Diag *g = parse_error(p, DIAG_USE_PLACE, span, "'use' must come before the first probe");
+    diag_label(p->diags, g, first->rule.span, "the first probe is here");
+}
+
+void build_use(Parse *p, Word name) {
+    build_check_use(p, name.span);
+    vec_push(&p->script->uses, (Use){name.text, name.span});
+}
+
+void build_use_package(Parse *p, Span span, const List *path, const Word *alias) {
+    build_check_use(p, span);
+    Buf name = {0};
+    const ListNode *last = path->head;
+    for (const ListNode *node = path->head; node; node = node->next) {
+        last = node;
+        buf_str(&name, build_source(p, node->span));
+        if (node->next)
+            buf_u8(&name, '.');
     }
-    vec_push(&s->uses, (Use){name.text, name.span});
+    include_package(p, span_join(path->head->span, last->span), buf_view(&name),
+                    alias ? *alias : build_word(p, last->span));
+    buf_free(&name);
 }
 
 void build_script_stmt(Parse *p, Stmt *stmt) {
@@ -709,7 +744,7 @@ void build_fn(Parse *p, Span span, Word name, List *params, const Type *result, 
               Block body) {
     p->last_block = span.end;
     Fn *fn = arena_new(&p->script->arena, Fn);
-    fn->name = name.text;
+    fn->name = script_own_name(p->script, p->package, name.text);
     fn->span = name.span;
     fn->params = list_array(p, params, &fn->nparams);
     uint32_t leaves = 0;

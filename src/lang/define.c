@@ -76,7 +76,9 @@ bool lang_define(Script *s, Str definition, DiagFileId file, Diags *diags) {
     uint32_t len = equals ? (uint32_t)(equals - definition.ptr) : definition.len;
     Var *v = NULL;
     for (uint32_t i = 0; i < s->constants.len && !v; i++)
-        if (str_eq(s->constants.at[i]->name, (Str){definition.ptr, len}))
+        if (str_eq(script_own_name(s, script_package(s, s->constants.at[i]->span.file),
+                                   s->constants.at[i]->name),
+                   (Str){definition.ptr, len}))
             v = s->constants.at[i];
     if (!v)
         return false;

@@ -267,9 +267,11 @@ static void interpolate_text(Parse *p, Expr *call) {
     vec_free(&t.args);
 }
 
-static bool interpolate_is_own(const Parse *p, Str name) {
-    for (uint32_t i = 0; i < p->script->fns.len; i++)
-        if (str_eq(p->script->fns.at[i]->name, name))
+static bool interpolate_is_own(const Parse *p, const Expr *call) {
+    Script *s = p->script;
+    Str name = script_own_name(s, script_package(s, call->span.file), call->name);
+    for (uint32_t i = 0; i < s->fns.len; i++)
+        if (str_eq(s->fns.at[i]->name, name))
             return true;
     return false;
 }
@@ -281,16 +283,16 @@ static bool has_text(const Expr *call) {
 }
 
 static void interpolate_call(Parse *p, Expr *call) {
-    if (call->kind != EXPR_CALL || call->parts || !has_text(call) ||
-        interpolate_is_own(p, call->name))
+    if (call->kind != EXPR_CALL || call->parts || !has_text(call) || interpolate_is_own(p, call))
         return;
     Parse in = {
         .script = p->script, .diags = p->diags, .text = p->text, .len = p->len, .file = p->file};
-    for (uint32_t i = 0; i < p->script->inclusions.len; i++) {
-        const Inclusion *file = &p->script->inclusions.at[i];
+    for (uint32_t i = 0; i < p->script->files.inclusions.len; i++) {
+        const Inclusion *file = &p->script->files.inclusions.at[i];
         if (file->file != call->span.file)
             continue;
         in.file = file->file;
+        in.package = file->package;
         in.text = file->text.ptr;
         in.len = file->text.len;
     }

@@ -26,6 +26,7 @@ static bool is_text(Parse *p) {
 Expr *parse_part(Parse *p, uint32_t from, uint32_t to) {
     Expr *expression = NULL;
     Parse part = {.script = p->script,
+                  .package = p->package,
                   .diags = p->diags,
                   .text = p->text,
                   .len = to,
@@ -44,7 +45,7 @@ Expr *parse_part(Parse *p, uint32_t from, uint32_t to) {
 
 void parse_file(Parse *p) {
     Script *s = p->script;
-    s->bytes += p->len;
+    s->files.bytes += p->len;
     if (is_text(p)) {
         lang_yylex_init_extra(p, &p->scanner);
         lang_yy_scan_bytes(p->text, (int)p->len, p->scanner);
@@ -71,7 +72,7 @@ bool lang_parse(Script *s, const char *text, size_t len, DiagFileId file, Diags 
                     "the script has %zu bytes, more than %d", len, PARSE_MAX_BYTES);
         return false;
     }
-    map_put(&s->files, str_of(diag_file_name(diags, file)), 0, NULL);
+    map_put(&s->files.read, str_of(diag_file_name(diags, file)), 0, NULL);
     parse_file(&p);
     if (!p.failed)
         interpolate(&p);
@@ -88,8 +89,10 @@ void script_free(Script *s) {
     vec_free(&s->constants);
     vec_free(&s->fns);
     vec_free(&s->probes);
-    map_free(&s->files);
-    vec_free(&s->inclusions);
+    map_free(&s->files.read);
+    vec_free(&s->files.inclusions);
+    vec_free(&s->files.packages);
+    vec_free(&s->files.package_uses);
     map_free(&s->var_names);
     map_free(&s->fn_names);
     map_free(&s->use_names);

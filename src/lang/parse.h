@@ -71,6 +71,7 @@ typedef struct Parse {
     const char *text;
     uint32_t len;
     DiagFileId file;
+    uint32_t package;    /* that the file belongs to, 0 = none */
     struct Parse *outer; /* of the file that includes this one, or NULL */
     bool made;           /* the text is our own, not the user's (build_made) */
     void *scanner;
@@ -146,6 +147,8 @@ List *list_add(Parse *p, List *list, void *item, Span span);
 
 /* A token, as a word or an expression. */
 Word build_word(Parse *p, Span span);
+/* A word that may name something in a package, "alloc.live". */
+Word build_id(Parse *p, Span span);
 Expr *build_int(Parse *p, Span span);
 Expr *build_float(Parse *p, Span span);
 Expr *build_string(Parse *p, Span span);
@@ -233,7 +236,12 @@ void build_include(Parse *p, Span span, const Expr *path);
 /* Reads text of our own as if the script had it at `where`; the text lives as long as the script.
  * Names in it that end with '_' are no script's; methods are functions of bundled libraries. */
 void build_made(Parse *p, Span where, const char *text);
+/* Reads the package of a name, "std.alloc", if the script does not have it; it is called `alias`
+ * here. */
+void include_package(Parse *p, Span span, Str name, Word alias);
 void build_use(Parse *p, Word name);
+/* `use std.alloc;`: the names of the path; `alias`: what it is called here, NULL = the last one. */
+void build_use_package(Parse *p, Span span, const List *path, const Word *alias);
 void build_script_stmt(Parse *p, Stmt *stmt);
 void build_fn(Parse *p, Span span, Word name, List *params, const Type *result, Span result_span,
               Block body);

@@ -359,6 +359,22 @@ static int in_context(Parse *p, Span span, int token) {
     }
 }
 
+/* Makes one word of the name of a package and what it names there: "alloc.live". */
+static void join_package(Parse *p, Span *span) {
+    union LANG_YYSTYPE value;
+    Span next;
+    bool names = p->mode == SCAN_CODE && p->token.prev != '.' && p->token.prev != USE &&
+                 p->token.prev != VAR && p->token.prev != CONST && p->token.prev != FN;
+    if (!names || p->pos >= p->len || p->text[p->pos] != '.' || !word_follows(p, p->pos + 1) ||
+        !script_package_use(p->script, p->package,
+                            (Str){p->text + span->start, span->end - span->start}))
+        return;
+    for (uint32_t start = span->start, i = 0; i < 2; i++) {
+        lang_scan(&value, &next, p->scanner);
+        *span = (Span){p->file, start, next.end};
+    }
+}
+
 int lang_yylex(union LANG_YYSTYPE *value, Span *span, Parse *p) {
     *span = (Span){p->file, p->pos, p->pos};
     bool ended = p->stop || p->at_end;
@@ -370,6 +386,8 @@ int lang_yylex(union LANG_YYSTYPE *value, Span *span, Parse *p) {
         if (token == 0)
             *span = (Span){p->file, p->len, p->len};
         token = in_context(p, *span, token);
+        if (token == ID)
+            join_package(p, span);
     }
     if (token == END && p->open.nbraces && !p->open.closing) {
         close_blocks(p, span->start, "the end of the file");

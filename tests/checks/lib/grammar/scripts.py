@@ -21,6 +21,30 @@ def is_blank(token):
     return token.isspace() or token.startswith(("//", "/*"))
 
 
+def without_packages(text):
+    """The script with one word in place of what follows the name of a package, "alloc.size": what such a name is depends on the script."""
+    found, packages, use = [], set(), None
+    for token in tokens(text):
+        if is_blank(token):
+            found.append(token)
+            continue
+        words = [t for t in found if not is_blank(t)][-3:]
+        if token == "use":
+            use = []
+        elif use is not None and token != ";":
+            use.append(token)
+        elif use is not None:
+            if len(use) > 2 and re.fullmatch(r"\w+(\.\w+)+(as\w+)?", "".join(use)):
+                packages.add(use[-1])
+            use = None
+        joins = len(found) > 1 and found[-1] == "." and found[-2] in packages and re.match(r"[A-Za-z_]", token)
+        if joins and use is None and not (len(words) == 3 and words[0] in (".", "var", "const", "fn")):
+            found[-2:] = [f"{found[-2]}_{token}"]
+        else:
+            found.append(token)
+    return "".join(found)
+
+
 def scripts():
     """The texts of all scripts: of the examples, of the golden tests, of the manual."""
     found = [read(path) for path in glob.glob(os.path.join(SOURCE, "examples/**/*.whamm"), recursive=True)]
