@@ -261,8 +261,12 @@ static void wrong_call(Check *c, Expr *call, const char *takes, const char *hint
 
 /* A report that is being made would be lost. */
 static bool may_end(Check *c, const Expr *call) {
-    const char *place = c->place == PLACE_PROBE ? c->scope->describe : NULL;
-    bool reports = place && (strcmp(place, "wasm:end") == 0 || strcmp(place, "wasm:report") == 0);
+    bool at_exit = c->early == ANN_EXIT;
+    const char *place = at_exit                   ? "an '@exit' block"
+                        : c->place == PLACE_PROBE ? c->scope->describe
+                                                  : NULL;
+    bool reports =
+        place && (at_exit || strcmp(place, "wasm:end") == 0 || strcmp(place, "wasm:report") == 0);
     if (reports)
         check_error(c, DIAG_ENDS_EARLY, call->span,
                     "'%.*s' cannot end the program in %s, while its report is made",

@@ -273,6 +273,7 @@ void values_print_str(uint32_t s, uint32_t format) {
 
 VALUES_EXPORT(print_trap)
 void values_print_trap(void) {
+    values_print_flush(); /* in case a report is being made, which makes no other */
     __builtin_trap();
 }
 

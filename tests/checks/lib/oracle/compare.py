@@ -13,6 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 INSTR = {
     "instr": [], "memory": ["--storage=memory"], "globals": ["--storage=globals"], "places": ["--no-coalesce"],
     "plain": ["--no-coalesce", "--no-optimise", "--storage=memory"],
+    "exact": ["--exact-traps"],
 }
 BIND = {"bind": ([], []), "bind places": (["--no-coalesce"], []), "bind plain": ([], ["--no-optimise"])}
 BANNER = "================================= REPORT CSV FLUSH ====================================\n"
