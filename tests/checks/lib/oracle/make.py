@@ -579,7 +579,8 @@ class Scripts:
             return f"{target}.add();"
         if added == "f64" and self.apart:
             return f"{target}.add(2.5);"  # what is rounded has an order
-        x = self.literal(added) if r.random() < 0.4 else f"({self.expr(r.choice(NARROWER[added]), 2)})"
+        of = r.choice(NARROWER[added])
+        x = self.literal(added) if r.random() < 0.4 else self.expr(of, 2) if added == "str" else f"({self.expr(of, 2)}) as {of}"
         return f"{target}.add({x}{', 3' if t.startswith('top') and r.random() < 0.3 else ''});"
 
     def print_statement(self):
