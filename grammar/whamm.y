@@ -78,7 +78,7 @@
 
 %type <Word> word pattern
 %type <Op> update
-%type <Expr *> expr operand atom string call condition assignable
+%type <Expr *> expr operand atom string call condition assignable member tag
 %type <List *> args arg_list exprs path package params param_list types arms bounds broken
 %type <const Type *> type type_argument
 %type <List *> type_arguments
@@ -357,6 +357,9 @@ operand:
 
 atom:
     assignable
+  | member
+  | member '.' word args                { $$ = build_element_method(p, @$, $1, $3, $4); }
+  | tag '.' word args                   { $$ = build_element_method(p, @$, $1, $3, $4); }
   | call
   | INT                                 { $$ = build_int(p, @1); }
   | FLOAT                               { $$ = build_float(p, @1); }
@@ -382,12 +385,29 @@ assignable:
   | word '[' expr ']'                   { $$ = build_index(p, @$, $1, $3, NULL); }
   | word '[' expr ']' path              { $$ = build_index(p, @$, $1, $3, $5); }
   | word path                           { $$ = build_field(p, @$, $1, $2); }
-  | word '.' word                       { $$ = build_tag(p, @$, $1, $3); }
+  | tag
+;
+
+tag:
+    word '.' word                       { $$ = build_tag(p, @$, $1, $3); }
 ;
 
 path:
     '.' INT                             { $$ = list_add(p, NULL, NULL, @2); }
   | path '.' INT                        { $$ = list_add(p, $1, NULL, @3); }
+;
+
+/* Parts of values of the program. */
+member:
+    tag '.' word                        { $$ = build_member(p, @$, $1, $3); }
+  | tag ARROW word                      { $$ = build_member(p, @$, $1, $3); }
+  | tag '[' expr ']'                    { $$ = build_item(p, @$, $1, $3); }
+  | word ARROW word                     { $$ = build_member(p, @$, build_name(p, $1), $3); }
+  | word '[' expr ']' '.' word          { $$ = build_member(p, @$, build_index(p, span_join(@1, @4), $1, $3, NULL), $6); }
+  | word '[' expr ']' ARROW word        { $$ = build_member(p, @$, build_index(p, span_join(@1, @4), $1, $3, NULL), $6); }
+  | member '.' word                     { $$ = build_member(p, @$, $1, $3); }
+  | member ARROW word                   { $$ = build_member(p, @$, $1, $3); }
+  | member '[' expr ']'                 { $$ = build_item(p, @$, $1, $3); }
 ;
 
 call:

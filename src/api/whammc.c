@@ -19,6 +19,7 @@
 #include "plan/make.h"
 #include "plan/statics.h"
 #include "report/embedded.h"
+#include "valid/valid.h"
 #include "wasm/op_text.h"
 
 #include <assert.h>
@@ -158,9 +159,40 @@ static const char *identify(whammc *w, Str program) {
     return buf_cstr(&w->build_id);
 }
 
+/* A program that the scripts are planned for: read only if they name its values by members. */
+typedef struct ApiProgram {
+    whammc *w;
+    const char *name;
+    Str bytes;
+    bool open;
+    WasmModule m;
+    ApiLocator locator;
+    Diags diags; /* the same is reported when the program is instrumented */
+} ApiProgram;
+
+static bool api_program_open(void *ctx, const WasmModule **m, Locator **locator) {
+    ApiProgram *p = ctx;
+    DiagFileId file = diag_file(&p->diags, p->name, p->bytes.ptr, p->bytes.len, true);
+    p->open = wasm_load(&p->m, (const uint8_t *)p->bytes.ptr, p->bytes.len, file, &p->diags);
+    if (p->open)
+        api_locator_begin(&p->locator, p->w->debug, p->name, &p->diags);
+    *m = &p->m;
+    *locator = &p->locator.locator;
+    return p->open;
+}
+
+static void api_program_close(ApiProgram *p) {
+    if (p->open) {
+        api_locator_end(&p->locator);
+        wasm_module_free(&p->m);
+    }
+    diag_free(&p->diags);
+}
+
 /* Reads the libraries, parses every script and makes the plan; `cells` as for plan_make; `program`:
  * empty, or with its hash one more script is made; `without` as in whammc_options. */
-static whammc_status whammc_prepare(whammc *w, bool cells, Str program, unsigned without) {
+static whammc_status whammc_prepare(whammc *w, bool cells, Str program, unsigned without,
+                                    ApiProgram *read) {
     Phase before = phase_begin(PHASE_PLAN);
     api_reset(w);
     for (uint32_t i = 0; i < w->library_sources.len; i++) {
@@ -179,23 +211,30 @@ static whammc_status whammc_prepare(whammc *w, bool cells, Str program, unsigned
     }
     api_define(w);
     leave_out(w, without);
-    PlanOptions options = {cells, w->steps, (without & WHAMMC_WITHOUT_BODIES) != 0};
+    PlanOptions options = {.cells = cells,
+                           .steps = w->steps,
+                           .empty_bodies = (without & WHAMMC_WITHOUT_BODIES) != 0,
+                           .program = {read ? api_program_open : NULL, read}};
     /* Scripts that could be read in part are checked too. */
     plan_make(&w->plan, w->scripts.at, w->scripts.len, &w->libraries, &options, &w->diags);
+    if (read)
+        api_program_close(read);
     phase_end(before);
     return message_status(w);
 }
 
 /* The same for work on a program. */
-static whammc_status prepare_for_program(whammc *w, Str identified, unsigned without) {
-    whammc_status status = whammc_prepare(w, true, identified, without);
+static whammc_status prepare_for_program(whammc *w, ApiProgram *program, bool identified,
+                                         unsigned without) {
+    Str id = identified ? program->bytes : (Str){0};
+    whammc_status status = whammc_prepare(w, true, id, without, program);
     if (status == WHAMMC_OK && !statics_start(&w->plan, &w->world, &w->diags))
         status = message_status(w);
     return status;
 }
 
 whammc_status whammc_check(whammc *w) {
-    return whammc_prepare(w, false, (Str){0}, 0);
+    return whammc_prepare(w, false, (Str){0}, 0, NULL);
 }
 
 const char *whammc_messages(whammc *w, unsigned flags) {
@@ -418,9 +457,9 @@ whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, 
                                 const whammc_options *options, uint8_t **out, size_t *out_size) {
     *out = NULL;
     *out_size = 0;
-    bool identified = options && options->build_id;
-    Str program = {bytes, identified ? (uint32_t)size : 0};
-    whammc_status status = prepare_for_program(w, program, options ? options->without : 0);
+    ApiProgram program = {.w = w, .name = name, .bytes = {bytes, (uint32_t)size}};
+    whammc_status status = prepare_for_program(w, &program, options && options->build_id,
+                                               options ? options->without : 0);
     if (status != WHAMMC_OK)
         return status;
     RewriteOptions r = api_options(options);
@@ -447,7 +486,7 @@ whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, u
                                      size_t *out_size) {
     *out = NULL;
     *out_size = 0;
-    whammc_status status = whammc_prepare(w, false, (Str){0}, options ? options->without : 0);
+    whammc_status status = whammc_prepare(w, false, (Str){0}, options ? options->without : 0, NULL);
     if (status != WHAMMC_OK)
         return status;
     RewriteOptions r = api_options(options);
@@ -460,7 +499,7 @@ whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, u
 
 whammc_status whammc_explain_monitor(whammc *w, const whammc_options *options, const char **text) {
     *text = "";
-    whammc_status status = whammc_prepare(w, false, (Str){0}, options->without);
+    whammc_status status = whammc_prepare(w, false, (Str){0}, options->without, NULL);
     if (status != WHAMMC_OK)
         return status;
     Units units;
@@ -542,7 +581,8 @@ static void list_site(void *ctx, const Site *site, const SiteTypes *types, const
 
 whammc_status whammc_list(whammc *w, const char *name, const void *bytes, size_t size,
                           void (*site)(void *ctx, const whammc_site *s), void *ctx) {
-    whammc_status status = prepare_for_program(w, (Str){0}, 0);
+    ApiProgram program = {.w = w, .name = name, .bytes = {bytes, (uint32_t)size}};
+    whammc_status status = prepare_for_program(w, &program, false, 0);
     if (status != WHAMMC_OK)
         return status;
     Listing l = {.w = w, .site = site, .ctx = ctx};

@@ -511,6 +511,8 @@ const Type *check_method(Check *c, Expr *e, bool bare) {
     Var *v = check_find_var(c, e->recv);
     if (v && v->element)
         return check_shadow_method(c, e, v);
+    if (check_is_access_method(c, e))
+        return check_access_method(c, e);
     if (e->received || v || check_bound_name(c, e->recv, &bound))
         return check_value_method(c, e);
     return check_library_call(c, e, bare);

@@ -290,6 +290,8 @@ static const Type *check_path(Check *c, const Expr *e, const Type *t) {
 }
 
 static const Type *check_expr_check_index(Check *c, Expr *e) {
+    if (check_is_access(c, e))
+        return check_access(c, e);
     const Type *t = check_name(c, e);
     if (t->kind == TYPE_ERROR) {
         check_value(c, e->args[0], NULL);
@@ -409,6 +411,7 @@ static const Type *check_kind(Check *c, Expr *e, const Type *want) {
     case EXPR_CALL: return check_call(c, e, want);
     case EXPR_METHOD: return check_method(c, e, false);
     case EXPR_TUPLE: return check_tuple(c, e, want);
+    case EXPR_MEMBER: return check_access(c, e);
     case EXPR_BROKEN: c->ok = false; return &type_error;
     }
     return &type_error;

@@ -614,6 +614,10 @@ static void check_early_use(Check *c, const Expr *e, const Var *v, bool is_stati
     }
 }
 
+void check_early_value(Check *c, const Expr *e) {
+    check_early_use(c, e, NULL, false);
+}
+
 static const Type *resolve_var(Check *c, Expr *e, Var *v) {
     Bound bound;
     e->var = v;

@@ -12,6 +12,7 @@
  *   check_steps.c    loops and recursive functions, which take steps
  *   check_node.c     nodes that the checker makes
  *   check_name.c     declarations, resolution, "did you mean"
+ *   check_access.c   values of the program by members: args[0], args.p->size
  *   check_shadow.c   shadow memories, which become calls of the runtime
  *
  * Types flow in two directions: check_expr() is told the type that the context wants (or NULL) and
@@ -84,6 +85,8 @@ bool check_uses(const Check *c, Str library);
 /* Whether an unknown name is worth a message: not if unreadable text may have declared it, and not
  * more than once. */
 bool check_tell(Check *c, Str name, Span span, bool function);
+/* Reports a value of one execution, e, where code runs apart from the body. */
+void check_early_value(Check *c, const Expr *e);
 /* When the code with an annotation runs, for messages. */
 const char *check_when(Annotation annotation);
 /* Where a name must exist, for messages. */
@@ -118,6 +121,16 @@ void check_explain(Check *c, Diag *g, const Expr *e);
 void check_explain_name(Check *c, Diag *g, const Expr *e);
 /* Whether a value of type a can be where b is expected; type_error fits all. */
 bool type_fits(const Type *a, const Type *b);
+
+/* ---- values of the program by members ---- */
+
+/* Whether e is such a value, rather than an element or member of something that the script has. */
+bool check_is_access(const Check *c, const Expr *e);
+/* Replaces it by its value; the type. */
+const Type *check_access(Check *c, Expr *e);
+/* The methods of such a value: e (METHOD), whose receiver is the first argument; and of `args`. */
+bool check_is_access_method(const Check *c, const Expr *e);
+const Type *check_access_method(Check *c, Expr *e);
 
 /* ---- literals ---- */
 

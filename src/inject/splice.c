@@ -195,7 +195,7 @@ bool splice_results_take(Splicer *s, const Site *site, const Match *matches, uin
     Saved *v = &s->site.results;
     Need wanted = {0};
     for (uint32_t i = 0; i < n; i++)
-        need(&wanted, &matches[i].action->variant->operands.results, false);
+        need(&wanted, &matches[i].shape->variant->operands.results, false);
     v->local.len = v->type.len = 0;
     for (uint32_t k = 0; k < wanted.count; k++) {
         assert(k < t->nresults);

@@ -166,6 +166,8 @@ typedef enum ExprKind {
     EXPR_CALL,   /* name(args): fn, built-in or bound function */
     EXPR_METHOD, /* recv.name(args): library function or string method; annotation */
     EXPR_TUPLE,  /* args */
+    EXPR_MEMBER, /* a[0].name or a[0]->name; a[0][a[1]], then without name: of a value of the
+                    program. None in checked trees (check/check_access.c) */
     EXPR_BROKEN, /* not kept; its error was reported */
 } ExprKind;
 

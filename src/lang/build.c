@@ -173,7 +173,17 @@ Expr *build_field(Parse *p, Span span, Word name, List *path) {
     return e;
 }
 
+Expr *build_member(Parse *p, Span span, Expr *of, Word name) {
+    return with_args(p, build_named(p, EXPR_MEMBER, span, name), &of, 1);
+}
+
+Expr *build_item(Parse *p, Span span, Expr *of, Expr *index) {
+    return with_args(p, build_new_expr(p, EXPR_MEMBER, span), (Expr *[]){of, index}, 2);
+}
+
 Expr *build_tag(Parse *p, Span span, Word value, Word tag) {
+    if (str_is(value.text, "args") || str_is(value.text, "locals") || str_is(value.text, "this"))
+        return build_member(p, span, build_name(p, value), tag);
     Word name = {str_of(arena_printf(&p->script->arena, "%.*s.%.*s", STR_ARG(value.text),
                                      STR_ARG(tag.text))),
                  span};

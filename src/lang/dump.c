@@ -109,6 +109,7 @@ static void dump_expr(const Expr *e, Buf *out) {
         dump_args(e, out);
         return;
     case EXPR_TUPLE: dump_node(e, "tuple", STR(""), out); return;
+    case EXPR_MEMBER: dump_node(e, e->name.len ? "member " : "item", e->name, out); return;
     }
     dump_put_type(out, e);
 }

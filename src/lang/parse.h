@@ -157,8 +157,10 @@ Expr *build_name(Parse *p, Word name);
 /* path: the fields after it, or NULL. */
 Expr *build_index(Parse *p, Span span, Word name, Expr *key, List *path);
 Expr *build_field(Parse *p, Span span, Word name, List *path);
-/* The tag of a value, arg0.tag. */
+/* The tag of a value, arg0.tag; a member of args, locals and this. */
 Expr *build_tag(Parse *p, Span span, Word value, Word tag);
+Expr *build_member(Parse *p, Span span, Expr *of, Word name);
+Expr *build_item(Parse *p, Span span, Expr *of, Expr *index);
 Expr *build_unary(Parse *p, Span span, Op op, Expr *a);
 Expr *build_binary(Parse *p, Span span, Op op, Expr *a, Expr *b);
 /* -a; `minus` is the place of the sign. */

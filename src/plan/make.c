@@ -6,6 +6,7 @@
 #include "event/blame.h"
 #include "event/branch.h"
 #include "event/derive.h"
+#include "plan/access.h"
 #include "plan/cell.h"
 #include "plan/cut.h"
 #include "plan/prune.h"
@@ -60,6 +61,7 @@ typedef struct ScopeCtx {
     uint32_t script;
     Diags *diags;
     const PlanProbe *probe; /* NULL = there is none */
+    Variant *variant;       /* likewise */
 } ScopeCtx;
 
 /* Conditions that other instructions of the same rule may meet: false here (event/derive.h). */
@@ -74,6 +76,26 @@ static bool is_met_elsewhere(const ScopeCtx *c, Str name, Bound *out) {
 static bool scope_name(void *ctx, Str name, Bound *out) {
     ScopeCtx *c = ctx;
     return event_name_lookup(c->event, name, out) || is_met_elsewhere(c, name, out);
+}
+
+static bool scope_access(void *ctx, const Expr *e, const Access **out) {
+    ScopeCtx *c = ctx;
+    Str root = {0};
+    access_root(e, &root);
+    if (!c->variant || !access_at(c->event.kind, root))
+        return false;
+    *out = NULL;
+    if (!c->variant->access.values) {
+        vec_push(&c->variant->access.wanted, e);
+        return true;
+    }
+    Buf text = {0};
+    access_text(e, &text);
+    const uint64_t *found = map_get(c->variant->access.values, buf_view(&text));
+    buf_free(&text);
+    assert(found);
+    *out = (const Access *)(uintptr_t)*found;
+    return true;
 }
 
 /* Parameters with tuples as the script's types are. */
@@ -144,6 +166,7 @@ static Scope scope_of(ScopeCtx *ctx, const char *describe) {
     return (Scope){.ctx = ctx,
                    .name = scope_name,
                    .function = scope_function,
+                   .access = scope_access,
                    .suggest = scope_suggest,
                    .library = scope_library,
                    .exported = scope_exported,
@@ -226,7 +249,19 @@ static bool has_address(Event e) {
     return has;
 }
 
-static Variant *add_variant(Plan *plan, Script *script, uint32_t source, Event e) {
+static void note_member(void *ctx, Expr *e) {
+    Str root;
+    *(bool *)ctx |= access_root(e, &root);
+}
+
+/* Whether a parsed probe has expressions that may be values of the program. */
+static bool names_members(const Probe *probe) {
+    bool has = false;
+    ast_walk_probe(probe, note_member, &has);
+    return has;
+}
+
+Variant *plan_add_variant(Plan *plan, uint32_t source, Event e) {
     const PlanProbe *p = &plan->probes.at[source];
     Variant *v = arena_new(&plan->arena, Variant);
     v->source = source;
@@ -234,9 +269,9 @@ static Variant *add_variant(Plan *plan, Script *script, uint32_t source, Event e
     v->event = e;
     v->branches = branch_has_ways(e);
     v->alt.is = e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT;
-    bool retyped = v->alt.is || has_address(e); /* at some sites */
+    bool retyped = v->alt.is || has_address(e) || names_members(p->probe); /* at some sites */
     bool only = p->events.len == 1 && !retyped;
-    v->probe = only ? p->probe : ast_clone_probe(script, p->probe);
+    v->probe = only ? p->probe : ast_clone_probe(plan->scripts.at[p->script], p->probe);
     v->alt.wanted = v->alt.is ? alt_type(e) : NULL;
     vec_push(&plan->variants, v);
     return v;
@@ -261,7 +296,7 @@ static bool make_make_variant(Plan *plan, Variant *v, const char *all, Diags *di
     Event e = v->event;
     Buf text = {0};
     event_text(&text, e, false);
-    ScopeCtx ctx = {e, plan, v->script, diags, &plan->probes.at[v->source]};
+    ScopeCtx ctx = {e, plan, v->script, diags, &plan->probes.at[v->source], v};
     Scope scope = scope_of(&ctx, buf_cstr(&text));
     scope.can_return_value = v->alt.is;
     scope.return_type = v->alt.wanted;
@@ -274,11 +309,14 @@ static bool make_make_variant(Plan *plan, Variant *v, const char *all, Diags *di
     if (!ok || script->broken || script->faulty)
         return false;
     bool switched = v->probe->predicate && asks_constant(v->probe->predicate);
-    if (prune_probe(script, v->probe)) {
+    bool base = v->access.wanted.len > 0;
+    if (base ? access_make_base(plan, v) : prune_probe(script, v->probe)) {
         v->off = switched;
         v->impossible = true;
         return true;
     }
+    if (base)
+        return cut_variant(plan, v, diags);
     if (plan->empty_bodies && is_at_sites(v))
         prune_to_call(plan, v->script, v->probe);
     note_statics(v);
@@ -290,9 +328,10 @@ static bool make_make_variant(Plan *plan, Variant *v, const char *all, Diags *di
 
 Variant *plan_retyped(Plan *plan, const Variant *v, const Type *wanted) {
     assert(v->alt.is);
-    Variant *other = add_variant(plan, plan->scripts.at[v->script], v->source, v->event);
+    Variant *other = plan_add_variant(plan, v->source, v->event);
     uint32_t deferred = plan->cells.elements.len;
     Diags found = {0};
+    other->access.values = v->access.values;
     other->alt.wanted = wanted;
     bool ok = make_make_variant(plan, other, NULL, &found);
     if (ok) {
@@ -306,6 +345,10 @@ Variant *plan_retyped(Plan *plan, const Variant *v, const Type *wanted) {
     }
     diag_free(&found);
     return other;
+}
+
+static bool make_variant_of_values(Plan *plan, Variant *v, Diags *diags) {
+    return make_make_variant(plan, v, NULL, diags);
 }
 
 /* Hints for the errors about a variant for 64-bit addresses. */
@@ -331,7 +374,7 @@ Variant *plan_widened(Plan *plan, Variant *v, const Site *s, uint8_t wide) {
         return v;
     Event e = v->event;
     e.wide = wide;
-    Variant *other = add_variant(plan, plan->scripts.at[v->script], v->source, e);
+    Variant *other = plan_add_variant(plan, v->source, e);
     uint32_t deferred = plan->cells.elements.len, first = plan->faults.diags->list.len;
     if (make_make_variant(plan, other, NULL, plan->faults.diags) &&
         cut_elements(plan, deferred, plan->faults.diags)) {
@@ -379,7 +422,7 @@ static uint32_t make_number_of(const Plan *plan, const Rule *rule, Event e, uint
 static bool plan_events(Plan *plan, uint32_t source, const Events *events, uint32_t *number,
                         Diags *diags) {
     const Probe *probe = plan->probes.at[source].probe;
-    uint32_t script = plan->probes.at[source].script, first = plan->variants.len;
+    uint32_t first = plan->variants.len;
     Map names = {0}, groups = {0};
     Buf key = {0}, all = {0};
     Blame blame = {0};
@@ -395,7 +438,7 @@ static bool plan_events(Plan *plan, uint32_t source, const Events *events, uint3
         buf_u8(&key, impossible);
         uint64_t *group = map_put(&groups, buf_view(&key), plan->variants.len, &added);
         if (added) {
-            Variant *made = add_variant(plan, plan->scripts.at[script], source, e);
+            Variant *made = plan_add_variant(plan, source, e);
             Diags *messages = blame_group(&blame);
             made->impossible = impossible;
             ok &= impossible || make_make_variant(plan, made, buf_cstr(&all), messages);
@@ -454,8 +497,6 @@ static bool plan_probe(Plan *plan, uint32_t script, Probe *probe, uint32_t *numb
                     : check_without_events(plan, script, probe, diags);
     PlanProbe *p = &plan->probes.at[source];
     p->nactions = plan->actions.len - p->first_action;
-    if (p->nvars == UINT32_MAX)
-        p->nvars = 0;
     return ok;
 }
 
@@ -525,7 +566,7 @@ static bool has_exit(const Block *b) {
 static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
     Script *s = plan->scripts.at[index];
     /* has no names of a location either */
-    ScopeCtx ctx = {{.kind = EVENT_BEGIN}, plan, index, diags, NULL};
+    ScopeCtx ctx = {{.kind = EVENT_BEGIN}, plan, index, diags, NULL, NULL};
     Scope scope = scope_of(&ctx, "script scope");
     bool ok = plan_uses(plan, index, diags);
     ok &= check_script(s, &scope, diags) && !s->broken;
@@ -567,6 +608,10 @@ bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, const Libraries *
     for (uint32_t i = 0; i < n; i++)
         ok &= plan_script(plan, i, diags);
     index_actions(plan);
+    ok = ok && access_find_sites(plan, &options->program, make_variant_of_values, diags);
+    for (uint32_t i = 0; i < plan->probes.len; i++)
+        if (plan->probes.at[i].nvars == UINT32_MAX)
+            plan->probes.at[i].nvars = 0;
     if (!ok)
         return false;
     cells_choose(plan);
@@ -588,6 +633,9 @@ static void free_variant(Variant *v) {
     vec_free(&v->calls.alts);
     vec_free(&v->alt.others);
     vec_free(&v->wider);
+    vec_free(&v->access.wanted);
+    if (v->access.values)
+        map_free(v->access.values);
     vec_free(&v->calls.dups);
     vec_free(&v->statics);
     vec_free(&v->calls.memory);
@@ -619,5 +667,6 @@ void plan_free(Plan *plan) {
     vec_free(&plan->texts.list);
     map_free(&plan->texts.ids);
     map_free(&plan->rule_probes);
+    map_free(&plan->accesses.sites);
     arena_free(&plan->arena);
 }

@@ -4,12 +4,13 @@
 #ifndef WHAMMC_PLAN_MAKE_H
 #define WHAMMC_PLAN_MAKE_H
 
-#include "plan/plan.h"
+#include "plan/access.h"
 
 typedef struct PlanOptions {
     bool cells;        /* maps become cells where that is possible */
     uint32_t steps;    /* that an execution of a probe may take; 0 = 10,000,000 */
     bool empty_bodies; /* bodies at sites only call a function that does nothing */
+    AccessProgram program;
 } PlanOptions;
 
 /*

@@ -6,6 +6,7 @@
  */
 #include "plan/plan.h"
 
+#include "plan/access.h"
 #include "plan/alt.h"
 #include "plan/statics.h"
 #include "valid/frame.h"
@@ -16,7 +17,7 @@
 
 /* Whether the types of operands, results, locals or globals decide if the variant matches. */
 static bool asks_for_types(const Variant *v) {
-    return v->asks.types || v->operands.locals.len || v->operands.globals.len ||
+    return v->asks.types || v->access.base || v->operands.locals.len || v->operands.globals.len ||
            (v->operands.results.len && v->event.kind == EVENT_FUNC_EXIT);
 }
 
@@ -90,8 +91,7 @@ static bool has_operand(const WasmTypes *list, const Operand *o) {
     return o->n < list->len && (o->any || compatible(list->at[list->len - 1 - o->n], o->type));
 }
 
-/* Event.wide at the current instruction, for a variant that uses addresses. */
-static uint8_t wide_at(const Matcher *w, WasmOp op) {
+uint8_t matcher_wide(const Matcher *w, WasmOp op) {
     const WasmTypes *args = &w->types.operands, *results = &w->types.results;
     unsigned wide = 0;
     for (uint32_t n = 0; n < args->len && n < 7; n++)
@@ -177,8 +177,12 @@ static Shape *match_shape_of(Matcher *w, Action *a, const Site *s) {
     Variant *v = a->variant;
     if (match_is_quiet(w, a, s))
         return NULL;
-    if (v->asks.addresses && !w->hooks.accept)
-        v = plan_widened(w->plan, v, s, wide_at(w, (WasmOp)s->instr->op));
+    if (v->access.base && w->plan->accesses.found)
+        v = access_variant(w->plan, a, s);
+    if (!v)
+        return NULL;
+    if (v->asks.addresses && !v->access.values && !w->hooks.accept)
+        v = plan_widened(w->plan, v, s, matcher_wide(w, (WasmOp)s->instr->op));
     bool fits = w->hooks.accept ? w->hooks.accept(w->hooks.ctx, w, a, s)
                                 : !asks_for_types(v) || match_types_fit(w, v, s);
     Shape *shape = fits ? plan_shape(w->plan, v, s) : NULL;

@@ -155,6 +155,13 @@ typedef struct VariantOperands {
     Operands args, results, locals, globals;
 } VariantOperands;
 
+/* Values of the program that it names by members (access.h). */
+typedef struct VariantAccess {
+    bool base;                /* its sites have variants of their own */
+    Vec(const Expr *) wanted; /* ... for these names */
+    Map *values;              /* of such a variant: by text, const Access *; else NULL */
+} VariantAccess;
+
 /* Its calls that depend on the site. */
 typedef struct VariantCalls {
     Vec(AltCall) alts;
@@ -174,6 +181,7 @@ typedef struct Variant {
     VariantKeys keys;
     VariantOperands operands;
     VariantCalls calls;
+    VariantAccess access;
     bool starts_dynamic; /* something runs at start-up for each site: an unshared variable's initial
                             value depends on script variables, or there is an '@init' call */
     bool exits;          /* there is an '@exit' call */
@@ -329,6 +337,12 @@ typedef struct PlanExits {
     void **code; /* by index into scripts: compiled by gen/; NULL = none */
 } PlanExits;
 
+/* Sites of bases (access.h): by action, function and opidx, the index of the variant. */
+typedef struct PlanAccesses {
+    bool found;
+    Map sites;
+} PlanAccesses;
+
 typedef struct Plan {
     Arena arena;
     Vec(Script *) scripts;
@@ -344,6 +358,7 @@ typedef struct Plan {
     PlanFaults faults;
     Vec(Shape *) shapes;
     PlanExits at_exit;
+    PlanAccesses accesses;
     const Libraries *libraries;
     PlanProgram program;
     PlanTexts texts;
@@ -377,6 +392,9 @@ Variant *plan_retyped(Plan *plan, const Variant *v, const Type *wanted);
  * (Event.wide); v itself if none has. If the script does not fit them it is `impossible`, and the
  * plan's diagnostics say why. */
 Variant *plan_widened(Plan *plan, Variant *v, const Site *s, uint8_t wide);
+
+/* Adds an unchecked copy of a probe for an event. */
+Variant *plan_add_variant(Plan *plan, uint32_t source, Event e);
 
 /* Asserts the invariants of a plan that was made. In builds with assertions only. */
 bool plan_check(const Plan *plan);
@@ -597,6 +615,9 @@ bool matcher_sees_instrs_only(const Matcher *w);
 /* ... and whether the matches at all instructions of this kind are known (`same`); instructions
  * that name functions may still be watched. */
 bool matcher_knows(const Matcher *w, WasmOp op);
+
+/* Event.wide at the current instruction, whose types are known. */
+uint8_t matcher_wide(const Matcher *w, WasmOp op);
 
 /* Whether `at` is called for an instruction even if nothing matches. */
 bool matcher_watches(const Matcher *w, const WasmInstr *i);

@@ -49,13 +49,16 @@ void memory_free(MemoryOps *x) {
 typedef struct Number {
     uint32_t bytes;
     bool is_signed;
+    bool is_float;
 } Number;
 
 static bool reads_number(uint32_t op, Number *out) {
-    if (op < FN_READ_U8 || op > FN_READ_I64)
+    if (op < FN_READ_U8 || op > FN_READ_F64)
         return false;
     uint32_t k = op - FN_READ_U8;
-    *out = (Number){1u << k / 2, k % 2};
+    bool is_float = op >= FN_READ_F32;
+    *out = is_float ? (Number){op == FN_READ_F32 ? 4 : 8, false, true}
+                    : (Number){1u << k / 2, k % 2, false};
     return true;
 }
 
@@ -164,8 +167,8 @@ void memory_helpers(const MemoryOps *x, bool imported, bool *used) {
                                     HELPER_STORE8, HELPER_STORE64, HELPER_MEM_PAGES};
     for (uint32_t i = 0; i < x->list.len; i++) {
         const MemoryOp *o = &x->list.at[i];
-        used[HELPER_STR_NEW] |= o->op == FN_READ_STR;
-        used[HELPER_STR_INTERN] |= o->op == FN_READ_STR;
+        used[HELPER_STR_NEW] |= o->op == FN_READ_STR || o->op == FN_READ_CSTR;
+        used[HELPER_STR_INTERN] |= o->op == FN_READ_STR || o->op == FN_READ_CSTR;
         bool text = o->op >= FN_READ_STR && o->op <= FN_STRCONTAINS;
         Number number;
         text |= reads_number(o->op, &number);
@@ -372,19 +375,26 @@ static const char *memory_move(MemoryOps *x, At from, At to) {
 
 /* ---- the operations of scripts ---- */
 
+static const char *read_result(Number n) {
+    return n.is_float ? n.bytes == 8 ? "f64" : "f32" : n.bytes == 8 ? "i64" : "i32";
+}
+
 static uint32_t build_number(MemoryOps *x, MemoryRef a, Number n) {
     Place p = memory_place(x, a);
-    const char *type = n.bytes == 8 ? "i64" : "i32";
+    const char *type = read_result(n);
+    const char *bits = !n.is_float    ? ""
+                       : n.bytes == 8 ? "f64.reinterpret_i64"
+                                      : "f32.reinterpret_i32";
     return emit_function(x->m, "whammc.read",
                          "param $at i32 result %s"
                          " %s %u %s i64.const %u i64.shl"
                          " local.get $at i64.extend_i32_u i64.const %u i64.add i64.lt_u"
                          " if %s.const 0 return end"
-                         " local.get $at %s",
+                         " local.get $at %s %s",
                          type, p.calls ? "call" : "memory.size",
                          p.calls ? x->at.helpers[HELPER_MEM_PAGES] : p.handle,
                          p.wide ? "" : "i64.extend_i32_u", p.page_log2, n.bytes, type,
-                         load_number(x, &p, n));
+                         load_number(x, &p, n), bits);
 }
 
 static uint32_t build_memcpy(MemoryOps *x, MemoryRef from, MemoryRef to) {
@@ -413,6 +423,22 @@ static uint32_t build_read(MemoryOps *x, MemoryRef a) {
                          clip, x->at.helpers[HELPER_STR_NEW],
                          memory_move(x, (At){a, "local.get $at"}, str_bytes),
                          x->at.helpers[HELPER_STR_INTERN]);
+}
+
+/* As long as the text is, that much of it is read. */
+static uint32_t build_read_text(MemoryOps *x, MemoryRef a) {
+    uint32_t clip = func_of(x, OP_CLIP, a, a), read = func_of(x, FN_READ_STR, a, a);
+    Place p = memory_place(x, a);
+    return emit_function(x->m, "whammc.read_cstr",
+                         "param $at i32 $len i32 result i32 local $i i32"
+                         " local.get $at local.get $len call %u local.set $len"
+                         " block loop"
+                         "   local.get $i local.get $len i32.ge_u br_if 1"
+                         "   local.get $at local.get $i i32.add %s i32.eqz br_if 1"
+                         "   local.get $i i32.const 1 i32.add local.set $i br 0"
+                         " end end"
+                         " local.get $at local.get $i call %u",
+                         clip, memory_load(x, &p, 1), read);
 }
 
 static uint32_t build_write(MemoryOps *x, MemoryRef a) {
@@ -536,7 +562,8 @@ static uint32_t memory_build(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b
     const char *i32 = "result i32";
     Number n;
     if (reads_number(op, &n))
-        return by_number ? build_by_number(x, op, 1, n.bytes == 8 ? "result i64" : i32)
+        return by_number ? build_by_number(x, op, 1,
+                                           arena_printf(&x->m->arena, "result %s", read_result(n)))
                          : build_number(x, a, n);
     switch (op) {
     case FN_ACTIVE_DATA_START:
@@ -545,6 +572,7 @@ static uint32_t memory_build(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b
     case FN_MEM_SIZE: return by_number ? build_by_number(x, op, 0, i32) : build_size(x, a);
     case FN_MEMCPY: return by_number ? build_memcpy_by_number(x) : build_memcpy(x, a, b);
     case FN_READ_STR: return by_number ? build_by_number(x, op, 2, i32) : build_read(x, a);
+    case FN_READ_CSTR: return by_number ? build_by_number(x, op, 2, i32) : build_read_text(x, a);
     case FN_WRITE_STR: return by_number ? build_by_number(x, op, 2, "") : build_write(x, a);
     case FN_STRCMP: return build_strcmp(x, a);
     case FN_STRCONTAINS: return build_strcontains(x, a);

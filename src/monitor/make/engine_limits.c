@@ -434,6 +434,9 @@ static void check_actions(Engine *g, const PlanProbe *probe, bool (*happens)(con
         Action *a = &g->plan->actions.at[probe->first_action + i];
         if (!happens(a))
             continue;
+        if (a->variant->access.base)
+            engine_limits_refuse(g, REASON_OPERAND, a->variant->access.wanted.at[0]->span,
+                                 "a monitor does not know the program whose values this names");
         check_entry(g, a);
         check_exit(g, a);
         engine_limits_check_globals(g, a);

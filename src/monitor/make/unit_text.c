@@ -179,6 +179,7 @@ static void unit_text_put(const Decided *d, const Expr *e, bool nested, Buf *out
             buf_printf(out, "@%u.%u.%d", e->span.file, e->span.start, (int)d->event.kind);
         break;
     case EXPR_TUPLE: unit_text_put_list(d, e, 0, out); break;
+    case EXPR_MEMBER:
     case EXPR_BROKEN: assert(!"only scripts without errors have terms"); break;
     }
 }
