@@ -5,12 +5,9 @@
 #include "dwarf/adjust_parts.h"
 
 enum {
-    DW_AT_LOCATION = 0x02,
     DW_AT_STRING_LENGTH = 0x19,
     DW_AT_RETURN_ADDR = 0x2a,
     DW_AT_START_SCOPE = 0x2c,
-    DW_AT_DATA_MEMBER_LOCATION = 0x38,
-    DW_AT_FRAME_BASE = 0x40,
     DW_AT_SEGMENT = 0x46,
     DW_AT_STATIC_LINK = 0x48,
     DW_AT_USE_LOCATION = 0x4a,

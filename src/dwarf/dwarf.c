@@ -62,6 +62,8 @@ Dwarf *dwarf_open(const DwarfSections *sections, const DwarfBody *bodies, uint32
     d->nbodies = nbodies;
     d->budget.abbrevs = 4 * (uint64_t)d->s.abbrev.len;
     d->budget.lines = 2 * (uint64_t)d->s.line.len;
+    d->budget.entries = 64 * (uint64_t)d->s.info.len + (1u << 24);
+    d->variables.unit = d->variables.body = NONE;
     d->budget.ranges = d->s.info.len + (uint64_t)d->s.ranges.len + d->s.rnglists.len;
     d->hint.body = d->rows_of = d->function.unit = d->function.body = d->last.body = NONE;
     dwarf_read_units(d);
@@ -83,6 +85,7 @@ void dwarf_free(Dwarf *d) {
     vec_free(&d->sequence_at);
     vec_free(&d->unit_at);
     vec_free(&d->rows);
+    dwarf_free_variables(d);
     vec_free(&d->function.calls);
     vec_free(&d->function.ranges);
     vec_free(&d->function.call_at);
@@ -137,9 +140,7 @@ static const DwarfRow *row_at(Dwarf *d, uint32_t address) {
     return low ? &rows[low - 1] : NULL;
 }
 
-/* The row of an address, whose lines are *lines; NULL if there is none in this body. */
-static const DwarfRow *dwarf_find_row(Dwarf *d, const DwarfBody *body, uint32_t address,
-                                      uint32_t *lines) {
+const DwarfRow *dwarf_find_row(Dwarf *d, const DwarfBody *body, uint32_t address, uint32_t *lines) {
     const DwarfSpan *span = dwarf_span_at(&d->sequence_at, address, &d->hint.sequence);
     if (!span)
         return NULL;
@@ -204,6 +205,15 @@ static void dwarf_answer(Dwarf *d, const DwarfAnswer *a) {
         add_chain(d, &d->units.at[a->unit], a->call, frame);
     else if (a->row)
         vec_push(&d->frames, frame);
+}
+
+bool dwarf_enter(Dwarf *d, uint32_t address, uint32_t *unit, uint32_t *body) {
+    uint32_t lines = NONE;
+    *body = dwarf_body_at(d, address);
+    if (*body == NONE)
+        return false;
+    dwarf_find_row(d, &d->bodies[*body], address, &lines);
+    return dwarf_find_function(d, address, lines, *body, unit);
 }
 
 uint32_t dwarf_at(Dwarf *d, uint32_t address, const DwarfFrame **frames) {

@@ -21,7 +21,7 @@
 
 /* The contents of the sections, empty if missing. They must outlive the Dwarf. */
 typedef struct DwarfSections {
-    Str info, abbrev, str, str_offsets, line, line_str, addr, ranges, rnglists;
+    Str info, abbrev, str, str_offsets, line, line_str, addr, ranges, rnglists, loc, loclists;
     bool of_types; /* `info` is .debug_types, which version 4 has besides */
 } DwarfSections;
 
@@ -75,6 +75,84 @@ uint32_t dwarf_at(Dwarf *d, uint32_t address, const DwarfFrame **frames);
 typedef void DwarfFound(void *ctx, const DwarfFrame *frame);
 void dwarf_removed_lines(Dwarf *d, DwarfFound *found, void *ctx);
 void dwarf_removed_functions(Dwarf *d, DwarfFound *found, void *ctx);
+
+/* ---- values ---- */
+
+/* Where a value is. */
+typedef enum DwarfWhere {
+    DWARF_NOWHERE,  /* DwarfPlace.why */
+    DWARF_NUMBER,   /* it is the offset */
+    DWARF_IN_LOCAL, /* in a local, plus the offset */
+    DWARF_AT_LOCAL, /* in memory, at the address in a local, plus the offset */
+    DWARF_IN_FRAME, /* the same where the local is the frame base of the whole function */
+    DWARF_IN_MEMORY /* in memory, at the offset */
+} DwarfWhere;
+
+typedef struct DwarfPlace {
+    DwarfWhere where;
+    uint32_t local;
+    int64_t offset;
+    uint32_t start, end; /* addresses of the code for which this is so */
+    const char *why;     /* DWARF_NOWHERE: static text */
+} DwarfPlace;
+
+/* A parameter or variable. Types are entries; 0 = none, or unknown. */
+typedef struct DwarfVariable {
+    bool param; /* of the function that has the code, not of one that was inlined */
+    uint32_t type;
+    DwarfPlace place;
+} DwarfVariable;
+
+/* The innermost variable of this name at an address. False if there is none, or the function is not
+ * described. */
+bool dwarf_variable(Dwarf *d, uint32_t address, Str name, DwarfVariable *out);
+
+/* What a function takes and returns. */
+typedef struct DwarfSignature {
+    const DwarfVariable *params; /* in order, valid until the next query */
+    const Str *names;
+    uint32_t nparams;
+    bool variadic; /* and more arguments */
+    bool changed;  /* the compiler has changed the types of the function's parameters */
+    uint32_t result;
+} DwarfSignature;
+bool dwarf_signature(Dwarf *d, uint32_t address, DwarfSignature *out);
+
+/* Where the prologue of the function at an address ends: before, its frame is not complete. */
+uint32_t dwarf_prologue_end(Dwarf *d, uint32_t address);
+
+typedef enum DwarfTypeKind {
+    DWARF_UNKNOWN,
+    DWARF_SIGNED,
+    DWARF_UNSIGNED,
+    DWARF_BOOL,
+    DWARF_FLOAT,
+    DWARF_CHAR,    /* of one byte; is_signed */
+    DWARF_POINTER, /* or reference */
+    DWARF_STRUCT,  /* or union, class */
+    DWARF_ARRAY
+} DwarfTypeKind;
+
+/* A type without names, qualifiers and enumerations of its own. */
+typedef struct DwarfType {
+    DwarfTypeKind kind;
+    bool is_signed;
+    uint64_t size;   /* in bytes; 0 = unknown */
+    uint32_t entry;  /* of a struct */
+    uint32_t target; /* of a pointer, an element of an array */
+    uint64_t count;  /* of elements; 0 = unknown */
+} DwarfType;
+DwarfType dwarf_type(Dwarf *d, uint32_t entry);
+
+/* A field of a struct, or of its base classes and unnamed members. Bit fields have `bits`. */
+typedef struct DwarfField {
+    uint64_t offset;
+    uint32_t type;
+    bool bits;
+} DwarfField;
+bool dwarf_field(Dwarf *d, uint32_t structure, Str name, DwarfField *out);
+/* The only field of a struct that has one; false if there are more, or none. */
+bool dwarf_only_field(Dwarf *d, uint32_t structure, DwarfField *out);
 
 /* Calls `found` for each function that was inlined somewhere, even where nothing of it is left. */
 void dwarf_inlined_functions(Dwarf *d, DwarfFound *found, void *ctx);

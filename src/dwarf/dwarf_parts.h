@@ -4,7 +4,8 @@
  * dwarf.c answers questions; dwarf_unit.c reads units and entries (DIEs), dwarf_form.c attributes,
  * dwarf_range.c lists of ranges, dwarf_machine.c runs line programs, dwarf_line.c finds their
  * sequences and rows, dwarf_file.c paths, dwarf_function.c functions and code inlined into them,
- * dwarf_span.c sorts intervals.
+ * dwarf_span.c sorts intervals, dwarf_variable.c finds variables, dwarf_location.c says where they
+ * are, dwarf_type.c what they are.
  *
  * Limits: parts of a section can be referred to many times, so reading them each time could take
  * time quadratic in the input. Shared parts are read once (abbreviations, line programs) or counted
@@ -22,6 +23,26 @@ enum { NONE = UINT32_MAX };
 /* ---- the numbers of the standard that are needed ---- */
 
 enum {
+    DW_TAG_ARRAY_TYPE = 0x01,
+    DW_TAG_CLASS_TYPE = 0x02,
+    DW_TAG_ENUMERATION_TYPE = 0x04,
+    DW_TAG_FORMAL_PARAMETER = 0x05,
+    DW_TAG_MEMBER = 0x0d,
+    DW_TAG_POINTER_TYPE = 0x0f,
+    DW_TAG_REFERENCE_TYPE = 0x10,
+    DW_TAG_STRUCTURE_TYPE = 0x13,
+    DW_TAG_TYPEDEF = 0x16,
+    DW_TAG_UNION_TYPE = 0x17,
+    DW_TAG_UNSPECIFIED_PARAMETERS = 0x18,
+    DW_TAG_INHERITANCE = 0x1c,
+    DW_TAG_SUBRANGE_TYPE = 0x21,
+    DW_TAG_BASE_TYPE = 0x24,
+    DW_TAG_CONST_TYPE = 0x26,
+    DW_TAG_VARIABLE = 0x34,
+    DW_TAG_VOLATILE_TYPE = 0x35,
+    DW_TAG_RESTRICT_TYPE = 0x37,
+    DW_TAG_RVALUE_REFERENCE_TYPE = 0x42,
+    DW_TAG_ATOMIC_TYPE = 0x47,
     DW_TAG_CATCH_BLOCK = 0x25,
     DW_TAG_COMPILE_UNIT = 0x11,
     DW_TAG_INLINED_SUBROUTINE = 0x1d,
@@ -33,7 +54,21 @@ enum {
 };
 
 enum {
+    DW_AT_LOCATION = 0x02,
     DW_AT_NAME = 0x03,
+    DW_AT_BYTE_SIZE = 0x0b,
+    DW_AT_BIT_SIZE = 0x0d,
+    DW_AT_CONST_VALUE = 0x1c,
+    DW_AT_UPPER_BOUND = 0x2f,
+    DW_AT_CALLING_CONVENTION = 0x36,
+    DW_AT_COUNT = 0x37,
+    DW_AT_DATA_MEMBER_LOCATION = 0x38,
+    DW_AT_DECLARATION = 0x3c,
+    DW_AT_ENCODING = 0x3e,
+    DW_AT_EXTERNAL = 0x3f,
+    DW_AT_FRAME_BASE = 0x40,
+    DW_AT_TYPE = 0x49,
+    DW_AT_DATA_BIT_OFFSET = 0x6b,
     DW_AT_STMT_LIST = 0x10,
     DW_AT_LOW_PC = 0x11,
     DW_AT_HIGH_PC = 0x12,
@@ -234,6 +269,7 @@ typedef struct DwarfAnswer {
 /* How much may still be read of each kind; see the head of this file. */
 typedef struct DwarfBudgets {
     uint64_t abbrevs, lines, ranges;
+    uint64_t entries; /* that questions about variables and types look at */
 } DwarfBudgets;
 
 /* The function that the last question was about, with the calls inlined into it. */
@@ -249,6 +285,36 @@ typedef struct DwarfInlining {
 typedef struct DwarfHints {
     uint32_t body, sequence, unit, row;
 } DwarfHints;
+
+/* A variable, or parameter, of the current function. */
+typedef struct DwarfNamed {
+    uint32_t next;  /* the one before it with the same name, NONE */
+    uint32_t scope; /* DwarfVariables.scopes */
+    DwarfVariable known;
+    DwarfValue location;
+    Str name;
+} DwarfNamed;
+
+/* A block or an inlined call. */
+typedef struct DwarfScope {
+    uint32_t parent;       /* NONE: it is the whole function */
+    uint32_t first, count; /* DwarfVariables.ranges */
+} DwarfScope;
+
+/* The variables of the function that the last question about them was about. */
+typedef struct DwarfVariables {
+    uint32_t unit, body; /* NONE = there was no question yet */
+    Vec(DwarfNamed) list;
+    Vec(DwarfScope) scopes;
+    DwarfSpans ranges;
+    Map names; /* the last one with the name */
+    Vec(DwarfVariable) params;
+    Vec(Str) param_names;
+    bool variadic, changed;
+    uint32_t result;
+    DwarfPlace frame;
+    uint32_t prologue_end; /* 0 = not known yet */
+} DwarfVariables;
 
 struct Dwarf {
     DwarfSections s;
@@ -274,6 +340,7 @@ struct Dwarf {
     uint32_t rows_of; /* a sequence */
     DwarfRows rows;
     DwarfInlining function;
+    DwarfVariables variables;
     DwarfAnswer last; /* the function of `frames` */
     Vec(DwarfFrame) frames;
 };
@@ -402,6 +469,25 @@ bool dwarf_run_sequence(DwarfMachine *m);
 uint32_t dwarf_read_lines(Dwarf *d, uint32_t unit, uint64_t offset);
 /* Reads the rows of a sequence. */
 void dwarf_read_rows(Dwarf *d, uint32_t sequence, DwarfRows *rows);
+
+/* dwarf.c */
+
+/* The row of an address, whose lines are *lines; NULL if there is none in this body. The rows of
+ * its sequence are then in Dwarf.rows. */
+const DwarfRow *dwarf_find_row(Dwarf *d, const DwarfBody *body, uint32_t address, uint32_t *lines);
+
+/* Enters the function with the body of an address; *unit is the unit. */
+bool dwarf_enter(Dwarf *d, uint32_t address, uint32_t *unit, uint32_t *body);
+
+/* dwarf_location.c */
+
+/* Where the value of an attribute says that something is, at an address. */
+DwarfPlace dwarf_place(Dwarf *d, const DwarfUnit *u, DwarfValue v, const DwarfPlace *frame,
+                       uint32_t address);
+
+/* dwarf_variable.c */
+
+void dwarf_free_variables(Dwarf *d);
 
 /* dwarf_file.c */
 

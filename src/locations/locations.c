@@ -78,6 +78,14 @@ static bool take_dwarf(Locations *l, Str module, DiagFileId file, Diags *diags) 
     return true;
 }
 
+Dwarf *locations_values(Locations *l, uint32_t func, uint32_t *start) {
+    uint32_t first = l->m->input_imports[WASM_SPACE_FUNC];
+    if (!l->dwarf || func < first || func - first >= l->nbodies)
+        return NULL;
+    *start = l->bodies[func - first].start;
+    return l->dwarf;
+}
+
 /* ---- source maps ---- */
 
 /* Counts the mappings in a function, and those of them that are at its start or at an instruction.

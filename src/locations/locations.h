@@ -11,6 +11,7 @@
 #ifndef WHAMMC_LOCATIONS_LOCATIONS_H
 #define WHAMMC_LOCATIONS_LOCATIONS_H
 
+#include "dwarf/dwarf.h"
 #include "wasm/module.h"
 
 typedef struct Locations Locations;
@@ -82,6 +83,10 @@ void locations_inlined(Locations *l, LocationFound *function, void *ctx);
 /* The module with the DWARF sections in use: the program or a separate file. False if locations do
  * not come from DWARF. */
 bool locations_dwarf(const Locations *l, Str *module);
+
+/* The DWARF in use, for questions about values; *start is the address of the function's body. NULL
+ * = locations do not come from DWARF. */
+Dwarf *locations_values(Locations *l, uint32_t func, uint32_t *start);
 
 /* The text of the source with this path, if the debug information (a source map) embeds it. Valid
  * until locations_close. */

@@ -73,5 +73,7 @@ DwarfSections section_dwarf(Str module) {
                            .line_str = section_find(module, ".debug_line_str"),
                            .addr = section_find(module, ".debug_addr"),
                            .ranges = section_find(module, ".debug_ranges"),
-                           .rnglists = section_find(module, ".debug_rnglists")};
+                           .rnglists = section_find(module, ".debug_rnglists"),
+                           .loc = section_find(module, ".debug_loc"),
+                           .loclists = section_find(module, ".debug_loclists")};
 }

@@ -1,7 +1,7 @@
 /*
  * plan/access.c - variants for the values that a site has.
  */
-#include "plan/access.h"
+#include "plan/access_parts.h"
 
 #include "plan/prune.h"
 
@@ -15,7 +15,8 @@
 /* ---- names ---- */
 
 bool access_at(EventKind kind, Str root) {
-    return !event_is_nowhere(kind) && str_is(root, "args");
+    return !event_is_nowhere(kind) &&
+           (str_is(root, "args") || str_is(root, "locals") || str_is(root, "this"));
 }
 
 /* ---- bases ---- */
@@ -62,33 +63,7 @@ bool access_make_base(Plan *plan, Variant *v) {
 
 /* ---- the values at a site ---- */
 
-/* Sites at which a name of a probe has no value: the first one. */
-typedef struct AccessFault {
-    uint32_t source; /* index into Plan.probes */
-    const Expr *access;
-    uint32_t func, pc;
-    uint32_t count; /* of sites */
-    const char *why;
-} AccessFault;
-
-typedef struct Finder {
-    Plan *plan;
-    const WasmModule *m;
-    Locator *locator;
-    AccessMake *make;
-    Diags *diags;
-    Matcher w;
-    Map variants; /* by base and values: index into Plan.variants */
-    const Site *site;
-    const SiteTypes *types;
-    const Expr *unknown; /* a name without a value there */
-    char problem[200];   /* why it has none */
-    Vec(AccessFault) faults;
-    bool failed;
-} Finder;
-
-static bool access_fail(Finder *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool access_fail(Finder *f, const char *format, ...) {
+bool access_fail(Finder *f, const char *format, ...) {
     va_list args;
     va_start(args, format);
     vsnprintf(f->problem, sizeof f->problem, format, args);
@@ -96,8 +71,7 @@ static bool access_fail(Finder *f, const char *format, ...) {
     return false;
 }
 
-/* The language's type of a WebAssembly value; NULL = it has none. */
-static const Type *access_type(WasmType t) {
+const Type *access_type(WasmType t) {
     switch (t) {
     case WASM_I32: return T(I32);
     case WASM_I64: return T(I64);
@@ -107,8 +81,7 @@ static const Type *access_type(WasmType t) {
     }
 }
 
-/* The arguments of the event: operands of an instruction, else parameters of the function. */
-static const WasmType *event_args(const Finder *f, const Event *e, uint32_t *n) {
+const WasmType *access_args(const Finder *f, const Event *e, uint32_t *n) {
     if (e->kind == EVENT_OPCODE) {
         *n = f->types->operands.len;
         return f->types->operands.at;
@@ -122,7 +95,7 @@ static const WasmType *event_args(const Finder *f, const Event *e, uint32_t *n) 
 static bool find_item(Finder *f, const Event *e, uint64_t n, Access *out) {
     uint32_t count;
     bool operand = e->kind == EVENT_OPCODE;
-    const WasmType *types = event_args(f, e, &count);
+    const WasmType *types = access_args(f, e, &count);
     if (n >= count)
         return access_fail(f, "%s has %u argument%s", operand ? "the instruction" : "the function",
                            count, count == 1 ? "" : "s");
@@ -143,11 +116,11 @@ static bool find_value(Finder *f, const Event *e, const Expr *access, Access *ou
         return find_item(f, e, access->args[0]->integer, out);
     if (str_is(access->name, "len()")) {
         uint32_t n;
-        event_args(f, e, &n);
+        access_args(f, e, &n);
         *out = (Access){.constant = true, .start = {.value = n, .type = T(U32)}, .type = T(U32)};
         return true;
     }
-    return access_fail(f, "there is no such argument");
+    return access_member(f, e, access, out);
 }
 
 /* ---- variants ---- */
@@ -343,7 +316,7 @@ static void report_fault(const Finder *f, const AccessFault *fault) {
 }
 
 bool access_find_sites(Plan *plan, const AccessProgram *program, AccessMake *make, Diags *diags) {
-    Finder f = {.plan = plan, .make = make, .diags = diags};
+    Finder f = {.plan = plan, .make = make, .diags = diags, .sets_of = UINT32_MAX};
     bool any = false;
     for (uint32_t i = 0; i < plan->variants.len; i++)
         any |= plan->variants.at[i]->access.base;
@@ -353,6 +326,7 @@ bool access_find_sites(Plan *plan, const AccessProgram *program, AccessMake *mak
     for (uint32_t i = 0; i < f.faults.len; i++)
         report_fault(&f, &f.faults.at[i]);
     plan->accesses.found = true;
+    vec_free(&f.sets);
     vec_free(&f.faults);
     map_free(&f.variants);
     return !f.failed && !diags->errors;

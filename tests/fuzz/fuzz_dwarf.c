@@ -37,6 +37,30 @@ static uint64_t answer(Dwarf *d, uint32_t address) {
     return h;
 }
 
+/* Asks for the parameters of the function at an address, by name and order, and for their fields.
+ */
+static void ask_values(Dwarf *d, uint32_t address) {
+    DwarfSignature s;
+    DwarfVariable v;
+    DwarfField field;
+    if (!dwarf_signature(d, address, &s))
+        return;
+    dwarf_prologue_end(d, address);
+    dwarf_type(d, s.result);
+    for (uint32_t i = 0; i < s.nparams && i < 20; i++) {
+        DwarfType t = dwarf_type(d, s.params[i].type);
+        for (uint32_t k = 0; k < 8 && (t.kind == DWARF_POINTER || t.kind == DWARF_ARRAY); k++)
+            t = dwarf_type(d, t.target);
+        if (t.kind == DWARF_STRUCT) {
+            dwarf_field(d, t.entry, s.names[i], &field);
+            dwarf_only_field(d, t.entry, &field);
+        }
+        if (dwarf_variable(d, address, s.names[i], &v) && v.place.where == DWARF_NOWHERE &&
+            !v.place.why)
+            abort();
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     DwarfBody bodies[BODIES_MAX];
     uint64_t answers[ADDRESSES_MAX];
@@ -52,6 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (answer(d, address) != answers[address])
             abort();
     }
+    for (uint32_t i = 0; i < n; i += 11)
+        ask_values(d, i);
     dwarf_is_stale(d);
     if (dwarf_problem(d)->section && !dwarf_problem(d)->what)
         abort();
