@@ -253,14 +253,28 @@ static void put_number(int32_t n) {
         text[text_len++] = digits[--k];
 }
 
+/* The first node of functions from this one on. */
+static int32_t first_node(int32_t fid) {
+    int32_t low = 0, high = (int32_t)nodes.len;
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        if (node(middle)->fid < fid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* The node at which paths end: the last one there, or at a loop the first. */
 static int32_t find(int32_t fid, int32_t pc, bool is_loop) {
-    for (int32_t n = 0; n < (int32_t)nodes.len; n++) {
-        int32_t i = is_loop ? n : (int32_t)nodes.len - 1 - n;
-        if (node(i)->fid == fid && node(i)->pc == pc)
-            return i;
-    }
-    __builtin_trap();
+    int32_t found = NONE, end = first_node(fid + 1);
+    for (int32_t i = first_node(fid); i < end && !(is_loop && found != NONE); i++)
+        if (node(i)->pc == pc)
+            found = i;
+    if (found == NONE)
+        __builtin_trap();
+    return found;
 }
 
 /* Makes the text of the path with this number that ends here: the first and last instructions of
