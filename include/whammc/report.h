@@ -164,7 +164,7 @@ typedef enum WhammcReportFormat {
     WHAMMC_REPORT_DOT,   /* the call graph for Graphviz */
     /* Of a report with a call tree: */
     WHAMMC_REPORT_FOLDED,     /* folded stacks: "main;f;g 12" */
-    WHAMMC_REPORT_SVG,        /* a flame graph */
+    WHAMMC_REPORT_SVG,        /* a flame graph; without a call tree, charts of histograms */
     WHAMMC_REPORT_SPEEDSCOPE, /* for speedscope */
     WHAMMC_REPORT_CPUPROFILE, /* for the developer tools of Chrome */
     /* Of a report with calls or a call tree, again: */
@@ -187,8 +187,8 @@ typedef enum WhammcReportFormat {
  * is none. */
 bool whammc_report_format(const char *name, WhammcReportFormat *format);
 
-/* Finds the binary format with the file name extension of this path: PPROF for "a.pb.gz". False if
- * there is none. */
+/* Finds the format with the file name extension of this path: PPROF for "a.pb.gz", SVG for "a.svg",
+ * CSV for "a.csv". False if there is none. */
 bool whammc_report_format_of_file(const char *path, WhammcReportFormat *format);
 
 /* The traits of formats. */

@@ -642,6 +642,23 @@ static void api_report_write_view(WhammcReport *r, Format format,
     profile_free(&base);
 }
 
+/* Pictures of a report without a call tree, or of variables that are chosen: charts of histograms.
+ * False if it has none. */
+static bool write_charts(WhammcReport *r, const WhammcReportOptions *options, Buf *out) {
+    ProfileVariables chosen = api_report_variables_of(options);
+    Report shown;
+    if (options->base || (!chosen.count && profile_fits(r->report, true, NULL)))
+        return false;
+    api_copy_report(r, options->mangled, &shown);
+    ChartView view = {.report = &shown,
+                      .variables = options->variables,
+                      .top = options->top,
+                      .title = api_report_title_of(r, options)};
+    bool any = format_charts(&view, out);
+    report_free(&shown);
+    return any;
+}
+
 typedef Vec(StacksLabel) Labels;
 
 static void labels_of(const WhammcReportOptions *options, Labels *out) {
@@ -867,9 +884,9 @@ static void write_format(WhammcReport *r, WhammcReportFormat format,
     }
     if (w->report)
         w->report(r, options, out);
-    else if (w->profile)
+    else if (w->profile && !(view == FORMAT_SVG && write_charts(r, options, out)))
         api_report_write_view(r, view, options, w->profile, out);
-    else
+    else if (w->stacks)
         write_stacks(r, view, options, w->stacks, out);
     api_check_programs(r);
     api_leave(before);

@@ -646,8 +646,10 @@ static int cmd_profile_check(const Cli *cli, const Settings *s) {
 int cmd_profile(Cli *cli) {
     Settings s = {.engine = "node", .clock = "auto"};
     int status = cli_options(cli, cmd_profile_set, &s);
-    if (!s.format_given && s.out)
-        whammc_report_format_of_file(s.out, &s.format);
+    WhammcReportFormat of_file;
+    if (!s.format_given && s.out && whammc_report_format_of_file(s.out, &of_file) &&
+        format_has(of_file, WHAMMC_IS_BINARY))
+        s.format = of_file;
     vec_push(&s.labels, NULL);
     if (!s.top_given && s.format == WHAMMC_REPORT_TABLE)
         s.top = SHOW_TOP;

@@ -77,7 +77,8 @@ static bool cmd_report_make(const Cli *cli, const Settings *s, WhammcReport *r, 
     look.variables = variables.at;
     look.labels = s->labels.at;
     look.time = file_time(cli->operands[0]);
-    look.top = table && !s->top_given ? SHOW_TOP : s->top;
+    bool limited = table || s->format == WHAMMC_REPORT_SVG;
+    look.top = limited && !s->top_given ? SHOW_TOP : s->top;
     look.base = s->diff ? s->old : NULL;
     look.title =
         file_base(file_title(cmd_report_module_of(s) ? cmd_report_module_of(s) : cli->operands[0]));
@@ -284,7 +285,8 @@ static int cmd_report_check(const Cli *cli, const Settings *s) {
                          "--variable=%s is for profiles and pictures: tables, CSV and JSON have "
                          "all variables",
                          s->variables.at[0]);
-    if (s->variables.len > 1 && format_has(s->format, WHAMMC_SHOWS_TREE))
+    bool one_tree = format_has(s->format, WHAMMC_SHOWS_TREE) && s->format != WHAMMC_REPORT_SVG;
+    if (s->variables.len > 1 && one_tree)
         return cli_usage(
             cli, "this format shows one call tree: expected one --variable, found also '%s'",
             s->variables.at[1]);

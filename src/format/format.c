@@ -49,16 +49,15 @@ bool format_needs_tree(Format format) {
 }
 
 bool format_of_file(const char *path, Format *format) {
-    size_t len = strlen(path);
+    size_t len = strlen(path), longest = 0;
     for (Format f = 0; f < sizeof formats / sizeof *formats; f++) {
         size_t n = strlen(formats[f].ending);
-        if (format_is(f, FORMAT_IS_BINARY) && len > n &&
-            strcmp(path + len - n, formats[f].ending) == 0) {
+        if (n > longest && len > n && strcmp(path + len - n, formats[f].ending) == 0) {
             *format = f;
-            return true;
+            longest = n;
         }
     }
-    return false;
+    return longest;
 }
 
 /* "1 call", "12 bytes", "3 alloc_objects" */

@@ -61,6 +61,17 @@ void format_cachegrind(const Stacks *s, Buf *out);
 /* For Prometheus: the numbers of all variables. */
 void format_prometheus(const Report *r, Buf *out);
 
+/* Histograms, for charts; all but the report may be zero. */
+typedef struct ChartView {
+    const Report *report;
+    const char *const *variables; /* their names, up to a NULL; none: all */
+    uint32_t top;                 /* of each variable; 0 = all */
+    Str title;
+} ChartView;
+
+/* Bar charts of the histograms; false if there are none with values. */
+bool format_charts(const ChartView *v, Buf *out);
+
 /* ---- formats ---- */
 
 /* Those of formats.def, with the values of WhammcReportFormat. */
@@ -90,7 +101,7 @@ typedef enum FormatTrait {
 
 /* The format with this name; false if there is none. */
 bool format_named(const char *name, Format *format);
-/* The format that is not text and whose ending this path has; false if there is none. */
+/* The format whose ending this path has, of several the first one; false if there is none. */
 bool format_of_file(const char *path, Format *format);
 
 FormatSource format_source(Format format);

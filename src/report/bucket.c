@@ -4,11 +4,12 @@
 #include "report/bucket.h"
 
 #include "base/json.h"
-#include "report/report_read.h"
+#include "report/maps.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- values ---- */
 
@@ -205,4 +206,84 @@ bool aggregate_next_bucket(const AggregateType *t, Str bound, Buf *next) {
         return false;
     buf_printf(next, "%" PRId64, n > 0 ? 2 * n : n == 0 ? 1 : n == -1 ? 0 : n / 2);
     return true;
+}
+
+/* ---- all buckets ---- */
+
+/* Buckets between two filled ones are shown, too, up to this many. */
+enum { MAX_GAP = 100 };
+
+static int compare_bounds(const void *pa, const void *pb) {
+    const ReportRow *a = pa, *b = pb;
+    double x = strtod(a->fname.ptr, NULL), y = strtod(b->fname.ptr, NULL);
+    return x < y ? -1 : x > y;
+}
+
+/* Appends the buckets from one that is filled to the next, `until` (NULL = none). */
+static void fill_gap(const AggregateType *type, const ReportRow *from, const ReportRow *until,
+                     Report *out) {
+    Str bound = from->fname;
+    ReportRow zero = *from;
+    uint32_t first = out->rows.len;
+    zero.number.u = 0;
+    zero.value = STR("0");
+    for (uint32_t n = 0; until; n++) {
+        Buf next = {0};
+        bool more = aggregate_next_bucket(type, bound, &next);
+        if (!more || n > MAX_GAP || str_eq(buf_view(&next), until->fname)) {
+            if (n > MAX_GAP || !more)
+                out->rows.len = first;
+            buf_free(&next);
+            return;
+        }
+        bound = (Str){arena_strndup(&out->arena, (const char *)next.data, next.len),
+                      (uint32_t)next.len};
+        zero.fname = bound;
+        vec_push(&out->rows, zero);
+        buf_free(&next);
+    }
+}
+
+bool aggregate_histogram_type(Str type) {
+    AggregateType t;
+    return aggregate_read(type, &t) && aggregate_is_histogram(&t);
+}
+
+bool aggregate_read_buckets(const ReportRow *row, Report *out) {
+    AggregateType of, *type = &of;
+    Report filled = {0};
+    if (!aggregate_histogram_type(row->var->type) || !maps_is_table(row))
+        return false;
+    aggregate_read(row->var->type, &of);
+    maps_read(row, &filled);
+    if (filled.rows.len)
+        qsort(filled.rows.at, filled.rows.len, sizeof *filled.rows.at, compare_bounds);
+    for (uint32_t i = 0; i < filled.rows.len; i++) {
+        vec_push(&out->rows, filled.rows.at[i]);
+        fill_gap(type, &filled.rows.at[i], i + 1 < filled.rows.len ? &filled.rows.at[i + 1] : NULL,
+                 out);
+    }
+    for (uint32_t i = 0; i < out->rows.len; i++) {
+        Buf label = {0};
+        aggregate_put_bucket(type, out->rows.at[i].fname, &label);
+        out->rows.at[i].fname = (Str){
+            arena_strndup(&out->arena, (const char *)label.data, label.len), (uint32_t)label.len};
+        buf_free(&label);
+    }
+    for (uint32_t i = 0; i < out->rows.len; i++) { /* theirs are gone */
+        out->rows.at[i].value = STR("");
+        out->rows.at[i].var = row->var;
+    }
+    report_free(&filled);
+    return out->rows.len;
+}
+
+void aggregate_put_name(const ReportRow *row, bool entry, Buf *out) {
+    buf_str(out, row->var->name);
+    if (entry)
+        buf_printf(out, "[%.*s]", STR_ARG(row->fname));
+    else if (row->fname.ptr)
+        buf_printf(out, ", %.*s", STR_ARG(row->fname));
+    if (row->has_place)
+        buf_printf(out, " pc %u", row->pc);
 }

@@ -5,6 +5,7 @@
 #define WHAMMC_REPORT_BUCKET_H
 
 #include "report/aggregate.h"
+#include "report/report_read.h"
 
 /* Appends a tuple, which is JSON, for people: "count 3, sum 12, min 2, ...". False if it is
  * damaged. */
@@ -26,6 +27,16 @@ int aggregate_compare_buckets(const AggregateBucket *a, const AggregateBucket *b
 
 /* Appends the bucket with this lower bound: "[4K, 8K)", "0", "[10, 20)", "< 0", ">= 100". */
 void aggregate_put_bucket(const AggregateType *t, Str bound, Buf *out);
+/* Whether values of the type are histograms. */
+bool aggregate_histogram_type(Str type);
+/*
+ * Reads the buckets of a histogram, in their order: a row for each, whose fname is the bucket for
+ * people. Empty ones between filled ones are there, too, unless they are very many. `out` must be
+ * empty; release it with report_free. False if there are none.
+ */
+bool aggregate_read_buckets(const ReportRow *row, Report *out);
+/* Appends the name of a histogram: "sizes", "sizes[f]" of an entry of a map, "sizes, f pc 3". */
+void aggregate_put_name(const ReportRow *row, bool entry, Buf *out);
 /* The lower bound of the next bucket; false after the last one. */
 bool aggregate_next_bucket(const AggregateType *t, Str bound, Buf *next);
 

@@ -759,73 +759,14 @@ static void print_group(Table *t, Group *g, const ReportVar *var) {
 
 /* ---- histograms ---- */
 
-/* Buckets between two filled ones are shown, too, up to this many. */
-enum { MAX_GAP = 100 };
-
-static int compare_bounds(const void *pa, const void *pb) {
-    const ReportRow *a = pa, *b = pb;
-    double x = strtod(a->fname.ptr, NULL), y = strtod(b->fname.ptr, NULL);
-    return x < y ? -1 : x > y;
-}
-
-/* Appends the buckets from one that is filled to the next, `until` (NULL = none). */
-static void fill_gap(const AggregateType *type, const ReportRow *from, const ReportRow *until,
-                     Report *out) {
-    Str bound = from->fname;
-    ReportRow zero = *from;
-    uint32_t first = out->rows.len;
-    zero.number.u = 0;
-    zero.value = STR("0");
-    for (uint32_t n = 0; until; n++) {
-        Buf next = {0};
-        bool more = aggregate_next_bucket(type, bound, &next);
-        if (!more || n > MAX_GAP || str_eq(buf_view(&next), until->fname)) {
-            if (n > MAX_GAP || !more)
-                out->rows.len = first;
-            buf_free(&next);
-            return;
-        }
-        bound = (Str){arena_strndup(&out->arena, (const char *)next.data, next.len),
-                      (uint32_t)next.len};
-        zero.fname = bound;
-        vec_push(&out->rows, zero);
-        buf_free(&next);
-    }
-}
-
-/* All buckets of a row, in their order, with their bounds as texts. */
-static void read_buckets(const AggregateType *type, const ReportRow *row, Report *out) {
-    Report filled = {0};
-    maps_read(row, &filled);
-    if (filled.rows.len)
-        qsort(filled.rows.at, filled.rows.len, sizeof *filled.rows.at, compare_bounds);
-    for (uint32_t i = 0; i < filled.rows.len; i++) {
-        vec_push(&out->rows, filled.rows.at[i]);
-        fill_gap(type, &filled.rows.at[i], i + 1 < filled.rows.len ? &filled.rows.at[i + 1] : NULL,
-                 out);
-    }
-    for (uint32_t i = 0; i < out->rows.len; i++) {
-        Buf label = {0};
-        aggregate_put_bucket(type, out->rows.at[i].fname, &label);
-        out->rows.at[i].fname = (Str){
-            arena_strndup(&out->arena, (const char *)label.data, label.len), (uint32_t)label.len};
-        buf_free(&label);
-    }
-    for (uint32_t i = 0; i < out->rows.len; i++) /* of texts that are gone */
-        out->rows.at[i].value = STR("");
-    report_free(&filled);
-}
-
 /* A histogram under a name. */
 static void print_histogram(Table *t, const ReportRow *row, Str name) {
-    AggregateType type;
     Report buckets = {0};
     ReportVar var = *row->var;
     Group g = {.entries = true, .buckets = true, .module = row->module, .thread = row->thread};
     var.name = name;
-    if (!maps_is_table(row) || !aggregate_read(var.type, &type))
+    if (!aggregate_read_buckets(row, &buckets))
         return;
-    read_buckets(&type, row, &buckets);
     for (uint32_t i = 0; i < buckets.rows.len; i++) {
         buckets.rows.at[i].var = &var;
         buckets.rows.at[i].probe = row->probe;
@@ -835,11 +776,6 @@ static void print_histogram(Table *t, const ReportRow *row, Str name) {
         print_group(t, &g, &var);
     vec_free(&g.rows);
     report_free(&buckets);
-}
-
-static bool is_histogram(const ReportVar *var) {
-    AggregateType type;
-    return aggregate_read(var->type, &type) && aggregate_is_histogram(&type);
 }
 
 /* The histograms of several places or keys, each under the name of the variable and its own. */
@@ -854,10 +790,7 @@ static void print_histograms(Table *t, const Group *g) {
             hidden++;
             continue;
         }
-        buf_printf(&name, g->entries ? "%.*s[%.*s]" : "%.*s, %.*s", STR_ARG(row->var->name),
-                   STR_ARG(row->fname));
-        if (row->has_place)
-            buf_printf(&name, " pc %u", row->pc);
+        aggregate_put_name(row, g->entries, &name);
         print_histogram(t, row, buf_view(&name));
         buf_free(&name);
     }
@@ -888,7 +821,7 @@ static void print_groups(Table *t, const Report *r) {
     }
     for (uint32_t i = 0; i < groups.len; i++) {
         const ReportVar *var = groups.at[i].rows.at[0]->var;
-        if (is_histogram(var))
+        if (aggregate_histogram_type(var->type))
             print_histograms(t, &groups.at[i]);
         else
             print_group(t, &groups.at[i], var);
@@ -907,7 +840,7 @@ static void print_maps(Table *t, const Report *r) {
         Report entries = {0};
         Group g = {.entries = true, .module = row->module, .thread = row->thread};
         AggregateType type;
-        if (is_histogram(row->var)) {
+        if (aggregate_histogram_type(row->var->type)) {
             print_histogram(t, row, row->var->name);
             continue;
         }
@@ -915,7 +848,7 @@ static void print_maps(Table *t, const Report *r) {
         maps_read(row, &entries);
         for (uint32_t k = 0; k < entries.rows.len; k++)
             vec_push(&g.rows, &entries.rows.at[k]);
-        if (g.rows.len && is_histogram(g.rows.at[0]->var))
+        if (g.rows.len && aggregate_histogram_type(g.rows.at[0]->var->type))
             print_histograms(t, &g);
         else if (g.rows.len)
             print_group(t, &g, row->var);

@@ -675,11 +675,17 @@ static void test_format_names(void **state) {
         assert_true(whammc_report_format(names[i].name, &format));
         assert_int_equal(format, names[i].format);
     }
-    assert_false(whammc_report_format_of_file("a.svg", &format));
+    assert_false(whammc_report_format_of_file("a.svgz", &format));
     assert_false(whammc_report_format_of_file(".pb.gz", &format));
     assert_int_equal(format, WHAMMC_REPORT_CACHEGRIND);
     assert_true(whammc_report_format_of_file("dir/a.pb.gz", &format));
     assert_int_equal(format, WHAMMC_REPORT_PPROF);
+    assert_true(whammc_report_format_of_file("a.speedscope.json", &format));
+    assert_int_equal(format, WHAMMC_REPORT_SPEEDSCOPE);
+    assert_true(whammc_report_format_of_file("a.json", &format));
+    assert_int_equal(format, WHAMMC_REPORT_JSON);
+    assert_true(whammc_report_format_of_file("a.csv", &format));
+    assert_int_equal(format, WHAMMC_REPORT_CSV);
 }
 
 static void test_format_traits(void **state) {
