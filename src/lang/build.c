@@ -752,7 +752,7 @@ enum { MAX_PARAMS = 1000 };
 
 void build_fn(Parse *p, Span span, Word name, List *params, const Type *result, Span result_span,
               Block body) {
-    p->last_block = span.end;
+    p->open.last_block = span.end;
     Fn *fn = arena_new(&p->script->arena, Fn);
     fn->name = script_own_name(p->script, p->package, name.text);
     fn->span = name.span;
@@ -799,7 +799,7 @@ static void check_short_rule(Parse *p, Rule *rule) {
 
 void build_probe(Parse *p, Span span, Rule *rule, Expr *predicate, Block body) {
     if (build_interval(p, rule, predicate, body)) {
-        p->last_block = span.end;
+        p->open.last_block = span.end;
         return;
     }
     Probe *probe = arena_new(&p->script->arena, Probe);
@@ -810,7 +810,7 @@ void build_probe(Parse *p, Span span, Rule *rule, Expr *predicate, Block body) {
     probe->span = span;
     probe->index = p->script->probes.len;
     probe->made = p->made;
-    p->last_block = span.end;
+    p->open.last_block = span.end;
     vec_push(&p->script->probes, probe);
 }
 

@@ -62,7 +62,8 @@ typedef struct ParseTokens {
 typedef struct ParseOpen {
     Span braces[PARSE_MAX_NESTING];
     uint32_t nbraces, nparens, nangles;
-    uint32_t closing; /* so many '}' are to be made up, since a new probe began */
+    uint32_t closing;    /* so many '}' are to be made up, since a new probe began */
+    uint32_t last_block; /* where the last probe or function ended */
 } ParseOpen;
 
 typedef struct Parse {
@@ -85,15 +86,13 @@ typedef struct Parse {
     bool at_end; /* the text ended inside a block */
 
     uint32_t comment_depth, string_start;
-    Buf string;          /* the string literal that is being read */
-    Stmt *last_stmt;     /* of the script scope */
-    List *salvaged;      /* arms of an if before an error */
-    Vec(Stmt *) told;    /* of the outermost file: blocks that tell what `limit` has left out; they
-                            come last */
-    uint32_t last_block; /* where the last probe or function ended */
+    Buf string;       /* the string literal that is being read */
+    Stmt *last_stmt;  /* of the script scope */
+    List *salvaged;   /* arms of an if before an error */
+    Vec(Stmt *) told; /* of the outermost file: blocks that tell what `limit` has left out; they
+                         come last */
     bool failed, too_deep;
-    Expr *
-        *part; /* gets the expression that is read by itself, a part of a text; NULL: all is read */
+    Expr **part; /* gets an expression that is read by itself, of a text; NULL: all is read */
 } Parse;
 
 /* ---- scanner ---- */

@@ -89,11 +89,11 @@ void build_broken_probe(Parse *p, Span span, Rule *rule, Span error, Block body)
 void build_stray_brace(Parse *p, Span error) {
     build_broken(p, error);
     Stmt **link = &p->script->init.first, *last = NULL;
-    while (*link && ((*link)->span.file != p->file || (*link)->span.start < p->last_block)) {
+    while (*link && ((*link)->span.file != p->file || (*link)->span.start < p->open.last_block)) {
         last = *link;
         link = &last->next;
     }
-    if (!p->last_block || !*link)
+    if (!p->open.last_block || !*link)
         return;
     Stmt *strays = *link;
     *link = NULL;

@@ -125,7 +125,7 @@ static bool find_value(Finder *f, const Event *e, const Expr *access, Access *ou
 
 /* ---- variants ---- */
 
-static void put_access(Buf *key, const Access *a) {
+static void access_put_key(Buf *key, const Access *a) {
     buf_u8(key, a->constant);
     buf_u64le(key, a->start.value);
     buf_u32le(key, (uint32_t)a->start.id);
@@ -168,7 +168,7 @@ static bool access_find_values(Finder *f, const Variant *base, const Event *e, M
         if (!a->constant)
             a->name = start_name(f, &a->start);
         *at = (uint64_t)(uintptr_t)a;
-        put_access(key, a);
+        access_put_key(key, a);
     }
     buf_free(&text);
     return ok;
