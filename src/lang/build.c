@@ -497,7 +497,8 @@ Stmt *build_call_stmt(Parse *p, Span span, Expr *call) {
 
 /* A variable of the script for the statement at `span`; no script can name it. */
 static Word pace_variable(Parse *p, Span span) {
-    Word name = {str_of(arena_printf(&p->script->arena, "(printed %u)", span.start)), span};
+    const char *text = arena_printf(&p->script->arena, "(printed %u %u)", span.file, span.start);
+    Word name = {str_of(text), span};
     Var *v = build_var(p, (Decorators){0}, name, &type_scalar[TYPE_U64], span);
     build_script_stmt(p, build_decl(p, span, v, NULL));
     return name;

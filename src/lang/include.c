@@ -44,7 +44,8 @@ uint32_t script_package(const Script *s, DiagFileId file) {
 }
 
 Str script_own_name(Script *s, uint32_t package, Str name) {
-    if (!package || memchr(name.ptr, '.', name.len))
+    bool made = name.len && name.ptr[0] == '('; /* by the parser, for the whole script */
+    if (!package || made || memchr(name.ptr, '.', name.len))
         return name;
     return str_of(arena_printf(&s->arena, "%.*s.%.*s",
                                STR_ARG(s->files.packages.at[package - 1].name), STR_ARG(name)));
