@@ -71,8 +71,9 @@ static void put_declaration(Buf *out, Str text, uint32_t at, bool function) {
     put_comments_before(out, text, at);
 }
 
+/* Not for users of the package, or made by the parser. */
 static bool is_private(Str name, uint32_t prefix) {
-    return name.len > prefix && name.ptr[prefix] == '_';
+    return name.ptr[0] == '(' || (name.len > prefix && name.ptr[prefix] == '_');
 }
 
 static void put_description(Buf *out, const Script *s) {
@@ -82,7 +83,7 @@ static void put_description(Buf *out, const Script *s) {
     buf_u8(out, '\n');
     for (const Stmt *stmt = s->init.first; stmt; stmt = stmt->next)
         if (stmt->kind == STMT_DECL && stmt->span.file == file->file &&
-            stmt->var->name.ptr[0] != '(' && !is_private(stmt->var->name, 0))
+            !is_private(stmt->var->name, 0))
             put_declaration(out, file->text, stmt->var->span.start, false);
     for (uint32_t i = 0; i < s->fns.len; i++)
         if (s->fns.at[i]->span.file == file->file && !is_private(s->fns.at[i]->name, prefix))

@@ -555,9 +555,7 @@ void check_declare_block(Check *c, Block b) {
 }
 
 void check_fn_name(Check *c, const Fn *fn) {
-    Str name = fn->name;
-    uint32_t prefix = c->package ? c->script->files.packages.at[c->package - 1].name.len + 1 : 0;
-    may_declare(c, (Str){name.ptr + prefix, name.len - prefix}, fn->span);
+    may_declare(c, after_package(fn->name, package_length(fn->name)), fn->span);
 }
 
 /* ---- resolving ---- */
