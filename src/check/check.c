@@ -71,6 +71,61 @@ static void check_fn(Check *c, Fn *fn) {
     c->lenient = false;
 }
 
+/* ---- functions of packages ---- */
+
+typedef struct Callees {
+    Check *c;
+    bool *called;     /* by index of the function */
+    Vec(Fn *) bodies; /* of those */
+} Callees;
+
+static void add_callee(Callees *x, Fn *fn) {
+    if (x->called[fn->index])
+        return;
+    x->called[fn->index] = true;
+    vec_push(&x->bodies, fn);
+}
+
+static void visit_callee(void *ctx, Expr *e) {
+    Callees *x = ctx;
+    Fn *fn = e->kind != EXPR_CALL ? NULL : e->fn ? e->fn : check_find_fn(x->c, e->name);
+    if (fn)
+        add_callee(x, fn);
+}
+
+/* Drops functions of packages that nothing calls, so that a package costs what a script uses. */
+static void drop_uncalled(Check *c) {
+    Script *s = c->script;
+    Callees x = {c, arena_array(&s->arena, bool, s->fns.len), {0}};
+    for (uint32_t i = 0; i < s->fns.len; i++)
+        x.called[i] = false;
+    ast_walk_probe(&(Probe){.body = s->init}, visit_callee, &x);
+    for (uint32_t i = 0; i < s->probes.len; i++) {
+        c->package = script_package(s, s->probes.at[i]->rule.span.file);
+        ast_walk_probe(s->probes.at[i], visit_callee, &x);
+    }
+    for (uint32_t i = 0; i < s->fns.len; i++)
+        if (!script_package(s, s->fns.at[i]->span.file))
+            add_callee(&x, s->fns.at[i]);
+    for (uint32_t i = 0; i < x.bodies.len; i++) { /* which grows */
+        c->package = script_package(s, x.bodies.at[i]->span.file);
+        ast_walk_probe(&(Probe){.body = x.bodies.at[i]->body}, visit_callee, &x);
+    }
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->fns.len; i++) {
+        if (!x.called[i])
+            continue;
+        s->fns.at[n] = s->fns.at[i];
+        n++;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        s->fns.at[i]->index = i;
+    s->fns.len = n;
+    vec_free(&x.bodies);
+}
+
+/* ---- entry points ---- */
+
 bool check_script(Script *s, const Scope *scope, Diags *diags) {
     Check c = {.script = s, .scope = scope, .diags = diags, .place = PLACE_SCRIPT, .ok = true};
     declare_uses(&c);
@@ -81,6 +136,8 @@ bool check_script(Script *s, const Scope *scope, Diags *diags) {
     for (uint32_t i = 0; i < s->fns.len; i++)
         check_fn(&c, s->fns.at[i]);
     map_free(&c.told);
+    if (c.ok && s->files.packages.len)
+        drop_uncalled(&c);
     if (c.ok)
         check_find_steps(&c);
     s->faulty = !c.ok;

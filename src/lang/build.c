@@ -50,7 +50,7 @@ Word build_id(Parse *p, Span span) {
         return word;
     Script *s = p->script;
     uint32_t len = (uint32_t)(dot - word.text.ptr);
-    const PackageUse *use = script_package_use(s, p->package, (Str){word.text.ptr, len});
+    const PackageUse *use = script_package_use(s, parse_package(p), (Str){word.text.ptr, len});
     assert(use); /* the scanner has joined the words */
     Str name = {dot + 1, word.text.len - len - 1};
     if (name.ptr[0] == '_') {
@@ -755,7 +755,7 @@ void build_fn(Parse *p, Span span, Word name, List *params, const Type *result, 
               Block body) {
     p->open.last_block = span.end;
     Fn *fn = arena_new(&p->script->arena, Fn);
-    fn->name = script_own_name(p->script, p->package, name.text);
+    fn->name = script_own_name(p->script, parse_package(p), name.text);
     fn->span = name.span;
     fn->params = list_array(p, params, &fn->nparams);
     uint32_t leaves = 0;

@@ -59,6 +59,10 @@ const PackageUse *script_package_use(const Script *s, uint32_t within, Str alias
     return NULL;
 }
 
+uint32_t parse_package(const Parse *p) {
+    return script_package(p->script, p->file);
+}
+
 static uint32_t include_depth(const Parse *p) {
     uint32_t depth = 0;
     for (; p->outer; p = p->outer)
@@ -110,9 +114,15 @@ static void include_text(Parse *p, Span span, DiagFileId id, Str text, uint32_t 
                         .len = text.len,
                         .file = id,
                         .made = made,
-                        .package = package,
                         .outer = p,
                         .last_stmt = p->last_stmt});
+}
+
+void build_made(Parse *p, Span where, const char *text) {
+    size_t len = strlen(text);
+    DiagFileId id = diag_file(p->diags, diag_file_name(p->diags, where.file), text, len, false);
+    include_text(p, where, id, str_of(text), parse_package(p), true);
+    assert(!p->failed);
 }
 
 /* Under which it is known that a file was read. */
@@ -127,13 +137,6 @@ static void include_read(Parse *p, const IncludedFile *file, uint32_t package, S
     include_text(p, span, id, (Str){file->text, (uint32_t)file->len}, package, false);
 }
 
-void build_made(Parse *p, Span where, const char *text) {
-    size_t len = strlen(text);
-    DiagFileId id = diag_file(p->diags, diag_file_name(p->diags, where.file), text, len, false);
-    include_text(p, where, id, (Str){text, (uint32_t)len}, 0, true);
-    assert(!p->failed);
-}
-
 void build_include(Parse *p, Span span, const Expr *path) {
     IncludedFile file;
     bool added;
@@ -146,9 +149,10 @@ void build_include(Parse *p, Span span, const Expr *path) {
     const char *within = diag_file_name(p->diags, p->file);
     if (!include_find(p, within, given.ptr, path->span, "script", &file))
         return;
-    map_put(&p->script->files.read, script_file_key(p->script, p->package, file.name), 0, &added);
+    map_put(&p->script->files.read, script_file_key(p->script, parse_package(p), file.name), 0,
+            &added);
     if (added && include_fits(p, &file, path->span))
-        include_read(p, &file, p->package, span);
+        include_read(p, &file, parse_package(p), span);
 }
 
 /* The file of the package `name`: std/alloc.whamm. */
@@ -163,9 +167,9 @@ static const char *package_path(Script *s, Str name) {
 /* The path of a file, or a folder with its '/', from whose folder the packages are looked for that
  * the file uses: of a package tools.count that is ../tools/count.whamm, "../". */
 static const char *package_root(const Parse *p) {
-    if (!p->package)
+    if (!parse_package(p))
         return diag_file_name(p->diags, p->file);
-    const Package *package = &p->script->files.packages.at[p->package - 1];
+    const Package *package = &p->script->files.packages.at[parse_package(p) - 1];
     Str path = str_of(package->path), own = str_of(package_path(p->script, package->name));
     if (path.len < own.len || memcmp(path.ptr + path.len - own.len, own.ptr, own.len) != 0)
         return package->path;
@@ -201,7 +205,7 @@ static uint32_t package_number(Parse *p, Span span, Str name) {
 
 void include_package(Parse *p, Span span, Str name, Word alias) {
     Script *s = p->script;
-    const PackageUse *other = script_package_use(s, p->package, alias.text);
+    const PackageUse *other = script_package_use(s, parse_package(p), alias.text);
     uint32_t package = package_number(p, span, name);
     if (other && other->package != package) {
         Diag *g = parse_error(p, DIAG_DUPLICATE_NAME, alias.span,
@@ -210,6 +214,6 @@ void include_package(Parse *p, Span span, Str name, Word alias) {
         diag_hint(p->diags, g, "give one of them another name: use %.*s as other;", STR_ARG(name));
     } else if (!other) {
         vec_push(&s->files.package_uses,
-                 ((PackageUse){alias.text, p->package, package, alias.span}));
+                 ((PackageUse){alias.text, parse_package(p), package, alias.span}));
     }
 }

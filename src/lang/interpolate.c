@@ -292,7 +292,6 @@ static void interpolate_call(Parse *p, Expr *call) {
         if (file->file != call->span.file)
             continue;
         in.file = file->file;
-        in.package = file->package;
         in.text = file->text.ptr;
         in.len = file->text.len;
     }

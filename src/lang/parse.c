@@ -26,7 +26,6 @@ static bool is_text(Parse *p) {
 Expr *parse_part(Parse *p, uint32_t from, uint32_t to) {
     Expr *expression = NULL;
     Parse part = {.script = p->script,
-                  .package = p->package,
                   .diags = p->diags,
                   .text = p->text,
                   .len = to,

@@ -72,7 +72,6 @@ typedef struct Parse {
     const char *text;
     uint32_t len;
     DiagFileId file;
-    uint32_t package;    /* that the file belongs to, 0 = none */
     struct Parse *outer; /* of the file that includes this one, or NULL */
     bool made;           /* the text is our own, not the user's (build_made) */
     void *scanner;
@@ -229,6 +228,8 @@ StmtList build_stmts(StmtList list, Stmt *stmt);
 StmtList build_unended(Parse *p, StmtList list, Stmt *stmt, Span brace);
 Block build_block(StmtList list);
 
+/* The number of the package that is read, 0 = none. */
+uint32_t parse_package(const Parse *p);
 /* Parses one file of a script; `p` says which. */
 void parse_file(Parse *p);
 

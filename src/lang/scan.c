@@ -366,7 +366,7 @@ static void join_package(Parse *p, Span *span) {
     bool names = p->mode == SCAN_CODE && p->token.prev != '.' && p->token.prev != USE &&
                  p->token.prev != VAR && p->token.prev != CONST && p->token.prev != FN;
     if (!names || p->pos >= p->len || p->text[p->pos] != '.' || !word_follows(p, p->pos + 1) ||
-        !script_package_use(p->script, p->package,
+        !script_package_use(p->script, parse_package(p),
                             (Str){p->text + span->start, span->end - span->start}))
         return;
     for (uint32_t start = span->start, i = 0; i < 2; i++) {
