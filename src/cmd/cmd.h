@@ -41,11 +41,14 @@ int monitor_show(const Cli *cli, const char *path, bool verbose);
 
 /* ---- reports while a program runs (serving.c) ---- */
 
-/* Options of the commands that can serve or push reports; zeroed: none given. */
+/* Options of the commands that can serve, push or show reports of a running program; zeroed: none
+ * given. */
 typedef struct HttpOptions {
     const char *address, *token; /* of a server */
     const char *push;            /* the URL of a collector */
     uint32_t seconds;            /* between two profiles for the collector; 0 = not given */
+    uint32_t watch;              /* seconds between two tables; 0 = none are wanted */
+    WhammcReportOptions look;    /* of these tables */
 } HttpOptions;
 
 /* Accepts the value of one of them; on failure, prints a message and returns false. */
@@ -60,11 +63,12 @@ typedef struct Serving {
     Live *live;
     Serve *serve;
     Push *push;
+    LiveTimer watch;
 } Serving;
-/* Starts the server, printing its URL, and the pushing of profiles, if requested. Returns
- * STATUS_OK, or another status after a message. */
+/* Starts the server, printing its URL, the pushing of profiles, and the tables, as requested.
+ * Returns STATUS_OK, or another status after a message. The caller keeps *s where it is. */
 int serving_begin(const Running *r, Serving *s);
-/* Ends both; `report`: the program's last report, or empty. */
+/* Ends all; `report`: the program's last report, or empty. */
 void serving_end(Serving *s, const Buf *report);
 
 /* ---- a run of a program (running.c) ---- */

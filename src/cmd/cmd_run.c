@@ -401,6 +401,7 @@ static bool cmd_run_set(const Cli *cli, void *settings, int key, const char *val
     case OPTION_HTTP:
     case OPTION_HTTP_TOKEN:
     case OPTION_PUSH:
+    case OPTION_WATCH:
     case OPTION_PUSH_SECONDS: return http_option(cli, &s->http, key, value);
     case OPTION_TOP: return cli_count(cli, "top", value, &s->top);
     case OPTION_BY:
@@ -456,7 +457,9 @@ static int cmd_run_check(const Cli *cli, const Settings *s) {
             cli, "--exclude, --min-size and --exclude-from apply to scripts, not to monitors");
     if (s->monitors.len && http_wanted(&s->http))
         return cli_usage(
-            cli, "--http and --push need scripts: monitors cannot report while the program runs");
+            cli,
+            "--http, --push and --watch need scripts: monitors cannot report while the program "
+            "runs");
     int status = http_check(cli, &s->http);
     if (status == STATUS_OK)
         status = cmd_run_check_outputs(cli, s);
@@ -476,6 +479,8 @@ int cmd_run(Cli *cli) {
         s.options.format = WHAMMC_FORMAT_JSON;
     if (status == STATUS_OK)
         status = cmd_run_check(cli, &s);
+    s.http.look = table_look(&s, cli);
+    s.http.look.no_instructions = true;
     char *command = status == STATUS_OK ? command_find(cli->operands[0]) : NULL;
     if (command) {
         status = run_command(cli, &s, command);
@@ -487,8 +492,8 @@ int cmd_run(Cli *cli) {
         if (status == STATUS_OK && http_wanted(&s.http) && engine.kind == ENGINE_WIZARD)
             status = cli_usage(
                 cli,
-                "--http and --push need node or wasmtime: Wizard cannot report while the program "
-                "runs");
+                "--http, --push and --watch need node or wasmtime: Wizard cannot report while the "
+                "program runs");
         if (status == STATUS_OK)
             status = cmd_run_run_program(cli, &s, &engine);
         free(engine.program);

@@ -1,23 +1,42 @@
 /*
- * cmd/serving.c - reports over HTTP while a program runs.
+ * cmd/serving.c - reports while a program runs: over HTTP, and as tables.
  */
 #include "cmd/cmd.h"
 #include "run/run.h"
 
 #include <errno.h>
+#include <unistd.h>
+
+/* "1" or "1s" */
+static bool watch_seconds(const Cli *cli, const char *value, uint32_t *seconds) {
+    size_t len = strlen(value);
+    char number[12];
+    if (len > 1 && len < sizeof number && value[len - 1] == 's')
+        len--;
+    if (len >= sizeof number)
+        return cli_count(cli, "watch", value, seconds);
+    memcpy(number, value, len);
+    number[len] = 0;
+    if (!cli_count(cli, "watch", number, seconds))
+        return false;
+    if (!*seconds)
+        cli_usage(cli, "--watch=%s: expected a number of seconds from 1", value);
+    return *seconds > 0;
+}
 
 bool http_option(const Cli *cli, HttpOptions *o, int key, const char *value) {
     switch (key) {
     case OPTION_HTTP: o->address = value; break;
     case OPTION_HTTP_TOKEN: o->token = value; break;
     case OPTION_PUSH: o->push = value; break;
+    case OPTION_WATCH: return watch_seconds(cli, value, &o->watch);
     default: return cli_count(cli, "push-seconds", value, &o->seconds);
     }
     return true;
 }
 
 bool http_wanted(const HttpOptions *o) {
-    return o->address || o->push;
+    return o->address || o->push || o->watch;
 }
 
 int http_check(const Cli *cli, const HttpOptions *o) {
@@ -29,6 +48,9 @@ int http_check(const Cli *cli, const HttpOptions *o) {
         status = cli_usage(cli, "--push-seconds needs --push");
     else if (o->seconds > PUSH_SECONDS_MAX)
         status = cli_usage(cli, "--push-seconds=%u: expected a number up to %d", o->seconds,
+                           PUSH_SECONDS_MAX);
+    else if (o->watch > PUSH_SECONDS_MAX)
+        status = cli_usage(cli, "--watch=%u: expected a number of seconds up to %d", o->watch,
                            PUSH_SECONDS_MAX);
     else if (o->address && !serve_check(o->address, o->token, &why))
         status = cli_usage(cli, "--http=%s: %s", o->address, buf_cstr(&why));
@@ -81,6 +103,37 @@ static bool begin_pushing(const Running *r, Serving *s, Buf *why) {
     return s->push != NULL;
 }
 
+/* Shows the tables of a report. Where the program writes something at the same time, it comes
+ * before or after them. */
+static void show_taken(void *ctx, const LiveReport *taken) {
+    const Running *r = ctx;
+    const ServedProgram of = served_program(r);
+    WhammcReport *report = served_report(&of, &taken->text, NULL);
+    Buf shown = {0};
+    uint8_t *text;
+    size_t size;
+    if (whammc_report_write(report, WHAMMC_REPORT_TABLE, &r->http->look, &text, &size) ==
+        WHAMMC_OK) {
+        if (isatty(STDERR_FILENO))
+            buf_str(&shown, STR("\033[H\033[2J"));
+        buf_bytes(&shown, text, size);
+        buf_u8(&shown, '\n');
+        message_stderr(shown.data, shown.len);
+    }
+    whammc_release(text);
+    whammc_report_free(report);
+    buf_free(&shown);
+}
+
+static bool begin_watching(const Running *r, Serving *s, Buf *why) {
+    s->watch = (LiveTimer){
+        .live = s->live, .seconds = r->http->watch, .on = show_taken, .ctx = (void *)(uintptr_t)r};
+    bool ok = live_timer_start(&s->watch, why);
+    if (!ok)
+        message_one(r->cli, DIAG_CANNOT_SERVE, NULL, "--watch: %s", buf_cstr(why));
+    return ok;
+}
+
 int serving_begin(const Running *r, Serving *s) {
     *s = (Serving){0};
     if (!r->http || !http_wanted(r->http))
@@ -96,6 +149,8 @@ int serving_begin(const Running *r, Serving *s) {
         live_begin(s->live);
     if (ok && r->http->push)
         ok = begin_pushing(r, s, &why);
+    if (ok && r->http->watch)
+        ok = begin_watching(r, s, &why);
     if (!ok)
         serving_end(s, &(Buf){0});
     buf_free(&why);
@@ -105,6 +160,7 @@ int serving_begin(const Running *r, Serving *s) {
 void serving_end(Serving *s, const Buf *report) {
     if (s->live)
         live_end(s->live, report); /* waiting clients get it */
+    live_timer_end(&s->watch);
     push_finish(s->push, report);
     serve_stop(s->serve);
     live_close(s->live);

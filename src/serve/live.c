@@ -12,9 +12,10 @@
 
 #ifdef HAVE_HTTP
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -205,6 +206,40 @@ bool live_take(Live *l, LiveReport *report, const char **why) {
 
 void live_report_free(LiveReport *report) {
     buf_free(&report->text);
+}
+
+/* ---- from time to time ---- */
+
+static void *take_from_time_to_time(void *ctx) {
+    LiveTimer *t = ctx;
+    while (!live_sleep(t->live, t->seconds)) {
+        LiveReport report;
+        const char *why;
+        if (live_take(t->live, &report, &why))
+            t->on(t->ctx, &report);
+        live_report_free(&report);
+    }
+    return NULL;
+}
+
+bool live_timer_start(LiveTimer *t, Buf *why) {
+    sigset_t all, before;
+    assert(t->live && t->seconds && t->on);
+    sigfillset(&all); /* all signals are for the running program */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&t->thread, NULL, take_from_time_to_time, t);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error) {
+        t->live = NULL;
+        buf_printf(why, "%s", strerror(error));
+    }
+    return !error;
+}
+
+void live_timer_end(LiveTimer *t) {
+    if (t->live)
+        pthread_join(t->thread, NULL);
+    t->live = NULL;
 }
 
 #endif

@@ -10,6 +10,8 @@
 
 #include "base/buf.h"
 
+#include <pthread.h>
+
 typedef struct Live Live;
 
 /* A report, as written by the program. */
@@ -39,5 +41,20 @@ void live_report_free(LiveReport *report);
 
 /* Waits for this time, or until the program ends; true if it has ended. */
 bool live_sleep(Live *l, uint32_t seconds);
+
+/* A thread that takes reports from time to time. */
+typedef struct LiveTimer {
+    Live *live; /* NULL = there is no thread */
+    uint32_t seconds;
+    void (*on)(void *ctx, const LiveReport *report); /* in that thread */
+    void *ctx;
+    pthread_t thread;
+} LiveTimer;
+
+/* Starts it, with all but the thread filled in by the caller, who keeps it where it is; after
+ * live_begin. On failure appends a message to `why`. */
+bool live_timer_start(LiveTimer *t, Buf *why);
+/* Waits for its end, after live_end. Without a thread it does nothing. */
+void live_timer_end(LiveTimer *t);
 
 #endif

@@ -12,8 +12,6 @@
 #include "serve/late.h"
 
 #include <assert.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,8 +21,7 @@ enum { SECOND = 1000000000 }; /* nanoseconds */
 
 struct Push {
     PushOptions options;
-    Live *live;
-    pthread_t thread;
+    LiveTimer timer;
     Buf url;       /* without the times */
     Buf before;    /* the last report that was accepted */
     int64_t since; /* when it was made, nanoseconds since 1970 */
@@ -323,16 +320,8 @@ static Answer push_profile(Push *p, const Buf *text, int64_t time) {
     return got;
 }
 
-static void *push_from_time_to_time(void *ctx) {
-    Push *p = ctx;
-    while (!live_sleep(p->live, p->options.seconds)) {
-        LiveReport report;
-        const char *why;
-        if (live_take(p->live, &report, &why))
-            push_profile(p, &report.text, report.time);
-        live_report_free(&report);
-    }
-    return NULL;
+static void push_taken(void *ctx, const LiveReport *report) {
+    push_profile(ctx, &report->text, report->time);
 }
 
 static void free_push(Push *p) {
@@ -342,24 +331,14 @@ static void free_push(Push *p) {
 }
 
 Push *push_start(const PushOptions *options, Live *live, Buf *why) {
-    sigset_t all, before;
     Push *p = mem_zalloc(sizeof *p);
-    *p = (Push){.options = *options, .live = live, .since = push_now()};
-    bool ok = make_url(p, why);
-    if (ok) { /* the thread blocks all signals: they are for the running program */
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        int error = pthread_create(&p->thread, NULL, push_from_time_to_time, p);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-        if (error)
-            buf_printf(why, "%s", strerror(error));
-        ok = !error;
-    }
-    if (!ok) {
-        free_push(p);
-        return NULL;
-    }
-    return p;
+    *p = (Push){.options = *options,
+                .timer = {.live = live, .seconds = options->seconds, .on = push_taken, .ctx = p},
+                .since = push_now()};
+    if (make_url(p, why) && live_timer_start(&p->timer, why))
+        return p;
+    free_push(p);
+    return NULL;
 }
 
 void push_finish(Push *p, const Buf *report) {
@@ -367,7 +346,7 @@ void push_finish(Push *p, const Buf *report) {
         return;
     enum { TRIES = 4 };
     int64_t end = push_now();
-    pthread_join(p->thread, NULL);
+    live_timer_end(&p->timer);
     for (int i = 0; report->len && i < TRIES && push_profile(p, report, end) == LATER; i++)
         sleep(1);
     free_push(p);
