@@ -206,9 +206,14 @@ void diag_position(Diags *d, DiagFileId file, uint32_t offset, uint32_t *line, u
     if (offset > f->len)
         offset = (uint32_t)f->len;
     uint32_t l = diag_line_of(f, offset);
-    for (uint32_t i = f->lines.at[l]; i < offset; i++)
-        *column += !is_continuation(f->text[i]);
+    if (f->at < f->lines.at[l] || f->at > offset) {
+        f->at = f->lines.at[l];
+        f->column = 0;
+    }
+    for (; f->at < offset; f->at++)
+        f->column += !is_continuation(f->text[f->at]);
     *line = l + 1;
+    *column = f->column + 1;
 }
 
 /* Decodes one code point of p..end; bytes that are not UTF-8 count as U+FFFD, one byte each. */

@@ -58,6 +58,7 @@ typedef struct DiagFile {
     bool binary;
     Span included;       /* where another file includes it; no file = it is not included */
     Vec(uint32_t) lines; /* offsets of line starts; made when first needed */
+    uint32_t at, column; /* the last position that was asked for, 0-based: lines can be long */
 } DiagFile;
 
 /* A list of diagnostics and the files they point into. A zeroed Diags is valid and empty. */
