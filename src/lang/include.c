@@ -78,8 +78,8 @@ static bool include_find(Parse *p, const char *within, const char *path, Span sp
     *out = (IncludedFile){0};
     if (from && from->find(from->ctx, within, path, out))
         return true;
-    Diag *g = parse_error(p, DIAG_INCLUDE, span, "expected the file of a %s, found %s%s%s", what,
-                          out->problem ? out->name : "none", out->problem ? ": " : "",
+    Diag *g = parse_error(p, DIAG_INCLUDE, span, "expected the file '%s' of a %s, found %s%s%s",
+                          path, what, out->problem ? out->name : "none", out->problem ? ": " : "",
                           out->problem ? out->problem : "");
     if (!from || !from->hint)
         diag_hint(p->diags, g, "this script was given as text, without files that it can include");

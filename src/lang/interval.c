@@ -80,6 +80,11 @@ void build_intervals(Parse *p) {
     build_made(p, first->span, interval_keep(p, &text));
 }
 
+/* For messages. */
+static const char *interval_found(Script *s, Str time) {
+    return time.len ? arena_printf(&s->arena, "'%.*s'", STR_ARG(time)) : "nothing";
+}
+
 bool build_interval(Parse *p, const Rule *rule, Expr *predicate, Block body) {
     Script *s = p->script;
     if (rule->broken || rule->nparts < 2 || !str_is(rule->parts[0].pattern, "wasm") ||
@@ -92,8 +97,8 @@ bool build_interval(Parse *p, const Rule *rule, Expr *predicate, Block body) {
         Diag *g = parse_error(p, DIAG_RULE_PARTS, rule->nparts > 3 ? rule->parts[3].span : at,
                               rule->nparts > 3 ? "wasm:interval has no modes"
                                                : "expected a time from 1us to 86400s after "
-                                                 "'wasm:interval:', found '%.*s'",
-                              STR_ARG(time));
+                                                 "'wasm:interval:', found %s",
+                              interval_found(s, time));
         diag_hint(p->diags, g, "write it as in wasm:interval:100ms; the units are us, ms and s");
         return true;
     }
