@@ -100,6 +100,17 @@ static void splice_function_event(Rewrite *r, const Site *site, const Match *mat
     pieces_add_around(pieces, where, from);
 }
 
+/* What the parser has made comes before all else, also before `before` probes of the first
+ * instruction: so `stack` has the function there. */
+static void splice_beginning(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
+    for (uint32_t from = 0, to = 0; from < n; from = to) {
+        bool made = matches[from].action->variant->probe->made;
+        while (to < n && matches[to].action->variant->probe->made == made)
+            to++;
+        splice_function_event(r, site, matches + from, to - from, made ? WASM_HEAD : WASM_ENTRY);
+    }
+}
+
 /* Splices code at the entry, which control reaches once, however often the function goes on. */
 static void sites_splice_entry(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
     Pieces *pieces = &r->p.pieces;
@@ -107,7 +118,7 @@ static void sites_splice_entry(Rewrite *r, const Site *site, const Match *matche
     bool apart = site_is_apart(site, &matches[0].action->event);
     uint32_t start = apart ? wasm_go_start(&r->p.m, site->func) : 0;
     if (!start) {
-        splice_function_event(r, site, matches, n, WASM_ENTRY);
+        splice_beginning(r, site, matches, n);
         return;
     }
     program_splice_all(&r->p, site, matches, n);
