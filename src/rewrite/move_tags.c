@@ -200,8 +200,8 @@ static bool has_alt(const Walk *w) {
         else
             high = mid;
     }
-    const TagAlt *a = &w->p->alts.at[low];
-    return low < w->p->alts.len && a->func == w->func && a->offset == w->i->offset;
+    const TagAlt *a = low < w->p->alts.len ? &w->p->alts.at[low] : NULL;
+    return a && a->func == w->func && a->offset == w->i->offset;
 }
 
 /* Ends code that copies operands. */
