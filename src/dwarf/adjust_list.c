@@ -53,11 +53,10 @@ static uint64_t moved_length(const List *l, uint64_t start, uint64_t length) {
 
 /* Copies an index into .debug_addr; returns the address there. */
 static uint64_t copy_index(List *l) {
-    uint64_t index = dwarf_uleb(&l->c), address = 0;
-    DwarfValue v = {.class = CLASS_ADDRESS_INDEX, .number = index};
+    uint64_t index = dwarf_uleb(&l->c);
     buf_uleb(l->out, index);
     adjust_use_address(l->r, l->u, index, AS_CODE);
-    return dwarf_address(l->r->d, l->u, v, &address) ? address : UINT64_MAX;
+    return dwarf_indexed_address(l->r->d, l->u, index);
 }
 
 static void adjust_list_put_address(List *l, uint64_t address) {

@@ -87,6 +87,27 @@ bool dwarf_address(const Dwarf *d, const DwarfUnit *u, DwarfValue v, uint64_t *a
     return v.class == CLASS_ADDRESS;
 }
 
+uint64_t dwarf_indexed_address(const Dwarf *d, const DwarfUnit *u, uint64_t index) {
+    uint64_t address;
+    DwarfValue v = {.class = CLASS_ADDRESS_INDEX, .number = index};
+    return dwarf_address(d, u, v, &address) ? address : UINT64_MAX;
+}
+
+bool dwarf_list_offset(const Dwarf *d, const DwarfUnit *u, DwarfValue v, DwarfClass index,
+                       uint64_t *offset) {
+    bool ranges = index == CLASS_RANGE_INDEX;
+    uint64_t base = ranges ? u->rnglists_base : u->loclists_base;
+    Str section = ranges ? d->s.rnglists : d->s.loclists;
+    *offset = v.number;
+    if (v.class == CLASS_CONSTANT)
+        return true;
+    if (v.class != index ||
+        !dwarf_form_table_number(section, base, v.number, u->offset_size, offset))
+        return false;
+    *offset += base;
+    return true;
+}
+
 bool dwarf_reference(const DwarfUnit *u, DwarfValue v, uint64_t *entry) {
     *entry = v.class == CLASS_UNIT_OFFSET ? u->start + v.number : v.number;
     if (v.class == CLASS_UNIT_OFFSET)

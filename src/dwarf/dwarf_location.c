@@ -148,9 +148,7 @@ static void dwarf_location_pairs(LocationList *l, DwarfCursor *c) {
 }
 
 static uint64_t indexed(const LocationList *l, DwarfCursor *c) {
-    uint64_t address = 0;
-    DwarfValue v = {.class = CLASS_ADDRESS_INDEX, .number = dwarf_uleb(c)};
-    return dwarf_address(l->d, l->u, v, &address) ? address : UINT64_MAX;
+    return dwarf_indexed_address(l->d, l->u, dwarf_uleb(c));
 }
 
 /* One entry of .debug_loclists; false at the end of the list. */
@@ -178,23 +176,10 @@ static bool read_entry(LocationList *l, DwarfCursor *c) {
     return !c->failed;
 }
 
-static bool lists_offset(const LocationList *l, DwarfValue v, uint64_t *offset) {
-    *offset = v.number;
-    if (v.class == CLASS_CONSTANT)
-        return true;
-    uint64_t base = l->u->loclists_base, size = l->u->offset_size;
-    Str section = l->d->s.loclists;
-    if (v.class != CLASS_LOCATION_INDEX || v.number > section.len || base > section.len)
-        return false;
-    DwarfCursor c = dwarf_cursor(section, base + v.number * size, base + (v.number + 1) * size);
-    *offset = base + dwarf_number(&c, (uint32_t)size);
-    return !c.failed;
-}
-
 static void read_list(LocationList *l, DwarfValue v) {
     uint64_t offset;
     Str section = l->u->version < 5 ? l->d->s.loc : l->d->s.loclists;
-    if (!lists_offset(l, v, &offset))
+    if (!dwarf_list_offset(l->d, l->u, v, CLASS_LOCATION_INDEX, &offset))
         return;
     DwarfCursor c = dwarf_cursor(section, offset, section.len);
     if (c.failed)

@@ -400,6 +400,12 @@ static inline DwarfValue dwarf_attribute(const DwarfUnit *u, DwarfCursor *c, con
 Str dwarf_text(const Dwarf *d, const DwarfUnit *u, DwarfValue v);
 bool dwarf_address(const Dwarf *d, const DwarfUnit *u, DwarfValue v, uint64_t *address);
 bool dwarf_reference(const DwarfUnit *u, DwarfValue v, uint64_t *entry);
+/* The address with an index in the unit's table; UINT64_MAX if there is none. */
+uint64_t dwarf_indexed_address(const Dwarf *d, const DwarfUnit *u, uint64_t index);
+/* The offset of a list in .debug_rnglists (`index` is CLASS_RANGE_INDEX) or .debug_loclists
+ * (CLASS_LOCATION_INDEX): v is the offset itself, or an index into the unit's table of offsets. */
+bool dwarf_list_offset(const Dwarf *d, const DwarfUnit *u, DwarfValue v, DwarfClass index,
+                       uint64_t *offset);
 /* A constant that fits 32 bits; 0 for any other value. */
 static inline uint32_t dwarf_small(DwarfValue v) {
     return v.class == CLASS_CONSTANT && v.number < UINT32_MAX ? (uint32_t)v.number : 0;

@@ -61,9 +61,7 @@ static void read_pairs(RangeList *l, DwarfCursor *c, uint64_t *budget) {
 }
 
 static uint64_t dwarf_range_indexed(const RangeList *l, DwarfCursor *c) {
-    uint64_t address = 0;
-    DwarfValue v = {.class = CLASS_ADDRESS_INDEX, .number = dwarf_uleb(c)};
-    return dwarf_address(l->d, l->u, v, &address) ? address : UINT64_MAX;
+    return dwarf_indexed_address(l->d, l->u, dwarf_uleb(c));
 }
 
 static void add_live(RangeList *l, uint64_t start, uint64_t end) {
@@ -95,20 +93,6 @@ static bool dwarf_range_read_entry(RangeList *l, DwarfCursor *c) {
     return !c->failed;
 }
 
-/* The offset in .debug_rnglists of a list: an index into the unit's table of offsets, or itself. */
-static bool list_offset(const RangeList *l, DwarfValue v, uint64_t *offset) {
-    *offset = v.number;
-    if (v.class == CLASS_CONSTANT)
-        return true;
-    uint64_t base = l->u->rnglists_base, size = l->u->offset_size;
-    Str section = l->d->s.rnglists;
-    if (v.class != CLASS_RANGE_INDEX || v.number > section.len || base > section.len)
-        return false;
-    DwarfCursor c = dwarf_cursor(section, base + v.number * size, base + (v.number + 1) * size);
-    *offset = base + dwarf_number(&c, (uint32_t)size);
-    return !c.failed;
-}
-
 static void dwarf_range_read_list(RangeList *l, DwarfValue v, uint64_t *budget) {
     uint64_t offset;
     if (l->u->version < 5) {
@@ -119,7 +103,8 @@ static void dwarf_range_read_list(RangeList *l, DwarfValue v, uint64_t *budget) 
             dwarf_fail(l->d, ".debug_ranges", v.number, "there is no such list of ranges");
         return;
     }
-    if (!list_offset(l, v, &offset) || offset >= l->d->s.rnglists.len) {
+    if (!dwarf_list_offset(l->d, l->u, v, CLASS_RANGE_INDEX, &offset) ||
+        offset >= l->d->s.rnglists.len) {
         dwarf_fail(l->d, ".debug_rnglists", v.number, "there is no such list of ranges");
         return;
     }
