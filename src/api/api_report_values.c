@@ -240,15 +240,6 @@ static WhammcValue api_report_values_record(const AggregateType *t, const Whammc
     return (WhammcValue){WHAMMC_VALUE_RECORD, 2 * n, {.parts = parts}};
 }
 
-typedef struct Bucket {
-    AggregateBucket ends;
-    WhammcValue count;
-} Bucket;
-
-static int api_report_values_compare_buckets(const void *a, const void *b) {
-    return aggregate_compare_buckets(&((const Bucket *)a)->ends, &((const Bucket *)b)->ends);
-}
-
 static WhammcValue bucket_end(const AggregateBucket *b, bool has, uint64_t end) {
     return (WhammcValue){!has           ? WHAMMC_VALUE_NONE
                          : b->is_signed ? WHAMMC_VALUE_SIGNED
@@ -261,19 +252,19 @@ static WhammcValue bucket_end(const AggregateBucket *b, bool has, uint64_t end) 
 static WhammcValue api_report_values_buckets(const AggregateType *t, const WhammcValue *map,
                                              Arena *arena) {
     size_t n = map->size / 2;
-    Bucket *all = arena_array(arena, Bucket, n + 1);
+    CountedBucket *all = arena_array(arena, CountedBucket, n + 1);
     WhammcValue *parts = arena_array(arena, WhammcValue, 3 * n + 1);
     for (size_t i = 0; i < n; i++) {
         const WhammcValue *bound = &map->as.parts[2 * i];
-        aggregate_bucket_at(t, bound->as.u, &all[i].ends); /* of signed ones the same bits */
-        all[i].count = bound[1];
+        aggregate_bucket_at(t, bound->as.u, &all[i].bucket); /* of signed ones the same bits */
+        all[i].count = bound[1].as.u;
     }
-    qsort(all, n, sizeof *all, api_report_values_compare_buckets);
+    aggregate_sort_buckets(all, n);
     for (size_t i = 0; i < n; i++) {
-        const AggregateBucket *b = &all[i].ends;
+        const AggregateBucket *b = &all[i].bucket;
         parts[3 * i] = bucket_end(b, b->has_low, b->low);
         parts[3 * i + 1] = bucket_end(b, b->has_high, b->high);
-        parts[3 * i + 2] = all[i].count;
+        parts[3 * i + 2] = (WhammcValue){WHAMMC_VALUE_UNSIGNED, 0, {.u = all[i].count}};
     }
     return (WhammcValue){WHAMMC_VALUE_BUCKETS, 3 * n, {.parts = parts}};
 }

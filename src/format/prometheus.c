@@ -194,15 +194,6 @@ static void put_number_sample(Exposition *e, const char *suffix, const MergeValu
 
 /* ---- histograms ---- */
 
-typedef struct Counted {
-    AggregateBucket bucket;
-    uint64_t count;
-} Counted;
-
-static int compare_counted(const void *a, const void *b) {
-    return aggregate_compare_buckets(&((const Counted *)a)->bucket, &((const Counted *)b)->bucket);
-}
-
 /* Numbers up to the one before `end`. */
 static void put_below(Exposition *e, bool is_signed, uint64_t end, uint64_t count) {
     char le[40], value[24];
@@ -214,16 +205,15 @@ static void put_below(Exposition *e, bool is_signed, uint64_t end, uint64_t coun
 
 /* Empty buckets between filled ones are one bucket. */
 static void put_histogram(Exposition *e, const MergeEntries *entries) {
-    Vec(Counted) all = {0};
+    Vec(CountedBucket) all = {0};
     Buf value = {0};
     uint64_t count = 0;
     for (uint32_t i = 0; i < entries->values.len; i++) {
-        Counted c = {.count = entries->values.at[i].of.u};
+        CountedBucket c = {.count = entries->values.at[i].of.u};
         if (aggregate_bucket(&e->type, entries->index.entries[i].key, &c.bucket))
             vec_push(&all, c);
     }
-    if (all.len)
-        qsort(all.at, all.len, sizeof *all.at, compare_counted);
+    aggregate_sort_buckets(all.at, all.len);
     for (uint32_t i = 0; i < all.len; i++) {
         const AggregateBucket *b = &all.at[i].bucket, *last = i ? &all.at[i - 1].bucket : NULL;
         uint64_t least = b->is_signed ? (uint64_t)INT64_MIN : 0;

@@ -126,12 +126,19 @@ bool aggregate_bucket(const AggregateType *t, Str bound, AggregateBucket *out) {
     return true;
 }
 
-int aggregate_compare_buckets(const AggregateBucket *a, const AggregateBucket *b) {
+static int compare_buckets(const void *pa, const void *pb) {
+    const AggregateBucket *a = &((const CountedBucket *)pa)->bucket;
+    const AggregateBucket *b = &((const CountedBucket *)pb)->bucket;
     if (!a->has_low || !b->has_low)
         return a->has_low - b->has_low;
     if (a->is_signed)
         return ((int64_t)a->low > (int64_t)b->low) - ((int64_t)a->low < (int64_t)b->low);
     return (a->low > b->low) - (a->low < b->low);
+}
+
+void aggregate_sort_buckets(CountedBucket *buckets, size_t n) {
+    if (n)
+        qsort(buckets, n, sizeof *buckets, compare_buckets);
 }
 
 /* "4K" of a power of two, or of a number near to one. */

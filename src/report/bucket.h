@@ -22,8 +22,12 @@ typedef struct AggregateBucket {
 bool aggregate_bucket(const AggregateType *t, Str bound, AggregateBucket *out);
 /* The same of a bound that was read; of signed ones the same bits. */
 void aggregate_bucket_at(const AggregateType *t, uint64_t bound, AggregateBucket *out);
-/* < 0 if a comes before b. */
-int aggregate_compare_buckets(const AggregateBucket *a, const AggregateBucket *b);
+typedef struct CountedBucket {
+    AggregateBucket bucket;
+    uint64_t count;
+} CountedBucket;
+/* Sorts them by their numbers. */
+void aggregate_sort_buckets(CountedBucket *buckets, size_t n);
 
 /* Appends the bucket with this lower bound: "[4K, 8K)", "0", "[10, 20)", "< 0", ">= 100". */
 void aggregate_put_bucket(const AggregateType *t, Str bound, Buf *out);
