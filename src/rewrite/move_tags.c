@@ -20,6 +20,8 @@
 #include "valid/typer.h"
 #include "wasm/emit.h"
 
+#include <assert.h>
+
 enum { NO_LOCAL = UINT32_MAX };
 
 /* An instruction that an alt probe may replace. */
@@ -175,6 +177,7 @@ typedef struct Walk {
     uint32_t save[4];                   /* locals in which values are kept, by use */
     uint32_t save_type[4];
     Vec(TagLanding) landings;
+    Map landing_of;          /* offset -> its index */
     Vec(uint32_t) set_aside; /* locals for tags of conditional branches */
     WasmTypes params, results;
 } Walk;
@@ -279,6 +282,7 @@ static void clear_globals(const Walk *w, uint32_t first, uint32_t n) {
 
 /* The local in which a value is kept from before the instruction to after it. */
 static uint32_t tag_keep(Walk *w, uint32_t k, WasmType type) {
+    assert(k < sizeof w->save / sizeof *w->save);
     if (w->save[k] == NO_LOCAL || w->save_type[k] != type) {
         w->save[k] = pool_keep(&w->r->p.splicer.pool, type);
         w->save_type[k] = type;
@@ -365,8 +369,7 @@ static void push_shadow(const Walk *w) {
     emit_memarg(w->out, 2, wasm_final(w->m, WASM_SPACE_MEMORY, s->memory), 0);
 }
 
-/* Keeps the operands of the instruction, but for the last `above` ones of which the first is only
- * copied; operand k in tag_keep(k). */
+/* Copies the operands of the instruction to locals, operand k to tag_keep(k). */
 static void keep_operands(Walk *w) {
     for (uint32_t k = w->nparams; k-- > 0;)
         put_index(w->out, k ? WASM_OP_LOCAL_SET : WASM_OP_LOCAL_TEE,
@@ -510,10 +513,8 @@ static bool is_function(const WasmFrame *f) {
 }
 
 static TagLanding *find_landing(const Walk *w, uint32_t offset) {
-    for (uint32_t k = 0; k < w->landings.len; k++)
-        if (w->landings.at[k].offset == offset)
-            return &w->landings.at[k];
-    return NULL;
+    const uint64_t *at = map_get(&w->landing_of, (Str){(const char *)&offset, sizeof offset});
+    return at ? &w->landings.at[*at] : NULL;
 }
 
 /* Says at a landing whether the tags have been moved. */
@@ -719,6 +720,8 @@ static void find_landings(Walk *w) {
             uint32_t n = c.kind < 2 ? w->m->types.at[w->m->tags.at[c.tag].type].nparams : 0;
             TagLanding *l = find_landing(w, offset);
             if (!l) {
+                map_put(&w->landing_of, (Str){(const char *)&offset, sizeof offset},
+                        w->landings.len, NULL);
                 l = vec_add(&w->landings);
                 *l = (TagLanding){offset, pool_keep(&w->r->p.splicer.pool, WASM_I32), 0};
             }
@@ -834,6 +837,7 @@ static void tags_enter(Rewrite *r, void *self, uint32_t func, Pieces *pieces) {
     r->fill.tags.nresults = wasm_func_type(&r->p.m, func)->nresults;
     walk_tagged(&w);
     vec_free(&w.landings);
+    map_free(&w.landing_of);
     vec_free(&w.set_aside);
     vec_free(&w.params);
     vec_free(&w.results);
