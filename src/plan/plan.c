@@ -45,12 +45,16 @@ bool plan_measures_times(const Plan *plan) {
     return false;
 }
 
-bool plan_prints(const Plan *plan) {
-    static const char *const ends[] = {"end", NULL};
+static bool prints_any(const Plan *plan, const char *const *names) {
     for (uint32_t i = 0; i < plan->scripts.len; i++)
-        if (runs_any(plan, i, ".print", ends))
+        if (runs_any(plan, i, ".print", names))
             return true;
     return false;
+}
+
+bool plan_prints(const Plan *plan) {
+    static const char *const ends[] = {"end", NULL};
+    return prints_any(plan, ends);
 }
 
 /* Whether it assigns to a value of the program. */
@@ -67,9 +71,8 @@ static bool changes_values(const Block *b) {
 
 bool plan_acts(const Plan *plan) {
     static const char *const ends[] = {"end", "exit", NULL};
-    for (uint32_t i = 0; i < plan->scripts.len; i++)
-        if (runs_any(plan, i, ".print", ends))
-            return true;
+    if (prints_any(plan, ends))
+        return true;
     for (uint32_t i = 0; i < plan->variants.len; i++) {
         const Variant *v = plan->variants.at[i];
         if (v->vars && (v->alt.is || changes_values(&v->probe->body)))
