@@ -84,6 +84,21 @@ static const Type *no_members(Check *c, Expr *e) {
     return &type_error;
 }
 
+/* e + offset as an address, of 32 bits. One of 64 bits that is beyond them becomes the last one, at
+ * which no number is. */
+static Expr *address_at(Check *c, Expr *e, uint32_t offset) {
+    bool wide = e->type->kind == TYPE_I64 || e->type->kind == TYPE_U64;
+    const Type *t = wide ? T(U64) : T(U32);
+    e = check_node_cast(c, e, t);
+    if (offset) {
+        uint64_t n = wide ? (uint64_t)(int64_t)(int32_t)offset : offset; /* frames' are negative */
+        e = check_node_op(c, OP_ADD, t, e, check_node_int(c, t, n, e->span));
+    }
+    if (wide && e->kind != EXPR_INT)
+        e = check_node_op(c, OP_MIN, t, e, check_node_int(c, t, UINT32_MAX, e->span));
+    return check_node_cast(c, e, T(U32));
+}
+
 static Expr *access_read(Check *c, const char *function, Expr *address, Expr *more) {
     Expr *call = check_new_node(c, EXPR_CALL, &type_error, address->span);
     const Type *const *params;
@@ -95,7 +110,7 @@ static Expr *access_read(Check *c, const char *function, Expr *address, Expr *mo
     assert(call->is_bound && n == (more ? 3u : 2u));
     call->type = result;
     Expr *args[] = {check_node_int(c, T(U32), 0, address->span),
-                    check_node_cast(c, address, params[1]), more};
+                    check_node_cast(c, address_at(c, address, 0), params[1]), more};
     return check_node_args(c, call, args, n);
 }
 
@@ -112,10 +127,7 @@ static Expr *access_build(Check *c, const Access *a, Span span) {
         e->is_static = a->start.is_static;
     }
     for (uint32_t i = 0; i < a->nsteps; i++) {
-        e = check_node_cast(c, e, T(U32));
-        if (a->steps[i].offset)
-            e = check_node_op(c, OP_ADD, T(U32), e,
-                              check_node_int(c, T(U32), a->steps[i].offset, span));
+        e = address_at(c, e, a->steps[i].offset);
         if (a->steps[i].read)
             e = access_read(c, a->steps[i].read, e, NULL);
     }
