@@ -446,3 +446,18 @@ static int yyreport_syntax_error(const yypcontext_t *context, Parse *p) {
     syntax_error(p, *yypcontext_location(context), name, names, n > 0 ? (uint32_t)n : 0);
     return 0;
 }
+
+const char *lang_keyword(uint32_t n) {
+    enum { MAX_WORD = 16 };
+    static char words[YYNTOKENS][MAX_WORD];
+    for (int kind = 0; kind < YYNTOKENS; kind++) {
+        const char *name = yysymbol_name((yysymbol_kind_t)kind);
+        size_t len = strlen(name);
+        bool word = len > 2 && len - 2 < MAX_WORD && name[0] == '\'' && name[len - 1] == '\'';
+        for (size_t i = 1; i + 1 < len; i++)
+            word &= name[i] >= 'a' && name[i] <= 'z';
+        if (word && n-- == 0)
+            return memcpy(words[kind], name + 1, len - 2);
+    }
+    return NULL;
+}

@@ -6,6 +6,7 @@
 
 #include "whammc/whammc.h"
 
+#include "check/meaning.h"
 #include "eval/wasi.h"
 #include "plan/plan.h"
 #include "rewrite/rewrite.h"
@@ -75,6 +76,8 @@ struct whammc {
     MonitorRead read;
     const whammc_debug_info *debug; /* NULL = locations are not needed */
     Sink sink;                      /* of whammc_instrument; zeroed = none */
+    bool noting; /* what names mean is noted */
+    Meanings meanings;
 };
 
 /* Finds the files that scripts include. */

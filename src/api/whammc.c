@@ -44,6 +44,7 @@ void api_reset(whammc *w) {
     w->scripts.len = w->files.len = w->probes.len = 0;
     w->rules.len = w->read.attached.len = w->read.constants.len = 0;
     arena_free(&w->read.names);
+    meanings_free(&w->meanings);
     free(w->rule);
     w->rule = NULL;
     arena_free(&w->read.arena);
@@ -128,6 +129,7 @@ whammc_status api_output(const whammc *w, bool ok, Buf *buf, uint8_t **out, size
 static void parse_script(whammc *w, const char *name, const char *text, size_t len) {
     Script *script = mem_zalloc(sizeof *script);
     script->includer = api_includer(w);
+    script->meanings = w->noting ? &w->meanings : NULL;
     vec_push(&w->scripts, script);
     vec_push(&w->files, diag_file(&w->diags, name, text, len, false));
     lang_parse(script, text, len, vec_last(&w->files), &w->diags);

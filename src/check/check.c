@@ -22,6 +22,10 @@ static void declare_uses(Check *c) {
         bool added;
         Str name =
             script_own_name(s, script_package(s, s->uses.at[i].span.file), s->uses.at[i].name);
+        meaning_note(s->meanings, (Meaning){.span = s->uses.at[i].span,
+                                            .kind = MEANING_LIBRARY,
+                                            .declares = true,
+                                            .declaration = s->uses.at[i].span});
         const Use *first = &s->uses.at[*map_put(&s->use_names, name, i, &added)];
         if (!added && first->span.file == s->uses.at[i].span.file) {
             Diag *g = check_error(c, DIAG_DUPLICATE_NAME, s->uses.at[i].span,
@@ -37,6 +41,7 @@ static void declare_fns(Check *c) {
         Fn *fn = s->fns.at[i];
         bool added;
         c->package = script_package(s, fn->span.file);
+        check_note_fn(c, fn->span, fn);
         uint64_t *at = map_put(&s->fn_names, fn->name, (uint64_t)(uintptr_t)fn, &added);
         const Fn *first = (const Fn *)(uintptr_t)*at;
         if (added) {

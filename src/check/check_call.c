@@ -88,6 +88,7 @@ static const Type *give_up(Check *c, Expr *e) {
 
 static const Type *check_fn_call(Check *c, Expr *e, Fn *fn) {
     e->fn = fn;
+    check_note_fn(c, e->name_span, fn);
     if (c->place == PLACE_SCRIPT && c->early != ANN_EXIT) {
         Diag *g = check_error(c, DIAG_FN_AT_SCRIPT_SCOPE, e->span,
                               "'%.*s' cannot be called at script scope", STR_ARG(e->name));
@@ -126,7 +127,12 @@ static const struct {
 #include "lang/function.def"
 };
 
+static void note_function(Check *c, const Expr *e) {
+    meaning_note(c->script->meanings, (Meaning){.span = e->name_span, .kind = MEANING_FUNCTION});
+}
+
 static const Type *check_operator(Check *c, Expr *e, size_t which, const Type *want) {
+    note_function(c, e);
     uint32_t n = operators[which].operands;
     if (e->nargs != n) {
         report_count(c, e, e->nargs, &(Callee){.name = e->name, .nparams = n});
@@ -149,6 +155,7 @@ const Type *check_call(Check *c, Expr *e, const Type *want) {
     if (c->scope->function && c->scope->function(c->scope->ctx, e->name, &e->bound, &callee.params,
                                                  &callee.nparams, &result)) {
         e->is_bound = true;
+        note_function(c, e);
         check_early_read(c, e);
         if (e->bound.of_code && c->within)
             check_error(c, DIAG_EARLY_VALUE, e->span,
@@ -374,6 +381,8 @@ static const Type *check_value_method(Check *c, Expr *e) {
     }
     Expr *self = e->received ? e->args[0] : receiver(c, e);
     const Type *t = check_receiver(c, self);
+    meaning_note(c->script->meanings,
+                 (Meaning){.span = e->name_span, .kind = MEANING_METHOD, .text = t->text});
     if (t->aggregate)
         return check_aggregate(c, e, t);
     if (self->var && self->var->atomic)
@@ -449,6 +458,28 @@ static void wrong_arguments(Check *c, Expr *e, const Callee *callee, const Type 
     }
 }
 
+/* What is known of a library at the place of its name. */
+static void note_library(Check *c, Str name, Span span) {
+    const Script *s = c->script;
+    const uint64_t *use = map_get(&s->use_names, script_own_name(c->script, c->package, name));
+    if (use)
+        meaning_note(
+            s->meanings,
+            (Meaning){.span = span, .kind = MEANING_LIBRARY, .declaration = s->uses.at[*use].span});
+}
+
+static void note_library_fn(Check *c, const Expr *e, const Callee *callee, const Type *result) {
+    if (!c->script->meanings || e->bundled)
+        return;
+    Buf text = {0};
+    note_library(c, e->recv, e->recv_span);
+    put_signature(&text, e->name, callee->params, callee->nparams, result);
+    meaning_note(
+        c->script->meanings,
+        (Meaning){.span = e->name_span, .kind = MEANING_LIBRARY_FN, .text = buf_cstr(&text)});
+    buf_free(&text);
+}
+
 /* Types the arguments, which must have exactly the types of the library's parameters; returns
  * whether all are static. */
 static bool check_library_args(Check *c, Expr *e, const Callee *callee, const Type *result) {
@@ -490,6 +521,7 @@ static const Type *check_library_call(Check *c, Expr *e, bool bare) {
         return give_up(c, e);
     }
     e->is_bound = true;
+    note_library_fn(c, e, &callee, result);
     Annotation outer = c->early;
     if (e->annotation != ANN_NONE)
         c->early = e->annotation;

@@ -20,6 +20,35 @@ Diag *check_error(Check *c, DiagTag tag, Span span, const char *format, ...) {
     return diag(c->diags, tag, span, "%s", text);
 }
 
+/* ---- for editors ---- */
+
+void check_note_var(Check *c, Span span, const Var *v) {
+    meaning_note(c->script->meanings,
+                 (Meaning){.span = span,
+                           .kind = MEANING_VAR,
+                           .declares = span.start == v->span.start && span.file == v->span.file,
+                           .declaration = v->span,
+                           .var = v});
+}
+
+void check_note_fn(Check *c, Span span, const Fn *fn) {
+    meaning_note(c->script->meanings,
+                 (Meaning){.span = span,
+                           .kind = MEANING_FN,
+                           .declares = span.start == fn->span.start && span.file == fn->span.file,
+                           .declaration = fn->span,
+                           .fn = fn});
+}
+
+static void note_bound(Check *c, Span span, const Bound *bound, const Type *type) {
+    meaning_note(c->script->meanings, (Meaning){.span = span,
+                                                .kind = MEANING_BOUND,
+                                                .number = bound->id,
+                                                .is_static = bound->is_static,
+                                                .assignable = bound->assignable,
+                                                .text = type ? type->text : NULL});
+}
+
 /* ---- looking up ---- */
 
 static void *look_up(const Map *m, Str name) {
@@ -473,6 +502,8 @@ static void check_name_check_locals(Check *c, const Var *v) {
 }
 
 static void enter_var(Check *c, Var *v) {
+    if (v->name.ptr[0] != '(') /* hidden */
+        check_note_var(c, v->span, v);
     bool script = c->place == PLACE_SCRIPT;
     check_name_check_locals(c, v);
     v->index = script ? c->script->vars.len : c->locals.len;
@@ -484,6 +515,7 @@ static void enter_var(Check *c, Var *v) {
 
 void check_declare_var(Check *c, Var *v) {
     if (v->constant) {
+        check_note_var(c, v->span, v);
         check_constant(c, v);
         check_name_declare(c, v);
         return;
@@ -619,6 +651,7 @@ void check_early_value(Check *c, const Expr *e) {
 static const Type *resolve_var(Check *c, Expr *e, Var *v) {
     Bound bound;
     e->var = v;
+    check_note_var(c, e->name_span, v);
     bool own = v->init && !v->loop && check_name_is_inside(e->name_span, v->init->span);
     if (script_precedes(c->script, e->name_span, v->span) || own) {
         Diag *g = check_error(c, DIAG_USE_BEFORE_DECLARATION, e->name_span, "'%.*s' is used %s",
@@ -668,6 +701,7 @@ static const Type *resolve_bound(Check *c, Expr *e, Bound bound) {
     }
     e->bound = bound;
     e->is_static = bound.is_static;
+    note_bound(c, e->name_span, &bound, bound.type);
     if (!bound.type)
         return open_type(c, e);
     check_early_use(c, e, NULL, bound.is_static);
@@ -714,6 +748,8 @@ const Type *check_name(Check *c, Expr *e) {
 static void check_bound(Check *c, const TypeBound *b, uint32_t index) {
     const Rule *r = &c->probe->rule;
     Bound bound;
+    if (check_bound_name(c, b->name, &bound))
+        note_bound(c, b->span, &bound, b->type);
     for (uint32_t i = 0; i < index; i++) {
         if (str_eq(r->bounds[i].name, b->name) && r->bounds[i].part < 3) {
             Diag *g = check_error(c, DIAG_BAD_BOUND, b->span, "'%.*s' already has a bound",

@@ -12,6 +12,7 @@
  *   check_steps.c    loops and recursive functions, which take steps
  *   check_node.c     nodes that the checker makes
  *   check_name.c     declarations, resolution, "did you mean"
+ *   meaning.c        notes what names mean, for editors
  *   check_access.c   values of the program by members: args[0], args.p->size
  *   check_shadow.c   shadow memories, which become calls of the runtime
  *
@@ -25,6 +26,7 @@
 #define WHAMMC_CHECK_CHECK_PARTS_H
 
 #include "check/check.h"
+#include "check/meaning.h"
 
 typedef enum Place { PLACE_SCRIPT, PLACE_FN, PLACE_PROBE } Place;
 
@@ -56,6 +58,10 @@ typedef struct Check {
 /* An error of the checker: the result of the run is false. */
 Diag *check_error(Check *c, DiagTag tag, Span span, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* Notes a variable, or a function, of the script at the place of a name. */
+void check_note_var(Check *c, Span span, const Var *v);
+void check_note_fn(Check *c, Span span, const Fn *fn);
 
 /* ---- names ---- */
 

@@ -306,6 +306,8 @@ typedef struct IncludeOptions {
     Buf text;                  /* of the last file */
 } IncludeOptions;
 
+/* Finds a file that a script includes: whammc_find of IncludeOptions. */
+int include_find_file(void *options, const char *from, const char *path, whammc_file *file);
 /* Lets w find the files that its scripts include. `script` is the path of one, or NULL. The options
  * must live until w is freed. */
 void include_give(IncludeOptions *o, const char *script, whammc *w);

@@ -125,7 +125,7 @@ static const char *known_name(IncludeOptions *o, const char *path) {
     return path;
 }
 
-static int script_find(void *ctx, const char *from, const char *path, whammc_file *file) {
+int include_find_file(void *ctx, const char *from, const char *path, whammc_file *file) {
     IncludeOptions *o = ctx;
     Str folder = {from, (uint32_t)(file_base(from) - from)};
     const char *found =
@@ -151,7 +151,7 @@ static int script_find(void *ctx, const char *from, const char *path, whammc_fil
 void include_give(IncludeOptions *o, const char *script, whammc *w) {
     if (script && strcmp(script, "-") != 0 && script_is_there(script))
         vec_push(&o->known, script);
-    whammc_set_files(w, script_find, o,
+    whammc_set_files(w, include_find_file, o,
                      "files are looked for beside the including one, then in the folders of "
                      "--include-dir and WHAMMC_PATH, then among the scripts that come with whammc");
 }

@@ -464,6 +464,7 @@ typedef struct Script {
      * script scope. */
     Var *steps, *depth, *stopped;
     struct TypeTable *types;
+    struct Meanings *meanings; /* of names, noted by the checker; NULL = nobody asks for them */
     /* Effects of syntax errors. lost_names: words of unreadable text that may have been
      * declarations; told_names: unknown names that were reported. */
     Map lost_names, told_names;

@@ -53,6 +53,10 @@ void lang_dump(const Script *s, Buf *out);
 /* The same for one probe, such as a checked clone. */
 void lang_dump_probe(const Probe *p, Buf *out);
 
+/* The nth word that the grammar has as a token of its own, such as "while"; NULL after the last.
+ * Static storage. */
+const char *lang_keyword(uint32_t n);
+
 /* ---- words of other languages (hint.def) ---- */
 
 /* Where a word is that has no meaning there. */

@@ -39,7 +39,7 @@ static void decode_base64(Str text, Buf *out) {
     }
 }
 
-static void decode_percent(Str text, Buf *out) {
+void url_decode_percent(Str text, Buf *out) {
     for (uint32_t i = 0; i < text.len; i++) {
         int high = -1, low = -1;
         if (text.ptr[i] == '%' && text.len - i > 2) {
@@ -68,7 +68,7 @@ void url_decode_data(Str url, Buf *out) {
     if (head >= 7 && memcmp(comma - 7, ";base64", 7) == 0)
         decode_base64(text, out);
     else
-        decode_percent(text, out);
+        url_decode_percent(text, out);
 }
 
 /* ---- paths ---- */

@@ -10,6 +10,9 @@
 bool url_is_data(Str url);
 void url_decode_data(Str url, Buf *out);
 
+/* Appends a text with escapes such as "%20" as the bytes that they stand for. */
+void url_decode_percent(Str text, Buf *out);
+
 /* Whether it begins with a scheme, such as "http:", or is an absolute path. */
 bool url_is_absolute(Str url);
 

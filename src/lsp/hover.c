@@ -1,0 +1,306 @@
+/*
+ * lsp/hover.c - the language server: what something is: names, rules.
+ */
+#include "lsp/server.h"
+
+#include "event/event.h"
+#include "lang/lang.h"
+#include "plan/counter.h"
+
+/* ---- what all events of a rule have ---- */
+
+enum { MAX_RULES = 16, SHOWN_EVENTS = 12 };
+
+static void rule_free(RuleNames *n) {
+    free(n->rule);
+    arena_free(&n->arena);
+    vec_free(&n->events);
+    vec_free(&n->names);
+    vec_free(&n->functions);
+    free(n);
+}
+
+void rule_names_free(whammc_server *s) {
+    for (uint32_t i = 0; i < s->rules.len; i++)
+        rule_free(s->rules.at[i]);
+    vec_free(&s->rules);
+}
+
+static const char *rule_keep(RuleNames *n, const char *text) {
+    return text ? arena_strndup(&n->arena, text, strlen(text)) : NULL;
+}
+
+static void take_first(RuleNames *n, const whammc_event *e) {
+    for (size_t i = 0; i < e->nnames; i++) {
+        whammc_name name = e->names[i];
+        name.name = rule_keep(n, name.name);
+        name.type = rule_keep(n, name.type);
+        vec_push(&n->names, name);
+    }
+    for (size_t i = 0; i < e->nfunctions; i++)
+        vec_push(&n->functions, e->functions[i]);
+}
+
+/* Leaves out what another event does not have; a type that differs is not known. */
+static void take_common(RuleNames *n, const whammc_event *e) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n->names.len; i++) {
+        size_t k = 0;
+        while (k < e->nnames && strcmp(e->names[k].name, n->names.at[i].name) != 0)
+            k++;
+        if (k == e->nnames)
+            continue;
+        n->names.at[kept] = n->names.at[i];
+        const char *type = n->names.at[kept].type;
+        if (!type || !e->names[k].type || strcmp(type, e->names[k].type) != 0)
+            n->names.at[kept].type = NULL;
+        kept++;
+    }
+    n->names.len = kept;
+    kept = 0;
+    for (uint32_t i = 0; i < n->functions.len; i++) {
+        size_t k = 0;
+        while (k < e->nfunctions && strcmp(e->functions[k].text, n->functions.at[i].text) != 0)
+            k++;
+        if (k < e->nfunctions)
+            n->functions.at[kept++] = n->functions.at[i];
+    }
+    n->functions.len = kept;
+}
+
+static void take_event(void *ctx, const whammc_event *e) {
+    RuleNames *n = ctx;
+    if (n->nevents++)
+        take_common(n, e);
+    else
+        take_first(n, e);
+    vec_push(&n->events, ((whammc_event){.text = rule_keep(n, e->text), .doc = e->doc}));
+}
+
+const RuleNames *rule_names(whammc_server *s, Str rule) {
+    RuleNames *n = NULL;
+    uint32_t at = 0;
+    while (at < s->rules.len && !str_is(rule, s->rules.at[at]->rule))
+        at++;
+    if (at < s->rules.len) {
+        n = s->rules.at[at];
+    } else {
+        n = mem_zalloc(sizeof *n);
+        n->rule = api_copy(rule.ptr, rule.len);
+        whammc *w = whammc_new();
+        whammc_explain(w, n->rule, take_event, n);
+        whammc_free(w);
+        if (s->rules.len == MAX_RULES)
+            rule_free(s->rules.at[at = MAX_RULES - 1]);
+        else
+            vec_push(&s->rules, n);
+    }
+    for (; at; at--) /* the one asked for last is the first */
+        s->rules.at[at] = s->rules.at[at - 1];
+    s->rules.at[0] = n;
+    return n->nevents ? n : NULL;
+}
+
+/* ---- the descriptions of names ---- */
+
+static const char *function_description(Str name, const char **text) {
+    for (int id = 0; id < FN_COUNT; id++) {
+        if (str_is(name, function_name((FnId)id))) {
+            *text = function_text((FnId)id);
+            return function_doc((FnId)id);
+        }
+    }
+    return NULL;
+}
+
+static const char *method_description(const char *type, Str name) {
+    static const struct {
+        const char *of, *name, *doc;
+    } methods[] = {
+#define METHOD(id, name, argument, result, reserved, doc)     {"str", name, doc},
+#define MAP_METHOD(id, name, takes_key, result, changes, doc) {"map", name, doc},
+#include "lang/function.def"
+    };
+    bool str = strcmp(type, "str") == 0;
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        if (str == (methods[i].of[0] == 's') && str_is(name, methods[i].name))
+            return methods[i].doc;
+    return NULL;
+}
+
+/* The comment in the lines before a place. */
+static void put_comment_above(Str text, uint32_t at, Buf *out) {
+    uint32_t first = at;
+    while (first && text.ptr[first - 1] != '\n')
+        first--;
+    uint32_t end = first;
+    while (first) {
+        uint32_t line = first - 1;
+        while (line && text.ptr[line - 1] != '\n')
+            line--;
+        uint32_t begin = line;
+        while (begin < first && strchr(" \t", text.ptr[begin]))
+            begin++;
+        if (text.len - begin < 2 || memcmp(text.ptr + begin, "//", 2) != 0)
+            break;
+        first = line;
+    }
+    for (uint32_t i = first; i < end; i++) {
+        while (i < end && strchr(" \t/", text.ptr[i]))
+            i++;
+        const char *stop = memchr(text.ptr + i, '\n', end - i);
+        uint32_t stops = stop ? (uint32_t)(stop - text.ptr) : end;
+        buf_printf(out, "%s%.*s", i == first ? "\n" : "", (int)(stops - i), text.ptr + i);
+        buf_u8(out, '\n');
+        i = stops;
+    }
+}
+
+static void put_decorators(uint32_t decorators, Buf *out) {
+    static const struct {
+        uint32_t bit;
+        const char *word;
+    } words[] = {{DECO_REPORT, "report"}, {DECO_ATOMIC, "atomic"}, {DECO_UNSHARED, "unshared"},
+                 {DECO_SHARED, "shared"}, {DECO_FRAME, "frame"},   {DECO_SHADOW, "shadow"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (decorators & words[i].bit)
+            buf_printf(out, "%s ", words[i].word);
+}
+
+static const char *storage_text(const Var *v) {
+    if (v->constant)
+        return "A constant; `--define` gives it another value.";
+    if (v->element)
+        return "Shadow memory: what it has for each address of the program's memory.";
+    if (v->param)
+        return "A parameter.";
+    switch (v->storage) {
+    case STORAGE_SCRIPT: return v->atomic ? "One for all threads." : "One for the whole run.";
+    case STORAGE_UNSHARED: return "One for each site.";
+    case STORAGE_SHARED: return "One for all sites of the probe.";
+    case STORAGE_FRAME: return "One for each activation of the function.";
+    case STORAGE_LOCAL: return v->loop ? "A variable of the loop." : "One for each execution.";
+    }
+    return "";
+}
+
+static void hover_var(const Document *d, const Var *v, Str name, Buf *out) {
+    buf_str(out, STR("```whamm\n"));
+    put_decorators(v->decorators, out);
+    if (v->element)
+        buf_printf(out, "var %.*s: %s[per %u]\n```\n", STR_ARG(name), v->element->text,
+                   1u << v->unit_log);
+    else
+        buf_printf(out, "%s%.*s: %s\n```\n",
+                   v->constant ? "const "
+                   : v->param  ? ""
+                               : "var ",
+                   STR_ARG(name), v->type->text);
+    buf_printf(out, "%s%s", storage_text(v), v->report ? " It is reported." : "");
+    if (v->cells)
+        buf_str(out, STR(" Its keys are known at each site, so no key is looked up."));
+    buf_str(out, STR("\n"));
+    const DiagFile *f = &d->w->diags.files.at[v->span.file - 1];
+    if (!v->param && !v->loop)
+        put_comment_above((Str){f->text, (uint32_t)f->len}, v->span.start, out);
+}
+
+static void describe_fn(const Document *d, const Fn *fn, Str name, Buf *out) {
+    buf_printf(out, "```whamm\nfn %.*s(", STR_ARG(name));
+    for (uint32_t i = 0; i < fn->nparams; i++)
+        buf_printf(out, "%s%.*s: %s", i ? ", " : "", STR_ARG(fn->params[i]->name),
+                   fn->params[i]->type->text);
+    buf_str(out, STR(")"));
+    if (fn->result && fn->result->kind != TYPE_UNIT)
+        buf_printf(out, " -> %s", fn->result->text);
+    buf_str(out, STR("\n```\n"));
+    const DiagFile *f = &d->w->diags.files.at[fn->span.file - 1];
+    put_comment_above((Str){f->text, (uint32_t)f->len}, fn->span.start, out);
+}
+
+static void describe_bound(const Meaning *m, Str name, Buf *out) {
+    buf_printf(out, "```whamm\n%.*s%s%s\n```\n%s%s%s\n", STR_ARG(name), m->text ? ": " : "",
+               m->text ? m->text : "", name_infos[m->number].doc,
+               m->is_static ? "\n\nStatic: it is known at each site, and costs nothing." : "",
+               m->assignable ? "\n\nThe script may assign to it, which changes the program." : "");
+}
+
+static void describe_meaning(const Document *d, const Meaning *m, Str name, Buf *out) {
+    const char *text = NULL, *doc = NULL;
+    switch (m->kind) {
+    case MEANING_VAR: hover_var(d, m->var, name, out); return;
+    case MEANING_FN: describe_fn(d, m->fn, name, out); return;
+    case MEANING_BOUND: describe_bound(m, name, out); return;
+    case MEANING_FUNCTION: doc = function_description(name, &text); break;
+    case MEANING_METHOD:
+        doc = method_description(m->text, name);
+        text = arena_printf((Arena *)&d->w->meanings.arena, "%s.%.*s", m->text, STR_ARG(name));
+        break;
+    case MEANING_LIBRARY: text = "use"; break;
+    case MEANING_LIBRARY_FN: text = m->text; break;
+    }
+    if (m->kind == MEANING_LIBRARY)
+        buf_printf(out, "```whamm\nuse %.*s\n```\nA library.\n", STR_ARG(name));
+    else
+        buf_printf(out, "```whamm\n%s\n```\n%s\n", text ? text : "", doc ? doc : "");
+}
+
+/* ---- rules ---- */
+
+static void describe_rule(const RuleNames *n, Buf *out) {
+    if (n->nevents == 1)
+        buf_printf(out, "```whamm\n%s\n```\n%s\n", n->events.at[0].text, n->events.at[0].doc);
+    else
+        buf_printf(out, "%u events match:\n", n->nevents);
+    for (uint32_t i = 0; n->nevents > 1 && i < n->nevents && i < SHOWN_EVENTS; i++)
+        buf_printf(out, "- `%s`\n", n->events.at[i].text);
+    if (n->nevents > SHOWN_EVENTS)
+        buf_printf(out, "- and %u more\n", n->nevents - SHOWN_EVENTS);
+    if (!n->names.len)
+        return;
+    buf_printf(out, "\nBound names%s: ", n->nevents > 1 ? " of all" : "");
+    for (uint32_t i = 0; i < n->names.len; i++)
+        buf_printf(out, "%s`%s`", i ? ", " : "", n->names.at[i].name);
+    buf_u8(out, '\n');
+}
+
+static const Probe *probe_at(const Document *d, uint32_t offset) {
+    const Script *script = document_script(d);
+    for (uint32_t i = 0; i < script->probes.len; i++) {
+        Span span = script->probes.at[i]->rule.span;
+        if (span.file == d->file && !script->probes.at[i]->made && span.start <= offset &&
+            offset <= span.end)
+            return script->probes.at[i];
+    }
+    return NULL;
+}
+
+static void put_hover(Request *r, Span span, const Buf *text) {
+    buf_str(r->out, STR("{\"contents\":{\"kind\":\"markdown\""));
+    out_string(r->out, "value", buf_view(text));
+    buf_str(r->out, STR("},\"range\":"));
+    document_put_range(r->s, r->d, span.start, span.end, r->out);
+    buf_u8(r->out, '}');
+}
+
+void lsp_hover(Request *r) {
+    const Document *d = r->d;
+    const Meaning *m = meaning_at(&d->w->meanings, d->file, r->offset);
+    const Probe *probe = m ? NULL : probe_at(d, r->offset);
+    Str text = buf_view(&d->text);
+    Buf out = {0};
+    if (m) {
+        Str name = {text.ptr + m->span.start, m->span.end - m->span.start};
+        describe_meaning(d, m, name, &out);
+        put_hover(r, m->span, &out);
+    } else if (probe) {
+        Span span = probe->rule.span;
+        const RuleNames *n = rule_names(r->s, (Str){text.ptr + span.start, span.end - span.start});
+        if (n)
+            describe_rule(n, &out);
+        workspace_describe(d, probe, &out);
+        if (out.len)
+            put_hover(r, span, &out);
+    }
+    buf_free(&out);
+}
