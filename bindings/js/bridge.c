@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include <whammc/coverage.h>
+#include <whammc/lsp.h>
 #include <whammc/report.h>
 
 /* The program's, src/cmd/main.c. */
@@ -74,6 +75,18 @@ static const void *on_source(void *ctx, const char *path, size_t *size) {
     return text;
 }
 
+static void on_send(void *ctx, const char *message, size_t size) {
+    js_write((uint32_t)(uintptr_t)ctx, 0, message, size);
+}
+
+static const void *on_read(void *ctx, const char *path, size_t *size) {
+    return on_source((char *)ctx + 1, path, size);
+}
+
+static int on_find(void *ctx, const char *from, const char *path, whammc_file *file) {
+    return js_find((uint32_t)(uintptr_t)ctx + 2, from, path, file);
+}
+
 uintptr_t js_on_write(void) {
     return (uintptr_t)on_write;
 }
@@ -88,6 +101,18 @@ uintptr_t js_on_event(void) {
 
 uintptr_t js_on_source(void) {
     return (uintptr_t)on_source;
+}
+
+uintptr_t js_on_send(void) {
+    return (uintptr_t)on_send;
+}
+
+uintptr_t js_on_read(void) {
+    return (uintptr_t)on_read;
+}
+
+uintptr_t js_on_find(void) {
+    return (uintptr_t)on_find;
 }
 
 void js_coverage_totals(const WhammcCoverage *c, WhammcCoverageTotals *totals) {

@@ -41,6 +41,12 @@ uintptr_t js_on_write(void);
 uintptr_t js_on_site(void);
 uintptr_t js_on_event(void);
 uintptr_t js_on_source(void);
+/* Those of a whammc_server_host, whose context is the number of the first of three functions that
+ * follow each other: they take a message; the path of a file, as js_source; two paths and a
+ * whammc_file. */
+uintptr_t js_on_send(void);
+uintptr_t js_on_read(void);
+uintptr_t js_on_find(void);
 
 /* whammc_coverage_totals, with the place for the result as an argument. */
 void js_coverage_totals(const WhammcCoverage *c, WhammcCoverageTotals *totals);
@@ -53,5 +59,7 @@ void js_coverage_totals(const WhammcCoverage *c, WhammcCoverageTotals *totals);
 void js_write(uint32_t call, int stream, const void *bytes, uint32_t size);
 void js_item(uint32_t call, const void *item);
 const void *js_source(uint32_t call, const char *path, uint32_t *size);
+/* Finds the file that `from` includes by `path`, as whammc_find. */
+int js_find(uint32_t call, const char *from, const char *path, void *file);
 
 #endif

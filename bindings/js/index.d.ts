@@ -434,3 +434,27 @@ export function coverage(program: Bytes, reports: string | Bytes | (string | Byt
   /** Object files, or archives of them, whose functions the linker may have left out: these are then not executed. */
   objects?: (Bytes | { name: string; bytes: Bytes })[];
 }): Promise<{ text: string; /** The same; drcov is no text. */ bytes: Uint8Array; totals: CoverageTotals; warnings: Diagnostic[] }>;
+
+/** The user of a language server. */
+export interface LanguageServerHost {
+  /** Takes a message for the client, in the Language Server Protocol. */
+  send(message: object): void;
+  /** The contents of a file of the workspace: scripts that others include, programs, whammc.json. */
+  read?(path: string): string | Bytes | null | undefined;
+  /** The file that the script `from` includes by `path`; if it is left out, `read` of the path beside `from`. */
+  find?(from: string, path: string): { name: string; text: string } | null | undefined;
+}
+
+/** A language server for one client: `whammc lsp`, without runs. */
+export interface LanguageServer {
+  /** Takes a message of the client; the answer is sent before this returns. */
+  receive(message: string | object): void;
+  /** No message is waiting: checks the scripts that have changed, and sends what is wrong with them. */
+  idle(): void;
+  /** Whether the client has told it to exit. */
+  readonly exited: boolean;
+  close(): void;
+}
+
+/** Starts a language server. */
+export function languageServer(host: LanguageServerHost): Promise<LanguageServer>;

@@ -7,4 +7,5 @@ export { init } from './lib/wasm.mjs';
 export {
   Compiler, WhammcError, bind, bundledScripts, check, compile, debugReference, explain, nameFunctions, runtime, version,
 } from './lib/api.mjs';
+export { languageServer } from './lib/lsp.mjs';
 export { Report, coverage, readReport } from './lib/report.mjs';

@@ -1,5 +1,5 @@
 // The compiler in a worker; it keeps the program that was opened last.
-import { bundledScripts, check, compile, explain, init, readReport, version } from 'whammc';
+import { bundledScripts, check, compile, init, languageServer, readReport, version } from 'whammc';
 import { shownRows } from './rows.mjs';
 import { serve } from './rpc.mjs';
 
@@ -16,6 +16,39 @@ const source = text => ({ name: NAME, text });
 const librariesOf = text => Object.fromEntries(Object.entries(libraries).filter(([name]) => new RegExp(`\\buse\\s+${name}\\b`).test(text)));
 const optionsOf = text => ({ libraries: librariesOf(text) });
 
+// ---- the editor's questions ----
+
+const URI = `file:///${NAME}`;
+let server = null, answers = null, asked = 0, workspace = '';
+
+const file = path => (path === '/whammc.json' ? workspace : libraries[path.slice(1).replace(/\.wasm$/, '')]);
+
+async function startServer() {
+  server = await languageServer({ send: message => answers.push(message), read: file });
+  tell('initialize', { rootUri: 'file:///', capabilities: {} }, 0);
+}
+
+/** Sends the server a message; a request has a number. */
+function tell(method, params, id) {
+  answers = [];
+  server.receive({ jsonrpc: '2.0', id, method, params });
+  return answers.find(answer => answer.id === id)?.result ?? null;
+}
+
+/** Answers a request of the Language Server Protocol about a text, at a position. */
+async function ask(text, method, position) {
+  if (!server || server.exited) await startServer();
+  const used = JSON.stringify({ libraries: Object.keys(librariesOf(text)).map(name => `${name}=${name}.wasm`) });
+  if (used !== workspace) {
+    workspace = used;
+    tell('workspace/didChangeWatchedFiles', { changes: [] });
+  }
+  tell('textDocument/didOpen', { textDocument: { uri: URI, languageId: 'whamm', version: ++asked, text } });
+  return tell(`textDocument/${method}`, { textDocument: { uri: URI }, position }, asked);
+}
+
+// ---- calls of the page ----
+
 serve({
   async start(module, given) {
     libraries = given;
@@ -25,7 +58,7 @@ serve({
   version,
   bundledScripts,
   check: text => check(source(text), optionsOf(text)),
-  explain,
+  ask,
 
   /** Opens a program; gives its functions. Fails if it is no module. */
   async open(name, bytes) {

@@ -9,9 +9,7 @@ import {
   EditorView, crosshairCursor, drawSelection, dropCursor, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, hoverTooltip,
   keymap, lineNumbers,
 } from '@codemirror/view';
-import { contextAt, declaredNames, usedLibraries } from './context.mjs';
 import { whamm } from './language.mjs';
-import words from './words.json';
 
 const PAUSE = 250; // ms without typing before a script is checked
 
@@ -34,142 +32,66 @@ function toLint(doc, diagnostic) {
   };
 }
 
-// ---- what the compiler knows of a rule ----
+/** A position in the Language Server Protocol, and the offset of one. */
+const positionOf = (doc, at) => ({ line: doc.lineAt(at).number - 1, character: at - doc.lineAt(at).from });
+const placeOf = (doc, { line, character }) => Math.min(doc.line(line + 1).from + character, doc.length);
 
-/** Wraps explain(rule), which gives [] for rules that are not complete or wrong; keeps what it gave. */
-function makeExplainer(explain) {
-  const kept = new Map();
-  return rule => {
-    if (!kept.has(rule)) {
-      if (kept.size > 200) kept.clear();
-      kept.set(rule, explain(rule).catch(() => []));
-    }
-    return kept.get(rule);
-  };
-}
+// ---- texts of the language server ----
 
-/** What all events of a rule have. */
-function common(events, list, key) {
-  const [first, ...others] = events;
-  if (!first) return [];
-  return first[list].filter(each => others.every(event => event[list].some(other => key(other) === key(each))));
-}
-
-function infoNode(title, text) {
-  const node = document.createElement('div'), head = node.appendChild(document.createElement('strong'));
+/** Markdown as it comes: fenced code, paragraphs, items, and code in lines. */
+function markdownNode(text) {
+  const node = document.createElement('div');
   node.className = 'explained';
-  head.textContent = title;
-  node.append(document.createElement('br'), text);
+  for (const [, code, plain] of text.matchAll(/```\w*\n([\s\S]*?)```|((?:(?!```)[\s\S])+)/g)) {
+    if (code) node.appendChild(document.createElement('strong')).textContent = code.trimEnd();
+    for (const line of (plain ?? '').split('\n').filter(Boolean)) {
+      const paragraph = node.appendChild(document.createElement('div'));
+      line.split('`').forEach((part, i) => (i % 2 ? paragraph.appendChild(document.createElement('code')) : paragraph).append(part));
+    }
+  }
   return node;
 }
 
-const withInfo = (label, type, detail, doc) =>
-  ({ label, type, detail, info: doc ? () => infoNode(detail ? `${label}: ${detail}` : label, doc) : undefined });
-const callOf = ({ text, doc }) => {
-  const name = text.slice(0, text.indexOf('('));
-  return { ...withInfo(name, 'function', text.slice(name.length), doc), apply: `${name}(` };
-};
-
 // ---- completion ----
 
-async function completeRule(explain, typed) {
-  const parts = typed.split(':'), prefix = parts.slice(0, -1).join(':');
-  if (parts.length <= 1) {
-    const events = words.events.map(event => withInfo(event.text, 'event', '', event.doc));
-    const declarations = ['report', 'var', 'const', 'fn', 'use', 'unshared', 'map', 'shared', 'atomic'].map(label => ({ label, type: 'keyword' }));
-    return [...events, ...declarations];
-  }
-  if (/^wasm:opcode$/.test(prefix)) return [{ label: '*', type: 'event', detail: 'every instruction' },
-    ...words.instructions.map(each => withInfo(each.text, 'event', each.detail, ''))];
-  const events = await explain(prefix === 'wasm' ? 'wasm:*:*' : `${prefix}:*`);
-  const plain = prefix === 'wasm' ? [{ text: 'wasm:opcode:', doc: 'around each occurrence of an instruction' }, ...await explain('wasm:*')] : [];
-  const endings = new Map();
-  for (const { text, doc } of [...events, ...plain])
-    endings.set(prefix === 'wasm' ? text.slice('wasm:'.length) : text.slice(text.lastIndexOf(':') + 1), doc);
-  return [...endings].map(([label, doc]) => withInfo(label, 'event', '', doc));
+const KINDS = {
+  2: 'method', 3: 'function', 5: 'variable', 6: 'variable', 7: 'type', 9: 'namespace', 14: 'keyword', 17: 'text', 21: 'constant', 23: 'event',
+};
+
+function optionOf({ label, kind, detail, documentation, sortText }) {
+  const info = documentation ? () => markdownNode(`\`\`\`\n${detail ? `${label}: ${detail}` : label}\n\`\`\`\n${documentation}`) : undefined;
+  return { label, type: KINDS[kind], detail, info, boost: -Number(sortText[0]) };
 }
 
-async function completeBody(explain, script, rule) {
-  const events = rule ? await explain(rule) : [], options = [];
-  for (const [label, type] of declaredNames(script)) options.push({ label, type, boost: 2 });
-  for (const name of common(events, 'names', each => each.name))
-    options.push(withInfo(name.name, 'variable', `${name.type ?? 'any'}${name.isStatic ? ', static' : ''}`, name.doc));
-  for (const each of common(events, 'functions', each => each.text)) options.push(callOf(each));
-  for (const label of words.keywords) options.push({ label, type: 'keyword', boost: -1 });
-  for (const label of words.types) options.push({ label, type: 'type', boost: -1 });
-  for (const label of usedLibraries(script)) options.push({ label, type: 'namespace' });
-  return options;
-}
-
-function completeMember(script, owner) {
-  if (usedLibraries(script).includes(owner))
-    return (words.libraries[owner] ?? []).map(({ name, detail }) => withInfo(name, 'function', detail, ''));
-  return words.methods.map(({ name, detail, doc }) => withInfo(name, 'method', detail, doc));
-}
-
-function completer(explain) {
+function completer(ask) {
   return async context => {
-    const script = context.state.doc.toString(), { skipped, rule, inside } = contextAt(script, context.pos);
-    if (skipped) return null;
-    const member = context.matchBefore(/[A-Za-z_]\w*\.\w*/);
-    if (inside && member) {
-      const [owner] = member.text.split('.');
-      return { from: member.from + owner.length + 1, options: completeMember(script, owner), validFor: /^\w*$/ };
-    }
-    if (inside) {
-      const word = context.matchBefore(/\w+/);
-      if (!word && !context.explicit) return null;
-      return { from: word?.from ?? context.pos, options: await completeBody(explain, script, rule), validFor: /^\w*$/ };
-    }
-    const used = context.matchBefore(/\buse\s+\w*/);
-    if (used) {
-      const options = Object.keys(words.libraries).map(label => ({ label, type: 'namespace' }));
-      return { from: used.from + used.text.search(/\w*$/), options, validFor: /^\w*$/ };
-    }
-    const word = context.matchBefore(/[\w*?|.:[\]!+]+/), typed = word?.text ?? '';
+    const { doc } = context.state, typed = context.matchBefore(/[\w.:*@"]+/);
     if (!typed && !context.explicit) return null;
-    const from = (word?.from ?? context.pos) + typed.lastIndexOf(':') + 1;
-    return { from, options: await completeRule(explain, typed), validFor: /^[\w.]*$/ };
+    const items = (await ask(doc.toString(), 'completion', positionOf(doc, context.pos)))?.items ?? [];
+    if (!items.length) return null;
+    return { from: placeOf(doc, items[0].textEdit.range.start), options: items.map(optionOf), validFor: /^\w*$/ };
   };
 }
 
 // ---- explanations under the pointer ----
 
-async function explanation(explain, script, at, word) {
-  const { skipped, rule, inside } = contextAt(script, at);
-  if (skipped) return null;
-  if (!inside && rule) {
-    const [event] = await explain(rule);
-    return event ? [event.text, event.doc] : null;
-  }
-  const events = rule ? await explain(rule) : [], base = word.replace(/\d+$/, 'N');
-  const name = common(events, 'names', each => each.name).find(each => each.name === word || each.name === base);
-  if (name) return [`${word}: ${name.type ?? 'any'}${name.isStatic ? ', static' : ''}${name.assignable ? ', assignable' : ''}`, name.doc];
-  const call = common(events, 'functions', each => each.text).find(each => each.text.startsWith(`${word}(`));
-  return call ? [call.text, call.doc] : null;
-}
-
-function explainer(explain) {
+function explainer(ask) {
   return hoverTooltip(async (view, at) => {
-    const line = view.state.doc.lineAt(at), script = view.state.doc.toString();
-    for (const match of line.text.matchAll(/[\w*?|.:[\]!+]+/g)) {
-      const from = line.from + match.index, to = from + match[0].length;
-      if (at < from || at > to) continue;
-      const found = await explanation(explain, script, to, match[0]);
-      return found && { pos: from, end: to, create: () => ({ dom: infoNode(...found) }) };
-    }
-    return null;
+    const { doc } = view.state, found = await ask(doc.toString(), 'hover', positionOf(doc, at));
+    if (!found) return null;
+    const [pos, end] = [found.range.start, found.range.end].map(place => placeOf(doc, place));
+    return { pos, end, create: () => ({ dom: markdownNode(found.contents.value) }) };
   });
 }
 
 // ---- the editor ----
 
 /**
- * Makes an editor. `check(text)` gives diagnostics, `explain(rule)` events, both as promises; `onChange(text)` is called at once,
+ * Makes an editor. `check(text)` gives diagnostics, `ask(text, method, position)` what the language server says, both as promises;
+ * `onChange(text)` is called at once,
  * `onDiagnostics(diagnostics, show)` when a text has been checked: show(index) goes to one of them.
  */
-export function createEditor({ parent, text, check, explain, onChange, onDiagnostics, onRun }) {
-  const know = makeExplainer(explain);
+export function createEditor({ parent, text, check, ask, onChange, onDiagnostics, onRun }) {
   let timer = 0, turn = 0;
 
   async function inspect() {
@@ -199,8 +121,8 @@ export function createEditor({ parent, text, check, explain, onChange, onDiagnos
       extensions: [
         lineNumbers(), highlightActiveLineGutter(), highlightSpecialChars(), history(), drawSelection(), dropCursor(), indentOnInput(),
         bracketMatching(), closeBrackets(), highlightActiveLine(), highlightSelectionMatches(), crosshairCursor(), lintGutter(),
-        indentUnit.of('    '), whamm(), explainer(know), EditorView.lineWrapping,
-        autocompletion({ override: [completer(know)] }),
+        indentUnit.of('    '), whamm(), explainer(ask), EditorView.lineWrapping,
+        autocompletion({ override: [completer(ask)] }),
         EditorView.contentAttributes.of({ 'aria-label': 'Script in Whamm', spellcheck: 'false' }),
         keymap.of([{ key: 'Mod-Enter', run: () => (onRun(), true) }, ...closeBracketsKeymap, ...defaultKeymap, ...searchKeymap,
           ...historyKeymap, ...completionKeymap, ...lintKeymap]),

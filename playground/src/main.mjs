@@ -6,11 +6,11 @@ import { createCodeView } from './code-view.mjs';
 import { byId, download, element, shown, visible } from './dom.mjs';
 import { createEditor } from './editor.mjs';
 import { decodeLink, encodeLink } from './link.mjs';
+import LIBRARIES from './libraries.json';
 import { BEST, FIRST, PROGRAMS, fetchLibrary, fetchProgram, fetchSource } from './programs.mjs';
 import { drawChart, drawTable } from './report-view.mjs';
 import { connect } from './rpc.mjs';
 
-const LIBRARIES = ['cache'];
 const LIST_BY_ITSELF = 2 << 20; // bytes of programs whose sites are listed as one types
 const OWN = 'own'; // the value of a program's choice that is a file of the user's
 const MOST_OUTPUT = 1 << 20; // characters
@@ -500,7 +500,7 @@ async function main() {
   editor = createEditor({
     parent: byId('editor'), text: link?.script ?? FIRST.script,
     check: async text => { await ready; return checking.call('check', text); },
-    explain: async rule => { await ready; return checking.call('explain', rule); },
+    ask: async (text, method, position) => { await ready; return checking.call('ask', text, method, position); },
     onChange() {
       byId('checked').className = 'badge';
       byId('checked').textContent = 'checking …';

@@ -196,6 +196,7 @@ static void did_close(whammc_server *s, Str params) {
 /* A file was saved: those that include it, and counts of sites, may be others. */
 static void did_save(whammc_server *s, Str params) {
     Document *saved = document_of(s, params, NULL);
+    workspace_read(s); /* libraries may be others, too */
     for (uint32_t i = 0; i < s->documents.len; i++) {
         Document *d = s->documents.at[i];
         d->changed = true;

@@ -27,6 +27,9 @@ typedef struct Program {
 
 typedef struct WorkspaceLibrary {
     const char *name, *path;
+    const char *bytes; /* read when they are needed first; NULL = they could not be */
+    size_t size;
+    bool read;
 } WorkspaceLibrary;
 
 typedef struct Run {
@@ -133,7 +136,8 @@ void workspace_read(whammc_server *s) {
             continue;
         uint32_t n = (uint32_t)(equals - one.ptr);
         WorkspaceLibrary l = {arena_strndup(&w->arena, one.ptr, n),
-                              in_root(s, &w->arena, (Str){equals + 1, one.len - n - 1})};
+                              in_root(s, &w->arena, (Str){equals + 1, one.len - n - 1}),
+                              NULL, 0, false};
         vec_push(&w->libraries, l);
     }
     vec_free(&entries);
@@ -142,11 +146,13 @@ void workspace_read(whammc_server *s) {
 
 static void give_libraries(whammc_server *s, whammc *w) {
     for (uint32_t i = 0; s->workspace && i < s->workspace->libraries.len; i++) {
-        const WorkspaceLibrary *l = &s->workspace->libraries.at[i];
-        size_t size;
-        const void *bytes = s->host.read(s->host.ctx, l->path, &size);
+        WorkspaceLibrary *l = &s->workspace->libraries.at[i];
+        const void *bytes = l->read ? NULL : s->host.read(s->host.ctx, l->path, &l->size);
+        l->read = true;
         if (bytes)
-            whammc_add_library(w, l->name, NULL, bytes, size);
+            l->bytes = arena_strndup(&s->workspace->arena, bytes, l->size);
+        if (l->bytes)
+            whammc_add_library(w, l->name, NULL, l->bytes, l->size);
     }
 }
 
@@ -451,16 +457,13 @@ static void put_site(void *ctx, const whammc_site *site) {
 static void list_sites(Request *r, Document *d) {
     size_t size;
     const char *path = d->programs->program->path;
-    const void *bytes = r->s->host.read ? r->s->host.read(r->s->host.ctx, path, &size) : NULL;
-    if (!bytes)
-        return;
     whammc_debug_info debug = {0};
     whammc *w = whammc_new();
     whammc_set_files(w, document_find_file, r->s, NULL);
     whammc_add_script(w, d->path, buf_cstr(&d->text), d->text.len);
     give_libraries(r->s, w);
     whammc_locate(w, &debug);
-    bytes = r->s->host.read(r->s->host.ctx, path, &size); /* after those of libraries */
+    const void *bytes = r->s->host.read ? r->s->host.read(r->s->host.ctx, path, &size) : NULL;
     buf_u8(r->out, '[');
     if (bytes)
         whammc_list(w, path, bytes, size, put_site, r);

@@ -23,6 +23,10 @@ if (native) {
   }
 } else {
   await import('../index.mjs'); // it says where whammc.wasm is
+  if (args.length === 1 && args[0] === 'lsp') { // the module cannot wait for input
+    const { serveEditor } = await import('../lib/lsp-node.mjs');
+    process.exit(await serveEditor());
+  }
   const { main } = await import('../lib/node.mjs');
   process.exitCode = await main(args);
 }

@@ -1,6 +1,6 @@
 // lib/report.mjs - reports of instrumented programs: the functions of include/whammc/report.h and coverage.h.
 import { enumerated, expectOptions, makeDebugInfo, nameInC, renamed, takeDiagnostics } from './api.mjs';
-import { Scope, createEngine, decode, explainFailure, init, textBytes, toBytes, withEngine } from './wasm.mjs';
+import { Scope, createEngine, decode, explainFailure, giveBytes, init, textBytes, toBytes, withEngine } from './wasm.mjs';
 
 const OUTSIDE = 0xffffffff;
 
@@ -301,7 +301,7 @@ export async function coverage(program, reports, { format = 'lcov', name = 'prog
         Object.assign(values, { source: exports.js_on_source() });
       }
       const settings = makeReportOptions(scope, 'WhammcCoverageOptions', COVERAGE_OPTIONS, values);
-      if (options.source) engine.write('WhammcCoverageOptions', settings, { ctx: scope.callback(giveSource(engine, scope, options.source)) });
+      if (options.source) engine.write('WhammcCoverageOptions', settings, { ctx: scope.callback((path, size) => giveBytes(scope, options.source(path), path, size)) });
       if (locations) exports.whammc_coverage_locate(c, makeDebugInfo(scope, locations));
       const warnings = finish(exports.whammc_coverage_set_module(c, scope.text(name), scope.bytes(bytes), bytes.length));
       others.forEach(other => warnings.push(...finish(
@@ -321,15 +321,4 @@ export async function coverage(program, reports, { format = 'lcov', name = 'prog
       throw error;
     }
   });
-}
-
-/** Texts stay valid until the next one is asked for. */
-function giveSource(engine, scope, source) {
-  return (path, size) => {
-    const text = source(path);
-    if (text === undefined || text === null) return 0;
-    const bytes = textBytes(text, path);
-    engine.putWord(size, bytes.length);
-    return scope.bytes(bytes);
-  };
 }

@@ -139,6 +139,7 @@ function createImports(engine) {
     js_write: (call, stream, at, size) => engine.call(call, stream, decode(engine.part(at, size))),
     js_item: (call, item) => engine.call(call, item),
     js_source: (call, path, size) => engine.call(call, engine.text(path), size),
+    js_find: (call, from, path, file) => engine.call(call, engine.text(from), engine.text(path), file),
   };
   return imports;
 }
@@ -371,6 +372,14 @@ export class Scope {
     this.#pointers = [];
     this.#callbacks = [];
   }
+}
+
+/** Gives C a text, or bytes, that it has asked for, and where it wants their number; 0 if there are none. */
+export function giveBytes(scope, text, what, size) {
+  if (text === undefined || text === null) return 0;
+  const bytes = textBytes(text, what);
+  scope.engine.putWord(size, bytes.length);
+  return scope.bytes(bytes);
 }
 
 // ---- using engines ----

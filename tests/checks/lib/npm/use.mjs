@@ -216,6 +216,28 @@ await test('the rest of the library', async () => {
   assert.equal(JSON.parse(map).version, 3);
 });
 
+await test('the language server', async () => {
+  const sent = [], files = { '/work/part.whamm': 'var part: u32;\n' };
+  const server = await whammc.languageServer({ send: message => sent.push(message), read: path => files[path] });
+  const document = { uri: 'file:///work/app.whamm', version: 1, text: 'include "part.whamm";\nwasm:func:entry { part++; none++; }' };
+  const tell = (method, params, id) => server.receive({ jsonrpc: '2.0', id, method, params });
+  tell('initialize', { capabilities: {}, rootUri: 'file:///work' }, 1);
+  tell('textDocument/didOpen', { textDocument: document });
+  server.idle();
+  tell('textDocument/completion', { textDocument: document, position: { line: 1, character: 18 } }, 2);
+  const [, { params: { diagnostics } }, { result }] = sent;
+  assert.deepEqual(diagnostics.map(each => each.code), ['undeclared-name']);
+  assert(result.items.some(item => item.label === 'part'));
+  server.receive('not JSON');
+  assert.equal(sent.at(-1).error.code, -32700);
+  tell('shutdown', {}, 3);
+  tell('exit', {});
+  assert(server.exited);
+  server.close();
+  assert.throws(() => server.idle(), /closed/);
+  await assert.rejects(whammc.languageServer({}), TypeError);
+});
+
 await test('CommonJS', async () => {
   const other = createRequire(import.meta.url)('whammc');
   assert.deepEqual(Object.keys(other).sort(), Object.keys(whammc).sort());
