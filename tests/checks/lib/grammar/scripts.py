@@ -1,4 +1,4 @@
-"""The project's scripts, cut into tokens, and what whammc says about many scripts at once."""
+"""The project's scripts, cut into tokens and changed, and what whammc says about many scripts at once."""
 
 import glob
 import json
@@ -10,6 +10,9 @@ from ..commands import call
 from ..world import GOLDEN, SOURCE, WHAMMC, read
 
 TOKEN = re.compile(r'\s+|//[^\n]*|/\*(?s:.*?)\*/|"(?s:\\.|[^"\\])*"|\d(?:\w|\.(?!\.))*|\w+|\.\.|\+\+|--|&&|\|\||<<=|>>=|[-+*/%&|^=!<>]=|<<|>>|->|(?s:.)')
+# Messages that say that a text does not follow the grammar.
+SYNTAX = {"syntax", "bad-number", "bad-character", "bad-escape", "open-string", "open-comment", "rule-shape", "no-probe", "use-place"}
+INSERTED = ["{", "}", "(", ")", ";", ":", ",", "/", "=", "x", "if", "var", "return", "1", "-", "'", "map", ".", "true", "use", "fn", "const", "delete", "in"]
 
 
 def tokens(text):
@@ -45,9 +48,14 @@ def without_packages(text):
     return "".join(found)
 
 
+def files():
+    """The paths of all scripts that are files."""
+    return sorted(path for folder in ("stdlib", "examples", "tests/fixtures") for path in glob.glob(os.path.join(SOURCE, folder, "**/*.whamm"), recursive=True))
+
+
 def scripts():
-    """The texts of all scripts: of the examples, of the golden tests, of the manual."""
-    found = [read(path) for path in glob.glob(os.path.join(SOURCE, "examples/**/*.whamm"), recursive=True)]
+    """The texts of all scripts: those that are files, of the golden tests, of the manual."""
+    found = [read(path) for path in files()]
     for path in glob.glob(os.path.join(GOLDEN, "*", "*.test")):
         for head, text in re.findall(r"^--- ((?:script|file \S+\.(?:whamm|mm)))\n(.*?)(?=^--- |\Z)", read(path), re.M | re.S):
             found.append(text.replace("\n\\---", "\n---").rstrip("\n") + "\n")
@@ -83,3 +91,26 @@ def check(texts):
 
 def errors(messages):
     return [m for m in messages if m["severity"] == "error"]
+
+
+def parses(texts, but=()):
+    """Whether whammc finds that each text follows the grammar, but for some messages."""
+    return [messages is not None and not any(m["tag"] in SYNTAX - set(but) for m in messages) for messages in check(texts)]
+
+
+def mutants(texts, generator, count):
+    """Scripts with a token left out, put in, replaced or exchanged."""
+    for _ in range(count):
+        parts = tokens(generator.choice(texts))
+        places = [i for i, token in enumerate(parts) if not is_blank(token)]
+        at, other = generator.choice(places), generator.choice(places)
+        kind = generator.randrange(4)
+        if kind == 0:
+            parts[at] = ""
+        elif kind == 1:
+            parts[at] = f"{generator.choice(INSERTED)} {parts[at]}"
+        elif kind == 2:
+            parts[at] = parts[other]
+        else:
+            parts[at], parts[other] = parts[other], parts[at]
+        yield "".join(parts)
