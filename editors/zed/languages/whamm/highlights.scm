@@ -1,0 +1,1 @@
+../../../tree-sitter-whamm/queries/highlights.scm
