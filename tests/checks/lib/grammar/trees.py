@@ -1,7 +1,8 @@
 """What the tree-sitter grammar in editors/ makes of scripts. Run as a program by the Python that has tree-sitter: see ask().
 
-A request on standard input, {"texts": […], "queries": {name: text}}, gives for each text whether it has errors, its tree as an
-S-expression, and for each query the captures: names, places from 0, and the number of the pattern."""
+A request on standard input, {"texts": […], "queries": {name: text}}, gives for each text whether it has errors and its tree as an
+S-expression. With "edits", for each text a list of [from, to, new bytes], it tells whether following them leads to the tree of the result.
+A query that does not fit the grammar ends the program."""
 
 import ctypes
 import json
@@ -13,12 +14,11 @@ GRAMMAR = "editors/tree-sitter-whamm"
 NEEDED = "import tree_sitter"
 
 
-def ask(texts, library, queries=None):
+def ask(texts, library, **more):
     from ..commands import must
     from ..world import PYTHON
 
-    request = json.dumps({"texts": texts, "library": library, "queries": queries or {}})
-    return json.loads(must([PYTHON, os.path.abspath(__file__)], text=request).stdout)
+    return json.loads(must([PYTHON, os.path.abspath(__file__)], text=json.dumps({"texts": texts, "library": library, **more})).stdout)
 
 
 def build(directory):
@@ -32,9 +32,20 @@ def build(directory):
     return library
 
 
-def _captures(language, query, tree):
-    return [{"name": name, "start": node.start_point, "end": node.end_point, "length": node.end_byte - node.start_byte, "pattern": pattern}
-            for pattern, captures in language.query(query).matches(tree.root_node) for name, nodes in captures.items() for node in nodes]
+def _point(text, at):
+    return text.count(b"\n", 0, at), at - text.rfind(b"\n", 0, at) - 1
+
+
+def _follows(parser, text, edits):
+    """Whether the tree that is kept up to date is the one of the whole text. Mistakes may be overcome in another way."""
+    tree = parser.parse(text)
+    for start, end, piece in edits:
+        new = text[:start] + piece.encode() + text[end:]
+        stop = start + len(piece.encode())
+        tree.edit(start, end, stop, _point(text, start), _point(text, end), _point(new, stop))
+        text, tree = new, parser.parse(new, tree)
+    fresh = parser.parse(text)
+    return str(fresh.root_node) == str(tree.root_node) or fresh.root_node.has_error and tree.root_node.has_error
 
 
 def _main():
@@ -46,16 +57,17 @@ def _main():
     whamm.restype = ctypes.c_void_p
     language = tree_sitter.Language(whamm())
     parser = tree_sitter.Parser(language)
-    for name, query in request["queries"].items():
+    for name, query in request.get("queries", {}).items():
         try:
             language.query(query)
         except Exception as error:  # of several kinds
             sys.exit(f"{name}: {error}")
     answers = []
-    for text in request["texts"]:
-        tree = parser.parse(text.encode())
-        answers.append({"errors": tree.root_node.has_error, "tree": str(tree.root_node),
-                        "captures": {name: _captures(language, query, tree) for name, query in request["queries"].items()}})
+    for i, text in enumerate(request["texts"]):
+        root = parser.parse(text.encode()).root_node
+        answers.append({"errors": root.has_error, "tree": str(root)})
+        if "edits" in request:
+            answers[i]["follows"] = _follows(parser, text.encode(), request["edits"][i])
     json.dump(answers, sys.stdout)
 
 
