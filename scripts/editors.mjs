@@ -83,7 +83,7 @@ function grammarLines(words) {
 }
 
 function queryLines(words) {
-  const of = { decorator: 'keyword.modifier', boolean: 'boolean', container: 'type.builtin', operator: 'keyword.operator', declaration: 'keyword', statement: 'keyword' };
+  const of = { decorator: 'keyword.modifier', container: 'type.builtin', operator: 'keyword.operator', declaration: 'keyword', statement: 'keyword' };
   const lines = [];
   for (const [group, list] of Object.entries(GROUPS)) {
     if (group === 'boolean') continue;

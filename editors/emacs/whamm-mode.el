@@ -126,6 +126,9 @@
     (,(regexp-opt whamm-constants 'symbols) 0 font-lock-constant-face)
     (,(regexp-opt whamm-scalars 'symbols) 0 font-lock-type-face)
     (,(regexp-opt whamm-names 'symbols) 0 font-lock-constant-face)
+    ;; Values in texts.
+    ("\\_<\\(?:print\\|trap\\|assert\\)[ \t]*("
+     ("[^{]{\\([^{}\"]+\\)}" (save-excursion (search-forward ";" (line-end-position) t)) nil (1 font-lock-variable-name-face t)))
     (,(concat "\\_<" (regexp-opt whamm-numbered-names) "[0-9]+\\_>") 0 font-lock-constant-face))
   "What `font-lock' colours.")
 
