@@ -40,6 +40,7 @@
 %token ARROW "'->'"
 %token ADD_SET "'+='" SUB_SET "'-='" MUL_SET "'*='" DIV_SET "'/='" REM_SET "'%='"
 %token BITAND_SET "'&='" BITOR_SET "'|='" BITXOR_SET "'^='" SHL_SET "'<<='" SHR_SET "'>>='"
+%token DERIVED "'report' of a derived column" /* REPORT where a name and a colon follow */
 %token CONST "'const'"   /* a word like any other elsewhere */
 %token ATOMIC "'atomic'" /* likewise */
 %token AGGREGATE "an aggregation" /* likewise */
@@ -265,6 +266,7 @@ simple:
     declaration                         { $$ = build_decl(p, @$, $1, NULL); }
   | declaration '=' expr                { $$ = build_decl(p, @$, $1, $3); }
   | constant '=' expr                   { $$ = build_decl(p, @$, $1, $3); }
+  | DERIVED word ':' type '=' expr      { $$ = build_derived(p, @$, $2, $4, @4, $6); }
   | assignable '=' expr                 { $$ = build_assign(p, @$, $1, $3); }
   | assignable update expr              { $$ = build_update(p, @$, $1, $2, $3); }
   | assignable INC                      { $$ = build_step(p, @$, STMT_INC, $1); }

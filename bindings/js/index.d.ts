@@ -280,6 +280,8 @@ export interface Variable {
   idType: string;
   script: string;
   rows: number;
+  /** Of a derived column: what its values are computed from, in postfix form; else null. */
+  formula: string | null;
 }
 
 export interface Row {

@@ -322,6 +322,8 @@ typedef struct WhammcVariable {
     const char *id_type;   /* "memaddr", "global_id", "map_id" */
     const char *script;    /* "script0" */
     size_t rows;           /* the number of its rows in the report */
+    const char *formula;   /* of a derived column: what its values are computed from, in postfix
+                              form; else NULL */
 } WhammcVariable;
 
 /* Returns the variables in the order of the report; *n of them. */

@@ -17,7 +17,8 @@ static void annotate_add(uint64_t *sum, uint64_t v) {
 /* ---- which variable ---- */
 
 static bool has_count(const ReportRow *row) {
-    return row->has_place && row->class != REPORT_CLASS_TEXT && row->class != REPORT_CLASS_REAL;
+    return row->has_place && row->class != REPORT_CLASS_TEXT && row->class != REPORT_CLASS_REAL &&
+           !row->var->formula.ptr;
 }
 
 const ReportVar *annotate_variable(const Report *r, const char *name) {

@@ -85,6 +85,9 @@ static void put_description(Buf *out, const Script *s) {
         if (stmt->kind == STMT_DECL && stmt->span.file == file->file &&
             !is_private(stmt->var->name, 0))
             put_declaration(out, file->text, stmt->var->span.start, false);
+    for (uint32_t i = 0; i < s->derived.len; i++)
+        if (s->derived.at[i]->span.file == file->file && !is_private(s->derived.at[i]->name, 0))
+            put_declaration(out, file->text, s->derived.at[i]->span.start, false);
     for (uint32_t i = 0; i < s->fns.len; i++)
         if (s->fns.at[i]->span.file == file->file && !is_private(s->fns.at[i]->name, prefix))
             put_declaration(out, file->text, s->fns.at[i]->span.start, true);

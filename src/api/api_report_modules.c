@@ -6,6 +6,7 @@
 #include "api/api.h"
 #include "merge/fit.h"
 #include "profile/profile_homes.h"
+#include "report/totals.h"
 #include "valid/valid.h"
 
 #include <assert.h>
@@ -192,6 +193,8 @@ static void api_report_modules_join(WhammcReport *r) {
 void api_prepare(WhammcReport *r) {
     if (r->report)
         return;
+    for (uint32_t i = 0; i < r->modules.all.len; i++)
+        derived_compute(r->modules.all.at[i].report);
     match_programs(r);
     find_homes(r);
     bool plain = r->modules.all.len == 1 && !r->modules.by_thread;

@@ -39,11 +39,13 @@ static const char *api_report_values_text_of(Arena *arena, Str s) {
 }
 
 static WhammcVariable describe_variable(Arena *arena, const ReportVar *var) {
-    return (WhammcVariable){.name = api_report_values_text_of(arena, var->name),
-                            .type = api_report_values_text_of(arena, var->type),
-                            .wasm_type = api_report_values_text_of(arena, var->wasm_type),
-                            .id_type = api_report_values_text_of(arena, var->id_type),
-                            .script = api_report_values_text_of(arena, var->script)};
+    return (WhammcVariable){
+        .name = api_report_values_text_of(arena, var->name),
+        .type = api_report_values_text_of(arena, var->type),
+        .wasm_type = api_report_values_text_of(arena, var->wasm_type),
+        .id_type = api_report_values_text_of(arena, var->id_type),
+        .script = api_report_values_text_of(arena, var->script),
+        .formula = var->formula.ptr ? api_report_values_text_of(arena, var->formula) : NULL};
 }
 
 /* The index of the row's variable; describes it if it is new. */

@@ -129,6 +129,19 @@ static void drop_uncalled(Check *c) {
     vec_free(&x.bodies);
 }
 
+/* ---- derived columns ---- */
+
+static void check_columns(Check *c, void (*check)(Check *c, Var *column)) {
+    for (uint32_t i = 0; i < c->script->derived.len; i++) {
+        Var *column = c->script->derived.at[i];
+        c->package = script_package(c->script, column->span.file);
+        if (i == DERIVED_MOST && check == check_derived)
+            check_error(c, DIAG_BAD_DERIVED, column->span, "a script can have %d derived columns",
+                        DERIVED_MOST);
+        check(c, column);
+    }
+}
+
 /* ---- entry points ---- */
 
 bool check_script(Script *s, const Scope *scope, Diags *diags) {
@@ -136,7 +149,9 @@ bool check_script(Script *s, const Scope *scope, Diags *diags) {
     declare_uses(&c);
     declare_fns(&c);
     check_declare_block(&c, s->init);
+    check_columns(&c, check_declare_var);
     check_block(&c, s->init);
+    check_columns(&c, check_derived);
     vec_free(&c.loops);
     for (uint32_t i = 0; i < s->fns.len; i++)
         check_fn(&c, s->fns.at[i]);

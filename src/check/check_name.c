@@ -520,6 +520,11 @@ void check_declare_var(Check *c, Var *v) {
         check_name_declare(c, v);
         return;
     }
+    if (v->derived) {
+        v->storage = STORAGE_SCRIPT;
+        check_name_declare(c, v);
+        return;
+    }
     decide_storage(c, v);
     check_storable(c, v->type, v->type_span);
     check_aggregate_place(c, v);
@@ -568,7 +573,10 @@ static void declare_block(Check *c, Block b, bool nested, const Stmt *within) {
     for (Stmt *s = b.first; s; s = s->next) {
         if (c->place == PLACE_SCRIPT && s->span.file)
             c->package = script_package(c->script, s->span.file);
-        if (s->kind == STMT_DECL && !s->var->loop) { /* those of loops are entered there */
+        if (s->kind == STMT_DECL && s->var->derived)
+            check_error(c, DIAG_BAD_DERIVED, s->var->span,
+                        "derived columns are declared at script scope, not in a block");
+        else if (s->kind == STMT_DECL && !s->var->loop) { /* those of loops are entered there */
             s->var->within = within;
             check_declare_var(c, s->var);
             if (s->var->constant && (nested || c->place != PLACE_SCRIPT) && !c->lenient) {
@@ -658,6 +666,14 @@ static const Type *resolve_var(Check *c, Expr *e, Var *v) {
                               STR_ARG(e->name),
                               own ? "in its own initialiser" : "before its declaration");
         diag_label(c->diags, g, v->span, "declared here");
+        return &type_error;
+    }
+    if (v->derived) {
+        Diag *g = check_error(c, DIAG_BAD_DERIVED, e->name_span,
+                              "'%.*s' is computed when reports are read: the program has no value "
+                              "of it",
+                              STR_ARG(e->name));
+        diag_label(c->diags, g, v->span, "declared here, as a derived column");
         return &type_error;
     }
     if (c->place == PLACE_PROBE && v->storage == STORAGE_SCRIPT &&

@@ -14,6 +14,7 @@
  *   check_name.c     declarations, resolution, "did you mean"
  *   meaning.c        notes what names mean, for editors
  *   check_access.c   values of the program by members: args[0], args.p->size
+ *   check_derived.c  derived columns, which readers of reports compute
  *   check_shadow.c   shadow memories, which become calls of the runtime
  *
  * Types flow in two directions: check_expr() is told the type that the context wants (or NULL) and
@@ -191,6 +192,11 @@ void check_shadow_write(Check *c, Stmt *s);
 
 /* Makes a change of an array's element one that happens if there is such an element. */
 void lower_array(Check *c, Stmt *s);
+
+/* ---- derived columns ---- */
+
+/* Checks the type and the value of a column; sets its formula. */
+void check_derived(Check *c, Var *column);
 
 /* ---- calls and statements ---- */
 

@@ -519,7 +519,7 @@ static void check_stmt(Check *c, Stmt *s) {
     case STMT_DECL:
         if (s->var->element)
             check_shadow_declare(c, s);
-        else
+        else if (!s->var->derived) /* which was reported */
             check_decl(c, s->var);
         break;
     case STMT_ASSIGN:

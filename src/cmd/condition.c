@@ -72,8 +72,11 @@ static const char *total(WhammcReport *r, Str name, Number *sum) {
     const WhammcVariable *vars = whammc_report_variables(r, &nvars);
     bool found = false;
     for (size_t i = 0; i < n; i++) {
-        if (!str_is(name, vars[rows[i].variable].name))
+        const WhammcVariable *var = &vars[rows[i].variable];
+        if (!str_is(name, var->name) || (var->formula && rows[i].has_place))
             continue;
+        if (found && var->formula)
+            return "expected one value, but this derived column has one for each module or thread";
         found = true;
         const WhammcValue *v = whammc_report_value(r, i);
         if (!v || !condition_add_value(v, sum))

@@ -133,6 +133,9 @@ typedef struct Var {
     bool tags;           /* ... and one for each value of the program */
     bool param;          /* a parameter of a fn */
     bool loop;           /* of a loop: visible in it, and assigned by it alone */
+    bool derived;      /* a column that readers of reports compute (init), as `formula` says; in no
+                          list of variables */
+    Str formula;       /* ... set by the checker: init in postfix form (lang/derived.def) */
     bool constant;     /* `const`: where it is used the checker puts its value, a literal (init) */
     bool escapes;      /* for later layers: a map that is used as a whole */
     bool computed;     /* ... a map with keys that are known only at run time */
@@ -350,6 +353,14 @@ typedef struct Stmt {
     bool broken;           /* IF: blocks of something unreadable; the conditions mean nothing */
 } Stmt;
 
+/* ---- derived columns ---- */
+
+/* The choice between two values in their formulas (lang/derived.def). */
+#define DERIVED_CHOICE "?"
+/* The longest formula, and the most values that it keeps at a time; the most columns of a script.
+ */
+enum { DERIVED_TEXT = 1000, DERIVED_DEPTH = 64, DERIVED_MOST = 100 };
+
 /* ---- functions, rules, probes ---- */
 
 typedef struct Fn {
@@ -454,6 +465,7 @@ typedef struct Script {
     Block init;      /* script-scope statements and declarations in order */
     Vec(Var *) vars; /* script-scope variables in order */
     Vec(Var *) constants;
+    Vec(Var *) derived; /* columns of the report */
     Vec(Fn *) fns;
     Vec(Probe *) probes;
     /* Made by the checker; values are addresses. frame_names: the first variable of each name in

@@ -464,6 +464,12 @@ Stmt *build_decl(Parse *p, Span span, Var *var, Expr *init) {
     return s;
 }
 
+Stmt *build_derived(Parse *p, Span span, Word name, const Type *type, Span type_span, Expr *value) {
+    Var *v = build_var(p, (Decorators){.bits = DECO_REPORT, .span = span}, name, type, type_span);
+    v->derived = true;
+    return build_decl(p, span, v, value);
+}
+
 Stmt *build_assign(Parse *p, Span span, Expr *target, Expr *value) {
     Stmt *s = new_stmt(p, STMT_ASSIGN, span);
     s->target = target;
@@ -739,6 +745,10 @@ void build_use_package(Parse *p, Span span, const List *path, const Word *alias)
 void build_script_stmt(Parse *p, Stmt *stmt) {
     if (stmt && stmt->broken) { /* of a probe or a function, most likely */
         build_orphans(p, stmt);
+        return;
+    }
+    if (stmt && stmt->kind == STMT_DECL && stmt->var->derived) {
+        vec_push(&p->script->derived, stmt->var);
         return;
     }
     StmtList all = build_stmts((StmtList){p->script->init.first, p->last_stmt, false}, stmt);

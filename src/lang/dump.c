@@ -145,7 +145,9 @@ static void dump_stmt(const Stmt *s, Buf *out, uint32_t level) {
     indent(out, level);
     switch (s->kind) {
     case STMT_DECL:
-        buf_printf(out, s->var->constant ? "(const" : "(var");
+        buf_printf(out, s->var->constant  ? "(const"
+                        : s->var->derived ? "(derived"
+                                          : "(var");
         dump_decorators(s->var, out);
         buf_printf(out, " %.*s:%s", STR_ARG(s->var->name), s->var->type->text);
         if (s->var->element)
@@ -259,6 +261,8 @@ void lang_dump(const Script *s, Buf *out) {
         buf_printf(out, "(use %.*s)", STR_ARG(s->uses.at[i].name));
     }
     dump_block(s->init, out, 1);
+    for (uint32_t i = 0; i < s->derived.len; i++)
+        dump_stmt(&(Stmt){.kind = STMT_DECL, .var = s->derived.at[i]}, out, 1);
     for (uint32_t i = 0; i < s->fns.len; i++)
         dump_fn(s->fns.at[i], out);
     for (uint32_t i = 0; i < s->probes.len; i++)

@@ -44,6 +44,7 @@ static bool is_report(const Rule *r) {
 void lang_leave_out_reports(Script *s) {
     uint32_t n = 0;
     leave_out_in(&s->init, false);
+    s->derived.len = 0;
     for (uint32_t i = 0; i < s->probes.len; i++) {
         Probe *p = s->probes.at[i];
         leave_out_in(&p->body, true);

@@ -86,6 +86,7 @@ void script_free(Script *s) {
     vec_free(&s->uses);
     vec_free(&s->vars);
     vec_free(&s->constants);
+    vec_free(&s->derived);
     vec_free(&s->fns);
     vec_free(&s->probes);
     map_free(&s->files.read);

@@ -197,6 +197,8 @@ Var *build_shadow(Parse *p, Decorators decorators, Word name, const Type *elemen
 /* Elements for each byte of memory 0 and for each value. */
 Var *build_shadow_value(Parse *p, Decorators decorators, Word name, const Type *element,
                         Span type_span);
+/* The declaration of a derived column. */
+Stmt *build_derived(Parse *p, Span span, Word name, const Type *type, Span type_span, Expr *value);
 Var *build_constant(Parse *p, Decorators decorators, Word name, const Type *type, Span type_span);
 Stmt *build_decl(Parse *p, Span span, Var *var, Expr *init);
 Stmt *build_assign(Parse *p, Span span, Expr *target, Expr *value);

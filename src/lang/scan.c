@@ -150,6 +150,14 @@ static bool word_follows(const Parse *p, uint32_t at) {
     return at < p->len && parse_is_word(p->text[at]) && !(p->text[at] >= '0' && p->text[at] <= '9');
 }
 
+/* Whether `name:` comes next. */
+static bool declares_name(const Parse *p) {
+    uint32_t at = skip_blank(p, p->pos);
+    while (at < p->len && parse_is_word(p->text[at]))
+        at++;
+    return word_follows(p, p->pos) && char_is(p, skip_blank(p, at), ':');
+}
+
 /* A block has no end before the token `what`: supplies the missing braces. */
 static void close_blocks(Parse *p, uint32_t at, const char *what) {
     Span open = p->open.braces[p->open.nbraces - 1];
@@ -355,6 +363,10 @@ static int in_context(Parse *p, Span span, int token) {
     case '<': p->open.nangles += p->token.prev == MAP || p->token.prev == ARRAY; return token;
     case '>': p->open.nangles -= p->open.nangles > 0; return token;
     case '=': p->open.nangles = 0; return token;
+    case REPORT:
+        if (!p->token.prev || p->token.prev == ';' || p->token.prev == '{' || p->token.prev == '}')
+            return declares_name(p) ? DERIVED : token;
+        return p->token.prev == '.' ? ID : token;
     default: return p->token.prev == '.' && is_keyword(token) ? ID : token;
     }
 }

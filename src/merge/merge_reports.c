@@ -35,7 +35,8 @@ typedef struct MergeRow {
 
 struct Merge {
     Report *report;
-    MergeRow *rows;
+    MergeRow *rows; /* columns that are derived later come after them */
+    uint32_t n;
     Vec(Tree) trees;
     Arena arena; /* texts of values */
 };
@@ -338,7 +339,8 @@ Merge *merge_begin(Report *r, Buf *why) {
     assert(!why->len);
     Merge *m = mem_zalloc(sizeof *m);
     m->report = r;
-    m->rows = mem_zalloc((r->rows.len + 1u) * sizeof *m->rows);
+    m->n = r->rows.len;
+    m->rows = mem_zalloc((m->n + 1u) * sizeof *m->rows);
     for (uint32_t i = 0; i < r->rows.len && !why->len; i++)
         if (!open_row(m, i))
             put_unreadable(&r->rows.at[i], why);
@@ -450,7 +452,7 @@ static bool merge_reports_add_row(Merge *m, uint32_t i, const Report *from, bool
 }
 
 bool merge_add(Merge *m, const Report *other, bool less, Buf *why) {
-    assert(m->report != other && !why->len);
+    assert(m->report != other && !why->len && m->report->rows.len == m->n);
     uint32_t wrong = UINT32_MAX;
     if (!merge_reports_fits(m, other, why))
         return false;
@@ -485,7 +487,7 @@ bool merge_add(Merge *m, const Report *other, bool less, Buf *why) {
 void merge_free(Merge *m) {
     if (!m)
         return;
-    for (uint32_t i = 0; i < m->report->rows.len; i++) {
+    for (uint32_t i = 0; i < m->n; i++) {
         merge_value_free(&m->rows[i].value);
         buf_free(&m->rows[i].text);
     }

@@ -5,6 +5,7 @@
 
 #include "merge/fit.h"
 #include "profile/profile.h"
+#include "report/totals.h"
 #include "report/value.h"
 
 #include <assert.h>
@@ -104,8 +105,10 @@ static bool modules_combine(ModuleReport *to, const Report *from, bool less, Buf
 bool modules_open(Modules *m, Buf *why) {
     assert(!why->len);
     bool ok = true;
-    for (uint32_t i = 0; ok && i < m->all.len; i++)
+    for (uint32_t i = 0; ok && i < m->all.len; i++) {
+        derived_reset(m->all.at[i].report);
         ok = merge_modules_open(&m->all.at[i], why);
+    }
     return ok;
 }
 
@@ -158,8 +161,8 @@ static bool has_names(const Report *r) {
 
 /* Adds the variables of the origin, as if the program had reported them. */
 static void modules_add_names(ModuleReport *m) {
-    static const ReportVar names = {
-        {"map_id", 6}, {"names", 5}, {"map<u32,str>", 12}, {"i32", 3}, {"script0", 7}};
+    static const ReportVar names = {{"map_id", 6}, {"names", 5},   {"map<u32,str>", 12},
+                                    {"i32", 3},    {"script0", 7}, {0}};
     if (m->origin.module.names.ptr && !has_names(m->report))
         vec_push(&m->report->rows, ((ReportRow){.var = &names,
                                                 .id = STR("4294967295"),
@@ -210,8 +213,10 @@ static void set_titles(Modules *m) {
 bool modules_read(Modules *m, Str text, uint32_t which, Buf *why) {
     m->origins.by_thread = m->by_thread;
     bool found = parts_read(&m->parts, text, which);
-    for (uint32_t i = 0; found && i < m->parts.all.len; i++)
+    for (uint32_t i = 0; found && i < m->parts.all.len; i++) {
         value_unify(&m->parts.all.at[i].report);
+        derived_reset(&m->parts.all.at[i].report);
+    }
     if (found)
         modules_add_parts(m, why);
     for (uint32_t i = 0; found && i < m->all.len; i++)

@@ -229,7 +229,8 @@ static bool stacks_is_wanted(const StacksSource *from, Str name) {
 }
 
 static bool stacks_is_site(const StacksSource *from, const ReportRow *row) {
-    return row->has_place && has_number(row) && stacks_is_wanted(from, row->var->name);
+    return row->has_place && has_number(row) && !row->var->formula.ptr &&
+           stacks_is_wanted(from, row->var->name);
 }
 
 /* The functions that have sites. */

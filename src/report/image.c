@@ -9,7 +9,6 @@
 #include "report/image.h"
 #include "base/escape.h"
 #include "base/workers.h"
-#include "report/image_cells.h"
 
 #include <assert.h>
 
@@ -48,6 +47,7 @@ typedef struct ImageFunc {
 typedef struct ImageTail {
     uint32_t var, probe;
     bool shared;
+    bool derived;            /* without a value: readers compute it */
     const ImageCells *cells; /* NULL = none */
     uint64_t offset;         /* of its value after those of the site rows */
 } ImageTail;
@@ -340,7 +340,8 @@ uint32_t image_same_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, 
 static uint32_t tail_row(Image *img, ImageTail row) {
     const ImageGroup *g = &img->groups.at[image_group(img, row.var)];
     row.offset = img->tail_bytes;
-    img->tail_bytes += row.cells                 ? cells_bytes(row.cells)
+    img->tail_bytes += row.derived               ? 0
+                       : row.cells               ? cells_bytes(row.cells)
                        : g->kind == REPORT_TUPLE ? g->row_bytes
                                                  : 8;
     vec_push(&img->tail, row);
@@ -355,6 +356,11 @@ uint32_t image_shared_row(Image *img, uint32_t var, uint32_t probe) {
 uint32_t image_script_row(Image *img, uint32_t var) {
     assert(var < img->vars.len);
     return tail_row(img, (ImageTail){.var = var});
+}
+
+uint32_t image_derived_row(Image *img, uint32_t var) {
+    assert(var < img->vars.len);
+    return tail_row(img, (ImageTail){.var = var, .derived = true});
 }
 
 uint32_t image_cells_row(Image *img, uint32_t var, const ImageCells *cells) {
@@ -872,11 +878,14 @@ static void put_tail(Writer *w) {
         const ImageGroup *g = &img->groups.at[v->group];
         bool own_id = v->kind == REPORT_MAP && !row->shared;
         tail_text(w, row, row->cells ? row->cells->id : row->shared ? address : global);
-        uint8_t flag = row->cells ? FORMAT_TAIL_CELLS : own_id ? FORMAT_TAIL_ID : 0;
+        bool cells = row->cells || row->derived;
+        uint8_t flag = cells ? FORMAT_TAIL_CELLS : own_id ? FORMAT_TAIL_ID : 0;
         buf_u8(w->out, (uint8_t)(v->kind | flag));
         if (v->kind == REPORT_TUPLE)
             buf_name(w->out, g->description);
         put_scratch(w);
+        if (row->derived)
+            cells_put_derived(v->kind, w->options->format, w->out);
         if (row->cells)
             cells_put(row->cells, w->options->format, w->out);
         if (row->shared)

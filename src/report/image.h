@@ -166,6 +166,9 @@ int image_compare_keys(Str description, const ImageKeyLeaf *a, const ImageKeyLea
  */
 uint32_t image_cells_row(Image *img, uint32_t var, const ImageCells *cells);
 
+/* The row of a derived column, whose type is followed by '=' and its formula; after all others. */
+uint32_t image_derived_row(Image *img, uint32_t var);
+
 /*
  * The value area; its layout is in stdlib/runtime/format.h. Offsets are final when all rows have
  * been added.
@@ -260,5 +263,19 @@ uint32_t image_values_wanted(const uint8_t *image);
 /* Where text of scripts, and reports of the runtime (rows_report), go in this thread from now on,
  * when they are flushed; NULL = nowhere. */
 void image_text_to(Buf *out);
+
+/* ---- maps whose keys are known (image_cells.c), private to report/ ---- */
+
+/* A copy in the arena, but for the texts of keys. */
+const ImageCells *cells_copy(Arena *arena, const ImageCells *cells);
+
+/* Bytes in the value area. */
+uint64_t cells_bytes(const ImageCells *cells);
+
+/* Appends the part of a row after its text in an image (stdlib/runtime/format.h). */
+void cells_put(const ImageCells *cells, ImageFormat format, Buf *out);
+
+/* The same of a derived column, which has no value yet: an empty map that looks like a number. */
+void cells_put_derived(ReportKind kind, ImageFormat format, Buf *out);
 
 #endif

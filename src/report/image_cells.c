@@ -2,7 +2,7 @@
  * report/image_cells.c - maps whose keys are known, in images: text that does not depend on values
  * is made here, as stdlib/runtime/print.c of the runtime would make it.
  */
-#include "report/image_cells.h"
+#include "report/image.h"
 
 #include "base/escape.h"
 
@@ -180,4 +180,17 @@ void cells_put(const ImageCells *cells, ImageFormat format, Buf *out) {
     }
     buf_free(&p.text);
     buf_free(&leaves);
+}
+
+void cells_put_derived(ReportKind kind, ImageFormat format, Buf *out) {
+    enum { AROUND = 3 }; /* the texts around entries */
+    Str text = kind != REPORT_F64 ? STR("0") : format == IMAGE_JSON ? STR("\"NaN\"") : STR("NaN");
+    buf_u8(out, 0);
+    buf_name(out, text);
+    for (uint32_t i = 0; i < AROUND; i++)
+        buf_name(out, STR(""));
+    buf_uleb(out, 1); /* a leaf, without text before it */
+    buf_u8(out, REPORT_U32);
+    buf_name(out, STR(""));
+    buf_uleb(out, 0);
 }

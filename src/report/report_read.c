@@ -136,15 +136,28 @@ void report_classify(ReportRow *row) {
 
 static bool same_var(const ReportVar *a, const ReportVar *b) {
     return str_eq(a->name, b->name) && str_eq(a->id_type, b->id_type) && str_eq(a->type, b->type) &&
-           str_eq(a->wasm_type, b->wasm_type) && str_eq(a->script, b->script);
+           str_eq(a->wasm_type, b->wasm_type) && str_eq(a->script, b->script) &&
+           str_eq(a->formula, b->formula);
+}
+
+/* Takes the formula of a derived column from its type: "f64=hits all /". */
+static void take_formula(ReportVar *var) {
+    const char *equals = var->type.len ? memchr(var->type.ptr, '=', var->type.len) : NULL;
+    uint32_t at = equals ? (uint32_t)(equals - var->type.ptr) : 0;
+    Str type = {var->type.ptr, at};
+    if (!str_is(type, "f64") && !str_is(type, "u64") && !str_is(type, "i64"))
+        return;
+    var->formula = report_read_slice(var->type, at + 1, var->type.len);
+    var->type.len = at;
 }
 
 /* The one ReportVar that equals `var`. Rows of one variable stand together, so the last is tried
  * first. */
-static const ReportVar *report_read_intern(Parser *p, const ReportVar *var) {
+static const ReportVar *report_read_intern(Parser *p, ReportVar *var) {
+    take_formula(var);
     if (p->last_var && same_var(p->last_var, var))
         return p->last_var;
-    Str columns[] = {var->id_type, var->name, var->type, var->wasm_type, var->script};
+    Str columns[] = {var->id_type, var->name, var->type, var->wasm_type, var->script, var->formula};
     p->key.len = 0;
     for (uint32_t i = 0; i < sizeof columns / sizeof *columns; i++)
         buf_name(&p->key, columns[i]);
@@ -248,7 +261,7 @@ static bool csv_place(Str rest, ReportRow *row) {
 
 static bool report_read_csv_row(Parser *p, Str line, ReportRow *row) {
     memset(row, 0, sizeof *row);
-    ReportVar var;
+    ReportVar var = {0};
     Str *columns[] = {&row->id, &var.id_type, &var.name, &var.type, &var.wasm_type, &var.script};
     for (uint32_t i = 0; i < sizeof columns / sizeof *columns; i++)
         if (!take_column(&line, columns[i]))
@@ -380,7 +393,7 @@ static bool quoted_row(Parser *p, Str text, uint32_t *at, bool *whole, ReportRow
         return false;
     *whole = i < text.len;
     *at = i + *whole;
-    ReportVar var = {f[1], f[2], f[3], f[4], f[5]};
+    ReportVar var = {f[1], f[2], f[3], f[4], f[5], {0}};
     *row = (ReportRow){.id = f[0], .probe = f[QUOTED_PROBE], .value = f[QUOTED_VALUE]};
     row->has_place = has_place;
     if (has_place) {
@@ -423,7 +436,7 @@ static bool report_read_json_row(Parser *p, Str line, ReportRow *row) {
         !v[3].ptr || !v[JSON_VALUE].ptr)
         return false;
     uint64_t fid = 0, pc = 0;
-    ReportVar var = {v[1], v[2], v[3], v[4], v[5]};
+    ReportVar var = {v[1], v[2], v[3], v[4], v[5], {0}};
     *row = (ReportRow){.id = v[0], .fname = v[6], .probe = v[7], .value = v[JSON_VALUE]};
     row->has_place = v[JSON_FID].ptr || v[JSON_PC].ptr;
     if (row->has_place &&

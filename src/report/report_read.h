@@ -23,6 +23,8 @@ typedef enum ReportClass {
 /* A reported variable, as one kind of rows names it; shared by the rows. */
 typedef struct ReportVar {
     Str id_type, name, type, wasm_type, script;
+    Str formula; /* of a derived column (report/totals.h), in reports after the type and '='; else
+                    .ptr is NULL */
 } ReportVar;
 
 /* Where in the source a row's place is; `function` as the source calls it. */

@@ -53,6 +53,15 @@ static void csv_ids(const ReportRow *row, Buf *ids, Buf *types) {
     buf_u8(types, ')');
 }
 
+/* The column with the type: of a derived column, with its formula. */
+static Str type_column(const ReportVar *v, Buf *text) {
+    if (!v->formula.ptr)
+        return v->type;
+    text->len = 0;
+    buf_printf(text, "%.*s=%.*s", STR_ARG(v->type), STR_ARG(v->formula));
+    return buf_view(text);
+}
+
 /* ---- CSV ---- */
 
 static bool has_parts(const ReportRow *row) {
@@ -86,7 +95,7 @@ static void report_write_put_parts(Buf *out, Str type, Str s) {
 
 typedef struct Csv {
     bool plain, lines, modules, threads;
-    Buf ids, types, value;
+    Buf ids, types, value, type;
 } Csv;
 
 /* Text in a column after the value, where plain CSV is split at each ", ". */
@@ -135,7 +144,7 @@ static void report_write_csv_row(Csv *c, const ReportRow *row, Buf *out) {
     Str columns[] = {buf_view(&c->ids),
                      buf_view(&c->types),
                      row->var->name,
-                     row->var->type,
+                     type_column(row->var, &c->type),
                      row->var->wasm_type,
                      row->var->script,
                      row->fname.ptr ? row->fname : none,
@@ -199,6 +208,7 @@ static void report_write_write_csv(const Report *r, bool plain, bool lines, Buf 
     buf_free(&c.ids);
     buf_free(&c.types);
     buf_free(&c.value);
+    buf_free(&c.type);
 }
 
 /* ---- JSON ---- */
@@ -230,6 +240,7 @@ static void json_location(const RowLocation *location, Buf *out) {
 }
 
 static void report_write_json_row(const ReportRow *row, bool lines, Buf *out) {
+    Buf type = {0};
     uint64_t n;
     Str id = first_of(row->id), id_type = first_of(row->var->id_type);
     if (!id.len && !id_type.len) { /* an empty tuple's, "()" */
@@ -242,7 +253,8 @@ static void report_write_json_row(const ReportRow *row, bool lines, Buf *out) {
         report_write_put_string(out, "{\"id\":", id);
     report_write_put_string(out, ",\"id_type\":", id_type);
     report_write_put_string(out, ",\"name\":", row->var->name);
-    report_write_put_string(out, ",\"type\":", row->var->type);
+    report_write_put_string(out, ",\"type\":", type_column(row->var, &type));
+    buf_free(&type);
     report_write_put_string(out, ",\"wasm_type\":", row->var->wasm_type);
     report_write_put_string(out, ",\"script\":", row->var->script);
     report_write_put_string(out, ",\"fname\":", row->fname);

@@ -325,7 +325,8 @@ static void group_sum_up(const Table *t, Group *g) {
         double v = magnitude(row);
         g->one_probe = g->one_probe && str_eq(row->probe, g->rows.at[0]->probe);
         g->numeric = g->numeric && row->class != REPORT_CLASS_TEXT;
-        g->countable = g->countable && row->class != REPORT_CLASS_BOOL && v >= 0 && isfinite(v);
+        g->countable = g->countable && row->class != REPORT_CLASS_BOOL && !row->var->formula.ptr &&
+                       v >= 0 && isfinite(v);
         bool is_signed = row->class == REPORT_CLASS_SIGNED;
         if (row->class == REPORT_CLASS_REAL || row->class == REPORT_CLASS_TEXT)
             g->exact = false;
@@ -640,7 +641,7 @@ static void report_table_number(Table *t, uint64_t v, const char *what, const ch
 
 static void print_total(Table *t, const Group *g) {
     bool all_bool = g->rows.at[0]->class == REPORT_CLASS_BOOL;
-    if (!g->numeric)
+    if (!g->numeric || g->rows.at[0]->var->formula.ptr)
         return;
     buf_str(t->out, all_bool ? STR(", true at ") : STR(", total "));
     if (g->exact)

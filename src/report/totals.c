@@ -176,7 +176,8 @@ void totals_make(const Report *r, TotalsBy by, Report *out) {
         const ReportRow *row = &r->rows.at[i];
         MergeValue v;
         bool aggregate = row->has_place && read_aggregate(row, &v);
-        if (!row->has_place || (row->class == REPORT_CLASS_TEXT && !aggregate))
+        if (!row->has_place || row->var->formula.ptr ||
+            (row->class == REPORT_CLASS_TEXT && !aggregate))
             continue;
         Total *total = total_of(&t, row);
         ReportRow *sum = &total->row;
@@ -194,6 +195,7 @@ void totals_make(const Report *r, TotalsBy by, Report *out) {
         write_aggregate(&t, &t.sums.at[i]);
         vec_push(&out->rows, t.sums.at[i].row);
     }
+    derived_of_totals(r, by, out);
     vec_free(&t.sums);
     map_free(&t.index);
     map_free(&t.variables);

@@ -380,6 +380,25 @@ static void close_counts(Store *s) {
                                    .ctx = (void *)(uintptr_t)c});
 }
 
+/* Rows of derived columns: they have no storage, and nothing but these is in the program. */
+static void add_derived(Store *s) {
+    Buf type = {0};
+    char script[32];
+    for (uint32_t i = 0; i < s->plan->scripts.len; i++) {
+        const Script *of = s->plan->scripts.at[i];
+        snprintf(script, sizeof script, "script%u", i);
+        for (uint32_t k = 0; k < of->derived.len; k++) {
+            const Var *v = of->derived.at[k];
+            type.len = 0;
+            buf_printf(&type, "%s=%.*s", v->type->text, STR_ARG(v->formula));
+            image_derived_row(s->rows.image, image_var(s->rows.image, (ReportKind)v->type->kind,
+                                                       STR(""), v->name, buf_view(&type),
+                                                       str_of(wasm_name(v->type)), str_of(script)));
+        }
+    }
+    buf_free(&type);
+}
+
 void store_close(Store *s, const WasmModule *m) {
     Site nowhere = plan_nowhere(s->plan, m);
     for (uint32_t i = 0; i < s->plan->scopes.len; i++) {
@@ -417,6 +436,7 @@ void store_close(Store *s, const WasmModule *m) {
         }
     }
     free(list);
+    add_derived(s);
 }
 
 /* ---- strings ---- */

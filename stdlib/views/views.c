@@ -200,13 +200,19 @@ static void add_row(Report *calls, ReportRow row) {
 /* Adds the arcs of a profile as one variable. */
 static void add_arcs(Report *calls, const Profile *p) {
     static const ReportVar types[] = {
-        {{"map_id", 6}, {"arcs", 4}, {"map<(u32,u32),u64>", 18}, {"i32", 3}, {"script0", 7}},
-        {{"map_id", 6}, {"arcs", 4}, {"map<(u32,u32),(u64,u64)>", 24}, {"i32", 3}, {"script0", 7}},
+        {{"map_id", 6}, {"arcs", 4}, {"map<(u32,u32),u64>", 18}, {"i32", 3}, {"script0", 7}, {0}},
+        {{"map_id", 6},
+         {"arcs", 4},
+         {"map<(u32,u32),(u64,u64)>", 24},
+         {"i32", 3},
+         {"script0", 7},
+         {0}},
         {{"map_id", 6},
          {"arcs", 4},
          {"map<(u32,u32),(u64,i64,u64)>", 28},
          {"i32", 3},
-         {"script0", 7}},
+         {"script0", 7},
+         {0}},
     };
     uint32_t type = p->timed; /* times below 0 are those of calls that could be open */
     Buf value = {0};
@@ -235,8 +241,8 @@ static bool is_told(const ReportRow *row, const Profile *p) {
 /* The calls of one module as JSON lines: the names of functions, variables about the calls, and the
  * call tree, or arcs if there is none or the report is a difference. */
 bool views_calls(void) {
-    static const ReportVar no_names = {
-        {"map_id", 6}, {"names", 5}, {"map<u32,str>", 12}, {"i32", 3}, {"script0", 7}};
+    static const ReportVar no_names = {{"map_id", 6}, {"names", 5},   {"map<u32,str>", 12},
+                                       {"i32", 3},    {"script0", 7}, {0}};
     WhammcReport *r = whammc_report_new();
     Profile p = {0};
     Report calls = {.json = true};

@@ -14,9 +14,10 @@
 #include "report/totals.h"
 #include "report/value.h"
 
-static const ReportVar count = {STR("memaddr"), STR("n"), STR("u64"), STR("i64"), STR("script0")};
-static const ReportVar text = {STR("memaddr"), STR("s"), STR("str"), STR("(i32; i32)"),
-                               STR("script0")};
+static const ReportVar count = {STR("memaddr"), STR("n"),       STR("u64"),
+                                STR("i64"),     STR("script0"), {0}};
+static const ReportVar text = {STR("memaddr"),    STR("s"),       STR("str"),
+                               STR("(i32; i32)"), STR("script0"), {0}};
 
 static void add(Report *r, const ReportVar *var, const char *value, uint32_t fid, uint32_t pc,
                 const RowLocation *location) {
@@ -192,12 +193,12 @@ static void sums(void **state) {
 
 static void large_sums(void **state) {
     (void)state;
-    static const ReportVar change = {STR("memaddr"), STR("d"), STR("i64"), STR("i64"),
-                                     STR("script0")};
-    static const ReportVar real = {STR("memaddr"), STR("x"), STR("f64"), STR("f64"),
-                                   STR("script0")};
-    static const ReportVar seen = {STR("memaddr"), STR("b"), STR("bool"), STR("i32"),
-                                   STR("script0")};
+    static const ReportVar change = {STR("memaddr"), STR("d"),       STR("i64"),
+                                     STR("i64"),     STR("script0"), {0}};
+    static const ReportVar real = {STR("memaddr"), STR("x"),       STR("f64"),
+                                   STR("f64"),     STR("script0"), {0}};
+    static const ReportVar seen = {STR("memaddr"), STR("b"),       STR("bool"),
+                                   STR("i32"),     STR("script0"), {0}};
     Report r = {0}, t = {0};
     for (uint32_t i = 0; i < 3; i++) {
         add(&r, &count, "18446744073709551615", 1, i, NULL);

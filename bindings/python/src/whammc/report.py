@@ -42,6 +42,7 @@ class Variable:
         id_type: "memaddr" (of sites and probes), "global_id", "map_id" (of scripts).
         script: "script0" for the first one.
         rows: how many the report has.
+        formula: of a derived column, what its values are computed from, in postfix form; else None.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Variable:
     id_type: str
     script: str
     rows: int
+    formula: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -241,7 +243,8 @@ class Report:
             found = lib.whammc_report_variables(self._handle, n)
             text = _library.text
             return [
-                Variable(text(v.name), text(v.type), text(v.wasm_type), text(v.id_type), text(v.script), v.rows)
+                Variable(text(v.name), text(v.type), text(v.wasm_type), text(v.id_type), text(v.script), v.rows,
+                         _library.maybe_text(v.formula))
                 for v in (found[i] for i in range(n[0]))
             ]
 
@@ -285,14 +288,18 @@ class Report:
         return ReportRow(name, script, text(row.probe), function, fid, pc, text(row.instruction), value, text(row.module), text(row.thread))
 
     def value(self, variable: str) -> Any:
-        """The value of a variable that has a single one, such as a script variable: see ReportRow.
+        """The value of a variable that has a single one, such as a script variable, or that of a derived column for the whole report:
+        see ReportRow.
 
         Raises:
             KeyError: there is no such variable.
             ValueError: it has more than one value; see rows() and to_arrow().
         """
         found = []
+        derived = any(v.formula for v in self.variables if v.name == variable)
         for row in self.rows(variable):
+            if derived and row.fid is not None:
+                continue
             found.append(row.value)
             if len(found) > 1:
                 raise ValueError(f"{variable!r} has more than one value: see rows() and to_arrow()")
