@@ -170,7 +170,9 @@ static void formula_variable(Formula *f, const Expr *e, Str name, Str field) {
         buf_printf(&word, ":%.*s", STR_ARG(field));
     if (!v)
         v = find_in_probes(s, name, NULL);
-    if (!v)
+    if (v)
+        check_note_var(f->c, field.len ? e->recv_span : e->name_span, v); /* perhaps once more */
+    else
         unknown_variable(f, e, name);
     for (; v && check_reported_number(f, e, v, field);)
         v = of_script ? NULL : find_in_probes(s, name, v);
@@ -183,6 +185,8 @@ static void formula_name(Formula *f, const Expr *e) {
     const Var *v = check_find_var(f->c, e->name);
     bool later =
         v && v->derived && (v == f->column || script_precedes(f->c->script, e->span, v->span));
+    if (v)
+        check_note_var(f->c, e->name_span, v);
     if (later)
         derived_wrong(f, e->span, "can name only derived columns that are declared before it");
     else if (v && v->derived && !v->formula.len)

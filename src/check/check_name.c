@@ -521,6 +521,7 @@ void check_declare_var(Check *c, Var *v) {
         return;
     }
     if (v->derived) {
+        check_note_var(c, v->span, v);
         v->storage = STORAGE_SCRIPT;
         check_name_declare(c, v);
         return;

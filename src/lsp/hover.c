@@ -172,6 +172,8 @@ static const char *storage_text(const Var *v) {
         return "A constant; `--define` gives it another value.";
     if (v->element)
         return "Shadow memory: what it has for each address of the program's memory.";
+    if (v->derived)
+        return "A derived column, computed when a report is read.";
     if (v->param)
         return "A parameter.";
     switch (v->storage) {
@@ -179,7 +181,10 @@ static const char *storage_text(const Var *v) {
     case STORAGE_UNSHARED: return "One for each site.";
     case STORAGE_SHARED: return "One for all sites of the probe.";
     case STORAGE_FRAME: return "One for each activation of the function.";
-    case STORAGE_LOCAL: return v->loop ? "A variable of the loop." : "One for each execution.";
+    case STORAGE_LOCAL:
+        return v->loop         ? "A variable of the loop."
+               : v->decorators ? "A variable of a probe." /* that has not been checked */
+                               : "One for each execution.";
     }
     return "";
 }
@@ -192,9 +197,9 @@ static void hover_var(const Document *d, const Var *v, Str name, Buf *out) {
                    1u << v->unit_log);
     else
         buf_printf(out, "%s%.*s: %s\n```\n",
-                   v->constant ? "const "
-                   : v->param  ? ""
-                               : "var ",
+                   v->constant              ? "const "
+                   : v->param || v->derived ? ""
+                                            : "var ",
                    STR_ARG(name), v->type->text);
     buf_printf(out, "%s%s", storage_text(v), v->report ? " It is reported." : "");
     if (v->cells)
