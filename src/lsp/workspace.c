@@ -547,7 +547,8 @@ static void take_values(Programs *p, WhammcReport *report) {
     const WhammcRow *rows = whammc_report_rows(report, &nrows);
     Summary *sums = mem_zalloc(sizeof *sums * (nvars + 1));
     for (size_t i = 0; i < nrows; i++)
-        add_row(&sums[rows[i].variable], report, i);
+        if (!vars[rows[i].variable].formula || !rows[i].has_place)
+            add_row(&sums[rows[i].variable], report, i);
     clear_values(p);
     for (size_t i = 0; i < nvars; i++) {
         const Summary *s = &sums[i];

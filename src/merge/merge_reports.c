@@ -35,7 +35,7 @@ typedef struct MergeRow {
 
 struct Merge {
     Report *report;
-    MergeRow *rows; /* columns that are derived later come after them */
+    MergeRow *rows; /* and one that may be added (names of functions); derived columns come later */
     uint32_t n;
     Vec(Tree) trees;
     Arena arena; /* texts of values */
@@ -339,8 +339,8 @@ Merge *merge_begin(Report *r, Buf *why) {
     assert(!why->len);
     Merge *m = mem_zalloc(sizeof *m);
     m->report = r;
-    m->n = r->rows.len;
-    m->rows = mem_zalloc((m->n + 1u) * sizeof *m->rows);
+    m->n = r->rows.len + 1;
+    m->rows = mem_zalloc(m->n * sizeof *m->rows);
     for (uint32_t i = 0; i < r->rows.len && !why->len; i++)
         if (!open_row(m, i))
             put_unreadable(&r->rows.at[i], why);
@@ -452,7 +452,7 @@ static bool merge_reports_add_row(Merge *m, uint32_t i, const Report *from, bool
 }
 
 bool merge_add(Merge *m, const Report *other, bool less, Buf *why) {
-    assert(m->report != other && !why->len && m->report->rows.len == m->n);
+    assert(m->report != other && !why->len && m->report->rows.len <= m->n);
     uint32_t wrong = UINT32_MAX;
     if (!merge_reports_fits(m, other, why))
         return false;
