@@ -83,6 +83,7 @@ const Type *check_shadow_tag(Check *c, Expr *e) {
     e->is_bound = true;
     e->bound = bound;
     e->bound.type = v->element;
+    check_early_value(c, e);
     return v->element;
 }
 
