@@ -230,6 +230,11 @@ def key_of(x):
     return x + 0.0 if isinstance(x, float) else x  # -0 is 0
 
 
+def bodies_of(s):
+    """The bodies in a statement, but for those of annotations."""
+    return [*(body for _, body in s.arms), s.orelse] if s.kind == "if" else [s.body] if s.kind in ("loop", "range", "each") else []
+
+
 def in_list(text, n):
     for item in text.split(","):
         if item.strip():
@@ -254,7 +259,7 @@ class Evaluator:
     def bound_set(self, name, value, t):
         raise Bad(f"{name} cannot be assigned")
 
-    fns, consts, steps, loop_values = {}, {}, 0, {}
+    fns, consts, steps, loop_values, site = {}, {}, 0, {}, None
 
     def value(self, e):
         return getattr(self, "eval_" + e.kind)(e)
@@ -385,8 +390,10 @@ class Evaluator:
         """Runs at another time."""
 
     def annotated(self, statements, when):
-        """Runs the blocks with this annotation; those in `if` are more than the oracle knows."""
+        """Runs the blocks with this annotation, wherever in the body they are."""
         for s in statements:
+            for body in bodies_of(s):
+                self.annotated(body, when)
             if s.kind == "annotated" and s.when == when:
                 try:
                     self.execute(s.body)
@@ -408,7 +415,8 @@ class Evaluator:
             self.run.left_out[s.place] = n - s.limit
 
     def do_trap(self, s):
-        self.run.lines.append(b"script.whamm:%d: %s (in %s)" % (s.place[0], self.text_of(s), self.run.program.shown(self.site.fid).encode()))
+        where = b" (in %s)" % self.run.program.shown(self.site.fid).encode() if self.site else b""
+        self.run.lines.append(b"script.whamm:%d: %s%s" % (s.place[0], self.text_of(s), where))
         raise Ended("trap")
 
     def do_assert(self, s):
@@ -674,12 +682,8 @@ class Variant:
                 self.declare(s.body)
                 if s.when == "init":
                     self.inits.append(s)
-            if s.kind == "if":
-                for _, body in s.arms:
-                    self.declare(body)
-                self.declare(s.orelse)
-            if s.kind in ("loop", "range", "each"):
-                self.declare(s.body)
+            for body in bodies_of(s):
+                self.declare(body)
 
     def prepare(self, script):
         self.declare(self.probe.body)
@@ -1035,8 +1039,16 @@ class Run(wasm.Listener):
                 for first, last in blocks(f):
                     yield Site(p, fid, first if v.event == "block:start" else last, last - first + 1)
 
+    def early(self, act, *args):
+        """Does what comes before the program, unless the script has ended it."""
+        try:
+            return None if self.ended else act(*args)
+        except Ended as end:
+            self.ended = end.args[0]
+            return None
+
     def start(self):
-        Activation(self, {}).execute(self.script.init)
+        self.early(Activation(self, {}).execute, self.script.init)
         found = []
         types = [operand_types(self.program, f) for f in self.program.funcs]
         for v in self.variants:
@@ -1059,25 +1071,32 @@ class Run(wasm.Listener):
             for s in v.inits:
                 word = v.words[s.name][0] if s.kind == "var" else ""
                 if word and s.init and (word == "shared" or (word == "unshared" and v.event in ("begin", "end", "report"))):
-                    self.shared[id(v.origin), s.name] = Visit(self, v, None, None, None, None).value(s.init)
+                    self.early(self.set, self.shared, (id(v.origin), s.name), Visit(self, v, None, None, None, None), s)
+                elif s.kind == "annotated" and v.event in ("begin", "end", "report"):
+                    self.early(Visit(self, v, None, None, None, None).annotated, [s], "init")
         found.sort(key=lambda x: (x[1].fid, x[1].i, x[0].number))
         self.found = found
         if self.monitor:
-            self.nowhere("begin")
+            self.early(self.nowhere, "begin")
         for v, site, dynamic in found:
             kind = v.event if not v.op else v.internal
             self.at.setdefault((kind, site.fid, site.i), []).append((v, site, dynamic))
             visit = Visit(self, v, site, None, None, None)
             for s in v.inits:
                 if s.kind == "annotated":
-                    visit.annotated([s], "init")
+                    self.early(visit.annotated, [s], "init")
                 elif v.words[s.name][0] == "unshared":
                     key = (v.number, site.fid, site.i, s.name)
-                    self.sites[key] = visit.value(s.init) if s.init else zero(s.type)
+                    self.sites[key] = zero(s.type)
+                    if s.init:
+                        self.early(self.set, self.sites, key, visit, s)
                     if v.words[s.name][1]:
                         self.rows_of.append((v, site, s.name))
         if not self.monitor:
-            self.nowhere("begin")
+            self.early(self.nowhere, "begin")
+
+    def set(self, values, key, visit, s):
+        values[key] = visit.value(s.init)
 
     def nowhere(self, event):
         for v in self.variants:
@@ -1159,10 +1178,7 @@ class Run(wasm.Listener):
         self.machine = machine = wasm.Machine(self.program, self)
         if self.monitor:
             self.lines = []  # what was printed when it was attached
-        try:
-            machine.run()
-        except Ended as end:
-            self.ended = end.args[0]
+        self.early(machine.run)
         self.nowhere("end")
         for event in ("begin", "end", "report"):
             for v in self.variants:
