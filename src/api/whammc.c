@@ -620,6 +620,49 @@ static void explain_function(void *ctx, FnId id) {
     vec_push(&x->functions, ((whammc_function){function_text(id), function_doc(id)}));
 }
 
+/* The events that the parser makes others of: wasm:edge has the names of its place, too. */
+typedef struct MadeEvent {
+    const char *package, *text, *doc;
+} MadeEvent;
+
+static const MadeEvent *explain_made(const Script *s) {
+    static const MadeEvent made[] = {
+#define MADE(package, event, doc) {package, "wasm:" package event, doc},
+#include "event/event.def"
+    };
+    const char *package = s->has_edges ? "edge" : ast_first_interval(s) ? "interval" : "";
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+        if (strcmp(made[i].package, package) == 0)
+            return &made[i];
+    return NULL;
+}
+
+static void explain_event(Event of, const MadeEvent *made,
+                          void (*event)(void *ctx, const whammc_event *e), void *ctx) {
+    Explained x = {0};
+    Buf name = {0};
+    event_text(&name, of, false);
+    if (made) {
+        vec_push(&x.names, ((whammc_name){"from", "u32", false, false,
+                                          "pc of the block that control comes from"}));
+        vec_push(&x.names,
+                 ((whammc_name){"to", "u32", true, false, "pc of the block that control goes to"}));
+    }
+    event_name_each(of, explain_name, &x);
+    event_function_each(of, explain_function, &x);
+    whammc_event e = {made ? made->text : buf_cstr(&name),
+                      made ? made->doc : event_doc(of.kind),
+                      x.names.at,
+                      x.names.len,
+                      x.functions.at,
+                      x.functions.len};
+    event(ctx, &e);
+    buf_free(&name);
+    vec_free(&x.names);
+    vec_free(&x.functions);
+    arena_free(&x.arena);
+}
+
 whammc_status whammc_explain(whammc *w, const char *rule,
                              void (*event)(void *ctx, const whammc_event *e), void *ctx) {
     api_reset(w);
@@ -630,30 +673,17 @@ whammc_status whammc_explain(whammc *w, const char *rule,
     DiagFileId file = diag_file(&w->diags, "rule", text.data, strlen(rule), false);
     Events events = {0};
     bool parsed = lang_parse(&script, (const char *)text.data, text.len, file, &w->diags);
-    if (parsed && ast_first_interval(&script)) {
-#define TIMED(package, time, what)                                                                 \
-    event(ctx, &(whammc_event){.text = "wasm:" package ":" time, .doc = what});
-#include "event/event.def"
-    } else if (parsed && script.probes.len == 1)
+    const MadeEvent *made = parsed ? explain_made(&script) : NULL;
+    uint32_t own = script.probes.len - script.has_edges;
+    if (made && !script.has_edges)
+        event(ctx, &(whammc_event){.text = made->text, .doc = made->doc});
+    else if (parsed && own == 1)
         rule_expand(&script.probes.at[0]->rule, &events, &w->diags);
     else if (parsed)
         diag(&w->diags, DIAG_RULE_SHAPE, (Span){file, 0, 0},
              "expected one match rule, found more than that");
-    for (uint32_t i = 0; i < events.len; i++) {
-        Explained x = {0};
-        Buf name = {0};
-        event_text(&name, events.at[i], false);
-        event_name_each(events.at[i], explain_name, &x);
-        event_function_each(events.at[i], explain_function, &x);
-        whammc_event e = {buf_cstr(&name), event_doc(events.at[i].kind),
-                          x.names.at,      x.names.len,
-                          x.functions.at,  x.functions.len};
-        event(ctx, &e);
-        buf_free(&name);
-        vec_free(&x.names);
-        vec_free(&x.functions);
-        arena_free(&x.arena);
-    }
+    for (uint32_t i = 0; i < events.len; i++)
+        explain_event(events.at[i], made, event, ctx);
     whammc_status status = message_status(w);
     vec_free(&events);
     script_free(&script);

@@ -327,7 +327,7 @@ bool rule_expand(const Rule *rule, Events *out, Diags *diags) {
     x.suggests = true;
     for (uint32_t k = 0; k < EVENT_KIND_COUNT; k++)
         expand_kind(&x, (EventKind)k);
-#define TIMED(package, event, doc) nearest_add(&x.near_package, package);
+#define MADE(package, event, doc) nearest_add(&x.near_package, package);
 #include "event/event.def"
     if (!x.package && package_is_event(rule)) {
         Str package = rule->parts[1].pattern;

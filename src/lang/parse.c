@@ -75,6 +75,7 @@ bool lang_parse(Script *s, const char *text, size_t len, DiagFileId file, Diags 
     parse_file(&p);
     if (!p.failed)
         interpolate(&p);
+    build_edges(&p);
     if (!p.failed)
         build_stack(&p);
     s->broken |= p.failed;

@@ -12,6 +12,7 @@
  *   lang/interpolate.c
  *                    the parts of texts to print
  *   lang/interval.c  probes that run at intervals
+ *   lang/edge.c      probes of wasm:edge
  *   lang/stack_value.c
  *                    the value `stack`, name_of()
  *   lang/syntax.c    messages for syntax errors
@@ -255,6 +256,8 @@ void build_probe(Parse *p, Span span, Rule *rule, Expr *predicate, Block body);
 bool build_interval(Parse *p, const Rule *rule, Expr *predicate, Block body);
 /* When the whole script has been read: what polls do. */
 void build_intervals(Parse *p);
+/* Then, too: probes of block:start in place of those of wasm:edge. */
+void build_edges(Parse *p);
 /* Then, too: calls in place of the value `stack` and of name_of(), and what keeps them. */
 void build_stack(Parse *p);
 Rule *build_rule(Parse *p, Span span, Rule *first, Rule *next);

@@ -107,7 +107,7 @@ static void add_packages(Completion *c) {
         complete_add(c, str_of(events[i].package), ITEM_EVENT, NULL,
                  *events[i].event ? NULL : events[i].doc, 0);
     }
-#define TIMED(package, time, what) complete_add(c, STR(package), ITEM_EVENT, NULL, what, 0);
+#define MADE(package, time, what) complete_add(c, STR(package), ITEM_EVENT, NULL, what, 0);
 #include "event/event.def"
 }
 

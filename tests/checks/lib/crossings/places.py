@@ -92,6 +92,8 @@ ALL = {
     "wasm:opcode:else:alt": alternative("wasm:opcode:else:alt", like="wasm:opcode:else:entry"),
     "wasm:opcode:br_if:alt": alternative("wasm:opcode:br_if:alt", like="wasm:opcode:br_if:after"),
 }
+ALL["wasm:edge"] = Place(probe("wasm:edge"), "(to + from)")
+ALL["wasm:edge, back"] = Place(probe("wasm:edge / from >= to /"), "(to - from)")
 ALL |= {event: Place(probe(event), "(5 as u32)") for event in ("wasm:begin", "wasm:end")}
 ALL["wasm:report"] = Place(probe("wasm:report"), "(5 as u32)", same=Place(probe("wasm:end"), "(5 as u32)"), reports=False)
 for event in ("func:entry", "func:exit", "block:start", "block:end", *(f"opcode:{name}" for name in (

@@ -575,7 +575,7 @@ def static_name(site, variant, e):
         return site.fid
     if name == "fname":
         return p.shown(site.fid).encode()
-    if name == "pc":
+    if name in ("pc", "to"):
         return 0 if variant.event == "func:entry" else site.f.pc[site.i]
     if name == "opidx":
         return 0 if variant.event == "func:entry" else site.i
@@ -654,9 +654,12 @@ class Variant:
                 self.names.update({f"imm{n}": "u32" for n in range(20)})
             if op.name in ("br", "br_if", "if"):
                 self.names["taken"] = "bool"
-        elif event in ("block:start", "block:end"):
+        elif event in ("block:start", "block:end", "edge"):
             self.names["instr_count"] = "u32"
-        self.static = {n for n in self.names if n in STATIC or n.startswith("imm") or n == "instr_count" or
+        if event == "edge":
+            self.names.update({"from": "u32", "to": "u32"})
+            self.rule = "wasm:block:start:<no-mode>"
+        self.static = {n for n in self.names if n in STATIC or n.startswith("imm") or n in ("instr_count", "to") or
                        (op and n in op.names and op.names[n][1])}
         self.names.update(self.probe.bounds)
         self.vars, self.words, self.inits = {}, {}, []
@@ -665,11 +668,11 @@ class Variant:
         """The rule of a shared variable's row: the event, or the rule as in the script if it matches several."""
         if sum(v.origin is self.origin for v in all_) > 1:
             return self.origin.rule
-        return self.rule if ":" in self.event or self.op else f"wasm:{self.event}"
+        return self.rule if ":" in self.event or self.op or self.event == "edge" else f"wasm:{self.event}"
 
     def rank(self):
         """The order of rows at one place."""
-        return ["func:entry", "opcode", "block:start", "block:end", "func:exit"].index(self.event)
+        return ["func:entry", "opcode", "block:start", "edge", "block:end", "func:exit"].index(self.event)
 
     def declare(self, statements):
         for s in statements:
@@ -744,7 +747,7 @@ def expand(script):
     for probe in script.probes:
         parts = probe.parts
         if len(parts) == 2:
-            if parts[1] in ("report", "begin", "end"):
+            if parts[1] in ("report", "begin", "end", "edge"):
                 out.append(Variant(probe, len(out), parts[1]))
             continue
         for package, event in (("func", "entry"), ("func", "exit"), ("block", "start"), ("block", "end")):
@@ -896,6 +899,9 @@ class Visit(Evaluator):
         if family != e.name and family in ("arg", "res", "local", "global"):
             values, n = self.place(e.name)
             return from_wasm(self.v.names[e.name], values[n])
+        if e.name == "from":
+            f, before = self.site.f, self.frame.previous
+            return next(f.pc[first] for first, last in blocks(f) if first <= before <= last)
         top = self.operands[-1] if self.operands else None
         if e.name == "taken":
             return True if self.site.op.name == "br" else top != 0
@@ -1035,9 +1041,9 @@ class Run(wasm.Listener):
                 for i, instr in enumerate(f.body):
                     if instr[0] == v.op.name:
                         yield Site(p, fid, i)
-            elif v.event.startswith("block"):
+            elif v.event.startswith("block") or v.event == "edge":
                 for first, last in blocks(f):
-                    yield Site(p, fid, first if v.event == "block:start" else last, last - first + 1)
+                    yield Site(p, fid, last if v.event == "block:end" else first, last - first + 1)
 
     def early(self, act, *args):
         """Does what comes before the program, unless the script has ended it."""
@@ -1128,6 +1134,9 @@ class Run(wasm.Listener):
             self.fire("before", frame, i, operands)
             frame.stack[len(frame.stack) - n:] = operands
         self.fire("block:start", frame, i)
+        if hasattr(frame, "previous"):
+            self.fire("edge", frame, i)
+        frame.previous = i
         self.fire("block:end", frame, i)
         if frame.func.body[i][0] in ("br", "br_if", "br_table"):
             frame.saved = list(operands)

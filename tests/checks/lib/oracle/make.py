@@ -239,7 +239,7 @@ STATIC = ("fid", "fname", "pc", "opidx", "at_func_end", "opname", "category_name
 TAKEN = ("taken", "taken", "!taken", "arg0 != 0", "arg0 == 0", "arg0 > 0", "arg0 <= 0", "arg0 == 1")
 BEYOND = ("arg0 < num_targets", "arg0 >= num_targets", "num_targets > arg0", "target == num_targets", "target < num_targets",
           "arg0 > num_targets")
-APART = ("block:start", "block:end", "entry", "exit", "construct", "at_target", "end")
+APART = ("block:start", "block:end", "edge", "entry", "exit", "construct", "at_target", "end")
 
 
 class Scripts:
@@ -698,8 +698,9 @@ class Scripts:
         if choice < 0.12:
             return self.at_function(names)
         if choice < 0.2:
-            event = r.choice(["block:start", "block:end"])
-            return f"wasm:{event}", event, {**names, "instr_count": "u32"}, []
+            event = r.choice(["block:start", "block:end", "edge"])
+            ends = {"from": "u32", "to": "u32"} if event == "edge" else {}
+            return f"wasm:{event}", event, {**names, **ends, "instr_count": "u32"}, []
         if choice < 0.24:
             return f"wasm:{r.choice(['begin', 'end'])}", "nowhere", {}, []
         names.update(opname="str", category_name="str")
