@@ -274,9 +274,7 @@ static bool has_clock(const Flush *f) {
         const Fn *body = ast_first_interval(f->plan->scripts.at[i]);
         if (!body)
             continue;
-        Diag *d = diag(f->diags, DIAG_CANNOT_HOST, body->span,
-                       "wasm:interval needs a clock, which the host 'none' does not have");
-        diag_hint(f->diags, d, "use --host=wasi or --host=js");
+        host_report_no_clock(f->diags, body->span);
         return false;
     }
     return true;

@@ -113,6 +113,12 @@ HostChoice runtime_host(const WasmModule *m, HostChoice wanted, bool wasi) {
     return wasi ? HOST_WASI : m->input_import_count ? HOST_JS : HOST_NONE;
 }
 
+void host_report_no_clock(Diags *diags, Span interval) {
+    Diag *d = diag(diags, DIAG_CANNOT_HOST, interval,
+                   "wasm:interval needs a clock, which the host 'none' does not have");
+    diag_hint(diags, d, "use --host=wasi or --host=js");
+}
+
 Str runtime_host_reason(const WasmModule *m, HostChoice decided, Arena *arena) {
     const WasmImport *im = host_foreign_import(m);
     if (decided == HOST_JS && !im)

@@ -52,6 +52,9 @@ RuntimeHost runtime_for(const RuntimePlace *p, HostChoice host, bool file);
  */
 HostChoice runtime_host(const WasmModule *m, HostChoice wanted, bool wasi);
 
+/* Reports that HOST_NONE has no clock for a probe of wasm:interval. */
+void host_report_no_clock(Diags *diags, Span interval);
+
 /* The reason in words; `decided` is the result for HOST_AUTO. */
 Str runtime_host_reason(const WasmModule *m, HostChoice decided, Arena *arena);
 

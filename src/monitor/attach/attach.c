@@ -17,6 +17,7 @@
 #include "base/workers.h"
 #include "edit/edit.h"
 #include "inject/splice_hole.h"
+#include "link/runtime.h"
 #include "plan/make.h"
 #include "valid/valid.h"
 #include "wasm/emit.h"
@@ -317,6 +318,18 @@ static void attach_add_empty(Bind *b) {
     }
 }
 
+/* Whether there is a clock for intervals; reports a monitor that needs one. */
+static bool monitors_have_clock(const Bind *b) {
+    for (uint32_t k = 0; k < b->nstates && bind_shim_clockless(&b->shim); k++) {
+        const Monitor *m = &b->states[k].monitor;
+        if (!m->intervals)
+            continue;
+        host_report_no_clock(b->p.diags, (Span){m->file, 0, 0});
+        return false;
+    }
+    return true;
+}
+
 static bool link_parts(Bind *b) {
     BindShimOptions options = {.host = b->options->host, .dyninstr = dyninstr, .ctx = b};
     bind_shim_init(&b->shim, &b->p.m, &options, b->p.diags);
@@ -329,7 +342,7 @@ static bool link_parts(Bind *b) {
         if (!merge_part(b, &b->states[k]))
             return false;
     attach_add_empty(b);
-    bool ok = bind_shim_finish(&b->shim);
+    bool ok = bind_shim_finish(&b->shim) && monitors_have_clock(b);
     if (b->options->hosted)
         *b->options->hosted = bind_shim_host(&b->shim);
     return ok;

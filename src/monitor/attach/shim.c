@@ -94,6 +94,10 @@ HostChoice bind_shim_host(const BindShim *s) {
     return bind_text_host(s);
 }
 
+bool bind_shim_clockless(const BindShim *s) {
+    return bind_text_clockless(s);
+}
+
 int64_t bind_shim_flush(const BindShim *s) {
     return bind_text_flush(s);
 }

@@ -75,6 +75,9 @@ bool bind_shim_finish(BindShim *s);
 /* Where text goes; HOST_AUTO = there is none. After bind_shim_finish. */
 HostChoice bind_shim_host(const BindShim *s);
 
+/* Whether monitors read a clock that the host does not have. After bind_shim_finish. */
+bool bind_shim_clockless(const BindShim *s);
+
 /* The function () -> () that sends text that is left, to be called when the program ends, after
  * wasm:exit: a handle, -1 = there is none. After bind_shim_finish. */
 int64_t bind_shim_flush(const BindShim *s);

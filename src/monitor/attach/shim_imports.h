@@ -34,6 +34,8 @@ int64_t bind_wasi(BindShim *s, const Frozen *module, const WasmImport *im);
 int64_t bind_text_flush(const BindShim *s);
 /* Where text goes; HOST_AUTO = nothing is printed. */
 HostChoice bind_text_host(const BindShim *s);
+/* Whether the text runtime serves as a clock, and the host has none. */
+bool bind_text_clockless(const BindShim *s);
 /* Frees the members that bind_wizeng allocates. */
 void bind_text_free(BindShim *s);
 

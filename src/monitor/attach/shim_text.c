@@ -38,6 +38,7 @@ typedef struct BindText {
     WasmMerge merge;
     Vec(Puts) puts;
     bool prints; /* there is something to flush */
+    bool reads_clock;
 } BindText;
 
 /* ---- where text goes ---- */
@@ -141,6 +142,7 @@ static bool shim_text_begin(BindShim *s) {
 static int64_t text_func(BindShim *s, TextFn fn) {
     if (!shim_text_begin(s))
         return -2;
+    s->text->reads_clock |= fn == TEXT_NOW;
     if (fn != TEXT_NOW && !s->text->prints) {
         s->text->prints = true;
         if (runtime_func(s->text, exports[TEXT_FLUSH]) < 0)
@@ -299,6 +301,10 @@ int64_t bind_text_flush(const BindShim *s) {
 
 HostChoice bind_text_host(const BindShim *s) {
     return s->text && s->text->prints ? s->text->host : HOST_AUTO;
+}
+
+bool bind_text_clockless(const BindShim *s) {
+    return s->text && s->text->reads_clock && s->text->host == HOST_NONE;
 }
 
 void bind_text_free(BindShim *s) {

@@ -452,6 +452,13 @@ static void export_runtime(MonitorTarget *t, const char *name, Str function) {
     wasm_add_export(&t->m, str_of(name), WASM_SPACE_FUNC, t->linked.handles[WASM_SPACE_FUNC][func]);
 }
 
+static bool has_intervals(const Plan *plan) {
+    for (uint32_t i = 0; i < plan->scripts.len; i++)
+        if (ast_first_interval(plan->scripts.at[i]))
+            return true;
+    return false;
+}
+
 static void export_all(MonitorTarget *t, const WasmModule *code, const uint32_t *handles) {
     for (uint32_t i = 0; i < t->code.probes.len; i++) {
         const MonitorExport *e = &t->code.probes.at[i];
@@ -471,6 +478,8 @@ static void export_all(MonitorTarget *t, const WasmModule *code, const uint32_t 
         export_runtime(t, MONITOR_COALESCED, STR("site_count_exact"));
     if (asks_places(code))
         export_runtime(t, MONITOR_ATTACHED, done_function(code));
+    if (has_intervals(t->plan))
+        wasm_add_export(&t->m, str_of(MONITOR_INTERVALS), WASM_SPACE_MEMORY, t->place.memory);
 }
 
 /* False after a message if the code calls functions that engines do not have. */

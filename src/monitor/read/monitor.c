@@ -436,6 +436,7 @@ bool monitor_read(Monitor *monitor, const uint8_t *bytes, size_t size, DiagFileI
         else
             read_probe(&r, e);
     }
+    monitor->intervals = has_export(&r, WASM_SPACE_MEMORY, STR(MONITOR_INTERVALS));
     if (r.unknown > MAX_UNKNOWN)
         diag(diags, DIAG_MONITOR_EVENT, (Span){file, 0, 0},
              "exports with unknown events or instructions that are not shown: %u",

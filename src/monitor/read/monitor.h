@@ -35,6 +35,9 @@ typedef Vec(MonitorProbe) MonitorProbes;
  * counts must be exact then as well.) Engines do not call it. */
 #define MONITOR_COALESCED "whammc:coalesced"
 
+/* A memory: the monitor has probes of wasm:interval, which need a clock. */
+#define MONITOR_INTERVALS "whammc:intervals"
+
 typedef struct Monitor {
     WasmModule m;
     DiagFileId file;
@@ -46,6 +49,7 @@ typedef struct Monitor {
     int64_t exit;      /* handle of wasm:exit, -1 = none */
     int64_t attached;  /* ... of MONITOR_ATTACHED */
     int64_t coalesced; /* ... of MONITOR_COALESCED */
+    bool intervals;    /* it exports MONITOR_INTERVALS */
 } Monitor;
 
 /*
