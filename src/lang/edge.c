@@ -89,14 +89,16 @@ static void build_edge(Parse *p, Probe *probe) {
 void build_edges(Parse *p) {
     Script *s = p->script;
     const Probe *first = NULL;
+    bool own = false; /* there is one that sees the script's variables */
     for (uint32_t i = 0; i < s->probes.len; i++) {
         if (!is_edge(&s->probes.at[i]->rule))
             continue;
-        if (!first)
-            edge_check_names(p, s->init);
+        own |= !script_package(s, s->probes.at[i]->span.file);
         first = first ? first : s->probes.at[i];
         build_edge(p, s->probes.at[i]);
     }
+    if (own)
+        edge_check_names(p, s->init);
     s->has_edges = first != NULL;
     if (first && !p->failed)
         build_made(p, first->rule.span, last_text);
