@@ -115,6 +115,15 @@ void whammc_set_world(whammc *w, const whammc_world *world);
 /* Parses and checks all scripts without a program. */
 whammc_status whammc_check(whammc *w);
 
+/*
+ * Formats a script, which is not one of those that were added: the same tokens and comments with
+ * other blanks. Its syntax must be right; files that it includes are not read. On success *out is a
+ * new buffer of *out_len bytes, without a NUL, released with whammc_release; otherwise NULL. `text`
+ * must outlive the messages of this call.
+ */
+whammc_status whammc_format_script(whammc *w, const char *name, const char *text, size_t len,
+                                   char **out, size_t *out_len);
+
 /* A constant of a script. */
 typedef struct whammc_constant {
     const char *script; /* the script's name */
@@ -292,8 +301,8 @@ whammc_host whammc_hosted(whammc *w, const char **why);
  * not only to take samples, for which a slow clock will do. */
 int whammc_measures_times(const whammc *w);
 
-/* Returns whether one of these scripts does anything that is seen without a report: it prints lines,
- * ends the program or changes what it does. */
+/* Returns whether one of these scripts does anything that is seen without a report: it prints
+ * lines, ends the program or changes what it does. */
 int whammc_acts(const whammc *w);
 
 /* Returns the probes of the scripts in order, with the site counts of the last instrument or list

@@ -13,6 +13,7 @@
 #include "api/api_monitor.h"
 #include "api/bundled_scripts.h"
 #include "base/phase.h"
+#include "fmt/fmt.h"
 #include "monitor/make/emit_monitor.h"
 #include "monitor/make/unit.h"
 #include "plan/counter.h"
@@ -237,6 +238,17 @@ static whammc_status prepare_for_program(whammc *w, ApiProgram *program, bool id
 
 whammc_status whammc_check(whammc *w) {
     return whammc_prepare(w, false, (Str){0}, 0, NULL);
+}
+
+whammc_status whammc_format_script(whammc *w, const char *name, const char *text, size_t len,
+                                   char **out, size_t *out_len) {
+    api_reset(w);
+    *out = NULL;
+    *out_len = 0;
+    Buf buf = {0};
+    DiagFileId file = diag_file(&w->diags, name, text, len, false);
+    bool ok = fmt_script(text, len, file, &w->diags, &buf);
+    return api_output(w, ok, &buf, (uint8_t **)out, out_len);
 }
 
 const char *whammc_messages(whammc *w, unsigned flags) {

@@ -41,6 +41,7 @@
  *     coverage/          executed lines, functions and branches
  *     annotate/          counts beside source lines and instructions; HTML pages
  *     heap/              tables of heap profiles
+ *     fmt/               formats scripts
  *     dwarf/  locations/ source locations of code offsets: DWARF, source maps
  *     base/              memory, buffers, maps, messages
  *

@@ -46,7 +46,7 @@ Word build_word(Parse *p, Span span) {
 Word build_id(Parse *p, Span span) {
     Word word = build_word(p, span);
     const char *dot = memchr(word.text.ptr, '.', word.text.len);
-    if (!dot)
+    if (!dot || p->alone)
         return word;
     Script *s = p->script;
     uint32_t len = (uint32_t)(dot - word.text.ptr);
@@ -876,7 +876,7 @@ void build_script_end(Parse *p, Span span) {
         build_intervals(p);
     for (uint32_t i = 0; i < p->told.len; i++)
         build_script_stmt(p, p->told.at[i]);
-    if (!none || p->failed || p->outer)
+    if (!none || p->failed || p->outer || p->alone)
         return;
     Diag *g = parse_error(p, DIAG_NO_PROBE, (Span){p->file, span.end, span.end},
                           "expected at least one probe, found none");

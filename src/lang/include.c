@@ -147,7 +147,8 @@ void build_include(Parse *p, Span span, const Expr *path) {
         return;
     }
     const char *within = diag_file_name(p->diags, p->file);
-    if (!include_find(p, within, given.ptr, path->span, "script", &file))
+    p->alone = p->alone ? PARSE_ALONE_JOINING : PARSE_WITH_ALL;
+    if (p->alone || !include_find(p, within, given.ptr, path->span, "script", &file))
         return;
     map_put(&p->script->files.read, script_file_key(p->script, parse_package(p), file.name), 0,
             &added);
@@ -179,8 +180,9 @@ static const char *package_root(const Parse *p) {
 /* The number of the package, which is read if the script does not have it. */
 static uint32_t package_number(Parse *p, Span span, Str name) {
     Script *s = p->script;
-    IncludedFile file;
-    bool found = include_find(p, package_root(p), package_path(s, name), span, "package", &file);
+    IncludedFile file = {0};
+    bool found = !p->alone &&
+                 include_find(p, package_root(p), package_path(s, name), span, "package", &file);
     for (uint32_t i = 0; i < s->files.packages.len; i++) {
         const Package *known = &s->files.packages.at[i];
         if (!str_eq(known->name, name))

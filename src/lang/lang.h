@@ -15,6 +15,20 @@
 bool lang_parse(Script *s, const char *text, size_t len, DiagFileId file, Diags *diags);
 void script_free(Script *s);
 
+/* Checks only the syntax of a file of a script, which needs no probe. Files that it includes are
+ * not read. */
+bool lang_check_syntax(const char *text, size_t len, DiagFileId file, Diags *diags);
+
+/* A token; kinds are those of grammar/whamm.y. */
+typedef struct ScriptToken {
+    uint32_t start, end; /* in the text */
+    int kind;
+} ScriptToken;
+typedef Vec(ScriptToken) ScriptTokens;
+/* Appends the tokens of a text whose syntax is right, or else those before what is wrong. Blanks
+ * and comments are between them. */
+void lang_tokens(const char *text, size_t len, ScriptTokens *out);
+
 /* A file that a script includes. */
 typedef struct IncludedFile {
     const char *name; /* for messages; the same name is the same file */

@@ -62,15 +62,49 @@ void parse_file(Parse *p) {
     vec_free(&p->told);
 }
 
+static bool parse_fits(Parse *p, size_t len) {
+    if (len > PARSE_MAX_BYTES)
+        parse_error(p, DIAG_SCRIPT_SIZE, (Span){p->file, 0, 0},
+                    "the script has %zu bytes, more than %d", len, PARSE_MAX_BYTES);
+    return len <= PARSE_MAX_BYTES;
+}
+
+bool lang_check_syntax(const char *text, size_t len, DiagFileId file, Diags *diags) {
+    Script s = {.file = file};
+    Parse p = {.script = &s,
+               .diags = diags,
+               .text = text,
+               .len = (uint32_t)len,
+               .file = file,
+               .alone = PARSE_ALONE};
+    if (parse_fits(&p, len))
+        parse_file(&p);
+    script_free(&s);
+    return !p.failed;
+}
+
+void lang_tokens(const char *text, size_t len, ScriptTokens *out) {
+    union LANG_YYSTYPE value;
+    Script s = {0};
+    Diags diags = {0};
+    Span span;
+    Parse p = {.script = &s, .diags = &diags, .text = text, .len = (uint32_t)len};
+    lang_yylex_init_extra(&p, &p.scanner);
+    lang_yy_scan_bytes(text, (int)len, p.scanner);
+    for (int kind; (kind = lang_yylex(&value, &span, &p)) != END;)
+        vec_push(out, ((ScriptToken){span.start, span.end, kind}));
+    lang_yylex_destroy(p.scanner);
+    buf_free(&p.string);
+    script_free(&s);
+    diag_free(&diags);
+}
+
 bool lang_parse(Script *s, const char *text, size_t len, DiagFileId file, Diags *diags) {
     assert(!s->probes.len && !s->types);
     Parse p = {.script = s, .diags = diags, .text = text, .len = (uint32_t)len, .file = file};
     s->file = file;
-    if (len > PARSE_MAX_BYTES) {
-        parse_error(&p, DIAG_SCRIPT_SIZE, (Span){file, 0, 0},
-                    "the script has %zu bytes, more than %d", len, PARSE_MAX_BYTES);
+    if (!parse_fits(&p, len))
         return false;
-    }
     map_put(&s->files.read, str_of(diag_file_name(diags, file)), 0, NULL);
     parse_file(&p);
     if (!p.failed)

@@ -1,6 +1,6 @@
 /*
  * lang/parse.h - interfaces between the scanner, the grammar and the tree's constructors. Private
- * to the parser.
+ * to the parser, but for the kinds of tokens.
  *
  * Who does what:
  *
@@ -51,6 +51,13 @@ enum {
     PARSE_MAX_BYTES = 16 << 20,
 };
 
+/* Whether a file is read without those that it includes. */
+typedef enum ParseAlone {
+    PARSE_WITH_ALL,
+    PARSE_ALONE,         /* lang_check_syntax */
+    PARSE_ALONE_JOINING, /* it includes one, so that any word may be the name of a package */
+} ParseAlone;
+
 /* The last tokens. */
 typedef struct ParseTokens {
     int prev;                    /* the last one, 0 at the start */
@@ -75,6 +82,7 @@ typedef struct Parse {
     DiagFileId file;
     struct Parse *outer; /* of the file that includes this one, or NULL */
     bool made;           /* the text is our own, not the user's (build_made) */
+    ParseAlone alone;
     void *scanner;
     uint32_t pos; /* offset of the next byte that the scanner reads */
 
@@ -119,6 +127,10 @@ void token_open_string(Parse *p);
 
 /* A character of words: a letter, a digit or '_'. */
 bool parse_is_word(char c);
+/* The end of the comment at `at`; comments in slashes and stars may have others in them. */
+uint32_t parse_comment_end(const char *text, uint32_t at, uint32_t len);
+/* Whether an operand can end with a token of this kind. */
+bool token_ends_operand(int token);
 
 /* Parses the expression that is the text from `from` to `to`, which is no expression of the script
  * by itself. NULL after an error. */

@@ -22,22 +22,22 @@ static bool is_pattern_char(char c) {
     return parse_is_word(c) || (c && strchr(".*+\\?|![]", c));
 }
 
-static uint32_t skip_comment(const Parse *p, uint32_t at) {
-    if (p->text[at + 1] == '/') {
-        while (at < p->len && p->text[at] != '\n')
+uint32_t parse_comment_end(const char *text, uint32_t at, uint32_t len) {
+    if (text[at + 1] == '/') {
+        while (at < len && text[at] != '\n')
             at++;
         return at;
     }
     uint32_t depth = 0;
-    while (at + 1 < p->len) {
-        bool open = p->text[at] == '/' && p->text[at + 1] == '*';
-        bool close = p->text[at] == '*' && p->text[at + 1] == '/';
+    while (at + 1 < len) {
+        bool open = text[at] == '/' && text[at + 1] == '*';
+        bool close = text[at] == '*' && text[at + 1] == '/';
         at += open || close ? 2 : 1;
         depth = depth + open - close;
         if (close && depth == 0)
             return at;
     }
-    return p->len;
+    return len;
 }
 
 static bool is_comment(const Parse *p, uint32_t at) {
@@ -52,7 +52,7 @@ static uint32_t skip_blank(const Parse *p, uint32_t at) {
         if (c == ' ' || c == '\t' || c == '\n' || c == '\r')
             at++;
         else if (is_comment(p, at))
-            at = skip_comment(p, at);
+            at = parse_comment_end(p->text, at, p->len);
         else
             break;
     }
@@ -65,7 +65,7 @@ static uint32_t skip_parens(const Parse *p, uint32_t at) {
     uint32_t depth = 0;
     while (at < p->len && !strchr(";{}\"", p->text[at])) {
         if (is_comment(p, at)) {
-            at = skip_comment(p, at);
+            at = parse_comment_end(p->text, at, p->len);
             continue;
         }
         depth += p->text[at] == '(';
@@ -120,7 +120,7 @@ static bool starts_operand(char c) {
 
 /* ---- tokens in context ---- */
 
-static bool ends_operand(int token) {
+bool token_ends_operand(int token) {
     switch (token) {
     case ID:
     case INT:
@@ -187,8 +187,9 @@ static int look_ahead(Parse *p, Span *span) {
     bool at_start =
         !p->token.prev || p->token.prev == ';' || p->token.prev == '{' || p->token.prev == '}';
     /* after these no word can follow, except after "@init" and the like */
-    bool unfinished = p->open.nparens == 0 && !p->token.after_at &&
-                      (ends_operand(p->token.prev) || p->token.prev == INC || p->token.prev == DEC);
+    bool unfinished =
+        p->open.nparens == 0 && !p->token.after_at &&
+        (token_ends_operand(p->token.prev) || p->token.prev == INC || p->token.prev == DEC);
     if (p->mode != SCAN_CODE || p->in_predicate || (!at_start && !unfinished))
         return 0;
     uint32_t at = skip_blank(p, p->pos);
@@ -328,7 +329,7 @@ static int scan_word(const Parse *p, Span span) {
         if (keyword != ID)
             return keyword;
     }
-    if (ends_operand(p->token.prev) && !p->token.after_at && str_is(text, "in"))
+    if (token_ends_operand(p->token.prev) && !p->token.after_at && str_is(text, "in"))
         return IN;
     return starts ? scan_first_word(p, text) : ID;
 }
@@ -377,9 +378,12 @@ static void join_package(Parse *p, Span *span) {
     Span next;
     bool names = p->mode == SCAN_CODE && p->token.prev != '.' && p->token.prev != USE &&
                  p->token.prev != VAR && p->token.prev != CONST && p->token.prev != FN;
-    if (!names || p->pos >= p->len || p->text[p->pos] != '.' || !word_follows(p, p->pos + 1) ||
-        !script_package_use(p->script, parse_package(p),
-                            (Str){p->text + span->start, span->end - span->start}))
+    Str word = {p->text + span->start, span->end - span->start};
+    if (!names || p->pos >= p->len || p->text[p->pos] != '.' || !word_follows(p, p->pos + 1))
+        return;
+    bool may_be =
+        p->alone == PARSE_ALONE_JOINING && p->token.prev != ID; /* not after an annotation */
+    if (!may_be && !script_package_use(p->script, parse_package(p), word))
         return;
     for (uint32_t start = span->start, i = 0; i < 2; i++) {
         lang_scan(&value, &next, p->scanner);
@@ -492,7 +496,7 @@ int token_number(const Parse *p, const char *text, uint32_t len, uint32_t *keep)
     if (minus) {
         bool special = digits == 0 && n == 3; /* inf, nan */
         bool literal = special || (digits && !(integer && s[0] == '0') && !is_radix(s, n));
-        if (ends_operand(p->token.prev) || !literal) {
+        if (token_ends_operand(p->token.prev) || !literal) {
             *keep = 1;
             return '-';
         }

@@ -1,6 +1,6 @@
 /*
  * tests/fuzz/fuzz_script.c - libFuzzer target: parses and checks a script, renders the tree and all
- * messages; checks it again with the events and names that there are.
+ * messages; checks it again with the events and names that there are; formats it twice.
  */
 #include "tests/unit/fake_scope.h"
 #include "whammc/whammc.h"
@@ -17,8 +17,25 @@ static void check_whole(const char *text, size_t size) {
     whammc_free(w);
 }
 
+static void format_twice(const char *text, size_t size) {
+    char *first = NULL, *second = NULL;
+    size_t len = 0, again = 0;
+    whammc *w = whammc_new();
+    whammc_status status = whammc_format_script(w, "fuzz.whamm", text, size, &first, &len);
+    if (status == WHAMMC_INTERNAL || (status == WHAMMC_OK) != (whammc_error_count(w) == 0))
+        abort();
+    if (status == WHAMMC_OK &&
+        (whammc_format_script(w, "fuzz.whamm", first, len, &second, &again) != WHAMMC_OK ||
+         len != again || memcmp(first, second, len) != 0))
+        abort();
+    whammc_release(first);
+    whammc_release(second);
+    whammc_free(w);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     check_whole((const char *)data, size);
+    format_twice((const char *)data, size);
     Diags diags = {0};
     Script script = {0};
     Buf out = {0};
