@@ -1,9 +1,10 @@
 /*
  * lsp/symbol.c - the language server: where names are. Definition, references, rename, the outline,
- * colours, folding, links, and corrections.
+ * colours, folding, links, corrections, and formatting.
  */
 #include "lsp/server.h"
 
+#include "fmt/fmt.h"
 #include "lang/lang.h"
 
 static const Meaning *meaning_of(const Request *r) {
@@ -438,6 +439,40 @@ void lsp_actions(Request *r) {
     buf_u8(r->out, ']');
 }
 
+/* ---- formatting ---- */
+
+/* How many bytes at the beginning (or the end) of both texts are the same, in whole lines. */
+static uint32_t same_lines(Str a, Str b, bool at_end) {
+    uint32_t n = 0, lines = 0, most = a.len < b.len ? a.len : b.len;
+    for (; n < most && a.ptr[at_end ? a.len - 1 - n : n] == b.ptr[at_end ? b.len - 1 - n : n]; n++)
+        if (a.ptr[at_end ? a.len - 1 - n : n] == '\n')
+            lines = at_end ? n : n + 1;
+    return lines;
+}
+
 void lsp_formatting(Request *r) {
-    (void)r; /* nothing to change: null */
+    Str text = buf_view(&r->d->text);
+    uint32_t len = text.len;
+    Diags diags = {0};
+    Buf out = {0};
+    DiagFileId file = diag_file(&diags, r->d->path, text.ptr, text.len, false);
+    if (fmt_script(text.ptr, text.len, file, &diags, &out)) {
+        Str made = buf_view(&out);
+        buf_u8(r->out, '[');
+        if (!str_eq(text, made)) {
+            uint32_t begin = same_lines(text, made, false);
+            text.ptr += begin, text.len -= begin;
+            made.ptr += begin, made.len -= begin;
+            uint32_t end = same_lines(text, made, true);
+            made.len -= end;
+            buf_u8(r->out, '{');
+            out_key(r->out, "range");
+            document_put_range(r->s, r->d, begin, len - end, r->out);
+            out_string(r->out, "newText", made);
+            buf_u8(r->out, '}');
+        }
+        buf_u8(r->out, ']');
+    }
+    buf_free(&out);
+    diag_free(&diags);
 }
