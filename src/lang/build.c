@@ -182,7 +182,7 @@ Expr *build_item(Parse *p, Span span, Expr *of, Expr *index) {
 }
 
 Expr *build_tag(Parse *p, Span span, Word value, Word tag) {
-    if (str_is(value.text, "args") || str_is(value.text, "locals") || str_is(value.text, "this"))
+    if (parse_has_members(value.text))
         return build_member(p, span, build_name(p, value), tag);
     Word name = {str_of(arena_printf(&p->script->arena, "%.*s.%.*s", STR_ARG(value.text),
                                      STR_ARG(tag.text))),

@@ -127,6 +127,8 @@ void token_open_string(Parse *p);
 
 /* A character of words: a letter, a digit or '_'. */
 bool parse_is_word(char c);
+/* Whether a word stands for values of the program that have names: args, locals, this. */
+bool parse_has_members(Str word);
 /* The end of the comment at `at`; comments in slashes and stars may have others in them. */
 uint32_t parse_comment_end(const char *text, uint32_t at, uint32_t len);
 /* Whether an operand can end with a token of this kind. */

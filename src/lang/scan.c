@@ -372,6 +372,10 @@ static int in_context(Parse *p, Span span, int token) {
     }
 }
 
+bool parse_has_members(Str word) {
+    return str_is(word, "args") || str_is(word, "locals") || str_is(word, "this");
+}
+
 /* Makes one word of the name of a package and what it names there: "alloc.live". */
 static void join_package(Parse *p, Span *span) {
     union LANG_YYSTYPE value;
@@ -381,8 +385,8 @@ static void join_package(Parse *p, Span *span) {
     Str word = {p->text + span->start, span->end - span->start};
     if (!names || p->pos >= p->len || p->text[p->pos] != '.' || !word_follows(p, p->pos + 1))
         return;
-    bool may_be =
-        p->alone == PARSE_ALONE_JOINING && p->token.prev != ID; /* not after an annotation */
+    bool annotated = p->token.prev == ID;
+    bool may_be = p->alone == PARSE_ALONE_JOINING && !annotated && !parse_has_members(word);
     if (!may_be && !script_package_use(p->script, parse_package(p), word))
         return;
     for (uint32_t start = span->start, i = 0; i < 2; i++) {
