@@ -134,7 +134,7 @@ static bool deliver_caught(const Settings *s, Running *run) {
     return written;
 }
 
-/* Writes all reports, with locations. */
+/* Writes all reports, with locations, if these are wanted, and derived columns. */
 static bool save_located(const Settings *s, const Running *run) {
     WhammcReport *r = whammc_report_new();
     Buf out = {0};
@@ -197,6 +197,17 @@ static bool deliver_threads(const Settings *s, const Running *run) {
     return written;
 }
 
+/* Whether there is one report and nothing else, with derived columns, which have no values yet. */
+static bool lacks_columns(WhammcReport *r) {
+    size_t rest, n;
+    whammc_report_rest(r, &rest);
+    const WhammcVariable *variables = whammc_report_variables(r, &n);
+    bool any = false;
+    for (size_t i = 0; i < n; i++)
+        any |= variables[i].formula != NULL;
+    return any && !rest && whammc_report_count(r) == 1;
+}
+
 /* Shows the last report as tables on standard error, or writes all reports. False if they could not
  * be written. */
 static bool cmd_run_deliver(const Settings *s, const Running *run) {
@@ -212,12 +223,13 @@ static bool cmd_run_deliver(const Settings *s, const Running *run) {
         cmd_run_show(s, run, r, &out);
     else if (!found && !run->report.len)
         running_explain_silence(run);
+    bool anew = s->out && found && (s->look.lines || lacks_columns(r));
     message_result(&out);
     buf_free(&out);
     whammc_report_free(r);
     if (threads)
         return deliver_threads(s, run);
-    if (s->out && s->look.lines)
+    if (anew)
         return save_located(s, run);
     return !s->out || running_save(run, s->out, s->options.format);
 }

@@ -224,6 +224,37 @@ static void test_rows(void **state) {
     }
 }
 
+#define RATE(hits, all)                                                                            \
+    ROW("0", "memaddr", "hits", "u64", "i64", SITE("f", "1", "0"), hits)                           \
+    ROW("1", "memaddr", "all", "u64", "i64", SITE("f", "1", "0"), all)                             \
+    ROW("0", "global_id", "rate", "f64=hits all /", "f64", NO_PLACE, "\"NaN\"")
+
+/* A derived column is computed anew when its report is asked after others were added. */
+static void test_derived(void **state) {
+    (void)state;
+    static const char more[] = RATE("1", "4");
+    WhammcReport *r = read_text(RATE("3", "4"));
+    for (uint32_t i = 0; i < 3; i++) {
+        size_t n, nvariables;
+        const WhammcRow *rows = whammc_report_rows(r, &n);
+        const WhammcVariable *v = whammc_report_variables(r, &nvariables);
+        assert_int_equal(n, 4);
+        assert_int_equal(nvariables, 3);
+        assert_string_equal(v[2].type, "f64");
+        assert_string_equal(v[2].formula, "hits all /");
+        assert_null(v[0].formula);
+        assert_false(rows[2].has_place);
+        assert_true(rows[3].has_place);
+        for (size_t row = 2; row < n; row++)
+            assert_true(whammc_report_value(r, row)->as.f == (i == 1 ? 0.5 : 0.75));
+        if (i < 2)
+            assert_int_equal((i ? whammc_report_subtract : whammc_report_add)(r, "more", more,
+                                                                              sizeof more - 1, 0),
+                             WHAMMC_OK);
+    }
+    whammc_report_free(r);
+}
+
 static void check_parts(WhammcReport *r) {
     const WhammcValue *pair = value_of(r, "pair"), *m = value_of(r, "m");
     assert_int_equal(pair->kind, WHAMMC_VALUE_TUPLE);
@@ -935,6 +966,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_conversions),
         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_derived),
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_odd_values),
         cmocka_unit_test(test_table),

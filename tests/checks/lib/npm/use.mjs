@@ -96,6 +96,15 @@ await testRun('aggregations are objects, and arrays of buckets', async () => {
   report.close();
 });
 
+await testRun('derived columns', async () => {
+  const text = [['hits', 'u64', 5], ['all', 'u64', 8], ['rate', 'f64=hits all /', 'NaN']].map(([name, type, value], id) => `${JSON.stringify({ id,
+    id_type: 'global_id', name, type, wasm_type: 'i64', script: 'script0', fname: null, fid: null, pc: null, probe: null, value })}\n`).join('');
+  const report = await whammc.readReport(text);
+  assert.deepEqual(report.variables.map(({ type, formula }) => [type, formula]), [['u64', null], ['u64', null], ['f64', 'hits all /']]);
+  assert.equal(report.rows[2].value, 0.625);
+  report.close();
+});
+
 await testRun('several modules and instances in one text', async () => {
   const part = (name, instance, value) => [{ whammc: 1, name, instance }, { id: 0, id_type: 'global_id', name: 'n', type: 'u8', wasm_type: 'i32',
     script: 'script0', fname: null, fid: null, pc: null, probe: null, value }, { whammc: 'end' }].map(each => `${JSON.stringify(each)}\n`).join('');

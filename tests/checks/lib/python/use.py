@@ -209,6 +209,16 @@ def _():
     raises(KeyError, lambda: whammc.Report.read(text).to_arrow("c"), "no variable 'c'")
 
 
+@test("derived columns of a sum")
+def _():
+    site = {"fname": "f", "fid": 1, "pc": 2, "probe": "1_wasm:opcode:nop:before"}
+    text = lambda hits: "\n".join([row("hits", "u64", hits, 0, **site), row("all", "u64", "4", 1), row("rate", "f64=hits all /", '"NaN"', 2), ""])  # noqa: E731
+    report = whammc.Report.merge([whammc.Report.read(text(n).encode()) for n in ("1", "4")])
+    same((report.value("rate"), [each.value for each in report.rows("rate")]), (0.625, [0.625, 0.625]))
+    same([(each.type, each.formula) for each in report.variables], [("u64", None), ("u64", None), ("f64", "hits all /")])
+    same(report.to_arrow("rate")["rate"].to_pylist(), [0.625, 0.625])
+
+
 @test("several modules and instances in one text")
 def _():
     site = {"fname": "f", "fid": 1, "pc": 2, "probe": "1_wasm:opcode:nop:before"}
