@@ -46,7 +46,7 @@ function languageWords() {
   for (const word of grouped) if (!made.keywords.includes(word)) throw new Error(`${word}, in a group of scripts/editors.mjs, is not a keyword`);
   const reserved = [...read('grammar/whamm.l').matchAll(/^"([a-z]+)" +\{ return [A-Z]+; \}/gm)].map(match => match[1]);
   const numbered = made.names.map(({ text }) => text).filter(text => text.endsWith('N'));
-  const packages = [...rows(events, 'EVENT').flatMap(row => row.slice(1, 3)), ...rows(events, 'TIMED').map(row => row[0])];
+  const packages = [...rows(events, 'EVENT').flatMap(row => row.slice(1, 3)), ...rows(events, 'MADE').map(row => row[0])];
   return {
     reserved: reserved.sort(),
     scalars: made.types,

@@ -64,8 +64,8 @@
   '("local" "global" "arg" "res" "imm")
   "Bound names that a number follows.")
 (defconst whamm-events
-  '("wasm" "begin" "end" "report" "stack" "suspend" "resume" "func" "entry" "exit" "block" "start" "unwind" "opcode" "interval" "before"
-    "after" "alt" "at_target")
+  '("wasm" "begin" "end" "report" "stack" "suspend" "resume" "func" "entry" "exit" "block" "start" "unwind" "opcode" "edge" "interval"
+    "before" "after" "alt" "at_target")
   "Words of match rules.")
 ;; end of the words
 

@@ -36,7 +36,7 @@ module.exports = grammar({
     $._never, // no text is this
   ],
   inline: $ => [$._item, $._part],
-  conflicts: $ => [[$._word, $.for_statement], [$._word, $.text_call]],
+  conflicts: $ => [[$.decorator, $.derived_declaration], [$._word, $.for_statement], [$._word, $.text_call]],
 
   rules: {
     source_file: $ => seq(repeat(choice($.use_declaration, $._item)), optional(seq($.probe, repeat(choice($._item, $.probe))))),
@@ -67,7 +67,7 @@ module.exports = grammar({
       $.if_statement, $.while_statement, $.for_statement, $.annotated_block,
     ),
     _simple: $ => choice(
-      $.variable_declaration, $.value_declaration, $.constant_declaration, $.assignment, $.update, $.return_statement, $.break_statement,
+      $.variable_declaration, $.value_declaration, $.constant_declaration, $.derived_declaration, $.assignment, $.update, $.return_statement, $.break_statement,
       $.continue_statement, $.delete_statement, $.text_call, $.paced_call, $._call,
     ),
     decorator: _ => choice('report', 'unshared', 'shared', 'frame', 'atomic', 'shadow'),
@@ -76,6 +76,7 @@ module.exports = grammar({
     value_declaration: $ => seq(repeat($.decorator), alias('shadow', $.decorator), 'value', field('name', $._name), ':',
       field('type', $._type), optional(seq('=', field('value', $._expression)))),
     constant_declaration: $ => seq(repeat($.decorator), 'const', field('name', $._name), ':', field('type', $._type), '=', field('value', $._expression)),
+    derived_declaration: $ => seq(alias('report', $.decorator), field('name', $._name), ':', field('type', $._type), '=', field('value', $._expression)),
     assignment: $ => seq(field('left', $._place), choice('=', '+=', '-=', '*=', '/=', '%=', '&=', '|=', '^=', '<<=', '>>='), field('right', $._expression)),
     update: $ => seq($._place, choice('++', '--')),
     return_statement: $ => seq('return', optional($._expression)),

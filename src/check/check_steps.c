@@ -160,10 +160,10 @@ void check_find_steps(Check *c) {
         if (!p->rule.broken && takes_steps(c, p))
             p->stopped = stopped_var(c, p);
     }
-    s->steps = any ? hidden_var(s, "(steps)", NO_SPAN, false) : NULL;
-    s->depth = any ? hidden_var(s, "(depth)", NO_SPAN, false) : NULL;
+    s->counts.steps = any ? hidden_var(s, "(steps)", NO_SPAN, false) : NULL;
+    s->counts.depth = any ? hidden_var(s, "(depth)", NO_SPAN, false) : NULL;
     if (outside)
-        s->stopped = hidden_var(s, STOPPED "script scope", NO_SPAN, true);
+        s->counts.stopped = hidden_var(s, STOPPED "script scope", NO_SPAN, true);
 }
 
 /* ---- probes that are stopped ---- */

@@ -40,7 +40,7 @@ static Ref var_add(Body *b, const Var *v, uint32_t n) {
 
 static Ref count_stop(Body *b) {
     const Probe *p = b->variant->probe;
-    return var_add(b, p ? p->stopped : gen_script_of(b)->stopped, 1);
+    return var_add(b, p ? p->stopped : gen_script_of(b)->counts.stopped, 1);
 }
 
 /* Too many steps were taken, in this body or, if the variable tells that already, by its callee. */
@@ -49,7 +49,7 @@ static Ref gen_give_up(Body *b, bool told) {
     if (b->budget != BUDGET_FN)
         vec_push(&code, count_stop(b));
     else if (!told)
-        vec_push(&code, var_set(b, gen_script_of(b)->steps, const_i32(b, EXHAUSTED)));
+        vec_push(&code, var_set(b, gen_script_of(b)->counts.steps, const_i32(b, EXHAUSTED)));
     if (b->budget != BUDGET_CALLS)
         vec_push(&code, gen_leave(b));
     return gen_block_of(b, &code);
@@ -61,12 +61,12 @@ static bool counts_in_local(const Body *b) {
 
 static Ref steps_get(Body *b) {
     return counts_in_local(b) ? code_get(b->module, b->steps, WASM_I32)
-                              : gen_var_get(b, gen_script_of(b)->steps, 0);
+                              : gen_var_get(b, gen_script_of(b)->counts.steps, 0);
 }
 
 static Ref steps_set(Body *b, Ref value) {
     return counts_in_local(b) ? code_set(b->module, b->steps, value)
-                              : var_set(b, gen_script_of(b)->steps, value);
+                              : var_set(b, gen_script_of(b)->counts.steps, value);
 }
 
 static void take_step(Body *b, Refs *code) {
@@ -79,7 +79,7 @@ static void take_step(Body *b, Refs *code) {
 static void start_budget(Body *b, Refs *code) {
     vec_push(code, steps_set(b, const_i32(b, b->plan->steps)));
     if (!counts_in_local(b))
-        vec_push(code, var_set(b, gen_script_of(b)->depth, const_i32(b, 0)));
+        vec_push(code, var_set(b, gen_script_of(b)->counts.depth, const_i32(b, 0)));
 }
 
 bool gen_steps_leave(const Block *block) {
@@ -104,7 +104,7 @@ void gen_steps_end(Body *b) {
 /* ---- calls ---- */
 
 Ref gen_steps_call(Body *b, const Fn *fn, Ref call) {
-    const Var *depth = gen_script_of(b)->depth;
+    const Var *depth = gen_script_of(b)->counts.depth;
     Refs code = {0};
     bool value = call->type != WASM_NONE, deeper = fn->recursive && b->budget != BUDGET_CALLS;
     uint32_t result = value ? gen_temp(b, call->type) : 0;
@@ -120,8 +120,9 @@ Ref gen_steps_call(Body *b, const Fn *fn, Ref call) {
     vec_push(&code, value ? code_set(b->module, result, call) : call);
     if (deeper)
         vec_push(&code, var_add(b, depth, UINT32_MAX));
-    Ref exhausted = code_op2(b->module, WASM_OP_I32_EQ, gen_var_get(b, gen_script_of(b)->steps, 0),
-                             const_i32(b, EXHAUSTED));
+    Ref exhausted =
+        code_op2(b->module, WASM_OP_I32_EQ, gen_var_get(b, gen_script_of(b)->counts.steps, 0),
+                 const_i32(b, EXHAUSTED));
     vec_push(&code, code_if(b->module, exhausted, gen_give_up(b, true), NULL));
     if (value)
         vec_push(&code, code_get(b->module, result, call->type));

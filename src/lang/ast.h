@@ -456,6 +456,13 @@ typedef struct ScriptFiles {
     Vec(PackageUse) package_uses;
 } ScriptFiles;
 
+/* Variables of script scope that count steps, if functions take any (check/check_steps.c). */
+typedef struct StepCounts {
+    Var *steps;   /* what is left of them; UINT32_MAX = nothing */
+    Var *depth;   /* active recursive functions */
+    Var *stopped; /* Probe.stopped for statements at script scope */
+} StepCounts;
+
 typedef struct Script {
     Arena arena;
     DiagFileId file;
@@ -471,10 +478,7 @@ typedef struct Script {
     /* Made by the checker; values are addresses. frame_names: the first variable of each name in
      * all checked probes. */
     Map var_names, fn_names, use_names, frame_names;
-    /* Variables of script scope, if functions take steps (check/check_steps.c): what is left of
-     * them, UINT32_MAX = nothing; active recursive functions; Probe.stopped for statements at
-     * script scope. */
-    Var *steps, *depth, *stopped;
+    StepCounts counts; /* made by the checker */
     struct TypeTable *types;
     struct Meanings *meanings; /* of names, noted by the checker; NULL = nobody asks for them */
     /* Effects of syntax errors. lost_names: words of unreadable text that may have been

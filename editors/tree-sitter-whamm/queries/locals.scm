@@ -3,6 +3,7 @@
 (variable_declaration name: (identifier) @local.definition)
 (value_declaration name: (identifier) @local.definition)
 (constant_declaration name: (identifier) @local.definition)
+(derived_declaration name: (identifier) @local.definition)
 (function_definition name: (identifier) @local.definition)
 (parameter name: (identifier) @local.definition)
 (for_statement variable: (identifier) @local.definition)

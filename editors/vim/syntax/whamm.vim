@@ -40,7 +40,7 @@ syntax keyword whammName fid fname escapes tail_calls fn_tail_calls fn_calls fn_
 syntax match whammName "\v<(local|global|arg|res|imm)\d+>"
 syntax match whammFunction "\v<(drop_args|alt_call_by_id|alt_call_by_name|dup_at|resolve_funcref|memid|active_data_start|active_data_len|page_size|mem_size|read_u8|read_i8|read_u16|read_i16|read_u32|read_i32|read_u64|read_i64|read_f32|read_f64|memcpy|read_str|read_cstr|write_str|strcmp|strcontains|print|trap|assert|exit|log2|min|max|abs|clz|ctz|popcnt)>\ze\s*\("
 syntax match whammMethod "\v\.\s*\zs(len|addr|starts_with|ends_with|contains|lists|clear)>\ze\s*\("
-syntax keyword whammEvent contained wasm begin end report stack suspend resume func entry exit block start unwind opcode interval
+syntax keyword whammEvent contained wasm begin end report stack suspend resume func entry exit block start unwind opcode edge interval
 syntax keyword whammMode contained before after alt entry exit at_target unwind
 " end of the words
 

@@ -1,3 +1,3 @@
 (block "}" @end) @indent
 (arguments ")" @end) @indent
-[(predicate) (assignment) (variable_declaration) (constant_declaration) (return_statement)] @indent
+[(predicate) (assignment) (variable_declaration) (constant_declaration) (derived_declaration) (return_statement)] @indent
