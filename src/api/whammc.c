@@ -642,7 +642,8 @@ static const MadeEvent *explain_made(const Script *s) {
 #define MADE(package, event, doc) {package, "wasm:" package event, doc},
 #include "event/event.def"
     };
-    const char *package = s->has_edges ? "edge" : ast_first_interval(s) ? "interval" : "";
+    bool adds = s->probes.len && vec_last(&s->probes)->made;
+    const char *package = ast_first_interval(s) ? "interval" : adds ? "edge" : "";
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)
         if (strcmp(made[i].package, package) == 0)
             return &made[i];
@@ -686,8 +687,9 @@ whammc_status whammc_explain(whammc *w, const char *rule,
     Events events = {0};
     bool parsed = lang_parse(&script, (const char *)text.data, text.len, file, &w->diags);
     const MadeEvent *made = parsed ? explain_made(&script) : NULL;
-    uint32_t own = script.probes.len - script.has_edges;
-    if (made && !script.has_edges)
+    bool timed = made && ast_first_interval(&script);
+    uint32_t own = script.probes.len - (made != NULL);
+    if (timed)
         event(ctx, &(whammc_event){.text = made->text, .doc = made->doc});
     else if (parsed && own == 1)
         rule_expand(&script.probes.at[0]->rule, &events, &w->diags);

@@ -488,7 +488,6 @@ typedef struct Script {
     bool faulty;  /* set by the checker: there are errors outside of probes, whose declarations may
                      be missing */
     bool cut_off; /* the end of the text was not read */
-    bool has_edges; /* it had probes of wasm:edge */
 } Script;
 
 /* The number of the package that a file belongs to, 0 = none; what a name of script scope that

@@ -99,7 +99,6 @@ void build_edges(Parse *p) {
     }
     if (own)
         edge_check_names(p, s->init);
-    s->has_edges = first != NULL;
     if (first && !p->failed)
         build_made(p, first->rule.span, last_text);
 }
