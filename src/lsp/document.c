@@ -41,11 +41,17 @@ char *uri_path(Str uri) {
 
 /* ---- positions ---- */
 
+/* Whether a line ends at this character; to the protocol "\r" alone is an end, too. */
+static bool ends_line(Str text, uint32_t at) {
+    bool pair = at + 1 < text.len && text.ptr[at + 1] == '\n';
+    return text.ptr[at] == '\n' || (text.ptr[at] == '\r' && !pair);
+}
+
 static void document_find_lines(Document *d) {
     d->lines.len = 0;
     vec_push(&d->lines, 0);
     for (uint32_t i = 0; i < d->text.len; i++)
-        if (d->text.data[i] == '\n')
+        if (ends_line(buf_view(&d->text), i))
             vec_push(&d->lines, i + 1);
 }
 
@@ -76,8 +82,9 @@ static uint32_t offset_in_line(const whammc_server *s, const Document *d, uint64
         return (uint32_t)d->text.len;
     const char *text = (const char *)d->text.data;
     uint32_t at = d->lines.at[line];
-    uint32_t end = line + 1 < d->lines.len ? d->lines.at[line + 1] - 1 : (uint32_t)d->text.len;
-    if (end > at && line + 1 < d->lines.len && text[end - 1] == '\r')
+    bool last = line + 1 == d->lines.len;
+    uint32_t end = last ? (uint32_t)d->text.len : d->lines.at[line + 1] - 1;
+    if (!last && end > at && text[end] == '\n' && text[end - 1] == '\r')
         end--;
     for (uint64_t n = 0; at < end && n < character;) {
         uint32_t units;
@@ -134,7 +141,7 @@ static void put_range_in(const whammc_server *s, Str text, uint32_t start, uint3
     for (uint32_t i = 0, last = 0; i < 2; i++) {
         uint32_t offset = i ? end : start;
         for (; last < offset && last < text.len; last++)
-            if (text.ptr[last] == '\n') {
+            if (ends_line(text, last)) {
                 line++;
                 begin = last + 1;
             }

@@ -1,9 +1,12 @@
 """A client of the language server, `whammc lsp`."""
 
 import json
+import re
 import subprocess
 
 from .world import WHAMMC
+
+LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 
@@ -56,10 +59,9 @@ class Client:
         self.tell("textDocument/didOpen", textDocument={"uri": uri, "languageId": "whamm", "version": version, "text": text})
 
     def place(self, uri, offset):
-        """A position in an open text by its offset."""
-        before = self.texts[uri][:offset]
-        line = before[before.rfind("\n") + 1:]
-        return {"line": before.count("\n"), "character": len(line.encode("utf-16-le")) // 2}
+        """A position in an open text by its offset, which is not between "\\r" and "\\n"."""
+        lines = LINE_END.split(self.texts[uri][:offset])
+        return {"line": len(lines) - 1, "character": len(lines[-1].encode("utf-16-le")) // 2}
 
     def about(self, uri, kind, where=None, after=0, **params):
         """The result of a request about a document; at the text `where`, or so many characters after its beginning."""
