@@ -30,6 +30,8 @@ typedef struct whammc_server_host {
      * identifies the call. Returns 0 if it cannot start.
      */
     int (*run)(void *ctx, unsigned run, const char *const *arguments, size_t n);
+    /* Ends a run; whammc_server_ran is told of its end. */
+    void (*stop)(void *ctx, unsigned run);
     void *ctx;
 } whammc_server_host;
 

@@ -49,6 +49,8 @@ typedef struct HttpOptions {
     uint32_t seconds;            /* between two profiles for the collector; 0 = not given */
     uint32_t watch;              /* seconds between two tables; 0 = none are wanted */
     WhammcReportOptions look;    /* of these tables */
+    const char *file;            /* takes the reports instead, in `format`; NULL = tables */
+    WhammcReportFormat format;
 } HttpOptions;
 
 /* Accepts the value of one of them; on failure, prints a message and returns false. */

@@ -24,7 +24,7 @@ typedef struct LspRun {
     pid_t process;
     int output;
     char report[sizeof "/tmp/whammc-lsp-XXXXXX"];
-    int64_t seen; /* the size of the report that was passed on */
+    uint64_t seen; /* the hash of the report that was passed on */
 } LspRun;
 
 typedef struct Serving {
@@ -71,13 +71,14 @@ static void become_run(const char *report, const char *const *arguments, size_t 
     dup2(input, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
-    const char **argv = mem_zalloc(sizeof *argv * (n + 6));
+    const char **argv = mem_zalloc(sizeof *argv * (n + 7));
     size_t k = 0;
     argv[k++] = "whammc";
     argv[k++] = arguments[0]; /* "run" */
     argv[k++] = "-o";
     argv[k++] = report;
     argv[k++] = "--report-format=json";
+    argv[k++] = "--watch=1";
     for (size_t i = 1; i < n; i++)
         argv[k++] = arguments[i];
     execv(self, (char *const *)argv);
@@ -110,14 +111,22 @@ static int serving_run(void *ctx, unsigned number, const char *const *arguments,
     return 1;
 }
 
+static void serving_stop(void *ctx, unsigned number) {
+    Serving *s = ctx;
+    for (uint32_t i = 0; i < s->runs.len; i++)
+        if (s->runs.at[i].number == number)
+            kill(s->runs.at[i].process, SIGTERM);
+}
+
 /* ---- runs ---- */
 
 /* Passes the report on, if there is more of it than before. */
 static void pass_report(Serving *s, LspRun *run) {
     size_t size;
     const char *text = serving_read(s, run->report, &size);
-    if (text && (int64_t)size != run->seen) {
-        run->seen = (int64_t)size;
+    uint64_t hash = text ? hash_more(HASH_START, text, size) : 0;
+    if (text && size && hash != run->seen) {
+        run->seen = hash;
         whammc_server_report(s->server, run->number, text, size);
     }
 }
@@ -256,7 +265,8 @@ int cmd_lsp(Cli *cli) {
     if (cli->noperands)
         return cli_usage(cli, "expected no operand, found '%s'", cli->operands[0]);
     Serving s = {.cli = cli};
-    whammc_server_host host = {serving_send, serving_find, serving_read, serving_run, &s};
+    whammc_server_host host = {serving_send, serving_find, serving_read,
+                               serving_run,  serving_stop, &s};
     s.server = whammc_server_new(&host);
     status = serve_editor(&s);
     while (s.runs.len) {

@@ -493,6 +493,8 @@ int cmd_run(Cli *cli) {
         status = cmd_run_check(cli, &s);
     s.http.look = table_look(&s, cli);
     s.http.look.no_instructions = true;
+    s.http.file = s.out && strcmp(s.out, "-") != 0 ? s.out : NULL;
+    s.http.format = saved_format(&s);
     char *command = status == STATUS_OK ? command_find(cli->operands[0]) : NULL;
     if (command) {
         status = run_command(cli, &s, command);

@@ -103,8 +103,8 @@ static bool begin_pushing(const Running *r, Serving *s, Buf *why) {
     return s->push != NULL;
 }
 
-/* Shows the tables of a report. Where the program writes something at the same time, it comes
- * before or after them. */
+/* Writes a report to the file, or shows its tables. Where the program writes something at the same
+ * time, it comes before or after them. */
 static void show_taken(void *ctx, const LiveReport *taken) {
     const Running *r = ctx;
     const ServedProgram of = served_program(r);
@@ -112,8 +112,11 @@ static void show_taken(void *ctx, const LiveReport *taken) {
     Buf shown = {0};
     uint8_t *text;
     size_t size;
-    if (whammc_report_write(report, WHAMMC_REPORT_TABLE, &r->http->look, &text, &size) ==
-        WHAMMC_OK) {
+    WhammcReportFormat format = r->http->file ? r->http->format : WHAMMC_REPORT_TABLE;
+    bool made = whammc_report_write(report, format, &r->http->look, &text, &size) == WHAMMC_OK;
+    if (made && r->http->file) {
+        file_write(r->cli, r->http->file, text, size);
+    } else if (made) {
         if (isatty(STDERR_FILENO))
             buf_str(&shown, STR("\033[H\033[2J"));
         buf_bytes(&shown, text, size);

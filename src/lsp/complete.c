@@ -31,8 +31,8 @@ typedef struct Completion {
 } Completion;
 
 /* An item; those of a lower rank come first. */
-static void complete_add(Completion *c, Str label, ItemKind kind, const char *detail, const char *doc,
-                     int rank) {
+static void complete_add(Completion *c, Str label, ItemKind kind, const char *detail,
+                         const char *doc, int rank) {
     bool added;
     Buf *out = c->r->out;
     map_put(&c->added, label, 0, &added);
@@ -105,7 +105,7 @@ static void add_packages(Completion *c) {
     };
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
         complete_add(c, str_of(events[i].package), ITEM_EVENT, NULL,
-                 *events[i].event ? NULL : events[i].doc, 0);
+                     *events[i].event ? NULL : events[i].doc, 0);
     }
 #define MADE(package, time, what) complete_add(c, STR(package), ITEM_EVENT, NULL, what, 0);
 #include "event/event.def"
@@ -136,8 +136,8 @@ static void add_script(Completion *c) {
         const Var *v =
             i < script->vars.len ? script->vars.at[i] : script->constants.at[i - script->vars.len];
         if (!memchr(v->name.ptr, '.', v->name.len) && context_is_word(v->name.ptr[0]))
-            complete_add(c, v->name, v->constant ? ITEM_CONSTANT : ITEM_VARIABLE, v->type->text, NULL,
-                     1);
+            complete_add(c, v->name, v->constant ? ITEM_CONSTANT : ITEM_VARIABLE, v->type->text,
+                         NULL, 1);
     }
     for (uint32_t i = 0; i < script->fns.len; i++)
         if (!memchr(script->fns.at[i]->name.ptr, '.', script->fns.at[i]->name.len) &&
@@ -147,7 +147,8 @@ static void add_script(Completion *c) {
         complete_add(c, script->uses.at[i].name, ITEM_MODULE, "library", NULL, 2);
     for (uint32_t i = 0; i < script->files.package_uses.len; i++)
         if (!script->files.package_uses.at[i].within)
-            complete_add(c, script->files.package_uses.at[i].alias, ITEM_MODULE, "package", NULL, 2);
+            complete_add(c, script->files.package_uses.at[i].alias, ITEM_MODULE, "package", NULL,
+                         2);
 }
 
 /* Variables of the body, as far as they are declared before the position. */
@@ -159,7 +160,7 @@ static void add_locals(Completion *c) {
             m->span.start >= c->place.item && m->span.end < c->r->offset &&
             m->var->storage != STORAGE_SCRIPT)
             complete_add(c, (Str){c->text.ptr + m->span.start, m->span.end - m->span.start},
-                     ITEM_VARIABLE, m->var->type->text, NULL, 0);
+                         ITEM_VARIABLE, m->var->type->text, NULL, 0);
     }
 }
 
@@ -167,16 +168,16 @@ static void add_bound(Completion *c) {
     const RuleNames *n = c->place.rule.len ? rule_names(c->r->s, c->place.rule) : NULL;
     for (uint32_t i = 0; n && i < n->names.len; i++)
         complete_add(c, str_of(n->names.at[i].name), ITEM_FIELD,
-                 n->names.at[i].type ? n->names.at[i].type : "any", n->names.at[i].doc, 1);
+                     n->names.at[i].type ? n->names.at[i].type : "any", n->names.at[i].doc, 1);
     for (uint32_t i = 0; n && i < n->functions.len; i++) {
         const char *text = n->functions.at[i].text;
         complete_add(c, (Str){text, (uint32_t)strcspn(text, "(")}, ITEM_FUNCTION, text,
-                 n->functions.at[i].doc, 2);
+                     n->functions.at[i].doc, 2);
     }
     for (int id = 0; id < FN_COUNT; id++)
         if (function_is_everywhere((FnId)id))
             complete_add(c, str_of(function_name((FnId)id)), ITEM_FUNCTION, function_text((FnId)id),
-                     function_doc((FnId)id), 2);
+                         function_doc((FnId)id), 2);
 }
 
 static void add_words(Completion *c) {
@@ -195,8 +196,8 @@ static void add_words(Completion *c) {
     for (int kind = 0; kind <= TYPE_FUNCREF; kind++)
         complete_add(c, str_of(type_scalar[kind].text), ITEM_CLASS, NULL, NULL, 3);
     for (size_t i = 0; i < sizeof aggregates / sizeof *aggregates; i++)
-        complete_add(c, str_of(aggregates[i].name), ITEM_CLASS, aggregates[i].text, aggregates[i].doc,
-                 3);
+        complete_add(c, str_of(aggregates[i].name), ITEM_CLASS, aggregates[i].text,
+                     aggregates[i].doc, 3);
 }
 
 /* ---- after a dot ---- */
@@ -270,8 +271,8 @@ static void add_package(Completion *c, Str name) {
         if (full.len > prefix.len + 1 && memcmp(full.ptr, prefix.ptr, prefix.len) == 0 &&
             full.ptr[prefix.len] == '.' && full.ptr[prefix.len + 1] != '_')
             complete_add(c, (Str){full.ptr + prefix.len + 1, full.len - prefix.len - 1},
-                     var ? ITEM_VARIABLE : ITEM_FUNCTION,
-                     var ? script->vars.at[i]->type->text : "fn", NULL, 0);
+                         var ? ITEM_VARIABLE : ITEM_FUNCTION,
+                         var ? script->vars.at[i]->type->text : "fn", NULL, 0);
     }
 }
 

@@ -50,7 +50,8 @@ static bool is_open(Str text, uint32_t at, uint32_t end) {
  * rule. */
 static Str rule_at(Str text, uint32_t at, uint32_t end) {
     uint32_t start = at, colons = 0;
-    while (at < end && (context_is_pattern(text.ptr[at]) || text.ptr[at] == ':' || text.ptr[at] == '(')) {
+    while (at < end &&
+           (context_is_pattern(text.ptr[at]) || text.ptr[at] == ':' || text.ptr[at] == '(')) {
         colons += text.ptr[at] == ':';
         if (text.ptr[at] == '(' && !colons && at == start)
             break;

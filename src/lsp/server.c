@@ -107,7 +107,8 @@ static const char capabilities[] =
     "\"documentFormattingProvider\":true,\"codeActionProvider\":{\"codeActionKinds\":[\"quickfix\"]"
     "},"
     "\"documentLinkProvider\":{},\"inlayHintProvider\":true,\"codeLensProvider\":{},"
-    "\"executeCommandProvider\":{\"commands\":[\"whammc.run\",\"whammc.list\",\"whammc.forget\"]}";
+    "\"executeCommandProvider\":{\"commands\":[\"whammc.run\",\"whammc.stop\",\"whammc.list\","
+    "\"whammc.forget\"]}";
 
 /* A member of a member ...: the path's names have dots between them. */
 static Str member_at(whammc_server *s, Str object, const char *path) {

@@ -1,6 +1,6 @@
 /*
- * lsp/workspace.c - the language server: the programs of a workspace, which whammc.json names. Where
- * the probes of a script match, runs, and what they have reported.
+ * lsp/workspace.c - the language server: the programs of a workspace, which whammc.json names.
+ * Where the probes of a script match, runs, and what they have reported.
  *
  *   {
  *     "programs": [
@@ -136,8 +136,8 @@ void workspace_read(whammc_server *s) {
             continue;
         uint32_t n = (uint32_t)(equals - one.ptr);
         WorkspaceLibrary l = {arena_strndup(&w->arena, one.ptr, n),
-                              in_root(s, &w->arena, (Str){equals + 1, one.len - n - 1}),
-                              NULL, 0, false};
+                              in_root(s, &w->arena, (Str){equals + 1, one.len - n - 1}), NULL, 0,
+                              false};
         vec_push(&w->libraries, l);
     }
     vec_free(&entries);
@@ -382,6 +382,13 @@ static void put_lens(const Request *r, const char *title, const char *command) {
     buf_str(r->out, STR("]}}"));
 }
 
+static bool is_running(const whammc_server *s, unsigned run) {
+    for (uint32_t i = 0; i < s->workspace->runs.len; i++)
+        if (s->workspace->runs.at[i].number == run)
+            return true;
+    return false;
+}
+
 void lsp_lenses(Request *r) {
     const Programs *p = r->d->programs;
     buf_u8(r->out, '[');
@@ -389,7 +396,9 @@ void lsp_lenses(Request *r) {
         const char *slash = strrchr(p->program->path, '/');
         Buf title = {0};
         buf_printf(&title, "Run %s", slash ? slash + 1 : p->program->path);
-        if (r->s->host.run)
+        if (r->s->host.stop && is_running(r->s, p->run))
+            put_lens(r, "Stop", "whammc.stop");
+        else if (r->s->host.run)
             put_lens(r, buf_cstr(&title), "whammc.run");
         if (r->s->profiles)
             put_lens(r, "Profile", "whammc.profile");
@@ -418,8 +427,9 @@ static void run_program(Request *r, Document *d) {
     Workspace *w = r->s->workspace;
     Vec(const char *) arguments = {0};
     vec_push(&arguments, "run");
-    vec_push(&arguments, "-s");
-    vec_push(&arguments, d->path);
+    bool saved = d->path[0] == '/';
+    vec_push(&arguments, saved ? "-s" : "-e");
+    vec_push(&arguments, saved ? d->path : buf_cstr(&d->text));
     for (uint32_t i = 0; i < w->libraries.len; i++)
         vec_push(&arguments, arena_printf(&r->s->arena, "--lib=%s=%s", w->libraries.at[i].name,
                                           w->libraries.at[i].path));
@@ -433,6 +443,7 @@ static void run_program(Request *r, Document *d) {
         vec_push(&w->runs, ((Run){number, api_copy(d->uri, strlen(d->uri))}));
         d->programs->run = number;
         buf_printf(r->out, "%u", number);
+        refresh(r->s);
     }
     vec_free(&arguments);
 }
@@ -483,6 +494,9 @@ void lsp_command(Request *r) {
         return;
     if (str_is(of[0], "whammc.run")) {
         run_program(r, d);
+    } else if (str_is(of[0], "whammc.stop")) {
+        if (r->s->host.stop && is_running(r->s, d->programs->run))
+            r->s->host.stop(r->s->host.ctx, d->programs->run);
     } else if (str_is(of[0], "whammc.list")) {
         list_sites(r, d);
     } else if (str_is(of[0], "whammc.forget")) {
@@ -608,6 +622,7 @@ void whammc_server_ran(whammc_server *s, unsigned run, int status) {
     }
     if (w)
         w->runs.len = n;
+    refresh(s);
     server_begin(s, "window/showMessage", false);
     buf_printf(&s->out, "{\"type\":%d,\"message\":\"The program ended with status %d.\"}",
                status ? 2 : 3, status);
