@@ -137,6 +137,8 @@ static void read_client(whammc_server *s, Str params) {
         root = member_at(s, folders.at[0], "uri");
     if (root.len)
         s->root = uri_path(root);
+    for (size_t n = s->root ? strlen(s->root) : 0; n && s->root[n - 1] == '/'; n--)
+        s->root[n - 1] = '\0'; /* a '/' is put between it and a path */
     vec_free(&encodings);
     vec_free(&folders);
 }
