@@ -17,7 +17,7 @@ import { makeWords, rows } from '../playground/words.mjs';
 const SOURCE = fileURLToPath(new URL('..', import.meta.url));
 const GRAMMAR = 'editors/tree-sitter-whamm/grammar.js', PARSER = 'editors/tree-sitter-whamm/src/parser.c';
 // What the keywords of grammar/whamm.y are for; each is in one group.
-const GROUPS = {
+export const GROUPS = {
   conditional: ['if', 'elif', 'else'],
   repeat: ['while', 'for', 'break', 'continue'],
   return: ['return'],
@@ -31,7 +31,7 @@ const GROUPS = {
   boolean: ['true', 'false'],
 };
 // Where a word is a keyword, if it can be a name elsewhere: what is before it, or after it (WORD, or a character).
-const CONTEXTS = {
+export const CONTEXTS = {
   const: ['', 'WORD'], atomic: ['', 'WORD'], shadow: ['', 'WORD'], delete: ['', 'WORD'], value: ['shadow', ''], include: ['', '"'], for: ['', '('],
   break: ['', ';'], continue: ['', ';'], every: [')', ''], limit: [')', ''], per: ['[', ''], array: ['', '<'],
 };
@@ -39,7 +39,7 @@ const CONTEXTS = {
 const read = name => readFileSync(path.join(SOURCE, name), 'utf8');
 
 /** The words of the language, by what they are. */
-function languageWords() {
+export function languageWords() {
   const made = makeWords(SOURCE), events = read('src/event/event.def'), functions = read('src/lang/function.def');
   const grouped = Object.values(GROUPS).flat();
   for (const word of made.keywords) if (!grouped.includes(word)) throw new Error(`${word} is in no group of scripts/editors.mjs`);
@@ -164,13 +164,17 @@ function makeParser() {
   rmSync(directory, { recursive: true });
 }
 
-const words = languageWords();
-const old = Object.keys(LISTS).filter(name => withLists(name, words) !== read(name));
-if (process.argv[2] === '--check') {
-  if (!read(PARSER).startsWith(origin())) old.push(PARSER);
-  for (const name of old) console.error(`${name} is out of date; run scripts/editors.mjs --parser`);
-  process.exitCode = old.length ? 1 : 0;
-} else {
-  for (const name of old) writeFileSync(path.join(SOURCE, name), withLists(name, words));
-  if (process.argv[2] === '--parser') makeParser();
+function main() {
+  const words = languageWords();
+  const old = Object.keys(LISTS).filter(name => withLists(name, words) !== read(name));
+  if (process.argv[2] === '--check') {
+    if (!read(PARSER).startsWith(origin())) old.push(PARSER);
+    for (const name of old) console.error(`${name} is out of date; run scripts/editors.mjs --parser`);
+    process.exitCode = old.length ? 1 : 0;
+  } else {
+    for (const name of old) writeFileSync(path.join(SOURCE, name), withLists(name, words));
+    if (process.argv[2] === '--parser') makeParser();
+  }
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) main();
