@@ -8,10 +8,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -155,6 +157,8 @@ static _Noreturn void become(const char *const *argv, ProcessStreams streams, co
         signal(SIGINT, SIG_IGN);
     if (streams.seconds)
         limit_time(streams.seconds);
+    if (streams.file_size)
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){streams.file_size, streams.file_size});
     for (int i = 0; i < 3; i++)
         ok = ok && (given[i] < 0 || dup2(given[i], i) >= 0);
     sigprocmask(SIG_SETMASK, mask, NULL);
@@ -230,23 +234,44 @@ static void end_orphans(void) {
     }
 }
 
-/* Waits for the end of a child; returns its status. */
-static int process_finish(pid_t pid) {
+/* Waits so many seconds for the end of a child; then ends it, and returns true. */
+static bool process_await(pid_t pid, unsigned seconds) {
+    int64_t end = now_ms() + 1000 * (int64_t)seconds;
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    struct pollfd watched = {.fd = fd, .events = POLLIN};
+    int ready = fd < 0 ? -1 : 0;
+    for (int64_t rest = end - now_ms(); fd >= 0 && ready <= 0 && rest > 0; rest = end - now_ms()) {
+        ready = poll(&watched, 1, rest < INT32_MAX ? (int)rest : INT32_MAX);
+        if (ready < 0 && errno != EINTR)
+            break;
+    }
+    if (ready == 0)
+        kill(pid, SIGKILL);
+    if (fd >= 0)
+        close(fd);
+    return ready == 0;
+}
+
+/* Waits for the end of a child; returns its status, or SIGALRM's if its patience is over. */
+static int process_finish(pid_t pid, unsigned patience) {
     int status = 0;
     siginfo_t info;
+    bool late = patience && process_await(pid, patience);
     while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
         ;
     set_alarm(0);
     child = 0; /* before the number can belong to another process */
     bool ended = waitpid(pid, &status, 0) == pid;
-    if (forced)
+    if (forced || late)
         end_orphans();
+    if (late)
+        return SIGALRM;
     return ended ? status : -1;
 }
 
 int process_run(const char *const *argv, ProcessStreams streams) {
     pid_t pid = 0;
-    return process_start(argv, streams, &pid) ? process_finish(pid) : -1;
+    return process_start(argv, streams, &pid) ? process_finish(pid, streams.patience) : -1;
 }
 
 int process_read(const char *const *argv, ProcessStreams streams,
@@ -266,7 +291,7 @@ int process_read(const char *const *argv, ProcessStreams streams,
         if (n > 0 ? !take(ctx, bytes, (size_t)n) : errno != EINTR)
             break;
     close(ends[0]);
-    int status = started ? process_finish(pid) : -1;
+    int status = started ? process_finish(pid, streams.patience) : -1;
     sigaction(SIGPIPE, &saved, NULL);
     if (!started)
         errno = error;

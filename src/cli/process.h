@@ -19,6 +19,8 @@ typedef struct ProcessStreams {
     bool deaf;        /* ... and SIGINT is ignored when it starts, until it handles it */
     unsigned seconds; /* limit of CPU time; PROCESS_PATIENCE times that limits elapsed time. 0 =
                          none. In Node only the latter. */
+    unsigned patience;  /* limit of elapsed time alone, in seconds; 0 = none. It is then killed. */
+    uint64_t file_size; /* limit of the size of each file that it writes; 0 = none. Not in Node. */
 } ProcessStreams;
 
 /* The allowed factor from CPU time to elapsed time, for programs that wait or have a busy

@@ -40,7 +40,8 @@ static int process_node_spawn(const char *const *argv, ProcessStreams streams, u
                               size_t *size) {
     fflush(stdout);
     fflush(stderr);
-    unsigned ms = streams.seconds * PROCESS_PATIENCE * 1000;
+    unsigned patience = streams.patience ? streams.patience : streams.seconds * PROCESS_PATIENCE;
+    unsigned ms = patience * 1000;
     int status =
         process_spawn(argv, environ, streams.in, streams.out, streams.err, ms, output, size);
     if (status >= 0)

@@ -2,7 +2,7 @@
  * cmd/cmd_report.c - `whammc report`: shows a saved report, or writes it in another format.
  */
 #include "cmd/cmd.h"
-#include "cmd/condition.h"
+#include "testing/condition.h"
 
 #include <unistd.h>
 
@@ -115,7 +115,7 @@ static WhammcReport *cmd_report_read_base(const Cli *cli, const Settings *s) {
 static bool passes(const Cli *cli, const Settings *s, WhammcReport *r) {
     Diags diags = {0};
     Buf used = {0};
-    bool fails = condition_holds(s->fail_if, r, s->old, &used, &diags);
+    bool fails = condition_holds("--fail-if", s->fail_if, r, s->old, &used, &diags);
     bool ok = !fails && !diags.errors;
     message_diags(cli, &diags);
     if (fails)

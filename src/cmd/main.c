@@ -32,7 +32,7 @@
  *                          |
  *               the program that reports, or the monitor
  *
- *     cmd/  run/  serve/  cli/   the program whammc: commands, engines, HTTP, the command line
+ *     cmd/  testing/  run/  serve/  cli/   the program whammc: commands, tests, engines, HTTP, options
  *     lsp/               the language server: what editors ask about scripts
  *     api/               the public library: everything in memory, no files
  *     format/            all output formats, one file each: tables, pictures, files for other tools

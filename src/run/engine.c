@@ -64,6 +64,22 @@ static int check_clock(const Cli *cli, const char *clock, EngineKind engine) {
     return cli_usage(cli, "--clock=thread is for Node; other engines have their own clock");
 }
 
+bool engine_is_there(const char *name) {
+    for (int i = 0; i < NENGINES; i++) {
+        if (strcmp(name, engines[i].name) != 0)
+            continue;
+        char *program = process_find(engines[i].variable, engines[i].program);
+        bool there = program && (engines[i].kind != ENGINE_PYTHON || has_wasmtime(program));
+        free(program);
+        return there;
+    }
+    return false;
+}
+
+const char *engine_known(uint32_t i) {
+    return i < NENGINES ? engines[i].name : NULL;
+}
+
 int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e) {
     const char *names[NENGINES];
     Known known = {.name = asked, .program = asked};

@@ -24,6 +24,10 @@ typedef struct Engine {
 /* Finds the requested engine, by name or path, and checks that it supports the requested clock (see
  * RunnerJob). STATUS_OK, or another status after a message. */
 int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e);
+/* Returns the names of known engines, in turn; NULL after the last one. */
+const char *engine_known(uint32_t i);
+/* Returns whether a known engine is installed, without a message. */
+bool engine_is_there(const char *name);
 /* Returns the kind of the requested engine, whether it is installed or not. */
 EngineKind engine_kind(const char *asked);
 /* Returns whether the engine supports several memories: not Node before version 22. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/diag.h"
-#include "cmd/condition.h"
+#include "testing/condition.h"
 #include "whammc/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -56,7 +56,7 @@ static void judge(Str condition, WhammcReport *new, WhammcReport *old) {
     Diags diags = {0};
     Buf used = {0}, text = {0}, shown = {0};
     buf_str(&text, condition);
-    bool holds = condition_holds(buf_cstr(&text), new, old, &used, &diags);
+    bool holds = condition_holds("--fail-if", buf_cstr(&text), new, old, &used, &diags);
     diag_render_text(&diags, &shown, true);
     diag_render_json(&diags, &shown);
     if (holds && diags.errors)
