@@ -170,7 +170,7 @@ typedef enum whammc_format {
     WHAMMC_FORMAT_CSV_RFC4180 /* quoted as in RFC 4180 */
 } whammc_format;
 
-/* Parts to leave out, for whammc_options.without. */
+/* Parts to leave out, and one to add, for whammc_options.without. */
 enum {
     /* Probes call an empty function with the numbers that the event supplies to the body; only
      * probes of alt, begin, end and report keep their bodies. Nothing is counted by segments.
@@ -178,7 +178,12 @@ enum {
     WHAMMC_WITHOUT_BODIES = 1,
     WHAMMC_WITHOUT_PREDICATES =
         2, /* bodies run wherever the rule of their probe matches; except for alt */
-    WHAMMC_WITHOUT_REPORT = 4 /* no variable is reported, there are no report probes */
+    WHAMMC_WITHOUT_REPORT = 4, /* no variable is reported, there are no report probes */
+    /* The report has further variables: how often each statement "(statement FILE:LINE:COLUMN)",
+     * each body of a probe "(probe ...)" and each statement of a function "(function ...)" ran, and
+     * how often the event of a probe with a predicate happened, "(event ...)". Functions that
+     * predicates or constants may call are left out. */
+    WHAMMC_COUNT_STATEMENTS = 8
 };
 
 /* All zero = the defaults. */

@@ -143,6 +143,8 @@ static void leave_out(whammc *w, unsigned without) {
             lang_leave_out_predicates(w->scripts.at[i]);
         if (without & WHAMMC_WITHOUT_REPORT)
             lang_leave_out_reports(w->scripts.at[i]);
+        if (without & WHAMMC_COUNT_STATEMENTS)
+            lang_count_statements(w->scripts.at[i], &w->diags);
     }
 }
 

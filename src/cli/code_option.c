@@ -12,6 +12,7 @@ void code_option(const Cli *cli, whammc_options *o, int key, const char *value) 
         o->without |= option_choice(cli, key, value) ? WHAMMC_WITHOUT_BODIES : 0;
         break;
     case OPTION_NO_PREDICATES: o->without |= WHAMMC_WITHOUT_PREDICATES; break;
+    case OPTION_COUNT_STATEMENTS: o->without |= WHAMMC_COUNT_STATEMENTS; break;
     case OPTION_NO_REPORT: o->without |= WHAMMC_WITHOUT_REPORT; break;
     }
 }

@@ -384,6 +384,7 @@ static bool cmd_run_set(const Cli *cli, void *settings, int key, const char *val
     Settings *s = settings;
     if (option_is_for_module(key))
         s->for_module = option_name(key);
+    code_option(cli, &s->options, key, value);
     switch (key) {
     case OPTION_SCRIPT:
     case OPTION_EVAL:

@@ -25,6 +25,7 @@ typedef struct Settings {
     bool bind, verbose;
     /* The test files. */
     Words files;
+    Buf counted; /* by scripts, for their coverage */
     Arena arena;
 } Settings;
 
@@ -143,10 +144,14 @@ typedef struct Team {
     FILE *lock;             /* is locked while one is written */
 } Team;
 
-/* The outcomes of a file: its number and the number of bytes, and of each outcome its verdict, its
- * time and its texts. */
-static void cmd_test_put_record(Buf *out, uint32_t number, const Outcomes *all) {
-    uint32_t head[2] = {number, 0};
+/* The head of the record of a file: the number of the file, of bytes of outcomes, and of bytes that
+ * scripts have counted. */
+enum { RECORD_FILE, RECORD_OUTCOMES, RECORD_COUNTED, RECORD_WORDS };
+
+/* Appends the record: of each outcome its verdict, its time and its texts. */
+static void cmd_test_put_record(Buf *out, uint32_t number, const Outcomes *all,
+                                const Buf *counted) {
+    uint32_t head[RECORD_WORDS] = {number};
     buf_bytes(out, head, sizeof head);
     for (uint32_t i = 0; i < all->len; i++) {
         const Outcome *o = &all->at[i];
@@ -155,7 +160,9 @@ static void cmd_test_put_record(Buf *out, uint32_t number, const Outcomes *all) 
         buf_bytes(out, o->name, strlen(o->name) + 1);
         buf_bytes(out, o->detail, strlen(o->detail) + 1);
     }
-    head[1] = (uint32_t)(out->len - sizeof head);
+    head[RECORD_OUTCOMES] = (uint32_t)(out->len - sizeof head);
+    head[RECORD_COUNTED] = (uint32_t)counted->len;
+    buf_bytes(out, counted->data, counted->len);
     memcpy(out->data, head, sizeof head);
 }
 
@@ -184,15 +191,16 @@ static _Noreturn void work_on_tests(const Cli *cli, Settings *s, Team *team) {
     for (uint32_t i; ok && !process_asked() && (i = (*team->next)++) < s->files.len;) {
         Outcomes all = {0};
         Arena texts = {0};
-        Buf record = {0};
+        Buf record = {0}, counted = {0};
         struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-        test_run_file(cli, &s->test, s->files.at[i], &all, &texts);
-        cmd_test_put_record(&record, i, &all);
+        test_run_file(cli, &s->test, s->files.at[i], &all, &texts, &counted);
+        cmd_test_put_record(&record, i, &all, &counted);
         ok = fcntl(fileno(team->lock), F_SETLKW, &lock) == 0 &&
              file_write_fd(team->ends[1], record.data, record.len);
         lock.l_type = F_UNLCK;
         fcntl(fileno(team->lock), F_SETLK, &lock);
         buf_free(&record);
+        buf_free(&counted);
         vec_free(&all);
         arena_free(&texts);
     }
@@ -212,14 +220,19 @@ static bool cmd_test_read(int fd, void *to, size_t n) {
 static void gather_outcomes(Settings *s, int fd, Outcomes *all) {
     Buf *records = mem_zalloc((s->files.len + 1) * sizeof *records);
     bool *done = mem_zalloc(s->files.len + 1);
-    uint32_t shown = 0, head[2];
+    uint32_t shown = 0, head[RECORD_WORDS];
     for (bool more = true; shown < s->files.len;) {
         more = more && cmd_test_read(fd, head, sizeof head);
         if (more) {
-            Buf *record = &records[head[0]];
-            buf_reserve(record, head[1] + 1);
-            done[head[0]] = more = cmd_test_read(fd, record->data, head[1]);
-            record->len = head[1];
+            Buf *record = &records[head[RECORD_FILE]];
+            size_t outcomes = head[RECORD_OUTCOMES], counted = head[RECORD_COUNTED];
+            buf_reserve(record, outcomes + 1);
+            buf_reserve(&s->counted, counted + 1);
+            more = cmd_test_read(fd, record->data, outcomes) &&
+                   cmd_test_read(fd, s->counted.data + s->counted.len, counted);
+            record->len = outcomes;
+            s->counted.len += more ? counted : 0;
+            done[head[RECORD_FILE]] = more;
         }
         for (; shown < s->files.len && (done[shown] || !more); shown++) {
             uint32_t from = all->len;
@@ -276,7 +289,7 @@ static void run_in_turn(const Cli *cli, Settings *s, Outcomes *all) {
     process_guard();
     for (uint32_t i = 0; i < s->files.len && !process_asked(); i++) {
         uint32_t from = all->len;
-        test_run_file(cli, &s->test, s->files.at[i], all, &s->arena);
+        test_run_file(cli, &s->test, s->files.at[i], all, &s->arena, &s->counted);
         test_show(s->format, all, from, s->verbose);
         fflush(stdout);
     }
@@ -307,7 +320,7 @@ static int run_tests(const Cli *cli, Settings *s) {
     clock_gettime(CLOCK_MONOTONIC, &end);
     double seconds =
         (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9;
-    bool ok = test_show_end(s->format, &all, seconds);
+    bool ok = test_show_end(s->format, &all, seconds, s->test.coverage ? &s->counted : NULL);
     vec_free(&all);
     return ok ? STATUS_OK : STATUS_ERROR;
 }
@@ -331,6 +344,7 @@ static bool cmd_test_set(const Cli *cli, void *settings, int key, const char *va
     case OPTION_BIND_TOO: s->bind = true; break;
     case OPTION_JOBS: return cli_count(cli, "jobs", value, &s->jobs);
     case OPTION_FORMAT: s->format = (TestFormat)option_choice(cli, key, value); break;
+    case OPTION_STATEMENTS: s->test.coverage = true; break;
     case OPTION_UPDATE: s->test.update = true; break;
     case OPTION_TIMEOUT: return cli_count(cli, "timeout", value, &s->test.timeout);
     case OPTION_VERBOSE: s->verbose = true; break;
@@ -350,6 +364,7 @@ int cmd_test(Cli *cli) {
     vec_free(&s.test.forms);
     vec_free(&s.engines);
     vec_free(&s.files);
+    buf_free(&s.counted);
     arena_free(&s.arena);
     return status;
 }

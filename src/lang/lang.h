@@ -62,6 +62,17 @@ bool lang_define(Script *s, Str definition, DiagFileId file, Diags *diags);
 void lang_leave_out_predicates(Script *s);
 void lang_leave_out_reports(Script *s);
 
+/* Returns whether a rule may match alt probes, whose code is part of the program. */
+bool lang_may_be_alt(const Rule *r);
+
+/*
+ * Lets the report of a parsed, unchecked script have further variables: how often each statement,
+ * each body of a probe, and each event of a probe with a predicate occurred. They are named
+ * "(statement FILE:LINE:COLUMN)", "(function ...)" in functions, "(probe ...)" and "(event ...)".
+ * Functions that predicates or constants may call are left out, as they must have no effects.
+ */
+void lang_count_statements(Script *s, Diags *diags);
+
 /* Writes the tree as an S-expression, for tests and debugging (typed if checked). */
 void lang_dump(const Script *s, Buf *out);
 /* The same for one probe, such as a checked clone. */

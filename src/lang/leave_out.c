@@ -3,8 +3,7 @@
  */
 #include "lang/lang.h"
 
-/* The replaced code is part of the program. */
-static bool may_be_alt(const Rule *r) {
+bool lang_may_be_alt(const Rule *r) {
     Str mode = r->nparts ? r->parts[r->nparts - 1].pattern : (Str){0};
     for (uint32_t i = 0; i < mode.len; i++)
         if (strchr("*?[", mode.ptr[i]) || (mode.len - i >= 3 && !memcmp(mode.ptr + i, "alt", 3)))
@@ -14,7 +13,7 @@ static bool may_be_alt(const Rule *r) {
 
 void lang_leave_out_predicates(Script *s) {
     for (uint32_t i = 0; i < s->probes.len; i++)
-        if (!may_be_alt(&s->probes.at[i]->rule))
+        if (!lang_may_be_alt(&s->probes.at[i]->rule))
             s->probes.at[i]->predicate = NULL;
 }
 

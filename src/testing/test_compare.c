@@ -72,7 +72,9 @@ static void put_problem_place(Comparing *c, const Section *s) {
 
 /* Lets the file expect something else, or notes the problem. */
 static bool mend(Comparing *c, const Section *s, SectionKind kind, const char *argument, Str text) {
-    return c->update && test_file_edit(c->file, c->test, s, kind, argument, text);
+    if (c->update)
+        test_file_edit(c->file, c->test, s, kind, argument, text);
+    return c->update;
 }
 
 /* Finds lines in a text, in their order. Returns the first that is not there, or no ptr. */
@@ -164,22 +166,6 @@ enum { SEVERITY, TAG, MESSAGE, MESSAGE_FILE, MESSAGE_LINE, MESSAGE_COLUMN, NMEMB
 static const char *const message_members[NMEMBERS] = {"severity", "tag",  "message",
                                                       "file",     "line", "column"};
 
-/* Returns the section of a script with this path; NULL = it is another file. */
-static const Section *script_section(const TestCase *t, Str file) {
-    uint32_t number = 0;
-    for (uint32_t i = 0; i < t->sections.len; i++) {
-        const Section *s = t->sections.at[i];
-        if (s->kind != SECTION_SCRIPT || !test_uses(t, i))
-            continue;
-        char name[32] = "script.whamm";
-        if (number++)
-            snprintf(name, sizeof name, "script%u.whamm", number);
-        if (str_is(file, *s->argument ? s->argument : name))
-            return s;
-    }
-    return NULL;
-}
-
 /* Appends a message as `messages` has it: "error undeclared-name 3:5"; after the name of its file
  * if that is no script of the test. */
 static void put_expected_message(Comparing *c, const Str *m, Buf *out) {
@@ -187,7 +173,7 @@ static void put_expected_message(Comparing *c, const Str *m, Buf *out) {
     if (m[MESSAGE_LINE].ptr) {
         const char *file = arena_strndup(&c->arena, m[MESSAGE_FILE].ptr, m[MESSAGE_FILE].len);
         buf_u8(out, ' ');
-        if (!script_section(c->test, m[MESSAGE_FILE]))
+        if (!test_script(c->test, m[MESSAGE_FILE]))
             buf_printf(out, "%s:", file_base(file));
         buf_printf(out, "%.*s:%.*s", STR_ARG(m[MESSAGE_LINE]), STR_ARG(m[MESSAGE_COLUMN]));
     }
@@ -197,7 +183,7 @@ static void put_expected_message(Comparing *c, const Str *m, Buf *out) {
 /* Appends a message for people; the lines of scripts in the test file are those of this file. */
 static void put_full_message(Comparing *c, const Str *m, Buf *out) {
     buf_str(out, STR("  "));
-    const Section *s = m[MESSAGE_FILE].ptr ? script_section(c->test, m[MESSAGE_FILE]) : NULL;
+    const Section *s = m[MESSAGE_FILE].ptr ? test_script(c->test, m[MESSAGE_FILE]) : NULL;
     if (!s && c->found->program && str_is(m[MESSAGE_FILE], c->found->program))
         s = test_section(c->test, SECTION_APP);
     if (s && s->text.len)
@@ -348,7 +334,7 @@ static bool test_check_condition(Comparing *c, const Section *s, uint32_t number
     if (!can_mend)
         buf_str(mended, line);
     buf_u8(mended, '\n');
-    if (!holds && !(c->update && can_mend && s->own)) {
+    if (!holds && !(c->update && can_mend && test_owns(c->test, s))) {
         uint32_t at, column = 0;
         test_put_place(c->problems, s->file, s->line + number + 1);
         buf_printf(c->problems, "expected %s", text);
@@ -370,7 +356,7 @@ static void check_conditions(Comparing *c, const Section *s, WhammcReport *r) {
     bool all = true;
     for (uint32_t i = 0; i < lines.len; i++)
         all &= test_check_condition(c, s, i, lines.at[i], r, &mended);
-    if (!all && c->update)
+    if (!all && c->update && test_owns(c->test, s))
         test_file_edit(c->file, c->test, s, SECTION_EXPECT, "", buf_view(&mended));
     buf_free(&mended);
     vec_free(&lines);

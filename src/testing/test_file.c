@@ -6,16 +6,14 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-typedef enum Where { SETUP, EXPECTED, CASE_ } Where;
 typedef enum Need { NONE, NEEDED, ALLOWED } Need;
 
 static const struct SectionRow {
     const char *name;
-    Where where;
     Need argument;
     bool text;
 } section_rows[] = {
-#define SECTION(NAME, name, where, argument, text) {name, where, argument, text},
+#define SECTION(NAME, name, argument, text) {name, argument, text},
 #include "testing/sections.def"
 };
 
@@ -116,8 +114,11 @@ static bool read_test_sections(Parsing *p, const char *path, const char *folder,
 
 /* Makes a path that is relative to a folder one that is not. */
 static const char *path_from(Arena *arena, const char *folder, const char *path) {
-    return *path == '/' ? arena_strndup(arena, path, strlen(path))
-                        : arena_printf(arena, "%s/%s", folder, path);
+    const char *joined = *path == '/' ? path : arena_printf(arena, "%s/%s", folder, path);
+    char *real = realpath(joined, NULL);
+    const char *kept = arena_strndup(arena, real ? real : joined, strlen(real ? real : joined));
+    free(real);
+    return kept;
 }
 
 static const char *test_folder_of(Arena *arena, const char *path) {
@@ -174,9 +175,7 @@ static bool test_add_section(Parsing *p, Section *s, const char *folder, uint32_
         return include_sections(p, s, folder, depth);
     if (s->kind == SECTION_CASE) {
         begin_case(p, s->argument, s->line);
-    } else if (p->in_case || section_rows[s->kind].where == EXPECTED) {
-        if (!p->in_case) /* a file without cases is one */
-            begin_case(p, "", s->line);
+    } else if (p->in_case) {
         vec_push(&vec_last(&f->cases).sections, s);
     } else {
         vec_push(&p->setup, s);
@@ -260,8 +259,10 @@ void test_file_read(const Cli *cli, const char *path, TestFile *f) {
         f->wrong = arena_printf(&f->arena, "%s: cannot read it: it is no file, or too large", path);
     else if (memchr(f->contents.data ? f->contents.data : (uint8_t *)"", 0, f->contents.len))
         f->wrong = arena_printf(&f->arena, "%s: it is no text: it has NULs", path);
-    else if (read_test_sections(&p, path, f->folder, buf_view(&f->contents), 0) && !f->cases.len)
-        begin_case(&p, "", 1);
+    else if (read_test_sections(&p, path, f->folder, buf_view(&f->contents), 0) && !f->cases.len) {
+        begin_case(&p, "", 1); /* a file without cases is one */
+        f->cases.at[0].setup = 0;
+    }
     for (uint32_t i = 0; i < f->cases.len && !f->wrong; i++) {
         TestCase *c = &f->cases.at[i];
         if (!c->end)
@@ -286,12 +287,34 @@ bool test_uses(const TestCase *c, uint32_t section) {
     return !hidden || section >= c->setup || c->sections.at[section]->kind != SECTION_SCRIPT;
 }
 
+const Section *test_script(const TestCase *t, Str file) {
+    uint32_t number = 0;
+    for (uint32_t i = 0; i < t->sections.len; i++) {
+        const Section *s = t->sections.at[i];
+        if (s->kind != SECTION_SCRIPT || !test_uses(t, i))
+            continue;
+        char name[32] = "script.whamm";
+        if (number++)
+            snprintf(name, sizeof name, "script%u.whamm", number);
+        if (str_is(file, *s->argument ? s->argument : name))
+            return s;
+    }
+    return NULL;
+}
+
 /* ---- writing ---- */
 
-bool test_file_edit(TestFile *f, const TestCase *c, const Section *s, SectionKind kind,
+bool test_owns(const TestCase *c, const Section *s) {
+    bool owns = false;
+    for (uint32_t i = c->setup; i < c->sections.len; i++)
+        owns |= c->sections.at[i] == s && s->own;
+    return owns;
+}
+
+void test_file_edit(TestFile *f, const TestCase *c, const Section *s, SectionKind kind,
                     const char *argument, Str text) {
-    if (s && !s->own)
-        return false;
+    if (s && !test_owns(c, s))
+        s = NULL;
     Buf out = {0};
     uint32_t from = s ? s->from : c->end, to = s ? s->to : c->end;
     bool last = to == f->contents.len;
@@ -303,7 +326,6 @@ bool test_file_edit(TestFile *f, const TestCase *c, const Section *s, SectionKin
     Str copy = {arena_strndup(&f->arena, (char *)out.data, out.len), (uint32_t)out.len};
     buf_free(&out);
     vec_push(&f->edits, (Edit){from, to, f->edits.len, copy});
-    return true;
 }
 
 static int by_place(const void *a, const void *b) {

@@ -25,6 +25,7 @@ typedef struct TestRun {
     TestFile *file;
     const TestCase *test;
     Arena *texts; /* of outcomes */
+    Buf *counted; /* by scripts, for their coverage */
     Arena arena;
     const char *folder;     /* of the case */
     const char *program;    /* a path; NULL = there is none */
@@ -351,7 +352,8 @@ static bool make_monitor(TestRun *r, const char *path, TestResult *found, Buf *p
 }
 
 /* Adds the words of `whammc run`, for this form. */
-static void put_run(TestRun *r, const TestForm *form, const char *monitor, Words *argv) {
+static void put_run(TestRun *r, const TestForm *form, const char *monitor, bool counts,
+                    Words *argv) {
     vec_push(argv, "run");
     vec_push(argv, "--message-format=json");
     vec_push(argv, "--report-format=json");
@@ -359,6 +361,8 @@ static void put_run(TestRun *r, const TestForm *form, const char *monitor, Words
     vec_push(argv, arena_printf(&r->arena, "--engine=%s", form->engine));
     if (monitor)
         vec_push(argv, arena_printf(&r->arena, "--monitor=%s", monitor));
+    if (counts)
+        vec_push(argv, "--count-statements");
     add_given(r, argv, !monitor, true);
     if (!monitor)
         add_scripts(r, argv, "-s");
@@ -368,7 +372,8 @@ static void put_run(TestRun *r, const TestForm *form, const char *monitor, Words
 }
 
 /* Runs the program with its scripts, or checks these if there is none. */
-static bool run_form(TestRun *r, const TestForm *form, TestResult *found, Buf *problems) {
+static bool run_form(TestRun *r, const TestForm *form, bool counts, TestResult *found,
+                     Buf *problems) {
     const Section *input = test_section(r->test, SECTION_STDIN);
     const char *monitor = NULL;
     Words argv = {0};
@@ -383,7 +388,7 @@ static bool run_form(TestRun *r, const TestForm *form, TestResult *found, Buf *p
         return section_problem(problems, input, "cannot write it: ", strerror(errno));
     vec_push(&argv, r->options->whammc);
     if (r->program) {
-        put_run(r, form, monitor, &argv);
+        put_run(r, form, monitor, counts, &argv);
     } else {
         vec_push(&argv, "check");
         vec_push(&argv, "--message-format=json");
@@ -402,16 +407,34 @@ static bool run_form(TestRun *r, const TestForm *form, TestResult *found, Buf *p
     return ok;
 }
 
+static void test_free_result(TestResult *found) {
+    buf_free(&found->out);
+    buf_free(&found->err);
+    buf_free(&found->messages);
+    buf_free(&found->report);
+    *found = (TestResult){0};
+}
+
+/* Runs a case once more, and notes which parts of its scripts run. */
+static void count_here(TestRun *r, const TestForm *form) {
+    TestResult found = {0};
+    Buf ignored = {0};
+    if (run_form(r, form, true, &found, &ignored))
+        cover_add(r->test, &found, r->counted);
+    test_free_result(&found);
+    buf_free(&ignored);
+}
+
 /* Runs a case in a form in the current folder, and notes what is wrong. */
 static void run_here(TestRun *r, const TestForm *form, Buf *problems) {
     TestResult found = {0};
-    bool update = r->options->update && form == r->options->forms.at;
-    if (prepare_case(r, problems) && !r->skip && run_form(r, form, &found, problems) && !r->skip)
-        test_compare(r->cli, r->file, r->test, &found, update, problems);
-    buf_free(&found.out);
-    buf_free(&found.err);
-    buf_free(&found.messages);
-    buf_free(&found.report);
+    bool first = form == r->options->forms.at;
+    if (prepare_case(r, problems) && !r->skip && run_form(r, form, false, &found, problems) &&
+        !r->skip)
+        test_compare(r->cli, r->file, r->test, &found, r->options->update && first, problems);
+    test_free_result(&found);
+    if (r->options->coverage && first && r->program && !r->skip)
+        count_here(r, form);
 }
 
 static double test_seconds(void) {
@@ -473,10 +496,10 @@ static void run_cases(TestRun *r, const Place *place, Outcomes *all) {
 }
 
 void test_run_file(const Cli *cli, const TestOptions *o, const char *path, Outcomes *all,
-                   Arena *texts) {
+                   Arena *texts, Buf *counted) {
     TestFile f = {0};
     Place place = {0};
-    TestRun r = {.cli = cli, .options = o, .file = &f, .texts = texts};
+    TestRun r = {.cli = cli, .options = o, .file = &f, .texts = texts, .counted = counted};
     test_file_read(cli, path, &f);
     const char *wrong = f.wrong;
     if (!wrong && !place_make(&place, NULL))

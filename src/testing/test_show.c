@@ -84,6 +84,15 @@ static void put_attribute(Buf *out, const char *name, const char *value) {
     buf_u8(out, '"');
 }
 
+static void put_xml_lines(Buf *out, const char *text) {
+    while (*text) {
+        uint32_t n = (uint32_t)strcspn(text, "\n");
+        escape_xml(out, (Str){text, n});
+        buf_u8(out, '\n');
+        text += n + (text[n] == '\n');
+    }
+}
+
 static void put_junit_case(Buf *out, const Outcome *o) {
     buf_str(out, STR("    <testcase"));
     put_attribute(out, "classname", o->file);
@@ -99,12 +108,7 @@ static void put_junit_case(Buf *out, const Outcome *o) {
     put_attribute(out, "message", buf_cstr(&first));
     if (o->verdict == FAILED) {
         buf_str(out, STR(">\n"));
-        for (const char *at = o->detail; *at;) {
-            uint32_t n = (uint32_t)strcspn(at, "\n");
-            escape_xml(out, (Str){at, n});
-            buf_u8(out, '\n');
-            at += n + (at[n] == '\n');
-        }
+        put_xml_lines(out, o->detail);
         buf_str(out, STR("</failure>\n    </testcase>\n"));
     } else {
         buf_str(out, STR("/>\n    </testcase>\n"));
@@ -119,7 +123,7 @@ static void test_put_counts(Buf *out, const Outcomes *all, const char *file) {
                failed + skipped + count_outcomes(all, file, PASSED), failed, skipped);
 }
 
-static void test_show_junit(Buf *out, const Outcomes *all, double seconds) {
+static void test_show_junit(Buf *out, const Outcomes *all, double seconds, const Buf *counted) {
     buf_str(out,
             STR("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"whammc test\""));
     test_put_counts(out, all, NULL);
@@ -133,6 +137,15 @@ static void test_show_junit(Buf *out, const Outcomes *all, double seconds) {
         for (; i < all->len && strcmp(all->at[i].file, file) == 0; i++)
             put_junit_case(out, &all->at[i]);
         buf_str(out, STR("  </testsuite>\n"));
+    }
+    if (counted) {
+        Buf text = {0};
+        cover_show(counted, "", &text);
+        buf_str(out,
+                STR("  <testsuite name=\"coverage of scripts\" tests=\"0\">\n    <system-out>\n"));
+        put_xml_lines(out, buf_cstr(&text));
+        buf_str(out, STR("</system-out>\n  </testsuite>\n"));
+        buf_free(&text);
     }
     buf_str(out, STR("</testsuites>\n"));
 }
@@ -150,14 +163,20 @@ void test_show(TestFormat format, const Outcomes *all, uint32_t from, bool verbo
     buf_free(&out);
 }
 
-bool test_show_end(TestFormat format, const Outcomes *all, double seconds) {
+bool test_show_end(TestFormat format, const Outcomes *all, double seconds, const Buf *counted) {
     uint32_t failed = count_outcomes(all, NULL, FAILED),
              skipped = count_outcomes(all, NULL, SKIPPED);
     Buf out = {0};
     switch (format) {
-    case TEST_TAP: buf_printf(&out, "1..%u\n", all->len); break;
-    case TEST_JUNIT: test_show_junit(&out, all, seconds); break;
+    case TEST_TAP:
+        if (counted)
+            cover_show(counted, "# ", &out);
+        buf_printf(&out, "1..%u\n", all->len);
+        break;
+    case TEST_JUNIT: test_show_junit(&out, all, seconds, counted); break;
     case TEST_TEXT:
+        if (counted)
+            cover_show(counted, "", &out);
         put_reasons(&out, all);
         buf_printf(&out, "%u passed, %u failed", count_outcomes(all, NULL, PASSED), failed);
         if (skipped)

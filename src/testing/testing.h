@@ -11,7 +11,7 @@
 /* ---- test files (test_file.c) ---- */
 
 typedef enum SectionKind {
-#define SECTION(NAME, name, where, argument, text) SECTION_##NAME,
+#define SECTION(NAME, name, argument, text) SECTION_##NAME,
 #include "testing/sections.def"
     NSECTIONS
 } SectionKind;
@@ -59,10 +59,14 @@ const Section *test_section(const TestCase *c, SectionKind kind);
 /* Returns whether a section of a case has an effect: not a script of the setup, if the case has
  * scripts of its own. */
 bool test_uses(const TestCase *c, uint32_t section);
-/* Lets the file have this text in place of a section's; or, if that is NULL, in a new one at the
- * end of the case. With an argument, in the place of the section's. Returns false if the section is
- * in an included file. */
-bool test_file_edit(TestFile *f, const TestCase *c, const Section *s, SectionKind kind,
+/* Returns the section of a script that has this path where the test runs; NULL = it is another
+ * file. */
+const Section *test_script(const TestCase *c, Str file);
+/* Returns whether the case has this section itself: not the setup, and not an included file. */
+bool test_owns(const TestCase *c, const Section *s);
+/* Lets the file have this text in place of a section's; or, if that is NULL or not the case's own,
+ * in a new one at the end of the case. With an argument, in the place of the section's. */
+void test_file_edit(TestFile *f, const TestCase *c, const Section *s, SectionKind kind,
                     const char *argument, Str text);
 /* Writes the file with its edits. On failure, prints a message and returns false. */
 bool test_file_write(const Cli *cli, TestFile *f);
@@ -87,8 +91,9 @@ typedef enum TestFormat { TEST_TEXT, TEST_TAP, TEST_JUNIT } TestFormat;
 
 /* Shows outcomes on standard output: `text` and `tap` those of each file as they arrive. */
 void test_show(TestFormat format, const Outcomes *all, uint32_t from, bool verbose);
-/* ... and what follows the last one. Returns whether no test has failed. */
-bool test_show_end(TestFormat format, const Outcomes *all, double seconds);
+/* ... and what follows the last one, with the coverage of scripts unless `counted` is NULL. Returns
+ * whether no test has failed. */
+bool test_show_end(TestFormat format, const Outcomes *all, double seconds, const Buf *counted);
 
 /* ---- running (test_run.c) ---- */
 
@@ -104,7 +109,7 @@ typedef struct TestOptions {
     const char *whammc; /* the path of this program */
     Vec(TestForm) forms;
     uint32_t timeout; /* seconds */
-    bool update;
+    bool update, coverage;
 } TestOptions;
 
 /* What a process has given. */
@@ -117,9 +122,17 @@ typedef struct TestResult {
     bool mixed;          /* what scripts print is in `out` */
 } TestResult;
 
-/* Runs all cases of a file in all forms, in a folder of its own, and adds their outcomes. */
+/* Runs all cases of a file in all forms, in a folder of its own, and adds their outcomes; and, with
+ * `coverage`, what their scripts have counted (cover_add). */
 void test_run_file(const Cli *cli, const TestOptions *o, const char *path, Outcomes *all,
-                   Arena *texts);
+                   Arena *texts, Buf *counted);
+
+/* ---- coverage of scripts (test_cover.c) ---- */
+
+/* Appends what a run with --count-statements has counted, a line each. */
+void cover_add(const TestCase *c, const TestResult *found, Buf *counted);
+/* Appends the coverage of all scripts in all runs; `mark` begins each line. */
+void cover_show(const Buf *counted, const char *mark, Buf *out);
 
 /* ---- comparing (test_compare.c) ---- */
 
