@@ -225,7 +225,12 @@ static void compare_messages(Comparing *c) {
     for (uint32_t i = 0; i < lines.len; i++) {
         Str m[NMEMBERS] = {0};
         Json j = {&c->arena, lines.at[i].ptr, lines.at[i].ptr + lines.at[i].len};
-        if (!json_object(&j, message_members, NMEMBERS, m) || str_is(m[SEVERITY], "note"))
+        if (!json_object(&j, message_members, NMEMBERS, m)) { /* of the program, not of whammc */
+            buf_printf(&found, "%.*s\n", STR_ARG(lines.at[i]));
+            errors = true;
+            continue;
+        }
+        if (str_is(m[SEVERITY], "note"))
             continue;
         bool error = str_is(m[SEVERITY], "error");
         errors |= error;

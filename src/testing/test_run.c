@@ -328,8 +328,9 @@ static const char *why_no_monitor(TestRun *r, const Buf *messages) {
     static const char *const names[] = {"message"};
     Str message = {0};
     const char *at = (const char *)messages->data;
-    Json j = {&r->arena, at, at + messages->len};
-    if (!messages->len || !json_object(&j, names, 1, &message))
+    const char *end = messages->len ? memchr(at, '\n', messages->len) : NULL;
+    Json j = {&r->arena, at, end};
+    if (!end || !json_object(&j, names, 1, &message))
         return "its scripts cannot be a monitor";
     return arena_printf(r->texts, "no monitor: %.*s", STR_ARG(message));
 }
