@@ -293,7 +293,10 @@ static void run_in_turn(const Cli *cli, Settings *s, Outcomes *all) {
         test_show(s->format, all, from, s->verbose);
         fflush(stdout);
     }
+    int asked = process_asked();
     process_unguard();
+    if (asked)
+        raise(asked);
 }
 
 static int run_tests(const Cli *cli, Settings *s) {
