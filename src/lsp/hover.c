@@ -145,12 +145,14 @@ static void put_comment_above(Str text, uint32_t at, Buf *out) {
             break;
         first = line;
     }
+    if (first < end)
+        buf_u8(out, '\n');
     for (uint32_t i = first; i < end; i++) {
         while (i < end && strchr(" \t/", text.ptr[i]))
             i++;
         const char *stop = memchr(text.ptr + i, '\n', end - i);
         uint32_t stops = stop ? (uint32_t)(stop - text.ptr) : end;
-        buf_printf(out, "%s%.*s", i == first ? "\n" : "", (int)(stops - i), text.ptr + i);
+        buf_printf(out, "%.*s", (int)(stops - i), text.ptr + i);
         buf_u8(out, '\n');
         i = stops;
     }

@@ -83,7 +83,8 @@ enum {
     INVALID_REQUEST = -32600,
     METHOD_NOT_FOUND = -32601,
     INVALID_PARAMS = -32602,
-    NOT_INITIALIZED = -32002
+    NOT_INITIALIZED = -32002,
+    REQUEST_FAILED = -32803
 };
 
 static void answer_error(whammc_server *s, Str id, int code, const char *message) {
@@ -295,8 +296,12 @@ static void answer(whammc_server *s, Str id, Str method, Str params) {
         if (!wrong)
             requests[i].answer(&r);
     }
-    if (wrong) {
-        answer_error(s, id, known ? INVALID_PARAMS : METHOD_NOT_FOUND, wrong);
+    if (wrong || r.error) {
+        answer_error(s, id,
+                     !known  ? METHOD_NOT_FOUND
+                     : wrong ? INVALID_PARAMS
+                             : REQUEST_FAILED,
+                     wrong ? wrong : r.error);
     } else {
         s->out.len = 0;
         buf_printf(&s->out, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":", STR_ARG(id));

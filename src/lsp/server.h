@@ -146,6 +146,7 @@ typedef struct Request {
     Document *d;     /* checked; NULL = the request is about none */
     uint32_t offset; /* of the position, if there is one */
     Buf *out;
+    const char *error; /* why there is no answer, set by the function; NULL = there is one */
 } Request;
 
 void lsp_completion(Request *r);

@@ -136,12 +136,33 @@ static bool is_new_name(Str name) {
     return ok;
 }
 
+/* Whether the script has a name already, or the language does. */
+static bool is_taken(const Request *r, Str name) {
+    const Meanings *all = &r->d->w->meanings;
+    const char *word = "";
+    for (uint32_t i = 0; i < all->list.len; i++) {
+        Span span = last_word(r->d, all->list.at[i].span);
+        const char *text = r->d->w->diags.files.at[span.file - 1].text;
+        if (str_eq(name, (Str){text + span.start, span.end - span.start}))
+            return true;
+    }
+    for (uint32_t i = 0; word && !str_is(name, word); i++)
+        word = lang_keyword(i);
+    return word || type_by_name(name);
+}
+
 void lsp_rename(Request *r) {
     static const char *const names[] = {"newName"};
     Str name;
     const Meaning *m = meaning_of(r);
     server_members(r->s, r->params, names, 1, &name);
-    if (!can_rename(r, m) || !is_new_name(name))
+    if (!can_rename(r, m))
+        r->error = "this is no name of the script that could be changed";
+    else if (!is_new_name(name))
+        r->error = "a name has letters, digits and '_', and does not begin with a digit";
+    else if (is_taken(r, name))
+        r->error = "there is something of this name already";
+    if (r->error)
         return;
     Places places = {0};
     symbol_places(r, m, true, &places);
@@ -195,8 +216,19 @@ static uint32_t block_end(Str text, uint32_t at) {
     return at;
 }
 
+/* Where a declaration begins: at its decorators, or at the word before its name. */
+static uint32_t declaration_start(const Meaning *m, Str text) {
+    uint32_t at = m->span.start;
+    while (at && strchr(" \t\r\n", text.ptr[at - 1]))
+        at--;
+    while (at && context_is_word(text.ptr[at - 1]))
+        at--;
+    bool decorated = m->var && m->var->decorators && m->var->decorator_span.file == m->span.file;
+    return decorated && m->var->decorator_span.start < at ? m->var->decorator_span.start : at;
+}
+
 static void put_symbol(const Request *r, Str name, const char *detail, int kind, Span span,
-                       uint32_t end) {
+                       uint32_t start, uint32_t end) {
     out_next(r->out);
     buf_u8(r->out, '{');
     out_string(r->out, "name", name);
@@ -204,7 +236,7 @@ static void put_symbol(const Request *r, Str name, const char *detail, int kind,
         out_string(r->out, "detail", str_of(detail));
     out_number(r->out, "kind", (uint64_t)kind);
     out_key(r->out, "range");
-    document_put_range(r->s, r->d, span.start, end, r->out);
+    document_put_range(r->s, r->d, start, end, r->out);
     out_key(r->out, "selectionRange");
     document_put_range(r->s, r->d, span.start, span.end, r->out);
     buf_u8(r->out, '}');
@@ -224,14 +256,14 @@ void lsp_symbols(Request *r) {
                    m->fn              ? SYMBOL_FUNCTION
                    : m->var->constant ? SYMBOL_CONSTANT
                                       : SYMBOL_VARIABLE,
-                   m->span, block_end(text, m->span.end));
+                   m->span, declaration_start(m, text), block_end(text, m->span.end));
     }
     for (uint32_t i = 0; i < script->probes.len; i++) {
         Span span = script->probes.at[i]->rule.span;
         if (script->probes.at[i]->made || span.file != r->d->file || span.start == span.end)
             continue;
         Str name = {text.ptr + span.start, span.end - span.start};
-        put_symbol(r, name, NULL, SYMBOL_EVENT, span, block_end(text, span.end));
+        put_symbol(r, name, NULL, SYMBOL_EVENT, span, span.start, block_end(text, span.end));
     }
     buf_u8(r->out, ']');
 }
