@@ -481,6 +481,30 @@ whammc_status whammc_explain(whammc *w, const char *rule,
  * It is found as scripts find it. Owned by w, valid until its next use. */
 whammc_status whammc_explain_package(whammc *w, const char *name, const char **text);
 
+/* ---- the reference ---- */
+
+/* Returns the name of the nth topic of the reference, such as "functions", and what it lists; NULL
+ * after the last. Static storage. */
+const char *whammc_topic(size_t n, const char **summary);
+
+/* Something that the reference describes. */
+typedef struct whammc_entry {
+    const char *topic; /* "functions" */
+    const char *word;  /* "read_str" */
+    const char *form;  /* how it is written, its type, its severity; "" = nothing to say */
+    const char *summary;
+} whammc_entry;
+
+/* Calls `entry` for each entry of a topic, or of all topics (NULL). Strings are valid during the
+ * call. Returns WHAMMC_ERROR if there is no such topic. */
+whammc_status whammc_entries(whammc *w, const char *topic,
+                             void (*entry)(void *ctx, const whammc_entry *e), void *ctx);
+
+/* Describes an entry, in Markdown: what the compiler's tables and the manual say about it. Returns
+ * WHAMMC_ERROR, without a message, if there is none. The text is owned by w, and valid until its
+ * next use. */
+whammc_status whammc_manual(whammc *w, const char *topic, const char *word, const char **text);
+
 /* ---- reading monitor modules ---- */
 
 /* A call of a function that a monitor exports: a predicate or match-time callback. */

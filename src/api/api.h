@@ -6,6 +6,7 @@
 
 #include "whammc/whammc.h"
 
+#include "api/manual.h"
 #include "check/meaning.h"
 #include "eval/wasi.h"
 #include "plan/plan.h"
@@ -56,7 +57,8 @@ struct whammc {
     uint32_t steps; /* PlanOptions.steps */
     EvalWasi world;
     Diags diags;
-    Buf explained; /* the result of whammc_explain_monitor */
+    Buf explained; /* the result of whammc_explain_monitor, and of whammc_manual */
+    Manual manual; /* empty until it is needed */
     Buf rendered;
     /* The last call's plan. */
     Vec(Script *) scripts;

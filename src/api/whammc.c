@@ -84,6 +84,7 @@ void whammc_free(whammc *w) {
     buf_free(&w->rules);
     buf_free(&w->rendered);
     buf_free(&w->explained);
+    manual_free(&w->manual);
     buf_free(&w->why_hosted);
     buf_free(&w->build_id);
     free(w);

@@ -226,8 +226,6 @@ void debug_free(DebugOptions *o);
  * of a bundled script. On failure, prints a message and returns false. */
 bool script_add(const Cli *cli, whammc *w, const char *path);
 
-/* Appends the bundled scripts, a line each: name and purpose. */
-void script_list(Buf *out);
 
 /* ---- the scripts beside an instrumented program (javascript.c) ---- */
 

@@ -11,21 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void script_list(Buf *out) {
-    int width = 0;
-    const char *name;
-    for (size_t i = 0; (name = whammc_bundled_name(i)); i++) {
-        int w = (int)strlen(name);
-        width = w > width ? w : width;
-    }
-    for (size_t i = 0; (name = whammc_bundled_name(i)); i++) {
-        size_t len;
-        const char *text = whammc_bundled_script(name, &len);
-        const char *what = text + strlen("// : ") + strlen(name); /* "// NAME: WHAT" */
-        buf_printf(out, "%-*s  %.*s\n", width, name, (int)strcspn(what, "\n"), what);
-    }
-}
-
 /* Returns the bundled script that was probably meant by this name, or NULL. */
 static const char *guess(const char *word) {
     Vec(const char *) names = {0};

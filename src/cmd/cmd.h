@@ -39,6 +39,21 @@ bool monitor_is_file(const char *operand);
  * status. */
 int monitor_show(const Cli *cli, const char *path, bool verbose);
 
+/* ---- the reference for `info` (reference.c, markdown.c) ---- */
+
+/* Shows the topics. Returns the exit status. */
+int reference_topics(bool json);
+/* Shows the entries of a topic or, for other operands, those of these words, perhaps after a topic;
+ * returns whether there are any. */
+bool reference_show(const char *const *operands, uint32_t n, bool json);
+/* Returns the topic or entry that was probably meant, or NULL. The caller frees it. */
+char *reference_guess(const char *word);
+/* Appends a member of a JSON object, `"name":"text"`, a comma before it unless it is the first. */
+void reference_put_member(Buf *out, const char *name, const char *text);
+
+/* Appends Markdown as text in lines of at most `width` columns. */
+void markdown_put(Str text, uint32_t width, Buf *out);
+
 /* ---- reports while a program runs (serving.c) ---- */
 
 /* Options of the commands that can serve, push or show reports of a running program; zeroed: none

@@ -1,6 +1,6 @@
 /*
  * cmd/cmd_info.c - `whammc info`: the events that a rule matches and the names that they bind;
- * packages of scripts; for monitors see monitor_info.c.
+ * packages of scripts; for monitors see monitor_info.c, for words of the language reference.c.
  */
 #include "cmd/cmd.h"
 
@@ -10,7 +10,7 @@ typedef struct Event {
 } Event;
 
 typedef struct Info {
-    bool verbose, functions, scripts;
+    bool verbose, functions, scripts, json;
     Map names; /* table of names -> group */
     Vec(Event) events;
     Arena arena;
@@ -87,29 +87,83 @@ static void cmd_info_show(const Info *x, Buf *out) {
     }
 }
 
-/* Rejects an operand without a colon, perhaps a script; only rules can be shown. */
-static int no_rule(const Cli *cli, const char *operand) {
+/* ---- JSON ---- */
+
+static void put_names_json(const whammc_event *e, Buf *out) {
+    buf_str(out, STR(",\"names\":["));
+    for (size_t i = 0; i < e->nnames; i++) {
+        const whammc_name *n = &e->names[i];
+        buf_str(out, i ? STR(",{") : STR("{"));
+        reference_put_member(out, "name", n->name);
+        if (n->type)
+            reference_put_member(out, "type", n->type);
+        buf_printf(out, ",\"static\":%s,\"assignable\":%s", n->is_static ? "true" : "false",
+                   n->assignable ? "true" : "false");
+        reference_put_member(out, "summary", n->doc);
+        buf_u8(out, '}');
+    }
+    buf_str(out, STR("],\"functions\":["));
+    for (size_t i = 0; i < e->nfunctions; i++) {
+        buf_str(out, i ? STR(",{") : STR("{"));
+        reference_put_member(out, "form", e->functions[i].text);
+        reference_put_member(out, "summary", e->functions[i].doc);
+        buf_u8(out, '}');
+    }
+    buf_u8(out, ']');
+}
+
+static void put_event_json(void *ctx, const whammc_event *e) {
+    Buf *out = ctx;
+    buf_str(out, out->len ? STR(",\n{") : STR("[\n{"));
+    reference_put_member(out, "event", e->text);
+    reference_put_member(out, "summary", e->doc);
+    put_names_json(e, out);
+    buf_u8(out, '}');
+}
+
+static int info_rule_json(const Cli *cli) {
+    whammc *w = whammc_new();
+    Buf out = {0};
+    int status = message_library(cli, w, whammc_explain(w, cli->operands[0], put_event_json, &out));
+    if (status == STATUS_OK) {
+        buf_str(&out, STR("\n]\n"));
+        message_stdout(&out);
+    }
+    buf_free(&out);
+    whammc_free(w);
+    return status;
+}
+
+/* ---- operands ---- */
+
+/* Rejects operands that nothing is known of, perhaps a script. */
+static int no_entry(const Cli *cli) {
     Buf shown = {0}, hint = {0};
-    size_t len;
-    message_clean(&shown, str_of(operand));
-    const char *dot = strrchr(operand, '.');
-    if (whammc_bundled_script(operand, &len) || (dot && strcmp(dot, ".whamm") == 0))
+    const char *first = cli->operands[0], *dot = strrchr(first, '.');
+    for (int i = 0; i < cli->noperands; i++) {
+        if (i)
+            buf_u8(&shown, ' ');
+        message_clean(&shown, str_of(cli->operands[i]));
+    }
+    char *guess = reference_guess(cli->operands[cli->noperands - 1]);
+    if (dot && strcmp(dot, ".whamm") == 0)
         buf_printf(&hint,
                    "it looks like a script: 'whammc list -s %s APP' shows where its probes "
-                   "match in a program; ",
+                   "match in a program",
                    buf_cstr(&shown));
-    buf_str(&hint, STR("info takes a match rule, such as wasm:opcode:call:before, or a monitor, "
-                       "such as hotness.wasm"));
-    message_one(cli, DIAG_RULE_SHAPE, buf_cstr(&hint), "'%s' is not a match rule",
+    else if (guess)
+        buf_printf(&hint, "did you mean '%s'?", guess);
+    else
+        buf_str(&hint, STR("'whammc info' lists the topics"));
+    message_one(cli, DIAG_NO_ENTRY, buf_cstr(&hint), "there is no topic, word or rule '%s'",
                 buf_cstr(&shown));
+    free(guess);
     buf_free(&shown);
     buf_free(&hint);
     return STATUS_ERROR;
 }
 
 static int info_rule(const Cli *cli, Info *x) {
-    if (!strchr(cli->operands[0], ':'))
-        return no_rule(cli, cli->operands[0]);
     whammc *w = whammc_new();
     whammc_status result = whammc_explain(w, cli->operands[0], add_event, x);
     int status = message_library(cli, w, result);
@@ -123,16 +177,6 @@ static int info_rule(const Cli *cli, Info *x) {
     return status;
 }
 
-static int info_scripts(const Cli *cli) {
-    if (cli->noperands)
-        return cli_usage(cli, "--scripts takes no operand, found '%s'", cli->operands[0]);
-    Buf out = {0};
-    script_list(&out);
-    message_stdout(&out);
-    buf_free(&out);
-    return STATUS_OK;
-}
-
 /* Whether it has the form of a package's name, "std.alloc", and none of a file's. */
 static bool names_package(const char *operand) {
     const char *ending = strrchr(operand, '.');
@@ -140,14 +184,22 @@ static bool names_package(const char *operand) {
            strcmp(ending, ".wasm") != 0 && strcmp(ending, ".wat") != 0;
 }
 
-static int info_package(const Cli *cli, const char *name) {
+static int info_package(const Cli *cli, const Info *x, const char *name) {
     IncludeOptions include = {0};
     const char *text;
     whammc *w = whammc_new();
     include_give(&include, NULL, w);
     whammc_status result = whammc_explain_package(w, name, &text);
     Buf out = {0};
-    buf_str(&out, str_of(text));
+    if (x->json) {
+        buf_str(&out, STR("[\n{"));
+        reference_put_member(&out, "topic", "packages");
+        reference_put_member(&out, "word", name);
+        reference_put_member(&out, "text", text);
+        buf_str(&out, STR("}\n]\n"));
+    } else {
+        buf_str(&out, str_of(text));
+    }
     int status = message_library(cli, w, result);
     if (status == STATUS_OK)
         message_stdout(&out);
@@ -157,16 +209,42 @@ static int info_package(const Cli *cli, const char *name) {
     return status;
 }
 
-static int info_operand(const Cli *cli, Info *x) {
+/* Shows what a single operand names that has a form of its own. Returns -1 if it has none. */
+static int info_form(const Cli *cli, Info *x) {
+    const char *operand = cli->operands[0];
+    if (monitor_is_file(operand)) {
+        if (x->json)
+            return cli_usage(cli, "--json is not for monitors");
+        return monitor_show(cli, operand, x->verbose);
+    }
+    if (!strchr(operand, ':'))
+        return -1;
+    return x->json ? info_rule_json(cli) : info_rule(cli, x);
+}
+
+static int info_scripts(const Cli *cli, const Info *x) {
+    static const char *const topic[] = {"scripts"};
+    if (cli->noperands)
+        return cli_usage(cli, "--scripts takes no operand, found '%s'", cli->operands[0]);
+    reference_show(topic, 1, x->json);
+    return STATUS_OK;
+}
+
+static int info_operands(const Cli *cli, Info *x) {
     if (!cli->noperands)
-        return cli_usage(cli, "expected a RULE, such as 'wasm:opcode:br_if:before'");
-    if (cli->noperands > 1)
-        return cli_usage(cli, "expected only one RULE, MONITOR or PACKAGE, found also '%s'",
+        return reference_topics(x->json);
+    int status = cli->noperands == 1 ? info_form(cli, x) : -1;
+    if (status >= 0)
+        return status;
+    if (reference_show((const char *const *)cli->operands, (uint32_t)cli->noperands, x->json))
+        return STATUS_OK;
+    const char *first = cli->operands[0];
+    if (cli->noperands == 1 && names_package(first))
+        return info_package(cli, x, first);
+    if (cli->noperands > 1 && (strchr(first, ':') || monitor_is_file(first)))
+        return cli_usage(cli, "expected only one RULE or MONITOR, found also '%s'",
                          cli->operands[1]);
-    if (monitor_is_file(cli->operands[0]))
-        return monitor_show(cli, cli->operands[0], x->verbose);
-    return names_package(cli->operands[0]) ? info_package(cli, cli->operands[0])
-                                           : info_rule(cli, x);
+    return no_entry(cli);
 }
 
 static bool cmd_info_set(const Cli *cli, void *settings, int key, const char *value) {
@@ -175,7 +253,8 @@ static bool cmd_info_set(const Cli *cli, void *settings, int key, const char *va
     switch (key) {
     case OPTION_VERBOSE: x->verbose = true; break;
     case OPTION_EVENT_FUNCTIONS: x->functions = true; break;
-    default: x->scripts = true; break;
+    case OPTION_SCRIPTS: x->scripts = true; break;
+    default: x->json = true; break;
     }
     return true;
 }
@@ -184,7 +263,7 @@ int cmd_info(Cli *cli) {
     Info x = {0};
     int status = cli_options(cli, cmd_info_set, &x);
     if (status == STATUS_OK)
-        status = x.scripts ? info_scripts(cli) : info_operand(cli, &x);
+        status = x.scripts ? info_scripts(cli, &x) : info_operands(cli, &x);
     vec_free(&x.events);
     map_free(&x.names);
     arena_free(&x.arena);
