@@ -51,6 +51,10 @@ char *reference_guess(const char *word);
 /* Appends a member of a JSON object, `"name":"text"`, a comma before it unless it is the first. */
 void reference_put_member(Buf *out, const char *name, const char *text);
 
+/* Shows for each probe of a script, or for one with a match rule that counts, how many sites it has
+ * in the program at `path`, and whether it only counts (cmd_list.c). Returns the exit status. */
+int list_costs(const Cli *cli, const char *script, const char *path);
+
 /* Appends Markdown as text in lines of at most `width` columns. */
 void markdown_put(Str text, uint32_t width, Buf *out);
 

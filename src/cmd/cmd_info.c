@@ -230,6 +230,23 @@ static int info_scripts(const Cli *cli, const Info *x) {
     return STATUS_OK;
 }
 
+/* `info cost SCRIPT APP`, or with a rule in place of the script. */
+static int info_cost(const Cli *cli, const Info *x) {
+    if (x->json)
+        return cli_usage(cli, "--json is not for the costs of scripts");
+    if (cli->noperands != 3)
+        return cli_usage(cli, "expected a script or a rule, and a program that has the sites");
+    int status = list_costs(cli, cli->operands[1], cli->operands[2]);
+    if (status == STATUS_OK) {
+        Buf out = {0};
+        buf_str(&out, STR("\n'whammc info cost what is cheap' and 'whammc info cost code at sites' "
+                          "say what this costs.\n"));
+        message_stdout(&out);
+        buf_free(&out);
+    }
+    return status;
+}
+
 static int info_operands(const Cli *cli, Info *x) {
     if (!cli->noperands)
         return reference_topics(x->json);
@@ -239,6 +256,8 @@ static int info_operands(const Cli *cli, Info *x) {
     if (reference_show((const char *const *)cli->operands, (uint32_t)cli->noperands, x->json))
         return STATUS_OK;
     const char *first = cli->operands[0];
+    if (strcmp(first, "cost") == 0)
+        return info_cost(cli, x);
     if (cli->noperands == 1 && names_package(first))
         return info_package(cli, x, first);
     if (cli->noperands > 1 && (strchr(first, ':') || monitor_is_file(first)))

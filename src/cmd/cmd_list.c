@@ -1,7 +1,7 @@
 /*
  * cmd/cmd_list.c - `whammc list`: shows where probes match, without instrumenting.
  */
-#include "cli/cli.h"
+#include "cmd/cmd.h"
 
 #include <fnmatch.h>
 
@@ -297,6 +297,18 @@ static bool cmd_list_set(const Cli *cli, void *settings, int key, const char *va
     return true;
 }
 
+static void cmd_list_free(List *l) {
+    for (uint32_t i = 0; i < l->probes.len; i++)
+        vec_free(&l->probes.at[i].rows);
+    vec_free(&l->probes);
+    script_options_free(&l->scripts);
+    debug_free(&l->debug);
+    vec_free(&l->shown);
+    vec_free(&l->widths);
+    map_free(&l->texts);
+    arena_free(&l->arena);
+}
+
 int cmd_list(Cli *cli) {
     List l = {0};
     int status = cli_options(cli, cmd_list_set, &l);
@@ -304,14 +316,20 @@ int cmd_list(Cli *cli) {
         status = cli_check_inputs(cli, l.scripts.files.at, l.scripts.files.len, true);
     if (status == STATUS_OK)
         status = list(cli, &l, cli->operands[0]);
-    for (uint32_t i = 0; i < l.probes.len; i++)
-        vec_free(&l.probes.at[i].rows);
-    vec_free(&l.probes);
-    script_options_free(&l.scripts);
-    debug_free(&l.debug);
-    vec_free(&l.shown);
-    vec_free(&l.widths);
-    map_free(&l.texts);
-    arena_free(&l.arena);
+    cmd_list_free(&l);
+    return status;
+}
+
+int list_costs(const Cli *cli, const char *script, const char *path) {
+    List l = {.count = true, .verbose = true};
+    Buf probe = {0};
+    bool rule = strchr(script, ':');
+    buf_printf(&probe, "%s { report var n: u64; n++; }", script);
+    int status = STATUS_ERROR;
+    if (script_option(cli, &l.scripts, rule ? OPTION_EVAL : OPTION_SCRIPT,
+                      rule ? buf_cstr(&probe) : script))
+        status = list(cli, &l, path);
+    cmd_list_free(&l);
+    buf_free(&probe);
     return status;
 }
