@@ -500,9 +500,10 @@ typedef struct whammc_entry {
 whammc_status whammc_entries(whammc *w, const char *topic,
                              void (*entry)(void *ctx, const whammc_entry *e), void *ctx);
 
-/* Describes an entry, in Markdown: what the compiler's tables and the manual say about it. Returns
- * WHAMMC_ERROR, without a message, if there is none. The text is owned by w, and valid until its
- * next use. */
+/* Describes an entry, in Markdown: what the compiler's tables and the manual say about it. Without a
+ * topic (NULL), describes a word of code that may be in none, by what the language's reference says
+ * where it has the word. Returns WHAMMC_ERROR, without a message, if there is nothing to say. The
+ * text is owned by w, and valid until its next use. */
 whammc_status whammc_manual(whammc *w, const char *topic, const char *word, const char **text);
 
 /* ---- reading monitor modules ---- */

@@ -405,7 +405,8 @@ static ManualMeant *meaning_in(Topic topic) {
     switch (topic) {
     case TOPIC_EVENTS: return means_event;
     case TOPIC_INSTRUCTIONS: return means_instruction;
-    case TOPIC_METHODS: return means_method;
+    case TOPIC_METHODS:
+    case TOPIC_COUNT: return means_method;
     case TOPIC_LIBRARIES: return means_library;
     default: return reference_is_word;
     }
@@ -578,19 +579,42 @@ static void put_description_of(Described *d) {
     put_mentions(d, language);
 }
 
+/* Appends what the language's page says about a word of code that is in no topic. Returns whether
+ * it has any. */
+static bool put_other_word(Described *d) {
+    static const char *const language[] = {LANGUAGE_PAGE, NULL};
+    Str word = d->wanted;
+    if (str_begins(word, STR("@")))
+        word = (Str){word.ptr + 1, word.len - 1};
+    if (!word.len)
+        return false;
+    d->word = api_copy(word.ptr, word.len);
+    manual_of(d->w);
+    buf_printf(d->out, "# %.*s\n", STR_ARG(d->wanted));
+    size_t title = d->out->len;
+    put_mentions(d, language);
+    return d->out->len > title;
+}
+
 whammc_status whammc_manual(whammc *w, const char *topic, const char *word, const char **text) {
     w->explained.len = 0;
     *text = "";
     Described d = {.w = w, .wanted = str_of(word), .out = &w->explained};
-    while (d.topic < TOPIC_COUNT && strcmp(topics[d.topic].name, topic) != 0)
+    while (d.topic < TOPIC_COUNT && (!topic || strcmp(topics[d.topic].name, topic) != 0))
         d.topic++;
-    if (d.topic < TOPIC_COUNT)
+    bool found = false;
+    if (!topic) {
+        found = put_other_word(&d);
+    } else if (d.topic < TOPIC_COUNT) {
         whammc_entries(w, topic, find_entry, &d);
-    if (!d.word)
-        return WHAMMC_ERROR;
-    manual_of(w);
-    put_description_of(&d);
+        found = d.word;
+        manual_of(w);
+        if (found)
+            put_description_of(&d);
+    }
     free(d.word);
+    if (!found)
+        return WHAMMC_ERROR;
     *text = buf_cstr(&w->explained);
     return WHAMMC_OK;
 }

@@ -152,6 +152,22 @@ static void take_topic(Listing *l, const char *topic, const char *word, Buf *tex
     buf_free(&command);
 }
 
+/* Adds what the language's reference says about a word that is in no topic. */
+static void take_other_word(Listing *l, const char *word, Buf *text) {
+    const char *manual;
+    if (whammc_manual(l->w, NULL, word, &manual) != WHAMMC_OK)
+        return;
+    if (l->json) {
+        begin_object(l);
+        reference_put_member(&l->out, "word", word);
+        reference_put_member(&l->out, "text", manual);
+        buf_u8(&l->out, '}');
+    } else {
+        l->n++;
+        buf_str(text, str_of(manual));
+    }
+}
+
 /* Shows a word of one topic, or of any (NULL) but packages, which may also be in files. */
 static bool show_word(Listing *l, const char *topic, const char *word) {
     Buf text = {0};
@@ -159,6 +175,8 @@ static bool show_word(Listing *l, const char *topic, const char *word) {
     for (size_t i = 0; (name = whammc_topic(i, NULL)); i++)
         if (strcmp(topic ? topic : name, name) == 0 && (topic || strcmp(name, "packages") != 0))
             take_topic(l, name, word, &text);
+    if (!topic && !l->n && !strchr(word, '.'))
+        take_other_word(l, word, &text);
     uint32_t found = l->n;
     if (found == 1 && !l->json) {
         buf_free(&l->out);

@@ -1,6 +1,6 @@
 /*
- * test_constants_api.c - constants of scripts through the public interface, and the scripts that
- * come with it.
+ * test_constants_api.c - constants of scripts through the public interface, the scripts that come
+ * with it, and the reference.
  */
 #include "whammc/whammc.h"
 
@@ -114,11 +114,40 @@ static void test_bundled(void **state) {
     assert_null(whammc_bundled_name(n + 5));
 }
 
+static void count_entry(void *ctx, const whammc_entry *e) {
+    assert_true(*e->topic && *e->word && e->form && e->summary);
+    ++*(size_t *)ctx;
+}
+
+static void test_reference(void **state) {
+    (void)state;
+    whammc *w = whammc_new();
+    const char *name, *text;
+    size_t all = 0, sum = 0, none = 0;
+    assert_int_equal(whammc_entries(w, NULL, count_entry, &all), WHAMMC_OK);
+    for (size_t i = 0; (name = whammc_topic(i, NULL)); i++)
+        assert_int_equal(whammc_entries(w, name, count_entry, &sum), WHAMMC_OK);
+    assert_true(all > 500 && sum == all);
+    assert_int_equal(whammc_entries(w, "nothing", count_entry, &none), WHAMMC_ERROR);
+    assert_int_equal(none, 0);
+    assert_int_equal(whammc_manual(w, "functions", "read_str", &text), WHAMMC_OK);
+    assert_memory_equal(text, "# read_str\n", 11);
+    assert_int_equal(whammc_manual(w, "names", "arg12", &text), WHAMMC_OK);
+    assert_int_equal(whammc_manual(w, "names", "arg12x", &text), WHAMMC_ERROR);
+    assert_string_equal(text, "");
+    assert_int_equal(whammc_manual(w, "nothing", "read_str", &text), WHAMMC_ERROR);
+    assert_int_equal(whammc_manual(w, NULL, "name_of", &text), WHAMMC_OK);
+    assert_int_equal(whammc_manual(w, NULL, "", &text), WHAMMC_ERROR);
+    assert_int_equal(whammc_manual(w, "events", "", &text), WHAMMC_ERROR);
+    whammc_free(w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_bundled),
+        cmocka_unit_test(test_reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
