@@ -346,6 +346,7 @@ bool check_print(Check *c, Stmt *s) {
     Printed kind = call->kind == EXPR_CALL ? print_kind(call->name) : PRINTED_NOT;
     if (kind == PRINTED_NOT || check_find_fn(c, call->name))
         return false;
+    meaning_note(c->script->meanings, (Meaning){.span = call->name_span, .kind = MEANING_FUNCTION});
     if (!check_print_arguments(c, call, kind)) {
         call->type = &type_error;
         return true;

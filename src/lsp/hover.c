@@ -290,6 +290,34 @@ static void put_hover(Request *r, Span span, const Buf *text) {
     buf_u8(r->out, '}');
 }
 
+/* What the manual says about an entry, after what is known of it already. */
+static void put_manual(const char *topic, Str word, Buf *out) {
+    whammc *w = whammc_new();
+    const char *text, *name = arena_strndup(&w->diags.arena, word.ptr, word.len);
+    if (whammc_manual(w, topic, name, &text) == WHAMMC_OK)
+        buf_printf(out, "\n%s", text);
+    whammc_free(w);
+}
+
+/* A keyword or the name of a type. */
+static void hover_word(Request *r) {
+    static const char *const topics[] = {"types", "aggregations", "keywords"};
+    Str text = buf_view(&r->d->text);
+    uint32_t start = r->offset, end = r->offset;
+    while (start && context_is_word(text.ptr[start - 1]))
+        start--;
+    while (end < text.len && context_is_word(text.ptr[end]))
+        end++;
+    Str word = {text.ptr + start, end - start};
+    Buf out = {0};
+    bool skipped = context_at(text, r->offset).kind == PLACE_SKIPPED;
+    for (size_t i = 0; i < 3 && word.len && !skipped && !out.len; i++)
+        put_manual(topics[i], word, &out);
+    if (out.len)
+        put_hover(r, (Span){r->d->file, start, end}, &out);
+    buf_free(&out);
+}
+
 void lsp_hover(Request *r) {
     const Document *d = r->d;
     const Meaning *m = meaning_at(&d->w->meanings, d->file, r->offset);
@@ -299,8 +327,12 @@ void lsp_hover(Request *r) {
     if (m) {
         Str name = {text.ptr + m->span.start, m->span.end - m->span.start};
         describe_meaning(d, m, name, &out);
+        if (m->kind == MEANING_FUNCTION)
+            put_manual("functions", name, &out);
         put_hover(r, m->span, &out);
-    } else if (probe) {
+    } else if (!probe) {
+        hover_word(r);
+    } else {
         Span span = probe->rule.span;
         const RuleNames *n = rule_names(r->s, (Str){text.ptr + span.start, span.end - span.start});
         if (n)

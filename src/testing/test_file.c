@@ -214,8 +214,15 @@ static bool read_section_head(Parsing *p, Str line, Section *s) {
     for (int i = 0; i < NSECTIONS; i++)
         names[i] = section_rows[i].name;
     const char *guess = cli_guess(word, names, NSECTIONS);
-    return test_wrong(p, s->file, s->line, "there is no section --- ",
-                      guess ? arena_printf(arena, "%s; did you mean %s?", word, guess) : word);
+    Buf said = {0};
+    buf_printf(&said, "%s; ", word);
+    if (guess)
+        buf_printf(&said, "did you mean %s?", guess);
+    for (int i = 0; i < NSECTIONS && !guess; i++)
+        buf_printf(&said, "%s%s", i ? ", " : "there are ", names[i]);
+    const char *text = arena_strndup(arena, (const char *)said.data, said.len);
+    buf_free(&said);
+    return test_wrong(p, s->file, s->line, "there is no section --- ", text);
 }
 
 static bool read_test_sections(Parsing *p, const char *path, const char *folder, Str text,
