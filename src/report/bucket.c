@@ -220,10 +220,14 @@ bool aggregate_next_bucket(const AggregateType *t, Str bound, Buf *next) {
 /* Buckets between two filled ones are shown, too, up to this many. */
 enum { MAX_GAP = 100 };
 
+/* Whole numbers, as texts without leading zeros: a double does not hold all of them. */
 static int compare_bounds(const void *pa, const void *pb) {
-    const ReportRow *a = pa, *b = pb;
-    double x = strtod(a->fname.ptr, NULL), y = strtod(b->fname.ptr, NULL);
-    return x < y ? -1 : x > y;
+    Str a = ((const ReportRow *)pa)->fname, b = ((const ReportRow *)pb)->fname;
+    bool negative = str_begins(a, STR("-"));
+    if (negative != str_begins(b, STR("-")))
+        return negative ? -1 : 1;
+    int order = a.len != b.len ? (a.len < b.len ? -1 : 1) : memcmp(a.ptr, b.ptr, a.len);
+    return negative ? -order : order;
 }
 
 /* Appends the buckets from one that is filled to the next, `until` (NULL = none). */
