@@ -423,6 +423,9 @@ static bool flush_add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
     wasm_add_export(f->m, text("whammc:flush"), WASM_SPACE_FUNC, f->at.flush);
     if (f->at.due != UINT32_MAX)
         fill_due(f, s);
+    if (f->writes.lines && f->host == HOST_JS) /* which the host calls from time to time */
+        wasm_add_export(f->m, text("whammc:print"), WASM_SPACE_FUNC,
+                        f->helpers[HELPER_PRINT_FLUSH]);
     if (f->options->polls && f->writes.text)
         wasm_add_export(f->m, text("whammc:text"), WASM_SPACE_FUNC, f->helpers[HELPER_FLUSH]);
     buf_free(&probes);

@@ -10,7 +10,7 @@ import './node/atomics.js';
 import { asksFor, isErrorOf, parts } from './parts.js';
 
 export const FLUSH = 'whammc:flush';
-const MEMORY = 'whammc:memory';
+const MEMORY = 'whammc:memory', PRINT = 'whammc:print';
 const REPORT_PTR = 'whammc:report_ptr', REPORT_LEN = 'whammc:report_len';
 let anonymous = 0; // programs of unknown origin
 let isOffered = false; // whether createHost() is called to make the host of a program that has none
@@ -148,6 +148,7 @@ export function createHost({ onReport = logReport, onChunks = chunks => giveText
       instance = made;
       traps = parts.traps?.createTraps(made, module, warn);
       engine?.attach(made, module);
+      if (made.exports[PRINT]) parts.watchLines?.(made.exports[PRINT]);
       parts.stacks?.add(made.exports);
       if (among) among.exports = made.exports;
       if (module) startSampling(module, url);

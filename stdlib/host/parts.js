@@ -10,7 +10,7 @@
 //   imports   what programs import besides              of number and atomics
 //   number    () => number of this thread                  for scripts that use it; parts.thread, if that is known
 //   atomics   { begin, prepare, get, isAlone }                         the memory of atomic variables
-//   lines     bytes => shows them                         lines that programs print
+//   lines     bytes => shows them                         lines that programs print; watchLines(show) calls show() from time to time
 //   loader    { now, later }                               loads OUT.views.js
 //   threads   { announce, others, clear, enter }           what workers of a page have counted in memories of their own
 //
