@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 from typing import NamedTuple
 
+ENDING = {signal.SIGINT, signal.SIGTERM}
 TIMEOUT = 600  # seconds that a run may take; those in which all of this was stopped (SIGSTOP) do not count
 
 
@@ -57,21 +58,30 @@ def _ended_in_time(pid):
         os.close(descriptor)
 
 
+def _take_signals():
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+
+
 def spend(command, must=True, cwd=None):
     """Runs a command in the process group of this one. Its standard input is empty."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process, in_time = None, False
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # none comes between the start of the process, which keeps it so, and what kills it
         try:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=cwd,
                                        env={**os.environ, "NODE_NO_WARNINGS": "1"})
-        except OSError as error:
-            raise Failed(f"{command[0]}: {error.strerror}") from error
-        in_time = False
-        try:
+            _take_signals()
             in_time = _ended_in_time(process.pid)
+        except OSError as error:
+            if process is None:
+                raise Failed(f"{command[0]}: {error.strerror}") from error
+            raise
         finally:  # also if this process is to end
-            if not in_time:
-                kill(process.pid)
-            _, status, usage = os.wait4(process.pid, 0)
+            _take_signals()
+            if process is not None:
+                if not in_time:
+                    kill(process.pid)
+                _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if not in_time:
             raise Failed(f"{os.path.basename(command[0])}: took too long")

@@ -68,6 +68,8 @@ static void put_inline(Str s, bool keep_code, Buf *out) {
 
 /* The next line of at most `width` columns, which ends at a blank; *at moves behind it. */
 static Str markdown_next_line(Str s, uint32_t *at, uint32_t width) {
+    if (!s.len)
+        return s;
     while (*at < s.len && s.ptr[*at] == ' ')
         ++*at;
     uint32_t start = *at, end = start, columns = 0;

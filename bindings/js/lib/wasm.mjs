@@ -92,6 +92,7 @@ function createImports(engine) {
       engine.bytes.copyWithin(to >>> 0, from >>> 0, (from >>> 0) + (size >>> 0));
     },
     emscripten_resize_heap: size => engine.grow(size >>> 0),
+    emscripten_get_heap_max: () => 0xffff0000,
     abort: () => {
       throw new WebAssembly.RuntimeError(`whammc: ${said.join('').trim() || 'aborted'}`);
     },
