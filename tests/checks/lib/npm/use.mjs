@@ -226,11 +226,11 @@ await test('the rest of the library', async () => {
 });
 
 await test('the language server', async () => {
-  const sent = [], files = { '/work/part.whamm': 'var part: u32;\n' };
+  const sent = [], files = { '/project/part.whamm': 'var part: u32;\n' };
   const server = await whammc.languageServer({ send: message => sent.push(message), read: path => files[path] });
-  const document = { uri: 'file:///work/app.whamm', version: 1, text: 'include "part.whamm";\nwasm:func:entry { part++; none++; }' };
+  const document = { uri: 'file:///project/app.whamm', version: 1, text: 'include "part.whamm";\nwasm:func:entry { part++; none++; }' };
   const tell = (method, params, id) => server.receive({ jsonrpc: '2.0', id, method, params });
-  tell('initialize', { capabilities: {}, rootUri: 'file:///work' }, 1);
+  tell('initialize', { capabilities: {}, rootUri: 'file:///project' }, 1);
   tell('textDocument/didOpen', { textDocument: document });
   server.idle();
   tell('textDocument/completion', { textDocument: document, position: { line: 1, character: 18 } }, 2);
