@@ -2,13 +2,11 @@
 //
 //   node words.mjs SOURCE-FOLDER >src/words.json
 //
-// { keywords, types, events: [{ text, doc }], instructions: [{ text, detail }], names: [{ text, doc }],
-//   functions: [{ name, text, doc }], methods: [{ name, detail, doc }], libraries: { NAME: [{ name, detail }] } }
+// { keywords, types, names, functions }, each an array of texts
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const LETTERS = { i: 'i32', l: 'i64', f: 'f32', d: 'f64', t: 'map', s: 'map' };
 const STRING = /"(?:[^"\\]|\\.)*"/;
 
 /** The rows NAME(...) of a table, each as its arguments: texts lose their quotes. */
@@ -46,26 +44,12 @@ function scannerWords(grammar, scanner) {
   return { keywords: keywords.sort(), types };
 }
 
-/** T(STR) and U32 of a table, as scripts write them. */
-const scalar = type => (type === 'NULL' ? '' : type.replace(/^T\((.*)\)$/, '$1').toLowerCase());
-
 export function makeWords(source) {
-  const read = name => readFileSync(path.join(source, name), 'utf8');
-  const events = read('src/event/event.def'), functions = read('src/lang/function.def'), libraries = {};
-  for (const [library, name, parameters, result] of rows(read('src/library/bundled.def'), 'BUNDLED')) {
-    const types = letters => [...letters].map(letter => LETTERS[letter]).join(', ');
-    (libraries[library] ??= []).push({ name, detail: `(${types(parameters)})${result ? ` -> ${types(result)}` : ''}` });
-  }
+  const read = name => readFileSync(path.join(source, name), 'utf8'), functions = read('src/lang/function.def');
   return {
     ...scannerWords(read('grammar/whamm.y'), read('grammar/whamm.l')),
-    events: rows(events, 'EVENT').map(([, group, event, , doc]) => ({ text: ['wasm', group, event].filter(Boolean).join(':'), doc })),
-    instructions: rows(read('src/wasm/opcode.def'), 'OP')
-      .map(([, text, , , category, operands, results]) => ({ text, detail: `${category.toLowerCase()} ${operands} → ${results}`.trim() })),
-    names: rows(events, 'NAME').map(([, text, , , , doc]) => ({ text, doc })),
-    functions: [...rows(functions, 'FUNCTION').map(([, name, text, , , , , , , , doc]) => ({ name, text, doc: doc ?? '' })),
-      ...rows(functions, 'OPERATOR').map(([, name, text, , doc]) => ({ name, text, doc }))],
-    methods: rows(functions, 'METHOD').map(([, name, argument, result, , doc]) => ({ name, detail: `(${scalar(argument)}) -> ${scalar(result)}`, doc })),
-    libraries,
+    names: rows(read('src/event/event.def'), 'NAME').map(([, text]) => text),
+    functions: [...rows(functions, 'FUNCTION'), ...rows(functions, 'OPERATOR')].map(([, name]) => name),
   };
 }
 

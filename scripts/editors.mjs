@@ -45,15 +45,15 @@ export function languageWords() {
   for (const word of made.keywords) if (!grouped.includes(word)) throw new Error(`${word} is in no group of scripts/editors.mjs`);
   for (const word of grouped) if (!made.keywords.includes(word)) throw new Error(`${word}, in a group of scripts/editors.mjs, is not a keyword`);
   const reserved = [...read('grammar/whamm.l').matchAll(/^"([a-z]+)" +\{ return [A-Z]+; \}/gm)].map(match => match[1]);
-  const numbered = made.names.map(({ text }) => text).filter(text => text.endsWith('N'));
+  const numbered = made.names.filter(text => text.endsWith('N'));
   const packages = [...rows(events, 'EVENT').flatMap(row => row.slice(1, 3)), ...rows(events, 'MADE').map(row => row[0])];
   return {
     reserved: reserved.sort(),
     scalars: made.types,
     aggregations: rows(read('src/lang/type.def'), 'AGGREGATE').map(row => row[1]),
-    functions: made.functions.map(({ name }) => name),
+    functions: made.functions,
     methods: [...new Set([...rows(functions, 'METHOD'), ...rows(functions, 'MAP_METHOD').filter(row => row[2] === 'false')].map(row => row[1]))],
-    names: made.names.map(({ text }) => text).filter(text => !numbered.includes(text)),
+    names: made.names.filter(text => !numbered.includes(text)),
     numbered: numbered.map(text => text.slice(0, -1)),
     events: [...new Set(['wasm', ...packages])].filter(Boolean),
     modes: [...new Set(rows(events, 'MODE').map(row => row[1]))].filter(Boolean),

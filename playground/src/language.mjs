@@ -4,7 +4,7 @@ import { tags } from '@lezer/highlight';
 import words from './words.json';
 
 const keywords = new Set(words.keywords), types = new Set([...words.types, 'memaddr']);
-const bound = new Set(words.names.map(name => name.text)), functions = new Set(words.functions.map(each => each.name));
+const bound = new Set(words.names), functions = new Set(words.functions);
 const numbered = /^(?:local|global|arg|res|imm)\d+$/;
 const NUMBER = /^(?:0[xX][0-9A-Fa-f]+|0[bB][01]+|\d[\d_]*(?:\.\d*)?(?:[eE][+-]?\d+)?)/;
 
