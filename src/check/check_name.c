@@ -22,22 +22,18 @@ Diag *check_error(Check *c, DiagTag tag, Span span, const char *format, ...) {
 
 /* ---- for editors ---- */
 
+static void note_declared(Check *c, Span span, Meaning m) {
+    m.span = span;
+    m.declares = span.start == m.declaration.start && span.file == m.declaration.file;
+    meaning_note(c->script->meanings, m);
+}
+
 void check_note_var(Check *c, Span span, const Var *v) {
-    meaning_note(c->script->meanings,
-                 (Meaning){.span = span,
-                           .kind = MEANING_VAR,
-                           .declares = span.start == v->span.start && span.file == v->span.file,
-                           .declaration = v->span,
-                           .var = v});
+    note_declared(c, span, (Meaning){.kind = MEANING_VAR, .declaration = v->span, .var = v});
 }
 
 void check_note_fn(Check *c, Span span, const Fn *fn) {
-    meaning_note(c->script->meanings,
-                 (Meaning){.span = span,
-                           .kind = MEANING_FN,
-                           .declares = span.start == fn->span.start && span.file == fn->span.file,
-                           .declaration = fn->span,
-                           .fn = fn});
+    note_declared(c, span, (Meaning){.kind = MEANING_FN, .declaration = fn->span, .fn = fn});
 }
 
 static void note_bound(Check *c, Span span, const Bound *bound, const Type *type) {
