@@ -54,7 +54,7 @@ struct whammc {
     ApiFiles include;
     Vec(LibrarySource) library_sources;
     Vec(char *) definitions; /* "NAME=VALUE" */
-    uint32_t steps; /* PlanOptions.steps */
+    uint32_t steps;          /* PlanOptions.steps */
     EvalWasi world;
     Diags diags;
     Buf explained; /* the result of whammc_explain_monitor, and of whammc_manual */
@@ -78,7 +78,7 @@ struct whammc {
     MonitorRead read;
     const whammc_debug_info *debug; /* NULL = locations are not needed */
     Sink sink;                      /* of whammc_instrument; zeroed = none */
-    bool noting; /* what names mean is noted */
+    bool noting;                    /* what names mean is noted */
     Meanings meanings;
 };
 
@@ -92,6 +92,8 @@ const char *api_messages(Diags *diags, Buf *rendered, unsigned flags);
 void api_reset(whammc *w);
 /* The status of a call that succeeded (`ok`) or failed; passes the output to the caller. */
 whammc_status api_output(const whammc *w, bool ok, Buf *buf, uint8_t **out, size_t *out_size);
+/* The comment, "//", in the lines above the one with an offset, each line after `indent`. */
+void api_comment_above(Str text, uint32_t at, const char *indent, Buf *out);
 /* A copy with a NUL, on the heap. */
 char *api_copy(const void *s, size_t len);
 /* The options of one call of whammc_instrument; NULL = the defaults. */

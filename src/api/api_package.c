@@ -38,8 +38,7 @@ static void put_head(Buf *out, Str text) {
     }
 }
 
-/* The comment in the lines before the one with a place. */
-static void put_comments_before(Buf *out, Str text, uint32_t at) {
+void api_comment_above(Str text, uint32_t at, const char *indent, Buf *out) {
     uint32_t first = at;
     for (;;) {
         while (first && text.ptr[first - 1] != '\n')
@@ -52,7 +51,7 @@ static void put_comments_before(Buf *out, Str text, uint32_t at) {
         Str line = line_at(text, i);
         if (!is_comment_line(line))
             break;
-        put_comment(out, "      ", line);
+        put_comment(out, indent, line);
         i = (uint32_t)(line.ptr + line.len - text.ptr);
         while (i < at && text.ptr[i++] != '\n') {
         }
@@ -68,7 +67,7 @@ static void put_declaration(Buf *out, Str text, uint32_t at, bool function) {
     while (len && line.ptr[len - 1] == ' ')
         len--;
     buf_printf(out, "  %.*s\n", (int)len, line.ptr);
-    put_comments_before(out, text, at);
+    api_comment_above(text, at, "      ", out);
 }
 
 /* Not for users of the package, or made by the parser. */

@@ -30,11 +30,29 @@ typedef struct Completion {
     Map added;     /* labels */
 } Completion;
 
+/* The events of the language. */
+static const struct {
+    const char *package, *event, *doc;
+} events[] = {
+#define EVENT(id, package, event, has_modes, doc) {package, event, doc},
+#include "event/event.def"
+};
+
+static bool is_name_char(char c) {
+    return context_is_word(c) || c == '.';
+}
+
+/* An item replaces a name with the dots before it, too: one of a package. */
+static void replace_dotted(Completion *c) {
+    while (c->from && is_name_char(c->text.ptr[c->from - 1]))
+        c->from--;
+}
+
 /* An item; those of a lower rank come first. */
 static void complete_add(Completion *c, Str label, ItemKind kind, const char *detail,
                          const char *doc, int rank) {
     bool added;
-    Buf *out = c->r->out;
+    Buf *out = c->r->out, sorted = {0};
     map_put(&c->added, label, 0, &added);
     if (!added || !label.len)
         return;
@@ -46,8 +64,9 @@ static void complete_add(Completion *c, Str label, ItemKind kind, const char *de
         out_string(out, "detail", str_of(detail));
     if (doc && *doc)
         out_string(out, "documentation", str_of(doc));
-    out_key(out, "sortText");
-    buf_printf(out, "\"%d%.*s\"", rank, STR_ARG(label));
+    buf_printf(&sorted, "%d%.*s", rank, STR_ARG(label));
+    out_string(out, "sortText", buf_view(&sorted));
+    buf_free(&sorted);
     out_key(out, "textEdit");
     buf_str(out, STR("{\"range\":"));
     document_put_range(c->r->s, c->r->d, c->from, c->r->offset, out);
@@ -97,12 +116,6 @@ static void add_last_parts(Completion *c, const Buf *prefix) {
 }
 
 static void add_packages(Completion *c) {
-    static const struct {
-        const char *package, *event, *doc;
-    } events[] = {
-#define EVENT(id, package, event, has_modes, doc) {package, event, doc},
-#include "event/event.def"
-    };
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
         complete_add(c, str_of(events[i].package), ITEM_EVENT, NULL,
                      *events[i].event ? NULL : events[i].doc, 0);
@@ -114,9 +127,7 @@ static void add_packages(Completion *c) {
 static void complete_rule(Completion *c) {
     Buf prefix = {0};
     uint32_t colons = rule_prefix(c->place.rule, &prefix);
-    while (c->from &&
-           (context_is_word(c->text.ptr[c->from - 1]) || c->text.ptr[c->from - 1] == '.'))
-        c->from--;
+    replace_dotted(c);
     if (colons == 1)
         add_packages(c);
     else if (strcmp(buf_cstr(&prefix), "wasm:opcode:") == 0)
@@ -128,20 +139,23 @@ static void complete_rule(Completion *c) {
 
 /* ---- names ---- */
 
-/* The value of a variable's type, with its name first: what is between dots of names of packages
- * stays away. */
+/* What the script declares at script scope; names of packages have dots, hidden ones begin with no
+ * letter. */
+static bool is_shown(Str name) {
+    return !memchr(name.ptr, '.', name.len) && context_is_word(name.ptr[0]);
+}
+
 static void add_script(Completion *c) {
     const Script *script = document_script(c->r->d);
     for (uint32_t i = 0; i < script->vars.len + script->constants.len; i++) {
         const Var *v =
             i < script->vars.len ? script->vars.at[i] : script->constants.at[i - script->vars.len];
-        if (!memchr(v->name.ptr, '.', v->name.len) && context_is_word(v->name.ptr[0]))
+        if (is_shown(v->name))
             complete_add(c, v->name, v->constant ? ITEM_CONSTANT : ITEM_VARIABLE, v->type->text,
                          NULL, 1);
     }
     for (uint32_t i = 0; i < script->fns.len; i++)
-        if (!memchr(script->fns.at[i]->name.ptr, '.', script->fns.at[i]->name.len) &&
-            context_is_word(script->fns.at[i]->name.ptr[0]))
+        if (is_shown(script->fns.at[i]->name))
             complete_add(c, script->fns.at[i]->name, ITEM_FUNCTION, "fn", NULL, 1);
     for (uint32_t i = 0; i < script->uses.len; i++)
         complete_add(c, script->uses.at[i].name, ITEM_MODULE, "library", NULL, 2);
@@ -202,7 +216,11 @@ static void add_words(Completion *c) {
 
 /* ---- after a dot ---- */
 
+/* A function that a library exports, if scripts can write its name. */
 static void add_named(void *ctx, Str name) {
+    for (uint32_t i = 0; i < name.len; i++)
+        if (!context_is_word(name.ptr[i]))
+            return;
     complete_add(ctx, name, ITEM_FUNCTION, NULL, NULL, 0);
 }
 
@@ -306,9 +324,7 @@ static void add_library(void *ctx, Str name) {
 }
 
 static void complete_use(Completion *c) {
-    while (c->from &&
-           (context_is_word(c->text.ptr[c->from - 1]) || c->text.ptr[c->from - 1] == '.'))
-        c->from--;
+    replace_dotted(c);
     for (const BundledScript *p = bundled_packages; p->name; p++) {
         Buf name = {0};
         for (const char *at = p->name; *at; at++)
@@ -335,7 +351,7 @@ static void complete_path(Completion *c) {
 /* Whether the word at the position follows this one. */
 static bool follows_word(Str text, uint32_t at, const char *word) {
     uint32_t n = (uint32_t)strlen(word);
-    while (at && (context_is_word(text.ptr[at - 1]) || text.ptr[at - 1] == '.'))
+    while (at && is_name_char(text.ptr[at - 1]))
         at--;
     uint32_t blanks = at;
     while (at && strchr(" \t", text.ptr[at - 1]))
@@ -345,12 +361,6 @@ static bool follows_word(Str text, uint32_t at, const char *word) {
 }
 
 static void complete_declaration(Completion *c) {
-    static const struct {
-        const char *package, *event, *doc;
-    } events[] = {
-#define EVENT(id, package, event, has_modes, doc) {package, event, doc},
-#include "event/event.def"
-    };
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
         Buf text = {0};
         buf_printf(&text, "wasm:%s%s%s", events[i].package,
@@ -437,13 +447,7 @@ void lsp_signature(Request *r) {
         if (!str_eq(fn->name, name))
             continue;
         Buf out = {0};
-        buf_printf(&out, "%.*s(", STR_ARG(name));
-        for (uint32_t k = 0; k < fn->nparams; k++)
-            buf_printf(&out, "%s%.*s: %s", k ? ", " : "", STR_ARG(fn->params[k]->name),
-                       fn->params[k]->type->text);
-        buf_u8(&out, ')');
-        if (fn->result && fn->result->kind != TYPE_UNIT)
-            buf_printf(&out, " -> %s", fn->result->text);
+        put_signature_of(fn, name, &out);
         put_signature_help(r, buf_view(&out), NULL, argument);
         buf_free(&out);
         return;

@@ -103,70 +103,47 @@ const RuleNames *rule_names(whammc_server *s, Str rule) {
 
 /* ---- the descriptions of names ---- */
 
-static const char *function_description(Str name, const char **text) {
-    for (int id = 0; id < FN_COUNT; id++) {
-        if (str_is(name, function_name((FnId)id))) {
-            *text = function_text((FnId)id);
-            return function_doc((FnId)id);
-        }
-    }
-    return NULL;
+/* The comment above a declaration. */
+static void put_comment_above(const Document *d, Span span, Buf *out) {
+    const DiagFile *f = &d->w->diags.files.at[span.file - 1];
+    buf_u8(out, '\n');
+    api_comment_above((Str){f->text, (uint32_t)f->len}, span.start, "", out);
 }
 
-static const char *method_description(const char *type, Str name) {
-    static const struct {
-        const char *of, *name, *doc;
-    } methods[] = {
-#define METHOD(id, name, argument, result, reserved, doc)     {"str", name, doc},
-#define MAP_METHOD(id, name, takes_key, result, changes, doc) {"map", name, doc},
-#include "lang/function.def"
-    };
-    bool str = strcmp(type, "str") == 0;
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
-        if (str == (methods[i].of[0] == 's') && str_is(name, methods[i].name))
-            return methods[i].doc;
-    return NULL;
+/* The text of a link at `at`, "[text](target)", whose end is *past; empty if there is none. */
+static Str link_at(Str text, uint32_t at, uint32_t *past) {
+    uint32_t end = at, close;
+    while (end < text.len && !strchr("]\n", text.ptr[end]))
+        end++;
+    if (text.ptr[at] != '[' || text.len - end < 2 || text.ptr[end + 1] != '(')
+        return (Str){0};
+    for (close = end; close < text.len && text.ptr[close] != ')' && text.ptr[close] != '\n';)
+        close++;
+    *past = close + 1;
+    return close < text.len && text.ptr[close] == ')' ? (Str){text.ptr + at + 1, end - at - 1}
+                                                      : (Str){0};
 }
 
-/* The comment in the lines before a place. */
-static void put_comment_above(Str text, uint32_t at, Buf *out) {
-    uint32_t first = at;
-    while (first && text.ptr[first - 1] != '\n')
-        first--;
-    uint32_t end = first;
-    while (first) {
-        uint32_t line = first - 1;
-        while (line && text.ptr[line - 1] != '\n')
-            line--;
-        uint32_t begin = line;
-        while (begin < first && strchr(" \t", text.ptr[begin]))
-            begin++;
-        if (text.len - begin < 2 || memcmp(text.ptr + begin, "//", 2) != 0)
-            break;
-        first = line;
-    }
-    if (first < end)
-        buf_u8(out, '\n');
-    for (uint32_t i = first; i < end; i++) {
-        while (i < end && strchr(" \t/", text.ptr[i]))
-            i++;
-        const char *stop = memchr(text.ptr + i, '\n', end - i);
-        uint32_t stops = stop ? (uint32_t)(stop - text.ptr) : end;
-        buf_printf(out, "%.*s", (int)(stops - i), text.ptr + i);
-        buf_u8(out, '\n');
-        i = stops;
+/* A part of the manual without its links, which lead nowhere from here. */
+static void put_without_links(Str text, Buf *out) {
+    for (uint32_t at = 0; at < text.len;) {
+        uint32_t past = 0;
+        Str link = link_at(text, at, &past);
+        if (link.len)
+            buf_str(out, link);
+        else
+            buf_u8(out, (uint8_t)text.ptr[at]);
+        at = link.len ? past : at + 1;
     }
 }
 
-static void put_decorators(uint32_t decorators, Buf *out) {
-    static const struct {
-        uint32_t bit;
-        const char *word;
-    } words[] = {{DECO_REPORT, "report"}, {DECO_ATOMIC, "atomic"}, {DECO_UNSHARED, "unshared"},
-                 {DECO_SHARED, "shared"}, {DECO_FRAME, "frame"},   {DECO_SHADOW, "shadow"}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (decorators & words[i].bit)
-            buf_printf(out, "%s ", words[i].word);
+/* What the manual says about an entry of a topic. */
+static void put_manual(const char *topic, Str word, Buf *out) {
+    whammc *w = whammc_new();
+    const char *text, *name = arena_strndup(&w->diags.arena, word.ptr, word.len);
+    if (whammc_manual(w, topic, name, &text) == WHAMMC_OK)
+        put_without_links(str_of(text), out);
+    whammc_free(w);
 }
 
 static const char *storage_text(const Var *v) {
@@ -192,8 +169,11 @@ static const char *storage_text(const Var *v) {
 }
 
 static void hover_var(const Document *d, const Var *v, Str name, Buf *out) {
+    const DiagFile *f = &d->w->diags.files.at[v->span.file - 1];
+    Span as = v->decorator_span;
     buf_str(out, STR("```whamm\n"));
-    put_decorators(v->decorators, out);
+    if (v->decorators)
+        buf_printf(out, "%.*s ", (int)(as.end - as.start), f->text + as.start);
     if (v->element)
         buf_printf(out, "var %.*s: %s[per %u]\n```\n", STR_ARG(name), v->element->text,
                    1u << v->unit_log);
@@ -204,25 +184,26 @@ static void hover_var(const Document *d, const Var *v, Str name, Buf *out) {
                                             : "var ",
                    STR_ARG(name), v->type->text);
     buf_printf(out, "%s%s", storage_text(v), v->report ? " It is reported." : "");
-    if (v->cells)
-        buf_str(out, STR(" Its keys are known at each site, so no key is looked up."));
-    buf_str(out, STR("\n"));
-    const DiagFile *f = &d->w->diags.files.at[v->span.file - 1];
+    buf_u8(out, '\n');
     if (!v->param && !v->loop)
-        put_comment_above((Str){f->text, (uint32_t)f->len}, v->span.start, out);
+        put_comment_above(d, v->span, out);
 }
 
-static void describe_fn(const Document *d, const Fn *fn, Str name, Buf *out) {
-    buf_printf(out, "```whamm\nfn %.*s(", STR_ARG(name));
+void put_signature_of(const Fn *fn, Str name, Buf *out) {
+    buf_printf(out, "%.*s(", STR_ARG(name));
     for (uint32_t i = 0; i < fn->nparams; i++)
         buf_printf(out, "%s%.*s: %s", i ? ", " : "", STR_ARG(fn->params[i]->name),
                    fn->params[i]->type->text);
-    buf_str(out, STR(")"));
+    buf_u8(out, ')');
     if (fn->result && fn->result->kind != TYPE_UNIT)
         buf_printf(out, " -> %s", fn->result->text);
+}
+
+static void describe_fn(const Document *d, const Fn *fn, Str name, Buf *out) {
+    buf_str(out, STR("```whamm\nfn "));
+    put_signature_of(fn, name, out);
     buf_str(out, STR("\n```\n"));
-    const DiagFile *f = &d->w->diags.files.at[fn->span.file - 1];
-    put_comment_above((Str){f->text, (uint32_t)f->len}, fn->span.start, out);
+    put_comment_above(d, fn->span, out);
 }
 
 static void describe_bound(const Meaning *m, Str name, Buf *out) {
@@ -232,24 +213,27 @@ static void describe_bound(const Meaning *m, Str name, Buf *out) {
                m->assignable ? "\n\nThe script may assign to it, which changes the program." : "");
 }
 
+/* A method: of an aggregation, what that is. */
+static void describe_method(const char *of, Str name, Buf *out) {
+    Str type = {of, (uint32_t)strcspn(of, "(<")};
+    buf_printf(out, "```whamm\n%s.%.*s\n```\n", of, STR_ARG(name));
+    put_manual("methods", name, out);
+    if (aggregate_by_name(type) != AGG_NONE)
+        put_manual("aggregations", type, out);
+}
+
 static void describe_meaning(const Document *d, const Meaning *m, Str name, Buf *out) {
-    const char *text = NULL, *doc = NULL;
     switch (m->kind) {
-    case MEANING_VAR: hover_var(d, m->var, name, out); return;
-    case MEANING_FN: describe_fn(d, m->fn, name, out); return;
-    case MEANING_BOUND: describe_bound(m, name, out); return;
-    case MEANING_FUNCTION: doc = function_description(name, &text); break;
-    case MEANING_METHOD:
-        doc = method_description(m->text, name);
-        text = arena_printf((Arena *)&d->w->meanings.arena, "%s.%.*s", m->text, STR_ARG(name));
-        break;
-    case MEANING_LIBRARY: text = "use"; break;
-    case MEANING_LIBRARY_FN: text = m->text; break;
-    }
-    if (m->kind == MEANING_LIBRARY)
+    case MEANING_VAR: hover_var(d, m->var, name, out); break;
+    case MEANING_FN: describe_fn(d, m->fn, name, out); break;
+    case MEANING_BOUND: describe_bound(m, name, out); break;
+    case MEANING_FUNCTION: put_manual("functions", name, out); break;
+    case MEANING_METHOD: describe_method(m->text, name, out); break;
+    case MEANING_LIBRARY:
         buf_printf(out, "```whamm\nuse %.*s\n```\nA library.\n", STR_ARG(name));
-    else
-        buf_printf(out, "```whamm\n%s\n```\n%s\n", text ? text : "", doc ? doc : "");
+        break;
+    case MEANING_LIBRARY_FN: buf_printf(out, "```whamm\n%s\n```\n", m->text); break;
+    }
 }
 
 /* ---- rules ---- */
@@ -290,15 +274,6 @@ static void put_hover(Request *r, Span span, const Buf *text) {
     buf_u8(r->out, '}');
 }
 
-/* What the manual says about an entry, after what is known of it already. */
-static void put_manual(const char *topic, Str word, Buf *out) {
-    whammc *w = whammc_new();
-    const char *text, *name = arena_strndup(&w->diags.arena, word.ptr, word.len);
-    if (whammc_manual(w, topic, name, &text) == WHAMMC_OK)
-        buf_printf(out, "\n%s", text);
-    whammc_free(w);
-}
-
 /* A keyword or the name of a type. */
 static void hover_word(Request *r) {
     static const char *const topics[] = {"types", "aggregations", "keywords"};
@@ -327,8 +302,6 @@ void lsp_hover(Request *r) {
     if (m) {
         Str name = {text.ptr + m->span.start, m->span.end - m->span.start};
         describe_meaning(d, m, name, &out);
-        if (m->kind == MEANING_FUNCTION)
-            put_manual("functions", name, &out);
         put_hover(r, m->span, &out);
     } else if (!probe) {
         hover_word(r);

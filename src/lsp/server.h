@@ -170,6 +170,8 @@ void lsp_command(Request *r);
 /* The types and modifiers of lsp_tokens, as two arrays of strings. */
 void lsp_token_legend(Buf *out);
 
+/* "name(a: i32) -> u32", of a function of the script. */
+void put_signature_of(const Fn *fn, Str name, Buf *out);
 /* What all events of a rule have; NULL if it matches none. Valid until the next call. */
 const RuleNames *rule_names(whammc_server *s, Str rule);
 void rule_names_free(whammc_server *s);
