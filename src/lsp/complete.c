@@ -141,7 +141,7 @@ static void complete_rule(Completion *c) {
 
 /* What the script declares at script scope; names of packages have dots, hidden ones begin with no
  * letter. */
-static bool is_shown(Str name) {
+static bool is_at_script_scope(Str name) {
     return !memchr(name.ptr, '.', name.len) && context_is_word(name.ptr[0]);
 }
 
@@ -150,12 +150,12 @@ static void add_script(Completion *c) {
     for (uint32_t i = 0; i < script->vars.len + script->constants.len; i++) {
         const Var *v =
             i < script->vars.len ? script->vars.at[i] : script->constants.at[i - script->vars.len];
-        if (is_shown(v->name))
+        if (is_at_script_scope(v->name))
             complete_add(c, v->name, v->constant ? ITEM_CONSTANT : ITEM_VARIABLE, v->type->text,
                          NULL, 1);
     }
     for (uint32_t i = 0; i < script->fns.len; i++)
-        if (is_shown(script->fns.at[i]->name))
+        if (is_at_script_scope(script->fns.at[i]->name))
             complete_add(c, script->fns.at[i]->name, ITEM_FUNCTION, "fn", NULL, 1);
     for (uint32_t i = 0; i < script->uses.len; i++)
         complete_add(c, script->uses.at[i].name, ITEM_MODULE, "library", NULL, 2);

@@ -138,12 +138,14 @@ static void put_without_links(Str text, Buf *out) {
 }
 
 /* What the manual says about an entry of a topic. */
-static void put_manual(const char *topic, Str word, Buf *out) {
-    whammc *w = whammc_new();
-    const char *text, *name = arena_strndup(&w->diags.arena, word.ptr, word.len);
-    if (whammc_manual(w, topic, name, &text) == WHAMMC_OK)
+static void put_manual(whammc_server *s, const char *topic, Str word, Buf *out) {
+    const char *text;
+    char *name = api_copy(word.ptr, word.len);
+    if (!s->manual)
+        s->manual = whammc_new();
+    if (whammc_manual(s->manual, topic, name, &text) == WHAMMC_OK)
         put_without_links(str_of(text), out);
-    whammc_free(w);
+    free(name);
 }
 
 static const char *storage_text(const Var *v) {
@@ -214,21 +216,21 @@ static void describe_bound(const Meaning *m, Str name, Buf *out) {
 }
 
 /* A method: of an aggregation, what that is. */
-static void describe_method(const char *of, Str name, Buf *out) {
+static void describe_method(whammc_server *s, const char *of, Str name, Buf *out) {
     Str type = {of, (uint32_t)strcspn(of, "(<")};
     buf_printf(out, "```whamm\n%s.%.*s\n```\n", of, STR_ARG(name));
-    put_manual("methods", name, out);
+    put_manual(s, "methods", name, out);
     if (aggregate_by_name(type) != AGG_NONE)
-        put_manual("aggregations", type, out);
+        put_manual(s, "aggregations", type, out);
 }
 
-static void describe_meaning(const Document *d, const Meaning *m, Str name, Buf *out) {
+static void describe_meaning(const Request *r, const Meaning *m, Str name, Buf *out) {
     switch (m->kind) {
-    case MEANING_VAR: hover_var(d, m->var, name, out); break;
-    case MEANING_FN: describe_fn(d, m->fn, name, out); break;
+    case MEANING_VAR: hover_var(r->d, m->var, name, out); break;
+    case MEANING_FN: describe_fn(r->d, m->fn, name, out); break;
     case MEANING_BOUND: describe_bound(m, name, out); break;
-    case MEANING_FUNCTION: put_manual("functions", name, out); break;
-    case MEANING_METHOD: describe_method(m->text, name, out); break;
+    case MEANING_FUNCTION: put_manual(r->s, "functions", name, out); break;
+    case MEANING_METHOD: describe_method(r->s, m->text, name, out); break;
     case MEANING_LIBRARY:
         buf_printf(out, "```whamm\nuse %.*s\n```\nA library.\n", STR_ARG(name));
         break;
@@ -287,7 +289,7 @@ static void hover_word(Request *r) {
     Buf out = {0};
     bool skipped = context_at(text, r->offset).kind == PLACE_SKIPPED;
     for (size_t i = 0; i < 3 && word.len && !skipped && !out.len; i++)
-        put_manual(topics[i], word, &out);
+        put_manual(r->s, topics[i], word, &out);
     if (out.len)
         put_hover(r, (Span){r->d->file, start, end}, &out);
     buf_free(&out);
@@ -301,7 +303,7 @@ void lsp_hover(Request *r) {
     Buf out = {0};
     if (m) {
         Str name = {text.ptr + m->span.start, m->span.end - m->span.start};
-        describe_meaning(d, m, name, &out);
+        describe_meaning(r, m, name, &out);
         put_hover(r, m->span, &out);
     } else if (!probe) {
         hover_word(r);

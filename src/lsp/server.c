@@ -389,6 +389,7 @@ void whammc_server_free(whammc_server *s) {
         return;
     documents_free(s);
     rule_names_free(s);
+    whammc_free(s->manual);
     workspace_free(s);
     arena_free(&s->arena);
     buf_free(&s->out);

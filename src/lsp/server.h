@@ -54,6 +54,7 @@ struct whammc_server {
     Vec(RuleNames *) rules; /* asked for last */
     Arena arena;            /* of the message being answered */
     Buf out;                /* the message being written */
+    whammc *manual;         /* which has read the manual; NULL = not needed yet */
     struct Workspace *workspace;
     uint64_t next_id; /* of requests to the client */
 };
