@@ -3,6 +3,7 @@
  * its base protocol; runs are further processes of whammc.
  */
 #include "cli/cli.h"
+#include "cli/scratch_dir.h"
 
 #include "whammc/lsp.h"
 
@@ -12,6 +13,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,8 +25,9 @@ typedef struct LspRun {
     unsigned number;
     pid_t process;
     int output;
-    char report[sizeof "/tmp/whammc-lsp-XXXXXX"];
-    uint64_t seen; /* the hash of the report that was passed on */
+    Place place;
+    const char *report; /* in the place */
+    uint64_t seen;      /* the hash of the report that was passed on */
 } LspRun;
 
 typedef struct Serving {
@@ -60,11 +63,13 @@ static const void *serving_read(void *ctx, const char *path, size_t *size) {
     return buf_cstr(&s->file);
 }
 
-/* In the new process: its output goes into the pipe; there is no input. */
+/* In the new process, which ends when the server does: its output goes into the pipe; there is no
+ * input. */
 static void become_run(const char *report, const char *const *arguments, size_t n, int output) {
     char self[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
     int input = open("/dev/null", O_RDONLY);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (len <= 0 || input < 0)
         _exit(STATUS_ERROR);
     self[len] = '\0';
@@ -87,22 +92,20 @@ static void become_run(const char *report, const char *const *arguments, size_t 
 
 static int serving_run(void *ctx, unsigned number, const char *const *arguments, size_t n) {
     Serving *s = ctx;
-    LspRun run = {.number = number, .report = "/tmp/whammc-lsp-XXXXXX"};
-    int report = mkstemp(run.report), ends[2];
-    if (report < 0)
-        return 0;
-    close(report);
-    if (pipe(ends) < 0) {
-        unlink(run.report);
-        return 0;
+    LspRun run = {.number = number};
+    int ends[2];
+    run.report = place_make(&run.place, NULL) ? place_file(&run.place, "report", "", 0) : NULL;
+    bool piped = run.report && pipe(ends) == 0;
+    if (piped) {
+        run.process = fork();
+        if (run.process == 0)
+            become_run(run.report, arguments, n, ends[1]);
+        close(ends[1]);
     }
-    run.process = fork();
-    if (run.process == 0)
-        become_run(run.report, arguments, n, ends[1]);
-    close(ends[1]);
-    if (run.process < 0) {
-        close(ends[0]);
-        unlink(run.report);
+    if (!piped || run.process < 0) {
+        if (piped)
+            close(ends[0]);
+        place_remove(&run.place);
         return 0;
     }
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
@@ -139,7 +142,7 @@ static void end_run(Serving *s, uint32_t index) {
     while (waitpid(run.process, &status, 0) < 0 && errno == EINTR) {
     }
     pass_report(s, &run);
-    unlink(run.report);
+    place_remove(&run.place);
     whammc_server_ran(s->server, run.number,
                       WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
