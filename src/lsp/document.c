@@ -257,7 +257,7 @@ void document_edit(whammc_server *s, Document *d, Str change) {
 
 /* ---- checking ---- */
 
-int document_find_file(void *ctx, const char *from, const char *path, whammc_file *file) {
+static int document_find_file(void *ctx, const char *from, const char *path, whammc_file *file) {
     whammc_server *s = ctx;
     if (!s->host.find || !s->host.find(s->host.ctx, from, path, file))
         return 0;
@@ -271,15 +271,20 @@ int document_find_file(void *ctx, const char *from, const char *path, whammc_fil
     return 1;
 }
 
+whammc *document_compiler(whammc_server *s, Document *d) {
+    whammc *w = whammc_new();
+    whammc_set_files(w, document_find_file, s, NULL);
+    whammc_add_script(w, d->path, buf_cstr(&d->text), d->text.len);
+    workspace_give(s, w);
+    return w;
+}
+
 void document_check(whammc_server *s, Document *d) {
     if (!d->changed)
         return;
     whammc_free(d->w);
-    d->w = whammc_new();
+    d->w = document_compiler(s, d);
     d->w->noting = true;
-    whammc_set_files(d->w, document_find_file, s, NULL);
-    whammc_add_script(d->w, d->path, buf_cstr(&d->text), d->text.len);
-    workspace_give(s, d);
     whammc_check(d->w);
     d->file = vec_last(&d->w->files);
     d->changed = false;

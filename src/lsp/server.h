@@ -91,8 +91,8 @@ void document_close(whammc_server *s, Document *d);
 void document_edit(whammc_server *s, Document *d, Str change);
 /* Checks it if it has changed. */
 void document_check(whammc_server *s, Document *d);
-/* Finds an included file, as it is in the editor if it is open; whammc_find of the server. */
-int document_find_file(void *server, const char *from, const char *path, whammc_file *file);
+/* A compiler with the text as its script, and the libraries of the workspace. */
+whammc *document_compiler(whammc_server *s, Document *d);
 /* Sends what is wrong with it. */
 void document_tell(whammc_server *s, Document *d);
 /* The script, after document_check. */
@@ -181,8 +181,8 @@ void rule_names_free(whammc_server *s);
 
 /* Reads whammc.json of the workspace anew. */
 void workspace_read(whammc_server *s);
-/* Gives a document the libraries of the workspace. */
-void workspace_give(whammc_server *s, Document *d);
+/* Gives a compiler the libraries of the workspace. */
+void workspace_give(whammc_server *s, whammc *w);
 /* Finds the sites of the document's probes. */
 void workspace_count(whammc_server *s, Document *d);
 /* Describes what is known of a probe in the program. */

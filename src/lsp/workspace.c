@@ -144,7 +144,7 @@ void workspace_read(whammc_server *s) {
     vec_free(&libraries);
 }
 
-static void give_libraries(whammc_server *s, whammc *w) {
+void workspace_give(whammc_server *s, whammc *w) {
     for (uint32_t i = 0; s->workspace && i < s->workspace->libraries.len; i++) {
         WorkspaceLibrary *l = &s->workspace->libraries.at[i];
         const void *bytes = l->read ? NULL : s->host.read(s->host.ctx, l->path, &l->size);
@@ -154,10 +154,6 @@ static void give_libraries(whammc_server *s, whammc *w) {
         if (l->bytes)
             whammc_add_library(w, l->name, NULL, l->bytes, l->size);
     }
-}
-
-void workspace_give(whammc_server *s, Document *d) {
-    give_libraries(s, d->w);
 }
 
 void workspace_free(whammc_server *s) {
@@ -249,10 +245,7 @@ void workspace_count(whammc_server *s, Document *d) {
         return;
     }
     size_t size;
-    whammc *w = whammc_new();
-    whammc_set_files(w, document_find_file, s, NULL);
-    whammc_add_script(w, d->path, buf_cstr(&d->text), d->text.len);
-    give_libraries(s, w);
+    whammc *w = document_compiler(s, d);
     const void *bytes = s->host.read(s->host.ctx, p->path, &size);
     if (bytes && whammc_list(w, p->path, bytes, size, NULL, NULL) == WHAMMC_OK)
         take_sites(d, w);
@@ -469,10 +462,7 @@ static void list_sites(Request *r, Document *d) {
     size_t size;
     const char *path = d->programs->program->path;
     whammc_debug_info debug = {0};
-    whammc *w = whammc_new();
-    whammc_set_files(w, document_find_file, r->s, NULL);
-    whammc_add_script(w, d->path, buf_cstr(&d->text), d->text.len);
-    give_libraries(r->s, w);
+    whammc *w = document_compiler(r->s, d);
     whammc_locate(w, &debug);
     const void *bytes = r->s->host.read ? r->s->host.read(r->s->host.ctx, path, &size) : NULL;
     buf_u8(r->out, '[');
