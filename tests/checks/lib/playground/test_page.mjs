@@ -407,7 +407,8 @@ async function testPhone(browser, url) {
   const cut = await frame.$$eval('.f > text', all => all.filter(text => text.getBBox().width > text.parentNode.getBoundingClientRect().width).map(text => text.textContent));
   result(cut.length === 0, 'a phone: no label is wider than its frame', cut);
   const [x, y] = await frame.$$eval('.f', all => {
-    const place = all.map(each => each.getBoundingClientRect()).find(({ width }) => width < innerWidth * 0.7 && width > 20);
+    // times differ, and so do widths: the narrowest that a finger hits
+    const [place] = all.map(each => each.getBoundingClientRect()).filter(({ width }) => width > 20).sort((one, other) => one.width - other.width);
     return [place.x + place.width / 2, place.y + place.height / 2];
   });
   await handle.scrollIntoViewIfNeeded();
