@@ -157,7 +157,9 @@ typedef enum whammc_host {
     WHAMMC_HOST_WASI,
     WHAMMC_HOST_JS,
     WHAMMC_HOST_NONE,
-    WHAMMC_HOST_PROF /* no report: the program imports the five functions of module "prof" */
+    WHAMMC_HOST_PROF, /* no report: the program imports the five functions of module "prof" */
+    WHAMMC_HOST_COMPONENT /* a component: modules that are added to it write the report. Only a
+                             result of whammc_hosted; components are instrumented with AUTO */
 } whammc_host;
 typedef enum whammc_link {
     WHAMMC_LINK_MERGE,  /* the runtime becomes part of the program */

@@ -71,7 +71,8 @@ struct whammc {
     Buf why_hosted;
     Buf build_id; /* the script that reports it */
     Vec(whammc_probe_stats) probes;
-    Buf rules; /* texts of `probes` */
+    Vec(uint64_t) earlier; /* by probe: sites in modules of a component before the last one */
+    Buf rules;             /* texts of `probes` */
     Vec(whammc_map) maps;
     Vec(whammc_counting) countings;
     char *rule; /* the argument of whammc_explain */
@@ -90,6 +91,21 @@ void api_free_files(whammc *w);
 const char *api_messages(Diags *diags, Buf *rendered, unsigned flags);
 /* Frees the results of the last call. */
 void api_reset(whammc *w);
+
+/* A core module to be instrumented: all of a program, or one of a component. */
+typedef struct ApiModule {
+    const char *name;
+    Str bytes;
+    bool further; /* another module of the component was instrumented before: what is known stays */
+} ApiModule;
+/* Reads the scripts and instruments a module. False if there were errors. */
+bool api_instrument_module(whammc *w, const ApiModule *module, const whammc_options *given,
+                           const RewriteOptions *options, Buf *out);
+/* Warns of probes that match nothing. */
+void api_warn_unmatched(whammc *w);
+/* Instruments a component (whammc_instrument). */
+bool api_instrument_component(whammc *w, const ApiModule *component, const whammc_options *given,
+                              Buf *out);
 /* The status of a call that succeeded (`ok`) or failed; passes the output to the caller. */
 whammc_status api_output(const whammc *w, bool ok, Buf *buf, uint8_t **out, size_t *out_size);
 /* The comment, "//", in the lines above the one with an offset, each line after `indent`. */

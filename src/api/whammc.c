@@ -13,6 +13,7 @@
 #include "api/api_monitor.h"
 #include "api/bundled_scripts.h"
 #include "base/phase.h"
+#include "component/component.h"
 #include "fmt/fmt.h"
 #include "monitor/make/emit_monitor.h"
 #include "monitor/make/unit.h"
@@ -33,7 +34,8 @@ whammc *whammc_new(void) {
     return mem_zalloc(sizeof(whammc));
 }
 
-void api_reset(whammc *w) {
+/* Frees all but messages. */
+static void free_scripts(whammc *w) {
     plan_free(&w->plan);
     w->plan = (Plan){0};
     libraries_free(&w->libraries);
@@ -49,6 +51,11 @@ void api_reset(whammc *w) {
     free(w->rule);
     w->rule = NULL;
     arena_free(&w->read.arena);
+}
+
+void api_reset(whammc *w) {
+    free_scripts(w);
+    w->earlier.len = 0;
     diag_free(&w->diags);
     w->diags = (Diags){0};
 }
@@ -81,6 +88,7 @@ void whammc_free(whammc *w) {
     vec_free(&w->countings);
     vec_free(&w->probes);
     vec_free(&w->read.attached);
+    vec_free(&w->earlier);
     buf_free(&w->rules);
     buf_free(&w->rendered);
     buf_free(&w->explained);
@@ -170,6 +178,7 @@ typedef struct ApiProgram {
     whammc *w;
     const char *name;
     Str bytes;
+    bool further; /* as ApiModule.further */
     bool open;
     WasmModule m;
     ApiLocator locator;
@@ -200,7 +209,10 @@ static void api_program_close(ApiProgram *p) {
 static whammc_status whammc_prepare(whammc *w, bool cells, Str program, unsigned without,
                                     ApiProgram *read) {
     Phase before = phase_begin(PHASE_PLAN);
-    api_reset(w);
+    if (read && read->further)
+        free_scripts(w);
+    else
+        api_reset(w);
     for (uint32_t i = 0; i < w->library_sources.len; i++) {
         const LibrarySource *s = &w->library_sources.at[i];
         DiagFileId file = diag_file(&w->diags, s->name, s->bytes, s->size, true);
@@ -268,11 +280,20 @@ size_t whammc_warning_count(const whammc *w) {
 
 /* ---- probes ---- */
 
-static uint64_t sites_of(const Plan *plan, const PlanProbe *p) {
-    uint64_t sites = 0;
+/* In all modules so far. */
+static uint64_t sites_of(const whammc *w, const PlanProbe *p) {
+    uint32_t probe = (uint32_t)(p - w->plan.probes.at);
+    uint64_t sites = probe < w->earlier.len ? w->earlier.at[probe] : 0;
     for (uint32_t k = 0; k < p->nactions; k++)
-        sites += plan->actions.at[p->first_action + k].sites;
+        sites += w->plan.actions.at[p->first_action + k].sites;
     return sites;
+}
+
+/* Keeps the numbers of sites while the scripts are read again for another module. */
+static void note_sites(whammc *w) {
+    w->earlier.len = 0;
+    for (uint32_t i = 0; i < w->plan.probes.len; i++)
+        vec_push(&w->earlier, sites_of(w, &w->plan.probes.at[i]));
 }
 
 const whammc_probe_stats *whammc_probes(whammc *w, size_t *n) {
@@ -295,7 +316,7 @@ const whammc_probe_stats *whammc_probes(whammc *w, size_t *n) {
         s->script = diag_file_name(&w->diags, span.file);
         s->rule = (const char *)w->rules.data + at.at[i];
         diag_position(&w->diags, span.file, span.start, &s->line, &column);
-        s->sites = sites_of(&w->plan, p);
+        s->sites = sites_of(w, p);
     }
     vec_free(&at);
     *n = w->probes.len;
@@ -380,20 +401,20 @@ static bool is_spare(const whammc *w, const PlanProbe *p) {
     for (uint32_t i = 0; i < w->plan.probes.len; i++) {
         const PlanProbe *other = &w->plan.probes.at[i];
         if (other->script == p->script && other->probe->rule.span.file == file &&
-            (other < p || sites_of(&w->plan, other)))
+            (other < p || sites_of(w, other)))
             return true;
     }
     return false;
 }
 
 /* Not for bundled scripts that fit all programs. */
-static void warn_unmatched(whammc *w) {
+void api_warn_unmatched(whammc *w) {
     for (uint32_t i = 0; i < w->plan.probes.len; i++) {
         const PlanProbe *p = &w->plan.probes.at[i];
         const DiagFile *source = &w->diags.files.at[p->probe->rule.span.file - 1];
         EventKind kind =
             p->nactions ? w->plan.actions.at[p->first_action].event.kind : EVENT_REPORT;
-        if (!p->probe->made && !event_is_nowhere(kind) && !sites_of(&w->plan, p) &&
+        if (!p->probe->made && !event_is_nowhere(kind) && !sites_of(w, p) &&
             !plan_is_off(&w->plan, p) && !is_spare(w, p) &&
             !script_is_for_all(source->text, source->len))
             hint_names(w, p,
@@ -470,32 +491,50 @@ void whammc_set_sink(whammc *w, const whammc_sink *sink) {
     w->sink = sink ? (Sink){sink->put, sink->hold, sink->ctx} : (Sink){0};
 }
 
+bool api_instrument_module(whammc *w, const ApiModule *module, const whammc_options *given,
+                           const RewriteOptions *options, Buf *out) {
+    const char *bytes = module->bytes.ptr;
+    ApiProgram program = {
+        .w = w, .name = module->name, .bytes = module->bytes, .further = module->further};
+    if (module->further)
+        note_sites(w);
+    whammc_status status =
+        prepare_for_program(w, &program, given && given->build_id, given ? given->without : 0);
+    if (status != WHAMMC_OK)
+        return false;
+    RewriteOptions r = *options;
+    r.linked = &w->linked;
+    r.hosted = &w->hosted;
+    w->hosted = (Hosted){0};
+    DiagFileId file = diag_file(&w->diags, module->name, bytes, module->bytes.len, true);
+    ApiLocator locator;
+    scripts_ask(w, &locator, module->name);
+    if (r.map_url)
+        locator.locator.without = NULL; /* the source map needs locations, too, not only scripts */
+    bool ok = rewrite_module(&w->plan, (const uint8_t *)bytes, module->bytes.len, file, &r, out,
+                             &w->diags);
+    scripts_have_asked(w, &locator);
+    return ok;
+}
+
 whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, size_t size,
                                 const whammc_options *options, uint8_t **out, size_t *out_size) {
     *out = NULL;
     *out_size = 0;
-    ApiProgram program = {.w = w, .name = name, .bytes = {bytes, (uint32_t)size}};
-    whammc_status status = prepare_for_program(w, &program, options && options->build_id,
-                                               options ? options->without : 0);
-    if (status != WHAMMC_OK)
-        return status;
-    RewriteOptions r = api_options(options);
-    r.linked = &w->linked;
-    r.hosted = &w->hosted;
-    r.map = &w->source_map;
-    r.sink = w->sink.put ? &w->sink : NULL;
-    w->source_map.len = 0;
-    w->hosted = (Hosted){0};
-    DiagFileId file = diag_file(&w->diags, name, bytes, size, true);
+    ApiModule module = {.name = name, .bytes = {bytes, (uint32_t)size}};
     Buf buf = {0};
-    ApiLocator locator;
-    scripts_ask(w, &locator, name);
-    if (r.map_url)
-        locator.locator.without = NULL; /* the source map needs locations, too, not only scripts */
-    bool ok = rewrite_module(&w->plan, bytes, size, file, &r, &buf, &w->diags);
-    scripts_have_asked(w, &locator);
+    bool ok;
+    w->source_map.len = 0;
+    if (component_is(bytes, size)) {
+        ok = api_instrument_component(w, &module, options, &buf);
+    } else {
+        RewriteOptions r = api_options(options);
+        r.map = &w->source_map;
+        r.sink = w->sink.put ? &w->sink : NULL;
+        ok = api_instrument_module(w, &module, options, &r, &buf);
+    }
     if (ok)
-        warn_unmatched(w);
+        api_warn_unmatched(w);
     return api_output(w, ok, &buf, out, out_size);
 }
 
@@ -606,7 +645,7 @@ whammc_status whammc_list(whammc *w, const char *name, const void *bytes, size_t
     scripts_ask(w, &l.locator, name);
     DiagFileId file = diag_file(&w->diags, name, bytes, size, true);
     if (rewrite_list(&w->plan, bytes, size, file, list_site, &l, &w->diags))
-        warn_unmatched(w);
+        api_warn_unmatched(w);
     scripts_have_asked(w, &l.locator);
     buf_free(&l.event);
     buf_free(&l.instruction);

@@ -50,6 +50,10 @@ Span span_join(Span a, Span b) {
 /* ---- collecting ---- */
 
 DiagFileId diag_file(Diags *d, const char *name, const void *text, size_t len, bool binary) {
+    for (uint32_t i = 0; text && i < d->files.len; i++)
+        if (d->files.at[i].text == text && d->files.at[i].len == len &&
+            strcmp(d->files.at[i].name, name) == 0)
+            return i + 1;
     DiagFile *f = vec_add(&d->files);
     f->name = arena_strndup(&d->arena, name, strlen(name));
     f->text = text ? text : ""; /* an empty Buf has none */

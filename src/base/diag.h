@@ -71,7 +71,8 @@ typedef struct Diags {
     Diag spare;          /* the result of diag() for messages that are not kept */
 } Diags;
 
-/* Registers a file; the name is copied, the text borrowed. Text: spans show lines and carets. */
+/* Registers a file; the name is copied, the text borrowed. Text: spans show lines and carets. One
+ * that is registered with this name and text already keeps its number. */
 DiagFileId diag_file(Diags *d, const char *name, const void *text, size_t len, bool binary);
 /* A file is read where another one includes it, at `where`: messages about it say so. */
 void diag_included(Diags *d, DiagFileId file, Span where);

@@ -233,7 +233,6 @@ typedef struct Component {
     Vec(ComponentItem) items; /* of the component, not of those inside */
     Vec(ComponentUse) uses;
     uint32_t count[COMPONENT_SPACE_COUNT]; /* items of each index space */
-    Str name;                              /* of its name section; empty = none */
     Arena own;                             /* of the outermost */
 } Component;
 
@@ -252,7 +251,15 @@ bool component_load(Component *c, const uint8_t *bytes, size_t size, DiagFileId 
 /* The name of an index space, for messages: "core function". */
 const char *component_space_name(ComponentSpace space);
 
+/* The index space of a sort, by its code; COMPONENT_SPACE_COUNT = there is none. */
+uint8_t component_space_of(bool core, uint8_t code);
+
 /* The index space to which an item adds, and how many; COMPONENT_SPACE_COUNT, 0: to none. */
 uint32_t component_adds(const ComponentItem *item, ComponentSpace *space);
+
+/* The item that an index denotes; NULL = there is none. And what item `item` defines (the first, if
+ * there are more). Both count from the first item. */
+const ComponentItem *component_item(const Component *c, ComponentRef ref);
+ComponentRef component_defines(const Component *c, uint32_t item);
 
 #endif

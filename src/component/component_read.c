@@ -57,6 +57,29 @@ uint32_t component_adds(const ComponentItem *item, ComponentSpace *space) {
     }
 }
 
+const ComponentItem *component_item(const Component *c, ComponentRef ref) {
+    uint32_t left = ref.index;
+    for (uint32_t i = 0; i < c->items.len; i++) {
+        ComponentSpace space = COMPONENT_SPACE_COUNT;
+        uint32_t n = component_adds(&c->items.at[i], &space);
+        if (space == ref.space && left < n)
+            return &c->items.at[i];
+        left -= space == ref.space ? n : 0;
+    }
+    return NULL;
+}
+
+ComponentRef component_defines(const Component *c, uint32_t item) {
+    ComponentSpace space = COMPONENT_SPACE_COUNT, other = COMPONENT_SPACE_COUNT;
+    component_adds(&c->items.at[item], &space);
+    ComponentRef ref = {(uint8_t)space, 0};
+    for (uint32_t i = 0; i < item; i++) {
+        uint32_t n = component_adds(&c->items.at[i], &other);
+        ref.index += other == space ? n : 0;
+    }
+    return ref;
+}
+
 /* ---- basic items ---- */
 
 uint8_t component_peek(const ComponentReader *r) {
@@ -119,7 +142,7 @@ bool component_get_items(ComponentReader *r, size_t size, void *items, uint32_t 
 
 /* ---- names and sorts ---- */
 
-static uint8_t space_of(bool core, uint8_t code) {
+uint8_t component_space_of(bool core, uint8_t code) {
 #define SPACE(id, of_core, of_code, name)                                                          \
     if (core == of_core && code == of_code)                                                        \
         return COMPONENT_SPACE_##id;
@@ -131,7 +154,7 @@ static bool get_core_sort(ComponentReader *r, uint8_t *space) {
     uint8_t code;
     if (!get_byte(r, &code))
         return false;
-    *space = space_of(true, code);
+    *space = component_space_of(true, code);
     return *space != COMPONENT_SPACE_COUNT || component_bad_byte(r, "core sort");
 }
 
@@ -141,7 +164,7 @@ bool component_get_sort(ComponentReader *r, uint8_t *space) {
         return false;
     if (code == 0)
         return get_core_sort(r, space);
-    *space = space_of(false, code);
+    *space = component_space_of(false, code);
     return *space != COMPONENT_SPACE_COUNT || component_bad_byte(r, "sort");
 }
 

@@ -212,11 +212,13 @@ static void flush_warn_of_threads(Flush *f) {
 
 static void find_flush_points(Flush *f) {
     flush_warn_of_threads(f);
-    int64_t ends = program_proc_exit(f->m);
+    int64_t ends = f->host == HOST_COMPONENT ? -1 : program_proc_exit(f->m);
     bool own = ends < (int64_t)f->m->input_count[WASM_SPACE_FUNC]; /* not only the runtime's */
     f->proc_exit = own ? ends : -1;
     if (f->host == HOST_PROF && f->at.due != UINT32_MAX)
         return; /* the script tells when something is to be sent */
+    if (f->host == HOST_COMPONENT)
+        return; /* its hub knows */
     f->main = program_main(f->m);
     bool asked = f->host == HOST_JS && f->options->host_flushes;
     if (f->main < 0 && f->at.due == UINT32_MAX && !asked) {

@@ -6,7 +6,7 @@
 #include <assert.h>
 
 Str host_name(HostChoice host) {
-    static const char *const names[] = {"auto", "wasi", "js", "none", "prof"};
+    static const char *const names[] = {"auto", "wasi", "js", "none", "prof", "component"};
     assert(host < sizeof names / sizeof *names);
     return str_of(names[host]);
 }

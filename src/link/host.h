@@ -6,7 +6,16 @@
 
 #include "wasm/module.h"
 
-typedef enum HostChoice { HOST_AUTO, HOST_WASI, HOST_JS, HOST_NONE, HOST_PROF } HostChoice;
+/* HOST_COMPONENT: the module is part of a component (link/hub.h). It has the interface of HOST_JS,
+ * but only the host's hub knows where the program ends, and nobody corrects counts after traps. */
+typedef enum HostChoice {
+    HOST_AUTO,
+    HOST_WASI,
+    HOST_JS,
+    HOST_NONE,
+    HOST_PROF,
+    HOST_COMPONENT
+} HostChoice;
 
 /* The name of a host, as the option --host and HOST in scripts spell it. */
 Str host_name(HostChoice host);
@@ -17,8 +26,8 @@ bool host_uses_wasi(const WasmModule *m);
  * "wasi_..."), so that it needs a host of its own, usually JavaScript; NULL = none. */
 const WasmImport *host_foreign_import(const WasmModule *m);
 
-/* Whether the function certainly writes nothing that people see, does not wait, and does not end the
- * program. */
+/* Whether the function certainly writes nothing that people see, does not wait, and does not end
+ * the program. */
 bool host_is_quiet(const WasmImport *im);
 
 /* The module that the program's WASI functions come from. */

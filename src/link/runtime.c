@@ -92,7 +92,8 @@ bool runtime_show(RuntimePlace *p, HostChoice host, Diags *diags) {
 
 RuntimeHost runtime_for(const RuntimePlace *p, HostChoice host, bool file) {
     switch (host) {
-    case HOST_JS: return RUNTIME_JS;
+    case HOST_JS:
+    case HOST_COMPONENT: return RUNTIME_JS;
     case HOST_WASI:
         if (p->memory != p->shown)
             return file ? RUNTIME_BORROW_FILE : RUNTIME_BORROW;

@@ -31,6 +31,8 @@ EMBEDDED(import);
 EMBEDDED(math);
 EMBEDDED(sums_bound);
 EMBEDDED(bridge);
+EMBEDDED(hub);
+EMBEDDED(hub_file);
 
 RuntimeModule runtime_module(RuntimeHost host, bool values) {
     switch (host) {
@@ -56,4 +58,8 @@ RuntimeModule runtime_sums(void) {
 
 RuntimeModule runtime_adapters(void) {
     return MODULE(bridge);
+}
+
+RuntimeModule runtime_component(bool file) {
+    return file ? MODULE(hub_file) : MODULE(hub);
 }

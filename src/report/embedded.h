@@ -59,4 +59,8 @@ RuntimeModule runtime_sums(void);
  * WASI's. Its imports are in stdlib/runtime/bridge.c. */
 RuntimeModule runtime_adapters(void);
 
+/* The hub of a component: a complete module that imports its memory, WASI's functions and those of
+ * instances, as stdlib/runtime/hosts/hub.c says. `file`: reports go to a file. */
+RuntimeModule runtime_component(bool file);
+
 #endif

@@ -8,7 +8,8 @@ static bool counting_begin(Rewrite *r, void *self) {
     (void)self;
     if (!r->options->coalesce)
         return false;
-    bool exact = r->options->exact_traps || r->host == HOST_PROF;
+    bool exact =
+        r->options->exact_traps || r->host == HOST_PROF || r->host == HOST_COMPONENT;
     coalesce_init(&r->coalesce, r->p.plan, &r->p.m, exact);
     r->coalesce.counts.decoded = &r->p.matcher.body;
     r->coalesce.counts.options.polls = r->options->polls;

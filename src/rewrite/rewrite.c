@@ -283,7 +283,8 @@ static void begin_splicing(Rewrite *r) {
         s->exceptions = r->p.exceptions = wasm_survey_exceptions(survey, &r->p.m);
     r->region_func = UINT32_MAX;
     bool traps = r->store.counts && r->store.counts->corrections.table.len;
-    assert(!traps || r->flush.host != HOST_PROF); /* they are not corrected there */
+    /* they are not corrected there */
+    assert(!traps || (r->flush.host != HOST_PROF && r->flush.host != HOST_COMPONENT));
     if (r->flush.flushes && traps)
         r->p.counts = &r->coalesce.counts;
     r->p.ends.flush = at->flush == UINT32_MAX ? -1 : (int64_t)at->flush;

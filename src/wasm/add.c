@@ -278,6 +278,13 @@ uint32_t wasm_add_import_memory(WasmModule *m, Str module, Str name, WasmLimits 
     return handle;
 }
 
+uint32_t wasm_add_import_table(WasmModule *m, Str module, Str name, WasmType type) {
+    uint32_t handle = m->tables.len;
+    int32_t import = add_import(m, module, name, WASM_SPACE_TABLE, handle);
+    vec_push(&m->tables, (WasmTable){.type = type, .import = import});
+    return handle;
+}
+
 uint32_t wasm_add_import_tag(WasmModule *m, Str module, Str name, uint32_t type) {
     assert(type < m->types.len);
     uint32_t handle = m->tags.len;

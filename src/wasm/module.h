@@ -392,6 +392,8 @@ uint32_t wasm_add_import_func(WasmModule *m, Str module, Str name, uint32_t type
 uint32_t wasm_need_import_func(WasmModule *m, Str module, Str name, const WasmTypeDef *type);
 uint32_t wasm_add_import_global(WasmModule *m, Str module, Str name, WasmType type, bool mutable);
 uint32_t wasm_add_import_memory(WasmModule *m, Str module, Str name, WasmLimits limits);
+/* Of any size. */
+uint32_t wasm_add_import_table(WasmModule *m, Str module, Str name, WasmType type);
 uint32_t wasm_add_import_tag(WasmModule *m, Str module, Str name, uint32_t type);
 /* `code`: local declarations, then instructions with the final `end`; taken over (emptied).
  * Its indices are handles, or final indices if code_final (then call wasm_layout first). */

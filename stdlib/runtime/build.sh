@@ -4,7 +4,7 @@
 # CLANG, WASM_LD and WASM_OPT name the tools. The code has no static data, so it is position independent
 # as it is; --shared makes the linker import memory and stack pointer. wasm-opt removes what the linker adds to
 # every shared module (empty constructors, table imports). host_import.c and bridge.c are linked as ordinary modules,
-# with memory and data of their own; math.c uses no memory, so that the import of one goes away.
+# with memory and data of their own; hub.c has data in a memory that it imports; math.c uses no memory, so that the import of one goes away.
 set -e
 : "${CLANG:=clang}" "${WASM_LD:=wasm-ld}" "${WASM_OPT:=wasm-opt}"
 src=$1 out=$2 host=$3
@@ -18,6 +18,9 @@ case $host in
 hosts/host_import.c)
     files="$files hosts/host_wasi.c stack.c" link="--stack-first -z stack-size=16384"
     set -- -DHOST_IMPORT -DHOST_FILE -DVALUES "$@"
+    ;;
+hosts/hub.c)
+    files=$host link="--import-memory --stack-first -z stack-size=16384"
     ;;
 sums_bound.c)
     files="$host sums.c"

@@ -1,0 +1,182 @@
+/*
+ * runtime/hosts/hub.c - the hub: a core module of an instrumented component, which writes the
+ * reports of the others through WASI 0.2.
+ *
+ * The compiler adds it, with a memory (src/link/hub.h). Each instrumented core instance has a number,
+ * its slot. What it writes comes in pieces of up to eight bytes, read from its memory by code that
+ * the compiler makes: begin(slot), put(word, n) ..., end(slot). With several slots, a line before and
+ * after each report names its module, as readers expect of parts. finish() asks all instances for
+ * their reports.
+ *
+ * Compile-time switch: HUB_FILE, reports go to a file below a folder that the host has opened; lines
+ * of `print` go to standard error nevertheless.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hub.h"
+
+#define EXPORT(name)         __attribute__((export_name(name), visibility("default")))
+#define IMPORT(module, name) __attribute__((import_module(module), import_name(name)))
+
+/* The instance of a slot writes its report. */
+IMPORT("instances", "flush") void instance_flush(uint32_t slot);
+
+/* ---- WASI: lowered functions; results that are not one number go to an address ---- */
+
+IMPORT("wasi", "stderr") uint32_t wasi_stderr(void);
+IMPORT("wasi", "write")
+void wasi_write(uint32_t stream, const uint8_t *p, uint32_t len, uint8_t *result);
+#ifdef HUB_FILE
+/* A folder that the host has opened. */
+typedef struct Folder {
+    uint32_t descriptor;
+    const uint8_t *name;
+    uint32_t len;
+} Folder;
+
+IMPORT("wasi", "folders") void wasi_folders(void *result);
+IMPORT("wasi", "open")
+void wasi_open(uint32_t folder, uint32_t look, const uint8_t *path, uint32_t len, uint32_t how,
+               uint32_t access, uint8_t *result);
+IMPORT("wasi", "write_at")
+void wasi_write_at(uint32_t file, const uint8_t *p, uint32_t len, uint64_t at, uint8_t *result);
+#else
+IMPORT("wasi", "report") uint32_t wasi_report(void);
+#endif
+
+/* What functions return at an address: a byte that says whether it is an error, then a number. */
+static _Alignas(8) uint8_t result[32];
+
+enum { STREAM_MOST = 4096 }; /* bytes that a stream takes at once */
+
+typedef struct Output {
+    uint32_t handle; /* of a stream or file */
+    bool open, broken;
+    uint64_t written; /* to a file */
+    uint32_t used;
+    uint8_t data[STREAM_MOST];
+} Output;
+
+static Output report, lines;
+
+/* ---- output ---- */
+
+#ifdef HUB_FILE
+static void open_report(void) {
+    enum { CREATE = 1, TRUNCATE = 8, WRITE = 2 };
+    const HubSettings *s = hub_settings();
+    struct {
+        Folder *at;
+        uint32_t len;
+    } folders = {0};
+    wasi_folders(&folders);
+    __asm__ volatile("" : : "r"(&folders) : "memory");
+    report.broken = true;
+    for (uint32_t i = 0; i < folders.len && report.broken; i++) {
+        wasi_open(folders.at[i].descriptor, 0, (const uint8_t *)(uintptr_t)s->file, s->file_len,
+                  CREATE | TRUNCATE, WRITE, result);
+        report.broken = result[0];
+        report.handle = *(uint32_t *)(result + 4);
+    }
+}
+
+static void write_report(const uint8_t *p, uint32_t len) {
+    wasi_write_at(report.handle, p, len, report.written, result);
+    report.broken = result[0];
+    report.written += len;
+}
+#else
+static void open_report(void) {
+    report.handle = wasi_report();
+}
+
+static void write_report(const uint8_t *p, uint32_t len) {
+    wasi_write(report.handle, p, len, result);
+    report.broken = result[0];
+}
+#endif
+
+static void flush_output(Output *o) {
+    if (!o->open && o == &lines)
+        o->handle = wasi_stderr();
+    else if (!o->open)
+        open_report();
+    o->open = true;
+    if (o->used && !o->broken && o == &lines) {
+        wasi_write(o->handle, o->data, o->used, result);
+        o->broken = result[0];
+    } else if (o->used && !o->broken) {
+        write_report(o->data, o->used);
+    }
+    o->used = 0;
+}
+
+static void put_bytes(Output *o, const uint8_t *p, uint32_t len) {
+    while (len--) {
+        if (o->used == STREAM_MOST)
+            flush_output(o);
+        o->data[o->used++] = *p++;
+    }
+}
+
+static void put_word(Output *o, uint64_t word, uint32_t n) {
+    for (; n; n--, word >>= 8) {
+        if (o->used == STREAM_MOST)
+            flush_output(o);
+        o->data[o->used++] = (uint8_t)word;
+    }
+}
+
+/* ---- for instances ---- */
+
+static bool begun; /* a piece of the report */
+
+EXPORT("begin") void hub_begin(uint32_t slot) {
+    const HubSlot *s = &hub_settings()->slots[slot];
+    if (!begun)
+        put_bytes(&report, (const uint8_t *)(uintptr_t)s->line, s->line_len);
+    begun = true;
+}
+
+EXPORT("put") void hub_put(uint64_t word, uint32_t n) {
+    put_word(&report, word, n);
+}
+
+EXPORT("end") void hub_end(uint32_t slot) {
+    const HubSlot *s = &hub_settings()->slots[slot];
+    static const char end[] = "{\"whammc\":\"end\"}\n";
+    if (begun && s->line_len)
+        put_bytes(&report, (const uint8_t *)end, sizeof end - 1);
+    flush_output(&report);
+    begun = false;
+}
+
+/* There was no memory for a report. */
+EXPORT("lost") void hub_lost(void) {
+    static const char text[] = "whammc: no memory for a report\n";
+    put_bytes(&lines, (const uint8_t *)text, sizeof text - 1);
+    flush_output(&lines);
+}
+
+EXPORT("put_line") void hub_put_line(uint64_t word, uint32_t n) {
+    put_word(&lines, word, n);
+}
+
+EXPORT("end_lines") void hub_end_lines(void) {
+    flush_output(&lines);
+}
+
+/* ---- for the component ---- */
+
+static bool finishing;
+
+EXPORT("finish") void hub_finish(void) {
+    if (finishing)
+        return;
+    finishing = true;
+    for (uint32_t i = 0; i < hub_settings()->nslots; i++)
+        instance_flush(i);
+    finishing = false;
+}
