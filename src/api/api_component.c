@@ -11,14 +11,21 @@
 
 #include <stdio.h>
 
-/* A core module of the component that is instrumented. */
+/* A core module that is instrumented. */
 typedef struct ComponentPart {
+    const Component *in;
     uint32_t item;
     const char *name;
     Buf bytes;    /* instrumented */
     WasmModule m; /* the same, read */
     bool read;
 } ComponentPart;
+
+/* A component: the given one, or one inside. */
+typedef struct ComponentScopePart {
+    const Component *c;
+    HubNode node;
+} ComponentScopePart;
 
 typedef struct ComponentWork {
     whammc *w;
@@ -27,7 +34,7 @@ typedef struct ComponentWork {
     RewriteOptions rewrite;
     Component c;
     Vec(ComponentPart) parts;
-    Vec(HubInstance) instances;
+    Vec(ComponentScopePart *) nodes; /* those inside before what has them */
 } ComponentWork;
 
 /* ---- which modules ---- */
@@ -44,33 +51,59 @@ static bool is_adapter(const char *name, const WasmModule *m) {
     return wasm_find_export(m, WASM_SPACE_TABLE, STR("$imports")) != NULL;
 }
 
+/* The name of a component inside, with a point after it; "" of the outermost. */
+static const char *component_prefix(const Component *c) {
+    if (!c->parent)
+        return "";
+    const Component *p = c->parent;
+    uint32_t item = 0;
+    while (p->items.at[item].kind != COMPONENT_ITEM_COMPONENT || p->items.at[item].component != c)
+        item++;
+    ComponentRef ref = component_defines(p, item);
+    Str name = component_name_of(p, ref);
+    if (!name.len)
+        name = component_own_name(c);
+    const char *outer = component_prefix(p);
+    return name.len ? arena_printf(c->arena, "%s%.*s.", outer, STR_ARG(name))
+                    : arena_printf(c->arena, "%scomponent %u.", outer, ref.index);
+}
+
 static const char *module_name(const Component *c, uint32_t index) {
     Str name = component_name_of(c, (ComponentRef){COMPONENT_SPACE_CORE_MODULE, index});
-    if (name.len)
-        return arena_strndup(c->arena, name.ptr, name.len);
-    return arena_printf(c->arena, "module %u", index);
+    const char *prefix = component_prefix(c);
+    return name.len ? arena_printf(c->arena, "%s%.*s", prefix, STR_ARG(name))
+                    : arena_printf(c->arena, "%smodule %u", prefix, index);
 }
 
-static Str module_bytes(const Component *c, const ComponentItem *item) {
-    return (Str){(const char *)c->bytes + item->from, item->to - item->from};
+static Str module_bytes(const ComponentPart *p) {
+    const ComponentItem *item = &p->in->items.at[p->item];
+    return (Str){(const char *)p->in->bytes + item->from, item->to - item->from};
 }
 
-/* Finds the core modules to be instrumented. */
-static bool choose_modules(ComponentWork *work) {
-    const Component *c = &work->c;
+static bool consider_module(ComponentWork *work, const Component *c, uint32_t item) {
+    ComponentPart p = {.in = c, .item = item};
+    Str bytes = module_bytes(&p), name;
+    uint32_t index = component_defines(c, item).index;
+    p.name = module_name(c, index);
+    name = component_name_of(c, (ComponentRef){COMPONENT_SPACE_CORE_MODULE, index});
+    DiagFileId file = diag_file(&work->w->diags, p.name, bytes.ptr, bytes.len, true);
+    WasmModule m;
+    if (!wasm_load(&m, (const uint8_t *)bytes.ptr, bytes.len, file, &work->w->diags))
+        return false;
+    if (!is_adapter(arena_strndup(c->arena, name.ptr, name.len), &m))
+        vec_push(&work->parts, p);
+    wasm_module_free(&m);
+    return true;
+}
+
+/* Finds the core modules to be instrumented, those of components inside, too. */
+static bool choose_modules(ComponentWork *work, const Component *c) {
     for (uint32_t i = 0; i < c->items.len; i++) {
         const ComponentItem *item = &c->items.at[i];
-        if (item->kind != COMPONENT_ITEM_CORE_MODULE)
-            continue;
-        Str bytes = module_bytes(c, item);
-        WasmModule m;
-        const char *name = module_name(c, component_defines(c, i).index);
-        DiagFileId file = diag_file(&work->w->diags, name, bytes.ptr, bytes.len, true);
-        if (!wasm_load(&m, (const uint8_t *)bytes.ptr, bytes.len, file, &work->w->diags))
+        if (item->kind == COMPONENT_ITEM_COMPONENT && !choose_modules(work, item->component))
             return false;
-        if (!is_adapter(name, &m))
-            vec_push(&work->parts, (ComponentPart){.item = i, .name = name});
-        wasm_module_free(&m);
+        if (item->kind == COMPONENT_ITEM_CORE_MODULE && !consider_module(work, c, i))
+            return false;
     }
     return true;
 }
@@ -81,9 +114,7 @@ static bool instrument_parts(ComponentWork *work) {
     for (uint32_t i = 0; i < work->parts.len; i++) {
         ComponentPart *p = &work->parts.at[i];
         const char *name = arena_printf(work->c.arena, "%s:%s", work->given->name, p->name);
-        ApiModule module = {.name = name,
-                            .bytes = module_bytes(&work->c, &work->c.items.at[p->item]),
-                            .further = i > 0};
+        ApiModule module = {.name = name, .bytes = module_bytes(p), .further = i > 0};
         if (!api_instrument_module(work->w, &module, work->options, &work->rewrite, &p->bytes))
             return false;
         wasm_load_again(&p->m, p->bytes.data, p->bytes.len);
@@ -92,16 +123,18 @@ static bool instrument_parts(ComponentWork *work) {
     return true;
 }
 
-/* The line before the reports of an instance, if there are several. */
-static Str part_line(ComponentWork *work, const ComponentPart *p, uint32_t instance) {
+/* ---- connecting them ---- */
+
+/* The line before the reports of an instance, up to its number. */
+static Str part_head(const ComponentWork *work, const ComponentPart *p) {
     char hash[FIT_HASH];
-    Str bytes = module_bytes(&work->c, &work->c.items.at[p->item]);
+    Str bytes = module_bytes(p);
     Buf line = {0}, name = {0};
     fit_hash(bytes.ptr, bytes.len, hash);
     escape_json(&name, str_of(p->name));
     buf_printf(&line,
-               "{\"whammc\":1,\"module\":\"%s\",\"name\":\"%s\",\"hash\":\"%s\",\"instance\":%u}\n",
-               hash, buf_cstr(&name), hash, instance);
+               "{\"whammc\":1,\"module\":\"%s\",\"name\":\"%s\",\"hash\":\"%s\",\"instance\":",
+               hash, buf_cstr(&name), hash);
     Str text = {arena_strndup(work->c.arena, (const char *)line.data, line.len),
                 (uint32_t)line.len};
     buf_free(&line);
@@ -109,39 +142,90 @@ static Str part_line(ComponentWork *work, const ComponentPart *p, uint32_t insta
     return text;
 }
 
-/* Finds the instances of instrumented modules that need a hub. */
-static void find_instances(ComponentWork *work) {
-    const Component *c = &work->c;
-    for (uint32_t i = 0; i < c->items.len; i++) {
-        const ComponentItem *item = &c->items.at[i];
-        if (item->kind != COMPONENT_ITEM_CORE_INSTANCE || !item->instance->instantiates)
-            continue;
-        for (uint32_t k = 0; k < work->parts.len; k++) {
-            const ComponentPart *p = &work->parts.at[k];
-            if (component_defines(c, p->item).index == item->instance->of && hub_serves(&p->m))
-                vec_push(&work->instances,
-                         (HubInstance){.item = i,
-                                       .module = &p->m,
-                                       .line = part_line(work, p, work->instances.len)});
-        }
+/* The part of the module that an item instantiates, if it needs a hub. */
+static const ComponentPart *part_of(const ComponentWork *work, const Component *c,
+                                    const ComponentInstance *instance) {
+    const Component *in;
+    const ComponentItem *item =
+        component_resolve(c, (ComponentRef){COMPONENT_SPACE_CORE_MODULE, instance->of}, &in);
+    for (uint32_t k = 0; item && k < work->parts.len; k++) {
+        const ComponentPart *p = &work->parts.at[k];
+        if (p->in == in && &in->items.at[p->item] == item && hub_serves(&p->m))
+            return p;
     }
-    if (work->instances.len == 1)
-        work->instances.at[0].line = (Str){0};
+    return NULL;
 }
 
-static void write_output(ComponentWork *work, Buf *out) {
+static HubNode *node_of(const ComponentWork *work, const Component *c,
+                        const ComponentInstance *instance) {
+    const Component *in;
+    const ComponentItem *item =
+        component_resolve(c, (ComponentRef){COMPONENT_SPACE_COMPONENT, instance->of}, &in);
+    for (uint32_t k = 0; item && k < work->nodes.len; k++)
+        if (work->nodes.at[k]->c == item->component && hub_slots(&work->nodes.at[k]->node))
+            return &work->nodes.at[k]->node;
+    return NULL;
+}
+
+/* Finds the instances that need a hub, of a component and all inside of it. */
+static ComponentScopePart *find_instances(ComponentWork *work, const Component *c,
+                                          ComponentEdit *edit) {
+    ComponentScopePart *self = arena_new(work->c.arena, ComponentScopePart);
+    self->c = c;
+    self->node.edit = edit;
+    for (uint32_t i = 0; i < c->items.len; i++) {
+        const ComponentItem *item = &c->items.at[i];
+        bool core = item->kind == COMPONENT_ITEM_CORE_INSTANCE;
+        if (item->kind == COMPONENT_ITEM_COMPONENT)
+            find_instances(work, item->component, component_edit_inner(edit, i));
+        if ((!core && item->kind != COMPONENT_ITEM_INSTANCE) || !item->instance->instantiates)
+            continue;
+        const ComponentPart *p = core ? part_of(work, c, item->instance) : NULL;
+        HubNode *node = core ? NULL : node_of(work, c, item->instance);
+        if (p)
+            vec_push(&self->node.instances, (HubInstance){i, &p->m, part_head(work, p)});
+        if (node)
+            vec_push(&self->node.children, (HubChild){i, node});
+    }
+    vec_push(&work->nodes, self);
+    return self;
+}
+
+/* The edit of the component that has a module. */
+static ComponentEdit *edit_of(const ComponentWork *work, const Component *c) {
+    uint32_t k = 0;
+    while (work->nodes.at[k]->c != c)
+        k++;
+    return work->nodes.at[k]->node.edit;
+}
+
+static void write_component_output(ComponentWork *work, Buf *out) {
     ComponentEdit *edit = component_edit_new(&work->c);
-    Hub hub = {.edit = edit,
-               .instances = work->instances.at,
-               .ninstances = work->instances.len,
-               .report = work->rewrite.report,
-               .file = str_of(work->rewrite.report_file)};
-    if (hub.ninstances)
+    ComponentScopePart *root = find_instances(work, &work->c, edit);
+    Hub hub = {&root->node, work->rewrite.report, str_of(work->rewrite.report_file)};
+    if (hub_slots(&root->node))
         hub_add(&hub);
-    for (uint32_t i = 0; i < work->parts.len; i++)
-        component_edit_module(edit, work->parts.at[i].item, &work->parts.at[i].bytes);
+    for (uint32_t i = 0; i < work->parts.len; i++) {
+        ComponentPart *p = &work->parts.at[i];
+        component_edit_module(edit_of(work, p->in), p->item, &p->bytes);
+    }
     component_edit_write(edit, out);
     component_edit_free(edit);
+}
+
+static void free_work(ComponentWork *work) {
+    for (uint32_t i = 0; i < work->parts.len; i++) {
+        if (work->parts.at[i].read)
+            wasm_module_free(&work->parts.at[i].m);
+        buf_free(&work->parts.at[i].bytes);
+    }
+    for (uint32_t i = 0; i < work->nodes.len; i++) {
+        vec_free(&work->nodes.at[i]->node.instances);
+        vec_free(&work->nodes.at[i]->node.children);
+    }
+    vec_free(&work->parts);
+    vec_free(&work->nodes);
+    component_free(&work->c);
 }
 
 bool api_instrument_component(whammc *w, const ApiModule *component, const whammc_options *given,
@@ -154,21 +238,13 @@ bool api_instrument_component(whammc *w, const ApiModule *component, const whamm
     DiagFileId file =
         diag_file(&w->diags, component->name, component->bytes.ptr, component->bytes.len, true);
     bool ok = component_read(&work.c, (const uint8_t *)component->bytes.ptr, component->bytes.len,
-                             file, &w->diags);
-    ok = ok && choose_modules(&work) && instrument_parts(&work);
+                             file, &w->diags) &&
+              choose_modules(&work, &work.c) && instrument_parts(&work);
     if (ok) {
-        find_instances(&work);
-        write_output(&work, out);
+        write_component_output(&work, out);
         w->hosted = (Hosted){HOST_COMPONENT, STR("it is a component")};
     }
-    for (uint32_t i = 0; i < work.parts.len; i++) {
-        if (work.parts.at[i].read)
-            wasm_module_free(&work.parts.at[i].m);
-        buf_free(&work.parts.at[i].bytes);
-    }
-    vec_free(&work.parts);
-    vec_free(&work.instances);
-    component_free(&work.c);
+    free_work(&work);
     if (ok && w->sink.put)
         w->sink.put(w->sink.ctx, out->data, 0, out->len);
     return ok;

@@ -253,6 +253,8 @@ const char *component_space_name(ComponentSpace space);
 
 /* The index space of a sort, by its code; COMPONENT_SPACE_COUNT = there is none. */
 uint8_t component_space_of(bool core, uint8_t code);
+/* Appends a sort; `core`: where only sorts of core WebAssembly are possible. */
+void component_put_sort(Buf *b, uint8_t space, bool core);
 
 /* The index space to which an item adds, and how many; COMPONENT_SPACE_COUNT, 0: to none. */
 uint32_t component_adds(const ComponentItem *item, ComponentSpace *space);
@@ -260,6 +262,9 @@ uint32_t component_adds(const ComponentItem *item, ComponentSpace *space);
 /* The item that an index denotes; NULL = there is none. And what item `item` defines (the first, if
  * there are more). Both count from the first item. */
 const ComponentItem *component_item(const Component *c, ComponentRef ref);
+/* The same; aliases of items of enclosing components, and exports, are followed. NULL also for what
+ * comes from an instance or an import. *in is the component that has the item. */
+const ComponentItem *component_resolve(const Component *c, ComponentRef ref, const Component **in);
 ComponentRef component_defines(const Component *c, uint32_t item);
 
 #endif

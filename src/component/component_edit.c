@@ -31,7 +31,7 @@ typedef struct EditArgument {
 } EditArgument;
 
 typedef struct EditReplacement {
-    uint32_t from;
+    uint32_t from, to;
     ComponentRef ref;
     uint32_t by;
 } EditReplacement;
@@ -115,12 +115,26 @@ static void put_name(Buf *b, Str name) {
     buf_bytes(b, name.ptr, name.len);
 }
 
+static void put_args(EditPiece *p, const ComponentArg *args, uint32_t n) {
+    buf_uleb(&p->bytes, n);
+    for (uint32_t i = 0; i < n; i++) {
+        put_name(&p->bytes, args[i].name.name);
+        component_put_sort(&p->bytes, args[i].ref.space, p->kind == COMPONENT_ITEM_CORE_INSTANCE);
+        vec_push(&p->refs, (EditRef){(uint32_t)p->bytes.len, args[i].ref});
+    }
+}
+
 /* Appends what follows a '%'. */
 static void put_argument(EditPiece *p, char letter, va_list *args) {
+    const ComponentArg *list;
     const Buf *contents;
     uint32_t handle;
     switch (letter) {
     case 'n': put_name(&p->bytes, va_arg(*args, Str)); return;
+    case 'a':
+        list = va_arg(*args, const ComponentArg *);
+        put_args(p, list, va_arg(*args, uint32_t));
+        return;
     case 'u': buf_uleb(&p->bytes, va_arg(*args, uint32_t)); return;
     case 'b':
         contents = va_arg(*args, const Buf *);
@@ -163,7 +177,7 @@ uint32_t component_edit_add(ComponentEdit *e, uint32_t before, ComponentItemKind
 }
 
 void component_edit_argument(ComponentEdit *e, uint32_t item, Str name, uint32_t instance) {
-    assert(e->c->items.at[item].kind == COMPONENT_ITEM_CORE_INSTANCE);
+    assert(e->c->items.at[item].instance->instantiates);
     vec_push(&e->arguments, (EditArgument){item, instance, name});
 }
 
@@ -173,8 +187,9 @@ void component_edit_module(ComponentEdit *e, uint32_t item, Buf *module) {
     *module = (Buf){0};
 }
 
-void component_edit_replace(ComponentEdit *e, uint32_t from, ComponentRef ref, uint32_t by) {
-    vec_push(&e->replacements, (EditReplacement){from, ref, by});
+void component_edit_replace(ComponentEdit *e, uint32_t from, uint32_t to, ComponentRef ref,
+                            uint32_t by) {
+    vec_push(&e->replacements, (EditReplacement){from, to, ref, by});
 }
 
 /* ---- indices ---- */
@@ -220,7 +235,8 @@ static uint32_t final_of(const ComponentEdit *e, ComponentRef ref, uint32_t up) 
         e = e->parent;
     for (uint32_t i = 0; i < e->replacements.len; i++) {
         const EditReplacement *r = &e->replacements.at[i];
-        if (r->ref.space == ref.space && r->ref.index == ref.index && e->item >= r->from)
+        if (r->ref.space == ref.space && r->ref.index == ref.index && e->item >= r->from &&
+            e->item < r->to)
             handle = r->by;
     }
     return e->final[ref.space][handle];
@@ -247,27 +263,31 @@ static void copy_bytes(ComponentEdit *e, uint32_t from, uint32_t to, Buf *out) {
     buf_bytes(out, c->bytes + from, to - from);
 }
 
-/* An instantiation of a core module with more arguments. */
+/* An instantiation with more arguments. */
 static void write_instantiation(ComponentEdit *e, uint32_t item, Buf *out) {
     const ComponentInstance *instance = e->c->items.at[item].instance;
     uint32_t added = 0;
     for (uint32_t i = 0; i < e->arguments.len; i++)
         added += e->arguments.at[i].item == item;
+    bool core = e->c->items.at[item].kind == COMPONENT_ITEM_CORE_INSTANCE;
+    ComponentSpace space = core ? COMPONENT_SPACE_CORE_INSTANCE : COMPONENT_SPACE_INSTANCE;
+    ComponentSpace of = core ? COMPONENT_SPACE_CORE_MODULE : COMPONENT_SPACE_COMPONENT;
     buf_u8(out, 0);
-    buf_uleb(out, final_of(e, (ComponentRef){COMPONENT_SPACE_CORE_MODULE, instance->of}, 0));
+    buf_uleb(out, final_of(e, (ComponentRef){(uint8_t)of, instance->of}, 0));
     buf_uleb(out, instance->nargs + added);
     for (uint32_t i = 0; i < instance->nargs; i++) {
-        put_name(out, instance->args[i].name.name);
-        buf_u8(out, 0x12);
-        buf_uleb(out, final_of(e, instance->args[i].ref, 0));
+        const ComponentArg *arg = &instance->args[i];
+        put_name(out, arg->name.name);
+        component_put_sort(out, arg->ref.space, core);
+        buf_uleb(out, final_of(e, arg->ref, 0));
     }
     for (uint32_t i = 0; i < e->arguments.len; i++) {
         const EditArgument *a = &e->arguments.at[i];
         if (a->item != item)
             continue;
         put_name(out, a->name);
-        buf_u8(out, 0x12);
-        buf_uleb(out, e->final[COMPONENT_SPACE_CORE_INSTANCE][a->instance]);
+        component_put_sort(out, space, core);
+        buf_uleb(out, e->final[space][a->instance]);
     }
 }
 
@@ -340,7 +360,7 @@ static void write_whole(ComponentEdit *e, const ComponentSection *s, Buf *out) {
         write_contents(e, s, &contents, out);
     } else if (e->modules[item].len) {
         write_section(s->id, &e->modules[item], out);
-    } else if (component_has_names(&e->c->items.at[item])) {
+    } else if (e->pieces.len && component_has_names(&e->c->items.at[item])) {
         buf_bytes(&contents, e->c->bytes + s->payload, e->c->items.at[item].from - s->payload);
         component_names_write(e->c, item, final_name, e, &contents);
         write_contents(e, s, &contents, out);

@@ -26,11 +26,14 @@ const Component *component_edit_of(const ComponentEdit *e);
  * Adds an item of some kind before the item `before` of the input (items.len: at the end), after
  * others that were added there. Returns its handle in the index space `adds`
  * (COMPONENT_SPACE_COUNT: none, 0). `format` has the item's bytes in hexadecimal, and:
- *   %n a name (Str), without the byte before names of imports and exports   %u a number (uint32_t)
- *   %b the contents of a Buf (const Buf *)
- *   handles (uint32_t):
- *   %F core function   %m core memory  %T core type  %M core module  %i core instance  %B core
- * table %f function        %t type         %C component  %I instance
+ *   %n   a name (Str), without the byte before names of imports and exports
+ *   %u   a number (uint32_t)
+ *   %b   the contents of a Buf (const Buf *)
+ *   %a   names with what they name, by handle, and their number before (const ComponentArg *,
+ *        uint32_t): arguments of instantiations, exports of core instances
+ *   %F, %m, %B, %T, %M, %i   a handle (uint32_t) of a core function, memory, table, type, module,
+ *        instance
+ *   %f, %t, %C, %I   of a function, type, component, instance
  *
  *     component_edit_add(e, at, COMPONENT_ITEM_CANON, COMPONENT_SPACE_CORE_FUNC,
  *                        "01 00 %f 01 03 %m", func, memory);
@@ -40,15 +43,16 @@ const Component *component_edit_of(const ComponentEdit *e);
 uint32_t component_edit_add(ComponentEdit *e, uint32_t before, ComponentItemKind kind,
                             ComponentSpace adds, const char *format, ...);
 
-/* Adds an argument to the instantiation of a core module (the item `item`): the core instance with
+/* Adds an argument to an instantiation (the item `item`): the core instance, or the instance, with
  * this handle. */
 void component_edit_argument(ComponentEdit *e, uint32_t item, Str name, uint32_t instance);
 
 /* Replaces the contents of a core module, which are taken over (emptied). */
 void component_edit_module(ComponentEdit *e, uint32_t item, Buf *module);
 
-/* From the item `from` on, what names `ref` names this handle of the same space instead. */
-void component_edit_replace(ComponentEdit *e, uint32_t from, ComponentRef ref, uint32_t by);
+/* In the items [from, to), what names `ref` names this handle of the same space instead. */
+void component_edit_replace(ComponentEdit *e, uint32_t from, uint32_t to, ComponentRef ref,
+                            uint32_t by);
 
 /* Writes the component. */
 void component_edit_write(ComponentEdit *e, Buf *out);

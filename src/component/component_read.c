@@ -69,6 +69,26 @@ const ComponentItem *component_item(const Component *c, ComponentRef ref) {
     return NULL;
 }
 
+const ComponentItem *component_resolve(const Component *c, ComponentRef ref, const Component **in) {
+    for (;;) {
+        const ComponentItem *item = component_item(c, ref);
+        if (item && item->kind == COMPONENT_ITEM_EXPORT) {
+            ref = item->export->ref;
+        } else if (item && item->kind == COMPONENT_ITEM_ALIAS && item->alias->kind == ALIAS_OUTER) {
+            for (uint32_t up = item->alias->up; up && c; up--)
+                c = c->parent;
+            ref.index = item->alias->index;
+        } else {
+            *in = c;
+            bool defined =
+                item && item->kind != COMPONENT_ITEM_ALIAS && item->kind != COMPONENT_ITEM_IMPORT;
+            return defined ? item : NULL;
+        }
+        if (!c)
+            return NULL;
+    }
+}
+
 ComponentRef component_defines(const Component *c, uint32_t item) {
     ComponentSpace space = COMPONENT_SPACE_COUNT, other = COMPONENT_SPACE_COUNT;
     component_adds(&c->items.at[item], &space);
@@ -148,6 +168,20 @@ uint8_t component_space_of(bool core, uint8_t code) {
         return COMPONENT_SPACE_##id;
 #include "component/component.def"
     return COMPONENT_SPACE_COUNT;
+}
+
+void component_put_sort(Buf *b, uint8_t space, bool core) {
+    static const struct {
+        bool core;
+        uint8_t code;
+    } sorts[] = {
+#define SPACE(id, of_core, of_code, name) {of_core, of_code},
+#include "component/component.def"
+    };
+    assert(space < COMPONENT_SPACE_COUNT && (!core || sorts[space].core));
+    if (sorts[space].core && !core)
+        buf_u8(b, 0);
+    buf_u8(b, sorts[space].code);
 }
 
 static bool get_core_sort(ComponentReader *r, uint8_t *space) {

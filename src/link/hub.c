@@ -1,491 +1,380 @@
 /*
- * link/hub.c - the core modules of a component that collect reports, and what they import.
+ * link/hub.c - what a component gets for the reports of its core modules, and how it is connected.
  */
-#include "link/hub.h"
+#include "link/hub_parts.h"
 
-#include "../../stdlib/runtime/hosts/hub.h"
 #include "edit/write.h"
 #include "report/embedded.h"
-#include "wasm/emit.h"
 
 #include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
 
-#define HOST_MODULE "whammc"
+/* The hub's functions, as components import them. */
+#define HUB_IMPORT "whammc-hub"
+/* The function of a component inside that flushes it. */
+#define HUB_FLUSH "whammc-flush"
 
-/* Entries of a switch's table. */
-enum { SWITCH_WRITE, SWITCH_PRINT, SWITCH_ENTRIES };
+/* Functions of the hub: names as exports of components and of core modules. */
+typedef enum HubFunc {
+    HUB_BEGIN,
+    HUB_PUT,
+    HUB_END,
+    HUB_LOST,
+    HUB_PUT_LINE,
+    HUB_END_LINES,
+    HUB_CORE_FUNCS, /* so many are the core module's, the others WASI's */
+    HUB_NOW = HUB_CORE_FUNCS,
+    HUB_EXIT,
+    HUB_FUNCS
+} HubFunc;
 
-/* Handles of what is added. */
-typedef struct Added {
-    const Hub *hub;
+static const struct {
+    const char *name, *core_name;
+} hub_funcs[HUB_FUNCS] = {
+    [HUB_BEGIN] = {"begin", "begin"},
+    [HUB_PUT] = {"put", "put"},
+    [HUB_END] = {"end", "end"},
+    [HUB_LOST] = {"lost", "lost"},
+    [HUB_PUT_LINE] = {"put-line", "put_line"},
+    [HUB_END_LINES] = {"end-lines", "end_lines"},
+    [HUB_NOW] = {"now", "now"},
+    [HUB_EXIT] = {"exit", "exit"},
+};
+
+/* One component that is connected. */
+typedef struct Connection {
+    const HubNode *node;
     ComponentEdit *e;
     const Component *c;
-    bool clock, exits; /* an instance needs them */
-    char version[24];  /* of WASI's interfaces, "@0.2.3" */
-    uint32_t memory;   /* of the hub, and a function that allocates in it */
-    uint32_t realloc;
-    uint32_t streams;    /* the instances of interfaces that more than one thing needs, */
-    uint32_t descriptor; /* and types: */
-    uint32_t output_stream;
-    uint32_t to_hub, roll; /* core instances */
-} Added;
+    HubNeeds needs;
+    uint32_t hub;         /* an instance that has the hub's functions */
+    uint32_t to_hub;      /* a core instance that has them */
+    uint32_t roll, flush; /* a core instance; its function */
+    uint32_t front;       /* slots before those of the child that is connected */
+} Connection;
 
 bool hub_serves(const WasmModule *m) {
     for (uint32_t i = 0; i < m->imports.len; i++)
-        if (str_is(m->imports.at[i].module, HOST_MODULE))
+        if (str_is(m->imports.at[i].module, HUB_HOST))
             return true;
     return wasm_find_export(m, WASM_SPACE_FUNC, STR("whammc:flush")) != NULL;
 }
 
-static bool some_imports(const Hub *hub, const char *name) {
-    for (uint32_t i = 0; i < hub->ninstances; i++)
-        if (wasm_find_import(hub->instances[i].module, STR(HOST_MODULE), str_of(name)) >= 0)
-            return true;
-    return false;
+uint32_t hub_slots(const HubNode *node) {
+    uint32_t n = node->instances.len;
+    for (uint32_t i = 0; i < node->children.len; i++)
+        n += hub_slots(node->children.at[i].node);
+    return n;
 }
 
-/* ---- additions to the component ---- */
+static HubNeeds needs_of(const HubNode *node) {
+    HubNeeds needs = {0};
+    for (uint32_t i = 0; i < node->instances.len; i++) {
+        const WasmModule *m = node->instances.at[i].module;
+        needs.now |= wasm_find_import(m, STR(HUB_HOST), STR("now")) >= 0;
+        needs.exit |= wasm_find_import(m, STR(HUB_HOST), STR("exit")) >= 0;
+    }
+    for (uint32_t i = 0; i < node->children.len; i++) {
+        HubNeeds more = needs_of(node->children.at[i].node);
+        needs.now |= more.now;
+        needs.exit |= more.exit;
+    }
+    return needs;
+}
 
-/* Adds a core module that was made here, and frees it. Returns its handle. */
-static uint32_t add_module(const Added *a, uint32_t before, WasmModule *m) {
+static bool is_needed(HubNeeds needs, HubFunc func) {
+    return func == HUB_NOW ? needs.now : func == HUB_EXIT ? needs.exit : true;
+}
+
+/* ---- additions ---- */
+
+uint32_t hub_add_module(ComponentEdit *e, uint32_t before, WasmModule *m) {
     Buf bytes = {0};
     bool ok = wasm_write(m, &(WasmWriter){0}, &bytes);
     assert(ok);
     (void)ok;
-    uint32_t module = component_edit_add(a->e, before, COMPONENT_ITEM_CORE_MODULE,
+    uint32_t module = component_edit_add(e, before, COMPONENT_ITEM_CORE_MODULE,
                                          COMPONENT_SPACE_CORE_MODULE, "%b", &bytes);
     buf_free(&bytes);
     wasm_module_free(m);
     return module;
 }
 
-static uint32_t core_alias(const Added *a, uint32_t before, uint32_t instance, const char *name) {
-    return component_edit_add(a->e, before, COMPONENT_ITEM_ALIAS, COMPONENT_SPACE_CORE_FUNC,
+uint32_t hub_core_alias(ComponentEdit *e, uint32_t before, uint32_t instance, const char *name) {
+    return component_edit_add(e, before, COMPONENT_ITEM_ALIAS, COMPONENT_SPACE_CORE_FUNC,
                               "00 00 01 %i %n", instance, str_of(name));
 }
 
-/* An instance without arguments. */
-static uint32_t instantiate(const Added *a, uint32_t module) {
-    return component_edit_add(a->e, 0, COMPONENT_ITEM_CORE_INSTANCE, COMPONENT_SPACE_CORE_INSTANCE,
-                              "00 %M 00", module);
+uint32_t hub_alias(ComponentEdit *e, uint32_t before, uint32_t instance, Str name) {
+    return component_edit_add(e, before, COMPONENT_ITEM_ALIAS, COMPONENT_SPACE_FUNC, "01 00 %I %n",
+                              instance, name);
 }
 
-/* ---- WASI ---- */
-
-/* Whether the component imports an interface of WASI in this version. */
-static bool has_version(const Component *c, const char *version) {
-    for (uint32_t i = 0; i < c->items.len; i++)
-        if (c->items.at[i].kind == COMPONENT_ITEM_IMPORT &&
-            str_begins(c->items.at[i].import->name.name, STR("wasi:")) &&
-            str_ends(c->items.at[i].import->name.name, str_of(version)))
-            return true;
-    return false;
-}
-
-/* Chooses a version of WASI 0.2 of which the component imports nothing: a name may be imported only
- * once, perhaps with other functions, and hosts take the versions of 0.2 for the same. */
-static void choose_version(Added *a) {
-    for (uint32_t patch = 0;; patch++) {
-        snprintf(a->version, sizeof a->version, "@0.2.%u", patch);
-        if (!has_version(a->c, a->version))
-            return;
-    }
-}
-
-static uint32_t import_interface(const Added *a, const char *name, uint32_t type) {
-    Str full = str_of(arena_printf(a->c->arena, "wasi:%s%s", name, a->version));
-    return component_edit_add(a->e, 0, COMPONENT_ITEM_IMPORT, COMPONENT_SPACE_INSTANCE,
-                              "00 %n 05 %t", full, type);
-}
-
-static uint32_t alias_type(const Added *a, uint32_t instance, const char *name) {
-    return component_edit_add(a->e, 0, COMPONENT_ITEM_ALIAS, COMPONENT_SPACE_TYPE, "03 00 %I %n",
+uint32_t hub_alias_type(ComponentEdit *e, uint32_t before, uint32_t instance, const char *name) {
+    return component_edit_add(e, before, COMPONENT_ITEM_ALIAS, COMPONENT_SPACE_TYPE, "03 00 %I %n",
                               instance, str_of(name));
 }
 
-/* Lowers a function of an interface; `memory`: it reads and writes the hub's. */
-static uint32_t lower(const Added *a, uint32_t instance, const char *name, bool memory) {
-    uint32_t func = component_edit_add(a->e, 0, COMPONENT_ITEM_ALIAS, COMPONENT_SPACE_FUNC,
-                                       "01 00 %I %n", instance, str_of(name));
-    if (!memory)
-        return component_edit_add(a->e, 0, COMPONENT_ITEM_CANON, COMPONENT_SPACE_CORE_FUNC,
-                                  "01 00 %f 00", func);
-    return component_edit_add(a->e, 0, COMPONENT_ITEM_CANON, COMPONENT_SPACE_CORE_FUNC,
-                              "01 00 %f 02 03 %m 04 %F", func, a->memory, a->realloc);
+uint32_t hub_lower(ComponentEdit *e, uint32_t before, uint32_t func) {
+    return component_edit_add(e, before, COMPONENT_ITEM_CANON, COMPONENT_SPACE_CORE_FUNC,
+                              "01 00 %f 00", func);
 }
 
-/* Adds a type of an instance; the format has its declarations. */
-#define instance_type(a, ...)                                                                      \
-    component_edit_add((a)->e, 0, COMPONENT_ITEM_TYPE, COMPONENT_SPACE_TYPE, "42 " __VA_ARGS__)
-
-/* wasi:io/streams, with all that writing needs. */
-static void import_streams(Added *a) {
-    uint32_t type = instance_type(a, "01 04 00 %n 03 01", STR("error"));
-    uint32_t errors = import_interface(a, "io/error", type), error = alias_type(a, errors, "error");
-    type = instance_type(a,
-                         "0b 02 03 02 01 %t"              /* 0: error */
-                         " 04 00 %n 03 00 00"             /* 1 */
-                         " 04 00 %n 03 01"                /* 2: output-stream */
-                         " 01 69 01"                      /* 3: own<error> */
-                         " 01 71 02 %n 01 03 00 %n 00 00" /* 4, 5: stream-error */
-                         " 04 00 %n 03 00 04"
-                         " 01 68 02"       /* 6: borrow<output-stream> */
-                         " 01 70 7d"       /* 7: list<u8> */
-                         " 01 6a 00 01 05" /* 8: result<_, stream-error> */
-                         " 01 40 02 %n 06 %n 07 00 08"
-                         " 04 00 %n 01 09",
-                         error, STR("error"), STR("output-stream"), STR("last-operation-failed"),
-                         STR("closed"), STR("stream-error"), STR("self"), STR("contents"),
-                         STR("[method]output-stream.blocking-write-and-flush"));
-    a->streams = import_interface(a, "io/streams", type);
-    a->output_stream = alias_type(a, a->streams, "output-stream");
+static uint32_t lift(ComponentEdit *e, uint32_t before, uint32_t func, uint32_t type) {
+    return component_edit_add(e, before, COMPONENT_ITEM_CANON, COMPONENT_SPACE_FUNC,
+                              "00 00 %F 00 %t", func, type);
 }
 
-/* The function get-NAME of wasi:cli/NAME, an output stream. */
-static uint32_t lower_stream(const Added *a, const char *name) {
-    const char *get = arena_printf(a->c->arena, "get-%s", name);
-    uint32_t type = instance_type(a,
-                                  "05 02 03 02 01 %t" /* 0: output-stream */
-                                  " 04 00 %n 03 00 00"
-                                  " 01 69 01"
-                                  " 01 40 00 00 02"
-                                  " 04 00 %n 01 03",
-                                  a->output_stream, STR("output-stream"), str_of(get));
-    uint32_t instance = import_interface(a, arena_printf(a->c->arena, "cli/%s", name), type);
-    return lower(a, instance, get, false);
+static void add_export(ComponentEdit *e, uint32_t before, const char *name, uint32_t func) {
+    component_edit_add(e, before, COMPONENT_ITEM_EXPORT, COMPONENT_SPACE_FUNC, "00 %n 01 %f 00",
+                       str_of(name), func);
 }
 
-/* The cases of error-code. */
-static void put_error_codes(Buf *b) {
-    static const char *const codes[] = {"access",
-                                        "would-block",
-                                        "already",
-                                        "bad-descriptor",
-                                        "busy",
-                                        "deadlock",
-                                        "quota",
-                                        "exist",
-                                        "file-too-large",
-                                        "illegal-byte-sequence",
-                                        "in-progress",
-                                        "interrupted",
-                                        "invalid",
-                                        "io",
-                                        "is-directory",
-                                        "loop",
-                                        "too-many-links",
-                                        "message-size",
-                                        "name-too-long",
-                                        "no-device",
-                                        "no-entry",
-                                        "no-lock",
-                                        "insufficient-memory",
-                                        "insufficient-space",
-                                        "not-directory",
-                                        "not-empty",
-                                        "not-recoverable",
-                                        "unsupported",
-                                        "no-tty",
-                                        "no-such-device",
-                                        "overflow",
-                                        "not-permitted",
-                                        "pipe",
-                                        "read-only",
-                                        "invalid-seek",
-                                        "text-file-busy",
-                                        "cross-device"};
-    enum { N = sizeof codes / sizeof *codes };
-    buf_uleb(b, N);
-    for (uint32_t i = 0; i < N; i++) {
-        Str code = str_of(codes[i]);
-        buf_uleb(b, code.len);
-        buf_bytes(b, code.ptr, code.len);
+/* A core instance of functions. */
+static uint32_t core_functions(ComponentEdit *e, uint32_t before, const ComponentArg *args,
+                               uint32_t n) {
+    return component_edit_add(e, before, COMPONENT_ITEM_CORE_INSTANCE,
+                              COMPONENT_SPACE_CORE_INSTANCE, "01 %a", args, n);
+}
+
+static uint32_t core_instance(ComponentEdit *e, uint32_t before, uint32_t module,
+                              const ComponentArg *args, uint32_t n) {
+    return component_edit_add(e, before, COMPONENT_ITEM_CORE_INSTANCE,
+                              COMPONENT_SPACE_CORE_INSTANCE, "00 %M %a", module, args, n);
+}
+
+static uint32_t instance(ComponentEdit *e, uint32_t before, uint32_t component,
+                         const ComponentArg *args, uint32_t n) {
+    return component_edit_add(e, before, COMPONENT_ITEM_INSTANCE, COMPONENT_SPACE_INSTANCE,
+                              "00 %C %a", component, args, n);
+}
+
+static ComponentArg core_arg(const char *name, uint32_t instance) {
+    return (ComponentArg){{.name = str_of(name)}, {COMPONENT_SPACE_CORE_INSTANCE, instance}};
+}
+
+static ComponentArg func_arg(const char *name, uint32_t core_func) {
+    return (ComponentArg){{.name = str_of(name)}, {COMPONENT_SPACE_CORE_FUNC, core_func}};
+}
+
+/* ---- types of functions ---- */
+
+/* () -> () and () -> result. */
+static uint32_t flush_type(ComponentEdit *e, uint32_t before) {
+    return component_edit_add(e, before, COMPONENT_ITEM_TYPE, COMPONENT_SPACE_TYPE, "40 00 01 00");
+}
+
+static uint32_t run_type(ComponentEdit *e, uint32_t before) {
+    uint32_t result =
+        component_edit_add(e, before, COMPONENT_ITEM_TYPE, COMPONENT_SPACE_TYPE, "6a 00 00");
+    return component_edit_add(e, before, COMPONENT_ITEM_TYPE, COMPONENT_SPACE_TYPE, "40 00 00 %t",
+                              result);
+}
+
+/* Adds the types of the hub's functions that its core module has. */
+static void func_types(ComponentEdit *e, uint32_t types[HUB_CORE_FUNCS]) {
+    uint32_t slot = component_edit_add(e, 0, COMPONENT_ITEM_TYPE, COMPONENT_SPACE_TYPE,
+                                       "40 01 %n 79 01 00", STR("slot"));
+    uint32_t word = component_edit_add(e, 0, COMPONENT_ITEM_TYPE, COMPONENT_SPACE_TYPE,
+                                       "40 02 %n 77 %n 79 01 00", STR("word"), STR("count"));
+    types[HUB_BEGIN] = types[HUB_END] = slot;
+    types[HUB_PUT] = types[HUB_PUT_LINE] = word;
+    types[HUB_LOST] = types[HUB_END_LINES] = flush_type(e, 0);
+}
+
+/* Imports an instance with the hub's functions. */
+static uint32_t import_hub(ComponentEdit *e, HubNeeds needs) {
+    Buf more = {0};
+    uint32_t n = 9u + (needs.now ? 2u : 0) + (needs.exit ? 3u : 0), next = 3;
+    if (needs.now) {
+        buf_bytes(&more, "\x01\x40\0\0\x77\x04\0\x03now\x01", 12);
+        buf_u8(&more, (uint8_t)next++);
     }
-}
-
-/* wasi:filesystem/types, with what opening and writing a file needs. */
-static uint32_t import_files(Added *a) {
-    Buf codes = {0};
-    put_error_codes(&codes);
-    uint32_t type = instance_type(
-        a,
-        "14 04 00 %n 03 01" /* 0: descriptor */
-        " 01 6e 01 %n"      /* 1, 2: path-flags */
-        " 04 00 %n 03 00 01"
-        " 01 6e 04 %n %n %n %n" /* 3, 4: open-flags */
-        " 04 00 %n 03 00 03"
-        " 01 6e 06 %n %n %n %n %n %n" /* 5, 6: descriptor-flags */
-        " 04 00 %n 03 00 05"
-        " 01 6d %b" /* 7, 8: error-code */
-        " 04 00 %n 03 00 07"
-        " 01 77" /* 9, 10: filesize */
-        " 04 00 %n 03 00 09"
-        " 01 68 00 01 69 00" /* 11, 12: handles of descriptors */
-        " 01 6a 01 0c 01 08" /* 13: of open-at */
-        " 01 40 05 %n 0b %n 02 %n 73 %n 04 %n 06 00 0d"
-        " 04 00 %n 01 0e"
-        " 01 70 7d 01 6a 01 0a 01 08" /* 15: list<u8>, 16: of write */
-        " 01 40 03 %n 0b %n 0f %n 0a 00 10"
-        " 04 00 %n 01 11",
-        STR("descriptor"), STR("symlink-follow"), STR("path-flags"), STR("create"),
-        STR("directory"), STR("exclusive"), STR("truncate"), STR("open-flags"), STR("read"),
-        STR("write"), STR("file-integrity-sync"), STR("data-integrity-sync"),
-        STR("requested-write-sync"), STR("mutate-directory"), STR("descriptor-flags"), &codes,
-        STR("error-code"), STR("filesize"), STR("self"), STR("path-flags"), STR("path"),
-        STR("open-flags"), STR("flags"), STR("[method]descriptor.open-at"), STR("self"),
-        STR("buffer"), STR("offset"), STR("[method]descriptor.write"));
-    buf_free(&codes);
-    uint32_t files = import_interface(a, "filesystem/types", type);
-    a->descriptor = alias_type(a, files, "descriptor");
-    return files;
-}
-
-static uint32_t lower_folders(const Added *a) {
-    uint32_t type =
-        instance_type(a,
-                      "07 02 03 02 01 %t" /* 0: descriptor */
-                      " 04 00 %n 03 00 00"
-                      " 01 69 01 01 6f 02 02 73 01 70 03" /* 4: list<tuple<own, string>> */
-                      " 01 40 00 00 04"
-                      " 04 00 %n 01 05",
-                      a->descriptor, STR("descriptor"), STR("get-directories"));
-    return lower(a, import_interface(a, "filesystem/preopens", type), "get-directories", true);
-}
-
-static uint32_t lower_clock(const Added *a) {
-    uint32_t type = instance_type(a, "04 01 77 04 00 %n 03 00 00 01 40 00 00 01 04 00 %n 01 02",
-                                  STR("instant"), STR("now"));
-    return lower(a, import_interface(a, "clocks/monotonic-clock", type), "now", false);
-}
-
-static uint32_t lower_exit(const Added *a) {
-    uint32_t type = instance_type(a, "03 01 6a 00 00 01 40 01 %n 00 01 00 04 00 %n 01 01",
-                                  STR("status"), STR("exit"));
-    return lower(a, import_interface(a, "cli/exit", type), "exit", false);
-}
-
-/* What the hub imports from "wasi". */
-static uint32_t hub_imports(Added *a) {
-    import_streams(a);
-    uint32_t write = lower(a, a->streams, "[method]output-stream.blocking-write-and-flush", true);
-    uint32_t stderr_stream = lower_stream(a, "stderr");
-    if (a->hub->report == REPORT_FILE) {
-        uint32_t files = import_files(a), folders = lower_folders(a);
-        return component_edit_add(
-            a->e, 0, COMPONENT_ITEM_CORE_INSTANCE, COMPONENT_SPACE_CORE_INSTANCE,
-            "01 05 %n 00 %F %n 00 %F %n 00 %F %n 00 %F %n 00 %F", STR("write"), write,
-            STR("stderr"), stderr_stream, STR("folders"), folders, STR("open"),
-            lower(a, files, "[method]descriptor.open-at", true), STR("write_at"),
-            lower(a, files, "[method]descriptor.write", true));
+    if (needs.exit) {
+        buf_bytes(&more, "\x01\x6a\0\0\x01\x40\x01\x06status", 14);
+        buf_u8(&more, (uint8_t)next++);
+        buf_bytes(&more,
+                  "\x01\0\x04\0\x04"
+                  "exit\x01",
+                  10);
+        buf_u8(&more, (uint8_t)next);
     }
-    uint32_t report = a->hub->report == REPORT_STDERR ? stderr_stream : lower_stream(a, "stdout");
-    return component_edit_add(a->e, 0, COMPONENT_ITEM_CORE_INSTANCE, COMPONENT_SPACE_CORE_INSTANCE,
-                              "01 03 %n 00 %F %n 00 %F %n 00 %F", STR("write"), write,
-                              STR("stderr"), stderr_stream, STR("report"), report);
+    uint32_t type = hub_instance_type(
+        e,
+        "%u 01 40 01 %n 79 01 00 01 40 02 %n 77 %n 79 01 00 01 40 00 01 00"
+        " 04 00 %n 01 00 04 00 %n 01 01 04 00 %n 01 00 04 00 %n 01 02 04 00 %n 01 01"
+        " 04 00 %n 01 02 %b",
+        n, STR("slot"), STR("word"), STR("count"), STR("begin"), STR("put"), STR("end"),
+        STR("lost"), STR("put-line"), STR("end-lines"), &more);
+    buf_free(&more);
+    return component_edit_add(e, 0, COMPONENT_ITEM_IMPORT, COMPONENT_SPACE_INSTANCE, "00 %n 05 %t",
+                              STR(HUB_IMPORT), type);
 }
 
-/* ---- core modules ---- */
+/* ---- components ---- */
 
-/* The settings of the hub, as stdlib/runtime/hosts/hub.h describes them. */
-static void put_settings(const Hub *hub, Buf *b) {
-    uint32_t at =
-        HUB_SETTINGS + (uint32_t)sizeof(HubSettings) + hub->ninstances * (uint32_t)sizeof(HubSlot);
-    buf_u32le(b, hub->ninstances);
-    buf_u32le(b, at);
-    buf_u32le(b, hub->file.len);
-    at += hub->file.len;
-    for (uint32_t i = 0; i < hub->ninstances; i++) {
-        buf_u32le(b, at);
-        buf_u32le(b, hub->instances[i].line.len);
-        at += hub->instances[i].line.len;
+/* A component that is made here. */
+typedef struct Made {
+    Component c;
+    ComponentEdit *e;
+} Made;
+
+static void make_begin(Made *made) {
+    static const uint8_t preamble[] = {0, 'a', 's', 'm', 0x0d, 0, 1, 0};
+    Diags none = {0};
+    bool ok = component_read(&made->c, preamble, sizeof preamble, 0, &none);
+    assert(ok);
+    (void)ok;
+    made->e = component_edit_new(&made->c);
+}
+
+/* Adds it to another one. */
+static uint32_t make_end(Made *made, ComponentEdit *to, uint32_t before) {
+    Buf bytes = {0};
+    component_edit_write(made->e, &bytes);
+    uint32_t component = component_edit_add(to, before, COMPONENT_ITEM_COMPONENT,
+                                            COMPONENT_SPACE_COMPONENT, "%b", &bytes);
+    buf_free(&bytes);
+    component_edit_free(made->e);
+    component_free(&made->c);
+    return component;
+}
+
+/* Lowers a function of an interface that reads and writes the hub's memory. */
+static uint32_t lower_wasi(const Made *made, uint32_t from, const char *name, uint32_t memory,
+                           uint32_t realloc) {
+    return component_edit_add(made->e, 0, COMPONENT_ITEM_CANON, COMPONENT_SPACE_CORE_FUNC,
+                              "01 00 %f 02 03 %m 04 %F", hub_alias(made->e, 0, from, str_of(name)),
+                              memory, realloc);
+}
+
+/* The core instance from which the hub's core module imports WASI. */
+static uint32_t hub_wasi(const Made *made, const HubWasi *w, ReportDest report, uint32_t memory,
+                         uint32_t realloc) {
+    ComponentEdit *e = made->e;
+    ComponentArg args[5];
+    uint32_t n = 0;
+    args[n++] = func_arg("write", lower_wasi(made, w->streams,
+                                             "[method]output-stream.blocking-write-and-flush",
+                                             memory, realloc));
+    args[n++] = func_arg("stderr", hub_lower(e, 0, hub_alias(e, 0, w->errors, STR("get-stderr"))));
+    if (report == REPORT_FILE) {
+        args[n++] =
+            func_arg("folders", lower_wasi(made, w->folders, "get-directories", memory, realloc));
+        args[n++] = func_arg(
+            "open", lower_wasi(made, w->files, "[method]descriptor.open-at", memory, realloc));
+        args[n++] = func_arg(
+            "write_at", lower_wasi(made, w->files, "[method]descriptor.write", memory, realloc));
+    } else {
+        Str get = report == REPORT_STDERR ? STR("get-stderr") : STR("get-stdout");
+        args[n++] = func_arg("report", hub_lower(e, 0, hub_alias(e, 0, w->report, get)));
     }
-    buf_bytes(b, hub->file.ptr, hub->file.len);
-    for (uint32_t i = 0; i < hub->ninstances; i++)
-        buf_bytes(b, hub->instances[i].line.ptr, hub->instances[i].line.len);
+    return core_functions(e, 0, args, n);
 }
 
-/* The hub's memory, with a function that allocates in it what lowered functions return. */
+/* Adds the heads of all slots in order. */
+static void list_heads(const HubNode *node, Str *heads, uint32_t *n) {
+    for (uint32_t i = 0; i < node->instances.len; i++)
+        heads[(*n)++] = node->instances.at[i].head;
+    for (uint32_t i = 0; i < node->children.len; i++)
+        list_heads(node->children.at[i].node, heads, n);
+}
+
 static void make_memory(const Hub *hub, WasmModule *m) {
-    enum { PAGE = 65536 };
-    Buf settings = {0};
-    wasm_module_init(m);
-    put_settings(hub, &settings);
-    uint32_t heap = (uint32_t)align8(HUB_SETTINGS + settings.len);
-    WasmLimits limits = {.min = heap / PAGE + 1, .page_log2 = 16};
-    uint32_t memory = wasm_add_memory(m, limits, STR("hub"));
-    wasm_add_data_active(m, memory, HUB_SETTINGS, &settings, STR("settings"));
-    uint32_t next = wasm_add_global_i32(m, true, STR("next"), (int32_t)heap);
-    uint32_t realloc = emit_function(
-        m, "realloc",
-        "param $old i32 $had i32 $align i32 $size i32 result i32 local $at i32 $next=%u"
-        " global.get $next local.get $align i32.add i32.const 1 i32.sub"
-        " i32.const 0 local.get $align i32.sub i32.and local.tee $at"
-        " local.get $size i32.add global.set $next"
-        " block loop memory.size 0 i32.const 16 i32.shl global.get $next i32.ge_u br_if 1"
-        "  i32.const 1 memory.grow 0 i32.const -1 i32.eq if unreachable end br 0 end end"
-        " local.get $at local.get $old local.get $had memory.copy 0 0"
-        " local.get $at",
-        next);
-    wasm_add_export(m, STR("memory"), WASM_SPACE_MEMORY, memory);
-    wasm_add_export(m, STR("realloc"), WASM_SPACE_FUNC, realloc);
+    uint32_t nslots = hub_slots(hub->root), n = 0;
+    Str *heads = mem_zalloc(sizeof *heads * nslots);
+    list_heads(hub->root, heads, &n);
+    if (nslots == 1)
+        heads[0] = (Str){0};
+    hub_make_memory(hub->file, heads, nslots, m);
+    free(heads);
 }
 
-static uint32_t add_table(WasmModule *m, uint32_t size) {
-    WasmLimits limits = {.min = size, .max = size, .has_max = true};
-    uint32_t table = wasm_add_table(m, WASM_FUNCREF, limits, STR("functions"));
-    wasm_add_export(m, STR("table"), WASM_SPACE_TABLE, table);
-    return table;
+/* Exports the hub's functions: of the core instance `core`, and WASI's. */
+static void export_hub(const Made *made, const HubWasi *w, uint32_t core) {
+    ComponentEdit *e = made->e;
+    uint32_t types[HUB_CORE_FUNCS];
+    func_types(e, types);
+    for (uint32_t f = 0; f < HUB_CORE_FUNCS; f++)
+        add_export(e, 0, hub_funcs[f].name,
+                   lift(e, 0, hub_core_alias(e, 0, core, hub_funcs[f].core_name), types[f]));
+    if (w->clock != UINT32_MAX)
+        add_export(e, 0, "now", hub_alias(e, 0, w->clock, STR("now")));
+    if (w->exit != UINT32_MAX)
+        add_export(e, 0, "exit", hub_alias(e, 0, w->exit, STR("exit")));
 }
 
-/* Which instances there are: flush(slot) calls an entry of the table, if it is set. */
-static void make_roll(uint32_t ninstances, WasmModule *m) {
-    wasm_module_init(m);
-    uint32_t table = add_table(m, ninstances), type = wasm_add_func_type(m, NULL, 0, NULL, 0);
-    uint32_t flush = emit_function(m, "flush",
-                                   "param $slot i32 $table=%u $type=%u"
-                                   " local.get $slot table.get $table ref.is_null if else"
-                                   " local.get $slot call_indirect $type $table end",
-                                   table, type);
-    wasm_add_export(m, STR("flush"), WASM_SPACE_FUNC, flush);
-}
-
-static uint32_t import_func(WasmModule *m, const char *module, const char *name,
-                            const WasmType *params, uint32_t n, WasmType result) {
-    uint32_t type = wasm_add_func_type(m, params, n, &result, result != WASM_NONE);
-    return wasm_add_import_func(m, str_of(module), str_of(name), type);
-}
-
-/* What an instance imports. Before there is a tap, `write` does nothing, and `print` returns 0,
- * "not yet". */
-static void make_switch(const Added *a, WasmModule *m) {
-    static const WasmType two[] = {WASM_I32, WASM_I32}, i32 = WASM_I32;
-    uint32_t now = 0, leave = 0;
-    wasm_module_init(m);
-    if (a->clock)
-        now = import_func(m, "wasi", "now", NULL, 0, WASM_I64);
-    if (a->exits)
-        leave = import_func(m, "wasi", "exit", &i32, 1, WASM_NONE);
-    uint32_t table = add_table(m, SWITCH_ENTRIES);
-    uint32_t writes = wasm_add_func_type(m, two, 2, NULL, 0);
-    uint32_t prints = wasm_add_func_type(m, two, 2, &i32, 1);
-    uint32_t write = emit_function(m, "write",
-                                   "param $at i32 $len i32 $table=%u $type=%u"
-                                   " i32.const %d table.get $table ref.is_null if else"
-                                   " local.get $at local.get $len i32.const %d"
-                                   " call_indirect $type $table end",
-                                   table, writes, SWITCH_WRITE, SWITCH_WRITE);
-    uint32_t print = emit_function(m, "print",
-                                   "param $at i32 $len i32 result i32 $table=%u $type=%u"
-                                   " i32.const %d table.get $table ref.is_null"
-                                   " if i32 i32.const 0 else"
-                                   " local.get $at local.get $len i32.const %d"
-                                   " call_indirect $type $table end",
-                                   table, prints, SWITCH_PRINT, SWITCH_PRINT);
-    wasm_add_export(m, STR("write"), WASM_SPACE_FUNC, write);
-    wasm_add_export(m, STR("print"), WASM_SPACE_FUNC, print);
-    if (a->clock) /* in milliseconds */
-        wasm_add_export(m, STR("now"), WASM_SPACE_FUNC,
-                        emit_function(m, "now",
-                                      "result f64 call %u f64.convert_i64_u f64.const %" PRIu64
-                                      " f64.div",
-                                      now, UINT64_C(0x412e848000000000))); /* 1e6 */
-    if (a->exits)
-        wasm_add_export(m, STR("exit"), WASM_SPACE_FUNC,
-                        emit_function(m, "exit",
-                                      "param $status i32 local.get $status i32.const 0 i32.ne"
-                                      " call %u",
-                                      leave));
-}
-
-/* Adds a function (at, len), with code before and after, that passes these bytes of memory 0 to
- * `put`(word, n). */
-static uint32_t add_reader(WasmModule *m, const char *name, const char *result, const char *before,
-                           uint32_t put, const char *after) {
-    return emit_function(m, name,
-                         "param $at i32 $len i32 %s $put=%u"
-                         " %s"
-                         " block loop local.get $len i32.const 8 i32.lt_u br_if 1"
-                         "  local.get $at i64.load 0 0 i32.const 8 call $put"
-                         "  local.get $at i32.const 8 i32.add local.set $at"
-                         "  local.get $len i32.const 8 i32.sub local.set $len br 0 end end"
-                         " block loop local.get $len i32.eqz br_if 1"
-                         "  local.get $at i64.load8_u 0 0 i32.const 1 call $put"
-                         "  local.get $at i32.const 1 i32.add local.set $at"
-                         "  local.get $len i32.const 1 i32.sub local.set $len br 0 end end"
-                         " %s",
-                         result, put, before, after);
-}
-
-/* What reads the memory of an instance. An empty piece ends a report; at -1 it says that there was
- * no memory for one (stdlib/runtime/hosts/host_js.c). */
-static void tap_memory(WasmModule *m, uint32_t slot, uint32_t table) {
-    static const WasmType i32 = WASM_I32, word[] = {WASM_I64, WASM_I32};
-    char before[200], after[32];
-    uint32_t begin = import_func(m, "hub", "begin", &i32, 1, WASM_NONE);
-    uint32_t put = import_func(m, "hub", "put", word, 2, WASM_NONE);
-    uint32_t end = import_func(m, "hub", "end", &i32, 1, WASM_NONE);
-    uint32_t lost = import_func(m, "hub", "lost", NULL, 0, WASM_NONE);
-    uint32_t put_line = import_func(m, "hub", "put_line", word, 2, WASM_NONE);
-    uint32_t end_lines = import_func(m, "hub", "end_lines", NULL, 0, WASM_NONE);
-    wasm_add_import_memory(m, STR("instance"), STR("whammc:memory"), (WasmLimits){.page_log2 = 16});
-    snprintf(before, sizeof before,
-             "local.get 1 i32.eqz if local.get 0 i32.const -1 i32.eq if call %u else"
-             " i32.const %u call %u end return end i32.const %u call %u",
-             lost, slot, end, slot, begin);
-    snprintf(after, sizeof after, "call %u i32.const 1", end_lines);
-    const uint32_t entries[SWITCH_ENTRIES] = {
-        [SWITCH_WRITE] = add_reader(m, "write", "", before, put, ""),
-        [SWITCH_PRINT] = add_reader(m, "print", "result i32", "", put_line, after)};
-    wasm_add_elem_active(m, table, 0, entries, SWITCH_ENTRIES);
-}
-
-/* The tap of an instance. */
-static void make_tap(const WasmModule *of, uint32_t slot, WasmModule *m) {
-    wasm_module_init(m);
-    uint32_t table = wasm_add_import_table(m, STR("switch"), STR("table"), WASM_FUNCREF);
-    uint32_t roll = wasm_add_import_table(m, STR("roll"), STR("table"), WASM_FUNCREF);
-    if (wasm_find_export(of, WASM_SPACE_MEMORY, STR("whammc:memory")))
-        tap_memory(m, slot, table);
-    if (!wasm_find_export(of, WASM_SPACE_FUNC, STR("whammc:flush")))
-        return;
-    uint32_t flush = import_func(m, "instance", "whammc:flush", NULL, 0, WASM_NONE);
-    wasm_add_elem_active(m, roll, slot, &flush, 1);
-}
-
-/* A module with one function, which calls `func`, an import of this type, and "finish" before or
- * after it. */
-static void make_finisher(WasmType param, WasmType result, bool before, WasmModule *m) {
-    wasm_module_init(m);
-    uint32_t finish = import_func(m, "hub", "finish", NULL, 0, WASM_NONE);
-    uint32_t func = import_func(m, "program", "func", &param, param != WASM_NONE, result);
-    Buf flush = {0};
-    emit_calls(&flush, m, &finish, 1);
-    uint32_t wrapper =
-        emit_wrapper(m, STR("func"), func, before ? &flush : NULL, before ? NULL : &flush);
-    wasm_add_export(m, STR("func"), WASM_SPACE_FUNC, wrapper);
-    buf_free(&flush);
-}
-
-/* ---- connecting ---- */
-
-/* Adds a function that calls `func`, a core function, and the hub. Its handle. */
-static uint32_t add_finisher(const Added *a, uint32_t at, uint32_t func, WasmType param,
-                             WasmType result, bool before) {
+/* Adds the hub to the outermost component. Returns its instance. */
+static uint32_t add_hub(const Hub *hub, HubNeeds needs) {
+    ComponentEdit *e = hub->root->edit;
+    const char *version = hub_free_version(component_edit_of(e));
+    HubWasi outside = {.e = e, .version = version, .clock = UINT32_MAX, .exit = UINT32_MAX};
+    RuntimeModule runtime = runtime_component(hub->report == REPORT_FILE);
+    Buf code = {0};
+    Made made;
     WasmModule m;
-    make_finisher(param, result, before, &m);
-    uint32_t module = add_module(a, at, &m);
-    uint32_t program =
-        component_edit_add(a->e, at, COMPONENT_ITEM_CORE_INSTANCE, COMPONENT_SPACE_CORE_INSTANCE,
-                           "01 01 %n 00 %F", STR("func"), func);
-    uint32_t instance = component_edit_add(
-        a->e, at, COMPONENT_ITEM_CORE_INSTANCE, COMPONENT_SPACE_CORE_INSTANCE,
-        "00 %M 02 %n 12 %i %n 12 %i", module, STR("program"), program, STR("hub"), a->to_hub);
-    return core_alias(a, at, instance, "func");
+    make_begin(&made);
+    HubWasi w = {.e = made.e, .version = version, .clock = UINT32_MAX, .exit = UINT32_MAX};
+    hub_import_wasi(&w, hub->report, needs);
+    make_memory(hub, &m);
+    uint32_t owner = core_instance(made.e, 0, hub_add_module(made.e, 0, &m), NULL, 0);
+    uint32_t memory =
+        component_edit_add(made.e, 0, COMPONENT_ITEM_ALIAS, COMPONENT_SPACE_CORE_MEMORY,
+                           "00 02 01 %i %n", owner, STR("memory"));
+    uint32_t realloc = hub_core_alias(made.e, 0, owner, "realloc");
+    ComponentArg args[] = {core_arg("env", owner),
+                           core_arg("wasi", hub_wasi(&made, &w, hub->report, memory, realloc))};
+    buf_bytes(&code, runtime.bytes, runtime.len);
+    uint32_t module = component_edit_add(made.e, 0, COMPONENT_ITEM_CORE_MODULE,
+                                         COMPONENT_SPACE_CORE_MODULE, "%b", &code);
+    export_hub(&made, &w, core_instance(made.e, 0, module, args, 2));
+    hub_import_wasi(&outside, hub->report, needs);
+    uint32_t component = make_end(&made, e, 0);
+    uint32_t result = instance(e, 0, component, outside.imported.at, outside.imported.len);
+    buf_free(&code);
+    vec_free(&w.imported);
+    vec_free(&outside.imported);
+    return result;
 }
 
-/* The export of an instance that an alias names, if the item is one: its instance. */
+/* Adds the hub for a child whose slots begin at `base`. */
+static uint32_t add_front(const Connection *con, uint32_t before, uint32_t base) {
+    Made made;
+    WasmModule m;
+    uint32_t types[HUB_CORE_FUNCS];
+    make_begin(&made);
+    ComponentEdit *e = made.e;
+    uint32_t hub = import_hub(e, con->needs);
+    ComponentArg funcs[] = {func_arg("begin", hub_lower(e, 0, hub_alias(e, 0, hub, STR("begin")))),
+                            func_arg("end", hub_lower(e, 0, hub_alias(e, 0, hub, STR("end"))))};
+    ComponentArg arg = core_arg("hub", core_functions(e, 0, funcs, 2));
+    hub_make_front(base, &m);
+    uint32_t core = core_instance(e, 0, hub_add_module(e, 0, &m), &arg, 1);
+    func_types(e, types);
+    for (HubFunc f = 0; f < HUB_FUNCS; f++) {
+        if (!is_needed(con->needs, f))
+            continue;
+        bool own = f == HUB_BEGIN || f == HUB_END;
+        uint32_t func =
+            own ? lift(e, 0, hub_core_alias(e, 0, core, hub_funcs[f].core_name), types[f])
+                : hub_alias(e, 0, hub, str_of(hub_funcs[f].name));
+        add_export(e, 0, hub_funcs[f].name, func);
+    }
+    ComponentArg given = {{.name = STR(HUB_IMPORT)}, {COMPONENT_SPACE_INSTANCE, con->hub}};
+    return instance(con->e, before, make_end(&made, con->e, before), &given, 1);
+}
+
+/* ---- where the program ends ---- */
+
+/* Adds a core instance of a finisher of `func` (and `post`). */
+static uint32_t add_finisher(const Connection *con, uint32_t at, WasmModule *m, const char *flush,
+                             const ComponentArg *funcs, uint32_t nfuncs) {
+    ComponentArg roll = func_arg("flush", hub_core_alias(con->e, at, con->roll, flush));
+    ComponentArg args[] = {core_arg("program", core_functions(con->e, at, funcs, nfuncs)),
+                           core_arg("roll", core_functions(con->e, at, &roll, 1))};
+    return core_instance(con->e, at, hub_add_module(con->e, at, m), args, 2);
+}
+
+/* The export of an instance that an alias names, if the item is one. */
 static const ComponentAlias *alias_of(const Component *c, ComponentRef ref) {
     const ComponentItem *item = component_item(c, ref);
     bool exported = item && item->kind == COMPONENT_ITEM_ALIAS && item->alias->kind != ALIAS_OUTER;
@@ -504,100 +393,216 @@ static bool is_exit(const Component *c, uint32_t func) {
            (str_is(alias->name, "exit") || str_is(alias->name, "exit-with-code"));
 }
 
-/* Whether what is lifted is the function of a command, a function from nothing to `result`. */
-static bool is_run(const Component *c, const ComponentCanon *lift) {
-    const ComponentAlias *alias =
-        alias_of(c, (ComponentRef){COMPONENT_SPACE_CORE_FUNC, lift->func});
-    const ComponentItem *type = component_item(c, (ComponentRef){COMPONENT_SPACE_TYPE, lift->type});
-    return alias && str_begins(alias->name, STR("wasi:cli/run@")) && lift->noptions == 0 && type &&
-           type->kind == COMPONENT_ITEM_TYPE && type->type->code == COMPONENT_TYPE_FUNC &&
-           type->type->nfields == 0 && !type->type->element.none;
+static const ComponentOption *option_of(const ComponentCanon *canon, ComponentOptionCode code) {
+    for (uint32_t i = 0; i < canon->noptions; i++)
+        if (canon->options[i].code == code)
+            return &canon->options[i];
+    return NULL;
 }
 
-/* Lets the hub collect reports where the program ends. */
-static void connect_ends(const Added *a) {
-    uint32_t core_funcs = 0;
-    for (uint32_t i = 0; i < a->c->items.len; i++) {
-        const ComponentItem *item = &a->c->items.at[i];
-        ComponentSpace space = COMPONENT_SPACE_COUNT;
-        uint32_t n = component_adds(item, &space), by;
+#define RUN "wasi:cli/run@"
+
+/* Whether what is lifted is the function of a command, which has no parameters and returns
+ * `result`.
+ */
+static bool is_run(const Component *c, const ComponentCanon *canon) {
+    const ComponentAlias *alias =
+        alias_of(c, (ComponentRef){COMPONENT_SPACE_CORE_FUNC, canon->func});
+    const ComponentItem *item =
+        component_item(c, (ComponentRef){COMPONENT_SPACE_TYPE, canon->type});
+    if (!alias || !item || item->kind != COMPONENT_ITEM_TYPE)
+        return false;
+    const ComponentType *type = item->type;
+    bool named = str_begins(alias->name, STR(RUN)) ||
+                 str_begins(alias->name, STR("[async-lift]" RUN)) ||
+                 str_begins(alias->name, STR("[async-lift-stackful]" RUN));
+    bool func = type->code == COMPONENT_TYPE_FUNC || type->code == COMPONENT_TYPE_ASYNC_FUNC;
+    return named && func && type->nfields == 0 && !type->element.none;
+}
+
+static void replace(const Connection *con, uint32_t from, uint32_t to, uint32_t func, uint32_t by) {
+    component_edit_replace(con->e, from, to, (ComponentRef){COMPONENT_SPACE_CORE_FUNC, func}, by);
+}
+
+/* The function of a command, item `at`: all is flushed when it has ended. */
+static void connect_run(const Connection *con, uint32_t at) {
+    const ComponentCanon *canon = con->c->items.at[at].canon;
+    const ComponentOption *post = option_of(canon, CANON_OPTION_POST_RETURN);
+    const ComponentOption *callback = option_of(canon, CANON_OPTION_CALLBACK);
+    bool async = option_of(canon, CANON_OPTION_ASYNC) != NULL;
+    HubWhen when = callback ? HUB_ENDED : post ? HUB_AFTER_POST : HUB_AFTER;
+    WasmModule m;
+    ComponentArg funcs[] = {func_arg("func", canon->func),
+                            func_arg("post", post ? post->index : 0)};
+    hub_make_finisher(when, 0, callback || !async, &m);
+    uint32_t made = add_finisher(con, at, &m, "flush", funcs, post ? 2 : 1);
+    replace(con, at, at + 1, canon->func, hub_core_alias(con->e, at, made, "func"));
+    if (post)
+        replace(con, at, at + 1, post->index, hub_core_alias(con->e, at, made, "post"));
+    if (!callback)
+        return;
+    funcs[0] = func_arg("func", callback->index);
+    hub_make_finisher(HUB_ENDED, 3, true, &m);
+    made = add_finisher(con, at, &m, "flush", funcs, 1);
+    replace(con, at, at + 1, callback->index, hub_core_alias(con->e, at, made, "func"));
+}
+
+/* What ends the program, item `at`, a core function: what can be is flushed before. */
+static void connect_exit(const Connection *con, uint32_t at) {
+    uint32_t func = component_defines(con->c, at).index;
+    ComponentArg arg = func_arg("func", func);
+    WasmModule m;
+    hub_make_finisher(HUB_BEFORE, 1, false, &m);
+    uint32_t made = add_finisher(con, at + 1, &m, "flush_own", &arg, 1);
+    replace(con, at + 1, UINT32_MAX, func, hub_core_alias(con->e, at + 1, made, "func"));
+}
+
+/* A component that calls run and then flush, both of which it imports. */
+static uint32_t add_runner(ComponentEdit *to, uint32_t before, uint32_t run, uint32_t flush) {
+    Made made;
+    WasmModule m;
+    make_begin(&made);
+    ComponentEdit *e = made.e;
+    uint32_t runs = run_type(e, 0), flushes = flush_type(e, 0);
+    uint32_t inner_run = component_edit_add(e, 0, COMPONENT_ITEM_IMPORT, COMPONENT_SPACE_FUNC,
+                                            "00 %n 01 %t", STR("run"), runs);
+    uint32_t inner_flush = component_edit_add(e, 0, COMPONENT_ITEM_IMPORT, COMPONENT_SPACE_FUNC,
+                                              "00 %n 01 %t", STR("flush"), flushes);
+    ComponentArg funcs[] = {func_arg("func", hub_lower(e, 0, inner_run)),
+                            func_arg("flush", hub_lower(e, 0, inner_flush))};
+    ComponentArg args[] = {core_arg("program", core_functions(e, 0, funcs, 1)),
+                           core_arg("roll", core_functions(e, 0, funcs + 1, 1))};
+    hub_make_finisher(HUB_AFTER, 0, true, &m);
+    uint32_t core = core_instance(e, 0, hub_add_module(e, 0, &m), args, 2);
+    add_export(e, 0, "run", lift(e, 0, hub_core_alias(e, 0, core, "func"), runs));
+    ComponentArg given[] = {{{.name = STR("run")}, {COMPONENT_SPACE_FUNC, run}},
+                            {{.name = STR("flush")}, {COMPONENT_SPACE_FUNC, flush}}};
+    return instance(to, before, make_end(&made, to, before), given, 2);
+}
+
+/* The outermost component exports a command, item `at`, of one inside. */
+static void connect_inner_run(const Connection *con, uint32_t at) {
+    ComponentRef ref = con->c->items.at[at].export->ref;
+    uint32_t run = hub_alias(con->e, at, ref.index, STR("run"));
+    uint32_t flush = lift(con->e, at, con->flush, flush_type(con->e, at));
+    uint32_t runner = add_runner(con->e, at, run, flush);
+    uint32_t by = component_edit_add(con->e, at, COMPONENT_ITEM_INSTANCE, COMPONENT_SPACE_INSTANCE,
+                                     "01 01 00 %n 01 %f", STR("run"),
+                                     hub_alias(con->e, at, runner, STR("run")));
+    component_edit_replace(con->e, at, at + 1, ref, by);
+}
+
+static void connect_ends(const Connection *con) {
+    bool runs = false, outermost = !con->c->parent;
+    for (uint32_t i = 0; i < con->c->items.len; i++) {
+        const ComponentItem *item = &con->c->items.at[i];
         const ComponentCanon *canon = item->kind == COMPONENT_ITEM_CANON ? item->canon : NULL;
-        if (canon && canon->code == CANON_LOWER && is_exit(a->c, canon->func)) {
-            by = add_finisher(a, i + 1, core_funcs, WASM_I32, WASM_NONE, true);
-            component_edit_replace(a->e, i + 1,
-                                   (ComponentRef){COMPONENT_SPACE_CORE_FUNC, core_funcs}, by);
+        if (canon && canon->code == CANON_LOWER && is_exit(con->c, canon->func))
+            connect_exit(con, i);
+        if (canon && outermost && canon->code == CANON_LIFT && is_run(con->c, canon)) {
+            runs = true;
+            connect_run(con, i);
         }
-        if (canon && canon->code == CANON_LIFT && is_run(a->c, canon)) {
-            by = add_finisher(a, i, canon->func, WASM_NONE, WASM_I32, false);
-            component_edit_replace(a->e, i, (ComponentRef){COMPONENT_SPACE_CORE_FUNC, canon->func},
-                                   by);
-        }
-        core_funcs += space == COMPONENT_SPACE_CORE_FUNC ? n : 0;
+        if (!runs && outermost && item->kind == COMPONENT_ITEM_EXPORT &&
+            item->export->ref.space == COMPONENT_SPACE_INSTANCE &&
+            str_begins(item->export->name.name, STR(RUN "0.2.")))
+            connect_inner_run(con, i);
     }
 }
 
-/* Gives an instance its switch, and the tap after it. */
-static void connect_instance(const Added *a, uint32_t slot, uint32_t switches, uint32_t wasi) {
-    const HubInstance *instance = &a->hub->instances[slot];
-    bool needs = a->clock || a->exits;
-    uint32_t switched = !needs
-                            ? instantiate(a, switches)
-                            : component_edit_add(a->e, 0, COMPONENT_ITEM_CORE_INSTANCE,
-                                                 COMPONENT_SPACE_CORE_INSTANCE, "00 %M 01 %n 12 %i",
-                                                 switches, STR("wasi"), wasi);
-    component_edit_argument(a->e, instance->item, STR(HOST_MODULE), switched);
-    ComponentRef self = component_defines(a->c, instance->item);
-    WasmModule m;
-    make_tap(instance->module, slot, &m);
-    uint32_t tap = add_module(a, instance->item + 1, &m);
-    component_edit_add(
-        a->e, instance->item + 1, COMPONENT_ITEM_CORE_INSTANCE, COMPONENT_SPACE_CORE_INSTANCE,
-        "00 %M 04 %n 12 %i %n 12 %i %n 12 %i %n 12 %i", tap, STR("instance"), self.index,
-        STR("switch"), switched, STR("roll"), a->roll, STR("hub"), a->to_hub);
+/* ---- connecting ---- */
+
+/* The core functions of the hub: a core instance of those that taps import, and one of those that
+ * switches import. */
+static void lower_hub(Connection *con, uint32_t *to_switch) {
+    ComponentArg args[HUB_FUNCS];
+    uint32_t n = 0;
+    for (HubFunc f = 0; f < HUB_FUNCS; f++)
+        if (is_needed(con->needs, f)) {
+            uint32_t func = hub_alias(con->e, 0, con->hub, str_of(hub_funcs[f].name));
+            args[n++] = func_arg(hub_funcs[f].core_name, hub_lower(con->e, 0, func));
+        }
+    con->to_hub = *to_switch = core_functions(con->e, 0, args, n);
 }
 
-/* What switches import from "wasi". */
-static uint32_t switch_imports(const Added *a) {
-    uint32_t clock = a->clock ? lower_clock(a) : 0, leave = a->exits ? lower_exit(a) : 0;
-    if (a->clock && a->exits)
-        return component_edit_add(a->e, 0, COMPONENT_ITEM_CORE_INSTANCE,
-                                  COMPONENT_SPACE_CORE_INSTANCE, "01 02 %n 00 %F %n 00 %F",
-                                  STR("now"), clock, STR("exit"), leave);
-    return component_edit_add(a->e, 0, COMPONENT_ITEM_CORE_INSTANCE, COMPONENT_SPACE_CORE_INSTANCE,
-                              "01 01 %n 00 %F", a->clock ? STR("now") : STR("exit"),
-                              a->clock ? clock : leave);
+/* Gives an instance its switch, and the tap after it. */
+static void connect_instance(const Connection *con, uint32_t entry, uint32_t switches) {
+    const HubInstance *of = &con->node->instances.at[entry];
+    ComponentArg hub = core_arg("hub", con->to_hub);
+    uint32_t switched = core_instance(con->e, 0, switches, &hub, 1);
+    component_edit_argument(con->e, of->item, STR(HUB_HOST), switched);
+    WasmModule m;
+    hub_make_tap(of->module, entry, &m);
+    ComponentArg args[] = {core_arg("instance", component_defines(con->c, of->item).index),
+                           core_arg("switch", switched), core_arg("roll", con->roll), hub};
+    core_instance(con->e, of->item + 1, hub_add_module(con->e, of->item + 1, &m), args, 4);
+}
+
+static void connect(Connection *con);
+
+/* Gives a component inside its hub, and makes its function to flush it an entry of the roll. */
+static void connect_child(Connection *con, uint32_t entry, const HubChild *child) {
+    uint32_t hub = con->front ? add_front(con, child->item, con->front) : con->hub;
+    uint32_t after = child->item + 1;
+    component_edit_argument(con->e, child->item, STR(HUB_IMPORT), hub);
+    uint32_t self = component_defines(con->c, child->item).index;
+    uint32_t flush = hub_lower(con->e, after, hub_alias(con->e, after, self, STR(HUB_FLUSH)));
+    WasmModule m;
+    hub_make_entry(entry, &m);
+    ComponentArg func = func_arg("func", flush);
+    ComponentArg args[] = {core_arg("roll", con->roll),
+                           core_arg("func", core_functions(con->e, after, &func, 1))};
+    core_instance(con->e, after, hub_add_module(con->e, after, &m), args, 2);
+    con->front += hub_slots(child->node);
+}
+
+static void connect(Connection *con) {
+    const HubNode *node = con->node;
+    WasmModule m;
+    uint32_t to_switch;
+    lower_hub(con, &to_switch);
+    hub_make_roll(node->instances.len + node->children.len, node->instances.len, &m);
+    con->roll = core_instance(con->e, 0, hub_add_module(con->e, 0, &m), NULL, 0);
+    con->flush = hub_core_alias(con->e, 0, con->roll, "flush");
+    if (node->instances.len) {
+        hub_make_switch(con->needs, &m);
+        uint32_t switches = hub_add_module(con->e, 0, &m);
+        for (uint32_t i = 0; i < node->instances.len; i++)
+            connect_instance(con, i, switches);
+    }
+    con->front = node->instances.len;
+    for (uint32_t i = 0; i < node->children.len; i++)
+        connect_child(con, node->instances.len + i, &node->children.at[i]);
+    connect_ends(con);
+}
+
+/* Connects the components inside, each once. */
+static void connect_inside(const HubNode *node, HubNeeds needs) {
+    for (uint32_t i = 0; i < node->children.len; i++) {
+        HubNode *child = node->children.at[i].node;
+        if (child->connected)
+            continue;
+        child->connected = true;
+        connect_inside(child, needs);
+        const Component *c = component_edit_of(child->edit);
+        Connection con = {.node = child, .e = child->edit, .c = c, .needs = needs};
+        con.hub = import_hub(child->edit, needs);
+        connect(&con);
+        uint32_t end = c->items.len;
+        add_export(child->edit, end, HUB_FLUSH,
+                   lift(child->edit, end, con.flush, flush_type(child->edit, end)));
+    }
 }
 
 void hub_add(const Hub *hub) {
-    Added a = {.hub = hub,
-               .e = hub->edit,
-               .c = component_edit_of(hub->edit),
-               .clock = some_imports(hub, "now"),
-               .exits = some_imports(hub, "exit")};
-    RuntimeModule runtime = runtime_component(hub->report == REPORT_FILE);
-    Buf code = {0};
-    WasmModule m;
-    choose_version(&a);
-    make_memory(hub, &m);
-    uint32_t owner = instantiate(&a, add_module(&a, 0, &m));
-    a.memory = component_edit_add(a.e, 0, COMPONENT_ITEM_ALIAS, COMPONENT_SPACE_CORE_MEMORY,
-                                  "00 02 01 %i %n", owner, STR("memory"));
-    a.realloc = core_alias(&a, 0, owner, "realloc");
-    uint32_t wasi = hub_imports(&a);
-    make_roll(hub->ninstances, &m);
-    a.roll = instantiate(&a, add_module(&a, 0, &m));
-    buf_bytes(&code, runtime.bytes, runtime.len);
-    uint32_t module = component_edit_add(a.e, 0, COMPONENT_ITEM_CORE_MODULE,
-                                         COMPONENT_SPACE_CORE_MODULE, "%b", &code);
-    a.to_hub =
-        component_edit_add(a.e, 0, COMPONENT_ITEM_CORE_INSTANCE, COMPONENT_SPACE_CORE_INSTANCE,
-                           "00 %M 03 %n 12 %i %n 12 %i %n 12 %i", module, STR("env"), owner,
-                           STR("wasi"), wasi, STR("instances"), a.roll);
-    buf_free(&code);
-    uint32_t needed = a.clock || a.exits ? switch_imports(&a) : 0;
-    make_switch(&a, &m);
-    uint32_t switches = add_module(&a, 0, &m);
-    for (uint32_t i = 0; i < hub->ninstances; i++)
-        connect_instance(&a, i, switches, needed);
-    connect_ends(&a);
+    const HubNode *root = hub->root;
+    assert(hub_slots(root));
+    HubNeeds needs = needs_of(root);
+    Connection con = {.node = root,
+                      .e = root->edit,
+                      .c = component_edit_of(root->edit),
+                      .needs = needs,
+                      .hub = add_hub(hub, needs)};
+    connect(&con);
+    connect_inside(root, needs);
 }

@@ -1,18 +1,25 @@
 /*
  * link/hub.h - how the reports of the core modules inside of a component leave it.
  *
- * An instrumented core module is written for the host "component": it imports from the module
- * "whammc" what it needs of a host in JavaScript, and exports whammc:flush. In the component, these
- * imports are functions of core modules that are added:
+ * An instrumented core module is written for HOST_COMPONENT: it imports from the module "whammc"
+ * what a program imports of a host in JavaScript, and exports whammc:flush. What is added to the
+ * component supplies these imports:
  *
- *   memory     the memory of the hub, with its settings: WASI's functions are lowered with it, so
- * it has to exist before the hub switch     what instances import. They exist before their
- * memories, so its functions go through a table; those that need no memory call WASI directly hub
- * writes reports through WASI (stdlib/runtime/hosts/hub.c) tap        one for each instance, after
- * it: reads its memory for the hub, and puts its functions into the switch's table
+ *   hub        a component that writes reports through WASI 0.2 (stdlib/runtime/hosts/hub.c). Its
+ *              functions have only numbers as parameters. Components inside import them
+ *   switch     what an instance imports. It exists before the instance's memory, so its functions
+ * go through a table; those that need no memory are the hub's tap        comes after an instance:
+ * it reads its memory for the hub, and puts its functions into the tables of the switch and of the
+ * roll roll       one in each component: all that has to be flushed there, core instances and
+ * instances of components inside
  *
- * The host calls the component's functions, and when one ends that is the program (wasi:cli/run),
- * and before the program calls wasi:cli/exit, the hub asks all instances for their reports.
+ * All are flushed when the program ends, which is when its function wasi:cli/run does, and before
+ * it calls wasi:cli/exit.
+ *
+ * REENTRANCE. A function of a component traps if it is called while the component calls out
+ * (Canonical ABI). So nothing here calls into a component that may be active: the hub is called by
+ * all, and calls nobody; after wasi:cli/run no function of the program is active; before
+ * wasi:cli/exit only core instances of the component that calls it are flushed.
  */
 #ifndef WHAMMC_LINK_HUB_H
 #define WHAMMC_LINK_HUB_H
@@ -24,21 +31,35 @@
 typedef struct HubInstance {
     uint32_t item;            /* its instantiation */
     const WasmModule *module; /* as it is instrumented */
-    Str line;                 /* before its reports, with a line feed; empty = none */
+    Str head;                 /* the line before its reports, up to the number of the instance */
 } HubInstance;
 
+/* An instance of a component inside. */
+typedef struct HubChild {
+    uint32_t item; /* its instantiation */
+    struct HubNode *node;
+} HubChild;
+
+/* A component with instrumented core modules, perhaps only further inside. */
+typedef struct HubNode {
+    ComponentEdit *edit;
+    Vec(HubInstance) instances;
+    Vec(HubChild) children;
+    bool connected; /* by hub_add */
+} HubNode;
+
 typedef struct Hub {
-    ComponentEdit *edit; /* of the component whose instances these are */
-    HubInstance *instances;
-    uint32_t ninstances;
+    HubNode *root;
     ReportDest report;
     Str file; /* REPORT_FILE */
 } Hub;
 
-/* Whether the module needs a hub: it imports something of the host, or reports. */
-bool hub_serves(const WasmModule *instrumented);
+/* Whether an instrumented module needs a hub: it imports something of the host, or reports. */
+bool hub_serves(const WasmModule *m);
+/* How many core instances a component has, with all components inside. */
+uint32_t hub_slots(const HubNode *node);
 
-/* Adds all that to the component, before anything else of it, and connects it. */
+/* Adds all that, and connects it. The root has at least one slot. */
 void hub_add(const Hub *hub);
 
 #endif

@@ -1,12 +1,11 @@
 /*
- * runtime/hosts/hub.c - the hub: a core module of an instrumented component, which writes the
- * reports of the others through WASI 0.2.
+ * runtime/hosts/hub.c - the hub: a core module in an instrumented component, which writes the reports
+ * of the others through WASI 0.2.
  *
- * The compiler adds it, with a memory (src/link/hub.h). Each instrumented core instance has a number,
- * its slot. What it writes comes in pieces of up to eight bytes, read from its memory by code that
- * the compiler makes: begin(slot), put(word, n) ..., end(slot). With several slots, a line before and
- * after each report names its module, as readers expect of parts. finish() asks all instances for
- * their reports.
+ * The compiler makes a component of it, with a memory (src/link/hub.h). Each instrumented core
+ * instance has a number, its slot. What it writes comes in pieces of up to eight bytes, read from its
+ * memory by code that the compiler makes: begin(slot), put(word, n) ..., end(slot). If there are
+ * several slots, a line before and after each report tells whose it is, as readers expect of parts.
  *
  * Compile-time switch: HUB_FILE, reports go to a file below a folder that the host has opened; lines
  * of `print` go to standard error nevertheless.
@@ -19,9 +18,6 @@
 
 #define EXPORT(name)         __attribute__((export_name(name), visibility("default")))
 #define IMPORT(module, name) __attribute__((import_module(module), import_name(name)))
-
-/* The instance of a slot writes its report. */
-IMPORT("instances", "flush") void instance_flush(uint32_t slot);
 
 /* ---- WASI: lowered functions; results that are not one number go to an address ---- */
 
@@ -129,14 +125,26 @@ static void put_word(Output *o, uint64_t word, uint32_t n) {
     }
 }
 
+static void put_number(uint32_t n) {
+    uint8_t digits[10];
+    uint32_t at = sizeof digits;
+    do
+        digits[--at] = (uint8_t)('0' + n % 10);
+    while (n /= 10);
+    put_bytes(&report, digits + at, sizeof digits - at);
+}
+
 /* ---- for instances ---- */
 
 static bool begun; /* a piece of the report */
 
 EXPORT("begin") void hub_begin(uint32_t slot) {
     const HubSlot *s = &hub_settings()->slots[slot];
-    if (!begun)
-        put_bytes(&report, (const uint8_t *)(uintptr_t)s->line, s->line_len);
+    if (!begun && s->head_len) {
+        put_bytes(&report, (const uint8_t *)(uintptr_t)s->head, s->head_len);
+        put_number(slot);
+        put_bytes(&report, (const uint8_t *)"}\n", 2);
+    }
     begun = true;
 }
 
@@ -147,7 +155,7 @@ EXPORT("put") void hub_put(uint64_t word, uint32_t n) {
 EXPORT("end") void hub_end(uint32_t slot) {
     const HubSlot *s = &hub_settings()->slots[slot];
     static const char end[] = "{\"whammc\":\"end\"}\n";
-    if (begun && s->line_len)
+    if (begun && s->head_len)
         put_bytes(&report, (const uint8_t *)end, sizeof end - 1);
     flush_output(&report);
     begun = false;
@@ -166,17 +174,4 @@ EXPORT("put_line") void hub_put_line(uint64_t word, uint32_t n) {
 
 EXPORT("end_lines") void hub_end_lines(void) {
     flush_output(&lines);
-}
-
-/* ---- for the component ---- */
-
-static bool finishing;
-
-EXPORT("finish") void hub_finish(void) {
-    if (finishing)
-        return;
-    finishing = true;
-    for (uint32_t i = 0; i < hub_settings()->nslots; i++)
-        instance_flush(i);
-    finishing = false;
 }

@@ -11,11 +11,10 @@
 enum { HUB_SETTINGS = 65536 };
 
 typedef struct HubSlot {
-    uint32_t line, line_len; /* before each report of the instance; none if there is only one */
+    uint32_t head, head_len; /* the line before reports, up to the slot; empty: there is only one */
 } HubSlot;
 
 typedef struct HubSettings {
-    uint32_t nslots;
     uint32_t file, file_len; /* where the report goes */
     HubSlot slots[];
 } HubSettings;
