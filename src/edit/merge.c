@@ -17,8 +17,7 @@
 static WasmType merge_map_type(const WasmMerge *g, WasmType t) {
     if (!WASM_IS_REF(t) || (t & WASM_ABSTRACT_BIT))
         return t;
-    uint32_t index = g->handles[WASM_SPACE_TYPE][WASM_HEAP_OF(t)];
-    return (t & (WASM_REF_BIT | WASM_NULL_BIT)) | index;
+    return wasm_with_index(t, g->handles[WASM_SPACE_TYPE][WASM_HEAP_OF(t)]);
 }
 
 static const WasmType *map_types(Merge *x, const WasmType *types, uint32_t n) {
@@ -30,7 +29,10 @@ static const WasmType *map_types(Merge *x, const WasmType *types, uint32_t n) {
 
 static void copy_def(Merge *x, const WasmTypeDef *d, uint32_t index, uint32_t group) {
     WasmTypeDef copy = *d;
-    copy.super = d->has_super ? x->g->handles[WASM_SPACE_TYPE][d->super] : 0;
+    const uint32_t *handles = x->g->handles[WASM_SPACE_TYPE];
+    copy.super = d->has_super ? handles[d->super] : 0;
+    copy.descriptor = d->has_descriptor ? handles[d->descriptor] : 0;
+    copy.describes = d->is_descriptor ? handles[d->describes] : 0;
     copy.canonical = index;
     copy.group = group;
     copy.params = map_types(x, d->params, d->nparams);
@@ -93,6 +95,7 @@ static bool merge_fits(const WasmMerge *g, const WasmImport *im, uint32_t h) {
     switch (im->space) {
     case WASM_SPACE_FUNC:
         return h < to->funcs.len &&
+               to->funcs.at[h].exact >= from->funcs.at[im->handle].exact &&
                func_types_fit(to, to->funcs.at[h].type, types[from->funcs.at[im->handle].type]);
     case WASM_SPACE_TAG:
         return h < to->tags.len &&
@@ -132,9 +135,12 @@ int64_t wasm_merge_join(const WasmMerge *g, const WasmImport *im) {
     }
     const uint32_t *types = g->handles[WASM_SPACE_TYPE];
     switch (im->space) {
-    case WASM_SPACE_FUNC:
-        return wasm_add_import_func(to, im->module, im->name,
-                                    types[from->funcs.at[im->handle].type]);
+    case WASM_SPACE_FUNC: {
+        const WasmFunc *func = &from->funcs.at[im->handle];
+        uint32_t handle = wasm_add_import_func(to, im->module, im->name, types[func->type]);
+        to->funcs.at[handle].exact = func->exact;
+        return handle;
+    }
     case WASM_SPACE_TAG:
         return wasm_add_import_tag(to, im->module, im->name, types[from->tags.at[im->handle].type]);
     case WASM_SPACE_GLOBAL: {

@@ -153,6 +153,14 @@ static void put_type_def(Buf *out, const WasmTypeDef *d, uint32_t index) {
         if (d->has_super)
             buf_uleb(out, d->super);
     }
+    if (d->is_descriptor) {
+        buf_u8(out, 0x4c);
+        buf_uleb(out, d->describes);
+    }
+    if (d->has_descriptor) {
+        buf_u8(out, 0x4d);
+        buf_uleb(out, d->descriptor);
+    }
     buf_u8(out, form_of(d));
     if (d->kind == WASM_TYPE_CONT) {
         wasm_put_heap(out, d->fields[0].type);
@@ -178,7 +186,8 @@ static uint8_t write_kind_of(uint8_t space) {
 static void put_import(const WasmModule *m, Buf *out, const WasmImport *im) {
     buf_name(out, im->module);
     buf_name(out, im->name);
-    buf_u8(out, write_kind_of(im->space));
+    bool exact = im->space == WASM_SPACE_FUNC && m->funcs.at[im->handle].exact;
+    buf_u8(out, exact ? 0x20 : write_kind_of(im->space));
     switch (im->space) {
     case WASM_SPACE_FUNC: buf_uleb(out, m->funcs.at[im->handle].type); break;
     case WASM_SPACE_TABLE: put_table_type(out, &m->tables.at[im->handle]); break;

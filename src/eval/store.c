@@ -76,7 +76,7 @@ static WasmType group_type(const Group *g, WasmType t) {
     uint32_t index;
     if (!wasm_heap_index(t, &index))
         return t;
-    return (t & (WASM_REF_BIT | WASM_NULL_BIT)) | group_index(g, index);
+    return wasm_with_index(t, group_index(g, index));
 }
 
 /* The key's part for an index: types of the group itself are counted from its start. */
@@ -89,7 +89,7 @@ static void store_key_index(const Group *g, uint32_t index, Buf *key) {
 static void store_key_type(const Group *g, WasmType t, Buf *key) {
     uint32_t index;
     bool concrete = wasm_heap_index(t, &index);
-    buf_u32le(key, concrete ? t & (WASM_REF_BIT | WASM_NULL_BIT) : t);
+    buf_u32le(key, concrete ? wasm_with_index(t, 0) : t);
     if (concrete)
         store_key_index(g, index, key);
 }
@@ -99,6 +99,11 @@ static void store_key_def(const Group *g, const WasmTypeDef *d, Buf *key) {
     buf_u8(key, (uint8_t)(d->final | d->has_super << 1));
     if (d->has_super)
         store_key_index(g, d->super, key);
+    buf_u8(key, (uint8_t)(d->has_descriptor | d->is_descriptor << 1));
+    if (d->has_descriptor)
+        store_key_index(g, d->descriptor, key);
+    if (d->is_descriptor)
+        store_key_index(g, d->describes, key);
     buf_u32le(key, d->nparams);
     buf_u32le(key, d->nresults);
     buf_u32le(key, d->nfields);
@@ -129,6 +134,8 @@ static void add_def(WasmModule *to, const Group *g, const WasmTypeDef *d) {
     copy.params = store_copy_types(&to->arena, g, d->params, d->nparams);
     copy.results = store_copy_types(&to->arena, g, d->results, d->nresults);
     copy.super = d->has_super ? group_index(g, d->super) : 0;
+    copy.descriptor = d->has_descriptor ? group_index(g, d->descriptor) : 0;
+    copy.describes = d->is_descriptor ? group_index(g, d->describes) : 0;
     copy.canonical = to->types.len;
     copy.group = g->base;
     copy.group_len = g->len;
@@ -163,7 +170,7 @@ WasmType eval_type(const EvalInstance *i, WasmType t) {
     uint32_t index;
     if (!wasm_heap_index(t, &index))
         return t;
-    return (t & (WASM_REF_BIT | WASM_NULL_BIT)) | i->types[index];
+    return wasm_with_index(t, i->types[index]);
 }
 
 bool eval_value_fits(const EvalStore *s, EvalValue v, WasmType type) {

@@ -189,7 +189,8 @@ static bool listed(WasmOp op, NameId id, const Type **type, bool *is_static) {
         *type = &type_scalar[TYPE_BOOL];
         return op == WASM_OP_BR || op == WASM_OP_BR_IF || op == WASM_OP_IF ||
                op == WASM_OP_BR_ON_NULL || op == WASM_OP_BR_ON_NON_NULL ||
-               op == WASM_OP_BR_ON_CAST || op == WASM_OP_BR_ON_CAST_FAIL;
+               op == WASM_OP_BR_ON_CAST || op == WASM_OP_BR_ON_CAST_FAIL ||
+               op == WASM_OP_BR_ON_CAST_DESC_EQ || op == WASM_OP_BR_ON_CAST_DESC_EQ_FAIL;
     case NAME_TRAP: *type = &type_scalar[TYPE_BOOL]; return op_can_trap(op);
     default: break;
     }

@@ -277,8 +277,9 @@ static Wanted wanted_by(const Match *matches, uint32_t n) {
                        in_mode(&matches[i], MODE_EXIT) || in_mode(&matches[i], MODE_SEMANTIC_AFTER);
         need(&w.args, &v->operands.args, in_mode(&matches[i], MODE_BEFORE) || v->alt.is);
         need(&w.results, &v->operands.results, true);
-        if (v->asks.reference && !w.args.count)
-            w.args.count = 1;
+        uint32_t nreferences = v->asks.reference + wasm_compares_descriptors(v->event.op);
+        if (v->asks.reference && w.args.count < nreferences)
+            w.args.count = nreferences;
     }
     return w;
 }

@@ -115,12 +115,38 @@ static void splice_hole_put_test(Splicer *s, WasmType type, const char *negation
          type & WASM_NULL_BIT ? "ref.test_null" : "ref.test", type, negation);
 }
 
+/* Pushes what a comparison of the descriptor of operand 1 with operand 0 leads to: one of three
+ * numbers, `null` if operand 0 is, when the instruction traps. */
+static void put_comparison(Splicer *s, const WasmInstr *i, uint32_t null, uint32_t same,
+                           uint32_t other) {
+    bool cast = wasm_imm(i->op) == WASM_IMM_HEAP;
+    WasmType to = !cast                                     ? i->type2
+                  : i->op == WASM_OP_REF_CAST_DESC_EQ_NULL ? i->type
+                                                            : i->type & ~WASM_NULL_BIT;
+    emit(s->out,
+         "$descriptor=%u $reference=%u"
+         " local.get $descriptor ref.is_null if i32 i32.const %u"
+         " else block %u local.get $reference local.get $descriptor",
+         s->site.args.local.at[0], s->site.args.local.at[1], null, to);
+    wasm_put_op(s->out, WASM_OP_BR_ON_CAST_DESC_EQ);
+    buf_u8(s->out, to & WASM_NULL_BIT ? 3 : 1);
+    buf_uleb(s->out, 0);
+    wasm_put_heap(s->out, wasm_top_type(s->m, to));
+    wasm_put_heap(s->out, to);
+    emit(s->out, "drop i32.const %u br 1 end drop i32.const %u end", other, same);
+}
+
 /* Pushes a condition on operand 0. */
 static void splice_hole_put_condition(Splicer *s, const WasmInstr *i, RefCondition which) {
     bool negated = i->op == WASM_OP_BR_ON_NON_NULL || i->op == WASM_OP_BR_ON_CAST_FAIL;
     const char *negation = negated ? "i32.eqz" : "";
     if (which == ENTRY_FAILS)
         put_entry_fails(s, i);
+    else if (wasm_compares_descriptors(i->op) && which == REF_CAST_FAILS)
+        put_comparison(s, i, 1, 0, 1);
+    else if (wasm_compares_descriptors(i->op))
+        put_comparison(s, i, 0, i->op == WASM_OP_BR_ON_CAST_DESC_EQ,
+                       i->op == WASM_OP_BR_ON_CAST_DESC_EQ_FAIL);
     else if (which == REF_CAST_FAILS)
         splice_hole_put_test(s, i->op == WASM_OP_REF_CAST_NULL ? i->type : i->type & ~WASM_NULL_BIT,
                              "i32.eqz");

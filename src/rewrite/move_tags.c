@@ -687,7 +687,9 @@ static void put_instr(Walk *w) {
     case WASM_OP_BR: put_branch(w, w->i->a); return;
     case WASM_OP_RETURN: put_branch(w, w->t->frames.len - 1); return;
     case WASM_OP_BR_IF: put_branch_if(w, w->i->a, w->height - 1); return;
-    case WASM_OP_BR_ON_NULL: put_branch_if(w, w->i->a, w->height - 1); return;
+    case WASM_OP_BR_ON_NULL:
+    case WASM_OP_BR_ON_CAST_DESC_EQ:
+    case WASM_OP_BR_ON_CAST_DESC_EQ_FAIL: put_branch_if(w, w->i->a, w->height - 1); return;
     case WASM_OP_BR_ON_NON_NULL:
     case WASM_OP_BR_ON_CAST:
     case WASM_OP_BR_ON_CAST_FAIL: put_branch_if(w, w->i->a, w->height); return;

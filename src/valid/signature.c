@@ -448,7 +448,7 @@ bool wasm_sig(WasmSig *s) {
     }
     if (wasm_is_of_stacks(op))
         return wasm_sig_cont(s);
-    return (op >= WASM_OP_STRUCT_NEW && op <= WASM_OP_I31_GET_U) ||
+    return (op >= WASM_OP_STRUCT_NEW && op <= WASM_OP_BR_ON_CAST_DESC_EQ_FAIL) ||
                    (op >= WASM_OP_REF_NULL && op <= WASM_OP_BR_ON_NON_NULL)
                ? wasm_sig_gc(s)
                : signature_control(s);

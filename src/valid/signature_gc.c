@@ -34,7 +34,8 @@ static bool ref_func(WasmSig *s) {
     uint32_t func = s->i->a;
     if (!wasm_sig_exists(s, "function", func, m->funcs.len) || !wasm_sig_declared(s, func))
         return false;
-    wasm_sig_result(s, WASM_REF(0, m->funcs.at[func].type));
+    const WasmFunc *f = &m->funcs.at[func];
+    wasm_sig_result(s, wasm_is_exact_func(f) ? wasm_exactly(m, f->type) : WASM_REF(0, f->type));
     return true;
 }
 
@@ -83,7 +84,42 @@ static bool castable(WasmSig *s, WasmType to) {
                          wasm_type_words(to, text));
 }
 
-/* br_on_cast, br_on_cast_fail: the label receives one of the two types, the other stays. */
+/* The type of the descriptors of a type, as a nullable reference, exact if that is; else WASM_NONE
+ * with a message. */
+static WasmType descriptor(WasmSig *s, WasmType of) {
+    char text[32];
+    uint32_t index;
+    if (wasm_heap_index(of, &index)) {
+        if (!wasm_sig_exists(s, "type", index, s->t->m->types.len))
+            return WASM_NONE;
+        const WasmTypeDef *d = &s->t->m->types.at[index];
+        if (d->has_descriptor)
+            return wasm_with_index(of, d->descriptor) | WASM_NULL_BIT;
+    }
+    wasm_sig_fail(s, "expected a type with a descriptor, found %s", wasm_type_words(of, text));
+    return WASM_NONE;
+}
+
+/* ref.get_desc: exact if the operand is. */
+static bool ref_get_desc(WasmSig *s) {
+    WasmType type = WASM_REF(1, s->i->a), to = descriptor(s, type);
+    if (to == WASM_NONE)
+        return false;
+    if (wasm_subtype(s->t->m, wasm_sig_operand(s, 0), type | WASM_EXACT_BIT))
+        to |= WASM_EXACT_BIT;
+    return one_to_one(s, type, to & ~WASM_NULL_BIT);
+}
+
+/* The descriptor that a cast is given, if it compares descriptors. */
+static bool cast_descriptor(WasmSig *s, WasmType to) {
+    WasmType type = wasm_compares_descriptors(s->i->op) ? descriptor(s, to) : WASM_BOT;
+    if (type != WASM_BOT && type != WASM_NONE)
+        wasm_sig_param(s, type);
+    return type != WASM_NONE;
+}
+
+/* br_on_cast, br_on_cast_fail and those that compare descriptors: the label receives one of the two
+ * types, the other stays. */
 static bool br_on_cast(WasmSig *s) {
     const WasmModule *m = s->t->m;
     WasmType from = s->i->type, to = s->i->type2, last;
@@ -92,31 +128,36 @@ static bool br_on_cast(WasmSig *s) {
     if (!wasm_sig_type_exists(s, from) || !wasm_sig_type_exists(s, to) || !castable(s, to) ||
         !label_with_reference(s, &label, &last))
         return false;
-    if (!wasm_subtype(m, to, from))
-        return wasm_sig_fail(s, "%s is not a subtype of %s", wasm_type_words(to, a),
+    if (wasm_top_type(m, to) != wasm_top_type(m, from))
+        return wasm_sig_fail(s, "no reference is of the types %s and %s", wasm_type_words(to, a),
                              wasm_type_words(from, b));
     WasmType rest = to & WASM_NULL_BIT ? from & ~WASM_NULL_BIT : from;
-    WasmType taken = s->i->op == WASM_OP_BR_ON_CAST ? to : rest;
+    bool fails = s->i->op == WASM_OP_BR_ON_CAST_FAIL || s->i->op == WASM_OP_BR_ON_CAST_DESC_EQ_FAIL;
+    WasmType taken = fails ? rest : to;
     if (!wasm_subtype(m, taken, last))
         return wasm_sig_fail(s, "label %u expects %s last, the branch passes %s", s->i->a,
                              wasm_type_words(last, a), wasm_type_words(taken, b));
     wasm_sig_put(s->params, label.at, label.len);
     wasm_sig_param(s, from);
     wasm_sig_put(s->results, label.at, label.len);
-    wasm_sig_result(s, s->i->op == WASM_OP_BR_ON_CAST ? rest : to);
-    return true;
+    wasm_sig_result(s, fails ? to : rest);
+    return cast_descriptor(s, to);
 }
 
 static bool ref_cast(WasmSig *s) {
     WasmType type = s->i->type;
     if (!wasm_sig_type_exists(s, type) || !castable(s, type))
         return false;
-    WasmType top = wasm_top_type(s->t->m, type);
+    wasm_sig_param(s, wasm_top_type(s->t->m, type));
     switch (s->i->op) {
-    case WASM_OP_REF_CAST: return one_to_one(s, top, type & ~WASM_NULL_BIT);
-    case WASM_OP_REF_CAST_NULL: return one_to_one(s, top, type | WASM_NULL_BIT);
-    default: return one_to_one(s, top, WASM_I32);
+    case WASM_OP_REF_TEST:
+    case WASM_OP_REF_TEST_NULL: wasm_sig_result(s, WASM_I32); return true;
+    case WASM_OP_REF_CAST:
+    case WASM_OP_REF_CAST_DESC_EQ: type &= ~WASM_NULL_BIT; break;
+    default: break;
     }
+    wasm_sig_result(s, type);
+    return cast_descriptor(s, type);
 }
 
 /* any.convert_extern, extern.convert_any: nullable if the operand is. */
@@ -130,16 +171,23 @@ static bool signature_gc_convert(WasmSig *s, uint32_t from, uint32_t to) {
 
 static bool struct_new(WasmSig *s) {
     const WasmTypeDef *d = wasm_sig_def(s, s->i->a, WASM_TYPE_STRUCT);
+    bool described = s->i->op >= WASM_OP_STRUCT_NEW_DESC;
+    bool fields = s->i->op == WASM_OP_STRUCT_NEW || s->i->op == WASM_OP_STRUCT_NEW_DESC;
     if (!d)
         return false;
+    if (d->has_descriptor != described)
+        return wasm_sig_fail(s, described ? "type %u has no descriptor" : "type %u has a descriptor",
+                             s->i->a);
     for (uint32_t k = 0; k < d->nfields; k++) {
         WasmType t = d->fields[k].type;
-        if (s->i->op == WASM_OP_STRUCT_NEW)
+        if (fields)
             wasm_sig_param(s, wasm_unpacked(t));
         else if (!wasm_defaultable(t))
             return wasm_sig_fail(s, "field %u of type %u has no default value", k, s->i->a);
     }
-    wasm_sig_result(s, WASM_REF(0, s->i->a));
+    if (described)
+        wasm_sig_param(s, wasm_exactly(s->t->m, d->descriptor) | WASM_NULL_BIT);
+    wasm_sig_result(s, wasm_exactly(s->t->m, s->i->a));
     return true;
 }
 
@@ -194,7 +242,7 @@ static bool array_new(WasmSig *s) {
                              WASM_MAX_FIXED_ARRAY);
     for (uint32_t k = 0; k < n; k++)
         wasm_sig_param(s, wasm_unpacked(element));
-    wasm_sig_result(s, WASM_REF(0, s->i->a));
+    wasm_sig_result(s, wasm_exactly(s->t->m, s->i->a));
     switch (s->i->op) {
     case WASM_OP_ARRAY_NEW: wasm_sig_param(s, WASM_I32); return true;
     case WASM_OP_ARRAY_NEW_FIXED: return true;
@@ -275,12 +323,17 @@ bool wasm_sig_gc(WasmSig *s) {
     case WASM_OP_REF_EQ: wasm_sig_param(s, EQREF); return one_to_one(s, EQREF, WASM_I32);
     case WASM_OP_BR_ON_NULL: return br_on_null(s);
     case WASM_OP_BR_ON_NON_NULL: return br_on_non_null(s);
+    case WASM_OP_REF_GET_DESC: return ref_get_desc(s);
     case WASM_OP_BR_ON_CAST:
-    case WASM_OP_BR_ON_CAST_FAIL: return br_on_cast(s);
+    case WASM_OP_BR_ON_CAST_FAIL:
+    case WASM_OP_BR_ON_CAST_DESC_EQ:
+    case WASM_OP_BR_ON_CAST_DESC_EQ_FAIL: return br_on_cast(s);
     case WASM_OP_REF_TEST:
     case WASM_OP_REF_TEST_NULL:
     case WASM_OP_REF_CAST:
-    case WASM_OP_REF_CAST_NULL: return ref_cast(s);
+    case WASM_OP_REF_CAST_NULL:
+    case WASM_OP_REF_CAST_DESC_EQ:
+    case WASM_OP_REF_CAST_DESC_EQ_NULL: return ref_cast(s);
     case WASM_OP_ANY_CONVERT_EXTERN:
         return signature_gc_convert(s, WASM_HEAP_EXTERN, WASM_HEAP_ANY);
     case WASM_OP_EXTERN_CONVERT_ANY:
@@ -289,7 +342,9 @@ bool wasm_sig_gc(WasmSig *s) {
     case WASM_OP_I31_GET_S:
     case WASM_OP_I31_GET_U: return one_to_one(s, WASM_REF(1, WASM_HEAP(WASM_HEAP_I31)), WASM_I32);
     case WASM_OP_STRUCT_NEW:
-    case WASM_OP_STRUCT_NEW_DEFAULT: return struct_new(s);
+    case WASM_OP_STRUCT_NEW_DEFAULT:
+    case WASM_OP_STRUCT_NEW_DESC:
+    case WASM_OP_STRUCT_NEW_DEFAULT_DESC: return struct_new(s);
     case WASM_OP_STRUCT_GET:
     case WASM_OP_STRUCT_GET_S:
     case WASM_OP_STRUCT_GET_U:

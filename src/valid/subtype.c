@@ -46,6 +46,12 @@ static bool abstract_subtype(uint32_t a, uint32_t b) {
     }
 }
 
+/* Whether two type indices name equal types. */
+static bool same_index(const WasmModule *m, uint32_t a, uint32_t b) {
+    return a < m->types.len && b < m->types.len &&
+           m->types.at[a].canonical == m->types.at[b].canonical;
+}
+
 /* a <: b for type indices. */
 static bool index_subtype(const WasmModule *m, uint32_t a, uint32_t b) {
     if (a >= m->types.len || b >= m->types.len)
@@ -84,6 +90,8 @@ bool wasm_subtype(const WasmModule *m, WasmType a, WasmType b) {
         return false;
     if ((a & WASM_NULL_BIT) && !(b & WASM_NULL_BIT))
         return false;
+    if ((b & WASM_EXACT_BIT) && !(a & WASM_ABSTRACT_BIT))
+        return (a & WASM_EXACT_BIT) && same_index(m, WASM_HEAP_OF(a), WASM_HEAP_OF(b));
     return heap_subtype(m, WASM_HEAP_OF(a), WASM_HEAP_OF(b));
 }
 

@@ -25,6 +25,7 @@ typedef struct Valid {
     WasmTyper typer;
     Buf refs;             /* WasmModule.func_refs of the bodies that this one has checked */
     const WasmKept *kept; /* bodies to leave out, or NULL */
+    bool exact;           /* the module names exact types */
     bool ok;
 } Valid;
 
@@ -81,6 +82,45 @@ static bool def_fits(const WasmModule *m, const WasmTypeDef *sub, const WasmType
     return true;
 }
 
+/* Whether the descriptor of a type, or the type that it describes, is as it has to be: `index` says
+ * which, `back` what its clause says. */
+static bool clause_fits(const WasmModule *m, const WasmTypeDef *d, uint32_t own, uint32_t index,
+                        bool has_back, uint32_t back) {
+    return index >= d->group && index - d->group < d->group_len && has_back && back == own &&
+           d->kind == WASM_TYPE_STRUCT && m->types.at[index].kind == WASM_TYPE_STRUCT;
+}
+
+/* As the supertype's: the descriptors of a type's subtypes are of subtypes of its descriptor. */
+static bool descriptors_fit(const WasmModule *m, const WasmTypeDef *sub, const WasmTypeDef *super) {
+    if (sub->is_descriptor != super->is_descriptor || sub->has_descriptor < super->has_descriptor)
+        return false;
+    return (!super->is_descriptor ||
+            wasm_subtype(m, WASM_REF(0, sub->describes), WASM_REF(0, super->describes))) &&
+           (!super->has_descriptor ||
+            wasm_subtype(m, WASM_REF(0, sub->descriptor), WASM_REF(0, super->descriptor)));
+}
+
+static void check_clauses(Valid *v, uint32_t index) {
+    const WasmModule *m = v->m;
+    const WasmTypeDef *d = &m->types.at[index];
+    const WasmTypeDef *other = &m->types.at[d->descriptor];
+    uint32_t at = section_offset(m, WASM_SEC_TYPE);
+    if (d->has_descriptor &&
+        !clause_fits(m, d, index, d->descriptor, other->is_descriptor, other->describes))
+        valid_report(v, DIAG_INVALID, at, 0,
+                     "type %u: expected a structure of the same recursion group that describes it "
+                     "as descriptor, found type %u",
+                     index, d->descriptor);
+    other = &m->types.at[d->describes];
+    if (d->is_descriptor &&
+        (d->describes >= index ||
+         !clause_fits(m, d, index, d->describes, other->has_descriptor, other->descriptor)))
+        valid_report(v, DIAG_INVALID, at, 0,
+                     "type %u: expected an earlier structure of the same recursion group whose "
+                     "descriptor it is, found type %u",
+                     index, d->describes);
+}
+
 static bool valid_is_func_type(const WasmModule *m, WasmType ref) {
     uint32_t index;
     return wasm_heap_index(ref, &index) && m->types.at[index].kind == WASM_TYPE_FUNC;
@@ -102,6 +142,8 @@ static void check_def(Valid *v, uint32_t index, uint32_t *depth) {
         valid_report(v, DIAG_INVALID, at, 0,
                      "type %u: expected the type of a function for a continuation, found %s", index,
                      wasm_type_words(d->fields[0].type, text));
+    if (d->has_descriptor || d->is_descriptor)
+        check_clauses(v, index);
     depth[index] = 0;
     if (!d->has_super)
         return;
@@ -114,7 +156,7 @@ static void check_def(Valid *v, uint32_t index, uint32_t *depth) {
         valid_report(v, DIAG_INVALID, at, 0,
                      "type %u has more than the %d supertypes that engines allow", index,
                      WASM_MAX_SUBTYPE_DEPTH);
-    else if (!def_fits(m, d, super))
+    else if (!def_fits(m, d, super) || !descriptors_fit(m, d, super))
         valid_report(v, DIAG_INVALID, at, 0, "type %u does not match its supertype %u", index,
                      d->super);
 }
@@ -155,6 +197,8 @@ static const char *not_constant(const WasmModule *m, const WasmInstr *i, uint32_
     case WASM_OP_REF_I31:
     case WASM_OP_STRUCT_NEW:
     case WASM_OP_STRUCT_NEW_DEFAULT:
+    case WASM_OP_STRUCT_NEW_DESC:
+    case WASM_OP_STRUCT_NEW_DEFAULT_DESC:
     case WASM_OP_ARRAY_NEW:
     case WASM_OP_ARRAY_NEW_DEFAULT:
     case WASM_OP_ARRAY_NEW_FIXED:
@@ -377,6 +421,7 @@ static void check_body(Valid *v, uint32_t func) {
         valid_note(&notes, &i);
     }
     m->funcs.at[func].refs_end = (uint32_t)v->refs.len;
+    v->exact |= code.exact;
     if (m->ops)
         m->ops[func] = op_set(notes.seen);
     if (code.error)
@@ -416,6 +461,8 @@ static void valid_check_range(Valid *v, const bool *kept, uint32_t nkept, uint32
 static void valid_check_sections(Valid *v) {
     WasmModule *m = v->m;
     m->declared = mem_zalloc(m->funcs.len + 1);
+    v->exact = m->exact;
+    m->exact = true; /* until it is known whether code names exact types */
     if (!v->kept)
         m->ops = mem_zalloc((m->funcs.len + 1) * sizeof *m->ops);
     valid_check_types(v);
@@ -469,6 +516,7 @@ static bool load_here(WasmUnvalidated *u, const uint8_t *bytes, size_t size, Dia
     }
     if (v.ok)
         check_bodies(&v);
+    u->m.exact = v.exact;
     wasm_typer_free(&v.typer);
     phase_end(before);
     return v.ok;
@@ -480,7 +528,7 @@ static bool load_here(WasmUnvalidated *u, const uint8_t *bytes, size_t size, Dia
 typedef struct Part {
     uint32_t from, to;
     Buf refs;
-    bool ok;
+    bool exact, ok;
 } Part;
 
 /* The data segments are item 0, bodies the others. */
@@ -506,6 +554,7 @@ static void check_part(void *ctx, uint32_t worker, uint32_t item) {
     wasm_typer_free(&v.typer);
     diag_free(&first);
     part->refs = v.refs;
+    part->exact = v.exact;
     part->ok = v.ok;
 }
 
@@ -551,12 +600,15 @@ static bool check_on(WorkQueue *q, Parts *parts, Valid *v) {
     }
     for (uint32_t i = 0; i < 1 + parts->at.len; i++)
         work_queue_wait(q, i);
-    for (uint32_t i = 0; i < parts->at.len; i++)
+    for (uint32_t i = 0; i < parts->at.len; i++) {
         ok &= parts->at.at[i].ok;
+        v->exact |= parts->at.at[i].exact;
+    }
     if (!ok || !parts->datas || !wasm_read_rest(parts->u))
         return false;
     valid_check_datas(v);
     join_refs(parts, &v->m->func_refs);
+    v->m->exact = v->exact;
     v->m->has_func_refs = !parts->kept;
     return v->ok;
 }

@@ -123,6 +123,19 @@ bool wasm_get_bytes(WasmCode *c, size_t n, const uint8_t **at) {
     return true;
 }
 
+/* The index after the byte. */
+static bool get_exact(WasmCode *c, WasmType *t) {
+    const uint8_t *from = c->at;
+    uint32_t index;
+    if (!wasm_get_u32(c, &index))
+        return false;
+    if (index > WASM_MAX_TYPE_INDEX)
+        return wasm_code_fail(c, from, "type index too large");
+    c->exact = true;
+    *t = WASM_REF(1, index) | WASM_EXACT_BIT;
+    return true;
+}
+
 bool wasm_get_heap(WasmCode *c, WasmType *t) {
     const uint8_t *from = c->at;
     int64_t v;
@@ -134,7 +147,10 @@ bool wasm_get_heap(WasmCode *c, WasmType *t) {
         *t = WASM_REF(1, (uint32_t)v);
         return true;
     }
+    enum { EXACT = 0x62 };
     uint8_t byte = (uint8_t)(v & 0x7f);
+    if (byte == EXACT && c->at == from + 1)
+        return get_exact(c, t);
     if (c->at != from + 1 || byte < WASM_HEAP_FIRST || byte > WASM_HEAP_LAST)
         return wasm_code_found(c, from, "unknown heap type", *from);
     *t = WASM_REF(1, WASM_HEAP(byte));

@@ -18,6 +18,7 @@ typedef struct WasmCode {
                               error_prefix if that is not 0: see wasm_code_error */
     uint8_t error_prefix;
     uint32_t error_code;
+    bool exact; /* an exact heap type was read */
     const struct WasmInstr *decoded; /* the instructions from `at` on if they are decoded already,
                                         then one of size 0; else NULL */
 } WasmCode;

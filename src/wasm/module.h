@@ -101,6 +101,7 @@ typedef struct WasmFunc {
     Str shown;               /* input functions only: see wasm_shown_name */
     bool named;              /* ... which is not a number */
     bool added;
+    bool exact;        /* an import that is exactly of its type, not of a subtype */
     uint32_t new_type; /* input functions: the type in the output + 1; 0 = the same */
     Buf code; /* added functions: local declarations and code, handle space unless code_final */
     bool code_final;
@@ -265,6 +266,8 @@ typedef struct WasmModule {
 
     WasmLayout layout;
 
+    bool exact; /* it has types with descriptors, or names exact types */
+
     uint8_t *declared; /* by function handle: may be used by ref.func (by the validator) */
 } WasmModule;
 
@@ -311,7 +314,18 @@ static inline bool wasm_may_have(const WasmModule *m, uint32_t func, WasmOp op) 
 static inline WasmType wasm_canonical(const WasmModule *m, WasmType t) {
     if (!WASM_IS_REF(t) || (t & WASM_ABSTRACT_BIT))
         return t;
-    return (t & (WASM_REF_BIT | WASM_NULL_BIT)) | m->types.at[WASM_HEAP_OF(t)].canonical;
+    return wasm_with_index(t, m->types.at[WASM_HEAP_OF(t)].canonical);
+}
+
+/* The type of a reference to what is made with this type: an exact one, unless the module was
+ * validated and does without them. */
+static inline WasmType wasm_exactly(const WasmModule *m, uint32_t type) {
+    return WASM_REF(0, type) | (m->exact ? WASM_EXACT_BIT : 0);
+}
+
+/* Whether references to the function are to its type exactly. */
+static inline bool wasm_is_exact_func(const WasmFunc *f) {
+    return f->import < 0 || f->exact;
 }
 
 /* The name of a function: the name section's, else empty. */

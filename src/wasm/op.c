@@ -279,9 +279,21 @@ const char *wasm_type_text(WasmType t, char buf[32]) {
             return short_names[byte];
         snprintf(buf, 32, "(ref %s)", heap_names[byte]);
     } else {
-        snprintf(buf, 32, "(ref %s%u)", null, WASM_HEAP_OF(t));
+        snprintf(buf, 32, t & WASM_EXACT_BIT ? "(ref %s(exact %u))" : "(ref %s%u)", null,
+                 WASM_HEAP_OF(t));
     }
     return buf;
+}
+
+void wasm_put_heap(Buf *b, WasmType t) {
+    if (t & WASM_ABSTRACT_BIT) {
+        buf_u8(b, (uint8_t)t);
+    } else if (t & WASM_EXACT_BIT) {
+        buf_u8(b, 0x62);
+        buf_uleb(b, WASM_HEAP_OF(t));
+    } else {
+        buf_sleb(b, WASM_HEAP_OF(t));
+    }
 }
 
 void wasm_put_type(Buf *b, WasmType t) {
@@ -298,17 +310,7 @@ void wasm_put_type(Buf *b, WasmType t) {
         return;
     }
     buf_u8(b, t & WASM_NULL_BIT ? 0x63 : 0x64);
-    if (abstract)
-        buf_u8(b, (uint8_t)t);
-    else
-        buf_sleb(b, WASM_HEAP_OF(t));
-}
-
-void wasm_put_heap(Buf *b, WasmType t) {
-    if (t & WASM_ABSTRACT_BIT)
-        buf_u8(b, (uint8_t)t);
-    else
-        buf_sleb(b, WASM_HEAP_OF(t));
+    wasm_put_heap(b, t);
 }
 
 void wasm_put_const(Buf *b, WasmType type, uint64_t bits) {

@@ -34,6 +34,11 @@ static inline bool wasm_has_handlers(uint32_t op) {
     return op >= WASM_OP_RESUME && op <= WASM_OP_RESUME_THROW_REF;
 }
 
+/* Whether the operand on top is a descriptor that those of references are compared with. */
+static inline bool wasm_compares_descriptors(uint32_t op) {
+    return op >= WASM_OP_REF_CAST_DESC_EQ && op <= WASM_OP_BR_ON_CAST_DESC_EQ_FAIL;
+}
+
 /* Where control goes from an instruction: column `flow` of opcode.def. */
 typedef enum WasmFlow {
     WASM_FLOW_NEXT,
@@ -144,7 +149,8 @@ static inline uint32_t wasm_imm_indices(WasmImm imm) {
  * Value, reference, heap and storage types in one word.
  *
  * - numbers, v128, packed: the byte of the binary format (0x7f i32 ... 0x7b v128, 0x78 i8 ...)
- * - references: WASM_REF(nullable, heap); heap: a type index, or WASM_HEAP(byte) if abstract
+ * - references: WASM_REF(nullable, heap); heap: a type index, or WASM_HEAP(byte) if abstract; with
+ *   WASM_EXACT_BIT: to the type with that index, and not to its subtypes
  * - WASM_BOT: "any type", popped from the stack of unreachable code
  * - WASM_NONE: no type (the empty block type)
  *
@@ -166,10 +172,15 @@ enum {
 #define WASM_NULL_BIT            0x40000000u
 #define WASM_ABSTRACT_BIT        0x20000000u
 #define WASM_FUNC_TYPE_BIT       0x10000000u /* block types only: the rest is a type index */
+#define WASM_EXACT_BIT           0x10000000u /* references only */
 #define WASM_HEAP(byte)          (WASM_ABSTRACT_BIT | (byte))
 #define WASM_REF(nullable, heap) (WASM_REF_BIT | ((nullable) ? WASM_NULL_BIT : 0u) | (heap))
 #define WASM_HEAP_OF(type)       ((type)&0x2fffffffu)
 #define WASM_IS_REF(type)        (((type)&WASM_REF_BIT) != 0)
+/* The reference type with another type index. */
+static inline WasmType wasm_with_index(WasmType t, uint32_t index) {
+    return (t & (WASM_REF_BIT | WASM_NULL_BIT | WASM_EXACT_BIT)) | index;
+}
 /* A local or field of this type has a default value. */
 static inline bool wasm_defaultable(WasmType t) {
     return !WASM_IS_REF(t) || (t & WASM_NULL_BIT) != 0;

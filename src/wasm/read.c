@@ -254,11 +254,24 @@ static bool read_func_entry(WasmReader *r, int32_t import) {
 static const uint8_t kind_spaces[] = {WASM_SPACE_FUNC, WASM_SPACE_TABLE, WASM_SPACE_MEMORY,
                                       WASM_SPACE_GLOBAL, WASM_SPACE_TAG};
 
+/* The kind of an import. */
+static bool read_import_kind(WasmReader *r, uint8_t *kind, bool *exact) {
+    enum { EXACT_FUNC = 0x20 };
+    *exact = r->c.at < r->c.end && *r->c.at == EXACT_FUNC;
+    if (!*exact)
+        return wasm_read_flag(r, 5, "import kind", kind);
+    r->c.at++;
+    r->m->exact = true;
+    *kind = 0;
+    return true;
+}
+
 /* The kind and the type of an import whose names are known. */
 static bool read_import_type(WasmReader *r, WasmImport im) {
     WasmModule *m = r->m;
     uint8_t kind;
-    if (!wasm_read_flag(r, 5, "import kind", &kind))
+    bool exact;
+    if (!read_import_kind(r, &kind, &exact))
         return false;
     int32_t index = (int32_t)m->imports.len;
     im.space = kind_spaces[kind];
@@ -271,6 +284,8 @@ static bool read_import_type(WasmReader *r, WasmImport im) {
     case 3: ok = read_global_type(r, index); break;
     case 4: ok = read_tag_type(r, index); break;
     }
+    if (ok && exact)
+        vec_last(&m->funcs).exact = true;
     m->input_imports[im.space]++;
     vec_push(&m->imports, im);
     return ok;
@@ -279,10 +294,11 @@ static bool read_import_type(WasmReader *r, WasmImport im) {
 /* Steps over a kind and a type, which are read for each name. */
 static bool skip_import_type(WasmReader *r) {
     uint8_t kind, byte;
+    bool exact;
     uint32_t index;
     WasmType type;
     WasmLimits limits;
-    if (!wasm_read_flag(r, 5, "import kind", &kind))
+    if (!read_import_kind(r, &kind, &exact))
         return false;
     switch (kind) {
     case 0: return wasm_read_u32(r, &index);
@@ -655,6 +671,7 @@ static bool read_read_section(WasmReader *r, WasmCode *file, Progress *p) {
                               "section size mismatch: %zu bytes are left over",
                               (size_t)(r->c.end - r->c.at));
     vec_push(&m->sections, s);
+    m->exact |= r->c.exact;
     file->at = r->c.end;
     return true;
 }

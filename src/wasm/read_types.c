@@ -24,7 +24,7 @@ static void read_types_key_type(Canon *k, const WasmModule *m, WasmType t, uint3
         buf_u32le(&k->key, t);
         return;
     }
-    buf_u8(&k->key, t & WASM_NULL_BIT ? 3 : 4);
+    buf_u8(&k->key, (t & WASM_NULL_BIT ? 3 : 4) | (t & WASM_EXACT_BIT ? 8 : 0));
     read_types_key_index(k, m, WASM_HEAP_OF(t), group);
 }
 
@@ -42,6 +42,11 @@ static void read_types_key_def(Canon *k, const WasmModule *m, const WasmTypeDef 
     buf_u8(&k->key, d->has_super);
     if (d->has_super)
         read_types_key_index(k, m, d->super, group);
+    buf_u8(&k->key, (uint8_t)(d->has_descriptor | d->is_descriptor << 1));
+    if (d->has_descriptor)
+        read_types_key_index(k, m, d->descriptor, group);
+    if (d->is_descriptor)
+        read_types_key_index(k, m, d->describes, group);
     if (d->kind == WASM_TYPE_FUNC) {
         key_types(k, m, d->params, d->nparams, group);
         key_types(k, m, d->results, d->nresults, group);
@@ -139,6 +144,20 @@ static bool read_super(WasmReader *r, WasmTypeDef *d) {
     return true;
 }
 
+/* After the byte `clause`, if that is next: an index. *form becomes the byte after it. */
+static bool read_clause(WasmReader *r, uint8_t clause, uint32_t limit, uint8_t *form, bool *has,
+                        uint32_t *index) {
+    if (*form != clause)
+        return true;
+    const uint8_t *at = r->c.at;
+    *has = r->m->exact = true;
+    if (!wasm_read_u32(r, index))
+        return false;
+    if (*index >= limit)
+        return wasm_read_fail(r, DIAG_INVALID, at, "unknown type %u", *index);
+    return wasm_get_u8(&r->c, form) || wasm_read_error(r);
+}
+
 /* One type definition; indices must be below `limit`. */
 static bool read_def(WasmReader *r, uint32_t limit) {
     WasmTypeDef d = {.final = true};
@@ -154,6 +173,11 @@ static bool read_def(WasmReader *r, uint32_t limit) {
         if (!wasm_get_u8(&r->c, &form))
             return wasm_read_error(r);
     }
+    enum { DESCRIBES = 0x4c, DESCRIPTOR = 0x4d };
+    if (!read_clause(r, DESCRIBES, limit, &form, &d.is_descriptor, &d.describes) ||
+        !read_clause(r, DESCRIPTOR, limit, &form, &d.has_descriptor, &d.descriptor))
+        return false;
+    at = r->c.at - 1;
     bool ok;
     switch (form) {
     case 0x60:

@@ -115,15 +115,11 @@ static WasmType mapped_type(const WasmRemap *map, WasmType t) {
     }
     if (t & WASM_ABSTRACT_BIT)
         return t;
-    return (t & (WASM_REF_BIT | WASM_NULL_BIT)) | mapped(map, WASM_SPACE_TYPE, WASM_HEAP_OF(t));
+    return wasm_with_index(t, mapped(map, WASM_SPACE_TYPE, WASM_HEAP_OF(t)));
 }
 
 static void remap_put_heap(const WasmRemap *map, WasmType t, Buf *out) {
-    t = mapped_type(map, t);
-    if (t & WASM_ABSTRACT_BIT)
-        buf_u8(out, (uint8_t)t);
-    else
-        buf_sleb(out, WASM_HEAP_OF(t));
+    wasm_put_heap(out, mapped_type(map, t));
 }
 
 static void remap_put_memarg(const WasmRemap *map, const WasmInstr *i, const uint8_t *p,

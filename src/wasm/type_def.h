@@ -24,8 +24,9 @@ typedef struct WasmField {
 typedef struct WasmTypeDef {
     uint8_t kind; /* WasmTypeKind */
     bool final;
-    bool has_super;
+    bool has_super, has_descriptor, is_descriptor;
     uint32_t super;
+    uint32_t descriptor, describes; /* the type of its descriptors; the type that it describes */
     uint32_t canonical; /* the first type that is equal to this one (iso-recursive equality) */
     uint32_t group, group_len; /* first type of its recursion group; the group's length */
     uint32_t nparams, nresults;

@@ -155,7 +155,9 @@ static void branch_targets(const Flow *f, const WasmInstr *i, Answers *a) {
     case WASM_OP_BR_ON_NULL:
     case WASM_OP_BR_ON_NON_NULL:
     case WASM_OP_BR_ON_CAST:
-    case WASM_OP_BR_ON_CAST_FAIL: a->loops = is_loop(f, i->a); break;
+    case WASM_OP_BR_ON_CAST_FAIL:
+    case WASM_OP_BR_ON_CAST_DESC_EQ:
+    case WASM_OP_BR_ON_CAST_DESC_EQ_FAIL: a->loops = is_loop(f, i->a); break;
     case WASM_OP_BR_TABLE:
         for (uint32_t k = 0; k <= i->count; k++) {
             bool loop = is_loop(f, k < i->count ? wasm_vec_u32(&at) : i->a);

@@ -144,6 +144,41 @@ static void test_merge_types(void **state) {
     merged_free(&x);
 }
 
+static int64_t resolve_import(void *ctx, const WasmImport *im) {
+    return wasm_merge_join(ctx, im);
+}
+
+/* So do types and their descriptors, and exact types and imports. */
+static void test_merge_descriptors(void **state) {
+    (void)state;
+    Merged x;
+    Buf b = header();
+    section(&b, 1, "02 60 00 00 4e 02 4d 02 5f 00 4c 01 5f 01 63 62 01 00");
+    section(&b, 2, "01 01 61 01 62 20 00");
+    section(&b, 3, "01 00");
+    section(&b, 9, "01 03 00 01 00");
+    section(&b, 10, "01 16 02 01 63 62 01 01 63 62 00 fb 01 02 fb 21 01 21 00 d2 00 21 01 0b");
+    load(&x.from, b);
+    load(&x.to, fixture());
+    uint32_t root = 1;
+    Buf out = {0};
+    x.g = (WasmMerge){.to = &x.to.m, .from = &x.from.m, .resolve = resolve_import};
+    x.g.ctx = &x.g;
+    assert_true(wasm_merge(&x.g, &root, 1, &x.from.diags));
+    assert_true(wasm_write(&x.to.m, NULL, &out));
+    load(&x.result, out);
+    const WasmModule *r = &x.result.m;
+    uint32_t described = x.g.handles[WASM_SPACE_TYPE][1];
+    assert_true(r->exact && r->types.at[described].has_descriptor);
+    assert_int_equal(r->types.at[described].descriptor, described + 1);
+    assert_int_equal(r->types.at[described + 1].describes, described);
+    assert_int_equal(r->types.at[described + 1].fields[0].type,
+                     WASM_REF(1, described) | WASM_EXACT_BIT);
+    int64_t import = wasm_find_import(r, STR("a"), STR("b"));
+    assert_true(import >= 0 && r->funcs.at[import].exact);
+    merged_free(&x);
+}
+
 /* A run of no locals has a type that nothing else uses: it is not copied. */
 static void test_merge_no_locals(void **state) {
     (void)state;
@@ -442,6 +477,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_merge),
         cmocka_unit_test(test_merge_types),
+        cmocka_unit_test(test_merge_descriptors),
         cmocka_unit_test(test_merge_no_locals),
         cmocka_unit_test(test_merge_shapes),
         cmocka_unit_test(test_merge_unresolved),

@@ -293,16 +293,62 @@ static void test_gc(void **state) {
         {"00", "00 d2 01 1a 0b", NULL},
         {"00", "00 d2 01 14 00 0b", NULL},
         {"00", "00 d2 01 fb 14 6b 1a 0b",
-         "ref.test: expected anyref on top of the stack, found (ref 0)"},
+         "ref.test: expected anyref on top of the stack, found (ref (exact 0))"},
         {"00", "00 fb 01 03 fb 14 6b 1a 0b", NULL},
         {"00", "00 02 64 03 fb 01 03 fb 18 00 00 6b 03 00 0b 1a 0b", NULL},
         {"00", "00 02 64 03 fb 01 03 fb 18 00 00 6a 03 00 0b 1a 0b",
-         "br_on_cast: (ref 3) is not a subtype of (ref array)"},
+         "br_on_cast: expected (ref array) on top of the stack, found (ref (exact 3))"},
+        {"00", "00 02 64 03 fb 01 03 fb 18 00 00 70 03 00 0b 1a 0b",
+         "br_on_cast: no reference is of the types (ref 3) and (ref func)"},
         {"00", "00 02 40 fb 01 03 d5 00 1a 0b 0b", NULL},
         {"00", "00 02 40 41 00 d5 00 1a 0b 0b",
          "br_on_null: expected a reference on top of the stack, found i32"},
     };
     CHECK_BODIES(bodies);
+}
+
+/* Types with descriptors: 8 with 9, and below them 10 with 11. */
+static void test_descriptors(void **state) {
+    (void)state;
+    static const char types[] =
+        "0b 60 00 00  60 01 7f 01 7f  60 00 01 7f  5f 03 7f 01 78 00 63 03 01  5e 78 01"
+        "5e 7f 00  60 02 7f 7f 00  5e 70 01 60 01 7f 00"
+        "4e 02 50 00 4d 0a 5f 01 7f 00  50 00 4c 09 5f 00"
+        "4e 02 50 01 09 4d 0c 5f 01 7f 00  50 01 0a 4c 0b 5f 00";
+#define NEW    " 41 00 fb 01 0a fb 20 09 " /* (exact 9) */
+#define NEW_11 " 41 00 fb 01 0c fb 20 0b " /* (exact 11) */
+    static const Body bodies[] = {
+        {"00", "00" NEW "fb 22 09 1a 0b", NULL},
+        {"00", "01 01 63 62 0a" NEW "fb 22 09 21 00 0b", NULL},
+        {"00", "01 01 63 62 0a" NEW_11 "fb 22 09 21 00 0b",
+         "local.set: expected (ref null (exact 10)) on top of the stack, found (ref 10)"},
+        {"00", "00 fb 01 0a fb 22 0a 1a 0b",
+         "ref.get_desc: expected a type with a descriptor, found (ref null 10)"},
+        {"00", "00 fb 01 09 1a 0b", "struct.new_default: type 9 has a descriptor"},
+        {"00", "00 fb 20 0a 1a 0b", "struct.new_desc: type 10 has no descriptor"},
+        {"00", "00 fb 01 0a fb 21 09 1a 0b", NULL},
+        {"00", "00 fb 01 0c fb 21 09 1a 0b",
+         "struct.new_default_desc: expected (ref null (exact 10)) on top of the stack, found (ref "
+         "(exact 12))"},
+        {"00", "00" NEW "fb 01 0c fb 23 09 1a 0b", NULL},
+        {"00", "00" NEW "fb 01 0c fb 24 62 09 1a 0b",
+         "ref.cast_desc_eq_null: expected (ref null (exact 10)) on top of the stack, found (ref "
+         "(exact 12))"},
+        {"00", "00 02 63 09" NEW "fb 01 0a fb 25 03 00 6e 09 1a d0 09 0b 1a 0b", NULL},
+        {"00", "00 02 63 6e" NEW "fb 01 0a fb 26 01 00 6e 62 09 0b 1a 0b", NULL},
+        {"00", "00 02 63 6b" NEW "fb 25 03 00 6e 6b 1a d0 09 0b 1a 0b",
+         "br_on_cast_desc_eq: expected a type with a descriptor, found structref"},
+    };
+    for (size_t k = 0; k < sizeof bodies / sizeof *bodies; k++) {
+        char expected[300] = "";
+        Parts p = world;
+        p.section[WASM_SEC_TYPE] = types;
+        p.section[WASM_SEC_FUNCTION] = "02 00 00";
+        p.body = bodies[k].code;
+        if (bodies[k].message)
+            snprintf(expected, sizeof expected, "function 0: %s", bodies[k].message);
+        expect(bodies[k].code, &p, expected);
+    }
 }
 
 static void test_exceptions(void **state) {
@@ -351,6 +397,19 @@ static void test_sections(void **state) {
         {WASM_SEC_TYPE, "02 50 00 60 01 6e 01 6d 50 01 00 60 01 6e 01 6c", ""},
         {WASM_SEC_TYPE, "02 50 00 60 01 6d 00 50 01 00 60 01 6c 00",
          "type 1 does not match its supertype 0"},
+        {WASM_SEC_TYPE, "01 4e 02 4d 01 5f 00 4c 00 5f 00", ""},
+        {WASM_SEC_TYPE, "01 4e 02 4d 01 5f 00 5f 00",
+         "type 0: expected a structure of the same recursion group that describes it as "
+         "descriptor, found type 1"},
+        {WASM_SEC_TYPE, "01 4e 02 4c 01 5f 00 4d 00 5f 00",
+         "type 0: expected an earlier structure of the same recursion group whose descriptor it "
+         "is, found type 1"},
+        {WASM_SEC_TYPE, "02 4e 02 50 00 4d 01 5f 00 50 00 4c 00 5f 00 50 01 00 5f 00",
+         "type 2 does not match its supertype 0"},
+        {WASM_SEC_TYPE, "01 4d 01 5f 00", "unknown type 1, in the type section"},
+        {WASM_SEC_TYPE, "01 4e 02 4d 01 60 00 00 4c 00 5f 00",
+         "type 0: expected a structure of the same recursion group that describes it as "
+         "descriptor, found type 1"},
         {WASM_SEC_MEMORY, "01 01 02 01",
          "memory 0: the minimum size 2 is greater than the maximum 1"},
         {WASM_SEC_MEMORY, "01 00 81 80 04", "memory 0: size 65537, at most 65536 is possible"},
@@ -654,6 +713,7 @@ static void test_subtype(void **state) {
     make_module(&bytes, &p);
     assert_true(wasm_load(&m, bytes.data, bytes.len, 0, &diags));
 #define ABSTRACT(null, heap) WASM_REF(null, WASM_HEAP(WASM_HEAP_##heap))
+#define EXACT(null, index)   (WASM_REF(null, index) | WASM_EXACT_BIT)
     static const struct {
         WasmType a, b;
         bool below;
@@ -682,6 +742,14 @@ static void test_subtype(void **state) {
         {ABSTRACT(0, NOEXN), ABSTRACT(1, EXN), true},
         {ABSTRACT(0, NOEXTERN), ABSTRACT(1, ANY), false},
         {WASM_REF(0, 9), WASM_REF(0, 0), false},
+        {EXACT(0, 0), WASM_REF(1, 2), true},
+        {EXACT(0, 0), EXACT(1, 2), true},
+        {WASM_REF(0, 0), EXACT(0, 0), false},
+        {EXACT(0, 1), EXACT(0, 0), false},
+        {EXACT(0, 1), WASM_REF(0, 0), true},
+        {EXACT(0, 4), WASM_FUNCREF, true},
+        {ABSTRACT(1, NONE), EXACT(1, 3), true},
+        {ABSTRACT(1, NOFUNC), EXACT(1, 3), false},
         {WASM_REF(0, 0), WASM_I32, false},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
@@ -697,10 +765,11 @@ int main(void) {
         cmocka_unit_test(test_operands),    cmocka_unit_test(test_control),
         cmocka_unit_test(test_unreachable), cmocka_unit_test(test_variables),
         cmocka_unit_test(test_memory),      cmocka_unit_test(test_gc),
-        cmocka_unit_test(test_exceptions),  cmocka_unit_test(test_sections),
-        cmocka_unit_test(test_functions),   cmocka_unit_test(test_places),
-        cmocka_unit_test(test_instr_types), cmocka_unit_test(test_operand),
-        cmocka_unit_test(test_subtype),     cmocka_unit_test(test_run),
+        cmocka_unit_test(test_exceptions),  cmocka_unit_test(test_descriptors),
+        cmocka_unit_test(test_sections),    cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_places),      cmocka_unit_test(test_instr_types),
+        cmocka_unit_test(test_operand),     cmocka_unit_test(test_subtype),
+        cmocka_unit_test(test_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

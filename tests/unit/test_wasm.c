@@ -116,6 +116,11 @@ static void test_immediates(void **state) {
     assert_int_equal(decode("d0 6a", NULL).type, WASM_REF(1, WASM_HEAP(0x6a)));
     decode("d0 7f", "unknown heap type 0x7f");
     decode("d0 f0 7f", "unknown heap type 0xf0");
+    assert_int_equal(decode("d0 62 85 00", NULL).type, WASM_REF(1, 5u) | WASM_EXACT_BIT);
+    assert_int_equal(decode("02 64 62 03", NULL).type, WASM_REF(0, 3u) | WASM_EXACT_BIT);
+    decode("d0 62 ff ff ff ff 0f", "type index too large");
+    decode("d0 62", "unexpected end");
+    decode("d0 e2 7f 00", "unknown heap type 0xe2");
     assert_int_equal(decode("43 00 00 80 3f", NULL).c, 0x3f800000);
     assert_true(decode("44 00 00 00 00 00 00 f0 bf", NULL).c == 0xbff0000000000000u);
     decode("fe 03 01", "zero byte expected");
@@ -127,9 +132,8 @@ static void test_opcodes(void **state) {
     decode("ff 00", "unknown opcode 0xff");
     decode("fd ff 03", "unknown opcode 0xfd 0x1ff");
     decode("fb 1f", "unknown opcode 0xfb 0x1f");
-    decode("fb 20", "unknown opcode 0xfb 0x20 (proposal custom descriptors)");
     decode("e3 00 01 02", "unknown handler kind 0x02");
-    decode("fb 22", "unknown opcode 0xfb 0x22 (proposal custom descriptors)");
+    decode("fb 80 01", "unknown opcode 0xfb 0x80 (proposal reference-typed strings)");
     decode("fd a0 02", "unknown opcode 0xfd 0x120 (proposal half precision)");
     decode("fd", "unexpected end");
     assert_int_equal(decode("fd 80 82 80 80 00", NULL).op, WASM_OP_I8X16_RELAXED_SWIZZLE);
@@ -228,6 +232,8 @@ static void test_type_text(void **state) {
     assert_string_equal(wasm_type_text(WASM_REF(1, 3u), text), "(ref null 3)");
     assert_string_equal(wasm_type_text(WASM_REF(0, WASM_HEAP(0x6e)), text), "(ref any)");
     assert_string_equal(wasm_type_text(WASM_REF(1, WASM_HEAP(0x71)), text), "nullref");
+    WasmType exact = WASM_REF(0, WASM_MAX_TYPE_INDEX) | WASM_EXACT_BIT;
+    assert_string_equal(wasm_type_text(exact, text), "(ref (exact 268435455))");
 }
 
 /* ---- reader ---- */

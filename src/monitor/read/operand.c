@@ -15,6 +15,32 @@ WasmType value_type(char letter) {
     return t == WASM_BOT ? WASM_NONE : t;
 }
 
+/* varying_operands of the instructions on structures, arrays and descriptors. */
+static const char *gc_operands(WasmOp op) {
+    if (wasm_compares_descriptors(op))
+        return "??";
+    switch (op) {
+    case WASM_OP_STRUCT_GET:
+    case WASM_OP_STRUCT_GET_S:
+    case WASM_OP_STRUCT_GET_U:
+    case WASM_OP_STRUCT_NEW_DEFAULT_DESC:
+    case WASM_OP_REF_GET_DESC:
+    case WASM_OP_ARRAY_LEN: return "?";
+    case WASM_OP_STRUCT_SET: return "??";
+    case WASM_OP_ARRAY_GET:
+    case WASM_OP_ARRAY_GET_S:
+    case WASM_OP_ARRAY_GET_U: return "?i";
+    case WASM_OP_ARRAY_SET: return "?i?";
+    case WASM_OP_ARRAY_FILL: return "?i?i";
+    case WASM_OP_ARRAY_COPY: return "?i?ii";
+    case WASM_OP_ARRAY_INIT_DATA:
+    case WASM_OP_ARRAY_INIT_ELEM: return "?iii";
+    case WASM_OP_ARRAY_NEW: return "?i";
+    case WASM_OP_STRUCT_NEW_DESC: return "+?";
+    default: return "+"; /* struct.new, array.new_fixed, and what is none of these */
+    }
+}
+
 /* Operands of instructions that wasm/opcode.def leaves to the validator ("*"), deepest first:
  * letters as there, ? = a type that varies; a leading + = and any number of others below. */
 static const char *varying_operands(WasmOp op) {
@@ -50,31 +76,17 @@ static const char *varying_operands(WasmOp op) {
     case WASM_OP_REF_TEST_NULL:
     case WASM_OP_REF_CAST:
     case WASM_OP_REF_CAST_NULL:
-    case WASM_OP_STRUCT_GET:
-    case WASM_OP_STRUCT_GET_S:
-    case WASM_OP_STRUCT_GET_U:
-    case WASM_OP_ARRAY_LEN:
     case WASM_OP_ANY_CONVERT_EXTERN:
     case WASM_OP_EXTERN_CONVERT_ANY:
     case WASM_OP_I31_GET_S:
     case WASM_OP_I31_GET_U: return "?";
     case WASM_OP_REF_EQ:
-    case WASM_OP_RESUME_THROW_REF:
-    case WASM_OP_STRUCT_SET: return "??";
-    case WASM_OP_ARRAY_GET:
-    case WASM_OP_ARRAY_GET_S:
-    case WASM_OP_ARRAY_GET_U: return "?i";
-    case WASM_OP_ARRAY_SET: return "?i?";
-    case WASM_OP_ARRAY_FILL: return "?i?i";
-    case WASM_OP_ARRAY_COPY: return "?i?ii";
-    case WASM_OP_ARRAY_INIT_DATA:
-    case WASM_OP_ARRAY_INIT_ELEM: return "?iii";
-    case WASM_OP_ARRAY_NEW: return "?i";
+    case WASM_OP_RESUME_THROW_REF: return "??";
     case WASM_OP_CONT_BIND:
     case WASM_OP_RESUME:
     case WASM_OP_RESUME_THROW:
     case WASM_OP_SWITCH: return "+?";
-    default: return "+"; /* blocks, calls, return, throw, struct.new, array.new_fixed, suspend */
+    default: return gc_operands(op); /* blocks, calls, return, throw, suspend: "+" */
     }
 }
 

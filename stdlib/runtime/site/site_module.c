@@ -13,7 +13,7 @@ static uint32_t section_of(SiteKind kind) {
 SiteModel *site_model(void) {
     if (!S->model) {
         S->model = values_block(sizeof(SiteModel));
-        *(SiteModel *)(void *)at(S->model) = (SiteModel){0};
+        *(SiteModel *)(void *)at(S->model) = (SiteModel){.m.exact = true};
     }
     return (SiteModel *)(void *)at(S->model);
 }
@@ -69,7 +69,7 @@ static Entry entry(WasmCode *r, uint32_t kind) {
 
 INLINE void add(WasmModule *m, SiteKind kind, const Entry *e) {
     switch (kind) {
-    case SITE_FUNC: vec_push(&m->funcs, ((WasmFunc){.type = e->type})); break;
+    case SITE_FUNC: vec_push(&m->funcs, ((WasmFunc){.type = e->type, .exact = true})); break;
     case SITE_TABLE:
         vec_push(&m->tables, ((WasmTable){.type = e->type, .limits = e->limits}));
         break;
@@ -97,13 +97,15 @@ typedef struct Imports {
     Entry entry;
     uint32_t kind;
 } Imports;
-enum { COMPACT_TYPES = 0x7f, COMPACT_TYPE = 0x7e };
+enum { EXACT_FUNC = 0x20, COMPACT_TYPES = 0x7f, COMPACT_TYPE = 0x7e };
 
 static void import_type(Imports *w) {
     const uint8_t *back = w->r.at;
     if (w->shared)
         w->r.at = w->shared;
     w->kind = site_u8(&w->r);
+    if (w->kind == EXACT_FUNC)
+        w->kind = SITE_FUNC;
     w->entry = entry(&w->r, w->kind);
     if (w->shared)
         w->r.at = back;
@@ -236,18 +238,38 @@ static void fields(WasmCode *r, WasmTypeDef *d) {
     }
 }
 
-/* All types have the same canonical one, so that the typer finds all subtypes valid. */
+/* A clause with an index, if it is next; *form becomes the byte after it. */
+static bool clause(WasmCode *r, uint8_t which, uint8_t *form, uint32_t *index) {
+    if (*form != which)
+        return false;
+    *index = site_u32(r);
+    *form = site_u8(r);
+    return true;
+}
+
+/* All types have the same canonical one, and all references to functions are exact, so that the
+ * typer finds all subtypes valid. */
 static void type_def(WasmCode *r, WasmModule *m) {
-    enum { SUB = 0x50, SUB_FINAL = 0x4f, FUNC = 0x60, CONT = 0x5d };
+    enum {
+        SUB = 0x50,
+        SUB_FINAL = 0x4f,
+        DESCRIPTOR = 0x4d,
+        DESCRIBES = 0x4c,
+        FUNC = 0x60,
+        CONT = 0x5d
+    };
+    WasmTypeDef d = {0};
     uint8_t form = site_u8(r);
     if (form == SUB || form == SUB_FINAL) {
         for (uint32_t supers = site_u32(r); supers; supers--)
             site_u32(r);
         form = site_u8(r);
     }
+    d.is_descriptor = clause(r, DESCRIBES, &form, &d.describes);
+    d.has_descriptor = clause(r, DESCRIPTOR, &form, &d.descriptor);
     if ((form < CONT || form > FUNC) && !wasm_code_found(r, r->at - 1, "unknown type form", form))
         site_read_fail(r);
-    WasmTypeDef d = {.kind = (uint8_t)(FUNC - form)};
+    d.kind = (uint8_t)(FUNC - form);
     if (form == FUNC) {
         d.params = type_list(r, &d.nparams);
         d.results = type_list(r, &d.nresults);

@@ -9,6 +9,7 @@
 
 typedef struct WasmFunc {
     uint32_t type;
+    bool exact;
 } WasmFunc;
 
 typedef struct WasmTable {
@@ -36,8 +37,16 @@ typedef struct WasmModule {
     Vec(WasmMemory) memories;
     Vec(WasmGlobal) globals;
     Vec(WasmTag) tags;
+    bool exact;
 } WasmModule;
 
+static inline WasmType wasm_exactly(const WasmModule *m, uint32_t type) {
+    (void)m;
+    return WASM_REF(0, type) | WASM_EXACT_BIT;
+}
+static inline bool wasm_is_exact_func(const WasmFunc *f) {
+    return f->exact;
+}
 static inline WasmType wasm_memory_address(const WasmModule *m, uint32_t memory) {
     return m->memories.at[memory].limits.is64 ? WASM_I64 : WASM_I32;
 }

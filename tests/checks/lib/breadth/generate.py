@@ -11,7 +11,7 @@ I32, I64, F32, F64, V128, FUNCREF, EXTERNREF = 0x7F, 0x7E, 0x7D, 0x7C, 0x7B, 0x7
 LETTERS = {"i": I32, "a": I32, "l": I64, "f": F32, "d": F64, "v": V128}
 TEXT = {I32: "i32", I64: "i64", F32: "f32", F64: "f64"}
 # Types of every module; those of GC, or of continuations, only where they are needed.
-T_NONE, T_CALLEE, T_TAG, T_F, T_STRUCT, T_INTS, T_BYTES, T_FUNCS = range(8)
+T_NONE, T_CALLEE, T_TAG, T_F, T_STRUCT, T_INTS, T_BYTES, T_FUNCS, T_DESCRIBED, T_DESCRIPTOR = range(10)
 T_CONT, T_SWITCHES, T_SWITCHED = 4, 5, 6
 CALLEE, OTHER = 1, 2  # functions; 0 is f
 
@@ -142,6 +142,12 @@ class Maker:
             o("unreachable") + end
         cont = o("ref.func", uleb(OTHER)) + o("cont.new", uleb(T_CONT))
         cast = bytes([0, 0, 0x6E, 0x6C])  # not null, label 0, any to i31
+        descriptor = o("struct.new_default", uleb(T_DESCRIPTOR))
+        described = get(0) + descriptor + o("local.tee", b"\1") + o("struct.new_desc", uleb(T_DESCRIBED))
+        with_descriptor = described + get(1)
+        field = o("struct.get", uleb(T_DESCRIBED) + b"\0")
+        exact = (b"\x63\x62" + uleb(T_DESCRIPTOR),)  # a local
+        cast_desc = bytes([3, 0, 0x6E, T_DESCRIBED])  # null, label 0, any to the described type
         return {
             "unreachable": ([], o("unreachable"), [], [], []),
             "block": ([], o("block", none) + nop + end, [], [], []),
@@ -243,6 +249,21 @@ class Maker:
                            end + o("i31.get_s"), [I32], [None], [None]),
             "br_on_cast_fail": ([I32], o("block", b"\x6e") + i31 + o("br_on_cast_fail", cast) + end + o("ref.is_null"),
                                 [I32], [None], [None]),
+            "struct.new_desc": ([I32], described + field, [I32], [I32, None], [None], True, exact),
+            "struct.new_default_desc": ([], descriptor + o("struct.new_default_desc", uleb(T_DESCRIBED)) + field, [I32],
+                                        [None], [None]),
+            "ref.get_desc": ([I32], described + o("ref.get_desc", uleb(T_DESCRIBED)) + o("ref.is_null"), [I32], [None],
+                             [None], True, exact),
+            "ref.cast_desc_eq": ([I32], with_descriptor + o("ref.cast_desc_eq", uleb(T_DESCRIBED)) + field, [I32],
+                                 [None, None], [None], True, exact),
+            "ref.cast_desc_eq_null": ([I32], with_descriptor + o("ref.cast_desc_eq_null", uleb(T_DESCRIBED)) + field,
+                                      [I32], [None, None], [None], True, exact),
+            "br_on_cast_desc_eq": ([I32], o("block", b"\x63" + uleb(T_DESCRIBED)) + with_descriptor +
+                                   o("br_on_cast_desc_eq", cast_desc) + drop + o("ref.null", uleb(T_DESCRIBED)) + end +
+                                   field, [I32], [None, None], [None], True, exact),
+            "br_on_cast_desc_eq_fail": ([I32], o("block", b"\x6e") + with_descriptor +
+                                        o("br_on_cast_desc_eq_fail", cast_desc) + end + o("ref.is_null"), [I32],
+                                        [None, None], [None], True, exact),
             "any.convert_extern": ([], o("ref.null", b"\x6f") + o("any.convert_extern") + o("ref.is_null"), [I32],
                                    [None], [None]),
             "extern.convert_any": ([], o("ref.null", b"\x6e") + o("extern.convert_any") + o("ref.is_null"), [I32],
@@ -277,7 +298,9 @@ def module(maker, case, throws=False):
         types += [b"\x5d" + uleb(T_NONE), b"\x4e\2\x60\1\x63" + uleb(T_SWITCHED) + b"\0\x5d" + uleb(T_SWITCHES)]
     if gc:
         types += [b"\x5f\2\x7f\1\x78\1", b"\x5e\x7f\1", b"\x5e\x78\1", b"\x5e\x70\1"]
-    body = lambda locals_, code: (lambda b: uleb(len(b)) + b)(vec([b"\1" + bytes([t]) for t in locals_]) + code + b"\x0b")
+    if "_desc" in case.op.name:
+        types += [b"\x4e\2\x4d" + uleb(T_DESCRIPTOR) + b"\x5f\1\x7f\1\x4c" + uleb(T_DESCRIBED) + b"\x5f\0"]
+    body = lambda locals_, code: (lambda b: uleb(len(b)) + b)(vec([b"\1" + (t if isinstance(t, bytes) else bytes([t])) for t in locals_]) + code + b"\x0b")
     names = b"\0\5\4test" + (lambda b: b"\1" + uleb(len(b)) + b)(vec([b"\0\1f", b"\1\6callee", b"\2\5other"]))
     callee = maker.get(0) + (maker.ops["throw"].bytes + b"\0" if throws else b"")
     funcs = uleb(20) + uleb(CALLEE) * 20

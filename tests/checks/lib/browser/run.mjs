@@ -1,12 +1,13 @@
-// Runs programs with continuations in headless Chromium.
-//   node run.mjs CHROMIUM DIRECTORY
+// Runs programs of a proposal in headless Chromium.
+//   node run.mjs CHROMIUM DIRECTORY FLAG PROBE
+// FLAG is V8's flag for the proposal; PROBE a module that needs it, in hexadecimal, behind the header.
 // Each line of the input is JSON: { module, calls: the exports to call }. The answer, a line, is JSON: { printed: what the program noted,
 // with what calls ended with, report: that of an instrumented program }, or { error }. Without the proposal: "unknown".
 import fs from 'node:fs';
 import readline from 'node:readline';
-import { launch } from '../browser/chromium.mjs';
+import { launch } from './chromium.mjs';
 
-const [chromium, directory] = process.argv.slice(2);
+const [chromium, directory, flag, probe] = process.argv.slice(2);
 
 // In the page.
 function start(base64, calls) {
@@ -26,11 +27,11 @@ function start(base64, calls) {
   return { printed, report: new TextDecoder().decode(text) };
 }
 
-const browser = await launch(chromium, directory, ['--js-flags=--wasm-wasmfx']);
+const browser = await launch(chromium, directory, [`--js-flags=${flag}`]);
 try {
   const page = await browser.open('about:blank');
-  // (module (type (func)) (type (cont 0)))
-  const known = await page.evaluate('WebAssembly.validate(Uint8Array.of(0,97,115,109,1,0,0,0,1,6,2,96,0,0,93,0))');
+  const bytes = [...Buffer.from(`0061736d01000000${probe}`, 'hex')];
+  const known = await page.evaluate(`WebAssembly.validate(Uint8Array.of(${bytes}))`);
   if (!known) console.log('unknown');
   else for await (const line of readline.createInterface({ input: process.stdin })) {
     const { module, calls } = JSON.parse(line);
