@@ -99,6 +99,10 @@ static bool signature_cont_handlers(WasmSig *s, WasmTypeList results) {
         if (h.switches && tag->nparams)
             return wasm_sig_fail(s, "a tag to switch has no parameters, tag %u has %u", h.tag,
                                  tag->nparams);
+        if (h.switches && !(wasm_subtypes(s->t->m, results, results_of(tag)) &&
+                            wasm_subtypes(s->t->m, results_of(tag), results)))
+            return wasm_sig_fail(s, "the results of continuation %u are not those of tag %u",
+                                 s->i->a, h.tag);
     }
     return true;
 }

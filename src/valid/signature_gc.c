@@ -176,8 +176,8 @@ static bool struct_new(WasmSig *s) {
     if (!d)
         return false;
     if (d->has_descriptor != described)
-        return wasm_sig_fail(s, described ? "type %u has no descriptor" : "type %u has a descriptor",
-                             s->i->a);
+        return wasm_sig_fail(
+            s, described ? "type %u has no descriptor" : "type %u has a descriptor", s->i->a);
     for (uint32_t k = 0; k < d->nfields; k++) {
         WasmType t = d->fields[k].type;
         if (fields)

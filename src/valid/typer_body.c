@@ -29,11 +29,12 @@ bool wasm_typer_fail(WasmTyper *t, const WasmInstr *i, const char *format, ...) 
     return false;
 }
 
-/* Finds out which locals need a value before they are read. */
-static bool typer_body_check_locals(WasmTyper *t, uint32_t nparams) {
+/* Finds out which locals need a value before they are read, and whether one has an exact type. */
+static bool typer_body_check_locals(WasmTyper *t, uint32_t nparams, bool *exact) {
     WasmType any = 0;
     for (uint32_t k = nparams; k < t->locals.len; k++)
         any |= t->locals.at[k];
+    *exact = any & WASM_EXACT_BIT;
     if (!(any & WASM_REF_BIT)) /* numbers only, as mostly */
         return true;
     for (uint32_t k = nparams; k < t->locals.len; k++) {
@@ -58,16 +59,22 @@ bool wasm_typer_begin(WasmTyper *t, const WasmModule *m, uint32_t func, WasmCode
     reset(t, m, func);
     const WasmFunc *f = &m->funcs.at[func];
     const char *error = NULL;
+    char text[WASM_CODE_ERROR_SIZE];
+    bool exact;
     uint32_t start = wasm_func_locals(m, func, &t->locals, &error);
-    if (start == 0)
+    if (start == 0) {
+        if (!f->added && !wasm_func_code(m, func, code))
+            error = wasm_code_error(code, text);
         return wasm_typer_fail(t, NULL, "%s",
                                error ? error : "the local declarations are malformed");
-    if (!typer_body_check_locals(t, wasm_func_type(m, func)->nparams))
+    }
+    if (!typer_body_check_locals(t, wasm_func_type(m, func)->nparams, &exact))
         return false;
     vec_push(&t->frames,
              (WasmFrame){.op = WASM_OP_COUNT, .block_type = WASM_FUNC_TYPE_BIT | f->type});
     *code = f->added ? wasm_code(f->code.data, f->code.len, start)
                      : wasm_code(wasm_func_body(m, func), f->body_size, start);
+    code->exact = exact;
     return true;
 }
 

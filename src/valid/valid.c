@@ -216,6 +216,7 @@ static uint32_t valid_check_expr(Valid *v, uint32_t at, WasmType type, uint32_t 
     WasmTyper *t = &v->typer;
     WasmCode code = wasm_code(m->bytes, m->size, at);
     WasmInstr i;
+    char text[WASM_CODE_ERROR_SIZE];
     wasm_typer_begin_expr(t, m, type);
     while (t->frames.len && wasm_next(&code, &i)) {
         const char *why = not_constant(m, &i, globals);
@@ -233,9 +234,10 @@ static uint32_t valid_check_expr(Valid *v, uint32_t at, WasmType type, uint32_t 
             m->declared[i.a] = 1;
     }
     if (t->frames.len) {
-        valid_report(v, DIAG_MALFORMED, code.error ? code.error_offset : at, 0,
+        const char *error = wasm_code_error(&code, text);
+        valid_report(v, DIAG_MALFORMED, error ? code.error_offset : at, 0,
                      "%s %u: constant expression: %s", what, index,
-                     code.error ? code.error : "unexpected end");
+                     error ? error : "unexpected end");
         return 0;
     }
     return (uint32_t)(code.at - code.start);

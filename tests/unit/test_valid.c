@@ -351,6 +351,62 @@ static void test_descriptors(void **state) {
     }
 }
 
+typedef struct Section {
+    uint8_t id;
+    const char *content;
+    const char *message;
+} Section;
+
+/* What only the code of a body says of exact types. */
+static void test_exact(void **state) {
+    (void)state;
+    static const char *const bodies[] = {
+        "00 d2 01 1a 0b",
+        "01 01 63 62 03 0b",
+        "00 d0 62 03 1a 0b",
+    };
+    for (size_t k = 0; k < sizeof bodies / sizeof *bodies; k++) {
+        Parts p = world;
+        Buf bytes = {0};
+        Diags diags = {0};
+        WasmModule m;
+        p.section[WASM_SEC_FUNCTION] = "02 00 00";
+        p.body = bodies[k];
+        make_module(&bytes, &p);
+        for (uint32_t threads = 1; threads <= 2; threads++) {
+            assert_true(wasm_load_program(&m, bytes.data, bytes.len, 0, threads, &diags));
+            assert_int_equal(m.exact, k > 0);
+            assert_int_equal(wasm_exactly(&m, 3), WASM_REF(0, 3) | (k ? WASM_EXACT_BIT : 0));
+            wasm_module_free(&m);
+        }
+        diag_free(&diags);
+        buf_free(&bytes);
+    }
+}
+
+/* Handlers of continuations, 10 from and to nothing and 12 to an i32; tag 1 has an i32 as result.
+ */
+static void test_handlers(void **state) {
+    (void)state;
+    static const Section cases[] = {
+        {WASM_SEC_CODE, "00 d0 0a e3 0a 01 01 00 0b",
+         "function 0: resume: a tag to switch has no parameters, tag 0 has 1"},
+        {WASM_SEC_CODE, "00 d0 0a e3 0a 01 01 01 0b",
+         "function 0: resume: the results of continuation 10 are not those of tag 1"},
+        {WASM_SEC_CODE, "00 d0 0c e3 0c 01 01 01 1a 0b", ""},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        Parts p = world;
+        p.section[WASM_SEC_TYPE] =
+            "0d 60 00 00  60 01 7f 01 7f  60 00 01 7f  5f 03 7f 01 78 00 63 03 01  5e 78 01"
+            "5e 7f 00  60 02 7f 7f 00  5e 70 01 60 01 7f 00  60 00 00 5d 09  60 00 01 7f 5d 0b";
+        p.section[WASM_SEC_TAG] = "02 00 08 00 0b";
+        p.section[WASM_SEC_FUNCTION] = "02 00 00";
+        p.body = cases[k].content;
+        expect(cases[k].content, &p, cases[k].message);
+    }
+}
+
 static void test_exceptions(void **state) {
     (void)state;
     static const Body bodies[] = {
@@ -377,12 +433,6 @@ static void test_exceptions(void **state) {
 }
 
 /* ---- sections ---- */
-
-typedef struct Section {
-    uint8_t id;
-    const char *content;
-    const char *message;
-} Section;
 
 static void test_sections(void **state) {
     (void)state;
@@ -766,6 +816,7 @@ int main(void) {
         cmocka_unit_test(test_unreachable), cmocka_unit_test(test_variables),
         cmocka_unit_test(test_memory),      cmocka_unit_test(test_gc),
         cmocka_unit_test(test_exceptions),  cmocka_unit_test(test_descriptors),
+        cmocka_unit_test(test_exact),       cmocka_unit_test(test_handlers),
         cmocka_unit_test(test_sections),    cmocka_unit_test(test_functions),
         cmocka_unit_test(test_places),      cmocka_unit_test(test_instr_types),
         cmocka_unit_test(test_operand),     cmocka_unit_test(test_subtype),
