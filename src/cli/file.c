@@ -198,6 +198,20 @@ bool file_read_module(const Cli *cli, const char *path, Buf *out) {
     return ok;
 }
 
+bool file_is_component(const char *path) {
+    static const uint8_t magic[] = {0, 'a', 's', 'm', 0x0d, 0, 1, 0};
+    struct stat s;
+    if (is_dash(path) || stat(path, &s) < 0 || !S_ISREG(s.st_mode))
+        return false;
+    uint8_t first[sizeof magic];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool is = fd >= 0 && read(fd, first, sizeof first) == sizeof first &&
+              memcmp(first, magic, sizeof magic) == 0;
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
 bool file_read_source(const char *path, size_t limit, Buf *out) {
     struct stat s;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

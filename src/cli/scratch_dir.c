@@ -3,6 +3,7 @@
  */
 #include "cli/scratch_dir.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -46,6 +47,21 @@ const char *place_file(Place *p, const char *name, const void *data, size_t len)
 const char *place_directory(Place *p, const char *name) {
     const char *path = place_path(p, name);
     return path && mkdir(path, 0700) == 0 ? path : NULL;
+}
+
+void place_found(Place *p, const char *directory) {
+    DIR *d = opendir(directory);
+    for (const struct dirent *e; d && (e = readdir(d));) {
+        char *path = NULL;
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+            asprintf(&path, "%s/%s", directory, e->d_name) < 0)
+            continue;
+        vec_push(&p->made, path); /* is removed after what is in it */
+        if (e->d_type == DT_DIR)
+            place_found(p, path);
+    }
+    if (d)
+        closedir(d);
 }
 
 void place_remove(Place *p) {

@@ -22,6 +22,8 @@ const char *place_path(Place *p, const char *name);
 /* Makes a file, a directory. */
 const char *place_file(Place *p, const char *name, const void *data, size_t len);
 const char *place_directory(Place *p, const char *name);
+/* Notes what another program has made in a directory of the place. */
+void place_found(Place *p, const char *directory);
 /* Removes it and all requested paths. */
 void place_remove(Place *p);
 

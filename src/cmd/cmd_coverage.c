@@ -254,18 +254,18 @@ static int cover_program(const Cli *cli, Settings *s) {
         covering_program(&s->request, cli->operands[i], NULL);
     if (s->request.from.len)
         return covering_saved(cli, &s->request);
-    status = engine_find(cli, s->engine, NULL, &engine);
+    status = engine_find(cli, s->engine, NULL, cli->operands[0], &engine);
     if (status == STATUS_OK && engine.kind == ENGINE_WIZARD)
         status = cli_usage(cli, "use node or wasmtime: monitors, which Wizard takes, cannot count "
                                 "returns from calls");
     if (status == STATUS_OK)
         status = coverage(cli, s, &engine);
-    free(engine.program);
+    engine_free(&engine);
     return status;
 }
 
 int cmd_coverage(Cli *cli) {
-    Settings s = {.engine = "node"};
+    Settings s = {0};
     char *command = NULL;
     int status = cli_options(cli, cmd_coverage_set, &s);
     if (status == STATUS_OK)

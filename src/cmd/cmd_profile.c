@@ -151,7 +151,8 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
         bool merge = p->settings->memories;
         made.link = merge ? WHAMMC_LINK_MERGE : WHAMMC_LINK_IMPORT;
         made.host = merge ? WHAMMC_HOST_JS : WHAMMC_HOST_WASI; /* supported by all runners */
-        list_sampling(p->settings, p->engine->kind == ENGINE_NODE, &constants, &arena);
+        list_sampling(p->settings, p->engine->kind == ENGINE_NODE && !p->engine->component,
+                      &constants, &arena);
     }
     define_give(&constants, r->w, false);
     vec_free(&constants);
@@ -395,8 +396,15 @@ static bool cmd_profile_read_module(Profiling *p, DebugOptions *debug) {
 
 /* Chooses the sampler: STATUS_OK, or another status after a message. */
 static int choose_sampler(const Cli *cli, Settings *s, const Engine *engine) {
-    s->memories = engine_has_memories(engine);
-    if (!s->sampler_given)
+    if (engine->component && s->sampler_given && s->sampler != SAMPLER_PROGRAM)
+        return cli_usage(cli,
+                         "'%s' is a component: it can only take samples itself, with "
+                         "--sampler=program",
+                         file_title(cli->operands[0]));
+    s->memories = engine->component || engine_has_memories(engine);
+    if (engine->component)
+        s->sampler = SAMPLER_PROGRAM;
+    else if (!s->sampler_given)
         s->sampler = engine->kind == ENGINE_NODE ? SAMPLER_ENGINE : SAMPLER_THREAD;
     if (s->sampler == SAMPLER_THREAD && !s->memories)
         return cli_usage(cli, "--sampler=thread needs programs with several memories, which Node "
@@ -644,7 +652,7 @@ static int cmd_profile_check(const Cli *cli, const Settings *s) {
 }
 
 int cmd_profile(Cli *cli) {
-    Settings s = {.engine = "node", .clock = "auto"};
+    Settings s = {.clock = "auto"};
     int status = cli_options(cli, cmd_profile_set, &s);
     WhammcReportFormat of_file;
     if (!s.format_given && s.out && whammc_report_format_of_file(s.out, &of_file) &&
@@ -664,10 +672,11 @@ int cmd_profile(Cli *cli) {
         status = profile_command(cli, &s, command);
     } else if (status == STATUS_OK) {
         Engine engine = {0};
-        if (s.sampler_given && s.sampler == SAMPLER_ENGINE && engine_kind(s.engine) != ENGINE_NODE)
+        if (s.sampler_given && s.sampler == SAMPLER_ENGINE && s.engine &&
+            engine_kind(s.engine) != ENGINE_NODE)
             status = cli_usage(cli, "--sampler=engine is for Node, whose engine has a profiler");
         if (status == STATUS_OK)
-            status = engine_find(cli, s.engine, s.clock, &engine);
+            status = engine_find(cli, s.engine, s.clock, cli->operands[0], &engine);
         if (status == STATUS_OK && engine.kind == ENGINE_WIZARD)
             status = cli_usage(cli, "Wizard runs probes only before instructions, so it cannot "
                                     "time calls: use node or wasmtime");
@@ -675,7 +684,7 @@ int cmd_profile(Cli *cli) {
             status = choose_sampler(cli, &s, &engine);
         if (status == STATUS_OK)
             status = profile(cli, &s, &engine);
-        free(engine.program);
+        engine_free(&engine);
     }
     free(command);
     vec_free(&s.engine_options);

@@ -286,7 +286,7 @@ static int compile_and_run(Running *r, const Settings *s) {
     uint8_t *out;
     size_t size;
     whammc_options made = s->options;
-    made.report = WIZARD_REPORT;
+    made.report = RUN_REPORT;
     whammc_status result = whammc_compile_monitor(r->w, &made, &out, &size);
     int status = message_library(r->cli, r->w, result);
     if (status == STATUS_OK) {
@@ -484,8 +484,7 @@ static int cmd_run_check(const Cli *cli, const Settings *s) {
 }
 
 int cmd_run(Cli *cli) {
-    Settings s = {.engine = "node",
-                  .top = SHOW_TOP,
+    Settings s = {.top = SHOW_TOP,
                   .options = {.host = WHAMMC_HOST_JS, .link = WHAMMC_LINK_AUTO}};
     int status = cli_options(cli, cmd_run_set, &s);
     if (!s.out) /* for tables; maps cannot be taken apart in CSV */
@@ -501,7 +500,7 @@ int cmd_run(Cli *cli) {
         status = run_command(cli, &s, command);
     } else if (status == STATUS_OK) {
         Engine engine = {0};
-        status = engine_find(cli, s.engine, s.clock, &engine);
+        status = engine_find(cli, s.engine, s.clock, cli->operands[0], &engine);
         if (status == STATUS_OK)
             status = world_check(cli, &s.world, &engine);
         if (status == STATUS_OK && http_wanted(&s.http) && engine.kind == ENGINE_WIZARD)
@@ -511,7 +510,7 @@ int cmd_run(Cli *cli) {
                 "program runs");
         if (status == STATUS_OK)
             status = cmd_run_run_program(cli, &s, &engine);
-        free(engine.program);
+        engine_free(&engine);
     }
     free(command);
     script_options_free(&s.scripts);

@@ -9,6 +9,7 @@
 
 enum {
     NOT_LOADED = 126, /* the status of the runners */
+    TRAPPED = 134,    /* also of the command wasmtime */
     CRASHED = 254     /* Wizard's status, or 255; also for programs that trap */
 };
 
@@ -47,7 +48,7 @@ int running_made(Running *r, whammc_status result, const uint8_t *module, size_t
     const Buf made = {(uint8_t *)module, size, size};
     if (status == STATUS_OK && !can_run(r))
         status = STATUS_ERROR;
-    if (status == STATUS_OK && r->engine->kind != ENGINE_NODE &&
+    if (status == STATUS_OK && r->engine->kind != ENGINE_NODE && !r->engine->component &&
         javascript_lacks_sampler(r->cli, r->engine->kind == ENGINE_PYTHON ? "wasmtime" : "Wizard",
                                  &made))
         status = STATUS_ERROR;
@@ -95,6 +96,13 @@ static void prepare_threads(const Running *r, whammc_options *made) {
     }
 }
 
+/* Sets options for components: they report by WASI, into the file that the runner reads. */
+static void prepare_component(whammc_options *made) {
+    made->host = WHAMMC_HOST_WASI;
+    made->link = WHAMMC_LINK_MERGE;
+    made->report = RUN_REPORT;
+}
+
 /* Returns the import of a function of `prof`, which only OUT.js and custom hosts provide. */
 static const char *prof_import(const void *module, size_t size) {
     static const char *const names[] = {"getTime", "addArcData", "setArcData", "clearResults",
@@ -126,7 +134,10 @@ int running_instrumented(Running *r, const whammc_options *options, const Librar
     const char *name = file_title(r->cli->operands[0]);
     whammc_options made = *options;
     made.polls = r->http && http_wanted(r->http);
-    bool threads = spawns_threads(&r->app);
+    bool component = r->engine->component, threads = !component && spawns_threads(&r->app);
+    if (component && made.polls)
+        return cli_usage(r->cli, "--http, --push and --watch need a module: '%s' is a component",
+                         name);
     if (threads && r->engine->kind != ENGINE_NODE) {
         message_one(r->cli, DIAG_CANNOT_RUN, "run it in Node: --engine=node24",
                     "%s starts threads, which programs cannot do in this engine", name);
@@ -134,6 +145,8 @@ int running_instrumented(Running *r, const whammc_options *options, const Librar
     }
     if (threads)
         prepare_threads(r, &made);
+    if (component)
+        prepare_component(&made);
     made.linked = -1; /* runners load no other module */
     progress_start("instrumenting", name, r->app.len);
     whammc_status result =
@@ -163,12 +176,22 @@ void running_bundled(Running *r, const char *script, const Buf *app, whammc_opti
     whammc_add_script(r->w, script, text, len);
 }
 
+/* Whether the command wasmtime has failed, as far as can be known: it could not load the component,
+ * or this returned an error without a report. */
+static bool is_not_started(const Running *r) {
+    return r->engine->kind == ENGINE_WASMTIME && WEXITSTATUS(r->wait_status) == 1;
+}
+
 void running_explain_silence(const Running *r) {
     int wait_status = r->wait_status;
     if (WIFSIGNALED(wait_status))
         message_one(r->cli, DIAG_NO_REPORT, NULL, "no report: signal %d ended the program",
                     WTERMSIG(wait_status));
-    else if (WEXITSTATUS(wait_status) == NOT_LOADED)
+    else if (r->engine->component && WEXITSTATUS(wait_status) == TRAPPED)
+        message_one(r->cli, DIAG_NO_REPORT,
+                    "components report when wasi:cli/run returns or calls wasi:cli/exit",
+                    "no report: the component trapped, and can then not be called again");
+    else if (WEXITSTATUS(wait_status) == NOT_LOADED || is_not_started(r))
         message_one(r->cli, DIAG_NO_REPORT,
                     "engines have different features, and offer programs nothing but WASI",
                     "no report: the engine could not load the program");

@@ -28,6 +28,12 @@ static const Known engines[] = {
 };
 enum { NENGINES = sizeof engines / sizeof *engines };
 
+/* "wasmtime", if the program is a component. */
+static const Known wasmtime = {
+    "wasmtime", "WHAMMC_WASMTIME", "wasmtime", ENGINE_WASMTIME,
+    "install the command wasmtime, which runs components, or name it: WHAMMC_WASMTIME=/path/to/"
+    "wasmtime; or run the component in Node: --engine=node"};
+
 /* The maximal CPU time of a query to an engine. */
 enum { MAX_SECONDS = 30 };
 
@@ -48,6 +54,8 @@ static EngineKind engine_kind_of(const char *path) {
     const char *name = file_base(path);
     if (strncmp(name, "python", 6) == 0)
         return ENGINE_PYTHON;
+    if (strncmp(name, "wasmtime", 8) == 0)
+        return ENGINE_WASMTIME;
     return strncmp(name, "wizeng", 6) == 0 ? ENGINE_WIZARD : ENGINE_NODE;
 }
 
@@ -58,10 +66,12 @@ EngineKind engine_kind(const char *asked) {
     return engine_kind_of(asked);
 }
 
-static int check_clock(const Cli *cli, const char *clock, EngineKind engine) {
-    if (!clock || engine == ENGINE_NODE || strcmp(clock, "thread") != 0)
+static int check_clock(const Cli *cli, const char *clock, const Engine *e) {
+    if (!clock || (e->kind == ENGINE_NODE && !e->component) || strcmp(clock, "thread") != 0)
         return STATUS_OK;
-    return cli_usage(cli, "--clock=thread is for Node; other engines have their own clock");
+    return cli_usage(cli, "--clock=thread is for modules in Node; %s",
+                     e->component ? "components have the clock of WASI"
+                                  : "other engines have their own clock");
 }
 
 bool engine_is_there(const char *name) {
@@ -80,7 +90,45 @@ const char *engine_known(uint32_t i) {
     return i < NENGINES ? engines[i].name : NULL;
 }
 
-int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e) {
+/* Checks that the engine runs modules, or components: STATUS_OK, or another status after a message.
+ */
+static int check_program(const Cli *cli, const char *asked, const char *app, const Engine *e) {
+    if (!e->component && e->kind == ENGINE_WASMTIME)
+        return cli_usage(cli,
+                         "the command wasmtime runs components, and '%s' is a module: "
+                         "--engine=wasmtime runs modules by wasmtime's Python package",
+                         file_title(app));
+    if (e->component && e->kind != ENGINE_WASMTIME && e->kind != ENGINE_NODE)
+        return cli_usage(cli,
+                         "'%s' is a component, which node, node24 and the command wasmtime run, "
+                         "but not %s",
+                         file_title(app), asked);
+    return STATUS_OK;
+}
+
+/* Finds jco for a component in Node: STATUS_OK, or another status after a message. */
+static int find_jco(const Cli *cli, Engine *e) {
+    e->jco = process_find("WHAMMC_JCO", "jco");
+    if (e->jco)
+        return STATUS_OK;
+    message_one(cli, DIAG_NO_ENGINE,
+                "install it (npm install @bytecodealliance/jco) and put it on the PATH, or name "
+                "it: WHAMMC_JCO=/path/to/node_modules/.bin/jco; or run the component in wasmtime: "
+                "--engine=wasmtime",
+                "Node runs components with jco, which is not installed");
+    return STATUS_NO_ENGINE;
+}
+
+void engine_free(Engine *e) {
+    free(e->program);
+    free(e->jco);
+    *e = (Engine){0};
+}
+
+int engine_find(const Cli *cli, const char *asked, const char *clock, const char *app, Engine *e) {
+    bool component = file_is_component(app);
+    if (!asked)
+        asked = component ? wasmtime.name : engines[0].name;
     const char *names[NENGINES];
     Known known = {.name = asked, .program = asked};
     for (int i = 0; i < NENGINES; i++) {
@@ -88,6 +136,8 @@ int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e)
         if (strcmp(asked, engines[i].name) == 0)
             known = engines[i];
     }
+    if (component && strcmp(asked, wasmtime.name) == 0)
+        known = wasmtime;
     if (!known.hint && !strchr(asked, '/')) {
         const char *guess = cli_guess(asked, names, NENGINES);
         if (guess)
@@ -98,15 +148,20 @@ int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e)
     }
     if (!known.hint)
         known.kind = engine_kind_of(asked);
-    *e = (Engine){known.kind, process_find(known.variable, known.program)};
-    if (e->program && (e->kind != ENGINE_PYTHON || has_wasmtime(e->program)))
-        return check_clock(cli, clock, e->kind);
-    const char *missing = e->program ? " (that Python has no package wasmtime)" : "";
-    message_one(cli, DIAG_NO_ENGINE, known.hint, "the engine %s is not installed%s", asked,
-                missing);
-    free(e->program);
-    e->program = NULL;
-    return STATUS_NO_ENGINE;
+    *e = (Engine){known.kind, component, process_find(known.variable, known.program), NULL};
+    int status = check_program(cli, asked, app, e);
+    if (status == STATUS_OK && e->program && (e->kind != ENGINE_PYTHON || has_wasmtime(e->program)))
+        status = check_clock(cli, clock, e);
+    else if (status == STATUS_OK) {
+        status = STATUS_NO_ENGINE;
+        message_one(cli, DIAG_NO_ENGINE, known.hint, "the engine %s is not installed%s", asked,
+                    e->program ? " (that Python has no package wasmtime)" : "");
+    }
+    if (status == STATUS_OK && component && e->kind == ENGINE_NODE)
+        status = find_jco(cli, e);
+    if (status != STATUS_OK)
+        engine_free(e);
+    return status;
 }
 
 /* Appends the output of an engine (ctx is a Buf). */

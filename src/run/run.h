@@ -11,19 +11,24 @@
 /* ---- engines (engine.c, runner.c) ---- */
 
 typedef enum EngineKind {
-    ENGINE_NODE,   /* runs stdlib/host/run-node.mjs */
-    ENGINE_PYTHON, /* ... run-wasmtime.py */
-    ENGINE_WIZARD, /* attaches monitors by itself */
+    ENGINE_NODE,     /* runs stdlib/host/run-node.mjs; components: run-component.mjs */
+    ENGINE_PYTHON,   /* ... run-wasmtime.py */
+    ENGINE_WIZARD,   /* attaches monitors by itself */
+    ENGINE_WASMTIME, /* the command wasmtime, for components */
 } EngineKind;
 
 typedef struct Engine {
     EngineKind kind;
-    char *program; /* its path, on the heap */
+    bool component; /* the program to be run is a component */
+    char *program;  /* its path, on the heap */
+    char *jco;      /* Node, for a component: the path of jco, which translates it; on the heap */
 } Engine;
 
-/* Finds the requested engine, by name or path, and checks that it supports the requested clock (see
- * RunnerJob). STATUS_OK, or another status after a message. */
-int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e);
+/* Finds the requested engine for the program at `app`, by name or path, and checks that it supports
+ * the requested clock (see RunnerJob). NULL: Node for modules, wasmtime for components. STATUS_OK,
+ * or another status after a message. */
+int engine_find(const Cli *cli, const char *asked, const char *clock, const char *app, Engine *e);
+void engine_free(Engine *e);
 /* Returns the names of known engines, in turn; NULL after the last one. */
 const char *engine_known(uint32_t i);
 /* Returns whether a known engine is installed, without a message. */
@@ -70,7 +75,15 @@ typedef struct RunnerJob {
 /* Runs it and reads its report. Returns the status of waitpid(), or -1 after a message. */
 int runner_run(const Cli *cli, const RunnerJob *job, Buf *report);
 
+/* ---- components (run_component.c) ---- */
+
+/* Runs a component like runner_run. It writes its report to RUN_REPORT. */
+int component_run(const Cli *cli, const RunnerJob *job, Buf *report);
+
 /* ---- the world of programs (world.c) ---- */
+
+/* Appends an option, owned by `words`: the concatenation of both. */
+void words_put(Words *words, const char *name, const char *value);
 
 /* Accepts the argument of --dir or --env, as an option for runners and engines; on failure, prints
  * a message and returns false. */
@@ -78,6 +91,12 @@ bool world_option(const Cli *cli, Words *world, int key, const char *value);
 /* Checks that the engine supports it: STATUS_OK, or another status after a message. */
 int world_check(const Cli *cli, const Words *world, const Engine *e);
 void world_free(Words *world);
+
+/* The path, relative to a preopened directory, to which a monitor or component must write its
+ * report for wizard_run or component_run to find it. */
+#define RUN_REPORT "whammc-report.tmp/report"
+/* Makes the directory for it; returns its path in the file system. NULL: errno. */
+const char *world_report(Place *p);
 
 /* ---- commands that run modules in Node (command.c) ---- */
 
@@ -125,13 +144,9 @@ typedef struct WizardJob {
     const Words *world; /* as of RunnerJob */
     const MonitorOptions *monitors;
     const Buf *app;
-    bool reports;  /* a monitor writes its report to WIZARD_REPORT */
+    bool reports;  /* a monitor writes its report to RUN_REPORT */
     Catch *caught; /* reports in the output; NULL: they are left there */
 } WizardJob;
-
-/* The path, relative to a preopened directory, to which a monitor must write its report for
- * wizard_run to find it. */
-#define WIZARD_REPORT "whammc-report.tmp/report"
 
 /*
  * Runs a program with monitors in Wizard. The engine's messages about monitors that it could not

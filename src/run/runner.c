@@ -144,6 +144,8 @@ static int call_runner(const Cli *cli, const RunnerJob *job, Files *f) {
 }
 
 int runner_run(const Cli *cli, const RunnerJob *job, Buf *report) {
+    if (job->engine->component)
+        return component_run(cli, job, report);
     Place none = {0};
     Files files = {0};
     Phase before = phase_begin(PHASE_RUN);

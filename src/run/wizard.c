@@ -297,42 +297,30 @@ static bool wizard_put_files(const Cli *cli, Place *p, Files *f, const WizardJob
     f->app = cli->operands[0];
     if (!is_module_file(f->app))
         f->app = place_file(p, "app.wasm", job->app->data, job->app->len);
-    Buf directory = {0};
-    buf_printf(&directory, "%.*s", (int)(strchr(WIZARD_REPORT, '/') - WIZARD_REPORT),
-               WIZARD_REPORT);
-    bool made = place_directory(p, buf_cstr(&directory));
-    f->report = place_path(p, WIZARD_REPORT);
-    buf_free(&directory);
-    return made && f->app && f->report && put_monitors(p, job->monitors, &f->monitors);
+    f->report = world_report(p);
+    return f->app && f->report && put_monitors(p, job->monitors, &f->monitors);
 }
 
-/* Appends an option, owned by `out`. The environment is ours, as for the runners of Node and
- * wasmtime, but without values with commas, which the engine does not accept. */
-static void put_option(Words *out, const char *name, const char *value) {
-    Buf word = {0};
-    buf_printf(&word, "%s%s", name, value);
-    buf_cstr(&word);
-    vec_push(out, (const char *)word.data);
-}
-
+/* The environment is ours, as for the runners of Node and wasmtime, but without values with commas,
+ * which the engine does not accept. */
 static void engine_options(const WizardJob *job, const Place *p, const Files *f, Words *out) {
     bool mode = false;
     for (uint32_t i = 0; i < job->options->len; i++)
         mode |= strncmp(job->options->at[i], "--mode=", 7) == 0;
     if (!mode)
-        put_option(out, "--mode=", "jit");
+        words_put(out, "--mode=", "jit");
     for (uint32_t i = 0; i < job->options->len; i++)
-        put_option(out, "", job->options->at[i]);
-    put_option(out, "--dir=", ".");
+        words_put(out, "", job->options->at[i]);
+    words_put(out, "--dir=", ".");
     for (uint32_t i = 0; i < job->world->len; i++)
-        put_option(out, "", job->world->at[i]);
+        words_put(out, "", job->world->at[i]);
     if (job->reports)
-        put_option(out, "--dir=", p->directory);
+        words_put(out, "--dir=", p->directory);
     for (char **e = environ; *e; e++)
         if (!strchr(*e, ',') && strchr(*e, '='))
-            put_option(out, "--env=", *e);
+            words_put(out, "--env=", *e);
     if (job->monitors->len)
-        put_option(out, "--monitors=", (const char *)f->monitors.data);
+        words_put(out, "--monitors=", (const char *)f->monitors.data);
 }
 
 static int call_engine(const Cli *cli, const WizardJob *job, const Place *p, const Files *f,
@@ -348,9 +336,7 @@ static int call_engine(const Cli *cli, const WizardJob *job, const Place *p, con
     int status = process_read(argv.at, (ProcessStreams){.in = -1, .out = -1, .err = -1},
                               wizard_take, filter),
         error = errno;
-    for (uint32_t i = 0; i < options.len; i++)
-        free((char *)options.at[i]);
-    vec_free(&options);
+    world_free(&options);
     vec_free(&argv);
     errno = error;
     return status;

