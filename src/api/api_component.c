@@ -237,8 +237,8 @@ bool api_instrument_component(whammc *w, const ApiModule *component, const whamm
     api_reset(w);
     DiagFileId file =
         diag_file(&w->diags, component->name, component->bytes.ptr, component->bytes.len, true);
-    bool ok = component_read(&work.c, (const uint8_t *)component->bytes.ptr, component->bytes.len,
-                             file, &w->diags) &&
+    bool ok = component_load(&work.c, (const uint8_t *)component->bytes.ptr, component->bytes.len,
+                             file, work.rewrite.threads, &w->diags) &&
               choose_modules(&work, &work.c) && instrument_parts(&work);
     if (ok) {
         write_component_output(&work, out);

@@ -16,6 +16,12 @@ bool str_eq(Str a, Str b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
+int str_order(Str a, Str b) {
+    uint32_t n = a.len < b.len ? a.len : b.len;
+    int order = n ? memcmp(a.ptr, b.ptr, n) : 0;
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
 bool str_begins(Str s, Str with) {
     return s.len >= with.len && (!with.len || memcmp(s.ptr, with.ptr, with.len) == 0);
 }

@@ -18,6 +18,8 @@ typedef struct Str {
 Str str_of(const char *s); /* s may be NULL: the empty slice */
 /* Whether two slices have the same bytes. */
 bool str_eq(Str a, Str b);
+/* The order of two slices by their bytes: below, above or 0. */
+int str_order(Str a, Str b);
 /* Whether s begins with the text, or ends with it. */
 bool str_begins(Str s, Str with);
 bool str_ends(Str s, Str with);

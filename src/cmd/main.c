@@ -42,6 +42,7 @@
  *     annotate/          counts beside source lines and instructions; HTML pages
  *     heap/              tables of heap profiles
  *     fmt/               formats scripts
+ *     component/         components: their modules, types and validation
  *     dwarf/  locations/ source locations of code offsets: DWARF, source maps
  *     base/              memory, buffers, maps, messages
  *

@@ -18,6 +18,9 @@
 
 #include "wasm/module.h"
 
+/* Components and types inside of each other, as in other implementations. */
+enum { COMPONENT_MAX_DEPTH = 100 };
+
 /* Kinds of items: the ids of their sections. */
 typedef enum ComponentItemKind {
 #define SECTION(id, code, name) COMPONENT_ITEM_##id = code,

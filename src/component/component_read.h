@@ -23,8 +23,6 @@ typedef struct ComponentReader {
     uint32_t depth; /* of components and types inside of each other */
 } ComponentReader;
 
-enum { COMPONENT_MAX_DEPTH = 100 }; /* as in other implementations */
-
 /* Reads an index of an index space. It is noted as a use if the scope is a component. */
 bool component_get_index(ComponentReader *r, ComponentSpace space, uint32_t *index);
 /* The same, of a scope so far outward. */

@@ -14,12 +14,6 @@ static const uint8_t *skip_tuples(const uint8_t *d) {
     return d;
 }
 
-static int image_cells_compare_texts(Str a, Str b) {
-    uint32_t n = a.len < b.len ? a.len : b.len;
-    int order = n ? memcmp(a.ptr, b.ptr, n) : 0;
-    return order ? order : (a.len > b.len) - (a.len < b.len);
-}
-
 int image_compare_keys(Str description, const ImageKeyLeaf *a, const ImageKeyLeaf *b) {
     const uint8_t *d = (const uint8_t *)description.ptr;
     uint32_t leaves = format_leaves(d, description.len);
@@ -27,8 +21,7 @@ int image_compare_keys(Str description, const ImageKeyLeaf *a, const ImageKeyLea
         d = skip_tuples(d);
         uint8_t kind = *d++;
         uint64_t x = format_key_order(kind, a[i].word), y = format_key_order(kind, b[i].word);
-        int order = kind == REPORT_STR ? image_cells_compare_texts(a[i].text, b[i].text)
-                                       : (x > y) - (x < y);
+        int order = kind == REPORT_STR ? str_order(a[i].text, b[i].text) : (x > y) - (x < y);
         if (order)
             return order;
     }

@@ -152,11 +152,6 @@ static void write_aggregate(Totals *t, Total *total) {
 
 /* ---- order ---- */
 
-static int totals_compare_texts(Str a, Str b) {
-    int order = memcmp(a.ptr, b.ptr, a.len < b.len ? a.len : b.len);
-    return order ? order : (a.len > b.len) - (a.len < b.len);
-}
-
 /* By variable, file and line; rows without these come last. */
 static int compare_totals(const void *pa, const void *pb) {
     const Total *x = pa, *y = pb;
@@ -165,7 +160,7 @@ static int compare_totals(const void *pa, const void *pb) {
         return x->variable < y->variable ? -1 : 1;
     if (!a->file.len != !b->file.len)
         return a->file.len ? -1 : 1;
-    int order = a->file.len ? totals_compare_texts(a->file, b->file) : 0;
+    int order = a->file.len ? str_order(a->file, b->file) : 0;
     return order ? order : (a->line > b->line) - (a->line < b->line);
 }
 

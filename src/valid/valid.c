@@ -126,7 +126,15 @@ static bool valid_is_func_type(const WasmModule *m, WasmType ref) {
     return wasm_heap_index(ref, &index) && m->types.at[index].kind == WASM_TYPE_FUNC;
 }
 
-static void check_def(Valid *v, uint32_t index, uint32_t *depth) {
+/* How many supertypes a type has; at most one more than there may be. */
+static uint32_t super_depth(const WasmModule *m, const WasmTypeDef *d) {
+    uint32_t depth = 0;
+    for (; d->has_super && depth <= WASM_MAX_SUBTYPE_DEPTH; depth++)
+        d = &m->types.at[d->super];
+    return depth;
+}
+
+static void check_def(Valid *v, uint32_t index) {
     const WasmModule *m = v->m;
     const WasmTypeDef *d = &m->types.at[index];
     uint32_t at = section_offset(m, WASM_SEC_TYPE);
@@ -144,15 +152,12 @@ static void check_def(Valid *v, uint32_t index, uint32_t *depth) {
                      wasm_type_words(d->fields[0].type, text));
     if (d->has_descriptor || d->is_descriptor)
         check_clauses(v, index);
-    depth[index] = 0;
     if (!d->has_super)
-        return;
     const WasmTypeDef *super = &m->types.at[d->super];
-    depth[index] = depth[d->super] + 1;
     if (super->final)
         valid_report(v, DIAG_INVALID, at, 0, "type %u has the supertype %u, which is final", index,
                      d->super);
-    else if (depth[index] > WASM_MAX_SUBTYPE_DEPTH)
+    else if (super_depth(m, d) > WASM_MAX_SUBTYPE_DEPTH)
         valid_report(v, DIAG_INVALID, at, 0,
                      "type %u has more than the %d supertypes that engines allow", index,
                      WASM_MAX_SUBTYPE_DEPTH);
@@ -161,11 +166,9 @@ static void check_def(Valid *v, uint32_t index, uint32_t *depth) {
                      d->super);
 }
 
-static void valid_check_types(Valid *v) {
-    uint32_t *depth = mem_zalloc((v->m->types.len + 1) * sizeof *depth);
-    for (uint32_t k = 0; k < v->m->types.len; k++)
-        check_def(v, k, depth);
-    free(depth);
+static void valid_check_types(Valid *v, uint32_t first) {
+    for (uint32_t k = first; k < v->m->types.len; k++)
+        check_def(v, k);
 }
 
 /* ---- constant expressions ---- */
@@ -467,7 +470,7 @@ static void valid_check_sections(Valid *v) {
     m->exact = true; /* until it is known whether code names exact types */
     if (!v->kept)
         m->ops = mem_zalloc((m->funcs.len + 1) * sizeof *m->ops);
-    valid_check_types(v);
+    valid_check_types(v, 0);
     valid_check_memories(v);
     check_tables(v);
     valid_check_globals(v);
@@ -662,6 +665,15 @@ static bool valid_load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFil
         wasm_module_init(m);
     }
     return ok;
+}
+
+bool wasm_check_types(WasmModule *m, uint32_t first, Diags *diags) {
+    Valid v = {.m = m, .diags = diags, .ok = true};
+    valid_check_types(&v, first);
+    valid_check_memories(&v);
+    check_tables(&v);
+    wasm_typer_free(&v.typer);
+    return v.ok;
 }
 
 bool wasm_load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags) {

@@ -32,6 +32,10 @@ typedef struct WasmKept {
 bool wasm_load_output(WasmModule *m, const uint8_t *bytes, size_t size, const WasmKept *kept,
                       uint32_t threads, Diags *diags);
 
+/* Checks type definitions from `first` on, and the limits of memories and tables, of a module that
+ * has nothing else. */
+bool wasm_check_types(WasmModule *m, uint32_t first, Diags *diags);
+
 /* Reads once more the very bytes that wasm_load has found valid before: they are not validated. */
 void wasm_load_again(WasmModule *m, const uint8_t *bytes, size_t size);
 

@@ -267,7 +267,7 @@ static bool read_import_kind(WasmReader *r, uint8_t *kind, bool *exact) {
 }
 
 /* The kind and the type of an import whose names are known. */
-static bool read_import_type(WasmReader *r, WasmImport im) {
+bool wasm_read_import_type(WasmReader *r, WasmImport im) {
     WasmModule *m = r->m;
     uint8_t kind;
     bool exact;
@@ -326,7 +326,7 @@ static bool read_compact_imports(WasmReader *r, WasmImport im) {
         names = r->c.at;
         if (form == COMPACT_TYPE)
             r->c.at = type;
-        if (!read_import_type(r, im))
+        if (!wasm_read_import_type(r, im))
             return false;
         if (form == COMPACT_TYPE)
             r->c.at = names;
@@ -341,7 +341,7 @@ static bool read_import(WasmReader *r) {
     bool more = r->c.at < r->c.end && im.name.len == 0;
     if (more && (*r->c.at == COMPACT_TYPES || *r->c.at == COMPACT_TYPE))
         return read_compact_imports(r, im);
-    return read_import_type(r, im);
+    return wasm_read_import_type(r, im);
 }
 
 static bool read_read_function(WasmReader *r) {

@@ -78,8 +78,21 @@ bool wasm_read_type(WasmReader *r, WasmType *t);
 /* The same; only reference types. */
 bool wasm_read_ref_type(WasmReader *r, WasmType *t);
 
+/* What follows the names of an import: its kind and type. The import is added to the module. */
+bool wasm_read_import_type(WasmReader *r, WasmImport im);
 /* Reads the type section, up to its end; types that are the same get one canonical index. */
 bool wasm_read_type_section(WasmReader *r);
+/* Recursion groups, to find equal ones. A zeroed one is valid and empty. */
+typedef struct WasmTypeGroups {
+    Map known; /* key to first type index */
+    Buf key;
+} WasmTypeGroups;
+/* Reads a recursion group, whose first type is `first` of its index space; appends to
+ * r->m->types. */
+bool wasm_read_group(WasmReader *r, uint32_t first);
+/* The types of a module from `first` on become a group: equal ones get one canonical index. */
+void wasm_close_group(WasmTypeGroups *k, WasmModule *m, uint32_t first);
+void wasm_groups_free(WasmTypeGroups *k);
 /* Tells of the item that begins at `from` and ends at the cursor. */
 void wasm_read_note(WasmReader *r, uint8_t section, const uint8_t *from);
 /* Counts an active data segment in its memory's data_start and data_end (constant.c). */

@@ -7,18 +7,15 @@
  */
 #include "wasm/read.h"
 
-typedef struct Canon {
-    Map groups; /* key to first type index */
-    Buf key;
-} Canon;
-
-static void read_types_key_index(Canon *k, const WasmModule *m, uint32_t index, uint32_t group) {
+static void read_types_key_index(WasmTypeGroups *k, const WasmModule *m, uint32_t index,
+                                 uint32_t group) {
     bool inside = index >= group;
     buf_u8(&k->key, inside);
     buf_u32le(&k->key, inside ? index - group : m->types.at[index].canonical);
 }
 
-static void read_types_key_type(Canon *k, const WasmModule *m, WasmType t, uint32_t group) {
+static void read_types_key_type(WasmTypeGroups *k, const WasmModule *m, WasmType t,
+                                uint32_t group) {
     if (!WASM_IS_REF(t) || (t & WASM_ABSTRACT_BIT)) {
         buf_u8(&k->key, 2);
         buf_u32le(&k->key, t);
@@ -28,14 +25,14 @@ static void read_types_key_type(Canon *k, const WasmModule *m, WasmType t, uint3
     read_types_key_index(k, m, WASM_HEAP_OF(t), group);
 }
 
-static void key_types(Canon *k, const WasmModule *m, const WasmType *t, uint32_t n,
+static void key_types(WasmTypeGroups *k, const WasmModule *m, const WasmType *t, uint32_t n,
                       uint32_t group) {
     buf_u32le(&k->key, n);
     for (uint32_t i = 0; i < n; i++)
         read_types_key_type(k, m, t[i], group);
 }
 
-static void read_types_key_def(Canon *k, const WasmModule *m, const WasmTypeDef *d,
+static void read_types_key_def(WasmTypeGroups *k, const WasmModule *m, const WasmTypeDef *d,
                                uint32_t group) {
     buf_u8(&k->key, d->kind);
     buf_u8(&k->key, d->final);
@@ -59,13 +56,12 @@ static void read_types_key_def(Canon *k, const WasmModule *m, const WasmTypeDef 
     }
 }
 
-/* Returns the types of the group [first, end) their canonical types. */
-static void canonicalise(Canon *k, WasmModule *m, uint32_t first) {
+void wasm_close_group(WasmTypeGroups *k, WasmModule *m, uint32_t first) {
     k->key.len = 0;
     for (uint32_t i = first; i < m->types.len; i++)
         read_types_key_def(k, m, &m->types.at[i], first);
     Str key = buf_view(&k->key);
-    uint32_t same = (uint32_t)*map_put(&k->groups, key, first, NULL);
+    uint32_t same = (uint32_t)*map_put(&k->known, key, first, NULL);
     for (uint32_t i = first; i < m->types.len; i++) {
         m->types.at[i].canonical = same + (i - first);
         m->types.at[i].group = first;
@@ -126,7 +122,7 @@ static bool read_cont(WasmReader *r, uint32_t limit, WasmTypeDef *d) {
            read_types_check_index(r, f->type, limit, at);
 }
 
-static bool read_super(WasmReader *r, WasmTypeDef *d) {
+static bool read_super(WasmReader *r, uint32_t own, WasmTypeDef *d) {
     uint32_t n;
     const uint8_t *at = r->c.at;
     if (!wasm_read_u32(r, &n))
@@ -139,7 +135,7 @@ static bool read_super(WasmReader *r, WasmTypeDef *d) {
     if (!wasm_read_u32(r, &d->super))
         return false;
     d->has_super = true;
-    if (d->super >= r->m->types.len)
+    if (d->super >= own)
         return wasm_read_fail(r, DIAG_INVALID, at, "unknown type %u", d->super);
     return true;
 }
@@ -158,8 +154,8 @@ static bool read_clause(WasmReader *r, uint8_t clause, uint32_t limit, uint8_t *
     return wasm_get_u8(&r->c, form) || wasm_read_error(r);
 }
 
-/* One type definition; indices must be below `limit`. */
-static bool read_def(WasmReader *r, uint32_t limit) {
+/* The type definition `own`; indices must be below `limit`. */
+static bool read_def(WasmReader *r, uint32_t own, uint32_t limit) {
     WasmTypeDef d = {.final = true};
     const uint8_t *at = r->c.at;
     uint8_t form;
@@ -167,7 +163,7 @@ static bool read_def(WasmReader *r, uint32_t limit) {
         return wasm_read_error(r);
     if (form == 0x50 || form == 0x4f) {
         d.final = form == 0x4f;
-        if (!read_super(r, &d))
+        if (!read_super(r, own, &d))
             return false;
         at = r->c.at;
         if (!wasm_get_u8(&r->c, &form))
@@ -203,9 +199,8 @@ static bool read_def(WasmReader *r, uint32_t limit) {
     return ok;
 }
 
-static bool read_group(WasmReader *r, Canon *k) {
-    WasmModule *m = r->m;
-    uint32_t n = 1, first = m->types.len;
+bool wasm_read_group(WasmReader *r, uint32_t first) {
+    uint32_t n = 1;
     if (r->c.at < r->c.end && *r->c.at == 0x4e) {
         r->c.at++;
         if (!wasm_read_count(r, &n))
@@ -215,24 +210,30 @@ static bool read_group(WasmReader *r, Canon *k) {
     if (n > WASM_MAX_TYPE_INDEX - first)
         return wasm_read_fail(r, DIAG_MALFORMED, at, "too many types");
     for (uint32_t i = 0; i < n; i++)
-        if (!read_def(r, first + n))
+        if (!read_def(r, first + i, first + n))
             return false;
-    canonicalise(k, m, first);
     return true;
+}
+
+void wasm_groups_free(WasmTypeGroups *k) {
+    map_free(&k->known);
+    buf_free(&k->key);
 }
 
 bool wasm_read_type_section(WasmReader *r) {
     uint32_t n;
     if (!wasm_read_count(r, &n))
         return false;
-    Canon k = {0};
+    WasmTypeGroups k = {0};
     bool ok = true;
     for (uint32_t i = 0; i < n && ok; i++) {
         const uint8_t *from = r->c.at;
-        ok = read_group(r, &k);
+        uint32_t first = r->m->types.len;
+        ok = wasm_read_group(r, first);
+        if (ok)
+            wasm_close_group(&k, r->m, first);
         wasm_read_note(r, WASM_SEC_TYPE, from);
     }
-    map_free(&k.groups);
-    buf_free(&k.key);
+    wasm_groups_free(&k);
     return ok;
 }

@@ -1,25 +1,38 @@
 /*
- * tests/unit/validate.c - reads and validates the modules named on the command line: prints "FILE:
- * valid" or the messages. Exit status 1 if one is not valid. With -t FILE... the time and MB/s
- * instead.
+ * tests/unit/validate.c - reads and validates the modules and components named on the command line:
+ * prints "FILE: valid" or the messages. Exit status 1 if one is not valid. With -t FILE... the time
+ * and MB/s instead.
  */
 #include <stdio.h>
 #include <time.h>
 
+#include "component/component.h"
 #include "file.h"
 #include "valid/valid.h"
+
+/* Loads a module or component. */
+static bool load(const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags) {
+    WasmModule m;
+    Component c;
+    bool component = component_is(bytes, size);
+    bool ok = component ? component_load(&c, bytes, size, file, 1, diags)
+                        : wasm_load(&m, bytes, size, file, diags);
+    if (component)
+        component_free(&c);
+    else
+        wasm_module_free(&m);
+    return ok;
+}
 
 /* One file; gives whether it is valid, and the messages in *out. */
 static bool check(const char *name, const uint8_t *bytes, size_t size, Buf *out) {
     Diags diags = {0};
-    WasmModule m;
     DiagFileId file = diag_file(&diags, name, bytes, size, true);
-    bool ok = wasm_load(&m, bytes, size, file, &diags);
+    bool ok = load(bytes, size, file, &diags);
     if (ok)
         buf_printf(out, "%s: valid\n", name);
     else
         diag_render_text(&diags, out, false);
-    wasm_module_free(&m);
     diag_free(&diags);
     return ok;
 }

@@ -1,0 +1,469 @@
+/*
+ * component/component_valid_canon.c - canonical definitions: options, the core types that functions
+ * are lifted from and lowered to (CanonicalABI.md, "Flattening"), built-in functions.
+ */
+#include "component/component_valid.h"
+
+#include <assert.h>
+
+enum {
+    MAX_FLAT_PARAMS = 16,
+    MAX_FLAT_ASYNC_PARAMS = 4,
+    MAX_FLAT_RESULTS = 1,
+    MAX_CONTEXT_SLOT = 1
+};
+
+static const char *canon_name(uint8_t code) {
+    static const char *const names[] = {
+#define CANON(id, code, name, items) [code] = name,
+#include "component/component.def"
+    };
+    return names[code];
+}
+
+static const char *canon_option_name(uint8_t code) {
+    static const char *const names[] = {
+#define OPTION(id, code, name, item) [code] = name,
+#include "component/component.def"
+    };
+    return names[code];
+}
+
+/* ---- options ---- */
+
+typedef struct CanonOptions {
+    const ComponentOption *given[CANON_OPTION_COUNT];
+    WasmType address; /* of the memory */
+} CanonOptions;
+
+static bool check_memory(ComponentChecker *k, uint32_t index, WasmType *address) {
+    const CoreExtern *memory = component_at(k, COMPONENT_SPACE_CORE_MEMORY, index);
+    if (!memory)
+        return false;
+    *address = memory->limits.is64 ? WASM_I64 : WASM_I32;
+    return !memory->limits.shared ||
+           component_refuse(k, "core memory %u: expected a memory that is not shared", index);
+}
+
+/* The core function of an option; NULL with a message if it is not of this type. */
+static const CoreExtern *canon_option_func(ComponentChecker *k, const ComponentOption *option,
+                                           const WasmType *params, uint32_t nparams,
+                                           const WasmType *results, uint32_t nresults) {
+    const CoreExtern *func = component_at(k, COMPONENT_SPACE_CORE_FUNC, option->index);
+    if (!func || component_core_matches(k, func, params, nparams, results, nresults))
+        return func;
+    const CoreExtern *wanted = component_core_func(k, params, nparams, results, nresults);
+    const char *expected =
+        wanted ? arena_printf(&k->arena, "%s", component_core_words(k, wanted)) : "";
+    component_refuse(k,
+                     "option `%s` uses core function %u with an incorrect signature: expected "
+                     "%s, found %s",
+                     canon_option_name(option->code), option->index, expected,
+                     component_core_words(k, func));
+    return NULL;
+}
+
+/* Notes which options there are. */
+static bool note_canon_options(ComponentChecker *k, const ComponentCanon *canon, CanonOptions *o) {
+    for (uint32_t i = 0; i < canon->noptions; i++) {
+        const ComponentOption *option = &canon->options[i];
+        k->at = option->at;
+        if (o->given[option->code])
+            return component_refuse(k, "option `%s` is specified more than once",
+                                    canon_option_name(option->code));
+        o->given[option->code] = option;
+        for (uint8_t other = CANON_OPTION_UTF8; other <= CANON_OPTION_COMPACT; other++)
+            if (option->code <= CANON_OPTION_COMPACT && other != option->code && o->given[other])
+                return component_refuse(k, "option `%s` conflicts with `%s`",
+                                        canon_option_name(option->code), canon_option_name(other));
+    }
+    return true;
+}
+
+static bool needs(ComponentChecker *k, const CanonOptions *o, uint8_t option, uint8_t other) {
+    return !o->given[option] || o->given[other] ||
+           component_refuse(k, "option `%s` needs `%s`", canon_option_name(option),
+                            canon_option_name(other));
+}
+
+static bool check_canon_options(ComponentChecker *k, const ComponentCanon *canon, CanonOptions *o) {
+    *o = (CanonOptions){.address = WASM_I32};
+    if (!note_canon_options(k, canon, o))
+        return false;
+    const ComponentOption *memory = o->given[CANON_OPTION_MEMORY];
+    if (memory && !check_memory(k, memory->index, &o->address))
+        return false;
+    if (!needs(k, o, CANON_OPTION_CALLBACK, CANON_OPTION_ASYNC) ||
+        !needs(k, o, CANON_OPTION_REALLOC, CANON_OPTION_MEMORY) ||
+        !needs(k, o, CANON_OPTION_CORE_TYPE, CANON_OPTION_GC))
+        return false;
+    if (o->given[CANON_OPTION_ASYNC] && o->given[CANON_OPTION_POST_RETURN])
+        return component_refuse(k, "options `async` and `post-return` exclude each other");
+    if (o->given[CANON_OPTION_GC])
+        return component_refuse(k, "option `gc` is not supported");
+    const WasmType a[] = {o->address, o->address, o->address, o->address};
+    const ComponentOption *realloc = o->given[CANON_OPTION_REALLOC];
+    return !realloc || canon_option_func(k, realloc, a, 4, a, 1);
+}
+
+static bool excludes(ComponentChecker *k, const ComponentCanon *canon, const CanonOptions *o,
+                     uint8_t option) {
+    return !o->given[option] ||
+           component_refuse(k, "option `%s` cannot be specified for `%s`",
+                            canon_option_name(option), canon_name(canon->code));
+}
+
+/* What calls out of the component cannot have. */
+static bool check_outward(ComponentChecker *k, const ComponentCanon *canon, const CanonOptions *o) {
+    return excludes(k, canon, o, CANON_OPTION_POST_RETURN) &&
+           excludes(k, canon, o, CANON_OPTION_CALLBACK);
+}
+
+static bool require(ComponentChecker *k, const CanonOptions *o, uint8_t option) {
+    return o->given[option] ||
+           component_refuse(k, "option `%s` is required", canon_option_name(option));
+}
+
+/* A memory, and for what is received a `realloc`. */
+static bool require_memory(ComponentChecker *k, const CanonOptions *o, bool received) {
+    return require(k, o, CANON_OPTION_MEMORY) && (!received || require(k, o, CANON_OPTION_REALLOC));
+}
+
+/* ---- flattening ---- */
+
+typedef struct Flat {
+    WasmType at[MAX_FLAT_PARAMS + 1];
+    uint32_t len, max;
+} Flat;
+
+static bool put_flat_type(Flat *flat, WasmType type) {
+    if (flat->len == flat->max)
+        return false;
+    flat->at[flat->len++] = type;
+    return true;
+}
+
+static bool flatten(const TypeNode *type, WasmType address, Flat *flat);
+
+static WasmType join_flat(WasmType a, WasmType b) {
+    if (a == b)
+        return a;
+    bool narrow = (a == WASM_I32 || a == WASM_F32) && (b == WASM_I32 || b == WASM_F32);
+    return narrow ? WASM_I32 : WASM_I64;
+}
+
+/* A discriminant, then for each place a type that has room for that of each case. */
+static bool flatten_choice(const TypeNode *type, WasmType address, Flat *flat) {
+    if (!put_flat_type(flat, WASM_I32))
+        return false;
+    uint32_t from = flat->len;
+    for (uint32_t i = 0; i < type->nfields; i++) {
+        Flat one = {.max = flat->max};
+        if (type->fields[i].type && !flatten(type->fields[i].type, address, &one))
+            return false;
+        for (uint32_t j = 0; j < one.len; j++) {
+            if (from + j < flat->len)
+                flat->at[from + j] = join_flat(flat->at[from + j], one.at[j]);
+            else if (!put_flat_type(flat, one.at[j]))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool flatten_sequence(const TypeNode *type, WasmType address, Flat *flat) {
+    for (uint32_t i = 0; i < type->nfields; i++)
+        if (!flatten(type->fields[i].type, address, flat))
+            return false;
+    return true;
+}
+
+/* Appends the core types of a value. False: there is no room for them. */
+static bool flatten(const TypeNode *type, WasmType address, Flat *flat) {
+    switch (type->kind) {
+    case COMPONENT_S64:
+    case COMPONENT_U64: return put_flat_type(flat, WASM_I64);
+    case COMPONENT_F32: return put_flat_type(flat, WASM_F32);
+    case COMPONENT_F64: return put_flat_type(flat, WASM_F64);
+    case COMPONENT_STRING:
+    case COMPONENT_TYPE_LIST:
+    case COMPONENT_TYPE_MAP: return put_flat_type(flat, address) && put_flat_type(flat, address);
+    case COMPONENT_TYPE_FIXED_LIST:
+        for (uint32_t i = 0; i < type->length; i++)
+            if (!flatten(type->fields[0].type, address, flat))
+                return false;
+        return true;
+    case COMPONENT_TYPE_RECORD:
+    case COMPONENT_TYPE_TUPLE: return flatten_sequence(type, address, flat);
+    case COMPONENT_TYPE_VARIANT:
+    case COMPONENT_TYPE_OPTION:
+    case COMPONENT_TYPE_RESULT: return flatten_choice(type, address, flat);
+    default: return put_flat_type(flat, WASM_I32);
+    }
+}
+
+typedef struct Signature {
+    Flat params, results;
+} Signature;
+
+static bool flatten_params(ComponentChecker *k, const TypeNode *func, const CanonOptions *o,
+                           bool lift, Signature *s) {
+    Flat *flat = &s->params;
+    uint32_t n = func->nfields - 1;
+    flat->max = !lift && o->given[CANON_OPTION_ASYNC] ? MAX_FLAT_ASYNC_PARAMS : MAX_FLAT_PARAMS;
+    for (uint32_t i = 0; i < n; i++) {
+        const TypeNode *type = func->fields[i].type;
+        if (type->pointers && !require_memory(k, o, lift))
+            return false;
+        if (flatten(type, o->address, flat))
+            continue;
+        flat->len = 1; /* all are in memory */
+        flat->at[0] = o->address;
+        return require_memory(k, o, lift);
+    }
+    return true;
+}
+
+static bool flatten_result(ComponentChecker *k, const TypeNode *result, const CanonOptions *o,
+                           bool lift, Signature *s) {
+    s->results.max = MAX_FLAT_RESULTS;
+    if (flatten(result, o->address, &s->results))
+        return true;
+    s->results.len = 0; /* it is in memory */
+    s->params.max = MAX_FLAT_PARAMS + 1;
+    put_flat_type(lift ? &s->results : &s->params, o->address);
+    return require(k, o, CANON_OPTION_MEMORY);
+}
+
+static bool flatten_async(ComponentChecker *k, const TypeNode *result, const CanonOptions *o,
+                          bool lift, Signature *s) {
+    s->results.max = MAX_FLAT_RESULTS;
+    if (!lift || o->given[CANON_OPTION_CALLBACK])
+        put_flat_type(&s->results, WASM_I32);
+    if (!result)
+        return true;
+    if (!lift) {
+        s->params.max = MAX_FLAT_PARAMS + 1;
+        put_flat_type(&s->params, o->address);
+        return require(k, o, CANON_OPTION_MEMORY);
+    }
+    Flat returned = {.max = MAX_FLAT_PARAMS}; /* by task.return */
+    return (flatten(result, o->address, &returned) && !result->pointers) ||
+           require(k, o, CANON_OPTION_MEMORY);
+}
+
+/* The core type of a function. */
+static bool flatten_func(ComponentChecker *k, const TypeNode *func, const CanonOptions *o,
+                         bool lift, Signature *s) {
+    const TypeNode *result = func->fields[func->nfields - 1].type;
+    *s = (Signature){0};
+    if (!component_spend(k, func->size) || !flatten_params(k, func, o, lift, s))
+        return false;
+    if (result && result->pointers && !lift && !require_memory(k, o, true))
+        return false;
+    if (o->given[CANON_OPTION_ASYNC])
+        return flatten_async(k, result, o, lift, s);
+    return !result || flatten_result(k, result, o, lift, s);
+}
+
+/* ---- lift, lower, task.return ---- */
+
+static bool push_func(ComponentChecker *k, const WasmType *params, uint32_t nparams,
+                      const WasmType *results, uint32_t nresults) {
+    const CoreExtern *func = component_core_func(k, params, nparams, results, nresults);
+    if (func)
+        component_push(k, COMPONENT_SPACE_CORE_FUNC, func);
+    return func != NULL;
+}
+
+static bool push_signature(ComponentChecker *k, const Signature *s) {
+    return push_func(k, s->params.at, s->params.len, s->results.at, s->results.len);
+}
+
+static bool check_async(ComponentChecker *k, const CanonOptions *o, const TypeNode *func) {
+    return !o->given[CANON_OPTION_ASYNC] || func->kind == COMPONENT_TYPE_ASYNC_FUNC ||
+           component_refuse(k, "option `async` requires the type of an async function");
+}
+
+static bool check_lift(ComponentChecker *k, const ComponentCanon *canon) {
+    static const WasmType event[] = {WASM_I32, WASM_I32, WASM_I32};
+    CanonOptions o;
+    Signature s;
+    const TypeNode *func = component_type_at(k, canon->type, COMPONENT_TYPE_FUNC);
+    const CoreExtern *core = func ? component_at(k, COMPONENT_SPACE_CORE_FUNC, canon->func) : NULL;
+    if (!core || !check_canon_options(k, canon, &o) || !check_async(k, &o, func) ||
+        !excludes(k, canon, &o, CANON_OPTION_CORE_TYPE) || !flatten_func(k, func, &o, true, &s))
+        return false;
+    const Flat *p = &s.params, *r = &s.results;
+    if (!component_core_matches(k, core, p->at, p->len, r->at, r->len)) {
+        const CoreExtern *wanted = component_core_func(k, p->at, p->len, r->at, r->len);
+        const char *expected =
+            wanted ? arena_printf(&k->arena, "%s", component_core_words(k, wanted)) : "";
+        return component_refuse(k, "core function %u: expected a function of type %s, found %s",
+                                canon->func, expected, component_core_words(k, core));
+    }
+    const ComponentOption *post = o.given[CANON_OPTION_POST_RETURN],
+                          *callback = o.given[CANON_OPTION_CALLBACK];
+    if ((post && !canon_option_func(k, post, r->at, r->len, NULL, 0)) ||
+        (callback && !canon_option_func(k, callback, event, 3, event, 1)))
+        return false;
+    component_push(k, COMPONENT_SPACE_FUNC, func);
+    return true;
+}
+
+static bool check_lower(ComponentChecker *k, const ComponentCanon *canon) {
+    CanonOptions o;
+    Signature s;
+    const TypeNode *func = component_at(k, COMPONENT_SPACE_FUNC, canon->func);
+    return func && check_canon_options(k, canon, &o) && check_outward(k, canon, &o) &&
+           check_async(k, &o, func) && flatten_func(k, func, &o, false, &s) &&
+           push_signature(k, &s);
+}
+
+/* It is lowered as a function whose parameter is the result. */
+static bool check_task_return(ComponentChecker *k, const ComponentCanon *canon) {
+    CanonOptions o;
+    Signature s;
+    TypeField fields[2] = {0};
+    TypeNode func = {.fields = fields, .size = 1};
+    if (!component_val(k, &canon->result, &fields[0].type))
+        return false;
+    if (fields[0].type)
+        func.size += fields[0].type->size;
+    func.nfields = fields[0].type ? 2 : 1;
+    return check_canon_options(k, canon, &o) && excludes(k, canon, &o, CANON_OPTION_REALLOC) &&
+           excludes(k, canon, &o, CANON_OPTION_ASYNC) && check_outward(k, canon, &o) &&
+           flatten_func(k, &func, &o, false, &s) && push_signature(k, &s);
+}
+
+/* ---- other built-in functions ---- */
+
+static bool push_builtin(ComponentChecker *k, uint8_t code) {
+    static const char *const types[][2] = {
+#define BUILTIN(id, params, results) [CANON_##id] = {params, results},
+#include "component/component.def"
+    };
+    WasmType lists[2][MAX_FLAT_ASYNC_PARAMS];
+    uint32_t n[2];
+    assert(code < sizeof types / sizeof *types && types[code][0]);
+    for (uint32_t i = 0; i < 2; i++) {
+        n[i] = (uint32_t)strlen(types[code][i]);
+        for (uint32_t j = 0; j < n[i]; j++)
+            lists[i][j] = types[code][i][j] == 'l' ? WASM_I64 : WASM_I32;
+    }
+    return push_func(k, lists[0], n[0], lists[1], n[1]);
+}
+
+static bool check_resource_use(ComponentChecker *k, const ComponentCanon *canon) {
+    const WasmType handle = WASM_I32;
+    const TypeNode *type = component_type_at(k, canon->type, COMPONENT_TYPE_RESOURCE);
+    if (!type)
+        return false;
+    if (canon->code == CANON_RESOURCE_DROP)
+        return push_builtin(k, canon->code);
+    const Resource *resource = type->resource;
+    if (resource->scope != k->scope || !resource->rep)
+        return component_refuse(k,
+                                "type %u is not a local resource: `%s` is only for the component "
+                                "that defines it",
+                                canon->type, canon_name(canon->code));
+    return canon->code == CANON_RESOURCE_NEW ? push_func(k, &resource->rep, 1, &handle, 1)
+                                             : push_func(k, &handle, 1, &resource->rep, 1);
+}
+
+static bool check_stream_use(ComponentChecker *k, const ComponentCanon *canon) {
+    bool stream = canon->code <= CANON_STREAM_DROP_WRITABLE;
+    bool read = canon->code == CANON_STREAM_READ || canon->code == CANON_FUTURE_READ;
+    bool write = canon->code == CANON_STREAM_WRITE || canon->code == CANON_FUTURE_WRITE;
+    const TypeNode *type =
+        component_type_at(k, canon->type, stream ? COMPONENT_TYPE_STREAM : COMPONENT_TYPE_FUTURE);
+    if (!type)
+        return false;
+    CanonOptions o;
+    const TypeNode *element = type->fields[0].type;
+    if ((read || write) && (!check_canon_options(k, canon, &o) || !check_outward(k, canon, &o)))
+        return false;
+    if ((read || write) && element && !require_memory(k, &o, read && element->pointers))
+        return false;
+    return push_builtin(k, canon->code);
+}
+
+static bool check_error_context(ComponentChecker *k, const ComponentCanon *canon) {
+    CanonOptions o;
+    return check_canon_options(k, canon, &o) && excludes(k, canon, &o, CANON_OPTION_ASYNC) &&
+           check_outward(k, canon, &o) &&
+           require_memory(k, &o, canon->code == CANON_ERROR_CONTEXT_DEBUG_MESSAGE) &&
+           push_builtin(k, canon->code);
+}
+
+static bool check_waiting(ComponentChecker *k, const ComponentCanon *canon) {
+    WasmType params[] = {WASM_I32, WASM_I32};
+    return check_memory(k, canon->memory, &params[1]) && push_func(k, params, 2, params, 1);
+}
+
+static bool check_context(ComponentChecker *k, const ComponentCanon *canon) {
+    char a[32], b[32];
+    WasmType *known = &k->scope->context;
+    if (canon->value != WASM_I32 && canon->value != WASM_I64)
+        return component_refuse(k, "`%s` is only for i32 and i64, not for %s",
+                                canon_name(canon->code), wasm_type_text(canon->value, a));
+    if (canon->slot > MAX_CONTEXT_SLOT)
+        return component_refuse(k, "`%s`: the slot must be 0 or 1, not %u", canon_name(canon->code),
+                                canon->slot);
+    if (*known && *known != canon->value)
+        return component_refuse(k, "`%s`: expected the type %s as before, found %s",
+                                canon_name(canon->code), wasm_type_text(*known, a),
+                                wasm_type_text(canon->value, b));
+    *known = canon->value;
+    return canon->code == CANON_CONTEXT_GET ? push_func(k, NULL, 0, known, 1)
+                                            : push_func(k, known, 1, NULL, 0);
+}
+
+/* Threads run functions from i32 to nothing, of a table of functions. */
+static bool check_thread_start(ComponentChecker *k, const ComponentCanon *canon) {
+    const WasmType start = WASM_I32;
+    if (canon->type >= k->scope->core_types.len)
+        return component_at(k, COMPONENT_SPACE_CORE_TYPE, canon->type) != NULL;
+    CoreExtern func = {.space = WASM_SPACE_FUNC, .type = k->scope->core_types.at[canon->type]};
+    if (func.type == UINT32_MAX || k->core.types.at[func.type].kind != WASM_TYPE_FUNC)
+        return component_refuse(k, "core type %u: expected the type of a function", canon->type);
+    if (!component_core_matches(k, &func, &start, 1, NULL, 0))
+        return component_refuse(k, "core type %u: expected (i32) -> (), found %s", canon->type,
+                                component_core_words(k, &func));
+    const CoreExtern *table = component_at(k, COMPONENT_SPACE_CORE_TABLE, canon->table);
+    if (!table)
+        return false;
+    if (table->value != WASM_FUNCREF || table->limits.is64)
+        return component_refuse(k, "core table %u: expected a 32-bit table of funcref, found %s",
+                                canon->table, component_core_words(k, table));
+    return push_builtin(k, canon->code);
+}
+
+bool component_check_canon(ComponentChecker *k, const ComponentCanon *canon) {
+    switch ((ComponentCanonCode)canon->code) {
+    case CANON_LIFT: return check_lift(k, canon);
+    case CANON_LOWER: return check_lower(k, canon);
+    case CANON_TASK_RETURN: return check_task_return(k, canon);
+    case CANON_RESOURCE_NEW:
+    case CANON_RESOURCE_DROP:
+    case CANON_RESOURCE_REP: return check_resource_use(k, canon);
+    case CANON_CONTEXT_GET:
+    case CANON_CONTEXT_SET: return check_context(k, canon);
+    case CANON_ERROR_CONTEXT_NEW:
+    case CANON_ERROR_CONTEXT_DEBUG_MESSAGE: return check_error_context(k, canon);
+    case CANON_WAITABLE_SET_WAIT:
+    case CANON_WAITABLE_SET_POLL: return check_waiting(k, canon);
+    case CANON_THREAD_NEW_INDIRECT: return check_thread_start(k, canon);
+    case CANON_THREAD_SPAWN_REF:
+    case CANON_THREAD_SPAWN_INDIRECT:
+    case CANON_THREAD_PARALLELISM:
+        return component_refuse(k,
+                                "`%s` needs shared functions (proposal shared-everything "
+                                "threads), which are not supported",
+                                canon_name(canon->code));
+    default:
+        return canon->code >= CANON_STREAM_NEW && canon->code <= CANON_FUTURE_DROP_WRITABLE
+                   ? check_stream_use(k, canon)
+                   : push_builtin(k, canon->code);
+    }
+}
