@@ -574,7 +574,9 @@ bool component_read(Component *c, const uint8_t *bytes, size_t size, DiagFileId 
         return false;
     }
     r.r.c = wasm_code(bytes, size, 0);
-    return get_component(&r, c);
+    bool ok = get_component(&r, c);
+    wasm_module_free(&none);
+    return ok;
 }
 
 static void free_lists(Component *c) {

@@ -179,66 +179,18 @@ bool component_get_type(ComponentReader *r, ComponentItem *item) {
 
 /* ---- core types ---- */
 
-enum { REC = 0x4e, SUB_FINAL = 0x4f, SUB = 0x50, CONT = 0x5d, ARRAY, STRUCT, FUNC, MODULE = 0x50 };
+enum { SUB = 0x50, MODULE = 0x50 };
 
-static bool skip_types(ComponentReader *r, bool fields) {
-    uint32_t n;
-    WasmType type;
-    uint8_t mutable;
-    if (!wasm_read_count(&r->r, &n))
-        return false;
-    for (uint32_t i = 0; i < n; i++) {
-        if (!wasm_get_type(&r->r.c, fields, &type))
-            return wasm_read_error(&r->r);
-        if (fields && !wasm_read_flag(&r->r, 2, "mutability", &mutable))
-            return false;
-    }
-    return true;
-}
-
-static bool skip_composite(ComponentReader *r) {
-    uint8_t form, mutable;
-    WasmType type;
-    if (!wasm_get_u8(&r->r.c, &form))
-        return wasm_read_error(&r->r);
-    switch (form) {
-    case FUNC: return skip_types(r, false) && skip_types(r, false);
-    case STRUCT: return skip_types(r, true);
-    case ARRAY:
-        return wasm_get_type(&r->r.c, true, &type)
-                   ? wasm_read_flag(&r->r, 2, "mutability", &mutable)
-                   : wasm_read_error(&r->r);
-    case CONT: return wasm_get_heap(&r->r.c, &type) || wasm_read_error(&r->r);
-    default: return component_bad_byte(r, "core type");
-    }
-}
-
-static bool skip_subtype(ComponentReader *r) {
-    uint8_t form = component_peek(r);
-    uint32_t n = 0, index;
-    if (form != SUB && form != SUB_FINAL)
-        return skip_composite(r);
-    r->r.c.at++;
-    if (!wasm_read_count(&r->r, &n))
-        return false;
-    for (uint32_t i = 0; i < n; i++)
-        if (!wasm_read_u32(&r->r, &index))
-            return false;
-    return skip_composite(r);
-}
-
+/* A recursion group, whose indices the validator looks at: only its end is of interest. */
 static bool get_group(ComponentReader *r, ComponentCoreType *type) {
     const uint8_t *from = r->r.c.at;
-    type->types = 1;
-    if (component_peek(r) == REC) {
-        r->r.c.at++;
-        if (!wasm_read_count(&r->r, &type->types))
-            return false;
-    }
-    for (uint32_t i = 0; i < type->types; i++)
-        if (!skip_subtype(r))
-            return false;
+    WasmModule *m = r->r.m;
+    if (!wasm_read_group(&r->r, WASM_MAX_TYPE_INDEX / 2))
+        return false;
+    type->types = m->types.len;
     type->bytes = (Str){(const char *)from, (uint32_t)(r->r.c.at - from)};
+    m->types.len = 0;
+    arena_free(&m->arena);
     return true;
 }
 
@@ -300,6 +252,7 @@ static bool get_core_outer(ComponentReader *r, ComponentItem *item) {
 
 static bool get_module_decl(ComponentReader *r, ComponentItem *item) {
     ComponentCoreExtern *e = arena_new(r->arena, ComponentCoreExtern);
+    ComponentCoreType *type;
     uint8_t kind;
     if (!wasm_read_flag(&r->r, 4, "declaration of a core module", &kind))
         return false;
@@ -309,7 +262,10 @@ static bool get_module_decl(ComponentReader *r, ComponentItem *item) {
         item->core_extern = e;
         return wasm_read_name(&r->r, &e->module) && wasm_read_name(&r->r, &e->name) &&
                get_core_extern_type(r, e);
-    case 1: item->kind = COMPONENT_ITEM_CORE_TYPE; return component_get_core_type(r, item);
+    case 1:
+        item->kind = COMPONENT_ITEM_CORE_TYPE;
+        item->core_type = type = arena_new(r->arena, ComponentCoreType);
+        return get_group(r, type);
     case 2: item->kind = COMPONENT_ITEM_ALIAS; return get_core_outer(r, item);
     default:
         item->kind = COMPONENT_ITEM_EXPORT;

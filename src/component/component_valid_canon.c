@@ -3,6 +3,7 @@
  * are lifted from and lowered to (CanonicalABI.md, "Flattening"), built-in functions.
  */
 #include "component/component_valid.h"
+#include "valid/subtype.h"
 
 #include <assert.h>
 
@@ -34,7 +35,17 @@ static const char *canon_option_name(uint8_t code) {
 typedef struct CanonOptions {
     const ComponentOption *given[CANON_OPTION_COUNT];
     WasmType address; /* of the memory */
+    CoreExtern core;  /* `core-type`; of what is lifted the type of the core function */
 } CanonOptions;
+
+/* A core type that has to be that of a function. */
+static bool core_func_type(ComponentChecker *k, uint32_t index, CoreExtern *func) {
+    if (index >= k->scope->core_types.len)
+        return component_at(k, COMPONENT_SPACE_CORE_TYPE, index) != NULL;
+    *func = (CoreExtern){.space = WASM_SPACE_FUNC, .type = k->scope->core_types.at[index]};
+    return (func->type != UINT32_MAX && k->core.types.at[func->type].kind == WASM_TYPE_FUNC) ||
+           component_refuse(k, "core type %u: expected the type of a function", index);
+}
 
 static bool check_memory(ComponentChecker *k, uint32_t index, WasmType *address) {
     const CoreExtern *memory = component_at(k, COMPONENT_SPACE_CORE_MEMORY, index);
@@ -86,6 +97,11 @@ static bool needs(ComponentChecker *k, const CanonOptions *o, uint8_t option, ui
                             canon_option_name(other));
 }
 
+static bool check_core_type_option(ComponentChecker *k, CanonOptions *o) {
+    const ComponentOption *option = o->given[CANON_OPTION_CORE_TYPE];
+    return !option || core_func_type(k, option->index, &o->core);
+}
+
 static bool check_canon_options(ComponentChecker *k, const ComponentCanon *canon, CanonOptions *o) {
     *o = (CanonOptions){.address = WASM_I32};
     if (!note_canon_options(k, canon, o))
@@ -99,8 +115,8 @@ static bool check_canon_options(ComponentChecker *k, const ComponentCanon *canon
         return false;
     if (o->given[CANON_OPTION_ASYNC] && o->given[CANON_OPTION_POST_RETURN])
         return component_refuse(k, "options `async` and `post-return` exclude each other");
-    if (o->given[CANON_OPTION_GC])
-        return component_refuse(k, "option `gc` is not supported");
+    if (!check_core_type_option(k, o))
+        return false;
     const WasmType a[] = {o->address, o->address, o->address, o->address};
     const ComponentOption *realloc = o->given[CANON_OPTION_REALLOC];
     return !realloc || canon_option_func(k, realloc, a, 4, a, 1);
@@ -113,10 +129,11 @@ static bool excludes(ComponentChecker *k, const ComponentCanon *canon, const Can
                             canon_option_name(option), canon_name(canon->code));
 }
 
-/* What calls out of the component cannot have. */
+/* What calls out of the component cannot have, and what they need. */
 static bool check_outward(ComponentChecker *k, const ComponentCanon *canon, const CanonOptions *o) {
     return excludes(k, canon, o, CANON_OPTION_POST_RETURN) &&
-           excludes(k, canon, o, CANON_OPTION_CALLBACK);
+           excludes(k, canon, o, CANON_OPTION_CALLBACK) &&
+           needs(k, o, CANON_OPTION_GC, CANON_OPTION_CORE_TYPE);
 }
 
 static bool require(ComponentChecker *k, const CanonOptions *o, uint8_t option) {
@@ -266,6 +283,116 @@ static bool flatten_func(ComponentChecker *k, const TypeNode *func, const CanonO
     return !result || flatten_result(k, result, o, lift, s);
 }
 
+/* ---- values of garbage-collected types ---- */
+
+static bool refuse_gc(ComponentChecker *k, const TypeNode *type, const char *expected,
+                      WasmType found) {
+    char text[32];
+    return component_refuse(k, "option `gc`: expected %s for a %s, found %s", expected,
+                            component_kind_name(type->kind), wasm_type_text(found, text));
+}
+
+/* The definition that a reference names; NULL if it is of another kind. */
+static const WasmTypeDef *referenced(ComponentChecker *k, WasmType type, WasmTypeKind kind) {
+    uint32_t index;
+    if (!wasm_heap_index(type, &index) || k->core.types.at[index].kind != kind)
+        return NULL;
+    return &k->core.types.at[index];
+}
+
+static bool gc_fits(ComponentChecker *k, const CanonOptions *o, const TypeNode *type, WasmType core,
+                    bool field);
+
+static bool gc_list_fits(ComponentChecker *k, const CanonOptions *o, const TypeNode *type,
+                         WasmType core) {
+    const WasmTypeDef *array = referenced(k, core, WASM_TYPE_ARRAY);
+    return array ? gc_fits(k, o, type->fields[0].type, array->fields[0].type, true)
+                 : refuse_gc(k, type, "a reference to an array", core);
+}
+
+static bool gc_string_fits(ComponentChecker *k, const CanonOptions *o, const TypeNode *type,
+                           WasmType core) {
+    bool wide = o->given[CANON_OPTION_UTF16];
+    const WasmTypeDef *array = referenced(k, core, WASM_TYPE_ARRAY);
+    return (array && array->fields[0].type == (wide ? WASM_I16 : WASM_I8)) ||
+           refuse_gc(k, type,
+                     wide ? "a reference to an array of i16" : "a reference to an array of i8",
+                     core);
+}
+
+static bool gc_record_fits(ComponentChecker *k, const CanonOptions *o, const TypeNode *type,
+                           WasmType core) {
+    const WasmTypeDef *def = referenced(k, core, WASM_TYPE_STRUCT);
+    if (!def || def->nfields != type->nfields)
+        return refuse_gc(k, type, "a reference to a struct with as many fields", core);
+    for (uint32_t i = 0; i < def->nfields; i++)
+        if (!gc_fits(k, o, type->fields[i].type, def->fields[i].type, true))
+            return false;
+    return true;
+}
+
+static bool gc_number_fits(ComponentChecker *k, const TypeNode *type, WasmType core,
+                           WasmType wanted) {
+    char text[32];
+    return core == wanted || refuse_gc(k, type, wasm_type_text(wanted, text), core);
+}
+
+/* Whether a core type, perhaps of a field, can have the values of the type. */
+static bool gc_fits(ComponentChecker *k, const CanonOptions *o, const TypeNode *type, WasmType core,
+                    bool field) {
+    const WasmTypeDef *def;
+    if (!component_spend(k, 1))
+        return false;
+    switch (type->kind) {
+    case COMPONENT_BOOL:
+    case COMPONENT_S8:
+    case COMPONENT_U8: return gc_number_fits(k, type, core, field ? WASM_I8 : WASM_I32);
+    case COMPONENT_S16:
+    case COMPONENT_U16: return gc_number_fits(k, type, core, field ? WASM_I16 : WASM_I32);
+    case COMPONENT_S32:
+    case COMPONENT_U32:
+    case COMPONENT_CHAR:
+    case COMPONENT_TYPE_FLAGS:
+    case COMPONENT_TYPE_ENUM: return gc_number_fits(k, type, core, WASM_I32);
+    case COMPONENT_S64:
+    case COMPONENT_U64: return gc_number_fits(k, type, core, WASM_I64);
+    case COMPONENT_F32: return gc_number_fits(k, type, core, WASM_F32);
+    case COMPONENT_F64: return gc_number_fits(k, type, core, WASM_F64);
+    case COMPONENT_STRING: return gc_string_fits(k, o, type, core);
+    case COMPONENT_TYPE_LIST:
+    case COMPONENT_TYPE_FIXED_LIST: return gc_list_fits(k, o, type, core);
+    case COMPONENT_TYPE_RECORD:
+    case COMPONENT_TYPE_TUPLE: return gc_record_fits(k, o, type, core);
+    case COMPONENT_TYPE_VARIANT:
+    case COMPONENT_TYPE_OPTION:
+    case COMPONENT_TYPE_RESULT:
+        def = referenced(k, core, WASM_TYPE_STRUCT);
+        return (def && def->nfields == 0) ||
+               refuse_gc(k, type, "a reference to a struct without fields", core);
+    case COMPONENT_TYPE_MAP:
+        return refuse_gc(k, type, "nothing, as the proposal has nothing", core);
+    default:
+        return (WASM_IS_REF(core) && WASM_HEAP_OF(core) == WASM_HEAP(WASM_HEAP_EXTERN)) ||
+               refuse_gc(k, type, "a reference to extern", core);
+    }
+}
+
+/* Whether a core function's type is one that the function can be lifted from or lowered to. */
+static bool gc_func_fits(ComponentChecker *k, const CanonOptions *o, const TypeNode *func) {
+    const WasmTypeDef *def = &k->core.types.at[o->core.type];
+    uint32_t n = func->nfields - 1;
+    const TypeNode *result = func->fields[n].type;
+    if (def->nparams != n || def->nresults != (result ? 1 : 0))
+        return component_refuse(k,
+                                "option `gc`: expected a core type with %u parameters and %u "
+                                "results, found %s",
+                                n, result ? 1 : 0, component_core_words(k, &o->core));
+    for (uint32_t i = 0; i < n; i++)
+        if (!gc_fits(k, o, func->fields[i].type, def->params[i], false))
+            return false;
+    return !result || gc_fits(k, o, result, def->results[0], false);
+}
+
 /* ---- lift, lower, task.return ---- */
 
 static bool push_func(ComponentChecker *k, const WasmType *params, uint32_t nparams,
@@ -285,45 +412,66 @@ static bool check_async(ComponentChecker *k, const CanonOptions *o, const TypeNo
            component_refuse(k, "option `async` requires the type of an async function");
 }
 
+static bool lifts(ComponentChecker *k, const ComponentCanon *canon, const TypeNode *func,
+                  const CanonOptions *o) {
+    Signature s;
+    if (o->given[CANON_OPTION_GC])
+        return gc_func_fits(k, o, func);
+    if (!flatten_func(k, func, o, true, &s))
+        return false;
+    const Flat *p = &s.params, *r = &s.results;
+    if (component_core_matches(k, &o->core, p->at, p->len, r->at, r->len))
+        return true;
+    const CoreExtern *wanted = component_core_func(k, p->at, p->len, r->at, r->len);
+    const char *expected =
+        wanted ? arena_printf(&k->arena, "%s", component_core_words(k, wanted)) : "";
+    return component_refuse(k, "core function %u: expected a function of type %s, found %s",
+                            canon->func, expected, component_core_words(k, &o->core));
+}
+
 static bool check_lift(ComponentChecker *k, const ComponentCanon *canon) {
     static const WasmType event[] = {WASM_I32, WASM_I32, WASM_I32};
     CanonOptions o;
-    Signature s;
     const TypeNode *func = component_type_at(k, canon->type, COMPONENT_TYPE_FUNC);
     const CoreExtern *core = func ? component_at(k, COMPONENT_SPACE_CORE_FUNC, canon->func) : NULL;
     if (!core || !check_canon_options(k, canon, &o) || !check_async(k, &o, func) ||
-        !excludes(k, canon, &o, CANON_OPTION_CORE_TYPE) || !flatten_func(k, func, &o, true, &s))
+        !excludes(k, canon, &o, CANON_OPTION_CORE_TYPE))
         return false;
-    const Flat *p = &s.params, *r = &s.results;
-    if (!component_core_matches(k, core, p->at, p->len, r->at, r->len)) {
-        const CoreExtern *wanted = component_core_func(k, p->at, p->len, r->at, r->len);
-        const char *expected =
-            wanted ? arena_printf(&k->arena, "%s", component_core_words(k, wanted)) : "";
-        return component_refuse(k, "core function %u: expected a function of type %s, found %s",
-                                canon->func, expected, component_core_words(k, core));
-    }
+    o.core = *core;
+    const WasmTypeDef *def = &k->core.types.at[core->type];
     const ComponentOption *post = o.given[CANON_OPTION_POST_RETURN],
                           *callback = o.given[CANON_OPTION_CALLBACK];
-    if ((post && !canon_option_func(k, post, r->at, r->len, NULL, 0)) ||
-        (callback && !canon_option_func(k, callback, event, 3, event, 1)))
+    if ((post && !canon_option_func(k, post, def->results, def->nresults, NULL, 0)) ||
+        (callback && !canon_option_func(k, callback, event, 3, event, 1)) ||
+        !lifts(k, canon, func, &o))
         return false;
     component_push(k, COMPONENT_SPACE_FUNC, func);
     return true;
 }
 
+/* Adds the core function that a function is lowered to. */
+static bool push_lowered(ComponentChecker *k, const TypeNode *func, const CanonOptions *o) {
+    Signature s;
+    if (!o->given[CANON_OPTION_GC])
+        return flatten_func(k, func, o, false, &s) && push_signature(k, &s);
+    if (!gc_func_fits(k, o, func))
+        return false;
+    CoreExtern *core = arena_new(&k->arena, CoreExtern);
+    *core = o->core;
+    component_push(k, COMPONENT_SPACE_CORE_FUNC, core);
+    return true;
+}
+
 static bool check_lower(ComponentChecker *k, const ComponentCanon *canon) {
     CanonOptions o;
-    Signature s;
     const TypeNode *func = component_at(k, COMPONENT_SPACE_FUNC, canon->func);
     return func && check_canon_options(k, canon, &o) && check_outward(k, canon, &o) &&
-           check_async(k, &o, func) && flatten_func(k, func, &o, false, &s) &&
-           push_signature(k, &s);
+           check_async(k, &o, func) && push_lowered(k, func, &o);
 }
 
 /* It is lowered as a function whose parameter is the result. */
 static bool check_task_return(ComponentChecker *k, const ComponentCanon *canon) {
     CanonOptions o;
-    Signature s;
     TypeField fields[2] = {0};
     TypeNode func = {.fields = fields, .size = 1};
     if (!component_val(k, &canon->result, &fields[0].type))
@@ -333,7 +481,7 @@ static bool check_task_return(ComponentChecker *k, const ComponentCanon *canon) 
     func.nfields = fields[0].type ? 2 : 1;
     return check_canon_options(k, canon, &o) && excludes(k, canon, &o, CANON_OPTION_REALLOC) &&
            excludes(k, canon, &o, CANON_OPTION_ASYNC) && check_outward(k, canon, &o) &&
-           flatten_func(k, &func, &o, false, &s) && push_signature(k, &s);
+           push_lowered(k, &func, &o);
 }
 
 /* ---- other built-in functions ---- */
@@ -422,11 +570,9 @@ static bool check_context(ComponentChecker *k, const ComponentCanon *canon) {
 /* Threads run functions from i32 to nothing, of a table of functions. */
 static bool check_thread_start(ComponentChecker *k, const ComponentCanon *canon) {
     const WasmType start = WASM_I32;
-    if (canon->type >= k->scope->core_types.len)
-        return component_at(k, COMPONENT_SPACE_CORE_TYPE, canon->type) != NULL;
-    CoreExtern func = {.space = WASM_SPACE_FUNC, .type = k->scope->core_types.at[canon->type]};
-    if (func.type == UINT32_MAX || k->core.types.at[func.type].kind != WASM_TYPE_FUNC)
-        return component_refuse(k, "core type %u: expected the type of a function", canon->type);
+    CoreExtern func;
+    if (!core_func_type(k, canon->type, &func))
+        return false;
     if (!component_core_matches(k, &func, &start, 1, NULL, 0))
         return component_refuse(k, "core type %u: expected (i32) -> (), found %s", canon->type,
                                 component_core_words(k, &func));

@@ -279,8 +279,6 @@ static void scope_type(ComponentChecker *k, ModuleScope *s, uint32_t index, bool
 static bool declare_type(ComponentChecker *k, ModuleScope *s, const ComponentCoreType *type) {
     uint32_t first, n;
     GroupMap map = {.before = s->map.at, .nbefore = s->map.len};
-    if (type->module)
-        return component_refuse(k, "a core module type cannot define a module type");
     if (!read_group(k, &s->m, type, map, &first, &n))
         return false;
     for (uint32_t i = 0; i < n; i++)
