@@ -341,9 +341,6 @@ static bool valid_name(ComponentChecker *k, ScopeSide *side, const ComponentName
     bool added;
     if (!component_read_name(from->name, &name, &why))
         return component_refuse(k, "not a valid name of an %s: %s", side->what, why);
-    if (*side->what == 'e' && name.form >= NAME_DEPENDENCY)
-        return component_refuse(k, "not a valid name of an export: expected a name, not a URL, a "
-                                   "hash or a dependency");
     if (from->implements.ptr && !valid_implements(k, &name, from->implements, is))
         return false;
     if (!valid_version(k, &name, from, is) || !valid_use(k, side, &name, is))

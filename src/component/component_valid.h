@@ -273,10 +273,7 @@ typedef enum NameForm {
     NAME_CONSTRUCTOR,
     NAME_METHOD,
     NAME_STATIC,
-    NAME_INTERFACE,
-    NAME_DEPENDENCY,
-    NAME_URL,
-    NAME_HASH
+    NAME_INTERFACE
 } NameForm;
 
 typedef struct ExternName {

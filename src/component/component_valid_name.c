@@ -115,10 +115,10 @@ bool component_is_canonical_version(Str s) {
             return false;
         if (*part.ptr != '0')
             return true;
-        if (!passed(&s, '.'))
+        if (i < 2 && !passed(&s, '.'))
             return false;
     }
-    return false;
+    return s.len == 0;
 }
 
 /* ---- forms ---- */
@@ -144,92 +144,6 @@ static bool take_label(Str *s, bool lower) {
     return component_is_label(label);
 }
 
-/* NAMESPACE ':' PACKAGE ('/' LABEL)? */
-static bool take_package(Str *s, bool interface, const char **why) {
-    *why = "expected NAMESPACE:PACKAGE in lower-case kebab case";
-    if (!take_label(s, true) || !take_text(s, ":") || !take_label(s, true))
-        return false;
-    *why = "expected '/' and a name in kebab case after the name of the package";
-    return take_text(s, "/") ? take_label(s, false) : !interface;
-}
-
-static bool is_base64(Str s) {
-    uint32_t i = 0, equals = 0;
-    for (; i < s.len; i++) {
-        char c = s.ptr[i];
-        bool digit = is_lower_case(c) || is_upper_case(c) || is_decimal(c) || c == '+' || c == '/';
-        if (c == '=' && i > 0 && equals < 2)
-            equals++;
-        else if (!digit || equals)
-            return false;
-    }
-    return i > 0;
-}
-
-/* One or more hashes, ALGORITHM '-' BASE64 ('?' OPTIONS)?, up to '>'. */
-static bool take_hashes(Str *s, const char **why) {
-    static const char blanks[] = " \t\n\r\f";
-    *why = "expected '<' and one or more hashes, sha256-..., sha384-... or sha512-..., and '>'";
-    if (!take_text(s, "<"))
-        return false;
-    Str hashes = cut(s, ">");
-    bool any = false;
-    while (hashes.len) {
-        Str hash = cut(&hashes, blanks);
-        if (!hash.len) {
-            hashes.ptr++, hashes.len--;
-            continue;
-        }
-        any = true;
-        if ((!take_text(&hash, "sha256-") && !take_text(&hash, "sha384-") &&
-             !take_text(&hash, "sha512-")) ||
-            !is_base64(cut(&hash, "?")))
-            return false;
-    }
-    return any && take_text(s, ">");
-}
-
-static bool take_optional_hashes(Str *s, const char **why) {
-    return !take_text(s, ",") || (take_text(s, "integrity=") && take_hashes(s, why));
-}
-
-/* '@*' or '@{' ('>=' VERSION)? ' '? ('<' VERSION)? '}' */
-static bool take_range(Str *s, const char **why) {
-    *why = "expected @*, @{>=VERSION}, @{<VERSION} or @{>=VERSION <VERSION}";
-    if (take_text(s, "*"))
-        return true;
-    if (!take_text(s, "{"))
-        return false;
-    Str range = cut(s, "}");
-    if (take_text(&range, ">=")) {
-        if (!component_is_version(cut(&range, " ")) || (range.len && !take_text(&range, " <")))
-            return false;
-        return (!range.len || component_is_version(range)) && take_text(s, "}");
-    }
-    return (str_is(range, "*") || (take_text(&range, "<") && component_is_version(range))) &&
-           take_text(s, "}");
-}
-
-static bool take_dependency(Str *s, bool locked, const char **why) {
-    if (!take_text(s, "<") || !take_package(s, false, why))
-        return false;
-    if (take_text(s, "@")) {
-        *why = "expected a version, MAJOR.MINOR.PATCH";
-        if (locked ? !component_is_version(cut(s, ">")) : !take_range(s, why))
-            return false;
-    }
-    *why = "expected '>'";
-    return take_text(s, ">") && (!locked || take_optional_hashes(s, why));
-}
-
-static bool take_url(Str *s, const char **why) {
-    *why = "expected '<', a URL and '>'";
-    if (!take_text(s, "<"))
-        return false;
-    cut(s, "<>");
-    return take_text(s, ">") && take_optional_hashes(s, why);
-}
-
 /* RESOURCE '.' MEMBER */
 static bool read_resource_member(Str s, ExternName *name, const char **why) {
     name->resource = cut(&s, ".");
@@ -241,9 +155,14 @@ static bool read_resource_member(Str s, ExternName *name, const char **why) {
     return component_is_label(name->resource) && component_is_label(s);
 }
 
+/* NAMESPACE ':' PACKAGE '/' LABEL ('@' VERSION)? */
 static bool read_interface(Str s, ExternName *name, const char **why) {
     name->form = NAME_INTERFACE;
-    if (!take_package(&s, true, why))
+    *why = "expected NAMESPACE:PACKAGE in lower-case kebab case";
+    if (!take_label(&s, true) || !take_text(&s, ":") || !take_label(&s, true))
+        return false;
+    *why = "expected '/' and a name in kebab case after the name of the package";
+    if (!take_text(&s, "/") || !take_label(&s, false))
         return false;
     if (take_text(&s, "@"))
         name->version = s;
@@ -252,7 +171,6 @@ static bool read_interface(Str s, ExternName *name, const char **why) {
 }
 
 bool component_read_name(Str s, ExternName *name, const char **why) {
-    bool ok;
     *name = (ExternName){.form = NAME_LABEL};
     *why = "it is not in kebab case";
     if (take_text(&s, "[constructor]")) {
@@ -265,24 +183,8 @@ bool component_read_name(Str s, ExternName *name, const char **why) {
         name->form = method ? NAME_METHOD : NAME_STATIC;
         return read_resource_member(s, name, why);
     }
-    bool locked = take_text(&s, "locked-dep=");
-    if (locked || take_text(&s, "unlocked-dep=")) {
-        name->form = NAME_DEPENDENCY;
-        ok = take_dependency(&s, locked, why);
-    } else if (take_text(&s, "url=")) {
-        name->form = NAME_URL;
-        ok = take_url(&s, why);
-    } else if (take_text(&s, "integrity=")) {
-        name->form = NAME_HASH;
-        ok = take_hashes(&s, why);
-    } else if (s.len && memchr(s.ptr, ':', s.len)) {
-        return read_interface(s, name, why);
-    } else {
-        return component_is_label(s);
-    }
-    if (ok)
-        *why = "unexpected characters at the end";
-    return ok && s.len == 0;
+    return s.len && memchr(s.ptr, ':', s.len) ? read_interface(s, name, why)
+                                              : component_is_label(s);
 }
 
 void component_name_key(const ExternName *name, Str s, Buf *key) {
@@ -302,8 +204,6 @@ void component_name_key(const ExternName *name, Str s, Buf *key) {
         component_label_key(before, key);
         buf_str(key, name->version);
         return;
-    case NAME_LABEL:
-    case NAME_CONSTRUCTOR: component_label_key(s, key); return;
-    default: buf_str(key, s);
+    default: component_label_key(s, key);
     }
 }

@@ -153,6 +153,7 @@ static void check_def(Valid *v, uint32_t index) {
     if (d->has_descriptor || d->is_descriptor)
         check_clauses(v, index);
     if (!d->has_super)
+        return;
     const WasmTypeDef *super = &m->types.at[d->super];
     if (super->final)
         valid_report(v, DIAG_INVALID, at, 0, "type %u has the supertype %u, which is final", index,
