@@ -12,7 +12,8 @@ bool eval_knows(const WasmInstr *i) {
     case WASM_CAT_ATOMIC:
     case WASM_CAT_EXN: return false;
     default:
-        return wasm_ops[i->op].prefix != 0xfb && i->op != WASM_OP_REF_EQ &&
+        return wasm_ops[i->op].prefix != 0xfb && i->op != WASM_OP_F32_LOAD_F16 &&
+               i->op != WASM_OP_F32_STORE_F16 && i->op != WASM_OP_REF_EQ &&
                i->op != WASM_OP_TRY_TABLE && !wasm_is_of_stacks(i->op);
     }
 }

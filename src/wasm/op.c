@@ -80,7 +80,7 @@ const WasmShortOp wasm_short_ops[256] = {
 };
 
 /* By opcode: the one-byte ones, then MAX_CODE codes after each prefix. WasmOp + 1, 0 = unknown. */
-enum { MAX_CODE = 0x120 };
+enum { MAX_CODE = 0x150 };
 #define OPCODE_SLOT(prefix, code)                                                                  \
     ((prefix) ? 0x100 + ((prefix)-WASM_FIRST_PREFIX) * MAX_CODE + (code) : (code))
 static const uint16_t by_opcode[0x100 + (WASM_LAST_PREFIX - WASM_FIRST_PREFIX + 1) * MAX_CODE] = {

@@ -134,7 +134,8 @@ static void test_opcodes(void **state) {
     decode("fb 1f", "unknown opcode 0xfb 0x1f");
     decode("e3 00 01 02", "unknown handler kind 0x02");
     decode("fb 80 01", "unknown opcode 0xfb 0x80 (proposal reference-typed strings)");
-    decode("fd a0 02", "unknown opcode 0xfd 0x120 (proposal half precision)");
+    decode("fd d0 02", "unknown opcode 0xfd 0x150");
+    assert_int_equal(decode("fd a1 02 07", NULL).op, WASM_OP_F16X8_EXTRACT_LANE);
     decode("fd", "unexpected end");
     assert_int_equal(decode("fd 80 82 80 80 00", NULL).op, WASM_OP_I8X16_RELAXED_SWIZZLE);
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
