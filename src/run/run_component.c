@@ -1,6 +1,6 @@
 /*
- * run/run_component.c - runs components: in the command wasmtime, or in Node, for which jco translates
- * them.
+ * run/run_component.c - runs components: in the command wasmtime, or in Node, for which jco
+ * translates them.
  *
  * The program has what modules have (stdlib/host): its arguments, our environment and standard
  * streams, the current directory as '.' and by its name, and what --dir and --env say. It writes
@@ -88,9 +88,19 @@ static bool put_runner(Files *f) {
  * returns false. */
 static bool translate(const Cli *cli, const RunnerJob *job, Files *f) {
     size_t len = strlen(f->jco);
-    bool script = len > 3 && strcmp(f->jco + len - 3, ".js") == 0;
-    const char *argv[] = {job->engine->program, f->jco,   "transpile", f->component, "--out-dir",
-                          f->translated,        "--name", "component", "--quiet",    NULL};
+    bool memories = engine_has_memories(job->engine),
+         script = len > 3 && strcmp(f->jco + len - 3, ".js") == 0;
+    const char *argv[] = {job->engine->program,
+                          f->jco,
+                          "transpile",
+                          f->component,
+                          "--out-dir",
+                          f->translated,
+                          "--name",
+                          "component",
+                          "--quiet",
+                          memories ? "--multi-memory" : NULL,
+                          NULL};
     int status =
         process_run(argv + !script, (ProcessStreams){-1, STDERR_FILENO, -1, .interrupt = true});
     int error = errno;
@@ -98,8 +108,9 @@ static bool translate(const Cli *cli, const RunnerJob *job, Files *f) {
     if (status < 0 && !process_asked())
         message_one(cli, DIAG_CANNOT_RUN, NULL, "%s: %s", f->jco, strerror(error));
     else if (status > 0)
-        message_one(cli, DIAG_CANNOT_RUN, NULL, "jco cannot translate %s for Node",
-                    file_title(cli->operands[0]));
+        message_one(cli, DIAG_CANNOT_RUN,
+                    memories ? NULL : "with several memories it needs Node 22 or later",
+                    "jco cannot translate %s for Node", file_title(cli->operands[0]));
     return status == 0;
 }
 
