@@ -133,7 +133,7 @@ static Str part_head(const ComponentWork *work, const ComponentPart *p) {
     fit_hash(bytes.ptr, bytes.len, hash);
     escape_json(&name, str_of(p->name));
     buf_printf(&line,
-               "{\"whammc\":1,\"module\":\"%s\",\"name\":\"%s\",\"hash\":\"%s\",\"instance\":",
+               "{\"whammc\":1,\"module\":\"%s\",\"name\":\"%s\",\"hash\":\"%s\",",
                hash, buf_cstr(&name), hash);
     Str text = {arena_strndup(work->c.arena, (const char *)line.data, line.len),
                 (uint32_t)line.len};
@@ -202,7 +202,8 @@ static ComponentEdit *edit_of(const ComponentWork *work, const Component *c) {
 static void write_component_output(ComponentWork *work, Buf *out) {
     ComponentEdit *edit = component_edit_new(&work->c);
     ComponentScopePart *root = find_instances(work, &work->c, edit);
-    Hub hub = {&root->node, work->rewrite.report, str_of(work->rewrite.report_file)};
+    enum { EVERY = 1000000000 }; /* nanoseconds */
+    Hub hub = {&root->node, work->rewrite.report, str_of(work->rewrite.report_file), EVERY};
     if (hub_slots(&root->node))
         hub_add(&hub);
     for (uint32_t i = 0; i < work->parts.len; i++) {

@@ -21,6 +21,7 @@ typedef enum HubFunc {
     HUB_LOST,
     HUB_PUT_LINE,
     HUB_END_LINES,
+    HUB_DUE,
     HUB_CORE_FUNCS, /* so many are the core module's, the others WASI's */
     HUB_NOW = HUB_CORE_FUNCS,
     HUB_EXIT,
@@ -36,6 +37,7 @@ static const struct {
     [HUB_LOST] = {"lost", "lost"},
     [HUB_PUT_LINE] = {"put-line", "put_line"},
     [HUB_END_LINES] = {"end-lines", "end_lines"},
+    [HUB_DUE] = {"due", "due"},
     [HUB_NOW] = {"now", "now"},
     [HUB_EXIT] = {"exit", "exit"},
 };
@@ -82,7 +84,10 @@ static HubNeeds needs_of(const HubNode *node) {
 }
 
 static bool is_needed(HubNeeds needs, HubFunc func) {
-    return func == HUB_NOW ? needs.now : func == HUB_EXIT ? needs.exit : true;
+    return func == HUB_NOW    ? needs.now
+           : func == HUB_EXIT ? needs.exit
+           : func == HUB_DUE  ? needs.serves
+                              : true;
 }
 
 /* ---- additions ---- */
@@ -179,12 +184,22 @@ static void func_types(ComponentEdit *e, uint32_t types[HUB_CORE_FUNCS]) {
     types[HUB_BEGIN] = types[HUB_END] = slot;
     types[HUB_PUT] = types[HUB_PUT_LINE] = word;
     types[HUB_LOST] = types[HUB_END_LINES] = flush_type(e, 0);
+    types[HUB_DUE] =
+        component_edit_add(e, 0, COMPONENT_ITEM_TYPE, COMPONENT_SPACE_TYPE, "40 00 00 79");
 }
 
 /* Imports an instance with the hub's functions. */
 static uint32_t import_hub(ComponentEdit *e, HubNeeds needs) {
     Buf more = {0};
-    uint32_t n = 9u + (needs.now ? 2u : 0) + (needs.exit ? 3u : 0), next = 3;
+    uint32_t next = 3;
+    uint32_t n = 9u + (needs.serves ? 2u : 0) + (needs.now ? 2u : 0) + (needs.exit ? 3u : 0);
+    if (needs.serves) {
+        buf_bytes(&more,
+                  "\x01\x40\0\0\x79\x04\0\x03"
+                  "due\x01",
+                  12);
+        buf_u8(&more, (uint8_t)next++);
+    }
     if (needs.now) {
         buf_bytes(&more, "\x01\x40\0\0\x77\x04\0\x03now\x01", 12);
         buf_u8(&more, (uint8_t)next++);
@@ -251,8 +266,13 @@ static uint32_t lower_wasi(const Made *made, uint32_t from, const char *name, ui
 static uint32_t hub_wasi(const Made *made, const HubWasi *w, ReportDest report, uint32_t memory,
                          uint32_t realloc) {
     ComponentEdit *e = made->e;
-    ComponentArg args[5];
+    ComponentArg args[7];
     uint32_t n = 0;
+    if (w->random != UINT32_MAX) {
+        args[n++] = func_arg("now", hub_lower(e, 0, hub_alias(e, 0, w->clock, STR("now"))));
+        args[n++] =
+            func_arg("random", hub_lower(e, 0, hub_alias(e, 0, w->random, STR("get-random-u64"))));
+    }
     args[n++] = func_arg("write", lower_wasi(made, w->streams,
                                              "[method]output-stream.blocking-write-and-flush",
                                              memory, realloc));
@@ -279,27 +299,28 @@ static void list_heads(const HubNode *node, Str *heads, uint32_t *n) {
         list_heads(node->children.at[i].node, heads, n);
 }
 
-static void make_memory(const Hub *hub, WasmModule *m) {
+static void make_memory(const Hub *hub, bool serves, WasmModule *m) {
     uint32_t nslots = hub_slots(hub->root), n = 0;
     Str *heads = mem_zalloc(sizeof *heads * nslots);
     list_heads(hub->root, heads, &n);
-    if (nslots == 1)
+    if (nslots == 1 && !serves)
         heads[0] = (Str){0};
-    hub_make_memory(hub->file, heads, nslots, m);
+    hub_make_memory(hub, heads, nslots, m);
     free(heads);
 }
 
 /* Exports the hub's functions: of the core instance `core`, and WASI's. */
-static void export_hub(const Made *made, const HubWasi *w, uint32_t core) {
+static void export_hub(const Made *made, const HubWasi *w, HubNeeds needs, uint32_t core) {
     ComponentEdit *e = made->e;
     uint32_t types[HUB_CORE_FUNCS];
     func_types(e, types);
-    for (uint32_t f = 0; f < HUB_CORE_FUNCS; f++)
-        add_export(e, 0, hub_funcs[f].name,
-                   lift(e, 0, hub_core_alias(e, 0, core, hub_funcs[f].core_name), types[f]));
-    if (w->clock != UINT32_MAX)
+    for (HubFunc f = 0; f < HUB_CORE_FUNCS; f++)
+        if (is_needed(needs, f))
+            add_export(e, 0, hub_funcs[f].name,
+                       lift(e, 0, hub_core_alias(e, 0, core, hub_funcs[f].core_name), types[f]));
+    if (needs.now)
         add_export(e, 0, "now", hub_alias(e, 0, w->clock, STR("now")));
-    if (w->exit != UINT32_MAX)
+    if (needs.exit)
         add_export(e, 0, "exit", hub_alias(e, 0, w->exit, STR("exit")));
 }
 
@@ -307,15 +328,15 @@ static void export_hub(const Made *made, const HubWasi *w, uint32_t core) {
 static uint32_t add_hub(const Hub *hub, HubNeeds needs) {
     ComponentEdit *e = hub->root->edit;
     const char *version = hub_free_version(component_edit_of(e));
-    HubWasi outside = {.e = e, .version = version, .clock = UINT32_MAX, .exit = UINT32_MAX};
-    RuntimeModule runtime = runtime_component(hub->report == REPORT_FILE);
+    HubWasi outside = {.e = e, .version = version, .random = UINT32_MAX};
+    RuntimeModule runtime = runtime_component(hub->report == REPORT_FILE, needs.serves);
     Buf code = {0};
     Made made;
     WasmModule m;
     make_begin(&made);
-    HubWasi w = {.e = made.e, .version = version, .clock = UINT32_MAX, .exit = UINT32_MAX};
+    HubWasi w = {.e = made.e, .version = version, .random = UINT32_MAX};
     hub_import_wasi(&w, hub->report, needs);
-    make_memory(hub, &m);
+    make_memory(hub, needs.serves, &m);
     uint32_t owner = core_instance(made.e, 0, hub_add_module(made.e, 0, &m), NULL, 0);
     uint32_t memory =
         component_edit_add(made.e, 0, COMPONENT_ITEM_ALIAS, COMPONENT_SPACE_CORE_MEMORY,
@@ -326,7 +347,7 @@ static uint32_t add_hub(const Hub *hub, HubNeeds needs) {
     buf_bytes(&code, runtime.bytes, runtime.len);
     uint32_t module = component_edit_add(made.e, 0, COMPONENT_ITEM_CORE_MODULE,
                                          COMPONENT_SPACE_CORE_MODULE, "%b", &code);
-    export_hub(&made, &w, core_instance(made.e, 0, module, args, 2));
+    export_hub(&made, &w, needs, core_instance(made.e, 0, module, args, 2));
     hub_import_wasi(&outside, hub->report, needs);
     uint32_t component = make_end(&made, e, 0);
     uint32_t result = instance(e, 0, component, outside.imported.at, outside.imported.len);
@@ -424,27 +445,58 @@ static void replace(const Connection *con, uint32_t from, uint32_t to, uint32_t 
     component_edit_replace(con->e, from, to, (ComponentRef){COMPONENT_SPACE_CORE_FUNC, func}, by);
 }
 
-/* The function of a command, item `at`: all is flushed when it has ended. */
-static void connect_run(const Connection *con, uint32_t at) {
+/* Types of functions that are wrapped. */
+static const WasmType i32s[] = {WASM_I32, WASM_I32, WASM_I32};
+static const WasmTypeDef no_result,
+    a_result = {.nresults = 1, .results = i32s}, a_param = {.nparams = 1, .params = i32s},
+    a_callback = {.nparams = 3, .params = i32s, .nresults = 1, .results = i32s};
+
+/* Item `at` lifts a function of this type: `flush`, a function of the roll, is called when it has
+ * ended, and it does not wait any more if it is asynchronous. `post`: also after its post-return
+ * function, in which no function may be called. */
+static void connect_lift(const Connection *con, uint32_t at, const WasmTypeDef *type,
+                         const char *flush, const ComponentOption *post) {
     const ComponentCanon *canon = con->c->items.at[at].canon;
-    const ComponentOption *post = option_of(canon, CANON_OPTION_POST_RETURN);
     const ComponentOption *callback = option_of(canon, CANON_OPTION_CALLBACK);
-    bool async = option_of(canon, CANON_OPTION_ASYNC) != NULL;
     HubWhen when = callback ? HUB_ENDED : post ? HUB_AFTER_POST : HUB_AFTER;
     WasmModule m;
     ComponentArg funcs[] = {func_arg("func", canon->func),
                             func_arg("post", post ? post->index : 0)};
-    hub_make_finisher(when, 0, callback || !async, &m);
-    uint32_t made = add_finisher(con, at, &m, "flush", funcs, post ? 2 : 1);
+    hub_make_finisher(when, type, &m);
+    uint32_t made = add_finisher(con, at, &m, flush, funcs, post ? 2 : 1);
     replace(con, at, at + 1, canon->func, hub_core_alias(con->e, at, made, "func"));
     if (post)
         replace(con, at, at + 1, post->index, hub_core_alias(con->e, at, made, "post"));
     if (!callback)
         return;
     funcs[0] = func_arg("func", callback->index);
-    hub_make_finisher(HUB_ENDED, 3, true, &m);
-    made = add_finisher(con, at, &m, "flush", funcs, 1);
+    hub_make_finisher(HUB_ENDED, &a_callback, &m);
+    made = add_finisher(con, at, &m, flush, funcs, 1);
     replace(con, at, at + 1, callback->index, hub_core_alias(con->e, at, made, "func"));
+}
+
+/* The function of a command. */
+static void connect_run(const Connection *con, uint32_t at) {
+    const ComponentCanon *canon = con->c->items.at[at].canon;
+    bool callback = option_of(canon, CANON_OPTION_CALLBACK);
+    bool result = callback || !option_of(canon, CANON_OPTION_ASYNC);
+    connect_lift(con, at, result ? &a_result : &no_result, "flush",
+                 option_of(canon, CANON_OPTION_POST_RETURN));
+}
+
+/* A function of a component that serves, if it is one of an instrumented instance. */
+static void connect_service(const Connection *con, uint32_t at) {
+    const ComponentCanon *canon = con->c->items.at[at].canon;
+    ComponentRef ref = {COMPONENT_SPACE_CORE_FUNC, canon->func};
+    const ComponentAlias *alias = alias_of(con->c, ref);
+    for (uint32_t i = 0; alias && i < con->node->instances.len; i++) {
+        const HubInstance *of = &con->node->instances.at[i];
+        if (component_defines(con->c, of->item).index != alias->instance)
+            continue;
+        const WasmExport *e = wasm_find_export(of->module, WASM_SPACE_FUNC, alias->name);
+        if (e)
+            connect_lift(con, at, wasm_func_type(of->module, e->handle), "flush_due", NULL);
+    }
 }
 
 /* What ends the program, item `at`, a core function: what can be is flushed before. */
@@ -452,7 +504,7 @@ static void connect_exit(const Connection *con, uint32_t at) {
     uint32_t func = component_defines(con->c, at).index;
     ComponentArg arg = func_arg("func", func);
     WasmModule m;
-    hub_make_finisher(HUB_BEFORE, 1, false, &m);
+    hub_make_finisher(HUB_BEFORE, &a_param, &m);
     uint32_t made = add_finisher(con, at + 1, &m, "flush_own", &arg, 1);
     replace(con, at + 1, UINT32_MAX, func, hub_core_alias(con->e, at + 1, made, "func"));
 }
@@ -472,7 +524,7 @@ static uint32_t add_runner(ComponentEdit *to, uint32_t before, uint32_t run, uin
                             func_arg("flush", hub_lower(e, 0, inner_flush))};
     ComponentArg args[] = {core_arg("program", core_functions(e, 0, funcs, 1)),
                            core_arg("roll", core_functions(e, 0, funcs + 1, 1))};
-    hub_make_finisher(HUB_AFTER, 0, true, &m);
+    hub_make_finisher(HUB_AFTER, &a_result, &m);
     uint32_t core = core_instance(e, 0, hub_add_module(e, 0, &m), args, 2);
     add_export(e, 0, "run", lift(e, 0, hub_core_alias(e, 0, core, "func"), runs));
     ComponentArg given[] = {{{.name = STR("run")}, {COMPONENT_SPACE_FUNC, run}},
@@ -492,20 +544,39 @@ static void connect_inner_run(const Connection *con, uint32_t at) {
     component_edit_replace(con->e, at, at + 1, ref, by);
 }
 
+/* Whether an item of the outermost component exports a command of a component inside. */
+static bool is_inner_run(const ComponentItem *item) {
+    return item->kind == COMPONENT_ITEM_EXPORT &&
+           item->export->ref.space == COMPONENT_SPACE_INSTANCE &&
+           str_begins(item->export->name.name, STR(RUN "0.2."));
+}
+
+/* Whether the component has no command. */
+static bool serves(const Component *c) {
+    for (uint32_t i = 0; i < c->items.len; i++) {
+        const ComponentItem *item = &c->items.at[i];
+        bool lifts = item->kind == COMPONENT_ITEM_CANON && item->canon->code == CANON_LIFT;
+        if (is_inner_run(item) || (lifts && is_run(c, item->canon)))
+            return false;
+    }
+    return true;
+}
+
 static void connect_ends(const Connection *con) {
     bool runs = false, outermost = !con->c->parent;
     for (uint32_t i = 0; i < con->c->items.len; i++) {
         const ComponentItem *item = &con->c->items.at[i];
         const ComponentCanon *canon = item->kind == COMPONENT_ITEM_CANON ? item->canon : NULL;
+        bool lifts = canon && outermost && canon->code == CANON_LIFT;
         if (canon && canon->code == CANON_LOWER && is_exit(con->c, canon->func))
             connect_exit(con, i);
-        if (canon && outermost && canon->code == CANON_LIFT && is_run(con->c, canon)) {
+        if (lifts && is_run(con->c, canon)) {
             runs = true;
             connect_run(con, i);
+        } else if (lifts && con->needs.serves) {
+            connect_service(con, i);
         }
-        if (!runs && outermost && item->kind == COMPONENT_ITEM_EXPORT &&
-            item->export->ref.space == COMPONENT_SPACE_INSTANCE &&
-            str_begins(item->export->name.name, STR(RUN "0.2.")))
+        if (!runs && outermost && is_inner_run(item))
             connect_inner_run(con, i);
     }
 }
@@ -561,8 +632,10 @@ static void connect(Connection *con) {
     WasmModule m;
     uint32_t to_switch;
     lower_hub(con, &to_switch);
-    hub_make_roll(node->instances.len + node->children.len, node->instances.len, &m);
-    con->roll = core_instance(con->e, 0, hub_add_module(con->e, 0, &m), NULL, 0);
+    hub_make_roll(node->instances.len + node->children.len, node->instances.len, con->needs.serves,
+                  &m);
+    ComponentArg hub = core_arg("hub", con->to_hub);
+    con->roll = core_instance(con->e, 0, hub_add_module(con->e, 0, &m), &hub, con->needs.serves);
     con->flush = hub_core_alias(con->e, 0, con->roll, "flush");
     if (node->instances.len) {
         hub_make_switch(con->needs, &m);
@@ -598,6 +671,7 @@ void hub_add(const Hub *hub) {
     const HubNode *root = hub->root;
     assert(hub_slots(root));
     HubNeeds needs = needs_of(root);
+    needs.serves = serves(component_edit_of(root->edit));
     Connection con = {.node = root,
                       .e = root->edit,
                       .c = component_edit_of(root->edit),

@@ -14,7 +14,9 @@
  * instances of components inside
  *
  * All are flushed when the program ends, which is when its function wasi:cli/run does, and before
- * it calls wasi:cli/exit.
+ * it calls wasi:cli/exit. A component without that function serves calls of its host, and nobody
+ * tells which is the last one: it is flushed after the first call, and after others when some time
+ * has gone by.
  *
  * REENTRANCE. A function of a component traps if it is called while the component calls out
  * (Canonical ABI). So nothing here calls into a component that may be active: the hub is called by
@@ -31,7 +33,7 @@
 typedef struct HubInstance {
     uint32_t item;            /* its instantiation */
     const WasmModule *module; /* as it is instrumented */
-    Str head;                 /* the line before its reports, up to the number of the instance */
+    Str head;                 /* the line before its reports, up to the member `instance` */
 } HubInstance;
 
 /* An instance of a component inside. */
@@ -51,7 +53,8 @@ typedef struct HubNode {
 typedef struct Hub {
     HubNode *root;
     ReportDest report;
-    Str file; /* REPORT_FILE */
+    Str file;          /* REPORT_FILE */
+    uint64_t every_ns; /* of a component without a command: between two reports */
 } Hub;
 
 /* Whether an instrumented module needs a hub: it imports something of the host, or reports. */

@@ -14,8 +14,10 @@
 enum { SWITCH_WRITE, SWITCH_PRINT, SWITCH_ENTRIES };
 
 /* The settings of the hub, as stdlib/runtime/hosts/hub.h describes them. */
-static void put_settings(Str file, const Str *heads, uint32_t nslots, Buf *b) {
+static void put_settings(const Hub *hub, const Str *heads, uint32_t nslots, Buf *b) {
+    Str file = hub->file;
     uint32_t at = HUB_SETTINGS + (uint32_t)sizeof(HubSettings) + nslots * (uint32_t)sizeof(HubSlot);
+    buf_u64le(b, hub->every_ns);
     buf_u32le(b, at);
     buf_u32le(b, file.len);
     at += file.len;
@@ -30,11 +32,11 @@ static void put_settings(Str file, const Str *heads, uint32_t nslots, Buf *b) {
 }
 
 /* The hub's memory, with a function that allocates in it what lowered functions return. */
-void hub_make_memory(Str file, const Str *heads, uint32_t nslots, WasmModule *m) {
+void hub_make_memory(const Hub *hub, const Str *heads, uint32_t nslots, WasmModule *m) {
     enum { PAGE = 65536 };
     Buf settings = {0};
     wasm_module_init(m);
-    put_settings(file, heads, nslots, &settings);
+    put_settings(hub, heads, nslots, &settings);
     uint32_t heap = (uint32_t)align8(HUB_SETTINGS + settings.len);
     WasmLimits limits = {.min = heap / PAGE + 1, .page_log2 = 16};
     uint32_t memory = wasm_add_memory(m, limits, STR("hub"));
@@ -62,27 +64,31 @@ static uint32_t add_table(WasmModule *m, uint32_t size) {
     return table;
 }
 
-void hub_make_roll(uint32_t entries, uint32_t own, WasmModule *m) {
-    static const char *const names[] = {"flush", "flush_own"};
-    wasm_module_init(m);
-    uint32_t table = add_table(m, entries), type = wasm_add_func_type(m, NULL, 0, NULL, 0);
-    for (uint32_t k = 0; k < 2; k++) {
-        uint32_t flush =
-            emit_function(m, names[k],
-                          "local $at i32 $table=%u $type=%u $n=%u"
-                          " block loop local.get $at i32.const $n i32.ge_u br_if 1"
-                          "  local.get $at table.get $table ref.is_null if else"
-                          "   local.get $at call_indirect $type $table end"
-                          "  local.get $at i32.const 1 i32.add local.set $at br 0 end end",
-                          table, type, k ? own : entries);
-        wasm_add_export(m, str_of(names[k]), WASM_SPACE_FUNC, flush);
-    }
-}
-
 static uint32_t import_func(WasmModule *m, const char *module, const char *name,
                             const WasmType *params, uint32_t n, WasmType result) {
     uint32_t type = wasm_add_func_type(m, params, n, &result, result != WASM_NONE);
     return wasm_add_import_func(m, str_of(module), str_of(name), type);
+}
+
+void hub_make_roll(uint32_t entries, uint32_t own, bool serves, WasmModule *m) {
+    static const char *const names[] = {"flush", "flush_own"};
+    uint32_t funcs[2];
+    wasm_module_init(m);
+    uint32_t due = serves ? import_func(m, "hub", "due", NULL, 0, WASM_I32) : 0;
+    uint32_t table = add_table(m, entries), type = wasm_add_func_type(m, NULL, 0, NULL, 0);
+    for (uint32_t k = 0; k < 2; k++) {
+        funcs[k] = emit_function(m, names[k],
+                                 "local $at i32 $table=%u $type=%u $n=%u"
+                                 " block loop local.get $at i32.const $n i32.ge_u br_if 1"
+                                 "  local.get $at table.get $table ref.is_null if else"
+                                 "   local.get $at call_indirect $type $table end"
+                                 "  local.get $at i32.const 1 i32.add local.set $at br 0 end end",
+                                 table, type, k ? own : entries);
+        wasm_add_export(m, str_of(names[k]), WASM_SPACE_FUNC, funcs[k]);
+    }
+    if (serves)
+        wasm_add_export(m, STR("flush_due"), WASM_SPACE_FUNC,
+                        emit_function(m, "flush_due", "call %u if call %u end", due, funcs[0]));
 }
 
 /* What an instance imports. Before there is a tap, `write` does nothing, and `print` returns 0,
@@ -215,27 +221,27 @@ static void finish_after(HubWhen when, uint32_t result, uint32_t flush, uint32_t
         emit(b, "call %u", flush);
 }
 
-void hub_make_finisher(HubWhen when, uint32_t nparams, bool result, WasmModule *m) {
-    static const WasmType params[] = {WASM_I32, WASM_I32, WASM_I32}, i32 = WASM_I32;
-    assert(nparams <= 3 && (result || when == HUB_BEFORE || when == HUB_AFTER));
+void hub_make_finisher(HubWhen when, const WasmTypeDef *type, WasmModule *m) {
+    static const WasmType i32 = WASM_I32;
+    assert(when == HUB_BEFORE || when == HUB_AFTER || type->nresults == 1);
     wasm_module_init(m);
     uint32_t flush = import_func(m, "roll", "flush", NULL, 0, WASM_NONE);
-    uint32_t func =
-        import_func(m, "program", "func", params, nparams, result ? WASM_I32 : WASM_NONE);
+    uint32_t own =
+        wasm_add_func_type(m, type->params, type->nparams, type->results, type->nresults);
+    uint32_t func = wasm_add_import_func(m, STR("program"), STR("func"), own);
     uint32_t post =
         when == HUB_AFTER_POST ? import_func(m, "program", "post", &i32, 1, WASM_NONE) : 0;
     Buf code = {0};
     emit_locals(&code, &i32, 1);
     if (when == HUB_BEFORE)
         emit(&code, "call %u", flush);
-    for (uint32_t i = 0; i < nparams; i++)
+    for (uint32_t i = 0; i < type->nparams; i++)
         emit(&code, "local.get %u", i);
     emit(&code, "call %u", func);
-    finish_after(when, nparams, flush, post, &code);
+    finish_after(when, type->nparams, flush, post, &code);
     emit(&code, "end");
-    uint32_t type = wasm_add_func_type(m, params, nparams, &i32, result);
     wasm_add_export(m, STR("func"), WASM_SPACE_FUNC,
-                    wasm_add_func(m, type, STR("func"), &code, false));
+                    wasm_add_func(m, own, STR("func"), &code, false));
     if (when == HUB_AFTER_POST)
         wasm_add_export(m, STR("post"), WASM_SPACE_FUNC,
                         emit_function(m, "post", "param $result i32"));

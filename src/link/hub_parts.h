@@ -12,15 +12,17 @@
 /* What instances need of the host besides writing. */
 typedef struct HubNeeds {
     bool now, exit;
+    bool serves; /* the component has no command */
 } HubNeeds;
 
 /* ---- core modules; each is made in `m`, which is to be freed ---- */
 
 /* Exports memory and realloc. `heads`: of all slots, in order. */
-void hub_make_memory(Str file, const Str *heads, uint32_t nslots, WasmModule *m);
-/* Exports table, with so many entries; flush, which calls all that are set; and flush_own, which
- * calls those of the first `own`. */
-void hub_make_roll(uint32_t entries, uint32_t own, WasmModule *m);
+void hub_make_memory(const Hub *hub, const Str *heads, uint32_t nslots, WasmModule *m);
+/* Exports table, with so many entries; flush, which calls all that are set; flush_own, which calls
+ * those of the first `own`; and if the component serves, flush_due, which calls all if "hub" says
+ * that it is time. */
+void hub_make_roll(uint32_t entries, uint32_t own, bool serves, WasmModule *m);
 /* Imports what is needed from "hub"; exports table, and what instances import. */
 void hub_make_switch(HubNeeds needs, WasmModule *m);
 /* Imports instance, switch (table), roll (table), hub. `of`: the instance's module. */
@@ -33,9 +35,9 @@ void hub_make_front(uint32_t base, WasmModule *m);
 /* When a finisher flushes: before the function; after it; after it, if its result says that a task
  * has ended (EXIT of the Canonical ABI); after it and `post`, which gets its result. */
 typedef enum HubWhen { HUB_BEFORE, HUB_AFTER, HUB_ENDED, HUB_AFTER_POST } HubWhen;
-/* Imports from "program" func, whose parameters and result are i32, and post; from "roll" flush.
- * Exports func, and for HUB_AFTER_POST post, which does nothing. */
-void hub_make_finisher(HubWhen when, uint32_t nparams, bool result, WasmModule *m);
+/* Imports from "program" func, a function of this type, and post; from "roll" flush. Exports func,
+ * and for HUB_AFTER_POST post, which does nothing. */
+void hub_make_finisher(HubWhen when, const WasmTypeDef *type, WasmModule *m);
 
 /* ---- additions to components ---- */
 
@@ -57,11 +59,11 @@ uint32_t hub_lower(ComponentEdit *e, uint32_t before, uint32_t func);
 /* Interfaces that a component imports. */
 typedef struct HubWasi {
     ComponentEdit *e;
-    const char *version;                                           /* "@0.2.3" */
-    uint32_t output_stream, descriptor;                            /* types */
-    uint32_t streams, files, folders, errors, report, clock, exit; /* instances; `errors` of
-                            wasi:cli/stderr, `report` of where reports go */
-    Vec(ComponentArg) imported;                                    /* all, by name */
+    const char *version;                /* "@0.2.3" */
+    uint32_t output_stream, descriptor; /* types */
+    /* Instances: `errors` is wasi:cli/stderr, `report` where reports go. */
+    uint32_t streams, files, folders, errors, report, clock, exit, random;
+    Vec(ComponentArg) imported; /* all, by name */
 } HubWasi;
 
 /* A version of WASI 0.2 of which the component imports nothing. A name may be imported only once,

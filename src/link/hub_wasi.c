@@ -183,6 +183,12 @@ static uint32_t import_exit(HubWasi *w) {
     return import_interface(w, "cli/exit", type);
 }
 
+static uint32_t import_random(HubWasi *w) {
+    uint32_t type =
+        hub_instance_type(w->e, "02 01 40 00 00 77 04 00 %n 01 00", STR("get-random-u64"));
+    return import_interface(w, "random/random", type);
+}
+
 void hub_import_wasi(HubWasi *w, ReportDest report, HubNeeds needs) {
     import_streams(w);
     w->errors = import_stream(w, "stderr");
@@ -191,8 +197,10 @@ void hub_import_wasi(HubWasi *w, ReportDest report, HubNeeds needs) {
         w->files = import_files(w);
         w->folders = import_folders(w);
     }
-    if (needs.now)
+    if (needs.now || needs.serves)
         w->clock = import_clock(w);
+    if (needs.serves)
+        w->random = import_random(w);
     if (needs.exit)
         w->exit = import_exit(w);
 }

@@ -33,6 +33,8 @@ EMBEDDED(sums_bound);
 EMBEDDED(bridge);
 EMBEDDED(hub);
 EMBEDDED(hub_file);
+EMBEDDED(hub_serves);
+EMBEDDED(hub_serves_file);
 
 RuntimeModule runtime_module(RuntimeHost host, bool values) {
     switch (host) {
@@ -60,6 +62,8 @@ RuntimeModule runtime_adapters(void) {
     return MODULE(bridge);
 }
 
-RuntimeModule runtime_component(bool file) {
+RuntimeModule runtime_component(bool file, bool serves) {
+    if (serves)
+        return file ? MODULE(hub_serves_file) : MODULE(hub_serves);
     return file ? MODULE(hub_file) : MODULE(hub);
 }

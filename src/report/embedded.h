@@ -60,7 +60,8 @@ RuntimeModule runtime_sums(void);
 RuntimeModule runtime_adapters(void);
 
 /* The hub of a component: a complete module that imports its memory, WASI's functions and those of
- * instances, as stdlib/runtime/hosts/hub.c says. `file`: reports go to a file. */
-RuntimeModule runtime_component(bool file);
+ * instances, as stdlib/runtime/hosts/hub.c says. `file`: reports go to a file; `serves`: there is no command whose end is that of
+ * the program. */
+RuntimeModule runtime_component(bool file, bool serves);
 
 #endif

@@ -7,8 +7,10 @@
  * memory by code that the compiler makes: begin(slot), put(word, n) ..., end(slot). If there are
  * several slots, a line before and after each report tells whose it is, as readers expect of parts.
  *
- * Compile-time switch: HUB_FILE, reports go to a file below a folder that the host has opened; lines
- * of `print` go to standard error nevertheless.
+ * Compile-time switches: HUB_FILE, reports go to a file below a folder that the host has opened;
+ * lines of `print` go to standard error nevertheless. HUB_SERVES, the component serves calls of its
+ * host and does not know which is the last: due() says when to report, and a random number in the
+ * lines before reports tells apart instances of the component.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,6 +42,11 @@ IMPORT("wasi", "write_at")
 void wasi_write_at(uint32_t file, const uint8_t *p, uint32_t len, uint64_t at, uint8_t *result);
 #else
 IMPORT("wasi", "report") uint32_t wasi_report(void);
+#endif
+
+#ifdef HUB_SERVES
+IMPORT("wasi", "now") uint64_t wasi_now(void);
+IMPORT("wasi", "random") uint64_t wasi_random(void);
 #endif
 
 /* What functions return at an address: a byte that says whether it is an error, then a number. */
@@ -138,10 +145,37 @@ static void put_number(uint32_t n) {
 
 static bool begun; /* a piece of the report */
 
+#ifdef HUB_SERVES
+static void put_run(void) {
+    static uint64_t run;
+    while (!run)
+        run = wasi_random();
+    put_bytes(&report, (const uint8_t *)"\"run\":\"", 7);
+    for (uint32_t i = 0; i < 16; i++)
+        put_word(&report, (uint64_t)"0123456789abcdef"[run >> 4 * i & 15], 1);
+    put_bytes(&report, (const uint8_t *)"\",", 2);
+}
+
+/* Whether to report now: at the first time, and when so much time has gone by since. */
+EXPORT("due") uint32_t hub_due(void) {
+    static uint64_t last;
+    static bool any;
+    uint64_t now = wasi_now();
+    if (any && now - last < hub_settings()->every_ns)
+        return false;
+    last = now;
+    return any = true;
+}
+#endif
+
 EXPORT("begin") void hub_begin(uint32_t slot) {
     const HubSlot *s = &hub_settings()->slots[slot];
     if (!begun && s->head_len) {
         put_bytes(&report, (const uint8_t *)(uintptr_t)s->head, s->head_len);
+#ifdef HUB_SERVES
+        put_run();
+#endif
+        put_bytes(&report, (const uint8_t *)"\"instance\":", 11);
         put_number(slot);
         put_bytes(&report, (const uint8_t *)"}\n", 2);
     }

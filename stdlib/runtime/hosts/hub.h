@@ -11,10 +11,11 @@
 enum { HUB_SETTINGS = 65536 };
 
 typedef struct HubSlot {
-    uint32_t head, head_len; /* the line before reports, up to the slot; empty: there is only one */
+    uint32_t head, head_len; /* the line before reports, up to the instance; empty: none, there is only one */
 } HubSlot;
 
 typedef struct HubSettings {
+    uint64_t every_ns; /* HUB_SERVES: between two reports */
     uint32_t file, file_len; /* where the report goes */
     HubSlot slots[];
 } HubSettings;
