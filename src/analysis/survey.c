@@ -138,7 +138,7 @@ static void look_at_code(Survey *v, uint32_t func) {
 /* Imports that may throw: functions, and tables, which may have functions of the host. */
 static void look_at_imports(Survey *v) {
     const WasmModule *m = v->m;
-    for (uint32_t i = 0; i < m->input_import_count; i++) {
+    for (uint32_t i = 0; i < m->input_import_count && !v->s->in_quiet; i++) {
         const WasmImport *import = &m->imports.at[i];
         bool func = import->space == WASM_SPACE_FUNC;
         if ((!func && import->space != WASM_SPACE_TABLE) || wasm_is_wasi(import->module))
@@ -248,7 +248,8 @@ static void survey_make(WasmSurvey *s, const WasmModule *m) {
     for (uint32_t i = 0; i < s->calls.len; i++)
         if (!s->calls.at[i].tail && s->funcs[s->calls.at[i].to] & LETS_OUT)
             s->funcs[s->calls.at[i].from] |= UNWINDS;
-    s->exceptions = v.refs && !v.legacy ? WASM_EXCEPTIONS_REFS : WASM_EXCEPTIONS_LEGACY;
+    bool refs = (v.refs || s->in_component) && !v.legacy;
+    s->exceptions = refs ? WASM_EXCEPTIONS_REFS : WASM_EXCEPTIONS_LEGACY;
 }
 
 static bool survey_has(WasmSurvey *s, const WasmModule *m, uint32_t func, uint16_t bit) {

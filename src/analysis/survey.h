@@ -4,9 +4,10 @@
  * can leave.
  *
  * Exceptions come from `throw` and the like, and from functions that are imported from anywhere but
- * WASI; they may come from wherever a stack can be left, since it may be resumed with one. They can
- * leave a function if it throws, or if it calls, directly or indirectly, a function
- * that they can leave. An indirect call may reach any function that escapes.
+ * WASI, or in a component from other core modules; they may come from wherever a stack can be left,
+ * since it may be resumed with one. They can leave a function if it throws, or if it calls,
+ * directly or indirectly, a function that they can leave. An indirect call may reach any function
+ * that escapes.
  */
 #ifndef WHAMMC_ANALYSIS_SURVEY_H
 #define WHAMMC_ANALYSIS_SURVEY_H
@@ -31,7 +32,9 @@ typedef struct WasmSurveyLoop {
 
 /* A zeroed one is valid; it is computed at the first question, from the input as it was read. */
 typedef struct WasmSurvey {
-    bool any_call;   /* set by the caller: a call may reach another function than it names */
+    bool any_call;     /* set by the caller: a call may reach another function than it names */
+    bool in_component; /* set by the caller: the program is part of a component */
+    bool in_quiet;     /* ... in which nothing is thrown */
     uint16_t *funcs; /* bits by input function, and one more for the targets of indirect calls; NULL
                         = not made yet */
     Vec(WasmCallEdge) calls;   /* by caller */
@@ -75,7 +78,7 @@ bool wasm_survey_unwinds(WasmSurvey *s, const WasmModule *m, uint32_t func);
 /* There is a throw, throw_ref or rethrow in the function. */
 bool wasm_survey_throws(WasmSurvey *s, const WasmModule *m, uint32_t func);
 /* The kind of exception instructions that the program uses; if it uses neither, the kind that
- * browsers and Node of all versions know. */
+ * browsers and Node of all versions know, in components that of WebAssembly 3.0. */
 WasmExceptions wasm_survey_exceptions(WasmSurvey *s, const WasmModule *m);
 /* The calls of the function, those of one kind in a row only once; valid until the survey is
  * released. */

@@ -90,6 +90,7 @@ static bool consider_module(ComponentWork *work, const Component *c, uint32_t it
     WasmModule m;
     if (!wasm_load(&m, (const uint8_t *)bytes.ptr, bytes.len, file, &work->w->diags))
         return false;
+    work->rewrite.quiet &= m.tags.len == 0;
     if (!is_adapter(arena_strndup(c->arena, name.ptr, name.len), &m))
         vec_push(&work->parts, p);
     wasm_module_free(&m);
@@ -235,6 +236,7 @@ bool api_instrument_component(whammc *w, const ApiModule *component, const whamm
     work.rewrite = api_options(given);
     work.rewrite.host = HOST_COMPONENT;
     work.rewrite.alone = true;
+    work.rewrite.quiet = true; /* until there is a tag */
     api_reset(w);
     DiagFileId file =
         diag_file(&w->diags, component->name, component->bytes.ptr, component->bytes.len, true);

@@ -83,8 +83,10 @@ bool flush_fits_globals(const Flush *f, const char *instead) {
 /* Decides whether per-site variables go to memory. False with a message if they do not fit. */
 static bool choose_storage(Flush *f) {
     Store *s = f->store;
+    /* Hosts of components allow instances to have a megabyte, at 16 bytes for a global. */
+    enum { COMPONENT_GLOBALS = 20000 };
     uint64_t cells = store_words(s);
-    bool many = cells > STORAGE_MAX_GLOBALS;
+    bool many = cells > (f->host == HOST_COMPONENT ? COMPONENT_GLOBALS : STORAGE_MAX_GLOBALS);
     if (s->all_in_memory) {
         s->in_memory = true;
         return true;
@@ -105,12 +107,16 @@ static bool choose_storage(Flush *f) {
 
 /* ---- the flush function's surroundings ---- */
 
-static uint32_t flush_add_memory(WasmModule *m, uint64_t bytes, bool shared) {
+/* In a component it comes from another core module (link/hub.h): hosts that keep memories for
+ * instances have one for each module. */
+static uint32_t flush_add_memory(const Flush *f, uint64_t bytes) {
     enum { MOST = 65536 }; /* shared memories need a maximum */
     WasmLimits limits = {.min = flush_pages(bytes), .page_log2 = 16};
-    if (shared)
+    if (f->host == HOST_COMPONENT)
+        return wasm_add_import_memory(f->m, text("whammc"), text("memory"), limits);
+    if (f->store->all_in_memory)
         limits = (WasmLimits){limits.min, MOST, .has_max = true, .shared = true, .page_log2 = 16};
-    return wasm_add_memory(m, limits, text("whammc"));
+    return wasm_add_memory(f->m, limits, text("whammc"));
 }
 
 /* Lets memory 0 grow further than it is declared, for the report. */
@@ -161,7 +167,7 @@ static bool place_own(Flush *f) {
         buf_free(&texts);
         return false;
     }
-    f->at.memory = s->memory = flush_add_memory(f->m, places.heap, s->all_in_memory);
+    f->at.memory = s->memory = flush_add_memory(f, places.heap);
     store_add(s, f->m);
     if (needs_image)
         wasm_add_data_active(f->m, f->at.memory, f->image.at, &image, text("whammc.image"));

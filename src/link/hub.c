@@ -42,18 +42,6 @@ static const struct {
     [HUB_EXIT] = {"exit", "exit"},
 };
 
-/* One component that is connected. */
-typedef struct Connection {
-    const HubNode *node;
-    ComponentEdit *e;
-    const Component *c;
-    HubNeeds needs;
-    uint32_t hub;         /* an instance that has the hub's functions */
-    uint32_t to_hub;      /* a core instance that has them */
-    uint32_t roll, flush; /* a core instance; its function */
-    uint32_t front;       /* slots before those of the child that is connected */
-} Connection;
-
 bool hub_serves(const WasmModule *m) {
     for (uint32_t i = 0; i < m->imports.len; i++)
         if (str_is(m->imports.at[i].module, HUB_HOST))
@@ -74,11 +62,13 @@ static HubNeeds needs_of(const HubNode *node) {
         const WasmModule *m = node->instances.at[i].module;
         needs.now |= wasm_find_import(m, STR(HUB_HOST), STR("now")) >= 0;
         needs.exit |= wasm_find_import(m, STR(HUB_HOST), STR("exit")) >= 0;
+        needs.print |= wasm_find_import(m, STR(HUB_HOST), STR("print")) >= 0;
     }
     for (uint32_t i = 0; i < node->children.len; i++) {
         HubNeeds more = needs_of(node->children.at[i].node);
         needs.now |= more.now;
         needs.exit |= more.exit;
+        needs.print |= more.print;
     }
     return needs;
 }
@@ -135,14 +125,14 @@ static void add_export(ComponentEdit *e, uint32_t before, const char *name, uint
 }
 
 /* A core instance of functions. */
-static uint32_t core_functions(ComponentEdit *e, uint32_t before, const ComponentArg *args,
-                               uint32_t n) {
+uint32_t hub_core_functions(ComponentEdit *e, uint32_t before, const ComponentArg *args,
+                            uint32_t n) {
     return component_edit_add(e, before, COMPONENT_ITEM_CORE_INSTANCE,
                               COMPONENT_SPACE_CORE_INSTANCE, "01 %a", args, n);
 }
 
-static uint32_t core_instance(ComponentEdit *e, uint32_t before, uint32_t module,
-                              const ComponentArg *args, uint32_t n) {
+uint32_t hub_core_instance(ComponentEdit *e, uint32_t before, uint32_t module,
+                           const ComponentArg *args, uint32_t n) {
     return component_edit_add(e, before, COMPONENT_ITEM_CORE_INSTANCE,
                               COMPONENT_SPACE_CORE_INSTANCE, "00 %M %a", module, args, n);
 }
@@ -153,11 +143,11 @@ static uint32_t instance(ComponentEdit *e, uint32_t before, uint32_t component,
                               "00 %C %a", component, args, n);
 }
 
-static ComponentArg core_arg(const char *name, uint32_t instance) {
+ComponentArg hub_core_arg(const char *name, uint32_t instance) {
     return (ComponentArg){{.name = str_of(name)}, {COMPONENT_SPACE_CORE_INSTANCE, instance}};
 }
 
-static ComponentArg func_arg(const char *name, uint32_t core_func) {
+ComponentArg hub_func_arg(const char *name, uint32_t core_func) {
     return (ComponentArg){{.name = str_of(name)}, {COMPONENT_SPACE_CORE_FUNC, core_func}};
 }
 
@@ -269,26 +259,27 @@ static uint32_t hub_wasi(const Made *made, const HubWasi *w, ReportDest report, 
     ComponentArg args[7];
     uint32_t n = 0;
     if (w->random != UINT32_MAX) {
-        args[n++] = func_arg("now", hub_lower(e, 0, hub_alias(e, 0, w->clock, STR("now"))));
-        args[n++] =
-            func_arg("random", hub_lower(e, 0, hub_alias(e, 0, w->random, STR("get-random-u64"))));
+        args[n++] = hub_func_arg("now", hub_lower(e, 0, hub_alias(e, 0, w->clock, STR("now"))));
+        args[n++] = hub_func_arg(
+            "random", hub_lower(e, 0, hub_alias(e, 0, w->random, STR("get-random-u64"))));
     }
-    args[n++] = func_arg("write", lower_wasi(made, w->streams,
-                                             "[method]output-stream.blocking-write-and-flush",
-                                             memory, realloc));
-    args[n++] = func_arg("stderr", hub_lower(e, 0, hub_alias(e, 0, w->errors, STR("get-stderr"))));
+    args[n++] = hub_func_arg("write", lower_wasi(made, w->streams,
+                                                 "[method]output-stream.blocking-write-and-flush",
+                                                 memory, realloc));
+    args[n++] =
+        hub_func_arg("stderr", hub_lower(e, 0, hub_alias(e, 0, w->errors, STR("get-stderr"))));
     if (report == REPORT_FILE) {
-        args[n++] =
-            func_arg("folders", lower_wasi(made, w->folders, "get-directories", memory, realloc));
-        args[n++] = func_arg(
+        args[n++] = hub_func_arg("folders",
+                                 lower_wasi(made, w->folders, "get-directories", memory, realloc));
+        args[n++] = hub_func_arg(
             "open", lower_wasi(made, w->files, "[method]descriptor.open-at", memory, realloc));
-        args[n++] = func_arg(
+        args[n++] = hub_func_arg(
             "write_at", lower_wasi(made, w->files, "[method]descriptor.write", memory, realloc));
     } else {
         Str get = report == REPORT_STDERR ? STR("get-stderr") : STR("get-stdout");
-        args[n++] = func_arg("report", hub_lower(e, 0, hub_alias(e, 0, w->report, get)));
+        args[n++] = hub_func_arg("report", hub_lower(e, 0, hub_alias(e, 0, w->report, get)));
     }
-    return core_functions(e, 0, args, n);
+    return hub_core_functions(e, 0, args, n);
 }
 
 /* Adds the heads of all slots in order. */
@@ -337,17 +328,17 @@ static uint32_t add_hub(const Hub *hub, HubNeeds needs) {
     HubWasi w = {.e = made.e, .version = version, .random = UINT32_MAX};
     hub_import_wasi(&w, hub->report, needs);
     make_memory(hub, needs.serves, &m);
-    uint32_t owner = core_instance(made.e, 0, hub_add_module(made.e, 0, &m), NULL, 0);
+    uint32_t owner = hub_core_instance(made.e, 0, hub_add_module(made.e, 0, &m), NULL, 0);
     uint32_t memory =
         component_edit_add(made.e, 0, COMPONENT_ITEM_ALIAS, COMPONENT_SPACE_CORE_MEMORY,
                            "00 02 01 %i %n", owner, STR("memory"));
     uint32_t realloc = hub_core_alias(made.e, 0, owner, "realloc");
-    ComponentArg args[] = {core_arg("env", owner),
-                           core_arg("wasi", hub_wasi(&made, &w, hub->report, memory, realloc))};
+    ComponentArg args[] = {hub_core_arg("env", owner),
+                           hub_core_arg("wasi", hub_wasi(&made, &w, hub->report, memory, realloc))};
     buf_bytes(&code, runtime.bytes, runtime.len);
     uint32_t module = component_edit_add(made.e, 0, COMPONENT_ITEM_CORE_MODULE,
                                          COMPONENT_SPACE_CORE_MODULE, "%b", &code);
-    export_hub(&made, &w, needs, core_instance(made.e, 0, module, args, 2));
+    export_hub(&made, &w, needs, hub_core_instance(made.e, 0, module, args, 2));
     hub_import_wasi(&outside, hub->report, needs);
     uint32_t component = make_end(&made, e, 0);
     uint32_t result = instance(e, 0, component, outside.imported.at, outside.imported.len);
@@ -358,18 +349,19 @@ static uint32_t add_hub(const Hub *hub, HubNeeds needs) {
 }
 
 /* Adds the hub for a child whose slots begin at `base`. */
-static uint32_t add_front(const Connection *con, uint32_t before, uint32_t base) {
+static uint32_t add_front(const HubConnection *con, uint32_t before, uint32_t base) {
     Made made;
     WasmModule m;
     uint32_t types[HUB_CORE_FUNCS];
     make_begin(&made);
     ComponentEdit *e = made.e;
     uint32_t hub = import_hub(e, con->needs);
-    ComponentArg funcs[] = {func_arg("begin", hub_lower(e, 0, hub_alias(e, 0, hub, STR("begin")))),
-                            func_arg("end", hub_lower(e, 0, hub_alias(e, 0, hub, STR("end"))))};
-    ComponentArg arg = core_arg("hub", core_functions(e, 0, funcs, 2));
+    ComponentArg funcs[] = {
+        hub_func_arg("begin", hub_lower(e, 0, hub_alias(e, 0, hub, STR("begin")))),
+        hub_func_arg("end", hub_lower(e, 0, hub_alias(e, 0, hub, STR("end"))))};
+    ComponentArg arg = hub_core_arg("hub", hub_core_functions(e, 0, funcs, 2));
     hub_make_front(base, &m);
-    uint32_t core = core_instance(e, 0, hub_add_module(e, 0, &m), &arg, 1);
+    uint32_t core = hub_core_instance(e, 0, hub_add_module(e, 0, &m), &arg, 1);
     func_types(e, types);
     for (HubFunc f = 0; f < HUB_FUNCS; f++) {
         if (!is_needed(con->needs, f))
@@ -387,16 +379,16 @@ static uint32_t add_front(const Connection *con, uint32_t before, uint32_t base)
 /* ---- where the program ends ---- */
 
 /* Adds a core instance of a finisher of `func` (and `post`). */
-static uint32_t add_finisher(const Connection *con, uint32_t at, WasmModule *m, const char *flush,
-                             const ComponentArg *funcs, uint32_t nfuncs) {
-    ComponentArg roll = func_arg("flush", hub_core_alias(con->e, at, con->roll, flush));
-    ComponentArg args[] = {core_arg("program", core_functions(con->e, at, funcs, nfuncs)),
-                           core_arg("roll", core_functions(con->e, at, &roll, 1))};
-    return core_instance(con->e, at, hub_add_module(con->e, at, m), args, 2);
+static uint32_t add_finisher(const HubConnection *con, uint32_t at, WasmModule *m,
+                             const char *flush, const ComponentArg *funcs, uint32_t nfuncs) {
+    ComponentArg roll = hub_func_arg("flush", hub_core_alias(con->e, at, con->roll, flush));
+    ComponentArg args[] = {hub_core_arg("program", hub_core_functions(con->e, at, funcs, nfuncs)),
+                           hub_core_arg("roll", hub_core_functions(con->e, at, &roll, 1))};
+    return hub_core_instance(con->e, at, hub_add_module(con->e, at, m), args, 2);
 }
 
 /* The export of an instance that an alias names, if the item is one. */
-static const ComponentAlias *alias_of(const Component *c, ComponentRef ref) {
+const ComponentAlias *hub_alias_of(const Component *c, ComponentRef ref) {
     const ComponentItem *item = component_item(c, ref);
     bool exported = item && item->kind == COMPONENT_ITEM_ALIAS && item->alias->kind != ALIAS_OUTER;
     return exported ? item->alias : NULL;
@@ -404,7 +396,7 @@ static const ComponentAlias *alias_of(const Component *c, ComponentRef ref) {
 
 /* Whether a function is one of wasi:cli/exit: each has a number and no result. */
 static bool is_exit(const Component *c, uint32_t func) {
-    const ComponentAlias *alias = alias_of(c, (ComponentRef){COMPONENT_SPACE_FUNC, func});
+    const ComponentAlias *alias = hub_alias_of(c, (ComponentRef){COMPONENT_SPACE_FUNC, func});
     if (!alias)
         return false;
     const ComponentItem *from =
@@ -428,7 +420,7 @@ static const ComponentOption *option_of(const ComponentCanon *canon, ComponentOp
  */
 static bool is_run(const Component *c, const ComponentCanon *canon) {
     const ComponentAlias *alias =
-        alias_of(c, (ComponentRef){COMPONENT_SPACE_CORE_FUNC, canon->func});
+        hub_alias_of(c, (ComponentRef){COMPONENT_SPACE_CORE_FUNC, canon->func});
     const ComponentItem *item =
         component_item(c, (ComponentRef){COMPONENT_SPACE_TYPE, canon->type});
     if (!alias || !item || item->kind != COMPONENT_ITEM_TYPE)
@@ -441,7 +433,7 @@ static bool is_run(const Component *c, const ComponentCanon *canon) {
     return named && func && type->nfields == 0 && !type->element.none;
 }
 
-static void replace(const Connection *con, uint32_t from, uint32_t to, uint32_t func, uint32_t by) {
+void hub_replace(const HubConnection *con, uint32_t from, uint32_t to, uint32_t func, uint32_t by) {
     component_edit_replace(con->e, from, to, (ComponentRef){COMPONENT_SPACE_CORE_FUNC, func}, by);
 }
 
@@ -454,29 +446,29 @@ static const WasmTypeDef no_result,
 /* Item `at` lifts a function of this type: `flush`, a function of the roll, is called when it has
  * ended, and it does not wait any more if it is asynchronous. `post`: also after its post-return
  * function, in which no function may be called. */
-static void connect_lift(const Connection *con, uint32_t at, const WasmTypeDef *type,
+static void connect_lift(const HubConnection *con, uint32_t at, const WasmTypeDef *type,
                          const char *flush, const ComponentOption *post) {
     const ComponentCanon *canon = con->c->items.at[at].canon;
     const ComponentOption *callback = option_of(canon, CANON_OPTION_CALLBACK);
     HubWhen when = callback ? HUB_ENDED : post ? HUB_AFTER_POST : HUB_AFTER;
     WasmModule m;
-    ComponentArg funcs[] = {func_arg("func", canon->func),
-                            func_arg("post", post ? post->index : 0)};
+    ComponentArg funcs[] = {hub_func_arg("func", canon->func),
+                            hub_func_arg("post", post ? post->index : 0)};
     hub_make_finisher(when, type, &m);
     uint32_t made = add_finisher(con, at, &m, flush, funcs, post ? 2 : 1);
-    replace(con, at, at + 1, canon->func, hub_core_alias(con->e, at, made, "func"));
+    hub_replace(con, at, at + 1, canon->func, hub_core_alias(con->e, at, made, "func"));
     if (post)
-        replace(con, at, at + 1, post->index, hub_core_alias(con->e, at, made, "post"));
+        hub_replace(con, at, at + 1, post->index, hub_core_alias(con->e, at, made, "post"));
     if (!callback)
         return;
-    funcs[0] = func_arg("func", callback->index);
+    funcs[0] = hub_func_arg("func", callback->index);
     hub_make_finisher(HUB_ENDED, &a_callback, &m);
     made = add_finisher(con, at, &m, flush, funcs, 1);
-    replace(con, at, at + 1, callback->index, hub_core_alias(con->e, at, made, "func"));
+    hub_replace(con, at, at + 1, callback->index, hub_core_alias(con->e, at, made, "func"));
 }
 
 /* The function of a command. */
-static void connect_run(const Connection *con, uint32_t at) {
+static void connect_run(const HubConnection *con, uint32_t at) {
     const ComponentCanon *canon = con->c->items.at[at].canon;
     bool callback = option_of(canon, CANON_OPTION_CALLBACK);
     bool result = callback || !option_of(canon, CANON_OPTION_ASYNC);
@@ -485,10 +477,10 @@ static void connect_run(const Connection *con, uint32_t at) {
 }
 
 /* A function of a component that serves, if it is one of an instrumented instance. */
-static void connect_service(const Connection *con, uint32_t at) {
+static void connect_service(const HubConnection *con, uint32_t at) {
     const ComponentCanon *canon = con->c->items.at[at].canon;
     ComponentRef ref = {COMPONENT_SPACE_CORE_FUNC, canon->func};
-    const ComponentAlias *alias = alias_of(con->c, ref);
+    const ComponentAlias *alias = hub_alias_of(con->c, ref);
     for (uint32_t i = 0; alias && i < con->node->instances.len; i++) {
         const HubInstance *of = &con->node->instances.at[i];
         if (component_defines(con->c, of->item).index != alias->instance)
@@ -500,13 +492,13 @@ static void connect_service(const Connection *con, uint32_t at) {
 }
 
 /* What ends the program, item `at`, a core function: what can be is flushed before. */
-static void connect_exit(const Connection *con, uint32_t at) {
+static void connect_exit(const HubConnection *con, uint32_t at) {
     uint32_t func = component_defines(con->c, at).index;
-    ComponentArg arg = func_arg("func", func);
+    ComponentArg arg = hub_func_arg("func", func);
     WasmModule m;
     hub_make_finisher(HUB_BEFORE, &a_param, &m);
     uint32_t made = add_finisher(con, at + 1, &m, "flush_own", &arg, 1);
-    replace(con, at + 1, UINT32_MAX, func, hub_core_alias(con->e, at + 1, made, "func"));
+    hub_replace(con, at + 1, UINT32_MAX, func, hub_core_alias(con->e, at + 1, made, "func"));
 }
 
 /* A component that calls run and then flush, both of which it imports. */
@@ -520,12 +512,12 @@ static uint32_t add_runner(ComponentEdit *to, uint32_t before, uint32_t run, uin
                                             "00 %n 01 %t", STR("run"), runs);
     uint32_t inner_flush = component_edit_add(e, 0, COMPONENT_ITEM_IMPORT, COMPONENT_SPACE_FUNC,
                                               "00 %n 01 %t", STR("flush"), flushes);
-    ComponentArg funcs[] = {func_arg("func", hub_lower(e, 0, inner_run)),
-                            func_arg("flush", hub_lower(e, 0, inner_flush))};
-    ComponentArg args[] = {core_arg("program", core_functions(e, 0, funcs, 1)),
-                           core_arg("roll", core_functions(e, 0, funcs + 1, 1))};
+    ComponentArg funcs[] = {hub_func_arg("func", hub_lower(e, 0, inner_run)),
+                            hub_func_arg("flush", hub_lower(e, 0, inner_flush))};
+    ComponentArg args[] = {hub_core_arg("program", hub_core_functions(e, 0, funcs, 1)),
+                           hub_core_arg("roll", hub_core_functions(e, 0, funcs + 1, 1))};
     hub_make_finisher(HUB_AFTER, &a_result, &m);
-    uint32_t core = core_instance(e, 0, hub_add_module(e, 0, &m), args, 2);
+    uint32_t core = hub_core_instance(e, 0, hub_add_module(e, 0, &m), args, 2);
     add_export(e, 0, "run", lift(e, 0, hub_core_alias(e, 0, core, "func"), runs));
     ComponentArg given[] = {{{.name = STR("run")}, {COMPONENT_SPACE_FUNC, run}},
                             {{.name = STR("flush")}, {COMPONENT_SPACE_FUNC, flush}}};
@@ -533,7 +525,7 @@ static uint32_t add_runner(ComponentEdit *to, uint32_t before, uint32_t run, uin
 }
 
 /* The outermost component exports a command, item `at`, of one inside. */
-static void connect_inner_run(const Connection *con, uint32_t at) {
+static void connect_inner_run(const HubConnection *con, uint32_t at) {
     ComponentRef ref = con->c->items.at[at].export->ref;
     uint32_t run = hub_alias(con->e, at, ref.index, STR("run"));
     uint32_t flush = lift(con->e, at, con->flush, flush_type(con->e, at));
@@ -562,7 +554,9 @@ static bool serves(const Component *c) {
     return true;
 }
 
-static void connect_ends(const Connection *con) {
+static void connect_ends(const HubConnection *con) {
+    if (con->needs.now || con->needs.exit || con->needs.print)
+        hub_hold(con);
     bool runs = false, outermost = !con->c->parent;
     for (uint32_t i = 0; i < con->c->items.len; i++) {
         const ComponentItem *item = &con->c->items.at[i];
@@ -585,34 +579,36 @@ static void connect_ends(const Connection *con) {
 
 /* The core functions of the hub: a core instance of those that taps import, and one of those that
  * switches import. */
-static void lower_hub(Connection *con, uint32_t *to_switch) {
+static void lower_hub(HubConnection *con, uint32_t *to_switch) {
     ComponentArg args[HUB_FUNCS];
     uint32_t n = 0;
     for (HubFunc f = 0; f < HUB_FUNCS; f++)
         if (is_needed(con->needs, f)) {
             uint32_t func = hub_alias(con->e, 0, con->hub, str_of(hub_funcs[f].name));
-            args[n++] = func_arg(hub_funcs[f].core_name, hub_lower(con->e, 0, func));
+            args[n++] = hub_func_arg(hub_funcs[f].core_name, hub_lower(con->e, 0, func));
         }
-    con->to_hub = *to_switch = core_functions(con->e, 0, args, n);
+    con->to_hub = *to_switch = hub_core_functions(con->e, 0, args, n);
 }
 
 /* Gives an instance its switch, and the tap after it. */
-static void connect_instance(const Connection *con, uint32_t entry, uint32_t switches) {
+static void connect_instance(const HubConnection *con, uint32_t entry) {
     const HubInstance *of = &con->node->instances.at[entry];
-    ComponentArg hub = core_arg("hub", con->to_hub);
-    uint32_t switched = core_instance(con->e, 0, switches, &hub, 1);
-    component_edit_argument(con->e, of->item, STR(HUB_HOST), switched);
+    ComponentArg hub = hub_core_arg("hub", con->to_hub);
     WasmModule m;
+    hub_make_switch(con->needs, of->module, &m);
+    ComponentArg given[] = {hub, hub_core_arg("roll", con->roll)};
+    uint32_t switched = hub_core_instance(con->e, 0, hub_add_module(con->e, 0, &m), given, 2);
+    component_edit_argument(con->e, of->item, STR(HUB_HOST), switched);
     hub_make_tap(of->module, entry, &m);
-    ComponentArg args[] = {core_arg("instance", component_defines(con->c, of->item).index),
-                           core_arg("switch", switched), core_arg("roll", con->roll), hub};
-    core_instance(con->e, of->item + 1, hub_add_module(con->e, of->item + 1, &m), args, 4);
+    ComponentArg args[] = {hub_core_arg("instance", component_defines(con->c, of->item).index),
+                           hub_core_arg("switch", switched), hub_core_arg("roll", con->roll), hub};
+    hub_core_instance(con->e, of->item + 1, hub_add_module(con->e, of->item + 1, &m), args, 4);
 }
 
-static void connect(Connection *con);
+static void connect(HubConnection *con);
 
 /* Gives a component inside its hub, and makes its function to flush it an entry of the roll. */
-static void connect_child(Connection *con, uint32_t entry, const HubChild *child) {
+static void connect_child(HubConnection *con, uint32_t entry, const HubChild *child) {
     uint32_t hub = con->front ? add_front(con, child->item, con->front) : con->hub;
     uint32_t after = child->item + 1;
     component_edit_argument(con->e, child->item, STR(HUB_IMPORT), hub);
@@ -620,29 +616,26 @@ static void connect_child(Connection *con, uint32_t entry, const HubChild *child
     uint32_t flush = hub_lower(con->e, after, hub_alias(con->e, after, self, STR(HUB_FLUSH)));
     WasmModule m;
     hub_make_entry(entry, &m);
-    ComponentArg func = func_arg("func", flush);
-    ComponentArg args[] = {core_arg("roll", con->roll),
-                           core_arg("func", core_functions(con->e, after, &func, 1))};
-    core_instance(con->e, after, hub_add_module(con->e, after, &m), args, 2);
+    ComponentArg func = hub_func_arg("func", flush);
+    ComponentArg args[] = {hub_core_arg("roll", con->roll),
+                           hub_core_arg("func", hub_core_functions(con->e, after, &func, 1))};
+    hub_core_instance(con->e, after, hub_add_module(con->e, after, &m), args, 2);
     con->front += hub_slots(child->node);
 }
 
-static void connect(Connection *con) {
+static void connect(HubConnection *con) {
     const HubNode *node = con->node;
     WasmModule m;
     uint32_t to_switch;
     lower_hub(con, &to_switch);
     hub_make_roll(node->instances.len + node->children.len, node->instances.len, con->needs.serves,
                   &m);
-    ComponentArg hub = core_arg("hub", con->to_hub);
-    con->roll = core_instance(con->e, 0, hub_add_module(con->e, 0, &m), &hub, con->needs.serves);
+    ComponentArg hub = hub_core_arg("hub", con->to_hub);
+    con->roll =
+        hub_core_instance(con->e, 0, hub_add_module(con->e, 0, &m), &hub, con->needs.serves);
     con->flush = hub_core_alias(con->e, 0, con->roll, "flush");
-    if (node->instances.len) {
-        hub_make_switch(con->needs, &m);
-        uint32_t switches = hub_add_module(con->e, 0, &m);
-        for (uint32_t i = 0; i < node->instances.len; i++)
-            connect_instance(con, i, switches);
-    }
+    for (uint32_t i = 0; i < node->instances.len; i++)
+        connect_instance(con, i);
     con->front = node->instances.len;
     for (uint32_t i = 0; i < node->children.len; i++)
         connect_child(con, node->instances.len + i, &node->children.at[i]);
@@ -658,7 +651,7 @@ static void connect_inside(const HubNode *node, HubNeeds needs) {
         child->connected = true;
         connect_inside(child, needs);
         const Component *c = component_edit_of(child->edit);
-        Connection con = {.node = child, .e = child->edit, .c = c, .needs = needs};
+        HubConnection con = {.node = child, .e = child->edit, .c = c, .needs = needs};
         con.hub = import_hub(child->edit, needs);
         connect(&con);
         uint32_t end = c->items.len;
@@ -672,11 +665,11 @@ void hub_add(const Hub *hub) {
     assert(hub_slots(root));
     HubNeeds needs = needs_of(root);
     needs.serves = serves(component_edit_of(root->edit));
-    Connection con = {.node = root,
-                      .e = root->edit,
-                      .c = component_edit_of(root->edit),
-                      .needs = needs,
-                      .hub = add_hub(hub, needs)};
+    HubConnection con = {.node = root,
+                         .e = root->edit,
+                         .c = component_edit_of(root->edit),
+                         .needs = needs,
+                         .hub = add_hub(hub, needs)};
     connect(&con);
     connect_inside(root, needs);
 }

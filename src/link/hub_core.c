@@ -86,14 +86,28 @@ void hub_make_roll(uint32_t entries, uint32_t own, bool serves, WasmModule *m) {
                                  table, type, k ? own : entries);
         wasm_add_export(m, str_of(names[k]), WASM_SPACE_FUNC, funcs[k]);
     }
+    wasm_add_export(m, STR("held"), WASM_SPACE_GLOBAL,
+                    wasm_add_global_i32(m, true, STR("held"), 0));
     if (serves)
         wasm_add_export(m, STR("flush_due"), WASM_SPACE_FUNC,
                         emit_function(m, "flush_due", "call %u if call %u end", due, funcs[0]));
 }
 
+/* The clock, in milliseconds; where it cannot be read, the time when it was read last. */
+static void add_now(WasmModule *m, uint32_t now, uint32_t held) {
+    const uint64_t million = UINT64_C(0x412e848000000000);
+    uint32_t last = wasm_add_global_zero(m, WASM_F64, true, STR("last"));
+    wasm_add_export(m, STR("now"), WASM_SPACE_FUNC,
+                    emit_function(m, "now",
+                                  "result f64 $last=%u global.get %u if else"
+                                  " call %u f64.convert_i64_u f64.const %" PRIu64
+                                  " f64.div global.set $last end global.get $last",
+                                  last, held, now, million));
+}
+
 /* What an instance imports. Before there is a tap, `write` does nothing, and `print` returns 0,
  * "not yet". */
-void hub_make_switch(HubNeeds needs, WasmModule *m) {
+void hub_make_switch(HubNeeds needs, const WasmModule *of, WasmModule *m) {
     static const WasmType two[] = {WASM_I32, WASM_I32}, i32 = WASM_I32;
     uint32_t now = 0, leave = 0;
     wasm_module_init(m);
@@ -101,30 +115,36 @@ void hub_make_switch(HubNeeds needs, WasmModule *m) {
         now = import_func(m, "hub", "now", NULL, 0, WASM_I64);
     if (needs.exit)
         leave = import_func(m, "hub", "exit", &i32, 1, WASM_NONE);
+    for (uint32_t i = 0; i < of->memories.len; i++) {
+        int32_t import = of->memories.at[i].import;
+        if (import < 0 || !str_is(of->imports.at[import].module, HUB_HOST))
+            continue;
+        uint32_t memory = wasm_add_memory(m, of->memories.at[i].limits, STR("memory"));
+        wasm_add_export(m, STR("memory"), WASM_SPACE_MEMORY, memory);
+    }
+    uint32_t held = wasm_add_import_global(m, STR("roll"), STR("held"), WASM_I32, true);
     uint32_t table = add_table(m, SWITCH_ENTRIES);
     uint32_t writes = wasm_add_func_type(m, two, 2, NULL, 0);
     uint32_t prints = wasm_add_func_type(m, two, 2, &i32, 1);
     uint32_t write = emit_function(m, "write",
                                    "param $at i32 $len i32 $table=%u $type=%u"
+                                   " global.get %u if return end"
                                    " i32.const %d table.get $table ref.is_null if else"
                                    " local.get $at local.get $len i32.const %d"
                                    " call_indirect $type $table end",
-                                   table, writes, SWITCH_WRITE, SWITCH_WRITE);
+                                   table, writes, held, SWITCH_WRITE, SWITCH_WRITE);
     uint32_t print = emit_function(m, "print",
                                    "param $at i32 $len i32 result i32 $table=%u $type=%u"
+                                   " global.get %u if i32.const 0 return end"
                                    " i32.const %d table.get $table ref.is_null"
                                    " if i32 i32.const 0 else"
                                    " local.get $at local.get $len i32.const %d"
                                    " call_indirect $type $table end",
-                                   table, prints, SWITCH_PRINT, SWITCH_PRINT);
+                                   table, prints, held, SWITCH_PRINT, SWITCH_PRINT);
     wasm_add_export(m, STR("write"), WASM_SPACE_FUNC, write);
     wasm_add_export(m, STR("print"), WASM_SPACE_FUNC, print);
-    if (needs.now) /* in milliseconds */
-        wasm_add_export(m, STR("now"), WASM_SPACE_FUNC,
-                        emit_function(m, "now",
-                                      "result f64 call %u f64.convert_i64_u f64.const %" PRIu64
-                                      " f64.div",
-                                      now, UINT64_C(0x412e848000000000))); /* 1e6 */
+    if (needs.now)
+        add_now(m, now, held);
     if (needs.exit)
         wasm_add_export(m, STR("exit"), WASM_SPACE_FUNC,
                         emit_function(m, "exit",
@@ -245,4 +265,19 @@ void hub_make_finisher(HubWhen when, const WasmTypeDef *type, WasmModule *m) {
     if (when == HUB_AFTER_POST)
         wasm_add_export(m, STR("post"), WASM_SPACE_FUNC,
                         emit_function(m, "post", "param $result i32"));
+}
+
+void hub_make_holder(const WasmTypeDef *type, WasmModule *m) {
+    wasm_module_init(m);
+    uint32_t held = wasm_add_import_global(m, STR("roll"), STR("held"), WASM_I32, true);
+    uint32_t own =
+        wasm_add_func_type(m, type->params, type->nparams, type->results, type->nresults);
+    uint32_t func = wasm_add_import_func(m, STR("program"), STR("func"), own);
+    Buf before = {0}, after = {0};
+    emit(&before, "global.get %u i32.const 1 i32.add global.set %u", held, held);
+    emit(&after, "global.get %u i32.const 1 i32.sub global.set %u", held, held);
+    wasm_add_export(m, STR("func"), WASM_SPACE_FUNC,
+                    emit_wrapper(m, STR("func"), func, &before, &after));
+    buf_free(&before);
+    buf_free(&after);
 }

@@ -34,6 +34,7 @@ typedef struct RewriteOptions {
     bool polls;          /* the program calls whammc.poll at intervals, where reports can be made */
     bool several;        /* the program is one of several modules that call each other */
     bool alone;          /* it is not, regardless of its sections */
+    bool quiet;          /* HOST_COMPONENT: nothing throws exceptions in the component */
     bool no_optimise;    /* do not optimise their code */
     bool coalesce;       /* count by segments, not at each site */
     bool exact_traps;    /* ... and end segments at instructions that can trap */

@@ -125,6 +125,8 @@ static void rewrite_begin(Rewrite *r) {
     const RewriteOptions *options = r->given;
     wasm_asyncify_find(asyncify, m);
     r->host = flush_host(m, plan, options);
+    r->p.matcher.survey.in_component = r->host == HOST_COMPONENT;
+    r->p.matcher.survey.in_quiet = options->quiet;
     rewrite_describe(plan, m, asyncify, r->host, diag_file_name(r->p.diags, r->p.file),
                      options->alone ? 0 : stacks_module_id(m, r->host, options->several));
     plan_find_alone(plan);
@@ -185,11 +187,22 @@ static bool rewrite_match(void *self) {
 
 /* ---- between the passes ---- */
 
+/* The final index of the runtime's memory, before the layout: it is the last one that is imported
+ * or defined so far. */
+static uint32_t final_memory(const WasmModule *m, uint32_t memory) {
+    if (memory == UINT32_MAX || m->memories.at[memory].import < 0)
+        return memory == UINT32_MAX ? 0 : memory;
+    uint32_t before = 0;
+    for (int32_t i = 0; i < m->memories.at[memory].import; i++)
+        before += m->imports.at[i].space == WASM_SPACE_MEMORY;
+    return before;
+}
+
 static bool rewrite_compile(Rewrite *r, const Template **init) {
     GenOptions gen = {.optimise = !r->options->no_optimise,
                       .in_memory = r->store.var_in_memory,
                       .cells_in_memory = r->store.cells.in_memory};
-    gen.memory_index = r->store.memory == UINT32_MAX ? 0 : r->store.memory;
+    gen.memory_index = final_memory(&r->p.m, r->store.memory);
     gen.imported = r->options->link == LINK_IMPORT;
     gen.stack_calls = !stack_is_in_program(r->p.plan, gen.imported);
     gen.tallies = r->store.tallies.chosen;
