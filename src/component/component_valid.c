@@ -39,16 +39,16 @@ bool component_spend(ComponentChecker *k, uint64_t units) {
 
 /* ---- scopes ---- */
 
-Scope *component_open_scope(ComponentChecker *k, ScopeKind kind) {
-    Scope *scope = arena_new(&k->arena, Scope);
+void component_open_scope(ComponentChecker *k, ScopeKind kind) {
+    Scope *scope = mem_alloc(sizeof *scope);
     *scope = (Scope){.up = k->scope,
                      .kind = kind,
-                     .open = true,
+                     .binder = arena_new(&k->arena, Binder),
                      .imports.what = "import",
                      .exports.what = "export",
                      .sum = {.size = 1, .depth = 1}};
+    scope->binder->open = true;
     k->scope = scope;
-    return scope;
 }
 
 static void free_side(ScopeSide *side) {
@@ -66,8 +66,9 @@ void component_free_scope(ComponentChecker *k) {
     vec_free(&scope->core_types);
     free_side(&scope->imports);
     free_side(&scope->exports);
-    scope->open = false;
+    scope->binder->open = false;
     k->scope = scope->up;
+    free(scope);
 }
 
 static ExternList extern_list(ComponentChecker *k, const ScopeSide *side) {
@@ -81,19 +82,20 @@ static ExternList extern_list(ComponentChecker *k, const ScopeSide *side) {
 
 static bool is_not_local(ComponentChecker *k, void *ctx, Resource *resource) {
     (void)ctx;
-    return resource->scope != k->scope || resource->imported ||
+    return resource->binder != k->scope->binder || resource->imported ||
            component_refuse(k, "an import uses a resource that the component defines");
 }
 
 static bool note_exported(ComponentChecker *k, void *ctx, Resource *resource) {
     (void)ctx;
-    resource->exported = k->scope;
+    resource->exported = k->scope->binder;
     return true;
 }
 
 static bool is_named_by_export(ComponentChecker *k, void *ctx, Resource *resource) {
     (void)ctx;
-    return resource->scope != k->scope || resource->imported || resource->exported == k->scope ||
+    return resource->binder != k->scope->binder || resource->imported ||
+           resource->exported == k->scope->binder ||
            component_refuse(k, "an export uses a resource that the component defines but does not "
                                "export");
 }
@@ -116,10 +118,10 @@ TypeNode *component_close_scope(ComponentChecker *k) {
     type->imports = extern_list(k, &scope->imports);
     type->exports = extern_list(k, &scope->exports);
     if (scope->kind == SCOPE_INSTANCE_TYPE) {
-        type->scope = scope->defined ? scope : NULL;
+        type->binder = scope->defined ? scope->binder : NULL;
         return type;
     }
-    type->scope = scope;
+    type->binder = scope->binder;
     for (uint32_t i = 0; i < type->imports.len; i++)
         if (!component_walk(k, type->imports.at[i].is.type, is_not_local, NULL))
             return NULL;
@@ -484,7 +486,7 @@ static bool alias_core_export(ComponentChecker *k, const ComponentAlias *alias) 
 
 static bool is_bound(ComponentChecker *k, void *ctx, Resource *resource) {
     (void)ctx;
-    return !resource->scope->open ||
+    return !resource->binder->open ||
            component_refuse(k, "an alias to a type outside of the component cannot be for one that "
                                "transitively refers to resources");
 }
@@ -586,8 +588,8 @@ static bool valid_instance(ComponentChecker *k, const ComponentInstance *instanc
         return false;
     Substitution s = {0};
     ExternList exports = component->exports;
-    bool ok = component_open(k, &args, &component->imports, component->scope, true, &s) &&
-              component_freshen_list(k, &s, &exports, component->scope, false) &&
+    bool ok = component_open(k, &args, &component->imports, component->binder, true, &s) &&
+              component_freshen_list(k, &s, &exports, component->binder, false) &&
               push_instance(k, exports);
     component_substitution_free(&s);
     return ok;
@@ -679,7 +681,7 @@ static void free_checker(ComponentChecker *k) {
 
 bool component_load(Component *c, const uint8_t *bytes, size_t size, DiagFileId file,
                     uint32_t threads, Diags *diags) {
-    enum { BASE = 1 << 25, PER_BYTE = 16 };
+    enum { BASE = 1 << 24, PER_BYTE = 4 };
     if (!component_read(c, bytes, size, file, diags))
         return false;
     ComponentChecker *k = mem_zalloc(sizeof *k);

@@ -8,7 +8,7 @@
  * types have one index.
  *
  * RESOURCES are type variables. Each belongs to the scope that imports or defines it; a type of a
- * component or instance binds those of its scope (TypeNode.scope). Where the component is
+ * component or instance binds those of its scope (TypeNode.binder). Where the component is
  * instantiated, or the instance imported or exported, the bound ones are replaced.
  *
  * BOUNDS. Sharing lets types be exponentially larger than the input. Their depth and their size
@@ -46,11 +46,16 @@ typedef struct CoreList {
 
 enum { TYPE_CORE_MODULE = 1 }; /* TypeNode.kind: no ComponentTypeCode */
 
+/* What a scope leaves: it binds the resources that the scope imports or defines. */
+typedef struct Binder {
+    bool open; /* the end of the scope has not come */
+} Binder;
+
 typedef struct Resource {
-    struct Scope *scope; /* imports or defines it */
+    const Binder *binder;
     bool imported;
-    WasmType rep;                 /* 0: it is not known in the scope */
-    const struct Scope *exported; /* set while the scope is finished */
+    WasmType rep;           /* 0: it is not known in the scope */
+    const Binder *exported; /* set while the scope is finished */
 } Resource;
 
 typedef struct TypeField {
@@ -96,10 +101,16 @@ typedef struct TypeNode {
     union {
         const struct TypeNode *handle; /* OWN, BORROW: of what */
         Resource *resource;            /* RESOURCE */
-        const struct Scope *scope;     /* COMPONENT, INSTANCE: whose resources are bound, or NULL */
+        const Binder *binder;          /* COMPONENT, INSTANCE: of resources in it, or NULL */
     };
-    ExternList exports, imports;         /* COMPONENT, INSTANCE */
-    CoreList core_exports, core_imports; /* TYPE_CORE_MODULE */
+    union {
+        struct {
+            ExternList exports, imports;
+        }; /* COMPONENT, INSTANCE */
+        struct {
+            CoreList core_exports, core_imports;
+        }; /* TYPE_CORE_MODULE */
+    };
 } TypeNode;
 
 /* ---- scopes ---- */
@@ -124,7 +135,7 @@ typedef struct ScopeValue {
 typedef struct Scope {
     struct Scope *up;
     ScopeKind kind;
-    bool open; /* its end has not come */
+    Binder *binder;
     bool has_start;
     WasmType context; /* of context.get and .set; 0: none yet */
     /* CORE_FUNC ... CORE_TAG: CoreExtern; CORE_MODULE, FUNC, TYPE, COMPONENT, INSTANCE: TypeNode;
@@ -179,7 +190,7 @@ Scope *component_outer(ComponentChecker *k, uint32_t up);
 /* What an import or export is declared to be. */
 bool component_declared(ComponentChecker *k, const ComponentExtern *e, ExternType *is);
 bool component_check_alias(ComponentChecker *k, const ComponentAlias *alias);
-Scope *component_open_scope(ComponentChecker *k, ScopeKind kind);
+void component_open_scope(ComponentChecker *k, ScopeKind kind);
 /* Ends the scope: makes the type of its component or instance. NULL if it is invalid. */
 TypeNode *component_close_scope(ComponentChecker *k);
 void component_free_scope(ComponentChecker *k);
@@ -245,13 +256,13 @@ bool component_substitute_list(ComponentChecker *k, Substitution *s, ExternList 
 /* a <: b, with a message if not. */
 bool component_extern_fits(ComponentChecker *k, const ExternType *a, const ExternType *b);
 bool component_val_fits(ComponentChecker *k, const TypeNode *a, const TypeNode *b);
-/* Checks that the items of `args` fit those of `list`, where the resources that `scope` imports
- * (or defines) stand for those in `args`: *s has for which. */
+/* Checks that the items of `args` fit those of `list`. The resources of `binder` that are imported
+ * (or defined) stand for others in `args`: *s gets these, and the types of `args`. */
 bool component_open(ComponentChecker *k, const ExternList *args, const ExternList *list,
-                    const Scope *scope, bool imports, Substitution *s);
+                    const Binder *binder, bool imports, Substitution *s);
 /* Replaces the resources in `list` that `scope` defines by new ones of the current scope. */
 bool component_freshen_list(ComponentChecker *k, Substitution *s, ExternList *list,
-                            const Scope *scope, bool imported);
+                            const Binder *binder, bool imported);
 /* The same for the type of an instance, which then binds none. */
 bool component_freshen(ComponentChecker *k, const TypeNode **instance, bool imported);
 /* Called for resources; false = stop. */

@@ -510,7 +510,7 @@ static bool check_resource_use(ComponentChecker *k, const ComponentCanon *canon)
     if (canon->code == CANON_RESOURCE_DROP)
         return push_builtin(k, canon->code);
     const Resource *resource = type->resource;
-    if (resource->scope != k->scope || !resource->rep)
+    if (resource->binder != k->scope->binder || !resource->rep)
         return component_refuse(k,
                                 "type %u is not a local resource: `%s` is only for the component "
                                 "that defines it",

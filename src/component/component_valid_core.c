@@ -475,6 +475,8 @@ static const CoreList *instance_of_exports(ComponentChecker *k, const ComponentI
     return sort_core_items(k, *list, "exports of a core instance") ? list : NULL;
 }
 
+enum { COST_OF_IMPORT = 8 }; /* it is searched */
+
 /* An import of a module finds what the arguments have for it. */
 static bool satisfy(ComponentChecker *k, const Map *args, const CoreItem *import) {
     const uint64_t *index = map_get(args, import->module);
@@ -517,7 +519,7 @@ bool component_check_core_instance(ComponentChecker *k, const ComponentInstance 
         if (ok && !added)
             ok = component_refuse(k, "two arguments have the name \"%.*s\"", SHOWN(arg->name.name));
     }
-    ok = ok && component_spend(k, module->core_imports.len);
+    ok = ok && component_spend(k, COST_OF_IMPORT * (uint64_t)module->core_imports.len);
     for (uint32_t i = 0; ok && i < module->core_imports.len; i++)
         ok = satisfy(k, &args, &module->core_imports.at[i]);
     map_free(&args);

@@ -26,6 +26,17 @@ static void put_node(Map *map, const void *address, const void *value) {
 
 /* ---- replacing resources ---- */
 
+/* What a new node or a list of so many items costs: they stay. */
+enum { COST_OF_NODE = 16, COST_OF_ITEM = 4 };
+
+static TypeNode *new_node(ComponentChecker *k, const TypeNode *from) {
+    if (!component_spend(k, COST_OF_NODE + COST_OF_ITEM * (uint64_t)from->nfields))
+        return NULL;
+    TypeNode *node = arena_new(&k->arena, TypeNode);
+    *node = *from;
+    return node;
+}
+
 static const TypeNode *replace(ComponentChecker *k, Substitution *s, const TypeNode *type);
 
 static const TypeNode *replace_resource(ComponentChecker *k, Substitution *s,
@@ -33,9 +44,9 @@ static const TypeNode *replace_resource(ComponentChecker *k, Substitution *s,
     Resource *resource = find_node(&s->resources, type->resource);
     if (!resource || resource == type->resource)
         return type;
-    TypeNode *other = arena_new(&k->arena, TypeNode);
-    *other = *type;
-    other->resource = resource;
+    TypeNode *other = new_node(k, type);
+    if (other)
+        other->resource = resource;
     return other;
 }
 
@@ -43,9 +54,9 @@ static const TypeNode *replace_handle(ComponentChecker *k, Substitution *s, cons
     const TypeNode *handle = replace(k, s, type->handle);
     if (!handle || handle == type->handle)
         return handle ? type : NULL;
-    TypeNode *other = arena_new(&k->arena, TypeNode);
-    *other = *type;
-    other->handle = handle;
+    TypeNode *other = new_node(k, type);
+    if (other)
+        other->handle = handle;
     return other;
 }
 
@@ -65,9 +76,9 @@ static const TypeNode *replace_fields(ComponentChecker *k, Substitution *s, cons
     }
     if (!fields)
         return type;
-    TypeNode *other = arena_new(&k->arena, TypeNode);
-    *other = *type;
-    other->fields = fields;
+    TypeNode *other = new_node(k, type);
+    if (other)
+        other->fields = fields;
     return other;
 }
 
@@ -77,10 +88,11 @@ static const TypeNode *replace_lists(ComponentChecker *k, Substitution *s, const
         return NULL;
     if (imports.at == type->imports.at && exports.at == type->exports.at)
         return type;
-    TypeNode *other = arena_new(&k->arena, TypeNode);
-    *other = *type;
-    other->imports = imports;
-    other->exports = exports;
+    TypeNode *other = new_node(k, type);
+    if (other) {
+        other->imports = imports;
+        other->exports = exports;
+    }
     return other;
 }
 
@@ -125,6 +137,8 @@ bool component_substitute_list(ComponentChecker *k, Substitution *s, ExternList 
         if (is.type == list->at[i].is.type && is.of == list->at[i].is.of)
             continue;
         if (!items) {
+            if (!component_spend(k, COST_OF_ITEM * (uint64_t)list->len))
+                return false;
             items = arena_array(&k->arena, ExternItem, list->len);
             memcpy(items, list->at, list->len * sizeof *items);
         }
@@ -184,34 +198,34 @@ bool component_walk(ComponentChecker *k, const TypeNode *type, ResourceFn *found
 /* ---- new resources for those that a type binds ---- */
 
 typedef struct Freshening {
-    const Scope *scope;
+    const Binder *binder;
     bool imported;
     Map *resources;
 } Freshening;
 
 static bool freshen_resource(ComponentChecker *k, void *ctx, Resource *resource) {
     const Freshening *f = ctx;
-    if (resource->scope != f->scope || resource->imported || find_node(f->resources, resource))
+    if (resource->binder != f->binder || resource->imported || find_node(f->resources, resource))
         return true;
     put_node(f->resources, resource, component_new_resource(k, f->imported, 0)->resource);
     return component_spend(k, 1);
 }
 
 bool component_freshen_list(ComponentChecker *k, Substitution *s, ExternList *list,
-                            const Scope *scope, bool imported) {
-    Freshening f = {.scope = scope, .imported = imported, .resources = &s->resources};
+                            const Binder *binder, bool imported) {
+    Freshening f = {.binder = binder, .imported = imported, .resources = &s->resources};
     return component_each_resource(k, list, freshen_resource, &f) &&
            component_substitute_list(k, s, list);
 }
 
 bool component_freshen(ComponentChecker *k, const TypeNode **instance, bool imported) {
-    if (!(*instance)->scope)
+    if (!(*instance)->binder)
         return true;
     Substitution s = {0};
     TypeNode *type = arena_new(&k->arena, TypeNode);
     *type = **instance;
-    type->scope = NULL;
-    bool ok = component_freshen_list(k, &s, &type->exports, (*instance)->scope, imported);
+    type->binder = NULL;
+    bool ok = component_freshen_list(k, &s, &type->exports, (*instance)->binder, imported);
     component_substitution_free(&s);
     *instance = type;
     return ok;
@@ -280,9 +294,9 @@ static bool instance_fits(ComponentChecker *k, const TypeNode *a, const TypeNode
 static bool component_fits(ComponentChecker *k, const TypeNode *a, const TypeNode *b) {
     Substitution given = {0}, found = {0};
     ExternList exports = a->exports;
-    bool ok = component_open(k, &b->imports, &a->imports, a->scope, true, &given) &&
+    bool ok = component_open(k, &b->imports, &a->imports, a->binder, true, &given) &&
               component_substitute_list(k, &given, &exports) &&
-              component_open(k, &exports, &b->exports, b->scope, false, &found);
+              component_open(k, &exports, &b->exports, b->binder, false, &found);
     component_substitution_free(&given);
     component_substitution_free(&found);
     return ok;
@@ -318,7 +332,7 @@ bool component_extern_fits(ComponentChecker *k, const ExternType *a, const Exter
 
 /* ---- arguments ---- */
 
-/* Finds for which resources of the arguments those stand that `scope` binds. */
+/* Finds for which resources of the arguments those stand that `binder` has. */
 static bool match_resources(ComponentChecker *k, const ExternList *args, const ExternList *list,
                             const Freshening *of) {
     if (!component_spend(k, list->len))
@@ -334,7 +348,7 @@ static bool match_resources(ComponentChecker *k, const ExternList *args, const E
         if (is->space != COMPONENT_SPACE_TYPE || is->type->kind != COMPONENT_TYPE_RESOURCE)
             continue;
         const Resource *resource = is->type->resource;
-        if (resource->scope == of->scope && resource->imported == of->imported)
+        if (resource->binder == of->binder && resource->imported == of->imported)
             put_node(of->resources, resource, arg->is.type->resource);
     }
     return true;
@@ -367,8 +381,8 @@ static bool argument_fits(ComponentChecker *k, const ExternType *actual, ExternT
 }
 
 bool component_open(ComponentChecker *k, const ExternList *args, const ExternList *list,
-                    const Scope *scope, bool imports, Substitution *s) {
-    Freshening of = {.scope = scope, .imported = imports, .resources = &s->resources};
+                    const Binder *binder, bool imports, Substitution *s) {
+    Freshening of = {.binder = binder, .imported = imports, .resources = &s->resources};
     Map types = {0};
     bool ok = match_resources(k, args, list, &of);
     for (uint32_t i = 0; ok && i < list->len; i++) {

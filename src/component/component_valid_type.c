@@ -314,7 +314,7 @@ TypeNode *component_new_resource(ComponentChecker *k, bool imported, WasmType re
     TypeNode *type = arena_new(&k->arena, TypeNode);
     Resource *resource = arena_new(&k->arena, Resource);
     k->scope->defined += !imported;
-    *resource = (Resource){.scope = k->scope, .imported = imported, .rep = rep};
+    *resource = (Resource){.binder = k->scope->binder, .imported = imported, .rep = rep};
     *type = (TypeNode){.kind = COMPONENT_TYPE_RESOURCE,
                        .size = 1,
                        .depth = 1,
