@@ -179,7 +179,7 @@ bool component_get_type(ComponentReader *r, ComponentItem *item) {
 
 /* ---- core types ---- */
 
-enum { SUB = 0x50, MODULE = 0x50 };
+enum { SUB = 0x50, MODULE = 0x50, EXACT_FUNC = 0x20 };
 
 /* A recursion group, whose indices the validator looks at: only its end is of interest. */
 static bool get_group(ComponentReader *r, ComponentCoreType *type) {
@@ -212,7 +212,9 @@ static bool get_core_extern_type(ComponentReader *r, ComponentCoreExtern *e) {
     uint8_t kind, byte;
     uint32_t index;
     WasmType type;
-    if (!wasm_read_flag(&r->r, 5, "core extern kind", &kind))
+    if (component_peek(r) == EXACT_FUNC)
+        kind = *r->r.c.at++ - EXACT_FUNC;
+    else if (!wasm_read_flag(&r->r, 5, "core extern kind", &kind))
         return false;
     const uint8_t *from = r->r.c.at;
     e->space = spaces[kind];

@@ -27,6 +27,7 @@
 typedef struct CoreExtern {
     uint8_t space;  /* WASM_SPACE_FUNC, TABLE, MEMORY, GLOBAL or TAG */
     bool mutable;   /* GLOBAL */
+    bool exact;     /* FUNC: of this type, not of a subtype */
     uint32_t type;  /* FUNC, TAG: index into ComponentChecker.core */
     WasmType value; /* TABLE, GLOBAL; its indices are into ComponentChecker.core */
     WasmLimits limits;

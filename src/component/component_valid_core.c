@@ -29,7 +29,7 @@ static uint32_t map_index(GroupMap *map, uint32_t index) {
 static WasmType map_type(GroupMap *map, WasmType t) {
     if (!WASM_IS_REF(t) || (t & WASM_ABSTRACT_BIT))
         return t;
-    return (t & (WASM_REF_BIT | WASM_NULL_BIT)) | map_index(map, WASM_HEAP_OF(t));
+    return wasm_with_index(t, map_index(map, WASM_HEAP_OF(t)));
 }
 
 static const WasmType *map_core_types(ComponentChecker *k, GroupMap *map, const WasmType *types,
@@ -49,6 +49,10 @@ static WasmTypeDef map_def(ComponentChecker *k, GroupMap *map, WasmTypeDef def) 
     def.results = map_core_types(k, map, def.results, def.nresults);
     if (def.has_super)
         def.super = map_index(map, def.super);
+    if (def.has_descriptor)
+        def.descriptor = map_index(map, def.descriptor);
+    if (def.is_descriptor)
+        def.describes = map_index(map, def.describes);
     return def;
 }
 
@@ -91,7 +95,7 @@ const CoreExtern *component_core_func(ComponentChecker *k, const WasmType *param
                        .results = results,
                        .nresults = nresults};
     CoreExtern *func = arena_new(&k->arena, CoreExtern);
-    func->space = WASM_SPACE_FUNC;
+    *func = (CoreExtern){.space = WASM_SPACE_FUNC, .exact = true};
     return add_core_group(k, &def, 1, none, &func->type) ? func : NULL;
 }
 
@@ -147,7 +151,10 @@ static CoreExtern extern_of(const WasmModule *m, const uint32_t *map, uint8_t sp
     GroupMap types = {.before = map, .nbefore = m->types.len};
     CoreExtern is = {.space = space};
     switch (space) {
-    case WASM_SPACE_FUNC: is.type = map[m->funcs.at[handle].type]; break;
+    case WASM_SPACE_FUNC:
+        is.type = map[m->funcs.at[handle].type];
+        is.exact = wasm_is_exact_func(&m->funcs.at[handle]);
+        break;
     case WASM_SPACE_TAG: is.type = map[m->tags.at[handle].type]; break;
     case WASM_SPACE_MEMORY: is.limits = m->memories.at[handle].limits; break;
     case WASM_SPACE_TABLE:
@@ -400,7 +407,9 @@ static bool limits_fit(const WasmLimits *a, const WasmLimits *b) {
 static bool is_subtype(const ComponentChecker *k, const CoreExtern *a, const CoreExtern *b) {
     const WasmModule *core = &k->core;
     switch (a->space) {
-    case WASM_SPACE_FUNC: return wasm_subtype(core, WASM_REF(0, a->type), WASM_REF(0, b->type));
+    case WASM_SPACE_FUNC:
+        return (a->exact && a->type == b->type) ||
+               (!b->exact && wasm_subtype(core, WASM_REF(0, a->type), WASM_REF(0, b->type)));
     case WASM_SPACE_TAG: return a->type == b->type;
     case WASM_SPACE_MEMORY: return limits_fit(&a->limits, &b->limits);
     case WASM_SPACE_TABLE: return a->value == b->value && limits_fit(&a->limits, &b->limits);
