@@ -20,7 +20,7 @@ static void *find_node(const Map *map, const void *address) {
     return found ? (void *)(uintptr_t)*found : NULL;
 }
 
-static void put_node(Map *map, const void *address, const void *value) {
+static void map_node(Map *map, const void *address, const void *value) {
     map_put(map, component_key(&address), (uintptr_t)value, NULL);
 }
 
@@ -37,7 +37,7 @@ static TypeNode *new_node(ComponentChecker *k, const TypeNode *from) {
     return node;
 }
 
-static const TypeNode *replace(ComponentChecker *k, Substitution *s, const TypeNode *type);
+static const TypeNode *replace_type(ComponentChecker *k, Substitution *s, const TypeNode *type);
 
 static const TypeNode *replace_resource(ComponentChecker *k, Substitution *s,
                                         const TypeNode *type) {
@@ -51,7 +51,7 @@ static const TypeNode *replace_resource(ComponentChecker *k, Substitution *s,
 }
 
 static const TypeNode *replace_handle(ComponentChecker *k, Substitution *s, const TypeNode *type) {
-    const TypeNode *handle = replace(k, s, type->handle);
+    const TypeNode *handle = replace_type(k, s, type->handle);
     if (!handle || handle == type->handle)
         return handle ? type : NULL;
     TypeNode *other = new_node(k, type);
@@ -63,7 +63,7 @@ static const TypeNode *replace_handle(ComponentChecker *k, Substitution *s, cons
 static const TypeNode *replace_fields(ComponentChecker *k, Substitution *s, const TypeNode *type) {
     TypeField *fields = NULL;
     for (uint32_t i = 0; i < type->nfields; i++) {
-        const TypeNode *from = type->fields[i].type, *to = from ? replace(k, s, from) : NULL;
+        const TypeNode *from = type->fields[i].type, *to = from ? replace_type(k, s, from) : NULL;
         if (from && !to)
             return NULL;
         if (from == to)
@@ -97,7 +97,7 @@ static const TypeNode *replace_lists(ComponentChecker *k, Substitution *s, const
 }
 
 /* The type with what `s` replaces; NULL with a message if it is too large. */
-static const TypeNode *replace(ComponentChecker *k, Substitution *s, const TypeNode *type) {
+static const TypeNode *replace_type(ComponentChecker *k, Substitution *s, const TypeNode *type) {
     if (!type->handles && !s->renames)
         return type;
     const TypeNode *known = find_node(&s->types, type);
@@ -114,15 +114,15 @@ static const TypeNode *replace(ComponentChecker *k, Substitution *s, const TypeN
     default: known = replace_fields(k, s, type);
     }
     if (known)
-        put_node(&s->types, type, known);
+        map_node(&s->types, type, known);
     return known;
 }
 
 bool component_substitute(ComponentChecker *k, Substitution *s, ExternType *is) {
     bool same = is->of == is->type;
-    is->type = replace(k, s, is->type);
+    is->type = replace_type(k, s, is->type);
     if (is->of)
-        is->of = same || !is->type ? is->type : replace(k, s, is->of);
+        is->of = same || !is->type ? is->type : replace_type(k, s, is->of);
     return is->type && (is->of || is->space != COMPONENT_SPACE_TYPE);
 }
 
@@ -207,7 +207,7 @@ static bool freshen_resource(ComponentChecker *k, void *ctx, Resource *resource)
     const Freshening *f = ctx;
     if (resource->binder != f->binder || resource->imported || find_node(f->resources, resource))
         return true;
-    put_node(f->resources, resource, component_new_resource(k, f->imported, 0)->resource);
+    map_node(f->resources, resource, component_new_resource(k, f->imported, 0)->resource);
     return component_spend(k, 1);
 }
 
@@ -349,7 +349,7 @@ static bool match_resources(ComponentChecker *k, const ExternList *args, const E
             continue;
         const Resource *resource = is->type->resource;
         if (resource->binder == of->binder && resource->imported == of->imported)
-            put_node(of->resources, resource, arg->is.type->resource);
+            map_node(of->resources, resource, arg->is.type->resource);
     }
     return true;
 }
@@ -358,7 +358,7 @@ static bool match_resources(ComponentChecker *k, const ExternList *args, const E
 static bool note_types(ComponentChecker *k, Map *types, const ExternType *actual,
                        const ExternType *expected) {
     if (expected->space == COMPONENT_SPACE_TYPE)
-        put_node(types, expected->type, actual->type);
+        map_node(types, expected->type, actual->type);
     if (expected->space != COMPONENT_SPACE_INSTANCE)
         return true;
     const ExternList *list = &expected->type->exports;

@@ -1,10 +1,12 @@
 /*
  * tests/unit/roundtrip.c - reads each file given as argument, writes it back and compares the
- * bytes; then again with every body decoded and put together instruction by instruction. Prints "N
- * identical, N differ, N unreadable"; fails if any differ.
+ * bytes; modules then again with every body decoded and put together instruction by instruction,
+ * components with every component inside open for edits. Prints "N identical, N differ, N
+ * unreadable"; fails if any differ.
  */
 #include <stdio.h>
 
+#include "component/component_edit.h"
 #include "edit/write.h"
 #include "file.h"
 #include "wasm/read.h"
@@ -37,14 +39,45 @@ static bool same(const Buf *in, const Buf *out) {
     return in->len == out->len && memcmp(in->data, out->data, in->len) == 0;
 }
 
-static void check(const char *path, Counts *counts) {
-    Buf in = {0}, plain = {0}, decoded = {0};
+static void open_inner(ComponentEdit *e) {
+    const Component *c = component_edit_of(e);
+    for (uint32_t i = 0; i < c->items.len; i++)
+        if (c->items.at[i].kind == COMPONENT_ITEM_COMPONENT)
+            open_inner(component_edit_inner(e, i));
+}
+
+static void check_component(const char *path, const Buf *in, Counts *counts) {
+    Component c;
+    Diags diags = {0};
+    Buf plain = {0}, opened = {0};
+    DiagFileId file = diag_file(&diags, path, in->data, in->len, true);
+    if (!component_read(&c, in->data, in->len, file, &diags)) {
+        counts->unreadable++;
+    } else {
+        ComponentEdit *e = component_edit_new(&c);
+        component_edit_write(e, &plain);
+        open_inner(e);
+        component_edit_write(e, &opened);
+        component_edit_free(e);
+        bool good = same(in, &plain) && same(in, &opened);
+        counts->identical += good;
+        counts->differ += !good;
+        if (!good)
+            printf("%s: differs\n", path);
+    }
+    component_free(&c);
+    diag_free(&diags);
+    buf_free(&plain);
+    buf_free(&opened);
+}
+
+static void check_module(const char *path, const Buf *in, Counts *counts) {
+    Buf plain = {0}, decoded = {0};
     Diags diags = {0};
     WasmUnvalidated read = {0};
     WasmModule *m = &read.m;
-    bool ok = read_file(path, &in) &&
-              wasm_read(&read, in.data, in.len, diag_file(&diags, path, in.data, in.len, true),
-                        NULL, &diags);
+    DiagFileId file = diag_file(&diags, path, in->data, in->len, true);
+    bool ok = wasm_read(&read, in->data, in->len, file, NULL, &diags);
     Copier copier = {m};
     WasmWriter w = {.body = copy_body, .ctx = &copier};
     if (!ok) {
@@ -53,8 +86,8 @@ static void check(const char *path, Counts *counts) {
         printf("%s", buf_cstr(&text));
         buf_free(&text);
         counts->unreadable++;
-    } else if (wasm_write(m, NULL, &plain) && wasm_write(m, &w, &decoded) && same(&in, &plain) &&
-               same(&in, &decoded)) {
+    } else if (wasm_write(m, NULL, &plain) && wasm_write(m, &w, &decoded) && same(in, &plain) &&
+               same(in, &decoded)) {
         counts->identical++;
     } else {
         printf("%s: differs\n", path);
@@ -62,9 +95,19 @@ static void check(const char *path, Counts *counts) {
     }
     wasm_module_free(m);
     diag_free(&diags);
-    buf_free(&in);
     buf_free(&plain);
     buf_free(&decoded);
+}
+
+static void check(const char *path, Counts *counts) {
+    Buf in = {0};
+    if (!read_file(path, &in))
+        counts->unreadable++;
+    else if (component_is(in.data, in.len))
+        check_component(path, &in, counts);
+    else
+        check_module(path, &in, counts);
+    buf_free(&in);
 }
 
 int main(int argc, char **argv) {
