@@ -133,9 +133,8 @@ static Str part_head(const ComponentWork *work, const ComponentPart *p) {
     Buf line = {0}, name = {0};
     fit_hash(bytes.ptr, bytes.len, hash);
     escape_json(&name, str_of(p->name));
-    buf_printf(&line,
-               "{\"whammc\":1,\"module\":\"%s\",\"name\":\"%s\",\"hash\":\"%s\",",
-               hash, buf_cstr(&name), hash);
+    buf_printf(&line, "{\"whammc\":1,\"module\":\"%s\",\"name\":\"%s\",\"hash\":\"%s\",", hash,
+               buf_cstr(&name), hash);
     Str text = {arena_strndup(work->c.arena, (const char *)line.data, line.len),
                 (uint32_t)line.len};
     buf_free(&line);
@@ -215,6 +214,20 @@ static void write_component_output(ComponentWork *work, Buf *out) {
     component_edit_free(edit);
 }
 
+/* Validates the output. False after a message. */
+static bool check_output(const ComponentWork *work, const Buf *out) {
+    Component c;
+    Diags found = {0};
+    DiagFileId file = diag_file(&found, work->given->name, out->data, out->len, true);
+    bool ok = component_load_output(&c, out->data, out->len, file, &found);
+    if (!ok)
+        diag(&work->w->diags, DIAG_INTERNAL, NO_SPAN, "the component would be invalid: %s",
+             found.list.len ? found.list.at[0]->message : "");
+    component_free(&c);
+    diag_free(&found);
+    return ok;
+}
+
 static void free_work(ComponentWork *work) {
     for (uint32_t i = 0; i < work->parts.len; i++) {
         if (work->parts.at[i].read)
@@ -245,6 +258,7 @@ bool api_instrument_component(whammc *w, const ApiModule *component, const whamm
               choose_modules(&work, &work.c) && instrument_parts(&work);
     if (ok) {
         write_component_output(&work, out);
+        ok = check_output(&work, out);
         w->hosted = (Hosted){HOST_COMPONENT, STR("it is a component")};
     }
     free_work(&work);

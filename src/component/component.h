@@ -247,6 +247,11 @@ bool component_is(const uint8_t *bytes, size_t size);
 bool component_read(Component *c, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags);
 void component_free(Component *c);
 
+/* Reads and validates an output of ours, whose core modules have been validated already (builds with
+ * assertions do that again). Errors are internal ones. */
+bool component_load_output(Component *c, const uint8_t *bytes, size_t size, DiagFileId file,
+                           Diags *diags);
+
 /* Reads and validates a component, with all modules inside, on so many threads. */
 bool component_load(Component *c, const uint8_t *bytes, size_t size, DiagFileId file,
                     uint32_t threads, Diags *diags);

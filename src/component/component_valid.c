@@ -679,15 +679,15 @@ static void free_checker(ComponentChecker *k) {
     buf_free(&k->text);
 }
 
-bool component_load(Component *c, const uint8_t *bytes, size_t size, DiagFileId file,
-                    uint32_t threads, Diags *diags) {
+static bool load_component(Component *c, const uint8_t *bytes, size_t size, DiagFileId file,
+                           uint32_t threads, Diags *diags) {
     enum { BASE = 1 << 24, PER_BYTE = 4 };
     if (!component_read(c, bytes, size, file, diags))
         return false;
     ComponentChecker *k = mem_zalloc(sizeof *k);
     k->root = c;
     k->diags = diags;
-    k->threads = threads;
+    k->threads = threads; /* 0: modules are valid */
     k->budget = BASE + PER_BYTE * (uint64_t)size;
     component_begin_core(k, &k->core);
     component_begin_types(k);
@@ -695,4 +695,18 @@ bool component_load(Component *c, const uint8_t *bytes, size_t size, DiagFileId 
     free_checker(k);
     free(k);
     return ok;
+}
+
+bool component_load(Component *c, const uint8_t *bytes, size_t size, DiagFileId file,
+                    uint32_t threads, Diags *diags) {
+    return load_component(c, bytes, size, file, threads ? threads : 1, diags);
+}
+
+bool component_load_output(Component *c, const uint8_t *bytes, size_t size, DiagFileId file,
+                           Diags *diags) {
+#ifdef NDEBUG
+    return load_component(c, bytes, size, file, 0, diags);
+#else
+    return load_component(c, bytes, size, file, 1, diags);
+#endif
 }

@@ -217,8 +217,12 @@ static void relay(ComponentChecker *k, const Diags *inner, uint32_t from, uint32
 bool component_check_module(ComponentChecker *k, const ComponentItem *item) {
     WasmModule m;
     Diags inner = {0};
-    bool ok = wasm_load_program(&m, k->root->bytes + item->from, item->to - item->from,
-                                k->root->file, k->threads, &inner);
+    bool ok = true;
+    if (k->threads)
+        ok = wasm_load_program(&m, k->root->bytes + item->from, item->to - item->from,
+                               k->root->file, k->threads, &inner);
+    else
+        wasm_load_again(&m, k->root->bytes + item->from, item->to - item->from);
     relay(k, &inner, item->from, k->scope->space[COMPONENT_SPACE_CORE_MODULE].len);
     diag_free(&inner);
     uint32_t *map = mem_alloc((m.types.len + 1) * sizeof *map), n = 0;
