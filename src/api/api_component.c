@@ -80,33 +80,43 @@ static Str module_bytes(const ComponentPart *p) {
     return (Str){(const char *)p->in->bytes + item->from, item->to - item->from};
 }
 
-static bool consider_module(ComponentWork *work, const Component *c, uint32_t item) {
+/* Says that a module is used, but cannot be changed. */
+static void leave_out(const ComponentWork *work, const Component *c, uint32_t item,
+                      const char *name) {
+    Span place = {c->file, c->items.at[item].from, c->items.at[item].from};
+    Diag *d =
+        diag(&work->w->diags, DIAG_LEFT_OUT, place,
+             "the core module '%s' is not instrumented: the component exports it, or passes it "
+             "to others, which rely on its imports",
+             name);
+    diag_hint(&work->w->diags, d, "instrument the component that it is passed to");
+}
+
+static void consider_module(ComponentWork *work, const Component *c, uint32_t item) {
     ComponentPart p = {.in = c, .item = item};
     Str bytes = module_bytes(&p), name;
     uint32_t index = component_defines(c, item).index;
     p.name = module_name(c, index);
     name = component_name_of(c, (ComponentRef){COMPONENT_SPACE_CORE_MODULE, index});
-    DiagFileId file = diag_file(&work->w->diags, p.name, bytes.ptr, bytes.len, true);
+    if (c->items.at[item].passed)
+        leave_out(work, c, item, p.name);
     WasmModule m;
-    if (!wasm_load(&m, (const uint8_t *)bytes.ptr, bytes.len, file, &work->w->diags))
-        return false;
+    wasm_load_again(&m, (const uint8_t *)bytes.ptr, bytes.len);
     work->rewrite.quiet &= m.tags.len == 0;
-    if (!is_adapter(arena_strndup(c->arena, name.ptr, name.len), &m))
+    if (c->items.at[item].runs && !is_adapter(arena_strndup(c->arena, name.ptr, name.len), &m))
         vec_push(&work->parts, p);
     wasm_module_free(&m);
-    return true;
 }
 
 /* Finds the core modules to be instrumented, those of components inside, too. */
-static bool choose_modules(ComponentWork *work, const Component *c) {
+static void choose_modules(ComponentWork *work, const Component *c) {
     for (uint32_t i = 0; i < c->items.len; i++) {
         const ComponentItem *item = &c->items.at[i];
-        if (item->kind == COMPONENT_ITEM_COMPONENT && !choose_modules(work, item->component))
-            return false;
-        if (item->kind == COMPONENT_ITEM_CORE_MODULE && !consider_module(work, c, i))
-            return false;
+        if (item->kind == COMPONENT_ITEM_COMPONENT)
+            choose_modules(work, item->component);
+        if (item->kind == COMPONENT_ITEM_CORE_MODULE)
+            consider_module(work, c, i);
     }
-    return true;
 }
 
 /* ---- instrumenting ---- */
@@ -161,7 +171,7 @@ static HubNode *node_of(const ComponentWork *work, const Component *c,
     const Component *in;
     const ComponentItem *item =
         component_resolve(c, (ComponentRef){COMPONENT_SPACE_COMPONENT, instance->of}, &in);
-    for (uint32_t k = 0; item && k < work->nodes.len; k++)
+    for (uint32_t k = 0; item && item->runs && k < work->nodes.len; k++)
         if (work->nodes.at[k]->c == item->component && hub_slots(&work->nodes.at[k]->node))
             return &work->nodes.at[k]->node;
     return NULL;
@@ -254,8 +264,12 @@ bool api_instrument_component(whammc *w, const ApiModule *component, const whamm
     DiagFileId file =
         diag_file(&w->diags, component->name, component->bytes.ptr, component->bytes.len, true);
     bool ok = component_load(&work.c, (const uint8_t *)component->bytes.ptr, component->bytes.len,
-                             file, work.rewrite.threads, &w->diags) &&
-              choose_modules(&work, &work.c) && instrument_parts(&work);
+                             file, work.rewrite.threads, &w->diags);
+    if (ok) {
+        component_trace(&work.c);
+        choose_modules(&work, &work.c);
+        ok = instrument_parts(&work);
+    }
     if (ok) {
         write_component_output(&work, out);
         ok = check_output(&work, out);

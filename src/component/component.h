@@ -190,7 +190,11 @@ typedef struct ComponentStart {
 } ComponentStart;
 
 typedef struct ComponentItem {
-    uint8_t kind;      /* ComponentItemKind */
+    uint8_t kind; /* ComponentItemKind */
+    /* Of core modules and components (component_trace): */
+    bool runs;   /* a component that is instantiated itself, perhaps the outermost one, does that */
+    bool passed; /* it is passed to a component or exported, as it is */
+    uint32_t first;    /* in a component: the index of the first item of a space that it defines */
     uint32_t from, to; /* file range; of a module, component or custom section the contents */
     union {
         struct Component *component;
@@ -215,7 +219,8 @@ typedef struct ComponentUse {
     uint8_t width;
     uint8_t space;
     uint32_t index;
-    uint32_t up; /* components outward: 0 = the component of the item */
+    uint32_t up;    /* components outward: 0 = the component of the item */
+    bool is_signed; /* it is a signed number: of a value type */
 } ComponentUse;
 
 /* A section; it has the items [first, last). */
@@ -235,20 +240,24 @@ typedef struct Component {
     Vec(ComponentSection) sections;
     Vec(ComponentItem) items; /* of the component, not of those inside */
     Vec(ComponentUse) uses;
-    uint32_t count[COMPONENT_SPACE_COUNT]; /* items of each index space */
-    Arena own;                             /* of the outermost */
+    uint32_t count[COMPONENT_SPACE_COUNT];        /* items of each index space */
+    Vec(uint32_t) defined[COMPONENT_SPACE_COUNT]; /* by index: the item that defines it */
+    Arena own;                                    /* of the outermost */
 } Component;
 
 /* Whether the bytes begin as a component does. */
 bool component_is(const uint8_t *bytes, size_t size);
+
+/* Finds out which core modules and components inside of a component run and are passed. */
+void component_trace(Component *c);
 
 /* Reads a component. False with a message if it is malformed. component_free is needed in both
  * cases. */
 bool component_read(Component *c, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags);
 void component_free(Component *c);
 
-/* Reads and validates an output of ours, whose core modules have been validated already (builds with
- * assertions do that again). Errors are internal ones. */
+/* Reads and validates an output of ours, whose core modules have been validated already (builds
+ * with assertions do that again). Errors are internal ones. */
 bool component_load_output(Component *c, const uint8_t *bytes, size_t size, DiagFileId file,
                            Diags *diags);
 

@@ -14,6 +14,7 @@
 /* A place in the bytes of an addition where an index belongs. */
 typedef struct EditRef {
     uint32_t at;
+    bool is_signed;
     ComponentRef ref; /* by handle */
 } EditRef;
 
@@ -104,6 +105,7 @@ static ComponentSpace space_of_letter(char letter) {
     case 'M': return COMPONENT_SPACE_CORE_MODULE;
     case 'i': return COMPONENT_SPACE_CORE_INSTANCE;
     case 'f': return COMPONENT_SPACE_FUNC;
+    case 'v':
     case 't': return COMPONENT_SPACE_TYPE;
     case 'C': return COMPONENT_SPACE_COMPONENT;
     default: assert(letter == 'I'); return COMPONENT_SPACE_INSTANCE;
@@ -120,7 +122,7 @@ static void put_args(EditPiece *p, const ComponentArg *args, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         put_name(&p->bytes, args[i].name.name);
         component_put_sort(&p->bytes, args[i].ref.space, p->kind == COMPONENT_ITEM_CORE_INSTANCE);
-        vec_push(&p->refs, (EditRef){(uint32_t)p->bytes.len, args[i].ref});
+        vec_push(&p->refs, (EditRef){.at = (uint32_t)p->bytes.len, .ref = args[i].ref});
     }
 }
 
@@ -142,8 +144,9 @@ static void put_argument(EditPiece *p, char letter, va_list *args) {
         return;
     default:
         handle = va_arg(*args, uint32_t);
-        vec_push(&p->refs,
-                 (EditRef){(uint32_t)p->bytes.len, {(uint8_t)space_of_letter(letter), handle}});
+        vec_push(&p->refs, (EditRef){.at = (uint32_t)p->bytes.len,
+                                     .is_signed = letter == 'v',
+                                     .ref = {(uint8_t)space_of_letter(letter), handle}});
     }
 }
 
@@ -244,6 +247,16 @@ static uint32_t final_of(const ComponentEdit *e, ComponentRef ref, uint32_t up) 
 
 /* ---- writing ---- */
 
+/* Appends an index, in as many bytes as there were, or more. */
+static void put_final(Buf *out, uint32_t final, bool is_signed, uint32_t width) {
+    uint8_t number[10], *end = is_signed ? sleb_put(number, final) : uleb_put(number, final);
+    if ((uint32_t)(end - number) < width)
+        uleb_put_padded(number, final, width);
+    else
+        width = (uint32_t)(end - number);
+    buf_bytes(out, number, width);
+}
+
 /* Copies bytes of the input, with final indices. */
 static void copy_bytes(ComponentEdit *e, uint32_t from, uint32_t to, Buf *out) {
     const Component *c = e->c;
@@ -253,12 +266,8 @@ static void copy_bytes(ComponentEdit *e, uint32_t from, uint32_t to, Buf *out) {
         const ComponentUse *use = &c->uses.at[e->use];
         buf_bytes(out, c->bytes + from, use->at - from);
         from = use->at + use->width;
-        uint8_t number[10];
         uint32_t final = final_of(e, (ComponentRef){use->space, use->index}, use->up);
-        uint32_t width = (uint32_t)(uleb_put(number, final) - number);
-        if (width < use->width)
-            uleb_put_padded(number, final, width = use->width);
-        buf_bytes(out, number, width);
+        put_final(out, final, use->is_signed, use->width);
     }
     buf_bytes(out, c->bytes + from, to - from);
 }
@@ -334,7 +343,7 @@ static void write_pieces(ComponentEdit *e, uint32_t before, uint32_t *piece, Buf
         for (uint32_t i = 0; i < p->refs.len; i++) {
             const EditRef *r = &p->refs.at[i];
             buf_bytes(&contents, p->bytes.data + from, r->at - from);
-            buf_uleb(&contents, e->final[r->ref.space][r->ref.index]);
+            put_final(&contents, e->final[r->ref.space][r->ref.index], r->is_signed, 1);
             from = r->at;
         }
         buf_bytes(&contents, p->bytes.data + from, p->bytes.len - from);

@@ -34,6 +34,7 @@ const Component *component_edit_of(const ComponentEdit *e);
  *   %F, %m, %B, %T, %M, %i   a handle (uint32_t) of a core function, memory, table, type, module,
  *        instance
  *   %f, %t, %C, %I   of a function, type, component, instance
+ *   %v   of a type where a value type is expected
  *
  *     component_edit_add(e, at, COMPONENT_ITEM_CANON, COMPONENT_SPACE_CORE_FUNC,
  *                        "01 00 %f 01 03 %m", func, memory);

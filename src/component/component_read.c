@@ -58,15 +58,9 @@ uint32_t component_adds(const ComponentItem *item, ComponentSpace *space) {
 }
 
 const ComponentItem *component_item(const Component *c, ComponentRef ref) {
-    uint32_t left = ref.index;
-    for (uint32_t i = 0; i < c->items.len; i++) {
-        ComponentSpace space = COMPONENT_SPACE_COUNT;
-        uint32_t n = component_adds(&c->items.at[i], &space);
-        if (space == ref.space && left < n)
-            return &c->items.at[i];
-        left -= space == ref.space ? n : 0;
-    }
-    return NULL;
+    if (ref.index >= c->defined[ref.space].len)
+        return NULL;
+    return &c->items.at[c->defined[ref.space].at[ref.index]];
 }
 
 const ComponentItem *component_resolve(const Component *c, ComponentRef ref, const Component **in) {
@@ -90,14 +84,9 @@ const ComponentItem *component_resolve(const Component *c, ComponentRef ref, con
 }
 
 ComponentRef component_defines(const Component *c, uint32_t item) {
-    ComponentSpace space = COMPONENT_SPACE_COUNT, other = COMPONENT_SPACE_COUNT;
+    ComponentSpace space = COMPONENT_SPACE_COUNT;
     component_adds(&c->items.at[item], &space);
-    ComponentRef ref = {(uint8_t)space, 0};
-    for (uint32_t i = 0; i < item; i++) {
-        uint32_t n = component_adds(&c->items.at[i], &other);
-        ref.index += other == space ? n : 0;
-    }
-    return ref;
+    return (ComponentRef){(uint8_t)space, c->items.at[item].first};
 }
 
 /* ---- basic items ---- */
@@ -434,7 +423,13 @@ static bool get_start(ComponentReader *r, ComponentItem *item) {
     for (uint32_t i = 0; i < start->nargs; i++)
         if (!component_get_index(r, COMPONENT_SPACE_VALUE, &start->args[i]))
             return false;
-    return wasm_read_u32(&r->r, &start->results);
+    enum { MOST_RESULTS = 1000 };
+    const uint8_t *at = r->r.c.at;
+    if (!wasm_read_u32(&r->r, &start->results))
+        return false;
+    return start->results <= MOST_RESULTS ||
+           wasm_read_fail(&r->r, DIAG_MALFORMED, at, "%u results; at most %d are possible",
+                          start->results, MOST_RESULTS);
 }
 
 static bool get_value(ComponentReader *r, ComponentItem *item) {
@@ -465,6 +460,10 @@ static bool get_item(ComponentReader *r, ComponentItem *item) {
 static void append_item(Component *c, ComponentItem item) {
     ComponentSpace space;
     uint32_t n = component_adds(&item, &space);
+    if (n)
+        item.first = c->count[space];
+    for (uint32_t i = 0; i < n; i++)
+        vec_push(&c->defined[space], c->items.len);
     if (n)
         c->count[space] += n;
     vec_push(&c->items, item);
@@ -586,6 +585,8 @@ static void free_lists(Component *c) {
     vec_free(&c->sections);
     vec_free(&c->items);
     vec_free(&c->uses);
+    for (uint32_t s = 0; s < COMPONENT_SPACE_COUNT; s++)
+        vec_free(&c->defined[s]);
 }
 
 void component_free(Component *c) {

@@ -29,7 +29,11 @@ bool component_get_val(ComponentReader *r, ComponentVal *val) {
         return wasm_read_fail(&r->r, DIAG_MALFORMED, at, "malformed value type 0x%02x", *at);
     r->r.c.at = at;
     val->primitive = 0;
-    return component_get_index(r, COMPONENT_SPACE_TYPE, &val->type);
+    uint32_t uses = r->scope->component->uses.len;
+    bool ok = component_get_index(r, COMPONENT_SPACE_TYPE, &val->type);
+    if (r->scope->component->uses.len > uses)
+        vec_last(&r->scope->component->uses).is_signed = true;
+    return ok;
 }
 
 /* A value type that may be left out. */

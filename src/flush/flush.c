@@ -244,6 +244,9 @@ static bool plan_merge(Flush *f) {
     /* At the end, when it is not observed any more. */
     bool grows =
         flush_can_grow(f->m) && !f->options->polls && f->options->storage != STORAGE_MEMORY;
+    /* The functions of a component may be called again, so that it would see its memory grow. */
+    if (f->host == HOST_COMPONENT)
+        grows = false;
     f->own = s->in_memory || f->plan->asks.values || (s->rows.reports && !grows);
     flush_plan_sums(f);
     store_chosen(s);

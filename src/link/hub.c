@@ -161,7 +161,7 @@ static uint32_t flush_type(ComponentEdit *e, uint32_t before) {
 static uint32_t run_type(ComponentEdit *e, uint32_t before) {
     uint32_t result =
         component_edit_add(e, before, COMPONENT_ITEM_TYPE, COMPONENT_SPACE_TYPE, "6a 00 00");
-    return component_edit_add(e, before, COMPONENT_ITEM_TYPE, COMPONENT_SPACE_TYPE, "40 00 00 %t",
+    return component_edit_add(e, before, COMPONENT_ITEM_TYPE, COMPONENT_SPACE_TYPE, "40 00 00 %v",
                               result);
 }
 
