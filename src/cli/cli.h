@@ -186,7 +186,8 @@ bool file_write_fd(int fd, const void *data, size_t len);
 /* Reads a module; text is assembled with wabt's wat2wasm. On failure, prints a message and returns
  * false. */
 bool file_read_module(const Cli *cli, const char *path, Buf *out);
-/* Returns whether a regular file begins as binary components do. */
+/* Returns whether bytes, or a regular file, begin as binary components do. */
+bool file_begins_component(const void *bytes, size_t size);
 bool file_is_component(const char *path);
 /* Reads a regular file of at most `limit` bytes, without a message. */
 bool file_read_source(const char *path, size_t limit, Buf *out);

@@ -198,15 +198,21 @@ bool file_read_module(const Cli *cli, const char *path, Buf *out) {
     return ok;
 }
 
+static const uint8_t component_magic[] = {0, 'a', 's', 'm', 0x0d, 0, 1, 0};
+
+bool file_begins_component(const void *bytes, size_t size) {
+    return size >= sizeof component_magic &&
+           memcmp(bytes, component_magic, sizeof component_magic) == 0;
+}
+
 bool file_is_component(const char *path) {
-    static const uint8_t magic[] = {0, 'a', 's', 'm', 0x0d, 0, 1, 0};
     struct stat s;
     if (is_dash(path) || stat(path, &s) < 0 || !S_ISREG(s.st_mode))
         return false;
-    uint8_t first[sizeof magic];
+    uint8_t first[sizeof component_magic];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     bool is = fd >= 0 && read(fd, first, sizeof first) == sizeof first &&
-              memcmp(first, magic, sizeof magic) == 0;
+              file_begins_component(first, sizeof first);
     if (fd >= 0)
         close(fd);
     return is;

@@ -135,6 +135,8 @@ int running_instrumented(Running *r, const whammc_options *options, const Librar
     whammc_options made = *options;
     made.polls = r->http && http_wanted(r->http);
     bool component = r->engine->component, threads = !component && spawns_threads(&r->app);
+    if (!component && file_begins_component(r->app.data, r->app.len))
+        return cli_usage(r->cli, "%s is a component, which is run only from a regular file", name);
     if (component && made.polls)
         return cli_usage(r->cli, "--http, --push and --watch need a module: '%s' is a component",
                          name);

@@ -117,7 +117,7 @@ static bool translate(const Cli *cli, const RunnerJob *job, Files *f) {
 /* ---- */
 
 /* The environment of the command wasmtime and its arguments up to the component. */
-static void put_wasmtime(const Cli *cli, const RunnerJob *job, const Files *f, Words *out) {
+static void put_wasmtime_words(const Cli *cli, const RunnerJob *job, const Files *f, Words *out) {
     words_put(out, "", "run");
     words_put(out, "", "-Sinherit-env=y");
     words_put(out, "", "-Shttp=y");
@@ -128,7 +128,7 @@ static void put_wasmtime(const Cli *cli, const RunnerJob *job, const Files *f, W
     words_put(out, "", f->component);
 }
 
-static void put_node(const Cli *cli, const RunnerJob *job, const Files *f, Words *out) {
+static void put_node_words(const Cli *cli, const RunnerJob *job, const Files *f, Words *out) {
     for (uint32_t i = 0; i < job->options->len; i++)
         words_put(out, "", job->options->at[i]);
     words_put(out, "", f->runner);
@@ -140,7 +140,7 @@ static void put_node(const Cli *cli, const RunnerJob *job, const Files *f, Words
 static int call_component(const Cli *cli, const RunnerJob *job, const Files *f) {
     Words argv = {0}, options = {0};
     int null = job->unseen ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
-    (job->engine->kind == ENGINE_NODE ? put_node : put_wasmtime)(cli, job, f, &options);
+    (job->engine->kind == ENGINE_NODE ? put_node_words : put_wasmtime_words)(cli, job, f, &options);
     vec_push(&argv, job->engine->program);
     for (uint32_t i = 0; i < options.len; i++)
         vec_push(&argv, options.at[i]);
