@@ -107,6 +107,8 @@ export interface ProgramOptions {
   /** The program's name in messages. */
   name?: string;
   locations?: Locations;
+  /** Patterns of names: of a component, only these core modules. */
+  modules?: string[];
 }
 
 /** As whammc_options. */
@@ -162,7 +164,7 @@ export interface ScriptMap {
 
 export interface Hosted {
   /** How the report leaves the program; 'auto' if it has no report. */
-  host: NonNullable<InstrumentOptions['host']>;
+  host: NonNullable<InstrumentOptions['host']> | 'component';
   /** The reason, if `host` was 'auto'. */
   why: string;
   link: 'merge' | 'import' | 'auto';
@@ -195,6 +197,8 @@ export interface Site {
   instruction: string;
   /** The innermost inlined function first. */
   frames: Frame[];
+  /** The name of the core module in its component; "" in a module. */
+  module: string;
 }
 
 export interface Listed {

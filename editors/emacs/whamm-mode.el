@@ -58,7 +58,7 @@
     "effective_addr" "offset" "align" "memory" "data_size" "is_write" "taken" "back_edge" "loop_calls" "loop_nested" "trap" "failed"
     "num_targets" "default_target" "target" "targets" "target_fn_name" "target_fn_type" "target_fn_escapes" "target_fn_tail_calls"
     "target_fn_resumable" "target_imp_module" "table_entry_idx" "target_funcref" "resolved_fid" "tid" "field_idx" "APP_MEMID" "SCRIPT_MEMID"
-    "module_id" "asyncify" "module_name" "HOST" "stack_id" "thread" "instr_count")
+    "module_id" "asyncify" "module_name" "component_name" "HOST" "stack_id" "thread" "instr_count")
   "Bound names.")
 (defconst whamm-numbered-names
   '("local" "global" "arg" "res" "imm")

@@ -91,6 +91,28 @@ void whammc_define(whammc *w, const char *name, const char *value);
 void whammc_set_steps(whammc *w, unsigned steps);
 
 /*
+ * Chooses which core modules of components are instrumented or listed: those whose name in the
+ * component ("main", "module 0", "composed.main") matches one of the shell patterns; the list ends
+ * with NULL and is copied. It is an error if one matches nothing, or if the program is no
+ * component. NULL or none: all but the adapters and shims that tools for components have added.
+ */
+void whammc_choose_modules(whammc *w, const char *const *globs);
+
+/* A core module of a program. */
+typedef struct whammc_core_module {
+    const char *name; /* in its component; "" = it is the program */
+    const void *bytes;
+    size_t size;
+    int chosen; /* it is instrumented or listed (whammc_choose_modules) */
+} whammc_core_module;
+/* Calls `module` for each core module of a component, those of components inside, too; of a module
+ * for itself. Nothing is validated. What *m has is valid during the call, the bytes are the
+ * program's. */
+whammc_status whammc_core_modules(whammc *w, const char *name, const void *bytes, size_t size,
+                                  void (*module)(void *ctx, const whammc_core_module *m),
+                                  void *ctx);
+
+/*
  * Adds a library: a module whose exported functions scripts call after `use NAME;`. With
  * WHAMMC_LINK_IMPORT the output imports them from the module `import_as`, NULL = `name`. Everything
  * is copied, and checked when it is used.
@@ -157,9 +179,9 @@ typedef enum whammc_host {
     WHAMMC_HOST_WASI,
     WHAMMC_HOST_JS,
     WHAMMC_HOST_NONE,
-    WHAMMC_HOST_PROF, /* no report: the program imports the five functions of module "prof" */
-    WHAMMC_HOST_COMPONENT /* a component: modules that are added to it write the report. Only a
-                             result of whammc_hosted; components are instrumented with AUTO */
+    WHAMMC_HOST_PROF,     /* no report: the program imports the five functions of module "prof" */
+    WHAMMC_HOST_COMPONENT /* the result of whammc_hosted for components: modules that are added to
+                             them write the report. As an option the same as AUTO */
 } whammc_host;
 typedef enum whammc_link {
     WHAMMC_LINK_MERGE,  /* the runtime becomes part of the program */
@@ -377,10 +399,11 @@ typedef struct whammc_site {
     /* After whammc_locate: from the innermost inlined function; none if nothing is known. */
     const whammc_frame *frames;
     size_t nframes;
+    const char *module; /* the name of the core module in its component; "" = it is the program */
 } whammc_site;
 
-/* Finds every site of every probe in a module, calling `site` for each in code order; it may be
- * NULL (then only the counts of whammc_probes are filled). */
+/* Finds every site of every probe in a module or a component, calling `site` for each in code
+ * order; it may be NULL (then only the counts of whammc_probes are filled). */
 whammc_status whammc_list(whammc *w, const char *name, const void *bytes, size_t size,
                           void (*site)(void *ctx, const whammc_site *s), void *ctx);
 
@@ -502,10 +525,10 @@ typedef struct whammc_entry {
 whammc_status whammc_entries(whammc *w, const char *topic,
                              void (*entry)(void *ctx, const whammc_entry *e), void *ctx);
 
-/* Describes an entry, in Markdown: what the compiler's tables and the manual say about it. Without a
- * topic (NULL), describes a word of code that may be in none, by what the language's reference says
- * where it has the word. Returns WHAMMC_ERROR, without a message, if there is nothing to say. The
- * text is owned by w, and valid until its next use. */
+/* Describes an entry, in Markdown: what the compiler's tables and the manual say about it. Without
+ * a topic (NULL), describes a word of code that may be in none, by what the language's reference
+ * says where it has the word. Returns WHAMMC_ERROR, without a message, if there is nothing to say.
+ * The text is owned by w, and valid until its next use. */
 whammc_status whammc_manual(whammc *w, const char *topic, const char *word, const char **text);
 
 /* ---- reading monitor modules ---- */

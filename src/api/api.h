@@ -8,6 +8,7 @@
 
 #include "api/manual.h"
 #include "check/meaning.h"
+#include "component/core_program.h"
 #include "eval/wasi.h"
 #include "plan/plan.h"
 #include "rewrite/rewrite.h"
@@ -53,8 +54,9 @@ struct whammc {
     Vec(Source) sources;
     ApiFiles include;
     Vec(LibrarySource) library_sources;
-    Vec(char *) definitions; /* "NAME=VALUE" */
-    uint32_t steps;          /* PlanOptions.steps */
+    Vec(char *) definitions;   /* "NAME=VALUE" */
+    Vec(const char *) modules; /* globs of whammc_choose_modules; NULL after the last */
+    uint32_t steps;            /* PlanOptions.steps */
     EvalWasi world;
     Diags diags;
     Buf explained; /* the result of whammc_explain_monitor, and of whammc_manual */
@@ -92,19 +94,13 @@ const char *api_messages(Diags *diags, Buf *rendered, unsigned flags);
 /* Frees the results of the last call. */
 void api_reset(whammc *w);
 
-/* A core module to be instrumented: all of a program, or one of a component. */
-typedef struct ApiModule {
-    const char *name;
-    Str bytes;
-    bool further; /* another module of the component was instrumented before: what is known stays */
-} ApiModule;
-/* Reads the scripts and instruments a module. False if there were errors. */
-bool api_instrument_module(whammc *w, const ApiModule *module, const whammc_options *given,
+/* Reads the scripts and instruments a module of a program. False if there were errors. */
+bool api_instrument_module(whammc *w, const CorePart *part, const whammc_options *given,
                            const RewriteOptions *options, Buf *out);
 /* Warns of probes that match nothing. */
 void api_warn_unmatched(whammc *w);
 /* Instruments a component (whammc_instrument). */
-bool api_instrument_component(whammc *w, const ApiModule *component, const whammc_options *given,
+bool api_instrument_component(whammc *w, const CoreProgram *component, const whammc_options *given,
                               Buf *out);
 /* The status of a call that succeeded (`ok`) or failed; passes the output to the caller. */
 whammc_status api_output(const whammc *w, bool ok, Buf *buf, uint8_t **out, size_t *out_size);

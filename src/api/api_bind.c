@@ -78,6 +78,14 @@ whammc_status whammc_bind(whammc *w, const char *name, const void *bytes, size_t
     *out_size = 0;
     api_reset(w);
     w->hosted = (Hosted){0};
+    if (component_is(bytes, size)) {
+        Diag *d = diag(&w->diags, DIAG_COMPONENT, NO_SPAN,
+                       "%s: expected a core module to attach monitors to, found a component", name);
+        diag_hint(&w->diags, d,
+                  "`whammc instr` compiles scripts into components; a monitor can be attached to a "
+                  "core module before a component is made of it");
+        return WHAMMC_ERROR;
+    }
     Binding x = {.w = w};
     api_bind_collect(&x);
     RewriteOptions r = api_options(options);

@@ -6,6 +6,7 @@
 #include "api/api.h"
 
 #include "base/escape.h"
+#include "component/component_edit.h"
 #include "valid/valid.h"
 
 typedef Vec(Str) NameList; /* by function; empty = none is known */
@@ -176,6 +177,65 @@ static bool read_names(Names *n, Str given) {
     return module ? read_build(n, given) : api_names_read_map(n, given);
 }
 
+/* Appends a module with these names. */
+static bool api_names_put_part(whammc *w, const CorePart *part, const char *title, Str given,
+                               Buf *out) {
+    WasmModule m = {0};
+    Names n = {.diags = &w->diags, .title = title, .app = &m};
+    DiagFileId file = diag_file(&w->diags, part->title, part->bytes, part->size, true);
+    bool ok = wasm_load(&m, part->bytes, part->size, file, &w->diags) && read_names(&n, given);
+    if (ok)
+        api_names_put_module(&n, part->bytes, out);
+    wasm_module_free(&m);
+    vec_free(&n.of);
+    arena_free(&n.arena);
+    return ok;
+}
+
+/* The names for a core module of a component: another build of the component has one of the same
+ * name, or they are for the only module. */
+static bool names_of_part(const CoreProgram *app, const CorePart *part, const CoreProgram *names,
+                          Str *given) {
+    uint32_t found = 0;
+    const CoreProgram *among = names->is_component ? names : app;
+    for (uint32_t i = 0; i < among->parts.len; i++) {
+        const CorePart *p = &among->parts.at[i];
+        if (!p->chosen || (names->is_component && strcmp(p->name, part->name) != 0))
+            continue;
+        found++;
+        *given = names->is_component ? (Str){(const char *)p->bytes, (uint32_t)p->size}
+                                     : (Str){(const char *)names->bytes, (uint32_t)names->size};
+    }
+    return part->chosen && found == 1;
+}
+
+static bool name_component(whammc *w, const CoreProgram *app, const CoreProgram *names, Buf *out) {
+    ComponentEdit *edit = component_edit_new(&app->component);
+    bool ok = true, any = false;
+    for (uint32_t i = 0; ok && i < app->parts.len; i++) {
+        const CorePart *part = &app->parts.at[i];
+        Buf named = {0};
+        Str given = {0};
+        if (!names_of_part(app, part, names, &given))
+            continue;
+        any = true;
+        ok = api_names_put_part(w, part, names->name, given, &named);
+        if (ok)
+            component_edit_module(component_edit_within(edit, part->inside->in), part->inside->item,
+                                  &named);
+        buf_free(&named);
+    }
+    if (!any) {
+        Names n = {.diags = &w->diags, .title = names->name};
+        ok = wrong(&n, "another build of the component names the functions of all core modules",
+                   "expected names of one core module each, found several or none in the program");
+    }
+    if (ok)
+        component_edit_write(edit, out);
+    component_edit_free(edit);
+    return ok;
+}
+
 whammc_status whammc_name_functions(whammc *w, const char *name, const void *bytes, size_t size,
                                     const char *names_name, const void *names, size_t names_size,
                                     uint8_t **out, size_t *out_size) {
@@ -183,17 +243,19 @@ whammc_status whammc_name_functions(whammc *w, const char *name, const void *byt
     *out_size = 0;
     api_reset(w);
     Buf buf = {0};
-    WasmModule m = {0};
-    Names n = {.diags = &w->diags, .title = names_name, .app = &m};
-    DiagFileId file = diag_file(&w->diags, name, bytes, size, true);
-    bool ok = wasm_load(&m, bytes, size, file, &w->diags);
-    if (ok && names_size > UINT32_MAX)
+    CoreProgram app = {.name = name, .bytes = bytes, .size = size};
+    CoreProgram given = {.name = names_name, .bytes = names, .size = names_size};
+    bool ok = core_program_open(&app, &w->diags) && core_program_open(&given, &w->diags);
+    if (ok && names_size > UINT32_MAX) {
+        Names n = {.diags = &w->diags, .title = names_name};
         ok = wrong(&n, "a map of a program's functions is smaller", "it has 4 GiB or more");
-    ok = ok && read_names(&n, (Str){names, (uint32_t)names_size});
-    if (ok)
-        api_names_put_module(&n, bytes, &buf);
-    wasm_module_free(&m);
-    vec_free(&n.of);
-    arena_free(&n.arena);
+    } else if (ok && app.is_component) {
+        ok = name_component(w, &app, &given, &buf);
+    } else if (ok) {
+        ok = api_names_put_part(w, &app.parts.at[0], names_name, (Str){names, (uint32_t)names_size},
+                                &buf);
+    }
+    core_program_close(&app);
+    core_program_close(&given);
     return api_output(w, ok, &buf, out, out_size);
 }

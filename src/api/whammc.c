@@ -77,6 +77,8 @@ void whammc_free(whammc *w) {
     }
     for (uint32_t i = 0; i < w->definitions.len; i++)
         free(w->definitions.at[i]);
+    whammc_choose_modules(w, NULL);
+    vec_free(&w->modules);
     api_free_monitors(w);
     vec_free(&w->definitions);
     vec_free(&w->read.constants);
@@ -173,30 +175,29 @@ static const char *identify(whammc *w, Str program) {
     return buf_cstr(&w->build_id);
 }
 
-/* A program that the scripts are planned for: read only if they name its values by members. */
-typedef struct ApiProgram {
+/* A module that the scripts are planned for: read only if they name its values by members. */
+typedef struct PlannedFor {
     whammc *w;
-    const char *name;
-    Str bytes;
-    bool further; /* as ApiModule.further */
+    const CorePart *part;
     bool open;
     WasmModule m;
     ApiLocator locator;
-    Diags diags; /* the same is reported when the program is instrumented */
-} ApiProgram;
+    Diags diags; /* the same is reported when the module is instrumented */
+} PlannedFor;
 
-static bool api_program_open(void *ctx, const WasmModule **m, Locator **locator) {
-    ApiProgram *p = ctx;
-    DiagFileId file = diag_file(&p->diags, p->name, p->bytes.ptr, p->bytes.len, true);
-    p->open = wasm_load(&p->m, (const uint8_t *)p->bytes.ptr, p->bytes.len, file, &p->diags);
+static bool planned_for_open(void *ctx, const WasmModule **m, Locator **locator) {
+    PlannedFor *p = ctx;
+    const CorePart *part = p->part;
+    DiagFileId file = diag_file(&p->diags, part->title, part->bytes, part->size, true);
+    p->open = wasm_load(&p->m, part->bytes, part->size, file, &p->diags);
     if (p->open)
-        api_locator_begin(&p->locator, p->w->debug, p->name, &p->diags);
+        api_locator_begin(&p->locator, p->w->debug, part->file, &p->diags);
     *m = &p->m;
     *locator = &p->locator.locator;
     return p->open;
 }
 
-static void api_program_close(ApiProgram *p) {
+static void planned_for_close(PlannedFor *p) {
     if (p->open) {
         api_locator_end(&p->locator);
         wasm_module_free(&p->m);
@@ -207,9 +208,9 @@ static void api_program_close(ApiProgram *p) {
 /* Reads the libraries, parses every script and makes the plan; `cells` as for plan_make; `program`:
  * empty, or with its hash one more script is made; `without` as in whammc_options. */
 static whammc_status whammc_prepare(whammc *w, bool cells, Str program, unsigned without,
-                                    ApiProgram *read) {
+                                    PlannedFor *read) {
     Phase before = phase_begin(PHASE_PLAN);
-    if (read && read->further)
+    if (read)
         free_scripts(w);
     else
         api_reset(w);
@@ -232,23 +233,65 @@ static whammc_status whammc_prepare(whammc *w, bool cells, Str program, unsigned
     PlanOptions options = {.cells = cells,
                            .steps = w->steps,
                            .empty_bodies = (without & WHAMMC_WITHOUT_BODIES) != 0,
-                           .program = {read ? api_program_open : NULL, read}};
+                           .program = {read ? planned_for_open : NULL, read}};
     /* Scripts that could be read in part are checked too. */
     plan_make(&w->plan, w->scripts.at, w->scripts.len, &w->libraries, &options, &w->diags);
     if (read)
-        api_program_close(read);
+        planned_for_close(read);
     phase_end(before);
     return message_status(w);
 }
 
-/* The same for work on a program. */
-static whammc_status prepare_for_program(whammc *w, ApiProgram *program, bool identified,
-                                         unsigned without) {
-    Str id = identified ? program->bytes : (Str){0};
-    whammc_status status = whammc_prepare(w, true, id, without, program);
+/* In all modules so far. */
+static uint64_t sites_of(const whammc *w, const PlanProbe *p) {
+    uint32_t probe = (uint32_t)(p - w->plan.probes.at);
+    uint64_t sites = probe < w->earlier.len ? w->earlier.at[probe] : 0;
+    for (uint32_t k = 0; k < p->nactions; k++)
+        sites += w->plan.actions.at[p->first_action + k].sites;
+    return sites;
+}
+
+/* Keeps the numbers of sites while the scripts are read again for another module. */
+static void note_sites(whammc *w) {
+    w->earlier.len = 0;
+    for (uint32_t i = 0; i < w->plan.probes.len; i++)
+        vec_push(&w->earlier, sites_of(w, &w->plan.probes.at[i]));
+}
+
+/* The same for work on a module of a program, after api_begin. */
+static whammc_status prepare_for_part(whammc *w, const CorePart *part, bool identified,
+                                      unsigned without) {
+    Str id = identified ? (Str){(const char *)part->bytes, (uint32_t)part->size} : (Str){0};
+    PlannedFor read = {.w = w, .part = part};
+    if (part->further)
+        note_sites(w);
+    whammc_status status = whammc_prepare(w, true, id, without, &read);
     if (status == WHAMMC_OK && !statics_start(&w->plan, &w->world, &w->diags))
         status = message_status(w);
+    w->plan.program.part = str_of(part->name);
+    w->plan.program.component_name = str_of(part->component);
     return status;
+}
+
+/* Begins a call for a program, of which the name, the bytes and how to read it are set: finds its
+ * core modules. */
+static bool begin_program(whammc *w, CoreProgram *p) {
+    api_reset(w);
+    p->globs = w->modules.len ? w->modules.at : NULL;
+    return core_program_open(p, &w->diags);
+}
+
+/* False after a message if no core module is to be instrumented or listed. */
+static bool has_chosen(whammc *w, const CoreProgram *p) {
+    for (uint32_t i = 0; i < p->parts.len; i++)
+        if (p->parts.at[i].chosen)
+            return true;
+    Diag *d = diag(&w->diags, DIAG_NO_MODULE, NO_SPAN,
+                   "%s: expected a core module inside of the component, found none%s", p->name,
+                   p->parts.len ? " but adapters" : "");
+    if (p->parts.len)
+        diag_hint(&w->diags, d, "--module=GLOB chooses adapters, too");
+    return false;
 }
 
 whammc_status whammc_check(whammc *w) {
@@ -279,22 +322,6 @@ size_t whammc_warning_count(const whammc *w) {
 }
 
 /* ---- probes ---- */
-
-/* In all modules so far. */
-static uint64_t sites_of(const whammc *w, const PlanProbe *p) {
-    uint32_t probe = (uint32_t)(p - w->plan.probes.at);
-    uint64_t sites = probe < w->earlier.len ? w->earlier.at[probe] : 0;
-    for (uint32_t k = 0; k < p->nactions; k++)
-        sites += w->plan.actions.at[p->first_action + k].sites;
-    return sites;
-}
-
-/* Keeps the numbers of sites while the scripts are read again for another module. */
-static void note_sites(whammc *w) {
-    w->earlier.len = 0;
-    for (uint32_t i = 0; i < w->plan.probes.len; i++)
-        vec_push(&w->earlier, sites_of(w, &w->plan.probes.at[i]));
-}
 
 const whammc_probe_stats *whammc_probes(whammc *w, size_t *n) {
     w->probes.len = 0;
@@ -434,6 +461,16 @@ static ImageFormat image_format(whammc_format format) {
     return formats[format];
 }
 
+void whammc_choose_modules(whammc *w, const char *const *globs) {
+    for (uint32_t i = 0; i + 1 < w->modules.len; i++)
+        free((char *)(uintptr_t)w->modules.at[i]);
+    w->modules.len = 0;
+    for (uint32_t i = 0; globs && globs[i]; i++)
+        vec_push(&w->modules, api_copy(globs[i], strlen(globs[i])));
+    if (w->modules.len)
+        vec_push(&w->modules, NULL);
+}
+
 void whammc_set_steps(whammc *w, unsigned steps) {
     w->steps = steps;
 }
@@ -458,6 +495,8 @@ RewriteOptions api_options(const whammc_options *o) {
                         .polls = o->polls != 0,
                         .several = o->linked > 0,
                         .alone = o->linked < 0};
+    if (o->host == WHAMMC_HOST_COMPONENT)
+        r.host = HOST_AUTO;
     if (o->report && strcmp(o->report, "stderr") == 0) {
         r.report = REPORT_STDERR;
     } else if (o->report && strcmp(o->report, "stdout") != 0) {
@@ -491,28 +530,21 @@ void whammc_set_sink(whammc *w, const whammc_sink *sink) {
     w->sink = sink ? (Sink){sink->put, sink->hold, sink->ctx} : (Sink){0};
 }
 
-bool api_instrument_module(whammc *w, const ApiModule *module, const whammc_options *given,
+bool api_instrument_module(whammc *w, const CorePart *part, const whammc_options *given,
                            const RewriteOptions *options, Buf *out) {
-    const char *bytes = module->bytes.ptr;
-    ApiProgram program = {
-        .w = w, .name = module->name, .bytes = module->bytes, .further = module->further};
-    if (module->further)
-        note_sites(w);
-    whammc_status status =
-        prepare_for_program(w, &program, given && given->build_id, given ? given->without : 0);
-    if (status != WHAMMC_OK)
+    if (prepare_for_part(w, part, given && given->build_id, given ? given->without : 0) !=
+        WHAMMC_OK)
         return false;
     RewriteOptions r = *options;
     r.linked = &w->linked;
     r.hosted = &w->hosted;
     w->hosted = (Hosted){0};
-    DiagFileId file = diag_file(&w->diags, module->name, bytes, module->bytes.len, true);
+    DiagFileId file = diag_file(&w->diags, part->title, part->bytes, part->size, true);
     ApiLocator locator;
-    scripts_ask(w, &locator, module->name);
+    scripts_ask(w, &locator, part->file);
     if (r.map_url)
         locator.locator.without = NULL; /* the source map needs locations, too, not only scripts */
-    bool ok = rewrite_module(&w->plan, (const uint8_t *)bytes, module->bytes.len, file, &r, out,
-                             &w->diags);
+    bool ok = rewrite_module(&w->plan, part->bytes, part->size, file, &r, out, &w->diags);
     scripts_have_asked(w, &locator);
     return ok;
 }
@@ -521,20 +553,22 @@ whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, 
                                 const whammc_options *options, uint8_t **out, size_t *out_size) {
     *out = NULL;
     *out_size = 0;
-    ApiModule module = {.name = name, .bytes = {bytes, (uint32_t)size}};
     Buf buf = {0};
-    bool ok;
+    CoreProgram program = {
+        .name = name, .bytes = bytes, .size = size, .threads = options ? options->threads : 0};
     w->source_map.len = 0;
-    if (component_is(bytes, size)) {
-        ok = api_instrument_component(w, &module, options, &buf);
-    } else {
+    bool ok = begin_program(w, &program) && has_chosen(w, &program);
+    if (ok && program.is_component) {
+        ok = api_instrument_component(w, &program, options, &buf);
+    } else if (ok) {
         RewriteOptions r = api_options(options);
         r.map = &w->source_map;
         r.sink = w->sink.put ? &w->sink : NULL;
-        ok = api_instrument_module(w, &module, options, &r, &buf);
+        ok = api_instrument_module(w, &program.parts.at[0], options, &r, &buf);
     }
     if (ok)
         api_warn_unmatched(w);
+    core_program_close(&program);
     return api_output(w, ok, &buf, out, out_size);
 }
 
@@ -594,10 +628,27 @@ const void *whammc_runtime(size_t *size) {
     return m.bytes;
 }
 
+/* ---- core modules ---- */
+
+whammc_status whammc_core_modules(whammc *w, const char *name, const void *bytes, size_t size,
+                                  void (*module)(void *ctx, const whammc_core_module *m),
+                                  void *ctx) {
+    CoreProgram program = {.name = name, .bytes = bytes, .size = size, .unvalidated = true};
+    bool ok = begin_program(w, &program);
+    for (uint32_t i = 0; ok && i < program.parts.len; i++) {
+        const CorePart *p = &program.parts.at[i];
+        whammc_core_module m = {p->name, p->bytes, p->size, p->chosen};
+        module(ctx, &m);
+    }
+    core_program_close(&program);
+    return message_status(w);
+}
+
 /* ---- listing ---- */
 
 typedef struct Listing {
     whammc *w;
+    const CorePart *part;
     void (*site)(void *ctx, const whammc_site *s);
     void *ctx;
     Buf event, instruction, fname;
@@ -630,23 +681,35 @@ static void list_site(void *ctx, const Site *site, const SiteTypes *types, const
                          site->pc,
                          buf_cstr(&l->instruction),
                          frames,
-                         nframes};
+                         nframes,
+                         l->part->name};
         l->site(l->ctx, &s);
     }
 }
 
+static bool list_part(Listing *l, const CorePart *part) {
+    whammc *w = l->w;
+    if (prepare_for_part(w, part, false, 0) != WHAMMC_OK)
+        return false;
+    l->part = part;
+    scripts_ask(w, &l->locator, part->file);
+    DiagFileId file = diag_file(&w->diags, part->title, part->bytes, part->size, true);
+    bool ok = rewrite_list(&w->plan, part->bytes, part->size, file, list_site, l, &w->diags);
+    scripts_have_asked(w, &l->locator);
+    return ok;
+}
+
 whammc_status whammc_list(whammc *w, const char *name, const void *bytes, size_t size,
                           void (*site)(void *ctx, const whammc_site *s), void *ctx) {
-    ApiProgram program = {.w = w, .name = name, .bytes = {bytes, (uint32_t)size}};
-    whammc_status status = prepare_for_program(w, &program, false, 0);
-    if (status != WHAMMC_OK)
-        return status;
     Listing l = {.w = w, .site = site, .ctx = ctx};
-    scripts_ask(w, &l.locator, name);
-    DiagFileId file = diag_file(&w->diags, name, bytes, size, true);
-    if (rewrite_list(&w->plan, bytes, size, file, list_site, &l, &w->diags))
+    CoreProgram program = {.name = name, .bytes = bytes, .size = size};
+    bool ok = begin_program(w, &program) && has_chosen(w, &program);
+    for (uint32_t i = 0; i < program.parts.len; i++)
+        if (program.parts.at[i].chosen)
+            ok = ok && list_part(&l, &program.parts.at[i]);
+    if (ok)
         api_warn_unmatched(w);
-    scripts_have_asked(w, &l.locator);
+    core_program_close(&program);
     buf_free(&l.event);
     buf_free(&l.instruction);
     buf_free(&l.fname);

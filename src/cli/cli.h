@@ -229,7 +229,6 @@ void debug_free(DebugOptions *o);
  * of a bundled script. On failure, prints a message and returns false. */
 bool script_add(const Cli *cli, whammc *w, const char *path);
 
-
 /* ---- the scripts beside an instrumented program (javascript.c) ---- */
 
 /* Returns OUT.js for OUT.wasm, on the heap; NULL if OUT is not a regular file. */
@@ -317,6 +316,17 @@ void include_give(IncludeOptions *o, const char *script, whammc *w);
 const char *include_path(const IncludeOptions *o, bool here, Arena *arena);
 void include_free(IncludeOptions *o);
 
+/* ---- core modules of components (module_option.c) ---- */
+
+typedef Vec(const char *) ModuleGlobs; /* of --module; none = all but adapters */
+void modules_choose(const ModuleGlobs *globs, whammc *w);
+/* Checks that the program can have been chosen from: STATUS_OK, or another status after a
+ * message. */
+int modules_check(const Cli *cli, const ModuleGlobs *globs, bool is_component);
+/* Appends a line for each core module of a component, which says whether it is instrumented;
+ * nothing for a module. Ends what w knows of its last call. */
+void modules_describe(whammc *w, const Buf *app, Buf *out);
+
 /* ---- scripts with their libraries and constants (script_option.c) ---- */
 
 typedef struct ScriptOptions {
@@ -325,11 +335,12 @@ typedef struct ScriptOptions {
     IncludeOptions include;
     LibraryOptions libs;
     DefineOptions definitions;
+    ModuleGlobs modules;
     unsigned steps; /* 0 = not given */
 } ScriptOptions;
 
-/* Accepts one of --script, --eval, --include-dir, --lib and --define; if it is wrong, prints a
- * message and returns false. */
+/* Accepts one of --script, --eval, --include-dir, --lib, --define and --module; if it is wrong,
+ * prints a message and returns false. */
 bool script_option(const Cli *cli, ScriptOptions *o, int key, const char *value);
 /* Adds the i-th script to w, as script_add does; a text is named "<command line>". */
 bool script_options_add(const Cli *cli, ScriptOptions *o, uint32_t i, whammc *w);

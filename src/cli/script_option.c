@@ -16,6 +16,7 @@ bool script_option(const Cli *cli, ScriptOptions *o, int key, const char *value)
         vec_push(&o->texts, value);
         return true;
     case OPTION_INCLUDE_DIR: vec_push(&o->include.folders, value); return true;
+    case OPTION_MODULE: vec_push(&o->modules, value); return true;
     case OPTION_STEPS: return cli_count(cli, "steps", value, &o->steps);
     case OPTION_DEFINE: return define_option(cli, &o->definitions, value);
     default: return library_option(cli, &o->libs, value);
@@ -38,6 +39,7 @@ bool script_options_add(const Cli *cli, ScriptOptions *o, uint32_t i, whammc *w)
 
 bool script_options_give(const Cli *cli, ScriptOptions *o, whammc *w, bool quiet) {
     whammc_set_steps(w, o->steps);
+    modules_choose(&o->modules, w);
     define_give(&o->definitions, w, false);
     bool ok = library_read(cli, &o->libs);
     library_give(cli, &o->libs, w, quiet);
@@ -51,5 +53,6 @@ void script_options_free(ScriptOptions *o) {
     vec_free(&o->texts);
     include_free(&o->include);
     vec_free(&o->definitions);
+    vec_free(&o->modules);
     library_free(&o->libs);
 }

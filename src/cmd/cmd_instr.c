@@ -27,6 +27,7 @@ static bool cmd_instr_set(const Cli *cli, void *settings, int key, const char *v
     case OPTION_INCLUDE_DIR:
     case OPTION_DEFINE:
     case OPTION_STEPS:
+    case OPTION_MODULE:
     case OPTION_LIBRARY: return script_option(cli, &s->scripts, key, value);
     case OPTION_EXCLUDE:
     case OPTION_MIN_SIZE:
@@ -88,7 +89,7 @@ static void cmd_instr_show_host(const Cli *cli, const Settings *s, whammc *w, co
     whammc_host host = whammc_hosted(w, &why);
     if (!*why)
         return;
-    if (s->verbose) {
+    if (s->verbose && host != WHAMMC_HOST_COMPONENT) {
         Buf line = {0};
         Str word = option_word(cli, OPTION_HOST, host);
         buf_printf(&line, "host: %.*s, as ", STR_ARG(word));
@@ -104,6 +105,14 @@ static void cmd_instr_show_host(const Cli *cli, const Settings *s, whammc *w, co
                     "%s imports nothing, so its report stays in memory, at the exports "
                     "'whammc:report_ptr' and 'whammc:report_len'",
                     name);
+}
+
+/* Shows the core modules of a component. */
+static void cmd_instr_show_modules(whammc *w, const Buf *app) {
+    Buf text = {0};
+    modules_describe(w, app, &text);
+    message_stderr(text.data, text.len);
+    buf_free(&text);
 }
 
 /* Sets *js to the path of the script beside the program, on the heap, or NULL. If a file is there
@@ -178,6 +187,8 @@ static int instrument(const Cli *cli, Settings *s, whammc *w, const char *path, 
     buf_free(&module);
     if (status == STATUS_OK)
         cmd_instr_show_host(cli, s, w, name);
+    if (status == STATUS_OK && s->verbose)
+        cmd_instr_show_modules(w, app);
     if (status == STATUS_OK && !metrics_write(cli, &s->metrics))
         status = STATUS_ERROR;
     return status;

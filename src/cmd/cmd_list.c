@@ -10,13 +10,14 @@ enum { COLUMN_MAX = 64 };
 /* A site. Strings are stored once, sanitised for terminals, and referred to by number. */
 typedef struct Row {
     uint32_t fid, pc, number;
-    uint32_t function, instruction, event, location, source; /* texts */
+    uint32_t module, function, instruction, event, location, source; /* texts */
 } Row;
 
 typedef struct List {
     const char *functions; /* GLOB; NULL = all */
     const char *names;     /* a file; NULL = none */
     bool count, verbose, lines;
+    bool inside; /* there are sites in modules inside of a component */
     DebugOptions debug;
     ScriptOptions scripts;
     Map texts;            /* as the module has it -> index into the following */
@@ -87,9 +88,11 @@ static void cmd_list_add_site(void *ctx, const whammc_site *s) {
     Row row = {.fid = s->fid,
                .pc = s->pc,
                .number = s->number,
+               .module = cmd_list_text(l, s->module),
                .function = cmd_list_text(l, s->fname),
                .instruction = cmd_list_text(l, s->instruction),
                .event = cmd_list_text(l, s->event)};
+    l->inside |= *s->module != 0;
     if (l->lines) {
         row.location = location(l, s);
         row.source = cmd_list_source(l, s);
@@ -99,12 +102,15 @@ static void cmd_list_add_site(void *ctx, const whammc_site *s) {
 
 /* ---- showing ---- */
 
-enum { FUNCTION, FID, PC, INSTRUCTION, LOCATION, SOURCE, NUMBER, EVENT, NCOLUMNS };
+enum { MODULE, FUNCTION, FID, PC, INSTRUCTION, LOCATION, SOURCE, NUMBER, EVENT, NCOLUMNS };
 static const char *const titles[NCOLUMNS] = {
-    "function", "fid", "pc", "instruction", "location", "source function", "probe", "event"};
+    "module",   "function",        "fid",   "pc",   "instruction",
+    "location", "source function", "probe", "event"};
 
 /* Returns whether to show a column. */
 static bool cmd_list_is_shown(const List *l, int column) {
+    if (column == MODULE)
+        return l->inside;
     if (column == NUMBER || column == EVENT)
         return l->verbose;
     return l->lines || (column != LOCATION && column != SOURCE);
@@ -117,6 +123,7 @@ static bool cmd_list_is_number(int column) {
 /* Returns the number or the text of a column. */
 static uint32_t cmd_list_value(const Row *r, int column) {
     switch (column) {
+    case MODULE: return r->module;
     case FUNCTION: return r->function;
     case INSTRUCTION: return r->instruction;
     case EVENT: return r->event;
@@ -270,8 +277,13 @@ static int list(const Cli *cli, List *l, const char *path) {
                                              l->count ? NULL : cmd_list_add_site, l));
         if (status == STATUS_OK)
             cmd_list_show(l, w);
-        if (status == STATUS_OK && l->verbose)
+        if (status == STATUS_OK && l->verbose) {
+            Buf modules = {0};
             show_maps(w);
+            modules_describe(w, &app, &modules);
+            message_stdout(&modules);
+            buf_free(&modules);
+        }
     }
     whammc_free(w);
     buf_free(&app);
@@ -285,6 +297,7 @@ static bool cmd_list_set(const Cli *cli, void *settings, int key, const char *va
     case OPTION_EVAL:
     case OPTION_INCLUDE_DIR:
     case OPTION_DEFINE:
+    case OPTION_MODULE:
     case OPTION_LIBRARY: return script_option(cli, &l->scripts, key, value);
     case OPTION_COUNT: l->count = true; break;
     case OPTION_VERBOSE: l->verbose = true; break;

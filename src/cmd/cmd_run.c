@@ -331,10 +331,12 @@ static int cmd_run_run_program(const Cli *cli, Settings *s, const Engine *e) {
     int status = STATUS_ERROR;
     bool ok = script_options_give(cli, &s->scripts, r.w, s->out && strcmp(s->out, "-") == 0);
     ok = monitors_read(cli, &s->monitors) && ok;
-    if (file_read_module(cli, cli->operands[0], &r.app) &&
-        names_give(cli, cli->operands[0], s->names, &r.app) && ok &&
-        exclude_give(cli, &s->exclusion, &r.app, r.w) &&
-        debug_give(cli, &s->debug, r.w, cli->operands[0], &r.app, false))
+    if (modules_check(cli, &s->scripts.modules, e->component) != STATUS_OK)
+        status = STATUS_USAGE;
+    else if (file_read_module(cli, cli->operands[0], &r.app) &&
+             names_give(cli, cli->operands[0], s->names, &r.app) && ok &&
+             exclude_give(cli, &s->exclusion, &r.app, r.w) &&
+             debug_give(cli, &s->debug, r.w, cli->operands[0], &r.app, false))
         status = run_somehow(&r, s);
     if (status == STATUS_OK) {
         bool written = s->monitors.len ? deliver_caught(s, &r) : cmd_run_deliver(s, &r);
@@ -391,6 +393,7 @@ static bool cmd_run_set(const Cli *cli, void *settings, int key, const char *val
     case OPTION_INCLUDE_DIR:
     case OPTION_DEFINE:
     case OPTION_STEPS:
+    case OPTION_MODULE:
     case OPTION_LIBRARY: return script_option(cli, &s->scripts, key, value);
     case OPTION_EXCLUDE:
     case OPTION_MIN_SIZE:
@@ -484,8 +487,7 @@ static int cmd_run_check(const Cli *cli, const Settings *s) {
 }
 
 int cmd_run(Cli *cli) {
-    Settings s = {.top = SHOW_TOP,
-                  .options = {.host = WHAMMC_HOST_JS, .link = WHAMMC_LINK_AUTO}};
+    Settings s = {.top = SHOW_TOP, .options = {.host = WHAMMC_HOST_JS, .link = WHAMMC_LINK_AUTO}};
     int status = cli_options(cli, cmd_run_set, &s);
     if (!s.out) /* for tables; maps cannot be taken apart in CSV */
         s.options.format = WHAMMC_FORMAT_JSON;

@@ -90,6 +90,16 @@ ComponentEdit *component_edit_inner(ComponentEdit *e, uint32_t item) {
     return e->inner[item];
 }
 
+ComponentEdit *component_edit_within(ComponentEdit *e, const Component *c) {
+    const Component *p = c->parent;
+    uint32_t item = 0;
+    if (!p)
+        return e;
+    while (p->items.at[item].kind != COMPONENT_ITEM_COMPONENT || p->items.at[item].component != c)
+        item++;
+    return component_edit_inner(component_edit_within(e, p), item);
+}
+
 const Component *component_edit_of(const ComponentEdit *e) {
     return e->c;
 }

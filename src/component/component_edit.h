@@ -19,6 +19,8 @@ ComponentEdit *component_edit_new(const Component *c);
 void component_edit_free(ComponentEdit *e);
 /* The edits of the component that is an item of this one. */
 ComponentEdit *component_edit_inner(ComponentEdit *e, uint32_t item);
+/* The same of a component anywhere inside; `e` are the edits of the outermost. */
+ComponentEdit *component_edit_within(ComponentEdit *e, const Component *c);
 /* What is edited. */
 const Component *component_edit_of(const ComponentEdit *e);
 

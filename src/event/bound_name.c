@@ -400,6 +400,11 @@ static bool lookup(Event e, Str name, Bound *out) {
         *out = (Bound){.id = NAME_MODULE_NAME, .type = T(STR), .is_static = true, .yields = true};
         return true;
     }
+    if (str_is(name, names[NAME_COMPONENT_NAME].text)) {
+        *out =
+            (Bound){.id = NAME_COMPONENT_NAME, .type = T(STR), .is_static = true, .yields = true};
+        return true;
+    }
     if (str_is(name, names[NAME_THREAD].text)) {
         *out = (Bound){.id = NAME_THREAD, .type = T(U32), .yields = true};
         return true;

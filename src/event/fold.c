@@ -277,6 +277,7 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
     case NAME_MODULE_ID: *out = event_fold_integer(kind, s->module_id); return true;
     case NAME_ASYNCIFY: *out = fold_truth(s->asyncify); return true;
     case NAME_MODULE_NAME: *out = fold_text(s->module_name); return true;
+    case NAME_COMPONENT_NAME: *out = fold_text(s->component_name); return true;
     case NAME_PC: *out = event_fold_integer(kind, s->pc); return true;
     case NAME_OPIDX: *out = event_fold_integer(kind, s->opidx); return true;
     case NAME_INSTR_COUNT:

@@ -15,9 +15,9 @@ typedef struct Site {
     WasmSurvey *survey; /* of m; NULL: names that need it have no value */
     Locator *locator;   /* of m; NULL likewise */
     Str host;           /* the value of HOST */
-    uint32_t module_id; /* of PlanProgram; likewise the next two */
+    uint32_t module_id; /* of PlanProgram; likewise the next three */
     bool asyncify;
-    Str module_name;
+    Str module_name, component_name;
     uint32_t func; /* handle of the function */
     const WasmInstr
         *instr; /* the instruction; at func events the final `end` (exit) or NULL (entry) */

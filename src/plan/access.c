@@ -24,7 +24,8 @@ bool access_at(EventKind kind, Str root) {
 /* Names whose value is set only when the program is instrumented, and '@static' calls, which are
  * made then. */
 static bool is_known_early(const Expr *e) {
-    static const int later[] = {NAME_HOST, NAME_MODULE_ID, NAME_ASYNCIFY, NAME_MODULE_NAME};
+    static const int later[] = {NAME_HOST, NAME_MODULE_ID, NAME_ASYNCIFY, NAME_MODULE_NAME,
+                                NAME_COMPONENT_NAME};
     if (e->type->kind == TYPE_ERROR || e->annotation != ANN_NONE)
         return false;
     for (size_t i = 0; i < sizeof later / sizeof *later; i++)

@@ -392,6 +392,7 @@ bool match_func(Matcher *w, uint32_t func) {
               .module_id = w->plan->program.module_id,
               .asyncify = w->plan->program.asyncify,
               .module_name = w->plan->program.module_name,
+              .component_name = w->plan->program.component_name,
               .survey = &w->survey,
               .locator = w->plan->program.locator,
               .func = func};

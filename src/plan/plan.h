@@ -289,6 +289,8 @@ typedef struct PlanProgram {
     uint32_t module_id; /* the value of module_id: 0 = no other module calls it */
     bool asyncify;      /* the value of asyncify */
     Str module_name;    /* the value of module_name */
+    Str component_name; /* of component_name */
+    Str part;           /* the name of the module in its component; empty = it has none */
     bool threads;       /* it has threads, so that atomic variables are shared by several */
     Locator *locator;   /* of its locations; NULL = there are none */
     bool nameless;      /* its name section, if any, names no function */
@@ -423,6 +425,7 @@ static inline Site plan_nowhere(const Plan *plan, const WasmModule *m) {
                   .module_id = plan->program.module_id,
                   .asyncify = plan->program.asyncify,
                   .module_name = plan->program.module_name,
+                  .component_name = plan->program.component_name,
                   .locator = plan->program.locator};
 }
 

@@ -142,7 +142,7 @@ static bool is_of_op(int name) {
 
 static bool is_of_program(int name) {
     return name == NAME_HOST || name == NAME_MODULE_ID || name == NAME_MODULE_NAME ||
-           name == NAME_ASYNCIFY;
+           name == NAME_COMPONENT_NAME || name == NAME_ASYNCIFY;
 }
 
 /* The value depends on nothing but the program and which instruction the site has, if it has one.

@@ -79,7 +79,8 @@ static void rewrite_describe(Plan *plan, const WasmModule *m, const WasmAsyncify
     plan->program.module_id = module_id;
     plan->program.asyncify = stacks_are_asyncifys(asyncify);
     plan->program.threads = flush_has_threads(m);
-    plan->program.module_name = wasm_shown_module(m, file);
+    plan->program.module_name =
+        plan->program.part.len && !m->name.len ? plan->program.part : wasm_shown_module(m, file);
     plan->program.nameless = !wasm_names_funcs(m);
 }
 

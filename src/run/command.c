@@ -269,6 +269,7 @@ bool option_is_for_module(int key) {
     case OPTION_EXCLUDE_FROM:
     case OPTION_AUTO_EXCLUDE:
     case OPTION_ALLOC:
+    case OPTION_MODULE:
     case OPTION_METRICS: return true;
     default: return false;
     }

@@ -729,7 +729,7 @@ static bool read_read_header(WasmReader *r) {
     uint32_t version = b[4] | (uint32_t)b[5] << 8, layer = b[6] | (uint32_t)b[7] << 8;
     if (layer == 1) {
         Diag *g = diag(r->diags, DIAG_COMPONENT, span, "this is a component, not a core module");
-        diag_hint(r->diags, g, "take the core module out of the component and instrument that");
+        diag_hint(r->diags, g, "programs can be components; libraries, monitors and files of names are core modules");
         return false;
     }
     if (version != 1 || layer != 0) {

@@ -8,7 +8,7 @@ const OK = 0, INTERNAL = 2, JSON_MESSAGES = 2;
 /** The values of options that are C enumerations, in their order. */
 export const ENUMERATIONS = {
   storage: ['auto', 'globals', 'memory'],
-  host: ['auto', 'wasi', 'js', 'none', 'prof'],
+  host: ['auto', 'wasi', 'js', 'none', 'prof', 'component'],
   format: ['csv', 'json', 'csv-rfc4180'],
   link: ['merge', 'import', 'auto'],
 };
@@ -79,7 +79,7 @@ export const INSTRUMENT_OPTIONS = ['storage', 'host', 'format', 'report', 'noOpt
 /** What the option `without` names, in the order of the bits WHAMMC_WITHOUT_... */
 const PARTS = ['bodies', 'predicates', 'report'];
 const TEXT_OPTIONS = ['report', 'sourceMapUrl', 'sourceMapRoot'];
-const OTHER_OPTIONS = ['name', 'locations'];
+const OTHER_OPTIONS = ['name', 'locations', 'modules'];
 const MOST_WRONG = 2; // letters of a name for which another is proposed
 
 function makeOptions(scope, options) {
@@ -271,6 +271,7 @@ export class Compiler {
     const bytes = toBytes(program, 'program');
     return withCompiler(this.#source, (engine, scope, w) => {
       const settings = makeOptions(scope, options), { exports } = engine;
+      exports.whammc_choose_modules(w, scope.texts(options.modules));
       if (options.locations) exports.whammc_locate(w, makeDebugInfo(scope, options.locations, false));
       const made = makeModule(engine, scope, w, (out, size) => exports.whammc_instrument(w, scope.text(options.name ?? 'program.wasm'),
         scope.bytes(bytes), bytes.length, settings, out, size));
@@ -286,6 +287,7 @@ export class Compiler {
     const bytes = toBytes(program, 'program');
     return withCompiler(this.#source, (engine, scope, w) => {
       const { exports } = engine, sites = [], on = scope.callback(at => sites.push(readSite(engine, at)));
+      exports.whammc_choose_modules(w, scope.texts(options.modules));
       exports.whammc_locate(w, makeDebugInfo(scope, options.locations ?? {}));
       const status = exports.whammc_list(w, scope.text(options.name ?? 'program.wasm'), scope.bytes(bytes), bytes.length,
         exports.js_on_site(), on);

@@ -36,7 +36,8 @@ syntax keyword whammName fid fname escapes tail_calls fn_tail_calls fn_calls fn_
       \ at_func_end probe_id file line column src_function inlined opname bytecode category_id category_name addr effective_addr offset
       \ align memory data_size is_write taken back_edge loop_calls loop_nested trap failed num_targets default_target target targets
       \ target_fn_name target_fn_type target_fn_escapes target_fn_tail_calls target_fn_resumable target_imp_module table_entry_idx
-      \ target_funcref resolved_fid tid field_idx APP_MEMID SCRIPT_MEMID module_id asyncify module_name HOST stack_id thread instr_count
+      \ target_funcref resolved_fid tid field_idx APP_MEMID SCRIPT_MEMID module_id asyncify module_name component_name HOST stack_id thread
+      \ instr_count
 syntax match whammName "\v<(local|global|arg|res|imm)\d+>"
 syntax match whammFunction "\v<(drop_args|alt_call_by_id|alt_call_by_name|dup_at|resolve_funcref|memid|active_data_start|active_data_len|page_size|mem_size|read_u8|read_i8|read_u16|read_i16|read_u32|read_i32|read_u64|read_i64|read_f32|read_f64|memcpy|read_str|read_cstr|write_str|strcmp|strcontains|print|trap|assert|exit|log2|min|max|abs|clz|ctz|popcnt)>\ze\s*\("
 syntax match whammMethod "\v\.\s*\zs(len|addr|starts_with|ends_with|contains|lists|clear)>\ze\s*\("

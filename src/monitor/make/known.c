@@ -34,6 +34,7 @@ static bool name_is_known(Event event, const Expr *e) {
     case NAME_OPIDX: return event.kind == EVENT_FUNC_ENTRY;
     case NAME_HOST:
     case NAME_MODULE_ID:
+    case NAME_COMPONENT_NAME:
     case NAME_ASYNCIFY: return true;
     default: return false;
     }
@@ -169,7 +170,7 @@ bool known_has_place(const Expr *e) {
     if (e->kind == EXPR_NAME && e->is_bound && e->bound.id != NAME_FID &&
         e->bound.id != NAME_FNAME && e->bound.id != NAME_APP_MEMID && e->bound.id != NAME_HOST &&
         e->bound.id != NAME_MODULE_ID && e->bound.id != NAME_ASYNCIFY &&
-        e->bound.id != NAME_MODULE_NAME)
+        e->bound.id != NAME_MODULE_NAME && e->bound.id != NAME_COMPONENT_NAME)
         return true;
     if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC)
         return true;

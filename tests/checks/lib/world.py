@@ -24,7 +24,7 @@ WIZENG = os.environ.get("WIZENG", "")
 ALL_FORMS = os.environ.get("WHAMMC_FORMS") == "all"
 EXAMPLE_SCRIPTS = os.path.join(SOURCE, "examples", "scripts")
 # Functions of the public library that the program whammc needs, but not who uses a package.
-FOR_THE_PROGRAM = {"whammc_acts", "whammc_entries", "whammc_explain_package", "whammc_manual", "whammc_topic", "whammc_format_script", "whammc_measures_times", "whammc_set_sink", "whammc_program_hash", "whammc_report_annotate",
+FOR_THE_PROGRAM = {"whammc_acts", "whammc_core_modules", "whammc_entries", "whammc_explain_package", "whammc_manual", "whammc_topic", "whammc_format_script", "whammc_measures_times", "whammc_set_sink", "whammc_program_hash", "whammc_report_annotate",
                    "whammc_report_format_of_file", "whammc_report_format_traits", "whammc_report_threads",
                    "whammc_server_report", "whammc_server_output", "whammc_server_ran"}
 

@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 from dataclasses import dataclass
-from typing import Any, Callable, ClassVar, Iterator, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, ClassVar, Iterable, Iterator, Mapping, Optional, Sequence, Union
 
 from . import _library, callbacks, diagnostics
 from ._library import Input, Texts
@@ -21,7 +21,7 @@ ScriptSource = Union[str, "os.PathLike[str]", "Script"]
 Scripts = Union[ScriptSource, Sequence[ScriptSource]]
 
 STORAGES = ("auto", "globals", "memory")
-HOSTS = ("auto", "wasi", "js", "none", "prof")
+HOSTS = ("auto", "wasi", "js", "none", "prof", "component")
 FORMATS = ("csv", "json", "csv-rfc4180")
 LINKS = ("merge", "import", "auto")
 PARTS = ("bodies", "predicates", "report")  # in the order of the bits WHAMMC_WITHOUT_...
@@ -72,11 +72,12 @@ class Site(Row):
         pc: the offset in the function's body, in bytes.
         instruction: with immediates, "call 12"; "" at function entry.
         frames: where it comes from in the source, innermost first; empty if that is unknown or was not asked for.
+        module: the name of the core module in its component; "" in a module.
     """
 
     COLUMNS: ClassVar[Mapping[str, str]] = {
         "probe": "uint32", "number": "uint32", "event": "string", "fid": "uint32", "fname": "string", "pc": "uint32",
-        "instruction": "string", "file": "string", "line": "uint32",
+        "instruction": "string", "file": "string", "line": "uint32", "module": "string",
     }  # fmt: skip
 
     probe: int
@@ -87,6 +88,7 @@ class Site(Row):
     pc: int
     instruction: str
     frames: tuple[Frame, ...] = ()
+    module: str = ""
 
     @property
     def file(self) -> Optional[str]:
@@ -134,7 +136,7 @@ class Instrumented(bytes):
         diagnostics: warnings.
         probes: how often each probe matched (of scripts).
         attached: the same of monitors' probes.
-        host: how the report gets out of the program: "wasi", "js", "none", "prof"; "auto": it reports nothing.
+        host: how the report gets out of the program: "wasi", "js", "none", "prof", "component"; "auto": it reports nothing.
         why: the reason for that; "" if it was asked for.
         link: "merge" or "import".
         source_map: of the program, if `source_map_url` was given; else None.
@@ -248,6 +250,11 @@ class Inputs:
             lib.whammc_free(w)
 
 
+def _choose_modules(w: Any, modules: Iterable[str]) -> None:
+    keep = [ffi.new("char[]", _library.encoded(glob)) for glob in modules]
+    lib.whammc_choose_modules(w, ffi.new("char *[]", [*keep, ffi.NULL]))
+
+
 def _finish(w: Any, status: int) -> tuple[Diagnostic, ...]:
     return _library.finish(status, lambda flags: lib.whammc_messages(w, flags))
 
@@ -286,7 +293,15 @@ def _site(site: Any) -> Site:
     text = _library.text
     frames = tuple(_frame(site.frames[i]) for i in range(site.nframes))
     return Site(
-        site.probe, site.number, text(site.event), site.fid, text(site.fname), site.pc, text(site.instruction), frames
+        site.probe,
+        site.number,
+        text(site.event),
+        site.fid,
+        text(site.fname),
+        site.pc,
+        text(site.instruction),
+        frames,
+        text(site.module),
     )
 
 
@@ -427,13 +442,14 @@ class Script:
         )
         return self
 
-    def sites(self, module: Input, *, lines: bool = False, name: Optional[str] = None) -> Table[Site]:
+    def sites(self, module: Input, *, lines: bool = False, name: Optional[str] = None, modules: Iterable[str] = ()) -> Table[Site]:
         """Finds all sites of the probes in a program, in the order of the code.
 
         Args:
             module: the program, a path or bytes.
             lines: also find out where each site comes from in the source, by the program's DWARF or its source map.
             name: what messages call the program.
+            modules: patterns of names: of a component, only these core modules.
 
         Raises:
             WhammError: the program is not valid, or the scripts do not fit it.
@@ -441,6 +457,7 @@ class Script:
         title, data = _library.load(module, name, "program.wasm")
         found = Table(Site)
         with self._inputs.compiler() as w:
+            _choose_modules(w, modules)
             info = ffi.new("whammc_debug_info *")
             if lines:
                 lib.whammc_locate(w, info)
@@ -476,12 +493,15 @@ class Script:
                 found[event] = found.get(event, 0) + counts.counts[number]
         return found
 
-    def instrument(self, module: Input, *, name: Optional[str] = None, **options: Any) -> Instrumented:
+    def instrument(
+        self, module: Input, *, name: Optional[str] = None, modules: Iterable[str] = (), **options: Any
+    ) -> Instrumented:
         """Instruments a program.
 
         Args:
             module: the program, a path or bytes.
             name: what messages call it.
+            modules: patterns of names: of a component, only these core modules.
             host: how the report gets out: "auto" (the default), "wasi", "js", "none" (through exports), "prof".
             format: of the report, "csv" (the default), "json" or "csv-rfc4180".
             report: where it goes with WASI: "stdout" (the default), "stderr", or a file below a directory that the host opens.
@@ -510,6 +530,7 @@ class Script:
         keep = Texts()
         settings = _checked_options(keep, options)
         with self._inputs.compiler() as w:
+            _choose_modules(w, modules)
             made = _make(
                 w,
                 lambda out, size: lib.whammc_instrument(w, _library.encoded(title), data, len(data), settings, out, size),

@@ -198,6 +198,18 @@ await test('list, probes and constants', async () => {
   await assert.rejects(whammc.compile('calltree', { define: { timed: 'perhaps' } }), { name: 'WhammcError' });
 });
 
+await test('components', async () => {
+  const size = [0, 7, 14, 21].map(shift => app.length >> shift & 127 | (shift < 21 ? 128 : 0)), part = [1, ...size, ...app];
+  const component = Uint8Array.from([0, 97, 115, 109, 13, 0, 1, 0, ...part, ...part]), compiler = await whammc.compile(COUNT);
+  const all = compiler.list(component).sites, second = compiler.list(component, { modules: ['*1'] }).sites;
+  assert.deepEqual([...new Set(all.map(site => site.module))], ['module 0', 'module 1']);
+  assert.deepEqual(second, all.filter(site => site.module === 'module 1'));
+  const { module, report } = compiler.instrument(component), other = compiler.instrument(component, { modules: ['module 0'] });
+  assert.equal(report.host, 'component');
+  assert.equal(new Set([component, module, other.module].map(bytes => bytes.length)).size, 3);
+  assert.throws(() => compiler.instrument(component, { modules: ['main'] }), { name: 'WhammcError' });
+});
+
 await test('monitors', async () => {
   const compiler = await whammc.compile('hotness');
   const { module } = compiler.monitor({ report: 'stdout' });

@@ -444,6 +444,21 @@ def _():
     assert frame["file"].str.endswith("fib.c").any()
 
 
+@test("components: core modules inside are chosen by name")
+def _():
+    with open(FIB, "rb") as file:
+        core = file.read()
+    part = b"\1" + bytes(len(core) >> shift & 127 | (128 if shift < 21 else 0) for shift in (0, 7, 14, 21)) + core
+    component = b"\0asm\x0d\0\1\0" + part + part
+    script = whammc.Script("wasm:opcode:call:before { report unshared var n: u64; n++; }")
+    sites = script.sites(component)
+    same(sorted({site.module for site in sites}), ["module 0", "module 1"])
+    same(list(script.sites(component, modules=["*1"])), [site for site in sites if site.module == "module 1"])
+    made, other = script.instrument(component), script.instrument(component, modules=["module 0"])
+    same((made.host, len({len(made), len(other), len(component)})), ("component", 3))
+    raises(whammc.WhammError, lambda: script.instrument(component, modules=["main"]), "main")
+
+
 def _file(script):
     path = os.path.join(DIRECTORY, "calls.whamm")
     with open(path, "wb") as file:
