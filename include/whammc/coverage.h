@@ -34,8 +34,8 @@ typedef struct WhammcCoverage WhammcCoverage;
 WhammcCoverage *whammc_coverage_new(void);
 void whammc_coverage_free(WhammcCoverage *c);
 
-/* Sets the program, as it was before instrumentation (a binary module). It is validated; if it is
- * invalid, there is no program. */
+/* Sets the program, as it was before instrumentation (a binary module, or a component, which stands
+ * for all core modules inside). It is validated; if it is invalid, there is no program. */
 whammc_status whammc_coverage_set_module(WhammcCoverage *c, const char *name, const void *bytes,
                                          size_t size);
 

@@ -114,7 +114,8 @@ bool whammc_report_is_cut(const WhammcReport *r);
 const char *whammc_report_rest(WhammcReport *r, size_t *size);
 
 /*
- * Sets the program of the report, as it was before instrumentation (a binary module). It supplies
+ * Sets the program of the report, as it was before instrumentation (a binary module, or a
+ * component, which stands for all core modules inside). It supplies
  * the names of functions for which the report has only a number, and the instructions at sites. It
  * is validated; if it is invalid, the report has no module. For a program without names see
  * whammc_name_functions.

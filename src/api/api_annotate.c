@@ -111,7 +111,7 @@ static void api_annotate_put_part(Annotating *w, const Annotation *a, const Anno
 static void api_annotate_put_program(Annotating *w, ReportProgram *p, const Report *report) {
     const WhammcAnnotateOptions *o = w->options;
     const ReportVar *var = annotate_variable(report, o->variable);
-    const char *slash = strrchr(p->name, '/');
+    const char *slash = strrchr(p->file, '/');
     Annotation a = {0};
     ApiLocator l;
     api_locate_program(w->r, p, &l);
@@ -121,11 +121,11 @@ static void api_annotate_put_program(Annotating *w, ReportProgram *p, const Repo
     bool left_out = w->several && !a.counted; /* others may have counts */
     bool ok = !left_out && check_counts(w, p->name, &a, var);
     const ApiTexts texts = {o->source, o->ctx};
-    Sources sources = api_sources(&texts, p->name);
+    Sources sources = api_sources(&texts, p->file);
     sources.embedded = ok && locator ? locator_open(locator, &p->module) : NULL;
     AnnotateOptions look = {.places = &p->places,
                             .sources = &sources,
-                            .title = str_of(slash ? slash + 1 : p->name),
+                            .title = str_of(p->name + (slash ? slash + 1 - p->file : 0)),
                             .variable = var ? var->name : (Str){"", 0},
                             .files = o->files,
                             .instructions = o->instructions || !a.files.len,
@@ -153,9 +153,13 @@ static void put_programs(Annotating *w) {
         diag(&r->diags, DIAG_NO_PROGRAM, NO_SPAN,
              "%s: no program was given whose sources could be shown", r->name);
     for (uint32_t i = 0; i < r->programs.len; i++) {
-        const ModuleReport *one = api_module_of(r, r->programs.at[i]);
+        ReportProgram *p = r->programs.at[i];
+        bool first = !i || !api_given_together(r->programs.at[i - 1], p);
+        const ModuleReport *one = first ? api_module_of(r, p) : NULL;
+        if (p->given) /* the first of a component may have that of another one */
+            one = api_module_of_part(r, p);
         if (one)
-            api_annotate_put_program(w, r->programs.at[i], one->report);
+            api_annotate_put_program(w, p, one->report);
     }
     if (w->several)
         check_files(w);

@@ -18,7 +18,9 @@
 
 /* A program, as it was before it was instrumented. */
 typedef struct CoverageProgram {
-    char *name;
+    char *name; /* for messages and titles: "app.wasm", of a component's module "app.wasm:main" */
+    char *file; /* as it was given */
+    uint32_t given; /* a number that core modules of one component share; 0 = it is a module */
     uint8_t *bytes;
     WasmModule module;
     Places places;
@@ -52,6 +54,7 @@ static void api_coverage_free_program(CoverageProgram *p) {
     wasm_module_free(&p->module);
     free(p->bytes);
     free(p->name);
+    free(p->file);
     free(p);
 }
 
@@ -90,22 +93,39 @@ const char *whammc_coverage_messages(WhammcCoverage *c, unsigned flags) {
 
 /* ---- input ---- */
 
-whammc_status whammc_coverage_add_module(WhammcCoverage *c, const char *name, const void *bytes,
-                                         size_t size) {
-    forget_messages(c);
+static bool cover_core_module(WhammcCoverage *c, const CorePart *part, uint32_t given) {
     CoverageProgram *p = mem_zalloc(sizeof *p);
-    p->bytes = (uint8_t *)api_copy(bytes, size);
-    p->name = api_copy(name, strlen(name));
+    p->bytes = (uint8_t *)api_copy(part->bytes, part->size);
+    p->name = api_copy(part->title, strlen(part->title));
+    p->file = api_copy(part->file, strlen(part->file));
+    p->given = given;
     p->debug = c->debug;
-    DiagFileId file = diag_file(&c->diags, name, p->bytes, size, true);
-    if (!wasm_load(&p->module, p->bytes, size, file, &c->diags)) {
+    DiagFileId file = diag_file(&c->diags, p->name, p->bytes, part->size, true);
+    if (!wasm_load(&p->module, p->bytes, part->size, file, &c->diags)) {
         api_coverage_free_program(p);
-        return api_coverage_status_of(c);
+        return false;
     }
     places_open(&p->places, &p->module);
     if (c->programs.len)
         vec_push(&c->marks, (CoverageMarks){0});
     vec_push(&c->programs, p);
+    return true;
+}
+
+whammc_status whammc_coverage_add_module(WhammcCoverage *c, const char *name, const void *bytes,
+                                         size_t size) {
+    forget_messages(c);
+    uint32_t before = c->programs.len;
+    CoreProgram p = {.name = name, .bytes = bytes, .size = size, .unvalidated = true};
+    bool ok = core_program_open(&p, &c->diags);
+    for (uint32_t i = 0; ok && i < p.parts.len; i++)
+        ok = cover_core_module(c, &p.parts.at[i], p.is_component ? before + 1 : 0);
+    while (!ok && c->programs.len > before) {
+        if (c->programs.len > 1)
+            marks_free(&c->marks.at[--c->marks.len]);
+        api_coverage_free_program(c->programs.at[--c->programs.len]);
+    }
+    core_program_close(&p);
     return api_coverage_status_of(c);
 }
 
@@ -115,10 +135,16 @@ whammc_status whammc_coverage_set_module(WhammcCoverage *c, const char *name, co
     return whammc_coverage_add_module(c, name, bytes, size);
 }
 
+/* Whether two programs are core modules of one component, or the same. */
+static bool covered_together(const CoverageProgram *a, const CoverageProgram *b) {
+    return a == b || (a->given && a->given == b->given);
+}
+
 void whammc_coverage_locate(WhammcCoverage *c, const whammc_debug_info *info) {
     c->debug = info;
-    if (c->programs.len)
-        vec_last(&c->programs)->debug = info;
+    for (uint32_t i = 0; i < c->programs.len; i++)
+        if (covered_together(c->programs.at[i], vec_last(&c->programs)))
+            c->programs.at[i]->debug = info;
 }
 
 whammc_status whammc_coverage_include_objects(WhammcCoverage *c, const char *name,
@@ -255,7 +281,7 @@ static void (*const writers[])(const CoverageView *v, Buf *out) = {
 
 static void api_coverage_put(const WhammcCoverage *c, const Coverage *made, CoverageFormat format,
                              const WhammcCoverageOptions *options, Buf *out) {
-    const char *title = options->title ? options->title : c->programs.at[0]->name;
+    const char *title = options->title ? options->title : c->programs.at[0]->file;
     const CoverageView view = {.c = made,
                                .title = str_of(title),
                                .test = str_of(options->title),
@@ -277,7 +303,7 @@ static void warn_of_program(WhammcCoverage *c, const CoverageProgram *p, const C
 
 /* Warns if no file is shown. */
 static void warn_of_nothing(WhammcCoverage *c, const Coverage *made) {
-    const char *name = c->programs.at[0]->name;
+    const char *name = c->programs.at[0]->file;
     bool several = c->programs.len > 1;
     if (made->files.len || made->code.len || c->diags.errors)
         return;
@@ -319,10 +345,10 @@ static void make_of_program(WhammcCoverage *c, uint32_t number,
                          .include = options->include,
                          .exclude = options->exclude};
     made->texts = (ApiTexts){options->source, options->ctx};
-    made->sources = api_sources(&made->texts, p->name);
+    made->sources = api_sources(&made->texts, p->file);
     ApiLocator l;
     p->module.file = diag_file(&c->diags, p->name, p->bytes, p->module.size, true);
-    api_locator_begin(&l, p->debug, p->name, &c->diags);
+    api_locator_begin(&l, p->debug, p->file, &c->diags);
     Locations *locations = locator_open(&l.locator, &p->module);
     warn_of_map(c, p, locations);
     objects_register(&c->objects, l.maps.at, l.maps.len, &c->diags);
@@ -337,8 +363,8 @@ static void make_of_program(WhammcCoverage *c, uint32_t number,
 
 /* The name of a program among others. */
 static Str api_coverage_title_of(const CoverageProgram *p) {
-    const char *slash = strrchr(p->name, '/');
-    return str_of(slash ? slash + 1 : p->name);
+    const char *slash = strrchr(p->file, '/');
+    return str_of(p->name + (slash ? slash + 1 - p->file : 0));
 }
 
 /* The same, with its number if another one before it is called so. In the arena of `all`. */
@@ -356,6 +382,16 @@ static Str title_among(const WhammcCoverage *c, uint32_t number, Coverage *all) 
 static bool is_located(const CoverageProgram *p) {
     return (p->debug && p->debug->file) ||
            locations_mentioned((Str){(const char *)p->bytes, (uint32_t)p->module.size});
+}
+
+/* Whether a program has no counts, and is no core module of a component in which another has: it
+ * may not have been instrumented. */
+static bool is_silent(const WhammcCoverage *c, uint32_t number) {
+    bool silent = true;
+    for (uint32_t i = 0; i < c->programs.len; i++)
+        if (covered_together(c->programs.at[i], c->programs.at[number]))
+            silent = silent && !c->marks.at[i].all.len;
+    return silent;
 }
 
 /* Programs without anything to show. */
@@ -391,8 +427,10 @@ static void make_of_several(WhammcCoverage *c, const WhammcCoverageOptions *opti
     Unshown bare = {0}, silent = {0};
     for (uint32_t i = 0; i < c->programs.len; i++) {
         Str title = title_among(c, i, all);
-        if (!c->marks.at[i].all.len)
+        if (is_silent(c, i))
             note_unshown(&silent, title);
+        else if (!c->marks.at[i].all.len)
+            continue;
         else if (!is_located(c->programs.at[i]))
             note_unshown(&bare, title);
         else

@@ -292,7 +292,23 @@ static ModuleReport *module_named(WhammcReport *r, const char *module) {
     return NULL;
 }
 
-ModuleReport *api_module_of(WhammcReport *r, const ReportProgram *program) {
+/* The first report of a core module of a component. */
+static ModuleReport *module_of_component(WhammcReport *r, ReportProgram *part) {
+    api_prepare(r);
+    for (uint32_t i = 0; i < r->programs.len; i++) {
+        const ReportProgram *p = r->programs.at[i];
+        if (api_given_together(p, part) && api_module_of_part(r, p))
+            return api_module_of_part(r, p);
+    }
+    diag(&r->diags, DIAG_OTHER_REPORT, NO_SPAN,
+         "%s: expected the report of a core module of %s, found none: %s", r->name, part->file,
+         buf_cstr(&part->unfit));
+    return NULL;
+}
+
+ModuleReport *api_module_of(WhammcReport *r, ReportProgram *program) {
+    if (program->given)
+        return module_of_component(r, program);
     Buf why = {0};
     ModuleReport *one = modules_of_program(&r->modules, &program->places, &why);
     if (!one)
@@ -551,8 +567,9 @@ static void write_tables(const WhammcReport *r, const WhammcReportOptions *optio
 }
 
 static Str api_report_title_of(const WhammcReport *r, const WhammcReportOptions *options) {
-    bool one = r->programs.len == 1 && r->modules.all.len == 1;
-    return str_of(options->title ? options->title : one ? r->programs.at[0]->name : r->name);
+    bool one = r->programs.len && r->modules.all.len == 1 &&
+               api_given_together(r->programs.at[0], vec_last(&r->programs));
+    return str_of(options->title ? options->title : one ? r->programs.at[0]->file : r->name);
 }
 
 /* Selects the requested value; false after a message if there is none. */
@@ -782,8 +799,9 @@ unsigned whammc_report_format_traits(WhammcReportFormat format) {
 
 void whammc_report_locate(WhammcReport *r, const whammc_debug_info *info) {
     r->debug = info;
-    if (r->programs.len)
-        vec_last(&r->programs)->debug = info;
+    for (uint32_t i = 0; i < r->programs.len; i++)
+        if (api_given_together(r->programs.at[i], vec_last(&r->programs)))
+            r->programs.at[i]->debug = info;
 }
 
 /* Finds the locations of the rows if they were requested. False after a message if there are

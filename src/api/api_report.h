@@ -22,7 +22,9 @@ typedef struct ReportContents {
 
 /* A program that the report may be about, as it was before it was instrumented. */
 typedef struct ReportProgram {
-    char *name;
+    char *name; /* for messages and titles: "app.wasm", of a component's module "app.wasm:main" */
+    char *file; /* as it was given */
+    uint32_t given; /* a number that core modules of one component share; 0 = it is a module */
     uint8_t *bytes;
     WasmModule module;
     Places places;
@@ -56,10 +58,14 @@ void api_prepare(WhammcReport *r);
 /* To be called when the modules, their programs or the locations of their rows have changed. */
 void api_forget_joined(WhammcReport *r);
 void api_forget_programs(WhammcReport *r);
-/* False after a message if the program is not valid. */
+/* Adds a program, or all core modules of a component. False after a message if it is not valid. */
 bool api_add_program(WhammcReport *r, const char *name, const void *bytes, size_t size);
 /* Begins queries about the locations of a program; the caller ends them with api_locator_end. */
 void api_locate_program(WhammcReport *r, ReportProgram *p, ApiLocator *l);
+/* Whether two programs are core modules of one component, or the same. */
+bool api_given_together(const ReportProgram *a, const ReportProgram *b);
+/* The report of a core module of a component; NULL = it is of none. After api_prepare. */
+ModuleReport *api_module_of_part(WhammcReport *r, const ReportProgram *part);
 /* What is known of places in a module; nothing if it has no program. */
 const Places *api_places(const WhammcReport *r, uint32_t module);
 /* Its title, or NULL if there is only one module. */
@@ -81,7 +87,7 @@ const Str *api_instructions(const WhammcReport *r, Report *copy);
 bool api_read_profile(WhammcReport *r, bool tree, Format format, const WhammcReportOptions *options,
                       Profile *p);
 /* The module of a program: the only one, or the one that fits. NULL after a message. */
-ModuleReport *api_module_of(WhammcReport *r, const ReportProgram *program);
+ModuleReport *api_module_of(WhammcReport *r, ReportProgram *program);
 /* A copy of all rows, with readable names for their functions, as far as they are known. The texts
  * are the report's. */
 void api_copy_report(const WhammcReport *r, bool mangled, Report *copy);

@@ -19,6 +19,7 @@ static void api_report_modules_free_program(ReportProgram *p) {
     buf_free(&p->unfit);
     free(p->bytes);
     free(p->name);
+    free(p->file);
     free(p);
 }
 
@@ -29,26 +30,51 @@ void api_forget_programs(WhammcReport *r) {
     r->programs.len = 0;
 }
 
-bool api_add_program(WhammcReport *r, const char *name, const void *bytes, size_t size) {
+static bool add_core_module(WhammcReport *r, const CorePart *part, uint32_t given) {
     ReportProgram *p = mem_zalloc(sizeof *p);
-    p->bytes = (uint8_t *)api_copy(bytes, size);
-    p->name = api_copy(name, strlen(name));
+    p->bytes = (uint8_t *)api_copy(part->bytes, part->size);
+    p->name = api_copy(part->title, strlen(part->title));
+    p->file = api_copy(part->file, strlen(part->file));
+    p->given = given;
     p->debug = r->debug;
-    DiagFileId file = diag_file(&r->diags, name, p->bytes, size, true);
-    bool ok = wasm_load(&p->module, p->bytes, size, file, &r->diags);
+    DiagFileId file = diag_file(&r->diags, p->name, p->bytes, part->size, true);
+    bool ok = wasm_load(&p->module, p->bytes, part->size, file, &r->diags);
     if (ok) {
         places_open(&p->places, &p->module);
         vec_push(&r->programs, p);
     } else {
         api_report_modules_free_program(p);
     }
+    return ok;
+}
+
+bool api_add_program(WhammcReport *r, const char *name, const void *bytes, size_t size) {
+    uint32_t before = r->programs.len;
+    CoreProgram p = {.name = name, .bytes = bytes, .size = size, .unvalidated = true};
+    bool ok = core_program_open(&p, &r->diags);
+    for (uint32_t i = 0; ok && i < p.parts.len; i++)
+        ok = add_core_module(r, &p.parts.at[i], p.is_component ? before + 1 : 0);
+    while (!ok && r->programs.len > before)
+        api_report_modules_free_program(r->programs.at[--r->programs.len]);
+    core_program_close(&p);
     api_forget_joined(r);
     return ok;
 }
 
+bool api_given_together(const ReportProgram *a, const ReportProgram *b) {
+    return a == b || (a->given && a->given == b->given);
+}
+
+ModuleReport *api_module_of_part(WhammcReport *r, const ReportProgram *part) {
+    for (uint32_t i = 0; i < r->of.len; i++)
+        if (r->of.at[i] == part)
+            return &r->modules.all.at[i];
+    return NULL;
+}
+
 void api_locate_program(WhammcReport *r, ReportProgram *p, ApiLocator *l) {
     p->module.file = diag_file(&r->diags, p->name, p->bytes, p->module.size, true); /* once more */
-    api_locator_begin(l, p->debug, p->name, &r->diags);
+    api_locator_begin(l, p->debug, p->file, &r->diags);
 }
 
 void whammc_program_hash(const void *bytes, size_t size, char hash[WHAMMC_HASH]) {
@@ -116,12 +142,22 @@ const Places *api_places(const WhammcReport *r, uint32_t module) {
     return module < r->of.len && r->of.at[module] ? &r->of.at[module]->places : &nothing;
 }
 
+/* Whether nothing in the report is of a program; of a component only the first module is asked. */
+static bool is_unfit(const WhammcReport *r, uint32_t program) {
+    const ReportProgram *p = r->programs.at[program];
+    bool unfit = p->unfit.len && (!program || !api_given_together(r->programs.at[program - 1], p));
+    for (uint32_t i = program; i < r->programs.len; i++)
+        if (api_given_together(r->programs.at[i], p))
+            unfit = unfit && r->programs.at[i]->unfit.len;
+    return unfit;
+}
+
 void api_check_programs(WhammcReport *r) {
     for (uint32_t i = 0; i < r->programs.len; i++) {
         ReportProgram *p = r->programs.at[i];
-        if (p->unfit.len)
+        if (is_unfit(r, i))
             diag(&r->diags, DIAG_OTHER_PROGRAM, NO_SPAN,
-                 "%s: expected the program of a module of %s, found another one: %s", p->name,
+                 "%s: expected the program of a module of %s, found another one: %s", p->file,
                  r->name, buf_cstr(&p->unfit));
     }
     for (uint32_t i = 0; i < r->of.len; i++) {
