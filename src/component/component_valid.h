@@ -19,6 +19,7 @@
 #define WHAMMC_COMPONENT_VALID_H
 
 #include "component/component.h"
+#include "valid/subtype.h"
 #include "wasm/read.h"
 
 /* ---- core types ---- */
@@ -212,14 +213,13 @@ const CoreExtern *component_core_export(const CoreList *list, Str name);
 bool component_core_extern_fits(ComponentChecker *k, const CoreExtern *a, const CoreExtern *b);
 bool component_module_fits(ComponentChecker *k, const TypeNode *a, const TypeNode *b);
 /* A core function of this type. NULL with a message if there are too many types. */
-const CoreExtern *component_core_func(ComponentChecker *k, const WasmType *params, uint32_t nparams,
-                                      const WasmType *results, uint32_t nresults);
+const CoreExtern *component_core_func(ComponentChecker *k, WasmTypeList params,
+                                      WasmTypeList results);
 /* Its type in words, until the next time. */
 const char *component_core_words(ComponentChecker *k, const CoreExtern *e);
 /* Whether a core function has exactly this type. */
-bool component_core_matches(const ComponentChecker *k, const CoreExtern *func,
-                            const WasmType *params, uint32_t nparams, const WasmType *results,
-                            uint32_t nresults);
+bool component_core_matches(const ComponentChecker *k, const CoreExtern *func, WasmTypeList params,
+                            WasmTypeList results);
 
 /* ---- component_valid_type.c ---- */
 

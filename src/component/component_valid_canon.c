@@ -3,7 +3,6 @@
  * are lifted from and lowered to (CanonicalABI.md, "Flattening"), built-in functions.
  */
 #include "component/component_valid.h"
-#include "valid/subtype.h"
 
 #include <assert.h>
 
@@ -56,22 +55,23 @@ static bool check_memory(ComponentChecker *k, uint32_t index, WasmType *address)
            component_refuse(k, "core memory %u: expected a memory that is not shared", index);
 }
 
-/* The core function of an option; NULL with a message if it is not of this type. */
-static const CoreExtern *canon_option_func(ComponentChecker *k, const ComponentOption *option,
-                                           const WasmType *params, uint32_t nparams,
-                                           const WasmType *results, uint32_t nresults) {
-    const CoreExtern *func = component_at(k, COMPONENT_SPACE_CORE_FUNC, option->index);
-    if (!func || component_core_matches(k, func, params, nparams, results, nresults))
-        return func;
-    const CoreExtern *wanted = component_core_func(k, params, nparams, results, nresults);
+static bool refuse_func(ComponentChecker *k, const char *what, uint32_t index,
+                        const CoreExtern *found, WasmTypeList params, WasmTypeList results) {
+    const CoreExtern *wanted = component_core_func(k, params, results);
     const char *expected =
         wanted ? arena_printf(&k->arena, "%s", component_core_words(k, wanted)) : "";
-    component_refuse(k,
-                     "option `%s` uses core function %u with an incorrect signature: expected "
-                     "%s, found %s",
-                     canon_option_name(option->code), option->index, expected,
-                     component_core_words(k, func));
-    return NULL;
+    return component_refuse(k, "%score function %u: expected a function of type %s, found %s", what,
+                            index, expected, component_core_words(k, found));
+}
+
+/* Whether the core function of an option is of this type, with a message if not. */
+static bool option_func_fits(ComponentChecker *k, const ComponentOption *option,
+                             WasmTypeList params, WasmTypeList results) {
+    const CoreExtern *func = component_at(k, COMPONENT_SPACE_CORE_FUNC, option->index);
+    if (!func || component_core_matches(k, func, params, results))
+        return func != NULL;
+    const char *what = arena_printf(&k->arena, "option `%s`: ", canon_option_name(option->code));
+    return refuse_func(k, what, option->index, func, params, results);
 }
 
 /* Notes which options there are. */
@@ -119,7 +119,7 @@ static bool check_canon_options(ComponentChecker *k, const ComponentCanon *canon
         return false;
     const WasmType a[] = {o->address, o->address, o->address, o->address};
     const ComponentOption *realloc = o->given[CANON_OPTION_REALLOC];
-    return !realloc || canon_option_func(k, realloc, a, 4, a, 1);
+    return !realloc || option_func_fits(k, realloc, (WasmTypeList){a, 4}, (WasmTypeList){a, 1});
 }
 
 static bool excludes(ComponentChecker *k, const ComponentCanon *canon, const CanonOptions *o,
@@ -395,16 +395,15 @@ static bool gc_func_fits(ComponentChecker *k, const CanonOptions *o, const TypeN
 
 /* ---- lift, lower, task.return ---- */
 
-static bool push_func(ComponentChecker *k, const WasmType *params, uint32_t nparams,
-                      const WasmType *results, uint32_t nresults) {
-    const CoreExtern *func = component_core_func(k, params, nparams, results, nresults);
+static bool push_func(ComponentChecker *k, WasmTypeList params, WasmTypeList results) {
+    const CoreExtern *func = component_core_func(k, params, results);
     if (func)
         component_push(k, COMPONENT_SPACE_CORE_FUNC, func);
     return func != NULL;
 }
 
-static bool push_signature(ComponentChecker *k, const Signature *s) {
-    return push_func(k, s->params.at, s->params.len, s->results.at, s->results.len);
+static WasmTypeList flat_list(const Flat *flat) {
+    return (WasmTypeList){flat->at, flat->len};
 }
 
 static bool check_async(ComponentChecker *k, const CanonOptions *o, const TypeNode *func) {
@@ -419,14 +418,9 @@ static bool lifts(ComponentChecker *k, const ComponentCanon *canon, const TypeNo
         return gc_func_fits(k, o, func);
     if (!flatten_func(k, func, o, true, &s))
         return false;
-    const Flat *p = &s.params, *r = &s.results;
-    if (component_core_matches(k, &o->core, p->at, p->len, r->at, r->len))
-        return true;
-    const CoreExtern *wanted = component_core_func(k, p->at, p->len, r->at, r->len);
-    const char *expected =
-        wanted ? arena_printf(&k->arena, "%s", component_core_words(k, wanted)) : "";
-    return component_refuse(k, "core function %u: expected a function of type %s, found %s",
-                            canon->func, expected, component_core_words(k, &o->core));
+    WasmTypeList params = flat_list(&s.params), results = flat_list(&s.results);
+    return component_core_matches(k, &o->core, params, results) ||
+           refuse_func(k, "", canon->func, &o->core, params, results);
 }
 
 static bool check_lift(ComponentChecker *k, const ComponentCanon *canon) {
@@ -441,9 +435,10 @@ static bool check_lift(ComponentChecker *k, const ComponentCanon *canon) {
     const WasmTypeDef *def = &k->core.types.at[core->type];
     const ComponentOption *post = o.given[CANON_OPTION_POST_RETURN],
                           *callback = o.given[CANON_OPTION_CALLBACK];
-    if ((post && !canon_option_func(k, post, def->results, def->nresults, NULL, 0)) ||
-        (callback && !canon_option_func(k, callback, event, 3, event, 1)) ||
-        !lifts(k, canon, func, &o))
+    WasmTypeList none = {0}, results = {def->results, def->nresults};
+    WasmTypeList three = {event, 3}, one = {event, 1};
+    if ((post && !option_func_fits(k, post, results, none)) ||
+        (callback && !option_func_fits(k, callback, three, one)) || !lifts(k, canon, func, &o))
         return false;
     component_push(k, COMPONENT_SPACE_FUNC, func);
     return true;
@@ -453,7 +448,8 @@ static bool check_lift(ComponentChecker *k, const ComponentCanon *canon) {
 static bool push_lowered(ComponentChecker *k, const TypeNode *func, const CanonOptions *o) {
     Signature s;
     if (!o->given[CANON_OPTION_GC])
-        return flatten_func(k, func, o, false, &s) && push_signature(k, &s);
+        return flatten_func(k, func, o, false, &s) &&
+               push_func(k, flat_list(&s.params), flat_list(&s.results));
     if (!gc_func_fits(k, o, func))
         return false;
     CoreExtern *core = arena_new(&k->arena, CoreExtern);
@@ -499,11 +495,11 @@ static bool push_builtin(ComponentChecker *k, uint8_t code) {
         for (uint32_t j = 0; j < n[i]; j++)
             lists[i][j] = types[code][i][j] == 'l' ? WASM_I64 : WASM_I32;
     }
-    return push_func(k, lists[0], n[0], lists[1], n[1]);
+    return push_func(k, (WasmTypeList){lists[0], n[0]}, (WasmTypeList){lists[1], n[1]});
 }
 
 static bool check_resource_use(ComponentChecker *k, const ComponentCanon *canon) {
-    const WasmType handle = WASM_I32;
+    const WasmType i32 = WASM_I32;
     const TypeNode *type = component_type_at(k, canon->type, COMPONENT_TYPE_RESOURCE);
     if (!type)
         return false;
@@ -515,8 +511,9 @@ static bool check_resource_use(ComponentChecker *k, const ComponentCanon *canon)
                                 "type %u is not a local resource: `%s` is only for the component "
                                 "that defines it",
                                 canon->type, canon_name(canon->code));
-    return canon->code == CANON_RESOURCE_NEW ? push_func(k, &resource->rep, 1, &handle, 1)
-                                             : push_func(k, &handle, 1, &resource->rep, 1);
+    WasmTypeList handle = {&i32, 1}, rep = {&resource->rep, 1};
+    return canon->code == CANON_RESOURCE_NEW ? push_func(k, rep, handle)
+                                             : push_func(k, handle, rep);
 }
 
 static bool check_stream_use(ComponentChecker *k, const ComponentCanon *canon) {
@@ -546,7 +543,8 @@ static bool check_error_context(ComponentChecker *k, const ComponentCanon *canon
 
 static bool check_waiting(ComponentChecker *k, const ComponentCanon *canon) {
     WasmType params[] = {WASM_I32, WASM_I32};
-    return check_memory(k, canon->memory, &params[1]) && push_func(k, params, 2, params, 1);
+    return check_memory(k, canon->memory, &params[1]) &&
+           push_func(k, (WasmTypeList){params, 2}, (WasmTypeList){params, 1});
 }
 
 static bool check_context(ComponentChecker *k, const ComponentCanon *canon) {
@@ -563,8 +561,8 @@ static bool check_context(ComponentChecker *k, const ComponentCanon *canon) {
                                 canon_name(canon->code), wasm_type_text(*known, a),
                                 wasm_type_text(canon->value, b));
     *known = canon->value;
-    return canon->code == CANON_CONTEXT_GET ? push_func(k, NULL, 0, known, 1)
-                                            : push_func(k, known, 1, NULL, 0);
+    WasmTypeList none = {0}, value = {known, 1};
+    return canon->code == CANON_CONTEXT_GET ? push_func(k, none, value) : push_func(k, value, none);
 }
 
 /* Threads run functions from i32 to nothing, of a table of functions. */
@@ -573,7 +571,7 @@ static bool check_thread_start(ComponentChecker *k, const ComponentCanon *canon)
     CoreExtern func;
     if (!core_func_type(k, canon->type, &func))
         return false;
-    if (!component_core_matches(k, &func, &start, 1, NULL, 0))
+    if (!component_core_matches(k, &func, (WasmTypeList){&start, 1}, (WasmTypeList){0}))
         return component_refuse(k, "core type %u: expected (i32) -> (), found %s", canon->type,
                                 component_core_words(k, &func));
     const CoreExtern *table = component_at(k, COMPONENT_SPACE_CORE_TABLE, canon->table);

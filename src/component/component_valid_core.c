@@ -6,7 +6,6 @@
  * ComponentChecker.core, with indices that lead to types there, unless an equal one is there.
  */
 #include "component/component_valid.h"
-#include "valid/subtype.h"
 #include "valid/valid.h"
 
 /* ---- one list of core types ---- */
@@ -85,15 +84,15 @@ static bool add_core_group(ComponentChecker *k, const WasmTypeDef *defs, uint32_
     return component_spend(k, parts);
 }
 
-const CoreExtern *component_core_func(ComponentChecker *k, const WasmType *params, uint32_t nparams,
-                                      const WasmType *results, uint32_t nresults) {
+const CoreExtern *component_core_func(ComponentChecker *k, WasmTypeList params,
+                                      WasmTypeList results) {
     GroupMap none = {0};
     WasmTypeDef def = {.kind = WASM_TYPE_FUNC,
                        .final = true,
-                       .params = params,
-                       .nparams = nparams,
-                       .results = results,
-                       .nresults = nresults};
+                       .params = params.at,
+                       .nparams = params.len,
+                       .results = results.at,
+                       .nresults = results.len};
     CoreExtern *func = arena_new(&k->arena, CoreExtern);
     *func = (CoreExtern){.space = WASM_SPACE_FUNC, .exact = true};
     return add_core_group(k, &def, 1, none, &func->type) ? func : NULL;
@@ -103,16 +102,15 @@ static const WasmTypeDef *func_def(const ComponentChecker *k, const CoreExtern *
     return &k->core.types.at[func->type];
 }
 
-static bool equal_types(const WasmType *a, uint32_t na, const WasmType *b, uint32_t nb) {
-    return na == nb && (na == 0 || memcmp(a, b, na * sizeof *a) == 0);
+static bool equal_types(const WasmType *types, uint32_t n, WasmTypeList list) {
+    return n == list.len && (n == 0 || memcmp(types, list.at, n * sizeof *types) == 0);
 }
 
-bool component_core_matches(const ComponentChecker *k, const CoreExtern *func,
-                            const WasmType *params, uint32_t nparams, const WasmType *results,
-                            uint32_t nresults) {
+bool component_core_matches(const ComponentChecker *k, const CoreExtern *func, WasmTypeList params,
+                            WasmTypeList results) {
     const WasmTypeDef *def = func_def(k, func);
-    return equal_types(def->params, def->nparams, params, nparams) &&
-           equal_types(def->results, def->nresults, results, nresults);
+    return equal_types(def->params, def->nparams, params) &&
+           equal_types(def->results, def->nresults, results);
 }
 
 /* ---- imports and exports of modules ---- */

@@ -334,7 +334,7 @@ static bool check_resource(ComponentChecker *k, const ComponentType *from) {
         const CoreExtern *func = component_at(k, COMPONENT_SPACE_CORE_FUNC, from->index);
         if (!func)
             return false;
-        if (!component_core_matches(k, func, &from->rep, 1, NULL, 0))
+        if (!component_core_matches(k, func, (WasmTypeList){&from->rep, 1}, (WasmTypeList){0}))
             return component_refuse(
                 k, "the destructor, core function %u, must have the type (%s) -> ()", from->index,
                 wasm_type_text(from->rep, text));

@@ -318,11 +318,11 @@ def lifting():
             c.add_export("f", "func", c.lift(f, t, memory(0), realloc(r)))
             yield f"lift {title}{', wrong' if wrong else ''}", c.bytes(), "expected a function of type" if wrong else None
     options = [((), "option `memory` is required"), ((memory(0),), "option `realloc` is required"), ((realloc(1),), "`realloc` needs `memory`"),
-               ((memory(0), realloc(0)), "incorrect signature"), ((memory(0), memory(0), realloc(1)), "more than once"),
+               ((memory(0), realloc(0)), "option `realloc`: core function 0: expected a function of type (i32, i32, i32, i32) -> (i32)"), ((memory(0), memory(0), realloc(1)), "more than once"),
                ((memory(0), realloc(1), UTF8, UTF16), "conflicts"), ((memory(1), realloc(1)), "unknown core memory 1"),
                ((memory(0), realloc(9)), "unknown core function 9"), ((memory(0), realloc(1), callback(0)), "needs `async`"),
                ((memory(0), realloc(1), ASYNC), "requires the type of an async function"),
-               ((memory(0), realloc(1), post_return(1)), "`post-return` uses core function 1 with an incorrect signature"),
+               ((memory(0), realloc(1), post_return(1)), "option `post-return`: core function 1: expected a function of type () -> ()"),
                ((memory(0), realloc(1), COMPACT), None)]
     for k, (given, message) in enumerate(options):
         c, (f, _) = with_core(("f", "i32 i32", ""))
