@@ -266,7 +266,7 @@ static bool read_group(ComponentChecker *k, WasmModule *m, const ComponentCoreTy
     if (!wasm_read_group(&r, map.nbefore))
         return false;
     *n = m->types.len - from;
-    if (!add_core_group(k, m->types.at + from, *n, map, first))
+    if (!add_core_group(k, *n ? &m->types.at[from] : NULL, *n, map, first))
         return false;
     k->core.sections.at[0].payload = k->at;
     return *first < before || wasm_check_types(&k->core, before, k->diags);

@@ -382,6 +382,35 @@ def types():
     yield "a deep type", c.bytes(), "nested too deeply"
 
 
+def core_types():
+    """Core types, and types of core modules."""
+    memory_import, alias = b"\0" + name("m") + name("n") + b"\2", b"\2\x10\1\1\0"  # an import without its limits; of the first core type
+    use = b"\3" + name("f") + b"\0"  # an export, of the type whose index follows
+    good = [b"\x4e\0", b"\x4e\2\x60\0\1\x64\2\x60\0\1\x64\1", b"\0\x50\0\x5f\0", b"\x50\0", b"\x50" + vector([alias, use + b"\0"]),
+            b"\x50" + vector([b"\1" + core_func("i32", ""), memory_import + b"\1\1\2", use + b"\0"])]
+    bad = [(b"\x60\1\x64\7\0", "unknown type 7"), (b"\0\x60\0\0", "malformed core type"), (b"\x50" + vector([b"\2\x10\1\3\0"]), "enclosing scopes"),
+           (b"\x50" + vector([b"\2\x10\1\1\x09"]), "unknown core type 9"), (b"\x50" + vector([use + b"\0"]), "unknown type 0"),
+           (b"\x50" + vector([memory_import + b"\1\2\1"]), "greater than the maximum"),
+           (b"\x50" + vector([alias, use + b"\0", use + b"\0"]), "two exports of a core module"), (b"\x4f\1\0\x60\0\0", "which is final")]
+    for k, content in enumerate(good):
+        c = Component()
+        c.core_type(core_func("i32", "i64"))
+        c.core_type(content)
+        yield f"core type {k}", c.bytes(), None
+    for k, (content, message) in enumerate(bad):
+        c = Component()
+        c.core_type(core_func("i32", "i64"))
+        c.core_type(content)
+        yield f"wrong core type {k}", c.bytes(), message
+    for limits, message in ((b"\0\1", None), (b"\0\2", "expected a memory of type 2, found 1")):
+        inner = Component()
+        t = inner.core_type(b"\x50" + vector([b"\3" + name("memory") + b"\2" + limits]))
+        inner.add_import("m", is_a("core module", t))
+        c = Component()
+        c.instance(c.component(inner), ("m", "core module", c.core_module(core_module([("f", "", "")], memory=MEMORY))))
+        yield f"a core module as an argument, for {limits.hex()}", c.bytes(), message
+
+
 def imports_and_exports():
     """Names, and types that have to be named."""
     names = [("a", None), ("a-B1-c", None), ("a:b/c", None), ("a:b/c@1.2.3-rc.1+x", None), ("url=<https://x>", "not a valid name"),
@@ -531,4 +560,4 @@ def malformed():
 
 def every():
     """All cases."""
-    return itertools.chain(lifting(), lowering(), types(), imports_and_exports(), resources(), scopes(), instances(), builtins(), malformed())
+    return itertools.chain(lifting(), lowering(), types(), core_types(), imports_and_exports(), resources(), scopes(), instances(), builtins(), malformed())
