@@ -671,7 +671,24 @@ static void write_put_names(Writer *r, const WasmSection *s) {
     buf_free(&content);
 }
 
+/* Of metadata.code.call_targets, whose notes are functions with how often each is called: with the
+ * new index of each. */
+static void put_targets(const WasmModule *m, const WasmHint *h, Buf *out) {
+    WasmCode c = wasm_code(m->bytes, (size_t)h->data + h->size, h->data);
+    Buf targets = {0};
+    uint32_t func, often;
+    while (c.at < c.end && wasm_get_u32(&c, &func) && wasm_get_u32(&c, &often)) {
+        buf_uleb(&targets, func < m->input_count[WASM_SPACE_FUNC] ? wasm_entered(m, func) : func);
+        buf_uleb(&targets, often);
+    }
+    buf_vec(out, &targets);
+    buf_free(&targets);
+}
+
 static bool hints_move(const WasmModule *m, uint32_t section) {
+    if (str_is(m->sections.at[section].name, WASM_CALL_TARGETS) &&
+        (!m->layout.identity[WASM_SPACE_FUNC] || m->layout.entered))
+        return true;
     for (uint32_t k = 0; k < m->hints.len; k++) {
         const WasmHint *h = &m->hints.at[k];
         if (h->section == section &&
@@ -697,6 +714,10 @@ static uint32_t put_func_hints(const WasmModule *m, uint32_t section, uint32_t k
         if (h->section != section || h->moved == UINT32_MAX)
             continue;
         buf_uleb(out, h->moved);
+        if (str_is(m->sections.at[section].name, WASM_CALL_TARGETS)) {
+            put_targets(m, h, out);
+            continue;
+        }
         buf_uleb(out, h->size);
         buf_bytes(out, m->bytes + h->data, h->size);
     }

@@ -11,11 +11,25 @@ static bool starts(Str s, const char *prefix) {
     return s.len >= n && memcmp(s.ptr, prefix, n) == 0;
 }
 
+/* Kinds of notes on instructions, metadata.code.KIND, that are right after instrumentation, too. */
+static bool is_note(Str name) {
+    static const char *const kinds[] = {
+        WASM_BRANCH_HINTS,          WASM_CALL_TARGETS,
+        "metadata.code.instr_freq", "metadata.code.compilation_priority",
+        "metadata.code.inline",     "metadata.code.compilation_order",
+        "metadata.code.trace_inst",
+    };
+    bool known = false;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        known |= str_is(name, kinds[k]);
+    return known;
+}
+
 static bool is_stale(const WasmSection *s) {
     if (s->id != WASM_SEC_CUSTOM)
         return false;
     if (starts(s->name, "metadata.code."))
-        return !str_is(s->name, WASM_BRANCH_HINTS);
+        return !is_note(s->name);
     return starts(s->name, ".debug_") || starts(s->name, "reloc.") || str_is(s->name, "linking") ||
            str_is(s->name, "sourceMappingURL") || str_is(s->name, "external_debug_info") ||
            str_is(s->name, "whammc") || str_is(s->name, "whammc.traps"); /* other tools kept them */

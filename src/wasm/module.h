@@ -190,6 +190,7 @@ typedef struct WasmData {
 } WasmData;
 
 #define WASM_BRANCH_HINTS "metadata.code.branch_hint"
+#define WASM_CALL_TARGETS "metadata.code.call_targets"
 /* An item of a custom section metadata.code.* (branch hints): a note on an instruction. */
 typedef struct WasmHint {
     uint32_t func, offset; /* the instruction's offset in the body */

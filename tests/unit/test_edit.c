@@ -403,6 +403,27 @@ static void test_edit_and_follow(void **state) {
     buf_free(&e.code);
 }
 
+/* Functions that notes name get their new index. */
+static void test_hint_targets(void **state) {
+    (void)state;
+    Fixture f, result;
+    Buf b = fixture();
+    section(&b, 0, "1a 'metadata.code.call_targets' 01 02 01 09 05 02 32 01 80 00");
+    load(&f, b);
+    assert_int_equal(f.m.hints.len, 2);
+    add_imports(&f.m);
+    Buf out = {0};
+    assert_true(wasm_write(&f.m, NULL, &out));
+    load(&result, out);
+    const WasmModule *r = &result.m;
+    assert_int_equal(r->hints.len, 2);
+    const WasmHint *h = &r->hints.at[1];
+    assert_int_equal(h->func, 3);
+    expect_bytes(r->bytes + h->data, h->size, "03 32 02 00");
+    unload(&result);
+    unload(&f);
+}
+
 static void test_hint_of_removed(void **state) {
     (void)state;
     Fixture f, result;
@@ -699,11 +720,11 @@ int main(void) {
         cmocka_unit_test(test_throws),          cmocka_unit_test(test_unwind),
         cmocka_unit_test(test_locals),          cmocka_unit_test(test_bad_edits),
         cmocka_unit_test(test_indices_follow),  cmocka_unit_test(test_edit_and_follow),
-        cmocka_unit_test(test_hint_of_removed), cmocka_unit_test(test_width),
-        cmocka_unit_test(test_add_to_empty),    cmocka_unit_test(test_add_to_fixture),
-        cmocka_unit_test(test_data_count),      cmocka_unit_test(test_custom_order),
-        cmocka_unit_test(test_new_limits),      cmocka_unit_test(test_all_names),
-        cmocka_unit_test(test_moved_data),
+        cmocka_unit_test(test_hint_of_removed), cmocka_unit_test(test_hint_targets),
+        cmocka_unit_test(test_width),           cmocka_unit_test(test_add_to_empty),
+        cmocka_unit_test(test_add_to_fixture),  cmocka_unit_test(test_data_count),
+        cmocka_unit_test(test_custom_order),    cmocka_unit_test(test_new_limits),
+        cmocka_unit_test(test_all_names),       cmocka_unit_test(test_moved_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
