@@ -702,6 +702,38 @@ function testOthers() {
   result(plain === patched, `others: the same ${lines.length} lines with it`, lines[differing], other[differing]);
 }
 
+// ---- strings of JavaScript: builtins, and constants that the engine makes ----
+
+const STRINGS = `(module
+  (import "'" "twelve bytes" (global $text externref))
+  (import "wasm:js-string" "length" (func $length (param externref) (result i32)))
+  (import "wasm:js-string" "charCodeAt" (func $at (param externref i32) (result i32)))
+  (import "page" "say" (func $say (param i32)))
+  (func (export "main")
+    (call $say (call $length (global.get $text)))
+    (call $say (call $at (global.get $text) (i32.const 1)))))`;
+
+function testBuiltins() {
+  assemble('strings', STRINGS);
+  write('strings.whamm', `wasm:opcode:call:before / target_imp_module == "wasm:js-string" / { report unshared var calls: u32; calls++; }
+    wasm:opcode:call(res0: i32):after / target_fn_name == "length" / { report var lengths: map<i32, u32>; lengths[res0]++; }`);
+  execFileSync(whammc, ['instr', '-s', file('strings.whamm'), file('strings.wasm'), '-o', file('counted.wasm')]);
+  write('strings.mjs', `import { readFileSync } from 'node:fs';
+    const bytes = readFileSync(process.argv[2]), options = { builtins: ['js-string'], importedStringConstants: "'" };
+    const imports = { page: { say: n => console.log('say', n) } }, response = () =>
+      new Response(bytes, { headers: { 'content-type': 'application/wasm' } });
+    for (const instance of [new WebAssembly.Instance(new WebAssembly.Module(bytes, options), imports),
+      (await WebAssembly.instantiate(bytes, imports, options)).instance,
+      await WebAssembly.instantiate(await WebAssembly.compile(bytes, options), imports),
+      (await WebAssembly.instantiateStreaming(response(), imports, options)).instance]) instance.exports.main();
+    console.log(WebAssembly.Module.imports(new WebAssembly.Module(bytes, options)).length);`);
+  const plain = run(['strings.mjs', 'strings.wasm']);
+  const counted = run(['--require', './counted.js', 'strings.mjs', 'counted.wasm'], { WASMPROF: 'strings.json' });
+  const found = /calls, .* 4\n.*calls, .* 4\n.*lengths, .* 12->4\n/.test(report('strings.json', ['--format=csv']));
+  result(plain === `${'say 12\nsay 119\n'.repeat(4)}1\n`, 'strings: without instrumentation', plain);
+  result(counted.replace(/\d+\n$/, '1\n') === plain && found, 'strings: instrumented', counted, report('strings.json', ['--format=csv']));
+}
+
 // ---- all ----
 
 const node = Number(process.versions.node.split('.')[0]);
@@ -723,6 +755,7 @@ try {
   testHostProf();
   testOthers();
   testWithoutMultiMemory();
+  if (node >= 24) testBuiltins();
   if (node >= 22) { // programs with maps have two memories
     testLoaders();
     testResults();
