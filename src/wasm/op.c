@@ -173,7 +173,7 @@ const char *wasm_proposal(const char *what, uint8_t prefix, uint32_t code) {
         uint16_t first, last;
         const char *name;
     } proposals[] = {
-#define PROPOSAL(what, prefix, first, last, name)                                                  \
+#define UNKNOWN(name, what, prefix, first, last)                                                   \
     {what, prefix, first, last, " (proposal " name ")"},
 #include "wasm/proposal.def"
     };
