@@ -105,9 +105,10 @@ static bool ref_get_desc(WasmSig *s) {
     WasmType type = WASM_REF(1, s->i->a), to = descriptor(s, type);
     if (to == WASM_NONE)
         return false;
+    uint32_t exact = 0;
     if (wasm_subtype(s->t->m, wasm_sig_operand(s, 0), type | WASM_EXACT_BIT))
-        to |= WASM_EXACT_BIT;
-    return one_to_one(s, type, to & ~WASM_NULL_BIT);
+        exact = WASM_EXACT_BIT;
+    return one_to_one(s, type | exact, (to & ~WASM_NULL_BIT) | exact);
 }
 
 /* The descriptor that a cast is given, if it compares descriptors. */
