@@ -212,6 +212,19 @@ static const char *not_constant(const WasmModule *m, const WasmInstr *i, uint32_
     }
 }
 
+/* The typer's message. Where the module does not name exact types, its types are not called exact.
+ */
+static const char *typer_error(Valid *v, const WasmCode *code) {
+    char *text = v->typer.error;
+    v->exact |= code->exact;
+    for (char *at, *end; !v->exact && (at = strstr(text, "(exact ")) && (end = strchr(at, ')'));) {
+        char *index = at + strlen("(exact ");
+        memmove(at, index, (size_t)(end - index));
+        memmove(at + (end - index), end + 1, strlen(end));
+    }
+    return text;
+}
+
 /* Checks the expression at file offset `at` and returns the offset after its end; 0 if it is not
  * valid. */
 static uint32_t valid_check_expr(Valid *v, uint32_t at, WasmType type, uint32_t globals,
@@ -231,7 +244,7 @@ static uint32_t valid_check_expr(Valid *v, uint32_t at, WasmType type, uint32_t 
         }
         if (!wasm_typer_step(t, &i)) {
             valid_report(v, DIAG_INVALID, i.offset, i.size, "%s %u: constant expression: %s", what,
-                         index, t->error);
+                         index, typer_error(v, &code));
             return 0;
         }
         if (i.op == WASM_OP_REF_FUNC)
@@ -421,7 +434,7 @@ static void check_body(Valid *v, uint32_t func) {
     m->funcs.at[func].refs = (uint32_t)v->refs.len;
     while (wasm_typer_run(t, &code, &notes), wasm_next(&code, &i)) {
         if (!wasm_typer_step(t, &i)) {
-            report_code(v, DIAG_INVALID, func, i.offset, i.size, t->error);
+            report_code(v, DIAG_INVALID, func, i.offset, i.size, typer_error(v, &code));
             return;
         }
         valid_note(&notes, &i);
