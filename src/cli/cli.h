@@ -323,6 +323,8 @@ void modules_choose(const ModuleGlobs *globs, whammc *w);
 /* Checks that the program can have been chosen from: STATUS_OK, or another status after a
  * message. */
 int modules_check(const Cli *cli, const ModuleGlobs *globs, bool is_component);
+/* Returns true, after a message, if the program is a component, which an option does not take. */
+bool modules_refuse(const Cli *cli, const Buf *app, const char *option);
 /* Appends a line for each core module of a component, which says whether it is instrumented;
  * nothing for a module. Ends what w knows of its last call. */
 void modules_describe(whammc *w, const Buf *app, Buf *out);

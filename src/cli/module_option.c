@@ -19,6 +19,16 @@ int modules_check(const Cli *cli, const ModuleGlobs *globs, bool is_component) {
                      globs->at[0], cli->operands[0]);
 }
 
+bool modules_refuse(const Cli *cli, const Buf *app, const char *option) {
+    static const uint8_t magic[] = {0, 'a', 's', 'm', 0x0d, 0, 1, 0};
+    bool is = app->len >= sizeof magic && memcmp(app->data, magic, sizeof magic) == 0;
+    if (is)
+        message_one(cli, DIAG_COMPONENT, "predicates of scripts leave functions out by `fname`",
+                    "%s: expected a core module for %s, found a component",
+                    file_title(cli->operands[0]), option);
+    return is;
+}
+
 static void describe_module(void *ctx, const whammc_core_module *m) {
     if (!*m->name)
         return;

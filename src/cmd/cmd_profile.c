@@ -22,6 +22,7 @@ typedef enum Style { STYLE_SAMPLE, STYLE_TREE, STYLE_ARCS } Style;
 typedef enum Sampler { SAMPLER_ENGINE, SAMPLER_THREAD, SAMPLER_PROGRAM } Sampler;
 
 typedef struct Settings {
+    ModuleGlobs modules;
     Words engine_options, world;
     Words labels; /* in the end with a NULL */
     Exclusion exclusion;
@@ -146,6 +147,7 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
     running_bundled(r, script_of(p->settings, style), &p->app, &made);
     if (heap->on && is_timed(p->settings))
         add_heap(r);
+    modules_choose(&p->settings->modules, r->w);
     list_constants(p->settings, style, counts_only, &constants, &arena);
     if (style == STYLE_SAMPLE) {
         bool merge = p->settings->memories;
@@ -158,11 +160,12 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
     vec_free(&constants);
     arena_free(&arena);
     Buf untimed = {0};
-    exclude_put(p->module, p->untimed, &untimed);
+    if (p->module)
+        exclude_put(p->module, p->untimed, &untimed);
     if (untimed.len)
         whammc_define(r->w, "untimed", buf_cstr(&untimed));
     buf_free(&untimed);
-    if (heap->on)
+    if (heap->on && p->module)
         heap_define(p->cli, heap, p->module, r->w);
     p->began = cmd_profile_now();
     static const LibraryOptions none;
@@ -189,6 +192,8 @@ static bool keep_input(void) {
 
 /* Marks the functions to leave untimed, as exclude_mark does. */
 static bool mark_untimed(Profiling *p, const WhammcProfile *counted) {
+    if (!p->module) /* a component */
+        return true;
     free(p->untimed);
     p->untimed = mem_zalloc(whammc_module_count(p->module, WHAMMC_FUNC) + 1u);
     return exclude_mark(p->cli, &p->settings->exclusion, &p->app, p->module, counted, p->untimed);
@@ -314,9 +319,9 @@ static bool show_both(const Profiling *p, const Running *r, WhammcReport *report
     message_result(&times);
     buf_free(&times);
     ok = ok && cmd_profile_make(p, report, WHAMMC_REPORT_TABLE, s->heap.on, &text);
-    if (ok && s->style != STYLE_ARCS && p->app.len)
+    if (ok && s->style != STYLE_ARCS && p->module)
         left_out_untimed(&left_out, &text);
-    if (ok && s->style == STYLE_SAMPLE && !s->heap.on && p->app.len)
+    if (ok && s->style == STYLE_SAMPLE && !s->heap.on && p->module)
         left_out_frames(&left_out, r->w, &p->app, &text);
     message_result(&text);
     buf_free(&text);
@@ -391,7 +396,9 @@ static bool cmd_profile_read_module(Profiling *p, DebugOptions *debug) {
     if (message_report(p->cli, p->report, status) != STATUS_OK)
         return false;
     p->module = whammc_module_read(p->app.data, p->app.len, NULL);
-    return true;
+    bool names = exclude_given(&p->settings->exclusion) || p->settings->auto_exclude ||
+                 p->settings->heap.allocators.len;
+    return !names || !modules_refuse(p->cli, &p->app, "options that name its functions");
 }
 
 /* Chooses the sampler: STATUS_OK, or another status after a message. */
@@ -554,6 +561,7 @@ static bool cmd_profile_set(const Cli *cli, void *settings, int key, const char 
     case OPTION_FORMAT: s->format_given = whammc_report_format(value, &s->format); break;
     case OPTION_OUTPUT: s->out = value; break;
     case OPTION_NAMES: s->names = value; break;
+    case OPTION_MODULE: vec_push(&s->modules, value); break;
     case OPTION_SAVE: s->save = value; break;
     case OPTION_TOP: s->top_given = true; return cli_count(cli, "top", value, &s->top);
     case OPTION_COUNTS_ONLY: s->counts_only = true; break;
@@ -680,6 +688,8 @@ int cmd_profile(Cli *cli) {
         if (status == STATUS_OK && engine.kind == ENGINE_WIZARD)
             status = cli_usage(cli, "Wizard runs probes only before instructions, so it cannot "
                                     "time calls: use node or wasmtime");
+        if (status == STATUS_OK)
+            status = modules_check(cli, &s.modules, engine.component);
         if (status == STATUS_OK && s.style == STYLE_SAMPLE)
             status = choose_sampler(cli, &s, &engine);
         if (status == STATUS_OK)
@@ -689,6 +699,7 @@ int cmd_profile(Cli *cli) {
     free(command);
     vec_free(&s.engine_options);
     vec_free(&s.labels);
+    vec_free(&s.modules);
     world_free(&s.world);
     vec_free(&s.exclusion.globs);
     vec_free(&s.heap.allocators);

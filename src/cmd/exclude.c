@@ -329,6 +329,8 @@ static bool exclude_is_constant(whammc *w) {
 bool exclude_give(const Cli *cli, const Exclusion *x, const Buf *app, whammc *w) {
     if (!exclude_given(x) || whammc_check(w) != WHAMMC_OK) /* the next call says why */
         return true;
+    if (modules_refuse(cli, app, "--exclude, --min-size and --exclude-from"))
+        return false;
     if (!exclude_is_constant(w)) {
         message_one(cli, DIAG_BAD_DEFINITION,
                     "those that come with whammc have it: -s profile, -s calltree",
