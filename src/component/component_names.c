@@ -87,8 +87,8 @@ Str component_name_of(const Component *c, ComponentRef ref) {
 
 /* Appends a subsection of names with other indices; those of items that do not exist are left out.
  */
-static void write_part(const Component *c, NamesPart *p,
-                       uint32_t (*final)(void *ctx, ComponentRef ref), void *ctx, Buf *out) {
+static void write_names_part(const Component *c, NamesPart *p,
+                             uint32_t (*final)(void *ctx, ComponentRef ref), void *ctx, Buf *out) {
     Buf names = {0}, contents = {0};
     uint32_t index, count = 0;
     Str name;
@@ -116,7 +116,7 @@ void component_names_write(const Component *c, uint32_t item,
     NamesPart p;
     for (WasmCode code = names_of(c, item); next_part(&code, &p);) {
         if (p.kind == NAMES_SORT)
-            write_part(c, &p, final, ctx, out);
+            write_names_part(c, &p, final, ctx, out);
         else
             buf_bytes(out, p.from, (size_t)(code.at - p.from));
     }

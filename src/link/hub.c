@@ -119,7 +119,7 @@ static uint32_t lift(ComponentEdit *e, uint32_t before, uint32_t func, uint32_t 
                               "00 00 %F 00 %t", func, type);
 }
 
-static void add_export(ComponentEdit *e, uint32_t before, const char *name, uint32_t func) {
+static void hub_export(ComponentEdit *e, uint32_t before, const char *name, uint32_t func) {
     component_edit_add(e, before, COMPONENT_ITEM_EXPORT, COMPONENT_SPACE_FUNC, "00 %n 01 %f 00",
                        str_of(name), func);
 }
@@ -307,12 +307,12 @@ static void export_hub(const Made *made, const HubWasi *w, HubNeeds needs, uint3
     func_types(e, types);
     for (HubFunc f = 0; f < HUB_CORE_FUNCS; f++)
         if (is_needed(needs, f))
-            add_export(e, 0, hub_funcs[f].name,
+            hub_export(e, 0, hub_funcs[f].name,
                        lift(e, 0, hub_core_alias(e, 0, core, hub_funcs[f].core_name), types[f]));
     if (needs.now)
-        add_export(e, 0, "now", hub_alias(e, 0, w->clock, STR("now")));
+        hub_export(e, 0, "now", hub_alias(e, 0, w->clock, STR("now")));
     if (needs.exit)
-        add_export(e, 0, "exit", hub_alias(e, 0, w->exit, STR("exit")));
+        hub_export(e, 0, "exit", hub_alias(e, 0, w->exit, STR("exit")));
 }
 
 /* Adds the hub to the outermost component. Returns its instance. */
@@ -370,7 +370,7 @@ static uint32_t add_front(const HubConnection *con, uint32_t before, uint32_t ba
         uint32_t func =
             own ? lift(e, 0, hub_core_alias(e, 0, core, hub_funcs[f].core_name), types[f])
                 : hub_alias(e, 0, hub, str_of(hub_funcs[f].name));
-        add_export(e, 0, hub_funcs[f].name, func);
+        hub_export(e, 0, hub_funcs[f].name, func);
     }
     ComponentArg given = {{.name = STR(HUB_IMPORT)}, {COMPONENT_SPACE_INSTANCE, con->hub}};
     return instance(con->e, before, make_end(&made, con->e, before), &given, 1);
@@ -395,7 +395,7 @@ const ComponentAlias *hub_alias_of(const Component *c, ComponentRef ref) {
 }
 
 /* Whether a function is one of wasi:cli/exit: each has a number and no result. */
-static bool is_exit(const Component *c, uint32_t func) {
+static bool ends_program(const Component *c, uint32_t func) {
     const ComponentAlias *alias = hub_alias_of(c, (ComponentRef){COMPONENT_SPACE_FUNC, func});
     if (!alias)
         return false;
@@ -518,7 +518,7 @@ static uint32_t add_runner(ComponentEdit *to, uint32_t before, uint32_t run, uin
                            hub_core_arg("roll", hub_core_functions(e, 0, funcs + 1, 1))};
     hub_make_finisher(HUB_AFTER, &a_result, &m);
     uint32_t core = hub_core_instance(e, 0, hub_add_module(e, 0, &m), args, 2);
-    add_export(e, 0, "run", lift(e, 0, hub_core_alias(e, 0, core, "func"), runs));
+    hub_export(e, 0, "run", lift(e, 0, hub_core_alias(e, 0, core, "func"), runs));
     ComponentArg given[] = {{{.name = STR("run")}, {COMPONENT_SPACE_FUNC, run}},
                             {{.name = STR("flush")}, {COMPONENT_SPACE_FUNC, flush}}};
     return instance(to, before, make_end(&made, to, before), given, 2);
@@ -562,7 +562,7 @@ static void connect_ends(const HubConnection *con) {
         const ComponentItem *item = &con->c->items.at[i];
         const ComponentCanon *canon = item->kind == COMPONENT_ITEM_CANON ? item->canon : NULL;
         bool lifts = canon && outermost && canon->code == CANON_LIFT;
-        if (canon && canon->code == CANON_LOWER && is_exit(con->c, canon->func))
+        if (canon && canon->code == CANON_LOWER && ends_program(con->c, canon->func))
             connect_exit(con, i);
         if (lifts && is_run(con->c, canon)) {
             runs = true;
@@ -655,7 +655,7 @@ static void connect_inside(const HubNode *node, HubNeeds needs) {
         con.hub = import_hub(child->edit, needs);
         connect(&con);
         uint32_t end = c->items.len;
-        add_export(child->edit, end, HUB_FLUSH,
+        hub_export(child->edit, end, HUB_FLUSH,
                    lift(child->edit, end, con.flush, flush_type(child->edit, end)));
     }
 }

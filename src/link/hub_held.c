@@ -60,7 +60,7 @@ static const WasmTypeDef *core_type(Holding *h, uint32_t func) {
 }
 
 /* In item `at`, another function takes the place of `func`. */
-static void hold(Holding *h, uint32_t at, uint32_t func) {
+static void hold_func(Holding *h, uint32_t at, uint32_t func) {
     const HubConnection *con = h->con;
     const WasmTypeDef *type = h->by[func] ? NULL : core_type(h, func);
     if (type) {
@@ -85,7 +85,7 @@ void hub_hold(const HubConnection *con) {
         for (uint32_t k = 0; item->kind == COMPONENT_ITEM_CANON && k < item->canon->noptions; k++) {
             const ComponentOption *option = &item->canon->options[k];
             if (option->code == CANON_OPTION_REALLOC || option->code == CANON_OPTION_POST_RETURN)
-                hold(&h, i, option->index);
+                hold_func(&h, i, option->index);
         }
     }
     for (uint32_t i = 0; i < h.modules.len; i++) {
