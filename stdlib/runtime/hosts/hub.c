@@ -9,8 +9,8 @@
  *
  * Compile-time switches: HUB_FILE, reports go to a file below a folder that the host has opened;
  * lines of `print` go to standard error nevertheless. HUB_SERVES, the component serves calls of its
- * host and does not know which is the last: due() says when to report, and a random number in the
- * lines before reports tells apart instances of the component.
+ * host and does not know which is the last: due() says when to report, and a random number tells
+ * apart instances of the component: in the lines before reports, and at the end of the file's name.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,6 +66,17 @@ static Output report, lines;
 
 /* ---- output ---- */
 
+#ifdef HUB_SERVES
+enum { RUN_DIGITS = 16 };
+
+static uint8_t run_digit(uint32_t i) {
+    static uint64_t run;
+    while (!run)
+        run = wasi_random();
+    return (uint8_t) "0123456789abcdef"[run >> 4 * i & 15];
+}
+#endif
+
 #ifdef HUB_FILE
 static void open_report(void) {
     enum { CREATE = 1, TRUNCATE = 8, WRITE = 2 };
@@ -74,12 +85,22 @@ static void open_report(void) {
         Folder *at;
         uint32_t len;
     } folders = {0};
+    const uint8_t *path = (const uint8_t *)(uintptr_t)s->file;
+    uint32_t len = s->file_len;
+#ifdef HUB_SERVES
+    static uint8_t own[HUB_MAX_PATH + 1 + RUN_DIGITS];
+    for (uint32_t i = 0; i < len; i++)
+        own[i] = path[i];
+    own[len++] = '.';
+    for (uint32_t i = 0; i < RUN_DIGITS; i++)
+        own[len++] = run_digit(i);
+    path = own;
+#endif
     wasi_folders(&folders);
     __asm__ volatile("" : : "r"(&folders) : "memory");
     report.broken = true;
     for (uint32_t i = 0; i < folders.len && report.broken; i++) {
-        wasi_open(folders.at[i].descriptor, 0, (const uint8_t *)(uintptr_t)s->file, s->file_len,
-                  CREATE | TRUNCATE, WRITE, result);
+        wasi_open(folders.at[i].descriptor, 0, path, len, CREATE | TRUNCATE, WRITE, result);
         report.broken = result[0];
         report.handle = *(uint32_t *)(result + 4);
     }
@@ -147,12 +168,9 @@ static bool begun; /* a piece of the report */
 
 #ifdef HUB_SERVES
 static void put_run(void) {
-    static uint64_t run;
-    while (!run)
-        run = wasi_random();
     put_bytes(&report, (const uint8_t *)"\"run\":\"", 7);
-    for (uint32_t i = 0; i < 16; i++)
-        put_word(&report, (uint64_t)"0123456789abcdef"[run >> 4 * i & 15], 1);
+    for (uint32_t i = 0; i < RUN_DIGITS; i++)
+        put_word(&report, run_digit(i), 1);
     put_bytes(&report, (const uint8_t *)"\",", 2);
 }
 

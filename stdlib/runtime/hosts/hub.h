@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+enum { HUB_MAX_PATH = 4096 }; /* of the file */
+
 /* Where the settings are; the hub's own data and stack are below. */
 enum { HUB_SETTINGS = 65536 };
 
