@@ -349,6 +349,8 @@ static void make_of_program(WhammcCoverage *c, uint32_t number,
     ApiLocator l;
     p->module.file = diag_file(&c->diags, p->name, p->bytes, p->module.size, true);
     api_locator_begin(&l, p->debug, p->file, &c->diags);
+    if (p->given)
+        l.part = p->name + strlen(p->file) + 1;
     Locations *locations = locator_open(&l.locator, &p->module);
     warn_of_map(c, p, locations);
     objects_register(&c->objects, l.maps.at, l.maps.len, &c->diags);

@@ -19,6 +19,22 @@ static LocationFile api_locate_file_of(const char *name, const void *bytes, size
     return (LocationFile){name, str_of(name), {bytes, (uint32_t)size}};
 }
 
+/* Of a component the core module inside that is called as that of the program. */
+static LocationFile file_of_part(const char *part, LocationFile file) {
+    CoreProgram p = {.name = file.title,
+                     .bytes = (const uint8_t *)file.bytes.ptr,
+                     .size = file.bytes.len,
+                     .unvalidated = true};
+    Diags unread = {0};
+    bool read = *part && file.bytes.ptr && core_program_open(&p, &unread);
+    for (uint32_t i = 0; read && i < p.parts.len; i++)
+        if (strcmp(p.parts.at[i].name, part) == 0)
+            file.bytes = (Str){(const char *)p.parts.at[i].bytes, (uint32_t)p.parts.at[i].size};
+    core_program_close(&p);
+    diag_free(&unread);
+    return file;
+}
+
 static void api_locate_prepare(void *ctx, LocationOptions *options) {
     static const whammc_debug_info nothing;
     ApiLocator *l = ctx;
@@ -27,19 +43,20 @@ static void api_locate_prepare(void *ctx, LocationOptions *options) {
         i->prepare(i->ctx);
     for (size_t k = 0; k < i->nmaps; k++)
         vec_push(&l->maps, ((PathMap){str_of(i->maps[k].from), str_of(i->maps[k].to)}));
-    *options =
-        (LocationOptions){.debug = api_locate_file_of(i->file_name, i->file, i->file_size),
-                          .named = api_locate_file_of(i->named_name, i->named, i->named_size),
-                          .program = str_of(l->program),
-                          .maps = l->maps.at,
-                          .nmaps = l->maps.len};
+    *options = (LocationOptions){
+        .debug = file_of_part(l->part, api_locate_file_of(i->file_name, i->file, i->file_size)),
+        .named = api_locate_file_of(i->named_name, i->named, i->named_size),
+        .program = str_of(l->program),
+        .maps = l->maps.at,
+        .nmaps = l->maps.len};
 }
 
 void api_locator_begin(ApiLocator *l, const whammc_debug_info *info, const char *name,
                        Diags *diags) {
     *l = (ApiLocator){.locator = {.prepare = api_locate_prepare, .ctx = l, .diags = diags},
                       .info = info,
-                      .program = name};
+                      .program = name,
+                      .part = ""};
 }
 
 static const char *api_locate_text(ApiLocator *l, Str s) {

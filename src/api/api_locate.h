@@ -14,6 +14,8 @@ typedef struct ApiLocator {
     Locator locator;
     const whammc_debug_info *info; /* NULL = the program's own sections */
     const char *program;           /* its path */
+    const char *part; /* the core module inside; "" = it is no component. To be set after
+                         api_locator_begin, which sets "" */
     Vec(PathMap) maps;
     Arena texts; /* of `frames` */
     Vec(whammc_frame) frames;

@@ -75,6 +75,8 @@ ModuleReport *api_module_of_part(WhammcReport *r, const ReportProgram *part) {
 void api_locate_program(WhammcReport *r, ReportProgram *p, ApiLocator *l) {
     p->module.file = diag_file(&r->diags, p->name, p->bytes, p->module.size, true); /* once more */
     api_locator_begin(l, p->debug, p->file, &r->diags);
+    if (p->given)
+        l->part = p->name + strlen(p->file) + 1;
 }
 
 void whammc_program_hash(const void *bytes, size_t size, char hash[WHAMMC_HASH]) {

@@ -192,6 +192,7 @@ static bool planned_for_open(void *ctx, const WasmModule **m, Locator **locator)
     p->open = wasm_load(&p->m, part->bytes, part->size, file, &p->diags);
     if (p->open)
         api_locator_begin(&p->locator, p->w->debug, part->file, &p->diags);
+    p->locator.part = part->name;
     *m = &p->m;
     *locator = &p->locator.locator;
     return p->open;
@@ -507,8 +508,9 @@ RewriteOptions api_options(const whammc_options *o) {
 }
 
 /* Lets the scripts query locations in the program, until scripts_have_asked. */
-static void scripts_ask(whammc *w, ApiLocator *l, const char *program) {
-    api_locator_begin(l, w->debug, program, &w->diags);
+static void scripts_ask(whammc *w, ApiLocator *l, const CorePart *part) {
+    api_locator_begin(l, w->debug, part->file, &w->diags);
+    l->part = part->name;
     l->locator.without = "file and src_function are \"\" then, and line, column and inlined are 0";
     w->plan.program.locator = &l->locator;
 }
@@ -541,7 +543,7 @@ bool api_instrument_module(whammc *w, const CorePart *part, const whammc_options
     w->hosted = (Hosted){0};
     DiagFileId file = diag_file(&w->diags, part->title, part->bytes, part->size, true);
     ApiLocator locator;
-    scripts_ask(w, &locator, part->file);
+    scripts_ask(w, &locator, part);
     if (r.map_url)
         locator.locator.without = NULL; /* the source map needs locations, too, not only scripts */
     bool ok = rewrite_module(&w->plan, part->bytes, part->size, file, &r, out, &w->diags);
@@ -692,7 +694,7 @@ static bool list_part(Listing *l, const CorePart *part) {
     if (prepare_for_part(w, part, false, 0) != WHAMMC_OK)
         return false;
     l->part = part;
-    scripts_ask(w, &l->locator, part->file);
+    scripts_ask(w, &l->locator, part);
     DiagFileId file = diag_file(&w->diags, part->title, part->bytes, part->size, true);
     bool ok = rewrite_list(&w->plan, part->bytes, part->size, file, list_site, l, &w->diags);
     scripts_have_asked(w, &l->locator);

@@ -12,7 +12,7 @@ typedef struct Settings {
     CoverageRequest request;
     Words engine_options, world;
     const char *engine, *save;
-    Words modules;          /* the chosen ones of a command; none = all */
+    ModuleGlobs modules;    /* the chosen ones of a command or a component; none = all */
     const char *for_module; /* the last option that commands do not allow; NULL = none */
     bool format_given;
 } Settings;
@@ -30,6 +30,7 @@ static int cmd_coverage_run_program(const Cli *cli, const Settings *s, const Eng
     r->world = &s->world;
     r->clock = "host"; /* it is not read */
     running_bundled(r, "coverage", app, &made);
+    modules_choose(&s->modules, r->w);
     return running_instrumented(r, &made, &none);
 }
 
@@ -246,9 +247,9 @@ static int cmd_coverage_check(const Cli *cli, const Settings *s) {
 static int cover_program(const Cli *cli, Settings *s) {
     Engine engine = {0};
     int status = STATUS_OK;
-    if (s->modules.len)
-        return cli_usage(cli, "--module=%s is for commands, and '%s' is none", s->modules.at[0],
-                         cli->operands[0]);
+    if (s->modules.len && (s->request.from.len || !file_is_component(cli->operands[0])))
+        return cli_usage(cli, "--module=%s is for commands and components that are run",
+                         s->modules.at[0]);
     int programs = s->request.from.len ? cli->noperands : 1;
     for (int i = 0; i < programs; i++)
         covering_program(&s->request, cli->operands[i], NULL);
