@@ -71,8 +71,9 @@ typedef enum WhammcKind {
 
 /* ---- reading and writing ---- */
 
-/* Reads and validates a module. The bytes are copied. On failure NULL, and *error (if error is not
- * NULL) is the text, to be released with whammc_release. */
+/* Reads and validates a core module; whammc_core_modules finds those of components. The bytes are
+ * copied. On failure NULL, and *error (if error is not NULL) is the text, to be released with
+ * whammc_release. */
 WhammcModule *whammc_module_read(const void *bytes, size_t size, char **error);
 /* Accepts NULL. */
 void whammc_module_free(WhammcModule *m);
