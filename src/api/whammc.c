@@ -287,10 +287,13 @@ static bool has_chosen(whammc *w, const CoreProgram *p) {
     for (uint32_t i = 0; i < p->parts.len; i++)
         if (p->parts.at[i].chosen)
             return true;
+    bool adapters = false;
+    for (uint32_t i = 0; i < p->inside.len; i++)
+        adapters |= p->inside.at[i].adapter;
     Diag *d = diag(&w->diags, DIAG_NO_MODULE, NO_SPAN,
-                   "%s: expected a core module inside of the component, found none%s", p->name,
-                   p->parts.len ? " but adapters" : "");
-    if (p->parts.len)
+                   "%s: expected a core module to instrument inside of the component, found none%s",
+                   p->name, adapters ? " but adapters" : "");
+    if (adapters)
         diag_hint(&w->diags, d, "--module=GLOB chooses adapters, too");
     return false;
 }
