@@ -55,7 +55,7 @@ static bool can_choose(const CoreProgram *p, const ComponentModule *m, Diags *di
     if (item->runs && !item->passed)
         return true;
     Span place = {p->component.file, item->from, item->from};
-    if (item->passed)
+    if (item->passed && !p->unvalidated) /* it is to be instrumented */
         diag_hint(
             diags,
             diag(diags, DIAG_LEFT_OUT, place,
