@@ -254,9 +254,12 @@ static uint64_t sites_of(const whammc *w, const PlanProbe *p) {
 
 /* Keeps the numbers of sites while the scripts are read again for another module. */
 static void note_sites(whammc *w) {
-    w->earlier.len = 0;
-    for (uint32_t i = 0; i < w->plan.probes.len; i++)
-        vec_push(&w->earlier, sites_of(w, &w->plan.probes.at[i]));
+    for (uint32_t i = 0; i < w->plan.probes.len; i++) {
+        uint64_t sites = sites_of(w, &w->plan.probes.at[i]);
+        if (i == w->earlier.len)
+            vec_push(&w->earlier, 0);
+        w->earlier.at[i] = sites;
+    }
 }
 
 /* The same for work on a module of a program, after api_begin. */

@@ -446,15 +446,15 @@ def _():
 
 @test("components: core modules inside are chosen by name")
 def _():
-    with open(FIB, "rb") as file:
-        core = file.read()
-    part = b"\1" + bytes(len(core) >> shift & 127 | (128 if shift < 21 else 0) for shift in (0, 7, 14, 21)) + core
-    component = b"\0asm\x0d\0\1\0" + part + part
-    script = whammc.Script("wasm:opcode:call:before { report unshared var n: u64; n++; }")
+    core = bytes.fromhex("0061736d 01000000 01040160 0000 03020100 0a070105 00 01 01 01 0b".replace(" ", ""))
+    part = bytes([1, len(core)]) + core
+    component = b"\0asm\x0d\0\1\0" + part + part + part + bytes([2, 10, 3, 0, 0, 0, 0, 1, 0, 0, 2, 0])
+    script = whammc.Script("wasm:opcode:nop:before { report unshared var n: u64; n++; }")
     sites = script.sites(component)
-    same(sorted({site.module for site in sites}), ["module 0", "module 1"])
+    same(sorted({site.module for site in sites}), ["module 0", "module 1", "module 2"])
     same(list(script.sites(component, modules=["*1"])), [site for site in sites if site.module == "module 1"])
     made, other = script.instrument(component), script.instrument(component, modules=["module 0"])
+    same((made.probes[0].sites, other.probes[0].sites), (9, 3))
     same((made.host, len({len(made), len(other), len(component)})), ("component", 3))
     raises(whammc.WhammError, lambda: script.instrument(component, modules=["main"]), "main")
 
