@@ -16,6 +16,7 @@ typedef struct ComponentPart {
     Buf bytes;    /* instrumented */
     WasmModule m; /* the same, read */
     bool read;
+    Str head; /* HubInstance.head */
 } ComponentPart;
 
 /* A component: the given one, or one inside. */
@@ -58,7 +59,9 @@ static bool instrument_parts(ComponentWork *work) {
 /* ---- connecting them ---- */
 
 /* The line before the reports of an instance, up to its number. */
-static Str part_head(const ComponentWork *work, const ComponentPart *p) {
+static Str part_head(const ComponentWork *work, ComponentPart *p) {
+    if (p->head.len)
+        return p->head;
     char hash[FIT_HASH];
     Buf line = {0}, name = {0};
     fit_hash(p->part->bytes, p->part->size, hash);
@@ -69,22 +72,17 @@ static Str part_head(const ComponentWork *work, const ComponentPart *p) {
                 (uint32_t)line.len};
     buf_free(&line);
     buf_free(&name);
-    return text;
+    return p->head = text;
 }
 
 /* The part of the module that an item instantiates, if it needs a hub. */
-static const ComponentPart *api_component_part_of(const ComponentWork *work, const Component *c,
-                                                  const ComponentInstance *instance) {
+static ComponentPart *api_component_part_of(const ComponentWork *work, const Component *c,
+                                            const ComponentInstance *instance) {
     const Component *in;
     const ComponentItem *item =
         component_resolve(c, (ComponentRef){COMPONENT_SPACE_CORE_MODULE, instance->of}, &in);
-    for (uint32_t k = 0; item && k < work->parts.len; k++) {
-        const ComponentPart *p = &work->parts.at[k];
-        const ComponentModule *m = p->part->inside;
-        if (m->in == in && &in->items.at[m->item] == item && hub_serves(&p->m))
-            return p;
-    }
-    return NULL;
+    ComponentPart *p = item && item->note ? &work->parts.at[item->note - 1] : NULL;
+    return p && hub_serves(&p->m) ? p : NULL;
 }
 
 static HubNode *node_of(const ComponentWork *work, const Component *c,
@@ -92,10 +90,8 @@ static HubNode *node_of(const ComponentWork *work, const Component *c,
     const Component *in;
     const ComponentItem *item =
         component_resolve(c, (ComponentRef){COMPONENT_SPACE_COMPONENT, instance->of}, &in);
-    for (uint32_t k = 0; item && item->runs && k < work->nodes.len; k++)
-        if (work->nodes.at[k]->c == item->component && hub_slots(&work->nodes.at[k]->node))
-            return &work->nodes.at[k]->node;
-    return NULL;
+    HubNode *node = item && item->runs && item->note ? &work->nodes.at[item->note - 1]->node : NULL;
+    return node && node->slots ? node : NULL;
 }
 
 /* Finds the instances that need a hub, of a component and all inside of it. */
@@ -107,36 +103,50 @@ static ComponentScopePart *find_instances(ComponentWork *work, const Component *
     for (uint32_t i = 0; i < c->items.len; i++) {
         const ComponentItem *item = &c->items.at[i];
         bool core = item->kind == COMPONENT_ITEM_CORE_INSTANCE;
-        if (item->kind == COMPONENT_ITEM_COMPONENT)
+        if (item->kind == COMPONENT_ITEM_COMPONENT) {
             find_instances(work, item->component, component_edit_inner(edit, i));
+            c->items.at[i].note = work->nodes.len; /* the last one */
+        }
         if ((!core && item->kind != COMPONENT_ITEM_INSTANCE) || !item->instance->instantiates)
             continue;
-        const ComponentPart *p = core ? api_component_part_of(work, c, item->instance) : NULL;
+        ComponentPart *p = core ? api_component_part_of(work, c, item->instance) : NULL;
         HubNode *node = core ? NULL : node_of(work, c, item->instance);
         if (p)
             vec_push(&self->node.instances, (HubInstance){i, &p->m, part_head(work, p)});
         if (node)
             vec_push(&self->node.children, (HubChild){i, node});
     }
+    hub_count(&self->node);
     vec_push(&work->nodes, self);
     return self;
 }
 
-static void write_component_output(ComponentWork *work, Buf *out) {
+static bool write_component_output(ComponentWork *work, Buf *out) {
     const Component *c = &work->program->component;
     ComponentEdit *edit = component_edit_new(c);
+    for (uint32_t i = 0; i < work->parts.len; i++) {
+        const ComponentModule *m = work->parts.at[i].part->inside;
+        m->in->items.at[m->item].note = i + 1;
+    }
     ComponentScopePart *root = find_instances(work, c, edit);
+    bool ok = root->node.slots <= HUB_MAX_SLOTS;
+    if (!ok)
+        diag(&work->w->diags, DIAG_CANNOT_HOST, NO_SPAN,
+             "%s: the component has more than %d instances of instrumented core modules",
+             work->program->name, HUB_MAX_SLOTS);
     enum { EVERY = 1000000000 }; /* nanoseconds */
     Hub hub = {&root->node, work->rewrite.report, str_of(work->rewrite.report_file), EVERY};
-    if (hub_slots(&root->node))
+    if (ok && root->node.slots)
         hub_add(&hub);
-    for (uint32_t i = 0; i < work->parts.len; i++) {
+    for (uint32_t i = 0; i < work->parts.len && ok; i++) {
         ComponentPart *p = &work->parts.at[i];
         const ComponentModule *m = p->part->inside;
         component_edit_module(component_edit_within(edit, m->in), m->item, &p->bytes);
     }
-    component_edit_write(edit, out);
+    if (ok)
+        component_edit_write(edit, out);
     component_edit_free(edit);
+    return ok;
 }
 
 /* Validates the output. False after a message. */
@@ -208,8 +218,7 @@ bool api_instrument_component(whammc *w, const CoreProgram *component, const wha
     work.rewrite.quiet = !has_tags(component);
     ok = ok && instrument_parts(&work);
     if (ok) {
-        write_component_output(&work, out);
-        ok = check_output(&work, out);
+        ok = write_component_output(&work, out) && check_output(&work, out);
         w->hosted = (Hosted){HOST_COMPONENT, STR("it is a component")};
     }
     free_work(&work);

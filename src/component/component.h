@@ -194,6 +194,7 @@ typedef struct ComponentItem {
     /* Of core modules and components (component_trace): */
     bool runs;   /* a component that is instantiated itself, perhaps the outermost one, does that */
     bool passed; /* it is passed to a component or exported, as it is */
+    uint32_t note;     /* free for the user of the component; 0 at first */
     uint32_t first;    /* in a component: the index of the first item of a space that it defines */
     uint32_t from, to; /* file range; of a module, component or custom section the contents */
     union {
@@ -242,6 +243,7 @@ typedef struct Component {
     Vec(ComponentUse) uses;
     uint32_t count[COMPONENT_SPACE_COUNT];        /* items of each index space */
     Vec(uint32_t) defined[COMPONENT_SPACE_COUNT]; /* by index: the item that defines it */
+    Str *module_names, *component_names;          /* by index; NULL = it has none */
     Arena own;                                    /* of the outermost */
 } Component;
 

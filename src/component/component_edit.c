@@ -27,14 +27,16 @@ typedef struct EditPiece {
 } EditPiece;
 
 typedef struct EditArgument {
-    uint32_t item, instance;
+    uint32_t instance;
     Str name;
+    uint32_t next; /* of the same item: its number + 1; 0 = none */
 } EditArgument;
 
 typedef struct EditReplacement {
     uint32_t from, to;
     ComponentRef ref;
     uint32_t by;
+    uint32_t next; /* of the same item, or of the same index: its number + 1; 0 = none */
 } EditReplacement;
 
 struct ComponentEdit {
@@ -46,8 +48,11 @@ struct ComponentEdit {
     uint32_t count[COMPONENT_SPACE_COUNT];  /* of handles */
     uint32_t *final[COMPONENT_SPACE_COUNT]; /* by handle */
     Buf *modules;                           /* by item: new contents; empty = as they were */
-    ComponentEdit **inner;                  /* by item */
-    uint32_t item, use;                     /* while writing: what is written, the next use */
+    uint32_t *argument;                     /* by item: 1 + the last argument; 0 = none */
+    uint32_t *replaced_at;                  /* by item: 1 + the last replacement there; 0 = none */
+    uint32_t *replaced[COMPONENT_SPACE_COUNT]; /* by index: the same for several items */
+    ComponentEdit **inner;                     /* by item */
+    uint32_t item, use;                        /* while writing: what is written, the next use */
 };
 
 ComponentEdit *component_edit_new(const Component *c) {
@@ -55,6 +60,8 @@ ComponentEdit *component_edit_new(const Component *c) {
     e->c = c;
     memcpy(e->count, c->count, sizeof e->count);
     e->modules = mem_zalloc(sizeof *e->modules * (c->items.len + 1u));
+    e->argument = mem_zalloc(sizeof *e->argument * (c->items.len + 1u));
+    e->replaced_at = mem_zalloc(sizeof *e->replaced_at * (c->items.len + 1u));
     e->inner = mem_zalloc(sizeof(ComponentEdit *) * (c->items.len + 1u));
     for (uint32_t i = 0; i < c->items.len; i++)
         if (c->items.at[i].kind == COMPONENT_ITEM_COMPONENT) {
@@ -76,10 +83,12 @@ void component_edit_free(ComponentEdit *e) {
         vec_free(&e->pieces.at[i].refs);
     }
     for (uint32_t s = 0; s < COMPONENT_SPACE_COUNT; s++)
-        free(e->final[s]);
+        free(e->final[s]), free(e->replaced[s]);
     vec_free(&e->pieces);
     vec_free(&e->arguments);
     vec_free(&e->replacements);
+    free(e->argument);
+    free(e->replaced_at);
     free(e->modules);
     free(e->inner);
     free(e);
@@ -191,7 +200,8 @@ uint32_t component_edit_add(ComponentEdit *e, uint32_t before, ComponentItemKind
 
 void component_edit_argument(ComponentEdit *e, uint32_t item, Str name, uint32_t instance) {
     assert(e->c->items.at[item].instance->instantiates);
-    vec_push(&e->arguments, (EditArgument){item, instance, name});
+    vec_push(&e->arguments, (EditArgument){instance, name, e->argument[item]});
+    e->argument[item] = e->arguments.len;
 }
 
 void component_edit_module(ComponentEdit *e, uint32_t item, Buf *module) {
@@ -202,7 +212,14 @@ void component_edit_module(ComponentEdit *e, uint32_t item, Buf *module) {
 
 void component_edit_replace(ComponentEdit *e, uint32_t from, uint32_t to, ComponentRef ref,
                             uint32_t by) {
-    vec_push(&e->replacements, (EditReplacement){from, to, ref, by});
+    uint32_t **lists = &e->replaced[ref.space], *list = &e->replaced_at[from];
+    if (to != from + 1) {
+        if (!*lists)
+            *lists = mem_zalloc(sizeof **lists * (e->c->count[ref.space] + 1u));
+        list = &(*lists)[ref.index];
+    }
+    vec_push(&e->replacements, (EditReplacement){from, to, ref, by, *list});
+    *list = e->replacements.len;
 }
 
 /* ---- indices ---- */
@@ -241,18 +258,26 @@ static void lay_out(ComponentEdit *e) {
     }
 }
 
-/* The final index of what an item of the input names. */
-static uint32_t final_of(const ComponentEdit *e, ComponentRef ref, uint32_t up) {
-    uint32_t handle = ref.index;
-    for (; up; up--)
-        e = e->parent;
-    for (uint32_t i = 0; i < e->replacements.len; i++) {
-        const EditReplacement *r = &e->replacements.at[i];
+/* What takes the place of a handle in the item that is written, by a list of replacements, of which
+ * the last one counts; UINT32_MAX = nothing does. */
+static uint32_t replaced_by(const ComponentEdit *e, uint32_t list, ComponentRef ref) {
+    for (; list; list = e->replacements.at[list - 1].next) {
+        const EditReplacement *r = &e->replacements.at[list - 1];
         if (r->ref.space == ref.space && r->ref.index == ref.index && e->item >= r->from &&
             e->item < r->to)
-            handle = r->by;
+            return r->by;
     }
-    return e->final[ref.space][handle];
+    return UINT32_MAX;
+}
+
+/* The final index of what an item of the input names. */
+static uint32_t final_of(const ComponentEdit *e, ComponentRef ref, uint32_t up) {
+    for (; up; up--)
+        e = e->parent;
+    uint32_t by = replaced_by(e, e->replaced_at[e->item], ref);
+    if (by == UINT32_MAX && e->replaced[ref.space])
+        by = replaced_by(e, e->replaced[ref.space][ref.index], ref);
+    return e->final[ref.space][by == UINT32_MAX ? ref.index : by];
 }
 
 /* ---- writing ---- */
@@ -286,8 +311,8 @@ static void copy_bytes(ComponentEdit *e, uint32_t from, uint32_t to, Buf *out) {
 static void write_instantiation(ComponentEdit *e, uint32_t item, Buf *out) {
     const ComponentInstance *instance = e->c->items.at[item].instance;
     uint32_t added = 0;
-    for (uint32_t i = 0; i < e->arguments.len; i++)
-        added += e->arguments.at[i].item == item;
+    for (uint32_t k = e->argument[item]; k; k = e->arguments.at[k - 1].next)
+        added++;
     bool core = e->c->items.at[item].kind == COMPONENT_ITEM_CORE_INSTANCE;
     ComponentSpace space = core ? COMPONENT_SPACE_CORE_INSTANCE : COMPONENT_SPACE_INSTANCE;
     ComponentSpace of = core ? COMPONENT_SPACE_CORE_MODULE : COMPONENT_SPACE_COMPONENT;
@@ -300,27 +325,18 @@ static void write_instantiation(ComponentEdit *e, uint32_t item, Buf *out) {
         component_put_sort(out, arg->ref.space, core);
         buf_uleb(out, final_of(e, arg->ref, 0));
     }
-    for (uint32_t i = 0; i < e->arguments.len; i++) {
-        const EditArgument *a = &e->arguments.at[i];
-        if (a->item != item)
-            continue;
+    for (uint32_t k = e->argument[item]; k; k = e->arguments.at[k - 1].next) {
+        const EditArgument *a = &e->arguments.at[k - 1];
         put_name(out, a->name);
         component_put_sort(out, space, core);
         buf_uleb(out, e->final[space][a->instance]);
     }
 }
 
-static bool has_argument(const ComponentEdit *e, uint32_t item) {
-    for (uint32_t i = 0; i < e->arguments.len; i++)
-        if (e->arguments.at[i].item == item)
-            return true;
-    return false;
-}
-
 static void write_item(ComponentEdit *e, uint32_t item, Buf *out) {
     const ComponentItem *it = &e->c->items.at[item];
     e->item = item;
-    if (has_argument(e, item))
+    if (e->argument[item])
         write_instantiation(e, item, out);
     else
         copy_bytes(e, it->from, it->to, out);

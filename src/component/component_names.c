@@ -5,6 +5,8 @@
 
 #include "wasm/leb.h"
 
+#include <assert.h>
+
 enum { NAMES_COMPONENT, NAMES_SORT };
 
 /* A subsection: its kind, and for NAMES_SORT the index space and how many names follow. */
@@ -70,19 +72,31 @@ Str component_own_name(const Component *c) {
     return (Str){0};
 }
 
-Str component_name_of(const Component *c, ComponentRef ref) {
+void component_names_read(Component *c) {
     for (uint32_t i = 0; i < c->items.len; i++) {
         if (!component_has_names(&c->items.at[i]))
             continue;
         NamesPart p;
         uint32_t index;
         Str name;
-        for (WasmCode code = names_of(c, i); next_part(&code, &p);)
-            while (p.space == ref.space && next_name(&p, &index, &name))
-                if (index == ref.index)
-                    return name;
+        for (WasmCode code = names_of(c, i); next_part(&code, &p);) {
+            Str **names = p.space == COMPONENT_SPACE_CORE_MODULE ? &c->module_names
+                          : p.space == COMPONENT_SPACE_COMPONENT ? &c->component_names
+                                                                 : NULL;
+            if (names && !*names)
+                *names = arena_array(c->arena, Str, c->count[p.space] + 1u);
+            while (names && next_name(&p, &index, &name))
+                if (index < c->count[p.space])
+                    (*names)[index] = name;
+        }
     }
-    return (Str){0};
+}
+
+Str component_name_of(const Component *c, ComponentRef ref) {
+    bool module = ref.space == COMPONENT_SPACE_CORE_MODULE;
+    assert(module || ref.space == COMPONENT_SPACE_COMPONENT);
+    const Str *names = module ? c->module_names : c->component_names;
+    return names && ref.index < c->count[ref.space] ? names[ref.index] : (Str){0};
 }
 
 /* Appends a subsection of names with other indices; those of items that do not exist are left out.

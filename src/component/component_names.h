@@ -10,7 +10,10 @@
 /* Whether an item is the section. */
 bool component_has_names(const ComponentItem *item);
 
-/* The name of the component itself, or of an item of one of its index spaces; empty = none. */
+/* Reads the names of core modules and of components inside (part of component_read). */
+void component_names_read(Component *c);
+
+/* The name of the component itself; of a core module or a component inside. Empty = it has none. */
 Str component_own_name(const Component *c);
 Str component_name_of(const Component *c, ComponentRef ref);
 

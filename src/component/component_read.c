@@ -7,6 +7,8 @@
  */
 #include "component/component_read.h"
 
+#include "component/component_names.h"
+
 #include <assert.h>
 
 bool component_is(const uint8_t *bytes, size_t size) {
@@ -555,6 +557,7 @@ static bool get_component(ComponentReader *r, Component *c) {
     bool ok = true;
     while (ok && r->r.c.at < r->r.c.end)
         ok = get_next_section(r, c);
+    component_names_read(c);
     r->depth--;
     r->scope = scope.up;
     r->r.c = outer;

@@ -49,13 +49,16 @@ bool hub_serves(const WasmModule *m) {
     return wasm_find_export(m, WASM_SPACE_FUNC, STR("whammc:flush")) != NULL;
 }
 
-uint32_t hub_slots(const HubNode *node) {
-    uint32_t n = node->instances.len;
-    for (uint32_t i = 0; i < node->children.len; i++)
-        n += hub_slots(node->children.at[i].node);
-    return n;
+void hub_count(HubNode *node) {
+    node->slots = node->instances.len;
+    for (uint32_t i = 0; i < node->children.len && node->slots <= HUB_MAX_SLOTS; i++)
+        node->slots += node->children.at[i].node->slots;
+    if (node->slots > HUB_MAX_SLOTS)
+        node->slots = HUB_MAX_SLOTS + 1;
 }
 
+/* What a component needs, with all inside of it. There are not many instances, so it does not
+ * matter if some are looked at more than once. */
 static HubNeeds needs_of(const HubNode *node) {
     HubNeeds needs = {0};
     for (uint32_t i = 0; i < node->instances.len; i++) {
@@ -291,7 +294,7 @@ static void list_heads(const HubNode *node, Str *heads, uint32_t *n) {
 }
 
 static void make_memory(const Hub *hub, bool serves, WasmModule *m) {
-    uint32_t nslots = hub_slots(hub->root), n = 0;
+    uint32_t nslots = hub->root->slots, n = 0;
     Str *heads = mem_zalloc(sizeof *heads * nslots);
     list_heads(hub->root, heads, &n);
     if (nslots == 1 && !serves)
@@ -620,7 +623,7 @@ static void connect_child(HubConnection *con, uint32_t entry, const HubChild *ch
     ComponentArg args[] = {hub_core_arg("roll", con->roll),
                            hub_core_arg("func", hub_core_functions(con->e, after, &func, 1))};
     hub_core_instance(con->e, after, hub_add_module(con->e, after, &m), args, 2);
-    con->front += hub_slots(child->node);
+    con->front += child->node->slots;
 }
 
 static void connect(HubConnection *con) {
@@ -662,7 +665,7 @@ static void connect_inside(const HubNode *node, HubNeeds needs) {
 
 void hub_add(const Hub *hub) {
     const HubNode *root = hub->root;
-    assert(hub_slots(root));
+    assert(root->slots);
     HubNeeds needs = needs_of(root);
     needs.serves = serves(component_edit_of(root->edit));
     HubConnection con = {.node = root,

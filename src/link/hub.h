@@ -47,6 +47,7 @@ typedef struct HubNode {
     ComponentEdit *edit;
     Vec(HubInstance) instances;
     Vec(HubChild) children;
+    uint32_t slots; /* hub_count */
     bool connected; /* by hub_add */
 } HubNode;
 
@@ -59,10 +60,12 @@ typedef struct Hub {
 
 /* Whether an instrumented module needs a hub: it imports something of the host, or reports. */
 bool hub_serves(const WasmModule *m);
-/* How many core instances a component has, with all components inside. */
-uint32_t hub_slots(const HubNode *node);
+/* Sets HubNode.slots: how many core instances a component has, with all components inside, which
+ * have been counted already; not more than HUB_MAX_SLOTS + 1. */
+enum { HUB_MAX_SLOTS = 10000 };
+void hub_count(HubNode *node);
 
-/* Adds all that, and connects it. The root has at least one slot. */
+/* Adds all that, and connects it. The root has at least one slot, and HUB_MAX_SLOTS at most. */
 void hub_add(const Hub *hub);
 
 #endif
