@@ -1,8 +1,10 @@
 /*
- * tests/fuzz/fuzz_component.c - reads and validates any bytes as a component. Of what is valid every
- * index that the reader has noted names something, and reads back as it was noted.
+ * tests/fuzz/fuzz_component.c - reads and validates any bytes as a component. Of what is valid
+ * every index that the reader has noted names something, and reads back as it was noted; and it is
+ * instrumented: the output is never one that would have been invalid.
  */
 #include "component/component.h"
+#include "whammc/whammc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -22,14 +24,34 @@ static void check_uses(const Component *c) {
             check_uses(c->items.at[i].component);
 }
 
+/* With a script that counts, reads the clock and prints. */
+static void instrument(const uint8_t *data, size_t size) {
+    static const char script[] =
+        "use time; var names: map<i32, u64>;\n"
+        "wasm:func:entry { report unshared var n: u64; n++; names[fid] = time.now_ns() as u64; }\n"
+        "wasm:opcode:*:after { report var all: u64; all++; }\n"
+        "wasm:opcode:unreachable:before { print(\"{fid}\"); }\n";
+    whammc *w = whammc_new();
+    uint8_t *out;
+    size_t out_size;
+    whammc_add_script(w, "s.whamm", script, sizeof script - 1);
+    if (whammc_instrument(w, "c.wasm", data, size, NULL, &out, &out_size) == WHAMMC_INTERNAL)
+        abort();
+    whammc_release(out);
+    whammc_free(w);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Diags diags = {0};
     Component c;
-    if (component_load(&c, data, size, 0, 1, &diags))
+    bool valid = component_load(&c, data, size, 0, 1, &diags);
+    if (valid)
         check_uses(&c);
     else if (!diags.errors)
         abort();
     component_free(&c);
     diag_free(&diags);
+    if (valid)
+        instrument(data, size);
     return 0;
 }

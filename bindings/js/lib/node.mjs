@@ -193,6 +193,7 @@ function createFiles(engine, said = null) {
     mkdirat: (dir, name, mode) => fs.mkdirSync(path(dir, name), mode),
     rename: (from, to) => fs.renameSync(text(from), text(to)),
     renameat: (dir, from, other, to) => fs.renameSync(path(dir, from), path(other, to)),
+    symlink: (target, name) => fs.symlinkSync(text(target), text(name)),
     readlink: (name, at, size) => readLink(text(name), at, size),
     readlinkat: (dir, name, at, size) => readLink(path(dir, name), at, size),
     fchmod: (fd, mode) => fs.fchmodSync(fd, mode),
