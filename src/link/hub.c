@@ -10,7 +10,7 @@
 
 /* The hub's functions, as components import them. */
 #define HUB_IMPORT "whammc-hub"
-/* The function of a component inside that flushes it. */
+/* The function of a component inside that flushes it, and of one that serves. */
 #define HUB_FLUSH "whammc-flush"
 
 /* Functions of the hub: names as exports of components and of core modules. */
@@ -645,6 +645,12 @@ static void connect(HubConnection *con) {
     connect_ends(con);
 }
 
+/* Exports the function that flushes all. */
+static void export_flush(const HubConnection *con) {
+    uint32_t end = con->c->items.len;
+    hub_export(con->e, end, HUB_FLUSH, lift(con->e, end, con->flush, flush_type(con->e, end)));
+}
+
 /* Connects the components inside, each once. */
 static void connect_inside(const HubNode *node, HubNeeds needs) {
     for (uint32_t i = 0; i < node->children.len; i++) {
@@ -657,9 +663,7 @@ static void connect_inside(const HubNode *node, HubNeeds needs) {
         HubConnection con = {.node = child, .e = child->edit, .c = c, .needs = needs};
         con.hub = import_hub(child->edit, needs);
         connect(&con);
-        uint32_t end = c->items.len;
-        hub_export(child->edit, end, HUB_FLUSH,
-                   lift(child->edit, end, con.flush, flush_type(child->edit, end)));
+        export_flush(&con);
     }
 }
 
@@ -674,5 +678,7 @@ void hub_add(const Hub *hub) {
                          .needs = needs,
                          .hub = add_hub(hub, needs)};
     connect(&con);
+    if (needs.serves)
+        export_flush(&con);
     connect_inside(root, needs);
 }

@@ -16,7 +16,7 @@
  * All are flushed when the program ends, which is when its function wasi:cli/run does, and before
  * it calls wasi:cli/exit. A component without that function serves calls of its host, and nobody
  * tells which is the last one: it is flushed after the first call, and after others when some time
- * has gone by.
+ * has gone by; and it exports a function, whammc-flush, for hosts that know more.
  *
  * REENTRANCE. A function of a component traps if it is called while the component calls out
  * (Canonical ABI). So nothing here calls into a component that may be active: the hub is called by
