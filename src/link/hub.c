@@ -479,8 +479,8 @@ static void connect_run(const HubConnection *con, uint32_t at) {
                  option_of(canon, CANON_OPTION_POST_RETURN));
 }
 
-/* A function of a component that serves, if it is one of an instrumented instance. */
-static void connect_service(const HubConnection *con, uint32_t at) {
+/* A function of a component that serves. False if it is none of an instrumented instance. */
+static bool connect_service(const HubConnection *con, uint32_t at) {
     const ComponentCanon *canon = con->c->items.at[at].canon;
     ComponentRef ref = {COMPONENT_SPACE_CORE_FUNC, canon->func};
     const ComponentAlias *alias = hub_alias_of(con->c, ref);
@@ -491,7 +491,9 @@ static void connect_service(const HubConnection *con, uint32_t at) {
         const WasmExport *e = wasm_find_export(of->module, WASM_SPACE_FUNC, alias->name);
         if (e)
             connect_lift(con, at, wasm_func_type(of->module, e->handle), "flush_due", NULL);
+        return e != NULL;
     }
+    return false;
 }
 
 /* What ends the program, item `at`, a core function: what can be is flushed before. */
@@ -557,10 +559,11 @@ static bool serves(const Component *c) {
     return true;
 }
 
-static void connect_ends(const HubConnection *con) {
+/* Returns whether reports are made somewhere. */
+static bool connect_ends(const HubConnection *con) {
     if (con->needs.now || con->needs.exit || con->needs.print)
         hub_hold(con);
-    bool runs = false, outermost = !con->c->parent;
+    bool runs = false, reports = false, outermost = !con->c->parent;
     for (uint32_t i = 0; i < con->c->items.len; i++) {
         const ComponentItem *item = &con->c->items.at[i];
         const ComponentCanon *canon = item->kind == COMPONENT_ITEM_CANON ? item->canon : NULL;
@@ -571,11 +574,14 @@ static void connect_ends(const HubConnection *con) {
             runs = true;
             connect_run(con, i);
         } else if (lifts && con->needs.serves) {
-            connect_service(con, i);
+            reports |= connect_service(con, i);
         }
-        if (!runs && outermost && is_inner_run(item))
+        if (!runs && outermost && is_inner_run(item)) {
             connect_inner_run(con, i);
+            reports = true;
+        }
     }
+    return runs || reports;
 }
 
 /* ---- connecting ---- */
@@ -608,7 +614,7 @@ static void connect_instance(const HubConnection *con, uint32_t entry) {
     hub_core_instance(con->e, of->item + 1, hub_add_module(con->e, of->item + 1, &m), args, 4);
 }
 
-static void connect(HubConnection *con);
+static bool connect(HubConnection *con);
 
 /* Gives a component inside its hub, and makes its function to flush it an entry of the roll. */
 static void connect_child(HubConnection *con, uint32_t entry, const HubChild *child) {
@@ -626,7 +632,8 @@ static void connect_child(HubConnection *con, uint32_t entry, const HubChild *ch
     con->front += child->node->slots;
 }
 
-static void connect(HubConnection *con) {
+/* Returns whether the component makes reports. */
+static bool connect(HubConnection *con) {
     const HubNode *node = con->node;
     WasmModule m;
     uint32_t to_switch;
@@ -642,7 +649,7 @@ static void connect(HubConnection *con) {
     con->front = node->instances.len;
     for (uint32_t i = 0; i < node->children.len; i++)
         connect_child(con, node->instances.len + i, &node->children.at[i]);
-    connect_ends(con);
+    return connect_ends(con);
 }
 
 /* Exports the function that flushes all. */
@@ -667,7 +674,7 @@ static void connect_inside(const HubNode *node, HubNeeds needs) {
     }
 }
 
-void hub_add(const Hub *hub) {
+bool hub_add(const Hub *hub) {
     const HubNode *root = hub->root;
     assert(root->slots);
     HubNeeds needs = needs_of(root);
@@ -677,8 +684,9 @@ void hub_add(const Hub *hub) {
                          .c = component_edit_of(root->edit),
                          .needs = needs,
                          .hub = add_hub(hub, needs)};
-    connect(&con);
+    bool reports = connect(&con);
     if (needs.serves)
         export_flush(&con);
     connect_inside(root, needs);
+    return reports;
 }

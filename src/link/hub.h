@@ -65,7 +65,9 @@ bool hub_serves(const WasmModule *m);
 enum { HUB_MAX_SLOTS = 10000 };
 void hub_count(HubNode *node);
 
-/* Adds all that, and connects it. The root has at least one slot, and HUB_MAX_SLOTS at most. */
-void hub_add(const Hub *hub);
+/* Adds all that, and connects it. The root has at least one slot, and HUB_MAX_SLOTS at most. False:
+ * reports are only made when the host calls whammc-flush, since the functions of the component are
+ * those of others inside. */
+bool hub_add(const Hub *hub);
 
 #endif
