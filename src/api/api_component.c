@@ -138,7 +138,7 @@ static bool write_component_output(ComponentWork *work, Buf *out) {
     Hub hub = {&root->node, work->rewrite.report, str_of(work->rewrite.report_file), EVERY};
     if (ok && root->node.slots && !hub_add(&hub))
         diag(&work->w->diags, DIAG_NO_FLUSH_POINT, (Span){c->file, 0, 0},
-             "the functions of the component are those of components inside: the report is written "
+             "the component exports no function of an instrumented module: the report is written "
              "when the host calls 'whammc-flush'");
     for (uint32_t i = 0; i < work->parts.len && ok; i++) {
         ComponentPart *p = &work->parts.at[i];

@@ -13,6 +13,9 @@
 /* The function of a component inside that flushes it, and of one that serves. */
 #define HUB_FLUSH "whammc-flush"
 
+/* The function that flushes the components that were instantiated before, in an instance. */
+#define HUB_OTHERS "whammc-others"
+
 /* Functions of the hub: names as exports of components and of core modules. */
 typedef enum HubFunc {
     HUB_BEGIN,
@@ -563,14 +566,15 @@ static bool serves(const Component *c) {
 static bool connect_ends(const HubConnection *con) {
     if (con->needs.now || con->needs.exit || con->needs.print)
         hub_hold(con);
-    bool runs = false, reports = false, outermost = !con->c->parent;
+    bool runs = false, reports = false;
+    bool outermost = !con->c->parent, called = outermost || con->node->exported;
     for (uint32_t i = 0; i < con->c->items.len; i++) {
         const ComponentItem *item = &con->c->items.at[i];
         const ComponentCanon *canon = item->kind == COMPONENT_ITEM_CANON ? item->canon : NULL;
-        bool lifts = canon && outermost && canon->code == CANON_LIFT;
+        bool lifts = canon && called && canon->code == CANON_LIFT;
         if (canon && canon->code == CANON_LOWER && ends_program(con->c, canon->func))
             connect_exit(con, i);
-        if (lifts && is_run(con->c, canon)) {
+        if (lifts && outermost && is_run(con->c, canon)) {
             runs = true;
             connect_run(con, i);
         } else if (lifts && con->needs.serves) {
@@ -616,19 +620,67 @@ static void connect_instance(const HubConnection *con, uint32_t entry) {
 
 static bool connect(HubConnection *con);
 
-/* Gives a component inside its hub, and makes its function to flush it an entry of the roll. */
-static void connect_child(HubConnection *con, uint32_t entry, const HubChild *child) {
+/* Makes a core function, which exists before the item `at`, an entry of the roll. */
+static void add_entry(const HubConnection *con, uint32_t at, uint32_t entry, uint32_t func) {
+    WasmModule m;
+    hub_make_entry(entry, &m);
+    ComponentArg arg = hub_func_arg("func", func);
+    ComponentArg args[] = {hub_core_arg("roll", con->roll),
+                           hub_core_arg("func", hub_core_functions(con->e, at, &arg, 1))};
+    hub_core_instance(con->e, at, hub_add_module(con->e, at, &m), args, 2);
+}
+
+/* The function of a child that flushes it. */
+static uint32_t flush_of(const HubConnection *con, uint32_t at, const HubChild *child) {
+    return hub_alias(con->e, at, component_defines(con->c, child->item).index, STR(HUB_FLUSH));
+}
+
+/* Adds an instance with a function that flushes the first n children: none of them can be active
+ * where a later one has returned to the host. */
+static uint32_t add_others(const HubConnection *con, uint32_t at, uint32_t n) {
+    Arena *arena = con->c->arena;
+    ComponentArg *given = arena_array(arena, ComponentArg, n + 1u);
+    ComponentArg *funcs = arena_array(arena, ComponentArg, n + 1u);
+    Made made;
+    WasmModule m;
+    make_begin(&made);
+    ComponentEdit *e = made.e;
+    uint32_t type = flush_type(e, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *name = arena_printf(arena, "flush%u", i);
+        uint32_t func = component_edit_add(e, 0, COMPONENT_ITEM_IMPORT, COMPONENT_SPACE_FUNC,
+                                           "00 %n 01 %t", str_of(name), type);
+        funcs[i] = hub_func_arg(arena_printf(arena, "%u", i), hub_lower(e, 0, func));
+        given[i] =
+            (ComponentArg){{.name = str_of(name)},
+                           {COMPONENT_SPACE_FUNC, flush_of(con, at, &con->node->children.at[i])}};
+    }
+    ComponentArg arg = hub_core_arg("others", hub_core_functions(e, 0, funcs, n));
+    hub_make_others(n, &m);
+    uint32_t core = hub_core_instance(e, 0, hub_add_module(e, 0, &m), &arg, 1);
+    hub_export(e, 0, "others", lift(e, 0, hub_core_alias(e, 0, core, "others"), type));
+    return instance(con->e, at, make_end(&made, con->e, at), given, n);
+}
+
+/* Imports that function, and makes it an entry of the roll. */
+static void import_others(const HubConnection *con, uint32_t entry) {
+    uint32_t type = hub_instance_type(con->e, "02 01 40 00 01 00 04 00 %n 01 00", STR("others"));
+    uint32_t from = component_edit_add(con->e, 0, COMPONENT_ITEM_IMPORT, COMPONENT_SPACE_INSTANCE,
+                                       "00 %n 05 %t", STR(HUB_OTHERS), type);
+    add_entry(con, 0, entry, hub_lower(con->e, 0, hub_alias(con->e, 0, from, STR("others"))));
+}
+
+/* Gives child k its hub, and makes its function to flush it an entry of the roll. */
+static void connect_child(HubConnection *con, uint32_t k) {
+    const HubChild *child = &con->node->children.at[k];
     uint32_t hub = con->front ? add_front(con, child->item, con->front) : con->hub;
     uint32_t after = child->item + 1;
     component_edit_argument(con->e, child->item, STR(HUB_IMPORT), hub);
-    uint32_t self = component_defines(con->c, child->item).index;
-    uint32_t flush = hub_lower(con->e, after, hub_alias(con->e, after, self, STR(HUB_FLUSH)));
-    WasmModule m;
-    hub_make_entry(entry, &m);
-    ComponentArg func = hub_func_arg("func", flush);
-    ComponentArg args[] = {hub_core_arg("roll", con->roll),
-                           hub_core_arg("func", hub_core_functions(con->e, after, &func, 1))};
-    hub_core_instance(con->e, after, hub_add_module(con->e, after, &m), args, 2);
+    if (child->node->exported)
+        component_edit_argument(con->e, child->item, STR(HUB_OTHERS),
+                                add_others(con, child->item, k));
+    add_entry(con, after, con->node->instances.len + k,
+              hub_lower(con->e, after, flush_of(con, after, child)));
     con->front += child->node->slots;
 }
 
@@ -638,8 +690,8 @@ static bool connect(HubConnection *con) {
     WasmModule m;
     uint32_t to_switch;
     lower_hub(con, &to_switch);
-    hub_make_roll(node->instances.len + node->children.len, node->instances.len, con->needs.serves,
-                  &m);
+    uint32_t entries = node->instances.len + node->children.len;
+    hub_make_roll(entries + node->exported, node->instances.len, con->needs.serves, &m);
     ComponentArg hub = hub_core_arg("hub", con->to_hub);
     con->roll =
         hub_core_instance(con->e, 0, hub_add_module(con->e, 0, &m), &hub, con->needs.serves);
@@ -648,7 +700,9 @@ static bool connect(HubConnection *con) {
         connect_instance(con, i);
     con->front = node->instances.len;
     for (uint32_t i = 0; i < node->children.len; i++)
-        connect_child(con, node->instances.len + i, &node->children.at[i]);
+        connect_child(con, i);
+    if (node->exported)
+        import_others(con, entries);
     return connect_ends(con);
 }
 
@@ -674,17 +728,47 @@ static void connect_inside(const HubNode *node, HubNeeds needs) {
     }
 }
 
+static void want(const Component *c, ComponentRef ref, bool *wanted) {
+    const ComponentItem *item = component_item(c, ref);
+    if (item)
+        wanted[item - c->items.at] = true;
+}
+
+/* Finds the components inside whose functions the host can call, directly or through instances that
+ * are made of them: items name only earlier ones. Returns whether there are any. */
+static bool find_exported(const HubNode *root, const Component *c) {
+    bool *wanted = mem_zalloc(sizeof *wanted * (c->items.len + 1u)), any = false;
+    uint32_t child = root->children.len;
+    for (uint32_t i = c->items.len; i-- > 0;) {
+        const ComponentItem *item = &c->items.at[i];
+        bool is_child = child && root->children.at[child - 1].item == i;
+        child -= is_child;
+        if (item->kind == COMPONENT_ITEM_EXPORT)
+            want(c, item->export->ref, wanted);
+        if (wanted[i] && item->kind == COMPONENT_ITEM_ALIAS && item->alias->kind == ALIAS_EXPORT)
+            want(c, (ComponentRef){COMPONENT_SPACE_INSTANCE, item->alias->instance}, wanted);
+        if (wanted[i] && is_child)
+            any = root->children.at[child].node->exported = true;
+        bool made = item->kind == COMPONENT_ITEM_INSTANCE && !is_child;
+        for (uint32_t k = 0; wanted[i] && made && k < item->instance->nargs; k++)
+            want(c, item->instance->args[k].ref, wanted);
+    }
+    free(wanted);
+    return any;
+}
+
 bool hub_add(const Hub *hub) {
     const HubNode *root = hub->root;
     assert(root->slots);
     HubNeeds needs = needs_of(root);
     needs.serves = serves(component_edit_of(root->edit));
+    bool inner = needs.serves && find_exported(root, component_edit_of(root->edit));
     HubConnection con = {.node = root,
                          .e = root->edit,
                          .c = component_edit_of(root->edit),
                          .needs = needs,
                          .hub = add_hub(hub, needs)};
-    bool reports = connect(&con);
+    bool reports = connect(&con) || inner;
     if (needs.serves)
         export_flush(&con);
     connect_inside(root, needs);

@@ -48,7 +48,9 @@ typedef struct HubNode {
     Vec(HubInstance) instances;
     Vec(HubChild) children;
     uint32_t slots; /* hub_count */
-    bool connected; /* by hub_add */
+    /* By hub_add: */
+    bool connected;
+    bool exported; /* the outermost component, which serves, exports functions of it */
 } HubNode;
 
 typedef struct Hub {
@@ -66,8 +68,8 @@ enum { HUB_MAX_SLOTS = 10000 };
 void hub_count(HubNode *node);
 
 /* Adds all that, and connects it. The root has at least one slot, and HUB_MAX_SLOTS at most. False:
- * reports are only made when the host calls whammc-flush, since the functions of the component are
- * those of others inside. */
+ * reports are only made when the host calls whammc-flush, as the component exports no function of
+ * an instrumented module. */
 bool hub_add(const Hub *hub);
 
 #endif

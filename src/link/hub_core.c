@@ -214,6 +214,21 @@ void hub_make_entry(uint32_t entry, WasmModule *m) {
     wasm_add_elem_active(m, roll, entry, &func, 1);
 }
 
+void hub_make_others(uint32_t n, WasmModule *m) {
+    wasm_module_init(m);
+    uint32_t *funcs = mem_alloc(sizeof *funcs * (n + 1u));
+    for (uint32_t i = 0; i < n; i++)
+        funcs[i] = import_func(m, "others", arena_printf(&m->arena, "%u", i), NULL, 0, WASM_NONE);
+    Buf code = {0};
+    emit_locals(&code, NULL, 0);
+    emit_calls(&code, m, funcs, n);
+    emit(&code, "end");
+    uint32_t type = wasm_add_func_type(m, NULL, 0, NULL, 0);
+    wasm_add_export(m, STR("others"), WASM_SPACE_FUNC,
+                    wasm_add_func(m, type, STR("others"), &code, false));
+    free(funcs);
+}
+
 void hub_make_front(uint32_t base, WasmModule *m) {
     static const char *const names[] = {"begin", "end"};
     static const WasmType i32 = WASM_I32;

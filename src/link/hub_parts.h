@@ -30,6 +30,8 @@ void hub_make_switch(HubNeeds needs, const WasmModule *of, WasmModule *m);
 void hub_make_tap(const WasmModule *of, uint32_t entry, WasmModule *m);
 /* Imports roll (table) and "func", a function, which becomes an entry of the roll. */
 void hub_make_entry(uint32_t entry, WasmModule *m);
+/* Exports others, which calls n functions, "0", "1" ... of "others". */
+void hub_make_others(uint32_t n, WasmModule *m);
 /* Exports begin and end, which call those of "hub" with higher slots. */
 void hub_make_front(uint32_t base, WasmModule *m);
 
