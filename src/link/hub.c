@@ -728,7 +728,7 @@ static void connect_inside(const HubNode *node, HubNeeds needs) {
     }
 }
 
-static void want(const Component *c, ComponentRef ref, bool *wanted) {
+static void want_item(const Component *c, ComponentRef ref, bool *wanted) {
     const ComponentItem *item = component_item(c, ref);
     if (item)
         wanted[item - c->items.at] = true;
@@ -744,14 +744,14 @@ static bool find_exported(const HubNode *root, const Component *c) {
         bool is_child = child && root->children.at[child - 1].item == i;
         child -= is_child;
         if (item->kind == COMPONENT_ITEM_EXPORT)
-            want(c, item->export->ref, wanted);
+            want_item(c, item->export->ref, wanted);
         if (wanted[i] && item->kind == COMPONENT_ITEM_ALIAS && item->alias->kind == ALIAS_EXPORT)
-            want(c, (ComponentRef){COMPONENT_SPACE_INSTANCE, item->alias->instance}, wanted);
+            want_item(c, (ComponentRef){COMPONENT_SPACE_INSTANCE, item->alias->instance}, wanted);
         if (wanted[i] && is_child)
             any = root->children.at[child].node->exported = true;
         bool made = item->kind == COMPONENT_ITEM_INSTANCE && !is_child;
         for (uint32_t k = 0; wanted[i] && made && k < item->instance->nargs; k++)
-            want(c, item->instance->args[k].ref, wanted);
+            want_item(c, item->instance->args[k].ref, wanted);
     }
     free(wanted);
     return any;

@@ -5,23 +5,27 @@
  * what a program imports of a host in JavaScript, and exports whammc:flush. What is added to the
  * component supplies these imports:
  *
- *   hub        a component that writes reports through WASI 0.2 (stdlib/runtime/hosts/hub.c). Its
- *              functions have only numbers as parameters. Components inside import them
- *   switch     what an instance imports. It exists before the instance's memory, so its functions
- * go through a table; those that need no memory are the hub's tap        comes after an instance:
- * it reads its memory for the hub, and puts its functions into the tables of the switch and of the
- * roll roll       one in each component: all that has to be flushed there, core instances and
- * instances of components inside
+ *   hub      a component that writes reports through WASI 0.2 (stdlib/runtime/hosts/hub.c). Its
+ *            functions have only numbers as parameters. Components inside import them
+ *   switch   what an instance imports. It exists before the instance's memory, so its functions
+ *            go through a table; those that need no memory are the hub's
+ *   tap      comes after an instance: it reads its memory for the hub, and puts its functions
+ *            into the tables of the switch and of the roll
+ *   roll     one in each component: all that has to be flushed there, core instances and
+ *            instances of components inside
  *
  * All are flushed when the program ends, which is when its function wasi:cli/run does, and before
  * it calls wasi:cli/exit. A component without that function serves calls of its host, and nobody
  * tells which is the last one: it is flushed after the first call, and after others when some time
- * has gone by; and it exports a function, whammc-flush, for hosts that know more.
+ * has gone by. If the function is one of a component inside, that one does so, and asks those that
+ * were instantiated before it. The outermost one exports a function, whammc-flush, for hosts that
+ * know more.
  *
  * REENTRANCE. A function of a component traps if it is called while the component calls out
  * (Canonical ABI). So nothing here calls into a component that may be active: the hub is called by
  * all, and calls nobody; after wasi:cli/run no function of the program is active; before
- * wasi:cli/exit only core instances of the component that calls it are flushed.
+ * wasi:cli/exit only core instances of the component that calls it are flushed; and components
+ * that were instantiated before another one know none of its functions.
  */
 #ifndef WHAMMC_LINK_HUB_H
 #define WHAMMC_LINK_HUB_H
