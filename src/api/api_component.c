@@ -8,8 +8,6 @@
 #include "merge/fit.h"
 #include "valid/valid.h"
 
-#include <stdio.h>
-
 /* A core module that is instrumented. */
 typedef struct ComponentPart {
     const CorePart *part;
@@ -19,19 +17,13 @@ typedef struct ComponentPart {
     Str head; /* HubInstance.head */
 } ComponentPart;
 
-/* A component: the given one, or one inside. */
-typedef struct ComponentScopePart {
-    const Component *c;
-    HubNode node;
-} ComponentScopePart;
-
 typedef struct ComponentWork {
     whammc *w;
     const CoreProgram *program;
     const whammc_options *options;
     RewriteOptions rewrite;
     Vec(ComponentPart) parts;
-    Vec(ComponentScopePart *) nodes; /* those inside before what has them */
+    Vec(HubNode *) nodes; /* of components, those inside before what has them */
 } ComponentWork;
 
 /* ---- instrumenting ---- */
@@ -90,16 +82,15 @@ static HubNode *node_of(const ComponentWork *work, const Component *c,
     const Component *in;
     const ComponentItem *item =
         component_resolve(c, (ComponentRef){COMPONENT_SPACE_COMPONENT, instance->of}, &in);
-    HubNode *node = item && item->runs && item->note ? &work->nodes.at[item->note - 1]->node : NULL;
+    HubNode *node = item && item->runs && item->note ? work->nodes.at[item->note - 1] : NULL;
     return node && node->slots ? node : NULL;
 }
 
-/* Finds the instances that need a hub, of a component and all inside of it. */
-static ComponentScopePart *find_instances(ComponentWork *work, const Component *c,
-                                          ComponentEdit *edit) {
-    ComponentScopePart *self = arena_new(work->program->component.arena, ComponentScopePart);
-    self->c = c;
-    self->node.edit = edit;
+/* Finds the instances that need a hub, of a component and all inside of it. The node is in the
+ * arena. */
+static HubNode *find_instances(ComponentWork *work, const Component *c, ComponentEdit *edit) {
+    HubNode *self = arena_new(work->program->component.arena, HubNode);
+    self->edit = edit;
     for (uint32_t i = 0; i < c->items.len; i++) {
         const ComponentItem *item = &c->items.at[i];
         bool core = item->kind == COMPONENT_ITEM_CORE_INSTANCE;
@@ -112,11 +103,11 @@ static ComponentScopePart *find_instances(ComponentWork *work, const Component *
         ComponentPart *p = core ? api_component_part_of(work, c, item->instance) : NULL;
         HubNode *node = core ? NULL : node_of(work, c, item->instance);
         if (p)
-            vec_push(&self->node.instances, (HubInstance){i, &p->m, part_head(work, p)});
+            vec_push(&self->instances, (HubInstance){i, &p->m, part_head(work, p)});
         if (node)
-            vec_push(&self->node.children, (HubChild){i, node});
+            vec_push(&self->children, (HubChild){i, node});
     }
-    hub_count(&self->node);
+    hub_count(self);
     vec_push(&work->nodes, self);
     return self;
 }
@@ -128,15 +119,15 @@ static bool write_component_output(ComponentWork *work, Buf *out) {
         const ComponentModule *m = work->parts.at[i].part->inside;
         m->in->items.at[m->item].note = i + 1;
     }
-    ComponentScopePart *root = find_instances(work, c, edit);
-    bool ok = root->node.slots <= HUB_MAX_SLOTS;
+    HubNode *root = find_instances(work, c, edit);
+    bool ok = root->slots <= HUB_MAX_SLOTS;
     if (!ok)
         diag(&work->w->diags, DIAG_CANNOT_HOST, NO_SPAN,
              "%s: the component has more than %d instances of instrumented core modules",
              work->program->name, HUB_MAX_SLOTS);
     enum { EVERY = 1000000000 }; /* nanoseconds */
-    Hub hub = {&root->node, work->rewrite.report, str_of(work->rewrite.report_file), EVERY};
-    if (ok && root->node.slots && !hub_add(&hub))
+    Hub hub = {root, work->rewrite.report, str_of(work->rewrite.report_file), EVERY};
+    if (ok && root->slots && !hub_add(&hub))
         diag(&work->w->diags, DIAG_NO_FLUSH_POINT, (Span){c->file, 0, 0},
              "the component exports no function of an instrumented module: the report is written "
              "when the host calls 'whammc-flush'");
@@ -165,9 +156,13 @@ static bool check_output(const ComponentWork *work, const Buf *out) {
     return ok;
 }
 
-/* Whether exceptions are thrown anywhere in the component. */
-static bool has_tags(const CoreProgram *component) {
+/* Whether exceptions may be thrown in the component, also by core modules that it imports. */
+static bool component_may_throw(const CoreProgram *component) {
+    const Component *c = &component->component;
     bool any = false;
+    for (uint32_t i = 0; i < c->items.len; i++)
+        any |= c->items.at[i].kind == COMPONENT_ITEM_IMPORT &&
+               c->items.at[i].import->type.space == COMPONENT_SPACE_CORE_MODULE;
     for (uint32_t i = 0; i < component->inside.len; i++)
         any |= component->inside.at[i].tags;
     return any;
@@ -180,8 +175,8 @@ static void free_work(ComponentWork *work) {
         buf_free(&work->parts.at[i].bytes);
     }
     for (uint32_t i = 0; i < work->nodes.len; i++) {
-        vec_free(&work->nodes.at[i]->node.instances);
-        vec_free(&work->nodes.at[i]->node.children);
+        vec_free(&work->nodes.at[i]->instances);
+        vec_free(&work->nodes.at[i]->children);
     }
     vec_free(&work->parts);
     vec_free(&work->nodes);
@@ -217,7 +212,7 @@ bool api_instrument_component(whammc *w, const CoreProgram *component, const wha
     work.rewrite.host = HOST_COMPONENT;
     work.rewrite.link = LINK_MERGE;
     work.rewrite.alone = true;
-    work.rewrite.quiet = !has_tags(component);
+    work.rewrite.quiet = !component_may_throw(component);
     ok = ok && instrument_parts(&work);
     if (ok) {
         ok = write_component_output(&work, out) && check_output(&work, out);

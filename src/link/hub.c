@@ -130,7 +130,6 @@ static void hub_export(ComponentEdit *e, uint32_t before, const char *name, uint
                        str_of(name), func);
 }
 
-/* A core instance of functions. */
 uint32_t hub_core_functions(ComponentEdit *e, uint32_t before, const ComponentArg *args,
                             uint32_t n) {
     return component_edit_add(e, before, COMPONENT_ITEM_CORE_INSTANCE,
@@ -436,7 +435,8 @@ static bool is_run(const Component *c, const ComponentCanon *canon) {
                  str_begins(alias->name, STR("[async-lift]" RUN)) ||
                  str_begins(alias->name, STR("[async-lift-stackful]" RUN));
     bool func = type->code == COMPONENT_TYPE_FUNC || type->code == COMPONENT_TYPE_ASYNC_FUNC;
-    return named && func && type->nfields == 0 && !type->element.none;
+    bool result = !type->element.none && !type->element.primitive;
+    return named && func && result && type->nfields == 0;
 }
 
 void hub_replace(const HubConnection *con, uint32_t from, uint32_t to, uint32_t func, uint32_t by) {
@@ -590,9 +590,8 @@ static bool connect_ends(const HubConnection *con) {
 
 /* ---- connecting ---- */
 
-/* The core functions of the hub: a core instance of those that taps import, and one of those that
- * switches import. */
-static void lower_hub(HubConnection *con, uint32_t *to_switch) {
+/* A core instance of the hub's functions, which switches, taps and the roll import. */
+static uint32_t lower_hub(const HubConnection *con) {
     ComponentArg args[HUB_FUNCS];
     uint32_t n = 0;
     for (HubFunc f = 0; f < HUB_FUNCS; f++)
@@ -600,7 +599,7 @@ static void lower_hub(HubConnection *con, uint32_t *to_switch) {
             uint32_t func = hub_alias(con->e, 0, con->hub, str_of(hub_funcs[f].name));
             args[n++] = hub_func_arg(hub_funcs[f].core_name, hub_lower(con->e, 0, func));
         }
-    con->to_hub = *to_switch = hub_core_functions(con->e, 0, args, n);
+    return hub_core_functions(con->e, 0, args, n);
 }
 
 /* Gives an instance its switch, and the tap after it. */
@@ -688,8 +687,7 @@ static void connect_child(HubConnection *con, uint32_t k) {
 static bool connect(HubConnection *con) {
     const HubNode *node = con->node;
     WasmModule m;
-    uint32_t to_switch;
-    lower_hub(con, &to_switch);
+    con->to_hub = lower_hub(con);
     uint32_t entries = node->instances.len + node->children.len;
     hub_make_roll(entries + node->exported, node->instances.len, con->needs.serves, &m);
     ComponentArg hub = hub_core_arg("hub", con->to_hub);
