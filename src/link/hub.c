@@ -399,16 +399,51 @@ const ComponentAlias *hub_alias_of(const Component *c, ComponentRef ref) {
     return exported ? item->alias : NULL;
 }
 
-/* Whether a function is one of wasi:cli/exit: each has a number and no result. */
+/* A type of the scope of an instance's type; NULL = it comes from elsewhere. */
+static const ComponentType *declared_type(const ComponentDecls *decls, uint32_t index) {
+    uint32_t i = 0;
+    for (uint32_t left = index; i < decls->len; i++) {
+        ComponentSpace space = COMPONENT_SPACE_COUNT;
+        component_adds(&decls->at[i], &space);
+        if (space == COMPONENT_SPACE_TYPE && left-- == 0)
+            break;
+    }
+    bool defined = i < decls->len && decls->at[i].kind == COMPONENT_ITEM_TYPE;
+    return defined ? decls->at[i].type : NULL;
+}
+
+/* Whether an instance's type has this function, with one parameter, a small number or `result`, and
+ * without a result: one that is lowered to (i32) -> (). */
+static bool declares_exit(const ComponentType *type, Str name) {
+    const ComponentType *func = NULL;
+    for (uint32_t i = 0; i < type->decls.len; i++) {
+        const ComponentItem *item = &type->decls.at[i];
+        if (item->kind == COMPONENT_ITEM_EXPORT && str_eq(item->export->name.name, name) &&
+            item->export->type.space == COMPONENT_SPACE_FUNC)
+            func = declared_type(&type->decls, item->export->type.index);
+    }
+    if (!func || func->code != COMPONENT_TYPE_FUNC || func->nfields != 1 || !func->element.none)
+        return false;
+    ComponentVal param = func->fields[0].type;
+    const ComponentType *status = param.primitive ? NULL : declared_type(&type->decls, param.type);
+    return param.primitive == COMPONENT_U8 || (status && status->code == COMPONENT_TYPE_RESULT &&
+                                               status->element.none && status->other.none);
+}
+
+/* Whether a function is one of wasi:cli/exit. */
 static bool ends_program(const Component *c, uint32_t func) {
     const ComponentAlias *alias = hub_alias_of(c, (ComponentRef){COMPONENT_SPACE_FUNC, func});
     if (!alias)
         return false;
     const ComponentItem *from =
         component_item(c, (ComponentRef){COMPONENT_SPACE_INSTANCE, alias->instance});
-    return from && from->kind == COMPONENT_ITEM_IMPORT &&
-           str_begins(from->import->name.name, STR("wasi:cli/exit@")) &&
-           (str_is(alias->name, "exit") || str_is(alias->name, "exit-with-code"));
+    if (!from || from->kind != COMPONENT_ITEM_IMPORT ||
+        !str_begins(from->import->name.name, STR("wasi:cli/exit@")))
+        return false;
+    const ComponentItem *type =
+        component_item(c, (ComponentRef){COMPONENT_SPACE_TYPE, from->import->type.index});
+    return type && type->kind == COMPONENT_ITEM_TYPE &&
+           type->type->code == COMPONENT_TYPE_INSTANCE && declares_exit(type->type, alias->name);
 }
 
 static const ComponentOption *option_of(const ComponentCanon *canon, ComponentOptionCode code) {
